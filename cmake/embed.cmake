@@ -1,0 +1,12 @@
+# Writes the machine files FILES as a table of C strings to OUT: name without folder and ending.
+set(text "#include \"machine/machine.h\"\nconst tw_builtin tw_machine_builtins[] = {\n")
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} body)
+  string(REPLACE "\\" "\\\\" body "${body}")
+  string(REPLACE "\"" "\\\"" body "${body}")
+  string(REPLACE "\n" "\\n\"\n     \"" body "${body}")
+  string(APPEND text "    {\"${name}\",\n     \"${body}\"},\n")
+endforeach()
+string(APPEND text "    {NULL, NULL},\n};\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,268 @@
+/* tilewright.h - the public interface of libtilewright.
+ *
+ * Tilewright takes an operator (or a list of them), a machine with software-managed memories and
+ * a mapping, and answers how the work runs: which tile is where, which engine moves what when,
+ * how long it takes, and whether the result is right.
+ *
+ *     tw_context *ctx = tw_context_new();
+ *     const tw_model *model;  const tw_machine *machine;  const tw_mapping *mapping;  const tw_plan *plan;
+ *     if (tw_model_open(ctx, "matmul:128x128x512", &model) == TW_OK &&
+ *         tw_machine_open(ctx, "tick-100k", &machine) == TW_OK &&
+ *         tw_mapping_open(ctx, model, machine, "mapping.yaml", &mapping) == TW_OK &&
+ *         tw_plan_eval(ctx, model, machine, mapping, &plan) == TW_OK)
+ *         printf("%" PRId64 " ticks\n", tw_plan_summary(plan)->ticks);
+ *     for (int i = 0; i < tw_context_n_messages(ctx); i++)
+ *         fprintf(stderr, "%s\n", tw_context_message(ctx, i));
+ *     tw_context_free(ctx);
+ *
+ * Ownership. Every value made with a context belongs to it and lives until tw_context_free; all
+ * values are handed out as pointers to const and never change. Out-parameters are written only
+ * when the call returns TW_OK.
+ *
+ * Threads. A context is used by one thread at a time; different contexts are independent and the
+ * library keeps no other state. Finished values may be read by any number of threads at once, as
+ * long as their context is not freed.
+ *
+ * The library never prints, never exits and never changes the process's state. */
+#ifndef TILEWRIGHT_TILEWRIGHT_H
+#define TILEWRIGHT_TILEWRIGHT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TW_API __attribute__((visibility("default")))
+
+/* ---- status ---- */
+
+typedef enum tw_status {
+    TW_OK = 0,
+    TW_INFEASIBLE, /* the input is sound, there is no plan; the context's messages give the tightest reason */
+    TW_ERR_INPUT,  /* the input is wrong; the messages say where and why                                    */
+    TW_ERR_NOMEM,  /* the host is out of memory                                                             */
+    TW_ERR_IO,     /* a file cannot be read or written                                                      */
+    TW_WRONG,      /* verification found a plan to be wrong: our fault                                      */
+} tw_status;
+
+/* "ok", "infeasible", ...; never NULL. */
+TW_API const char *tw_status_name(tw_status status);
+TW_API const char *tw_version(void);
+
+/* ---- context ---- */
+
+typedef struct tw_context tw_context;
+/* NULL when out of memory. */
+TW_API tw_context *tw_context_new(void);
+TW_API void tw_context_free(tw_context *ctx);
+/* Messages so far, in order of discovery: "file:line:col: error: text". */
+TW_API int tw_context_n_messages(const tw_context *ctx);
+TW_API const char *tw_context_message(const tw_context *ctx, int i);
+/* Forgets the messages; the texts handed out become invalid, values stay. */
+TW_API void tw_context_clear_messages(tw_context *ctx);
+
+/* ---- inputs ---- */
+
+typedef struct tw_model tw_model;     /* tensors and operators                        */
+typedef struct tw_machine tw_machine; /* memories, engines, timing                    */
+typedef struct tw_mapping tw_mapping; /* per operator: tiles, order, buffers by level */
+
+/* `spec` is a one-line workload ("conv:..."; docs/formats.md has the grammar) or the path of a YAML file. */
+TW_API tw_status tw_model_open(tw_context *ctx, const char *spec, const tw_model **out);
+/* The text of a YAML workload; `name` stands for the file in messages. */
+TW_API tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text, const tw_model **out);
+TW_API int tw_model_n_ops(const tw_model *model);
+TW_API const char *tw_model_op_name(const tw_model *model, int op);
+
+/* `spec` is the name of a built-in machine or the path of a YAML file. */
+TW_API tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out);
+TW_API tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, const tw_machine **out);
+/* Built-in machines: name and YAML text of the i-th, NULL past the last. */
+TW_API const char *tw_machine_builtin_name(int i);
+TW_API const char *tw_machine_builtin_text(int i);
+
+TW_API tw_status tw_mapping_open(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                 const char *path, const tw_mapping **out);
+TW_API tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                  const char *name, const char *text, const tw_mapping **out);
+
+/* ---- plans ---- */
+
+typedef struct tw_plan tw_plan; /* model + machine + mapping, laid out, programmed and timed */
+
+/* What this mapping costs. TW_INFEASIBLE when it does not fit the machine. Needs O(1) memory in
+ * the number of instructions and time linear in it. */
+TW_API tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                              const tw_mapping *mapping, const tw_plan **out);
+
+typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
+typedef struct tw_search_options {
+    tw_objective objective;
+    int64_t min_tile;      /* smallest tile along any cut loop, 0 or 1: no limit                       */
+    const char *mode;      /* "separate", "in-place", "fused"; NULL: every mode the machine offers     */
+    const char *cut;       /* "balanced", "greedy"; NULL: balanced                                     */
+    const char *approach;  /* "multistage" (tile at every level), "direct" (tile once for the innermost
+                              memory, pass through the others); NULL: the better of the two             */
+    int64_t max_execs;     /* executions at a single tiled level, 0: 512                               */
+    int64_t max_outer;     /* executions at each outer level of a multistage plan, 0: 16               */
+    int64_t max_inner;     /* executions at its innermost level, 0: 64                                 */
+} tw_search_options;
+typedef struct tw_search_result {
+    int64_t best;          /* the objective's value                         */
+    int64_t n_points;      /* points of the space that were looked at       */
+    int64_t n_optima;      /* how many of them attain it; 0 = not counted   */
+} tw_search_result;
+
+/* The best mapping of every operator over the documented family (docs/search.md), as a plan. */
+TW_API tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                const tw_search_options *options, const tw_plan **out);
+/* How the search of an operator ended; NULL for a plan that was not searched. */
+TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op);
+
+typedef struct tw_summary { /* of one operator or, by tw_plan_summary, of all in sequence           */
+    int64_t ticks;          /* rows, the nested ones expanded: time when every row takes 1          */
+    int64_t cycles;         /* rows at the cost of their slowest engine                             */
+    int64_t execs;          /* executions at the innermost level                                    */
+    int64_t macs;           /* loop points executed                                                 */
+    int64_t instructions;   /* all of them, at every level                                          */
+} tw_summary;
+typedef struct tw_engine_use {
+    const char *engine;
+    int64_t loads, load_units;   /* moves towards the compute engine; units of the machine file     */
+    int64_t stores, store_units; /* moves away from it                                              */
+    int64_t ops;                 /* executions, sums and fills                                      */
+    int64_t busy_cycles;         /* summed cost of its instructions                                 */
+} tw_engine_use;
+typedef struct tw_memory_use {
+    const char *memory;
+    int64_t size;         /* INT64_MAX: unlimited                                                   */
+    int64_t static_units; /* all slots, sized for the largest tile; this decides whether it fits    */
+    int64_t peak_live;    /* most units alive in any row                                            */
+} tw_memory_use;
+
+TW_API const tw_summary *tw_plan_summary(const tw_plan *plan);
+TW_API const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op);
+TW_API int tw_plan_n_engines(const tw_plan *plan);
+TW_API const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine);
+TW_API int tw_plan_n_memories(const tw_plan *plan);
+TW_API const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory);
+
+/* ---- the timeline, row by row ---- */
+
+typedef enum tw_opcode { TW_LOAD, TW_STORE, TW_EXEC, TW_SUM, TW_FILL } tw_opcode;
+
+#define TW_ACTION_MAX_SOURCES 6
+#define TW_ACTION_MAX_TILE 12
+typedef struct tw_action { /* one instruction of a row                                                  */
+    tw_opcode op;
+    const char *engine;
+    const char *operand;   /* what is moved or written                                                  */
+    int slot;              /* the slot written; for a store the slot read                               */
+    int n_sources;         /* EXEC: one slot per input operand; SUM: accumulator, then partial          */
+    int source[TW_ACTION_MAX_SOURCES];
+    int n_tile;            /* LOAD, STORE, FILL: per axis of the operand; EXEC, SUM: per loop           */
+    int64_t tile[TW_ACTION_MAX_TILE]; /* index of the tile at this level                                */
+    bool accumulates;      /* adds to what the target holds                                             */
+    int64_t units;         /* LOAD, STORE: units moved; EXEC: loop points; SUM, FILL: elements          */
+    int64_t start_cycle, end_cycle;
+} tw_action;
+typedef struct tw_row {    /* what starts together                                                      */
+    int level;             /* 0: the outermost tiled level; an EXEC of level l contains rows of l + 1   */
+    const char *memory;    /* the memory that this level tiles for                                      */
+    int64_t tick;          /* row index, nested rows counted                                            */
+    int64_t start_cycle, end_cycle;
+    int64_t live_units;    /* alive in `memory`                                                         */
+    int n_actions;
+    const tw_action *action;
+} tw_row;
+/* Called with each row before the rows nested in it. A result other than TW_OK ends the walk. */
+typedef tw_status (*tw_row_fn)(void *user, const tw_row *row);
+TW_API tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user);
+
+/* ---- verification ---- */
+
+/* An operator handed to a reference implementation: dense row-major tensors of doubles holding
+ * integer values. Fills `out` and returns the name of what computed it ("OpenBLAS"), or NULL when it
+ * has no answer for this operator. See docs/verify.md. */
+typedef struct tw_reference_case tw_reference_case;
+typedef const char *(*tw_reference_fn)(void *user, const tw_reference_case *c, double *out);
+
+typedef struct tw_verdict {
+    bool checked;            /* the checker accepted every row                                       */
+    bool executed;           /* the numeric run was made                                             */
+    bool equal;              /* and agreed with the reference                                        */
+    int64_t rows, instructions, elements;
+    const char *reference;   /* who computed the reference                                           */
+    const char *first_fault; /* NULL when none: "row 4: load into slot ..."                          */
+} tw_verdict;
+typedef struct tw_verify_options {
+    tw_reference_fn reference; /* NULL: the library's own direct evaluation                          */
+    void *user;
+    uint64_t seed;             /* of the numbers that are put in                                     */
+    int64_t max_macs;          /* larger operators are checked but not executed; 0: 2^31             */
+} tw_verify_options;
+/* TW_WRONG when a fault was found; the verdict is written in that case too. */
+TW_API tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
+                                const tw_verdict **out);
+
+/* ---- printing ---- */
+
+typedef struct tw_print_options {
+    int columns;                /* of the terminal; 0: 80                                            */
+    bool colour;                /* ANSI colours                                                      */
+    bool ascii;                 /* no box-drawing characters                                         */
+    int64_t first_row, n_rows;  /* window of the tick table; n_rows 0: a screenful, -1: all          */
+} tw_print_options;
+/* `verdict` may be NULL, or hold one entry per operator. */
+TW_API tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                                    const tw_print_options *options, FILE *out);
+TW_API tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                                    const tw_print_options *options, FILE *out);
+/* The plan's mapping as a mapping file that reproduces the plan. */
+TW_API tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
+/* One stage of the walk as stable text: "model", "machine", "mapping", "layout", "program", "timeline". */
+TW_API tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out);
+
+/* ---- geometry, for callers that only need the numbers ---- */
+
+typedef enum tw_cut { TW_BALANCED, TW_GREEDY } tw_cut;
+/* Whether `extent` may be cut into `count` tiles: 1 <= count <= extent, and for greedy
+ * ceil(extent / ceil(extent / count)) == count. */
+TW_API bool tw_split_is_legal(int64_t extent, int64_t count, tw_cut cut);
+/* Tile i of a legal cut is [*lo, *hi). */
+TW_API void tw_split_tile(int64_t extent, int64_t count, tw_cut cut, int64_t i, int64_t *lo, int64_t *hi);
+/* The largest x >= 0 with quad*x^2 + lin*x + constant <= capacity, all non-negative and not both of
+ * quad and lin zero; -1 when not even x = 0 fits. */
+TW_API int64_t tw_fit_largest(int64_t quad, int64_t lin, int64_t constant, int64_t capacity);
+
+typedef struct tw_window_axis { /* one axis of a sliding-window operator                             */
+    int64_t in_extent;          /* elements of the whole input                                       */
+    int64_t kernel;             /* taps                                                              */
+    int64_t stride, dilation;   /* input step from output to output, and from tap to tap             */
+    int64_t pad_lo, pad_hi;     /* virtual elements before and after the input                       */
+    bool ceil_mode;             /* round the number of outputs up                                    */
+    bool transposed;            /* outputs are spread by `stride`; pads crop the output              */
+    int64_t out_pad;            /* transposed: extra outputs at the end                              */
+} tw_window_axis;
+typedef struct tw_window { /* what one tile of outputs needs                                         */
+    int64_t in_lo, in_hi;  /* input elements [in_lo, in_hi); empty: the tile lies in the padding     */
+    int64_t pad_lo, pad_hi;   /* virtual elements before and after them                              */
+    int64_t crop_lo, crop_hi; /* transposed: outputs of [in_lo, in_hi) outside the tile; negative:
+                                 outputs of the tile that no input reaches                           */
+    bool all_pad;             /* nothing to read                                                     */
+    bool pad_within_half;     /* not all_pad, and both pads <= kernel / 2                            */
+} tw_window;
+/* TW_ERR_INPUT with a message when the axis is out of range or has no output. */
+TW_API tw_status tw_window_check(tw_context *ctx, const tw_window_axis *axis);
+/* Number of outputs of an axis that passed tw_window_check. */
+TW_API int64_t tw_window_n_outputs(const tw_window_axis *axis);
+/* Window of the outputs [out_lo, out_hi), a non-empty part of [0, tw_window_n_outputs). */
+TW_API tw_window tw_window_of(const tw_window_axis *axis, int64_t out_lo, int64_t out_hi);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,117 @@
+/* src/core/arena.c - memory that is given back all at once.
+ *
+ * A list of chunks, newest first; a request takes the end of the newest chunk or opens a larger one.
+ * Rewinding frees the chunks opened since the mark, so a scratch arena returns to its size. */
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CHUNK = 16 << 10, LARGEST_STEP = 4 << 20, ALIGN = _Alignof(max_align_t) };
+
+typedef struct chunk {
+    struct chunk *below;
+    size_t used, room; /* bytes behind this header */
+} chunk;
+/* The header is padded so that the bytes behind it are aligned for any type. */
+enum { HEADER = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
+
+struct tw_arena {
+    chunk *top;
+    int64_t fail_at; /* requests left before failure, 0: never */
+    bool failing;
+};
+
+tw_arena *tw_arena_new(void) { return calloc(1, sizeof(tw_arena)); }
+
+static void pop(tw_arena *arena)
+{
+    chunk *top = arena->top;
+    arena->top = top->below;
+    free(top);
+}
+
+void tw_arena_free(tw_arena *arena)
+{
+    if (!arena) return;
+    while (arena->top) pop(arena);
+    free(arena);
+}
+
+static bool push(tw_arena *arena, size_t need)
+{
+    size_t room = arena->top ? arena->top->room * 2 : FIRST_CHUNK;
+    if (room > LARGEST_STEP) room = LARGEST_STEP;
+    if (room < need) room = need;
+    if (room > SIZE_MAX - HEADER) return false;
+    chunk *c = malloc(HEADER + room);
+    if (!c) return false;
+    *c = (chunk){arena->top, 0, room};
+    arena->top = c;
+    return true;
+}
+
+static bool refuses(tw_arena *arena)
+{
+    if (arena->fail_at > 0 && --arena->fail_at == 0) arena->failing = true;
+    return arena->failing;
+}
+
+void *tw_arena_alloc(tw_arena *arena, size_t count, size_t size)
+{
+    size_t need;
+    if (__builtin_mul_overflow(count, size, &need) || need > SIZE_MAX - ALIGN || refuses(arena)) return NULL;
+    need = (need + ALIGN - 1) / ALIGN * ALIGN;
+    chunk *top = arena->top;
+    if ((!top || top->room - top->used < need) && !push(arena, need)) return NULL;
+    top = arena->top;
+    void *at = (char *)top + HEADER + top->used;
+    top->used += need;
+    return memset(at, 0, need);
+}
+
+char *tw_arena_strndup(tw_arena *arena, const char *text, size_t n)
+{
+    char *copy = tw_arena_alloc(arena, n + 1, 1);
+    if (copy && n) memcpy(copy, text, n);
+    return copy;
+}
+
+char *tw_arena_printf(tw_arena *arena, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    char *text = n < 0 ? NULL : tw_arena_alloc(arena, (size_t)n + 1, 1);
+    if (!text) return NULL;
+    va_start(args, fmt);
+    vsnprintf(text, (size_t)n + 1, fmt, args);
+    va_end(args);
+    return text;
+}
+
+tw_arena_mark tw_arena_save(const tw_arena *arena)
+{
+    return (tw_arena_mark){arena->top, arena->top ? arena->top->used : 0};
+}
+
+void tw_arena_rewind(tw_arena *arena, tw_arena_mark mark)
+{
+    while (arena->top && arena->top != mark.chunk) pop(arena);
+    if (arena->top) arena->top->used = mark.used;
+}
+
+void tw_arena_fail_at(tw_arena *arena, int64_t n)
+{
+    arena->fail_at = n;
+    arena->failing = false;
+}
+
+size_t tw_arena_reserved(const tw_arena *arena)
+{
+    size_t n = 0;
+    for (const chunk *c = arena->top; c; c = c->below) n += HEADER + c->room;
+    return n;
+}

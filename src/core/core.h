@@ -1,0 +1,162 @@
+/* src/core/core.h - what every other file stands on: status, integers, spans, arena, diagnostics.
+ *
+ * Integers. Extents, positions, bytes and cycles are int64_t; size_t counts host memory.
+ * The readers bound every extent by TW_EXTENT_MAX, so a product of two extents cannot overflow;
+ * longer products and sums that grow with the program use tw_ckd_mul and tw_ckd_add.
+ *
+ * Memory. A stage makes its value in an arena that its caller owns; nothing is freed piece by
+ * piece. `arena` in a signature is where the result lives, `scratch` is rewound before return. */
+#ifndef TW_CORE_CORE_H
+#define TW_CORE_CORE_H
+#include "tilewright/tilewright.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TW_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TW_NODISCARD __attribute__((warn_unused_result))
+#define TW_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+
+/* Passes a status that is not TW_OK on to the caller: the one macro that hides a return. */
+#define TW_TRY(call)                                                                               \
+    do {                                                                                           \
+        tw_status tw_try_status_ = (call);                                                         \
+        if (tw_try_status_ != TW_OK) return tw_try_status_;                                        \
+    } while (0)
+
+/* ---- integers ---- */
+
+#define TW_EXTENT_MAX INT64_C(2147483647) /* largest extent of a loop or tensor axis           */
+#define TW_UNLIMITED INT64_MAX            /* the size of a memory that is as large as it has to be */
+
+static inline int64_t tw_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t tw_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t tw_clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
+
+/* Quotients rounded down and up, for every sign of a; b > 0. */
+static inline int64_t tw_fdiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static inline int64_t tw_cdiv(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
+/* *out = a op b; false, and *out unspecified, when the result does not fit. */
+TW_NODISCARD static inline bool tw_ckd_add(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+TW_NODISCARD static inline bool tw_ckd_mul(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+/* Half-open interval [lo, hi); empty when hi <= lo. */
+typedef struct tw_span {
+    int64_t lo, hi;
+} tw_span;
+static inline int64_t tw_span_len(tw_span s) { return s.hi > s.lo ? s.hi - s.lo : 0; }
+static inline tw_span tw_span_clip(tw_span s, int64_t lo, int64_t hi)
+{
+    return (tw_span){tw_clamp(s.lo, lo, hi), tw_clamp(s.hi, lo, hi)};
+}
+
+/* ---- arena ---- */
+
+typedef struct tw_arena tw_arena;
+
+TW_NODISCARD tw_arena *tw_arena_new(void);
+void tw_arena_free(tw_arena *arena);
+
+/* Zeroed room for `count` items of `size` bytes, aligned for any type; NULL when the host has
+ * none or the product overflows. */
+TW_NODISCARD void *tw_arena_alloc(tw_arena *arena, size_t count, size_t size);
+/* A copy of n bytes plus a terminating zero; NULL when out of memory. */
+TW_NODISCARD char *tw_arena_strndup(tw_arena *arena, const char *text, size_t n);
+TW_NODISCARD char *tw_arena_printf(tw_arena *arena, const char *fmt, ...) TW_PRINTF(2, 3);
+
+/* tw_arena_rewind gives back everything allocated since the mark was taken. */
+typedef struct tw_arena_mark {
+    void *chunk;
+    size_t used;
+} tw_arena_mark;
+tw_arena_mark tw_arena_save(const tw_arena *arena);
+void tw_arena_rewind(tw_arena *arena, tw_arena_mark mark);
+
+/* For tests: the n-th request from now (1 = the next) and all after it fail; 0 = never. */
+void tw_arena_fail_at(tw_arena *arena, int64_t n);
+/* Bytes handed out by the host to this arena. */
+size_t tw_arena_reserved(const tw_arena *arena);
+
+#define TW_NEW(arena, type, n) ((type *)tw_arena_alloc((arena), (size_t)(n), sizeof(type)))
+/* Allocates or leaves the function with TW_ERR_NOMEM. */
+#define TW_ALLOC(arena, ptr, n)                                                                    \
+    do {                                                                                           \
+        (ptr) = tw_arena_alloc((arena), (size_t)(n), sizeof *(ptr));                               \
+        if (!(ptr)) return TW_ERR_NOMEM;                                                           \
+    } while (0)
+
+/* ---- diagnostics ---- */
+
+/* Where the user wrote something. line and col count from 1, col in bytes; line 0 means the
+ * whole file, file NULL no place at all. */
+typedef struct tw_loc {
+    const char *file;
+    int line, col;
+} tw_loc;
+
+/* Messages in the order in which they were found, at most TW_DIAG_MAX; further ones only count.
+ * A zeroed tw_diag is ready for use; release frees the texts. */
+#define TW_DIAG_MAX 50
+typedef struct tw_diag {
+    char *text[TW_DIAG_MAX]; /* "file:line:col: error: ..."            */
+    int n_texts;
+    int n_errors;            /* errors reported, stored or not         */
+    const char *last;        /* the newest stored text, NULL when none */
+} tw_diag;
+
+void tw_diag_release(tw_diag *diag);
+/* Error: the user wrote something wrong; returns TW_ERR_INPUT so that `return tw_diag_error(..)` reads well. */
+tw_status tw_diag_error(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
+/* Infeasible: the input is sound but there is no plan; returns TW_INFEASIBLE. */
+tw_status tw_diag_infeasible(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
+/* A remark that belongs to the message before it. */
+void tw_diag_note(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
+/* The host failed us (a file that cannot be read): returns TW_ERR_IO. */
+tw_status tw_diag_io(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
+
+/* ---- text that grows ---- */
+
+/* A zeroed tw_text is empty and ready; `bytes` is NULL or zero-terminated. A failed allocation
+ * sets `failed` and drops what follows, so that a printer checks once at its end. */
+typedef struct tw_text {
+    char *bytes;
+    size_t len, room;
+    bool failed;
+} tw_text;
+void tw_text_release(tw_text *t);
+void tw_text_add(tw_text *t, const char *bytes, size_t n);
+void tw_text_printf(tw_text *t, const char *fmt, ...) TW_PRINTF(2, 3);
+/* Writes x with ' between groups of three digits (147'456) into buf and returns it. */
+#define TW_GROUPED_MAX 32
+const char *tw_grouped(int64_t x, char buf[TW_GROUPED_MAX]);
+
+/* ---- files ---- */
+
+/* The whole file in the arena, zero-terminated; at most `limit` bytes. Reports to diag. */
+tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag *diag, const char **bytes,
+                       size_t *n);
+/* Replaces `path` as a whole or not at all: temporary file beside it, fsync, rename. */
+tw_status tw_file_write(const char *path, const char *bytes, size_t n, tw_diag *diag);
+
+/* ---- numbers that look random ---- */
+
+/* splitmix64: the same sequence for the same seed on every machine. */
+static inline uint64_t tw_random_next(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+#endif

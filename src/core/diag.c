@@ -1,0 +1,80 @@
+/* src/core/diag.c - messages with their place, in the order in which they were found. */
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tw_status_name(tw_status status)
+{
+    switch (status) {
+    case TW_OK: return "ok";
+    case TW_INFEASIBLE: return "infeasible";
+    case TW_ERR_INPUT: return "bad input";
+    case TW_ERR_NOMEM: return "out of memory";
+    case TW_ERR_IO: return "input/output error";
+    case TW_WRONG: return "wrong";
+    }
+    return "unknown status";
+}
+
+void tw_diag_release(tw_diag *diag)
+{
+    for (int i = 0; i < diag->n_texts; i++) free(diag->text[i]);
+    *diag = (tw_diag){0};
+}
+
+static void add_place(tw_text *t, tw_loc loc)
+{
+    if (!loc.file) return;
+    tw_text_printf(t, "%s:", loc.file);
+    if (loc.line > 0) tw_text_printf(t, "%d:%d:", loc.line, loc.col);
+    tw_text_add(t, " ", 1);
+}
+
+static void add_message(tw_diag *diag, tw_loc loc, const char *severity, const char *fmt, va_list args)
+{
+    if (diag->n_texts == TW_DIAG_MAX) return;
+    char body[1024];
+    vsnprintf(body, sizeof body, fmt, args);
+    tw_text t = {0};
+    add_place(&t, loc);
+    tw_text_printf(&t, "%s: %s", severity, body);
+    if (t.failed) {
+        tw_text_release(&t);
+        return;
+    }
+    diag->text[diag->n_texts++] = t.bytes;
+    diag->last = t.bytes;
+}
+
+#define FORWARD(severity)                                                                          \
+    va_list args;                                                                                  \
+    va_start(args, fmt);                                                                           \
+    add_message(diag, loc, severity, fmt, args);                                                   \
+    va_end(args)
+
+tw_status tw_diag_error(tw_diag *diag, tw_loc loc, const char *fmt, ...)
+{
+    FORWARD("error");
+    diag->n_errors++;
+    return TW_ERR_INPUT;
+}
+
+tw_status tw_diag_infeasible(tw_diag *diag, tw_loc loc, const char *fmt, ...)
+{
+    FORWARD("infeasible");
+    return TW_INFEASIBLE;
+}
+
+tw_status tw_diag_io(tw_diag *diag, tw_loc loc, const char *fmt, ...)
+{
+    FORWARD("error");
+    diag->n_errors++;
+    return TW_ERR_IO;
+}
+
+void tw_diag_note(tw_diag *diag, tw_loc loc, const char *fmt, ...)
+{
+    FORWARD("note");
+}

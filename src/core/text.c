@@ -1,0 +1,67 @@
+/* src/core/text.c - text that grows. */
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tw_text_release(tw_text *t)
+{
+    free(t->bytes);
+    *t = (tw_text){0};
+}
+
+/* Makes room for n more bytes and the terminating zero. */
+static bool reserve(tw_text *t, size_t n)
+{
+    if (t->failed) return false;
+    if (t->room - t->len > n) return true;
+    size_t room = t->room ? t->room * 2 : 256;
+    while (room - t->len <= n && room < SIZE_MAX / 2) room *= 2;
+    char *bytes = room - t->len > n ? realloc(t->bytes, room) : NULL;
+    if (!bytes) {
+        t->failed = true;
+        return false;
+    }
+    t->bytes = bytes;
+    t->room = room;
+    return true;
+}
+
+void tw_text_add(tw_text *t, const char *bytes, size_t n)
+{
+    if (!reserve(t, n)) return;
+    memcpy(t->bytes + t->len, bytes, n);
+    t->len += n;
+    t->bytes[t->len] = 0;
+}
+
+void tw_text_printf(tw_text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (n < 0 || !reserve(t, (size_t)n)) {
+        t->failed = true;
+        return;
+    }
+    va_start(args, fmt);
+    vsnprintf(t->bytes + t->len, (size_t)n + 1, fmt, args);
+    va_end(args);
+    t->len += (size_t)n;
+}
+
+const char *tw_grouped(int64_t x, char buf[TW_GROUPED_MAX])
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
+    char *at = buf;
+    if (x < 0) *at++ = '-';
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0) *at++ = '\'';
+        *at++ = digits[i];
+    }
+    *at = 0;
+    return buf;
+}

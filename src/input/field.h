@@ -1,0 +1,50 @@
+/* src/input/field.h - typed access to a tree, with complaints at the right place.
+ *
+ * A reader opens a map with tw_fields_open, takes the fields it knows, and closes it: what was
+ * not taken is an unknown key. A getter that fails reports, leaves *out alone and lets the reader go
+ * on, so that one run reports several mistakes; tw_fields_close says whether there was any.
+ *
+ *     tw_fields f = tw_fields_open(node, "engine", diag);
+ *     const char *name = NULL;  int64_t size = 0;
+ *     tw_field_name(&f, "name", TW_REQUIRED, &name);
+ *     tw_field_size(&f, "size", TW_REQUIRED, TW_UNIT..., &size);
+ *     TW_TRY(tw_fields_close(&f)); */
+#ifndef TW_INPUT_FIELD_H
+#define TW_INPUT_FIELD_H
+#include "input/tree.h"
+
+typedef enum tw_presence { TW_OPTIONAL, TW_REQUIRED } tw_presence;
+typedef struct tw_fields {
+    const tw_node *node;
+    const char *what;     /* what the map describes, for messages */
+    tw_diag *diag;
+    uint64_t taken[4];    /* bit i: entry i was taken             */
+    int n_bad;
+} tw_fields;
+
+tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag);
+tw_status tw_fields_close(tw_fields *f);
+
+/* The entry itself, NULL when absent (reported when required). */
+const tw_node *tw_field_node(tw_fields *f, const char *key, tw_presence presence);
+/* The same, and it must be of this kind. */
+const tw_node *tw_field_list(tw_fields *f, const char *key, tw_presence presence);
+const tw_node *tw_field_map(tw_fields *f, const char *key, tw_presence presence);
+/* An identifier: letters, digits, _ . - and not starting with a digit or '-'. */
+bool tw_field_name(tw_fields *f, const char *key, tw_presence presence, const char **out);
+/* A plain integer in min..max. */
+bool tw_field_int(tw_fields *f, const char *key, tw_presence presence, int64_t min, int64_t max, int64_t *out);
+bool tw_field_bool(tw_fields *f, const char *key, tw_presence presence, bool *out);
+/* One of the n words; *out is its index. */
+bool tw_field_word(tw_fields *f, const char *key, tw_presence presence, const char *const *word, int n, int *out);
+
+/* The same for a bare node, such as an entry of a list. `what` names it in messages. */
+bool tw_node_name(const tw_node *node, const char *what, tw_diag *diag, const char **out);
+bool tw_node_int(const tw_node *node, const char *what, int64_t min, int64_t max, tw_diag *diag, int64_t *out);
+bool tw_node_word(const tw_node *node, const char *what, const char *const *word, int n, tw_diag *diag, int *out);
+/* A size: 10000, 10'000, 10_000, 100 KiB, 64 kB, 2 MiB, 16 elements, 16 bytes, unlimited. Suffixes of
+ * bytes are refused when the file counts elements and the other way round. */
+typedef enum tw_size_unit { TW_SIZE_ELEMENTS, TW_SIZE_BYTES } tw_size_unit;
+bool tw_node_size(const tw_node *node, const char *what, tw_size_unit unit, bool may_be_unlimited, tw_diag *diag,
+                  int64_t *out);
+#endif

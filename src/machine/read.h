@@ -1,0 +1,7 @@
+/* src/machine/read.h - a tree (machine file) to a checked machine. */
+#ifndef TW_MACHINE_READ_H
+#define TW_MACHINE_READ_H
+#include "input/tree.h"
+#include "machine/machine.h"
+tw_status tw_machine_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_machine *out);
+#endif

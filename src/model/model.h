@@ -1,0 +1,135 @@
+/* src/model/model.h - tensors and operators, described.
+ *
+ * An operator is a loop nest and, per operand, a map from loop indices to tensor positions:
+ *
+ *     conv:  loops   n oc oy ox | ic ky kx          (the last three reduce)
+ *            ifm  [ n,  ic,  2*oy + ky - 3,  2*ox + kx - 3 ]
+ *            w    [ oc, ic,  ky,  kx ]
+ *            ofm  [ n,  oc,  oy,  ox ]
+ *
+ * Each point of the nest combines the inputs it reads and accumulates into the one output it
+ * names. A position outside the tensor is padding: it contributes the neutral value and is never
+ * stored or moved. Everything after this stage reads only the description; no later file knows
+ * what a convolution is.
+ *
+ * Invariants (tw_model_check): 1. extents are in 1..TW_EXTENT_MAX and the product of an operator's
+ * loops fits int64_t. 2. The output is the last operand; each of its axes is one parallel loop with
+ * coefficient 1, offset 0, divisor 1 and the loop's extent, and each parallel loop is one of its axes.
+ * 3. Every loop reaches some operand. 4. The operators are in an order in which every tensor is
+ * written before it is read, at most once. */
+#ifndef TW_MODEL_MODEL_H
+#define TW_MODEL_MODEL_H
+#include "core/core.h"
+
+enum {
+    TW_MAX_LOOPS = 12,   /* of one operator; equals TW_ACTION_MAX_TILE        */
+    TW_MAX_AXES = 8,     /* of one tensor                                     */
+    TW_MAX_TERMS = 4,    /* loops in one access expression                    */
+    TW_MAX_OPERANDS = 6, /* inputs plus output; equals TW_ACTION_MAX_SOURCES  */
+};
+
+/* name, bytes, is a float */
+#define TW_DTYPES(X)                                                                               \
+    X(I8, "i8", 1, false)                                                                          \
+    X(U8, "u8", 1, false)                                                                          \
+    X(I16, "i16", 2, false)                                                                        \
+    X(I32, "i32", 4, false)                                                                        \
+    X(F32, "f32", 4, true)                                                                         \
+    X(F64, "f64", 8, true)
+typedef enum tw_dtype {
+#define X(id, name, bytes, is_float) TW_DTYPE_##id,
+    TW_DTYPES(X)
+#undef X
+        TW_N_DTYPES
+} tw_dtype;
+const char *tw_dtype_name(tw_dtype dtype);
+int64_t tw_dtype_bytes(tw_dtype dtype);
+bool tw_dtype_is_float(tw_dtype dtype);
+
+typedef struct tw_tensor {
+    const char *name;
+    tw_loc loc;
+    tw_dtype dtype;
+    int n_axes;
+    int64_t extent[TW_MAX_AXES];
+} tw_tensor;
+
+typedef struct tw_loop {
+    const char *name;
+    int64_t extent;
+    bool reduces; /* false: parallel, the loop names an output position */
+} tw_loop;
+
+typedef struct tw_term {
+    int loop;     /* index into the operator's loops */
+    int64_t coef; /* any sign, never 0               */
+} tw_term;
+
+/* Position along one tensor axis = (sum of coef * loop index + offset) / divisor. It exists where the
+ * division leaves no rest and the result lies in [0, extent). */
+typedef struct tw_axis {
+    int64_t extent, offset, divisor;
+    int n_terms;
+    tw_term term[TW_MAX_TERMS];
+} tw_axis;
+
+typedef struct tw_operand {
+    const char *name; /* its role in the operator: "ifm"; mappings use it */
+    int tensor;       /* index into the model's tensors                   */
+    int n_axes;
+    tw_axis axis[TW_MAX_AXES];
+} tw_operand;
+
+/* How a loop point changes its output. name, neutral value of the accumulation */
+typedef enum tw_compute {
+    TW_MULTIPLY_ADD, /* out += product of the inputs */
+    TW_ADD,          /* out += sum of the inputs; without a reduction: element-wise addition */
+    TW_MAX,          /* out = max(out, input)        */
+    TW_AVERAGE,      /* out += input / number of points of the window, see average_counts_padding */
+    TW_N_COMPUTES
+} tw_compute;
+const char *tw_compute_name(tw_compute compute);
+
+typedef struct tw_op {
+    const char *name;
+    tw_loc loc;
+    tw_compute compute;
+    bool average_counts_padding; /* divide by all points of the window, not only by those inside */
+    int n_loops;
+    tw_loop loop[TW_MAX_LOOPS];
+    int n_operands; /* inputs first, the output last */
+    tw_operand operand[TW_MAX_OPERANDS];
+} tw_op;
+
+/* A tile: one span per loop; and the part of a tensor it touches: one span per axis, empty when any is. */
+typedef struct tw_box {
+    tw_span span[TW_MAX_LOOPS];
+} tw_box;
+typedef struct tw_region {
+    tw_span axis[TW_MAX_AXES];
+} tw_region;
+
+struct tw_model {
+    const char *name;
+    int n_tensors;
+    const tw_tensor *tensor;
+    int n_ops;
+    const tw_op *op;
+};
+
+static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }
+/* Bit l is set when loop l occurs in the operand's map. */
+unsigned tw_operand_loops(const tw_operand *operand);
+/* Bit l is set when loop l reduces. */
+unsigned tw_op_reductions(const tw_op *op);
+/* Product of the loop extents: multiply-adds, or whatever a point does. */
+int64_t tw_op_points(const tw_op *op);
+int64_t tw_tensor_elems(const tw_tensor *tensor);
+/* Index of the loop or operand called `name`, -1 when there is none. */
+int tw_op_find_loop(const tw_op *op, const char *name);
+int tw_op_find_operand(const tw_op *op, const char *name);
+
+tw_status tw_model_check(const tw_model *model, tw_diag *diag);
+/* Stable text, as a workload file of described operators that reads back as the same model. */
+void tw_model_print(const tw_model *model, tw_text *out);
+#endif

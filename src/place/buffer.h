@@ -1,0 +1,19 @@
+/* src/place/buffer.h - the table of buffers. Data only, so that the verifier may read it. */
+#ifndef TW_PLACE_BUFFER_H
+#define TW_PLACE_BUFFER_H
+#include "machine/machine.h"
+
+typedef struct tw_buffer {
+    int memory, operand;
+    int slot;             /* number within its pool                  */
+    int64_t offset, size; /* units of the machine                    */
+} tw_buffer;
+
+typedef struct tw_layout {
+    int n_buffers;
+    const tw_buffer *buffer;
+    int first[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* first buffer of each pool, -1: none   */
+    int count[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* slots of each pool                    */
+    int64_t used[TW_MAX_MEMORIES];               /* end of the last buffer                */
+} tw_layout;
+#endif

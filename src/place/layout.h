@@ -1,0 +1,23 @@
+/* src/place/layout.h - where every buffer lies.
+ *
+ * Each (memory, operand) pair of a mapping has a pool of equal slots, large enough for the largest
+ * tile the operand has at that level. A slot is a buffer; buffers of a memory lie one behind the
+ * other in operand order, each at a multiple of the memory's alignment. */
+#ifndef TW_PLACE_LAYOUT_H
+#define TW_PLACE_LAYOUT_H
+#include "machine/machine.h"
+#include "model/model.h"
+#include "place/buffer.h"
+
+/* Lays pools of count[m][o] slots of size[m][o] units out. TW_INFEASIBLE when a memory is too small:
+ * says by how much, which pools fill it, and at `loc[m]` where the level was written. */
+typedef struct tw_pools {
+    int64_t count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    int64_t size[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_loc loc[TW_MAX_MEMORIES];
+} tw_pools;
+tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, tw_arena *arena,
+                          tw_diag *diag, tw_layout *out);
+tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw_diag *diag);
+void tw_layout_print(const tw_layout *layout, const tw_op *op, const tw_machine *machine, tw_text *out);
+#endif

@@ -1,0 +1,60 @@
+/* src/program/instr.h - what an instruction and a timed row are. Data only: the verifier and the
+ * printers include this file and nothing else of program/ or sim/. */
+#ifndef TW_PROGRAM_INSTR_H
+#define TW_PROGRAM_INSTR_H
+#include "machine/machine.h"
+#include "model/model.h"
+#include "place/buffer.h"
+
+/* One instruction. Buffers are indices into the layout; -1 is the operand's tensor in the outermost memory.
+ *
+ *   LOAD   copies `region` of operand from buffer src[0] to buffer dst, packed, row-major
+ *   STORE  the same away from the compute engine; `accumulates`: adds to what dst holds there
+ *   EXEC   runs the loop points of `box`: reads src[i] for input i (-1: the box meets only padding of
+ *          that input), writes dst. `accumulates`: adds to what dst holds, else it starts afresh. When
+ *          `nested`, the program of the next tiled level does the work.
+ *   SUM    dst = src[0] + src[1]; dst is src[0] for an in-place sum; `box` as the EXEC that made src[1]
+ *   FILL   writes the neutral value of the whole output tile of `box` into dst                      */
+typedef struct tw_instr {
+    tw_opcode op;
+    bool accumulates, nested;
+    int16_t engine, operand;
+    int16_t dst, n_src;
+    int16_t src[TW_MAX_OPERANDS];
+    int64_t work;                /* LOAD, STORE: units; EXEC: points; SUM, FILL: elements          */
+    int64_t index[TW_MAX_LOOPS]; /* tile index per loop at this level                              */
+    tw_box box;                  /* EXEC, SUM, FILL: loop points; LOAD, STORE: of the step served  */
+    tw_region region;            /* LOAD, STORE, SUM, FILL: elements of the operand                */
+} tw_instr;
+
+/* An instruction with its time. */
+typedef struct tw_event {
+    tw_instr instr;
+    int64_t start_cycle, end_cycle;
+} tw_event;
+
+/* Instructions that start together. Rows of a nested program lie between the begin and the end of the
+ * row whose EXEC contains them. */
+typedef struct tw_rowset {
+    int level;  /* index into the program's tiled levels, outermost 0        */
+    int memory; /* that level's memory                                       */
+    int64_t tick, start_cycle, end_cycle;
+    int64_t live_units; /* in `memory`, this row                              */
+    int n_events;
+    const tw_event *event;
+} tw_rowset;
+
+/* Who wants to see the rows of a timeline, in order. A status other than TW_OK stops the run. */
+typedef struct tw_row_sink {
+    tw_status (*begin)(void *user, const tw_rowset *row);
+    tw_status (*end)(void *user, const tw_rowset *row);
+    void *user;
+} tw_row_sink;
+
+/* What the tiled levels of a program are, for readers of rows. */
+typedef struct tw_level_info {
+    int memory;         /* tiled for                                                  */
+    tw_accumulate mode;
+    int64_t n_tiles[TW_MAX_LOOPS]; /* tiles per loop of the first box                  */
+} tw_level_info;
+#endif

@@ -1,0 +1,55 @@
+/* src/search/mapping.h - how an operator is cut, in what order, with how many buffers.
+ *
+ * One level per memory inside the outermost one, in the machine's order. A *tiled* level cuts the
+ * box of loop points that the level above hands it, and runs the pieces in `order`; the piece is
+ * handed to the next tiled level (multistage) or, at the innermost one, to the compute engine. A
+ * *pass-through* level cuts nothing: every tile of the next tiled level crosses it in a small FIFO.
+ *
+ *     l3   tiled   m: 5 tiles                 l3   pass
+ *     l2   tiled   n: 2 tiles          or     l2   pass
+ *     l1   tiled   n: 2, k: 9 tiles           l1   tiled  m: 4, n: 4, k: 12 tiles
+ *
+ * A loop is cut either by `count` (cut rule balanced or greedy) or by `size` (tiles of that size,
+ * the last one what is left: greedy by nature). */
+#ifndef TW_SEARCH_MAPPING_H
+#define TW_SEARCH_MAPPING_H
+#include "input/tree.h"
+#include "machine/machine.h"
+#include "model/model.h"
+
+typedef struct tw_level_map {
+    tw_loc loc;
+    int memory;                     /* >= 1                                                       */
+    bool pass;                      /* pass-through: of the rest only `slots` counts              */
+    tw_cut cut;                     /* how counts cut                                             */
+    int64_t count[TW_MAX_LOOPS];    /* tiles per loop; 0 when `size` is given instead             */
+    int64_t size[TW_MAX_LOOPS];     /* largest tile per loop, 0 when `count` is given             */
+    int order[TW_MAX_LOOPS];        /* all loops, outermost first, reductions last                */
+    int64_t slots[TW_MAX_OPERANDS]; /* buffers per operand; partial sums live in the output's     */
+    tw_accumulate accumulate;
+} tw_level_map;
+
+typedef struct tw_op_map {
+    tw_loc loc;
+    int n_levels; /* the machine's memories less one; level l maps memory l + 1 */
+    tw_level_map level[TW_MAX_MEMORIES];
+} tw_op_map;
+
+struct tw_mapping {
+    int n_ops; /* one per operator of the model, same order */
+    const tw_op_map *op;
+};
+
+/* Fewest output slots with which the mode can accumulate over `n_reduction_tiles`. */
+int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tiles);
+/* Everything that does not need the tile geometry: see docs/formats.md, "mapping". */
+tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
+                           tw_diag *diag);
+/* Stable text, as a mapping file that reads back as the same mapping. */
+void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
+
+/* Tree to mapping; absent operators and levels are errors. A level that gives no tiles keeps its
+ * box whole; `buffers` default to 1 (the output to the mode's minimum), `order` to the loops as declared. */
+tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
+                             tw_diag *diag, tw_mapping *out);
+#endif

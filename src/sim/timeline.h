@@ -1,0 +1,31 @@
+/* src/sim/timeline.h - when every instruction of a program runs.
+ *
+ * Lockstep: instructions are put into rows. A row ends when its slowest engine ends; what a row
+ * writes can be used from the next row on, what a row reads may be overwritten from the next row on.
+ * The row of an instruction is the longest path to it:
+ *
+ *     row = max(row of the engine's previous instruction + 1     (not for movers: any number per row),
+ *               row that wrote a source + 1,
+ *               row of the last access to the target + 1)
+ *
+ * except that a load goes one row before its first reader, as late as it can. An EXEC that contains a
+ * program of the next level occupies its row for as long as that program takes. Transfers into and
+ * out of pass-through levels set the length of a row only when no other engine works in it: they are
+ * copies of transfers of the tiled level, one row away, and hide behind those. */
+#ifndef TW_SIM_TIMELINE_H
+#define TW_SIM_TIMELINE_H
+#include "program/program.h"
+
+typedef struct tw_timeline {
+    tw_summary sum;
+    tw_engine_use engine[TW_MAX_ENGINES];
+    int64_t peak_live[TW_MAX_MEMORIES];
+} tw_timeline;
+
+/* Simulates without keeping rows: memory does not grow with the program. */
+tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag, tw_timeline *out);
+/* The same, handing every row to the sink in order. Needs memory for one program of each level. */
+tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
+                           tw_timeline *out);
+void tw_timeline_print(const tw_timeline *timeline, const tw_program *program, tw_text *out);
+#endif

@@ -1,0 +1,51 @@
+/* src/verify/verify.h - nothing is believed.
+ *
+ * Two judges watch the rows of a timeline go by. Neither uses a line of what made them: no tile
+ * geometry, no mapping, no builder, no simulator. They know the operator, the machine, the layout
+ * table and the instructions.
+ *
+ *   check.c    tracks what every buffer holds and re-derives capacity, overlap, engine use, hazards,
+ *              order, cost of rows, and that every loop point is executed once and reaches memory once
+ *   execute.c  runs the instructions on numbers in byte-addressed memories whose free bytes are poison,
+ *              and compares the result with a reference
+ *
+ * Both are sinks for rows: feed them with the walk of a timeline. */
+#ifndef TW_VERIFY_VERIFY_H
+#define TW_VERIFY_VERIFY_H
+#include "program/instr.h"
+
+/* What a judge needs to know about the run. */
+typedef struct tw_verify_input {
+    const tw_model *model;
+    const tw_op *op;
+    const tw_machine *machine;
+    const tw_layout *layout;
+    int n_levels; /* tiled levels */
+    const tw_level_info *level;
+    bool is_pass[TW_MAX_MEMORIES]; /* memories that are passed through */
+} tw_verify_input;
+
+typedef struct tw_checker tw_checker;
+/* NULL when out of memory. Everything is allocated in `arena`. */
+tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena);
+tw_row_sink tw_checker_sink(tw_checker *checker);
+/* After the last row: the first fault found, NULL when there is none. The rows' status is TW_OK even when they
+ * are faulty; only TW_ERR_NOMEM stops a run. */
+const char *tw_checker_finish(tw_checker *checker);
+
+typedef struct tw_executor tw_executor;
+/* Inputs are filled with small integers drawn from `seed`. NULL when out of memory. */
+tw_executor *tw_executor_new(const tw_verify_input *in, uint64_t seed, tw_arena *arena);
+tw_row_sink tw_executor_sink(tw_executor *executor);
+/* Compares the output in the outermost memory with the reference; the first fault, NULL when there is none. */
+const char *tw_executor_finish(tw_executor *executor, tw_reference_fn reference, void *user, const char **who);
+
+/* The operator as a reference sees it: see tw_reference_fn. */
+struct tw_reference_case {
+    const tw_model *model;
+    const tw_op *op;
+    const double *input[TW_MAX_OPERANDS]; /* dense, row-major, one per input operand */
+};
+/* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels. */
+const char *tw_reference_direct(void *user, const tw_reference_case *c, double *out);
+#endif
