@@ -102,7 +102,8 @@ typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
 typedef struct tw_search_options {
     tw_objective objective;
     int64_t min_tile;      /* smallest tile along any cut loop, 0 or 1: no limit                       */
-    const char *mode;      /* "separate", "in-place", "fused"; NULL: every mode the machine offers     */
+    const char *mode;      /* "separate", "in-place", "fused", or "any": the best of those the machine
+                              offers; NULL: in-place if offered, else the first that is               */
     const char *cut;       /* "balanced", "greedy"; NULL: balanced                                     */
     const char *approach;  /* "multistage" (tile at every level), "direct" (tile once for the innermost
                               memory, pass through the others); NULL: the better of the two             */
@@ -113,7 +114,8 @@ typedef struct tw_search_options {
 typedef struct tw_search_result {
     int64_t best;          /* the objective's value                         */
     int64_t n_points;      /* points of the space that were looked at       */
-    int64_t n_optima;      /* how many of them attain it; 0 = not counted   */
+    int64_t n_optima;      /* how many of them attain it                    */
+    bool proven;           /* every point of the documented family was tried or bounded away      */
 } tw_search_result;
 
 /* The best mapping of every operator over the documented family (docs/search.md), as a plan. */

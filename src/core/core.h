@@ -113,6 +113,7 @@ typedef struct tw_diag {
     int n_texts;
     int n_errors;            /* errors reported, stored or not         */
     const char *last;        /* the newest stored text, NULL when none */
+    bool muted;              /* count errors, store nothing: for callers that only ask "is it legal?" */
 } tw_diag;
 
 void tw_diag_release(tw_diag *diag);

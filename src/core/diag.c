@@ -34,7 +34,7 @@ static void add_place(tw_text *t, tw_loc loc)
 
 static void add_message(tw_diag *diag, tw_loc loc, const char *severity, const char *fmt, va_list args)
 {
-    if (diag->n_texts == TW_DIAG_MAX) return;
+    if (diag->muted || diag->n_texts == TW_DIAG_MAX) return;
     char body[1024];
     vsnprintf(body, sizeof body, fmt, args);
     tw_text t = {0};

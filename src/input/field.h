@@ -7,22 +7,27 @@
  *     tw_fields f = tw_fields_open(node, "engine", diag);
  *     const char *name = NULL;  int64_t size = 0;
  *     tw_field_name(&f, "name", TW_REQUIRED, &name);
- *     tw_field_size(&f, "size", TW_REQUIRED, TW_UNIT..., &size);
+ *     tw_field_int(&f, "size", TW_REQUIRED, 1, 100, &size);
  *     TW_TRY(tw_fields_close(&f)); */
 #ifndef TW_INPUT_FIELD_H
 #define TW_INPUT_FIELD_H
 #include "input/tree.h"
 
 typedef enum tw_presence { TW_OPTIONAL, TW_REQUIRED } tw_presence;
+enum { TW_FIELDS_ASKED = 32 };
 typedef struct tw_fields {
-    const tw_node *node;
-    const char *what;     /* what the map describes, for messages */
+    const tw_node *node;                   /* NULL: not a map, all getters stay silent                    */
+    const char *what;                      /* what the map describes, for messages; may be changed later */
     tw_diag *diag;
-    uint64_t taken[4];    /* bit i: entry i was taken             */
+    uint64_t taken[TW_TREE_MAP_MAX / 64];  /* bit i: entry i was taken                                    */
+    const char *asked[TW_FIELDS_ASKED];    /* keys that were asked for, to suggest one for an unknown key */
+    int n_asked;
     int n_bad;
 } tw_fields;
 
+/* Reports when the node is no map. */
 tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag);
+/* Reports the keys that nobody asked for; TW_ERR_INPUT when anything was wrong since the opening. */
 tw_status tw_fields_close(tw_fields *f);
 
 /* The entry itself, NULL when absent (reported when required). */
@@ -45,6 +50,21 @@ bool tw_node_word(const tw_node *node, const char *what, const char *const *word
 /* A size: 10000, 10'000, 10_000, 100 KiB, 64 kB, 2 MiB, 16 elements, 16 bytes, unlimited. Suffixes of
  * bytes are refused when the file counts elements and the other way round. */
 typedef enum tw_size_unit { TW_SIZE_ELEMENTS, TW_SIZE_BYTES } tw_size_unit;
+#define TW_SIZE_MAX (INT64_C(1) << 60)
 bool tw_node_size(const tw_node *node, const char *what, tw_size_unit unit, bool may_be_unlimited, tw_diag *diag,
                   int64_t *out);
+bool tw_field_size(tw_fields *f, const char *key, tw_presence presence, tw_size_unit unit, bool may_be_unlimited,
+                   int64_t *out);
+
+enum { TW_NAME_MAX = 127 }; /* bytes of an identifier */
+/* Whether the text is an identifier as tw_field_name wants it. */
+bool tw_name_is_valid(const char *text);
+
+/* Words in a row for a message, "a, b, c"; cut off with "..." when there are too many. Starts zeroed. */
+typedef struct tw_words {
+    char text[400];
+    size_t len;
+    bool full;
+} tw_words;
+void tw_words_add(tw_words *words, const char *word);
 #endif

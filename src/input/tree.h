@@ -4,12 +4,17 @@
  * and mappings are written once and every complaint carries file:line:col.
  *
  * The tree refuses what a configuration file has no use for: duplicate keys, aliases and anchors,
- * tags, several documents, keys that are not plain scalars, nesting deeper than TW_TREE_DEPTH. */
+ * tags, several documents, keys that are not scalars, control characters, and what exceeds the
+ * limits below. */
 #ifndef TW_INPUT_TREE_H
 #define TW_INPUT_TREE_H
 #include "core/core.h"
 
-enum { TW_TREE_DEPTH = 32 };
+enum {
+    TW_TREE_DEPTH = 32,      /* lists and maps inside each other        */
+    TW_TREE_MAP_MAX = 256,   /* entries of one map; tw_fields counts on it */
+    TW_TREE_TEXT_MAX = 255,  /* bytes of one scalar, so that a message can quote it */
+};
 #define TW_INPUT_BYTES_MAX ((size_t)16 << 20)
 
 typedef enum tw_node_kind { TW_SCALAR, TW_LIST, TW_MAP } tw_node_kind;
@@ -32,7 +37,6 @@ tw_status tw_tree_parse(const char *file, const char *bytes, size_t n, tw_arena 
 /* Reads a one-line workload into the tree of the YAML file that says the same (a map with `workload`
  * and `ops`). Positions are columns of the line; `file` is "<workload>". */
 tw_status tw_oneline_parse(const char *line, tw_arena *arena, tw_diag *diag, const tw_node **root);
-/* Whether `spec` is meant as a one-line workload: it starts with a known kind and a colon, or with
- * letters and a colon and no such file can be meant. */
+/* Whether `spec` is meant as a one-line workload: letters, then a colon. */
 bool tw_oneline_is(const char *spec);
 #endif

@@ -15,7 +15,8 @@
  * Invariants (tw_model_check): 1. extents are in 1..TW_EXTENT_MAX and the product of an operator's
  * loops fits int64_t. 2. The output is the last operand; each of its axes is one parallel loop with
  * coefficient 1, offset 0, divisor 1 and the loop's extent, and each parallel loop is one of its axes.
- * 3. Every loop reaches some operand. 4. The operators are in an order in which every tensor is
+ * 3. Every loop reaches some operand; max and average have one input, average a float output; no
+ * position before its division exceeds TW_POSITION_MAX. 4. The operators are in an order in which every tensor is
  * written before it is read, at most once. */
 #ifndef TW_MODEL_MODEL_H
 #define TW_MODEL_MODEL_H
@@ -128,6 +129,21 @@ int64_t tw_tensor_elems(const tw_tensor *tensor);
 /* Index of the loop or operand called `name`, -1 when there is none. */
 int tw_op_find_loop(const tw_op *op, const char *name);
 int tw_op_find_operand(const tw_op *op, const char *name);
+
+/* Where the parts of an operator were written, for messages. */
+typedef struct tw_op_locs {
+    tw_loc loop[TW_MAX_LOOPS];
+    tw_loc operand[TW_MAX_OPERANDS];
+    tw_loc axis[TW_MAX_OPERANDS][TW_MAX_AXES];
+} tw_op_locs;
+/* Every part where the operator itself is. */
+tw_op_locs tw_op_locs_of(tw_loc loc);
+/* Invariants 1 to 3 of one operator; what is wrong is reported at its place in `locs`. */
+tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag);
+/* Smallest and largest value of the axis expression before the division; false when it may leave
+ * TW_POSITION_MAX. */
+#define TW_POSITION_MAX (INT64_C(1) << 61)
+TW_NODISCARD bool tw_axis_values(const tw_axis *axis, const tw_op *op, int64_t *least, int64_t *most);
 
 tw_status tw_model_check(const tw_model *model, tw_diag *diag);
 /* Stable text, as a workload file of described operators that reads back as the same model. */

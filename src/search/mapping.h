@@ -49,7 +49,9 @@ tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, con
 void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
 
 /* Tree to mapping; absent operators and levels are errors. A level that gives no tiles keeps its
- * box whole; `buffers` default to 1 (the output to the mode's minimum), `order` to the loops as declared. */
+ * box whole; `buffers` default to 1 (the output to the mode's minimum), at a pass-through level to
+ * TW_PASS_SLOTS; `order` to the loops as declared, parallel ones before reductions. */
+enum { TW_PASS_SLOTS = 2, TW_MAX_SLOTS = 64 };
 tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
                              tw_diag *diag, tw_mapping *out);
 #endif

@@ -18,4 +18,14 @@ tw_span tw_axis_reach(const tw_axis *axis, const tw_box *box);
 int64_t tw_region_of(const tw_operand *operand, const tw_box *box, tw_region *out);
 /* How much padding the reach holds below and above the tensor, along one axis. */
 void tw_axis_padding(const tw_axis *axis, const tw_box *box, int64_t *lo, int64_t *hi);
+
+/* Whether some position of the axis lies outside the tensor, or is skipped by the division; and the
+ * operands with such an axis, as a mask. */
+bool tw_axis_is_clipped(const tw_op *op, const tw_axis *axis);
+unsigned tw_op_clipped(const tw_op *op);
+
+/* A name for what a program on this box looks like: boxes with equal keys have the same tiles, footprints
+ * and padding, wherever they lie. `clipped` is tw_op_clipped. Returns the number of entries. */
+enum { TW_BOX_KEY_MAX = TW_MAX_LOOPS + 3 * TW_MAX_OPERANDS * TW_MAX_AXES };
+int tw_box_key(const tw_op *op, const tw_box *box, unsigned clipped, int64_t key[TW_BOX_KEY_MAX]);
 #endif

@@ -1,0 +1,287 @@
+/* src/api.c - the public functions: each opens a context's arenas and calls the stage that does the work. */
+#include "input/tree.h"
+#include "machine/read.h"
+#include "model/axis.h"
+#include "model/read.h"
+#include "pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tw_context {
+    tw_arena *arena, *scratch;
+    tw_diag diag;
+};
+
+/* ---- context ---- */
+
+const char *tw_version(void) { return TW_VERSION; }
+
+tw_context *tw_context_new(void)
+{
+    tw_context *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) return NULL;
+    ctx->arena = tw_arena_new();
+    ctx->scratch = tw_arena_new();
+    if (ctx->arena && ctx->scratch) return ctx;
+    tw_context_free(ctx);
+    return NULL;
+}
+
+void tw_context_free(tw_context *ctx)
+{
+    if (!ctx) return;
+    tw_diag_release(&ctx->diag);
+    tw_arena_free(ctx->arena);
+    tw_arena_free(ctx->scratch);
+    free(ctx);
+}
+
+int tw_context_n_messages(const tw_context *ctx) { return ctx->diag.n_texts; }
+const char *tw_context_message(const tw_context *ctx, int i) { return ctx->diag.text[i]; }
+void tw_context_clear_messages(tw_context *ctx) { tw_diag_release(&ctx->diag); }
+
+/* ---- reading ---- */
+
+/* A file's tree. The name is copied, since positions in the tree refer to it. */
+static tw_status open_tree(tw_context *ctx, const char *path, const tw_node **root)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    return tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, root);
+}
+
+static tw_status parse_tree(tw_context *ctx, const char *name, const char *text, const tw_node **root)
+{
+    const char *copy = tw_arena_printf(ctx->arena, "%s", name);
+    if (!copy) return TW_ERR_NOMEM;
+    return tw_tree_parse(copy, text, strlen(text), ctx->arena, &ctx->diag, root);
+}
+
+static tw_status model_of(tw_context *ctx, const tw_node *root, const tw_model **out)
+{
+    tw_model *model;
+    TW_ALLOC(ctx->arena, model, 1);
+    TW_TRY(tw_model_of_tree(root, ctx->arena, &ctx->diag, model));
+    *out = model;
+    return TW_OK;
+}
+
+tw_status tw_model_open(tw_context *ctx, const char *spec, const tw_model **out)
+{
+    const tw_node *root;
+    if (tw_oneline_is(spec)) {
+        const char *line = tw_arena_printf(ctx->arena, "%s", spec);
+        if (!line) return TW_ERR_NOMEM;
+        TW_TRY(tw_oneline_parse(line, ctx->arena, &ctx->diag, &root));
+    } else {
+        TW_TRY(open_tree(ctx, spec, &root));
+    }
+    return model_of(ctx, root, out);
+}
+
+tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text, const tw_model **out)
+{
+    const tw_node *root;
+    TW_TRY(parse_tree(ctx, name, text, &root));
+    return model_of(ctx, root, out);
+}
+
+int tw_model_n_ops(const tw_model *model) { return model->n_ops; }
+const char *tw_model_op_name(const tw_model *model, int op) { return model->op[op].name; }
+
+static tw_status machine_of(tw_context *ctx, const tw_node *root, const tw_machine **out)
+{
+    tw_machine *machine;
+    TW_ALLOC(ctx->arena, machine, 1);
+    TW_TRY(tw_machine_of_tree(root, ctx->arena, &ctx->diag, machine));
+    *out = machine;
+    return TW_OK;
+}
+
+tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, const tw_machine **out)
+{
+    const tw_node *root;
+    TW_TRY(parse_tree(ctx, name, text, &root));
+    return machine_of(ctx, root, out);
+}
+
+tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out)
+{
+    for (const tw_builtin *b = tw_machine_builtins; b->name; b++)
+        if (strcmp(b->name, spec) == 0) return tw_machine_parse(ctx, b->name, b->text, out);
+    const tw_node *root;
+    TW_TRY(open_tree(ctx, spec, &root));
+    return machine_of(ctx, root, out);
+}
+
+static const tw_builtin *builtin(int i)
+{
+    const tw_builtin *b = tw_machine_builtins;
+    while (b->name && i-- > 0) b++;
+    return b;
+}
+
+const char *tw_machine_builtin_name(int i) { return builtin(i)->name; }
+const char *tw_machine_builtin_text(int i) { return builtin(i)->text; }
+
+static tw_status mapping_of(tw_context *ctx, const tw_node *root, const tw_model *model, const tw_machine *machine,
+                            const tw_mapping **out)
+{
+    tw_mapping *mapping;
+    TW_ALLOC(ctx->arena, mapping, 1);
+    TW_TRY(tw_mapping_of_tree(root, model, machine, ctx->arena, &ctx->diag, mapping));
+    *out = mapping;
+    return TW_OK;
+}
+
+tw_status tw_mapping_open(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *path,
+                          const tw_mapping **out)
+{
+    const tw_node *root;
+    TW_TRY(open_tree(ctx, path, &root));
+    return mapping_of(ctx, root, model, machine, out);
+}
+
+tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *name,
+                           const char *text, const tw_mapping **out)
+{
+    const tw_node *root;
+    TW_TRY(parse_tree(ctx, name, text, &root));
+    return mapping_of(ctx, root, model, machine, out);
+}
+
+/* ---- plans ---- */
+
+tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                       const tw_plan **out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_plan_build(model, machine, mapping, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                         const tw_search_options *options, const tw_plan **out)
+{
+    static const tw_search_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_plan_find(model, machine, options ? options : &defaults, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op)
+{
+    return plan->op[op].searched ? &plan->op[op].search : NULL;
+}
+
+const tw_summary *tw_plan_summary(const tw_plan *plan) { return &plan->sum; }
+const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op) { return &plan->op[op].timeline.sum; }
+int tw_plan_n_engines(const tw_plan *plan) { return plan->machine->n_engines; }
+int tw_plan_n_memories(const tw_plan *plan) { return plan->machine->n_memories; }
+const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine)
+{
+    return &plan->op[op].timeline.engine[engine];
+}
+const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory)
+{
+    return &plan->op[op].memory[memory];
+}
+
+/* ---- rows ---- */
+
+typedef struct walker {
+    const tw_program *program;
+    tw_arena *scratch;
+    tw_row_fn fn;
+    void *user;
+} walker;
+
+static tw_status walk_begin(void *user, const tw_rowset *rowset)
+{
+    walker *w = user;
+    tw_arena_mark mark = tw_arena_save(w->scratch);
+    tw_action *action;
+    TW_ALLOC(w->scratch, action, rowset->n_events + 1);
+    tw_row row;
+    tw_report_row(w->program, rowset, action, &row);
+    tw_status status = w->fn(w->user, &row);
+    tw_arena_rewind(w->scratch, mark);
+    return status;
+}
+
+static tw_status walk_end(void *user, const tw_rowset *rowset)
+{
+    (void)user;
+    (void)rowset;
+    return TW_OK;
+}
+
+tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user)
+{
+    walker w = {&plan->op[op].program, ctx->scratch, fn, user};
+    tw_timeline ignored;
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, walk_end, &w}, ctx->scratch, &ctx->diag,
+                                        &ignored);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
+                         const tw_verdict **out)
+{
+    static const tw_verify_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_plan_judge(plan, op, options ? options : &defaults, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* ---- printing ---- */
+
+static const tw_print_options plain = {0};
+
+tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                             const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_text(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                             const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_json(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_dump(plan, stage, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)
+{
+    return tw_plan_dump(ctx, plan, "mapping", out);
+}
+
+/* ---- geometry ---- */
+
+tw_status tw_window_check(tw_context *ctx, const tw_window_axis *axis)
+{
+    return tw_window_axis_check(axis, (tw_loc){0}, &ctx->diag);
+}

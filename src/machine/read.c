@@ -1,0 +1,294 @@
+/* src/machine/read.c - machine file to tw_machine.
+ *
+ * The memories are read first, since engines name them; `shares` names an engine that may come
+ * later and is resolved at the end. What concerns the machine as a whole is left to
+ * tw_machine_check, which runs when every part could be read. */
+#include "machine/read.h"
+
+#include "input/field.h"
+
+#include <string.h>
+
+#define REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))
+
+typedef struct reader {
+    tw_diag *diag;
+    tw_machine *machine;
+    bool unit_known;                       /* sizes with a suffix can be judged        */
+    const tw_node *shares[TW_MAX_ENGINES]; /* ADDS: the name of the engine that it shares */
+    int n_bad;
+} reader;
+
+/* ---- memories ---- */
+
+static tw_words memory_names(const tw_machine *machine)
+{
+    tw_words words = {0};
+    for (int m = 0; m < machine->n_memories; m++) tw_words_add(&words, machine->memory[m].name);
+    return words;
+}
+
+static void check_new_memory(tw_fields *f, const tw_machine *machine, const tw_memory *memory)
+{
+    int before = memory->name ? tw_machine_find_memory(machine, memory->name) : -1;
+    if (before < 0) return;
+    REFUSE(f, memory->loc, "memory '%s' is given twice", memory->name);
+    tw_diag_note(f->diag, machine->memory[before].loc, "'%s' was first given here", memory->name);
+}
+
+static void read_memory(reader *r, const tw_node *node)
+{
+    tw_machine *machine = r->machine;
+    tw_memory memory = {.loc = node->loc, .align = 1, .size = 1};
+    tw_size_unit unit = machine->unit == TW_UNIT_BYTE ? TW_SIZE_BYTES : TW_SIZE_ELEMENTS;
+    tw_fields f = tw_fields_open(node, "memory", r->diag);
+    tw_field_name(&f, "name", TW_REQUIRED, &memory.name);
+    check_new_memory(&f, machine, &memory);
+    if (r->unit_known) {
+        tw_field_size(&f, "size", TW_REQUIRED, unit, true, &memory.size);
+        tw_field_size(&f, "align", TW_OPTIONAL, unit, false, &memory.align);
+    } else {
+        tw_field_node(&f, "size", TW_REQUIRED);
+        tw_field_node(&f, "align", TW_OPTIONAL);
+    }
+    r->n_bad += tw_fields_close(&f) != TW_OK;
+    if (memory.name) machine->memory[machine->n_memories++] = memory;
+}
+
+static int resolve_memory(tw_fields *f, const tw_machine *machine, const tw_node *node)
+{
+    int m = node->kind == TW_SCALAR ? tw_machine_find_memory(machine, node->text) : -1;
+    if (m >= 0) return m;
+    if (machine->n_memories == 0) f->n_bad++; /* the memories themselves could not be read */
+    else if (node->kind != TW_SCALAR) REFUSE(f, node->loc, "a memory must be given by its name");
+    else REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text, memory_names(machine).text);
+    return -1;
+}
+
+/* ---- costs ---- */
+
+static const struct {
+    const char *key[2]; /* fixed and per_cycle of tw_cost, as the form names them */
+    tw_cost_kind kind;
+} cost_forms[] = {
+    {{"constant", NULL}, TW_COST_CONSTANT},
+    {{"latency", "per_cycle"}, TW_COST_LINEAR},
+    {{"per_step", "step"}, TW_COST_STEPPED},
+};
+
+/* The form whose keys the map uses: -1 none, -2 reported because of two. */
+static int find_cost_form(tw_fields *f)
+{
+    int form = -1;
+    for (size_t i = 0; i < TW_COUNT(cost_forms); i++)
+        for (int k = 0; k < 2 && cost_forms[i].key[k]; k++) {
+            const tw_node *node = tw_field_node(f, cost_forms[i].key[k], TW_OPTIONAL);
+            if (!node) continue;
+            if (form >= 0 && form != (int)i) {
+                REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key, cost_forms[form].key[0]);
+                return -2;
+            }
+            form = (int)i;
+        }
+    return form;
+}
+
+static void read_cost(tw_fields *parent, tw_cost *cost)
+{
+    const tw_node *node = tw_field_node(parent, "cost", TW_REQUIRED);
+    if (!node) return;
+    tw_fields f = tw_fields_open(node, "cost", parent->diag);
+    int form = f.node ? find_cost_form(&f) : -2;
+    if (form == -1)
+        REFUSE(&f, node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}");
+    if (form >= 0) {
+        cost->kind = cost_forms[form].kind;
+        tw_field_int(&f, cost_forms[form].key[0], TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
+        if (cost_forms[form].key[1])
+            tw_field_int(&f, cost_forms[form].key[1], TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->per_cycle);
+    }
+    parent->n_bad += tw_fields_close(&f) != TW_OK;
+}
+
+/* ---- engines ---- */
+
+/* One word or a list of different words, as a bit set. */
+static void read_words(tw_fields *f, const tw_node *node, const char *key, const char *const *word, int n, unsigned *out)
+{
+    bool list = node->kind == TW_LIST;
+    unsigned bits = 0;
+    if (list && node->n_children == 0) REFUSE(f, node->loc, "'%s' is empty", key);
+    for (const tw_node *entry = list ? node->child : node; entry; entry = list ? entry->next : NULL) {
+        int i;
+        if (!tw_node_word(entry, key, word, n, f->diag, &i)) f->n_bad++;
+        else if (bits >> i & 1) REFUSE(f, entry->loc, "'%s' is given twice in '%s'", word[i], key);
+        else bits |= 1U << i;
+    }
+    if (bits) *out = bits;
+}
+
+static void read_between(tw_fields *f, const tw_machine *machine, const tw_node *between, tw_engine *engine)
+{
+    if (between->kind != TW_LIST || between->n_children != 2) {
+        REFUSE(f, between->loc, "'between' must be a list of two memories, outer first");
+        return;
+    }
+    const tw_node *first = between->child, *second = first->next;
+    int outer = resolve_memory(f, machine, first), inner = resolve_memory(f, machine, second);
+    engine->outer = outer;
+    engine->memory = inner;
+    if (outer < 0 || inner < 0 || inner == outer + 1) return;
+    if (inner == outer - 1) REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
+    else REFUSE(f, between->loc, "'%s' and '%s' are not neighbours", first->text, second->text);
+}
+
+static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engine *engine)
+{
+    static const char *const word[] = {"unlimited", "1"};
+    int channels = 0;
+    f->what = "mover";
+    engine->kind = TW_MOVES;
+    read_between(f, r->machine, between, engine);
+    tw_field_word(f, "channels", TW_REQUIRED, word, TW_COUNT(word), &channels);
+    engine->one_channel = channels == 1;
+}
+
+static void read_on(reader *r, tw_fields *f, tw_engine *engine)
+{
+    const tw_node *on = tw_field_node(f, "on", TW_REQUIRED);
+    if (on) engine->memory = resolve_memory(f, r->machine, on);
+}
+
+static void read_compute(reader *r, tw_fields *f, const tw_node *computes, tw_engine *engine)
+{
+    static const char *const limit[] = {"none", "half-kernel"};
+    const char *compute[TW_N_COMPUTES], *mode[TW_N_ACCUMULATES];
+    for (int i = 0; i < TW_N_COMPUTES; i++) compute[i] = tw_compute_name((tw_compute)i);
+    for (int i = 0; i < TW_N_ACCUMULATES; i++) mode[i] = tw_accumulate_name((tw_accumulate)i);
+    int pad_limit = 0;
+    f->what = "compute engine";
+    engine->kind = TW_COMPUTES;
+    engine->accumulate = (1U << TW_N_ACCUMULATES) - 1;
+    read_words(f, computes, "computes", compute, TW_N_COMPUTES, &engine->computes);
+    read_on(r, f, engine);
+    const tw_node *accumulate = tw_field_node(f, "accumulate", TW_OPTIONAL);
+    if (accumulate) read_words(f, accumulate, "accumulate", mode, TW_N_ACCUMULATES, &engine->accumulate);
+    tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->min_tile);
+    tw_field_word(f, "pad_limit", TW_OPTIONAL, limit, TW_COUNT(limit), &pad_limit);
+    engine->pad_half = pad_limit == 1;
+}
+
+static void read_adder(reader *r, tw_fields *f, tw_engine *engine)
+{
+    f->what = "adder";
+    engine->kind = TW_ADDS;
+    read_on(r, f, engine);
+    r->shares[r->machine->n_engines] = tw_field_node(f, "shares", TW_OPTIONAL);
+}
+
+static bool is_sum(const tw_node *computes) { return computes->kind == TW_SCALAR && strcmp(computes->text, "sum") == 0; }
+
+/* What kind of engine it is shows in `between` and `computes`. */
+static void read_by_kind(reader *r, tw_fields *f, tw_engine *engine)
+{
+    const tw_node *between = tw_field_node(f, "between", TW_OPTIONAL), *computes = tw_field_node(f, "computes", TW_OPTIONAL);
+    if (between && computes) REFUSE(f, computes->key_loc, "engine has both 'between' and 'computes'");
+    else if (between) read_mover(r, f, between, engine);
+    else if (computes && is_sum(computes)) read_adder(r, f, engine);
+    else if (computes) read_compute(r, f, computes, engine);
+    else if (f->node) REFUSE(f, f->node->loc, "engine has neither 'between' nor 'computes'");
+    if (!between == !computes) f->node = NULL;
+}
+
+static int find_engine(const tw_machine *machine, const char *name)
+{
+    for (int e = 0; e < machine->n_engines; e++)
+        if (strcmp(machine->engine[e].name, name) == 0) return e;
+    return -1;
+}
+
+static void check_new_engine(tw_fields *f, const tw_machine *machine, const tw_engine *engine)
+{
+    int before = engine->name ? find_engine(machine, engine->name) : -1;
+    if (before < 0) return;
+    REFUSE(f, engine->loc, "engine '%s' is given twice", engine->name);
+    tw_diag_note(f->diag, machine->engine[before].loc, "'%s' was first given here", engine->name);
+}
+
+static void read_engine(reader *r, const tw_node *node)
+{
+    tw_machine *machine = r->machine;
+    tw_engine engine = {.loc = node->loc, .outer = -1, .memory = -1, .shares = -1, .min_tile = 1};
+    r->shares[machine->n_engines] = NULL;
+    tw_fields f = tw_fields_open(node, "engine", r->diag);
+    tw_field_name(&f, "name", TW_REQUIRED, &engine.name);
+    check_new_engine(&f, machine, &engine);
+    read_by_kind(r, &f, &engine);
+    read_cost(&f, &engine.cost);
+    r->n_bad += tw_fields_close(&f) != TW_OK;
+    if (engine.name) machine->engine[machine->n_engines++] = engine;
+}
+
+static void resolve_shares(reader *r)
+{
+    tw_machine *machine = r->machine;
+    for (int e = 0; e < machine->n_engines; e++) {
+        const tw_node *node = r->shares[e];
+        if (!node) continue;
+        int other = node->kind == TW_SCALAR ? find_engine(machine, node->text) : -1;
+        machine->engine[e].shares = other;
+        if (other >= 0 && machine->engine[other].kind == TW_COMPUTES) continue;
+        r->n_bad++;
+        if (other >= 0) tw_diag_error(r->diag, node->loc, "'shares' names '%s', which is no compute engine", node->text);
+        else if (node->kind != TW_SCALAR) tw_diag_error(r->diag, node->loc, "'shares' must be the name of the compute engine");
+        else tw_diag_error(r->diag, node->loc, "undefined engine '%s' in 'shares'", node->text);
+    }
+}
+
+/* ---- the file ---- */
+
+static void read_list(reader *r, const tw_node *list, const char *key, int min, int max,
+                      void (*read)(reader *r, const tw_node *node))
+{
+    if (!list) return;
+    if (list->n_children < min || list->n_children > max) {
+        tw_diag_error(r->diag, list->loc, "'%s' has %d entries, outside %d..%d", key, list->n_children, min, max);
+        r->n_bad++;
+        return;
+    }
+    for (const tw_node *node = list->child; node; node = node->next) read(r, node);
+}
+
+/* The first compute engine; a second one is for tw_machine_check to report. */
+static int first_compute(const tw_machine *machine)
+{
+    int e = 0;
+    while (e < machine->n_engines && machine->engine[e].kind != TW_COMPUTES) e++;
+    return e;
+}
+
+tw_status tw_machine_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_machine *out)
+{
+    static const char *const unit_word[] = {"element", "byte"}, *const timing_word[] = {"lockstep"};
+    (void)arena; /* the names stay in the tree */
+    tw_machine machine = {0};
+    reader r = {.diag = diag, .machine = &machine};
+    int unit = 0, timing = 0;
+    tw_fields f = tw_fields_open(root, "machine file", diag);
+    tw_field_name(&f, "machine", TW_REQUIRED, &machine.name);
+    r.unit_known = tw_field_word(&f, "unit", TW_REQUIRED, unit_word, TW_N_UNITS, &unit);
+    tw_field_word(&f, "timing", TW_REQUIRED, timing_word, TW_N_TIMINGS, &timing);
+    machine.unit = (tw_unit)unit;
+    machine.timing = (tw_timing)timing;
+    const tw_node *memories = tw_field_list(&f, "memories", TW_REQUIRED);
+    const tw_node *engines = tw_field_list(&f, "engines", TW_REQUIRED);
+    if (tw_fields_close(&f) != TW_OK) r.n_bad++;
+    read_list(&r, memories, "memories", 2, TW_MAX_MEMORIES, read_memory);
+    read_list(&r, engines, "engines", 2, TW_MAX_ENGINES, read_engine);
+    resolve_shares(&r);
+    if (r.n_bad) return TW_ERR_INPUT;
+    machine.compute = first_compute(&machine);
+    TW_TRY(tw_machine_check(&machine, diag));
+    *out = machine;
+    return TW_OK;
+}

@@ -1,0 +1,318 @@
+/* src/model/model.c - names, finders, invariants and the printer of models, see model.h.
+ *
+ * An operator is checked by itself (tw_op_check), with a table that says where its parts were written:
+ * the reader fills it, tw_model_check points all of it at the operator. */
+#include "model/model.h"
+
+#include "model/expr.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int64_t bytes;
+    bool is_float;
+} dtypes[TW_N_DTYPES] = {
+#define X(id, name, bytes, is_float) {name, bytes, is_float},
+    TW_DTYPES(X)
+#undef X
+};
+
+const char *tw_dtype_name(tw_dtype dtype) { return dtypes[dtype].name; }
+int64_t tw_dtype_bytes(tw_dtype dtype) { return dtypes[dtype].bytes; }
+bool tw_dtype_is_float(tw_dtype dtype) { return dtypes[dtype].is_float; }
+
+const char *tw_compute_name(tw_compute compute)
+{
+    static const char *const name[TW_N_COMPUTES] = {"multiply-add", "add", "max", "average"};
+    return name[compute];
+}
+
+unsigned tw_operand_loops(const tw_operand *operand)
+{
+    unsigned loops = 0;
+    for (int a = 0; a < operand->n_axes; a++)
+        for (int t = 0; t < operand->axis[a].n_terms; t++) loops |= 1U << operand->axis[a].term[t].loop;
+    return loops;
+}
+
+unsigned tw_op_reductions(const tw_op *op)
+{
+    unsigned loops = 0;
+    for (int l = 0; l < op->n_loops; l++) loops |= (unsigned)op->loop[l].reduces << l;
+    return loops;
+}
+
+int64_t tw_op_points(const tw_op *op)
+{
+    int64_t points = 1;
+    for (int l = 0; l < op->n_loops; l++) points *= op->loop[l].extent;
+    return points;
+}
+
+int64_t tw_tensor_elems(const tw_tensor *tensor)
+{
+    int64_t elems = 1;
+    for (int a = 0; a < tensor->n_axes; a++) elems *= tensor->extent[a];
+    return elems;
+}
+
+int tw_op_find_loop(const tw_op *op, const char *name)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (strcmp(op->loop[l].name, name) == 0) return l;
+    return -1;
+}
+
+int tw_op_find_operand(const tw_op *op, const char *name)
+{
+    for (int i = 0; i < op->n_operands; i++)
+        if (strcmp(op->operand[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* ---- one operator ---- */
+
+tw_op_locs tw_op_locs_of(tw_loc loc)
+{
+    tw_op_locs locs;
+    for (int l = 0; l < TW_MAX_LOOPS; l++) locs.loop[l] = loc;
+    for (int i = 0; i < TW_MAX_OPERANDS; i++) {
+        locs.operand[i] = loc;
+        for (int a = 0; a < TW_MAX_AXES; a++) locs.axis[i][a] = loc;
+    }
+    return locs;
+}
+
+static bool in_range(int64_t extent) { return 1 <= extent && extent <= TW_EXTENT_MAX; }
+
+static tw_status check_extent(int64_t extent, const char *what, tw_loc loc, tw_diag *diag)
+{
+    if (in_range(extent)) return TW_OK;
+    return tw_diag_error(diag, loc, "extent of '%s' is %" PRId64 ", outside 1..%" PRId64, what, extent, TW_EXTENT_MAX);
+}
+
+static tw_status check_counts(const tw_op *op, tw_diag *diag)
+{
+    if (op->n_loops < 1 || op->n_loops > TW_MAX_LOOPS)
+        return tw_diag_error(diag, op->loc, "operator '%s' has %d loops, outside 1..%d", op->name, op->n_loops, TW_MAX_LOOPS);
+    if (op->n_operands < 2 || op->n_operands > TW_MAX_OPERANDS)
+        return tw_diag_error(diag, op->loc, "operator '%s' has %d operands, outside 2..%d", op->name, op->n_operands,
+                             TW_MAX_OPERANDS);
+    bool one_input = op->compute == TW_MAX || op->compute == TW_AVERAGE;
+    if (one_input && op->n_operands != 2)
+        return tw_diag_error(diag, op->loc, "operator '%s' computes %s of %d inputs, must be 1", op->name,
+                             tw_compute_name(op->compute), op->n_operands - 1);
+    return TW_OK;
+}
+
+static tw_status check_loops(const tw_op *op, const tw_op_locs *locs, tw_diag *diag)
+{
+    int64_t points = 1;
+    for (int l = 0; l < op->n_loops; l++) {
+        TW_TRY(check_extent(op->loop[l].extent, op->loop[l].name, locs->loop[l], diag));
+        if (tw_op_find_loop(op, op->loop[l].name) != l)
+            return tw_diag_error(diag, locs->loop[l], "two loops are called '%s'", op->loop[l].name);
+        if (!tw_ckd_mul(points, op->loop[l].extent, &points))
+            return tw_diag_error(diag, op->loc, "operator '%s' has more loop points than fit 64 bits", op->name);
+    }
+    return TW_OK;
+}
+
+bool tw_axis_values(const tw_axis *axis, const tw_op *op, int64_t *least, int64_t *most)
+{
+    int64_t lo = axis->offset, hi = axis->offset;
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t reach;
+        if (!tw_ckd_mul(axis->term[t].coef, op->loop[axis->term[t].loop].extent - 1, &reach)) return false;
+        if (!tw_ckd_add(reach < 0 ? lo : hi, reach, reach < 0 ? &lo : &hi)) return false;
+    }
+    *least = lo;
+    *most = hi;
+    return -TW_POSITION_MAX <= lo && hi <= TW_POSITION_MAX;
+}
+
+static tw_status check_axis(const tw_op *op, const tw_axis *axis, tw_loc loc, tw_diag *diag)
+{
+    int64_t least, most;
+    TW_TRY(check_extent(axis->extent, "axis", loc, diag));
+    if (axis->divisor < 1 || axis->n_terms < 0 || axis->n_terms > TW_MAX_TERMS)
+        return tw_diag_error(diag, loc, "axis has %d loops and divisor %" PRId64, axis->n_terms, axis->divisor);
+    for (int t = 0; t < axis->n_terms; t++)
+        if (axis->term[t].loop < 0 || axis->term[t].loop >= op->n_loops || axis->term[t].coef == 0)
+            return tw_diag_error(diag, loc, "axis names loop %d with factor %" PRId64, axis->term[t].loop, axis->term[t].coef);
+    if (!tw_axis_values(axis, op, &least, &most)) return tw_diag_error(diag, loc, "positions do not fit 62 bits");
+    return TW_OK;
+}
+
+static tw_status check_operand(const tw_op *op, int i, const tw_op_locs *locs, tw_diag *diag)
+{
+    const tw_operand *operand = &op->operand[i];
+    if (tw_op_find_operand(op, operand->name) != i)
+        return tw_diag_error(diag, locs->operand[i], "two operands are called '%s'", operand->name);
+    if (operand->n_axes < 1 || operand->n_axes > TW_MAX_AXES)
+        return tw_diag_error(diag, locs->operand[i], "operand '%s' has %d axes, outside 1..%d", operand->name,
+                             operand->n_axes, TW_MAX_AXES);
+    int64_t elems = 8; /* the widest type */
+    for (int a = 0; a < operand->n_axes; a++) {
+        TW_TRY(check_axis(op, &operand->axis[a], locs->axis[i][a], diag));
+        if (!tw_ckd_mul(elems, operand->axis[a].extent, &elems))
+            return tw_diag_error(diag, locs->operand[i], "tensor of '%s' has more bytes than fit 64 bits", operand->name);
+    }
+    return TW_OK;
+}
+
+/* An output axis is one parallel loop, from end to end. */
+static tw_status check_output_axis(const tw_op *op, const tw_axis *axis, unsigned *seen, tw_loc loc, tw_diag *diag)
+{
+    if (axis->n_terms != 1 || axis->term[0].coef != 1 || axis->offset != 0 || axis->divisor != 1)
+        return tw_diag_error(diag, loc, "an output axis must be one loop and nothing else");
+    const tw_loop *loop = &op->loop[axis->term[0].loop];
+    if (loop->reduces) return tw_diag_error(diag, loc, "output axis '%s' is a reduction loop", loop->name);
+    if (*seen >> axis->term[0].loop & 1) return tw_diag_error(diag, loc, "loop '%s' is two output axes", loop->name);
+    if (loop->extent != axis->extent)
+        return tw_diag_error(diag, loc, "output axis '%s' has extent %" PRId64 ", its loop has %" PRId64, loop->name,
+                             axis->extent, loop->extent);
+    *seen |= 1U << axis->term[0].loop;
+    return TW_OK;
+}
+
+static tw_status check_output(const tw_op *op, const tw_op_locs *locs, tw_diag *diag)
+{
+    int o = tw_op_output(op);
+    unsigned seen = 0, reached = 0;
+    for (int a = 0; a < op->operand[o].n_axes; a++)
+        TW_TRY(check_output_axis(op, &op->operand[o].axis[a], &seen, locs->axis[o][a], diag));
+    for (int i = 0; i < op->n_operands; i++) reached |= tw_operand_loops(&op->operand[i]);
+    for (int l = 0; l < op->n_loops; l++) {
+        if (!op->loop[l].reduces && !(seen >> l & 1))
+            return tw_diag_error(diag, locs->loop[l], "loop '%s' is neither in 'reduce' nor an output axis", op->loop[l].name);
+        if (!(reached >> l & 1))
+            return tw_diag_error(diag, locs->loop[l], "loop '%s' reaches no operand", op->loop[l].name);
+    }
+    return TW_OK;
+}
+
+tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag)
+{
+    TW_TRY(check_counts(op, diag));
+    TW_TRY(check_loops(op, locs, diag));
+    for (int i = 0; i < op->n_operands; i++) TW_TRY(check_operand(op, i, locs, diag));
+    return check_output(op, locs, diag);
+}
+
+/* ---- the model ---- */
+
+static bool same_shape(const tw_operand *operand, const tw_tensor *tensor)
+{
+    bool same = operand->n_axes == tensor->n_axes;
+    for (int a = 0; same && a < operand->n_axes; a++) same = operand->axis[a].extent == tensor->extent[a];
+    return same;
+}
+
+static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_diag *diag)
+{
+    for (int i = 0; i < op->n_operands; i++) {
+        const tw_operand *operand = &op->operand[i];
+        if (operand->tensor < 0 || operand->tensor >= model->n_tensors)
+            return tw_diag_error(diag, op->loc, "operand '%s' names tensor %d of %d", operand->name, operand->tensor,
+                                 model->n_tensors);
+        if (!same_shape(operand, &model->tensor[operand->tensor]))
+            return tw_diag_error(diag, op->loc, "operand '%s' and tensor '%s' differ in shape", operand->name,
+                                 model->tensor[operand->tensor].name);
+    }
+    const tw_tensor *out = &model->tensor[op->operand[tw_op_output(op)].tensor];
+    if (op->compute == TW_AVERAGE && !tw_dtype_is_float(out->dtype))
+        return tw_diag_error(diag, op->loc, "operator '%s' computes an average, which needs f32 or f64, found %s", op->name,
+                             tw_dtype_name(out->dtype));
+    return TW_OK;
+}
+
+/* Index of the operator that writes the tensor, -1: it comes from outside. */
+static int writer_of(const tw_model *model, int tensor)
+{
+    for (int o = 0; o < model->n_ops; o++)
+        if (model->op[o].operand[tw_op_output(&model->op[o])].tensor == tensor) return o;
+    return -1;
+}
+
+static tw_status check_order_of(const tw_model *model, int o, tw_diag *diag)
+{
+    const tw_op *op = &model->op[o];
+    int output = op->operand[tw_op_output(op)].tensor;
+    if (writer_of(model, output) != o)
+        return tw_diag_error(diag, op->loc, "operators '%s' and '%s' both write tensor '%s'",
+                             model->op[writer_of(model, output)].name, op->name, model->tensor[output].name);
+    for (int i = 0; i < tw_op_output(op); i++)
+        if (writer_of(model, op->operand[i].tensor) >= o)
+            return tw_diag_error(diag, op->loc, "operator '%s' reads tensor '%s' before it is written", op->name,
+                                 model->tensor[op->operand[i].tensor].name);
+    return TW_OK;
+}
+
+tw_status tw_model_check(const tw_model *model, tw_diag *diag)
+{
+    if (model->n_ops < 1) return tw_diag_error(diag, (tw_loc){0}, "workload '%s' has no operators", model->name);
+    for (int o = 0; o < model->n_ops; o++) {
+        tw_op_locs locs = tw_op_locs_of(model->op[o].loc);
+        TW_TRY(tw_op_check(&model->op[o], &locs, diag));
+        TW_TRY(check_tensors_of(model, &model->op[o], diag));
+    }
+    for (int o = 0; o < model->n_ops; o++) TW_TRY(check_order_of(model, o, diag));
+    return TW_OK;
+}
+
+/* ---- the printer ---- */
+
+static void print_tensor(const tw_tensor *tensor, tw_text *out)
+{
+    tw_text_printf(out, "  - {name: %s, dtype: %s, shape: [", tensor->name, tw_dtype_name(tensor->dtype));
+    for (int a = 0; a < tensor->n_axes; a++) tw_text_printf(out, "%s%" PRId64, a ? ", " : "", tensor->extent[a]);
+    tw_text_printf(out, "]}\n");
+}
+
+static void print_loops(const tw_op *op, tw_text *out)
+{
+    tw_text_printf(out, "    loops: {");
+    for (int l = 0; l < op->n_loops; l++)
+        tw_text_printf(out, "%s%s: %" PRId64, l ? ", " : "", op->loop[l].name, op->loop[l].extent);
+    tw_text_printf(out, "}\n    reduce: [");
+    const char *sep = "";
+    for (int l = 0; l < op->n_loops; l++) {
+        if (!op->loop[l].reduces) continue;
+        tw_text_printf(out, "%s%s", sep, op->loop[l].name);
+        sep = ", ";
+    }
+    tw_text_printf(out, "]\n");
+}
+
+static void print_operand(const tw_model *model, const tw_op *op, int i, tw_text *out)
+{
+    const tw_operand *operand = &op->operand[i];
+    tw_text_printf(out, "      %s: {tensor: %s, at: [", operand->name, model->tensor[operand->tensor].name);
+    for (int a = 0; a < operand->n_axes; a++) {
+        if (a) tw_text_printf(out, ", ");
+        tw_expr_print(&operand->axis[a], op, out);
+    }
+    tw_text_printf(out, "]}\n");
+}
+
+static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
+{
+    tw_text_printf(out, "  - name: %s\n    compute: %s\n", op->name, tw_compute_name(op->compute));
+    if (op->compute == TW_AVERAGE)
+        tw_text_printf(out, "    count_padding: %s\n", op->average_counts_padding ? "true" : "false");
+    print_loops(op, out);
+    tw_text_printf(out, "    reads:\n");
+    for (int i = 0; i < tw_op_output(op); i++) print_operand(model, op, i, out);
+    tw_text_printf(out, "    writes:\n");
+    print_operand(model, op, tw_op_output(op), out);
+}
+
+void tw_model_print(const tw_model *model, tw_text *out)
+{
+    tw_text_printf(out, "workload: %s\ntensors:\n", model->name);
+    for (int t = 0; t < model->n_tensors; t++) print_tensor(&model->tensor[t], out);
+    tw_text_printf(out, "ops:\n");
+    for (int o = 0; o < model->n_ops; o++) print_op(model, &model->op[o], out);
+}

@@ -1,0 +1,446 @@
+/* src/model/read.c - workload tree to model: named tensors, described operators, and the order of both.
+ *
+ * Each operator becomes a draft (kinds in ops.c, described ones here); its operands are then tied to
+ * tensors by name, and at the end the operators are put into an order in which every tensor is
+ * written before it is read. A mistake in one operator does not stop the reading of the others. */
+#include "model/read.h"
+
+#include "input/field.h"
+#include "model/expr.h"
+#include "model/ops.h"
+
+#include <string.h>
+
+enum {
+    MAX_OPS = TW_TREE_MAP_MAX, /* a mapping file has one map entry per operator */
+    MAX_DECLARED = 4096,       /* tensors under `tensors`                       */
+    PART_MAX = (TW_NAME_MAX - 1) / 2, /* operator and operand names: joined they name a tensor */
+};
+
+typedef struct reader {
+    tw_arena *arena;
+    tw_diag *diag;
+    tw_tensor *tensor;
+    int n_tensors;
+    tw_op *op;
+    int n_ops;
+    bool bad;
+} reader;
+
+#define COMPLAIN(r, loc, ...) ((r)->bad = true, tw_diag_error((r)->diag, (loc), __VA_ARGS__))
+
+/* A field that could not be used: the fields count it, so that closing them fails. */
+#define REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))
+
+/* ---- tensors ---- */
+
+static int find_tensor(const reader *r, const char *name)
+{
+    for (int t = 0; t < r->n_tensors; t++)
+        if (strcmp(r->tensor[t].name, name) == 0) return t;
+    return -1;
+}
+
+/* Reads `shape`, at most TW_MAX_AXES extents; returns their number, 0 when absent or wrong. */
+static int read_shape(tw_fields *f, tw_presence presence, int64_t *extent)
+{
+    const tw_node *list = tw_field_list(f, "shape", presence);
+    if (!list) return 0;
+    if (list->n_children < 1 || list->n_children > TW_MAX_AXES) {
+        REFUSE(f, list->loc, "'shape' has %d entries, outside 1..%d", list->n_children, TW_MAX_AXES);
+        return 0;
+    }
+    int n = 0, bad = f->n_bad;
+    for (const tw_node *entry = list->child; entry; entry = entry->next)
+        f->n_bad += !tw_node_int(entry, "shape", 1, TW_EXTENT_MAX, f->diag, &extent[n++]);
+    return f->n_bad == bad ? n : 0;
+}
+
+static void read_tensor(reader *r, const tw_node *node)
+{
+    tw_tensor t = {.loc = node->loc};
+    tw_fields f = tw_fields_open(node, "tensor", r->diag);
+    tw_field_name(&f, "name", TW_REQUIRED, &t.name);
+    tw_field_dtype(&f, TW_REQUIRED, &t.dtype);
+    t.n_axes = read_shape(&f, TW_REQUIRED, t.extent);
+    if (tw_fields_close(&f) != TW_OK) {
+        r->bad = true;
+        return;
+    }
+    int before = find_tensor(r, t.name);
+    if (before >= 0) {
+        COMPLAIN(r, node->loc, "tensor '%s' is declared twice", t.name);
+        tw_diag_note(r->diag, r->tensor[before].loc, "'%s' was first declared here", t.name);
+        return;
+    }
+    r->tensor[r->n_tensors++] = t;
+}
+
+static tw_words describe(tw_dtype dtype, const int64_t *extent, int n)
+{
+    tw_words words = {0};
+    tw_text t = {0};
+    tw_text_printf(&t, "%s [", tw_dtype_name(dtype));
+    for (int a = 0; a < n; a++) tw_text_printf(&t, "%s%" PRId64, a ? ", " : "", extent[a]);
+    tw_text_printf(&t, "]");
+    tw_words_add(&words, t.bytes ? t.bytes : "");
+    tw_text_release(&t);
+    return words;
+}
+
+/* The tensor of operand i as the operator sees it. */
+static tw_tensor tensor_of_operand(const tw_draft *d, int i, const char *name)
+{
+    const tw_operand *operand = &d->op.operand[i];
+    tw_tensor t = {.name = name, .loc = d->locs.operand[i], .dtype = d->dtype[i], .n_axes = operand->n_axes};
+    for (int a = 0; a < operand->n_axes; a++) t.extent[a] = operand->axis[a].extent;
+    return t;
+}
+
+static bool same_tensor(const tw_tensor *a, const tw_tensor *b)
+{
+    return a->dtype == b->dtype && a->n_axes == b->n_axes &&
+           memcmp(a->extent, b->extent, (size_t)a->n_axes * sizeof a->extent[0]) == 0;
+}
+
+static tw_status attach_operand(reader *r, tw_draft *d, int i)
+{
+    tw_operand *operand = &d->op.operand[i];
+    const char *name = d->tensor[i];
+    if (!name) name = tw_arena_printf(r->arena, "%s.%s", d->op.name, operand->name);
+    if (!name) return TW_ERR_NOMEM;
+    tw_tensor want = tensor_of_operand(d, i, name);
+    operand->tensor = find_tensor(r, name);
+    if (operand->tensor < 0) {
+        operand->tensor = r->n_tensors;
+        r->tensor[r->n_tensors++] = want;
+        return TW_OK;
+    }
+    const tw_tensor *have = &r->tensor[operand->tensor];
+    if (same_tensor(&want, have)) return TW_OK;
+    COMPLAIN(r, want.loc, "operand '%s' of '%s' is %s, but tensor '%s' is %s", operand->name, d->op.name,
+             describe(want.dtype, want.extent, want.n_axes).text, name,
+             describe(have->dtype, have->extent, have->n_axes).text);
+    tw_diag_note(r->diag, have->loc, "tensor '%s' was first described here", name);
+    return TW_OK;
+}
+
+/* ---- described operators ---- */
+
+static void read_loops(tw_fields *f, tw_draft *d)
+{
+    const tw_node *map = tw_field_map(f, "loops", TW_REQUIRED);
+    if (!map) return;
+    if (map->n_children < 1 || map->n_children > TW_MAX_LOOPS) {
+        REFUSE(f, map->loc, "'loops' has %d entries, outside 1..%d", map->n_children, TW_MAX_LOOPS);
+        return;
+    }
+    for (const tw_node *entry = map->child; entry; entry = entry->next) {
+        int l = d->op.n_loops++;
+        d->op.loop[l].name = entry->key;
+        d->locs.loop[l] = entry->key_loc;
+        if (!tw_expr_is_loop_name(entry->key))
+            REFUSE(f, entry->key_loc, "loop '%s' must be named with at most %d letters, digits and '_'", entry->key,
+                   TW_LOOP_NAME_MAX);
+        f->n_bad += !tw_node_int(entry, entry->key, 1, TW_EXTENT_MAX, f->diag, &d->op.loop[l].extent);
+    }
+}
+
+static void read_reduce(tw_fields *f, tw_op *op)
+{
+    const tw_node *list = tw_field_list(f, "reduce", TW_OPTIONAL);
+    for (const tw_node *entry = list ? list->child : NULL; entry; entry = entry->next) {
+        const char *name = entry->kind == TW_SCALAR ? entry->text : "";
+        int l = tw_op_find_loop(op, name);
+        if (l < 0) REFUSE(f, entry->loc, "undefined loop '%s' in 'reduce'", name);
+        else if (op->loop[l].reduces) REFUSE(f, entry->loc, "loop '%s' is given twice in 'reduce'", name);
+        else op->loop[l].reduces = true;
+    }
+}
+
+static void read_at(tw_fields *f, tw_draft *d, int i)
+{
+    const tw_node *list = tw_field_list(f, "at", TW_REQUIRED);
+    tw_operand *operand = &d->op.operand[i];
+    if (!list) return;
+    if (list->n_children < 1 || list->n_children > TW_MAX_AXES) {
+        REFUSE(f, list->loc, "'at' has %d entries, outside 1..%d", list->n_children, TW_MAX_AXES);
+        return;
+    }
+    for (const tw_node *entry = list->child; entry; entry = entry->next) {
+        int a = operand->n_axes++;
+        d->locs.axis[i][a] = entry->loc;
+        f->n_bad += tw_expr_parse(entry, &d->op, f->diag, &operand->axis[a]) != TW_OK;
+    }
+}
+
+/* Extents that follow from the access map alone: every axis is walked from 0, without padding. */
+static void infer_extents(tw_fields *f, tw_draft *d, int i)
+{
+    tw_operand *operand = &d->op.operand[i];
+    for (int a = 0; a < operand->n_axes; a++) {
+        int64_t least, most;
+        tw_axis *axis = &operand->axis[a];
+        if (axis->divisor != 1)
+            REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis is divided", operand->name);
+        else if (!tw_axis_values(axis, &d->op, &least, &most))
+            REFUSE(f, d->locs.axis[i][a], "positions do not fit 62 bits");
+        else if (least != 0)
+            REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis begins at position %" PRId64, operand->name, least);
+        else axis->extent = most + 1;
+    }
+}
+
+/* The extents of operand i: as given, as the tensor is known, or as the access map says. */
+static void settle_extents(tw_fields *f, tw_draft *d, int i, const tw_tensor *known)
+{
+    int64_t extent[TW_MAX_AXES];
+    int bad = f->n_bad, n = read_shape(f, TW_OPTIONAL, extent);
+    tw_operand *operand = &d->op.operand[i];
+    if (f->n_bad != bad || operand->n_axes == 0) return;
+    if (n == 0 && !known) {
+        infer_extents(f, d, i);
+        return;
+    }
+    if (n == 0) memcpy(extent, known->extent, sizeof extent);
+    if (n == 0) n = known->n_axes;
+    if (n != operand->n_axes) {
+        REFUSE(f, d->locs.operand[i], "'at' of '%s' has %d entries, its tensor has %d axes", operand->name, operand->n_axes, n);
+        return;
+    }
+    for (int a = 0; a < n; a++) operand->axis[a].extent = extent[a];
+}
+
+static bool part_name_is_good(const char *name) { return tw_name_is_valid(name) && strlen(name) <= PART_MAX; }
+
+static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_dtype fallback, tw_draft *d)
+{
+    int i = d->op.n_operands++;
+    d->op.operand[i] = (tw_operand){.name = node->key};
+    d->locs.operand[i] = node->key_loc;
+    if (!part_name_is_good(node->key))
+        REFUSE(parent, node->key_loc, "operand '%s' must have a name of at most %d bytes", node->key, PART_MAX);
+    tw_fields f = tw_fields_open(node, node->key, r->diag);
+    tw_field_name(&f, "tensor", TW_OPTIONAL, &d->tensor[i]);
+    int t = d->tensor[i] ? find_tensor(r, d->tensor[i]) : -1;
+    const tw_tensor *known = t >= 0 ? &r->tensor[t] : NULL;
+    d->dtype[i] = known ? known->dtype : fallback;
+    tw_field_dtype(&f, TW_OPTIONAL, &d->dtype[i]);
+    read_at(&f, d, i);
+    if (f.n_bad == 0 && parent->n_bad == 0) settle_extents(&f, d, i, known);
+    else tw_field_node(&f, "shape", TW_OPTIONAL);
+    parent->n_bad += tw_fields_close(&f) != TW_OK;
+}
+
+static void read_operands(reader *r, tw_fields *f, tw_draft *d)
+{
+    const tw_node *reads = tw_field_map(f, "reads", TW_REQUIRED), *writes = tw_field_map(f, "writes", TW_REQUIRED);
+    if (!reads || !writes) return;
+    if (reads->n_children < 1 || reads->n_children >= TW_MAX_OPERANDS)
+        REFUSE(f, reads->loc, "'reads' has %d entries, outside 1..%d", reads->n_children, TW_MAX_OPERANDS - 1);
+    else if (writes->n_children != 1) REFUSE(f, writes->loc, "'writes' has %d entries, must be 1", writes->n_children);
+    else {
+        for (const tw_node *node = reads->child; node; node = node->next) read_operand(r, f, node, TW_DTYPE_F32, d);
+        read_operand(r, f, writes->child, tw_compute_dtype(d->op.compute, d->dtype[0]), d);
+    }
+}
+
+static void read_described(reader *r, tw_fields *f, tw_draft *d)
+{
+    const char *word[TW_N_COMPUTES];
+    int compute = 0;
+    for (int c = 0; c < TW_N_COMPUTES; c++) word[c] = tw_compute_name((tw_compute)c);
+    if (tw_field_word(f, "compute", TW_REQUIRED, word, TW_N_COMPUTES, &compute)) d->op.compute = (tw_compute)compute;
+    const tw_node *count = tw_field_node(f, "count_padding", TW_OPTIONAL);
+    tw_field_bool(f, "count_padding", TW_OPTIONAL, &d->op.average_counts_padding);
+    if (count && d->op.compute != TW_AVERAGE) REFUSE(f, count->key_loc, "'count_padding' is only for average");
+    read_loops(f, d);
+    read_reduce(f, &d->op);
+    read_operands(r, f, d);
+    if (f->n_bad == 0 && tw_op_check(&d->op, &d->locs, r->diag) != TW_OK) f->n_bad++;
+}
+
+/* ---- kinds: their operands may be given tensors ---- */
+
+static tw_dtype dtype_of_inputs(const reader *r, const tw_node *inputs)
+{
+    for (const tw_node *node = inputs ? inputs->child : NULL; node; node = node->next) {
+        int t = node->kind == TW_SCALAR ? find_tensor(r, node->text) : -1;
+        if (t >= 0) return r->tensor[t].dtype;
+    }
+    return TW_DTYPE_F32;
+}
+
+static void name_operand(tw_fields *f, tw_draft *d, int i, const tw_node *node)
+{
+    f->n_bad += !tw_node_name(node, d->op.operand[i].name, f->diag, &d->tensor[i]);
+    d->locs.operand[i] = node->loc;
+}
+
+static void name_inputs(tw_fields *f, tw_draft *d, const tw_node *inputs)
+{
+    tw_words all = {0};
+    for (int i = 0; i < tw_op_output(&d->op); i++) tw_words_add(&all, d->op.operand[i].name);
+    for (const tw_node *node = inputs ? inputs->child : NULL; node; node = node->next) {
+        int i = tw_op_find_operand(&d->op, node->key);
+        if (i >= 0 && i < tw_op_output(&d->op)) name_operand(f, d, i, node);
+        else REFUSE(f, node->key_loc, "%s has no input '%s'; its inputs are %s", f->what, node->key, all.text);
+    }
+}
+
+static void read_kind(reader *r, tw_fields *f, const tw_node *kind, tw_draft *d)
+{
+    const tw_node *inputs = tw_field_map(f, "inputs", TW_OPTIONAL), *output = tw_field_node(f, "output", TW_OPTIONAL);
+    tw_kind_read(f, kind, dtype_of_inputs(r, inputs), d);
+    if (f->n_bad) return;
+    name_inputs(f, d, inputs);
+    if (output) name_operand(f, d, tw_op_output(&d->op), output);
+    if (f->n_bad == 0 && tw_op_check(&d->op, &d->locs, r->diag) != TW_OK) f->n_bad++;
+}
+
+/* ---- operators ---- */
+
+static void read_op_name(reader *r, tw_fields *f, tw_op *op)
+{
+    const tw_node *node = tw_field_node(f, "name", TW_REQUIRED);
+    if (!node) return;
+    f->n_bad += !tw_node_name(node, "name", f->diag, &op->name);
+    if (op->name && strlen(op->name) > PART_MAX)
+        REFUSE(f, node->loc, "operator name has %zu bytes, more than %d", strlen(op->name), PART_MAX);
+    for (int o = 0; op->name && o < r->n_ops; o++) {
+        if (strcmp(r->op[o].name, op->name) != 0) continue;
+        REFUSE(f, node->loc, "operator '%s' is given twice", op->name);
+        tw_diag_note(f->diag, r->op[o].loc, "'%s' was first given here", op->name);
+    }
+}
+
+static tw_status read_op(reader *r, const tw_node *node)
+{
+    tw_draft d = {.op.loc = node->loc, .locs = tw_op_locs_of(node->loc)};
+    tw_fields f = tw_fields_open(node, "operator", r->diag);
+    read_op_name(r, &f, &d.op);
+    const tw_node *kind = tw_field_node(&f, "op", TW_OPTIONAL), *compute = tw_field_node(&f, "compute", TW_OPTIONAL);
+    if (kind && compute) REFUSE(&f, compute->key_loc, "operator has both 'op' and 'compute'");
+    if (f.node && !kind && !compute) {
+        REFUSE(&f, node->loc, "operator has neither 'op' nor 'compute'");
+        f.node = NULL;
+    }
+    if (kind) read_kind(r, &f, kind, &d);
+    else if (compute) read_described(r, &f, &d);
+    if (tw_fields_close(&f) != TW_OK) {
+        r->bad = true;
+        return TW_OK;
+    }
+    for (int i = 0; i < d.op.n_operands; i++) TW_TRY(attach_operand(r, &d, i));
+    r->op[r->n_ops++] = d.op;
+    return TW_OK;
+}
+
+/* ---- order ---- */
+
+static int output_of(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
+
+/* writer[t] is the operator that writes tensor t, -1 when none does. */
+static void find_writers(reader *r, int *writer)
+{
+    for (int t = 0; t < r->n_tensors; t++) writer[t] = -1;
+    for (int o = 0; o < r->n_ops; o++) {
+        int t = output_of(&r->op[o]);
+        if (writer[t] >= 0) {
+            COMPLAIN(r, r->op[o].loc, "operator '%s' writes tensor '%s', which '%s' writes too", r->op[o].name,
+                     r->tensor[t].name, r->op[writer[t]].name);
+            tw_diag_note(r->diag, r->op[writer[t]].loc, "operator '%s' is here", r->op[writer[t]].name);
+        } else {
+            writer[t] = o;
+        }
+    }
+}
+
+/* An operator that has to run before o and has not, -1 when o may run. */
+static int find_blocker(const reader *r, const int *writer, const bool *done, int o)
+{
+    for (int i = 0; i < tw_op_output(&r->op[o]); i++) {
+        int w = writer[r->op[o].operand[i].tensor];
+        if (w >= 0 && !done[w]) return w;
+    }
+    return -1;
+}
+
+/* Every operator left is blocked. Going from one to its blocker ends in a circle; it is told along the data,
+ * beginning with the operator that the file names first. */
+static void report_cycle(reader *r, const int *writer, const bool *done, int start)
+{
+    int at = start, path[MAX_OPS], n = 0, first = 0;
+    for (int i = 0; i < r->n_ops; i++) at = find_blocker(r, writer, done, at);
+    int end = at;
+    do {
+        path[n++] = at;
+        if (at < path[first]) first = n - 1;
+        at = find_blocker(r, writer, done, at);
+    } while (at != end);
+    tw_text t = {0};
+    for (int i = 0; i <= n; i++) tw_text_printf(&t, "%s%s", i ? " -> " : "", r->op[path[(first - i + 2 * n) % n]].name);
+    COMPLAIN(r, r->op[path[first]].loc, "cycle: %s", t.bytes ? t.bytes : "");
+    tw_text_release(&t);
+}
+
+/* The operators, each after those whose results it reads and otherwise as they were written. */
+static tw_status order_ops(reader *r, const tw_op **out)
+{
+    bool done[MAX_OPS] = {0};
+    int *writer;
+    tw_op *sorted;
+    TW_ALLOC(r->arena, writer, r->n_tensors + 1);
+    TW_ALLOC(r->arena, sorted, r->n_ops + 1);
+    find_writers(r, writer);
+    for (int n = 0; n < r->n_ops; n++) {
+        int o = 0, blocked = -1;
+        for (; o < r->n_ops; o++) {
+            if (done[o]) continue;
+            if (find_blocker(r, writer, done, o) < 0) break;
+            if (blocked < 0) blocked = o;
+        }
+        if (o == r->n_ops) {
+            report_cycle(r, writer, done, blocked);
+            return TW_ERR_INPUT;
+        }
+        done[o] = true;
+        sorted[n] = r->op[o];
+    }
+    *out = sorted;
+    return r->bad ? TW_ERR_INPUT : TW_OK;
+}
+
+/* ---- the file ---- */
+
+static tw_status check_counts(const tw_node *tensors, const tw_node *ops, tw_diag *diag)
+{
+    if (ops->n_children < 1 || ops->n_children > MAX_OPS)
+        return tw_diag_error(diag, ops->loc, "'ops' has %d entries, outside 1..%d", ops->n_children, MAX_OPS);
+    if (tensors && tensors->n_children > MAX_DECLARED)
+        return tw_diag_error(diag, tensors->loc, "'tensors' has %d entries, more than %d", tensors->n_children, MAX_DECLARED);
+    return TW_OK;
+}
+
+tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_model *out)
+{
+    tw_model model = {0};
+    tw_fields f = tw_fields_open(root, "workload file", diag);
+    tw_field_name(&f, "workload", TW_REQUIRED, &model.name);
+    const tw_node *tensors = tw_field_list(&f, "tensors", TW_OPTIONAL);
+    const tw_node *ops = tw_field_list(&f, "ops", TW_REQUIRED);
+    reader r = {.arena = arena, .diag = diag, .bad = tw_fields_close(&f) != TW_OK};
+    if (!ops) return TW_ERR_INPUT;
+    TW_TRY(check_counts(tensors, ops, diag));
+    TW_ALLOC(arena, r.tensor, (tensors ? tensors->n_children : 0) + TW_MAX_OPERANDS * ops->n_children);
+    TW_ALLOC(arena, r.op, ops->n_children);
+    for (const tw_node *node = tensors ? tensors->child : NULL; node; node = node->next) read_tensor(&r, node);
+    for (const tw_node *node = ops->child; node; node = node->next) TW_TRY(read_op(&r, node));
+    TW_TRY(order_ops(&r, &model.op));
+    model.n_ops = r.n_ops;
+    model.n_tensors = r.n_tensors;
+    model.tensor = r.tensor;
+    TW_TRY(tw_model_check(&model, diag));
+    *out = model;
+    return TW_OK;
+}

@@ -1,0 +1,167 @@
+/* src/pipeline.c - the whole walk on one page.
+ *
+ *     mapping (read, or found by search) -> program (with its layout) -> timeline -> verdict
+ *
+ * Every stage takes the finished values before it as const and makes one new value. */
+#include "pipeline.h"
+
+#include "search/search.h"
+#include "verify/verify.h"
+
+static void add_sum(tw_summary *to, const tw_summary *from)
+{
+    to->ticks += from->ticks;
+    to->cycles += from->cycles;
+    to->execs += from->execs;
+    to->macs += from->macs;
+    to->instructions += from->instructions;
+}
+
+static void describe_memories(tw_op_plan *op)
+{
+    const tw_machine *machine = op->program.machine;
+    for (int m = 0; m < machine->n_memories; m++)
+        op->memory[m] = (tw_memory_use){machine->memory[m].name, machine->memory[m].size, op->program.layout.used[m],
+                                        op->timeline.peak_live[m]};
+}
+
+tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                        const tw_search_result *found, tw_arena *arena, tw_arena *scratch, tw_diag *diag,
+                        const tw_plan **out)
+{
+    tw_plan *plan;
+    tw_op_plan *op;
+    TW_ALLOC(arena, plan, 1);
+    TW_ALLOC(arena, op, model->n_ops);
+    *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op};
+    for (int i = 0; i < model->n_ops; i++) {
+        TW_TRY(tw_program_build(model, i, machine, &mapping->op[i], arena, diag, &op[i].program));
+        TW_TRY(tw_timeline_run(&op[i].program, scratch, diag, &op[i].timeline));
+        describe_memories(&op[i]);
+        op[i].searched = found != NULL;
+        if (found) op[i].search = found[i];
+        add_sum(&plan->sum, &op[i].timeline.sum);
+    }
+    *out = plan;
+    return TW_OK;
+}
+
+/* ---- search ---- */
+
+typedef struct coster {
+    tw_arena *scratch;
+    tw_diag diag; /* muted: refusals are answers here */
+} coster;
+
+static tw_status cost_of(void *user, const tw_model *model, const tw_machine *machine, const tw_op_map *map,
+                         tw_summary *out)
+{
+    coster *c = user;
+    tw_arena_mark mark = tw_arena_save(c->scratch);
+    tw_program program;
+    tw_timeline timeline;
+    tw_status status = tw_program_build(model, 0, machine, map, c->scratch, &c->diag, &program);
+    if (status == TW_OK) status = tw_timeline_run(&program, c->scratch, &c->diag, &timeline);
+    if (status == TW_OK) *out = timeline.sum;
+    tw_arena_rewind(c->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
+                       tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_plan **out)
+{
+    tw_mapping *mapping;
+    tw_op_map *map;
+    tw_search_result *result;
+    TW_ALLOC(arena, mapping, 1);
+    TW_ALLOC(arena, map, model->n_ops);
+    TW_ALLOC(scratch, result, model->n_ops);
+    *mapping = (tw_mapping){model->n_ops, map};
+    coster c = {tw_arena_new(), {.muted = true}};
+    tw_status status = c.scratch ? TW_OK : TW_ERR_NOMEM;
+    for (int i = 0; i < model->n_ops && status == TW_OK; i++)
+        status = tw_search_op(model, i, machine, options, &(tw_eval){cost_of, &c}, scratch, diag, &map[i], &result[i]);
+    tw_arena_free(c.scratch);
+    TW_TRY(status);
+    return tw_plan_build(model, machine, mapping, result, arena, scratch, diag, out);
+}
+
+/* ---- verification ---- */
+
+/* Shows the rows to several judges and counts them. */
+typedef struct tee {
+    tw_row_sink sink[2];
+    int n;
+    tw_verdict *verdict;
+} tee;
+
+static tw_status tee_begin(void *user, const tw_rowset *row)
+{
+    tee *t = user;
+    t->verdict->rows++;
+    t->verdict->instructions += row->n_events;
+    for (int i = 0; i < t->n; i++) TW_TRY(t->sink[i].begin(t->sink[i].user, row));
+    return TW_OK;
+}
+
+static tw_status tee_end(void *user, const tw_rowset *row)
+{
+    tee *t = user;
+    for (int i = 0; i < t->n; i++) TW_TRY(t->sink[i].end(t->sink[i].user, row));
+    return TW_OK;
+}
+
+static tw_verify_input verify_input(const tw_program *p, tw_level_info *level)
+{
+    tw_verify_input in = {.model = p->model,
+                          .op = p->op,
+                          .machine = p->machine,
+                          .layout = &p->layout,
+                          .n_levels = p->n_tiled,
+                          .level = level};
+    tw_program_levels(p, level);
+    for (int l = 0; l < p->map->n_levels; l++) in.is_pass[p->map->level[l].memory] = p->map->level[l].pass;
+    return in;
+}
+
+static tw_status judge(const tw_program *p, const tw_verify_options *options, tw_arena *scratch, tw_arena *judges,
+                       tw_diag *diag, tw_verdict *v)
+{
+    static const int64_t default_max = INT64_C(1) << 31;
+    tw_level_info level[TW_MAX_MEMORIES];
+    tw_verify_input in = verify_input(p, level);
+    bool executes = tw_op_points(p->op) <= (options->max_macs > 0 ? options->max_macs : default_max);
+    tw_checker *checker = tw_checker_new(&in, judges);
+    tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
+    if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
+    tee t = {.sink = {tw_checker_sink(checker)}, .n = 1, .verdict = v};
+    if (executes) t.sink[t.n++] = tw_executor_sink(executor);
+    tw_timeline ignored;
+    TW_TRY(tw_timeline_walk(p, &(tw_row_sink){tee_begin, tee_end, &t}, scratch, diag, &ignored));
+    v->first_fault = tw_checker_finish(checker);
+    v->checked = v->first_fault == NULL;
+    if (!executes) return TW_OK;
+    const char *fault = tw_executor_finish(executor, options->reference, options->user, &v->reference);
+    v->executed = true;
+    v->equal = fault == NULL;
+    v->elements = tw_tensor_elems(&p->model->tensor[p->op->operand[tw_op_output(p->op)].tensor]);
+    if (!v->first_fault) v->first_fault = fault;
+    return TW_OK;
+}
+
+tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options, tw_arena *arena,
+                        tw_arena *scratch, tw_diag *diag, const tw_verdict **out)
+{
+    tw_verdict *v;
+    TW_ALLOC(arena, v, 1);
+    tw_arena *judges = tw_arena_new();
+    if (!judges) return TW_ERR_NOMEM;
+    tw_status status = judge(&plan->op[op].program, options, scratch, judges, diag, v);
+    if (status == TW_OK && v->first_fault) {
+        v->first_fault = tw_arena_printf(arena, "%s", v->first_fault);
+        status = v->first_fault ? TW_WRONG : TW_ERR_NOMEM;
+    }
+    tw_arena_free(judges);
+    if (status == TW_OK || status == TW_WRONG) *out = v;
+    return status;
+}

@@ -1,0 +1,78 @@
+/* src/place/layout.c - see layout.h: slots one behind the other, pool by pool. */
+#include "place/layout.h"
+
+static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int64_t need,
+                        tw_diag *diag)
+{
+    const tw_memory *mem = &machine->memory[m];
+    tw_status status = tw_diag_infeasible(diag, pools->loc[m],
+                                          "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
+                                          mem->name, need - mem->size, need, mem->size);
+    for (int o = 0; o < op->n_operands; o++)
+        if (pools->count[m][o] > 0)
+            tw_diag_note(diag, pools->loc[m], "'%s' takes %" PRId64 " x %" PRId64 " in '%s'", op->operand[o].name,
+                         pools->count[m][o], pools->size[m][o], mem->name);
+    tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, mem->size);
+    return status;
+}
+
+/* Offsets of one memory's buffers; TW_ERR_INPUT when their sum leaves 64 bits. */
+static tw_status lay_out(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, tw_buffer *buffer,
+                         tw_layout *out, tw_diag *diag)
+{
+    int64_t align = machine->memory[m].align, end = 0;
+    for (int o = 0; o < op->n_operands; o++) {
+        out->first[m][o] = pools->count[m][o] > 0 ? out->n_buffers : -1;
+        out->count[m][o] = (int)pools->count[m][o];
+        for (int s = 0; s < out->count[m][o]; s++) {
+            int64_t at = tw_cdiv(end, align) * align;
+            if (!tw_ckd_add(at, pools->size[m][o], &end) || end > INT64_MAX / 2)
+                return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", machine->memory[m].name);
+            buffer[out->n_buffers++] = (tw_buffer){m, o, s, at, pools->size[m][o]};
+        }
+    }
+    out->used[m] = end;
+    return TW_OK;
+}
+
+tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, tw_arena *arena,
+                          tw_diag *diag, tw_layout *out)
+{
+    int64_t n = 0;
+    for (int m = 0; m < machine->n_memories; m++)
+        for (int o = 0; o < op->n_operands; o++) n += pools->count[m][o];
+    tw_buffer *buffer;
+    TW_ALLOC(arena, buffer, n);
+    *out = (tw_layout){.buffer = buffer};
+    for (int m = 0; m < machine->n_memories; m++) {
+        TW_TRY(lay_out(pools, op, machine, m, buffer, out, diag));
+        if (out->used[m] > machine->memory[m].size) return refuse(pools, op, machine, m, out->used[m], diag);
+    }
+    return TW_OK;
+}
+
+tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw_diag *diag)
+{
+    for (int i = 0; i < layout->n_buffers; i++) {
+        const tw_buffer *b = &layout->buffer[i];
+        const tw_memory *mem = &machine->memory[b->memory];
+        if (b->offset < 0 || b->size < 0 || b->offset + b->size > mem->size || b->offset % mem->align != 0)
+            return tw_diag_error(diag, mem->loc, "buffer %d lies at %" PRId64 " +%" PRId64 " in '%s' of %" PRId64, i,
+                                 b->offset, b->size, mem->name, mem->size);
+        for (int j = 0; j < i; j++) {
+            const tw_buffer *c = &layout->buffer[j];
+            if (c->memory == b->memory && c->offset < b->offset + b->size && b->offset < c->offset + c->size)
+                return tw_diag_error(diag, mem->loc, "buffers %d and %d overlap in '%s'", j, i, mem->name);
+        }
+    }
+    return TW_OK;
+}
+
+void tw_layout_print(const tw_layout *layout, const tw_op *op, const tw_machine *machine, tw_text *out)
+{
+    for (int i = 0; i < layout->n_buffers; i++) {
+        const tw_buffer *b = &layout->buffer[i];
+        tw_text_printf(out, "buffer %d: %s %s%d at %" PRId64 " size %" PRId64 "\n", i, machine->memory[b->memory].name,
+                       op->operand[b->operand].name, b->slot, b->offset, b->size);
+    }
+}

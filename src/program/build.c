@@ -1,0 +1,329 @@
+/* src/program/build.c - from a mapping to a program: resolve levels, check the geometry, size the slots.
+ *
+ * The cut of a loop at a level depends on that loop alone, so the tiles of a level are the product of one
+ * list of spans per loop. Everything here is therefore asked loop by loop: which lengths reach a
+ * level (at most a few different ones), and, only along axes that meet the tensor's edge, which spans. */
+#include "program/program.h"
+#include "place/layout.h"
+#include "tile/box.h"
+
+
+/* ---- levels ---- */
+
+static void resolve_levels(tw_program *p)
+{
+    int16_t pass[TW_MAX_MEMORIES];
+    int n_pass = 0;
+    for (int l = 0; l < p->map->n_levels; l++) {
+        const tw_level_map *map = &p->map->level[l];
+        if (map->pass) {
+            pass[n_pass++] = (int16_t)map->memory;
+            continue;
+        }
+        tw_tiled_level *t = &p->tiled[p->n_tiled++];
+        *t = (tw_tiled_level){.map = map, .memory = map->memory, .n_pass = n_pass};
+        for (int i = 0; i < n_pass; i++) {
+            t->pass[i] = pass[i];
+            t->mover[i] = (int16_t)tw_machine_mover(p->machine, pass[i]);
+        }
+        t->mover[n_pass] = (int16_t)tw_machine_mover(p->machine, map->memory);
+        t->adder = (int16_t)tw_machine_adder(p->machine, map->memory);
+        n_pass = 0;
+    }
+    p->tiled[p->n_tiled - 1].innermost = true;
+}
+
+tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len)
+{
+    if (map->size[loop] > 0) return tw_split_by_size(len, map->size[loop]);
+    return tw_split_by_count(len, map->count[loop], map->cut);
+}
+
+bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len)
+{
+    return map->size[loop] > 0 || tw_split_is_legal(len, map->count[loop], map->cut);
+}
+
+int64_t tw_program_units(const tw_program *p, int operand, int64_t elems)
+{
+    return tw_machine_units(p->machine, p->model->tensor[p->op->operand[operand].tensor].dtype, elems);
+}
+
+void tw_program_levels(const tw_program *p, tw_level_info info[TW_MAX_MEMORIES])
+{
+    tw_box box = tw_box_of_op(p->op);
+    for (int t = 0; t < p->n_tiled; t++) {
+        info[t] = (tw_level_info){.memory = p->tiled[t].memory, .mode = p->tiled[t].map->accumulate};
+        for (int l = 0; l < p->op->n_loops; l++) {
+            tw_split s = tw_level_split(p->tiled[t].map, l, tw_span_len(box.span[l]));
+            info[t].n_tiles[l] = s.count;
+            box.span[l] = tw_split_at(&s, box.span[l].lo, 0);
+        }
+    }
+}
+
+/* ---- cuts ---- */
+
+/* The different lengths that a loop's pieces have when they reach a level. A balanced cut makes at most two
+ * from each, a greedy one at most two, and neighbours coincide, so the list stays short. */
+enum { MAX_LENGTHS = 2 << TW_MAX_MEMORIES };
+typedef struct lengths {
+    int n;
+    int64_t len[MAX_LENGTHS];
+} lengths;
+
+static void add_length(lengths *list, int64_t len)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->len[i] == len) return;
+    list->len[list->n++] = len;
+}
+
+static tw_status refuse_cut(const tw_program *p, const tw_level_map *map, int loop, int64_t len, tw_diag *diag)
+{
+    const char *name = p->op->loop[loop].name, *at = p->machine->memory[map->memory].name;
+    int64_t count = map->count[loop];
+    if (count > len)
+        return tw_diag_error(diag, map->loc, "loop '%s' has %" PRId64 " points at '%s', fewer than %" PRId64 " tiles",
+                             name, len, at, count);
+    return tw_diag_error(diag, map->loc,
+                         "a greedy cut of %" PRId64 " points of '%s' at '%s' never makes %" PRId64
+                         " tiles; the next count that it makes is %" PRId64,
+                         len, name, at, count, tw_split_next_legal(len, count, map->cut));
+}
+
+static tw_status check_min_tile(const tw_program *p, const tw_level_map *map, int loop, const tw_split *s,
+                                tw_diag *diag)
+{
+    const tw_engine *mac = &p->machine->engine[p->machine->compute];
+    if (s->count == 1 || s->len / s->count >= mac->min_tile) return TW_OK;
+    return tw_diag_infeasible(diag, map->loc,
+                              "tiles of loop '%s' at '%s' have %" PRId64 " points, engine '%s' needs at least %" PRId64,
+                              p->op->loop[loop].name, p->machine->memory[map->memory].name, s->len / s->count,
+                              mac->name, mac->min_tile);
+}
+
+/* Walks one loop through all levels: legality and minimum tile of every cut; largest[t] is the longest tile
+ * at tiled level t, *n_tiles the number of innermost tiles along this loop. */
+static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MAX_MEMORIES], int64_t *n_tiles,
+                            tw_diag *diag)
+{
+    lengths now = {.n = 1, .len = {p->op->loop[loop].extent}};
+    *n_tiles = 1;
+    for (int t = 0; t < p->n_tiled; t++) {
+        const tw_level_map *map = p->tiled[t].map;
+        lengths next = {0};
+        int64_t most = 1;
+        largest[t] = 0;
+        for (int i = 0; i < now.n; i++) {
+            if (!tw_level_split_is_legal(map, loop, now.len[i])) return refuse_cut(p, map, loop, now.len[i], diag);
+            tw_split s = tw_level_split(map, loop, now.len[i]);
+            TW_TRY(check_min_tile(p, map, loop, &s, diag));
+            add_length(&next, tw_span_len(tw_split_at(&s, 0, 0)));
+            add_length(&next, tw_span_len(tw_split_at(&s, 0, s.count - 1)));
+            largest[t] = tw_max(largest[t], tw_split_largest(&s));
+            most = tw_max(most, s.count);
+        }
+        *n_tiles *= most; /* at most the extent, rounded up once per level */
+        now = next;
+    }
+    return TW_OK;
+}
+
+/* ---- footprints at the tensor's edge ---- */
+
+typedef struct spans {
+    int64_t n;
+    tw_span *at;
+} spans;
+
+/* Every piece of a loop at tiled level t, in order. */
+static tw_status spans_at(const tw_program *p, int loop, int t, tw_arena *scratch, spans *out)
+{
+    spans now = {1, NULL};
+    TW_ALLOC(scratch, now.at, 1);
+    now.at[0] = (tw_span){0, p->op->loop[loop].extent};
+    for (int level = 0; level <= t; level++) {
+        const tw_level_map *map = p->tiled[level].map;
+        spans next = {0};
+        for (int64_t i = 0; i < now.n; i++) next.n += tw_level_split(map, loop, tw_span_len(now.at[i])).count;
+        TW_ALLOC(scratch, next.at, next.n);
+        int64_t k = 0;
+        for (int64_t i = 0; i < now.n; i++) {
+            tw_split s = tw_level_split(map, loop, tw_span_len(now.at[i]));
+            for (int64_t j = 0; j < s.count; j++) next.at[k++] = tw_split_at(&s, now.at[i].lo, j);
+        }
+        now = next;
+    }
+    *out = now;
+    return TW_OK;
+}
+
+/* What is asked about the tiles of an axis: the longest footprint, the deepest padding of a tile that
+ * reads something. */
+typedef struct axis_extremes {
+    int64_t longest, pad_lo, pad_hi;
+} axis_extremes;
+
+static void visit(const tw_axis *axis, const spans *list, int term, tw_box *box, axis_extremes *out)
+{
+    if (term == axis->n_terms) {
+        tw_span reach = tw_axis_reach(axis, box);
+        int64_t len = tw_span_len(tw_span_clip(reach, 0, axis->extent)), lo, hi;
+        out->longest = tw_max(out->longest, len);
+        if (len == 0) return;
+        tw_axis_padding(axis, box, &lo, &hi);
+        out->pad_lo = tw_max(out->pad_lo, lo);
+        out->pad_hi = tw_max(out->pad_hi, hi);
+        return;
+    }
+    for (int64_t i = 0; i < list[term].n; i++) {
+        box->span[axis->term[term].loop] = list[term].at[i];
+        visit(axis, list, term + 1, box, out);
+    }
+}
+
+static tw_status visit_tiles(const tw_program *p, const tw_axis *axis, int t, tw_arena *scratch, axis_extremes *out)
+{
+    spans list[TW_MAX_TERMS];
+    for (int i = 0; i < axis->n_terms; i++) TW_TRY(spans_at(p, axis->term[i].loop, t, scratch, &list[i]));
+    tw_box box = {0};
+    *out = (axis_extremes){0};
+    visit(axis, list, 0, &box, out);
+    return TW_OK;
+}
+
+/* ---- slots ---- */
+
+static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
+                              int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_arena *scratch, int64_t *out)
+{
+    if (tw_axis_is_clipped(p->op, axis)) {
+        axis_extremes e;
+        TW_TRY(visit_tiles(p, axis, t, scratch, &e));
+        *out = e.longest;
+        return TW_OK;
+    }
+    int64_t reach = 1;
+    for (int i = 0; i < axis->n_terms; i++) {
+        int64_t coef = axis->term[i].coef;
+        reach += (coef < 0 ? -coef : coef) * (largest[axis->term[i].loop][t] - 1);
+    }
+    *out = reach;
+    return TW_OK;
+}
+
+/* Units of the largest tile of each operand at tiled level t. Axes that share no loop are independent, so
+ * the largest tile is the product of the largest axes; for others the product is an upper bound. */
+static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES],
+                            tw_arena *scratch, tw_pools *pools)
+{
+    const tw_tiled_level *level = &p->tiled[t];
+    for (int o = 0; o < p->op->n_operands; o++) {
+        const tw_operand *operand = &p->op->operand[o];
+        int64_t elems = 1;
+        for (int a = 0; a < operand->n_axes; a++) {
+            int64_t len;
+            TW_TRY(largest_axis(p, &operand->axis[a], t, largest, scratch, &len));
+            elems *= len; /* at most the tensor's elements, which fit */
+        }
+        int64_t units = tw_program_units(p, o, elems);
+        pools->size[level->memory][o] = units;
+        pools->count[level->memory][o] = level->map->slots[o];
+        for (int i = 0; i < level->n_pass; i++) {
+            pools->size[level->pass[i]][o] = units;
+            pools->count[level->pass[i]][o] = p->map->level[level->pass[i] - 1].slots[o];
+        }
+    }
+    return TW_OK;
+}
+
+/* ---- limits of the machine ---- */
+
+static tw_status check_pads(const tw_program *p, int o, const tw_axis *axis, tw_arena *scratch, tw_diag *diag)
+{
+    int64_t kernel = 0;
+    for (int i = 0; i < axis->n_terms; i++) {
+        const tw_loop *loop = &p->op->loop[axis->term[i].loop];
+        if (loop->reduces && axis->n_terms > 1) kernel = tw_max(kernel, loop->extent);
+    }
+    if (kernel == 0 || axis->divisor > 1 || !tw_axis_is_clipped(p->op, axis)) return TW_OK;
+    axis_extremes e;
+    TW_TRY(visit_tiles(p, axis, p->n_tiled - 1, scratch, &e));
+    int64_t pad = tw_max(e.pad_lo, e.pad_hi);
+    if (pad <= kernel / 2) return TW_OK;
+    const tw_engine *mac = &p->machine->engine[p->machine->compute];
+    return tw_diag_infeasible(diag, p->op->loc,
+                              "a tile of '%s' has %" PRId64 " elements of padding, engine '%s' takes at most %" PRId64
+                              " for a kernel of %" PRId64 "; the padding must be materialised",
+                              p->op->operand[o].name, pad, mac->name, kernel / 2, kernel);
+}
+
+static tw_status check_pad_limit(const tw_program *p, tw_arena *scratch, tw_diag *diag)
+{
+    if (!p->machine->engine[p->machine->compute].pad_half) return TW_OK;
+    for (int o = 0; o < tw_op_output(p->op); o++)
+        for (int a = 0; a < p->op->operand[o].n_axes; a++)
+            TW_TRY(check_pads(p, o, &p->op->operand[o].axis[a], scratch, diag));
+    return TW_OK;
+}
+
+/* A pass-through level is free only while its transfers hide behind those of the level it feeds. */
+static tw_status check_pass_speed(const tw_program *p, const tw_tiled_level *level, const tw_pools *pools,
+                                  tw_diag *diag)
+{
+    const tw_engine *inner = &p->machine->engine[level->mover[level->n_pass]];
+    for (int i = 0; i < level->n_pass; i++) {
+        const tw_engine *outer = &p->machine->engine[level->mover[i]];
+        for (int o = 0; o < p->op->n_operands; o++) {
+            int64_t units = pools->size[level->memory][o];
+            int64_t slow = tw_cost_cycles(&outer->cost, units), fast = tw_cost_cycles(&inner->cost, units);
+            if (slow > fast || (outer->one_channel && !inner->one_channel))
+                return tw_diag_infeasible(diag, pools->loc[level->pass[i]],
+                                          "'%s' cannot be passed through: a tile of '%s' takes %" PRId64
+                                          " cycles on '%s' and cannot hide behind %" PRId64 " on '%s'",
+                                          p->machine->memory[level->pass[i]].name, p->op->operand[o].name, slow,
+                                          outer->name, fast, inner->name);
+        }
+    }
+    return TW_OK;
+}
+
+/* ---- the whole ---- */
+
+static tw_status check_cuts(tw_program *p, int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_diag *diag)
+{
+    p->n_execs = 1;
+    for (int l = 0; l < p->op->n_loops; l++) {
+        int64_t n;
+        TW_TRY(check_loop(p, l, largest[l], &n, diag));
+        if (!tw_ckd_mul(p->n_execs, n, &p->n_execs) || p->n_execs > TW_EXECS_MAX)
+            return tw_diag_error(diag, p->map->loc, "the mapping of '%s' makes more than %" PRId64 " executions",
+                                 p->op->name, TW_EXECS_MAX);
+    }
+    return TW_OK;
+}
+
+tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                           tw_arena *arena, tw_diag *diag, tw_program *out)
+{
+    tw_program p = {.model = model, .op = &model->op[op], .machine = machine, .map = map};
+    int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES];
+    tw_pools pools = {0};
+    resolve_levels(&p);
+    p.clipped = tw_op_clipped(p.op);
+    TW_TRY(check_cuts(&p, largest, diag));
+    for (int l = 0; l < map->n_levels; l++) pools.loc[map->level[l].memory] = map->level[l].loc;
+
+    tw_arena_mark mark = tw_arena_save(arena);
+    tw_status status = check_pad_limit(&p, arena, diag);
+    for (int t = 0; t < p.n_tiled && status == TW_OK; t++) {
+        status = size_pools(&p, t, largest, arena, &pools);
+        if (status == TW_OK) status = check_pass_speed(&p, &p.tiled[t], &pools, diag);
+    }
+    tw_arena_rewind(arena, mark);
+    TW_TRY(status);
+    TW_TRY(tw_layout_build(&pools, p.op, machine, arena, diag, &p.layout));
+    *out = p;
+    return TW_OK;
+}

@@ -1,0 +1,87 @@
+/* src/program/print.c - a program and its instructions as stable text. */
+#include "program/cursor.h"
+#include "program/print.h"
+#include "tile/box.h"
+
+static const char *const opcode_name[] = {"load", "store", "exec", "sum", "fill"};
+
+static void print_buffer(const tw_program *p, int buffer, int operand, tw_text *out)
+{
+    if (buffer < 0) {
+        tw_text_printf(out, "%s", p->model->tensor[p->op->operand[operand].tensor].name);
+        return;
+    }
+    const tw_buffer *b = &p->layout.buffer[buffer];
+    tw_text_printf(out, "%s.%s%d", p->machine->memory[b->memory].name, p->op->operand[b->operand].name, b->slot);
+}
+
+static void print_spans(const tw_span *span, int n, tw_text *out)
+{
+    for (int i = 0; i < n; i++) tw_text_printf(out, "%s%" PRId64 ":%" PRId64, i ? "," : " [", span[i].lo, span[i].hi);
+    tw_text_add(out, "]", 1);
+}
+
+void tw_instr_print(const tw_program *p, const tw_instr *in, tw_text *out)
+{
+    const tw_operand *operand = &p->op->operand[in->operand];
+    tw_text_printf(out, "%-5s %s:", opcode_name[in->op], in->nested ? "nested" : p->machine->engine[in->engine].name);
+    bool on_loops = in->op == TW_EXEC || in->op == TW_SUM;
+    for (int i = 0; i < in->n_src; i++) {
+        tw_text_add(out, " ", 1);
+        if (in->src[i] < 0 && in->op == TW_EXEC) tw_text_printf(out, "padding");
+        else print_buffer(p, in->src[i], in->op == TW_EXEC ? i : in->operand, out);
+    }
+    tw_text_printf(out, in->accumulates ? " +> " : " -> ");
+    print_buffer(p, in->dst, in->operand, out);
+    if (on_loops) print_spans(in->box.span, p->op->n_loops, out);
+    else print_spans(in->region.axis, operand->n_axes, out);
+    tw_text_printf(out, " work %" PRId64 "\n", in->work);
+}
+
+static void print_level(const tw_program *p, int t, tw_text *out)
+{
+    tw_level_info info[TW_MAX_MEMORIES];
+    tw_program_levels(p, info);
+    const tw_tiled_level *level = &p->tiled[t];
+    tw_text_printf(out, "level %d: %s %s", t, p->machine->memory[level->memory].name, tw_accumulate_name(info[t].mode));
+    for (int i = 0; i < p->op->n_loops; i++) {
+        int l = level->map->order[i];
+        tw_text_printf(out, " %s/%" PRId64, p->op->loop[l].name, info[t].n_tiles[l]);
+    }
+    for (int i = 0; i < level->n_pass; i++)
+        tw_text_printf(out, "%s%s", i ? ", " : " through ", p->machine->memory[level->pass[i]].name);
+    tw_text_add(out, "\n", 1);
+}
+
+/* The first steps of the level's program on the first box that reaches it. */
+static void print_steps(const tw_program *p, int t, const tw_box *box, int64_t limit, tw_text *out)
+{
+    int16_t outer[TW_MAX_OPERANDS];
+    for (int o = 0; o < p->op->n_operands; o++)
+        outer[o] = (int16_t)(t == 0 ? -1 : p->layout.first[p->tiled[t - 1].memory][o]);
+    tw_cursor cursor;
+    tw_instr step[TW_STEP_MAX];
+    tw_cursor_init(&cursor, p, t, box, outer, false);
+    int64_t shown = 0;
+    for (int n; shown < limit && (n = tw_cursor_next(&cursor, step)) > 0;)
+        for (int i = 0; i < n && shown < limit; i++, shown++) {
+            tw_text_printf(out, "  ");
+            tw_instr_print(p, &step[i], out);
+        }
+    if (!cursor.done) tw_text_printf(out, "  ...\n");
+}
+
+void tw_program_print(const tw_program *p, tw_text *out)
+{
+    enum { SHOWN = 200 };
+    tw_text_printf(out, "program of %s: %" PRId64 " executions\n", p->op->name, p->n_execs);
+    tw_box box = tw_box_of_op(p->op);
+    for (int t = 0; t < p->n_tiled; t++) {
+        print_level(p, t, out);
+        print_steps(p, t, &box, SHOWN, out);
+        for (int l = 0; l < p->op->n_loops; l++) {
+            tw_split s = tw_level_split(p->tiled[t].map, l, tw_span_len(box.span[l]));
+            box.span[l] = tw_split_at(&s, box.span[l].lo, 0);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+/* src/program/print.h - one instruction as one line of stable text. */
+#ifndef TW_PROGRAM_PRINT_H
+#define TW_PROGRAM_PRINT_H
+#include "program/program.h"
+void tw_instr_print(const tw_program *program, const tw_instr *instr, tw_text *out);
+#endif

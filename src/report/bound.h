@@ -1,0 +1,13 @@
+/* src/report/bound.h - what no schedule of these tiles can beat. Simple and honest: see bound.c. */
+#ifndef TW_REPORT_BOUND_H
+#define TW_REPORT_BOUND_H
+#include "report/plan.h"
+
+typedef struct tw_bound {
+    int64_t ticks;   /* of any lockstep program with as many executions                          */
+    int64_t cycles;  /* the busiest engine that works on one thing at a time                     */
+    int engine;      /* which engine that is                                                     */
+} tw_bound;
+
+tw_bound tw_bound_of(const tw_op_plan *plan);
+#endif

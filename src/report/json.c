@@ -1,0 +1,171 @@
+/* src/report/json.c - see json.h. */
+#include "report/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void newline(tw_json *j)
+{
+    if (!j->pretty || j->line_depth > 0) return;
+    fprintf(j->out, "\n%*s", 2 * j->depth, "");
+}
+
+/* The comma and the line break that belong before the next element of an array or key of an object. */
+static void separate(tw_json *j)
+{
+    if (j->depth == 0) return;
+    if (j->begun[j->depth - 1]) fputs(j->line_depth > 0 && j->pretty ? ", " : ",", j->out);
+    j->begun[j->depth - 1] = true;
+    newline(j);
+}
+
+static void before_value(tw_json *j)
+{
+    bool in_object = j->depth > 0 && j->kind[j->depth - 1] == '{';
+    assert(in_object == j->key_given);
+    if (!in_object) separate(j);
+    j->key_given = false;
+}
+
+void tw_json_open(tw_json *j, char kind)
+{
+    assert((kind == '{' || kind == '[') && j->depth < TW_JSON_DEPTH);
+    before_value(j);
+    fputc(kind, j->out);
+    j->kind[j->depth] = kind;
+    j->begun[j->depth] = false;
+    j->depth++;
+    if (j->line_depth > 0) j->line_depth++;
+}
+
+void tw_json_open_line(tw_json *j, char kind)
+{
+    tw_json_open(j, kind);
+    if (j->line_depth == 0) j->line_depth = 1;
+}
+
+void tw_json_close(tw_json *j)
+{
+    assert(j->depth > 0 && !j->key_given);
+    j->depth--;
+    if (j->begun[j->depth]) newline(j);
+    if (j->line_depth > 0) j->line_depth--;
+    fputc(j->kind[j->depth] == '{' ? '}' : ']', j->out);
+}
+
+/* Length of the UTF-8 sequence at `s`, 0 when it is none: overlong forms, surrogates and what lies above
+ * U+10FFFF are refused. */
+static int sequence_length(const unsigned char *s)
+{
+    if (s[0] < 0x80) return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf) return (s[1] & 0xc0) == 0x80 ? 2 : 0;
+    if ((s[0] & 0xf0) == 0xe0) {
+        if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80) return 0;
+        bool overlong = s[0] == 0xe0 && s[1] < 0xa0, surrogate = s[0] == 0xed && s[1] > 0x9f;
+        return overlong || surrogate ? 0 : 3;
+    }
+    if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80 || (s[3] & 0xc0) != 0x80) return 0;
+        bool overlong = s[0] == 0xf0 && s[1] < 0x90, beyond = s[0] == 0xf4 && s[1] > 0x8f;
+        return overlong || beyond ? 0 : 4;
+    }
+    return 0;
+}
+
+static void write_ascii(FILE *out, unsigned char c)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
+    const char *at = c ? strchr(plain, c) : NULL;
+    if (at)
+        fprintf(out, "\\%c", escaped[at - plain]);
+    else if (c < 0x20 || c == 0x7f)
+        fprintf(out, "\\u%04x", c);
+    else
+        fputc(c, out);
+}
+
+static void write_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = sequence_length(s);
+        if (n == 0)
+            fputs("\\ufffd", out);
+        else if (n == 1)
+            write_ascii(out, *s);
+        else
+            fwrite(s, 1, (size_t)n, out);
+        s += n ? n : 1;
+    }
+    fputc('"', out);
+}
+
+void tw_json_key(tw_json *j, const char *key)
+{
+    assert(j->depth > 0 && j->kind[j->depth - 1] == '{' && !j->key_given);
+    separate(j);
+    write_quoted(j->out, key);
+    fputs(j->pretty ? ": " : ":", j->out);
+    j->key_given = true;
+}
+
+void tw_json_string(tw_json *j, const char *text)
+{
+    before_value(j);
+    if (text)
+        write_quoted(j->out, text);
+    else
+        fputs("null", j->out);
+}
+
+void tw_json_int(tw_json *j, int64_t x)
+{
+    before_value(j);
+    fprintf(j->out, "%" PRId64, x);
+}
+
+void tw_json_double(tw_json *j, double x)
+{
+    before_value(j);
+    if (isfinite(x))
+        fprintf(j->out, "%.17g", x);
+    else
+        fputs("null", j->out);
+}
+
+void tw_json_bool(tw_json *j, bool x)
+{
+    before_value(j);
+    fputs(x ? "true" : "false", j->out);
+}
+
+void tw_json_null(tw_json *j)
+{
+    before_value(j);
+    fputs("null", j->out);
+}
+
+void tw_json_end(tw_json *j)
+{
+    assert(j->depth == 0);
+    fputc('\n', j->out);
+}
+
+void tw_json_key_string(tw_json *j, const char *key, const char *text)
+{
+    tw_json_key(j, key);
+    tw_json_string(j, text);
+}
+
+void tw_json_key_int(tw_json *j, const char *key, int64_t x)
+{
+    tw_json_key(j, key);
+    tw_json_int(j, x);
+}
+
+void tw_json_key_bool(tw_json *j, const char *key, bool x)
+{
+    tw_json_key(j, key);
+    tw_json_bool(j, x);
+}

@@ -1,0 +1,128 @@
+/* src/report/line.c - see line.h. */
+#include "report/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const tw_glyphs ascii_glyphs = {">", "|", ">", ".", "#", ".", "-", "<-", "x", "..."};
+static const tw_glyphs utf8_glyphs = {"→", "│", "▶", "·", "█", "░", "─", "◀", "×", "⋯"};
+
+static const char *const escape[TW_HUES + TW_N_HUES] = {
+    [TW_BOLD] = "1",          [TW_DIM] = "2",           [TW_ALARM] = "1;31",      [TW_GOOD] = "32",
+    [TW_HUES + 0] = "36",     [TW_HUES + 1] = "33",     [TW_HUES + 2] = "32",     [TW_HUES + 3] = "35",
+    [TW_HUES + 4] = "34",     [TW_HUES + 5] = "96",
+};
+
+void tw_line_init(tw_line *line, const tw_print_options *options, FILE *out)
+{
+    static const tw_print_options defaults = {0};
+    if (!options) options = &defaults;
+    memset(line, 0, sizeof *line);
+    line->out = out;
+    line->columns = options->columns ? options->columns : TW_COLUMNS_DEFAULT;
+    line->columns = (int)tw_clamp(line->columns, TW_COLUMNS_MIN, TW_COLUMNS_MAX);
+    line->colour = options->colour;
+    line->glyph = options->ascii ? ascii_glyphs : utf8_glyphs;
+}
+
+/* Bytes of the character that starts at `s`: its lead byte and the continuation bytes that follow. */
+static int character_length(const char *s)
+{
+    int n = 1;
+    while (n < 4 && (s[n] & 0xc0) == 0x80) n++;
+    return n;
+}
+
+int tw_text_width(const char *text)
+{
+    int n = 0;
+    for (; *text; text += character_length(text)) n++;
+    return n;
+}
+
+static void put_character(tw_line *line, int at, tw_style style, const char *s, int n)
+{
+    if (at < 0 || at >= line->columns) return;
+    for (; line->used <= at; line->used++) {
+        strcpy(line->cell[line->used].bytes, " ");
+        line->cell[line->used].style = TW_PLAIN;
+    }
+    bool control = n == 1 && ((unsigned char)*s < 0x20 || *s == 0x7f);
+    memcpy(line->cell[at].bytes, control ? "?" : s, (size_t)n);
+    line->cell[at].bytes[n] = 0;
+    line->cell[at].style = (unsigned char)style;
+}
+
+int tw_line_put(tw_line *line, int at, tw_style style, const char *text)
+{
+    for (int n; *text; text += n) {
+        n = character_length(text);
+        put_character(line, at++, style, text, n);
+    }
+    return at;
+}
+
+int tw_line_printf(tw_line *line, int at, tw_style style, const char *fmt, ...)
+{
+    char text[4 * TW_COLUMNS_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return tw_line_put(line, at, style, text);
+}
+
+void tw_line_put_right(tw_line *line, int end, tw_style style, const char *text)
+{
+    tw_line_put(line, end - tw_text_width(text), style, text);
+}
+
+static bool is_blank(const tw_line *line, int i) { return strcmp(line->cell[i].bytes, " ") == 0; }
+
+void tw_line_end(tw_line *line)
+{
+    while (line->used > 0 && is_blank(line, line->used - 1)) line->used--;
+    unsigned char style = TW_PLAIN;
+    for (int i = 0; i < line->used; i++) {
+        if (line->colour && !is_blank(line, i) && line->cell[i].style != style) {
+            style = line->cell[i].style;
+            fprintf(line->out, "\033[0%s%sm", escape[style] ? ";" : "", escape[style] ? escape[style] : "");
+        }
+        fputs(line->cell[i].bytes, line->out);
+    }
+    if (style != TW_PLAIN) fputs("\033[0m", line->out);
+    fputc('\n', line->out);
+    line->used = 0;
+}
+
+void tw_line_wrap(tw_line *line, int at, tw_style style, const char *text)
+{
+    int column = at;
+    while (*text) {
+        char word[TW_COLUMNS_MAX + 1];
+        size_t n = strcspn(text, " \n");
+        size_t kept = n < sizeof word ? n : sizeof word - 1;
+        while (kept > 0 && kept < n && (text[kept] & 0xc0) == 0x80) kept--; /* not inside a character */
+        memcpy(word, text, kept);
+        word[kept] = 0;
+        if (column > at && column + tw_text_width(word) > line->columns) {
+            tw_line_end(line);
+            column = at;
+        }
+        while (tw_text_width(word) > line->columns - at) { /* a word that no line can hold is broken */
+            size_t cut = 0;
+            for (int i = 0; i < line->columns - at; i++) cut += (size_t)character_length(word + cut);
+            char rest = word[cut];
+            word[cut] = 0;
+            tw_line_put(line, at, style, word);
+            tw_line_end(line);
+            word[cut] = rest;
+            memmove(word, word + cut, strlen(word + cut) + 1);
+        }
+        column = tw_line_put(line, column, style, word) + 1;
+        text += kept;
+        if (kept == n) text += strspn(text, " \n");
+    }
+    tw_line_end(line);
+}

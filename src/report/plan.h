@@ -1,0 +1,33 @@
+/* src/report/plan.h - a finished plan, as the printers see it. pipeline.c makes it. */
+#ifndef TW_REPORT_PLAN_H
+#define TW_REPORT_PLAN_H
+#include "program/program.h"
+#include "search/mapping.h"
+#include "sim/timeline.h"
+
+typedef struct tw_op_plan {
+    tw_program program;
+    tw_timeline timeline;
+    bool searched;
+    tw_search_result search;
+    tw_memory_use memory[TW_MAX_MEMORIES];
+} tw_op_plan;
+
+struct tw_plan {
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_op_plan *op; /* one per operator of the model, run one after the other */
+    tw_summary sum;
+};
+
+/* `verdict` is NULL or holds one entry (possibly NULL) per operator. */
+tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
+                         tw_arena *scratch, tw_diag *diag, FILE *out);
+tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
+                         tw_arena *scratch, tw_diag *diag, FILE *out);
+/* One stage as stable text; TW_ERR_INPUT for an unknown name. */
+tw_status tw_report_dump(const tw_plan *plan, const char *stage, tw_arena *scratch, tw_diag *diag, FILE *out);
+/* A row as the public interface shows it. `action` has room for row->n_events. */
+void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_row *out);
+#endif

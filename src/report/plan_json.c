@@ -1,0 +1,353 @@
+/* src/report/plan_json.c - the plan for programs: one JSON document, described field by field in docs/json.md.
+ *
+ * Integers only; what has no value (an unlimited size, a plan that was not searched) is null. A change that
+ * could break a reader raises SCHEMA_VERSION; new fields do not. */
+#include "report/bound.h"
+#include "report/cuts.h"
+#include "report/json.h"
+#include "report/plan.h"
+#include "report/usage.h"
+
+#include <stdio.h>
+
+enum { SCHEMA_VERSION = 1 };
+
+/* ---- pieces ---- */
+
+static void write_summary(tw_json *j, const tw_summary *s)
+{
+    tw_json_key(j, "summary");
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "ticks", s->ticks);
+    tw_json_key_int(j, "cycles", s->cycles);
+    tw_json_key_int(j, "executions", s->execs);
+    tw_json_key_int(j, "points", s->macs);
+    tw_json_key_int(j, "instructions", s->instructions);
+    tw_json_close(j);
+}
+
+static void write_loops(tw_json *j, const tw_op *op)
+{
+    tw_json_key(j, "loops");
+    tw_json_open(j, '[');
+    for (int l = 0; l < op->n_loops; l++) {
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", op->loop[l].name);
+        tw_json_key_int(j, "extent", op->loop[l].extent);
+        tw_json_key_bool(j, "reduces", op->loop[l].reduces);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void write_bound(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
+{
+    const tw_engine *engine = plan->program.machine->engine;
+    tw_bound bound = tw_bound_of(plan);
+    tw_json_key_string(j, "bottleneck", engine[tw_usage_bottleneck(usage)].name);
+    tw_json_key(j, "bound");
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "ticks", bound.ticks);
+    tw_json_key_int(j, "cycles", bound.cycles);
+    tw_json_key_string(j, "engine", engine[bound.engine].name);
+    tw_json_close(j);
+}
+
+static void write_engines(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
+{
+    tw_json_key(j, "engines");
+    tw_json_open(j, '[');
+    for (int e = 0; e < plan->program.machine->n_engines; e++) {
+        const tw_engine_use *use = &plan->timeline.engine[e];
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", plan->program.machine->engine[e].name);
+        tw_json_key_int(j, "loads", use->loads);
+        tw_json_key_int(j, "load_units", use->load_units);
+        tw_json_key_int(j, "stores", use->stores);
+        tw_json_key_int(j, "store_units", use->store_units);
+        tw_json_key_int(j, "runs", use->ops);
+        tw_json_key_int(j, "busy_cycles", use->busy_cycles);
+        tw_json_key_int(j, "active_cycles", usage->active_cycles[e]);
+        tw_json_key_int(j, "awaited_cycles", usage->decisive_cycles[e]);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void int_or_null(tw_json *j, const char *key, int64_t x, bool known)
+{
+    tw_json_key(j, key);
+    if (known)
+        tw_json_int(j, x);
+    else
+        tw_json_null(j);
+}
+
+static void write_memories(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
+{
+    tw_json_key(j, "memories");
+    tw_json_open(j, '[');
+    for (int m = 0; m < plan->program.machine->n_memories; m++) {
+        const tw_memory_use *use = &plan->memory[m];
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", use->memory);
+        int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
+        tw_json_key_int(j, "slots", use->static_units);
+        tw_json_key_int(j, "peak_live", use->peak_live);
+        int_or_null(j, "peak_tick", usage->peak_tick[m], usage->peak_tick[m] >= 0);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+/* ---- mapping and layout ---- */
+
+static void write_tiles(tw_json *j, const tw_program *p, const tw_cuts *cuts, int level)
+{
+    tw_json_key(j, "tiles");
+    tw_json_open_line(j, '{');
+    for (int l = 0; l < p->op->n_loops; l++) {
+        tw_json_key(j, p->op->loop[l].name);
+        tw_json_open_line(j, '{');
+        tw_json_key_int(j, "count", cuts->level[level].count[l]);
+        tw_json_key_int(j, "largest", cuts->level[level].largest[l]);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+    tw_json_key(j, "order");
+    tw_json_open_line(j, '[');
+    for (int i = 0; i < p->op->n_loops; i++) tw_json_string(j, p->op->loop[p->tiled[level].map->order[i]].name);
+    tw_json_close(j);
+    tw_json_key_string(j, "cut", p->tiled[level].map->cut == TW_GREEDY ? "greedy" : "balanced");
+    tw_json_key_string(j, "accumulate", tw_accumulate_name(p->tiled[level].map->accumulate));
+}
+
+static void write_mapping(tw_json *j, const tw_program *p)
+{
+    tw_cuts cuts = tw_cuts_of(p);
+    int level = 0;
+    tw_json_key(j, "mapping");
+    tw_json_open(j, '[');
+    for (int i = 0; i < p->map->n_levels; i++) {
+        const tw_level_map *map = &p->map->level[i];
+        tw_json_open(j, '{');
+        tw_json_key_string(j, "memory", p->machine->memory[map->memory].name);
+        tw_json_key_bool(j, "pass", map->pass);
+        if (!map->pass) write_tiles(j, p, &cuts, level++);
+        tw_json_key(j, "buffers");
+        tw_json_open_line(j, '{');
+        for (int o = 0; o < p->op->n_operands; o++)
+            tw_json_key_int(j, p->op->operand[o].name, p->layout.count[map->memory][o]);
+        tw_json_close(j);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void write_layout(tw_json *j, const tw_program *p)
+{
+    tw_json_key(j, "layout");
+    tw_json_open(j, '[');
+    for (int b = 0; b < p->layout.n_buffers; b++) {
+        const tw_buffer *buffer = &p->layout.buffer[b];
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "memory", p->machine->memory[buffer->memory].name);
+        tw_json_key_string(j, "operand", p->op->operand[buffer->operand].name);
+        tw_json_key_int(j, "slot", buffer->slot);
+        tw_json_key_int(j, "offset", buffer->offset);
+        tw_json_key_int(j, "size", buffer->size);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+/* ---- search and verdict ---- */
+
+static void write_search(tw_json *j, const tw_op_plan *plan)
+{
+    tw_json_key(j, "search");
+    if (!plan->searched) {
+        tw_json_null(j);
+        return;
+    }
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "best", plan->search.best);
+    tw_json_key_int(j, "points", plan->search.n_points);
+    tw_json_key_int(j, "optima", plan->search.n_optima);
+    tw_json_key_bool(j, "proven", plan->search.proven);
+    tw_json_close(j);
+}
+
+static void write_verdict(tw_json *j, const tw_verdict *v)
+{
+    tw_json_key(j, "verdict");
+    if (!v) {
+        tw_json_null(j);
+        return;
+    }
+    tw_json_open_line(j, '{');
+    tw_json_key_bool(j, "checked", v->checked);
+    tw_json_key_bool(j, "executed", v->executed);
+    tw_json_key_bool(j, "equal", v->equal);
+    tw_json_key_int(j, "rows", v->rows);
+    tw_json_key_int(j, "instructions", v->instructions);
+    tw_json_key_int(j, "elements", v->elements);
+    tw_json_key_string(j, "reference", v->reference);
+    tw_json_key_string(j, "first_fault", v->first_fault);
+    tw_json_close(j);
+}
+
+/* ---- rows ---- */
+
+static void write_action(tw_json *j, const tw_action *a)
+{
+    static const char *const name[] = {
+        [TW_LOAD] = "load", [TW_STORE] = "store", [TW_EXEC] = "exec", [TW_SUM] = "sum", [TW_FILL] = "fill"};
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "op", name[a->op]);
+    tw_json_key_string(j, "engine", a->engine);
+    tw_json_key_string(j, "operand", a->operand);
+    tw_json_key_int(j, "slot", a->slot);
+    tw_json_key(j, "tile");
+    tw_json_open_line(j, '[');
+    for (int i = 0; i < a->n_tile; i++) tw_json_int(j, a->tile[i]);
+    tw_json_close(j);
+    if (a->n_sources > 0) {
+        tw_json_key(j, "sources");
+        tw_json_open_line(j, '[');
+        for (int i = 0; i < a->n_sources; i++) tw_json_int(j, a->source[i]);
+        tw_json_close(j);
+    }
+    tw_json_key_bool(j, "accumulates", a->accumulates);
+    tw_json_key_int(j, "units", a->units);
+    tw_json_key_int(j, "start_cycle", a->start_cycle);
+    tw_json_key_int(j, "end_cycle", a->end_cycle);
+    tw_json_close(j);
+}
+
+typedef struct row_writer {
+    tw_json *j;
+    const tw_program *program;
+    tw_arena *scratch;
+    tw_span ticks;
+} row_writer;
+
+static bool contains_rows(const tw_rowset *row)
+{
+    for (int i = 0; i < row->n_events; i++)
+        if (row->event[i].instr.nested) return true;
+    return false;
+}
+
+static tw_status write_row(void *user, const tw_rowset *rowset)
+{
+    row_writer *w = user;
+    if (rowset->tick < w->ticks.lo || rowset->tick >= w->ticks.hi) return TW_OK;
+    tw_arena_mark mark = tw_arena_save(w->scratch);
+    tw_action *action;
+    tw_row row;
+    TW_ALLOC(w->scratch, action, rowset->n_events + 1);
+    tw_report_row(w->program, rowset, action, &row);
+    tw_json_open(w->j, '{');
+    tw_json_key_int(w->j, "tick", row.tick);
+    tw_json_key_int(w->j, "level", row.level);
+    tw_json_key_string(w->j, "memory", row.memory);
+    tw_json_key_bool(w->j, "contains_rows", contains_rows(rowset));
+    tw_json_key_int(w->j, "start_cycle", row.start_cycle);
+    tw_json_key_int(w->j, "end_cycle", row.end_cycle);
+    tw_json_key_int(w->j, "live", row.live_units);
+    tw_json_key(w->j, "actions");
+    tw_json_open(w->j, '[');
+    for (int i = 0; i < row.n_actions; i++) write_action(w->j, &row.action[i]);
+    tw_json_close(w->j);
+    tw_json_close(w->j);
+    tw_arena_rewind(w->scratch, mark);
+    return TW_OK;
+}
+
+static tw_status row_done(void *user, const tw_rowset *row)
+{
+    (void)user;
+    (void)row;
+    return TW_OK;
+}
+
+static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_options *options, tw_arena *scratch,
+                            tw_diag *diag)
+{
+    int64_t first = tw_max(options->first_row, 0);
+    bool all = options->n_rows < 0 || options->n_rows > INT64_MAX - first;
+    row_writer w = {j, &plan->program, scratch, {all ? 0 : first, all ? INT64_MAX : first + options->n_rows}};
+    tw_timeline again;
+    tw_json_key(j, "rows");
+    tw_json_open(j, '[');
+    TW_TRY(tw_timeline_walk(&plan->program, &(tw_row_sink){write_row, row_done, &w}, scratch, diag, &again));
+    tw_json_close(j);
+    return TW_OK;
+}
+
+/* ---- the document ---- */
+
+static tw_status write_op(tw_json *j, const tw_op_plan *plan, const tw_verdict *verdict,
+                          const tw_print_options *options, tw_arena *scratch, tw_diag *diag)
+{
+    tw_usage usage;
+    tw_timeline again;
+    tw_usage_init(&usage, &plan->program);
+    tw_row_sink sink = tw_usage_sink(&usage);
+    TW_TRY(tw_timeline_walk(&plan->program, &sink, scratch, diag, &again));
+    tw_json_open(j, '{');
+    tw_json_key_string(j, "name", plan->program.op->name);
+    write_loops(j, plan->program.op);
+    write_summary(j, &plan->timeline.sum);
+    write_bound(j, plan, &usage);
+    write_engines(j, plan, &usage);
+    write_memories(j, plan, &usage);
+    write_mapping(j, &plan->program);
+    write_layout(j, &plan->program);
+    write_search(j, plan);
+    write_verdict(j, verdict);
+    if (options->n_rows != 0) TW_TRY(write_rows(j, plan, options, scratch, diag));
+    tw_json_close(j);
+    return TW_OK;
+}
+
+static void write_head(tw_json *j, const tw_plan *plan)
+{
+    tw_json_key_string(j, "schema", "tilewright.plan");
+    tw_json_key_int(j, "version", SCHEMA_VERSION);
+    tw_json_key(j, "tool");
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", "tilewright");
+    tw_json_key_string(j, "version", tw_version());
+    tw_json_close(j);
+    tw_json_key(j, "model");
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", plan->model->name);
+    tw_json_close(j);
+    tw_json_key(j, "machine");
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", plan->machine->name);
+    tw_json_key_string(j, "unit", plan->machine->unit == TW_UNIT_BYTE ? "byte" : "element");
+    tw_json_key_string(j, "timing", "lockstep");
+    tw_json_close(j);
+    write_summary(j, &plan->sum);
+}
+
+tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
+                         tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    static const tw_print_options defaults = {0};
+    tw_json j = {.out = out, .pretty = true};
+    tw_json_open(&j, '{');
+    write_head(&j, plan);
+    tw_json_key(&j, "ops");
+    tw_json_open(&j, '[');
+    for (int i = 0; i < plan->model->n_ops; i++)
+        TW_TRY(write_op(&j, &plan->op[i], verdict ? verdict[i] : NULL, options ? options : &defaults, scratch, diag));
+    tw_json_close(&j);
+    tw_json_close(&j);
+    tw_json_end(&j);
+    if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the document");
+    return TW_OK;
+}

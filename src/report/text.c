@@ -1,0 +1,108 @@
+/* src/report/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
+#include "report/plan.h"
+#include "report/summary.h"
+#include "report/ticktable.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Two sinks that see the same walk. */
+typedef struct both {
+    tw_row_sink first, second;
+} both;
+
+static tw_status both_begin(void *user, const tw_rowset *row)
+{
+    both *b = user;
+    TW_TRY(b->first.begin(b->first.user, row));
+    return b->second.begin(b->second.user, row);
+}
+
+static tw_status both_end(void *user, const tw_rowset *row)
+{
+    both *b = user;
+    TW_TRY(b->first.end(b->first.user, row));
+    return b->second.end(b->second.user, row);
+}
+
+static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratch, tw_diag *diag)
+{
+    tw_timeline again;
+    return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
+}
+
+/* ---- headings ---- */
+
+/* "m 128, n 128, k 512" */
+static void print_op_heading(const tw_op_plan *plan, tw_line *line)
+{
+    const tw_op *op = plan->program.op;
+    char text[TW_GROUPED_MAX];
+    int at = tw_line_put(line, 0, TW_BOLD, op->name);
+    at = tw_line_printf(line, at, TW_BOLD, " on %s ", plan->program.machine->name);
+    tw_text loops = {0};
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].extent > 1) tw_text_printf(&loops, " %s %s,", op->loop[l].name, tw_grouped(op->loop[l].extent, text));
+    tw_text_printf(&loops, " %s points", tw_grouped(tw_op_points(op), text));
+    if (!loops.failed) tw_line_wrap(line, (int)tw_min(at, line->columns / 2), TW_PLAIN, loops.bytes);
+    tw_text_release(&loops);
+    tw_line_end(line);
+}
+
+static void print_total(const tw_plan *plan, tw_line *line)
+{
+    char ticks[TW_GROUPED_MAX], cycles[TW_GROUPED_MAX], points[TW_GROUPED_MAX];
+    tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
+    tw_line_end(line);
+    tw_line_put(line, 2, TW_BOLD, "time");
+    tw_line_printf(line, 14, TW_PLAIN, "%s ticks, %s cycles, one operator after the other; %s points",
+                   tw_grouped(plan->sum.ticks, ticks), tw_grouped(plan->sum.cycles, cycles),
+                   tw_grouped(plan->sum.macs, points));
+    tw_line_end(line);
+}
+
+/* ---- one operator ---- */
+
+/* Everything that the printers keep over the two walks lies in `arena`; `scratch` is the walk's own. */
+static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
+                          tw_line *line, tw_arena *arena, tw_arena *scratch, tw_diag *diag)
+{
+    tw_cuts cuts = tw_cuts_of(&plan->program);
+    tw_shown shown = tw_shown_of(options, plan->timeline.sum.ticks);
+    tw_usage usage;
+    tw_ticktable *table;
+    TW_ALLOC(arena, table, 1);
+    tw_usage_init(&usage, &plan->program);
+    TW_TRY(tw_ticktable_init(table, &plan->program, &cuts, &usage, &plan->timeline, &shown, line, arena));
+    both sinks = {tw_usage_sink(&usage), tw_ticktable_measure(table)};
+    TW_TRY(walk(plan, (tw_row_sink){both_begin, both_end, &sinks}, scratch, diag));
+    print_op_heading(plan, line);
+    tw_summary_print(plan, &usage, verdict, line);
+    tw_mapping_table_print(&plan->program, &cuts, line);
+    TW_TRY(tw_ticktable_begin(table));
+    TW_TRY(walk(plan, tw_ticktable_rows(table), scratch, diag));
+    tw_ticktable_end(table);
+    return TW_OK;
+}
+
+tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
+                         tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    tw_line line;
+    tw_line_init(&line, options, out);
+    tw_status status = TW_OK;
+    for (int i = 0; i < plan->model->n_ops && status == TW_OK; i++) {
+        tw_arena *arena = tw_arena_new();
+        if (!arena) return TW_ERR_NOMEM;
+        if (i > 0) tw_line_end(&line);
+        status = print_op(&plan->op[i], verdict ? verdict[i] : NULL, options, &line, arena, scratch, diag);
+        tw_arena_free(arena);
+    }
+    if (status != TW_OK) return status;
+    if (plan->model->n_ops > 1) {
+        tw_line_end(&line);
+        print_total(plan, &line);
+    }
+    if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
+    return TW_OK;
+}

@@ -1,0 +1,446 @@
+/* src/report/ticktable.c - see ticktable.h. */
+#include "report/ticktable.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GAP = 2, INDENT = 2, PEAK_WIDTH = 8, NAME_MAX_WIDTH = 12 };
+
+/* ---- columns ---- */
+
+static int exec_column(const tw_ticktable *t) { return t->n_movers; }
+static int sum_column(const tw_ticktable *t) { return t->n_movers + 1; }
+
+/* A level with fewer movers than another uses the last ones, so that the innermost transfers stand next to
+ * the executions. */
+static int mover_column(const tw_ticktable *t, int level, int mover)
+{
+    return t->n_movers - t->program->tiled[level].n_pass - 1 + mover;
+}
+
+static int column_of(const tw_ticktable *t, int level, const tw_instr *instr)
+{
+    const tw_tiled_level *tiled = &t->program->tiled[level];
+    if (instr->op == TW_SUM) return sum_column(t);
+    for (int i = 0; i <= tiled->n_pass; i++)
+        if (tiled->mover[i] == instr->engine) return mover_column(t, level, i);
+    return exec_column(t);
+}
+
+/* What the header says above a column of this level; "" when the level leaves it empty. */
+static void column_title(const tw_ticktable *t, int level, int column, char out[TW_WORD_MAX])
+{
+    const tw_machine *machine = t->program->machine;
+    const tw_tiled_level *tiled = &t->program->tiled[level];
+    out[0] = 0;
+    for (int i = 0; i <= tiled->n_pass; i++)
+        if (mover_column(t, level, i) == column)
+            snprintf(out, TW_WORD_MAX, "%s", machine->engine[tiled->mover[i]].name);
+    if (column == exec_column(t) && tiled->innermost)
+        snprintf(out, TW_WORD_MAX, "%s", machine->engine[machine->compute].name);
+    if (column == exec_column(t) && !tiled->innermost)
+        snprintf(out, TW_WORD_MAX, "run in %s", machine->memory[tiled[1].memory].name);
+    if (column == sum_column(t) && t->cuts->level[level].sums && tiled->adder >= 0)
+        snprintf(out, TW_WORD_MAX, "%s", machine->engine[tiled->adder].name);
+}
+
+static void find_columns(tw_ticktable *t)
+{
+    bool sums = false;
+    for (int l = 0; l < t->program->n_tiled; l++) {
+        t->n_movers = (int)tw_max(t->n_movers, t->program->tiled[l].n_pass + 1);
+        sums = sums || t->cuts->level[l].sums;
+    }
+    t->n_columns = t->n_movers + 1 + sums;
+    for (int l = 0; l < t->program->n_tiled; l++)
+        for (int c = 0; c < t->n_columns; c++) {
+            char title[TW_WORD_MAX];
+            column_title(t, l, c, title);
+            for (int brief = 0; brief < 2; brief++)
+                t->natural[brief][c] = (int)tw_max(t->natural[brief][c], tw_text_width(title));
+        }
+}
+
+static int digits_of(int64_t x)
+{
+    char text[24];
+    return snprintf(text, sizeof text, "%" PRId64, x);
+}
+
+/* Room left of the cells: the indented label of a row, or the name of a memory. */
+static void find_gutter(tw_ticktable *t)
+{
+    int digits = digits_of(t->shown.total);
+    t->gutter = 6;
+    for (int m = 1; m < t->program->machine->n_memories; m++) {
+        int level = tw_level_of_memory(t->program, m), label = digits;
+        if (level < t->program->n_tiled - 1) label = 2 * digits + 1;
+        int name = (int)tw_min(tw_text_width(t->program->machine->memory[m].name), NAME_MAX_WIDTH);
+        t->gutter = (int)tw_max(t->gutter, INDENT * level + 1 + tw_max(label + 1, name) + 1);
+    }
+}
+
+static void find_live_width(tw_ticktable *t, const tw_timeline *timeline)
+{
+    char text[TW_GROUPED_MAX];
+    t->live_width = 4;
+    for (int l = 0; l < t->program->n_tiled; l++) {
+        tw_grouped(timeline->peak_live[t->program->tiled[l].memory], text);
+        t->live_width = (int)tw_max(t->live_width, tw_text_width(text));
+    }
+}
+
+tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, const tw_cuts *cuts,
+                            const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown, tw_line *line,
+                            tw_arena *arena)
+{
+    *table = (tw_ticktable){.program = program,
+                            .cuts = cuts,
+                            .usage = usage,
+                            .line = line,
+                            .arena = arena,
+                            .shown = *shown,
+                            .notation = tw_notation_of(program, cuts, line->glyph.arrow)};
+    find_columns(table);
+    find_gutter(table);
+    find_live_width(table, timeline);
+    return tw_lifetimes_init(&table->lives, program, &table->shown, arena);
+}
+
+/* ---- first walk ---- */
+
+static bool is_heading(const tw_rowset *row)
+{
+    for (int i = 0; i < row->n_events; i++)
+        if (row->event[i].instr.nested) return true;
+    return false;
+}
+
+static tw_status note_heading(tw_ticktable *t, int level, tw_span range)
+{
+    tw_headings *h = &t->heading[level];
+    if (h->n == h->room) {
+        tw_span *more;
+        TW_ALLOC(t->arena, more, h->room ? 2 * h->room : 16);
+        if (h->n) memcpy(more, h->range, (size_t)h->n * sizeof *more);
+        h->room = h->room ? 2 * h->room : 16;
+        h->range = more;
+    }
+    h->range[h->n++] = range;
+    return TW_OK;
+}
+
+static void measure_words(tw_ticktable *t, const tw_rowset *row)
+{
+    tw_notation notation = t->notation;
+    for (int brief = 0; brief < 2; brief++) {
+        int used[TW_TABLE_COLUMNS] = {0};
+        notation.brief = brief;
+        for (int i = 0; i < row->n_events; i++) {
+            char word[TW_WORD_MAX];
+            tw_notation_instr(&notation, row->level, &row->event[i].instr, word);
+            int c = column_of(t, row->level, &row->event[i].instr), width = tw_text_width(word);
+            used[c] += width + (used[c] > 0);
+            t->word[brief][c] = (int)tw_max(t->word[brief][c], width);
+            t->natural[brief][c] = (int)tw_max(t->natural[brief][c], used[c]);
+        }
+    }
+}
+
+static tw_status measure_begin(void *user, const tw_rowset *row)
+{
+    tw_ticktable *t = user;
+    t->tick = row->tick;
+    tw_row_sink lives = tw_lifetimes_sink(&t->lives);
+    return lives.begin(lives.user, row);
+}
+
+static tw_status measure_end(void *user, const tw_rowset *row)
+{
+    tw_ticktable *t = user;
+    tw_span range = {row->tick, t->tick + 1};
+    if (tw_shown_has(&t->shown, range)) {
+        measure_words(t, row);
+        if (is_heading(row)) TW_TRY(note_heading(t, row->level, range));
+    }
+    tw_row_sink lives = tw_lifetimes_sink(&t->lives);
+    return lives.end(lives.user, row);
+}
+
+tw_row_sink tw_ticktable_measure(tw_ticktable *table) { return (tw_row_sink){measure_begin, measure_end, table}; }
+
+/* ---- widths ---- */
+
+static int sum_of(const int *width, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++) sum += width[i];
+    return sum;
+}
+
+/* Narrows the widest column that may still be narrowed, a cell at a time, until all fit into `room`. First no
+ * word is broken; only when that is not enough, every column but a sliver may go. */
+static void shrink(tw_ticktable *t, int room)
+{
+    for (int pass = 0; pass < 2; pass++)
+        while (sum_of(t->width, t->n_columns) > room) {
+            int widest = -1;
+            for (int c = 0; c < t->n_columns; c++) {
+                int least = pass == 0 ? (int)tw_max(t->word[t->notation.brief][c], 6) : 4;
+                if (t->width[c] > least && (widest < 0 || t->width[c] > t->width[widest])) widest = c;
+            }
+            if (widest < 0) break;
+            t->width[widest]--;
+        }
+}
+
+static void find_widths(tw_ticktable *t)
+{
+    int room = t->line->columns - t->gutter - (t->live_width + PEAK_WIDTH) - GAP * t->n_columns;
+    t->notation.brief = sum_of(t->natural[0], t->n_columns) > room;
+    memcpy(t->width, t->natural[t->notation.brief], sizeof t->width);
+    shrink(t, room);
+    int spare = room - sum_of(t->width, t->n_columns), at = t->gutter;
+    for (int c = 0; c < t->n_columns; c++) {
+        t->width[c] += (int)tw_clamp(spare / t->n_columns, 0, GAP);
+        t->at[c] = at;
+        at += t->width[c] + GAP;
+    }
+}
+
+static int live_end(const tw_ticktable *t) { return t->line->columns - PEAK_WIDTH; }
+
+/* ---- legend and header ---- */
+
+static void print_names(tw_ticktable *t, int level)
+{
+    const tw_op *op = t->program->op;
+    tw_notation n = t->notation;
+    n.brief = false;
+    char tile[TW_WORD_MAX];
+    tw_text text = {0};
+    for (int o = 0; o < op->n_operands; o++) {
+        tw_notation_tile(&n, level, o, NULL, tile);
+        tw_text_printf(&text, "%s %s, ", op->operand[o].name, tile);
+    }
+    tw_notation_point(&n, level, NULL, tile);
+    tw_text_printf(&text, "execution %s", tile);
+    const char *memory = t->program->machine->memory[t->program->tiled[level].memory].name;
+    int at = tw_line_printf(t->line, INDENT, TW_DIM, "tiles in %s:", memory) + 1;
+    if (!text.failed) tw_line_wrap(t->line, at, TW_DIM, text.bytes);
+    tw_text_release(&text);
+}
+
+static bool has_zoomed_bar(const tw_ticktable *t)
+{
+    const tw_machine *machine = t->program->machine;
+    for (int m = 1; m < machine->n_memories; m++)
+        if (machine->memory[m].size != TW_UNLIMITED && tw_bar_scale(t->program, m) < machine->memory[m].size) return true;
+    return false;
+}
+
+static void print_legend(tw_ticktable *t)
+{
+    const tw_op *op = t->program->op;
+    const char *arrow = t->line->glyph.arrow;
+    char in[TW_WORD_MAX], out[TW_WORD_MAX], other[TW_WORD_MAX], text[8 * TW_WORD_MAX];
+    tw_notation_slot(&t->notation, 0, 0, in);
+    tw_notation_slot(&t->notation, tw_op_output(op), 0, out);
+    tw_notation_slot(&t->notation, tw_op_output(op), 1, other);
+    int n = snprintf(text, sizeof text, "tile%s%s load into slot 0 of %s; tile%s%s execute; ", arrow, in,
+                     op->operand[0].name, arrow, out);
+    if (t->n_columns > t->n_movers + 1)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s+%s%s%s sum; ", out, other, arrow, out);
+    n += snprintf(text + n, sizeof text - (size_t)n,
+                  "%s%stile store; %s is being written; %s holds nothing that is still needed", out, arrow,
+                  t->line->glyph.enter, t->line->glyph.dead);
+    if (has_zoomed_bar(t)) snprintf(text + n, sizeof text - (size_t)n, "; a bar with %% shows only the used part");
+    tw_line_wrap(t->line, INDENT, TW_DIM, text);
+}
+
+static void print_header(tw_ticktable *t)
+{
+    for (int l = 0; l < t->program->n_tiled; l++) {
+        tw_line_put(t->line, INDENT * l + 1, TW_BOLD, l == t->program->n_tiled - 1 ? "tick" : "ticks");
+        for (int c = 0; c < t->n_columns; c++) {
+            char title[TW_WORD_MAX];
+            column_title(t, l, c, title);
+            tw_line_put(t->line, t->at[c], TW_BOLD, title);
+        }
+        tw_line_put_right(t->line, live_end(t), TW_BOLD, "live");
+        tw_line_end(t->line);
+    }
+}
+
+tw_status tw_ticktable_begin(tw_ticktable *table)
+{
+    TW_TRY(tw_lifetimes_close(&table->lives));
+    TW_TRY(tw_holdings_init(&table->holdings, table->program, &table->lives, table->arena));
+    find_widths(table);
+    print_legend(table);
+    for (int l = 0; l < table->program->n_tiled; l++) print_names(table, l);
+    tw_line_end(table->line);
+    print_header(table);
+    return TW_OK;
+}
+
+/* ---- second walk ---- */
+
+typedef struct placed_word { /* where a word stands below the first line of its row */
+    char text[TW_WORD_MAX];
+    tw_style style;
+    int column, at, line, n_lines;
+} placed_word;
+
+/* Puts the words of each column one after the other, breaking where the column ends. Returns the lines used. */
+static int place_words(const tw_ticktable *t, const tw_rowset *row, placed_word *word)
+{
+    int at[TW_TABLE_COLUMNS] = {0}, line[TW_TABLE_COLUMNS] = {0}, n_lines = 1;
+    for (int i = 0; i < row->n_events; i++) {
+        placed_word *w = &word[i];
+        const tw_instr *instr = &row->event[i].instr;
+        tw_notation_instr(&t->notation, row->level, instr, w->text);
+        w->style = tw_style_of_operand(instr->operand);
+        int c = w->column = column_of(t, row->level, instr), width = tw_text_width(w->text);
+        if (at[c] > 0 && at[c] + width > t->width[c]) {
+            at[c] = 0;
+            line[c]++;
+        }
+        w->at = at[c];
+        w->line = line[c];
+        w->n_lines = (int)tw_cdiv(width, t->width[c]);
+        line[c] += w->n_lines - 1;
+        at[c] = w->n_lines > 1 ? t->width[c] : at[c] + width + 1;
+        n_lines = (int)tw_max(n_lines, line[c] + 1);
+    }
+    return n_lines;
+}
+
+/* The characters [from, from + n) of a text. */
+static void slice(const char *text, int from, int n, char out[TW_WORD_MAX])
+{
+    char *end = out;
+    for (int i = -1; *text; text++) {
+        if ((*text & 0xc0) != 0x80) i++;
+        if (i >= from && i < from + n) *end++ = *text;
+    }
+    *end = 0;
+}
+
+static void put_words(tw_ticktable *t, const tw_rowset *row, const placed_word *word, int line)
+{
+    for (int i = 0; i < row->n_events; i++) {
+        const placed_word *w = &word[i];
+        char part[TW_WORD_MAX];
+        if (line < w->line || line >= w->line + w->n_lines) continue;
+        int width = w->n_lines > 1 ? t->width[w->column] : TW_WORD_MAX;
+        slice(w->text, (line - w->line) * width, width, part);
+        tw_line_put(t->line, t->at[w->column] + w->at, w->style, part);
+    }
+}
+
+static void put_live(tw_ticktable *t, const tw_rowset *row)
+{
+    char text[TW_GROUPED_MAX];
+    tw_line_put_right(t->line, live_end(t), TW_PLAIN, tw_grouped(row->live_units, text));
+    if (t->usage->peak_tick[row->memory] == row->tick)
+        tw_line_printf(t->line, live_end(t), TW_BOLD, " %s peak", t->line->glyph.left);
+}
+
+static void print_bar(tw_ticktable *t, int memory)
+{
+    int indent = INDENT * tw_level_of_memory(t->program, memory);
+    char name[TW_WORD_MAX];
+    slice(t->program->machine->memory[memory].name, 0, t->gutter - indent - 2, name);
+    tw_line_put_right(t->line, t->gutter - 1, TW_DIM, name);
+    tw_bar_draw(t->line, t->gutter, t->line->columns - t->gutter, &t->notation, &t->holdings, memory);
+    tw_line_end(t->line);
+}
+
+static bool is_changed(const tw_ticktable *t, int memory)
+{
+    const tw_layout *layout = &t->program->layout;
+    for (int b = 0; b < layout->n_buffers; b++)
+        if (layout->buffer[b].memory == memory && t->holdings.held[b].written) return true;
+    return false;
+}
+
+static void print_bars(tw_ticktable *t, const tw_rowset *row)
+{
+    const tw_tiled_level *tiled = &t->program->tiled[row->level];
+    for (int i = 0; i < tiled->n_pass; i++)
+        if (is_changed(t, tiled->pass[i])) print_bar(t, tiled->pass[i]);
+    print_bar(t, row->memory);
+}
+
+static tw_status print_row(tw_ticktable *t, const tw_rowset *row, tw_span range)
+{
+    tw_arena_mark mark = tw_arena_save(t->arena);
+    placed_word *word;
+    TW_ALLOC(t->arena, word, row->n_events + 1);
+    bool heading = is_heading(row);
+    int n_lines = place_words(t, row, word), label = INDENT * row->level + 1;
+    for (int k = 0; k < n_lines; k++) {
+        if (k == 0 && heading)
+            tw_line_printf(t->line, label, TW_BOLD, "%" PRId64 "-%" PRId64, range.lo, range.hi - 1);
+        if (k == 0 && !heading)
+            tw_line_printf(t->line, label, TW_BOLD, "%*" PRId64, digits_of(t->shown.total), range.lo);
+        if (k == 0) put_live(t, row);
+        put_words(t, row, word, k);
+        tw_line_end(t->line);
+    }
+    print_bars(t, row);
+    tw_arena_rewind(t->arena, mark);
+    return TW_OK;
+}
+
+static void print_left_out(tw_ticktable *t, int64_t lo, int64_t hi)
+{
+    char text[TW_WORD_MAX];
+    snprintf(text, sizeof text, "%s %" PRId64 " ticks left out, %" PRId64 "-%" PRId64 "; see them with --rows=%" PRId64
+             "-%" PRId64 " or --rows=all", t->line->glyph.etc, hi - lo, lo, hi - 1, lo, hi - 1);
+    tw_line_wrap(t->line, INDENT, TW_DIM, text);
+}
+
+/* Says what is missing between the last printed tick and the next part of the plan that is shown. */
+static void close_gap(tw_ticktable *t)
+{
+    int64_t next = t->shown.total;
+    for (int i = t->shown.n_parts - 1; i >= 0; i--)
+        if (t->shown.part[i].hi > t->due) next = t->shown.part[i].lo;
+    if (next <= t->due) return;
+    print_left_out(t, t->due, next);
+    t->due = next;
+}
+
+/* The ticks of a row; empty when it is not printed. */
+static tw_span range_of(tw_ticktable *t, const tw_rowset *row)
+{
+    tw_headings *h = &t->heading[row->level];
+    tw_span none = {0, 0}, one = {row->tick, row->tick + 1};
+    if (!is_heading(row)) return tw_shown_has(&t->shown, one) ? one : none;
+    return h->next < h->n && h->range[h->next].lo == row->tick ? h->range[h->next++] : none;
+}
+
+static tw_status rows_begin(void *user, const tw_rowset *row)
+{
+    tw_ticktable *t = user;
+    tw_holdings_apply(&t->holdings, row);
+    tw_span range = range_of(t, row);
+    if (tw_span_len(range) == 0) return TW_OK;
+    close_gap(t);
+    TW_TRY(print_row(t, row, range));
+    if (!is_heading(row)) t->due = row->tick + 1;
+    return TW_OK;
+}
+
+static tw_status rows_end(void *user, const tw_rowset *row)
+{
+    (void)user;
+    (void)row;
+    return TW_OK;
+}
+
+tw_row_sink tw_ticktable_rows(tw_ticktable *table) { return (tw_row_sink){rows_begin, rows_end, table}; }
+
+void tw_ticktable_end(tw_ticktable *table) { close_gap(table); }

@@ -1,0 +1,517 @@
+/* src/search/mapping.c - mappings: the reader, the invariants and the printer, see mapping.h.
+ *
+ * A level is checked by check_level with a table that says where its parts were written. The reader
+ * fills the table, so that complaints point at the number in the file; tw_mapping_check points all
+ * of it at the level. Walking the levels inwards, `box` is the largest piece that each loop can have
+ * at a level: enough to tell whether a level cuts a reduction loop. */
+#include "search/mapping.h"
+
+#include "input/field.h"
+
+#include <string.h>
+
+#define REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))
+
+typedef struct level_locs {
+    tw_loc pass, accumulate;
+    tw_loc cut[TW_MAX_LOOPS]; /* count or size */
+    tw_loc order[TW_MAX_LOOPS];
+    tw_loc slots[TW_MAX_OPERANDS];
+} level_locs;
+
+/* What a level is judged by. */
+typedef struct scene {
+    const tw_op *op;
+    const tw_machine *machine;
+    tw_diag *diag;
+    int64_t box[TW_MAX_LOOPS];
+    bool outermost; /* no level above this one is tiled */
+} scene;
+
+static const char *const cut_word[] = {"balanced", "greedy"};
+
+int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tiles)
+{
+    if (n_reduction_tiles <= 1) return 1;
+    return mode == TW_SEPARATE ? 3 : mode == TW_IN_PLACE ? 2 : 1;
+}
+
+/* ---- levels ---- */
+
+static scene scene_of(const tw_op *op, const tw_machine *machine, tw_diag *diag)
+{
+    scene s = {.op = op, .machine = machine, .diag = diag, .outermost = true};
+    for (int l = 0; l < op->n_loops; l++) s.box[l] = op->loop[l].extent;
+    return s;
+}
+
+/* Into how many tiles the level cuts the loop, of the largest box that it can get. */
+static int64_t tiles_of(const scene *s, const tw_level_map *level, int loop)
+{
+    return level->size[loop] ? tw_cdiv(s->box[loop], level->size[loop]) : level->count[loop];
+}
+
+/* Whether there is more than one tile along the reduction loops: 1 no, 2 yes. */
+static int64_t reduction_tiles(const scene *s, const tw_level_map *level)
+{
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (s->op->loop[l].reduces && tiles_of(s, level, l) > 1) return 2;
+    return 1;
+}
+
+static void enter_level(scene *s, const tw_level_map *level)
+{
+    if (level->pass) return;
+    s->outermost = false;
+    for (int l = 0; l < s->op->n_loops; l++)
+        s->box[l] = level->size[l] ? tw_min(level->size[l], s->box[l]) : tw_cdiv(s->box[l], tw_max(level->count[l], 1));
+}
+
+static bool offers(const tw_machine *machine, tw_accumulate mode)
+{
+    return machine->engine[machine->compute].accumulate >> mode & 1;
+}
+
+static bool can_accumulate(const tw_machine *machine, int memory, tw_accumulate mode)
+{
+    return offers(machine, mode) && (mode == TW_FUSED || tw_machine_adder(machine, memory) >= 0);
+}
+
+static tw_accumulate default_mode(const tw_machine *machine, int memory)
+{
+    if (can_accumulate(machine, memory, TW_IN_PLACE)) return TW_IN_PLACE;
+    if (offers(machine, TW_FUSED)) return TW_FUSED;
+    return offers(machine, TW_SEPARATE) ? TW_SEPARATE : TW_IN_PLACE;
+}
+
+/* All loops in declared order, parallel ones first. */
+static void default_order(const tw_op *op, int *order)
+{
+    int n = 0;
+    for (int reduces = 0; reduces < 2; reduces++)
+        for (int l = 0; l < op->n_loops; l++)
+            if (op->loop[l].reduces == reduces) order[n++] = l;
+}
+
+/* ---- checks of a level ---- */
+
+static tw_status check_count(const scene *s, const tw_level_map *level, int l, tw_loc loc)
+{
+    const tw_loop *loop = &s->op->loop[l];
+    int64_t count = level->count[l], extent = loop->extent;
+    if (count < 1 || count > extent)
+        return tw_diag_error(s->diag, loc, "'%s' is cut into %" PRId64 " tiles, its extent is %" PRId64, loop->name, count,
+                             extent);
+    if (!s->outermost || tw_split_is_legal(extent, count, level->cut)) return TW_OK;
+    int64_t tile = tw_cdiv(extent, count);
+    return tw_diag_error(s->diag, loc,
+                         "'%s' with extent %" PRId64 " has no greedy cut into %" PRId64
+                         " tiles; the nearest counts are %" PRId64 " and %" PRId64,
+                         loop->name, extent, count, tw_cdiv(extent, tile), tw_cdiv(extent, tile - 1));
+}
+
+static tw_status check_size(const scene *s, const tw_level_map *level, int l, tw_loc loc)
+{
+    if (level->size[l] >= 1 && level->size[l] <= s->op->loop[l].extent) return TW_OK;
+    return tw_diag_error(s->diag, loc, "'%s' is cut into tiles of %" PRId64 ", its extent is %" PRId64, s->op->loop[l].name,
+                         level->size[l], s->op->loop[l].extent);
+}
+
+static tw_status check_cuts(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    tw_status status = TW_OK;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        bool by_size = level->size[l] != 0;
+        if (by_size && level->count[l] != 0)
+            status = tw_diag_error(s->diag, locs->cut[l], "'%s' has both a count and a size", s->op->loop[l].name);
+        else if ((by_size ? check_size : check_count)(s, level, l, locs->cut[l]) != TW_OK)
+            status = TW_ERR_INPUT;
+    }
+    return status;
+}
+
+static tw_status check_order(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    unsigned seen = 0;
+    int reduction = -1;
+    for (int i = 0; i < s->op->n_loops; i++) {
+        int l = level->order[i];
+        if (l < 0 || l >= s->op->n_loops || (seen >> l & 1))
+            return tw_diag_error(s->diag, locs->order[i], "'order' must hold every loop once");
+        seen |= 1U << l;
+        if (s->op->loop[l].reduces) reduction = l;
+        else if (reduction >= 0)
+            return tw_diag_error(s->diag, locs->order[i],
+                                 "loop '%s' is inside reduction loop '%s': partial sums would have to leave the memory",
+                                 s->op->loop[l].name, s->op->loop[reduction].name);
+    }
+    return TW_OK;
+}
+
+static tw_status check_slots(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    int output = tw_op_output(s->op);
+    int64_t least = level->pass ? 1 : tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
+    for (int i = 0; i < s->op->n_operands; i++)
+        if (level->slots[i] < 1 || level->slots[i] > TW_MAX_SLOTS)
+            return tw_diag_error(s->diag, locs->slots[i], "'%s' is %" PRId64 ", outside 1..%d", s->op->operand[i].name,
+                                 level->slots[i], TW_MAX_SLOTS);
+    if (level->slots[output] >= least) return TW_OK;
+    return tw_diag_error(s->diag, locs->slots[output], "'%s' has %" PRId64 " buffers, accumulation '%s' needs at least %" PRId64,
+                         s->op->operand[output].name, level->slots[output], tw_accumulate_name(level->accumulate), least);
+}
+
+static tw_status check_mode(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    tw_words all = {0};
+    for (int m = 0; m < TW_N_ACCUMULATES; m++)
+        if (offers(s->machine, (tw_accumulate)m)) tw_words_add(&all, tw_accumulate_name((tw_accumulate)m));
+    if (!offers(s->machine, level->accumulate))
+        return tw_diag_error(s->diag, locs->accumulate, "machine '%s' does not accumulate '%s'; it offers %s", s->machine->name,
+                             tw_accumulate_name(level->accumulate), all.text);
+    if (reduction_tiles(s, level) == 1 || can_accumulate(s->machine, level->memory, level->accumulate)) return TW_OK;
+    return tw_diag_error(s->diag, locs->accumulate, "accumulation '%s' needs an adder, memory '%s' has none",
+                         tw_accumulate_name(level->accumulate), s->machine->memory[level->memory].name);
+}
+
+static tw_status check_level(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    if (level->pass && level->memory == s->machine->n_memories - 1)
+        return tw_diag_error(s->diag, locs->pass, "the innermost memory '%s' cannot be passed through",
+                             s->machine->memory[level->memory].name);
+    if (level->pass) return check_slots(s, level, locs);
+    tw_status cuts = check_cuts(s, level, locs), order = check_order(s, level, locs);
+    TW_TRY(cuts);
+    TW_TRY(order);
+    TW_TRY(check_mode(s, level, locs));
+    return check_slots(s, level, locs);
+}
+
+static level_locs locs_of(tw_loc loc)
+{
+    level_locs locs = {.pass = loc, .accumulate = loc};
+    for (int l = 0; l < TW_MAX_LOOPS; l++) locs.cut[l] = locs.order[l] = loc;
+    for (int i = 0; i < TW_MAX_OPERANDS; i++) locs.slots[i] = loc;
+    return locs;
+}
+
+/* ---- checks of a mapping ---- */
+
+static tw_status check_compute(const tw_op *op, const tw_machine *machine, tw_diag *diag)
+{
+    const tw_engine *engine = &machine->engine[machine->compute];
+    if (engine->computes >> op->compute & 1) return TW_OK;
+    return tw_diag_error(diag, op->loc, "operator '%s' computes %s, engine '%s' does not", op->name,
+                         tw_compute_name(op->compute), engine->name);
+}
+
+static tw_status check_op(const tw_op_map *map, const tw_op *op, const tw_machine *machine, tw_diag *diag)
+{
+    TW_TRY(check_compute(op, machine, diag));
+    if (map->n_levels != machine->n_memories - 1)
+        return tw_diag_error(diag, map->loc, "operator '%s' is mapped to %d levels, machine '%s' has %d", op->name,
+                             map->n_levels, machine->name, machine->n_memories - 1);
+    scene s = scene_of(op, machine, diag);
+    for (int l = 0; l < map->n_levels; l++) {
+        const tw_level_map *level = &map->level[l];
+        level_locs locs = locs_of(level->loc);
+        if (level->memory != l + 1)
+            return tw_diag_error(diag, level->loc, "level %d is for memory %d, must be %d", l, level->memory, l + 1);
+        TW_TRY(check_level(&s, level, &locs));
+        enter_level(&s, level);
+    }
+    return TW_OK;
+}
+
+tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_diag *diag)
+{
+    if (mapping->n_ops != model->n_ops)
+        return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators, workload '%s' has %d", mapping->n_ops, model->name,
+                             model->n_ops);
+    for (int o = 0; o < model->n_ops; o++) TW_TRY(check_op(&mapping->op[o], &model->op[o], machine, diag));
+    return TW_OK;
+}
+
+/* ---- the reader ---- */
+
+static tw_words loop_names(const tw_op *op)
+{
+    tw_words words = {0};
+    for (int l = 0; l < op->n_loops; l++) tw_words_add(&words, op->loop[l].name);
+    return words;
+}
+
+/* The loop called `name`, -1 when there is none, which is reported. */
+static int resolve_loop(tw_fields *f, const tw_op *op, const char *name, tw_loc loc)
+{
+    int l = tw_op_find_loop(op, name);
+    if (l < 0) REFUSE(f, loc, "operator '%s' has no loop '%s'; its loops are %s", op->name, name, loop_names(op).text);
+    return l;
+}
+
+/* A map from loops to integers, `tiles` or `sizes`. */
+static void read_cuts(tw_fields *f, const char *key, const tw_op *op, int64_t *out, level_locs *locs)
+{
+    const tw_node *map = tw_field_map(f, key, TW_OPTIONAL);
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int l = resolve_loop(f, op, node->key, node->key_loc);
+        if (l < 0) continue;
+        f->n_bad += !tw_node_int(node, node->key, 1, TW_EXTENT_MAX, f->diag, &out[l]);
+        locs->cut[l] = node->loc;
+    }
+}
+
+static void read_tiling(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    int cut = TW_BALANCED;
+    read_cuts(f, "tiles", op, level->count, locs);
+    read_cuts(f, "sizes", op, level->size, locs);
+    tw_field_word(f, "cut", TW_OPTIONAL, cut_word, TW_COUNT(cut_word), &cut);
+    level->cut = (tw_cut)cut;
+    for (int l = 0; l < op->n_loops; l++)
+        if (level->count[l] == 0 && level->size[l] == 0) level->count[l] = 1;
+}
+
+/* The loops of the list, in `loop`; returns how many. */
+static int read_loop_list(tw_fields *f, const tw_node *list, const tw_op *op, int *loop, tw_loc *loc)
+{
+    int n = 0;
+    unsigned seen = 0;
+    for (const tw_node *node = list->child; node; node = node->next) {
+        int l = resolve_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc);
+        if (l < 0) continue;
+        if (seen >> l & 1) REFUSE(f, node->loc, "loop '%s' is given twice in 'order'", op->loop[l].name);
+        else loop[n] = l, loc[n] = node->loc, n++;
+        seen |= 1U << l;
+    }
+    return n;
+}
+
+static void add_missing(const tw_op *op, bool reduces, unsigned seen, tw_level_map *level, int *at)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces == reduces && !(seen >> l & 1)) level->order[(*at)++] = l;
+}
+
+/* Loops that the list leaves out follow in declared order: parallel ones before its first reduction,
+ * reductions at the end. */
+static void read_order(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    const tw_node *list = tw_field_list(f, "order", TW_OPTIONAL);
+    int given[TW_MAX_LOOPS], at = 0, n = 0;
+    tw_loc loc[TW_MAX_LOOPS];
+    unsigned seen = 0;
+    bool complete = false; /* the parallel loops are all there */
+    if (list) n = read_loop_list(f, list, op, given, loc);
+    for (int i = 0; i < n; i++) seen |= 1U << given[i];
+    for (int i = 0; i < n; i++) {
+        if (op->loop[given[i]].reduces && !complete) {
+            add_missing(op, false, seen, level, &at);
+            complete = true;
+        }
+        locs->order[at] = loc[i];
+        level->order[at++] = given[i];
+    }
+    if (!complete) add_missing(op, false, seen, level, &at);
+    add_missing(op, true, seen, level, &at);
+}
+
+static void read_mode(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
+{
+    const char *word[TW_N_ACCUMULATES];
+    for (int m = 0; m < TW_N_ACCUMULATES; m++) word[m] = tw_accumulate_name((tw_accumulate)m);
+    int mode = (int)default_mode(s->machine, level->memory);
+    const tw_node *node = tw_field_node(f, "accumulate", TW_OPTIONAL);
+    tw_field_word(f, "accumulate", TW_OPTIONAL, word, TW_N_ACCUMULATES, &mode);
+    level->accumulate = (tw_accumulate)mode;
+    if (node) locs->accumulate = node->loc;
+}
+
+static void default_slots(const scene *s, tw_level_map *level)
+{
+    for (int i = 0; i < s->op->n_operands; i++) level->slots[i] = level->pass ? TW_PASS_SLOTS : 1;
+    if (!level->pass)
+        level->slots[tw_op_output(s->op)] = tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
+}
+
+static void read_slots(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int i = tw_op_find_operand(op, node->key);
+        if (i < 0) {
+            tw_words all = {0};
+            for (int k = 0; k < op->n_operands; k++) tw_words_add(&all, op->operand[k].name);
+            REFUSE(f, node->key_loc, "operator '%s' has no operand '%s'; its operands are %s", op->name, node->key, all.text);
+            continue;
+        }
+        f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_SLOTS, f->diag, &level->slots[i]);
+        locs->slots[i] = node->loc;
+    }
+}
+
+/* Everything but `at`, which the caller has resolved; true when the level is sound. */
+static bool read_level(tw_fields *f, scene *s, tw_level_map *level)
+{
+    level_locs locs = locs_of(level->loc);
+    const tw_node *pass = tw_field_node(f, "pass", TW_OPTIONAL);
+    tw_field_bool(f, "pass", TW_OPTIONAL, &level->pass);
+    if (pass) locs.pass = pass->loc;
+    level->accumulate = default_mode(s->machine, level->memory);
+    default_order(s->op, level->order);
+    for (int l = 0; level->pass && l < s->op->n_loops; l++) level->count[l] = 1;
+    if (level->pass) {
+        f->what = "pass-through level";
+    } else {
+        read_tiling(f, s->op, level, &locs);
+        read_order(f, s->op, level, &locs);
+        read_mode(f, s, level, &locs);
+    }
+    default_slots(s, level);
+    read_slots(f, s->op, level, &locs);
+    return tw_fields_close(f) == TW_OK && check_level(s, level, &locs) == TW_OK;
+}
+
+static tw_words level_names(const tw_machine *machine)
+{
+    tw_words words = {0};
+    for (int m = 1; m < machine->n_memories; m++) tw_words_add(&words, machine->memory[m].name);
+    return words;
+}
+
+/* The memory of a level, which must be `next` or further inside; -1 after a complaint. */
+static int resolve_level(tw_fields *f, const tw_machine *machine, int next)
+{
+    const tw_node *at = tw_field_node(f, "at", TW_REQUIRED);
+    if (!at) return -1;
+    int m = at->kind == TW_SCALAR ? tw_machine_find_memory(machine, at->text) : -1;
+    if (m < 1) {
+        REFUSE(f, at->loc, "'at' must be one of %s, found %s%s%s", level_names(machine).text, m == 0 ? "the outermost memory '" : "'",
+               at->kind == TW_SCALAR ? at->text : "...", "'");
+        return -1;
+    }
+    if (m < next) {
+        REFUSE(f, at->loc, "level '%s' comes after '%s': levels go from the outside in", at->text, machine->memory[next - 1].name);
+        return -1;
+    }
+    for (int skipped = next; skipped < m; skipped++)
+        REFUSE(f, at->loc, "memory '%s' has no level before '%s'", machine->memory[skipped].name, at->text);
+    return m;
+}
+
+/* True when all levels are there and sound. */
+static bool read_levels(const tw_node *list, scene *s, tw_op_map *map)
+{
+    bool good = true;
+    int next = 1;
+    for (const tw_node *node = list->child; node; node = node->next) {
+        tw_fields f = tw_fields_open(node, "level", s->diag);
+        tw_level_map level = {.loc = node->loc};
+        level.memory = f.node ? resolve_level(&f, s->machine, next) : -1;
+        if (level.memory < 0) return false;
+        next = level.memory + 1;
+        if (!read_level(&f, s, &level)) good = false;
+        enter_level(s, &level);
+        map->level[level.memory - 1] = level;
+    }
+    for (; next < s->machine->n_memories; next++, good = false)
+        tw_diag_error(s->diag, list->loc, "memory '%s' has no level", s->machine->memory[next].name);
+    map->n_levels = s->machine->n_memories - 1;
+    return good;
+}
+
+static bool read_op(const tw_node *node, const tw_op *op, const tw_machine *machine, tw_diag *diag, tw_op_map *map)
+{
+    map->loc = node->key_loc;
+    tw_fields f = tw_fields_open(node, "mapping of an operator", diag);
+    const tw_node *levels = tw_field_list(&f, "levels", TW_REQUIRED);
+    bool good = tw_fields_close(&f) == TW_OK;
+    scene s = scene_of(op, machine, diag);
+    return levels && read_levels(levels, &s, map) && good;
+}
+
+static int find_op(const tw_model *model, const char *name)
+{
+    for (int o = 0; o < model->n_ops; o++)
+        if (strcmp(model->op[o].name, name) == 0) return o;
+    return -1;
+}
+
+static void report_unknown_op(tw_fields *f, const tw_model *model, const tw_node *node)
+{
+    tw_words all = {0};
+    for (int o = 0; o < model->n_ops; o++) tw_words_add(&all, model->op[o].name);
+    REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key, all.text);
+}
+
+static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, const tw_machine *machine, tw_op_map *out)
+{
+    for (const tw_node *node = map->child; node; node = node->next) {
+        int o = find_op(model, node->key);
+        if (o < 0) report_unknown_op(f, model, node);
+        else f->n_bad += !read_op(node, &model->op[o], machine, f->diag, &out[o]);
+    }
+    for (int o = 0; o < model->n_ops; o++) {
+        if (!out[o].loc.file) REFUSE(f, map->loc, "operator '%s' has no mapping", model->op[o].name);
+        f->n_bad += check_compute(&model->op[o], machine, f->diag) != TW_OK;
+    }
+}
+
+tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
+                             tw_diag *diag, tw_mapping *out)
+{
+    tw_op_map *op;
+    TW_ALLOC(arena, op, model->n_ops);
+    tw_fields f = tw_fields_open(root, "mapping file", diag);
+    const tw_node *map = tw_field_map(&f, "mapping", TW_REQUIRED);
+    if (map) read_ops(&f, map, model, machine, op);
+    TW_TRY(tw_fields_close(&f));
+    *out = (tw_mapping){model->n_ops, op};
+    return TW_OK;
+}
+
+/* ---- the printer ---- */
+
+/* The loops with a value above `least`, as a map. */
+static void print_cuts(const char *key, const tw_op *op, const int64_t *value, int64_t least, tw_text *out)
+{
+    const char *sep = "";
+    for (int l = 0; l < op->n_loops; l++) {
+        if (value[l] < least) continue;
+        if (!*sep) tw_text_printf(out, ", %s: {", key);
+        tw_text_printf(out, "%s%s: %" PRId64, sep, op->loop[l].name, value[l]);
+        sep = ", ";
+    }
+    if (*sep) tw_text_printf(out, "}");
+}
+
+static void print_tiling(const tw_op *op, const tw_level_map *level, tw_text *out)
+{
+    print_cuts("tiles", op, level->count, 2, out);
+    print_cuts("sizes", op, level->size, 1, out);
+    tw_text_printf(out, ", cut: %s, order: [", cut_word[level->cut]);
+    for (int i = 0; i < op->n_loops; i++) tw_text_printf(out, "%s%s", i ? ", " : "", op->loop[level->order[i]].name);
+    tw_text_printf(out, "]");
+}
+
+static void print_level(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
+{
+    tw_text_printf(out, "      - {at: %s", machine->memory[level->memory].name);
+    if (level->pass) tw_text_printf(out, ", pass: true");
+    else print_tiling(op, level, out);
+    tw_text_printf(out, ", buffers: {");
+    for (int i = 0; i < op->n_operands; i++)
+        tw_text_printf(out, "%s%s: %" PRId64, i ? ", " : "", op->operand[i].name, level->slots[i]);
+    tw_text_printf(out, "}");
+    if (!level->pass) tw_text_printf(out, ", accumulate: %s", tw_accumulate_name(level->accumulate));
+    tw_text_printf(out, "}\n");
+}
+
+void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out)
+{
+    tw_text_printf(out, "mapping:\n");
+    for (int o = 0; o < mapping->n_ops; o++) {
+        tw_text_printf(out, "  %s:\n    levels:\n", model->op[o].name);
+        for (int l = 0; l < mapping->op[o].n_levels; l++) print_level(&model->op[o], &mapping->op[o].level[l], machine, out);
+    }
+}

@@ -1,0 +1,311 @@
+/* src/verify/cover.c - see cover.h.
+ *
+ * Why a wrong cover is not missed. Two multisets of points have the same fingerprint only if the
+ * difference of their counts is a zero of a polynomial whose variables are the indices' weights. That
+ * polynomial is not zero, has degree at most TW_MAX_LOOPS + 1 (each point is a product of distinct
+ * variables), and counts stay far below the prime. For weights drawn at random modulo p = 2^61 - 1 it
+ * vanishes with probability at most 13 / p < 2^-57 (Schwartz-Zippel), so a wrong cover passes with
+ * probability below 2^-50. Our weights come from splitmix64 and do not depend on the plan: nobody
+ * builds a plan against them.
+ *
+ * Padding. A plan may leave out tiles that meet only padding, and need not. So that both are right,
+ * points in padding weigh nothing. Whether a point lies in padding is a condition on few loops at a
+ * time: (oy, ky) for rows, (ox, kx) for columns. Loops that share such a condition form a group; the
+ * weight of a box is the product over its groups, a group is summed by visiting its combinations, and a
+ * group without condition is one loop, answered by prefix sums.
+ *
+ * Visiting is dear and tiles repeat: results are remembered in small tables keyed by the spans. */
+#include "verify/cover.h"
+
+#include "verify/shape.h"
+
+#define PRIME ((UINT64_C(1) << 61) - 1)
+
+enum { MEMO_SIZE = 64, PREFIX_MAX = 1 << 16, MAX_CONDITIONS = TW_MAX_OPERANDS * TW_MAX_AXES };
+
+typedef struct memo_entry {
+    bool full, any;
+    tw_box box;
+    uint64_t weight;
+    tw_span touch;
+} memo_entry;
+typedef struct memo { /* results that depend on the spans of a few loops */
+    unsigned loops;
+    memo_entry entry[MEMO_SIZE];
+} memo;
+
+typedef struct prefix { /* sums of the weights below every step-th index of a loop */
+    int64_t step;
+    uint64_t *sum;
+} prefix;
+
+typedef struct group { /* loops that conditions tie together */
+    unsigned loops;
+    int n_conditions;
+    const tw_axis *condition[MAX_CONDITIONS];
+    memo *memo; /* NULL when there is no condition: a single loop */
+} group;
+
+typedef struct contribution { /* one product of inputs: a factor of its own and its groups */
+    uint64_t factor;
+    int n_groups;
+    group group[TW_MAX_LOOPS];
+} contribution;
+
+struct tw_cover {
+    const tw_op *op;
+    prefix prefix[TW_MAX_LOOPS];
+    int n_contributions;
+    contribution contribution[TW_MAX_OPERANDS];
+    memo *touch[TW_MAX_OPERANDS][TW_MAX_AXES];
+};
+
+/* ---- arithmetic modulo the prime ---- */
+
+uint64_t tw_cover_add(uint64_t a, uint64_t b)
+{
+    uint64_t s = a + b;
+    return s >= PRIME ? s - PRIME : s;
+}
+
+static uint64_t subtract(uint64_t a, uint64_t b) { return a >= b ? a - b : a + PRIME - b; }
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return tw_cover_add((uint64_t)product & PRIME, (uint64_t)(product >> 61));
+}
+
+/* Weight of an index of a loop; loops from TW_MAX_LOOPS on name factors of contributions. */
+static uint64_t weight_of(int loop, int64_t index)
+{
+    uint64_t state = UINT64_C(0x7117e3719117) * (uint64_t)(loop + 1);
+    state = tw_random_next(&state) ^ (uint64_t)index;
+    return tw_random_next(&state) % PRIME;
+}
+
+/* ---- sums over one loop ---- */
+
+static bool prefix_init(prefix *p, int loop, int64_t extent, tw_arena *arena)
+{
+    p->step = (extent + PREFIX_MAX - 1) / PREFIX_MAX;
+    int64_t n = extent / p->step + 1;
+    p->sum = TW_NEW(arena, uint64_t, n);
+    if (!p->sum) return false;
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n * p->step && i <= extent; i++) {
+        if (i % p->step == 0) p->sum[i / p->step] = sum;
+        sum = tw_cover_add(sum, weight_of(loop, i));
+    }
+    return true;
+}
+
+static uint64_t sum_below(const prefix *p, int loop, int64_t index)
+{
+    uint64_t sum = p->sum[index / p->step];
+    for (int64_t i = index / p->step * p->step; i < index; i++) sum = tw_cover_add(sum, weight_of(loop, i));
+    return sum;
+}
+
+static uint64_t sum_of_span(const tw_cover *cover, int loop, tw_span span)
+{
+    const prefix *p = &cover->prefix[loop];
+    return subtract(sum_below(p, loop, span.hi), sum_below(p, loop, span.lo));
+}
+
+/* ---- remembered results ---- */
+
+static bool same_spans(const tw_box *a, const tw_box *b, unsigned loops)
+{
+    for (unsigned rest = loops; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        if (a->span[l].lo != b->span[l].lo || a->span[l].hi != b->span[l].hi) return false;
+    }
+    return true;
+}
+
+/* The entry for a box; `full` tells whether it already holds the answer. */
+static memo_entry *memo_find(memo *m, const tw_box *box)
+{
+    uint64_t hash = 0;
+    for (unsigned rest = m->loops; rest; rest &= rest - 1) {
+        tw_span s = box->span[__builtin_ctz(rest)];
+        hash = (hash ^ (uint64_t)s.lo) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ (uint64_t)s.hi) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    memo_entry *e = &m->entry[hash >> 58];
+    if (e->full && !same_spans(&e->box, box, m->loops)) e->full = false;
+    if (!e->full) e->box = *box;
+    return e;
+}
+
+static memo *memo_new(unsigned loops, tw_arena *arena)
+{
+    memo *m = TW_NEW(arena, memo, 1);
+    if (m) m->loops = loops;
+    return m;
+}
+
+/* ---- groups ---- */
+
+/* Whether some loop point has no position on this axis. */
+static bool axis_can_miss(const tw_op *op, const tw_axis *axis)
+{
+    if (axis->divisor != 1) return true;
+    int64_t lo = axis->offset, hi = axis->offset;
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t reach = axis->term[t].coef * (op->loop[axis->term[t].loop].extent - 1);
+        lo += tw_min(reach, 0);
+        hi += tw_max(reach, 0);
+    }
+    return lo < 0 || hi >= axis->extent;
+}
+
+/* Puts the loops of a condition into one group. */
+static void tie(contribution *c, const tw_axis *axis)
+{
+    unsigned loops = tw_verify_axis_loops(axis);
+    group merged = {.loops = loops};
+    int n = 0;
+    for (int g = 0; g < c->n_groups; g++) {
+        const group *old = &c->group[g];
+        if (!(old->loops & loops)) {
+            if (n != g) c->group[n] = *old;
+            n++;
+            continue;
+        }
+        merged.loops |= old->loops;
+        for (int i = 0; i < old->n_conditions; i++) merged.condition[merged.n_conditions++] = old->condition[i];
+    }
+    merged.condition[merged.n_conditions++] = axis;
+    c->group[n++] = merged;
+    c->n_groups = n;
+}
+
+/* Groups of a product of the inputs in [first, end). */
+static bool contribution_init(contribution *c, const tw_op *op, int first, int end, tw_arena *arena)
+{
+    *c = (contribution){.factor = weight_of(TW_MAX_LOOPS, first), .n_groups = op->n_loops};
+    for (int l = 0; l < op->n_loops; l++) c->group[l] = (group){.loops = 1u << l};
+    for (int o = first; o < end; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &op->operand[o].axis[a];
+            if (axis->n_terms > 0 && axis_can_miss(op, axis)) tie(c, axis);
+        }
+    for (int g = 0; g < c->n_groups; g++)
+        if (c->group[g].n_conditions && !(c->group[g].memo = memo_new(c->group[g].loops, arena))) return false;
+    return true;
+}
+
+static bool in_bounds(const group *g, const int64_t index[TW_MAX_LOOPS])
+{
+    int64_t position;
+    for (int i = 0; i < g->n_conditions; i++)
+        if (!tw_verify_position(g->condition[i], index, &position)) return false;
+    return true;
+}
+
+static uint64_t visit_group(const group *g, const tw_box *box)
+{
+    int64_t index[TW_MAX_LOOPS];
+    uint64_t sum = 0;
+    tw_verify_visit_first(box, g->loops, index);
+    do {
+        if (!in_bounds(g, index)) continue;
+        uint64_t product = 1;
+        for (unsigned rest = g->loops; rest; rest &= rest - 1) {
+            int l = __builtin_ctz(rest);
+            product = multiply(product, weight_of(l, index[l]));
+        }
+        sum = tw_cover_add(sum, product);
+    } while (tw_verify_visit_next(box, g->loops, index));
+    return sum;
+}
+
+static uint64_t group_weight(const tw_cover *cover, const group *g, const tw_box *box)
+{
+    if (!g->memo) {
+        int loop = __builtin_ctz(g->loops);
+        return sum_of_span(cover, loop, box->span[loop]);
+    }
+    memo_entry *e = memo_find(g->memo, box);
+    if (!e->full) {
+        e->weight = visit_group(g, box);
+        e->full = true;
+    }
+    return e->weight;
+}
+
+/* ---- answers ---- */
+
+tw_cover *tw_cover_new(const tw_op *op, tw_arena *arena)
+{
+    tw_cover *cover = TW_NEW(arena, tw_cover, 1);
+    if (!cover) return NULL;
+    cover->op = op;
+    for (int l = 0; l < op->n_loops; l++)
+        if (!prefix_init(&cover->prefix[l], l, op->loop[l].extent, arena)) return NULL;
+    for (int o = 0; o < op->n_operands; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++)
+            if (!(cover->touch[o][a] = memo_new(tw_verify_axis_loops(&op->operand[o].axis[a]), arena))) return NULL;
+    int n_inputs = op->n_operands - 1;
+    bool product = op->compute == TW_MULTIPLY_ADD;
+    cover->n_contributions = product ? 1 : n_inputs;
+    for (int i = 0; i < cover->n_contributions; i++)
+        if (!contribution_init(&cover->contribution[i], op, i, product ? n_inputs : i + 1, arena)) return NULL;
+    return cover;
+}
+
+uint64_t tw_cover_box(tw_cover *cover, const tw_box *box)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < cover->n_contributions; i++) {
+        const contribution *c = &cover->contribution[i];
+        uint64_t weight = c->factor;
+        for (int g = 0; g < c->n_groups && weight; g++) weight = multiply(weight, group_weight(cover, &c->group[g], box));
+        sum = tw_cover_add(sum, weight);
+    }
+    return sum;
+}
+
+uint64_t tw_cover_finished(tw_cover *cover, const tw_region *region)
+{
+    const tw_op *op = cover->op;
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    tw_box box = {0};
+    for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
+    for (int a = 0; a < out->n_axes; a++) box.span[out->axis[a].term[0].loop] = region->axis[a];
+    return tw_cover_box(cover, &box);
+}
+
+uint64_t tw_cover_region(const tw_cover *cover, const tw_region *region)
+{
+    const tw_operand *out = &cover->op->operand[tw_op_output(cover->op)];
+    uint64_t weight = 1;
+    for (int a = 0; a < out->n_axes; a++)
+        weight = multiply(weight, sum_of_span(cover, out->axis[a].term[0].loop, region->axis[a]));
+    return weight;
+}
+
+static void visit_axis(const tw_axis *axis, const tw_box *box, memo_entry *e)
+{
+    unsigned loops = tw_verify_axis_loops(axis);
+    int64_t index[TW_MAX_LOOPS], at;
+    e->any = false;
+    e->touch = (tw_span){INT64_MAX, INT64_MIN};
+    tw_verify_visit_first(box, loops, index);
+    do {
+        if (!tw_verify_position(axis, index, &at)) continue;
+        e->any = true;
+        e->touch = (tw_span){tw_min(e->touch.lo, at), tw_max(e->touch.hi, at + 1)};
+    } while (tw_verify_visit_next(box, loops, index));
+    e->full = true;
+}
+
+bool tw_cover_touch(tw_cover *cover, int operand, int axis, const tw_box *box, tw_span *out)
+{
+    memo_entry *e = memo_find(cover->touch[operand][axis], box);
+    if (!e->full) visit_axis(&cover->op->operand[operand].axis[axis], box, e);
+    *out = e->touch;
+    return e->any;
+}

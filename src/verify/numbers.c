@@ -1,0 +1,249 @@
+/* src/verify/numbers.c - see numbers.h.
+ *
+ * The choice of values. A sum of n products is exact while its magnitude stays below the limit of the
+ * output's type. Small amplitudes are tried first; when even products of -1, 0 and 1 could overflow (n
+ * above the limit), the first input is thinned out until the sum stays far from the limit: eight standard
+ * deviations, or four times the mean where nothing is negative. Averages divide: their inputs are multiples
+ * of all divisors that occur, if the type has room for that. */
+#include "verify/numbers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "verify/shape.h"
+
+#define FOR_EACH_TYPE(X)                                                                           \
+    X(I8, int8_t)                                                                                  \
+    X(U8, uint8_t)                                                                                 \
+    X(I16, int16_t)                                                                                \
+    X(I32, int32_t)                                                                                \
+    X(F32, float)                                                                                  \
+    X(F64, double)
+
+void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *out)
+{
+    switch (dtype) {
+#define X(id, type)                                                                                \
+    case TW_DTYPE_##id:                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            type x;                                                                                \
+            memcpy(&x, bytes + (size_t)i * sizeof x, sizeof x);                                    \
+            out[i] = (double)x;                                                                    \
+        }                                                                                          \
+        break;
+        FOR_EACH_TYPE(X)
+#undef X
+    case TW_N_DTYPES: break;
+    }
+}
+
+static void range_of(tw_dtype dtype, double *lo, double *hi)
+{
+    *lo = -INFINITY, *hi = INFINITY;
+    switch (dtype) {
+    case TW_DTYPE_I8: *lo = INT8_MIN, *hi = INT8_MAX; break;
+    case TW_DTYPE_U8: *lo = 0, *hi = UINT8_MAX; break;
+    case TW_DTYPE_I16: *lo = INT16_MIN, *hi = INT16_MAX; break;
+    case TW_DTYPE_I32: *lo = INT32_MIN, *hi = INT32_MAX; break;
+    default: break;
+    }
+}
+
+static bool fits(double x, bool is_float, double lo, double hi)
+{
+    return is_float || (x >= lo && x <= hi && x == (double)(int64_t)x);
+}
+
+int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t *bytes)
+{
+    double lo, hi;
+    bool is_float = tw_dtype_is_float(dtype);
+    range_of(dtype, &lo, &hi);
+    switch (dtype) {
+#define X(id, type)                                                                                \
+    case TW_DTYPE_##id:                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            if (!fits(value[i], is_float, lo, hi)) return i;                                       \
+            type x = (type)value[i];                                                               \
+            memcpy(bytes + (size_t)i * sizeof x, &x, sizeof x);                                    \
+        }                                                                                          \
+        break;
+        FOR_EACH_TYPE(X)
+#undef X
+    case TW_N_DTYPES: break;
+    }
+    return n;
+}
+
+double tw_numbers_lowest(tw_dtype dtype)
+{
+    double lo, hi;
+    range_of(dtype, &lo, &hi);
+    return lo;
+}
+
+double tw_numbers_limit(tw_dtype dtype)
+{
+    double lo, hi;
+    if (dtype == TW_DTYPE_F32) return 1 << 24;
+    if (dtype == TW_DTYPE_F64) return (double)(INT64_C(1) << 53);
+    range_of(dtype, &lo, &hi);
+    return hi;
+}
+
+/* ---- averages ---- */
+
+static unsigned loops_where(const tw_op *op, bool reduces)
+{
+    unsigned loops = 0;
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces == reduces) loops |= 1u << l;
+    return loops;
+}
+
+static tw_box whole_box(const tw_op *op)
+{
+    tw_box box = {0};
+    for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
+    return box;
+}
+
+static bool input_exists(const tw_operand *input, const int64_t index[TW_MAX_LOOPS])
+{
+    int64_t at;
+    for (int a = 0; a < input->n_axes; a++)
+        if (!tw_verify_position(&input->axis[a], index, &at)) return false;
+    return true;
+}
+
+/* Points of the window at one output; `index` holds the output's loops. */
+static int64_t window_points(const tw_op *op, const tw_box *box, const int64_t index[TW_MAX_LOOPS])
+{
+    unsigned reductions = loops_where(op, true);
+    int64_t at[TW_MAX_LOOPS], n = 0;
+    memcpy(at, index, sizeof at);
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces) at[l] = 0;
+    do n += op->average_counts_padding || input_exists(&op->operand[0], at);
+    while (tw_verify_visit_next(box, reductions, at));
+    return n;
+}
+
+/* Where an output position lies in its tensor. */
+static int64_t output_at(const tw_op *op, const int64_t index[TW_MAX_LOOPS])
+{
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    int64_t at = 0;
+    for (int a = 0; a < out->n_axes; a++) at = at * out->axis[a].extent + index[out->axis[a].term[0].loop];
+    return at;
+}
+
+double *tw_numbers_divisors(const tw_model *model, const tw_op *op, tw_arena *arena)
+{
+    const tw_tensor *out = &model->tensor[op->operand[tw_op_output(op)].tensor];
+    double *divisor = TW_NEW(arena, double, tw_tensor_elems(out));
+    if (!divisor) return NULL;
+    tw_box box = whole_box(op);
+    unsigned outputs = loops_where(op, false);
+    int64_t index[TW_MAX_LOOPS];
+    tw_verify_visit_first(&box, outputs, index);
+    do divisor[output_at(op, index)] = (double)tw_max(1, window_points(op, &box, index));
+    while (tw_verify_visit_next(&box, outputs, index));
+    return divisor;
+}
+
+/* ---- the choice ---- */
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The least common multiple of n divisors, or something above `limit`. */
+static int64_t common_multiple(const double *divisor, int64_t n, int64_t limit)
+{
+    int64_t multiple = 1;
+    for (int64_t i = 0; i < n && multiple <= limit; i++) {
+        int64_t d = (int64_t)divisor[i];
+        multiple = multiple / gcd(multiple, d) * d;
+    }
+    return multiple;
+}
+
+static double reduction_points(const tw_op *op)
+{
+    double n = 1;
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces) n *= (double)op->loop[l].extent;
+    return n;
+}
+
+static tw_dtype dtype_of(const tw_model *model, const tw_op *op, int operand)
+{
+    return model->tensor[op->operand[operand].tensor].dtype;
+}
+
+static void draw_sums(tw_draw *draw, const tw_op *op, double limit)
+{
+    bool product = op->compute == TW_MULTIPLY_ADD;
+    int n_inputs = op->n_operands - 1;
+    double n = reduction_points(op) * (product ? 1 : n_inputs), term = 0;
+    for (draw->amplitude = 4; draw->amplitude > 0; draw->amplitude /= 2) {
+        double largest = (double)(2 * draw->amplitude);
+        term = largest;
+        for (int i = 1; i < n_inputs && product; i++) term *= largest;
+        if (n * term <= limit) return;
+    }
+    draw->amplitude = 1;
+    double share = draw->positive ? limit / (4 * n) : limit * limit / (64 * n);
+    draw->density = share < 1 ? share : 1;
+}
+
+static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op, const double *divisor)
+{
+    int output = tw_op_output(op);
+    double room = fmin(tw_numbers_limit(dtype_of(model, op, 0)), tw_numbers_limit(dtype_of(model, op, output)));
+    bool is_float = tw_dtype_is_float(dtype_of(model, op, 0)) && tw_dtype_is_float(dtype_of(model, op, output));
+    if (is_float) room = fmin(room, 1 << 24) / reduction_points(op); /* a reference may add before it divides */
+    int64_t most = INT64_C(1) << 20;
+    draw->scale = common_multiple(divisor, tw_tensor_elems(&model->tensor[op->operand[output].tensor]), most);
+    draw->amplitude = (int64_t)fmin(4, room / (2 * (double)draw->scale));
+    if (draw->scale <= most && draw->amplitude > 0) return;
+    draw->scale = 1;
+    draw->amplitude = 4;
+    if (is_float) {
+        draw->tolerance = 1e-5;
+    } else {
+        draw->undivided = true;
+        draw_sums(draw, op, tw_numbers_limit(dtype_of(model, op, output)));
+    }
+}
+
+tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor)
+{
+    tw_dtype out = dtype_of(model, op, tw_op_output(op));
+    tw_draw draw = {.amplitude = 4, .scale = 1, .density = 1, .positive = out == TW_DTYPE_U8};
+    if (op->compute == TW_AVERAGE) draw_averages(&draw, model, op, divisor);
+    else if (op->compute != TW_MAX) draw_sums(&draw, op, tw_numbers_limit(out));
+    return draw;
+}
+
+void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed, double *out)
+{
+    int tensor = op->operand[operand].tensor;
+    bool thin = tensor == op->operand[0].tensor && draw->density < 1;
+    bool positive = draw->positive || model->tensor[tensor].dtype == TW_DTYPE_U8;
+    int64_t a = draw->amplitude, n = tw_tensor_elems(&model->tensor[tensor]);
+    uint64_t state = seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t r = tw_random_next(&state);
+        int64_t x = positive ? (int64_t)(r % (uint64_t)(2 * a)) : (int64_t)(r % (uint64_t)(2 * a + 1)) - a;
+        if (thin && (double)(tw_random_next(&state) >> 11) * 0x1p-53 >= draw->density) x = 0;
+        out[i] = (double)(x * draw->scale);
+    }
+}

@@ -1,0 +1,33 @@
+/* src/verify/numbers.h - values of the data types as bytes, and which values to try.
+ *
+ * All arithmetic of the executor is done in double on integer values, so that the order of additions does
+ * not matter; what lies in a memory is the operand's real type. */
+#ifndef TW_VERIFY_NUMBERS_H
+#define TW_VERIFY_NUMBERS_H
+#include "verify/verify.h"
+
+void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *out);
+/* The number of values written: less than n when value[result] does not fit the type. */
+int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t *bytes);
+/* The value below all others: -128 for i8, minus infinity for f32. */
+double tw_numbers_lowest(tw_dtype dtype);
+/* Integers up to this magnitude are exact in the type. */
+double tw_numbers_limit(tw_dtype dtype);
+
+/* What to put in so that a right plan computes exactly, without overflow, in any order of additions. */
+typedef struct tw_draw {
+    int64_t amplitude; /* signed inputs in -amplitude..amplitude, others in 0..2 * amplitude - 1, times scale */
+    int64_t scale;
+    bool positive;     /* no negative values, because the output has none                          */
+    double density;    /* share of values of the first input that are not zero                     */
+    bool undivided;    /* averages of a type too narrow for them: run as sums                      */
+    double tolerance;  /* relative; 0: results are compared exactly                                */
+} tw_draw;
+/* `divisor` as below, NULL for anything but averages. */
+tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor);
+/* Fills the values of one tensor; equal tensors get equal values. */
+void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed, double *out);
+
+/* Averages: the divisor of each output element, in the output's order. NULL when out of memory. */
+double *tw_numbers_divisors(const tw_model *model, const tw_op *op, tw_arena *arena);
+#endif

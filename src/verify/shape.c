@@ -1,0 +1,161 @@
+/* src/verify/shape.c - see shape.h. */
+#include "verify/shape.h"
+
+#include <stdio.h>
+
+void tw_fault_set(tw_fault *fault, const char *fmt, ...)
+{
+    if (fault->set) return;
+    fault->set = true;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(fault->text, sizeof fault->text, fmt, args);
+    va_end(args);
+}
+
+const char *tw_verify_opcode_name(tw_opcode op)
+{
+    switch (op) {
+    case TW_LOAD: return "LOAD";
+    case TW_STORE: return "STORE";
+    case TW_EXEC: return "EXEC";
+    case TW_SUM: return "SUM";
+    case TW_FILL: return "FILL";
+    }
+    return "unknown instruction";
+}
+
+static const char *memory_name(const tw_verify_input *in, int memory)
+{
+    return memory >= 0 && memory < in->machine->n_memories ? in->machine->memory[memory].name : "?";
+}
+
+const char *tw_verify_where(const tw_verify_input *in, const tw_rowset *row, const tw_instr *instr,
+                            char where[TW_WHERE_MAX])
+{
+    snprintf(where, TW_WHERE_MAX, "row %" PRId64 " (%s)%s%s", row->tick, memory_name(in, row->memory),
+             instr ? ": " : "", instr ? tw_verify_opcode_name(instr->op) : "");
+    return where;
+}
+
+const char *tw_verify_buffer_name(const tw_verify_input *in, int buffer, int operand, int memory,
+                                  char name[TW_BUFFER_NAME_MAX])
+{
+    const tw_op *op = in->op;
+    if (buffer < 0 || buffer >= in->layout->n_buffers) {
+        bool known = buffer == -1 && operand >= 0 && operand < op->n_operands;
+        snprintf(name, TW_BUFFER_NAME_MAX, "%s", known ? op->operand[operand].name : "(none)");
+        return name;
+    }
+    const tw_buffer *b = &in->layout->buffer[buffer];
+    const char *what = b->operand >= 0 && b->operand < op->n_operands ? op->operand[b->operand].name : "?";
+    bool near = b->memory == memory;
+    snprintf(name, TW_BUFFER_NAME_MAX, "%s%s%s%d", near ? "" : memory_name(in, b->memory), near ? "" : ".", what,
+             b->slot);
+    return name;
+}
+
+bool tw_verify_box_is_sound(const tw_op *op, const tw_box *box)
+{
+    for (int l = 0; l < op->n_loops; l++) {
+        tw_span s = box->span[l];
+        if (s.lo < 0 || s.lo >= s.hi || s.hi > op->loop[l].extent) return false;
+    }
+    return true;
+}
+
+int64_t tw_verify_box_points(const tw_op *op, const tw_box *box)
+{
+    int64_t n = 1;
+    for (int l = 0; l < op->n_loops; l++) n *= tw_span_len(box->span[l]);
+    return n;
+}
+
+bool tw_verify_region_is_sound(const tw_operand *operand, const tw_region *region)
+{
+    for (int a = 0; a < operand->n_axes; a++) {
+        tw_span s = region->axis[a];
+        if (s.lo < 0 || s.lo >= s.hi || s.hi > operand->axis[a].extent) return false;
+    }
+    return true;
+}
+
+bool tw_verify_region_equal(const tw_operand *operand, const tw_region *a, const tw_region *b)
+{
+    return tw_verify_region_inside(operand, a, b) && tw_verify_region_inside(operand, b, a);
+}
+
+bool tw_verify_region_inside(const tw_operand *operand, const tw_region *inner, const tw_region *outer)
+{
+    for (int a = 0; a < operand->n_axes; a++)
+        if (inner->axis[a].lo < outer->axis[a].lo || inner->axis[a].hi > outer->axis[a].hi) return false;
+    return true;
+}
+
+int64_t tw_verify_region_elems(const tw_operand *operand, const tw_region *region)
+{
+    int64_t n = 1;
+    for (int a = 0; a < operand->n_axes; a++) n *= tw_span_len(region->axis[a]);
+    return n;
+}
+
+tw_region tw_verify_whole(const tw_operand *operand)
+{
+    tw_region whole = {0};
+    for (int a = 0; a < operand->n_axes; a++) whole.axis[a] = (tw_span){0, operand->axis[a].extent};
+    return whole;
+}
+
+tw_region tw_verify_output_region(const tw_op *op, const tw_box *box)
+{
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    tw_region region = {0};
+    for (int a = 0; a < out->n_axes; a++) region.axis[a] = box->span[out->axis[a].term[0].loop];
+    return region;
+}
+
+tw_dtype tw_verify_dtype(const tw_verify_input *in, int operand)
+{
+    return in->model->tensor[in->op->operand[operand].tensor].dtype;
+}
+
+int64_t tw_verify_units(const tw_verify_input *in, int operand, int64_t elems)
+{
+    return in->machine->unit == TW_UNIT_BYTE ? elems * tw_dtype_bytes(tw_verify_dtype(in, operand)) : elems;
+}
+
+void tw_verify_visit_first(const tw_box *box, unsigned loops, int64_t index[TW_MAX_LOOPS])
+{
+    for (int l = 0; l < TW_MAX_LOOPS; l++) index[l] = loops >> l & 1 ? box->span[l].lo : 0;
+}
+
+bool tw_verify_visit_next(const tw_box *box, unsigned loops, int64_t index[TW_MAX_LOOPS])
+{
+    for (unsigned rest = loops; rest;) {
+        int l = 31 - __builtin_clz(rest);
+        if (++index[l] < box->span[l].hi) return true;
+        index[l] = box->span[l].lo;
+        rest &= ~(1u << l);
+    }
+    return false;
+}
+
+bool tw_verify_position(const tw_axis *axis, const int64_t index[TW_MAX_LOOPS], int64_t *position)
+{
+    int64_t sum = axis->offset;
+    for (int t = 0; t < axis->n_terms; t++) sum += axis->term[t].coef * index[axis->term[t].loop];
+    if (sum < 0) return false;
+    if (axis->divisor > 1) {
+        if (sum % axis->divisor) return false;
+        sum /= axis->divisor;
+    }
+    *position = sum;
+    return sum < axis->extent;
+}
+
+unsigned tw_verify_axis_loops(const tw_axis *axis)
+{
+    unsigned loops = 0;
+    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
+    return loops;
+}
