@@ -19,6 +19,7 @@ enum { HEADER = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
 
 struct tw_arena {
     chunk *top;
+    size_t held, peak; /* bytes from the host, now and at most */
     int64_t fail_at; /* requests left before failure, 0: never */
     bool failing;
 };
@@ -29,6 +30,7 @@ static void pop(tw_arena *arena)
 {
     chunk *top = arena->top;
     arena->top = top->below;
+    arena->held -= HEADER + top->room;
     free(top);
 }
 
@@ -49,6 +51,8 @@ static bool push(tw_arena *arena, size_t need)
     if (!c) return false;
     *c = (chunk){arena->top, 0, room};
     arena->top = c;
+    arena->held += HEADER + room;
+    if (arena->held > arena->peak) arena->peak = arena->held;
     return true;
 }
 
@@ -109,9 +113,4 @@ void tw_arena_fail_at(tw_arena *arena, int64_t n)
     arena->failing = false;
 }
 
-size_t tw_arena_reserved(const tw_arena *arena)
-{
-    size_t n = 0;
-    for (const chunk *c = arena->top; c; c = c->below) n += HEADER + c->room;
-    return n;
-}
+size_t tw_arena_peak(const tw_arena *arena) { return arena->peak; }

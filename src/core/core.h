@@ -85,8 +85,8 @@ void tw_arena_rewind(tw_arena *arena, tw_arena_mark mark);
 
 /* For tests: the n-th request from now (1 = the next) and all after it fail; 0 = never. */
 void tw_arena_fail_at(tw_arena *arena, int64_t n);
-/* Bytes handed out by the host to this arena. */
-size_t tw_arena_reserved(const tw_arena *arena);
+/* The most bytes that the host ever lent to this arena at one time. */
+size_t tw_arena_peak(const tw_arena *arena);
 
 #define TW_NEW(arena, type, n) ((type *)tw_arena_alloc((arena), (size_t)(n), sizeof(type)))
 /* Allocates or leaves the function with TW_ERR_NOMEM. */

@@ -13,7 +13,7 @@ void tw_words_add(tw_words *words, const char *word)
 {
     if (words->full) return;
     size_t room = sizeof words->text - words->len;
-    words->full = strlen(word) + sizeof ", ..." >= room;
+    words->full = strlen(word) + sizeof ", , ..." > room;
     int n = snprintf(words->text + words->len, room, "%s%s", words->len ? ", " : "", words->full ? "..." : word);
     words->len += (size_t)n;
 }
@@ -26,9 +26,12 @@ typedef struct found {
 static found found_of(const tw_node *node)
 {
     found f;
-    if (node->kind != TW_SCALAR) snprintf(f.text, sizeof f.text, "a %s", node->kind == TW_LIST ? "list" : "map");
-    else if (!*node->text && !node->quoted) snprintf(f.text, sizeof f.text, "nothing");
-    else snprintf(f.text, sizeof f.text, "%s'%s'", node->quoted ? "text " : "", node->text);
+    if (node->kind != TW_SCALAR)
+        snprintf(f.text, sizeof f.text, "a %s", node->kind == TW_LIST ? "list" : "map");
+    else if (!*node->text && !node->quoted)
+        snprintf(f.text, sizeof f.text, "nothing");
+    else
+        snprintf(f.text, sizeof f.text, "%s'%s'", node->quoted ? "text " : "", node->text);
     return f;
 }
 
@@ -63,7 +66,8 @@ static bool scan_int(const char *text, const char *separators, int64_t *out, con
     const char *at = text + minus;
     if (!isdigit((unsigned char)*at) || (*at == '0' && isdigit((unsigned char)at[1]))) return false;
     int64_t x = 0;
-    for (; *at && (isdigit((unsigned char)*at) || (strchr(separators, *at) && isdigit((unsigned char)at[1]))); at++) {
+    for (; *at && (isdigit((unsigned char)*at) || (strchr(separators, *at) && isdigit((unsigned char)at[1])));
+         at++) {
         if (!isdigit((unsigned char)*at)) continue;
         int64_t more;
         x = tw_ckd_mul(x, 10, &more) && tw_ckd_add(more, *at - '0', &more) ? more : INT64_MAX;

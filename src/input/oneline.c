@@ -44,7 +44,8 @@ static void hook(tw_node *parent, tw_node *child)
     parent->n_children++;
 }
 
-static tw_status add(const line *l, tw_node *parent, const char *key, tw_node_kind kind, const char *at, tw_node **out)
+static tw_status add(const line *l, tw_node *parent, const char *key, tw_node_kind kind, const char *at,
+                     tw_node **out)
 {
     tw_node *node;
     TW_ALLOC(l->arena, node, 1);
@@ -84,7 +85,8 @@ static tw_status check_key(const line *l, const tw_node *op, piece key)
     if (key.n == 0) return tw_diag_error(l->diag, loc_at(l, key.at), "an option is missing");
     for (size_t i = 0; i < TW_COUNT(positional); i++)
         if (is_word(key, positional[i]))
-            return tw_diag_error(l->diag, loc_at(l, key.at), "'%s' is not an option of a one-line workload", positional[i]);
+            return tw_diag_error(l->diag, loc_at(l, key.at), "'%s' is not an option of a one-line workload",
+                                 positional[i]);
     for (const tw_node *entry = op->child; entry; entry = entry->next)
         if (is_word(key, entry->key)) {
             tw_diag_error(l->diag, loc_at(l, key.at), "duplicate option '%s'", entry->key);
@@ -120,7 +122,8 @@ static tw_status add_option(const line *l, tw_node *op, piece option)
         TW_TRY(add_value(l, op, name, (piece){key.at + key.n + 1, option.n - key.n - 1}, &node));
     } else {
         if (!is_flag(key))
-            return tw_diag_error(l->diag, loc_at(l, key.at), "option '%s' needs a value, as in '%s=...'", name, name);
+            return tw_diag_error(l->diag, loc_at(l, key.at), "option '%s' needs a value, as in '%s=...'", name,
+                                 name);
         TW_TRY(add(l, op, name, TW_SCALAR, key.at, &node));
         node->text = "true";
     }
@@ -167,13 +170,16 @@ static tw_status check_line(const line *l)
 {
     size_t n = strnlen(l->text, LINE_MAX_BYTES + 1);
     if (n > LINE_MAX_BYTES)
-        return tw_diag_error(l->diag, loc_at(l, l->text), "a one-line workload has at most %d bytes", LINE_MAX_BYTES);
+        return tw_diag_error(l->diag, loc_at(l, l->text), "a one-line workload has at most %d bytes",
+                             LINE_MAX_BYTES);
     for (size_t i = 0; i < n; i++)
         if (!isgraph((unsigned char)l->text[i]))
-            return tw_diag_error(l->diag, loc_at(l, l->text + i), "a space or special character in a one-line workload");
+            return tw_diag_error(l->diag, loc_at(l, l->text + i),
+                                 "a space or special character in a one-line workload");
     if (!tw_oneline_is(l->text))
-        return tw_diag_error(l->diag, loc_at(l, l->text), "a one-line workload begins with a kind and a colon, as in "
-                                                          "'matmul:128x128x512'");
+        return tw_diag_error(l->diag, loc_at(l, l->text),
+                             "a one-line workload begins with a kind and a colon, as in "
+                             "'matmul:128x128x512'");
     return TW_OK;
 }
 

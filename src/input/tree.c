@@ -32,6 +32,7 @@ typedef struct builder {
     frame stack[TW_TREE_DEPTH];
     int depth;
     const tw_node *root;
+    int n_nodes;
     bool bad; /* something was reported; the tree is not handed out */
 } builder;
 
@@ -66,7 +67,8 @@ static tw_loc cursor_loc(const builder *b) { return (tw_loc){b->file, (int)b->cu
 static tw_loc loc_of_mark(builder *b, yaml_mark_t mark)
 {
     cursor *c = &b->cursor;
-    while (c->at < c->end && (c->line < mark.line || (c->line == mark.line && c->column < mark.column))) cursor_step(c);
+    while (c->at < c->end && (c->line < mark.line || (c->line == mark.line && c->column < mark.column)))
+        cursor_step(c);
     if (c->line > mark.line || c->column > mark.column)
         return (tw_loc){b->file, (int)mark.line + 1, (int)mark.column + 1};
     return cursor_loc(b);
@@ -94,6 +96,8 @@ static bool wants_key(builder *b)
 static tw_status add_node(builder *b, tw_node node, tw_node **out)
 {
     tw_node *copy;
+    if (++b->n_nodes > TW_TREE_NODES_MAX)
+        return COMPLAIN(b, node.loc, "file has more than %d values", TW_TREE_NODES_MAX);
     TW_ALLOC(b->arena, copy, 1);
     *copy = node;
     frame *top = top_of(b);
@@ -124,8 +128,7 @@ static tw_status open_node(builder *b, tw_node_kind kind, tw_loc loc)
 static void check_key(builder *b, const frame *top, const char *key, tw_loc loc)
 {
     if (!*key) COMPLAIN(b, loc, "a key is empty");
-    if (top->node->n_children == TW_TREE_MAP_MAX)
-        COMPLAIN(b, loc, "map has more than %d entries", TW_TREE_MAP_MAX);
+    if (top->node->n_children == TW_TREE_MAP_MAX) COMPLAIN(b, loc, "map has more than %d entries", TW_TREE_MAP_MAX);
     if (top->node->n_children >= TW_TREE_MAP_MAX) return;
     for (const tw_node *entry = top->node->child; entry; entry = entry->next)
         if (strcmp(entry->key, key) == 0) {
@@ -181,7 +184,8 @@ static tw_status take_scalar(builder *b, const yaml_event_t *e, tw_loc loc)
 
 static tw_status take_alias(builder *b, const yaml_event_t *e, tw_loc loc)
 {
-    COMPLAIN(b, loc, "alias '*%.100s' is not allowed here; write the value out", (const char *)e->data.alias.anchor);
+    COMPLAIN(b, loc, "alias '*%.100s' is not allowed here; write the value out",
+             (const char *)e->data.alias.anchor);
     return add_scalar(b, "alias", 5, false, loc);
 }
 
@@ -234,7 +238,8 @@ static tw_status check_root(builder *b)
 {
     const tw_node *root = b->root;
     if (!root) return COMPLAIN(b, ((tw_loc){b->file, 1, 1}), "the file is empty");
-    if (root->kind == TW_SCALAR && !root->quoted && !*root->text) return COMPLAIN(b, root->loc, "the document is empty");
+    if (root->kind == TW_SCALAR && !root->quoted && !*root->text)
+        return COMPLAIN(b, root->loc, "the document is empty");
     return b->bad ? TW_ERR_INPUT : TW_OK;
 }
 

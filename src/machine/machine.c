@@ -56,7 +56,9 @@ static tw_status check_memories(const tw_machine *machine, tw_diag *diag)
     for (int m = 0; m < machine->n_memories; m++) {
         const tw_memory *memory = &machine->memory[m];
         if (memory->size < 1 || memory->align < 1)
-            return tw_diag_error(diag, memory->loc, "memory '%s' has size %" PRId64 " and alignment %" PRId64 ", both must be positive",
+            return tw_diag_error(diag, memory->loc,
+                                 "memory '%s' has size %" PRId64 " and alignment %" PRId64
+                                 ", both must be positive",
                                  memory->name, memory->size, memory->align);
     }
     return TW_OK;
@@ -75,11 +77,11 @@ static tw_status check_single(const tw_machine *machine, tw_engine_kind kind, in
     *n = first >= 0;
     if (second < 0) return TW_OK;
     const tw_engine *a = &machine->engine[first], *b = &machine->engine[second];
-    tw_status status =
-        kind == TW_MOVES ? tw_diag_error(diag, b->loc, "engine '%s' is a second mover between '%s' and '%s'", b->name,
-                                         machine->memory[memory - 1].name, machine->memory[memory].name)
-                         : tw_diag_error(diag, b->loc, "engine '%s' is a second %s on '%s'", b->name, kind_name(kind),
-                                         machine->memory[memory].name);
+    tw_status status = kind == TW_MOVES
+                           ? tw_diag_error(diag, b->loc, "engine '%s' is a second mover between '%s' and '%s'",
+                                           b->name, machine->memory[memory - 1].name, machine->memory[memory].name)
+                           : tw_diag_error(diag, b->loc, "engine '%s' is a second %s on '%s'", b->name,
+                                           kind_name(kind), machine->memory[memory].name);
     tw_diag_note(diag, a->loc, "engine '%s' is here", a->name);
     return status;
 }
@@ -110,7 +112,8 @@ static tw_status check_compute(const tw_machine *machine, tw_diag *diag)
         }
         first = e;
         if (engine->memory != inner)
-            return tw_diag_error(diag, engine->loc, "compute engine '%s' works on '%s', must be on the innermost memory '%s'",
+            return tw_diag_error(diag, engine->loc,
+                                 "compute engine '%s' works on '%s', must be on the innermost memory '%s'",
                                  engine->name, machine->memory[engine->memory].name, machine->memory[inner].name);
     }
     if (first < 0)
@@ -132,8 +135,9 @@ static tw_status check_adders(const tw_machine *machine, tw_diag *diag)
         if (engine->kind != TW_ADDS || engine->shares < 0) continue;
         const tw_engine *other = &machine->engine[engine->shares];
         if (other->memory != engine->memory)
-            status = tw_diag_error(diag, engine->loc, "adder '%s' on '%s' cannot share '%s', which works on '%s'", engine->name,
-                                   machine->memory[engine->memory].name, other->name, machine->memory[other->memory].name);
+            status = tw_diag_error(diag, engine->loc, "adder '%s' on '%s' cannot share '%s', which works on '%s'",
+                                   engine->name, machine->memory[engine->memory].name, other->name,
+                                   machine->memory[other->memory].name);
     }
     return status;
 }
@@ -153,8 +157,10 @@ tw_status tw_machine_check(const tw_machine *machine, tw_diag *diag)
 static void print_memory(const tw_memory *memory, tw_text *out)
 {
     tw_text_printf(out, "  - {name: %s, size: ", memory->name);
-    if (memory->size == TW_UNLIMITED) tw_text_printf(out, "unlimited");
-    else tw_text_printf(out, "%" PRId64, memory->size);
+    if (memory->size == TW_UNLIMITED)
+        tw_text_printf(out, "unlimited");
+    else
+        tw_text_printf(out, "%" PRId64, memory->size);
     tw_text_printf(out, ", align: %" PRId64 "}\n", memory->align);
 }
 
@@ -191,7 +197,8 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     print_bits("computes", engine->computes, TW_N_COMPUTES, compute_name, out);
     tw_text_printf(out, ", on: %s", machine->memory[engine->memory].name);
     print_bits("accumulate", engine->accumulate, TW_N_ACCUMULATES, mode_name, out);
-    tw_text_printf(out, ", min_tile: %" PRId64 ", pad_limit: %s", engine->min_tile, engine->pad_half ? "half-kernel" : "none");
+    tw_text_printf(out, ", min_tile: %" PRId64 ", pad_limit: %s", engine->min_tile,
+                   engine->pad_half ? "half-kernel" : "none");
 }
 
 static void print_engine(const tw_machine *machine, const tw_engine *engine, tw_text *out)
@@ -201,7 +208,8 @@ static void print_engine(const tw_machine *machine, const tw_engine *engine, tw_
         tw_text_printf(out, ", between: [%s, %s], channels: %s", machine->memory[engine->outer].name,
                        machine->memory[engine->memory].name, engine->one_channel ? "1" : "unlimited");
     if (engine->kind == TW_COMPUTES) print_compute(machine, engine, out);
-    if (engine->kind == TW_ADDS) tw_text_printf(out, ", computes: sum, on: %s", machine->memory[engine->memory].name);
+    if (engine->kind == TW_ADDS)
+        tw_text_printf(out, ", computes: sum, on: %s", machine->memory[engine->memory].name);
     if (engine->kind == TW_ADDS && engine->shares >= 0)
         tw_text_printf(out, ", shares: %s", machine->engine[engine->shares].name);
     tw_text_printf(out, ", cost: ");

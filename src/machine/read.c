@@ -28,12 +28,14 @@ static tw_words memory_names(const tw_machine *machine)
     return words;
 }
 
-static void check_new_memory(tw_fields *f, const tw_machine *machine, const tw_memory *memory)
+/* Whether the memory has a name of its own. */
+static bool check_new_memory(tw_fields *f, const tw_machine *machine, const tw_memory *memory)
 {
     int before = memory->name ? tw_machine_find_memory(machine, memory->name) : -1;
-    if (before < 0) return;
+    if (before < 0) return memory->name != NULL;
     REFUSE(f, memory->loc, "memory '%s' is given twice", memory->name);
     tw_diag_note(f->diag, machine->memory[before].loc, "'%s' was first given here", memory->name);
+    return false;
 }
 
 static void read_memory(reader *r, const tw_node *node)
@@ -43,7 +45,7 @@ static void read_memory(reader *r, const tw_node *node)
     tw_size_unit unit = machine->unit == TW_UNIT_BYTE ? TW_SIZE_BYTES : TW_SIZE_ELEMENTS;
     tw_fields f = tw_fields_open(node, "memory", r->diag);
     tw_field_name(&f, "name", TW_REQUIRED, &memory.name);
-    check_new_memory(&f, machine, &memory);
+    bool is_new = check_new_memory(&f, machine, &memory);
     if (r->unit_known) {
         tw_field_size(&f, "size", TW_REQUIRED, unit, true, &memory.size);
         tw_field_size(&f, "align", TW_OPTIONAL, unit, false, &memory.align);
@@ -52,16 +54,19 @@ static void read_memory(reader *r, const tw_node *node)
         tw_field_node(&f, "align", TW_OPTIONAL);
     }
     r->n_bad += tw_fields_close(&f) != TW_OK;
-    if (memory.name) machine->memory[machine->n_memories++] = memory;
+    if (is_new) machine->memory[machine->n_memories++] = memory;
 }
 
 static int resolve_memory(tw_fields *f, const tw_machine *machine, const tw_node *node)
 {
     int m = node->kind == TW_SCALAR ? tw_machine_find_memory(machine, node->text) : -1;
     if (m >= 0) return m;
-    if (machine->n_memories == 0) f->n_bad++; /* the memories themselves could not be read */
-    else if (node->kind != TW_SCALAR) REFUSE(f, node->loc, "a memory must be given by its name");
-    else REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text, memory_names(machine).text);
+    if (machine->n_memories == 0)
+        f->n_bad++; /* the memories themselves could not be read */
+    else if (node->kind != TW_SCALAR)
+        REFUSE(f, node->loc, "a memory must be given by its name");
+    else
+        REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text, memory_names(machine).text);
     return -1;
 }
 
@@ -85,7 +90,8 @@ static int find_cost_form(tw_fields *f)
             const tw_node *node = tw_field_node(f, cost_forms[i].key[k], TW_OPTIONAL);
             if (!node) continue;
             if (form >= 0 && form != (int)i) {
-                REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key, cost_forms[form].key[0]);
+                REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key,
+                       cost_forms[form].key[0]);
                 return -2;
             }
             form = (int)i;
@@ -99,8 +105,7 @@ static void read_cost(tw_fields *parent, tw_cost *cost)
     if (!node) return;
     tw_fields f = tw_fields_open(node, "cost", parent->diag);
     int form = f.node ? find_cost_form(&f) : -2;
-    if (form == -1)
-        REFUSE(&f, node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}");
+    if (form == -1) REFUSE(&f, node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}");
     if (form >= 0) {
         cost->kind = cost_forms[form].kind;
         tw_field_int(&f, cost_forms[form].key[0], TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
@@ -113,16 +118,20 @@ static void read_cost(tw_fields *parent, tw_cost *cost)
 /* ---- engines ---- */
 
 /* One word or a list of different words, as a bit set. */
-static void read_words(tw_fields *f, const tw_node *node, const char *key, const char *const *word, int n, unsigned *out)
+static void read_words(tw_fields *f, const tw_node *node, const char *key, const char *const *word, int n,
+                       unsigned *out)
 {
     bool list = node->kind == TW_LIST;
     unsigned bits = 0;
     if (list && node->n_children == 0) REFUSE(f, node->loc, "'%s' is empty", key);
     for (const tw_node *entry = list ? node->child : node; entry; entry = list ? entry->next : NULL) {
         int i;
-        if (!tw_node_word(entry, key, word, n, f->diag, &i)) f->n_bad++;
-        else if (bits >> i & 1) REFUSE(f, entry->loc, "'%s' is given twice in '%s'", word[i], key);
-        else bits |= 1U << i;
+        if (!tw_node_word(entry, key, word, n, f->diag, &i))
+            f->n_bad++;
+        else if (bits >> i & 1)
+            REFUSE(f, entry->loc, "'%s' is given twice in '%s'", word[i], key);
+        else
+            bits |= 1U << i;
     }
     if (bits) *out = bits;
 }
@@ -138,8 +147,10 @@ static void read_between(tw_fields *f, const tw_machine *machine, const tw_node 
     engine->outer = outer;
     engine->memory = inner;
     if (outer < 0 || inner < 0 || inner == outer + 1) return;
-    if (inner == outer - 1) REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
-    else REFUSE(f, between->loc, "'%s' and '%s' are not neighbours", first->text, second->text);
+    if (inner == outer - 1)
+        REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
+    else
+        REFUSE(f, between->loc, "'%s' and '%s' are not neighbours", first->text, second->text);
 }
 
 static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engine *engine)
@@ -153,10 +164,11 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
     engine->one_channel = channels == 1;
 }
 
-static void read_on(reader *r, tw_fields *f, tw_engine *engine)
+static const tw_node *read_on(reader *r, tw_fields *f, tw_engine *engine)
 {
     const tw_node *on = tw_field_node(f, "on", TW_REQUIRED);
     if (on) engine->memory = resolve_memory(f, r->machine, on);
+    return on;
 }
 
 static void read_compute(reader *r, tw_fields *f, const tw_node *computes, tw_engine *engine)
@@ -170,7 +182,10 @@ static void read_compute(reader *r, tw_fields *f, const tw_node *computes, tw_en
     engine->kind = TW_COMPUTES;
     engine->accumulate = (1U << TW_N_ACCUMULATES) - 1;
     read_words(f, computes, "computes", compute, TW_N_COMPUTES, &engine->computes);
-    read_on(r, f, engine);
+    const tw_node *on = read_on(r, f, engine);
+    if (engine->memory >= 0 && engine->memory != r->machine->n_memories - 1)
+        REFUSE(f, on->loc, "compute engine works on '%s', must be on the innermost memory '%s'", on->text,
+               r->machine->memory[r->machine->n_memories - 1].name);
     const tw_node *accumulate = tw_field_node(f, "accumulate", TW_OPTIONAL);
     if (accumulate) read_words(f, accumulate, "accumulate", mode, TW_N_ACCUMULATES, &engine->accumulate);
     tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->min_tile);
@@ -186,17 +201,26 @@ static void read_adder(reader *r, tw_fields *f, tw_engine *engine)
     r->shares[r->machine->n_engines] = tw_field_node(f, "shares", TW_OPTIONAL);
 }
 
-static bool is_sum(const tw_node *computes) { return computes->kind == TW_SCALAR && strcmp(computes->text, "sum") == 0; }
+static bool is_sum(const tw_node *computes)
+{
+    return computes->kind == TW_SCALAR && strcmp(computes->text, "sum") == 0;
+}
 
 /* What kind of engine it is shows in `between` and `computes`. */
 static void read_by_kind(reader *r, tw_fields *f, tw_engine *engine)
 {
-    const tw_node *between = tw_field_node(f, "between", TW_OPTIONAL), *computes = tw_field_node(f, "computes", TW_OPTIONAL);
-    if (between && computes) REFUSE(f, computes->key_loc, "engine has both 'between' and 'computes'");
-    else if (between) read_mover(r, f, between, engine);
-    else if (computes && is_sum(computes)) read_adder(r, f, engine);
-    else if (computes) read_compute(r, f, computes, engine);
-    else if (f->node) REFUSE(f, f->node->loc, "engine has neither 'between' nor 'computes'");
+    const tw_node *between = tw_field_node(f, "between", TW_OPTIONAL),
+                  *computes = tw_field_node(f, "computes", TW_OPTIONAL);
+    if (between && computes)
+        REFUSE(f, computes->key_loc, "engine has both 'between' and 'computes'");
+    else if (between)
+        read_mover(r, f, between, engine);
+    else if (computes && is_sum(computes))
+        read_adder(r, f, engine);
+    else if (computes)
+        read_compute(r, f, computes, engine);
+    else if (f->node)
+        REFUSE(f, f->node->loc, "engine has neither 'between' nor 'computes'");
     if (!between == !computes) f->node = NULL;
 }
 
@@ -229,19 +253,27 @@ static void read_engine(reader *r, const tw_node *node)
     if (engine.name) machine->engine[machine->n_engines++] = engine;
 }
 
+/* What is wrong with an adder that shares engine `other`, NULL: nothing. */
+static const char *share_fault(const tw_machine *machine, const tw_engine *adder, int other)
+{
+    if (other < 0) return "is not defined";
+    if (machine->engine[other].kind != TW_COMPUTES) return "is no compute engine";
+    return machine->engine[other].memory != adder->memory ? "works on another memory" : NULL;
+}
+
 static void resolve_shares(reader *r)
 {
     tw_machine *machine = r->machine;
     for (int e = 0; e < machine->n_engines; e++) {
         const tw_node *node = r->shares[e];
         if (!node) continue;
-        int other = node->kind == TW_SCALAR ? find_engine(machine, node->text) : -1;
+        const char *name = node->kind == TW_SCALAR ? node->text : "";
+        int other = find_engine(machine, name);
+        const char *fault = share_fault(machine, &machine->engine[e], other);
         machine->engine[e].shares = other;
-        if (other >= 0 && machine->engine[other].kind == TW_COMPUTES) continue;
+        if (!fault) continue;
+        tw_diag_error(r->diag, node->loc, "'shares' names '%s', which %s", name, fault);
         r->n_bad++;
-        if (other >= 0) tw_diag_error(r->diag, node->loc, "'shares' names '%s', which is no compute engine", node->text);
-        else if (node->kind != TW_SCALAR) tw_diag_error(r->diag, node->loc, "'shares' must be the name of the compute engine");
-        else tw_diag_error(r->diag, node->loc, "undefined engine '%s' in 'shares'", node->text);
     }
 }
 

@@ -7,6 +7,8 @@
  * A loop named twice is added up. Factors, offsets and divisors are bounded by TW_EXTENT_MAX. */
 #include "model/expr.h"
 
+#include "input/field.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -49,7 +51,8 @@ static bool take(parser *p, char c)
 
 static tw_status expected(parser *p, const char *what)
 {
-    if (!peek(p)) return tw_diag_error(p->diag, loc_of(p, p->at), "%s expected at the end of '%s'", what, p->node->text);
+    if (!peek(p))
+        return tw_diag_error(p->diag, loc_of(p, p->at), "%s expected at the end of '%s'", what, p->node->text);
     return tw_diag_error(p->diag, loc_of(p, p->at), "%s expected at '%s'", what, p->at);
 }
 
@@ -60,7 +63,8 @@ static tw_status parse_int(parser *p, int64_t *out)
     int64_t x = 0;
     for (; isdigit((unsigned char)*p->at); p->at++) x = tw_min(x * 10 + (*p->at - '0'), TW_EXTENT_MAX + 1);
     if (x > TW_EXTENT_MAX)
-        return tw_diag_error(p->diag, loc_of(p, begin), "number in '%s' exceeds %" PRId64, p->node->text, TW_EXTENT_MAX);
+        return tw_diag_error(p->diag, loc_of(p, begin), "number in '%s' exceeds %" PRId64, p->node->text,
+                             TW_EXTENT_MAX);
     *out = x;
     return TW_OK;
 }
@@ -75,13 +79,17 @@ static tw_status parse_name(parser *p, int *out)
             *out = l;
             return TW_OK;
         }
-    return tw_diag_error(p->diag, loc_of(p, begin), "undefined loop '%.*s' in '%s'", n, begin, p->node->text);
+    tw_words all = {0};
+    for (int l = 0; l < p->op->n_loops; l++) tw_words_add(&all, p->op->loop[l].name);
+    return tw_diag_error(p->diag, loc_of(p, begin), "undefined loop '%.*s' in '%s'; the loops are %s", n, begin,
+                         p->node->text, all.text);
 }
 
 static tw_status bounded(parser *p, int64_t x, const char *at)
 {
     if (-TW_EXTENT_MAX <= x && x <= TW_EXTENT_MAX) return TW_OK;
-    return tw_diag_error(p->diag, loc_of(p, at), "numbers in '%s' add up to more than %" PRId64, p->node->text, TW_EXTENT_MAX);
+    return tw_diag_error(p->diag, loc_of(p, at), "numbers in '%s' add up to more than %" PRId64, p->node->text,
+                         TW_EXTENT_MAX);
 }
 
 static tw_status add_term(parser *p, int loop, int64_t coef, const char *at)
@@ -104,12 +112,17 @@ static tw_status parse_term(parser *p, int64_t sign)
     const char *at = p->at;
     bool number = isdigit((unsigned char)c), name = !number && is_name_char(c);
     if (!number && !name) return expected(p, "a loop or a number");
-    if (number) TW_TRY(parse_int(p, &factor));
-    else TW_TRY(parse_name(p, &loop));
+    if (number)
+        TW_TRY(parse_int(p, &factor));
+    else
+        TW_TRY(parse_name(p, &loop));
     if (take(p, '*')) {
-        if (name) TW_TRY(parse_int(p, &factor));
-        else if (!is_name_char(peek(p))) return expected(p, "a loop");
-        else TW_TRY(parse_name(p, &loop));
+        if (name)
+            TW_TRY(parse_int(p, &factor));
+        else if (!is_name_char(peek(p)))
+            return expected(p, "a loop");
+        else
+            TW_TRY(parse_name(p, &loop));
     }
     if (loop >= 0) return add_term(p, loop, sign * factor, at);
     p->axis.offset += sign * factor;
@@ -134,7 +147,8 @@ static tw_status parse_all(parser *p)
     if (!take(p, ')')) return expected(p, "')'");
     if (!take(p, '/')) return TW_OK;
     TW_TRY(parse_int(p, &p->axis.divisor));
-    if (p->axis.divisor == 0) return tw_diag_error(p->diag, loc_of(p, p->at - 1), "division by 0 in '%s'", p->node->text);
+    if (p->axis.divisor == 0)
+        return tw_diag_error(p->diag, loc_of(p, p->at - 1), "division by 0 in '%s'", p->node->text);
     return TW_OK;
 }
 
@@ -173,8 +187,11 @@ void tw_expr_print(const tw_axis *axis, const tw_op *op, tw_text *out)
 {
     if (axis->divisor != 1) tw_text_printf(out, "(");
     for (int t = 0; t < axis->n_terms; t++) print_term(&axis->term[t], t == 0, op, out);
-    if (axis->n_terms == 0) tw_text_printf(out, "%" PRId64, axis->offset);
-    else if (axis->offset > 0) tw_text_printf(out, " + %" PRId64, axis->offset);
-    else if (axis->offset < 0) tw_text_printf(out, " - %" PRId64, -axis->offset);
+    if (axis->n_terms == 0)
+        tw_text_printf(out, "%" PRId64, axis->offset);
+    else if (axis->offset > 0)
+        tw_text_printf(out, " + %" PRId64, axis->offset);
+    else if (axis->offset < 0)
+        tw_text_printf(out, " - %" PRId64, -axis->offset);
     if (axis->divisor != 1) tw_text_printf(out, ")/%" PRId64, axis->divisor);
 }

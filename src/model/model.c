@@ -89,16 +89,18 @@ static bool in_range(int64_t extent) { return 1 <= extent && extent <= TW_EXTENT
 static tw_status check_extent(int64_t extent, const char *what, tw_loc loc, tw_diag *diag)
 {
     if (in_range(extent)) return TW_OK;
-    return tw_diag_error(diag, loc, "extent of '%s' is %" PRId64 ", outside 1..%" PRId64, what, extent, TW_EXTENT_MAX);
+    return tw_diag_error(diag, loc, "extent of '%s' is %" PRId64 ", outside 1..%" PRId64, what, extent,
+                         TW_EXTENT_MAX);
 }
 
 static tw_status check_counts(const tw_op *op, tw_diag *diag)
 {
     if (op->n_loops < 1 || op->n_loops > TW_MAX_LOOPS)
-        return tw_diag_error(diag, op->loc, "operator '%s' has %d loops, outside 1..%d", op->name, op->n_loops, TW_MAX_LOOPS);
+        return tw_diag_error(diag, op->loc, "operator '%s' has %d loops, outside 1..%d", op->name, op->n_loops,
+                             TW_MAX_LOOPS);
     if (op->n_operands < 2 || op->n_operands > TW_MAX_OPERANDS)
-        return tw_diag_error(diag, op->loc, "operator '%s' has %d operands, outside 2..%d", op->name, op->n_operands,
-                             TW_MAX_OPERANDS);
+        return tw_diag_error(diag, op->loc, "operator '%s' has %d operands, outside 2..%d", op->name,
+                             op->n_operands, TW_MAX_OPERANDS);
     bool one_input = op->compute == TW_MAX || op->compute == TW_AVERAGE;
     if (one_input && op->n_operands != 2)
         return tw_diag_error(diag, op->loc, "operator '%s' computes %s of %d inputs, must be 1", op->name,
@@ -140,7 +142,8 @@ static tw_status check_axis(const tw_op *op, const tw_axis *axis, tw_loc loc, tw
         return tw_diag_error(diag, loc, "axis has %d loops and divisor %" PRId64, axis->n_terms, axis->divisor);
     for (int t = 0; t < axis->n_terms; t++)
         if (axis->term[t].loop < 0 || axis->term[t].loop >= op->n_loops || axis->term[t].coef == 0)
-            return tw_diag_error(diag, loc, "axis names loop %d with factor %" PRId64, axis->term[t].loop, axis->term[t].coef);
+            return tw_diag_error(diag, loc, "axis names loop %d with factor %" PRId64, axis->term[t].loop,
+                                 axis->term[t].coef);
     if (!tw_axis_values(axis, op, &least, &most)) return tw_diag_error(diag, loc, "positions do not fit 62 bits");
     return TW_OK;
 }
@@ -157,7 +160,8 @@ static tw_status check_operand(const tw_op *op, int i, const tw_op_locs *locs, t
     for (int a = 0; a < operand->n_axes; a++) {
         TW_TRY(check_axis(op, &operand->axis[a], locs->axis[i][a], diag));
         if (!tw_ckd_mul(elems, operand->axis[a].extent, &elems))
-            return tw_diag_error(diag, locs->operand[i], "tensor of '%s' has more bytes than fit 64 bits", operand->name);
+            return tw_diag_error(diag, locs->operand[i], "tensor of '%s' has more bytes than fit 64 bits",
+                                 operand->name);
     }
     return TW_OK;
 }
@@ -169,10 +173,11 @@ static tw_status check_output_axis(const tw_op *op, const tw_axis *axis, unsigne
         return tw_diag_error(diag, loc, "an output axis must be one loop and nothing else");
     const tw_loop *loop = &op->loop[axis->term[0].loop];
     if (loop->reduces) return tw_diag_error(diag, loc, "output axis '%s' is a reduction loop", loop->name);
-    if (*seen >> axis->term[0].loop & 1) return tw_diag_error(diag, loc, "loop '%s' is two output axes", loop->name);
+    if (*seen >> axis->term[0].loop & 1)
+        return tw_diag_error(diag, loc, "loop '%s' is two output axes", loop->name);
     if (loop->extent != axis->extent)
-        return tw_diag_error(diag, loc, "output axis '%s' has extent %" PRId64 ", its loop has %" PRId64, loop->name,
-                             axis->extent, loop->extent);
+        return tw_diag_error(diag, loc, "output axis '%s' has extent %" PRId64 ", its loop has %" PRId64,
+                             loop->name, axis->extent, loop->extent);
     *seen |= 1U << axis->term[0].loop;
     return TW_OK;
 }
@@ -186,7 +191,8 @@ static tw_status check_output(const tw_op *op, const tw_op_locs *locs, tw_diag *
     for (int i = 0; i < op->n_operands; i++) reached |= tw_operand_loops(&op->operand[i]);
     for (int l = 0; l < op->n_loops; l++) {
         if (!op->loop[l].reduces && !(seen >> l & 1))
-            return tw_diag_error(diag, locs->loop[l], "loop '%s' is neither in 'reduce' nor an output axis", op->loop[l].name);
+            return tw_diag_error(diag, locs->loop[l], "loop '%s' is neither in 'reduce' nor an output axis",
+                                 op->loop[l].name);
         if (!(reached >> l & 1))
             return tw_diag_error(diag, locs->loop[l], "loop '%s' reaches no operand", op->loop[l].name);
     }
@@ -215,16 +221,16 @@ static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_dia
     for (int i = 0; i < op->n_operands; i++) {
         const tw_operand *operand = &op->operand[i];
         if (operand->tensor < 0 || operand->tensor >= model->n_tensors)
-            return tw_diag_error(diag, op->loc, "operand '%s' names tensor %d of %d", operand->name, operand->tensor,
-                                 model->n_tensors);
+            return tw_diag_error(diag, op->loc, "operand '%s' names tensor %d of %d", operand->name,
+                                 operand->tensor, model->n_tensors);
         if (!same_shape(operand, &model->tensor[operand->tensor]))
             return tw_diag_error(diag, op->loc, "operand '%s' and tensor '%s' differ in shape", operand->name,
                                  model->tensor[operand->tensor].name);
     }
     const tw_tensor *out = &model->tensor[op->operand[tw_op_output(op)].tensor];
     if (op->compute == TW_AVERAGE && !tw_dtype_is_float(out->dtype))
-        return tw_diag_error(diag, op->loc, "operator '%s' computes an average, which needs f32 or f64, found %s", op->name,
-                             tw_dtype_name(out->dtype));
+        return tw_diag_error(diag, op->loc, "operator '%s' computes an average, which needs f32 or f64, found %s",
+                             op->name, tw_dtype_name(out->dtype));
     return TW_OK;
 }
 

@@ -45,7 +45,7 @@ static tw_operand *add_operand(tw_op *op, const char *name, const int *loop, int
         if (loop[i] >= 0) operand->axis[operand->n_axes++] = axis_of_loop(op, loop[i]);
     return operand;
 }
-#define ADD_OPERAND(op, name, ...)                                                                 \
+#define ADD_OPERAND(op, name, ...) \
     add_operand((op), (name), (const int[]){__VA_ARGS__}, (int)TW_COUNT(((const int[]){__VA_ARGS__})))
 
 /* ---- fields ---- */
@@ -69,6 +69,9 @@ bool tw_field_dtype(tw_fields *f, tw_presence presence, tw_dtype *out)
     *out = (tw_dtype)index;
     return true;
 }
+
+/* Where the value of a field that is there was written. */
+static tw_loc loc_of(tw_fields *f, const char *key) { return tw_field_node(f, key, TW_OPTIONAL)->loc; }
 
 /* A list of integers in min..TW_EXTENT_MAX, or one integer; returns how many, 0 when absent or wrong.
  * `node[i]` is where entry i was written. */
@@ -97,7 +100,7 @@ static bool read_shape(tw_fields *f, int n, const char *names, int64_t *out)
     const tw_node *node[TW_MAX_AXES];
     int got = read_ints(f, "shape", TW_REQUIRED, 1, TW_MAX_AXES, out, node);
     if (got == n || got == 0) return got == n;
-    tw_diag_error(f->diag, node[0]->loc, "'shape' has %d entries, %s needs %d: %s", got, f->what, n, names);
+    tw_diag_error(f->diag, loc_of(f, "shape"), "'shape' has %d entries, %s needs %d: %s", got, f->what, n, names);
     f->n_bad++;
     return false;
 }
@@ -121,7 +124,7 @@ static void read_pad(tw_fields *f, tw_window_axis axis[2])
     const tw_node *node[4];
     int n = read_ints(f, "pad", TW_OPTIONAL, 0, 4, p, node);
     if (n == 3) {
-        tw_diag_error(f->diag, node[0]->loc, "'pad' has 3 entries, must have 1, 2 or 4");
+        tw_diag_error(f->diag, loc_of(f, "pad"), "'pad' has 3 entries, must have 1, 2 or 4");
         f->n_bad++;
         return;
     }
@@ -213,10 +216,14 @@ static void read_matmul(tw_fields *f, tw_op *op)
     if (!read_shape(f, 3, "m, n, k", s)) return;
     int b = add_outer_loop(op, "b", batch);
     int m = add_loop(op, "m", s[0], false), n = add_loop(op, "n", s[1], false), k = add_loop(op, "k", s[2], true);
-    if (transpose & 1) ADD_OPERAND(op, "ifm", b, k, m);
-    else ADD_OPERAND(op, "ifm", b, m, k);
-    if (transpose & 2) ADD_OPERAND(op, "w", b, n, k);
-    else ADD_OPERAND(op, "w", b, k, n);
+    if (transpose & 1)
+        ADD_OPERAND(op, "ifm", b, k, m);
+    else
+        ADD_OPERAND(op, "ifm", b, m, k);
+    if (transpose & 2)
+        ADD_OPERAND(op, "w", b, n, k);
+    else
+        ADD_OPERAND(op, "w", b, k, n);
     ADD_OPERAND(op, "ofm", b, m, n);
 }
 
@@ -232,13 +239,14 @@ static void read_gemv(tw_fields *f, tw_op *op)
 
 static void check_divides(tw_fields *f, int64_t groups, int64_t channels, const char *what)
 {
-    if (groups >= 1 && channels % groups == 0) return;
-    tw_diag_error(f->diag, f->node->loc, "%" PRId64 " %s channels cannot be divided into %" PRId64 " groups", channels,
-                  what, groups);
+    if (channels % groups == 0) return;
+    tw_diag_error(f->diag, loc_of(f, "groups"), "%" PRId64 " %s channels cannot be divided into %" PRId64 " groups",
+                  channels, what, groups);
     f->n_bad++;
 }
 
-static void build_conv(tw_op *op, const window *w, int64_t batch, int64_t groups, int64_t oc_extent, int64_t ic_extent)
+static void build_conv(tw_op *op, const window *w, int64_t batch, int64_t groups, int64_t oc_extent,
+                       int64_t ic_extent)
 {
     int b = add_outer_loop(op, "b", batch), g = add_outer_loop(op, "g", groups);
     int oc = add_loop(op, "oc", oc_extent / groups, false);
@@ -329,9 +337,12 @@ static const struct {
     tw_compute compute;
     void (*read)(tw_fields *f, tw_op *op);
 } kinds[] = {
-    {"matmul", TW_MULTIPLY_ADD, read_matmul}, {"gemv", TW_MULTIPLY_ADD, read_gemv},
-    {"conv", TW_MULTIPLY_ADD, read_conv},     {"dwconv", TW_MULTIPLY_ADD, read_dwconv},
-    {"pool", TW_MAX, read_pool},              {"add", TW_ADD, read_add},
+    {"matmul", TW_MULTIPLY_ADD, read_matmul},
+    {"gemv", TW_MULTIPLY_ADD, read_gemv},
+    {"conv", TW_MULTIPLY_ADD, read_conv},
+    {"dwconv", TW_MULTIPLY_ADD, read_dwconv},
+    {"pool", TW_MAX, read_pool},
+    {"add", TW_ADD, read_add},
 };
 
 static int find_kind(const tw_node *op, tw_diag *diag)

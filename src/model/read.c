@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    MAX_OPS = TW_TREE_MAP_MAX, /* a mapping file has one map entry per operator */
-    MAX_DECLARED = 4096,       /* tensors under `tensors`                       */
+    MAX_OPS = TW_TREE_MAP_MAX,        /* a mapping file has one map entry per operator */
+    MAX_DECLARED = 4096,              /* tensors under `tensors`                       */
     PART_MAX = (TW_NAME_MAX - 1) / 2, /* operator and operand names: joined they name a tensor */
 };
 
@@ -152,9 +152,12 @@ static void read_reduce(tw_fields *f, tw_op *op)
     for (const tw_node *entry = list ? list->child : NULL; entry; entry = entry->next) {
         const char *name = entry->kind == TW_SCALAR ? entry->text : "";
         int l = tw_op_find_loop(op, name);
-        if (l < 0) REFUSE(f, entry->loc, "undefined loop '%s' in 'reduce'", name);
-        else if (op->loop[l].reduces) REFUSE(f, entry->loc, "loop '%s' is given twice in 'reduce'", name);
-        else op->loop[l].reduces = true;
+        if (l < 0)
+            REFUSE(f, entry->loc, "undefined loop '%s' in 'reduce'", name);
+        else if (op->loop[l].reduces)
+            REFUSE(f, entry->loc, "loop '%s' is given twice in 'reduce'", name);
+        else
+            op->loop[l].reduces = true;
     }
 }
 
@@ -186,8 +189,10 @@ static void infer_extents(tw_fields *f, tw_draft *d, int i)
         else if (!tw_axis_values(axis, &d->op, &least, &most))
             REFUSE(f, d->locs.axis[i][a], "positions do not fit 62 bits");
         else if (least != 0)
-            REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis begins at position %" PRId64, operand->name, least);
-        else axis->extent = most + 1;
+            REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis begins at position %" PRId64,
+                   operand->name, least);
+        else
+            axis->extent = most + 1;
     }
 }
 
@@ -205,7 +210,8 @@ static void settle_extents(tw_fields *f, tw_draft *d, int i, const tw_tensor *kn
     if (n == 0) memcpy(extent, known->extent, sizeof extent);
     if (n == 0) n = known->n_axes;
     if (n != operand->n_axes) {
-        REFUSE(f, d->locs.operand[i], "'at' of '%s' has %d entries, its tensor has %d axes", operand->name, operand->n_axes, n);
+        REFUSE(f, d->locs.operand[i], "'at' of '%s' has %d entries, its tensor has %d axes", operand->name,
+               operand->n_axes, n);
         return;
     }
     for (int a = 0; a < n; a++) operand->axis[a].extent = extent[a];
@@ -220,15 +226,17 @@ static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_d
     d->locs.operand[i] = node->key_loc;
     if (!part_name_is_good(node->key))
         REFUSE(parent, node->key_loc, "operand '%s' must have a name of at most %d bytes", node->key, PART_MAX);
-    tw_fields f = tw_fields_open(node, node->key, r->diag);
+    tw_fields f = tw_fields_open(node, "operand", r->diag);
     tw_field_name(&f, "tensor", TW_OPTIONAL, &d->tensor[i]);
     int t = d->tensor[i] ? find_tensor(r, d->tensor[i]) : -1;
     const tw_tensor *known = t >= 0 ? &r->tensor[t] : NULL;
     d->dtype[i] = known ? known->dtype : fallback;
     tw_field_dtype(&f, TW_OPTIONAL, &d->dtype[i]);
     read_at(&f, d, i);
-    if (f.n_bad == 0 && parent->n_bad == 0) settle_extents(&f, d, i, known);
-    else tw_field_node(&f, "shape", TW_OPTIONAL);
+    if (f.n_bad == 0 && parent->n_bad == 0)
+        settle_extents(&f, d, i, known);
+    else
+        tw_field_node(&f, "shape", TW_OPTIONAL);
     parent->n_bad += tw_fields_close(&f) != TW_OK;
 }
 
@@ -238,7 +246,8 @@ static void read_operands(reader *r, tw_fields *f, tw_draft *d)
     if (!reads || !writes) return;
     if (reads->n_children < 1 || reads->n_children >= TW_MAX_OPERANDS)
         REFUSE(f, reads->loc, "'reads' has %d entries, outside 1..%d", reads->n_children, TW_MAX_OPERANDS - 1);
-    else if (writes->n_children != 1) REFUSE(f, writes->loc, "'writes' has %d entries, must be 1", writes->n_children);
+    else if (writes->n_children != 1)
+        REFUSE(f, writes->loc, "'writes' has %d entries, must be 1", writes->n_children);
     else {
         for (const tw_node *node = reads->child; node; node = node->next) read_operand(r, f, node, TW_DTYPE_F32, d);
         read_operand(r, f, writes->child, tw_compute_dtype(d->op.compute, d->dtype[0]), d);
@@ -250,7 +259,8 @@ static void read_described(reader *r, tw_fields *f, tw_draft *d)
     const char *word[TW_N_COMPUTES];
     int compute = 0;
     for (int c = 0; c < TW_N_COMPUTES; c++) word[c] = tw_compute_name((tw_compute)c);
-    if (tw_field_word(f, "compute", TW_REQUIRED, word, TW_N_COMPUTES, &compute)) d->op.compute = (tw_compute)compute;
+    if (tw_field_word(f, "compute", TW_REQUIRED, word, TW_N_COMPUTES, &compute))
+        d->op.compute = (tw_compute)compute;
     const tw_node *count = tw_field_node(f, "count_padding", TW_OPTIONAL);
     tw_field_bool(f, "count_padding", TW_OPTIONAL, &d->op.average_counts_padding);
     if (count && d->op.compute != TW_AVERAGE) REFUSE(f, count->key_loc, "'count_padding' is only for average");
@@ -283,14 +293,17 @@ static void name_inputs(tw_fields *f, tw_draft *d, const tw_node *inputs)
     for (int i = 0; i < tw_op_output(&d->op); i++) tw_words_add(&all, d->op.operand[i].name);
     for (const tw_node *node = inputs ? inputs->child : NULL; node; node = node->next) {
         int i = tw_op_find_operand(&d->op, node->key);
-        if (i >= 0 && i < tw_op_output(&d->op)) name_operand(f, d, i, node);
-        else REFUSE(f, node->key_loc, "%s has no input '%s'; its inputs are %s", f->what, node->key, all.text);
+        if (i >= 0 && i < tw_op_output(&d->op))
+            name_operand(f, d, i, node);
+        else
+            REFUSE(f, node->key_loc, "%s has no input '%s'; its inputs are %s", f->what, node->key, all.text);
     }
 }
 
 static void read_kind(reader *r, tw_fields *f, const tw_node *kind, tw_draft *d)
 {
-    const tw_node *inputs = tw_field_map(f, "inputs", TW_OPTIONAL), *output = tw_field_node(f, "output", TW_OPTIONAL);
+    const tw_node *inputs = tw_field_map(f, "inputs", TW_OPTIONAL),
+                  *output = tw_field_node(f, "output", TW_OPTIONAL);
     tw_kind_read(f, kind, dtype_of_inputs(r, inputs), d);
     if (f->n_bad) return;
     name_inputs(f, d, inputs);
@@ -319,14 +332,17 @@ static tw_status read_op(reader *r, const tw_node *node)
     tw_draft d = {.op.loc = node->loc, .locs = tw_op_locs_of(node->loc)};
     tw_fields f = tw_fields_open(node, "operator", r->diag);
     read_op_name(r, &f, &d.op);
-    const tw_node *kind = tw_field_node(&f, "op", TW_OPTIONAL), *compute = tw_field_node(&f, "compute", TW_OPTIONAL);
+    const tw_node *kind = tw_field_node(&f, "op", TW_OPTIONAL),
+                  *compute = tw_field_node(&f, "compute", TW_OPTIONAL);
     if (kind && compute) REFUSE(&f, compute->key_loc, "operator has both 'op' and 'compute'");
     if (f.node && !kind && !compute) {
         REFUSE(&f, node->loc, "operator has neither 'op' nor 'compute'");
         f.node = NULL;
     }
-    if (kind) read_kind(r, &f, kind, &d);
-    else if (compute) read_described(r, &f, &d);
+    if (kind)
+        read_kind(r, &f, kind, &d);
+    else if (compute)
+        read_described(r, &f, &d);
     if (tw_fields_close(&f) != TW_OK) {
         r->bad = true;
         return TW_OK;
@@ -379,7 +395,8 @@ static void report_cycle(reader *r, const int *writer, const bool *done, int sta
         at = find_blocker(r, writer, done, at);
     } while (at != end);
     tw_text t = {0};
-    for (int i = 0; i <= n; i++) tw_text_printf(&t, "%s%s", i ? " -> " : "", r->op[path[(first - i + 2 * n) % n]].name);
+    for (int i = 0; i <= n; i++)
+        tw_text_printf(&t, "%s%s", i ? " -> " : "", r->op[path[(first - i + 2 * n) % n]].name);
     COMPLAIN(r, r->op[path[first]].loc, "cycle: %s", t.bytes ? t.bytes : "");
     tw_text_release(&t);
 }
@@ -418,7 +435,8 @@ static tw_status check_counts(const tw_node *tensors, const tw_node *ops, tw_dia
     if (ops->n_children < 1 || ops->n_children > MAX_OPS)
         return tw_diag_error(diag, ops->loc, "'ops' has %d entries, outside 1..%d", ops->n_children, MAX_OPS);
     if (tensors && tensors->n_children > MAX_DECLARED)
-        return tw_diag_error(diag, tensors->loc, "'tensors' has %d entries, more than %d", tensors->n_children, MAX_DECLARED);
+        return tw_diag_error(diag, tensors->loc, "'tensors' has %d entries, more than %d", tensors->n_children,
+                             MAX_DECLARED);
     return TW_OK;
 }
 

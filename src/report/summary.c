@@ -98,7 +98,7 @@ static void print_search(const tw_op_plan *plan, tw_line *line)
 static void print_memory(const tw_op_plan *plan, const tw_usage *usage, int m, int name_width, tw_line *line)
 {
     const tw_memory_use *use = &plan->memory[m];
-    int at = VALUE + name_width + 1, gauge = line->columns >= 80 ? 10 : 6;
+    int at = VALUE + name_width + 1, gauge = line->columns >= 80 ? 8 : 6;
     char text[256];
     if (use->size == TW_UNLIMITED)
         snprintf(text, sizeof text, "%s of unlimited", GROUPED(use->static_units));
@@ -183,13 +183,12 @@ static bool is_used(const tw_engine_use *use) { return use->loads || use->stores
 /* Each engine as a sentence, where a table would be too wide. */
 static void print_engine_facts(const char *name, const engine_row *row, tw_line *line)
 {
-    char text[512] = "";
-    for (int c = 0; c < ENGINE_COLUMNS; c++) {
-        size_t used = strlen(text);
-        if (strcmp(row->cell[c], "-") == 0) continue;
-        snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", engine_title[c], row->cell[c]);
-    }
-    put_fact(line, TW_PLAIN, name, text);
+    tw_text text = {0};
+    for (int c = 0; c < ENGINE_COLUMNS; c++)
+        if (strcmp(row->cell[c], "-") != 0)
+            tw_text_printf(&text, "%s%s %s", text.len ? ", " : "", engine_title[c], row->cell[c]);
+    if (!text.failed) put_fact(line, TW_PLAIN, name, text.len ? text.bytes : "-");
+    tw_text_release(&text);
 }
 
 static void print_engine_row(const char *name, const engine_row *row, tw_style style, int at, const int *width,

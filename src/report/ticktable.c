@@ -292,28 +292,38 @@ typedef struct placed_word { /* where a word stands below the first line of its 
     int column, at, line, n_lines;
 } placed_word;
 
-/* Puts the words of each column one after the other, breaking where the column ends. Returns the lines used. */
+/* How far the words of a row have come in each column. */
+typedef struct placing {
+    int at[TW_TABLE_COLUMNS], line[TW_TABLE_COLUMNS], n_lines;
+} placing;
+
+/* Behind the words that the column has, or on its next line where there is no room. */
+static void place_word(const tw_ticktable *t, int level, const tw_instr *instr, placing *p, placed_word *w)
+{
+    tw_notation_instr(&t->notation, level, instr, w->text);
+    w->style = tw_style_of_operand(instr->operand);
+    int c = w->column = column_of(t, level, instr), width = tw_text_width(w->text);
+    if (p->at[c] > 0 && p->at[c] + width > t->width[c]) {
+        p->at[c] = 0;
+        p->line[c]++;
+    }
+    w->at = p->at[c];
+    w->line = p->line[c];
+    w->n_lines = (int)tw_cdiv(width, t->width[c]);
+    p->line[c] += w->n_lines - 1;
+    p->at[c] = w->n_lines > 1 ? t->width[c] : p->at[c] + width + 1;
+    p->n_lines = (int)tw_max(p->n_lines, p->line[c] + 1);
+}
+
+/* Loads stand before stores. Returns the lines used. */
 static int place_words(const tw_ticktable *t, const tw_rowset *row, placed_word *word)
 {
-    int at[TW_TABLE_COLUMNS] = {0}, line[TW_TABLE_COLUMNS] = {0}, n_lines = 1;
-    for (int i = 0; i < row->n_events; i++) {
-        placed_word *w = &word[i];
-        const tw_instr *instr = &row->event[i].instr;
-        tw_notation_instr(&t->notation, row->level, instr, w->text);
-        w->style = tw_style_of_operand(instr->operand);
-        int c = w->column = column_of(t, row->level, instr), width = tw_text_width(w->text);
-        if (at[c] > 0 && at[c] + width > t->width[c]) {
-            at[c] = 0;
-            line[c]++;
-        }
-        w->at = at[c];
-        w->line = line[c];
-        w->n_lines = (int)tw_cdiv(width, t->width[c]);
-        line[c] += w->n_lines - 1;
-        at[c] = w->n_lines > 1 ? t->width[c] : at[c] + width + 1;
-        n_lines = (int)tw_max(n_lines, line[c] + 1);
-    }
-    return n_lines;
+    placing p = {.n_lines = 1};
+    for (int stores = 0; stores < 2; stores++)
+        for (int i = 0; i < row->n_events; i++)
+            if ((row->event[i].instr.op == TW_STORE) == stores)
+                place_word(t, row->level, &row->event[i].instr, &p, &word[i]);
+    return p.n_lines;
 }
 
 /* The characters [from, from + n) of a text. */

@@ -64,7 +64,8 @@ static void enter_level(scene *s, const tw_level_map *level)
     if (level->pass) return;
     s->outermost = false;
     for (int l = 0; l < s->op->n_loops; l++)
-        s->box[l] = level->size[l] ? tw_min(level->size[l], s->box[l]) : tw_cdiv(s->box[l], tw_max(level->count[l], 1));
+        s->box[l] =
+            level->size[l] ? tw_min(level->size[l], s->box[l]) : tw_cdiv(s->box[l], tw_max(level->count[l], 1));
 }
 
 static bool offers(const tw_machine *machine, tw_accumulate mode)
@@ -100,8 +101,8 @@ static tw_status check_count(const scene *s, const tw_level_map *level, int l, t
     const tw_loop *loop = &s->op->loop[l];
     int64_t count = level->count[l], extent = loop->extent;
     if (count < 1 || count > extent)
-        return tw_diag_error(s->diag, loc, "'%s' is cut into %" PRId64 " tiles, its extent is %" PRId64, loop->name, count,
-                             extent);
+        return tw_diag_error(s->diag, loc, "'%s' is cut into %" PRId64 " tiles, its extent is %" PRId64, loop->name,
+                             count, extent);
     if (!s->outermost || tw_split_is_legal(extent, count, level->cut)) return TW_OK;
     int64_t tile = tw_cdiv(extent, count);
     return tw_diag_error(s->diag, loc,
@@ -113,8 +114,8 @@ static tw_status check_count(const scene *s, const tw_level_map *level, int l, t
 static tw_status check_size(const scene *s, const tw_level_map *level, int l, tw_loc loc)
 {
     if (level->size[l] >= 1 && level->size[l] <= s->op->loop[l].extent) return TW_OK;
-    return tw_diag_error(s->diag, loc, "'%s' is cut into tiles of %" PRId64 ", its extent is %" PRId64, s->op->loop[l].name,
-                         level->size[l], s->op->loop[l].extent);
+    return tw_diag_error(s->diag, loc, "'%s' is cut into tiles of %" PRId64 ", its extent is %" PRId64,
+                         s->op->loop[l].name, level->size[l], s->op->loop[l].extent);
 }
 
 static tw_status check_cuts(const scene *s, const tw_level_map *level, const level_locs *locs)
@@ -139,11 +140,13 @@ static tw_status check_order(const scene *s, const tw_level_map *level, const le
         if (l < 0 || l >= s->op->n_loops || (seen >> l & 1))
             return tw_diag_error(s->diag, locs->order[i], "'order' must hold every loop once");
         seen |= 1U << l;
-        if (s->op->loop[l].reduces) reduction = l;
+        if (s->op->loop[l].reduces)
+            reduction = l;
         else if (reduction >= 0)
-            return tw_diag_error(s->diag, locs->order[i],
-                                 "loop '%s' is inside reduction loop '%s': partial sums would have to leave the memory",
-                                 s->op->loop[l].name, s->op->loop[reduction].name);
+            return tw_diag_error(
+                s->diag, locs->order[i],
+                "loop '%s' is inside reduction loop '%s': partial sums would have to leave the memory",
+                s->op->loop[l].name, s->op->loop[reduction].name);
     }
     return TW_OK;
 }
@@ -154,11 +157,12 @@ static tw_status check_slots(const scene *s, const tw_level_map *level, const le
     int64_t least = level->pass ? 1 : tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
     for (int i = 0; i < s->op->n_operands; i++)
         if (level->slots[i] < 1 || level->slots[i] > TW_MAX_SLOTS)
-            return tw_diag_error(s->diag, locs->slots[i], "'%s' is %" PRId64 ", outside 1..%d", s->op->operand[i].name,
-                                 level->slots[i], TW_MAX_SLOTS);
+            return tw_diag_error(s->diag, locs->slots[i], "'%s' is %" PRId64 ", outside 1..%d",
+                                 s->op->operand[i].name, level->slots[i], TW_MAX_SLOTS);
     if (level->slots[output] >= least) return TW_OK;
-    return tw_diag_error(s->diag, locs->slots[output], "'%s' has %" PRId64 " buffers, accumulation '%s' needs at least %" PRId64,
-                         s->op->operand[output].name, level->slots[output], tw_accumulate_name(level->accumulate), least);
+    return tw_diag_error(
+        s->diag, locs->slots[output], "'%s' is %" PRId64 ", accumulation '%s' needs at least %" PRId64 " buffers",
+        s->op->operand[output].name, level->slots[output], tw_accumulate_name(level->accumulate), least);
 }
 
 static tw_status check_mode(const scene *s, const tw_level_map *level, const level_locs *locs)
@@ -167,9 +171,10 @@ static tw_status check_mode(const scene *s, const tw_level_map *level, const lev
     for (int m = 0; m < TW_N_ACCUMULATES; m++)
         if (offers(s->machine, (tw_accumulate)m)) tw_words_add(&all, tw_accumulate_name((tw_accumulate)m));
     if (!offers(s->machine, level->accumulate))
-        return tw_diag_error(s->diag, locs->accumulate, "machine '%s' does not accumulate '%s'; it offers %s", s->machine->name,
-                             tw_accumulate_name(level->accumulate), all.text);
-    if (reduction_tiles(s, level) == 1 || can_accumulate(s->machine, level->memory, level->accumulate)) return TW_OK;
+        return tw_diag_error(s->diag, locs->accumulate, "machine '%s' does not accumulate '%s'; it offers %s",
+                             s->machine->name, tw_accumulate_name(level->accumulate), all.text);
+    if (reduction_tiles(s, level) == 1 || can_accumulate(s->machine, level->memory, level->accumulate))
+        return TW_OK;
     return tw_diag_error(s->diag, locs->accumulate, "accumulation '%s' needs an adder, memory '%s' has none",
                          tw_accumulate_name(level->accumulate), s->machine->memory[level->memory].name);
 }
@@ -216,18 +221,20 @@ static tw_status check_op(const tw_op_map *map, const tw_op *op, const tw_machin
         const tw_level_map *level = &map->level[l];
         level_locs locs = locs_of(level->loc);
         if (level->memory != l + 1)
-            return tw_diag_error(diag, level->loc, "level %d is for memory %d, must be %d", l, level->memory, l + 1);
+            return tw_diag_error(diag, level->loc, "level %d is for memory %d, must be %d", l, level->memory,
+                                 l + 1);
         TW_TRY(check_level(&s, level, &locs));
         enter_level(&s, level);
     }
     return TW_OK;
 }
 
-tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_diag *diag)
+tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
+                           tw_diag *diag)
 {
     if (mapping->n_ops != model->n_ops)
-        return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators, workload '%s' has %d", mapping->n_ops, model->name,
-                             model->n_ops);
+        return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators, workload '%s' has %d", mapping->n_ops,
+                             model->name, model->n_ops);
     for (int o = 0; o < model->n_ops; o++) TW_TRY(check_op(&mapping->op[o], &model->op[o], machine, diag));
     return TW_OK;
 }
@@ -245,7 +252,8 @@ static tw_words loop_names(const tw_op *op)
 static int resolve_loop(tw_fields *f, const tw_op *op, const char *name, tw_loc loc)
 {
     int l = tw_op_find_loop(op, name);
-    if (l < 0) REFUSE(f, loc, "operator '%s' has no loop '%s'; its loops are %s", op->name, name, loop_names(op).text);
+    if (l < 0)
+        REFUSE(f, loc, "operator '%s' has no loop '%s'; its loops are %s", op->name, name, loop_names(op).text);
     return l;
 }
 
@@ -280,8 +288,10 @@ static int read_loop_list(tw_fields *f, const tw_node *list, const tw_op *op, in
     for (const tw_node *node = list->child; node; node = node->next) {
         int l = resolve_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc);
         if (l < 0) continue;
-        if (seen >> l & 1) REFUSE(f, node->loc, "loop '%s' is given twice in 'order'", op->loop[l].name);
-        else loop[n] = l, loc[n] = node->loc, n++;
+        if (seen >> l & 1)
+            REFUSE(f, node->loc, "loop '%s' is given twice in 'order'", op->loop[l].name);
+        else
+            loop[n] = l, loc[n] = node->loc, n++;
         seen |= 1U << l;
     }
     return n;
@@ -331,7 +341,8 @@ static void default_slots(const scene *s, tw_level_map *level)
 {
     for (int i = 0; i < s->op->n_operands; i++) level->slots[i] = level->pass ? TW_PASS_SLOTS : 1;
     if (!level->pass)
-        level->slots[tw_op_output(s->op)] = tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
+        level->slots[tw_op_output(s->op)] =
+            tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
 }
 
 static void read_slots(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
@@ -342,7 +353,8 @@ static void read_slots(tw_fields *f, const tw_op *op, tw_level_map *level, level
         if (i < 0) {
             tw_words all = {0};
             for (int k = 0; k < op->n_operands; k++) tw_words_add(&all, op->operand[k].name);
-            REFUSE(f, node->key_loc, "operator '%s' has no operand '%s'; its operands are %s", op->name, node->key, all.text);
+            REFUSE(f, node->key_loc, "operator '%s' has no operand '%s'; its operands are %s", op->name, node->key,
+                   all.text);
             continue;
         }
         f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_SLOTS, f->diag, &level->slots[i]);
@@ -386,12 +398,13 @@ static int resolve_level(tw_fields *f, const tw_machine *machine, int next)
     if (!at) return -1;
     int m = at->kind == TW_SCALAR ? tw_machine_find_memory(machine, at->text) : -1;
     if (m < 1) {
-        REFUSE(f, at->loc, "'at' must be one of %s, found %s%s%s", level_names(machine).text, m == 0 ? "the outermost memory '" : "'",
-               at->kind == TW_SCALAR ? at->text : "...", "'");
+        REFUSE(f, at->loc, "'at' must be one of %s, found %s%s%s", level_names(machine).text,
+               m == 0 ? "the outermost memory '" : "'", at->kind == TW_SCALAR ? at->text : "...", "'");
         return -1;
     }
     if (m < next) {
-        REFUSE(f, at->loc, "level '%s' comes after '%s': levels go from the outside in", at->text, machine->memory[next - 1].name);
+        REFUSE(f, at->loc, "level '%s' comes after '%s': levels go from the outside in", at->text,
+               machine->memory[next - 1].name);
         return -1;
     }
     for (int skipped = next; skipped < m; skipped++)
@@ -441,15 +454,19 @@ static void report_unknown_op(tw_fields *f, const tw_model *model, const tw_node
 {
     tw_words all = {0};
     for (int o = 0; o < model->n_ops; o++) tw_words_add(&all, model->op[o].name);
-    REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key, all.text);
+    REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key,
+           all.text);
 }
 
-static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, const tw_machine *machine, tw_op_map *out)
+static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, const tw_machine *machine,
+                     tw_op_map *out)
 {
     for (const tw_node *node = map->child; node; node = node->next) {
         int o = find_op(model, node->key);
-        if (o < 0) report_unknown_op(f, model, node);
-        else f->n_bad += !read_op(node, &model->op[o], machine, f->diag, &out[o]);
+        if (o < 0)
+            report_unknown_op(f, model, node);
+        else
+            f->n_bad += !read_op(node, &model->op[o], machine, f->diag, &out[o]);
     }
     for (int o = 0; o < model->n_ops; o++) {
         if (!out[o].loc.file) REFUSE(f, map->loc, "operator '%s' has no mapping", model->op[o].name);
@@ -490,15 +507,18 @@ static void print_tiling(const tw_op *op, const tw_level_map *level, tw_text *ou
     print_cuts("tiles", op, level->count, 2, out);
     print_cuts("sizes", op, level->size, 1, out);
     tw_text_printf(out, ", cut: %s, order: [", cut_word[level->cut]);
-    for (int i = 0; i < op->n_loops; i++) tw_text_printf(out, "%s%s", i ? ", " : "", op->loop[level->order[i]].name);
+    for (int i = 0; i < op->n_loops; i++)
+        tw_text_printf(out, "%s%s", i ? ", " : "", op->loop[level->order[i]].name);
     tw_text_printf(out, "]");
 }
 
 static void print_level(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
     tw_text_printf(out, "      - {at: %s", machine->memory[level->memory].name);
-    if (level->pass) tw_text_printf(out, ", pass: true");
-    else print_tiling(op, level, out);
+    if (level->pass)
+        tw_text_printf(out, ", pass: true");
+    else
+        print_tiling(op, level, out);
     tw_text_printf(out, ", buffers: {");
     for (int i = 0; i < op->n_operands; i++)
         tw_text_printf(out, "%s%s: %" PRId64, i ? ", " : "", op->operand[i].name, level->slots[i]);
@@ -512,6 +532,7 @@ void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw
     tw_text_printf(out, "mapping:\n");
     for (int o = 0; o < mapping->n_ops; o++) {
         tw_text_printf(out, "  %s:\n    levels:\n", model->op[o].name);
-        for (int l = 0; l < mapping->op[o].n_levels; l++) print_level(&model->op[o], &mapping->op[o].level[l], machine, out);
+        for (int l = 0; l < mapping->op[o].n_levels; l++)
+            print_level(&model->op[o], &mapping->op[o].level[l], machine, out);
     }
 }

@@ -6,9 +6,9 @@
 
 static bool fits(int64_t quad, int64_t lin, int64_t constant, int64_t capacity, int64_t x)
 {
-    int64_t square, linear, sum;
-    return tw_ckd_mul(x, x, &square) && tw_ckd_mul(quad, square, &square) && tw_ckd_mul(lin, x, &linear) &&
-           tw_ckd_add(square, linear, &sum) && tw_ckd_add(sum, constant, &sum) && sum <= capacity;
+    int64_t sum; /* (quad*x + lin)*x + constant */
+    return tw_ckd_mul(quad, x, &sum) && tw_ckd_add(sum, lin, &sum) && tw_ckd_mul(sum, x, &sum) &&
+           tw_ckd_add(sum, constant, &sum) && sum <= capacity;
 }
 
 int64_t tw_fit_largest(int64_t quad, int64_t lin, int64_t constant, int64_t capacity)

@@ -8,6 +8,7 @@
 #include "search/mapping.h"
 #include "tw_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct tw_bench {
@@ -31,7 +32,8 @@ static inline tw_status tw_read_tree(tw_bench *b, const char *file, const char *
 static inline tw_status tw_read_model(tw_bench *b, const char *file, const char *text, tw_model *out)
 {
     const tw_node *root;
-    TW_TRY(strchr(text, '\n') ? tw_read_tree(b, file, text, &root) : tw_oneline_parse(text, b->arena, &b->diag, &root));
+    TW_TRY(strchr(text, '\n') ? tw_read_tree(b, file, text, &root)
+                              : tw_oneline_parse(text, b->arena, &b->diag, &root));
     return tw_model_of_tree(root, b->arena, &b->diag, out);
 }
 

@@ -1,0 +1,64 @@
+# Thin front for CMake. `make run` and `make test` are all a newcomer needs.
+#
+#   make            build/tilewright, build/goldens and the libraries
+#   make run        build, plan the built-in example, tell where the report is
+#   make test       build and run all tests: optimised, with sanitizers, threads
+#   make bench      measure speed
+#   make install    PREFIX=/usr/local, DESTDIR honoured
+#   make fuzz       every fuzz target for FUZZ_SECONDS (60)
+#   make tidy | format | coverage | goldens | clean
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+.DEFAULT_GOAL := all
+.PHONY: all run test bench install fuzz tidy format coverage goldens clean deps test-deps
+
+deps:
+	@tools/deps build
+test-deps:
+	@tools/deps build test
+
+# $(call preset,NAME): configure once, build.
+preset = { [ -f $(2)/build.ninja ] || cmake --preset $(1) >$(1).log 2>&1 || { cat $(1).log; rm -f $(1).log; exit 1; }; \
+	rm -f $(1).log; } && cmake --build --preset $(1)
+
+all: test-deps
+	@$(call preset,release,build)
+
+run: all
+	@build/tilewright
+
+test: all
+	@$(call preset,asan,build-asan)
+	@$(call preset,tsan,build-tsan)
+	ctest --preset tsan
+	ctest --preset asan
+	ctest --preset release
+
+bench: all
+	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
+
+install: all
+	@cmake --install build --prefix "$(PREFIX)"
+
+fuzz: test-deps
+	@$(call preset,fuzz,build-fuzz)
+	@for f in build-fuzz/fuzz_*; do n=$$(basename $$f); mkdir -p build-fuzz/corpus/$$n; \
+	  $$f -timeout=5 -max_total_time=$(FUZZ_SECONDS) build-fuzz/corpus/$$n $$(ls -d test/fuzz/seeds* 2>/dev/null) || exit 1; done
+
+tidy: all
+	@tools/deps tidy
+	@clang-tidy --quiet -p build $$(git ls-files 'src/*.c' 'cli/*.c')
+format:
+	@tools/deps tidy
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+coverage: test-deps
+	@tools/deps coverage
+	@$(call preset,coverage,build-coverage)
+	@ctest --preset coverage -Q; gcovr -r . --object-directory build-coverage -f 'src/.*' -f 'cli/.*' --print-summary
+
+goldens: all
+	@build/goldens test/golden
+
+clean:
+	rm -rf build build-*

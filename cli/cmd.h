@@ -1,0 +1,10 @@
+/* cli/cmd.h - the sub-commands. Each takes its arguments, argv[0] being the name for messages, and returns the
+ * exit code. */
+#ifndef TW_CLI_CMD_H
+#define TW_CLI_CMD_H
+
+int cmd_example(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
+int cmd_eval(int argc, char **argv);
+int cmd_machines(int argc, char **argv);
+#endif

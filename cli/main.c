@@ -1,0 +1,31 @@
+/* cli/main.c - which sub-command? Without one, the built-in example. */
+#include "cmd.h"
+#include "options.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *full_name;
+    int (*run)(int argc, char **argv);
+} command[] = {
+    {"plan", "tilewright plan", cmd_plan},
+    {"eval", "tilewright eval", cmd_eval},
+    {"machines", "tilewright machines", cmd_machines},
+};
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE, see output.h */
+    const char *first = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < sizeof command / sizeof *command; i++)
+        if (strcmp(first, command[i].name) == 0) {
+            argv[1] = (char *)command[i].full_name;
+            return command[i].run(argc - 1, argv + 1);
+        }
+    if (strcmp(first, "help") == 0) argv[1] = (char *)"--help";
+    return cmd_example(argc, argv);
+}

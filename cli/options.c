@@ -1,0 +1,304 @@
+/* cli/options.c - see options.h. One argp parser for the options that all reports share, one per sub-command
+ * on top of it. */
+#include "options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+    KEY_JSON = 256, KEY_ROWS, KEY_DUMP, KEY_NO_VERIFY, KEY_SEED, KEY_COLUMNS, KEY_ASCII, KEY_COLOR,
+    KEY_OBJECTIVE, KEY_MIN_TILE, KEY_MODE, KEY_CUT, KEY_APPROACH, KEY_MAPPING,
+};
+enum { COLUMNS_MIN = 60, COLUMNS_MAX = 400 };
+
+/* ---- values ---- */
+
+static int64_t number(const struct argp_state *state, const char *option, const char *text, int64_t min, int64_t max)
+{
+    char *end;
+    errno = 0;
+    long long x = strtoll(text, &end, 10);
+    if (errno || end == text || *end || x < min || x > max)
+        argp_error(state, "%s takes a number from %lld to %lld, not '%s'", option, (long long)min, (long long)max, text);
+    return x;
+}
+
+/* `text` must be one of the words of `list`, separated by '|'. */
+static const char *one_of(const struct argp_state *state, const char *option, const char *text, const char *list)
+{
+    size_t n = strlen(text);
+    for (const char *at = list; n > 0 && *at; at += strcspn(at, "|"), at += *at == '|')
+        if (strcspn(at, "|") == n && strncmp(at, text, n) == 0) return text;
+    argp_error(state, "%s takes %s, not '%s'", option, list, text);
+    return NULL;
+}
+
+/* "all", "A-B" (both included) or "N" (the first N). */
+static void read_rows(const struct argp_state *state, const char *text, tw_print_options *print)
+{
+    char first[32];
+    const char *dash = strchr(text, '-');
+    print->first_row = 0;
+    if (strcmp(text, "all") == 0) {
+        print->n_rows = -1;
+    } else if (!dash) {
+        print->n_rows = number(state, "--rows", text, 1, INT64_MAX);
+    } else {
+        snprintf(first, sizeof first, "%.*s", (int)(dash - text), text);
+        print->first_row = number(state, "--rows", first, 0, INT64_MAX - 1);
+        print->n_rows = number(state, "--rows", dash + 1, print->first_row, INT64_MAX - 1) - print->first_row + 1;
+    }
+}
+
+/* ---- what the terminal can do ---- */
+
+static bool wants_colour(const char *when)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (when && strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
+    if (no_color && *no_color) return false;
+    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+    if (size.ws_col < COLUMNS_MIN) return COLUMNS_MIN;
+    return size.ws_col > COLUMNS_MAX ? COLUMNS_MAX : size.ws_col;
+}
+
+/* ---- options of every report ---- */
+
+typedef struct parser {
+    cli_options *out;
+    const char *colour;
+    bool ascii;
+} parser;
+
+static const struct argp_option report_options[] = {
+    {0, 0, 0, 0, "What is printed:", 1},
+    {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
+    {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks to show; with --json rows are written only if asked for", 0},
+    {"dump", KEY_DUMP, "STAGE", 0,
+     "print a stage instead: model, machine, mapping, layout, program or timeline", 0},
+    {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
+    {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
+    {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
+    {"quiet", 'q', 0, 0, "no text report, only messages, files and the exit code", 0},
+    {0, 0, 0, 0, "Verification:", 2},
+    {"no-verify", KEY_NO_VERIFY, 0, 0, "neither check nor execute the plan", 0},
+    {"seed", KEY_SEED, "N", 0, "of the numbers that the plan is executed on", 0},
+    {0}};
+
+static error_t parse_report(int key, char *arg, struct argp_state *state)
+{
+    parser *p = state->input;
+    cli_options *o = p->out;
+    switch (key) {
+    case KEY_JSON: o->json = true; break;
+    case KEY_ROWS:
+        o->rows_given = true;
+        read_rows(state, arg, &o->print);
+        break;
+    case KEY_DUMP: o->dump = one_of(state, "--dump", arg, "model|machine|mapping|layout|program|timeline"); break;
+    case KEY_COLUMNS:
+        o->columns_given = true;
+        o->print.columns = (int)number(state, "--columns", arg, COLUMNS_MIN, COLUMNS_MAX);
+        break;
+    case KEY_ASCII: p->ascii = true; break;
+    case KEY_COLOR: p->colour = one_of(state, "--color", arg, "auto|always|never"); break;
+    case 'q': o->quiet = true; break;
+    case KEY_NO_VERIFY: o->verify = false; break;
+    case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", arg, 0, INT64_MAX); break;
+    case ARGP_KEY_SUCCESS:
+        if (o->json && o->dump) argp_error(state, "--json and --dump exclude each other");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp report_argp = {report_options, parse_report, 0, 0, 0, 0, 0};
+
+/* ---- options of the search ---- */
+
+static const struct argp_option search_options[] = {
+    {0, 0, 0, 0, "What is searched for:", 3},
+    {"objective", KEY_OBJECTIVE, "ticks|cycles", 0, "what to make small; default ticks", 0},
+    {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},
+    {"mode", KEY_MODE, "MODE", 0, "partial sums: separate, in-place, fused, or any; default in-place", 0},
+    {"cut", KEY_CUT, "balanced|greedy", 0, "how a count cuts a loop; default balanced", 0},
+    {"approach", KEY_APPROACH, "APPROACH", 0,
+     "multistage (tile for every memory) or direct (for the innermost one); default: the better", 0},
+    {0}};
+
+static error_t parse_search(int key, char *arg, struct argp_state *state)
+{
+    tw_search_options *s = &((parser *)state->input)->out->search;
+    switch (key) {
+    case KEY_OBJECTIVE:
+        s->objective = strcmp(one_of(state, "--objective", arg, "ticks|cycles"), "ticks") == 0 ? TW_TICKS : TW_CYCLES;
+        break;
+    case KEY_MIN_TILE: s->min_tile = number(state, "--min-tile", arg, 1, INT32_MAX); break;
+    case KEY_MODE: s->mode = one_of(state, "--mode", arg, "separate|in-place|fused|any"); break;
+    case KEY_CUT: s->cut = one_of(state, "--cut", arg, "balanced|greedy"); break;
+    case KEY_APPROACH: s->approach = one_of(state, "--approach", arg, "multistage|direct"); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp search_argp = {search_options, parse_search, 0, 0, 0, 0, 0};
+
+/* ---- sub-commands ---- */
+
+static error_t hand_down(struct argp_state *state, int n_children)
+{
+    for (int i = 0; i < n_children; i++) state->child_inputs[i] = state->input;
+    return 0;
+}
+
+#define OPTION_OUTPUT {"output", 'o', "DIR", 0, "folder for report.txt, plan.json and mapping.yaml", 0}
+#define OPTION_MACHINE {"machine", 'm', "MACHINE", 0, "a built-in machine (see 'tilewright machines') or a file", 0}
+#define OPTION_MAPPING {"mapping", KEY_MAPPING, "FILE", 0, "the mapping to evaluate", 0}
+
+static error_t parse_example(int key, char *arg, struct argp_state *state)
+{
+    parser *p = state->input;
+    switch (key) {
+    case 'o': p->out->folder = arg; break;
+    case ARGP_KEY_INIT: return hand_down(state, 1);
+    case ARGP_KEY_ARG: argp_error(state, "there is no command '%s'; commands are plan, eval, machines, help", arg); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static error_t take_workload(const char *arg, struct argp_state *state)
+{
+    parser *p = state->input;
+    if (p->out->workload) argp_error(state, "one workload at a time: '%s' is a second one", arg);
+    p->out->workload = arg;
+    return 0;
+}
+
+static void require(const struct argp_state *state, const char *value, const char *what)
+{
+    if (!value) argp_error(state, "%s is missing", what);
+}
+
+static error_t parse_workload(int key, char *arg, struct argp_state *state)
+{
+    cli_options *o = ((parser *)state->input)->out;
+    switch (key) {
+    case 'm': o->machine = arg; break;
+    case 'o': o->folder = arg; break;
+    case ARGP_KEY_ARG: return take_workload(arg, state);
+    case ARGP_KEY_END:
+        require(state, o->workload, "the workload");
+        require(state, o->machine, "--machine");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static error_t parse_plan(int key, char *arg, struct argp_state *state)
+{
+    if (key == ARGP_KEY_INIT) return hand_down(state, 2);
+    return key == KEY_MAPPING ? ARGP_ERR_UNKNOWN : parse_workload(key, arg, state);
+}
+
+static error_t parse_eval(int key, char *arg, struct argp_state *state)
+{
+    cli_options *o = ((parser *)state->input)->out;
+    if (key == ARGP_KEY_INIT) return hand_down(state, 1);
+    if (key == KEY_MAPPING) {
+        o->mapping = arg;
+        return 0;
+    }
+    error_t error = parse_workload(key, arg, state);
+    if (key == ARGP_KEY_END) require(state, o->mapping, "--mapping");
+    return error;
+}
+
+static error_t parse_machines(int key, char *arg, struct argp_state *state)
+{
+    cli_options *o = ((parser *)state->input)->out;
+    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
+    if (o->machine) argp_error(state, "one machine at a time: '%s' is a second one", arg);
+    o->machine = arg;
+    return 0;
+}
+
+static void print_version(FILE *out, struct argp_state *state)
+{
+    (void)state;
+    fprintf(out, "tilewright %s\n", tw_version());
+}
+
+static void parse(const struct argp *argp, int argc, char **argv, cli_options *out)
+{
+    parser p = {.out = out};
+    argp_program_version_hook = print_version;
+    argp_err_exit_status = EXIT_USAGE;
+    out->verify = true;
+    argp_parse(argp, argc, argv, 0, NULL, &p);
+    if (!out->columns_given) out->print.columns = terminal_columns();
+    out->print.colour = wants_colour(p.colour);
+    out->print.ascii = p.ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+void cli_options_example(int argc, char **argv, cli_options *out)
+{
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {0}};
+    static const char doc[] =
+        "Plans how a neural-network operator is cut into tiles on a machine with software-managed memories.\v"
+        "Commands:\n"
+        "  plan WORKLOAD -m MACHINE                  search the best mapping\n"
+        "  eval WORKLOAD -m MACHINE --mapping=FILE   what a mapping costs\n"
+        "  machines [NAME]                           list or print built-in machines\n"
+        "'tilewright COMMAND --help' tells more. Without a command the built-in example is planned: "
+        "matmul:128x128x512 on tick-three-level.\n\n"
+        "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
+    static const struct argp_option options[] = {OPTION_OUTPUT, {0}};
+    static const struct argp argp = {options, parse_example, "[COMMAND ...]", doc, children, 0, 0};
+    *out = (cli_options){.workload = "matmul:128x128x512", .machine = "tick-three-level", .folder = "out"};
+    parse(&argp, argc, argv, out);
+}
+
+void cli_options_plan(int argc, char **argv, cli_options *out)
+{
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {&search_argp, 0, 0, 0}, {0}};
+    static const char doc[] = "Searches the best mapping of each operator of WORKLOAD, verifies the plan, prints it and "
+                              "writes it to a folder (default: out).";
+    static const struct argp_option options[] = {OPTION_MACHINE, OPTION_OUTPUT, {0}};
+    static const struct argp argp = {options, parse_plan, "WORKLOAD", doc, children, 0, 0};
+    *out = (cli_options){.folder = "out"};
+    parse(&argp, argc, argv, out);
+}
+
+void cli_options_eval(int argc, char **argv, cli_options *out)
+{
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {0}};
+    static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
+    static const struct argp_option options[] = {OPTION_MACHINE, OPTION_MAPPING, OPTION_OUTPUT, {0}};
+    static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
+    *out = (cli_options){0};
+    parse(&argp, argc, argv, out);
+}
+
+void cli_options_machines(int argc, char **argv, cli_options *out)
+{
+    static const char doc[] = "Lists the built-in machines, or prints the file of one.";
+    static const struct argp argp = {0, parse_machines, "[NAME]", doc, 0, 0, 0};
+    *out = (cli_options){0};
+    parse(&argp, argc, argv, out);
+}

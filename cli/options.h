@@ -1,0 +1,34 @@
+/* cli/options.h - what the user asked for, out of the command line. */
+#ifndef TW_CLI_OPTIONS_H
+#define TW_CLI_OPTIONS_H
+#include "tilewright/tilewright.h"
+
+/* Exit codes: sysexits where they fit. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_INFEASIBLE = 1,
+    EXIT_INPUT = 2,
+    EXIT_USAGE = 64,
+    EXIT_FAULT = 70,  /* ours: a wrong plan, no memory   */
+    EXIT_WRITING = 74 /* an output cannot be written     */
+};
+
+typedef struct cli_options {
+    const char *workload, *machine, *mapping;
+    tw_search_options search;
+    bool json, quiet, verify;
+    bool rows_given, columns_given;
+    const char *dump;   /* stage, NULL: none                          */
+    const char *folder; /* of the report's files, NULL: none is written */
+    uint64_t seed;
+    tw_print_options print; /* as for standard output                  */
+} cli_options;
+
+/* Each reads the arguments of its sub-command (argv[0] is the program, for messages) and fills `out`. Wrong
+ * usage ends the process with EXIT_USAGE, --help and --version with 0. */
+void cli_options_example(int argc, char **argv, cli_options *out);
+void cli_options_plan(int argc, char **argv, cli_options *out);
+void cli_options_eval(int argc, char **argv, cli_options *out);
+/* out->machine is the name given, or NULL. */
+void cli_options_machines(int argc, char **argv, cli_options *out);
+#endif

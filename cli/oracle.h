@@ -1,0 +1,12 @@
+/* cli/oracle.h - other people's implementations as references for verification.
+ *
+ * Products of matrices (any transposition, batched, matrix times vector) go to OpenBLAS; convolutions (grouped,
+ * depthwise, strided, dilated, padded unevenly, transposed) and pooling to oneDNN. An operator is recognised by
+ * its description, never by its name. */
+#ifndef TW_CLI_ORACLE_H
+#define TW_CLI_ORACLE_H
+#include "tilewright/tilewright.h"
+
+/* A tw_reference_fn: "OpenBLAS", "oneDNN", or NULL when neither has an answer or they were not built in. */
+const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *out);
+#endif

@@ -1,0 +1,198 @@
+/* cli/session.c - see session.h. */
+#include "session.h"
+#include "oracle.h"
+#include "output.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ticks up to which the files hold every row; of longer plans they hold this many. */
+enum { FILE_ROWS_MAX = 20000 };
+
+__attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("tilewright: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+/* Prints the messages of the library and translates its status. */
+static int exit_code(session *s, tw_status status)
+{
+    static const int code[] = {
+        [TW_OK] = EXIT_DONE,         [TW_INFEASIBLE] = EXIT_INFEASIBLE, [TW_ERR_INPUT] = EXIT_INPUT,
+        [TW_ERR_NOMEM] = EXIT_FAULT, [TW_ERR_IO] = EXIT_INPUT,          [TW_WRONG] = EXIT_FAULT};
+    if (s->ctx)
+        for (int i = 0; i < tw_context_n_messages(s->ctx); i++) fprintf(stderr, "%s\n", tw_context_message(s->ctx, i));
+    if (s->ctx) tw_context_clear_messages(s->ctx);
+    if (status == TW_ERR_NOMEM) complain("out of memory");
+    return code[status];
+}
+
+/* ---- plans ---- */
+
+tw_status session_search(session *s)
+{
+    return tw_plan_search(s->ctx, s->model, s->machine, &s->options->search, &s->plan);
+}
+
+tw_status session_evaluate(session *s)
+{
+    const tw_mapping *mapping;
+    tw_status status = tw_mapping_open(s->ctx, s->model, s->machine, s->options->mapping, &mapping);
+    return status == TW_OK ? tw_plan_eval(s->ctx, s->model, s->machine, mapping, &s->plan) : status;
+}
+
+/* ---- verification ---- */
+
+static int verify(session *s)
+{
+    tw_verify_options how = {.reference = tw_oracle_reference, .seed = s->options->seed};
+    int n = tw_model_n_ops(s->model), code = EXIT_DONE;
+    s->verdict = calloc((size_t)n, sizeof *s->verdict);
+    if (!s->verdict) return exit_code(s, TW_ERR_NOMEM);
+    for (int i = 0; i < n; i++) {
+        tw_status status = tw_plan_verify(s->ctx, s->plan, i, &how, &s->verdict[i]);
+        if (status != TW_OK) code = exit_code(s, status);
+        if (status == TW_WRONG)
+            complain("the plan of '%s' is wrong, please report it: %s", tw_model_op_name(s->model, i),
+                     s->verdict[i]->first_fault);
+        if (status == TW_OK || status == TW_WRONG) continue;
+        free(s->verdict);
+        s->verdict = NULL;
+        return code;
+    }
+    return code;
+}
+
+/* ---- files ---- */
+
+typedef tw_status (*printer)(session *s, FILE *out);
+
+/* The same bytes wherever the command runs: nothing here asks the terminal. */
+static tw_print_options file_options(const session *s)
+{
+    tw_print_options print = {.n_rows = -1, .columns = s->options->columns_given ? s->options->print.columns : 80};
+    if (tw_plan_summary(s->plan)->ticks > FILE_ROWS_MAX) print.n_rows = FILE_ROWS_MAX;
+    return print;
+}
+
+static tw_status print_report_file(session *s, FILE *out)
+{
+    tw_print_options print = file_options(s);
+    return tw_plan_print_text(s->ctx, s->plan, s->verdict, &print, out);
+}
+
+static tw_status print_json_file(session *s, FILE *out)
+{
+    tw_print_options print = file_options(s);
+    return tw_plan_print_json(s->ctx, s->plan, s->verdict, &print, out);
+}
+
+static tw_status print_mapping_file(session *s, FILE *out) { return tw_plan_print_mapping(s->ctx, s->plan, out); }
+
+/* Renders into memory first, so that a file is replaced only by a complete one. */
+static int write_file(session *s, const char *name, printer print)
+{
+    char *bytes = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&bytes, &n);
+    if (!memory) return exit_code(s, TW_ERR_NOMEM);
+    tw_status status = print(s, memory);
+    if (fclose(memory) != 0 && status == TW_OK) status = TW_ERR_NOMEM;
+    int code = exit_code(s, status);
+    if (code == EXIT_DONE && !output_replace(s->options->folder, name, bytes, n)) {
+        complain("cannot write '%s/%s': %s", s->options->folder, name, strerror(errno));
+        code = EXIT_WRITING;
+    }
+    free(bytes);
+    return code;
+}
+
+static int write_files(session *s)
+{
+    static const struct {
+        const char *name;
+        printer print;
+    } file[] = {{"report.txt", print_report_file}, {"plan.json", print_json_file}, {"mapping.yaml", print_mapping_file}};
+    if (!output_make_folder(s->options->folder)) {
+        complain("cannot make the folder '%s': %s", s->options->folder, strerror(errno));
+        return EXIT_WRITING;
+    }
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        int code = write_file(s, file[i].name, file[i].print);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+/* ---- standard output ---- */
+
+static tw_status print_stdout(session *s, FILE *out)
+{
+    const cli_options *o = s->options;
+    if (o->dump) return tw_plan_dump(s->ctx, s->plan, o->dump, out);
+    if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &o->print, out);
+    if (o->quiet) return TW_OK;
+    return tw_plan_print_text(s->ctx, s->plan, s->verdict, &o->print, out);
+}
+
+static void say_where(const session *s, FILE *out)
+{
+    if (s->options->folder && !s->options->quiet)
+        fprintf(out, "\nwrote %s/report.txt, plan.json and mapping.yaml\n", s->options->folder);
+}
+
+static int print(session *s)
+{
+    FILE *out = output_open();
+    if (!out) return exit_code(s, TW_ERR_NOMEM);
+    tw_status status = print_stdout(s, out);
+    bool apart = s->options->json || s->options->dump;
+    if (status == TW_OK && !apart) say_where(s, out);
+    int error = output_close(out);
+    if (error) {
+        complain("cannot write to standard output: %s", strerror(error));
+        return EXIT_WRITING;
+    }
+    if (status == TW_OK && apart) say_where(s, stderr);
+    return exit_code(s, status);
+}
+
+/* Verifies the plan, writes the files, prints the report. A plan that was found wrong is shown all the same. */
+static int report(session *s)
+{
+    int wrong = s->options->verify ? verify(s) : EXIT_DONE;
+    if (wrong != EXIT_DONE && !s->verdict) return wrong;
+    int code = s->options->folder ? write_files(s) : EXIT_DONE;
+    if (code == EXIT_DONE) code = print(s);
+    return code != EXIT_DONE ? code : wrong;
+}
+
+/* ---- the run ---- */
+
+/* Both inputs are opened even when one is bad, so that one run reports the faults of both. */
+static tw_status open_inputs(session *s)
+{
+    tw_status model = tw_model_open(s->ctx, s->options->workload, &s->model);
+    tw_status machine = tw_machine_open(s->ctx, s->options->machine, &s->machine);
+    return model != TW_OK ? model : machine;
+}
+
+int session_run(const cli_options *options, session_maker make)
+{
+    session s = {.options = options, .ctx = tw_context_new()};
+    tw_status status = s.ctx ? open_inputs(&s) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = make(&s);
+    int code = exit_code(&s, status);
+    if (code == EXIT_DONE) code = report(&s);
+    free(s.verdict);
+    tw_context_free(s.ctx);
+    return code;
+}

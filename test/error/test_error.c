@@ -1,0 +1,129 @@
+/* test/error/test_error.c - bad inputs and the exact messages they cause.
+ *
+ * Every case is a file NAME.KIND of this folder, where KIND is machine.yaml, workload.yaml, mapping.yaml
+ * or oneline, and a file NAME.expected with all its messages, one per line. A mapping is read for
+ * matmul:128x128x512 on examples/machines/tick-three-level.yaml, or as its first line says:
+ *
+ *     # with WORKLOAD on MACHINE-FILE
+ *
+ * A case without its expectation, and an expectation without its case, are failures. */
+#include "tw_read.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+static const char *const kinds[] = {".machine.yaml", ".workload.yaml", ".mapping.yaml", ".oneline"};
+enum { MACHINE, WORKLOAD, MAPPING, ONELINE, N_KINDS };
+
+/* Length of the name before `ending`, 0 when the file does not end so. */
+static size_t stem(const char *file, const char *ending)
+{
+    size_t n = strlen(file), e = strlen(ending);
+    return n > e && strcmp(file + n - e, ending) == 0 ? n - e : 0;
+}
+
+static int kind_of(const char *file, size_t *n)
+{
+    for (int k = 0; k < N_KINDS; k++)
+        if ((*n = stem(file, kinds[k])) > 0) return k;
+    return -1;
+}
+
+static tw_status run_mapping(tw_bench *b, const char *file, const char *text)
+{
+    char workload[200] = "matmul:128x128x512", machine[200] = "examples/machines/tick-three-level.yaml";
+    tw_model model;
+    tw_machine m;
+    tw_mapping mapping;
+    int fields = sscanf(text, "# with %199s on %199s", workload, machine);
+    CHECK(fields == 0 || fields == 2);
+    CHECK_EQ(tw_read_model(b, file, workload, &model), TW_OK);
+    CHECK_EQ(tw_read_machine(b, machine, tw_read_source(b, machine), &m), TW_OK);
+    return tw_read_mapping(b, file, text, &model, &m, &mapping);
+}
+
+static tw_status run_oneline(tw_bench *b, const char *file, char *text)
+{
+    tw_model model;
+    text[strcspn(text, "\n")] = 0;
+    return tw_read_model(b, file, text, &model);
+}
+
+static tw_status run(tw_bench *b, int kind, const char *file, char *text)
+{
+    tw_machine machine;
+    tw_model model;
+    switch (kind) {
+    case MACHINE: return tw_read_machine(b, file, text, &machine);
+    case WORKLOAD: return tw_read_model(b, file, text, &model);
+    case MAPPING: return run_mapping(b, file, text);
+    default: return run_oneline(b, file, text);
+    }
+}
+
+static char *read_case(tw_bench *b, const char *file)
+{
+    const char *text = tw_read_source(b, tw_arena_printf(b->arena, "test/error/%s", file));
+    return tw_arena_strndup(b->arena, text, strlen(text));
+}
+
+/* All messages of the run, one per line. */
+static const char *messages(tw_bench *b)
+{
+    char *all = "";
+    for (int i = 0; i < b->diag.n_texts; i++) all = tw_arena_printf(b->arena, "%s%s\n", all, b->diag.text[i]);
+    return all;
+}
+
+static void check_case(const char *file, int kind, size_t n)
+{
+    tw_bench b = tw_bench_new();
+    tw_status status = run(&b, kind, file, read_case(&b, file));
+    const char *got = messages(&b);
+    CHECK_EQ(status, TW_ERR_INPUT);
+    CHECK_STR(got, read_case(&b, tw_arena_printf(b.arena, "%.*s.expected", (int)n, file)));
+    tw_bench_free(&b);
+}
+
+static bool exists(tw_bench *b, const char *folder, const char *file, size_t n, const char *ending)
+{
+    return access(tw_arena_printf(b->arena, "%s/%.*s%s", folder, (int)n, file, ending), R_OK) == 0;
+}
+
+/* Exactly one case belongs to an expectation. */
+static void check_expectation(const char *folder, const char *file, size_t n)
+{
+    tw_bench b = tw_bench_new();
+    int cases = 0;
+    for (int k = 0; k < N_KINDS; k++) cases += exists(&b, folder, file, n, kinds[k]);
+    if (cases != 1) print_error("%s belongs to %d cases\n", file, cases);
+    CHECK_EQ(cases, 1);
+    tw_bench_free(&b);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+TEST(every_bad_input_causes_exactly_the_messages_that_are_expected)
+{
+    const char *source = getenv("TW_SOURCE");
+    char folder[4096];
+    struct dirent **entry;
+    int n_cases = 0;
+    snprintf(folder, sizeof folder, "%s/test/error", source ? source : ".");
+    int n = scandir(folder, &entry, NULL, by_name);
+    CHECK(n > 0);
+    for (int i = 0; i < n; i++) {
+        const char *file = entry[i]->d_name;
+        size_t length;
+        int kind = kind_of(file, &length);
+        if (kind >= 0) {
+            check_case(file, kind, length);
+            n_cases++;
+        } else if ((length = stem(file, ".expected")) > 0) {
+            check_expectation(folder, file, length);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    CHECK(n_cases >= 36);
+}

@@ -1,0 +1,158 @@
+/* test/fuzz/fuzz_yaml.c - bytes to every reader of text.
+ *
+ * The first byte picks the reader: o one-line workload, w workload file, m machine file, p mapping
+ * file (of a fixed workload and machine); anything else only the tree. What a reader accepts must pass its
+ * validator, and its printed form must be read again and print the same. */
+#include "machine/read.h"
+#include "model/read.h"
+#include "search/mapping.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char fixed_machine[] =
+    "machine: fixed\nunit: byte\ntiming: lockstep\n"
+    "memories: [{name: dram, size: unlimited}, {name: l2, size: 1 MiB}, {name: l1, size: 64 KiB, align: 64}]\n"
+    "engines:\n"
+    "  - {name: dma, between: [dram, l2], channels: 1, cost: {latency: 9, per_cycle: 8}}\n"
+    "  - {name: mover, between: [l2, l1], channels: unlimited, cost: {step: 64, per_step: 2}}\n"
+    "  - {name: mac, computes: [multiply-add, max], on: l1, accumulate: [separate, in-place], cost: {constant: "
+    "1}}\n"
+    "  - {name: adder, computes: sum, on: l1, shares: mac, cost: {constant: 1}}\n";
+static const char fixed_workload[] = "workload: fixed\nops: [{name: fc, op: matmul, shape: [100, 64, 30]},\n"
+                                     " {name: c1, op: conv, shape: [3, 9, 9], out: 4, kernel: 3, pad: 1}]\n";
+
+typedef struct input {
+    const char *bytes;
+    size_t n;
+    tw_arena *arena;
+    tw_diag *diag;
+} input;
+
+static void expect(bool holds)
+{
+    if (!holds) abort();
+}
+
+/* A refusal comes with at least one message, an acceptance with none. */
+static tw_status checked(const input *in, tw_status status)
+{
+    expect(status == TW_OK || status == TW_ERR_INPUT);
+    expect((status == TW_OK) == (in->diag->n_errors == 0));
+    return status;
+}
+
+static tw_status tree_of(const input *in, const tw_node **root)
+{
+    return checked(in, tw_tree_parse("fuzz", in->bytes, in->n, in->arena, in->diag, root));
+}
+
+static tw_status read_model(const input *in, tw_model *out)
+{
+    const tw_node *root;
+    TW_TRY(tree_of(in, &root));
+    return checked(in, tw_model_of_tree(root, in->arena, in->diag, out));
+}
+
+static tw_status read_machine(const input *in, tw_machine *out)
+{
+    const tw_node *root;
+    TW_TRY(tree_of(in, &root));
+    return checked(in, tw_machine_of_tree(root, in->arena, in->diag, out));
+}
+
+static input fixed(const input *in, const char *text) { return (input){text, strlen(text), in->arena, in->diag}; }
+
+/* The printed forms must agree; releases both. */
+static void expect_same(tw_text *a, tw_text *b)
+{
+    expect(!a->failed && !b->failed && strcmp(a->bytes, b->bytes) == 0);
+    tw_text_release(a);
+    tw_text_release(b);
+}
+
+static void return_model(const input *in, const tw_model *model)
+{
+    tw_text a = {0}, b = {0};
+    tw_model again;
+    expect(tw_model_check(model, in->diag) == TW_OK);
+    tw_model_print(model, &a);
+    input printed = fixed(in, a.bytes);
+    expect(read_model(&printed, &again) == TW_OK);
+    tw_model_print(&again, &b);
+    expect_same(&a, &b);
+}
+
+static void try_model(const input *in)
+{
+    tw_model model;
+    if (read_model(in, &model) == TW_OK) return_model(in, &model);
+}
+
+static void try_oneline(const input *in)
+{
+    const tw_node *root;
+    tw_model model;
+    char *line = tw_arena_strndup(in->arena, in->bytes, in->n);
+    expect(line != NULL);
+    if (checked(in, tw_oneline_parse(line, in->arena, in->diag, &root)) != TW_OK) return;
+    if (checked(in, tw_model_of_tree(root, in->arena, in->diag, &model)) == TW_OK) return_model(in, &model);
+}
+
+static void try_machine(const input *in)
+{
+    tw_text a = {0}, b = {0};
+    tw_machine machine, again;
+    if (read_machine(in, &machine) != TW_OK) return;
+    expect(tw_machine_check(&machine, in->diag) == TW_OK);
+    tw_machine_print(&machine, &a);
+    input printed = fixed(in, a.bytes);
+    expect(read_machine(&printed, &again) == TW_OK);
+    tw_machine_print(&again, &b);
+    expect_same(&a, &b);
+}
+
+static tw_status read_mapping(const input *in, const tw_model *model, const tw_machine *machine, tw_mapping *out)
+{
+    const tw_node *root;
+    TW_TRY(tree_of(in, &root));
+    return checked(in, tw_mapping_of_tree(root, model, machine, in->arena, in->diag, out));
+}
+
+static void try_mapping(const input *in)
+{
+    tw_text a = {0}, b = {0};
+    tw_model model;
+    tw_machine machine;
+    tw_mapping mapping, again;
+    input workload_text = fixed(in, fixed_workload), machine_text = fixed(in, fixed_machine);
+    expect(read_model(&workload_text, &model) == TW_OK && read_machine(&machine_text, &machine) == TW_OK);
+    if (read_mapping(in, &model, &machine, &mapping) != TW_OK) return;
+    expect(tw_mapping_check(&mapping, &model, &machine, in->diag) == TW_OK);
+    tw_mapping_print(&mapping, &model, &machine, &a);
+    input printed = fixed(in, a.bytes);
+    expect(read_mapping(&printed, &model, &machine, &again) == TW_OK);
+    tw_mapping_print(&again, &model, &machine, &b);
+    expect_same(&a, &b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    tw_diag diag = {0};
+    input in = {(const char *)data + 1, size - 1, tw_arena_new(), &diag};
+    const tw_node *root;
+    expect(in.arena != NULL);
+    switch (data[0]) {
+    case 'o': try_oneline(&in); break;
+    case 'w': try_model(&in); break;
+    case 'm': try_machine(&in); break;
+    case 'p': try_mapping(&in); break;
+    default: (void)tree_of(&in, &root);
+    }
+    tw_arena_free(in.arena);
+    tw_diag_release(&diag);
+    return 0;
+}

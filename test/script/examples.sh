@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs every command of every examples/*/README.md in the example's folder. Each must succeed, and where the text
+# below it says "N ticks", the plan must take N ticks.
+set -u
+build=$1 source=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+fail() { echo "FAIL: $*" >&2; failed=1; }
+
+# The first number of ticks that the README states after line $2.
+stated_ticks() { sed -n "$(($2 + 1)),\$p" "$1" | grep -oE '[0-9]+ ticks' | head -1 | cut -d' ' -f1; }
+
+for folder in "$source"/examples/[0-9]*/; do
+    name=$(basename "$folder")
+    cp -r "$folder" "$scratch/$name"
+    cd "$scratch/$name" || exit 1
+    n=0
+    while IFS=: read -r line command; do
+        n=$((n + 1))
+        read -ra words <<<"$command"
+        if ! "$build/tilewright" "${words[@]:1}" >stdout.txt 2>stderr.txt; then
+            fail "$name: '${words[*]}' failed"
+            cat stderr.txt >&2
+            continue
+        fi
+        case $command in *--dump=*) continue ;; esac
+        want=$(stated_ticks README.md "$line")
+        got=$(grep -oE "^  time +[0-9']+ ticks" stdout.txt | grep -oE "[0-9']+" | tr -d "'")
+        [ "$got" = "$want" ] || fail "$name: '${words[*]}' takes $got ticks, the text says $want"
+    done < <(grep -nE '^    tilewright ' README.md)
+    [ "$n" -gt 0 ] || fail "$name: README.md has no command"
+done
+exit $failed

@@ -1,0 +1,9 @@
+# Our own goldens pass, and a changed number is noticed.
+set -eu
+"$1"/goldens "$2"/test/golden | tail -n 1
+broken=$(mktemp -d)
+trap 'rm -rf "$broken"' EXIT
+sed 's/^L3-A,\(.*\),9,6,196608/L3-A,\1,8,6,196608/' "$2"/test/golden/tick_programs.csv >"$broken"/tick_programs.csv
+if "$1"/goldens "$broken" >"$broken"/out; then echo "a wrong golden was not noticed"; exit 1; fi
+grep -q 'FAIL tick_programs.csv L3-A ticks: 9, expected 8' "$broken"/out
+tail -n 1 "$broken"/out | grep -q '^[0-9]* passed, 1 failed'

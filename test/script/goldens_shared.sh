@@ -1,0 +1,4 @@
+# The goldens beside the project, when they are there.
+set -eu
+[ -n "${TW_SHARED:-}" ] || { echo "skipped: no shared goldens beside the project"; exit 77; }
+"$1"/goldens "$TW_SHARED"/spec/golden | tail -n 1

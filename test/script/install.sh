@@ -1,0 +1,32 @@
+# An installed library compiles and links as pkg-config says, shared and static, and exports only tw_ names.
+set -eu
+case "$1" in *asan* | *tsan* | *coverage*) echo "skipped: instrumented build"; exit 77 ;; esac
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+cmake --install "$1" --prefix "$root"/usr >/dev/null
+export PKG_CONFIG_PATH=$(dirname "$(find "$root" -name tilewright.pc)")
+cat >"$root"/user.c <<'C'
+#include <tilewright/tilewright.h>
+int main(void)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    tw_search_options options = {.objective = TW_TICKS};
+    int bad = tw_model_open(ctx, "matmul:128x128x512", &model) || tw_machine_open(ctx, "tick-100k", &machine) ||
+              tw_plan_search(ctx, model, machine, &options, &plan) || tw_plan_summary(plan)->ticks != 6;
+    tw_context_free(ctx);
+    return bad;
+}
+C
+cc -Wall -Werror -o "$root"/shared "$root"/user.c $(pkg-config --cflags --libs tilewright)
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir tilewright) "$root"/shared
+cc -Wall -Werror -o "$root"/static "$root"/user.c $(pkg-config --cflags tilewright) \
+  "$(pkg-config --variable=libdir tilewright)"/libtilewright.a $(pkg-config --libs yaml-0.1) -lm
+"$root"/static
+strange=$(nm -D --defined-only "$(find "$root" -name 'libtilewright.so')" | awk '$2 ~ /[A-Z]/ && $3 !~ /^tw_/ {print $3}')
+[ -z "$strange" ] || { echo "exports $strange"; exit 1; }
+internal=$(nm -D --defined-only "$(find "$root" -name 'libtilewright.so')" | awk '$3 ~ /^tw_(arena|cursor|program|layout)_/ {print $3}')
+[ -z "$internal" ] || { echo "exports internal $internal"; exit 1; }
+"$root"/usr/bin/tilewright --version
