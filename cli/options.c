@@ -12,20 +12,34 @@
 #include <unistd.h>
 
 enum {
-    KEY_JSON = 256, KEY_ROWS, KEY_DUMP, KEY_NO_VERIFY, KEY_SEED, KEY_COLUMNS, KEY_ASCII, KEY_COLOR,
-    KEY_OBJECTIVE, KEY_MIN_TILE, KEY_MODE, KEY_CUT, KEY_APPROACH, KEY_MAPPING,
+    KEY_JSON = 256,
+    KEY_ROWS,
+    KEY_DUMP,
+    KEY_NO_VERIFY,
+    KEY_SEED,
+    KEY_COLUMNS,
+    KEY_ASCII,
+    KEY_COLOR,
+    KEY_OBJECTIVE,
+    KEY_MIN_TILE,
+    KEY_MODE,
+    KEY_CUT,
+    KEY_APPROACH,
+    KEY_MAPPING,
 };
 enum { COLUMNS_MIN = 60, COLUMNS_MAX = 400 };
 
 /* ---- values ---- */
 
-static int64_t number(const struct argp_state *state, const char *option, const char *text, int64_t min, int64_t max)
+static int64_t number(const struct argp_state *state, const char *option, const char *text, int64_t min,
+                      int64_t max)
 {
     char *end;
     errno = 0;
     long long x = strtoll(text, &end, 10);
     if (errno || end == text || *end || x < min || x > max)
-        argp_error(state, "%s takes a number from %lld to %lld, not '%s'", option, (long long)min, (long long)max, text);
+        argp_error(state, "%s takes a number from %lld to %lld, not '%s'", option, (long long)min, (long long)max,
+                   text);
     return x;
 }
 
@@ -86,8 +100,8 @@ static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "What is printed:", 1},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
     {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks to show; with --json rows are written only if asked for", 0},
-    {"dump", KEY_DUMP, "STAGE", 0,
-     "print a stage instead: model, machine, mapping, layout, program or timeline", 0},
+    {"dump", KEY_DUMP, "STAGE", 0, "print a stage instead: model, machine, mapping, layout, program or timeline",
+     0},
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
@@ -144,7 +158,8 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
     tw_search_options *s = &((parser *)state->input)->out->search;
     switch (key) {
     case KEY_OBJECTIVE:
-        s->objective = strcmp(one_of(state, "--objective", arg, "ticks|cycles"), "ticks") == 0 ? TW_TICKS : TW_CYCLES;
+        s->objective =
+            strcmp(one_of(state, "--objective", arg, "ticks|cycles"), "ticks") == 0 ? TW_TICKS : TW_CYCLES;
         break;
     case KEY_MIN_TILE: s->min_tile = number(state, "--min-tile", arg, 1, INT32_MAX); break;
     case KEY_MODE: s->mode = one_of(state, "--mode", arg, "separate|in-place|fused|any"); break;
@@ -165,9 +180,18 @@ static error_t hand_down(struct argp_state *state, int n_children)
     return 0;
 }
 
-#define OPTION_OUTPUT {"output", 'o', "DIR", 0, "folder for report.txt, plan.json and mapping.yaml", 0}
-#define OPTION_MACHINE {"machine", 'm', "MACHINE", 0, "a built-in machine (see 'tilewright machines') or a file", 0}
-#define OPTION_MAPPING {"mapping", KEY_MAPPING, "FILE", 0, "the mapping to evaluate", 0}
+#define OPTION_OUTPUT                                                                   \
+    {                                                                                   \
+        "output", 'o', "DIR", 0, "folder for report.txt, plan.json and mapping.yaml", 0 \
+    }
+#define OPTION_MACHINE                                                                              \
+    {                                                                                               \
+        "machine", 'm', "MACHINE", 0, "a built-in machine (see 'tilewright machines') or a file", 0 \
+    }
+#define OPTION_MAPPING                                                  \
+    {                                                                   \
+        "mapping", KEY_MAPPING, "FILE", 0, "the mapping to evaluate", 0 \
+    }
 
 static error_t parse_example(int key, char *arg, struct argp_state *state)
 {
@@ -175,7 +199,9 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': p->out->folder = arg; break;
     case ARGP_KEY_INIT: return hand_down(state, 1);
-    case ARGP_KEY_ARG: argp_error(state, "there is no command '%s'; commands are plan, eval, machines, help", arg); break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "there is no command '%s'; commands are plan, eval, machines, help", arg);
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -277,8 +303,9 @@ void cli_options_example(int argc, char **argv, cli_options *out)
 void cli_options_plan(int argc, char **argv, cli_options *out)
 {
     static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {&search_argp, 0, 0, 0}, {0}};
-    static const char doc[] = "Searches the best mapping of each operator of WORKLOAD, verifies the plan, prints it and "
-                              "writes it to a folder (default: out).";
+    static const char doc[] =
+        "Searches the best mapping of each operator of WORKLOAD, verifies the plan, prints it and "
+        "writes it to a folder (default: out).";
     static const struct argp_option options[] = {OPTION_MACHINE, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_plan, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){.folder = "out"};

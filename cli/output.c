@@ -22,10 +22,7 @@ static ssize_t watched_write(void *cookie, const char *bytes, size_t n)
     return (ssize_t)n; /* the error is reported once, by output_close */
 }
 
-FILE *output_open(void)
-{
-    return fopencookie(NULL, "w", (cookie_io_functions_t){.write = watched_write});
-}
+FILE *output_open(void) { return fopencookie(NULL, "w", (cookie_io_functions_t){.write = watched_write}); }
 
 int output_close(FILE *stream)
 {
@@ -93,8 +90,8 @@ static bool replace(const char *path, char *temporary, const char *bytes, size_t
 bool output_replace(const char *folder, const char *name, const char *bytes, size_t n)
 {
     char *path = NULL, *temporary = NULL;
-    bool done = asprintf(&path, "%s/%s", folder, name) >= 0 && asprintf(&temporary, "%s/.%s.XXXXXX", folder, name) >= 0 &&
-                replace(path, temporary, bytes, n);
+    bool done = asprintf(&path, "%s/%s", folder, name) >= 0 &&
+                asprintf(&temporary, "%s/.%s.XXXXXX", folder, name) >= 0 && replace(path, temporary, bytes, n);
     int error = errno;
     free(path);
     free(temporary);

@@ -29,7 +29,8 @@ static int exit_code(session *s, tw_status status)
         [TW_OK] = EXIT_DONE,         [TW_INFEASIBLE] = EXIT_INFEASIBLE, [TW_ERR_INPUT] = EXIT_INPUT,
         [TW_ERR_NOMEM] = EXIT_FAULT, [TW_ERR_IO] = EXIT_INPUT,          [TW_WRONG] = EXIT_FAULT};
     if (s->ctx)
-        for (int i = 0; i < tw_context_n_messages(s->ctx); i++) fprintf(stderr, "%s\n", tw_context_message(s->ctx, i));
+        for (int i = 0; i < tw_context_n_messages(s->ctx); i++)
+            fprintf(stderr, "%s\n", tw_context_message(s->ctx, i));
     if (s->ctx) tw_context_clear_messages(s->ctx);
     if (status == TW_ERR_NOMEM) complain("out of memory");
     return code[status];
@@ -120,7 +121,8 @@ static int write_files(session *s)
     static const struct {
         const char *name;
         printer print;
-    } file[] = {{"report.txt", print_report_file}, {"plan.json", print_json_file}, {"mapping.yaml", print_mapping_file}};
+    } file[] = {
+        {"report.txt", print_report_file}, {"plan.json", print_json_file}, {"mapping.yaml", print_mapping_file}};
     if (!output_make_folder(s->options->folder)) {
         complain("cannot make the folder '%s': %s", s->options->folder, strerror(errno));
         return EXIT_WRITING;

@@ -54,7 +54,7 @@ typedef struct coster {
 } coster;
 
 static tw_status cost_of(void *user, const tw_model *model, const tw_machine *machine, const tw_op_map *map,
-                         tw_summary *out)
+                         tw_summary *out, int64_t *short_by)
 {
     coster *c = user;
     tw_arena_mark mark = tw_arena_save(c->scratch);
@@ -63,8 +63,18 @@ static tw_status cost_of(void *user, const tw_model *model, const tw_machine *ma
     tw_status status = tw_program_build(model, 0, machine, map, c->scratch, &c->diag, &program);
     if (status == TW_OK) status = tw_timeline_run(&program, c->scratch, &c->diag, &timeline);
     if (status == TW_OK) *out = timeline.sum;
+    *short_by = status == TW_INFEASIBLE ? c->diag.short_by : 0;
     tw_arena_rewind(c->scratch, mark);
     return status;
+}
+
+/* What stops the mapping that misses least. */
+static void explain(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map, tw_arena *scratch,
+                    tw_diag *diag)
+{
+    tw_program program;
+    tw_diag_note(diag, model->op[op].loc, "the mapping of the family that comes nearest:");
+    (void)!tw_program_build(model, op, machine, map, scratch, diag, &program);
 }
 
 tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
@@ -79,8 +89,12 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
     *mapping = (tw_mapping){model->n_ops, map};
     coster c = {tw_arena_new(), {.muted = true}};
     tw_status status = c.scratch ? TW_OK : TW_ERR_NOMEM;
-    for (int i = 0; i < model->n_ops && status == TW_OK; i++)
-        status = tw_search_op(model, i, machine, options, &(tw_eval){cost_of, &c}, scratch, diag, &map[i], &result[i]);
+    for (int i = 0; i < model->n_ops && status == TW_OK; i++) {
+        bool nearest;
+        tw_eval eval = {cost_of, &c};
+        status = tw_search_op(model, i, machine, options, &eval, scratch, diag, &map[i], &result[i], &nearest);
+        if (status == TW_INFEASIBLE && nearest) explain(model, i, machine, &map[i], scratch, diag);
+    }
     tw_arena_free(c.scratch);
     TW_TRY(status);
     return tw_plan_build(model, machine, mapping, result, arena, scratch, diag, out);

@@ -113,6 +113,7 @@ typedef struct tw_diag {
     int n_texts;
     int n_errors;            /* errors reported, stored or not         */
     const char *last;        /* the newest stored text, NULL when none */
+    int64_t short_by;        /* units that the newest infeasible message misses in a memory, 0: not that */
     bool muted;              /* count errors, store nothing: for callers that only ask "is it legal?" */
 } tw_diag;
 

@@ -64,6 +64,7 @@ tw_status tw_diag_error(tw_diag *diag, tw_loc loc, const char *fmt, ...)
 tw_status tw_diag_infeasible(tw_diag *diag, tw_loc loc, const char *fmt, ...)
 {
     FORWARD("infeasible");
+    diag->short_by = 0;
     return TW_INFEASIBLE;
 }
 

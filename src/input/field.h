@@ -30,6 +30,9 @@ tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag);
 /* Reports the keys that nobody asked for; TW_ERR_INPUT when anything was wrong since the opening. */
 tw_status tw_fields_close(tw_fields *f);
 
+/* Reports a mistake that the reader found itself, so that closing the fields fails. */
+#define TW_REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))
+
 /* The entry itself, NULL when absent (reported when required). */
 const tw_node *tw_field_node(tw_fields *f, const char *key, tw_presence presence);
 /* The same, and it must be of this kind. */

@@ -107,7 +107,10 @@ static bool is_flag(piece key)
 static tw_status add_value(const line *l, tw_node *op, const char *name, piece value, tw_node **out)
 {
     bool is_list = isdigit((unsigned char)*value.at) && memchr(value.at, 'x', value.n);
-    if (value.n == 0) return tw_diag_error(l->diag, loc_at(l, value.at), "option '%s' has no value", name);
+    if (value.n == 0) {
+        tw_diag_error(l->diag, loc_at(l, value.at), "option '%s' has no value", name);
+        return TW_ERR_INPUT;
+    }
     return is_list ? add_dims(l, op, name, value, out) : add_text(l, op, name, value, out);
 }
 

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))
-
 typedef struct reader {
     tw_diag *diag;
     tw_machine *machine;
@@ -33,7 +31,7 @@ static bool check_new_memory(tw_fields *f, const tw_machine *machine, const tw_m
 {
     int before = memory->name ? tw_machine_find_memory(machine, memory->name) : -1;
     if (before < 0) return memory->name != NULL;
-    REFUSE(f, memory->loc, "memory '%s' is given twice", memory->name);
+    TW_REFUSE(f, memory->loc, "memory '%s' is given twice", memory->name);
     tw_diag_note(f->diag, machine->memory[before].loc, "'%s' was first given here", memory->name);
     return false;
 }
@@ -64,9 +62,10 @@ static int resolve_memory(tw_fields *f, const tw_machine *machine, const tw_node
     if (machine->n_memories == 0)
         f->n_bad++; /* the memories themselves could not be read */
     else if (node->kind != TW_SCALAR)
-        REFUSE(f, node->loc, "a memory must be given by its name");
+        TW_REFUSE(f, node->loc, "a memory must be given by its name");
     else
-        REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text, memory_names(machine).text);
+        TW_REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text,
+                  memory_names(machine).text);
     return -1;
 }
 
@@ -90,8 +89,8 @@ static int find_cost_form(tw_fields *f)
             const tw_node *node = tw_field_node(f, cost_forms[i].key[k], TW_OPTIONAL);
             if (!node) continue;
             if (form >= 0 && form != (int)i) {
-                REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key,
-                       cost_forms[form].key[0]);
+                TW_REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key,
+                          cost_forms[form].key[0]);
                 return -2;
             }
             form = (int)i;
@@ -105,7 +104,8 @@ static void read_cost(tw_fields *parent, tw_cost *cost)
     if (!node) return;
     tw_fields f = tw_fields_open(node, "cost", parent->diag);
     int form = f.node ? find_cost_form(&f) : -2;
-    if (form == -1) REFUSE(&f, node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}");
+    if (form == -1)
+        TW_REFUSE(&f, node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}");
     if (form >= 0) {
         cost->kind = cost_forms[form].kind;
         tw_field_int(&f, cost_forms[form].key[0], TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
@@ -123,13 +123,13 @@ static void read_words(tw_fields *f, const tw_node *node, const char *key, const
 {
     bool list = node->kind == TW_LIST;
     unsigned bits = 0;
-    if (list && node->n_children == 0) REFUSE(f, node->loc, "'%s' is empty", key);
+    if (list && node->n_children == 0) TW_REFUSE(f, node->loc, "'%s' is empty", key);
     for (const tw_node *entry = list ? node->child : node; entry; entry = list ? entry->next : NULL) {
         int i;
         if (!tw_node_word(entry, key, word, n, f->diag, &i))
             f->n_bad++;
         else if (bits >> i & 1)
-            REFUSE(f, entry->loc, "'%s' is given twice in '%s'", word[i], key);
+            TW_REFUSE(f, entry->loc, "'%s' is given twice in '%s'", word[i], key);
         else
             bits |= 1U << i;
     }
@@ -139,7 +139,7 @@ static void read_words(tw_fields *f, const tw_node *node, const char *key, const
 static void read_between(tw_fields *f, const tw_machine *machine, const tw_node *between, tw_engine *engine)
 {
     if (between->kind != TW_LIST || between->n_children != 2) {
-        REFUSE(f, between->loc, "'between' must be a list of two memories, outer first");
+        TW_REFUSE(f, between->loc, "'between' must be a list of two memories, outer first");
         return;
     }
     const tw_node *first = between->child, *second = first->next;
@@ -148,9 +148,9 @@ static void read_between(tw_fields *f, const tw_machine *machine, const tw_node 
     engine->memory = inner;
     if (outer < 0 || inner < 0 || inner == outer + 1) return;
     if (inner == outer - 1)
-        REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
+        TW_REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
     else
-        REFUSE(f, between->loc, "'%s' and '%s' are not neighbours", first->text, second->text);
+        TW_REFUSE(f, between->loc, "'%s' and '%s' are not neighbours", first->text, second->text);
 }
 
 static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engine *engine)
@@ -184,8 +184,8 @@ static void read_compute(reader *r, tw_fields *f, const tw_node *computes, tw_en
     read_words(f, computes, "computes", compute, TW_N_COMPUTES, &engine->computes);
     const tw_node *on = read_on(r, f, engine);
     if (engine->memory >= 0 && engine->memory != r->machine->n_memories - 1)
-        REFUSE(f, on->loc, "compute engine works on '%s', must be on the innermost memory '%s'", on->text,
-               r->machine->memory[r->machine->n_memories - 1].name);
+        TW_REFUSE(f, on->loc, "compute engine works on '%s', must be on the innermost memory '%s'", on->text,
+                  r->machine->memory[r->machine->n_memories - 1].name);
     const tw_node *accumulate = tw_field_node(f, "accumulate", TW_OPTIONAL);
     if (accumulate) read_words(f, accumulate, "accumulate", mode, TW_N_ACCUMULATES, &engine->accumulate);
     tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->min_tile);
@@ -212,7 +212,7 @@ static void read_by_kind(reader *r, tw_fields *f, tw_engine *engine)
     const tw_node *between = tw_field_node(f, "between", TW_OPTIONAL),
                   *computes = tw_field_node(f, "computes", TW_OPTIONAL);
     if (between && computes)
-        REFUSE(f, computes->key_loc, "engine has both 'between' and 'computes'");
+        TW_REFUSE(f, computes->key_loc, "engine has both 'between' and 'computes'");
     else if (between)
         read_mover(r, f, between, engine);
     else if (computes && is_sum(computes))
@@ -220,7 +220,7 @@ static void read_by_kind(reader *r, tw_fields *f, tw_engine *engine)
     else if (computes)
         read_compute(r, f, computes, engine);
     else if (f->node)
-        REFUSE(f, f->node->loc, "engine has neither 'between' nor 'computes'");
+        TW_REFUSE(f, f->node->loc, "engine has neither 'between' nor 'computes'");
     if (!between == !computes) f->node = NULL;
 }
 
@@ -235,7 +235,7 @@ static void check_new_engine(tw_fields *f, const tw_machine *machine, const tw_e
 {
     int before = engine->name ? find_engine(machine, engine->name) : -1;
     if (before < 0) return;
-    REFUSE(f, engine->loc, "engine '%s' is given twice", engine->name);
+    TW_REFUSE(f, engine->loc, "engine '%s' is given twice", engine->name);
     tw_diag_note(f->diag, machine->engine[before].loc, "'%s' was first given here", engine->name);
 }
 

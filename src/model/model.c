@@ -209,6 +209,20 @@ tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag)
 
 /* ---- the model ---- */
 
+static tw_status check_tensor(const tw_tensor *tensor, tw_diag *diag)
+{
+    int64_t bytes = tw_dtype_bytes(tensor->dtype);
+    if (tensor->n_axes < 1 || tensor->n_axes > TW_MAX_AXES)
+        return tw_diag_error(diag, tensor->loc, "tensor '%s' has %d axes, outside 1..%d", tensor->name,
+                             tensor->n_axes, TW_MAX_AXES);
+    for (int a = 0; a < tensor->n_axes; a++) {
+        TW_TRY(check_extent(tensor->extent[a], tensor->name, tensor->loc, diag));
+        if (!tw_ckd_mul(bytes, tensor->extent[a], &bytes))
+            return tw_diag_error(diag, tensor->loc, "tensor '%s' has more bytes than fit 64 bits", tensor->name);
+    }
+    return TW_OK;
+}
+
 static bool same_shape(const tw_operand *operand, const tw_tensor *tensor)
 {
     bool same = operand->n_axes == tensor->n_axes;
@@ -264,6 +278,7 @@ tw_status tw_model_check(const tw_model *model, tw_diag *diag)
         TW_TRY(tw_op_check(&model->op[o], &locs, diag));
         TW_TRY(check_tensors_of(model, &model->op[o], diag));
     }
+    for (int t = 0; t < model->n_tensors; t++) TW_TRY(check_tensor(&model->tensor[t], diag));
     for (int o = 0; o < model->n_ops; o++) TW_TRY(check_order_of(model, o, diag));
     return TW_OK;
 }

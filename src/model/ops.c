@@ -83,8 +83,7 @@ static int read_ints(tw_fields *f, const char *key, tw_presence presence, int64_
     bool list = value->kind == TW_LIST;
     int n = list ? value->n_children : 1, i = 0, bad = f->n_bad;
     if (n < 1 || n > most) {
-        tw_diag_error(f->diag, value->loc, "'%s' has %d entries, outside 1..%d", key, n, most);
-        f->n_bad++;
+        TW_REFUSE(f, value->loc, "'%s' has %d entries, outside 1..%d", key, n, most);
         return 0;
     }
     for (const tw_node *entry = list ? value->child : value; i < n; entry = entry->next, i++) {
@@ -100,8 +99,7 @@ static bool read_shape(tw_fields *f, int n, const char *names, int64_t *out)
     const tw_node *node[TW_MAX_AXES];
     int got = read_ints(f, "shape", TW_REQUIRED, 1, TW_MAX_AXES, out, node);
     if (got == n || got == 0) return got == n;
-    tw_diag_error(f->diag, loc_of(f, "shape"), "'shape' has %d entries, %s needs %d: %s", got, f->what, n, names);
-    f->n_bad++;
+    TW_REFUSE(f, loc_of(f, "shape"), "'shape' has %d entries, %s needs %d: %s", got, f->what, n, names);
     return false;
 }
 
@@ -124,8 +122,7 @@ static void read_pad(tw_fields *f, tw_window_axis axis[2])
     const tw_node *node[4];
     int n = read_ints(f, "pad", TW_OPTIONAL, 0, 4, p, node);
     if (n == 3) {
-        tw_diag_error(f->diag, loc_of(f, "pad"), "'pad' has 3 entries, must have 1, 2 or 4");
-        f->n_bad++;
+        TW_REFUSE(f, loc_of(f, "pad"), "'pad' has 3 entries, must have 1, 2 or 4");
         return;
     }
     for (int d = 0; d < 2 && n > 0; d++) {
@@ -152,10 +149,8 @@ static void read_out_pad(tw_fields *f, window *w)
     const tw_node *node[2] = {NULL, NULL};
     int64_t out_pad[2] = {0, 0};
     read_pair(f, "out_pad", TW_OPTIONAL, 0, out_pad, node);
-    if (node[0] && !w->axis[0].transposed) {
-        tw_diag_error(f->diag, node[0]->loc, "'out_pad' is only for a transposed convolution");
-        f->n_bad++;
-    }
+    if (node[0] && !w->axis[0].transposed)
+        TW_REFUSE(f, node[0]->loc, "'out_pad' is only for a transposed convolution");
     for (int d = 0; d < 2; d++) w->axis[d].out_pad = out_pad[d];
 }
 
@@ -240,9 +235,8 @@ static void read_gemv(tw_fields *f, tw_op *op)
 static void check_divides(tw_fields *f, int64_t groups, int64_t channels, const char *what)
 {
     if (channels % groups == 0) return;
-    tw_diag_error(f->diag, loc_of(f, "groups"), "%" PRId64 " %s channels cannot be divided into %" PRId64 " groups",
-                  channels, what, groups);
-    f->n_bad++;
+    TW_REFUSE(f, loc_of(f, "groups"), "%" PRId64 " %s channels cannot be divided into %" PRId64 " groups", channels,
+              what, groups);
 }
 
 static void build_conv(tw_op *op, const window *w, int64_t batch, int64_t groups, int64_t oc_extent,
@@ -312,10 +306,7 @@ static void read_pool(tw_fields *f, tw_op *op)
     op->compute = type == 0 ? TW_MAX : TW_AVERAGE;
     const tw_node *count_pad = tw_field_node(f, "count_pad", TW_OPTIONAL);
     tw_field_bool(f, "count_pad", TW_OPTIONAL, &op->average_counts_padding);
-    if (count_pad && type == 0) {
-        tw_diag_error(f->diag, count_pad->key_loc, "'count_pad' is only for average pooling");
-        f->n_bad++;
-    }
+    if (count_pad && type == 0) TW_REFUSE(f, count_pad->key_loc, "'count_pad' is only for average pooling");
     read_channelwise(f, op, ceil_mode, false);
 }
 
@@ -361,9 +352,8 @@ static void read_dtypes(tw_fields *f, tw_dtype dtype, tw_draft *draft)
     if (draft->op.n_operands == 0) return;
     draft->dtype[tw_op_output(&draft->op)] = tw_compute_dtype(draft->op.compute, dtype);
     if (draft->op.compute != TW_AVERAGE || tw_dtype_is_float(dtype)) return;
-    tw_diag_error(f->diag, node ? node->loc : f->node->loc, "average pooling needs f32 or f64, 'dtype' is %s",
-                  tw_dtype_name(dtype));
-    f->n_bad++;
+    TW_REFUSE(f, node ? node->loc : f->node->loc, "average pooling needs f32 or f64, 'dtype' is %s",
+              tw_dtype_name(dtype));
 }
 
 void tw_kind_read(tw_fields *f, const tw_node *op, tw_dtype fallback, tw_draft *draft)

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    MAX_OPS = TW_TREE_MAP_MAX,        /* a mapping file has one map entry per operator */
-    MAX_DECLARED = 4096,              /* tensors under `tensors`                       */
+    MAX_OPS = TW_TREE_MAP_MAX, /* a mapping file has one map entry per operator */
+    MAX_TENSORS = 4096,
     PART_MAX = (TW_NAME_MAX - 1) / 2, /* operator and operand names: joined they name a tensor */
 };
 
@@ -28,9 +28,6 @@ typedef struct reader {
 } reader;
 
 #define COMPLAIN(r, loc, ...) ((r)->bad = true, tw_diag_error((r)->diag, (loc), __VA_ARGS__))
-
-/* A field that could not be used: the fields count it, so that closing them fails. */
-#define REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))
 
 /* ---- tensors ---- */
 
@@ -47,7 +44,7 @@ static int read_shape(tw_fields *f, tw_presence presence, int64_t *extent)
     const tw_node *list = tw_field_list(f, "shape", presence);
     if (!list) return 0;
     if (list->n_children < 1 || list->n_children > TW_MAX_AXES) {
-        REFUSE(f, list->loc, "'shape' has %d entries, outside 1..%d", list->n_children, TW_MAX_AXES);
+        TW_REFUSE(f, list->loc, "'shape' has %d entries, outside 1..%d", list->n_children, TW_MAX_AXES);
         return 0;
     }
     int n = 0, bad = f->n_bad;
@@ -132,7 +129,7 @@ static void read_loops(tw_fields *f, tw_draft *d)
     const tw_node *map = tw_field_map(f, "loops", TW_REQUIRED);
     if (!map) return;
     if (map->n_children < 1 || map->n_children > TW_MAX_LOOPS) {
-        REFUSE(f, map->loc, "'loops' has %d entries, outside 1..%d", map->n_children, TW_MAX_LOOPS);
+        TW_REFUSE(f, map->loc, "'loops' has %d entries, outside 1..%d", map->n_children, TW_MAX_LOOPS);
         return;
     }
     for (const tw_node *entry = map->child; entry; entry = entry->next) {
@@ -140,8 +137,8 @@ static void read_loops(tw_fields *f, tw_draft *d)
         d->op.loop[l].name = entry->key;
         d->locs.loop[l] = entry->key_loc;
         if (!tw_expr_is_loop_name(entry->key))
-            REFUSE(f, entry->key_loc, "loop '%s' must be named with at most %d letters, digits and '_'", entry->key,
-                   TW_LOOP_NAME_MAX);
+            TW_REFUSE(f, entry->key_loc, "loop '%s' must be named with at most %d letters, digits and '_'",
+                      entry->key, TW_LOOP_NAME_MAX);
         f->n_bad += !tw_node_int(entry, entry->key, 1, TW_EXTENT_MAX, f->diag, &d->op.loop[l].extent);
     }
 }
@@ -153,9 +150,9 @@ static void read_reduce(tw_fields *f, tw_op *op)
         const char *name = entry->kind == TW_SCALAR ? entry->text : "";
         int l = tw_op_find_loop(op, name);
         if (l < 0)
-            REFUSE(f, entry->loc, "undefined loop '%s' in 'reduce'", name);
+            TW_REFUSE(f, entry->loc, "undefined loop '%s' in 'reduce'", name);
         else if (op->loop[l].reduces)
-            REFUSE(f, entry->loc, "loop '%s' is given twice in 'reduce'", name);
+            TW_REFUSE(f, entry->loc, "loop '%s' is given twice in 'reduce'", name);
         else
             op->loop[l].reduces = true;
     }
@@ -167,7 +164,7 @@ static void read_at(tw_fields *f, tw_draft *d, int i)
     tw_operand *operand = &d->op.operand[i];
     if (!list) return;
     if (list->n_children < 1 || list->n_children > TW_MAX_AXES) {
-        REFUSE(f, list->loc, "'at' has %d entries, outside 1..%d", list->n_children, TW_MAX_AXES);
+        TW_REFUSE(f, list->loc, "'at' has %d entries, outside 1..%d", list->n_children, TW_MAX_AXES);
         return;
     }
     for (const tw_node *entry = list->child; entry; entry = entry->next) {
@@ -185,12 +182,12 @@ static void infer_extents(tw_fields *f, tw_draft *d, int i)
         int64_t least, most;
         tw_axis *axis = &operand->axis[a];
         if (axis->divisor != 1)
-            REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis is divided", operand->name);
+            TW_REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis is divided", operand->name);
         else if (!tw_axis_values(axis, &d->op, &least, &most))
-            REFUSE(f, d->locs.axis[i][a], "positions do not fit 62 bits");
+            TW_REFUSE(f, d->locs.axis[i][a], "positions do not fit 62 bits");
         else if (least != 0)
-            REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis begins at position %" PRId64,
-                   operand->name, least);
+            TW_REFUSE(f, d->locs.axis[i][a], "'%s' needs a 'shape': this axis begins at position %" PRId64,
+                      operand->name, least);
         else
             axis->extent = most + 1;
     }
@@ -210,8 +207,8 @@ static void settle_extents(tw_fields *f, tw_draft *d, int i, const tw_tensor *kn
     if (n == 0) memcpy(extent, known->extent, sizeof extent);
     if (n == 0) n = known->n_axes;
     if (n != operand->n_axes) {
-        REFUSE(f, d->locs.operand[i], "'at' of '%s' has %d entries, its tensor has %d axes", operand->name,
-               operand->n_axes, n);
+        TW_REFUSE(f, d->locs.operand[i], "'at' of '%s' has %d entries, its tensor has %d axes", operand->name,
+                  operand->n_axes, n);
         return;
     }
     for (int a = 0; a < n; a++) operand->axis[a].extent = extent[a];
@@ -225,7 +222,7 @@ static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_d
     d->op.operand[i] = (tw_operand){.name = node->key};
     d->locs.operand[i] = node->key_loc;
     if (!part_name_is_good(node->key))
-        REFUSE(parent, node->key_loc, "operand '%s' must have a name of at most %d bytes", node->key, PART_MAX);
+        TW_REFUSE(parent, node->key_loc, "operand '%s' must have a name of at most %d bytes", node->key, PART_MAX);
     tw_fields f = tw_fields_open(node, "operand", r->diag);
     tw_field_name(&f, "tensor", TW_OPTIONAL, &d->tensor[i]);
     int t = d->tensor[i] ? find_tensor(r, d->tensor[i]) : -1;
@@ -245,9 +242,9 @@ static void read_operands(reader *r, tw_fields *f, tw_draft *d)
     const tw_node *reads = tw_field_map(f, "reads", TW_REQUIRED), *writes = tw_field_map(f, "writes", TW_REQUIRED);
     if (!reads || !writes) return;
     if (reads->n_children < 1 || reads->n_children >= TW_MAX_OPERANDS)
-        REFUSE(f, reads->loc, "'reads' has %d entries, outside 1..%d", reads->n_children, TW_MAX_OPERANDS - 1);
+        TW_REFUSE(f, reads->loc, "'reads' has %d entries, outside 1..%d", reads->n_children, TW_MAX_OPERANDS - 1);
     else if (writes->n_children != 1)
-        REFUSE(f, writes->loc, "'writes' has %d entries, must be 1", writes->n_children);
+        TW_REFUSE(f, writes->loc, "'writes' has %d entries, must be 1", writes->n_children);
     else {
         for (const tw_node *node = reads->child; node; node = node->next) read_operand(r, f, node, TW_DTYPE_F32, d);
         read_operand(r, f, writes->child, tw_compute_dtype(d->op.compute, d->dtype[0]), d);
@@ -263,7 +260,7 @@ static void read_described(reader *r, tw_fields *f, tw_draft *d)
         d->op.compute = (tw_compute)compute;
     const tw_node *count = tw_field_node(f, "count_padding", TW_OPTIONAL);
     tw_field_bool(f, "count_padding", TW_OPTIONAL, &d->op.average_counts_padding);
-    if (count && d->op.compute != TW_AVERAGE) REFUSE(f, count->key_loc, "'count_padding' is only for average");
+    if (count && d->op.compute != TW_AVERAGE) TW_REFUSE(f, count->key_loc, "'count_padding' is only for average");
     read_loops(f, d);
     read_reduce(f, &d->op);
     read_operands(r, f, d);
@@ -296,7 +293,7 @@ static void name_inputs(tw_fields *f, tw_draft *d, const tw_node *inputs)
         if (i >= 0 && i < tw_op_output(&d->op))
             name_operand(f, d, i, node);
         else
-            REFUSE(f, node->key_loc, "%s has no input '%s'; its inputs are %s", f->what, node->key, all.text);
+            TW_REFUSE(f, node->key_loc, "%s has no input '%s'; its inputs are %s", f->what, node->key, all.text);
     }
 }
 
@@ -319,10 +316,10 @@ static void read_op_name(reader *r, tw_fields *f, tw_op *op)
     if (!node) return;
     f->n_bad += !tw_node_name(node, "name", f->diag, &op->name);
     if (op->name && strlen(op->name) > PART_MAX)
-        REFUSE(f, node->loc, "operator name has %zu bytes, more than %d", strlen(op->name), PART_MAX);
+        TW_REFUSE(f, node->loc, "operator name has %zu bytes, more than %d", strlen(op->name), PART_MAX);
     for (int o = 0; op->name && o < r->n_ops; o++) {
         if (strcmp(r->op[o].name, op->name) != 0) continue;
-        REFUSE(f, node->loc, "operator '%s' is given twice", op->name);
+        TW_REFUSE(f, node->loc, "operator '%s' is given twice", op->name);
         tw_diag_note(f->diag, r->op[o].loc, "'%s' was first given here", op->name);
     }
 }
@@ -334,9 +331,9 @@ static tw_status read_op(reader *r, const tw_node *node)
     read_op_name(r, &f, &d.op);
     const tw_node *kind = tw_field_node(&f, "op", TW_OPTIONAL),
                   *compute = tw_field_node(&f, "compute", TW_OPTIONAL);
-    if (kind && compute) REFUSE(&f, compute->key_loc, "operator has both 'op' and 'compute'");
+    if (kind && compute) TW_REFUSE(&f, compute->key_loc, "operator has both 'op' and 'compute'");
     if (f.node && !kind && !compute) {
-        REFUSE(&f, node->loc, "operator has neither 'op' nor 'compute'");
+        TW_REFUSE(&f, node->loc, "operator has neither 'op' nor 'compute'");
         f.node = NULL;
     }
     if (kind)
@@ -430,14 +427,10 @@ static tw_status order_ops(reader *r, const tw_op **out)
 
 /* ---- the file ---- */
 
-static tw_status check_counts(const tw_node *tensors, const tw_node *ops, tw_diag *diag)
+static tw_status check_count(const char *key, int n, int min, int max, tw_loc loc, tw_diag *diag)
 {
-    if (ops->n_children < 1 || ops->n_children > MAX_OPS)
-        return tw_diag_error(diag, ops->loc, "'ops' has %d entries, outside 1..%d", ops->n_children, MAX_OPS);
-    if (tensors && tensors->n_children > MAX_DECLARED)
-        return tw_diag_error(diag, tensors->loc, "'tensors' has %d entries, more than %d", tensors->n_children,
-                             MAX_DECLARED);
-    return TW_OK;
+    if (min <= n && n <= max) return TW_OK;
+    return tw_diag_error(diag, loc, "'%s' has %d entries, outside %d..%d", key, n, min, max);
 }
 
 tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_model *out)
@@ -449,11 +442,14 @@ tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, 
     const tw_node *ops = tw_field_list(&f, "ops", TW_REQUIRED);
     reader r = {.arena = arena, .diag = diag, .bad = tw_fields_close(&f) != TW_OK};
     if (!ops) return TW_ERR_INPUT;
-    TW_TRY(check_counts(tensors, ops, diag));
+    TW_TRY(check_count("ops", ops->n_children, 1, MAX_OPS, ops->loc, diag));
+    if (tensors) TW_TRY(check_count("tensors", tensors->n_children, 0, MAX_TENSORS, tensors->loc, diag));
     TW_ALLOC(arena, r.tensor, (tensors ? tensors->n_children : 0) + TW_MAX_OPERANDS * ops->n_children);
     TW_ALLOC(arena, r.op, ops->n_children);
     for (const tw_node *node = tensors ? tensors->child : NULL; node; node = node->next) read_tensor(&r, node);
     for (const tw_node *node = ops->child; node; node = node->next) TW_TRY(read_op(&r, node));
+    if (r.n_tensors > MAX_TENSORS)
+        return tw_diag_error(diag, root->loc, "workload has %d tensors, more than %d", r.n_tensors, MAX_TENSORS);
     TW_TRY(order_ops(&r, &model.op));
     model.n_ops = r.n_ops;
     model.n_tensors = r.n_tensors;

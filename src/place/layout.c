@@ -8,6 +8,8 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
     tw_status status = tw_diag_infeasible(diag, pools->loc[m],
                                           "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
                                           mem->name, need - mem->size, need, mem->size);
+    diag->short_by = need - mem->size;
+    if (diag->muted) return status;
     for (int o = 0; o < op->n_operands; o++)
         if (pools->count[m][o] > 0)
             tw_diag_note(diag, pools->loc[m], "'%s' takes %" PRId64 " x %" PRId64 " in '%s'", op->operand[o].name,

@@ -44,11 +44,6 @@ bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len)
     return map->size[loop] > 0 || tw_split_is_legal(len, map->count[loop], map->cut);
 }
 
-int64_t tw_program_units(const tw_program *p, int operand, int64_t elems)
-{
-    return tw_machine_units(p->machine, p->model->tensor[p->op->operand[operand].tensor].dtype, elems);
-}
-
 void tw_program_levels(const tw_program *p, tw_level_info info[TW_MAX_MEMORIES])
 {
     tw_box box = tw_box_of_op(p->op);
@@ -312,6 +307,8 @@ tw_status tw_program_build(const tw_model *model, int op, const tw_machine *mach
     tw_pools pools = {0};
     resolve_levels(&p);
     p.clipped = tw_op_clipped(p.op);
+    for (int o = 0; o < p.op->n_operands; o++)
+        p.elem_units[o] = tw_machine_units(machine, model->tensor[p.op->operand[o].tensor].dtype, 1);
     TW_TRY(check_cuts(&p, largest, diag));
     for (int l = 0; l < map->n_levels; l++) pools.loc[map->level[l].memory] = map->level[l].loc;
 

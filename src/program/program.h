@@ -34,6 +34,7 @@ typedef struct tw_program {
     int n_tiled;
     tw_tiled_level tiled[TW_MAX_MEMORIES];
     unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions */
+    int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
     int64_t n_execs;  /* steps of the innermost level over the whole program, at most              */
     tw_layout layout;
 } tw_program;
@@ -47,7 +48,10 @@ tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
 /* Whether that cut is legal. */
 bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);
 /* Units that a region of this operand takes. */
-int64_t tw_program_units(const tw_program *program, int operand, int64_t elems);
+static inline int64_t tw_program_units(const tw_program *program, int operand, int64_t elems)
+{
+    return program->elem_units[operand] * elems;
+}
 /* What verifiers and printers are told about the tiled levels. */
 void tw_program_levels(const tw_program *program, tw_level_info info[TW_MAX_MEMORIES]);
 /* The levels, pools and the first steps, as stable text. */

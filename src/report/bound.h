@@ -4,9 +4,9 @@
 #include "report/plan.h"
 
 typedef struct tw_bound {
-    int64_t ticks;   /* of any lockstep program with as many executions                          */
-    int64_t cycles;  /* the busiest engine that works on one thing at a time                     */
-    int engine;      /* which engine that is                                                     */
+    int64_t ticks;  /* of any lockstep program with as many executions                          */
+    int64_t cycles; /* the busiest engine that works on one thing at a time                     */
+    int engine;     /* which engine that is                                                     */
 } tw_bound;
 
 tw_bound tw_bound_of(const tw_op_plan *plan);

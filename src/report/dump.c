@@ -29,9 +29,9 @@ static tw_status dump_row(void *user, const tw_rowset *row)
 {
     row_dump *d = user;
     int indent = 2 * row->level;
-    tw_text_printf(&d->text, "%*srow %" PRId64 " level %d %s cycles %" PRId64 "..%" PRId64 " live %" PRId64 "\n", indent,
-                   "", row->tick, row->level, d->program->machine->memory[row->memory].name, row->start_cycle,
-                   row->end_cycle, row->live_units);
+    tw_text_printf(&d->text, "%*srow %" PRId64 " level %d %s cycles %" PRId64 "..%" PRId64 " live %" PRId64 "\n",
+                   indent, "", row->tick, row->level, d->program->machine->memory[row->memory].name,
+                   row->start_cycle, row->end_cycle, row->live_units);
     for (int i = 0; i < row->n_events; i++) {
         tw_text_printf(&d->text, "%*s  %" PRId64 "..%" PRId64 " ", indent, "", row->event[i].start_cycle,
                        row->event[i].end_cycle);
@@ -97,9 +97,9 @@ tw_status tw_report_dump(const tw_plan *plan, const char *name, tw_arena *scratc
 {
     stage s = find_stage(name);
     if (s == N_STAGES)
-        return tw_diag_error(diag, (tw_loc){0},
-                             "there is no stage '%s'; stages are model, machine, mapping, layout, program, timeline",
-                             name);
+        return tw_diag_error(
+            diag, (tw_loc){0},
+            "there is no stage '%s'; stages are model, machine, mapping, layout, program, timeline", name);
     if (s <= MAPPING) {
         tw_text text = {0};
         print_whole(plan, s, &text);

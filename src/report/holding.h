@@ -22,14 +22,14 @@ typedef struct tw_lifetimes {
     const tw_program *program;
     const tw_shown *shown;
     tw_arena *arena;
-    int64_t tick;                /* newest row of any level            */
+    int64_t tick; /* newest row of any level            */
     struct tw_buffer_lives {
         int64_t n, room;
-        tw_life *life;           /* finished ones that meet a printed row, in order */
+        tw_life *life; /* finished ones that meet a printed row, in order */
         bool open;
         tw_life now;
-        int64_t last_tick;       /* the row of last_use ends with this tick */
-    } *buffer;                   /* one per buffer of the layout       */
+        int64_t last_tick; /* the row of last_use ends with this tick */
+    } * buffer;            /* one per buffer of the layout       */
 } tw_lifetimes;
 
 /* A sink for the first walk; close after its last row. */

@@ -17,12 +17,12 @@ enum { TW_JSON_DEPTH = 32 };
 
 typedef struct tw_json { /* zeroed but for `out` and `pretty`: ready */
     FILE *out;
-    bool pretty;                /* two spaces per level                          */
+    bool pretty; /* two spaces per level                          */
     int depth;
-    int line_depth;             /* > 0: containers open inside a one-line one    */
-    bool key_given;             /* a key was written, its value is due           */
-    char kind[TW_JSON_DEPTH];   /* '{' or '['                                    */
-    bool begun[TW_JSON_DEPTH];  /* the container has an element already          */
+    int line_depth;            /* > 0: containers open inside a one-line one    */
+    bool key_given;            /* a key was written, its value is due           */
+    char kind[TW_JSON_DEPTH];  /* '{' or '['                                    */
+    bool begun[TW_JSON_DEPTH]; /* the container has an element already          */
 } tw_json;
 
 void tw_json_open(tw_json *j, char kind);

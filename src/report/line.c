@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tw_glyphs ascii_glyphs = {">", "|", ">", ".", "#", ".", "-", "<-", "x", "..."};
-static const tw_glyphs utf8_glyphs = {"→", "│", "▶", "·", "█", "░", "─", "◀", "×", "⋯"};
+static const tw_glyphs ascii_glyphs = {">", "|", ">", ".", "#", ".", "<-", "x", "..."};
+static const tw_glyphs utf8_glyphs = {"→", "│", "▶", "·", "█", "░", "◀", "×", "⋯"};
 
 static const char *const escape[TW_HUES + TW_N_HUES] = {
-    [TW_BOLD] = "1",          [TW_DIM] = "2",           [TW_ALARM] = "1;31",      [TW_GOOD] = "32",
-    [TW_HUES + 0] = "36",     [TW_HUES + 1] = "33",     [TW_HUES + 2] = "32",     [TW_HUES + 3] = "35",
-    [TW_HUES + 4] = "34",     [TW_HUES + 5] = "96",
+    [TW_BOLD] = "1",      [TW_DIM] = "2",       [TW_ALARM] = "1;31",  [TW_GOOD] = "32",     [TW_HUES + 0] = "36",
+    [TW_HUES + 1] = "33", [TW_HUES + 2] = "32", [TW_HUES + 3] = "35", [TW_HUES + 4] = "34", [TW_HUES + 5] = "96",
 };
 
 void tw_line_init(tw_line *line, const tw_print_options *options, FILE *out)

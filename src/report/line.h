@@ -11,26 +11,25 @@ enum { TW_COLUMNS_MIN = 60, TW_COLUMNS_DEFAULT = 80, TW_COLUMNS_MAX = 400 };
 
 typedef enum tw_style {
     TW_PLAIN,
-    TW_BOLD,   /* headings            */
-    TW_DIM,    /* what is not there   */
-    TW_ALARM,  /* faults              */
-    TW_GOOD,   /* a plan that was verified */
-    TW_HUES,   /* TW_HUES + i: the colour of operand i, i taken modulo TW_N_HUES */
+    TW_BOLD,  /* headings            */
+    TW_DIM,   /* what is not there   */
+    TW_ALARM, /* faults              */
+    TW_GOOD,  /* a plan that was verified */
+    TW_HUES,  /* TW_HUES + i: the colour of operand i, i taken modulo TW_N_HUES */
 } tw_style;
 enum { TW_N_HUES = 6 };
 static inline tw_style tw_style_of_operand(int operand) { return (tw_style)(TW_HUES + operand % TW_N_HUES); }
 
 /* Characters that differ between terminals. */
 typedef struct tw_glyphs {
-    const char *arrow;  /* from > to               */
-    const char *wall;   /* left edge of a slot     */
-    const char *enter;  /* left edge of a slot that is being written */
-    const char *dead;   /* cell of a slot without a live value       */
+    const char *arrow;          /* from > to               */
+    const char *wall;           /* left edge of a slot     */
+    const char *enter;          /* left edge of a slot that is being written */
+    const char *dead;           /* cell of a slot without a live value       */
     const char *filled, *empty; /* cells of a gauge */
-    const char *rule;   /* horizontal line         */
-    const char *left;   /* points at the peak      */
-    const char *times;  /* between extents         */
-    const char *etc;    /* rows left out           */
+    const char *left;           /* points at the peak      */
+    const char *times;          /* between extents         */
+    const char *etc;            /* rows left out           */
 } tw_glyphs;
 
 typedef struct tw_line {

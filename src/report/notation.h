@@ -18,8 +18,8 @@ typedef struct tw_notation {
     const tw_program *program;
     const tw_cuts *cuts;
     const char *arrow;
-    bool brief;         /* initials                                    */
-    bool has_initials;  /* all operands differ in their first letter   */
+    bool brief;        /* initials                                    */
+    bool has_initials; /* all operands differ in their first letter   */
 } tw_notation;
 
 tw_notation tw_notation_of(const tw_program *program, const tw_cuts *cuts, const char *arrow);

@@ -344,7 +344,8 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_json_key(&j, "ops");
     tw_json_open(&j, '[');
     for (int i = 0; i < plan->model->n_ops; i++)
-        TW_TRY(write_op(&j, &plan->op[i], verdict ? verdict[i] : NULL, options ? options : &defaults, scratch, diag));
+        TW_TRY(
+            write_op(&j, &plan->op[i], verdict ? verdict[i] : NULL, options ? options : &defaults, scratch, diag));
     tw_json_close(&j);
     tw_json_close(&j);
     tw_json_end(&j);

@@ -120,7 +120,8 @@ static void print_memories(const tw_op_plan *plan, const tw_usage *usage, tw_lin
 {
     const tw_machine *machine = plan->program.machine;
     int width = 0;
-    for (int m = 1; m < machine->n_memories; m++) width = (int)tw_max(width, tw_text_width(machine->memory[m].name));
+    for (int m = 1; m < machine->n_memories; m++)
+        width = (int)tw_max(width, tw_text_width(machine->memory[m].name));
     width = (int)tw_min(width, 12);
     for (int m = 1; m < machine->n_memories; m++) {
         if (m == 1) tw_line_put(line, INDENT, TW_BOLD, "memory");

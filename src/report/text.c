@@ -33,32 +33,41 @@ static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratc
 
 /* ---- headings ---- */
 
-/* "m 128, n 128, k 512" */
+/* "matmul on tick-100k  m 128, n 128, k 512, 8'388'608 points", on two lines where one is too short. */
 static void print_op_heading(const tw_op_plan *plan, tw_line *line)
 {
     const tw_op *op = plan->program.op;
-    char text[TW_GROUPED_MAX];
-    int at = tw_line_put(line, 0, TW_BOLD, op->name);
-    at = tw_line_printf(line, at, TW_BOLD, " on %s ", plan->program.machine->name);
-    tw_text loops = {0};
+    char number[TW_GROUPED_MAX];
+    tw_text title = {0}, loops = {0};
+    tw_text_printf(&title, "%s on %s", op->name, plan->program.machine->name);
     for (int l = 0; l < op->n_loops; l++)
-        if (op->loop[l].extent > 1) tw_text_printf(&loops, " %s %s,", op->loop[l].name, tw_grouped(op->loop[l].extent, text));
-    tw_text_printf(&loops, " %s points", tw_grouped(tw_op_points(op), text));
-    if (!loops.failed) tw_line_wrap(line, (int)tw_min(at, line->columns / 2), TW_PLAIN, loops.bytes);
+        if (op->loop[l].extent > 1)
+            tw_text_printf(&loops, "%s %s, ", op->loop[l].name, tw_grouped(op->loop[l].extent, number));
+    tw_text_printf(&loops, "%s points", tw_grouped(tw_op_points(op), number));
+    if (!title.failed && !loops.failed) {
+        int at = tw_text_width(title.bytes) + 2;
+        bool one_line = at + tw_text_width(loops.bytes) <= line->columns;
+        if (one_line)
+            tw_line_put(line, 0, TW_BOLD, title.bytes);
+        else
+            tw_line_wrap(line, 0, TW_BOLD, title.bytes);
+        tw_line_wrap(line, one_line ? at : 2, TW_PLAIN, loops.bytes);
+    }
+    tw_text_release(&title);
     tw_text_release(&loops);
     tw_line_end(line);
 }
 
 static void print_total(const tw_plan *plan, tw_line *line)
 {
-    char ticks[TW_GROUPED_MAX], cycles[TW_GROUPED_MAX], points[TW_GROUPED_MAX];
+    char ticks[TW_GROUPED_MAX], cycles[TW_GROUPED_MAX], points[TW_GROUPED_MAX], text[256];
     tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
     tw_line_end(line);
     tw_line_put(line, 2, TW_BOLD, "time");
-    tw_line_printf(line, 14, TW_PLAIN, "%s ticks, %s cycles, one operator after the other; %s points",
-                   tw_grouped(plan->sum.ticks, ticks), tw_grouped(plan->sum.cycles, cycles),
-                   tw_grouped(plan->sum.macs, points));
-    tw_line_end(line);
+    snprintf(text, sizeof text, "%s ticks, %s cycles, one operator after the other; %s points",
+             tw_grouped(plan->sum.ticks, ticks), tw_grouped(plan->sum.cycles, cycles),
+             tw_grouped(plan->sum.macs, points));
+    tw_line_wrap(line, 14, TW_PLAIN, text);
 }
 
 /* ---- one operator ---- */

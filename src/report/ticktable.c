@@ -91,8 +91,8 @@ static void find_live_width(tw_ticktable *t, const tw_timeline *timeline)
 }
 
 tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, const tw_cuts *cuts,
-                            const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown, tw_line *line,
-                            tw_arena *arena)
+                            const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown,
+                            tw_line *line, tw_arena *arena)
 {
     *table = (tw_ticktable){.program = program,
                             .cuts = cuts,
@@ -235,7 +235,8 @@ static bool has_zoomed_bar(const tw_ticktable *t)
 {
     const tw_machine *machine = t->program->machine;
     for (int m = 1; m < machine->n_memories; m++)
-        if (machine->memory[m].size != TW_UNLIMITED && tw_bar_scale(t->program, m) < machine->memory[m].size) return true;
+        if (machine->memory[m].size != TW_UNLIMITED && tw_bar_scale(t->program, m) < machine->memory[m].size)
+            return true;
     return false;
 }
 
@@ -407,8 +408,10 @@ static tw_status print_row(tw_ticktable *t, const tw_rowset *row, tw_span range)
 static void print_left_out(tw_ticktable *t, int64_t lo, int64_t hi)
 {
     char text[TW_WORD_MAX];
-    snprintf(text, sizeof text, "%s %" PRId64 " ticks left out, %" PRId64 "-%" PRId64 "; see them with --rows=%" PRId64
-             "-%" PRId64 " or --rows=all", t->line->glyph.etc, hi - lo, lo, hi - 1, lo, hi - 1);
+    snprintf(text, sizeof text,
+             "%s %" PRId64 " ticks left out, %" PRId64 "-%" PRId64 "; see them with --rows=%" PRId64 "-%" PRId64
+             " or --rows=all",
+             t->line->glyph.etc, hi - lo, lo, hi - 1, lo, hi - 1);
     tw_line_wrap(t->line, INDENT, TW_DIM, text);
 }
 

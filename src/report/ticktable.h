@@ -42,8 +42,8 @@ typedef struct tw_ticktable {
 
 /* `usage` is read when the table is printed, not before. */
 tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, const tw_cuts *cuts,
-                            const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown, tw_line *line,
-                            tw_arena *arena);
+                            const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown,
+                            tw_line *line, tw_arena *arena);
 /* For the first walk. */
 tw_row_sink tw_ticktable_measure(tw_ticktable *table);
 /* After it: legend and header. */

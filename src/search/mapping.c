@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))
-
 typedef struct level_locs {
     tw_loc pass, accumulate;
     tw_loc cut[TW_MAX_LOOPS]; /* count or size */
@@ -253,7 +251,7 @@ static int resolve_loop(tw_fields *f, const tw_op *op, const char *name, tw_loc 
 {
     int l = tw_op_find_loop(op, name);
     if (l < 0)
-        REFUSE(f, loc, "operator '%s' has no loop '%s'; its loops are %s", op->name, name, loop_names(op).text);
+        TW_REFUSE(f, loc, "operator '%s' has no loop '%s'; its loops are %s", op->name, name, loop_names(op).text);
     return l;
 }
 
@@ -289,7 +287,7 @@ static int read_loop_list(tw_fields *f, const tw_node *list, const tw_op *op, in
         int l = resolve_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc);
         if (l < 0) continue;
         if (seen >> l & 1)
-            REFUSE(f, node->loc, "loop '%s' is given twice in 'order'", op->loop[l].name);
+            TW_REFUSE(f, node->loc, "loop '%s' is given twice in 'order'", op->loop[l].name);
         else
             loop[n] = l, loc[n] = node->loc, n++;
         seen |= 1U << l;
@@ -353,8 +351,8 @@ static void read_slots(tw_fields *f, const tw_op *op, tw_level_map *level, level
         if (i < 0) {
             tw_words all = {0};
             for (int k = 0; k < op->n_operands; k++) tw_words_add(&all, op->operand[k].name);
-            REFUSE(f, node->key_loc, "operator '%s' has no operand '%s'; its operands are %s", op->name, node->key,
-                   all.text);
+            TW_REFUSE(f, node->key_loc, "operator '%s' has no operand '%s'; its operands are %s", op->name,
+                      node->key, all.text);
             continue;
         }
         f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_SLOTS, f->diag, &level->slots[i]);
@@ -398,17 +396,17 @@ static int resolve_level(tw_fields *f, const tw_machine *machine, int next)
     if (!at) return -1;
     int m = at->kind == TW_SCALAR ? tw_machine_find_memory(machine, at->text) : -1;
     if (m < 1) {
-        REFUSE(f, at->loc, "'at' must be one of %s, found %s%s%s", level_names(machine).text,
-               m == 0 ? "the outermost memory '" : "'", at->kind == TW_SCALAR ? at->text : "...", "'");
+        TW_REFUSE(f, at->loc, "'at' must be one of %s, found %s%s%s", level_names(machine).text,
+                  m == 0 ? "the outermost memory '" : "'", at->kind == TW_SCALAR ? at->text : "...", "'");
         return -1;
     }
     if (m < next) {
-        REFUSE(f, at->loc, "level '%s' comes after '%s': levels go from the outside in", at->text,
-               machine->memory[next - 1].name);
+        TW_REFUSE(f, at->loc, "level '%s' comes after '%s': levels go from the outside in", at->text,
+                  machine->memory[next - 1].name);
         return -1;
     }
     for (int skipped = next; skipped < m; skipped++)
-        REFUSE(f, at->loc, "memory '%s' has no level before '%s'", machine->memory[skipped].name, at->text);
+        TW_REFUSE(f, at->loc, "memory '%s' has no level before '%s'", machine->memory[skipped].name, at->text);
     return m;
 }
 
@@ -454,8 +452,8 @@ static void report_unknown_op(tw_fields *f, const tw_model *model, const tw_node
 {
     tw_words all = {0};
     for (int o = 0; o < model->n_ops; o++) tw_words_add(&all, model->op[o].name);
-    REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key,
-           all.text);
+    TW_REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key,
+              all.text);
 }
 
 static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, const tw_machine *machine,
@@ -469,7 +467,7 @@ static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, co
             f->n_bad += !read_op(node, &model->op[o], machine, f->diag, &out[o]);
     }
     for (int o = 0; o < model->n_ops; o++) {
-        if (!out[o].loc.file) REFUSE(f, map->loc, "operator '%s' has no mapping", model->op[o].name);
+        if (!out[o].loc.file) TW_REFUSE(f, map->loc, "operator '%s' has no mapping", model->op[o].name);
         f->n_bad += check_compute(&model->op[o], machine, f->diag) != TW_OK;
     }
 }

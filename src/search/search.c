@@ -27,6 +27,8 @@ typedef struct search {
     tw_table *solved; /* solution by level and box */
     unsigned clipped;
     int64_t n_points;
+    int64_t least_short; /* of the complete mappings that did not fit, the one that misses least memory */
+    tw_op_map nearest;
 } search;
 
 /* ---- smaller problems ---- */
@@ -98,15 +100,23 @@ static void assemble(const level_search *s, const tw_level_map *candidate, tw_op
     map->n_levels = s->machine.n_memories - 1;
     int own = s->pass_outer ? map->n_levels - 1 : 0;
     for (int l = 0; l < own; l++) {
-        map->level[l] = (tw_level_map){.memory = l + 1, .pass = true, .cut = candidate->cut};
+        map->level[l] = (tw_level_map){.loc = s->op.loc, .memory = l + 1, .pass = true, .cut = candidate->cut};
         for (int o = 0; o < s->op.n_operands; o++) map->level[l].slots[o] = 2;
     }
     map->level[own] = *candidate;
     map->level[own].memory = own + 1;
+    map->level[own].loc = s->op.loc;
     for (int l = own + 1; l < map->n_levels; l++) {
         map->level[l] = s->inner->map.level[l - own - 1];
         map->level[l].memory = l + 1;
     }
+}
+
+static void keep_nearest(search *all, const tw_op_map *map, int64_t short_by)
+{
+    if (short_by <= 0 || short_by >= all->least_short) return;
+    all->least_short = short_by;
+    all->nearest = *map;
 }
 
 static tw_status try_candidate(void *user, const tw_level_map *candidate, int64_t n_execs)
@@ -115,8 +125,10 @@ static tw_status try_candidate(void *user, const tw_level_map *candidate, int64_
     (void)n_execs;
     tw_op_map map;
     tw_summary sum;
+    int64_t short_by = 0;
     assemble(s, candidate, &map);
-    tw_status status = s->all->eval->cost(s->all->eval->user, &s->model, &s->machine, &map, &sum);
+    tw_status status = s->all->eval->cost(s->all->eval->user, &s->model, &s->machine, &map, &sum, &short_by);
+    if (status == TW_INFEASIBLE && s->pass_outer) keep_nearest(s->all, &map, short_by);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
     s->all->n_points++;
@@ -312,9 +324,11 @@ static tw_status read_options(const tw_search_options *options, const tw_machine
 }
 
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                       const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map, tw_search_result *result)
+                       const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map, tw_search_result *result,
+                       bool *nearest)
 {
-    search all = {.model = model, .op = &model->op[op], .machine = machine, .eval = eval};
+    search all = {.model = model, .op = &model->op[op], .machine = machine, .eval = eval, .least_short = INT64_MAX};
+    *nearest = false;
     unsigned modes;
     TW_TRY(read_options(options, machine, diag, &all));
     TW_TRY(modes_of(machine, options->mode, diag, &modes));
@@ -331,6 +345,10 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
         tw_status status = search_mode(&all, options, scratch, &best, &proven);
         tw_arena_rewind(scratch, mark);
         TW_TRY(status);
+    }
+    if (!best.feasible && all.least_short < INT64_MAX) {
+        *nearest = true;
+        *map = all.nearest;
     }
     if (!best.feasible)
         return tw_diag_infeasible(diag, all.op->loc, "no mapping of '%s' in the family fits machine '%s'", all.op->name,

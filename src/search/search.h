@@ -14,14 +14,16 @@
 #include "search/mapping.h"
 
 typedef struct tw_eval {
-    /* Ticks and cycles of the operator on the machine with this mapping; TW_INFEASIBLE when it does not
-     * fit. Reports nothing. */
+    /* Ticks and cycles of the operator on the machine with this mapping. TW_INFEASIBLE, and in *short_by how
+     * much memory is missing (0: not a matter of memory), when it does not fit. Reports nothing. */
     tw_status (*cost)(void *user, const tw_model *model, const tw_machine *machine, const tw_op_map *map,
-                      tw_summary *out);
+                      tw_summary *out, int64_t *short_by);
     void *user;
 } tw_eval;
 
-/* Searches operator `op`. TW_INFEASIBLE, with the smallest shortage, when nothing in the family fits. */
+/* Searches operator `op`. TW_INFEASIBLE when nothing in the family fits; *nearest tells then whether *map is the
+ * mapping that misses the least memory. */
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                       const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map, tw_search_result *result);
+                       const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map, tw_search_result *result,
+                       bool *nearest);
 #endif

@@ -4,7 +4,8 @@
  * instruction's row follows from the rows already given to what it depends on. Rows are collected
  * in a window that slides: once the compute engine has passed a row by more than the depth of the
  * pass-through chain, nothing can join it, and it is closed, that is costed and forgotten. When
- * somebody watches, rows are kept open until the program ends and then shown in order. */
+ * somebody watches, a row stays open a little longer, until it is known which values were still alive in it,
+ * and is then shown. */
 #include "core/table.h"
 #include "program/cursor.h"
 #include "sim/live.h"
@@ -44,6 +45,14 @@ typedef struct shared_state {
                        loop and the edges, so that each is simulated once and looked up ever after */
 } shared_state;
 
+/* Where a run begins: its program's box, the buffers outside it, and the time of its first row. */
+typedef struct place {
+    const tw_box *box;
+    const int16_t *outer;
+    bool accumulate;
+    int64_t tick, cycle;
+} place;
+
 typedef struct run {
     shared_state *all;
     const tw_program *program;
@@ -59,9 +68,13 @@ typedef struct run {
     int n_inputs;
     tw_live live;
     int64_t pass_alive[TW_MAX_MEMORIES];
-    kept_event *event;
-    int64_t n_events, event_room;
+    kept_event *event; /* pool, when watched                         */
+    int64_t n_events, event_room, free_event; /* free_event: 1-based chain of entries to use again */
+    int64_t tick, cycle; /* of the oldest open row                     */
     bool overflow;
+    struct last_cost {
+        int64_t work, cycles;
+    } last_cost[TW_MAX_ENGINES];
     tw_timeline *out;
     tw_instr step[TW_STEP_MAX];
 } run;
@@ -70,18 +83,31 @@ typedef struct run {
 
 static open_row *row_at(run *r, int64_t row) { return &r->row[row & (r->room - 1)]; }
 
-static tw_status widen(run *r, int64_t row)
+/* Only the entries that the level's chain uses. */
+static void clear_row(open_row *row, int n_pass)
+{
+    row->compute = row->sum = row->nested_ticks = row->first_event = row->n_events = 0;
+    row->own = false;
+    for (int i = 0; i <= n_pass; i++) row->mover[i] = row->change[i] = 0;
+}
+
+static tw_status grow_window(run *r, int64_t row)
 {
     int64_t room = r->room;
+    open_row *ring;
     while (row - r->base >= room) room *= 2;
-    if (room != r->room) {
-        open_row *ring;
-        TW_ALLOC(r->all->scratch, ring, room);
-        for (int64_t i = r->base; i < r->top; i++) ring[i & (room - 1)] = *row_at(r, i);
-        r->row = ring;
-        r->room = room;
-    }
-    while (r->top <= row) *row_at(r, r->top++) = (open_row){0};
+    TW_ALLOC(r->all->scratch, ring, room);
+    for (int64_t i = r->base; i < r->top; i++) ring[i & (room - 1)] = *row_at(r, i);
+    r->row = ring;
+    r->room = room;
+    return TW_OK;
+}
+
+/* Opens the rows up to `row`. */
+static tw_status widen(run *r, int64_t row)
+{
+    if (row - r->base >= r->room) TW_TRY(grow_window(r, row));
+    while (r->top <= row) clear_row(row_at(r, r->top++), r->level->n_pass);
     return TW_OK;
 }
 
@@ -173,32 +199,53 @@ static int64_t close_row(run *r)
 
 /* ---- placing instructions ---- */
 
-static int64_t engine_cycles(const run *r, const tw_instr *in)
+/* Most tiles are alike: an engine's last answer is usually the next one too. */
+static int64_t engine_cycles(run *r, const tw_instr *in)
 {
-    return tw_cost_cycles(&r->program->machine->engine[in->engine].cost, in->work);
+    struct last_cost *last = &r->last_cost[in->engine];
+    if (last->work != in->work) {
+        last->work = in->work;
+        last->cycles = tw_cost_cycles(&r->program->machine->engine[in->engine].cost, in->work);
+    }
+    return last->cycles;
 }
 
-static tw_status keep_event(run *r, const tw_instr *in, int64_t row, int64_t cycles)
+/* A place in the pool, 1-based; 0 when out of memory. */
+static int64_t new_event(run *r)
 {
-    if (!r->all->sink) return TW_OK;
+    int64_t e = r->free_event;
+    if (e) {
+        r->free_event = r->event[e - 1].next;
+        return e;
+    }
     if (r->n_events == r->event_room) {
         int64_t room = r->event_room ? r->event_room * 2 : 64;
-        kept_event *list;
-        TW_ALLOC(r->all->scratch, list, room);
+        kept_event *list = TW_NEW(r->all->scratch, kept_event, room);
+        if (!list) return 0;
         if (r->n_events) memcpy(list, r->event, (size_t)r->n_events * sizeof *list);
         r->event = list;
         r->event_room = room;
     }
+    return ++r->n_events;
+}
+
+static tw_status append_event(run *r, const tw_instr *in, int64_t row, int64_t cycles)
+{
+    int64_t e = new_event(r);
+    if (!e) return TW_ERR_NOMEM;
     /* start_cycle holds the duration until the row's own start is known. */
-    r->event[r->n_events++] = (kept_event){{.instr = *in, .start_cycle = cycles}, 0};
+    r->event[e - 1] = (kept_event){{.instr = *in, .start_cycle = cycles}, 0};
     open_row *at = row_at(r, row);
-    if (at->n_events++ == 0) at->first_event = r->n_events;
-    else {
-        int64_t last = at->first_event;
-        while (r->event[last - 1].next) last = r->event[last - 1].next;
-        r->event[last - 1].next = r->n_events;
-    }
+    int64_t *link = &at->first_event;
+    while (*link) link = &r->event[*link - 1].next;
+    *link = e;
+    at->n_events++;
     return TW_OK;
+}
+
+static inline tw_status keep_event(run *r, const tw_instr *in, int64_t row, int64_t cycles)
+{
+    return r->all->sink ? append_event(r, in, row, cycles) : TW_OK;
 }
 
 static int chain_place(const run *r, int engine)
@@ -414,8 +461,7 @@ static tw_status init_buffers(run *r)
     return tw_live_init(&r->live, inputs, scratch);
 }
 
-static tw_status init_run(run *r, shared_state *all, int depth, const tw_box *box, const int16_t *outer,
-                          bool accumulate, tw_timeline *out)
+static tw_status init_run(run *r, shared_state *all, int depth, const place *from, tw_timeline *out)
 {
     r->all = all;
     r->program = all->program;
@@ -424,35 +470,45 @@ static tw_status init_run(run *r, shared_state *all, int depth, const tw_box *bo
     r->last_compute = r->last_sum = -1;
     r->room = 16;
     r->base = r->top = 0;
-    r->n_events = r->event_room = 0;
+    r->n_events = r->event_room = r->free_event = 0;
     r->event = NULL;
+    r->tick = from->tick;
+    r->cycle = from->cycle;
     r->overflow = false;
     r->out = out;
     memset(r->pass_alive, 0, sizeof r->pass_alive);
+    for (int e = 0; e < TW_MAX_ENGINES; e++) r->last_cost[e].work = -1;
     TW_ALLOC(all->scratch, r->row, r->room);
     TW_TRY(init_buffers(r));
-    tw_cursor_init(&r->cursor, r->program, depth, box, outer, accumulate);
+    tw_cursor_init(&r->cursor, r->program, depth, from->box, from->outer, from->accumulate);
     r->cursor.brief = all->sink == NULL;
     *out = (tw_timeline){0};
     return TW_OK;
 }
 
-/* Runs all steps; rows that nothing can join any more are closed unless somebody watches. */
-static tw_status run_steps(run *r)
+/* Rows before this one are settled: nothing can join them, and when somebody watches, no value is in doubt
+ * in them, so that they can be shown with what is alive. */
+static int64_t settled_rows(const run *r)
 {
-    int64_t units = output_units(r);
-    for (int n; (n = tw_cursor_next(&r->cursor, r->step)) > 0;) {
-        TW_TRY(put_step(r, n, units));
-        add_to(r, &r->out->sum.instructions, n);
-        units = output_units(r); /* the cursor stands on the next step */
-        if (!r->all->sink)
-            while (r->base < r->last_compute - r->level->n_pass) close_row(r);
-        if (r->overflow)
-            return tw_diag_error(r->all->diag, r->program->op->loc, "the time of '%s' exceeds 2^63 cycles",
-                                 r->program->op->name);
+    int64_t end = r->last_compute - r->level->n_pass;
+    if (!r->all->sink) return end;
+    for (int i = 0; i < r->n_inputs; i++) {
+        const slot_life *s = &r->life[r->input[i]];
+        if (s->size > 0) end = tw_min(end, s->last_read + 1);
     }
-    for (int i = 0; i < r->n_inputs; i++) end_life(r, &r->life[r->input[i]]);
-    return TW_OK;
+    return end;
+}
+
+static tw_status show_row(run *r);
+
+static tw_status close_rows(run *r, int64_t end)
+{
+    while (r->base < end) {
+        if (r->all->sink) TW_TRY(show_row(r));
+        else close_row(r);
+    }
+    if (!r->overflow) return TW_OK;
+    return tw_diag_error(r->all->diag, r->program->op->loc, "the time of '%s' exceeds 2^63 cycles", r->program->op->name);
 }
 
 /* Rows behind the last instruction exist only to hold deaths. */
@@ -463,24 +519,29 @@ static int64_t end_of_rows(const run *r)
     return last + 1;
 }
 
-static void finish_run(run *r)
+static tw_status run_steps(run *r)
 {
-    r->out->peak_live[r->level->memory] = tw_max(r->out->peak_live[r->level->memory], tw_live_peak(&r->live));
+    int64_t units = output_units(r);
+    for (int n; (n = tw_cursor_next(&r->cursor, r->step)) > 0;) {
+        TW_TRY(put_step(r, n, units));
+        add_to(r, &r->out->sum.instructions, n);
+        units = output_units(r); /* the cursor stands on the next step */
+        TW_TRY(close_rows(r, settled_rows(r)));
+    }
+    for (int i = 0; i < r->n_inputs; i++) end_life(r, &r->life[r->input[i]]);
+    TW_TRY(close_rows(r, end_of_rows(r)));
+    int64_t *peak = &r->out->peak_live[r->level->memory];
+    *peak = tw_max(*peak, tw_live_peak(&r->live));
+    return TW_OK;
 }
 
-static tw_status simulate(shared_state *all, int depth, const tw_box *box, const int16_t *outer, bool accumulate,
-                          tw_timeline *out)
+static tw_status simulate(shared_state *all, int depth, const place *from, tw_timeline *out)
 {
     tw_arena_mark mark = tw_arena_save(all->scratch);
     run *r = TW_NEW(all->scratch, run, 1);
     if (!r) return TW_ERR_NOMEM;
-    tw_status status = init_run(r, all, depth, box, outer, accumulate, out);
+    tw_status status = init_run(r, all, depth, from, out);
     if (status == TW_OK) status = run_steps(r);
-    if (status == TW_OK) {
-        int64_t end = end_of_rows(r);
-        while (r->base < end) close_row(r);
-        finish_run(r);
-    }
     tw_arena_rewind(all->scratch, mark);
     return status;
 }
@@ -498,7 +559,7 @@ static tw_status nested_timeline(run *r, const tw_instr *in, const tw_timeline *
     shared_state unwatched = *r->all;
     unwatched.sink = NULL;
     static const int16_t anywhere[TW_MAX_OPERANDS]; /* time does not depend on where data comes from */
-    return simulate(&unwatched, r->depth + 1, &in->box, anywhere, in->accumulates, entry);
+    return simulate(&unwatched, r->depth + 1, &(place){&in->box, anywhere, in->accumulates, 0, 0}, entry);
 }
 
 /* ---- showing rows ---- */
@@ -510,9 +571,6 @@ static void outer_buffers(const tw_program *program, const tw_instr *exec, int16
     for (int o = 0; o < output; o++) outer[o] = exec->src[o];
     outer[output] = exec->dst;
 }
-
-static tw_status watch(shared_state *all, int depth, const tw_box *box, const int16_t *outer, bool accumulate,
-                       int64_t tick, int64_t cycle, tw_timeline *out);
 
 /* Gathers the events of the oldest open row, timed. */
 static tw_status gather(run *r, tw_rowset *row, const tw_instr **nested)
@@ -540,52 +598,49 @@ static tw_status gather(run *r, tw_rowset *row, const tw_instr **nested)
     return TW_OK;
 }
 
-static tw_status show_row(run *r, int64_t *tick, int64_t *cycle)
+/* Gives the row's places in the pool back. */
+static void release_events(run *r, const open_row *at)
+{
+    for (int64_t e = at->first_event, next; e; e = next) {
+        next = r->event[e - 1].next;
+        r->event[e - 1].next = r->free_event;
+        r->free_event = e;
+    }
+}
+
+static tw_status show_gathered(run *r, tw_rowset *row, const tw_instr *nested)
 {
     const tw_row_sink *sink = r->all->sink;
-    const tw_instr *nested;
-    open_row *at = row_at(r, r->base);
-    int64_t ticks = at->nested_ticks > 0 ? at->nested_ticks : 1, cycles = row_cycles(r, at);
-    tw_rowset row = {.level = r->depth, .memory = r->level->memory, .tick = *tick, .start_cycle = *cycle,
-                     .end_cycle = *cycle + cycles};
-    TW_TRY(gather(r, &row, &nested));
-    row.live_units = close_row(r);
-    TW_TRY(sink->begin(sink->user, &row));
+    TW_TRY(sink->begin(sink->user, row));
     if (nested) {
         int16_t outer[TW_MAX_OPERANDS];
         tw_timeline ignored;
         outer_buffers(r->program, nested, outer);
-        TW_TRY(watch(r->all, r->depth + 1, &nested->box, outer, nested->accumulates, *tick, *cycle, &ignored));
+        place inside = {&nested->box, outer, nested->accumulates, row->tick, row->start_cycle};
+        TW_TRY(simulate(r->all, r->depth + 1, &inside, &ignored));
     }
-    TW_TRY(sink->end(sink->user, &row));
-    *tick += ticks;
-    *cycle += cycles;
-    return TW_OK;
+    return sink->end(sink->user, row);
 }
 
-static tw_status show_rows(run *r, int64_t tick, int64_t cycle)
+/* Closes the oldest row and shows it, with what is nested in it. */
+static tw_status show_row(run *r)
 {
-    int64_t end = end_of_rows(r);
-    while (r->base < end) {
-        tw_arena_mark mark = tw_arena_save(r->all->scratch);
-        tw_status status = show_row(r, &tick, &cycle);
-        tw_arena_rewind(r->all->scratch, mark);
-        TW_TRY(status);
-    }
-    finish_run(r);
-    return TW_OK;
-}
-
-static tw_status watch(shared_state *all, int depth, const tw_box *box, const int16_t *outer, bool accumulate,
-                       int64_t tick, int64_t cycle, tw_timeline *out)
-{
-    tw_arena_mark mark = tw_arena_save(all->scratch);
-    run *r = TW_NEW(all->scratch, run, 1);
-    if (!r) return TW_ERR_NOMEM;
-    tw_status status = init_run(r, all, depth, box, outer, accumulate, out);
-    if (status == TW_OK) status = run_steps(r);
-    if (status == TW_OK) status = show_rows(r, tick, cycle);
-    tw_arena_rewind(all->scratch, mark);
+    const open_row *at = row_at(r, r->base);
+    const tw_instr *nested;
+    int64_t ticks = at->nested_ticks > 0 ? at->nested_ticks : 1, cycles = row_cycles(r, at);
+    tw_rowset row = {.level = r->depth,
+                     .memory = r->level->memory,
+                     .tick = r->tick,
+                     .start_cycle = r->cycle,
+                     .end_cycle = r->cycle + cycles};
+    tw_arena_mark mark = tw_arena_save(r->all->scratch);
+    tw_status status = gather(r, &row, &nested);
+    release_events(r, at);
+    row.live_units = close_row(r);
+    if (status == TW_OK) status = show_gathered(r, &row, nested);
+    tw_arena_rewind(r->all->scratch, mark);
+    r->tick += ticks;
+    r->cycle += cycles;
     return status;
 }
 
@@ -602,9 +657,7 @@ static tw_status start(const tw_program *program, const tw_row_sink *sink, tw_ar
     tw_status status = TW_OK;
     if (program->n_tiled > 1 && (!keep || !(all.memo = tw_table_new(sizeof(tw_timeline), keep)))) status = TW_ERR_NOMEM;
     tw_timeline result;
-    if (status == TW_OK)
-        status = sink ? watch(&all, 0, &box, outer, false, 0, 0, &result)
-                      : simulate(&all, 0, &box, outer, false, &result);
+    if (status == TW_OK) status = simulate(&all, 0, &(place){&box, outer, false, 0, 0}, &result);
     tw_arena_free(keep);
     if (status != TW_OK) return status;
     for (int e = 0; e < program->machine->n_engines; e++) result.engine[e].engine = program->machine->engine[e].name;

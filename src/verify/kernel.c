@@ -1,7 +1,7 @@
 /* src/verify/kernel.c - see kernel.h.
  *
  * Every operand has an offset into its array that each loop changes by a constant, except along axes where
- * positions may be missing (padding, division): those are *tested*, their numerators step by constants in
+ * positions may be missing (padding, division, not held): those are *tested*, their numerators step by constants in
  * the same way, and the position is looked at when it is used. So the state of the nest is one list of
  * counters, and moving on is one addition for each.
  *
@@ -57,7 +57,7 @@ static void add_expression(nest *k, int counter, const tw_axis *axis, int64_t sc
     }
 }
 
-/* Smallest and largest value of an axis that cannot miss; whether its region holds them. */
+/* Whether the region holds every position of an axis that cannot miss. */
 static bool holds_axis(const nest *k, const tw_axis *axis, tw_span held)
 {
     tw_axis moved = *axis;
@@ -66,23 +66,22 @@ static bool holds_axis(const nest *k, const tw_axis *axis, tw_span held)
     return !may_miss(k, &moved);
 }
 
-static bool add_input(nest *k, int o)
+/* An axis is tested when a point may find nothing there: no position, or a position that is not held. */
+static void add_input(nest *k, int o)
 {
     const tw_operand *operand = &k->op->operand[o];
     int64_t stride = 1;
     for (int a = operand->n_axes - 1; a >= 0; a--) {
         const tw_axis *axis = &operand->axis[a];
         tw_span held = k->input[o].data ? k->input[o].region.axis[a] : (tw_span){0, 0};
-        if (!k->input[o].data || may_miss(k, axis)) {
+        if (may_miss(k, axis) || !holds_axis(k, axis, held)) {
             k->tested[k->n_tested++] = (tested){o, axis, held, stride};
         } else {
-            if (!holds_axis(k, axis, held)) return false;
             add_expression(k, o, axis, stride);
             k->counter[o] -= stride * held.lo;
         }
         stride *= tw_span_len(held);
     }
-    return true;
 }
 
 static void add_output(nest *k)
@@ -219,8 +218,7 @@ static bool advance(nest *k, int64_t index[TW_MAX_LOOPS])
 int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const tw_kernel_input *input, double *out)
 {
     nest k = {.op = op, .compute = compute, .box = box, .input = input, .out = out, .n_inputs = tw_op_output(op)};
-    for (int o = 0; o < k.n_inputs; o++)
-        if (!add_input(&k, o)) return o;
+    for (int o = 0; o < k.n_inputs; o++) add_input(&k, o);
     add_output(&k);
     k.n_counters = k.n_inputs + 1 + k.n_tested;
     for (int t = 0; t < k.n_tested; t++) add_expression(&k, k.n_inputs + 1 + t, k.tested[t].axis, 1);

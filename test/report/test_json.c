@@ -97,10 +97,13 @@ TEST(strings_come_back_as_they_were)
 
 TEST(bytes_that_are_not_utf8_become_the_replacement_character)
 {
-    check_string("a\xff" "b", "a\xef\xbf\xbd" "b");
-    check_string("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");                     /* overlong */
-    check_string("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");     /* a surrogate */
-    check_string("cut \xe2\x86", "cut \xef\xbf\xbd\xef\xbf\xbd");             /* ends inside a character */
+    check_string("a\xff"
+                 "b",
+                 "a\xef\xbf\xbd"
+                 "b");
+    check_string("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");                 /* overlong */
+    check_string("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
+    check_string("cut \xe2\x86", "cut \xef\xbf\xbd\xef\xbf\xbd");         /* ends inside a character */
     check_string("\xf5\x80\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
@@ -140,11 +143,12 @@ TEST(integers_are_exact_and_doubles_come_back)
 
 /* ---- the plan's document ---- */
 
-static const char mapping_text[] = "mapping:\n"
-                                   "  matmul:\n"
-                                   "    levels:\n"
-                                   "      - {at: buffer, tiles: {m: 2, n: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 3},"
-                                   " accumulate: in-place}\n";
+static const char mapping_text[] =
+    "mapping:\n"
+    "  matmul:\n"
+    "    levels:\n"
+    "      - {at: buffer, tiles: {m: 2, n: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 3},"
+    " accumulate: in-place}\n";
 
 typedef struct document {
     tw_context *ctx;
@@ -214,7 +218,8 @@ TEST(awaited_cycles_of_all_engines_add_up_to_the_cycles_of_the_plan)
     document d = document_of(0, 0);
     const json_t *op = json_array_get(json_object_get(d.root, "ops"), 0), *engines = json_object_get(op, "engines");
     int64_t sum = 0;
-    for (size_t e = 0; e < json_array_size(engines); e++) sum += int_at(json_array_get(engines, e), "awaited_cycles");
+    for (size_t e = 0; e < json_array_size(engines); e++)
+        sum += int_at(json_array_get(engines, e), "awaited_cycles");
     CHECK_EQ(sum, int_at(json_object_get(op, "summary"), "cycles"));
     document_release(&d);
 }

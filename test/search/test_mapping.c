@@ -177,6 +177,60 @@ TEST(a_broken_mapping_is_not_accepted)
     }
 }
 
+/* ---- the reader and the validator agree ---- */
+
+static void shuffle(int *order, int n, uint64_t *rng)
+{
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)tw_test_pick(rng, 0, i), swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+}
+
+/* Mostly sound: counts and sizes may exceed the loop, orders may break the rule, buffers may be too few. */
+static tw_level_map random_level(const tw_op *op, int memory, uint64_t *rng)
+{
+    tw_level_map level = {.memory = memory, .pass = tw_test_pick(rng, 0, 4) == 0};
+    level.cut = tw_test_pick(rng, 0, 1) ? TW_GREEDY : TW_BALANCED;
+    level.accumulate = (tw_accumulate)tw_test_pick(rng, 0, TW_N_ACCUMULATES - 1);
+    for (int l = 0; l < op->n_loops; l++) {
+        int64_t x =
+            tw_test_pick(rng, 0, 9) ? tw_test_pick(rng, 1, tw_min(op->loop[l].extent, 4)) : op->loop[l].extent + 1;
+        *(tw_test_pick(rng, 0, 2) ? &level.count[l] : &level.size[l]) = x;
+        level.order[l] = l;
+    }
+    if (tw_test_pick(rng, 0, 3) == 0) shuffle(level.order, op->n_loops, rng);
+    for (int i = 0; i < op->n_operands; i++) level.slots[i] = tw_test_pick(rng, tw_test_pick(rng, 0, 19) != 0, 5);
+    return level;
+}
+
+TEST(what_the_reader_accepts_is_what_the_validator_accepts)
+{
+    uint64_t rng = tw_test_seed();
+    int n_accepted = 0;
+    for (int i = 0; i < 3000; i++) {
+        stage s = stage_of("conv:6x9x9,out=5,kernel=3", "tick-three-level");
+        tw_op_map map = {.n_levels = 3};
+        for (int l = 0; l < 3; l++) map.level[l] = random_level(&s.model.op[0], l + 1, &rng);
+        tw_mapping made = {1, &map}, got;
+        tw_text first = {0}, second = {0};
+        tw_mapping_print(&made, &s.model, &s.machine, &first);
+        tw_status want = tw_mapping_check(&made, &s.model, &s.machine, &s.bench.diag);
+        CHECK_EQ(tw_read_mapping(&s.bench, "map.yaml", first.bytes, &s.model, &s.machine, &got), want);
+        if (want == TW_OK) {
+            tw_mapping_print(&got, &s.model, &s.machine, &second);
+            CHECK_STR(second.bytes, first.bytes);
+            n_accepted++;
+        }
+        tw_text_release(&first);
+        tw_text_release(&second);
+        tw_bench_free(&s.bench);
+    }
+    CHECK(n_accepted > 100);
+}
+
 TEST(running_out_of_memory_at_any_request_is_survived)
 {
     for (int64_t n = 1;; n++) {

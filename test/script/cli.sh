@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# The command as a user meets it: sub-commands, exit codes, what goes to which stream, files, colours, closed pipes.
+set -u
+tw=$1/tilewright source=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+example=$source/examples/02-reduction/mapping.yaml
+
+fail() { echo "FAIL: $*" >&2; failed=1; }
+
+# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
+expect() {
+    local want=$1 got
+    shift
+    "$tw" "$@" >out.txt 2>err.txt
+    got=$?
+    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
+}
+says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
+is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
+valid_json() {
+    command -v python3 >/dev/null || return 0
+    python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" || fail "$1 is not one JSON document"
+}
+
+# ---- help and version ----
+expect 0 --version; says out.txt "tilewright "
+expect 0 --help; says out.txt "Commands:"
+expect 0 help; says out.txt "Commands:"
+expect 0 plan --help; says out.txt "--objective"
+expect 0 eval --help; says out.txt "--mapping"
+
+# ---- the example ----
+expect 0; says out.txt "wrote out/report.txt"; is_empty err.txt
+for file in report.txt plan.json mapping.yaml; do [ -s "out/$file" ] || fail "out/$file was not written"; done
+valid_json out/plan.json
+grep -q $'\033' out/report.txt && fail "out/report.txt has colours"
+grep -q "left out" out/report.txt && fail "out/report.txt leaves rows out"
+
+# ---- machines ----
+expect 0 machines; says out.txt "tick-three-level"
+expect 0 machines tick-100k; cmp -s out.txt "$source/examples/machines/tick-100k.yaml" || fail "machine file differs"
+expect 2 machines nosuch; says err.txt "nosuch"; is_empty out.txt
+
+# ---- plan, and its mapping given back ----
+expect 0 plan matmul:64x48x96 -m tick-10k -o made/deep --no-verify; says out.txt "  verified    no"
+ticks=$(grep -oE "^  time +[0-9']+ ticks" out.txt)
+expect 0 eval matmul:64x48x96 -m tick-10k --mapping=made/deep/mapping.yaml -o again
+[ "$(grep -oE "^  time +[0-9']+ ticks" out.txt)" = "$ticks" ] || fail "the written mapping does not reproduce the plan"
+cmp -s made/deep/mapping.yaml again/mapping.yaml || fail "the written mapping changes when it is written again"
+expect 0 plan matmul:64x48x96 -m tick-10k -o one --seed=7
+expect 0 plan matmul:64x48x96 -m tick-10k -o two --seed=7
+diff -r one two >/dev/null || fail "two runs differ"
+expect 0 plan matmul:64x48x96 -m tick-costed --objective=cycles --min-tile=8 --mode=fused --cut=greedy -o three
+expect 0 plan matmul:64x48x96 -m tick-three-level --approach=direct --mode=any -o four
+LC_ALL=C expect 0 plan matmul:64x48x96 -m tick-10k -o five --seed=7
+diff -r one five >/dev/null || fail "files depend on the locale"
+grep -qP '[^\x00-\x7f]' out.txt && fail "the C locale is shown characters that it does not have"
+
+# ---- eval ----
+expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example"; says out.txt "11 ticks"; says out.txt "checked 11 rows"
+[ -e out/none ] && fail "eval writes files unasked"
+expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --rows=2-3; says out.txt "2 ticks left out, 0-1"
+expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" -q; is_empty out.txt; is_empty err.txt
+for stage in model machine mapping layout program timeline; do
+    expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --dump=$stage
+    [ -s out.txt ] || fail "--dump=$stage prints nothing"
+done
+
+# ---- JSON: one document on standard output, messages beside it ----
+expect 0 plan matmul:64x48x96 -m tick-10k -o json --json; valid_json out.txt; says out.txt '"tilewright.plan"'
+says err.txt "wrote json/report.txt"
+grep -q '"rows": \[' out.txt && fail "rows are written unasked"
+expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --json --rows=all; valid_json out.txt
+says out.txt '"actions"'
+
+# ---- exit codes ----
+sed 's/ofm: 3/ofm: 30/' "$example" >big.yaml
+expect 1 eval matmul:128x128x512 -m tick-100k --mapping=big.yaml; is_empty out.txt; says err.txt "buffer"
+expect 2 eval matmul:128x128x512 -m tick-100k --mapping=nosuch.yaml; is_empty out.txt; says err.txt "nosuch.yaml"
+echo 'mapping: {matmul: {levels: [{at: nowhere}]}}' >bad.yaml
+expect 2 eval matmul:128x128x512 -m tick-100k --mapping=bad.yaml; says err.txt "bad.yaml:1:"
+expect 2 plan matmul:0x1x1 -m tick-100k
+expect 2 plan matmul:8x8x8 -m nosuch
+expect 64 nosuch
+expect 64 plan
+expect 64 plan matmul:8x8x8
+expect 64 plan matmul:8x8x8 matmul:8x8x8 -m tick-10k
+expect 64 plan matmul:8x8x8 -m tick-10k --objective=beauty
+expect 64 plan matmul:8x8x8 -m tick-10k --rows=5-2
+expect 64 plan matmul:8x8x8 -m tick-10k --columns=10
+expect 64 plan matmul:8x8x8 -m tick-10k --mapping=x
+expect 64 eval matmul:8x8x8 -m tick-10k
+expect 64 eval matmul:8x8x8 -m tick-10k --mapping=x --dump=nothing
+expect 64 eval matmul:8x8x8 -m tick-10k --mapping=x --dump=model --json
+
+# ---- files are replaced as a whole, or not at all ----
+ls -A one | grep -qvE '^(report.txt|plan.json|mapping.yaml)$' && fail "temporary files are left"
+: >file
+expect 74 plan matmul:8x8x8 -m tick-10k -o file; says err.txt "file"
+expect 74 plan matmul:8x8x8 -m tick-10k -o file/below
+
+# ---- colours ----
+coloured() { grep -q $'\033' out.txt; }
+expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example"; coloured && fail "colours without a terminal"
+expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --color=always; coloured || fail "no colours"
+if command -v script >/dev/null; then
+    run="$tw eval matmul:128x128x512 -m tick-100k --mapping=$example"
+    TERM=xterm script -qec "$run" /dev/null >out.txt </dev/null; coloured || fail "no colours on a terminal"
+    NO_COLOR=1 TERM=xterm script -qec "$run" /dev/null >out.txt </dev/null; coloured && fail "NO_COLOR is not honoured"
+fi
+
+# ---- a reader that goes away, a disk that is full ----
+"$tw" eval matmul:128x128x512 -m tick-three-level --mapping="$source/examples/04-direct/mapping.yaml" --dump=timeline \
+    2>err.txt | head -1 >/dev/null
+[ "${PIPESTATUS[0]}" = 0 ] || fail "a closed pipe is called a fault"
+is_empty err.txt
+if [ -w /dev/full ]; then
+    "$tw" eval matmul:128x128x512 -m tick-100k --mapping="$example" >/dev/full 2>err.txt
+    [ $? = 74 ] || fail "a full disk goes unnoticed"
+    says err.txt "cannot write to standard output"
+fi
+exit $failed
