@@ -93,7 +93,8 @@ static int plain_axis(const tw_op *op, const tw_operand *operand, int loop)
 static bool all_plain(const tw_op *op, const tw_operand *operand)
 {
     for (int a = 0; a < operand->n_axes; a++)
-        if (!is_plain(op, &operand->axis[a]) || plain_axis(op, operand, operand->axis[a].term[0].loop) != a) return false;
+        if (!is_plain(op, &operand->axis[a]) || plain_axis(op, operand, operand->axis[a].term[0].loop) != a)
+            return false;
     return true;
 }
 
@@ -162,9 +163,12 @@ static bool matrix_of(const view *v, matrix *m)
 {
     *m = (matrix){CblasNoTrans, v->extent[1], NULL};
     bool by_rows = v->extent[1] == 1 || v->stride[1] == 1, by_columns = v->extent[0] == 1 || v->stride[0] == 1;
-    if (by_rows && v->stride[0] >= v->extent[1]) m->lead = v->stride[0];
-    else if (by_columns && v->stride[1] >= v->extent[0]) *m = (matrix){CblasTrans, v->stride[1], NULL};
-    else return (m->copy = malloc((size_t)view_elems(v) * sizeof *m->copy)) != NULL;
+    if (by_rows && v->stride[0] >= v->extent[1])
+        m->lead = v->stride[0];
+    else if (by_columns && v->stride[1] >= v->extent[0])
+        *m = (matrix){CblasTrans, v->stride[1], NULL};
+    else
+        return (m->copy = malloc((size_t)view_elems(v) * sizeof *m->copy)) != NULL;
     return true;
 }
 
@@ -190,8 +194,8 @@ static bool run_product(const tw_reference_case *c, const product *p, double *ou
         const double *left = matrix_data(&v[0], &a, c->input[0] + view_at(&p->batch[0], i));
         const double *right = matrix_data(&v[1], &b, c->input[1] + view_at(&p->batch[1], i));
         double *to = out + view_at(&p->batch[2], i);
-        cblas_dgemm(CblasRowMajor, a.transpose, b.transpose, (blasint)m, (blasint)n, (blasint)k, 1, left, (blasint)a.lead,
-                    right, (blasint)b.lead, 0, made, (blasint)n);
+        cblas_dgemm(CblasRowMajor, a.transpose, b.transpose, (blasint)m, (blasint)n, (blasint)k, 1, left,
+                    (blasint)a.lead, right, (blasint)b.lead, 0, made, (blasint)n);
         for (int64_t e = 0; e < m * n; e++) to[view_at(&v[2], e)] = made[e];
     }
     free(made);
@@ -223,8 +227,12 @@ static bool find_spatial(const tw_op *op, const tw_operand *data, int a, spatial
     int first_reduces = op->loop[axis->term[0].loop].reduces;
     const tw_term *out = &axis->term[first_reduces], *tap = &axis->term[!first_reduces];
     if (op->loop[out->loop].reduces || !op->loop[tap->loop].reduces || out->coef < 1) return false;
-    *s = (spatial){.axis = a, .out = out->loop, .tap = tap->loop, .in = axis->extent,
-                   .n_out = op->loop[out->loop].extent, .kernel = op->loop[tap->loop].extent};
+    *s = (spatial){.axis = a,
+                   .out = out->loop,
+                   .tap = tap->loop,
+                   .in = axis->extent,
+                   .n_out = op->loop[out->loop].extent,
+                   .kernel = op->loop[tap->loop].extent};
     s->transposed = axis->divisor > 1 || tap->coef < 0;
     if (s->transposed && (out->coef != 1 || tap->coef > 0)) return false;
     s->stride = s->transposed ? axis->divisor : out->coef;
@@ -250,8 +258,15 @@ static int find_windows(const tw_op *op, spatial out[MAX_SPATIAL])
 /* A missing second direction: one row. */
 static spatial no_window(bool transposed)
 {
-    return (spatial){.axis = -1, .out = -1, .tap = -1, .transposed = transposed, .in = 1, .n_out = 1, .kernel = 1,
-                     .stride = 1, .dilation = 1};
+    return (spatial){.axis = -1,
+                     .out = -1,
+                     .tap = -1,
+                     .transposed = transposed,
+                     .in = 1,
+                     .n_out = 1,
+                     .kernel = 1,
+                     .stride = 1,
+                     .dilation = 1};
 }
 
 static void view_add_window(view *v, const tw_op *op, const spatial *s)
@@ -386,7 +401,8 @@ static bool find_convolution(const tw_op *op, convolution *k)
 static void convolution_views(const tw_op *op, const convolution *k, view v[N_ARRAYS])
 {
     const spatial *w = k->window;
-    const int lead[N_ARRAYS][3] = {{k->batch, k->group, k->in}, {k->group, k->out, k->in}, {k->batch, k->group, k->out}};
+    const int lead[N_ARRAYS][3] = {
+        {k->batch, k->group, k->in}, {k->group, k->out, k->in}, {k->batch, k->group, k->out}};
     for (int o = 0; o < N_ARRAYS; o++)
         for (int i = 0; i < 3; i++) view_add(&v[o], op, o, lead[o][i]);
     for (int i = 0; i < MAX_SPATIAL; i++) {
@@ -409,13 +425,14 @@ static bool start_convolution(job *j, const convolution *k, const view *result)
     dnnl_convolution_desc_t forward;
     dnnl_deconvolution_desc_t transposed;
     if (k->window[0].transposed)
-        return dnnl_dilated_deconvolution_forward_desc_init(&transposed, dnnl_forward_inference, dnnl_deconvolution_direct,
-                                                            &j->desc[DATA], &j->desc[WEIGHTS], NULL, &j->desc[RESULT],
-                                                            g.stride, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
+        return dnnl_dilated_deconvolution_forward_desc_init(&transposed, dnnl_forward_inference,
+                                                            dnnl_deconvolution_direct, &j->desc[DATA],
+                                                            &j->desc[WEIGHTS], NULL, &j->desc[RESULT], g.stride,
+                                                            g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
                job_run(j, &transposed, view_elems(result));
     return dnnl_dilated_convolution_forward_desc_init(&forward, dnnl_forward_inference, dnnl_convolution_direct,
-                                                      &j->desc[DATA], &j->desc[WEIGHTS], NULL, &j->desc[RESULT], g.stride,
-                                                      g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
+                                                      &j->desc[DATA], &j->desc[WEIGHTS], NULL, &j->desc[RESULT],
+                                                      g.stride, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
            job_run(j, &forward, view_elems(result));
 }
 
@@ -483,9 +500,9 @@ static bool describe_planes(job *j, int which, const view *v)
 static bool start_pooling(job *j, const tw_op *op, const pooling *p, int64_t n)
 {
     geometry g = geometry_of(p->window);
-    dnnl_alg_kind_t kind = op->compute == TW_MAX          ? dnnl_pooling_max
+    dnnl_alg_kind_t kind = op->compute == TW_MAX        ? dnnl_pooling_max
                            : op->average_counts_padding ? dnnl_pooling_avg_include_padding
-                                                          : dnnl_pooling_avg_exclude_padding;
+                                                        : dnnl_pooling_avg_exclude_padding;
     dnnl_pooling_v2_desc_t desc;
     return dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &j->desc[DATA], &j->desc[RESULT],
                                              g.stride, g.kernel, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
@@ -500,7 +517,8 @@ static bool run_pooling(const tw_reference_case *c, const pooling *p, double *ou
     int64_t n = view_elems(&result);
     bool done = job_init(&j) && (j.array[DATA] = gather(&data, c->input[0])) && describe_planes(&j, DATA, &data) &&
                 describe_planes(&j, RESULT, &result) && start_pooling(&j, c->op, p, n);
-    for (int64_t i = 0; i < n && done; i++) done = isfinite(j.array[RESULT][i]) && fabsf(j.array[RESULT][i]) < 1e30f;
+    for (int64_t i = 0; i < n && done; i++)
+        done = isfinite(j.array[RESULT][i]) && fabsf(j.array[RESULT][i]) < 1e30f;
     if (done) scatter(&result, j.array[RESULT], out);
     job_release(&j);
     return done;

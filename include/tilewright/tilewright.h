@@ -110,6 +110,7 @@ typedef struct tw_search_options {
     int64_t max_execs;     /* executions at a single tiled level, 0: 512                               */
     int64_t max_outer;     /* executions at each outer level of a multistage plan, 0: 16               */
     int64_t max_inner;     /* executions at its innermost level, 0: 64                                 */
+    int64_t budget;        /* executions to simulate before giving up on the rest, 0: some seconds' worth */
 } tw_search_options;
 typedef struct tw_search_result {
     int64_t best;          /* the objective's value                         */

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* Executions to simulate at most, per mode, unless the caller says otherwise: some seconds. */
+#define DIRECT_BUDGET INT64_C(30000000)
+#define MULTISTAGE_BUDGET INT64_C(8000000)
+
 typedef struct solution {
     bool feasible;
     tw_op_map map; /* of the levels from this one inwards */
@@ -27,6 +31,7 @@ typedef struct search {
     tw_table *solved; /* solution by level and box */
     unsigned clipped;
     int64_t n_points;
+    int64_t left;        /* executions that may still be simulated */
     int64_t least_short; /* of the complete mappings that did not fit, the one that misses least memory */
     tw_op_map nearest;
 } search;
@@ -122,12 +127,13 @@ static void keep_nearest(search *all, const tw_op_map *map, int64_t short_by)
 static tw_status try_candidate(void *user, const tw_level_map *candidate, int64_t n_execs)
 {
     level_search *s = user;
-    (void)n_execs;
     tw_op_map map;
     tw_summary sum;
     int64_t short_by = 0;
+    if (s->all->left <= 0) return TW_OK;
     assemble(s, candidate, &map);
     tw_status status = s->all->eval->cost(s->all->eval->user, &s->model, &s->machine, &map, &sum, &short_by);
+    s->all->left -= status == TW_OK ? n_execs : 1;
     if (status == TW_INFEASIBLE && s->pass_outer) keep_nearest(s->all, &map, short_by);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     TW_TRY(status);
@@ -197,11 +203,33 @@ static bool add_shape(void *user, const tw_box *tile, int64_t n)
     return !s->best->feasible || b->value <= s->best->value;
 }
 
-/* Whether executions alone, each at the least it can cost, leave room below the best so far. */
+/* Whether the first tile fits with as few slots as can be. Other tiles may be larger, so this refuses only what
+ * cannot fit. */
+static bool counts_may_fit(const level_search *s, const tw_level_map *map)
+{
+    tw_box tile = {0};
+    int64_t partials = 1, need = 0;
+    for (int l = 0; l < s->op.n_loops; l++) {
+        tw_split split = tw_split_by_count(s->op.loop[l].extent, map->count[l], map->cut);
+        tile.span[l] = tw_split_at(&split, 0, 0);
+        if (s->op.loop[l].reduces) partials *= map->count[l];
+    }
+    for (int o = 0; o < s->op.n_operands; o++) {
+        tw_region region;
+        int64_t slots = o == tw_op_output(&s->op) ? tw_mapping_min_output_slots(s->all->mode, partials) : 1;
+        int64_t elems = tw_region_of(&s->op.operand[o], &tile, &region);
+        need += slots * tw_machine_units(&s->machine, s->model.tensor[s->op.operand[o].tensor].dtype, elems);
+    }
+    return need <= s->machine.memory[s->pass_outer ? s->machine.n_memories - 1 : 1].size;
+}
+
+/* Whether the tiles can fit, and executions alone, each at the least it can cost, leave room below the best so far. */
 static bool counts_may_win(void *user, const tw_level_map *map, int64_t n_execs)
 {
     level_search *s = user;
     (void)n_execs;
+    if (--s->all->left <= 0) return false;
+    if (!counts_may_fit(s, map) && (!s->pass_outer || s->best->feasible)) return false;
     bound b = {.s = s, .value = s->all->objective == TW_TICKS ? 2 : 0};
     tw_box tile;
     if (!each_shape(s, map, 0, &tile, 1, add_shape, &b)) return false;
@@ -254,6 +282,16 @@ static void keep_better(const solution *candidate, solution *best)
     if (candidate->feasible && (!best->feasible || candidate->value < best->value)) *best = *candidate;
 }
 
+/* When nothing fits with the usual number of executions, more of them are allowed, eightfold at a time. */
+static tw_status search_direct(search *all, const tw_box *box, const tw_search_options *options, solution *best)
+{
+    int64_t most = tw_op_points(all->op);
+    for (int64_t n = all->max_single;; n = n > most / 8 ? most : n * 8) {
+        TW_TRY(search_level(all, all->machine->n_memories - 2, box, n, true, best));
+        if (best->feasible || options->max_execs > 0 || n >= most || all->left <= 0) return TW_OK;
+    }
+}
+
 static tw_status search_mode(search *all, const tw_search_options *options, tw_arena *scratch, solution *best,
                              bool *proven)
 {
@@ -264,11 +302,14 @@ static tw_status search_mode(search *all, const tw_search_options *options, tw_a
     if (!all->solved) return TW_ERR_NOMEM;
     if (one_level || !only || strcmp(only, "direct") == 0) {
         solution direct = {0};
-        TW_TRY(search_level(all, all->machine->n_memories - 2, &box, all->max_single, true, &direct));
+        all->left = options->budget > 0 ? options->budget : DIRECT_BUDGET;
+        TW_TRY(search_direct(all, &box, options, &direct));
         keep_better(&direct, best);
+        *proven &= all->left > 0;
     }
     if (!one_level && (!only || strcmp(only, "multistage") == 0)) {
         const solution *multistage;
+        all->left = options->budget > 0 ? options->budget : MULTISTAGE_BUDGET;
         TW_TRY(solve(all, 0, &box, &multistage));
         keep_better(multistage, best);
         *proven = false;
@@ -351,8 +392,8 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
         *map = all.nearest;
     }
     if (!best.feasible)
-        return tw_diag_infeasible(diag, all.op->loc, "no mapping of '%s' in the family fits machine '%s'", all.op->name,
-                                  machine->name);
+        return tw_diag_infeasible(diag, all.op->loc, "no mapping of '%s' %s fits machine '%s'", all.op->name,
+                                  proven ? "in the family" : "that was tried", machine->name);
     *map = best.map;
     *result = (tw_search_result){best.value, all.n_points, best.n_optima, proven};
     return TW_OK;

@@ -27,20 +27,20 @@
 typedef struct value {
     bool full;
     tw_region region;
-    uint64_t points; /* output: fingerprint of what was accumulated         */
+    uint64_t points;         /* output: fingerprint of what was accumulated         */
     int64_t born, last_read; /* rows of its level's program                  */
 } value;
 
 typedef struct live_row {
-    int64_t change;  /* units that become alive in this row less those that died before it */
+    int64_t change; /* units that become alive in this row less those that died before it */
     int64_t claimed, tick;
 } live_row;
 
 typedef struct level {
-    int memory, outer; /* works in `memory`; loads from and stores to `outer`         */
-    int64_t n_rows;    /* of the program under way, the open one included             */
-    int64_t clock;     /* end of its last row, at first its start                     */
-    const tw_instr *nested; /* of the open row: the EXEC that contains the next level */
+    int memory, outer;       /* works in `memory`; loads from and stores to `outer`         */
+    int64_t n_rows;          /* of the program under way, the open one included             */
+    int64_t clock;           /* end of its last row, at first its start                     */
+    const tw_instr *nested;  /* of the open row: the EXEC that contains the next level */
     uint64_t pieces, points; /* stored into its target so far, by the next level      */
     live_row *live;
     int64_t live_room;
@@ -67,7 +67,6 @@ typedef struct site {
     const tw_instr *instr;
 } site;
 
-#define FAULT(site_, ...) fault_at((site_), __VA_ARGS__)
 TW_PRINTF(2, 3) static bool fault_at(const site *s, const char *fmt, ...)
 {
     char where[TW_WHERE_MAX], text[200];
@@ -106,7 +105,8 @@ static bool check_buffer(tw_checker *c, int i)
     const tw_verify_input *in = c->in;
     const tw_buffer *b = &in->layout->buffer[i];
     char text[TW_BUFFER_NAME_MAX];
-    if (b->memory < 1 || b->memory >= in->machine->n_memories || b->operand < 0 || b->operand >= in->op->n_operands) {
+    if (b->memory < 1 || b->memory >= in->machine->n_memories || b->operand < 0 ||
+        b->operand >= in->op->n_operands) {
         tw_fault_set(&c->fault, "layout: buffer %d belongs to no memory or operand", i);
         return false;
     }
@@ -157,7 +157,7 @@ static int64_t cycles_of(const tw_cost *cost, int64_t work)
 static bool check_work(const site *s, int64_t work)
 {
     if (s->instr->work == work) return true;
-    return FAULT(s, "claims work %" PRId64 ", does %" PRId64, s->instr->work, work);
+    return fault_at(s, "claims work %" PRId64 ", does %" PRId64, s->instr->work, work);
 }
 
 /* ---- engines ---- */
@@ -167,12 +167,12 @@ static bool check_mover(const site *s, int inner, int outer)
 {
     const tw_machine *m = s->c->in->machine;
     int e = s->instr->engine;
-    if (e < 0 || e >= m->n_engines || m->engine[e].kind != TW_MOVES) return FAULT(s, "is not on a mover");
+    if (e < 0 || e >= m->n_engines || m->engine[e].kind != TW_MOVES) return fault_at(s, "is not on a mover");
     if (m->engine[e].outer != outer || m->engine[e].memory != inner)
-        return FAULT(s, "on '%s' does not run between memories '%s' and '%s'", m->engine[e].name,
-                     m->memory[outer].name, m->memory[inner].name);
+        return fault_at(s, "on '%s' does not run between memories '%s' and '%s'", m->engine[e].name,
+                        m->memory[outer].name, m->memory[inner].name);
     if (inner <= s->level->outer || inner > s->level->memory)
-        return FAULT(s, "fills memory '%s' of another level", m->memory[inner].name);
+        return fault_at(s, "fills memory '%s' of another level", m->memory[inner].name);
     return true;
 }
 
@@ -180,10 +180,11 @@ static bool check_compute_engine(const site *s)
 {
     const tw_machine *m = s->c->in->machine;
     const tw_engine *mac = &m->engine[m->compute];
-    if (s->row->level != s->c->in->n_levels - 1) return FAULT(s, "on the compute engine of an inner level");
-    if (s->instr->engine != m->compute) return FAULT(s, "is not on the compute engine '%s'", mac->name);
-    if (mac->memory != s->level->memory) return FAULT(s, "on '%s' cannot reach this memory", mac->name);
-    if (!(mac->computes >> s->c->in->op->compute & 1)) return FAULT(s, "asks '%s' for what it cannot do", mac->name);
+    if (s->row->level != s->c->in->n_levels - 1) return fault_at(s, "on the compute engine of an inner level");
+    if (s->instr->engine != m->compute) return fault_at(s, "is not on the compute engine '%s'", mac->name);
+    if (mac->memory != s->level->memory) return fault_at(s, "on '%s' cannot reach this memory", mac->name);
+    if (!(mac->computes >> s->c->in->op->compute & 1))
+        return fault_at(s, "asks '%s' for what it cannot do", mac->name);
     return true;
 }
 
@@ -192,7 +193,7 @@ static bool check_adder(const site *s)
     const tw_machine *m = s->c->in->machine;
     int e = s->instr->engine;
     if (e < 0 || e >= m->n_engines || m->engine[e].kind != TW_ADDS || m->engine[e].memory != s->level->memory)
-        return FAULT(s, "is not on the adder of this memory");
+        return fault_at(s, "is not on the adder of this memory");
     return true;
 }
 
@@ -204,16 +205,17 @@ static int memory_of(const site *s, int buffer) { return buffer < 0 ? 0 : s->c->
 /* A buffer that exists and is meant for this operand. */
 static bool check_buffer_use(const site *s, int buffer, int operand)
 {
-    if (!is_buffer(s, buffer)) return FAULT(s, "names buffer %d, there is none", buffer);
+    if (!is_buffer(s, buffer)) return fault_at(s, "names buffer %d, there is none", buffer);
     if (s->c->in->layout->buffer[buffer].operand != operand)
-        return FAULT(s, "uses buffer %s for operand '%s'", name_of(s, buffer).text, operand_of(s, operand)->name);
+        return fault_at(s, "uses buffer %s for operand '%s'", name_of(s, buffer).text,
+                        operand_of(s, operand)->name);
     return true;
 }
 
 static bool check_here(const site *s, int buffer)
 {
     if (memory_of(s, buffer) == s->level->memory) return true;
-    return FAULT(s, "uses buffer %s of another memory", name_of(s, buffer).text);
+    return fault_at(s, "uses buffer %s of another memory", name_of(s, buffer).text);
 }
 
 static bool check_fits(const site *s, int buffer, int operand, const tw_region *region)
@@ -221,14 +223,14 @@ static bool check_fits(const site *s, int buffer, int operand, const tw_region *
     int64_t need = tw_verify_units(s->c->in, operand, tw_verify_region_elems(operand_of(s, operand), region));
     int64_t size = s->c->in->layout->buffer[buffer].size;
     if (need <= size) return true;
-    return FAULT(s, "puts %" PRId64 " units into buffer %s of %" PRId64, need, name_of(s, buffer).text, size);
+    return fault_at(s, "puts %" PRId64 " units into buffer %s of %" PRId64, need, name_of(s, buffer).text, size);
 }
 
 /* The value of a buffer that the instruction reads; NULL and a fault when it holds none. */
 static const value *read_value(const site *s, int buffer)
 {
     const value *v = &s->c->value[buffer];
-    if (!v->full) FAULT(s, "reads buffer %s, which holds nothing yet", name_of(s, buffer).text);
+    if (!v->full) fault_at(s, "reads buffer %s, which holds nothing yet", name_of(s, buffer).text);
     return v->full ? v : NULL;
 }
 
@@ -237,38 +239,43 @@ static const value *read_exact(const site *s, int buffer, const tw_region *regio
 {
     const value *v = read_value(s, buffer);
     if (v && !tw_verify_region_equal(operand_of(s, output_of(s)), &v->region, region)) {
-        FAULT(s, "expects another region in buffer %s", name_of(s, buffer).text);
+        fault_at(s, "expects another region in buffer %s", name_of(s, buffer).text);
         return NULL;
     }
     return v;
 }
 
 /* The instruction of the level above that contains this row, NULL at the outermost level. */
-static const tw_instr *parent_of(const site *s) { return s->row->level ? s->c->level[s->row->level - 1].nested : NULL; }
+static const tw_instr *parent_of(const site *s)
+{
+    return s->row->level ? s->c->level[s->row->level - 1].nested : NULL;
+}
 
 /* One end of a transfer that lies in the level's outer memory: `own` is what the level above offers. */
 static bool check_outer_end(const site *s, int buffer, int own)
 {
     if (memory_of(s, buffer) != s->level->outer || buffer == own) return true;
-    return FAULT(s, "reaches buffer %s of the level above, which its EXEC does not hand down", name_of(s, buffer).text);
+    return fault_at(s, "reaches buffer %s of the level above, which its EXEC does not hand down",
+                    name_of(s, buffer).text);
 }
 
 static bool check_load(const site *s)
 {
     const tw_instr *i = s->instr;
-    if (i->operand < 0 || i->operand >= output_of(s)) return FAULT(s, "moves no input operand");
+    if (i->operand < 0 || i->operand >= output_of(s)) return fault_at(s, "moves no input operand");
     const tw_operand *operand = operand_of(s, i->operand);
-    if (i->n_src != 1) return FAULT(s, "has %d sources", i->n_src);
+    if (i->n_src != 1) return fault_at(s, "has %d sources", i->n_src);
     if (!check_buffer_use(s, i->dst, i->operand)) return false;
     if (i->src[0] != -1 && !check_buffer_use(s, i->src[0], i->operand)) return false;
     if (!check_mover(s, memory_of(s, i->dst), memory_of(s, i->src[0]))) return false;
     if (!check_outer_end(s, i->src[0], parent_of(s) ? parent_of(s)->src[i->operand] : -1)) return false;
-    if (!tw_verify_region_is_sound(operand, &i->region)) return FAULT(s, "region leaves tensor '%s'", operand->name);
+    if (!tw_verify_region_is_sound(operand, &i->region))
+        return fault_at(s, "region leaves tensor '%s'", operand->name);
     if (i->src[0] != -1) {
         const value *v = read_value(s, i->src[0]);
         if (!v) return false;
         if (!tw_verify_region_inside(operand, &i->region, &v->region))
-            return FAULT(s, "takes a region that buffer %s does not hold", name_of(s, i->src[0]).text);
+            return fault_at(s, "takes a region that buffer %s does not hold", name_of(s, i->src[0]).text);
     }
     return check_fits(s, i->dst, i->operand, &i->region) &&
            check_work(s, tw_verify_units(s->c->in, i->operand, tw_verify_region_elems(operand, &i->region)));
@@ -283,28 +290,29 @@ static bool check_store_target(const site *s)
     if (!check_outer_end(s, i->dst, parent ? parent->dst : -1)) return false;
     bool to_parent = parent && i->dst == parent->dst;
     if (i->accumulates != (to_parent && parent->accumulates))
-        return FAULT(s, "%s what %s holds", i->accumulates ? "adds to" : "overwrites", name_of(s, i->dst).text);
+        return fault_at(s, "%s what %s holds", i->accumulates ? "adds to" : "overwrites", name_of(s, i->dst).text);
     if (i->dst == -1) return true;
     if (!to_parent) return check_fits(s, i->dst, i->operand, &i->region);
     tw_region target = tw_verify_output_region(s->c->in->op, &parent->box);
     if (tw_verify_region_inside(operand_of(s, i->operand), &i->region, &target)) return true;
-    return FAULT(s, "writes outside of what the EXEC above makes");
+    return fault_at(s, "writes outside of what the EXEC above makes");
 }
 
 static bool check_store(const site *s)
 {
     const tw_instr *i = s->instr;
-    if (i->operand != output_of(s)) return FAULT(s, "moves an input operand");
+    if (i->operand != output_of(s)) return fault_at(s, "moves an input operand");
     const tw_operand *operand = operand_of(s, i->operand);
-    if (i->n_src != 1) return FAULT(s, "has %d sources", i->n_src);
+    if (i->n_src != 1) return fault_at(s, "has %d sources", i->n_src);
     if (!check_buffer_use(s, i->src[0], i->operand) || !check_store_target(s)) return false;
-    if (!tw_verify_box_is_sound(s->c->in->op, &i->box)) return FAULT(s, "box leaves the loops");
+    if (!tw_verify_box_is_sound(s->c->in->op, &i->box)) return fault_at(s, "box leaves the loops");
     tw_region made = tw_verify_output_region(s->c->in->op, &i->box);
-    if (!tw_verify_region_equal(operand, &i->region, &made)) return FAULT(s, "region is not that of its box");
+    if (!tw_verify_region_equal(operand, &i->region, &made)) return fault_at(s, "region is not that of its box");
     const value *v = read_exact(s, i->src[0], &i->region);
     if (!v) return false;
     if (i->dst == -1 && v->points != tw_cover_finished(s->c->cover, &i->region))
-        return FAULT(s, "moves buffer %s out before every point, once each, is in it", name_of(s, i->src[0]).text);
+        return fault_at(s, "moves buffer %s out before every point, once each, is in it",
+                        name_of(s, i->src[0]).text);
     return check_work(s, tw_verify_units(s->c->in, i->operand, tw_verify_region_elems(operand, &i->region)));
 }
 
@@ -315,14 +323,15 @@ static bool check_input(const site *s, int operand)
     const tw_operand *o = operand_of(s, operand);
     tw_region need = {0};
     bool any = true;
-    for (int a = 0; a < o->n_axes && any; a++) any = tw_cover_touch(s->c->cover, operand, a, &i->box, &need.axis[a]);
+    for (int a = 0; a < o->n_axes && any; a++)
+        any = tw_cover_touch(s->c->cover, operand, a, &i->box, &need.axis[a]);
     int buffer = i->src[operand];
-    if (buffer == -1) return any ? FAULT(s, "has no buffer for '%s', which it reads", o->name) : true;
+    if (buffer == -1) return any ? fault_at(s, "has no buffer for '%s', which it reads", o->name) : true;
     if (!check_buffer_use(s, buffer, operand) || !check_here(s, buffer)) return false;
     const value *v = read_value(s, buffer);
     if (!v) return false;
     if (!any || tw_verify_region_inside(o, &need, &v->region)) return true;
-    return FAULT(s, "reads elements of '%s' that buffer %s does not hold", o->name, name_of(s, buffer).text);
+    return fault_at(s, "reads elements of '%s' that buffer %s does not hold", o->name, name_of(s, buffer).text);
 }
 
 /* The target of an EXEC, SUM or FILL. */
@@ -337,18 +346,19 @@ static bool check_exec(const site *s)
 {
     const tw_instr *i = s->instr;
     const tw_verify_input *in = s->c->in;
-    if (i->nested && s->row->level >= in->n_levels - 1) return FAULT(s, "nests a program, there is no inner level");
+    if (i->nested && s->row->level >= in->n_levels - 1)
+        return fault_at(s, "nests a program, there is no inner level");
     if (!i->nested && !check_compute_engine(s)) return false;
-    if (!tw_verify_box_is_sound(in->op, &i->box)) return FAULT(s, "box leaves the loops");
-    if (i->n_src != in->op->n_operands - 1) return FAULT(s, "has %d sources", i->n_src);
+    if (!tw_verify_box_is_sound(in->op, &i->box)) return fault_at(s, "box leaves the loops");
+    if (i->n_src != in->op->n_operands - 1) return fault_at(s, "has %d sources", i->n_src);
     for (int o = 0; o < i->n_src; o++)
         if (!check_input(s, o)) return false;
     tw_region made = tw_verify_output_region(in->op, &i->box);
     if (!check_target(s, &made)) return false;
     if (i->accumulates) {
-        if (in->level[s->row->level].mode != TW_FUSED) return FAULT(s, "accumulates, the level's mode does not");
+        if (in->level[s->row->level].mode != TW_FUSED) return fault_at(s, "accumulates, the level's mode does not");
         if (!(in->machine->engine[in->machine->compute].accumulate >> TW_FUSED & 1))
-            return FAULT(s, "accumulates, the compute engine cannot");
+            return fault_at(s, "accumulates, the compute engine cannot");
         if (!read_exact(s, i->dst, &made)) return false;
     }
     return check_work(s, tw_verify_box_points(in->op, &i->box));
@@ -357,10 +367,10 @@ static bool check_exec(const site *s)
 static bool check_made(const site *s, tw_region *made)
 {
     const tw_instr *i = s->instr;
-    if (!tw_verify_box_is_sound(s->c->in->op, &i->box)) return FAULT(s, "box leaves the loops");
+    if (!tw_verify_box_is_sound(s->c->in->op, &i->box)) return fault_at(s, "box leaves the loops");
     *made = tw_verify_output_region(s->c->in->op, &i->box);
     const tw_operand *out = operand_of(s, output_of(s));
-    if (!tw_verify_region_equal(out, &i->region, made)) return FAULT(s, "region is not that of its box");
+    if (!tw_verify_region_equal(out, &i->region, made)) return fault_at(s, "region is not that of its box");
     return check_target(s, made) && check_work(s, tw_verify_region_elems(out, made));
 }
 
@@ -368,23 +378,25 @@ static bool check_sum(const site *s)
 {
     const tw_instr *i = s->instr;
     tw_region made;
-    if (i->n_src != 2) return FAULT(s, "has %d sources", i->n_src);
+    if (i->n_src != 2) return fault_at(s, "has %d sources", i->n_src);
     if (!check_adder(s) || !check_made(s, &made)) return false;
     for (int k = 0; k < 2; k++)
         if (!check_buffer_use(s, i->src[k], output_of(s)) || !check_here(s, i->src[k]) ||
             !read_exact(s, i->src[k], &made))
             return false;
-    if (i->src[0] == i->src[1]) return FAULT(s, "adds buffer %s to itself", name_of(s, i->src[0]).text);
+    if (i->src[0] == i->src[1]) return fault_at(s, "adds buffer %s to itself", name_of(s, i->src[0]).text);
     tw_accumulate mode = s->c->in->level[s->row->level].mode;
-    bool as_said = mode == TW_IN_PLACE  ? i->dst == i->src[0]
+    bool as_said = mode == TW_IN_PLACE   ? i->dst == i->src[0]
                    : mode == TW_SEPARATE ? i->dst != i->src[0] && i->dst != i->src[1]
                                          : false;
-    return as_said ? true : FAULT(s, "into buffer %s is not what the level's mode does", name_of(s, i->dst).text);
+    return as_said ? true
+                   : fault_at(s, "into buffer %s is not what the level's mode does", name_of(s, i->dst).text);
 }
 
 static bool check_fill(const site *s)
 {
     tw_region made;
+    if (s->instr->n_src != 0) return fault_at(s, "has %d sources", s->instr->n_src);
     return check_compute_engine(s) && check_made(s, &made);
 }
 
@@ -397,7 +409,7 @@ static bool check_instr(const site *s)
     case TW_SUM: return check_sum(s);
     case TW_FILL: return check_fill(s);
     }
-    return FAULT(s, "has no meaning");
+    return fault_at(s, "has no meaning");
 }
 
 /* ---- instructions of one row against each other ---- */
@@ -421,8 +433,8 @@ static bool check_buffer_hazard(const site *s, const tw_instr *b, int buffer)
     if (a->op == TW_STORE && b->op == TW_STORE && memory_of(s, buffer) == s->level->outer) return true;
     bool closed = a->op == TW_EXEC || b->op == TW_EXEC;
     if (!closed && !writes(a, buffer) && !writes(b, buffer)) return true;
-    return FAULT(s, "%s buffer %s that %s %s in the same row", reads(a, buffer) ? "reads" : "writes",
-                 name_of(s, buffer).text, tw_verify_opcode_name(b->op), reads(b, buffer) ? "reads" : "writes");
+    return fault_at(s, "%s buffer %s that %s %s in the same row", reads(a, buffer) ? "reads" : "writes",
+                    name_of(s, buffer).text, tw_verify_opcode_name(b->op), reads(b, buffer) ? "reads" : "writes");
 }
 
 static bool check_pair(const site *s, const tw_instr *b)
@@ -435,13 +447,13 @@ static bool check_pair(const site *s, const tw_instr *b)
 
 static bool check_units(const site *s, int n_execs, int n_sums)
 {
-    if (n_execs > 1) return FAULT(s, "%d executions in one row", n_execs);
-    if (n_sums > 1) return FAULT(s, "%d sums in one row", n_sums);
+    if (n_execs > 1) return fault_at(s, "%d executions in one row", n_execs);
+    if (n_sums > 1) return fault_at(s, "%d sums in one row", n_sums);
     const tw_machine *m = s->c->in->machine;
     if (!n_execs || !n_sums) return true;
     for (int e = 0; e < m->n_engines; e++)
         if (m->engine[e].kind == TW_ADDS && m->engine[e].memory == s->level->memory && m->engine[e].shares >= 0)
-            return FAULT(s, "an execution and a sum, whose units are one");
+            return fault_at(s, "an execution and a sum, whose units are one");
     return true;
 }
 
@@ -464,25 +476,27 @@ static bool check_hazards(const site *row)
 /* Transfers into and out of memories that are passed through hide behind the level's own work. */
 static bool is_passing(const site *s, const tw_instr *i)
 {
-    return (i->op == TW_LOAD || i->op == TW_STORE) && s->c->in->is_pass[s->c->in->machine->engine[i->engine].memory];
+    return (i->op == TW_LOAD || i->op == TW_STORE) &&
+           s->c->in->is_pass[s->c->in->machine->engine[i->engine].memory];
 }
 
 static int64_t cost_of(const site *s, const tw_event *e)
 {
-    if (e->instr.op == TW_EXEC && e->instr.nested) return s->c->level[s->row->level + 1].clock - s->row->start_cycle;
+    if (e->instr.op == TW_EXEC && e->instr.nested)
+        return s->c->level[s->row->level + 1].clock - s->row->start_cycle;
     return cycles_of(&s->c->in->machine->engine[e->instr.engine].cost, e->instr.work);
 }
 
 static bool check_event_time(const site *s, const tw_event *e, bool hides)
 {
     int64_t cost = cost_of(s, e);
-    if (cost < 0) return FAULT(s, "takes longer than can be counted");
+    if (cost < 0) return fault_at(s, "takes longer than can be counted");
     if (e->end_cycle - e->start_cycle != cost)
-        return FAULT(s, "takes %" PRId64 " cycles, should take %" PRId64, e->end_cycle - e->start_cycle, cost);
+        return fault_at(s, "takes %" PRId64 " cycles, should take %" PRId64, e->end_cycle - e->start_cycle, cost);
     if (e->start_cycle < s->row->start_cycle || (!hides && e->end_cycle > s->row->end_cycle))
-        return FAULT(s, "runs in %" PRId64 "..%" PRId64 ", outside its row %" PRId64 "..%" PRId64, e->start_cycle,
-                     e->end_cycle, s->row->start_cycle, s->row->end_cycle);
-    if (e->instr.nested && e->start_cycle != s->row->start_cycle) return FAULT(s, "does not start with its row");
+        return fault_at(s, "runs in %" PRId64 "..%" PRId64 ", outside its row %" PRId64 "..%" PRId64,
+                        e->start_cycle, e->end_cycle, s->row->start_cycle, s->row->end_cycle);
+    if (e->instr.nested && e->start_cycle != s->row->start_cycle) return fault_at(s, "does not start with its row");
     return true;
 }
 
@@ -495,7 +509,7 @@ static bool check_channel(const site *s, int i)
     for (int j = 0; j < i; j++) {
         const tw_event *f = &s->row->event[j];
         if (f->instr.engine == e->instr.engine && f->start_cycle < e->end_cycle && e->start_cycle < f->end_cycle)
-            return FAULT(s, "runs while '%s' is busy", s->c->in->machine->engine[e->instr.engine].name);
+            return fault_at(s, "runs while '%s' is busy", s->c->in->machine->engine[e->instr.engine].name);
     }
     return true;
 }
@@ -510,8 +524,10 @@ static int64_t slowest(const site *s, bool passing)
         bool moves = e->instr.op == TW_LOAD || e->instr.op == TW_STORE;
         bool in_turn = moves && s->c->in->machine->engine[e->instr.engine].one_channel;
         int64_t *mine = &busy[e->instr.nested ? TW_MAX_ENGINES : e->instr.engine], cost = cost_of(s, e);
-        if (!in_turn) *mine = tw_max(*mine, cost);
-        else if (!tw_ckd_add(*mine, cost, mine)) *mine = INT64_MAX;
+        if (!in_turn)
+            *mine = tw_max(*mine, cost);
+        else if (!tw_ckd_add(*mine, cost, mine))
+            *mine = INT64_MAX;
         longest = tw_max(longest, *mine);
     }
     return longest;
@@ -529,8 +545,8 @@ static bool check_length(const site *row)
     }
     int64_t length = slowest(row, n_own == 0);
     if (row->row->end_cycle - row->row->start_cycle == length) return true;
-    return FAULT(row, "lasts %" PRId64 " cycles, its slowest engine %" PRId64,
-                 row->row->end_cycle - row->row->start_cycle, length);
+    return fault_at(row, "lasts %" PRId64 " cycles, its slowest engine %" PRId64,
+                    row->row->end_cycle - row->row->start_cycle, length);
 }
 
 /* ---- live units ---- */
@@ -574,7 +590,10 @@ static void check_live(tw_checker *c, const level *l)
 
 /* ---- programs of a level ---- */
 
-static bool belongs_to(const level *l, const tw_buffer *b) { return b->memory > l->outer && b->memory <= l->memory; }
+static bool belongs_to(const level *l, const tw_buffer *b)
+{
+    return b->memory > l->outer && b->memory <= l->memory;
+}
 
 /* A program starts with empty buffers. */
 static void program_begin(tw_checker *c, int at, int64_t clock)
@@ -630,19 +649,23 @@ static void apply_exec(const site *s)
     tw_region made = tw_verify_output_region(s->c->in->op, &i->box);
     uint64_t points = tw_cover_box(s->c->cover, &i->box);
     if (i->nested && !i->accumulates && s->level->pieces != tw_cover_region(s->c->cover, &made))
-        FAULT(s, "its program does not store every element of buffer %s once", name_of(s, i->dst).text);
+        fault_at(s, "its program does not store every element of buffer %s once", name_of(s, i->dst).text);
     if (i->nested && s->level->points != points)
-        FAULT(s, "its program does not execute every point of the box once");
-    if (i->accumulates) add_points(s, i->dst, points);
-    else put(s, i->dst, &made, points);
+        fault_at(s, "its program does not execute every point of the box once");
+    if (i->accumulates)
+        add_points(s, i->dst, points);
+    else
+        put(s, i->dst, &made, points);
 }
 
 static void apply_sum(const site *s)
 {
     const tw_instr *i = s->instr;
     const value *v = s->c->value;
-    if (i->dst == i->src[0]) add_points(s, i->dst, v[i->src[1]].points);
-    else put(s, i->dst, &i->region, tw_cover_add(v[i->src[0]].points, v[i->src[1]].points));
+    if (i->dst == i->src[0])
+        add_points(s, i->dst, v[i->src[1]].points);
+    else
+        put(s, i->dst, &i->region, tw_cover_add(v[i->src[0]].points, v[i->src[1]].points));
 }
 
 static void apply(const site *s)
@@ -671,11 +694,11 @@ static void mark_reads(const site *s)
 static bool check_place_in_time(const site *s)
 {
     const tw_rowset *row = s->row;
-    if (row->memory != s->level->memory) return FAULT(s, "is not in the memory of its level");
+    if (row->memory != s->level->memory) return fault_at(s, "is not in the memory of its level");
     if (row->start_cycle != s->level->clock)
-        return FAULT(s, "starts at %" PRId64 ", the row before it ended at %" PRId64, row->start_cycle, s->level->clock);
-    if (row->tick != s->c->next_tick)
-        return FAULT(s, "should have tick %" PRId64, s->c->next_tick);
+        return fault_at(s, "starts at %" PRId64 ", the row before it ended at %" PRId64, row->start_cycle,
+                        s->level->clock);
+    if (row->tick != s->c->next_tick) return fault_at(s, "should have tick %" PRId64, s->c->next_tick);
     return true;
 }
 
@@ -697,8 +720,10 @@ static void judge_begin(site *s)
         s->instr = &row->event[i].instr;
         mark_reads(s);
     }
-    if (s->level->nested) program_begin(c, row->level + 1, row->start_cycle);
-    else c->next_tick++;
+    if (s->level->nested)
+        program_begin(c, row->level + 1, row->start_cycle);
+    else
+        c->next_tick++;
 }
 
 static tw_status checker_begin(void *user, const tw_rowset *row)
@@ -726,7 +751,7 @@ static void judge_end(site *s)
     int below = s->row->level + 1;
     if (s->level->nested) {
         s->instr = s->level->nested;
-        if (c->level[below].n_rows == 0) FAULT(s, "contains no program");
+        if (c->level[below].n_rows == 0) fault_at(s, "contains no program");
         program_end(c, below);
         if (c->fault.set) return;
         s->instr = NULL;

@@ -262,7 +262,8 @@ uint64_t tw_cover_box(tw_cover *cover, const tw_box *box)
     for (int i = 0; i < cover->n_contributions; i++) {
         const contribution *c = &cover->contribution[i];
         uint64_t weight = c->factor;
-        for (int g = 0; g < c->n_groups && weight; g++) weight = multiply(weight, group_weight(cover, &c->group[g], box));
+        for (int g = 0; g < c->n_groups && weight; g++)
+            weight = multiply(weight, group_weight(cover, &c->group[g], box));
         sum = tw_cover_add(sum, weight);
     }
     return sum;

@@ -29,7 +29,7 @@ typedef struct job { /* what an instruction will write when its row ends */
     place *to;
     tw_region region; /* written; part of to->region when `part`  */
     bool part;
-    uint8_t *bytes;   /* packed, NULL: nothing to write           */
+    uint8_t *bytes; /* packed, NULL: nothing to write           */
 } job;
 
 typedef struct workspace { /* memory for the halves of one row, used again by the next */
@@ -66,7 +66,6 @@ typedef struct site {
     bool no_memory;
 } site;
 
-#define FAULT(site_, ...) fault_at((site_), __VA_ARGS__)
 TW_PRINTF(2, 3) static bool fault_at(const site *s, const char *fmt, ...)
 {
     char where[TW_WHERE_MAX], text[200];
@@ -114,7 +113,10 @@ static void *take(site *s, int64_t n, size_t size)
 
 static int output_of(const site *s) { return tw_op_output(&s->e->op); }
 static const tw_operand *operand_of(const site *s, int operand) { return &s->e->op.operand[operand]; }
-static int64_t elem_bytes(const site *s, int operand) { return tw_dtype_bytes(tw_verify_dtype(&s->e->in, operand)); }
+static int64_t elem_bytes(const site *s, int operand)
+{
+    return tw_dtype_bytes(tw_verify_dtype(&s->e->in, operand));
+}
 
 /* ---- regions in bytes ---- */
 
@@ -157,12 +159,12 @@ static place *place_of(const site *s, int buffer, int operand)
 {
     if (buffer == -1) return &s->e->tensor[operand];
     if (buffer < 0 || buffer >= s->e->in.layout->n_buffers) {
-        FAULT(s, "names buffer %d, there is none", buffer);
+        fault_at(s, "names buffer %d, there is none", buffer);
         return NULL;
     }
     place *p = &s->e->buffer[buffer];
     if (p->operand == operand) return p;
-    FAULT(s, "uses buffer %s for '%s'", name_of(s, p).text, operand_of(s, operand)->name);
+    fault_at(s, "uses buffer %s for '%s'", name_of(s, p).text, operand_of(s, operand)->name);
     return NULL;
 }
 
@@ -170,15 +172,15 @@ static bool check_run(const site *s, const place *p, int64_t at, int64_t bytes, 
 {
     const uint8_t *poison = p->shadow ? memchr(p->shadow + at, 0, (size_t)bytes) : NULL;
     if (!poison) return true;
-    return FAULT(s, "reads element %" PRId64 " of %s, which holds no data", (poison - p->shadow) / elem,
-                 name_of(s, p).text);
+    return fault_at(s, "reads element %" PRId64 " of %s, which holds no data", (poison - p->shadow) / elem,
+                    name_of(s, p).text);
 }
 
 static bool check_held(const site *s, const place *p, const tw_region *region)
 {
-    if (!p->full) return FAULT(s, "reads %s, which holds nothing", name_of(s, p).text);
+    if (!p->full) return fault_at(s, "reads %s, which holds nothing", name_of(s, p).text);
     if (tw_verify_region_inside(operand_of(s, p->operand), region, &p->region)) return true;
-    return FAULT(s, "reads a region that %s does not hold", name_of(s, p).text);
+    return fault_at(s, "reads a region that %s does not hold", name_of(s, p).text);
 }
 
 /* The bytes of a region, packed; NULL and a fault when they are not all there. */
@@ -241,7 +243,7 @@ static bool check_room(const site *s, const place *to, const tw_region *region)
 {
     int64_t need = tw_verify_region_elems(operand_of(s, to->operand), region) * elem_bytes(s, to->operand);
     if (need <= to->room) return true;
-    return FAULT(s, "puts %" PRId64 " bytes into %s, which has %" PRId64, need, name_of(s, to).text, to->room);
+    return fault_at(s, "puts %" PRId64 " bytes into %s, which has %" PRId64, need, name_of(s, to).text, to->room);
 }
 
 /* The target is filled as a whole by `region`, or is a larger place of which this is a part. */
@@ -250,7 +252,7 @@ static bool aim(const site *s, place *to, const tw_region *region, bool part, jo
     *j = (job){.to = to, .region = *region, .part = part};
     if (!part) return check_room(s, to, region);
     if (to->full && tw_verify_region_inside(operand_of(s, to->operand), region, &to->region)) return true;
-    return FAULT(s, "writes a region that %s has no room for", name_of(s, to).text);
+    return fault_at(s, "writes a region that %s has no room for", name_of(s, to).text);
 }
 
 static bool pack(site *s, const double *value, int64_t n, job *j)
@@ -260,23 +262,24 @@ static bool pack(site *s, const double *value, int64_t n, job *j)
     if (!j->bytes) return false;
     int64_t fits = tw_numbers_pack(dtype, value, n, j->bytes);
     if (fits == n) return true;
-    return FAULT(s, "makes the value %g, which type %s does not hold", value[fits], tw_dtype_name(dtype));
+    return fault_at(s, "makes the value %g, which type %s does not hold", value[fits], tw_dtype_name(dtype));
 }
 
 static bool is_operand(const site *s, int from, int end)
 {
     if (s->instr->operand >= from && s->instr->operand < end) return true;
-    return FAULT(s, "moves operand %d", s->instr->operand);
+    return fault_at(s, "moves operand %d", s->instr->operand);
 }
 
 static bool do_load(site *s, job *j)
 {
     const tw_instr *i = s->instr;
     if (!is_operand(s, 0, output_of(s))) return false;
-    if (!tw_verify_region_is_sound(operand_of(s, i->operand), &i->region)) return FAULT(s, "region leaves its tensor");
+    if (!tw_verify_region_is_sound(operand_of(s, i->operand), &i->region))
+        return fault_at(s, "region leaves its tensor");
     place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, false, j)) return false;
-    if (i->dst == -1) return FAULT(s, "writes an input tensor");
+    if (i->dst == -1) return fault_at(s, "writes an input tensor");
     j->bytes = read_region(s, from, &i->region);
     return j->bytes;
 }
@@ -293,7 +296,7 @@ static bool do_store(site *s, job *j)
     const tw_instr *i = s->instr;
     if (!is_operand(s, output_of(s), output_of(s) + 1)) return false;
     const tw_operand *operand = operand_of(s, i->operand);
-    if (!tw_verify_region_is_sound(operand, &i->region)) return FAULT(s, "region leaves its tensor");
+    if (!tw_verify_region_is_sound(operand, &i->region)) return fault_at(s, "region leaves its tensor");
     place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, i->dst == -1 || to == parent_target(s), j)) return false;
     j->bytes = read_region(s, from, &i->region);
@@ -309,7 +312,7 @@ static bool do_store(site *s, job *j)
 static bool read_inputs(site *s, tw_kernel_input input[TW_MAX_OPERANDS])
 {
     const tw_instr *i = s->instr;
-    if (i->n_src != output_of(s)) return FAULT(s, "has %d sources", i->n_src);
+    if (i->n_src != output_of(s)) return fault_at(s, "has %d sources", i->n_src);
     for (int o = 0; o < i->n_src; o++) {
         input[o] = (tw_kernel_input){0};
         if (i->src[o] == -1) continue;
@@ -329,7 +332,8 @@ static bool run_kernel(site *s, const tw_region *made, double *out, int64_t n)
     if (!read_inputs(s, input)) return false;
     for (int64_t k = 0; k < n; k++) out[k] = neutral(s);
     int lacking = tw_kernel_run(op, op->compute, &s->instr->box, input, out);
-    if (lacking >= 0) return FAULT(s, "reads elements of '%s' that its buffer does not hold", op->operand[lacking].name);
+    if (lacking >= 0)
+        return fault_at(s, "reads elements of '%s' that its buffer does not hold", op->operand[lacking].name);
     if (op->compute == TW_AVERAGE) divide(s, made, out);
     return true;
 }
@@ -338,10 +342,10 @@ static bool run_kernel(site *s, const tw_region *made, double *out, int64_t n)
 static bool aim_made(const site *s, job *j)
 {
     const tw_instr *i = s->instr;
-    if (!tw_verify_box_is_sound(&s->e->op, &i->box)) return FAULT(s, "box leaves the loops");
+    if (!tw_verify_box_is_sound(&s->e->op, &i->box)) return fault_at(s, "box leaves the loops");
     tw_region made = tw_verify_output_region(&s->e->op, &i->box);
     place *to = place_of(s, i->dst, output_of(s));
-    if (to && i->dst == -1) return FAULT(s, "writes the output tensor");
+    if (to && i->dst == -1) return fault_at(s, "writes the output tensor");
     return to && aim(s, to, &made, false, j);
 }
 
@@ -393,7 +397,7 @@ static bool do_instr(site *s, job *j)
     case TW_SUM: return do_sum(s, j);
     case TW_FILL: return do_fill(s, j);
     }
-    return FAULT(s, "has no meaning");
+    return fault_at(s, "has no meaning");
 }
 
 /* ---- writing ---- */
@@ -412,8 +416,10 @@ static void write_region(const site *s, const job *j, const uint8_t *bytes)
     runs r = runs_of(operand, &j->region, &j->to->region, elem_bytes(s, j->to->operand));
     do {
         int64_t at = runs_offset(&r);
-        if (bytes) memcpy(j->to->data + at, bytes, (size_t)r.bytes);
-        else memset(j->to->data + at, 0xff, (size_t)r.bytes);
+        if (bytes)
+            memcpy(j->to->data + at, bytes, (size_t)r.bytes);
+        else
+            memset(j->to->data + at, 0xff, (size_t)r.bytes);
         memset(j->to->shadow + at, bytes != NULL, (size_t)r.bytes);
         if (bytes) bytes += r.bytes;
     } while (runs_next(&r));
@@ -503,7 +509,10 @@ static tw_status executor_end(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
-tw_row_sink tw_executor_sink(tw_executor *executor) { return (tw_row_sink){executor_begin, executor_end, executor}; }
+tw_row_sink tw_executor_sink(tw_executor *executor)
+{
+    return (tw_row_sink){executor_begin, executor_end, executor};
+}
 
 /* ---- start ---- */
 
@@ -521,15 +530,18 @@ static bool make_memory(tw_executor *e, int memory)
     const tw_layout *layout = e->in.layout;
     int64_t unit = bytes_per_unit(&e->in), end = 0, bytes;
     for (int i = 0; i < layout->n_buffers; i++)
-        if (layout->buffer[i].memory == memory) end = tw_max(end, layout->buffer[i].offset + layout->buffer[i].size);
+        if (layout->buffer[i].memory == memory)
+            end = tw_max(end, layout->buffer[i].offset + layout->buffer[i].size);
     if (!tw_ckd_mul(end, unit, &bytes)) return false;
     uint8_t *data = TW_NEW(e->arena, uint8_t, bytes + 1), *shadow = TW_NEW(e->arena, uint8_t, bytes + 1);
     if (!data || !shadow) return false;
     for (int i = 0; i < layout->n_buffers; i++) {
         const tw_buffer *b = &layout->buffer[i];
         if (b->memory != memory) continue;
-        e->buffer[i] = (place){.operand = b->operand, .data = data + b->offset * unit,
-                               .shadow = shadow + b->offset * unit, .room = b->size * unit};
+        e->buffer[i] = (place){.operand = b->operand,
+                               .data = data + b->offset * unit,
+                               .shadow = shadow + b->offset * unit,
+                               .room = b->size * unit};
         poison(&e->buffer[i]);
     }
     return true;
@@ -552,10 +564,13 @@ static bool make_tensor(tw_executor *e, int operand, uint64_t seed)
     int64_t n = tw_tensor_elems(tensor), bytes = n * tw_dtype_bytes(tensor->dtype);
     place *p = &e->tensor[operand];
     bool is_output = operand == tw_op_output(&e->op);
-    *p = (place){.operand = operand, .room = bytes, .full = true, .region = tw_verify_whole(&e->op.operand[operand])};
+    *p = (place){
+        .operand = operand, .room = bytes, .full = true, .region = tw_verify_whole(&e->op.operand[operand])};
     p->data = TW_NEW(e->arena, uint8_t, bytes);
-    if (is_output) p->shadow = TW_NEW(e->arena, uint8_t, bytes);
-    else e->input[operand] = TW_NEW(e->arena, double, n);
+    if (is_output)
+        p->shadow = TW_NEW(e->arena, uint8_t, bytes);
+    else
+        e->input[operand] = TW_NEW(e->arena, double, n);
     if (!p->data || (is_output ? !p->shadow : !e->input[operand])) return false;
     if (is_output) {
         memset(p->data, 0xff, (size_t)bytes);
@@ -568,7 +583,8 @@ static bool make_tensor(tw_executor *e, int operand, uint64_t seed)
 
 static bool choose_numbers(tw_executor *e)
 {
-    if (e->op.compute == TW_AVERAGE && !(e->divisor = tw_numbers_divisors(e->in.model, &e->op, e->arena))) return false;
+    if (e->op.compute == TW_AVERAGE && !(e->divisor = tw_numbers_divisors(e->in.model, &e->op, e->arena)))
+        return false;
     e->draw = tw_draw_of(e->in.model, &e->op, e->divisor);
     if (e->draw.undivided) e->op.compute = TW_ADD;
     return true;
@@ -624,7 +640,8 @@ static void compare(tw_executor *e, const double *expected, double *got)
     tw_numbers_unpack(dtype, p->data, n, got);
     for (int64_t i = 0; i < n && !e->fault.set; i++) {
         if (!p->shadow[i * elem])
-            tw_fault_set(&e->fault, "element (%s) of '%s' is never stored", coordinates(operand, i, at), operand->name);
+            tw_fault_set(&e->fault, "element (%s) of '%s' is never stored", coordinates(operand, i, at),
+                         operand->name);
         else if (!is_equal(e, got[i], expected[i]))
             tw_fault_set(&e->fault, "element (%s) of '%s' is %.9g, should be %.9g", coordinates(operand, i, at),
                          operand->name, got[i], expected[i]);
@@ -634,7 +651,9 @@ static void compare(tw_executor *e, const double *expected, double *got)
 /* Who computed the reference, and what is special about the comparison. */
 static const char *describe(tw_executor *e, const char *who)
 {
-    const char *how = e->draw.undivided ? ", sums not divided" : e->draw.tolerance > 0 ? ", relative tolerance 1e-5" : "";
+    const char *how = e->draw.undivided       ? ", sums not divided"
+                      : e->draw.tolerance > 0 ? ", relative tolerance 1e-5"
+                                              : "";
     const char *text = *how ? tw_arena_printf(e->arena, "%s%s", who, how) : who;
     return text ? text : who;
 }

@@ -130,7 +130,8 @@ static void multiply_add(const double *a, int64_t sa, const double *b, int64_t s
     }
 }
 
-static void multiply_all(const nest *k, const int64_t *offset, const int64_t *stride, double *out, int64_t so, int64_t n)
+static void multiply_all(const nest *k, const int64_t *offset, const int64_t *stride, double *out, int64_t so,
+                         int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         double product = 1;
@@ -147,7 +148,8 @@ static void accumulate(const nest *k, const double *a, int64_t sa, double *out, 
         for (int64_t i = 0; i < n; i++) out[i * so] += a[i * sa];
 }
 
-static void multiply_two(const nest *k, const int64_t *offset, const int64_t *stride, double *out, int64_t so, int64_t n)
+static void multiply_two(const nest *k, const int64_t *offset, const int64_t *stride, double *out, int64_t so,
+                         int64_t n)
 {
     int a = stride[1] == 0; /* the one that stands still comes first */
     const double *x = k->input[a].data + offset[a], *y = k->input[!a].data + offset[!a];
@@ -166,8 +168,10 @@ static void run_points(const nest *k, const int64_t *offset, int64_t n)
         for (int o = 0; o < k->n_inputs; o++)
             if (offset[o] >= 0) accumulate(k, k->input[o].data + offset[o], stride[o], out, stride[out_at], n);
     } else if (present == k->n_inputs) {
-        if (k->n_inputs == 2) multiply_two(k, offset, stride, out, stride[out_at], n);
-        else multiply_all(k, offset, stride, out, stride[out_at], n);
+        if (k->n_inputs == 2)
+            multiply_two(k, offset, stride, out, stride[out_at], n);
+        else
+            multiply_all(k, offset, stride, out, stride[out_at], n);
     }
 }
 

@@ -11,5 +11,6 @@ typedef struct tw_kernel_input {
 /* Accumulates the points of a sound box into `out`, which holds the box' output region, row-major.
  * TW_AVERAGE adds up like TW_ADD; dividing is the caller's. Returns -1, or the input that was asked for an
  * element inside its tensor that its region does not hold. */
-int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const tw_kernel_input *input, double *out);
+int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const tw_kernel_input *input,
+                  double *out);
 #endif

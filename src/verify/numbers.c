@@ -12,24 +12,24 @@
 
 #include "verify/shape.h"
 
-#define FOR_EACH_TYPE(X)                                                                           \
-    X(I8, int8_t)                                                                                  \
-    X(U8, uint8_t)                                                                                 \
-    X(I16, int16_t)                                                                                \
-    X(I32, int32_t)                                                                                \
-    X(F32, float)                                                                                  \
+#define FOR_EACH_TYPE(X) \
+    X(I8, int8_t)        \
+    X(U8, uint8_t)       \
+    X(I16, int16_t)      \
+    X(I32, int32_t)      \
+    X(F32, float)        \
     X(F64, double)
 
 void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *out)
 {
     switch (dtype) {
-#define X(id, type)                                                                                \
-    case TW_DTYPE_##id:                                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            type x;                                                                                \
-            memcpy(&x, bytes + (size_t)i * sizeof x, sizeof x);                                    \
-            out[i] = (double)x;                                                                    \
-        }                                                                                          \
+#define X(id, type)                                             \
+    case TW_DTYPE_##id:                                         \
+        for (int64_t i = 0; i < n; i++) {                       \
+            type x;                                             \
+            memcpy(&x, bytes + (size_t)i * sizeof x, sizeof x); \
+            out[i] = (double)x;                                 \
+        }                                                       \
         break;
         FOR_EACH_TYPE(X)
 #undef X
@@ -60,13 +60,13 @@ int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t 
     bool is_float = tw_dtype_is_float(dtype);
     range_of(dtype, &lo, &hi);
     switch (dtype) {
-#define X(id, type)                                                                                \
-    case TW_DTYPE_##id:                                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            if (!fits(value[i], is_float, lo, hi)) return i;                                       \
-            type x = (type)value[i];                                                               \
-            memcpy(bytes + (size_t)i * sizeof x, &x, sizeof x);                                    \
-        }                                                                                          \
+#define X(id, type)                                             \
+    case TW_DTYPE_##id:                                         \
+        for (int64_t i = 0; i < n; i++) {                       \
+            if (!fits(value[i], is_float, lo, hi)) return i;    \
+            type x = (type)value[i];                            \
+            memcpy(bytes + (size_t)i * sizeof x, &x, sizeof x); \
+        }                                                       \
         break;
         FOR_EACH_TYPE(X)
 #undef X
@@ -228,12 +228,15 @@ tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor
 {
     tw_dtype out = dtype_of(model, op, tw_op_output(op));
     tw_draw draw = {.amplitude = 4, .scale = 1, .density = 1, .positive = out == TW_DTYPE_U8};
-    if (op->compute == TW_AVERAGE) draw_averages(&draw, model, op, divisor);
-    else if (op->compute != TW_MAX) draw_sums(&draw, op, tw_numbers_limit(out));
+    if (op->compute == TW_AVERAGE)
+        draw_averages(&draw, model, op, divisor);
+    else if (op->compute != TW_MAX)
+        draw_sums(&draw, op, tw_numbers_limit(out));
     return draw;
 }
 
-void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed, double *out)
+void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed,
+                  double *out)
 {
     int tensor = op->operand[operand].tensor;
     bool thin = tensor == op->operand[0].tensor && draw->density < 1;

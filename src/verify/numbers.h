@@ -18,15 +18,16 @@ double tw_numbers_limit(tw_dtype dtype);
 typedef struct tw_draw {
     int64_t amplitude; /* signed inputs in -amplitude..amplitude, others in 0..2 * amplitude - 1, times scale */
     int64_t scale;
-    bool positive;     /* no negative values, because the output has none                          */
-    double density;    /* share of values of the first input that are not zero                     */
-    bool undivided;    /* averages of a type too narrow for them: run as sums                      */
-    double tolerance;  /* relative; 0: results are compared exactly                                */
+    bool positive;    /* no negative values, because the output has none                          */
+    double density;   /* share of values of the first input that are not zero                     */
+    bool undivided;   /* averages of a type too narrow for them: run as sums                      */
+    double tolerance; /* relative; 0: results are compared exactly                                */
 } tw_draw;
 /* `divisor` as below, NULL for anything but averages. */
 tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor);
 /* Fills the values of one tensor; equal tensors get equal values. */
-void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed, double *out);
+void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed,
+                  double *out);
 
 /* Averages: the divisor of each output element, in the output's order. NULL when out of memory. */
 double *tw_numbers_divisors(const tw_model *model, const tw_op *op, tw_arena *arena);

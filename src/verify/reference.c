@@ -1,57 +1,103 @@
 /* src/verify/reference.c - the operator as it is written down: every point of the nest, one after the other.
  *
- * Slow and obvious: for each point the position in every operand is worked out from the access map. */
+ * Slow and obvious: the position of a point in every operand is worked out from the access map. Only what does
+ * not change along the longest loop, which is run innermost, is worked out once for all its points. */
 #include <stdlib.h>
 
 #include "verify/numbers.h"
 #include "verify/shape.h"
 
-/* Where the point reads or writes in the dense tensor; -1: in the padding. */
-static int64_t element_at(const tw_operand *operand, const int64_t index[TW_MAX_LOOPS])
+/* An operand along one run of that loop. */
+typedef struct track {
+    bool in_padding; /* all along the run                                      */
+    int64_t fixed;   /* offset from the axes that do not move                  */
+    int n_moving;
+    const tw_axis *moving[TW_MAX_AXES];
+    int64_t stride[TW_MAX_AXES];
+} track;
+
+static void track_begin(track *t, const tw_operand *operand, int loop, const int64_t index[TW_MAX_LOOPS])
 {
-    int64_t at = 0, position;
-    for (int a = 0; a < operand->n_axes; a++) {
-        if (!tw_verify_position(&operand->axis[a], index, &position)) return -1;
-        at = at * operand->axis[a].extent + position;
+    int64_t stride = 1, position;
+    *t = (track){0};
+    for (int a = operand->n_axes - 1; a >= 0; a--) {
+        const tw_axis *axis = &operand->axis[a];
+        if (tw_verify_axis_loops(axis) >> loop & 1) {
+            t->moving[t->n_moving] = axis;
+            t->stride[t->n_moving++] = stride;
+        } else if (tw_verify_position(axis, index, &position)) {
+            t->fixed += stride * position;
+        } else {
+            t->in_padding = true;
+        }
+        stride *= axis->extent;
+    }
+}
+
+/* The element of the dense tensor at this point; -1: in the padding. */
+static int64_t track_at(const track *t, const int64_t index[TW_MAX_LOOPS])
+{
+    int64_t at = t->fixed, position;
+    if (t->in_padding) return -1;
+    for (int i = 0; i < t->n_moving; i++) {
+        if (!tw_verify_position(t->moving[i], index, &position)) return -1;
+        at += t->stride[i] * position;
     }
     return at;
 }
 
 /* What a point contributes; false: nothing. A product with padding is zero, otherwise padding is left out. */
-static bool combine(const tw_reference_case *c, const int64_t index[TW_MAX_LOOPS], double *value)
+static bool combine(const tw_reference_case *c, const track *t, const int64_t index[TW_MAX_LOOPS], double *value)
 {
-    const tw_op *op = c->op;
-    bool product = op->compute == TW_MULTIPLY_ADD, any = product;
+    bool product = c->op->compute == TW_MULTIPLY_ADD, any = product;
     *value = product ? 1 : 0;
-    for (int o = 0; o < tw_op_output(op); o++) {
-        int64_t at = element_at(&op->operand[o], index);
-        if (product) *value *= at < 0 ? 0 : c->input[o][at];
-        else if (at < 0) continue;
-        else if (op->compute == TW_MAX) *value = any && *value > c->input[o][at] ? *value : c->input[o][at];
-        else *value += c->input[o][at];
+    for (int o = 0; o < tw_op_output(c->op); o++) {
+        int64_t at = track_at(&t[o], index);
+        if (product)
+            *value *= at < 0 ? 0 : c->input[o][at];
+        else if (at < 0)
+            continue;
+        else if (c->op->compute == TW_MAX)
+            *value = any && *value > c->input[o][at] ? *value : c->input[o][at];
+        else
+            *value += c->input[o][at];
         any = true;
     }
     return any;
 }
 
-/* All points of the nest. `n_read` counts, per output element, the points that contributed. */
+/* All points along one loop. `n_read` counts, per output element, the points that contributed. */
+static void run_loop(const tw_reference_case *c, int loop, int64_t index[TW_MAX_LOOPS], double *out, double *n_read)
+{
+    const tw_op *op = c->op;
+    track t[TW_MAX_OPERANDS];
+    for (int o = 0; o < op->n_operands; o++) track_begin(&t[o], &op->operand[o], loop, index);
+    for (index[loop] = 0; index[loop] < op->loop[loop].extent; index[loop]++) {
+        int64_t at = track_at(&t[tw_op_output(op)], index);
+        double value;
+        bool any = combine(c, t, index, &value);
+        if (n_read && (any || op->average_counts_padding)) n_read[at]++;
+        if (!any) continue;
+        if (op->compute == TW_MAX)
+            out[at] = value > out[at] ? value : out[at];
+        else
+            out[at] += value;
+    }
+}
+
 static void run_nest(const tw_reference_case *c, double *out, double *n_read)
 {
     const tw_op *op = c->op;
+    int longest = 0;
+    for (int l = 1; l < op->n_loops; l++)
+        if (op->loop[l].extent > op->loop[longest].extent) longest = l;
+    unsigned outer = ((1u << op->n_loops) - 1) & ~(1u << longest);
     tw_box box = {0};
-    unsigned loops = (1u << op->n_loops) - 1;
     int64_t index[TW_MAX_LOOPS];
     for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
-    tw_verify_visit_first(&box, loops, index);
-    do {
-        int64_t at = element_at(&op->operand[tw_op_output(op)], index);
-        double value;
-        bool any = combine(c, index, &value);
-        if (n_read && (any || op->average_counts_padding)) n_read[at]++;
-        if (!any) continue;
-        if (op->compute == TW_MAX) out[at] = value > out[at] ? value : out[at];
-        else out[at] += value;
-    } while (tw_verify_visit_next(&box, loops, index));
+    tw_verify_visit_first(&box, outer, index);
+    do run_loop(c, longest, index, out, n_read);
+    while (tw_verify_visit_next(&box, outer, index));
 }
 
 const char *tw_reference_direct(void *user, const tw_reference_case *c, double *out)

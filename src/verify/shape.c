@@ -140,19 +140,6 @@ bool tw_verify_visit_next(const tw_box *box, unsigned loops, int64_t index[TW_MA
     return false;
 }
 
-bool tw_verify_position(const tw_axis *axis, const int64_t index[TW_MAX_LOOPS], int64_t *position)
-{
-    int64_t sum = axis->offset;
-    for (int t = 0; t < axis->n_terms; t++) sum += axis->term[t].coef * index[axis->term[t].loop];
-    if (sum < 0) return false;
-    if (axis->divisor > 1) {
-        if (sum % axis->divisor) return false;
-        sum /= axis->divisor;
-    }
-    *position = sum;
-    return sum < axis->extent;
-}
-
 unsigned tw_verify_axis_loops(const tw_axis *axis)
 {
     unsigned loops = 0;

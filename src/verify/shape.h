@@ -43,7 +43,18 @@ tw_dtype tw_verify_dtype(const tw_verify_input *in, int operand);
 void tw_verify_visit_first(const tw_box *box, unsigned loops, int64_t index[TW_MAX_LOOPS]);
 bool tw_verify_visit_next(const tw_box *box, unsigned loops, int64_t index[TW_MAX_LOOPS]);
 /* The position of a loop point along an axis; false when there is none inside the tensor. */
-bool tw_verify_position(const tw_axis *axis, const int64_t index[TW_MAX_LOOPS], int64_t *position);
+static inline bool tw_verify_position(const tw_axis *axis, const int64_t index[TW_MAX_LOOPS], int64_t *position)
+{
+    int64_t sum = axis->offset;
+    for (int t = 0; t < axis->n_terms; t++) sum += axis->term[t].coef * index[axis->term[t].loop];
+    if (sum < 0) return false;
+    if (axis->divisor > 1) {
+        if (sum % axis->divisor) return false;
+        sum /= axis->divisor;
+    }
+    *position = sum;
+    return sum < axis->extent;
+}
 /* Bit l is set when loop l occurs in the axis. */
 unsigned tw_verify_axis_loops(const tw_axis *axis);
 #endif

@@ -18,7 +18,8 @@ typedef struct patient { /* copies that may be edited */
 
 static inline patient patient_of(uint64_t *r, test_case *c)
 {
-    patient p = {.r = r, .c = c, .rec = case_record(c), .in = c->in, .machine = c->machine, .layout = c->program.layout};
+    patient p = {
+        .r = r, .c = c, .rec = case_record(c), .in = c->in, .machine = c->machine, .layout = c->program.layout};
     p.buffer = TW_NEW(c->arena, tw_buffer, p.layout.n_buffers + 1);
     CHECK(p.buffer != NULL);
     memcpy(p.buffer, c->program.layout.buffer, (size_t)p.layout.n_buffers * sizeof *p.buffer);
@@ -35,7 +36,10 @@ static inline const tw_verify_input *patient_input(patient *p)
 
 /* ---- finding a place ---- */
 
-static inline tw_event *event_at(patient *p, int row, int event) { return (tw_event *)&p->rec->row[row].event[event]; }
+static inline tw_event *event_at(patient *p, int row, int event)
+{
+    return (tw_event *)&p->rec->row[row].event[event];
+}
 
 /* A random instruction of this kind for which `fits` holds; false when there is none. */
 typedef bool (*fits_fn)(const patient *p, int row, const tw_instr *i);
@@ -139,7 +143,10 @@ static inline int long_axis(const patient *p, const tw_instr *i)
         if (tw_span_len(i->region.axis[a]) > 1) return a;
     return -1;
 }
-static inline bool has_long_axis(const patient *p, int row, const tw_instr *i) { return row >= 0 && long_axis(p, i) >= 0; }
+static inline bool has_long_axis(const patient *p, int row, const tw_instr *i)
+{
+    return row >= 0 && long_axis(p, i) >= 0;
+}
 static inline int movable_loop(const patient *p, const tw_instr *i)
 {
     for (int l = 0; l < p->c->in.op->n_loops; l++)
@@ -153,10 +160,10 @@ static inline bool has_movable_loop(const patient *p, int row, const tw_instr *i
 
 /* ---- damage ---- */
 
-#define FIND(op_, fits_)                                                                           \
-    int row = 0, event = 0;                                                                        \
-    if (!find_instr(p, op_, fits_, &row, &event)) return false;                                    \
-    tw_event *e = event_at(p, row, event);                                                         \
+#define FIND(op_, fits_)                                        \
+    int row = 0, event = 0;                                     \
+    if (!find_instr(p, op_, fits_, &row, &event)) return false; \
+    tw_event *e = event_at(p, row, event);                      \
     (void)e
 
 static inline bool exec_reads_wrong_slot(patient *p)
@@ -388,25 +395,45 @@ typedef struct damage {
     bool (*inflict)(patient *p);
     bool changes_data;
 } damage;
-#define DAMAGE(name_, data_) {#name_, name_, data_}
+#define DAMAGE(name_, data_) \
+    {                        \
+#name_, name_, data_ \
+    }
 __attribute__((unused)) static const damage damages[] = {
-    DAMAGE(exec_reads_wrong_slot, true),      DAMAGE(store_reads_wrong_slot, true),
-    DAMAGE(load_fills_wrong_slot, true),      DAMAGE(exec_writes_wrong_slot, true),
-    DAMAGE(nest_reads_wrong_slot, false),     DAMAGE(nest_writes_wrong_slot, false),
-    DAMAGE(sum_reads_wrong_slot, true),       DAMAGE(load_is_early, false),
-    DAMAGE(store_is_early, true),             DAMAGE(sum_is_early, true),
-    DAMAGE(load_is_dropped, true),            DAMAGE(store_is_dropped, true),
-    DAMAGE(sum_is_dropped, true),             DAMAGE(exec_is_dropped, true),
-    DAMAGE(exec_is_doubled, false),           DAMAGE(load_region_is_short, true),
-    DAMAGE(store_region_is_short, true),      DAMAGE(load_region_leaves_tensor, true),
-    DAMAGE(exec_box_is_moved, true),          DAMAGE(nested_box_is_moved, false),
-    DAMAGE(exec_source_is_missing, true),     DAMAGE(exec_accumulation_is_flipped, true),
-    DAMAGE(store_accumulation_is_flipped, false), DAMAGE(engine_is_wrong, false),
-    DAMAGE(work_is_wrong, false),             DAMAGE(duration_is_wrong, false),
-    DAMAGE(row_is_long, false),               DAMAGE(row_starts_late, false),
-    DAMAGE(live_count_is_wrong, false),       DAMAGE(tick_is_wrong, false),
-    DAMAGE(row_is_dropped, false),            DAMAGE(memory_is_too_small, false),
-    DAMAGE(buffers_overlap, false),           DAMAGE(buffers_are_small, false),
+    DAMAGE(exec_reads_wrong_slot, true),
+    DAMAGE(store_reads_wrong_slot, true),
+    DAMAGE(load_fills_wrong_slot, true),
+    DAMAGE(exec_writes_wrong_slot, true),
+    DAMAGE(nest_reads_wrong_slot, false),
+    DAMAGE(nest_writes_wrong_slot, false),
+    DAMAGE(sum_reads_wrong_slot, true),
+    DAMAGE(load_is_early, false),
+    DAMAGE(store_is_early, true),
+    DAMAGE(sum_is_early, true),
+    DAMAGE(load_is_dropped, true),
+    DAMAGE(store_is_dropped, true),
+    DAMAGE(sum_is_dropped, true),
+    DAMAGE(exec_is_dropped, true),
+    DAMAGE(exec_is_doubled, false),
+    DAMAGE(load_region_is_short, true),
+    DAMAGE(store_region_is_short, true),
+    DAMAGE(load_region_leaves_tensor, true),
+    DAMAGE(exec_box_is_moved, true),
+    DAMAGE(nested_box_is_moved, false),
+    DAMAGE(exec_source_is_missing, true),
+    DAMAGE(exec_accumulation_is_flipped, true),
+    DAMAGE(store_accumulation_is_flipped, false),
+    DAMAGE(engine_is_wrong, false),
+    DAMAGE(work_is_wrong, false),
+    DAMAGE(duration_is_wrong, false),
+    DAMAGE(row_is_long, false),
+    DAMAGE(row_starts_late, false),
+    DAMAGE(live_count_is_wrong, false),
+    DAMAGE(tick_is_wrong, false),
+    DAMAGE(row_is_dropped, false),
+    DAMAGE(memory_is_too_small, false),
+    DAMAGE(buffers_overlap, false),
+    DAMAGE(buffers_are_small, false),
 };
 #undef DAMAGE
 #endif

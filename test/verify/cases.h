@@ -27,8 +27,8 @@ static inline void case_window(uint64_t *r, char *text, size_t room, bool dilate
     int k = (int)tw_test_pick(r, 1, 4), l = (int)tw_test_pick(r, 1, 4);
     int pad[4];
     for (int i = 0; i < 4; i++) pad[i] = (int)tw_test_pick(r, 0, (i & 1 ? l : k) - 1);
-    snprintf(text, room, "kernel=%dx%d,stride=%dx%d,dilation=%dx%d,pad=%dx%dx%dx%d", k, l, (int)tw_test_pick(r, 1, 3),
-             (int)tw_test_pick(r, 1, 3), dilates ? (int)tw_test_pick(r, 1, 2) : 1,
+    snprintf(text, room, "kernel=%dx%d,stride=%dx%d,dilation=%dx%d,pad=%dx%dx%dx%d", k, l,
+             (int)tw_test_pick(r, 1, 3), (int)tw_test_pick(r, 1, 3), dilates ? (int)tw_test_pick(r, 1, 2) : 1,
              dilates ? (int)tw_test_pick(r, 1, 2) : 1, pad[0], pad[1], pad[2], pad[3]);
 }
 
@@ -44,20 +44,29 @@ static inline void case_line(uint64_t *r, int kind, int64_t size, char *line, si
     case_window(r, window, sizeof window, kind != CASE_POOL);
     switch (kind) {
     case CASE_MATMUL:
-        snprintf(line, room, "matmul:%dx%dx%d,batch=%d,transpose=%s,dtype=%s", a, b, c, batch, transpose[t], dtype[d]);
+        snprintf(line, room, "matmul:%dx%dx%d,batch=%d,transpose=%s,dtype=%s", a, b, c, batch, transpose[t],
+                 dtype[d]);
         break;
     case CASE_GEMV: snprintf(line, room, "gemv:%dx%d,dtype=%s", a, b, dtype[d]); break;
     case CASE_ADD: snprintf(line, room, "add:%dx%dx%d,dtype=%s", a, b, c, dtype[d]); break;
     case CASE_CONV:
     case CASE_TRANSPOSED:
-        snprintf(line, room, "conv:%dx%dx%d,out=%d,batch=%d,groups=%d,%s,dtype=%s%s", groups * (int)tw_test_pick(r, 1, 3), a,
-                 b, groups * (int)tw_test_pick(r, 1, 3), batch, groups, window, dtype[d],
-                 kind == CASE_TRANSPOSED ? ",transposed" : "");
+        snprintf(line, room, "conv:%dx%dx%d,out=%d,batch=%d,groups=%d,%s,dtype=%s%s",
+                 groups * (int)tw_test_pick(r, 1, 3), a, b, groups * (int)tw_test_pick(r, 1, 3), batch, groups,
+                 window, dtype[d], kind == CASE_TRANSPOSED ? ",transposed" : "");
         break;
-    case CASE_DWCONV: snprintf(line, room, "dwconv:%dx%dx%d,batch=%d,%s,dtype=%s", t + 1, a, b, batch, window, dtype[d]); break;
+    case CASE_DWCONV:
+        snprintf(line, room, "dwconv:%dx%dx%d,batch=%d,%s,dtype=%s", t + 1, a, b, batch, window, dtype[d]);
+        break;
     default:
-        snprintf(line, room, "pool:%dx%dx%d,batch=%d,%s%s%s,dtype=%s", c % 3 + 1, a, b, batch, window, d & 1 ? ",ceil" : "",
-                 t == 0 ? "" : t == 1 ? ",type=average,count_pad" : ",type=average", t == 0 ? dtype[d] : d & 1 ? "f32" : "f64");
+        snprintf(line, room, "pool:%dx%dx%d,batch=%d,%s%s%s,dtype=%s", c % 3 + 1, a, b, batch, window,
+                 d & 1 ? ",ceil" : "",
+                 t == 0   ? ""
+                 : t == 1 ? ",type=average,count_pad"
+                          : ",type=average",
+                 t == 0  ? dtype[d]
+                 : d & 1 ? "f32"
+                         : "f64");
     }
 }
 
@@ -71,22 +80,40 @@ static inline tw_cost case_cost(uint64_t *r)
 
 static inline tw_machine case_machine(uint64_t *r)
 {
-    static const char *const memory[] = {"outside", "l3", "l2", "l1"}, *const mover[] = {"", "move3", "move2", "move1"},
+    static const char *const memory[] = {"outside", "l3", "l2", "l1"},
+                             *const mover[] = {"", "move3", "move2", "move1"},
                              *const adder[] = {"", "add3", "add2", "add1"};
     tw_machine m = {.name = "random", .n_memories = (int)tw_test_pick(r, 2, 4)};
     m.unit = tw_test_pick(r, 0, 1) ? TW_UNIT_BYTE : TW_UNIT_ELEMENT;
     bool one_channel = tw_test_pick(r, 0, 1), shares = tw_test_pick(r, 0, 3) == 0;
     tw_cost move = case_cost(r);
     m.compute = 0;
-    m.engine[m.n_engines++] = (tw_engine){.name = "mac", .kind = TW_COMPUTES, .outer = -1, .memory = m.n_memories - 1,
-                                          .cost = case_cost(r), .computes = 15, .accumulate = 7, .shares = -1, .min_tile = 1};
+    m.engine[m.n_engines++] = (tw_engine){.name = "mac",
+                                          .kind = TW_COMPUTES,
+                                          .outer = -1,
+                                          .memory = m.n_memories - 1,
+                                          .cost = case_cost(r),
+                                          .computes = 15,
+                                          .accumulate = 7,
+                                          .shares = -1,
+                                          .min_tile = 1};
     for (int i = 0; i < m.n_memories; i++) {
-        m.memory[i] = (tw_memory){.name = memory[i], .size = i ? 1 << 26 : TW_UNLIMITED, .align = tw_test_pick(r, 0, 1) ? 1 : 16};
+        m.memory[i] = (tw_memory){
+            .name = memory[i], .size = i ? 1 << 26 : TW_UNLIMITED, .align = tw_test_pick(r, 0, 1) ? 1 : 16};
         if (i == 0) continue;
-        m.engine[m.n_engines++] = (tw_engine){.name = mover[i], .kind = TW_MOVES, .outer = i - 1, .memory = i,
-                                              .one_channel = one_channel, .cost = move, .shares = -1};
-        m.engine[m.n_engines++] = (tw_engine){.name = adder[i], .kind = TW_ADDS, .outer = -1, .memory = i,
-                                              .cost = case_cost(r), .shares = shares ? 0 : -1};
+        m.engine[m.n_engines++] = (tw_engine){.name = mover[i],
+                                              .kind = TW_MOVES,
+                                              .outer = i - 1,
+                                              .memory = i,
+                                              .one_channel = one_channel,
+                                              .cost = move,
+                                              .shares = -1};
+        m.engine[m.n_engines++] = (tw_engine){.name = adder[i],
+                                              .kind = TW_ADDS,
+                                              .outer = -1,
+                                              .memory = i,
+                                              .cost = case_cost(r),
+                                              .shares = shares ? 0 : -1};
     }
     return m;
 }
@@ -145,8 +172,12 @@ typedef struct test_case {
 static inline void case_input(test_case *c)
 {
     tw_program_levels(&c->program, c->level);
-    c->in = (tw_verify_input){.model = &c->model, .op = c->program.op, .machine = &c->machine,
-                              .layout = &c->program.layout, .n_levels = c->program.n_tiled, .level = c->level};
+    c->in = (tw_verify_input){.model = &c->model,
+                              .op = c->program.op,
+                              .machine = &c->machine,
+                              .layout = &c->program.layout,
+                              .n_levels = c->program.n_tiled,
+                              .level = c->level};
     for (int l = 0; l < c->map.n_levels; l++) c->in.is_pass[c->map.level[l].memory] = c->map.level[l].pass;
 }
 

@@ -10,44 +10,84 @@ static const tw_tensor tensor[] = {
     {.name = "b", .dtype = TW_DTYPE_F32, .n_axes = 2, .extent = {4, 2}},
     {.name = "c", .dtype = TW_DTYPE_F32, .n_axes = 2, .extent = {2, 2}},
 };
-#define AXIS(loop_, extent_) {.extent = extent_, .divisor = 1, .n_terms = 1, .term = {{loop_, 1}}}
+#define AXIS(loop_, extent_)                                                  \
+    {                                                                         \
+        .extent = extent_, .divisor = 1, .n_terms = 1, .term = { {loop_, 1} } \
+    }
 static const tw_op matmul = {
-    .name = "matmul", .compute = TW_MULTIPLY_ADD, .n_loops = 3,
-    .loop = {{"m", 2, false}, {"n", 2, false}, {"k", 4, true}}, .n_operands = 3,
-    .operand = {{"ifm", 0, 2, {AXIS(0, 2), AXIS(2, 4)}}, {"w", 1, 2, {AXIS(2, 4), AXIS(1, 2)}},
+    .name = "matmul",
+    .compute = TW_MULTIPLY_ADD,
+    .n_loops = 3,
+    .loop = {{"m", 2, false}, {"n", 2, false}, {"k", 4, true}},
+    .n_operands = 3,
+    .operand = {{"ifm", 0, 2, {AXIS(0, 2), AXIS(2, 4)}},
+                {"w", 1, 2, {AXIS(2, 4), AXIS(1, 2)}},
                 {"ofm", 2, 2, {AXIS(0, 2), AXIS(1, 2)}}},
 };
 static const tw_model model = {"one matmul", 3, tensor, 1, &matmul};
 static const tw_machine machine = {
-    .name = "small", .n_memories = 2, .memory = {{.name = "outside", .size = TW_UNLIMITED, .align = 1},
-                                                 {.name = "buffer", .size = 9, .align = 1}},
+    .name = "small",
+    .n_memories = 2,
+    .memory = {{.name = "outside", .size = TW_UNLIMITED, .align = 1}, {.name = "buffer", .size = 9, .align = 1}},
     .n_engines = 2,
-    .engine = {{.name = "mac", .kind = TW_COMPUTES, .outer = -1, .memory = 1, .cost = {TW_COST_CONSTANT, 1, 1},
-                .computes = 15, .accumulate = 7, .shares = -1, .min_tile = 1},
-               {.name = "move", .kind = TW_MOVES, .outer = 0, .memory = 1, .cost = {TW_COST_CONSTANT, 1, 1}, .shares = -1}},
+    .engine = {{.name = "mac",
+                .kind = TW_COMPUTES,
+                .outer = -1,
+                .memory = 1,
+                .cost = {TW_COST_CONSTANT, 1, 1},
+                .computes = 15,
+                .accumulate = 7,
+                .shares = -1,
+                .min_tile = 1},
+               {.name = "move",
+                .kind = TW_MOVES,
+                .outer = 0,
+                .memory = 1,
+                .cost = {TW_COST_CONSTANT, 1, 1},
+                .shares = -1}},
 };
 static const tw_buffer buffer[] = {{1, IFM, 0, 0, 4}, {1, W, 0, 4, 4}, {1, OFM, 0, 8, 1}};
 static const tw_layout layout = {.n_buffers = 3, .buffer = buffer};
 static const tw_level_info level[] = {{.memory = 1, .mode = TW_SEPARATE}};
-static const tw_verify_input small = {.model = &model, .op = &matmul, .machine = &machine, .layout = &layout,
-                                      .n_levels = 1, .level = level};
+static const tw_verify_input small = {
+    .model = &model, .op = &matmul, .machine = &machine, .layout = &layout, .n_levels = 1, .level = level};
 
 static tw_instr load(int operand, int64_t m, int64_t n)
 {
-    tw_instr i = {.op = TW_LOAD, .engine = 1, .operand = (int16_t)operand, .dst = (int16_t)operand, .n_src = 1, .src = {-1},
-                  .work = 4, .box = {{{m, m + 1}, {n, n + 1}, {0, 4}}}};
+    tw_instr i = {.op = TW_LOAD,
+                  .engine = 1,
+                  .operand = (int16_t)operand,
+                  .dst = (int16_t)operand,
+                  .n_src = 1,
+                  .src = {-1},
+                  .work = 4,
+                  .box = {{{m, m + 1}, {n, n + 1}, {0, 4}}}};
     i.region = operand == IFM ? (tw_region){{{m, m + 1}, {0, 4}}} : (tw_region){{{0, 4}, {n, n + 1}}};
     return i;
 }
 static tw_instr exec(int64_t m, int64_t n)
 {
-    return (tw_instr){.op = TW_EXEC, .engine = 0, .operand = OFM, .dst = 2, .n_src = 2, .src = {0, 1}, .work = 4,
-                      .box = {{{m, m + 1}, {n, n + 1}, {0, 4}}}, .region = {{{m, m + 1}, {n, n + 1}}}};
+    return (tw_instr){.op = TW_EXEC,
+                      .engine = 0,
+                      .operand = OFM,
+                      .dst = 2,
+                      .n_src = 2,
+                      .src = {0, 1},
+                      .work = 4,
+                      .box = {{{m, m + 1}, {n, n + 1}, {0, 4}}},
+                      .region = {{{m, m + 1}, {n, n + 1}}}};
 }
 static tw_instr store(int64_t m, int64_t n)
 {
-    return (tw_instr){.op = TW_STORE, .engine = 1, .operand = OFM, .dst = -1, .n_src = 1, .src = {2}, .work = 1,
-                      .box = {{{m, m + 1}, {n, n + 1}, {0, 4}}}, .region = {{{m, m + 1}, {n, n + 1}}}};
+    return (tw_instr){.op = TW_STORE,
+                      .engine = 1,
+                      .operand = OFM,
+                      .dst = -1,
+                      .n_src = 1,
+                      .src = {2},
+                      .work = 1,
+                      .box = {{{m, m + 1}, {n, n + 1}, {0, 4}}},
+                      .region = {{{m, m + 1}, {n, n + 1}}}};
 }
 
 /* Nine rows: load, execute, store and load the next, ... */
@@ -60,8 +100,13 @@ static void put(hand_made *h, int row, tw_instr instr, int64_t live)
 {
     tw_rowset *r = &h->row[row];
     h->event[row][r->n_events++] = (tw_event){instr, row, row + 1};
-    *r = (tw_rowset){.memory = 1, .tick = row, .start_cycle = row, .end_cycle = row + 1, .live_units = live,
-                     .n_events = r->n_events, .event = h->event[row]};
+    *r = (tw_rowset){.memory = 1,
+                     .tick = row,
+                     .start_cycle = row,
+                     .end_cycle = row + 1,
+                     .live_units = live,
+                     .n_events = r->n_events,
+                     .event = h->event[row]};
 }
 
 static void write_program(hand_made *h)
@@ -92,8 +137,10 @@ static void check_hand_made(hand_made *h, const char *expected)
         CHECK_EQ(sink.end(sink.user, &h->row[i]), TW_OK);
     }
     const char *fault = tw_checker_finish(checker);
-    if (expected) CHECK_STR(fault, expected);
-    else if (fault) CHECK_STR(fault, "no fault");
+    if (expected)
+        CHECK_STR(fault, expected);
+    else if (fault)
+        CHECK_STR(fault, "no fault");
     tw_arena_free(arena);
 }
 
@@ -181,7 +228,8 @@ TEST(every_kind_of_damage_is_found)
                 n++;
                 if (!case_check(patient_input(&p), p.rec, c->arena)) {
                     harmless++;
-                    if (!is_harmless(&p.in, p.rec, c->arena)) print_error("%s of %s is missed\n", damages[d].name, c->line);
+                    if (!is_harmless(&p.in, p.rec, c->arena))
+                        print_error("%s of %s is missed\n", damages[d].name, c->line);
                     CHECK(is_harmless(&p.in, p.rec, c->arena));
                 }
             }
@@ -208,10 +256,58 @@ TEST(running_out_of_memory_is_survived_wherever_it_happens)
             int at = rec->script[i];
             status = at >= 0 ? sink.begin(sink.user, &rec->row[at]) : sink.end(sink.user, &rec->row[~at]);
         }
-        if (status == TW_OK) CHECK(tw_checker_finish(checker) == NULL);
-        else CHECK_EQ(status, TW_ERR_NOMEM);
+        if (status == TW_OK)
+            CHECK(tw_checker_finish(checker) == NULL);
+        else
+            CHECK_EQ(status, TW_ERR_NOMEM);
         tw_arena_free(arena);
         if (status == TW_OK) break;
     }
     case_free(c);
+}
+
+/* ---- instructions that no builder would make ---- */
+
+static int64_t wild(uint64_t *r)
+{
+    static const int64_t value[] = {-1, -2, 0, INT16_MAX, INT16_MIN};
+    int64_t pick = tw_test_pick(r, 0, (int64_t)TW_COUNT(value) + 2);
+    return pick < (int64_t)TW_COUNT(value) ? value[pick] : tw_test_pick(r, -8, 24);
+}
+
+static void scramble(patient *p)
+{
+    uint64_t *r = p->r;
+    tw_rowset *row = &p->rec->row[tw_test_pick(r, 0, p->rec->n_rows - 1)];
+    tw_instr *i = &((tw_event *)row->event)[tw_test_pick(r, 0, row->n_events - 1)].instr;
+    switch (tw_test_pick(r, 0, 12)) {
+    case 0: i->op = (tw_opcode)tw_test_pick(r, 0, 5); break;
+    case 1: i->accumulates = !i->accumulates; break;
+    case 2: i->nested = !i->nested; break;
+    case 3: i->engine = (int16_t)wild(r); break;
+    case 4: i->operand = (int16_t)wild(r); break;
+    case 5: i->dst = (int16_t)wild(r); break;
+    case 6: i->n_src = (int16_t)wild(r); break;
+    case 7: i->src[tw_test_pick(r, 0, 2)] = (int16_t)wild(r); break;
+    case 8: i->box.span[tw_test_pick(r, 0, 5)].lo = wild(r); break;
+    case 9: i->box.span[tw_test_pick(r, 0, 5)].hi = wild(r); break;
+    case 10: i->region.axis[tw_test_pick(r, 0, 3)].lo = wild(r); break;
+    case 11: i->region.axis[tw_test_pick(r, 0, 3)].hi = wild(r); break;
+    default: row->level = (int)tw_test_pick(r, -1, 4); break;
+    }
+}
+
+TEST(wild_instructions_crash_no_judge_and_what_the_checker_accepts_computes_right)
+{
+    uint64_t r = tw_test_seed();
+    for (int i = 0; i < 1500; i++) {
+        test_case *c = case_new(&r, i % CASE_KINDS, 7);
+        patient p = patient_of(&r, c);
+        for (int64_t k = tw_test_pick(&r, 1, 3); k > 0; k--) scramble(&p);
+        const char *fault = case_check(patient_input(&p), p.rec, c->arena), *who;
+        const char *wrong = case_execute(&p.in, p.rec, 1, c->arena, NULL, &who);
+        if (!fault && wrong) print_error("%s: only the executor says %s\n", c->line, wrong);
+        CHECK(fault || !wrong);
+        case_free(c);
+    }
 }

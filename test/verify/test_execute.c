@@ -10,7 +10,8 @@ TEST(every_program_of_the_builder_computes_the_reference)
     uint64_t r = tw_test_seed();
     for (int i = 0; i < 2000; i++) {
         test_case *c = case_new(&r, i % CASE_KINDS, 9);
-        const char *who, *fault = case_execute(&c->in, case_record(c), r, c->arena, i % 4 ? NULL : tw_oracle_reference, &who);
+        const char *who,
+            *fault = case_execute(&c->in, case_record(c), r, c->arena, i % 4 ? NULL : tw_oracle_reference, &who);
         if (fault) print_error("case %d, %s: %s (%s)\n", i, c->line, fault, who ? who : "-");
         CHECK(fault == NULL && who != NULL);
         case_free(c);
@@ -75,9 +76,14 @@ static const char *run_line(const char *line, const char **who)
 TEST(every_type_computes_without_overflow)
 {
     static const char *const line[] = {
-        "matmul:6x5x700,dtype=i8", "matmul:6x5x700,dtype=u8", "matmul:6x5x700,dtype=i16",
-        "matmul:6x5x700,dtype=i32", "matmul:6x5x700,dtype=f32", "matmul:6x5x700,dtype=f64",
-        "pool:3x9x9,kernel=3,pad=1,dtype=u8", "add:5x6,dtype=i8",
+        "matmul:6x5x700,dtype=i8",
+        "matmul:6x5x700,dtype=u8",
+        "matmul:6x5x700,dtype=i16",
+        "matmul:6x5x700,dtype=i32",
+        "matmul:6x5x700,dtype=f32",
+        "matmul:6x5x700,dtype=f64",
+        "pool:3x9x9,kernel=3,pad=1,dtype=u8",
+        "add:5x6,dtype=i8",
     };
     for (size_t i = 0; i < TW_COUNT(line); i++) {
         const char *who;
@@ -130,7 +136,7 @@ TEST(how_fast_a_matmul_tile_runs)
     tw_model model;
     tw_diag diag = {0};
     CHECK_EQ(case_model("matmul:64x64x512", arena, &diag, &model), TW_OK);
-    double *a = TW_NEW(arena, double, M * K), *b = TW_NEW(arena, double, K * N), *out = TW_NEW(arena, double, M * N);
+    double *a = TW_NEW(arena, double, M *K), *b = TW_NEW(arena, double, K *N), *out = TW_NEW(arena, double, M *N);
     tw_box box = {{{0, M}, {0, N}, {0, K}}};
     tw_kernel_input input[] = {{a, {{{0, M}, {0, K}}}}, {b, {{{0, K}, {0, N}}}}};
     CHECK(a && b && out);
