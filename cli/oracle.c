@@ -278,7 +278,7 @@ static void view_add_window(view *v, const tw_op *op, const spatial *s)
 static double largest(const double *x, int64_t n)
 {
     double most = 0;
-    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+    for (int64_t i = 0; i < n; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
     return most;
 }
 

@@ -611,7 +611,8 @@ tw_executor *tw_executor_new(const tw_verify_input *in, uint64_t seed, tw_arena 
 
 static bool is_equal(const tw_executor *e, double a, double b)
 {
-    return a == b || fabs(a - b) <= e->draw.tolerance * fmax(1, fabs(b));
+    double size = fabs(b) > 1 ? fabs(b) : 1;
+    return a == b || fabs(a - b) <= e->draw.tolerance * size;
 }
 
 /* "(0, 3, 17)" of a flat index. */

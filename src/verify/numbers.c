@@ -175,6 +175,8 @@ static int64_t common_multiple(const double *divisor, int64_t n, int64_t limit)
     return multiple;
 }
 
+static double smaller(double a, double b) { return a < b ? a : b; }
+
 static double reduction_points(const tw_op *op)
 {
     double n = 1;
@@ -207,12 +209,12 @@ static void draw_sums(tw_draw *draw, const tw_op *op, double limit)
 static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op, const double *divisor)
 {
     int output = tw_op_output(op);
-    double room = fmin(tw_numbers_limit(dtype_of(model, op, 0)), tw_numbers_limit(dtype_of(model, op, output)));
+    double room = smaller(tw_numbers_limit(dtype_of(model, op, 0)), tw_numbers_limit(dtype_of(model, op, output)));
     bool is_float = tw_dtype_is_float(dtype_of(model, op, 0)) && tw_dtype_is_float(dtype_of(model, op, output));
-    if (is_float) room = fmin(room, 1 << 24) / reduction_points(op); /* a reference may add before it divides */
+    if (is_float) room = smaller(room, 1 << 24) / reduction_points(op); /* a reference may add before it divides */
     int64_t most = INT64_C(1) << 20;
     draw->scale = common_multiple(divisor, tw_tensor_elems(&model->tensor[op->operand[output].tensor]), most);
-    draw->amplitude = (int64_t)fmin(4, room / (2 * (double)draw->scale));
+    draw->amplitude = (int64_t)smaller(4, room / (2 * (double)draw->scale));
     if (draw->scale <= most && draw->amplitude > 0) return;
     draw->scale = 1;
     draw->amplitude = 4;

@@ -23,7 +23,7 @@ C
 cc -Wall -Werror -o "$root"/shared "$root"/user.c $(pkg-config --cflags --libs tilewright)
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir tilewright) "$root"/shared
 cc -Wall -Werror -o "$root"/static "$root"/user.c $(pkg-config --cflags tilewright) \
-  "$(pkg-config --variable=libdir tilewright)"/libtilewright.a $(pkg-config --libs yaml-0.1) -lm
+  "$(pkg-config --variable=libdir tilewright)"/libtilewright.a $(pkg-config --libs yaml-0.1)
 "$root"/static
 strange=$(nm -D --defined-only "$(find "$root" -name 'libtilewright.so')" | awk '$2 ~ /[A-Z]/ && $3 !~ /^tw_/ {print $3}')
 [ -z "$strange" ] || { echo "exports $strange"; exit 1; }
