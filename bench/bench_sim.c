@@ -3,9 +3,9 @@
  * Figures are ratios within this run: the simulation alone against one whose rows somebody watches, and the
  * memory of a program a thousand times as long against the short one. */
 #include "core/core.h"
-#include "model/read.h"
-#include "machine/read.h"
 #include "input/tree.h"
+#include "machine/read.h"
+#include "model/read.h"
 #include "search/mapping.h"
 #include "sim/timeline.h"
 
@@ -24,22 +24,27 @@ typedef struct bench_case {
     const char *name, *workload, *machine, *mapping;
 } bench_case;
 
-#define ONE_BUFFER                                                                                 \
-    "machine: m\nunit: element\ntiming: lockstep\n"                                                \
-    "memories: [{name: out, size: unlimited}, {name: buf, size: unlimited}]\n"                     \
-    "engines:\n"                                                                                   \
-    "  - {name: move, between: [out, buf], channels: 1, cost: {latency: 64, per_cycle: 32}}\n"     \
-    "  - {name: mac, computes: multiply-add, on: buf, cost: {latency: 0, per_cycle: 1024}}\n"      \
+#define ONE_BUFFER                                                                             \
+    "machine: m\nunit: element\ntiming: lockstep\n"                                            \
+    "memories: [{name: out, size: unlimited}, {name: buf, size: unlimited}]\n"                 \
+    "engines:\n"                                                                               \
+    "  - {name: move, between: [out, buf], channels: 1, cost: {latency: 64, per_cycle: 32}}\n" \
+    "  - {name: mac, computes: multiply-add, on: buf, cost: {latency: 0, per_cycle: 1024}}\n"  \
     "  - {name: add, computes: sum, on: buf, cost: {latency: 0, per_cycle: 64}}\n"
-#define LEVEL(tiles, buffers, mode)                                                                \
+#define LEVEL(tiles, buffers, mode) \
     "mapping: {matmul: {levels: [{at: buf, tiles: " tiles ", buffers: " buffers ", accumulate: " mode "}]}}\n"
 
 static const bench_case bench[] = {
-    {"thousand", "matmul:512x512x512", ONE_BUFFER, LEVEL("{m: 8, n: 8, k: 5}", "{ifm: 2, w: 2, ofm: 4}", "separate")},
-    {"million", "matmul:4096x4096x4096", ONE_BUFFER, LEVEL("{m: 64, n: 64, k: 76}", "{ifm: 2, w: 2, ofm: 4}", "separate")},
-    {"million, fused", "matmul:4096x4096x4096", ONE_BUFFER, LEVEL("{m: 70, n: 70, k: 70}", "{ifm: 2, w: 2, ofm: 2}", "fused")},
-    {"million, hits", "matmul:4096x4096x4096", ONE_BUFFER, LEVEL("{m: 512, n: 1024, k: 1}", "{ifm: 2, w: 2, ofm: 2}", "fused")},
-    {"hundred million", "matmul:65536x4096x4096", ONE_BUFFER, LEVEL("{m: 1024, n: 128, k: 256}", "{ifm: 2, w: 2, ofm: 2}", "fused")},
+    {"thousand", "matmul:512x512x512", ONE_BUFFER,
+     LEVEL("{m: 8, n: 8, k: 5}", "{ifm: 2, w: 2, ofm: 4}", "separate")},
+    {"million", "matmul:4096x4096x4096", ONE_BUFFER,
+     LEVEL("{m: 64, n: 64, k: 76}", "{ifm: 2, w: 2, ofm: 4}", "separate")},
+    {"million, fused", "matmul:4096x4096x4096", ONE_BUFFER,
+     LEVEL("{m: 70, n: 70, k: 70}", "{ifm: 2, w: 2, ofm: 2}", "fused")},
+    {"million, hits", "matmul:4096x4096x4096", ONE_BUFFER,
+     LEVEL("{m: 512, n: 1024, k: 1}", "{ifm: 2, w: 2, ofm: 2}", "fused")},
+    {"hundred million", "matmul:65536x4096x4096", ONE_BUFFER,
+     LEVEL("{m: 1024, n: 128, k: 256}", "{ifm: 2, w: 2, ofm: 2}", "fused")},
 };
 
 static tw_status build(const bench_case *b, tw_arena *arena, tw_diag *diag, tw_program *program)
@@ -119,8 +124,8 @@ int main(void)
     printf("simulation      instructions   seconds      M/s  ns/instr   watched\n");
     for (size_t i = 0; i < TW_COUNT(bench) && status == TW_OK; i++) status = run(&bench[i], &diag);
     size_t small = peak_bytes(&bench[0], &diag), large = peak_bytes(&bench[1], &diag);
-    printf("memory          %zu bytes for a thousand instructions, %zu for a million: %.4f bytes per instruction\n", small, large,
-           (double)large / 1e6);
+    printf("memory          %zu bytes for a thousand instructions, %zu for a million: %.4f bytes per instruction\n",
+           small, large, (double)large / 1e6);
     for (int i = 0; i < diag.n_texts; i++) fprintf(stderr, "%s\n", diag.text[i]);
     tw_diag_release(&diag);
     return status == TW_OK ? 0 : 70;

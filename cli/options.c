@@ -152,7 +152,8 @@ static const struct argp_option search_options[] = {
     {"cut", KEY_CUT, "balanced|greedy", 0, "how a count cuts a loop; default balanced", 0},
     {"approach", KEY_APPROACH, "APPROACH", 0,
      "multistage (tile for every memory) or direct (for the innermost one); default: the better", 0},
-    {"budget", KEY_BUDGET, "N", 0, "executions to simulate before giving up on the rest; default 30 million direct, 8 million multistage", 0},
+    {"budget", KEY_BUDGET, "N", 0,
+     "executions to simulate before giving up on the rest; default 30 million direct, 8 million multistage", 0},
     {0}};
 
 static error_t parse_search(int key, char *arg, struct argp_state *state)

@@ -227,8 +227,8 @@ tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn f
     walker w = {&plan->op[op].program, ctx->scratch, fn, user};
     tw_timeline ignored;
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, walk_end, &w}, ctx->scratch, &ctx->diag,
-                                        &ignored);
+    tw_status status =
+        tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, walk_end, &w}, ctx->scratch, &ctx->diag, &ignored);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -21,8 +21,8 @@ static void describe_memories(tw_op_plan *op)
 {
     const tw_machine *machine = op->program.machine;
     for (int m = 0; m < machine->n_memories; m++)
-        op->memory[m] = (tw_memory_use){machine->memory[m].name, machine->memory[m].size, op->program.layout.used[m],
-                                        op->timeline.peak_live[m]};
+        op->memory[m] = (tw_memory_use){machine->memory[m].name, machine->memory[m].size,
+                                        op->program.layout.used[m], op->timeline.peak_live[m]};
 }
 
 tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
@@ -69,8 +69,8 @@ static tw_status cost_of(void *user, const tw_model *model, const tw_machine *ma
 }
 
 /* What stops the mapping that misses least. */
-static void explain(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map, tw_arena *scratch,
-                    tw_diag *diag)
+static void explain(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                    tw_arena *scratch, tw_diag *diag)
 {
     tw_program program;
     tw_diag_note(diag, model->op[op].loc, "the mapping of the family that comes nearest:");

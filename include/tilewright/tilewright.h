@@ -101,22 +101,22 @@ TW_API tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_m
 typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
 typedef struct tw_search_options {
     tw_objective objective;
-    int64_t min_tile;      /* smallest tile along any cut loop, 0 or 1: no limit                       */
-    const char *mode;      /* "separate", "in-place", "fused", or "any": the best of those the machine
-                              offers; NULL: in-place if offered, else the first that is               */
-    const char *cut;       /* "balanced", "greedy"; NULL: balanced                                     */
-    const char *approach;  /* "multistage" (tile at every level), "direct" (tile once for the innermost
-                              memory, pass through the others); NULL: the better of the two             */
-    int64_t max_execs;     /* executions at a single tiled level, 0: 512                               */
-    int64_t max_outer;     /* executions at each outer level of a multistage plan, 0: 16               */
-    int64_t max_inner;     /* executions at its innermost level, 0: 64                                 */
-    int64_t budget;        /* executions to simulate before giving up on the rest, 0: some seconds' worth */
+    int64_t min_tile;     /* smallest tile along any cut loop, 0 or 1: no limit                       */
+    const char *mode;     /* "separate", "in-place", "fused", or "any": the best of those the machine
+                             offers; NULL: in-place if offered, else the first that is                */
+    const char *cut;      /* "balanced", "greedy"; NULL: balanced                                     */
+    const char *approach; /* "multistage" (tile at every level), "direct" (tile once for the innermost
+                             memory, pass through the others); NULL: the better of the two            */
+    int64_t max_execs;    /* executions at a single tiled level, 0: 512                               */
+    int64_t max_outer;    /* executions at each outer level of a multistage plan, 0: 16               */
+    int64_t max_inner;    /* executions at its innermost level, 0: 64                                 */
+    int64_t budget;       /* executions to simulate before giving up on the rest, 0: some seconds' worth */
 } tw_search_options;
 typedef struct tw_search_result {
-    int64_t best;          /* the objective's value                         */
-    int64_t n_points;      /* points of the space that were looked at       */
-    int64_t n_optima;      /* how many of them attain it                    */
-    bool proven;           /* every point of the documented family was tried or bounded away      */
+    int64_t best;     /* the objective's value                         */
+    int64_t n_points; /* points of the space that were looked at       */
+    int64_t n_optima; /* how many of them attain it                    */
+    bool proven;      /* every point of the documented family was tried or bounded away      */
 } tw_search_result;
 
 /* The best mapping of every operator over the documented family (docs/search.md), as a plan. */
@@ -158,26 +158,26 @@ TW_API const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int 
 typedef enum tw_opcode { TW_LOAD, TW_STORE, TW_EXEC, TW_SUM, TW_FILL } tw_opcode;
 
 #define TW_ACTION_MAX_SOURCES 6
-#define TW_ACTION_MAX_TILE 12
+#define TW_ACTION_MAX_TILE    12
 typedef struct tw_action { /* one instruction of a row                                                  */
     tw_opcode op;
     const char *engine;
-    const char *operand;   /* what is moved or written                                                  */
-    int slot;              /* the slot written; for a store the slot read                               */
-    int n_sources;         /* EXEC: one slot per input operand; SUM: accumulator, then partial          */
+    const char *operand; /* what is moved or written                                                  */
+    int slot;            /* the slot written; for a store the slot read                               */
+    int n_sources;       /* EXEC: one slot per input operand; SUM: accumulator, then partial          */
     int source[TW_ACTION_MAX_SOURCES];
-    int n_tile;            /* LOAD, STORE, FILL: per axis of the operand; EXEC, SUM: per loop           */
+    int n_tile; /* LOAD, STORE, FILL: per axis of the operand; EXEC, SUM: per loop           */
     int64_t tile[TW_ACTION_MAX_TILE]; /* index of the tile at this level                                */
-    bool accumulates;      /* adds to what the target holds                                             */
-    int64_t units;         /* LOAD, STORE: units moved; EXEC: loop points; SUM, FILL: elements          */
+    bool accumulates; /* adds to what the target holds                                             */
+    int64_t units;    /* LOAD, STORE: units moved; EXEC: loop points; SUM, FILL: elements          */
     int64_t start_cycle, end_cycle;
 } tw_action;
-typedef struct tw_row {    /* what starts together                                                      */
-    int level;             /* 0: the outermost tiled level; an EXEC of level l contains rows of l + 1   */
-    const char *memory;    /* the memory that this level tiles for                                      */
-    int64_t tick;          /* row index, nested rows counted                                            */
+typedef struct tw_row { /* what starts together                                                      */
+    int level;          /* 0: the outermost tiled level; an EXEC of level l contains rows of l + 1   */
+    const char *memory; /* the memory that this level tiles for                                      */
+    int64_t tick;       /* row index, nested rows counted                                            */
     int64_t start_cycle, end_cycle;
-    int64_t live_units;    /* alive in `memory`                                                         */
+    int64_t live_units; /* alive in `memory`                                                         */
     int n_actions;
     const tw_action *action;
 } tw_row;
@@ -194,9 +194,9 @@ typedef struct tw_reference_case tw_reference_case;
 typedef const char *(*tw_reference_fn)(void *user, const tw_reference_case *c, double *out);
 
 typedef struct tw_verdict {
-    bool checked;            /* the checker accepted every row                                       */
-    bool executed;           /* the numeric run was made                                             */
-    bool equal;              /* and agreed with the reference                                        */
+    bool checked;  /* the checker accepted every row                                       */
+    bool executed; /* the numeric run was made                                             */
+    bool equal;    /* and agreed with the reference                                        */
     int64_t rows, instructions, elements;
     const char *reference;   /* who computed the reference                                           */
     const char *first_fault; /* NULL when none: "row 4: load into slot ..."                          */
@@ -204,8 +204,8 @@ typedef struct tw_verdict {
 typedef struct tw_verify_options {
     tw_reference_fn reference; /* NULL: the library's own direct evaluation                          */
     void *user;
-    uint64_t seed;             /* of the numbers that are put in                                     */
-    int64_t max_macs;          /* larger operators are checked but not executed; 0: 2^31             */
+    uint64_t seed;    /* of the numbers that are put in                                     */
+    int64_t max_macs; /* larger operators are checked but not executed; 0: 2^31             */
 } tw_verify_options;
 /* TW_WRONG when a fault was found; the verdict is written in that case too. */
 TW_API tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
@@ -214,10 +214,10 @@ TW_API tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, co
 /* ---- printing ---- */
 
 typedef struct tw_print_options {
-    int columns;                /* of the terminal; 0: 80                                            */
-    bool colour;                /* ANSI colours                                                      */
-    bool ascii;                 /* no box-drawing characters                                         */
-    int64_t first_row, n_rows;  /* window of the tick table; n_rows 0: a screenful, -1: all          */
+    int columns;               /* of the terminal; 0: 80                                            */
+    bool colour;               /* ANSI colours                                                      */
+    bool ascii;                /* no box-drawing characters                                         */
+    int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
 } tw_print_options;
 /* `verdict` may be NULL, or hold one entry per operator. */
 TW_API tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
@@ -250,8 +250,8 @@ typedef struct tw_window_axis { /* one axis of a sliding-window operator        
     bool transposed;            /* outputs are spread by `stride`; pads crop the output              */
     int64_t out_pad;            /* transposed: extra outputs at the end                              */
 } tw_window_axis;
-typedef struct tw_window { /* what one tile of outputs needs                                         */
-    int64_t in_lo, in_hi;  /* input elements [in_lo, in_hi); empty: the tile lies in the padding     */
+typedef struct tw_window {    /* what one tile of outputs needs                                         */
+    int64_t in_lo, in_hi;     /* input elements [in_lo, in_hi); empty: the tile lies in the padding     */
     int64_t pad_lo, pad_hi;   /* virtual elements before and after them                              */
     int64_t crop_lo, crop_hi; /* transposed: outputs of [in_lo, in_hi) outside the tile; negative:
                                  outputs of the tile that no input reaches                           */

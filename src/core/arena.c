@@ -20,7 +20,7 @@ enum { HEADER = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
 struct tw_arena {
     chunk *top;
     size_t held, peak; /* bytes from the host, now and at most */
-    int64_t fail_at; /* requests left before failure, 0: never */
+    int64_t fail_at;   /* requests left before failure, 0: never */
     bool failing;
 };
 

@@ -17,21 +17,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TW_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define TW_NODISCARD __attribute__((warn_unused_result))
+#define TW_COUNT(array)       (sizeof(array) / sizeof((array)[0]))
+#define TW_NODISCARD          __attribute__((warn_unused_result))
 #define TW_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 
 /* Passes a status that is not TW_OK on to the caller: the one macro that hides a return. */
-#define TW_TRY(call)                                                                               \
-    do {                                                                                           \
-        tw_status tw_try_status_ = (call);                                                         \
-        if (tw_try_status_ != TW_OK) return tw_try_status_;                                        \
+#define TW_TRY(call)                                        \
+    do {                                                    \
+        tw_status tw_try_status_ = (call);                  \
+        if (tw_try_status_ != TW_OK) return tw_try_status_; \
     } while (0)
 
 /* ---- integers ---- */
 
 #define TW_EXTENT_MAX INT64_C(2147483647) /* largest extent of a loop or tensor axis           */
-#define TW_UNLIMITED INT64_MAX            /* the size of a memory that is as large as it has to be */
+#define TW_UNLIMITED  INT64_MAX           /* the size of a memory that is as large as it has to be */
 
 static inline int64_t tw_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tw_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -90,10 +90,10 @@ size_t tw_arena_peak(const tw_arena *arena);
 
 #define TW_NEW(arena, type, n) ((type *)tw_arena_alloc((arena), (size_t)(n), sizeof(type)))
 /* Allocates or leaves the function with TW_ERR_NOMEM. */
-#define TW_ALLOC(arena, ptr, n)                                                                    \
-    do {                                                                                           \
-        (ptr) = tw_arena_alloc((arena), (size_t)(n), sizeof *(ptr));                               \
-        if (!(ptr)) return TW_ERR_NOMEM;                                                           \
+#define TW_ALLOC(arena, ptr, n)                                      \
+    do {                                                             \
+        (ptr) = tw_arena_alloc((arena), (size_t)(n), sizeof *(ptr)); \
+        if (!(ptr)) return TW_ERR_NOMEM;                             \
     } while (0)
 
 /* ---- diagnostics ---- */
@@ -111,10 +111,10 @@ typedef struct tw_loc {
 typedef struct tw_diag {
     char *text[TW_DIAG_MAX]; /* "file:line:col: error: ..."            */
     int n_texts;
-    int n_errors;            /* errors reported, stored or not         */
-    const char *last;        /* the newest stored text, NULL when none */
-    int64_t short_by;        /* units that the newest infeasible message misses in a memory, 0: not that */
-    bool muted;              /* count errors, store nothing: for callers that only ask "is it legal?" */
+    int n_errors;     /* errors reported, stored or not         */
+    const char *last; /* the newest stored text, NULL when none */
+    int64_t short_by; /* units that the newest infeasible message misses in a memory, 0: not that */
+    bool muted;       /* count errors, store nothing: for callers that only ask "is it legal?" */
 } tw_diag;
 
 void tw_diag_release(tw_diag *diag);

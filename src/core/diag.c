@@ -48,10 +48,10 @@ static void add_message(tw_diag *diag, tw_loc loc, const char *severity, const c
     diag->last = t.bytes;
 }
 
-#define FORWARD(severity)                                                                          \
-    va_list args;                                                                                  \
-    va_start(args, fmt);                                                                           \
-    add_message(diag, loc, severity, fmt, args);                                                   \
+#define FORWARD(severity)                        \
+    va_list args;                                \
+    va_start(args, fmt);                         \
+    add_message(diag, loc, severity, fmt, args); \
     va_end(args)
 
 tw_status tw_diag_error(tw_diag *diag, tw_loc loc, const char *fmt, ...)
@@ -75,7 +75,4 @@ tw_status tw_diag_io(tw_diag *diag, tw_loc loc, const char *fmt, ...)
     return TW_ERR_IO;
 }
 
-void tw_diag_note(tw_diag *diag, tw_loc loc, const char *fmt, ...)
-{
-    FORWARD("note");
-}
+void tw_diag_note(tw_diag *diag, tw_loc loc, const char *fmt, ...) { FORWARD("note"); }

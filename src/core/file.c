@@ -32,7 +32,8 @@ static tw_status read_stream(FILE *f, const char *path, size_t limit, tw_arena *
     return status;
 }
 
-tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag *diag, const char **bytes, size_t *n)
+tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag *diag, const char **bytes,
+                       size_t *n)
 {
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))

@@ -39,8 +39,8 @@ static uint64_t hash_of(const int64_t *key, int n)
 static entry *place_of(entry *place, size_t room, uint64_t hash, const int64_t *key, int n)
 {
     size_t i = hash & (room - 1);
-    while (place[i].n > 0 && (place[i].hash != hash || place[i].n != n ||
-                              memcmp(place[i].key, key, (size_t)n * sizeof *key) != 0))
+    while (place[i].n > 0 &&
+           (place[i].hash != hash || place[i].n != n || memcmp(place[i].key, key, (size_t)n * sizeof *key) != 0))
         i = (i + 1) & (room - 1);
     return &place[i];
 }

@@ -16,11 +16,11 @@
 typedef enum tw_presence { TW_OPTIONAL, TW_REQUIRED } tw_presence;
 enum { TW_FIELDS_ASKED = 32 };
 typedef struct tw_fields {
-    const tw_node *node;                   /* NULL: not a map, all getters stay silent                    */
-    const char *what;                      /* what the map describes, for messages; may be changed later */
+    const tw_node *node; /* NULL: not a map, all getters stay silent                    */
+    const char *what;    /* what the map describes, for messages; may be changed later */
     tw_diag *diag;
-    uint64_t taken[TW_TREE_MAP_MAX / 64];  /* bit i: entry i was taken                                    */
-    const char *asked[TW_FIELDS_ASKED];    /* keys that were asked for, to suggest one for an unknown key */
+    uint64_t taken[TW_TREE_MAP_MAX / 64]; /* bit i: entry i was taken                                    */
+    const char *asked[TW_FIELDS_ASKED];   /* keys that were asked for, to suggest one for an unknown key */
     int n_asked;
     int n_bad;
 } tw_fields;

@@ -23,12 +23,12 @@ typedef struct tw_node tw_node;
 struct tw_node {
     tw_node_kind kind;
     tw_loc loc;
-    const char *text;      /* SCALAR: its text                                   */
-    bool quoted;           /* SCALAR: was written in quotes                      */
-    const char *key;       /* of an entry of a MAP, otherwise NULL               */
+    const char *text; /* SCALAR: its text                                   */
+    bool quoted;      /* SCALAR: was written in quotes                      */
+    const char *key;  /* of an entry of a MAP, otherwise NULL               */
     tw_loc key_loc;
-    const tw_node *child;  /* LIST, MAP: first entry                             */
-    const tw_node *next;   /* next sibling                                       */
+    const tw_node *child; /* LIST, MAP: first entry                             */
+    const tw_node *next;  /* next sibling                                       */
     int n_children;
 };
 

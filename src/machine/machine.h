@@ -48,8 +48,9 @@ typedef struct tw_engine {
     const char *name;
     tw_loc loc;
     tw_engine_kind kind;
-    int outer, memory;   /* MOVES: between memories outer and memory = outer + 1; others: works on `memory`, outer -1 */
-    bool one_channel;    /* MOVES: transfers of a row follow each other; otherwise all run at once */
+    int outer,
+        memory; /* MOVES: between memories outer and memory = outer + 1; others: works on `memory`, outer -1 */
+    bool one_channel; /* MOVES: transfers of a row follow each other; otherwise all run at once */
     tw_cost cost;
     unsigned computes;   /* COMPUTES: bit c set for each tw_compute it can do                      */
     unsigned accumulate; /* COMPUTES: bit m set for each tw_accumulate it offers                   */

@@ -35,7 +35,8 @@ tw_status tw_window_axis_check(const tw_window_axis *ax, tw_loc loc, tw_diag *di
     if (!ax->transposed && ax->out_pad != 0)
         return tw_diag_error(diag, loc, "'out_pad' is %" PRId64 ", but the axis is not transposed", ax->out_pad);
     if (ax->transposed && transposed_outputs(ax) < 1)
-        return tw_diag_error(diag, loc, "pads of %" PRId64 " and %" PRId64 " crop all outputs", ax->pad_lo, ax->pad_hi);
+        return tw_diag_error(diag, loc, "pads of %" PRId64 " and %" PRId64 " crop all outputs", ax->pad_lo,
+                             ax->pad_hi);
     int64_t padded = ax->pad_lo + ax->in_extent + ax->pad_hi;
     if (!ax->transposed && tw_window_reach(ax) > padded)
         return tw_diag_error(diag, loc, "kernel reaches %" PRId64 " elements, padded input has %" PRId64,

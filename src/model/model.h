@@ -30,12 +30,12 @@ enum {
 };
 
 /* name, bytes, is a float */
-#define TW_DTYPES(X)                                                                               \
-    X(I8, "i8", 1, false)                                                                          \
-    X(U8, "u8", 1, false)                                                                          \
-    X(I16, "i16", 2, false)                                                                        \
-    X(I32, "i32", 4, false)                                                                        \
-    X(F32, "f32", 4, true)                                                                         \
+#define TW_DTYPES(X)        \
+    X(I8, "i8", 1, false)   \
+    X(U8, "u8", 1, false)   \
+    X(I16, "i16", 2, false) \
+    X(I32, "i32", 4, false) \
+    X(F32, "f32", 4, true)  \
     X(F64, "f64", 8, true)
 typedef enum tw_dtype {
 #define X(id, name, bytes, is_float) TW_DTYPE_##id,

@@ -5,9 +5,9 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
                         tw_diag *diag)
 {
     const tw_memory *mem = &machine->memory[m];
-    tw_status status = tw_diag_infeasible(diag, pools->loc[m],
-                                          "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
-                                          mem->name, need - mem->size, need, mem->size);
+    tw_status status = tw_diag_infeasible(
+        diag, pools->loc[m], "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64, mem->name,
+        need - mem->size, need, mem->size);
     diag->short_by = need - mem->size;
     if (diag->muted) return status;
     for (int o = 0; o < op->n_operands; o++)
@@ -19,8 +19,8 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
 }
 
 /* Offsets of one memory's buffers; TW_ERR_INPUT when their sum leaves 64 bits. */
-static tw_status lay_out(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, tw_buffer *buffer,
-                         tw_layout *out, tw_diag *diag)
+static tw_status lay_out(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m,
+                         tw_buffer *buffer, tw_layout *out, tw_diag *diag)
 {
     int64_t align = machine->memory[m].align, end = 0;
     for (int o = 0; o < op->n_operands; o++) {
@@ -59,8 +59,8 @@ tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw
         const tw_buffer *b = &layout->buffer[i];
         const tw_memory *mem = &machine->memory[b->memory];
         if (b->offset < 0 || b->size < 0 || b->offset + b->size > mem->size || b->offset % mem->align != 0)
-            return tw_diag_error(diag, mem->loc, "buffer %d lies at %" PRId64 " +%" PRId64 " in '%s' of %" PRId64, i,
-                                 b->offset, b->size, mem->name, mem->size);
+            return tw_diag_error(diag, mem->loc, "buffer %d lies at %" PRId64 " +%" PRId64 " in '%s' of %" PRId64,
+                                 i, b->offset, b->size, mem->name, mem->size);
         for (int j = 0; j < i; j++) {
             const tw_buffer *c = &layout->buffer[j];
             if (c->memory == b->memory && c->offset < b->offset + b->size && b->offset < c->offset + c->size)
@@ -74,7 +74,7 @@ void tw_layout_print(const tw_layout *layout, const tw_op *op, const tw_machine 
 {
     for (int i = 0; i < layout->n_buffers; i++) {
         const tw_buffer *b = &layout->buffer[i];
-        tw_text_printf(out, "buffer %d: %s %s%d at %" PRId64 " size %" PRId64 "\n", i, machine->memory[b->memory].name,
-                       op->operand[b->operand].name, b->slot, b->offset, b->size);
+        tw_text_printf(out, "buffer %d: %s %s%d at %" PRId64 " size %" PRId64 "\n", i,
+                       machine->memory[b->memory].name, op->operand[b->operand].name, b->slot, b->offset, b->size);
     }
 }

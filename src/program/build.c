@@ -3,10 +3,9 @@
  * The cut of a loop at a level depends on that loop alone, so the tiles of a level are the product of one
  * list of spans per loop. Everything here is therefore asked loop by loop: which lengths reach a
  * level (at most a few different ones), and, only along axes that meet the tensor's edge, which spans. */
-#include "program/program.h"
 #include "place/layout.h"
+#include "program/program.h"
 #include "tile/box.h"
-
 
 /* ---- levels ---- */
 
@@ -79,8 +78,9 @@ static tw_status refuse_cut(const tw_program *p, const tw_level_map *map, int lo
     const char *name = p->op->loop[loop].name, *at = p->machine->memory[map->memory].name;
     int64_t count = map->count[loop];
     if (count > len)
-        return tw_diag_error(diag, map->loc, "loop '%s' has %" PRId64 " points at '%s', fewer than %" PRId64 " tiles",
-                             name, len, at, count);
+        return tw_diag_error(diag, map->loc,
+                             "loop '%s' has %" PRId64 " points at '%s', fewer than %" PRId64 " tiles", name, len,
+                             at, count);
     return tw_diag_error(diag, map->loc,
                          "a greedy cut of %" PRId64 " points of '%s' at '%s' never makes %" PRId64
                          " tiles; the next count that it makes is %" PRId64,
@@ -92,10 +92,9 @@ static tw_status check_min_tile(const tw_program *p, const tw_level_map *map, in
 {
     const tw_engine *mac = &p->machine->engine[p->machine->compute];
     if (s->count == 1 || s->len / s->count >= mac->min_tile) return TW_OK;
-    return tw_diag_infeasible(diag, map->loc,
-                              "tiles of loop '%s' at '%s' have %" PRId64 " points, engine '%s' needs at least %" PRId64,
-                              p->op->loop[loop].name, p->machine->memory[map->memory].name, s->len / s->count,
-                              mac->name, mac->min_tile);
+    return tw_diag_infeasible(
+        diag, map->loc, "tiles of loop '%s' at '%s' have %" PRId64 " points, engine '%s' needs at least %" PRId64,
+        p->op->loop[loop].name, p->machine->memory[map->memory].name, s->len / s->count, mac->name, mac->min_tile);
 }
 
 /* Walks one loop through all levels: legality and minimum tile of every cut; largest[t] is the longest tile
@@ -180,7 +179,7 @@ static void visit(const tw_axis *axis, const spans *list, int term, tw_box *box,
 
 static tw_status visit_tiles(const tw_program *p, const tw_axis *axis, int t, tw_arena *scratch, axis_extremes *out)
 {
-    spans list[TW_MAX_TERMS];
+    spans list[TW_MAX_TERMS] = {0};
     for (int i = 0; i < axis->n_terms; i++) TW_TRY(spans_at(p, axis->term[i].loop, t, scratch, &list[i]));
     tw_box box = {0};
     *out = (axis_extremes){0};
@@ -249,8 +248,9 @@ static tw_status check_pads(const tw_program *p, int o, const tw_axis *axis, tw_
     if (pad <= kernel / 2) return TW_OK;
     const tw_engine *mac = &p->machine->engine[p->machine->compute];
     return tw_diag_infeasible(diag, p->op->loc,
-                              "a tile of '%s' has %" PRId64 " elements of padding, engine '%s' takes at most %" PRId64
-                              " for a kernel of %" PRId64 "; the padding must be materialised",
+                              "a tile of '%s' has %" PRId64
+                              " elements of padding, engine '%s' takes at most %" PRId64 " for a kernel of %" PRId64
+                              "; the padding must be materialised",
                               p->op->operand[o].name, pad, mac->name, kernel / 2, kernel);
 }
 

@@ -266,8 +266,10 @@ static void make_step(tw_cursor *c)
         c->accumulator = emit_fill(c);
     } else if (!padding || (last && !started)) {
         int slot = emit_exec(c, fused);
-        if (!started) c->accumulator = slot;
-        else if (!fused) emit_sum(c, slot);
+        if (!started)
+            c->accumulator = slot;
+        else if (!fused)
+            emit_sum(c, slot);
     }
     if (!last) return;
     emit_stores(c, c->pool[tw_op_output(c->program->op)].first + c->accumulator);

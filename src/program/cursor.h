@@ -41,15 +41,15 @@ typedef struct tw_cursor {
     tw_split split[TW_MAX_LOOPS];
     int64_t index[TW_MAX_LOOPS];
     bool done;
-    int64_t step, n_freeing;        /* steps, and instructions that freed output slots, so far   */
-    int64_t key[TW_MAX_OPERANDS];   /* the values this step works on                             */
+    int64_t step, n_freeing;      /* steps, and instructions that freed output slots, so far   */
+    int64_t key[TW_MAX_OPERANDS]; /* the values this step works on                             */
     int64_t key_stride[TW_MAX_OPERANDS][TW_MAX_LOOPS];
     int64_t elems[TW_MAX_OPERANDS]; /* of this step's regions                                    */
     tw_slot_pool pool[TW_MAX_OPERANDS];
     int turn[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    int accumulator;                /* output slot under way, -1: none                           */
+    int accumulator; /* output slot under way, -1: none                           */
     unsigned reductions, touched[TW_MAX_OPERANDS];
-    int n;                          /* instructions of the step being made                       */
+    int n; /* instructions of the step being made                       */
     tw_instr *out;
 } tw_cursor;
 

@@ -53,7 +53,7 @@ typedef struct tw_row_sink {
 
 /* What the tiled levels of a program are, for readers of rows. */
 typedef struct tw_level_info {
-    int memory;         /* tiled for                                                  */
+    int memory; /* tiled for                                                  */
     tw_accumulate mode;
     int64_t n_tiles[TW_MAX_LOOPS]; /* tiles per loop of the first box                  */
 } tw_level_info;

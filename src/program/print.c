@@ -1,6 +1,6 @@
 /* src/program/print.c - a program and its instructions as stable text. */
-#include "program/cursor.h"
 #include "program/print.h"
+#include "program/cursor.h"
 #include "tile/box.h"
 
 static const char *const opcode_name[] = {"load", "store", "exec", "sum", "fill"};
@@ -17,24 +17,30 @@ static void print_buffer(const tw_program *p, int buffer, int operand, tw_text *
 
 static void print_spans(const tw_span *span, int n, tw_text *out)
 {
-    for (int i = 0; i < n; i++) tw_text_printf(out, "%s%" PRId64 ":%" PRId64, i ? "," : " [", span[i].lo, span[i].hi);
+    for (int i = 0; i < n; i++)
+        tw_text_printf(out, "%s%" PRId64 ":%" PRId64, i ? "," : " [", span[i].lo, span[i].hi);
     tw_text_add(out, "]", 1);
 }
 
 void tw_instr_print(const tw_program *p, const tw_instr *in, tw_text *out)
 {
     const tw_operand *operand = &p->op->operand[in->operand];
-    tw_text_printf(out, "%-5s %s:", opcode_name[in->op], in->nested ? "nested" : p->machine->engine[in->engine].name);
+    tw_text_printf(out, "%-5s %s:", opcode_name[in->op],
+                   in->nested ? "nested" : p->machine->engine[in->engine].name);
     bool on_loops = in->op == TW_EXEC || in->op == TW_SUM;
     for (int i = 0; i < in->n_src; i++) {
         tw_text_add(out, " ", 1);
-        if (in->src[i] < 0 && in->op == TW_EXEC) tw_text_printf(out, "padding");
-        else print_buffer(p, in->src[i], in->op == TW_EXEC ? i : in->operand, out);
+        if (in->src[i] < 0 && in->op == TW_EXEC)
+            tw_text_printf(out, "padding");
+        else
+            print_buffer(p, in->src[i], in->op == TW_EXEC ? i : in->operand, out);
     }
     tw_text_printf(out, in->accumulates ? " +> " : " -> ");
     print_buffer(p, in->dst, in->operand, out);
-    if (on_loops) print_spans(in->box.span, p->op->n_loops, out);
-    else print_spans(in->region.axis, operand->n_axes, out);
+    if (on_loops)
+        print_spans(in->box.span, p->op->n_loops, out);
+    else
+        print_spans(in->region.axis, operand->n_axes, out);
     tw_text_printf(out, " work %" PRId64 "\n", in->work);
 }
 
@@ -43,7 +49,8 @@ static void print_level(const tw_program *p, int t, tw_text *out)
     tw_level_info info[TW_MAX_MEMORIES];
     tw_program_levels(p, info);
     const tw_tiled_level *level = &p->tiled[t];
-    tw_text_printf(out, "level %d: %s %s", t, p->machine->memory[level->memory].name, tw_accumulate_name(info[t].mode));
+    tw_text_printf(out, "level %d: %s %s", t, p->machine->memory[level->memory].name,
+                   tw_accumulate_name(info[t].mode));
     for (int i = 0; i < p->op->n_loops; i++) {
         int l = level->map->order[i];
         tw_text_printf(out, " %s/%" PRId64, p->op->loop[l].name, info[t].n_tiles[l]);

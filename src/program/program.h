@@ -19,10 +19,10 @@
 typedef struct tw_tiled_level {
     const tw_level_map *map;
     int memory;
-    int n_pass;                       /* pass-through levels between the tiled level above and this one */
-    int16_t pass[TW_MAX_MEMORIES];    /* their memories, outermost first                                */
-    int16_t mover[TW_MAX_MEMORIES];   /* n_pass + 1 engines: into pass[0], .., into `memory`            */
-    int16_t adder;                    /* engine, -1: none                                               */
+    int n_pass;                     /* pass-through levels between the tiled level above and this one */
+    int16_t pass[TW_MAX_MEMORIES];  /* their memories, outermost first                                */
+    int16_t mover[TW_MAX_MEMORIES]; /* n_pass + 1 engines: into pass[0], .., into `memory`            */
+    int16_t adder;                  /* engine, -1: none                                               */
     bool innermost;
 } tw_tiled_level;
 
@@ -35,7 +35,7 @@ typedef struct tw_program {
     tw_tiled_level tiled[TW_MAX_MEMORIES];
     unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions */
     int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
-    int64_t n_execs;  /* steps of the innermost level over the whole program, at most              */
+    int64_t n_execs; /* steps of the innermost level over the whole program, at most              */
     tw_layout layout;
 } tw_program;
 

@@ -99,10 +99,10 @@ void tw_line_wrap(tw_line *line, int at, tw_style style, const char *text)
 {
     int column = at;
     while (*text) {
-        char word[TW_COLUMNS_MAX + 1];
-        size_t n = strcspn(text, " \n");
-        size_t kept = n < sizeof word ? n : sizeof word - 1;
-        while (kept > 0 && kept < n && (text[kept] & 0xc0) == 0x80) kept--; /* not inside a character */
+        char word[TW_COLUMNS_MAX + 1] = {0};
+        size_t n = strcspn(text, " \n"), kept = n;
+        if (n >= sizeof word) /* cut between two characters */
+            for (kept = sizeof word - 1; kept > sizeof word - 4 && (text[kept] & 0xc0) == 0x80;) kept--;
         memcpy(word, text, kept);
         word[kept] = 0;
         if (column > at && column + tw_text_width(word) > line->columns) {

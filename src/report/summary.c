@@ -164,7 +164,7 @@ static void number_or_dash(int64_t x, char out[TW_GROUPED_MAX])
     if (x)
         tw_grouped(x, out);
     else
-        strcpy(out, "-");
+        snprintf(out, TW_GROUPED_MAX, "-");
 }
 
 static engine_row engine_row_of(const tw_op_plan *plan, const tw_usage *usage, int e)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Executions to simulate at most, per mode, unless the caller says otherwise: some seconds. */
-#define DIRECT_BUDGET INT64_C(30000000)
+#define DIRECT_BUDGET     INT64_C(30000000)
 #define MULTISTAGE_BUDGET INT64_C(8000000)
 
 typedef struct solution {
@@ -50,7 +50,8 @@ static tw_op op_on_box(const tw_op *op, const tw_box *box)
                 axis->extent = sub.loop[axis->term[0].loop].extent;
                 continue;
             }
-            for (int t = 0; t < axis->n_terms; t++) axis->offset += axis->term[t].coef * box->span[axis->term[t].loop].lo;
+            for (int t = 0; t < axis->n_terms; t++)
+                axis->offset += axis->term[t].coef * box->span[axis->term[t].loop].lo;
         }
     return sub;
 }
@@ -85,9 +86,9 @@ typedef struct level_search {
     search *all;
     int level; /* of the machine: maps memory level + 1 */
     const tw_box *box;
-    tw_model model;     /* the operator on this box */
+    tw_model model; /* the operator on this box */
     tw_op op;
-    tw_machine machine; /* from memory `level` inwards */
+    tw_machine machine;    /* from memory `level` inwards */
     const solution *inner; /* for the first tile of the counts at hand, NULL: innermost */
     solution *best;
     bool pass_outer; /* direct: the levels outside this one are passed through */
@@ -152,8 +153,8 @@ static tw_status try_candidate(void *user, const tw_level_map *candidate, int64_
 
 /* Calls back with every different shape of tile and how many there are of it. */
 typedef bool (*shape_fn)(void *user, const tw_box *tile, int64_t n);
-static bool each_shape(const level_search *s, const tw_level_map *map, int loop, tw_box *tile, int64_t n, shape_fn fn,
-                       void *user)
+static bool each_shape(const level_search *s, const tw_level_map *map, int loop, tw_box *tile, int64_t n,
+                       shape_fn fn, void *user)
 {
     if (loop == s->op.n_loops) return fn(user, tile, n);
     tw_span span = s->box->span[loop];
@@ -347,7 +348,8 @@ static tw_status modes_of(const tw_machine *machine, const char *mode, tw_diag *
     return TW_OK;
 }
 
-static tw_status read_options(const tw_search_options *options, const tw_machine *machine, tw_diag *diag, search *all)
+static tw_status read_options(const tw_search_options *options, const tw_machine *machine, tw_diag *diag,
+                              search *all)
 {
     static const char *const cut[] = {"balanced", "greedy"}, *const approach[] = {"direct", "multistage"};
     int i = 0;
@@ -365,17 +367,18 @@ static tw_status read_options(const tw_search_options *options, const tw_machine
 }
 
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                       const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map, tw_search_result *result,
-                       bool *nearest)
+                       const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map,
+                       tw_search_result *result, bool *nearest)
 {
     search all = {.model = model, .op = &model->op[op], .machine = machine, .eval = eval, .least_short = INT64_MAX};
     *nearest = false;
-    unsigned modes;
+    unsigned modes = 0;
     TW_TRY(read_options(options, machine, diag, &all));
     TW_TRY(modes_of(machine, options->mode, diag, &modes));
     if (!(machine->engine[machine->compute].computes >> all.op->compute & 1))
         return tw_diag_error(diag, all.op->loc, "engine '%s' of '%s' does not compute '%s'",
-                             machine->engine[machine->compute].name, machine->name, tw_compute_name(all.op->compute));
+                             machine->engine[machine->compute].name, machine->name,
+                             tw_compute_name(all.op->compute));
     all.clipped = tw_op_clipped(all.op);
     solution best = {0};
     bool proven = true;

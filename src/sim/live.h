@@ -24,8 +24,8 @@ typedef struct tw_live_segment {
 } tw_live_segment;
 
 typedef struct tw_live {
-    int64_t alive;     /* everything written and not known to be dead, as of the last closed row */
-    int64_t in_doubt;  /* the part of it that is in doubt                                        */
+    int64_t alive;    /* everything written and not known to be dead, as of the last closed row */
+    int64_t in_doubt; /* the part of it that is in doubt                                        */
     int n_segments;
     tw_live_segment *segment; /* oldest first                                                    */
 } tw_live;

@@ -68,9 +68,9 @@ typedef struct run {
     int n_inputs;
     tw_live live;
     int64_t pass_alive[TW_MAX_MEMORIES];
-    kept_event *event; /* pool, when watched                         */
+    kept_event *event;                        /* pool, when watched                         */
     int64_t n_events, event_room, free_event; /* free_event: 1-based chain of entries to use again */
-    int64_t tick, cycle; /* of the oldest open row                     */
+    int64_t tick, cycle;                      /* of the oldest open row                     */
     bool overflow;
     struct last_cost {
         int64_t work, cycles;
@@ -261,8 +261,10 @@ static tw_status put_transfer(run *r, const tw_instr *in, int64_t row)
     TW_TRY(widen(r, row + 2));
     int i = chain_place(r, in->engine);
     int64_t cycles = engine_cycles(r, in), *busy = &row_at(r, row)->mover[i];
-    if (r->program->machine->engine[in->engine].one_channel) add_to(r, busy, cycles);
-    else *busy = tw_max(*busy, cycles);
+    if (r->program->machine->engine[in->engine].one_channel)
+        add_to(r, busy, cycles);
+    else
+        *busy = tw_max(*busy, cycles);
     if (i == r->level->n_pass) row_at(r, row)->own = true;
     tw_engine_use *use = &r->out->engine[in->engine];
     bool load = in->op == TW_LOAD;
@@ -289,8 +291,10 @@ static tw_status put_loads(run *r, const tw_instr *in, int n, int64_t exec)
         int i = chain_place(r, in[k].engine);
         int64_t row = exec - 1 - (own - i);
         TW_TRY(put_transfer(r, &in[k], row));
-        if (i < own) pass_life(r, i, row, in[k].work);
-        else begin_life(r, in[k].dst, row, in[k].work);
+        if (i < own)
+            pass_life(r, i, row, in[k].work);
+        else
+            begin_life(r, in[k].dst, row, in[k].work);
     }
     return TW_OK;
 }
@@ -434,9 +438,12 @@ static tw_status put_step(run *r, int n, int64_t units)
     int n_loads = 0;
     while (n_loads < n && in[n_loads].op == TW_LOAD) n_loads++;
     for (int k = n_loads; k < n; k++) {
-        if (in[k].op == TW_SUM) TW_TRY(put_sum(r, &in[k], units));
-        else if (in[k].op == TW_STORE) TW_TRY(put_store(r, &in[k]));
-        else TW_TRY(put_exec(r, &in[k], in, n_loads, units));
+        if (in[k].op == TW_SUM)
+            TW_TRY(put_sum(r, &in[k], units));
+        else if (in[k].op == TW_STORE)
+            TW_TRY(put_store(r, &in[k]));
+        else
+            TW_TRY(put_exec(r, &in[k], in, n_loads, units));
     }
     return TW_OK;
 }
@@ -455,7 +462,8 @@ static tw_status init_buffers(run *r)
     for (int b = 0; b < layout->n_buffers; b++) {
         r->wrote[b] = r->touched[b] = -1;
         r->life[b].doubt = -1;
-        if (layout->buffer[b].memory == r->level->memory && layout->buffer[b].operand != output) r->input[inputs++] = b;
+        if (layout->buffer[b].memory == r->level->memory && layout->buffer[b].operand != output)
+            r->input[inputs++] = b;
     }
     r->n_inputs = inputs;
     return tw_live_init(&r->live, inputs, scratch);
@@ -504,11 +512,14 @@ static tw_status show_row(run *r);
 static tw_status close_rows(run *r, int64_t end)
 {
     while (r->base < end) {
-        if (r->all->sink) TW_TRY(show_row(r));
-        else close_row(r);
+        if (r->all->sink)
+            TW_TRY(show_row(r));
+        else
+            close_row(r);
     }
     if (!r->overflow) return TW_OK;
-    return tw_diag_error(r->all->diag, r->program->op->loc, "the time of '%s' exceeds 2^63 cycles", r->program->op->name);
+    return tw_diag_error(r->all->diag, r->program->op->loc, "the time of '%s' exceeds 2^63 cycles",
+                         r->program->op->name);
 }
 
 /* Rows behind the last instruction exist only to hold deaths. */
@@ -655,12 +666,14 @@ static tw_status start(const tw_program *program, const tw_row_sink *sink, tw_ar
     tw_arena *keep = program->n_tiled > 1 ? tw_arena_new() : NULL;
     tw_box box = tw_box_of_op(program->op);
     tw_status status = TW_OK;
-    if (program->n_tiled > 1 && (!keep || !(all.memo = tw_table_new(sizeof(tw_timeline), keep)))) status = TW_ERR_NOMEM;
+    if (program->n_tiled > 1 && (!keep || !(all.memo = tw_table_new(sizeof(tw_timeline), keep))))
+        status = TW_ERR_NOMEM;
     tw_timeline result;
     if (status == TW_OK) status = simulate(&all, 0, &(place){&box, outer, false, 0, 0}, &result);
     tw_arena_free(keep);
     if (status != TW_OK) return status;
-    for (int e = 0; e < program->machine->n_engines; e++) result.engine[e].engine = program->machine->engine[e].name;
+    for (int e = 0; e < program->machine->n_engines; e++)
+        result.engine[e].engine = program->machine->engine[e].name;
     *out = result;
     return TW_OK;
 }

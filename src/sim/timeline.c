@@ -3,16 +3,18 @@
 
 void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text *out)
 {
-    tw_text_printf(out, "timeline of %s: %" PRId64 " ticks, %" PRId64 " cycles, %" PRId64 " executions, %" PRId64
-                        " points, %" PRId64 " instructions\n",
+    tw_text_printf(out,
+                   "timeline of %s: %" PRId64 " ticks, %" PRId64 " cycles, %" PRId64 " executions, %" PRId64
+                   " points, %" PRId64 " instructions\n",
                    program->op->name, t->sum.ticks, t->sum.cycles, t->sum.execs, t->sum.macs, t->sum.instructions);
     for (int e = 0; e < program->machine->n_engines; e++) {
         const tw_engine_use *u = &t->engine[e];
-        tw_text_printf(out, "engine %s: loads %" PRId64 " of %" PRId64 ", stores %" PRId64 " of %" PRId64
-                            ", ops %" PRId64 ", busy %" PRId64 "\n",
+        tw_text_printf(out,
+                       "engine %s: loads %" PRId64 " of %" PRId64 ", stores %" PRId64 " of %" PRId64
+                       ", ops %" PRId64 ", busy %" PRId64 "\n",
                        u->engine, u->loads, u->load_units, u->stores, u->store_units, u->ops, u->busy_cycles);
     }
     for (int m = 1; m < program->machine->n_memories; m++)
-        tw_text_printf(out, "memory %s: static %" PRId64 ", peak live %" PRId64 "\n", program->machine->memory[m].name,
-                       program->layout.used[m], t->peak_live[m]);
+        tw_text_printf(out, "memory %s: static %" PRId64 ", peak live %" PRId64 "\n",
+                       program->machine->memory[m].name, program->layout.used[m], t->peak_live[m]);
 }

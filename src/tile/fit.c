@@ -18,8 +18,10 @@ int64_t tw_fit_largest(int64_t quad, int64_t lin, int64_t constant, int64_t capa
     int64_t lo = 0, hi = capacity; /* x fits at lo; x = capacity + 1 never fits since quad + lin >= 1 */
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2 + 1;
-        if (fits(quad, lin, constant, capacity, mid)) lo = mid;
-        else hi = mid - 1;
+        if (fits(quad, lin, constant, capacity, mid))
+            lo = mid;
+        else
+            hi = mid - 1;
     }
     return lo;
 }

@@ -170,6 +170,7 @@ static int64_t common_multiple(const double *divisor, int64_t n, int64_t limit)
     int64_t multiple = 1;
     for (int64_t i = 0; i < n && multiple <= limit; i++) {
         int64_t d = (int64_t)divisor[i];
+        assert(d > 0);
         multiple = multiple / gcd(multiple, d) * d;
     }
     return multiple;

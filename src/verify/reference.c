@@ -37,7 +37,7 @@ static void track_begin(track *t, const tw_operand *operand, int loop, const int
 /* The element of the dense tensor at this point; -1: in the padding. */
 static int64_t track_at(const track *t, const int64_t index[TW_MAX_LOOPS])
 {
-    int64_t at = t->fixed, position;
+    int64_t at = t->fixed, position = 0;
     if (t->in_padding) return -1;
     for (int i = 0; i < t->n_moving; i++) {
         if (!tw_verify_position(t->moving[i], index, &position)) return -1;
@@ -70,7 +70,7 @@ static bool combine(const tw_reference_case *c, const track *t, const int64_t in
 static void run_loop(const tw_reference_case *c, int loop, int64_t index[TW_MAX_LOOPS], double *out, double *n_read)
 {
     const tw_op *op = c->op;
-    track t[TW_MAX_OPERANDS];
+    track t[TW_MAX_OPERANDS] = {0};
     for (int o = 0; o < op->n_operands; o++) track_begin(&t[o], &op->operand[o], loop, index);
     for (index[loop] = 0; index[loop] < op->loop[loop].extent; index[loop]++) {
         int64_t at = track_at(&t[tw_op_output(op)], index);

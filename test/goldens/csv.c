@@ -35,9 +35,12 @@ bool csv_read(const char *path, csv *out)
         if (!*line) continue;
         int before = n;
         for (char *cell; (cell = strsep(&line, ","));) out->cell[n++] = cell;
-        if (out->n_columns == 0) out->n_columns = n;
-        else if (n - before != out->n_columns) return false;
-        else out->n_rows++;
+        if (out->n_columns == 0)
+            out->n_columns = n;
+        else if (n - before != out->n_columns)
+            return false;
+        else
+            out->n_rows++;
     }
     return out->n_columns > 0;
 }

@@ -40,8 +40,8 @@ typedef struct cost_set {
     const char *transfer, *exec, *sum; /* YAML cost maps */
     bool shared;                       /* one channel    */
 } cost_set;
-extern const cost_set unit_cost, linear_parallel, linear_shared, stepped_parallel, stepped_shared, constant_parallel,
-    constant_shared;
+extern const cost_set unit_cost, linear_parallel, linear_shared, stepped_parallel, stepped_shared,
+    constant_parallel, constant_shared;
 /* Sizes outermost first; 0: unlimited. The caller frees the text. */
 char *tick_machine(const cost_set *cost, int n_levels, const int64_t *size, bool adder_shared);
 

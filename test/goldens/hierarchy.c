@@ -19,7 +19,8 @@ static tick_level level_of(const json_t *w)
     return (tick_level){at(w, 0), at(w, 1), at(w, 2), at(w, 3), at(w, 4), at(w, 5), "mn", false};
 }
 
-static int64_t value_of(const problem *p, int n, tick_level *level, const char *mode, const cost_set *cost, bool cycles)
+static int64_t value_of(const problem *p, int n, tick_level *level, const char *mode, const cost_set *cost,
+                        bool cycles)
 {
     int64_t best = -1;
     char *machine = tick_machine(cost, n, p->size, false);
@@ -42,18 +43,22 @@ static void check_multistage(const problem *p, const char *id, const json_t *wit
 {
     const char *mode;
     json_t *w;
-    json_object_foreach((json_t *)witness, mode, w) {
+    json_object_foreach((json_t *)witness, mode, w)
+    {
         if (!json_object_get(values, mode)) continue;
-        tick_level level[3] = {level_of(json_array_get(w, 0)), level_of(json_array_get(w, 1)), level_of(json_array_get(w, 2))};
+        tick_level level[3] = {level_of(json_array_get(w, 0)), level_of(json_array_get(w, 1)),
+                               level_of(json_array_get(w, 2))};
         check_value(p->t, p->file, id, mode, value_of(p, 3, level, mode, cost, cycles), member(values, mode, 0));
     }
 }
 
-static void check_direct(const problem *p, const char *id, const json_t *witness, const json_t *values, const cost_set *cost)
+static void check_direct(const problem *p, const char *id, const json_t *witness, const json_t *values,
+                         const cost_set *cost)
 {
     const char *mode;
     json_t *w;
-    json_object_foreach((json_t *)witness, mode, w) {
+    json_object_foreach((json_t *)witness, mode, w)
+    {
         if (!json_object_get(values, mode)) continue;
         tick_level level[3] = {{.pass = true, .order = "mn"}, {.pass = true, .order = "mn"}, level_of(w)};
         check_value(p->t, p->file, id, mode, value_of(p, 3, level, mode, cost, true), member(values, mode, 0));
@@ -73,7 +78,8 @@ static void check_costed(const problem *p, const char *key, const json_t *o, con
 /* The plans of the tiling notes, L3-B / L2-C / L1-I of models.md 1.8. */
 static void check_notes(const problem *p, const json_t *root)
 {
-    tick_level level[3] = {{5, 1, 1, 2, 1, 2, "mn", false}, {1, 2, 1, 1, 1, 1, "mn", false}, {1, 2, 9, 2, 2, 4, "mn", false}};
+    tick_level level[3] = {
+        {5, 1, 1, 2, 1, 2, "mn", false}, {1, 2, 1, 1, 1, 1, "mn", false}, {1, 2, 9, 2, 2, 4, "mn", false}};
     if (json_object_get(root, "notes_plan_two_levels"))
         check_value(p->t, p->file, "notes", "two levels", value_of(p, 2, level, "S", &unit_cost, false),
                     member(root, "notes_plan_two_levels", 0));
@@ -87,8 +93,8 @@ void run_hierarchy(tally *t, const char *file, const json_t *root)
     const json_t *shape = json_object_get(root, "shape"), *caps = json_object_get(root, "caps");
     problem p = {t, file, {at(shape, 0), at(shape, 1), at(shape, 2)}, {at(caps, 2), at(caps, 1), at(caps, 0)}};
     check_notes(&p, root);
-    check_multistage(&p, "multistage plan", json_object_get(root, "witness"), json_object_get(root, "multistage"), &unit_cost,
-                     false);
+    check_multistage(&p, "multistage plan", json_object_get(root, "witness"), json_object_get(root, "multistage"),
+                     &unit_cost, false);
     check_costed(&p, "linear_parallel", json_object_get(root, "linear_parallel"), &linear_parallel);
     check_costed(&p, "linear_shared", json_object_get(root, "linear_shared"), &linear_shared);
 }

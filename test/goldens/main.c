@@ -63,8 +63,10 @@ static bool run_json(tally *t, const char *path, const char *file)
         if (strcmp(json_reader[i].file, file) != 0) continue;
         json_error_t error;
         json_t *root = json_load_file(path, 0, &error);
-        if (!root) fail_case(t, file, "", error.text);
-        else json_reader[i].run(t, file, root);
+        if (!root)
+            fail_case(t, file, "", error.text);
+        else
+            json_reader[i].run(t, file, root);
         json_decref(root);
         return true;
     }
@@ -76,7 +78,8 @@ static void run_file(tally *t, const char *dir, const char *file)
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", dir, file);
     int64_t before = t->passed;
-    if (strcmp(file, "tick_programs.csv") == 0) run_tick_programs(t, path, file);
+    if (strcmp(file, "tick_programs.csv") == 0)
+        run_tick_programs(t, path, file);
     else if (!run_json(t, path, file)) {
         skip_part(t, file, "(whole file)");
         return;

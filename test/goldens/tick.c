@@ -6,9 +6,9 @@
 
 /* ---- machines and mappings as text ---- */
 
-#define EXEC "{latency: 0, per_cycle: 1024}"
-#define SUM "{latency: 0, per_cycle: 64}"
-#define LINEAR "{latency: 64, per_cycle: 32}"
+#define EXEC    "{latency: 0, per_cycle: 1024}"
+#define SUM     "{latency: 0, per_cycle: 64}"
+#define LINEAR  "{latency: 64, per_cycle: 32}"
 #define STEPPED "{step: 2048, per_step: 64}"
 const cost_set unit_cost = {"{constant: 1}", "{constant: 1}", "{constant: 1}", false};
 const cost_set linear_parallel = {LINEAR, EXEC, SUM, false}, linear_shared = {LINEAR, EXEC, SUM, true};
@@ -21,16 +21,21 @@ char *tick_machine(const cost_set *cost, int n_levels, const int64_t *size, bool
     char *text = NULL;
     size_t len;
     FILE *f = open_memstream(&text, &len);
-    fprintf(f, "machine: golden\nunit: element\ntiming: lockstep\nmemories:\n  - {name: outside, size: unlimited}\n");
+    fprintf(f,
+            "machine: golden\nunit: element\ntiming: lockstep\nmemories:\n  - {name: outside, size: unlimited}\n");
     for (int l = 0; l < n_levels; l++) {
         fprintf(f, "  - {name: l%d, size: ", n_levels - l);
-        if (size[l] > 0) fprintf(f, "%" PRId64 "}\n", size[l]);
-        else fprintf(f, "unlimited}\n");
+        if (size[l] > 0)
+            fprintf(f, "%" PRId64 "}\n", size[l]);
+        else
+            fprintf(f, "unlimited}\n");
     }
     fprintf(f, "engines:\n");
     for (int l = n_levels; l >= 1; l--) {
-        if (l == n_levels) fprintf(f, "  - {name: move%d, between: [outside, l%d]", l, l);
-        else fprintf(f, "  - {name: move%d, between: [l%d, l%d]", l, l + 1, l);
+        if (l == n_levels)
+            fprintf(f, "  - {name: move%d, between: [outside, l%d]", l, l);
+        else
+            fprintf(f, "  - {name: move%d, between: [l%d, l%d]", l, l + 1, l);
         fprintf(f, ", channels: %s, cost: %s}\n", cost->shared ? "1" : "unlimited", cost->transfer);
         fprintf(f, "  - {name: add%d, computes: sum, on: l%d, cost: %s%s}\n", l, l, cost->sum,
                 adder_shared && l == 1 ? ", shares: mac" : "");
@@ -57,16 +62,19 @@ char *tick_mapping(int n_levels, const tick_level *level, const char *mode, cons
             fprintf(f, "      - {at: l%d, pass: true}\n", n_levels - i);
             continue;
         }
-        fprintf(f, "      - {at: l%d, tiles: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64 "}, cut: %s, order: [%s, k], ",
+        fprintf(f,
+                "      - {at: l%d, tiles: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64
+                "}, cut: %s, order: [%s, k], ",
                 n_levels - i, l->mt, l->nt, l->kt, split, strcmp(l->order, "nm") == 0 ? "n, m" : "m, n");
-        fprintf(f, "buffers: {ifm: %" PRId64 ", w: %" PRId64 ", ofm: %" PRId64 "}, accumulate: %s}\n", l->ni, l->nw, l->no,
-                mode_word(mode));
+        fprintf(f, "buffers: {ifm: %" PRId64 ", w: %" PRId64 ", ofm: %" PRId64 "}, accumulate: %s}\n", l->ni, l->nw,
+                l->no, mode_word(mode));
     }
     fclose(f);
     return text;
 }
 
-const tw_plan *tick_eval(tw_context *ctx, const int64_t shape[3], const char *machine_text, const char *mapping_text)
+const tw_plan *tick_eval(tw_context *ctx, const int64_t shape[3], const char *machine_text,
+                         const char *mapping_text)
 {
     char workload[128];
     const tw_model *model;
@@ -74,7 +82,8 @@ const tw_plan *tick_eval(tw_context *ctx, const int64_t shape[3], const char *ma
     const tw_mapping *mapping;
     const tw_plan *plan;
     snprintf(workload, sizeof workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64, shape[0], shape[1], shape[2]);
-    if (tw_model_open(ctx, workload, &model) == TW_OK && tw_machine_parse(ctx, "machine", machine_text, &machine) == TW_OK &&
+    if (tw_model_open(ctx, workload, &model) == TW_OK &&
+        tw_machine_parse(ctx, "machine", machine_text, &machine) == TW_OK &&
         tw_mapping_parse(ctx, model, machine, "mapping", mapping_text, &mapping) == TW_OK &&
         tw_plan_eval(ctx, model, machine, mapping, &plan) == TW_OK)
         return plan;
@@ -108,12 +117,17 @@ static void check_counts(tally *t, const char *file, const char *id, const csv *
         const char *key;
         int64_t got;
     } value[] = {
-        {"slots_elems", buffer->static_units}, {"T", sum->execs},         {"ticks", sum->ticks},
-        {"loads", move->loads},                {"load_elems", move->load_units}, {"stores", move->stores},
+        {"slots_elems", buffer->static_units},
+        {"T", sum->execs},
+        {"ticks", sum->ticks},
+        {"loads", move->loads},
+        {"load_elems", move->load_units},
+        {"stores", move->stores},
         {"peak_live", buffer->peak_live},
     };
     for (size_t i = 0; i < sizeof value / sizeof *value; i++)
-        if (csv_text(c, row, value[i].key)) check_value(t, file, id, value[i].key, value[i].got, csv_int(c, row, value[i].key));
+        if (csv_text(c, row, value[i].key))
+            check_value(t, file, id, value[i].key, value[i].got, csv_int(c, row, value[i].key));
 }
 
 static void check_costs(tally *t, const char *file, const char *id, const csv *c, int row, tw_context *ctx,
@@ -122,28 +136,32 @@ static void check_costs(tally *t, const char *file, const char *id, const csv *c
     const struct {
         const char *key;
         const cost_set *cost;
-    } set[] = {{"lin_par", &linear_parallel}, {"lin_sh", &linear_shared}, {"step_par", &stepped_parallel},
+    } set[] = {{"lin_par", &linear_parallel}, {"lin_sh", &linear_shared},        {"step_par", &stepped_parallel},
                {"step_sh", &stepped_shared},  {"const_par", &constant_parallel}, {"const_sh", &constant_shared}};
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         if (!csv_text(c, row, set[i].key)) continue;
         const tw_plan *plan = eval_row(ctx, text, set[i].cost);
-        if (plan) check_value(t, file, id, set[i].key, tw_plan_summary(plan)->cycles, csv_int(c, row, set[i].key));
-        else fail_case(t, file, id, set[i].key);
+        if (plan)
+            check_value(t, file, id, set[i].key, tw_plan_summary(plan)->cycles, csv_int(c, row, set[i].key));
+        else
+            fail_case(t, file, id, set[i].key);
     }
 }
 
 static void run_program_row(tally *t, const char *file, const csv *c, int row)
 {
     const char *id = csv_text(c, row, "id");
-    tick_level level = {csv_int(c, row, "mt"), csv_int(c, row, "nt"), csv_int(c, row, "kt"), csv_int(c, row, "ni"),
-                        csv_int(c, row, "nw"), csv_int(c, row, "no"), csv_text(c, row, "order"), false};
+    tick_level level = {
+        csv_int(c, row, "mt"), csv_int(c, row, "nt"), csv_int(c, row, "kt"),     csv_int(c, row, "ni"),
+        csv_int(c, row, "nw"), csv_int(c, row, "no"), csv_text(c, row, "order"), false};
     const char *sum_unit = csv_text(c, row, "sum_unit");
     case_text text = {{csv_int(c, row, "M"), csv_int(c, row, "N"), csv_int(c, row, "K")},
                       tick_mapping(1, &level, csv_text(c, row, "mode"), csv_text(c, row, "split")),
                       sum_unit && strcmp(sum_unit, "shared") == 0};
     tw_context *ctx = tw_context_new();
     const tw_plan *plan = eval_row(ctx, &text, &unit_cost);
-    if (!plan) fail_case(t, file, id, "cannot be evaluated");
+    if (!plan)
+        fail_case(t, file, id, "cannot be evaluated");
     else {
         check_counts(t, file, id, c, row, plan);
         check_costs(t, file, id, c, row, ctx, &text);
@@ -154,10 +172,12 @@ static void run_program_row(tally *t, const char *file, const csv *c, int row)
 
 void run_tick_programs(tally *t, const char *path, const char *file)
 {
-    static const char *const needed[] = {"id", "M", "N", "K", "mt", "nt", "kt", "split", "ni", "nw", "no", "order", "mode"};
+    static const char *const needed[] = {"id",    "M",  "N",  "K",  "mt",    "nt",  "kt",
+                                         "split", "ni", "nw", "no", "order", "mode"};
     csv c;
     bool good = csv_read(path, &c);
-    for (size_t i = 0; good && i < sizeof needed / sizeof *needed; i++) good = c.n_rows == 0 || csv_text(&c, 0, needed[i]);
+    for (size_t i = 0; good && i < sizeof needed / sizeof *needed; i++)
+        good = c.n_rows == 0 || csv_text(&c, 0, needed[i]);
     if (!good) fail_case(t, file, "", "not a table with the columns of tick_programs.csv");
     for (int row = 0; good && row < c.n_rows; row++) run_program_row(t, file, &c, row);
     csv_release(&c);
@@ -276,17 +296,19 @@ static void run_listing(tally *t, const char *file, const char *id, const json_t
 {
     const json_t *shape = json_object_get(o, "shape"), *counts = json_object_get(o, "counts");
     const json_t *slots = json_object_get(o, "slots"), *split = json_object_get(o, "split");
-    const char *order = json_string_value(json_object_get(o, "order")), *mode = json_string_value(json_object_get(o, "mode"));
+    const char *order = json_string_value(json_object_get(o, "order")),
+               *mode = json_string_value(json_object_get(o, "mode"));
     const char *sum_unit = json_string_value(json_object_get(o, "sum_unit"));
-    tick_level level = {at(counts, 0), at(counts, 1), at(counts, 2), at(slots, 0), at(slots, 1), at(slots, 2),
-                        order ? order : "mn", false};
+    tick_level level = {at(counts, 0), at(counts, 1), at(counts, 2),        at(slots, 0),
+                        at(slots, 1),  at(slots, 2),  order ? order : "mn", false};
     case_text text = {{at(shape, 0), at(shape, 1), at(shape, 2)},
                       tick_mapping(1, &level, mode ? mode : "I", split ? json_string_value(split) : "balanced"),
                       sum_unit && strcmp(sum_unit, "shared") == 0};
     tw_context *ctx = tw_context_new();
     const tw_plan *plan = eval_row(ctx, &text, &unit_cost);
     listing l = {t, file, id, json_object_get(o, "rows"), json_object_get(o, "live"), 0};
-    if (!plan || tw_plan_walk(ctx, plan, 0, check_row, &l) != TW_OK) fail_case(t, file, id, "cannot be evaluated");
+    if (!plan || tw_plan_walk(ctx, plan, 0, check_row, &l) != TW_OK)
+        fail_case(t, file, id, "cannot be evaluated");
     else {
         check_value(t, file, id, "ticks", tw_plan_summary(plan)->ticks, member(o, "ticks", l.n));
         if (l.rows) check_value(t, file, id, "rows", l.n, (int64_t)json_array_size(l.rows));
@@ -308,7 +330,8 @@ static void run_solution(tally *t, const char *file, const json_t *o)
 {
     const char *id = json_string_value(json_object_get(o, "id"));
     int64_t dim = member(o, "dim", 1);
-    int64_t x = tw_fit_largest(member(o, "quad", 0), member(o, "lin", 0), member(o, "const", 0), member(o, "cap", 0));
+    int64_t x =
+        tw_fit_largest(member(o, "quad", 0), member(o, "lin", 0), member(o, "const", 0), member(o, "cap", 0));
     int64_t usable = x > dim ? dim : x; /* a tile is never larger than the loop */
     int64_t tiles = usable > 0 ? (dim + usable - 1) / usable : 0;
     if (!id) id = "?";

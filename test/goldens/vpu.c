@@ -5,12 +5,15 @@ static int64_t at(const json_t *list, size_t i) { return json_integer_value(json
 
 static void check_tile(tally *t, const char *file, const char *id, const tw_window_axis *axis, const json_t *tile)
 {
-    const json_t *out = json_object_get(tile, "out"), *inp = json_object_get(tile, "inp"), *crop = json_object_get(tile, "crop");
+    const json_t *out = json_object_get(tile, "out"), *inp = json_object_get(tile, "inp"),
+                 *crop = json_object_get(tile, "crop");
     tw_window w = tw_window_of(axis, at(out, 0), at(out, 1));
     if (inp) check_value(t, file, id, "inp lo", w.in_lo, at(inp, 0));
     if (inp) check_value(t, file, id, "inp hi", w.in_hi, at(inp, 1));
-    if (json_is_integer(json_object_get(tile, "pad_lo"))) check_value(t, file, id, "pad_lo", w.pad_lo, member(tile, "pad_lo", 0));
-    if (json_is_integer(json_object_get(tile, "pad_hi"))) check_value(t, file, id, "pad_hi", w.pad_hi, member(tile, "pad_hi", 0));
+    if (json_is_integer(json_object_get(tile, "pad_lo")))
+        check_value(t, file, id, "pad_lo", w.pad_lo, member(tile, "pad_lo", 0));
+    if (json_is_integer(json_object_get(tile, "pad_hi")))
+        check_value(t, file, id, "pad_hi", w.pad_hi, member(tile, "pad_hi", 0));
     if (json_object_get(tile, "all_pad"))
         check_value(t, file, id, "all_pad", w.all_pad, json_is_true(json_object_get(tile, "all_pad")));
     if (json_object_get(tile, "hw_ok"))
@@ -24,10 +27,14 @@ static void run_window(tally *t, const char *file, const json_t *o, bool transpo
     const char *id = json_string_value(json_object_get(o, "name"));
     const json_t *pad = json_object_get(o, "pad"), *tiles = json_object_get(o, "tiles");
     bool one_pad = json_is_integer(pad);
-    tw_window_axis axis = {.in_extent = member(o, "H", 0), .kernel = member(o, "k", 0), .stride = member(o, "s", 1),
-                           .dilation = member(o, "d", 1), .pad_lo = one_pad ? json_integer_value(pad) : at(pad, 0),
+    tw_window_axis axis = {.in_extent = member(o, "H", 0),
+                           .kernel = member(o, "k", 0),
+                           .stride = member(o, "s", 1),
+                           .dilation = member(o, "d", 1),
+                           .pad_lo = one_pad ? json_integer_value(pad) : at(pad, 0),
                            .pad_hi = one_pad ? json_integer_value(pad) : at(pad, 1),
-                           .ceil_mode = json_is_true(json_object_get(o, "ceil")), .transposed = transposed,
+                           .ceil_mode = json_is_true(json_object_get(o, "ceil")),
+                           .transposed = transposed,
                            .out_pad = member(o, "out_pad", 0)};
     tw_context *ctx = tw_context_new();
     if (!id) id = "?";
@@ -41,8 +48,10 @@ static void run_window(tally *t, const char *file, const json_t *o, bool transpo
     if (json_object_get(o, "out")) check_value(t, file, id, "out", n, member(o, "out", 0));
     for (int64_t i = 0; i < n_tiles; i++) {
         const json_t *tile = json_array_get(tiles, (size_t)i), *out = json_object_get(tile, "out");
-        if (at(out, 0) < 0 || at(out, 1) <= at(out, 0) || at(out, 1) > n) fail_case(t, file, id, "a tile lies outside the outputs");
-        else check_tile(t, file, id, &axis, tile);
+        if (at(out, 0) < 0 || at(out, 1) <= at(out, 0) || at(out, 1) > n)
+            fail_case(t, file, id, "a tile lies outside the outputs");
+        else
+            check_tile(t, file, id, &axis, tile);
     }
 }
 

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
+
+#include <cmocka.h> /* needs all of the above */
 
 #include "core/core.h"
 
@@ -28,18 +29,18 @@ int64_t tw_test_pick(uint64_t *state, int64_t lo, int64_t hi);
 /* The folder of another team's data beside the project, or NULL: skip the test then. */
 const char *tw_test_shared(void);
 
-#define TEST(name_)                                                                                \
-    static void name_(void **state);                                                               \
-    __attribute__((constructor)) static void tw_register_##name_(void)                             \
-    {                                                                                              \
-        static tw_test_case test = {#name_, name_, NULL};                                          \
-        tw_test_register(&test);                                                                   \
-    }                                                                                              \
+#define TEST(name_)                                                    \
+    static void name_(void **state);                                   \
+    __attribute__((constructor)) static void tw_register_##name_(void) \
+    {                                                                  \
+        static tw_test_case test = {#name_, name_, NULL};              \
+        tw_test_register(&test);                                       \
+    }                                                                  \
     static void name_(void **state __attribute__((unused)))
 
 void tw_test_check_eq(int64_t a, int64_t b, const char *expr, const char *file, int line);
 void tw_test_check_str(const char *a, const char *b, const char *file, int line);
-#define CHECK_EQ(a, b) tw_test_check_eq((int64_t)(a), (int64_t)(b), #a " == " #b, __FILE__, __LINE__)
-#define CHECK(cond) tw_test_check_eq((cond) ? 1 : 0, 1, #cond, __FILE__, __LINE__)
+#define CHECK_EQ(a, b)  tw_test_check_eq((int64_t)(a), (int64_t)(b), #a " == " #b, __FILE__, __LINE__)
+#define CHECK(cond)     tw_test_check_eq((cond) ? 1 : 0, 1, #cond, __FILE__, __LINE__)
 #define CHECK_STR(a, b) tw_test_check_str((a), (b), __FILE__, __LINE__)
 #endif

@@ -48,7 +48,8 @@ int main(void)
     struct CMUnitTest *list = calloc((size_t)n_tests + 1, sizeof *list);
     if (!list) return 70;
     int n = 0;
-    for (tw_test_case *t = first; t; t = t->next) list[n++] = (struct CMUnitTest){t->name, t->run, NULL, NULL, NULL};
+    for (tw_test_case *t = first; t; t = t->next)
+        list[n++] = (struct CMUnitTest){t->name, t->run, NULL, NULL, NULL};
     int failed = _cmocka_run_group_tests("tests", list, (size_t)n, NULL, NULL);
     free(list);
     return failed ? 1 : 0;

@@ -61,8 +61,11 @@ TEST(a_refusal_names_the_memory_the_shortage_and_who_fills_it)
 TEST(broken_layouts_are_noticed)
 {
     tw_machine machine = machine_of(100, 4);
-    const tw_buffer overlapping[] = {{1, 0, 0, 0, 10}, {1, 1, 0, 8, 10}}, outside[] = {{1, 0, 0, 96, 10}}, askew[] = {{1, 0, 0, 2, 10}};
-    const tw_layout bad[] = {{.n_buffers = 2, .buffer = overlapping}, {.n_buffers = 1, .buffer = outside}, {.n_buffers = 1, .buffer = askew}};
+    const tw_buffer overlapping[] = {{1, 0, 0, 0, 10}, {1, 1, 0, 8, 10}}, outside[] = {{1, 0, 0, 96, 10}},
+                    askew[] = {{1, 0, 0, 2, 10}};
+    const tw_layout bad[] = {{.n_buffers = 2, .buffer = overlapping},
+                             {.n_buffers = 1, .buffer = outside},
+                             {.n_buffers = 1, .buffer = askew}};
     tw_diag diag = {0};
     for (size_t i = 0; i < TW_COUNT(bad); i++) CHECK_EQ(tw_layout_check(&bad[i], &machine, &diag), TW_ERR_INPUT);
     tw_diag_release(&diag);

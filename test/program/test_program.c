@@ -35,10 +35,17 @@ static void must_verify(tw_context *ctx, const tw_plan *plan, const char *what)
 TEST(operators_of_every_kind_run_on_every_built_in_machine)
 {
     static const char *const workload[] = {
-        "matmul:20x30x40,dtype=i8", "matmul:7x9x11,transpose=ab,batch=3", "gemv:40x50", "add:6x7x8",
-        "conv:3x12x12,out=5,kernel=3,pad=1,stride=2,dtype=i8", "conv:4x9x9,out=4,kernel=3,dilation=2,pad=2x1x0x3,groups=2",
-        "conv:3x5x5,out=2,kernel=4,stride=2,pad=1,transposed", "dwconv:6x11x11,kernel=5,pad=2,stride=2",
-        "pool:3x13x13,kernel=3,stride=2,ceil", "pool:2x8x8,kernel=2,stride=2,type=average", "pool:2x7x7,kernel=3,pad=1,type=average",
+        "matmul:20x30x40,dtype=i8",
+        "matmul:7x9x11,transpose=ab,batch=3",
+        "gemv:40x50",
+        "add:6x7x8",
+        "conv:3x12x12,out=5,kernel=3,pad=1,stride=2,dtype=i8",
+        "conv:4x9x9,out=4,kernel=3,dilation=2,pad=2x1x0x3,groups=2",
+        "conv:3x5x5,out=2,kernel=4,stride=2,pad=1,transposed",
+        "dwconv:6x11x11,kernel=5,pad=2,stride=2",
+        "pool:3x13x13,kernel=3,stride=2,ceil",
+        "pool:2x8x8,kernel=2,stride=2,type=average",
+        "pool:2x7x7,kernel=3,pad=1,type=average",
     };
     for (size_t w = 0; w < TW_COUNT(workload); w++)
         for (int m = 0; tw_machine_builtin_name(m); m++) {
@@ -65,21 +72,26 @@ static void random_mapping(uint64_t *rng, const tw_model *model, const char *mod
     for (int l = 0; l < op->n_loops; l++) left[l] = op->loop[l].extent;
     for (int level = 0; level < 3; level++) {
         if (level < 2 && tw_test_pick(rng, 0, 2) == 0) {
-            len += (size_t)snprintf(text + len, n - len, "{at: %s, pass: true, buffers: {ofm: %d}}, ", at[level], (int)tw_test_pick(rng, 2, 3));
+            len += (size_t)snprintf(text + len, n - len, "{at: %s, pass: true, buffers: {ofm: %d}}, ", at[level],
+                                    (int)tw_test_pick(rng, 2, 3));
             continue;
         }
         bool by_size = tw_test_pick(rng, 0, 3) == 0;
-        len += (size_t)snprintf(text + len, n - len, "{at: %s, accumulate: %s, %s: {", at[level], mode, by_size ? "sizes" : "tiles");
+        len += (size_t)snprintf(text + len, n - len, "{at: %s, accumulate: %s, %s: {", at[level], mode,
+                                by_size ? "sizes" : "tiles");
         for (int l = 0; l < op->n_loops; l++) {
             int64_t c = tw_test_pick(rng, 1, tw_min(left[l], 3));
             int64_t size = tw_cdiv(left[l], c);
-            len += (size_t)snprintf(text + len, n - len, "%s%s: %" PRId64, l ? ", " : "", op->loop[l].name, by_size ? size : c);
+            len += (size_t)snprintf(text + len, n - len, "%s%s: %" PRId64, l ? ", " : "", op->loop[l].name,
+                                    by_size ? size : c);
             left[l] = by_size ? 1 : left[l] / c; /* smallest piece that reaches the next level */
         }
         len += (size_t)snprintf(text + len, n - len, "}, buffers: {");
         for (int o = 0; o + 1 < op->n_operands; o++)
-            len += (size_t)snprintf(text + len, n - len, "%s: %d, ", op->operand[o].name, (int)tw_test_pick(rng, 1, 3));
-        len += (size_t)snprintf(text + len, n - len, "ofm: %d}}%s", (int)tw_test_pick(rng, 3, 4), level < 2 ? ", " : "");
+            len += (size_t)snprintf(text + len, n - len, "%s: %d, ", op->operand[o].name,
+                                    (int)tw_test_pick(rng, 1, 3));
+        len += (size_t)snprintf(text + len, n - len, "ofm: %d}}%s", (int)tw_test_pick(rng, 3, 4),
+                                level < 2 ? ", " : "");
     }
     snprintf(text + len, n - len, "]}}");
 }
@@ -87,9 +99,16 @@ static void random_mapping(uint64_t *rng, const tw_model *model, const char *mod
 TEST(two_thousand_random_nests_through_three_levels_verify)
 {
     static const char *const workload[] = {
-        "matmul:9x7x8,dtype=i8", "conv:3x7x6,out=4,kernel=3,pad=1", "conv:2x6x6,out=2,kernel=3,pad=2x0x1x2,stride=2,dtype=i8",
-        "conv:2x4x4,out=2,kernel=3,stride=2,pad=1,transposed", "conv:1x3x3,out=1,kernel=1,pad=2", "dwconv:4x6x6,kernel=3,dilation=2,pad=2",
-        "pool:2x7x7,kernel=3,stride=2,pad=1", "pool:2x6x5,kernel=2,stride=3,ceil,type=average", "add:5x6", "gemv:9x10",
+        "matmul:9x7x8,dtype=i8",
+        "conv:3x7x6,out=4,kernel=3,pad=1",
+        "conv:2x6x6,out=2,kernel=3,pad=2x0x1x2,stride=2,dtype=i8",
+        "conv:2x4x4,out=2,kernel=3,stride=2,pad=1,transposed",
+        "conv:1x3x3,out=1,kernel=1,pad=2",
+        "dwconv:4x6x6,kernel=3,dilation=2,pad=2",
+        "pool:2x7x7,kernel=3,stride=2,pad=1",
+        "pool:2x6x5,kernel=2,stride=3,ceil,type=average",
+        "add:5x6",
+        "gemv:9x10",
         "conv:4x5x5,out=4,kernel=3,groups=2,pad=1",
     };
     uint64_t rng = tw_test_seed();
@@ -105,13 +124,15 @@ TEST(two_thousand_random_nests_through_three_levels_verify)
         CHECK_EQ(tw_model_open(ctx, line, &model), TW_OK);
         random_mapping(&rng, model, mode, mapping, sizeof mapping);
         if (plan_of(ctx, line, "tick-three-level", mapping, &p) != TW_OK) {
-            print_error("case %d, seed %" PRIu64 ": %s\n%s\n%s\n", i, seed, tw_context_message(ctx, 0), line, mapping);
+            print_error("case %d, seed %" PRIu64 ": %s\n%s\n%s\n", i, seed, tw_context_message(ctx, 0), line,
+                        mapping);
             fail();
         }
         const tw_verdict *v = NULL;
         tw_verify_options options = {.reference = tw_oracle_reference, .seed = seed};
         if (tw_plan_verify(ctx, p.plan, 0, &options, &v) != TW_OK) {
-            print_error("case %d, seed %" PRIu64 ": %s\n%s\n%s\n", i, seed, v ? v->first_fault : "?", line, mapping);
+            print_error("case %d, seed %" PRIu64 ": %s\n%s\n%s\n", i, seed, v ? v->first_fault : "?", line,
+                        mapping);
             fail();
         }
         passed += v->equal;
@@ -123,23 +144,29 @@ TEST(two_thousand_random_nests_through_three_levels_verify)
 TEST(limits_of_the_machine_are_refusals_with_numbers)
 {
     static const char machine[] =
-        "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: l2, size: 5000}, {name: l1, size: 1000}], "
+        "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: l2, size: "
+        "5000}, {name: l1, size: 1000}], "
         "engines: [{name: dma, between: [out, l2], channels: 1, cost: {latency: 10, per_cycle: 1}}, "
         "{name: mv, between: [l2, l1], channels: 1, cost: {latency: 1, per_cycle: 8}}, "
-        "{name: mac, computes: [multiply-add], on: l1, cost: {constant: 1}, accumulate: fused, min_tile: 4, pad_limit: half-kernel}]}";
+        "{name: mac, computes: [multiply-add], on: l1, cost: {constant: 1}, accumulate: fused, min_tile: 4, "
+        "pad_limit: half-kernel}]}";
     static const struct {
         const char *workload, *mapping, *text;
         tw_status status;
     } bad[] = {
         {"matmul:16x16x16", "mapping: {matmul: {levels: [{at: l2}, {at: l1, tiles: {m: 5, n: 4}}]}}",
-         "mapping:1:39: infeasible: tiles of loop 'm' at 'l1' have 3 points, engine 'mac' needs at least 4", TW_INFEASIBLE},
-        {"matmul:64x64x64", "mapping: {matmul: {levels: [{at: l2, tiles: {m: 4}}, {at: l1, tiles: {m: 4, n: 4, k: 4}}]}}",
+         "mapping:1:39: infeasible: tiles of loop 'm' at 'l1' have 3 points, engine 'mac' needs at least 4",
+         TW_INFEASIBLE},
+        {"matmul:64x64x64",
+         "mapping: {matmul: {levels: [{at: l2, tiles: {m: 4}}, {at: l1, tiles: {m: 4, n: 4, k: 4}}]}}",
          "mapping:1:29: infeasible: memory 'l2' is short by 1144: buffers need 6144 of 5000", TW_INFEASIBLE},
         {"matmul:16x16x16", "mapping: {matmul: {levels: [{at: l2, pass: true}, {at: l1, tiles: {m: 2}}]}}",
-         "mapping:1:29: infeasible: 'l2' cannot be passed through: a tile of 'ifm' takes 138 cycles on 'dma' and cannot hide behind 17 on 'mv'",
+         "mapping:1:29: infeasible: 'l2' cannot be passed through: a tile of 'ifm' takes 138 cycles on 'dma' and "
+         "cannot hide behind 17 on 'mv'",
          TW_INFEASIBLE},
         {"conv:2x9x9,out=2,kernel=3,pad=2", "mapping: {conv: {levels: [{at: l2}, {at: l1}]}}",
-         "<workload>:1:1: infeasible: a tile of 'ifm' has 2 elements of padding, engine 'mac' takes at most 1 for a kernel of 3; the padding must be "
+         "<workload>:1:1: infeasible: a tile of 'ifm' has 2 elements of padding, engine 'mac' takes at most 1 for "
+         "a kernel of 3; the padding must be "
          "materialised",
          TW_INFEASIBLE},
     };
@@ -160,7 +187,8 @@ TEST(a_cut_must_suit_every_piece_that_reaches_it)
         {"mapping: {matmul: {levels: [{at: l3, tiles: {m: 3}}, {at: l2}, {at: l1, tiles: {m: 6}}]}}",
          "mapping:1:64: error: loop 'm' has 5 points at 'l1', fewer than 6 tiles"},
         {"mapping: {matmul: {levels: [{at: l3, tiles: {k: 2}}, {at: l2}, {at: l1, tiles: {k: 5}, cut: greedy}]}}",
-         "mapping:1:64: error: a greedy cut of 8 points of 'k' at 'l1' never makes 5 tiles; the next count that it makes is 8"},
+         "mapping:1:64: error: a greedy cut of 8 points of 'k' at 'l1' never makes 5 tiles; the next count that it "
+         "makes is 8"},
     };
     for (size_t i = 0; i < TW_COUNT(bad); i++) {
         tw_context *ctx = tw_context_new();
@@ -175,7 +203,8 @@ TEST(tiles_that_lie_in_padding_are_filled_and_not_loaded)
 {
     tw_context *ctx = tw_context_new();
     parts p;
-    CHECK_EQ(plan_of(ctx, "conv:1x4x4,out=1,kernel=1,pad=2x0x2x0", "tick-10k", "mapping: {conv: {levels: [{at: buffer, tiles: {oy: 4}}]}}", &p),
+    CHECK_EQ(plan_of(ctx, "conv:1x4x4,out=1,kernel=1,pad=2x0x2x0", "tick-10k",
+                     "mapping: {conv: {levels: [{at: buffer, tiles: {oy: 4}}]}}", &p),
              TW_OK);
     const tw_engine_use *move = tw_plan_engine_use(p.plan, 0, 0), *mac = tw_plan_engine_use(p.plan, 0, 1);
     CHECK_EQ(move->loads, 3); /* two tiles of rows and the weight, not four */

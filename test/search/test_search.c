@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-static const tw_plan *search(tw_context *ctx, const char *workload, const char *machine_text, tw_search_options options)
+static const tw_plan *search(tw_context *ctx, const char *workload, const char *machine_text,
+                             tw_search_options options)
 {
     const tw_model *model;
     const tw_machine *machine;
@@ -18,9 +19,11 @@ static const tw_plan *search(tw_context *ctx, const char *workload, const char *
 static void machine_text(char *text, size_t n, int64_t capacity)
 {
     snprintf(text, n,
-             "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: buf, size: %" PRId64 "}], "
+             "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: buf, "
+             "size: %" PRId64 "}], "
              "engines: [{name: move, between: [out, buf], channels: unlimited, cost: {constant: 1}}, "
-             "{name: mac, computes: multiply-add, on: buf, cost: {constant: 1}}, {name: add, computes: sum, on: buf, cost: {constant: 1}}]}",
+             "{name: mac, computes: multiply-add, on: buf, cost: {constant: 1}}, {name: add, computes: sum, on: "
+             "buf, cost: {constant: 1}}]}",
              capacity);
 }
 
@@ -31,16 +34,16 @@ TEST(the_optima_of_the_specification_are_found_with_their_number)
         const char *mode;
         int64_t min_tile, best, n_optima;
     } row[] = {
-        {100000, "separate", 1, 7, 6}, {100000, "in-place", 1, 6, 1}, {100000, "fused", 1, 5, 1}, {100000, "separate", 32, 7, 4},
-        {50000, "separate", 1, 18, 6}, {50000, "in-place", 1, 14, 2}, {50000, "fused", 1, 9, 1},  {10000, "fused", 1, 97, 8},
-        {10000, "in-place", 32, 146, 10},
+        {100000, "separate", 1, 7, 6},  {100000, "in-place", 1, 6, 1}, {100000, "fused", 1, 5, 1},
+        {100000, "separate", 32, 7, 4}, {50000, "separate", 1, 18, 6}, {50000, "in-place", 1, 14, 2},
+        {50000, "fused", 1, 9, 1},      {10000, "fused", 1, 97, 8},    {10000, "in-place", 32, 146, 10},
     };
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         char text[700];
         machine_text(text, sizeof text, row[i].capacity);
         tw_context *ctx = tw_context_new();
-        const tw_plan *plan =
-            search(ctx, "matmul:128x128x512", text, (tw_search_options){.mode = row[i].mode, .min_tile = row[i].min_tile});
+        const tw_plan *plan = search(ctx, "matmul:128x128x512", text,
+                                     (tw_search_options){.mode = row[i].mode, .min_tile = row[i].min_tile});
         CHECK(plan != NULL);
         const tw_search_result *r = tw_plan_search_result(plan, 0);
         CHECK_EQ(r->best, row[i].best);
@@ -59,7 +62,9 @@ static int64_t brute_force(int64_t M, int64_t N, int64_t K, int64_t capacity, ch
     for (int64_t mt = 1; mt <= M; mt++)
         for (int64_t nt = 1; nt <= N; nt++)
             for (int64_t kt = 1; kt <= K; kt++) {
-                if (tw_cdiv(M, tw_cdiv(M, mt)) != mt || tw_cdiv(N, tw_cdiv(N, nt)) != nt || tw_cdiv(K, tw_cdiv(K, kt)) != kt) continue;
+                if (tw_cdiv(M, tw_cdiv(M, mt)) != mt || tw_cdiv(N, tw_cdiv(N, nt)) != nt ||
+                    tw_cdiv(K, tw_cdiv(K, kt)) != kt)
+                    continue;
                 int least = kt == 1 || mode == 'F' ? 1 : mode == 'I' ? 2 : 3;
                 int most = least == 1 && mt * nt == 1 ? 1 : least + 1;
                 for (int ni = 1; ni <= tw_min(2, mt * kt); ni++)
@@ -89,8 +94,10 @@ TEST(three_hundred_small_problems_have_the_optimum_that_trying_everything_finds)
         machine_text(text, sizeof text, capacity);
         snprintf(workload, sizeof workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64, M, N, K);
         tw_context *ctx = tw_context_new();
-        const tw_plan *plan = search(ctx, workload, text, (tw_search_options){.mode = word[mode], .max_execs = 1000});
-        if (best == INT64_MAX) CHECK(plan == NULL);
+        const tw_plan *plan =
+            search(ctx, workload, text, (tw_search_options){.mode = word[mode], .max_execs = 1000});
+        if (best == INT64_MAX)
+            CHECK(plan == NULL);
         else {
             CHECK(plan != NULL);
             CHECK_EQ(tw_plan_search_result(plan, 0)->best, best);
@@ -105,9 +112,14 @@ TEST(three_levels_reach_the_optima_of_the_specification)
     static const struct {
         const char *mode, *approach;
         int64_t best;
-    } row[] = {{"separate", "multistage", 123}, {"in-place", "multistage", 120}, {"fused", "multistage", 109},
-               {"separate", "direct", 166},     {"in-place", "direct", 146},     {"fused", "direct", 101},
-               {"any", NULL, 101},              {NULL, NULL, 120}};
+    } row[] = {{"separate", "multistage", 123},
+               {"in-place", "multistage", 120},
+               {"fused", "multistage", 109},
+               {"separate", "direct", 166},
+               {"in-place", "direct", 146},
+               {"fused", "direct", 101},
+               {"any", NULL, 101},
+               {NULL, NULL, 120}};
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         tw_context *ctx = tw_context_new();
         const tw_model *model;
@@ -128,10 +140,12 @@ TEST(what_cannot_fit_is_refused_with_a_reason)
     machine_text(text, sizeof text, 2);
     tw_context *ctx = tw_context_new();
     CHECK(search(ctx, "matmul:4x4x4", text, (tw_search_options){0}) == NULL);
-    CHECK_STR(tw_context_message(ctx, 0), "<workload>:1:1: infeasible: no mapping of 'matmul' in the family fits machine 'm'");
+    CHECK_STR(tw_context_message(ctx, 0),
+              "<workload>:1:1: infeasible: no mapping of 'matmul' in the family fits machine 'm'");
     CHECK_STR(tw_context_message(ctx, 1), "<workload>:1:1: note: the mapping of the family that comes nearest:");
     /* Single elements with one slot each, and for an in-place sum a second output slot. */
-    CHECK_STR(tw_context_message(ctx, 2), "<workload>:1:1: infeasible: memory 'buf' is short by 2: buffers need 4 of 2");
+    CHECK_STR(tw_context_message(ctx, 2),
+              "<workload>:1:1: infeasible: memory 'buf' is short by 2: buffers need 4 of 2");
     tw_context_free(ctx);
 }
 

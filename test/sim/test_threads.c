@@ -14,8 +14,10 @@ static void *plan_one(void *result)
     const tw_verdict *verdict;
     tw_search_options options = {.objective = TW_TICKS, .approach = "multistage"};
     int64_t *ticks = result;
-    if (tw_model_open(ctx, "matmul:64x64x96", &model) == TW_OK && tw_machine_open(ctx, "tick-three-level", &machine) == TW_OK &&
-        tw_plan_search(ctx, model, machine, &options, &plan) == TW_OK && tw_plan_verify(ctx, plan, 0, NULL, &verdict) == TW_OK)
+    if (tw_model_open(ctx, "matmul:64x64x96", &model) == TW_OK &&
+        tw_machine_open(ctx, "tick-three-level", &machine) == TW_OK &&
+        tw_plan_search(ctx, model, machine, &options, &plan) == TW_OK &&
+        tw_plan_verify(ctx, plan, 0, NULL, &verdict) == TW_OK)
         *ticks = tw_plan_summary(plan)->ticks;
     tw_context_free(ctx);
     return NULL;

@@ -14,7 +14,8 @@ typedef struct text {
 static text text_of(const tick_case *c, bool shared_channel)
 {
     text t;
-    snprintf(t.workload, sizeof t.workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64 ",dtype=i8", c->M, c->N, c->K);
+    snprintf(t.workload, sizeof t.workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64 ",dtype=i8", c->M, c->N,
+             c->K);
     snprintf(t.machine, sizeof t.machine,
              "machine: m\nunit: element\ntiming: lockstep\n"
              "memories: [{name: out, size: unlimited}, {name: buf, size: unlimited}]\n"
@@ -24,10 +25,13 @@ static text text_of(const tick_case *c, bool shared_channel)
              "  - {name: add, computes: sum, on: buf, cost: {latency: 0, per_cycle: 64}%s}\n",
              shared_channel ? "1" : "unlimited", c->shared ? ", shares: mac" : "");
     snprintf(t.mapping, sizeof t.mapping,
-             "mapping: {matmul: {levels: [{at: buf, tiles: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64 "}, cut: %s, "
+             "mapping: {matmul: {levels: [{at: buf, tiles: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64
+             "}, cut: %s, "
              "order: [%s, k], buffers: {ifm: %d, w: %d, ofm: %d}, accumulate: %s}]}}\n",
              c->mt, c->nt, c->kt, c->greedy ? "greedy" : "balanced", c->nm ? "n, m" : "m, n", c->ni, c->nw, c->no,
-             c->mode == 'S' ? "separate" : c->mode == 'I' ? "in-place" : "fused");
+             c->mode == 'S'   ? "separate"
+             : c->mode == 'I' ? "in-place"
+                              : "fused");
     return t;
 }
 
@@ -37,11 +41,12 @@ static const tw_plan *plan_of(tw_context *ctx, const text *t)
     const tw_machine *machine;
     const tw_mapping *mapping;
     const tw_plan *plan = NULL;
-    if (tw_model_open(ctx, t->workload, &model) != TW_OK || tw_machine_parse(ctx, "machine", t->machine, &machine) != TW_OK ||
+    if (tw_model_open(ctx, t->workload, &model) != TW_OK ||
+        tw_machine_parse(ctx, "machine", t->machine, &machine) != TW_OK ||
         tw_mapping_parse(ctx, model, machine, "mapping", t->mapping, &mapping) != TW_OK ||
         tw_plan_eval(ctx, model, machine, mapping, &plan) != TW_OK)
-        print_error("%s\n%s%s%s\n", tw_context_n_messages(ctx) ? tw_context_message(ctx, 0) : "?", t->workload, t->machine,
-                    t->mapping);
+        print_error("%s\n%s%s%s\n", tw_context_n_messages(ctx) ? tw_context_message(ctx, 0) : "?", t->workload,
+                    t->machine, t->mapping);
     CHECK(plan != NULL);
     return plan;
 }
@@ -132,7 +137,8 @@ TEST(ten_thousand_random_programs_agree_with_the_literal_rules_the_checker_and_t
 TEST(closed_forms_hold)
 {
     for (int64_t n = 1; n <= 12; n++) {
-        tick_case single = {.M = 12, .N = 12, .K = 12, .mt = n, .nt = 1, .kt = 1, .ni = 1, .nw = 1, .no = 1, .mode = 'F'};
+        tick_case single = {
+            .M = 12, .N = 12, .K = 12, .mt = n, .nt = 1, .kt = 1, .ni = 1, .nw = 1, .no = 1, .mode = 'F'};
         tick_case twice = single, sums = single;
         twice.ni = twice.nw = twice.no = 2;
         sums.mt = 1;

@@ -11,7 +11,8 @@
 
 static tw_axis random_axis(uint64_t *rng, int n_loops)
 {
-    tw_axis axis = {.extent = tw_test_pick(rng, 1, 12), .offset = tw_test_pick(rng, -6, 6), .divisor = tw_test_pick(rng, 1, 3)};
+    tw_axis axis = {
+        .extent = tw_test_pick(rng, 1, 12), .offset = tw_test_pick(rng, -6, 6), .divisor = tw_test_pick(rng, 1, 3)};
     axis.n_terms = (int)tw_test_pick(rng, 1, n_loops);
     for (int t = 0; t < axis.n_terms; t++) {
         int64_t coef = tw_test_pick(rng, -3, 3);
@@ -43,7 +44,8 @@ static int64_t enumerate(const tw_axis *axis, const tw_box *box, int term, int64
     }
     int64_t n = 0;
     tw_span s = box->span[axis->term[term].loop];
-    for (int64_t i = s.lo; i < s.hi; i++) n += enumerate(axis, box, term + 1, sum + axis->term[term].coef * i, hull);
+    for (int64_t i = s.lo; i < s.hi; i++)
+        n += enumerate(axis, box, term + 1, sum + axis->term[term].coef * i, hull);
     return n;
 }
 
@@ -79,19 +81,21 @@ TEST(convolution_windows_agree_with_isl)
         int64_t s = tw_test_pick(&rng, 1, 3), d = tw_test_pick(&rng, 1, 3), k = tw_test_pick(&rng, 1, 5);
         int64_t pad = tw_test_pick(&rng, 0, 4), extent = tw_test_pick(&rng, 1, 40);
         int64_t lo = tw_test_pick(&rng, 0, 8), hi = lo + tw_test_pick(&rng, 1, 8);
-        tw_operand operand = {.n_axes = 1,
-                              .axis = {{.extent = extent, .offset = -pad, .divisor = 1, .n_terms = 2, .term = {{0, s}, {1, d}}}}};
+        tw_operand operand = {
+            .n_axes = 1,
+            .axis = {{.extent = extent, .offset = -pad, .divisor = 1, .n_terms = 2, .term = {{0, s}, {1, d}}}}};
         tw_box box = {.span = {{lo, hi}, {0, k}}};
         char text[256];
         snprintf(text, sizeof text,
-                 "{ [p] : exists (o, k : p = %d*o + %d*k - %d and %d <= o < %d and 0 <= k < %d and 0 <= p < %d) }", (int)s, (int)d,
-                 (int)pad, (int)lo, (int)hi, (int)k, (int)extent);
+                 "{ [p] : exists (o, k : p = %d*o + %d*k - %d and %d <= o < %d and 0 <= k < %d and 0 <= p < %d) }",
+                 (int)s, (int)d, (int)pad, (int)lo, (int)hi, (int)k, (int)extent);
         isl_set *read = isl_set_read_from_str(ctx, text);
         CHECK(read != NULL);
         tw_region region;
         int64_t elems = tw_region_of(&operand, &box, &region);
         if (!isl_set_is_empty(read)) {
-            isl_val *min = isl_set_dim_min_val(isl_set_copy(read), 0), *max = isl_set_dim_max_val(isl_set_copy(read), 0);
+            isl_val *min = isl_set_dim_min_val(isl_set_copy(read), 0),
+                    *max = isl_set_dim_max_val(isl_set_copy(read), 0);
             tw_span hull = {isl_val_get_num_si(min), isl_val_get_num_si(max) + 1};
             isl_val_free(min);
             isl_val_free(max);
@@ -112,7 +116,8 @@ TEST(boxes_with_equal_keys_have_equal_footprints_piece_by_piece)
         tw_op op = {.n_loops = 2, .n_operands = 2};
         op.loop[0].extent = op.loop[1].extent = 12;
         op.operand[0] = (tw_operand){.n_axes = 1, .axis = {random_axis(&rng, 2)}};
-        op.operand[1] = (tw_operand){.n_axes = 1, .axis = {{.extent = 12, .divisor = 1, .n_terms = 1, .term = {{0, 1}}}}};
+        op.operand[1] =
+            (tw_operand){.n_axes = 1, .axis = {{.extent = 12, .divisor = 1, .n_terms = 1, .term = {{0, 1}}}}};
         tw_box a = random_box(&rng, 2), b = random_box(&rng, 2);
         int64_t key_a[TW_BOX_KEY_MAX], key_b[TW_BOX_KEY_MAX];
         int n = tw_box_key(&op, &a, 1, key_a);

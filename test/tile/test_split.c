@@ -63,7 +63,8 @@ TEST(the_largest_tile_that_fits_is_the_one_counting_up_finds)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 20000; i++) {
-        int64_t quad = tw_test_pick(&rng, 0, 3), lin = tw_test_pick(&rng, quad == 0, 50), c = tw_test_pick(&rng, 0, 400);
+        int64_t quad = tw_test_pick(&rng, 0, 3), lin = tw_test_pick(&rng, quad == 0, 50),
+                c = tw_test_pick(&rng, 0, 400);
         int64_t capacity = tw_test_pick(&rng, 0, 1000), x = -1;
         while (quad * (x + 1) * (x + 1) + lin * (x + 1) + c <= capacity) x++;
         CHECK_EQ(tw_fit_largest(quad, lin, c, capacity), x);

@@ -18,13 +18,18 @@ TEST(every_field_out_of_range_is_named)
         tw_window_axis ax;
         const char *text;
     } bad[] = {
-        {{.in_extent = 0, .kernel = 3, .stride = 1, .dilation = 1}, "error: 'in_extent' is 0, outside 1..2147483647"},
+        {{.in_extent = 0, .kernel = 3, .stride = 1, .dilation = 1},
+         "error: 'in_extent' is 0, outside 1..2147483647"},
         {{.in_extent = 8, .kernel = 0, .stride = 1, .dilation = 1}, "error: 'kernel' is 0, outside 1..2147483647"},
         {{.in_extent = 8, .kernel = 3, .stride = 0, .dilation = 1}, "error: 'stride' is 0, outside 1..2147483647"},
-        {{.in_extent = 8, .kernel = 3, .stride = 1, .dilation = -1}, "error: 'dilation' is -1, outside 1..2147483647"},
-        {{.in_extent = 8, .kernel = 3, .stride = 1, .dilation = 1, .pad_lo = -1}, "error: 'pad_lo' is -1, outside 0..2147483647"},
-        {{.in_extent = 8, .kernel = 3, .stride = 1, .dilation = 1, .out_pad = 1}, "error: 'out_pad' is 1, but the axis is not transposed"},
-        {{.in_extent = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_lo = 1, .transposed = true}, "error: pads of 1 and 0 crop all outputs"},
+        {{.in_extent = 8, .kernel = 3, .stride = 1, .dilation = -1},
+         "error: 'dilation' is -1, outside 1..2147483647"},
+        {{.in_extent = 8, .kernel = 3, .stride = 1, .dilation = 1, .pad_lo = -1},
+         "error: 'pad_lo' is -1, outside 0..2147483647"},
+        {{.in_extent = 8, .kernel = 3, .stride = 1, .dilation = 1, .out_pad = 1},
+         "error: 'out_pad' is 1, but the axis is not transposed"},
+        {{.in_extent = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_lo = 1, .transposed = true},
+         "error: pads of 1 and 0 crop all outputs"},
     };
     tw_diag diag = {0};
     CHECK_EQ(tw_window_axis_check(&good, (tw_loc){0}, &diag), TW_OK);
@@ -46,9 +51,12 @@ static void check_by_enumeration(const tw_window_axis *ax, tw_span out)
             last = at > last ? at : last;
         }
     for (int64_t at = first; at <= last; at++)
-        if (at < 0) before++;
-        else if (at < ax->in_extent) inside++;
-        else after++;
+        if (at < 0)
+            before++;
+        else if (at < ax->in_extent)
+            inside++;
+        else
+            after++;
     tw_window w = tw_window_of(ax, out.lo, out.hi);
     CHECK_EQ(w.all_pad, inside == 0);
     CHECK_EQ(w.in_hi - w.in_lo, inside);
@@ -73,7 +81,8 @@ static int64_t outputs_by_enumeration(const tw_window_axis *ax)
 /* Oracle for a transposed axis: spread every input over the outputs it reaches. */
 static void check_transposed(const tw_window_axis *ax, tw_span out)
 {
-    int64_t lo = INT64_MAX, hi = INT64_MIN, first = INT64_MAX, last = INT64_MIN, reach = (ax->kernel - 1) * ax->dilation + 1;
+    int64_t lo = INT64_MAX, hi = INT64_MIN, first = INT64_MAX, last = INT64_MIN,
+            reach = (ax->kernel - 1) * ax->dilation + 1;
     for (int64_t i = 0; i < ax->in_extent; i++) {
         int64_t from = i * ax->stride - ax->pad_lo, to = from + reach; /* outputs [from, to) lie in its hull */
         if (to <= out.lo || from >= out.hi) continue;
@@ -94,10 +103,14 @@ static void check_transposed(const tw_window_axis *ax, tw_span out)
 TEST(every_tile_of_every_kind_of_axis)
 {
     static const tw_window_axis kind[] = {
-        {8, 3, 1, 1, 1, 1, false, false, 0}, /* "same"            */ {6, 5, 1, 1, 2, 2, false, false, 0}, /* pad deeper than a tile */
-        {9, 3, 2, 1, 0, 1, false, false, 0}, /* lopsided          */ {9, 3, 1, 3, 3, 3, false, false, 0}, /* dilated                */
-        {9, 1, 3, 1, 0, 0, false, false, 0}, /* skips elements    */ {2, 3, 1, 1, 4, 4, false, false, 0}, /* tiles of pure padding  */
-        {12, 3, 2, 1, 0, 0, true, false, 0}, /* ceil              */ {7, 2, 3, 1, 1, 2, true, false, 0},
+        {8, 3, 1, 1, 1, 1, false, false, 0},
+        /* "same"            */ {6, 5, 1, 1, 2, 2, false, false, 0}, /* pad deeper than a tile */
+        {9, 3, 2, 1, 0, 1, false, false, 0},
+        /* lopsided          */ {9, 3, 1, 3, 3, 3, false, false, 0}, /* dilated                */
+        {9, 1, 3, 1, 0, 0, false, false, 0},
+        /* skips elements    */ {2, 3, 1, 1, 4, 4, false, false, 0}, /* tiles of pure padding  */
+        {12, 3, 2, 1, 0, 0, true, false, 0},
+        /* ceil              */ {7, 2, 3, 1, 1, 2, true, false, 0},
     };
     for (size_t i = 0; i < TW_COUNT(kind); i++)
         for (int64_t lo = 0; lo < tw_window_n_outputs(&kind[i]); lo++)
@@ -126,8 +139,10 @@ TEST(two_hundred_thousand_random_axes_agree_with_enumeration)
         int64_t n = tw_window_n_outputs(&ax);
         if (!transposed) CHECK_EQ(n, outputs_by_enumeration(&ax));
         int64_t lo = tw_test_pick(&rng, 0, n - 1), hi = tw_test_pick(&rng, lo + 1, n);
-        if (transposed) check_transposed(&ax, (tw_span){lo, hi});
-        else check_by_enumeration(&ax, (tw_span){lo, hi});
+        if (transposed)
+            check_transposed(&ax, (tw_span){lo, hi});
+        else
+            check_by_enumeration(&ax, (tw_span){lo, hi});
     }
     print_message("%" PRId64 " axes\n", accepted);
 }
