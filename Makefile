@@ -2,7 +2,7 @@
 #
 #   make            build/tilewright, build/goldens and the libraries
 #   make run        build, plan the built-in example, tell where the report is
-#   make test       build and run all tests: optimised, with sanitizers, threads
+#   make test       build and run all tests: threads, sanitizers, optimised; the last line counts them
 #   make bench      measure speed
 #   make install    PREFIX=/usr/local, DESTDIR honoured
 #   make fuzz       every fuzz target for FUZZ_SECONDS (60)
@@ -30,9 +30,7 @@ run: all
 test: all
 	@$(call preset,asan,build-asan)
 	@$(call preset,tsan,build-tsan)
-	ctest --preset tsan
-	ctest --preset asan
-	ctest --preset release
+	@tools/ctest_all tsan asan release
 
 bench: all
 	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done

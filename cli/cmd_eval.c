@@ -6,5 +6,5 @@ int cmd_eval(int argc, char **argv)
 {
     cli_options options;
     cli_options_eval(argc, argv, &options);
-    return session_run(&options, session_evaluate);
+    return session_run(&options);
 }

@@ -6,5 +6,5 @@ int cmd_example(int argc, char **argv)
 {
     cli_options options;
     cli_options_example(argc, argv, &options);
-    return session_run(&options, session_search);
+    return session_run(&options);
 }

@@ -6,5 +6,5 @@ int cmd_plan(int argc, char **argv)
 {
     cli_options options;
     cli_options_plan(argc, argv, &options);
-    return session_run(&options, session_search);
+    return session_run(&options);
 }

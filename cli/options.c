@@ -17,6 +17,7 @@ enum {
     KEY_DUMP,
     KEY_NO_VERIFY,
     KEY_SEED,
+    KEY_MAX_MACS,
     KEY_COLUMNS,
     KEY_ASCII,
     KEY_COLOR,
@@ -44,14 +45,29 @@ static int64_t number(const struct argp_state *state, const char *option, const 
     return x;
 }
 
-/* `text` must be one of the words of `list`, separated by '|'. */
-static const char *one_of(const struct argp_state *state, const char *option, const char *text, const char *list)
+/* Words of an option; the index of a word is its value. */
+static const char *const stage_words[] = {"model", "machine", "mapping", "layout", "program", "timeline", NULL};
+static const char *const when_words[] = {"auto", "always", "never", NULL};
+static const char *const objective_words[] = {[TW_TICKS] = "ticks", [TW_CYCLES] = "cycles", NULL};
+static const char *const mode_words[] = {
+    [TW_MODE_DEFAULT] = "default", [TW_MODE_SEPARATE] = "separate", [TW_MODE_IN_PLACE] = "in-place",
+    [TW_MODE_FUSED] = "fused",     [TW_MODE_ANY] = "any",           NULL};
+static const char *const cut_words[] = {[TW_BALANCED] = "balanced", [TW_GREEDY] = "greedy", NULL};
+static const char *const approach_words[] = {
+    [TW_APPROACH_BEST] = "best", [TW_APPROACH_DIRECT] = "direct", [TW_APPROACH_MULTISTAGE] = "multistage", NULL};
+
+/* The value of `text`, which must be one of `words`. */
+static unsigned one_of(const struct argp_state *state, const char *option, const char *text,
+                       const char *const *words)
 {
-    size_t n = strlen(text);
-    for (const char *at = list; n > 0 && *at; at += strcspn(at, "|"), at += *at == '|')
-        if (strcspn(at, "|") == n && strncmp(at, text, n) == 0) return text;
-    argp_error(state, "%s takes %s, not '%s'", option, list, text);
-    return NULL;
+    char list[200] = "";
+    for (unsigned i = 0; words[i]; i++) {
+        if (strcmp(words[i], text) == 0) return i;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+    }
+    argp_error(state, "%s takes one of %s, not '%s'", option, list, text);
+    return 0;
 }
 
 /* "all", "A-B" (both included) or "N" (the first N). */
@@ -76,7 +92,7 @@ static void read_rows(const struct argp_state *state, const char *text, tw_print
 static bool wants_colour(const char *when)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    if (when && strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
+    if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
     if (no_color && *no_color) return false;
     return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
 }
@@ -110,6 +126,8 @@ static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "Verification:", 2},
     {"no-verify", KEY_NO_VERIFY, 0, 0, "neither check nor execute the plan", 0},
     {"seed", KEY_SEED, "N", 0, "of the numbers that the plan is executed on", 0},
+    {"max-macs", KEY_MAX_MACS, "N", 0, "operators of more points are checked but not executed; default 2147483648",
+     0},
     {0}};
 
 static error_t parse_report(int key, char *arg, struct argp_state *state)
@@ -118,20 +136,18 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     cli_options *o = p->out;
     switch (key) {
     case KEY_JSON: o->json = true; break;
-    case KEY_ROWS:
-        o->rows_given = true;
-        read_rows(state, arg, &o->print);
-        break;
-    case KEY_DUMP: o->dump = one_of(state, "--dump", arg, "model|machine|mapping|layout|program|timeline"); break;
+    case KEY_ROWS: read_rows(state, arg, &o->print); break;
+    case KEY_DUMP: o->dump = stage_words[one_of(state, "--dump", arg, stage_words)]; break;
     case KEY_COLUMNS:
         o->columns_given = true;
         o->print.columns = (int)number(state, "--columns", arg, COLUMNS_MIN, COLUMNS_MAX);
         break;
     case KEY_ASCII: p->ascii = true; break;
-    case KEY_COLOR: p->colour = one_of(state, "--color", arg, "auto|always|never"); break;
+    case KEY_COLOR: p->colour = when_words[one_of(state, "--color", arg, when_words)]; break;
     case 'q': o->quiet = true; break;
     case KEY_NO_VERIFY: o->verify = false; break;
     case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", arg, 0, INT64_MAX); break;
+    case KEY_MAX_MACS: o->max_macs = number(state, "--max-macs", arg, 1, INT64_MAX); break;
     case ARGP_KEY_SUCCESS:
         if (o->json && o->dump) argp_error(state, "--json and --dump exclude each other");
         break;
@@ -148,27 +164,27 @@ static const struct argp_option search_options[] = {
     {0, 0, 0, 0, "What is searched for:", 3},
     {"objective", KEY_OBJECTIVE, "ticks|cycles", 0, "what to make small; default ticks", 0},
     {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},
-    {"mode", KEY_MODE, "MODE", 0, "partial sums: separate, in-place, fused, or any; default in-place", 0},
+    {"mode", KEY_MODE, "MODE", 0,
+     "partial sums: separate, in-place, fused, or any, the best of those offered; default: in-place if offered, "
+     "else the first that is",
+     0},
     {"cut", KEY_CUT, "balanced|greedy", 0, "how a count cuts a loop; default balanced", 0},
     {"approach", KEY_APPROACH, "APPROACH", 0,
-     "multistage (tile for every memory) or direct (for the innermost one); default: the better", 0},
+     "multistage (tile for every memory), direct (for the innermost one) or best of both, the default", 0},
     {"budget", KEY_BUDGET, "N", 0,
-     "executions to simulate before giving up on the rest; default 30 million direct, 8 million multistage", 0},
+     "pieces of work before the search gives up on the rest; default: some seconds' worth", 0},
     {0}};
 
 static error_t parse_search(int key, char *arg, struct argp_state *state)
 {
     tw_search_options *s = &((parser *)state->input)->out->search;
     switch (key) {
-    case KEY_OBJECTIVE:
-        s->objective =
-            strcmp(one_of(state, "--objective", arg, "ticks|cycles"), "ticks") == 0 ? TW_TICKS : TW_CYCLES;
-        break;
+    case KEY_OBJECTIVE: s->objective = one_of(state, "--objective", arg, objective_words); break;
     case KEY_MIN_TILE: s->min_tile = number(state, "--min-tile", arg, 1, INT32_MAX); break;
-    case KEY_MODE: s->mode = one_of(state, "--mode", arg, "separate|in-place|fused|any"); break;
-    case KEY_CUT: s->cut = one_of(state, "--cut", arg, "balanced|greedy"); break;
+    case KEY_MODE: s->mode = one_of(state, "--mode", arg, mode_words); break;
+    case KEY_CUT: s->cut = one_of(state, "--cut", arg, cut_words); break;
     case KEY_BUDGET: s->budget = number(state, "--budget", arg, 1, INT64_MAX); break;
-    case KEY_APPROACH: s->approach = one_of(state, "--approach", arg, "multistage|direct"); break;
+    case KEY_APPROACH: s->approach = one_of(state, "--approach", arg, approach_words); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -276,7 +292,7 @@ static void print_version(FILE *out, struct argp_state *state)
 
 static void parse(const struct argp *argp, int argc, char **argv, cli_options *out)
 {
-    parser p = {.out = out};
+    parser p = {.out = out, .colour = "auto"};
     argp_program_version_hook = print_version;
     argp_err_exit_status = EXIT_USAGE;
     out->verify = true;

@@ -17,10 +17,11 @@ typedef struct cli_options {
     const char *workload, *machine, *mapping;
     tw_search_options search;
     bool json, quiet, verify;
-    bool rows_given, columns_given;
+    bool columns_given;
     const char *dump;   /* stage, NULL: none                          */
     const char *folder; /* of the report's files, NULL: none is written */
     uint64_t seed;
+    int64_t max_macs;       /* 0: the library's default                 */
     tw_print_options print; /* as for standard output                  */
 } cli_options;
 

@@ -15,6 +15,8 @@
 
 #ifndef TW_WITH_ORACLES
 
+bool tw_oracle_is_present(void) { return false; }
+
 const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *out)
 {
     (void)user, (void)c, (void)out;
@@ -523,6 +525,8 @@ static bool run_pooling(const tw_reference_case *c, const pooling *p, double *ou
     job_release(&j);
     return done;
 }
+
+bool tw_oracle_is_present(void) { return true; }
 
 const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *out)
 {

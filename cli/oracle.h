@@ -7,6 +7,8 @@
 #define TW_CLI_ORACLE_H
 #include "tilewright/tilewright.h"
 
+/* Whether the libraries were built in. */
+bool tw_oracle_is_present(void);
 /* A tw_reference_fn: "OpenBLAS", "oneDNN", or NULL when neither has an answer or they were not built in. */
 const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *out);
 #endif

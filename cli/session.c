@@ -36,25 +36,12 @@ static int exit_code(session *s, tw_status status)
     return code[status];
 }
 
-/* ---- plans ---- */
-
-tw_status session_search(session *s)
-{
-    return tw_plan_search(s->ctx, s->model, s->machine, &s->options->search, &s->plan);
-}
-
-tw_status session_evaluate(session *s)
-{
-    const tw_mapping *mapping;
-    tw_status status = tw_mapping_open(s->ctx, s->model, s->machine, s->options->mapping, &mapping);
-    return status == TW_OK ? tw_plan_eval(s->ctx, s->model, s->machine, mapping, &s->plan) : status;
-}
-
 /* ---- verification ---- */
 
 static int verify(session *s)
 {
-    tw_verify_options how = {.reference = tw_oracle_reference, .seed = s->options->seed};
+    tw_verify_options how = {
+        .reference = tw_oracle_reference, .seed = s->options->seed, .max_macs = s->options->max_macs};
     int n = tw_model_n_ops(s->model), code = EXIT_DONE;
     s->verdict = calloc((size_t)n, sizeof *s->verdict);
     if (!s->verdict) return exit_code(s, TW_ERR_NOMEM);
@@ -136,9 +123,28 @@ static int write_files(session *s)
 
 /* ---- standard output ---- */
 
+typedef enum input { NO_INPUT, MODEL, MACHINE, MAPPING } input;
+
+/* The input that --dump asks for: it can be printed without a plan, so that one that does not exist or takes long
+ * to find is no hindrance. */
+static input dumped_input(const session *s)
+{
+    const char *stage = s->options->dump;
+    if (!stage) return NO_INPUT;
+    if (strcmp(stage, "model") == 0) return MODEL;
+    if (strcmp(stage, "machine") == 0) return MACHINE;
+    return strcmp(stage, "mapping") == 0 && s->mapping ? MAPPING : NO_INPUT;
+}
+
 static tw_status print_stdout(session *s, FILE *out)
 {
     const cli_options *o = s->options;
+    switch (dumped_input(s)) {
+    case MODEL: return tw_model_print_to(s->ctx, s->model, out);
+    case MACHINE: return tw_machine_print_to(s->ctx, s->machine, out);
+    case MAPPING: return tw_mapping_print_to(s->ctx, s->mapping, s->model, s->machine, out);
+    case NO_INPUT: break;
+    }
     if (o->dump) return tw_plan_dump(s->ctx, s->plan, o->dump, out);
     if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &o->print, out);
     if (o->quiet) return TW_OK;
@@ -147,7 +153,7 @@ static tw_status print_stdout(session *s, FILE *out)
 
 static void say_where(const session *s, FILE *out)
 {
-    if (s->options->folder && !s->options->quiet)
+    if (s->plan && s->options->folder && !s->options->quiet)
         fprintf(out, "\nwrote %s/report.txt, plan.json and mapping.yaml\n", s->options->folder);
 }
 
@@ -179,21 +185,36 @@ static int report(session *s)
 
 /* ---- the run ---- */
 
-/* Both inputs are opened even when one is bad, so that one run reports the faults of both. */
+/* Model and machine are opened even when one is bad, so that one run reports the faults of both. */
 static tw_status open_inputs(session *s)
 {
-    tw_status model = tw_model_open(s->ctx, s->options->workload, &s->model);
-    tw_status machine = tw_machine_open(s->ctx, s->options->machine, &s->machine);
-    return model != TW_OK ? model : machine;
+    const cli_options *o = s->options;
+    tw_status model = tw_model_open(s->ctx, o->workload, &s->model);
+    tw_status machine = tw_machine_open(s->ctx, o->machine, &s->machine);
+    if (model != TW_OK) return model;
+    if (machine != TW_OK || !o->mapping) return machine;
+    return tw_mapping_open(s->ctx, s->model, s->machine, o->mapping, &s->mapping);
 }
 
-int session_run(const cli_options *options, session_maker make)
+static tw_status make_plan(session *s)
+{
+    if (s->mapping) return tw_plan_eval(s->ctx, s->model, s->machine, s->mapping, &s->plan);
+    return tw_plan_search(s->ctx, s->model, s->machine, &s->options->search, &s->plan);
+}
+
+static int run(session *s)
+{
+    int code = exit_code(s, s->ctx ? open_inputs(s) : TW_ERR_NOMEM);
+    if (code != EXIT_DONE) return code;
+    if (dumped_input(s) != NO_INPUT) return print(s);
+    code = exit_code(s, make_plan(s));
+    return code == EXIT_DONE ? report(s) : code;
+}
+
+int session_run(const cli_options *options)
 {
     session s = {.options = options, .ctx = tw_context_new()};
-    tw_status status = s.ctx ? open_inputs(&s) : TW_ERR_NOMEM;
-    if (status == TW_OK) status = make(&s);
-    int code = exit_code(&s, status);
-    if (code == EXIT_DONE) code = report(&s);
+    int code = run(&s);
     free(s.verdict);
     tw_context_free(s.ctx);
     return code;

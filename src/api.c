@@ -5,6 +5,7 @@
 #include "model/read.h"
 #include "pipeline.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +154,37 @@ tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_mach
     return mapping_of(ctx, root, model, machine, out);
 }
 
+static tw_status write_text(tw_context *ctx, tw_text *text, FILE *out)
+{
+    tw_status status = text->failed ? TW_ERR_NOMEM : TW_OK;
+    if (status == TW_OK && fwrite(text->bytes, 1, text->len, out) != text->len)
+        status = tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
+    tw_text_release(text);
+    return status;
+}
+
+tw_status tw_model_print_to(tw_context *ctx, const tw_model *model, FILE *out)
+{
+    tw_text text = {0};
+    tw_model_print(model, &text);
+    return write_text(ctx, &text, out);
+}
+
+tw_status tw_machine_print_to(tw_context *ctx, const tw_machine *machine, FILE *out)
+{
+    tw_text text = {0};
+    tw_machine_print(machine, &text);
+    return write_text(ctx, &text, out);
+}
+
+tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapping *mapping, const tw_model *model,
+                              const tw_machine *machine, FILE *out)
+{
+    tw_text text = {0};
+    tw_mapping_print(mapping, model, machine, &text);
+    return write_text(ctx, &text, out);
+}
+
 /* ---- plans ---- */
 
 tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
@@ -215,20 +247,13 @@ static tw_status walk_begin(void *user, const tw_rowset *rowset)
     return status;
 }
 
-static tw_status walk_end(void *user, const tw_rowset *rowset)
-{
-    (void)user;
-    (void)rowset;
-    return TW_OK;
-}
-
 tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user)
 {
     walker w = {&plan->op[op].program, ctx->scratch, fn, user};
     tw_timeline ignored;
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status =
-        tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, walk_end, &w}, ctx->scratch, &ctx->diag, &ignored);
+        tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, NULL, &w}, ctx->scratch, &ctx->diag, &ignored);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -276,7 +301,7 @@ tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, 
 
 tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)
 {
-    return tw_plan_dump(ctx, plan, "mapping", out);
+    return tw_mapping_print_to(ctx, plan->mapping, plan->model, plan->machine, out);
 }
 
 /* ---- geometry ---- */

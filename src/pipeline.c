@@ -5,16 +5,17 @@
  * Every stage takes the finished values before it as const and makes one new value. */
 #include "pipeline.h"
 
+#include "place/layout.h"
 #include "search/search.h"
+#include "sim/tee.h"
 #include "verify/verify.h"
 
-static void add_sum(tw_summary *to, const tw_summary *from)
+/* Operators run one after the other; false when the total leaves 64 bits. */
+static bool add_sum(tw_summary *to, const tw_summary *from)
 {
-    to->ticks += from->ticks;
-    to->cycles += from->cycles;
-    to->execs += from->execs;
-    to->macs += from->macs;
-    to->instructions += from->instructions;
+    return tw_ckd_add(to->ticks, from->ticks, &to->ticks) && tw_ckd_add(to->cycles, from->cycles, &to->cycles) &&
+           tw_ckd_add(to->execs, from->execs, &to->execs) && tw_ckd_add(to->macs, from->macs, &to->macs) &&
+           tw_ckd_add(to->instructions, from->instructions, &to->instructions);
 }
 
 static void describe_memories(tw_op_plan *op)
@@ -34,13 +35,16 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     TW_ALLOC(arena, plan, 1);
     TW_ALLOC(arena, op, model->n_ops);
     *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op};
+    TW_TRY(tw_mapping_check(mapping, model, machine, diag));
     for (int i = 0; i < model->n_ops; i++) {
         TW_TRY(tw_program_build(model, i, machine, &mapping->op[i], arena, diag, &op[i].program));
+        TW_TRY(tw_layout_check(&op[i].program.layout, machine, diag));
         TW_TRY(tw_timeline_run(&op[i].program, scratch, diag, &op[i].timeline));
         describe_memories(&op[i]);
         op[i].searched = found != NULL;
         if (found) op[i].search = found[i];
-        add_sum(&plan->sum, &op[i].timeline.sum);
+        if (!add_sum(&plan->sum, &op[i].timeline.sum))
+            return tw_diag_error(diag, model->op[i].loc, "the time of all operators exceeds 2^63 cycles");
     }
     *out = plan;
     return TW_OK;
@@ -73,8 +77,9 @@ static void explain(const tw_model *model, int op, const tw_machine *machine, co
                     tw_arena *scratch, tw_diag *diag)
 {
     tw_program program;
-    tw_diag_note(diag, model->op[op].loc, "the mapping of the family that comes nearest:");
-    (void)!tw_program_build(model, op, machine, map, scratch, diag, &program);
+    tw_diag_note(diag, model->op[op].loc, "of the mappings that were tried, this one comes nearest:");
+    tw_status status = tw_program_build(model, op, machine, map, scratch, diag, &program);
+    (void)status; /* the search has its own; this one is about the messages */
 }
 
 tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
@@ -102,26 +107,11 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
 
 /* ---- verification ---- */
 
-/* Shows the rows to several judges and counts them. */
-typedef struct tee {
-    tw_row_sink sink[2];
-    int n;
-    tw_verdict *verdict;
-} tee;
-
-static tw_status tee_begin(void *user, const tw_rowset *row)
+static tw_status count_rows(void *user, const tw_rowset *row)
 {
-    tee *t = user;
-    t->verdict->rows++;
-    t->verdict->instructions += row->n_events;
-    for (int i = 0; i < t->n; i++) TW_TRY(t->sink[i].begin(t->sink[i].user, row));
-    return TW_OK;
-}
-
-static tw_status tee_end(void *user, const tw_rowset *row)
-{
-    tee *t = user;
-    for (int i = 0; i < t->n; i++) TW_TRY(t->sink[i].end(t->sink[i].user, row));
+    tw_verdict *verdict = user;
+    verdict->rows++;
+    verdict->instructions += row->n_events;
     return TW_OK;
 }
 
@@ -148,19 +138,31 @@ static tw_status judge(const tw_program *p, const tw_verify_options *options, tw
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
-    tee t = {.sink = {tw_checker_sink(checker)}, .n = 1, .verdict = v};
-    if (executes) t.sink[t.n++] = tw_executor_sink(executor);
+    tw_row_tee tee = {0};
+    tw_row_tee_add(&tee, (tw_row_sink){count_rows, NULL, v});
+    tw_row_tee_add(&tee, tw_checker_sink(checker));
+    if (executes) tw_row_tee_add(&tee, tw_executor_sink(executor));
+    tw_row_sink all = tw_row_tee_sink(&tee);
     tw_timeline ignored;
-    TW_TRY(tw_timeline_walk(p, &(tw_row_sink){tee_begin, tee_end, &t}, scratch, diag, &ignored));
+    TW_TRY(tw_timeline_walk(p, &all, scratch, diag, &ignored));
     v->first_fault = tw_checker_finish(checker);
     v->checked = v->first_fault == NULL;
     if (!executes) return TW_OK;
-    const char *fault = tw_executor_finish(executor, options->reference, options->user, &v->reference);
+    const char *fault;
+    TW_TRY(tw_executor_finish(executor, options->reference, options->user, &v->reference, &fault));
     v->executed = true;
     v->equal = fault == NULL;
     v->elements = tw_tensor_elems(&p->model->tensor[p->op->operand[tw_op_output(p->op)].tensor]);
     if (!v->first_fault) v->first_fault = fault;
     return TW_OK;
+}
+
+/* A copy that outlives the judges. */
+static tw_status keep_text(tw_arena *arena, const char **text)
+{
+    if (!*text) return TW_OK;
+    *text = tw_arena_printf(arena, "%s", *text);
+    return *text ? TW_OK : TW_ERR_NOMEM;
 }
 
 tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options, tw_arena *arena,
@@ -171,11 +173,10 @@ tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *op
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;
     tw_status status = judge(&plan->op[op].program, options, scratch, judges, diag, v);
-    if (status == TW_OK && v->first_fault) {
-        v->first_fault = tw_arena_printf(arena, "%s", v->first_fault);
-        status = v->first_fault ? TW_WRONG : TW_ERR_NOMEM;
-    }
+    if (status == TW_OK) status = keep_text(arena, &v->reference);
+    if (status == TW_OK) status = keep_text(arena, &v->first_fault);
     tw_arena_free(judges);
-    if (status == TW_OK || status == TW_WRONG) *out = v;
-    return status;
+    TW_TRY(status);
+    *out = v;
+    return v->first_fault ? TW_WRONG : TW_OK;
 }

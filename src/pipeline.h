@@ -5,13 +5,14 @@
 
 /* Lays out, programs and times the mapping of every operator. `found`: how the search of each operator ended,
  * NULL when the mapping was given. */
-tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                        const tw_search_result *found, tw_arena *arena, tw_arena *scratch, tw_diag *diag,
-                        const tw_plan **out);
+TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                                     const tw_search_result *found, tw_arena *arena, tw_arena *scratch,
+                                     tw_diag *diag, const tw_plan **out);
 /* Finds a mapping first. */
-tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
-                       tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_plan **out);
+TW_NODISCARD tw_status tw_plan_find(const tw_model *model, const tw_machine *machine,
+                                    const tw_search_options *options, tw_arena *arena, tw_arena *scratch,
+                                    tw_diag *diag, const tw_plan **out);
 /* Lets both judges watch operator `op`. The verdict is written whenever the run was possible. */
-tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options, tw_arena *arena,
-                        tw_arena *scratch, tw_diag *diag, const tw_verdict **out);
+TW_NODISCARD tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options, tw_arena *arena,
+                                     tw_arena *scratch, tw_diag *diag, const tw_verdict **out);
 #endif

@@ -36,6 +36,8 @@ extern "C" {
 #endif
 
 #define TW_API __attribute__((visibility("default")))
+/* A status must be looked at. */
+#define TW_NODISCARD __attribute__((warn_unused_result))
 
 /* ---- status ---- */
 
@@ -71,23 +73,29 @@ typedef struct tw_machine tw_machine; /* memories, engines, timing              
 typedef struct tw_mapping tw_mapping; /* per operator: tiles, order, buffers by level */
 
 /* `spec` is a one-line workload ("conv:..."; docs/formats.md has the grammar) or the path of a YAML file. */
-TW_API tw_status tw_model_open(tw_context *ctx, const char *spec, const tw_model **out);
+TW_API TW_NODISCARD tw_status tw_model_open(tw_context *ctx, const char *spec, const tw_model **out);
 /* The text of a YAML workload; `name` stands for the file in messages. */
-TW_API tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text, const tw_model **out);
+TW_API TW_NODISCARD tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text, const tw_model **out);
 TW_API int tw_model_n_ops(const tw_model *model);
 TW_API const char *tw_model_op_name(const tw_model *model, int op);
 
 /* `spec` is the name of a built-in machine or the path of a YAML file. */
-TW_API tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out);
-TW_API tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, const tw_machine **out);
+TW_API TW_NODISCARD tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out);
+TW_API TW_NODISCARD tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, const tw_machine **out);
 /* Built-in machines: name and YAML text of the i-th, NULL past the last. */
 TW_API const char *tw_machine_builtin_name(int i);
 TW_API const char *tw_machine_builtin_text(int i);
 
-TW_API tw_status tw_mapping_open(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+TW_API TW_NODISCARD tw_status tw_mapping_open(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                  const char *path, const tw_mapping **out);
-TW_API tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+TW_API TW_NODISCARD tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                   const char *name, const char *text, const tw_mapping **out);
+
+/* Each as a file that reads back as the same value. */
+TW_API TW_NODISCARD tw_status tw_model_print_to(tw_context *ctx, const tw_model *model, FILE *out);
+TW_API TW_NODISCARD tw_status tw_machine_print_to(tw_context *ctx, const tw_machine *machine, FILE *out);
+TW_API TW_NODISCARD tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapping *mapping, const tw_model *model,
+                                                  const tw_machine *machine, FILE *out);
 
 /* ---- plans ---- */
 
@@ -95,22 +103,33 @@ typedef struct tw_plan tw_plan; /* model + machine + mapping, laid out, programm
 
 /* What this mapping costs. TW_INFEASIBLE when it does not fit the machine. Needs O(1) memory in
  * the number of instructions and time linear in it. */
-TW_API tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+TW_API TW_NODISCARD tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                               const tw_mapping *mapping, const tw_plan **out);
 
+typedef enum tw_cut { TW_BALANCED, TW_GREEDY } tw_cut;
 typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
-typedef struct tw_search_options {
+typedef enum tw_mode {  /* how partial sums are added up                                           */
+    TW_MODE_DEFAULT,    /* in place if the machine offers it, else the best that it does           */
+    TW_MODE_SEPARATE,   /* an adder puts accumulator + partial into a third slot                   */
+    TW_MODE_IN_PLACE,   /* an adder puts the sum into the accumulator's slot                       */
+    TW_MODE_FUSED,      /* the execution adds to what its output slot holds                        */
+    TW_MODE_ANY,        /* the best of those the machine offers                                    */
+} tw_mode;
+typedef enum tw_approach {
+    TW_APPROACH_BEST,       /* the better of the two                                               */
+    TW_APPROACH_DIRECT,     /* tile once, for the innermost memory; pass through the others        */
+    TW_APPROACH_MULTISTAGE, /* tile at every level                                                 */
+} tw_approach;
+typedef struct tw_search_options { /* all zero: the defaults                                       */
     tw_objective objective;
-    int64_t min_tile;     /* smallest tile along any cut loop, 0 or 1: no limit                       */
-    const char *mode;     /* "separate", "in-place", "fused", or "any": the best of those the machine
-                             offers; NULL: in-place if offered, else the first that is                */
-    const char *cut;      /* "balanced", "greedy"; NULL: balanced                                     */
-    const char *approach; /* "multistage" (tile at every level), "direct" (tile once for the innermost
-                             memory, pass through the others); NULL: the better of the two            */
-    int64_t max_execs;    /* executions at a single tiled level, 0: 512                               */
-    int64_t max_outer;    /* executions at each outer level of a multistage plan, 0: 16               */
-    int64_t max_inner;    /* executions at its innermost level, 0: 64                                 */
-    int64_t budget;       /* executions to simulate before giving up on the rest, 0: some seconds' worth */
+    tw_mode mode;
+    tw_cut cut;
+    tw_approach approach;
+    int64_t min_tile;  /* smallest tile along any cut loop, 0 or 1: no limit                       */
+    int64_t max_execs; /* executions at a single tiled level, 0: 512                               */
+    int64_t max_outer; /* executions at each outer level of a multistage plan, 0: 16               */
+    int64_t max_inner; /* executions at its innermost level, 0: 64                                 */
+    int64_t budget;    /* pieces of work before the search gives up on the rest, 0: some seconds   */
 } tw_search_options;
 typedef struct tw_search_result {
     int64_t best;     /* the objective's value                         */
@@ -120,7 +139,7 @@ typedef struct tw_search_result {
 } tw_search_result;
 
 /* The best mapping of every operator over the documented family (docs/search.md), as a plan. */
-TW_API tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+TW_API TW_NODISCARD tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                 const tw_search_options *options, const tw_plan **out);
 /* How the search of an operator ended; NULL for a plan that was not searched. */
 TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op);
@@ -128,7 +147,7 @@ TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op
 typedef struct tw_summary { /* of one operator or, by tw_plan_summary, of all in sequence           */
     int64_t ticks;          /* rows, the nested ones expanded: time when every row takes 1          */
     int64_t cycles;         /* rows at the cost of their slowest engine                             */
-    int64_t execs;          /* executions at the innermost level                                    */
+    int64_t execs;          /* executions and fills at the innermost level                                   */
     int64_t macs;           /* loop points executed                                                 */
     int64_t instructions;   /* all of them, at every level                                          */
 } tw_summary;
@@ -183,7 +202,7 @@ typedef struct tw_row { /* what starts together                                 
 } tw_row;
 /* Called with each row before the rows nested in it. A result other than TW_OK ends the walk. */
 typedef tw_status (*tw_row_fn)(void *user, const tw_row *row);
-TW_API tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user);
+TW_API TW_NODISCARD tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user);
 
 /* ---- verification ---- */
 
@@ -208,7 +227,7 @@ typedef struct tw_verify_options {
     int64_t max_macs; /* larger operators are checked but not executed; 0: 2^31             */
 } tw_verify_options;
 /* TW_WRONG when a fault was found; the verdict is written in that case too. */
-TW_API tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
+TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
                                 const tw_verdict **out);
 
 /* ---- printing ---- */
@@ -220,18 +239,17 @@ typedef struct tw_print_options {
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
 } tw_print_options;
 /* `verdict` may be NULL, or hold one entry per operator. */
-TW_API tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
                                     const tw_print_options *options, FILE *out);
-TW_API tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+TW_API TW_NODISCARD tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
                                     const tw_print_options *options, FILE *out);
 /* The plan's mapping as a mapping file that reproduces the plan. */
-TW_API tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
+TW_API TW_NODISCARD tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
 /* One stage of the walk as stable text: "model", "machine", "mapping", "layout", "program", "timeline". */
-TW_API tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out);
+TW_API TW_NODISCARD tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out);
 
 /* ---- geometry, for callers that only need the numbers ---- */
 
-typedef enum tw_cut { TW_BALANCED, TW_GREEDY } tw_cut;
 /* Whether `extent` may be cut into `count` tiles: 1 <= count <= extent, and for greedy
  * ceil(extent / ceil(extent / count)) == count. */
 TW_API bool tw_split_is_legal(int64_t extent, int64_t count, tw_cut cut);
@@ -259,7 +277,7 @@ typedef struct tw_window {    /* what one tile of outputs needs                 
     bool pad_within_half;     /* not all_pad, and both pads <= kernel / 2                            */
 } tw_window;
 /* TW_ERR_INPUT with a message when the axis is out of range or has no output. */
-TW_API tw_status tw_window_check(tw_context *ctx, const tw_window_axis *axis);
+TW_API TW_NODISCARD tw_status tw_window_check(tw_context *ctx, const tw_window_axis *axis);
 /* Number of outputs of an axis that passed tw_window_check. */
 TW_API int64_t tw_window_n_outputs(const tw_window_axis *axis);
 /* Window of the outputs [out_lo, out_hi), a non-empty part of [0, tw_window_n_outputs). */

@@ -28,7 +28,7 @@ typedef struct tw_fields {
 /* Reports when the node is no map. */
 tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag);
 /* Reports the keys that nobody asked for; TW_ERR_INPUT when anything was wrong since the opening. */
-tw_status tw_fields_close(tw_fields *f);
+TW_NODISCARD tw_status tw_fields_close(tw_fields *f);
 
 /* Reports a mistake that the reader found itself, so that closing the fields fails. */
 #define TW_REFUSE(f, loc, ...) ((f)->n_bad++, (void)tw_diag_error((f)->diag, (loc), __VA_ARGS__))

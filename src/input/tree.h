@@ -33,11 +33,11 @@ struct tw_node {
 };
 
 /* Reads YAML text. `file` is used in messages and must outlive the tree. */
-tw_status tw_tree_parse(const char *file, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
+TW_NODISCARD tw_status tw_tree_parse(const char *file, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
                         const tw_node **root);
 /* Reads a one-line workload into the tree of the YAML file that says the same (a map with `workload`
  * and `ops`). Positions are columns of the line; `file` is "<workload>". */
-tw_status tw_oneline_parse(const char *line, tw_arena *arena, tw_diag *diag, const tw_node **root);
+TW_NODISCARD tw_status tw_oneline_parse(const char *line, tw_arena *arena, tw_diag *diag, const tw_node **root);
 /* Whether `spec` is meant as a one-line workload: letters, then a colon. */
 bool tw_oneline_is(const char *spec);
 #endif

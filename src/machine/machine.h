@@ -78,7 +78,7 @@ int tw_machine_find_memory(const tw_machine *machine, const char *name);
 /* Units that `elems` elements of this type take in the machine's memories. */
 int64_t tw_machine_units(const tw_machine *machine, tw_dtype dtype, int64_t elems);
 
-tw_status tw_machine_check(const tw_machine *machine, tw_diag *diag);
+TW_NODISCARD tw_status tw_machine_check(const tw_machine *machine, tw_diag *diag);
 /* Stable text, as a machine file that reads back as the same machine. */
 void tw_machine_print(const tw_machine *machine, tw_text *out);
 

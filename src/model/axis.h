@@ -8,7 +8,7 @@
 
 /* Accepts `ax`, or reports at `loc` what is wrong with it. tw_window_n_outputs and tw_window_of are
  * total on every axis accepted here. */
-tw_status tw_window_axis_check(const tw_window_axis *ax, tw_loc loc, tw_diag *diag);
+TW_NODISCARD tw_status tw_window_axis_check(const tw_window_axis *ax, tw_loc loc, tw_diag *diag);
 /* Input elements from the first tap of one output to its last, both included. */
 int64_t tw_window_reach(const tw_window_axis *ax);
 #endif

@@ -15,6 +15,6 @@ enum { TW_LOOP_NAME_MAX = 31 }; /* so that four of them with factors are one sca
 bool tw_expr_is_loop_name(const char *text);
 /* Reads the scalar `node` with the loops of `op`. Writes terms, offset and divisor, leaves the extent alone;
  * reports at the character that is wrong. */
-tw_status tw_expr_parse(const tw_node *node, const tw_op *op, tw_diag *diag, tw_axis *out);
+TW_NODISCARD tw_status tw_expr_parse(const tw_node *node, const tw_op *op, tw_diag *diag, tw_axis *out);
 void tw_expr_print(const tw_axis *axis, const tw_op *op, tw_text *out);
 #endif

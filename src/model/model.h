@@ -23,11 +23,12 @@
 #include "core/core.h"
 
 enum {
-    TW_MAX_LOOPS = 12,   /* of one operator; equals TW_ACTION_MAX_TILE        */
+    TW_MAX_LOOPS = 12,   /* of one operator                                   */
     TW_MAX_AXES = 8,     /* of one tensor                                     */
     TW_MAX_TERMS = 4,    /* loops in one access expression                    */
-    TW_MAX_OPERANDS = 6, /* inputs plus output; equals TW_ACTION_MAX_SOURCES  */
+    TW_MAX_OPERANDS = 6, /* inputs plus output                                */
 };
+_Static_assert(TW_MAX_LOOPS == TW_ACTION_MAX_TILE && TW_MAX_OPERANDS == TW_ACTION_MAX_SOURCES, "public limits");
 
 /* name, bytes, is a float */
 #define TW_DTYPES(X)        \
@@ -139,13 +140,13 @@ typedef struct tw_op_locs {
 /* Every part where the operator itself is. */
 tw_op_locs tw_op_locs_of(tw_loc loc);
 /* Invariants 1 to 3 of one operator; what is wrong is reported at its place in `locs`. */
-tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag);
+TW_NODISCARD tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag);
 /* Smallest and largest value of the axis expression before the division; false when it may leave
  * TW_POSITION_MAX. */
 #define TW_POSITION_MAX (INT64_C(1) << 61)
 TW_NODISCARD bool tw_axis_values(const tw_axis *axis, const tw_op *op, int64_t *least, int64_t *most);
 
-tw_status tw_model_check(const tw_model *model, tw_diag *diag);
+TW_NODISCARD tw_status tw_model_check(const tw_model *model, tw_diag *diag);
 /* Stable text, as a workload file of described operators that reads back as the same model. */
 void tw_model_print(const tw_model *model, tw_text *out);
 #endif

@@ -4,5 +4,5 @@
 #include "input/tree.h"
 #include "model/model.h"
 /* The names of the model point into the tree, which has to live as long. */
-tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_model *out);
+TW_NODISCARD tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_model *out);
 #endif

@@ -16,8 +16,8 @@ typedef struct tw_pools {
     int64_t size[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     tw_loc loc[TW_MAX_MEMORIES];
 } tw_pools;
-tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, tw_arena *arena,
+TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, tw_arena *arena,
                           tw_diag *diag, tw_layout *out);
-tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw_diag *diag);
+TW_NODISCARD tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw_diag *diag);
 void tw_layout_print(const tw_layout *layout, const tw_op *op, const tw_machine *machine, tw_text *out);
 #endif

@@ -32,27 +32,14 @@ static void resolve_levels(tw_program *p)
     p->tiled[p->n_tiled - 1].innermost = true;
 }
 
-tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len)
-{
-    if (map->size[loop] > 0) return tw_split_by_size(len, map->size[loop]);
-    return tw_split_by_count(len, map->count[loop], map->cut);
-}
-
-bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len)
-{
-    return map->size[loop] > 0 || tw_split_is_legal(len, map->count[loop], map->cut);
-}
-
 void tw_program_levels(const tw_program *p, tw_level_info info[TW_MAX_MEMORIES])
 {
     tw_box box = tw_box_of_op(p->op);
     for (int t = 0; t < p->n_tiled; t++) {
         info[t] = (tw_level_info){.memory = p->tiled[t].memory, .mode = p->tiled[t].map->accumulate};
-        for (int l = 0; l < p->op->n_loops; l++) {
-            tw_split s = tw_level_split(p->tiled[t].map, l, tw_span_len(box.span[l]));
-            info[t].n_tiles[l] = s.count;
-            box.span[l] = tw_split_at(&s, box.span[l].lo, 0);
-        }
+        for (int l = 0; l < p->op->n_loops; l++)
+            info[t].n_tiles[l] = tw_level_split(p->tiled[t].map, l, tw_span_len(box.span[l])).count;
+        box = tw_level_first_tile(p->tiled[t].map, p->op, &box);
     }
 }
 
@@ -91,10 +78,16 @@ static tw_status check_min_tile(const tw_program *p, const tw_level_map *map, in
                                 tw_diag *diag)
 {
     const tw_engine *mac = &p->machine->engine[p->machine->compute];
-    if (s->count == 1 || s->len / s->count >= mac->min_tile) return TW_OK;
+    int64_t least = tw_max(mac->min_tile, map->min_tile), points = s->len / s->count;
+    if (s->count == 1 || points >= least) return TW_OK;
+    const char *name = p->op->loop[loop].name, *at = p->machine->memory[map->memory].name;
+    if (least > mac->min_tile)
+        return tw_diag_infeasible(diag, map->loc,
+                                  "tiles of loop '%s' at '%s' have %" PRId64 " points, 'min_tile' is %" PRId64,
+                                  name, at, points, least);
     return tw_diag_infeasible(
         diag, map->loc, "tiles of loop '%s' at '%s' have %" PRId64 " points, engine '%s' needs at least %" PRId64,
-        p->op->loop[loop].name, p->machine->memory[map->memory].name, s->len / s->count, mac->name, mac->min_tile);
+        name, at, points, mac->name, least);
 }
 
 /* Walks one loop through all levels: legality and minimum tile of every cut; largest[t] is the longest tile
@@ -263,6 +256,16 @@ static tw_status check_pad_limit(const tw_program *p, tw_arena *scratch, tw_diag
     return TW_OK;
 }
 
+/* Whether transfers of any size up to `most` take no longer on `outer` than on `inner`. */
+static bool is_as_fast(const tw_engine *outer, const tw_engine *inner, int64_t most)
+{
+    const tw_cost *a = &outer->cost, *b = &inner->cost;
+    if (outer->one_channel && !inner->one_channel) return false;
+    if (a->kind == b->kind && a->fixed <= b->fixed && (a->kind == TW_COST_CONSTANT || a->per_cycle >= b->per_cycle))
+        return true;
+    return tw_cost_cycles(a, most) <= tw_cost_cycles(b, 1); /* costs never fall with size */
+}
+
 /* A pass-through level is free only while its transfers hide behind those of the level it feeds. */
 static tw_status check_pass_speed(const tw_program *p, const tw_tiled_level *level, const tw_pools *pools,
                                   tw_diag *diag)
@@ -272,13 +275,15 @@ static tw_status check_pass_speed(const tw_program *p, const tw_tiled_level *lev
         const tw_engine *outer = &p->machine->engine[level->mover[i]];
         for (int o = 0; o < p->op->n_operands; o++) {
             int64_t units = pools->size[level->memory][o];
+            if (is_as_fast(outer, inner, units)) continue;
             int64_t slow = tw_cost_cycles(&outer->cost, units), fast = tw_cost_cycles(&inner->cost, units);
-            if (slow > fast || (outer->one_channel && !inner->one_channel))
-                return tw_diag_infeasible(diag, pools->loc[level->pass[i]],
-                                          "'%s' cannot be passed through: a tile of '%s' takes %" PRId64
-                                          " cycles on '%s' and cannot hide behind %" PRId64 " on '%s'",
-                                          p->machine->memory[level->pass[i]].name, p->op->operand[o].name, slow,
-                                          outer->name, fast, inner->name);
+            if (slow <= fast && outer->one_channel <= inner->one_channel) units = 1;
+            return tw_diag_infeasible(diag, pools->loc[level->pass[i]],
+                                      "'%s' cannot be passed through: %" PRId64 " units of '%s' take %" PRId64
+                                      " cycles on '%s' and cannot hide behind %" PRId64 " on '%s'",
+                                      p->machine->memory[level->pass[i]].name, units, p->op->operand[o].name,
+                                      tw_cost_cycles(&outer->cost, units), outer->name,
+                                      tw_cost_cycles(&inner->cost, units), inner->name);
         }
     }
     return TW_OK;

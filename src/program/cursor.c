@@ -205,16 +205,6 @@ static void free_output(tw_cursor *c, int slot)
 
 /* ---- steps ---- */
 
-/* Whether the tile meets nothing but padding, so that it contributes the neutral value. */
-static bool is_padding(const tw_cursor *c)
-{
-    const tw_op *op = c->program->op;
-    if (!c->program->clipped) return false;
-    int empty = 0;
-    for (int o = 0; o < tw_op_output(op); o++) empty += c->elems[o] == 0;
-    return op->compute == TW_MULTIPLY_ADD ? empty > 0 : empty == tw_op_output(op);
-}
-
 static int emit_exec(tw_cursor *c, bool fused)
 {
     const tw_program *p = c->program;
@@ -260,7 +250,8 @@ static void emit_sum(tw_cursor *c, int slot)
 
 static void make_step(tw_cursor *c)
 {
-    bool last = is_last_reduction(c), padding = is_padding(c), started = c->accumulator >= 0;
+    bool last = is_last_reduction(c), padding = c->program->clipped && tw_op_is_neutral(c->program->op, c->elems),
+         started = c->accumulator >= 0;
     bool fused = started && c->level->map->accumulate == TW_FUSED;
     if (padding && last && !started && c->level->innermost) {
         c->accumulator = emit_fill(c);

@@ -44,7 +44,8 @@ typedef struct tw_rowset {
     const tw_event *event;
 } tw_rowset;
 
-/* Who wants to see the rows of a timeline, in order. A status other than TW_OK stops the run. */
+/* Who wants to see the rows of a timeline, in order; either function may be NULL. A status other than TW_OK stops
+ * the run. */
 typedef struct tw_row_sink {
     tw_status (*begin)(void *user, const tw_rowset *row);
     tw_status (*end)(void *user, const tw_rowset *row);

@@ -86,9 +86,6 @@ void tw_program_print(const tw_program *p, tw_text *out)
     for (int t = 0; t < p->n_tiled; t++) {
         print_level(p, t, out);
         print_steps(p, t, &box, SHOWN, out);
-        for (int l = 0; l < p->op->n_loops; l++) {
-            tw_split s = tw_level_split(p->tiled[t].map, l, tw_span_len(box.span[l]));
-            box.span[l] = tw_split_at(&s, box.span[l].lo, 0);
-        }
+        box = tw_level_first_tile(p->tiled[t].map, p->op, &box);
     }
 }

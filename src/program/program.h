@@ -11,7 +11,6 @@
 #define TW_PROGRAM_PROGRAM_H
 #include "program/instr.h"
 #include "search/mapping.h"
-#include "tile/split.h"
 
 /* Executions that one plan may have at most: more are refused instead of simulated for hours. */
 #define TW_EXECS_MAX (INT64_C(1) << 36)
@@ -40,13 +39,9 @@ typedef struct tw_program {
 } tw_program;
 
 /* TW_ERR_INPUT when a cut is not legal, TW_INFEASIBLE when it does not fit or breaks a machine limit. */
-tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                           tw_arena *arena, tw_diag *diag, tw_program *out);
+TW_NODISCARD tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine,
+                                        const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
 
-/* How a tiled level cuts an interval of loop `loop` that is `len` long. */
-tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
-/* Whether that cut is legal. */
-bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);
 /* Units that a region of this operand takes. */
 static inline int64_t tw_program_units(const tw_program *program, int operand, int64_t elems)
 {

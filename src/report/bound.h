@@ -2,6 +2,7 @@
 #ifndef TW_REPORT_BOUND_H
 #define TW_REPORT_BOUND_H
 #include "report/plan.h"
+#include "report/usage.h"
 
 typedef struct tw_bound {
     int64_t ticks;  /* of any lockstep program with as many executions                          */
@@ -9,5 +10,6 @@ typedef struct tw_bound {
     int engine;     /* which engine that is                                                     */
 } tw_bound;
 
-tw_bound tw_bound_of(const tw_op_plan *plan);
+/* `usage` of a whole walk. */
+tw_bound tw_bound_of(const tw_op_plan *plan, const tw_usage *usage);
 #endif

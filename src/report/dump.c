@@ -40,18 +40,11 @@ static tw_status dump_row(void *user, const tw_rowset *row)
     return write_text(&d->text, d->out, d->diag);
 }
 
-static tw_status row_done(void *user, const tw_rowset *row)
-{
-    (void)user;
-    (void)row;
-    return TW_OK;
-}
-
 static tw_status dump_rows(const tw_program *program, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     row_dump d = {.program = program, .diag = diag, .out = out};
     tw_timeline again;
-    tw_status status = tw_timeline_walk(program, &(tw_row_sink){dump_row, row_done, &d}, scratch, diag, &again);
+    tw_status status = tw_timeline_walk(program, &(tw_row_sink){dump_row, NULL, &d}, scratch, diag, &again);
     tw_text_release(&d.text);
     return status;
 }
@@ -66,6 +59,17 @@ static stage find_stage(const char *name)
     int s = 0;
     while (s < N_STAGES && strcmp(stage_name[s], name) != 0) s++;
     return (stage)s;
+}
+
+static tw_status refuse(const char *name, tw_diag *diag)
+{
+    tw_text list = {0};
+    for (int s = 0; s < N_STAGES; s++) tw_text_printf(&list, "%s%s", s ? ", " : "", stage_name[s]);
+    tw_status status =
+        list.failed ? TW_ERR_NOMEM
+                    : tw_diag_error(diag, (tw_loc){0}, "there is no stage '%s'; stages are %s", name, list.bytes);
+    tw_text_release(&list);
+    return status;
 }
 
 static void print_whole(const tw_plan *plan, stage s, tw_text *text)
@@ -96,10 +100,7 @@ static tw_status dump_op(const tw_op_plan *op, stage s, tw_arena *scratch, tw_di
 tw_status tw_report_dump(const tw_plan *plan, const char *name, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     stage s = find_stage(name);
-    if (s == N_STAGES)
-        return tw_diag_error(
-            diag, (tw_loc){0},
-            "there is no stage '%s'; stages are model, machine, mapping, layout, program, timeline", name);
+    if (s == N_STAGES) return refuse(name, diag);
     if (s <= MAPPING) {
         tw_text text = {0};
         print_whole(plan, s, &text);

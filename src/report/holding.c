@@ -1,5 +1,6 @@
 /* src/report/holding.c - see holding.h. */
 #include "report/holding.h"
+#include "report/grow.h"
 
 #include <string.h>
 
@@ -35,13 +36,8 @@ tw_status tw_lifetimes_init(tw_lifetimes *lives, const tw_program *program, cons
 static tw_status keep(tw_lifetimes *lives, struct tw_buffer_lives *b)
 {
     if (!b->open || !tw_shown_has(lives->shown, (tw_span){b->now.born, b->last_tick + 1})) return TW_OK;
-    if (b->n == b->room) {
-        tw_life *more;
-        TW_ALLOC(lives->arena, more, b->room ? 2 * b->room : 16);
-        if (b->n) memcpy(more, b->life, (size_t)b->n * sizeof *more);
-        b->room = b->room ? 2 * b->room : 16;
-        b->life = more;
-    }
+    b->life = tw_grow(lives->arena, b->life, b->n, &b->room, sizeof *b->life);
+    if (!b->life) return TW_ERR_NOMEM;
     b->life[b->n++] = b->now;
     return TW_OK;
 }

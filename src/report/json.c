@@ -1,7 +1,6 @@
 /* src/report/json.c - see json.h. */
 #include "report/json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,15 +122,6 @@ void tw_json_int(tw_json *j, int64_t x)
 {
     before_value(j);
     fprintf(j->out, "%" PRId64, x);
-}
-
-void tw_json_double(tw_json *j, double x)
-{
-    before_value(j);
-    if (isfinite(x))
-        fprintf(j->out, "%.17g", x);
-    else
-        fputs("null", j->out);
 }
 
 void tw_json_bool(tw_json *j, bool x)

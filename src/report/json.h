@@ -32,8 +32,6 @@ void tw_json_key(tw_json *j, const char *key);
 /* NULL becomes null. Bytes that are not UTF-8 become U+FFFD, so that the document is always valid. */
 void tw_json_string(tw_json *j, const char *text);
 void tw_json_int(tw_json *j, int64_t x);
-/* Enough digits to read back the same double; NaN and infinities become null. */
-void tw_json_double(tw_json *j, double x);
 void tw_json_bool(tw_json *j, bool x);
 void tw_json_null(tw_json *j);
 /* After the last close: the newline that ends the document. */

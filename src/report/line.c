@@ -15,8 +15,6 @@ static const char *const escape[TW_HUES + TW_N_HUES] = {
 
 void tw_line_init(tw_line *line, const tw_print_options *options, FILE *out)
 {
-    static const tw_print_options defaults = {0};
-    if (!options) options = &defaults;
     memset(line, 0, sizeof *line);
     line->out = out;
     line->columns = options->columns ? options->columns : TW_COLUMNS_DEFAULT;

@@ -44,7 +44,7 @@ typedef struct tw_line {
     } cell[TW_COLUMNS_MAX];
 } tw_line;
 
-/* An empty line for `out` with the width, colours and characters of `options` (NULL: the defaults). */
+/* An empty line for `out` with the width, colours and characters of `options`. */
 void tw_line_init(tw_line *line, const tw_print_options *options, FILE *out);
 /* Writes text at column `at` (from 0) and returns the column after it. */
 int tw_line_put(tw_line *line, int at, tw_style style, const char *text);

@@ -21,7 +21,7 @@ struct tw_plan {
     tw_summary sum;
 };
 
-/* `verdict` is NULL or holds one entry (possibly NULL) per operator. */
+/* `verdict` is NULL or holds one entry (possibly NULL) per operator; `options` are not NULL. */
 tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out);
 tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
@@ -30,4 +30,6 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
 tw_status tw_report_dump(const tw_plan *plan, const char *stage, tw_arena *scratch, tw_diag *diag, FILE *out);
 /* A row as the public interface shows it. `action` has room for row->n_events. */
 void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_row *out);
+/* Whether rows of the next level are nested in this one: they do its EXEC. */
+bool tw_row_contains_rows(const tw_rowset *row);
 #endif

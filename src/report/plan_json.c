@@ -43,7 +43,7 @@ static void write_loops(tw_json *j, const tw_op *op)
 static void write_bound(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
 {
     const tw_engine *engine = plan->program.machine->engine;
-    tw_bound bound = tw_bound_of(plan);
+    tw_bound bound = tw_bound_of(plan, usage);
     tw_json_key_string(j, "bottleneck", engine[tw_usage_bottleneck(usage)].name);
     tw_json_key(j, "bound");
     tw_json_open_line(j, '{');
@@ -178,6 +178,16 @@ static void write_search(tw_json *j, const tw_op_plan *plan)
     tw_json_close(j);
 }
 
+static void bool_or_null(tw_json *j, const char *key, bool x, bool known)
+{
+    tw_json_key(j, key);
+    if (known)
+        tw_json_bool(j, x);
+    else
+        tw_json_null(j);
+}
+
+/* "verified" is the whole of it; a plan that was not executed is checked, and nothing was compared. */
 static void write_verdict(tw_json *j, const tw_verdict *v)
 {
     tw_json_key(j, "verdict");
@@ -186,12 +196,13 @@ static void write_verdict(tw_json *j, const tw_verdict *v)
         return;
     }
     tw_json_open_line(j, '{');
+    tw_json_key_bool(j, "verified", v->checked && v->executed && v->equal);
     tw_json_key_bool(j, "checked", v->checked);
     tw_json_key_bool(j, "executed", v->executed);
-    tw_json_key_bool(j, "equal", v->equal);
+    bool_or_null(j, "equal", v->equal, v->executed);
     tw_json_key_int(j, "rows", v->rows);
     tw_json_key_int(j, "instructions", v->instructions);
-    tw_json_key_int(j, "elements", v->elements);
+    int_or_null(j, "elements", v->elements, v->executed);
     tw_json_key_string(j, "reference", v->reference);
     tw_json_key_string(j, "first_fault", v->first_fault);
     tw_json_close(j);
@@ -232,13 +243,6 @@ typedef struct row_writer {
     tw_span ticks;
 } row_writer;
 
-static bool contains_rows(const tw_rowset *row)
-{
-    for (int i = 0; i < row->n_events; i++)
-        if (row->event[i].instr.nested) return true;
-    return false;
-}
-
 static tw_status write_row(void *user, const tw_rowset *rowset)
 {
     row_writer *w = user;
@@ -252,7 +256,7 @@ static tw_status write_row(void *user, const tw_rowset *rowset)
     tw_json_key_int(w->j, "tick", row.tick);
     tw_json_key_int(w->j, "level", row.level);
     tw_json_key_string(w->j, "memory", row.memory);
-    tw_json_key_bool(w->j, "contains_rows", contains_rows(rowset));
+    tw_json_key_bool(w->j, "contains_rows", tw_row_contains_rows(rowset));
     tw_json_key_int(w->j, "start_cycle", row.start_cycle);
     tw_json_key_int(w->j, "end_cycle", row.end_cycle);
     tw_json_key_int(w->j, "live", row.live_units);
@@ -265,13 +269,6 @@ static tw_status write_row(void *user, const tw_rowset *rowset)
     return TW_OK;
 }
 
-static tw_status row_done(void *user, const tw_rowset *row)
-{
-    (void)user;
-    (void)row;
-    return TW_OK;
-}
-
 static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_options *options, tw_arena *scratch,
                             tw_diag *diag)
 {
@@ -281,7 +278,7 @@ static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_o
     tw_timeline again;
     tw_json_key(j, "rows");
     tw_json_open(j, '[');
-    TW_TRY(tw_timeline_walk(&plan->program, &(tw_row_sink){write_row, row_done, &w}, scratch, diag, &again));
+    TW_TRY(tw_timeline_walk(&plan->program, &(tw_row_sink){write_row, NULL, &w}, scratch, diag, &again));
     tw_json_close(j);
     return TW_OK;
 }
@@ -337,15 +334,13 @@ static void write_head(tw_json *j, const tw_plan *plan)
 tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
-    static const tw_print_options defaults = {0};
     tw_json j = {.out = out, .pretty = true};
     tw_json_open(&j, '{');
     write_head(&j, plan);
     tw_json_key(&j, "ops");
     tw_json_open(&j, '[');
     for (int i = 0; i < plan->model->n_ops; i++)
-        TW_TRY(
-            write_op(&j, &plan->op[i], verdict ? verdict[i] : NULL, options ? options : &defaults, scratch, diag));
+        TW_TRY(write_op(&j, &plan->op[i], verdict ? verdict[i] : NULL, options, scratch, diag));
     tw_json_close(&j);
     tw_json_close(&j);
     tw_json_end(&j);

@@ -61,3 +61,10 @@ void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *a
                     .n_actions = row->n_events,
                     .action = action};
 }
+
+bool tw_row_contains_rows(const tw_rowset *row)
+{
+    for (int i = 0; i < row->n_events; i++)
+        if (row->event[i].instr.nested) return true;
+    return false;
+}

@@ -10,7 +10,7 @@ static void add_part(tw_shown *shown, int64_t lo, int64_t hi)
 tw_shown tw_shown_of(const tw_print_options *options, int64_t total)
 {
     tw_shown shown = {.total = total};
-    int64_t first = options ? tw_max(options->first_row, 0) : 0, n = options ? options->n_rows : 0;
+    int64_t first = tw_max(options->first_row, 0), n = options->n_rows;
     if (n < 0 || (n == 0 && total <= TW_SHOWN_ALL)) {
         add_part(&shown, 0, total);
     } else if (n == 0) {

@@ -68,9 +68,9 @@ static void add_distance(char *text, size_t size, int64_t value, int64_t bound)
         snprintf(text + used, size - used, ": %s above", PERCENT(value - bound, bound));
 }
 
-static void print_bound(const tw_op_plan *plan, tw_line *line)
+static void print_bound(const tw_op_plan *plan, const tw_usage *usage, tw_line *line)
 {
-    tw_bound bound = tw_bound_of(plan);
+    tw_bound bound = tw_bound_of(plan, usage);
     char text[256];
     if (bound.ticks > 0) {
         snprintf(text, sizeof text, "%s ticks for as many executions", GROUPED(bound.ticks));
@@ -129,7 +129,8 @@ static void print_memories(const tw_op_plan *plan, const tw_usage *usage, tw_lin
     }
 }
 
-void tw_verdict_print(const tw_verdict *verdict, tw_line *line)
+/* Only a plan that was executed too is called verified. */
+static void print_verdict(const tw_verdict *verdict, tw_line *line)
 {
     if (!verdict) {
         put_fact(line, TW_PLAIN, "verified", "no");
@@ -141,14 +142,16 @@ void tw_verdict_print(const tw_verdict *verdict, tw_line *line)
         return;
     }
     char text[512];
-    int n = snprintf(text, sizeof text, "checked %s rows, %s instructions; ", GROUPED(verdict->rows),
-                     GROUPED(verdict->instructions));
-    if (verdict->executed)
-        snprintf(text + n, sizeof text - (size_t)n, "executed, equal to %s",
+    const char *rows = GROUPED(verdict->rows), *instructions = GROUPED(verdict->instructions);
+    if (verdict->executed) {
+        snprintf(text, sizeof text, "checked %s rows, %s instructions; executed, equal to %s", rows, instructions,
                  verdict->reference ? verdict->reference : "the reference");
-    else
-        snprintf(text + n, sizeof text - (size_t)n, "not executed");
-    put_fact(line, TW_GOOD, "verified", text);
+        put_fact(line, TW_GOOD, "verified", text);
+    } else {
+        snprintf(text, sizeof text, "%s rows, %s instructions; not executed: too many points, see --max-macs", rows,
+                 instructions);
+        put_fact(line, TW_PLAIN, "checked", text);
+    }
 }
 
 /* ---- engines ---- */
@@ -229,10 +232,10 @@ void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_ve
 {
     print_time(plan, line);
     print_bottleneck(plan, usage, line);
-    print_bound(plan, line);
+    print_bound(plan, usage, line);
     print_search(plan, line);
     print_memories(plan, usage, line);
-    tw_verdict_print(verdict, line);
+    print_verdict(verdict, line);
     tw_line_end(line);
     print_engines(plan, usage, line);
     tw_line_end(line);

@@ -10,6 +10,4 @@
 /* `verdict` NULL: not verified. */
 void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict, tw_line *line);
 void tw_mapping_table_print(const tw_program *program, const tw_cuts *cuts, tw_line *line);
-/* The line or lines about verification alone. */
-void tw_verdict_print(const tw_verdict *verdict, tw_line *line);
 #endif

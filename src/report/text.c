@@ -2,28 +2,10 @@
 #include "report/plan.h"
 #include "report/summary.h"
 #include "report/ticktable.h"
+#include "sim/tee.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Two sinks that see the same walk. */
-typedef struct both {
-    tw_row_sink first, second;
-} both;
-
-static tw_status both_begin(void *user, const tw_rowset *row)
-{
-    both *b = user;
-    TW_TRY(b->first.begin(b->first.user, row));
-    return b->second.begin(b->second.user, row);
-}
-
-static tw_status both_end(void *user, const tw_rowset *row)
-{
-    both *b = user;
-    TW_TRY(b->first.end(b->first.user, row));
-    return b->second.end(b->second.user, row);
-}
 
 static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratch, tw_diag *diag)
 {
@@ -83,8 +65,10 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
     TW_ALLOC(arena, table, 1);
     tw_usage_init(&usage, &plan->program);
     TW_TRY(tw_ticktable_init(table, &plan->program, &cuts, &usage, &plan->timeline, &shown, line, arena));
-    both sinks = {tw_usage_sink(&usage), tw_ticktable_measure(table)};
-    TW_TRY(walk(plan, (tw_row_sink){both_begin, both_end, &sinks}, scratch, diag));
+    tw_row_tee first = {0};
+    tw_row_tee_add(&first, tw_usage_sink(&usage));
+    tw_ticktable_measure(table, &first);
+    TW_TRY(walk(plan, tw_row_tee_sink(&first), scratch, diag));
     print_op_heading(plan, line);
     tw_summary_print(plan, &usage, verdict, line);
     tw_mapping_table_print(&plan->program, &cuts, line);

@@ -1,5 +1,7 @@
 /* src/report/ticktable.c - see ticktable.h. */
 #include "report/ticktable.h"
+#include "report/grow.h"
+#include "report/plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,56 +10,66 @@ enum { GAP = 2, INDENT = 2, PEAK_WIDTH = 8, NAME_MAX_WIDTH = 12 };
 
 /* ---- columns ---- */
 
-static int exec_column(const tw_ticktable *t) { return t->n_movers; }
-static int sum_column(const tw_ticktable *t) { return t->n_movers + 1; }
-
-/* A level with fewer movers than another uses the last ones, so that the innermost transfers stand next to
- * the executions. */
-static int mover_column(const tw_ticktable *t, int level, int mover)
+/* What rows below an instruction do is the compute engine's work. */
+static int column_of(const tw_ticktable *t, const tw_columns *c, int level, const tw_instr *instr)
 {
-    return t->n_movers - t->program->tiled[level].n_pass - 1 + mover;
+    int column = c->of[level][instr->nested ? t->program->machine->compute : instr->engine];
+    assert(column >= 0);
+    return column;
 }
 
-static int column_of(const tw_ticktable *t, int level, const tw_instr *instr)
+static bool adds_up(const tw_ticktable *t, int level)
 {
-    const tw_tiled_level *tiled = &t->program->tiled[level];
-    if (instr->op == TW_SUM) return sum_column(t);
-    for (int i = 0; i <= tiled->n_pass; i++)
-        if (tiled->mover[i] == instr->engine) return mover_column(t, level, i);
-    return exec_column(t);
+    return t->cuts->level[level].sums && t->program->tiled[level].adder >= 0;
 }
 
-/* What the header says above a column of this level; "" when the level leaves it empty. */
-static void column_title(const tw_ticktable *t, int level, int column, char out[TW_WORD_MAX])
+/* Where the levels share columns, one with fewer movers than another uses the last ones, so that the innermost
+ * transfers stand next to the executions. */
+static void find_columns(const tw_ticktable *t, bool shared, tw_columns *c)
+{
+    const tw_program *p = t->program;
+    int n_movers = 0, n_adders = 0;
+    for (int l = 0; l < p->n_tiled; l++) {
+        int movers = p->tiled[l].n_pass + 1;
+        n_movers = shared ? (int)tw_max(n_movers, movers) : n_movers + movers;
+    }
+    *c = (tw_columns){.shared = shared};
+    memset(c->of, -1, sizeof c->of);
+    for (int l = 0, mover = 0; l < p->n_tiled; l++) {
+        const tw_tiled_level *tiled = &p->tiled[l];
+        if (shared) mover = n_movers - tiled->n_pass - 1;
+        for (int i = 0; i <= tiled->n_pass; i++) c->of[l][tiled->mover[i]] = mover++;
+        c->of[l][p->machine->compute] = n_movers;
+        if (!adds_up(t, l)) continue;
+        c->of[l][tiled->adder] = n_movers + 1 + (shared ? 0 : n_adders);
+        n_adders++;
+    }
+    c->n = n_movers + 1 + (shared ? n_adders > 0 : n_adders);
+}
+
+/* What the header says above a column in rows of this level; "" when the level leaves it empty. */
+static void column_title(const tw_ticktable *t, const tw_columns *c, int level, int column, char out[TW_WORD_MAX])
 {
     const tw_machine *machine = t->program->machine;
     const tw_tiled_level *tiled = &t->program->tiled[level];
     out[0] = 0;
-    for (int i = 0; i <= tiled->n_pass; i++)
-        if (mover_column(t, level, i) == column)
-            snprintf(out, TW_WORD_MAX, "%s", machine->engine[tiled->mover[i]].name);
-    if (column == exec_column(t) && tiled->innermost)
-        snprintf(out, TW_WORD_MAX, "%s", machine->engine[machine->compute].name);
-    if (column == exec_column(t) && !tiled->innermost)
+    for (int e = 0; e < machine->n_engines; e++)
+        if (c->of[level][e] == column) snprintf(out, TW_WORD_MAX, "%s", machine->engine[e].name);
+    if (c->shared && column == c->of[level][machine->compute] && !tiled->innermost)
         snprintf(out, TW_WORD_MAX, "run in %s", machine->memory[tiled[1].memory].name);
-    if (column == sum_column(t) && t->cuts->level[level].sums && tiled->adder >= 0)
-        snprintf(out, TW_WORD_MAX, "%s", machine->engine[tiled->adder].name);
 }
 
-static void find_columns(tw_ticktable *t)
+static void measure_titles(const tw_ticktable *t, tw_columns *c)
 {
-    bool sums = false;
-    for (int l = 0; l < t->program->n_tiled; l++) {
-        t->n_movers = (int)tw_max(t->n_movers, t->program->tiled[l].n_pass + 1);
-        sums = sums || t->cuts->level[l].sums;
-    }
-    t->n_columns = t->n_movers + 1 + sums;
     for (int l = 0; l < t->program->n_tiled; l++)
-        for (int c = 0; c < t->n_columns; c++) {
+        for (int i = 0; i < c->n; i++) {
             char title[TW_WORD_MAX];
-            column_title(t, l, c, title);
-            for (int brief = 0; brief < 2; brief++)
-                t->natural[brief][c] = (int)tw_max(t->natural[brief][c], tw_text_width(title));
+            column_title(t, c, l, i, title);
+            for (int brief = 0; brief < 2; brief++) {
+                int width = tw_text_width(title);
+                c->natural[brief][i] = (int)tw_max(c->natural[brief][i], width);
+                c->word[brief][i] = (int)tw_max(c->word[brief][i], width);
+            }
         }
 }
 
@@ -101,7 +113,10 @@ tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, cons
                             .arena = arena,
                             .shown = *shown,
                             .notation = tw_notation_of(program, cuts, line->glyph.arrow)};
-    find_columns(table);
+    find_columns(table, false, &table->apart);
+    find_columns(table, true, &table->shared);
+    measure_titles(table, &table->apart);
+    measure_titles(table, &table->shared);
     find_gutter(table);
     find_live_width(table, timeline);
     return tw_lifetimes_init(&table->lives, program, &table->shown, arena);
@@ -109,40 +124,29 @@ tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, cons
 
 /* ---- first walk ---- */
 
-static bool is_heading(const tw_rowset *row)
-{
-    for (int i = 0; i < row->n_events; i++)
-        if (row->event[i].instr.nested) return true;
-    return false;
-}
-
 static tw_status note_heading(tw_ticktable *t, int level, tw_span range)
 {
     tw_headings *h = &t->heading[level];
-    if (h->n == h->room) {
-        tw_span *more;
-        TW_ALLOC(t->arena, more, h->room ? 2 * h->room : 16);
-        if (h->n) memcpy(more, h->range, (size_t)h->n * sizeof *more);
-        h->room = h->room ? 2 * h->room : 16;
-        h->range = more;
-    }
+    h->range = tw_grow(t->arena, h->range, h->n, &h->room, sizeof *h->range);
+    if (!h->range) return TW_ERR_NOMEM;
     h->range[h->n++] = range;
     return TW_OK;
 }
 
-static void measure_words(tw_ticktable *t, const tw_rowset *row)
+static void measure_words(const tw_ticktable *t, const tw_rowset *row, tw_columns *columns)
 {
     tw_notation notation = t->notation;
     for (int brief = 0; brief < 2; brief++) {
         int used[TW_TABLE_COLUMNS] = {0};
         notation.brief = brief;
         for (int i = 0; i < row->n_events; i++) {
+            const tw_instr *instr = &row->event[i].instr;
             char word[TW_WORD_MAX];
-            tw_notation_instr(&notation, row->level, &row->event[i].instr, word);
-            int c = column_of(t, row->level, &row->event[i].instr), width = tw_text_width(word);
+            tw_notation_instr(&notation, row->level, instr, word);
+            int c = column_of(t, columns, row->level, instr), width = tw_text_width(word);
             used[c] += width + (used[c] > 0);
-            t->word[brief][c] = (int)tw_max(t->word[brief][c], width);
-            t->natural[brief][c] = (int)tw_max(t->natural[brief][c], used[c]);
+            columns->word[brief][c] = (int)tw_max(columns->word[brief][c], width);
+            columns->natural[brief][c] = (int)tw_max(columns->natural[brief][c], used[c]);
         }
     }
 }
@@ -151,23 +155,24 @@ static tw_status measure_begin(void *user, const tw_rowset *row)
 {
     tw_ticktable *t = user;
     t->tick = row->tick;
-    tw_row_sink lives = tw_lifetimes_sink(&t->lives);
-    return lives.begin(lives.user, row);
+    return TW_OK;
 }
 
 static tw_status measure_end(void *user, const tw_rowset *row)
 {
     tw_ticktable *t = user;
     tw_span range = {row->tick, t->tick + 1};
-    if (tw_shown_has(&t->shown, range)) {
-        measure_words(t, row);
-        if (is_heading(row)) TW_TRY(note_heading(t, row->level, range));
-    }
-    tw_row_sink lives = tw_lifetimes_sink(&t->lives);
-    return lives.end(lives.user, row);
+    if (!tw_shown_has(&t->shown, range)) return TW_OK;
+    measure_words(t, row, &t->apart);
+    measure_words(t, row, &t->shared);
+    return tw_row_contains_rows(row) ? note_heading(t, row->level, range) : TW_OK;
 }
 
-tw_row_sink tw_ticktable_measure(tw_ticktable *table) { return (tw_row_sink){measure_begin, measure_end, table}; }
+void tw_ticktable_measure(tw_ticktable *table, tw_row_tee *tee)
+{
+    tw_row_tee_add(tee, tw_lifetimes_sink(&table->lives));
+    tw_row_tee_add(tee, (tw_row_sink){measure_begin, measure_end, table});
+}
 
 /* ---- widths ---- */
 
@@ -183,10 +188,10 @@ static int sum_of(const int *width, int n)
 static void shrink(tw_ticktable *t, int room)
 {
     for (int pass = 0; pass < 2; pass++)
-        while (sum_of(t->width, t->n_columns) > room) {
+        while (sum_of(t->width, t->columns->n) > room) {
             int widest = -1;
-            for (int c = 0; c < t->n_columns; c++) {
-                int least = pass == 0 ? (int)tw_max(t->word[t->notation.brief][c], 6) : 4;
+            for (int c = 0; c < t->columns->n; c++) {
+                int least = pass == 0 ? t->columns->word[t->notation.brief][c] : 4;
                 if (t->width[c] > least && (widest < 0 || t->width[c] > t->width[widest])) widest = c;
             }
             if (widest < 0) break;
@@ -194,15 +199,23 @@ static void shrink(tw_ticktable *t, int room)
         }
 }
 
+/* Cells for the words of all columns. */
+static int room_for(const tw_ticktable *t, const tw_columns *c)
+{
+    return t->line->columns - t->gutter - (t->live_width + PEAK_WIDTH) - GAP * c->n;
+}
+
 static void find_widths(tw_ticktable *t)
 {
-    int room = t->line->columns - t->gutter - (t->live_width + PEAK_WIDTH) - GAP * t->n_columns;
-    t->notation.brief = sum_of(t->natural[0], t->n_columns) > room;
-    memcpy(t->width, t->natural[t->notation.brief], sizeof t->width);
+    bool fits = sum_of(t->apart.word[1], t->apart.n) <= room_for(t, &t->apart);
+    t->columns = fits || t->program->n_tiled == 1 ? &t->apart : &t->shared;
+    int n = t->columns->n, room = room_for(t, t->columns);
+    t->notation.brief = sum_of(t->columns->natural[0], n) > room;
+    memcpy(t->width, t->columns->natural[t->notation.brief], sizeof t->width);
     shrink(t, room);
-    int spare = room - sum_of(t->width, t->n_columns), at = t->gutter;
-    for (int c = 0; c < t->n_columns; c++) {
-        t->width[c] += (int)tw_clamp(spare / t->n_columns, 0, GAP);
+    int spare = room - sum_of(t->width, n), at = t->gutter;
+    for (int c = 0; c < n; c++) {
+        t->width[c] += (int)tw_clamp(spare / n, 0, GAP);
         t->at[c] = at;
         at += t->width[c] + GAP;
     }
@@ -231,46 +244,72 @@ static void print_names(tw_ticktable *t, int level)
     tw_text_release(&text);
 }
 
-static bool has_zoomed_bar(const tw_ticktable *t)
+/* "buffer: ifm 2 x 16'384, w 2 x 16'384, ofm 3 x 4'096 of 100'000": slots and their size. */
+static void print_slots(tw_ticktable *t, int memory)
 {
-    const tw_machine *machine = t->program->machine;
-    for (int m = 1; m < machine->n_memories; m++)
-        if (machine->memory[m].size != TW_UNLIMITED && tw_bar_scale(t->program, m) < machine->memory[m].size)
-            return true;
-    return false;
+    const tw_op *op = t->program->op;
+    const tw_layout *layout = &t->program->layout;
+    const tw_memory *m = &t->program->machine->memory[memory];
+    char size[TW_GROUPED_MAX];
+    tw_text text = {0};
+    for (int o = 0; o < op->n_operands; o++) {
+        int first = layout->first[memory][o];
+        if (first < 0) continue;
+        tw_text_printf(&text, "%s%s %d %s %s", text.len ? ", " : "", op->operand[o].name, layout->count[memory][o],
+                       t->line->glyph.times, tw_grouped(layout->buffer[first].size, size));
+    }
+    if (m->size != TW_UNLIMITED) tw_text_printf(&text, " of %s", tw_grouped(m->size, size));
+    int at = tw_line_printf(t->line, INDENT, TW_DIM, "%s:", m->name) + 1;
+    if (!text.failed && text.len) tw_line_wrap(t->line, at, TW_DIM, text.bytes);
+    tw_text_release(&text);
 }
 
 static void print_legend(tw_ticktable *t)
 {
     const tw_op *op = t->program->op;
     const char *arrow = t->line->glyph.arrow;
-    char in[TW_WORD_MAX], out[TW_WORD_MAX], other[TW_WORD_MAX], text[8 * TW_WORD_MAX];
+    char in[TW_WORD_MAX], out[TW_WORD_MAX], other[TW_WORD_MAX];
+    bool sums = false, zoomed = false, widened = false;
+    for (int l = 0; l < t->program->n_tiled; l++) sums = sums || adds_up(t, l);
+    for (int m = 1; m < t->program->machine->n_memories; m++) {
+        zoomed = zoomed || t->bar[m].zoomed;
+        widened = widened || t->bar[m].widened;
+    }
     tw_notation_slot(&t->notation, 0, 0, in);
     tw_notation_slot(&t->notation, tw_op_output(op), 0, out);
     tw_notation_slot(&t->notation, tw_op_output(op), 1, other);
-    int n = snprintf(text, sizeof text, "tile%s%s load into slot 0 of %s; tile%s%s execute; ", arrow, in,
-                     op->operand[0].name, arrow, out);
-    if (t->n_columns > t->n_movers + 1)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s+%s%s%s sum; ", out, other, arrow, out);
-    n += snprintf(text + n, sizeof text - (size_t)n,
-                  "%s%stile store; %s is being written; %s holds nothing that is still needed", out, arrow,
-                  t->line->glyph.enter, t->line->glyph.dead);
-    if (has_zoomed_bar(t)) snprintf(text + n, sizeof text - (size_t)n, "; a bar with %% shows only the used part");
-    tw_line_wrap(t->line, INDENT, TW_DIM, text);
+    tw_text text = {0};
+    tw_text_printf(&text, "tile%s%s load into slot 0 of %s; tile%s%s execute", arrow, in, op->operand[0].name,
+                   arrow, out);
+    if (t->program->n_tiled > 1) tw_text_printf(&text, ", by the rows below where ticks are a range");
+    if (sums) tw_text_printf(&text, "; %s+%s%s%s sum", out, other, arrow, out);
+    tw_text_printf(&text, "; %s%stile store; %s is being written; %s holds nothing that is still needed", out,
+                   arrow, t->line->glyph.enter, t->line->glyph.dead);
+    if (zoomed) tw_text_printf(&text, "; a bar with %% shows only the used part");
+    if (widened) tw_text_printf(&text, "; slots too small for their name are drawn wider");
+    if (!text.failed) tw_line_wrap(t->line, INDENT, TW_DIM, text.bytes);
+    tw_text_release(&text);
+}
+
+/* The titles of a level's rows; of columns that are not shared, those of all levels at once. */
+static void print_titles(tw_ticktable *t, int first, int end)
+{
+    tw_line_put(t->line, INDENT * first + 1, TW_BOLD, first == t->program->n_tiled - 1 ? "tick" : "ticks");
+    for (int l = first; l < end; l++)
+        for (int c = 0; c < t->columns->n; c++) {
+            char title[TW_WORD_MAX];
+            column_title(t, t->columns, l, c, title);
+            tw_line_put(t->line, t->at[c], TW_BOLD, title);
+        }
+    tw_line_put_right(t->line, live_end(t), TW_BOLD, "live");
+    tw_line_end(t->line);
 }
 
 static void print_header(tw_ticktable *t)
 {
-    for (int l = 0; l < t->program->n_tiled; l++) {
-        tw_line_put(t->line, INDENT * l + 1, TW_BOLD, l == t->program->n_tiled - 1 ? "tick" : "ticks");
-        for (int c = 0; c < t->n_columns; c++) {
-            char title[TW_WORD_MAX];
-            column_title(t, l, c, title);
-            tw_line_put(t->line, t->at[c], TW_BOLD, title);
-        }
-        tw_line_put_right(t->line, live_end(t), TW_BOLD, "live");
-        tw_line_end(t->line);
-    }
+    int n = t->program->n_tiled;
+    if (!t->columns->shared) print_titles(t, 0, n);
+    for (int l = 0; l < n && t->columns->shared; l++) print_titles(t, l, l + 1);
 }
 
 tw_status tw_ticktable_begin(tw_ticktable *table)
@@ -278,7 +317,11 @@ tw_status tw_ticktable_begin(tw_ticktable *table)
     TW_TRY(tw_lifetimes_close(&table->lives));
     TW_TRY(tw_holdings_init(&table->holdings, table->program, &table->lives, table->arena));
     find_widths(table);
+    int n_memories = table->program->machine->n_memories, width = table->line->columns - table->gutter;
+    for (int m = 1; m < n_memories; m++)
+        TW_TRY(tw_bar_init(&table->bar[m], m, width, &table->notation, table->arena));
     print_legend(table);
+    for (int m = 1; m < n_memories; m++) print_slots(table, m);
     for (int l = 0; l < table->program->n_tiled; l++) print_names(table, l);
     tw_line_end(table->line);
     print_header(table);
@@ -303,7 +346,7 @@ static void place_word(const tw_ticktable *t, int level, const tw_instr *instr, 
 {
     tw_notation_instr(&t->notation, level, instr, w->text);
     w->style = tw_style_of_operand(instr->operand);
-    int c = w->column = column_of(t, level, instr), width = tw_text_width(w->text);
+    int c = w->column = column_of(t, t->columns, level, instr), width = tw_text_width(w->text);
     if (p->at[c] > 0 && p->at[c] + width > t->width[c]) {
         p->at[c] = 0;
         p->line[c]++;
@@ -364,7 +407,7 @@ static void print_bar(tw_ticktable *t, int memory)
     char name[TW_WORD_MAX];
     slice(t->program->machine->memory[memory].name, 0, t->gutter - indent - 2, name);
     tw_line_put_right(t->line, t->gutter - 1, TW_DIM, name);
-    tw_bar_draw(t->line, t->gutter, t->line->columns - t->gutter, &t->notation, &t->holdings, memory);
+    tw_bar_draw(&t->bar[memory], t->line, t->gutter, &t->notation, &t->holdings);
     tw_line_end(t->line);
 }
 
@@ -389,7 +432,7 @@ static tw_status print_row(tw_ticktable *t, const tw_rowset *row, tw_span range)
     tw_arena_mark mark = tw_arena_save(t->arena);
     placed_word *word;
     TW_ALLOC(t->arena, word, row->n_events + 1);
-    bool heading = is_heading(row);
+    bool heading = tw_row_contains_rows(row);
     int n_lines = place_words(t, row, word), label = INDENT * row->level + 1;
     for (int k = 0; k < n_lines; k++) {
         if (k == 0 && heading)
@@ -431,7 +474,7 @@ static tw_span range_of(tw_ticktable *t, const tw_rowset *row)
 {
     tw_headings *h = &t->heading[row->level];
     tw_span none = {0, 0}, one = {row->tick, row->tick + 1};
-    if (!is_heading(row)) return tw_shown_has(&t->shown, one) ? one : none;
+    if (!tw_row_contains_rows(row)) return tw_shown_has(&t->shown, one) ? one : none;
     return h->next < h->n && h->range[h->next].lo == row->tick ? h->range[h->next++] : none;
 }
 
@@ -443,17 +486,10 @@ static tw_status rows_begin(void *user, const tw_rowset *row)
     if (tw_span_len(range) == 0) return TW_OK;
     close_gap(t);
     TW_TRY(print_row(t, row, range));
-    if (!is_heading(row)) t->due = row->tick + 1;
+    if (!tw_row_contains_rows(row)) t->due = row->tick + 1;
     return TW_OK;
 }
 
-static tw_status rows_end(void *user, const tw_rowset *row)
-{
-    (void)user;
-    (void)row;
-    return TW_OK;
-}
-
-tw_row_sink tw_ticktable_rows(tw_ticktable *table) { return (tw_row_sink){rows_begin, rows_end, table}; }
+tw_row_sink tw_ticktable_rows(tw_ticktable *table) { return (tw_row_sink){rows_begin, NULL, table}; }
 
 void tw_ticktable_end(tw_ticktable *table) { close_gap(table); }

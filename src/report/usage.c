@@ -32,6 +32,14 @@ static void add_active(tw_usage *u, const tw_rowset *row)
     for (int e = 0; e < u->program->machine->n_engines; e++) u->active_cycles[e] += tw_span_len(interval[e]);
 }
 
+static bool reads_nothing(const tw_instr *instr)
+{
+    if (instr->nested || (instr->op != TW_EXEC && instr->op != TW_FILL)) return false;
+    for (int i = 0; i < instr->n_src; i++)
+        if (instr->src[i] >= 0) return false;
+    return true;
+}
+
 static int rank(const tw_machine *machine, int engine)
 {
     static const int of[] = {[TW_COMPUTES] = 0, [TW_ADDS] = 1, [TW_MOVES] = 2};
@@ -63,6 +71,7 @@ static tw_status end_row(void *user, const tw_rowset *row)
     tw_usage *u = user;
     add_active(u, row);
     add_decisive(u, row);
+    for (int i = 0; i < row->n_events; i++) u->n_reading_nothing += reads_nothing(&row->event[i].instr);
     u->inner_end[row->level] = row->end_cycle;
     return TW_OK;
 }

@@ -14,7 +14,8 @@ typedef struct tw_usage {
     int64_t decisive_cycles[TW_MAX_ENGINES];
     int64_t peak_live[TW_MAX_MEMORIES];     /* of memories that a level tiles for                    */
     int64_t peak_tick[TW_MAX_MEMORIES];     /* first row that reaches it, -1: the memory has no rows */
-    int64_t inner_end[TW_MAX_MEMORIES + 1]; /* per level: end of its newest row                  */
+    int64_t n_reading_nothing;              /* executions and fills of the compute engine without a source   */
+    int64_t inner_end[TW_MAX_MEMORIES + 1]; /* per level: end of its newest row                      */
 } tw_usage;
 
 void tw_usage_init(tw_usage *usage, const tw_program *program);

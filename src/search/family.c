@@ -5,9 +5,7 @@
 
 typedef struct walk {
     const tw_family *family;
-    tw_family_counts_fn counts;
-    tw_family_fn fn;
-    void *user;
+    const tw_family_visitor *visitor;
     tw_level_map map;
     int64_t n_execs;
     int parallel[TW_MAX_LOOPS], n_parallel; /* cut parallel loops, as declared */
@@ -49,15 +47,16 @@ static bool next_order(int *p, int n)
     return true;
 }
 
-static tw_status try_orders(walk *w)
+/* The functions below return false when the walk is to end. */
+static bool try_orders(walk *w)
 {
     int order[TW_MAX_LOOPS];
     for (int i = 0; i < w->n_parallel; i++) order[i] = w->parallel[i];
     do {
         set_order(w, order);
-        TW_TRY(w->fn(w->user, &w->map, w->n_execs));
+        if (w->visitor->candidate(w->visitor->user, &w->map, w->n_execs) == TW_STOP) return false;
     } while (w->n_parallel <= MOST_PERMUTED && next_order(order, w->n_parallel));
-    return TW_OK;
+    return true;
 }
 
 /* ---- slots ---- */
@@ -70,7 +69,7 @@ static int64_t tiles_of(const walk *w, unsigned loops)
     return n;
 }
 
-static tw_status try_slots(walk *w, int operand)
+static bool try_slots(walk *w, int operand)
 {
     const tw_op *op = w->family->op;
     int output = tw_op_output(op);
@@ -83,38 +82,40 @@ static tw_status try_slots(walk *w, int operand)
         most = least == 1 && tiles == 1 ? 1 : least + 1;
     }
     for (w->map.slots[operand] = least; w->map.slots[operand] <= most; w->map.slots[operand]++)
-        TW_TRY(try_slots(w, operand + 1));
-    return TW_OK;
+        if (!try_slots(w, operand + 1)) return false;
+    return true;
 }
 
 /* ---- counts ---- */
 
-static tw_status try_counts(walk *w, int loop)
+static bool try_counts(walk *w, int loop)
 {
     const tw_family *f = w->family;
     if (loop == f->op->n_loops) {
-        if (w->counts && !w->counts(w->user, &w->map, w->n_execs)) return TW_OK;
+        tw_visit visit = w->visitor->counts(w->visitor->user, &w->map, w->n_execs);
+        if (visit != TW_GO_ON) return visit == TW_SKIP;
         w->n_parallel = 0;
         for (int l = 0; l < f->op->n_loops; l++)
             if (!f->op->loop[l].reduces && w->map.count[l] > 1) w->parallel[w->n_parallel++] = l;
         return try_slots(w, 0);
     }
     int64_t so_far = w->n_execs, len = f->len[loop];
-    for (int64_t c = 1; c > 0 && c * so_far <= f->max_execs; c = tw_split_next_legal(len, c + 1, TW_GREEDY)) {
+    for (int64_t c = 1; c > 0 && c <= f->max_execs / so_far; c = tw_split_next_legal(len, c + 1, TW_GREEDY)) {
         if (c > 1 && len / c < f->min_tile) break;
         w->map.count[loop] = c;
         w->n_execs = so_far * c;
-        TW_TRY(try_counts(w, loop + 1));
+        if (!try_counts(w, loop + 1)) return false;
     }
     w->n_execs = so_far;
-    return TW_OK;
+    return true;
 }
 
-tw_status tw_family_walk(const tw_family *family, tw_family_counts_fn counts, tw_family_fn fn, void *user)
+bool tw_family_walk(const tw_family *family, const tw_family_visitor *visitor)
 {
-    walk w = {.family = family, .counts = counts, .fn = fn, .user = user, .n_execs = 1};
+    walk w = {.family = family, .visitor = visitor, .n_execs = 1};
     w.map.memory = family->memory;
     w.map.cut = family->cut;
     w.map.accumulate = family->mode;
+    w.map.min_tile = 1;
     return try_counts(&w, 0);
 }

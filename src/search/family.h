@@ -20,9 +20,15 @@ typedef struct tw_family {
     int64_t min_tile, max_execs;
 } tw_family;
 
-/* Called with each choice of counts, before its slots and orders: `false` skips them all. */
-typedef bool (*tw_family_counts_fn)(void *user, const tw_level_map *map, int64_t n_execs);
-/* Called with each candidate. A status other than TW_OK ends the walk. */
-typedef tw_status (*tw_family_fn)(void *user, const tw_level_map *map, int64_t n_execs);
-tw_status tw_family_walk(const tw_family *family, tw_family_counts_fn counts, tw_family_fn fn, void *user);
+typedef enum tw_visit { TW_GO_ON, TW_SKIP, TW_STOP } tw_visit;
+/* `counts` is called with each choice of counts, before its slots and orders: TW_SKIP leaves those out.
+ * `candidate` is called with each whole candidate. TW_STOP from either ends the walk. */
+typedef struct tw_family_visitor {
+    tw_visit (*counts)(void *user, const tw_level_map *map, int64_t n_execs);
+    tw_visit (*candidate)(void *user, const tw_level_map *map, int64_t n_execs);
+    void *user;
+} tw_family_visitor;
+
+/* False when a visit stopped the walk. */
+bool tw_family_walk(const tw_family *family, const tw_family_visitor *visitor);
 #endif

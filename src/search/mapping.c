@@ -28,6 +28,27 @@ typedef struct scene {
 
 static const char *const cut_word[] = {"balanced", "greedy"};
 
+tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len)
+{
+    if (map->size[loop] > 0) return tw_split_by_size(len, map->size[loop]);
+    return tw_split_by_count(len, map->count[loop], map->cut);
+}
+
+bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len)
+{
+    return map->size[loop] > 0 || tw_split_is_legal(len, map->count[loop], map->cut);
+}
+
+tw_box tw_level_first_tile(const tw_level_map *map, const tw_op *op, const tw_box *box)
+{
+    tw_box tile = {0};
+    for (int l = 0; l < op->n_loops; l++) {
+        tw_split split = tw_level_split(map, l, tw_span_len(box->span[l]));
+        tile.span[l] = tw_split_at(&split, box->span[l].lo, 0);
+    }
+    return tile;
+}
+
 int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tiles)
 {
     if (n_reduction_tiles <= 1) return 1;
@@ -376,6 +397,7 @@ static bool read_level(tw_fields *f, scene *s, tw_level_map *level)
         read_tiling(f, s->op, level, &locs);
         read_order(f, s->op, level, &locs);
         read_mode(f, s, level, &locs);
+        tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &level->min_tile);
     }
     default_slots(s, level);
     read_slots(f, s->op, level, &locs);
@@ -417,7 +439,7 @@ static bool read_levels(const tw_node *list, scene *s, tw_op_map *map)
     int next = 1;
     for (const tw_node *node = list->child; node; node = node->next) {
         tw_fields f = tw_fields_open(node, "level", s->diag);
-        tw_level_map level = {.loc = node->loc};
+        tw_level_map level = {.loc = node->loc, .min_tile = 1};
         level.memory = f.node ? resolve_level(&f, s->machine, next) : -1;
         if (level.memory < 0) return false;
         next = level.memory + 1;
@@ -522,6 +544,7 @@ static void print_level(const tw_op *op, const tw_level_map *level, const tw_mac
         tw_text_printf(out, "%s%s: %" PRId64, i ? ", " : "", op->operand[i].name, level->slots[i]);
     tw_text_printf(out, "}");
     if (!level->pass) tw_text_printf(out, ", accumulate: %s", tw_accumulate_name(level->accumulate));
+    if (level->min_tile > 1) tw_text_printf(out, ", min_tile: %" PRId64, level->min_tile);
     tw_text_printf(out, "}\n");
 }
 

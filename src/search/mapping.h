@@ -16,6 +16,7 @@
 #include "input/tree.h"
 #include "machine/machine.h"
 #include "model/model.h"
+#include "tile/split.h"
 
 typedef struct tw_level_map {
     tw_loc loc;
@@ -25,6 +26,7 @@ typedef struct tw_level_map {
     int64_t count[TW_MAX_LOOPS];    /* tiles per loop; 0 when `size` is given instead             */
     int64_t size[TW_MAX_LOOPS];     /* largest tile per loop, 0 when `count` is given             */
     int order[TW_MAX_LOOPS];        /* all loops, outermost first, reductions last                */
+    int64_t min_tile;               /* a cut loop keeps at least this many points per tile, 1: any */
     int64_t slots[TW_MAX_OPERANDS]; /* buffers per operand; partial sums live in the output's     */
     tw_accumulate accumulate;
 } tw_level_map;
@@ -40,11 +42,17 @@ struct tw_mapping {
     const tw_op_map *op;
 };
 
+/* How a tiled level cuts an interval of loop `loop` that is `len` long, and whether it can. */
+tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
+bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);
+/* The first of the tiles that it cuts a box into. */
+tw_box tw_level_first_tile(const tw_level_map *map, const tw_op *op, const tw_box *box);
+
 /* Fewest output slots with which the mode can accumulate over `n_reduction_tiles`. */
 int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tiles);
 /* Everything that does not need the tile geometry: see docs/formats.md, "mapping". */
-tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
-                           tw_diag *diag);
+TW_NODISCARD tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
+                                        tw_diag *diag);
 /* Stable text, as a mapping file that reads back as the same mapping. */
 void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
 
@@ -52,6 +60,6 @@ void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw
  * box whole; `buffers` default to 1 (the output to the mode's minimum), at a pass-through level to
  * TW_PASS_SLOTS; `order` to the loops as declared, parallel ones before reductions. */
 enum { TW_PASS_SLOTS = 2, TW_MAX_SLOTS = 64 };
-tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine, tw_arena *arena,
-                             tw_diag *diag, tw_mapping *out);
+TW_NODISCARD tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine,
+                                          tw_arena *arena, tw_diag *diag, tw_mapping *out);
 #endif

@@ -92,6 +92,7 @@ typedef struct level_search {
     const solution *inner; /* for the first tile of the counts at hand, NULL: innermost */
     solution *best;
     bool pass_outer; /* direct: the levels outside this one are passed through */
+    tw_status status;
 } level_search;
 
 static int64_t value_of(const search *all, const tw_summary *sum)
@@ -106,8 +107,9 @@ static void assemble(const level_search *s, const tw_level_map *candidate, tw_op
     map->n_levels = s->machine.n_memories - 1;
     int own = s->pass_outer ? map->n_levels - 1 : 0;
     for (int l = 0; l < own; l++) {
-        map->level[l] = (tw_level_map){.loc = s->op.loc, .memory = l + 1, .pass = true, .cut = candidate->cut};
-        for (int o = 0; o < s->op.n_operands; o++) map->level[l].slots[o] = 2;
+        map->level[l] =
+            (tw_level_map){.loc = s->op.loc, .memory = l + 1, .pass = true, .cut = candidate->cut, .min_tile = 1};
+        for (int o = 0; o < s->op.n_operands; o++) map->level[l].slots[o] = TW_PASS_SLOTS;
     }
     map->level[own] = *candidate;
     map->level[own].memory = own + 1;
@@ -125,40 +127,54 @@ static void keep_nearest(search *all, const tw_op_map *map, int64_t short_by)
     all->nearest = *map;
 }
 
-static tw_status try_candidate(void *user, const tw_level_map *candidate, int64_t n_execs)
+/* Takes `amount` from the budget; false when it is used up. */
+static bool spend(search *all, int64_t amount)
+{
+    all->left = amount < all->left ? all->left - amount : 0;
+    return all->left > 0;
+}
+
+static void keep_best(level_search *s, const tw_op_map *map, int64_t value)
+{
+    s->all->n_points++;
+    if (s->best->feasible && value > s->best->value) return;
+    if (s->best->feasible && value == s->best->value)
+        s->best->n_optima++;
+    else
+        *s->best = (solution){true, *map, value, 1};
+}
+
+static tw_visit try_candidate(void *user, const tw_level_map *candidate, int64_t n_execs)
 {
     level_search *s = user;
     tw_op_map map;
     tw_summary sum;
     int64_t short_by = 0;
-    if (s->all->left <= 0) return TW_OK;
     assemble(s, candidate, &map);
+    /* What the budget cannot pay is not begun. */
+    if (n_execs >= s->all->left) return spend(s->all, n_execs) ? TW_SKIP : TW_STOP;
     tw_status status = s->all->eval->cost(s->all->eval->user, &s->model, &s->machine, &map, &sum, &short_by);
-    s->all->left -= status == TW_OK ? n_execs : 1;
-    if (status == TW_INFEASIBLE && s->pass_outer) keep_nearest(s->all, &map, short_by);
-    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
-    TW_TRY(status);
-    s->all->n_points++;
-    int64_t value = value_of(s->all, &sum);
-    if (s->best->feasible && value > s->best->value) return TW_OK;
-    if (s->best->feasible && value == s->best->value) {
-        s->best->n_optima++;
-        return TW_OK;
+    if (status == TW_OK)
+        keep_best(s, &map, value_of(s->all, &sum));
+    else if (status == TW_INFEASIBLE && s->pass_outer)
+        keep_nearest(s->all, &map, short_by);
+    else if (status != TW_INFEASIBLE && status != TW_ERR_INPUT) {
+        s->status = status;
+        return TW_STOP;
     }
-    *s->best = (solution){true, map, value, 1};
-    return TW_OK;
+    return spend(s->all, status == TW_OK ? n_execs : 1) ? TW_GO_ON : TW_STOP;
 }
 
 /* ---- bounds ---- */
 
-/* Calls back with every different shape of tile and how many there are of it. */
+/* Calls back with every different shape of tile and how many there are of it, until it answers false. */
 typedef bool (*shape_fn)(void *user, const tw_box *tile, int64_t n);
 static bool each_shape(const level_search *s, const tw_level_map *map, int loop, tw_box *tile, int64_t n,
                        shape_fn fn, void *user)
 {
     if (loop == s->op.n_loops) return fn(user, tile, n);
     tw_span span = s->box->span[loop];
-    tw_split split = tw_split_by_count(tw_span_len(span), map->count[loop], map->cut);
+    tw_split split = tw_level_split(map, loop, tw_span_len(span));
     /* Near the tensor's edge every tile is its own shape. */
     bool positions = s->all->clipped != 0;
     int64_t last_len = -1, run = 0;
@@ -181,25 +197,48 @@ static bool each_shape(const level_search *s, const tw_level_map *map, int loop,
 typedef struct bound {
     level_search *s;
     int64_t value;
-    tw_status status;
 } bound;
 
 static tw_status solve(search *all, int level, const tw_box *box, const solution **out);
+
+/* A tile in padding may be skipped by the program. */
+static bool is_neutral(const search *all, const tw_box *tile)
+{
+    int64_t elems[TW_MAX_OPERANDS];
+    tw_region region;
+    if (!all->clipped) return false;
+    for (int o = 0; o < all->op->n_operands; o++) elems[o] = tw_region_of(&all->op->operand[o], tile, &region);
+    return tw_op_is_neutral(all->op, elems);
+}
+
+/* The least that executing the tile can cost. */
+static tw_status least_of(level_search *s, const tw_box *tile, bool *feasible, int64_t *out)
+{
+    const tw_machine *machine = s->all->machine;
+    *feasible = true;
+    *out = 0;
+    if (is_neutral(s->all, tile)) return TW_OK;
+    if (s->level + 2 < machine->n_memories) {
+        const solution *inner;
+        TW_TRY(solve(s->all, s->level + 1, tile, &inner));
+        *feasible = inner->feasible;
+        *out = inner->value;
+    } else if (s->all->objective == TW_TICKS) {
+        *out = 1;
+    } else {
+        *out = tw_cost_cycles(&machine->engine[machine->compute].cost, tw_box_points(s->all->op, tile));
+    }
+    return TW_OK;
+}
 
 static bool add_shape(void *user, const tw_box *tile, int64_t n)
 {
     bound *b = user;
     level_search *s = b->s;
-    int64_t value;
-    if (s->level + 2 < s->all->machine->n_memories) {
-        const solution *inner;
-        b->status = solve(s->all, s->level + 1, tile, &inner);
-        if (b->status != TW_OK || !inner->feasible) return false;
-        value = inner->value;
-    } else {
-        const tw_engine *mac = &s->all->machine->engine[s->all->machine->compute];
-        value = s->all->objective == TW_TICKS ? 1 : tw_cost_cycles(&mac->cost, tw_box_points(s->all->op, tile));
-    }
+    int64_t value = 0;
+    bool feasible;
+    s->status = least_of(s, tile, &feasible, &value);
+    if (s->status != TW_OK || !feasible || !spend(s->all, 1)) return false;
     if (!tw_ckd_mul(value, n, &value) || !tw_ckd_add(b->value, value, &b->value)) b->value = INT64_MAX;
     return !s->best->feasible || b->value <= s->best->value;
 }
@@ -208,38 +247,44 @@ static bool add_shape(void *user, const tw_box *tile, int64_t n)
  * cannot fit. */
 static bool counts_may_fit(const level_search *s, const tw_level_map *map)
 {
-    tw_box tile = {0};
+    tw_box whole = tw_box_of_op(&s->op), tile = tw_level_first_tile(map, &s->op, &whole);
     int64_t partials = 1, need = 0;
-    for (int l = 0; l < s->op.n_loops; l++) {
-        tw_split split = tw_split_by_count(s->op.loop[l].extent, map->count[l], map->cut);
-        tile.span[l] = tw_split_at(&split, 0, 0);
+    for (int l = 0; l < s->op.n_loops; l++)
         if (s->op.loop[l].reduces) partials *= map->count[l];
-    }
     for (int o = 0; o < s->op.n_operands; o++) {
         tw_region region;
         int64_t slots = o == tw_op_output(&s->op) ? tw_mapping_min_output_slots(s->all->mode, partials) : 1;
         int64_t elems = tw_region_of(&s->op.operand[o], &tile, &region);
-        need += slots * tw_machine_units(&s->machine, s->model.tensor[s->op.operand[o].tensor].dtype, elems);
+        int64_t units = tw_machine_units(&s->machine, s->model.tensor[s->op.operand[o].tensor].dtype, elems);
+        if (!tw_ckd_mul(units, slots, &units) || !tw_ckd_add(need, units, &need)) return false;
     }
     return need <= s->machine.memory[s->pass_outer ? s->machine.n_memories - 1 : 1].size;
 }
 
-/* Whether the tiles can fit, and executions alone, each at the least it can cost, leave room below the best so far. */
-static bool counts_may_win(void *user, const tw_level_map *map, int64_t n_execs)
+/* Executions alone, each at the least it can cost, against the best so far. */
+static bool executions_may_win(level_search *s, const tw_level_map *map, int64_t n_execs)
+{
+    bool innermost = s->level + 2 == s->all->machine->n_memories;
+    int64_t filling = s->all->objective == TW_TICKS ? 2 : 0; /* the first load and the last store */
+    if (innermost && s->all->objective == TW_TICKS && !s->all->clipped)
+        return !s->best->feasible || n_execs + filling <= s->best->value;
+    bound b = {s, filling};
+    tw_box tile = {0};
+    return each_shape(s, map, 0, &tile, 1, add_shape, &b);
+}
+
+static tw_visit try_counts(void *user, const tw_level_map *map, int64_t n_execs)
 {
     level_search *s = user;
-    (void)n_execs;
-    if (--s->all->left <= 0) return false;
-    if (!counts_may_fit(s, map) && (!s->pass_outer || s->best->feasible)) return false;
-    bound b = {.s = s, .value = s->all->objective == TW_TICKS ? 2 : 0};
-    tw_box tile;
-    if (!each_shape(s, map, 0, &tile, 1, add_shape, &b)) return false;
-    if (s->pass_outer || s->level + 2 == s->all->machine->n_memories) return true;
-    for (int l = 0; l < s->op.n_loops; l++) {
-        tw_split split = tw_split_by_count(tw_span_len(s->box->span[l]), map->count[l], map->cut);
-        tile.span[l] = tw_split_at(&split, s->box->span[l].lo, 0);
-    }
-    return solve(s->all, s->level + 1, &tile, &s->inner) == TW_OK && s->inner->feasible;
+    if (!spend(s->all, 1)) return TW_STOP;
+    /* While nothing fits, the direct approach goes on to learn which mapping comes nearest. */
+    if (!counts_may_fit(s, map) && (!s->pass_outer || s->best->feasible)) return TW_SKIP;
+    if (!executions_may_win(s, map, n_execs)) return s->status != TW_OK || s->all->left <= 0 ? TW_STOP : TW_SKIP;
+    if (s->pass_outer || s->level + 2 == s->all->machine->n_memories) return TW_GO_ON;
+    tw_box tile = tw_level_first_tile(map, &s->op, s->box);
+    s->status = solve(s->all, s->level + 1, &tile, &s->inner);
+    if (s->status != TW_OK || s->all->left <= 0) return TW_STOP;
+    return s->inner->feasible ? TW_GO_ON : TW_SKIP;
 }
 
 /* ---- levels ---- */
@@ -260,7 +305,8 @@ static tw_status search_level(search *all, int level, const tw_box *box, int64_t
                         .min_tile = all->min_tile,
                         .max_execs = max_execs};
     for (int l = 0; l < s.op.n_loops; l++) family.len[l] = s.op.loop[l].extent;
-    return tw_family_walk(&family, counts_may_win, try_candidate, &s);
+    tw_family_walk(&family, &(tw_family_visitor){try_counts, try_candidate, &s});
+    return s.status;
 }
 
 /* The best mapping from `level` inwards for a box, remembered. */
@@ -298,21 +344,22 @@ static tw_status search_mode(search *all, const tw_search_options *options, tw_a
 {
     tw_box box = tw_box_of_op(all->op);
     bool one_level = all->machine->n_memories == 2;
-    const char *only = options->approach;
+    bool direct = one_level || options->approach != TW_APPROACH_MULTISTAGE;
+    bool multistage = !one_level && options->approach != TW_APPROACH_DIRECT;
     all->solved = tw_table_new(sizeof(solution), scratch);
     if (!all->solved) return TW_ERR_NOMEM;
-    if (one_level || !only || strcmp(only, "direct") == 0) {
-        solution direct = {0};
+    if (direct) {
+        solution found = {0};
         all->left = options->budget > 0 ? options->budget : DIRECT_BUDGET;
-        TW_TRY(search_direct(all, &box, options, &direct));
-        keep_better(&direct, best);
+        TW_TRY(search_direct(all, &box, options, &found));
+        keep_better(&found, best);
         *proven &= all->left > 0;
     }
-    if (!one_level && (!only || strcmp(only, "multistage") == 0)) {
-        const solution *multistage;
+    if (multistage) {
+        const solution *found;
         all->left = options->budget > 0 ? options->budget : MULTISTAGE_BUDGET;
-        TW_TRY(solve(all, 0, &box, &multistage));
-        keep_better(multistage, best);
+        TW_TRY(solve(all, 0, &box, &found));
+        keep_better(found, best);
         *proven = false;
     }
     return TW_OK;
@@ -320,50 +367,29 @@ static tw_status search_mode(search *all, const tw_search_options *options, tw_a
 
 /* ---- options ---- */
 
-static bool has_word(const char *word, const char *const *list, int n, int *out)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(word, list[i]) == 0) {
-            *out = i;
-            return true;
-        }
-    return false;
-}
-
 /* The modes to try, as a mask. */
-static tw_status modes_of(const tw_machine *machine, const char *mode, tw_diag *diag, unsigned *out)
+static tw_status modes_of(const tw_machine *machine, tw_mode mode, tw_diag *diag, unsigned *out)
 {
     const tw_engine *mac = &machine->engine[machine->compute];
-    static const char *const word[] = {"separate", "in-place", "fused", "any"};
-    int i = TW_N_ACCUMULATES;
-    if (mode && !has_word(mode, word, 4, &i))
-        return tw_diag_error(diag, (tw_loc){0}, "mode '%s' is none of separate, in-place, fused, any", mode);
-    if (!mode) {
-        i = TW_IN_PLACE;
-        for (int m = 0; !(mac->accumulate >> i & 1) && m < TW_N_ACCUMULATES; m++) i = m;
-    }
-    *out = i == TW_N_ACCUMULATES ? mac->accumulate : mac->accumulate & 1u << i;
-    if (*out == 0)
-        return tw_diag_error(diag, mac->loc, "engine '%s' does not accumulate in mode '%s'", mac->name, mode);
-    return TW_OK;
+    static const tw_accumulate asked[] = {
+        [TW_MODE_SEPARATE] = TW_SEPARATE, [TW_MODE_IN_PLACE] = TW_IN_PLACE, [TW_MODE_FUSED] = TW_FUSED};
+    if (mode == TW_MODE_DEFAULT) mode = mac->accumulate >> TW_IN_PLACE & 1 ? TW_MODE_IN_PLACE : TW_MODE_ANY;
+    *out = mac->accumulate;
+    if (mode == TW_MODE_ANY) return TW_OK;
+    *out &= 1u << asked[mode];
+    if (*out) return TW_OK;
+    return tw_diag_error(diag, mac->loc, "engine '%s' does not accumulate '%s'", mac->name,
+                         tw_accumulate_name(asked[mode]));
 }
 
-static tw_status read_options(const tw_search_options *options, const tw_machine *machine, tw_diag *diag,
-                              search *all)
+static void read_options(const tw_search_options *options, const tw_machine *machine, search *all)
 {
-    static const char *const cut[] = {"balanced", "greedy"}, *const approach[] = {"direct", "multistage"};
-    int i = 0;
-    if (options->cut && !has_word(options->cut, cut, 2, &i))
-        return tw_diag_error(diag, (tw_loc){0}, "cut '%s' is none of balanced, greedy", options->cut);
-    all->cut = i == 0 ? TW_BALANCED : TW_GREEDY;
-    if (options->approach && !has_word(options->approach, approach, 2, &i))
-        return tw_diag_error(diag, (tw_loc){0}, "approach '%s' is none of direct, multistage", options->approach);
+    all->cut = options->cut;
     all->objective = options->objective;
     all->min_tile = tw_max(options->min_tile, machine->engine[machine->compute].min_tile);
     all->max_single = options->max_execs > 0 ? options->max_execs : 512;
     all->max_outer = options->max_outer > 0 ? options->max_outer : 16;
     all->max_inner = options->max_inner > 0 ? options->max_inner : 64;
-    return TW_OK;
 }
 
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
@@ -373,7 +399,7 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
     search all = {.model = model, .op = &model->op[op], .machine = machine, .eval = eval, .least_short = INT64_MAX};
     *nearest = false;
     unsigned modes = 0;
-    TW_TRY(read_options(options, machine, diag, &all));
+    read_options(options, machine, &all);
     TW_TRY(modes_of(machine, options->mode, diag, &modes));
     if (!(machine->engine[machine->compute].computes >> all.op->compute & 1))
         return tw_diag_error(diag, all.op->loc, "engine '%s' of '%s' does not compute '%s'",

@@ -23,7 +23,7 @@ typedef struct tw_eval {
 
 /* Searches operator `op`. TW_INFEASIBLE when nothing in the family fits; *nearest tells then whether *map is the
  * mapping that misses the least memory. */
-tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                       const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map,
-                       tw_search_result *result, bool *nearest);
+TW_NODISCARD tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
+                                    const tw_search_options *options, const tw_eval *eval, tw_arena *scratch,
+                                    tw_diag *diag, tw_op_map *map, tw_search_result *result, bool *nearest);
 #endif

@@ -31,7 +31,7 @@ typedef struct tw_live {
 } tw_live;
 
 /* Room for `n_slots` values in doubt. */
-tw_status tw_live_init(tw_live *live, int n_slots, tw_arena *arena);
+TW_NODISCARD tw_status tw_live_init(tw_live *live, int n_slots, tw_arena *arena);
 /* A value of `size` is in doubt from `row` on, which is the next row to close. */
 void tw_live_doubt(tw_live *live, int64_t row, int64_t size);
 /* The doubt that began at `row` is over. `was_alive`: it was read again; `shared`: other values are in doubt

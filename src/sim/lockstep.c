@@ -622,7 +622,7 @@ static void release_events(run *r, const open_row *at)
 static tw_status show_gathered(run *r, tw_rowset *row, const tw_instr *nested)
 {
     const tw_row_sink *sink = r->all->sink;
-    TW_TRY(sink->begin(sink->user, row));
+    if (sink->begin) TW_TRY(sink->begin(sink->user, row));
     if (nested) {
         int16_t outer[TW_MAX_OPERANDS];
         tw_timeline ignored;
@@ -630,7 +630,7 @@ static tw_status show_gathered(run *r, tw_rowset *row, const tw_instr *nested)
         place inside = {&nested->box, outer, nested->accumulates, row->tick, row->start_cycle};
         TW_TRY(simulate(r->all, r->depth + 1, &inside, &ignored));
     }
-    return sink->end(sink->user, row);
+    return sink->end ? sink->end(sink->user, row) : TW_OK;
 }
 
 /* Closes the oldest row and shows it, with what is nested in it. */

@@ -23,10 +23,11 @@ typedef struct tw_timeline {
 } tw_timeline;
 
 /* Simulates without keeping rows: memory does not grow with the program. */
-tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag, tw_timeline *out);
+TW_NODISCARD tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag,
+                                       tw_timeline *out);
 /* The same, handing every row to the sink in order. A row is held back until every value in it is read again or
  * overwritten, so that memory grows with the longest time a dead value stays in its slot. */
-tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
-                           tw_timeline *out);
+TW_NODISCARD tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch,
+                                        tw_diag *diag, tw_timeline *out);
 void tw_timeline_print(const tw_timeline *timeline, const tw_program *program, tw_text *out);
 #endif

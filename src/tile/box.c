@@ -70,6 +70,13 @@ unsigned tw_op_clipped(const tw_op *op)
     return mask;
 }
 
+bool tw_op_is_neutral(const tw_op *op, const int64_t elems[TW_MAX_OPERANDS])
+{
+    int empty = 0;
+    for (int o = 0; o < tw_op_output(op); o++) empty += elems[o] == 0;
+    return op->compute == TW_MULTIPLY_ADD ? empty > 0 : empty == tw_op_output(op);
+}
+
 /* Away from the tensor's edges only the lengths matter; near them, how far the box reaches beyond, and the
  * rest of the division decides which positions exist. */
 int tw_box_key(const tw_op *op, const tw_box *box, unsigned clipped, int64_t key[TW_BOX_KEY_MAX])

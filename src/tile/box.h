@@ -24,6 +24,10 @@ void tw_axis_padding(const tw_axis *axis, const tw_box *box, int64_t *lo, int64_
 bool tw_axis_is_clipped(const tw_op *op, const tw_axis *axis);
 unsigned tw_op_clipped(const tw_op *op);
 
+/* Whether a box contributes nothing but the neutral value, given the elements of its footprint in each operand:
+ * a product with an input that lies wholly in padding, or anything else whose inputs all do. */
+bool tw_op_is_neutral(const tw_op *op, const int64_t elems[TW_MAX_OPERANDS]);
+
 /* A name for what a program on this box looks like: boxes with equal keys have the same tiles, footprints
  * and padding, wherever they lie. `clipped` is tw_op_clipped. Returns the number of entries. */
 enum { TW_BOX_KEY_MAX = TW_MAX_LOOPS + 3 * TW_MAX_OPERANDS * TW_MAX_AXES };

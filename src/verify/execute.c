@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "verify/fault.h"
 #include "verify/kernel.h"
 #include "verify/numbers.h"
 #include "verify/shape.h"
@@ -57,35 +58,23 @@ struct tw_executor {
     level level[TW_MAX_MEMORIES];
 };
 
-/* The instruction at work, for faults. */
+/* The instruction at work. */
 typedef struct site {
+    tw_site at;
     tw_executor *e;
     level *level;
-    const tw_rowset *row;
-    const tw_instr *instr;
     bool no_memory;
 } site;
 
-TW_PRINTF(2, 3) static bool fault_at(const site *s, const char *fmt, ...)
+static site site_of(tw_executor *e, const tw_rowset *row)
 {
-    char where[TW_WHERE_MAX], text[200];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    tw_fault_set(&s->e->fault, "%s %s", tw_verify_where(&s->e->in, s->row, s->instr, where), text);
-    return false;
+    return (site){.at = {&e->in, &e->fault, row, NULL}, .e = e, .level = &e->level[row->level]};
 }
 
-typedef struct name {
-    char text[TW_BUFFER_NAME_MAX];
-} name;
-static name name_of(const site *s, const place *p)
+static tw_buffer_name name_of(const site *s, const place *p)
 {
-    name n;
     int buffer = p >= s->e->tensor && p < s->e->tensor + TW_MAX_OPERANDS ? -1 : (int)(p - s->e->buffer);
-    tw_verify_buffer_name(&s->e->in, buffer, p->operand, s->row->memory, n.text);
-    return n;
+    return tw_buffer_name_of(&s->e->in, buffer, p->operand, s->at.row->memory);
 }
 
 static void *take(site *s, int64_t n, size_t size)
@@ -120,33 +109,40 @@ static int64_t elem_bytes(const site *s, int operand)
 
 /* ---- regions in bytes ---- */
 
-/* A walk over the runs of a region inside a place: every run is contiguous there and in packed bytes. */
+/* A walk over the runs of a region inside a place: every run is contiguous there and in packed bytes. The last
+ * axes are one run as long as the region takes the whole of the place along them. */
 typedef struct runs {
-    const tw_operand *operand;
     const tw_region *inner, *outer;
     int64_t at[TW_MAX_AXES];
-    int64_t bytes, elem; /* of a run, of an element */
+    int n_axes;          /* that are walked: those before the run                */
+    int64_t first;       /* offset of the run within the axes that it spans      */
+    int64_t step, bytes; /* bytes per position of the last axis walked; of a run */
 } runs;
 
 static runs runs_of(const tw_operand *operand, const tw_region *inner, const tw_region *outer, int64_t elem)
 {
-    runs r = {.operand = operand, .inner = inner, .outer = outer, .elem = elem};
-    for (int a = 0; a < operand->n_axes; a++) r.at[a] = inner->axis[a].lo;
-    r.bytes = operand->n_axes ? tw_span_len(inner->axis[operand->n_axes - 1]) * elem : elem;
+    runs r = {.inner = inner, .outer = outer, .n_axes = operand->n_axes, .step = elem, .bytes = elem};
+    for (bool whole = true; whole && r.n_axes > 0;) {
+        tw_span in = inner->axis[--r.n_axes], out = outer->axis[r.n_axes];
+        r.first = (in.lo - out.lo) * r.step;
+        r.bytes *= tw_span_len(in);
+        r.step *= tw_span_len(out);
+        whole = in.lo == out.lo && in.hi == out.hi;
+    }
+    for (int a = 0; a < r.n_axes; a++) r.at[a] = inner->axis[a].lo;
     return r;
 }
 
 static int64_t runs_offset(const runs *r)
 {
     int64_t at = 0;
-    for (int a = 0; a < r->operand->n_axes; a++)
-        at = at * tw_span_len(r->outer->axis[a]) + r->at[a] - r->outer->axis[a].lo;
-    return at * r->elem;
+    for (int a = 0; a < r->n_axes; a++) at = at * tw_span_len(r->outer->axis[a]) + r->at[a] - r->outer->axis[a].lo;
+    return at * r->step + r->first;
 }
 
 static bool runs_next(runs *r)
 {
-    for (int a = r->operand->n_axes - 2; a >= 0; a--) {
+    for (int a = r->n_axes - 1; a >= 0; a--) {
         if (++r->at[a] < r->inner->axis[a].hi) return true;
         r->at[a] = r->inner->axis[a].lo;
     }
@@ -159,12 +155,12 @@ static place *place_of(const site *s, int buffer, int operand)
 {
     if (buffer == -1) return &s->e->tensor[operand];
     if (buffer < 0 || buffer >= s->e->in.layout->n_buffers) {
-        fault_at(s, "names buffer %d, there is none", buffer);
+        tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
         return NULL;
     }
     place *p = &s->e->buffer[buffer];
     if (p->operand == operand) return p;
-    fault_at(s, "uses buffer %s for '%s'", name_of(s, p).text, operand_of(s, operand)->name);
+    tw_fault_at(&s->at, "uses buffer %s for '%s'", name_of(s, p).text, operand_of(s, operand)->name);
     return NULL;
 }
 
@@ -172,15 +168,15 @@ static bool check_run(const site *s, const place *p, int64_t at, int64_t bytes, 
 {
     const uint8_t *poison = p->shadow ? memchr(p->shadow + at, 0, (size_t)bytes) : NULL;
     if (!poison) return true;
-    return fault_at(s, "reads element %" PRId64 " of %s, which holds no data", (poison - p->shadow) / elem,
-                    name_of(s, p).text);
+    return tw_fault_at(&s->at, "reads element %" PRId64 " of %s, which holds no data", (poison - p->shadow) / elem,
+                       name_of(s, p).text);
 }
 
 static bool check_held(const site *s, const place *p, const tw_region *region)
 {
-    if (!p->full) return fault_at(s, "reads %s, which holds nothing", name_of(s, p).text);
+    if (!p->full) return tw_fault_at(&s->at, "reads %s, which holds nothing", name_of(s, p).text);
     if (tw_verify_region_inside(operand_of(s, p->operand), region, &p->region)) return true;
-    return fault_at(s, "reads a region that %s does not hold", name_of(s, p).text);
+    return tw_fault_at(&s->at, "reads a region that %s does not hold", name_of(s, p).text);
 }
 
 /* The bytes of a region, packed; NULL and a fault when they are not all there. */
@@ -188,12 +184,13 @@ static uint8_t *read_region(site *s, const place *p, const tw_region *region)
 {
     const tw_operand *operand = operand_of(s, p->operand);
     if (!check_held(s, p, region)) return NULL;
-    runs r = runs_of(operand, region, &p->region, elem_bytes(s, p->operand));
-    uint8_t *bytes = take(s, tw_verify_region_elems(operand, region), (size_t)r.elem), *to = bytes;
+    int64_t elem = elem_bytes(s, p->operand);
+    runs r = runs_of(operand, region, &p->region, elem);
+    uint8_t *bytes = take(s, tw_verify_region_elems(operand, region), (size_t)elem), *to = bytes;
     if (!bytes) return NULL;
     do {
         int64_t at = runs_offset(&r);
-        if (!check_run(s, p, at, r.bytes, r.elem)) return NULL;
+        if (!check_run(s, p, at, r.bytes, elem)) return NULL;
         memcpy(to, p->data + at, (size_t)r.bytes);
         to += r.bytes;
     } while (runs_next(&r));
@@ -243,7 +240,8 @@ static bool check_room(const site *s, const place *to, const tw_region *region)
 {
     int64_t need = tw_verify_region_elems(operand_of(s, to->operand), region) * elem_bytes(s, to->operand);
     if (need <= to->room) return true;
-    return fault_at(s, "puts %" PRId64 " bytes into %s, which has %" PRId64, need, name_of(s, to).text, to->room);
+    return tw_fault_at(&s->at, "puts %" PRId64 " bytes into %s, which has %" PRId64, need, name_of(s, to).text,
+                       to->room);
 }
 
 /* The target is filled as a whole by `region`, or is a larger place of which this is a part. */
@@ -252,7 +250,7 @@ static bool aim(const site *s, place *to, const tw_region *region, bool part, jo
     *j = (job){.to = to, .region = *region, .part = part};
     if (!part) return check_room(s, to, region);
     if (to->full && tw_verify_region_inside(operand_of(s, to->operand), region, &to->region)) return true;
-    return fault_at(s, "writes a region that %s has no room for", name_of(s, to).text);
+    return tw_fault_at(&s->at, "writes a region that %s has no room for", name_of(s, to).text);
 }
 
 static bool pack(site *s, const double *value, int64_t n, job *j)
@@ -262,24 +260,25 @@ static bool pack(site *s, const double *value, int64_t n, job *j)
     if (!j->bytes) return false;
     int64_t fits = tw_numbers_pack(dtype, value, n, j->bytes);
     if (fits == n) return true;
-    return fault_at(s, "makes the value %g, which type %s does not hold", value[fits], tw_dtype_name(dtype));
+    return tw_fault_at(&s->at, "makes the value %g, which type %s does not hold", value[fits],
+                       tw_dtype_name(dtype));
 }
 
 static bool is_operand(const site *s, int from, int end)
 {
-    if (s->instr->operand >= from && s->instr->operand < end) return true;
-    return fault_at(s, "moves operand %d", s->instr->operand);
+    if (s->at.instr->operand >= from && s->at.instr->operand < end) return true;
+    return tw_fault_at(&s->at, "moves operand %d", s->at.instr->operand);
 }
 
 static bool do_load(site *s, job *j)
 {
-    const tw_instr *i = s->instr;
+    const tw_instr *i = s->at.instr;
     if (!is_operand(s, 0, output_of(s))) return false;
     if (!tw_verify_region_is_sound(operand_of(s, i->operand), &i->region))
-        return fault_at(s, "region leaves its tensor");
+        return tw_fault_at(&s->at, "region leaves its tensor");
     place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, false, j)) return false;
-    if (i->dst == -1) return fault_at(s, "writes an input tensor");
+    if (i->dst == -1) return tw_fault_at(&s->at, "writes an input tensor");
     j->bytes = read_region(s, from, &i->region);
     return j->bytes;
 }
@@ -287,16 +286,16 @@ static bool do_load(site *s, job *j)
 /* The target of the EXEC that contains this row. */
 static const place *parent_target(const site *s)
 {
-    const tw_instr *parent = s->row->level ? (s->level - 1)->nested : NULL;
+    const tw_instr *parent = s->at.row->level ? (s->level - 1)->nested : NULL;
     return parent ? &s->e->buffer[parent->dst] : NULL;
 }
 
 static bool do_store(site *s, job *j)
 {
-    const tw_instr *i = s->instr;
+    const tw_instr *i = s->at.instr;
     if (!is_operand(s, output_of(s), output_of(s) + 1)) return false;
     const tw_operand *operand = operand_of(s, i->operand);
-    if (!tw_verify_region_is_sound(operand, &i->region)) return fault_at(s, "region leaves its tensor");
+    if (!tw_verify_region_is_sound(operand, &i->region)) return tw_fault_at(&s->at, "region leaves its tensor");
     place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, i->dst == -1 || to == parent_target(s), j)) return false;
     j->bytes = read_region(s, from, &i->region);
@@ -311,8 +310,8 @@ static bool do_store(site *s, job *j)
 /* Inputs of an EXEC as the kernel takes them. */
 static bool read_inputs(site *s, tw_kernel_input input[TW_MAX_OPERANDS])
 {
-    const tw_instr *i = s->instr;
-    if (i->n_src != output_of(s)) return fault_at(s, "has %d sources", i->n_src);
+    const tw_instr *i = s->at.instr;
+    if (i->n_src != output_of(s)) return tw_fault_at(&s->at, "has %d sources", i->n_src);
     for (int o = 0; o < i->n_src; o++) {
         input[o] = (tw_kernel_input){0};
         if (i->src[o] == -1) continue;
@@ -331,9 +330,10 @@ static bool run_kernel(site *s, const tw_region *made, double *out, int64_t n)
     tw_kernel_input input[TW_MAX_OPERANDS];
     if (!read_inputs(s, input)) return false;
     for (int64_t k = 0; k < n; k++) out[k] = neutral(s);
-    int lacking = tw_kernel_run(op, op->compute, &s->instr->box, input, out);
+    int lacking = tw_kernel_run(op, op->compute, &s->at.instr->box, input, out);
     if (lacking >= 0)
-        return fault_at(s, "reads elements of '%s' that its buffer does not hold", op->operand[lacking].name);
+        return tw_fault_at(&s->at, "reads elements of '%s' that its buffer does not hold",
+                           op->operand[lacking].name);
     if (op->compute == TW_AVERAGE) divide(s, made, out);
     return true;
 }
@@ -341,22 +341,22 @@ static bool run_kernel(site *s, const tw_region *made, double *out, int64_t n)
 /* The target of an EXEC, SUM or FILL and the region made there. */
 static bool aim_made(const site *s, job *j)
 {
-    const tw_instr *i = s->instr;
-    if (!tw_verify_box_is_sound(&s->e->op, &i->box)) return fault_at(s, "box leaves the loops");
+    const tw_instr *i = s->at.instr;
+    if (!tw_verify_box_is_sound(&s->e->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
     tw_region made = tw_verify_output_region(&s->e->op, &i->box);
     place *to = place_of(s, i->dst, output_of(s));
-    if (to && i->dst == -1) return fault_at(s, "writes the output tensor");
+    if (to && i->dst == -1) return tw_fault_at(&s->at, "writes the output tensor");
     return to && aim(s, to, &made, false, j);
 }
 
 static bool do_exec(site *s, job *j)
 {
     if (!aim_made(s, j)) return false;
-    if (s->instr->nested) return true;
+    if (s->at.instr->nested) return true;
     int64_t n = tw_verify_region_elems(operand_of(s, output_of(s)), &j->region);
     double *made = take(s, n, sizeof *made), *old = NULL;
     if (!made || !run_kernel(s, &j->region, made, n)) return false;
-    if (s->instr->accumulates) {
+    if (s->at.instr->accumulates) {
         old = read_numbers(s, j->to, &j->region);
         if (!old) return false;
         merge(s, made, old, n);
@@ -366,7 +366,7 @@ static bool do_exec(site *s, job *j)
 
 static bool do_sum(site *s, job *j)
 {
-    const tw_instr *i = s->instr;
+    const tw_instr *i = s->at.instr;
     double *value[2];
     if (!aim_made(s, j)) return false;
     for (int k = 0; k < 2; k++) {
@@ -390,14 +390,14 @@ static bool do_fill(site *s, job *j)
 
 static bool do_instr(site *s, job *j)
 {
-    switch (s->instr->op) {
+    switch (s->at.instr->op) {
     case TW_LOAD: return do_load(s, j);
     case TW_STORE: return do_store(s, j);
     case TW_EXEC: return do_exec(s, j);
     case TW_SUM: return do_sum(s, j);
     case TW_FILL: return do_fill(s, j);
     }
-    return fault_at(s, "has no meaning");
+    return tw_fault_at(&s->at, "has no meaning");
 }
 
 /* ---- writing ---- */
@@ -428,12 +428,12 @@ static void write_region(const site *s, const job *j, const uint8_t *bytes)
 /* Nobody may read a target before its row has ended. */
 static void close_target(const site *s, const job *j)
 {
-    bool nested = s->instr->op == TW_EXEC && s->instr->nested;
+    bool nested = s->at.instr->op == TW_EXEC && s->at.instr->nested;
     if (j->part) {
         write_region(s, j, NULL);
     } else if (!nested) {
         poison(j->to);
-    } else if (!s->instr->accumulates) {
+    } else if (!s->at.instr->accumulates) {
         poison(j->to);
         j->to->region = j->region;
         j->to->full = true;
@@ -481,14 +481,15 @@ static tw_status executor_begin(void *user, const tw_rowset *row)
     l->space.used = 0;
     l->n_jobs = row->n_events;
     l->nested = NULL;
-    site s = {e, l, row, NULL, false};
+    site s = site_of(e, row);
     for (int i = 0; i < row->n_events; i++) {
-        s.instr = &row->event[i].instr;
+        s.at.instr = &row->event[i].instr;
         if (!do_instr(&s, &l->job[i])) return s.no_memory ? TW_ERR_NOMEM : TW_OK;
-        if (s.instr->op == TW_EXEC && s.instr->nested && row->level + 1 < e->in.n_levels) l->nested = s.instr;
+        if (s.at.instr->op == TW_EXEC && s.at.instr->nested && row->level + 1 < e->in.n_levels)
+            l->nested = s.at.instr;
     }
     for (int i = 0; i < row->n_events; i++) {
-        s.instr = &row->event[i].instr;
+        s.at.instr = &row->event[i].instr;
         close_target(&s, &l->job[i]);
     }
     if (l->nested) empty_level(e, row->level + 1);
@@ -500,9 +501,9 @@ static tw_status executor_end(void *user, const tw_rowset *row)
     tw_executor *e = user;
     if (e->fault.set) return TW_OK;
     level *l = &e->level[row->level];
-    site s = {e, l, row, NULL, false};
+    site s = site_of(e, row);
     for (int i = 0; i < l->n_jobs && i < row->n_events; i++) {
-        s.instr = &row->event[i].instr;
+        s.at.instr = &row->event[i].instr;
         commit(&s, &l->job[i]);
     }
     l->nested = NULL;
@@ -616,7 +617,8 @@ static bool is_equal(const tw_executor *e, double a, double b)
 }
 
 /* "(0, 3, 17)" of a flat index. */
-static const char *coordinates(const tw_operand *operand, int64_t at, char text[TW_WHERE_MAX])
+enum { COORDINATES_MAX = 96 };
+static const char *coordinates(const tw_operand *operand, int64_t at, char text[COORDINATES_MAX])
 {
     int64_t position[TW_MAX_AXES];
     for (int a = operand->n_axes - 1; a >= 0; a--) {
@@ -625,8 +627,8 @@ static const char *coordinates(const tw_operand *operand, int64_t at, char text[
     }
     size_t n = 0;
     text[0] = 0;
-    for (int a = 0; a < operand->n_axes && n < TW_WHERE_MAX; a++)
-        n += (size_t)snprintf(text + n, TW_WHERE_MAX - n, "%s%" PRId64, a ? ", " : "", position[a]);
+    for (int a = 0; a < operand->n_axes && n < COORDINATES_MAX; a++)
+        n += (size_t)snprintf(text + n, COORDINATES_MAX - n, "%s%" PRId64, a ? ", " : "", position[a]);
     return text;
 }
 
@@ -637,7 +639,7 @@ static void compare(tw_executor *e, const double *expected, double *got)
     const place *p = &e->tensor[output];
     tw_dtype dtype = tw_verify_dtype(&e->in, output);
     int64_t n = tw_verify_region_elems(operand, &p->region), elem = tw_dtype_bytes(dtype);
-    char at[TW_WHERE_MAX];
+    char at[COORDINATES_MAX];
     tw_numbers_unpack(dtype, p->data, n, got);
     for (int64_t i = 0; i < n && !e->fault.set; i++) {
         if (!p->shadow[i * elem])
@@ -649,29 +651,33 @@ static void compare(tw_executor *e, const double *expected, double *got)
     }
 }
 
-/* Who computed the reference, and what is special about the comparison. */
+/* Who computed the reference, and what is special about the comparison; NULL when out of memory. */
 static const char *describe(tw_executor *e, const char *who)
 {
     const char *how = e->draw.undivided       ? ", sums not divided"
                       : e->draw.tolerance > 0 ? ", relative tolerance 1e-5"
-                                              : "";
-    const char *text = *how ? tw_arena_printf(e->arena, "%s%s", who, how) : who;
-    return text ? text : who;
+                                              : NULL;
+    return how ? tw_arena_printf(e->arena, "%s%s", who, how) : who;
 }
 
-const char *tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *user, const char **who)
+tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *user, const char **who,
+                             const char **fault)
 {
-    *who = NULL;
-    if (e->fault.set) return e->fault.text;
+    const char *judge = NULL;
+    double *expected, *got;
     int64_t n = tw_tensor_elems(&e->in.model->tensor[e->op.operand[tw_op_output(&e->op)].tensor]);
-    double *expected = TW_NEW(e->arena, double, n), *got = TW_NEW(e->arena, double, n);
-    if (!expected || !got) return "no memory for the comparison";
-    tw_reference_case c = {.model = e->in.model, .op = &e->op};
-    for (int o = 0; o < tw_op_output(&e->op); o++) c.input[o] = e->input[o];
-    const char *judge = reference ? reference(user, &c, expected) : NULL;
-    if (!judge) judge = tw_reference_direct(NULL, &c, expected);
-    if (!judge) return "no memory for the reference";
-    *who = describe(e, judge);
-    compare(e, expected, got);
-    return e->fault.set ? e->fault.text : NULL;
+    if (!e->fault.set) {
+        TW_ALLOC(e->arena, expected, n);
+        TW_ALLOC(e->arena, got, n);
+        tw_reference_case c = {.model = e->in.model, .op = &e->op};
+        for (int o = 0; o < tw_op_output(&e->op); o++) c.input[o] = e->input[o];
+        judge = reference ? reference(user, &c, expected) : NULL;
+        if (!judge) judge = tw_reference_direct(NULL, &c, expected);
+        judge = judge ? describe(e, judge) : NULL;
+        if (!judge) return TW_ERR_NOMEM;
+        compare(e, expected, got);
+    }
+    *who = judge;
+    *fault = e->fault.set ? e->fault.text : NULL;
+    return TW_OK;
 }

@@ -29,7 +29,8 @@ typedef struct nest {
     tested tested[MAX_TESTED];
     int64_t counter[MAX_COUNTERS];
     int64_t step[MAX_COUNTERS][TW_MAX_LOOPS];
-    int inner; /* loop run without counters, -1: none */
+    int inner;                       /* loop run without counters, -1: none          */
+    int64_t stride[TW_MAX_OPERANDS]; /* of each operand along it                     */
 } nest;
 
 /* ---- setting up ---- */
@@ -115,12 +116,20 @@ static int pick_inner(const nest *k)
 
 /* ---- points ---- */
 
+/* out += x * b, four at a time. */
+static void scale_add(double x, const double *b, double *out, int64_t n)
+{
+    typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) *(four *)(out + i) += x * *(const four *)(b + i);
+    for (; i < n; i++) out[i] += x * b[i];
+}
+
 static void multiply_add(const double *a, int64_t sa, const double *b, int64_t sb, double *restrict out, int64_t so,
                          int64_t n)
 {
     if (sa == 0 && sb == 1 && so == 1) {
-        double x = *a;
-        for (int64_t i = 0; i < n; i++) out[i] += x * b[i];
+        scale_add(*a, b, out, n);
     } else if (so == 0) {
         double sum = *out;
         for (int64_t i = 0; i < n; i++) sum += a[i * sa] * b[i * sb];
@@ -159,9 +168,8 @@ static void multiply_two(const nest *k, const int64_t *offset, const int64_t *st
 /* n points along the inner loop; offset[o] < 0 where the input has no element. */
 static void run_points(const nest *k, const int64_t *offset, int64_t n)
 {
-    int64_t stride[TW_MAX_OPERANDS] = {0};
+    const int64_t *stride = k->stride;
     int present = 0, out_at = k->n_inputs;
-    for (int o = 0; o <= out_at && k->inner >= 0; o++) stride[o] = k->step[o][k->inner];
     for (int o = 0; o < k->n_inputs; o++) present += offset[o] >= 0;
     double *out = k->out + k->counter[out_at];
     if (k->compute != TW_MULTIPLY_ADD) {
@@ -192,6 +200,7 @@ static int resolve(const nest *k, int64_t offset[TW_MAX_OPERANDS])
 {
     state now[TW_MAX_OPERANDS] = {PRESENT};
     for (int o = 0; o < k->n_inputs; o++) offset[o] = k->counter[o];
+    if (k->n_tested == 0) return -1;
     for (int t = 0; t < k->n_tested; t++) {
         int o = k->tested[t].input;
         if (now[o] == ABSENT) continue;
@@ -227,6 +236,7 @@ int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const 
     k.n_counters = k.n_inputs + 1 + k.n_tested;
     for (int t = 0; t < k.n_tested; t++) add_expression(&k, k.n_inputs + 1 + t, k.tested[t].axis, 1);
     k.inner = pick_inner(&k);
+    for (int o = 0; o <= k.n_inputs && k.inner >= 0; o++) k.stride[o] = k.step[o][k.inner];
     int64_t n = k.inner >= 0 ? tw_span_len(box->span[k.inner]) : 1, index[TW_MAX_LOOPS], offset[TW_MAX_OPERANDS];
     tw_verify_visit_first(box, (1u << op->n_loops) - 1, index);
     do {

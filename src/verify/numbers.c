@@ -82,7 +82,8 @@ double tw_numbers_lowest(tw_dtype dtype)
     return lo;
 }
 
-double tw_numbers_limit(tw_dtype dtype)
+/* Integers up to this magnitude are exact in the type. */
+static double exact_limit(tw_dtype dtype)
 {
     double lo, hi;
     if (dtype == TW_DTYPE_F32) return 1 << 24;
@@ -210,7 +211,7 @@ static void draw_sums(tw_draw *draw, const tw_op *op, double limit)
 static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op, const double *divisor)
 {
     int output = tw_op_output(op);
-    double room = smaller(tw_numbers_limit(dtype_of(model, op, 0)), tw_numbers_limit(dtype_of(model, op, output)));
+    double room = smaller(exact_limit(dtype_of(model, op, 0)), exact_limit(dtype_of(model, op, output)));
     bool is_float = tw_dtype_is_float(dtype_of(model, op, 0)) && tw_dtype_is_float(dtype_of(model, op, output));
     if (is_float) room = smaller(room, 1 << 24) / reduction_points(op); /* a reference may add before it divides */
     int64_t most = INT64_C(1) << 20;
@@ -223,7 +224,7 @@ static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op,
         draw->tolerance = 1e-5;
     } else {
         draw->undivided = true;
-        draw_sums(draw, op, tw_numbers_limit(dtype_of(model, op, output)));
+        draw_sums(draw, op, exact_limit(dtype_of(model, op, output)));
     }
 }
 
@@ -234,7 +235,7 @@ tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor
     if (op->compute == TW_AVERAGE)
         draw_averages(&draw, model, op, divisor);
     else if (op->compute != TW_MAX)
-        draw_sums(&draw, op, tw_numbers_limit(out));
+        draw_sums(&draw, op, exact_limit(out));
     return draw;
 }
 

@@ -11,8 +11,6 @@ void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *
 int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t *bytes);
 /* The value below all others: -128 for i8, minus infinity for f32. */
 double tw_numbers_lowest(tw_dtype dtype);
-/* Integers up to this magnitude are exact in the type. */
-double tw_numbers_limit(tw_dtype dtype);
 
 /* What to put in so that a right plan computes exactly, without overflow, in any order of additions. */
 typedef struct tw_draw {

@@ -1,60 +1,6 @@
 /* src/verify/shape.c - see shape.h. */
 #include "verify/shape.h"
 
-#include <stdio.h>
-
-void tw_fault_set(tw_fault *fault, const char *fmt, ...)
-{
-    if (fault->set) return;
-    fault->set = true;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(fault->text, sizeof fault->text, fmt, args);
-    va_end(args);
-}
-
-const char *tw_verify_opcode_name(tw_opcode op)
-{
-    switch (op) {
-    case TW_LOAD: return "LOAD";
-    case TW_STORE: return "STORE";
-    case TW_EXEC: return "EXEC";
-    case TW_SUM: return "SUM";
-    case TW_FILL: return "FILL";
-    }
-    return "unknown instruction";
-}
-
-static const char *memory_name(const tw_verify_input *in, int memory)
-{
-    return memory >= 0 && memory < in->machine->n_memories ? in->machine->memory[memory].name : "?";
-}
-
-const char *tw_verify_where(const tw_verify_input *in, const tw_rowset *row, const tw_instr *instr,
-                            char where[TW_WHERE_MAX])
-{
-    snprintf(where, TW_WHERE_MAX, "row %" PRId64 " (%s)%s%s", row->tick, memory_name(in, row->memory),
-             instr ? ": " : "", instr ? tw_verify_opcode_name(instr->op) : "");
-    return where;
-}
-
-const char *tw_verify_buffer_name(const tw_verify_input *in, int buffer, int operand, int memory,
-                                  char name[TW_BUFFER_NAME_MAX])
-{
-    const tw_op *op = in->op;
-    if (buffer < 0 || buffer >= in->layout->n_buffers) {
-        bool known = buffer == -1 && operand >= 0 && operand < op->n_operands;
-        snprintf(name, TW_BUFFER_NAME_MAX, "%s", known ? op->operand[operand].name : "(none)");
-        return name;
-    }
-    const tw_buffer *b = &in->layout->buffer[buffer];
-    const char *what = b->operand >= 0 && b->operand < op->n_operands ? op->operand[b->operand].name : "?";
-    bool near = b->memory == memory;
-    snprintf(name, TW_BUFFER_NAME_MAX, "%s%s%s%d", near ? "" : memory_name(in, b->memory), near ? "" : ".", what,
-             b->slot);
-    return name;
-}
-
 bool tw_verify_box_is_sound(const tw_op *op, const tw_box *box)
 {
     for (int l = 0; l < op->n_loops; l++) {
@@ -64,13 +10,6 @@ bool tw_verify_box_is_sound(const tw_op *op, const tw_box *box)
     return true;
 }
 
-int64_t tw_verify_box_points(const tw_op *op, const tw_box *box)
-{
-    int64_t n = 1;
-    for (int l = 0; l < op->n_loops; l++) n *= tw_span_len(box->span[l]);
-    return n;
-}
-
 bool tw_verify_region_is_sound(const tw_operand *operand, const tw_region *region)
 {
     for (int a = 0; a < operand->n_axes; a++) {
@@ -78,11 +17,6 @@ bool tw_verify_region_is_sound(const tw_operand *operand, const tw_region *regio
         if (s.lo < 0 || s.lo >= s.hi || s.hi > operand->axis[a].extent) return false;
     }
     return true;
-}
-
-bool tw_verify_region_equal(const tw_operand *operand, const tw_region *a, const tw_region *b)
-{
-    return tw_verify_region_inside(operand, a, b) && tw_verify_region_inside(operand, b, a);
 }
 
 bool tw_verify_region_inside(const tw_operand *operand, const tw_region *inner, const tw_region *outer)

@@ -4,8 +4,8 @@
  * geometry, no mapping, no builder, no simulator. They know the operator, the machine, the layout
  * table and the instructions.
  *
- *   check.c    tracks what every buffer holds and re-derives capacity, overlap, engine use, hazards,
- *              order, cost of rows, and that every loop point is executed once and reaches memory once
+ *   check.c    tracks what every buffer holds and re-derives capacity, overlap, engine use, hazards, order, cost
+ *              of rows, and that every loop point is executed once and reaches memory once
  *   execute.c  runs the instructions on numbers in byte-addressed memories whose free bytes are poison,
  *              and compares the result with a reference
  *
@@ -29,16 +29,19 @@ typedef struct tw_checker tw_checker;
 /* NULL when out of memory. Everything is allocated in `arena`. */
 tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena);
 tw_row_sink tw_checker_sink(tw_checker *checker);
-/* After the last row: the first fault found, NULL when there is none. The rows' status is TW_OK even when they
- * are faulty; only TW_ERR_NOMEM stops a run. */
+/* After the last row: the first fault found, NULL when there is none. Needs no memory. The rows' status is TW_OK even
+ * when they are faulty; only TW_ERR_NOMEM stops a run. */
 const char *tw_checker_finish(tw_checker *checker);
 
 typedef struct tw_executor tw_executor;
 /* Inputs are filled with small integers drawn from `seed`. NULL when out of memory. */
 tw_executor *tw_executor_new(const tw_verify_input *in, uint64_t seed, tw_arena *arena);
 tw_row_sink tw_executor_sink(tw_executor *executor);
-/* Compares the output in the outermost memory with the reference; the first fault, NULL when there is none. */
-const char *tw_executor_finish(tw_executor *executor, tw_reference_fn reference, void *user, const char **who);
+/* After the last row: compares the output in the outermost memory with the reference. `*fault` is the first fault,
+ * NULL when there is none; `*who` computed the reference, NULL when a fault made that needless. A reference that has
+ * no answer is replaced by tw_reference_direct. TW_ERR_NOMEM leaves the question open. */
+TW_NODISCARD tw_status tw_executor_finish(tw_executor *executor, tw_reference_fn reference, void *user,
+                                          const char **who, const char **fault);
 
 /* The operator as a reference sees it: see tw_reference_fn. */
 struct tw_reference_case {
@@ -46,6 +49,7 @@ struct tw_reference_case {
     const tw_op *op;
     const double *input[TW_MAX_OPERANDS]; /* dense, row-major, one per input operand */
 };
-/* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels. */
+/* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels. NULL only
+ * when out of memory. */
 const char *tw_reference_direct(void *user, const tw_reference_case *c, double *out);
 #endif

@@ -161,7 +161,7 @@ TEST(limits_of_the_machine_are_refusals_with_numbers)
          "mapping: {matmul: {levels: [{at: l2, tiles: {m: 4}}, {at: l1, tiles: {m: 4, n: 4, k: 4}}]}}",
          "mapping:1:29: infeasible: memory 'l2' is short by 1144: buffers need 6144 of 5000", TW_INFEASIBLE},
         {"matmul:16x16x16", "mapping: {matmul: {levels: [{at: l2, pass: true}, {at: l1, tiles: {m: 2}}]}}",
-         "mapping:1:29: infeasible: 'l2' cannot be passed through: a tile of 'ifm' takes 138 cycles on 'dma' and "
+         "mapping:1:29: infeasible: 'l2' cannot be passed through: 128 units of 'ifm' take 138 cycles on 'dma' and "
          "cannot hide behind 17 on 'mv'",
          TW_INFEASIBLE},
         {"conv:2x9x9,out=2,kernel=3,pad=2", "mapping: {conv: {levels: [{at: l2}, {at: l1}]}}",

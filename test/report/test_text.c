@@ -2,6 +2,7 @@
 #include "core/core.h"
 #include "tw_test.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,12 +186,13 @@ TEST(without_its_escapes_a_coloured_report_is_the_plain_one)
     tw_context_free(o.ctx);
 }
 
-/* The reduction's slots: four of 16'384, three of 4'096, in a memory of 100'000. */
+/* The reduction's slots: four of 16'384, three of 4'096, in a memory of 100'000. From 83 columns on, three cells for
+ * "|o0" are no more than the share of the small ones. */
 TEST(bars_are_to_scale)
 {
     static const int64_t edge[] = {0, 16384, 32768, 49152, 65536, 69632, 73728, 77824};
     opened o = open_case(&reduction);
-    for (int columns = 60; columns <= 300; columns += 7) {
+    for (int columns = 83; columns <= 300; columns += 7) {
         char *text = print_plan(&o, &(tw_print_options){.columns = columns, .ascii = true});
         const char *bar = strstr(text, "\n buffer |");
         CHECK(bar != NULL);
@@ -206,6 +208,80 @@ TEST(bars_are_to_scale)
         }
         free(text);
     }
+    tw_context_free(o.ctx);
+}
+
+/* Small slots take what their name needs; the large ones stay equal among each other. */
+TEST(every_slot_shows_its_initial_and_number_where_there_is_room_for_all)
+{
+    static const char *const name[] = {"i0", "i1", "w0", "w1", "ofm0 ", "ofm1 ", "ofm2 "};
+    opened o = open_case(
+        &(plan_case){"matmul:128x128x512", "tick-costed", "matmul",
+                     "{at: buffer, tiles: {k: 32}, buffers: {ifm: 2, w: 2, ofm: 3}, accumulate: in-place}"});
+    for (int columns = 60; columns <= 100; columns++) {
+        char *text = print_plan(&o, &(tw_print_options){.columns = columns, .ascii = true});
+        const char *bar = strstr(text, "57'344 <- peak\n");
+        CHECK(bar != NULL);
+        bar = strchr(bar, '\n') + strlen("\n buffer ");
+        int least = INT_MAX, most = 0;
+        for (size_t i = 0; i < TW_COUNT(name); i++) {
+            CHECK(*bar == '|' || *bar == '>');
+            CHECK_EQ(strncmp(bar + 1, name[i], strlen(name[i])), 0);
+            int width = 1 + (int)strcspn(bar + 1, "|>\n");
+            if (i < 4) CHECK_EQ(width, 3);
+            if (i >= 4) least = (int)tw_min(least, width);
+            if (i >= 4) most = (int)tw_max(most, width);
+            bar += width;
+        }
+        CHECK(most - least <= 1);
+        CHECK_EQ(strncmp(bar, "| 57%\n", 6), 0);
+        free(text);
+    }
+    tw_context_free(o.ctx);
+}
+
+/* 64 slots of each operand in 50 cells: some have none, and nothing is drawn outside. */
+TEST(more_slots_than_cells_are_survived)
+{
+    opened o =
+        open_case(&(plan_case){"matmul:128x128x512", "tick-100k", "matmul",
+                               "{at: buffer, tiles: {m: 128, n: 64, k: 64}, buffers: {ifm: 64, w: 64, ofm: 64},"
+                               " accumulate: in-place}"});
+    char *text = print_plan(&o, &(tw_print_options){.columns = 60, .ascii = true});
+    CHECK(strstr(text, "buffer: ifm 64 x 8, w 64 x 16, ofm 64 x 2 of 100'000") != NULL);
+    CHECK_EQ(widest_line(text), 60);
+    free(text);
+    tw_context_free(o.ctx);
+}
+
+TEST(the_legend_tells_the_slots_of_every_memory_and_their_size)
+{
+    opened o = open_case(&cases[2]);
+    char *text = print_plan(&o, &(tw_print_options){.ascii = true});
+    CHECK(strstr(text, "\n  l3: ifm 2 x 1'376, w 2 x 1'376, ofm 2 x 1'024 of 100'000\n") != NULL);
+    CHECK(strstr(text, "\n  l1: ifm 2 x 1'376, w 2 x 1'376, ofm 4 x 1'024 of 10'000\n") != NULL);
+    free(text);
+    tw_context_free(o.ctx);
+}
+
+/* The reduction of l1 is cut, so that the plan has an adder; the outer levels only move. */
+TEST(every_engine_has_a_column_where_the_line_is_wide_enough)
+{
+    opened o = open_case(&cases[1]);
+    char *wide = print_plan(&o, &(tw_print_options){.columns = 132, .ascii = true});
+    const char *header = strstr(wide, "\n ticks ");
+    CHECK(header != NULL);
+    static const char *const title[] = {" move3 ", " move2 ", " move1 ", " mac ", " add1 ", " live\n"};
+    for (size_t i = 0; i < TW_COUNT(title); i++) {
+        const char *at = strstr(header, title[i]);
+        CHECK(at != NULL && (size_t)(at - header) < 1 + strcspn(header + 1, "\n"));
+    }
+    CHECK(strstr(wide, "run in l2") == NULL);
+    char *narrow = print_plan(&o, &(tw_print_options){.columns = 60, .ascii = true});
+    CHECK(strstr(narrow, "run in l2") != NULL && strstr(narrow, "run in l1") != NULL);
+    CHECK(strstr(narrow, "\n ticks ") && strstr(narrow, "\n   ticks ") && strstr(narrow, "\n     tick "));
+    free(wide);
+    free(narrow);
     tw_context_free(o.ctx);
 }
 
@@ -301,6 +377,14 @@ TEST(a_fault_is_shown_and_a_plan_that_was_not_verified_is_not_called_so)
     CHECK_EQ(tw_plan_print_text(o.ctx, o.plan, list, NULL, out), TW_OK);
     fclose(out);
     CHECK(strstr(text, "  WRONG       row 4: load into slot 1 that is being read\n") != NULL);
+    free(text);
+    tw_verdict checked = {.checked = true, .rows = 11, .instructions = 28};
+    list[0] = &checked;
+    out = open_memstream(&text, &n);
+    CHECK_EQ(tw_plan_print_text(o.ctx, o.plan, list, &(tw_print_options){.colour = true}, out), TW_OK);
+    fclose(out);
+    CHECK(strstr(text, "checked     \033[0m11 rows, 28 instructions; not executed") != NULL);
+    CHECK(strstr(text, "verified") == NULL);
     free(text);
     tw_context_free(o.ctx);
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The command as a user meets it: sub-commands, exit codes, what goes to which stream, files, colours, closed pipes.
 set -u
-tw=$1/tilewright source=$2
+build=$1 tw=$1/tilewright source=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 failed=0
 example=$source/examples/02-reduction/mapping.yaml
+on_reduction=(matmul:128x128x512 -m tick-100k "--mapping=$example")
 
 fail() { echo "FAIL: $*" >&2; failed=1; }
 
@@ -20,10 +21,11 @@ expect() {
 }
 says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
 is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
-valid_json() {
-    command -v python3 >/dev/null || return 0
-    python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" || fail "$1 is not one JSON document"
-}
+valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
+
+# The checker of documents is there, and would notice.
+echo '{"a": 1' >bad.json
+"$build"/test/json_check bad.json 2>/dev/null; [ $? = 1 ] || fail "json_check takes anything, or is missing"
 
 # ---- help and version ----
 expect 0 --version; says out.txt "tilewright "
@@ -60,24 +62,46 @@ diff -r one five >/dev/null || fail "files depend on the locale"
 grep -qP '[^\x00-\x7f]' out.txt && fail "the C locale is shown characters that it does not have"
 
 # ---- eval ----
-expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example"; says out.txt "11 ticks"; says out.txt "checked 11 rows"
-[ -e out/none ] && fail "eval writes files unasked"
-expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --rows=2-3; says out.txt "2 ticks left out, 0-1"
-expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" -q; is_empty out.txt; is_empty err.txt
+expect 0 eval "${on_reduction[@]}"; says out.txt "11 ticks"; says out.txt "checked 11 rows"
+mkdir empty
+(cd empty && "$tw" eval "${on_reduction[@]}" >/dev/null)
+[ -z "$(ls -A empty)" ] || fail "eval writes files unasked"
+expect 0 eval "${on_reduction[@]}" --rows=2-3; says out.txt "2 ticks left out, 0-1"
+expect 0 eval "${on_reduction[@]}" -q; is_empty out.txt; is_empty err.txt
 for stage in model machine mapping layout program timeline; do
-    expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --dump=$stage
+    expect 0 eval "${on_reduction[@]}" --dump=$stage
     [ -s out.txt ] || fail "--dump=$stage prints nothing"
 done
+
+# Stages that need no plan are printed without one, and nothing is written; a mapping that does not fit is a mapping.
+sed 's/ofm: 3/ofm: 30/' "$example" >big.yaml
+for stage in model machine mapping; do
+    expect 0 eval matmul:128x128x512 -m tick-100k --mapping=big.yaml --dump=$stage
+    [ -s out.txt ] || fail "--dump=$stage without a plan prints nothing"
+    is_empty err.txt
+done
+says out.txt "ofm: 30"
+expect 1 eval matmul:128x128x512 -m tick-100k --mapping=big.yaml --dump=layout; is_empty out.txt
+(cd empty && "$tw" plan matmul:100000x100000x100000 -m tick-10k --dump=model >../out.txt) || fail "--dump=model searches"
+says out.txt "100000"
+[ -z "$(ls -A empty)" ] || fail "--dump=model writes files"
+
+# ---- what was not executed is not called verified ----
+expect 0 eval "${on_reduction[@]}" --max-macs=8388608; says out.txt "  verified    checked 11 rows"
+expect 0 eval "${on_reduction[@]}" --max-macs=8388607 --color=always; says out.txt "checked     "
+says out.txt "11 rows, 28 instructions; not executed"
+grep -q "verified" out.txt && fail "a plan that was not executed is called verified"
+expect 0 eval "${on_reduction[@]}" --max-macs=1 --json; says out.txt '"verified": false, "checked": true, "executed": false'
+expect 64 eval "${on_reduction[@]}" --max-macs=0
 
 # ---- JSON: one document on standard output, messages beside it ----
 expect 0 plan matmul:64x48x96 -m tick-10k -o json --json; valid_json out.txt; says out.txt '"tilewright.plan"'
 says err.txt "wrote json/report.txt"
 grep -q '"rows": \[' out.txt && fail "rows are written unasked"
-expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --json --rows=all; valid_json out.txt
+expect 0 eval "${on_reduction[@]}" --json --rows=all; valid_json out.txt
 says out.txt '"actions"'
 
 # ---- exit codes ----
-sed 's/ofm: 3/ofm: 30/' "$example" >big.yaml
 expect 1 eval matmul:128x128x512 -m tick-100k --mapping=big.yaml; is_empty out.txt; says err.txt "buffer"
 expect 2 eval matmul:128x128x512 -m tick-100k --mapping=nosuch.yaml; is_empty out.txt; says err.txt "nosuch.yaml"
 echo 'mapping: {matmul: {levels: [{at: nowhere}]}}' >bad.yaml
@@ -88,7 +112,7 @@ expect 64 nosuch
 expect 64 plan
 expect 64 plan matmul:8x8x8
 expect 64 plan matmul:8x8x8 matmul:8x8x8 -m tick-10k
-expect 64 plan matmul:8x8x8 -m tick-10k --objective=beauty
+expect 64 plan matmul:8x8x8 -m tick-10k --objective=beauty; says err.txt "--objective takes one of ticks, cycles, not 'beauty'"
 expect 64 plan matmul:8x8x8 -m tick-10k --rows=5-2
 expect 64 plan matmul:8x8x8 -m tick-10k --columns=10
 expect 64 plan matmul:8x8x8 -m tick-10k --mapping=x
@@ -104,10 +128,10 @@ expect 74 plan matmul:8x8x8 -m tick-10k -o file/below
 
 # ---- colours ----
 coloured() { grep -q $'\033' out.txt; }
-expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example"; coloured && fail "colours without a terminal"
-expect 0 eval matmul:128x128x512 -m tick-100k --mapping="$example" --color=always; coloured || fail "no colours"
+expect 0 eval "${on_reduction[@]}"; coloured && fail "colours without a terminal"
+expect 0 eval "${on_reduction[@]}" --color=always; coloured || fail "no colours"
 if command -v script >/dev/null; then
-    run="$tw eval matmul:128x128x512 -m tick-100k --mapping=$example"
+    run="$tw eval ${on_reduction[*]}"
     TERM=xterm script -qec "$run" /dev/null >out.txt </dev/null; coloured || fail "no colours on a terminal"
     NO_COLOR=1 TERM=xterm script -qec "$run" /dev/null >out.txt </dev/null; coloured && fail "NO_COLOR is not honoured"
 fi
@@ -118,7 +142,7 @@ fi
 [ "${PIPESTATUS[0]}" = 0 ] || fail "a closed pipe is called a fault"
 is_empty err.txt
 if [ -w /dev/full ]; then
-    "$tw" eval matmul:128x128x512 -m tick-100k --mapping="$example" >/dev/full 2>err.txt
+    "$tw" eval "${on_reduction[@]}" >/dev/full 2>err.txt
     [ $? = 74 ] || fail "a full disk goes unnoticed"
     says err.txt "cannot write to standard output"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every command of every examples/*/README.md in the example's folder. Each must succeed, and where the text
-# below it says "N ticks", the plan must take N ticks.
+# below it says "N ticks", the plan must take N ticks. The sample of the main README must be what its command prints.
 set -u
 build=$1 source=$2
 scratch=$(mktemp -d)
@@ -32,4 +32,13 @@ for folder in "$source"/examples/[0-9]*/; do
     done < <(grep -nE '^    tilewright ' README.md)
     [ "$n" -gt 0 ] || fail "$name: README.md has no command"
 done
+
+# ---- README.md: the lines below "$ COMMAND", indented like it, up to the next one that is not ----
+readme=$source/README.md
+read -ra words <<<"$(sed -n 's/^    \$ //p' "$readme")"
+[ "${words[0]}" = build/tilewright ] || fail "README.md: the sample's command is '${words[*]}'"
+awk '/^    \$ /{on = 1; next} on && /^[^ ]/{exit} on' "$readme" | sed 's/^    //' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' \
+    >"$scratch/stated.txt"
+(cd "$source" && LC_ALL=C.UTF-8 "$build/tilewright" "${words[@]:1}") >"$scratch/printed.txt" || fail "README.md: '${words[*]}' failed"
+diff "$scratch/stated.txt" "$scratch/printed.txt" >&2 || fail "README.md: the sample is not what '${words[*]}' prints"
 exit $failed

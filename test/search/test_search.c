@@ -2,7 +2,10 @@
 #include "tick_oracle.h"
 #include "tw_test.h"
 
+#include "model/model.h"
+
 #include <stdio.h>
+#include <string.h>
 
 static const tw_plan *search(tw_context *ctx, const char *workload, const char *machine_text,
                              tw_search_options options)
@@ -12,8 +15,7 @@ static const tw_plan *search(tw_context *ctx, const char *workload, const char *
     const tw_plan *plan = NULL;
     CHECK_EQ(tw_model_open(ctx, workload, &model), TW_OK);
     CHECK_EQ(tw_machine_parse(ctx, "m", machine_text, &machine), TW_OK);
-    (void)!tw_plan_search(ctx, model, machine, &options, &plan);
-    return plan;
+    return tw_plan_search(ctx, model, machine, &options, &plan) == TW_OK ? plan : NULL;
 }
 
 static void machine_text(char *text, size_t n, int64_t capacity)
@@ -31,12 +33,14 @@ TEST(the_optima_of_the_specification_are_found_with_their_number)
 {
     static const struct {
         int64_t capacity;
-        const char *mode;
+        tw_mode mode;
         int64_t min_tile, best, n_optima;
     } row[] = {
-        {100000, "separate", 1, 7, 6},  {100000, "in-place", 1, 6, 1}, {100000, "fused", 1, 5, 1},
-        {100000, "separate", 32, 7, 4}, {50000, "separate", 1, 18, 6}, {50000, "in-place", 1, 14, 2},
-        {50000, "fused", 1, 9, 1},      {10000, "fused", 1, 97, 8},    {10000, "in-place", 32, 146, 10},
+        {100000, TW_MODE_SEPARATE, 1, 7, 6},    {100000, TW_MODE_IN_PLACE, 1, 6, 1},
+        {100000, TW_MODE_FUSED, 1, 5, 1},       {100000, TW_MODE_SEPARATE, 32, 7, 4},
+        {50000, TW_MODE_SEPARATE, 1, 18, 6},    {50000, TW_MODE_IN_PLACE, 1, 14, 2},
+        {50000, TW_MODE_FUSED, 1, 9, 1},        {10000, TW_MODE_FUSED, 1, 97, 8},
+        {10000, TW_MODE_IN_PLACE, 32, 146, 10},
     };
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         char text[700];
@@ -88,7 +92,7 @@ TEST(three_hundred_small_problems_have_the_optimum_that_trying_everything_finds)
         int64_t M = tw_test_pick(&rng, 1, 7), N = tw_test_pick(&rng, 1, 7), K = tw_test_pick(&rng, 1, 8), n_optima;
         int64_t capacity = tw_test_pick(&rng, 3, M * K + K * N + M * N + 20);
         int mode = (int)tw_test_pick(&rng, 0, 2);
-        static const char *const word[] = {"separate", "in-place", "fused"};
+        static const tw_mode word[] = {TW_MODE_SEPARATE, TW_MODE_IN_PLACE, TW_MODE_FUSED};
         int64_t best = brute_force(M, N, K, capacity, "SIF"[mode], &n_optima);
         char text[700], workload[64];
         machine_text(text, sizeof text, capacity);
@@ -110,16 +114,17 @@ TEST(three_hundred_small_problems_have_the_optimum_that_trying_everything_finds)
 TEST(three_levels_reach_the_optima_of_the_specification)
 {
     static const struct {
-        const char *mode, *approach;
+        tw_mode mode;
+        tw_approach approach;
         int64_t best;
-    } row[] = {{"separate", "multistage", 123},
-               {"in-place", "multistage", 120},
-               {"fused", "multistage", 109},
-               {"separate", "direct", 166},
-               {"in-place", "direct", 146},
-               {"fused", "direct", 101},
-               {"any", NULL, 101},
-               {NULL, NULL, 120}};
+    } row[] = {{TW_MODE_SEPARATE, TW_APPROACH_MULTISTAGE, 123},
+               {TW_MODE_IN_PLACE, TW_APPROACH_MULTISTAGE, 120},
+               {TW_MODE_FUSED, TW_APPROACH_MULTISTAGE, 109},
+               {TW_MODE_SEPARATE, TW_APPROACH_DIRECT, 166},
+               {TW_MODE_IN_PLACE, TW_APPROACH_DIRECT, 146},
+               {TW_MODE_FUSED, TW_APPROACH_DIRECT, 101},
+               {TW_MODE_ANY, TW_APPROACH_BEST, 101},
+               {TW_MODE_DEFAULT, TW_APPROACH_BEST, 120}};
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         tw_context *ctx = tw_context_new();
         const tw_model *model;
@@ -142,32 +147,126 @@ TEST(what_cannot_fit_is_refused_with_a_reason)
     CHECK(search(ctx, "matmul:4x4x4", text, (tw_search_options){0}) == NULL);
     CHECK_STR(tw_context_message(ctx, 0),
               "<workload>:1:1: infeasible: no mapping of 'matmul' in the family fits machine 'm'");
-    CHECK_STR(tw_context_message(ctx, 1), "<workload>:1:1: note: the mapping of the family that comes nearest:");
+    CHECK_STR(tw_context_message(ctx, 1),
+              "<workload>:1:1: note: of the mappings that were tried, this one comes nearest:");
     /* Single elements with one slot each, and for an in-place sum a second output slot. */
     CHECK_STR(tw_context_message(ctx, 2),
               "<workload>:1:1: infeasible: memory 'buf' is short by 2: buffers need 4 of 2");
     tw_context_free(ctx);
 }
 
-TEST(unknown_words_are_refused)
+TEST(a_mode_that_the_machine_lacks_is_refused)
 {
-    static const struct {
-        tw_search_options options;
-        const char *text;
-    } bad[] = {
-        {{.mode = "fast"}, "error: mode 'fast' is none of separate, in-place, fused, any"},
-        {{.cut = "even"}, "error: cut 'even' is none of balanced, greedy"},
-        {{.approach = "both"}, "error: approach 'both' is none of direct, multistage"},
-    };
-    for (size_t i = 0; i < TW_COUNT(bad); i++) {
-        tw_context *ctx = tw_context_new();
-        const tw_model *model;
-        const tw_machine *machine;
-        const tw_plan *plan;
-        CHECK_EQ(tw_model_open(ctx, "matmul:4x4x4", &model), TW_OK);
-        CHECK_EQ(tw_machine_open(ctx, "tick-10k", &machine), TW_OK);
-        CHECK_EQ(tw_plan_search(ctx, model, machine, &bad[i].options, &plan), TW_ERR_INPUT);
-        CHECK_STR(tw_context_message(ctx, 0), bad[i].text);
-        tw_context_free(ctx);
+    tw_context *ctx = tw_context_new();
+    CHECK(search(ctx, "matmul:4x4x4",
+                 "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: "
+                 "buf, size: 99}], "
+                 "engines: [{name: move, between: [out, buf], channels: unlimited, cost: {constant: 1}}, "
+                 "{name: mac, computes: multiply-add, on: buf, accumulate: fused, cost: {constant: 1}}]}",
+                 (tw_search_options){.mode = TW_MODE_SEPARATE}) == NULL);
+    CHECK_STR(tw_context_message(ctx, 0), "m:1:199: error: engine 'mac' does not accumulate 'separate'");
+    tw_context_free(ctx);
+}
+
+/* Every mapping of the family of a small padded operator, judged by the evaluator: the search may not call
+ * anything an optimum that is not. */
+typedef struct all_of_it {
+    tw_context *ctx;
+    const tw_model *model;
+    const tw_machine *machine;
+    const char *name;
+    int64_t best;
+} all_of_it;
+
+static void try_mapping(all_of_it *a, const char *text)
+{
+    const tw_mapping *mapping;
+    const tw_plan *plan;
+    if (tw_mapping_parse(a->ctx, a->model, a->machine, "m", text, &mapping) == TW_OK &&
+        tw_plan_eval(a->ctx, a->model, a->machine, mapping, &plan) == TW_OK)
+        a->best = tw_min(a->best, tw_plan_summary(plan)->ticks);
+    tw_context_clear_messages(a->ctx);
+}
+
+static void try_all(all_of_it *a, const tw_op *op, int loop, int64_t *count)
+{
+    if (loop < op->n_loops) {
+        for (count[loop] = 1; count[loop] <= op->loop[loop].extent; count[loop]++) try_all(a, op, loop + 1, count);
+        return;
     }
+    for (int slots = 0; slots < 8; slots++) {
+        char text[512];
+        int n = snprintf(text, sizeof text, "mapping: {%s: {levels: [{at: buf, accumulate: in-place, tiles: {",
+                         op->name);
+        for (int l = 0; l < op->n_loops; l++)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%s: %" PRId64, l ? ", " : "", op->loop[l].name,
+                          count[l]);
+        snprintf(text + n, sizeof text - (size_t)n, "}, buffers: {ifm: %d, ofm: %d}}]}}", 1 + (slots & 1),
+                 1 + (slots >> 1));
+        try_mapping(a, text);
+    }
+}
+
+TEST(small_padded_operators_have_the_optimum_that_evaluating_everything_finds)
+{
+    static const char *const line[] = {"pool:1x2x1,kernel=3,pad=2,type=average",
+                                       "pool:1x3x1,kernel=2,pad=1,stride=2", "pool:1x1x1,kernel=3x1,pad=2x0x2x0",
+                                       "pool:2x2x1,kernel=1x3,pad=0x2x0x2"};
+    static const int64_t capacity[] = {2, 3, 4, 6, 9, 14};
+    for (size_t w = 0; w < TW_COUNT(line); w++)
+        for (size_t c = 0; c < TW_COUNT(capacity); c++) {
+            char text[700];
+            machine_text(text, sizeof text, capacity[c]);
+            char *computes = strstr(text, "multiply-add");
+            memmove(computes + 14, computes + 12, strlen(computes + 12) + 1);
+            memcpy(computes, "[max, average]", 14);
+            tw_context *ctx = tw_context_new();
+            all_of_it a = {.ctx = ctx, .best = INT64_MAX};
+            CHECK_EQ(tw_model_open(ctx, line[w], &a.model), TW_OK);
+            CHECK_EQ(tw_machine_parse(ctx, "m", text, &a.machine), TW_OK);
+            int64_t count[TW_MAX_LOOPS];
+            try_all(&a, &a.model->op[0], 0, count);
+            const tw_plan *plan = NULL;
+            tw_search_options options = {.mode = TW_MODE_IN_PLACE, .max_execs = 10000};
+            tw_status status = tw_plan_search(ctx, a.model, a.machine, &options, &plan);
+            CHECK_EQ(status, a.best == INT64_MAX ? TW_INFEASIBLE : TW_OK);
+            if (status == TW_OK) CHECK_EQ(tw_plan_summary(plan)->ticks, a.best);
+            tw_context_free(ctx);
+        }
+}
+
+/* Cut along both kernel loops, eight of the nine tiles lie in the padding and cost nothing. */
+TEST(tiles_in_padding_do_not_count_against_a_cut)
+{
+    char text[700];
+    machine_text(text, sizeof text, 330);
+    tw_context *ctx = tw_context_new();
+    all_of_it a = {.ctx = ctx, .best = INT64_MAX};
+    CHECK_EQ(tw_model_open(ctx, "conv:8x1x1,out=64,kernel=3,pad=1", &a.model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "m", text, &a.machine), TW_OK);
+    try_mapping(&a, "mapping: {conv: {levels: [{at: buf, tiles: {oc: 2, ky: 3, kx: 3}, buffers: {ofm: 2}, "
+                    "accumulate: in-place}]}}");
+    CHECK_EQ(a.best, 5);
+    const tw_plan *plan;
+    CHECK_EQ(tw_plan_search(ctx, a.model, a.machine, NULL, &plan), TW_OK);
+    CHECK(tw_plan_summary(plan)->ticks <= 5);
+    tw_context_free(ctx);
+}
+
+TEST(a_used_up_budget_ends_the_search_soon_and_is_admitted)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    tw_search_options options = {.budget = 20000};
+    CHECK_EQ(tw_model_open(ctx, "matmul:128x128x512", &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, "tick-10k", &machine), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+    CHECK(!tw_plan_search_result(plan, 0)->proven);
+    CHECK_EQ(tw_model_open(ctx, "matmul:100000x100000x100000", &model), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_INFEASIBLE);
+    CHECK_STR(tw_context_message(ctx, 0),
+              "<workload>:1:1: infeasible: no mapping of 'matmul' that was tried fits machine 'tick-10k'");
+    tw_context_free(ctx);
 }

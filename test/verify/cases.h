@@ -293,6 +293,8 @@ static inline const char *case_execute(const tw_verify_input *in, const record *
     CHECK(executor != NULL);
     tw_row_sink sink = tw_executor_sink(executor);
     record_replay(rec, &sink);
-    return tw_executor_finish(executor, reference, NULL, who);
+    const char *fault;
+    CHECK_EQ(tw_executor_finish(executor, reference, NULL, who, &fault), TW_OK);
+    return fault;
 }
 #endif

@@ -37,6 +37,7 @@ static const char *compare(test_case *c, uint64_t *r)
 
 static void compare_kind(int kind, const char *expected, int least)
 {
+    if (!tw_oracle_is_present()) skip();
     uint64_t r = tw_test_seed() + (uint64_t)kind;
     int answered = 0;
     for (int i = 0; i < 120; i++) {
@@ -49,7 +50,6 @@ static void compare_kind(int kind, const char *expected, int least)
         case_free(c);
     }
     print_message("%d of 120 answered\n", answered);
-    if (answered == 0) skip(); /* built without the libraries */
     CHECK(answered >= least);
 }
 

@@ -1,0 +1,61 @@
+/* src/verify/checker.h - what the files of the checker share: its state.
+ *
+ *   check.c  keeps the state: the layout, rows that nest, values that come and go
+ *   rules.c  judges instructions against it
+ *   time.c   judges the length of rows */
+#ifndef TW_VERIFY_CHECKER_H
+#define TW_VERIFY_CHECKER_H
+#include "verify/cover.h"
+#include "verify/fault.h"
+
+typedef struct tw_checker_value { /* what a buffer holds */
+    bool full;
+    tw_region region;
+    uint64_t points;         /* output: fingerprint of what was accumulated */
+    int64_t born, last_read; /* rows of its level's program                 */
+} tw_checker_value;
+
+typedef struct tw_checker_live {
+    int64_t change; /* units that become alive in this row less those that died before it */
+    int64_t claimed, tick;
+} tw_checker_live;
+
+typedef struct tw_checker_level {
+    int memory, outer;       /* works in `memory`; loads from and stores to `outer`    */
+    int64_t n_rows;          /* of the program under way, the open one included        */
+    int64_t clock;           /* end of its last row, at first its start                */
+    const tw_instr *nested;  /* of the open row: the EXEC that contains the next level */
+    uint64_t pieces, points; /* stored into its target so far, by the next level       */
+    tw_checker_live *live;
+    int64_t live_room;
+} tw_checker_level;
+
+struct tw_checker {
+    tw_verify_input in;
+    tw_arena *arena;
+    tw_cover *cover;
+    tw_fault fault;
+    tw_checker_value *value; /* per buffer */
+    int depth;               /* open rows  */
+    int64_t next_tick;
+    uint64_t stored; /* positions of the output that reached the outermost memory */
+    tw_checker_level level[TW_MAX_MEMORIES];
+};
+
+/* The row and the instruction being judged. */
+typedef struct tw_checked {
+    tw_site at;
+    tw_checker *c;
+    tw_checker_level *level;
+} tw_checked;
+
+/* The instruction of the level above that contains this row, NULL at the outermost level. */
+const tw_instr *tw_checker_parent(const tw_checked *s);
+
+/* false and a fault: the instruction at hand must not run here. */
+bool tw_rules_instr(const tw_checked *s);
+/* The same for instructions of one row that disturb each other or want the same unit. */
+bool tw_rules_row(const tw_checked *row);
+/* The same for the times of a row that has ended and of its instructions. */
+bool tw_rules_time(const tw_checked *row);
+#endif
