@@ -53,7 +53,7 @@ static tw_status build(const bench_case *b, tw_arena *arena, tw_diag *diag, tw_p
     TW_TRY(tw_oneline_parse(b->workload, arena, diag, &root));
     TW_TRY(tw_model_of_tree(root, arena, diag, model));
     TW_TRY(tw_tree_parse("machine", b->machine, strlen(b->machine), arena, diag, &root));
-    TW_TRY(tw_machine_of_tree(root, arena, diag, machine));
+    TW_TRY(tw_machine_of_tree(root, diag, machine));
     TW_TRY(tw_tree_parse("mapping", b->mapping, strlen(b->mapping), arena, diag, &root));
     TW_TRY(tw_mapping_of_tree(root, model, machine, arena, diag, mapping));
     return tw_program_build(model, 0, machine, &mapping->op[0], arena, diag, program);

@@ -97,7 +97,7 @@ static tw_status machine_of(tw_context *ctx, const tw_node *root, const tw_machi
 {
     tw_machine *machine;
     TW_ALLOC(ctx->arena, machine, 1);
-    TW_TRY(tw_machine_of_tree(root, ctx->arena, &ctx->diag, machine));
+    TW_TRY(tw_machine_of_tree(root, &ctx->diag, machine));
     *out = machine;
     return TW_OK;
 }

@@ -148,8 +148,6 @@ const char *tw_grouped(int64_t x, char buf[TW_GROUPED_MAX]);
 /* The whole file in the arena, zero-terminated; at most `limit` bytes. Reports to diag. */
 TW_NODISCARD tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag *diag, const char **bytes,
                        size_t *n);
-/* Replaces `path` as a whole or not at all: temporary file beside it, fsync, rename. */
-TW_NODISCARD tw_status tw_file_write(const char *path, const char *bytes, size_t n, tw_diag *diag);
 
 /* ---- numbers that look random ---- */
 

@@ -1,13 +1,10 @@
-/* src/core/file.c - files read whole and replaced whole. */
+/* src/core/file.c - files read whole. */
 #include "core/core.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static tw_status read_stream(FILE *f, const char *path, size_t limit, tw_arena *arena, tw_diag *diag,
                              const char **bytes, size_t *n)
@@ -42,38 +39,5 @@ tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag 
     if (!f) return tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot open: %s", strerror(errno));
     tw_status status = read_stream(f, path, limit, arena, diag, bytes, n);
     fclose(f);
-    return status;
-}
-
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, bytes, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return false;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return fsync(fd) == 0;
-}
-
-tw_status tw_file_write(const char *path, const char *bytes, size_t n, tw_diag *diag)
-{
-    tw_text temporary = {0};
-    tw_text_printf(&temporary, "%s.XXXXXX", path);
-    if (temporary.failed) {
-        tw_text_release(&temporary);
-        return TW_ERR_NOMEM;
-    }
-    int fd = mkstemp(temporary.bytes);
-    bool done = fd >= 0 && write_all(fd, bytes, n) && fchmod(fd, 0644) == 0;
-    if (fd >= 0 && close(fd) != 0) done = false;
-    if (done && rename(temporary.bytes, path) != 0) done = false;
-    tw_status status = TW_OK;
-    if (!done) {
-        status = tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot write: %s", strerror(errno));
-        if (fd >= 0) unlink(temporary.bytes);
-    }
-    tw_text_release(&temporary);
     return status;
 }

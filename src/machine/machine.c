@@ -3,6 +3,18 @@
 
 #include <string.h>
 
+const char *tw_unit_name(tw_unit unit)
+{
+    static const char *const name[TW_N_UNITS] = {"element", "byte"};
+    return name[unit];
+}
+
+const char *tw_timing_name(tw_timing timing)
+{
+    static const char *const name[TW_N_TIMINGS] = {"lockstep"};
+    return name[timing];
+}
+
 const char *tw_accumulate_name(tw_accumulate mode)
 {
     static const char *const name[TW_N_ACCUMULATES] = {"separate", "in-place", "fused"};
@@ -219,8 +231,8 @@ static void print_engine(const tw_machine *machine, const tw_engine *engine, tw_
 
 void tw_machine_print(const tw_machine *machine, tw_text *out)
 {
-    tw_text_printf(out, "machine: %s\nunit: %s\ntiming: lockstep\nmemories:\n", machine->name,
-                   machine->unit == TW_UNIT_BYTE ? "byte" : "element");
+    tw_text_printf(out, "machine: %s\nunit: %s\ntiming: %s\nmemories:\n", machine->name,
+                   tw_unit_name(machine->unit), tw_timing_name(machine->timing));
     for (int m = 0; m < machine->n_memories; m++) print_memory(&machine->memory[m], out);
     tw_text_printf(out, "engines:\n");
     for (int e = 0; e < machine->n_engines; e++) print_engine(machine, &machine->engine[e], out);

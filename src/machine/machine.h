@@ -16,6 +16,9 @@ enum { TW_MAX_MEMORIES = 8, TW_MAX_ENGINES = 24 };
 typedef enum tw_unit { TW_UNIT_ELEMENT, TW_UNIT_BYTE, TW_N_UNITS } tw_unit;
 typedef enum tw_timing { TW_LOCKSTEP, TW_N_TIMINGS } tw_timing;
 
+const char *tw_unit_name(tw_unit unit);       /* "element", "byte" */
+const char *tw_timing_name(tw_timing timing); /* "lockstep"        */
+
 /* Cycles for an amount of work: units moved, loop points executed, elements added. */
 typedef enum tw_cost_kind { TW_COST_CONSTANT, TW_COST_LINEAR, TW_COST_STEPPED } tw_cost_kind;
 typedef struct tw_cost {

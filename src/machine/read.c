@@ -299,10 +299,11 @@ static int first_compute(const tw_machine *machine)
     return e;
 }
 
-tw_status tw_machine_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_machine *out)
+tw_status tw_machine_of_tree(const tw_node *root, tw_diag *diag, tw_machine *out)
 {
-    static const char *const unit_word[] = {"element", "byte"}, *const timing_word[] = {"lockstep"};
-    (void)arena; /* the names stay in the tree */
+    const char *unit_word[TW_N_UNITS], *timing_word[TW_N_TIMINGS];
+    for (int u = 0; u < TW_N_UNITS; u++) unit_word[u] = tw_unit_name((tw_unit)u);
+    for (int t = 0; t < TW_N_TIMINGS; t++) timing_word[t] = tw_timing_name((tw_timing)t);
     tw_machine machine = {0};
     reader r = {.diag = diag, .machine = &machine};
     int unit = 0, timing = 0;

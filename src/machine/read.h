@@ -4,5 +4,5 @@
 #include "input/tree.h"
 #include "machine/machine.h"
 /* The names of the machine point into the tree, which has to live as long. */
-TW_NODISCARD tw_status tw_machine_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_machine *out);
+TW_NODISCARD tw_status tw_machine_of_tree(const tw_node *root, tw_diag *diag, tw_machine *out);
 #endif

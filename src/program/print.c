@@ -3,7 +3,12 @@
 #include "program/cursor.h"
 #include "tile/box.h"
 
-static const char *const opcode_name[] = {"load", "store", "exec", "sum", "fill"};
+const char *tw_opcode_name(tw_opcode op)
+{
+    static const char *const name[] = {
+        [TW_LOAD] = "load", [TW_STORE] = "store", [TW_EXEC] = "exec", [TW_SUM] = "sum", [TW_FILL] = "fill"};
+    return name[op];
+}
 
 static void print_buffer(const tw_program *p, int buffer, int operand, tw_text *out)
 {
@@ -25,7 +30,7 @@ static void print_spans(const tw_span *span, int n, tw_text *out)
 void tw_instr_print(const tw_program *p, const tw_instr *in, tw_text *out)
 {
     const tw_operand *operand = &p->op->operand[in->operand];
-    tw_text_printf(out, "%-5s %s:", opcode_name[in->op],
+    tw_text_printf(out, "%-5s %s:", tw_opcode_name(in->op),
                    in->nested ? "nested" : p->machine->engine[in->engine].name);
     bool on_loops = in->op == TW_EXEC || in->op == TW_SUM;
     for (int i = 0; i < in->n_src; i++) {

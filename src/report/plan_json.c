@@ -2,6 +2,7 @@
  *
  * Integers only; what has no value (an unlimited size, a plan that was not searched) is null. A change that
  * could break a reader raises SCHEMA_VERSION; new fields do not. */
+#include "program/print.h"
 #include "report/bound.h"
 #include "report/cuts.h"
 #include "report/json.h"
@@ -118,7 +119,7 @@ static void write_tiles(tw_json *j, const tw_program *p, const tw_cuts *cuts, in
     tw_json_open_line(j, '[');
     for (int i = 0; i < p->op->n_loops; i++) tw_json_string(j, p->op->loop[p->tiled[level].map->order[i]].name);
     tw_json_close(j);
-    tw_json_key_string(j, "cut", p->tiled[level].map->cut == TW_GREEDY ? "greedy" : "balanced");
+    tw_json_key_string(j, "cut", tw_cut_name(p->tiled[level].map->cut));
     tw_json_key_string(j, "accumulate", tw_accumulate_name(p->tiled[level].map->accumulate));
 }
 
@@ -212,10 +213,8 @@ static void write_verdict(tw_json *j, const tw_verdict *v)
 
 static void write_action(tw_json *j, const tw_action *a)
 {
-    static const char *const name[] = {
-        [TW_LOAD] = "load", [TW_STORE] = "store", [TW_EXEC] = "exec", [TW_SUM] = "sum", [TW_FILL] = "fill"};
     tw_json_open_line(j, '{');
-    tw_json_key_string(j, "op", name[a->op]);
+    tw_json_key_string(j, "op", tw_opcode_name(a->op));
     tw_json_key_string(j, "engine", a->engine);
     tw_json_key_string(j, "operand", a->operand);
     tw_json_key_int(j, "slot", a->slot);
@@ -325,8 +324,8 @@ static void write_head(tw_json *j, const tw_plan *plan)
     tw_json_key(j, "machine");
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "name", plan->machine->name);
-    tw_json_key_string(j, "unit", plan->machine->unit == TW_UNIT_BYTE ? "byte" : "element");
-    tw_json_key_string(j, "timing", "lockstep");
+    tw_json_key_string(j, "unit", tw_unit_name(plan->machine->unit));
+    tw_json_key_string(j, "timing", tw_timing_name(plan->machine->timing));
     tw_json_close(j);
     write_summary(j, &plan->sum);
 }

@@ -26,8 +26,6 @@ typedef struct scene {
     bool outermost; /* no level above this one is tiled */
 } scene;
 
-static const char *const cut_word[] = {"balanced", "greedy"};
-
 tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len)
 {
     if (map->size[loop] > 0) return tw_split_by_size(len, map->size[loop]);
@@ -293,7 +291,8 @@ static void read_tiling(tw_fields *f, const tw_op *op, tw_level_map *level, leve
     int cut = TW_BALANCED;
     read_cuts(f, "tiles", op, level->count, locs);
     read_cuts(f, "sizes", op, level->size, locs);
-    tw_field_word(f, "cut", TW_OPTIONAL, cut_word, TW_COUNT(cut_word), &cut);
+    const char *word[TW_N_CUTS] = {tw_cut_name(TW_BALANCED), tw_cut_name(TW_GREEDY)};
+    tw_field_word(f, "cut", TW_OPTIONAL, word, TW_N_CUTS, &cut);
     level->cut = (tw_cut)cut;
     for (int l = 0; l < op->n_loops; l++)
         if (level->count[l] == 0 && level->size[l] == 0) level->count[l] = 1;
@@ -526,7 +525,7 @@ static void print_tiling(const tw_op *op, const tw_level_map *level, tw_text *ou
 {
     print_cuts("tiles", op, level->count, 2, out);
     print_cuts("sizes", op, level->size, 1, out);
-    tw_text_printf(out, ", cut: %s, order: [", cut_word[level->cut]);
+    tw_text_printf(out, ", cut: %s, order: [", tw_cut_name(level->cut));
     for (int i = 0; i < op->n_loops; i++)
         tw_text_printf(out, "%s%s", i ? ", " : "", op->loop[level->order[i]].name);
     tw_text_printf(out, "]");

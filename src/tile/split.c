@@ -5,6 +5,8 @@
  *           tiles of that size need exactly that many: 10 points cut in 6 give t = 2 and 5 tiles. */
 #include "tile/split.h"
 
+const char *tw_cut_name(tw_cut cut) { return cut == TW_GREEDY ? "greedy" : "balanced"; }
+
 bool tw_split_is_legal(int64_t extent, int64_t count, tw_cut cut)
 {
     if (count < 1 || count > extent) return false;

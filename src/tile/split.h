@@ -10,6 +10,9 @@
 #define TW_TILE_SPLIT_H
 #include "core/core.h"
 
+const char *tw_cut_name(tw_cut cut); /* "balanced", "greedy" */
+enum { TW_N_CUTS = TW_GREEDY + 1 };
+
 typedef struct tw_split {
     int64_t len, count, step, extra;
 } tw_split;
