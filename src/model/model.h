@@ -15,9 +15,9 @@
  * Invariants (tw_model_check): 1. extents are in 1..TW_EXTENT_MAX and the product of an operator's
  * loops fits int64_t. 2. The output is the last operand; each of its axes is one parallel loop with
  * coefficient 1, offset 0, divisor 1 and the loop's extent, and each parallel loop is one of its axes.
- * 3. Every loop reaches some operand; max and average have one input, average a float output; no
- * position before its division exceeds TW_POSITION_MAX. 4. The operators are in an order in which every tensor is
- * written before it is read, at most once. */
+ * 3. Every loop reaches some operand, and an axis without loops stands inside its tensor; max and average have one
+ * input, average a float output; no position before its division exceeds TW_POSITION_MAX. 4. The operators are in
+ * an order in which every tensor is written before it is read, at most once. */
 #ifndef TW_MODEL_MODEL_H
 #define TW_MODEL_MODEL_H
 #include "core/core.h"

@@ -31,8 +31,9 @@ typedef struct search {
     tw_table *solved; /* solution by level and box */
     unsigned clipped;
     int64_t n_points;
-    int64_t left;        /* executions that may still be simulated */
-    int64_t least_short; /* of the complete mappings that did not fit, the one that misses least memory */
+    int64_t left;     /* executions that may still be simulated */
+    bool has_nearest; /* of the complete mappings that were refused, the one that misses least memory */
+    int64_t least_short;
     tw_op_map nearest;
 } search;
 
@@ -120,9 +121,12 @@ static void assemble(const level_search *s, const tw_level_map *candidate, tw_op
     }
 }
 
+/* Without a shortage of memory (short_by 0) a refusal counts only while there is no other. */
 static void keep_nearest(search *all, const tw_op_map *map, int64_t short_by)
 {
-    if (short_by <= 0 || short_by >= all->least_short) return;
+    if (short_by == 0) short_by = INT64_MAX;
+    if (all->has_nearest && short_by >= all->least_short) return;
+    all->has_nearest = true;
     all->least_short = short_by;
     all->nearest = *map;
 }
@@ -396,7 +400,7 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
                        const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_op_map *map,
                        tw_search_result *result, bool *nearest)
 {
-    search all = {.model = model, .op = &model->op[op], .machine = machine, .eval = eval, .least_short = INT64_MAX};
+    search all = {.model = model, .op = &model->op[op], .machine = machine, .eval = eval};
     *nearest = false;
     unsigned modes = 0;
     read_options(options, machine, &all);
@@ -416,8 +420,8 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
         tw_arena_rewind(scratch, mark);
         TW_TRY(status);
     }
-    if (!best.feasible && all.least_short < INT64_MAX) {
-        *nearest = true;
+    if (!best.feasible) {
+        *nearest = all.has_nearest;
         *map = all.nearest;
     }
     if (!best.feasible)
