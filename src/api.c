@@ -4,6 +4,7 @@
 #include "model/axis.h"
 #include "model/read.h"
 #include "pipeline.h"
+#include "tile/traffic.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -305,6 +306,48 @@ tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)
 }
 
 /* ---- geometry ---- */
+
+/* The loops named in `text`, each once. */
+static tw_status read_order(tw_context *ctx, const tw_op *op, const char *text, int order[TW_MAX_LOOPS])
+{
+    unsigned seen = 0;
+    int n = 0;
+    for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        const char *name = tw_arena_strndup(ctx->arena, at, len);
+        if (!name) return TW_ERR_NOMEM;
+        int l = tw_op_find_loop(op, name);
+        if (l < 0 || (seen >> l & 1))
+            return tw_diag_error(&ctx->diag, op->loc, "'%s' in order '%s' is no loop of '%s', or stands twice",
+                                 name, text, op->name);
+        seen |= 1u << l;
+        order[n++] = l;
+        at += len;
+    }
+    if (n == op->n_loops) return TW_OK;
+    return tw_diag_error(&ctx->diag, op->loc, "order '%s' names %d of the %d loops of '%s'", text, n, op->n_loops,
+                         op->name);
+}
+
+tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op_number, const tw_traffic_nest *asked,
+                           const char *operand, int depth, tw_traffic *out)
+{
+    const tw_op *op = &model->op[op_number];
+    tw_tile_nest nest = {.op = op, .serpentine = asked->serpentine};
+    int o = tw_op_find_operand(op, operand);
+    if (o < 0) return tw_diag_error(&ctx->diag, op->loc, "operator '%s' has no operand '%s'", op->name, operand);
+    if (depth < 0 || depth > op->n_loops)
+        return tw_diag_error(&ctx->diag, op->loc, "depth is %d, outside 0..%d", depth, op->n_loops);
+    TW_TRY(read_order(ctx, op, asked->order, nest.order));
+    for (int l = 0; l < op->n_loops; l++) {
+        if (asked->tile[l] < 1)
+            return tw_diag_error(&ctx->diag, op->loc, "tile of '%s' is %" PRId64 ", must be at least 1",
+                                 op->loop[l].name, asked->tile[l]);
+        nest.split[l] = tw_split_by_size(op->loop[l].extent, asked->tile[l]);
+    }
+    if (tw_traffic_of(&nest, o, depth, out)) return TW_OK;
+    return tw_diag_error(&ctx->diag, op->loc, "traffic of '%s' exceeds 2^63", operand);
+}
 
 tw_status tw_window_check(tw_context *ctx, const tw_window_axis *axis)
 {

@@ -75,21 +75,23 @@ typedef struct tw_mapping tw_mapping; /* per operator: tiles, order, buffers by 
 /* `spec` is a one-line workload ("conv:..."; docs/formats.md has the grammar) or the path of a YAML file. */
 TW_API TW_NODISCARD tw_status tw_model_open(tw_context *ctx, const char *spec, const tw_model **out);
 /* The text of a YAML workload; `name` stands for the file in messages. */
-TW_API TW_NODISCARD tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text, const tw_model **out);
+TW_API TW_NODISCARD tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text,
+                                             const tw_model **out);
 TW_API int tw_model_n_ops(const tw_model *model);
 TW_API const char *tw_model_op_name(const tw_model *model, int op);
 
 /* `spec` is the name of a built-in machine or the path of a YAML file. */
 TW_API TW_NODISCARD tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out);
-TW_API TW_NODISCARD tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, const tw_machine **out);
+TW_API TW_NODISCARD tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text,
+                                               const tw_machine **out);
 /* Built-in machines: name and YAML text of the i-th, NULL past the last. */
 TW_API const char *tw_machine_builtin_name(int i);
 TW_API const char *tw_machine_builtin_text(int i);
 
 TW_API TW_NODISCARD tw_status tw_mapping_open(tw_context *ctx, const tw_model *model, const tw_machine *machine,
-                                 const char *path, const tw_mapping **out);
+                                              const char *path, const tw_mapping **out);
 TW_API TW_NODISCARD tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine,
-                                  const char *name, const char *text, const tw_mapping **out);
+                                               const char *name, const char *text, const tw_mapping **out);
 
 /* Each as a file that reads back as the same value. */
 TW_API TW_NODISCARD tw_status tw_model_print_to(tw_context *ctx, const tw_model *model, FILE *out);
@@ -104,16 +106,16 @@ typedef struct tw_plan tw_plan; /* model + machine + mapping, laid out, programm
 /* What this mapping costs. TW_INFEASIBLE when it does not fit the machine. Needs O(1) memory in
  * the number of instructions and time linear in it. */
 TW_API TW_NODISCARD tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine,
-                              const tw_mapping *mapping, const tw_plan **out);
+                                           const tw_mapping *mapping, const tw_plan **out);
 
 typedef enum tw_cut { TW_BALANCED, TW_GREEDY } tw_cut;
 typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
-typedef enum tw_mode {  /* how partial sums are added up                                           */
-    TW_MODE_DEFAULT,    /* in place if the machine offers it, else the best that it does           */
-    TW_MODE_SEPARATE,   /* an adder puts accumulator + partial into a third slot                   */
-    TW_MODE_IN_PLACE,   /* an adder puts the sum into the accumulator's slot                       */
-    TW_MODE_FUSED,      /* the execution adds to what its output slot holds                        */
-    TW_MODE_ANY,        /* the best of those the machine offers                                    */
+typedef enum tw_mode { /* how partial sums are added up                                           */
+                       TW_MODE_DEFAULT, /* in place if the machine offers it, else the best that it does           */
+                       TW_MODE_SEPARATE, /* an adder puts accumulator + partial into a third slot                   */
+                       TW_MODE_IN_PLACE, /* an adder puts the sum into the accumulator's slot                       */
+                       TW_MODE_FUSED, /* the execution adds to what its output slot holds                        */
+                       TW_MODE_ANY,   /* the best of those the machine offers                                    */
 } tw_mode;
 typedef enum tw_approach {
     TW_APPROACH_BEST,       /* the better of the two                                               */
@@ -140,7 +142,7 @@ typedef struct tw_search_result {
 
 /* The best mapping of every operator over the documented family (docs/search.md), as a plan. */
 TW_API TW_NODISCARD tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
-                                const tw_search_options *options, const tw_plan **out);
+                                             const tw_search_options *options, const tw_plan **out);
 /* How the search of an operator ended; NULL for a plan that was not searched. */
 TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op);
 
@@ -227,8 +229,8 @@ typedef struct tw_verify_options {
     int64_t max_macs; /* larger operators are checked but not executed; 0: 2^31             */
 } tw_verify_options;
 /* TW_WRONG when a fault was found; the verdict is written in that case too. */
-TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
-                                const tw_verdict **out);
+TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op,
+                                             const tw_verify_options *options, const tw_verdict **out);
 
 /* ---- printing ---- */
 
@@ -239,10 +241,12 @@ typedef struct tw_print_options {
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
 } tw_print_options;
 /* `verdict` may be NULL, or hold one entry per operator. */
-TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
-                                    const tw_print_options *options, FILE *out);
-TW_API TW_NODISCARD tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
-                                    const tw_print_options *options, FILE *out);
+TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan,
+                                                 const tw_verdict *const *verdict, const tw_print_options *options,
+                                                 FILE *out);
+TW_API TW_NODISCARD tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan,
+                                                 const tw_verdict *const *verdict, const tw_print_options *options,
+                                                 FILE *out);
 /* The plan's mapping as a mapping file that reproduces the plan. */
 TW_API TW_NODISCARD tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
 /* One stage of the walk as stable text: "model", "machine", "mapping", "layout", "program", "timeline". */
@@ -258,6 +262,26 @@ TW_API void tw_split_tile(int64_t extent, int64_t count, tw_cut cut, int64_t i, 
 /* The largest x >= 0 with quad*x^2 + lin*x + constant <= capacity, all non-negative and not both of
  * quad and lin zero; -1 when not even x = 0 fits. */
 TW_API int64_t tw_fit_largest(int64_t quad, int64_t lin, int64_t constant, int64_t capacity);
+
+/* How much of an operand crosses a link when tiles of given sizes are visited in a given order, and the memory
+ * behind the link keeps what the loops inside depth h touch: 0 everything, 1 while the outermost loop stays, ..,
+ * n_loops one tile. For the output these are visits: written on every one, read back on all but each tile's first. */
+typedef struct tw_traffic_nest {
+    const int64_t *tile; /* size per loop, in the operator's order                                    */
+    const char *order;   /* loop names, outermost first, separated by spaces: "m n k"                 */
+    bool serpentine;     /* every second sweep runs backwards                                         */
+} tw_traffic_nest;
+typedef struct tw_traffic {
+    int64_t tiles;  /* different tiles of the operand                                                 */
+    int64_t sweep;  /* elements of all of them, each once; more than the tensor where windows overlap */
+    int64_t loads;  /* tile transfers                                                                 */
+    int64_t elems;  /* elements transferred                                                           */
+    int64_t held;   /* most elements that stay resident at once                                       */
+    int64_t n_held; /* tiles that these are                                                           */
+} tw_traffic;
+TW_API TW_NODISCARD tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op,
+                                               const tw_traffic_nest *nest, const char *operand, int depth,
+                                               tw_traffic *out);
 
 typedef struct tw_window_axis { /* one axis of a sliding-window operator                             */
     int64_t in_extent;          /* elements of the whole input                                       */

@@ -56,6 +56,7 @@ const tw_plan *tick_eval(tw_context *ctx, const int64_t shape[3], const char *ma
 
 /* ---- one reader per file format ---- */
 void run_tick_programs(tally *t, const char *path, const char *file);
+void run_tile_traffic(tally *t, const char *path, const char *file);
 void run_tick_listings(tally *t, const char *file, const json_t *root);
 void run_capacity(tally *t, const char *file, const json_t *root);
 void run_hierarchy(tally *t, const char *file, const json_t *root);

@@ -80,6 +80,8 @@ static void run_file(tally *t, const char *dir, const char *file)
     int64_t before = t->passed;
     if (strcmp(file, "tick_programs.csv") == 0)
         run_tick_programs(t, path, file);
+    else if (strcmp(file, "reference_tile_traffic.jsonl") == 0)
+        run_tile_traffic(t, path, file);
     else if (!run_json(t, path, file)) {
         skip_part(t, file, "(whole file)");
         return;

@@ -2,3 +2,4 @@
 set -eu
 [ -n "${TW_SHARED:-}" ] || { echo "skipped: no shared goldens beside the project"; exit 77; }
 "$1"/goldens "$TW_SHARED"/spec/golden | tail -n 1
+"$1"/goldens "$TW_SHARED"/data/golden/kpu | tail -n 1
