@@ -110,17 +110,18 @@ TW_API TW_NODISCARD tw_status tw_plan_eval(tw_context *ctx, const tw_model *mode
 
 typedef enum tw_cut { TW_BALANCED, TW_GREEDY } tw_cut;
 typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
-typedef enum tw_mode { /* how partial sums are added up                                           */
-                       TW_MODE_DEFAULT, /* in place if the machine offers it, else the best that it does           */
-                       TW_MODE_SEPARATE, /* an adder puts accumulator + partial into a third slot                   */
-                       TW_MODE_IN_PLACE, /* an adder puts the sum into the accumulator's slot                       */
-                       TW_MODE_FUSED, /* the execution adds to what its output slot holds                        */
-                       TW_MODE_ANY,   /* the best of those the machine offers                                    */
+/* How partial sums are added up. */
+typedef enum tw_mode {
+    TW_MODE_DEFAULT,  /* in place if the machine offers it, else the best that it does */
+    TW_MODE_SEPARATE, /* an adder puts accumulator + partial into a third slot         */
+    TW_MODE_IN_PLACE, /* an adder puts the sum into the accumulator's slot             */
+    TW_MODE_FUSED,    /* the execution adds to what its output slot holds              */
+    TW_MODE_ANY,      /* the best of those the machine offers                          */
 } tw_mode;
 typedef enum tw_approach {
-    TW_APPROACH_BEST,       /* the better of the two                                               */
-    TW_APPROACH_DIRECT,     /* tile once, for the innermost memory; pass through the others        */
-    TW_APPROACH_MULTISTAGE, /* tile at every level                                                 */
+    TW_APPROACH_BEST,       /* the better of the two                                        */
+    TW_APPROACH_DIRECT,     /* tile once, for the innermost memory; pass through the others */
+    TW_APPROACH_MULTISTAGE, /* tile at every level                                          */
 } tw_approach;
 typedef struct tw_search_options { /* all zero: the defaults                                       */
     tw_objective objective;
