@@ -221,6 +221,11 @@ const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine)
 {
     return &plan->op[op].timeline.engine[engine];
 }
+int tw_plan_n_operands(const tw_plan *plan, int op) { return plan->model->op[op].n_operands; }
+const tw_link_use *tw_plan_link_use(const tw_plan *plan, int op, int memory, int operand)
+{
+    return &plan->op[op].link[memory][operand];
+}
 const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory)
 {
     return &plan->op[op].memory[memory];

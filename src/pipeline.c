@@ -8,6 +8,7 @@
 #include "place/layout.h"
 #include "search/search.h"
 #include "sim/tee.h"
+#include "tile/traffic.h"
 #include "verify/verify.h"
 
 /* Operators run one after the other; false when the total leaves 64 bits. */
@@ -26,6 +27,24 @@ static void describe_memories(tw_op_plan *op)
                                         op->program.layout.used[m], op->timeline.peak_live[m]};
 }
 
+static tw_status describe_links(tw_op_plan *plan, tw_arena *scratch)
+{
+    const tw_program *p = &plan->program;
+    const tw_memory *memory = p->machine->memory;
+    for (int o = 0; o < p->op->n_operands; o++) {
+        int64_t least;
+        TW_TRY(tw_traffic_least(p->op, o, scratch, &least));
+        for (int m = 1; m < p->machine->n_memories; m++)
+            plan->link[m][o] = (tw_link_use){memory[m - 1].name,
+                                             memory[m].name,
+                                             p->op->operand[o].name,
+                                             plan->timeline.link[m][o].transfers,
+                                             plan->timeline.link[m][o].units,
+                                             tw_program_units(p, o, least)};
+    }
+    return TW_OK;
+}
+
 tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
                         const tw_search_result *found, tw_arena *arena, tw_arena *scratch, tw_diag *diag,
                         const tw_plan **out)
@@ -41,6 +60,7 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
         TW_TRY(tw_layout_check(&op[i].program.layout, machine, diag));
         TW_TRY(tw_timeline_run(&op[i].program, scratch, diag, &op[i].timeline));
         describe_memories(&op[i]);
+        TW_TRY(describe_links(&op[i], scratch));
         op[i].searched = found != NULL;
         if (found) op[i].search = found[i];
         if (!add_sum(&plan->sum, &op[i].timeline.sum))

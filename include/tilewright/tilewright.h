@@ -168,12 +168,21 @@ typedef struct tw_memory_use {
     int64_t peak_live;    /* most units alive in any row                                            */
 } tw_memory_use;
 
+typedef struct tw_link_use { /* one operand on the link into one memory, both directions             */
+    const char *outer, *inner, *operand;
+    int64_t transfers, units;
+    int64_t least_units; /* what the operator touches of it at all: each must cross once             */
+} tw_link_use;
+
 TW_API const tw_summary *tw_plan_summary(const tw_plan *plan);
 TW_API const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op);
 TW_API int tw_plan_n_engines(const tw_plan *plan);
 TW_API const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine);
 TW_API int tw_plan_n_memories(const tw_plan *plan);
 TW_API const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory);
+TW_API int tw_plan_n_operands(const tw_plan *plan, int op);
+/* Of the link into `memory`, 1 and up. */
+TW_API const tw_link_use *tw_plan_link_use(const tw_plan *plan, int op, int memory, int operand);
 
 /* ---- the timeline, row by row ---- */
 

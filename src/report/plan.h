@@ -11,6 +11,7 @@ typedef struct tw_op_plan {
     bool searched;
     tw_search_result search;
     tw_memory_use memory[TW_MAX_MEMORIES];
+    tw_link_use link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into memory m, from 1 on */
 } tw_op_plan;
 
 struct tw_plan {

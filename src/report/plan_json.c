@@ -75,6 +75,25 @@ static void write_engines(tw_json *j, const tw_op_plan *plan, const tw_usage *us
     tw_json_close(j);
 }
 
+static void write_links(tw_json *j, const tw_op_plan *plan)
+{
+    tw_json_key(j, "links");
+    tw_json_open(j, '[');
+    for (int m = 1; m < plan->program.machine->n_memories; m++)
+        for (int o = 0; o < plan->program.op->n_operands; o++) {
+            const tw_link_use *use = &plan->link[m][o];
+            tw_json_open_line(j, '{');
+            tw_json_key_string(j, "outer", use->outer);
+            tw_json_key_string(j, "inner", use->inner);
+            tw_json_key_string(j, "operand", use->operand);
+            tw_json_key_int(j, "transfers", use->transfers);
+            tw_json_key_int(j, "units", use->units);
+            tw_json_key_int(j, "least_units", use->least_units);
+            tw_json_close(j);
+        }
+    tw_json_close(j);
+}
+
 static void int_or_null(tw_json *j, const char *key, int64_t x, bool known)
 {
     tw_json_key(j, key);
@@ -298,6 +317,7 @@ static tw_status write_op(tw_json *j, const tw_op_plan *plan, const tw_verdict *
     write_summary(j, &plan->timeline.sum);
     write_bound(j, plan, &usage);
     write_engines(j, plan, &usage);
+    write_links(j, plan);
     write_memories(j, plan, &usage);
     write_mapping(j, &plan->program);
     write_layout(j, &plan->program);

@@ -2,6 +2,7 @@
 #include "report/plan.h"
 #include "report/summary.h"
 #include "report/ticktable.h"
+#include "report/traffic.h"
 #include "sim/tee.h"
 
 #include <stdio.h>
@@ -71,6 +72,7 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
     TW_TRY(walk(plan, tw_row_tee_sink(&first), scratch, diag));
     print_op_heading(plan, line);
     tw_summary_print(plan, &usage, verdict, line);
+    tw_traffic_print(plan, line);
     tw_mapping_table_print(&plan->program, &cuts, line);
     TW_TRY(tw_ticktable_begin(table));
     TW_TRY(walk(plan, tw_ticktable_rows(table), scratch, diag));

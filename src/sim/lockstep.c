@@ -271,6 +271,9 @@ static tw_status put_transfer(run *r, const tw_instr *in, int64_t row)
     *(load ? &use->loads : &use->stores) += 1;
     add_to(r, load ? &use->load_units : &use->store_units, in->work);
     add_to(r, &use->busy_cycles, cycles);
+    tw_link_count *link = &r->out->link[r->program->machine->engine[in->engine].memory][in->operand];
+    link->transfers++;
+    add_to(r, &link->units, in->work);
     if (in->dst >= 0) r->wrote[in->dst] = r->touched[in->dst] = row;
     if (in->src[0] >= 0) r->touched[in->src[0]] = row;
     return keep_event(r, in, row, cycles);
@@ -334,7 +337,13 @@ static void count_nested(run *r, const tw_timeline *child)
         add_to(r, &t->engine[e].store_units, child->engine[e].store_units);
         add_to(r, &t->engine[e].busy_cycles, child->engine[e].busy_cycles);
     }
-    for (int m = 0; m < TW_MAX_MEMORIES; m++) t->peak_live[m] = tw_max(t->peak_live[m], child->peak_live[m]);
+    for (int m = 0; m < r->program->machine->n_memories; m++) {
+        t->peak_live[m] = tw_max(t->peak_live[m], child->peak_live[m]);
+        for (int o = 0; o < r->program->op->n_operands; o++) {
+            t->link[m][o].transfers += child->link[m][o].transfers;
+            add_to(r, &t->link[m][o].units, child->link[m][o].units);
+        }
+    }
 }
 
 /* Cycles of an EXEC or FILL, and its share of the counts. */

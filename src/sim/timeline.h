@@ -16,10 +16,15 @@
 #define TW_SIM_TIMELINE_H
 #include "program/program.h"
 
+typedef struct tw_link_count {
+    int64_t transfers, units; /* in both directions */
+} tw_link_count;
+
 typedef struct tw_timeline {
     tw_summary sum;
     tw_engine_use engine[TW_MAX_ENGINES];
     int64_t peak_live[TW_MAX_MEMORIES];
+    tw_link_count link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* between memory m - 1 and m, per operand */
 } tw_timeline;
 
 /* Simulates without keeping rows: memory does not grow with the program. */

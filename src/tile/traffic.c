@@ -202,3 +202,60 @@ bool tw_traffic_of(const tw_tile_nest *nest, int operand, int depth, tw_traffic 
     *out = t;
     return true;
 }
+
+/* ---- what is touched at all ---- */
+
+/* Longer axes with gaps are counted as if they had none. */
+enum { MOST_MARKED = 1 << 26 };
+
+static void mark(const tw_op *op, const tw_axis *axis, int term, int64_t value, bool *seen)
+{
+    if (term == axis->n_terms) {
+        int64_t at = tw_fdiv(value, axis->divisor);
+        if (at * axis->divisor == value && at >= 0 && at < axis->extent) seen[at] = true;
+        return;
+    }
+    for (int64_t i = 0; i < op->loop[axis->term[term].loop].extent; i++)
+        mark(op, axis, term + 1, value + i * axis->term[term].coef, seen);
+}
+
+/* Whether the positions are an interval: one loop with step 1, which other loops only shift. */
+static bool is_dense(const tw_op *op, const tw_axis *axis)
+{
+    if (axis->divisor != 1) return false;
+    int64_t reach = 1;
+    for (int round = 0; round < axis->n_terms; round++) /* terms that touch what is covered so far join it */
+        for (int t = 0; t < axis->n_terms; t++) {
+            int64_t coef = axis->term[t].coef < 0 ? -axis->term[t].coef : axis->term[t].coef;
+            int64_t wide = coef * (op->loop[axis->term[t].loop].extent - 1) + 1;
+            if (coef <= reach) reach = tw_max(reach, wide);
+        }
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t coef = axis->term[t].coef < 0 ? -axis->term[t].coef : axis->term[t].coef;
+        if (coef > reach && op->loop[axis->term[t].loop].extent > 1) return false;
+    }
+    return true;
+}
+
+tw_status tw_traffic_least(const tw_op *op, int operand, tw_arena *scratch, int64_t *out)
+{
+    const tw_operand *o = &op->operand[operand];
+    tw_box whole = tw_box_of_op(op);
+    int64_t n = 1;
+    for (int a = 0; a < o->n_axes; a++) {
+        const tw_axis *axis = &o->axis[a];
+        int64_t count = tw_span_len(tw_span_clip(tw_axis_reach(axis, &whole), 0, axis->extent));
+        if (!is_dense(op, axis) && axis->extent <= MOST_MARKED) {
+            tw_arena_mark before = tw_arena_save(scratch);
+            bool *seen;
+            TW_ALLOC(scratch, seen, axis->extent);
+            mark(op, axis, 0, axis->offset, seen);
+            count = 0;
+            for (int64_t i = 0; i < axis->extent; i++) count += seen[i];
+            tw_arena_rewind(scratch, before);
+        }
+        n *= count; /* at most the tensor's elements, which fit */
+    }
+    *out = n;
+    return TW_OK;
+}

@@ -27,4 +27,7 @@ typedef struct tw_tile_nest {
 /* Traffic of one operand into a memory that keeps what the loops inside `depth` touch, 0..n_loops; the counts are
  * those of the public tw_traffic. False when one leaves 64 bits. */
 TW_NODISCARD bool tw_traffic_of(const tw_tile_nest *nest, int operand, int depth, tw_traffic *out);
+/* Elements of the operand that the operator touches at all: what must cross every link at least once. Axes that
+ * share loops, and gaps in axes of more than 2^26 elements, are counted as if they were not, which may be too many. TW_ERR_NOMEM is the only failure. */
+TW_NODISCARD tw_status tw_traffic_least(const tw_op *op, int operand, tw_arena *scratch, int64_t *out);
 #endif

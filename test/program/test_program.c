@@ -96,6 +96,30 @@ static void random_mapping(uint64_t *rng, const tw_model *model, const char *mod
     snprintf(text + len, n - len, "]}}");
 }
 
+/* Every link carries at least what the operator touches, and all operands together what its mover moved. */
+static void check_traffic(const tw_plan *plan)
+{
+    for (int m = 1; m < tw_plan_n_memories(plan); m++) {
+        int64_t units = 0, transfers = 0, moved = 0, moves = 0;
+        for (int o = 0; o < tw_plan_n_operands(plan, 0); o++) {
+            const tw_link_use *use = tw_plan_link_use(plan, 0, m, o);
+            CHECK(use->units >= use->least_units);
+            units += use->units;
+            transfers += use->transfers;
+        }
+        char mover[16];
+        snprintf(mover, sizeof mover, "move%d", 4 - m);
+        for (int e = 0; e < tw_plan_n_engines(plan); e++) {
+            const tw_engine_use *use = tw_plan_engine_use(plan, 0, e);
+            if (strcmp(use->engine, mover) != 0) continue;
+            moved = use->load_units + use->store_units;
+            moves = use->loads + use->stores;
+        }
+        CHECK_EQ(units, moved);
+        CHECK_EQ(transfers, moves);
+    }
+}
+
 TEST(two_thousand_random_nests_through_three_levels_verify)
 {
     static const char *const workload[] = {
@@ -136,6 +160,7 @@ TEST(two_thousand_random_nests_through_three_levels_verify)
             fail();
         }
         passed += v->equal;
+        check_traffic(p.plan);
         tw_context_free(ctx);
     }
     CHECK_EQ(passed, 2000);

@@ -4,6 +4,7 @@
 #include "tile/box.h"
 #include "tw_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A random operator with three loops: one input over some of them, with windows and clipping, and an output. */
@@ -116,5 +117,75 @@ TEST(a_hundred_thousand_random_nests_move_what_walking_them_moves)
         CHECK_EQ(t.loads, w.loads);
         CHECK_EQ(t.elems, w.elems);
         CHECK(t.elems >= t.sweep && t.sweep > 0 ? t.loads >= t.tiles : true);
+    }
+}
+
+/* Distinct positions along each axis, by visiting every point. */
+TEST(what_is_touched_at_all_is_what_visiting_every_point_marks)
+{
+    uint64_t rng = tw_test_seed();
+    tw_arena *scratch = tw_arena_new();
+    for (int i = 0; i < 50000; i++) {
+        tw_op op = random_op(&rng);
+        if (tw_test_pick(&rng, 0, 1)) op.operand[0].axis[0].divisor = tw_test_pick(&rng, 1, 3);
+        int64_t expected = 1, got;
+        for (int a = 0; a < op.operand[0].n_axes; a++) {
+            const tw_axis *axis = &op.operand[0].axis[a];
+            bool seen[16] = {false};
+            int64_t n = 0;
+            for (int64_t x = 0; x < 7 * 7 * 7; x++) {
+                int64_t index[3] = {x % 7, x / 7 % 7, x / 49}, value = axis->offset;
+                bool inside = true;
+                for (int l = 0; l < 3; l++) inside = inside && index[l] < op.loop[l].extent;
+                for (int t = 0; t < axis->n_terms; t++) value += axis->term[t].coef * index[axis->term[t].loop];
+                if (!inside || value < 0 || value % axis->divisor || value / axis->divisor >= axis->extent)
+                    continue;
+                n += !seen[value / axis->divisor];
+                seen[value / axis->divisor] = true;
+            }
+            expected *= n;
+        }
+        CHECK_EQ(tw_traffic_least(&op, 0, scratch, &got), TW_OK);
+        CHECK_EQ(got, expected);
+    }
+    tw_arena_free(scratch);
+}
+
+/* With one slot per operand the simulator keeps one tile of each: the closed form at full depth. */
+TEST(the_simulator_moves_what_the_closed_form_says)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < 2000; i++) {
+        int64_t extent[3], tile[3];
+        for (int l = 0; l < 3; l++) {
+            extent[l] = tw_test_pick(&rng, 1, 12);
+            tile[l] = tw_test_pick(&rng, 1, extent[l]);
+        }
+        bool nm = tw_test_pick(&rng, 0, 1);
+        char workload[64], mapping[256];
+        snprintf(workload, sizeof workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64, extent[0], extent[1],
+                 extent[2]);
+        snprintf(mapping, sizeof mapping,
+                 "mapping: {matmul: {levels: [{at: buffer, sizes: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64
+                 "}, order: [%s, k], accumulate: fused}]}}",
+                 tile[0], tile[1], tile[2], nm ? "n, m" : "m, n");
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_mapping *map;
+        const tw_plan *plan;
+        CHECK_EQ(tw_model_open(ctx, workload, &model), TW_OK);
+        CHECK_EQ(tw_machine_open(ctx, "tick-10k", &machine), TW_OK);
+        CHECK_EQ(tw_mapping_parse(ctx, model, machine, "m", mapping, &map), TW_OK);
+        CHECK_EQ(tw_plan_eval(ctx, model, machine, map, &plan), TW_OK);
+        tw_traffic_nest nest = {tile, nm ? "n m k" : "m n k", false};
+        for (int o = 0; o < 3; o++) {
+            const tw_link_use *use = tw_plan_link_use(plan, 0, 1, o);
+            tw_traffic t;
+            CHECK_EQ(tw_traffic_count(ctx, model, 0, &nest, use->operand, 3, &t), TW_OK);
+            CHECK_EQ(use->transfers, t.loads);
+            CHECK_EQ(use->units, t.elems);
+        }
+        tw_context_free(ctx);
     }
 }
