@@ -112,7 +112,7 @@ typedef enum tw_cut { TW_BALANCED, TW_GREEDY } tw_cut;
 typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
 /* How partial sums are added up. */
 typedef enum tw_mode {
-    TW_MODE_DEFAULT,  /* in place if the machine offers it, else the best that it does */
+    TW_MODE_DEFAULT,  /* in place if the machine can, else the best that it can      */
     TW_MODE_SEPARATE, /* an adder puts accumulator + partial into a third slot         */
     TW_MODE_IN_PLACE, /* an adder puts the sum into the accumulator's slot             */
     TW_MODE_FUSED,    /* the execution adds to what its output slot holds              */

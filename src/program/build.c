@@ -117,6 +117,22 @@ static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MA
     return TW_OK;
 }
 
+/* Partial sums of a level are added where they lie. */
+static tw_status check_adders(const tw_program *p, tw_diag *diag)
+{
+    tw_level_info info[TW_MAX_MEMORIES];
+    tw_program_levels(p, info);
+    for (int t = 0; t < p->n_tiled; t++) {
+        bool cuts_reduction = false;
+        for (int l = 0; l < p->op->n_loops; l++) cuts_reduction |= p->op->loop[l].reduces && info[t].n_tiles[l] > 1;
+        if (!cuts_reduction || info[t].mode == TW_FUSED || p->tiled[t].adder >= 0) continue;
+        return tw_diag_infeasible(diag, p->tiled[t].map->loc,
+                                  "accumulation '%s' needs an adder, memory '%s' has none",
+                                  tw_accumulate_name(info[t].mode), p->machine->memory[p->tiled[t].memory].name);
+    }
+    return TW_OK;
+}
+
 /* ---- footprints at the tensor's edge ---- */
 
 typedef struct spans {
@@ -315,6 +331,7 @@ tw_status tw_program_build(const tw_model *model, int op, const tw_machine *mach
     for (int o = 0; o < p.op->n_operands; o++)
         p.elem_units[o] = tw_machine_units(machine, model->tensor[p.op->operand[o].tensor].dtype, 1);
     TW_TRY(check_cuts(&p, largest, diag));
+    TW_TRY(check_adders(&p, diag));
     for (int l = 0; l < map->n_levels; l++) pools.loc[map->level[l].memory] = map->level[l].loc;
 
     tw_arena_mark mark = tw_arena_save(arena);

@@ -377,7 +377,8 @@ static tw_status modes_of(const tw_machine *machine, tw_mode mode, tw_diag *diag
     const tw_engine *mac = &machine->engine[machine->compute];
     static const tw_accumulate asked[] = {
         [TW_MODE_SEPARATE] = TW_SEPARATE, [TW_MODE_IN_PLACE] = TW_IN_PLACE, [TW_MODE_FUSED] = TW_FUSED};
-    if (mode == TW_MODE_DEFAULT) mode = mac->accumulate >> TW_IN_PLACE & 1 ? TW_MODE_IN_PLACE : TW_MODE_ANY;
+    bool in_place = mac->accumulate >> TW_IN_PLACE & 1 && tw_machine_adder(machine, mac->memory) >= 0;
+    if (mode == TW_MODE_DEFAULT) mode = in_place ? TW_MODE_IN_PLACE : TW_MODE_ANY;
     *out = mac->accumulate;
     if (mode == TW_MODE_ANY) return TW_OK;
     *out &= 1u << asked[mode];

@@ -155,6 +155,29 @@ TEST(what_cannot_fit_is_refused_with_a_reason)
     tw_context_free(ctx);
 }
 
+/* Without an adder nothing may be left to add: whole reductions, or executions that accumulate. */
+TEST(a_machine_without_adders_is_planned_without_sums)
+{
+    static const char machine[] =
+        "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: buf, size: "
+        "99}], "
+        "engines: [{name: move, between: [out, buf], channels: unlimited, cost: {constant: 1}}, "
+        "{name: mac, computes: multiply-add, on: buf, cost: {constant: 1}}]}";
+    for (tw_mode mode = TW_MODE_DEFAULT; mode <= TW_MODE_ANY; mode++) {
+        tw_context *ctx = tw_context_new();
+        const tw_plan *plan = search(ctx, "matmul:8x8x16", machine, (tw_search_options){.mode = mode});
+        const tw_verdict *verdict;
+        CHECK(plan != NULL);
+        CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+        tw_context_free(ctx);
+        ctx = tw_context_new();
+        plan = search(ctx, "matmul:2x2x90", machine, (tw_search_options){.mode = mode});
+        CHECK_EQ(plan != NULL, mode == TW_MODE_DEFAULT || mode == TW_MODE_FUSED || mode == TW_MODE_ANY);
+        if (!plan) CHECK(tw_context_n_messages(ctx) >= 3);
+        tw_context_free(ctx);
+    }
+}
+
 TEST(a_mode_that_the_machine_lacks_is_refused)
 {
     tw_context *ctx = tw_context_new();
