@@ -5,6 +5,7 @@
  * Every stage takes the finished values before it as const and makes one new value. */
 #include "pipeline.h"
 
+#include "nearest.h"
 #include "place/layout.h"
 #include "search/search.h"
 #include "sim/tee.h"
@@ -56,7 +57,11 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op};
     TW_TRY(tw_mapping_check(mapping, model, machine, diag));
     for (int i = 0; i < model->n_ops; i++) {
-        TW_TRY(tw_program_build(model, i, machine, &mapping->op[i], arena, diag, &op[i].program));
+        diag->short_by = 0;
+        tw_status built = tw_program_build(model, i, machine, &mapping->op[i], arena, diag, &op[i].program);
+        if (built == TW_INFEASIBLE && diag->short_by > 0)
+            tw_nearest_note(model, i, machine, &mapping->op[i], scratch, diag);
+        TW_TRY(built);
         TW_TRY(tw_layout_check(&op[i].program.layout, machine, diag));
         TW_TRY(tw_timeline_run(&op[i].program, scratch, diag, &op[i].timeline));
         describe_memories(&op[i]);

@@ -204,6 +204,35 @@ TEST(limits_of_the_machine_are_refusals_with_numbers)
     }
 }
 
+TEST(a_mapping_that_does_not_fit_is_told_the_smallest_change_that_does)
+{
+    static const struct {
+        const char *level, *note;
+    } row[] = {
+        {"tiles: {m: 1}", "mapping:1:29: note: it fits with 2 tiles along 'm' at 'buffer'"},
+        {"tiles: {m: 2}, buffers: {ifm: 3}", "mapping:1:29: note: it fits with 1 buffer of 'ifm' at 'buffer'"},
+        {"tiles: {m: 64, n: 1, k: 1}, buffers: {w: 3}",
+         "mapping:1:29: note: it fits with 2 buffers of 'w' at 'buffer'"},
+    };
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        tw_context *ctx = tw_context_new();
+        char mapping[256];
+        parts p;
+        snprintf(mapping, sizeof mapping, "mapping: {matmul: {levels: [{at: buffer, %s}]}}", row[i].level);
+        CHECK_EQ(plan_of(ctx, "matmul:64x64x64", "tick-10k", mapping, &p), TW_INFEASIBLE);
+        CHECK_STR(tw_context_message(ctx, tw_context_n_messages(ctx) - 1), row[i].note);
+        tw_context_free(ctx);
+    }
+    /* No single change helps. */
+    tw_context *ctx = tw_context_new();
+    parts p;
+    CHECK_EQ(plan_of(ctx, "matmul:1000x1000x1000", "tick-10k", "mapping: {matmul: {levels: [{at: buffer}]}}", &p),
+             TW_INFEASIBLE);
+    CHECK_STR(tw_context_message(ctx, tw_context_n_messages(ctx) - 1),
+              "tick-10k:7:5: note: memory 'buffer' declared here with 10000");
+    tw_context_free(ctx);
+}
+
 TEST(a_cut_must_suit_every_piece_that_reaches_it)
 {
     static const struct {
