@@ -194,6 +194,12 @@ static const struct argp search_argp = {search_options, parse_search, 0, 0, 0, 0
 
 /* ---- sub-commands ---- */
 
+static const char *folder(struct argp_state *state, const char *arg)
+{
+    if (!*arg) argp_error(state, "--output needs the name of a folder");
+    return arg;
+}
+
 static error_t hand_down(struct argp_state *state, int n_children)
 {
     for (int i = 0; i < n_children; i++) state->child_inputs[i] = state->input;
@@ -217,7 +223,7 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
 {
     parser *p = state->input;
     switch (key) {
-    case 'o': p->out->folder = arg; break;
+    case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 1);
     case ARGP_KEY_ARG:
         argp_error(state, "there is no command '%s'; commands are plan, eval, machines, help", arg);
@@ -245,7 +251,7 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
     cli_options *o = ((parser *)state->input)->out;
     switch (key) {
     case 'm': o->machine = arg; break;
-    case 'o': o->folder = arg; break;
+    case 'o': o->folder = folder(state, arg); break;
     case ARGP_KEY_ARG: return take_workload(arg, state);
     case ARGP_KEY_END:
         require(state, o->workload, "the workload");

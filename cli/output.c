@@ -34,7 +34,7 @@ int output_close(FILE *stream)
 
 bool output_make_folder(const char *path)
 {
-    char *copy = strdup(path);
+    char *copy = *path ? strdup(path) : NULL;
     if (!copy) return false;
     bool made = true;
     for (char *at = copy + 1; made; at++) {

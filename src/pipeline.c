@@ -153,13 +153,26 @@ static tw_verify_input verify_input(const tw_program *p, tw_level_info *level)
     return in;
 }
 
+/* Whether executing needs less than 4 GiB of the host: the tensors, their reference, the memories of the machine.
+ * Counted in MiB, so that nothing overflows. */
+static bool is_affordable(const tw_program *p)
+{
+    enum { BYTES_PER_ELEM = 32, BYTES_PER_UNIT = 16, MOST_MIB = 4096 };
+    int64_t mib = 0;
+    for (int o = 0; o < p->op->n_operands; o++)
+        mib += (tw_tensor_elems(&p->model->tensor[p->op->operand[o].tensor]) >> 20) * BYTES_PER_ELEM;
+    for (int m = 1; m < p->machine->n_memories; m++) mib += (p->layout.used[m] >> 20) * BYTES_PER_UNIT;
+    return mib < MOST_MIB;
+}
+
 static tw_status judge(const tw_program *p, const tw_verify_options *options, tw_arena *scratch, tw_arena *judges,
                        tw_diag *diag, tw_verdict *v)
 {
     static const int64_t default_max = INT64_C(1) << 31;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_verify_input in = verify_input(p, level);
-    bool executes = tw_op_points(p->op) <= (options->max_macs > 0 ? options->max_macs : default_max);
+    bool executes =
+        tw_op_points(p->op) <= (options->max_macs > 0 ? options->max_macs : default_max) && is_affordable(p);
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;

@@ -171,7 +171,8 @@ typedef struct tw_memory_use {
 typedef struct tw_link_use { /* one operand on the link into one memory, both directions             */
     const char *outer, *inner, *operand;
     int64_t transfers, units;
-    int64_t least_units; /* what the operator touches of it at all: each must cross once             */
+    int64_t least_units; /* what the loops reach of it: each must cross once, except for tiles that a
+                            program skips because they meet only padding                            */
 } tw_link_use;
 
 TW_API const tw_summary *tw_plan_summary(const tw_plan *plan);

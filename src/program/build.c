@@ -90,10 +90,10 @@ static tw_status check_min_tile(const tw_program *p, const tw_level_map *map, in
         name, at, points, mac->name, least);
 }
 
-/* Walks one loop through all levels: legality and minimum tile of every cut; largest[t] is the longest tile
- * at tiled level t, *n_tiles the number of innermost tiles along this loop. */
-static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MAX_MEMORIES], int64_t *n_tiles,
-                            tw_diag *diag)
+/* Walks one loop through all levels: legality and minimum tile of every cut; largest[t] and smallest[t] are
+ * the longest and shortest tile at tiled level t, *n_tiles the number of innermost tiles along this loop. */
+static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MAX_MEMORIES],
+                            int64_t smallest[TW_MAX_MEMORIES], int64_t *n_tiles, tw_diag *diag)
 {
     lengths now = {.n = 1, .len = {p->op->loop[loop].extent}};
     *n_tiles = 1;
@@ -102,6 +102,7 @@ static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MA
         lengths next = {0};
         int64_t most = 1;
         largest[t] = 0;
+        smallest[t] = INT64_MAX;
         for (int i = 0; i < now.n; i++) {
             if (!tw_level_split_is_legal(map, loop, now.len[i])) return refuse_cut(p, map, loop, now.len[i], diag);
             tw_split s = tw_level_split(map, loop, now.len[i]);
@@ -109,6 +110,7 @@ static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MA
             add_length(&next, tw_span_len(tw_split_at(&s, 0, 0)));
             add_length(&next, tw_span_len(tw_split_at(&s, 0, s.count - 1)));
             largest[t] = tw_max(largest[t], tw_split_largest(&s));
+            smallest[t] = tw_min(smallest[t], tw_span_len(tw_split_at(&s, 0, s.count - 1)));
             most = tw_max(most, s.count);
         }
         *n_tiles *= most; /* at most the extent, rounded up once per level */
@@ -272,34 +274,59 @@ static tw_status check_pad_limit(const tw_program *p, tw_arena *scratch, tw_diag
     return TW_OK;
 }
 
-/* Whether transfers of any size up to `most` take no longer on `outer` than on `inner`. */
-static bool is_as_fast(const tw_engine *outer, const tw_engine *inner, int64_t most)
+/* Whether transfers of `least` to `most` units take no longer on `outer` than on `inner`. Sufficient, and for
+ * equal links exact; two linear costs differ most at one end, give or take the rounding of one cycle. */
+static bool is_as_fast(const tw_engine *outer, const tw_engine *inner, int64_t least, int64_t most)
 {
     const tw_cost *a = &outer->cost, *b = &inner->cost;
-    if (outer->one_channel && !inner->one_channel) return false;
     if (a->kind == b->kind && a->fixed <= b->fixed && (a->kind == TW_COST_CONSTANT || a->per_cycle >= b->per_cycle))
         return true;
-    return tw_cost_cycles(a, most) <= tw_cost_cycles(b, 1); /* costs never fall with size */
+    if (tw_cost_cycles(a, most) <= tw_cost_cycles(b, least)) return true; /* costs never fall with size */
+    if (a->kind != TW_COST_LINEAR || b->kind != TW_COST_LINEAR) return false;
+    int64_t worst = a->per_cycle >= b->per_cycle ? least : most;
+    return a->fixed + worst / a->per_cycle + 1 <= b->fixed + worst / b->per_cycle;
+}
+
+/* Units of the smallest tile, or something below. */
+static int64_t smallest_units(const tw_program *p, int o, int t, int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES])
+{
+    int64_t elems = 1;
+    if (p->clipped >> o & 1) return 1;
+    for (int a = 0; a < p->op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &p->op->operand[o].axis[a];
+        int64_t reach = 1;
+        for (int i = 0; i < axis->n_terms; i++) {
+            int64_t coef = axis->term[i].coef;
+            reach += (coef < 0 ? -coef : coef) * (smallest[axis->term[i].loop][t] - 1);
+        }
+        elems *= reach;
+    }
+    return tw_program_units(p, o, elems);
 }
 
 /* A pass-through level is free only while its transfers hide behind those of the level it feeds. */
-static tw_status check_pass_speed(const tw_program *p, const tw_tiled_level *level, const tw_pools *pools,
-                                  tw_diag *diag)
+static tw_status check_pass_speed(const tw_program *p, int t, int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES],
+                                  const tw_pools *pools, tw_diag *diag)
 {
+    const tw_tiled_level *level = &p->tiled[t];
     const tw_engine *inner = &p->machine->engine[level->mover[level->n_pass]];
     for (int i = 0; i < level->n_pass; i++) {
         const tw_engine *outer = &p->machine->engine[level->mover[i]];
+        const char *memory = p->machine->memory[level->pass[i]].name;
+        if (outer->one_channel && !inner->one_channel)
+            return tw_diag_infeasible(
+                diag, pools->loc[level->pass[i]],
+                "'%s' cannot be passed through: '%s' has one channel and cannot keep up with '%s'", memory,
+                outer->name, inner->name);
         for (int o = 0; o < p->op->n_operands; o++) {
-            int64_t units = pools->size[level->memory][o];
-            if (is_as_fast(outer, inner, units)) continue;
-            int64_t slow = tw_cost_cycles(&outer->cost, units), fast = tw_cost_cycles(&inner->cost, units);
-            if (slow <= fast && outer->one_channel <= inner->one_channel) units = 1;
+            int64_t most = pools->size[level->memory][o], least = smallest_units(p, o, t, smallest);
+            if (is_as_fast(outer, inner, least, most)) continue;
+            int64_t units = tw_cost_cycles(&outer->cost, most) > tw_cost_cycles(&inner->cost, most) ? most : least;
             return tw_diag_infeasible(diag, pools->loc[level->pass[i]],
                                       "'%s' cannot be passed through: %" PRId64 " units of '%s' take %" PRId64
                                       " cycles on '%s' and cannot hide behind %" PRId64 " on '%s'",
-                                      p->machine->memory[level->pass[i]].name, units, p->op->operand[o].name,
-                                      tw_cost_cycles(&outer->cost, units), outer->name,
-                                      tw_cost_cycles(&inner->cost, units), inner->name);
+                                      memory, units, p->op->operand[o].name, tw_cost_cycles(&outer->cost, units),
+                                      outer->name, tw_cost_cycles(&inner->cost, units), inner->name);
         }
     }
     return TW_OK;
@@ -307,12 +334,13 @@ static tw_status check_pass_speed(const tw_program *p, const tw_tiled_level *lev
 
 /* ---- the whole ---- */
 
-static tw_status check_cuts(tw_program *p, int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_diag *diag)
+static tw_status check_cuts(tw_program *p, int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES],
+                            int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_diag *diag)
 {
     p->n_execs = 1;
     for (int l = 0; l < p->op->n_loops; l++) {
         int64_t n;
-        TW_TRY(check_loop(p, l, largest[l], &n, diag));
+        TW_TRY(check_loop(p, l, largest[l], smallest[l], &n, diag));
         if (!tw_ckd_mul(p->n_execs, n, &p->n_execs) || p->n_execs > TW_EXECS_MAX)
             return tw_diag_error(diag, p->map->loc, "the mapping of '%s' makes more than %" PRId64 " executions",
                                  p->op->name, TW_EXECS_MAX);
@@ -324,13 +352,13 @@ tw_status tw_program_build(const tw_model *model, int op, const tw_machine *mach
                            tw_arena *arena, tw_diag *diag, tw_program *out)
 {
     tw_program p = {.model = model, .op = &model->op[op], .machine = machine, .map = map};
-    int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES];
+    int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES], smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES];
     tw_pools pools = {0};
     resolve_levels(&p);
     p.clipped = tw_op_clipped(p.op);
     for (int o = 0; o < p.op->n_operands; o++)
         p.elem_units[o] = tw_machine_units(machine, model->tensor[p.op->operand[o].tensor].dtype, 1);
-    TW_TRY(check_cuts(&p, largest, diag));
+    TW_TRY(check_cuts(&p, largest, smallest, diag));
     TW_TRY(check_adders(&p, diag));
     for (int l = 0; l < map->n_levels; l++) pools.loc[map->level[l].memory] = map->level[l].loc;
 
@@ -338,7 +366,7 @@ tw_status tw_program_build(const tw_model *model, int op, const tw_machine *mach
     tw_status status = check_pad_limit(&p, arena, diag);
     for (int t = 0; t < p.n_tiled && status == TW_OK; t++) {
         status = size_pools(&p, t, largest, arena, &pools);
-        if (status == TW_OK) status = check_pass_speed(&p, &p.tiled[t], &pools, diag);
+        if (status == TW_OK) status = check_pass_speed(&p, t, smallest, &pools, diag);
     }
     tw_arena_rewind(arena, mark);
     TW_TRY(status);

@@ -148,7 +148,7 @@ static void print_verdict(const tw_verdict *verdict, tw_line *line)
                  verdict->reference ? verdict->reference : "the reference");
         put_fact(line, TW_GOOD, "verified", text);
     } else {
-        snprintf(text, sizeof text, "%s rows, %s instructions; not executed: too many points, see --max-macs", rows,
+        snprintf(text, sizeof text, "%s rows, %s instructions; not executed: too large, see --max-macs", rows,
                  instructions);
         put_fact(line, TW_PLAIN, "checked", text);
     }

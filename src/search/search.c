@@ -166,7 +166,7 @@ static tw_visit try_candidate(void *user, const tw_level_map *candidate, int64_t
         s->status = status;
         return TW_STOP;
     }
-    return spend(s->all, status == TW_OK ? n_execs : 1) ? TW_GO_ON : TW_STOP;
+    return spend(s->all, status == TW_INFEASIBLE ? 1 : n_execs) ? TW_GO_ON : TW_STOP;
 }
 
 /* ---- bounds ---- */
@@ -343,6 +343,28 @@ static tw_status search_direct(search *all, const tw_box *box, const tw_search_o
     }
 }
 
+/* The same for the executions of each level of a multistage plan. */
+static tw_status search_multistage(search *all, const tw_box *box, const tw_search_options *options,
+                                   tw_arena *scratch, solution *best)
+{
+    int64_t most = tw_op_points(all->op), outer = all->max_outer, inner = all->max_inner;
+    tw_status status = TW_OK;
+    bool fixed = options->max_outer > 0 || options->max_inner > 0;
+    do {
+        const solution *found;
+        all->solved = tw_table_new(sizeof(solution), scratch);
+        if (!all->solved) return TW_ERR_NOMEM;
+        status = solve(all, 0, box, &found);
+        if (status == TW_OK) *best = *found;
+        if (all->max_inner >= most / 8) break;
+        all->max_outer *= 8;
+        all->max_inner *= 8;
+    } while (status == TW_OK && !best->feasible && !fixed && all->left > 0);
+    all->max_outer = outer;
+    all->max_inner = inner;
+    return status;
+}
+
 static tw_status search_mode(search *all, const tw_search_options *options, tw_arena *scratch, solution *best,
                              bool *proven)
 {
@@ -350,8 +372,6 @@ static tw_status search_mode(search *all, const tw_search_options *options, tw_a
     bool one_level = all->machine->n_memories == 2;
     bool direct = one_level || options->approach != TW_APPROACH_MULTISTAGE;
     bool multistage = !one_level && options->approach != TW_APPROACH_DIRECT;
-    all->solved = tw_table_new(sizeof(solution), scratch);
-    if (!all->solved) return TW_ERR_NOMEM;
     if (direct) {
         solution found = {0};
         all->left = options->budget > 0 ? options->budget : DIRECT_BUDGET;
@@ -360,10 +380,10 @@ static tw_status search_mode(search *all, const tw_search_options *options, tw_a
         *proven &= all->left > 0;
     }
     if (multistage) {
-        const solution *found;
+        solution found = {0};
         all->left = options->budget > 0 ? options->budget : MULTISTAGE_BUDGET;
-        TW_TRY(solve(all, 0, &box, &found));
-        keep_better(found, best);
+        TW_TRY(search_multistage(all, &box, options, scratch, &found));
+        keep_better(&found, best);
         *proven = false;
     }
     return TW_OK;
