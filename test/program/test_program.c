@@ -204,6 +204,31 @@ TEST(limits_of_the_machine_are_refusals_with_numbers)
     }
 }
 
+/* A long latency hides behind a slow link as long as the tiles that really occur are large enough. */
+TEST(links_are_compared_at_the_tiles_that_occur)
+{
+    static const char machine[] =
+        "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: l2, size: "
+        "50000}, {name: l1, size: 20000}], "
+        "engines: [{name: dma, between: [out, l2], channels: 1, cost: {latency: 10, per_cycle: 1000}}, "
+        "{name: mv, between: [l2, l1], channels: 1, cost: {latency: 0, per_cycle: 1}}, "
+        "{name: mac, computes: multiply-add, on: l1, accumulate: fused, cost: {constant: 1}}]}";
+    static const struct {
+        const char *tiles;
+        tw_status status;
+    } row[] = {{"m: 2, n: 2", TW_OK}, {"m: 64, n: 64, k: 64", TW_INFEASIBLE}, {"m: 4, n: 4, k: 16", TW_OK}};
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        tw_context *ctx = tw_context_new();
+        char mapping[256];
+        parts p;
+        snprintf(mapping, sizeof mapping,
+                 "mapping: {matmul: {levels: [{at: l2, pass: true}, {at: l1, tiles: {%s}}]}}", row[i].tiles);
+        CHECK_EQ(plan_of(ctx, "matmul:64x64x64", machine, mapping, &p), row[i].status);
+        if (row[i].status == TW_OK) must_verify(ctx, p.plan, row[i].tiles);
+        tw_context_free(ctx);
+    }
+}
+
 TEST(a_mapping_that_does_not_fit_is_told_the_smallest_change_that_does)
 {
     static const struct {

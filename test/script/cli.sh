@@ -92,6 +92,7 @@ expect 0 eval "${on_reduction[@]}" --max-macs=8388607 --color=always; says out.t
 says out.txt "11 rows, 28 instructions; not executed"
 grep -q "verified" out.txt && fail "a plan that was not executed is called verified"
 expect 0 eval "${on_reduction[@]}" --max-macs=1 --json; says out.txt '"verified": false, "checked": true, "executed": false'
+expect 64 plan matmul:4x4x4 -m tick-10k -o ''
 expect 64 eval "${on_reduction[@]}" --max-macs=0
 
 # ---- JSON: one document on standard output, messages beside it ----

@@ -276,6 +276,23 @@ TEST(tiles_in_padding_do_not_count_against_a_cut)
     tw_context_free(ctx);
 }
 
+/* A slow outer link cannot be passed through, and sixteen outer executions are too few. */
+TEST(multistage_limits_grow_when_nothing_fits)
+{
+    static const char machine[] =
+        "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: l2, size: "
+        "300}, {name: l1, size: 60}], "
+        "engines: [{name: dma, between: [out, l2], channels: 1, cost: {latency: 100, per_cycle: 1}}, "
+        "{name: mv, between: [l2, l1], channels: 1, cost: {latency: 1, per_cycle: 8}}, "
+        "{name: mac, computes: multiply-add, on: l1, accumulate: fused, cost: {constant: 1}}]}";
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plan = search(ctx, "matmul:40x40x40", machine, (tw_search_options){0});
+    const tw_verdict *verdict;
+    CHECK(plan != NULL);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    tw_context_free(ctx);
+}
+
 TEST(a_used_up_budget_ends_the_search_soon_and_is_admitted)
 {
     tw_context *ctx = tw_context_new();
