@@ -16,10 +16,10 @@
 
 /* What is collected about a row while it is open. */
 typedef struct open_row {
-    int64_t mover[TW_MAX_MEMORIES];  /* cycles on each mover of the chain; the last is the level's own       */
-    int64_t compute, sum;            /* cycles                                                               */
-    int64_t nested_ticks;            /* rows inside the row's EXEC, 0 when it is the compute engine's        */
-    bool own;                        /* an engine of the tiled level itself works                            */
+    int64_t mover[TW_MAX_MEMORIES]; /* cycles on each mover of the chain; the last is the level's own       */
+    int64_t compute, sum;           /* cycles                                                               */
+    int64_t nested_ticks;           /* rows inside the row's EXEC, 0 when it is the compute engine's        */
+    int leader; /* place in the chain of the innermost mover that works; n_pass: the level itself */
     int64_t change[TW_MAX_MEMORIES]; /* live units: pass-through memories, then the level's own              */
     int64_t first_event, n_events;   /* when watched: chain of events, by index; first_event is 1-based      */
 } open_row;
@@ -87,7 +87,7 @@ static open_row *row_at(run *r, int64_t row) { return &r->row[row & (r->room - 1
 static void clear_row(open_row *row, int n_pass)
 {
     row->compute = row->sum = row->nested_ticks = row->first_event = row->n_events = 0;
-    row->own = false;
+    row->leader = 0;
     for (int i = 0; i <= n_pass; i++) row->mover[i] = row->change[i] = 0;
 }
 
@@ -118,11 +118,8 @@ static void add_to(run *r, int64_t *sum, int64_t amount)
 
 static int64_t row_cycles(const run *r, const open_row *row)
 {
-    int own = r->level->n_pass;
-    if (row->own) return tw_max(row->mover[own], tw_max(row->compute, row->sum));
-    int64_t cycles = 0;
-    for (int i = 0; i < own; i++) cycles = tw_max(cycles, row->mover[i]);
-    return cycles;
+    return row->leader < r->level->n_pass ? row->mover[row->leader]
+                                          : tw_max(row->mover[row->leader], tw_max(row->compute, row->sum));
 }
 
 /* ---- what is alive ---- */
@@ -265,7 +262,7 @@ static tw_status put_transfer(run *r, const tw_instr *in, int64_t row)
         add_to(r, busy, cycles);
     else
         *busy = tw_max(*busy, cycles);
-    if (i == r->level->n_pass) row_at(r, row)->own = true;
+    row_at(r, row)->leader = (int)tw_max(row_at(r, row)->leader, i);
     tw_engine_use *use = &r->out->engine[in->engine];
     bool load = in->op == TW_LOAD;
     *(load ? &use->loads : &use->stores) += 1;
@@ -383,7 +380,7 @@ static tw_status put_compute(run *r, const tw_instr *in, int64_t ready, int64_t 
     TW_TRY(widen(r, row + 1));
     TW_TRY(compute_cycles(r, in, &cycles, &nested_ticks));
     open_row *at = row_at(r, row);
-    at->own = true;
+    at->leader = r->level->n_pass;
     at->compute = cycles;
     at->nested_ticks = nested_ticks;
     r->wrote[in->dst] = r->touched[in->dst] = row;
@@ -401,7 +398,7 @@ static tw_status put_sum(run *r, const tw_instr *in, int64_t units)
     row = tw_max(row, r->touched[in->dst] + 1);
     TW_TRY(widen(r, row + 1));
     bool in_place = in->dst == in->src[0];
-    row_at(r, row)->own = true;
+    row_at(r, row)->leader = r->level->n_pass;
     row_at(r, row)->sum = engine_cycles(r, in);
     if (!in_place) row_at(r, row)->change[r->level->n_pass] += units;
     row_at(r, row + 1)->change[r->level->n_pass] -= in_place ? units : 2 * units;

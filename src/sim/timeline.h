@@ -10,8 +10,8 @@
  *
  * except that a load goes one row before its first reader, as late as it can. An EXEC that contains a
  * program of the next level occupies its row for as long as that program takes. Transfers into and
- * out of pass-through levels set the length of a row only when no other engine works in it: they are
- * copies of transfers of the tiled level, one row away, and hide behind those. */
+ * out of pass-through levels are copies of transfers of the tiled level, one row away, and hide behind those: in
+ * a row where only such transfers run, the innermost of their movers sets its length. */
 #ifndef TW_SIM_TIMELINE_H
 #define TW_SIM_TIMELINE_H
 #include "program/program.h"

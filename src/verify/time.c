@@ -1,8 +1,8 @@
 /* src/verify/time.c - how long instructions and rows may take.
  *
- * A row ends with its slowest engine. Transfers into and out of memories that are passed through set the length of
- * a row only when nothing else works in it; otherwise they are hidden, and all that is asked of a hidden transfer
- * is that it starts in its row, takes its time, and shares its channel with no other transfer of the row. */
+ * A row ends with its slowest engine. Transfers into and out of memories that are passed through hide behind the
+ * level's own work and, in a row that has none, behind the innermost of themselves. All that is asked of a hidden
+ * transfer is that it starts in its row, takes its time, and shares its channel with no other transfer of the row. */
 #include "verify/checker.h"
 
 /* Cycles by the machine file's words; negative when the number does not fit. */
@@ -58,13 +58,31 @@ static bool check_channel(const tw_checked *s, int i)
     return true;
 }
 
-/* Cycles of the slowest engine among the events that do or do not pass through. */
-static int64_t slowest(const tw_checked *s, bool passing)
+/* The memory whose engines set the length of the row: the level's own, or, where only transfers that pass through
+ * run, the innermost that they fill. */
+static int leading_memory(const tw_checked *s)
+{
+    int leading = 0;
+    for (int i = 0; i < s->at.row->n_events; i++) {
+        const tw_instr *instr = &s->at.row->event[i].instr;
+        int memory = is_passing(s, instr) ? s->at.in->machine->engine[instr->engine].memory : TW_MAX_MEMORIES;
+        leading = memory > leading ? memory : leading;
+    }
+    return leading;
+}
+
+static bool leads(const tw_checked *s, const tw_instr *instr, int leading)
+{
+    return !is_passing(s, instr) || s->at.in->machine->engine[instr->engine].memory == leading;
+}
+
+/* Cycles of the slowest engine among those that set the length. */
+static int64_t slowest(const tw_checked *s, int leading)
 {
     int64_t busy[TW_MAX_ENGINES + 1] = {0}, longest = 0;
     for (int i = 0; i < s->at.row->n_events; i++) {
         const tw_event *e = &s->at.row->event[i];
-        if (is_passing(s, &e->instr) != passing) continue;
+        if (!leads(s, &e->instr, leading)) continue;
         bool moves = e->instr.op == TW_LOAD || e->instr.op == TW_STORE;
         bool in_turn = moves && s->at.in->machine->engine[e->instr.engine].one_channel;
         int64_t *mine = &busy[e->instr.nested ? TW_MAX_ENGINES : e->instr.engine], cost = cost_of(s, e);
@@ -79,15 +97,14 @@ static int64_t slowest(const tw_checked *s, bool passing)
 
 bool tw_rules_time(const tw_checked *row)
 {
-    int n_own = 0;
-    for (int i = 0; i < row->at.row->n_events; i++) n_own += !is_passing(row, &row->at.row->event[i].instr);
+    int leading = leading_memory(row);
     for (int i = 0; i < row->at.row->n_events; i++) {
         tw_checked s = *row;
         const tw_event *e = &row->at.row->event[i];
         s.at.instr = &e->instr;
-        if (!check_event_time(&s, e, n_own && is_passing(row, &e->instr)) || !check_channel(&s, i)) return false;
+        if (!check_event_time(&s, e, !leads(row, &e->instr, leading)) || !check_channel(&s, i)) return false;
     }
-    int64_t length = slowest(row, n_own == 0);
+    int64_t length = slowest(row, leading);
     if (row->at.row->end_cycle - row->at.row->start_cycle == length) return true;
     return tw_fault_at(&row->at, "lasts %" PRId64 " cycles, its slowest engine %" PRId64,
                        row->at.row->end_cycle - row->at.row->start_cycle, length);

@@ -8,7 +8,7 @@
 #include "cli/oracle.h"
 
 typedef struct text {
-    char workload[64], machine[1024], mapping[512];
+    char workload[64], machine[1024], mapping[640];
 } text;
 
 static text text_of(const tick_case *c, bool shared_channel)
@@ -153,5 +153,54 @@ TEST(closed_forms_hold)
             CHECK_EQ(tw_plan_summary(plan_of(ctx, &t))->ticks, expected[i]);
             tw_context_free(ctx);
         }
+    }
+}
+
+/* models.md 1.6, costed direct: per outer level the first row's loads and the last store come on top. */
+static int64_t transfer(int64_t elems) { return 64 + (elems + 31) / 32; }
+
+static int64_t tile_at(int64_t extent, int64_t count, bool greedy, int64_t i)
+{
+    int64_t lo, hi;
+    tw_split_tile(extent, count, greedy ? TW_GREEDY : TW_BALANCED, i, &lo, &hi);
+    return hi - lo;
+}
+
+TEST(two_thousand_direct_plans_cost_the_inner_plan_plus_filling_and_draining)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < 2000; i++) {
+        tick_case c = random_case(&rng);
+        bool one = tw_test_pick(&rng, 0, 1);
+        int64_t m = tile_at(c.M, c.mt, c.greedy, 0), n = tile_at(c.N, c.nt, c.greedy, 0),
+                k = tile_at(c.K, c.kt, c.greedy, 0);
+        int64_t first = one ? transfer(m * k) + transfer(k * n) : tw_max(transfer(m * k), transfer(k * n));
+        int64_t last = transfer(tile_at(c.M, c.mt, c.greedy, c.mt - 1) * tile_at(c.N, c.nt, c.greedy, c.nt - 1));
+        tick_result inner = tick_oracle(&c, one);
+        text t = text_of(&c, one);
+        char *levels = strstr(t.mapping, "[{at: buf");
+        char tail[512];
+        snprintf(tail, sizeof tail, "%s", levels + 1);
+        snprintf(levels, sizeof t.mapping - (size_t)(levels - t.mapping),
+                 "[{at: a, pass: true}, {at: b, pass: true}, %s", tail);
+        const char *channel = one ? "1" : "unlimited";
+        snprintf(t.machine, sizeof t.machine,
+                 "machine: m\nunit: element\ntiming: lockstep\n"
+                 "memories: [{name: out, size: unlimited}, {name: a, size: unlimited}, {name: b, size: unlimited}, "
+                 "{name: buf, size: unlimited}]\n"
+                 "engines:\n"
+                 "  - {name: ma, between: [out, a], channels: %s, cost: {latency: 64, per_cycle: 32}}\n"
+                 "  - {name: mb, between: [a, b], channels: %s, cost: {latency: 64, per_cycle: 32}}\n"
+                 "  - {name: move, between: [b, buf], channels: %s, cost: {latency: 64, per_cycle: 32}}\n"
+                 "  - {name: mac, computes: multiply-add, on: buf, cost: {latency: 0, per_cycle: 1024}}\n"
+                 "  - {name: add, computes: sum, on: buf, cost: {latency: 0, per_cycle: 64}%s}\n",
+                 channel, channel, channel, c.shared ? ", shares: mac" : "");
+        tw_context *ctx = tw_context_new();
+        const tw_plan *plan = plan_of(ctx, &t);
+        const tw_verdict *verdict;
+        CHECK_EQ(tw_plan_summary(plan)->ticks, inner.ticks + 4);
+        CHECK_EQ(tw_plan_summary(plan)->cycles, inner.cost + 2 * (first + last));
+        CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+        tw_context_free(ctx);
     }
 }
