@@ -200,6 +200,17 @@ static tw_status visit_tiles(const tw_program *p, const tw_axis *axis, int t, tw
 
 /* ---- slots ---- */
 
+/* Positions that tiles of these lengths reach along an axis, away from the tensor's edge. */
+static int64_t axis_length(const tw_axis *axis, int64_t len[TW_MAX_LOOPS][TW_MAX_MEMORIES], int t)
+{
+    int64_t reach = 1;
+    for (int i = 0; i < axis->n_terms; i++) {
+        int64_t coef = axis->term[i].coef;
+        reach += (coef < 0 ? -coef : coef) * (len[axis->term[i].loop][t] - 1);
+    }
+    return reach;
+}
+
 static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
                               int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_arena *scratch, int64_t *out)
 {
@@ -209,12 +220,7 @@ static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
         *out = e.longest;
         return TW_OK;
     }
-    int64_t reach = 1;
-    for (int i = 0; i < axis->n_terms; i++) {
-        int64_t coef = axis->term[i].coef;
-        reach += (coef < 0 ? -coef : coef) * (largest[axis->term[i].loop][t] - 1);
-    }
-    *out = reach;
+    *out = axis_length(axis, largest, t);
     return TW_OK;
 }
 
@@ -292,15 +298,8 @@ static int64_t smallest_units(const tw_program *p, int o, int t, int64_t smalles
 {
     int64_t elems = 1;
     if (p->clipped >> o & 1) return 1;
-    for (int a = 0; a < p->op->operand[o].n_axes; a++) {
-        const tw_axis *axis = &p->op->operand[o].axis[a];
-        int64_t reach = 1;
-        for (int i = 0; i < axis->n_terms; i++) {
-            int64_t coef = axis->term[i].coef;
-            reach += (coef < 0 ? -coef : coef) * (smallest[axis->term[i].loop][t] - 1);
-        }
-        elems *= reach;
-    }
+    for (int a = 0; a < p->op->operand[o].n_axes; a++)
+        elems *= axis_length(&p->op->operand[o].axis[a], smallest, t);
     return tw_program_units(p, o, elems);
 }
 
