@@ -148,18 +148,24 @@ TW_API TW_NODISCARD tw_status tw_plan_search(tw_context *ctx, const tw_model *mo
 TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op);
 
 typedef struct tw_summary { /* of one operator or, by tw_plan_summary, of all in sequence           */
-    int64_t ticks;          /* rows, the nested ones expanded: time when every row takes 1          */
-    int64_t cycles;         /* rows at the cost of their slowest engine                             */
+    int64_t ticks;          /* rows, the nested ones expanded: time when every row takes 1; async: 0 */
+    int64_t cycles;         /* rows at the cost of their slowest engine; async: end of the last command */
     int64_t execs;          /* executions and fills at the innermost level                                   */
     int64_t macs;           /* loop points executed                                                 */
     int64_t instructions;   /* all of them, at every level                                          */
+    int64_t energy_fj;      /* femtojoules: each unit moved at both ends, each loop point           */
 } tw_summary;
 typedef struct tw_engine_use {
     const char *engine;
     int64_t loads, load_units;   /* moves towards the compute engine; units of the machine file     */
     int64_t stores, store_units; /* moves away from it                                              */
     int64_t ops;                 /* executions, sums and fills                                      */
-    int64_t busy_cycles;         /* summed cost of its instructions                                 */
+    int64_t busy_cycles;         /* summed cost of its instructions; async: until each could be followed by the next */
+    /* async machines only, otherwise 0 */
+    int64_t count;           /* units that take turns; the cycles here are summed over them             */
+    int64_t wait_data;       /* idle before a command whose data came last                              */
+    int64_t wait_credit;     /* idle before a command whose buffer became free last                     */
+    int64_t critical_cycles; /* its share of the critical path; all shares add up to the makespan       */
 } tw_engine_use;
 typedef struct tw_memory_use {
     const char *memory;
@@ -169,13 +175,31 @@ typedef struct tw_memory_use {
 } tw_memory_use;
 
 typedef struct tw_link_use { /* one operand on the link into one memory, both directions             */
-    const char *outer, *inner, *operand;
+    const char *outer, *inner, *operand; /* NULL inner: the memory does not hold the operand            */
     int64_t transfers, units;
+    int64_t elems;                       /* moved in both directions                                    */
+    int64_t loads, load_units;           /* the part that moves inwards: for the output, partial sums   */
+    int64_t partial_stores;              /* of the stores, those of partial sums                        */
+    int64_t partial_units;               /* all units of partial sums, read back or written             */
+    int64_t held_units;                  /* slots of the operand in `inner`                             */
+    int64_t n_slots;
     int64_t least_units; /* what the loops reach of it: each must cross once, except for tiles that a
                             program skips because they meet only padding                            */
 } tw_link_use;
 
+typedef struct tw_pool_use { /* async: one pool of buffers and its credits                           */
+    const char *memory;
+    int n_operands; /* that share it; 0: no such pool                                                  */
+    const char *operand[6];
+    int64_t slots, slot_units;
+    int64_t needed;      /* fewest slots with which the program does not deadlock                     */
+    int64_t peak;        /* most slots held at once                                                   */
+    int64_t wait_cycles; /* engines stood idle so long for a credit of this pool                      */
+} tw_pool_use;
+
 TW_API const tw_summary *tw_plan_summary(const tw_plan *plan);
+/* The pool that `operand` uses in `memory`; n_operands is 0 when there is none, or a lockstep machine has it. */
+TW_API const tw_pool_use *tw_plan_pool_use(const tw_plan *plan, int op, int memory, int operand);
 TW_API const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op);
 TW_API int tw_plan_n_engines(const tw_plan *plan);
 TW_API const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine);
@@ -186,6 +210,15 @@ TW_API int tw_plan_n_operands(const tw_plan *plan, int op);
 TW_API const tw_link_use *tw_plan_link_use(const tw_plan *plan, int op, int memory, int operand);
 
 /* ---- the timeline, row by row ---- */
+
+/* What an instruction of an async machine waited for last. */
+typedef enum tw_wait {
+    TW_WAIT_NONE,   /* it starts at cycle 0                                  */
+    TW_WAIT_ENGINE, /* its engine was busy                                   */
+    TW_WAIT_DATA,   /* what it reads was not there                           */
+    TW_WAIT_CREDIT, /* the buffer that it writes was not free                */
+} tw_wait;
+TW_API const char *tw_wait_name(tw_wait wait); /* "none", "engine", "data", "credit" */
 
 typedef enum tw_opcode { TW_LOAD, TW_STORE, TW_EXEC, TW_SUM, TW_FILL } tw_opcode;
 
@@ -203,8 +236,18 @@ typedef struct tw_action { /* one instruction of a row                          
     bool accumulates; /* adds to what the target holds                                             */
     int64_t units;    /* LOAD, STORE: units moved; EXEC: loop points; SUM, FILL: elements          */
     int64_t start_cycle, end_cycle;
+    /* async machines */
+    int unit;             /* which of the engine's units                                           */
+    bool partial;         /* LOAD, STORE: moves partial sums                                       */
+    const char *from, *to; /* memories; EXEC: of its inputs and of its output                      */
+    int64_t busy_end;     /* the engine can start its next command, the sources are read           */
+    tw_wait wait;
+    int64_t waited;       /* cycles that its unit stood idle before it                             */
+    int64_t index[TW_ACTION_MAX_TILE]; /* tile index per loop of the step that it serves           */
 } tw_action;
-typedef struct tw_row { /* what starts together                                                      */
+/* What starts together. On an async machine: one command of one engine, in an order in which everything comes after
+ * what it depends on; `tick` numbers them, and a command that moves several operands has several actions. */
+typedef struct tw_row {
     int level;          /* 0: the outermost tiled level; an EXEC of level l contains rows of l + 1   */
     const char *memory; /* the memory that this level tiles for                                      */
     int64_t tick;       /* row index, nested rows counted                                            */
@@ -216,6 +259,38 @@ typedef struct tw_row { /* what starts together                                 
 /* Called with each row before the rows nested in it. A result other than TW_OK ends the walk. */
 typedef tw_status (*tw_row_fn)(void *user, const tw_row *row);
 TW_API TW_NODISCARD tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user);
+
+/* ---- injection: when each tile must be sent at the latest ---- */
+
+typedef struct tw_injection_link { /* one operand on the link into one memory, in one step             */
+    bool sent;                     /* false: the memory holds it already, or is not on its way         */
+    int64_t start, arrive;
+} tw_injection_link;
+typedef struct tw_injection_row { /* one execution, its operands' last moments                         */
+    int64_t step;
+    int n_loops;
+    int64_t index[TW_ACTION_MAX_TILE]; /* tile index per loop                                         */
+    int64_t compute;                   /* when it starts                                              */
+    tw_injection_link link[8][6];      /* into memory m, operand o                                    */
+} tw_injection_row;
+typedef struct tw_injection_summary {
+    int64_t steps;
+    int64_t prologue;     /* from the first transfer to the first execution                            */
+    int64_t last_compute; /* start of the last execution                                              */
+    int64_t period_num, period_den; /* cycles per step in the long run: num / den, reduced                */
+    const char *limit;    /* the engine that sets it                                                  */
+    int64_t slots[8][6];  /* tiles of operand o that memory m must hold at once for this schedule      */
+} tw_injection_summary;
+typedef struct tw_injection_options {
+    bool plain; /* latency only: nothing is ever busy, executions follow each other at their own pace from 0 on, so
+                   that transfers start before time 0. A dependency order, not a schedule               */
+} tw_injection_options;
+typedef tw_status (*tw_injection_fn)(void *user, const tw_injection_row *row);
+/* Latest start of every transfer of inputs such that every execution starts as early as engines alone allow,
+ * whatever the number of buffers. Async machines only. Rows come in program order; `fn` may be NULL. */
+TW_API TW_NODISCARD tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op,
+                                                const tw_injection_options *options, tw_injection_fn fn, void *user,
+                                                tw_injection_summary *out);
 
 /* ---- verification ---- */
 
@@ -258,6 +333,19 @@ TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan 
 TW_API TW_NODISCARD tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan,
                                                  const tw_verdict *const *verdict, const tw_print_options *options,
                                                  FILE *out);
+/* Async machines. One line per command: JSON lines or CSV; `engine` NULL: all of them. */
+typedef enum tw_format { TW_FORMAT_TEXT, TW_FORMAT_CSV, TW_FORMAT_JSON, TW_FORMAT_JSONL } tw_format;
+TW_API TW_NODISCARD tw_status tw_plan_print_events(tw_context *ctx, const tw_plan *plan, tw_format format,
+                                                   const char *engine, FILE *out);
+/* The engines over time; [from, to) are cycles of operator `op`, to 0: its end. */
+TW_API TW_NODISCARD tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int64_t from,
+                                                  int64_t to, const tw_print_options *options, FILE *out);
+TW_API TW_NODISCARD tw_status tw_plan_print_injection(tw_context *ctx, const tw_plan *plan, tw_format format,
+                                                      const tw_injection_options *injection,
+                                                      const tw_print_options *options, FILE *out);
+/* Traffic of every link as formulas in the extents and tile sizes of the loops: M, TM, .. */
+TW_API TW_NODISCARD tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_plan *plan,
+                                                     const tw_print_options *options, FILE *out);
 /* The plan's mapping as a mapping file that reproduces the plan. */
 TW_API TW_NODISCARD tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
 /* One stage of the walk as stable text: "model", "machine", "mapping", "layout", "program", "timeline". */
@@ -293,6 +381,18 @@ typedef struct tw_traffic {
 TW_API TW_NODISCARD tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op,
                                                const tw_traffic_nest *nest, const char *operand, int depth,
                                                tw_traffic *out);
+
+/* The tiles with the least traffic into a memory of `capacity` elements that holds one tile of each operand: all
+ * combinations of multiples of `granule`, the last of each loop covering it whole. Among equals the one that holds
+ * fewest elements, then the first in lexicographic order. The output counts as often as it is written or read back. */
+typedef struct tw_tile_choice {
+    int64_t tile[TW_ACTION_MAX_TILE]; /* size per loop                                                */
+    int64_t elems;                    /* traffic of all operands                                      */
+    int64_t held;                     /* elements of one tile of each                                 */
+    int64_t n_tried;
+} tw_tile_choice;
+TW_API TW_NODISCARD tw_status tw_traffic_best(tw_context *ctx, const tw_model *model, int op, const char *order,
+                                              int64_t granule, int64_t capacity, tw_tile_choice *out);
 
 typedef struct tw_window_axis { /* one axis of a sliding-window operator                             */
     int64_t in_extent;          /* elements of the whole input                                       */

@@ -165,6 +165,57 @@ bool tw_node_size(const tw_node *node, const char *what, tw_size_unit unit, bool
     return true;
 }
 
+/* ---- energies ---- */
+
+/* Femtojoules of the unit, 0 when it is none. */
+static int64_t energy_factor(const char *text)
+{
+    static const struct {
+        const char *text;
+        int64_t factor;
+    } all[] = {{"fJ", 1}, {"pJ", 1000}, {"nJ", 1000000}};
+    for (size_t i = 0; i < TW_COUNT(all); i++)
+        if (strcmp(text, all[i].text) == 0) return all[i].factor;
+    return 0;
+}
+
+/* The digits at `text` as a fraction of `factor`; false when they are no whole number of its units. */
+static bool add_fraction(const char *text, size_t n, int64_t factor, int64_t *sum)
+{
+    for (size_t i = 0; i < n; i++) {
+        factor /= 10;
+        if (factor == 0 && text[i] != '0') return false;
+        *sum += factor * (text[i] - '0');
+    }
+    return true;
+}
+
+static bool node_energy(const tw_node *node, const char *what, tw_diag *diag, int64_t *out_fj)
+{
+    static const char wanted[] = "an energy in fJ, pJ or nJ, such as 0.2 pJ";
+    int64_t x;
+    const char *rest;
+    if (node->kind != TW_SCALAR || node->quoted || *node->text == '-' || !scan_int(node->text, "'_", &x, &rest))
+        return wrong(node, what, wanted, diag);
+    const char *fraction = rest + (*rest == '.'), *unit = fraction + strspn(fraction, "0123456789");
+    size_t n = (size_t)(unit - fraction);
+    unit += strspn(unit, " ");
+    int64_t factor = energy_factor(unit);
+    if (factor == 0 || (*rest == '.') != (n > 0)) return wrong(node, what, wanted, diag);
+    if (x > TW_ENERGY_MAX / factor) x = TW_ENERGY_MAX / factor + 1; /* too much, and cannot overflow */
+    x *= factor;
+    if (!add_fraction(fraction, n, factor, &x)) {
+        tw_diag_error(diag, node->loc, "'%s' is %s, which is no whole number of femtojoules", what, node->text);
+        return false;
+    }
+    if (x > TW_ENERGY_MAX) {
+        tw_diag_error(diag, node->loc, "'%s' is %s, more than %" PRId64 " fJ", what, node->text, TW_ENERGY_MAX);
+        return false;
+    }
+    *out_fj = x;
+    return true;
+}
+
 /* ---- maps ---- */
 
 tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag)
@@ -315,4 +366,10 @@ bool tw_field_size(tw_fields *f, const char *key, tw_presence presence, tw_size_
 {
     const tw_node *node = tw_field_node(f, key, presence);
     return node && counted(f, tw_node_size(node, key, unit, may_be_unlimited, f->diag, out));
+}
+
+bool tw_field_energy(tw_fields *f, const char *key, tw_presence presence, int64_t *out_fj)
+{
+    const tw_node *node = tw_field_node(f, key, presence);
+    return node && counted(f, node_energy(node, key, f->diag, out_fj));
 }

@@ -59,6 +59,10 @@ bool tw_node_size(const tw_node *node, const char *what, tw_size_unit unit, bool
 bool tw_field_size(tw_fields *f, const char *key, tw_presence presence, tw_size_unit unit, bool may_be_unlimited,
                    int64_t *out);
 
+/* An energy: 200 pJ, 0.2 pJ, 15 fJ, 1.5 nJ. Kept in femtojoules, of which it must be a whole number. */
+#define TW_ENERGY_MAX INT64_C(1000000000000)
+bool tw_field_energy(tw_fields *f, const char *key, tw_presence presence, int64_t *out_fj);
+
 enum { TW_NAME_MAX = 127 }; /* bytes of an identifier */
 /* Whether the text is an identifier as tw_field_name wants it. */
 bool tw_name_is_valid(const char *text);

@@ -11,8 +11,14 @@ const char *tw_unit_name(tw_unit unit)
 
 const char *tw_timing_name(tw_timing timing)
 {
-    static const char *const name[TW_N_TIMINGS] = {"lockstep"};
+    static const char *const name[TW_N_TIMINGS] = {"lockstep", "async"};
     return name[timing];
+}
+
+const char *tw_reuse_name(tw_reuse reuse)
+{
+    static const char *const name[TW_N_REUSES] = {"resident", "declared"};
+    return name[reuse];
 }
 
 const char *tw_accumulate_name(tw_accumulate mode)
@@ -21,17 +27,74 @@ const char *tw_accumulate_name(tw_accumulate mode)
     return name[mode];
 }
 
+const char *tw_carries_name(unsigned carries)
+{
+    static const char *const name[] = {"", "in", "out", "both"};
+    return name[carries & TW_BOTH_WAYS];
+}
+
 int64_t tw_cost_cycles(const tw_cost *cost, int64_t work)
 {
     int64_t cycles;
     switch (cost->kind) {
     case TW_COST_CONSTANT: return cost->fixed;
     case TW_COST_LINEAR:
+    case TW_COST_ARRAY:
         return tw_ckd_add(cost->fixed, tw_cdiv(work, cost->per_cycle), &cycles) ? cycles : INT64_MAX;
     case TW_COST_STEPPED:
         return tw_ckd_mul(cost->fixed, tw_cdiv(work, cost->per_cycle), &cycles) ? cycles : INT64_MAX;
     }
     return INT64_MAX;
+}
+
+int64_t tw_engine_busy(const tw_engine *engine, int64_t work)
+{
+    const tw_cost *cost = &engine->cost;
+    if (cost->kind == TW_COST_CONSTANT) return cost->busy;
+    int64_t cycles = tw_cost_cycles(cost, work);
+    if (!engine->pipelined || cycles == INT64_MAX || cost->kind == TW_COST_STEPPED) return cycles;
+    return cycles - cost->fixed;
+}
+
+int tw_machine_outer(const tw_machine *machine, int memory, unsigned what)
+{
+    for (int m = memory - 1; m > 0; m--)
+        if (machine->memory[m].holds & what) return m;
+    return memory > 0 ? 0 : -1;
+}
+
+int tw_machine_innermost(const tw_machine *machine, unsigned what)
+{
+    return tw_machine_outer(machine, machine->n_memories, what);
+}
+
+/* The memory before m on the path of `what`, -1 when m is not on it. */
+static int step_into(const tw_machine *machine, int m, unsigned what)
+{
+    return machine->memory[m].holds & what ? tw_machine_outer(machine, m, what) : -1;
+}
+
+unsigned tw_machine_ways(const tw_machine *machine, int outer, int inner)
+{
+    if (outer < 0 || inner <= outer) return 0;
+    unsigned ways = step_into(machine, inner, TW_HOLDS_INPUTS) == outer ? TW_INWARDS : 0;
+    return step_into(machine, inner, TW_HOLDS_OUTPUT) == outer ? TW_BOTH_WAYS : ways;
+}
+
+static int next_link(const tw_machine *machine, int outer, int inner, unsigned way, int from)
+{
+    for (int e = from; e < machine->n_engines; e++) {
+        const tw_engine *engine = &machine->engine[e];
+        if (engine->kind == TW_MOVES && engine->outer == outer && engine->memory == inner &&
+            (engine->carries & way))
+            return e;
+    }
+    return -1;
+}
+
+int tw_machine_link(const tw_machine *machine, int outer, int inner, unsigned way)
+{
+    return next_link(machine, outer, inner, way, 0);
 }
 
 static int find_engine(const tw_machine *machine, tw_engine_kind kind, int memory, int from)
@@ -58,7 +121,7 @@ int64_t tw_machine_units(const tw_machine *machine, tw_dtype dtype, int64_t elem
     return units;
 }
 
-/* ---- invariants ---- */
+/* ---- invariants of every machine ---- */
 
 static tw_status check_memories(const tw_machine *machine, tw_diag *diag)
 {
@@ -75,6 +138,35 @@ static tw_status check_memories(const tw_machine *machine, tw_diag *diag)
     }
     return TW_OK;
 }
+
+/* Exactly one engine computes, on `inner`. */
+static tw_status check_compute(const tw_machine *machine, int inner, tw_diag *diag)
+{
+    const char *which =
+        machine->timing == TW_ASYNC ? "innermost memory that holds the output," : "innermost memory";
+    int first = -1;
+    for (int e = 0; e < machine->n_engines; e++) {
+        const tw_engine *engine = &machine->engine[e];
+        if (engine->kind != TW_COMPUTES) continue;
+        if (first >= 0) {
+            tw_diag_error(diag, engine->loc, "engine '%s' is a second compute engine", engine->name);
+            tw_diag_note(diag, machine->engine[first].loc, "engine '%s' is here", machine->engine[first].name);
+            return TW_ERR_INPUT;
+        }
+        first = e;
+        if (engine->memory != inner)
+            return tw_diag_error(diag, engine->loc, "compute engine '%s' works on '%s', must be on the %s '%s'",
+                                 engine->name, machine->memory[engine->memory].name, which,
+                                 machine->memory[inner].name);
+    }
+    if (first < 0)
+        return tw_diag_error(diag, machine->memory[inner].loc, "no engine computes on the %s '%s'", which,
+                             machine->memory[inner].name);
+    assert(machine->compute == first);
+    return TW_OK;
+}
+
+/* ---- of lockstep machines ---- */
 
 static const char *kind_name(tw_engine_kind kind)
 {
@@ -111,30 +203,6 @@ static tw_status check_movers(const tw_machine *machine, tw_diag *diag)
     return status;
 }
 
-static tw_status check_compute(const tw_machine *machine, tw_diag *diag)
-{
-    int inner = machine->n_memories - 1, first = -1;
-    for (int e = 0; e < machine->n_engines; e++) {
-        const tw_engine *engine = &machine->engine[e];
-        if (engine->kind != TW_COMPUTES) continue;
-        if (first >= 0) {
-            tw_diag_error(diag, engine->loc, "engine '%s' is a second compute engine", engine->name);
-            tw_diag_note(diag, machine->engine[first].loc, "engine '%s' is here", machine->engine[first].name);
-            return TW_ERR_INPUT;
-        }
-        first = e;
-        if (engine->memory != inner)
-            return tw_diag_error(diag, engine->loc,
-                                 "compute engine '%s' works on '%s', must be on the innermost memory '%s'",
-                                 engine->name, machine->memory[engine->memory].name, machine->memory[inner].name);
-    }
-    if (first < 0)
-        return tw_diag_error(diag, machine->memory[inner].loc, "no engine computes on the innermost memory '%s'",
-                             machine->memory[inner].name);
-    assert(machine->compute == first);
-    return TW_OK;
-}
-
 static tw_status check_adders(const tw_machine *machine, tw_diag *diag)
 {
     tw_status status = TW_OK;
@@ -154,40 +222,130 @@ static tw_status check_adders(const tw_machine *machine, tw_diag *diag)
     return status;
 }
 
-tw_status tw_machine_check(const tw_machine *machine, tw_diag *diag)
+static tw_status check_lockstep(const tw_machine *machine, tw_diag *diag)
 {
-    TW_TRY(check_memories(machine, diag));
-    tw_status movers = check_movers(machine, diag), compute = check_compute(machine, diag);
+    tw_status movers = check_movers(machine, diag), compute = check_compute(machine, machine->n_memories - 1, diag);
     tw_status adders = check_adders(machine, diag);
     TW_TRY(movers);
     TW_TRY(compute);
     return adders;
 }
 
-/* ---- the printer ---- */
+/* ---- of async machines ---- */
 
-static void print_memory(const tw_memory *memory, tw_text *out)
+/* Both paths exist and begin at the outermost memory. */
+static tw_status check_holds(const tw_machine *machine, tw_diag *diag)
 {
-    tw_text_printf(out, "  - {name: %s, size: ", memory->name);
-    if (memory->size == TW_UNLIMITED)
-        tw_text_printf(out, "unlimited");
-    else
-        tw_text_printf(out, "%" PRId64, memory->size);
-    tw_text_printf(out, ", align: %" PRId64 "}\n", memory->align);
+    static const char *const name[] = {[TW_HOLDS_INPUTS] = "inputs", [TW_HOLDS_OUTPUT] = "the output"};
+    const tw_memory *outermost = &machine->memory[0];
+    tw_status status = TW_OK;
+    if (outermost->holds != TW_HOLDS_ALL)
+        return tw_diag_error(diag, outermost->loc, "the outermost memory '%s' must hold inputs and output",
+                             outermost->name);
+    for (int m = 1; m < machine->n_memories; m++)
+        if (machine->memory[m].holds < TW_HOLDS_INPUTS || machine->memory[m].holds > TW_HOLDS_ALL)
+            return tw_diag_error(diag, machine->memory[m].loc, "memory '%s' holds nothing",
+                                 machine->memory[m].name);
+    for (unsigned what = TW_HOLDS_INPUTS; what <= TW_HOLDS_OUTPUT; what++)
+        if (tw_machine_innermost(machine, what) == 0)
+            status =
+                tw_diag_error(diag, outermost->loc, "no memory inside '%s' holds %s", outermost->name, name[what]);
+    return status;
 }
 
-static void print_cost(const tw_cost *cost, tw_text *out)
+/* One step of a path in one direction: at most one engine carries that way and, when `required`, one does. */
+static tw_status check_step(const tw_machine *machine, int outer, int inner, unsigned way, bool required,
+                            tw_diag *diag)
 {
-    switch (cost->kind) {
-    case TW_COST_CONSTANT: tw_text_printf(out, "{constant: %" PRId64 "}", cost->fixed); break;
-    case TW_COST_LINEAR:
-        tw_text_printf(out, "{latency: %" PRId64 ", per_cycle: %" PRId64 "}", cost->fixed, cost->per_cycle);
-        break;
-    case TW_COST_STEPPED:
-        tw_text_printf(out, "{step: %" PRId64 ", per_step: %" PRId64 "}", cost->per_cycle, cost->fixed);
-        break;
+    bool in = way == TW_INWARDS;
+    const char *from = machine->memory[in ? outer : inner].name, *to = machine->memory[in ? inner : outer].name;
+    int first = next_link(machine, outer, inner, way, 0);
+    if (first < 0)
+        return required ? tw_diag_error(diag, machine->memory[inner].loc, "no engine carries %s from '%s' to '%s'",
+                                        in ? "inputs" : "the output", from, to)
+                        : TW_OK;
+    int second = next_link(machine, outer, inner, way, first + 1);
+    if (second < 0) return TW_OK;
+    const tw_engine *a = &machine->engine[first], *b = &machine->engine[second];
+    tw_diag_error(diag, b->loc, "engine '%s' is a second mover from '%s' to '%s'", b->name, from, to);
+    tw_diag_note(diag, a->loc, "engine '%s' is here", a->name);
+    return TW_ERR_INPUT;
+}
+
+static tw_status check_paths(const tw_machine *machine, tw_diag *diag)
+{
+    tw_status status = TW_OK;
+    for (int m = 1; m < machine->n_memories; m++) {
+        int in = step_into(machine, m, TW_HOLDS_INPUTS), out = step_into(machine, m, TW_HOLDS_OUTPUT);
+        if (in >= 0 && check_step(machine, in, m, TW_INWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
+        if (out >= 0 && check_step(machine, out, m, TW_OUTWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
+        if (out >= 0 && out != in && check_step(machine, out, m, TW_INWARDS, false, diag) != TW_OK)
+            status = TW_ERR_INPUT;
     }
+    return status;
 }
+
+/* A mover does nothing that no path needs. */
+static tw_status check_use(const tw_machine *machine, const tw_engine *mover, tw_diag *diag)
+{
+    unsigned ways = tw_machine_ways(machine, mover->outer, mover->memory);
+    const char *outer = machine->memory[mover->outer].name, *inner = machine->memory[mover->memory].name;
+    if (ways == 0)
+        return tw_diag_error(diag, mover->loc, "engine '%s' moves between '%s' and '%s', which are not neighbours",
+                             mover->name, outer, inner);
+    if (mover->carries & ~ways)
+        return tw_diag_error(diag, mover->loc,
+                             "engine '%s' carries out from '%s' to '%s', where the output does not pass; "
+                             "it needs 'carries: in'",
+                             mover->name, inner, outer);
+    bool has_inputs = step_into(machine, mover->memory, TW_HOLDS_INPUTS) == mover->outer;
+    if (mover->joins && !(has_inputs && (mover->carries & TW_INWARDS)))
+        return tw_diag_error(diag, mover->loc, "engine '%s' joins inputs, but carries none", mover->name);
+    return TW_OK;
+}
+
+/* What the reader of files lets through. */
+static bool is_sound(const tw_engine *engine)
+{
+    const tw_cost *cost = &engine->cost;
+    bool has_latency = cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY;
+    if (engine->count < 1 || engine->count > TW_MAX_UNITS || (engine->pipelined && !has_latency)) return false;
+    if (cost->kind == TW_COST_CONSTANT) return 0 <= cost->busy && cost->busy <= cost->fixed;
+    return cost->kind != TW_COST_ARRAY ||
+           (engine->kind == TW_COMPUTES && cost->array[0] > 0 && cost->array[1] > 0 && cost->per_cycle == 1);
+}
+
+static tw_status check_async_engine(const tw_machine *machine, const tw_engine *engine, tw_diag *diag)
+{
+    if (engine->kind == TW_ADDS)
+        return tw_diag_error(diag, engine->loc, "engine '%s' adds, but async machines add up in the compute engine",
+                             engine->name);
+    if (engine->kind == TW_COMPUTES && !(engine->accumulate >> TW_FUSED & 1))
+        return tw_diag_error(diag, engine->loc,
+                             "engine '%s' must accumulate 'fused': async machines add up in the compute engine",
+                             engine->name);
+    if (!is_sound(engine))
+        return tw_diag_error(diag, engine->loc, "engine '%s' has an impossible cost or count", engine->name);
+    return engine->kind == TW_MOVES ? check_use(machine, engine, diag) : TW_OK;
+}
+
+static tw_status check_async(const tw_machine *machine, tw_diag *diag)
+{
+    TW_TRY(check_holds(machine, diag));
+    tw_status status = check_paths(machine, diag);
+    for (int e = 0; e < machine->n_engines; e++)
+        if (check_async_engine(machine, &machine->engine[e], diag) != TW_OK) status = TW_ERR_INPUT;
+    tw_status compute = check_compute(machine, tw_machine_innermost(machine, TW_HOLDS_OUTPUT), diag);
+    return status != TW_OK ? status : compute;
+}
+
+tw_status tw_machine_check(const tw_machine *machine, tw_diag *diag)
+{
+    TW_TRY(check_memories(machine, diag));
+    return machine->timing == TW_ASYNC ? check_async(machine, diag) : check_lockstep(machine, diag);
+}
+
+/* ---- the printer ---- */
 
 static void print_bits(const char *key, unsigned bits, int n, const char *(*name)(int), tw_text *out)
 {
@@ -203,6 +361,64 @@ static void print_bits(const char *key, unsigned bits, int n, const char *(*name
 
 static const char *compute_name(int i) { return tw_compute_name((tw_compute)i); }
 static const char *mode_name(int i) { return tw_accumulate_name((tw_accumulate)i); }
+static const char *holds_name(int i) { return i == 0 ? "inputs" : "output"; }
+
+/* In picojoules, with as many decimals as it takes. */
+static void print_energy(int64_t fj, tw_text *out)
+{
+    int64_t rest = fj % 1000;
+    int digits = 3;
+    if (fj == 0) return;
+    tw_text_printf(out, ", energy: %" PRId64, fj / 1000);
+    for (; rest > 0 && rest % 10 == 0; rest /= 10) digits--;
+    if (rest > 0) tw_text_printf(out, ".%0*" PRId64, digits, rest);
+    tw_text_printf(out, " pJ");
+}
+
+static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_text *out)
+{
+    tw_text_printf(out, "  - {name: %s, size: ", memory->name);
+    if (memory->size == TW_UNLIMITED)
+        tw_text_printf(out, "unlimited");
+    else
+        tw_text_printf(out, "%" PRId64, memory->size);
+    tw_text_printf(out, ", align: %" PRId64, memory->align);
+    if (machine->timing == TW_ASYNC) print_bits("holds", memory->holds, 2, holds_name, out);
+    print_energy(memory->energy_fj, out);
+    tw_text_printf(out, "}\n");
+}
+
+static void print_cost(const tw_machine *machine, const tw_cost *cost, tw_text *out)
+{
+    switch (cost->kind) {
+    case TW_COST_CONSTANT:
+        tw_text_printf(out, "{constant: %" PRId64, cost->fixed);
+        if (machine->timing == TW_ASYNC) tw_text_printf(out, ", busy: %" PRId64, cost->busy);
+        tw_text_printf(out, "}");
+        break;
+    case TW_COST_LINEAR:
+        tw_text_printf(out, "{latency: %" PRId64 ", per_cycle: %" PRId64 "}", cost->fixed, cost->per_cycle);
+        break;
+    case TW_COST_STEPPED:
+        tw_text_printf(out, "{step: %" PRId64 ", per_step: %" PRId64 "}", cost->per_cycle, cost->fixed);
+        break;
+    case TW_COST_ARRAY:
+        tw_text_printf(out, "{array: [%" PRId64 ", %" PRId64 "], latency: %" PRId64 "}", cost->array[0],
+                       cost->array[1], cost->fixed);
+        break;
+    }
+}
+
+static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_text *out)
+{
+    tw_text_printf(out, ", between: [%s, %s]", machine->memory[engine->outer].name,
+                   machine->memory[engine->memory].name);
+    if (machine->timing == TW_ASYNC)
+        tw_text_printf(out, ", carries: %s%s", tw_carries_name(engine->carries),
+                       engine->joins ? ", joins: inputs" : "");
+    else
+        tw_text_printf(out, ", channels: %s", engine->one_channel ? "1" : "unlimited");
+}
 
 static void print_compute(const tw_machine *machine, const tw_engine *engine, tw_text *out)
 {
@@ -211,29 +427,38 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     print_bits("accumulate", engine->accumulate, TW_N_ACCUMULATES, mode_name, out);
     tw_text_printf(out, ", min_tile: %" PRId64 ", pad_limit: %s", engine->min_tile,
                    engine->pad_half ? "half-kernel" : "none");
+    print_energy(engine->energy_fj, out);
+}
+
+static void print_adder(const tw_machine *machine, const tw_engine *engine, tw_text *out)
+{
+    tw_text_printf(out, ", computes: sum, on: %s", machine->memory[engine->memory].name);
+    if (engine->shares >= 0) tw_text_printf(out, ", shares: %s", machine->engine[engine->shares].name);
 }
 
 static void print_engine(const tw_machine *machine, const tw_engine *engine, tw_text *out)
 {
     tw_text_printf(out, "  - {name: %s", engine->name);
-    if (engine->kind == TW_MOVES)
-        tw_text_printf(out, ", between: [%s, %s], channels: %s", machine->memory[engine->outer].name,
-                       machine->memory[engine->memory].name, engine->one_channel ? "1" : "unlimited");
-    if (engine->kind == TW_COMPUTES) print_compute(machine, engine, out);
-    if (engine->kind == TW_ADDS)
-        tw_text_printf(out, ", computes: sum, on: %s", machine->memory[engine->memory].name);
-    if (engine->kind == TW_ADDS && engine->shares >= 0)
-        tw_text_printf(out, ", shares: %s", machine->engine[engine->shares].name);
+    switch (engine->kind) {
+    case TW_MOVES: print_mover(machine, engine, out); break;
+    case TW_COMPUTES: print_compute(machine, engine, out); break;
+    case TW_ADDS: print_adder(machine, engine, out); break;
+    }
+    if (machine->timing == TW_ASYNC)
+        tw_text_printf(out, ", count: %" PRId64 ", pipelined: %s", engine->count,
+                       engine->pipelined ? "true" : "false");
     tw_text_printf(out, ", cost: ");
-    print_cost(&engine->cost, out);
+    print_cost(machine, &engine->cost, out);
     tw_text_printf(out, "}\n");
 }
 
 void tw_machine_print(const tw_machine *machine, tw_text *out)
 {
-    tw_text_printf(out, "machine: %s\nunit: %s\ntiming: %s\nmemories:\n", machine->name,
-                   tw_unit_name(machine->unit), tw_timing_name(machine->timing));
-    for (int m = 0; m < machine->n_memories; m++) print_memory(&machine->memory[m], out);
+    tw_text_printf(out, "machine: %s\nunit: %s\ntiming: %s\n", machine->name, tw_unit_name(machine->unit),
+                   tw_timing_name(machine->timing));
+    if (machine->timing == TW_ASYNC) tw_text_printf(out, "reuse: %s\n", tw_reuse_name(machine->reuse));
+    tw_text_printf(out, "memories:\n");
+    for (int m = 0; m < machine->n_memories; m++) print_memory(machine, &machine->memory[m], out);
     tw_text_printf(out, "engines:\n");
     for (int e = 0; e < machine->n_engines; e++) print_engine(machine, &machine->engine[e], out);
 }

@@ -1,41 +1,64 @@
 /* src/machine/machine.h - memories, engines, what things cost, and how time passes.
  *
- * The memories form a path from the outermost to the one the compute engine works on; between
- * neighbours stands exactly one mover:
+ * The memories form a path from the outermost to the one the compute engine works on:
  *
  *     outside --move3--> l3 --move2--> l2 --move1--> l1 [mac, add1]
  *
- * A level of a mapping belongs to one memory of that path. */
+ * A level of a mapping belongs to one memory of that path. In a lockstep machine exactly one mover stands between
+ * neighbours. In an async machine a memory may hold only inputs or only the output, so that each of the two has a
+ * path of its own; between two memories that follow each other on a path stand one mover for both
+ * directions, or one for each:
+ *
+ *     inputs   dram --dma--> l3 --mover--> l2 --streamer--> l1
+ *     output   dram <-write-- l3 <--lift--- l2 <--drain----------- fabric [array]                              */
 #ifndef TW_MACHINE_MACHINE_H
 #define TW_MACHINE_MACHINE_H
 #include "core/core.h"
 #include "model/model.h"
 
-enum { TW_MAX_MEMORIES = 8, TW_MAX_ENGINES = 24 };
+enum { TW_MAX_MEMORIES = 8, TW_MAX_ENGINES = 24, TW_MAX_UNITS = 1024 /* of one engine */ };
 
 typedef enum tw_unit { TW_UNIT_ELEMENT, TW_UNIT_BYTE, TW_N_UNITS } tw_unit;
-typedef enum tw_timing { TW_LOCKSTEP, TW_N_TIMINGS } tw_timing;
+typedef enum tw_timing {
+    TW_LOCKSTEP, /* engines start together in rows                                    */
+    TW_ASYNC,    /* each engine waits only for its data, for itself and for a credit  */
+    TW_N_TIMINGS
+} tw_timing;
+/* When a tile that the memory still holds is sent again. */
+typedef enum tw_reuse {
+    TW_REUSE_RESIDENT, /* never                                                         */
+    TW_REUSE_DECLARED, /* in every step, unless the mapping says that the input is kept */
+    TW_N_REUSES
+} tw_reuse;
 
 const char *tw_unit_name(tw_unit unit);       /* "element", "byte" */
-const char *tw_timing_name(tw_timing timing); /* "lockstep"        */
+const char *tw_timing_name(tw_timing timing); /* "lockstep", "async" */
+const char *tw_reuse_name(tw_reuse reuse);    /* "resident", "declared" */
 
 /* Cycles for an amount of work: units moved, loop points executed, elements added. */
-typedef enum tw_cost_kind { TW_COST_CONSTANT, TW_COST_LINEAR, TW_COST_STEPPED } tw_cost_kind;
+typedef enum tw_cost_kind { TW_COST_CONSTANT, TW_COST_LINEAR, TW_COST_STEPPED, TW_COST_ARRAY } tw_cost_kind;
+enum { TW_ARRAY_DIMS = 2 };
 typedef struct tw_cost {
     tw_cost_kind kind;
-    int64_t fixed;     /* CONSTANT: all of it; LINEAR: the latency; STEPPED: cycles per step */
-    int64_t per_cycle; /* LINEAR: work done in a cycle; STEPPED: work of one step            */
+    int64_t fixed;                /* CONSTANT: all of it; LINEAR, ARRAY: the latency; STEPPED: cycles per step */
+    int64_t per_cycle;            /* LINEAR: work done in a cycle; STEPPED: work of one step; ARRAY: 1         */
+    int64_t busy;                 /* CONSTANT: cycles until the engine can start its next command              */
+    int64_t array[TW_ARRAY_DIMS]; /* ARRAY: points of two loops that are done in one cycle          */
 } tw_cost;
-/* constant: fixed; linear: fixed + ceil(work / per_cycle); stepped: fixed * ceil(work / per_cycle).
+/* constant: fixed; linear: fixed + ceil(work / per_cycle); stepped: fixed * ceil(work / per_cycle); array: as linear,
+ * the work being passes over the array: the points of a tile with its two loops divided, rounded up.
  * Saturates at INT64_MAX, which the simulator reports as overflow. */
 int64_t tw_cost_cycles(const tw_cost *cost, int64_t work);
 
 typedef struct tw_memory {
     const char *name;
     tw_loc loc;
-    int64_t size;  /* units; TW_UNLIMITED */
-    int64_t align; /* units; buffers start at a multiple of it, at least 1 */
+    int64_t size;      /* units; TW_UNLIMITED */
+    int64_t align;     /* units; buffers start at a multiple of it, at least 1 */
+    unsigned holds;    /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
+    int64_t energy_fj; /* femtojoules to read or to write one unit */
 } tw_memory;
+enum { TW_HOLDS_INPUTS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_ALL = 3 };
 
 /* Accumulation over a cut reduction loop. */
 typedef enum tw_accumulate {
@@ -51,9 +74,13 @@ typedef struct tw_engine {
     const char *name;
     tw_loc loc;
     tw_engine_kind kind;
-    int outer,
-        memory; /* MOVES: between memories outer and memory = outer + 1; others: works on `memory`, outer -1 */
-    bool one_channel; /* MOVES: transfers of a row follow each other; otherwise all run at once */
+    int outer, memory; /* MOVES: between memories outer < memory; others: works on `memory`, outer -1         */
+    bool one_channel;  /* MOVES, lockstep: transfers of a row follow each other; otherwise all run at once */
+    unsigned carries;  /* MOVES: TW_INWARDS, TW_OUTWARDS                                               */
+    bool joins;        /* MOVES, async: the inputs of a step are one command                           */
+    bool pipelined;    /* async: the next command may start when the work is done, before the latency  */
+    int64_t count;     /* async: so many of them take turns                                            */
+    int64_t energy_fj; /* COMPUTES: femtojoules of one loop point                                      */
     tw_cost cost;
     unsigned computes;   /* COMPUTES: bit c set for each tw_compute it can do                      */
     unsigned accumulate; /* COMPUTES: bit m set for each tw_accumulate it offers                   */
@@ -62,10 +89,16 @@ typedef struct tw_engine {
     bool pad_half;       /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
 } tw_engine;
 
+enum { TW_INWARDS = 1, TW_OUTWARDS = 2, TW_BOTH_WAYS = 3 };
+const char *tw_carries_name(unsigned carries); /* "in", "out", "both" */
+/* Cycles after the start of a command until its engine can start the next one. */
+int64_t tw_engine_busy(const tw_engine *engine, int64_t work);
+
 struct tw_machine {
     const char *name;
     tw_unit unit;
     tw_timing timing;
+    tw_reuse reuse;
     int n_memories; /* outermost first; at least 2 */
     tw_memory memory[TW_MAX_MEMORIES];
     int n_engines;
@@ -73,7 +106,16 @@ struct tw_machine {
     int compute; /* index of the compute engine */
 };
 
-/* The mover that fills memory m (m >= 1); the adder that works on m, -1 when there is none. */
+/* The memory before `memory` on the path of those that hold `what` (TW_HOLDS_..); -1 before the outermost. */
+int tw_machine_outer(const tw_machine *machine, int memory, unsigned what);
+/* The innermost memory that holds it. */
+int tw_machine_innermost(const tw_machine *machine, unsigned what);
+/* Which ways something may pass between two memories, 0 when they are not neighbours on any path: inputs inwards, the
+ * output outwards and, as partial sums, inwards. */
+unsigned tw_machine_ways(const tw_machine *machine, int outer, int inner);
+/* The mover between two memories that carries that way (TW_INWARDS or TW_OUTWARDS), -1 when there is none. */
+int tw_machine_link(const tw_machine *machine, int outer, int inner, unsigned way);
+/* Lockstep: the mover that fills memory m (m >= 1); the adder that works on m, -1 when there is none. */
 int tw_machine_mover(const tw_machine *machine, int memory);
 int tw_machine_adder(const tw_machine *machine, int memory);
 /* Index by name, -1 when there is none. */

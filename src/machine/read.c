@@ -12,110 +12,23 @@
 typedef struct reader {
     tw_diag *diag;
     tw_machine *machine;
-    bool unit_known;                       /* sizes with a suffix can be judged        */
+    bool unit_known;                       /* sizes with a suffix can be judged           */
+    bool timing_known;                     /* keys of one timing can be judged            */
     const tw_node *shares[TW_MAX_ENGINES]; /* ADDS: the name of the engine that it shares */
     int n_bad;
 } reader;
 
-/* ---- memories ---- */
+static bool is_async(const reader *r) { return r->timing_known && r->machine->timing == TW_ASYNC; }
+static bool is_lockstep(const reader *r) { return r->timing_known && r->machine->timing == TW_LOCKSTEP; }
 
-static tw_words memory_names(const tw_machine *machine)
+/* The entry of a key that only async machines know; in a lockstep machine it is refused. */
+static const tw_node *async_node(const reader *r, tw_fields *f, const char *key)
 {
-    tw_words words = {0};
-    for (int m = 0; m < machine->n_memories; m++) tw_words_add(&words, machine->memory[m].name);
-    return words;
+    const tw_node *node = tw_field_node(f, key, TW_OPTIONAL);
+    if (!node || !is_lockstep(r)) return node;
+    TW_REFUSE(f, node->key_loc, "'%s' is only for async machines", key);
+    return NULL;
 }
-
-/* Whether the memory has a name of its own. */
-static bool check_new_memory(tw_fields *f, const tw_machine *machine, const tw_memory *memory)
-{
-    int before = memory->name ? tw_machine_find_memory(machine, memory->name) : -1;
-    if (before < 0) return memory->name != NULL;
-    TW_REFUSE(f, memory->loc, "memory '%s' is given twice", memory->name);
-    tw_diag_note(f->diag, machine->memory[before].loc, "'%s' was first given here", memory->name);
-    return false;
-}
-
-static void read_memory(reader *r, const tw_node *node)
-{
-    tw_machine *machine = r->machine;
-    tw_memory memory = {.loc = node->loc, .align = 1, .size = 1};
-    tw_size_unit unit = machine->unit == TW_UNIT_BYTE ? TW_SIZE_BYTES : TW_SIZE_ELEMENTS;
-    tw_fields f = tw_fields_open(node, "memory", r->diag);
-    tw_field_name(&f, "name", TW_REQUIRED, &memory.name);
-    bool is_new = check_new_memory(&f, machine, &memory);
-    if (r->unit_known) {
-        tw_field_size(&f, "size", TW_REQUIRED, unit, true, &memory.size);
-        tw_field_size(&f, "align", TW_OPTIONAL, unit, false, &memory.align);
-    } else {
-        tw_field_node(&f, "size", TW_REQUIRED);
-        tw_field_node(&f, "align", TW_OPTIONAL);
-    }
-    r->n_bad += tw_fields_close(&f) != TW_OK;
-    if (is_new) machine->memory[machine->n_memories++] = memory;
-}
-
-static int resolve_memory(tw_fields *f, const tw_machine *machine, const tw_node *node)
-{
-    int m = node->kind == TW_SCALAR ? tw_machine_find_memory(machine, node->text) : -1;
-    if (m >= 0) return m;
-    if (machine->n_memories == 0)
-        f->n_bad++; /* the memories themselves could not be read */
-    else if (node->kind != TW_SCALAR)
-        TW_REFUSE(f, node->loc, "a memory must be given by its name");
-    else
-        TW_REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text,
-                  memory_names(machine).text);
-    return -1;
-}
-
-/* ---- costs ---- */
-
-static const struct {
-    const char *key[2]; /* fixed and per_cycle of tw_cost, as the form names them */
-    tw_cost_kind kind;
-} cost_forms[] = {
-    {{"constant", NULL}, TW_COST_CONSTANT},
-    {{"latency", "per_cycle"}, TW_COST_LINEAR},
-    {{"per_step", "step"}, TW_COST_STEPPED},
-};
-
-/* The form whose keys the map uses: -1 none, -2 reported because of two. */
-static int find_cost_form(tw_fields *f)
-{
-    int form = -1;
-    for (size_t i = 0; i < TW_COUNT(cost_forms); i++)
-        for (int k = 0; k < 2 && cost_forms[i].key[k]; k++) {
-            const tw_node *node = tw_field_node(f, cost_forms[i].key[k], TW_OPTIONAL);
-            if (!node) continue;
-            if (form >= 0 && form != (int)i) {
-                TW_REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key,
-                          cost_forms[form].key[0]);
-                return -2;
-            }
-            form = (int)i;
-        }
-    return form;
-}
-
-static void read_cost(tw_fields *parent, tw_cost *cost)
-{
-    const tw_node *node = tw_field_node(parent, "cost", TW_REQUIRED);
-    if (!node) return;
-    tw_fields f = tw_fields_open(node, "cost", parent->diag);
-    int form = f.node ? find_cost_form(&f) : -2;
-    if (form == -1)
-        TW_REFUSE(&f, node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}");
-    if (form >= 0) {
-        cost->kind = cost_forms[form].kind;
-        tw_field_int(&f, cost_forms[form].key[0], TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
-        if (cost_forms[form].key[1])
-            tw_field_int(&f, cost_forms[form].key[1], TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->per_cycle);
-    }
-    parent->n_bad += tw_fields_close(&f) != TW_OK;
-}
-
-/* ---- engines ---- */
 
 /* One word or a list of different words, as a bit set. */
 static void read_words(tw_fields *f, const tw_node *node, const char *key, const char *const *word, int n,
@@ -136,6 +49,172 @@ static void read_words(tw_fields *f, const tw_node *node, const char *key, const
     if (bits) *out = bits;
 }
 
+/* ---- memories ---- */
+
+static tw_words memory_names(const tw_machine *machine)
+{
+    tw_words words = {0};
+    for (int m = 0; m < machine->n_memories; m++) tw_words_add(&words, machine->memory[m].name);
+    return words;
+}
+
+/* Whether the memory has a name of its own. */
+static bool check_new_memory(tw_fields *f, const tw_machine *machine, const tw_memory *memory)
+{
+    int before = memory->name ? tw_machine_find_memory(machine, memory->name) : -1;
+    if (before < 0) return memory->name != NULL;
+    TW_REFUSE(f, memory->loc, "memory '%s' is given twice", memory->name);
+    tw_diag_note(f->diag, machine->memory[before].loc, "'%s' was first given here", memory->name);
+    return false;
+}
+
+static void read_holds(const reader *r, tw_fields *f, tw_memory *memory)
+{
+    static const char *const word[] = {"inputs", "output"};
+    const tw_node *holds = async_node(r, f, "holds");
+    if (!holds) return;
+    read_words(f, holds, "holds", word, TW_COUNT(word), &memory->holds);
+    if (r->machine->n_memories == 0 && memory->holds != TW_HOLDS_ALL)
+        TW_REFUSE(f, holds->loc, "the outermost memory must hold inputs and output");
+}
+
+static void read_memory(reader *r, const tw_node *node)
+{
+    tw_machine *machine = r->machine;
+    tw_memory memory = {.loc = node->loc, .align = 1, .size = 1, .holds = TW_HOLDS_ALL};
+    tw_size_unit unit = machine->unit == TW_UNIT_BYTE ? TW_SIZE_BYTES : TW_SIZE_ELEMENTS;
+    tw_fields f = tw_fields_open(node, "memory", r->diag);
+    tw_field_name(&f, "name", TW_REQUIRED, &memory.name);
+    bool is_new = check_new_memory(&f, machine, &memory);
+    if (r->unit_known) {
+        tw_field_size(&f, "size", TW_REQUIRED, unit, true, &memory.size);
+        tw_field_size(&f, "align", TW_OPTIONAL, unit, false, &memory.align);
+    } else {
+        tw_field_node(&f, "size", TW_REQUIRED);
+        tw_field_node(&f, "align", TW_OPTIONAL);
+    }
+    read_holds(r, &f, &memory);
+    tw_field_energy(&f, "energy", TW_OPTIONAL, &memory.energy_fj);
+    r->n_bad += tw_fields_close(&f) != TW_OK;
+    if (is_new) machine->memory[machine->n_memories++] = memory;
+}
+
+static int resolve_memory(tw_fields *f, const tw_machine *machine, const tw_node *node)
+{
+    int m = node->kind == TW_SCALAR ? tw_machine_find_memory(machine, node->text) : -1;
+    if (m >= 0) return m;
+    if (machine->n_memories == 0)
+        f->n_bad++; /* the memories themselves could not be read */
+    else if (node->kind != TW_SCALAR)
+        TW_REFUSE(f, node->loc, "a memory must be given by its name");
+    else
+        TW_REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text,
+                  memory_names(machine).text);
+    return -1;
+}
+
+/* ---- costs ---- */
+
+static const struct cost_form {
+    tw_cost_kind kind;
+    const char *key[2];
+} cost_forms[] = {
+    {TW_COST_CONSTANT, {"constant", "busy"}},
+    {TW_COST_LINEAR, {"latency", "per_cycle"}},
+    {TW_COST_STEPPED, {"step", "per_step"}},
+    {TW_COST_ARRAY, {"array", "latency"}},
+};
+
+static bool form_has(const struct cost_form *form, const char *key)
+{
+    return strcmp(form->key[0], key) == 0 || strcmp(form->key[1], key) == 0;
+}
+
+/* The form whose keys the map uses, NULL when there is none or, reported, when they are of two. An array is told by
+ * its own key, since it shares the latency with the linear form. */
+static const struct cost_form *find_cost_form(const reader *r, tw_fields *f)
+{
+    const tw_node *first = tw_field_node(f, "array", TW_OPTIONAL);
+    const struct cost_form *form = first ? &cost_forms[TW_COUNT(cost_forms) - 1] : NULL;
+    bool clash = false;
+    for (size_t i = 0; i < TW_COUNT(cost_forms); i++)
+        for (int k = 0; k < 2; k++) {
+            const tw_node *node = tw_field_node(f, cost_forms[i].key[k], TW_OPTIONAL);
+            if (!node || clash || (form && form_has(form, node->key))) continue;
+            if (form) {
+                TW_REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key, first->key);
+                clash = true;
+                continue;
+            }
+            form = &cost_forms[i];
+            first = node;
+        }
+    if (clash) return NULL;
+    if (!form)
+        TW_REFUSE(f, f->node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}%s",
+                  is_async(r) ? ", {array}" : "");
+    return form;
+}
+
+static void read_constant(const reader *r, tw_fields *f, tw_cost *cost)
+{
+    bool known = tw_field_int(f, "constant", TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
+    cost->busy = cost->fixed;
+    if (async_node(r, f, "busy"))
+        tw_field_int(f, "busy", TW_OPTIONAL, 0, known ? cost->fixed : TW_EXTENT_MAX, &cost->busy);
+}
+
+static void read_array(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
+{
+    const tw_node *array = async_node(r, f, "array");
+    cost->per_cycle = 1;
+    tw_field_int(f, "latency", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->fixed);
+    if (!array) return;
+    if (engine != TW_COMPUTES)
+        TW_REFUSE(f, array->key_loc, "'array' is only for the compute engine");
+    else if (array->kind != TW_LIST || array->n_children != TW_ARRAY_DIMS)
+        TW_REFUSE(f, array->loc, "'array' must be a list of two numbers, rows and columns");
+    else
+        for (int i = 0; i < TW_ARRAY_DIMS; i++) {
+            const tw_node *entry = i == 0 ? array->child : array->child->next;
+            f->n_bad += !tw_node_int(entry, "array", 1, TW_EXTENT_MAX, f->diag, &cost->array[i]);
+        }
+}
+
+static void read_cost_form(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
+{
+    switch (cost->kind) {
+    case TW_COST_CONSTANT: read_constant(r, f, cost); break;
+    case TW_COST_LINEAR:
+        tw_field_int(f, "latency", TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
+        tw_field_int(f, "per_cycle", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->per_cycle);
+        break;
+    case TW_COST_STEPPED:
+        tw_field_int(f, "per_step", TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
+        tw_field_int(f, "step", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->per_cycle);
+        break;
+    case TW_COST_ARRAY: read_array(r, f, engine, cost); break;
+    }
+}
+
+/* Whether it could be read. */
+static bool read_cost(const reader *r, tw_fields *parent, tw_engine_kind engine, tw_cost *cost)
+{
+    const tw_node *node = tw_field_node(parent, "cost", TW_REQUIRED);
+    if (!node) return false;
+    tw_fields f = tw_fields_open(node, "cost", parent->diag);
+    const struct cost_form *form = f.node ? find_cost_form(r, &f) : NULL;
+    if (form) {
+        cost->kind = form->kind;
+        read_cost_form(r, &f, engine, cost);
+    }
+    bool good = tw_fields_close(&f) == TW_OK;
+    parent->n_bad += !good;
+    return good;
+}
+
+/* ---- engines ---- */
+
 static void read_between(tw_fields *f, const tw_machine *machine, const tw_node *between, tw_engine *engine)
 {
     if (between->kind != TW_LIST || between->n_children != 2) {
@@ -146,22 +225,43 @@ static void read_between(tw_fields *f, const tw_machine *machine, const tw_node 
     int outer = resolve_memory(f, machine, first), inner = resolve_memory(f, machine, second);
     engine->outer = outer;
     engine->memory = inner;
-    if (outer < 0 || inner < 0 || inner == outer + 1) return;
-    if (inner == outer - 1)
+    if (outer < 0 || inner < 0 || tw_machine_ways(machine, outer, inner)) return;
+    if (tw_machine_ways(machine, inner, outer))
         TW_REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
     else
-        TW_REFUSE(f, between->loc, "'%s' and '%s' are not neighbours", first->text, second->text);
+        TW_REFUSE(f, between->loc, "'%s' and '%s' are not neighbours%s", first->text, second->text,
+                  machine->timing == TW_ASYNC ? " on the path of the inputs or of the output" : "");
+}
+
+static void read_channels(const reader *r, tw_fields *f, tw_engine *engine)
+{
+    static const char *const word[] = {"unlimited", "1"};
+    int channels = 0;
+    if (is_async(r)) {
+        const tw_node *node = tw_field_node(f, "channels", TW_OPTIONAL);
+        if (node)
+            TW_REFUSE(f, node->key_loc,
+                      "'channels' is only for lockstep machines; 'count' says how many take turns");
+        return;
+    }
+    tw_field_word(f, "channels", is_lockstep(r) ? TW_REQUIRED : TW_OPTIONAL, word, TW_COUNT(word), &channels);
+    engine->one_channel = channels == 1;
 }
 
 static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engine *engine)
 {
-    static const char *const word[] = {"unlimited", "1"};
-    int channels = 0;
+    const char *way[TW_BOTH_WAYS];
+    static const char *const joined[] = {"inputs"};
+    int carries = TW_BOTH_WAYS - 1, joins = 0;
+    for (unsigned w = 0; w < TW_BOTH_WAYS; w++) way[w] = tw_carries_name(w + 1);
     f->what = "mover";
     engine->kind = TW_MOVES;
     read_between(f, r->machine, between, engine);
-    tw_field_word(f, "channels", TW_REQUIRED, word, TW_COUNT(word), &channels);
-    engine->one_channel = channels == 1;
+    read_channels(r, f, engine);
+    if (async_node(r, f, "carries")) tw_field_word(f, "carries", TW_OPTIONAL, way, TW_BOTH_WAYS, &carries);
+    engine->carries = (unsigned)carries + 1;
+    if (async_node(r, f, "joins"))
+        engine->joins = tw_field_word(f, "joins", TW_OPTIONAL, joined, TW_COUNT(joined), &joins);
 }
 
 static const tw_node *read_on(reader *r, tw_fields *f, tw_engine *engine)
@@ -171,32 +271,49 @@ static const tw_node *read_on(reader *r, tw_fields *f, tw_engine *engine)
     return on;
 }
 
+/* The compute engine adds to the output where it lies. */
+static void check_on(const reader *r, tw_fields *f, const tw_node *on, int memory)
+{
+    int inner = tw_machine_innermost(r->machine, TW_HOLDS_OUTPUT);
+    if (memory < 0 || memory == inner || inner == 0) return; /* 0: tw_machine_check says what is missing */
+    TW_REFUSE(f, on->loc, "compute engine works on '%s', must be on the innermost memory%s '%s'", on->text,
+              is_async(r) ? " that holds the output," : "", r->machine->memory[inner].name);
+}
+
+static void read_accumulate(const reader *r, tw_fields *f, tw_engine *engine)
+{
+    const char *mode[TW_N_ACCUMULATES];
+    for (int i = 0; i < TW_N_ACCUMULATES; i++) mode[i] = tw_accumulate_name((tw_accumulate)i);
+    engine->accumulate = is_async(r) ? 1U << TW_FUSED : (1U << TW_N_ACCUMULATES) - 1;
+    const tw_node *node = tw_field_node(f, "accumulate", TW_OPTIONAL);
+    if (node) read_words(f, node, "accumulate", mode, TW_N_ACCUMULATES, &engine->accumulate);
+    if (is_async(r) && !(engine->accumulate >> TW_FUSED & 1))
+        TW_REFUSE(f, node->loc, "'accumulate' must offer 'fused': async machines add up in the compute engine");
+}
+
 static void read_compute(reader *r, tw_fields *f, const tw_node *computes, tw_engine *engine)
 {
     static const char *const limit[] = {"none", "half-kernel"};
-    const char *compute[TW_N_COMPUTES], *mode[TW_N_ACCUMULATES];
+    const char *compute[TW_N_COMPUTES];
     for (int i = 0; i < TW_N_COMPUTES; i++) compute[i] = tw_compute_name((tw_compute)i);
-    for (int i = 0; i < TW_N_ACCUMULATES; i++) mode[i] = tw_accumulate_name((tw_accumulate)i);
     int pad_limit = 0;
     f->what = "compute engine";
     engine->kind = TW_COMPUTES;
-    engine->accumulate = (1U << TW_N_ACCUMULATES) - 1;
     read_words(f, computes, "computes", compute, TW_N_COMPUTES, &engine->computes);
     const tw_node *on = read_on(r, f, engine);
-    if (engine->memory >= 0 && engine->memory != r->machine->n_memories - 1)
-        TW_REFUSE(f, on->loc, "compute engine works on '%s', must be on the innermost memory '%s'", on->text,
-                  r->machine->memory[r->machine->n_memories - 1].name);
-    const tw_node *accumulate = tw_field_node(f, "accumulate", TW_OPTIONAL);
-    if (accumulate) read_words(f, accumulate, "accumulate", mode, TW_N_ACCUMULATES, &engine->accumulate);
+    check_on(r, f, on, engine->memory);
+    read_accumulate(r, f, engine);
     tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->min_tile);
     tw_field_word(f, "pad_limit", TW_OPTIONAL, limit, TW_COUNT(limit), &pad_limit);
     engine->pad_half = pad_limit == 1;
+    tw_field_energy(f, "energy", TW_OPTIONAL, &engine->energy_fj);
 }
 
-static void read_adder(reader *r, tw_fields *f, tw_engine *engine)
+static void read_adder(reader *r, tw_fields *f, const tw_node *computes, tw_engine *engine)
 {
     f->what = "adder";
     engine->kind = TW_ADDS;
+    if (is_async(r)) TW_REFUSE(f, computes->loc, "async machines add up in the compute engine");
     read_on(r, f, engine);
     r->shares[r->machine->n_engines] = tw_field_node(f, "shares", TW_OPTIONAL);
 }
@@ -216,7 +333,7 @@ static void read_by_kind(reader *r, tw_fields *f, tw_engine *engine)
     else if (between)
         read_mover(r, f, between, engine);
     else if (computes && is_sum(computes))
-        read_adder(r, f, engine);
+        read_adder(r, f, computes, engine);
     else if (computes)
         read_compute(r, f, computes, engine);
     else if (f->node)
@@ -239,16 +356,29 @@ static void check_new_engine(tw_fields *f, const tw_machine *machine, const tw_e
     tw_diag_note(f->diag, machine->engine[before].loc, "'%s' was first given here", engine->name);
 }
 
+/* How many of it there are, and whether they overlap their commands. */
+static void read_units(const reader *r, tw_fields *f, bool cost_known, tw_engine *engine)
+{
+    if (async_node(r, f, "count")) tw_field_int(f, "count", TW_OPTIONAL, 1, TW_MAX_UNITS, &engine->count);
+    const tw_node *pipelined = async_node(r, f, "pipelined");
+    if (pipelined) tw_field_bool(f, "pipelined", TW_OPTIONAL, &engine->pipelined);
+    bool has_latency = engine->cost.kind == TW_COST_LINEAR || engine->cost.kind == TW_COST_ARRAY;
+    if (engine->pipelined && cost_known && !has_latency)
+        TW_REFUSE(f, pipelined->key_loc, "'pipelined' needs a cost with a latency%s",
+                  engine->cost.kind == TW_COST_CONSTANT ? "; a constant one has 'busy'" : "");
+}
+
 static void read_engine(reader *r, const tw_node *node)
 {
     tw_machine *machine = r->machine;
-    tw_engine engine = {.loc = node->loc, .outer = -1, .memory = -1, .shares = -1, .min_tile = 1};
+    tw_engine engine = {.loc = node->loc, .outer = -1, .memory = -1, .shares = -1, .min_tile = 1, .count = 1};
     r->shares[machine->n_engines] = NULL;
     tw_fields f = tw_fields_open(node, "engine", r->diag);
     tw_field_name(&f, "name", TW_REQUIRED, &engine.name);
     check_new_engine(&f, machine, &engine);
     read_by_kind(r, &f, &engine);
-    read_cost(&f, &engine.cost);
+    bool cost_known = read_cost(r, &f, engine.kind, &engine.cost);
+    read_units(r, &f, cost_known, &engine);
     r->n_bad += tw_fields_close(&f) != TW_OK;
     if (engine.name) machine->engine[machine->n_engines++] = engine;
 }
@@ -299,20 +429,30 @@ static int first_compute(const tw_machine *machine)
     return e;
 }
 
+static void read_timing(reader *r, tw_fields *f)
+{
+    const char *timing_word[TW_N_TIMINGS], *reuse_word[TW_N_REUSES];
+    for (int t = 0; t < TW_N_TIMINGS; t++) timing_word[t] = tw_timing_name((tw_timing)t);
+    for (int u = 0; u < TW_N_REUSES; u++) reuse_word[u] = tw_reuse_name((tw_reuse)u);
+    int timing = 0, reuse = 0;
+    r->timing_known = tw_field_word(f, "timing", TW_REQUIRED, timing_word, TW_N_TIMINGS, &timing);
+    r->machine->timing = (tw_timing)timing;
+    if (async_node(r, f, "reuse")) tw_field_word(f, "reuse", TW_OPTIONAL, reuse_word, TW_N_REUSES, &reuse);
+    r->machine->reuse = (tw_reuse)reuse;
+}
+
 tw_status tw_machine_of_tree(const tw_node *root, tw_diag *diag, tw_machine *out)
 {
-    const char *unit_word[TW_N_UNITS], *timing_word[TW_N_TIMINGS];
+    const char *unit_word[TW_N_UNITS];
     for (int u = 0; u < TW_N_UNITS; u++) unit_word[u] = tw_unit_name((tw_unit)u);
-    for (int t = 0; t < TW_N_TIMINGS; t++) timing_word[t] = tw_timing_name((tw_timing)t);
     tw_machine machine = {0};
     reader r = {.diag = diag, .machine = &machine};
-    int unit = 0, timing = 0;
+    int unit = 0;
     tw_fields f = tw_fields_open(root, "machine file", diag);
     tw_field_name(&f, "machine", TW_REQUIRED, &machine.name);
     r.unit_known = tw_field_word(&f, "unit", TW_REQUIRED, unit_word, TW_N_UNITS, &unit);
-    tw_field_word(&f, "timing", TW_REQUIRED, timing_word, TW_N_TIMINGS, &timing);
     machine.unit = (tw_unit)unit;
-    machine.timing = (tw_timing)timing;
+    read_timing(&r, &f);
     const tw_node *memories = tw_field_list(&f, "memories", TW_REQUIRED);
     const tw_node *engines = tw_field_list(&f, "engines", TW_REQUIRED);
     if (tw_fields_close(&f) != TW_OK) r.n_bad++;

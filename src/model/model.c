@@ -210,6 +210,21 @@ tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag)
     return check_output(op, locs, diag);
 }
 
+tw_status tw_accumulator_check(tw_compute compute, tw_dtype accumulator, tw_dtype output, tw_loc loc, tw_diag *diag)
+{
+    const char *acc = tw_dtype_name(accumulator), *out = tw_dtype_name(output);
+    if (accumulator == output) return TW_OK;
+    if (compute == TW_MAX || compute == TW_AVERAGE)
+        return tw_diag_error(diag, loc, "accumulator is %s, but the output is %s: %s keeps its type", acc, out,
+                             compute == TW_MAX ? "a maximum" : "an average");
+    if (tw_dtype_is_float(accumulator) != tw_dtype_is_float(output))
+        return tw_diag_error(
+            diag, loc, "accumulator is %s, but the output is %s: both must be integers or both floats", acc, out);
+    if (tw_dtype_bytes(accumulator) <= tw_dtype_bytes(output)) /* different types of one width are i8 and u8 */
+        return tw_diag_error(diag, loc, "accumulator is %s, which cannot hold the output's %s", acc, out);
+    return TW_OK;
+}
+
 /* ---- the model ---- */
 
 static tw_status check_tensor(const tw_tensor *tensor, tw_diag *diag)
@@ -248,7 +263,7 @@ static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_dia
     if (op->compute == TW_AVERAGE && !tw_dtype_is_float(out->dtype))
         return tw_diag_error(diag, op->loc, "operator '%s' computes an average, which needs f32 or f64, found %s",
                              op->name, tw_dtype_name(out->dtype));
-    return TW_OK;
+    return tw_accumulator_check(op->compute, op->accumulator, out->dtype, op->loc, diag);
 }
 
 /* Index of the operator that writes the tensor, -1: it comes from outside. */
@@ -326,6 +341,8 @@ static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
     tw_text_printf(out, "  - name: %s\n    compute: %s\n", op->name, tw_compute_name(op->compute));
     if (op->compute == TW_AVERAGE)
         tw_text_printf(out, "    count_padding: %s\n", op->average_counts_padding ? "true" : "false");
+    if (op->accumulator != model->tensor[op->operand[tw_op_output(op)].tensor].dtype)
+        tw_text_printf(out, "    accumulator: %s\n", tw_dtype_name(op->accumulator));
     print_loops(op, out);
     tw_text_printf(out, "    reads:\n");
     for (int i = 0; i < tw_op_output(op); i++) print_operand(model, op, i, out);

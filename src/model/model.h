@@ -16,8 +16,9 @@
  * loops fits int64_t. 2. The output is the last operand; each of its axes is one parallel loop with
  * coefficient 1, offset 0, divisor 1 and the loop's extent, and each parallel loop is one of its axes.
  * 3. Every loop reaches some operand, and an axis without loops stands inside its tensor; max and average have one
- * input, average a float output; no position before its division exceeds TW_POSITION_MAX. 4. The operators are in
- * an order in which every tensor is written before it is read, at most once. */
+ * input, average a float output; no position before its division exceeds TW_POSITION_MAX; the accumulator holds
+ * every value of the output's type. 4. The operators are in an order in which every tensor is written before it is
+ * read, at most once. */
 #ifndef TW_MODEL_MODEL_H
 #define TW_MODEL_MODEL_H
 #include "core/core.h"
@@ -96,6 +97,7 @@ typedef struct tw_op {
     const char *name;
     tw_loc loc;
     tw_compute compute;
+    tw_dtype accumulator;        /* of partial sums; the output's type unless the workload says otherwise */
     bool average_counts_padding; /* divide by all points of the window, not only by those inside */
     int n_loops;
     tw_loop loop[TW_MAX_LOOPS];
@@ -141,6 +143,10 @@ typedef struct tw_op_locs {
 tw_op_locs tw_op_locs_of(tw_loc loc);
 /* Invariants 1 to 3 of one operator; what is wrong is reported at its place in `locs`. */
 TW_NODISCARD tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag);
+/* Whether an operator may add up in this type: the output's or a wider one, both integers or both floats; a maximum
+ * or an average keeps the output's. Reports at `loc` when it may not. */
+TW_NODISCARD tw_status tw_accumulator_check(tw_compute compute, tw_dtype accumulator, tw_dtype output, tw_loc loc,
+                                            tw_diag *diag);
 /* Smallest and largest value of the axis expression before the division; false when it may leave
  * TW_POSITION_MAX. */
 #define TW_POSITION_MAX (INT64_C(1) << 61)

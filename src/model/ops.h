@@ -17,10 +17,10 @@ typedef struct tw_draft {
 
 /* The type into which inputs of this type are accumulated. */
 tw_dtype tw_compute_dtype(tw_compute compute, tw_dtype input);
-/* Reads `dtype` from the fields; false when it is absent or wrong. */
-bool tw_field_dtype(tw_fields *f, tw_presence presence, tw_dtype *out);
+/* An element type; false when it is absent or wrong. */
+bool tw_field_dtype(tw_fields *f, const char *key, tw_presence presence, tw_dtype *out);
 
-/* Reads the fields of the kind named by `op` (all but name, op, inputs and output) into the draft's
+/* Reads the fields of the kind named by `op` (all but name, op, accumulator, inputs and output) into the draft's
  * nest; name and loc are set by the caller. `fallback` is the element type when none is given. */
 void tw_kind_read(tw_fields *f, const tw_node *op, tw_dtype fallback, tw_draft *draft);
 #endif

@@ -58,7 +58,7 @@ static void read_tensor(reader *r, const tw_node *node)
     tw_tensor t = {.loc = node->loc};
     tw_fields f = tw_fields_open(node, "tensor", r->diag);
     tw_field_name(&f, "name", TW_REQUIRED, &t.name);
-    tw_field_dtype(&f, TW_REQUIRED, &t.dtype);
+    tw_field_dtype(&f, "dtype", TW_REQUIRED, &t.dtype);
     t.n_axes = read_shape(&f, TW_REQUIRED, t.extent);
     if (tw_fields_close(&f) != TW_OK) {
         r->bad = true;
@@ -228,7 +228,7 @@ static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_d
     int t = d->tensor[i] ? find_tensor(r, d->tensor[i]) : -1;
     const tw_tensor *known = t >= 0 ? &r->tensor[t] : NULL;
     d->dtype[i] = known ? known->dtype : fallback;
-    tw_field_dtype(&f, TW_OPTIONAL, &d->dtype[i]);
+    tw_field_dtype(&f, "dtype", TW_OPTIONAL, &d->dtype[i]);
     read_at(&f, d, i);
     if (f.n_bad == 0 && parent->n_bad == 0)
         settle_extents(&f, d, i, known);
@@ -310,6 +310,16 @@ static void read_kind(reader *r, tw_fields *f, const tw_node *kind, tw_draft *d)
 
 /* ---- operators ---- */
 
+/* What partial sums are kept in: the output's type unless the operator says otherwise. */
+static void read_accumulator(tw_fields *f, tw_draft *d)
+{
+    const tw_node *node = tw_field_node(f, "accumulator", TW_OPTIONAL);
+    tw_dtype output = d->dtype[d->op.n_operands > 0 ? tw_op_output(&d->op) : 0];
+    d->op.accumulator = output;
+    if (!tw_field_dtype(f, "accumulator", TW_OPTIONAL, &d->op.accumulator) || f->n_bad) return;
+    f->n_bad += tw_accumulator_check(d->op.compute, d->op.accumulator, output, node->loc, f->diag) != TW_OK;
+}
+
 static void read_op_name(reader *r, tw_fields *f, tw_op *op)
 {
     const tw_node *node = tw_field_node(f, "name", TW_REQUIRED);
@@ -340,6 +350,7 @@ static tw_status read_op(reader *r, const tw_node *node)
         read_kind(r, &f, kind, &d);
     else if (compute)
         read_described(r, &f, &d);
+    if (kind || compute) read_accumulator(&f, &d);
     if (tw_fields_close(&f) != TW_OK) {
         r->bad = true;
         return TW_OK;

@@ -7,6 +7,7 @@ typedef struct tw_buffer {
     int memory, operand;
     int slot;             /* number within its pool                  */
     int64_t offset, size; /* units of the machine                    */
+    unsigned operands;    /* bit o: operand o may use it; more than one when a pool is shared */
 } tw_buffer;
 
 typedef struct tw_layout {

@@ -23,14 +23,19 @@ static tw_status lay_out(const tw_pools *pools, const tw_op *op, const tw_machin
                          tw_buffer *buffer, tw_layout *out, tw_diag *diag)
 {
     int64_t align = machine->memory[m].align, end = 0;
+    for (int o = 0; o < op->n_operands; o++) out->first[m][o] = -1;
     for (int o = 0; o < op->n_operands; o++) {
-        out->first[m][o] = pools->count[m][o] > 0 ? out->n_buffers : -1;
-        out->count[m][o] = (int)pools->count[m][o];
-        for (int s = 0; s < out->count[m][o]; s++) {
+        unsigned operands = pools->sharers[m][o] | 1u << o;
+        for (int u = o; u < op->n_operands && pools->count[m][o] > 0; u++) {
+            if (!(operands >> u & 1)) continue;
+            out->first[m][u] = out->n_buffers;
+            out->count[m][u] = (int)pools->count[m][o];
+        }
+        for (int s = 0; s < (int)pools->count[m][o]; s++) {
             int64_t at = tw_cdiv(end, align) * align;
             if (!tw_ckd_add(at, pools->size[m][o], &end) || end > INT64_MAX / 2)
                 return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", machine->memory[m].name);
-            buffer[out->n_buffers++] = (tw_buffer){m, o, s, at, pools->size[m][o]};
+            buffer[out->n_buffers++] = (tw_buffer){m, o, s, at, pools->size[m][o], operands};
         }
     }
     out->used[m] = end;
@@ -61,11 +66,9 @@ tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw
         if (b->offset < 0 || b->size < 0 || b->offset + b->size > mem->size || b->offset % mem->align != 0)
             return tw_diag_error(diag, mem->loc, "buffer %d lies at %" PRId64 " +%" PRId64 " in '%s' of %" PRId64,
                                  i, b->offset, b->size, mem->name, mem->size);
-        for (int j = 0; j < i; j++) {
-            const tw_buffer *c = &layout->buffer[j];
-            if (c->memory == b->memory && c->offset < b->offset + b->size && b->offset < c->offset + c->size)
-                return tw_diag_error(diag, mem->loc, "buffers %d and %d overlap in '%s'", j, i, mem->name);
-        }
+        const tw_buffer *before = i > 0 && b[-1].memory == b->memory ? &b[-1] : NULL;
+        if (before && before->offset + before->size > b->offset)
+            return tw_diag_error(diag, mem->loc, "buffers %d and %d overlap in '%s'", i - 1, i, mem->name);
     }
     return TW_OK;
 }

@@ -2,7 +2,8 @@
  *
  * Each (memory, operand) pair of a mapping has a pool of equal slots, large enough for the largest
  * tile the operand has at that level. A slot is a buffer; buffers of a memory lie one behind the
- * other in operand order, each at a multiple of the memory's alignment. */
+ * other in operand order, each at a multiple of the memory's alignment. Operands may share a pool: it then stands under
+ * the first of them, and `first` and `count` are the same for all. */
 #ifndef TW_PLACE_LAYOUT_H
 #define TW_PLACE_LAYOUT_H
 #include "machine/machine.h"
@@ -14,6 +15,7 @@
 typedef struct tw_pools {
     int64_t count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t size[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    unsigned sharers[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* other operands that use the pool, as bits */
     tw_loc loc[TW_MAX_MEMORIES];
 } tw_pools;
 TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, tw_arena *arena,

@@ -23,6 +23,7 @@ static void check_round_trip(tw_bench *b, const tw_model *model)
     CHECK_STR(second.bytes, first.bytes);
     for (int o = 0; o < model->n_ops; o++) {
         CHECK_EQ(model->op[o].n_operands, again.op[o].n_operands);
+        CHECK_EQ(model->op[o].accumulator, again.op[o].accumulator);
         CHECK_EQ(
             memcmp(model->op[o].operand[0].axis, again.op[o].operand[0].axis, sizeof model->op[o].operand[0].axis),
             0);
@@ -81,6 +82,26 @@ TEST(a_transposed_grouped_convolution)
                "      w: {tensor: conv.w, at: [g, oc, ic, ky, kx]}\n"
                "    writes:\n"
                "      ofm: {tensor: conv.ofm, at: [g, oc, oy, ox]}\n");
+}
+
+TEST(bytes_that_are_added_up_in_32_bits)
+{
+    check_kind("gemv:2x3,dtype=i8,out=i8,accumulator=i32", "workload: gemv\n"
+                                                           "tensors:\n"
+                                                           "  - {name: gemv.ifm, dtype: i8, shape: [3]}\n"
+                                                           "  - {name: gemv.w, dtype: i8, shape: [2, 3]}\n"
+                                                           "  - {name: gemv.ofm, dtype: i8, shape: [2]}\n"
+                                                           "ops:\n"
+                                                           "  - name: gemv\n"
+                                                           "    compute: multiply-add\n"
+                                                           "    accumulator: i32\n"
+                                                           "    loops: {n: 2, k: 3}\n"
+                                                           "    reduce: [k]\n"
+                                                           "    reads:\n"
+                                                           "      ifm: {tensor: gemv.ifm, at: [k]}\n"
+                                                           "      w: {tensor: gemv.w, at: [n, k]}\n"
+                                                           "    writes:\n"
+                                                           "      ofm: {tensor: gemv.ofm, at: [n]}\n");
 }
 
 TEST(an_average_pool_that_counts_padding)
@@ -202,6 +223,9 @@ TEST(element_types_of_results)
         {"add:4,dtype=i32", TW_DTYPE_I32},
         {"add:4,dtype=f32", TW_DTYPE_F32},
         {"pool:1x4x4,kernel=2,dtype=i8", TW_DTYPE_I8},
+        {"matmul:2x2x2,dtype=i8,out=i16", TW_DTYPE_I16},
+        {"conv:1x4x4,out=2,kernel=3,dtype=i8,out_dtype=i8", TW_DTYPE_I8},
+        {"pool:1x4x4,kernel=2,dtype=i8,type=average,out=f32", TW_DTYPE_F32},
     };
     for (size_t i = 0; i < TW_COUNT(kind); i++) {
         tw_bench b = tw_bench_new();
@@ -211,6 +235,52 @@ TEST(element_types_of_results)
         CHECK_EQ(model.tensor[op->operand[tw_op_output(op)].tensor].dtype, kind[i].want);
         tw_bench_free(&b);
     }
+}
+
+TEST(partial_sums_have_the_outputs_type_or_the_one_that_is_given)
+{
+    static const struct {
+        const char *text;
+        tw_dtype want;
+    } all[] = {
+        {"matmul:2x2x2", TW_DTYPE_F32},
+        {"matmul:2x2x2,dtype=u8", TW_DTYPE_I32},
+        {"matmul:2x2x2,dtype=i8,out=i8", TW_DTYPE_I8},
+        {"matmul:2x2x2,dtype=i8,out=i8,accumulator=i8", TW_DTYPE_I8},
+        {"matmul:2x2x2,dtype=i8,out=u8,accumulator=i16", TW_DTYPE_I16},
+        {"matmul:2x2x2,accumulator=f64", TW_DTYPE_F64},
+        {"conv:1x4x4,out=2,kernel=3,dtype=i8,out_dtype=i8,accumulator=i32", TW_DTYPE_I32},
+        {"pool:1x4x4,kernel=2,dtype=i8,accumulator=i8", TW_DTYPE_I8},
+        {"workload: net\n"
+         "ops:\n"
+         "  - {name: s, compute: add, accumulator: i32, loops: {m: 4, k: 4}, reduce: [k],\n"
+         "     reads: {x: {dtype: i8, at: [m, k]}}, writes: {o: {dtype: i16, at: [m]}}}\n",
+         TW_DTYPE_I32},
+    };
+    for (size_t i = 0; i < TW_COUNT(all); i++) {
+        tw_bench b = tw_bench_new();
+        tw_model model;
+        read_or_fail(&b, all[i].text, &model);
+        CHECK_EQ(model.op[0].accumulator, all[i].want);
+        check_round_trip(&b, &model);
+        tw_bench_free(&b);
+    }
+}
+
+TEST(an_accumulator_holds_every_value_of_the_output)
+{
+    tw_diag diag = {0};
+    for (int a = 0; a < TW_N_DTYPES; a++)
+        for (int o = 0; o < TW_N_DTYPES; o++)
+            for (int c = 0; c < TW_N_COMPUTES; c++) {
+                tw_dtype acc = (tw_dtype)a, out = (tw_dtype)o;
+                bool wider =
+                    tw_dtype_bytes(acc) > tw_dtype_bytes(out) && tw_dtype_is_float(acc) == tw_dtype_is_float(out);
+                bool sums = c == TW_MULTIPLY_ADD || c == TW_ADD;
+                tw_status want = a == o || (sums && wider) ? TW_OK : TW_ERR_INPUT;
+                CHECK_EQ(tw_accumulator_check((tw_compute)c, acc, out, (tw_loc){0}, &diag), want);
+            }
+    tw_diag_release(&diag);
 }
 
 /* ---- described operators and graphs ---- */
@@ -314,12 +384,13 @@ static void unused_loop(tw_model *m, tw_op *op) { op->loop[op->n_loops++] = (tw_
 static void foreign_tensor(tw_model *m, tw_op *op) { op->operand[0].tensor = m->n_tensors; }
 static void other_shape(tw_model *m, tw_op *op) { op->operand[0].tensor = m->n_tensors - 1; }
 static void zero_coefficient(tw_model *m, tw_op *op) { op->operand[0].axis[0].term[0].coef = m->n_ops - 1; }
+static void narrow_sums(tw_model *m, tw_op *op) { op->accumulator = m->n_ops ? TW_DTYPE_I8 : TW_DTYPE_F32; }
 static void same_names(tw_model *m, tw_op *op) { op->loop[0].name = op->loop[m->n_ops].name; }
 
 TEST(a_broken_model_is_not_accepted)
 {
     static const breaker all[] = {zero_extent,    huge_points, shifted_output,   reduced_output, unused_loop,
-                                  foreign_tensor, other_shape, zero_coefficient, same_names};
+                                  foreign_tensor, other_shape, zero_coefficient, same_names,     narrow_sums};
     for (size_t i = 0; i < TW_COUNT(all); i++) {
         tw_bench b = tw_bench_new();
         tw_model model;
