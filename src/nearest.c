@@ -8,6 +8,16 @@ typedef struct change {
     int64_t value;            /* tiles or buffers      */
 } change;
 
+/* Async: whether every pool has the slots without which the program deadlocks. */
+static bool runs(const tw_program *p)
+{
+    for (int m = 1; p->flow && m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++)
+            if (p->flow->stay[m][o].here && p->layout.count[m][o] < p->flow->needed[m][p->flow->stay[m][o].pool])
+                return false;
+    return true;
+}
+
 /* Executions of the mapping when it fits, else -1. */
 static int64_t fits(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
                     tw_arena *scratch)
@@ -16,8 +26,20 @@ static int64_t fits(const tw_model *model, int op, const tw_machine *machine, co
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
     tw_status status = tw_program_build(model, op, machine, map, scratch, &muted, &program);
+    int64_t execs = status == TW_OK && runs(&program) ? program.n_execs : -1;
     tw_arena_rewind(scratch, mark);
-    return status == TW_OK ? program.n_execs : -1;
+    return execs;
+}
+
+static bool is_too_large(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                         tw_arena *scratch)
+{
+    tw_diag muted = {.muted = true};
+    tw_program program;
+    tw_arena_mark mark = tw_arena_save(scratch);
+    tw_status status = tw_program_build(model, op, machine, map, scratch, &muted, &program);
+    tw_arena_rewind(scratch, mark);
+    return status != TW_OK;
 }
 
 static void keep(change *best, change candidate)
@@ -26,18 +48,33 @@ static void keep(change *best, change candidate)
     if (candidate.found && (!best->found || candidate.n_execs < best->n_execs)) *best = candidate;
 }
 
-/* The slot counts below the given ones; the output keeps what its mode needs, so only inputs are tried. */
+static void set_slots(tw_level_map *level, const tw_op *op, int pool, int64_t n)
+{
+    for (int o = pool; o < op->n_operands; o++)
+        if (tw_level_pool(level, o) == pool) level->slots[o] = n;
+}
+
+/* The most slots below the given ones that fit, if any; fewer fit as well, down to what the program needs. The output
+ * keeps what its mode needs, so only inputs are tried. */
 static void try_fewer_buffers(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
                               int level, tw_arena *scratch, change *best)
 {
-    for (int o = 0; o < tw_op_output(&model->op[op]); o++)
-        for (int64_t n = map->level[level].slots[o] - 1; n >= 1; n--) {
-            tw_op_map changed = *map;
-            changed.level[level].slots[o] = n;
-            int64_t execs = fits(model, op, machine, &changed, scratch);
-            keep(best, (change){.n_execs = execs, .level = level, .loop = -1, .operand = o, .value = n});
-            if (execs >= 0) break;
+    for (int o = 0; o < tw_op_output(&model->op[op]); o++) {
+        tw_op_map changed = *map;
+        int64_t low = 0, high = map->level[level].slots[o] - 1; /* low fits, or is 0 */
+        if (tw_level_pool(&map->level[level], o) != o) continue;
+        while (low < high) {
+            int64_t n = high - (high - low) / 2;
+            set_slots(&changed.level[level], &model->op[op], o, n);
+            if (is_too_large(model, op, machine, &changed, scratch))
+                high = n - 1;
+            else
+                low = n;
         }
+        set_slots(&changed.level[level], &model->op[op], o, low);
+        int64_t execs = low > 0 ? fits(model, op, machine, &changed, scratch) : -1;
+        keep(best, (change){.n_execs = execs, .level = level, .loop = -1, .operand = o, .value = low});
+    }
 }
 
 /* More tiles along one loop: every next count up to 16, then in steps of a sixteenth, until one fits. */

@@ -4,7 +4,7 @@
  * list of spans per loop. Everything here is therefore asked loop by loop: which lengths reach a
  * level (at most a few different ones), and, only along axes that meet the tensor's edge, which spans. */
 #include "place/layout.h"
-#include "program/program.h"
+#include "program/flowbuild.h"
 #include "tile/box.h"
 
 /* ---- levels ---- */
@@ -90,11 +90,18 @@ static tw_status check_min_tile(const tw_program *p, const tw_level_map *map, in
         name, at, points, mac->name, least);
 }
 
-/* Walks one loop through all levels: legality and minimum tile of every cut; largest[t] and smallest[t] are
- * the longest and shortest tile at tiled level t, *n_tiles the number of innermost tiles along this loop. */
-static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MAX_MEMORIES],
-                            int64_t smallest[TW_MAX_MEMORIES], int64_t *n_tiles, tw_diag *diag)
+/* What is asked about the cuts: per loop and tiled level. */
+typedef struct cuts {
+    int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES];  /* longest tile                     */
+    int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES]; /* shortest tile                    */
+    int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES];     /* most tiles that a piece is cut into */
+} cuts;
+
+/* Walks one loop through all levels: legality and minimum tile of every cut; *n_tiles is the number of innermost
+ * tiles along this loop. */
+static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_tiles, tw_diag *diag)
 {
+    int64_t *largest = c->largest[loop], *smallest = c->smallest[loop];
     lengths now = {.n = 1, .len = {p->op->loop[loop].extent}};
     *n_tiles = 1;
     for (int t = 0; t < p->n_tiled; t++) {
@@ -113,6 +120,7 @@ static tw_status check_loop(const tw_program *p, int loop, int64_t largest[TW_MA
             smallest[t] = tw_min(smallest[t], tw_span_len(tw_split_at(&s, 0, s.count - 1)));
             most = tw_max(most, s.count);
         }
+        c->most[loop][t] = most;
         *n_tiles *= most; /* at most the extent, rounded up once per level */
         now = next;
     }
@@ -224,12 +232,20 @@ static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
     return TW_OK;
 }
 
+static void set_pool(const tw_program *p, int memory, int operand, int64_t units, tw_pools *pools)
+{
+    const tw_level_map *map = &p->map->level[memory - 1];
+    pools->count[memory][operand] = p->flow ? tw_flow_slots(p, p->flow, memory, operand) : map->slots[operand];
+    int lead = p->flow ? tw_level_pool(map, operand) : operand;
+    pools->size[memory][lead] = tw_max(pools->size[memory][lead], units);
+    if (lead != operand) pools->sharers[memory][lead] |= 1u << operand;
+}
+
 /* Units of the largest tile of each operand at tiled level t. Axes that share no loop are independent, so
  * the largest tile is the product of the largest axes; for others the product is an upper bound. */
 static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES],
                             tw_arena *scratch, tw_pools *pools)
 {
-    const tw_tiled_level *level = &p->tiled[t];
     for (int o = 0; o < p->op->n_operands; o++) {
         const tw_operand *operand = &p->op->operand[o];
         int64_t elems = 1;
@@ -239,12 +255,9 @@ static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_L
             elems *= len; /* at most the tensor's elements, which fit */
         }
         int64_t units = tw_program_units(p, o, elems);
-        pools->size[level->memory][o] = units;
-        pools->count[level->memory][o] = level->map->slots[o];
-        for (int i = 0; i < level->n_pass; i++) {
-            pools->size[level->pass[i]][o] = units;
-            pools->count[level->pass[i]][o] = p->map->level[level->pass[i] - 1].slots[o];
-        }
+        if (p->flow && o == tw_op_output(p->op)) units = elems * tw_max(p->partial_units, p->elem_units[o]);
+        set_pool(p, p->tiled[t].memory, o, units, pools);
+        for (int i = 0; i < p->tiled[t].n_pass; i++) set_pool(p, p->tiled[t].pass[i], o, units, pools);
     }
     return TW_OK;
 }
@@ -333,13 +346,12 @@ static tw_status check_pass_speed(const tw_program *p, int t, int64_t smallest[T
 
 /* ---- the whole ---- */
 
-static tw_status check_cuts(tw_program *p, int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES],
-                            int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_diag *diag)
+static tw_status check_cuts(tw_program *p, cuts *c, tw_diag *diag)
 {
     p->n_execs = 1;
     for (int l = 0; l < p->op->n_loops; l++) {
         int64_t n;
-        TW_TRY(check_loop(p, l, largest[l], smallest[l], &n, diag));
+        TW_TRY(check_loop(p, l, c, &n, diag));
         if (!tw_ckd_mul(p->n_execs, n, &p->n_execs) || p->n_execs > TW_EXECS_MAX)
             return tw_diag_error(diag, p->map->loc, "the mapping of '%s' makes more than %" PRId64 " executions",
                                  p->op->name, TW_EXECS_MAX);
@@ -347,28 +359,38 @@ static tw_status check_cuts(tw_program *p, int64_t largest[TW_MAX_LOOPS][TW_MAX_
     return TW_OK;
 }
 
+/* Levels, limits and pools of a program whose cuts are legal. */
+static tw_status build_pools(tw_program *p, cuts *c, tw_arena *arena, tw_diag *diag, tw_pools *pools)
+{
+    bool async = p->machine->timing == TW_ASYNC;
+    if (async)
+        TW_TRY(tw_flow_build(p, c->most, arena, diag, &p->flow));
+    else
+        TW_TRY(check_adders(p, diag));
+    tw_arena_mark mark = tw_arena_save(arena);
+    tw_status status = check_pad_limit(p, arena, diag);
+    for (int t = 0; t < p->n_tiled && status == TW_OK; t++) {
+        status = size_pools(p, t, c->largest, arena, pools);
+        if (status == TW_OK && !async) status = check_pass_speed(p, t, c->smallest, pools, diag);
+    }
+    tw_arena_rewind(arena, mark);
+    return status;
+}
+
 tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
                            tw_arena *arena, tw_diag *diag, tw_program *out)
 {
     tw_program p = {.model = model, .op = &model->op[op], .machine = machine, .map = map};
-    int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES], smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES];
+    cuts c;
     tw_pools pools = {0};
     resolve_levels(&p);
     p.clipped = tw_op_clipped(p.op);
     for (int o = 0; o < p.op->n_operands; o++)
         p.elem_units[o] = tw_machine_units(machine, model->tensor[p.op->operand[o].tensor].dtype, 1);
-    TW_TRY(check_cuts(&p, largest, smallest, diag));
-    TW_TRY(check_adders(&p, diag));
+    p.partial_units = tw_machine_units(machine, p.op->accumulator, 1);
+    TW_TRY(check_cuts(&p, &c, diag));
     for (int l = 0; l < map->n_levels; l++) pools.loc[map->level[l].memory] = map->level[l].loc;
-
-    tw_arena_mark mark = tw_arena_save(arena);
-    tw_status status = check_pad_limit(&p, arena, diag);
-    for (int t = 0; t < p.n_tiled && status == TW_OK; t++) {
-        status = size_pools(&p, t, largest, arena, &pools);
-        if (status == TW_OK) status = check_pass_speed(&p, t, smallest, &pools, diag);
-    }
-    tw_arena_rewind(arena, mark);
-    TW_TRY(status);
+    TW_TRY(build_pools(&p, &c, arena, diag, &pools));
     TW_TRY(tw_layout_build(&pools, p.op, machine, arena, diag, &p.layout));
     *out = p;
     return TW_OK;

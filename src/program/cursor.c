@@ -36,7 +36,7 @@ static void init_keys(tw_cursor *c)
 }
 
 void tw_cursor_init(tw_cursor *c, const tw_program *program, int level, const tw_box *box,
-                    const int16_t outer[TW_MAX_OPERANDS], bool accumulate_outer)
+                    const int32_t outer[TW_MAX_OPERANDS], bool accumulate_outer)
 {
     const tw_op *op = program->op;
     c->program = program;

@@ -36,7 +36,7 @@ typedef struct tw_cursor {
     bool brief;                     /* leave index, box and region of instructions alone where a
                                        simulation without observers does not need them           */
     bool accumulate_outer;          /* the final stores add to what their target holds           */
-    int16_t outer[TW_MAX_OPERANDS]; /* buffers that are loaded from and stored to, -1: tensors   */
+    int32_t outer[TW_MAX_OPERANDS]; /* buffers that are loaded from and stored to, -1: tensors   */
     tw_box box, tile;
     tw_split split[TW_MAX_LOOPS];
     int64_t index[TW_MAX_LOOPS];
@@ -55,7 +55,7 @@ typedef struct tw_cursor {
 
 /* `outer` are the buffers of the level above, all -1 at the outermost level. */
 void tw_cursor_init(tw_cursor *cursor, const tw_program *program, int level, const tw_box *box,
-                    const int16_t outer[TW_MAX_OPERANDS], bool accumulate_outer);
+                    const int32_t outer[TW_MAX_OPERANDS], bool accumulate_outer);
 /* Writes the next step that has instructions; returns how many, 0 at the end. */
 int tw_cursor_next(tw_cursor *cursor, tw_instr out[TW_STEP_MAX]);
 #endif

@@ -6,6 +6,8 @@
 #include "model/model.h"
 #include "place/buffer.h"
 
+enum { TW_MAX_GIVES = 16 };
+
 /* One instruction. Buffers are indices into the layout; -1 is the operand's tensor in the outermost memory.
  *
  *   LOAD   copies `region` of operand from buffer src[0] to buffer dst, packed, row-major
@@ -14,14 +16,28 @@
  *          that input), writes dst. `accumulates`: adds to what dst holds, else it starts afresh. When
  *          `nested`, the program of the next tiled level does the work.
  *   SUM    dst = src[0] + src[1]; dst is src[0] for an in-place sum; `box` as the EXEC that made src[1]
- *   FILL   writes the neutral value of the whole output tile of `box` into dst                      */
+ *   FILL   writes the neutral value of the whole output tile of `box` into dst
+ *
+ * On async machines LOAD also brings partial sums of the output back, and every instruction says which
+ * credits change hands: `takes`, dst was free before and is held from the start on; `gives`, these buffers are
+ * free when the instruction ends its work (tw_engine_busy after its start). Buffers that it neither takes nor gives
+ * stay as they are. */
 typedef struct tw_instr {
     tw_opcode op;
     bool accumulates, nested;
+    bool takes;                  /* async: a credit for dst                                        */
+    bool partial;                /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
+                                    STORE out of the compute engine's memory converts them         */
+    bool together;               /* one command with the instruction before it: same start, same end */
     int16_t engine, operand;
-    int16_t dst, n_src;
-    int16_t src[TW_MAX_OPERANDS];
+    int16_t unit;                /* which of the engine's units, 0..count - 1                      */
+    int16_t n_src, n_gives;
+    int32_t dst;
+    int32_t src[TW_MAX_OPERANDS];
+    int32_t gives[TW_MAX_GIVES];
     int64_t work;                /* LOAD, STORE: units; EXEC: points; SUM, FILL: elements          */
+    int64_t passes;              /* EXEC with an array cost: passes over the array                 */
+    int64_t tile;                /* async, LOAD and STORE: number of the operand's tile at this level */
     int64_t index[TW_MAX_LOOPS]; /* tile index per loop at this level                              */
     tw_box box;                  /* EXEC, SUM, FILL: loop points; LOAD, STORE: of the step served  */
     tw_region region;            /* LOAD, STORE, SUM, FILL: elements of the operand                */
@@ -31,10 +47,14 @@ typedef struct tw_instr {
 typedef struct tw_event {
     tw_instr instr;
     int64_t start_cycle, end_cycle;
+    int64_t busy_end; /* async: when its engine can start the next command, and its sources are read */
+    tw_wait wait;     /* async: what it waited for last, and how long its unit stood idle before it  */
+    int64_t waited;
 } tw_event;
 
-/* Instructions that start together. Rows of a nested program lie between the begin and the end of the
- * row whose EXEC contains them. */
+/* Instructions that start together. Lockstep: rows of a nested program lie between the begin and the end of the
+ * row whose EXEC contains them. Async: the one command of one engine, in program order, which is an order in which
+ * everything comes after what it depends on; `tick` counts commands, `level` is 0. */
 typedef struct tw_rowset {
     int level;  /* index into the program's tiled levels, outermost 0        */
     int memory; /* that level's memory                                       */

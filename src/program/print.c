@@ -1,6 +1,7 @@
 /* src/program/print.c - a program and its instructions as stable text. */
 #include "program/print.h"
 #include "program/cursor.h"
+#include "program/flowcursor.h"
 #include "tile/box.h"
 
 const char *tw_opcode_name(tw_opcode op)
@@ -68,7 +69,7 @@ static void print_level(const tw_program *p, int t, tw_text *out)
 /* The first steps of the level's program on the first box that reaches it. */
 static void print_steps(const tw_program *p, int t, const tw_box *box, int64_t limit, tw_text *out)
 {
-    int16_t outer[TW_MAX_OPERANDS];
+    int32_t outer[TW_MAX_OPERANDS];
     for (int o = 0; o < p->op->n_operands; o++)
         outer[o] = (int16_t)(t == 0 ? -1 : p->layout.first[p->tiled[t - 1].memory][o]);
     tw_cursor cursor;
@@ -83,10 +84,53 @@ static void print_steps(const tw_program *p, int t, const tw_box *box, int64_t l
     if (!cursor.done) tw_text_printf(out, "  ...\n");
 }
 
+/* "stay l2 ifm: kept outside place 1, 8 slots, 4 needed" */
+static void print_stays(const tw_program *p, tw_text *out)
+{
+    const tw_flow *flow = p->flow;
+    tw_text_printf(out, "nest:");
+    for (int q = 0; q < flow->n_places; q++)
+        tw_text_printf(out, " %s/%" PRId64, p->op->loop[flow->place[q].loop].name, flow->trips[q]);
+    tw_text_add(out, "\n", 1);
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            const tw_stay *s = &flow->stay[m][o];
+            if (!s->here) continue;
+            tw_text_printf(out, "stay %s %s: %s outside place %d, pool of %s with %d slots, %" PRId64 " needed\n",
+                           p->machine->memory[m].name, p->op->operand[o].name, s->passing ? "passes" : "kept", s->depth,
+                           p->op->operand[s->pool].name, p->layout.count[m][o], flow->needed[m][s->pool]);
+        }
+}
+
+static void print_flow(const tw_program *p, int64_t limit, tw_text *out)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_flow_cursor cursor;
+    tw_instr step[TW_FLOW_STEP_MAX];
+    if (!arena || tw_flow_cursor_init(&cursor, p, arena) != TW_OK) {
+        out->failed = true;
+        tw_arena_free(arena);
+        return;
+    }
+    int64_t shown = 0;
+    for (int n; shown < limit && (n = tw_flow_cursor_next(&cursor, step)) > 0;)
+        for (int i = 0; i < n && shown < limit; i++, shown++) {
+            tw_text_printf(out, "  ");
+            tw_instr_print(p, &step[i], out);
+        }
+    if (!cursor.done) tw_text_printf(out, "  ...\n");
+    tw_arena_free(arena);
+}
+
 void tw_program_print(const tw_program *p, tw_text *out)
 {
     enum { SHOWN = 200 };
     tw_text_printf(out, "program of %s: %" PRId64 " executions\n", p->op->name, p->n_execs);
+    if (p->flow) {
+        print_stays(p, out);
+        print_flow(p, SHOWN, out);
+        return;
+    }
     tw_box box = tw_box_of_op(p->op);
     for (int t = 0; t < p->n_tiled; t++) {
         print_level(p, t, out);

@@ -9,8 +9,7 @@
  * through by exactly one tiled level. 3. Each operand has a pool in every such memory. */
 #ifndef TW_PROGRAM_PROGRAM_H
 #define TW_PROGRAM_PROGRAM_H
-#include "program/instr.h"
-#include "search/mapping.h"
+#include "program/flow.h"
 
 /* Executions that one plan may have at most: more are refused instead of simulated for hours. */
 #define TW_EXECS_MAX (INT64_C(1) << 36)
@@ -34,7 +33,9 @@ typedef struct tw_program {
     tw_tiled_level tiled[TW_MAX_MEMORIES];
     unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions */
     int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
+    int64_t partial_units;               /* units of one partial sum                                  */
     int64_t n_execs; /* steps of the innermost level over the whole program, at most              */
+    const tw_flow *flow; /* async machines, NULL otherwise                                        */
     tw_layout layout;
 } tw_program;
 
@@ -49,6 +50,7 @@ static inline int64_t tw_program_units(const tw_program *program, int operand, i
 }
 /* What verifiers and printers are told about the tiled levels. */
 void tw_program_levels(const tw_program *program, tw_level_info info[TW_MAX_MEMORIES]);
+TW_NODISCARD bool tw_flow_traffic(const tw_program *program, int memory, int operand, tw_flow_count *out);
 /* The levels, pools and the first steps, as stable text. */
 void tw_program_print(const tw_program *program, tw_text *out);
 #endif

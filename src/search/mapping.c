@@ -15,6 +15,8 @@ typedef struct level_locs {
     tw_loc cut[TW_MAX_LOOPS]; /* count or size */
     tw_loc order[TW_MAX_LOOPS];
     tw_loc slots[TW_MAX_OPERANDS];
+    tw_loc keep[TW_MAX_OPERANDS];
+    tw_loc serpentine, unroll;
 } level_locs;
 
 /* What a level is judged by. */
@@ -53,6 +55,22 @@ int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tile
     return mode == TW_SEPARATE ? 3 : mode == TW_IN_PLACE ? 2 : 1;
 }
 
+void tw_level_unroll(const tw_level_map *map, const tw_op *op, int loop[TW_ARRAY_DIMS])
+{
+    int best = -1, second = -1;
+    for (int l = 0; l < op->n_loops; l++) {
+        if (op->loop[l].reduces) continue;
+        if (best < 0 || op->loop[l].extent > op->loop[best].extent)
+            second = best, best = l;
+        else if (second < 0 || op->loop[l].extent > op->loop[second].extent)
+            second = l;
+    }
+    loop[0] = second >= 0 && second < best ? second : best;
+    loop[1] = second >= 0 && second < best ? best : second;
+    for (int d = 0; d < TW_ARRAY_DIMS; d++)
+        if (map->unrolls[0] > 0) loop[d] = map->unrolls[d] - 1;
+}
+
 /* ---- levels ---- */
 
 static scene scene_of(const tw_op *op, const tw_machine *machine, tw_diag *diag)
@@ -60,6 +78,15 @@ static scene scene_of(const tw_op *op, const tw_machine *machine, tw_diag *diag)
     scene s = {.op = op, .machine = machine, .diag = diag, .outermost = true};
     for (int l = 0; l < op->n_loops; l++) s.box[l] = op->loop[l].extent;
     return s;
+}
+
+static bool is_async(const scene *s) { return s->machine->timing == TW_ASYNC; }
+
+/* Whether the level's memory holds the operand. */
+static bool holds(const scene *s, const tw_level_map *level, int operand)
+{
+    unsigned what = operand == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    return s->machine->memory[level->memory].holds & what;
 }
 
 /* Into how many tiles the level cuts the loop, of the largest box that it can get. */
@@ -97,6 +124,7 @@ static bool can_accumulate(const tw_machine *machine, int memory, tw_accumulate 
 
 static tw_accumulate default_mode(const tw_machine *machine, int memory)
 {
+    if (machine->timing == TW_ASYNC) return TW_FUSED;
     if (can_accumulate(machine, memory, TW_IN_PLACE)) return TW_IN_PLACE;
     if (offers(machine, TW_FUSED)) return TW_FUSED;
     return offers(machine, TW_SEPARATE) ? TW_SEPARATE : TW_IN_PLACE;
@@ -157,6 +185,7 @@ static tw_status check_order(const scene *s, const tw_level_map *level, const le
         if (l < 0 || l >= s->op->n_loops || (seen >> l & 1))
             return tw_diag_error(s->diag, locs->order[i], "'order' must hold every loop once");
         seen |= 1U << l;
+        if (is_async(s)) continue;
         if (s->op->loop[l].reduces)
             reduction = l;
         else if (reduction >= 0)
@@ -168,8 +197,29 @@ static tw_status check_order(const scene *s, const tw_level_map *level, const le
     return TW_OK;
 }
 
+/* Async: a count may be left open, and belongs to an operand that the memory holds. */
+static tw_status check_credits(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    for (int i = 0; i < s->op->n_operands; i++) {
+        const char *name = s->op->operand[i].name, *memory = s->machine->memory[level->memory].name;
+        int lead = tw_level_pool(level, i);
+        if (level->slots[i] < 0 || level->slots[i] > TW_MAX_CREDITS)
+            return tw_diag_error(s->diag, locs->slots[i], "'%s' is %" PRId64 ", outside 1..%d", name,
+                                 level->slots[i], TW_MAX_CREDITS);
+        if ((level->slots[i] > 0 || level->keeps[i] != 0) && !holds(s, level, i))
+            return tw_diag_error(s->diag, level->slots[i] > 0 ? locs->slots[i] : locs->keep[i],
+                                 "memory '%s' does not hold '%s'", memory, name);
+        if (lead < 0 || lead > i || level->shares[lead] != 0 || (lead < i && !holds(s, level, i)) ||
+            level->slots[lead] != level->slots[i])
+            return tw_diag_error(s->diag, locs->slots[i], "'%s' shares buffers in '%s' that are not there", name,
+                                 memory);
+    }
+    return TW_OK;
+}
+
 static tw_status check_slots(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
+    if (is_async(s)) return check_credits(s, level, locs);
     int output = tw_op_output(s->op);
     int64_t least = level->pass ? 1 : tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
     for (int i = 0; i < s->op->n_operands; i++)
@@ -211,9 +261,9 @@ static tw_status check_level(const scene *s, const tw_level_map *level, const le
 
 static level_locs locs_of(tw_loc loc)
 {
-    level_locs locs = {.pass = loc, .accumulate = loc};
+    level_locs locs = {.pass = loc, .accumulate = loc, .serpentine = loc, .unroll = loc};
     for (int l = 0; l < TW_MAX_LOOPS; l++) locs.cut[l] = locs.order[l] = loc;
-    for (int i = 0; i < TW_MAX_OPERANDS; i++) locs.slots[i] = loc;
+    for (int i = 0; i < TW_MAX_OPERANDS; i++) locs.slots[i] = locs.keep[i] = loc;
     return locs;
 }
 
@@ -357,27 +407,117 @@ static void read_mode(tw_fields *f, const scene *s, tw_level_map *level, level_l
 
 static void default_slots(const scene *s, tw_level_map *level)
 {
+    if (is_async(s)) return; /* as many as are needed */
     for (int i = 0; i < s->op->n_operands; i++) level->slots[i] = level->pass ? TW_PASS_SLOTS : 1;
     if (!level->pass)
         level->slots[tw_op_output(s->op)] =
             tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
 }
 
+/* The operand of this name, -1 when there is none, which is reported. */
+static int resolve_operand(tw_fields *f, const tw_op *op, const char *text, size_t len, tw_loc loc)
+{
+    tw_words all = {0};
+    for (int i = 0; i < op->n_operands; i++) {
+        if (strlen(op->operand[i].name) == len && strncmp(op->operand[i].name, text, len) == 0) return i;
+        tw_words_add(&all, op->operand[i].name);
+    }
+    TW_REFUSE(f, loc, "operator '%s' has no operand '%.*s'; its operands are %s", op->name, (int)len, text, all.text);
+    return -1;
+}
+
 static void read_slots(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
 {
     const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
-        int i = tw_op_find_operand(op, node->key);
-        if (i < 0) {
-            tw_words all = {0};
-            for (int k = 0; k < op->n_operands; k++) tw_words_add(&all, op->operand[k].name);
-            TW_REFUSE(f, node->key_loc, "operator '%s' has no operand '%s'; its operands are %s", op->name,
-                      node->key, all.text);
-            continue;
-        }
+        int i = resolve_operand(f, op, node->key, strlen(node->key), node->key_loc);
+        if (i < 0) continue;
         f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_SLOTS, f->diag, &level->slots[i]);
         locs->slots[i] = node->loc;
     }
+}
+
+/* One entry of `buffers` on an async machine: the operands, with `+` between those that share a pool. */
+static void read_pool(tw_fields *f, const tw_op *op, const tw_node *node, tw_level_map *level, level_locs *locs,
+                      unsigned *seen)
+{
+    int64_t slots = 0;
+    int lead = -1;
+    unsigned members = 0;
+    f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_CREDITS, f->diag, &slots);
+    for (const char *at = node->key;; at++) {
+        size_t len = strcspn(at, "+");
+        int i = resolve_operand(f, op, at, len, node->key_loc);
+        if (i < 0) return;
+        if ((*seen | members) >> i & 1) {
+            TW_REFUSE(f, node->key_loc, "'%s' is given twice in 'buffers'", op->operand[i].name);
+            return;
+        }
+        members |= 1u << i;
+        lead = lead < 0 || i < lead ? i : lead;
+        at += len;
+        if (!*at) break;
+    }
+    *seen |= members;
+    for (int i = 0; i < op->n_operands; i++) {
+        if (!(members >> i & 1)) continue;
+        level->slots[i] = slots;
+        level->shares[i] = i - lead;
+        locs->slots[i] = node->loc;
+    }
+}
+
+static void read_pools(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
+    unsigned seen = 0;
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next)
+        read_pool(f, op, node, level, locs, &seen);
+}
+
+/* `keep`: operand to the loop while which it stays, or `tile`, or `all`. */
+static void read_keep(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    const tw_node *map = tw_field_map(f, "keep", TW_OPTIONAL);
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int i = resolve_operand(f, op, node->key, strlen(node->key), node->key_loc);
+        if (i < 0) continue;
+        const char *text = node->kind == TW_SCALAR ? node->text : "";
+        locs->keep[i] = node->loc;
+        if (strcmp(text, "tile") == 0) continue;
+        bool all = strcmp(text, "all") == 0;
+        int loop = tw_op_find_loop(op, text);
+        if (!all && loop < 0)
+            TW_REFUSE(f, node->loc, "'keep' of '%s' must be a loop, 'tile' or 'all', found '%s'; the loops are %s",
+                      node->key, node->kind == TW_SCALAR ? text : "...", loop_names(op).text);
+        else
+            level->keeps[i] = all ? -1 : loop + 1;
+    }
+}
+
+/* `unroll`: the loops laid out over the rows and columns of the array. */
+static void read_unroll(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    const tw_node *list = tw_field_list(f, "unroll", TW_OPTIONAL);
+    if (!list) return;
+    locs->unroll = list->loc;
+    if (list->n_children != TW_ARRAY_DIMS) {
+        TW_REFUSE(f, list->loc, "'unroll' must name %d loops: rows, then columns", TW_ARRAY_DIMS);
+        return;
+    }
+    int i = 0;
+    for (const tw_node *node = list->child; node; node = node->next, i++)
+        level->unrolls[i] = resolve_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc) + 1;
+    if (level->unrolls[0] == level->unrolls[1] && level->unrolls[0] > 0)
+        TW_REFUSE(f, list->loc, "'unroll' names '%s' twice", op->loop[level->unrolls[0] - 1].name);
+}
+
+static void read_async(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    const tw_node *serpentine = tw_field_node(f, "serpentine", TW_OPTIONAL);
+    tw_field_bool(f, "serpentine", TW_OPTIONAL, &level->serpentine);
+    if (serpentine) locs->serpentine = serpentine->loc;
+    read_unroll(f, op, level, locs);
 }
 
 /* Everything but `at`, which the caller has resolved; true when the level is sound. */
@@ -397,9 +537,15 @@ static bool read_level(tw_fields *f, scene *s, tw_level_map *level)
         read_order(f, s->op, level, &locs);
         read_mode(f, s, level, &locs);
         tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &level->min_tile);
+        if (is_async(s)) read_async(f, s->op, level, &locs);
     }
     default_slots(s, level);
-    read_slots(f, s->op, level, &locs);
+    if (is_async(s)) {
+        read_pools(f, s->op, level, &locs);
+        read_keep(f, s->op, level, &locs);
+    } else {
+        read_slots(f, s->op, level, &locs);
+    }
     return tw_fields_close(f) == TW_OK && check_level(s, level, &locs) == TW_OK;
 }
 
@@ -531,6 +677,42 @@ static void print_tiling(const tw_op *op, const tw_level_map *level, tw_text *ou
     tw_text_printf(out, "]");
 }
 
+/* Operands that share a pool stand together: "ifm+w: 4". Counts that an async mapping leaves
+ * open are left out. */
+static void print_buffers(const tw_op *op, const tw_level_map *level, bool async, tw_text *out)
+{
+    const char *sep = ", buffers: {";
+    for (int i = 0; i < op->n_operands; i++) {
+        if (level->shares[i] != 0 || (async && level->slots[i] == 0)) continue;
+        tw_text_printf(out, "%s%s", sep, op->operand[i].name);
+        for (int j = i + 1; j < op->n_operands; j++)
+            if (tw_level_pool(level, j) == i) tw_text_printf(out, "+%s", op->operand[j].name);
+        tw_text_printf(out, ": %" PRId64, level->slots[i]);
+        sep = ", ";
+    }
+    if (sep[2] != 'b') tw_text_printf(out, "}");
+}
+
+static void print_async(const tw_op *op, const tw_level_map *level, tw_text *out)
+{
+    const char *sep = ", keep: {";
+    for (int i = 0; i < op->n_operands; i++) {
+        if (level->keeps[i] == 0) continue;
+        tw_text_printf(out, "%s%s: %s", sep, op->operand[i].name,
+                       level->keeps[i] < 0 ? "all" : op->loop[level->keeps[i] - 1].name);
+        sep = ", ";
+    }
+    if (sep[2] != 'k') tw_text_printf(out, "}");
+    if (level->serpentine) tw_text_printf(out, ", serpentine: true");
+}
+
+static void print_unroll(const tw_op *op, const tw_level_map *level, tw_text *out)
+{
+    if (level->unrolls[0] == 0) return;
+    tw_text_printf(out, ", unroll: [%s, %s]", op->loop[level->unrolls[0] - 1].name,
+                   op->loop[level->unrolls[1] - 1].name);
+}
+
 static void print_level(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
     tw_text_printf(out, "      - {at: %s", machine->memory[level->memory].name);
@@ -538,10 +720,9 @@ static void print_level(const tw_op *op, const tw_level_map *level, const tw_mac
         tw_text_printf(out, ", pass: true");
     else
         print_tiling(op, level, out);
-    tw_text_printf(out, ", buffers: {");
-    for (int i = 0; i < op->n_operands; i++)
-        tw_text_printf(out, "%s%s: %" PRId64, i ? ", " : "", op->operand[i].name, level->slots[i]);
-    tw_text_printf(out, "}");
+    print_buffers(op, level, machine->timing == TW_ASYNC, out);
+    print_async(op, level, out);
+    if (!level->pass) print_unroll(op, level, out);
     if (!level->pass) tw_text_printf(out, ", accumulate: %s", tw_accumulate_name(level->accumulate));
     if (level->min_tile > 1) tw_text_printf(out, ", min_tile: %" PRId64, level->min_tile);
     tw_text_printf(out, "}\n");

@@ -10,7 +10,10 @@
  *     l1   tiled   n: 2, k: 9 tiles           l1   tiled  m: 4, n: 4, k: 12 tiles
  *
  * A loop is cut either by `count` (cut rule balanced or greedy) or by `size` (tiles of that size,
- * the last one what is left: greedy by nature). */
+ * the last one what is left: greedy by nature).
+ *
+ * On an async machine any order is allowed, and a level may keep an operand: "while loop m stays" holds all its
+ * tiles that the loops inside m touch. A tile is kept while the loops that change it stay, and no longer. */
 #ifndef TW_SEARCH_MAPPING_H
 #define TW_SEARCH_MAPPING_H
 #include "input/tree.h"
@@ -25,11 +28,21 @@ typedef struct tw_level_map {
     tw_cut cut;                     /* how counts cut                                             */
     int64_t count[TW_MAX_LOOPS];    /* tiles per loop; 0 when `size` is given instead             */
     int64_t size[TW_MAX_LOOPS];     /* largest tile per loop, 0 when `count` is given             */
-    int order[TW_MAX_LOOPS];        /* all loops, outermost first, reductions last                */
+    int order[TW_MAX_LOOPS];        /* all loops, outermost first; lockstep: reductions last      */
     int64_t min_tile;               /* a cut loop keeps at least this many points per tile, 1: any */
-    int64_t slots[TW_MAX_OPERANDS]; /* buffers per operand; partial sums live in the output's     */
+    int64_t slots[TW_MAX_OPERANDS]; /* buffers per operand; partial sums live in the output's. Async: 0
+                                       means as many as are needed, two where one would do        */
     tw_accumulate accumulate;
+    /* async machines only */
+    int keeps[TW_MAX_OPERANDS];  /* see tw_level_keep: 0 one tile, -1 all, else the loop's number + 1 */
+    int shares[TW_MAX_OPERANDS]; /* see tw_level_pool: how many operands before it the pool stands */
+    bool serpentine;             /* every second sweep of a loop runs backwards                   */
+    int unrolls[TW_ARRAY_DIMS];  /* see tw_level_unroll: 0 both: not given; else numbers + 1      */
 } tw_level_map;
+enum {
+    TW_KEEP_TILE = -1, /* one tile                                                  */
+    TW_KEEP_ALL = -2,  /* everything, while the level works on one tile of the next */
+};
 
 typedef struct tw_op_map {
     tw_loc loc;
@@ -42,6 +55,15 @@ struct tw_mapping {
     const tw_op_map *op;
 };
 
+/* The loop while which the operand is kept, or TW_KEEP_TILE, TW_KEEP_ALL. */
+static inline int tw_level_keep(const tw_level_map *map, int operand)
+{
+    return map->keeps[operand] > 0 ? map->keeps[operand] - 1 : map->keeps[operand] < 0 ? TW_KEEP_ALL : TW_KEEP_TILE;
+}
+/* The first operand of those that it shares its buffers with, often itself. */
+static inline int tw_level_pool(const tw_level_map *map, int operand) { return operand - map->shares[operand]; }
+/* The loops laid out over the rows and columns of an array, -1: none; by default the two longest parallel ones. */
+void tw_level_unroll(const tw_level_map *map, const tw_op *op, int loop[TW_ARRAY_DIMS]);
 /* How a tiled level cuts an interval of loop `loop` that is `len` long, and whether it can. */
 tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
 bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);
@@ -59,7 +81,7 @@ void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw
 /* Tree to mapping; absent operators and levels are errors. A level that gives no tiles keeps its
  * box whole; `buffers` default to 1 (the output to the mode's minimum), at a pass-through level to
  * TW_PASS_SLOTS; `order` to the loops as declared, parallel ones before reductions. */
-enum { TW_PASS_SLOTS = 2, TW_MAX_SLOTS = 64 };
+enum { TW_PASS_SLOTS = 2, TW_MAX_SLOTS = 64, TW_MAX_CREDITS = 1 << 16 /* async */ };
 TW_NODISCARD tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine,
                                           tw_arena *arena, tw_diag *diag, tw_mapping *out);
 #endif

@@ -1,0 +1,123 @@
+/* src/program/deadlock.c - why a program cannot go on, in words: see flowcursor.h. */
+#include "program/flowcursor.h"
+
+typedef struct phrase {
+    char text[400];
+    size_t len;
+} phrase;
+
+static void add(phrase *p, const char *fmt, ...) TW_PRINTF(2, 3);
+static void add(phrase *p, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(p->text + p->len, sizeof p->text - p->len, fmt, args);
+    va_end(args);
+    p->len += n < 0 ? 0 : (size_t)n;
+    if (p->len >= sizeof p->text) p->len = sizeof p->text - 1;
+}
+
+/* "ifm[m 0, k 3]": the tile of that number, by the loops that it depends on. */
+static void add_tile(phrase *out, const tw_flow_cursor *c, int memory, const tw_holder *holder)
+{
+    const tw_op *op = c->program->op;
+    const tw_stay *s = &c->flow->stay[memory][holder->operand];
+    int64_t rest = holder->number;
+    const char *sep = "[";
+    add(out, "%s", op->operand[holder->operand].name);
+    for (int p = 0; p < c->flow->n_places; p++) {
+        if (s->number[p] == 0) continue;
+        add(out, "%s%s %" PRId64, sep, op->loop[c->flow->place[p].loop].name, rest / s->number[p]);
+        rest %= s->number[p];
+        sep = ", ";
+    }
+    if (*sep == ',') add(out, "]");
+}
+
+static void add_step(phrase *out, const tw_flow_cursor *c)
+{
+    const char *sep = " (";
+    add(out, "step %" PRId64, c->step);
+    for (int p = 0; p < c->flow->n_places; p++) {
+        add(out, "%s%s %" PRId64, sep, c->program->op->loop[c->flow->place[p].loop].name, c->index[p]);
+        sep = ", ";
+    }
+    if (*sep == ',') add(out, ")");
+}
+
+/* The engine that brings the tile that finds no room. */
+static int waiting_engine(const tw_flow_cursor *c)
+{
+    const tw_machine *machine = c->program->machine;
+    int output = tw_op_output(c->program->op), m = c->stuck_memory, o = c->stuck_operand;
+    const tw_stay *s = &c->flow->stay[m][o];
+    if (o != output) return s->filler;
+    if (s->inner < 0 && (c->flow->reductions & ~c->at_first) == 0) return machine->compute;
+    bool on_its_way_out = s->inner >= 0 && (c->flow->stay[s->inner][o].running & ~c->at_last) == 0;
+    return on_its_way_out ? c->flow->stay[s->inner][o].drain : s->filler;
+}
+
+/* The engine that reads the operand out of the memory for the last time. */
+static int giving_engine(const tw_flow_cursor *c, int memory, int operand)
+{
+    const tw_stay *s = &c->flow->stay[memory][operand];
+    if (operand == tw_op_output(c->program->op)) return s->drain;
+    return s->inner >= 0 ? c->flow->stay[s->inner][operand].filler : c->program->machine->compute;
+}
+
+static void note_holders(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
+{
+    enum { MOST_NAMED = 4 };
+    const tw_program *p = c->program;
+    int m = c->stuck_memory, pool = c->flow->stay[m][c->stuck_operand].pool;
+    int first = p->layout.first[m][pool], n = p->layout.count[m][pool];
+    phrase who = {0};
+    unsigned operands = 0;
+    for (int i = 0; i < n; i++) {
+        operands |= 1u << c->holder[first + i].operand;
+        if (i < MOST_NAMED) add(&who, "%s", i ? ", " : "");
+        if (i < MOST_NAMED) add_tile(&who, c, m, &c->holder[first + i]);
+    }
+    if (n > MOST_NAMED) add(&who, " and %d more", n - MOST_NAMED);
+    for (int o = 0; o < p->op->n_operands; o++)
+        if (operands >> o & 1)
+            tw_diag_note(diag, loc,
+                         "held by %s; '%s' gives '%s' back after a later step, which waits for this one", who.text,
+                         p->machine->engine[giving_engine(c, m, o)].name, p->op->operand[o].name);
+}
+
+static void note_cure(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
+{
+    const tw_program *p = c->program;
+    int m = c->stuck_memory, pool = c->flow->stay[m][c->stuck_operand].pool;
+    int64_t needed = c->flow->needed[m][pool], size = p->layout.buffer[p->layout.first[m][pool]].size;
+    int64_t more = needed - p->layout.count[m][pool], room = p->machine->memory[m].size - p->layout.used[m];
+    phrase names = {0};
+    for (int o = 0; o < p->op->n_operands; o++)
+        if (c->flow->stay[m][o].here && c->flow->stay[m][o].pool == pool)
+            add(&names, "%s%s", names.len ? "+" : "", p->op->operand[o].name);
+    int64_t units = 0;
+    bool fits = tw_ckd_mul(more, size, &units) && units <= room;
+    tw_diag_note(diag, loc, "the fewest buffers that work are %" PRId64 ": {%s: %" PRId64 "}, %" PRId64 " more units, %s",
+                 needed, names.text, needed, units, fits ? "which fit" : "which do not fit");
+}
+
+tw_status tw_flow_explain_deadlock(const tw_flow_cursor *c, tw_diag *diag)
+{
+    const tw_program *p = c->program;
+    int m = c->stuck_memory, o = c->stuck_operand, pool = c->flow->stay[m][o].pool;
+    tw_loc loc = p->map->level[m - 1].loc;
+    phrase tile = {0}, step = {0};
+    tw_holder wanted = {o, 0};
+    for (int q = 0; q < c->flow->n_places; q++) wanted.number += c->flow->stay[m][o].number[q] * c->index[q];
+    add_tile(&tile, c, m, &wanted);
+    add_step(&step, c);
+    tw_status status = tw_diag_infeasible(
+        diag, loc, "deadlock in %s: '%s' waits for a credit of '%s' to put %s there, all %d are taken", step.text,
+        p->machine->engine[waiting_engine(c)].name, p->machine->memory[m].name, tile.text,
+        p->layout.count[m][pool]);
+    if (diag->muted) return status;
+    note_holders(c, loc, diag);
+    note_cure(c, loc, diag);
+    return status;
+}

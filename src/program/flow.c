@@ -1,0 +1,348 @@
+/* src/program/flow.c - see flow.h: the nest of an async program and who keeps what in it. */
+#include "program/flowbuild.h"
+#include "tile/box.h"
+
+/* ---- places ---- */
+
+static bool depends(const tw_op *op, int operand, int loop)
+{
+    return tw_operand_loops(&op->operand[operand]) >> loop & 1;
+}
+
+static void find_places(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_flow *flow)
+{
+    for (int t = 0; t < p->n_tiled; t++)
+        for (int i = 0; i < p->op->n_loops; i++) {
+            int l = p->tiled[t].map->order[i];
+            if (most[l][t] < 2) continue;
+            assert(flow->n_places < TW_MAX_PLACES); /* each doubles the executions, which are below 2^36 */
+            if (p->op->loop[l].reduces) flow->reductions |= (tw_places)1 << flow->n_places;
+            flow->trips[flow->n_places] = most[l][t];
+            flow->place[flow->n_places++] = (tw_place){t, l};
+        }
+}
+
+/* Places of levels outside `level`. */
+static int places_before(const tw_flow *flow, int level)
+{
+    int n = 0;
+    while (n < flow->n_places && flow->place[n].level < level) n++;
+    return n;
+}
+
+static tw_places span_of(int from, int to)
+{
+    tw_places all = 0;
+    for (int p = from; p < to; p++) all |= (tw_places)1 << p;
+    return all;
+}
+
+/* Places in [from, to) whose loop the operand depends on, or does not. */
+static tw_places select_places(const tw_flow *flow, const tw_op *op, int operand, bool relevant, int from, int to)
+{
+    tw_places set = 0;
+    for (int p = from; p < to; p++)
+        if (depends(op, operand, flow->place[p].loop) == relevant) set |= (tw_places)1 << p;
+    return set;
+}
+
+/* ---- stays ---- */
+
+/* The level that the memory's tiles are cut by: its own, or the one that it passes tiles to. */
+static int grain_of(const tw_program *p, int memory)
+{
+    int t = 0;
+    while (p->tiled[t].memory < memory) t++;
+    return t;
+}
+
+/* Places outside the loop while which the operand is kept, that loop included. */
+static int kept_depth(const tw_program *p, const tw_flow *flow, int memory, int operand, int grain)
+{
+    int keep = tw_level_keep(&p->map->level[memory - 1], operand), depth = places_before(flow, grain);
+    if (keep == TW_KEEP_TILE) return places_before(flow, grain + 1);
+    const int *order = p->tiled[grain].map->order;
+    for (int i = 0; keep != TW_KEEP_ALL; i++) {
+        if (depth < flow->n_places && flow->place[depth].level == grain && flow->place[depth].loop == order[i]) depth++;
+        if (order[i] == keep) break;
+    }
+    return depth;
+}
+
+/* A tile that no outer place changes need not leave when such a place moves. */
+static int settle_depth(const tw_flow *flow, const tw_op *op, int operand, int depth)
+{
+    while (depth > 0 && !depends(op, operand, flow->place[depth - 1].loop)) depth--;
+    return depth;
+}
+
+static void number_tiles(const tw_flow *flow, const tw_op *op, int operand, int from, int to, int64_t *stride,
+                         int64_t *n)
+{
+    *n = 1; /* at most the tensor's elements, rounded up once per level */
+    for (int p = to - 1; p >= from; p--) {
+        if (!depends(op, operand, flow->place[p].loop)) continue;
+        stride[p] = *n;
+        *n *= flow->trips[p];
+    }
+}
+
+static void open_stay(const tw_program *p, tw_flow *flow, int memory, int operand)
+{
+    unsigned what = operand == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    tw_stay *s = &flow->stay[memory][operand];
+    if (!(p->machine->memory[memory].holds & what)) return;
+    s->here = true;
+    s->outer = tw_machine_outer(p->machine, memory, what);
+    s->inner = -1;
+    flow->stay[s->outer][operand].inner = memory;
+    s->filler = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_INWARDS);
+    s->drain = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_OUTWARDS);
+    s->pool = (int16_t)tw_level_pool(&p->map->level[memory - 1], operand);
+    s->grain = grain_of(p, memory);
+    s->depth = kept_depth(p, flow, memory, operand, s->grain);
+    if (what == TW_HOLDS_OUTPUT || p->machine->reuse == TW_REUSE_RESIDENT)
+        s->depth = settle_depth(flow, p->op, operand, s->depth);
+}
+
+static void close_stay(const tw_program *p, tw_flow *flow, tw_stay *s, int operand)
+{
+    int grain = places_before(flow, s->grain + 1);
+    bool declared = operand != tw_op_output(p->op) && p->machine->reuse == TW_REUSE_DECLARED;
+    s->key = declared ? span_of(0, s->depth) : select_places(flow, p->op, operand, true, 0, s->depth);
+    s->running = select_places(flow, p->op, operand, false, s->depth, grain) | span_of(grain, flow->n_places);
+    number_tiles(flow, p->op, operand, s->depth, grain, s->stride, &s->n_tiles);
+    number_tiles(flow, p->op, operand, 0, grain, s->number, &s->n_numbers);
+}
+
+/* Tiles that are held at once: those that the outermost place that brings a tile back sweeps over. */
+static int64_t count_needed(const tw_flow *flow, const tw_op *op, int operand, const tw_stay *s, tw_places back)
+{
+    int grain = places_before(flow, s->grain + 1), q = s->depth;
+    int64_t n = 1;
+    while (q < grain && !(back >> q & 1)) q++;
+    for (int p = q + 1; p < grain; p++)
+        if (depends(op, operand, flow->place[p].loop)) n *= flow->trips[p];
+    return n;
+}
+
+/* Whether a stay may go on although a place outside its depth moves: a sweep that turns around comes back to where it
+ * was. All its tiles are then held. */
+static bool goes_on(const tw_flow *flow, const tw_stay *s)
+{
+    return flow->serpentine && (span_of(0, s->depth) & ~s->key) != 0;
+}
+
+/* Tiles handed on at once: the memory inside asks for each of them only once. */
+static bool passes(const tw_flow *flow, const tw_stay *s, tw_places asked, int operand)
+{
+    if (s->running & ~asked) return false;
+    if (!goes_on(flow, s)) return true;
+    return s->inner >= 0 && (flow->stay[s->inner][operand].key & ~s->key) == 0;
+}
+
+static int64_t needed_by(const tw_flow *flow, const tw_op *op, int operand, const tw_stay *s, tw_places back)
+{
+    if (s->passing) return 1;
+    return goes_on(flow, s) ? s->n_tiles : count_needed(flow, op, operand, s, back);
+}
+
+/* From the innermost memory outwards: what each is asked for. */
+static void link_inputs(const tw_program *p, tw_flow *flow, int operand)
+{
+    tw_places asked = 0; /* places that stand on their first index when the memory inside asks for a tile */
+    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_INPUTS); m > 0; m = flow->stay[m][operand].outer) {
+        tw_stay *s = &flow->stay[m][operand];
+        close_stay(p, flow, s, operand);
+        s->last = s->running & ~asked;
+        s->passing = passes(flow, s, asked, operand);
+        asked = s->first = asked | s->running;
+        s->needed = needed_by(flow, p->op, operand, s, s->last);
+        if (s->passing) s->n_tiles = 1;
+    }
+}
+
+static void link_output(const tw_program *p, tw_flow *flow)
+{
+    int output = tw_op_output(p->op), depth = flow->n_places;
+    tw_places inside = 0;
+    tw_stay *outermost = NULL;
+    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT); m > 0; m = flow->stay[m][output].outer) {
+        tw_stay *s = &flow->stay[m][output];
+        depth = s->depth = s->depth < depth ? s->depth : depth; /* what lies inside keeps it as long */
+        close_stay(p, flow, s, output);
+        s->first = s->last = s->running;
+        s->passing = s->inner >= 0 && passes(flow, s, inside, output);
+        s->returns = (flow->reductions & ~s->running) != 0;
+        s->needed = needed_by(flow, p->op, output, s, s->running & ~inside);
+        if (s->passing) s->n_tiles = 1;
+        inside = s->running;
+        outermost = s;
+    }
+    tw_stay *tensor = &flow->stay[0][output];
+    tensor->grain = outermost->grain;
+    tensor->returns = outermost->returns;
+    tensor->n_tiles = outermost->n_numbers;
+    memcpy(tensor->stride, outermost->number, sizeof tensor->stride);
+}
+
+/* ---- pools ---- */
+
+/* Whether the tile is read by a command of its own, right behind the one that brought it. */
+static bool is_read_in_turn(const tw_flow *flow, const tw_op *op, int memory, int operand)
+{
+    const tw_stay *s = &flow->stay[memory][operand];
+    if (operand == tw_op_output(op)) return true;
+    return s->inner >= 0 && !flow->joins[s->inner];
+}
+
+/* Tiles that pass take turns; all others are there at once. */
+static void count_pool(const tw_program *p, tw_flow *flow, int memory, int lead)
+{
+    int64_t held = 0, passing = 0;
+    for (int o = lead; o < p->op->n_operands; o++) {
+        const tw_stay *s = &flow->stay[memory][o];
+        if (!s->here || s->pool != lead) continue;
+        if (s->passing && is_read_in_turn(flow, p->op, memory, o))
+            passing = 1;
+        else
+            held += s->needed;
+    }
+    flow->needed[memory][lead] = held + passing;
+}
+
+int64_t tw_flow_slots(const tw_program *p, const tw_flow *flow, int memory, int operand)
+{
+    const tw_level_map *map = &p->map->level[memory - 1];
+    const tw_stay *s = &flow->stay[memory][operand];
+    if (!s->here || s->pool != operand) return 0;
+    if (map->slots[operand] > 0) return map->slots[operand];
+    int64_t needed = flow->needed[memory][operand];
+    return needed == 1 && map->pass ? TW_PASS_SLOTS : needed;
+}
+
+/* ---- the whole ---- */
+
+static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *diag)
+{
+    int output = tw_op_output(p->op), m = tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT);
+    const tw_level_map *inner = p->tiled[p->n_tiled - 1].map;
+    if (flow->serpentine && p->n_tiled > 1)
+        return tw_diag_error(diag, inner->loc, "'serpentine' needs a mapping with one tiled level, this one has %d",
+                             p->n_tiled);
+    for (; m > 0; m = flow->stay[m][output].outer) {
+        const tw_stay *s = &flow->stay[m][output];
+        if (!s->returns || s->filler >= 0) continue;
+        return tw_diag_infeasible(diag, inner->loc,
+                                  "partial sums of '%s' leave '%s' and would have to come back, but no engine carries "
+                                  "from '%s' inwards to it",
+                                  p->op->operand[output].name, p->machine->memory[m].name,
+                                  p->machine->memory[s->outer].name);
+    }
+    if (flow->stay[0][output].returns && flow->stay[0][output].n_tiles > TW_FLOW_MAX_RETURNS)
+        return tw_diag_error(diag, inner->loc, "more than %d tiles of partial sums in '%s'", TW_FLOW_MAX_RETURNS,
+                             p->machine->memory[0].name);
+    return TW_OK;
+}
+
+tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_arena *arena,
+                        tw_diag *diag, const tw_flow **out)
+{
+    tw_flow *flow;
+    TW_ALLOC(arena, flow, 1);
+    const tw_level_map *inner = p->tiled[p->n_tiled - 1].map;
+    find_places(p, most, flow);
+    tw_level_unroll(inner, p->op, flow->unroll);
+    flow->serpentine = inner->serpentine;
+    for (int o = 0; o < p->op->n_operands; o++) flow->stay[0][o] = (tw_stay){.here = true, .outer = -1, .inner = -1};
+    for (int m = 1; m < p->machine->n_memories; m++) {
+        for (int o = 0; o < p->op->n_operands; o++) open_stay(p, flow, m, o);
+        int16_t filler = flow->stay[m][0].filler;
+        flow->joins[m] = flow->stay[m][0].here && p->machine->engine[filler].joins;
+    }
+    for (int o = 0; o < tw_op_output(p->op); o++) link_inputs(p, flow, o);
+    link_output(p, flow);
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) count_pool(p, flow, m, o);
+    TW_TRY(check_flow(p, flow, diag));
+    *out = flow;
+    return TW_OK;
+}
+
+/* ---- traffic by the formula ---- */
+
+/* Ways through the cuts of a loop from a level inwards, those places of `still` standing on their first piece. */
+static int64_t count_paths(const tw_program *p, int loop, int level, int64_t len, tw_places still)
+{
+    if (level == p->n_tiled) return 1;
+    tw_split s = tw_level_split(p->tiled[level].map, loop, len);
+    int64_t n_first = count_paths(p, loop, level + 1, tw_split_largest(&s), still);
+    int at = 0;
+    while (at < p->flow->n_places && (p->flow->place[at].level != level || p->flow->place[at].loop != loop)) at++;
+    if (s.count == 1 || (at < p->flow->n_places && (still >> at & 1))) return n_first;
+    int64_t n_large = s.extra > 0 ? s.extra : s.count - 1, last = tw_span_len(tw_split_at(&s, 0, s.count - 1));
+    int64_t n_last = count_paths(p, loop, level + 1, last, still);
+    return n_large * n_first + (s.count - n_large) * n_last; /* at most the loop's extent */
+}
+
+typedef struct sweep {
+    const tw_program *p;
+    const tw_operand *operand;
+    int grain;
+    tw_box box[TW_MAX_MEMORIES + 1]; /* box[t] is what level t cuts */
+    int64_t elems;
+    bool fits;
+} sweep;
+
+/* Sums the footprints of all tiles over the loops in `loops`, level by level. */
+static void sweep_tiles(sweep *s, unsigned loops, int level)
+{
+    if (level > s->grain) {
+        level = 0;
+        loops &= loops - 1;
+    }
+    if (loops == 0) {
+        tw_region region;
+        int64_t n = tw_region_of(s->operand, &s->box[s->grain + 1], &region);
+        s->fits = s->fits && tw_ckd_add(s->elems, n, &s->elems);
+        return;
+    }
+    int l = __builtin_ctz(loops);
+    tw_span from = s->box[level].span[l];
+    tw_split split = tw_level_split(s->p->tiled[level].map, l, tw_span_len(from));
+    for (int64_t i = 0; i < split.count && s->fits; i++) {
+        s->box[level + 1].span[l] = tw_split_at(&split, from.lo, i);
+        sweep_tiles(s, loops, level + 1);
+    }
+}
+
+/* Loops that occur only in axes of one loop and never leave the tensor are covered by their tiles exactly: such a
+ * loop may as well be one tile. */
+static unsigned windowed_loops(const tw_op *op, const tw_operand *operand)
+{
+    unsigned loops = 0;
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        bool plain = axis->n_terms == 1 && axis->term[0].coef == 1 && !tw_axis_is_clipped(op, axis);
+        for (int t = 0; t < axis->n_terms && !plain; t++) loops |= 1u << axis->term[t].loop;
+    }
+    return loops;
+}
+
+bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count *out)
+{
+    const tw_stay *stay = &p->flow->stay[memory][operand];
+    tw_flow_count c = {.transfers = 1};
+    int64_t repeats = 1;
+    for (int l = 0; l < p->op->n_loops; l++) {
+        int64_t n = count_paths(p, l, 0, p->op->loop[l].extent, stay->first);
+        if (!tw_ckd_mul(c.transfers, n, &c.transfers)) return false;
+        if (!depends(p->op, operand, l) && !tw_ckd_mul(repeats, n, &repeats)) return false;
+    }
+    sweep s = {.p = p, .operand = &p->op->operand[operand], .grain = stay->grain, .fits = true};
+    for (int t = 0; t <= stay->grain + 1; t++) s.box[t] = tw_box_of_op(p->op);
+    sweep_tiles(&s, windowed_loops(p->op, s.operand), 0);
+    c.sweep = s.elems;
+    *out = c;
+    return s.fits && tw_ckd_mul(c.sweep, repeats, &out->elems);
+}

@@ -1,0 +1,444 @@
+/* src/program/flowcursor.c - see flowcursor.h. */
+#include "program/flowcursor.h"
+#include "tile/box.h"
+
+#include <string.h>
+
+/* ---- the nest ---- */
+
+static bool is_first(const tw_flow_cursor *c, tw_places set) { return (set & ~c->at_first) == 0; }
+static bool is_last(const tw_flow_cursor *c, tw_places set) { return (set & ~c->at_last) == 0; }
+
+static void mark_place(tw_flow_cursor *c, int p)
+{
+    tw_places bit = (tw_places)1 << p;
+    c->index[p] = c->backwards[p] ? c->count[p] - 1 - c->ordinal[p] : c->ordinal[p];
+    c->at_first = c->ordinal[p] == 0 ? c->at_first | bit : c->at_first & ~bit;
+    c->at_last = c->ordinal[p] + 1 == c->count[p] ? c->at_last | bit : c->at_last & ~bit;
+}
+
+/* Cuts loop `loop` anew from level `from` inwards, after a place of it has moved there. */
+static void cut_loop(tw_flow_cursor *c, int loop, int from)
+{
+    const tw_program *p = c->program;
+    tw_span piece = from > 0 ? c->tile[from - 1].span[loop] : (tw_span){0, p->op->loop[loop].extent};
+    for (int t = from; t < p->n_tiled; t++) {
+        tw_split s = tw_level_split(p->tiled[t].map, loop, tw_span_len(piece));
+        int64_t at = 0;
+        for (int q = 0; q < c->flow->n_places; q++) {
+            if (c->flow->place[q].level != t || c->flow->place[q].loop != loop) continue;
+            c->count[q] = s.count;
+            mark_place(c, q);
+            at = c->index[q];
+        }
+        piece = c->tile[t].span[loop] = tw_split_at(&s, piece.lo, at);
+    }
+}
+
+static int64_t count_elems(const tw_flow_cursor *c, int level, int operand)
+{
+    const tw_operand *o = &c->program->op->operand[operand];
+    if (c->simple >> operand & 1) {
+        int64_t n = 1;
+        for (unsigned loops = c->touched[operand]; loops; loops &= loops - 1)
+            n *= tw_span_len(c->tile[level].span[__builtin_ctz(loops)]);
+        return n;
+    }
+    tw_region region;
+    return tw_region_of(o, &c->tile[level], &region);
+}
+
+static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
+{
+    for (int o = 0; o < c->program->op->n_operands; o++)
+        for (int t = from; t < c->program->n_tiled && (c->touched[o] & loops); t++) c->elems[t][o] = count_elems(c, t, o);
+}
+
+/* Serpentine nests: whether the stays whose depth the place `moved` lies outside of began with this move, and end with
+ * the next one. Only the place that moves changes its index there; those inside it turn around. */
+static void renew_stays(tw_flow_cursor *c, int moved)
+{
+    const tw_flow *flow = c->flow;
+    for (int m = 1; m < c->program->machine->n_memories; m++)
+        for (int o = 0; o < c->program->op->n_operands; o++) {
+            const tw_stay *s = &flow->stay[m][o];
+            if (!s->here || moved >= s->depth) continue;
+            c->fresh[m][o] = moved < 0 || (s->key >> moved & 1);
+            int next = s->depth - 1;
+            while (next >= 0 && (c->at_last >> next & 1)) next--;
+            c->ending[m][o] = next < 0 || (s->key >> next & 1);
+        }
+}
+
+static int64_t sum_over_places(const tw_flow_cursor *c, const int64_t *weight)
+{
+    int64_t sum = 0;
+    for (int p = 0; p < c->flow->n_places; p++) sum += weight[p] * c->index[p];
+    return sum;
+}
+
+/* Which tile each stay is at, after places of these loops have moved. */
+static void find_tiles(tw_flow_cursor *c, unsigned loops)
+{
+    for (int o = 0; o < c->program->op->n_operands; o++) {
+        if (!(c->touched[o] & loops)) continue;
+        for (int m = 1; m < c->program->machine->n_memories; m++) {
+            const tw_stay *s = &c->flow->stay[m][o];
+            if (!s->here) continue;
+            c->number[m][o] = sum_over_places(c, s->number);
+            if (s->n_tiles > 1) c->now[m][o] = &c->where[m][o][sum_over_places(c, s->stride)];
+        }
+    }
+}
+
+static void advance(tw_flow_cursor *c)
+{
+    const tw_flow *flow = c->flow;
+    unsigned loops = 0;
+    int level = c->program->n_tiled, p = flow->n_places - 1;
+    for (; p >= 0; p--) {
+        bool wraps = c->ordinal[p] + 1 >= c->count[p];
+        if (c->count[p] > 1 || !wraps) {
+            loops |= 1u << flow->place[p].loop;
+            level = flow->place[p].level;
+        }
+        c->ordinal[p] = wraps ? 0 : c->ordinal[p] + 1;
+        if (!wraps) break;
+        if (flow->serpentine) c->backwards[p] = !c->backwards[p];
+    }
+    c->moved = p;
+    c->done = p < 0;
+    if (c->done) return;
+    for (unsigned left = loops; left; left &= left - 1) cut_loop(c, __builtin_ctz(left), level);
+    count_footprints(c, loops, level);
+    find_tiles(c, loops);
+    if (flow->serpentine) renew_stays(c, p);
+}
+
+void tw_flow_cursor_skip(tw_flow_cursor *c, int place, int64_t n, int64_t steps)
+{
+    int loop = c->flow->place[place].loop, level = c->flow->place[place].level;
+    c->ordinal[place] += n;
+    c->step += steps;
+    cut_loop(c, loop, level);
+    count_footprints(c, 1u << loop, level);
+    find_tiles(c, 1u << loop);
+}
+
+/* ---- start ---- */
+
+static bool is_simple(const tw_op *op, const tw_operand *operand)
+{
+    unsigned seen = 0;
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        if (axis->n_terms > 1 || tw_axis_is_clipped(op, axis)) return false;
+        if (axis->n_terms == 0) continue;
+        unsigned bit = 1u << axis->term[0].loop;
+        if (axis->term[0].coef != 1 || (seen & bit)) return false;
+        seen |= bit;
+    }
+    return true;
+}
+
+static tw_status init_memory(tw_flow_cursor *c, int m, tw_arena *arena)
+{
+    for (int o = 0; o < c->program->op->n_operands; o++) {
+        const tw_stay *s = &c->flow->stay[m][o];
+        c->fresh[m][o] = c->ending[m][o] = true;
+        if (!s->here) continue;
+        TW_ALLOC(arena, c->where[m][o], s->n_tiles);
+        for (int64_t i = 0; i < s->n_tiles; i++) c->where[m][o][i] = -1;
+        c->now[m][o] = c->where[m][o];
+        if (s->pool != o) continue;
+        tw_free_ring *ring = &c->ring[m][o];
+        ring->n = ring->n_free = c->program->layout.count[m][o];
+        TW_ALLOC(arena, ring->slot, ring->n);
+        for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = c->program->layout.first[m][o] + i;
+    }
+    return TW_OK;
+}
+
+tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_arena *arena)
+{
+    const tw_op *op = program->op;
+    *c = (tw_flow_cursor){.program = program,
+                          .flow = program->flow,
+                          .in_memory = tw_machine_innermost(program->machine, TW_HOLDS_INPUTS),
+                          .out_memory = tw_machine_innermost(program->machine, TW_HOLDS_OUTPUT)};
+    TW_ALLOC(arena, c->holder, program->layout.n_buffers + 1);
+    for (int o = 0; o < op->n_operands; o++) {
+        c->touched[o] = tw_operand_loops(&op->operand[o]);
+        if (is_simple(op, &op->operand[o])) c->simple |= 1u << o;
+    }
+    for (int m = 1; m < program->machine->n_memories; m++) TW_TRY(init_memory(c, m, arena));
+    for (int l = 0; l < op->n_loops; l++) cut_loop(c, l, 0);
+    for (int o = 0; o < op->n_operands; o++)
+        for (int t = 0; t < program->n_tiled; t++) c->elems[t][o] = count_elems(c, t, o);
+    if (c->flow->serpentine) renew_stays(c, -1);
+    return TW_OK;
+}
+
+/* ---- slots ---- */
+
+/* Takes a credit for the current tile; false when there is none. */
+static bool take(tw_flow_cursor *c, int m, int o)
+{
+    const tw_stay *s = &c->flow->stay[m][o];
+    tw_free_ring *ring = &c->ring[m][s->pool];
+    if (ring->n_free == 0) {
+        c->stuck_memory = m;
+        c->stuck_operand = o;
+        return false;
+    }
+    int32_t buffer = ring->slot[ring->head];
+    ring->head = ring->head + 1 == ring->n ? 0 : ring->head + 1;
+    ring->n_free--;
+    *c->now[m][o] = buffer;
+    c->holder[buffer] = (tw_holder){o, c->number[m][o]};
+    return true;
+}
+
+static void free_slot(tw_flow_cursor *c, int32_t buffer)
+{
+    const tw_buffer *b = &c->program->layout.buffer[buffer];
+    tw_free_ring *ring = &c->ring[b->memory][b->operand];
+    int32_t tail = ring->head + ring->n_free;
+    ring->slot[tail >= ring->n ? tail - ring->n : tail] = buffer;
+    ring->n_free++;
+}
+
+static bool give(tw_flow_cursor *c, tw_instr *in, int32_t buffer)
+{
+    if (in->n_gives == TW_MAX_GIVES) return false;
+    in->gives[in->n_gives++] = buffer;
+    free_slot(c, buffer);
+    return true;
+}
+
+/* The current tile leaves the memory with this instruction, or, when there is none, with the next EXEC. */
+static void leave(tw_flow_cursor *c, tw_instr *in, int m, int o)
+{
+    int32_t *at = c->now[m][o];
+    if (*at < 0) return;
+    if (!in || !give(c, in, *at)) c->owed[c->n_owed++] = *at;
+    *at = -1;
+}
+
+/* ---- instructions ---- */
+
+static void describe(tw_flow_cursor *c, tw_instr *in, int level)
+{
+    const tw_op *op = c->program->op;
+    for (int l = 0; l < op->n_loops; l++) {
+        in->index[l] = 0;
+        in->box.span[l] = c->tile[level].span[l];
+    }
+    for (int p = 0; p < c->flow->n_places; p++) {
+        int l = c->flow->place[p].loop;
+        if (c->flow->place[p].level > level) continue;
+        in->index[l] = in->index[l] * c->flow->trips[p] + c->index[p];
+    }
+    (void)tw_region_of(&op->operand[in->operand], &c->tile[level], &in->region);
+}
+
+static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, int level, bool together)
+{
+    tw_instr *in = &c->out[c->n++];
+    int64_t count = c->program->machine->engine[engine].count;
+    in->op = op;
+    in->accumulates = in->nested = in->takes = in->partial = false;
+    in->together = together;
+    in->engine = (int16_t)engine;
+    in->operand = (int16_t)operand;
+    in->n_src = 1;
+    in->n_gives = 0;
+    in->unit = 0;
+    if (count > 1) {
+        int16_t *turn = &c->turn[engine];
+        if (!together) *turn = *turn + 1 >= count + 1 ? 1 : (int16_t)(*turn + 1);
+        in->unit = (int16_t)(*turn - 1);
+    }
+    if (!c->brief) describe(c, in, level);
+    return in;
+}
+
+static int64_t units_of(const tw_flow_cursor *c, int level, int operand, bool partial)
+{
+    int64_t each = partial ? c->program->partial_units : c->program->elem_units[operand];
+    return each * c->elems[level][operand];
+}
+
+/* Brings the current tile from the next memory outside; false at a deadlock. */
+static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
+{
+    const tw_stay *s = &c->flow->stay[m][o];
+    bool partial = o == tw_op_output(c->program->op);
+    if (!take(c, m, o)) return false;
+    tw_instr *in = emit(c, TW_LOAD, s->filler, o, s->grain, together);
+    in->takes = true;
+    in->partial = partial;
+    in->work = units_of(c, s->grain, o, partial);
+    in->tile = c->number[m][o];
+    in->src[0] = s->outer == 0 ? -1 : *c->now[s->outer][o];
+    in->dst = *c->now[m][o];
+    return true;
+}
+
+static void emit_store(tw_flow_cursor *c, int m, bool takes)
+{
+    int o = tw_op_output(c->program->op);
+    const tw_stay *s = &c->flow->stay[m][o];
+    tw_instr *in = emit(c, TW_STORE, s->drain, o, s->grain, false);
+    in->takes = takes;
+    in->partial = !is_last(c, c->flow->reductions);
+    in->work = units_of(c, s->grain, o, in->partial);
+    in->tile = c->number[m][o];
+    in->src[0] = *c->now[m][o];
+    in->dst = s->outer == 0 ? -1 : *c->now[s->outer][o];
+    leave(c, in, m, o);
+}
+
+static int64_t passes_of(const tw_flow_cursor *c)
+{
+    const tw_program *p = c->program;
+    const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
+    int64_t n = 1;
+    if (cost->kind != TW_COST_ARRAY) return 0;
+    for (int l = 0; l < p->op->n_loops; l++) {
+        int64_t len = tw_span_len(c->tile[p->n_tiled - 1].span[l]);
+        for (int d = 0; d < TW_ARRAY_DIMS; d++)
+            if (c->flow->unroll[d] == l) len = tw_cdiv(len, cost->array[d]);
+        n *= len;
+    }
+    return n;
+}
+
+/* ---- inputs ---- */
+
+/* The memories into which the step brings a tile of the operand, as bits: each is asked by the one inside it. */
+static unsigned asked_for(const tw_flow_cursor *c, int o)
+{
+    unsigned asked = 0;
+    for (int m = c->in_memory; m > 0; m = c->flow->stay[m][o].outer) {
+        const tw_stay *s = &c->flow->stay[m][o];
+        bool hands_on = s->passing && s->inner >= 0; /* whatever the memory inside asks for */
+        if (!hands_on && !(c->fresh[m][o] && is_first(c, s->running))) break;
+        asked |= 1u << m;
+    }
+    return asked;
+}
+
+/* The tile of memory m has been asked for by the memory inside, in the last instruction if that was a transfer. */
+static void after_reading(tw_flow_cursor *c, int m, int o, tw_instr *reader)
+{
+    const tw_stay *s = &c->flow->stay[m][o];
+    if (s->passing || (!c->flow->serpentine && is_last(c, s->last))) leave(c, reader, m, o);
+}
+
+/* False at a deadlock. */
+static bool bring(tw_flow_cursor *c, int m, int o, bool together, bool *moved)
+{
+    const tw_stay *s = &c->flow->stay[m][o];
+    *moved = c->elems[s->grain][o] > 0; /* what lies wholly in padding is not moved */
+    if (*moved && !emit_load(c, m, o, together)) return false;
+    if (s->outer > 0) after_reading(c, s->outer, o, *moved ? &c->out[c->n - 1] : NULL);
+    return true;
+}
+
+static bool bring_inputs(tw_flow_cursor *c)
+{
+    int n_inputs = tw_op_output(c->program->op), n_memories = c->program->machine->n_memories;
+    unsigned asked[TW_MAX_OPERANDS];
+    bool moved;
+    for (int o = 0; o < n_inputs; o++) asked[o] = asked_for(c, o);
+    for (int from = 1, to; from < n_memories; from = to + 1) {
+        for (to = from; to < n_memories && !c->flow->joins[to];) to++;
+        for (int o = 0; o < n_inputs; o++)
+            for (int m = from; m < to; m++)
+                if ((asked[o] >> m & 1) && !bring(c, m, o, false, &moved)) return false;
+        bool together = false;
+        for (int o = 0; o < n_inputs && to < n_memories; o++) {
+            if (!(asked[o] >> to & 1)) continue;
+            if (!bring(c, to, o, together, &moved)) return false;
+            together |= moved;
+        }
+    }
+    return true;
+}
+
+/* ---- the output ---- */
+
+static bool begins(const tw_flow_cursor *c, int m)
+{
+    int o = tw_op_output(c->program->op);
+    return c->fresh[m][o] && is_first(c, c->flow->stay[m][o].running);
+}
+
+static bool ends(const tw_flow_cursor *c, int m)
+{
+    int o = tw_op_output(c->program->op);
+    return c->ending[m][o] && is_last(c, c->flow->stay[m][o].running);
+}
+
+/* Partial sums come back into memory m from the next memory outside that holds them. */
+static bool bring_back(tw_flow_cursor *c, int m)
+{
+    int o = tw_op_output(c->program->op), outer = c->flow->stay[m][o].outer;
+    const tw_stay *s = &c->flow->stay[outer][o];
+    if (outer > 0 && (s->passing || begins(c, outer)) && !bring_back(c, outer)) return false;
+    if (!emit_load(c, m, o, false)) return false;
+    if (outer > 0 && s->passing) leave(c, &c->out[c->n - 1], outer, o);
+    return true;
+}
+
+/* What memory m holds moves on outwards: through every memory whose stay ends with it. */
+static bool send_out(tw_flow_cursor *c, int m)
+{
+    int o = tw_op_output(c->program->op), outer = c->flow->stay[m][o].outer;
+    bool takes = outer > 0 && *c->now[outer][o] < 0;
+    if (takes && !take(c, outer, o)) return false;
+    emit_store(c, m, takes);
+    if (outer == 0) return true;
+    return (!c->flow->stay[outer][o].passing && !ends(c, outer)) || send_out(c, outer);
+}
+
+/* ---- steps ---- */
+
+static bool emit_exec(tw_flow_cursor *c)
+{
+    const tw_program *p = c->program;
+    int output = tw_op_output(p->op), in_memory = c->in_memory, memory = c->out_memory;
+    /* The memory may hold a larger tile of the output than one execution makes: each of its parts starts afresh. */
+    bool begin = begins(c, memory), afresh = is_first(c, c->flow->reductions);
+    if (begin && !(afresh ? take(c, memory, output) : bring_back(c, memory))) return false;
+    tw_instr *in = emit(c, TW_EXEC, p->machine->compute, output, p->n_tiled - 1, false);
+    in->takes = begin && afresh;
+    in->accumulates = !afresh;
+    in->work = tw_box_points(p->op, &c->tile[p->n_tiled - 1]);
+    in->passes = passes_of(c);
+    in->dst = *c->now[memory][output];
+    in->n_src = (int16_t)output;
+    for (int o = 0; o < output; o++) in->src[o] = *c->now[in_memory][o];
+    for (int o = 0; o < output; o++)
+        if (c->ending[in_memory][o] && is_last(c, c->flow->stay[in_memory][o].last)) leave(c, in, in_memory, o);
+    if (c->flow->serpentine)
+        for (int o = 0; o < output; o++)
+            for (int m = c->flow->stay[in_memory][o].outer; m > 0; m = c->flow->stay[m][o].outer) {
+                const tw_stay *s = &c->flow->stay[m][o];
+                if (!s->passing && c->ending[m][o] && is_last(c, s->running)) leave(c, in, m, o);
+            }
+    while (c->n_owed > 0 && give(c, in, c->owed[c->n_owed - 1])) c->n_owed--;
+    return !ends(c, memory) || send_out(c, memory);
+}
+
+int tw_flow_cursor_next(tw_flow_cursor *c, tw_instr out[TW_FLOW_STEP_MAX])
+{
+    c->n = 0;
+    c->out = out;
+    if (c->done) return 0;
+    if (!bring_inputs(c) || !emit_exec(c)) return -1;
+    c->step++;
+    advance(c);
+    return c->n;
+}
