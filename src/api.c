@@ -4,6 +4,9 @@
 #include "model/axis.h"
 #include "model/read.h"
 #include "pipeline.h"
+#include "report/injection.h"
+#include "sim/injection.h"
+#include "tile/best.h"
 #include "tile/traffic.h"
 
 #include <errno.h>
@@ -230,6 +233,18 @@ const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory)
 {
     return &plan->op[op].memory[memory];
 }
+const tw_pool_use *tw_plan_pool_use(const tw_plan *plan, int op, int memory, int operand)
+{
+    const tw_flow *flow = plan->op[op].program.flow;
+    int lead = flow && flow->stay[memory][operand].here ? flow->stay[memory][operand].pool : operand;
+    return &plan->op[op].timeline.pool[memory][lead];
+}
+
+const char *tw_wait_name(tw_wait wait)
+{
+    static const char *const name[] = {"none", "engine", "data", "credit"};
+    return name[wait];
+}
 
 /* ---- rows ---- */
 
@@ -264,6 +279,17 @@ tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn f
     return status;
 }
 
+tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const tw_injection_options *options,
+                            tw_injection_fn fn, void *user, tw_injection_summary *out)
+{
+    static const tw_injection_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_injection_run(&plan->op[op].program, options ? options : &defaults, fn, user,
+                                        ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
 tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
                          const tw_verdict **out)
 {
@@ -293,6 +319,67 @@ tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verd
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status = tw_report_json(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_events(tw_context *ctx, const tw_plan *plan, tw_format format, const char *engine,
+                               FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_events(plan, format, engine, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int64_t from, int64_t to,
+                              const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_report_gantt(plan, op, from, to, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* An operator's rows follow its summary, which takes a run of its own. */
+static tw_status print_injection(tw_context *ctx, const tw_plan *plan, int op,
+                                 const tw_injection_options *injection, tw_injection_printer *printer)
+{
+    tw_injection_summary sum, again;
+    TW_TRY(tw_plan_injection(ctx, plan, op, injection, NULL, NULL, &sum));
+    tw_injection_begin(printer, op, &sum);
+    TW_TRY(tw_plan_injection(ctx, plan, op, injection, tw_injection_put, printer, &again));
+    return tw_injection_end(printer, ctx->scratch);
+}
+
+static tw_status print_injections(tw_context *ctx, const tw_plan *plan, tw_format format,
+                                  const tw_injection_options *injection, const tw_print_options *options, FILE *out)
+{
+    tw_injection_printer printer;
+    TW_TRY(tw_injection_open(&printer, plan, format, injection && injection->plain, options, ctx->scratch,
+                             &ctx->diag, out));
+    for (int i = 0; i < plan->model->n_ops; i++) {
+        tw_status status = print_injection(ctx, plan, i, injection, &printer);
+        if (status == TW_ERR_IO && ferror(out)) break; /* said once, by close */
+        TW_TRY(status);
+    }
+    return tw_injection_close(&printer, &ctx->diag);
+}
+
+tw_status tw_plan_print_injection(tw_context *ctx, const tw_plan *plan, tw_format format,
+                                  const tw_injection_options *injection, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = print_injections(ctx, plan, format, injection, options ? options : &plain, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_plan *plan, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_symbolic(plan, options ? options : &plain, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -352,6 +439,21 @@ tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op_number
     }
     if (tw_traffic_of(&nest, o, depth, out)) return TW_OK;
     return tw_diag_error(&ctx->diag, op->loc, "traffic of '%s' exceeds 2^63", operand);
+}
+
+tw_status tw_traffic_best(tw_context *ctx, const tw_model *model, int op_number, const char *order, int64_t granule,
+                          int64_t capacity, tw_tile_choice *out)
+{
+    const tw_op *op = &model->op[op_number];
+    tw_best_request request = {.op = op, .granule = granule, .capacity = capacity};
+    TW_TRY(read_order(ctx, op, order, request.order));
+    if (granule < 1 || granule > TW_EXTENT_MAX)
+        return tw_diag_error(&ctx->diag, op->loc, "granule is %" PRId64 ", outside 1..%" PRId64, granule,
+                             TW_EXTENT_MAX);
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_best_find(&request, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
 }
 
 tw_status tw_window_check(tw_context *ctx, const tw_window_axis *axis)

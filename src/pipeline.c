@@ -5,9 +5,12 @@
  * Every stage takes the finished values before it as const and makes one new value. */
 #include "pipeline.h"
 
+#include <string.h>
+
 #include "nearest.h"
 #include "place/layout.h"
 #include "search/search.h"
+#include "sim/order.h"
 #include "sim/tee.h"
 #include "tile/traffic.h"
 #include "verify/verify.h"
@@ -17,7 +20,8 @@ static bool add_sum(tw_summary *to, const tw_summary *from)
 {
     return tw_ckd_add(to->ticks, from->ticks, &to->ticks) && tw_ckd_add(to->cycles, from->cycles, &to->cycles) &&
            tw_ckd_add(to->execs, from->execs, &to->execs) && tw_ckd_add(to->macs, from->macs, &to->macs) &&
-           tw_ckd_add(to->instructions, from->instructions, &to->instructions);
+           tw_ckd_add(to->instructions, from->instructions, &to->instructions) &&
+           tw_ckd_add(to->energy_fj, from->energy_fj, &to->energy_fj);
 }
 
 static void describe_memories(tw_op_plan *op)
@@ -28,20 +32,37 @@ static void describe_memories(tw_op_plan *op)
                                         op->program.layout.used[m], op->timeline.peak_live[m]};
 }
 
+/* Operand o between memory m and the one outside it. */
+static tw_link_use describe_link(const tw_op_plan *plan, int m, int o, int64_t least)
+{
+    const tw_program *p = &plan->program;
+    const tw_link_count *count = &plan->timeline.link[m][o];
+    int outer = p->flow ? p->flow->stay[m][o].outer : m - 1;
+    if (p->flow && !p->flow->stay[m][o].here) return (tw_link_use){.operand = p->op->operand[o].name};
+    tw_link_use use = {.outer = p->machine->memory[outer].name,
+                       .inner = p->machine->memory[m].name,
+                       .operand = p->op->operand[o].name,
+                       .transfers = count->transfers,
+                       .units = count->units,
+                       .loads = count->loads,
+                       .load_units = count->load_units,
+                       .partial_stores = count->partial_stores,
+                       .partial_units = count->partial_units,
+                       .n_slots = p->layout.count[m][o],
+                       .least_units = tw_program_units(p, o, least)};
+    use.elems = (count->units - count->partial_units) / p->elem_units[o] + count->partial_units / p->partial_units;
+    if (!p->flow && o != tw_op_output(p->op)) use.loads = use.transfers, use.load_units = use.units;
+    if (use.n_slots > 0) use.held_units = use.n_slots * p->layout.buffer[p->layout.first[m][o]].size;
+    return use;
+}
+
 static tw_status describe_links(tw_op_plan *plan, tw_arena *scratch)
 {
     const tw_program *p = &plan->program;
-    const tw_memory *memory = p->machine->memory;
     for (int o = 0; o < p->op->n_operands; o++) {
         int64_t least;
         TW_TRY(tw_traffic_least(p->op, o, scratch, &least));
-        for (int m = 1; m < p->machine->n_memories; m++)
-            plan->link[m][o] = (tw_link_use){memory[m - 1].name,
-                                             memory[m].name,
-                                             p->op->operand[o].name,
-                                             plan->timeline.link[m][o].transfers,
-                                             plan->timeline.link[m][o].units,
-                                             tw_program_units(p, o, least)};
+        for (int m = 1; m < p->machine->n_memories; m++) plan->link[m][o] = describe_link(plan, m, o, least);
     }
     return TW_OK;
 }
@@ -110,6 +131,10 @@ static void explain(const tw_model *model, int op, const tw_machine *machine, co
 tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
                        tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_plan **out)
 {
+    if (machine->timing == TW_ASYNC)
+        return tw_diag_error(diag, (tw_loc){0},
+                             "the search covers lockstep machines; for '%s', which is async, give a mapping to 'eval'",
+                             machine->name);
     tw_mapping *mapping;
     tw_op_map *map;
     tw_search_result *result;
@@ -150,6 +175,7 @@ static tw_verify_input verify_input(const tw_program *p, tw_level_info *level)
                           .level = level};
     tw_program_levels(p, level);
     for (int l = 0; l < p->map->n_levels; l++) in.is_pass[p->map->level[l].memory] = p->map->level[l].pass;
+    if (p->flow) memcpy(in.unroll, p->flow->unroll, sizeof in.unroll);
     return in;
 }
 
@@ -165,9 +191,34 @@ static bool is_affordable(const tw_program *p)
     return mib < MOST_MIB;
 }
 
-static tw_status judge(const tw_program *p, const tw_verify_options *options, tw_arena *scratch, tw_arena *judges,
+/* The executor sees a timeline in the order of time: lockstep rows are, the commands of an async program are put so. */
+static tw_status watch(const tw_op_plan *plan, tw_checker *checker, tw_executor *executor, tw_arena *scratch,
+                       tw_arena *judges, tw_diag *diag, tw_verdict *v)
+{
+    const tw_program *p = &plan->program;
+    tw_row_tee tee = {0};
+    tw_order *order = NULL;
+    tw_row_tee_add(&tee, (tw_row_sink){count_rows, NULL, v});
+    tw_row_tee_add(&tee, tw_checker_sink(checker));
+    if (executor) {
+        tw_row_sink sink = tw_executor_sink(executor);
+        if (p->flow && !(order = tw_order_new(p->machine, &sink, judges))) return TW_ERR_NOMEM;
+        for (int e = 0; order && e < p->machine->n_engines; e++) {
+            const tw_engine_use *use = &plan->timeline.engine[e];
+            tw_order_expect(order, e, use->loads + use->stores + use->ops);
+        }
+        tw_row_tee_add(&tee, order ? tw_order_sink(order) : sink);
+    }
+    tw_row_sink all = tw_row_tee_sink(&tee);
+    tw_timeline ignored;
+    TW_TRY(tw_timeline_walk(p, &all, scratch, diag, &ignored));
+    return order ? tw_order_flush(order) : TW_OK;
+}
+
+static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch, tw_arena *judges,
                        tw_diag *diag, tw_verdict *v)
 {
+    const tw_program *p = &plan->program;
     static const int64_t default_max = INT64_C(1) << 31;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_verify_input in = verify_input(p, level);
@@ -176,13 +227,7 @@ static tw_status judge(const tw_program *p, const tw_verify_options *options, tw
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
-    tw_row_tee tee = {0};
-    tw_row_tee_add(&tee, (tw_row_sink){count_rows, NULL, v});
-    tw_row_tee_add(&tee, tw_checker_sink(checker));
-    if (executes) tw_row_tee_add(&tee, tw_executor_sink(executor));
-    tw_row_sink all = tw_row_tee_sink(&tee);
-    tw_timeline ignored;
-    TW_TRY(tw_timeline_walk(p, &all, scratch, diag, &ignored));
+    TW_TRY(watch(plan, checker, executor, scratch, judges, diag, v));
     v->first_fault = tw_checker_finish(checker);
     v->checked = v->first_fault == NULL;
     if (!executes) return TW_OK;
@@ -210,7 +255,7 @@ tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *op
     TW_ALLOC(arena, v, 1);
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;
-    tw_status status = judge(&plan->op[op].program, options, scratch, judges, diag, v);
+    tw_status status = judge(&plan->op[op], options, scratch, judges, diag, v);
     if (status == TW_OK) status = keep_text(arena, &v->reference);
     if (status == TW_OK) status = keep_text(arena, &v->first_fault);
     tw_arena_free(judges);

@@ -9,7 +9,7 @@
 #include "core/table.h"
 #include "program/cursor.h"
 #include "sim/live.h"
-#include "sim/timeline.h"
+#include "sim/discipline.h"
 #include "tile/box.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ typedef struct shared_state {
 /* Where a run begins: its program's box, the buffers outside it, and the time of its first row. */
 typedef struct place {
     const tw_box *box;
-    const int16_t *outer;
+    const int32_t *outer;
     bool accumulate;
     int64_t tick, cycle;
 } place;
@@ -575,14 +575,14 @@ static tw_status nested_timeline(run *r, const tw_instr *in, const tw_timeline *
     if (found) return TW_OK;
     shared_state unwatched = *r->all;
     unwatched.sink = NULL;
-    static const int16_t anywhere[TW_MAX_OPERANDS]; /* time does not depend on where data comes from */
+    static const int32_t anywhere[TW_MAX_OPERANDS]; /* time does not depend on where data comes from */
     return simulate(&unwatched, r->depth + 1, &(place){&in->box, anywhere, in->accumulates, 0, 0}, entry);
 }
 
 /* ---- showing rows ---- */
 
 /* Where the nested program finds its operands. */
-static void outer_buffers(const tw_program *program, const tw_instr *exec, int16_t outer[TW_MAX_OPERANDS])
+static void outer_buffers(const tw_program *program, const tw_instr *exec, int32_t outer[TW_MAX_OPERANDS])
 {
     int output = tw_op_output(program->op);
     for (int o = 0; o < output; o++) outer[o] = exec->src[o];
@@ -630,7 +630,7 @@ static tw_status show_gathered(run *r, tw_rowset *row, const tw_instr *nested)
     const tw_row_sink *sink = r->all->sink;
     if (sink->begin) TW_TRY(sink->begin(sink->user, row));
     if (nested) {
-        int16_t outer[TW_MAX_OPERANDS];
+        int32_t outer[TW_MAX_OPERANDS];
         tw_timeline ignored;
         outer_buffers(r->program, nested, outer);
         place inside = {&nested->box, outer, nested->accumulates, row->tick, row->start_cycle};
@@ -661,12 +661,12 @@ static tw_status show_row(run *r)
     return status;
 }
 
-/* ---- the public face ---- */
+/* ---- the whole ---- */
 
-static tw_status start(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
-                       tw_timeline *out)
+tw_status tw_lockstep_run(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
+                          tw_timeline *out)
 {
-    int16_t outer[TW_MAX_OPERANDS];
+    int32_t outer[TW_MAX_OPERANDS];
     for (int o = 0; o < TW_MAX_OPERANDS; o++) outer[o] = -1;
     shared_state all = {program, sink, scratch, diag, NULL};
     tw_arena *keep = program->n_tiled > 1 ? tw_arena_new() : NULL;
@@ -682,15 +682,4 @@ static tw_status start(const tw_program *program, const tw_row_sink *sink, tw_ar
         result.engine[e].engine = program->machine->engine[e].name;
     *out = result;
     return TW_OK;
-}
-
-tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag, tw_timeline *out)
-{
-    return start(program, NULL, scratch, diag, out);
-}
-
-tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
-                           tw_timeline *out)
-{
-    return start(program, sink, scratch, diag, out);
 }

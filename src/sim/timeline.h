@@ -11,20 +11,30 @@
  * except that a load goes one row before its first reader, as late as it can. An EXEC that contains a
  * program of the next level occupies its row for as long as that program takes. Transfers into and
  * out of pass-through levels are copies of transfers of the tiled level, one row away, and hide behind those: in
- * a row where only such transfers run, the innermost of their movers sets its length. */
+ * a row where only such transfers run, the innermost of their movers sets its length.
+ *
+ * Async: every engine runs its commands in program order, each as soon as it can:
+ *
+ *     start = max(unit free, sources there, target free)
+ *     end   = start + cost: the target is there;   start + busy: unit free, sources read, credits given back
+ *
+ * Program order is an order of dependence, so one pass over it suffices: nothing is queued and nothing is searched. */
 #ifndef TW_SIM_TIMELINE_H
 #define TW_SIM_TIMELINE_H
 #include "program/program.h"
 
 typedef struct tw_link_count {
-    int64_t transfers, units; /* in both directions */
+    int64_t transfers, units;      /* in both directions */
+    int64_t loads, load_units;     /* inwards            */
+    int64_t partial_stores, partial_units;
 } tw_link_count;
 
 typedef struct tw_timeline {
     tw_summary sum;
     tw_engine_use engine[TW_MAX_ENGINES];
     int64_t peak_live[TW_MAX_MEMORIES];
-    tw_link_count link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* between memory m - 1 and m, per operand */
+    tw_link_count link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into and out of memory m, per operand */
+    tw_pool_use pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* async */
 } tw_timeline;
 
 /* Simulates without keeping rows: memory does not grow with the program. */

@@ -1,0 +1,365 @@
+/* src/sim/async.c - engines that run side by side, see timeline.h.
+ *
+ * What can be waited for is a *moment*: a unit is free, a buffer's value is there, a buffer may be overwritten, a
+ * tile of partial sums is back in the tensor. A command starts at the latest of its moments and sets others:
+ *
+ *     unit free      = start + busy
+ *     value there    = start + cost
+ *     buffer free    = the latest start + busy of those who read it or gave it back
+ *
+ * Each moment carries the critical path that leads to it: how many cycles of it belong to each engine. The path to a
+ * start is that of the moment that came last; what the command adds is its own. At the end the path of the last moment
+ * of all is the critical path of the program, found in one pass and without keeping a single command.
+ *
+ * When a stretch of the program leaves everything as it found it, only later, forward.c skips its repetitions. */
+#include "sim/async.h"
+
+#include <string.h>
+
+#include "sim/discipline.h"
+#include "sim/forward.h"
+
+/* ---- start ---- */
+
+static tw_moment *new_moments(int64_t n, int32_t *n_paths, tw_arena *arena)
+{
+    tw_moment *m = TW_NEW(arena, tw_moment, n + 1);
+    for (int64_t i = 0; m && i < n; i++) m[i].path = (*n_paths)++;
+    return m;
+}
+
+static tw_status init_pools(tw_async *s, tw_arena *arena)
+{
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < s->program->op->n_operands; o++)
+            {
+                s->pool[m][o].slots = s->program->layout.count[m][o];
+                TW_ALLOC(arena, s->pool[m][o].given_at, s->pool[m][o].slots + 1);
+            }
+    return TW_OK;
+}
+
+static tw_status init(tw_async *s, tw_arena *arena)
+{
+    const tw_program *p = s->program;
+    int output = tw_op_output(p->op);
+    const tw_stay *tensor = &p->flow->stay[0][output];
+    int32_t n_paths = 1;
+    TW_ALLOC(arena, s->unit_free, s->n_engines);
+    for (int e = 0; e < s->n_engines; e++) {
+        s->unit_free[e] = new_moments(s->machine->engine[e].count, &n_paths, arena);
+        if (!s->unit_free[e]) return TW_ERR_NOMEM;
+        s->price[e] = (tw_priced){.work = -1};
+    }
+    s->there = new_moments(p->layout.n_buffers, &n_paths, arena);
+    s->unused = new_moments(p->layout.n_buffers, &n_paths, arena);
+    if (tensor->returns) s->returned = new_moments(tensor->n_tiles, &n_paths, arena);
+    if (!s->there || !s->unused || (tensor->returns && !s->returned)) return TW_ERR_NOMEM;
+    s->last.path = 0;
+    TW_ALLOC(arena, s->path, (int64_t)n_paths * s->width);
+    return init_pools(s, arena);
+}
+
+/* ---- moments ---- */
+
+static void copy_path(const tw_async *s, int64_t *to, const int64_t *from)
+{
+    if (s->width == TW_PATH_NARROW)
+        memcpy(to, from, TW_PATH_NARROW * sizeof *to);
+    else
+        memcpy(to, from, TW_MAX_ENGINES * sizeof *to);
+}
+
+/* The moment is `after` cycles after a start that the path `from` leads to, spent by the engine. */
+static void set_moment(const tw_async *s, tw_moment *m, int64_t at, const int64_t *from, int engine, int64_t after)
+{
+    int64_t *to = tw_path_of(s, m);
+    m->at = at;
+    copy_path(s, to, from);
+    to[engine] += after;
+}
+
+static void delay_moment(const tw_async *s, tw_moment *m, int64_t at, const int64_t *from, int engine, int64_t after)
+{
+    if (at > m->at) set_moment(s, m, at, from, engine, after);
+}
+
+/* ---- a command ---- */
+
+typedef struct command {
+    const tw_instr *instr;
+    int n;
+    const tw_moment *unit, *data, *credit; /* the last of each kind; data and credit may be NULL */
+    int64_t start, end, busy_end, work;
+    tw_wait wait;
+    int64_t waited;
+} command;
+
+static void wait_for(const tw_moment **latest, const tw_moment *m)
+{
+    if (!*latest || m->at > (*latest)->at) *latest = m;
+}
+
+static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
+{
+    for (int k = 0; k < in->n_src; k++)
+        if (in->src[k] >= 0) wait_for(&c->data, &s->there[in->src[k]]);
+    if (in->op == TW_LOAD && in->src[0] < 0 && in->partial) wait_for(&c->data, &s->returned[in->tile]);
+    if (in->dst < 0) return;
+    wait_for(in->takes ? &c->credit : &c->data, &s->unused[in->dst]);
+    if (!in->takes) wait_for(&c->data, &s->there[in->dst]);
+}
+
+static tw_status price(tw_async *s, const tw_engine *engine, int e, int64_t work)
+{
+    tw_priced *p = &s->price[e];
+    if (p->work == work) return TW_OK;
+    *p = (tw_priced){work, tw_cost_cycles(&engine->cost, work), tw_engine_busy(engine, work)};
+    if (p->cycles < INT64_MAX / 4) return TW_OK;
+    return tw_diag_error(s->diag, engine->loc, "%" PRId64 " units of work on '%s' take more than 2^61 cycles", work,
+                         engine->name);
+}
+
+static tw_status schedule(tw_async *s, command *c)
+{
+    int e = c->instr->engine;
+    const tw_engine *engine = &s->machine->engine[e];
+    bool array = c->instr->op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
+    c->unit = &s->unit_free[e][c->instr->unit];
+    c->work = 0;
+    for (int i = 0; i < c->n; i++) {
+        collect_waits(s, c, &c->instr[i]);
+        c->work += array ? c->instr[i].passes : c->instr[i].work;
+    }
+    TW_TRY(price(s, engine, e, c->work));
+    c->start = c->unit->at;
+    c->wait = c->start > 0 ? TW_WAIT_ENGINE : TW_WAIT_NONE;
+    if (c->data && c->data->at > c->start) c->start = c->data->at, c->wait = TW_WAIT_DATA;
+    if (c->credit && c->credit->at > c->start) c->start = c->credit->at, c->wait = TW_WAIT_CREDIT;
+    c->waited = c->start - c->unit->at;
+    c->end = c->start + s->price[e].cycles;
+    c->busy_end = c->start + s->price[e].busy;
+    if (c->end < INT64_MAX / 2) return TW_OK;
+    return tw_diag_error(s->diag, s->program->op->loc, "the time of '%s' exceeds 2^62 cycles", s->program->op->name);
+}
+
+/* ---- what it changes ---- */
+
+/* Credits that are out when one is taken: those that no instruction has given back so far, and those that were, but
+ * later than this. */
+static void count_taken(tw_async *s, int64_t start, const tw_buffer *b)
+{
+    tw_pool_watch *w = &s->pool[b->memory][b->operand];
+    int64_t out = ++w->n_out;
+    for (int64_t i = 0, g = w->next; i < tw_min(w->n_given, w->slots); i++) {
+        g = g == 0 ? w->slots - 1 : g - 1;
+        if (w->given_at[g] <= start) break;
+        out++;
+    }
+    tw_pool_use *use = &s->out->pool[b->memory][b->operand];
+    use->peak = tw_max(use->peak, out);
+}
+
+static void count_credits(tw_async *s, const command *c, const tw_instr *in)
+{
+    const tw_buffer *buffer = s->program->layout.buffer;
+    if (in->takes) count_taken(s, c->start, &buffer[in->dst]);
+    for (int i = 0; i < in->n_gives; i++) {
+        const tw_buffer *b = &buffer[in->gives[i]];
+        tw_pool_watch *w = &s->pool[b->memory][b->operand];
+        w->given_at[w->next] = c->busy_end;
+        w->next = w->next + 1 == w->slots ? 0 : w->next + 1;
+        w->n_out--;
+        w->n_given++;
+    }
+}
+
+static void count_transfer(tw_async *s, const tw_instr *in, tw_engine_use *use)
+{
+    tw_link_count *link = &s->out->link[s->machine->engine[in->engine].memory][in->operand];
+    bool load = in->op == TW_LOAD;
+    *(load ? &use->loads : &use->stores) += 1;
+    *(load ? &use->load_units : &use->store_units) += in->work;
+    link->transfers++;
+    link->units += in->work;
+    if (load) {
+        link->loads++;
+        link->load_units += in->work;
+    } else if (in->partial) {
+        link->partial_stores++;
+    }
+    if (in->partial) link->partial_units += in->work;
+}
+
+static void count(tw_async *s, const command *c)
+{
+    tw_engine_use *use = &s->out->engine[c->instr->engine];
+    tw_summary *sum = &s->out->sum;
+    use->busy_cycles += c->busy_end - c->start;
+    if (c->wait == TW_WAIT_DATA) use->wait_data += c->waited;
+    if (c->wait == TW_WAIT_CREDIT) {
+        const tw_buffer *b = NULL; /* of the credit that came last */
+        for (int i = 0; i < c->n; i++)
+            if (c->instr[i].takes && c->credit == &s->unused[c->instr[i].dst])
+                b = &s->program->layout.buffer[c->instr[i].dst];
+        use->wait_credit += c->waited;
+        if (b) s->out->pool[b->memory][b->operand].wait_cycles += c->waited;
+    }
+    sum->instructions += c->n;
+    for (int i = 0; i < c->n; i++) {
+        count_credits(s, c, &c->instr[i]);
+        if (c->instr[i].op != TW_EXEC) {
+            count_transfer(s, &c->instr[i], use);
+            continue;
+        }
+        use->ops++;
+        sum->execs++;
+        sum->macs += c->instr[i].work;
+    }
+}
+
+static void apply_one(tw_async *s, const command *c, const tw_instr *in, const int64_t *from)
+{
+    int e = in->engine;
+    int64_t busy = c->busy_end - c->start, cost = c->end - c->start;
+    for (int k = 0; k < in->n_src; k++)
+        if (in->src[k] >= 0) delay_moment(s, &s->unused[in->src[k]], c->busy_end, from, e, busy);
+    for (int i = 0; i < in->n_gives; i++) delay_moment(s, &s->unused[in->gives[i]], c->busy_end, from, e, busy);
+    if (in->dst < 0) {
+        if (in->partial) set_moment(s, &s->returned[in->tile], c->end, from, e, cost);
+        return;
+    }
+    if (in->takes) {
+        set_moment(s, &s->there[in->dst], c->end, from, e, cost);
+        set_moment(s, &s->unused[in->dst], c->end, from, e, cost);
+    } else {
+        delay_moment(s, &s->there[in->dst], c->end, from, e, cost);
+    }
+}
+
+static void apply(tw_async *s, const command *c)
+{
+    const tw_moment *cause = c->wait == TW_WAIT_DATA ? c->data : c->wait == TW_WAIT_CREDIT ? c->credit : c->unit;
+    int64_t from[TW_MAX_ENGINES];
+    int e = c->instr->engine;
+    copy_path(s, from, tw_path_of(s, cause));
+    for (int i = 0; i < c->n; i++) apply_one(s, c, &c->instr[i], from);
+    set_moment(s, &s->unit_free[e][c->instr->unit], c->busy_end, from, e, c->busy_end - c->start);
+    delay_moment(s, &s->last, tw_max(c->end, c->busy_end), from, e, tw_max(c->end, c->busy_end) - c->start);
+}
+
+static tw_status show(tw_async *s, const command *c)
+{
+    tw_rowset row = {.memory = s->machine->engine[c->instr->engine].memory,
+                     .tick = s->n_commands,
+                     .start_cycle = c->start,
+                     .end_cycle = c->end,
+                     .n_events = c->n,
+                     .event = s->event};
+    for (int i = 0; i < c->n; i++) {
+        s->event[i] = (tw_event){.instr = c->instr[i],
+                                 .start_cycle = c->start,
+                                 .end_cycle = c->end,
+                                 .busy_end = c->busy_end,
+                                 .wait = c->wait,
+                                 .waited = c->waited};
+    }
+    if (s->sink->begin) TW_TRY(s->sink->begin(s->sink->user, &row));
+    return s->sink->end ? s->sink->end(s->sink->user, &row) : TW_OK;
+}
+
+static tw_status run_command(tw_async *s, const tw_instr *instr, int n)
+{
+    command c = {.instr = instr, .n = n};
+    TW_TRY(schedule(s, &c));
+    count(s, &c);
+    if (s->sink) TW_TRY(show(s, &c));
+    apply(s, &c);
+    s->least_start = tw_min(s->least_start, c.start);
+    s->n_commands++;
+    return TW_OK;
+}
+
+/* ---- the whole ---- */
+
+static tw_status run(tw_async *s, tw_arena *arena)
+{
+    tw_flow_cursor cursor;
+    tw_instr step[TW_FLOW_STEP_MAX];
+    tw_forward *forward = NULL;
+    TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
+    if (!s->sink) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
+    cursor.brief = !s->sink;
+    for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
+        if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);
+        for (int i = 0, k; i < n; i = k) {
+            for (k = i + 1; k < n && step[k].together;) k++;
+            TW_TRY(run_command(s, &step[i], k - i));
+        }
+        if (forward && cursor.moved == forward->place) tw_forward_look(forward);
+    }
+    return TW_OK;
+}
+
+/* Each unit moved is read at one end and written at the other. */
+static tw_status add_energy(const tw_async *s)
+{
+    const tw_program *p = s->program;
+    const tw_memory *memory = s->machine->memory;
+    int64_t sum, part;
+    bool fits = tw_ckd_mul(s->out->sum.macs, s->machine->engine[s->machine->compute].energy_fj, &sum);
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            const tw_stay *stay = &p->flow->stay[m][o];
+            if (!stay->here) continue;
+            fits = fits &&
+                   tw_ckd_mul(s->out->link[m][o].units, memory[stay->outer].energy_fj + memory[m].energy_fj, &part) &&
+                   tw_ckd_add(sum, part, &sum);
+        }
+    s->out->sum.energy_fj = sum;
+    return fits ? TW_OK : tw_diag_error(s->diag, p->op->loc, "the energy of '%s' exceeds 2^63 fJ", p->op->name);
+}
+
+static void describe_pools(const tw_async *s)
+{
+    const tw_program *p = s->program;
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            const tw_stay *stay = &p->flow->stay[m][o];
+            if (!stay->here) continue;
+            tw_pool_use *use = &s->out->pool[m][stay->pool];
+            use->memory = s->machine->memory[m].name;
+            use->operand[use->n_operands++] = p->op->operand[o].name;
+            if (stay->pool != o) continue;
+            use->slots = p->layout.count[m][o];
+            use->slot_units = p->layout.buffer[p->layout.first[m][o]].size;
+            use->needed = p->flow->needed[m][o];
+            s->out->peak_live[m] += use->peak * use->slot_units;
+        }
+}
+
+tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
+                       tw_timeline *out)
+{
+    const tw_machine *machine = program->machine;
+    tw_timeline result = {0};
+    tw_async s = {.program = program,
+             .machine = machine,
+             .sink = sink,
+             .diag = diag,
+             .out = &result,
+             .n_engines = machine->n_engines,
+             .width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES};
+    TW_TRY(init(&s, scratch));
+    TW_TRY(run(&s, scratch));
+    result.sum.cycles = s.last.at;
+    for (int e = 0; e < machine->n_engines; e++) {
+        result.engine[e].engine = machine->engine[e].name;
+        result.engine[e].count = machine->engine[e].count;
+        result.engine[e].critical_cycles = tw_path_of(&s, &s.last)[e];
+    }
+    TW_TRY(add_energy(&s));
+    describe_pools(&s);
+    *out = result;
+    return TW_OK;
+}

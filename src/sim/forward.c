@@ -1,0 +1,234 @@
+/* src/sim/forward.c - see forward.h. */
+#include "sim/forward.h"
+
+#include <string.h>
+
+enum {
+    FEWEST_ROUNDS = 6, /* a place that turns less often is not worth looking at */
+    MOST_LOOKS = 200,  /* a program that has not settled by then will not       */
+};
+
+/* ---- which place ---- */
+
+/* Whether tiles of the operands depend only on how long a piece of the loop is, not on where. */
+static bool is_uniform(const tw_flow_cursor *c, int loop)
+{
+    for (int o = 0; o < c->program->op->n_operands; o++)
+        if ((c->touched[o] >> loop & 1) && !(c->simple >> o & 1)) return false;
+    return true;
+}
+
+static int choose_place(const tw_flow_cursor *c)
+{
+    const tw_flow *flow = c->flow;
+    if (flow->serpentine || flow->stay[0][tw_op_output(c->program->op)].returns) return -1;
+    for (int p = 0; p < flow->n_places; p++)
+        if (flow->trips[p] >= FEWEST_ROUNDS && is_uniform(c, flow->place[p].loop)) return p;
+    return -1;
+}
+
+static int64_t count_moments(const tw_async *s)
+{
+    int64_t n = 1;
+    for (int e = 0; e < s->n_engines; e++) n += s->machine->engine[e].count;
+    return n + 3 * (int64_t)s->program->layout.n_buffers; /* there, unused, given back */
+}
+
+static tw_status new_snapshot(tw_snapshot *s, int64_t room, int width, tw_arena *arena)
+{
+    TW_ALLOC(arena, s->at, room);
+    TW_ALLOC(arena, s->share, room * width);
+    return TW_OK;
+}
+
+tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_arena *arena, tw_forward **out)
+{
+    int place = choose_place(cursor);
+    *out = NULL;
+    if (place < 0) return TW_OK;
+    tw_forward *f;
+    TW_ALLOC(arena, f, 1);
+    *f = (tw_forward){.sim = sim, .cursor = cursor, .place = place, .room = count_moments(sim)};
+    TW_TRY(new_snapshot(&f->before, f->room, sim->width, arena));
+    TW_TRY(new_snapshot(&f->now, f->room, sim->width, arena));
+    TW_ALLOC(arena, f->slot, f->room);
+    TW_ALLOC(arena, f->path, f->room);
+    sim->least_start = INT64_MAX;
+    *out = f;
+    return TW_OK;
+}
+
+/* ---- a snapshot ---- */
+
+static void add(tw_forward *f, int64_t *at, int64_t *path)
+{
+    tw_snapshot *now = &f->now;
+    int width = f->sim->width;
+    assert(now->n < f->room);
+    now->at[now->n] = *at;
+    if (path)
+        memcpy(now->share + now->n * width, path, (size_t)width * sizeof *path);
+    else
+        memset(now->share + now->n * width, 0, (size_t)width * sizeof *path);
+    f->slot[now->n] = at;
+    f->path[now->n++] = path;
+}
+
+static void add_moment(tw_forward *f, tw_moment *m) { add(f, &m->at, tw_path_of(f->sim, m)); }
+
+/* Units that take turns, the next one first. */
+static void add_units(tw_forward *f)
+{
+    const tw_async *s = f->sim;
+    for (int e = 0; e < s->n_engines; e++) {
+        int64_t count = s->machine->engine[e].count, next = count > 1 ? f->cursor->turn[e] % count : 0;
+        for (int64_t i = 0; i < count; i++) add_moment(f, &s->unit_free[e][(next + i) % count]);
+    }
+}
+
+/* Free slots in the order in which they will be taken, held ones in the order of their tiles. */
+static void add_pool(tw_forward *f, int m, int o)
+{
+    const tw_async *s = f->sim;
+    const tw_flow_cursor *c = f->cursor;
+    const tw_stay *stay = &c->flow->stay[m][o];
+    if (!stay->here) return;
+    for (int64_t i = 0; i < stay->n_tiles; i++) {
+        int32_t buffer = c->where[m][o][i];
+        if (buffer < 0) continue;
+        add_moment(f, &s->there[buffer]);
+        add_moment(f, &s->unused[buffer]);
+    }
+    if (stay->pool != o) return;
+    const tw_free_ring *ring = &c->ring[m][o];
+    f->now.n_free[m][o] = ring->n_free;
+    for (int32_t i = 0; i < ring->n_free; i++) add_moment(f, &s->unused[ring->slot[(ring->head + i) % ring->n]]);
+    tw_pool_watch *w = &f->sim->pool[m][o];
+    f->now.n_out[m][o] = w->n_out;
+    for (int i = 0; i < w->slots; i++) add(f, &w->given_at[(w->next + i) % w->slots], NULL);
+}
+
+static void take_snapshot(tw_forward *f)
+{
+    const tw_flow_cursor *c = f->cursor;
+    tw_place place = c->flow->place[f->place];
+    f->now.n = 0;
+    add_units(f);
+    for (int m = 1; m < f->sim->machine->n_memories; m++)
+        for (int o = 0; o < c->program->op->n_operands; o++) add_pool(f, m, o);
+    add_moment(f, &f->sim->last);
+    f->now.len = tw_span_len(c->tile[place.level].span[place.loop]);
+    f->now.step = c->step;
+    f->now.total = *f->sim->out;
+}
+
+/* ---- comparing and skipping ---- */
+
+/* Whether the state is that of a round ago, *delta later. */
+static bool repeats(const tw_forward *f, int64_t *delta, int64_t share[TW_MAX_ENGINES])
+{
+    const tw_snapshot *a = &f->before, *b = &f->now;
+    int width = f->sim->width;
+    const int64_t *first = NULL; /* a moment that has moved: all others must like it */
+    if (a->n != b->n || a->len != b->len || memcmp(a->n_free, b->n_free, sizeof a->n_free) != 0 ||
+        memcmp(a->n_out, b->n_out, sizeof a->n_out) != 0)
+        return false;
+    *delta = b->at[b->n - 1] - a->at[a->n - 1]; /* the last moment of all */
+    for (int64_t i = 0; i < b->n; i++) {
+        if (b->at[i] == a->at[i] && b->at[i] < f->sim->least_start) continue;
+        if (b->at[i] - a->at[i] != *delta) return false;
+        if (!f->path[i]) continue;
+        const int64_t *x = a->share + i * width, *y = b->share + i * width;
+        for (int e = 0; e < width; e++) {
+            if (!first) share[e] = y[e] - x[e];
+            if (y[e] - x[e] != share[e]) return false;
+        }
+        first = y;
+    }
+    return first != NULL;
+}
+
+/* Rounds ahead whose tiles are as long as that of the last one, less one so that the place does not end here. */
+static int64_t rounds_ahead(const tw_forward *f)
+{
+    const tw_flow_cursor *c = f->cursor;
+    tw_place place = c->flow->place[f->place];
+    tw_span piece = place.level > 0 ? c->tile[place.level - 1].span[place.loop]
+                                    : (tw_span){0, c->program->op->loop[place.loop].extent};
+    tw_split s = tw_level_split(c->program->tiled[place.level].map, place.loop, tw_span_len(piece));
+    int64_t at = c->ordinal[f->place], alike = s.extra > at ? s.extra : s.count;
+    int64_t last = tw_span_len(tw_split_at(&s, 0, alike - 1));
+    if (last != f->now.len) alike--; /* the rest that a greedy cut leaves */
+    return tw_max(alike - at - 1, 0);
+}
+
+/* Adds n times what a count has grown by. */
+static bool repeat(int64_t *to, int64_t from, int64_t n)
+{
+    int64_t more;
+    return tw_ckd_mul(*to - from, n, &more) && tw_ckd_add(*to, more, to);
+}
+
+static bool repeat_engine(tw_engine_use *u, const tw_engine_use *v, int64_t n)
+{
+    return repeat(&u->loads, v->loads, n) && repeat(&u->load_units, v->load_units, n) &&
+           repeat(&u->stores, v->stores, n) && repeat(&u->store_units, v->store_units, n) &&
+           repeat(&u->ops, v->ops, n) && repeat(&u->busy_cycles, v->busy_cycles, n) &&
+           repeat(&u->wait_data, v->wait_data, n) && repeat(&u->wait_credit, v->wait_credit, n);
+}
+
+static bool repeat_link(tw_link_count *u, const tw_link_count *v, int64_t n)
+{
+    return repeat(&u->transfers, v->transfers, n) && repeat(&u->units, v->units, n) &&
+           repeat(&u->loads, v->loads, n) && repeat(&u->load_units, v->load_units, n) &&
+           repeat(&u->partial_stores, v->partial_stores, n) && repeat(&u->partial_units, v->partial_units, n);
+}
+
+/* False when a total leaves 64 bits. */
+static bool repeat_totals(tw_timeline *t, const tw_timeline *before, int64_t n, int n_engines)
+{
+    bool fits = repeat(&t->sum.execs, before->sum.execs, n) && repeat(&t->sum.macs, before->sum.macs, n) &&
+                repeat(&t->sum.instructions, before->sum.instructions, n);
+    for (int e = 0; e < n_engines && fits; e++) fits = repeat_engine(&t->engine[e], &before->engine[e], n);
+    for (int m = 0; m < TW_MAX_MEMORIES; m++)
+        for (int o = 0; o < TW_MAX_OPERANDS && fits; o++)
+            fits = repeat_link(&t->link[m][o], &before->link[m][o], n) &&
+                   repeat(&t->pool[m][o].wait_cycles, before->pool[m][o].wait_cycles, n);
+    return fits;
+}
+
+static bool skip(tw_forward *f, int64_t n, int64_t delta, const int64_t share[TW_MAX_ENGINES])
+{
+    int64_t ahead;
+    tw_timeline total = *f->sim->out;
+    if (!tw_ckd_mul(delta, n, &ahead) || ahead > INT64_MAX / 8) return false;
+    if (!repeat_totals(&total, &f->before.total, n, f->sim->n_engines)) return false;
+    *f->sim->out = total;
+    for (int64_t i = 0; i < f->now.n; i++) {
+        if (f->now.at[i] == f->before.at[i]) continue;
+        *f->slot[i] += ahead;
+        for (int e = 0; f->path[i] && e < f->sim->width; e++) f->path[i][e] += n * share[e];
+    }
+    tw_flow_cursor_skip(f->cursor, f->place, n, n * (f->now.step - f->before.step));
+    return true;
+}
+
+void tw_forward_look(tw_forward *f)
+{
+    int64_t delta, share[TW_MAX_ENGINES] = {0};
+    if (f->n_looks >= MOST_LOOKS) return;
+    f->n_looks++;
+    take_snapshot(f);
+    bool of_one_sweep = f->full && f->cursor->ordinal[f->place] >= 2;
+    int64_t n = of_one_sweep && repeats(f, &delta, share) ? rounds_ahead(f) : 0;
+    if (n > 0 && skip(f, n, delta, share)) {
+        f->n_looks = 0;
+        f->full = false;
+    } else {
+        tw_snapshot swap = f->before;
+        f->before = f->now;
+        f->now = swap;
+        f->full = true;
+    }
+    f->sim->least_start = INT64_MAX;
+}

@@ -1,0 +1,49 @@
+/* src/sim/forward.h - repetitions that need not be simulated.
+ *
+ * A round is what happens between two moves of one place. The future of a simulation depends on its moments (when a
+ * unit is free, a value there, a buffer free) and on who holds which buffer. Suppose that after a round all buffers are
+ * held as before, up to their names within a pool, and every moment
+ *
+ *     (a) has moved by the same Delta, or
+ *     (b) has not changed and lies before the start of every command of the round.
+ *
+ * Then the next round, if its tiles are alike, does the same, Delta later. Each of its commands starts at a maximum of
+ * moments; those of kind (a) are Delta later than a round ago; one of kind (b) was below the start and therefore did
+ * not decide, and decides even less now. So all starts are Delta later, the state after the round is again the state
+ * before it moved by Delta, and by induction so are all rounds that follow with tiles of that size. Which moment came
+ * last is the same in every round, so a critical path grows by the same shares each time once it did so for all moments
+ * of kind (a) at once.
+ *
+ * So n rounds are skipped by adding n Delta to the moments of kind (a), n times the shares to their paths and n times
+ * the counts of the round to the totals. test/sim/test_forward.c compares this with the plain simulation. */
+#ifndef TW_SIM_FORWARD_H
+#define TW_SIM_FORWARD_H
+#include "sim/async.h"
+
+typedef struct tw_snapshot {
+    int64_t n;      /* moments                                                     */
+    int64_t *at;    /* in an order that does not depend on the names of buffers    */
+    int64_t *share; /* `width` per moment; those without a path have zeros         */
+    int64_t n_free[TW_MAX_MEMORIES][TW_MAX_OPERANDS], n_out[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    int64_t len; /* of the tile along the place's loop */
+    int64_t step;
+    tw_timeline total;
+} tw_snapshot;
+
+typedef struct tw_forward {
+    tw_async *sim;
+    tw_flow_cursor *cursor;
+    int place;
+    int64_t n_looks;
+    int64_t room; /* moments of a snapshot */
+    bool full;    /* `before` holds the state one round ago */
+    tw_snapshot before, now;
+    int64_t **slot; /* the moments themselves, in the order of the snapshot */
+    int64_t **path; /* their paths, NULL: none                              */
+} tw_forward;
+
+/* *out is NULL when the program has no place whose rounds are alike. */
+TW_NODISCARD tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_arena *arena, tw_forward **out);
+/* To be called when `place` has moved: compares with the state one round ago and skips what repeats. */
+void tw_forward_look(tw_forward *f);
+#endif

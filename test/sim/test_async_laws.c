@@ -1,0 +1,470 @@
+/* test/sim/test_async_laws.c - what must hold of every async timeline, on random machines, operators and mappings.
+ *
+ * The instructions of a program say who takes which buffer and who gives it back; that does not depend on how many
+ * buffers there are. So the program of one plan is written down once, without times, and played by hand
+ * (queue_oracle.h) for other numbers of buffers: the simulator must agree, deadlocks included. */
+#include "async_random.h"
+#include "queue_oracle.h"
+#include "report/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- pools ---- */
+
+typedef struct pools {                          /* per memory and operand */
+    int lead[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* the operand whose pool it uses, -1: none */
+    int64_t slots[TW_MAX_MEMORIES][TW_MAX_OPERANDS], needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+} pools;
+
+static bool holds(const tw_program *p, int m, int o)
+{
+    return p->machine->memory[m].holds & (o == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
+static void write_buffers(async_random *r, const tw_program *p, const pools *q)
+{
+    for (int m = 1; m < p->machine->n_memories; m++) {
+        char *text = r->buffers[m];
+        size_t n = 0, room = sizeof r->buffers[m];
+        *text = 0;
+        for (int lead = 0; lead < p->op->n_operands; lead++) {
+            bool any = false;
+            for (int o = lead; o < p->op->n_operands; o++) {
+                if (q->lead[m][o] != lead) continue;
+                n += (size_t)snprintf(text + n, room - n, "%s%s",
+                                      any ? "+"
+                                      : n ? ", "
+                                          : "",
+                                      p->op->operand[o].name);
+                any = true;
+            }
+            if (any) n += (size_t)snprintf(text + n, room - n, ": %" PRId64, q->slots[m][lead]);
+        }
+    }
+}
+
+static void read_pools(const tw_op_plan *plan, pools *q)
+{
+    const tw_program *p = &plan->program;
+    for (int m = 0; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            q->lead[m][o] = m > 0 && holds(p, m, o) ? tw_level_pool(&p->map->level[m - 1], o) : -1;
+            q->slots[m][o] = plan->timeline.pool[m][o].slots;
+            q->needed[m][o] = plan->timeline.pool[m][o].needed;
+        }
+}
+
+/* Lets some operands share a pool that is large enough for all. */
+static void share_some(uint64_t *rng, const tw_program *p, pools *q)
+{
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 1; o < p->op->n_operands; o++) {
+            int other = (int)tw_test_pick(rng, 0, o - 1), lead = q->lead[m][other];
+            if (q->lead[m][o] < 0 || lead < 0 || tw_test_pick(rng, 0, 3)) continue;
+            if (getenv("TOLERATE") && p->flow->joins[m] && o != tw_op_output(p->op)) continue;
+            q->lead[m][o] = lead;
+            q->slots[m][lead] += q->slots[m][o];
+        }
+}
+
+/* Any number up to a bit more than what is needed; `least`: at least that. */
+static void vary(uint64_t *rng, const tw_program *p, bool enough, pools *q)
+{
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            if (q->lead[m][o] != o) continue;
+            int64_t needed = q->needed[m][o], more = tw_test_pick(rng, 0, 2);
+            q->slots[m][o] = needed + (tw_test_pick(rng, 0, 1) ? more : 0);
+            if (!enough && needed > 1 && tw_test_pick(rng, 0, 9) == 0)
+                q->slots[m][o] = tw_test_pick(rng, 1, needed - 1);
+        }
+}
+
+/* ---- the program, written down ---- */
+
+typedef struct note { /* one instruction */
+    tw_instr instr;
+    int64_t start, end, busy_end, waited;
+    tw_wait wait;
+} note;
+
+typedef struct record {
+    int n, room;
+    note *list;
+} record;
+
+static tw_status write_down(void *user, const tw_rowset *row)
+{
+    record *r = user;
+    for (int i = 0; i < row->n_events; i++) {
+        if (r->n == r->room) {
+            r->room = 2 * r->room + 256;
+            r->list = realloc(r->list, (size_t)r->room * sizeof *r->list);
+            if (!r->list) abort();
+        }
+        const tw_event *e = &row->event[i];
+        r->list[r->n++] = (note){e->instr, e->start_cycle, e->end_cycle, e->busy_end, e->waited, e->wait};
+    }
+    return TW_OK;
+}
+
+static record record_of(const tw_plan *plan)
+{
+    record r = {0};
+    tw_arena *scratch = tw_arena_new();
+    tw_diag diag = {0};
+    tw_timeline t;
+    CHECK_EQ(tw_timeline_walk(&plan->op[0].program, &(tw_row_sink){write_down, NULL, &r}, scratch, &diag, &t),
+             TW_OK);
+    CHECK(memcmp(&t.sum, &plan->op[0].timeline.sum, sizeof t.sum) == 0); /* watched or not */
+    tw_diag_release(&diag);
+    tw_arena_free(scratch);
+    return r;
+}
+
+/* ---- the program, played by hand ---- */
+
+typedef struct numbers {
+    int n, room, *at;
+} numbers;
+
+static void push(numbers *l, int x)
+{
+    if (l->n == l->room) {
+        l->room = 2 * l->room + 8;
+        l->at = realloc(l->at, (size_t)l->room * sizeof *l->at);
+        if (!l->at) abort();
+    }
+    l->at[l->n++] = x;
+}
+
+typedef struct player {
+    const tw_program *p;
+    queue_sim *sim;
+    int first_unit[TW_MAX_ENGINES];
+    int *stay;                /* per buffer: the one that goes on in it */
+    numbers *writer, *reader; /* per buffer: of that stay               */
+    numbers *kept;            /* per tile of partial sums in the outermost memory: who stored it */
+    int n_commands, *command; /* per instruction                        */
+} player;
+
+static int pool_number(const tw_buffer *b) { return b->memory * TW_MAX_OPERANDS + b->operand; }
+
+static void read_buffer(player *y, int who, const tw_instr *in, int buffer)
+{
+    bool given = false;
+    for (int i = 0; i < in->n_gives; i++) given |= in->gives[i] == buffer;
+    for (int i = 0; i < y->writer[buffer].n; i++) queue_after(y->sim, who, y->writer[buffer].at[i]);
+    push(&y->reader[buffer], who);
+    if (!given) queue_use(y->sim, who, y->stay[buffer], false);
+}
+
+/* What is put there adds to what lies there: all who wrote it are done, and all who read it. */
+static void write_buffer(player *y, int who, const tw_instr *in)
+{
+    int b = in->dst;
+    if (in->takes) {
+        y->stay[b] = queue_take(y->sim, who, pool_number(&y->p->layout.buffer[b]));
+        y->writer[b].n = y->reader[b].n = 0;
+    }
+    for (int i = 0; i < y->writer[b].n; i++) queue_after(y->sim, who, y->writer[b].at[i]);
+    for (int i = 0; i < y->reader[b].n; i++) queue_behind(y->sim, who, y->reader[b].at[i]);
+    push(&y->writer[b], who);
+}
+
+static void play(player *y, int who, const tw_instr *in)
+{
+    bool partial_in = in->op == TW_LOAD && in->partial && in->src[0] < 0;
+    for (int i = 0; i < in->n_src; i++)
+        if (in->src[i] >= 0) read_buffer(y, who, in, in->src[i]);
+    if (partial_in && y->kept[in->tile].n > 0)
+        queue_after(y->sim, who, y->kept[in->tile].at[y->kept[in->tile].n - 1]);
+    if (in->dst >= 0)
+        write_buffer(y, who, in);
+    else if (in->partial)
+        push(&y->kept[in->tile], who);
+    for (int i = 0; i < in->n_gives; i++) queue_use(y->sim, who, y->stay[in->gives[i]], true);
+}
+
+static player play_record(const tw_program *p, const record *r, const int64_t *slots)
+{
+    player y = {.p = p};
+    int n_units = 0, n_buffers = p->layout.n_buffers + 1, n_kept = 1;
+    for (int e = 0; e < p->machine->n_engines; e++) {
+        y.first_unit[e] = n_units;
+        n_units += (int)p->machine->engine[e].count;
+    }
+    for (int i = 0; i < r->n; i++) n_kept = (int)tw_max(n_kept, r->list[i].instr.tile + 1);
+    y.sim = queue_new(n_units, TW_MAX_MEMORIES * TW_MAX_OPERANDS, slots, false);
+    y.stay = calloc((size_t)n_buffers, sizeof *y.stay);
+    y.writer = calloc((size_t)n_buffers, sizeof *y.writer);
+    y.reader = calloc((size_t)n_buffers, sizeof *y.reader);
+    y.kept = calloc((size_t)n_kept, sizeof *y.kept);
+    y.command = calloc((size_t)r->n + 1, sizeof *y.command);
+    for (int i = 0, k; i < r->n; i = k) {
+        const tw_instr *in = &r->list[i].instr;
+        const tw_engine *engine = &p->machine->engine[in->engine];
+        int64_t work = 0;
+        for (k = i; k < r->n && (k == i || r->list[k].instr.together); k++)
+            work += in->op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY ? in->passes : r->list[k].instr.work;
+        int who = queue_add(y.sim, y.first_unit[in->engine] + in->unit, tw_cost_cycles(&engine->cost, work),
+                            tw_engine_busy(engine, work));
+        for (int at = i; at < k; at++) {
+            play(&y, who, &r->list[at].instr);
+            y.command[at] = who;
+        }
+    }
+    for (int i = 0; i < n_buffers; i++) {
+        free(y.writer[i].at);
+        free(y.reader[i].at);
+    }
+    for (int i = 0; i < n_kept; i++) free(y.kept[i].at);
+    free(y.stay);
+    free(y.writer);
+    free(y.reader);
+    free(y.kept);
+    return y;
+}
+
+static void stop_playing(player *y)
+{
+    queue_free(y->sim);
+    free(y->command);
+}
+
+static tw_wait reason_of(const queue_times *t)
+{
+    if (t->start == t->unit_free) return t->start > 0 ? TW_WAIT_ENGINE : TW_WAIT_NONE;
+    return t->start == t->data_ready ? TW_WAIT_DATA : TW_WAIT_CREDIT;
+}
+
+static bool one_unit_each(const tw_machine *machine)
+{
+    for (int e = 0; e < machine->n_engines; e++)
+        if (machine->engine[e].count > 1) return false;
+    return true;
+}
+
+/* Whether a program that the library refuses is dead for certain. The library goes by the order of the program: a credit
+ * that only a later instruction gives back does not come. Two things make that too careful: units that take turns
+ * overtake each other, and in a pool of inputs and output the one who gives back may run ahead of the one who waits. */
+static bool refusal_is_exact(const tw_program *p, const pools *q)
+{
+    int output = tw_op_output(p->op);
+    for (int m = 1; m < p->machine->n_memories; m++)
+        if (q->lead[m][output] >= 0 && q->lead[m][output] != output) return false;
+    return one_unit_each(p->machine);
+}
+
+/* One unit takes all the slots of the pool. */
+static bool is_filled_in_order(const tw_program *p, int memory, int pool)
+{
+    int output = tw_op_output(p->op);
+    bool shares = holds(p, memory, output) && tw_level_pool(&p->map->level[memory - 1], output) != output;
+    return one_unit_each(p->machine) && (pool == output || !shares);
+}
+
+/* The plan's times are those of the hand; `r` is a record of the same program with any number of buffers. */
+static void compare_times(const async_random *c, const player *y, const tw_plan *plan)
+{
+    record r = record_of(plan);
+    char why[256];
+    for (int i = 0; i < r.n; i++) {
+        queue_times t = queue_times_of(y->sim, y->command[i]);
+        const note *n = &r.list[i];
+        if (n->start == t.start && n->end == t.end && n->busy_end == t.busy_end && n->wait == reason_of(&t) &&
+            n->waited == t.start - t.unit_free)
+            continue;
+        snprintf(why, sizeof why,
+                 "instruction %d on %s: %" PRId64 "-%" PRId64 " waits %s, by hand %" PRId64 "-%" PRId64 " waits %s",
+                 i, y->p->machine->engine[n->instr.engine].name, n->start, n->end, tw_wait_name(n->wait), t.start,
+                 t.end, tw_wait_name(reason_of(&t)));
+        async_random_fail(c, why);
+    }
+    CHECK_EQ(plan->op[0].timeline.sum.cycles, queue_makespan(y->sim));
+    for (int m = 1; m < y->p->machine->n_memories; m++)
+        for (int o = 0; o < y->p->op->n_operands; o++) {
+            const tw_pool_use *use = &plan->op[0].timeline.pool[m][o];
+            if (use->slots == 0) continue;
+            if (is_filled_in_order(y->p, m, o) && use->peak != queue_peak(y->sim, m * TW_MAX_OPERANDS + o))
+                async_random_fail(c, "the peak of a pool is another by hand");
+            if (use->peak > use->slots) async_random_fail(c, "more slots are held than there are");
+        }
+    free(r.list);
+}
+
+static void flatten(const pools *q, int64_t *slots)
+{
+    for (int m = 0; m < TW_MAX_MEMORIES; m++)
+        for (int o = 0; o < TW_MAX_OPERANDS; o++) slots[m * TW_MAX_OPERANDS + o] = q->slots[m][o];
+}
+
+/* Evaluates the case with these buffers and plays it; whether it lives. */
+static bool check_buffers(async_random *c, const tw_program *p, const record *r, const pools *q)
+{
+    int64_t slots[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plan;
+    flatten(q, slots);
+    write_buffers(c, p, q);
+    player y = play_record(p, r, slots);
+    bool alive = queue_run(y.sim);
+    tw_status status = async_random_eval(ctx, c, &plan);
+    if (status == TW_OK && !alive) async_random_fail(c, "dead by hand");
+    if (status == TW_INFEASIBLE && alive && refusal_is_exact(p, q)) async_random_fail(c, "alive by hand");
+    if (status == TW_OK)
+        compare_times(c, &y, plan);
+    else
+        CHECK_EQ(status, TW_INFEASIBLE);
+    stop_playing(&y);
+    tw_context_free(ctx);
+    return status == TW_OK;
+}
+
+/* ---- laws of one timeline ---- */
+
+static void check_bounds(const async_random *c, const tw_plan *plan)
+{
+    const tw_timeline *t = &plan->op[0].timeline;
+    const tw_machine *machine = plan->op[0].program.machine;
+    const tw_engine *mac = &machine->engine[machine->compute];
+    int64_t critical = 0, peak = 0;
+    for (int e = 0; e < machine->n_engines; e++) {
+        if (t->sum.cycles < tw_cdiv(t->engine[e].busy_cycles, machine->engine[e].count))
+            async_random_fail(c, "faster than an engine is busy");
+        critical += t->engine[e].critical_cycles;
+        if (t->engine[e].critical_cycles < 0) async_random_fail(c, "a negative share of the critical path");
+    }
+    if (critical != t->sum.cycles) async_random_fail(c, "the shares of the critical path do not add up");
+    if (mac->cost.kind == TW_COST_LINEAR) peak = mac->cost.per_cycle;
+    if (mac->cost.kind == TW_COST_ARRAY) peak = mac->cost.array[0] * mac->cost.array[1];
+    if (peak > 0 && t->sum.cycles < tw_cdiv(t->sum.macs, peak * mac->count))
+        async_random_fail(c, "faster than the peak of the compute engine");
+}
+
+/* Nothing starts before what it reads is there, nothing is put where something is still read, and no unit does two
+ * things at once. */
+static void check_hazards(const async_random *c, const tw_program *p, const record *r)
+{
+    int64_t *there = calloc((size_t)p->layout.n_buffers + 1, sizeof *there),
+            *read = calloc((size_t)p->layout.n_buffers + 1, sizeof *read);
+    int64_t unit_free[TW_MAX_ENGINES][4] = {{0}};
+    for (int i = 0; i < r->n; i++) {
+        const note *n = &r->list[i];
+        const tw_instr *in = &n->instr;
+        for (int k = 0; k < in->n_src; k++) {
+            if (in->src[k] < 0) continue;
+            if (n->start < there[in->src[k]]) async_random_fail(c, "an input is read before it is there");
+            read[in->src[k]] = tw_max(read[in->src[k]], n->busy_end);
+        }
+        if (in->dst >= 0) {
+            if (n->start < read[in->dst]) async_random_fail(c, "a buffer is overwritten while it is read");
+            if (n->start < there[in->dst]) async_random_fail(c, "two commands write a buffer at once");
+            there[in->dst] = n->end;
+        }
+        if (!in->together && n->start < unit_free[in->engine][in->unit])
+            async_random_fail(c, "a unit does two things");
+        unit_free[in->engine][in->unit] = n->busy_end;
+    }
+    free(there);
+    free(read);
+}
+
+static bool same_plan(const tw_plan *a, const tw_plan *b)
+{
+    const tw_timeline *x = &a->op[0].timeline, *y = &b->op[0].timeline;
+    bool same = memcmp(&x->sum, &y->sum, sizeof x->sum) == 0 && memcmp(x->link, y->link, sizeof x->link) == 0;
+    for (int e = 0; e < a->op[0].program.machine->n_engines; e++)
+        same = same && x->engine[e].busy_cycles == y->engine[e].busy_cycles &&
+               x->engine[e].wait_data == y->engine[e].wait_data &&
+               x->engine[e].wait_credit == y->engine[e].wait_credit &&
+               x->engine[e].critical_cycles == y->engine[e].critical_cycles;
+    return same;
+}
+
+static void check_repeats(const async_random *c, const tw_plan *plan)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_plan *again;
+    CHECK_EQ(async_random_eval(ctx, c, &again), TW_OK);
+    if (!same_plan(plan, again)) async_random_fail(c, "the second time it comes out differently");
+    tw_context_free(ctx);
+}
+
+/* ---- the cases ---- */
+
+typedef struct counts {
+    int planned, dead, too_small;
+} counts;
+
+/* Tiles that lie wholly in padding need no buffer, which those that are needed do not take into account. */
+static bool has_empty_tiles(const record *r)
+{
+    for (int i = 0; i < r->n; i++)
+        for (int k = 0; k < r->list[i].instr.n_src; k++)
+            if (r->list[i].instr.op == TW_EXEC && r->list[i].instr.src[k] < 0) return true;
+    return false;
+}
+
+/* One less than needed must not do, in any pool, whatever the others have. */
+static int check_needed(uint64_t *rng, async_random *c, const tw_program *p, const record *r, const pools *q)
+{
+    int n = 0;
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            pools less = *q;
+            if (q->lead[m][o] != o || q->needed[m][o] < 2 || tw_test_pick(rng, 0, 2)) continue;
+            if (getenv("TOLERATE") && o != tw_op_output(p->op) && q->lead[m][tw_op_output(p->op)] == o) continue;
+            vary(rng, p, true, &less);
+            less.slots[m][o] = q->needed[m][o] - 1;
+            if (check_buffers(c, p, r, &less)) async_random_fail(c, "it lives with fewer buffers than are needed");
+            n++;
+        }
+    return n;
+}
+
+static void check_case(uint64_t *rng, async_random *c, counts *n)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plain, *plan;
+    pools q, first;
+    if (async_random_eval(ctx, c, &plain) != TW_OK ||
+        (getenv("TOLERATE") && c->serpentine)) { /* test_flow.c says when that is right */
+        tw_context_free(ctx);
+        return;
+    }
+    read_pools(&plain->op[0], &first);
+    share_some(rng, &plain->op[0].program, &first);
+    write_buffers(c, &plain->op[0].program, &first);
+    CHECK_EQ(async_random_eval(ctx, c, &plan), TW_OK);
+    const tw_program *p = &plan->op[0].program;
+    read_pools(&plan->op[0], &q);
+    record r = record_of(plan);
+    n->planned++;
+    check_bounds(c, plan);
+    check_hazards(c, p, &r);
+    check_repeats(c, plan);
+    pools now = q;
+    vary(rng, p, false, &now);
+    n->dead += !check_buffers(c, p, &r, &now);
+    for (int m = 1; m < p->machine->n_memories; m++) memcpy(now.slots[m], q.needed[m], sizeof now.slots[m]);
+    if (!check_buffers(c, p, &r, &now)) async_random_fail(c, "dead with what is needed");
+    if (!has_empty_tiles(&r)) n->too_small += check_needed(rng, c, p, &r, &q);
+    free(r.list);
+    tw_context_free(ctx);
+}
+
+TEST(ten_thousand_random_plans_keep_the_laws_and_agree_with_queues_played_by_hand)
+{
+    uint64_t rng = tw_test_seed();
+    counts n = {0};
+    int total = async_rounds(10000);
+    for (int i = 0; i < total; i++) {
+        async_random c = async_random_make(&rng, (async_wish){.one_unit = i % 2 == 0, .max_steps = 60});
+        check_case(&rng, &c, &n);
+    }
+    print_message("%d of %d planned, %d dead with random buffers, %d pools were made too small\n", n.planned, total,
+                  n.dead, n.too_small);
+    CHECK(n.planned > total / 2 && n.dead > total / 50 && n.too_small > total / 20);
+}

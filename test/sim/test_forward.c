@@ -1,0 +1,182 @@
+/* test/sim/test_forward.c - skipping repetitions against simulating them.
+ *
+ * A run that somebody watches simulates every command, one that nobody watches skips what repeats (forward.h). Both must
+ * come to the same totals, to the last waiting cycle and the last share of the critical path. */
+#include "tw_read.h"
+
+#include "program/program.h"
+#include "sim/timeline.h"
+
+typedef struct text {
+    char workload[80], machine[2000], mapping[800];
+} text;
+
+static int64_t pick(uint64_t *rng, int64_t lo, int64_t hi) { return tw_test_pick(rng, lo, hi); }
+
+/* A random cost for a mover. */
+static const char *cost_of(uint64_t *rng, char out[96])
+{
+    int64_t c = pick(rng, 0, 60);
+    if (pick(rng, 0, 1))
+        snprintf(out, 96, "cost: {constant: %" PRId64 ", busy: %" PRId64 "}", c, pick(rng, 0, c));
+    else
+        snprintf(out, 96, "cost: {latency: %" PRId64 ", per_cycle: %" PRId64 "}, pipelined: %s", c, pick(rng, 1, 9),
+                 pick(rng, 0, 1) ? "true" : "false");
+    return out;
+}
+
+static void make_machine(uint64_t *rng, text *t)
+{
+    char a[96], b[96], c[96], d[96], e[96], f[96];
+    bool two_way = pick(rng, 0, 3) == 0;
+    snprintf(t->machine, sizeof t->machine,
+             "machine: m\nunit: element\ntiming: async\nreuse: %s\nmemories:\n"
+             "  - {name: dram, size: unlimited, energy: 3 pJ}\n  - {name: l2, size: unlimited, energy: 1 fJ}\n"
+             "  - {name: l1, size: unlimited, holds: inputs}\n  - {name: fab, size: unlimited, holds: output}\n"
+             "engines:\n"
+             "  - {name: dma, between: [dram, l2], carries: %s, count: %" PRId64 ", %s}\n%s%s%s"
+             "  - {name: stream, between: [l2, l1], carries: in, count: %" PRId64 "%s, %s}\n"
+             "  - {name: drain, between: [l2, fab], carries: both, %s}\n"
+             "  - {name: mac, computes: multiply-add, on: fab, cost: {latency: %" PRId64 ", per_cycle: %" PRId64 "}}\n",
+             pick(rng, 0, 1) ? "declared" : "resident", two_way ? "both" : "in", pick(rng, 1, 3), cost_of(rng, a),
+             two_way ? "" : "  - {name: write, between: [dram, l2], carries: out, ", two_way ? "" : cost_of(rng, b),
+             two_way ? "" : "}\n", pick(rng, 1, 3), pick(rng, 0, 1) ? ", joins: inputs" : "", cost_of(rng, c),
+             cost_of(rng, d), pick(rng, 0, 9), pick(rng, 1, 5));
+    (void)e, (void)f;
+}
+
+/* Loops in some order; reductions innermost most of the time, since a program whose partial sums return is not skipped. */
+static void make_mapping(uint64_t *rng, text *t)
+{
+    static const char *const order[] = {"m, n, k", "n, m, k", "m, n, k", "n, m, k", "m, k, n", "k, n, m"};
+    static const char *const keep[] = {"tile", "m", "n", "k", "all"};
+    int64_t size[3], extent[3];
+    for (int i = 0; i < 3; i++) {
+        size[i] = pick(rng, 1, 4);
+        extent[i] = tw_max(size[i], size[i] * pick(rng, 1, 14) - pick(rng, 0, 3));
+    }
+    snprintf(t->workload, sizeof t->workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64, extent[0], extent[1], extent[2]);
+    char l2[160] = "", l1[60] = "";
+    if (pick(rng, 0, 1))
+        snprintf(l2, sizeof l2, ", buffers: {ifm: %" PRId64 ", w: %" PRId64 ", ofm: %" PRId64 "}", pick(rng, 1, 30),
+                 pick(rng, 1, 30), pick(rng, 1, 4));
+    if (pick(rng, 0, 1)) snprintf(l1, sizeof l1, ", buffers: {ifm: %" PRId64 ", w: 2}", pick(rng, 1, 4));
+    snprintf(t->mapping, sizeof t->mapping,
+             "mapping:\n  matmul:\n    levels:\n      - {at: l2, pass: true, keep: {ifm: %s, w: %s}%s}\n"
+             "      - {at: l1, pass: true%s}\n"
+             "      - {at: fab, sizes: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64 "}, order: [%s], buffers: {ofm: %" PRId64
+             "}}\n",
+             keep[pick(rng, 0, 4)], keep[pick(rng, 0, 4)], l2, l1, size[0], size[1], size[2], order[pick(rng, 0, 5)],
+             pick(rng, 1, 3));
+}
+
+static tw_status see(void *user, const tw_rowset *row)
+{
+    *(int64_t *)user += row->n_events;
+    return TW_OK;
+}
+
+static void check_same(const tw_timeline *a, const tw_timeline *b, const tw_program *p)
+{
+    CHECK_EQ(a->sum.cycles, b->sum.cycles);
+    CHECK_EQ(a->sum.instructions, b->sum.instructions);
+    CHECK_EQ(a->sum.macs, b->sum.macs);
+    CHECK_EQ(a->sum.execs, b->sum.execs);
+    CHECK_EQ(a->sum.energy_fj, b->sum.energy_fj);
+    int64_t critical = 0;
+    for (int e = 0; e < p->machine->n_engines; e++) {
+        const tw_engine_use *x = &a->engine[e], *y = &b->engine[e];
+        CHECK_EQ(x->busy_cycles, y->busy_cycles);
+        CHECK_EQ(x->wait_data, y->wait_data);
+        CHECK_EQ(x->wait_credit, y->wait_credit);
+        CHECK_EQ(x->critical_cycles, y->critical_cycles);
+        CHECK_EQ(x->loads, y->loads);
+        CHECK_EQ(x->load_units, y->load_units);
+        CHECK_EQ(x->stores, y->stores);
+        CHECK_EQ(x->store_units, y->store_units);
+        CHECK_EQ(x->ops, y->ops);
+        critical += x->critical_cycles;
+    }
+    CHECK_EQ(critical, a->sum.cycles);
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            CHECK_EQ(memcmp(&a->link[m][o], &b->link[m][o], sizeof a->link[m][o]), 0);
+            CHECK_EQ(a->pool[m][o].peak, b->pool[m][o].peak);
+            CHECK_EQ(a->pool[m][o].wait_cycles, b->pool[m][o].wait_cycles);
+        }
+}
+
+/* True when the program runs at all; both ways agree on that. */
+static bool try_case(const text *t, int64_t *n_instructions)
+{
+    tw_bench b = tw_bench_new();
+    tw_arena *scratch = tw_arena_new();
+    tw_model model;
+    tw_machine machine;
+    tw_mapping mapping;
+    tw_program program;
+    tw_timeline skipped, plain;
+    int64_t seen = 0;
+    bool read = tw_read_model(&b, "w", t->workload, &model) == TW_OK &&
+                tw_read_machine(&b, "m", t->machine, &machine) == TW_OK &&
+                tw_read_mapping(&b, "p", t->mapping, &model, &machine, &mapping) == TW_OK;
+    if (!read) print_error("%s\n%s%s%s", b.diag.text[0], t->workload, t->machine, t->mapping);
+    CHECK(read);
+    tw_status built = tw_program_build(&model, 0, &machine, &mapping.op[0], b.arena, &b.diag, &program);
+    tw_status status = TW_INFEASIBLE;
+    if (built == TW_OK) {
+        status = tw_timeline_run(&program, scratch, &b.diag, &skipped);
+        CHECK_EQ(tw_timeline_walk(&program, &(tw_row_sink){see, NULL, &seen}, scratch, &b.diag, &plain), status);
+    }
+    if (status == TW_OK) {
+        check_same(&skipped, &plain, &program);
+        CHECK_EQ(seen, plain.sum.instructions);
+        *n_instructions += seen;
+    }
+    tw_arena_free(scratch);
+    tw_bench_free(&b);
+    return status == TW_OK;
+}
+
+TEST(what_is_skipped_is_what_would_have_happened)
+{
+    uint64_t rng = tw_test_seed();
+    int64_t n = 0, instructions = 0;
+    for (int i = 0; i < 4000; i++) {
+        text t;
+        make_machine(&rng, &t);
+        make_mapping(&rng, &t);
+        n += try_case(&t, &instructions);
+    }
+    print_message("%" PRId64 " of 4000 programs run, %" PRId64 " instructions\n", n, instructions);
+    CHECK(n > 1500);
+}
+
+/* A program so long that it could not be simulated in the time of this test. */
+TEST(a_thousand_million_instructions_take_no_longer_than_a_few_rounds)
+{
+    tw_bench b = tw_bench_new();
+    tw_arena *scratch = tw_arena_new();
+    tw_model model;
+    tw_machine machine;
+    tw_mapping mapping;
+    tw_program program;
+    tw_timeline timeline;
+    CHECK_EQ(tw_read_model(&b, "w", "matmul:2048x1024x1024", &model), TW_OK);
+    CHECK_EQ(tw_read_machine(&b, "m",
+                             "machine: m\nunit: element\ntiming: async\nmemories: [{name: d, size: unlimited}, {name: s, "
+                             "size: 64}]\nengines:\n  - {name: dma, between: [d, s], cost: {latency: 3, per_cycle: 2}, "
+                             "pipelined: true}\n  - {name: mac, computes: multiply-add, on: s, cost: {constant: 5}}\n",
+                             &machine),
+             TW_OK);
+    CHECK_EQ(tw_read_mapping(&b, "p",
+                             "mapping: {matmul: {levels: [{at: s, sizes: {m: 1, n: 2, k: 3}, buffers: {ifm: 2, w: 2}}]}}\n",
+                             &model, &machine, &mapping),
+             TW_OK);
+    CHECK_EQ(tw_program_build(&model, 0, &machine, &mapping.op[0], b.arena, &b.diag, &program), TW_OK);
+    CHECK_EQ(tw_timeline_run(&program, scratch, &b.diag, &timeline), TW_OK);
+    CHECK_EQ(timeline.sum.execs, INT64_C(2048) * 512 * 342);
+    CHECK(timeline.sum.instructions > INT64_C(1000000000));
+    tw_arena_free(scratch);
+    tw_bench_free(&b);
+}
