@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verify/checker.h"
 #include "verify/shape.h"
+#include "verify/stream_checker.h"
 
 /* ---- layout ---- */
 
@@ -310,7 +310,11 @@ static tw_status checker_end(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
-tw_row_sink tw_checker_sink(tw_checker *checker) { return (tw_row_sink){checker_begin, checker_end, checker}; }
+tw_row_sink tw_checker_sink(tw_checker *c)
+{
+    return c->stream ? (tw_row_sink){tw_stream_check_command, NULL, c}
+                     : (tw_row_sink){checker_begin, checker_end, c};
+}
 
 tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
 {
@@ -323,6 +327,7 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
     if (!c->cover || !c->value) return NULL;
     for (int l = 0; l < in->n_levels; l++)
         c->level[l] = (tw_checker_level){.memory = in->level[l].memory, .outer = l ? in->level[l - 1].memory : 0};
+    if (in->machine->timing == TW_ASYNC && !(c->stream = tw_stream_check_new(c))) return NULL;
     return check_layout(c) ? c : NULL;
 }
 
@@ -330,7 +335,10 @@ const char *tw_checker_finish(tw_checker *c)
 {
     const tw_op *op = c->in.op;
     if (!c->fault.set && c->depth) tw_fault_set(&c->fault, "the last row does not end");
-    if (!c->fault.set && c->in.n_levels > 0) program_end(c, 0);
+    if (!c->fault.set && c->stream)
+        tw_stream_check_finish(c);
+    else if (!c->fault.set && c->in.n_levels > 0)
+        program_end(c, 0);
     tw_region whole = tw_verify_whole(&op->operand[tw_op_output(op)]);
     if (!c->fault.set && c->stored != tw_cover_region(c->cover, &whole))
         tw_fault_set(&c->fault, "the stores do not write every element of '%s' once",

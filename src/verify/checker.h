@@ -2,7 +2,9 @@
  *
  *   check.c  keeps the state: the layout, rows that nest, values that come and go
  *   rules.c  judges instructions against it
- *   time.c   judges the length of rows */
+ *   time.c   judges the length of rows
+ *
+ * Programs of async machines have a checker of their own behind it: stream_checker.h. */
 #ifndef TW_VERIFY_CHECKER_H
 #define TW_VERIFY_CHECKER_H
 #include "verify/cover.h"
@@ -40,6 +42,8 @@ struct tw_checker {
     int64_t next_tick;
     uint64_t stored; /* positions of the output that reached the outermost memory */
     tw_checker_level level[TW_MAX_MEMORIES];
+    /* async machines: instead of all after `fault` but `stored`, see stream_checker.h; otherwise NULL */
+    struct tw_stream_check *stream;
 };
 
 /* The row and the instruction being judged. */

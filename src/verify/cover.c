@@ -68,7 +68,7 @@ uint64_t tw_cover_add(uint64_t a, uint64_t b)
     return s >= PRIME ? s - PRIME : s;
 }
 
-static uint64_t subtract(uint64_t a, uint64_t b) { return a >= b ? a - b : a + PRIME - b; }
+uint64_t tw_cover_subtract(uint64_t a, uint64_t b) { return a >= b ? a - b : a + PRIME - b; }
 
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
@@ -110,7 +110,7 @@ static uint64_t sum_below(const prefix *p, int loop, int64_t index)
 static uint64_t sum_of_span(const tw_cover *cover, int loop, tw_span span)
 {
     const prefix *p = &cover->prefix[loop];
-    return subtract(sum_below(p, loop, span.hi), sum_below(p, loop, span.lo));
+    return tw_cover_subtract(sum_below(p, loop, span.hi), sum_below(p, loop, span.lo));
 }
 
 /* ---- remembered results ---- */

@@ -20,8 +20,9 @@ uint64_t tw_cover_box(tw_cover *cover, const tw_box *box);
 uint64_t tw_cover_finished(tw_cover *cover, const tw_region *region);
 /* Fingerprint of the positions of an output region. */
 uint64_t tw_cover_region(const tw_cover *cover, const tw_region *region);
-/* Of the union, with multiplicity. */
+/* Of the union, with multiplicity; of a without b, which it contains. */
 uint64_t tw_cover_add(uint64_t a, uint64_t b);
+uint64_t tw_cover_subtract(uint64_t a, uint64_t b);
 
 /* The positions inside the tensor that a box touches along one axis of an operand, as a hull; false when
  * there are none. Found by visiting every combination of the axis' loops. */

@@ -36,12 +36,19 @@ static const char *memory_name(const tw_verify_input *in, int memory)
     return memory >= 0 && memory < in->machine->n_memories ? in->machine->memory[memory].name : "?";
 }
 
+static const char *engine_name(const tw_verify_input *in, const tw_rowset *row)
+{
+    int engine = row->n_events > 0 ? row->event[0].instr.engine : -1;
+    return engine >= 0 && engine < in->machine->n_engines ? in->machine->engine[engine].name : "?";
+}
+
 bool tw_fault_at(const tw_site *site, const char *fmt, ...)
 {
     char where[96];
     const tw_instr *instr = site->instr;
-    snprintf(where, sizeof where, "row %" PRId64 " (%.40s)%s%s ", site->row->tick,
-             memory_name(site->in, site->row->memory), instr ? ": " : "",
+    bool async = site->in->machine->timing == TW_ASYNC;
+    snprintf(where, sizeof where, "%s %" PRId64 " (%.40s)%s%s ", async ? "command" : "row", site->row->tick,
+             async ? engine_name(site->in, site->row) : memory_name(site->in, site->row->memory), instr ? ": " : "",
              instr ? tw_verify_opcode_name(instr->op) : "");
     va_list args;
     va_start(args, fmt);
@@ -61,7 +68,7 @@ tw_buffer_name tw_buffer_name_of(const tw_verify_input *in, int buffer, int oper
     }
     const tw_buffer *b = &in->layout->buffer[buffer];
     const char *what = b->operand >= 0 && b->operand < op->n_operands ? op->operand[b->operand].name : "?";
-    bool near = b->memory == memory;
+    bool near = b->memory == memory && in->machine->timing == TW_LOCKSTEP;
     snprintf(name.text, sizeof name.text, "%s%s%s%d", near ? "" : memory_name(in, b->memory), near ? "" : ".", what,
              b->slot);
     return name;

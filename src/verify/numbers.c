@@ -192,6 +192,12 @@ static tw_dtype dtype_of(const tw_model *model, const tw_op *op, int operand)
     return model->tensor[op->operand[operand].tensor].dtype;
 }
 
+/* What both the output and its partial sums hold exactly. */
+static double output_limit(const tw_model *model, const tw_op *op)
+{
+    return smaller(exact_limit(dtype_of(model, op, tw_op_output(op))), exact_limit(op->accumulator));
+}
+
 static void draw_sums(tw_draw *draw, const tw_op *op, double limit)
 {
     bool product = op->compute == TW_MULTIPLY_ADD;
@@ -211,8 +217,9 @@ static void draw_sums(tw_draw *draw, const tw_op *op, double limit)
 static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op, const double *divisor)
 {
     int output = tw_op_output(op);
-    double room = smaller(exact_limit(dtype_of(model, op, 0)), exact_limit(dtype_of(model, op, output)));
-    bool is_float = tw_dtype_is_float(dtype_of(model, op, 0)) && tw_dtype_is_float(dtype_of(model, op, output));
+    double room = smaller(exact_limit(dtype_of(model, op, 0)), output_limit(model, op));
+    bool is_float = tw_dtype_is_float(dtype_of(model, op, 0)) && tw_dtype_is_float(dtype_of(model, op, output)) &&
+                    tw_dtype_is_float(op->accumulator);
     if (is_float) room = smaller(room, 1 << 24) / reduction_points(op); /* a reference may add before it divides */
     int64_t most = INT64_C(1) << 20;
     draw->scale = common_multiple(divisor, tw_tensor_elems(&model->tensor[op->operand[output].tensor]), most);
@@ -224,18 +231,19 @@ static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op,
         draw->tolerance = 1e-5;
     } else {
         draw->undivided = true;
-        draw_sums(draw, op, exact_limit(dtype_of(model, op, output)));
+        draw_sums(draw, op, output_limit(model, op));
     }
 }
 
 tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor)
 {
     tw_dtype out = dtype_of(model, op, tw_op_output(op));
-    tw_draw draw = {.amplitude = 4, .scale = 1, .density = 1, .positive = out == TW_DTYPE_U8};
+    bool is_unsigned = out == TW_DTYPE_U8 || op->accumulator == TW_DTYPE_U8;
+    tw_draw draw = {.amplitude = 4, .scale = 1, .density = 1, .positive = is_unsigned};
     if (op->compute == TW_AVERAGE)
         draw_averages(&draw, model, op, divisor);
     else if (op->compute != TW_MAX)
-        draw_sums(&draw, op, exact_limit(out));
+        draw_sums(&draw, op, output_limit(model, op));
     return draw;
 }
 

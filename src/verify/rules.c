@@ -212,13 +212,6 @@ static bool check_target(const tw_checked *s, const tw_region *made)
            check_fits(s, i->dst, output_of(s), made);
 }
 
-static int64_t box_points(const tw_op *op, const tw_box *box)
-{
-    int64_t n = 1;
-    for (int l = 0; l < op->n_loops; l++) n *= tw_span_len(box->span[l]);
-    return n;
-}
-
 static bool check_exec(const tw_checked *s)
 {
     const tw_instr *i = s->at.instr;
@@ -239,7 +232,7 @@ static bool check_exec(const tw_checked *s)
             return tw_fault_at(&s->at, "accumulates, the compute engine cannot");
         if (!read_exact(s, i->dst, &made)) return false;
     }
-    return check_work(s, box_points(in->op, &i->box));
+    return check_work(s, tw_verify_points(in->op, &i->box));
 }
 
 static bool check_made(const tw_checked *s, tw_region *made)

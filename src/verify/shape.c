@@ -33,6 +33,14 @@ int64_t tw_verify_region_elems(const tw_operand *operand, const tw_region *regio
     return n;
 }
 
+tw_region tw_verify_common(const tw_operand *operand, const tw_region *a, const tw_region *b)
+{
+    tw_region common = {0};
+    for (int i = 0; i < operand->n_axes; i++)
+        common.axis[i] = (tw_span){tw_max(a->axis[i].lo, b->axis[i].lo), tw_min(a->axis[i].hi, b->axis[i].hi)};
+    return common;
+}
+
 tw_region tw_verify_whole(const tw_operand *operand)
 {
     tw_region whole = {0};
@@ -56,6 +64,24 @@ tw_dtype tw_verify_dtype(const tw_verify_input *in, int operand)
 int64_t tw_verify_units(const tw_verify_input *in, int operand, int64_t elems)
 {
     return in->machine->unit == TW_UNIT_BYTE ? elems * tw_dtype_bytes(tw_verify_dtype(in, operand)) : elems;
+}
+
+int64_t tw_verify_sum_units(const tw_verify_input *in, int64_t elems)
+{
+    return in->machine->unit == TW_UNIT_BYTE ? elems * tw_dtype_bytes(in->op->accumulator) : elems;
+}
+
+int64_t tw_verify_slot_units(const tw_verify_input *in, int operand, int64_t elems)
+{
+    int64_t units = tw_verify_units(in, operand, elems);
+    return operand == tw_op_output(in->op) ? tw_max(units, tw_verify_sum_units(in, elems)) : units;
+}
+
+int64_t tw_verify_points(const tw_op *op, const tw_box *box)
+{
+    int64_t n = 1;
+    for (int l = 0; l < op->n_loops; l++) n *= tw_span_len(box->span[l]);
+    return n;
 }
 
 void tw_verify_visit_first(const tw_box *box, unsigned loops, int64_t index[TW_MAX_LOOPS])

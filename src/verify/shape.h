@@ -13,12 +13,20 @@ bool tw_verify_box_is_sound(const tw_op *op, const tw_box *box);
 bool tw_verify_region_is_sound(const tw_operand *operand, const tw_region *region);
 bool tw_verify_region_inside(const tw_operand *operand, const tw_region *inner, const tw_region *outer);
 int64_t tw_verify_region_elems(const tw_operand *operand, const tw_region *region);
+/* What two regions have in common; no elements when that is nothing. */
+tw_region tw_verify_common(const tw_operand *operand, const tw_region *a, const tw_region *b);
 tw_region tw_verify_whole(const tw_operand *operand);
 /* What a box writes: each output axis is one parallel loop. */
 tw_region tw_verify_output_region(const tw_op *op, const tw_box *box);
 tw_dtype tw_verify_dtype(const tw_verify_input *in, int operand);
 /* Units that `elems` elements of the operand take. */
 int64_t tw_verify_units(const tw_verify_input *in, int operand, int64_t elems);
+/* Units that as many partial sums take on their way; and as elements of the output in a buffer of an async
+ * machine, which has room for the wider of the two types. */
+int64_t tw_verify_sum_units(const tw_verify_input *in, int64_t elems);
+int64_t tw_verify_slot_units(const tw_verify_input *in, int operand, int64_t elems);
+/* Loop points of a box. */
+int64_t tw_verify_points(const tw_op *op, const tw_box *box);
 
 /* Steps `index` through every combination of the loops in the set `loops` within `box`, the last loop
  * fastest; false after the last one. Start with tw_verify_visit_first. */

@@ -4,16 +4,7 @@
  * level's own work and, in a row that has none, behind the innermost of themselves. All that is asked of a hidden
  * transfer is that it starts in its row, takes its time, and shares its channel with no other transfer of the row. */
 #include "verify/checker.h"
-
-/* Cycles by the machine file's words; negative when the number does not fit. */
-static int64_t cycles_of(const tw_cost *cost, int64_t work)
-{
-    if (cost->kind == TW_COST_CONSTANT) return cost->fixed;
-    int64_t steps = work / cost->per_cycle + (work % cost->per_cycle ? 1 : 0), cycles;
-    bool fits = cost->kind == TW_COST_LINEAR ? !__builtin_add_overflow(cost->fixed, steps, &cycles)
-                                             : !__builtin_mul_overflow(cost->fixed, steps, &cycles);
-    return fits ? cycles : -1;
-}
+#include "verify/cost.h"
 
 /* Transfers into and out of memories that are passed through hide behind the level's own work. */
 static bool is_passing(const tw_checked *s, const tw_instr *i)
@@ -26,7 +17,10 @@ static int64_t cost_of(const tw_checked *s, const tw_event *e)
 {
     if (e->instr.op == TW_EXEC && e->instr.nested)
         return s->c->level[s->at.row->level + 1].clock - s->at.row->start_cycle;
-    return cycles_of(&s->at.in->machine->engine[e->instr.engine].cost, e->instr.work);
+    const tw_engine *engine = &s->at.in->machine->engine[e->instr.engine];
+    bool array = e->instr.op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
+    int64_t work = array ? tw_verify_passes(s->at.in, &engine->cost, &e->instr.box) : e->instr.work;
+    return tw_verify_cycles(engine, work);
 }
 
 static bool check_event_time(const tw_checked *s, const tw_event *e, bool hides)

@@ -9,7 +9,9 @@
  *   execute.c  runs the instructions on numbers in byte-addressed memories whose free bytes are poison,
  *              and compares the result with a reference
  *
- * Both are sinks for rows: feed them with the walk of a timeline. */
+ * Both are sinks for rows: feed them with the walk of a timeline. Of an async machine the checker takes the
+ * commands in program order, as they come, the executor in the order of their starts: put tw_order (sim/order.h)
+ * before it. */
 #ifndef TW_VERIFY_VERIFY_H
 #define TW_VERIFY_VERIFY_H
 #include "program/instr.h"
@@ -23,14 +25,15 @@ typedef struct tw_verify_input {
     int n_levels; /* tiled levels */
     const tw_level_info *level;
     bool is_pass[TW_MAX_MEMORIES]; /* memories that are passed through */
+    int unroll[TW_ARRAY_DIMS];     /* async: loops laid out over the rows and columns of the array, -1: none */
 } tw_verify_input;
 
 typedef struct tw_checker tw_checker;
 /* NULL when out of memory. Everything is allocated in `arena`. */
 tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena);
 tw_row_sink tw_checker_sink(tw_checker *checker);
-/* After the last row: the first fault found, NULL when there is none. Needs no memory. The rows' status is TW_OK even
- * when they are faulty; only TW_ERR_NOMEM stops a run. */
+/* After the last row: the first fault found, NULL when there is none. Needs no memory. The rows' status is TW_OK
+ * even when they are faulty; only TW_ERR_NOMEM stops a run. */
 const char *tw_checker_finish(tw_checker *checker);
 
 typedef struct tw_executor tw_executor;
@@ -38,8 +41,8 @@ typedef struct tw_executor tw_executor;
 tw_executor *tw_executor_new(const tw_verify_input *in, uint64_t seed, tw_arena *arena);
 tw_row_sink tw_executor_sink(tw_executor *executor);
 /* After the last row: compares the output in the outermost memory with the reference. `*fault` is the first fault,
- * NULL when there is none; `*who` computed the reference, NULL when a fault made that needless. A reference that has
- * no answer is replaced by tw_reference_direct. TW_ERR_NOMEM leaves the question open. */
+ * NULL when there is none; `*who` computed the reference, NULL when a fault made that needless. A reference that
+ * has no answer is replaced by tw_reference_direct. TW_ERR_NOMEM leaves the question open. */
 TW_NODISCARD tw_status tw_executor_finish(tw_executor *executor, tw_reference_fn reference, void *user,
                                           const char **who, const char **fault);
 
@@ -49,7 +52,7 @@ struct tw_reference_case {
     const tw_op *op;
     const double *input[TW_MAX_OPERANDS]; /* dense, row-major, one per input operand */
 };
-/* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels. NULL only
- * when out of memory. */
+/* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels. NULL
+ * only when out of memory. */
 const char *tw_reference_direct(void *user, const tw_reference_case *c, double *out);
 #endif

@@ -1,0 +1,142 @@
+/* src/verify/bytes.c - regions of tensors in byte-addressed memories.
+ *
+ * A place holds one region of its operand, packed, in row-major order. Its shadow tells which bytes hold data: what
+ * is read there and was never written, or was given up, is a fault whatever the numbers are. */
+#include <string.h>
+
+#include "verify/executor.h"
+#include "verify/shape.h"
+
+void *tw_space_take(tw_execution *s, int64_t n, size_t size)
+{
+    tw_space *w = s->space;
+    size_t need;
+    if (n < 0 || __builtin_mul_overflow((size_t)n, size, &need) || need > SIZE_MAX / 4) {
+        s->no_memory = true;
+        return NULL;
+    }
+    need = (need + 15) / 16 * 16;
+    if (w->room - w->used < need) { /* what was handed out stays where it is */
+        size_t room = 2 * (w->room + need);
+        uint8_t *at = tw_arena_alloc(s->e->arena, room, 1);
+        if (!at) {
+            s->no_memory = true;
+            return NULL;
+        }
+        *w = (tw_space){at, 0, room};
+    }
+    void *taken = w->at + w->used;
+    w->used += need;
+    return taken;
+}
+
+tw_buffer_name tw_place_name(const tw_execution *s, const tw_place *p)
+{
+    return tw_buffer_name_of(&s->e->in, p->buffer, p->operand, s->at.row->memory);
+}
+
+/* ---- runs ---- */
+
+tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_region *outer, int64_t elem)
+{
+    tw_runs r = {.inner = inner, .outer = outer, .n_axes = operand->n_axes, .step = elem, .bytes = elem};
+    for (bool whole = true; whole && r.n_axes > 0;) {
+        tw_span in = inner->axis[--r.n_axes], out = outer->axis[r.n_axes];
+        r.first = (in.lo - out.lo) * r.step;
+        r.bytes *= tw_span_len(in);
+        r.step *= tw_span_len(out);
+        whole = in.lo == out.lo && in.hi == out.hi;
+    }
+    for (int a = 0; a < r.n_axes; a++) r.at[a] = inner->axis[a].lo;
+    return r;
+}
+
+int64_t tw_runs_offset(const tw_runs *r)
+{
+    int64_t at = 0;
+    for (int a = 0; a < r->n_axes; a++) at = at * tw_span_len(r->outer->axis[a]) + r->at[a] - r->outer->axis[a].lo;
+    return at * r->step + r->first;
+}
+
+bool tw_runs_next(tw_runs *r)
+{
+    for (int a = r->n_axes - 1; a >= 0; a--) {
+        if (++r->at[a] < r->inner->axis[a].hi) return true;
+        r->at[a] = r->inner->axis[a].lo;
+    }
+    return false;
+}
+
+/* ---- reading and writing ---- */
+
+static bool check_run(const tw_execution *s, const tw_place *p, int64_t at, int64_t bytes, int64_t elem)
+{
+    const uint8_t *poison = p->shadow ? memchr(p->shadow + at, 0, (size_t)bytes) : NULL;
+    if (!poison) return true;
+    return tw_fault_at(&s->at, "reads element %" PRId64 " of %s, which holds no data", (poison - p->shadow) / elem,
+                       tw_place_name(s, p).text);
+}
+
+static bool check_held(const tw_execution *s, const tw_place *p, const tw_region *region)
+{
+    if (!p->full) return tw_fault_at(&s->at, "reads %s, which holds nothing", tw_place_name(s, p).text);
+    if (tw_verify_region_inside(tw_execution_operand(s, p->operand), region, &p->region)) return true;
+    return tw_fault_at(&s->at, "reads a region that %s does not hold", tw_place_name(s, p).text);
+}
+
+uint8_t *tw_place_read(tw_execution *s, const tw_place *p, const tw_region *region)
+{
+    const tw_operand *operand = tw_execution_operand(s, p->operand);
+    if (!check_held(s, p, region)) return NULL;
+    int64_t elem = tw_dtype_bytes(p->dtype);
+    tw_runs r = tw_runs_of(operand, region, &p->region, elem);
+    uint8_t *bytes = tw_space_take(s, tw_verify_region_elems(operand, region), (size_t)elem), *to = bytes;
+    if (!bytes) return NULL;
+    do {
+        int64_t at = tw_runs_offset(&r);
+        if (!check_run(s, p, at, r.bytes, elem)) return NULL;
+        memcpy(to, p->data + at, (size_t)r.bytes);
+        to += r.bytes;
+    } while (tw_runs_next(&r));
+    return bytes;
+}
+
+double *tw_place_read_numbers(tw_execution *s, const tw_place *p, const tw_region *region)
+{
+    int64_t n = tw_verify_region_elems(tw_execution_operand(s, p->operand), region);
+    const uint8_t *bytes = tw_place_read(s, p, region);
+    double *numbers = bytes ? tw_space_take(s, n, sizeof *numbers) : NULL;
+    if (numbers) tw_numbers_unpack(p->dtype, bytes, n, numbers);
+    return numbers;
+}
+
+void tw_place_poison(tw_place *p)
+{
+    memset(p->data, 0xff, (size_t)p->room);
+    memset(p->shadow, 0, (size_t)p->room);
+    p->full = false;
+}
+
+void tw_place_write(const tw_execution *s, tw_place *p, const tw_region *region, const uint8_t *bytes)
+{
+    tw_runs r = tw_runs_of(tw_execution_operand(s, p->operand), region, &p->region, tw_dtype_bytes(p->dtype));
+    do {
+        int64_t at = tw_runs_offset(&r);
+        if (bytes)
+            memcpy(p->data + at, bytes, (size_t)r.bytes);
+        else
+            memset(p->data + at, 0xff, (size_t)r.bytes);
+        memset(p->shadow + at, bytes != NULL, (size_t)r.bytes);
+        if (bytes) bytes += r.bytes;
+    } while (tw_runs_next(&r));
+}
+
+uint8_t *tw_place_pack(tw_execution *s, tw_dtype dtype, const double *value, int64_t n)
+{
+    uint8_t *bytes = tw_space_take(s, n, (size_t)tw_dtype_bytes(dtype));
+    if (!bytes) return NULL;
+    int64_t fits = tw_numbers_pack(dtype, value, n, bytes);
+    if (fits == n) return bytes;
+    tw_fault_at(&s->at, "makes the value %g, which type %s does not hold", value[fits], tw_dtype_name(dtype));
+    return NULL;
+}

@@ -1,0 +1,14 @@
+/* src/verify/cost.h - how long an instruction takes, by the machine file's words. */
+#ifndef TW_VERIFY_COST_H
+#define TW_VERIFY_COST_H
+#include "verify/verify.h"
+
+/* Cycles that an engine takes for so much work (on an array: so many passes); negative when the number does not
+ * fit. */
+int64_t tw_verify_cycles(const tw_engine *engine, int64_t work);
+/* Of these the cycles until it can start the next command. */
+int64_t tw_verify_busy(const tw_engine *engine, int64_t cycles);
+/* Passes over the array for a box: the points of its loops, of those that are laid out over rows or columns as
+ * many as rounds are needed. */
+int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost *cost, const tw_box *box);
+#endif

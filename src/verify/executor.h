@@ -1,0 +1,102 @@
+/* src/verify/executor.h - what the files of the executor share: its state, places that hold bytes, arithmetic.
+ *
+ *   execute.c  makes the memories and the numbers, compares the result
+ *   bytes.c    reads and writes regions of places
+ *   compute.c  what a box of loop points does to its output
+ *   rows.c     runs the rows of a lockstep program
+ *   stream.c   runs the commands of an async program */
+#ifndef TW_VERIFY_EXECUTOR_H
+#define TW_VERIFY_EXECUTOR_H
+#include "verify/fault.h"
+#include "verify/numbers.h"
+
+typedef struct tw_place { /* a buffer, or a tensor in the outermost memory */
+    int buffer;           /* -1: a tensor                                  */
+    int operand;
+    tw_dtype dtype;         /* of its elements                                 */
+    uint8_t *data, *shadow; /* shadow: 1 where there is data; NULL: everywhere */
+    int64_t room;           /* bytes                                           */
+    bool full;              /* `region` says how the bytes are to be read      */
+    tw_region region;
+} tw_place;
+
+typedef struct tw_space { /* memory that is used again when what it was taken for is over */
+    uint8_t *at;
+    size_t used, room;
+} tw_space;
+
+struct tw_executor {
+    tw_verify_input in;
+    tw_op op; /* as executed: averages may have become sums; `accumulator` is what outputs are on the chip */
+    tw_arena *arena;
+    tw_fault fault;
+    tw_draw draw;
+    double *divisor; /* averages: per output element */
+    tw_place *buffer;
+    tw_place tensor[TW_MAX_OPERANDS];
+    double *input[TW_MAX_OPERANDS];
+    struct tw_row_run *rows;      /* lockstep, else NULL */
+    struct tw_stream_run *stream; /* async, else NULL    */
+};
+
+/* The instruction at work. */
+typedef struct tw_execution {
+    tw_site at;
+    tw_executor *e;
+    tw_space *space; /* for what it needs until it is done */
+    bool no_memory;
+} tw_execution;
+
+static inline int tw_execution_output(const tw_execution *s) { return tw_op_output(&s->e->op); }
+static inline const tw_operand *tw_execution_operand(const tw_execution *s, int operand)
+{
+    return &s->e->op.operand[operand];
+}
+
+/* ---- bytes.c ---- */
+
+/* A walk over the runs of a region inside another: every run is contiguous there and in packed bytes. The last
+ * axes are one run as long as the inner region takes the whole of the outer one along them. */
+typedef struct tw_runs {
+    const tw_region *inner, *outer;
+    int64_t at[TW_MAX_AXES];
+    int n_axes;          /* that are walked: those before the run                */
+    int64_t first;       /* offset of the run within the axes that it spans      */
+    int64_t step, bytes; /* bytes per position of the last axis walked; of a run */
+} tw_runs;
+tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_region *outer, int64_t elem);
+int64_t tw_runs_offset(const tw_runs *r);
+bool tw_runs_next(tw_runs *r);
+
+/* Room that lasts as long as the instruction; NULL sets no_memory. */
+void *tw_space_take(tw_execution *s, int64_t n, size_t size);
+tw_buffer_name tw_place_name(const tw_execution *s, const tw_place *p);
+/* All of it holds nothing. */
+void tw_place_poison(tw_place *p);
+/* The bytes of a region, packed; NULL and a fault when they are not all there. */
+uint8_t *tw_place_read(tw_execution *s, const tw_place *p, const tw_region *region);
+double *tw_place_read_numbers(tw_execution *s, const tw_place *p, const tw_region *region);
+/* Writes packed bytes into a region of a full place, or poison when `bytes` is NULL. */
+void tw_place_write(const tw_execution *s, tw_place *p, const tw_region *region, const uint8_t *bytes);
+/* Values as packed bytes of a type; NULL and a fault when one does not fit. */
+uint8_t *tw_place_pack(tw_execution *s, tw_dtype dtype, const double *value, int64_t n);
+
+/* ---- compute.c ---- */
+
+struct tw_kernel_input;
+double tw_compute_neutral(const tw_execution *s);
+/* a = a and b put together. */
+void tw_compute_merge(const tw_execution *s, double *a, const double *b, int64_t n);
+/* What the points of the instruction's box, which make the region `made`, add up to; NULL and a fault when an input
+ * is not there. */
+double *tw_compute_box(tw_execution *s, const struct tw_kernel_input *input, const tw_region *made);
+
+/* ---- rows.c, stream.c ---- */
+
+TW_NODISCARD tw_status tw_row_run_init(tw_executor *e);
+tw_row_sink tw_row_run_sink(tw_executor *e);
+TW_NODISCARD tw_status tw_stream_run_init(tw_executor *e);
+tw_row_sink tw_stream_run_sink(tw_executor *e);
+/* Everything that is under way ends. */
+TW_NODISCARD tw_status tw_stream_run_finish(tw_executor *e);
+#endif

@@ -1,0 +1,537 @@
+/* src/verify/stream.c - runs the commands of an async program on numbers, in the order of time.
+ *
+ * A command is seen three times: at its start it reads and computes, and its target becomes poison; when its
+ * sources are read (busy_end) they must still be what they were at the start, and the buffers that it gives back
+ * are closed; at its end the target receives its data. What happens at one moment happens in that order, before
+ * the commands that start then. So a reader that comes too early finds no data, and one whose source is taken away
+ * under it is caught.
+ *
+ * A buffer that was given back is closed to all commands behind the giver in the program. Those before it may run
+ * later when an engine has several units; the buffer becomes poison when it is taken again.
+ *
+ * Outputs lie in the buffers as partial sums, of the accumulator's type. A buffer that collects a tile in parts
+ * has them one behind the other in the order of their coming: what region the whole will have is not said before
+ * it leaves. Partial sums in the outermost memory lie beside the tensor; a store of finished elements converts
+ * them. */
+#include <string.h>
+
+#include "verify/executor.h"
+#include "verify/kernel.h"
+#include "verify/parts.h"
+#include "verify/shape.h"
+
+typedef struct job_read {
+    int buffer, operand;
+    tw_region region;
+    const uint8_t *bytes; /* packed, as they were at the start */
+} job_read;
+
+typedef struct job { /* an instruction under way */
+    tw_space space;
+    tw_event event;
+    tw_rowset row; /* of which `event` is the only event */
+    int n_reads;
+    job_read read[TW_MAX_OPERANDS];
+    tw_place to; /* where the target lies  */
+    tw_region region;
+    const uint8_t *bytes; /* packed                                      */
+    int n_moments;        /* that are still to come                      */
+    struct job *next;     /* of those that are over and can be used again */
+} job;
+
+typedef enum moment_kind { SOURCES_READ, CREDITS_GIVEN, TARGET_THERE } moment_kind;
+typedef struct moment {
+    int64_t cycle, number;
+    moment_kind kind;
+    job *job;
+} moment;
+
+typedef struct tw_stream_run {
+    tw_parts *parts; /* of the output, by buffer                          */
+    int64_t *used;   /* bytes of a buffer that its parts take             */
+    int64_t *giver;  /* the command that gave a buffer back, INT64_MAX: it is held      */
+    tw_place sums;   /* partial sums in the outermost memory; made when the first comes */
+    job *over;
+    moment *moment; /* a heap, the next one first */
+    int n_moments, room;
+    int64_t n_made, now;
+} tw_stream_run;
+
+/* ---- moments ---- */
+
+static bool comes_before(const moment *a, const moment *b)
+{
+    if (a->cycle != b->cycle) return a->cycle < b->cycle;
+    return a->kind != b->kind ? a->kind < b->kind : a->number < b->number;
+}
+
+static tw_status await(tw_executor *e, job *j, moment_kind kind, int64_t cycle)
+{
+    tw_stream_run *r = e->stream;
+    if (r->n_moments == r->room) {
+        int room = r->room ? 2 * r->room : 64;
+        moment *wider;
+        TW_ALLOC(e->arena, wider, room);
+        if (r->room) memcpy(wider, r->moment, (size_t)r->n_moments * sizeof *wider);
+        r->moment = wider;
+        r->room = room;
+    }
+    moment m = {cycle, r->n_made++, kind, j};
+    int at = r->n_moments++;
+    for (; at > 0 && comes_before(&m, &r->moment[(at - 1) / 2]); at = (at - 1) / 2)
+        r->moment[at] = r->moment[(at - 1) / 2];
+    r->moment[at] = m;
+    j->n_moments++;
+    return TW_OK;
+}
+
+static moment next_moment(tw_stream_run *r)
+{
+    moment first = r->moment[0], last = r->moment[--r->n_moments];
+    int at = 0;
+    for (int child; (child = 2 * at + 1) < r->n_moments; at = child) {
+        if (child + 1 < r->n_moments && comes_before(&r->moment[child + 1], &r->moment[child])) child++;
+        if (!comes_before(&r->moment[child], &last)) break;
+        r->moment[at] = r->moment[child];
+    }
+    r->moment[at] = last;
+    return first;
+}
+
+/* ---- places ---- */
+
+static bool is_output(const tw_execution *s, int operand) { return operand == tw_execution_output(s); }
+
+static bool check_buffer(const tw_execution *s, int buffer, int operand)
+{
+    const tw_layout *layout = s->e->in.layout;
+    if (buffer < 0 || buffer >= layout->n_buffers)
+        return tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
+    if (layout->buffer[buffer].operands >> operand & 1) return true;
+    return tw_fault_at(&s->at, "uses buffer %s for '%s'", tw_place_name(s, &s->e->buffer[buffer]).text,
+                       tw_execution_operand(s, operand)->name);
+}
+
+/* A part of a buffer as a place of its own. */
+static tw_place part_place(const tw_execution *s, int buffer, int part)
+{
+    const tw_part *p = tw_parts_at(s->e->stream->parts, part);
+    tw_place place = s->e->buffer[buffer];
+    place.data += p->offset;
+    place.shadow += p->offset;
+    place.room = p->bytes;
+    place.region = p->region;
+    return place;
+}
+
+/* Partial sums of a region that lies in several parts, packed. */
+static uint8_t *gather(tw_execution *s, int buffer, const tw_region *region)
+{
+    const tw_parts *parts = s->e->stream->parts;
+    const tw_operand *out = tw_execution_operand(s, tw_execution_output(s));
+    int64_t n = tw_verify_region_elems(out, region), bytes = n * tw_dtype_bytes(s->e->op.accumulator), found = 0;
+    tw_place all = s->e->buffer[buffer];
+    all.data = tw_space_take(s, bytes, 1);
+    all.shadow = tw_space_take(s, bytes, 1);
+    all.region = *region;
+    if (!all.data || !all.shadow) return NULL;
+    memset(all.shadow, 0, (size_t)bytes);
+    for (int i = tw_parts_first(parts, buffer); i != TW_PART_NONE; i = tw_parts_at(parts, i)->next) {
+        tw_place from = part_place(s, buffer, i);
+        tw_region common = tw_verify_common(out, &from.region, region);
+        int64_t elems = tw_verify_region_elems(out, &common);
+        const uint8_t *packed = elems ? tw_place_read(s, &from, &common) : NULL;
+        if (elems && !packed) return NULL;
+        if (elems) tw_place_write(s, &all, &common, packed);
+        found += elems;
+    }
+    if (found == n && !memchr(all.shadow, 0, (size_t)bytes)) return all.data;
+    tw_fault_at(&s->at, "reads a region that %s does not hold", tw_place_name(s, &all).text);
+    return NULL;
+}
+
+static uint8_t *read_sums(tw_execution *s, int buffer, const tw_region *region)
+{
+    tw_stream_run *r = s->e->stream;
+    if (buffer == -1) return tw_place_read(s, &r->sums, region);
+    int part = tw_parts_find(r->parts, buffer, region);
+    if (part == TW_PART_NONE) return gather(s, buffer, region);
+    tw_place place = part_place(s, buffer, part);
+    return tw_place_read(s, &place, region);
+}
+
+static uint8_t *read_source(tw_execution *s, int buffer, int operand, const tw_region *region)
+{
+    const tw_place *p = buffer == -1 ? &s->e->tensor[operand] : &s->e->buffer[buffer];
+    if (buffer != -1 && s->at.row->tick > s->e->stream->giver[buffer]) {
+        tw_fault_at(&s->at, "reads %s, which was given back", tw_place_name(s, p).text);
+        return NULL;
+    }
+    bool other = buffer != -1 && p->full && p->operand != operand;
+    if (other) {
+        tw_fault_at(&s->at, "reads '%s' from %s, which holds '%s'", tw_execution_operand(s, operand)->name,
+                    tw_place_name(s, p).text, tw_execution_operand(s, p->operand)->name);
+        return NULL;
+    }
+    bool empty = is_output(s, operand) && buffer != -1 && !p->full;
+    return is_output(s, operand) && !empty ? read_sums(s, buffer, region) : tw_place_read(s, p, region);
+}
+
+/* Reads and remembers what was read. */
+static const uint8_t *read_first(tw_execution *s, job *j, int buffer, int operand, const tw_region *region)
+{
+    const uint8_t *bytes = read_source(s, buffer, operand, region);
+    if (bytes) j->read[j->n_reads++] = (job_read){buffer, operand, *region, bytes};
+    return bytes;
+}
+
+/* ---- the start: targets ---- */
+
+static bool check_room(const tw_execution *s, const tw_place *to, int64_t need)
+{
+    if (need <= to->room) return true;
+    return tw_fault_at(&s->at, "puts %" PRId64 " bytes into %s, which has %" PRId64, need,
+                       tw_place_name(s, to).text, to->room);
+}
+
+static void empty(tw_executor *e, int buffer)
+{
+    tw_place_poison(&e->buffer[buffer]);
+    tw_parts_clear(e->stream->parts, buffer);
+    e->stream->used[buffer] = 0;
+    e->stream->giver[buffer] = INT64_MAX;
+}
+
+static bool aim_input(const tw_execution *s, job *j)
+{
+    const tw_instr *i = s->at.instr;
+    tw_place *p = &s->e->buffer[i->dst];
+    tw_dtype dtype = tw_verify_dtype(&s->e->in, i->operand);
+    int64_t elems = tw_verify_region_elems(tw_execution_operand(s, i->operand), &j->region);
+    if (!check_room(s, p, elems * tw_dtype_bytes(dtype))) return false;
+    empty(s->e, i->dst);
+    p->operand = i->operand;
+    p->dtype = dtype;
+    p->region = j->region;
+    p->full = true;
+    j->to = *p;
+    return true;
+}
+
+/* A new part behind those that are there. Slots are made for the wider of the two types of the output. */
+static int append(tw_execution *s, int buffer, const tw_region *region)
+{
+    tw_stream_run *r = s->e->stream;
+    int output = tw_execution_output(s), part;
+    int64_t elem = tw_dtype_bytes(s->e->op.accumulator), elems;
+    int64_t wide = tw_max(elem, tw_dtype_bytes(tw_verify_dtype(&s->e->in, output)));
+    elems = tw_verify_region_elems(tw_execution_operand(s, output), region);
+    if (!check_room(s, &s->e->buffer[buffer], (r->used[buffer] / elem + elems) * wide)) return TW_PART_NONE;
+    part = tw_parts_new_loose(r->parts, region);
+    if (part == TW_PART_NONE) {
+        s->no_memory = true;
+        return part;
+    }
+    tw_parts_at(r->parts, part)->offset = r->used[buffer];
+    tw_parts_at(r->parts, part)->bytes = elems * elem;
+    r->used[buffer] += elems * elem;
+    tw_parts_put(r->parts, part, buffer, true);
+    return part;
+}
+
+/* The part that is written: the same again, a piece of a tile that came as a whole, or a new one. */
+static int find_target(tw_execution *s, int buffer, const tw_region *region)
+{
+    const tw_parts *parts = s->e->stream->parts;
+    const tw_operand *out = tw_execution_operand(s, tw_execution_output(s));
+    int part = tw_parts_find(parts, buffer, region), only = tw_parts_first(parts, buffer);
+    if (part != TW_PART_NONE) return part;
+    bool single = only != TW_PART_NONE && tw_parts_at(parts, only)->next == TW_PART_NONE;
+    if (single && tw_verify_region_inside(out, region, &tw_parts_at(parts, only)->region)) return only;
+    return append(s, buffer, region);
+}
+
+static bool aim_sums(tw_execution *s, job *j)
+{
+    const tw_instr *i = s->at.instr;
+    tw_place *p = &s->e->buffer[i->dst];
+    if (i->takes || (p->full && !is_output(s, p->operand))) empty(s->e, i->dst);
+    p->operand = tw_execution_output(s);
+    p->dtype = s->e->op.accumulator;
+    p->full = true;
+    int part = find_target(s, i->dst, &j->region);
+    if (part == TW_PART_NONE) return false;
+    j->to = part_place(s, i->dst, part);
+    return true;
+}
+
+static tw_status make_sums(tw_executor *e)
+{
+    tw_place *p = &e->stream->sums;
+    int output = tw_op_output(&e->op);
+    int64_t n = tw_verify_region_elems(&e->op.operand[output], &e->tensor[output].region);
+    p->room = n * tw_dtype_bytes(e->op.accumulator);
+    TW_ALLOC(e->arena, p->data, p->room);
+    TW_ALLOC(e->arena, p->shadow, p->room);
+    tw_place_poison(p);
+    p->region = e->tensor[output].region;
+    p->full = true;
+    return TW_OK;
+}
+
+static bool aim_outside(tw_execution *s, job *j)
+{
+    tw_stream_run *r = s->e->stream;
+    if (s->at.instr->partial && !r->sums.full && make_sums(s->e) != TW_OK) {
+        s->no_memory = true;
+        return false;
+    }
+    j->to = s->at.instr->partial ? r->sums : s->e->tensor[tw_execution_output(s)];
+    return true;
+}
+
+/* From its start on nobody reads what an instruction writes. */
+static bool aim(tw_execution *s, job *j)
+{
+    const tw_instr *i = s->at.instr;
+    int operand = i->op == TW_EXEC ? tw_execution_output(s) : i->operand;
+    if (i->dst == -1 ? !aim_outside(s, j) : !is_output(s, operand) ? !aim_input(s, j) : !aim_sums(s, j))
+        return false;
+    tw_place_write(s, &j->to, &j->region, NULL);
+    return true;
+}
+
+/* ---- the start: instructions ---- */
+
+static bool do_load(tw_execution *s, job *j)
+{
+    const tw_instr *i = s->at.instr;
+    if (i->operand < 0 || i->operand > tw_execution_output(s))
+        return tw_fault_at(&s->at, "moves operand %d", i->operand);
+    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_verify_region_is_sound(tw_execution_operand(s, i->operand), &i->region))
+        return tw_fault_at(&s->at, "region leaves its tensor");
+    if (!check_buffer(s, i->dst, i->operand)) return false;
+    if (i->src[0] != -1 && !check_buffer(s, i->src[0], i->operand)) return false;
+    bool brings_sums = i->src[0] == -1 && is_output(s, i->operand);
+    if (brings_sums && !s->e->stream->sums.full) return tw_fault_at(&s->at, "reads partial sums, there are none");
+    j->region = i->region;
+    j->bytes = read_first(s, j, i->src[0], i->operand, &i->region);
+    return j->bytes;
+}
+
+/* Finished elements as the output's type. */
+static const uint8_t *convert(tw_execution *s, const uint8_t *bytes, int64_t n)
+{
+    double *value = tw_space_take(s, n, sizeof *value);
+    if (!value) return NULL;
+    tw_numbers_unpack(s->e->op.accumulator, bytes, n, value);
+    return tw_place_pack(s, tw_verify_dtype(&s->e->in, tw_execution_output(s)), value, n);
+}
+
+static bool do_store(tw_execution *s, job *j)
+{
+    const tw_instr *i = s->at.instr;
+    if (!is_output(s, i->operand)) return tw_fault_at(&s->at, "moves operand %d", i->operand);
+    const tw_operand *operand = tw_execution_operand(s, i->operand);
+    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_verify_region_is_sound(operand, &i->region)) return tw_fault_at(&s->at, "region leaves its tensor");
+    if (!check_buffer(s, i->src[0], i->operand)) return false;
+    if (i->dst != -1 && !check_buffer(s, i->dst, i->operand)) return false;
+    j->region = i->region;
+    j->bytes = read_first(s, j, i->src[0], i->operand, &i->region);
+    if (j->bytes && i->dst == -1 && !i->partial)
+        j->bytes = convert(s, j->bytes, tw_verify_region_elems(operand, &i->region));
+    return j->bytes;
+}
+
+/* Inputs of an EXEC as the kernel takes them. */
+static bool read_inputs(tw_execution *s, job *j, tw_kernel_input input[TW_MAX_OPERANDS])
+{
+    const tw_instr *i = s->at.instr;
+    if (i->n_src != tw_execution_output(s)) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    for (int o = 0; o < i->n_src; o++) {
+        input[o] = (tw_kernel_input){0};
+        if (i->src[o] == -1) continue;
+        if (!check_buffer(s, i->src[o], o)) return false;
+        tw_region region = s->e->buffer[i->src[o]].region;
+        const uint8_t *bytes = read_first(s, j, i->src[o], o, &region);
+        int64_t n = tw_verify_region_elems(tw_execution_operand(s, o), &region);
+        double *value = bytes ? tw_space_take(s, n, sizeof *value) : NULL;
+        if (!value) return false;
+        tw_numbers_unpack(tw_verify_dtype(&s->e->in, o), bytes, n, value);
+        input[o] = (tw_kernel_input){value, region};
+    }
+    return true;
+}
+
+static bool add_sums(tw_execution *s, double *made, int64_t n, const tw_region *region)
+{
+    const uint8_t *bytes = read_source(s, s->at.instr->dst, tw_execution_output(s), region);
+    double *old = bytes ? tw_space_take(s, n, sizeof *old) : NULL;
+    if (!old) return false;
+    tw_numbers_unpack(s->e->op.accumulator, bytes, n, old);
+    tw_compute_merge(s, made, old, n);
+    return true;
+}
+
+static bool do_exec(tw_execution *s, job *j)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_op *op = &s->e->op;
+    tw_kernel_input input[TW_MAX_OPERANDS];
+    if (i->nested) return tw_fault_at(&s->at, "nests a program");
+    if (!tw_verify_box_is_sound(op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
+    if (!check_buffer(s, i->dst, tw_execution_output(s))) return false;
+    j->region = tw_verify_output_region(op, &i->box);
+    int64_t n = tw_verify_region_elems(tw_execution_operand(s, tw_execution_output(s)), &j->region);
+    double *made = read_inputs(s, j, input) ? tw_compute_box(s, input, &j->region) : NULL;
+    if (!made || (i->accumulates && !add_sums(s, made, n, &j->region))) return false;
+    j->bytes = tw_place_pack(s, op->accumulator, made, n);
+    return j->bytes;
+}
+
+static bool do_instr(tw_execution *s, job *j)
+{
+    switch (s->at.instr->op) {
+    case TW_LOAD: return do_load(s, j);
+    case TW_STORE: return do_store(s, j);
+    case TW_EXEC: return do_exec(s, j);
+    case TW_SUM:
+    case TW_FILL: break;
+    }
+    return tw_fault_at(&s->at, "has no meaning on an async machine");
+}
+
+static bool check_gives(const tw_execution *s)
+{
+    const tw_instr *i = s->at.instr;
+    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES)
+        return tw_fault_at(&s->at, "gives %d buffers back", i->n_gives);
+    for (int k = 0; k < i->n_gives; k++)
+        if (i->gives[k] < 0 || i->gives[k] >= s->e->in.layout->n_buffers)
+            return tw_fault_at(&s->at, "names buffer %d, there is none", i->gives[k]);
+    return true;
+}
+
+/* ---- the moments after it ---- */
+
+static tw_execution execution_of(tw_executor *e, job *j)
+{
+    return (tw_execution){.at = {&e->in, &e->fault, &j->row, &j->event.instr}, .e = e, .space = &j->space};
+}
+
+/* What was read at the start must still be there. */
+static tw_status sources_read(tw_executor *e, job *j)
+{
+    tw_fault ignored = {0};
+    tw_execution s = execution_of(e, j), again = s;
+    again.at.fault = &ignored;
+    for (int i = 0; i < j->n_reads && !e->fault.set; i++) {
+        const job_read *r = &j->read[i];
+        bool sums = is_output(&s, r->operand);
+        int64_t elem = tw_dtype_bytes(sums ? e->op.accumulator : tw_verify_dtype(&e->in, r->operand));
+        int64_t n = tw_verify_region_elems(tw_execution_operand(&s, r->operand), &r->region) * elem;
+        if (r->buffer == -1 && !sums) continue; /* nobody writes an input tensor */
+        const uint8_t *now = read_source(&again, r->buffer, r->operand, &r->region);
+        if (again.no_memory) return TW_ERR_NOMEM;
+        if (!now || memcmp(now, r->bytes, (size_t)n) != 0)
+            tw_fault_at(&s.at, "reads %s until cycle %" PRId64 ", which is overwritten before",
+                        tw_buffer_name_of(&e->in, r->buffer, r->operand, j->row.memory).text, j->event.busy_end);
+    }
+    return TW_OK;
+}
+
+static tw_status happen(tw_executor *e, const moment *m)
+{
+    job *j = m->job;
+    tw_status status = TW_OK;
+    tw_execution s = execution_of(e, j);
+    switch (m->kind) {
+    case SOURCES_READ: status = sources_read(e, j); break;
+    case CREDITS_GIVEN:
+        for (int i = 0; i < j->event.instr.n_gives; i++) e->stream->giver[j->event.instr.gives[i]] = j->row.tick;
+        break;
+    case TARGET_THERE: tw_place_write(&s, &j->to, &j->region, j->bytes); break;
+    }
+    if (--j->n_moments == 0) {
+        j->next = e->stream->over;
+        e->stream->over = j;
+    }
+    return status;
+}
+
+/* Everything up to a cycle. */
+static tw_status advance(tw_executor *e, int64_t cycle)
+{
+    tw_stream_run *r = e->stream;
+    while (r->n_moments > 0 && r->moment[0].cycle <= cycle && !e->fault.set) {
+        moment m = next_moment(r);
+        TW_TRY(happen(e, &m));
+    }
+    return TW_OK;
+}
+
+/* ---- the sink ---- */
+
+static job *job_new(tw_executor *e, const tw_rowset *row, const tw_event *event)
+{
+    tw_stream_run *r = e->stream;
+    job *j = r->over;
+    if (j)
+        r->over = j->next;
+    else
+        j = TW_NEW(e->arena, job, 1);
+    if (!j) return NULL;
+    tw_space space = j->space;
+    *j = (job){.space = {space.at, 0, space.room}, .event = *event, .row = *row};
+    j->row.event = &j->event;
+    j->row.n_events = 1;
+    return j;
+}
+
+static tw_status start(tw_executor *e, const tw_rowset *row, const tw_event *event)
+{
+    job *j = job_new(e, row, event);
+    if (!j) return TW_ERR_NOMEM;
+    tw_execution s = execution_of(e, j);
+    if (!check_gives(&s) || !do_instr(&s, j) || !aim(&s, j)) return s.no_memory ? TW_ERR_NOMEM : TW_OK;
+    TW_TRY(await(e, j, SOURCES_READ, event->busy_end));
+    if (j->event.instr.n_gives > 0) TW_TRY(await(e, j, CREDITS_GIVEN, event->busy_end));
+    return await(e, j, TARGET_THERE, event->end_cycle);
+}
+
+static tw_status stream_begin(void *user, const tw_rowset *row)
+{
+    tw_executor *e = user;
+    tw_stream_run *r = e->stream;
+    if (e->fault.set) return TW_OK;
+    TW_TRY(advance(e, row->start_cycle));
+    if (!e->fault.set && row->start_cycle < r->now)
+        tw_fault_at(&(tw_site){&e->in, &e->fault, row, NULL},
+                    "starts at %" PRId64 ", one that starts at %" PRId64 " was run before it", row->start_cycle,
+                    r->now);
+    r->now = row->start_cycle;
+    for (int i = 0; i < row->n_events && !e->fault.set; i++) TW_TRY(start(e, row, &row->event[i]));
+    return TW_OK;
+}
+
+tw_row_sink tw_stream_run_sink(tw_executor *e) { return (tw_row_sink){stream_begin, NULL, e}; }
+
+tw_status tw_stream_run_finish(tw_executor *e) { return advance(e, INT64_MAX); }
+
+tw_status tw_stream_run_init(tw_executor *e)
+{
+    tw_stream_run *r;
+    int n = e->in.layout->n_buffers, output = tw_op_output(&e->op);
+    TW_ALLOC(e->arena, r, 1);
+    r->now = INT64_MIN;
+    r->parts = tw_parts_new(&e->op.operand[output], n, e->arena);
+    TW_ALLOC(e->arena, r->used, n + 1);
+    TW_ALLOC(e->arena, r->giver, n + 1);
+    for (int i = 0; i < n; i++) r->giver[i] = INT64_MAX;
+    if (!r->parts) return TW_ERR_NOMEM;
+    r->sums = (tw_place){.buffer = -1, .operand = output, .dtype = e->op.accumulator};
+    e->stream = r;
+    return TW_OK;
+}

@@ -1,0 +1,56 @@
+/* src/verify/stream_checker.h - what the files of the checker of async programs share: its state.
+ *
+ *   stream_check.c  keeps the state: who holds which buffer, what lies in it and until when it is used
+ *   stream_rules.c  judges instructions against it
+ *   stream_time.c   judges when commands start, how long they take and what they say they waited for */
+#ifndef TW_VERIFY_STREAM_CHECKER_H
+#define TW_VERIFY_STREAM_CHECKER_H
+#include "verify/checker.h"
+#include "verify/parts.h"
+
+typedef struct tw_slot { /* a buffer */
+    bool held, full;
+    int operand;         /* whose tile it is for                                               */
+    tw_region region;    /* of an input                                                        */
+    int64_t elems;       /* of the output: in all its parts,                                   */
+    uint64_t positions;  /* the fingerprint of their elements,                                 */
+    uint64_t points;     /* and that of what was accumulated                                   */
+    int64_t there, read; /* when the last write ends, when the last reader or giver is done     */
+} tw_slot;
+
+typedef struct tw_stream_check {
+    tw_slot *slot;                      /* per buffer                                           */
+    tw_parts *parts;                    /* of the output: by buffer, and beside the tensor      */
+    int outside;                        /* the place beside the tensor                          */
+    int64_t *unit_free[TW_MAX_ENGINES]; /* per unit: when its last command lets it go           */
+    int64_t n_commands;
+    bool no_memory;
+} tw_stream_check;
+
+/* The command being judged, and the instruction of it. */
+typedef struct tw_commanded {
+    tw_site at;
+    tw_checker *c;
+    tw_stream_check *k;
+    const tw_event *event;
+    int64_t data, credit; /* when all that it reads was there, and all that it takes was free */
+} tw_commanded;
+
+/* Where partial sums of a region are found. */
+typedef struct tw_found_sums {
+    int part;        /* TW_PART_NONE: all parts of the buffer together */
+    uint64_t points; /* accumulated in them                            */
+} tw_found_sums;
+bool tw_stream_find_sums(const tw_commanded *s, int buffer, const tw_region *region, tw_found_sums *out);
+
+/* false and a fault: the instruction at hand must not run here. Adds to s->data and s->credit. */
+bool tw_stream_rules(tw_commanded *s);
+/* The same for the command as a whole: before its instructions are looked at, and after. */
+bool tw_stream_command(const tw_commanded *s);
+bool tw_stream_start(const tw_commanded *s);
+
+/* For check.c: NULL when out of memory; a command; the end. */
+tw_stream_check *tw_stream_check_new(tw_checker *c);
+TW_NODISCARD tw_status tw_stream_check_command(void *checker, const tw_rowset *row);
+void tw_stream_check_finish(tw_checker *c);
+#endif

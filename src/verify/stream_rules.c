@@ -1,0 +1,321 @@
+/* src/verify/stream_rules.c - what an instruction of an async program may do, given what the buffers hold.
+ *
+ * Nothing changes here. Moments in which something is there, or free, are compared with the start of the command,
+ * and the latest of them is noted: a command has no reason to start later. */
+#include "verify/cost.h"
+#include "verify/shape.h"
+#include "verify/stream_checker.h"
+
+static const tw_operand *operand_of(const tw_commanded *s, int operand) { return &s->at.in->op->operand[operand]; }
+static int output_of(const tw_commanded *s) { return tw_op_output(s->at.in->op); }
+static tw_buffer_name name_of(const tw_commanded *s, int buffer)
+{
+    return tw_buffer_name_of(s->at.in, buffer, s->at.instr->operand, -1);
+}
+static const char *memory_name(const tw_commanded *s, int memory) { return s->at.in->machine->memory[memory].name; }
+static int memory_of(const tw_commanded *s, int buffer)
+{
+    return buffer < 0 ? 0 : s->at.in->layout->buffer[buffer].memory;
+}
+
+static bool check_work(const tw_commanded *s, int64_t work)
+{
+    if (s->at.instr->work == work) return true;
+    return tw_fault_at(&s->at, "claims work %" PRId64 ", does %" PRId64, s->at.instr->work, work);
+}
+
+/* ---- buffers and engines ---- */
+
+/* A buffer that exists and is meant for this operand. */
+static bool check_buffer_use(const tw_commanded *s, int buffer, int operand)
+{
+    if (buffer < 0 || buffer >= s->at.in->layout->n_buffers)
+        return tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
+    if (s->at.in->layout->buffer[buffer].operands >> operand & 1) return true;
+    return tw_fault_at(&s->at, "uses buffer %s for operand '%s'", name_of(s, buffer).text,
+                       operand_of(s, operand)->name);
+}
+
+/* A transfer's engine is a mover that carries this way between exactly the two memories. */
+static bool check_mover(const tw_commanded *s, int inner, int outer, unsigned way)
+{
+    const tw_engine *e = &s->at.in->machine->engine[s->at.instr->engine];
+    if (e->kind != TW_MOVES) return tw_fault_at(&s->at, "is not on a mover");
+    if (e->outer != outer || e->memory != inner)
+        return tw_fault_at(&s->at, "on '%s' does not run between memories '%s' and '%s'", e->name,
+                           memory_name(s, outer), memory_name(s, inner));
+    if (e->carries & way) return true;
+    return tw_fault_at(&s->at, "on '%s', which does not carry %s", e->name,
+                       way == TW_INWARDS ? "inwards" : "outwards");
+}
+
+/* The two ends of a transfer follow each other on the path of the operand. */
+static bool check_path(const tw_commanded *s, int inner, int outer, int operand)
+{
+    unsigned what = operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    const tw_memory *memory = s->at.in->machine->memory;
+    int next = inner - 1;
+    while (next > 0 && !(memory[next].holds & what)) next--;
+    if (inner > 0 && (memory[inner].holds & what) && next == outer) return true;
+    return tw_fault_at(&s->at, "moves '%s' between '%s' and '%s', which is not on its path",
+                       operand_of(s, operand)->name, memory[outer].name, memory[inner].name);
+}
+
+/* The innermost memory that holds inputs, or the output. */
+static int innermost(const tw_commanded *s, unsigned what)
+{
+    const tw_machine *m = s->at.in->machine;
+    int memory = m->n_memories - 1;
+    while (memory > 0 && !(m->memory[memory].holds & what)) memory--;
+    return memory;
+}
+
+/* ---- reading ---- */
+
+/* The buffer holds a tile of the operand, and it is there at the start. */
+static bool check_source(tw_commanded *s, int buffer, int operand)
+{
+    const tw_slot *slot = &s->k->slot[buffer];
+    int64_t start = s->event->start_cycle;
+    if (!slot->held) return tw_fault_at(&s->at, "reads buffer %s, which nobody holds", name_of(s, buffer).text);
+    if (slot->operand != operand)
+        return tw_fault_at(&s->at, "reads '%s' from buffer %s, which holds '%s'", operand_of(s, operand)->name,
+                           name_of(s, buffer).text, operand_of(s, slot->operand)->name);
+    if (!slot->full)
+        return tw_fault_at(&s->at, "reads buffer %s, which holds nothing yet", name_of(s, buffer).text);
+    if (start < slot->there)
+        return tw_fault_at(&s->at, "starts at %" PRId64 ", buffer %s is written until %" PRId64, start,
+                           name_of(s, buffer).text, slot->there);
+    s->data = tw_max(s->data, slot->there);
+    return true;
+}
+
+static bool check_input(tw_commanded *s, int buffer, int operand, const tw_region *region)
+{
+    if (!check_source(s, buffer, operand)) return false;
+    if (tw_verify_region_inside(operand_of(s, operand), region, &s->k->slot[buffer].region)) return true;
+    return tw_fault_at(&s->at, "takes a region of '%s' that buffer %s does not hold", operand_of(s, operand)->name,
+                       name_of(s, buffer).text);
+}
+
+/* Partial sums of a region in a buffer, or beside the tensor. */
+static bool check_sums(tw_commanded *s, int buffer, const tw_region *region, tw_found_sums *found)
+{
+    if (buffer >= 0 && !check_source(s, buffer, output_of(s))) return false;
+    if (!tw_stream_find_sums(s, buffer, region, found))
+        return tw_fault_at(&s->at, "takes sums of a region that %s%s does not hold", buffer < 0 ? "" : "buffer ",
+                           name_of(s, buffer).text);
+    if (buffer >= 0) return true;
+    int64_t there = tw_parts_at(s->k->parts, found->part)->there;
+    if (s->event->start_cycle < there)
+        return tw_fault_at(&s->at, "starts at %" PRId64 ", its sums are stored in '%s' until %" PRId64,
+                           s->event->start_cycle, memory_name(s, 0), there);
+    s->data = tw_max(s->data, there);
+    return true;
+}
+
+/* ---- writing ---- */
+
+/* A target that is taken was free; one that is not was held for this operand. */
+static bool check_credit(const tw_commanded *s, int buffer, int operand)
+{
+    const tw_slot *slot = &s->k->slot[buffer];
+    if (s->at.instr->takes)
+        return slot->held ? tw_fault_at(&s->at, "takes buffer %s, which is held", name_of(s, buffer).text) : true;
+    if (!slot->held) return tw_fault_at(&s->at, "writes buffer %s, which nobody holds", name_of(s, buffer).text);
+    if (slot->operand == operand) return true;
+    return tw_fault_at(&s->at, "writes '%s' into buffer %s, which holds '%s'", operand_of(s, operand)->name,
+                       name_of(s, buffer).text, operand_of(s, slot->operand)->name);
+}
+
+/* Whoever used the buffer before is done. What is taken was a credit to wait for, what is written further is data.
+ * */
+static bool check_unused(tw_commanded *s, int buffer)
+{
+    const tw_slot *slot = &s->k->slot[buffer];
+    int64_t start = s->event->start_cycle, until = tw_max(slot->there, slot->read);
+    if (start < until)
+        return tw_fault_at(&s->at, "starts at %" PRId64 ", buffer %s is %s until %" PRId64, start,
+                           name_of(s, buffer).text,
+                           s->at.instr->takes         ? "held"
+                           : slot->there > slot->read ? "written"
+                                                      : "read",
+                           until);
+    int64_t *latest = s->at.instr->takes ? &s->credit : &s->data;
+    *latest = tw_max(*latest, until);
+    return true;
+}
+
+static bool check_target(tw_commanded *s, int buffer, int operand, const tw_region *region)
+{
+    const tw_slot *slot = &s->k->slot[buffer];
+    if (!check_credit(s, buffer, operand) || !check_unused(s, buffer)) return false;
+    int64_t elems = tw_verify_region_elems(operand_of(s, operand), region);
+    bool again = s->at.instr->accumulates;
+    if (!s->at.instr->takes) elems = again ? slot->elems : slot->elems + elems;
+    int64_t need = tw_verify_slot_units(s->at.in, operand, elems), size = s->at.in->layout->buffer[buffer].size;
+    if (need <= size) return true;
+    return tw_fault_at(&s->at, "puts %" PRId64 " units into buffer %s of %" PRId64, need, name_of(s, buffer).text,
+                       size);
+}
+
+/* ---- transfers ---- */
+
+static int64_t units_of(const tw_commanded *s, const tw_instr *i)
+{
+    int64_t elems = tw_verify_region_elems(operand_of(s, i->operand), &i->region);
+    return i->partial ? tw_verify_sum_units(s->at.in, elems) : tw_verify_units(s->at.in, i->operand, elems);
+}
+
+static bool check_transfer(const tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (i->accumulates) return tw_fault_at(&s->at, "adds to what its target holds");
+    if (i->src[0] != -1 && !check_buffer_use(s, i->src[0], i->operand)) return false;
+    if (i->dst != -1 && !check_buffer_use(s, i->dst, i->operand)) return false;
+    int from = memory_of(s, i->src[0]), to = memory_of(s, i->dst);
+    bool inwards = i->op == TW_LOAD;
+    if (!check_path(s, inwards ? to : from, inwards ? from : to, i->operand)) return false;
+    if (!check_mover(s, inwards ? to : from, inwards ? from : to, inwards ? TW_INWARDS : TW_OUTWARDS)) return false;
+    if (!tw_verify_region_is_sound(operand_of(s, i->operand), &i->region))
+        return tw_fault_at(&s->at, "region leaves tensor '%s'", operand_of(s, i->operand)->name);
+    return check_work(s, units_of(s, i));
+}
+
+static bool check_load(tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    bool sums = i->operand == output_of(s);
+    tw_found_sums found;
+    if (i->operand < 0 || i->operand > output_of(s)) return tw_fault_at(&s->at, "moves no operand");
+    if (sums != i->partial)
+        return tw_fault_at(&s->at, "brings %s", sums ? "finished elements back" : "an input as partial sums");
+    if (!check_transfer(s)) return false;
+    if (!i->takes) return tw_fault_at(&s->at, "fills buffer %s without taking it", name_of(s, i->dst).text);
+    if (sums ? !check_sums(s, i->src[0], &i->region, &found)
+             : i->src[0] != -1 && !check_input(s, i->src[0], i->operand, &i->region))
+        return false;
+    return check_target(s, i->dst, i->operand, &i->region);
+}
+
+/* Sums that are there must be taken before others come into their place. */
+static bool check_overwritten(const tw_commanded *s, const tw_region *region)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_parts *parts = s->k->parts;
+    int old = tw_parts_find(parts, i->dst < 0 ? s->k->outside : i->dst, region);
+    if (old == TW_PART_NONE) return true;
+    if (!tw_parts_at(parts, old)->gone)
+        return tw_fault_at(&s->at, "overwrites sums in %s%s that nobody took", i->dst < 0 ? "" : "buffer ",
+                           name_of(s, i->dst).text);
+    if (s->event->start_cycle >= tw_parts_at(parts, old)->read) return true;
+    return tw_fault_at(&s->at, "starts at %" PRId64 ", the old sums in '%s' are read until %" PRId64,
+                       s->event->start_cycle, memory_name(s, 0), tw_parts_at(parts, old)->read);
+}
+
+static bool check_store(tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    tw_found_sums found;
+    if (i->operand != output_of(s)) return tw_fault_at(&s->at, "moves an input operand");
+    if (!check_transfer(s)) return false;
+    if (i->takes && i->dst == -1) return tw_fault_at(&s->at, "takes a credit of '%s'", memory_name(s, 0));
+    if (!check_sums(s, i->src[0], &i->region, &found)) return false;
+    if (!i->partial && found.points != tw_cover_finished(s->c->cover, &i->region))
+        return tw_fault_at(&s->at, "moves buffer %s out as finished before every point, once each, is in it",
+                           name_of(s, i->src[0]).text);
+    if (!check_overwritten(s, &i->region)) return false;
+    return i->dst == -1 || check_target(s, i->dst, i->operand, &i->region);
+}
+
+/* ---- executions ---- */
+
+static bool check_compute_engine(const tw_commanded *s)
+{
+    const tw_machine *m = s->at.in->machine;
+    const tw_engine *e = &m->engine[m->compute];
+    if (s->at.instr->engine != m->compute) return tw_fault_at(&s->at, "is not on the compute engine '%s'", e->name);
+    if (!(e->computes >> s->at.in->op->compute & 1))
+        return tw_fault_at(&s->at, "asks '%s' for what it cannot do", e->name);
+    if (s->at.instr->accumulates && !(e->accumulate >> TW_FUSED & 1))
+        return tw_fault_at(&s->at, "accumulates, '%s' cannot", e->name);
+    return true;
+}
+
+/* Input `operand` of an EXEC: its buffer must hold every position that the box touches. */
+static bool check_exec_input(tw_commanded *s, int operand)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_operand *o = operand_of(s, operand);
+    tw_region need = {0};
+    bool any = true;
+    for (int a = 0; a < o->n_axes && any; a++)
+        any = tw_cover_touch(s->c->cover, operand, a, &i->box, &need.axis[a]);
+    int buffer = i->src[operand];
+    if (buffer == -1) return any ? tw_fault_at(&s->at, "has no buffer for '%s', which it reads", o->name) : true;
+    if (!check_buffer_use(s, buffer, operand)) return false;
+    if (memory_of(s, buffer) != innermost(s, TW_HOLDS_INPUTS))
+        return tw_fault_at(&s->at, "reads buffer %s, which the compute engine does not reach",
+                           name_of(s, buffer).text);
+    return any ? check_input(s, buffer, operand, &need) : check_source(s, buffer, operand);
+}
+
+static bool check_exec_target(tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    tw_region made = tw_verify_output_region(s->at.in->op, &i->box);
+    tw_found_sums found;
+    if (!check_buffer_use(s, i->dst, output_of(s))) return false;
+    if (memory_of(s, i->dst) != innermost(s, TW_HOLDS_OUTPUT))
+        return tw_fault_at(&s->at, "writes buffer %s, which the compute engine does not reach",
+                           name_of(s, i->dst).text);
+    if (i->accumulates && i->takes)
+        return tw_fault_at(&s->at, "adds to buffer %s, which it takes only now", name_of(s, i->dst).text);
+    if (!check_target(s, i->dst, output_of(s), &made)) return false;
+    if (!i->accumulates) return i->takes || check_overwritten(s, &made);
+    if (!check_sums(s, i->dst, &made, &found)) return false;
+    if (found.part != TW_PART_NONE) return true;
+    return tw_fault_at(&s->at, "adds to buffer %s as a whole, which holds it in parts", name_of(s, i->dst).text);
+}
+
+static bool check_exec(tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_verify_input *in = s->at.in;
+    if (i->nested) return tw_fault_at(&s->at, "nests a program");
+    if (!check_compute_engine(s)) return false;
+    if (!tw_verify_box_is_sound(in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
+    if (i->n_src != in->op->n_operands - 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    for (int o = 0; o < i->n_src; o++)
+        if (!check_exec_input(s, o)) return false;
+    if (!check_exec_target(s) || !check_work(s, tw_verify_points(in->op, &i->box))) return false;
+    const tw_cost *cost = &in->machine->engine[i->engine].cost;
+    int64_t passes = cost->kind == TW_COST_ARRAY ? tw_verify_passes(in, cost, &i->box) : i->passes;
+    if (i->passes == passes) return true;
+    return tw_fault_at(&s->at, "claims %" PRId64 " passes, makes %" PRId64, i->passes, passes);
+}
+
+static bool check_gives(const tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES)
+        return tw_fault_at(&s->at, "gives %d buffers back", i->n_gives);
+    for (int k = 0; k < i->n_gives; k++)
+        if (i->gives[k] < 0 || i->gives[k] >= s->at.in->layout->n_buffers)
+            return tw_fault_at(&s->at, "names buffer %d, there is none", i->gives[k]);
+    return true;
+}
+
+bool tw_stream_rules(tw_commanded *s)
+{
+    if (!check_gives(s)) return false;
+    switch (s->at.instr->op) {
+    case TW_LOAD: return check_load(s);
+    case TW_STORE: return check_store(s);
+    case TW_EXEC: return check_exec(s);
+    case TW_SUM:
+    case TW_FILL: break;
+    }
+    return tw_fault_at(&s->at, "has no meaning on an async machine");
+}

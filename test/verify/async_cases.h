@@ -1,0 +1,228 @@
+/* test/verify/async_cases.h - random async machines and mappings for the operators of cases.h, and their programs
+ * as lists that can be edited. */
+#ifndef TW_TEST_VERIFY_ASYNC_CASES_H
+#define TW_TEST_VERIFY_ASYNC_CASES_H
+#include "cases.h"
+#include "sim/order.h"
+
+/* ---- machines ---- */
+
+static inline tw_cost async_cost(uint64_t *r)
+{
+    static const tw_cost kind[] = {{.kind = TW_COST_CONSTANT, .fixed = 5, .per_cycle = 1, .busy = 5},
+                                   {.kind = TW_COST_CONSTANT, .fixed = 6, .per_cycle = 1, .busy = 2},
+                                   {.kind = TW_COST_CONSTANT, .fixed = 3, .per_cycle = 1, .busy = 0},
+                                   {.kind = TW_COST_CONSTANT, .fixed = 0, .per_cycle = 1, .busy = 0},
+                                   {.kind = TW_COST_LINEAR, .fixed = 7, .per_cycle = 3},
+                                   {.kind = TW_COST_LINEAR, .fixed = 0, .per_cycle = 2},
+                                   {.kind = TW_COST_STEPPED, .fixed = 5, .per_cycle = 8}};
+    return kind[tw_test_pick(r, 0, (int64_t)TW_COUNT(kind) - 1)];
+}
+
+static inline void async_pipeline(uint64_t *r, tw_engine *e)
+{
+    bool has_latency = e->cost.kind == TW_COST_LINEAR || e->cost.kind == TW_COST_ARRAY;
+    e->pipelined = has_latency && tw_test_pick(r, 0, 1);
+}
+
+static inline void async_mover(uint64_t *r, tw_machine *m, int outer, int memory, unsigned carries, bool inputs)
+{
+    static const char *const name[] = {"e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8", "e9", "e10", "e11", "e12"};
+    m->engine[m->n_engines] = (tw_engine){.name = name[m->n_engines],
+                                          .kind = TW_MOVES,
+                                          .outer = outer,
+                                          .memory = memory,
+                                          .carries = carries,
+                                          .joins = inputs && (carries & TW_INWARDS) && tw_test_pick(r, 0, 3) == 0,
+                                          .count = tw_test_pick(r, 0, 3) ? 1 : tw_test_pick(r, 2, 3),
+                                          .cost = async_cost(r),
+                                          .shares = -1};
+    async_pipeline(r, &m->engine[m->n_engines++]);
+}
+
+static inline void async_step(uint64_t *r, tw_machine *m, int memory)
+{
+    bool in = m->memory[memory].holds & TW_HOLDS_INPUTS, out = m->memory[memory].holds & TW_HOLDS_OUTPUT;
+    int from = tw_machine_outer(m, memory, TW_HOLDS_INPUTS), to = tw_machine_outer(m, memory, TW_HOLDS_OUTPUT);
+    bool split = tw_test_pick(r, 0, 1);
+    if (in && out && from == to && !split) {
+        async_mover(r, m, from, memory, TW_BOTH_WAYS, true);
+        return;
+    }
+    if (in) async_mover(r, m, from, memory, TW_INWARDS, true);
+    if (!out) return;
+    bool back = !(in && from == to) && tw_test_pick(r, 0, 7);
+    if (back && !split) {
+        async_mover(r, m, to, memory, TW_BOTH_WAYS, false);
+        return;
+    }
+    async_mover(r, m, to, memory, TW_OUTWARDS, false);
+    if (back) async_mover(r, m, to, memory, TW_INWARDS, false);
+}
+
+static inline tw_machine async_machine(uint64_t *r)
+{
+    static const char *const memory[] = {"dram", "l3", "l2", "l1", "acc"};
+    static const tw_cost array = {.kind = TW_COST_ARRAY, .fixed = 2, .per_cycle = 1, .array = {2, 3}};
+    tw_machine m = {.name = "random", .timing = TW_ASYNC, .n_memories = (int)tw_test_pick(r, 2, 5)};
+    m.unit = tw_test_pick(r, 0, 1) ? TW_UNIT_BYTE : TW_UNIT_ELEMENT;
+    m.reuse = tw_test_pick(r, 0, 1) ? TW_REUSE_RESIDENT : TW_REUSE_DECLARED;
+    unsigned all = 0;
+    for (int i = 0; i < m.n_memories; i++) {
+        unsigned holds = i == 0 || tw_test_pick(r, 0, 2) ? TW_HOLDS_ALL : (unsigned)tw_test_pick(r, 1, 2);
+        if (i + 1 == m.n_memories && i > 0) holds |= TW_HOLDS_ALL & ~all;
+        if (i > 0) all |= holds;
+        m.memory[i] = (tw_memory){.name = memory[i],
+                                  .size = i ? 1 << 26 : TW_UNLIMITED,
+                                  .align = tw_test_pick(r, 0, 1) ? 1 : 16,
+                                  .holds = holds};
+    }
+    m.engine[m.n_engines++] = (tw_engine){.name = "array",
+                                          .kind = TW_COMPUTES,
+                                          .outer = -1,
+                                          .memory = tw_machine_innermost(&m, TW_HOLDS_OUTPUT),
+                                          .count = tw_test_pick(r, 0, 3) ? 1 : 2,
+                                          .cost = tw_test_pick(r, 0, 2) ? async_cost(r) : array,
+                                          .computes = 15,
+                                          .accumulate = 1u << TW_FUSED,
+                                          .shares = -1,
+                                          .min_tile = 1};
+    async_pipeline(r, &m.engine[0]);
+    for (int i = 1; i < m.n_memories; i++) async_step(r, &m, i);
+    tw_diag diag = {0};
+    tw_status status = tw_machine_check(&m, &diag);
+    if (status != TW_OK) print_error("%s\n", diag.last);
+    CHECK_EQ(status, TW_OK);
+    tw_diag_release(&diag);
+    return m;
+}
+
+/* ---- mappings ---- */
+
+static inline bool async_holds(const tw_op *op, const tw_machine *machine, int memory, int operand)
+{
+    return machine->memory[memory].holds & (operand == tw_op_output(op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
+static inline void async_buffers(uint64_t *r, const tw_op *op, const tw_machine *machine, tw_level_map *l)
+{
+    bool automatic = tw_test_pick(r, 0, 1), shares = !automatic && tw_test_pick(r, 0, 1);
+    int lead = -1;
+    for (int o = 0; o < op->n_operands; o++) {
+        if (!async_holds(op, machine, l->memory, o)) continue;
+        if (!automatic) l->slots[o] = tw_test_pick(r, 1, 8);
+        if (tw_test_pick(r, 0, 1)) l->keeps[o] = tw_test_pick(r, 0, 2) ? (int)tw_test_pick(r, 1, op->n_loops) : -1;
+        if (lead >= 0 && shares && tw_test_pick(r, 0, 1)) {
+            l->shares[o] = o - lead;
+            l->slots[o] = l->slots[lead];
+        } else {
+            lead = o;
+        }
+    }
+}
+
+static inline tw_op_map async_map(uint64_t *r, const tw_op *op, const tw_machine *machine)
+{
+    tw_op_map map = {.n_levels = machine->n_memories - 1};
+    bool fine = tw_test_pick(r, 0, 1);
+    for (int i = 0; i < map.n_levels; i++) {
+        tw_level_map *l = &map.level[i];
+        bool innermost = i + 1 == map.n_levels;
+        *l = (tw_level_map){.memory = i + 1, .pass = !innermost && tw_test_pick(r, 0, 1), .accumulate = TW_FUSED};
+        for (int k = 0; k < op->n_loops; k++) l->order[k] = k;
+        for (int k = op->n_loops - 1; k > 0; k--) {
+            int j = (int)tw_test_pick(r, 0, k), x = l->order[k];
+            l->order[k] = l->order[j];
+            l->order[j] = x;
+        }
+        for (int k = 0; k < op->n_loops; k++) {
+            int64_t parts = tw_test_pick(r, 1, 3), size = (op->loop[k].extent + parts - 1) / parts;
+            if (fine && i > 0) size = tw_max(1, size / 2);
+            l->size[k] = tw_test_pick(r, 0, 2) ? size : op->loop[k].extent;
+        }
+        async_buffers(r, op, machine, l);
+    }
+    if (map.n_levels == 1) map.level[0].serpentine = tw_test_pick(r, 0, 3) == 0;
+    return map;
+}
+
+/* ---- programs ---- */
+
+/* A narrow output, and sums that are wider than it. */
+static inline void async_types(uint64_t *r, tw_model *model)
+{
+    tw_op *op = (tw_op *)&model->op[0];
+    tw_tensor *out = (tw_tensor *)&model->tensor[op->operand[tw_op_output(op)].tensor];
+    if (op->compute != TW_MULTIPLY_ADD && op->compute != TW_ADD) return;
+    bool is_float = tw_dtype_is_float(out->dtype);
+    if (!is_float && tw_test_pick(r, 0, 1)) out->dtype = (tw_dtype)tw_test_pick(r, TW_DTYPE_I8, TW_DTYPE_I32);
+    op->accumulator = out->dtype;
+    if (tw_test_pick(r, 0, 2)) op->accumulator = is_float ? TW_DTYPE_F64 : TW_DTYPE_I32;
+}
+
+/* The next random case that is accepted by the builder and does not deadlock, with its commands. */
+static inline test_case *async_case_new(uint64_t *r, int kind, int64_t size, record **rec)
+{
+    for (;;) {
+        tw_arena *arena = tw_arena_new(), *scratch = tw_arena_new();
+        test_case *c = TW_NEW(arena, test_case, 1);
+        *rec = TW_NEW(arena, record, 1);
+        tw_diag diag = {0};
+        CHECK(c != NULL && *rec != NULL && scratch != NULL);
+        c->arena = (*rec)->arena = arena;
+        case_line(r, kind, size, c->line, sizeof c->line);
+        c->machine = async_machine(r);
+        tw_status status = case_model(c->line, arena, &diag, &c->model);
+        if (status == TW_OK) {
+            const tw_op *op = &c->model.op[0];
+            async_types(r, &c->model);
+            c->map = async_map(r, op, &c->machine);
+            status = tw_mapping_check(&(tw_mapping){1, &c->map}, &c->model, &c->machine, &diag);
+        }
+        if (status == TW_OK)
+            status = tw_program_build(&c->model, 0, &c->machine, &c->map, arena, &diag, &c->program);
+        tw_timeline timeline;
+        tw_row_sink sink = {record_begin, record_end, *rec};
+        if (status == TW_OK) status = tw_timeline_walk(&c->program, &sink, scratch, &diag, &timeline);
+        tw_diag_release(&diag);
+        tw_arena_free(scratch);
+        if (status == TW_OK) {
+            case_input(c);
+            for (int d = 0; d < TW_ARRAY_DIMS; d++) c->in.unroll[d] = c->program.flow->unroll[d];
+            return c;
+        }
+        tw_arena_free(arena);
+    }
+}
+
+static inline void async_replay(const record *rec, const tw_row_sink *sink)
+{
+    for (int i = 0; i < rec->n_script; i++)
+        if (rec->script[i] >= 0) CHECK_EQ(sink->begin(sink->user, &rec->row[rec->script[i]]), TW_OK);
+}
+
+static inline const char *async_check(const tw_verify_input *in, const record *rec, tw_arena *arena)
+{
+    tw_checker *checker = tw_checker_new(in, arena);
+    CHECK(checker != NULL);
+    tw_row_sink sink = tw_checker_sink(checker);
+    async_replay(rec, &sink);
+    return tw_checker_finish(checker);
+}
+
+static inline const char *async_execute(const tw_verify_input *in, const record *rec, uint64_t seed,
+                                        tw_arena *arena)
+{
+    tw_executor *executor = tw_executor_new(in, seed, arena);
+    CHECK(executor != NULL);
+    tw_row_sink numbers = tw_executor_sink(executor);
+    tw_order *order = tw_order_new(in->machine, &numbers, arena);
+    CHECK(order != NULL);
+    tw_row_sink sink = tw_order_sink(order);
+    async_replay(rec, &sink);
+    CHECK_EQ(tw_order_flush(order), TW_OK);
+    const char *who, *fault;
+    CHECK_EQ(tw_executor_finish(executor, NULL, NULL, &who, &fault), TW_OK);
+    return fault;
+}
+#endif
