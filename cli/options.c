@@ -28,6 +28,13 @@ enum {
     KEY_APPROACH,
     KEY_BUDGET,
     KEY_MAPPING,
+    KEY_EVENTS,
+    KEY_ENGINE,
+    KEY_GANTT,
+    KEY_CYCLES,
+    KEY_INJECTION,
+    KEY_PLAIN,
+    KEY_SYMBOLIC,
 };
 enum { COLUMNS_MIN = 60, COLUMNS_MAX = 400 };
 
@@ -87,6 +94,33 @@ static void read_rows(const struct argp_state *state, const char *text, tw_print
     }
 }
 
+/* The format of a view, one of `words`, the first one when none is given; words and formats go together. */
+static tw_format read_format(const struct argp_state *state, const char *option, const char *text,
+                             const char *const *words, const tw_format *format)
+{
+    return format[text ? one_of(state, option, text, words) : 0];
+}
+
+static const char *const events_words[] = {"jsonl", "csv", NULL};
+static const tw_format events_format[] = {TW_FORMAT_JSONL, TW_FORMAT_CSV};
+static const char *const injection_words[] = {"text", "csv", "json", NULL};
+static const tw_format injection_format[] = {TW_FORMAT_TEXT, TW_FORMAT_CSV, TW_FORMAT_JSON};
+
+/* "FROM:TO"; either may be left out. Whether the plan has these cycles shows later. */
+static void read_cycles(const struct argp_state *state, const char *text, cli_options *out)
+{
+    char from[32] = "";
+    const char *colon = strchr(text, ':');
+    if (!colon || (size_t)(colon - text) >= sizeof from)
+        argp_error(state, "--cycles takes FROM:TO, not '%s'", text);
+    else
+        memcpy(from, text, (size_t)(colon - text));
+    out->from = *from ? number(state, "--cycles", from, 0, INT64_MAX - 1) : 0;
+    out->to = colon && colon[1] ? number(state, "--cycles", colon + 1, 0, INT64_MAX) : 0;
+    if (colon && colon[1] && out->to <= out->from)
+        argp_error(state, "--cycles=%s is empty: FROM must lie before TO", text);
+}
+
 /* ---- what the terminal can do ---- */
 
 static bool wants_colour(const char *when)
@@ -111,24 +145,79 @@ typedef struct parser {
     cli_options *out;
     const char *colour;
     bool ascii;
+    int n_views; /* --json, --dump and the views: one at most */
+    bool cycles;
 } parser;
 
 static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "What is printed:", 1},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
-    {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks to show; with --json rows are written only if asked for", 0},
+    {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks or steps to show; with --json rows are written only if asked for", 0},
     {"dump", KEY_DUMP, "STAGE", 0, "print a stage instead: model, machine, mapping, layout, program or timeline",
      0},
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
     {"quiet", 'q', 0, 0, "no text report, only messages, files and the exit code", 0},
-    {0, 0, 0, 0, "Verification:", 2},
+    {0, 0, 0, 0, "Instead of the report, of plans on async machines (with -o into a file too):", 2},
+    {"gantt", KEY_GANTT, 0, 0, "the engines over time", 0},
+    {"cycles", KEY_CYCLES, "FROM:TO", 0, "with --gantt: only these cycles", 0},
+    {"events", KEY_EVENTS, "jsonl|csv", OPTION_ARG_OPTIONAL, "every command, one line each; default jsonl", 0},
+    {"engine", KEY_ENGINE, "NAME", 0, "with --events: only this engine's commands", 0},
+    {"injection", KEY_INJECTION, "text|csv|json", OPTION_ARG_OPTIONAL,
+     "when each tile must be sent at the latest; default text", 0},
+    {"plain", KEY_PLAIN, 0, 0, "with --injection: by latency alone, as if nothing were ever busy", 0},
+    {"symbolic", KEY_SYMBOLIC, 0, 0, "traffic as formulas in the sizes of loops and tiles", 0},
+    {0, 0, 0, 0, "Verification:", 3},
     {"no-verify", KEY_NO_VERIFY, 0, 0, "neither check nor execute the plan", 0},
     {"seed", KEY_SEED, "N", 0, "of the numbers that the plan is executed on", 0},
     {"max-macs", KEY_MAX_MACS, "N", 0, "operators of more points are checked but not executed; default 2147483648",
      0},
     {0}};
+
+static void choose_view(parser *p, cli_view view)
+{
+    p->n_views += p->out->view != view;
+    p->out->view = view;
+}
+
+static error_t parse_view(int key, char *arg, struct argp_state *state)
+{
+    parser *p = state->input;
+    cli_options *o = p->out;
+    switch (key) {
+    case KEY_EVENTS:
+        choose_view(p, VIEW_EVENTS);
+        o->format = read_format(state, "--events", arg, events_words, events_format);
+        break;
+    case KEY_INJECTION:
+        choose_view(p, VIEW_INJECTION);
+        o->format = read_format(state, "--injection", arg, injection_words, injection_format);
+        break;
+    case KEY_GANTT: choose_view(p, VIEW_GANTT); break;
+    case KEY_SYMBOLIC: choose_view(p, VIEW_SYMBOLIC); break;
+    case KEY_ENGINE: o->engine = arg; break;
+    case KEY_PLAIN: o->injection.plain = true; break;
+    case KEY_CYCLES:
+        p->cycles = true;
+        read_cycles(state, arg, o);
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static void check_views(const struct argp_state *state)
+{
+    const parser *p = state->input;
+    const cli_options *o = p->out;
+    if (o->json && o->dump) argp_error(state, "--json and --dump exclude each other");
+    if (p->n_views + o->json + (o->dump != NULL) > 1)
+        argp_error(state, "--json, --dump, --events, --gantt, --injection and --symbolic exclude each other");
+    if (o->engine && o->view != VIEW_EVENTS) argp_error(state, "--engine goes with --events");
+    if (p->cycles && o->view != VIEW_GANTT) argp_error(state, "--cycles goes with --gantt");
+    if (o->injection.plain && o->view != VIEW_INJECTION) argp_error(state, "--plain goes with --injection");
+}
 
 static error_t parse_report(int key, char *arg, struct argp_state *state)
 {
@@ -148,10 +237,8 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     case KEY_NO_VERIFY: o->verify = false; break;
     case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", arg, 0, INT64_MAX); break;
     case KEY_MAX_MACS: o->max_macs = number(state, "--max-macs", arg, 1, INT64_MAX); break;
-    case ARGP_KEY_SUCCESS:
-        if (o->json && o->dump) argp_error(state, "--json and --dump exclude each other");
-        break;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_SUCCESS: check_views(state); break;
+    default: return parse_view(key, arg, state);
     }
     return 0;
 }
@@ -161,7 +248,7 @@ static const struct argp report_argp = {report_options, parse_report, 0, 0, 0, 0
 /* ---- options of the search ---- */
 
 static const struct argp_option search_options[] = {
-    {0, 0, 0, 0, "What is searched for:", 3},
+    {0, 0, 0, 0, "What is searched for:", 4},
     {"objective", KEY_OBJECTIVE, "ticks|cycles", 0, "what to make small; default ticks", 0},
     {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},
     {"mode", KEY_MODE, "MODE", 0,

@@ -13,10 +13,18 @@ enum {
     EXIT_WRITING = 74 /* an output cannot be written     */
 };
 
+/* What is printed instead of the report; async machines only. */
+typedef enum cli_view { VIEW_NONE, VIEW_EVENTS, VIEW_GANTT, VIEW_INJECTION, VIEW_SYMBOLIC } cli_view;
+
 typedef struct cli_options {
     const char *workload, *machine, *mapping;
     tw_search_options search;
     bool json, quiet, verify;
+    cli_view view;
+    tw_format format;   /* of events and injection                    */
+    const char *engine; /* of events, NULL: all                       */
+    int64_t from, to;   /* cycles of the Gantt chart; to 0: the end   */
+    tw_injection_options injection;
     bool columns_given;
     const char *dump;   /* stage, NULL: none                          */
     const char *folder; /* of the report's files, NULL: none is written */

@@ -50,18 +50,6 @@ bool output_make_folder(const char *path)
     return made;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t now = write(fd, bytes, n);
-        if (now < 0 && errno == EINTR) continue;
-        if (now < 0) return false;
-        bytes += now;
-        n -= (size_t)now;
-    }
-    return fsync(fd) == 0;
-}
-
 /* mkstemp makes files that only their owner can read; a report is an ordinary file. */
 static bool open_to_all(int fd)
 {
@@ -70,31 +58,56 @@ static bool open_to_all(int fd)
     return fchmod(fd, 0666 & ~mask) == 0;
 }
 
-static bool replace(const char *path, char *temporary, const char *bytes, size_t n)
+static void forget(output_file *file)
 {
-    int fd = mkstemp(temporary);
-    if (fd < 0) return false;
-    bool done = write_all(fd, bytes, n) && open_to_all(fd);
     int error = errno;
-    if (close(fd) != 0 && done) {
-        done = false;
-        error = errno;
-    }
-    if (done && rename(temporary, path) == 0) return true;
-    if (done) error = errno;
-    unlink(temporary);
+    free(file->path);
+    free(file->temporary);
+    *file = (output_file){0};
     errno = error;
+}
+
+bool output_file_open(output_file *file, const char *folder, const char *name)
+{
+    *file = (output_file){0};
+    int fd = -1;
+    if (asprintf(&file->path, "%s/%s", folder, name) < 0) file->path = NULL;
+    if (asprintf(&file->temporary, "%s/.%s.XXXXXX", folder, name) < 0) file->temporary = NULL;
+    if (file->path && file->temporary) fd = mkstemp(file->temporary);
+    if (fd >= 0) file->stream = fdopen(fd, "w");
+    if (file->stream) return true;
+    if (fd >= 0) {
+        close(fd);
+        unlink(file->temporary);
+    }
+    forget(file);
     return false;
 }
 
-bool output_replace(const char *folder, const char *name, const char *bytes, size_t n)
+void output_file_drop(output_file *file)
 {
-    char *path = NULL, *temporary = NULL;
-    bool done = asprintf(&path, "%s/%s", folder, name) >= 0 &&
-                asprintf(&temporary, "%s/.%s.XXXXXX", folder, name) >= 0 && replace(path, temporary, bytes, n);
     int error = errno;
-    free(path);
-    free(temporary);
+    if (file->stream) fclose(file->stream);
+    unlink(file->temporary);
     errno = error;
-    return done;
+    forget(file);
+}
+
+bool output_file_commit(output_file *file)
+{
+    int fd = fileno(file->stream);
+    bool done = fflush(file->stream) == 0 && !ferror(file->stream) && fsync(fd) == 0 && open_to_all(fd);
+    int error = errno;
+    if (fclose(file->stream) != 0 && done) {
+        done = false;
+        error = errno;
+    }
+    file->stream = NULL;
+    errno = error;
+    if (done && rename(file->temporary, file->path) == 0) {
+        forget(file);
+        return true;
+    }
+    output_file_drop(file);
+    return false;
 }

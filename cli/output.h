@@ -12,6 +12,15 @@ int output_close(FILE *stream);
 
 /* Makes the folder and what is missing above it. */
 bool output_make_folder(const char *path);
-/* Replaces folder/name by `bytes`: a temporary file beside it, fsync, rename. Errors go to errno. */
-bool output_replace(const char *folder, const char *name, const char *bytes, size_t n);
+/* A file that replaces folder/name when it is complete: it is written beside it under another name. */
+typedef struct output_file {
+    FILE *stream;
+    char *path, *temporary;
+} output_file;
+/* Errors go to errno, here and below. */
+bool output_file_open(output_file *file, const char *folder, const char *name);
+/* Puts it in place: on disk first, then under its name. False leaves what was there before. */
+bool output_file_commit(output_file *file);
+/* Gives it up. */
+void output_file_drop(output_file *file);
 #endif

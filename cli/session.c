@@ -4,12 +4,13 @@
 #include "output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Ticks up to which the files hold every row; of longer plans they hold this many. */
+/* Ticks, or commands of an async machine, up to which the files hold every row; of longer plans they hold this many. */
 enum { FILE_ROWS_MAX = 20000 };
 
 __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
@@ -67,7 +68,9 @@ typedef tw_status (*printer)(session *s, FILE *out);
 static tw_print_options file_options(const session *s)
 {
     tw_print_options print = {.n_rows = -1, .columns = s->options->columns_given ? s->options->print.columns : 80};
-    if (tw_plan_summary(s->plan)->ticks > FILE_ROWS_MAX) print.n_rows = FILE_ROWS_MAX;
+    const tw_summary *sum = tw_plan_summary(s->plan);
+    if (sum->ticks > FILE_ROWS_MAX || (sum->ticks == 0 && sum->instructions > FILE_ROWS_MAX))
+        print.n_rows = FILE_ROWS_MAX;
     return print;
 }
 
@@ -85,36 +88,112 @@ static tw_status print_json_file(session *s, FILE *out)
 
 static tw_status print_mapping_file(session *s, FILE *out) { return tw_plan_print_mapping(s->ctx, s->plan, out); }
 
-/* Renders into memory first, so that a file is replaced only by a complete one. */
+/* ---- views ---- */
+
+/* Each operator's chart. Cycles are those of the operator: one that has none of them is left out, which the check
+ * below has seen to be not all. */
+static tw_status print_gantt(session *s, const tw_print_options *print, FILE *out)
+{
+    const cli_options *o = s->options;
+    const char *gap = "";
+    for (int i = 0; i < tw_model_n_ops(s->model); i++) {
+        int64_t end = tw_plan_op_summary(s->plan, i)->cycles, to = o->to > end ? end : o->to;
+        if (o->from > 0 && o->from >= end) continue;
+        fputs(gap, out);
+        gap = "\n";
+        tw_status status = tw_plan_print_gantt(s->ctx, s->plan, i, o->from, to, print, out);
+        if (status != TW_OK) return status;
+    }
+    return TW_OK;
+}
+
+static tw_status print_view(session *s, const tw_print_options *print, FILE *out)
+{
+    const cli_options *o = s->options;
+    switch (o->view) {
+    case VIEW_EVENTS: return tw_plan_print_events(s->ctx, s->plan, o->format, o->engine, out);
+    case VIEW_GANTT: return print_gantt(s, print, out);
+    case VIEW_INJECTION: return tw_plan_print_injection(s->ctx, s->plan, o->format, &o->injection, print, out);
+    case VIEW_SYMBOLIC: return tw_plan_print_symbolic(s->ctx, s->plan, print, out);
+    case VIEW_NONE: break;
+    }
+    return TW_OK;
+}
+
+static tw_status print_view_file(session *s, FILE *out)
+{
+    tw_print_options print = file_options(s);
+    return print_view(s, &print, out);
+}
+
+static const char *view_file(const cli_options *o)
+{
+    switch (o->view) {
+    case VIEW_EVENTS: return o->format == TW_FORMAT_CSV ? "events.csv" : "events.jsonl";
+    case VIEW_GANTT: return "gantt.txt";
+    case VIEW_INJECTION:
+        return o->format == TW_FORMAT_CSV    ? "injection.csv"
+               : o->format == TW_FORMAT_JSON ? "injection.json"
+                                             : "injection.txt";
+    case VIEW_SYMBOLIC: return "symbolic.txt";
+    case VIEW_NONE: break;
+    }
+    return NULL;
+}
+
+/* The cycles that were asked for, against those that there are. */
+static int check_cycles(const session *s)
+{
+    const cli_options *o = s->options;
+    int64_t end = 0;
+    for (int i = 0; i < tw_model_n_ops(s->model); i++) {
+        int64_t cycles = tw_plan_op_summary(s->plan, i)->cycles;
+        end = cycles > end ? cycles : end;
+    }
+    if (o->view != VIEW_GANTT || ((o->from == 0 || o->from < end) && o->to <= end)) return EXIT_DONE;
+    if (o->from >= end)
+        complain("--cycles begins at %" PRId64 ", but the plan ends at cycle %" PRId64, o->from, end);
+    else
+        complain("--cycles ends at %" PRId64 ", but the plan ends at cycle %" PRId64, o->to, end);
+    return EXIT_USAGE;
+}
+
+/* ---- writing them ---- */
+
+static int cannot_write(const session *s, const char *name)
+{
+    complain("cannot write '%s/%s': %s", s->options->folder, name, strerror(errno));
+    return EXIT_WRITING;
+}
+
+/* A file is replaced only by a complete one. */
 static int write_file(session *s, const char *name, printer print)
 {
-    char *bytes = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&bytes, &n);
-    if (!memory) return exit_code(s, TW_ERR_NOMEM);
-    tw_status status = print(s, memory);
-    if (fclose(memory) != 0 && status == TW_OK) status = TW_ERR_NOMEM;
-    int code = exit_code(s, status);
-    if (code == EXIT_DONE && !output_replace(s->options->folder, name, bytes, n)) {
-        complain("cannot write '%s/%s': %s", s->options->folder, name, strerror(errno));
-        code = EXIT_WRITING;
-    }
-    free(bytes);
-    return code;
+    output_file file;
+    if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s, name);
+    tw_status status = print(s, file.stream);
+    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(s, name);
+    bool full = ferror(file.stream);
+    output_file_drop(&file);
+    if (!full) return exit_code(s, status);
+    tw_context_clear_messages(s->ctx);
+    return cannot_write(s, name);
 }
 
 static int write_files(session *s)
 {
-    static const struct {
+    const struct {
         const char *name;
         printer print;
-    } file[] = {
-        {"report.txt", print_report_file}, {"plan.json", print_json_file}, {"mapping.yaml", print_mapping_file}};
+    } file[] = {{"report.txt", print_report_file},
+                {"plan.json", print_json_file},
+                {"mapping.yaml", print_mapping_file},
+                {view_file(s->options), print_view_file}};
     if (!output_make_folder(s->options->folder)) {
         complain("cannot make the folder '%s': %s", s->options->folder, strerror(errno));
         return EXIT_WRITING;
     }
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+    for (size_t i = 0; i < sizeof file / sizeof *file && file[i].name; i++) {
         int code = write_file(s, file[i].name, file[i].print);
         if (code != EXIT_DONE) return code;
     }
@@ -147,14 +226,25 @@ static tw_status print_stdout(session *s, FILE *out)
     }
     if (o->dump) return tw_plan_dump(s->ctx, s->plan, o->dump, out);
     if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &o->print, out);
+    if (o->view != VIEW_NONE && !(o->quiet && o->folder)) return print_view(s, &o->print, out);
     if (o->quiet) return TW_OK;
     return tw_plan_print_text(s->ctx, s->plan, s->verdict, &o->print, out);
 }
 
 static void say_where(const session *s, FILE *out)
 {
-    if (s->plan && s->options->folder && !s->options->quiet)
-        fprintf(out, "\nwrote %s/report.txt, plan.json and mapping.yaml\n", s->options->folder);
+    const char *view = view_file(s->options), *folder = s->options->folder;
+    if (!s->plan || !folder || s->options->quiet) return;
+    if (view)
+        fprintf(out, "\nwrote %s/report.txt, plan.json, mapping.yaml and %s\n", folder, view);
+    else
+        fprintf(out, "\nwrote %s/report.txt, plan.json and mapping.yaml\n", folder);
+}
+
+/* What a program reads has nothing else in it. */
+static bool is_data(const cli_options *o)
+{
+    return o->view == VIEW_EVENTS || (o->view == VIEW_INJECTION && o->format != TW_FORMAT_TEXT);
 }
 
 static int print(session *s)
@@ -162,7 +252,7 @@ static int print(session *s)
     FILE *out = output_open();
     if (!out) return exit_code(s, TW_ERR_NOMEM);
     tw_status status = print_stdout(s, out);
-    bool apart = s->options->json || s->options->dump;
+    bool apart = s->options->json || s->options->dump || is_data(s->options);
     if (status == TW_OK && !apart) say_where(s, out);
     int error = output_close(out);
     if (error) {
@@ -208,6 +298,7 @@ static int run(session *s)
     if (code != EXIT_DONE) return code;
     if (dumped_input(s) != NO_INPUT) return print(s);
     code = exit_code(s, make_plan(s));
+    if (code == EXIT_DONE) code = check_cycles(s);
     return code == EXIT_DONE ? report(s) : code;
 }
 

@@ -5,8 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tw_glyphs ascii_glyphs = {">", "|", ">", ".", "#", ".", "<-", "x", "..."};
-static const tw_glyphs utf8_glyphs = {"→", "│", "▶", "·", "█", "░", "◀", "×", "⋯"};
+static const tw_glyphs ascii_glyphs = {.arrow = ">",
+                                       .wall = "|",
+                                       .enter = ">",
+                                       .dead = ".",
+                                       .filled = "#",
+                                       .empty = ".",
+                                       .left = "<-",
+                                       .times = "x",
+                                       .etc = "...",
+                                       .corner = {"+", "+", "+", "+"},
+                                       .beam = "-",
+                                       .pole = "|",
+                                       .up = "^",
+                                       .down = "v",
+                                       .tick = "+",
+                                       .run = "#",
+                                       .run_begins = "[",
+                                       .no_data = ".",
+                                       .no_credit = "!"};
+static const tw_glyphs utf8_glyphs = {.arrow = "→",
+                                      .wall = "│",
+                                      .enter = "▶",
+                                      .dead = "·",
+                                      .filled = "█",
+                                      .empty = "░",
+                                      .left = "◀",
+                                      .times = "×",
+                                      .etc = "⋯",
+                                      .corner = {"┌", "┐", "└", "┘"},
+                                      .beam = "─",
+                                      .pole = "│",
+                                      .up = "▲",
+                                      .down = "▼",
+                                      .tick = "┴",
+                                      .run = "█",
+                                      .run_begins = "▐",
+                                      .no_data = "░",
+                                      .no_credit = "▒"};
 
 static const char *const escape[TW_HUES + TW_N_HUES] = {
     [TW_BOLD] = "1",      [TW_DIM] = "2",       [TW_ALARM] = "1;31",  [TW_GOOD] = "32",     [TW_HUES + 0] = "36",

@@ -22,14 +22,20 @@ static inline tw_style tw_style_of_operand(int operand) { return (tw_style)(TW_H
 
 /* Characters that differ between terminals. */
 typedef struct tw_glyphs {
-    const char *arrow;          /* from > to               */
-    const char *wall;           /* left edge of a slot     */
-    const char *enter;          /* left edge of a slot that is being written */
-    const char *dead;           /* cell of a slot without a live value       */
-    const char *filled, *empty; /* cells of a gauge */
-    const char *left;           /* points at the peak      */
-    const char *times;          /* between extents         */
-    const char *etc;            /* rows left out           */
+    const char *arrow;               /* from > to               */
+    const char *wall;                /* left edge of a slot     */
+    const char *enter;               /* left edge of a slot that is being written */
+    const char *dead;                /* cell of a slot without a live value       */
+    const char *filled, *empty;      /* cells of a gauge */
+    const char *left;                /* points at the peak      */
+    const char *times;               /* between extents         */
+    const char *etc;                 /* rows left out           */
+    const char *corner[4];           /* of a box: top left, top right, bottom left, bottom right */
+    const char *beam, *pole;         /* its edges, and lines between boxes                       */
+    const char *up, *down;           /* where such a line points                                 */
+    const char *tick;                /* of an axis                                               */
+    const char *run, *run_begins;    /* cells of a Gantt chart: the compute engine works    */
+    const char *no_data, *no_credit; /* an engine waits                                     */
 } tw_glyphs;
 
 typedef struct tw_line {

@@ -3,10 +3,12 @@
  * Integers only; what has no value (an unlimited size, a plan that was not searched) is null. A change that
  * could break a reader raises SCHEMA_VERSION; new fields do not. */
 #include "program/print.h"
+#include "report/async_json.h"
 #include "report/bound.h"
 #include "report/cuts.h"
 #include "report/json.h"
 #include "report/plan.h"
+#include "report/stalls.h"
 #include "report/usage.h"
 
 #include <stdio.h>
@@ -15,7 +17,7 @@ enum { SCHEMA_VERSION = 1 };
 
 /* ---- pieces ---- */
 
-static void write_summary(tw_json *j, const tw_summary *s)
+static void write_summary(tw_json *j, const tw_summary *s, bool async)
 {
     tw_json_key(j, "summary");
     tw_json_open_line(j, '{');
@@ -24,6 +26,7 @@ static void write_summary(tw_json *j, const tw_summary *s)
     tw_json_key_int(j, "executions", s->execs);
     tw_json_key_int(j, "points", s->macs);
     tw_json_key_int(j, "instructions", s->instructions);
+    if (async) tw_json_key_int(j, "energy_fj", s->energy_fj);
     tw_json_close(j);
 }
 
@@ -44,8 +47,11 @@ static void write_loops(tw_json *j, const tw_op *op)
 static void write_bound(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
 {
     const tw_engine *engine = plan->program.machine->engine;
-    tw_bound bound = tw_bound_of(plan, usage);
-    tw_json_key_string(j, "bottleneck", engine[tw_usage_bottleneck(usage)].name);
+    tw_busiest busiest = plan->program.flow ? tw_busiest_of(plan) : (tw_busiest){0};
+    tw_bound bound = {.cycles = busiest.cycles, .engine = busiest.engine};
+    if (!plan->program.flow) bound = tw_bound_of(plan, usage);
+    int bottleneck = plan->program.flow ? busiest.engine : tw_usage_bottleneck(usage);
+    tw_json_key_string(j, "bottleneck", engine[bottleneck].name);
     tw_json_key(j, "bound");
     tw_json_open_line(j, '{');
     tw_json_key_int(j, "ticks", bound.ticks);
@@ -68,8 +74,9 @@ static void write_engines(tw_json *j, const tw_op_plan *plan, const tw_usage *us
         tw_json_key_int(j, "store_units", use->store_units);
         tw_json_key_int(j, "runs", use->ops);
         tw_json_key_int(j, "busy_cycles", use->busy_cycles);
-        tw_json_key_int(j, "active_cycles", usage->active_cycles[e]);
-        tw_json_key_int(j, "awaited_cycles", usage->decisive_cycles[e]);
+        bool async = plan->program.flow;
+        tw_json_key_int(j, "active_cycles", async ? use->busy_cycles : usage->active_cycles[e]);
+        tw_json_key_int(j, "awaited_cycles", async ? use->critical_cycles : usage->decisive_cycles[e]);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -82,6 +89,7 @@ static void write_links(tw_json *j, const tw_op_plan *plan)
     for (int m = 1; m < plan->program.machine->n_memories; m++)
         for (int o = 0; o < plan->program.op->n_operands; o++) {
             const tw_link_use *use = &plan->link[m][o];
+            if (!use->inner) continue;
             tw_json_open_line(j, '{');
             tw_json_key_string(j, "outer", use->outer);
             tw_json_key_string(j, "inner", use->inner);
@@ -89,6 +97,13 @@ static void write_links(tw_json *j, const tw_op_plan *plan)
             tw_json_key_int(j, "transfers", use->transfers);
             tw_json_key_int(j, "units", use->units);
             tw_json_key_int(j, "least_units", use->least_units);
+            tw_json_key_int(j, "elements", use->elems);
+            tw_json_key_int(j, "loads", use->loads);
+            tw_json_key_int(j, "load_units", use->load_units);
+            tw_json_key_int(j, "partial_stores", use->partial_stores);
+            tw_json_key_int(j, "partial_units", use->partial_units);
+            tw_json_key_int(j, "slots", use->n_slots);
+            tw_json_key_int(j, "held_units", use->held_units);
             tw_json_close(j);
         }
     tw_json_close(j);
@@ -114,7 +129,7 @@ static void write_memories(tw_json *j, const tw_op_plan *plan, const tw_usage *u
         int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
         tw_json_key_int(j, "slots", use->static_units);
         tw_json_key_int(j, "peak_live", use->peak_live);
-        int_or_null(j, "peak_tick", usage->peak_tick[m], usage->peak_tick[m] >= 0);
+        int_or_null(j, "peak_tick", usage->peak_tick[m], !plan->program.flow && usage->peak_tick[m] >= 0);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -157,7 +172,8 @@ static void write_mapping(tw_json *j, const tw_program *p)
         tw_json_key(j, "buffers");
         tw_json_open_line(j, '{');
         for (int o = 0; o < p->op->n_operands; o++)
-            tw_json_key_int(j, p->op->operand[o].name, p->layout.count[map->memory][o]);
+            if (!p->flow || p->flow->stay[map->memory][o].here)
+                tw_json_key_int(j, p->op->operand[o].name, p->layout.count[map->memory][o]);
         tw_json_close(j);
         tw_json_close(j);
     }
@@ -230,6 +246,17 @@ static void write_verdict(tw_json *j, const tw_verdict *v)
 
 /* ---- rows ---- */
 
+static void write_async_action(tw_json *j, const tw_action *a)
+{
+    tw_json_key_int(j, "busy_end", a->busy_end);
+    tw_json_key_int(j, "unit", a->unit);
+    tw_json_key_string(j, "from", a->from);
+    tw_json_key_string(j, "to", a->to);
+    tw_json_key_string(j, "wait", tw_wait_name(a->wait));
+    tw_json_key_int(j, "waited", a->waited);
+    tw_json_key_bool(j, "partial", a->partial);
+}
+
 static void write_action(tw_json *j, const tw_action *a)
 {
     tw_json_open_line(j, '{');
@@ -251,6 +278,7 @@ static void write_action(tw_json *j, const tw_action *a)
     tw_json_key_int(j, "units", a->units);
     tw_json_key_int(j, "start_cycle", a->start_cycle);
     tw_json_key_int(j, "end_cycle", a->end_cycle);
+    if (a->from) write_async_action(j, a);
     tw_json_close(j);
 }
 
@@ -259,12 +287,17 @@ typedef struct row_writer {
     const tw_program *program;
     tw_arena *scratch;
     tw_span ticks;
+    bool done; /* the walk was stopped behind the last row asked for */
 } row_writer;
 
 static tw_status write_row(void *user, const tw_rowset *rowset)
 {
     row_writer *w = user;
-    if (rowset->tick < w->ticks.lo || rowset->tick >= w->ticks.hi) return TW_OK;
+    if (rowset->tick < w->ticks.lo) return TW_OK;
+    if (rowset->tick >= w->ticks.hi) {
+        w->done = true; /* rows come in order; any status but TW_OK ends the walk */
+        return TW_INFEASIBLE;
+    }
     tw_arena_mark mark = tw_arena_save(w->scratch);
     tw_action *action;
     tw_row row;
@@ -292,13 +325,16 @@ static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_o
 {
     int64_t first = tw_max(options->first_row, 0);
     bool all = options->n_rows < 0 || options->n_rows > INT64_MAX - first;
-    row_writer w = {j, &plan->program, scratch, {all ? 0 : first, all ? INT64_MAX : first + options->n_rows}};
+    row_writer w = {.j = j,
+                    .program = &plan->program,
+                    .scratch = scratch,
+                    .ticks = {all ? 0 : first, all ? INT64_MAX : first + options->n_rows}};
     tw_timeline again;
     tw_json_key(j, "rows");
     tw_json_open(j, '[');
-    TW_TRY(tw_timeline_walk(&plan->program, &(tw_row_sink){write_row, NULL, &w}, scratch, diag, &again));
+    tw_status status = tw_timeline_walk(&plan->program, &(tw_row_sink){write_row, NULL, &w}, scratch, diag, &again);
     tw_json_close(j);
-    return TW_OK;
+    return w.done ? TW_OK : status;
 }
 
 /* ---- the document ---- */
@@ -310,17 +346,19 @@ static tw_status write_op(tw_json *j, const tw_op_plan *plan, const tw_verdict *
     tw_timeline again;
     tw_usage_init(&usage, &plan->program);
     tw_row_sink sink = tw_usage_sink(&usage);
-    TW_TRY(tw_timeline_walk(&plan->program, &sink, scratch, diag, &again));
+    bool async = plan->program.flow;
+    if (!async) TW_TRY(tw_timeline_walk(&plan->program, &sink, scratch, diag, &again));
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", plan->program.op->name);
     write_loops(j, plan->program.op);
-    write_summary(j, &plan->timeline.sum);
+    write_summary(j, &plan->timeline.sum, async);
     write_bound(j, plan, &usage);
     write_engines(j, plan, &usage);
     write_links(j, plan);
     write_memories(j, plan, &usage);
     write_mapping(j, &plan->program);
     write_layout(j, &plan->program);
+    if (async) TW_TRY(tw_async_json(plan, j, scratch));
     write_search(j, plan);
     write_verdict(j, verdict);
     if (options->n_rows != 0) TW_TRY(write_rows(j, plan, options, scratch, diag));
@@ -347,7 +385,7 @@ static void write_head(tw_json *j, const tw_plan *plan)
     tw_json_key_string(j, "unit", tw_unit_name(plan->machine->unit));
     tw_json_key_string(j, "timing", tw_timing_name(plan->machine->timing));
     tw_json_close(j);
-    write_summary(j, &plan->sum);
+    write_summary(j, &plan->sum, plan->machine->timing == TW_ASYNC);
 }
 
 tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,

@@ -27,6 +27,33 @@ static void fill_sources(const tw_layout *layout, const tw_instr *instr, tw_acti
     for (int i = 0; i < instr->n_src; i++) out->source[i] = slot_of(layout, instr->src[i]);
 }
 
+/* The memory that a buffer lies in; no buffer is the tensor in the outermost one. */
+static const char *memory_of(const tw_program *program, int buffer)
+{
+    return program->machine->memory[buffer < 0 ? 0 : program->layout.buffer[buffer].memory].name;
+}
+
+/* Inputs that meet only padding have no buffer: the first that has one tells. */
+static int first_source(const tw_instr *instr)
+{
+    for (int i = 0; i < instr->n_src; i++)
+        if (instr->src[i] >= 0) return instr->src[i];
+    return -1;
+}
+
+static void add_async(const tw_program *program, const tw_event *event, tw_action *out)
+{
+    const tw_instr *instr = &event->instr;
+    out->unit = instr->unit;
+    out->partial = instr->partial;
+    out->from = memory_of(program, first_source(instr));
+    out->to = memory_of(program, instr->dst);
+    out->busy_end = event->busy_end;
+    out->wait = event->wait;
+    out->waited = event->waited;
+    for (int l = 0; l < program->op->n_loops; l++) out->index[l] = instr->index[l];
+}
+
 static tw_action action_of(const tw_program *program, const tw_event *event)
 {
     const tw_instr *instr = &event->instr;
@@ -46,6 +73,7 @@ static tw_action action_of(const tw_program *program, const tw_event *event)
     } else {
         name_along_axes(operand, instr, &a);
     }
+    if (program->flow) add_async(program, event, &a);
     return a;
 }
 

@@ -2,39 +2,18 @@
 #include "report/summary.h"
 #include "report/bar.h"
 #include "report/bound.h"
+#include "report/number.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { INDENT = 2, VALUE = 14 }; /* columns of a fact's name and of its text */
+enum { INDENT = TW_FACT_NAME, VALUE = TW_FACT_TEXT };
 
-#define GROUPED(x) tw_grouped((x), (char[TW_GROUPED_MAX]){0})
-
-static void put_fact(tw_line *line, tw_style style, const char *name, const char *text)
+void tw_fact_put(tw_line *line, tw_style style, const char *name, const char *text)
 {
     tw_line_put(line, INDENT, TW_BOLD, name);
     tw_line_wrap(line, VALUE, style, text);
 }
-
-/* Tenths of a per cent, rounded to the nearest. */
-static int64_t permille(int64_t part, int64_t whole)
-{
-    return whole > 0 ? (int64_t)(((__int128)part * 1000 + whole / 2) / whole) : 0;
-}
-
-/* "73%", "0.4%": a whole number, but for what would otherwise round to nothing. */
-static const char *percent(int64_t part, int64_t whole, char out[TW_GROUPED_MAX])
-{
-    int64_t tenths = permille(part, whole);
-    if (part > 0 && tenths == 0)
-        snprintf(out, TW_GROUPED_MAX, "<0.1%%");
-    else if (tenths > 0 && tenths < 10)
-        snprintf(out, TW_GROUPED_MAX, "0.%" PRId64 "%%", tenths);
-    else
-        snprintf(out, TW_GROUPED_MAX, "%" PRId64 "%%", (tenths + 5) / 10);
-    return out;
-}
-#define PERCENT(part, whole) percent((part), (whole), (char[TW_GROUPED_MAX]){0})
 
 /* ---- facts ---- */
 
@@ -42,9 +21,9 @@ static void print_time(const tw_op_plan *plan, tw_line *line)
 {
     const tw_summary *s = &plan->timeline.sum;
     char text[256];
-    snprintf(text, sizeof text, "%s ticks, %s cycles for %s executions and %s instructions", GROUPED(s->ticks),
-             GROUPED(s->cycles), GROUPED(s->execs), GROUPED(s->instructions));
-    put_fact(line, TW_PLAIN, "time", text);
+    snprintf(text, sizeof text, "%s ticks, %s cycles for %s executions and %s instructions", TW_GROUPED(s->ticks),
+             TW_GROUPED(s->cycles), TW_GROUPED(s->execs), TW_GROUPED(s->instructions));
+    tw_fact_put(line, TW_PLAIN, "time", text);
 }
 
 static void print_bottleneck(const tw_op_plan *plan, const tw_usage *usage, tw_line *line)
@@ -53,19 +32,18 @@ static void print_bottleneck(const tw_op_plan *plan, const tw_usage *usage, tw_l
     int64_t cycles = plan->timeline.sum.cycles, decisive = usage->decisive_cycles[e];
     char text[256];
     snprintf(text, sizeof text, "%s: %s of %s cycles (%s) wait for it", plan->program.machine->engine[e].name,
-             GROUPED(decisive), GROUPED(cycles), PERCENT(decisive, cycles));
-    put_fact(line, TW_PLAIN, "bottleneck", text);
+             TW_GROUPED(decisive), TW_GROUPED(cycles), TW_PERCENT(decisive, cycles));
+    tw_fact_put(line, TW_PLAIN, "bottleneck", text);
 }
 
-/* ": 10% above" */
-static void add_distance(char *text, size_t size, int64_t value, int64_t bound)
+void tw_distance_add(char *text, size_t size, int64_t value, int64_t bound)
 {
     size_t used = strlen(text);
     if (bound <= 0) return;
     if (value == bound)
         snprintf(text + used, size - used, ": reached");
     else
-        snprintf(text + used, size - used, ": %s above", PERCENT(value - bound, bound));
+        snprintf(text + used, size - used, ": %s above", TW_PERCENT(value - bound, bound));
 }
 
 static void print_bound(const tw_op_plan *plan, const tw_usage *usage, tw_line *line)
@@ -73,25 +51,26 @@ static void print_bound(const tw_op_plan *plan, const tw_usage *usage, tw_line *
     tw_bound bound = tw_bound_of(plan, usage);
     char text[256];
     if (bound.ticks > 0) {
-        snprintf(text, sizeof text, "%s ticks for as many executions", GROUPED(bound.ticks));
-        add_distance(text, sizeof text, plan->timeline.sum.ticks, bound.ticks);
-        put_fact(line, TW_PLAIN, "bound", text);
+        snprintf(text, sizeof text, "%s ticks for as many executions", TW_GROUPED(bound.ticks));
+        tw_distance_add(text, sizeof text, plan->timeline.sum.ticks, bound.ticks);
+        tw_fact_put(line, TW_PLAIN, "bound", text);
     }
-    snprintf(text, sizeof text, "%s cycles, as long as %s is busy", GROUPED(bound.cycles),
+    snprintf(text, sizeof text, "%s cycles, as long as %s is busy", TW_GROUPED(bound.cycles),
              plan->program.machine->engine[bound.engine].name);
-    add_distance(text, sizeof text, plan->timeline.sum.cycles, bound.cycles);
-    put_fact(line, TW_PLAIN, bound.ticks > 0 ? "" : "bound", text);
+    tw_distance_add(text, sizeof text, plan->timeline.sum.cycles, bound.cycles);
+    tw_fact_put(line, TW_PLAIN, bound.ticks > 0 ? "" : "bound", text);
 }
 
-static void print_search(const tw_op_plan *plan, tw_line *line)
+void tw_search_print(const tw_op_plan *plan, tw_line *line)
 {
     const tw_search_result *r = &plan->search;
     char text[256];
     if (!plan->searched) return;
-    int n = snprintf(text, sizeof text, "%s, the least of %s points", GROUPED(r->best), GROUPED(r->n_points));
-    if (r->n_optima > 0) n += snprintf(text + n, sizeof text - (size_t)n, ", attained by %s", GROUPED(r->n_optima));
+    int n = snprintf(text, sizeof text, "%s, the least of %s points", TW_GROUPED(r->best), TW_GROUPED(r->n_points));
+    if (r->n_optima > 0)
+        n += snprintf(text + n, sizeof text - (size_t)n, ", attained by %s", TW_GROUPED(r->n_optima));
     snprintf(text + n, sizeof text - (size_t)n, r->proven ? "; proven" : "; not proven");
-    put_fact(line, TW_PLAIN, "search", text);
+    tw_fact_put(line, TW_PLAIN, "search", text);
 }
 
 /* name, gauge, "77'824 of 100'000 (78%), peak live 77'824, tick 3" */
@@ -101,16 +80,16 @@ static void print_memory(const tw_op_plan *plan, const tw_usage *usage, int m, i
     int at = VALUE + name_width + 1, gauge = line->columns >= 80 ? 8 : 6;
     char text[256];
     if (use->size == TW_UNLIMITED)
-        snprintf(text, sizeof text, "%s of unlimited", GROUPED(use->static_units));
+        snprintf(text, sizeof text, "%s of unlimited", TW_GROUPED(use->static_units));
     else
-        snprintf(text, sizeof text, "%s of %s (%s)", GROUPED(use->static_units), GROUPED(use->size),
-                 PERCENT(use->static_units, use->size));
+        snprintf(text, sizeof text, "%s of %s (%s)", TW_GROUPED(use->static_units), TW_GROUPED(use->size),
+                 TW_PERCENT(use->static_units, use->size));
     size_t used = strlen(text);
     if (usage->peak_tick[m] >= 0)
-        snprintf(text + used, sizeof text - used, ", peak live %s, tick %" PRId64, GROUPED(use->peak_live),
+        snprintf(text + used, sizeof text - used, ", peak live %s, tick %" PRId64, TW_GROUPED(use->peak_live),
                  usage->peak_tick[m]);
     else
-        snprintf(text + used, sizeof text - used, ", peak live %s", GROUPED(use->peak_live));
+        snprintf(text + used, sizeof text - used, ", peak live %s", TW_GROUPED(use->peak_live));
     tw_line_put(line, VALUE, TW_PLAIN, use->memory);
     if (use->size != TW_UNLIMITED) tw_gauge_draw(line, at, gauge, use->static_units, use->size);
     tw_line_wrap(line, at + gauge + 1, TW_PLAIN, text);
@@ -129,11 +108,10 @@ static void print_memories(const tw_op_plan *plan, const tw_usage *usage, tw_lin
     }
 }
 
-/* Only a plan that was executed too is called verified. */
-static void print_verdict(const tw_verdict *verdict, tw_line *line)
+void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line)
 {
     if (!verdict) {
-        put_fact(line, TW_PLAIN, "verified", "no");
+        tw_fact_put(line, TW_PLAIN, "verified", "no");
         return;
     }
     if (verdict->first_fault) {
@@ -142,15 +120,15 @@ static void print_verdict(const tw_verdict *verdict, tw_line *line)
         return;
     }
     char text[512];
-    const char *rows = GROUPED(verdict->rows), *instructions = GROUPED(verdict->instructions);
+    const char *rows = TW_GROUPED(verdict->rows), *instructions = TW_GROUPED(verdict->instructions);
     if (verdict->executed) {
-        snprintf(text, sizeof text, "checked %s rows, %s instructions; executed, equal to %s", rows, instructions,
-                 verdict->reference ? verdict->reference : "the reference");
-        put_fact(line, TW_GOOD, "verified", text);
+        snprintf(text, sizeof text, "checked %s %s, %s instructions; executed, equal to %s", rows, unit,
+                 instructions, verdict->reference ? verdict->reference : "the reference");
+        tw_fact_put(line, TW_GOOD, "verified", text);
     } else {
-        snprintf(text, sizeof text, "%s rows, %s instructions; not executed: too large, see --max-macs", rows,
+        snprintf(text, sizeof text, "%s %s, %s instructions; not executed: too large, see --max-macs", rows, unit,
                  instructions);
-        put_fact(line, TW_PLAIN, "checked", text);
+        tw_fact_put(line, TW_PLAIN, "checked", text);
     }
 }
 
@@ -177,8 +155,8 @@ static engine_row engine_row_of(const tw_op_plan *plan, const tw_usage *usage, i
     int64_t cycles = plan->timeline.sum.cycles;
     engine_row row;
     for (size_t c = 0; c < TW_COUNT(number); c++) number_or_dash(number[c], row.cell[c]);
-    percent(usage->active_cycles[e], cycles, row.cell[5]);
-    percent(usage->decisive_cycles[e], cycles, row.cell[6]);
+    tw_percent(usage->active_cycles[e], cycles, row.cell[5]);
+    tw_percent(usage->decisive_cycles[e], cycles, row.cell[6]);
     return row;
 }
 
@@ -191,7 +169,7 @@ static void print_engine_facts(const char *name, const engine_row *row, tw_line 
     for (int c = 0; c < ENGINE_COLUMNS; c++)
         if (strcmp(row->cell[c], "-") != 0)
             tw_text_printf(&text, "%s%s %s", text.len ? ", " : "", engine_title[c], row->cell[c]);
-    if (!text.failed) put_fact(line, TW_PLAIN, name, text.len ? text.bytes : "-");
+    if (!text.failed) tw_fact_put(line, TW_PLAIN, name, text.len ? text.bytes : "-");
     tw_text_release(&text);
 }
 
@@ -233,9 +211,9 @@ void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_ve
     print_time(plan, line);
     print_bottleneck(plan, usage, line);
     print_bound(plan, usage, line);
-    print_search(plan, line);
+    tw_search_print(plan, line);
     print_memories(plan, usage, line);
-    print_verdict(verdict, line);
+    tw_verdict_print(verdict, "rows", line);
     tw_line_end(line);
     print_engines(plan, usage, line);
     tw_line_end(line);
@@ -272,10 +250,27 @@ static void describe_order(const tw_program *p, const tw_cuts *cuts, int level, 
     if (!*space) tw_text_printf(out, "-");
 }
 
+/* "ifm+w 4": operands that share buffers stand together, those that the memory does not hold are left out. */
+static void describe_pools(const tw_program *p, int memory, tw_text *out)
+{
+    for (int lead = 0; lead < p->op->n_operands; lead++) {
+        if (!p->flow->stay[memory][lead].here || p->flow->stay[memory][lead].pool != lead) continue;
+        const char *mark = out->len ? ", " : "";
+        for (int o = lead; o < p->op->n_operands; o++) {
+            const tw_stay *stay = &p->flow->stay[memory][o];
+            if (!stay->here || stay->pool != lead) continue;
+            tw_text_printf(out, "%s%s", mark, p->op->operand[o].name);
+            mark = "+";
+        }
+        tw_text_printf(out, " %d", p->layout.count[memory][lead]);
+    }
+}
+
 static void describe_buffers(const tw_program *p, int memory, tw_text *out)
 {
-    for (int o = 0; o < p->op->n_operands; o++)
+    for (int o = 0; o < p->op->n_operands && !p->flow; o++)
         tw_text_printf(out, "%s%s %d", o ? ", " : "", p->op->operand[o].name, p->layout.count[memory][o]);
+    if (p->flow) describe_pools(p, memory, out);
 }
 
 static void describe_level(const tw_program *p, const tw_cuts *cuts, const tw_level_map *map, const char *times,
@@ -315,7 +310,8 @@ static void print_mapping_cells(const tw_text *cell, int n_rows, tw_line *line)
         const tw_text *row = &cell[r * MAPPING_COLUMNS];
         for (int c = 0; c < MAPPING_COLUMNS && wide; c++) tw_line_put(line, at[c], TW_PLAIN, row[c].bytes);
         if (wide) tw_line_end(line);
-        for (int c = 0; c < MAPPING_COLUMNS && !wide; c++) put_fact(line, TW_PLAIN, mapping_title[c], row[c].bytes);
+        for (int c = 0; c < MAPPING_COLUMNS && !wide; c++)
+            tw_fact_put(line, TW_PLAIN, mapping_title[c], row[c].bytes);
     }
 }
 

@@ -1,4 +1,5 @@
 /* src/report/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
+#include "report/async.h"
 #include "report/plan.h"
 #include "report/summary.h"
 #include "report/ticktable.h"
@@ -16,40 +17,18 @@ static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratc
 
 /* ---- headings ---- */
 
-/* "matmul on tick-100k  m 128, n 128, k 512, 8'388'608 points", on two lines where one is too short. */
-static void print_op_heading(const tw_op_plan *plan, tw_line *line)
-{
-    const tw_op *op = plan->program.op;
-    char number[TW_GROUPED_MAX];
-    tw_text title = {0}, loops = {0};
-    tw_text_printf(&title, "%s on %s", op->name, plan->program.machine->name);
-    for (int l = 0; l < op->n_loops; l++)
-        if (op->loop[l].extent > 1)
-            tw_text_printf(&loops, "%s %s, ", op->loop[l].name, tw_grouped(op->loop[l].extent, number));
-    tw_text_printf(&loops, "%s points", tw_grouped(tw_op_points(op), number));
-    if (!title.failed && !loops.failed) {
-        int at = tw_text_width(title.bytes) + 2;
-        bool one_line = at + tw_text_width(loops.bytes) <= line->columns;
-        if (one_line)
-            tw_line_put(line, 0, TW_BOLD, title.bytes);
-        else
-            tw_line_wrap(line, 0, TW_BOLD, title.bytes);
-        tw_line_wrap(line, one_line ? at : 2, TW_PLAIN, loops.bytes);
-    }
-    tw_text_release(&title);
-    tw_text_release(&loops);
-    tw_line_end(line);
-}
-
 static void print_total(const tw_plan *plan, tw_line *line)
 {
     char ticks[TW_GROUPED_MAX], cycles[TW_GROUPED_MAX], points[TW_GROUPED_MAX], text[256];
     tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
     tw_line_end(line);
     tw_line_put(line, 2, TW_BOLD, "time");
-    snprintf(text, sizeof text, "%s ticks, %s cycles, one operator after the other; %s points",
-             tw_grouped(plan->sum.ticks, ticks), tw_grouped(plan->sum.cycles, cycles),
-             tw_grouped(plan->sum.macs, points));
+    if (plan->machine->timing == TW_ASYNC)
+        snprintf(ticks, sizeof ticks, "%s", "");
+    else
+        snprintf(ticks, sizeof ticks, "%.20s ticks, ", tw_grouped(plan->sum.ticks, cycles));
+    snprintf(text, sizeof text, "%s%s cycles, one operator after the other; %s points", ticks,
+             tw_grouped(plan->sum.cycles, cycles), tw_grouped(plan->sum.macs, points));
     tw_line_wrap(line, 14, TW_PLAIN, text);
 }
 
@@ -59,6 +38,7 @@ static void print_total(const tw_plan *plan, tw_line *line)
 static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
                           tw_line *line, tw_arena *arena, tw_arena *scratch, tw_diag *diag)
 {
+    if (plan->program.flow) return tw_async_print(plan, verdict, line, arena, scratch, diag);
     tw_cuts cuts = tw_cuts_of(&plan->program);
     tw_shown shown = tw_shown_of(options, plan->timeline.sum.ticks);
     tw_usage usage;
@@ -70,7 +50,7 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
     tw_row_tee_add(&first, tw_usage_sink(&usage));
     tw_ticktable_measure(table, &first);
     TW_TRY(walk(plan, tw_row_tee_sink(&first), scratch, diag));
-    print_op_heading(plan, line);
+    tw_heading_print(plan, line);
     tw_summary_print(plan, &usage, verdict, line);
     tw_traffic_print(plan, line);
     tw_mapping_table_print(&plan->program, &cuts, line);

@@ -47,7 +47,7 @@ static void check_record(record *r, const json_t *o, bool panel)
                     json_integer_value(json_array_get(held, i)));
 }
 
-static void run_record(tally *t, const char *file, const json_t *o)
+void run_tile_traffic(tally *t, const char *file, const json_t *o)
 {
     const char *order = json_string_value(json_object_get(o, "order")),
                *hold = json_string_value(json_object_get(o, "hold"));
@@ -70,23 +70,4 @@ static void run_record(tally *t, const char *file, const json_t *o)
     else
         check_record(&r, o, strcmp(hold, "panelA") == 0);
     tw_context_free(r.ctx);
-}
-
-void run_tile_traffic(tally *t, const char *path, const char *file)
-{
-    FILE *f = fopen(path, "r");
-    char *line = NULL;
-    size_t room = 0;
-    if (!f) fail_case(t, file, "", "cannot be opened");
-    while (f && getline(&line, &room, f) > 0) {
-        json_error_t error;
-        json_t *o = json_loads(line, 0, &error);
-        if (o)
-            run_record(t, file, o);
-        else
-            fail_case(t, file, "", error.text);
-        json_decref(o);
-    }
-    free(line);
-    if (f) fclose(f);
 }
