@@ -132,9 +132,10 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
                        tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_plan **out)
 {
     if (machine->timing == TW_ASYNC)
-        return tw_diag_error(diag, (tw_loc){0},
-                             "the search covers lockstep machines; for '%s', which is async, give a mapping to 'eval'",
-                             machine->name);
+        return tw_diag_error(
+            diag, (tw_loc){0},
+            "the search covers lockstep machines; for '%s', which is async, give a mapping to 'eval'",
+            machine->name);
     tw_mapping *mapping;
     tw_op_map *map;
     tw_search_result *result;
@@ -206,6 +207,7 @@ static tw_status watch(const tw_op_plan *plan, tw_checker *checker, tw_executor 
         for (int e = 0; order && e < p->machine->n_engines; e++) {
             const tw_engine_use *use = &plan->timeline.engine[e];
             tw_order_expect(order, e, use->loads + use->stores + use->ops);
+            tw_order_expect_loads(order, e, use->loads);
         }
         tw_row_tee_add(&tee, order ? tw_order_sink(order) : sink);
     }
@@ -215,15 +217,18 @@ static tw_status watch(const tw_op_plan *plan, tw_checker *checker, tw_executor 
     return order ? tw_order_flush(order) : TW_OK;
 }
 
-static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch, tw_arena *judges,
-                       tw_diag *diag, tw_verdict *v)
+static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch,
+                       tw_arena *judges, tw_diag *diag, tw_verdict *v)
 {
     const tw_program *p = &plan->program;
-    static const int64_t default_max = INT64_C(1) << 31;
+    static const int64_t default_max = INT64_C(1) << 31, default_max_instrs = INT64_C(1) << 24;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_verify_input in = verify_input(p, level);
     bool executes =
         tw_op_points(p->op) <= (options->max_macs > 0 ? options->max_macs : default_max) && is_affordable(p);
+    if (plan->timeline.sum.instructions >
+        (options->max_instructions > 0 ? options->max_instructions : default_max_instrs))
+        return TW_OK; /* neither checked nor executed */
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;

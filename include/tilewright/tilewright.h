@@ -193,7 +193,7 @@ typedef struct tw_pool_use { /* async: one pool of buffers and its credits      
     const char *operand[6];
     int64_t slots, slot_units;
     int64_t needed;      /* fewest slots with which the program does not deadlock                     */
-    int64_t peak;        /* most slots held at once                                                   */
+    int64_t peak;        /* most slots held at once, as seen by the one unit that fills them          */
     int64_t wait_cycles; /* engines stood idle so long for a credit of this pool                      */
 } tw_pool_use;
 
@@ -313,6 +313,7 @@ typedef struct tw_verify_options {
     void *user;
     uint64_t seed;    /* of the numbers that are put in                                     */
     int64_t max_macs; /* larger operators are checked but not executed; 0: 2^31             */
+    int64_t max_instructions; /* longer programs are neither checked nor executed; 0: 2^24  */
 } tw_verify_options;
 /* TW_WRONG when a fault was found; the verdict is written in that case too. */
 TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op,

@@ -81,16 +81,56 @@ static void note_holders(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
     if (n > MOST_NAMED) add(&who, " and %d more", n - MOST_NAMED);
     for (int o = 0; o < p->op->n_operands; o++)
         if (operands >> o & 1)
-            tw_diag_note(diag, loc,
-                         "held by %s; '%s' gives '%s' back after a later step, which waits for this one", who.text,
-                         p->machine->engine[giving_engine(c, m, o)].name, p->op->operand[o].name);
+            tw_diag_note(diag, loc, "held by %s; '%s' gives '%s' back after a later step, which waits for this one",
+                         who.text, p->machine->engine[giving_engine(c, m, o)].name, p->op->operand[o].name);
+}
+
+/* The most slots of the pool that are out at once when there are as many as it can use; `fallback` when that would
+ * take too long to find out. */
+static int64_t measure(const tw_program *p, int memory, int pool, int64_t fallback, tw_arena *arena)
+{
+    enum { MOST_STEPS = 1 << 17 };
+    tw_flow_cursor c;
+    tw_instr step[TW_FLOW_STEP_MAX];
+    if (tw_flow_cursor_init(&c, p, arena) != TW_OK) return fallback;
+    c.brief = true;
+    for (int n = 1; n > 0;)
+        if (c.step > MOST_STEPS || (n = tw_flow_cursor_next(&c, step)) < 0) return fallback;
+    return c.ring[memory][pool].most_out;
+}
+
+/* Operands that share a pool need not be there together: how many slots it takes shows when there are enough. */
+static int64_t fewest_slots(const tw_flow_cursor *c, int memory, int pool)
+{
+    const tw_program *p = c->program;
+    int64_t enough = c->flow->needed[memory][pool], n = enough;
+    int n_users = 0;
+    for (int o = 0; o < p->op->n_operands; o++)
+        n_users += c->flow->stay[memory][o].here && c->flow->stay[memory][o].pool == pool;
+    if (n_users == 1) return enough;
+    tw_arena *arena = tw_arena_new();
+    tw_diag muted = {.muted = true};
+    tw_machine roomy = *p->machine;
+    tw_op_map map = *p->map;
+    tw_program program;
+    for (int m = 0; m < roomy.n_memories; m++) roomy.memory[m].size = TW_UNLIMITED;
+    for (int m = 1; m < roomy.n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++)
+            if (map.level[m - 1].slots[o] > 0)
+                map.level[m - 1].slots[o] =
+                    tw_max(map.level[m - 1].slots[o], c->flow->needed[m][c->flow->stay[m][o].pool]);
+    if (arena &&
+        tw_program_build(p->model, (int)(p->op - p->model->op), &roomy, &map, arena, &muted, &program) == TW_OK)
+        n = measure(&program, memory, pool, enough, arena);
+    tw_arena_free(arena);
+    return n;
 }
 
 static void note_cure(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
 {
     const tw_program *p = c->program;
     int m = c->stuck_memory, pool = c->flow->stay[m][c->stuck_operand].pool;
-    int64_t needed = c->flow->needed[m][pool], size = p->layout.buffer[p->layout.first[m][pool]].size;
+    int64_t needed = fewest_slots(c, m, pool), size = p->layout.buffer[p->layout.first[m][pool]].size;
     int64_t more = needed - p->layout.count[m][pool], room = p->machine->memory[m].size - p->layout.used[m];
     phrase names = {0};
     for (int o = 0; o < p->op->n_operands; o++)
@@ -98,7 +138,8 @@ static void note_cure(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
             add(&names, "%s%s", names.len ? "+" : "", p->op->operand[o].name);
     int64_t units = 0;
     bool fits = tw_ckd_mul(more, size, &units) && units <= room;
-    tw_diag_note(diag, loc, "the fewest buffers that work are %" PRId64 ": {%s: %" PRId64 "}, %" PRId64 " more units, %s",
+    tw_diag_note(diag, loc,
+                 "the fewest buffers that work are %" PRId64 ": {%s: %" PRId64 "}, %" PRId64 " more units, %s",
                  needed, names.text, needed, units, fits ? "which fit" : "which do not fit");
 }
 

@@ -63,7 +63,8 @@ static int kept_depth(const tw_program *p, const tw_flow *flow, int memory, int 
     if (keep == TW_KEEP_TILE) return places_before(flow, grain + 1);
     const int *order = p->tiled[grain].map->order;
     for (int i = 0; keep != TW_KEEP_ALL; i++) {
-        if (depth < flow->n_places && flow->place[depth].level == grain && flow->place[depth].loop == order[i]) depth++;
+        if (depth < flow->n_places && flow->place[depth].level == grain && flow->place[depth].loop == order[i])
+            depth++;
         if (order[i] == keep) break;
     }
     return depth;
@@ -188,27 +189,29 @@ static void link_output(const tw_program *p, tw_flow *flow)
 
 /* ---- pools ---- */
 
-/* Whether the tile is read by a command of its own, right behind the one that brought it. */
-static bool is_read_in_turn(const tw_flow *flow, const tw_op *op, int memory, int operand)
+/* Whether the inputs that pass through a memory are there together: they come or go in one command, or are read by the
+ * execution. Otherwise each has left before the next one comes. */
+static bool inputs_meet(const tw_flow *flow, int memory, const tw_stay *s)
 {
-    const tw_stay *s = &flow->stay[memory][operand];
-    if (operand == tw_op_output(op)) return true;
-    return s->inner >= 0 && !flow->joins[s->inner];
+    return s->inner < 0 || flow->joins[s->inner] || flow->joins[memory];
 }
 
-/* Tiles that pass take turns; all others are there at once. */
+/* Tiles that are kept are all there at once; those that pass are not there together with the output that passes, nor,
+ * mostly, with each other. Exact for a pool of one operand, and enough for one that is shared. */
 static void count_pool(const tw_program *p, tw_flow *flow, int memory, int lead)
 {
-    int64_t held = 0, passing = 0;
+    int64_t held = 0, inputs = 0, output = 0;
     for (int o = lead; o < p->op->n_operands; o++) {
         const tw_stay *s = &flow->stay[memory][o];
         if (!s->here || s->pool != lead) continue;
-        if (s->passing && is_read_in_turn(flow, p->op, memory, o))
-            passing = 1;
-        else
+        if (!s->passing)
             held += s->needed;
+        else if (o == tw_op_output(p->op))
+            output = 1;
+        else
+            inputs = inputs_meet(flow, memory, s) ? inputs + 1 : 1;
     }
-    flow->needed[memory][lead] = held + passing;
+    flow->needed[memory][lead] = held + tw_max(inputs, output);
 }
 
 int64_t tw_flow_slots(const tw_program *p, const tw_flow *flow, int memory, int operand)
@@ -233,11 +236,11 @@ static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *d
     for (; m > 0; m = flow->stay[m][output].outer) {
         const tw_stay *s = &flow->stay[m][output];
         if (!s->returns || s->filler >= 0) continue;
-        return tw_diag_infeasible(diag, inner->loc,
-                                  "partial sums of '%s' leave '%s' and would have to come back, but no engine carries "
-                                  "from '%s' inwards to it",
-                                  p->op->operand[output].name, p->machine->memory[m].name,
-                                  p->machine->memory[s->outer].name);
+        return tw_diag_infeasible(
+            diag, inner->loc,
+            "partial sums of '%s' leave '%s' and would have to come back, but no engine carries "
+            "from '%s' inwards to it",
+            p->op->operand[output].name, p->machine->memory[m].name, p->machine->memory[s->outer].name);
     }
     if (flow->stay[0][output].returns && flow->stay[0][output].n_tiles > TW_FLOW_MAX_RETURNS)
         return tw_diag_error(diag, inner->loc, "more than %d tiles of partial sums in '%s'", TW_FLOW_MAX_RETURNS,
@@ -254,7 +257,8 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_M
     find_places(p, most, flow);
     tw_level_unroll(inner, p->op, flow->unroll);
     flow->serpentine = inner->serpentine;
-    for (int o = 0; o < p->op->n_operands; o++) flow->stay[0][o] = (tw_stay){.here = true, .outer = -1, .inner = -1};
+    for (int o = 0; o < p->op->n_operands; o++)
+        flow->stay[0][o] = (tw_stay){.here = true, .outer = -1, .inner = -1};
     for (int m = 1; m < p->machine->n_memories; m++) {
         for (int o = 0; o < p->op->n_operands; o++) open_stay(p, flow, m, o);
         int16_t filler = flow->stay[m][0].filler;

@@ -51,10 +51,10 @@ typedef struct tw_stay { /* of one operand in one memory */
     tw_places key;       /* the stay ends when one of these moves                                   */
     tw_places running;   /* places that run during a stay                                           */
     tw_places first, last;
-    bool passing;        /* every tile is handed on at once                                         */
-    bool returns;        /* output: partial sums leave this memory and come back                    */
-    int64_t needed;      /* tiles held at once                                                      */
-    int64_t n_tiles;     /* that differ during a stay: the table of who is where has so many entries */
+    bool passing;                  /* every tile is handed on at once                                         */
+    bool returns;                  /* output: partial sums leave this memory and come back                    */
+    int64_t needed;                /* tiles held at once                                                      */
+    int64_t n_tiles;               /* that differ during a stay: the table of who is where has so many entries */
     int64_t stride[TW_MAX_PLACES]; /* entry of a tile = sum of stride x index                       */
     int64_t n_numbers;             /* tiles of the operand at this grain, uneven ones counted full  */
     int64_t number[TW_MAX_PLACES]; /* number of a tile = sum of number x index                      */
@@ -66,10 +66,11 @@ typedef struct tw_flow {
     int64_t trips[TW_MAX_PLACES]; /* at most                                                          */
     tw_places reductions;
     bool serpentine;
-    bool joins[TW_MAX_MEMORIES];  /* the inputs come into this memory in one command                  */
-    int unroll[TW_ARRAY_DIMS];    /* loops over the rows and columns of the array, -1: none           */
+    bool joins[TW_MAX_MEMORIES]; /* the inputs come into this memory in one command                  */
+    int unroll[TW_ARRAY_DIMS];   /* loops over the rows and columns of the array, -1: none           */
     tw_stay stay[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* per pool: with fewer slots the program deadlocks */
+    int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* per pool: slots that suffice; with fewer an
+                                                         operand that has a pool of its own deadlocks */
 } tw_flow;
 
 /* Transfers of an operand into a memory over the whole program, by the formula: tiles, and elements. For the output:

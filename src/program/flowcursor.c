@@ -51,7 +51,8 @@ static int64_t count_elems(const tw_flow_cursor *c, int level, int operand)
 static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
 {
     for (int o = 0; o < c->program->op->n_operands; o++)
-        for (int t = from; t < c->program->n_tiled && (c->touched[o] & loops); t++) c->elems[t][o] = count_elems(c, t, o);
+        for (int t = from; t < c->program->n_tiled && (c->touched[o] & loops); t++)
+            c->elems[t][o] = count_elems(c, t, o);
 }
 
 /* Serpentine nests: whether the stays whose depth the place `moved` lies outside of began with this move, and end with
@@ -194,6 +195,7 @@ static bool take(tw_flow_cursor *c, int m, int o)
     int32_t buffer = ring->slot[ring->head];
     ring->head = ring->head + 1 == ring->n ? 0 : ring->head + 1;
     ring->n_free--;
+    if (ring->n - ring->n_free > ring->most_out) ring->most_out = ring->n - ring->n_free;
     *c->now[m][o] = buffer;
     c->holder[buffer] = (tw_holder){o, c->number[m][o]};
     return true;

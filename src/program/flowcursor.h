@@ -20,6 +20,7 @@ enum { TW_FLOW_STEP_MAX = (TW_MAX_OPERANDS + 2) * TW_MAX_MEMORIES + 1 };
 
 typedef struct tw_free_ring { /* slots of a pool that are free, the longest free first */
     int32_t n, head, n_free;
+    int32_t most_out; /* at once, so far */
     int32_t *slot;
 } tw_free_ring;
 
@@ -32,7 +33,7 @@ typedef struct tw_flow_cursor {
     const tw_program *program;
     const tw_flow *flow;
     int in_memory, out_memory; /* that the compute engine reads from and writes to */
-    bool brief; /* leave index, box and region of instructions alone */
+    bool brief;                /* leave index, box and region of instructions alone */
     bool done;
     int stuck_memory, stuck_operand; /* the tile that finds no slot; memory 0: none */
     int64_t step;

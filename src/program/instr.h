@@ -25,12 +25,12 @@ enum { TW_MAX_GIVES = 16 };
 typedef struct tw_instr {
     tw_opcode op;
     bool accumulates, nested;
-    bool takes;                  /* async: a credit for dst                                        */
-    bool partial;                /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
+    bool takes;    /* async: a credit for dst                                        */
+    bool partial;  /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
                                     STORE out of the compute engine's memory converts them         */
-    bool together;               /* one command with the instruction before it: same start, same end */
+    bool together; /* one command with the instruction before it: same start, same end */
     int16_t engine, operand;
-    int16_t unit;                /* which of the engine's units, 0..count - 1                      */
+    int16_t unit; /* which of the engine's units, 0..count - 1                      */
     int16_t n_src, n_gives;
     int32_t dst;
     int32_t src[TW_MAX_OPERANDS];

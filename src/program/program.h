@@ -34,7 +34,7 @@ typedef struct tw_program {
     unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions */
     int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
     int64_t partial_units;               /* units of one partial sum                                  */
-    int64_t n_execs; /* steps of the innermost level over the whole program, at most              */
+    int64_t n_execs;     /* steps of the innermost level over the whole program, at most              */
     const tw_flow *flow; /* async machines, NULL otherwise                                        */
     tw_layout layout;
 } tw_program;

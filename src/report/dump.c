@@ -40,11 +40,28 @@ static tw_status dump_row(void *user, const tw_rowset *row)
     return write_text(&d->text, d->out, d->diag);
 }
 
+/* "command 3 unit 0 cycles 116..142 busy 132 wait data 116", then its instructions. */
+static tw_status dump_command(void *user, const tw_rowset *row)
+{
+    row_dump *d = user;
+    const tw_event *e = &row->event[0];
+    tw_text_printf(
+        &d->text,
+        "command %" PRId64 " unit %d cycles %" PRId64 "..%" PRId64 " busy %" PRId64 " wait %s %" PRId64 "\n",
+        row->tick, e->instr.unit, e->start_cycle, e->end_cycle, e->busy_end, tw_wait_name(e->wait), e->waited);
+    for (int i = 0; i < row->n_events; i++) {
+        tw_text_printf(&d->text, "  ");
+        tw_instr_print(d->program, &row->event[i].instr, &d->text);
+    }
+    return write_text(&d->text, d->out, d->diag);
+}
+
 static tw_status dump_rows(const tw_program *program, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     row_dump d = {.program = program, .diag = diag, .out = out};
     tw_timeline again;
-    tw_status status = tw_timeline_walk(program, &(tw_row_sink){dump_row, NULL, &d}, scratch, diag, &again);
+    tw_status status = tw_timeline_walk(program, &(tw_row_sink){program->flow ? dump_command : dump_row, NULL, &d},
+                                        scratch, diag, &again);
     tw_text_release(&d.text);
     return status;
 }

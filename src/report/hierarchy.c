@@ -158,19 +158,22 @@ static void put_bandwidth(const tw_op_plan *plan, int engine, int64_t units, tw_
                     tw_unit_brief(machine->unit), share);
 }
 
-static int64_t widest_operand(const tw_op *op)
+enum { NAME_MAX = 12 }; /* of an operand beside an arrow */
+
+static int name_width(const tw_op *op)
 {
-    int64_t width = 0;
-    for (int o = 0; o < op->n_operands; o++) width = tw_max(width, tw_text_width(op->operand[o].name));
-    return width;
+    int width = 0;
+    for (int o = 0; o < op->n_operands; o++) width = (int)tw_max(width, tw_text_width(op->operand[o].name));
+    return (int)tw_min(width, NAME_MAX);
 }
 
-/* "ifm  16'384 B  reuse 128" */
+/* "ifm  16'384 B, reuse 128" */
 static void put_amount(const tw_op_plan *plan, int o, const tw_crossing *c, tw_notes *notes)
 {
     const tw_program *p = &plan->program;
-    tw_notes_printf(notes, tw_style_of_operand(o), "%-*s %s %s, reuse %s", (int)widest_operand(p->op),
-                    p->op->operand[o].name, TW_GROUPED(c->moved.units), tw_unit_brief(p->machine->unit),
+    int width = name_width(p->op);
+    tw_notes_printf(notes, tw_style_of_operand(o), "%-*.*s %s %s, reuse %s", width, width, p->op->operand[o].name,
+                    TW_GROUPED(c->moved.units), tw_unit_brief(p->machine->unit),
                     TW_RATE(plan->timeline.sum.macs, c->all));
 }
 

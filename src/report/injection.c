@@ -182,7 +182,7 @@ static void put_names(tw_injection_printer *p, const char *step, const char *con
         tw_line_put_right(&p->line, at + p->loop_width[l], style, loop[l]);
         at += p->loop_width[l] + 1;
     }
-    tw_line_put(&p->line, at - 1 + GAP, style, operand);
+    tw_line_printf(&p->line, at - 1 + GAP, style, "%.*s", p->operand_width, operand);
 }
 
 static void put_titles(tw_injection_printer *p)

@@ -232,14 +232,11 @@ const char *tw_stall_advice(const tw_op_plan *plan, tw_arena *arena)
 
 static bool is_used(const tw_engine_use *use) { return use->loads || use->stores || use->ops; }
 
-static tw_status add_engine(const tw_op_plan *plan, const tw_activity *activity, int e, tw_table *table,
-                            tw_arena *arena)
+static void add_engine(const tw_op_plan *plan, const tw_activity *activity, int e, tw_table *table)
 {
     const tw_engine_use *use = &plan->timeline.engine[e];
     int64_t all = unit_cycles(plan, e);
     const tw_pool_use *pool = use->wait_credit > 0 ? tw_worst_pool(plan, e) : NULL;
-    const char *name = pool ? tw_pool_name(pool, arena) : "";
-    if (!name) return TW_ERR_NOMEM;
     tw_table_row(table, TW_PLAIN);
     if (use->count > 1)
         tw_table_printf(table, 0, "%.16s %s%" PRId64, use->engine, "x", use->count);
@@ -252,8 +249,12 @@ static tw_status add_engine(const tw_op_plan *plan, const tw_activity *activity,
     tw_table_put(table, 5, TW_PERCENT(use->wait_credit, all));
     tw_table_put(table, 6, TW_PERCENT(tw_idle_cycles(plan, e), all));
     tw_table_put(table, 7, TW_PERCENT(use->critical_cycles, plan->timeline.sum.cycles));
-    tw_table_printf(table, 8, "%.24s", name);
-    return TW_OK;
+    if (!pool) return;
+    char name[40];
+    int n = snprintf(name, sizeof name, "%.8s", pool->memory);
+    for (int i = 0; i < pool->n_operands && n < 17; i++)
+        n += snprintf(name + n, sizeof name - (size_t)n, "%s%.16s", i ? "+" : " ", pool->operand[i]);
+    tw_table_printf(table, 8, "%.16s", name);
 }
 
 tw_status tw_stalls_print(const tw_op_plan *plan, const tw_activity *activity, tw_line *line, tw_arena *arena)
@@ -266,7 +267,7 @@ tw_status tw_stalls_print(const tw_op_plan *plan, const tw_activity *activity, t
     tw_table_init(&table, title, TW_COUNT(title) - (waits == 0), 1, arena);
     table.tail = waits > 0;
     for (int e = 0; e < plan->program.machine->n_engines; e++)
-        if (is_used(&plan->timeline.engine[e])) TW_TRY(add_engine(plan, activity, e, &table, arena));
+        if (is_used(&plan->timeline.engine[e])) add_engine(plan, activity, e, &table);
     TW_TRY(tw_table_print(&table, line));
     const char *advice = tw_stall_advice(plan, arena);
     if (!advice) return TW_ERR_NOMEM;

@@ -39,42 +39,48 @@ static void print_sizes(const tw_symbols *s, tw_line *line)
 
 /* ---- the nest ---- */
 
-/* "l2 keeps ifm, TM*K": stays that begin anew when the place before `depth` moves. */
-static void add_stays(tw_symbols *s, int depth, tw_text *out)
+/* Stays that begin anew when the place before `depth` moves, one to a line from column `at` on: "ifm in l2: TM*K".
+ * Ends the line that it finds. */
+static void print_stays(tw_symbols *s, int depth, int at, tw_line *line)
 {
     const tw_program *p = &s->plan->program;
+    int n = 0;
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             const tw_stay *stay = &p->flow->stay[m][o];
             tw_link_formulas f;
+            char text[400];
             if (!stay->here || stay->passing || stay->depth != depth) continue;
             tw_link_formulas_of(s, m, o, &f);
-            tw_text_printf(out, "%s%s in %s", out->len ? ", " : "", p->op->operand[o].name,
-                           p->machine->memory[m].name);
-            if (f.held.text) tw_text_printf(out, ": %s", f.held.text);
+            snprintf(text, sizeof text, "%s in %s%s%s", p->op->operand[o].name, p->machine->memory[m].name,
+                     f.held.text ? ": " : "", f.held.text ? f.held.text : "");
+            if (n++ == 0) tw_line_put(line, at, TW_DIM, "stays: ");
+            tw_line_wrap(line, at + 7, TW_DIM, text);
         }
+    if (n == 0 && line->used > 0) tw_line_end(line);
 }
 
+/* "for m: ceil(M/TM) of TM", and what stays while it does: beside it where there is room, else below. */
 static void print_place(tw_symbols *s, int depth, tw_line *line)
 {
+    enum { STAYS = 40, ROOM = 20 };
     const tw_program *p = &s->plan->program;
-    tw_text stays = {0};
-    add_stays(s, depth, &stays);
-    int at = INDENT + 2 * (depth > 0 ? depth - 1 : 0);
-    if (depth > 0) {
-        int q = depth - 1;
-        at = tw_line_printf(line, at, TW_PLAIN, "for %s: %s of %s", p->op->loop[p->flow->place[q].loop].name,
-                            tw_place_formula(s, q), s->tile[q]);
-        at = (int)tw_max(at + 2, 40);
+    int q = depth - 1, indent = INDENT + 2 * q;
+    char text[400];
+    if (depth == 0) {
+        print_stays(s, depth, INDENT, line);
+        return;
     }
-    s->failed = s->failed || stays.failed;
-    if (!stays.failed && stays.len > 0) {
-        tw_line_put(line, at, TW_DIM, "stays: ");
-        tw_line_wrap(line, at + 7, TW_DIM, stays.bytes);
-    } else if (depth > 0) {
-        tw_line_end(line);
+    snprintf(text, sizeof text, "for %s: %s of %s", p->op->loop[p->flow->place[q].loop].name,
+             tw_place_formula(s, q), s->tile[q]);
+    int end = (int)tw_max(indent + tw_text_width(text) + 2, STAYS);
+    if (end <= line->columns - ROOM) {
+        tw_line_put(line, indent, TW_PLAIN, text);
+        print_stays(s, depth, end, line);
+    } else {
+        tw_line_wrap(line, indent, TW_PLAIN, text);
+        print_stays(s, depth, indent + 2, line);
     }
-    tw_text_release(&stays);
 }
 
 static void print_nest(tw_symbols *s, tw_line *line)
@@ -89,11 +95,13 @@ static void print_nest(tw_symbols *s, tw_line *line)
 
 /* ---- the picture ---- */
 
+enum { NAME_MAX = 12 };
+
 static int name_width(const tw_op *op)
 {
     int width = 0;
     for (int o = 0; o < op->n_operands; o++) width = (int)tw_max(width, tw_text_width(op->operand[o].name));
-    return width;
+    return (int)tw_min(width, NAME_MAX);
 }
 
 /* "ifm  TM*K  kept while m stays, ceil(K/TK) tiles" */
@@ -124,8 +132,9 @@ static void fill_ends(tw_symbols *s, tw_picture *picture)
     s->failed = s->failed || tensors.failed;
     if (!tensors.failed) tw_notes_add(&picture->box[0].inside, TW_PLAIN, tensors.bytes);
     tw_text_release(&tensors);
-    tw_notes_printf(&picture->engine.inside, TW_PLAIN, "%s executions of %s points", tw_steps_formula(s).text,
-                    tw_step_points_formula(s).text);
+    tw_formula steps = tw_steps_formula(s);
+    tw_notes_printf(&picture->engine.inside, TW_PLAIN, "%s execution%s of %s points", steps.text,
+                    steps.num == 1 ? "" : "s", tw_step_points_formula(s).text);
 }
 
 /* Reuse only where it has room: the table has it anyway. */
@@ -135,7 +144,7 @@ static void fill_arrow(tw_symbols *s, int m, int o, tw_notes *notes)
     int at = name_width(op);
     tw_link_formulas f;
     tw_link_formulas_of(s, m, o, &f);
-    tw_notes_printf(notes, tw_style_of_operand(o), "%-*s %s", at, op->operand[o].name, f.elems.text);
+    tw_notes_printf(notes, tw_style_of_operand(o), "%-*.*s %s", at, at, op->operand[o].name, f.elems.text);
     if (f.elems_back.text)
         tw_notes_printf(notes, tw_style_of_operand(o), "back %s", f.elems_back.text);
     else if (at + 7 + tw_text_width(f.reuse.text) <= notes->width)
@@ -179,15 +188,16 @@ typedef struct columns {
 } columns;
 
 /* One formula, broken where it is too long, and its value at the right edge of the first line. */
-static void print_formula(const columns *at, const char *operand, const char *what, const tw_formula *f,
-                          tw_line *line, tw_arena *arena)
+static void print_formula(tw_symbols *s, const columns *at, const char *operand, const char *what,
+                          const tw_formula *f, tw_line *line, tw_arena *arena)
 {
     tw_notes notes;
     const char *value = f->den == 1 ? TW_GROUPED(f->num) : TW_RATIO(f->num, f->den);
     if (!f->text) return;
     tw_notes_init(&notes, line->columns - at->formula - tw_text_width(value) - 2, arena);
     tw_notes_add(&notes, TW_PLAIN, f->text);
-    tw_line_put(line, at->operand, TW_BOLD, operand);
+    s->failed = s->failed || notes.failed;
+    tw_line_printf(line, at->operand, TW_BOLD, "%.*s", at->what - at->operand - 2, operand);
     tw_line_put(line, at->what, TW_DIM, what);
     tw_line_put_right(line, line->columns, TW_PLAIN, value);
     for (const tw_note *n = notes.first; n; n = n->next) {
@@ -216,24 +226,24 @@ static void print_operand(tw_symbols *s, int m, int o, const columns *at, tw_lin
     tw_link_formulas_of(s, m, o, &f);
     if (s->failed) return;
     bool back = f.tiles_back.text != NULL;
-    print_formula(at, name, back ? "tiles out" : "tiles", &f.tiles, line, arena);
-    print_formula(at, "", "  back", &f.tiles_back, line, arena);
-    print_formula(at, "", back ? "elements out" : "elements", &f.elems, line, arena);
-    print_formula(at, "", "  back", &f.elems_back, line, arena);
-    if (p->machine->unit == TW_UNIT_BYTE) print_formula(at, "", "bytes", &f.units, line, arena);
-    print_formula(at, "", "f", &f.factor, line, arena);
+    print_formula(s, at, name, back ? "tiles out" : "tiles", &f.tiles, line, arena);
+    print_formula(s, at, "", "  back", &f.tiles_back, line, arena);
+    print_formula(s, at, "", back ? "elements out" : "elements", &f.elems, line, arena);
+    print_formula(s, at, "", "  back", &f.elems_back, line, arena);
+    if (p->machine->unit == TW_UNIT_BYTE) print_formula(s, at, "", "bytes", &f.units, line, arena);
+    print_formula(s, at, "", "f", &f.factor, line, arena);
     for (int i = 0; (condition = tw_link_condition(s, m, o, i)); i++)
         tw_line_wrap(line, at->formula + 2, TW_DIM, condition);
-    print_formula(at, "", "reuse", &f.reuse, line, arena);
-    print_formula(at, "", "held", &f.held, line, arena);
-    if (f.held_tiles.num > 1) print_formula(at, "", "  tiles", &f.held_tiles, line, arena);
+    print_formula(s, at, "", "reuse", &f.reuse, line, arena);
+    print_formula(s, at, "", "held", &f.held, line, arena);
+    if (f.held_tiles.num > 1) print_formula(s, at, "", "  tiles", &f.held_tiles, line, arena);
     print_difference(s, m, o, &f, at, line);
 }
 
 static void print_links(tw_symbols *s, tw_line *line, tw_arena *arena)
 {
     const tw_program *p = &s->plan->program;
-    int width = (int)tw_min(name_width(p->op), 12);
+    int width = name_width(p->op);
     columns at = {INDENT + 2, INDENT + 4 + width, INDENT + 4 + width + 14};
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
@@ -263,9 +273,10 @@ static void print_definitions(const tw_symbols *s, tw_line *line)
         tw_line_put(line, INDENT, TW_BOLD, s->definition[i].name);
         tw_line_wrap(line, INDENT + tw_text_width(s->definition[i].name) + 1, TW_PLAIN, text);
     }
-    if (nested)
-        tw_line_wrap(line, INDENT, TW_PLAIN,
-                     "tiles(x,s,t) = floor(x/s)*tiles(s,t) + tiles(x mod s,t), tiles(x,t) = ceil(x/t)");
+    if (nested) {
+        tw_line_wrap(line, INDENT, TW_PLAIN, "tiles(x,s,t) = floor(x/s)*tiles(s,t) + tiles(x mod s,t)");
+        tw_line_wrap(line, INDENT, TW_PLAIN, "tiles(x,t) = ceil(x/t)");
+    }
     tw_line_wrap(line, INDENT, TW_PLAIN,
                  "f: how often each element crosses. reuse: loop points per element moved. held: elements in the "
                  "memory at once. The formulas hold for all sizes that cut the same loops.");

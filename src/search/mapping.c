@@ -422,7 +422,8 @@ static int resolve_operand(tw_fields *f, const tw_op *op, const char *text, size
         if (strlen(op->operand[i].name) == len && strncmp(op->operand[i].name, text, len) == 0) return i;
         tw_words_add(&all, op->operand[i].name);
     }
-    TW_REFUSE(f, loc, "operator '%s' has no operand '%.*s'; its operands are %s", op->name, (int)len, text, all.text);
+    TW_REFUSE(f, loc, "operator '%s' has no operand '%.*s'; its operands are %s", op->name, (int)len, text,
+              all.text);
     return -1;
 }
 

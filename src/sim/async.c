@@ -31,11 +31,10 @@ static tw_moment *new_moments(int64_t n, int32_t *n_paths, tw_arena *arena)
 static tw_status init_pools(tw_async *s, tw_arena *arena)
 {
     for (int m = 1; m < s->machine->n_memories; m++)
-        for (int o = 0; o < s->program->op->n_operands; o++)
-            {
-                s->pool[m][o].slots = s->program->layout.count[m][o];
-                TW_ALLOC(arena, s->pool[m][o].given_at, s->pool[m][o].slots + 1);
-            }
+        for (int o = 0; o < s->program->op->n_operands; o++) {
+            s->pool[m][o].slots = s->program->layout.count[m][o];
+            TW_ALLOC(arena, s->pool[m][o].given_at, s->pool[m][o].slots + 1);
+        }
     return TW_OK;
 }
 
@@ -79,7 +78,8 @@ static void set_moment(const tw_async *s, tw_moment *m, int64_t at, const int64_
     to[engine] += after;
 }
 
-static void delay_moment(const tw_async *s, tw_moment *m, int64_t at, const int64_t *from, int engine, int64_t after)
+static void delay_moment(const tw_async *s, tw_moment *m, int64_t at, const int64_t *from, int engine,
+                         int64_t after)
 {
     if (at > m->at) set_moment(s, m, at, from, engine, after);
 }
@@ -140,7 +140,8 @@ static tw_status schedule(tw_async *s, command *c)
     c->end = c->start + s->price[e].cycles;
     c->busy_end = c->start + s->price[e].busy;
     if (c->end < INT64_MAX / 2) return TW_OK;
-    return tw_diag_error(s->diag, s->program->op->loc, "the time of '%s' exceeds 2^62 cycles", s->program->op->name);
+    return tw_diag_error(s->diag, s->program->op->loc, "the time of '%s' exceeds 2^62 cycles",
+                         s->program->op->name);
 }
 
 /* ---- what it changes ---- */
@@ -150,13 +151,14 @@ static tw_status schedule(tw_async *s, command *c)
 static void count_taken(tw_async *s, int64_t start, const tw_buffer *b)
 {
     tw_pool_watch *w = &s->pool[b->memory][b->operand];
+    tw_pool_use *use = &s->out->pool[b->memory][b->operand];
     int64_t out = ++w->n_out;
+    use->needed = tw_max(use->needed, out);
     for (int64_t i = 0, g = w->next; i < tw_min(w->n_given, w->slots); i++) {
         g = g == 0 ? w->slots - 1 : g - 1;
         if (w->given_at[g] <= start) break;
         out++;
     }
-    tw_pool_use *use = &s->out->pool[b->memory][b->operand];
     use->peak = tw_max(use->peak, out);
 }
 
@@ -312,9 +314,10 @@ static tw_status add_energy(const tw_async *s)
         for (int o = 0; o < p->op->n_operands; o++) {
             const tw_stay *stay = &p->flow->stay[m][o];
             if (!stay->here) continue;
-            fits = fits &&
-                   tw_ckd_mul(s->out->link[m][o].units, memory[stay->outer].energy_fj + memory[m].energy_fj, &part) &&
-                   tw_ckd_add(sum, part, &sum);
+            fits =
+                fits &&
+                tw_ckd_mul(s->out->link[m][o].units, memory[stay->outer].energy_fj + memory[m].energy_fj, &part) &&
+                tw_ckd_add(sum, part, &sum);
         }
     s->out->sum.energy_fj = sum;
     return fits ? TW_OK : tw_diag_error(s->diag, p->op->loc, "the energy of '%s' exceeds 2^63 fJ", p->op->name);
@@ -332,8 +335,8 @@ static void describe_pools(const tw_async *s)
             use->operand[use->n_operands++] = p->op->operand[o].name;
             if (stay->pool != o) continue;
             use->slots = p->layout.count[m][o];
+            use->needed = tw_max(use->needed, 1); /* also where all tiles lie in padding */
             use->slot_units = p->layout.buffer[p->layout.first[m][o]].size;
-            use->needed = p->flow->needed[m][o];
             s->out->peak_live[m] += use->peak * use->slot_units;
         }
 }
@@ -344,12 +347,12 @@ tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_ar
     const tw_machine *machine = program->machine;
     tw_timeline result = {0};
     tw_async s = {.program = program,
-             .machine = machine,
-             .sink = sink,
-             .diag = diag,
-             .out = &result,
-             .n_engines = machine->n_engines,
-             .width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES};
+                  .machine = machine,
+                  .sink = sink,
+                  .diag = diag,
+                  .out = &result,
+                  .n_engines = machine->n_engines,
+                  .width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES};
     TW_TRY(init(&s, scratch));
     TW_TRY(run(&s, scratch));
     result.sum.cycles = s.last.at;

@@ -29,8 +29,8 @@ typedef struct tw_async {
     tw_diag *diag;
     tw_timeline *out;
     int n_engines, width;
-    int64_t *path;      /* `width` shares per row */
-    tw_moment **unit_free; /* per engine and unit */
+    int64_t *path;             /* `width` shares per row */
+    tw_moment **unit_free;     /* per engine and unit */
     tw_moment *there, *unused; /* per buffer */
     tw_moment *returned;       /* per tile of partial sums in the tensor, NULL: none return */
     tw_moment last;

@@ -138,7 +138,8 @@ static void run_backwards(schedule *s)
         for (first = i; s->at[first].together;) first--;
         record *r = &s->at[first];
         int64_t start = is_input(s, r) ? s->unit[r->engine][r->unit] - r->busy : r->start;
-        for (int64_t k = first; k <= i && is_input(s, r); k++) start = tw_min(start, s->moment[s->at[k].dst] - r->cost);
+        for (int64_t k = first; k <= i && is_input(s, r); k++)
+            start = tw_min(start, s->moment[s->at[k].dst] - r->cost);
         if (start >= far / 2) start = r->start; /* nobody reads it */
         s->unit[r->engine][r->unit] = start;
         for (int64_t k = first; k <= i; k++) {
@@ -309,7 +310,8 @@ tw_status tw_injection_run(const tw_program *program, const tw_injection_options
 {
     schedule s = {.program = program, .machine = program->machine, .diag = diag};
     if (!program->flow)
-        return tw_diag_error(diag, program->op->loc, "injection times are those of async machines, '%s' is lockstep",
+        return tw_diag_error(diag, program->op->loc,
+                             "injection times are those of async machines, '%s' is lockstep",
                              program->machine->name);
     TW_TRY(record_program(&s, scratch));
     if (options->plain) {

@@ -8,8 +8,8 @@
  * and is then shown. */
 #include "core/table.h"
 #include "program/cursor.h"
-#include "sim/live.h"
 #include "sim/discipline.h"
+#include "sim/live.h"
 #include "tile/box.h"
 
 #include <string.h>

@@ -24,8 +24,8 @@
 #include "program/program.h"
 
 typedef struct tw_link_count {
-    int64_t transfers, units;      /* in both directions */
-    int64_t loads, load_units;     /* inwards            */
+    int64_t transfers, units;  /* in both directions */
+    int64_t loads, load_units; /* inwards            */
     int64_t partial_stores, partial_units;
 } tw_link_count;
 

@@ -122,11 +122,11 @@ void queue_use(queue_sim *s, int who, int at, bool last)
 
 /* ---- running it ---- */
 
-/* When the last of its users is done; INT64_MAX when one has not begun. */
+/* When the last of its users is done, and it has come at all; INT64_MAX when one has not begun. */
 static int64_t over_at(const queue_sim *s, const stay *y)
 {
-    int64_t at = 0;
-    if (y->last_user < 0) return INT64_MAX;
+    int64_t at = s->command[y->writer].t.end;
+    if (y->last_user < 0 || s->command[y->writer].t.start < 0) return INT64_MAX;
     for (int i = 0; i < y->users.n; i++) {
         const queue_times *t = &s->command[y->users.at[i]].t;
         if (t->start < 0) return INT64_MAX;

@@ -1,6 +1,7 @@
 /* test/report/test_async_text.c - the pages about async plans: golden ones, and laws for random ones: no line is too
  * wide, ASCII is ASCII, a chart shows each engine as busy as it is, shares of time add up. */
 #include "async_plans.h"
+#include "report/async.h"
 #include "report/gantt.h"
 #include "report/number.h"
 #include "report/stalls.h"
@@ -353,4 +354,56 @@ TEST(numbers_are_rounded_as_a_person_would)
     CHECK_STR(TW_ENERGY(1000), "1.00 pJ");
     CHECK_STR(TW_ENERGY(12345), "12.3 pJ");
     CHECK_STR(TW_ENERGY(INT64_MAX), "9.22 kJ");
+}
+
+/* ---- a host without memory ---- */
+
+typedef tw_status (*print_fn)(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out);
+
+static const tw_print_options wide = {.columns = 100};
+
+static tw_status print_chart(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    return tw_report_gantt(plan, 0, 0, 0, &wide, scratch, diag, out);
+}
+static tw_status print_formulas(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    return tw_report_symbolic(plan, &wide, scratch, diag, out);
+}
+static tw_status print_commands(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    return tw_report_events(plan, TW_FORMAT_CSV, "dma", scratch, diag, out);
+}
+static tw_status print_document(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    return tw_report_json(plan, NULL, &wide, scratch, diag, out);
+}
+/* The page keeps its texts in an arena of its own; here it is made to fail with the walk's. */
+static tw_status print_page(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    tw_line line;
+    tw_line_init(&line, &wide, out);
+    return tw_async_print(&plan->op[0], NULL, &line, scratch, scratch, diag);
+}
+
+TEST(a_printer_without_memory_says_so)
+{
+    static const print_fn print[] = {print_chart, print_formulas, print_commands, print_document, print_page};
+    opened o = open_panel();
+    FILE *out = fopen("/dev/null", "w");
+    for (size_t i = 0; i < TW_COUNT(print); i++) {
+        tw_status status = TW_ERR_NOMEM;
+        for (int64_t n = 1; status != TW_OK; n++) {
+            tw_arena *scratch = tw_arena_new();
+            tw_diag diag = {0};
+            tw_arena_fail_at(scratch, n);
+            status = print[i](o.plan, scratch, &diag, out);
+            CHECK(status == TW_OK || status == TW_ERR_NOMEM);
+            CHECK(n < 20000);
+            tw_diag_release(&diag);
+            tw_arena_free(scratch);
+        }
+    }
+    fclose(out);
+    tw_context_free(o.ctx);
 }

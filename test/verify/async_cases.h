@@ -160,6 +160,12 @@ static inline void async_types(uint64_t *r, tw_model *model)
     if (tw_test_pick(r, 0, 2)) op->accumulator = is_float ? TW_DTYPE_F64 : TW_DTYPE_I32;
 }
 
+static inline void async_input(test_case *c)
+{
+    case_input(c);
+    for (int d = 0; d < TW_ARRAY_DIMS; d++) c->in.unroll[d] = c->program.flow->unroll[d];
+}
+
 /* The next random case that is accepted by the builder and does not deadlock, with its commands. */
 static inline test_case *async_case_new(uint64_t *r, int kind, int64_t size, record **rec)
 {
@@ -187,8 +193,7 @@ static inline test_case *async_case_new(uint64_t *r, int kind, int64_t size, rec
         tw_diag_release(&diag);
         tw_arena_free(scratch);
         if (status == TW_OK) {
-            case_input(c);
-            for (int d = 0; d < TW_ARRAY_DIMS; d++) c->in.unroll[d] = c->program.flow->unroll[d];
+            async_input(c);
             return c;
         }
         tw_arena_free(arena);
