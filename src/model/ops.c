@@ -344,21 +344,21 @@ static int find_kind(const tw_node *op, tw_diag *diag)
     return tw_node_word(op, "op", name, TW_COUNT(kinds), diag, &found) ? found : -1;
 }
 
-/* The types of the operands. `out_key` is where the kind takes the type of its output. */
-static void read_dtypes(tw_fields *f, tw_dtype dtype, const char *out_key, tw_draft *draft)
+/* The types of the operands. */
+static void read_dtypes(tw_fields *f, tw_dtype dtype, tw_draft *draft)
 {
-    const tw_node *node = tw_field_node(f, "dtype", TW_OPTIONAL), *out = tw_field_node(f, out_key, TW_OPTIONAL);
+    const tw_node *node = tw_field_node(f, "dtype", TW_OPTIONAL), *out = tw_field_node(f, "out_dtype", TW_OPTIONAL);
     int bad = f->n_bad;
     tw_field_dtype(f, "dtype", TW_OPTIONAL, &dtype);
     tw_dtype out_dtype = tw_compute_dtype(draft->op.compute, dtype);
-    tw_field_dtype(f, out_key, TW_OPTIONAL, &out_dtype);
+    tw_field_dtype(f, "out_dtype", TW_OPTIONAL, &out_dtype);
     for (int i = 0; i < TW_MAX_OPERANDS; i++) draft->dtype[i] = dtype;
     if (draft->op.n_operands == 0) return;
     draft->dtype[tw_op_output(&draft->op)] = out_dtype;
     if (f->n_bad != bad || draft->op.compute != TW_AVERAGE || tw_dtype_is_float(out_dtype)) return;
     const tw_node *at = out ? out : node;
     TW_REFUSE(f, at ? at->loc : f->node->loc, "average pooling needs f32 or f64, '%s' is %s",
-              out ? out_key : "dtype", tw_dtype_name(out_dtype));
+              out ? "out_dtype" : "dtype", tw_dtype_name(out_dtype));
 }
 
 void tw_kind_read(tw_fields *f, const tw_node *op, tw_dtype fallback, tw_draft *draft)
@@ -372,5 +372,5 @@ void tw_kind_read(tw_fields *f, const tw_node *op, tw_dtype fallback, tw_draft *
     f->what = kinds[kind].name;
     draft->op.compute = kinds[kind].compute;
     kinds[kind].read(f, &draft->op);
-    read_dtypes(f, fallback, kinds[kind].read == read_conv ? "out_dtype" : "out", draft);
+    read_dtypes(f, fallback, draft);
 }

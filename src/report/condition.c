@@ -65,18 +65,19 @@ static void list_sizes(const tw_symbols *s, const nest *n, tw_span inside, int o
     }
 }
 
-/* "one of oy, ic is cut for l2 or one of ic is cut for l1": where levels would make symbols ambiguous. */
+/* "one of oy, ic is cut for l2 or ic is cut for l1": where levels would make symbols ambiguous. */
 static void list_levels(const tw_symbols *s, const nest *n, tw_span inside, int operand, tw_text *out)
 {
     const tw_program *p = &s->plan->program;
     for (int t = 0; t < p->n_tiled; t++) {
         tw_text loops = {0};
+        int count = 0;
         for (int64_t i = inside.lo; i < inside.hi; i++)
             if (n->level[i] == t && can_sweep(p->op, n, (int)i, operand))
-                tw_text_printf(&loops, "%s%s", loops.len ? ", " : "", p->op->loop[n->loop[i]].name);
-        if (loops.len > 0)
-            tw_text_printf(out, "%sone of %s is cut for %s", out->len ? " or " : "", loops.bytes,
-                           p->machine->memory[p->tiled[t].memory].name);
+                tw_text_printf(&loops, "%s%s", count++ ? ", " : "", p->op->loop[n->loop[i]].name);
+        if (count > 0 && !loops.failed)
+            tw_text_printf(out, "%s%s%s is cut for %s", out->len ? " or " : "", count > 1 ? "one of " : "",
+                           loops.bytes, p->machine->memory[p->tiled[t].memory].name);
         out->failed = out->failed || loops.failed;
         tw_text_release(&loops);
     }

@@ -60,12 +60,15 @@ static void print_stays(tw_symbols *s, int depth, int at, tw_line *line)
     if (n == 0 && line->used > 0) tw_line_end(line);
 }
 
+/* Deep nests stop to move to the right. */
+static int indent_of(int place) { return INDENT + 2 * (int)tw_min(place, 10); }
+
 /* "for m: ceil(M/TM) of TM", and what stays while it does: beside it where there is room, else below. */
 static void print_place(tw_symbols *s, int depth, tw_line *line)
 {
     enum { STAYS = 40, ROOM = 20 };
     const tw_program *p = &s->plan->program;
-    int q = depth - 1, indent = INDENT + 2 * q;
+    int q = depth - 1, indent = indent_of(q);
     char text[400];
     if (depth == 0) {
         print_stays(s, depth, INDENT, line);
@@ -87,7 +90,7 @@ static void print_nest(tw_symbols *s, tw_line *line)
 {
     const tw_program *p = &s->plan->program;
     for (int depth = 0; depth <= p->flow->n_places; depth++) print_place(s, depth, line);
-    tw_line_printf(line, INDENT + 2 * p->flow->n_places, TW_PLAIN, "%s",
+    tw_line_printf(line, indent_of(p->flow->n_places), TW_PLAIN, "%s",
                    p->machine->engine[p->machine->compute].name);
     tw_line_end(line);
     tw_line_end(line);

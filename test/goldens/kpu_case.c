@@ -15,7 +15,7 @@ static void print_workload(FILE *f, const kpu_case *c)
 {
     fprintf(f,
             "workload: golden\nops:\n  - {name: matmul, op: matmul, shape: [%" PRId64 ", %" PRId64 ", %" PRId64
-            "], dtype: %s, out: %s}\n",
+            "], dtype: %s, out_dtype: %s}\n",
             c->shape[0], c->shape[1], c->shape[2], dtype_of(c->elem_bytes), dtype_of(c->acc_bytes));
 }
 

@@ -41,7 +41,8 @@ static const char *random_dtype(maker *m)
 
 static void make_matmul(maker *m)
 {
-    int64_t e[3] = {pick(m, 1, 9), pick(m, 1, 9), pick(m, 1, 9)}, batch = chance(m, 4) ? pick(m, 2, 3) : 1;
+    int64_t most = m->wish.long_loops ? 60 : 9, e[3] = {pick(m, 1, most), pick(m, 1, most), pick(m, 1, most)};
+    int64_t batch = chance(m, 4) ? pick(m, 2, 3) : 1;
     static const char *const transpose[] = {"none", "a", "b", "ab"};
     if (batch > 1) add_loop(&m->l, "b", batch);
     for (int i = 0; i < 3; i++) add_loop(&m->l, (const char *[]){"m", "n", "k"}[i], e[i]);
@@ -50,7 +51,7 @@ static void make_matmul(maker *m)
              "workload: w\nops:\n  - {name: op, op: matmul, shape: [%" PRId64 ", %" PRId64 ", %" PRId64
              "], batch: %" PRId64 ", transpose: %s, %s}\n",
              e[0], e[1], e[2], batch, transpose[pick(m, 0, 3)],
-             narrow         ? "dtype: i8, out: i8, accumulator: i32"
+             narrow         ? "dtype: i8, out_dtype: i8, accumulator: i32"
              : chance(m, 2) ? "dtype: i8"
                             : "dtype: f32");
 }
@@ -105,7 +106,7 @@ static void make_conv(maker *m)
 
 static void make_add(maker *m)
 {
-    int64_t e[2] = {pick(m, 1, 12), pick(m, 1, 12)};
+    int64_t most = m->wish.long_loops ? 100 : 12, e[2] = {pick(m, 1, most), pick(m, 1, most)};
     add_loop(&m->l, "d0", e[0]);
     add_loop(&m->l, "d1", e[1]);
     snprintf(m->out->workload, sizeof m->out->workload,
@@ -244,7 +245,7 @@ static void print_cuts(maker *m, FILE *f, bool outermost, int64_t *piece, int64_
     const char *sep = "";
     fprintf(f, ", cut: %s, %s: {", greedy ? "greedy" : "balanced", by_count ? "tiles" : "sizes");
     for (int l = 0; l < m->l.n; l++) {
-        int64_t count = pick(m, 1, tw_min(piece[l], tw_min(5, *steps)));
+        int64_t count = pick(m, 1, tw_min(piece[l], tw_min(m->wish.long_loops ? 40 : 7, *steps)));
         if (count == 1 || chance(m, 4) || !is_legal(piece[l], count, greedy)) continue;
         int64_t size = (piece[l] + count - 1) / count;
         fprintf(f, "%s%s: %" PRId64, sep, m->l.name[l], by_count ? count : size);

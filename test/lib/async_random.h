@@ -23,6 +23,7 @@ typedef struct async_random {
 typedef struct async_wish { /* all false: anything */
     bool one_unit;          /* engines have one unit each        */
     int64_t max_steps;      /* 0: 200                            */
+    bool long_loops;        /* loops are long and cut into many tiles */
 } async_wish;
 
 async_random async_random_make(uint64_t *rng, async_wish wish);

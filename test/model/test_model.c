@@ -86,7 +86,7 @@ TEST(a_transposed_grouped_convolution)
 
 TEST(bytes_that_are_added_up_in_32_bits)
 {
-    check_kind("gemv:2x3,dtype=i8,out=i8,accumulator=i32", "workload: gemv\n"
+    check_kind("gemv:2x3,dtype=i8,out_dtype=i8,accumulator=i32", "workload: gemv\n"
                                                            "tensors:\n"
                                                            "  - {name: gemv.ifm, dtype: i8, shape: [3]}\n"
                                                            "  - {name: gemv.w, dtype: i8, shape: [2, 3]}\n"
@@ -223,9 +223,9 @@ TEST(element_types_of_results)
         {"add:4,dtype=i32", TW_DTYPE_I32},
         {"add:4,dtype=f32", TW_DTYPE_F32},
         {"pool:1x4x4,kernel=2,dtype=i8", TW_DTYPE_I8},
-        {"matmul:2x2x2,dtype=i8,out=i16", TW_DTYPE_I16},
+        {"matmul:2x2x2,dtype=i8,out_dtype=i16", TW_DTYPE_I16},
         {"conv:1x4x4,out=2,kernel=3,dtype=i8,out_dtype=i8", TW_DTYPE_I8},
-        {"pool:1x4x4,kernel=2,dtype=i8,type=average,out=f32", TW_DTYPE_F32},
+        {"pool:1x4x4,kernel=2,dtype=i8,type=average,out_dtype=f32", TW_DTYPE_F32},
     };
     for (size_t i = 0; i < TW_COUNT(kind); i++) {
         tw_bench b = tw_bench_new();
@@ -245,9 +245,9 @@ TEST(partial_sums_have_the_outputs_type_or_the_one_that_is_given)
     } all[] = {
         {"matmul:2x2x2", TW_DTYPE_F32},
         {"matmul:2x2x2,dtype=u8", TW_DTYPE_I32},
-        {"matmul:2x2x2,dtype=i8,out=i8", TW_DTYPE_I8},
-        {"matmul:2x2x2,dtype=i8,out=i8,accumulator=i8", TW_DTYPE_I8},
-        {"matmul:2x2x2,dtype=i8,out=u8,accumulator=i16", TW_DTYPE_I16},
+        {"matmul:2x2x2,dtype=i8,out_dtype=i8", TW_DTYPE_I8},
+        {"matmul:2x2x2,dtype=i8,out_dtype=i8,accumulator=i8", TW_DTYPE_I8},
+        {"matmul:2x2x2,dtype=i8,out_dtype=u8,accumulator=i16", TW_DTYPE_I16},
         {"matmul:2x2x2,accumulator=f64", TW_DTYPE_F64},
         {"conv:1x4x4,out=2,kernel=3,dtype=i8,out_dtype=i8,accumulator=i32", TW_DTYPE_I32},
         {"pool:1x4x4,kernel=2,dtype=i8,accumulator=i8", TW_DTYPE_I8},

@@ -254,6 +254,42 @@ TEST(no_line_of_a_random_page_is_too_wide_and_ascii_is_ascii)
     }
 }
 
+static const char long_names[] =
+    "workload: w\nops:\n  - name: an-operator-with-quite-a-long-name\n    compute: add\n"
+    "    loops: {rows_of_all: 100, columns_of_the_matrix: 200}\n    reads:\n"
+    "      the-first-input-has-a-name-of-its-own: {at: [rows_of_all, columns_of_the_matrix], dtype: f32}\n"
+    "      second: {at: [rows_of_all, columns_of_the_matrix], dtype: f32}\n"
+    "      third-of-the-inputs: {at: [columns_of_the_matrix], dtype: f32}\n"
+    "      fourth: {at: [rows_of_all], dtype: f32}\n    writes:\n"
+    "      and-this-is-the-result-of-it-all: {at: [rows_of_all, columns_of_the_matrix]}\n";
+static const char long_machine[] =
+    "machine: a-machine-whose-engines-have-names\nunit: byte\ntiming: async\nreuse: resident\nmemories:\n"
+    "  - {name: the-outermost-memory-of-all, size: unlimited}\n"
+    "  - {name: a-scratchpad-in-the-middle, size: 1 GiB}\n  - {name: next-to-the-array, size: 1 GiB}\nengines:\n"
+    "  - {name: direct-memory-access-engine, between: [the-outermost-memory-of-all, a-scratchpad-in-the-middle],\n"
+    "     count: 3, cost: {latency: 9, per_cycle: 4}}\n"
+    "  - {name: mover-of-blocks, between: [a-scratchpad-in-the-middle, next-to-the-array], cost: {constant: 3}}\n"
+    "  - {name: the-systolic-array, computes: add, on: next-to-the-array, count: 7, cost: {constant: 7}}\n";
+static const char long_mapping[] =
+    "mapping: {an-operator-with-quite-a-long-name: {levels: [\n"
+    "  {at: a-scratchpad-in-the-middle, sizes: {rows_of_all: 30, columns_of_the_matrix: 60}},\n"
+    "  {at: next-to-the-array, sizes: {rows_of_all: 7, columns_of_the_matrix: 16}}]}}\n";
+
+TEST(long_names_are_cut_and_broken_where_they_have_no_room)
+{
+    opened o = {.ctx = tw_context_new()};
+    const tw_mapping *mapping;
+    CHECK_EQ(tw_model_parse(o.ctx, "w", long_names, &o.model), TW_OK);
+    CHECK_EQ(tw_machine_parse(o.ctx, "m", long_machine, &o.machine), TW_OK);
+    CHECK_EQ(tw_mapping_parse(o.ctx, o.model, o.machine, "p", long_mapping, &mapping), TW_OK);
+    CHECK_EQ(tw_plan_eval(o.ctx, o.model, o.machine, mapping, &o.plan), TW_OK);
+    for (int columns = 60; columns <= 130; columns += 7) {
+        check_pages(&o, &(tw_print_options){.columns = columns});
+        check_pages(&o, &(tw_print_options){.columns = columns, .ascii = true, .n_rows = 4});
+    }
+    tw_context_free(o.ctx);
+}
+
 /* ---- the chart against the numbers ---- */
 
 static bool is_busy_cell(unsigned char c)

@@ -98,7 +98,7 @@ static async_case random_case(uint64_t *rng)
     credit_case *r = &c.credit;
     for (int l = 0; l < 3; l++) {
         c.extent[l] = tw_test_pick(rng, 1, 11);
-        c.size[l] = up(c.extent[l], tw_test_pick(rng, 1, tw_min(4, c.extent[l])));
+        c.size[l] = up(c.extent[l], tw_test_pick(rng, 1, tw_min(tw_test_pick(rng, 0, 4) ? 4 : 11, c.extent[l])));
         r->n[l] = up(c.extent[l], c.size[l]);
     }
     r->joined = tw_test_pick(rng, 0, 1);
@@ -191,7 +191,7 @@ static texts texts_of(const async_case *c)
     static const char *const dtype[] = {"", "i8", "i16", "", "i32"};
     snprintf(t.workload, sizeof t.workload,
              "workload: w\nops:\n  - {name: matmul, op: matmul, shape: [%" PRId64 ", %" PRId64 ", %" PRId64
-             "], dtype: %s, out: i32}\n",
+             "], dtype: %s, out_dtype: i32}\n",
              c->extent[0], c->extent[1], c->extent[2], dtype[c->in_bytes]);
     FILE *f = fmemopen(t.machine, sizeof t.machine, "w");
     print_machine(f, c);

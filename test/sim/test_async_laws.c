@@ -376,16 +376,49 @@ static void check_hazards(const async_random *c, const tw_program *p, const reco
     free(read);
 }
 
+static bool same_engine(const tw_engine_use *a, const tw_engine_use *b)
+{
+    return a->loads == b->loads && a->load_units == b->load_units && a->stores == b->stores &&
+           a->store_units == b->store_units && a->ops == b->ops && a->busy_cycles == b->busy_cycles &&
+           a->wait_data == b->wait_data && a->wait_credit == b->wait_credit &&
+           a->critical_cycles == b->critical_cycles;
+}
+
+static bool same_pool(const tw_pool_use *a, const tw_pool_use *b)
+{
+    return a->slots == b->slots && a->needed == b->needed && a->peak == b->peak && a->wait_cycles == b->wait_cycles;
+}
+
 static bool same_plan(const tw_plan *a, const tw_plan *b)
 {
     const tw_timeline *x = &a->op[0].timeline, *y = &b->op[0].timeline;
+    const tw_program *p = &a->op[0].program;
     bool same = memcmp(&x->sum, &y->sum, sizeof x->sum) == 0 && memcmp(x->link, y->link, sizeof x->link) == 0;
-    for (int e = 0; e < a->op[0].program.machine->n_engines; e++)
-        same = same && x->engine[e].busy_cycles == y->engine[e].busy_cycles &&
-               x->engine[e].wait_data == y->engine[e].wait_data &&
-               x->engine[e].wait_credit == y->engine[e].wait_credit &&
-               x->engine[e].critical_cycles == y->engine[e].critical_cycles;
+    for (int e = 0; e < p->machine->n_engines; e++) same = same && same_engine(&x->engine[e], &y->engine[e]);
+    for (int m = 0; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) same = same && same_pool(&x->pool[m][o], &y->pool[m][o]);
     return same;
+}
+
+static tw_status look_on(void *user, const tw_rowset *row)
+{
+    *(int64_t *)user += row->n_events;
+    return TW_OK;
+}
+
+static bool is_the_same_watched(const tw_plan *plan)
+{
+    int64_t n = 0;
+    tw_arena *scratch = tw_arena_new();
+    tw_diag diag = {0};
+    tw_op_plan watched = plan->op[0];
+    CHECK_EQ(
+        tw_timeline_walk(&watched.program, &(tw_row_sink){look_on, NULL, &n}, scratch, &diag, &watched.timeline),
+        TW_OK);
+    CHECK_EQ(n, plan->sum.instructions);
+    tw_diag_release(&diag);
+    tw_arena_free(scratch);
+    return same_plan(plan, &(tw_plan){.op = &watched});
 }
 
 static void check_repeats(const async_random *c, const tw_plan *plan)
@@ -534,6 +567,31 @@ TEST(more_buffers_are_never_slower_when_each_pool_is_filled_by_one_unit)
     }
     print_message("%d pools were made larger\n", n);
     CHECK(n > async_rounds(5000));
+}
+
+/* ---- long programs ---- */
+
+/* A run that nobody watches skips what repeats (sim/forward.h); it must not show. */
+TEST(long_programs_come_out_the_same_whether_watched_or_not)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(2000); i++) {
+        async_random c = async_random_make(&rng, (async_wish){.max_steps = 4000, .long_loops = true});
+        tw_context *ctx = tw_context_new();
+        const tw_plan *plain, *plan;
+        pools q;
+        if (async_random_eval(ctx, &c, &plain) == TW_OK) {
+            const tw_program *p = &plain->op[0].program;
+            read_pools(&plain->op[0], &q);
+            vary(&rng, p, true, &q);
+            share_some(&rng, p, &q);
+            write_buffers(&c, p, &q);
+            CHECK_EQ(async_random_eval(ctx, &c, &plan), TW_OK);
+            check_bounds(&c, plan);
+            if (!is_the_same_watched(plan)) async_random_fail(&c, "it comes out differently when it is watched");
+        }
+        tw_context_free(ctx);
+    }
 }
 
 /* ---- transposed ---- */
