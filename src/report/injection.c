@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 1, INDENT = 2, GAP = 2 };
+enum { SCHEMA_VERSION = 1, INDENT = 2, GAP = 2, LOOP_MAX = 6 };
 
 static const tw_stay *stay_of(const tw_injection_printer *p, int memory, int operand)
 {
@@ -163,7 +163,8 @@ static void measure(tw_injection_printer *p)
         int64_t trips = 1;
         for (int q = 0; q < program->flow->n_places; q++)
             if (program->flow->place[q].loop == l) trips *= program->flow->trips[q];
-        p->loop_width[l] = (int)tw_max(tw_text_width(program->op->loop[l].name), digits(trips - 1));
+        p->loop_width[l] =
+            (int)tw_max(tw_min(tw_text_width(program->op->loop[l].name), LOOP_MAX), digits(trips - 1));
     }
     int end = first_link(p);
     for (int m = 1; m < p->plan->machine->n_memories; m++)
@@ -179,7 +180,9 @@ static void put_names(tw_injection_printer *p, const char *step, const char *con
     tw_line_put_right(&p->line, at, style, step);
     at += GAP;
     for (int l = 0; l < p->op->program.op->n_loops; l++) {
-        tw_line_put_right(&p->line, at + p->loop_width[l], style, loop[l]);
+        char name[TW_GROUPED_MAX];
+        snprintf(name, sizeof name, "%.*s", p->loop_width[l], loop[l]);
+        tw_line_put_right(&p->line, at + p->loop_width[l], style, name);
         at += p->loop_width[l] + 1;
     }
     tw_line_printf(&p->line, at - 1 + GAP, style, "%.*s", p->operand_width, operand);
