@@ -18,6 +18,7 @@ enum {
     KEY_NO_VERIFY,
     KEY_SEED,
     KEY_MAX_MACS,
+    KEY_MAX_INSTRUCTIONS,
     KEY_COLUMNS,
     KEY_ASCII,
     KEY_COLOR,
@@ -173,6 +174,8 @@ static const struct argp_option report_options[] = {
     {"seed", KEY_SEED, "N", 0, "of the numbers that the plan is executed on", 0},
     {"max-macs", KEY_MAX_MACS, "N", 0, "operators of more points are checked but not executed; default 2147483648",
      0},
+    {"max-instructions", KEY_MAX_INSTRUCTIONS, "N", 0,
+     "longer programs are neither checked nor executed; default 16777216", 0},
     {0}};
 
 static void choose_view(parser *p, cli_view view)
@@ -237,6 +240,7 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     case KEY_NO_VERIFY: o->verify = false; break;
     case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", arg, 0, INT64_MAX); break;
     case KEY_MAX_MACS: o->max_macs = number(state, "--max-macs", arg, 1, INT64_MAX); break;
+    case KEY_MAX_INSTRUCTIONS: o->max_instructions = number(state, "--max-instructions", arg, 1, INT64_MAX); break;
     case ARGP_KEY_SUCCESS: check_views(state); break;
     default: return parse_view(key, arg, state);
     }

@@ -29,8 +29,9 @@ typedef struct cli_options {
     const char *dump;   /* stage, NULL: none                          */
     const char *folder; /* of the report's files, NULL: none is written */
     uint64_t seed;
-    int64_t max_macs;       /* 0: the library's default                 */
-    tw_print_options print; /* as for standard output                  */
+    int64_t max_macs;         /* 0: the library's default                 */
+    int64_t max_instructions; /* the same                               */
+    tw_print_options print;   /* as for standard output                  */
 } cli_options;
 
 /* Each reads the arguments of its sub-command (argv[0] is the program, for messages) and fills `out`. Wrong

@@ -41,8 +41,10 @@ static int exit_code(session *s, tw_status status)
 
 static int verify(session *s)
 {
-    tw_verify_options how = {
-        .reference = tw_oracle_reference, .seed = s->options->seed, .max_macs = s->options->max_macs};
+    tw_verify_options how = {.reference = tw_oracle_reference,
+                             .seed = s->options->seed,
+                             .max_macs = s->options->max_macs,
+                             .max_instructions = s->options->max_instructions};
     int n = tw_model_n_ops(s->model), code = EXIT_DONE;
     s->verdict = calloc((size_t)n, sizeof *s->verdict);
     if (!s->verdict) return exit_code(s, TW_ERR_NOMEM);

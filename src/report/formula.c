@@ -385,25 +385,27 @@ static tw_formula beyond_first(tw_symbols *s, const product *repeats, const prod
     return (tw_formula){checked(s, text), value, 1};
 }
 
-static tw_formula units_of(tw_symbols *s, int operand, const product *repeats, const product *sweep, bool sums)
+/* Units of one sweep that crosses as often as `repeats` says, every element `width` wide. */
+static tw_formula plain_units(tw_symbols *s, int64_t width, const product *repeats, const product *sweep)
 {
-    const tw_program *p = &s->plan->program;
-    int64_t elem = p->elem_units[operand], sum = p->partial_units;
-    tw_formula one = formula_of(s, sweep), r = formula_of(s, repeats);
-    int64_t value, width = elem;
-    const char *text = one.text;
-    if (sums) { /* each but the last time partial sums leave, and come back */
-        if (!tw_ckd_mul(2 * sum, r.num - 1, &width) || !tw_ckd_add(width, elem, &width)) s->failed = true;
-        text = tw_arena_printf(s->arena, "(%" PRId64 "+%" PRId64 "*(%s-1))*%s", elem, 2 * sum, r.text, one.text);
-    } else {
-        product all = *sweep;
-        multiply_all(&all, repeats);
-        tw_formula f = formula_of(s, &all);
-        one.num = f.num;
-        text = elem == 1 ? f.text : tw_arena_printf(s->arena, "%" PRId64 "*%s", elem, f.text);
-    }
-    if (!tw_ckd_mul(one.num, width, &value)) s->failed = true;
-    return (tw_formula){checked(s, text), value, 1};
+    product all = *sweep;
+    multiply_all(&all, repeats);
+    tw_formula f = formula_of(s, &all);
+    if (width > 1) f.text = checked(s, tw_arena_printf(s->arena, "%" PRId64 "*%s", width, f.text));
+    if (!tw_ckd_mul(f.num, width, &f.num)) s->failed = true;
+    return f;
+}
+
+/* The same of an output: every time but the last, partial sums leave and come back. */
+static tw_formula units_with_sums(tw_symbols *s, int64_t width, const product *repeats, const product *sweep)
+{
+    int64_t sum = 2 * s->plan->program.partial_units, each;
+    tw_formula f = formula_of(s, sweep), r = formula_of(s, repeats);
+    if (!tw_ckd_mul(sum, r.num - 1, &each) || !tw_ckd_add(each, width, &each) || !tw_ckd_mul(f.num, each, &f.num))
+        s->failed = true;
+    f.text =
+        checked(s, tw_arena_printf(s->arena, "(%" PRId64 "+%" PRId64 "*(%s-1))*%s", width, sum, r.text, f.text));
+    return f;
 }
 
 /* Places outside of those whose tiles are held together: up to the first that brings a tile back. */
@@ -478,7 +480,7 @@ void tw_link_formulas_of(tw_symbols *s, int memory, int operand, tw_link_formula
     multiply_all(&all, &repeats);
     out->elems = formula_of(s, &all);
     out->factor = quotient(s, all, least_of(s, memory, operand));
-    out->units = units_of(s, operand, &repeats, &sweep, sums);
+    out->units = (sums ? units_with_sums : plain_units)(s, p->elem_units[operand], &repeats, &sweep);
     out->reuse = quotient(s, points, all);
     if (sums) {
         out->tiles_back = beyond_first(s, &repeats, &own);

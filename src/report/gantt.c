@@ -39,7 +39,7 @@ tw_status tw_gantt_init(tw_gantt *g, const tw_program *program, tw_span shown, c
 {
     *g = (tw_gantt){.program = program, .shown = shown};
     TW_TRY(init_rows(g, arena));
-    int64_t columns = line->columns - INDENT - g->name_width - 1 - SHARE, cycles = tw_span_len(shown);
+    int64_t columns = line->columns - INDENT - g->name_width - 1 - SHARE, cycles = tw_max(1, tw_span_len(shown));
     g->width = (int)tw_max(1, columns / cycles);
     g->cells = (int)tw_min(columns, cycles);
     TW_ALLOC(arena, g->cycles, (int64_t)g->n_rows * g->cells * N_KINDS);
@@ -47,17 +47,20 @@ tw_status tw_gantt_init(tw_gantt *g, const tw_program *program, tw_span shown, c
     return TW_OK;
 }
 
+/* Cycles shown, which are some. */
+static int64_t cycles_of(const tw_gantt *g) { return tw_max(1, tw_span_len(g->shown)); }
+
 /* ---- commands ---- */
 
 /* The cell that a cycle lies in, and the first cycle of a cell. */
 static int cell_of(const tw_gantt *g, int64_t cycle)
 {
-    return (int)((__int128)(cycle - g->shown.lo) * g->cells / tw_span_len(g->shown));
+    return (int)((__int128)(cycle - g->shown.lo) * g->cells / cycles_of(g));
 }
 
 static int64_t begin_of(const tw_gantt *g, int cell)
 {
-    __int128 scaled = (__int128)cell * tw_span_len(g->shown);
+    __int128 scaled = (__int128)cell * cycles_of(g);
     return g->shown.lo + (int64_t)((scaled + g->cells - 1) / g->cells);
 }
 
@@ -136,7 +139,7 @@ static char letter_of(const tw_op *op, int operand)
 /* Whether it is worth telling where commands begin: they are longer than two cells on average. */
 static bool marks_begins(const tw_gantt *g, const tw_gantt_row *row)
 {
-    __int128 cells = (__int128)row->busy * g->cells * g->width / tw_span_len(g->shown);
+    __int128 cells = (__int128)row->busy * g->cells * g->width / cycles_of(g);
     return row->begins > 0 && row->units == 1 && cells > 2 * (__int128)row->begins;
 }
 
@@ -210,7 +213,7 @@ static void print_row(const tw_gantt *g, int row, tw_line *line)
         snprintf(text, sizeof text, "%.*s", NAME_MAX, name);
     tw_line_put(line, INDENT, TW_PLAIN, text);
     for (int c = 0; c < g->cells; c++) put_cell(g, line, at + c * g->width, row, c, &d);
-    int64_t all = tw_span_len(g->shown) * r->units;
+    int64_t all = cycles_of(g) * r->units;
     tw_line_put_right(line, at + g->cells * g->width + SHARE, TW_PLAIN, TW_PERCENT(r->busy, all));
     tw_line_end(line);
 }
@@ -232,7 +235,7 @@ static int64_t round_step(int64_t least)
 static void print_axis(const tw_gantt *g, tw_line *line)
 {
     int at = INDENT + g->name_width + 1, end = at + g->cells * g->width;
-    int64_t len = tw_span_len(g->shown), room = tw_text_width(TW_GROUPED(g->shown.hi)) + 3;
+    int64_t len = cycles_of(g), room = tw_text_width(TW_GROUPED(g->shown.hi)) + 3;
     __int128 least = (__int128)len * room / (g->cells * g->width) + 1;
     int64_t step = round_step(least < INT64_MAX / 8 ? (int64_t)least : INT64_MAX / 8);
     int column[TW_COLUMNS_MAX], n = 0;
@@ -274,7 +277,7 @@ static void print_legend(const tw_gantt *g, tw_line *line)
         at = tw_line_put(line, at + 2, TW_PLAIN, meaning_of(g, k)) + 3;
     }
     tw_line_end(line);
-    int64_t columns = (int64_t)g->cells * g->width, cycles = tw_span_len(g->shown);
+    int64_t columns = (int64_t)g->cells * g->width, cycles = cycles_of(g);
     char begins[80] = "", text[200];
     if (marks) snprintf(begins, sizeof begins, "; capitals, + and %s begin a command", line->glyph.run_begins);
     snprintf(text, sizeof text, "a column is %s cycle%s, a blank one idle%s",

@@ -191,7 +191,7 @@ static void put_names(tw_injection_printer *p, const char *step, const char *con
 static void put_titles(tw_injection_printer *p)
 {
     const tw_op *op = p->op->program.op;
-    const char *loop[TW_MAX_LOOPS];
+    const char *loop[TW_MAX_LOOPS] = {0};
     int at = first_link(p);
     for (int l = 0; l < op->n_loops; l++) loop[l] = op->loop[l].name;
     for (int m = 1; m < p->plan->machine->n_memories && !p->tall; m++) {
@@ -232,7 +232,7 @@ static void begin_line(tw_injection_printer *p, const tw_injection_row *row, int
 {
     const tw_op *op = p->op->program.op;
     char number[TW_MAX_LOOPS][TW_GROUPED_MAX];
-    const char *loop[TW_MAX_LOOPS];
+    const char *loop[TW_MAX_LOOPS] = {0};
     for (int l = 0; l < op->n_loops; l++) loop[l] = first ? tw_grouped(row->index[l], number[l]) : "";
     put_names(p, first ? TW_GROUPED(row->step) : "", loop, op->operand[operand].name, TW_PLAIN);
 }
@@ -268,7 +268,8 @@ static void text_tall(tw_injection_printer *p, const tw_injection_row *row)
             if (!stay_of(p, m, o)->here || !row->link[m][o].sent) continue;
             begin_line(p, row, o, first);
             put_link(p, &row->link[m][o], at);
-            tw_line_printf(&p->line, at + GAP, TW_PLAIN, "%s", filler_name(p, m, o));
+            int room = p->line.columns - at - GAP - 1 - (int)tw_max(p->number, tw_text_width("compute"));
+            tw_line_printf(&p->line, at + GAP, TW_PLAIN, "%.*s", (int)tw_max(room, 1), filler_name(p, m, o));
             put_compute(p, p->line.columns, row, first);
             first = false;
         }

@@ -119,6 +119,10 @@ void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line
         tw_line_wrap(line, VALUE, TW_ALARM, verdict->first_fault);
         return;
     }
+    if (!verdict->checked) {
+        tw_fact_put(line, TW_PLAIN, "verified", "no: too many instructions to check, see --max-instructions");
+        return;
+    }
     char text[512];
     const char *rows = TW_GROUPED(verdict->rows), *instructions = TW_GROUPED(verdict->instructions);
     if (verdict->executed) {

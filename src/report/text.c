@@ -1,5 +1,6 @@
 /* src/report/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
 #include "report/async.h"
+#include "report/number.h"
 #include "report/plan.h"
 #include "report/summary.h"
 #include "report/ticktable.h"
@@ -15,21 +16,17 @@ static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratc
     return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
 }
 
-/* ---- headings ---- */
-
 static void print_total(const tw_plan *plan, tw_line *line)
 {
-    char ticks[TW_GROUPED_MAX], cycles[TW_GROUPED_MAX], points[TW_GROUPED_MAX], text[256];
+    char ticks[2 * TW_GROUPED_MAX] = "", text[256];
+    if (plan->machine->timing == TW_LOCKSTEP)
+        snprintf(ticks, sizeof ticks, "%s ticks, ", TW_GROUPED(plan->sum.ticks));
     tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
     tw_line_end(line);
-    tw_line_put(line, 2, TW_BOLD, "time");
-    if (plan->machine->timing == TW_ASYNC)
-        snprintf(ticks, sizeof ticks, "%s", "");
-    else
-        snprintf(ticks, sizeof ticks, "%.20s ticks, ", tw_grouped(plan->sum.ticks, cycles));
     snprintf(text, sizeof text, "%s%s cycles, one operator after the other; %s points", ticks,
-             tw_grouped(plan->sum.cycles, cycles), tw_grouped(plan->sum.macs, points));
-    tw_line_wrap(line, 14, TW_PLAIN, text);
+             TW_GROUPED(plan->sum.cycles), TW_GROUPED(plan->sum.macs));
+    tw_fact_put(line, TW_PLAIN, "time", text);
+    if (plan->sum.energy_fj > 0) tw_fact_put(line, TW_PLAIN, "energy", TW_ENERGY(plan->sum.energy_fj));
 }
 
 /* ---- one operator ---- */

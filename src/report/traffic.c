@@ -1,5 +1,6 @@
 /* src/report/traffic.c - see traffic.h: a table with a row per link and operand. */
 #include "report/traffic.h"
+#include "report/number.h"
 
 #include <stdio.h>
 
@@ -9,17 +10,6 @@ static const char *const title[COLUMNS] = {"link",     "operand", "transfers",  
 typedef struct row {
     char cell[COLUMNS][CELL];
 } row;
-
-/* a / b with two digits behind the point, computed with integers so that it prints the same everywhere. */
-static void ratio(int64_t a, int64_t b, char out[CELL])
-{
-    char whole[TW_GROUPED_MAX];
-    int64_t hundredths = b > 0 ? a % b * 100 / b : 0;
-    if (b == 0 || a % b > INT64_MAX / 100)
-        snprintf(out, CELL, "-");
-    else
-        snprintf(out, CELL, "%s.%02d", tw_grouped(a / b, whole), (int)hundredths);
-}
 
 static row row_of(const tw_op_plan *plan, int m, int o)
 {
@@ -31,8 +21,8 @@ static row row_of(const tw_op_plan *plan, int m, int o)
     snprintf(r.cell[2], CELL, "%s", tw_grouped(use->transfers, number));
     snprintf(r.cell[3], CELL, "%s", tw_grouped(use->units, number));
     snprintf(r.cell[4], CELL, "%s", tw_grouped(use->least_units, number));
-    ratio(use->units, use->least_units, r.cell[5]);
-    ratio(plan->timeline.sum.macs, use->units, r.cell[6]);
+    tw_ratio(use->units, use->least_units, r.cell[5]);
+    tw_ratio(plan->timeline.sum.macs, use->units, r.cell[6]);
     return r;
 }
 

@@ -14,8 +14,8 @@ typedef struct tally {
     int64_t passed, failed, skipped;
 } tally;
 
-/* Whether the file says so: a value that is absent is not compared, but what a case needs must be there. A missing
- * or wrong one, and a key that the format does not know, are failures of the case. */
+/* The members of a record. What a case needs to be computed must be there and of the right kind, and a key that the
+ * format does not know is a failure too; an expected value that is absent is not compared (models.md, section 6). */
 typedef struct fields {
     tally *t;
     const char *file, *id;

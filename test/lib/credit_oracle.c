@@ -38,7 +38,7 @@ static int add(writer *w, credit_stage stage, char operand, const int64_t tile[3
 /* The command needs a slot; returns the stay that begins with it. */
 static int takes(writer *w, int who, credit_pool p)
 {
-    int stay = queue_take(w->sim, who, p);
+    int stay = queue_take(w->sim, who, (int)p);
     if (stay >= (int)(sizeof w->brought_by / sizeof *w->brought_by)) abort();
     w->brought_by[stay] = who;
     return stay;

@@ -165,7 +165,6 @@ static void print_inputs(FILE *f, const credit_case *r, int memory, credit_pool 
         fprintf(f, "ifm: %" PRId64 ", w: %" PRId64, r->slots[a], r->slots[a + 1]);
 }
 
-/* Without pools the library takes as many buffers as it says are needed; sharing needs a number. */
 static void print_mapping(FILE *f, const async_case *c)
 {
     const credit_case *r = &c->credit;
