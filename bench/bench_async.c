@@ -2,6 +2,8 @@
  *
  * The machine of the KPU note on its links, with real costs; the result leaves the fabric as well. Rates are per
  * instruction of the program, and memory is the peak of the run's arena: it does not grow with the program's length.
+ * Streaming skips rounds that repeat (sim/forward.h), so its rate counts instructions that were never made; where partial
+ * sums return nothing is skipped, and the rate is that of the plain simulation.
  * With the argument `huge`, a program of more than 10^9 instructions comes last. */
 #include "bench.h"
 #include "input/tree.h"

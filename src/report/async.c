@@ -125,9 +125,10 @@ static void print_energy(const tw_op_plan *plan, tw_line *line)
 
 /* ---- the page ---- */
 
-/* Commands that are watched for the chart. Where they are more it is drawn only when asked for: unwatched, the
- * simulator may skip what repeats. */
-#define WATCHED_MAX (INT64_C(1) << 23)
+/* Commands that are watched for the chart of the whole. Where they are more it shows the beginning, about so many
+ * commands long: unwatched, the simulator may skip what repeats. */
+#define WATCHED_MAX   (INT64_C(1) << 20)
+#define SHOWN_OF_MORE 2048
 
 static tw_status watch(const tw_op_plan *plan, tw_activity *activity, tw_gantt *gantt, tw_arena *scratch,
                        tw_diag *diag)
@@ -159,19 +160,20 @@ tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, tw_l
     tw_activity activity = {0};
     tw_gantt gantt;
     bool watched = plan->timeline.sum.instructions <= WATCHED_MAX;
-    tw_span all = {0, tw_max(plan->timeline.sum.cycles, 1)};
-    TW_TRY(tw_gantt_init(&gantt, &plan->program, all, line, arena));
-    if (watched) TW_TRY(watch(plan, &activity, &gantt, scratch, diag));
+    tw_span shown = {0, tw_max(plan->timeline.sum.cycles, 1)};
+    if (!watched) shown.hi = tw_max(shown.hi / (plan->timeline.sum.instructions / SHOWN_OF_MORE), 1);
+    TW_TRY(tw_gantt_init(&gantt, &plan->program, shown, line, arena));
+    TW_TRY(watched ? watch(plan, &activity, &gantt, scratch, diag) : tw_gantt_watch(&gantt, plan, scratch, diag));
     print_facts(plan, verdict, line);
     tw_mapping_table_print(&plan->program, &cuts, line);
     TW_TRY(tw_linktable_print(plan, line, arena));
     TW_TRY(tw_hierarchy_print(plan, line, arena));
     TW_TRY(tw_stalls_print(plan, watched ? &activity : NULL, line, arena));
-    if (watched)
-        tw_gantt_print(&gantt, line);
-    else
-        tw_line_wrap(line, 2, TW_PLAIN,
-                     "The engines over time take long to draw for so many commands: see --gantt.");
+    if (!watched) {
+        tw_line_wrap(line, 2, TW_PLAIN, "the beginning; other parts with --gantt --cycles=FROM:TO:");
+        tw_line_end(line);
+    }
+    tw_gantt_print(&gantt, line);
     return TW_OK;
 }
 
@@ -193,12 +195,10 @@ tw_status tw_report_gantt(const tw_plan *plan, int op, int64_t from, int64_t to,
     tw_span shown = {from, to ? to : tw_max(o->timeline.sum.cycles, 1)};
     tw_line line;
     tw_gantt gantt;
-    tw_timeline again;
     TW_TRY(check_span(o, shown, diag));
     tw_line_init(&line, options, out);
     TW_TRY(tw_gantt_init(&gantt, &o->program, shown, &line, scratch));
-    tw_row_sink sink = tw_gantt_sink(&gantt);
-    TW_TRY(tw_timeline_walk(&o->program, &sink, scratch, diag, &again));
+    TW_TRY(tw_gantt_watch(&gantt, o, scratch, diag));
     tw_heading_print(o, &line);
     tw_gantt_print(&gantt, &line);
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the chart");

@@ -122,6 +122,34 @@ static tw_status add_command(void *user, const tw_rowset *set)
 
 tw_row_sink tw_gantt_sink(tw_gantt *gantt) { return (tw_row_sink){add_command, NULL, gantt}; }
 
+/* Units take turns, so when as many commands in a row as an engine has units start behind the span, all its later ones
+ * do. */
+static tw_status add_until_done(void *user, const tw_rowset *set)
+{
+    tw_gantt *g = user;
+    const tw_machine *machine = g->program->machine;
+    int engine = set->event[0].instr.engine;
+    TW_TRY(add_command(user, set));
+    g->left[engine] -= set->n_events;
+    g->beyond[engine] = set->start_cycle >= g->shown.hi ? g->beyond[engine] + 1 : 0;
+    if (g->beyond[engine] == 0) return TW_OK;
+    for (int e = 0; e < machine->n_engines; e++)
+        if (g->left[e] > 0 && g->beyond[e] < machine->engine[e].count) return TW_OK;
+    g->done = true;
+    return TW_INFEASIBLE; /* any status but TW_OK ends the walk */
+}
+
+tw_status tw_gantt_watch(tw_gantt *g, const tw_op_plan *plan, tw_arena *scratch, tw_diag *diag)
+{
+    tw_timeline again;
+    for (int e = 0; e < g->program->machine->n_engines; e++) {
+        const tw_engine_use *use = &plan->timeline.engine[e];
+        g->left[e] = use->loads + use->stores + use->ops;
+    }
+    tw_status status = tw_timeline_walk(g->program, &(tw_row_sink){add_until_done, NULL, g}, scratch, diag, &again);
+    return g->done ? TW_OK : status;
+}
+
 /* ---- cells ---- */
 
 /* The operand's letter: its initial where all of them differ in it. */

@@ -37,12 +37,18 @@ typedef struct tw_gantt {
     int64_t *cycles; /* per row, cell and kind of what takes the time */
     uint16_t *began; /* per row and cell: bit k, a command of kind k begins there */
     unsigned occurs; /* bit k: kind k occurs                          */
+    /* To end a walk behind the shown cycles: */
+    int64_t left[TW_MAX_ENGINES];   /* instructions of each engine that are still to come    */
+    int64_t beyond[TW_MAX_ENGINES]; /* its last commands in a row that start behind the span */
+    bool done;
 } tw_gantt;
 
 /* A chart of the cycles `shown`, not empty, that fits the line. */
 TW_NODISCARD tw_status tw_gantt_init(tw_gantt *gantt, const tw_program *program, tw_span shown, const tw_line *line,
                                      tw_arena *arena);
 tw_row_sink tw_gantt_sink(tw_gantt *gantt);
+/* Walks the plan until nothing more of it can be seen. */
+TW_NODISCARD tw_status tw_gantt_watch(tw_gantt *gantt, const tw_op_plan *plan, tw_arena *scratch, tw_diag *diag);
 /* After the walk. */
 void tw_gantt_print(const tw_gantt *gantt, tw_line *line);
 #endif

@@ -37,10 +37,14 @@ void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text 
                        u->engine, u->loads, u->load_units, u->stores, u->store_units, u->ops, u->busy_cycles);
     }
     for (int m = 1; m < program->machine->n_memories; m++)
-        for (int o = 0; o < program->op->n_operands; o++)
+        for (int o = 0; o < program->op->n_operands; o++) {
+            const tw_stay *stay = program->flow ? &program->flow->stay[m][o] : NULL;
+            if (stay && !stay->here) continue;
             tw_text_printf(out, "link %s-%s: %s transfers %" PRId64 ", units %" PRId64 "\n",
-                           program->machine->memory[m - 1].name, program->machine->memory[m].name,
-                           program->op->operand[o].name, t->link[m][o].transfers, t->link[m][o].units);
+                           program->machine->memory[stay ? stay->outer : m - 1].name,
+                           program->machine->memory[m].name, program->op->operand[o].name, t->link[m][o].transfers,
+                           t->link[m][o].units);
+        }
     for (int m = 1; m < program->machine->n_memories; m++)
         tw_text_printf(out, "memory %s: static %" PRId64 ", peak live %" PRId64 "\n",
                        program->machine->memory[m].name, program->layout.used[m], t->peak_live[m]);

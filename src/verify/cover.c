@@ -303,8 +303,20 @@ static void visit_axis(const tw_axis *axis, const tw_box *box, memo_entry *e)
     e->full = true;
 }
 
+/* An axis that is one loop: its positions are the loop's indices, moved. */
+static bool touch_plain(const tw_axis *axis, const tw_box *box, tw_span *out)
+{
+    tw_span loop = box->span[axis->term[0].loop];
+    int64_t lo = loop.lo + axis->offset, hi = loop.hi + axis->offset;
+    out->lo = lo > 0 ? lo : 0;
+    out->hi = hi < axis->extent ? hi : axis->extent;
+    return out->lo < out->hi;
+}
+
 bool tw_cover_touch(tw_cover *cover, int operand, int axis, const tw_box *box, tw_span *out)
 {
+    const tw_axis *a = &cover->op->operand[operand].axis[axis];
+    if (a->n_terms == 1 && a->term[0].coef == 1 && a->divisor == 1) return touch_plain(a, box, out);
     memo_entry *e = memo_find(cover->touch[operand][axis], box);
     if (!e->full) visit_axis(&cover->op->operand[operand].axis[axis], box, e);
     *out = e->touch;
