@@ -91,7 +91,7 @@ static int64_t measure(const tw_program *p, int memory, int pool, int64_t fallba
 {
     enum { MOST_STEPS = 1 << 17 };
     tw_flow_cursor c;
-    tw_instr step[TW_FLOW_STEP_MAX];
+    tw_event step[TW_FLOW_STEP_MAX];
     if (tw_flow_cursor_init(&c, p, arena) != TW_OK) return fallback;
     c.brief = true;
     for (int n = 1; n > 0;)

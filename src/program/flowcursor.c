@@ -246,7 +246,7 @@ static void describe(tw_flow_cursor *c, tw_instr *in, int level)
 
 static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, int level, bool together)
 {
-    tw_instr *in = &c->out[c->n++];
+    tw_instr *in = &c->out[c->n++].instr;
     int64_t count = c->program->machine->engine[engine].count;
     in->op = op;
     in->accumulates = in->nested = in->takes = in->partial = false;
@@ -344,7 +344,7 @@ static bool bring(tw_flow_cursor *c, int m, int o, bool together, bool *moved)
     const tw_stay *s = &c->flow->stay[m][o];
     *moved = c->elems[s->grain][o] > 0; /* what lies wholly in padding is not moved */
     if (*moved && !emit_load(c, m, o, together)) return false;
-    if (s->outer > 0) after_reading(c, s->outer, o, *moved ? &c->out[c->n - 1] : NULL);
+    if (s->outer > 0) after_reading(c, s->outer, o, *moved ? &c->out[c->n - 1].instr : NULL);
     return true;
 }
 
@@ -390,7 +390,7 @@ static bool bring_back(tw_flow_cursor *c, int m)
     const tw_stay *s = &c->flow->stay[outer][o];
     if (outer > 0 && (s->passing || begins(c, outer)) && !bring_back(c, outer)) return false;
     if (!emit_load(c, m, o, false)) return false;
-    if (outer > 0 && s->passing) leave(c, &c->out[c->n - 1], outer, o);
+    if (outer > 0 && s->passing) leave(c, &c->out[c->n - 1].instr, outer, o);
     return true;
 }
 
@@ -434,7 +434,7 @@ static bool emit_exec(tw_flow_cursor *c)
     return !ends(c, memory) || send_out(c, memory);
 }
 
-int tw_flow_cursor_next(tw_flow_cursor *c, tw_instr out[TW_FLOW_STEP_MAX])
+int tw_flow_cursor_next(tw_flow_cursor *c, tw_event out[TW_FLOW_STEP_MAX])
 {
     c->n = 0;
     c->out = out;

@@ -56,12 +56,12 @@ typedef struct tw_flow_cursor {
     int n_owed; /* credits that the next EXEC gives back, since no transfer reads them last */
     int32_t owed[TW_MAX_OPERANDS * TW_MAX_MEMORIES];
     int n;
-    tw_instr *out;
+    tw_event *out;
 } tw_flow_cursor;
 
 TW_NODISCARD tw_status tw_flow_cursor_init(tw_flow_cursor *cursor, const tw_program *program, tw_arena *arena);
-/* Writes the next step; returns how many instructions it has, 0 at the end, -1 at a deadlock. */
-int tw_flow_cursor_next(tw_flow_cursor *cursor, tw_instr out[TW_FLOW_STEP_MAX]);
+/* Writes the instructions of the next step, without their times; returns how many, 0 at the end, -1 at a deadlock. */
+int tw_flow_cursor_next(tw_flow_cursor *cursor, tw_event out[TW_FLOW_STEP_MAX]);
 /* Passes over the next n rounds of a place whose inner places all stand on their first index, as if they had been
  * run: the rounds are alike and n is less than those that are left. */
 void tw_flow_cursor_skip(tw_flow_cursor *cursor, int place, int64_t n, int64_t steps);

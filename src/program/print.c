@@ -106,7 +106,7 @@ static void print_flow(const tw_program *p, int64_t limit, tw_text *out)
 {
     tw_arena *arena = tw_arena_new();
     tw_flow_cursor cursor;
-    tw_instr step[TW_FLOW_STEP_MAX];
+    tw_event step[TW_FLOW_STEP_MAX];
     if (!arena || tw_flow_cursor_init(&cursor, p, arena) != TW_OK) {
         out->failed = true;
         tw_arena_free(arena);
@@ -116,7 +116,7 @@ static void print_flow(const tw_program *p, int64_t limit, tw_text *out)
     for (int n; shown < limit && (n = tw_flow_cursor_next(&cursor, step)) > 0;)
         for (int i = 0; i < n && shown < limit; i++, shown++) {
             tw_text_printf(out, "  ");
-            tw_instr_print(p, &step[i], out);
+            tw_instr_print(p, &step[i].instr, out);
         }
     if (!cursor.done) tw_text_printf(out, "  ...\n");
     tw_arena_free(arena);

@@ -87,7 +87,7 @@ static void delay_moment(const tw_async *s, tw_moment *m, int64_t at, const int6
 /* ---- a command ---- */
 
 typedef struct command {
-    const tw_instr *instr;
+    tw_event *event; /* of the command; the times are filled in for those who watch */
     int n;
     const tw_moment *unit, *data, *credit; /* the last of each kind; data and credit may be NULL */
     int64_t start, end, busy_end, work;
@@ -122,14 +122,14 @@ static tw_status price(tw_async *s, const tw_engine *engine, int e, int64_t work
 
 static tw_status schedule(tw_async *s, command *c)
 {
-    int e = c->instr->engine;
+    int e = c->event->instr.engine;
     const tw_engine *engine = &s->machine->engine[e];
-    bool array = c->instr->op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
-    c->unit = &s->unit_free[e][c->instr->unit];
+    bool array = c->event->instr.op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
+    c->unit = &s->unit_free[e][c->event->instr.unit];
     c->work = 0;
     for (int i = 0; i < c->n; i++) {
-        collect_waits(s, c, &c->instr[i]);
-        c->work += array ? c->instr[i].passes : c->instr[i].work;
+        collect_waits(s, c, &c->event[i].instr);
+        c->work += array ? c->event[i].instr.passes : c->event[i].instr.work;
     }
     TW_TRY(price(s, engine, e, c->work));
     c->start = c->unit->at;
@@ -195,28 +195,28 @@ static void count_transfer(tw_async *s, const tw_instr *in, tw_engine_use *use)
 
 static void count(tw_async *s, const command *c)
 {
-    tw_engine_use *use = &s->out->engine[c->instr->engine];
+    tw_engine_use *use = &s->out->engine[c->event->instr.engine];
     tw_summary *sum = &s->out->sum;
     use->busy_cycles += c->busy_end - c->start;
     if (c->wait == TW_WAIT_DATA) use->wait_data += c->waited;
     if (c->wait == TW_WAIT_CREDIT) {
         const tw_buffer *b = NULL; /* of the credit that came last */
         for (int i = 0; i < c->n; i++)
-            if (c->instr[i].takes && c->credit == &s->unused[c->instr[i].dst])
-                b = &s->program->layout.buffer[c->instr[i].dst];
+            if (c->event[i].instr.takes && c->credit == &s->unused[c->event[i].instr.dst])
+                b = &s->program->layout.buffer[c->event[i].instr.dst];
         use->wait_credit += c->waited;
         if (b) s->out->pool[b->memory][b->operand].wait_cycles += c->waited;
     }
     sum->instructions += c->n;
     for (int i = 0; i < c->n; i++) {
-        count_credits(s, c, &c->instr[i]);
-        if (c->instr[i].op != TW_EXEC) {
-            count_transfer(s, &c->instr[i], use);
+        count_credits(s, c, &c->event[i].instr);
+        if (c->event[i].instr.op != TW_EXEC) {
+            count_transfer(s, &c->event[i].instr, use);
             continue;
         }
         use->ops++;
         sum->execs++;
-        sum->macs += c->instr[i].work;
+        sum->macs += c->event[i].instr.work;
     }
 }
 
@@ -243,36 +243,36 @@ static void apply(tw_async *s, const command *c)
 {
     const tw_moment *cause = c->wait == TW_WAIT_DATA ? c->data : c->wait == TW_WAIT_CREDIT ? c->credit : c->unit;
     int64_t from[TW_MAX_ENGINES];
-    int e = c->instr->engine;
+    int e = c->event->instr.engine;
     copy_path(s, from, tw_path_of(s, cause));
-    for (int i = 0; i < c->n; i++) apply_one(s, c, &c->instr[i], from);
-    set_moment(s, &s->unit_free[e][c->instr->unit], c->busy_end, from, e, c->busy_end - c->start);
+    for (int i = 0; i < c->n; i++) apply_one(s, c, &c->event[i].instr, from);
+    set_moment(s, &s->unit_free[e][c->event->instr.unit], c->busy_end, from, e, c->busy_end - c->start);
     delay_moment(s, &s->last, tw_max(c->end, c->busy_end), from, e, tw_max(c->end, c->busy_end) - c->start);
 }
 
 static tw_status show(tw_async *s, const command *c)
 {
-    tw_rowset row = {.memory = s->machine->engine[c->instr->engine].memory,
+    tw_rowset row = {.memory = s->machine->engine[c->event->instr.engine].memory,
                      .tick = s->n_commands,
                      .start_cycle = c->start,
                      .end_cycle = c->end,
                      .n_events = c->n,
-                     .event = s->event};
+                     .event = c->event};
     for (int i = 0; i < c->n; i++) {
-        s->event[i] = (tw_event){.instr = c->instr[i],
-                                 .start_cycle = c->start,
-                                 .end_cycle = c->end,
-                                 .busy_end = c->busy_end,
-                                 .wait = c->wait,
-                                 .waited = c->waited};
+        tw_event *e = &c->event[i];
+        e->start_cycle = c->start;
+        e->end_cycle = c->end;
+        e->busy_end = c->busy_end;
+        e->wait = c->wait;
+        e->waited = c->waited;
     }
     if (s->sink->begin) TW_TRY(s->sink->begin(s->sink->user, &row));
     return s->sink->end ? s->sink->end(s->sink->user, &row) : TW_OK;
 }
 
-static tw_status run_command(tw_async *s, const tw_instr *instr, int n)
+static tw_status run_command(tw_async *s, tw_event *event, int n)
 {
-    command c = {.instr = instr, .n = n};
+    command c = {.event = event, .n = n};
     TW_TRY(schedule(s, &c));
     count(s, &c);
     if (s->sink) TW_TRY(show(s, &c));
@@ -287,7 +287,7 @@ static tw_status run_command(tw_async *s, const tw_instr *instr, int n)
 static tw_status run(tw_async *s, tw_arena *arena)
 {
     tw_flow_cursor cursor;
-    tw_instr step[TW_FLOW_STEP_MAX];
+    tw_event step[TW_FLOW_STEP_MAX];
     tw_forward *forward = NULL;
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     if (!s->sink) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
@@ -295,7 +295,7 @@ static tw_status run(tw_async *s, tw_arena *arena)
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);
         for (int i = 0, k; i < n; i = k) {
-            for (k = i + 1; k < n && step[k].together;) k++;
+            for (k = i + 1; k < n && step[k].instr.together;) k++;
             TW_TRY(run_command(s, &step[i], k - i));
         }
         if (forward && cursor.moved == forward->place) tw_forward_look(forward);

@@ -38,7 +38,6 @@ typedef struct tw_async {
     tw_pool_watch pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t n_commands;
     int64_t least_start; /* of the commands since the last look of forward.c */
-    tw_event event[TW_MAX_OPERANDS];
 } tw_async;
 
 static inline int64_t *tw_path_of(const tw_async *s, const tw_moment *m)

@@ -61,14 +61,15 @@ static int64_t data_of(const schedule *s, const tw_instr *in)
     return at;
 }
 
-static tw_status run_forwards(schedule *s, const tw_instr *in, int n, bool last, tw_arena *arena)
+static tw_status run_forwards(schedule *s, const tw_event *step, int n, bool last, tw_arena *arena)
 {
+    const tw_instr *in = &step->instr;
     const tw_engine *engine = &s->machine->engine[in->engine];
     bool array = in->op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
     int64_t work = 0, *unit = &s->unit[in->engine][in->unit], start = *unit;
     for (int i = 0; i < n; i++) {
-        work += array ? in[i].passes : in[i].work;
-        start = tw_max(start, data_of(s, &in[i]));
+        work += array ? step[i].instr.passes : step[i].instr.work;
+        start = tw_max(start, data_of(s, &step[i].instr));
     }
     int64_t cost = tw_cost_cycles(&engine->cost, work), busy = tw_engine_busy(engine, work);
     *unit = start + busy;
@@ -77,21 +78,21 @@ static tw_status run_forwards(schedule *s, const tw_instr *in, int n, bool last,
         record r = {.start = start,
                     .cost = cost,
                     .busy = busy,
-                    .dst = in[i].dst,
-                    .engine = in[i].engine,
-                    .unit = in[i].unit,
-                    .operand = in[i].operand,
-                    .n_src = in[i].n_src,
-                    .op = (uint8_t)in[i].op,
+                    .dst = step[i].instr.dst,
+                    .engine = step[i].instr.engine,
+                    .unit = step[i].instr.unit,
+                    .operand = step[i].instr.operand,
+                    .n_src = step[i].instr.n_src,
+                    .op = (uint8_t)step[i].instr.op,
                     .together = i > 0,
                     .last_of_step = last && i + 1 == n};
-        memcpy(r.src, in[i].src, sizeof r.src);
-        memcpy(r.index, in[i].index, sizeof r.index);
+        memcpy(r.src, step[i].instr.src, sizeof r.src);
+        memcpy(r.index, step[i].instr.index, sizeof r.index);
         TW_TRY(add_record(s, &r, arena));
-        if (in[i].dst >= 0)
-            s->moment[in[i].dst] = start + cost;
-        else if (in[i].partial)
-            s->returned[in[i].tile] = start + cost;
+        if (step[i].instr.dst >= 0)
+            s->moment[step[i].instr.dst] = start + cost;
+        else if (step[i].instr.partial)
+            s->returned[step[i].instr.tile] = start + cost;
     }
     return TW_OK;
 }
@@ -108,13 +109,13 @@ static tw_status init(schedule *s, tw_arena *arena)
 static tw_status record_program(schedule *s, tw_arena *arena)
 {
     tw_flow_cursor cursor;
-    tw_instr step[TW_FLOW_STEP_MAX];
+    tw_event step[TW_FLOW_STEP_MAX];
     TW_TRY(init(s, arena));
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0; s->n_steps++) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);
         for (int i = 0, k; i < n; i = k) {
-            for (k = i + 1; k < n && step[k].together;) k++;
+            for (k = i + 1; k < n && step[k].instr.together;) k++;
             TW_TRY(run_forwards(s, &step[i], k - i, k == n, arena));
         }
     }
