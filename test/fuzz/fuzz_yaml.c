@@ -1,11 +1,14 @@
 /* test/fuzz/fuzz_yaml.c - bytes to every reader of text.
  *
  * The first byte picks the reader: o one-line workload, w workload file, m machine file, p mapping
- * file (of a fixed workload and machine); anything else only the tree. What a reader accepts must pass its
- * validator, and its printed form must be read again and print the same. */
+ * file (of a fixed workload and machine), a the same for an async machine; anything else only the tree. What a reader
+ * accepts must pass its validator, and its printed form must be read again and print the same. An async mapping is
+ * also built and run: it ends, or it is refused. */
 #include "machine/read.h"
 #include "model/read.h"
+#include "program/program.h"
 #include "search/mapping.h"
+#include "sim/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +24,15 @@ static const char fixed_machine[] =
     "  - {name: mac, computes: [multiply-add, max], on: l1, accumulate: [separate, in-place], cost: {constant: "
     "1}}\n"
     "  - {name: adder, computes: sum, on: l1, shares: mac, cost: {constant: 1}}\n";
+static const char async_machine[] =
+    "machine: fixed\nunit: byte\ntiming: async\n"
+    "memories: [{name: dram, size: unlimited}, {name: l2, size: 1 MiB}, {name: l1, size: 64 KiB, holds: inputs}, "
+    "{name: fab, size: 64 KiB, holds: output}]\n"
+    "engines:\n"
+    "  - {name: dma, between: [dram, l2], cost: {latency: 9, per_cycle: 8}, pipelined: true}\n"
+    "  - {name: stream, between: [l2, l1], carries: in, joins: inputs, count: 2, cost: {constant: 3, busy: 1}}\n"
+    "  - {name: drain, between: [l2, fab], cost: {step: 64, per_step: 2}}\n"
+    "  - {name: mac, computes: multiply-add, on: fab, cost: {array: [4, 4]}}\n";
 static const char fixed_workload[] = "workload: fixed\nops: [{name: fc, op: matmul, shape: [100, 64, 30]},\n"
                                      " {name: c1, op: conv, shape: [3, 9, 9], out: 4, kernel: 3, pad: 1}]\n";
 
@@ -121,13 +133,28 @@ static tw_status read_mapping(const input *in, const tw_model *model, const tw_m
     return checked(in, tw_mapping_of_tree(root, model, machine, in->arena, in->diag, out));
 }
 
-static void try_mapping(const input *in)
+/* Programs that are short enough to be run for every input. */
+static void run_mapping(const input *in, const tw_model *model, const tw_machine *machine,
+                        const tw_mapping *mapping)
+{
+    enum { MOST_EXECS = 20000 };
+    for (int o = 0; o < model->n_ops; o++) {
+        tw_program program;
+        tw_timeline timeline;
+        if (tw_program_build(model, o, machine, &mapping->op[o], in->arena, in->diag, &program) != TW_OK) continue;
+        if (program.n_execs > MOST_EXECS) continue;
+        tw_status status = tw_timeline_run(&program, in->arena, in->diag, &timeline);
+        expect(status == TW_INFEASIBLE || (status == TW_OK && timeline.sum.macs == tw_op_points(program.op)));
+    }
+}
+
+static void try_mapping(const input *in, const char *machine_of, bool runs)
 {
     tw_text a = {0}, b = {0};
     tw_model model;
     tw_machine machine;
     tw_mapping mapping, again;
-    input workload_text = fixed(in, fixed_workload), machine_text = fixed(in, fixed_machine);
+    input workload_text = fixed(in, fixed_workload), machine_text = fixed(in, machine_of);
     expect(read_model(&workload_text, &model) == TW_OK && read_machine(&machine_text, &machine) == TW_OK);
     if (read_mapping(in, &model, &machine, &mapping) != TW_OK) return;
     expect(tw_mapping_check(&mapping, &model, &machine, in->diag) == TW_OK);
@@ -136,6 +163,7 @@ static void try_mapping(const input *in)
     expect(read_mapping(&printed, &model, &machine, &again) == TW_OK);
     tw_mapping_print(&again, &model, &machine, &b);
     expect_same(&a, &b);
+    if (runs) run_mapping(in, &model, &machine, &mapping);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -149,7 +177,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'o': try_oneline(&in); break;
     case 'w': try_model(&in); break;
     case 'm': try_machine(&in); break;
-    case 'p': try_mapping(&in); break;
+    case 'p': try_mapping(&in, fixed_machine, false); break;
+    case 'a': try_mapping(&in, async_machine, true); break;
     default: (void)tree_of(&in, &root);
     }
     tw_arena_free(in.arena);
