@@ -19,7 +19,7 @@ static ssize_t watched_write(void *cookie, const char *bytes, size_t n)
         if (now < 0 && errno != EINTR) first_error = errno;
         if (now > 0) done += (size_t)now;
     }
-    return (ssize_t)n; /* the error is reported once, by output_close */
+    return first_error == 0 ? (ssize_t)n : 0; /* marks the stream, so that writers stop; output_close reports */
 }
 
 FILE *output_open(void) { return fopencookie(NULL, "w", (cookie_io_functions_t){.write = watched_write}); }

@@ -256,8 +256,14 @@ static int print(session *s)
     tw_status status = print_stdout(s, out);
     bool apart = s->options->json || s->options->dump || is_data(s->options);
     if (status == TW_OK && !apart) say_where(s, out);
+    bool lost = ferror(out);
     int error = output_close(out);
+    if (lost && !error) { /* the reader went away: whatever it wanted it has */
+        tw_context_clear_messages(s->ctx);
+        return EXIT_DONE;
+    }
     if (error) {
+        tw_context_clear_messages(s->ctx);
         complain("cannot write to standard output: %s", strerror(error));
         return EXIT_WRITING;
     }

@@ -284,8 +284,8 @@ tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const 
 {
     static const tw_injection_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_injection_run(&plan->op[op].program, options ? options : &defaults, fn, user,
-                                        ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_injection_run(&plan->op[op].program, plan->op[op].timeline.sum.instructions,
+                                        options ? options : &defaults, fn, user, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -160,7 +160,7 @@ typedef struct tw_engine_use {
     int64_t loads, load_units;   /* moves towards the compute engine; units of the machine file     */
     int64_t stores, store_units; /* moves away from it                                              */
     int64_t ops;                 /* executions, sums and fills                                      */
-    int64_t busy_cycles;         /* summed cost of its instructions; async: until each could be followed by the next */
+    int64_t busy_cycles; /* summed cost of its instructions; async: until each could be followed by the next */
     /* async machines only, otherwise 0 */
     int64_t count;           /* units that take turns; the cycles here are summed over them             */
     int64_t wait_data;       /* idle before a command whose data came last                              */
@@ -174,14 +174,14 @@ typedef struct tw_memory_use {
     int64_t peak_live;    /* most units alive in any row                                            */
 } tw_memory_use;
 
-typedef struct tw_link_use { /* one operand on the link into one memory, both directions             */
+typedef struct tw_link_use {             /* one operand on the link into one memory, both directions             */
     const char *outer, *inner, *operand; /* NULL inner: the memory does not hold the operand            */
     int64_t transfers, units;
-    int64_t elems;                       /* moved in both directions                                    */
-    int64_t loads, load_units;           /* the part that moves inwards: for the output, partial sums   */
-    int64_t partial_stores;              /* of the stores, those of partial sums                        */
-    int64_t partial_units;               /* all units of partial sums, read back or written             */
-    int64_t held_units;                  /* slots of the operand in `inner`                             */
+    int64_t elems;             /* moved in both directions                                    */
+    int64_t loads, load_units; /* the part that moves inwards: for the output, partial sums   */
+    int64_t partial_stores;    /* of the stores, those of partial sums                        */
+    int64_t partial_units;     /* all units of partial sums, read back or written             */
+    int64_t held_units;        /* slots of the operand in `inner`                             */
     int64_t n_slots;
     int64_t least_units; /* what the loops reach of it: each must cross once, except for tiles that a
                             program skips because they meet only padding                            */
@@ -237,12 +237,12 @@ typedef struct tw_action { /* one instruction of a row                          
     int64_t units;    /* LOAD, STORE: units moved; EXEC: loop points; SUM, FILL: elements          */
     int64_t start_cycle, end_cycle;
     /* async machines */
-    int unit;             /* which of the engine's units                                           */
-    bool partial;         /* LOAD, STORE: moves partial sums                                       */
+    int unit;              /* which of the engine's units                                           */
+    bool partial;          /* LOAD, STORE: moves partial sums                                       */
     const char *from, *to; /* memories; EXEC: of its inputs and of its output                      */
-    int64_t busy_end;     /* the engine can start its next command, the sources are read           */
+    int64_t busy_end;      /* the engine can start its next command, the sources are read           */
     tw_wait wait;
-    int64_t waited;       /* cycles that its unit stood idle before it                             */
+    int64_t waited;                    /* cycles that its unit stood idle before it                             */
     int64_t index[TW_ACTION_MAX_TILE]; /* tile index per loop of the step that it serves           */
 } tw_action;
 /* What starts together. On an async machine: one command of one engine, in an order in which everything comes after
@@ -275,11 +275,12 @@ typedef struct tw_injection_row { /* one execution, its operands' last moments  
 } tw_injection_row;
 typedef struct tw_injection_summary {
     int64_t steps;
-    int64_t prologue;     /* from the first transfer to the first execution                            */
-    int64_t last_compute; /* start of the last execution                                              */
-    int64_t period_num, period_den; /* cycles per step in the long run: num / den, reduced                */
-    const char *limit;    /* the engine that sets it                                                  */
-    int64_t slots[8][6];  /* tiles of operand o that memory m must hold at once for this schedule      */
+    int64_t prologue;               /* from the first transfer to the first execution                            */
+    int64_t last_compute;           /* start of the last execution                                              */
+    int64_t period_num, period_den; /* cycles from execution to execution, on average: num / den, reduced */
+    const char *limit;   /* the engine that sets it; NULL: none does, commands wait for each other in a chain */
+    int64_t slots[8][6]; /* tiles of operand o that memory m holds at once in this schedule       */
+    int64_t pool_slots[8][6]; /* and of all operands that share its pool there, together               */
 } tw_injection_summary;
 typedef struct tw_injection_options {
     bool plain; /* latency only: nothing is ever busy, executions follow each other at their own pace from 0 on, so
@@ -287,7 +288,10 @@ typedef struct tw_injection_options {
 } tw_injection_options;
 typedef tw_status (*tw_injection_fn)(void *user, const tw_injection_row *row);
 /* Latest start of every transfer of inputs such that every execution starts as early as engines alone allow,
- * whatever the number of buffers. Async machines only. Rows come in program order; `fn` may be NULL. */
+ * whatever the number of buffers. Async machines only. Rows come in program order; `fn` may be NULL. With as many
+ * buffers as `pool_slots` says the executions start as told, unless two engines give buffers of one pool back (partial
+ * sums that return, tiles in padding, units that take turns): a few more may be needed there. Keeps all instructions, at most 2^22: TW_INFEASIBLE
+ * beyond that. The plain schedule has no slots. */
 TW_API TW_NODISCARD tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op,
                                                 const tw_injection_options *options, tw_injection_fn fn, void *user,
                                                 tw_injection_summary *out);
@@ -311,8 +315,8 @@ typedef struct tw_verdict {
 typedef struct tw_verify_options {
     tw_reference_fn reference; /* NULL: the library's own direct evaluation                          */
     void *user;
-    uint64_t seed;    /* of the numbers that are put in                                     */
-    int64_t max_macs; /* larger operators are checked but not executed; 0: 2^31             */
+    uint64_t seed;            /* of the numbers that are put in                                     */
+    int64_t max_macs;         /* larger operators are checked but not executed; 0: 2^31             */
     int64_t max_instructions; /* longer programs are neither checked nor executed; 0: 2^24  */
 } tw_verify_options;
 /* TW_WRONG when a fault was found; the verdict is written in that case too. */

@@ -48,6 +48,9 @@ tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machi
     int64_t n = 0;
     for (int m = 0; m < machine->n_memories; m++)
         for (int o = 0; o < op->n_operands; o++) n += pools->count[m][o];
+    if (n > TW_MAX_BUFFERS)
+        return tw_diag_error(diag, pools->loc[1], "the mapping has %" PRId64 " buffers, at most %d are allowed", n,
+                             TW_MAX_BUFFERS);
     tw_buffer *buffer;
     TW_ALLOC(arena, buffer, n);
     *out = (tw_layout){.buffer = buffer};

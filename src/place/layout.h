@@ -10,6 +10,8 @@
 #include "model/model.h"
 #include "place/buffer.h"
 
+enum { TW_MAX_BUFFERS = 1 << 18 };
+
 /* Lays pools of count[m][o] slots of size[m][o] units out. TW_INFEASIBLE when a memory is too small:
  * says by how much, which pools fill it, and at `loc[m]` where the level was written. */
 typedef struct tw_pools {

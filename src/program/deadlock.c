@@ -45,18 +45,6 @@ static void add_step(phrase *out, const tw_flow_cursor *c)
     if (*sep == ',') add(out, ")");
 }
 
-/* The engine that brings the tile that finds no room. */
-static int waiting_engine(const tw_flow_cursor *c)
-{
-    const tw_machine *machine = c->program->machine;
-    int output = tw_op_output(c->program->op), m = c->stuck_memory, o = c->stuck_operand;
-    const tw_stay *s = &c->flow->stay[m][o];
-    if (o != output) return s->filler;
-    if (s->inner < 0 && (c->flow->reductions & ~c->at_first) == 0) return machine->compute;
-    bool on_its_way_out = s->inner >= 0 && (c->flow->stay[s->inner][o].running & ~c->at_last) == 0;
-    return on_its_way_out ? c->flow->stay[s->inner][o].drain : s->filler;
-}
-
 /* The engine that reads the operand out of the memory for the last time. */
 static int giving_engine(const tw_flow_cursor *c, int memory, int operand)
 {
@@ -81,12 +69,12 @@ static void note_holders(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
     if (n > MOST_NAMED) add(&who, " and %d more", n - MOST_NAMED);
     for (int o = 0; o < p->op->n_operands; o++)
         if (operands >> o & 1)
-            tw_diag_note(diag, loc, "held by %s; '%s' gives '%s' back after a later step, which waits for this one",
+            tw_diag_note(diag, loc, "held by %s; '%s' gives '%s' back only behind this, which waits for it",
                          who.text, p->machine->engine[giving_engine(c, m, o)].name, p->op->operand[o].name);
 }
 
-/* The most slots of the pool that are out at once when there are as many as it can use; `fallback` when that would
- * take too long to find out. */
+/* The slots that the pool needs when all others have enough: those that are out at once when it does not run dry. -1 when
+ * it does, `fallback` when that would take too long to find out. */
 static int64_t measure(const tw_program *p, int memory, int pool, int64_t fallback, tw_arena *arena)
 {
     enum { MOST_STEPS = 1 << 17 };
@@ -94,36 +82,56 @@ static int64_t measure(const tw_program *p, int memory, int pool, int64_t fallba
     tw_event step[TW_FLOW_STEP_MAX];
     if (tw_flow_cursor_init(&c, p, arena) != TW_OK) return fallback;
     c.brief = true;
-    for (int n = 1; n > 0;)
-        if (c.step > MOST_STEPS || (n = tw_flow_cursor_next(&c, step)) < 0) return fallback;
+    for (int n = 1; n > 0;) {
+        if (c.step > MOST_STEPS) return fallback;
+        n = tw_flow_cursor_next(&c, step);
+        if (n < 0)
+            return c.stuck_memory == memory && c.flow->stay[memory][c.stuck_operand].pool == pool ? -1 : fallback;
+    }
     return c.ring[memory][pool].most_out;
+}
+
+/* The program with `slots` in this pool and what the formula says in all others, in memories without limit. */
+static int64_t try_slots(const tw_flow_cursor *c, int memory, int pool, int64_t slots, int64_t fallback)
+{
+    const tw_program *p = c->program;
+    tw_arena *arena = tw_arena_new();
+    tw_diag muted = {.muted = true};
+    tw_machine roomy = *p->machine;
+    tw_op_map map = *p->map;
+    tw_program program;
+    int64_t n = fallback;
+    for (int m = 0; m < roomy.n_memories; m++) roomy.memory[m].size = TW_UNLIMITED;
+    for (int m = 1; m < roomy.n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            int64_t *have = &map.level[m - 1].slots[o];
+            int lead = c->flow->stay[m][o].pool;
+            if (!c->flow->stay[m][o].here) continue;
+            if (m == memory && lead == pool) *have = slots;
+            if (*have > 0) *have = tw_max(*have, c->flow->needed[m][lead] + p->op->n_operands);
+        }
+    for (int o = 0; o < p->op->n_operands; o++)
+        if (c->flow->stay[memory][o].here && c->flow->stay[memory][o].pool == pool)
+            map.level[memory - 1].slots[o] = slots;
+    if (arena &&
+        tw_program_build(p->model, (int)(p->op - p->model->op), &roomy, &map, arena, &muted, &program) == TW_OK)
+        n = measure(&program, memory, pool, fallback, arena);
+    tw_arena_free(arena);
+    return n;
 }
 
 /* Operands that share a pool need not be there together: how many slots it takes shows when there are enough. */
 static int64_t fewest_slots(const tw_flow_cursor *c, int memory, int pool)
 {
     const tw_program *p = c->program;
-    int64_t enough = c->flow->needed[memory][pool], n = enough;
+    int64_t enough = c->flow->needed[memory][pool], n = -1;
     int n_users = 0;
     for (int o = 0; o < p->op->n_operands; o++)
         n_users += c->flow->stay[memory][o].here && c->flow->stay[memory][o].pool == pool;
     if (n_users == 1) return enough;
-    tw_arena *arena = tw_arena_new();
-    tw_diag muted = {.muted = true};
-    tw_machine roomy = *p->machine;
-    tw_op_map map = *p->map;
-    tw_program program;
-    for (int m = 0; m < roomy.n_memories; m++) roomy.memory[m].size = TW_UNLIMITED;
-    for (int m = 1; m < roomy.n_memories; m++)
-        for (int o = 0; o < p->op->n_operands; o++)
-            if (map.level[m - 1].slots[o] > 0)
-                map.level[m - 1].slots[o] =
-                    tw_max(map.level[m - 1].slots[o], c->flow->needed[m][c->flow->stay[m][o].pool]);
-    if (arena &&
-        tw_program_build(p->model, (int)(p->op - p->model->op), &roomy, &map, arena, &muted, &program) == TW_OK)
-        n = measure(&program, memory, pool, enough, arena);
-    tw_arena_free(arena);
-    return n;
+    int64_t at_least = p->layout.count[memory][pool] + 1;
+    for (int64_t slots = tw_max(enough, at_least); n < 0; slots++) n = try_slots(c, memory, pool, slots, enough);
+    return tw_max(n, at_least);
 }
 
 static void note_cure(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
@@ -155,8 +163,7 @@ tw_status tw_flow_explain_deadlock(const tw_flow_cursor *c, tw_diag *diag)
     add_step(&step, c);
     tw_status status = tw_diag_infeasible(
         diag, loc, "deadlock in %s: '%s' waits for a credit of '%s' to put %s there, all %d are taken", step.text,
-        p->machine->engine[waiting_engine(c)].name, p->machine->memory[m].name, tile.text,
-        p->layout.count[m][pool]);
+        p->machine->engine[c->stuck_engine].name, p->machine->memory[m].name, tile.text, p->layout.count[m][pool]);
     if (diag->muted) return status;
     note_holders(c, loc, diag);
     note_cure(c, loc, diag);

@@ -211,7 +211,9 @@ static void count_pool(const tw_program *p, tw_flow *flow, int memory, int lead)
         else
             inputs = inputs_meet(flow, memory, s) ? inputs + 1 : 1;
     }
-    flow->needed[memory][lead] = held + tw_max(inputs, output);
+    /* Sums come back behind the inputs of the step, which wait in their innermost memory for the execution. */
+    bool meet = inputs > 0 && flow->stay[memory][lead].inner < 0;
+    flow->needed[memory][lead] = held + (meet ? inputs + output : tw_max(inputs, output));
 }
 
 int64_t tw_flow_slots(const tw_program *p, const tw_flow *flow, int memory, int operand)

@@ -182,14 +182,15 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
 
 /* ---- slots ---- */
 
-/* Takes a credit for the current tile; false when there is none. */
-static bool take(tw_flow_cursor *c, int m, int o)
+/* Takes a credit for the current tile, which the engine brings; false when there is none. */
+static bool take(tw_flow_cursor *c, int m, int o, int engine)
 {
     const tw_stay *s = &c->flow->stay[m][o];
     tw_free_ring *ring = &c->ring[m][s->pool];
     if (ring->n_free == 0) {
         c->stuck_memory = m;
         c->stuck_operand = o;
+        c->stuck_engine = engine;
         return false;
     }
     int32_t buffer = ring->slot[ring->head];
@@ -276,7 +277,7 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
 {
     const tw_stay *s = &c->flow->stay[m][o];
     bool partial = o == tw_op_output(c->program->op);
-    if (!take(c, m, o)) return false;
+    if (!take(c, m, o, s->filler)) return false;
     tw_instr *in = emit(c, TW_LOAD, s->filler, o, s->grain, together);
     in->takes = true;
     in->partial = partial;
@@ -399,7 +400,7 @@ static bool send_out(tw_flow_cursor *c, int m)
 {
     int o = tw_op_output(c->program->op), outer = c->flow->stay[m][o].outer;
     bool takes = outer > 0 && *c->now[outer][o] < 0;
-    if (takes && !take(c, outer, o)) return false;
+    if (takes && !take(c, outer, o, c->flow->stay[m][o].drain)) return false;
     emit_store(c, m, takes);
     if (outer == 0) return true;
     return (!c->flow->stay[outer][o].passing && !ends(c, outer)) || send_out(c, outer);
@@ -413,7 +414,7 @@ static bool emit_exec(tw_flow_cursor *c)
     int output = tw_op_output(p->op), in_memory = c->in_memory, memory = c->out_memory;
     /* The memory may hold a larger tile of the output than one execution makes: each of its parts starts afresh. */
     bool begin = begins(c, memory), afresh = is_first(c, c->flow->reductions);
-    if (begin && !(afresh ? take(c, memory, output) : bring_back(c, memory))) return false;
+    if (begin && !(afresh ? take(c, memory, output, p->machine->compute) : bring_back(c, memory))) return false;
     tw_instr *in = emit(c, TW_EXEC, p->machine->compute, output, p->n_tiled - 1, false);
     in->takes = begin && afresh;
     in->accumulates = !afresh;

@@ -36,6 +36,7 @@ typedef struct tw_flow_cursor {
     bool brief;                /* leave index, box and region of instructions alone */
     bool done;
     int stuck_memory, stuck_operand; /* the tile that finds no slot; memory 0: none */
+    int stuck_engine;                /* that would have brought it                  */
     int64_t step;
     int moved; /* the outermost place that the last step moved, -1 before the first and after the last */
     tw_places at_first, at_last;

@@ -79,6 +79,29 @@ static void json_links(tw_injection_printer *p)
     tw_json_close(j);
 }
 
+/* What each memory must hold, the output's tiles too. */
+static void json_buffers(tw_injection_printer *p)
+{
+    tw_json *j = &p->json;
+    const tw_op *op = p->op->program.op;
+    tw_json_key(j, "buffers");
+    tw_json_open(j, '[');
+    for (int m = 1; m < p->plan->machine->n_memories && !p->plain; m++)
+        for (int o = 0; o < op->n_operands; o++) {
+            const tw_stay *stay = stay_of(p, m, o);
+            if (!stay->here) continue;
+            tw_json_open_line(j, '{');
+            tw_json_key_string(j, "memory", memory_name(p, m));
+            tw_json_key_string(j, "operand", op->operand[o].name);
+            tw_json_key_int(j, "needed", p->sum->slots[m][o]);
+            tw_json_key_string(j, "pool", op->operand[stay->pool].name);
+            tw_json_key_int(j, "pool_needed", p->sum->pool_slots[m][o]);
+            tw_json_key_int(j, "slots", p->op->timeline.pool[m][stay->pool].slots);
+            tw_json_close(j);
+        }
+    tw_json_close(j);
+}
+
 static void json_summary(tw_injection_printer *p)
 {
     tw_json *j = &p->json;
@@ -96,6 +119,7 @@ static void json_summary(tw_injection_printer *p)
     tw_json_key_string(j, "limit", s->limit);
     tw_json_close(j);
     json_links(p);
+    json_buffers(p);
 }
 
 /* [start, arrival], or null when nothing is sent. */
@@ -310,28 +334,17 @@ static void text_facts(tw_injection_printer *p)
     snprintf(text, sizeof text, "%s cycles from the first transfer to the first execution",
              TW_GROUPED(s->prologue));
     tw_fact_put(&p->line, TW_PLAIN, "prologue", text);
-    int n = snprintf(text, sizeof text, "%s cycles a step in the long run", TW_RATE(s->period_num, s->period_den));
+    int n =
+        snprintf(text, sizeof text, "%s cycles from execution to execution", TW_RATE(s->period_num, s->period_den));
     if (s->period_den > 1)
         n += snprintf(text + n, sizeof text - (size_t)n, " (%s/%s)", TW_GROUPED(s->period_num),
                       TW_GROUPED(s->period_den));
-    if (s->limit) snprintf(text + n, sizeof text - (size_t)n, ", set by %s", s->limit);
+    snprintf(text + n, sizeof text - (size_t)n, ", set by %s",
+             s->limit ? s->limit : "commands that wait for each other, not by one engine");
     tw_fact_put(&p->line, TW_PLAIN, "period", text);
     snprintf(text, sizeof text, "starts at %s, after %s steps", TW_GROUPED(s->last_compute),
              TW_GROUPED(s->steps - 1));
     tw_fact_put(&p->line, TW_PLAIN, "last", text);
-}
-
-/* Whether the pool has room for its operands' tiles. When several share it, they may need most at different times:
- * the sum is more than enough, and less may do. */
-static const char *judge_pool(const tw_injection_printer *p, int memory, int lead)
-{
-    int64_t sum = 0, most = 0, slots = p->op->timeline.pool[memory][lead].slots;
-    for (int o = 0; o < tw_op_output(p->op->program.op); o++) {
-        if (!stay_of(p, memory, o)->here || stay_of(p, memory, o)->pool != lead) continue;
-        sum += p->sum->slots[memory][o];
-        most = tw_max(most, p->sum->slots[memory][o]);
-    }
-    return sum <= slots ? "enough" : most > slots ? "too few" : "perhaps";
 }
 
 static tw_status text_slots(tw_injection_printer *p, tw_arena *scratch)
@@ -343,16 +356,20 @@ static tw_status text_slots(tw_injection_printer *p, tw_arena *scratch)
     tw_line_end(&p->line);
     tw_table_init(&table, title, TW_COUNT(title), 3, scratch);
     for (int m = 1; m < p->plan->machine->n_memories; m++)
-        for (int o = 0; o < tw_op_output(op); o++) {
+        for (int o = 0; o < op->n_operands; o++) {
             const tw_stay *stay = stay_of(p, m, o);
             if (!stay->here) continue;
             const tw_pool_use *pool = &p->op->timeline.pool[m][stay->pool];
-            const char *verdict = judge_pool(p, m, stay->pool);
+            const char *verdict = p->sum->pool_slots[m][o] <= pool->slots ? "enough" : "too few";
             tw_table_row(&table, strcmp(verdict, "too few") ? TW_PLAIN : TW_ALARM);
             tw_table_printf(&table, 0, "%.20s", memory_name(p, m));
             tw_table_printf(&table, 1, "%.20s", op->operand[o].name);
             tw_table_put(&table, 2, verdict);
-            tw_table_number(&table, 3, p->sum->slots[m][o]);
+            if (pool->n_operands > 1)
+                tw_table_printf(&table, 3, "%s of %s", TW_GROUPED(p->sum->slots[m][o]),
+                                TW_GROUPED(p->sum->pool_slots[m][o]));
+            else
+                tw_table_number(&table, 3, p->sum->slots[m][o]);
             tw_table_printf(&table, 4, "%s%s", TW_GROUPED(pool->slots), pool->n_operands > 1 ? " shared" : "");
         }
     return tw_table_print(&table, &p->line);

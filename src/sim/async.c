@@ -129,7 +129,8 @@ static tw_status schedule(tw_async *s, command *c)
     c->work = 0;
     for (int i = 0; i < c->n; i++) {
         collect_waits(s, c, &c->event[i].instr);
-        c->work += array ? c->event[i].instr.passes : c->event[i].instr.work;
+        int64_t work = array ? c->event[i].instr.passes : c->event[i].instr.work;
+        if (!tw_ckd_add(c->work, work, &c->work)) s->overflows = true;
     }
     TW_TRY(price(s, engine, e, c->work));
     c->start = c->unit->at;
@@ -176,36 +177,49 @@ static void count_credits(tw_async *s, const command *c, const tw_instr *in)
     }
 }
 
+/* Counts that leave 64 bits are remembered and reported at the end. */
+static void add_to(tw_async *s, int64_t *sum, int64_t more)
+{
+    if (!tw_ckd_add(*sum, more, sum)) s->overflows = true;
+}
+
 static void count_transfer(tw_async *s, const tw_instr *in, tw_engine_use *use)
 {
     tw_link_count *link = &s->out->link[s->machine->engine[in->engine].memory][in->operand];
     bool load = in->op == TW_LOAD;
     *(load ? &use->loads : &use->stores) += 1;
-    *(load ? &use->load_units : &use->store_units) += in->work;
+    add_to(s, load ? &use->load_units : &use->store_units, in->work);
     link->transfers++;
-    link->units += in->work;
+    add_to(s, &link->units, in->work);
     if (load) {
         link->loads++;
-        link->load_units += in->work;
+        link->load_units += in->work; /* at most the units */
     } else if (in->partial) {
         link->partial_stores++;
     }
     if (in->partial) link->partial_units += in->work;
 }
 
+/* The buffer whose credit came last. */
+static const tw_buffer *awaited(const tw_async *s, const command *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const tw_instr *in = &c->event[i].instr;
+        if (in->takes && c->credit == &s->unused[in->dst]) return &s->program->layout.buffer[in->dst];
+    }
+    return NULL;
+}
+
 static void count(tw_async *s, const command *c)
 {
     tw_engine_use *use = &s->out->engine[c->event->instr.engine];
     tw_summary *sum = &s->out->sum;
-    use->busy_cycles += c->busy_end - c->start;
-    if (c->wait == TW_WAIT_DATA) use->wait_data += c->waited;
+    add_to(s, &use->busy_cycles, c->busy_end - c->start);
+    if (c->wait == TW_WAIT_DATA) add_to(s, &use->wait_data, c->waited);
     if (c->wait == TW_WAIT_CREDIT) {
-        const tw_buffer *b = NULL; /* of the credit that came last */
-        for (int i = 0; i < c->n; i++)
-            if (c->event[i].instr.takes && c->credit == &s->unused[c->event[i].instr.dst])
-                b = &s->program->layout.buffer[c->event[i].instr.dst];
-        use->wait_credit += c->waited;
-        if (b) s->out->pool[b->memory][b->operand].wait_cycles += c->waited;
+        const tw_buffer *b = awaited(s, c);
+        add_to(s, &use->wait_credit, c->waited);
+        if (b) add_to(s, &s->out->pool[b->memory][b->operand].wait_cycles, c->waited);
     }
     sum->instructions += c->n;
     for (int i = 0; i < c->n; i++) {
@@ -361,6 +375,9 @@ tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_ar
         result.engine[e].count = machine->engine[e].count;
         result.engine[e].critical_cycles = tw_path_of(&s, &s.last)[e];
     }
+    if (s.overflows)
+        return tw_diag_error(diag, program->op->loc, "the traffic or the work of '%s' exceeds 2^63",
+                             program->op->name);
     TW_TRY(add_energy(&s));
     describe_pools(&s);
     *out = result;

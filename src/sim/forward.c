@@ -4,8 +4,9 @@
 #include <string.h>
 
 enum {
-    FEWEST_ROUNDS = 6, /* a place that turns less often is not worth looking at */
-    MOST_LOOKS = 200,  /* a program that has not settled by then will not       */
+    FEWEST_ROUNDS = 6,      /* a place that turns less often is not worth looking at */
+    MOST_LOOKS = 200,       /* a program that has not settled by then will not       */
+    MOST_BUFFERS = 1 << 14, /* larger states are not worth comparing             */
 };
 
 /* ---- which place ---- */
@@ -21,6 +22,7 @@ static bool is_uniform(const tw_flow_cursor *c, int loop)
 static int choose_place(const tw_flow_cursor *c)
 {
     const tw_flow *flow = c->flow;
+    if (c->program->layout.n_buffers > MOST_BUFFERS) return -1;
     if (flow->serpentine || flow->stay[0][tw_op_output(c->program->op)].returns) return -1;
     for (int p = 0; p < flow->n_places; p++)
         if (flow->trips[p] >= FEWEST_ROUNDS && is_uniform(c, flow->place[p].loop)) return p;

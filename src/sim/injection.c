@@ -6,50 +6,30 @@
 
 #include "program/flowcursor.h"
 
-enum { NEVER = -1 };
-
 typedef struct record { /* one instruction, and the command that it is part of */
     int64_t start, cost, busy;
-    int64_t unused_at; /* LOAD: when its tile was read for the last time */
+    int64_t unused_at; /* takes a slot: when it was touched for the last time */
     int32_t dst;
     int32_t src[TW_MAX_OPERANDS];
     int16_t engine, unit, operand, n_src;
     uint8_t op;
-    bool together, last_of_step;
-    int64_t index[TW_MAX_LOOPS];
+    bool takes, together, last_of_step;
 } record;
 
 typedef struct schedule {
     const tw_program *program;
     const tw_machine *machine;
     tw_diag *diag;
-    int64_t n, room, n_steps;
+    int64_t n, n_steps;
     record *at;
     int64_t *unit[TW_MAX_ENGINES]; /* forwards: when free; backwards: start of its next command */
     int64_t *moment;               /* per buffer: forwards when there; backwards when needed    */
+    int64_t *read;                 /* per buffer, forwards: its readers are done                */
     int64_t *returned;             /* per tile of partial sums in the tensor                    */
     int64_t busy[TW_MAX_ENGINES];
 } schedule;
 
 /* ---- forwards ---- */
-
-static tw_status add_record(schedule *s, const record *r, tw_arena *arena)
-{
-    if (s->n == s->room) {
-        int64_t room = s->room ? 2 * s->room : 1024;
-        if (room > TW_INJECTION_MAX)
-            return tw_diag_error(s->diag, s->program->op->loc,
-                                 "'%s' has more than %d instructions, too many for a table of injection times",
-                                 s->program->op->name, TW_INJECTION_MAX);
-        record *wider;
-        TW_ALLOC(arena, wider, room);
-        if (s->n) memcpy(wider, s->at, (size_t)s->n * sizeof *wider);
-        s->at = wider;
-        s->room = room;
-    }
-    s->at[s->n++] = *r;
-    return TW_OK;
-}
 
 static int64_t data_of(const schedule *s, const tw_instr *in)
 {
@@ -57,11 +37,12 @@ static int64_t data_of(const schedule *s, const tw_instr *in)
     for (int k = 0; k < in->n_src; k++)
         if (in->src[k] >= 0) at = tw_max(at, s->moment[in->src[k]]);
     if (in->op == TW_LOAD && in->partial && in->src[0] < 0) at = tw_max(at, s->returned[in->tile]);
-    if (in->op == TW_EXEC && in->accumulates) at = tw_max(at, s->moment[in->dst]);
+    /* What is written into a slot that stays held waits for those who wrote and read it before. */
+    if (in->dst >= 0 && !in->takes) at = tw_max(at, tw_max(s->moment[in->dst], s->read[in->dst]));
     return at;
 }
 
-static tw_status run_forwards(schedule *s, const tw_event *step, int n, bool last, tw_arena *arena)
+static void run_forwards(schedule *s, const tw_event *step, int n, bool last)
 {
     const tw_instr *in = &step->instr;
     const tw_engine *engine = &s->machine->engine[in->engine];
@@ -75,48 +56,52 @@ static tw_status run_forwards(schedule *s, const tw_event *step, int n, bool las
     *unit = start + busy;
     s->busy[in->engine] += busy;
     for (int i = 0; i < n; i++) {
-        record r = {.start = start,
-                    .cost = cost,
-                    .busy = busy,
-                    .dst = step[i].instr.dst,
-                    .engine = step[i].instr.engine,
-                    .unit = step[i].instr.unit,
-                    .operand = step[i].instr.operand,
-                    .n_src = step[i].instr.n_src,
-                    .op = (uint8_t)step[i].instr.op,
-                    .together = i > 0,
-                    .last_of_step = last && i + 1 == n};
-        memcpy(r.src, step[i].instr.src, sizeof r.src);
-        memcpy(r.index, step[i].instr.index, sizeof r.index);
-        TW_TRY(add_record(s, &r, arena));
-        if (step[i].instr.dst >= 0)
-            s->moment[step[i].instr.dst] = start + cost;
+        record *r = &s->at[s->n++];
+        *r = (record){.start = start,
+                      .cost = cost,
+                      .busy = busy,
+                      .dst = step[i].instr.dst,
+                      .engine = step[i].instr.engine,
+                      .unit = step[i].instr.unit,
+                      .operand = step[i].instr.operand,
+                      .n_src = step[i].instr.n_src,
+                      .op = (uint8_t)step[i].instr.op,
+                      .takes = step[i].instr.takes,
+                      .together = i > 0,
+                      .last_of_step = last && i + 1 == n};
+        memcpy(r->src, step[i].instr.src, sizeof r->src);
+        for (int k = 0; k < r->n_src; k++)
+            if (r->src[k] >= 0) s->read[r->src[k]] = tw_max(s->read[r->src[k]], start + busy);
+        if (r->dst >= 0 && r->takes) s->moment[r->dst] = s->read[r->dst] = 0;
+        if (r->dst >= 0)
+            s->moment[r->dst] = tw_max(s->moment[r->dst], start + cost);
         else if (step[i].instr.partial)
             s->returned[step[i].instr.tile] = start + cost;
     }
-    return TW_OK;
 }
 
-static tw_status init(schedule *s, tw_arena *arena)
+static tw_status init(schedule *s, int64_t n_instrs, tw_arena *arena)
 {
+    TW_ALLOC(arena, s->at, n_instrs);
     const tw_stay *tensor = &s->program->flow->stay[0][tw_op_output(s->program->op)];
     for (int e = 0; e < s->machine->n_engines; e++) TW_ALLOC(arena, s->unit[e], s->machine->engine[e].count);
     TW_ALLOC(arena, s->moment, s->program->layout.n_buffers + 1);
+    TW_ALLOC(arena, s->read, s->program->layout.n_buffers + 1);
     TW_ALLOC(arena, s->returned, tensor->returns ? tensor->n_tiles : 1);
     return TW_OK;
 }
 
-static tw_status record_program(schedule *s, tw_arena *arena)
+static tw_status record_program(schedule *s, int64_t n_instrs, tw_arena *arena)
 {
     tw_flow_cursor cursor;
     tw_event step[TW_FLOW_STEP_MAX];
-    TW_TRY(init(s, arena));
+    TW_TRY(init(s, n_instrs, arena));
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0; s->n_steps++) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);
         for (int i = 0, k; i < n; i = k) {
             for (k = i + 1; k < n && step[k].instr.together;) k++;
-            TW_TRY(run_forwards(s, &step[i], k - i, k == n, arena));
+            run_forwards(s, &step[i], k - i, k == n);
         }
     }
     return TW_OK;
@@ -207,29 +192,42 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* A tile is held from the start of its transfer until the last of its readers is done. */
-static void find_last_uses(schedule *s)
+/* A slot is held from the start of the command that takes it until the one that gives it back, and all that touched
+ * it, are done. The cursor walks along to say who gives what back. */
+static tw_status find_last_uses(schedule *s, tw_arena *arena)
 {
-    for (int b = 0; b < s->program->layout.n_buffers; b++) s->moment[b] = NEVER;
-    for (int64_t i = s->n - 1; i >= 0; i--) {
-        record *r = &s->at[i];
-        if (is_input(s, r)) {
-            r->unused_at = tw_max(s->moment[r->dst], r->start + r->cost);
-            s->moment[r->dst] = NEVER;
+    tw_flow_cursor cursor;
+    tw_event step[TW_FLOW_STEP_MAX];
+    int64_t *taken, at = 0;
+    TW_ALLOC(arena, taken, s->program->layout.n_buffers + 1);
+    TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
+    cursor.brief = true;
+    for (int n; (n = tw_flow_cursor_next(&cursor, step)) > 0;)
+        for (int i = 0; i < n; i++, at++) {
+            const tw_instr *in = &step[i].instr;
+            const record *r = &s->at[at];
+            if (in->takes) taken[in->dst] = at;
+            if (in->dst >= 0) {
+                int64_t *last = &s->at[taken[in->dst]].unused_at;
+                *last = tw_max(*last, r->start + r->cost);
+            }
+            for (int k = 0; k < in->n_src + in->n_gives; k++) {
+                int32_t b = k < in->n_src ? in->src[k] : in->gives[k - in->n_src];
+                int64_t *last = b < 0 ? NULL : &s->at[taken[b]].unused_at;
+                if (last) *last = tw_max(*last, r->start + r->busy);
+            }
         }
-        for (int j = 0; j < r->n_src; j++)
-            if (r->src[j] >= 0) s->moment[r->src[j]] = tw_max(s->moment[r->src[j]], r->start + r->busy);
-    }
+    return TW_OK;
 }
 
-static tw_status count_slots(schedule *s, int m, int o, tw_arena *arena, int64_t *out)
+/* The most slots that these operands hold at once in a memory. `from` and `to` have room for all instructions. */
+static int64_t count_slots(const schedule *s, int memory, unsigned operands, int64_t *from, int64_t *to)
 {
-    int64_t *from, *to, n = 0, held = 0, most = 0;
-    TW_ALLOC(arena, from, s->n + 1);
-    TW_ALLOC(arena, to, s->n + 1);
+    int64_t n = 0, held = 0, most = 0;
     for (int64_t i = 0; i < s->n; i++) {
         const record *r = &s->at[i];
-        if (!is_input(s, r) || r->operand != o || s->machine->engine[r->engine].memory != m) continue;
+        if (!r->takes || !(operands >> r->operand & 1) || s->program->layout.buffer[r->dst].memory != memory)
+            continue;
         from[n] = r->start;
         to[n++] = r->unused_at;
     }
@@ -239,23 +237,48 @@ static tw_status count_slots(schedule *s, int m, int o, tw_arena *arena, int64_t
         for (; k < n && to[k] <= from[i]; k++) held--;
         most = tw_max(most, ++held);
     }
-    *out = most;
+    return most;
+}
+
+static tw_status count_all_slots(schedule *s, tw_arena *arena, tw_injection_summary *out)
+{
+    const tw_op *op = s->program->op;
+    int64_t *from, *to;
+    TW_ALLOC(arena, from, s->n);
+    TW_ALLOC(arena, to, s->n);
+    TW_TRY(find_last_uses(s, arena));
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < op->n_operands; o++) {
+            const tw_stay *stay = s->program->flow->stay[m];
+            unsigned sharers = 0;
+            if (!stay[o].here) continue;
+            for (int k = 0; k < op->n_operands; k++)
+                if (stay[k].here && stay[k].pool == stay[o].pool) sharers |= 1u << k;
+            out->slots[m][o] = count_slots(s, m, 1u << o, from, to);
+            out->pool_slots[m][o] = sharers == 1u << o ? out->slots[m][o] : count_slots(s, m, sharers, from, to);
+        }
     return TW_OK;
 }
 
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
-static void find_period(const schedule *s, bool plain, tw_injection_summary *out)
+/* The pace of the executions, and the engine that sets it: the one that is busy for almost all of it. Where none is,
+ * commands wait for each other in a chain, such as sums that go out and come back. */
+static void find_period(const schedule *s, int64_t first, bool plain, tw_injection_summary *out)
 {
     int best = s->machine->compute;
     for (int e = 0; e < s->machine->n_engines && !plain; e++)
         if ((double)s->busy[e] / (double)s->machine->engine[e].count >
             (double)s->busy[best] / (double)s->machine->engine[best].count)
             best = e;
-    int64_t num = s->busy[best], den = s->machine->engine[best].count * s->n_steps, by = gcd(num, den);
-    out->limit = s->machine->engine[best].name;
+    bool one = s->n_steps == 1;
+    int64_t num = one ? s->busy[s->machine->compute] : out->last_compute - first, den = one ? 1 : s->n_steps - 1;
+    int64_t by = gcd(num, den);
     out->period_num = num / (by ? by : 1);
     out->period_den = den / (by ? by : 1);
+    double pace = (double)num / (double)den,
+           alone = (double)s->busy[best] / ((double)s->machine->engine[best].count * (double)s->n_steps);
+    if (alone >= 0.9 * pace) out->limit = s->machine->engine[best].name;
 }
 
 static tw_status summarise(schedule *s, bool plain, tw_arena *arena, tw_injection_summary *out)
@@ -270,33 +293,29 @@ static tw_status summarise(schedule *s, bool plain, tw_arena *arena, tw_injectio
         out->last_compute = tw_max(out->last_compute, r->start);
     }
     out->prologue = least < first ? first - least : 0;
-    find_period(s, plain, out);
-    if (plain) return TW_OK;
-    find_last_uses(s);
-    for (int m = 1; m < s->machine->n_memories; m++)
-        for (int o = 0; o < tw_op_output(s->program->op); o++) {
-            tw_arena_mark mark = tw_arena_save(arena);
-            tw_status status = count_slots(s, m, o, arena, &out->slots[m][o]);
-            tw_arena_rewind(arena, mark);
-            TW_TRY(status);
-        }
-    return TW_OK;
+    find_period(s, first, plain, out);
+    return plain ? TW_OK : count_all_slots(s, arena, out);
 }
 
 /* ---- rows ---- */
 
-static tw_status show_rows(const schedule *s, tw_injection_fn fn, void *user)
+/* The cursor walks along for the indices, which the records do not keep. */
+static tw_status show_rows(const schedule *s, tw_injection_fn fn, void *user, tw_arena *arena)
 {
+    tw_flow_cursor cursor;
+    tw_event events[TW_FLOW_STEP_MAX];
     int64_t step = 0;
+    TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     for (int64_t first = 0, last; first < s->n; first = last + 1) {
         for (last = first; !s->at[last].last_of_step;) last++;
         tw_injection_row row = {.step = step++, .n_loops = s->program->op->n_loops};
+        int n = tw_flow_cursor_next(&cursor, events);
+        assert(n == last - first + 1);
+        for (int i = 0; i < n; i++)
+            if (events[i].instr.op == TW_EXEC) memcpy(row.index, events[i].instr.index, sizeof row.index);
         for (int64_t i = first; i <= last; i++) {
             const record *r = &s->at[i];
-            if (r->op == TW_EXEC) {
-                row.compute = r->start;
-                memcpy(row.index, r->index, sizeof row.index);
-            }
+            if (r->op == TW_EXEC) row.compute = r->start;
             if (is_input(s, r))
                 row.link[s->machine->engine[r->engine].memory][r->operand] =
                     (tw_injection_link){true, r->start, r->start + r->cost};
@@ -306,15 +325,22 @@ static tw_status show_rows(const schedule *s, tw_injection_fn fn, void *user)
     return TW_OK;
 }
 
-tw_status tw_injection_run(const tw_program *program, const tw_injection_options *options, tw_injection_fn fn,
-                           void *user, tw_arena *scratch, tw_diag *diag, tw_injection_summary *out)
+tw_status tw_injection_run(const tw_program *program, int64_t n_instrs, const tw_injection_options *options,
+                           tw_injection_fn fn, void *user, tw_arena *scratch, tw_diag *diag,
+                           tw_injection_summary *out)
 {
     schedule s = {.program = program, .machine = program->machine, .diag = diag};
     if (!program->flow)
         return tw_diag_error(diag, program->op->loc,
                              "injection times are those of async machines, '%s' is lockstep",
                              program->machine->name);
-    TW_TRY(record_program(&s, scratch));
+    if (n_instrs > TW_INJECTION_MAX)
+        return tw_diag_infeasible(diag, program->op->loc,
+                                  "'%s' has %" PRId64
+                                  " instructions; a schedule of injection times, which is found "
+                                  "backwards, keeps all of them, at most %d",
+                                  program->op->name, n_instrs, TW_INJECTION_MAX);
+    TW_TRY(record_program(&s, n_instrs, scratch));
     if (options->plain) {
         make_plain(&s);
     } else {
@@ -322,5 +348,5 @@ tw_status tw_injection_run(const tw_program *program, const tw_injection_options
         shift(&s);
     }
     TW_TRY(summarise(&s, options->plain, scratch, out));
-    return fn ? show_rows(&s, fn, user) : TW_OK;
+    return fn ? show_rows(&s, fn, user, scratch) : TW_OK;
 }
