@@ -177,6 +177,7 @@ static tw_verify_input verify_input(const tw_program *p, tw_level_info *level)
     tw_program_levels(p, level);
     for (int l = 0; l < p->map->n_levels; l++) in.is_pass[p->map->level[l].memory] = p->map->level[l].pass;
     if (p->flow) memcpy(in.unroll, p->flow->unroll, sizeof in.unroll);
+    if (p->flow) memcpy(in.holds_sums, p->flow->sums, sizeof in.holds_sums);
     return in;
 }
 

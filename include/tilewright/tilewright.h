@@ -198,7 +198,8 @@ typedef struct tw_pool_use { /* async: one pool of buffers and its credits      
 } tw_pool_use;
 
 TW_API const tw_summary *tw_plan_summary(const tw_plan *plan);
-/* The pool that `operand` uses in `memory`; n_operands is 0 when there is none, or a lockstep machine has it. */
+/* Operators, memories, engines and operands are numbered from 0; a number outside the range is a mistake of the caller.
+ * The pool that `operand` uses in `memory`; n_operands is 0 when there is none, or a lockstep machine has it. */
 TW_API const tw_pool_use *tw_plan_pool_use(const tw_plan *plan, int op, int memory, int operand);
 TW_API const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op);
 TW_API int tw_plan_n_engines(const tw_plan *plan);
@@ -369,7 +370,8 @@ TW_API int64_t tw_fit_largest(int64_t quad, int64_t lin, int64_t constant, int64
 
 /* How much of an operand crosses a link when tiles of given sizes are visited in a given order, and the memory
  * behind the link keeps what the loops inside depth h touch: 0 everything, 1 while the outermost loop stays, ..,
- * n_loops one tile. For the output these are visits: written on every one, read back on all but each tile's first. */
+ * n_loops one tile. For the output these are visits: written on every one, read back on all but each tile's first. A
+ * serpentine nest is walked, in time linear in its tiles; any other takes a formula. */
 typedef struct tw_traffic_nest {
     const int64_t *tile; /* size per loop, in the operator's order                                    */
     const char *order;   /* loop names, outermost first, separated by spaces: "m n k"                 */

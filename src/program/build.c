@@ -232,9 +232,11 @@ static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
     return TW_OK;
 }
 
-static void set_pool(const tw_program *p, int memory, int operand, int64_t units, tw_pools *pools)
+static void set_pool(const tw_program *p, int memory, int operand, int64_t elems, tw_pools *pools)
 {
     const tw_level_map *map = &p->map->level[memory - 1];
+    bool sums = p->flow && operand == tw_op_output(p->op) && p->flow->sums[memory];
+    int64_t units = sums ? elems * p->partial_units : tw_program_units(p, operand, elems);
     pools->count[memory][operand] = p->flow ? tw_flow_slots(p, p->flow, memory, operand) : map->slots[operand];
     int lead = p->flow ? tw_level_pool(map, operand) : operand;
     pools->size[memory][lead] = tw_max(pools->size[memory][lead], units);
@@ -254,10 +256,8 @@ static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_L
             TW_TRY(largest_axis(p, &operand->axis[a], t, largest, scratch, &len));
             elems *= len; /* at most the tensor's elements, which fit */
         }
-        int64_t units = tw_program_units(p, o, elems);
-        if (p->flow && o == tw_op_output(p->op)) units = elems * tw_max(p->partial_units, p->elem_units[o]);
-        set_pool(p, p->tiled[t].memory, o, units, pools);
-        for (int i = 0; i < p->tiled[t].n_pass; i++) set_pool(p, p->tiled[t].pass[i], o, units, pools);
+        set_pool(p, p->tiled[t].memory, o, elems, pools);
+        for (int i = 0; i < p->tiled[t].n_pass; i++) set_pool(p, p->tiled[t].pass[i], o, elems, pools);
     }
     return TW_OK;
 }

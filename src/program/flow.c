@@ -175,6 +175,7 @@ static void link_output(const tw_program *p, tw_flow *flow)
         s->first = s->last = s->running;
         s->passing = s->inner >= 0 && passes(flow, s, inside, output);
         s->returns = (flow->reductions & ~s->running) != 0;
+        flow->sums[m] = s->inner < 0 ? flow->reductions != 0 : flow->stay[s->inner][output].returns;
         s->needed = needed_by(flow, p->op, output, s, s->running & ~inside);
         if (s->passing) s->n_tiles = 1;
         inside = s->running;

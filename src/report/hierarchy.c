@@ -145,16 +145,18 @@ static int64_t peak_units(const tw_engine *e, int64_t *cycles)
     return (linear || stepped) && tw_ckd_mul(e->cost.per_cycle, tw_max(e->count, 1), &units) ? units : 0;
 }
 
-/* "dma 28.2 B/cycle, 44% of 64": what the arrow needs, and of what. */
+/* "dma needs 28.2 B/cycle, 44% of 64": for the compute engine never to wait, and of what the engine has. */
 static void put_bandwidth(const tw_op_plan *plan, int engine, int64_t units, tw_notes *notes)
 {
     const tw_machine *machine = plan->program.machine;
     const tw_engine *e = &machine->engine[engine];
-    int64_t cycles = plan->timeline.sum.cycles, per, peak = peak_units(e, &per), most;
+    int64_t per, peak = peak_units(e, &per), most;
+    const tw_engine_use *compute = &plan->timeline.engine[machine->compute];
+    int64_t cycles = tw_max(1, tw_cdiv(compute->busy_cycles, tw_max(compute->count, 1)));
     char share[2 * TW_GROUPED_MAX] = "";
     if (peak > 0 && tw_ckd_mul(peak, cycles, &most))
         snprintf(share, sizeof share, ", %s of %s", TW_PERCENT(units, most / per), TW_RATE(peak, per));
-    tw_notes_printf(notes, TW_BOLD, "%s %s %s/cycle%s", e->name, TW_RATE(units, cycles),
+    tw_notes_printf(notes, TW_BOLD, "%s needs %s %s/cycle%s", e->name, TW_RATE(units, cycles),
                     tw_unit_brief(machine->unit), share);
 }
 

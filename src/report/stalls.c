@@ -131,12 +131,21 @@ static slack largest_slack(const tw_op_plan *plan, int e, bool busy, int64_t *cy
     return best;
 }
 
-static void advise_pool(const tw_pool_use *pool, tw_arena *arena, tw_text *out)
+/* Whether one slot more fits the memory. */
+static const char *room_for_more(const tw_op_plan *plan, const tw_pool_use *pool)
+{
+    const tw_machine *machine = plan->program.machine;
+    int m = tw_machine_find_memory(machine, pool->memory);
+    bool fits = m >= 0 && pool->slot_units <= machine->memory[m].size - plan->program.layout.used[m];
+    return fits ? "" : ", for which it would have to be larger";
+}
+
+static void advise_pool(const tw_op_plan *plan, const tw_pool_use *pool, tw_arena *arena, tw_text *out)
 {
     const char *name = tw_pool_name(pool, arena);
     out->failed = out->failed || !name;
-    tw_text_printf(out, "credits of %s: more than the %s buffer%s there", name ? name : "", TW_GROUPED(pool->slots),
-                   pool->slots == 1 ? "" : "s");
+    tw_text_printf(out, "credits of %s: more than the %s buffer%s there%s", name ? name : "",
+                   TW_GROUPED(pool->slots), pool->slots == 1 ? "" : "s", room_for_more(plan, pool));
 }
 
 /* Whether the engine reads the operand's buffers in this memory. */
@@ -180,11 +189,12 @@ static void advise_data(const tw_op_plan *plan, int e, tw_arena *arena, tw_text 
     const char *name = tight ? tw_pool_name(tight, arena) : "";
     out->failed = out->failed || !name;
     if (tight) {
-        tw_text_printf(out, "for %s: more than the %s buffer%s of %s would let the two overlap", use->engine,
-                       TW_GROUPED(tight->slots), tight->slots == 1 ? "" : "s", name ? name : "");
+        tw_text_printf(out, "for %s: more than the %s buffer%s of %s would let the two overlap%s", use->engine,
+                       TW_GROUPED(tight->slots), tight->slots == 1 ? "" : "s", name ? name : "",
+                       room_for_more(plan, tight));
     } else if (waits && is_at_least(use->wait_credit, unit_cycles(plan, other), WORTH_A_WORD)) {
         tw_text_printf(out, "for data, and %s for ", use->engine);
-        advise_pool(waits, arena, out);
+        advise_pool(plan, waits, arena, out);
     } else {
         tw_text_printf(
             out, "for data, and %s makes up %s of the critical path: a shorter latency there, or smaller tiles",
@@ -205,7 +215,7 @@ static void advise_slack(const tw_op_plan *plan, int e, slack what, int64_t cycl
     if (what == DATA)
         advise_data(plan, e, arena, out);
     else if (pool)
-        tw_text_printf(out, "for "), advise_pool(pool, arena, out);
+        tw_text_printf(out, "for "), advise_pool(plan, pool, arena, out);
 }
 
 const char *tw_stall_advice(const tw_op_plan *plan, tw_arena *arena)

@@ -71,10 +71,10 @@ int64_t tw_verify_sum_units(const tw_verify_input *in, int64_t elems)
     return in->machine->unit == TW_UNIT_BYTE ? elems * tw_dtype_bytes(in->op->accumulator) : elems;
 }
 
-int64_t tw_verify_slot_units(const tw_verify_input *in, int operand, int64_t elems)
+int64_t tw_verify_slot_units(const tw_verify_input *in, int memory, int operand, int64_t elems)
 {
-    int64_t units = tw_verify_units(in, operand, elems);
-    return operand == tw_op_output(in->op) ? tw_max(units, tw_verify_sum_units(in, elems)) : units;
+    bool sums = operand == tw_op_output(in->op) && in->holds_sums[memory];
+    return sums ? tw_verify_sum_units(in, elems) : tw_verify_units(in, operand, elems);
 }
 
 int64_t tw_verify_points(const tw_op *op, const tw_box *box)

@@ -21,10 +21,9 @@ tw_region tw_verify_output_region(const tw_op *op, const tw_box *box);
 tw_dtype tw_verify_dtype(const tw_verify_input *in, int operand);
 /* Units that `elems` elements of the operand take. */
 int64_t tw_verify_units(const tw_verify_input *in, int operand, int64_t elems);
-/* Units that as many partial sums take on their way; and as elements of the output in a buffer of an async
- * machine, which has room for the wider of the two types. */
+/* Units that as many partial sums take; and elements of the operand in a buffer of an async machine. */
 int64_t tw_verify_sum_units(const tw_verify_input *in, int64_t elems);
-int64_t tw_verify_slot_units(const tw_verify_input *in, int operand, int64_t elems);
+int64_t tw_verify_slot_units(const tw_verify_input *in, int memory, int operand, int64_t elems);
 /* Loop points of a box. */
 int64_t tw_verify_points(const tw_op *op, const tw_box *box);
 

@@ -124,12 +124,20 @@ static tw_place part_place(const tw_execution *s, int buffer, int part)
     return place;
 }
 
-/* Partial sums of a region that lies in several parts, packed. */
+/* The type of the output's elements in a buffer. */
+static tw_dtype sums_dtype(const tw_executor *e, int buffer)
+{
+    bool sums = buffer == -1 || e->in.holds_sums[e->in.layout->buffer[buffer].memory];
+    return sums ? e->op.accumulator : tw_verify_dtype(&e->in, tw_op_output(&e->op));
+}
+
+/* Elements of the output in a region that lies in several parts, packed. */
 static uint8_t *gather(tw_execution *s, int buffer, const tw_region *region)
 {
     const tw_parts *parts = s->e->stream->parts;
     const tw_operand *out = tw_execution_operand(s, tw_execution_output(s));
-    int64_t n = tw_verify_region_elems(out, region), bytes = n * tw_dtype_bytes(s->e->op.accumulator), found = 0;
+    int64_t n = tw_verify_region_elems(out, region), bytes = n * tw_dtype_bytes(sums_dtype(s->e, buffer)),
+            found = 0;
     tw_place all = s->e->buffer[buffer];
     all.data = tw_space_take(s, bytes, 1);
     all.shadow = tw_space_take(s, bytes, 1);
@@ -218,13 +226,14 @@ static bool aim_input(const tw_execution *s, job *j)
     return true;
 }
 
-/* A new part behind those that are there. Slots are made for the wider of the two types of the output. */
+/* A new part behind those that are there. Where units are elements, each has room for the wider of the two types. */
 static int append(tw_execution *s, int buffer, const tw_region *region)
 {
     tw_stream_run *r = s->e->stream;
     int output = tw_execution_output(s), part;
-    int64_t elem = tw_dtype_bytes(s->e->op.accumulator), elems;
-    int64_t wide = tw_max(elem, tw_dtype_bytes(tw_verify_dtype(&s->e->in, output)));
+    int64_t elem = tw_dtype_bytes(sums_dtype(s->e, buffer)), elems, wide = elem;
+    if (s->e->in.machine->unit == TW_UNIT_ELEMENT)
+        wide = tw_max(tw_dtype_bytes(s->e->op.accumulator), tw_dtype_bytes(tw_verify_dtype(&s->e->in, output)));
     elems = tw_verify_region_elems(tw_execution_operand(s, output), region);
     if (!check_room(s, &s->e->buffer[buffer], (r->used[buffer] / elem + elems) * wide)) return TW_PART_NONE;
     part = tw_parts_new_loose(r->parts, region);
@@ -257,7 +266,7 @@ static bool aim_sums(tw_execution *s, job *j)
     tw_place *p = &s->e->buffer[i->dst];
     if (i->takes || (p->full && !is_output(s, p->operand))) empty(s->e, i->dst);
     p->operand = tw_execution_output(s);
-    p->dtype = s->e->op.accumulator;
+    p->dtype = sums_dtype(s->e, i->dst);
     p->full = true;
     int part = find_target(s, i->dst, &j->region);
     if (part == TW_PART_NONE) return false;
@@ -320,13 +329,13 @@ static bool do_load(tw_execution *s, job *j)
     return j->bytes;
 }
 
-/* Finished elements as the output's type. */
-static const uint8_t *convert(tw_execution *s, const uint8_t *bytes, int64_t n)
+/* Finished elements as another type. */
+static const uint8_t *convert(tw_execution *s, const uint8_t *bytes, int64_t n, tw_dtype from, tw_dtype to)
 {
     double *value = tw_space_take(s, n, sizeof *value);
     if (!value) return NULL;
-    tw_numbers_unpack(s->e->op.accumulator, bytes, n, value);
-    return tw_place_pack(s, tw_verify_dtype(&s->e->in, tw_execution_output(s)), value, n);
+    tw_numbers_unpack(from, bytes, n, value);
+    return tw_place_pack(s, to, value, n);
 }
 
 static bool do_store(tw_execution *s, job *j)
@@ -340,8 +349,10 @@ static bool do_store(tw_execution *s, job *j)
     if (i->dst != -1 && !check_buffer(s, i->dst, i->operand)) return false;
     j->region = i->region;
     j->bytes = read_first(s, j, i->src[0], i->operand, &i->region);
-    if (j->bytes && i->dst == -1 && !i->partial)
-        j->bytes = convert(s, j->bytes, tw_verify_region_elems(operand, &i->region));
+    tw_dtype from = sums_dtype(s->e, i->src[0]), to = sums_dtype(s->e, i->dst);
+    if (i->dst == -1 && !i->partial) to = tw_verify_dtype(&s->e->in, i->operand);
+    if (j->bytes && from != to)
+        j->bytes = convert(s, j->bytes, tw_verify_region_elems(operand, &i->region), from, to);
     return j->bytes;
 }
 
@@ -370,7 +381,7 @@ static bool add_sums(tw_execution *s, double *made, int64_t n, const tw_region *
     const uint8_t *bytes = read_source(s, s->at.instr->dst, tw_execution_output(s), region);
     double *old = bytes ? tw_space_take(s, n, sizeof *old) : NULL;
     if (!old) return false;
-    tw_numbers_unpack(s->e->op.accumulator, bytes, n, old);
+    tw_numbers_unpack(sums_dtype(s->e, s->at.instr->dst), bytes, n, old);
     tw_compute_merge(s, made, old, n);
     return true;
 }
@@ -387,7 +398,7 @@ static bool do_exec(tw_execution *s, job *j)
     int64_t n = tw_verify_region_elems(tw_execution_operand(s, tw_execution_output(s)), &j->region);
     double *made = read_inputs(s, j, input) ? tw_compute_box(s, input, &j->region) : NULL;
     if (!made || (i->accumulates && !add_sums(s, made, n, &j->region))) return false;
-    j->bytes = tw_place_pack(s, op->accumulator, made, n);
+    j->bytes = tw_place_pack(s, sums_dtype(s->e, i->dst), made, n);
     return j->bytes;
 }
 
@@ -430,7 +441,7 @@ static tw_status sources_read(tw_executor *e, job *j)
     for (int i = 0; i < j->n_reads && !e->fault.set; i++) {
         const job_read *r = &j->read[i];
         bool sums = is_output(&s, r->operand);
-        int64_t elem = tw_dtype_bytes(sums ? e->op.accumulator : tw_verify_dtype(&e->in, r->operand));
+        int64_t elem = tw_dtype_bytes(sums ? sums_dtype(e, r->buffer) : tw_verify_dtype(&e->in, r->operand));
         int64_t n = tw_verify_region_elems(tw_execution_operand(&s, r->operand), &r->region) * elem;
         if (r->buffer == -1 && !sums) continue; /* nobody writes an input tensor */
         const uint8_t *now = read_source(&again, r->buffer, r->operand, &r->region);

@@ -152,8 +152,12 @@ static bool check_target(tw_commanded *s, int buffer, int operand, const tw_regi
     if (!check_credit(s, buffer, operand) || !check_unused(s, buffer)) return false;
     int64_t elems = tw_verify_region_elems(operand_of(s, operand), region);
     bool again = s->at.instr->accumulates;
+    if ((again || s->at.instr->partial) && !s->at.in->holds_sums[s->at.in->layout->buffer[buffer].memory])
+        return tw_fault_at(&s->at, "leaves partial sums in buffer %s, which is made for finished elements",
+                           name_of(s, buffer).text);
     if (!s->at.instr->takes) elems = again ? slot->elems : slot->elems + elems;
-    int64_t need = tw_verify_slot_units(s->at.in, operand, elems), size = s->at.in->layout->buffer[buffer].size;
+    int64_t need = tw_verify_slot_units(s->at.in, s->at.in->layout->buffer[buffer].memory, operand, elems),
+            size = s->at.in->layout->buffer[buffer].size;
     if (need <= size) return true;
     return tw_fault_at(&s->at, "puts %" PRId64 " units into buffer %s of %" PRId64, need, name_of(s, buffer).text,
                        size);

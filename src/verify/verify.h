@@ -24,8 +24,9 @@ typedef struct tw_verify_input {
     const tw_layout *layout;
     int n_levels; /* tiled levels */
     const tw_level_info *level;
-    bool is_pass[TW_MAX_MEMORIES]; /* memories that are passed through */
-    int unroll[TW_ARRAY_DIMS];     /* async: loops laid out over the rows and columns of the array, -1: none */
+    bool is_pass[TW_MAX_MEMORIES];    /* memories that are passed through */
+    bool holds_sums[TW_MAX_MEMORIES]; /* async: the output's buffers there are of the accumulator's type */
+    int unroll[TW_ARRAY_DIMS];        /* async: loops laid out over the rows and columns of the array, -1: none */
 } tw_verify_input;
 
 typedef struct tw_checker tw_checker;

@@ -164,6 +164,7 @@ static inline void async_input(test_case *c)
 {
     case_input(c);
     for (int d = 0; d < TW_ARRAY_DIMS; d++) c->in.unroll[d] = c->program.flow->unroll[d];
+    for (int m = 0; m < TW_MAX_MEMORIES; m++) c->in.holds_sums[m] = c->program.flow->sums[m];
 }
 
 /* The next random case that is accepted by the builder and does not deadlock, with its commands. */

@@ -218,6 +218,7 @@ static inline void hand_write(hand *h)
                               .layout = &h->layout,
                               .n_levels = 2,
                               .level = hand_level,
+                              .holds_sums = {true, true, true, true, true, true, true, true},
                               .unroll = {1, 2}};
     for (int k = 0; k < 2; k++)
         for (int m = 0; m < 2; m++) hand_visit(h, k, m);
