@@ -13,15 +13,15 @@ typedef struct walk {
 
 /* ---- order ---- */
 
-/* All loops: the given order of the cut parallel ones, the uncut parallel ones, the reductions. */
+/* All loops as declared, parallel ones first, with the cut ones of these in the given order. */
 static void set_order(walk *w, const int *cut_order)
 {
     const tw_op *op = w->family->op;
-    int n = 0;
-    for (int i = 0; i < w->n_parallel; i++) w->map.order[n++] = cut_order[i];
-    for (int pass = 0; pass < 2; pass++)
-        for (int l = 0; l < op->n_loops; l++)
-            if (op->loop[l].reduces ? pass == 1 : pass == 0 && w->map.count[l] == 1) w->map.order[n++] = l;
+    int n = 0, cut = 0;
+    for (int l = 0; l < op->n_loops; l++)
+        if (!op->loop[l].reduces) w->map.order[n++] = w->map.count[l] > 1 ? cut_order[cut++] : l;
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces) w->map.order[n++] = l;
 }
 
 static void swap(int *a, int *b)

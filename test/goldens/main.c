@@ -72,6 +72,7 @@ static const struct {
     void (*run)(tally *t, const char *path, const char *file);
 } path_reader[] = {
     {"tick_programs*.csv", run_tick_programs},
+    {"optima*.csv", run_optima},
 };
 
 static void run_json(tally *t, const char *path, const char *file,
