@@ -56,7 +56,7 @@ static int64_t number(const struct argp_state *state, const char *option, const 
 /* Words of an option; the index of a word is its value. */
 static const char *const stage_words[] = {"model", "machine", "mapping", "layout", "program", "timeline", NULL};
 static const char *const when_words[] = {"auto", "always", "never", NULL};
-static const char *const objective_words[] = {[TW_TICKS] = "ticks", [TW_CYCLES] = "cycles", NULL};
+static const char *const objective_words[] = {[TW_CYCLES] = "cycles", [TW_TICKS] = "ticks", NULL};
 static const char *const mode_words[] = {
     [TW_MODE_DEFAULT] = "default", [TW_MODE_SEPARATE] = "separate", [TW_MODE_IN_PLACE] = "in-place",
     [TW_MODE_FUSED] = "fused",     [TW_MODE_ANY] = "any",           NULL};
@@ -270,10 +270,12 @@ static error_t parse_search(int key, char *arg, struct argp_state *state)
 {
     tw_search_options *s = &((parser *)state->input)->out->search;
     switch (key) {
-    case KEY_OBJECTIVE: s->objective = one_of(state, "--objective", arg, objective_words); break;
+    case KEY_OBJECTIVE:
+        s->n_objectives = 1, s->objective[0].measure = one_of(state, "--objective", arg, objective_words);
+        break;
     case KEY_MIN_TILE: s->min_tile = number(state, "--min-tile", arg, 1, INT32_MAX); break;
     case KEY_MODE: s->mode = one_of(state, "--mode", arg, mode_words); break;
-    case KEY_CUT: s->cut = one_of(state, "--cut", arg, cut_words); break;
+    case KEY_CUT: s->cut = 1 + one_of(state, "--cut", arg, cut_words); break;
     case KEY_BUDGET: s->budget = number(state, "--budget", arg, 1, INT64_MAX); break;
     case KEY_APPROACH: s->approach = one_of(state, "--approach", arg, approach_words); break;
     default: return ARGP_ERR_UNKNOWN;

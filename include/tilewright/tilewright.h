@@ -108,44 +108,164 @@ typedef struct tw_plan tw_plan; /* model + machine + mapping, laid out, programm
 TW_API TW_NODISCARD tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                            const tw_mapping *mapping, const tw_plan **out);
 
+/* ---- search ---- */
+
 typedef enum tw_cut { TW_BALANCED, TW_GREEDY } tw_cut;
-typedef enum tw_objective { TW_TICKS, TW_CYCLES } tw_objective;
+/* What is made small. */
+typedef enum tw_measure {
+    TW_CYCLES,  /* latency, as simulated                                                               */
+    TW_TICKS,   /* lockstep machines: rows                                                             */
+    TW_ENERGY,  /* femtojoules                                                                         */
+    TW_EDP,     /* energy x cycles                                                                     */
+    TW_TRAFFIC, /* units moved on the link named                                                       */
+    TW_PEAK,    /* units that the buffers take in the memory named                                     */
+    TW_N_MEASURES
+} tw_measure;
+typedef struct tw_objective {
+    tw_measure measure;
+    const char *at; /* TRAFFIC: a mover, or a memory: all that passes between it and those outside of it; PEAK: a
+                       memory; otherwise NULL                                                          */
+} tw_objective;
+#define TW_MAX_OBJECTIVES 4
 /* How partial sums are added up. */
 typedef enum tw_mode {
-    TW_MODE_DEFAULT,  /* in place if the machine can, else the best that it can      */
+    TW_MODE_DEFAULT,  /* any; TW_SPACE_NOTES: in place if the machine can, else the best that it can */
     TW_MODE_SEPARATE, /* an adder puts accumulator + partial into a third slot         */
     TW_MODE_IN_PLACE, /* an adder puts the sum into the accumulator's slot             */
     TW_MODE_FUSED,    /* the execution adds to what its output slot holds              */
     TW_MODE_ANY,      /* the best of those the machine offers                          */
 } tw_mode;
 typedef enum tw_approach {
-    TW_APPROACH_BEST,       /* the better of the two                                        */
+    TW_APPROACH_BEST,       /* any level may be passed through                              */
     TW_APPROACH_DIRECT,     /* tile once, for the innermost memory; pass through the others */
     TW_APPROACH_MULTISTAGE, /* tile at every level                                          */
 } tw_approach;
-typedef struct tw_search_options { /* all zero: the defaults                                       */
-    tw_objective objective;
+/* Which mappings are candidates: docs/search.md. */
+typedef enum tw_space_name {
+    TW_SPACE_ALL,   /* everything that a mapping may choose                      */
+    TW_SPACE_NOTES, /* the family of the tick machine: few executions, 1 or 2 buffers */
+    TW_N_SPACES
+} tw_space_name;
+TW_API const char *tw_space_word(tw_space_name space); /* "all", "notes" */
+typedef enum tw_cut_rule { TW_CUT_DEFAULT, TW_CUT_BALANCED, TW_CUT_GREEDY } tw_cut_rule;
+
+/* What a search reports while it runs. */
+typedef struct tw_progress {
+    int op;                  /* operator at hand                               */
+    bool found;              /* there is a mapping so far; `best` is its value */
+    double best, bound, gap; /* of the first objective; gap 0..1              */
+    double seconds;
+    int64_t nodes, simulated;
+} tw_progress;
+
+typedef struct tw_limits tw_limits; /* a mapping file that leaves parts open */
+/* A mapping file in which anything may be missing, and numbers may be limits: docs/formats.md, "partial mappings". */
+TW_API TW_NODISCARD tw_status tw_limits_open(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                             const char *path, const tw_limits **out);
+TW_API TW_NODISCARD tw_status tw_limits_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                              const char *name, const char *text, const tw_limits **out);
+
+typedef struct tw_search_options { /* all zero: the defaults                                             */
+    int n_objectives;              /* 0: latency alone                                                    */
+    tw_objective objective[TW_MAX_OBJECTIVES]; /* the first counts most, the others decide among equals   */
+    bool pareto; /* instead: all that no other mapping beats in every objective         */
+    tw_space_name space;
+    const tw_limits *limits; /* NULL: none                                                                */
     tw_mode mode;
-    tw_cut cut;
+    tw_cut_rule cut;
     tw_approach approach;
-    int64_t min_tile;  /* smallest tile along any cut loop, 0 or 1: no limit                       */
-    int64_t max_execs; /* executions at a single tiled level, 0: 512                               */
-    int64_t max_outer; /* executions at each outer level of a multistage plan, 0: 16               */
-    int64_t max_inner; /* executions at its innermost level, 0: 64                                 */
-    int64_t budget;    /* pieces of work before the search gives up on the rest, 0: some seconds   */
+    int64_t min_tile;     /* smallest tile along any cut loop, 0 or 1: no limit                           */
+    int64_t max_execs;    /* TW_SPACE_NOTES: executions at a single tiled level, 0: 512                   */
+    int64_t max_outer;    /* TW_SPACE_NOTES: executions at each outer level of a multistage plan, 0: 16   */
+    int64_t max_inner;    /* TW_SPACE_NOTES: executions at its innermost level, 0: 64                     */
+    int64_t max_buffers;  /* TW_SPACE_ALL: buffers of an operand in one memory, 0: as many as a mapping can have */
+    bool exhaustive;      /* no bounds: simulate every point                                              */
+    int64_t budget;       /* pieces of work before the search gives up on the rest, 0: some seconds' worth */
+    double time_limit;    /* seconds, 0: none. What a search with a time limit finds depends on the host  */
+    int64_t memory_limit; /* bytes of the search's own lists, 0: 256 MiB                                  */
+    int n_threads;        /* 0: one per core. The result does not depend on it                            */
+    /* Called some times a second from the thread that called the search; false ends it with the best so far. */
+    bool (*progress)(void *user, const tw_progress *progress);
+    void *user;
 } tw_search_options;
+
+/* What closed a part of the space without simulating it. */
+typedef enum tw_closer {
+    TW_BOUND_CAPACITY, /* not even the smallest buffers fit                                  */
+    TW_BOUND_COMPUTE,  /* the executions alone, with filling and draining                    */
+    TW_BOUND_LINK,     /* what a link has to carry for these tiles                           */
+    TW_BOUND_MOVEMENT, /* what any schedule has to carry into a memory of this size          */
+    TW_BOUND_ROWS,     /* lockstep: executions and the rows between them                     */
+    TW_BOUND_PEAK,     /* the buffers themselves                                             */
+    TW_BOUND_ENERGY,   /* what executions and transfers cost at least                        */
+    TW_BOUND_RELAXED,  /* a simulation with more buffers than fit                            */
+    TW_N_BOUNDS
+} tw_closer;
+TW_API const char *tw_closer_name(tw_closer closer); /* "capacity", "compute", ... */
+
+typedef enum tw_ending {              /* why a search ended                 */
+                         TW_END_DONE, /* every point was simulated or bounded */
+                         TW_END_BUDGET,
+                         TW_END_TIME,
+                         TW_END_STOPPED, /* by `progress` */
+                         TW_END_MEMORY,
+} tw_ending;
+
 typedef struct tw_search_result {
-    int64_t best;     /* the objective's value                         */
-    int64_t n_points; /* points of the space that were looked at       */
-    int64_t n_optima; /* how many of them attain it                    */
-    bool proven;      /* every point of the documented family was tried or bounded away      */
+    int n_objectives;
+    tw_objective objective[TW_MAX_OBJECTIVES];
+    int64_t best;                    /* value of the first objective; INT64_MAX when larger                */
+    double value[TW_MAX_OBJECTIVES]; /* of all                                                             */
+    double bound;         /* proven: no mapping of the space has a smaller first objective                   */
+    double gap;           /* (best - bound) / best, 0: proven                                                */
+    tw_closer bound_by;   /* what gives `bound` at the root of the search                                    */
+    const char *bound_at; /* the engine or memory that it is about, NULL: none                             */
+    double root_bound;    /* what is known before anything is cut                                            */
+    double n_space;       /* points of the space                                                             */
+    int64_t n_nodes;      /* parts of the space that were looked at                                          */
+    int64_t n_points;     /* points that were simulated                                                      */
+    int64_t closed[TW_N_BOUNDS]; /* parts that each bound closed                                           */
+    int64_t n_optima; /* TW_SPACE_NOTES, or exhaustive: points that attain the best; otherwise 0         */
+    bool proven;      /* gap is 0 and nothing better exists in the space                                 */
+    tw_ending ending;
+    tw_space_name space;
+    double seconds; /* of the host; the only thing here that differs between runs                      */
 } tw_search_result;
 
-/* The best mapping of every operator over the documented family (docs/search.md), as a plan. */
+/* The best mapping of every operator, as a plan. With `pareto` the plan has, of the front, the mapping that is best in the
+ * first objective. */
 TW_API TW_NODISCARD tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                              const tw_search_options *options, const tw_plan **out);
 /* How the search of an operator ended; NULL for a plan that was not searched. */
 TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op);
+/* A plan from a mapping that an earlier search found, with what that search said (one result per operator): the plan
+ * is evaluated again, the results are believed. */
+TW_API TW_NODISCARD tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                              const tw_mapping *mapping, const tw_search_result *results,
+                                              const tw_plan **out);
+
+/* The Pareto front of an operator, best first objective first; 0 points when none was asked for. */
+typedef struct tw_front_point {
+    double value[TW_MAX_OBJECTIVES];
+    const tw_mapping *mapping; /* the plan's mapping with this one for the operator */
+} tw_front_point;
+TW_API int tw_plan_n_front(const tw_plan *plan, int op);
+TW_API const tw_front_point *tw_plan_front(const tw_plan *plan, int op, int i);
+
+/* What a change of the machine would give, each answered by a search of its own. */
+typedef enum tw_change_kind { TW_MORE_MEMORY, TW_MORE_BANDWIDTH, TW_MORE_CHANNELS, TW_MORE_BUFFERS } tw_change_kind;
+typedef struct tw_remedy {
+    tw_change_kind kind;
+    const char *at;     /* the memory or engine that is changed                                     */
+    const char *change; /* "10 % larger: 11'000 units"                                              */
+    bool feasible;      /* false: there is no plan with it                                          */
+    double value;       /* first objective, summed over the operators                               */
+    double gain;        /* 1 - value / the plan's; negative: none was found as good as the plan      */
+    bool proven;        /* both searches ended with a proof                                         */
+} tw_remedy;
+/* Of a plan that tw_plan_search made with these options: every change that may help, the largest gain first. */
+TW_API TW_NODISCARD tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan,
+                                               const tw_search_options *options, const tw_remedy **out, int *n);
 
 typedef struct tw_summary { /* of one operator or, by tw_plan_summary, of all in sequence           */
     int64_t ticks;          /* rows, the nested ones expanded: time when every row takes 1; async: 0 */

@@ -23,7 +23,7 @@ typedef struct search {
     const tw_model *model;
     const tw_op *op;
     const tw_machine *machine;
-    tw_objective objective;
+    tw_measure objective;
     tw_cut cut;
     tw_accumulate mode;
     int64_t min_tile, max_single, max_outer, max_inner;
@@ -409,8 +409,8 @@ static tw_status modes_of(const tw_machine *machine, tw_mode mode, tw_diag *diag
 
 static void read_options(const tw_search_options *options, const tw_machine *machine, search *all)
 {
-    all->cut = options->cut;
-    all->objective = options->objective;
+    all->cut = options->cut == TW_CUT_GREEDY ? TW_GREEDY : TW_BALANCED;
+    all->objective = options->n_objectives > 0 ? options->objective[0].measure : TW_TICKS;
     all->min_tile = tw_max(options->min_tile, machine->engine[machine->compute].min_tile);
     all->max_single = options->max_execs > 0 ? options->max_execs : 512;
     all->max_outer = options->max_outer > 0 ? options->max_outer : 16;
@@ -449,6 +449,7 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
         return tw_diag_infeasible(diag, all.op->loc, "no mapping of '%s' %s fits machine '%s'", all.op->name,
                                   proven ? "in the family" : "that was tried", machine->name);
     *map = best.map;
-    *result = (tw_search_result){best.value, all.n_points, best.n_optima, proven};
+    *result = (tw_search_result){
+        .best = best.value, .n_points = all.n_points, .n_optima = best.n_optima, .proven = proven};
     return TW_OK;
 }

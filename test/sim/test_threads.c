@@ -12,7 +12,7 @@ static void *plan_one(void *result)
     const tw_machine *machine;
     const tw_plan *plan;
     const tw_verdict *verdict;
-    tw_search_options options = {.objective = TW_TICKS, .approach = TW_APPROACH_MULTISTAGE};
+    tw_search_options options = {.approach = TW_APPROACH_MULTISTAGE};
     int64_t *ticks = result;
     if (tw_model_open(ctx, "matmul:64x64x96", &model) == TW_OK &&
         tw_machine_open(ctx, "tick-three-level", &machine) == TW_OK &&
