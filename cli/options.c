@@ -1,9 +1,10 @@
 /* cli/options.c - see options.h. One argp parser for the options that all reports share, one per sub-command
  * on top of it. */
 #include "options.h"
+#include "options_search.h"
+#include "value.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +23,6 @@ enum {
     KEY_COLUMNS,
     KEY_ASCII,
     KEY_COLOR,
-    KEY_OBJECTIVE,
-    KEY_MIN_TILE,
-    KEY_MODE,
-    KEY_CUT,
-    KEY_APPROACH,
-    KEY_BUDGET,
     KEY_MAPPING,
     KEY_EVENTS,
     KEY_ENGINE,
@@ -41,42 +36,9 @@ enum { COLUMNS_MIN = 60, COLUMNS_MAX = 400 };
 
 /* ---- values ---- */
 
-static int64_t number(const struct argp_state *state, const char *option, const char *text, int64_t min,
-                      int64_t max)
-{
-    char *end;
-    errno = 0;
-    long long x = strtoll(text, &end, 10);
-    if (errno || end == text || *end || x < min || x > max)
-        argp_error(state, "%s takes a number from %lld to %lld, not '%s'", option, (long long)min, (long long)max,
-                   text);
-    return x;
-}
-
 /* Words of an option; the index of a word is its value. */
 static const char *const stage_words[] = {"model", "machine", "mapping", "layout", "program", "timeline", NULL};
 static const char *const when_words[] = {"auto", "always", "never", NULL};
-static const char *const objective_words[] = {[TW_CYCLES] = "cycles", [TW_TICKS] = "ticks", NULL};
-static const char *const mode_words[] = {
-    [TW_MODE_DEFAULT] = "default", [TW_MODE_SEPARATE] = "separate", [TW_MODE_IN_PLACE] = "in-place",
-    [TW_MODE_FUSED] = "fused",     [TW_MODE_ANY] = "any",           NULL};
-static const char *const cut_words[] = {[TW_BALANCED] = "balanced", [TW_GREEDY] = "greedy", NULL};
-static const char *const approach_words[] = {
-    [TW_APPROACH_BEST] = "best", [TW_APPROACH_DIRECT] = "direct", [TW_APPROACH_MULTISTAGE] = "multistage", NULL};
-
-/* The value of `text`, which must be one of `words`. */
-static unsigned one_of(const struct argp_state *state, const char *option, const char *text,
-                       const char *const *words)
-{
-    char list[200] = "";
-    for (unsigned i = 0; words[i]; i++) {
-        if (strcmp(words[i], text) == 0) return i;
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
-    }
-    argp_error(state, "%s takes one of %s, not '%s'", option, list, text);
-    return 0;
-}
 
 /* "all", "A-B" (both included) or "N" (the first N). */
 static void read_rows(const struct argp_state *state, const char *text, tw_print_options *print)
@@ -87,11 +49,12 @@ static void read_rows(const struct argp_state *state, const char *text, tw_print
     if (strcmp(text, "all") == 0) {
         print->n_rows = -1;
     } else if (!dash) {
-        print->n_rows = number(state, "--rows", text, 1, INT64_MAX);
+        print->n_rows = value_number(state, "--rows", text, 1, INT64_MAX);
     } else {
         snprintf(first, sizeof first, "%.*s", (int)(dash - text), text);
-        print->first_row = number(state, "--rows", first, 0, INT64_MAX - 1);
-        print->n_rows = number(state, "--rows", dash + 1, print->first_row, INT64_MAX - 1) - print->first_row + 1;
+        print->first_row = value_number(state, "--rows", first, 0, INT64_MAX - 1);
+        print->n_rows =
+            value_number(state, "--rows", dash + 1, print->first_row, INT64_MAX - 1) - print->first_row + 1;
     }
 }
 
@@ -99,7 +62,7 @@ static void read_rows(const struct argp_state *state, const char *text, tw_print
 static tw_format read_format(const struct argp_state *state, const char *option, const char *text,
                              const char *const *words, const tw_format *format)
 {
-    return format[text ? one_of(state, option, text, words) : 0];
+    return format[text ? value_word(state, option, text, words) : 0];
 }
 
 static const char *const events_words[] = {"jsonl", "csv", NULL};
@@ -116,8 +79,8 @@ static void read_cycles(const struct argp_state *state, const char *text, cli_op
         argp_error(state, "--cycles takes FROM:TO, not '%s'", text);
     else
         memcpy(from, text, (size_t)(colon - text));
-    out->from = *from ? number(state, "--cycles", from, 0, INT64_MAX - 1) : 0;
-    out->to = colon && colon[1] ? number(state, "--cycles", colon + 1, 0, INT64_MAX) : 0;
+    out->from = *from ? value_number(state, "--cycles", from, 0, INT64_MAX - 1) : 0;
+    out->to = colon && colon[1] ? value_number(state, "--cycles", colon + 1, 0, INT64_MAX) : 0;
     if (colon && colon[1] && out->to <= out->from)
         argp_error(state, "--cycles=%s is empty: FROM must lie before TO", text);
 }
@@ -229,18 +192,20 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_JSON: o->json = true; break;
     case KEY_ROWS: read_rows(state, arg, &o->print); break;
-    case KEY_DUMP: o->dump = stage_words[one_of(state, "--dump", arg, stage_words)]; break;
+    case KEY_DUMP: o->dump = stage_words[value_word(state, "--dump", arg, stage_words)]; break;
     case KEY_COLUMNS:
         o->columns_given = true;
-        o->print.columns = (int)number(state, "--columns", arg, COLUMNS_MIN, COLUMNS_MAX);
+        o->print.columns = (int)value_number(state, "--columns", arg, COLUMNS_MIN, COLUMNS_MAX);
         break;
     case KEY_ASCII: p->ascii = true; break;
-    case KEY_COLOR: p->colour = when_words[one_of(state, "--color", arg, when_words)]; break;
+    case KEY_COLOR: p->colour = when_words[value_word(state, "--color", arg, when_words)]; break;
     case 'q': o->quiet = true; break;
     case KEY_NO_VERIFY: o->verify = false; break;
-    case KEY_SEED: o->seed = (uint64_t)number(state, "--seed", arg, 0, INT64_MAX); break;
-    case KEY_MAX_MACS: o->max_macs = number(state, "--max-macs", arg, 1, INT64_MAX); break;
-    case KEY_MAX_INSTRUCTIONS: o->max_instructions = number(state, "--max-instructions", arg, 1, INT64_MAX); break;
+    case KEY_SEED: o->seed = (uint64_t)value_number(state, "--seed", arg, 0, INT64_MAX); break;
+    case KEY_MAX_MACS: o->max_macs = value_number(state, "--max-macs", arg, 1, INT64_MAX); break;
+    case KEY_MAX_INSTRUCTIONS:
+        o->max_instructions = value_number(state, "--max-instructions", arg, 1, INT64_MAX);
+        break;
     case ARGP_KEY_SUCCESS: check_views(state); break;
     default: return parse_view(key, arg, state);
     }
@@ -248,42 +213,6 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp report_argp = {report_options, parse_report, 0, 0, 0, 0, 0};
-
-/* ---- options of the search ---- */
-
-static const struct argp_option search_options[] = {
-    {0, 0, 0, 0, "What is searched for:", 4},
-    {"objective", KEY_OBJECTIVE, "ticks|cycles", 0, "what to make small; default ticks", 0},
-    {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},
-    {"mode", KEY_MODE, "MODE", 0,
-     "partial sums: separate, in-place, fused, or any, the best of those offered; default: in-place if offered, "
-     "else the first that is",
-     0},
-    {"cut", KEY_CUT, "balanced|greedy", 0, "how a count cuts a loop; default balanced", 0},
-    {"approach", KEY_APPROACH, "APPROACH", 0,
-     "multistage (tile for every memory), direct (for the innermost one) or best of both, the default", 0},
-    {"budget", KEY_BUDGET, "N", 0,
-     "pieces of work before the search gives up on the rest; default: some seconds' worth", 0},
-    {0}};
-
-static error_t parse_search(int key, char *arg, struct argp_state *state)
-{
-    tw_search_options *s = &((parser *)state->input)->out->search;
-    switch (key) {
-    case KEY_OBJECTIVE:
-        s->n_objectives = 1, s->objective[0].measure = one_of(state, "--objective", arg, objective_words);
-        break;
-    case KEY_MIN_TILE: s->min_tile = number(state, "--min-tile", arg, 1, INT32_MAX); break;
-    case KEY_MODE: s->mode = one_of(state, "--mode", arg, mode_words); break;
-    case KEY_CUT: s->cut = 1 + one_of(state, "--cut", arg, cut_words); break;
-    case KEY_BUDGET: s->budget = number(state, "--budget", arg, 1, INT64_MAX); break;
-    case KEY_APPROACH: s->approach = one_of(state, "--approach", arg, approach_words); break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-static const struct argp search_argp = {search_options, parse_search, 0, 0, 0, 0, 0};
 
 /* ---- sub-commands ---- */
 
@@ -293,9 +222,12 @@ static const char *folder(struct argp_state *state, const char *arg)
     return arg;
 }
 
+/* The first child reads the report's options, the others those of the search. */
 static error_t hand_down(struct argp_state *state, int n_children)
 {
-    for (int i = 0; i < n_children; i++) state->child_inputs[i] = state->input;
+    parser *p = state->input;
+    state->child_inputs[0] = p;
+    for (int i = 1; i < n_children; i++) state->child_inputs[i] = p->out;
     return 0;
 }
 
@@ -317,7 +249,7 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     parser *p = state->input;
     switch (key) {
     case 'o': p->out->folder = folder(state, arg); break;
-    case ARGP_KEY_INIT: return hand_down(state, 1);
+    case ARGP_KEY_INIT: return hand_down(state, 2);
     case ARGP_KEY_ARG:
         argp_error(state, "there is no command '%s'; commands are plan, eval, machines, help", arg);
         break;
@@ -357,8 +289,7 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 
 static error_t parse_plan(int key, char *arg, struct argp_state *state)
 {
-    if (key == ARGP_KEY_INIT) return hand_down(state, 2);
-    return key == KEY_MAPPING ? ARGP_ERR_UNKNOWN : parse_workload(key, arg, state);
+    return key == ARGP_KEY_INIT ? hand_down(state, 3) : parse_workload(key, arg, state);
 }
 
 static error_t parse_eval(int key, char *arg, struct argp_state *state)
@@ -398,12 +329,13 @@ static void parse(const struct argp *argp, int argc, char **argv, cli_options *o
     argp_parse(argp, argc, argv, 0, NULL, &p);
     if (!out->columns_given) out->print.columns = terminal_columns();
     out->print.colour = wants_colour(p.colour);
+    out->print.seconds = isatty(STDOUT_FILENO); /* what goes into a file is the same every time */
     out->print.ascii = p.ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
 void cli_options_example(int argc, char **argv, cli_options *out)
 {
-    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {0}};
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {&options_effort_argp, 0, 0, 0}, {0}};
     static const char doc[] =
         "Plans how a neural-network operator is cut into tiles on a machine with software-managed memories.\v"
         "Commands:\n"
@@ -421,7 +353,8 @@ void cli_options_example(int argc, char **argv, cli_options *out)
 
 void cli_options_plan(int argc, char **argv, cli_options *out)
 {
-    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {&search_argp, 0, 0, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&report_argp, 0, 0, 0}, {&options_goal_argp, 0, 0, 0}, {&options_effort_argp, 0, 0, 0}, {0}};
     static const char doc[] =
         "Searches the best mapping of each operator of WORKLOAD, verifies the plan, prints it and "
         "writes it to a folder (default: out).";

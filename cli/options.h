@@ -19,6 +19,8 @@ typedef enum cli_view { VIEW_NONE, VIEW_EVENTS, VIEW_GANTT, VIEW_INJECTION, VIEW
 typedef struct cli_options {
     const char *workload, *machine, *mapping;
     tw_search_options search;
+    const char *limits; /* partial mapping that the search keeps to, NULL: none */
+    bool no_cache, explain;
     bool json, quiet, verify;
     cli_view view;
     tw_format format;   /* of events and injection                    */

@@ -1,5 +1,6 @@
 /* cli/session.c - see session.h. */
 #include "session.h"
+#include "find.h"
 #include "oracle.h"
 #include "output.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Ticks, or commands of an async machine, up to which the files hold every row; of longer plans they hold this many. */
 enum { FILE_ROWS_MAX = 20000 };
@@ -66,10 +68,14 @@ static int verify(session *s)
 
 typedef tw_status (*printer)(session *s, FILE *out);
 
-/* The same bytes wherever the command runs: nothing here asks the terminal. */
+/* The same bytes wherever and however often the command runs: nothing here asks the terminal, the clock or the
+ * cache. */
 static tw_print_options file_options(const session *s)
 {
-    tw_print_options print = {.n_rows = -1, .columns = s->options->columns_given ? s->options->print.columns : 80};
+    tw_print_options print = {.n_rows = -1,
+                              .columns = s->options->columns_given ? s->options->print.columns : 80,
+                              .remedy = s->remedy,
+                              .n_remedies = s->n_remedies};
     const tw_summary *sum = tw_plan_summary(s->plan);
     if (sum->ticks > FILE_ROWS_MAX || (sum->ticks == 0 && sum->instructions > FILE_ROWS_MAX))
         print.n_rows = FILE_ROWS_MAX;
@@ -162,25 +168,92 @@ static int check_cycles(const session *s)
 
 /* ---- writing them ---- */
 
-static int cannot_write(const session *s, const char *name)
+static int cannot_write(const char *folder, const char *name)
 {
-    complain("cannot write '%s/%s': %s", s->options->folder, name, strerror(errno));
+    complain("cannot write '%s/%s': %s", folder, name, strerror(errno));
     return EXIT_WRITING;
+}
+
+static int make_folder(const char *folder)
+{
+    if (output_make_folder(folder)) return EXIT_DONE;
+    complain("cannot make the folder '%s': %s", folder, strerror(errno));
+    return EXIT_WRITING;
+}
+
+/* Puts the file in place, or gives it up when printing it failed. */
+static int finish_file(session *s, const char *folder, const char *name, output_file *file, tw_status status)
+{
+    if (status == TW_OK) return output_file_commit(file) ? EXIT_DONE : cannot_write(folder, name);
+    bool full = ferror(file->stream);
+    output_file_drop(file);
+    if (!full) return exit_code(s, status);
+    tw_context_clear_messages(s->ctx);
+    return cannot_write(folder, name);
 }
 
 /* A file is replaced only by a complete one. */
 static int write_file(session *s, const char *name, printer print)
 {
     output_file file;
-    if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s, name);
-    tw_status status = print(s, file.stream);
-    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(s, name);
-    bool full = ferror(file.stream);
-    output_file_drop(&file);
-    if (!full) return exit_code(s, status);
-    tw_context_clear_messages(s->ctx);
-    return cannot_write(s, name);
+    const char *folder = s->options->folder;
+    if (!output_file_open(&file, folder, name)) return cannot_write(folder, name);
+    return finish_file(s, folder, name, &file, print(s, file.stream));
 }
+
+/* ---- the files of a Pareto front ---- */
+
+/* "01.yaml", in plans of several operators "conv1-01.yaml". */
+static void name_point(const session *s, int op, int i, char *name, size_t size)
+{
+    bool several = tw_model_n_ops(s->model) > 1;
+    snprintf(name, size, "%s%s%02d.yaml", several ? tw_model_op_name(s->model, op) : "", several ? "-" : "", i + 1);
+}
+
+static int write_point(session *s, const char *folder, int op, int i)
+{
+    output_file file;
+    char name[200];
+    name_point(s, op, i, name, sizeof name);
+    if (!output_file_open(&file, folder, name)) return cannot_write(folder, name);
+    const tw_mapping *mapping = tw_plan_front(s->plan, op, i)->mapping;
+    return finish_file(s, folder, name, &file,
+                       tw_mapping_print_to(s->ctx, mapping, s->model, s->machine, file.stream));
+}
+
+/* A longer front that was there before would look like a part of this one. */
+static void drop_points(const session *s, const char *folder, int op, int first)
+{
+    for (int i = first;; i++) {
+        char name[200], *path;
+        name_point(s, op, i, name, sizeof name);
+        if (asprintf(&path, "%s/%s", folder, name) < 0) return;
+        bool dropped = unlink(path) == 0;
+        free(path);
+        if (!dropped) return;
+    }
+}
+
+static int write_front_of(session *s, const char *folder, int op)
+{
+    int n = tw_plan_n_front(s->plan, op), code = make_folder(folder);
+    for (int i = 0; i < n && code == EXIT_DONE; i++) code = write_point(s, folder, op, i);
+    if (code == EXIT_DONE) drop_points(s, folder, op, n);
+    return code;
+}
+
+static int write_front(session *s)
+{
+    char *folder;
+    int code = EXIT_DONE;
+    if (!s->options->search.pareto) return EXIT_DONE;
+    if (asprintf(&folder, "%s/front", s->options->folder) < 0) return exit_code(s, TW_ERR_NOMEM);
+    for (int op = 0; op < tw_model_n_ops(s->model) && code == EXIT_DONE; op++) code = write_front_of(s, folder, op);
+    free(folder);
+    return code;
+}
+
+/* ---- all files ---- */
 
 static int write_files(session *s)
 {
@@ -191,15 +264,10 @@ static int write_files(session *s)
                 {"plan.json", print_json_file},
                 {"mapping.yaml", print_mapping_file},
                 {view_file(s->options), print_view_file}};
-    if (!output_make_folder(s->options->folder)) {
-        complain("cannot make the folder '%s': %s", s->options->folder, strerror(errno));
-        return EXIT_WRITING;
-    }
-    for (size_t i = 0; i < sizeof file / sizeof *file && file[i].name; i++) {
-        int code = write_file(s, file[i].name, file[i].print);
-        if (code != EXIT_DONE) return code;
-    }
-    return EXIT_DONE;
+    int code = make_folder(s->options->folder);
+    for (size_t i = 0; i < sizeof file / sizeof *file && file[i].name && code == EXIT_DONE; i++)
+        code = write_file(s, file[i].name, file[i].print);
+    return code == EXIT_DONE ? write_front(s) : code;
 }
 
 /* ---- standard output ---- */
@@ -217,9 +285,20 @@ static input dumped_input(const session *s)
     return strcmp(stage, "mapping") == 0 && s->mapping ? MAPPING : NO_INPUT;
 }
 
+/* As for standard output, with what was found out since. */
+static tw_print_options stdout_options(const session *s)
+{
+    tw_print_options print = s->options->print;
+    print.cached = s->cached && print.seconds;
+    print.remedy = s->remedy;
+    print.n_remedies = s->n_remedies;
+    return print;
+}
+
 static tw_status print_stdout(session *s, FILE *out)
 {
     const cli_options *o = s->options;
+    tw_print_options how = stdout_options(s);
     switch (dumped_input(s)) {
     case MODEL: return tw_model_print_to(s->ctx, s->model, out);
     case MACHINE: return tw_machine_print_to(s->ctx, s->machine, out);
@@ -227,20 +306,28 @@ static tw_status print_stdout(session *s, FILE *out)
     case NO_INPUT: break;
     }
     if (o->dump) return tw_plan_dump(s->ctx, s->plan, o->dump, out);
-    if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &o->print, out);
-    if (o->view != VIEW_NONE && !(o->quiet && o->folder)) return print_view(s, &o->print, out);
+    if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &how, out);
+    if (o->view != VIEW_NONE && !(o->quiet && o->folder)) return print_view(s, &how, out);
     if (o->quiet) return TW_OK;
-    return tw_plan_print_text(s->ctx, s->plan, s->verdict, &o->print, out);
+    return tw_plan_print_text(s->ctx, s->plan, s->verdict, &how, out);
 }
 
 static void say_where(const session *s, FILE *out)
 {
     const char *view = view_file(s->options), *folder = s->options->folder;
     if (!s->plan || !folder || s->options->quiet) return;
-    if (view)
-        fprintf(out, "\nwrote %s/report.txt, plan.json, mapping.yaml and %s\n", folder, view);
+    const char *last = view ? view : s->options->search.pareto ? "front/" : NULL;
+    if (last)
+        fprintf(out, "\nwrote %s/report.txt, plan.json, mapping.yaml and %s\n", folder, last);
     else
         fprintf(out, "\nwrote %s/report.txt, plan.json and mapping.yaml\n", folder);
+}
+
+/* A report on a terminal says so itself; elsewhere it has the same bytes whether there is a cache or not. */
+static void say_cached(const session *s)
+{
+    if (s->cached && !s->options->print.seconds && !s->options->quiet)
+        complain("(from the cache; --no-cache searches anew)");
 }
 
 /* What a program reads has nothing else in it. */
@@ -276,6 +363,7 @@ static int report(session *s)
 {
     int wrong = s->options->verify ? verify(s) : EXIT_DONE;
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
+    say_cached(s);
     int code = s->options->folder ? write_files(s) : EXIT_DONE;
     if (code == EXIT_DONE) code = print(s);
     return code != EXIT_DONE ? code : wrong;
@@ -290,14 +378,16 @@ static tw_status open_inputs(session *s)
     tw_status model = tw_model_open(s->ctx, o->workload, &s->model);
     tw_status machine = tw_machine_open(s->ctx, o->machine, &s->machine);
     if (model != TW_OK) return model;
-    if (machine != TW_OK || !o->mapping) return machine;
-    return tw_mapping_open(s->ctx, s->model, s->machine, o->mapping, &s->mapping);
+    if (machine != TW_OK) return machine;
+    if (o->limits) return tw_limits_open(s->ctx, s->model, s->machine, o->limits, &s->limits);
+    return o->mapping ? tw_mapping_open(s->ctx, s->model, s->machine, o->mapping, &s->mapping) : TW_OK;
 }
 
 static tw_status make_plan(session *s)
 {
     if (s->mapping) return tw_plan_eval(s->ctx, s->model, s->machine, s->mapping, &s->plan);
-    return tw_plan_search(s->ctx, s->model, s->machine, &s->options->search, &s->plan);
+    tw_status status = find_plan(s);
+    return status == TW_OK && s->options->explain ? find_remedies(s) : status;
 }
 
 static int run(session *s)

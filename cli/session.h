@@ -10,8 +10,12 @@ typedef struct session {
     tw_context *ctx;
     const tw_model *model;
     const tw_machine *machine;
-    const tw_mapping *mapping;  /* NULL: none was given                       */
-    const tw_plan *plan;        /* NULL: not made yet                         */
+    const tw_mapping *mapping; /* NULL: none was given                       */
+    const tw_limits *limits;   /* of the search, NULL: none                  */
+    const tw_plan *plan;       /* NULL: not made yet                         */
+    bool cached;               /* the plan is an earlier search's            */
+    const tw_remedy *remedy;   /* NULL: nobody asked                         */
+    int n_remedies;
     const tw_verdict **verdict; /* NULL: not verified; else one per operator */
 } session;
 

@@ -4,7 +4,9 @@
 #include "model/axis.h"
 #include "model/read.h"
 #include "pipeline.h"
+#include "remedy.h"
 #include "report/injection.h"
+#include "search/limits.h"
 #include "sim/injection.h"
 #include "tile/best.h"
 #include "tile/traffic.h"
@@ -158,6 +160,32 @@ tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_mach
     return mapping_of(ctx, root, model, machine, out);
 }
 
+static tw_status limits_of(tw_context *ctx, const tw_node *root, const tw_model *model, const tw_machine *machine,
+                           const tw_limits **out)
+{
+    tw_limits *limits;
+    TW_ALLOC(ctx->arena, limits, 1);
+    TW_TRY(tw_limits_of_tree(root, model, machine, ctx->arena, &ctx->diag, limits));
+    *out = limits;
+    return TW_OK;
+}
+
+tw_status tw_limits_open(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *path,
+                         const tw_limits **out)
+{
+    const tw_node *root;
+    TW_TRY(open_tree(ctx, path, &root));
+    return limits_of(ctx, root, model, machine, out);
+}
+
+tw_status tw_limits_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *name,
+                          const char *text, const tw_limits **out)
+{
+    const tw_node *root;
+    TW_TRY(parse_tree(ctx, name, text, &root));
+    return limits_of(ctx, root, model, machine, out);
+}
+
 static tw_status write_text(tw_context *ctx, tw_text *text, FILE *out)
 {
     tw_status status = text->failed ? TW_ERR_NOMEM : TW_OK;
@@ -195,7 +223,7 @@ tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine 
                        const tw_plan **out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_plan_build(model, machine, mapping, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_plan_build(model, machine, mapping, NULL, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -215,6 +243,58 @@ const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op)
 {
     return plan->op[op].searched ? &plan->op[op].search : NULL;
 }
+
+/* The caller's names need not live as long as the plan. */
+static tw_status keep_name(tw_context *ctx, const char **name)
+{
+    if (!*name) return TW_OK;
+    *name = tw_arena_printf(ctx->arena, "%s", *name);
+    return *name ? TW_OK : TW_ERR_NOMEM;
+}
+
+tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                          const tw_mapping *mapping, const tw_search_result *results, const tw_plan **out)
+{
+    tw_search_result *copy;
+    TW_ALLOC(ctx->arena, copy, model->n_ops);
+    for (int i = 0; i < model->n_ops; i++) {
+        copy[i] = results[i];
+        TW_TRY(keep_name(ctx, &copy[i].bound_at));
+        for (int k = 0; k < copy[i].n_objectives; k++) TW_TRY(keep_name(ctx, &copy[i].objective[k].at));
+    }
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_plan_build(model, machine, mapping, copy, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
+                           const tw_remedy **out, int *n)
+{
+    static const tw_search_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_remedies_find(plan, options ? options : &defaults, ctx->arena, ctx->scratch, out, n);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+const char *tw_space_word(tw_space_name space)
+{
+    static const char *const word[] = {[TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes"};
+    return word[space];
+}
+
+const char *tw_closer_name(tw_closer closer)
+{
+    static const char *const name[] = {
+        [TW_BOUND_CAPACITY] = "capacity", [TW_BOUND_COMPUTE] = "compute", [TW_BOUND_LINK] = "link",
+        [TW_BOUND_MOVEMENT] = "movement", [TW_BOUND_ROWS] = "rows",       [TW_BOUND_PEAK] = "peak",
+        [TW_BOUND_ENERGY] = "energy",     [TW_BOUND_RELAXED] = "relaxed"};
+    return name[closer];
+}
+
+int tw_plan_n_front(const tw_plan *plan, int op) { return plan->front ? plan->front[op].n : 0; }
+const tw_front_point *tw_plan_front(const tw_plan *plan, int op, int i) { return &plan->front[op].point[i]; }
 
 const tw_summary *tw_plan_summary(const tw_plan *plan) { return &plan->sum; }
 const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op) { return &plan->op[op].timeline.sum; }

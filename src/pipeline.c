@@ -6,7 +6,9 @@
 #include "pipeline.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "coster.h"
 #include "nearest.h"
 #include "place/layout.h"
 #include "search/search.h"
@@ -68,14 +70,14 @@ static tw_status describe_links(tw_op_plan *plan, tw_arena *scratch)
 }
 
 tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                        const tw_search_result *found, tw_arena *arena, tw_arena *scratch, tw_diag *diag,
-                        const tw_plan **out)
+                        const tw_search_result *found, const tw_front_list *front, tw_arena *arena, tw_arena *scratch,
+                        tw_diag *diag, const tw_plan **out)
 {
     tw_plan *plan;
     tw_op_plan *op;
     TW_ALLOC(arena, plan, 1);
     TW_ALLOC(arena, op, model->n_ops);
-    *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op};
+    *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op, .front = front};
     TW_TRY(tw_mapping_check(mapping, model, machine, diag));
     for (int i = 0; i < model->n_ops; i++) {
         diag->short_by = 0;
@@ -98,26 +100,6 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
 
 /* ---- search ---- */
 
-typedef struct coster {
-    tw_arena *scratch;
-    tw_diag diag; /* muted: refusals are answers here */
-} coster;
-
-static tw_status cost_of(void *user, const tw_model *model, const tw_machine *machine, const tw_op_map *map,
-                         tw_summary *out, int64_t *short_by)
-{
-    coster *c = user;
-    tw_arena_mark mark = tw_arena_save(c->scratch);
-    tw_program program;
-    tw_timeline timeline;
-    tw_status status = tw_program_build(model, 0, machine, map, c->scratch, &c->diag, &program);
-    if (status == TW_OK) status = tw_timeline_run(&program, c->scratch, &c->diag, &timeline);
-    if (status == TW_OK) *out = timeline.sum;
-    *short_by = status == TW_INFEASIBLE ? c->diag.short_by : 0;
-    tw_arena_rewind(c->scratch, mark);
-    return status;
-}
-
 /* What stops the mapping that misses least. */
 static void explain(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
                     tw_arena *scratch, tw_diag *diag)
@@ -128,32 +110,69 @@ static void explain(const tw_model *model, int op, const tw_machine *machine, co
     (void)status; /* the search has its own; this one is about the messages */
 }
 
+/* The points of a front, each as the whole model's mapping with this one for operator `op`. */
+static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, int op, int n_goals, tw_arena *arena,
+                            tw_front_list *out)
+{
+    tw_front_point *point;
+    TW_ALLOC(arena, point, found->n_front);
+    for (int i = 0; i < found->n_front; i++) {
+        tw_mapping *one;
+        tw_op_map *map;
+        TW_ALLOC(arena, one, 1);
+        TW_ALLOC(arena, map, mapping->n_ops);
+        memcpy(map, mapping->op, (size_t)mapping->n_ops * sizeof *map);
+        map[op] = found->front[i];
+        *one = (tw_mapping){mapping->n_ops, map};
+        point[i].mapping = one;
+        for (int g = 0; g < n_goals; g++) point[i].value[g] = (double)found->front_value[i].of[g];
+    }
+    *out = (tw_front_list){found->n_front, point};
+    return TW_OK;
+}
+
+static tw_status find_ops(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
+                          const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_found *found, tw_op_map *map,
+                          tw_search_result *result)
+{
+    for (int i = 0; i < model->n_ops; i++) {
+        tw_status status = tw_search_op(model, i, machine, options, eval, scratch, diag, &found[i], &result[i]);
+        map[i] = found[i].map;
+        if (status == TW_INFEASIBLE && found[i].nearest) explain(model, i, machine, &map[i], scratch, diag);
+        TW_TRY(status);
+    }
+    return TW_OK;
+}
+
+static int threads_of(const tw_search_options *options)
+{
+    int64_t cores = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
+    return (int)tw_clamp(cores, 1, TW_MAX_THREADS);
+}
+
 tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
                        tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_plan **out)
 {
-    if (machine->timing == TW_ASYNC)
-        return tw_diag_error(
-            diag, (tw_loc){0},
-            "the search covers lockstep machines; for '%s', which is async, give a mapping to 'eval'",
-            machine->name);
     tw_mapping *mapping;
     tw_op_map *map;
+    tw_found *found;
     tw_search_result *result;
     TW_ALLOC(arena, mapping, 1);
     TW_ALLOC(arena, map, model->n_ops);
+    TW_ALLOC(scratch, found, model->n_ops);
     TW_ALLOC(scratch, result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, map};
-    coster c = {tw_arena_new(), {.muted = true}};
-    tw_status status = c.scratch ? TW_OK : TW_ERR_NOMEM;
-    for (int i = 0; i < model->n_ops && status == TW_OK; i++) {
-        bool nearest;
-        tw_eval eval = {cost_of, &c};
-        status = tw_search_op(model, i, machine, options, &eval, scratch, diag, &map[i], &result[i], &nearest);
-        if (status == TW_INFEASIBLE && nearest) explain(model, i, machine, &map[i], scratch, diag);
-    }
-    tw_arena_free(c.scratch);
+    tw_coster *coster = tw_coster_new(threads_of(options));
+    if (!coster) return TW_ERR_NOMEM;
+    tw_status status =
+        find_ops(model, machine, options, tw_coster_eval(coster), scratch, diag, found, map, result);
+    tw_coster_free(coster);
     TW_TRY(status);
-    return tw_plan_build(model, machine, mapping, result, arena, scratch, diag, out);
+    tw_front_list *front;
+    TW_ALLOC(arena, front, model->n_ops);
+    for (int i = 0; i < model->n_ops; i++)
+        TW_TRY(keep_front(&found[i], mapping, i, result[i].n_objectives, arena, &front[i]));
+    return tw_plan_build(model, machine, mapping, result, front, arena, scratch, diag, out);
 }
 
 /* ---- verification ---- */

@@ -4,9 +4,9 @@
 #include "report/plan.h"
 
 /* Lays out, programs and times the mapping of every operator. `found`: how the search of each operator ended,
- * NULL when the mapping was given. */
+ * NULL when the mapping was given; `front`: the Pareto front of each, or NULL. */
 TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                                     const tw_search_result *found, tw_arena *arena, tw_arena *scratch,
+                                     const tw_search_result *found, const tw_front_list *front, tw_arena *arena, tw_arena *scratch,
                                      tw_diag *diag, const tw_plan **out);
 /* Finds a mapping first. */
 TW_NODISCARD tw_status tw_plan_find(const tw_model *model, const tw_machine *machine,

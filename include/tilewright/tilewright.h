@@ -451,6 +451,10 @@ typedef struct tw_print_options {
     bool colour;               /* ANSI colours                                                      */
     bool ascii;                /* no box-drawing characters                                         */
     int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
+    bool seconds;              /* text: tells how long the search took, on which no two runs agree  */
+    bool cached;               /* text: says that the search was an earlier one, see tw_plan_restore */
+    const tw_remedy *remedy;   /* as tw_plan_remedies gave them; NULL: nobody asked                 */
+    int n_remedies;
 } tw_print_options;
 /* `verdict` may be NULL, or hold one entry per operator. */
 TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan,

@@ -109,6 +109,26 @@ bool tw_node_word(const tw_node *node, const char *what, const char *const *word
     return wrong(node, what, wanted, diag);
 }
 
+bool tw_node_words(const tw_node *node, const char *what, const char *const *word, int n, tw_diag *diag,
+                   unsigned *out)
+{
+    bool list = node->kind == TW_LIST;
+    int n_bad = 0;
+    unsigned bits = 0;
+    if (list && node->n_children == 0) n_bad += tw_diag_error(diag, node->loc, "'%s' is empty", what) != TW_OK;
+    for (const tw_node *entry = list ? node->child : node; entry; entry = list ? entry->next : NULL) {
+        int i;
+        if (!tw_node_word(entry, what, word, n, diag, &i))
+            n_bad++;
+        else if (bits >> i & 1)
+            n_bad += tw_diag_error(diag, entry->loc, "'%s' is given twice in '%s'", word[i], what) != TW_OK;
+        else
+            bits |= 1U << i;
+    }
+    if (bits) *out = bits;
+    return n_bad == 0;
+}
+
 /* ---- sizes ---- */
 
 typedef struct suffix {
@@ -345,6 +365,13 @@ bool tw_field_word(tw_fields *f, const char *key, tw_presence presence, const ch
 {
     const tw_node *node = tw_field_node(f, key, presence);
     return node && counted(f, tw_node_word(node, key, word, n, f->diag, out));
+}
+
+bool tw_field_words(tw_fields *f, const char *key, tw_presence presence, const char *const *word, int n,
+                    unsigned *out)
+{
+    const tw_node *node = tw_field_node(f, key, presence);
+    return node && counted(f, tw_node_words(node, key, word, n, f->diag, out));
 }
 
 bool tw_field_bool(tw_fields *f, const char *key, tw_presence presence, bool *out)

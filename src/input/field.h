@@ -46,10 +46,17 @@ bool tw_field_bool(tw_fields *f, const char *key, tw_presence presence, bool *ou
 /* One of the n words; *out is its index. */
 bool tw_field_word(tw_fields *f, const char *key, tw_presence presence, const char *const *word, int n, int *out);
 
+/* One of the n words or a list of different ones; bit i of *out says whether word i was among them. Those that are
+ * known are set even when others are not. */
+bool tw_field_words(tw_fields *f, const char *key, tw_presence presence, const char *const *word, int n,
+                    unsigned *out);
+
 /* The same for a bare node, such as an entry of a list. `what` names it in messages. */
 bool tw_node_name(const tw_node *node, const char *what, tw_diag *diag, const char **out);
 bool tw_node_int(const tw_node *node, const char *what, int64_t min, int64_t max, tw_diag *diag, int64_t *out);
 bool tw_node_word(const tw_node *node, const char *what, const char *const *word, int n, tw_diag *diag, int *out);
+bool tw_node_words(const tw_node *node, const char *what, const char *const *word, int n, tw_diag *diag,
+                   unsigned *out);
 /* A size: 10000, 10'000, 10_000, 100 KiB, 64 kB, 2 MiB, 16 elements, 16 bytes, unlimited. Suffixes of
  * bytes are refused when the file counts elements and the other way round. */
 typedef enum tw_size_unit { TW_SIZE_ELEMENTS, TW_SIZE_BYTES } tw_size_unit;

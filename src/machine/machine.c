@@ -158,6 +158,10 @@ static tw_status check_compute(const tw_machine *machine, int inner, tw_diag *di
             return tw_diag_error(diag, engine->loc, "compute engine '%s' works on '%s', must be on the %s '%s'",
                                  engine->name, machine->memory[engine->memory].name, which,
                                  machine->memory[inner].name);
+        if (engine->tile_multiple < 0 || engine->tile_multiple > TW_EXTENT_MAX)
+            return tw_diag_error(diag, engine->loc,
+                                 "engine '%s' takes tiles of a multiple of %" PRId64 ", outside 1..%" PRId64,
+                                 engine->name, engine->tile_multiple, TW_EXTENT_MAX);
     }
     if (first < 0)
         return tw_diag_error(diag, machine->memory[inner].loc, "no engine computes on the %s '%s'", which,
@@ -425,8 +429,9 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     print_bits("computes", engine->computes, TW_N_COMPUTES, compute_name, out);
     tw_text_printf(out, ", on: %s", machine->memory[engine->memory].name);
     print_bits("accumulate", engine->accumulate, TW_N_ACCUMULATES, mode_name, out);
-    tw_text_printf(out, ", min_tile: %" PRId64 ", pad_limit: %s", engine->min_tile,
-                   engine->pad_half ? "half-kernel" : "none");
+    tw_text_printf(out, ", min_tile: %" PRId64, engine->min_tile);
+    if (engine->tile_multiple > 1) tw_text_printf(out, ", tile_multiple: %" PRId64, engine->tile_multiple);
+    tw_text_printf(out, ", pad_limit: %s", engine->pad_half ? "half-kernel" : "none");
     print_energy(engine->energy_fj, out);
 }
 

@@ -82,11 +82,12 @@ typedef struct tw_engine {
     int64_t count;     /* async: so many of them take turns                                            */
     int64_t energy_fj; /* COMPUTES: femtojoules of one loop point                                      */
     tw_cost cost;
-    unsigned computes;   /* COMPUTES: bit c set for each tw_compute it can do                      */
-    unsigned accumulate; /* COMPUTES: bit m set for each tw_accumulate it offers                   */
-    int shares;          /* ADDS: the compute engine whose row it excludes, -1: a unit of its own  */
-    int64_t min_tile;    /* COMPUTES: a cut loop keeps at least this many points per tile, 1: any  */
-    bool pad_half;       /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
+    unsigned computes;     /* COMPUTES: bit c set for each tw_compute it can do                      */
+    unsigned accumulate;   /* COMPUTES: bit m set for each tw_accumulate it offers                   */
+    int shares;            /* ADDS: the compute engine whose row it excludes, -1: a unit of its own  */
+    int64_t min_tile;      /* COMPUTES: a cut loop keeps at least this many points per tile, 1: any  */
+    int64_t tile_multiple; /* COMPUTES: a cut loop has tiles of a multiple of it, but for the last; 0 or 1: any */
+    bool pad_half;         /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
 } tw_engine;
 
 enum { TW_INWARDS = 1, TW_OUTWARDS = 2, TW_BOTH_WAYS = 3 };

@@ -30,25 +30,6 @@ static const tw_node *async_node(const reader *r, tw_fields *f, const char *key)
     return NULL;
 }
 
-/* One word or a list of different words, as a bit set. */
-static void read_words(tw_fields *f, const tw_node *node, const char *key, const char *const *word, int n,
-                       unsigned *out)
-{
-    bool list = node->kind == TW_LIST;
-    unsigned bits = 0;
-    if (list && node->n_children == 0) TW_REFUSE(f, node->loc, "'%s' is empty", key);
-    for (const tw_node *entry = list ? node->child : node; entry; entry = list ? entry->next : NULL) {
-        int i;
-        if (!tw_node_word(entry, key, word, n, f->diag, &i))
-            f->n_bad++;
-        else if (bits >> i & 1)
-            TW_REFUSE(f, entry->loc, "'%s' is given twice in '%s'", word[i], key);
-        else
-            bits |= 1U << i;
-    }
-    if (bits) *out = bits;
-}
-
 /* ---- memories ---- */
 
 static tw_words memory_names(const tw_machine *machine)
@@ -73,7 +54,7 @@ static void read_holds(const reader *r, tw_fields *f, tw_memory *memory)
     static const char *const word[] = {"inputs", "output"};
     const tw_node *holds = async_node(r, f, "holds");
     if (!holds) return;
-    read_words(f, holds, "holds", word, TW_COUNT(word), &memory->holds);
+    tw_field_words(f, "holds", TW_OPTIONAL, word, TW_COUNT(word), &memory->holds);
     if (r->machine->n_memories == 0 && memory->holds != TW_HOLDS_ALL)
         TW_REFUSE(f, holds->loc, "the outermost memory must hold inputs and output");
 }
@@ -286,12 +267,12 @@ static void read_accumulate(const reader *r, tw_fields *f, tw_engine *engine)
     for (int i = 0; i < TW_N_ACCUMULATES; i++) mode[i] = tw_accumulate_name((tw_accumulate)i);
     engine->accumulate = is_async(r) ? 1U << TW_FUSED : (1U << TW_N_ACCUMULATES) - 1;
     const tw_node *node = tw_field_node(f, "accumulate", TW_OPTIONAL);
-    if (node) read_words(f, node, "accumulate", mode, TW_N_ACCUMULATES, &engine->accumulate);
+    tw_field_words(f, "accumulate", TW_OPTIONAL, mode, TW_N_ACCUMULATES, &engine->accumulate);
     if (is_async(r) && !(engine->accumulate >> TW_FUSED & 1))
         TW_REFUSE(f, node->loc, "'accumulate' must offer 'fused': async machines add up in the compute engine");
 }
 
-static void read_compute(reader *r, tw_fields *f, const tw_node *computes, tw_engine *engine)
+static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
 {
     static const char *const limit[] = {"none", "half-kernel"};
     const char *compute[TW_N_COMPUTES];
@@ -299,11 +280,12 @@ static void read_compute(reader *r, tw_fields *f, const tw_node *computes, tw_en
     int pad_limit = 0;
     f->what = "compute engine";
     engine->kind = TW_COMPUTES;
-    read_words(f, computes, "computes", compute, TW_N_COMPUTES, &engine->computes);
+    tw_field_words(f, "computes", TW_REQUIRED, compute, TW_N_COMPUTES, &engine->computes);
     const tw_node *on = read_on(r, f, engine);
     check_on(r, f, on, engine->memory);
     read_accumulate(r, f, engine);
     tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->min_tile);
+    tw_field_int(f, "tile_multiple", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->tile_multiple);
     tw_field_word(f, "pad_limit", TW_OPTIONAL, limit, TW_COUNT(limit), &pad_limit);
     engine->pad_half = pad_limit == 1;
     tw_field_energy(f, "energy", TW_OPTIONAL, &engine->energy_fj);
@@ -335,7 +317,7 @@ static void read_by_kind(reader *r, tw_fields *f, tw_engine *engine)
     else if (computes && is_sum(computes))
         read_adder(r, f, computes, engine);
     else if (computes)
-        read_compute(r, f, computes, engine);
+        read_compute(r, f, engine);
     else if (f->node)
         TW_REFUSE(f, f->node->loc, "engine has neither 'between' nor 'computes'");
     if (!between == !computes) f->node = NULL;
@@ -371,7 +353,8 @@ static void read_units(const reader *r, tw_fields *f, bool cost_known, tw_engine
 static void read_engine(reader *r, const tw_node *node)
 {
     tw_machine *machine = r->machine;
-    tw_engine engine = {.loc = node->loc, .outer = -1, .memory = -1, .shares = -1, .min_tile = 1, .count = 1};
+    tw_engine engine = {
+        .loc = node->loc, .outer = -1, .memory = -1, .shares = -1, .min_tile = 1, .tile_multiple = 1, .count = 1};
     r->shares[machine->n_engines] = NULL;
     tw_fields f = tw_fields_open(node, "engine", r->diag);
     tw_field_name(&f, "name", TW_REQUIRED, &engine.name);

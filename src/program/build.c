@@ -90,6 +90,44 @@ static tw_status check_min_tile(const tw_program *p, const tw_level_map *map, in
         name, at, points, mac->name, least);
 }
 
+/* The tiles that a cut of one of a loop's pieces makes, but for the last `n_less` of them. */
+static void add_tiles(lengths *list, const tw_split *s, int64_t n_less)
+{
+    if (s->count <= n_less) return;
+    add_length(list, tw_span_len(tw_split_at(s, 0, 0)));
+    add_length(list, tw_span_len(tw_split_at(s, 0, s->count - 1 - n_less)));
+}
+
+/* A cut loop's innermost tiles are multiples of what the engine takes, but for the one that ends the loop. The
+ * cuts are legal. */
+static tw_status check_multiple(const tw_program *p, int loop, tw_diag *diag)
+{
+    const tw_engine *mac = &p->machine->engine[p->machine->compute];
+    const tw_tiled_level *inner = &p->tiled[p->n_tiled - 1];
+    lengths now = {0}; /* all pieces but the last */
+    int64_t last = p->op->loop[loop].extent;
+    if (mac->tile_multiple <= 1) return TW_OK;
+    for (int t = 0; t < p->n_tiled; t++) {
+        tw_split s = tw_level_split(p->tiled[t].map, loop, last);
+        lengths next = {0};
+        add_tiles(&next, &s, 1);
+        last = tw_span_len(tw_split_at(&s, 0, s.count - 1));
+        for (int i = 0; i < now.n; i++) {
+            s = tw_level_split(p->tiled[t].map, loop, now.len[i]);
+            add_tiles(&next, &s, 0);
+        }
+        now = next;
+    }
+    for (int i = 0; i < now.n; i++)
+        if (now.len[i] % mac->tile_multiple != 0)
+            return tw_diag_infeasible(diag, inner->map->loc,
+                                      "a tile of loop '%s' at '%s' has %" PRId64
+                                      " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
+                                      p->op->loop[loop].name, p->machine->memory[inner->memory].name, now.len[i],
+                                      mac->name, mac->tile_multiple);
+    return TW_OK;
+}
+
 /* What is asked about the cuts: per loop and tiled level. */
 typedef struct cuts {
     int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES];  /* longest tile                     */
@@ -97,7 +135,7 @@ typedef struct cuts {
     int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES];     /* most tiles that a piece is cut into */
 } cuts;
 
-/* Walks one loop through all levels: legality and minimum tile of every cut; *n_tiles is the number of innermost
+/* Walks one loop through all levels: legality, minimum and multiple of every cut; *n_tiles is the number of innermost
  * tiles along this loop. */
 static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_tiles, tw_diag *diag)
 {
@@ -114,8 +152,7 @@ static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_t
             if (!tw_level_split_is_legal(map, loop, now.len[i])) return refuse_cut(p, map, loop, now.len[i], diag);
             tw_split s = tw_level_split(map, loop, now.len[i]);
             TW_TRY(check_min_tile(p, map, loop, &s, diag));
-            add_length(&next, tw_span_len(tw_split_at(&s, 0, 0)));
-            add_length(&next, tw_span_len(tw_split_at(&s, 0, s.count - 1)));
+            add_tiles(&next, &s, 0);
             largest[t] = tw_max(largest[t], tw_split_largest(&s));
             smallest[t] = tw_min(smallest[t], tw_span_len(tw_split_at(&s, 0, s.count - 1)));
             most = tw_max(most, s.count);
@@ -124,7 +161,7 @@ static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_t
         *n_tiles *= most; /* at most the extent, rounded up once per level */
         now = next;
     }
-    return TW_OK;
+    return check_multiple(p, loop, diag);
 }
 
 /* Partial sums of a level are added where they lie. */

@@ -4,6 +4,7 @@
 #include "report/hierarchy.h"
 #include "report/linktable.h"
 #include "report/number.h"
+#include "report/proof.h"
 #include "report/stalls.h"
 #include "report/summary.h"
 #include "sim/tee.h"
@@ -141,20 +142,21 @@ static tw_status watch(const tw_op_plan *plan, tw_activity *activity, tw_gantt *
     return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
 }
 
-static void print_facts(const tw_op_plan *plan, const tw_verdict *verdict, tw_line *line)
+static void print_facts(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
+                        tw_line *line)
 {
     tw_heading_print(plan, line);
     print_time(plan, line);
     print_bottleneck(plan, line);
     print_bound(plan, line);
     print_energy(plan, line);
-    tw_search_print(plan, line);
+    tw_search_print(plan, options, line);
     tw_verdict_print(verdict, "commands", line);
     tw_line_end(line);
 }
 
-tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, tw_line *line, tw_arena *arena,
-                         tw_arena *scratch, tw_diag *diag)
+tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
+                         tw_line *line, tw_arena *arena, tw_arena *scratch, tw_diag *diag)
 {
     tw_cuts cuts = tw_cuts_of(&plan->program);
     tw_activity activity = {0};
@@ -164,7 +166,7 @@ tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, tw_l
     if (!watched) shown.hi = tw_max(shown.hi / (plan->timeline.sum.instructions / SHOWN_OF_MORE), 1);
     TW_TRY(tw_gantt_init(&gantt, &plan->program, shown, line, arena));
     TW_TRY(watched ? watch(plan, &activity, &gantt, scratch, diag) : tw_gantt_watch(&gantt, plan, scratch, diag));
-    print_facts(plan, verdict, line);
+    print_facts(plan, verdict, options, line);
     tw_mapping_table_print(&plan->program, &cuts, line);
     TW_TRY(tw_linktable_print(plan, line, arena));
     TW_TRY(tw_hierarchy_print(plan, line, arena));

@@ -3,7 +3,9 @@
  * A document may have millions of lines, and one thread writes it: stdio need not lock for every character. */
 #include "report/json.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void newline(tw_json *j)
@@ -145,6 +147,32 @@ void tw_json_int(tw_json *j, int64_t x)
     fwrite_unlocked(at, 1, (size_t)(digits + sizeof digits - at), j->out);
 }
 
+/* As few digits as read back as the same number; whole ones up to 10^21 without an exponent. */
+static void print_double(double x, char *out, size_t size)
+{
+    if (x > -1e21 && x < 1e21 && (x <= -0x1p53 || x >= 0x1p53))
+        snprintf(out, size, "%.0f", x);
+    else
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(out, size, "%.*g", digits, x);
+            if (strtod(out, NULL) == x) break;
+        }
+    for (char *c = out; *c; c++) /* the locale is the caller's */
+        if (*c == ',') *c = '.';
+}
+
+void tw_json_number(tw_json *j, double x)
+{
+    char text[40];
+    if (x > -0x1p53 && x < 0x1p53 && x == (double)(int64_t)x) {
+        tw_json_int(j, (int64_t)x);
+        return;
+    }
+    before_value(j);
+    if (isfinite(x)) print_double(x, text, sizeof text);
+    fputs_unlocked(isfinite(x) ? text : "null", j->out);
+}
+
 void tw_json_bool(tw_json *j, bool x)
 {
     before_value(j);
@@ -173,6 +201,12 @@ void tw_json_key_int(tw_json *j, const char *key, int64_t x)
 {
     tw_json_key(j, key);
     tw_json_int(j, x);
+}
+
+void tw_json_key_number(tw_json *j, const char *key, double x)
+{
+    tw_json_key(j, key);
+    tw_json_number(j, x);
 }
 
 void tw_json_key_bool(tw_json *j, const char *key, bool x)

@@ -32,6 +32,9 @@ void tw_json_key(tw_json *j, const char *key);
 /* NULL becomes null. Bytes that are not UTF-8 become U+FFFD, so that the document is always valid. */
 void tw_json_string(tw_json *j, const char *text);
 void tw_json_int(tw_json *j, int64_t x);
+/* Whole numbers up to 10^21 are written as integers, all others so that they read back as the same; what is not finite
+ * as null. */
+void tw_json_number(tw_json *j, double x);
 void tw_json_bool(tw_json *j, bool x);
 void tw_json_null(tw_json *j);
 /* After the last close: the newline that ends the document. */
@@ -40,5 +43,6 @@ void tw_json_end(tw_json *j);
 /* Key and value in one call. */
 void tw_json_key_string(tw_json *j, const char *key, const char *text);
 void tw_json_key_int(tw_json *j, const char *key, int64_t x);
+void tw_json_key_number(tw_json *j, const char *key, double x);
 void tw_json_key_bool(tw_json *j, const char *key, bool x);
 #endif

@@ -14,11 +14,17 @@ typedef struct tw_op_plan {
     tw_link_use link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into memory m, from 1 on */
 } tw_op_plan;
 
+typedef struct tw_front_list { /* Pareto front of one operator */
+    int n;
+    const tw_front_point *point;
+} tw_front_list;
+
 struct tw_plan {
     const tw_model *model;
     const tw_machine *machine;
     const tw_mapping *mapping;
     const tw_op_plan *op; /* one per operator of the model, run one after the other */
+    const tw_front_list *front; /* one per operator, NULL: not searched */
     tw_summary sum;
 };
 

@@ -1,13 +1,15 @@
 /* src/report/plan_json.c - the plan for programs: one JSON document, described field by field in docs/json.md.
  *
- * Integers only; what has no value (an unlimited size, a plan that was not searched) is null. A change that
- * could break a reader raises SCHEMA_VERSION; new fields do not. */
+ * Integers, but for the search's bounds and shares; what has no value (an unlimited size, a plan that was not
+ * searched) is null. A change that could break a reader raises SCHEMA_VERSION; new fields do not. */
 #include "program/print.h"
 #include "report/async_json.h"
 #include "report/bound.h"
 #include "report/cuts.h"
 #include "report/json.h"
 #include "report/plan.h"
+#include "report/proof.h"
+#include "report/remedy.h"
 #include "report/stalls.h"
 #include "report/usage.h"
 
@@ -197,22 +199,7 @@ static void write_layout(tw_json *j, const tw_program *p)
     tw_json_close(j);
 }
 
-/* ---- search and verdict ---- */
-
-static void write_search(tw_json *j, const tw_op_plan *plan)
-{
-    tw_json_key(j, "search");
-    if (!plan->searched) {
-        tw_json_null(j);
-        return;
-    }
-    tw_json_open_line(j, '{');
-    tw_json_key_int(j, "best", plan->search.best);
-    tw_json_key_int(j, "points", plan->search.n_points);
-    tw_json_key_int(j, "optima", plan->search.n_optima);
-    tw_json_key_bool(j, "proven", plan->search.proven);
-    tw_json_close(j);
-}
+/* ---- verdict ---- */
 
 static void bool_or_null(tw_json *j, const char *key, bool x, bool known)
 {
@@ -339,9 +326,10 @@ static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_o
 
 /* ---- the document ---- */
 
-static tw_status write_op(tw_json *j, const tw_op_plan *plan, const tw_verdict *verdict,
+static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdict *verdict,
                           const tw_print_options *options, tw_arena *scratch, tw_diag *diag)
 {
+    const tw_op_plan *plan = &all->op[op];
     tw_usage usage;
     tw_timeline again;
     tw_usage_init(&usage, &plan->program);
@@ -359,7 +347,8 @@ static tw_status write_op(tw_json *j, const tw_op_plan *plan, const tw_verdict *
     write_mapping(j, &plan->program);
     write_layout(j, &plan->program);
     if (async) TW_TRY(tw_async_json(plan, j, scratch));
-    write_search(j, plan);
+    tw_search_json(plan, j);
+    TW_TRY(tw_front_json(all, op, j));
     write_verdict(j, verdict);
     if (options->n_rows != 0) TW_TRY(write_rows(j, plan, options, scratch, diag));
     tw_json_close(j);
@@ -397,8 +386,12 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_json_key(&j, "ops");
     tw_json_open(&j, '[');
     for (int i = 0; i < plan->model->n_ops; i++)
-        TW_TRY(write_op(&j, &plan->op[i], verdict ? verdict[i] : NULL, options, scratch, diag));
+        TW_TRY(write_op(&j, plan, i, verdict ? verdict[i] : NULL, options, scratch, diag));
     tw_json_close(&j);
+    if (options->remedy) {
+        tw_json_key(&j, "remedies");
+        tw_report_remedies_json(options->remedy, options->n_remedies, &j);
+    }
     tw_json_close(&j);
     tw_json_end(&j);
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the document");

@@ -3,6 +3,7 @@
 #include "report/bar.h"
 #include "report/bound.h"
 #include "report/number.h"
+#include "report/proof.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,18 +60,6 @@ static void print_bound(const tw_op_plan *plan, const tw_usage *usage, tw_line *
              plan->program.machine->engine[bound.engine].name);
     tw_distance_add(text, sizeof text, plan->timeline.sum.cycles, bound.cycles);
     tw_fact_put(line, TW_PLAIN, bound.ticks > 0 ? "" : "bound", text);
-}
-
-void tw_search_print(const tw_op_plan *plan, tw_line *line)
-{
-    const tw_search_result *r = &plan->search;
-    char text[256];
-    if (!plan->searched) return;
-    int n = snprintf(text, sizeof text, "%s, the least of %s points", TW_GROUPED(r->best), TW_GROUPED(r->n_points));
-    if (r->n_optima > 0)
-        n += snprintf(text + n, sizeof text - (size_t)n, ", attained by %s", TW_GROUPED(r->n_optima));
-    snprintf(text + n, sizeof text - (size_t)n, r->proven ? "; proven" : "; not proven");
-    tw_fact_put(line, TW_PLAIN, "search", text);
 }
 
 /* name, gauge, "77'824 of 100'000 (78%), peak live 77'824, tick 3" */
@@ -210,12 +199,13 @@ static void print_engines(const tw_op_plan *plan, const tw_usage *usage, tw_line
     }
 }
 
-void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict, tw_line *line)
+void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict,
+                      const tw_print_options *options, tw_line *line)
 {
     print_time(plan, line);
     print_bottleneck(plan, usage, line);
     print_bound(plan, usage, line);
-    tw_search_print(plan, line);
+    tw_search_print(plan, options, line);
     print_memories(plan, usage, line);
     tw_verdict_print(verdict, "rows", line);
     tw_line_end(line);

@@ -12,12 +12,11 @@ enum { TW_FACT_NAME = 2, TW_FACT_TEXT = 14 };
 void tw_fact_put(tw_line *line, tw_style style, const char *name, const char *text);
 /* Appends ": 10% above" or ": reached". */
 void tw_distance_add(char *text, size_t size, int64_t value, int64_t bound);
-/* How the search ended; nothing for a plan that was not searched. */
-void tw_search_print(const tw_op_plan *plan, tw_line *line);
 /* Only a plan that was executed too is called verified. `unit` is what it was checked by: "rows", "commands". */
 void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line);
 
 /* `verdict` NULL: not verified. */
-void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict, tw_line *line);
+void tw_summary_print(const tw_op_plan *plan, const tw_usage *usage, const tw_verdict *verdict,
+                      const tw_print_options *options, tw_line *line);
 void tw_mapping_table_print(const tw_program *program, const tw_cuts *cuts, tw_line *line);
 #endif

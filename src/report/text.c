@@ -2,6 +2,8 @@
 #include "report/async.h"
 #include "report/number.h"
 #include "report/plan.h"
+#include "report/proof.h"
+#include "report/remedy.h"
 #include "report/summary.h"
 #include "report/ticktable.h"
 #include "report/traffic.h"
@@ -35,7 +37,7 @@ static void print_total(const tw_plan *plan, tw_line *line)
 static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
                           tw_line *line, tw_arena *arena, tw_arena *scratch, tw_diag *diag)
 {
-    if (plan->program.flow) return tw_async_print(plan, verdict, line, arena, scratch, diag);
+    if (plan->program.flow) return tw_async_print(plan, verdict, options, line, arena, scratch, diag);
     tw_cuts cuts = tw_cuts_of(&plan->program);
     tw_shown shown = tw_shown_of(options, plan->timeline.sum.ticks);
     tw_usage usage;
@@ -48,13 +50,23 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
     tw_ticktable_measure(table, &first);
     TW_TRY(walk(plan, tw_row_tee_sink(&first), scratch, diag));
     tw_heading_print(plan, line);
-    tw_summary_print(plan, &usage, verdict, line);
+    tw_summary_print(plan, &usage, verdict, options, line);
     tw_traffic_print(plan, line);
     tw_mapping_table_print(&plan->program, &cuts, line);
     TW_TRY(tw_ticktable_begin(table));
     TW_TRY(walk(plan, tw_ticktable_rows(table), scratch, diag));
     tw_ticktable_end(table);
     return TW_OK;
+}
+
+static tw_status print_remedies(const tw_plan *plan, const tw_print_options *options, tw_line *line,
+                                tw_arena *scratch)
+{
+    tw_arena_mark mark = tw_arena_save(scratch);
+    tw_line_end(line);
+    tw_status status = tw_report_remedies_text(plan, options->remedy, options->n_remedies, line, scratch);
+    tw_arena_rewind(scratch, mark);
+    return status;
 }
 
 tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
@@ -67,7 +79,9 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         tw_arena *arena = tw_arena_new();
         if (!arena) return TW_ERR_NOMEM;
         if (i > 0) tw_line_end(&line);
-        status = print_op(&plan->op[i], verdict ? verdict[i] : NULL, options, &line, arena, scratch, diag);
+        status = tw_front_print(plan, i, &line, scratch, diag);
+        if (status == TW_OK)
+            status = print_op(&plan->op[i], verdict ? verdict[i] : NULL, options, &line, arena, scratch, diag);
         tw_arena_free(arena);
     }
     if (status != TW_OK) return status;
@@ -75,6 +89,7 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         tw_line_end(&line);
         print_total(plan, &line);
     }
+    if (options->remedy) TW_TRY(print_remedies(plan, options, &line, scratch));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
     return TW_OK;
 }

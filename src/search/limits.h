@@ -14,6 +14,9 @@ typedef struct tw_number_limit {
 } tw_number_limit;
 tw_number_limit tw_number_any(void);
 bool tw_number_allows(const tw_number_limit *limit, int64_t x);
+/* Whether it is one number alone, as when the file gives it plainly. It then cuts as in a mapping: a size into tiles of that
+ * size and a rest, whatever `cut` says; a count, where `cut` allows one rule only, as that rule cuts every piece. */
+bool tw_number_is_one(const tw_number_limit *limit);
 /* Smallest allowed number >= x, largest <= x; 0 when there is none. */
 int64_t tw_number_above(const tw_number_limit *limit, int64_t x);
 int64_t tw_number_below(const tw_number_limit *limit, int64_t x);
@@ -50,4 +53,15 @@ tw_op_limits tw_op_limits_none(const tw_machine *machine);
 /* Tree to limits: operators and levels may be absent. */
 TW_NODISCARD tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine,
                                          tw_arena *arena, tw_diag *diag, tw_limits *out);
+
+/* Whether a complete mapping, one that tw_mapping_check accepts, does what the limits allow. Words that mean the same are
+ * not told apart: the place of a loop that is not cut, how sums add up where no reduction is cut, greedy and balanced
+ * cuts with the same tiles, keeping while the innermost loop stays and keeping a tile. Buffers that an async mapping
+ * leaves open are allowed where the limits say nothing about them. */
+bool tw_limits_allow(const tw_op_limits *limits, const tw_op *op, const tw_machine *machine, const tw_op_map *map);
+/* Whether a memory may keep the operand while the first `depth` of the `n_cut` loops in `cut` stay, which are those that its
+ * level cuts, outermost first. `here` are the limits of the memory, `tiled` those of the level that its tiles are cut by:
+ * its own, or of the memory that it passes them to. */
+bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *tiled, const tw_op *op, int operand,
+                          const int *cut, int n_cut, int depth);
 #endif

@@ -6,7 +6,7 @@
  * at a level: enough to tell whether a level cuts a reduction loop. */
 #include "search/mapping.h"
 
-#include "input/field.h"
+#include "search/mapping_read.h"
 
 #include <string.h>
 
@@ -37,6 +37,16 @@ tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len)
 bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len)
 {
     return map->size[loop] > 0 || tw_split_is_legal(len, map->count[loop], map->cut);
+}
+
+int64_t tw_level_n_tiles(const tw_level_map *map, int loop, int64_t len)
+{
+    return map->size[loop] > 0 ? tw_cdiv(len, map->size[loop]) : map->count[loop];
+}
+
+int64_t tw_level_largest(const tw_level_map *map, int loop, int64_t len)
+{
+    return map->size[loop] > 0 ? tw_min(map->size[loop], len) : tw_cdiv(len, tw_max(map->count[loop], 1));
 }
 
 tw_box tw_level_first_tile(const tw_level_map *map, const tw_op *op, const tw_box *box)
@@ -82,24 +92,11 @@ static scene scene_of(const tw_op *op, const tw_machine *machine, tw_diag *diag)
 
 static bool is_async(const scene *s) { return s->machine->timing == TW_ASYNC; }
 
-/* Whether the level's memory holds the operand. */
-static bool holds(const scene *s, const tw_level_map *level, int operand)
-{
-    unsigned what = operand == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    return s->machine->memory[level->memory].holds & what;
-}
-
-/* Into how many tiles the level cuts the loop, of the largest box that it can get. */
-static int64_t tiles_of(const scene *s, const tw_level_map *level, int loop)
-{
-    return level->size[loop] ? tw_cdiv(s->box[loop], level->size[loop]) : level->count[loop];
-}
-
 /* Whether there is more than one tile along the reduction loops: 1 no, 2 yes. */
 static int64_t reduction_tiles(const scene *s, const tw_level_map *level)
 {
     for (int l = 0; l < s->op->n_loops; l++)
-        if (s->op->loop[l].reduces && tiles_of(s, level, l) > 1) return 2;
+        if (s->op->loop[l].reduces && tw_level_n_tiles(level, l, s->box[l]) > 1) return 2;
     return 1;
 }
 
@@ -107,27 +104,20 @@ static void enter_level(scene *s, const tw_level_map *level)
 {
     if (level->pass) return;
     s->outermost = false;
-    for (int l = 0; l < s->op->n_loops; l++)
-        s->box[l] =
-            level->size[l] ? tw_min(level->size[l], s->box[l]) : tw_cdiv(s->box[l], tw_max(level->count[l], 1));
-}
-
-static bool offers(const tw_machine *machine, tw_accumulate mode)
-{
-    return machine->engine[machine->compute].accumulate >> mode & 1;
+    for (int l = 0; l < s->op->n_loops; l++) s->box[l] = tw_level_largest(level, l, s->box[l]);
 }
 
 static bool can_accumulate(const tw_machine *machine, int memory, tw_accumulate mode)
 {
-    return offers(machine, mode) && (mode == TW_FUSED || tw_machine_adder(machine, memory) >= 0);
+    return tw_map_offers(machine, mode) && (mode == TW_FUSED || tw_machine_adder(machine, memory) >= 0);
 }
 
 static tw_accumulate default_mode(const tw_machine *machine, int memory)
 {
     if (machine->timing == TW_ASYNC) return TW_FUSED;
     if (can_accumulate(machine, memory, TW_IN_PLACE)) return TW_IN_PLACE;
-    if (offers(machine, TW_FUSED)) return TW_FUSED;
-    return offers(machine, TW_SEPARATE) ? TW_SEPARATE : TW_IN_PLACE;
+    if (tw_map_offers(machine, TW_FUSED)) return TW_FUSED;
+    return tw_map_offers(machine, TW_SEPARATE) ? TW_SEPARATE : TW_IN_PLACE;
 }
 
 /* All loops in declared order, parallel ones first. */
@@ -176,27 +166,6 @@ static tw_status check_cuts(const scene *s, const tw_level_map *level, const lev
     return status;
 }
 
-static tw_status check_order(const scene *s, const tw_level_map *level, const level_locs *locs)
-{
-    unsigned seen = 0;
-    int reduction = -1;
-    for (int i = 0; i < s->op->n_loops; i++) {
-        int l = level->order[i];
-        if (l < 0 || l >= s->op->n_loops || (seen >> l & 1))
-            return tw_diag_error(s->diag, locs->order[i], "'order' must hold every loop once");
-        seen |= 1U << l;
-        if (is_async(s)) continue;
-        if (s->op->loop[l].reduces)
-            reduction = l;
-        else if (reduction >= 0)
-            return tw_diag_error(
-                s->diag, locs->order[i],
-                "loop '%s' is inside reduction loop '%s': partial sums would have to leave the memory",
-                s->op->loop[l].name, s->op->loop[reduction].name);
-    }
-    return TW_OK;
-}
-
 /* Async: a count may be left open, and belongs to an operand that the memory holds. */
 static tw_status check_credits(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
@@ -206,10 +175,11 @@ static tw_status check_credits(const scene *s, const tw_level_map *level, const 
         if (level->slots[i] < 0 || level->slots[i] > TW_MAX_CREDITS)
             return tw_diag_error(s->diag, locs->slots[i], "'%s' is %" PRId64 ", outside 1..%d", name,
                                  level->slots[i], TW_MAX_CREDITS);
-        if ((level->slots[i] > 0 || level->keeps[i] != 0) && !holds(s, level, i))
+        if ((level->slots[i] > 0 || level->keeps[i] != 0) && !tw_map_holds(s->op, s->machine, level->memory, i))
             return tw_diag_error(s->diag, level->slots[i] > 0 ? locs->slots[i] : locs->keep[i],
                                  "memory '%s' does not hold '%s'", memory, name);
-        if (lead < 0 || lead > i || level->shares[lead] != 0 || (lead < i && !holds(s, level, i)) ||
+        if (lead < 0 || lead > i || level->shares[lead] != 0 ||
+            (lead < i && !tw_map_holds(s->op, s->machine, level->memory, i)) ||
             level->slots[lead] != level->slots[i])
             return tw_diag_error(s->diag, locs->slots[i], "'%s' shares buffers in '%s' that are not there", name,
                                  memory);
@@ -234,12 +204,7 @@ static tw_status check_slots(const scene *s, const tw_level_map *level, const le
 
 static tw_status check_mode(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
-    tw_words all = {0};
-    for (int m = 0; m < TW_N_ACCUMULATES; m++)
-        if (offers(s->machine, (tw_accumulate)m)) tw_words_add(&all, tw_accumulate_name((tw_accumulate)m));
-    if (!offers(s->machine, level->accumulate))
-        return tw_diag_error(s->diag, locs->accumulate, "machine '%s' does not accumulate '%s'; it offers %s",
-                             s->machine->name, tw_accumulate_name(level->accumulate), all.text);
+    TW_TRY(tw_map_check_offered(s->machine, level->accumulate, locs->accumulate, s->diag));
     if (reduction_tiles(s, level) == 1 || can_accumulate(s->machine, level->memory, level->accumulate))
         return TW_OK;
     return tw_diag_error(s->diag, locs->accumulate, "accumulation '%s' needs an adder, memory '%s' has none",
@@ -248,11 +213,12 @@ static tw_status check_mode(const scene *s, const tw_level_map *level, const lev
 
 static tw_status check_level(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
-    if (level->pass && level->memory == s->machine->n_memories - 1)
-        return tw_diag_error(s->diag, locs->pass, "the innermost memory '%s' cannot be passed through",
-                             s->machine->memory[level->memory].name);
-    if (level->pass) return check_slots(s, level, locs);
-    tw_status cuts = check_cuts(s, level, locs), order = check_order(s, level, locs);
+    if (level->pass) {
+        TW_TRY(tw_map_check_pass(s->machine, level->memory, locs->pass, s->diag));
+        return check_slots(s, level, locs);
+    }
+    tw_status cuts = check_cuts(s, level, locs);
+    tw_status order = tw_map_check_order(s->op, s->machine, level->order, locs->order, s->diag);
     TW_TRY(cuts);
     TW_TRY(order);
     TW_TRY(check_mode(s, level, locs));
@@ -308,28 +274,12 @@ tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, con
 
 /* ---- the reader ---- */
 
-static tw_words loop_names(const tw_op *op)
-{
-    tw_words words = {0};
-    for (int l = 0; l < op->n_loops; l++) tw_words_add(&words, op->loop[l].name);
-    return words;
-}
-
-/* The loop called `name`, -1 when there is none, which is reported. */
-static int resolve_loop(tw_fields *f, const tw_op *op, const char *name, tw_loc loc)
-{
-    int l = tw_op_find_loop(op, name);
-    if (l < 0)
-        TW_REFUSE(f, loc, "operator '%s' has no loop '%s'; its loops are %s", op->name, name, loop_names(op).text);
-    return l;
-}
-
 /* A map from loops to integers, `tiles` or `sizes`. */
 static void read_cuts(tw_fields *f, const char *key, const tw_op *op, int64_t *out, level_locs *locs)
 {
     const tw_node *map = tw_field_map(f, key, TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
-        int l = resolve_loop(f, op, node->key, node->key_loc);
+        int l = tw_map_loop(f, op, node->key, node->key_loc);
         if (l < 0) continue;
         f->n_bad += !tw_node_int(node, node->key, 1, TW_EXTENT_MAX, f->diag, &out[l]);
         locs->cut[l] = node->loc;
@@ -348,23 +298,6 @@ static void read_tiling(tw_fields *f, const tw_op *op, tw_level_map *level, leve
         if (level->count[l] == 0 && level->size[l] == 0) level->count[l] = 1;
 }
 
-/* The loops of the list, in `loop`; returns how many. */
-static int read_loop_list(tw_fields *f, const tw_node *list, const tw_op *op, int *loop, tw_loc *loc)
-{
-    int n = 0;
-    unsigned seen = 0;
-    for (const tw_node *node = list->child; node; node = node->next) {
-        int l = resolve_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc);
-        if (l < 0) continue;
-        if (seen >> l & 1)
-            TW_REFUSE(f, node->loc, "loop '%s' is given twice in 'order'", op->loop[l].name);
-        else
-            loop[n] = l, loc[n] = node->loc, n++;
-        seen |= 1U << l;
-    }
-    return n;
-}
-
 static void add_missing(const tw_op *op, bool reduces, unsigned seen, tw_level_map *level, int *at)
 {
     for (int l = 0; l < op->n_loops; l++)
@@ -380,7 +313,7 @@ static void read_order(tw_fields *f, const tw_op *op, tw_level_map *level, level
     tw_loc loc[TW_MAX_LOOPS];
     unsigned seen = 0;
     bool complete = false; /* the parallel loops are all there */
-    if (list) n = read_loop_list(f, list, op, given, loc);
+    if (list) n = tw_map_loops(f, list, op, given, loc);
     for (int i = 0; i < n; i++) seen |= 1U << given[i];
     for (int i = 0; i < n; i++) {
         if (op->loop[given[i]].reduces && !complete) {
@@ -414,24 +347,11 @@ static void default_slots(const scene *s, tw_level_map *level)
             tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
 }
 
-/* The operand of this name, -1 when there is none, which is reported. */
-static int resolve_operand(tw_fields *f, const tw_op *op, const char *text, size_t len, tw_loc loc)
-{
-    tw_words all = {0};
-    for (int i = 0; i < op->n_operands; i++) {
-        if (strlen(op->operand[i].name) == len && strncmp(op->operand[i].name, text, len) == 0) return i;
-        tw_words_add(&all, op->operand[i].name);
-    }
-    TW_REFUSE(f, loc, "operator '%s' has no operand '%.*s'; its operands are %s", op->name, (int)len, text,
-              all.text);
-    return -1;
-}
-
 static void read_slots(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
 {
     const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
-        int i = resolve_operand(f, op, node->key, strlen(node->key), node->key_loc);
+        int i = tw_map_operand(f, op, node->key, strlen(node->key), node->key_loc);
         if (i < 0) continue;
         f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_SLOTS, f->diag, &level->slots[i]);
         locs->slots[i] = node->loc;
@@ -448,7 +368,7 @@ static void read_pool(tw_fields *f, const tw_op *op, const tw_node *node, tw_lev
     f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_CREDITS, f->diag, &slots);
     for (const char *at = node->key;; at++) {
         size_t len = strcspn(at, "+");
-        int i = resolve_operand(f, op, at, len, node->key_loc);
+        int i = tw_map_operand(f, op, at, len, node->key_loc);
         if (i < 0) return;
         if ((*seen | members) >> i & 1) {
             TW_REFUSE(f, node->key_loc, "'%s' is given twice in 'buffers'", op->operand[i].name);
@@ -481,36 +401,13 @@ static void read_keep(tw_fields *f, const tw_op *op, tw_level_map *level, level_
 {
     const tw_node *map = tw_field_map(f, "keep", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
-        int i = resolve_operand(f, op, node->key, strlen(node->key), node->key_loc);
+        int i = tw_map_operand(f, op, node->key, strlen(node->key), node->key_loc);
         if (i < 0) continue;
-        const char *text = node->kind == TW_SCALAR ? node->text : "";
+        int keep = TW_KEEP_TILE;
         locs->keep[i] = node->loc;
-        if (strcmp(text, "tile") == 0) continue;
-        bool all = strcmp(text, "all") == 0;
-        int loop = tw_op_find_loop(op, text);
-        if (!all && loop < 0)
-            TW_REFUSE(f, node->loc, "'keep' of '%s' must be a loop, 'tile' or 'all', found '%s'; the loops are %s",
-                      node->key, node->kind == TW_SCALAR ? text : "...", loop_names(op).text);
-        else
-            level->keeps[i] = all ? -1 : loop + 1;
+        tw_map_keep(f, op, node->key, node, &keep);
+        level->keeps[i] = keep == TW_KEEP_TILE ? 0 : keep == TW_KEEP_ALL ? -1 : keep + 1;
     }
-}
-
-/* `unroll`: the loops laid out over the rows and columns of the array. */
-static void read_unroll(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
-{
-    const tw_node *list = tw_field_list(f, "unroll", TW_OPTIONAL);
-    if (!list) return;
-    locs->unroll = list->loc;
-    if (list->n_children != TW_ARRAY_DIMS) {
-        TW_REFUSE(f, list->loc, "'unroll' must name %d loops: rows, then columns", TW_ARRAY_DIMS);
-        return;
-    }
-    int i = 0;
-    for (const tw_node *node = list->child; node; node = node->next, i++)
-        level->unrolls[i] = resolve_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc) + 1;
-    if (level->unrolls[0] == level->unrolls[1] && level->unrolls[0] > 0)
-        TW_REFUSE(f, list->loc, "'unroll' names '%s' twice", op->loop[level->unrolls[0] - 1].name);
 }
 
 static void read_async(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
@@ -518,7 +415,7 @@ static void read_async(tw_fields *f, const tw_op *op, tw_level_map *level, level
     const tw_node *serpentine = tw_field_node(f, "serpentine", TW_OPTIONAL);
     tw_field_bool(f, "serpentine", TW_OPTIONAL, &level->serpentine);
     if (serpentine) locs->serpentine = serpentine->loc;
-    read_unroll(f, op, level, locs);
+    tw_map_unroll(f, op, level->unrolls, &locs->unroll);
 }
 
 /* Everything but `at`, which the caller has resolved; true when the level is sound. */
@@ -550,34 +447,6 @@ static bool read_level(tw_fields *f, scene *s, tw_level_map *level)
     return tw_fields_close(f) == TW_OK && check_level(s, level, &locs) == TW_OK;
 }
 
-static tw_words level_names(const tw_machine *machine)
-{
-    tw_words words = {0};
-    for (int m = 1; m < machine->n_memories; m++) tw_words_add(&words, machine->memory[m].name);
-    return words;
-}
-
-/* The memory of a level, which must be `next` or further inside; -1 after a complaint. */
-static int resolve_level(tw_fields *f, const tw_machine *machine, int next)
-{
-    const tw_node *at = tw_field_node(f, "at", TW_REQUIRED);
-    if (!at) return -1;
-    int m = at->kind == TW_SCALAR ? tw_machine_find_memory(machine, at->text) : -1;
-    if (m < 1) {
-        TW_REFUSE(f, at->loc, "'at' must be one of %s, found %s%s%s", level_names(machine).text,
-                  m == 0 ? "the outermost memory '" : "'", at->kind == TW_SCALAR ? at->text : "...", "'");
-        return -1;
-    }
-    if (m < next) {
-        TW_REFUSE(f, at->loc, "level '%s' comes after '%s': levels go from the outside in", at->text,
-                  machine->memory[next - 1].name);
-        return -1;
-    }
-    for (int skipped = next; skipped < m; skipped++)
-        TW_REFUSE(f, at->loc, "memory '%s' has no level before '%s'", machine->memory[skipped].name, at->text);
-    return m;
-}
-
 /* True when all levels are there and sound. */
 static bool read_levels(const tw_node *list, scene *s, tw_op_map *map)
 {
@@ -586,7 +455,7 @@ static bool read_levels(const tw_node *list, scene *s, tw_op_map *map)
     for (const tw_node *node = list->child; node; node = node->next) {
         tw_fields f = tw_fields_open(node, "level", s->diag);
         tw_level_map level = {.loc = node->loc, .min_tile = 1};
-        level.memory = f.node ? resolve_level(&f, s->machine, next) : -1;
+        level.memory = f.node ? tw_map_memory(&f, s->machine, next, false) : -1;
         if (level.memory < 0) return false;
         next = level.memory + 1;
         if (!read_level(&f, s, &level)) good = false;
@@ -609,30 +478,12 @@ static bool read_op(const tw_node *node, const tw_op *op, const tw_machine *mach
     return levels && read_levels(levels, &s, map) && good;
 }
 
-static int find_op(const tw_model *model, const char *name)
-{
-    for (int o = 0; o < model->n_ops; o++)
-        if (strcmp(model->op[o].name, name) == 0) return o;
-    return -1;
-}
-
-static void report_unknown_op(tw_fields *f, const tw_model *model, const tw_node *node)
-{
-    tw_words all = {0};
-    for (int o = 0; o < model->n_ops; o++) tw_words_add(&all, model->op[o].name);
-    TW_REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key,
-              all.text);
-}
-
 static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, const tw_machine *machine,
                      tw_op_map *out)
 {
     for (const tw_node *node = map->child; node; node = node->next) {
-        int o = find_op(model, node->key);
-        if (o < 0)
-            report_unknown_op(f, model, node);
-        else
-            f->n_bad += !read_op(node, &model->op[o], machine, f->diag, &out[o]);
+        int o = tw_map_op(f, model, node);
+        if (o >= 0) f->n_bad += !read_op(node, &model->op[o], machine, f->diag, &out[o]);
     }
     for (int o = 0; o < model->n_ops; o++) {
         if (!out[o].loc.file) TW_REFUSE(f, map->loc, "operator '%s' has no mapping", model->op[o].name);
@@ -655,12 +506,12 @@ tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const t
 
 /* ---- the printer ---- */
 
-/* The loops with a value above `least`, as a map. */
-static void print_cuts(const char *key, const tw_op *op, const int64_t *value, int64_t least, tw_text *out)
+/* The loops that have a value, as a map. */
+static void print_cuts(const char *key, const tw_op *op, const int64_t *value, tw_text *out)
 {
     const char *sep = "";
     for (int l = 0; l < op->n_loops; l++) {
-        if (value[l] < least) continue;
+        if (value[l] == 0) continue;
         if (!*sep) tw_text_printf(out, ", %s: {", key);
         tw_text_printf(out, "%s%s: %" PRId64, sep, op->loop[l].name, value[l]);
         sep = ", ";
@@ -670,8 +521,8 @@ static void print_cuts(const char *key, const tw_op *op, const int64_t *value, i
 
 static void print_tiling(const tw_op *op, const tw_level_map *level, tw_text *out)
 {
-    print_cuts("tiles", op, level->count, 2, out);
-    print_cuts("sizes", op, level->size, 1, out);
+    print_cuts("tiles", op, level->count, out);
+    print_cuts("sizes", op, level->size, out);
     tw_text_printf(out, ", cut: %s, order: [", tw_cut_name(level->cut));
     for (int i = 0; i < op->n_loops; i++)
         tw_text_printf(out, "%s%s", i ? ", " : "", op->loop[level->order[i]].name);
@@ -694,24 +545,31 @@ static void print_buffers(const tw_op *op, const tw_level_map *level, bool async
     if (sep[2] != 'b') tw_text_printf(out, "}");
 }
 
-static void print_async(const tw_op *op, const tw_level_map *level, tw_text *out)
+static void print_async(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
     const char *sep = ", keep: {";
     for (int i = 0; i < op->n_operands; i++) {
-        if (level->keeps[i] == 0) continue;
+        int keep = tw_level_keep(level, i);
+        if (!tw_map_holds(op, machine, level->memory, i)) continue;
         tw_text_printf(out, "%s%s: %s", sep, op->operand[i].name,
-                       level->keeps[i] < 0 ? "all" : op->loop[level->keeps[i] - 1].name);
+                       keep == TW_KEEP_TILE  ? "tile"
+                       : keep == TW_KEEP_ALL ? "all"
+                                             : op->loop[keep].name);
         sep = ", ";
     }
-    if (sep[2] != 'k') tw_text_printf(out, "}");
+    tw_text_printf(out, "}");
     if (level->serpentine) tw_text_printf(out, ", serpentine: true");
 }
 
-static void print_unroll(const tw_op *op, const tw_level_map *level, tw_text *out)
+/* Where an array is told which loops it has, whether the mapping says so or leaves it at the default. */
+static void print_unroll(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
-    if (level->unrolls[0] == 0) return;
-    tw_text_printf(out, ", unroll: [%s, %s]", op->loop[level->unrolls[0] - 1].name,
-                   op->loop[level->unrolls[1] - 1].name);
+    int loop[TW_ARRAY_DIMS];
+    bool counts =
+        level->memory == machine->n_memories - 1 && machine->engine[machine->compute].cost.kind == TW_COST_ARRAY;
+    tw_level_unroll(level, op, loop);
+    if ((level->unrolls[0] == 0 && !counts) || loop[1] < 0) return;
+    tw_text_printf(out, ", unroll: [%s, %s]", op->loop[loop[0]].name, op->loop[loop[1]].name);
 }
 
 static void print_level(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
@@ -722,10 +580,10 @@ static void print_level(const tw_op *op, const tw_level_map *level, const tw_mac
     else
         print_tiling(op, level, out);
     print_buffers(op, level, machine->timing == TW_ASYNC, out);
-    print_async(op, level, out);
-    if (!level->pass) print_unroll(op, level, out);
+    if (machine->timing == TW_ASYNC) print_async(op, level, machine, out);
+    if (!level->pass) print_unroll(op, level, machine, out);
     if (!level->pass) tw_text_printf(out, ", accumulate: %s", tw_accumulate_name(level->accumulate));
-    if (level->min_tile > 1) tw_text_printf(out, ", min_tile: %" PRId64, level->min_tile);
+    if (!level->pass && level->min_tile > 1) tw_text_printf(out, ", min_tile: %" PRId64, level->min_tile);
     tw_text_printf(out, "}\n");
 }
 

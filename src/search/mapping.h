@@ -67,6 +67,9 @@ void tw_level_unroll(const tw_level_map *map, const tw_op *op, int loop[TW_ARRAY
 /* How a tiled level cuts an interval of loop `loop` that is `len` long, and whether it can. */
 tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
 bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);
+/* How many tiles that makes and how long the largest is, whether it can or not. */
+int64_t tw_level_n_tiles(const tw_level_map *map, int loop, int64_t len);
+int64_t tw_level_largest(const tw_level_map *map, int loop, int64_t len);
 /* The first of the tiles that it cuts a box into. */
 tw_box tw_level_first_tile(const tw_level_map *map, const tw_op *op, const tw_box *box);
 
@@ -75,7 +78,8 @@ int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tile
 /* Everything that does not need the tile geometry: see docs/formats.md, "mapping". */
 TW_NODISCARD tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
                                         tw_diag *diag);
-/* Stable text, as a mapping file that reads back as the same mapping. */
+/* Stable text, as a mapping file that reads back as the same mapping. It says everything that the mapping settles, so that
+ * it allows nothing else when it is read as limits. */
 void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
 
 /* Tree to mapping; absent operators and levels are errors. A level that gives no tiles keeps its

@@ -1,29 +1,56 @@
-/* src/search/search.h - the best mapping of one operator over a stated family.
+/* src/search/search.h - the best mapping of one operator over a stated space, with a proof.
  *
- * direct      tile once, for the innermost memory; pass through the others. Exhaustive over the family of
- *             family.h; ties are counted and the first optimum met is kept.
- * multistage  tile at every level. Level by level from the outside: each candidate of a level is
- *             completed with the best inner mapping for its first (largest) tile, and the whole is then
- *             simulated. Exhaustive per level, but an inner mapping that is worse for the first tile and
- *             better for the others is not tried: the result is the best found, not a proven optimum.
+ *     space.h    what a mapping may choose, as variables with ranges; parts of the space; how a part is halved
+ *     bound.h    what every mapping of a part costs at least
+ *     leaf.h     all is chosen but the buffers: which of them are worth simulating
+ *     branch.h   parts in the order of their bounds, on all cores, until nothing open can beat the best
  *
  * What a mapping costs is not known here: the caller hands in `tw_eval`, the only arrow that points
  * back to later stages. */
 #ifndef TW_SEARCH_SEARCH_H
 #define TW_SEARCH_SEARCH_H
-#include "search/mapping.h"
+#include "search/limits.h"
+#include "search/objective.h"
+
+enum { TW_MAX_THREADS = 64 };
+
+/* How an async program moves its tiles, whatever its buffers: exact, by formula. */
+typedef struct tw_outline {
+    bool here[TW_MAX_MEMORIES][TW_MAX_OPERANDS];          /* the memory holds the operand                   */
+    int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* fewest buffers                                 */
+    int64_t slot_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* size of one                                    */
+    int64_t transfers[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* into it; of the output: out of it              */
+    int64_t commands[TW_MAX_ENGINES];                     /* of movers, at least                            */
+    int64_t units[TW_MAX_ENGINES];                        /* that movers move                               */
+    int64_t crossed[TW_MAX_MEMORIES];
+    int64_t energy_fj;
+    bool exact;    /* false: tiles meet the tensor's edge; only `here`, `needed` and `slot_units` are given  */
+    bool monotone; /* one unit fills each pool: more buffers never take longer                            */
+} tw_outline;
 
 typedef struct tw_eval {
-    /* Ticks and cycles of the operator on the machine with this mapping. TW_INFEASIBLE, and in *short_by how
-     * much memory is missing (0: not a matter of memory), when it does not fit. Reports nothing. */
-    tw_status (*cost)(void *user, const tw_model *model, const tw_machine *machine, const tw_op_map *map,
-                      tw_summary *out, int64_t *short_by);
-    void *user;
+    /* What the mapping costs on the machine. TW_INFEASIBLE, and in *short_by how much memory is missing (0: not a
+     * matter of memory), when it does not fit; TW_ERR_INPUT when it is not legal. Reports nothing. Not more than
+     * `limit` pieces of work are done, then *unfinished is set; *work tells how many were. */
+    tw_status (*cost)(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                      int64_t limit, tw_outcome *out, int64_t *work, bool *unfinished, int64_t *short_by);
+    /* Async machines: the mapping's buffers do not matter, nor whether they fit. */
+    tw_status (*outline)(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                         tw_outline *out);
+    void *user[TW_MAX_THREADS]; /* one for each thread that may call at the same time */
+    int n_users;
 } tw_eval;
 
-/* Searches operator `op`. TW_INFEASIBLE when nothing in the family fits; *nearest tells then whether *map is the
- * mapping that misses the least memory. */
+typedef struct tw_found {
+    tw_op_map map;
+    bool nearest; /* infeasible: `map` is the mapping that misses the least memory */
+    int n_front;
+    const tw_op_map *front; /* Pareto: best first objective first */
+    const tw_value *front_value;
+} tw_found;
+
+/* Searches operator `op`. TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
-                                    const tw_search_options *options, const tw_eval *eval, tw_arena *scratch,
-                                    tw_diag *diag, tw_op_map *map, tw_search_result *result, bool *nearest);
+                                    const tw_search_options *options, const tw_eval *eval, tw_arena *arena,
+                                    tw_diag *diag, tw_found *found, tw_search_result *result);
 #endif

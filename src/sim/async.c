@@ -308,6 +308,8 @@ static tw_status run(tw_async *s, tw_arena *arena)
     cursor.brief = !s->sink;
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);
+        s->meter->done += n;
+        if ((s->meter->unfinished = s->meter->done > s->meter->limit)) return TW_INFEASIBLE;
         for (int i = 0, k; i < n; i = k) {
             for (k = i + 1; k < n && step[k].instr.together;) k++;
             TW_TRY(run_command(s, &step[i], k - i));
@@ -355,14 +357,15 @@ static void describe_pools(const tw_async *s)
         }
 }
 
-tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
-                       tw_timeline *out)
+tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, tw_arena *scratch,
+                       tw_diag *diag, tw_timeline *out)
 {
     const tw_machine *machine = program->machine;
     tw_timeline result = {0};
     tw_async s = {.program = program,
                   .machine = machine,
                   .sink = sink,
+                  .meter = meter,
                   .diag = diag,
                   .out = &result,
                   .n_engines = machine->n_engines,

@@ -26,6 +26,7 @@ typedef struct tw_async {
     const tw_program *program;
     const tw_machine *machine;
     const tw_row_sink *sink;
+    tw_meter *meter;
     tw_diag *diag;
     tw_timeline *out;
     int n_engines, width;

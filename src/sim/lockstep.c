@@ -39,6 +39,7 @@ typedef struct slot_life {
 typedef struct shared_state {
     const tw_program *program;
     const tw_row_sink *sink; /* NULL: nobody watches */
+    tw_meter *meter;
     tw_arena *scratch;
     tw_diag *diag;
     tw_table *memo; /* what nested programs cost, by level and box: few different ones exist, two lengths per
@@ -541,6 +542,8 @@ static tw_status run_steps(run *r)
     int64_t units = output_units(r);
     for (int n; (n = tw_cursor_next(&r->cursor, r->step)) > 0;) {
         TW_TRY(put_step(r, n, units));
+        r->all->meter->done += n;
+        if ((r->all->meter->unfinished = r->all->meter->done > r->all->meter->limit)) return TW_INFEASIBLE;
         add_to(r, &r->out->sum.instructions, n);
         units = output_units(r); /* the cursor stands on the next step */
         TW_TRY(close_rows(r, settled_rows(r)));
@@ -663,12 +666,12 @@ static tw_status show_row(run *r)
 
 /* ---- the whole ---- */
 
-tw_status tw_lockstep_run(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
-                          tw_timeline *out)
+tw_status tw_lockstep_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, tw_arena *scratch,
+                          tw_diag *diag, tw_timeline *out)
 {
     int32_t outer[TW_MAX_OPERANDS];
     for (int o = 0; o < TW_MAX_OPERANDS; o++) outer[o] = -1;
-    shared_state all = {program, sink, scratch, diag, NULL};
+    shared_state all = {program, sink, meter, scratch, diag, NULL};
     tw_arena *keep = program->n_tiled > 1 ? tw_arena_new() : NULL;
     tw_box box = tw_box_of_op(program->op);
     tw_status status = TW_OK;

@@ -3,24 +3,32 @@
 
 #include "sim/discipline.h"
 
-static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
-                     tw_timeline *out)
+static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, tw_arena *scratch,
+                     tw_diag *diag, tw_timeline *out)
 {
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status = (program->flow ? tw_async_run : tw_lockstep_run)(program, sink, scratch, diag, out);
+    tw_status status = (program->flow ? tw_async_run : tw_lockstep_run)(program, sink, meter, scratch, diag, out);
     tw_arena_rewind(scratch, mark);
     return status;
 }
 
 tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag, tw_timeline *out)
 {
-    return run(program, NULL, scratch, diag, out);
+    tw_meter meter = {.limit = INT64_MAX};
+    return run(program, NULL, &meter, scratch, diag, out);
+}
+
+tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_arena *scratch, tw_diag *diag,
+                              tw_timeline *out)
+{
+    return run(program, NULL, meter, scratch, diag, out);
 }
 
 tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
                            tw_timeline *out)
 {
-    return run(program, sink, scratch, diag, out);
+    tw_meter meter = {.limit = INT64_MAX};
+    return run(program, sink, &meter, scratch, diag, out);
 }
 
 void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text *out)

@@ -1,13 +1,14 @@
 /* test/fuzz/fuzz_yaml.c - bytes to every reader of text.
  *
  * The first byte picks the reader: o one-line workload, w workload file, m machine file, p mapping
- * file (of a fixed workload and machine), a the same for an async machine; anything else only the tree. What a reader
- * accepts must pass its validator, and its printed form must be read again and print the same. An async mapping is
- * also built and run: it ends, or it is refused. */
+ * file (of a fixed workload and machine), a the same for an async machine, l and k a partial mapping of the first and of
+ * the second; anything else only the tree. What a reader accepts must pass its validator, and its printed form must be
+ * read again and print the same. An async mapping is also built and run: it ends, or it is refused. A mapping, as limits,
+ * allows itself. */
 #include "machine/read.h"
 #include "model/read.h"
 #include "program/program.h"
-#include "search/mapping.h"
+#include "search/limits.h"
 #include "sim/timeline.h"
 
 #include <stdlib.h>
@@ -133,6 +134,63 @@ static tw_status read_mapping(const input *in, const tw_model *model, const tw_m
     return checked(in, tw_mapping_of_tree(root, model, machine, in->arena, in->diag, out));
 }
 
+static tw_status read_limits(const input *in, const tw_model *model, const tw_machine *machine, tw_limits *out)
+{
+    const tw_node *root;
+    TW_TRY(tree_of(in, &root));
+    return checked(in, tw_limits_of_tree(root, model, machine, in->arena, in->diag, out));
+}
+
+/* Whether it has what is not searched and limits refuse. */
+static bool is_searched(const tw_op_map *map)
+{
+    for (int l = 0; l < map->n_levels; l++) {
+        if (map->level[l].serpentine) return false;
+        for (int i = 0; i < TW_MAX_OPERANDS; i++)
+            if (map->level[l].shares[i] != 0) return false;
+    }
+    return true;
+}
+
+static void return_limits(const input *printed, const tw_model *model, const tw_machine *machine,
+                          const tw_mapping *mapping)
+{
+    tw_limits limits;
+    for (int o = 0; o < model->n_ops; o++)
+        if (!is_searched(&mapping->op[o])) return;
+    expect(read_limits(printed, model, machine, &limits) == TW_OK);
+    for (int o = 0; o < model->n_ops; o++)
+        expect(tw_limits_allow(&limits.op[o], &model->op[o], machine, &mapping->op[o]));
+}
+
+static bool is_empty(const tw_number_limit *limit, int64_t most)
+{
+    int64_t least = tw_number_above(limit, 1);
+    return least == 0 || least > most;
+}
+
+/* Every set of counts and buffers has a number. */
+static void try_limits(const input *in, const char *machine_of)
+{
+    tw_model model;
+    tw_machine machine;
+    tw_limits limits;
+    input workload_text = fixed(in, fixed_workload), machine_text = fixed(in, machine_of);
+    expect(read_model(&workload_text, &model) == TW_OK && read_machine(&machine_text, &machine) == TW_OK);
+    if (read_limits(in, &model, &machine, &limits) != TW_OK) return;
+    expect(limits.n_ops == model.n_ops);
+    for (int o = 0; o < model.n_ops; o++)
+        for (int l = 0; l < limits.op[o].n_levels; l++) {
+            const tw_level_limits *level = &limits.op[o].level[l];
+            expect(level->cuts != 0 && level->accumulate != 0 && level->min_tile >= 1);
+            expect(level->pass != 1 || l < limits.op[o].n_levels - 1);
+            for (int i = 0; i < model.op[o].n_loops; i++)
+                expect(!is_empty(&level->tiles[i], model.op[o].loop[i].extent));
+            for (int i = 0; i < model.op[o].n_operands; i++)
+                expect(level->keep[i] != 0 && !is_empty(&level->slots[i], TW_MAX_CREDITS));
+        }
+}
+
 /* Programs that are short enough to be run for every input. */
 static void run_mapping(const input *in, const tw_model *model, const tw_machine *machine,
                         const tw_mapping *mapping)
@@ -162,6 +220,7 @@ static void try_mapping(const input *in, const char *machine_of, bool runs)
     input printed = fixed(in, a.bytes);
     expect(read_mapping(&printed, &model, &machine, &again) == TW_OK);
     tw_mapping_print(&again, &model, &machine, &b);
+    return_limits(&printed, &model, &machine, &mapping);
     expect_same(&a, &b);
     if (runs) run_mapping(in, &model, &machine, &mapping);
 }
@@ -179,6 +238,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'm': try_machine(&in); break;
     case 'p': try_mapping(&in, fixed_machine, false); break;
     case 'a': try_mapping(&in, async_machine, true); break;
+    case 'l': try_limits(&in, fixed_machine); break;
+    case 'k': try_limits(&in, async_machine); break;
     default: (void)tree_of(&in, &root);
     }
     tw_arena_free(in.arena);

@@ -1,7 +1,8 @@
 /* test/input/test_formats.c - the examples in docs/formats.md are accepted as they stand there.
  *
- * An indented block that begins with `workload:`, `machine:` or `# for` is a complete file; the lines of the
- * block that begins with `kind:` are one-line workloads. */
+ * An indented block that begins with `workload:`, `machine:`, `# for` or `# limits for` is a complete file; the lines of
+ * the block that begins with `kind:` are one-line workloads. */
+#include "search/limits.h"
 #include "tw_read.h"
 
 /* The indented block at `text`, without its indentation; *end is behind it. */
@@ -29,15 +30,19 @@ static void check_lines(tw_bench *b, char *lines)
         if (!begins(line, "kind:")) CHECK_EQ(tw_read_model(b, NULL, line, &model), TW_OK);
 }
 
-static void check_mapping(tw_bench *b, const char *text)
+static void check_mapping(tw_bench *b, const char *text, bool partial)
 {
     static const char path[] = "examples/machines/tick-three-level.yaml";
     tw_model model;
     tw_machine machine;
     tw_mapping mapping;
+    tw_limits limits;
+    const tw_node *root;
     CHECK_EQ(tw_read_model(b, NULL, "matmul:128x128x512", &model), TW_OK);
     CHECK_EQ(tw_read_machine(b, path, tw_read_source(b, path), &machine), TW_OK);
-    CHECK_EQ(tw_read_mapping(b, "formats.md", text, &model, &machine, &mapping), TW_OK);
+    if (!partial) CHECK_EQ(tw_read_mapping(b, "formats.md", text, &model, &machine, &mapping), TW_OK);
+    CHECK_EQ(tw_read_tree(b, "formats.md", text, &root), TW_OK);
+    CHECK_EQ(tw_limits_of_tree(root, &model, &machine, b->arena, &b->diag, &limits), TW_OK);
 }
 
 /* Whether the block is an example, which is then checked. */
@@ -50,7 +55,9 @@ static bool check_block(tw_bench *b, char *block)
     else if (begins(block, "machine:"))
         CHECK_EQ(tw_read_machine(b, "formats.md", block, &machine), TW_OK);
     else if (begins(block, "# for matmul:128x128x512 on tick-three-level"))
-        check_mapping(b, block);
+        check_mapping(b, block, false);
+    else if (begins(block, "# limits for matmul:128x128x512 on tick-three-level"))
+        check_mapping(b, block, true);
     else if (begins(block, "kind:"))
         check_lines(b, block);
     else
@@ -67,6 +74,6 @@ TEST(the_examples_of_the_documentation_are_accepted)
         if (begins(at, "    ")) n += check_block(&b, take_block(&b, at, &end));
         at = end;
     }
-    CHECK_EQ(n, 4);
+    CHECK_EQ(n, 5);
     tw_bench_free(&b);
 }

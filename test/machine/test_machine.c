@@ -12,7 +12,7 @@ static const char small[] =
     "engines:\n"
     "  - {name: adder, computes: sum, on: l1, shares: mac, cost: {step: 16, per_step: 2}}\n"
     "  - {name: dma, between: [dram, l1], channels: 1, cost: {latency: 100, per_cycle: 32}}\n"
-    "  - {name: mac, computes: multiply-add, on: l1, accumulate: fused, min_tile: 8,\n"
+    "  - {name: mac, computes: multiply-add, on: l1, accumulate: fused, min_tile: 8, tile_multiple: 4,\n"
     "     pad_limit: half-kernel, cost: {constant: 3}}\n";
 
 /* Both forms of `holds`, every form of a cost, one engine for both ways, one for each, and one that joins. */
@@ -71,6 +71,7 @@ TEST(every_field_of_a_machine_file_arrives)
     CHECK_EQ(m.engine[2].computes, 1U << TW_MULTIPLY_ADD);
     CHECK_EQ(m.engine[2].accumulate, 1U << TW_FUSED);
     CHECK_EQ(m.engine[2].min_tile, 8);
+    CHECK_EQ(m.engine[2].tile_multiple, 4);
     CHECK(m.engine[2].pad_half);
     CHECK_EQ(tw_machine_units(&m, TW_DTYPE_I32, 10), 40);
     check_round_trip(&b, &m);
@@ -88,6 +89,9 @@ TEST(keys_that_are_left_out_have_their_defaults)
     CHECK_EQ(m.engine[1].count, 1);
     CHECK(!m.engine[1].pipelined && !m.engine[1].joins);
     CHECK_EQ(m.engine[2].cost.busy, 3);
+    read_or_fail(&b, async, &m);
+    CHECK_EQ(m.engine[0].min_tile, 1);
+    CHECK_EQ(m.engine[0].tile_multiple, 1);
     tw_bench_free(&b);
 }
 
@@ -218,7 +222,10 @@ static void randomize(uint64_t *rng, tw_machine *m)
         tw_engine *engine = &m->engine[e];
         tw_cost *cost = &engine->cost;
         engine->count = tw_test_pick(rng, 1, TW_MAX_UNITS);
-        if (engine->kind == TW_COMPUTES) engine->energy_fj = tw_test_pick(rng, 0, 2000);
+        if (engine->kind == TW_COMPUTES) {
+            engine->energy_fj = tw_test_pick(rng, 0, 2000);
+            engine->tile_multiple = tw_test_pick(rng, 1, 3);
+        }
         *cost = (tw_cost){.kind = (tw_cost_kind)tw_test_pick(rng, 0, engine->kind == TW_COMPUTES ? 3 : 2)};
         cost->fixed = tw_test_pick(rng, 0, 200);
         if (cost->kind == TW_COST_CONSTANT) cost->busy = tw_test_pick(rng, 0, cost->fixed);
@@ -248,6 +255,7 @@ static void check_same_engine(const tw_engine *a, const tw_engine *b)
     CHECK_EQ(a->pipelined, b->pipelined);
     CHECK_EQ(a->count, b->count);
     CHECK_EQ(a->energy_fj, b->energy_fj);
+    CHECK_EQ(a->tile_multiple, b->tile_multiple);
 }
 
 TEST(a_printed_async_machine_is_the_same_machine)
@@ -321,6 +329,8 @@ static void one_memory(tw_machine *m) { m->n_memories = 1; }
 static void no_size(tw_machine *m) { m->memory[1].size = 0; }
 static void far_share(tw_machine *m) { m->engine[0].memory = 0; }
 
+static void negative_multiple(tw_machine *m) { m->engine[2].tile_multiple = -4; }
+
 static void check_broken(const char *text, const breaker *all, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -336,8 +346,8 @@ static void check_broken(const char *text, const breaker *all, size_t n)
 
 TEST(a_broken_machine_is_not_accepted)
 {
-    static const breaker all[] = {no_mover,   two_movers, outer_compute, two_computes,
-                                  two_adders, one_memory, no_size,       far_share};
+    static const breaker all[] = {no_mover,   two_movers, outer_compute, two_computes,     two_adders,
+                                  one_memory, no_size,    far_share,     negative_multiple};
     check_broken(small, all, TW_COUNT(all));
 }
 

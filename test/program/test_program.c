@@ -208,6 +208,109 @@ TEST(limits_of_the_machine_are_refusals_with_numbers)
     }
 }
 
+static const char multiple_lockstep[] =
+    "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: l2, size: "
+    "unlimited}, {name: l1, size: unlimited}], "
+    "engines: [{name: dma, between: [out, l2], channels: 1, cost: {constant: 1}}, "
+    "{name: mv, between: [l2, l1], channels: 1, cost: {constant: 1}}, "
+    "{name: mac, computes: [multiply-add], on: l1, cost: {constant: 1}, accumulate: fused, tile_multiple: %d}]}";
+static const char multiple_async[] =
+    "{machine: m, unit: element, timing: async, memories: [{name: out, size: unlimited}, {name: l2, size: "
+    "unlimited}, {name: l1, size: unlimited}], "
+    "engines: [{name: dma, between: [out, l2], cost: {constant: 1}}, {name: mv, between: [l2, l1], cost: "
+    "{constant: "
+    "1}}, {name: mac, computes: [multiply-add], on: l1, cost: {constant: 1}, tile_multiple: %d}]}";
+
+/* Evaluates a mapping of matmul:100x16x16 whose levels are given, where tiles must be multiples of n. */
+static tw_status eval_multiple(tw_context *ctx, bool async, int n, const char *l2, const char *l1, parts *p)
+{
+    char text[1000], mapping[300];
+    snprintf(text, sizeof text, async ? multiple_async : multiple_lockstep, n);
+    snprintf(mapping, sizeof mapping, "mapping: {matmul: {levels: [{at: l2, %s}, {at: l1, %s}]}}", l2, l1);
+    return plan_of(ctx, "matmul:100x16x16", text, mapping, p);
+}
+
+TEST(tiles_of_a_cut_loop_are_multiples_but_for_the_last)
+{
+    static const struct {
+        const char *l2, *l1, *text; /* NULL: it is allowed */
+    } row[] = {
+        {"tiles: {m: 1}", "tiles: {m: 1}", NULL}, /* 100 points, but not cut */
+        {"tiles: {m: 1}", "sizes: {m: 16, n: 8, k: 8}", NULL},
+        {"pass: true", "sizes: {m: 48}", NULL},
+        {"sizes: {m: 32}", "sizes: {m: 16}", NULL},
+        {"sizes: {m: 48}", "tiles: {m: 1}", NULL}, /* cut outside, handed on whole */
+        {"tiles: {m: 1}", "sizes: {m: 20}",
+         "mapping:1:54: infeasible: a tile of loop 'm' at 'l1' has 20 points, engine 'mac' needs a multiple of 8 "
+         "in all "
+         "but the last"},
+        {"tiles: {m: 1}", "tiles: {m: 5}, cut: balanced",
+         "mapping:1:54: infeasible: a tile of loop 'm' at 'l1' has 20 points, engine 'mac' needs a multiple of 8 "
+         "in all "
+         "but the last"},
+        {"tiles: {m: 2}", "sizes: {m: 16}", /* 16 16 16 2, twice */
+         "mapping:1:54: infeasible: a tile of loop 'm' at 'l1' has 2 points, engine 'mac' needs a multiple of 8 in "
+         "all "
+         "but the last"},
+        {"sizes: {m: 50}", "tiles: {m: 1}",
+         "mapping:1:55: infeasible: a tile of loop 'm' at 'l1' has 50 points, engine 'mac' needs a multiple of 8 "
+         "in all "
+         "but the last"},
+        {"tiles: {m: 1}", "tiles: {k: 5}", /* 4 3 3 3 3 */
+         "mapping:1:54: infeasible: a tile of loop 'k' at 'l1' has 4 points, engine 'mac' needs a multiple of 8 in "
+         "all "
+         "but the last"},
+    };
+    for (int async = 0; async < 2; async++)
+        for (size_t i = 0; i < TW_COUNT(row); i++) {
+            tw_context *ctx = tw_context_new();
+            parts p;
+            tw_status status = eval_multiple(ctx, async, 8, row[i].l2, row[i].l1, &p);
+            CHECK_EQ(status, row[i].text ? TW_INFEASIBLE : TW_OK);
+            if (row[i].text) CHECK_STR(tw_context_message(ctx, 0), row[i].text);
+            if (!row[i].text) must_verify(ctx, p.plan, row[i].l1);
+            tw_context_free(ctx);
+        }
+}
+
+/* Appends the tiles of a piece, cut into x tiles as evenly as can be or into tiles of x. */
+static int cut_evenly(int64_t len, int64_t x, bool by_size, int64_t *tile)
+{
+    int n = 0;
+    for (int64_t i = 0, left = len; left > 0; i++, n++) {
+        tile[n] = by_size ? tw_min(x, left) : len / x + (i < len % x);
+        left -= tile[n];
+    }
+    return n;
+}
+
+TEST(multiples_are_judged_tile_by_tile)
+{
+    uint64_t rng = tw_test_seed();
+    int n_good = 0;
+    for (int i = 0; i < 3000; i++) {
+        int64_t middle[100], tile[200], x[2], multiple = tw_test_pick(&rng, 1, 9);
+        bool by_size[2], good = true;
+        char level[2][60];
+        for (int l = 0; l < 2; l++) {
+            by_size[l] = tw_test_pick(&rng, 0, 2) != 0;
+            x[l] = by_size[l] ? tw_test_pick(&rng, 1, 100) : tw_test_pick(&rng, 1, l ? 3 : 8);
+            if (l == 0 && by_size[0]) x[0] = tw_max(x[0], 3);
+            snprintf(level[l], sizeof level[l], "%s: {m: %" PRId64 "}", by_size[l] ? "sizes" : "tiles", x[l]);
+        }
+        int n_middle = cut_evenly(100, x[0], by_size[0], middle), n = 0;
+        if (!by_size[1] && x[1] > middle[n_middle - 1]) continue; /* cannot be cut so */
+        for (int k = 0; k < n_middle; k++) n += cut_evenly(middle[k], x[1], by_size[1], tile + n);
+        for (int k = 0; k + 1 < n; k++) good &= tile[k] % multiple == 0;
+        tw_context *ctx = tw_context_new();
+        parts p;
+        CHECK_EQ(eval_multiple(ctx, i % 2, (int)multiple, level[0], level[1], &p), good ? TW_OK : TW_INFEASIBLE);
+        n_good += good;
+        tw_context_free(ctx);
+    }
+    CHECK(n_good > 300 && n_good < 2500);
+}
+
 /* A long latency hides behind a slow link as long as the tiles that really occur are large enough. */
 TEST(links_are_compared_at_the_tiles_that_occur)
 {

@@ -419,7 +419,7 @@ static tw_status print_page(const tw_plan *plan, tw_arena *scratch, tw_diag *dia
 {
     tw_line line;
     tw_line_init(&line, &wide, out);
-    return tw_async_print(&plan->op[0], NULL, &line, scratch, scratch, diag);
+    return tw_async_print(&plan->op[0], NULL, &wide, &line, scratch, scratch, diag);
 }
 
 TEST(a_printer_without_memory_says_so)

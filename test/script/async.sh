@@ -6,7 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 failed=0
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache
 
 fail() { echo "FAIL: $*" >&2; failed=1; }
 # expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.

@@ -5,6 +5,7 @@ build=$1 tw=$1/tilewright source=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+export XDG_CACHE_HOME=$scratch/cache
 failed=0
 example=$source/examples/02-reduction/mapping.yaml
 on_reduction=(matmul:128x128x512 -m tick-100k "--mapping=$example")
@@ -113,10 +114,10 @@ expect 64 nosuch
 expect 64 plan
 expect 64 plan matmul:8x8x8
 expect 64 plan matmul:8x8x8 matmul:8x8x8 -m tick-10k
-expect 64 plan matmul:8x8x8 -m tick-10k --objective=beauty; says err.txt "--objective takes one of ticks, cycles, not 'beauty'"
+expect 64 plan matmul:8x8x8 -m tick-10k --objective=beauty; says err.txt "--objective takes some of latency"
 expect 64 plan matmul:8x8x8 -m tick-10k --rows=5-2
 expect 64 plan matmul:8x8x8 -m tick-10k --columns=10
-expect 64 plan matmul:8x8x8 -m tick-10k --mapping=x
+expect 2 plan matmul:8x8x8 -m tick-10k --mapping=nosuch.yaml; says err.txt "nosuch.yaml"
 expect 64 eval matmul:8x8x8 -m tick-10k
 expect 64 eval matmul:8x8x8 -m tick-10k --mapping=x --dump=nothing
 expect 64 eval matmul:8x8x8 -m tick-10k --mapping=x --dump=model --json

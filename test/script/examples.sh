@@ -5,6 +5,7 @@ set -u
 build=$1 source=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+export XDG_CACHE_HOME=$scratch/cache
 failed=0
 
 fail() { echo "FAIL: $*" >&2; failed=1; }

@@ -13,7 +13,7 @@ int main(void)
     const tw_model *model;
     const tw_machine *machine;
     const tw_plan *plan;
-    tw_search_options options = {.objective = TW_TICKS};
+    tw_search_options options = {.n_objectives = 1, .objective = {{.measure = TW_TICKS}}};
     int bad = tw_model_open(ctx, "matmul:128x128x512", &model) || tw_machine_open(ctx, "tick-100k", &machine) ||
               tw_plan_search(ctx, model, machine, &options, &plan) || tw_plan_summary(plan)->ticks != 6;
     tw_context_free(ctx);

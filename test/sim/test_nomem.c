@@ -257,10 +257,10 @@ static const subject problems[] = {
     {.line = "matmul:3x2x4", .machine_text = MACHINE("40", "18"), .options = {.mode = TW_MODE_ANY}},
     {.line = "matmul:4x2x2",
      .machine_text = MACHINE("30", "16"),
-     .options = {.approach = TW_APPROACH_MULTISTAGE, .objective = TW_CYCLES}},
+     .options = {.approach = TW_APPROACH_MULTISTAGE}},
     {.line = "conv:1x4x1,out=1,kernel=3x1,pad=1x0",
      .machine_text = MACHINE("40", "14"),
-     .options = {.objective = TW_CYCLES, .mode = TW_MODE_FUSED}},
+     .options = {.mode = TW_MODE_FUSED}},
     {.line = "matmul:2x2x2", .machine_text = MACHINE("2", "2")}, /* nothing fits */
 };
 

@@ -1,0 +1,337 @@
+/* cli/cache.c - see cache.h.
+ *
+ * The hash is FNV-1a of 128 bits. It need not be strong: it only names files, in a folder that nobody but the user
+ * writes to, and every entry repeats its whole question. As a sum it finds accidents (a disk that was full, a file
+ * that was edited), and whoever forges one deceives only himself: the mapping is checked and simulated again. */
+#include "cache.h"
+#include "output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FORMAT = 1, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
+static const char title[] = "# tilewright cache\n", sum_mark[] = "# sum ";
+
+static void hash(const char *bytes, size_t n, char out[HASH_DIGITS + 1])
+{
+    __extension__ typedef unsigned __int128 wide;
+    const wide prime = (wide)1 << 88 | 0x13b;
+    wide h = (wide)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d);
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)bytes[i]) * prime;
+    snprintf(out, HASH_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, (uint64_t)(h >> 64), (uint64_t)h);
+}
+
+/* ---- files ---- */
+
+static char *folder_of_user(void)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char *path = NULL;
+    int n = -1;
+    if (xdg && *xdg == '/') /* a relative one is invalid, says the specification */
+        n = asprintf(&path, "%s/tilewright", xdg);
+    else if (home && *home == '/')
+        n = asprintf(&path, "%s/.cache/tilewright", home);
+    return n < 0 ? NULL : path;
+}
+
+/* All of an ordinary file, zero-terminated; NULL when there is none, or it is too large to be ours. */
+static char *read_file(const char *path, size_t *n)
+{
+    struct stat st;
+    FILE *in = fopen(path, "r");
+    char *bytes = NULL;
+    if (in && fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= ENTRY_MAX)
+        bytes = malloc((size_t)st.st_size + 1);
+    if (bytes) {
+        *n = fread(bytes, 1, (size_t)st.st_size, in);
+        bytes[*n] = 0;
+    }
+    if (in) fclose(in);
+    return bytes;
+}
+
+/* ---- the question ---- */
+
+/* A program that was built anew may search better, or no longer wrongly, and has the same version for a while. */
+static void ask_program(FILE *out)
+{
+    struct stat st = {0};
+    fprintf(out, "version %s\nformat %d\n", tw_version(), FORMAT);
+    if (stat("/proc/self/exe", &st) == 0)
+        fprintf(out, "built %lld.%09ld %lld\n", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+                (long long)st.st_size);
+}
+
+/* Without what decides only how fast the answer comes: threads, the time limit (what it cut short is not kept). */
+static void ask_options(const tw_search_options *s, FILE *out)
+{
+    for (int i = 0; i < s->n_objectives; i++)
+        fprintf(out, "objective %d %s\n", (int)s->objective[i].measure,
+                s->objective[i].at ? s->objective[i].at : "");
+    fprintf(out, "space %s\nmode %d\ncut %d\napproach %d\nexhaustive %d\n", tw_space_word(s->space), (int)s->mode,
+            (int)s->cut, (int)s->approach, s->exhaustive);
+    const int64_t number[] = {s->min_tile,    s->max_execs, s->max_outer,   s->max_inner,
+                              s->max_buffers, s->budget,    s->memory_limit};
+    fputs("numbers", out);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) fprintf(out, " %" PRId64, number[i]);
+    fputc('\n', out);
+}
+
+/* The partial mapping as its file has it; false when it cannot be read a second time. */
+static bool ask_limits(const char *path, FILE *out)
+{
+    size_t n = 0;
+    if (!path) return true;
+    char *text = read_file(path, &n);
+    if (text) fprintf(out, "limits %zu\n%s\n", n, text);
+    free(text);
+    return text != NULL;
+}
+
+static bool ask(const session *s, FILE *out)
+{
+    ask_program(out);
+    ask_options(&s->options->search, out);
+    if (tw_model_print_to(s->ctx, s->model, out) != TW_OK) return false;
+    if (tw_machine_print_to(s->ctx, s->machine, out) != TW_OK) return false;
+    return ask_limits(s->options->limits, out);
+}
+
+static bool is_wanted(const cli_options *o)
+{
+    const char *never = getenv("TILEWRIGHT_NO_CACHE");
+    return !o->no_cache && !o->search.pareto && !(never && *never);
+}
+
+void cache_slot_init(cache_slot *slot, const session *s)
+{
+    *slot = (cache_slot){0};
+    char digits[HASH_DIGITS + 1];
+    FILE *out = is_wanted(s->options) ? open_memstream(&slot->question, &slot->n_question) : NULL;
+    bool asked = out && ask(s, out);
+    if (out && fclose(out) == 0 && asked) {
+        hash(slot->question, slot->n_question, digits);
+        slot->folder = folder_of_user();
+        if (asprintf(&slot->name, "%s.yaml", digits) < 0) slot->name = NULL;
+    }
+    tw_context_clear_messages(s->ctx);
+    if (!slot->folder || !slot->name) cache_slot_release(slot);
+}
+
+void cache_slot_release(cache_slot *slot)
+{
+    free(slot->folder);
+    free(slot->name);
+    free(slot->question);
+    *slot = (cache_slot){0};
+}
+
+/* ---- the fields of a result, for writing and for reading ---- */
+
+typedef enum kind { INT, FLAG, LONG, REAL, NAME } kind; /* int or enum, bool, int64_t, double, const char * */
+typedef struct field {
+    const char *name;
+    kind kind;
+    size_t offset;
+    int n;    /* of an array              */
+    int most; /* INT: the largest allowed */
+} field;
+
+#define FIELD(kind, member, n, most)                               \
+    {                                                              \
+#member, kind, offsetof(tw_search_result, member), n, most \
+    }
+#define OBJECTIVE(i) FIELD(INT, objective[i].measure, 1, TW_N_MEASURES - 1), FIELD(NAME, objective[i].at, 1, 0)
+static const field fields[] = {FIELD(INT, n_objectives, 1, TW_MAX_OBJECTIVES),
+                               OBJECTIVE(0),
+                               OBJECTIVE(1),
+                               OBJECTIVE(2),
+                               OBJECTIVE(3),
+                               FIELD(LONG, best, 1, 0),
+                               FIELD(REAL, value, TW_MAX_OBJECTIVES, 0),
+                               FIELD(REAL, bound, 1, 0),
+                               FIELD(REAL, gap, 1, 0),
+                               FIELD(INT, bound_by, 1, TW_N_BOUNDS - 1),
+                               FIELD(NAME, bound_at, 1, 0),
+                               FIELD(REAL, root_bound, 1, 0),
+                               FIELD(REAL, n_space, 1, 0),
+                               FIELD(LONG, n_nodes, 1, 0),
+                               FIELD(LONG, n_points, 1, 0),
+                               FIELD(LONG, closed, TW_N_BOUNDS, 0),
+                               FIELD(LONG, n_optima, 1, 0),
+                               FIELD(FLAG, proven, 1, 0),
+                               FIELD(INT, ending, 1, TW_END_MEMORY),
+                               FIELD(INT, space, 1, TW_N_SPACES - 1),
+                               FIELD(REAL, seconds, 1, 0)};
+enum { N_FIELDS = sizeof fields / sizeof *fields };
+_Static_assert(TW_MAX_OBJECTIVES == 4, "each objective has its fields above");
+
+static void write_value(const field *f, const tw_search_result *result, int i, FILE *out)
+{
+    const void *at = (const char *)result + f->offset;
+    switch (f->kind) {
+    case INT: fprintf(out, " %d", ((const int *)at)[i]); break;
+    case FLAG: fprintf(out, " %d", ((const bool *)at)[i]); break;
+    case LONG: fprintf(out, " %" PRId64, ((const int64_t *)at)[i]); break;
+    case REAL: fprintf(out, " %a", ((const double *)at)[i]); break; /* exactly */
+    case NAME: fprintf(out, " %s", *(const char *const *)at ? *(const char *const *)at : ""); break;
+    }
+}
+
+static void write_result(const tw_search_result *result, FILE *out)
+{
+    for (int k = 0; k < N_FIELDS; k++) {
+        fprintf(out, "#= %s", fields[k].name);
+        for (int i = 0; i < fields[k].n; i++) write_value(&fields[k], result, i, out);
+        fputc('\n', out);
+    }
+}
+
+/* The name up to the end of the line, which becomes the end of the text. */
+static char *read_name(char *at, const char **name)
+{
+    char *end = strchr(at, '\n');
+    if (!end) return NULL;
+    *end = 0;
+    *name = end > at ? at : NULL;
+    return end;
+}
+
+/* Reads behind the blank at `at`. Each reader returns what follows, or NULL. */
+static char *read_value(char *at, const field *f, tw_search_result *result, int i)
+{
+    void *to = (char *)result + f->offset;
+    if (*at++ != ' ') return NULL;
+    if (f->kind == NAME) return read_name(at, to);
+    char *end = at;
+    if (f->kind == REAL) {
+        ((double *)to)[i] = strtod(at, &end);
+        return end > at ? end : NULL;
+    }
+    int64_t x = strtoll(at, &end, 10);
+    if (f->kind == LONG) ((int64_t *)to)[i] = x;
+    if (f->kind == INT) ((int *)to)[i] = (int)x;
+    if (f->kind == FLAG) ((bool *)to)[i] = x == 1;
+    bool bad = (f->kind == INT && (x < 0 || x > f->most)) || (f->kind == FLAG && x != 0 && x != 1);
+    return end > at && !bad ? end : NULL;
+}
+
+static char *read_field(char *at, const field *f, tw_search_result *result)
+{
+    size_t n = strlen(f->name);
+    if (strncmp(at, "#= ", 3) != 0 || strncmp(at + 3, f->name, n) != 0) return NULL;
+    at += 3 + n;
+    for (int i = 0; i < f->n && at; i++) at = read_value(at, f, result, i);
+    if (!at || (*at != '\n' && f->kind != NAME)) return NULL;
+    return at + 1;
+}
+
+static char *read_result(char *at, tw_search_result *result)
+{
+    for (int k = 0; k < N_FIELDS && at; k++) at = read_field(at, &fields[k], result);
+    return at;
+}
+
+/* ---- entries ---- */
+
+static void write_question(const cache_slot *slot, FILE *out)
+{
+    fputs(title, out);
+    for (const char *line = slot->question; *line;) {
+        size_t n = strcspn(line, "\n");
+        fprintf(out, "#? %.*s\n", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
+/* What follows the question in an entry, NULL when it holds another one. */
+static char *skip_question(const cache_slot *slot, char *entry)
+{
+    char *question = NULL, *rest = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&question, &n);
+    if (!out) return NULL;
+    write_question(slot, out);
+    if (fclose(out) == 0 && strncmp(entry, question, n) == 0) rest = entry + n;
+    free(question);
+    return rest;
+}
+
+/* Whether the entry ends with the sum of what stands before; the sum is then cut off. */
+static bool take_sum(char *entry, size_t n)
+{
+    char sum[sizeof sum_mark + HASH_DIGITS + 1], digits[HASH_DIGITS + 1];
+    size_t n_sum = sizeof sum - 1;
+    if (n < n_sum) return false;
+    hash(entry, n - n_sum, digits);
+    snprintf(sum, sizeof sum, "%s%s\n", sum_mark, digits);
+    if (memcmp(entry + n - n_sum, sum, n_sum) != 0) return false;
+    entry[n - n_sum] = 0;
+    return true;
+}
+
+static bool restore(char *at, session *s, const char *path, tw_search_result *result, const tw_plan **plan)
+{
+    const tw_mapping *mapping;
+    for (int i = 0; i < tw_model_n_ops(s->model) && at; i++) at = read_result(at, &result[i]);
+    return at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
+           tw_plan_restore(s->ctx, s->model, s->machine, mapping, result, plan) == TW_OK;
+}
+
+bool cache_load(const cache_slot *slot, session *s, const tw_plan **plan)
+{
+    char *path = NULL, *entry = NULL;
+    size_t n = 0;
+    tw_search_result *result = calloc((size_t)tw_model_n_ops(s->model), sizeof *result);
+    if (slot->name && result && asprintf(&path, "%s/%s", slot->folder, slot->name) >= 0)
+        entry = read_file(path, &n);
+    char *answer = entry && take_sum(entry, n) ? skip_question(slot, entry) : NULL;
+    bool loaded = answer && restore(answer, s, path, result, plan);
+    tw_context_clear_messages(s->ctx); /* a mapping that is refused has nobody to complain to */
+    free(result);
+    free(entry);
+    free(path);
+    return loaded;
+}
+
+static bool is_lasting(const session *s)
+{
+    for (int i = 0; i < tw_model_n_ops(s->model); i++) {
+        tw_ending ending = tw_plan_search_result(s->plan, i)->ending;
+        if (ending != TW_END_DONE && ending != TW_END_BUDGET) return false;
+    }
+    return true;
+}
+
+static bool write_entry(const cache_slot *slot, session *s, FILE *out)
+{
+    write_question(slot, out);
+    for (int i = 0; i < tw_model_n_ops(s->model); i++) write_result(tw_plan_search_result(s->plan, i), out);
+    return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK;
+}
+
+static void put_entry(const cache_slot *slot, const char *entry, size_t n)
+{
+    char digits[HASH_DIGITS + 1];
+    output_file file;
+    hash(entry, n, digits);
+    if (!output_make_folder(slot->folder) || !output_file_open(&file, slot->folder, slot->name)) return;
+    fwrite(entry, 1, n, file.stream);
+    fprintf(file.stream, "%s%s\n", sum_mark, digits);
+    if (!output_file_commit(&file)) errno = 0; /* no cache, then */
+}
+
+void cache_store(const cache_slot *slot, session *s)
+{
+    char *entry = NULL;
+    size_t n = 0;
+    FILE *out = slot->name && is_lasting(s) ? open_memstream(&entry, &n) : NULL;
+    bool written = out && write_entry(slot, s, out);
+    if (out && fclose(out) == 0 && written) put_entry(slot, entry, n);
+    tw_context_clear_messages(s->ctx);
+    free(entry);
+}

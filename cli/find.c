@@ -1,0 +1,49 @@
+/* cli/find.c - see find.h. */
+#include "find.h"
+#include "cache.h"
+#include "progress.h"
+
+/* The options as given, and what is known only now. */
+static tw_search_options watched_options(const session *s, progress *p)
+{
+    tw_search_options options = s->options->search;
+    options.limits = s->limits;
+    options.progress = progress_show;
+    options.user = p;
+    return options;
+}
+
+static tw_status search(session *s)
+{
+    progress p;
+    tw_search_options options = watched_options(s, &p);
+    progress_begin(&p, s->model, s->options->quiet);
+    tw_status status = tw_plan_search(s->ctx, s->model, s->machine, &options, &s->plan);
+    progress_end(&p);
+    return status;
+}
+
+tw_status find_plan(session *s)
+{
+    cache_slot slot;
+    cache_slot_init(&slot, s);
+    s->cached = cache_load(&slot, s, &s->plan);
+    tw_status status = s->cached ? TW_OK : search(s);
+    if (status == TW_OK && !s->cached) cache_store(&slot, s);
+    cache_slot_release(&slot);
+    return status;
+}
+
+tw_status find_remedies(session *s)
+{
+    progress p;
+    static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
+    tw_search_options options = watched_options(s, &p);
+    options.pareto = false; /* of the front, the plan is the best in the first objective */
+    if (progress_was_stopped()) return TW_OK;
+    progress_begin(&p, s->model, s->options->quiet);
+    tw_status status = tw_plan_remedies(s->ctx, s->plan, &options, &s->remedy, &s->n_remedies);
+    progress_end(&p);
+    if (status == TW_OK && s->n_remedies == 0) s->remedy = &nothing;
+    return status;
+}

@@ -1,0 +1,10 @@
+/* cli/find.h - a plan by searching: out of the cache, or with progress shown and Ctrl-C heard. */
+#ifndef TW_CLI_FIND_H
+#define TW_CLI_FIND_H
+#include "session.h"
+
+/* Fills s->plan and s->cached. */
+tw_status find_plan(session *s);
+/* Fills s->remedy: what changes of the machine would give. Whoever stopped the search wants to wait no longer: none. */
+tw_status find_remedies(session *s);
+#endif

@@ -1,0 +1,111 @@
+/* cli/progress.c - see progress.h.
+ *
+ * The line is erased with blanks, so that it needs no terminal that understands more than a carriage return. */
+#include "progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const double first_shown = 0.5; /* seconds: what is faster needs no comfort */
+enum { COLUMNS = 80, LINE_BYTES = 512 };
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t stopped;
+static struct sigaction before;
+
+static void stop(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+bool progress_was_stopped(void) { return stopped; }
+
+/* Whoever started us with the signal ignored (nohup, a script's background) wants it ignored. */
+static void watch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
+}
+
+/* ---- the line ---- */
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : COLUMNS;
+}
+
+/* "8'616", or three digits and an exponent where there would be too many. */
+static void print_number(double x, FILE *out)
+{
+    char digits[24];
+    if (x >= 1e12 || x < 0) {
+        fprintf(out, "%.3g", x);
+        return;
+    }
+    int n = snprintf(digits, sizeof digits, "%.0f", x);
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0) fputc('\'', out);
+        fputc(digits[i], out);
+    }
+}
+
+static void print_line(const progress *p, const tw_progress *now, FILE *out)
+{
+    int n = tw_model_n_ops(p->model);
+    fputs(tw_model_op_name(p->model, now->op), out);
+    if (n > 1) fprintf(out, " (%d of %d)", now->op + 1, n);
+    fputs(now->found ? "  best " : "  nothing found yet", out);
+    if (now->found) print_number(now->best, out);
+    fputs("  bound ", out);
+    print_number(now->bound, out);
+    if (now->found) fprintf(out, "  gap %.2f %%", 100 * now->gap);
+    fputs("  ", out);
+    print_number((double)now->nodes / now->seconds, out);
+    fprintf(out, " nodes/s  %.1f s", now->seconds);
+}
+
+/* Puts `line` in the place of what is there. Names are ASCII, so that bytes are columns; the last column stays free,
+ * since a character there would move some terminals to the next line. */
+static void draw(progress *p, const char *line)
+{
+    int width = (int)strlen(line), most = terminal_columns() - 1;
+    if (width > most) width = most;
+    fprintf(stderr, "\r%.*s%*s", width, line, p->width > width ? p->width - width : 0, "");
+    if (width == 0) fputc('\r', stderr);
+    fflush(stderr);
+    p->width = width;
+}
+
+/* ---- the interface ---- */
+
+void progress_begin(progress *p, const tw_model *model, bool quiet)
+{
+    *p = (progress){.model = model, .shown = !quiet && isatty(STDERR_FILENO)};
+    watch_interrupts();
+}
+
+bool progress_show(void *user, const tw_progress *now)
+{
+    progress *p = user;
+    char line[LINE_BYTES] = "";
+    FILE *out = p->shown && now->seconds >= first_shown ? fmemopen(line, sizeof line, "w") : NULL;
+    if (out) {
+        print_line(p, now, out);
+        fclose(out);
+        draw(p, line);
+    }
+    return !stopped;
+}
+
+void progress_end(progress *p)
+{
+    if (p->width > 0) draw(p, "");
+    sigaction(SIGINT, &before, NULL);
+}

@@ -1,0 +1,26 @@
+/* cli/progress.h - what a search shows while it runs, and how a user ends it.
+ *
+ * On a terminal one line is written over and over, from half a second on, and is gone at the end:
+ *
+ *     matmul  best 8'616  bound 8'552  gap 0.74 %  12'345 nodes/s  3.1 s
+ *
+ * The first Ctrl-C ends the search, which then has the best so far; the second one ends the process. */
+#ifndef TW_CLI_PROGRESS_H
+#define TW_CLI_PROGRESS_H
+#include "tilewright/tilewright.h"
+
+typedef struct progress {
+    const tw_model *model;
+    bool shown; /* standard error is a terminal, and the user did not ask for silence */
+    int width;  /* characters on the line now                                         */
+} progress;
+
+/* From here on Ctrl-C ends the search only. */
+void progress_begin(progress *p, const tw_model *model, bool quiet);
+/* As tw_search_options has it; `user` is a progress. */
+bool progress_show(void *user, const tw_progress *now);
+/* The line is gone, and Ctrl-C has its old meaning. */
+void progress_end(progress *p);
+/* Whether there was a Ctrl-C. */
+bool progress_was_stopped(void);
+#endif

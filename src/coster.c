@@ -1,0 +1,155 @@
+/* src/coster.c - see coster.h. */
+#include "coster.h"
+
+#include "program/program.h"
+#include "sim/timeline.h"
+
+#include <stdlib.h>
+
+typedef struct bench { /* of one thread */
+    tw_arena *scratch;
+    tw_diag diag; /* muted: refusals are answers here */
+} bench;
+
+struct tw_coster {
+    int n;
+    bench *bench;
+    tw_eval eval;
+};
+
+static void describe(const tw_program *p, const tw_timeline *timeline, tw_outcome *out)
+{
+    *out = (tw_outcome){.cycles = timeline->sum.cycles,
+                        .ticks = timeline->sum.ticks,
+                        .energy_fj = timeline->sum.energy_fj};
+    for (int e = 0; e < p->machine->n_engines; e++)
+        out->moved[e] = timeline->engine[e].load_units + timeline->engine[e].store_units;
+    for (int m = 1; m < p->machine->n_memories; m++) {
+        out->used[m] = p->layout.used[m];
+        for (int o = 0; o < p->op->n_operands; o++) out->crossed[m] += timeline->link[m][o].units;
+    }
+}
+
+static tw_status cost(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                      int64_t limit, tw_outcome *out, int64_t *work, bool *unfinished, int64_t *short_by)
+{
+    bench *b = user;
+    tw_arena_mark mark = tw_arena_save(b->scratch);
+    tw_meter meter = {.limit = limit};
+    tw_program program;
+    tw_timeline timeline;
+    b->diag.short_by = 0;
+    tw_status status = tw_program_build(model, op, machine, map, b->scratch, &b->diag, &program);
+    *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
+    if (status == TW_OK) status = tw_timeline_measure(&program, &meter, b->scratch, &b->diag, &timeline);
+    if (status == TW_OK) describe(&program, &timeline, out);
+    *work = meter.done;
+    *unfinished = meter.unfinished;
+    tw_arena_rewind(b->scratch, mark);
+    return meter.unfinished ? TW_OK : status;
+}
+
+/* ---- outlines ---- */
+
+static bool add_to(int64_t *sum, int64_t x) { return tw_ckd_add(*sum, x, sum); }
+
+/* Transfers and units of operand o between memory m and the one outside it, added to the engines. */
+static bool count_link(const tw_program *p, int m, int o, tw_outline *out)
+{
+    const tw_stay *stay = &p->flow->stay[m][o];
+    const tw_machine *machine = p->machine;
+    int output = tw_op_output(p->op);
+    tw_flow_count count;
+    int64_t units, back = 0, energy;
+    if (!tw_flow_traffic(p, m, o, &count) || !tw_ckd_mul(count.elems, p->elem_units[o], &units)) return false;
+    out->transfers[m][o] = count.transfers;
+    if (o == output) { /* finished elements leave once; the others leave and come back as partial sums */
+        if (!tw_ckd_mul(count.elems - count.sweep, p->partial_units, &back)) return false;
+        units = count.sweep * p->elem_units[o] + back;
+        if (back > 0 && stay->filler >= 0) {
+            out->commands[stay->filler] += 1;
+            if (!add_to(&out->units[stay->filler], back)) return false;
+        }
+    }
+    int e = o == output ? stay->drain : stay->filler;
+    bool joins = machine->engine[e].joins && o < output;
+    if (joins)
+        out->commands[e] = tw_max(out->commands[e], count.transfers);
+    else if (!add_to(&out->commands[e], count.transfers))
+        return false;
+    return add_to(&out->units[e], units) && add_to(&out->crossed[m], units) && add_to(&out->crossed[m], back) &&
+           tw_ckd_mul(units + back, machine->memory[stay->outer].energy_fj + machine->memory[m].energy_fj, &energy) &&
+           add_to(&out->energy_fj, energy);
+}
+
+static bool is_monotone(const tw_program *p)
+{
+    for (int e = 0; e < p->machine->n_engines; e++)
+        if (p->machine->engine[e].count > 1) return false;
+    for (int m = 1; m < p->machine->n_memories; m++)
+        if (p->flow->stay[m][tw_op_output(p->op)].returns) return false;
+    return true;
+}
+
+static void outline_program(const tw_program *p, tw_outline *out)
+{
+    *out = (tw_outline){.exact = p->clipped == 0, .monotone = is_monotone(p)};
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            if (!p->flow->stay[m][o].here) continue;
+            out->here[m][o] = true;
+            out->needed[m][o] = p->flow->needed[m][o];
+            out->slot_units[m][o] = p->layout.buffer[p->layout.first[m][o]].size;
+            out->exact = out->exact && count_link(p, m, o, out);
+        }
+    int64_t compute;
+    out->exact = out->exact &&
+                 tw_ckd_mul(tw_op_points(p->op), p->machine->engine[p->machine->compute].energy_fj, &compute) &&
+                 add_to(&out->energy_fj, compute);
+}
+
+static tw_status outline(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                         tw_outline *out)
+{
+    bench *b = user;
+    tw_arena_mark mark = tw_arena_save(b->scratch);
+    tw_machine roomy = *machine;
+    tw_program program;
+    for (int m = 1; m < machine->n_memories; m++) roomy.memory[m].size = TW_UNLIMITED;
+    tw_status status = tw_program_build(model, op, &roomy, map, b->scratch, &b->diag, &program);
+    if (status == TW_OK) outline_program(&program, out);
+    tw_arena_rewind(b->scratch, mark);
+    return status;
+}
+
+/* ---- the coster ---- */
+
+tw_coster *tw_coster_new(int n)
+{
+    tw_coster *c = calloc(1, sizeof *c);
+    if (!c || !(c->bench = calloc((size_t)n, sizeof *c->bench))) {
+        free(c);
+        return NULL;
+    }
+    c->eval = (tw_eval){.cost = cost, .outline = outline, .n_users = n};
+    for (c->n = 0; c->n < n; c->n++) {
+        bench *b = &c->bench[c->n];
+        b->diag.muted = true;
+        c->eval.user[c->n] = b;
+        if (!(b->scratch = tw_arena_new())) {
+            tw_coster_free(c);
+            return NULL;
+        }
+    }
+    return c;
+}
+
+void tw_coster_free(tw_coster *c)
+{
+    if (!c) return;
+    for (int i = 0; i < c->n; i++) tw_arena_free(c->bench[i].scratch);
+    free(c->bench);
+    free(c);
+}
+
+const tw_eval *tw_coster_eval(const tw_coster *c) { return &c->eval; }

@@ -1,0 +1,444 @@
+/* src/remedy.c - see remedy.h.
+ *
+ * A change is a copy of the machine (or of the options) with one number made better; it is answered by the same search
+ * that found the plan. Engines can only change what takes time, except that on a lockstep machine a link may be too
+ * slow to pass a level through: where time does not count they are left out. */
+#include "remedy.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "coster.h"
+#include "report/links.h"
+#include "report/number.h"
+#include "search/search.h"
+
+/* ---- searches ---- */
+
+typedef struct asker {
+    const tw_search_options *given; /* whose `progress` is heard                                   */
+    bool stopped;                   /* it ended a search: what that one found is no answer         */
+    tw_search_options options;
+    tw_coster *coster;
+    tw_arena *scratch;
+} asker;
+
+static bool ask_progress(void *user, const tw_progress *progress)
+{
+    asker *a = user;
+    if (!a->stopped && a->given->progress) a->stopped = !a->given->progress(a->given->user, progress);
+    return !a->stopped;
+}
+
+/* Only the first objective counts. */
+static tw_status asker_init(asker *a, const tw_search_options *options, tw_arena *scratch)
+{
+    int64_t threads = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
+    *a = (asker){.given = options, .options = *options, .scratch = scratch};
+    a->coster = tw_coster_new((int)tw_clamp(threads, 1, TW_MAX_THREADS));
+    a->options.pareto = false;
+    a->options.n_objectives = (int)tw_min(options->n_objectives, 1);
+    if (options->progress) a->options.progress = ask_progress;
+    a->options.user = a;
+    return a->coster ? TW_OK : TW_ERR_NOMEM;
+}
+
+/* tw_search_op without a word. TW_INFEASIBLE with result->proven: there is none. */
+static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *machine,
+                     const tw_search_options *options, tw_op_map *map, tw_search_result *result)
+{
+    tw_arena_mark mark = tw_arena_save(a->scratch);
+    tw_diag muted = {.muted = true};
+    tw_found found;
+    *result = (tw_search_result){0};
+    tw_status status =
+        tw_search_op(model, op, machine, options, tw_coster_eval(a->coster), a->scratch, &muted, &found, result);
+    *map = found.map;
+    tw_arena_rewind(a->scratch, mark);
+    return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
+}
+
+static tw_status cost_of(asker *a, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                         tw_outcome *out)
+{
+    const tw_eval *eval = tw_coster_eval(a->coster);
+    int64_t work, short_by;
+    bool unfinished;
+    return eval->cost(eval->user[0], model, op, machine, map, INT64_MAX, out, &work, &unfinished, &short_by);
+}
+
+/* ---- changes ---- */
+
+typedef struct trial {
+    const tw_plan *plan;
+    asker asker;
+    double value; /* of the plan */
+    bool proven;
+    tw_arena *arena, *limits; /* what is kept, and limits that are tried */
+    tw_remedy *list;
+    int n, room;
+} trial;
+
+/* Between searches too somebody may want to stop: many small ones never ask. */
+static bool goes_on(trial *t)
+{
+    return ask_progress(&t->asker, &(tw_progress){.found = true, .best = t->value, .bound = t->value});
+}
+
+static tw_status keep(trial *t, tw_remedy remedy)
+{
+    if (t->n == t->room) {
+        tw_remedy *more;
+        TW_ALLOC(t->arena, more, 2 * t->room + 16);
+        for (int i = 0; i < t->n; i++) more[i] = t->list[i];
+        t->list = more;
+        t->room = 2 * t->room + 16;
+    }
+    t->list[t->n++] = remedy;
+    return TW_OK;
+}
+
+/* The operator's part of a remedy. A search that gave up may have missed even the mapping that there was: that one
+ * still counts where it is possible. */
+static tw_status add_op(trial *t, int op, const tw_machine *machine, const tw_search_options *options,
+                        tw_remedy *remedy)
+{
+    const tw_model *model = t->plan->model;
+    tw_op_map map;
+    tw_search_result result;
+    tw_outcome own;
+    tw_goals goals;
+    tw_diag muted = {.muted = true};
+    tw_status status = ask(&t->asker, model, op, machine, options, &map, &result);
+    if (status != TW_OK && status != TW_INFEASIBLE) return status;
+    double value = status == TW_OK ? result.value[0] : 0;
+    bool feasible = status == TW_OK;
+    if (!result.proven) {
+        TW_TRY(tw_goals_of(options, machine, &muted, &goals));
+        status = cost_of(&t->asker, model, op, machine, &t->plan->mapping->op[op], &own);
+        if (status == TW_ERR_NOMEM) return status;
+        double best = status == TW_OK ? (double)tw_goals_value(&goals, &own).of[0] : value;
+        if (status == TW_OK && (!feasible || best < value)) value = best;
+        feasible = feasible || status == TW_OK;
+    }
+    remedy->feasible = remedy->feasible && feasible;
+    remedy->proven = remedy->proven && result.proven;
+    remedy->value += value;
+    return TW_OK;
+}
+
+/* Searches with the change made and adds what came out. */
+static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, const tw_search_options *options)
+{
+    if (!remedy.change) return TW_ERR_NOMEM;
+    remedy.feasible = true;
+    remedy.proven = t->proven;
+    for (int i = 0; i < t->plan->model->n_ops && remedy.feasible; i++) {
+        if (goes_on(t)) TW_TRY(add_op(t, i, machine, options, &remedy));
+        if (t->asker.stopped) return TW_OK;
+    }
+    if (!remedy.feasible) remedy.value = 0;
+    if (remedy.feasible && t->value > 0) remedy.gain = 1 - remedy.value / t->value;
+    return keep(t, remedy);
+}
+
+/* A tenth more, at least one; 0 when there is no such number. */
+static int64_t tenth_more(int64_t x, int64_t most) { return x <= most - tw_cdiv(x, 10) ? x + tw_cdiv(x, 10) : 0; }
+/* A tenth less, rounded down, but not nothing. */
+static int64_t tenth_less(int64_t x) { return x > 1 ? x - tw_cdiv(x, 10) : x; }
+
+static tw_status try_memories(trial *t)
+{
+    const tw_machine *machine = t->plan->machine;
+    for (int m = 1; m < machine->n_memories; m++) {
+        const tw_memory *memory = &machine->memory[m];
+        int64_t size = memory->size == TW_UNLIMITED ? 0 : tenth_more(memory->size, INT64_MAX / 4);
+        if (size == 0 || memory->align > INT64_MAX / 4) continue;
+        tw_machine changed = *machine;
+        changed.memory[m].size = size = tw_cdiv(size, memory->align) * memory->align;
+        const char *text =
+            tw_arena_printf(t->arena, "%s larger: %s %s", TW_PERCENT(size - memory->size, memory->size),
+                            TW_GROUPED(size), tw_unit_plural(machine->unit));
+        TW_TRY(answer(t, (tw_remedy){TW_MORE_MEMORY, memory->name, text}, &changed, &t->asker.options));
+    }
+    return TW_OK;
+}
+
+/* Makes the cost smaller and says how; false when it is as small as it gets. An array grows by whole rows and
+ * columns, which is no tenth of anything: it is left alone. */
+static bool make_faster(tw_cost *cost, const char *work, tw_arena *arena, const char **text)
+{
+    tw_cost old = *cost;
+    switch (cost->kind) {
+    case TW_COST_ARRAY: return false;
+    case TW_COST_CONSTANT:
+        cost->fixed = tenth_less(old.fixed);
+        cost->busy = tenth_less(old.busy);
+        if (cost->fixed == old.fixed) return false;
+        *text = tw_arena_printf(arena, "%s less time: %s cycles", TW_PERCENT(old.fixed - cost->fixed, old.fixed),
+                                TW_GROUPED(cost->fixed));
+        return true;
+    case TW_COST_STEPPED:
+        if (cost->fixed == 0) return false;
+        break;
+    case TW_COST_LINEAR: break;
+    }
+    cost->per_cycle = tenth_more(old.per_cycle, TW_EXTENT_MAX);
+    *text =
+        tw_arena_printf(arena, "%s more: %s %s per %s", TW_PERCENT(cost->per_cycle - old.per_cycle, old.per_cycle),
+                        TW_GROUPED(cost->per_cycle), work, cost->kind == TW_COST_STEPPED ? "step" : "cycle");
+    return cost->per_cycle > 0;
+}
+
+static tw_status try_bandwidth(trial *t, int e)
+{
+    const tw_engine *engine = &t->plan->machine->engine[e];
+    tw_machine changed = *t->plan->machine;
+    const char *work = engine->kind == TW_MOVES      ? tw_unit_plural(changed.unit)
+                       : engine->kind == TW_COMPUTES ? "points"
+                                                     : "sums";
+    const char *text;
+    if (!make_faster(&changed.engine[e].cost, work, t->arena, &text)) return TW_OK;
+    return answer(t, (tw_remedy){TW_MORE_BANDWIDTH, engine->name, text}, &changed, &t->asker.options);
+}
+
+static tw_status try_channels(trial *t, int e)
+{
+    const tw_engine *engine = &t->plan->machine->engine[e];
+    tw_machine changed = *t->plan->machine;
+    const char *text;
+    if (engine->kind != TW_MOVES) return TW_OK;
+    if (changed.timing == TW_ASYNC) {
+        if (engine->count >= TW_MAX_UNITS) return TW_OK;
+        changed.engine[e].count++;
+        text = tw_arena_printf(t->arena, "one more: %" PRId64 " take turns", engine->count + 1);
+    } else {
+        if (!engine->one_channel) return TW_OK;
+        changed.engine[e].one_channel = false;
+        text = tw_arena_printf(t->arena, "unlimited channels, not 1");
+    }
+    return answer(t, (tw_remedy){TW_MORE_CHANNELS, engine->name, text}, &changed, &t->asker.options);
+}
+
+static bool time_counts(const trial *t)
+{
+    tw_measure first = t->asker.options.n_objectives > 0 ? t->asker.options.objective[0].measure : TW_CYCLES;
+    return t->plan->machine->timing == TW_LOCKSTEP || first == TW_CYCLES || first == TW_EDP;
+}
+
+static tw_status try_engines(trial *t)
+{
+    for (int e = 0; e < t->plan->machine->n_engines && time_counts(t); e++) {
+        TW_TRY(try_bandwidth(t, e));
+        TW_TRY(try_channels(t, e));
+    }
+    return TW_OK;
+}
+
+/* ---- changes of what the user allows ---- */
+
+/* The largest number that a limit allows, 0: none; and the same limit with the next one allowed too. */
+static int64_t most_allowed(const tw_number_limit *limit)
+{
+    int64_t most = limit->at_most / limit->multiple_of * limit->multiple_of;
+    for (int i = limit->n_list - 1; i >= 0; i--)
+        if (limit->list[i] <= most) return limit->list[i];
+    return limit->n_list > 0 ? 0 : most;
+}
+
+static tw_status allow_more(tw_number_limit *limit, int64_t more, tw_arena *arena)
+{
+    int64_t *list;
+    limit->at_most = more;
+    if (limit->n_list == 0) return TW_OK;
+    TW_ALLOC(arena, list, limit->n_list + 1);
+    int n = 0;
+    while (n < limit->n_list && limit->list[n] < more) list[n] = limit->list[n], n++;
+    list[n++] = more;
+    limit->list = list;
+    limit->n_list = n;
+    return TW_OK;
+}
+
+static tw_status try_limit(trial *t, int op, int level, int operand)
+{
+    const tw_limits *limits = t->asker.options.limits;
+    const tw_machine *machine = t->plan->machine;
+    const tw_number_limit *slots = &limits->op[op].level[level].slots[operand];
+    int64_t most = most_allowed(slots), ceiling = machine->timing == TW_ASYNC ? TW_MAX_CREDITS : TW_MAX_SLOTS;
+    if (t->asker.options.max_buffers > 0) ceiling = tw_min(ceiling, t->asker.options.max_buffers);
+    if (most < 1 || most > ceiling - slots->multiple_of) return TW_OK;
+    tw_op_limits *changed;
+    TW_ALLOC(t->limits, changed, limits->n_ops);
+    for (int i = 0; i < limits->n_ops; i++) changed[i] = limits->op[i];
+    tw_limits all = {limits->n_ops, changed};
+    int64_t more = most + slots->multiple_of;
+    TW_TRY(allow_more(&changed[op].level[level].slots[operand], more, t->limits));
+    tw_search_options options = t->asker.options;
+    options.limits = &all;
+    const tw_op *of = &t->plan->model->op[op];
+    bool several = t->plan->model->n_ops > 1;
+    const char *text =
+        tw_arena_printf(t->arena, "%" PRId64 " of '%s'%s%s%s, not %" PRId64, more, of->operand[operand].name,
+                        several ? " of '" : "", several ? of->name : "", several ? "'" : "", most);
+    return answer(t, (tw_remedy){TW_MORE_BUFFERS, machine->memory[level + 1].name, text}, machine, &options);
+}
+
+static tw_status try_buffers(trial *t)
+{
+    const tw_limits *limits = t->asker.options.limits;
+    if (t->asker.options.max_buffers > 0 && t->asker.options.space == TW_SPACE_ALL) {
+        tw_search_options options = t->asker.options;
+        options.max_buffers++;
+        const char *text = tw_arena_printf(t->arena, "%" PRId64 " of each operand, not %" PRId64,
+                                           options.max_buffers, t->asker.options.max_buffers);
+        TW_TRY(answer(t, (tw_remedy){TW_MORE_BUFFERS, t->plan->machine->name, text}, t->plan->machine, &options));
+    }
+    for (int i = 0; limits && i < limits->n_ops; i++)
+        for (int l = 0; l < limits->op[i].n_levels; l++)
+            for (int o = 0; o < t->plan->model->op[i].n_operands; o++) {
+                tw_arena_mark mark = tw_arena_save(t->limits);
+                TW_TRY(try_limit(t, i, l, o));
+                tw_arena_rewind(t->limits, mark);
+            }
+    return TW_OK;
+}
+
+/* ---- all of them ---- */
+
+/* Whether a stands before b, of which a was found first. */
+static bool is_before(const tw_remedy *a, const tw_remedy *b)
+{
+    if (a->feasible != b->feasible) return a->feasible;
+    return a->gain >= b->gain;
+}
+
+static void sort(tw_remedy *list, int n)
+{
+    for (int i = 1; i < n; i++) {
+        tw_remedy moved = list[i];
+        int at = i;
+        for (; at > 0 && !is_before(&list[at - 1], &moved); at--) list[at] = list[at - 1];
+        list[at] = moved;
+    }
+}
+
+static tw_status try_all(trial *t)
+{
+    TW_TRY(try_memories(t));
+    TW_TRY(try_engines(t));
+    return try_buffers(t);
+}
+
+/* What the plan costs, and whether nothing is better. */
+static void weigh(trial *t)
+{
+    t->proven = true;
+    for (int i = 0; i < t->plan->model->n_ops; i++) {
+        t->value += t->plan->op[i].search.value[0];
+        t->proven = t->proven && t->plan->op[i].search.proven;
+    }
+}
+
+tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, tw_arena *arena,
+                           tw_arena *scratch, const tw_remedy **out, int *n)
+{
+    trial t = {.plan = plan, .arena = arena, .limits = tw_arena_new()};
+    tw_status status = t.limits ? asker_init(&t.asker, options, scratch) : TW_ERR_NOMEM;
+    weigh(&t);
+    if (status == TW_OK) status = try_all(&t);
+    tw_coster_free(t.asker.coster);
+    tw_arena_free(t.limits);
+    TW_TRY(status);
+    sort(t.list, t.n);
+    *out = t.list;
+    *n = t.n;
+    return TW_OK;
+}
+
+/* ---- the smallest capacity ---- */
+
+typedef struct capacity {
+    const tw_model *model;
+    int op;
+    const tw_machine *machine;
+    asker asker;
+    tw_diag *diag;
+} capacity;
+
+/* Searches for buffers that are small in these memories, which are without limit, in the first most of all. The units
+ * used in each, and whether less is impossible; TW_INFEASIBLE with *exact: nothing fits. */
+static tw_status find_smallest(capacity *c, const int *memory, int n, int64_t used[TW_MAX_MEMORIES], bool *exact)
+{
+    tw_machine relaxed = *c->machine;
+    tw_search_options options = c->asker.options;
+    tw_search_result result;
+    tw_op_map map;
+    tw_outcome cost;
+    options.n_objectives = (int)tw_min(n, TW_MAX_OBJECTIVES);
+    for (int i = 0; i < n; i++) relaxed.memory[memory[i]].size = TW_UNLIMITED;
+    for (int i = 0; i < options.n_objectives; i++)
+        options.objective[i] = (tw_objective){TW_PEAK, relaxed.memory[memory[i]].name};
+    tw_status status = ask(&c->asker, c->model, c->op, &relaxed, &options, &map, &result);
+    *exact = result.proven;
+    TW_TRY(status);
+    TW_TRY(cost_of(&c->asker, c->model, c->op, &relaxed, &map, &cost));
+    memcpy(used, cost.used, sizeof cost.used);
+    return TW_OK;
+}
+
+/* Whether the memory alone, made large enough, helps. */
+static bool note_one(capacity *c, int m)
+{
+    const tw_memory *memory = &c->machine->memory[m];
+    int64_t used[TW_MAX_MEMORIES];
+    bool exact;
+    if (find_smallest(c, &m, 1, used, &exact) != TW_OK || used[m] <= memory->size || c->asker.stopped) return false;
+    tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has%s",
+                 TW_GROUPED(used[m]), tw_unit_plural(c->machine->unit), memory->name,
+                 TW_GROUPED(used[m] - memory->size), exact ? "" : "; less may do");
+    return true;
+}
+
+/* "64 in 'l2' (has 60), 2 in 'l1' (has 1)" */
+static void list_sizes(const tw_machine *machine, const int64_t used[TW_MAX_MEMORIES], tw_text *out)
+{
+    for (int m = 1; m < machine->n_memories; m++) {
+        const tw_memory *memory = &machine->memory[m];
+        if (used[m] > memory->size)
+            tw_text_printf(out, "%s%s in '%s' (has %s)", out->len ? ", " : "", TW_GROUPED(used[m]), memory->name,
+                           TW_GROUPED(memory->size));
+    }
+}
+
+static void note_all(capacity *c, const int *memory, int n)
+{
+    int64_t used[TW_MAX_MEMORIES];
+    bool exact;
+    tw_status status = find_smallest(c, memory, n, used, &exact);
+    tw_loc loc = c->model->op[c->op].loc;
+    if (c->asker.stopped) return;
+    if (status == TW_INFEASIBLE && exact) tw_diag_note(c->diag, loc, "memories of any size would not help");
+    if (status != TW_OK) return;
+    tw_text sizes = {0};
+    list_sizes(c->machine, used, &sizes);
+    if (sizes.len && !sizes.failed)
+        tw_diag_note(c->diag, loc, "no single memory is to blame; it would fit with these %s: %s",
+                     tw_unit_plural(c->machine->unit), sizes.bytes);
+    tw_text_release(&sizes);
+}
+
+void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *machine,
+                               const tw_search_options *options, tw_arena *scratch, tw_diag *diag)
+{
+    capacity c = {.model = model, .op = op, .machine = machine, .diag = diag};
+    int memory[TW_MAX_MEMORIES], n = 0;
+    bool helped = false;
+    if (diag->muted || asker_init(&c.asker, options, scratch) != TW_OK) return;
+    c.asker.options.exhaustive = false; /* the same answer, sooner */
+    for (int m = machine->n_memories - 1; m >= 1; m--)
+        if (machine->memory[m].size != TW_UNLIMITED) memory[n++] = m;
+    for (int i = n - 1; i >= 0 && !c.asker.stopped; i--) helped = note_one(&c, memory[i]) || helped;
+    if (!helped && !c.asker.stopped && n > 0) note_all(&c, memory, n);
+    tw_coster_free(c.asker.coster);
+}

@@ -1,0 +1,723 @@
+/* src/search/bound.c - see bound.h. */
+#include "search/bound.h"
+
+#include "tile/box.h"
+#include "tile/traffic.h"
+
+#include <math.h>
+
+static int64_t sat_mul(int64_t a, int64_t b)
+{
+    int64_t r;
+    return tw_ckd_mul(a, b, &r) ? r : INT64_MAX;
+}
+static int64_t sat_add(int64_t a, int64_t b)
+{
+    int64_t r;
+    return tw_ckd_add(a, b, &r) ? r : INT64_MAX;
+}
+
+static bool depends(const tw_space *s, int operand, int loop)
+{
+    return tw_operand_loops(&s->op->operand[operand]) >> loop & 1;
+}
+
+static bool holds(const tw_space *s, int m, int o)
+{
+    return s->machine->memory[m].holds & (o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
+/* ---- what the operator needs anyhow ---- */
+
+/* Combinations of the axis's loops that lie inside the tensor, and per loop the values that do with some partner.
+ * False for more than two loops, or loops too long to be looked at one by one. */
+static bool count_inside(const tw_op *op, const tw_axis *axis, int64_t *n, int64_t useful[TW_MAX_LOOPS])
+{
+    enum { MOST = 1 << 16 };
+    int64_t extent[2] = {1, 1}, coef[2] = {0, 0};
+    if (axis->n_terms > 2) return false;
+    for (int t = 0; t < axis->n_terms; t++) {
+        extent[t] = op->loop[axis->term[t].loop].extent;
+        coef[t] = axis->term[t].coef;
+        if (axis->n_terms == 2 && axis->term[0].loop == axis->term[1].loop) return false;
+    }
+    if (extent[0] * extent[1] > MOST) return false;
+    *n = 0;
+    int64_t seen[2] = {0, 0};
+    for (int swap = 0; swap < 2; swap++)
+        for (int64_t i = 0; i < extent[swap]; i++) {
+            int64_t inside = 0;
+            for (int64_t j = 0; j < extent[!swap]; j++) {
+                int64_t at = axis->offset + coef[swap] * i + coef[!swap] * j;
+                inside += at >= 0 && at % axis->divisor == 0 && at / axis->divisor < axis->extent;
+            }
+            if (swap == 0) *n += inside;
+            seen[swap] += inside > 0;
+        }
+    for (int t = 0; t < axis->n_terms; t++) useful[axis->term[t].loop] = seen[t];
+    return true;
+}
+
+/* Loop points whose position in the operand is inside the tensor, at least. */
+static int64_t inside_of(const tw_space *s, int o, int64_t useful[TW_MAX_LOOPS])
+{
+    const tw_operand *operand = &s->op->operand[o];
+    unsigned seen = 0;
+    int64_t n = 1;
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        int64_t inside;
+        if (!tw_axis_is_clipped(s->op, axis)) continue;
+        for (int t = 0; t < axis->n_terms; t++) {
+            if (seen >> axis->term[t].loop & 1) return 0;
+            seen |= 1u << axis->term[t].loop;
+        }
+        if (!count_inside(s->op, axis, &inside, useful)) return 0;
+        n *= inside;
+    }
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (!(seen >> l & 1)) n *= s->op->loop[l].extent;
+    return n;
+}
+
+static void measure_points(tw_space *s)
+{
+    for (int l = 0; l < s->op->n_loops; l++) s->useful[l] = s->op->loop[l].extent;
+    s->points_inside = tw_op_points(s->op);
+    if (!s->clipped) return;
+    bool one = (s->clipped & (s->clipped - 1)) == 0;
+    s->points_inside = one ? inside_of(s, __builtin_ctz(s->clipped), s->useful) : 0;
+    if (s->points_inside > 0) return;
+    for (int l = 0; l < s->op->n_loops; l++) s->useful[l] = 0;
+}
+
+static void measure_edges(tw_space *s)
+{
+    for (int o = 0; o < s->op->n_operands; o++)
+        for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &s->op->operand[o].axis[a];
+            int64_t least, most;
+            if (!tw_axis_values(axis, s->op, &least, &most)) least = -TW_POSITION_MAX, most = TW_POSITION_MAX;
+            s->overhang[o][a] = tw_max(0, -least) + tw_max(0, most - axis->extent * axis->divisor + 1);
+        }
+}
+
+/* Elements of each operand that some execution needs. The output is written whole. */
+static tw_status measure_operands(tw_space *s, tw_arena *scratch)
+{
+    for (int o = 0; o < s->op->n_operands; o++) {
+        TW_TRY(tw_traffic_least(s->op, o, scratch, &s->least[o]));
+        if (!s->clipped || o == tw_op_output(s->op) || (s->clipped == 1u << o && s->points_inside > 0)) continue;
+        int64_t n = 1;
+        const tw_operand *operand = &s->op->operand[o];
+        for (int a = 0; a < operand->n_axes; a++)
+            n *= operand->axis[a].n_terms == 1 ? s->useful[operand->axis[a].term[0].loop] : 0;
+        s->least[o] = tw_min(s->least[o], n);
+    }
+    return TW_OK;
+}
+
+/* Loops that only shift windows: reductions that share an axis with another loop. */
+static double window_points(const tw_op *op)
+{
+    double n = 1;
+    unsigned shifts = 0;
+    for (int o = 0; o < op->n_operands; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++)
+            for (int t = 0; op->operand[o].axis[a].n_terms > 1 && t < op->operand[o].axis[a].n_terms; t++)
+                shifts |= 1u << op->operand[o].axis[a].term[t].loop;
+    shifts &= tw_op_reductions(op);
+    for (int l = 0; l < op->n_loops; l++)
+        if (shifts >> l & 1) n *= (double)op->loop[l].extent;
+    return n;
+}
+
+/* Two inputs and an output, every loop but those that shift windows in at least two of them. */
+static bool is_product(const tw_op *op)
+{
+    unsigned reductions = tw_op_reductions(op);
+    if (op->n_operands != 3) return false;
+    for (int l = 0; l < op->n_loops; l++) {
+        int n = 0;
+        bool shifts = false;
+        for (int o = 0; o < 3; o++) {
+            n += (tw_operand_loops(&op->operand[o]) >> l & 1) != 0;
+            for (int a = 0; a < op->operand[o].n_axes; a++) {
+                const tw_axis *axis = &op->operand[o].axis[a];
+                for (int t = 0; t < axis->n_terms; t++) shifts |= axis->n_terms > 1 && axis->term[t].loop == l;
+            }
+        }
+        if (n < 2 && !(shifts && (reductions >> l & 1))) return false;
+    }
+    return true;
+}
+
+/* Axes that hold a parallel loop and others must be injective in it: fixed window loops leave one loop per axis. */
+static bool windows_are_plain(const tw_op *op)
+{
+    for (int o = 0; o < op->n_operands; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &op->operand[o].axis[a];
+            int parallel = 0;
+            for (int t = 0; t < axis->n_terms; t++) parallel += !op->loop[axis->term[t].loop].reduces;
+            if (axis->n_terms > 1 && parallel > 1) return false;
+        }
+    return true;
+}
+
+/* Units that cross into memory m and what lies inside of it, in any schedule. */
+static int64_t movement_into(const tw_space *s, int m)
+{
+    double inside = 0, widths = 1, points = (double)s->points_inside, best = 0;
+    if (s->machine->memory[m].holds != TW_HOLDS_ALL || !is_product(s->op) || !windows_are_plain(s->op)) return 0;
+    for (int i = m; i < s->machine->n_memories; i++) {
+        if (s->machine->memory[i].size == TW_UNLIMITED) return 0;
+        inside += (double)s->machine->memory[i].size;
+    }
+    for (int o = 0; o < 3; o++) widths *= (double)s->elem_units[o];
+    for (double x = inside; x <= 8 * inside; x *= 2) {
+        double most = sqrt(window_points(s->op) / widths) * pow((inside + x) / 3, 1.5);
+        best = fmax(best, floor(points / (most * (1 + 1e-9))) * x);
+    }
+    return best < 9e18 ? (int64_t)best : INT64_MAX;
+}
+
+tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
+{
+    measure_points(s);
+    measure_edges(s);
+    TW_TRY(measure_operands(s, scratch));
+    for (int m = 1; m < s->machine->n_memories; m++) s->movement[m] = movement_into(s, m);
+    return TW_OK;
+}
+
+/* ---- pieces ---- */
+
+int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align)
+{
+    int64_t end = 0;
+    for (int o = 0; o < n; o++) {
+        if (count[o] <= 0) continue;
+        int64_t at = tw_cdiv(end, align) * align, step = tw_cdiv(units[o], align) * align;
+        end = sat_add(sat_add(at, sat_mul(step, count[o] - 1)), units[o]);
+        if (end > INT64_MAX / 2) return INT64_MAX;
+    }
+    return end;
+}
+
+static int64_t axis_reach(const tw_axis *axis, const int64_t *len)
+{
+    int64_t reach = 1;
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t coef = axis->term[t].coef;
+        reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
+    }
+    return reach;
+}
+
+int64_t tw_footprint_least(const tw_space *s, int o, const int64_t *len)
+{
+    int64_t n = 1;
+    for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &s->op->operand[o].axis[a];
+        int64_t reach = axis_reach(axis, len) - s->overhang[o][a];
+        n *= tw_clamp(axis->divisor > 1 ? reach / axis->divisor : reach, 0, axis->extent);
+    }
+    return n;
+}
+
+int64_t tw_footprint_most(const tw_space *s, int o, const int64_t *len)
+{
+    int64_t n = 1;
+    for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &s->op->operand[o].axis[a];
+        n *= tw_min(tw_cdiv(axis_reach(axis, len), axis->divisor) + (axis->divisor > 1), axis->extent);
+    }
+    return n;
+}
+
+int64_t tw_busy_of(const tw_engine *e, int64_t n, int64_t work)
+{
+    int64_t each = e->pipelined ? 0 : e->cost.fixed;
+    if (n <= 0) return 0;
+    switch (e->cost.kind) {
+    case TW_COST_CONSTANT: return sat_mul(n, tw_engine_busy(e, 1));
+    case TW_COST_STEPPED: return sat_mul(e->cost.fixed, tw_max(n, tw_cdiv(work, e->cost.per_cycle)));
+    case TW_COST_ARRAY: return sat_add(sat_mul(n, each), work);
+    default: return sat_add(sat_mul(n, each), tw_max(n, tw_cdiv(work, e->cost.per_cycle)));
+    }
+}
+
+/* ---- a part ---- */
+
+typedef struct view { /* of a part */
+    const tw_space *s;
+    const tw_frame *f;
+    const tw_part *p;
+    int64_t lo[TW_MAX_MEMORIES][TW_MAX_LOOPS], hi[TW_MAX_MEMORIES][TW_MAX_LOOPS];
+    int64_t small[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* shortest tile, at least                        */
+    int64_t n[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* tiles of level t - 1 along the loop, at least  */
+    int64_t execs[TW_MAX_MEMORIES + 1];           /* of level t - 1: instances of level t           */
+    int64_t points;                               /* that are executed                              */
+    bool skips;                                   /* tiles may lie in padding and be left out       */
+    tw_least *out;
+} view;
+
+bool tw_part_skips(const tw_space *s, const tw_part *p)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    for (int o = 0; o < tw_op_output(s->op); o++)
+        for (int a = 0; s->clipped >> o & 1 && a < s->op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &s->op->operand[o].axis[a];
+            if (!tw_axis_is_clipped(s->op, axis)) continue;
+            for (int i = 0; i < axis->n_terms; i++) {
+                int l = axis->term[i].loop;
+                int64_t len = s->op->loop[l].extent;
+                if (!s->op->loop[l].reduces && s->useful[l] < len) return true;
+                for (int t = 0; t < f->n_tiled && s->op->loop[l].reduces; t++)
+                    if (p->var[tw_var_size(s, t, l)].lo < len) return true;
+            }
+        }
+    return false;
+}
+
+static void look(const tw_space *s, const tw_part *p, view *v)
+{
+    v->s = s;
+    v->p = p;
+    v->f = &s->frame[p->frame];
+    v->skips = s->clipped && tw_part_skips(s, p);
+    v->points = v->skips ? s->points_inside : tw_op_points(s->op);
+    v->execs[0] = 1;
+    bool even[TW_MAX_LOOPS];
+    for (int l = 0; l < s->op->n_loops; l++) v->n[0][l] = 1, even[l] = true;
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        int64_t volume = 1;
+        v->execs[t + 1] = 1;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            tw_range r = p->var[tw_var_size(s, t, l)];
+            int64_t len = s->op->loop[l].extent;
+            v->lo[t][l] = r.lo;
+            v->hi[t][l] = r.hi;
+            v->n[t + 1][l] = tw_cdiv(len, r.hi);
+            even[l] = even[l] && r.lo == r.hi && (t == 0 ? len : v->lo[t - 1][l]) % r.lo == 0;
+            v->small[t][l] = even[l] ? r.lo : 1;
+            v->execs[t + 1] = sat_mul(v->execs[t + 1], v->n[t + 1][l]);
+            volume = sat_mul(volume, r.hi);
+        }
+        if (v->skips) v->execs[t + 1] = tw_max(1, tw_cdiv(v->points, volume));
+    }
+}
+
+static int64_t units_of(const view *v, int o, const int64_t *len)
+{
+    return v->s->elem_units[o] * tw_footprint_least(v->s, o, len);
+}
+
+/* ---- capacity ---- */
+
+static bool surely_cuts_reduction(const view *v, int t)
+{
+    for (int l = 0; l < v->s->op->n_loops; l++) {
+        int64_t parent = t == 0 ? v->s->op->loop[l].extent : v->lo[t - 1][l];
+        if (v->s->op->loop[l].reduces && v->hi[t][l] < parent) return true;
+    }
+    return false;
+}
+
+/* The fewest output slots that tiled level t can do with. */
+static int64_t output_slots(const view *v, int t)
+{
+    const tw_space *s = v->s;
+    if (!surely_cuts_reduction(v, t)) return 1;
+    unsigned modes = v->f->mode >= 0 ? 1u << v->f->mode : s->modes & s->limits.level[v->f->memory[t] - 1].accumulate;
+    tw_range chosen = v->p->var[v->f->modes + t];
+    if (!tw_range_open(chosen)) modes = 1u << chosen.lo;
+    int64_t least = 3;
+    for (int m = 0; m < TW_N_ACCUMULATES; m++)
+        if (modes >> m & 1) least = tw_min(least, tw_mapping_min_output_slots((tw_accumulate)m, 2));
+    return least;
+}
+
+static void slots_of(const view *v, int m, int64_t count[TW_MAX_OPERANDS], int64_t units[TW_MAX_OPERANDS])
+{
+    const tw_space *s = v->s;
+    int t = v->f->grain[m], output = tw_op_output(s->op);
+    bool passes = v->f->memory[t] != m;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        units[o] = units_of(v, o, v->lo[t]);
+        count[o] = 1;
+        if (!holds(s, m, o))
+            count[o] = 0;
+        else if (!s->async && passes)
+            count[o] = TW_PASS_SLOTS;
+        else if (!s->async && o == output)
+            count[o] = output_slots(v, t);
+        if (count[o] > 0 && !(passes && !s->async))
+            count[o] = tw_max(count[o], s->limits.level[m - 1].slots[o].at_least);
+    }
+}
+
+static bool fits(view *v)
+{
+    const tw_space *s = v->s;
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS];
+        slots_of(v, m, count, units);
+        int64_t used = tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align);
+        v->out->cost.used[m] = used;
+        if (used <= s->machine->memory[m].size) continue;
+        v->out->short_by = used - s->machine->memory[m].size;
+        return false;
+    }
+    return true;
+}
+
+/* ---- traffic ---- */
+
+typedef struct load { /* of one operand into one memory */
+    int64_t transfers, units;
+} load;
+
+static load load_of(const view *v, int m, int o)
+{
+    const tw_space *s = v->s;
+    int t = v->f->grain[m];
+    load sum = {1, sat_mul(s->least[o], s->elem_units[o])};
+    if (v->skips) {
+        sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
+        return sum;
+    }
+    for (int l = 0; l < s->op->n_loops; l++) {
+        /* A nested program begins with empty buffers. */
+        int64_t again = depends(s, o, l) || s->async ? 1 : v->n[t][l];
+        sum.transfers = sat_mul(sum.transfers, depends(s, o, l) ? v->n[t + 1][l] : again);
+        sum.units = sat_mul(sum.units, again);
+    }
+    return sum;
+}
+
+static int outside(const tw_space *s, int m, int o)
+{
+    if (!s->async) return m - 1;
+    return tw_machine_outer(s->machine, m, o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
+static int mover_of(const tw_space *s, int m, int o)
+{
+    if (!s->async) return tw_machine_mover(s->machine, m);
+    return tw_machine_link(s->machine, outside(s, m, o), m, o == tw_op_output(s->op) ? TW_OUTWARDS : TW_INWARDS);
+}
+
+/* Units per cycle, 0: no limit. */
+static double rate_of(const tw_engine *e)
+{
+    if (e->cost.kind == TW_COST_LINEAR) return (double)e->cost.per_cycle * (double)e->count;
+    if (e->cost.kind == TW_COST_STEPPED && e->cost.fixed > 0)
+        return (double)e->cost.per_cycle / (double)e->cost.fixed * (double)e->count;
+    return 0;
+}
+
+/* Cycles in which the movers between memory m and those outside can carry so many units. */
+static int64_t movement_cycles(const view *v, int m)
+{
+    const tw_space *s = v->s;
+    double rate = 0;
+    if (s->movement[m] == 0) return 0;
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES || engine->memory != m) continue;
+        bool hidden = !s->async && v->f->memory[v->f->grain[m]] != m;
+        if (rate_of(engine) <= 0 || hidden || (!s->async && !engine->one_channel)) return 0;
+        rate += rate_of(engine);
+    }
+    return rate > 0 ? (int64_t)floor((double)s->movement[m] / rate * (1 - 1e-9)) : 0;
+}
+
+typedef struct traffic {
+    int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES];
+} traffic;
+
+static void add_traffic(view *v, traffic *all)
+{
+    const tw_space *s = v->s;
+    tw_outcome *cost = &v->out->cost;
+    cost->energy_fj = sat_mul(v->points, s->machine->engine[s->machine->compute].energy_fj);
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int64_t energy = 0, least_both = INT64_MAX;
+        for (int o = 0; o < s->op->n_operands; o++) {
+            if (!holds(s, m, o)) continue;
+            int e = mover_of(s, m, o);
+            load l = load_of(v, m, o);
+            all->units[e] = sat_add(all->units[e], l.units);
+            bool joins = s->machine->engine[e].joins && o < tw_op_output(s->op);
+            all->commands[e] = joins ? tw_max(all->commands[e], l.transfers) : sat_add(all->commands[e], l.transfers);
+            cost->crossed[m] = sat_add(cost->crossed[m], l.units);
+            int64_t both = s->machine->memory[outside(s, m, o)].energy_fj + s->machine->memory[m].energy_fj;
+            least_both = tw_min(least_both, both);
+            energy = sat_add(energy, sat_mul(l.units, both));
+        }
+        if (s->movement[m] > cost->crossed[m]) { /* the memory holds all operands, all come from one place */
+            energy = tw_max(energy, sat_mul(s->movement[m], least_both));
+            cost->crossed[m] = s->movement[m];
+        }
+        cost->energy_fj = sat_add(cost->energy_fj, energy);
+    }
+    for (int e = 0; e < s->machine->n_engines; e++) cost->moved[e] = all->units[e];
+}
+
+/* ---- time ---- */
+
+/* Passes of loop l over `rows` of an array, at least. Tiles whose length is no multiple waste part of a pass. */
+static int64_t passes_along(const view *v, int l, int64_t rows)
+{
+    int t = v->f->n_tiled - 1;
+    int64_t len = v->s->op->loop[l].extent, hi = v->hi[t][l], lo = tw_max(1, v->lo[t][l] - 1);
+    int64_t least = hi >= rows ? tw_cdiv(len, rows) : tw_cdiv(len, hi);
+    if (hi < rows || hi / rows * rows >= lo) return least;
+    /* Every piece with a tile has at least as much in whole tiles as in its rest. */
+    int64_t parent = t > 0 ? v->hi[t - 1][l] : 0;
+    double waste = (double)tw_cdiv(hi, rows) - (double)hi / (double)rows;
+    double tiles = (double)(len - tw_max(parent, hi)) / (double)hi / (v->f->n_tiled > 1 ? 2 : 1);
+    return tw_max(least, (int64_t)floor((double)len / (double)rows + fmax(tiles, 0) * waste - 1e-6));
+}
+
+/* The same when all is chosen: exact. */
+static int64_t passes_exactly(const view *v, int l, int64_t rows)
+{
+    const tw_space *s = v->s;
+    struct {
+        int64_t len, n;
+    } now[64] = {{s->op->loop[l].extent, 1}}, next[64];
+    int n_now = 1;
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        int n_next = 0;
+        int64_t size = v->lo[t][l], count = tw_cdiv(tw_part_piece(s, v->p, t, l), size);
+        bool greedy = v->p->var[tw_var_rule(s, v->f, t, l)].lo == 1;
+        for (int i = 0; i < n_now; i++) {
+            if (n_next + 2 > 64 || (!greedy && count > now[i].len)) return 0;
+            tw_split split =
+                greedy ? tw_split_by_size(now[i].len, size) : tw_split_by_count(now[i].len, count, TW_BALANCED);
+            int64_t large = split.extra > 0 ? split.extra : split.count - 1;
+            next[n_next].len = tw_split_largest(&split), next[n_next++].n = now[i].n * large;
+            next[n_next].len = tw_span_len(tw_split_at(&split, 0, split.count - 1));
+            next[n_next++].n = now[i].n * (split.count - large);
+        }
+        n_now = 0;
+        for (int i = 0; i < n_next; i++) {
+            int j = 0;
+            while (j < n_now && now[j].len != next[i].len) j++;
+            if (j == n_now) now[n_now].len = next[i].len, now[n_now++].n = 0;
+            now[j].n += next[i].n;
+        }
+    }
+    int64_t passes = 0;
+    for (int i = 0; i < n_now; i++) passes += now[i].n * tw_cdiv(now[i].len, rows);
+    return passes;
+}
+
+static int64_t compute_passes(const view *v)
+{
+    const tw_space *s = v->s;
+    const int64_t *array = s->machine->engine[s->machine->compute].cost.array;
+    int unroll[TW_ARRAY_DIMS];
+    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
+    tw_level_unroll(&map, s->op, unroll);
+    if (v->skips) return tw_cdiv(v->points, array[0] * array[1]);
+    int64_t passes = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t along = s->op->loop[l].extent;
+        bool chosen = tw_part_is_sized(s, v->p);
+        for (int t = 0; t < v->f->n_tiled; t++) chosen &= !tw_range_open(v->p->var[tw_var_rule(s, v->f, t, l)]);
+        for (int d = 0; d < TW_ARRAY_DIMS; d++)
+            if (unroll[d] == l)
+                along = tw_max(passes_along(v, l, array[d]), chosen ? passes_exactly(v, l, array[d]) : 0);
+        passes = sat_mul(passes, along);
+    }
+    return passes;
+}
+
+static int64_t compute_busy(const view *v)
+{
+    const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
+    int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v) : v->points;
+    return tw_cdiv(tw_busy_of(mac, v->execs[v->f->n_tiled], work), mac->count);
+}
+
+static void raise_cycles(view *v, int64_t cycles, tw_closer by, int at)
+{
+    if (cycles <= v->out->cost.cycles) return;
+    v->out->cost.cycles = cycles;
+    v->out->cycles_by = by;
+    v->out->cycles_at = at;
+}
+
+/* A row of a mover: what the operands in the mask cost to move at least. */
+static int64_t row_cost(const view *v, int m, int t, unsigned operands, bool first)
+{
+    const tw_engine *e = &v->s->machine->engine[tw_machine_mover(v->s->machine, m)];
+    int64_t cost = 0;
+    for (int o = 0; o < v->s->op->n_operands; o++) {
+        if (!(operands >> o & 1)) continue;
+        /* The first tile of all is the largest; in nested programs of smaller pieces it may be small. */
+        int64_t c = tw_cost_cycles(&e->cost, units_of(v, o, first && t == 0 ? v->lo[t] : v->small[t]));
+        cost = e->one_channel ? sat_add(cost, c) : tw_max(cost, c);
+    }
+    return cost;
+}
+
+static void bound_rows(view *v)
+{
+    const tw_space *s = v->s;
+    int output = tw_op_output(s->op), n_tiled = v->f->n_tiled;
+    unsigned inputs = (1u << output) - 1;
+    int64_t ticks = v->execs[n_tiled], cycles = compute_busy(v);
+    if (v->skips) ticks = sat_add(ticks, 1); /* fills may run before anything is there, the last store may not */
+    for (int t = 0; t < n_tiled && !v->skips; t++) {
+        int64_t instances = v->execs[t], edge = 0;
+        int last = v->f->memory[t];
+        for (int m = last - v->f->n_pass[t]; m <= last; m++)
+            edge = sat_add(edge, sat_add(row_cost(v, m, t, inputs, true), row_cost(v, m, t, 1u << output, false)));
+        ticks = sat_add(ticks, sat_mul(instances, 2 + 2 * v->f->n_pass[t]));
+        cycles = sat_add(cycles, sat_mul(instances, edge));
+    }
+    v->out->cost.ticks = ticks;
+    raise_cycles(v, cycles, TW_BOUND_COMPUTE, s->machine->compute);
+    for (int t = 0; t < n_tiled; t++) {
+        int m = v->f->memory[t], e = tw_machine_mover(s->machine, m);
+        int64_t busy = 0;
+        for (int o = 0; o < s->op->n_operands; o++) {
+            load l = load_of(v, m, o);
+            busy = sat_add(busy, tw_busy_of(&s->machine->engine[e], l.transfers, l.units));
+        }
+        if (s->machine->engine[e].one_channel) raise_cycles(v, busy, TW_BOUND_LINK, e);
+    }
+}
+
+/* ---- async: what comes before and after ---- */
+
+static int64_t cost_of(const view *v, int e, int64_t work)
+{
+    return tw_cost_cycles(&v->s->machine->engine[e].cost, tw_max(1, work));
+}
+
+/* Memories of an operand's path, outermost first without memory 0. */
+static int path_of(const tw_space *s, int o, int path[TW_MAX_MEMORIES])
+{
+    int n = 0;
+    for (int m = 1; m < s->machine->n_memories; m++)
+        if (holds(s, m, o)) path[n++] = m;
+    return n;
+}
+
+/* Cycles to bring tiles of these lengths of operand o from the i-th memory of its path to the j-th. */
+static int64_t way_in(const view *v, int o, const int path[], int i, int j,
+                      const int64_t (*len)[TW_MAX_LOOPS])
+{
+    int64_t cycles = 0;
+    for (int k = i; k < j; k++)
+        cycles = sat_add(cycles, cost_of(v, mover_of(v->s, path[k], o), units_of(v, o, len[v->f->grain[path[k]]])));
+    return cycles;
+}
+
+/* Before the first execution all its inputs have come through all engines; at each, one behind the other. */
+static int64_t lead_in(const view *v)
+{
+    const tw_space *s = v->s;
+    int n_inputs = tw_op_output(s->op), path[TW_MAX_MEMORIES], n = path_of(s, 0, path);
+    int64_t lead = 0;
+    for (int o = 0; o < n_inputs; o++) lead = tw_max(lead, way_in(v, o, path, 0, n, v->lo));
+    for (int k = 0; k < n; k++) {
+        int e = mover_of(s, path[k], 0), t = v->f->grain[path[k]];
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->count > 1 || engine->joins) continue;
+        int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
+        for (int o = 0; o < n_inputs; o++) {
+            before = tw_min(before, way_in(v, o, path, 0, k, v->lo));
+            busy[o] = tw_engine_busy(engine, tw_max(1, units_of(v, o, v->lo[t])));
+            all = sat_add(all, busy[o]);
+        }
+        for (int o = 0; o < n_inputs; o++) /* which one comes last */
+            best = tw_min(best, sat_add(all - busy[o], way_in(v, o, path, k, n, v->lo)));
+        lead = tw_max(lead, sat_add(before, best));
+    }
+    return lead;
+}
+
+/* The least that one execution takes. */
+static int64_t one_exec(const view *v)
+{
+    const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
+    return tw_cost_cycles(&mac->cost, 1);
+}
+
+static void bound_links(view *v, const traffic *all)
+{
+    const tw_space *s = v->s;
+    int output = tw_op_output(s->op), in[TW_MAX_MEMORIES] = {0}, out[TW_MAX_MEMORIES] = {0};
+    int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
+    bool edges = !v->skips;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->small) : 0;
+    int64_t compute = compute_busy(v), rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
+    raise_cycles(v, sat_add(sat_add(lead, compute), edges ? drain + rest : 0), TW_BOUND_COMPUTE, s->machine->compute);
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
+        int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
+        int64_t before = INT64_MAX, after = INT64_MAX, more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
+        for (int k = 0; k < n_in && edges; k++)
+            for (int o = 0; o < output; o++) {
+                if (mover_of(s, in[k], o) != e) continue;
+                before = tw_min(before, way_in(v, o, in, 0, k, v->lo));
+                int64_t last = way_in(v, o, in, k + 1, n_in, v->small);
+                after = tw_min(after, sat_add(last, sat_add(one_exec(v), drain)));
+            }
+        for (int k = 0; k < n_out && edges; k++) {
+            if (mover_of(s, out[k], output) != e) continue;
+            before = tw_min(before, sat_add(lead, sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out, v->small))));
+            after = tw_min(after, way_in(v, output, out, 0, k, v->small));
+        }
+        if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
+        raise_cycles(v, sat_add(busy, sat_add(before, sat_add(after, more))), TW_BOUND_LINK, e);
+    }
+}
+
+void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
+{
+    view v = {.out = out};
+    traffic all = {{0}, {0}};
+    *out = (tw_least){.cycles_by = TW_BOUND_COMPUTE, .cycles_at = -1};
+    look(s, p, &v);
+    out->feasible = fits(&v);
+    if (!out->feasible) return;
+    add_traffic(&v, &all);
+    if (s->async)
+        bound_links(&v, &all);
+    else
+        bound_rows(&v);
+    for (int m = 1; m < s->machine->n_memories; m++)
+        raise_cycles(&v, movement_cycles(&v, m), TW_BOUND_MOVEMENT, tw_machine_mover(s->machine, m));
+}
+
+void tw_part_bound(const tw_space *s, const tw_goals *goals, const tw_least *least, tw_part *part)
+{
+    const tw_goal *first = &goals->goal[0];
+    part->bound = tw_goals_value(goals, &least->cost);
+    part->at = -1;
+    switch (first->measure) {
+    case TW_TICKS: part->closer = TW_BOUND_ROWS; break;
+    case TW_ENERGY: part->closer = TW_BOUND_ENERGY; break;
+    case TW_EDP: part->closer = TW_BOUND_ENERGY; break;
+    case TW_PEAK: part->closer = TW_BOUND_PEAK; break;
+    case TW_TRAFFIC:
+        part->closer = first->memory >= 0 && s->movement[first->memory] == least->cost.crossed[first->memory]
+                           ? TW_BOUND_MOVEMENT
+                           : TW_BOUND_LINK;
+        break;
+    default:
+        part->closer = least->cycles_by;
+        part->at = least->cycles_at;
+        break;
+    }
+}

@@ -1,0 +1,473 @@
+/* src/search/branch.c - see branch.h. */
+#include "search/branch.h"
+
+#include "search/heap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TASKS = 8,           /* parts of a round                                 */
+    FIRST_NODES = 4096,  /* of the first round, which one thread does alone  */
+    TASK_NODES = 1024,   /* of a task                                        */
+    NODE_WORK = 8,       /* pieces of work that a node counts as             */
+};
+#define FIRST_WORK     INT64_C(2000000)
+#define TASK_WORK      INT64_C(8000000) /* a task begins nothing more after that */
+#define DEFAULT_BUDGET INT64_C(150000000)
+#define DEFAULT_MEMORY (INT64_C(256) << 20)
+
+typedef struct task { /* some parts, searched for a while */
+    struct branch *all;
+    int worker;
+    int64_t n_asked; /* whether to stop */
+    tw_heap heap; /* in: where to begin; out: what stayed open */
+    tw_front front;
+    int64_t nodes_left, work_left;
+    int64_t n_nodes, n_points, work, closed[TW_N_BOUNDS];
+    bool has_nearest, any_left;
+    int64_t least_short;
+    tw_op_map nearest;
+    tw_value left; /* least bound of what could not be settled */
+    tw_part *at;   /* the part at hand */
+    tw_status status;
+} task;
+
+typedef struct branch {
+    const tw_space *space;
+    const tw_goals *goals;
+    const tw_search_options *options;
+    const tw_eval *eval;
+    int64_t budget; /* that is left */
+    struct timespec start;
+    atomic_int stop; /* a tw_ending, 0: go on */
+    tw_heap heap;
+    tw_hunt *out;
+    int64_t part_size;
+    /* the round at hand */
+    task task[TASKS];
+    int n_tasks;
+    atomic_int next;
+    /* threads */
+    int n_threads;
+    pthread_t thread[TW_MAX_THREADS];
+    pthread_mutex_t lock;
+    pthread_cond_t begins, ends;
+    int64_t round;
+    int n_working;
+    bool quits;
+    double last_told;
+} branch;
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+/* ---- the judge of a leaf ---- */
+
+/* What is known at the end of the last round; called by the thread that called the search. */
+static void tell(branch *b)
+{
+    double now = seconds_since(&b->start);
+    if (!b->options->progress || now - b->last_told < 0.05) return;
+    b->last_told = now;
+    tw_progress p = {.op = b->space->op_index, .found = b->out->front.n > 0, .seconds = now,
+                     .nodes = b->out->n_nodes, .simulated = b->out->n_points};
+    tw_value open = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->root;
+    if (b->out->any_open && tw_value_compare(b->goals, &b->out->open, &open) < 0) open = b->out->open;
+    p.bound = (double)(open.of[0]);
+    if (p.found) {
+        p.best = (double)(b->out->front.best[0].value.of[0]);
+        p.bound = p.bound < p.best ? p.bound : p.best;
+        p.gap = p.best > 0 ? (p.best - p.bound) / p.best : 0;
+    }
+    int none = 0;
+    if (!b->options->progress(b->options->user, &p)) atomic_compare_exchange_strong(&b->stop, &none, TW_END_STOPPED);
+}
+
+static bool task_stopped(void *user)
+{
+    task *t = user;
+    branch *all = t->all;
+    int none = 0;
+    if ((t->n_asked++ & 15) == 0) {
+        if (t->worker == 0) tell(all);
+        if (all->options->time_limit > 0 && seconds_since(&all->start) > all->options->time_limit)
+            atomic_compare_exchange_strong(&all->stop, &none, TW_END_TIME);
+    }
+    return atomic_load_explicit(&all->stop, memory_order_relaxed) != 0;
+}
+
+static bool task_wanted(void *user, const tw_value *bound, tw_closer closer)
+{
+    task *t = user;
+    if (tw_front_wants(&t->front, bound)) return true;
+    t->closed[closer]++;
+    return false;
+}
+
+static tw_status task_found(void *user, const tw_op_map *map, const tw_value *value)
+{
+    task *t = user;
+    return tw_front_offer(&t->front, t->all->space->op, value, t->at->frame, map);
+}
+
+/* Without a shortage of memory (short_by 0) a refusal counts only while there is no other. */
+static void keep_nearest(bool *has, int64_t *least, tw_op_map *nearest, const tw_op_map *map, int64_t short_by)
+{
+    if (short_by == 0) short_by = INT64_MAX;
+    if (*has && short_by >= *least) return;
+    *has = true;
+    *least = short_by;
+    *nearest = *map;
+}
+
+static void task_refused(void *user, const tw_op_map *map, int64_t short_by)
+{
+    task *t = user;
+    if (t->front.n == 0) keep_nearest(&t->has_nearest, &t->least_short, &t->nearest, map, short_by);
+}
+
+static void keep_least(const tw_goals *goals, bool *any, tw_value *least, const tw_value *bound)
+{
+    if (!*any || tw_value_compare(goals, bound, least) < 0) *least = *bound;
+    *any = true;
+}
+
+static void task_left(void *user, const tw_value *bound)
+{
+    task *t = user;
+    keep_least(t->all->goals, &t->any_left, &t->left, bound);
+}
+
+static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_map *map, tw_outcome *out,
+                           bool *unfinished, int64_t *short_by)
+{
+    task *t = user;
+    const tw_space *s = t->all->space;
+    int64_t work = 0, limit = t->all->budget - t->work;
+    *unfinished = limit <= 0;
+    if (*unfinished) return TW_OK;
+    tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map, limit,
+                                          out, &work, unfinished, short_by);
+    t->n_points++;
+    t->work += work + NODE_WORK;
+    return status;
+}
+
+static tw_status task_outline(void *user, const tw_op_map *map, tw_outline *out)
+{
+    task *t = user;
+    const tw_space *s = t->all->space;
+    t->work += NODE_WORK;
+    return t->all->eval->outline(t->all->eval->user[t->worker], s->model, s->op_index, s->machine, map, out);
+}
+
+/* ---- a task ---- */
+
+static bool take_part(void *user, tw_part *part)
+{
+    task *t = user;
+    const branch *all = t->all;
+    t->n_nodes++;
+    t->work += NODE_WORK;
+    if (all->options->exhaustive) {
+        if (!tw_heap_push(&t->heap, part)) t->status = TW_ERR_NOMEM;
+        return t->status == TW_OK;
+    }
+    tw_least least;
+    tw_part_least(all->space, part, &least);
+    if (!least.feasible) {
+        t->closed[TW_BOUND_CAPACITY]++;
+        free(part);
+        return true;
+    }
+    tw_part_bound(all->space, all->goals, &least, part);
+    if (!task_wanted(t, &part->bound, part->closer))
+        free(part);
+    else if (!tw_heap_push(&t->heap, part))
+        t->status = TW_ERR_NOMEM;
+    return t->status == TW_OK;
+}
+
+static tw_status open_part(task *t, tw_part *part)
+{
+    const branch *all = t->all;
+    bool divided;
+    tw_judge judge = {t,         task_wanted, task_found,   task_refused,
+                      task_left, task_cost,   task_outline, task_stopped};
+    t->at = part;
+    TW_TRY(tw_part_divide(all->space, part, take_part, t, &divided));
+    TW_TRY(t->status);
+    if (divided) return TW_OK;
+    return tw_leaf_search(all->space, all->goals, part, all->options->exhaustive, &judge);
+}
+
+static void run_task(task *t, int worker)
+{
+    t->worker = worker;
+    for (tw_part *part; t->status == TW_OK && t->n_nodes < t->nodes_left && t->work < t->work_left;) {
+        if (task_stopped(t) || !(part = tw_heap_pop(&t->heap))) return;
+        if (t->all->options->exhaustive || task_wanted(t, &part->bound, part->closer)) t->status = open_part(t, part);
+        free(part);
+    }
+}
+
+/* ---- threads ---- */
+
+static void run_tasks(branch *b, int worker)
+{
+    for (int i; (i = atomic_fetch_add(&b->next, 1)) < b->n_tasks;) run_task(&b->task[i], worker);
+}
+
+typedef struct hand {
+    branch *all;
+    int worker;
+} hand;
+
+static void *work(void *user)
+{
+    hand h = *(hand *)user;
+    free(user);
+    int64_t seen = 0;
+    pthread_mutex_lock(&h.all->lock);
+    for (;;) {
+        while (!h.all->quits && h.all->round == seen) pthread_cond_wait(&h.all->begins, &h.all->lock);
+        if (h.all->quits) break;
+        seen = h.all->round;
+        pthread_mutex_unlock(&h.all->lock);
+        run_tasks(h.all, h.worker);
+        pthread_mutex_lock(&h.all->lock);
+        if (--h.all->n_working == 0) pthread_cond_signal(&h.all->ends);
+    }
+    pthread_mutex_unlock(&h.all->lock);
+    return NULL;
+}
+
+/* A thread that cannot be had is one less. */
+static void start_threads(branch *b)
+{
+    int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int wanted = (int)tw_clamp(b->options->n_threads > 0 ? b->options->n_threads : cores, 1, b->eval->n_users);
+    while (b->n_threads < wanted - 1) {
+        hand *h = malloc(sizeof *h);
+        if (!h) return;
+        *h = (hand){b, b->n_threads + 1};
+        if (pthread_create(&b->thread[b->n_threads], NULL, work, h) != 0) {
+            free(h);
+            return;
+        }
+        b->n_threads++;
+    }
+}
+
+static void stop_threads(branch *b)
+{
+    pthread_mutex_lock(&b->lock);
+    b->quits = true;
+    pthread_cond_broadcast(&b->begins);
+    pthread_mutex_unlock(&b->lock);
+    for (int i = 0; i < b->n_threads; i++) pthread_join(b->thread[i], NULL);
+}
+
+static void run_round(branch *b)
+{
+    atomic_store(&b->next, 0);
+    if (b->n_tasks > 1 && b->n_threads > 0) {
+        pthread_mutex_lock(&b->lock);
+        b->round++;
+        b->n_working = b->n_threads;
+        pthread_cond_broadcast(&b->begins);
+        pthread_mutex_unlock(&b->lock);
+    }
+    run_tasks(b, 0);
+    if (b->n_tasks == 1 || b->n_threads == 0) return;
+    pthread_mutex_lock(&b->lock);
+    while (b->n_working > 0) pthread_cond_wait(&b->ends, &b->lock);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- rounds ---- */
+
+static tw_status merge_task(branch *b, task *t)
+{
+    tw_hunt *out = b->out;
+    tw_status status = t->status;
+    out->n_nodes += t->n_nodes;
+    out->n_points += t->n_points;
+    b->budget -= t->work;
+    for (int i = 0; i < TW_N_BOUNDS; i++) out->closed[i] += t->closed[i];
+    if (t->any_left) keep_least(b->goals, &out->any_open, &out->open, &t->left);
+    if (t->has_nearest)
+        keep_nearest(&out->has_nearest, &out->least_short, &out->nearest, &t->nearest, t->least_short);
+    if (status == TW_OK) status = tw_front_merge(&out->front, b->space->op, &t->front);
+    for (tw_part *p; (p = tw_heap_pop(&t->heap));)
+        if (status != TW_OK)
+            free(p);
+        else if (!tw_heap_push(&b->heap, p))
+            status = TW_ERR_NOMEM;
+    tw_heap_release(&t->heap);
+    tw_front_release(&t->front);
+    return status;
+}
+
+static tw_status begin_task(branch *b, task *t, int64_t nodes, int64_t amount)
+{
+    *t = (task){.all = b, .heap = {.goals = b->goals}, .nodes_left = nodes, .work_left = amount};
+    TW_TRY(tw_front_copy(&t->front, &b->out->front));
+    t->front.n_optima = 0;
+    return TW_OK;
+}
+
+/* The next open part that may still hold something. */
+static tw_part *next_open(branch *b)
+{
+    for (tw_part *p; (p = tw_heap_pop(&b->heap)); free(p)) {
+        if (b->options->exhaustive || tw_front_wants(&b->out->front, &p->bound)) return p;
+        b->out->closed[p->closer]++;
+    }
+    return NULL;
+}
+
+static tw_status fill_round(branch *b)
+{
+    for (b->n_tasks = 0; b->n_tasks < TASKS; b->n_tasks++) {
+        tw_part *p = next_open(b);
+        if (!p) return TW_OK;
+        task *t = &b->task[b->n_tasks];
+        tw_status status = begin_task(b, t, TASK_NODES, TASK_WORK);
+        if (status == TW_OK && !tw_heap_push(&t->heap, p)) {
+            tw_front_release(&t->front);
+            return TW_ERR_NOMEM;
+        }
+        if (status != TW_OK) {
+            free(p);
+            return status;
+        }
+    }
+    return TW_OK;
+}
+
+/* Everything that one thread does before the others are asked: most problems end here. */
+static tw_status first_round(branch *b)
+{
+    task *t = &b->task[0];
+    TW_TRY(begin_task(b, t, FIRST_NODES, FIRST_WORK));
+    b->n_tasks = 1;
+    for (int i = 0; i < b->space->n_frames; i++) {
+        bool empty;
+        tw_part *p = tw_part_of_frame(b->space, i, &empty);
+        if (!p) return TW_ERR_NOMEM;
+        if (empty) {
+            free(p);
+            continue;
+        }
+        b->part_size = tw_max(b->part_size, (int64_t)(sizeof *p + (size_t)b->space->frame[i].n_vars * sizeof *p->var));
+        tw_least least;
+        tw_part_least(b->space, p, &least);
+        if (least.feasible) {
+            tw_part_bound(b->space, b->goals, &least, p);
+            if (!b->out->any_root || tw_value_compare(b->goals, &p->bound, &b->out->root) < 0) {
+                b->out->root_by = p->closer;
+                b->out->root_at = p->at;
+            }
+            keep_least(b->goals, &b->out->any_root, &b->out->root, &p->bound);
+        }
+        if (b->options->exhaustive) p->bound = (tw_value){{0}};
+        if (!least.feasible && !b->options->exhaustive) {
+            t->closed[TW_BOUND_CAPACITY]++;
+            free(p);
+        } else if (!tw_heap_push(&t->heap, p)) {
+            return TW_ERR_NOMEM;
+        }
+    }
+    return TW_OK;
+}
+
+/* Lets go of the parts with the highest bounds; what they bound is remembered. */
+static void bound_memory(branch *b)
+{
+    int64_t limit = b->options->memory_limit > 0 ? b->options->memory_limit : DEFAULT_MEMORY;
+    int64_t most = tw_max(limit / (b->part_size + 64), 64);
+    if (b->heap.n <= most) return;
+    tw_heap kept = {.goals = b->goals};
+    for (int64_t i = 0; i < most / 2; i++) {
+        tw_part *p = tw_heap_pop(&b->heap);
+        if (!tw_heap_push(&kept, p)) break;
+    }
+    for (int64_t i = 0; i < b->heap.n; i++) {
+        if (tw_front_wants(&b->out->front, &b->heap.part[i]->bound)) b->out->ending = TW_END_MEMORY;
+        keep_least(b->goals, &b->out->any_open, &b->out->open, &b->heap.part[i]->bound);
+    }
+    tw_heap_release(&b->heap);
+    b->heap = kept;
+}
+
+static tw_status run_rounds(branch *b)
+{
+    tw_status status = first_round(b);
+    while (b->n_tasks > 0) {
+        if (status == TW_OK) run_round(b);
+        for (int i = 0; i < b->n_tasks; i++) {
+            tw_status merged = merge_task(b, &b->task[i]);
+            if (status == TW_OK) status = merged;
+        }
+        b->n_tasks = 0;
+        TW_TRY(status);
+        tell(b);
+        int stop = atomic_load(&b->stop);
+        if (stop != 0) b->out->ending = (tw_ending)stop;
+        if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
+        if (stop != 0 || b->budget <= 0) return TW_OK;
+        bound_memory(b);
+        status = fill_round(b);
+        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
+    }
+    return status;
+}
+
+/* What is still open at the end. */
+static void close_books(branch *b)
+{
+    tw_hunt *out = b->out;
+    for (tw_part *p; (p = next_open(b)); free(p)) keep_least(b->goals, &out->any_open, &out->open, &p->bound);
+    if (out->any_open && !tw_front_wants(&out->front, &out->open)) out->any_open = false;
+    if (!out->any_open) out->ending = TW_END_DONE;
+    if (out->any_open && out->ending == TW_END_DONE) out->ending = TW_END_BUDGET;
+    out->seconds = seconds_since(&b->start);
+}
+
+tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_search_options *options,
+                    const tw_eval *eval, tw_hunt *out)
+{
+    branch *b = calloc(1, sizeof *b);
+    if (!b) return TW_ERR_NOMEM;
+    *out = (tw_hunt){.front = {.goals = goals, .counts = space->notes || options->exhaustive}, .root_at = -1};
+    b->space = space;
+    b->goals = goals;
+    b->options = options;
+    b->eval = eval;
+    b->heap.goals = goals;
+    b->budget = options->budget > 0 ? options->budget : DEFAULT_BUDGET;
+    b->out = out;
+    clock_gettime(CLOCK_MONOTONIC, &b->start);
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->begins, NULL);
+    pthread_cond_init(&b->ends, NULL);
+    tw_status status = run_rounds(b);
+    stop_threads(b);
+    if (status == TW_OK) close_books(b);
+    tw_heap_release(&b->heap);
+    pthread_cond_destroy(&b->ends);
+    pthread_cond_destroy(&b->begins);
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* src/search/branch.h - branch and bound over the parts of a space, on all cores, with the same result on any number.
+ *
+ * Open parts are kept in the order of their bounds. A round takes the first few, lets each be searched by itself for
+ * a fixed amount of work, best bound first, and then merges what was found and what stayed open, in the order in which the
+ * parts were taken. What happens in a round depends on the state before it and not on who did what when; threads
+ * only share the parts of a round among them. */
+#ifndef TW_SEARCH_BRANCH_H
+#define TW_SEARCH_BRANCH_H
+#include "search/front.h"
+#include "search/leaf.h"
+
+typedef struct tw_hunt { /* what comes out */
+    tw_front front;
+    bool has_nearest; /* the refused mapping that misses least memory */
+    int64_t least_short;
+    tw_op_map nearest;
+    tw_value open;     /* least bound of what stayed open; valid when any_open */
+    bool any_open;     /* something that stayed open may be better             */
+    tw_value root;     /* least bound of all frames                            */
+    tw_closer root_by;
+    int root_at;
+    bool any_root;
+    int64_t n_nodes, n_points, closed[TW_N_BOUNDS];
+    tw_ending ending;
+    double seconds;
+} tw_hunt;
+
+TW_NODISCARD tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_search_options *options,
+                                 const tw_eval *eval, tw_hunt *out);
+#endif

@@ -1,0 +1,276 @@
+/* src/search/credits.c - the buffers of an async mapping, see leaf.h.
+ *
+ * A range of buffers for each pool is bounded by a simulation on a machine whose memories are as large as they have to
+ * be: with the upper ends where more buffers never take longer, otherwise with so many that nothing waits for one. Its
+ * lower ends must fit. */
+#include "search/leafs.h"
+
+#include <string.h>
+
+enum {
+    MOST_TRIES = 4096,  /* simulations for one choice of everything else    */
+    FREE = 1 << 14,     /* more buffers than that are never simulated       */
+};
+
+typedef struct pool {
+    int memory, operand;
+    int64_t units; /* of one buffer                                         */
+    int64_t enough; /* with so many nothing waits for a buffer, 0: too many */
+} pool;
+
+typedef struct credits {
+    tw_leaf *leaf;
+    tw_outline outline;
+    tw_machine roomy; /* memories without limit */
+    bool timed;       /* an objective depends on time   */
+    bool placed;      /* an objective depends on space  */
+    int n_pools;
+    pool pool[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
+    int64_t n_tries;
+    tw_outcome least; /* whatever the buffers           */
+} credits;
+
+typedef struct span {
+    int32_t lo[TW_MAX_MEMORIES * TW_MAX_OPERANDS], hi[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
+} span;
+
+/* ---- what does not depend on buffers ---- */
+
+/* With the transfers counted exactly the links are busier than the part's bound knew. */
+static void raise_least(credits *c)
+{
+    const tw_space *s = c->leaf->space;
+    c->least = c->leaf->least.cost;
+    if (!c->outline.exact) return;
+    c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES) continue;
+        int64_t busy = tw_cdiv(tw_busy_of(engine, c->outline.commands[e], c->outline.units[e]), engine->count);
+        c->least.moved[e] = tw_max(c->least.moved[e], c->outline.units[e]);
+        c->least.cycles = tw_max(c->least.cycles, busy);
+    }
+    for (int m = 1; m < s->machine->n_memories; m++)
+        c->least.crossed[m] = tw_max(c->least.crossed[m], c->outline.crossed[m]);
+}
+
+static void find_pools(credits *c)
+{
+    const tw_space *s = c->leaf->space;
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < s->op->n_operands; o++)
+            if (c->outline.here[m][o]) {
+                int64_t n = c->outline.exact ? c->outline.transfers[m][o] : INT64_MAX;
+                c->pool[c->n_pools++] = (pool){m, o, c->outline.slot_units[m][o], n <= FREE ? tw_max(n, 1) : 0};
+            }
+    for (int i = 0; i < c->leaf->goals->n; i++) {
+        tw_measure measure = c->leaf->goals->goal[i].measure;
+        c->timed |= measure == TW_CYCLES || measure == TW_EDP;
+        c->placed |= measure == TW_PEAK;
+    }
+    c->roomy = *s->machine;
+    for (int m = 1; m < s->machine->n_memories; m++) c->roomy.memory[m].size = TW_UNLIMITED;
+}
+
+/* ---- ranges ---- */
+
+/* Units of memory m with the lower or the upper ends. */
+static int64_t used_by(const credits *c, const span *r, bool high, int m)
+{
+    const tw_space *s = c->leaf->space;
+    int64_t count[TW_MAX_OPERANDS] = {0}, units[TW_MAX_OPERANDS] = {0};
+    for (int i = 0; i < c->n_pools; i++)
+        if (c->pool[i].memory == m) {
+            count[c->pool[i].operand] = high ? r->hi[i] : r->lo[i];
+            units[c->pool[i].operand] = c->pool[i].units;
+        }
+    return tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align);
+}
+
+/* The memory that is too small, 0: none. */
+static int overflows(const credits *c, const span *r, bool high)
+{
+    const tw_machine *machine = c->leaf->space->machine;
+    for (int m = 1; m < machine->n_memories; m++)
+        if (used_by(c, r, high, m) > machine->memory[m].size) return m;
+    return 0;
+}
+
+static void put(const credits *c, const int32_t *count, tw_op_map *map)
+{
+    *map = c->leaf->map;
+    for (int i = 0; i < c->n_pools; i++) map->level[c->pool[i].memory - 1].slots[c->pool[i].operand] = count[i];
+}
+
+/* From what is needed to what fits if all others have what they need; false when not even that does. */
+static bool first_span(credits *c, span *r)
+{
+    const tw_space *s = c->leaf->space;
+    for (int i = 0; i < c->n_pools; i++) {
+        const pool *p = &c->pool[i];
+        const tw_number_limit *limit = &s->limits.level[p->memory - 1].slots[p->operand];
+        int64_t needed = tw_max(1, c->outline.needed[p->memory][p->operand]);
+        int64_t lo = tw_number_above(limit, needed);
+        if (lo == 0 || lo > s->max_buffers) return false;
+        r->lo[i] = r->hi[i] = (int32_t)lo;
+    }
+    int m = overflows(c, r, false);
+    if (m > 0) {
+        tw_op_map map;
+        put(c, r->lo, &map);
+        c->leaf->judge->refused(c->leaf->judge->user, &map, used_by(c, r, false, m) - s->machine->memory[m].size);
+        return false;
+    }
+    for (int i = 0; i < c->n_pools; i++) {
+        const pool *p = &c->pool[i];
+        const tw_number_limit *limit = &s->limits.level[p->memory - 1].slots[p->operand];
+        int64_t most = tw_min(s->max_buffers, p->enough > 0 ? tw_max(p->enough, r->lo[i]) : s->max_buffers);
+        int64_t size = s->machine->memory[p->memory].size;
+        if (size != TW_UNLIMITED && p->units > 0)
+            most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory)) / p->units);
+        r->hi[i] = (int32_t)tw_max(tw_number_below(limit, most), r->lo[i]);
+    }
+    return true;
+}
+
+/* What the range costs at least; *known: `out` is what the upper ends cost, and they fit. */
+static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *known)
+{
+    const tw_judge *judge = c->leaf->judge;
+    tw_op_map map;
+    int32_t count[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
+    bool unfinished = false, limited = false;
+    int64_t ignored, buffers = 0;
+    *out = c->least;
+    *known = false;
+    for (int m = 1; m < c->roomy.n_memories; m++) out->used[m] = used_by(c, r, false, m);
+    for (int i = 0; i < c->n_pools; i++) {
+        bool single = r->lo[i] == r->hi[i];
+        count[i] = r->hi[i];
+        if (!c->outline.monotone && !single) count[i] = (int32_t)c->pool[i].enough;
+        limited |= count[i] == 0;
+        buffers += count[i];
+    }
+    if (limited || buffers > 4 * FREE) return TW_OK;
+    tw_outcome relaxed;
+    put(c, count, &map);
+    c->n_tries++;
+    tw_status status = judge->cost(judge->user, &c->roomy, &map, &relaxed, &unfinished, &ignored);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT || unfinished) return TW_OK;
+    TW_TRY(status);
+    *known = memcmp(count, r->hi, (size_t)c->n_pools * sizeof *count) == 0 && overflows(c, r, true) == 0;
+    out->cycles = tw_max(out->cycles, relaxed.cycles);
+    return TW_OK;
+}
+
+static tw_status try_counts(credits *c, const int32_t *count)
+{
+    tw_op_map map;
+    put(c, count, &map);
+    c->n_tries++;
+    return tw_leaf_try(c->leaf, &map);
+}
+
+/* As many buffers as fit, all pools growing together: often as good as any. */
+static tw_status try_full(credits *c, const span *r)
+{
+    span full = *r;
+    memcpy(full.hi, full.lo, sizeof full.hi);
+    bool grows = true;
+    for (int64_t step = 1; grows; step *= 2) {
+        grows = false;
+        for (int i = 0; i < c->n_pools; i++) {
+            int32_t was = full.hi[i];
+            int64_t more = tw_min(r->hi[i], was + tw_min(step, tw_max(1, was)));
+            const pool *p = &c->pool[i];
+            more = tw_number_below(&c->leaf->space->limits.level[p->memory - 1].slots[p->operand], more);
+            if (more <= was) continue;
+            full.hi[i] = (int32_t)more;
+            if (overflows(c, &full, true))
+                full.hi[i] = was;
+            else
+                grows = true;
+        }
+    }
+    return try_counts(c, full.hi);
+}
+
+static int widest(const credits *c, const span *r)
+{
+    int best = -1;
+    double most = 0;
+    for (int i = 0; i < c->n_pools; i++) {
+        double ratio = (double)r->hi[i] / r->lo[i];
+        if (r->lo[i] < r->hi[i] && ratio > most) best = i, most = ratio;
+    }
+    return best;
+}
+
+static tw_status search_span(credits *c, const span *r);
+
+static tw_status halve(credits *c, const span *r, int i)
+{
+    const pool *p = &c->pool[i];
+    const tw_number_limit *limit = &c->leaf->space->limits.level[p->memory - 1].slots[p->operand];
+    int32_t middle = r->lo[i] + (r->hi[i] - r->lo[i]) / 2;
+    span half = *r;
+    half.lo[i] = (int32_t)tw_number_above(limit, middle + 1); /* more buffers first */
+    if (half.lo[i] > 0 && half.lo[i] <= half.hi[i]) TW_TRY(search_span(c, &half));
+    half = *r;
+    half.hi[i] = (int32_t)tw_number_below(limit, middle);
+    return half.hi[i] >= half.lo[i] ? search_span(c, &half) : TW_OK;
+}
+
+static tw_status search_span(credits *c, const span *r)
+{
+    tw_outcome least;
+    bool known;
+    int i = widest(c, r);
+    if (overflows(c, r, false)) return TW_OK;
+    if (i < 0) return try_counts(c, r->lo);
+    if (c->n_tries >= MOST_TRIES || c->leaf->judge->stopped(c->leaf->judge->user)) {
+        tw_value bound = tw_goals_value(c->leaf->goals, &c->least);
+        c->leaf->judge->left(c->leaf->judge->user, &bound);
+        return TW_OK;
+    }
+    TW_TRY(bound_span(c, r, &least, &known));
+    if (!tw_leaf_wants(c->leaf, &least, TW_BOUND_RELAXED)) return TW_OK;
+    if (known && c->outline.monotone && !c->placed) return try_counts(c, r->hi);
+    return halve(c, r, i);
+}
+
+/* ---- without bounds ---- */
+
+static tw_status try_all(credits *c, int32_t *count, int i)
+{
+    const tw_space *s = c->leaf->space;
+    if (i == c->n_pools) return try_counts(c, count);
+    for (int64_t n = 1; n <= s->max_buffers; n++) {
+        if (!tw_leaf_allows(c->leaf, c->pool[i].memory, c->pool[i].operand, n)) continue;
+        count[i] = (int32_t)n;
+        TW_TRY(try_all(c, count, i + 1));
+        if (c->leaf->judge->stopped(c->leaf->judge->user)) break;
+    }
+    return TW_OK;
+}
+
+tw_status tw_leaf_credits(tw_leaf *leaf)
+{
+    credits c = {.leaf = leaf};
+    span r;
+    int32_t count[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
+    tw_status status = leaf->judge->outline(leaf->judge->user, &leaf->map, &c.outline);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) {
+        if (status == TW_INFEASIBLE) leaf->judge->refused(leaf->judge->user, &leaf->map, 0);
+        return TW_OK;
+    }
+    TW_TRY(status);
+    raise_least(&c);
+    find_pools(&c);
+    if (leaf->exhaustive) return try_all(&c, count, 0);
+    if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
+    if (!c.timed) return try_counts(&c, r.lo);
+    if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
+    if (!tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
+    return search_span(&c, &r);
+}

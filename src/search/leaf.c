@@ -1,0 +1,45 @@
+/* src/search/leaf.c - see leaf.h: what both kinds of machines share. */
+#include "search/leafs.h"
+
+tw_status tw_leaf_try(const tw_leaf *leaf, const tw_op_map *map)
+{
+    tw_outcome outcome;
+    bool unfinished;
+    int64_t short_by = 0;
+    tw_status status =
+        leaf->judge->cost(leaf->judge->user, leaf->space->machine, map, &outcome, &unfinished, &short_by);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) {
+        if (status == TW_INFEASIBLE) leaf->judge->refused(leaf->judge->user, map, short_by);
+        return TW_OK;
+    }
+    TW_TRY(status);
+    if (unfinished) {
+        leaf->judge->left(leaf->judge->user, &leaf->part->bound);
+        return TW_OK;
+    }
+    tw_value value = tw_goals_value(leaf->goals, &outcome);
+    return leaf->judge->found(leaf->judge->user, map, &value);
+}
+
+bool tw_leaf_wants(const tw_leaf *leaf, const tw_outcome *least, tw_closer closer)
+{
+    if (leaf->exhaustive) return true;
+    tw_value bound = tw_goals_value(leaf->goals, least);
+    return leaf->judge->wanted(leaf->judge->user, &bound, closer);
+}
+
+bool tw_leaf_allows(const tw_leaf *leaf, int m, int o, int64_t slots)
+{
+    return slots <= leaf->space->max_buffers &&
+           tw_number_allows(&leaf->space->limits.level[m - 1].slots[o], slots);
+}
+
+tw_status tw_leaf_search(const tw_space *space, const tw_goals *goals, const tw_part *part, bool exhaustive,
+                         const tw_judge *judge)
+{
+    tw_leaf leaf = {.space = space, .goals = goals, .part = part, .exhaustive = exhaustive, .judge = judge};
+    tw_part_least(space, part, &leaf.least);
+    tw_part_map(space, part, &leaf.map);
+    if (!leaf.least.feasible && !exhaustive) return TW_OK;
+    return space->async ? tw_leaf_credits(&leaf) : tw_leaf_slots(&leaf);
+}

@@ -1,0 +1,34 @@
+/* src/search/leaf.h - the buffers of a mapping of which all else is chosen.
+ *
+ * Lockstep. The slots of an input matter in three ways: one slot forbids loading during an execution; two never delay
+ * anything (docs/design/slots.md); and a sweep of tiles that fits into the slots is not loaded again. So only 1, 2 and the lengths of
+ * sweeps are different. The output has as many as its mode needs, or one more, after which nothing waits for them.
+ * Operands that meet the edge of their tensor may skip tiles: there every number is tried.
+ *
+ * Async. More buffers never take longer where one unit fills each pool (docs/design/async.md), and unlimited buffers never
+ * take longer at all. Ranges of buffers are halved, a range being bounded by a simulation with its upper ends. Where no
+ * objective depends on time the fewest are best. */
+#ifndef TW_SEARCH_LEAF_H
+#define TW_SEARCH_LEAF_H
+#include "search/bound.h"
+
+/* What a leaf needs from the search around it. */
+typedef struct tw_judge {
+    void *user;
+    /* Whether a part with this bound may still hold something. */
+    bool (*wanted)(void *user, const tw_value *bound, tw_closer closer);
+    /* A mapping that fits, with its value. */
+    tw_status (*found)(void *user, const tw_op_map *map, const tw_value *value);
+    void (*refused)(void *user, const tw_op_map *map, int64_t short_by);
+    /* Something with this bound could not be settled within the means. */
+    void (*left)(void *user, const tw_value *bound);
+    /* tw_eval.cost within the budget; TW_OK with *unfinished when that is not enough. */
+    tw_status (*cost)(void *user, const tw_machine *machine, const tw_op_map *map, tw_outcome *out,
+                      bool *unfinished, int64_t *short_by);
+    tw_status (*outline)(void *user, const tw_op_map *map, tw_outline *out);
+    bool (*stopped)(void *user);
+} tw_judge;
+
+TW_NODISCARD tw_status tw_leaf_search(const tw_space *space, const tw_goals *goals, const tw_part *part,
+                                      bool exhaustive, const tw_judge *judge);
+#endif

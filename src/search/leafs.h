@@ -1,0 +1,25 @@
+/* src/search/leafs.h - what leaf.c, slots.c (lockstep) and credits.c (async) share. */
+#ifndef TW_SEARCH_LEAFS_H
+#define TW_SEARCH_LEAFS_H
+#include "search/leaf.h"
+
+typedef struct tw_leaf {
+    const tw_space *space;
+    const tw_goals *goals;
+    const tw_part *part;
+    bool exhaustive;
+    const tw_judge *judge;
+    tw_least least; /* of the part  */
+    tw_op_map map;  /* buffers open */
+} tw_leaf;
+
+/* Simulates a whole mapping and hands the value over. */
+TW_NODISCARD tw_status tw_leaf_try(const tw_leaf *leaf, const tw_op_map *map);
+/* Whether mappings that cost at least this may be worth it. */
+bool tw_leaf_wants(const tw_leaf *leaf, const tw_outcome *least, tw_closer closer);
+/* Whether operand o may have so many buffers in memory m. */
+bool tw_leaf_allows(const tw_leaf *leaf, int m, int o, int64_t slots);
+
+TW_NODISCARD tw_status tw_leaf_slots(tw_leaf *leaf);
+TW_NODISCARD tw_status tw_leaf_credits(tw_leaf *leaf);
+#endif

@@ -1,0 +1,377 @@
+/* src/search/slots.c - the buffers of a lockstep mapping, see leaf.h.
+ *
+ * Per tiled level the choices that differ are listed with what each adds to the bound of the part, best first; whole
+ * mappings are then combinations of them. What a choice adds, per instance of the level:
+ *
+ *   - a row between two executions when an input with one slot changes, or when the output's slot has to be emptied;
+ *     that row holds the loads and stores that caused it;
+ *   - with an adder, the last sum;
+ *   - with too few slots for a sweep, loads of what was there before. */
+#include "search/leafs.h"
+#include "tile/box.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CHOICES = 4096 };
+
+typedef struct choice {
+    int16_t slots[TW_MAX_OPERANDS];
+    int64_t ticks, cycles, energy_fj, used; /* added to the part's bound; `used` is the memory's    */
+    int64_t units;                          /* moved more on the level's links                      */
+    int64_t busy;                           /* of the mover, if it has one channel                  */
+} choice;
+
+typedef struct level { /* tiled level t */
+    const tw_leaf *leaf;
+    int t, memory;
+    int n_loops; /* cut here, outermost first */
+    int loop[TW_MAX_LOOPS];
+    int64_t most[TW_MAX_LOOPS], least[TW_MAX_LOOPS]; /* tiles, of the largest and of the smallest piece  */
+    int64_t instances;
+    bool even;                                       /* all pieces are cut alike                         */
+    bool skips;                                      /* tiles in padding may be left out                 */
+    int64_t units[TW_MAX_OPERANDS];                  /* of a slot: the largest tile, at least            */
+    int64_t small[TW_MAX_OPERANDS];                  /* of the smallest tile                             */
+    int64_t least_slots;                             /* of the output                                    */
+    tw_accumulate mode;
+    int n_choices;
+    choice *choice;
+} level;
+
+/* ---- geometry ---- */
+
+/* The shortest piece of loop l that reaches tiled level t, and whether all are as long. */
+static int64_t shortest_piece(const tw_leaf *leaf, int t, int l, bool *even)
+{
+    const tw_space *s = leaf->space;
+    const tw_frame *f = &s->frame[leaf->part->frame];
+    int64_t large = s->op->loop[l].extent, small = large;
+    for (int i = 0; i < t; i++) {
+        const tw_level_map *map = &leaf->map.level[f->memory[i] - 1];
+        int64_t shortest = INT64_MAX, longest = 0;
+        for (int end = 0; end < 2; end++) {
+            int64_t len = end ? large : small;
+            if (!tw_level_split_is_legal(map, l, len)) continue;
+            tw_split split = tw_level_split(map, l, len);
+            shortest = tw_min(shortest, tw_span_len(tw_split_at(&split, 0, split.count - 1)));
+            longest = tw_max(longest, tw_split_largest(&split));
+        }
+        /* A length in between may leave a shorter rest. */
+        small = large == small || shortest == INT64_MAX ? tw_min(shortest, large) : 1;
+        large = longest;
+    }
+    *even = small == large;
+    return small;
+}
+
+static void measure(const tw_leaf *leaf, int t, level *v)
+{
+    const tw_space *s = leaf->space;
+    const tw_frame *f = &s->frame[leaf->part->frame];
+    const tw_level_map *map = &leaf->map.level[f->memory[t] - 1];
+    int64_t lens[TW_MAX_LOOPS], small[TW_MAX_LOOPS];
+    int64_t partials = 1;
+    *v = (level){.leaf = leaf, .t = t, .memory = f->memory[t], .even = true, .instances = 1, .mode = map->accumulate};
+    v->skips = s->clipped && tw_part_skips(s, leaf->part);
+    for (int i = 0; i < s->op->n_loops; i++) {
+        int l = map->order[i];
+        bool even;
+        int64_t piece = tw_part_piece(s, leaf->part, t, l), shortest = shortest_piece(leaf, t, l, &even);
+        lens[l] = leaf->part->var[tw_var_size(s, t, l)].lo;
+        small[l] = even && piece % lens[l] == 0 ? lens[l] : 1;
+        for (int k = 0; k < t; k++) /* instances along this loop, at least */
+            if (k == t - 1) v->instances *= tw_cdiv(s->op->loop[l].extent, leaf->part->var[tw_var_size(s, k, l)].lo);
+        if (lens[l] == piece) continue;
+        v->loop[v->n_loops] = l;
+        v->most[v->n_loops] = tw_cdiv(piece, lens[l]);
+        v->least[v->n_loops] =
+            tw_level_split_is_legal(map, l, shortest) ? tw_level_split(map, l, shortest).count : 1;
+        v->even &= even;
+        if (s->op->loop[l].reduces) partials *= v->most[v->n_loops];
+        v->n_loops++;
+    }
+    v->least_slots = tw_mapping_min_output_slots(v->mode, partials);
+    for (int o = 0; o < s->op->n_operands; o++) {
+        v->units[o] = s->elem_units[o] * tw_footprint_least(s, o, lens);
+        v->small[o] = s->elem_units[o] * tw_footprint_least(s, o, small);
+    }
+}
+
+static bool depends(const level *v, int operand, int position)
+{
+    return tw_operand_loops(&v->leaf->space->op->operand[operand]) >> v->loop[position] & 1;
+}
+
+static bool reduces(const level *v, int position)
+{
+    return v->leaf->space->op->loop[v->loop[position]].reduces;
+}
+
+/* Tiles of the operand that the loops inside a position sweep over. */
+static int64_t sweep(const level *v, int operand, int position, const int64_t *count)
+{
+    int64_t n = 1;
+    for (int i = position + 1; i < v->n_loops; i++)
+        if (depends(v, operand, i)) n *= count[i];
+    return n;
+}
+
+/* ---- numbers of slots ---- */
+
+typedef struct numbers {
+    int n;
+    int16_t at[TW_MAX_SLOTS];
+} numbers;
+
+/* The first number from `from` to below `to` that is allowed, if any: all of these do the same. */
+static void add_class(const level *v, int o, int64_t from, int64_t to, numbers *list)
+{
+    for (int64_t x = from; x < tw_min(to, TW_MAX_SLOTS + 1); x++)
+        if (tw_leaf_allows(v->leaf, v->memory, o, x)) {
+            list->at[list->n++] = (int16_t)x;
+            return;
+        }
+}
+
+/* Each number from `from` to `to` by itself, and all above as one. */
+static void add_each(const level *v, int o, int64_t from, int64_t to, numbers *list)
+{
+    for (int64_t x = from; x <= tw_min(to, TW_MAX_SLOTS); x++)
+        add_class(v, o, x, x == to ? TW_MAX_SLOTS + 1 : x + 1, list);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void input_slots(const level *v, int o, numbers *list)
+{
+    const tw_space *s = v->leaf->space;
+    int64_t tiles = sweep(v, o, -1, v->most), mark[TW_MAX_LOOPS + 3] = {1, 2};
+    int n = 2;
+    if (s->notes) {
+        for (int64_t x = 1; x <= tw_min(2, tiles); x++) add_class(v, o, x, x + 1, list);
+        return;
+    }
+    if (v->leaf->exhaustive) {
+        add_each(v, o, 1, TW_MAX_SLOTS, list);
+        return;
+    }
+    if (v->skips || !v->even) { /* sweeps of any length */
+        add_each(v, o, 1, tw_max(tiles, 2), list);
+        return;
+    }
+    if (tiles == 1) n = 1;
+    for (int i = 0; i < v->n_loops && tiles > 1; i++)
+        if (!depends(v, o, i)) mark[n++] = sweep(v, o, i, v->most);
+    qsort(mark, (size_t)n, sizeof *mark, compare_numbers);
+    mark[n] = TW_MAX_SLOTS + 1;
+    for (int i = 0; i < n; i++)
+        if (mark[i] < mark[i + 1]) add_class(v, o, mark[i], mark[i + 1], list);
+}
+
+static void output_slots(const level *v, int o, numbers *list)
+{
+    const tw_space *s = v->leaf->space;
+    int64_t tiles = sweep(v, o, -1, v->most), least = v->least_slots;
+    bool alone = least == 1 && tiles == 1;
+    if (!s->notes && (v->leaf->exhaustive || v->skips)) {
+        add_each(v, o, least, v->leaf->exhaustive ? TW_MAX_SLOTS : least + 2, list);
+        return;
+    }
+    add_class(v, o, least, s->notes || !alone ? least + 1 : TW_MAX_SLOTS + 1, list);
+    if (!alone) add_class(v, o, least + 1, s->notes ? least + 2 : TW_MAX_SLOTS + 1, list);
+}
+
+/* ---- what a choice adds ---- */
+
+static int64_t load_cost(const level *v, int64_t so_far, int operand)
+{
+    const tw_machine *machine = v->leaf->space->machine;
+    const tw_engine *e = &machine->engine[tw_machine_mover(machine, v->memory)];
+    int64_t cost = tw_cost_cycles(&e->cost, tw_max(1, v->small[operand]));
+    return e->one_channel ? so_far + cost : tw_max(so_far, cost);
+}
+
+/* Rows between executions in one instance, and what they cost at least. */
+static void add_pauses(const level *v, choice *c)
+{
+    const tw_op *op = v->leaf->space->op;
+    int output = tw_op_output(op);
+    int64_t before = 1, outputs = 1, partials = 1, pauses = 0, cycles = 0;
+    bool adds = false, tight = c->slots[output] == v->least_slots;
+    for (int i = 0; i < v->n_loops; i++)
+        if (reduces(v, i))
+            partials *= v->least[i];
+        else
+            outputs *= v->least[i];
+    adds = partials > 1 && v->mode != TW_FUSED;
+    for (int i = 0; i < v->n_loops; i++) {
+        int64_t moves = before * (v->least[i] - 1), cost = 0;
+        before *= v->least[i];
+        bool pause = false;
+        for (int o = 0; o < output; o++) {
+            bool changes = depends(v, o, i) && v->least[i] > 1;
+            for (int k = i + 1; k < v->n_loops; k++) changes |= depends(v, o, k) && v->least[k] > 1;
+            if (c->slots[o] > 1 || !changes) continue;
+            pause = true;
+            cost = load_cost(v, cost, o);
+        }
+        if (!reduces(v, i) && tight) {
+            pause = true;
+            if (!adds) cost = load_cost(v, cost, output);
+        }
+        int64_t n = moves;
+        /* The second partial sum of an output finds room, the further ones do not. */
+        if (!pause && reduces(v, i) && adds && tight)
+            pause = true, n = i == v->n_loops - 1 ? moves - outputs : moves;
+        if (!pause) continue;
+        pauses += tw_max(n, 0);
+        cycles += tw_max(n, 0) * cost;
+    }
+    const tw_machine *machine = v->leaf->space->machine;
+    int adder = tw_machine_adder(machine, v->memory);
+    if (adds && adder >= 0) {
+        if (machine->engine[adder].shares >= 0) pauses = tw_max(pauses, outputs * (partials - 1));
+        pauses++;
+        cycles += tw_cost_cycles(&machine->engine[adder].cost,
+                                 tw_max(1, v->small[output] / v->leaf->space->elem_units[output]));
+    }
+    c->ticks = pauses * v->instances;
+    c->cycles = cycles * v->instances;
+}
+
+/* Energy of one unit on all links that feed the level. */
+static int64_t unit_energy(const level *v)
+{
+    const tw_space *s = v->leaf->space;
+    int64_t energy = 0;
+    int n_pass = s->frame[v->leaf->part->frame].n_pass[v->t];
+    for (int m = v->memory - n_pass; m <= v->memory; m++)
+        energy += s->machine->memory[m].energy_fj + s->machine->memory[m - 1].energy_fj;
+    return energy;
+}
+
+/* Loads of what was there before. */
+static void add_reloads(const level *v, choice *c)
+{
+    const tw_space *s = v->leaf->space;
+    const tw_engine *mover = &s->machine->engine[tw_machine_mover(s->machine, v->memory)];
+    for (int o = 0; o < s->op->n_operands; o++) {
+        int64_t units = s->least[o] * s->elem_units[o], n = 1, again = 1;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            bool dep = tw_operand_loops(&s->op->operand[o]) >> l & 1;
+            if (!dep && v->t > 0)
+                units *= tw_cdiv(s->op->loop[l].extent, v->leaf->part->var[tw_var_size(s, v->t - 1, l)].lo);
+            if (dep) n *= tw_cdiv(s->op->loop[l].extent, v->leaf->part->var[tw_var_size(s, v->t, l)].lo);
+            if (!dep && v->t > 0)
+                n *= tw_cdiv(s->op->loop[l].extent, v->leaf->part->var[tw_var_size(s, v->t - 1, l)].lo);
+        }
+        for (int i = 0; i < v->n_loops && o < tw_op_output(s->op); i++)
+            if (!depends(v, o, i) && sweep(v, o, i, v->least) > c->slots[o]) again *= v->least[i];
+        c->units += units * (again - 1);
+        c->busy += tw_busy_of(mover, n * again, units * again);
+    }
+    if (!mover->one_channel) c->busy = 0;
+    c->energy_fj = c->units * unit_energy(v);
+}
+
+static void rate(const level *v, choice *c)
+{
+    const tw_space *s = v->leaf->space;
+    int64_t count[TW_MAX_OPERANDS];
+    for (int o = 0; o < s->op->n_operands; o++) count[o] = c->slots[o];
+    c->used = tw_stacked(count, v->units, s->op->n_operands, s->machine->memory[v->memory].align);
+    if (v->skips) return;
+    add_pauses(v, c);
+    add_reloads(v, c);
+}
+
+static int compare_choices(const void *a, const void *b)
+{
+    const choice *x = a, *y = b;
+    if (x->cycles + x->ticks != y->cycles + y->ticks) return x->cycles + x->ticks < y->cycles + y->ticks ? -1 : 1;
+    if (x->units != y->units) return x->units < y->units ? -1 : 1;
+    if (x->used != y->used) return x->used < y->used ? -1 : 1;
+    return memcmp(x->slots, y->slots, sizeof x->slots);
+}
+
+static tw_status list_choices(level *v)
+{
+    const tw_space *s = v->leaf->space;
+    int output = tw_op_output(s->op);
+    numbers list[TW_MAX_OPERANDS] = {{0}};
+    int64_t total = 1, size = s->machine->memory[v->memory].size;
+    for (int o = 0; o <= output; o++) {
+        (o == output ? output_slots : input_slots)(v, o, &list[o]);
+        total *= list[o].n;
+    }
+    v->n_choices = 0;
+    v->choice = malloc((size_t)tw_max(total, 1) * sizeof *v->choice);
+    if (!v->choice) return TW_ERR_NOMEM;
+    for (int64_t k = 0; k < total; k++) {
+        choice c = {{0}};
+        int64_t rest = k;
+        for (int o = output; o >= 0; o--) {
+            c.slots[o] = list[o].at[rest % list[o].n];
+            rest /= list[o].n;
+        }
+        rate(v, &c);
+        if (c.used <= size || v->leaf->exhaustive) v->choice[v->n_choices++] = c;
+    }
+    if (!v->leaf->exhaustive) qsort(v->choice, (size_t)v->n_choices, sizeof *v->choice, compare_choices);
+    return TW_OK;
+}
+
+/* ---- combinations ---- */
+
+static void add_choice(const level *v, const choice *c, tw_outcome *least)
+{
+    const tw_space *s = v->leaf->space;
+    int n_pass = s->frame[v->leaf->part->frame].n_pass[v->t];
+    least->ticks += c->ticks;
+    least->cycles = tw_max(least->cycles + c->cycles, c->busy);
+    least->energy_fj += c->energy_fj;
+    least->used[v->memory] = c->used;
+    for (int m = v->memory - n_pass; m <= v->memory; m++) {
+        least->crossed[m] += c->units;
+        least->moved[tw_machine_mover(s->machine, m)] += c->units;
+    }
+}
+
+static tw_status combine(tw_leaf *leaf, level *levels, int t, const tw_outcome *least)
+{
+    const tw_space *s = leaf->space;
+    if (t == s->frame[leaf->part->frame].n_tiled) return tw_leaf_try(leaf, &leaf->map);
+    for (int i = 0; i < levels[t].n_choices; i++) {
+        const choice *c = &levels[t].choice[i];
+        tw_outcome with = *least;
+        if (leaf->judge->stopped(leaf->judge->user)) {
+            leaf->judge->left(leaf->judge->user, &leaf->part->bound);
+            return TW_OK;
+        }
+        add_choice(&levels[t], c, &with);
+        if (!tw_leaf_wants(leaf, &with, TW_BOUND_ROWS)) continue;
+        for (int o = 0; o < s->op->n_operands; o++) leaf->map.level[levels[t].memory - 1].slots[o] = c->slots[o];
+        TW_TRY(combine(leaf, levels, t + 1, &with));
+    }
+    return TW_OK;
+}
+
+tw_status tw_leaf_slots(tw_leaf *leaf)
+{
+    level levels[TW_MAX_MEMORIES];
+    int n = leaf->space->frame[leaf->part->frame].n_tiled, made = 0;
+    tw_status status = TW_OK;
+    for (int t = 0; t < n && status == TW_OK; t++) {
+        measure(leaf, t, &levels[t]);
+        status = list_choices(&levels[t]);
+        made += status == TW_OK;
+    }
+    if (status == TW_OK) status = combine(leaf, levels, 0, &leaf->least.cost);
+    for (int t = 0; t < made; t++) free(levels[t].choice);
+    return status;
+}

@@ -1,0 +1,568 @@
+/* src/search/space.c - see space.h. */
+#include "search/space.h"
+
+#include "tile/box.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- frames ---- */
+
+static bool is_array(const tw_machine *machine)
+{
+    return machine->engine[machine->compute].cost.kind == TW_COST_ARRAY;
+}
+
+static void number_variables(const tw_space *s, tw_frame *f)
+{
+    int n = f->n_tiled * s->op->n_loops;
+    f->rule = n;
+    f->modes = f->rule + n;
+    f->order = f->modes + (s->async ? 0 : f->n_tiled);
+    f->keep = f->order + f->n_tiled;
+    f->n_vars = f->keep + (s->async ? (s->machine->n_memories - 1) * s->op->n_operands : 0);
+}
+
+/* The frame in which the memories of `passed` are passed through. */
+static tw_frame frame_of(const tw_space *s, unsigned passed)
+{
+    tw_frame f = {.mode = -1};
+    int n_pass = 0;
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        f.grain[m] = f.n_tiled;
+        if (passed >> m & 1) {
+            n_pass++;
+            continue;
+        }
+        f.n_pass[f.n_tiled] = n_pass;
+        f.memory[f.n_tiled++] = m;
+        n_pass = 0;
+    }
+    number_variables(s, &f);
+    return f;
+}
+
+static bool may_pass(const tw_space *s, const tw_search_options *options, unsigned passed)
+{
+    int last = s->machine->n_memories - 1;
+    unsigned all = (1u << last) - 2; /* memories 1 .. last - 1 */
+    bool direct = passed == all, multistage = passed == 0;
+    if (options->approach == TW_APPROACH_DIRECT && !direct) return false;
+    if (options->approach == TW_APPROACH_MULTISTAGE && !multistage) return false;
+    if (s->notes && !direct && !multistage) return false;
+    for (int m = 1; m <= last; m++)
+        if (s->limits.level[m - 1].pass >= 0 && s->limits.level[m - 1].pass != (int)(passed >> m & 1)) return false;
+    return true;
+}
+
+static void add_frame(tw_space *s, tw_frame f, int mode, int rows, int columns)
+{
+    f.mode = mode;
+    f.unroll[0] = rows;
+    f.unroll[1] = columns;
+    s->frame[s->n_frames++] = f;
+}
+
+/* One frame for each pair of loops that the array may unroll. */
+static void add_unrolled(tw_space *s, tw_frame f)
+{
+    const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
+    int usual[TW_ARRAY_DIMS];
+    tw_level_unroll(&(tw_level_map){0}, s->op, usual);
+    if (!is_array(s->machine) || !inner->has_unroll) add_frame(s, f, -1, 0, 0);
+    if (!is_array(s->machine)) return;
+    for (int a = 0; a < s->op->n_loops; a++)
+        for (int b = 0; b < s->op->n_loops; b++) {
+            if (a == b || (!inner->has_unroll && a == usual[0] && b == usual[1])) continue;
+            if (inner->has_unroll && (a != inner->unroll[0] || b != inner->unroll[1])) continue;
+            add_frame(s, f, -1, a + 1, b + 1);
+        }
+}
+
+static tw_status make_frames(tw_space *s, const tw_search_options *options, tw_arena *arena)
+{
+    int last = s->machine->n_memories - 1;
+    int n_unrolls = is_array(s->machine) ? s->op->n_loops * s->op->n_loops : 1;
+    TW_ALLOC(arena, s->frame, (1 << (last - 1)) * tw_max(n_unrolls, TW_N_ACCUMULATES));
+    /* From all passed through to none, as the notes have it: direct first. */
+    for (unsigned passed = (1u << last) - 2;; passed -= 2) {
+        if (may_pass(s, options, passed)) {
+            tw_frame f = frame_of(s, passed);
+            if (!s->notes) add_unrolled(s, f);
+            for (int m = 0; m < TW_N_ACCUMULATES && s->notes; m++)
+                if (s->modes >> m & 1) add_frame(s, f, m, 0, 0);
+        }
+        if (passed == 0) break;
+    }
+    return TW_OK;
+}
+
+/* ---- the space ---- */
+
+/* The modes to try, as a mask. */
+static tw_status modes_of(const tw_space *s, const tw_search_options *options, tw_diag *diag, unsigned *out)
+{
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    static const tw_accumulate asked[] = {
+        [TW_MODE_SEPARATE] = TW_SEPARATE, [TW_MODE_IN_PLACE] = TW_IN_PLACE, [TW_MODE_FUSED] = TW_FUSED};
+    bool in_place = mac->accumulate >> TW_IN_PLACE & 1 && tw_machine_adder(s->machine, mac->memory) >= 0;
+    tw_mode mode = options->mode;
+    if (mode == TW_MODE_DEFAULT) mode = s->notes && in_place ? TW_MODE_IN_PLACE : TW_MODE_ANY;
+    *out = mac->accumulate;
+    if (mode == TW_MODE_ANY) return TW_OK;
+    *out &= 1u << asked[mode];
+    if (*out) return TW_OK;
+    return tw_diag_error(diag, mac->loc, "engine '%s' does not accumulate '%s'", mac->name,
+                         tw_accumulate_name(asked[mode]));
+}
+
+static unsigned cuts_of(const tw_space *s, tw_cut_rule rule)
+{
+    if (rule == TW_CUT_GREEDY) return 1u << TW_GREEDY;
+    if (rule == TW_CUT_BALANCED || s->notes) return 1u << TW_BALANCED;
+    return 1u << TW_BALANCED | 1u << TW_GREEDY;
+}
+
+tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
+                      tw_arena *arena, tw_diag *diag, tw_space *out)
+{
+    const tw_engine *mac = &machine->engine[machine->compute];
+    tw_space s = {.model = model,
+                  .op = &model->op[op],
+                  .op_index = op,
+                  .machine = machine,
+                  .notes = options->space == TW_SPACE_NOTES,
+                  .async = machine->timing == TW_ASYNC,
+                  .min_tile = tw_max(options->min_tile, mac->min_tile),
+                  .max_single = options->max_execs > 0 ? options->max_execs : 512,
+                  .max_outer = options->max_outer > 0 ? options->max_outer : 16,
+                  .max_inner = options->max_inner > 0 ? options->max_inner : 64};
+    if (s.notes && s.async)
+        return tw_diag_error(diag, (tw_loc){0}, "the space 'notes' is about lockstep machines, '%s' is async",
+                             machine->name);
+    if (!(mac->computes >> s.op->compute & 1))
+        return tw_diag_error(diag, s.op->loc, "engine '%s' of '%s' does not compute '%s'", mac->name, machine->name,
+                             tw_compute_name(s.op->compute));
+    s.max_buffers = s.async ? TW_MAX_CREDITS : TW_MAX_SLOTS;
+    if (options->max_buffers > 0) s.max_buffers = tw_min(options->max_buffers, s.max_buffers);
+    s.limits = options->limits ? options->limits->op[op] : tw_op_limits_none(machine);
+    s.clipped = tw_op_clipped(s.op);
+    s.cuts = cuts_of(&s, options->cut);
+    TW_TRY(modes_of(&s, options, diag, &s.modes));
+    for (int o = 0; o < s.op->n_operands; o++)
+        s.elem_units[o] = tw_machine_units(machine, model->tensor[s.op->operand[o].tensor].dtype, 1);
+    TW_TRY(make_frames(&s, options, arena));
+    *out = s;
+    return TW_OK;
+}
+
+/* Points of a frame as products: each loop has chains of ever smaller sizes, cut at some of the levels. */
+static double count_frame(const tw_space *s, const tw_frame *f)
+{
+    double n = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        double chains = 0, ways = 1;
+        double len = (double)s->op->loop[l].extent;
+        for (int cuts = 0; cuts <= f->n_tiled; cuts++) { /* binomials of levels and of sizes, two rules for each cut */
+            chains += ways;
+            ways *= 2.0 * (f->n_tiled - cuts) / (cuts + 1) * fmax(len - 1 - cuts, 0) / (cuts + 1);
+        }
+        n *= chains;
+    }
+    int orders = 0;
+    for (int l = 0; l < s->op->n_loops; l++) orders += s->op->loop[l].extent > 1;
+    for (int t = 0; t < f->n_tiled; t++) n *= tgamma(orders + 1.0);
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < s->op->n_operands; o++) n *= (double)s->max_buffers * (s->async ? orders + 1 : 1);
+    return n;
+}
+
+double tw_space_count(const tw_space *s)
+{
+    double n = 0;
+    for (int i = 0; i < s->n_frames; i++) n += count_frame(s, &s->frame[i]);
+    return n;
+}
+
+/* ---- sizes ---- */
+
+static tw_range parent_range(const tw_space *s, const tw_part *p, int t, int l)
+{
+    if (t > 0) return p->var[tw_var_size(s, t - 1, l)];
+    return (tw_range){(int32_t)s->op->loop[l].extent, (int32_t)s->op->loop[l].extent};
+}
+
+/* Largest and smallest size that makes at most or at least so many tiles of a piece. */
+static void fit_counts(const tw_number_limit *tiles, tw_range parent, tw_range *r)
+{
+    r->lo = (int32_t)tw_max(r->lo, tw_cdiv(parent.lo, tiles->at_most));
+    if (tiles->at_least > 1) r->hi = (int32_t)tw_min(r->hi, (parent.hi - 1) / (tiles->at_least - 1));
+}
+
+/* The allowed sizes next to the ends of the range; a whole piece is always a multiple. */
+static void fit_sizes(const tw_number_limit *sizes, tw_range parent, tw_range *r)
+{
+    int64_t lo = tw_number_above(sizes, r->lo), hi = tw_number_below(sizes, r->hi);
+    if (lo == 0) lo = INT32_MAX;
+    r->lo = (int32_t)tw_min(lo, tw_max(r->lo, parent.lo));
+    if (parent.lo > r->hi) r->hi = (int32_t)hi;
+}
+
+static bool fit_range(const tw_space *s, const tw_frame *f, tw_part *p, int t, int l)
+{
+    tw_range *r = &p->var[tw_var_size(s, t, l)], parent = parent_range(s, p, t, l);
+    const tw_level_limits *limits = &s->limits.level[f->memory[t] - 1];
+    r->hi = (int32_t)tw_min(r->hi, parent.hi);
+    if (t > 0) p->var[tw_var_size(s, t - 1, l)].lo = (int32_t)tw_max(parent.lo, r->lo);
+    fit_counts(&limits->tiles[l], parent, r);
+    fit_sizes(&limits->sizes[l], parent, r);
+    /* A cut loop keeps at least the smallest tile. */
+    int64_t least = tw_max(s->min_tile, limits->min_tile);
+    if (r->lo < least) r->lo = (int32_t)tw_min(least, tw_max(r->lo, parent.lo));
+    return r->lo <= r->hi;
+}
+
+/* notes: the executions of a level are limited. */
+static bool few_enough(const tw_space *s, const tw_frame *f, const tw_part *p)
+{
+    for (int t = 0; t < f->n_tiled && s->notes; t++) {
+        int64_t most = f->n_tiled == 1 ? s->max_single : t < f->n_tiled - 1 ? s->max_outer : s->max_inner, n = 1;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            n *= tw_cdiv(parent_range(s, p, t, l).lo, p->var[tw_var_size(s, t, l)].hi);
+            if (n > most) return false;
+        }
+    }
+    return true;
+}
+
+/* Ranges that agree with each other and with the limits; false: nothing is left. */
+static bool fit_part(const tw_space *s, tw_part *p)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    for (int pass = 0; pass < 2; pass++)
+        for (int t = 0; t < f->n_tiled; t++)
+            for (int l = 0; l < s->op->n_loops; l++)
+                if (!fit_range(s, f, p, t, l)) return false;
+    return few_enough(s, f, p);
+}
+
+bool tw_part_is_sized(const tw_space *s, const tw_part *p)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    for (int i = 0; i < f->rule; i++)
+        if (tw_range_open(p->var[i])) return false;
+    return true;
+}
+
+/* ---- what comes after the sizes ---- */
+
+/* The loops that level t cuts, parallel ones first. */
+typedef struct cut_loops {
+    int n_parallel, n;
+    int loop[TW_MAX_LOOPS];
+} cut_loops;
+
+static cut_loops loops_cut(const tw_space *s, const tw_part *p, int t)
+{
+    cut_loops c = {0};
+    for (int reduces = 0; reduces < 2; reduces++) {
+        for (int l = 0; l < s->op->n_loops; l++)
+            if (s->op->loop[l].reduces == reduces &&
+                p->var[tw_var_size(s, t, l)].lo < tw_part_piece(s, p, t, l))
+                c.loop[c.n++] = l;
+        if (!reduces) c.n_parallel = c.n;
+    }
+    return c;
+}
+
+static int64_t factorial(int n)
+{
+    int64_t f = 1;
+    for (int i = 2; i <= n; i++) f *= i;
+    return f;
+}
+
+/* Whether every piece of loop l that reaches level t has the same length. */
+static bool is_even(const tw_space *s, const tw_part *p, int t, int l)
+{
+    for (int i = 0; i < t; i++)
+        if (tw_part_piece(s, p, i, l) % p->var[tw_var_size(s, i, l)].lo != 0) return false;
+    return true;
+}
+
+/* The rules that cut differently, as a mask. */
+static unsigned rules_of(const tw_space *s, const tw_part *p, int t, int l)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    const tw_level_limits *limits = &s->limits.level[f->memory[t] - 1];
+    int64_t len = tw_part_piece(s, p, t, l), size = p->var[tw_var_size(s, t, l)].lo, count = tw_cdiv(len, size);
+    bool whole = size == len, canonical = tw_cdiv(len, count) == size;
+    tw_number_limit sizes = limits->sizes[l];
+    if (whole) sizes.multiple_of = 1;
+    if (!tw_number_allows(&sizes, size) || !tw_number_allows(&limits->tiles[l], count)) return 0;
+    if (!whole && len / count < tw_max(s->min_tile, limits->min_tile)) return 0;
+    if (whole) return 1;
+    if (s->notes) return canonical;
+    unsigned cuts = s->cuts & limits->cuts, rules = 0;
+    if (canonical && (cuts >> TW_BALANCED & 1)) rules |= 1;
+    bool alike = canonical && len % size == 0 && is_even(s, p, t, l);
+    if ((cuts >> TW_GREEDY & 1) && !(alike && (rules & 1))) rules |= 2;
+    return rules;
+}
+
+static unsigned modes_at(const tw_space *s, const tw_part *p, int t)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    cut_loops c = loops_cut(s, p, t);
+    unsigned modes = f->mode >= 0 ? 1u << f->mode : s->modes & s->limits.level[f->memory[t] - 1].accumulate;
+    if (c.n == c.n_parallel) return modes & -modes; /* nothing to add: the first one */
+    if (tw_machine_adder(s->machine, f->memory[t]) < 0) modes &= 1u << TW_FUSED;
+    return modes;
+}
+
+static int64_t n_orders(const tw_space *s, const tw_part *p, int t)
+{
+    cut_loops c = loops_cut(s, p, t);
+    if (s->limits.level[s->frame[p->frame].memory[t] - 1].has_order) return 1;
+    if (s->notes) return c.n_parallel <= 3 ? factorial(c.n_parallel) : 1;
+    if (s->async) return factorial(c.n);
+    return factorial(c.n_parallel) * factorial(c.n - c.n_parallel);
+}
+
+/* Puts the k-th permutation (in lexicographic order) of the loops in `from` into `to`. */
+static void permute(const int *from, int n, int64_t k, int *to)
+{
+    int left[TW_MAX_LOOPS];
+    memcpy(left, from, (size_t)n * sizeof *left);
+    for (int i = 0; i < n; i++) {
+        int64_t block = factorial(n - 1 - i);
+        int at = (int)(k / block);
+        k %= block;
+        to[i] = left[at];
+        memmove(left + at, left + at + 1, (size_t)(n - 1 - i - at) * sizeof *left);
+    }
+}
+
+/* The cut loops in the order that the part chose. */
+static cut_loops order_of(const tw_space *s, const tw_part *p, int t)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    const tw_level_limits *limits = &s->limits.level[f->memory[t] - 1];
+    cut_loops c = loops_cut(s, p, t), out = c;
+    int64_t k = p->var[f->order + t].lo;
+    if (limits->has_order) {
+        int n = 0;
+        for (int i = 0; i < s->op->n_loops; i++)
+            for (int j = 0; j < c.n; j++)
+                if (c.loop[j] == limits->order[i]) out.loop[n++] = c.loop[j];
+    } else if (s->async) {
+        permute(c.loop, c.n, k, out.loop);
+    } else {
+        int64_t inner = s->notes ? 1 : factorial(c.n - c.n_parallel);
+        permute(c.loop, c.n_parallel, k / inner, out.loop);
+        permute(c.loop + c.n_parallel, c.n - c.n_parallel, k % inner, out.loop + c.n_parallel);
+    }
+    return out;
+}
+
+static bool holds(const tw_space *s, int m, int o)
+{
+    return s->machine->memory[m].holds & (o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
+/* How keep v of n cut loops is written in a mapping: the loops outside the stay are the first n - v. */
+static int keep_word(const cut_loops *c, int v)
+{
+    return v == 0 ? 0 : v == c->n ? -1 : c->loop[c->n - v - 1] + 1;
+}
+
+/* Of the keeps 0 .. n those that differ, as a mask. */
+static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
+{
+    uint32_t allowed = s->limits.level[m - 1].keep[o];
+    if (!holds(s, m, o)) return 1;
+    cut_loops c = order_of(s, p, s->frame[p->frame].grain[m]);
+    bool settles = o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT;
+    unsigned loops = tw_operand_loops(&s->op->operand[o]), keeps = 0;
+    for (int v = 0; v <= c.n; v++) {
+        int word = keep_word(&c, v);
+        /* Keeping longer by a loop that does not change the tile is no different. */
+        bool same = v > 0 && settles && !(loops >> c.loop[c.n - v] & 1);
+        bool all_allowed = allowed == UINT32_MAX;
+        if (all_allowed ? same : !(allowed >> (word == 0 ? 0 : word < 0 ? 1 : 1 + word) & 1)) continue;
+        keeps |= 1u << v;
+    }
+    return keeps;
+}
+
+/* ---- division ---- */
+
+static tw_part *copy_part(const tw_space *s, const tw_part *p)
+{
+    size_t size = sizeof *p + (size_t)s->frame[p->frame].n_vars * sizeof *p->var;
+    tw_part *copy = malloc(size);
+    if (!copy) return NULL;
+    memcpy(copy, p, size);
+    copy->depth++;
+    return copy;
+}
+
+tw_part *tw_part_of_frame(const tw_space *s, int frame, bool *empty)
+{
+    const tw_frame *f = &s->frame[frame];
+    tw_part *p = calloc(1, sizeof *p + (size_t)f->n_vars * sizeof *p->var);
+    if (!p) return NULL;
+    p->frame = frame;
+    for (int i = 0; i < f->n_vars; i++) p->var[i] = (tw_range){0, INT32_MAX};
+    for (int t = 0; t < f->n_tiled; t++)
+        for (int l = 0; l < s->op->n_loops; l++)
+            p->var[tw_var_size(s, t, l)] = (tw_range){1, (int32_t)s->op->loop[l].extent};
+    *empty = !fit_part(s, p);
+    return p;
+}
+
+/* The size whose range is widest, as a ratio; among equals the innermost. */
+static int widest(const tw_space *s, const tw_part *p)
+{
+    int best = -1;
+    double most = 1;
+    for (int i = 0; i < s->frame[p->frame].rule; i++) {
+        double ratio = (double)p->var[i].hi / p->var[i].lo;
+        if (tw_range_open(p->var[i]) && ratio >= most) best = i, most = ratio;
+    }
+    return best;
+}
+
+static tw_status hand_over(const tw_space *s, const tw_part *p, int var, tw_range range, tw_part_fn take, void *user,
+                           bool *go_on)
+{
+    tw_part *child = copy_part(s, p);
+    if (!child) return TW_ERR_NOMEM;
+    child->var[var] = range;
+    if (var < s->frame[p->frame].rule && !fit_part(s, child))
+        free(child);
+    else
+        *go_on = take(user, child);
+    return TW_OK;
+}
+
+static tw_status halve(const tw_space *s, const tw_part *p, int var, tw_part_fn take, void *user)
+{
+    tw_range r = p->var[var];
+    /* In the middle as ratios go: twice the size is as far as half of it. */
+    int32_t middle = (int32_t)tw_clamp((int64_t)sqrt((double)r.lo * r.hi), r.lo, r.hi - 1);
+    bool go_on = true;
+    TW_TRY(hand_over(s, p, var, (tw_range){r.lo, middle}, take, user, &go_on));
+    if (go_on) TW_TRY(hand_over(s, p, var, (tw_range){middle + 1, r.hi}, take, user, &go_on));
+    return TW_OK;
+}
+
+/* The values that variable i may take, all before it being chosen: a mask, or a number of them (*n). */
+static unsigned choices(const tw_space *s, const tw_part *p, int i, int64_t *n)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    int L = s->op->n_loops, O = s->op->n_operands;
+    *n = 0;
+    if (i < f->modes) return rules_of(s, p, (i - f->rule) / L, (i - f->rule) % L);
+    if (i < f->order) return modes_at(s, p, i - f->modes);
+    if (i < f->keep) {
+        *n = n_orders(s, p, i - f->order);
+        return 0;
+    }
+    return keeps_of(s, p, 1 + (i - f->keep) / O, (i - f->keep) % O);
+}
+
+/* Chooses what has one value only; *open is the next variable that has several, -1: none. False: one has none. */
+static bool settle(const tw_space *s, tw_part *p, int *open, unsigned *mask, int64_t *n)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    *open = -1;
+    for (int i = f->rule; i < f->n_vars; i++) {
+        if (!tw_range_open(p->var[i])) continue;
+        *mask = choices(s, p, i, n);
+        if (*mask == 0 && *n == 0) return false;
+        if (*n > 1 || (*mask & (*mask - 1))) {
+            *open = i;
+            return true;
+        }
+        int32_t only = *n == 1 ? 0 : __builtin_ctz(*mask);
+        p->var[i] = (tw_range){only, only};
+    }
+    return true;
+}
+
+static tw_status spread(const tw_space *s, const tw_part *p, int var, unsigned mask, int64_t n, tw_part_fn take,
+                        void *user)
+{
+    bool go_on = true;
+    for (int64_t v = 0; v < (n > 0 ? n : 32) && go_on; v++)
+        if (n > 0 || (mask >> v & 1))
+            TW_TRY(hand_over(s, p, var, (tw_range){(int32_t)v, (int32_t)v}, take, user, &go_on));
+    return TW_OK;
+}
+
+tw_status tw_part_divide(const tw_space *s, tw_part *p, tw_part_fn take, void *user, bool *divided)
+{
+    int var = widest(s, p);
+    *divided = true;
+    if (var >= 0) return halve(s, p, var, take, user);
+    unsigned mask;
+    int64_t n;
+    if (!settle(s, p, &var, &mask, &n)) return TW_OK; /* into nothing */
+    if (var >= 0) return spread(s, p, var, mask, n, take, user);
+    *divided = false;
+    return TW_OK;
+}
+
+/* ---- mappings ---- */
+
+static void map_cuts(const tw_space *s, const tw_part *p, int t, tw_level_map *map)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    map->cut = s->notes && (s->cuts >> TW_GREEDY & 1) ? TW_GREEDY : TW_BALANCED;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t size = p->var[tw_var_size(s, t, l)].lo;
+        if (p->var[tw_var_rule(s, f, t, l)].lo == 1)
+            map->size[l] = size;
+        else
+            map->count[l] = tw_cdiv(tw_part_piece(s, p, t, l), size);
+    }
+}
+
+/* Loops that are not cut keep their place as declared, parallel ones first. */
+static void map_order(const tw_space *s, const tw_part *p, int t, tw_level_map *map)
+{
+    cut_loops c = order_of(s, p, t);
+    unsigned cut = 0;
+    int n = 0, k = 0;
+    for (int i = 0; i < c.n; i++) cut |= 1u << c.loop[i];
+    for (int reduces = 0; reduces < 2; reduces++)
+        for (int l = 0; l < s->op->n_loops; l++)
+            if (s->op->loop[l].reduces == reduces) map->order[n++] = cut >> l & 1 ? c.loop[k++] : l;
+}
+
+void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    *out = (tw_op_map){.loc = s->op->loc, .n_levels = s->machine->n_memories - 1};
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        tw_level_map *map = &out->level[m - 1];
+        int t = f->grain[m];
+        *map = (tw_level_map){.loc = s->op->loc, .memory = m, .min_tile = 1, .cut = TW_BALANCED};
+        map->pass = f->memory[t] != m;
+        if (s->async) {
+            map->accumulate = TW_FUSED;
+            cut_loops c = order_of(s, p, t);
+            for (int o = 0; o < s->op->n_operands; o++)
+                map->keeps[o] = keep_word(&c, p->var[tw_var_keep(s, f, m, o)].lo);
+        } else if (map->pass) {
+            for (int o = 0; o < s->op->n_operands; o++) map->slots[o] = TW_PASS_SLOTS;
+        }
+        if (map->pass) continue;
+        if (!s->async) map->accumulate = (tw_accumulate)p->var[f->modes + t].lo;
+        map_cuts(s, p, t, map);
+        map_order(s, p, t, map);
+        if (t == f->n_tiled - 1) memcpy(map->unrolls, f->unroll, sizeof map->unrolls);
+    }
+}

@@ -1,0 +1,103 @@
+/* src/search/space.h - everything that a mapping may choose, as variables, and parts of it.
+ *
+ * A *frame* fixes which levels are tiled and which loops an array unrolls. Inside a frame a mapping is a vector of
+ * variables, decided in this order:
+ *
+ *     size[t][l]   largest tile of loop l at tiled level t, a range until it is one number
+ *     rule[t][l]   0 balanced: ceil(L / size) tiles that differ by one at most; 1 greedy: tiles of that size and a rest
+ *     mode[t]      lockstep: how a cut reduction is added up
+ *     order[t]     a permutation of the loops that level t cuts, by its number; lockstep: reductions innermost
+ *     keep[m][o]   async: how long memory m keeps operand o: 0 one tile, 1 + i while the i-th cut loop of its level stays,
+ *                  and last all
+ *     buffers      see leaf.h
+ *
+ * A *part* of the space gives every variable a range. Halving ranges until nothing is open enumerates the space; each
+ * mapping has one vector, so that nothing is met twice:
+ *
+ *   - a loop that is not cut has rule 0 and no place in the order; where both rules cut alike the rule is 0;
+ *   - balanced sizes are canonical: ceil(L / ceil(L / size)) == size;
+ *   - a level that cuts no reduction has the first mode.
+ *
+ * Of two keeps that mean the same the smaller number stays. */
+#ifndef TW_SEARCH_SPACE_H
+#define TW_SEARCH_SPACE_H
+#include "search/search.h"
+
+typedef struct tw_frame {
+    int n_tiled;
+    int memory[TW_MAX_MEMORIES]; /* of each tiled level, outermost first                            */
+    int grain[TW_MAX_MEMORIES];  /* the tiled level that memory m belongs to                        */
+    int n_pass[TW_MAX_MEMORIES]; /* memories passed through just outside tiled level t              */
+    int unroll[TW_ARRAY_DIMS];   /* loops + 1, 0 both: the default                                  */
+    int mode;                    /* notes: the one mode of all levels; -1: each level its own       */
+    int n_vars;
+    int rule, modes, order, keep; /* first variable of each kind; sizes begin at 0                  */
+} tw_frame;
+
+typedef struct tw_space {
+    const tw_model *model;
+    const tw_op *op;
+    int op_index;
+    const tw_machine *machine;
+    tw_op_limits limits;
+    bool notes, async;
+    unsigned clipped;     /* tw_op_clipped                                                          */
+    unsigned cuts, modes; /* allowed at all                                                         */
+    int64_t min_tile, max_buffers;
+    int64_t max_single, max_outer, max_inner; /* notes: executions                                  */
+    int64_t elem_units[TW_MAX_OPERANDS];
+    int64_t points_inside;           /* loop points that touch no padding, at least                 */
+    int64_t overhang[TW_MAX_OPERANDS][TW_MAX_AXES]; /* positions that an axis reaches outside its tensor */
+    int64_t useful[TW_MAX_LOOPS];    /* values of a loop that touch something, at least             */
+    int64_t least[TW_MAX_OPERANDS];  /* elements that must be moved                                 */
+    int64_t movement[TW_MAX_MEMORIES]; /* units that must cross into memory m, whatever the schedule  */
+    int n_frames;
+    tw_frame *frame;
+} tw_space;
+
+typedef struct tw_range {
+    int32_t lo, hi;
+} tw_range;
+typedef struct tw_part {
+    tw_value bound;
+    tw_closer closer; /* what gives the bound                                                       */
+    int at;           /* engine or memory that it is about, -1: none                                */
+    int frame, depth;
+    int64_t seq;
+    tw_range var[]; /* n_vars of the frame */
+} tw_part;
+
+static inline int tw_var_size(const tw_space *s, int t, int l) { return t * s->op->n_loops + l; }
+static inline int tw_var_rule(const tw_space *s, const tw_frame *f, int t, int l)
+{
+    return f->rule + t * s->op->n_loops + l;
+}
+static inline int tw_var_keep(const tw_space *s, const tw_frame *f, int m, int o)
+{
+    return f->keep + (m - 1) * s->op->n_operands + o;
+}
+static inline bool tw_range_open(tw_range r) { return r.lo < r.hi; }
+
+TW_NODISCARD tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine,
+                                   const tw_search_options *options, tw_arena *arena, tw_diag *diag, tw_space *out);
+/* How many points it has, those that do not fit included. */
+double tw_space_count(const tw_space *space);
+
+/* The whole frame; NULL when out of memory. *empty: the limits leave nothing of it. */
+tw_part *tw_part_of_frame(const tw_space *space, int frame, bool *empty);
+/* Calls `take`, which owns what it gets, with each of the parts that it divides into, until that answers false. What has
+ * only one value is chosen on the way. *divided is false when nothing is open but buffers. */
+typedef bool (*tw_part_fn)(void *user, tw_part *part);
+TW_NODISCARD tw_status tw_part_divide(const tw_space *space, tw_part *part, tw_part_fn take, void *user,
+                                      bool *divided);
+/* Whether all sizes are one number, and the first variable after them that is open, -1: none. */
+bool tw_part_is_sized(const tw_space *space, const tw_part *part);
+
+/* The mapping of a part in which only buffers are open; they are left 0. */
+void tw_part_map(const tw_space *space, const tw_part *part, tw_op_map *out);
+/* The largest piece of loop l that reaches tiled level t, sizes being one number. */
+static inline int64_t tw_part_piece(const tw_space *s, const tw_part *p, int t, int l)
+{
+    return t == 0 ? s->op->loop[l].extent : p->var[tw_var_size(s, t - 1, l)].lo;
+}
+#endif

@@ -1,0 +1,329 @@
+/* test/lib/brute.c - see brute.h.
+ *
+ * One function per kind of choice: each makes its choice in all ways and calls the next kind. What is chosen first
+ * is what the others depend on: levels, cuts and orders of all levels, then keeping, sums, unrolling and buffers. */
+#include "brute.h"
+
+#include "sim/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct walk {
+    const brute_space *space;
+    const tw_op *op;
+    const tw_machine *machine;
+    tw_op_map map;
+    int64_t len[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* longest piece that reaches a level */
+    bool counts;                                    /* only count, up to `limit`          */
+    int64_t limit, n_tried, n_good;
+    brute_fn fn;
+    void *user;
+    tw_arena *scratch;
+    tw_diag diag;
+} walk;
+
+static void walk_level(walk *w, int level);
+
+static bool is_async(const walk *w) { return w->machine->timing == TW_ASYNC; }
+
+static bool holds(const walk *w, int level, int operand)
+{
+    unsigned what = operand == tw_op_output(w->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    return w->machine->memory[level + 1].holds & what;
+}
+
+/* Whether a tiled level cuts the longest piece of the loop that it gets. */
+static bool is_cut(const walk *w, int level, int loop)
+{
+    const tw_level_map *map = &w->map.level[level];
+    return map->size[loop] > 0 ? map->size[loop] < w->len[level][loop] : map->count[loop] > 1;
+}
+
+/* ---- the judgement ---- */
+
+static void check_memory(tw_status status)
+{
+    if (status == TW_ERR_NOMEM) abort();
+}
+
+static tw_status build(walk *w, tw_program *program)
+{
+    tw_mapping mapping = {1, &w->map};
+    TW_TRY(tw_mapping_check(&mapping, w->space->model, w->machine, &w->diag));
+    return tw_program_build(w->space->model, 0, w->machine, &w->map, w->scratch, &w->diag, program);
+}
+
+static tw_outcome outcome_of(const walk *w, const tw_program *program, const tw_timeline *t)
+{
+    tw_outcome out = {.cycles = t->sum.cycles, .ticks = t->sum.ticks, .energy_fj = t->sum.energy_fj};
+    for (int e = 0; e < w->machine->n_engines; e++)
+        out.moved[e] = t->engine[e].load_units + t->engine[e].store_units;
+    for (int m = 0; m < w->machine->n_memories; m++) {
+        for (int o = 0; o < w->op->n_operands; o++) out.crossed[m] += t->link[m][o].units;
+        out.used[m] = program->layout.used[m];
+    }
+    return out;
+}
+
+static void judge(walk *w)
+{
+    tw_arena_mark mark = tw_arena_save(w->scratch);
+    tw_program program;
+    tw_timeline timeline;
+    tw_status status = build(w, &program);
+    if (status == TW_OK) status = tw_timeline_run(&program, w->scratch, &w->diag, &timeline);
+    check_memory(status);
+    w->n_tried++;
+    if (status == TW_OK) {
+        tw_outcome outcome = outcome_of(w, &program, &timeline);
+        w->n_good++;
+        w->fn(w->user, &w->map, &outcome);
+    }
+    tw_arena_rewind(w->scratch, mark);
+}
+
+/* ---- buffers ---- */
+
+static bool has_buffers(const walk *w, int level, int operand)
+{
+    return is_async(w) ? holds(w, level, operand) : !w->map.level[level].pass;
+}
+
+/* `i` counts operands of levels. */
+static void walk_buffers(walk *w, int i)
+{
+    int level = i / w->op->n_operands, operand = i % w->op->n_operands;
+    if (level == w->map.n_levels) {
+        judge(w);
+        return;
+    }
+    int64_t *slots = &w->map.level[level].slots[operand], most = w->space->max_buffers;
+    for (*slots = 1; has_buffers(w, level, operand) && *slots <= most; ++*slots) walk_buffers(w, i + 1);
+    if (has_buffers(w, level, operand)) return;
+    *slots = is_async(w) ? 0 : TW_PASS_SLOTS;
+    walk_buffers(w, i + 1);
+}
+
+static int64_t count_buffers(const walk *w)
+{
+    int64_t n = 1;
+    for (int l = 0; l < w->map.n_levels; l++)
+        for (int o = 0; o < w->op->n_operands; o++) n *= has_buffers(w, l, o) ? w->space->max_buffers : 1;
+    return n;
+}
+
+/* Whether a mapping with these cuts, orders and stays, but with single buffers, can be built. */
+static bool can_be_built(walk *w)
+{
+    tw_arena_mark mark = tw_arena_save(w->scratch);
+    tw_program program;
+    for (int l = 0; l < w->map.n_levels; l++)
+        for (int o = 0; o < w->op->n_operands; o++)
+            w->map.level[l].slots[o] = has_buffers(w, l, o) ? 1 : is_async(w) ? 0 : TW_PASS_SLOTS;
+    tw_status status = tw_program_build(w->space->model, 0, w->machine, &w->map, w->scratch, &w->diag, &program);
+    check_memory(status);
+    tw_arena_rewind(w->scratch, mark);
+    return status == TW_OK;
+}
+
+static void walk_all_buffers(walk *w)
+{
+    if (w->counts)
+        w->n_tried += count_buffers(w);
+    else if (w->space->full || w->space->max_buffers == 1 || can_be_built(w))
+        walk_buffers(w, 0);
+}
+
+/* ---- unrolling ---- */
+
+static void walk_unrolls(walk *w)
+{
+    tw_level_map *inner = &w->map.level[w->map.n_levels - 1];
+    walk_all_buffers(w);
+    if (w->machine->engine[w->machine->compute].cost.kind != TW_COST_ARRAY) return;
+    for (int a = 0; a < w->op->n_loops; a++)
+        for (int b = 0; b < w->op->n_loops; b++) {
+            if (a == b) continue;
+            inner->unrolls[0] = a + 1;
+            inner->unrolls[1] = b + 1;
+            walk_all_buffers(w);
+        }
+    inner->unrolls[0] = inner->unrolls[1] = 0;
+}
+
+/* ---- sums ---- */
+
+static bool cuts_reduction(const walk *w, int level)
+{
+    for (int l = 0; l < w->op->n_loops; l++)
+        if (w->op->loop[l].reduces && is_cut(w, level, l)) return true;
+    return false;
+}
+
+static void walk_modes(walk *w, int level)
+{
+    if (level == w->map.n_levels) {
+        walk_unrolls(w);
+        return;
+    }
+    unsigned offered = is_async(w) ? 1u << TW_FUSED : w->machine->engine[w->machine->compute].accumulate;
+    for (int mode = 0; mode < TW_N_ACCUMULATES; mode++) {
+        if (!(offered >> mode & 1)) continue;
+        w->map.level[level].accumulate = (tw_accumulate)mode;
+        walk_modes(w, level + 1);
+        bool same = w->map.level[level].pass || (!w->space->full && !cuts_reduction(w, level));
+        if (same) break;
+    }
+}
+
+/* ---- keeping ---- */
+
+/* The level whose tiles a memory holds: its own or, when it is passed through, the next tiled one. */
+static int grain_of(const walk *w, int level)
+{
+    while (w->map.level[level].pass) level++;
+    return level;
+}
+
+/* Whether keeping while `loop` stays differs from everything else that can be said: it is cut, and another loop that
+ * is cut stands inside. */
+static bool matters(const walk *w, int grain, int loop)
+{
+    const int *order = w->map.level[grain].order;
+    int at = 0;
+    while (order[at] != loop) at++;
+    bool inside = false;
+    for (at++; at < w->op->n_loops; at++) inside |= is_cut(w, grain, order[at]);
+    return inside && is_cut(w, grain, loop);
+}
+
+static bool cuts_something(const walk *w, int level)
+{
+    for (int l = 0; l < w->op->n_loops; l++)
+        if (is_cut(w, level, l)) return true;
+    return false;
+}
+
+static void walk_keeps(walk *w, int i)
+{
+    if (w->counts && w->n_tried > w->limit) return;
+    int level = i / w->op->n_operands, operand = i % w->op->n_operands;
+    if (level == w->map.n_levels) {
+        walk_modes(w, 0);
+        return;
+    }
+    int *keeps = &w->map.level[level].keeps[operand], grain = grain_of(w, level);
+    *keeps = 0;
+    walk_keeps(w, i + 1);
+    if (!is_async(w) || !holds(w, level, operand)) return;
+    if (w->space->full || cuts_something(w, grain)) {
+        *keeps = -1;
+        walk_keeps(w, i + 1);
+    }
+    for (int l = 0; l < w->op->n_loops; l++) {
+        if (!w->space->full && !matters(w, grain, l)) continue;
+        *keeps = l + 1;
+        walk_keeps(w, i + 1);
+    }
+    *keeps = 0;
+}
+
+/* ---- orders ---- */
+
+/* Whether loop b may follow loop a at once. */
+static bool may_follow(const walk *w, int level, int a, int b)
+{
+    if (!is_async(w) && w->op->loop[a].reduces != w->op->loop[b].reduces) return w->op->loop[b].reduces;
+    if (w->space->full) return true;
+    bool cut_a = is_cut(w, level, a), cut_b = is_cut(w, level, b);
+    if (cut_a != cut_b) return cut_a; /* those that are not cut come last, in one order */
+    return cut_a || a < b;
+}
+
+static void walk_orders(walk *w, int level, int at, unsigned used)
+{
+    int *order = w->map.level[level].order;
+    if (at == w->op->n_loops) {
+        walk_level(w, level + 1);
+        return;
+    }
+    for (int l = 0; l < w->op->n_loops; l++) {
+        if ((used >> l & 1) || (at > 0 && !may_follow(w, level, order[at - 1], l))) continue;
+        order[at] = l;
+        walk_orders(w, level, at + 1, used | 1u << l);
+    }
+}
+
+/* ---- cuts ---- */
+
+static void walk_cuts(walk *w, int level, int loop)
+{
+    tw_level_map *map = &w->map.level[level];
+    if (w->counts && w->n_tried > w->limit) return;
+    if (loop == w->op->n_loops) {
+        walk_orders(w, level, 0, 0);
+        return;
+    }
+    int64_t len = w->len[level][loop], longest = w->space->full ? len : len - 1;
+    map->size[loop] = 0;
+    for (int64_t c = 1; c <= len; c++) {
+        if (tw_cdiv(len, tw_cdiv(len, c)) != c) continue;
+        map->count[loop] = c;
+        w->len[level + 1][loop] = tw_cdiv(len, c);
+        walk_cuts(w, level, loop + 1);
+    }
+    map->count[loop] = 0;
+    for (int64_t t = 1; t <= longest; t++) {
+        map->size[loop] = t;
+        w->len[level + 1][loop] = t;
+        walk_cuts(w, level, loop + 1);
+    }
+}
+
+/* ---- levels ---- */
+
+static void walk_level(walk *w, int level)
+{
+    if (level == w->map.n_levels) {
+        walk_keeps(w, 0);
+        return;
+    }
+    tw_level_map *map = &w->map.level[level];
+    *map = (tw_level_map){.memory = level + 1, .min_tile = 1, .cut = TW_BALANCED, .pass = true};
+    for (int l = 0; l < w->op->n_loops; l++) map->count[l] = 1, map->order[l] = l;
+    memcpy(w->len[level + 1], w->len[level], sizeof w->len[level]);
+    if (level < w->map.n_levels - 1) walk_level(w, level + 1);
+    *map = (tw_level_map){.memory = level + 1, .min_tile = 1, .cut = TW_BALANCED};
+    walk_cuts(w, level, 0);
+}
+
+static walk walk_of(const brute_space *space)
+{
+    walk w = {.space = space, .op = &space->model->op[0], .machine = space->machine, .diag = {.muted = true}};
+    assert(space->model->n_ops == 1);
+    w.map.n_levels = space->machine->n_memories - 1;
+    for (int l = 0; l < w.op->n_loops; l++) w.len[0][l] = w.op->loop[l].extent;
+    return w;
+}
+
+int64_t brute_size(const brute_space *space, int64_t limit)
+{
+    walk w = walk_of(space);
+    w.counts = true;
+    w.limit = limit;
+    walk_level(&w, 0);
+    return w.n_tried;
+}
+
+int64_t brute_run(const brute_space *space, brute_fn fn, void *user)
+{
+    walk w = walk_of(space);
+    w.fn = fn;
+    w.user = user;
+    w.scratch = tw_arena_new();
+    if (!w.scratch) abort();
+    walk_level(&w, 0);
+    tw_arena_free(w.scratch);
+    return w.n_good;
+}

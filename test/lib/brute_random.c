@@ -1,0 +1,385 @@
+/* test/lib/brute_random.c - see brute_random.h. */
+#include "brute_random.h"
+
+#include "tw_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct maker {
+    uint64_t *rng;
+    brute_case *out;
+    bool async;
+    int n_memories;
+    unsigned holds[4]; /* 1 inputs, 2 output */
+} maker;
+
+static int64_t pick(maker *m, int64_t lo, int64_t hi) { return tw_test_pick(m->rng, lo, hi); }
+static bool chance(maker *m, int one_in) { return pick(m, 1, one_in) == 1; }
+
+/* ---- operators ---- */
+
+/* Small numbers are more frequent: a space grows fast. */
+static int64_t extent(maker *m) { return tw_min(pick(m, 1, 5), pick(m, 2, 6)); }
+
+static const char *types(maker *m, bool integers_only)
+{
+    static const char *const type[] = {"i8", "i16", "i32", "f32"};
+    return type[pick(m, 0, integers_only ? 2 : 3)];
+}
+
+static void print_op(maker *m, const char *compute, const char *loops, const char *reduce, const char *reads,
+                     const char *at)
+{
+    bool narrow = strcmp(compute, "multiply-add") == 0 && chance(m, 4);
+    snprintf(m->out->workload, sizeof m->out->workload,
+             "workload: w\nops:\n  - name: op\n    compute: %s\n    loops: {%s}\n    reduce: [%s]\n%s"
+             "    reads: {%s}\n    writes: {ofm: {%sat: [%s]}}\n",
+             compute, loops, reduce, narrow ? "    accumulator: i32\n" : "", reads, narrow ? "dtype: i8, " : "",
+             at);
+}
+
+static void make_matmul(maker *m)
+{
+    char loops[64], reads[160];
+    const char *a = types(m, true), *b = chance(m, 2) ? a : types(m, true);
+    snprintf(loops, sizeof loops, "m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64, extent(m), extent(m), extent(m));
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [m, k]}, w: {dtype: %s, at: [k, n]}", a, b);
+    print_op(m, "multiply-add", loops, "k", reads, "m, n");
+}
+
+static void make_gemv(maker *m)
+{
+    char loops[64], reads[160];
+    snprintf(loops, sizeof loops, "n: %" PRId64 ", k: %" PRId64, extent(m), extent(m));
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [k]}, w: {dtype: %s, at: [n, k]}", types(m, true),
+             types(m, true));
+    print_op(m, "multiply-add", loops, "k", reads, "n");
+}
+
+static void make_outer_product(maker *m)
+{
+    char loops[64], reads[160];
+    snprintf(loops, sizeof loops, "m: %" PRId64 ", n: %" PRId64, extent(m), extent(m));
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [m]}, w: {dtype: %s, at: [n]}", types(m, true),
+             types(m, true));
+    print_op(m, "multiply-add", loops, "", reads, "m, n");
+}
+
+static void make_add(maker *m)
+{
+    char loops[64], reads[160];
+    const char *at = chance(m, 2) ? "d0, d1" : "d0", *other = chance(m, 3) ? "d0" : at; /* or along one axis */
+    snprintf(loops, sizeof loops, strchr(at, ',') ? "d0: %" PRId64 ", d1: %" PRId64 : "d0: %" PRId64, extent(m),
+             extent(m));
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [%s]}, w: {dtype: %s, at: [%s]}", types(m, true), at,
+             types(m, true), other);
+    print_op(m, "add", loops, "", reads, at);
+}
+
+/* Windows along one axis, with channels of the output, of the input, of both at once, or of none. */
+static void make_window(maker *m)
+{
+    enum { PLAIN, OUT, IN, DEPTHWISE } channels = (int)pick(m, 0, 3);
+    int64_t ox = extent(m), kx = pick(m, 1, 3), stride = pick(m, 1, 2), dilation = chance(m, 4) ? 2 : 1;
+    int64_t pad = pick(m, 0, 2), reach = (ox - 1) * stride + (kx - 1) * dilation + 1, c = pick(m, 2, 3);
+    int64_t in = tw_max(1, reach - pad - pick(m, 0, 2));
+    bool transposed = chance(m, 8), pools = chance(m, 3), average = pools && chance(m, 3);
+    const char *before = channels == IN || channels == DEPTHWISE ? "c, " : "", *dtype = types(m, true);
+    char x[64], loops[96], reads[280];
+    if (transposed) {
+        snprintf(x, sizeof x, "(ox + %" PRId64 " - kx)/2", pad);
+        in = tw_max(1, pick(m, 1, 3));
+    } else {
+        snprintf(x, sizeof x, "%" PRId64 "*ox + %" PRId64 "*kx - %" PRId64, stride, dilation, pad);
+    }
+    if (pools && channels == OUT) channels = PLAIN;
+    int n = snprintf(loops, sizeof loops, channels == PLAIN ? "" : "c: %" PRId64 ", ", c);
+    snprintf(loops + n, sizeof loops - (size_t)n, "ox: %" PRId64 ", kx: %" PRId64, ox, kx);
+    n = snprintf(reads, sizeof reads,
+                 *before ? "ifm: {dtype: %s, at: [%s%s], shape: [%" PRId64 ", "
+                         : "ifm: {dtype: %s, at: [%s%s], shape: [",
+                 average ? "f32" : dtype, before, x, c);
+    n += snprintf(reads + n, sizeof reads - (size_t)n, "%" PRId64 "]}", in);
+    if (!pools)
+        snprintf(reads + n, sizeof reads - (size_t)n, ", w: {dtype: %s, at: [%skx]}", types(m, true),
+                 channels == PLAIN ? "" : "c, ");
+    print_op(m,
+             average ? "average"
+             : pools ? "max"
+                     : "multiply-add",
+             loops, channels == IN ? "c, kx" : "kx", reads,
+             channels == OUT || channels == DEPTHWISE ? "c, ox" : "ox");
+}
+
+/* Four loops, each of two points or three. */
+static void make_conv(maker *m)
+{
+    char loops[96], reads[200];
+    snprintf(loops, sizeof loops, "oc: %" PRId64 ", ox: %" PRId64 ", ic: %" PRId64 ", kx: 2", pick(m, 1, 2),
+             pick(m, 2, 3), pick(m, 1, 2));
+    snprintf(reads, sizeof reads,
+             "ifm: {dtype: i8, at: [ic, ox + kx - 1], shape: [2, %" PRId64 "]}, w: {dtype: i8, at: [oc, ic, kx]}",
+             pick(m, 1, 3));
+    print_op(m, "multiply-add", loops, "ic, kx", reads, "oc, ox");
+}
+
+static void make_operator(maker *m)
+{
+    switch (pick(m, 0, 11)) {
+    case 0:
+    case 1:
+    case 2: make_matmul(m); break;
+    case 3:
+    case 4: make_gemv(m); break;
+    case 5: make_outer_product(m); break;
+    case 6: make_add(m); break;
+    case 7: make_conv(m); break;
+    default: make_window(m);
+    }
+}
+
+/* ---- machines ---- */
+
+static void print_cost(maker *m, FILE *f, bool computes)
+{
+    int64_t form = pick(m, 0, computes && m->async ? 4 : 2), fixed = pick(m, 0, chance(m, 2) ? 30 : 3);
+    const char *pipelined = m->async && chance(m, 2) ? ", pipelined: true" : "";
+    if (form == 0) {
+        fprintf(f, "cost: {constant: %" PRId64, fixed);
+        if (m->async) fprintf(f, ", busy: %" PRId64, pick(m, 0, fixed));
+        fprintf(f, "}");
+    }
+    if (form == 1)
+        fprintf(f, "cost: {latency: %" PRId64 ", per_cycle: %" PRId64 "}%s", fixed, pick(m, 1, 8), pipelined);
+    if (form == 2) fprintf(f, "cost: {per_step: %" PRId64 ", step: %" PRId64 "}", pick(m, 0, 6), pick(m, 1, 9));
+    if (form >= 3)
+        fprintf(f, "cost: {array: [%" PRId64 ", %" PRId64 "], latency: %" PRId64 "}%s", pick(m, 1, 3),
+                pick(m, 1, 3), fixed, pipelined);
+}
+
+static const char *memory_name(int i)
+{
+    static const char *const name[] = {"dram", "l3", "l2", "l1"};
+    return name[i];
+}
+
+/* Between single elements and more than everything. */
+static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
+{
+    static const char *const word[] = {"", "inputs", "output", "[inputs, output]"};
+    fprintf(f, "memories:\n");
+    for (int i = 0; i < m->n_memories; i++) {
+        fprintf(f, "  - {name: %s, ", memory_name(i));
+        if (i == 0 || chance(m, 8))
+            fprintf(f, "size: unlimited");
+        else
+            fprintf(f, "size: %" PRId64, pick(m, least, chance(m, 2) ? least + all : least + 2 * all));
+        if (i > 0 && chance(m, 3)) fprintf(f, ", align: %" PRId64, (int64_t)1 << pick(m, 1, 3));
+        if (m->async) fprintf(f, ", holds: %s", word[m->holds[i]]);
+        if (chance(m, 2)) fprintf(f, ", energy: %" PRId64 " pJ", pick(m, 0, 200));
+        fprintf(f, "}\n");
+    }
+}
+
+static void print_compute(maker *m, FILE *f, int on)
+{
+    fprintf(f, "  - {name: mac, computes: [multiply-add, add, max, average], on: %s, ", memory_name(on));
+    if (!m->async) {
+        int64_t modes = pick(m, 1, 7);
+        const char *sep = "";
+        fprintf(f, "accumulate: [");
+        for (int i = 0; i < 3; i++) {
+            if (!(modes >> i & 1)) continue;
+            fprintf(f, "%s%s", sep, (const char *[]){"separate", "in-place", "fused"}[i]);
+            sep = ", ";
+        }
+        fprintf(f, "], ");
+    }
+    if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
+    if (chance(m, 8)) fprintf(f, "tile_multiple: 2, ");
+    if (chance(m, 8)) fprintf(f, "pad_limit: half-kernel, ");
+    if (chance(m, 2)) fprintf(f, "energy: %" PRId64 " pJ, ", pick(m, 0, 9));
+    print_cost(m, f, true);
+    fprintf(f, "}\n");
+}
+
+static void print_lockstep(maker *m, FILE *f)
+{
+    char shared[96];
+    FILE *s = fmemopen(shared, sizeof shared, "w");
+    bool alike = chance(m, 2); /* a slow link outside cannot be passed through */
+    print_cost(m, s, false);
+    fclose(s);
+    const char *channels = chance(m, 2) ? "1" : "unlimited";
+    fprintf(f, "engines:\n");
+    print_compute(m, f, m->n_memories - 1);
+    for (int i = 1; i < m->n_memories; i++) {
+        fprintf(f, "  - {name: move%d, between: [%s, %s], channels: %s, ", i, memory_name(i - 1), memory_name(i),
+                alike || chance(m, 2) ? channels : "unlimited");
+        if (alike)
+            fprintf(f, "%s", shared);
+        else
+            print_cost(m, f, false);
+        fprintf(f, "}\n");
+        if (chance(m, 4)) continue;
+        fprintf(f, "  - {name: add%d, computes: sum, on: %s, ", i, memory_name(i));
+        if (i == m->n_memories - 1 && chance(m, 3)) fprintf(f, "shares: mac, ");
+        print_cost(m, f, false);
+        fprintf(f, "}\n");
+    }
+}
+
+static int before(const maker *m, int memory, unsigned what)
+{
+    do memory--;
+    while (memory > 0 && !(m->holds[memory] & what));
+    return memory;
+}
+
+static void print_mover(maker *m, FILE *f, int outer, int inner, const char *carries, bool inputs)
+{
+    fprintf(f, "  - {name: %s%d%d, between: [%s, %s], carries: %s, ", carries, outer, inner, memory_name(outer),
+            memory_name(inner), carries);
+    if (inputs && chance(m, 4)) fprintf(f, "joins: inputs, ");
+    if (chance(m, 4)) fprintf(f, "count: 2, ");
+    print_cost(m, f, false);
+    fprintf(f, "}\n");
+}
+
+/* The engines on the way into one memory and out of it. */
+static void print_links(maker *m, FILE *f, int memory)
+{
+    bool in = m->holds[memory] & 1, out = m->holds[memory] & 2;
+    int from = before(m, memory, 1), to = before(m, memory, 2);
+    bool together = in && out && from == to;
+    if (together && chance(m, 2)) {
+        print_mover(m, f, from, memory, "both", true);
+        return;
+    }
+    if (in) print_mover(m, f, from, memory, "in", true);
+    if (!out) return;
+    bool apart = together || chance(m, 3); /* partial sums have an engine of their own, or none */
+    print_mover(m, f, to, memory, apart ? "out" : "both", false);
+    if (apart && !together && chance(m, 2)) print_mover(m, f, to, memory, "in", false);
+}
+
+static void print_async(maker *m, FILE *f)
+{
+    int inside = 0;
+    for (int i = 0; i < m->n_memories; i++)
+        if (m->holds[i] & 2) inside = i;
+    fprintf(f, "engines:\n");
+    print_compute(m, f, inside);
+    for (int i = 1; i < m->n_memories; i++) print_links(m, f, i);
+}
+
+static void choose_paths(maker *m)
+{
+    unsigned seen = 0;
+    m->holds[0] = 3;
+    for (int i = 1; i < m->n_memories; i++) {
+        m->holds[i] = m->async && chance(m, 2) ? (unsigned)pick(m, 1, 2) : 3;
+        seen |= m->holds[i];
+    }
+    if (seen != 3) m->holds[m->n_memories - 1] = 3;
+}
+
+static void make_machine(maker *m, int64_t least, int64_t all)
+{
+    FILE *f = fmemopen(m->out->machine, sizeof m->out->machine, "w");
+    if (!f) abort();
+    m->n_memories = chance(m, 8) ? 4 : chance(m, 2) ? 3 : 2;
+    choose_paths(m);
+    fprintf(f, "machine: m\nunit: %s\ntiming: %s\n", all < 0 ? "element" : "byte", m->async ? "async" : "lockstep");
+    if (m->async) fprintf(f, "reuse: %s\n", chance(m, 2) ? "resident" : "declared");
+    print_memories(m, f, least, all < 0 ? -all : all);
+    if (m->async)
+        print_async(m, f);
+    else
+        print_lockstep(m, f);
+    fclose(f);
+}
+
+/* ---- cases ---- */
+
+static void give_up(const brute_case *c, const tw_bench *b)
+{
+    fprintf(stderr, "%s\n%s%s", b->diag.last ? b->diag.last : "?", c->workload, c->machine);
+    abort();
+}
+
+/* Units of all tensors, and of one element of each; negative when elements are counted. */
+static void measure(const tw_model *model, bool bytes, int64_t *least, int64_t *all)
+{
+    *least = *all = 0;
+    for (int t = 0; t < model->n_tensors; t++) {
+        int64_t unit = bytes ? tw_dtype_bytes(model->tensor[t].dtype) : 1;
+        *least += unit;
+        *all += unit * tw_tensor_elems(&model->tensor[t]);
+    }
+    if (!bytes) *all = -*all;
+}
+
+static bool try_case(maker *m, brute_wish wish)
+{
+    tw_bench b = tw_bench_new();
+    tw_model model;
+    tw_machine machine;
+    int64_t least, all;
+    make_operator(m);
+    if (tw_read_model(&b, "workload", m->out->workload, &model) != TW_OK) give_up(m->out, &b);
+    measure(&model, chance(m, 2), &least, &all);
+    make_machine(m, least, all);
+    if (tw_read_machine(&b, "machine", m->out->machine, &machine) != TW_OK) give_up(m->out, &b);
+    brute_space space = {&model, &machine, pick(m, 1, 3), wish.full};
+    if (space.max_buffers > 1 && brute_size(&space, wish.limit) > wish.limit) space.max_buffers--;
+    m->out->max_buffers = space.max_buffers;
+    bool fits = brute_size(&space, wish.limit) <= wish.limit;
+    tw_bench_free(&b);
+    return fits;
+}
+
+void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
+{
+    maker m = {.rng = rng, .out = out, .async = wish.timing == TW_ASYNC};
+    while (!try_case(&m, wish)) continue;
+}
+
+/* ---- objectives ---- */
+
+static tw_objective random_objective(uint64_t *rng, const tw_machine *machine)
+{
+    switch (tw_test_pick(rng, 0, 7)) {
+    case 0: return (tw_objective){machine->timing == TW_ASYNC ? TW_EDP : TW_TICKS, NULL};
+    case 1: return (tw_objective){TW_ENERGY, NULL};
+    case 2: return (tw_objective){TW_EDP, NULL};
+    case 3: return (tw_objective){TW_TRAFFIC, machine->memory[tw_test_pick(rng, 1, machine->n_memories - 1)].name};
+    case 4: {
+        int e = (int)tw_test_pick(rng, 0, machine->n_engines - 1);
+        while (machine->engine[e].kind != TW_MOVES) e = (e + 1) % machine->n_engines;
+        return (tw_objective){TW_TRAFFIC, machine->engine[e].name};
+    }
+    case 5: return (tw_objective){TW_PEAK, machine->memory[tw_test_pick(rng, 1, machine->n_memories - 1)].name};
+    default: return (tw_objective){TW_CYCLES, NULL};
+    }
+}
+
+brute_goal brute_random_goal(uint64_t *rng, const tw_machine *machine)
+{
+    brute_goal goal = {.n = (int)tw_test_pick(rng, 1, 2)};
+    if (goal.n > 1) goal.n = (int)tw_test_pick(rng, 2, 3), goal.pareto = tw_test_pick(rng, 0, 1);
+    for (int i = 0; i < goal.n; i++) goal.objective[i] = random_objective(rng, machine);
+    return goal;
+}
+
+void brute_goal_text(const brute_goal *goal, char *out, size_t room)
+{
+    static const char *const word[TW_N_MEASURES] = {"latency", "ticks", "energy", "edp", "traffic", "peak"};
+    int n = snprintf(out, room, "%s", goal->pareto ? "pareto of " : "");
+    for (int i = 0; i < goal->n; i++) {
+        const tw_objective *o = &goal->objective[i];
+        n += snprintf(out + n, room - (size_t)n, "%s%s%s%s", i ? "," : "", word[o->measure], o->at ? ":" : "",
+                      o->at ? o->at : "");
+    }
+}

@@ -1,0 +1,34 @@
+/* test/lib/brute_random.h - random small operators and machines of both timings, as texts, for brute force.
+ *
+ * Operators of one to three loops, rarely four: products of matrices and vectors, windows with padding, stride and
+ * dilation, pooling, additions, types of all widths and accumulators that are wider than the output. Machines of one to
+ * three memories inside the outermost one, so small that many mappings do not fit; every form of cost, kind of channel
+ * and path, adders, energies, alignments, smallest tiles. */
+#ifndef TW_BRUTE_RANDOM_H
+#define TW_BRUTE_RANDOM_H
+#include "brute.h"
+
+typedef struct brute_case {
+    char workload[640], machine[4096];
+    int64_t max_buffers;
+} brute_case;
+
+typedef struct brute_wish {
+    tw_timing timing;
+    int64_t limit; /* mappings to try at most     */
+    bool full;     /* counted as brute_space says */
+} brute_wish;
+
+/* A case whose space is not larger than the wish says. Texts that cannot be read end the process. */
+void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out);
+
+/* One or more objectives that make sense on the machine; names point into the machine. */
+typedef struct brute_goal {
+    int n;
+    tw_objective objective[TW_MAX_OBJECTIVES];
+    bool pareto;
+} brute_goal;
+brute_goal brute_random_goal(uint64_t *rng, const tw_machine *machine);
+/* "latency, traffic:dma" */
+void brute_goal_text(const brute_goal *goal, char *out, size_t room);
+#endif

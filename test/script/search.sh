@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# The options of a search as a user meets them: objectives, spaces, fronts, remedies, limits, Ctrl-C, progress, the cache.
+set -u
+build=$1 tw=$1/tilewright
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache
+unset TILEWRIGHT_NO_CACHE
+
+fail() { echo "FAIL: $*" >&2; failed=1; }
+# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
+expect() {
+    local want=$1 got
+    shift
+    "$tw" "$@" >out.txt 2>err.txt
+    got=$?
+    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
+}
+says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -15 "$1" >&2; }; }
+lacks() { ! grep -qF -- "$2" "$1" || fail "$1 says '$2'"; }
+is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
+valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
+narrow() { ! grep -nE '^.{81,}' "$1" >&2 || fail "$1 is too wide"; }
+# The best value that a report states: "  search      latency 8'616 cycles, proven".
+best() { sed -nE "s/^  search +latency ([0-9']+) cycles.*/\1/p" "${1:-out.txt}" | tr -d "'"; }
+cycles() { sed -nE "s/^  time .* ([0-9']+) cycles for.*/\1/p; s/^  time +([0-9']+) cycles for.*/\1/p" out.txt | tr -d "'"; }
+
+small=(matmul:24x20x36 -m tick-10k --no-verify)
+
+# ---- help ----
+for command in "" plan; do
+    expect 0 $command --help; narrow out.txt
+    for option in --time-limit --memory-limit --threads --exhaustive --no-cache --explain --budget; do says out.txt "$option"; done
+done
+for option in --objective=LIST --pareto "--space=all|notes" --mapping=FILE --max-buffers --max-execs --min-tile --mode --cut --approach; do
+    says out.txt "$option"
+done
+
+# ---- usage, word by word ----
+# refused TEXT ARGS...: a usage error with exactly this text.
+refused() {
+    local text=$1
+    shift
+    expect 64 plan matmul:8x8x8 -m tick-10k "$@"
+    is_empty out.txt
+    [ "$(head -1 err.txt)" = "tilewright plan: $text" ] || fail "'$*': $(head -1 err.txt), not '$text'"
+}
+words="latency (or cycles), ticks, energy, edp, traffic:NAME and peak:NAME"
+for word in beauty traffic traffic: peak peak: latency:l1 Latency ''; do
+    refused "--objective takes some of $words, not '$word'" --objective="$word"
+done
+refused "--objective takes some of $words, not ''" --objective=latency,,energy
+refused "--objective takes some of $words, not ''" --objective latency,
+refused "--objective has 'latency' twice; it takes different ones of $words" --objective=latency,energy,latency
+refused "--objective has 'cycles' twice; it takes different ones of $words" --objective=latency,cycles
+refused "--objective has 'peak:buffer' twice; it takes different ones of $words" --objective=peak:buffer,peak:buffer
+refused "--objective takes at most 4; 'peak:buffer' is one more" --objective=latency,ticks,energy,edp,peak:buffer
+refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto
+refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto --objective=ticks
+refused "--space takes one of all, notes, not 'some'" --space=some
+refused "--max-execs goes with --space=notes" --max-execs=8
+refused "--max-buffers goes with --space=all" --max-buffers=3 --space=notes
+refused "--max-buffers takes a number from 1 to 65536, not '0'" --max-buffers=0
+refused "--threads takes a number from 1 to 64, not '0'" --threads=0
+refused "--budget takes a number from 1 to 9223372036854775807, not 'x'" --budget=x
+refused "--mode takes one of default, separate, in-place, fused, any, not 'x'" --mode=x
+refused "--cut takes one of default, balanced, greedy, not 'x'" --cut=x
+refused "--approach takes one of best, direct, multistage, not 'x'" --approach=x
+for seconds in 0 -1 '' x 1s 1e3 0x1 inf nan . 1.2.3 2000000000; do
+    refused "--time-limit takes seconds, more than 0 and at most 1000000000, not '$seconds'" --time-limit="$seconds"
+done
+for size in 0 -5 '' x MiB 1.5MiB 512Mib 12MX 9223372036854775807KiB 99999999999999999999; do
+    refused "--memory-limit takes a size such as 512MiB, not '$size'" --memory-limit="$size"
+done
+expect 64 eval matmul:8x8x8 -m tick-10k --mapping=x --objective=latency
+expect 64 --objective=latency # the example is what it is
+
+# ---- objectives that the machine does not have ----
+expect 2 plan matmul:8x8x8 -m tick-10k --objective=traffic:nosuch; says err.txt "nosuch"; is_empty out.txt
+expect 2 plan matmul:8x8x8 -m tick-10k --objective=peak:move; says err.txt "no memory 'move'"
+expect 2 plan matmul:8x8x8 -m kpu --objective=ticks; says err.txt "'latency'"
+
+# ---- what the report says, in words and as data ----
+expect 0 plan "${small[@]}" -o one; narrow out.txt; narrow one/report.txt; is_empty err.txt
+says out.txt "  search      latency "; says out.txt " cycles, proven"; says out.txt " simulated"
+[ "$(best)" = "$(cycles)" ] || fail "the search says $(best), the time is $(cycles)"
+grep -nE '[0-9] s$' out.txt one/report.txt >&2 && fail "a report that is no terminal's tells seconds"
+expect 0 plan "${small[@]}" -o two --json; valid_json out.txt
+for field in '"best": ' '"points": ' '"optima": ' '"proven": true' '"measure": "latency", "at": null, "value": ' '"bound": ' \
+    '"gap": 0,' '"root_bound": ' '"bound_by": "' '"bound_at": ' '"space": "all"' '"space_points": ' '"nodes": ' \
+    '"closed": {"capacity": ' '"ending": "done"'; do
+    says out.txt "$field"
+done
+lacks out.txt '"seconds"'; lacks out.txt '"front"'; lacks out.txt '"remedies"'
+expect 0 plan "${small[@]}" -o three --objective=peak:buffer,latency,traffic:move,energy; narrow out.txt
+says out.txt "  search      peak of buffer "; says out.txt "then latency "
+expect 0 plan "${small[@]}" -o three --objective=edp --ascii; says out.txt "edp "
+
+# ---- the cache ----
+# hit, miss ARGS...: whether the answer was there; either way it is the same.
+hit() { expect 0 plan "$@"; says err.txt "(from the cache"; }
+miss() { expect 0 plan "$@"; lacks err.txt "(from the cache"; }
+entries() { find "$XDG_CACHE_HOME" -type f 2>/dev/null | wc -l; }
+rm -rf cache one two
+miss "${small[@]}" -o one; [ "$(entries)" = 1 ] || fail "one search leaves $(entries) files"
+find cache -name '.*' | grep -q . && fail "temporary files are left in the cache"
+hit "${small[@]}" -o two; cp out.txt hit.txt
+diff -r one two >&2 || fail "files differ when the answer comes from the cache"
+miss "${small[@]}" -o two --no-cache; diff hit.txt out.txt >&2 || fail "the report differs when the answer comes from the cache"
+TILEWRIGHT_NO_CACHE=1 miss "${small[@]}" -o two
+TILEWRIGHT_NO_CACHE= hit "${small[@]}" -o two
+hit "${small[@]}" -o two --threads=1 --time-limit=1000 --json; valid_json out.txt
+expect 0 plan "${small[@]}" -o two -q; is_empty err.txt; is_empty out.txt
+
+# Another question is another entry; so is the same machine with another number in it.
+sed 's/10000/10001/' <("$tw" machines tick-10k) >machine.yaml
+n=$(entries)
+for other in "matmul:24x20x37 -m tick-10k" "matmul:24x20x36 -m tick-100k" "matmul:24x20x36 -m machine.yaml" \
+    "matmul:24x20x36 -m tick-10k --objective=ticks" "matmul:24x20x36 -m tick-10k --space=notes" \
+    "matmul:24x20x36 -m tick-10k --min-tile=4" "matmul:24x20x36 -m tick-10k --max-buffers=2" \
+    "matmul:24x20x36 -m tick-10k --cut=greedy" "matmul:24x20x36 -m tick-10k --mode=fused"; do
+    miss $other --no-verify -o two
+    n=$((n + 1))
+    [ "$(entries)" = "$n" ] || fail "'$other' does not have its own entry"
+    hit $other --no-verify -o two
+done
+
+# What is not exactly what was written is ignored, and replaced.
+rm -rf cache
+miss "${small[@]}" -o one
+entry=$(find cache -type f)
+cp "$entry" good
+# damage NAME COMMAND: the entry after COMMAND <good is no hit, and whole again afterwards.
+damage() {
+    local name=$1
+    shift
+    "$@" <good >"$entry"
+    cmp -s good "$entry" && fail "$name: nothing was damaged"
+    miss "${small[@]}" -o two
+    diff -r one two >&2 || fail "$name: changes the plan"
+    hit "${small[@]}" -o two
+}
+damage "empty" head -c 0
+damage "cut off" head -c 300
+damage "without its last byte" head -c -1
+damage "without its last line" head -n -1
+damage "a digit changed" sed 's/^#= best 1*/&1/'
+damage "another tile" sed 's/buffers: {ifm: 1/buffers: {ifm: 2/; s/order: \[m, n/order: [n, m/'
+damage "another format" sed 's/^#? format 1/#? format 0/'
+damage "another version" sed 's/^#? version.*/#? version 0.0.0/'
+damage "text behind it" sed '$a behind'
+damage "zeros" sed 's/./\x00/g'
+damage "noise" head -c 5000 /dev/urandom
+
+# An entry that has a right sum and a wrong content is refused too. The sum is FNV-1a, 128 bits.
+if command -v python3 >/dev/null; then
+    cat >forge.py <<'PY'
+import sys
+text = sys.stdin.buffer.read()
+text = text[:text.rindex(b"# sum ")]
+for old, new in zip(sys.argv[1::2], sys.argv[2::2]):
+    assert old.encode() in text, old
+    text = text.replace(old.encode(), new.encode(), 1)
+h = 0x6c62272e07bb014262b821756295c58d
+for byte in text:
+    h = (h ^ byte) * 0x1000000000000000000013b % (1 << 128)
+sys.stdout.buffer.write(text + b"# sum %032x\n" % h)
+PY
+    python3 forge.py <good >same && cmp -s same good || fail "the sum is not what its comment says"
+    damage "a closer that does not exist" python3 forge.py "#= bound_by " "#= bound_by 9"
+    damage "too many objectives" python3 forge.py "#= n_objectives 1" "#= n_objectives 5"
+    damage "a field less" python3 forge.py "#= gap " "#= gup "
+    damage "no number" python3 forge.py "#= best " "#= best x"
+    damage "no mapping" python3 forge.py "mapping:" "mopping:"
+    damage "a mapping that does not fit" python3 forge.py "buffers: {ifm: " "buffers: {ifm: 6"
+    damage "another question" python3 forge.py "loops: {m: 24" "loops: {m: 25"
+fi
+
+# Without a place to write to there is no cache, and no complaint.
+: >file
+XDG_CACHE_HOME=$scratch/file miss "${small[@]}" -o two; is_empty err.txt
+XDG_CACHE_HOME=relative miss "${small[@]}" -o two >/dev/null; [ -e relative ] && fail "a relative cache folder is used"
+(unset XDG_CACHE_HOME HOME; "$tw" plan "${small[@]}" -o two >/dev/null 2>err.txt) || fail "no HOME, no plan"
+is_empty err.txt
+(unset XDG_CACHE_HOME; HOME=$scratch/home "$tw" plan "${small[@]}" -o two >/dev/null)
+[ -d home/.cache/tilewright ] || fail "~/.cache/tilewright is not used"
+exit $failed

@@ -1,0 +1,449 @@
+/* test/search/test_remedy.c - what would help, against searches on machine files changed by hand. */
+#include "brute_random.h"
+#include "tw_read.h"
+#include "tw_test.h"
+
+#include "pipeline.h"
+#include "remedy.h"
+#include "search/limits.h"
+
+static const char lockstep[] =
+    "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: mid, size: 90}, "
+    "{name: buf, size: 37, align: 4}], "
+    "engines: [{name: dma, between: [out, mid], channels: unlimited, cost: {constant: 5}}, "
+    "{name: move, between: [mid, buf], channels: 1, cost: {latency: 3, per_cycle: 2}}, "
+    "{name: mac, computes: multiply-add, on: buf, cost: {constant: 12}}, "
+    "{name: add, computes: sum, on: buf, cost: {step: 4, per_step: 2}}]}";
+
+static const char async[] =
+    "{machine: m, unit: byte, timing: async, memories: [{name: dram, size: unlimited, energy: 3 pJ}, "
+    "{name: l1, size: 40, holds: inputs, energy: 1 pJ}, {name: acc, size: 64, holds: output}], "
+    "engines: [{name: dma, between: [dram, l1], carries: in, count: 2, cost: {latency: 9, per_cycle: 3}}, "
+    "{name: drain, between: [dram, acc], cost: {constant: 4, busy: 2}}, "
+    "{name: mac, computes: multiply-add, on: acc, energy: 1 pJ, cost: {latency: 1, per_cycle: 8}}]}";
+
+typedef struct edit { /* a change, and what it is in the machine file */
+    tw_change_kind kind;
+    const char *at, *text, *from, *to;
+} edit;
+
+static const edit lockstep_edit[] = {
+    {TW_MORE_MEMORY, "mid", "10% larger: 99 elements", "size: 90", "size: 99"},
+    {TW_MORE_MEMORY, "buf", "19% larger: 44 elements", "size: 37", "size: 44"},
+    {TW_MORE_BANDWIDTH, "dma", "20% less time: 4 cycles", "constant: 5", "constant: 4"},
+    {TW_MORE_BANDWIDTH, "move", "50% more: 3 elements per cycle", "per_cycle: 2", "per_cycle: 3"},
+    {TW_MORE_CHANNELS, "move", "unlimited channels, not 1", "channels: 1", "channels: unlimited"},
+    {TW_MORE_BANDWIDTH, "mac", "17% less time: 10 cycles", "constant: 12", "constant: 10"},
+    {TW_MORE_BANDWIDTH, "add", "25% more: 5 sums per step", "step: 4", "step: 5"},
+};
+static const edit async_edit[] = {
+    {TW_MORE_MEMORY, "l1", "10% larger: 44 bytes", "size: 40", "size: 44"},
+    {TW_MORE_MEMORY, "acc", "11% larger: 71 bytes", "size: 64", "size: 71"},
+    {TW_MORE_BANDWIDTH, "dma", "33% more: 4 bytes per cycle", "per_cycle: 3", "per_cycle: 4"},
+    {TW_MORE_CHANNELS, "dma", "one more: 3 take turns", "count: 2", "count: 3"},
+    {TW_MORE_BANDWIDTH, "drain", "25% less time: 3 cycles", "constant: 4, busy: 2", "constant: 3, busy: 1"},
+    {TW_MORE_CHANNELS, "drain", "one more: 2 take turns", "name: drain", "name: drain, count: 2"},
+    {TW_MORE_BANDWIDTH, "mac", "13% more: 9 points per cycle", "per_cycle: 8", "per_cycle: 9"},
+};
+
+static void substitute(const char *text, const char *from, const char *to, char *out, size_t room)
+{
+    const char *at = strstr(text, from);
+    CHECK(at != NULL);
+    snprintf(out, room, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+static const tw_plan *search(tw_context *ctx, const char *workload, const char *machine_text,
+                             const tw_search_options *options)
+{
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan = NULL;
+    CHECK_EQ(tw_model_open(ctx, workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "m", machine_text, &machine), TW_OK);
+    return tw_plan_search(ctx, model, machine, options, &plan) == TW_OK ? plan : NULL;
+}
+
+static double value_of(const tw_plan *plan)
+{
+    double value = 0;
+    for (int i = 0; i < plan->model->n_ops; i++) value += tw_plan_search_result(plan, i)->value[0];
+    return value;
+}
+
+static const tw_remedy *find(const tw_remedy *remedy, int n, const edit *e)
+{
+    for (int i = 0; i < n; i++)
+        if (remedy[i].kind == e->kind && strcmp(remedy[i].at, e->at) == 0) return &remedy[i];
+    return NULL;
+}
+
+static void check_against_edits(const char *workload, const char *machine, const tw_search_options *options,
+                                const edit *e, int n_edits)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plan = search(ctx, workload, machine, options);
+    const tw_remedy *remedy;
+    int n;
+    CHECK(plan != NULL);
+    CHECK_EQ(tw_plan_remedies(ctx, plan, options, &remedy, &n), TW_OK);
+    CHECK_EQ(n, n_edits);
+    for (int i = 0; i < n_edits; i++) {
+        char text[2048];
+        substitute(machine, e[i].from, e[i].to, text, sizeof text);
+        const tw_plan *by_hand = search(ctx, workload, text, options);
+        const tw_remedy *r = find(remedy, n, &e[i]);
+        CHECK(r != NULL);
+        CHECK_STR(r->change, e[i].text);
+        CHECK_EQ(r->feasible, by_hand != NULL);
+        if (!by_hand) continue;
+        CHECK(r->proven);
+        CHECK_EQ(r->value, value_of(by_hand));
+        CHECK(r->gain == 1 - value_of(by_hand) / value_of(plan));
+    }
+    tw_context_free(ctx);
+}
+
+TEST(every_change_is_worth_what_a_search_on_a_machine_file_with_it_finds)
+{
+    tw_search_options latency = {0};
+    check_against_edits("matmul:6x5x7", lockstep, &latency, lockstep_edit, TW_COUNT(lockstep_edit));
+    check_against_edits("matmul:5x4x6,dtype=i8", async, &latency, async_edit, TW_COUNT(async_edit));
+}
+
+TEST(other_objectives_are_answered_in_their_own_measure)
+{
+    tw_search_options edp = {.n_objectives = 2, .objective = {{TW_EDP, NULL}, {TW_CYCLES, NULL}}};
+    check_against_edits("matmul:5x4x6,dtype=i8", async, &edp, async_edit, TW_COUNT(async_edit));
+    /* Time does not count: what is left is memory. */
+    tw_search_options traffic = {.n_objectives = 1, .objective = {{TW_TRAFFIC, "dma"}}};
+    check_against_edits("matmul:5x4x6,dtype=i8", async, &traffic, async_edit, 2);
+    tw_search_options ticks = {.n_objectives = 1, .objective = {{TW_TICKS, NULL}}};
+    check_against_edits("matmul:6x5x7", lockstep, &ticks, lockstep_edit, TW_COUNT(lockstep_edit));
+}
+
+static const char two_ops[] = "workload: w\nops:\n"
+                              "  - {name: a, op: matmul, shape: [4, 3, 5], dtype: i8}\n"
+                              "  - {name: b, op: matmul, shape: [2, 6, 3], dtype: i8}\n";
+
+TEST(of_several_operators_the_values_are_added_up)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan, *by_hand;
+    const tw_remedy *remedy;
+    int n;
+    if (tw_model_parse(ctx, "w", two_ops, &model) != TW_OK) fail_msg("%s", tw_context_message(ctx, 0));
+    CHECK_EQ(tw_machine_parse(ctx, "m", async, &machine), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, NULL, &plan), TW_OK);
+    CHECK_EQ(tw_plan_remedies(ctx, plan, NULL, &remedy, &n), TW_OK);
+    CHECK_EQ(n, TW_COUNT(async_edit));
+    for (size_t i = 0; i < TW_COUNT(async_edit); i++) {
+        char text[2048];
+        substitute(async, async_edit[i].from, async_edit[i].to, text, sizeof text);
+        CHECK_EQ(tw_machine_parse(ctx, "m", text, &machine), TW_OK);
+        CHECK_EQ(tw_plan_search(ctx, model, machine, NULL, &by_hand), TW_OK);
+        CHECK_EQ(find(remedy, n, &async_edit[i])->value, value_of(by_hand));
+    }
+    tw_context_free(ctx);
+}
+
+/* ---- order ---- */
+
+TEST(the_largest_gain_stands_first_and_equal_ones_in_the_order_of_the_machine)
+{
+    static const struct {
+        const char *workload, *machine;
+        const edit *e;
+        int n;
+    } run[] = {{"matmul:6x5x7", lockstep, lockstep_edit, TW_COUNT(lockstep_edit)},
+               {"matmul:5x4x6,dtype=i8", async, async_edit, TW_COUNT(async_edit)}};
+    for (size_t r = 0; r < TW_COUNT(run); r++) {
+        tw_context *ctx = tw_context_new();
+        const tw_plan *plan = search(ctx, run[r].workload, run[r].machine, NULL);
+        const tw_remedy *remedy;
+        int n, place[16];
+        CHECK_EQ(tw_plan_remedies(ctx, plan, NULL, &remedy, &n), TW_OK);
+        for (int i = 0; i < n; i++)
+            for (int e = 0; e < run[r].n; e++)
+                if (find(remedy, n, &run[r].e[e]) == &remedy[i]) place[i] = e;
+        for (int i = 1; i < n; i++) {
+            if (remedy[i].feasible != remedy[i - 1].feasible)
+                CHECK(!remedy[i].feasible);
+            else if (remedy[i].gain == remedy[i - 1].gain)
+                CHECK(place[i] > place[i - 1]);
+            else
+                CHECK(remedy[i].gain < remedy[i - 1].gain);
+        }
+        tw_context_free(ctx);
+    }
+}
+
+static void check_same(const tw_remedy *a, const tw_remedy *b)
+{
+    CHECK_EQ(a->kind, b->kind);
+    CHECK_STR(a->at, b->at);
+    CHECK_STR(a->change, b->change);
+    CHECK_EQ(a->feasible, b->feasible);
+    CHECK_EQ(a->proven, b->proven);
+    CHECK(a->value == b->value);
+    CHECK(a->gain == b->gain);
+}
+
+TEST(the_list_does_not_depend_on_the_number_of_threads)
+{
+    tw_context *ctx = tw_context_new();
+    tw_search_options one = {.n_threads = 1}, two = {.n_threads = 2};
+    const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, &one);
+    const tw_remedy *a, *b;
+    int n_a, n_b;
+    CHECK_EQ(tw_plan_remedies(ctx, plan, &one, &a, &n_a), TW_OK);
+    CHECK_EQ(tw_plan_remedies(ctx, plan, &two, &b, &n_b), TW_OK);
+    CHECK_EQ(n_a, n_b);
+    for (int i = 0; i < n_a; i++) check_same(&a[i], &b[i]);
+    tw_context_free(ctx);
+}
+
+/* ---- buffers ---- */
+
+TEST(one_more_buffer_is_tried_where_buffers_are_limited)
+{
+    tw_context *ctx = tw_context_new();
+    tw_search_options few = {.max_buffers = 1}, more = {.max_buffers = 2};
+    const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, &few);
+    const tw_plan *by_hand = search(ctx, "matmul:5x4x6,dtype=i8", async, &more);
+    const tw_remedy *remedy;
+    int n;
+    CHECK_EQ(tw_plan_remedies(ctx, plan, &few, &remedy, &n), TW_OK);
+    CHECK_EQ(n, TW_COUNT(async_edit) + 1);
+    const tw_remedy *r = find(remedy, n, &(edit){.kind = TW_MORE_BUFFERS, .at = "m"});
+    CHECK(r != NULL);
+    CHECK_STR(r->change, "2 of each operand, not 1");
+    CHECK_EQ(r->value, value_of(by_hand));
+    CHECK(r->gain > 0);
+    tw_context_free(ctx);
+}
+
+/* At most so many buffers of the first operand at the first level; 0: as many as it likes. */
+static tw_op_limits limited(const tw_machine *machine, int64_t most, const int64_t *list, int n_list)
+{
+    tw_op_limits limits = tw_op_limits_none(machine);
+    if (most > 0) limits.level[0].slots[0].at_most = most;
+    limits.level[0].slots[0].list = list;
+    limits.level[0].slots[0].n_list = n_list;
+    return limits;
+}
+
+TEST(a_limit_of_the_user_on_buffers_is_moved_by_one)
+{
+    static const int64_t one[] = {1}, two[] = {1, 2};
+    for (int listed = 0; listed < 2; listed++) {
+        tw_context *ctx = tw_context_new();
+        tw_search_options none = {0};
+        const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, &none), *by_hand;
+        tw_op_limits few_op = limited(plan->machine, listed ? 0 : 1, one, listed);
+        tw_op_limits more_op = limited(plan->machine, listed ? 0 : 2, two, 2 * listed);
+        tw_limits few_all = {1, &few_op}, more_all = {1, &more_op};
+        tw_search_options few = {.limits = &few_all}, more = {.limits = &more_all};
+        CHECK_EQ(tw_plan_search(ctx, plan->model, plan->machine, &few, &plan), TW_OK);
+        CHECK_EQ(tw_plan_search(ctx, plan->model, plan->machine, &more, &by_hand), TW_OK);
+        const tw_remedy *remedy;
+        int n;
+        CHECK_EQ(tw_plan_remedies(ctx, plan, &few, &remedy, &n), TW_OK);
+        CHECK_EQ(n, TW_COUNT(async_edit) + 1);
+        const tw_remedy *r = find(remedy, n, &(edit){.kind = TW_MORE_BUFFERS, .at = "l1"});
+        CHECK(r != NULL);
+        CHECK_STR(r->change, "2 of 'ifm', not 1");
+        CHECK_EQ(r->value, value_of(by_hand));
+        tw_context_free(ctx);
+    }
+}
+
+/* ---- interruption ---- */
+
+typedef struct patience {
+    int64_t left;
+} patience;
+
+static bool be_patient(void *user, const tw_progress *progress)
+{
+    patience *p = user;
+    (void)progress;
+    return p->left-- > 0;
+}
+
+TEST(an_interruption_leaves_what_was_finished)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, NULL);
+    const tw_remedy *all, *some;
+    int n_all, n, longest = -1;
+    CHECK_EQ(tw_plan_remedies(ctx, plan, NULL, &all, &n_all), TW_OK);
+    for (int64_t calls = 0; longest < n_all; calls++) {
+        patience p = {calls};
+        tw_search_options options = {.progress = be_patient, .user = &p};
+        CHECK_EQ(tw_plan_remedies(ctx, plan, &options, &some, &n), TW_OK);
+        if (calls == 0) CHECK_EQ(n, 0);
+        CHECK(n >= longest - 1); /* how often a search calls may differ by a little */
+        longest = (int)tw_max(n, longest);
+        for (int i = 0; i < n; i++)
+            check_same(find(all, n_all, &(edit){.kind = some[i].kind, .at = some[i].at}), &some[i]);
+        CHECK(calls < 100000);
+    }
+    tw_context_free(ctx);
+}
+
+/* ---- what an exhausted search says ---- */
+
+TEST(a_search_that_gives_up_is_never_worse_than_the_plan_that_there_is)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_plan *plan = search(ctx, "matmul:12x10x14,dtype=i8", async, NULL);
+    tw_search_options hasty = {.budget = 1};
+    const tw_remedy *remedy;
+    int n;
+    CHECK(plan != NULL);
+    CHECK_EQ(tw_plan_remedies(ctx, plan, &hasty, &remedy, &n), TW_OK);
+    for (int i = 0; i < n; i++) {
+        CHECK(remedy[i].feasible);
+        CHECK(remedy[i].gain >= 0);
+    }
+    tw_context_free(ctx);
+}
+
+/* ---- the smallest capacity ---- */
+
+/* The size that a note gives the memory, 0: none does. */
+static int64_t noted(const tw_diag *diag, const char *memory)
+{
+    char end[80];
+    snprintf(end, sizeof end, " '%s' would be large enough", memory);
+    for (int i = 0; i < diag->n_texts; i++) {
+        const char *at = strstr(diag->text[i], "note: with ");
+        if (!at || !strstr(at, end)) continue;
+        CHECK(!strstr(at, "less may do"));
+        int64_t size = 0;
+        for (at += strlen("note: with "); *at != ' '; at++)
+            if (*at != '\'') size = size * 10 + (*at - '0');
+        return size;
+    }
+    return 0;
+}
+
+static tw_status try_size(tw_bench *b, const tw_model *model, const tw_machine *machine, int m, int64_t size,
+                          const tw_search_options *options)
+{
+    tw_machine changed = *machine;
+    tw_diag muted = {.muted = true};
+    tw_arena *scratch = tw_arena_new();
+    const tw_plan *plan;
+    changed.memory[m].size = size;
+    tw_status status = tw_plan_find(model, &changed, options, b->arena, scratch, &muted, &plan);
+    tw_arena_free(scratch);
+    return status;
+}
+
+typedef struct least_use {
+    int memory;
+    int64_t units;
+} least_use;
+
+static void take_least(void *user, const tw_op_map *map, const tw_outcome *outcome)
+{
+    least_use *u = user;
+    (void)map;
+    u->units = tw_min(u->units, outcome->used[u->memory]);
+}
+
+/* Brute force with this memory unlimited; 0: nothing fits even then. */
+static int64_t least_by_force(const tw_model *model, const tw_machine *machine, int m)
+{
+    tw_machine relaxed = *machine;
+    relaxed.memory[m].size = TW_UNLIMITED;
+    least_use least = {m, INT64_MAX};
+    int64_t n = brute_run(&(brute_space){model, &relaxed, 2, false}, take_least, &least);
+    return n > 0 ? least.units : 0;
+}
+
+/* One infeasible problem; how many memories would help. */
+static int check_capacity(tw_bench *b, const tw_model *model, const tw_machine *machine)
+{
+    tw_search_options options = {0};
+    tw_arena *scratch = tw_arena_new();
+    tw_diag diag = {0};
+    int n = 0;
+    tw_smallest_capacity_note(model, 0, machine, &options, scratch, &diag);
+    for (int m = 1; m < machine->n_memories; m++) {
+        if (machine->memory[m].size == TW_UNLIMITED) continue;
+        int64_t size = noted(&diag, machine->memory[m].name);
+        CHECK_EQ(size, least_by_force(model, machine, m));
+        if (size == 0) continue;
+        n++;
+        CHECK_EQ(try_size(b, model, machine, m, size, &options), TW_OK);
+        CHECK_EQ(try_size(b, model, machine, m, size - 1, &options), TW_INFEASIBLE);
+    }
+    if (n == 0) CHECK_EQ(diag.n_texts, 1);
+    tw_diag_release(&diag);
+    tw_arena_free(scratch);
+    return n;
+}
+
+TEST(the_smallest_capacity_fits_and_one_unit_less_does_not)
+{
+    uint64_t rng = tw_test_seed();
+    int n_infeasible = 0, n_alone = 0, n_together = 0;
+    for (int i = 0; i < 400; i++) {
+        tw_bench b = tw_bench_new();
+        brute_case c;
+        tw_model model;
+        tw_machine machine;
+        brute_random_make(&rng, (brute_wish){.timing = i % 2 ? TW_ASYNC : TW_LOCKSTEP, .limit = 3000}, &c);
+        CHECK_EQ(tw_read_model(&b, "w", c.workload, &model), TW_OK);
+        CHECK_EQ(tw_read_machine(&b, "m", c.machine, &machine), TW_OK);
+        for (int m = 1; m < machine.n_memories; m++)
+            machine.memory[m].size = tw_test_pick(&rng, 1, tw_test_pick(&rng, 1, 24));
+        tw_search_options options = {0};
+        if (try_size(&b, &model, &machine, 0, machine.memory[0].size, &options) == TW_INFEASIBLE) {
+            int n = check_capacity(&b, &model, &machine);
+            n_infeasible++;
+            n_alone += n > 0;
+            n_together += n == 0;
+        }
+        tw_bench_free(&b);
+    }
+    print_message("%d infeasible: %d by one memory, %d by several\n", n_infeasible, n_alone, n_together);
+    CHECK(n_alone >= 30 && n_together >= 10);
+}
+
+static void note(tw_diag *diag, const char *workload, const char *text)
+{
+    tw_bench b = tw_bench_new();
+    tw_model model;
+    tw_machine machine;
+    tw_arena *scratch = tw_arena_new();
+    CHECK_EQ(tw_read_model(&b, "w", workload, &model), TW_OK);
+    CHECK_EQ(tw_read_machine(&b, "m", text, &machine), TW_OK);
+    tw_smallest_capacity_note(&model, 0, &machine, &(tw_search_options){0}, scratch, diag);
+    tw_arena_free(scratch);
+    tw_bench_free(&b);
+}
+
+TEST(notes_name_the_memory_and_what_it_lacks)
+{
+    char text[2048], other[2048];
+    tw_diag diag = {0};
+    /* One element of each operand, one byte and four of the sum; two inputs. */
+    substitute(async, "size: 40", "size: 1", text, sizeof text);
+    note(&diag, "matmul:5x4x6,dtype=i8", text);
+    CHECK_EQ(diag.n_texts, 1);
+    CHECK_STR(diag.text[0], "m:1:104: note: with 2 bytes 'l1' would be large enough, 1 more than it has");
+    tw_diag_release(&diag);
+    substitute(text, "size: 64", "size: 3", other, sizeof other);
+    note(&diag, "matmul:5x4x6,dtype=i8", other);
+    CHECK_EQ(diag.n_texts, 1);
+    CHECK_STR(diag.text[0], "<workload>:1:1: note: no single memory is to blame; it would fit with these bytes: 2 "
+                            "in 'l1' (has 1), 4 in 'acc' "
+                            "(has 3)");
+    tw_diag_release(&diag);
+}

@@ -1,0 +1,509 @@
+/* test/search/test_search_laws.c - what must hold of optima, whatever they are.
+ *
+ * Swapped operands, larger memories, more buffers, other numbers of threads: each changes a search in a way whose
+ * effect on the optimum is known. Limits are held against brute force over the mappings that obey them. */
+#include "async_random.h"
+#include "brute_random.h"
+#include "report/plan.h"
+#include "search/limits.h"
+#include "tw_read.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct problem {
+    tw_context *ctx;
+    brute_case c;
+    const tw_model *model;
+    const tw_machine *machine;
+    brute_goal goal;
+} problem;
+
+static void close_problem(problem *p) { tw_context_free(p->ctx); }
+
+static problem open_problem(const brute_case *c, uint64_t *rng)
+{
+    problem p = {.ctx = tw_context_new(), .c = *c};
+    CHECK_EQ(tw_model_parse(p.ctx, "workload", p.c.workload, &p.model), TW_OK);
+    CHECK_EQ(tw_machine_parse(p.ctx, "machine", p.c.machine, &p.machine), TW_OK);
+    p.goal = brute_random_goal(rng, p.machine);
+    return p;
+}
+
+static problem random_problem(uint64_t *rng, tw_timing timing, int64_t limit)
+{
+    brute_case c;
+    brute_random_make(rng, (brute_wish){timing, limit, false}, &c);
+    return open_problem(&c, rng);
+}
+
+static tw_search_options options_of(const problem *p)
+{
+    tw_search_options o = {
+        .n_objectives = p->goal.n, .pareto = p->goal.pareto, .max_buffers = p->c.max_buffers, .n_threads = 1};
+    memcpy(o.objective, p->goal.objective, sizeof o.objective);
+    return o;
+}
+
+static const tw_plan *search(const problem *p, const tw_machine *machine, tw_search_options options)
+{
+    const tw_plan *plan = NULL;
+    tw_context_clear_messages(p->ctx);
+    tw_status status = tw_plan_search(p->ctx, p->model, machine, &options, &plan);
+    CHECK(status == TW_OK || status == TW_INFEASIBLE);
+    return plan;
+}
+
+static void show(const problem *p, const char *what)
+{
+    char goal[200];
+    brute_goal_text(&p->goal, goal, sizeof goal);
+    fprintf(stderr, "%s: objectives %s, at most %" PRId64 " buffers\n%s%s", what, goal, p->c.max_buffers,
+            p->c.workload, p->c.machine);
+}
+
+static double first_value(const tw_plan *plan)
+{
+    return plan ? tw_plan_search_result(plan, 0)->value[0] : INFINITY;
+}
+
+/* Whether a is not worse than b, lexicographically; nothing is worse than anything. */
+static bool is_at_most(const tw_plan *a, const tw_plan *b)
+{
+    if (!b) return true;
+    if (!a) return false;
+    const tw_search_result *x = tw_plan_search_result(a, 0), *y = tw_plan_search_result(b, 0);
+    for (int i = 0; i < x->n_objectives; i++)
+        if (x->value[i] != y->value[i]) return x->value[i] < y->value[i];
+    return true;
+}
+
+static void check_law(const problem *p, bool good, const char *law)
+{
+    if (!good) show(p, law);
+    CHECK(good);
+}
+
+/* ---- the same problem, said otherwise ---- */
+
+static void print_matmul(char *out, size_t room, int64_t m, int64_t n, int64_t k, const char *dtype)
+{
+    snprintf(out, room,
+             "workload: w\nops:\n  - {name: op, op: matmul, shape: [%" PRId64 ", %" PRId64 ", %" PRId64
+             "], dtype: %s}\n",
+             m, n, k, dtype);
+}
+
+/* An async machine with one engine for both inputs sends ifm before w, which may matter to time but to nothing else. */
+static bool is_timeless(const brute_goal *goal)
+{
+    for (int i = 0; i < goal->n; i++)
+        if (goal->objective[i].measure == TW_CYCLES || goal->objective[i].measure == TW_EDP) return false;
+    return true;
+}
+
+TEST(a_transposed_product_costs_the_same)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(400); i++) {
+        brute_case c;
+        tw_timing timing = i % 2 ? TW_ASYNC : TW_LOCKSTEP;
+        const char *dtype = tw_test_pick(&rng, 0, 1) ? "i8" : "f32";
+        int64_t e[3];
+        brute_random_make(&rng, (brute_wish){timing, 3000, false}, &c);
+        for (int l = 0; l < 3; l++) e[l] = tw_test_pick(&rng, 1, timing == TW_ASYNC ? 3 : 6);
+        print_matmul(c.workload, sizeof c.workload, e[0], e[1], e[2], dtype);
+        problem p = open_problem(&c, &rng);
+        while (timing == TW_ASYNC && !is_timeless(&p.goal)) p.goal = brute_random_goal(&rng, p.machine);
+        print_matmul(c.workload, sizeof c.workload, e[1], e[0], e[2], dtype);
+        problem q = open_problem(&c, &rng);
+        q.goal = p.goal;
+        const tw_plan *a = search(&p, p.machine, options_of(&p)), *b = search(&q, q.machine, options_of(&p));
+        check_law(&p, is_at_most(a, b) && is_at_most(b, a), "transposed");
+        if (p.goal.pareto && a) CHECK_EQ(tw_plan_n_front(a, 0), tw_plan_n_front(b, 0));
+        close_problem(&p);
+        close_problem(&q);
+    }
+}
+
+/* ---- more of something ---- */
+
+TEST(a_larger_memory_never_costs_more)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(400); i++) {
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 20000);
+        tw_machine larger = *p.machine;
+        int m = (int)tw_test_pick(&rng, 1, larger.n_memories - 1);
+        const tw_plan *before = search(&p, p.machine, options_of(&p));
+        for (int step = 0; step < 3 && larger.memory[m].size != TW_UNLIMITED; step++) {
+            larger.memory[m].size += tw_test_pick(&rng, 1, 8);
+            const tw_plan *after = search(&p, &larger, options_of(&p));
+            check_law(&p, p.goal.pareto ? first_value(after) <= first_value(before) : is_at_most(after, before),
+                      "larger memory");
+            before = after;
+        }
+        close_problem(&p);
+    }
+}
+
+TEST(more_buffers_allowed_are_never_worse)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(300); i++) {
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 6000);
+        const tw_plan *before = NULL;
+        for (int64_t n = 1; n <= 4; n++) {
+            tw_search_options options = options_of(&p);
+            options.max_buffers = n < 4 ? n : 0;
+            const tw_plan *after = search(&p, p.machine, options);
+            check_law(&p, p.goal.pareto ? first_value(after) <= first_value(before) : is_at_most(after, before),
+                      "more buffers");
+            before = after;
+        }
+        close_problem(&p);
+    }
+}
+
+/* Every point of a front of fewer mappings is reached by one of more. */
+TEST(a_front_of_more_mappings_covers_one_of_fewer)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(200); i++) {
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 6000);
+        while (!p.goal.pareto) p.goal = brute_random_goal(&rng, p.machine);
+        tw_search_options few = options_of(&p), more = few;
+        few.max_buffers = 1;
+        more.max_buffers = 2;
+        const tw_plan *a = search(&p, p.machine, more), *b = search(&p, p.machine, few);
+        for (int k = 0; b && k < tw_plan_n_front(b, 0); k++) {
+            bool covered = false;
+            for (int j = 0; a && j < tw_plan_n_front(a, 0); j++) {
+                bool all = true;
+                for (int o = 0; o < p.goal.n; o++)
+                    all &= tw_plan_front(a, 0, j)->value[o] <= tw_plan_front(b, 0, k)->value[o];
+                covered |= all;
+            }
+            check_law(&p, covered, "front");
+        }
+        close_problem(&p);
+    }
+}
+
+/* ---- families ---- */
+
+TEST(the_family_of_the_notes_is_never_better_than_everything)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(300); i++) {
+        problem p = random_problem(&rng, TW_LOCKSTEP, 20000);
+        tw_search_options options = options_of(&p);
+        options.n_objectives = 1;
+        options.pareto = false;
+        options.objective[0] = (tw_objective){i % 4 < 2 ? TW_TICKS : TW_CYCLES, NULL};
+        options.max_buffers = 4; /* separate sums, and one more */
+        const tw_plan *all = search(&p, p.machine, options);
+        options.space = TW_SPACE_NOTES;
+        const tw_plan *notes = search(&p, p.machine, options);
+        check_law(&p, is_at_most(all, notes), "notes");
+        close_problem(&p);
+    }
+}
+
+/* ---- the same search again ---- */
+
+static char *mapping_of(const problem *p, const tw_plan *plan)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+    CHECK(f != NULL);
+    CHECK_EQ(tw_plan_print_mapping(p->ctx, plan, f), TW_OK);
+    fclose(f);
+    return text;
+}
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+static bool same_results(const tw_search_result *a, const tw_search_result *b)
+{
+    bool same = a->n_objectives == b->n_objectives && a->best == b->best && a->bound == b->bound &&
+                a->gap == b->gap && a->bound_by == b->bound_by && same_text(a->bound_at, b->bound_at) &&
+                a->root_bound == b->root_bound && a->n_space == b->n_space && a->n_nodes == b->n_nodes &&
+                a->n_points == b->n_points && a->n_optima == b->n_optima && a->proven == b->proven &&
+                a->ending == b->ending && a->space == b->space;
+    for (int i = 0; i < a->n_objectives; i++) same &= a->value[i] == b->value[i];
+    for (int i = 0; i < TW_N_BOUNDS; i++) same &= a->closed[i] == b->closed[i];
+    return same;
+}
+
+static void print_result(const tw_search_result *r)
+{
+    fprintf(stderr, "best %" PRId64 ", bound %.0f by %d, space %.0f, nodes %" PRId64 ", points %" PRId64 ", closed",
+            r->best, r->bound, (int)r->bound_by, r->n_space, r->n_nodes, r->n_points);
+    for (int i = 0; i < TW_N_BOUNDS; i++) fprintf(stderr, " %" PRId64, r->closed[i]);
+    fprintf(stderr, "%s\n", r->proven ? ", proven" : "");
+}
+
+static bool same_plans(const problem *p, const tw_plan *a, const tw_plan *b)
+{
+    if (!a || !b) return a == b;
+    char *x = mapping_of(p, a), *y = mapping_of(p, b);
+    bool same = strcmp(x, y) == 0 && same_results(tw_plan_search_result(a, 0), tw_plan_search_result(b, 0)) &&
+                tw_plan_n_front(a, 0) == tw_plan_n_front(b, 0);
+    for (int i = 0; same && i < tw_plan_n_front(a, 0); i++) {
+        tw_text s = {0}, t = {0};
+        tw_mapping_print(tw_plan_front(a, 0, i)->mapping, p->model, p->machine, &s);
+        tw_mapping_print(tw_plan_front(b, 0, i)->mapping, p->model, p->machine, &t);
+        same = strcmp(s.bytes, t.bytes) == 0;
+        for (int k = 0; k < p->goal.n; k++)
+            same &= tw_plan_front(a, 0, i)->value[k] == tw_plan_front(b, 0, i)->value[k];
+        tw_text_release(&s);
+        tw_text_release(&t);
+    }
+    if (!same) {
+        fprintf(stderr, "%s%s", x, y);
+        print_result(tw_plan_search_result(a, 0));
+        print_result(tw_plan_search_result(b, 0));
+    }
+    free(x);
+    free(y);
+    return same;
+}
+
+static void check_threads(const problem *p, tw_search_options options)
+{
+    const tw_plan *alone = search(p, p->machine, options);
+    for (int n = 1; n <= 3; n++) {
+        options.n_threads = n;
+        check_law(p, same_plans(p, alone, search(p, p->machine, options)), "threads");
+    }
+}
+
+TEST(the_number_of_threads_changes_nothing)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(200); i++) {
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 60000);
+        tw_search_options options = options_of(&p);
+        if (i % 5 == 0) options.exhaustive = true;
+        if (i % 7 == 0) options.budget = tw_test_pick(&rng, 1, 2000); /* what it counts is work, not time */
+        check_threads(&p, options);
+        close_problem(&p);
+    }
+}
+
+/* Problems that take a while, with and without an end. */
+TEST(threads_that_work_side_by_side_for_long_change_nothing)
+{
+    static const struct {
+        const char *workload, *machine;
+        int64_t budget;
+    } row[] = {{"matmul:48x40x56", "tick-three-level", 0},
+               {"matmul:48x40x56", "tick-costed", 200000},
+               {"conv:4x9x9,out=6,kernel=3,pad=1", "tick-10k", 200000},
+               {"matmul:64x96x64,dtype=i8", "kpu", 200000},
+               {"matmul:33x65x129,dtype=i8", "kpu", 20000}};
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        problem p = {.ctx = tw_context_new(), .goal = {.n = 1}};
+        snprintf(p.c.workload, sizeof p.c.workload, "%s\n", row[i].workload);
+        snprintf(p.c.machine, sizeof p.c.machine, "%s\n", row[i].machine);
+        CHECK_EQ(tw_model_open(p.ctx, row[i].workload, &p.model), TW_OK);
+        CHECK_EQ(tw_machine_open(p.ctx, row[i].machine, &p.machine), TW_OK);
+        check_threads(&p, (tw_search_options){.budget = row[i].budget, .n_threads = 1, .max_buffers = 3});
+        close_problem(&p);
+    }
+}
+
+/* ---- limits ---- */
+
+/* The best of what obeys the limits, by brute force. */
+typedef struct obedient {
+    const tw_op *op;
+    const tw_op_limits *limits;
+    const tw_goals *goals;
+    bool found;
+    tw_value best;
+    int64_t n;
+    uint64_t *rng; /* of all of them, one is kept */
+    tw_op_map one;
+    tw_value one_value;
+} obedient;
+
+static bool obeys_cuts(const tw_op *op, const tw_level_limits *limits, const tw_level_map *map, const int64_t *len)
+{
+    for (int l = 0; l < op->n_loops; l++) {
+        tw_split s = tw_level_split(map, l, len[l]);
+        int64_t size = tw_split_largest(&s);
+        tw_number_limit sizes = limits->sizes[l];
+        if (size == len[l]) sizes.multiple_of = 1;
+        if (!tw_number_allows(&limits->tiles[l], s.count) || !tw_number_allows(&sizes, size)) return false;
+        unsigned rule = map->size[l] > 0 ? TW_GREEDY : TW_BALANCED;
+        unsigned rules = tw_number_is_one(&limits->sizes[l]) ? 1u << TW_GREEDY : limits->cuts;
+        if (s.count > 1 && !(rules >> rule & 1)) return false;
+    }
+    return true;
+}
+
+/* Every order of the others is tried too, so that this one is the only one to count. */
+static bool obeys_order(const tw_op *op, const tw_level_limits *limits, const tw_level_map *map)
+{
+    for (int i = 0; limits->has_order && i < op->n_loops; i++)
+        if (map->order[i] != limits->order[i]) return false;
+    return true;
+}
+
+static bool obeys(const obedient *o, const tw_op_map *map)
+{
+    int64_t len[TW_MAX_LOOPS];
+    for (int l = 0; l < o->op->n_loops; l++) len[l] = o->op->loop[l].extent;
+    for (int i = 0; i < map->n_levels; i++) {
+        const tw_level_limits *limits = &o->limits->level[i];
+        const tw_level_map *level = &map->level[i];
+        if (limits->pass >= 0 && limits->pass != level->pass) return false;
+        for (int k = 0; k < o->op->n_operands; k++) {
+            int keep = level->keeps[k];
+            if (level->slots[k] > 0 && !tw_number_allows(&limits->slots[k], level->slots[k])) return false;
+            if (!(limits->keep[k] >> (keep == 0 ? 0 : keep < 0 ? 1 : keep + 1) & 1)) return false;
+        }
+        if (level->pass) continue;
+        if (!(limits->accumulate >> level->accumulate & 1)) return false;
+        if (!obeys_cuts(o->op, limits, level, len) || !obeys_order(o->op, limits, level)) return false;
+        for (int l = 0; l < o->op->n_loops; l++) {
+            tw_split s = tw_level_split(level, l, len[l]);
+            len[l] = tw_split_largest(&s);
+        }
+    }
+    return true;
+}
+
+static void try_obedient(void *user, const tw_op_map *map, const tw_outcome *outcome)
+{
+    obedient *o = user;
+    if (!obeys(o, map)) return;
+    tw_value value = tw_goals_value(o->goals, outcome);
+    if (tw_test_pick(o->rng, 0, o->n++) == 0) o->one = *map, o->one_value = value;
+    if (o->found && tw_value_compare(o->goals, &value, &o->best) >= 0) return;
+    o->found = true;
+    o->best = value;
+}
+
+static tw_number_limit random_limit(uint64_t *rng, int64_t most, int64_t *list)
+{
+    tw_number_limit limit = tw_number_any();
+    switch (tw_test_pick(rng, 0, 7)) {
+    case 0: limit.at_most = tw_test_pick(rng, 1, most); break;
+    case 1: limit.at_least = tw_test_pick(rng, 1, most); break;
+    case 2: limit.multiple_of = tw_test_pick(rng, 1, 3); break;
+    case 3:
+        list[0] = tw_test_pick(rng, 1, most);
+        list[1] = list[0] + tw_test_pick(rng, 1, 2);
+        limit.n_list = 2;
+        limit.list = list;
+        break;
+    default: break;
+    }
+    return limit;
+}
+
+typedef struct lists {
+    int64_t at[TW_MAX_MEMORIES][3][TW_MAX_LOOPS][2];
+} lists;
+
+static void random_limits(uint64_t *rng, const problem *p, tw_op_limits *out, lists *room)
+{
+    const tw_op *op = &p->model->op[0];
+    *out = tw_op_limits_none(p->machine);
+    int l = (int)tw_test_pick(rng, 0, out->n_levels - 1);
+    tw_level_limits *level = &out->level[l];
+    bool async = p->machine->timing == TW_ASYNC, pass_free = !async && l < out->n_levels - 1;
+    for (int i = 0; i < op->n_loops; i++) {
+        if (tw_test_pick(rng, 0, 3) == 0) level->tiles[i] = random_limit(rng, 3, room->at[l][0][i]);
+        if (tw_test_pick(rng, 0, 3) == 0) level->sizes[i] = random_limit(rng, 3, room->at[l][1][i]);
+    }
+    for (int i = 0; i < op->n_operands && !pass_free; i++)
+        if (tw_test_pick(rng, 0, 3) == 0) level->slots[i] = random_limit(rng, 2, room->at[l][2][i]);
+    if (tw_test_pick(rng, 0, 3) == 0) level->cuts = (unsigned)tw_test_pick(rng, 1, 3);
+    if (l < out->n_levels - 1 && tw_test_pick(rng, 0, 3) == 0) level->pass = (int)tw_test_pick(rng, 0, 1);
+    unsigned modes = (unsigned)tw_test_pick(rng, 0, 31);
+    if (!async && (modes & p->machine->engine[p->machine->compute].accumulate)) level->accumulate = modes & 7;
+    for (int i = 0; i < op->n_operands && async; i++)
+        if (tw_test_pick(rng, 0, 3) == 0) level->keep[i] = (uint32_t)tw_test_pick(rng, 1, (4 << op->n_loops) - 1);
+    if (tw_test_pick(rng, 0, 2) != 0) return;
+    level->has_order = true;
+    for (int i = 0; i < op->n_loops; i++) level->order[i] = i;
+    for (int i = op->n_loops - 1; i > 0; i--) {
+        int k = (int)tw_test_pick(rng, 0, i), was = level->order[i];
+        if (!async && op->loop[i].reduces != op->loop[k].reduces) continue;
+        level->order[i] = level->order[k];
+        level->order[k] = was;
+    }
+}
+
+TEST(the_best_within_limits_is_the_best_of_what_obeys_them)
+{
+    uint64_t rng = tw_test_seed();
+    int n_found = 0;
+    for (int i = 0; i < async_rounds(600); i++) {
+        brute_case c;
+        brute_random_make(&rng, (brute_wish){i % 2 ? TW_ASYNC : TW_LOCKSTEP, 6000, true}, &c);
+        problem p = open_problem(&c, &rng);
+        tw_op_limits limits;
+        lists room;
+        tw_diag diag = {0};
+        tw_goals goals;
+        p.goal.pareto = false;
+        random_limits(&rng, &p, &limits, &room);
+        tw_limits all = {1, &limits};
+        tw_search_options options = options_of(&p);
+        options.limits = &all;
+        CHECK_EQ(tw_goals_of(&options, p.machine, &diag, &goals), TW_OK);
+        obedient o = {.op = &p.model->op[0], .limits = &limits, .goals = &goals, .rng = &rng};
+        brute_run(&(brute_space){p.model, p.machine, c.max_buffers, true}, try_obedient, &o);
+        const tw_plan *plan = search(&p, p.machine, options);
+        n_found += o.found;
+        check_law(&p, (plan != NULL) == o.found, "limits: feasible");
+        bool same = true;
+        for (int k = 0; plan && k < goals.n; k++)
+            same &= tw_plan_search_result(plan, 0)->value[k] == (double)o.best.of[k];
+        if (!same) fprintf(stderr, "case %d: %.0f instead of %.0f\n", i, first_value(plan), (double)o.best.of[0]);
+        check_law(&p, same, "limits");
+        if (plan)
+            check_law(&p, tw_limits_allow(&limits, o.op, p.machine, &plan->mapping->op[0]), "limits: mapping");
+        tw_diag_release(&diag);
+        close_problem(&p);
+    }
+    CHECK(n_found > async_rounds(200));
+}
+
+/* A mapping file says everything: there is nothing left to choose. */
+TEST(a_whole_mapping_as_limits_is_the_answer)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(300); i++) {
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 3000);
+        tw_op_limits none = tw_op_limits_none(p.machine);
+        tw_diag diag = {0};
+        tw_goals goals;
+        p.goal.pareto = false;
+        tw_search_options options = options_of(&p);
+        CHECK_EQ(tw_goals_of(&options, p.machine, &diag, &goals), TW_OK);
+        obedient o = {.op = &p.model->op[0], .limits = &none, .goals = &goals, .rng = &rng};
+        brute_run(&(brute_space){p.model, p.machine, p.c.max_buffers, false}, try_obedient, &o);
+        if (o.found) {
+            tw_text text = {0};
+            tw_mapping_print(&(tw_mapping){1, &o.one}, p.model, p.machine, &text);
+            CHECK_EQ(tw_limits_parse(p.ctx, p.model, p.machine, "limits", text.bytes, &options.limits), TW_OK);
+            const tw_plan *plan = search(&p, p.machine, options);
+            bool same = plan != NULL;
+            for (int k = 0; plan && k < goals.n; k++)
+                same &= tw_plan_search_result(plan, 0)->value[k] == (double)o.one_value.of[k];
+            if (!same) fprintf(stderr, "%s: %.0f\n", text.bytes, (double)o.one_value.of[0]);
+            check_law(&p, same, "a whole mapping");
+            tw_text_release(&text);
+        }
+        tw_diag_release(&diag);
+        close_problem(&p);
+    }
+}
