@@ -100,7 +100,7 @@ static void outline_program(const tw_program *p, tw_outline *out)
             out->here[m][o] = true;
             out->needed[m][o] = p->flow->needed[m][o];
             out->slot_units[m][o] = p->layout.buffer[p->layout.first[m][o]].size;
-            out->exact = out->exact && count_link(p, m, o, out);
+            out->exact = count_link(p, m, o, out) && out->exact;
         }
     int64_t compute;
     out->exact = out->exact &&

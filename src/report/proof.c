@@ -68,8 +68,10 @@ static void describe_values(const tw_machine *machine, const tw_search_result *r
     char value[VALUE_MAX];
     for (int i = 0; i < r->n_objectives; i++) {
         const tw_objective *objective = &r->objective[i];
-        tw_text_printf(out, "%s%s%s%s %s", i ? ", then " : "", measure_word(objective->measure),
-                       objective->at ? " of " : "", objective->at ? objective->at : "",
+        const char *word =
+            objective->measure == TW_TICKS ? "" : measure_word(objective->measure); /* the unit says it */
+        tw_text_printf(out, "%s%s%s%s%s%s", i ? ", then " : "", word, objective->at ? " of " : "",
+                       objective->at ? objective->at : "", *word ? " " : "",
                        value_text(machine, objective->measure, r->value[i], value));
     }
 }
@@ -77,23 +79,22 @@ static void describe_values(const tw_machine *machine, const tw_search_result *r
 static const char *ending_text(tw_ending ending)
 {
     static const char *const text[] = {[TW_END_DONE] = "",
-                                       [TW_END_BUDGET] = "; the budget is used up",
-                                       [TW_END_TIME] = "; the time limit is reached",
+                                       [TW_END_BUDGET] = "; out of budget",
+                                       [TW_END_TIME] = "; out of time",
                                        [TW_END_STOPPED] = "; stopped",
-                                       [TW_END_MEMORY] = "; the memory limit is reached"};
+                                       [TW_END_MEMORY] = "; out of memory"};
     return text[ending];
 }
 
-static void describe_proof(const tw_machine *machine, const tw_search_result *r, tw_text *out)
+static void describe_proof(const tw_search_result *r, tw_text *out)
 {
-    char number[TW_GROUPED_MAX], value[VALUE_MAX];
-    if (r->proven) {
-        tw_text_printf(out, ", proven");
-        if (r->n_optima > 0) tw_text_printf(out, ", attained by %s", tw_grouped(r->n_optima, number));
+    char number[TW_GROUPED_MAX];
+    if (!r->proven) {
+        tw_text_printf(out, ", not proven: gap %s%s", share_text(r->gap, number), ending_text(r->ending));
         return;
     }
-    tw_text_printf(out, ", not proven: gap %s, %s at least%s", share_text(r->gap, number),
-                   value_text(machine, r->objective[0].measure, r->bound, value), ending_text(r->ending));
+    tw_text_printf(out, ", proven");
+    if (r->n_optima > 0) tw_text_printf(out, ", attained by %s", tw_grouped(r->n_optima, number));
 }
 
 /* The bound that closed most comes first. */
@@ -121,12 +122,18 @@ static void describe_work(const tw_search_result *r, const tw_print_options *opt
     if (options->seconds && !options->cached) tw_text_printf(out, ", %.2f s", r->seconds);
 }
 
-static void describe_root(const tw_machine *machine, const tw_search_result *r, tw_text *out)
+/* What is known in the end, unless it is the value itself, and what was known before anything was cut. */
+static void describe_bound(const tw_machine *machine, const tw_search_result *r, tw_text *out)
 {
     char value[VALUE_MAX], number[TW_GROUPED_MAX];
-    tw_text_printf(out, "bound %s at the root, by %s",
-                   value_text(machine, r->objective[0].measure, r->root_bound, value), tw_closer_name(r->bound_by));
+    tw_measure measure = r->objective[0].measure;
+    tw_text_printf(out, "bound ");
+    if (!r->proven && r->bound > r->root_bound)
+        tw_text_printf(out, "%s; ", value_text(machine, measure, r->bound, value));
+    tw_text_printf(out, "at the root %s, by %s", value_text(machine, measure, r->root_bound, value),
+                   tw_closer_name(r->bound_by));
     if (r->bound_at) tw_text_printf(out, " (%s)", r->bound_at);
+    if (!r->proven) return;
     if (r->value[0] <= r->root_bound)
         tw_text_printf(out, ": reached");
     else
@@ -140,11 +147,11 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
     tw_text text[4] = {0};
     if (!plan->searched) return;
     describe_values(machine, r, &text[0]);
-    describe_proof(machine, r, &text[0]);
+    describe_proof(r, &text[0]);
     if (options->cached) tw_text_printf(&text[0], " (from the cache)");
     describe_work(r, options, &text[1]);
     describe_closers(r, &text[2]);
-    if (r->root_bound > 0) describe_root(machine, r, &text[3]); /* of a peak it may be nothing */
+    if (r->root_bound > 0) describe_bound(machine, r, &text[3]); /* of a peak it may be nothing */
     for (size_t i = 0; i < TW_COUNT(text); i++) {
         if (text[i].len && !text[i].failed) tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);
         tw_text_release(&text[i]);
@@ -174,18 +181,21 @@ typedef struct front {
     int end[TW_MAX_OBJECTIVES]; /* column behind each value */
 } front;
 
+/* Cycles, ticks and units as bare numbers: the title says what they are. */
 static const char *front_value(const front *f, int point, int i, char out[VALUE_MAX])
 {
-    return value_text(f->plan->machine, f->search->objective[i].measure,
-                      tw_plan_front(f->plan, f->op, point)->value[i], out);
+    tw_measure measure = f->search->objective[i].measure;
+    value_text(f->plan->machine, measure, tw_plan_front(f->plan, f->op, point)->value[i], out);
+    if (measure != TW_ENERGY && measure != TW_EDP) out[strcspn(out, " ")] = 0;
+    return out;
 }
 
-/* "latency", "traffic dma" */
+/* "cycles", "traffic dma" */
 static const char *front_title(const front *f, int i, char out[VALUE_MAX])
 {
     const tw_objective *objective = &f->search->objective[i];
-    snprintf(out, VALUE_MAX, "%s%s%.16s", measure_word(objective->measure), objective->at ? " " : "",
-             objective->at ? objective->at : "");
+    const char *word = objective->measure == TW_CYCLES ? "cycles" : measure_word(objective->measure);
+    snprintf(out, VALUE_MAX, "%s%s%.16s", word, objective->at ? " " : "", objective->at ? objective->at : "");
     return out;
 }
 

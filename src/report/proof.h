@@ -4,7 +4,7 @@
  *       search      latency 8'616 cycles, proven
  *                   3.2e12 points: 12'345 parts looked at, 310 simulated
  *                   closed by link 5'020, compute 210
- *                   bound 8'552 cycles at the root, by compute (mac): 0.7% above                          */
+ *                   bound at the root 8'552 cycles, by compute (mac): 0.7% above                          */
 #ifndef TW_REPORT_PROOF_H
 #define TW_REPORT_PROOF_H
 #include "report/json.h"

@@ -169,14 +169,14 @@ static bool windows_are_plain(const tw_op *op)
 static int64_t movement_into(const tw_space *s, int m)
 {
     double inside = 0, widths = 1, points = (double)s->points_inside, best = 0;
-    if (s->machine->memory[m].holds != TW_HOLDS_ALL || !is_product(s->op) || !windows_are_plain(s->op)) return 0;
+    if (s->machine->memory[m].holds != TW_HOLDS_ALL || s->window_points <= 0) return 0;
     for (int i = m; i < s->machine->n_memories; i++) {
         if (s->machine->memory[i].size == TW_UNLIMITED) return 0;
         inside += (double)s->machine->memory[i].size;
     }
     for (int o = 0; o < 3; o++) widths *= (double)s->elem_units[o];
     for (double x = inside; x <= 8 * inside; x *= 2) {
-        double most = sqrt(window_points(s->op) / widths) * pow((inside + x) / 3, 1.5);
+        double most = sqrt(s->window_points / widths) * pow((inside + x) / 3, 1.5);
         best = fmax(best, floor(points / (most * (1 + 1e-9))) * x);
     }
     return best < 9e18 ? (int64_t)best : INT64_MAX;
@@ -185,6 +185,7 @@ static int64_t movement_into(const tw_space *s, int m)
 tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
 {
     measure_points(s);
+    s->window_points = is_product(s->op) && windows_are_plain(s->op) ? window_points(s->op) : 0;
     measure_edges(s);
     TW_TRY(measure_operands(s, scratch));
     for (int m = 1; m < s->machine->n_memories; m++) s->movement[m] = movement_into(s, m);
@@ -371,6 +372,54 @@ static bool fits(view *v)
         return false;
     }
     return true;
+}
+
+/* Units that one buffer of each operand (as many as `count`) takes for tiles of these lengths, alignment left aside. */
+static int64_t units_together(const view *v, const int64_t *count, const int64_t *len)
+{
+    int64_t sum = 0;
+    for (int o = 0; o < v->s->op->n_operands; o++)
+        if (count[o] > 0) sum = sat_add(sum, sat_mul(count[o], units_of(v, o, len)));
+    return sum;
+}
+
+bool tw_part_tighten(const tw_space *s, tw_part *p)
+{
+    tw_least ignored;
+    view v = {.out = &ignored};
+    look(s, p, &v);
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], len[TW_MAX_LOOPS];
+        int t = v.f->grain[m];
+        slots_of(&v, m, count, units);
+        int64_t room = s->machine->memory[m].size - units_together(&v, count, v.lo[t]);
+        if (s->machine->memory[m].size == TW_UNLIMITED) continue;
+        if (room < 0) return false;
+        for (int l = 0; l < s->op->n_loops; l++) len[l] = v.lo[t][l];
+        for (int l = 0; l < s->op->n_loops; l++) {
+            tw_range *r = &p->var[tw_var_size(s, t, l)];
+            if (!tw_range_open(*r)) continue;
+            /* What one more point takes, each further one takes at least: footprints are convex. */
+            len[l]++;
+            int64_t slope = room - (s->machine->memory[m].size - units_together(&v, count, len));
+            len[l]--;
+            if (slope > 0) r->hi = (int32_t)tw_min(r->hi, r->lo + room / slope);
+        }
+    }
+    return true;
+}
+
+/* Points of a tile whose buffers fit into memory m, at most (Loomis-Whitney with all three footprints alike). */
+static double most_points(const view *v, int m, const int64_t *count)
+{
+    const tw_space *s = v->s;
+    double most = s->window_points, third = (double)s->machine->memory[m].size / 3;
+    if (s->window_points <= 0 || s->machine->memory[m].size == TW_UNLIMITED) return INFINITY;
+    for (int o = 0; o < 3; o++) {
+        if (count[o] <= 0) return INFINITY;
+        most *= third / ((double)count[o] * (double)s->elem_units[o]);
+    }
+    return sqrt(most) * (1 + 1e-9);
 }
 
 /* ---- traffic ---- */
@@ -566,20 +615,137 @@ static int64_t row_cost(const view *v, int m, int t, unsigned operands, bool fir
     return cost;
 }
 
+/* What level t may still cut. */
+static unsigned may_cut(const view *v, int t)
+{
+    unsigned loops = 0;
+    for (int l = 0; l < v->s->op->n_loops; l++)
+        if (v->lo[t][l] < (t == 0 ? v->s->op->loop[l].extent : v->hi[t - 1][l])) loops |= 1u << l;
+    return loops;
+}
+
+static unsigned surely_cut(const view *v, int t)
+{
+    unsigned loops = 0;
+    for (int l = 0; l < v->s->op->n_loops; l++)
+        if (v->hi[t][l] < (t == 0 ? v->s->op->loop[l].extent : v->lo[t - 1][l])) loops |= 1u << l;
+    return loops;
+}
+
+/* Whether between any two executions of level t something has to be loaded into a slot in use, or stored out of one, the
+ * operands of the mask having no slot to spare. Reductions run innermost: where one is cut it moves with every step. */
+static bool always_pauses(const view *v, int t, unsigned tight)
+{
+    unsigned reductions = tw_op_reductions(v->s->op), may = may_cut(v, t), covered = 0;
+    for (int o = 0; o < v->s->op->n_operands; o++)
+        if (tight >> o & 1) covered |= tw_operand_loops(&v->s->op->operand[o]);
+    if (may & reductions & ~covered) return false;
+    return (surely_cut(v, t) & reductions & covered) || !(may & ~reductions & ~covered);
+}
+
+typedef struct pace { /* of a level, at least */
+    int64_t execs, ticks, cycles; /* executions; rows without one, and their cost */
+} pace;
+
+/* With this choice of who has a slot to spare; false: that does not fit. */
+static bool pace_of(const view *v, int t, unsigned tight, int64_t edge, pace *out)
+{
+    const tw_space *s = v->s;
+    int m = v->f->memory[t], output = tw_op_output(s->op);
+    int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], pause = INT64_MAX;
+    slots_of(v, m, count, units);
+    for (int o = 0; o <= output; o++) {
+        if (!(tight >> o & 1))
+            count[o] = tw_max(count[o], o == output ? count[o] + 1 : 2);
+        else if (s->limits.level[m - 1].slots[o].at_least <= (o == output ? output_slots(v, t) : 1))
+            pause = tw_min(pause, row_cost(v, m, t, 1u << o, false));
+        else
+            return false;
+    }
+    int64_t size = s->machine->memory[m].size;
+    /* An operand that never changes needs no slot to spare: what is not tight fits with one in that case. */
+    for (int o = 0; o <= output; o++)
+        if (!(tight >> o & 1) && !(tw_operand_loops(&s->op->operand[o]) & surely_cut(v, t))) count[o]--;
+    if (units_together(v, count, v->lo[t]) > size) return false;
+    double most = most_points(v, m, count);
+    out->execs = v->execs[t + 1];
+    if (most < INFINITY) out->execs = tw_max(out->execs, (int64_t)ceil((double)s->points_inside / most - 1e-6));
+    bool pauses = always_pauses(v, t, tight);
+    int64_t before = v->execs[t], rows = 2 + 2 * v->f->n_pass[t];
+    /* Rows between executions: one less than executions in each instance. */
+    out->ticks = pauses ? sat_add(out->execs, sat_mul(before, rows - 1)) : sat_mul(before, rows);
+    if (pauses && pause == INT64_MAX) pause = 0;
+    out->cycles = !pauses        ? sat_mul(before, edge)
+                  : edge > pause ? sat_add(sat_mul(out->execs, pause), sat_mul(before, edge - pause))
+                                 : sat_mul(out->execs, edge);
+    return true;
+}
+
+/* The least of all choices. */
+static bool pace_least(const view *v, int t, int64_t edge, pace *out)
+{
+    int n = v->s->op->n_operands;
+    bool found = false;
+    for (unsigned tight = 0; tight < 1u << n; tight++) {
+        pace p;
+        if (!pace_of(v, t, tight, edge, &p)) continue;
+        bool inner = t == v->f->n_tiled - 1;
+        const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
+        if (inner) { /* executions count here; outside, those of the level inside do */
+            p.ticks = sat_add(p.ticks, p.execs);
+            p.cycles = sat_add(p.cycles, tw_busy_of(mac, p.execs, v->points));
+        }
+        if (!found) *out = p;
+        out->execs = tw_min(out->execs, p.execs);
+        out->ticks = tw_min(out->ticks, p.ticks);
+        out->cycles = tw_min(out->cycles, p.cycles);
+        found = true;
+    }
+    return found;
+}
+
+/* The first loads and the last stores of an instance of level t, through all memories that it passes. */
+static int64_t edge_cost(const view *v, int t)
+{
+    int output = tw_op_output(v->s->op), last = v->f->memory[t];
+    unsigned inputs = (1u << output) - 1;
+    int64_t edge = 0;
+    for (int m = last - v->f->n_pass[t]; m <= last; m++)
+        edge = sat_add(edge, sat_add(row_cost(v, m, t, inputs, true), row_cost(v, m, t, 1u << output, false)));
+    return edge;
+}
+
+void tw_part_unpaused(const tw_space *s, const tw_part *p, int64_t *ticks, int64_t *cycles)
+{
+    tw_least ignored;
+    view v = {.out = &ignored};
+    look(s, p, &v);
+    *ticks = v.execs[v.f->n_tiled];
+    *cycles = compute_busy(&v);
+    for (int t = 0; t < v.f->n_tiled && !v.skips; t++) {
+        *ticks = sat_add(*ticks, sat_mul(v.execs[t], 2 + 2 * v.f->n_pass[t]));
+        *cycles = sat_add(*cycles, sat_mul(v.execs[t], edge_cost(&v, t)));
+    }
+}
+
 static void bound_rows(view *v)
 {
     const tw_space *s = v->s;
-    int output = tw_op_output(s->op), n_tiled = v->f->n_tiled;
-    unsigned inputs = (1u << output) - 1;
-    int64_t ticks = v->execs[n_tiled], cycles = compute_busy(v);
-    if (v->skips) ticks = sat_add(ticks, 1); /* fills may run before anything is there, the last store may not */
+    int n_tiled = v->f->n_tiled;
+    int64_t ticks = 0, cycles = 0;
     for (int t = 0; t < n_tiled && !v->skips; t++) {
-        int64_t instances = v->execs[t], edge = 0;
-        int last = v->f->memory[t];
-        for (int m = last - v->f->n_pass[t]; m <= last; m++)
-            edge = sat_add(edge, sat_add(row_cost(v, m, t, inputs, true), row_cost(v, m, t, 1u << output, false)));
-        ticks = sat_add(ticks, sat_mul(instances, 2 + 2 * v->f->n_pass[t]));
-        cycles = sat_add(cycles, sat_mul(instances, edge));
+        pace p;
+        if (!pace_least(v, t, edge_cost(v, t), &p)) {
+            v->out->feasible = false;
+            return;
+        }
+        v->execs[t + 1] = p.execs;
+        ticks = sat_add(ticks, p.ticks);
+        cycles = sat_add(cycles, p.cycles);
+    }
+    if (v->skips) { /* fills may run before anything is there, the last store may not */
+        ticks = sat_add(v->execs[n_tiled], 1);
+        cycles = compute_busy(v);
     }
     v->out->cost.ticks = ticks;
     raise_cycles(v, cycles, TW_BOUND_COMPUTE, s->machine->compute);

@@ -30,9 +30,13 @@ typedef struct tw_least {
 
 /* What does not depend on the part: fills points_inside, least and movement of the space. */
 TW_NODISCARD tw_status tw_space_measure(tw_space *space, tw_arena *scratch);
+/* Takes sizes out of its ranges that cannot fit; false: nothing fits. */
+bool tw_part_tighten(const tw_space *space, tw_part *part);
 /* Whether some tile may lie wholly in padding and be left out of the program. */
 bool tw_part_skips(const tw_space *space, const tw_part *part);
 void tw_part_least(const tw_space *space, const tw_part *part, tw_least *out);
+/* Lockstep: executions, first loads and last stores alone, without the rows between executions. */
+void tw_part_unpaused(const tw_space *space, const tw_part *part, int64_t *ticks, int64_t *cycles);
 /* The value, and in part->closer and ->at what gives the first objective. */
 void tw_part_bound(const tw_space *space, const tw_goals *goals, const tw_least *least, tw_part *part);
 

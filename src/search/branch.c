@@ -157,7 +157,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     if (*unfinished) return TW_OK;
     tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map, limit,
                                           out, &work, unfinished, short_by);
-    t->n_points++;
+    t->n_points += machine == s->machine; /* others are relaxations */
     t->work += work + NODE_WORK;
     return status;
 }
@@ -182,8 +182,8 @@ static bool take_part(void *user, tw_part *part)
         if (!tw_heap_push(&t->heap, part)) t->status = TW_ERR_NOMEM;
         return t->status == TW_OK;
     }
-    tw_least least;
-    tw_part_least(all->space, part, &least);
+    tw_least least = {0};
+    if (tw_part_tighten(all->space, part)) tw_part_least(all->space, part, &least);
     if (!least.feasible) {
         t->closed[TW_BOUND_CAPACITY]++;
         free(part);

@@ -27,6 +27,8 @@ typedef struct credits {
     int n_pools;
     pool pool[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
     int64_t n_tries;
+    bool has_full; /* what try_full tried */
+    int32_t full[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
     tw_outcome least; /* whatever the buffers           */
 } credits;
 
@@ -60,7 +62,7 @@ static void find_pools(credits *c)
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands; o++)
             if (c->outline.here[m][o]) {
-                int64_t n = c->outline.exact ? c->outline.transfers[m][o] : INT64_MAX;
+                int64_t n = c->outline.transfers[m][o];
                 c->pool[c->n_pools++] = (pool){m, o, c->outline.slot_units[m][o], n <= FREE ? tw_max(n, 1) : 0};
             }
     for (int i = 0; i < c->leaf->goals->n; i++) {
@@ -109,7 +111,8 @@ static bool first_span(credits *c, span *r)
     for (int i = 0; i < c->n_pools; i++) {
         const pool *p = &c->pool[i];
         const tw_number_limit *limit = &s->limits.level[p->memory - 1].slots[p->operand];
-        int64_t needed = tw_max(1, c->outline.needed[p->memory][p->operand]);
+        /* Tiles that lie in padding take no buffer: where there are some, fewer may do. */
+        int64_t needed = c->outline.exact ? tw_max(1, c->outline.needed[p->memory][p->operand]) : 1;
         int64_t lo = tw_number_above(limit, needed);
         if (lo == 0 || lo > s->max_buffers) return false;
         r->lo[i] = r->hi[i] = (int32_t)lo;
@@ -125,6 +128,7 @@ static bool first_span(credits *c, span *r)
         const pool *p = &c->pool[i];
         const tw_number_limit *limit = &s->limits.level[p->memory - 1].slots[p->operand];
         int64_t most = tw_min(s->max_buffers, p->enough > 0 ? tw_max(p->enough, r->lo[i]) : s->max_buffers);
+        if (!c->timed) most = tw_min(most, tw_max(r->lo[i], c->outline.needed[p->memory][p->operand]));
         int64_t size = s->machine->memory[p->memory].size;
         if (size != TW_UNLIMITED && p->units > 0)
             most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory)) / p->units);
@@ -139,7 +143,7 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
     const tw_judge *judge = c->leaf->judge;
     tw_op_map map;
     int32_t count[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
-    bool unfinished = false, limited = false;
+    bool unfinished = false, limited = !c->timed;
     int64_t ignored, buffers = 0;
     *out = c->least;
     *known = false;
@@ -166,6 +170,7 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
 static tw_status try_counts(credits *c, const int32_t *count)
 {
     tw_op_map map;
+    if (c->has_full && memcmp(count, c->full, (size_t)c->n_pools * sizeof *count) == 0) return TW_OK; /* again */
     put(c, count, &map);
     c->n_tries++;
     return tw_leaf_try(c->leaf, &map);
@@ -192,7 +197,10 @@ static tw_status try_full(credits *c, const span *r)
                 grows = true;
         }
     }
-    return try_counts(c, full.hi);
+    tw_status status = try_counts(c, full.hi);
+    memcpy(c->full, full.hi, sizeof c->full);
+    c->has_full = true;
+    return status;
 }
 
 static int widest(const credits *c, const span *r)
@@ -227,6 +235,7 @@ static tw_status search_span(credits *c, const span *r)
     bool known;
     int i = widest(c, r);
     if (overflows(c, r, false)) return TW_OK;
+    if (!c->timed && !c->placed && c->leaf->n_found > 0) return TW_OK; /* the others are no different */
     if (i < 0) return try_counts(c, r->lo);
     if (c->n_tries >= MOST_TRIES || c->leaf->judge->stopped(c->leaf->judge->user)) {
         tw_value bound = tw_goals_value(c->leaf->goals, &c->least);
@@ -269,7 +278,7 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     find_pools(&c);
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
-    if (!c.timed) return try_counts(&c, r.lo);
+    if (!c.timed && c.outline.exact) return try_counts(&c, r.lo);
     if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
     if (!tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     return search_span(&c, &r);

@@ -1,7 +1,7 @@
 /* src/search/leaf.c - see leaf.h: what both kinds of machines share. */
 #include "search/leafs.h"
 
-tw_status tw_leaf_try(const tw_leaf *leaf, const tw_op_map *map)
+tw_status tw_leaf_try(tw_leaf *leaf, const tw_op_map *map)
 {
     tw_outcome outcome;
     bool unfinished;
@@ -17,6 +17,7 @@ tw_status tw_leaf_try(const tw_leaf *leaf, const tw_op_map *map)
         leaf->judge->left(leaf->judge->user, &leaf->part->bound);
         return TW_OK;
     }
+    leaf->n_found++;
     tw_value value = tw_goals_value(leaf->goals, &outcome);
     return leaf->judge->found(leaf->judge->user, map, &value);
 }

@@ -11,10 +11,11 @@ typedef struct tw_leaf {
     const tw_judge *judge;
     tw_least least; /* of the part  */
     tw_op_map map;  /* buffers open */
+    int64_t n_found; /* mappings that fit */
 } tw_leaf;
 
 /* Simulates a whole mapping and hands the value over. */
-TW_NODISCARD tw_status tw_leaf_try(const tw_leaf *leaf, const tw_op_map *map);
+TW_NODISCARD tw_status tw_leaf_try(tw_leaf *leaf, const tw_op_map *map);
 /* Whether mappings that cost at least this may be worth it. */
 bool tw_leaf_wants(const tw_leaf *leaf, const tw_outcome *least, tw_closer closer);
 /* Whether operand o may have so many buffers in memory m. */

@@ -85,35 +85,32 @@ typedef struct reader {
 
 static bool is_async(const reader *r) { return r->machine->timing == TW_ASYNC; }
 
-/* What a number counts: the words before and after it in messages, and how large it can be. */
+/* What a number counts: how messages put it, and how large it can be. */
 typedef struct quantity {
-    const char *before, *after, *most_is;
-    int64_t most;        /* above it nothing can be                                                      */
-    int64_t most_number; /* above it a number is out of range, whether it can be or not                  */
-    int64_t whole;       /* sizes: shortest piece that may stay whole and is then a multiple of anything */
+    const char *before, *after; /* what is said of a loop, around the number                             */
+    int64_t most;               /* above it nothing can be                                               */
+    int64_t most_number;        /* above it a number is out of range, whatever it is of                  */
+    int64_t whole;              /* sizes: shortest piece that may stay whole, a multiple of anything then */
 } quantity;
 
 static quantity count_of(const tw_op *op, int loop, int memory __attribute__((unused)))
 {
-    return (quantity){"cut into", " tiles", "its extent is", op->loop[loop].extent, TW_EXTENT_MAX, INT64_MAX};
+    return (quantity){"cut into", " tiles", op->loop[loop].extent, TW_EXTENT_MAX, INT64_MAX};
 }
 
 static quantity size_of(const tw_op *op, int loop, int memory)
 {
-    int64_t extent = op->loop[loop].extent, whole = memory == 1 ? extent : 1;
-    return (quantity){"cut into tiles of", "", "its extent is", extent, TW_EXTENT_MAX, whole};
+    int64_t extent = op->loop[loop].extent;
+    return (quantity){"cut into tiles of", "", extent, TW_EXTENT_MAX, memory == 1 ? extent : 1};
 }
 
-static quantity buffers_of(int64_t most)
-{
-    return (quantity){"given", " buffers", "the most is", most, most, INT64_MAX};
-}
+static quantity buffers_of(int64_t most) { return (quantity){"", "", most, most, INT64_MAX}; }
 
-/* Refuses a number that the quantity cannot reach. */
+/* Refuses a number that no loop of this extent can have. */
 static void check_reach(tw_fields *f, const char *key, const quantity *q, const char *least, int64_t x, tw_loc loc)
 {
     if (x > q->most)
-        TW_REFUSE(f, loc, "'%s' is %s %s%" PRId64 "%s, %s %" PRId64, key, q->before, least, x, q->after, q->most_is,
+        TW_REFUSE(f, loc, "'%s' is %s %s%" PRId64 "%s, its extent is %" PRId64, key, q->before, least, x, q->after,
                   q->most);
 }
 
@@ -137,13 +134,16 @@ static int by_value(const void *a, const void *b)
 static void read_list(reader *r, tw_fields *f, const char *key, const quantity *q, const tw_node *node,
                       tw_number_limit *out)
 {
-    int64_t *list = TW_NEW(r->arena, int64_t, node->n_children + 1);
     int n = 0;
+    if (node->n_children == 0 || node->n_children > TW_MAX_CANDIDATES) {
+        TW_REFUSE(f, node->loc, "'%s' has %d candidates, outside 1..%d", key, node->n_children, TW_MAX_CANDIDATES);
+        return;
+    }
+    int64_t *list = TW_NEW(r->arena, int64_t, node->n_children);
     if (!list) {
         r->no_memory = true;
         return;
     }
-    if (node->n_children == 0) TW_REFUSE(f, node->loc, "'%s' is empty", key);
     for (const tw_node *entry = node->child; entry; entry = entry->next) {
         int64_t x = read_one(f, key, q, entry);
         int i = 0;
@@ -214,6 +214,26 @@ static void read_cuts(reader *r, tw_fields *f, const char *key, int memory, quan
     }
 }
 
+/* Where a key's map has the loop. */
+static tw_loc loop_loc(tw_fields *f, const char *key, const char *loop)
+{
+    const tw_node *node = tw_field_node(f, key, TW_REQUIRED)->child;
+    while (strcmp(node->key, loop) != 0) node = node->next;
+    return node->loc;
+}
+
+/* So many tiles of these sizes must have room in the loop; the last one may be short. */
+static void check_both(const reader *r, tw_fields *f, const tw_level_limits *level)
+{
+    for (int l = 0; l < r->op->n_loops; l++) {
+        int64_t count = tw_number_above(&level->tiles[l], 1), size = tw_number_above(&level->sizes[l], 1);
+        if (count == 1 || (size > 0 && (count - 1) * size < r->op->loop[l].extent)) continue;
+        TW_REFUSE(f, loop_loc(f, "sizes", r->op->loop[l].name),
+                  "'%s' cannot be cut into %" PRId64 " tiles of such sizes, its extent is %" PRId64,
+                  r->op->loop[l].name, count, r->op->loop[l].extent);
+    }
+}
+
 static void read_order(const reader *r, tw_fields *f, tw_level_limits *level)
 {
     const tw_node *list = tw_field_list(f, "order", TW_OPTIONAL);
@@ -268,6 +288,7 @@ static void read_tiling(reader *r, tw_fields *f, int memory, tw_level_limits *le
         if (tw_field_node(f, key[i], TW_OPTIONAL)) level->pass = 0;
     read_cuts(r, f, "tiles", memory, count_of, level->tiles);
     read_cuts(r, f, "sizes", memory, size_of, level->sizes);
+    if (f->n_bad == 0) check_both(r, f, level);
     tw_field_words(f, "cut", TW_OPTIONAL, cut, TW_N_CUTS, &level->cuts);
     read_order(r, f, level);
     read_modes(r, f, level);

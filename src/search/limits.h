@@ -12,6 +12,7 @@ typedef struct tw_number_limit {
     int n_list;                             /* 0: no list                               */
     const int64_t *list;                    /* ascending, without repetitions           */
 } tw_number_limit;
+enum { TW_MAX_CANDIDATES = 256 }; /* in a list */
 tw_number_limit tw_number_any(void);
 bool tw_number_allows(const tw_number_limit *limit, int64_t x);
 /* Whether it is one number alone, as when the file gives it plainly. It then cuts as in a mapping: a size into tiles of that

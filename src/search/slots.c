@@ -346,6 +346,7 @@ static tw_status combine(tw_leaf *leaf, level *levels, int t, const tw_outcome *
 {
     const tw_space *s = leaf->space;
     if (t == s->frame[leaf->part->frame].n_tiled) return tw_leaf_try(leaf, &leaf->map);
+    const tw_outcome *known = &leaf->least.cost;
     for (int i = 0; i < levels[t].n_choices; i++) {
         const choice *c = &levels[t].choice[i];
         tw_outcome with = *least;
@@ -354,7 +355,10 @@ static tw_status combine(tw_leaf *leaf, level *levels, int t, const tw_outcome *
             return TW_OK;
         }
         add_choice(&levels[t], c, &with);
-        if (!tw_leaf_wants(leaf, &with, TW_BOUND_ROWS)) continue;
+        tw_outcome bound = with; /* the part's own bound may be higher */
+        bound.ticks = tw_max(with.ticks, known->ticks);
+        bound.cycles = tw_max(with.cycles, known->cycles);
+        if (!tw_leaf_wants(leaf, &bound, TW_BOUND_ROWS)) continue;
         for (int o = 0; o < s->op->n_operands; o++) leaf->map.level[levels[t].memory - 1].slots[o] = c->slots[o];
         TW_TRY(combine(leaf, levels, t + 1, &with));
     }
@@ -371,7 +375,9 @@ tw_status tw_leaf_slots(tw_leaf *leaf)
         status = list_choices(&levels[t]);
         made += status == TW_OK;
     }
-    if (status == TW_OK) status = combine(leaf, levels, 0, &leaf->least.cost);
+    tw_outcome base = leaf->least.cost;
+    tw_part_unpaused(leaf->space, leaf->part, &base.ticks, &base.cycles);
+    if (status == TW_OK) status = combine(leaf, levels, 0, &base);
     for (int t = 0; t < made; t++) free(levels[t].choice);
     return status;
 }

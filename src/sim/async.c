@@ -319,26 +319,6 @@ static tw_status run(tw_async *s, tw_arena *arena)
     return TW_OK;
 }
 
-/* Each unit moved is read at one end and written at the other. */
-static tw_status add_energy(const tw_async *s)
-{
-    const tw_program *p = s->program;
-    const tw_memory *memory = s->machine->memory;
-    int64_t sum, part;
-    bool fits = tw_ckd_mul(s->out->sum.macs, s->machine->engine[s->machine->compute].energy_fj, &sum);
-    for (int m = 1; m < s->machine->n_memories; m++)
-        for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *stay = &p->flow->stay[m][o];
-            if (!stay->here) continue;
-            fits =
-                fits &&
-                tw_ckd_mul(s->out->link[m][o].units, memory[stay->outer].energy_fj + memory[m].energy_fj, &part) &&
-                tw_ckd_add(sum, part, &sum);
-        }
-    s->out->sum.energy_fj = sum;
-    return fits ? TW_OK : tw_diag_error(s->diag, p->op->loc, "the energy of '%s' exceeds 2^63 fJ", p->op->name);
-}
-
 static void describe_pools(const tw_async *s)
 {
     const tw_program *p = s->program;
@@ -381,7 +361,6 @@ tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_me
     if (s.overflows)
         return tw_diag_error(diag, program->op->loc, "the traffic or the work of '%s' exceeds 2^63",
                              program->op->name);
-    TW_TRY(add_energy(&s));
     describe_pools(&s);
     *out = result;
     return TW_OK;

@@ -3,12 +3,31 @@
 
 #include "sim/discipline.h"
 
+/* Each unit moved is read at one end and written at the other. */
+static tw_status add_energy(const tw_program *p, tw_diag *diag, tw_timeline *out)
+{
+    const tw_memory *memory = p->machine->memory;
+    int64_t sum, part;
+    bool fits = tw_ckd_mul(out->sum.macs, p->machine->engine[p->machine->compute].energy_fj, &sum);
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            if (p->flow && !p->flow->stay[m][o].here) continue;
+            int outer = p->flow ? p->flow->stay[m][o].outer : m - 1;
+            fits = fits &&
+                   tw_ckd_mul(out->link[m][o].units, memory[outer].energy_fj + memory[m].energy_fj, &part) &&
+                   tw_ckd_add(sum, part, &sum);
+        }
+    out->sum.energy_fj = sum;
+    return fits ? TW_OK : tw_diag_error(diag, p->op->loc, "the energy of '%s' exceeds 2^63 fJ", p->op->name);
+}
+
 static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, tw_arena *scratch,
                      tw_diag *diag, tw_timeline *out)
 {
     tw_arena_mark mark = tw_arena_save(scratch);
     tw_status status = (program->flow ? tw_async_run : tw_lockstep_run)(program, sink, meter, scratch, diag, out);
     tw_arena_rewind(scratch, mark);
+    if (status == TW_OK) status = add_energy(program, diag, out);
     return status;
 }
 

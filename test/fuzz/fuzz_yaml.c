@@ -141,11 +141,11 @@ static tw_status read_limits(const input *in, const tw_model *model, const tw_ma
     return checked(in, tw_limits_of_tree(root, model, machine, in->arena, in->diag, out));
 }
 
-/* Whether it has what is not searched and limits refuse. */
+/* Whether it has nothing that limits refuse, and no `min_tile` that its own cuts may violate. */
 static bool is_searched(const tw_op_map *map)
 {
     for (int l = 0; l < map->n_levels; l++) {
-        if (map->level[l].serpentine) return false;
+        if (map->level[l].serpentine || map->level[l].min_tile > 1) return false;
         for (int i = 0; i < TW_MAX_OPERANDS; i++)
             if (map->level[l].shares[i] != 0) return false;
     }

@@ -6,7 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 failed=0
-export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache
+export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache HOME=$scratch/nobody
 unset TILEWRIGHT_NO_CACHE
 
 fail() { echo "FAIL: $*" >&2; failed=1; }
@@ -98,11 +98,118 @@ expect 0 plan "${small[@]}" -o three --objective=peak:buffer,latency,traffic:mov
 says out.txt "  search      peak of buffer "; says out.txt "then latency "
 expect 0 plan "${small[@]}" -o three --objective=edp --ascii; says out.txt "edp "
 
+# ---- the space, its families, and what limits it ----
+expect 0 plan "${small[@]}" -o all --no-cache; all=$(best)
+expect 0 plan "${small[@]}" -o notes --no-cache --space=notes; says out.txt "points of 'notes'"; says out.txt ", attained by "
+[ "$(best)" -ge "$all" ] || fail "the family has $(best), the whole space only $all"
+expect 0 plan "${small[@]}" -o notes --no-cache --space=notes --max-execs=1 --min-tile=3; says out.txt "1 executions"
+tiny=(matmul:3x2x3 -m tiny.yaml --no-verify --no-cache --max-buffers=2)
+sed 's/10000/12/' <("$tw" machines tick-10k) >tiny.yaml
+expect 0 plan "${tiny[@]}" -o tiny; n=$(best)
+expect 0 plan "${tiny[@]}" -o tiny --exhaustive; [ "$(best)" = "$n" ] || fail "--exhaustive finds $(best), not $n"
+says out.txt ", attained by "; lacks out.txt "closed by"
+for threads in 1 2 7; do
+    expect 0 plan "${small[@]}" -o "on$threads" --no-cache --threads=$threads --objective=latency,energy
+    diff -r on1 "on$threads" >&2 || fail "$threads threads give another plan than one"
+done
+cat >limits.yaml <<'YAML'
+mapping:
+  matmul:
+    levels: [{at: buffer, tiles: {m: 3}, sizes: {k: {multiple of: 6, at most: 12}}, buffers: {w: 2}}]
+YAML
+expect 0 plan "${small[@]}" -o limited --mapping=limits.yaml --json
+says out.txt '"m": {"count": 3, "largest": 8}'; says out.txt '"w": 2'
+grep -qE '"k": \{"count": [0-9]+, "largest": (6|12)\}' out.txt || fail "k is not cut as the partial mapping says"
+expect 0 eval "${small[@]}" --mapping=limited/mapping.yaml; limited=$(cycles)
+[ "$limited" -gt "$all" ] || fail "limits cost nothing: $limited cycles, $all without"
+echo 'mapping: {matmul: {levels: [{at: buffer, tiles: {m: 1, n: 1, k: 1}}]}}' >limits.yaml
+expect 1 plan matmul:240x200x360 -m tick-10k --mapping=limits.yaml; is_empty out.txt; says err.txt "'buffer'"
+expect 2 plan "${small[@]}" -o limited --mapping=nosuch.yaml; says err.txt "nosuch.yaml"
+echo 'mapping: {matmul: {levels: [{at: nowhere}]}}' >limits.yaml
+expect 2 plan "${small[@]}" -o limited --mapping=limits.yaml; says err.txt "limits.yaml:1:"
+expect 0 plan "${small[@]}" -o limited --max-buffers=1; grep -qE 'buffers: .* [2-9]' limited/mapping.yaml && fail "--max-buffers=1 allows more"
+
+# ---- Pareto fronts ----
+expect 0 plan "${small[@]}" -o front --objective=latency,peak:buffer --pareto; narrow out.txt; narrow front/report.txt; cp out.txt report.txt
+says report.txt "Pareto front of matmul"; says report.txt "wrote front/report.txt, plan.json, mapping.yaml and front/"
+sed -nE "s/^ +([0-9]+) +([0-9']+) +([0-9']+)  .*/\1 \2 \3/p" front/report.txt | tr -d "'" >points.txt
+n=$(find front/front -name '[0-9]*.yaml' | wc -l)
+[ "$n" -gt 3 ] && [ "$(wc -l <points.txt)" = "$n" ] || fail "$n files for $(wc -l <points.txt) points"
+[ "$(find front/front -type f | wc -l)" = "$n" ] || fail "front/ has other files"
+awk 'NR > 1 && ($2 <= c || $3 >= p) {exit 1} {c = $2; p = $3}' points.txt || fail "a point of the front is beaten by another"
+cmp -s front/mapping.yaml front/front/01.yaml || fail "the plan is not the front's first point"
+read -r _ first _ <points.txt; [ "$first" = "$all" ] || fail "the front begins with $first cycles, the best has $all"
+while read -r i cycles peak; do
+    expect 0 eval "${small[@]}" --mapping="front/front/$(printf %02d "$i").yaml" --json
+    says out.txt "\"cycles\": $cycles,"; says out.txt "\"slots\": $peak,"
+done <points.txt
+valid_json front/plan.json; says front/plan.json '"front": ['; says front/plan.json '"mapping": "mapping:\n'
+[ "$(grep -c '"values": \[' front/plan.json)" = "$n" ] || fail "the document has another number of points"
+cp front/front/01.yaml "front/front/$(printf %02d $((n + 1))).yaml" # a longer front that was there before
+expect 0 plan "${small[@]}" -o front --objective=latency,peak:buffer --pareto --json; valid_json out.txt; lacks err.txt "from the cache"
+[ "$(find front/front -type f | wc -l)" = "$n" ] || fail "points of an older front are left"
+cat >net.yaml <<'YAML'
+workload: net
+ops:
+  - {name: one, op: matmul, shape: [8, 8, 8]}
+  - {name: two, op: matmul, shape: [4, 12, 8]}
+YAML
+expect 0 plan net.yaml -m tick-10k --no-verify -o net --objective=latency,peak:buffer --pareto
+for op in one two; do [ -s net/front/$op-01.yaml ] || fail "net/front/$op-01.yaml was not written"; done
+expect 0 eval net.yaml -m tick-10k --no-verify --mapping=net/front/two-02.yaml
+
+# ---- what would help ----
+expect 0 plan matmul:24x20x36 -m tick-costed --no-verify -o why --explain; narrow out.txt; narrow why/report.txt
+says out.txt "what would help"; says why/report.txt "what would help"; says out.txt "unlimited channels, not 1"
+valid_json why/plan.json; says why/plan.json '"remedies": ['
+says why/plan.json '"more": "channels", "at": "move", "change": '; says why/plan.json '"feasible": true, "value": '
+hit=$(grep -c "from the cache" err.txt)
+expect 0 plan matmul:24x20x36 -m tick-costed --no-verify -o why2 --explain; says err.txt "from the cache"
+[ "$hit" = 0 ] && diff -r why why2 >&2 || fail "--explain differs when the plan comes from the cache"
+expect 0 plan "${small[@]}" -o why --explain --json --max-buffers=1; valid_json out.txt; says out.txt '"remedies": ['
+
+# ---- searches that end early: the best so far, how far it may be from the best, and why it ended ----
+long=(matmul:640x480x560,dtype=i8 -m kpu --no-verify)
+entries() { find "$XDG_CACHE_HOME" -type f 2>/dev/null | wc -l; }
+n=$(entries)
+expect 0 plan "${long[@]}" -o early --time-limit=0.3; is_empty err.txt
+says out.txt ", not proven: gap "; says out.txt "; out of time"; says early/plan.json '"ending": "time"'
+expect 0 plan "${long[@]}" -o early --memory-limit=64KiB --time-limit=20; says out.txt ", not proven: gap "
+[ "$(entries)" = "$n" ] || fail "what depends on the host is kept in the cache"
+expect 0 plan "${long[@]}" -o early --budget=20000000; says out.txt "; out of budget"; cp -r early again
+expect 0 plan "${long[@]}" -o early --budget=20000000 --no-cache --threads=1; diff -r early again >&2 || fail "a budget ends two searches differently"
+[ "$(entries)" = $((n + 1)) ] || fail "a search with a budget is not kept"
+
+# Ctrl-C. timeout sends one signal, to the command alone.
+timeout --foreground --preserve-status -s INT 1 "$tw" plan "${long[@]}" -o stopped --budget=9000000000000 --explain >out.txt 2>err.txt
+code=$?
+[ "$code" = 0 ] || fail "a search that was stopped ends with $code"
+is_empty err.txt; lacks out.txt "what would help"
+says out.txt ", not proven: gap "; says out.txt "; stopped"; says stopped/report.txt "; stopped"
+valid_json stopped/plan.json; says stopped/plan.json '"ending": "stopped"'
+expect 0 eval "${long[@]}" --mapping=stopped/mapping.yaml
+[ "$(entries)" = $((n + 1)) ] || fail "a search that was stopped is kept in the cache"
+
+# ---- on a terminal ----
+if command -v script >/dev/null; then
+    # shown ARGS...: what a terminal of 80 columns gets, one line for each time that the line was written.
+    shown() { TERM=dumb script -qec "stty cols ${columns:-80}; $tw plan $*" /dev/null </dev/null | tr '\r' '\n' >out.txt; }
+    shown "${long[@]}" -o tty --time-limit=1.5 --no-cache
+    grep -qE "^matmul  .*bound [0-9']+ .* nodes/s  [0-9]\.[0-9] s" out.txt || { fail "no progress on a terminal"; head -3 out.txt >&2; }
+    grep -qE 'simulated, [0-9]+\.[0-9]+ s$' out.txt || fail "the report does not tell the seconds"
+    grep -qE '^ {30,}$' out.txt || fail "the line of progress is not erased"
+    columns=40 shown "${long[@]}" -o tty --time-limit=1.5 --no-cache
+    grep -E '^matmul  (best|nothing)' out.txt | grep -qE '^.{40,}' && fail "progress is wider than the terminal"
+    shown "${long[@]}" -o tty --time-limit=1.5 --no-cache --quiet; grep -q "nodes/s" out.txt && fail "--quiet shows progress"
+    shown "${small[@]}" -o tty --no-cache; grep -q "nodes/s" out.txt && fail "a short search shows progress"
+    shown "${small[@]}" -o tty; shown "${small[@]}" -o tty
+    says out.txt ", proven (from the cache)"; lacks out.txt "--no-cache"
+fi
+
 # ---- the cache ----
 # hit, miss ARGS...: whether the answer was there; either way it is the same.
 hit() { expect 0 plan "$@"; says err.txt "(from the cache"; }
 miss() { expect 0 plan "$@"; lacks err.txt "(from the cache"; }
-entries() { find "$XDG_CACHE_HOME" -type f 2>/dev/null | wc -l; }
 rm -rf cache one two
 miss "${small[@]}" -o one; [ "$(entries)" = 1 ] || fail "one search leaves $(entries) files"
 find cache -name '.*' | grep -q . && fail "temporary files are left in the cache"

@@ -4,7 +4,8 @@
  * ones and Pareto fronts. Case i of a seed is always the same, whoever runs it:
  *
  *     TW_SEED=n TW_CASE=i     only this one
- *     TW_CASES=n              so many pairs of operator and machine instead of the default */
+ *     TW_CASES=n              so many pairs of operator and machine instead of the default
+ *     TW_FAILURES=n           go on until so many have failed */
 #include "async_random.h"
 #include "brute_random.h"
 #include "tw_read.h"
@@ -466,7 +467,7 @@ typedef struct crew { /* workers share the cases */
     pthread_mutex_t lock;
     uint64_t seed;
     int64_t next, n;
-    int n_bad;
+    int64_t n_bad, most_bad;
     tw_text report;
 } crew;
 
@@ -475,7 +476,7 @@ static void *work(void *user)
     crew *c = user;
     for (;;) {
         pthread_mutex_lock(&c->lock);
-        int64_t number = c->n_bad < 5 ? c->next++ : c->n;
+        int64_t number = c->n_bad < c->most_bad ? c->next++ : c->n;
         pthread_mutex_unlock(&c->lock);
         if (number >= c->n) return NULL;
         tw_text report = {0};
@@ -500,8 +501,11 @@ static int64_t number_of(const char *name, int64_t otherwise)
 TEST(the_search_finds_what_trying_everything_finds)
 {
     enum { MOST = 16 };
-    crew c = {
-        .lock = PTHREAD_MUTEX_INITIALIZER, .seed = tw_test_seed(), .n = number_of("TW_CASES", async_rounds(4000))};
+    crew c = {.lock = PTHREAD_MUTEX_INITIALIZER,
+              .seed = tw_test_seed(),
+              .most_bad = 5,
+              .n = number_of("TW_CASES", async_rounds(4000))};
+    c.most_bad = number_of("TW_FAILURES", c.most_bad);
     if (getenv("TW_CASE")) {
         c.next = number_of("TW_CASE", 0);
         c.n = c.next + 1;

@@ -313,7 +313,11 @@ TEST(every_mistake_is_reported_where_it_stands)
          "lim.yaml:5:34: error: 'at most' must be an integer, found a list\n"},
         {"at: l1, sizes: {m: {multiple of: 0}}",
          "lim.yaml:5:38: error: 'multiple of' is 0, outside 1..2147483647\n"},
-        {"at: l1, sizes: {m: []}", "lim.yaml:5:24: error: 'm' is empty\n"},
+        {"at: l1, sizes: {m: []}", "lim.yaml:5:24: error: 'm' has 0 candidates, outside 1..256\n"},
+        {"at: l1, sizes: {m: 64}, tiles: {m: 3}",
+         "lim.yaml:5:24: error: 'm' cannot be cut into 3 tiles of such sizes, its extent is 128\n"},
+        {"at: l1, tiles: {m: [2, 3]}, sizes: {m: {multiple of: 500}}",
+         "lim.yaml:5:44: error: 'm' cannot be cut into 2 tiles of such sizes, its extent is 128\n"},
         {"at: l1, sizes: {m: [8, 16, 8]}", "lim.yaml:5:32: error: '8' is given twice in 'm'\n"},
         {"at: l1, sizes: {m: [8, x, 129, 0]}", "lim.yaml:5:28: error: 'm' must be an integer, found 'x'\n"
                                                "lim.yaml:5:31: error: 'm' is cut into tiles of 129, its extent is "
@@ -389,13 +393,29 @@ TEST(every_mistake_of_an_async_level_is_reported_where_it_stands)
 
 TEST(a_size_that_fits_no_multiple_is_no_mistake_where_the_loop_may_stay_whole)
 {
-    static const char *const good[] = {"at: l1, sizes: {m: {at least: 17, at most: 31, multiple of: 16}}",
-                                       "at: l3, sizes: {m: {multiple of: 500}}",
-                                       "at: l3, sizes: {m: {multiple of: 500, at least: 128}}",
-                                       "at: l3, sizes: {m: {at most: 1000}}, tiles: {m: {at most: 1000}}"};
+    static const char *const good[] = {
+        "at: l1, sizes: {m: {at least: 17, at most: 31, multiple of: 16}}",
+        "at: l3, sizes: {m: {multiple of: 500}}",
+        "at: l3, sizes: {m: {multiple of: 500, at least: 128}}",
+        "at: l3, sizes: {m: {at most: 1000}}, tiles: {m: {at most: 1000}}",
+        "at: l3, sizes: {m: 127}, tiles: {m: 2}",
+        "at: l3, sizes: {m: {at least: 64, multiple of: 64}}, tiles: {m: {at least: 2}}"};
     for (size_t i = 0; i < TW_COUNT(good); i++) {
         stage s = stage_of("matmul:128x128x512", "tick-three-level");
         level_of(&s, good[i]);
+        tw_bench_free(&s.bench);
+    }
+}
+
+TEST(a_list_has_at_most_256_candidates)
+{
+    for (int n = 256; n <= 257; n++) {
+        stage s = stage_of("matmul:1000x8x8", "tick-100k");
+        char *text = tw_arena_printf(s.bench.arena, "mapping: {matmul: {levels: [{at: buffer, sizes: {m: [1");
+        for (int i = 2; i <= n; i++) text = tw_arena_printf(s.bench.arena, "%s, %d", text, i);
+        tw_status status = read_limits(&s, tw_arena_printf(s.bench.arena, "%s]}}]}}", text));
+        CHECK_EQ(status, n == 256 ? TW_OK : TW_ERR_INPUT);
+        if (n > 256) CHECK_STR(s.bench.diag.last, "lim.yaml:1:53: error: 'm' has 257 candidates, outside 1..256");
         tw_bench_free(&s.bench);
     }
 }

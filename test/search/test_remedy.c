@@ -17,7 +17,7 @@ static const char lockstep[] =
 
 static const char async[] =
     "{machine: m, unit: byte, timing: async, memories: [{name: dram, size: unlimited, energy: 3 pJ}, "
-    "{name: l1, size: 40, holds: inputs, energy: 1 pJ}, {name: acc, size: 64, holds: output}], "
+    "{name: l1, size: 14, holds: inputs, energy: 1 pJ}, {name: acc, size: 20, holds: output}], "
     "engines: [{name: dma, between: [dram, l1], carries: in, count: 2, cost: {latency: 9, per_cycle: 3}}, "
     "{name: drain, between: [dram, acc], cost: {constant: 4, busy: 2}}, "
     "{name: mac, computes: multiply-add, on: acc, energy: 1 pJ, cost: {latency: 1, per_cycle: 8}}]}";
@@ -37,8 +37,8 @@ static const edit lockstep_edit[] = {
     {TW_MORE_BANDWIDTH, "add", "25% more: 5 sums per step", "step: 4", "step: 5"},
 };
 static const edit async_edit[] = {
-    {TW_MORE_MEMORY, "l1", "10% larger: 44 bytes", "size: 40", "size: 44"},
-    {TW_MORE_MEMORY, "acc", "11% larger: 71 bytes", "size: 64", "size: 71"},
+    {TW_MORE_MEMORY, "l1", "14% larger: 16 bytes", "size: 14", "size: 16"},
+    {TW_MORE_MEMORY, "acc", "10% larger: 22 bytes", "size: 20", "size: 22"},
     {TW_MORE_BANDWIDTH, "dma", "33% more: 4 bytes per cycle", "per_cycle: 3", "per_cycle: 4"},
     {TW_MORE_CHANNELS, "dma", "one more: 3 take turns", "count: 2", "count: 3"},
     {TW_MORE_BANDWIDTH, "drain", "25% less time: 3 cycles", "constant: 4, busy: 2", "constant: 3, busy: 1"},
@@ -108,23 +108,23 @@ TEST(every_change_is_worth_what_a_search_on_a_machine_file_with_it_finds)
 {
     tw_search_options latency = {0};
     check_against_edits("matmul:6x5x7", lockstep, &latency, lockstep_edit, TW_COUNT(lockstep_edit));
-    check_against_edits("matmul:5x4x6,dtype=i8", async, &latency, async_edit, TW_COUNT(async_edit));
+    check_against_edits("matmul:3x2x4,dtype=i8", async, &latency, async_edit, TW_COUNT(async_edit));
 }
 
 TEST(other_objectives_are_answered_in_their_own_measure)
 {
     tw_search_options edp = {.n_objectives = 2, .objective = {{TW_EDP, NULL}, {TW_CYCLES, NULL}}};
-    check_against_edits("matmul:5x4x6,dtype=i8", async, &edp, async_edit, TW_COUNT(async_edit));
+    check_against_edits("matmul:3x2x4,dtype=i8", async, &edp, async_edit, TW_COUNT(async_edit));
     /* Time does not count: what is left is memory. */
     tw_search_options traffic = {.n_objectives = 1, .objective = {{TW_TRAFFIC, "dma"}}};
-    check_against_edits("matmul:5x4x6,dtype=i8", async, &traffic, async_edit, 2);
+    check_against_edits("matmul:3x2x4,dtype=i8", async, &traffic, async_edit, 2);
     tw_search_options ticks = {.n_objectives = 1, .objective = {{TW_TICKS, NULL}}};
     check_against_edits("matmul:6x5x7", lockstep, &ticks, lockstep_edit, TW_COUNT(lockstep_edit));
 }
 
 static const char two_ops[] = "workload: w\nops:\n"
-                              "  - {name: a, op: matmul, shape: [4, 3, 5], dtype: i8}\n"
-                              "  - {name: b, op: matmul, shape: [2, 6, 3], dtype: i8}\n";
+                              "  - {name: a, op: matmul, shape: [2, 3, 2], dtype: i8}\n"
+                              "  - {name: b, op: matmul, shape: [1, 4, 3], dtype: i8}\n";
 
 TEST(of_several_operators_the_values_are_added_up)
 {
@@ -158,7 +158,7 @@ TEST(the_largest_gain_stands_first_and_equal_ones_in_the_order_of_the_machine)
         const edit *e;
         int n;
     } run[] = {{"matmul:6x5x7", lockstep, lockstep_edit, TW_COUNT(lockstep_edit)},
-               {"matmul:5x4x6,dtype=i8", async, async_edit, TW_COUNT(async_edit)}};
+               {"matmul:3x2x4,dtype=i8", async, async_edit, TW_COUNT(async_edit)}};
     for (size_t r = 0; r < TW_COUNT(run); r++) {
         tw_context *ctx = tw_context_new();
         const tw_plan *plan = search(ctx, run[r].workload, run[r].machine, NULL);
@@ -195,7 +195,7 @@ TEST(the_list_does_not_depend_on_the_number_of_threads)
 {
     tw_context *ctx = tw_context_new();
     tw_search_options one = {.n_threads = 1}, two = {.n_threads = 2};
-    const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, &one);
+    const tw_plan *plan = search(ctx, "matmul:3x2x4,dtype=i8", async, &one);
     const tw_remedy *a, *b;
     int n_a, n_b;
     CHECK_EQ(tw_plan_remedies(ctx, plan, &one, &a, &n_a), TW_OK);
@@ -211,8 +211,8 @@ TEST(one_more_buffer_is_tried_where_buffers_are_limited)
 {
     tw_context *ctx = tw_context_new();
     tw_search_options few = {.max_buffers = 1}, more = {.max_buffers = 2};
-    const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, &few);
-    const tw_plan *by_hand = search(ctx, "matmul:5x4x6,dtype=i8", async, &more);
+    const tw_plan *plan = search(ctx, "matmul:3x2x4,dtype=i8", async, &few);
+    const tw_plan *by_hand = search(ctx, "matmul:3x2x4,dtype=i8", async, &more);
     const tw_remedy *remedy;
     int n;
     CHECK_EQ(tw_plan_remedies(ctx, plan, &few, &remedy, &n), TW_OK);
@@ -241,7 +241,7 @@ TEST(a_limit_of_the_user_on_buffers_is_moved_by_one)
     for (int listed = 0; listed < 2; listed++) {
         tw_context *ctx = tw_context_new();
         tw_search_options none = {0};
-        const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, &none), *by_hand;
+        const tw_plan *plan = search(ctx, "matmul:3x2x4,dtype=i8", async, &none), *by_hand;
         tw_op_limits few_op = limited(plan->machine, listed ? 0 : 1, one, listed);
         tw_op_limits more_op = limited(plan->machine, listed ? 0 : 2, two, 2 * listed);
         tw_limits few_all = {1, &few_op}, more_all = {1, &more_op};
@@ -276,16 +276,15 @@ static bool be_patient(void *user, const tw_progress *progress)
 TEST(an_interruption_leaves_what_was_finished)
 {
     tw_context *ctx = tw_context_new();
-    const tw_plan *plan = search(ctx, "matmul:5x4x6,dtype=i8", async, NULL);
+    const tw_plan *plan = search(ctx, "matmul:3x2x4,dtype=i8", async, NULL);
     const tw_remedy *all, *some;
     int n_all, n, longest = -1;
     CHECK_EQ(tw_plan_remedies(ctx, plan, NULL, &all, &n_all), TW_OK);
-    for (int64_t calls = 0; longest < n_all; calls++) {
+    for (int64_t calls = 0; longest < n_all; calls += 1 + calls / 4) {
         patience p = {calls};
         tw_search_options options = {.progress = be_patient, .user = &p};
         CHECK_EQ(tw_plan_remedies(ctx, plan, &options, &some, &n), TW_OK);
         if (calls == 0) CHECK_EQ(n, 0);
-        CHECK(n >= longest - 1); /* how often a search calls may differ by a little */
         longest = (int)tw_max(n, longest);
         for (int i = 0; i < n; i++)
             check_same(find(all, n_all, &(edit){.kind = some[i].kind, .at = some[i].at}), &some[i]);
@@ -299,7 +298,7 @@ TEST(an_interruption_leaves_what_was_finished)
 TEST(a_search_that_gives_up_is_never_worse_than_the_plan_that_there_is)
 {
     tw_context *ctx = tw_context_new();
-    const tw_plan *plan = search(ctx, "matmul:12x10x14,dtype=i8", async, NULL);
+    const tw_plan *plan = search(ctx, "matmul:3x4x5,dtype=i8", async, NULL);
     tw_search_options hasty = {.budget = 1};
     const tw_remedy *remedy;
     int n;
@@ -434,13 +433,13 @@ TEST(notes_name_the_memory_and_what_it_lacks)
     char text[2048], other[2048];
     tw_diag diag = {0};
     /* One element of each operand, one byte and four of the sum; two inputs. */
-    substitute(async, "size: 40", "size: 1", text, sizeof text);
-    note(&diag, "matmul:5x4x6,dtype=i8", text);
+    substitute(async, "size: 14", "size: 1", text, sizeof text);
+    note(&diag, "matmul:3x2x4,dtype=i8", text);
     CHECK_EQ(diag.n_texts, 1);
     CHECK_STR(diag.text[0], "m:1:104: note: with 2 bytes 'l1' would be large enough, 1 more than it has");
     tw_diag_release(&diag);
-    substitute(text, "size: 64", "size: 3", other, sizeof other);
-    note(&diag, "matmul:5x4x6,dtype=i8", other);
+    substitute(text, "size: 20", "size: 3", other, sizeof other);
+    note(&diag, "matmul:3x2x4,dtype=i8", other);
     CHECK_EQ(diag.n_texts, 1);
     CHECK_STR(diag.text[0], "<workload>:1:1: note: no single memory is to blame; it would fit with these bytes: 2 "
                             "in 'l1' (has 1), 4 in 'acc' "

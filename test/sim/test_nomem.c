@@ -67,7 +67,7 @@ static void subject_read(subject *s)
         CHECK_EQ(tw_tree_parse("mapping", s->mapping_text, strlen(s->mapping_text), s->arena, &diag, &root), TW_OK);
         CHECK_EQ(tw_mapping_of_tree(root, &s->model, &s->machine, s->arena, &diag, &s->mapping), TW_OK);
         tw_status status =
-            tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, s->arena, scratch, &diag, &s->plan);
+            tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, NULL, s->arena, scratch, &diag, &s->plan);
         if (status != TW_OK) print_error("%s\n", diag.last);
         CHECK_EQ(status, TW_OK);
     }
@@ -217,19 +217,22 @@ typedef struct coster {
     int64_t n, fail_at; /* calls so far, the one that fails */
 } coster;
 
-static tw_status cost_of(void *user, const tw_model *model, const tw_machine *machine, const tw_op_map *map,
-                         tw_summary *out, int64_t *short_by)
+static tw_status cost_of(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                         int64_t limit, tw_outcome *out, int64_t *work, bool *unfinished, int64_t *short_by)
 {
     coster *c = user;
     tw_diag diag = {.muted = true};
     tw_arena_mark mark = tw_arena_save(c->scratch);
     tw_program program;
     tw_timeline timeline;
+    (void)limit;
+    *unfinished = false;
     if (++c->n == c->fail_at) return TW_ERR_NOMEM;
-    tw_status status = tw_program_build(model, 0, machine, map, c->scratch, &diag, &program);
-    if (status == TW_OK) status = tw_timeline_run(&program, c->scratch, &diag, &timeline);
-    if (status == TW_OK) *out = timeline.sum;
+    tw_status status = tw_program_build(model, op, machine, map, c->scratch, &diag, &program);
     *short_by = status == TW_INFEASIBLE ? diag.short_by : 0;
+    if (status == TW_OK) status = tw_timeline_run(&program, c->scratch, &diag, &timeline);
+    if (status == TW_OK) *out = (tw_outcome){.ticks = timeline.sum.ticks, .cycles = timeline.sum.cycles};
+    *work = status == TW_OK ? timeline.sum.instructions : 0;
     tw_arena_rewind(c->scratch, mark);
     return status;
 }
@@ -238,14 +241,12 @@ static tw_status cost_of(void *user, const tw_model *model, const tw_machine *ma
 static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_text *out)
 {
     coster c = {arena, 0, s->fail_cost};
-    tw_eval eval = {cost_of, &c};
-    tw_op_map map;
+    tw_eval eval = {.cost = cost_of, .user = {&c}, .n_users = 1};
+    tw_found found;
     tw_search_result result;
-    bool nearest = false;
-    tw_status status =
-        tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, scratch, diag, &map, &result, &nearest);
-    if (status == TW_OK || (status == TW_INFEASIBLE && nearest))
-        tw_mapping_print(&(tw_mapping){1, &map}, &s->model, &s->machine, out);
+    tw_status status = tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, scratch, diag, &found, &result);
+    if (status == TW_OK || (status == TW_INFEASIBLE && found.nearest))
+        tw_mapping_print(&(tw_mapping){1, &found.map}, &s->model, &s->machine, out);
     if (status == TW_OK)
         tw_text_printf(out, "best %" PRId64 ", %" PRId64 " points, %" PRId64 " optima, proven %d\n", result.best,
                        result.n_points, result.n_optima, result.proven);
@@ -303,7 +304,7 @@ TEST(one_candidate_without_memory_is_enough)
 static tw_status plan(const subject *s, tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_text *out)
 {
     const tw_plan *made;
-    TW_TRY(tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, arena, scratch, diag, &made));
+    TW_TRY(tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, NULL, arena, scratch, diag, &made));
     tw_text_printf(out, "%" PRId64 " ticks, %" PRId64 " cycles\n", made->sum.ticks, made->sum.cycles);
     return TW_OK;
 }
