@@ -98,30 +98,33 @@ static tw_status keep(trial *t, tw_remedy remedy)
     return TW_OK;
 }
 
+/* The first objective of the plan's own mapping on the changed machine. */
+static tw_status value_of_own(trial *t, int op, const tw_machine *machine, double *out)
+{
+    tw_diag muted = {.muted = true};
+    tw_goals goals;
+    tw_outcome cost;
+    TW_TRY(tw_goals_of(&t->asker.options, machine, &muted, &goals));
+    TW_TRY(cost_of(&t->asker, t->plan->model, op, machine, &t->plan->mapping->op[op], &cost));
+    *out = (double)tw_goals_value(&goals, &cost).of[0];
+    return TW_OK;
+}
+
 /* The operator's part of a remedy. A search that gave up may have missed even the mapping that there was: that one
  * still counts where it is possible. */
 static tw_status add_op(trial *t, int op, const tw_machine *machine, const tw_search_options *options,
                         tw_remedy *remedy)
 {
-    const tw_model *model = t->plan->model;
     tw_op_map map;
     tw_search_result result;
-    tw_outcome own;
-    tw_goals goals;
-    tw_diag muted = {.muted = true};
-    tw_status status = ask(&t->asker, model, op, machine, options, &map, &result);
-    if (status != TW_OK && status != TW_INFEASIBLE) return status;
-    double value = status == TW_OK ? result.value[0] : 0;
-    bool feasible = status == TW_OK;
-    if (!result.proven) {
-        TW_TRY(tw_goals_of(options, machine, &muted, &goals));
-        status = cost_of(&t->asker, model, op, machine, &t->plan->mapping->op[op], &own);
-        if (status == TW_ERR_NOMEM) return status;
-        double best = status == TW_OK ? (double)tw_goals_value(&goals, &own).of[0] : value;
-        if (status == TW_OK && (!feasible || best < value)) value = best;
-        feasible = feasible || status == TW_OK;
+    tw_status found = ask(&t->asker, t->plan->model, op, machine, options, &map, &result), had = TW_INFEASIBLE;
+    double value = result.value[0], own;
+    if (found == TW_OK || found == TW_INFEASIBLE) {
+        if (!result.proven) had = value_of_own(t, op, machine, &own);
+        if (had == TW_OK && (found != TW_OK || own < value)) value = own;
     }
-    remedy->feasible = remedy->feasible && feasible;
+    if (found == TW_ERR_NOMEM || had == TW_ERR_NOMEM) return TW_ERR_NOMEM;
+    remedy->feasible = remedy->feasible && (found == TW_OK || had == TW_OK);
     remedy->proven = remedy->proven && result.proven;
     remedy->value += value;
     return TW_OK;

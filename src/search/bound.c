@@ -19,7 +19,7 @@ static int64_t sat_add(int64_t a, int64_t b)
 
 static bool depends(const tw_space *s, int operand, int loop)
 {
-    return tw_operand_loops(&s->op->operand[operand]) >> loop & 1;
+    return s->loops[operand] >> loop & 1;
 }
 
 static bool holds(const tw_space *s, int m, int o)
@@ -262,7 +262,14 @@ typedef struct view { /* of a part */
     int64_t points;                               /* that are executed                              */
     bool skips;                                   /* tiles may lie in padding and be left out       */
     tw_least *out;
+    /* of each tiled level */
+    int64_t lo_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];    /* of a tile of the lengths in lo           */
+    int64_t small_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of one of those in small                 */
+    unsigned surely[TW_MAX_MEMORIES], may[TW_MAX_MEMORIES]; /* loops that it cuts, and may cut          */
+    int64_t output_slots[TW_MAX_MEMORIES];                 /* that it needs at least                   */
 } view;
+
+static int64_t output_slots(const view *v, int t);
 
 bool tw_part_skips(const tw_space *s, const tw_part *p)
 {
@@ -315,22 +322,34 @@ static int64_t units_of(const view *v, int o, const int64_t *len)
     return v->s->elem_units[o] * tw_footprint_least(v->s, o, len);
 }
 
-/* ---- capacity ---- */
-
-static bool surely_cuts_reduction(const view *v, int t)
+/* What several bounds ask for. */
+static void look_closer(view *v)
 {
-    for (int l = 0; l < v->s->op->n_loops; l++) {
-        int64_t parent = t == 0 ? v->s->op->loop[l].extent : v->lo[t - 1][l];
-        if (v->s->op->loop[l].reduces && v->hi[t][l] < parent) return true;
+    const tw_space *s = v->s;
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        v->surely[t] = v->may[t] = 0;
+        bool alike = true;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            int64_t extent = s->op->loop[l].extent;
+            if (v->hi[t][l] < (t == 0 ? extent : v->lo[t - 1][l])) v->surely[t] |= 1u << l;
+            if (v->lo[t][l] < (t == 0 ? extent : v->hi[t - 1][l])) v->may[t] |= 1u << l;
+            alike &= v->small[t][l] == v->lo[t][l];
+        }
+        for (int o = 0; o < s->op->n_operands; o++) {
+            v->lo_units[t][o] = units_of(v, o, v->lo[t]);
+            v->small_units[t][o] = alike ? v->lo_units[t][o] : units_of(v, o, v->small[t]);
+        }
+        v->output_slots[t] = output_slots(v, t);
     }
-    return false;
 }
+
+/* ---- capacity ---- */
 
 /* The fewest output slots that tiled level t can do with. */
 static int64_t output_slots(const view *v, int t)
 {
     const tw_space *s = v->s;
-    if (!surely_cuts_reduction(v, t)) return 1;
+    if (!(v->surely[t] & s->reductions)) return 1;
     unsigned modes = v->f->mode >= 0 ? 1u << v->f->mode : s->modes & s->limits.level[v->f->memory[t] - 1].accumulate;
     tw_range chosen = v->p->var[v->f->modes + t];
     if (!tw_range_open(chosen)) modes = 1u << chosen.lo;
@@ -346,14 +365,14 @@ static void slots_of(const view *v, int m, int64_t count[TW_MAX_OPERANDS], int64
     int t = v->f->grain[m], output = tw_op_output(s->op);
     bool passes = v->f->memory[t] != m;
     for (int o = 0; o < s->op->n_operands; o++) {
-        units[o] = units_of(v, o, v->lo[t]);
+        units[o] = v->lo_units[t][o];
         count[o] = 1;
         if (!holds(s, m, o))
             count[o] = 0;
         else if (!s->async && passes)
             count[o] = TW_PASS_SLOTS;
         else if (!s->async && o == output)
-            count[o] = output_slots(v, t);
+            count[o] = v->output_slots[t];
         if (count[o] > 0 && !(passes && !s->async))
             count[o] = tw_max(count[o], s->limits.level[m - 1].slots[o].at_least);
     }
@@ -385,9 +404,9 @@ static int64_t units_together(const view *v, const int64_t *count, const int64_t
 
 bool tw_part_tighten(const tw_space *s, tw_part *p)
 {
-    tw_least ignored;
-    view v = {.out = &ignored};
+    view v;
     look(s, p, &v);
+    look_closer(&v);
     for (int m = 1; m < s->machine->n_memories; m++) {
         int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], len[TW_MAX_LOOPS];
         int t = v.f->grain[m];
@@ -609,97 +628,120 @@ static int64_t row_cost(const view *v, int m, int t, unsigned operands, bool fir
     for (int o = 0; o < v->s->op->n_operands; o++) {
         if (!(operands >> o & 1)) continue;
         /* The first tile of all is the largest; in nested programs of smaller pieces it may be small. */
-        int64_t c = tw_cost_cycles(&e->cost, units_of(v, o, first && t == 0 ? v->lo[t] : v->small[t]));
+        int64_t c = tw_cost_cycles(&e->cost, first && t == 0 ? v->lo_units[t][o] : v->small_units[t][o]);
         cost = e->one_channel ? sat_add(cost, c) : tw_max(cost, c);
     }
     return cost;
 }
 
-/* What level t may still cut. */
-static unsigned may_cut(const view *v, int t)
-{
-    unsigned loops = 0;
-    for (int l = 0; l < v->s->op->n_loops; l++)
-        if (v->lo[t][l] < (t == 0 ? v->s->op->loop[l].extent : v->hi[t - 1][l])) loops |= 1u << l;
-    return loops;
-}
+/* How an operand stands at a level:
+ *   tight   as few slots as can be: whenever its tile changes there is a row without execution
+ *   spare   one slot more
+ *   still   as few slots as can be, and no loop is cut here that would change its tile */
+typedef enum stance { TIGHT, SPARE, STILL } stance;
 
-static unsigned surely_cut(const view *v, int t)
+/* Whether there is a row without execution between any two executions, loops of `may` being those that are cut. Reductions
+ * run innermost: where one is cut it moves with every step. */
+static bool always_pauses(const view *v, int t, unsigned may, unsigned covered)
 {
-    unsigned loops = 0;
-    for (int l = 0; l < v->s->op->n_loops; l++)
-        if (v->hi[t][l] < (t == 0 ? v->s->op->loop[l].extent : v->lo[t - 1][l])) loops |= 1u << l;
-    return loops;
-}
-
-/* Whether between any two executions of level t something has to be loaded into a slot in use, or stored out of one, the
- * operands of the mask having no slot to spare. Reductions run innermost: where one is cut it moves with every step. */
-static bool always_pauses(const view *v, int t, unsigned tight)
-{
-    unsigned reductions = tw_op_reductions(v->s->op), may = may_cut(v, t), covered = 0;
-    for (int o = 0; o < v->s->op->n_operands; o++)
-        if (tight >> o & 1) covered |= tw_operand_loops(&v->s->op->operand[o]);
+    unsigned reductions = v->s->reductions;
     if (may & reductions & ~covered) return false;
-    return (surely_cut(v, t) & reductions & covered) || !(may & ~reductions & ~covered);
+    return (v->surely[t] & reductions & covered) || !(may & ~reductions & ~covered);
 }
 
 typedef struct pace { /* of a level, at least */
     int64_t execs, ticks, cycles; /* executions; rows without one, and their cost */
 } pace;
 
-/* With this choice of who has a slot to spare; false: that does not fit. */
-static bool pace_of(const view *v, int t, unsigned tight, int64_t edge, pace *out)
+typedef struct paces { /* what the stances of a level have in common */
+    const view *v;
+    int t;
+    int64_t edge, size;
+    int64_t least[TW_MAX_OPERANDS];    /* slots                                        */
+    int64_t at_least[TW_MAX_OPERANDS]; /* that the user wants                          */
+    int64_t pause[TW_MAX_OPERANDS];    /* cost of a row that moves the operand         */
+    double points;                     /* of a tile with one slot of each operand that fits, at most */
+} paces;
+
+static paces paces_of(const view *v, int t, int64_t edge)
 {
     const tw_space *s = v->s;
-    int m = v->f->memory[t], output = tw_op_output(s->op);
-    int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], pause = INT64_MAX;
-    slots_of(v, m, count, units);
-    for (int o = 0; o <= output; o++) {
-        if (!(tight >> o & 1))
-            count[o] = tw_max(count[o], o == output ? count[o] + 1 : 2);
-        else if (s->limits.level[m - 1].slots[o].at_least <= (o == output ? output_slots(v, t) : 1))
-            pause = tw_min(pause, row_cost(v, m, t, 1u << o, false));
-        else
-            return false;
+    int m = v->f->memory[t];
+    int64_t one[TW_MAX_OPERANDS];
+    paces c = {.v = v, .t = t, .edge = edge, .size = s->machine->memory[m].size};
+    for (int o = 0; o < s->op->n_operands; o++) {
+        one[o] = 1;
+        c.least[o] = o == tw_op_output(s->op) ? v->output_slots[t] : 1;
+        c.at_least[o] = s->limits.level[m - 1].slots[o].at_least;
+        c.pause[o] = row_cost(v, m, t, 1u << o, false);
     }
-    int64_t size = s->machine->memory[m].size;
-    /* An operand that never changes needs no slot to spare: what is not tight fits with one in that case. */
-    for (int o = 0; o <= output; o++)
-        if (!(tight >> o & 1) && !(tw_operand_loops(&s->op->operand[o]) & surely_cut(v, t))) count[o]--;
-    if (units_together(v, count, v->lo[t]) > size) return false;
-    double most = most_points(v, m, count);
-    out->execs = v->execs[t + 1];
-    if (most < INFINITY) out->execs = tw_max(out->execs, (int64_t)ceil((double)s->points_inside / most - 1e-6));
-    bool pauses = always_pauses(v, t, tight);
+    c.points = most_points(v, m, one);
+    return c;
+}
+
+/* With these stances of the operands; false: that is not possible, or does not fit. */
+static bool pace_of(const paces *c, const stance *stands, pace *out)
+{
+    const view *v = c->v;
+    const tw_space *s = v->s;
+    int t = c->t;
+    int64_t pause = INT64_MAX, together = 0, slots = 1;
+    unsigned may = v->may[t], covered = 0;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        if (stands[o] == STILL) may &= ~s->loops[o];
+        if (stands[o] == TIGHT) {
+            if (c->at_least[o] > c->least[o]) return false;
+            covered |= s->loops[o];
+            pause = tw_min(pause, c->pause[o]);
+        }
+        int64_t count = tw_max(stands[o] == SPARE ? c->least[o] + 1 : c->least[o], c->at_least[o]);
+        together = sat_add(together, sat_mul(count, v->lo_units[t][o]));
+        slots *= tw_min(count, 1000);
+    }
+    if (together > c->size) return false;
     int64_t before = v->execs[t], rows = 2 + 2 * v->f->n_pass[t];
+    out->execs = v->execs[t + 1];
+    if (c->points < INFINITY)
+        out->execs = tw_max(out->execs,
+                            (int64_t)ceil((double)s->points_inside / c->points * sqrt((double)slots) - 1e-6));
+    if (may == 0) { /* every instance is one execution */
+        if (t == 0 && out->execs > 1) return false;
+        before = out->execs;
+    }
+    bool pauses = may != 0 && always_pauses(v, t, may, covered);
+    if (pause == INT64_MAX) pause = 0;
     /* Rows between executions: one less than executions in each instance. */
     out->ticks = pauses ? sat_add(out->execs, sat_mul(before, rows - 1)) : sat_mul(before, rows);
-    if (pauses && pause == INT64_MAX) pause = 0;
-    out->cycles = !pauses        ? sat_mul(before, edge)
-                  : edge > pause ? sat_add(sat_mul(out->execs, pause), sat_mul(before, edge - pause))
-                                 : sat_mul(out->execs, edge);
+    out->cycles = !pauses           ? sat_mul(before, c->edge)
+                  : c->edge > pause ? sat_add(sat_mul(out->execs, pause), sat_mul(before, c->edge - pause))
+                                    : sat_mul(out->execs, c->edge);
     return true;
 }
 
-/* The least of all choices. */
+/* The least of all stances. */
 static bool pace_least(const view *v, int t, int64_t edge, pace *out)
 {
-    int n = v->s->op->n_operands;
-    bool found = false;
-    for (unsigned tight = 0; tight < 1u << n; tight++) {
+    const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
+    stance stands[TW_MAX_OPERANDS] = {0};
+    bool found = false, inner = t == v->f->n_tiled - 1;
+    paces c = paces_of(v, t, edge);
+    stance most[TW_MAX_OPERANDS]; /* an operand whose tile surely changes is not still */
+    for (int o = 0; o < v->s->op->n_operands; o++) most[o] = v->s->loops[o] & v->surely[t] ? SPARE : STILL;
+    for (int o = 0; o < v->s->op->n_operands;) {
         pace p;
-        if (!pace_of(v, t, tight, edge, &p)) continue;
-        bool inner = t == v->f->n_tiled - 1;
-        const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
-        if (inner) { /* executions count here; outside, those of the level inside do */
-            p.ticks = sat_add(p.ticks, p.execs);
-            p.cycles = sat_add(p.cycles, tw_busy_of(mac, p.execs, v->points));
+        if (pace_of(&c, stands, &p)) {
+            if (inner) { /* executions count here; outside, those of the level inside do */
+                p.ticks = sat_add(p.ticks, p.execs);
+                p.cycles = sat_add(p.cycles, tw_busy_of(mac, p.execs, v->points));
+            }
+            if (!found) *out = p;
+            out->execs = tw_min(out->execs, p.execs);
+            out->ticks = tw_min(out->ticks, p.ticks);
+            out->cycles = tw_min(out->cycles, p.cycles);
+            found = true;
         }
-        if (!found) *out = p;
-        out->execs = tw_min(out->execs, p.execs);
-        out->ticks = tw_min(out->ticks, p.ticks);
-        out->cycles = tw_min(out->cycles, p.cycles);
-        found = true;
+        for (o = 0; o < v->s->op->n_operands && stands[o] == most[o]; o++) stands[o] = TIGHT;
+        if (o < v->s->op->n_operands) stands[o]++;
     }
     return found;
 }
@@ -717,9 +759,9 @@ static int64_t edge_cost(const view *v, int t)
 
 void tw_part_unpaused(const tw_space *s, const tw_part *p, int64_t *ticks, int64_t *cycles)
 {
-    tw_least ignored;
-    view v = {.out = &ignored};
+    view v;
     look(s, p, &v);
+    look_closer(&v);
     *ticks = v.execs[v.f->n_tiled];
     *cycles = compute_busy(&v);
     for (int t = 0; t < v.f->n_tiled && !v.skips; t++) {
@@ -776,13 +818,12 @@ static int path_of(const tw_space *s, int o, int path[TW_MAX_MEMORIES])
     return n;
 }
 
-/* Cycles to bring tiles of these lengths of operand o from the i-th memory of its path to the j-th. */
-static int64_t way_in(const view *v, int o, const int path[], int i, int j,
-                      const int64_t (*len)[TW_MAX_LOOPS])
+/* Cycles to bring tiles of this size of operand o from the i-th memory of its path to the j-th. */
+static int64_t way_in(const view *v, int o, const int path[], int i, int j, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     int64_t cycles = 0;
     for (int k = i; k < j; k++)
-        cycles = sat_add(cycles, cost_of(v, mover_of(v->s, path[k], o), units_of(v, o, len[v->f->grain[path[k]]])));
+        cycles = sat_add(cycles, cost_of(v, mover_of(v->s, path[k], o), units[v->f->grain[path[k]]][o]));
     return cycles;
 }
 
@@ -792,19 +833,19 @@ static int64_t lead_in(const view *v)
     const tw_space *s = v->s;
     int n_inputs = tw_op_output(s->op), path[TW_MAX_MEMORIES], n = path_of(s, 0, path);
     int64_t lead = 0;
-    for (int o = 0; o < n_inputs; o++) lead = tw_max(lead, way_in(v, o, path, 0, n, v->lo));
+    for (int o = 0; o < n_inputs; o++) lead = tw_max(lead, way_in(v, o, path, 0, n, v->lo_units));
     for (int k = 0; k < n; k++) {
         int e = mover_of(s, path[k], 0), t = v->f->grain[path[k]];
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->count > 1 || engine->joins) continue;
         int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
         for (int o = 0; o < n_inputs; o++) {
-            before = tw_min(before, way_in(v, o, path, 0, k, v->lo));
-            busy[o] = tw_engine_busy(engine, tw_max(1, units_of(v, o, v->lo[t])));
+            before = tw_min(before, way_in(v, o, path, 0, k, v->lo_units));
+            busy[o] = tw_engine_busy(engine, tw_max(1, v->lo_units[t][o]));
             all = sat_add(all, busy[o]);
         }
         for (int o = 0; o < n_inputs; o++) /* which one comes last */
-            best = tw_min(best, sat_add(all - busy[o], way_in(v, o, path, k, n, v->lo)));
+            best = tw_min(best, sat_add(all - busy[o], way_in(v, o, path, k, n, v->lo_units)));
         lead = tw_max(lead, sat_add(before, best));
     }
     return lead;
@@ -824,7 +865,7 @@ static void bound_links(view *v, const traffic *all)
     int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
     bool edges = !v->skips;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->small) : 0;
+    int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->small_units) : 0;
     int64_t compute = compute_busy(v), rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
     raise_cycles(v, sat_add(sat_add(lead, compute), edges ? drain + rest : 0), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
@@ -835,14 +876,14 @@ static void bound_links(view *v, const traffic *all)
         for (int k = 0; k < n_in && edges; k++)
             for (int o = 0; o < output; o++) {
                 if (mover_of(s, in[k], o) != e) continue;
-                before = tw_min(before, way_in(v, o, in, 0, k, v->lo));
-                int64_t last = way_in(v, o, in, k + 1, n_in, v->small);
+                before = tw_min(before, way_in(v, o, in, 0, k, v->lo_units));
+                int64_t last = way_in(v, o, in, k + 1, n_in, v->small_units);
                 after = tw_min(after, sat_add(last, sat_add(one_exec(v), drain)));
             }
         for (int k = 0; k < n_out && edges; k++) {
             if (mover_of(s, out[k], output) != e) continue;
-            before = tw_min(before, sat_add(lead, sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out, v->small))));
-            after = tw_min(after, way_in(v, output, out, 0, k, v->small));
+            before = tw_min(before, sat_add(lead, sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out, v->small_units))));
+            after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
         }
         if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
         raise_cycles(v, sat_add(busy, sat_add(before, sat_add(after, more))), TW_BOUND_LINK, e);
@@ -851,10 +892,12 @@ static void bound_links(view *v, const traffic *all)
 
 void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
 {
-    view v = {.out = out};
+    view v;
     traffic all = {{0}, {0}};
     *out = (tw_least){.cycles_by = TW_BOUND_COMPUTE, .cycles_at = -1};
+    v.out = out;
     look(s, p, &v);
+    look_closer(&v);
     out->feasible = fits(&v);
     if (!out->feasible) return;
     add_traffic(&v, &all);

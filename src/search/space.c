@@ -150,8 +150,11 @@ tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, 
     s.clipped = tw_op_clipped(s.op);
     s.cuts = cuts_of(&s, options->cut);
     TW_TRY(modes_of(&s, options, diag, &s.modes));
-    for (int o = 0; o < s.op->n_operands; o++)
+    for (int o = 0; o < s.op->n_operands; o++) {
         s.elem_units[o] = tw_machine_units(machine, model->tensor[s.op->operand[o].tensor].dtype, 1);
+        s.loops[o] = tw_operand_loops(&s.op->operand[o]);
+    }
+    s.reductions = tw_op_reductions(s.op);
     TW_TRY(make_frames(&s, options, arena));
     *out = s;
     return TW_OK;

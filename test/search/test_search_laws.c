@@ -119,7 +119,9 @@ TEST(a_transposed_product_costs_the_same)
         print_matmul(c.workload, sizeof c.workload, e[1], e[0], e[2], dtype);
         problem q = open_problem(&c, &rng);
         q.goal = p.goal;
-        const tw_plan *a = search(&p, p.machine, options_of(&p)), *b = search(&q, q.machine, options_of(&p));
+        tw_machine dense = *p.machine; /* the last buffer of a memory is not filled up */
+        for (int m = 0; m < dense.n_memories; m++) dense.memory[m].align = 1;
+        const tw_plan *a = search(&p, &dense, options_of(&p)), *b = search(&q, &dense, options_of(&p));
         check_law(&p, is_at_most(a, b) && is_at_most(b, a), "transposed");
         if (p.goal.pareto && a) CHECK_EQ(tw_plan_n_front(a, 0), tw_plan_n_front(b, 0));
         close_problem(&p);
