@@ -4,6 +4,7 @@
 #include "progress.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,13 +15,14 @@ enum { COLUMNS = 80, LINE_BYTES = 512 };
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t stopped;
+/* The search's threads get the signal too: a plain sig_atomic_t would be a race. */
+static volatile atomic_bool stopped;
 static struct sigaction before;
 
 static void stop(int signal)
 {
     (void)signal;
-    stopped = 1;
+    stopped = true;
 }
 
 bool progress_was_stopped(void) { return stopped; }

@@ -19,9 +19,8 @@ struct tw_coster {
 
 static void describe(const tw_program *p, const tw_timeline *timeline, tw_outcome *out)
 {
-    *out = (tw_outcome){.cycles = timeline->sum.cycles,
-                        .ticks = timeline->sum.ticks,
-                        .energy_fj = timeline->sum.energy_fj};
+    *out = (tw_outcome){
+        .cycles = timeline->sum.cycles, .ticks = timeline->sum.ticks, .energy_fj = timeline->sum.energy_fj};
     for (int e = 0; e < p->machine->n_engines; e++)
         out->moved[e] = timeline->engine[e].load_units + timeline->engine[e].store_units;
     for (int m = 1; m < p->machine->n_memories; m++) {
@@ -31,22 +30,19 @@ static void describe(const tw_program *p, const tw_timeline *timeline, tw_outcom
 }
 
 static tw_status cost(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                      int64_t limit, tw_outcome *out, int64_t *work, bool *unfinished, int64_t *short_by)
+                      tw_meter *meter, tw_outcome *out, int64_t *short_by)
 {
     bench *b = user;
     tw_arena_mark mark = tw_arena_save(b->scratch);
-    tw_meter meter = {.limit = limit};
     tw_program program;
     tw_timeline timeline;
     b->diag.short_by = 0;
     tw_status status = tw_program_build(model, op, machine, map, b->scratch, &b->diag, &program);
     *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
-    if (status == TW_OK) status = tw_timeline_measure(&program, &meter, b->scratch, &b->diag, &timeline);
+    if (status == TW_OK) status = tw_timeline_measure(&program, meter, b->scratch, &b->diag, &timeline);
     if (status == TW_OK) describe(&program, &timeline, out);
-    *work = meter.done;
-    *unfinished = meter.unfinished;
     tw_arena_rewind(b->scratch, mark);
-    return meter.unfinished ? TW_OK : status;
+    return meter->unfinished ? TW_OK : status;
 }
 
 /* ---- outlines ---- */
@@ -78,7 +74,8 @@ static bool count_link(const tw_program *p, int m, int o, tw_outline *out)
     else if (!add_to(&out->commands[e], count.transfers))
         return false;
     return add_to(&out->units[e], units) && add_to(&out->crossed[m], units) && add_to(&out->crossed[m], back) &&
-           tw_ckd_mul(units + back, machine->memory[stay->outer].energy_fj + machine->memory[m].energy_fj, &energy) &&
+           tw_ckd_mul(units + back, machine->memory[stay->outer].energy_fj + machine->memory[m].energy_fj,
+                      &energy) &&
            add_to(&out->energy_fj, energy);
 }
 

@@ -5,7 +5,6 @@
  * slow to pass a level through: where time does not count they are left out. */
 #include "remedy.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "coster.h"
@@ -62,9 +61,9 @@ static tw_status cost_of(asker *a, const tw_model *model, int op, const tw_machi
                          tw_outcome *out)
 {
     const tw_eval *eval = tw_coster_eval(a->coster);
-    int64_t work, short_by;
-    bool unfinished;
-    return eval->cost(eval->user[0], model, op, machine, map, INT64_MAX, out, &work, &unfinished, &short_by);
+    int64_t short_by;
+    tw_meter meter = {.limit = INT64_MAX};
+    return eval->cost(eval->user[0], model, op, machine, map, &meter, out, &short_by);
 }
 
 /* ---- changes ---- */
@@ -369,38 +368,62 @@ typedef struct capacity {
     tw_diag *diag;
 } capacity;
 
-/* Searches for buffers that are small in these memories, which are without limit, in the first most of all. The units
- * used in each, and whether less is impossible; TW_INFEASIBLE with *exact: nothing fits. */
-static tw_status find_smallest(capacity *c, const int *memory, int n, int64_t used[TW_MAX_MEMORIES], bool *exact)
+/* Searches for buffers that are small in these memories, which are without limit, in the first most of all: the
+ * program that has them, and whether less is impossible. TW_INFEASIBLE with *exact: nothing fits. */
+static tw_status find_smallest(capacity *c, const int *memory, int n, tw_program *out, bool *exact)
 {
-    tw_machine relaxed = *c->machine;
+    tw_machine *relaxed;
+    tw_op_map *map;
+    TW_ALLOC(c->asker.scratch, relaxed, 1);
+    TW_ALLOC(c->asker.scratch, map, 1);
+    *relaxed = *c->machine;
     tw_search_options options = c->asker.options;
     tw_search_result result;
-    tw_op_map map;
-    tw_outcome cost;
+    tw_diag muted = {.muted = true};
     options.n_objectives = (int)tw_min(n, TW_MAX_OBJECTIVES);
-    for (int i = 0; i < n; i++) relaxed.memory[memory[i]].size = TW_UNLIMITED;
+    for (int i = 0; i < n; i++) relaxed->memory[memory[i]].size = TW_UNLIMITED;
     for (int i = 0; i < options.n_objectives; i++)
-        options.objective[i] = (tw_objective){TW_PEAK, relaxed.memory[memory[i]].name};
-    tw_status status = ask(&c->asker, c->model, c->op, &relaxed, &options, &map, &result);
+        options.objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
+    tw_status status = ask(&c->asker, c->model, c->op, relaxed, &options, map, &result);
     *exact = result.proven;
     TW_TRY(status);
-    TW_TRY(cost_of(&c->asker, c->model, c->op, &relaxed, &map, &cost));
-    memcpy(used, cost.used, sizeof cost.used);
-    return TW_OK;
+    return tw_program_build(c->model, c->op, relaxed, map, c->asker.scratch, &muted, out);
+}
+
+/* "'ifm' 1 x 4, 'ofm' 2 x 1" */
+static void list_buffers(const tw_program *p, int m, tw_text *out)
+{
+    const tw_layout *layout = &p->layout;
+    for (int o = 0; o < p->op->n_operands; o++)
+        if (layout->count[m][o] > 0)
+            tw_text_printf(out, "%s'%s' %d x %s", out->len ? ", " : "", p->op->operand[o].name, layout->count[m][o],
+                           TW_GROUPED(layout->buffer[layout->first[m][o]].size));
+}
+
+static void say_one(capacity *c, int m, const tw_program *p, bool exact)
+{
+    const tw_memory *memory = &c->machine->memory[m];
+    int64_t used = p->layout.used[m];
+    tw_text buffers = {0};
+    list_buffers(p, m, &buffers);
+    if (!buffers.failed)
+        tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has: %s%s",
+                     TW_GROUPED(used), tw_unit_plural(c->machine->unit), memory->name,
+                     TW_GROUPED(used - memory->size), buffers.bytes, exact ? "" : "; less may do");
+    tw_text_release(&buffers);
 }
 
 /* Whether the memory alone, made large enough, helps. */
 static bool note_one(capacity *c, int m)
 {
-    const tw_memory *memory = &c->machine->memory[m];
-    int64_t used[TW_MAX_MEMORIES];
+    tw_arena_mark mark = tw_arena_save(c->asker.scratch);
+    tw_program p = {0};
     bool exact;
-    if (find_smallest(c, &m, 1, used, &exact) != TW_OK || used[m] <= memory->size || c->asker.stopped) return false;
-    tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has%s",
-                 TW_GROUPED(used[m]), tw_unit_plural(c->machine->unit), memory->name,
-                 TW_GROUPED(used[m] - memory->size), exact ? "" : "; less may do");
-    return true;
+    tw_status status = find_smallest(c, &m, 1, &p, &exact);
+    bool helps = status == TW_OK && !c->asker.stopped && p.layout.used[m] > c->machine->memory[m].size;
+    if (helps) say_one(c, m, &p, exact);
+    tw_arena_rewind(c->asker.scratch, mark);
+    return helps;
 }
 
 /* "64 in 'l2' (has 60), 2 in 'l1' (has 1)" */
@@ -416,15 +439,17 @@ static void list_sizes(const tw_machine *machine, const int64_t used[TW_MAX_MEMO
 
 static void note_all(capacity *c, const int *memory, int n)
 {
-    int64_t used[TW_MAX_MEMORIES];
+    tw_arena_mark mark = tw_arena_save(c->asker.scratch);
+    tw_program p;
     bool exact;
-    tw_status status = find_smallest(c, memory, n, used, &exact);
+    tw_status status = find_smallest(c, memory, n, &p, &exact);
+    tw_arena_rewind(c->asker.scratch, mark); /* `used` lies in the program itself */
     tw_loc loc = c->model->op[c->op].loc;
     if (c->asker.stopped) return;
     if (status == TW_INFEASIBLE && exact) tw_diag_note(c->diag, loc, "memories of any size would not help");
     if (status != TW_OK) return;
     tw_text sizes = {0};
-    list_sizes(c->machine, used, &sizes);
+    list_sizes(c->machine, p.layout.used, &sizes);
     if (sizes.len && !sizes.failed)
         tw_diag_note(c->diag, loc, "no single memory is to blame; it would fit with these %s: %s",
                      tw_unit_plural(c->machine->unit), sizes.bytes);

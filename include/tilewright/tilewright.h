@@ -258,7 +258,7 @@ typedef struct tw_remedy {
     tw_change_kind kind;
     const char *at;     /* the memory or engine that is changed                                     */
     const char *change; /* "10 % larger: 11'000 units"                                              */
-    bool feasible;      /* false: there is no plan with it                                          */
+    bool feasible;      /* false: no plan was found with it; value and gain are 0                   */
     double value;       /* first objective, summed over the operators                               */
     double gain;        /* 1 - value / the plan's; negative: none was found as good as the plan      */
     bool proven;        /* both searches ended with a proof                                         */

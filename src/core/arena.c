@@ -1,7 +1,8 @@
 /* src/core/arena.c - memory that is given back all at once.
  *
  * A list of chunks, newest first; a request takes the end of the newest chunk or opens a larger one.
- * Rewinding frees the chunks opened since the mark, so a scratch arena returns to its size. */
+ * Rewinding frees the chunks opened since the mark, so a scratch arena returns to its size; one of them is kept for
+ * the next request, since what is rewound is often done again. */
 #include "core/core.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ typedef struct chunk {
 enum { HEADER = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
 
 struct tw_arena {
-    chunk *top;
+    chunk *top, *spare; /* spare: NULL or a chunk for later */
     size_t held, peak; /* bytes from the host, now and at most */
     int64_t fail_at;   /* requests left before failure, 0: never */
     bool failing;
@@ -26,18 +27,28 @@ struct tw_arena {
 
 tw_arena *tw_arena_new(void) { return calloc(1, sizeof(tw_arena)); }
 
+static void give_back(tw_arena *arena, chunk *c)
+{
+    if (!c) return;
+    arena->held -= HEADER + c->room;
+    free(c);
+}
+
+/* The larger of the two is the one that is kept. */
 static void pop(tw_arena *arena)
 {
-    chunk *top = arena->top;
+    chunk *top = arena->top, *spare = arena->spare;
     arena->top = top->below;
-    arena->held -= HEADER + top->room;
-    free(top);
+    bool keeps = top->room <= LARGEST_STEP && (!spare || spare->room < top->room);
+    give_back(arena, keeps ? spare : top);
+    if (keeps) arena->spare = top;
 }
 
 void tw_arena_free(tw_arena *arena)
 {
     if (!arena) return;
     while (arena->top) pop(arena);
+    give_back(arena, arena->spare);
     free(arena);
 }
 
@@ -47,6 +58,13 @@ static bool push(tw_arena *arena, size_t need)
     if (room > LARGEST_STEP) room = LARGEST_STEP;
     if (room < need) room = need;
     if (room > SIZE_MAX - HEADER) return false;
+    if (arena->spare && arena->spare->room >= need) {
+        chunk *spare = arena->spare;
+        arena->spare = NULL;
+        *spare = (chunk){arena->top, 0, spare->room};
+        arena->top = spare;
+        return true;
+    }
     chunk *c = malloc(HEADER + room);
     if (!c) return false;
     *c = (chunk){arena->top, 0, room};

@@ -431,6 +431,7 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     print_bits("accumulate", engine->accumulate, TW_N_ACCUMULATES, mode_name, out);
     tw_text_printf(out, ", min_tile: %" PRId64, engine->min_tile);
     if (engine->tile_multiple > 1) tw_text_printf(out, ", tile_multiple: %" PRId64, engine->tile_multiple);
+    if (engine->unrolls_parallel) tw_text_printf(out, ", unrolls: parallel");
     tw_text_printf(out, ", pad_limit: %s", engine->pad_half ? "half-kernel" : "none");
     print_energy(engine->energy_fj, out);
 }

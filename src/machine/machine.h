@@ -87,6 +87,7 @@ typedef struct tw_engine {
     int shares;            /* ADDS: the compute engine whose row it excludes, -1: a unit of its own  */
     int64_t min_tile;      /* COMPUTES: a cut loop keeps at least this many points per tile, 1: any  */
     int64_t tile_multiple; /* COMPUTES: a cut loop has tiles of a multiple of it, but for the last; 0 or 1: any */
+    bool unrolls_parallel; /* COMPUTES, array: only loops that name the output lie over its rows and columns */
     bool pad_half;         /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
 } tw_engine;
 

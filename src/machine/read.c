@@ -277,7 +277,8 @@ static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
     static const char *const limit[] = {"none", "half-kernel"};
     const char *compute[TW_N_COMPUTES];
     for (int i = 0; i < TW_N_COMPUTES; i++) compute[i] = tw_compute_name((tw_compute)i);
-    int pad_limit = 0;
+    int pad_limit = 0, unrolled = 0;
+    static const char *const unrolls[] = {"any", "parallel"};
     f->what = "compute engine";
     engine->kind = TW_COMPUTES;
     tw_field_words(f, "computes", TW_REQUIRED, compute, TW_N_COMPUTES, &engine->computes);
@@ -288,6 +289,8 @@ static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
     tw_field_int(f, "tile_multiple", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->tile_multiple);
     tw_field_word(f, "pad_limit", TW_OPTIONAL, limit, TW_COUNT(limit), &pad_limit);
     engine->pad_half = pad_limit == 1;
+    tw_field_word(f, "unrolls", TW_OPTIONAL, unrolls, TW_COUNT(unrolls), &unrolled);
+    engine->unrolls_parallel = unrolled == 1;
     tw_field_energy(f, "energy", TW_OPTIONAL, &engine->energy_fj);
 }
 

@@ -17,10 +17,7 @@ static int64_t sat_add(int64_t a, int64_t b)
     return tw_ckd_add(a, b, &r) ? r : INT64_MAX;
 }
 
-static bool depends(const tw_space *s, int operand, int loop)
-{
-    return s->loops[operand] >> loop & 1;
-}
+static bool depends(const tw_space *s, int operand, int loop) { return s->loops[operand] >> loop & 1; }
 
 static bool holds(const tw_space *s, int m, int o)
 {
@@ -257,16 +254,18 @@ typedef struct view { /* of a part */
     const tw_part *p;
     int64_t lo[TW_MAX_MEMORIES][TW_MAX_LOOPS], hi[TW_MAX_MEMORIES][TW_MAX_LOOPS];
     int64_t small[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* shortest tile, at least                        */
+    int64_t last[TW_MAX_MEMORIES][TW_MAX_LOOPS];  /* last tile, at least                            */
     int64_t n[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* tiles of level t - 1 along the loop, at least  */
     int64_t execs[TW_MAX_MEMORIES + 1];           /* of level t - 1: instances of level t           */
     int64_t points;                               /* that are executed                              */
     bool skips;                                   /* tiles may lie in padding and be left out       */
     tw_least *out;
     /* of each tiled level */
-    int64_t lo_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];    /* of a tile of the lengths in lo           */
-    int64_t small_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of one of those in small                 */
+    int64_t lo_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* of a tile of the lengths in lo           */
+    int64_t small_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* of one of those in small                 */
+    int64_t last_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of one of those in last                  */
     unsigned surely[TW_MAX_MEMORIES], may[TW_MAX_MEMORIES]; /* loops that it cuts, and may cut          */
-    int64_t output_slots[TW_MAX_MEMORIES];                 /* that it needs at least                   */
+    int64_t output_slots[TW_MAX_MEMORIES];                  /* that it needs at least                   */
 } view;
 
 static int64_t output_slots(const view *v, int t);
@@ -287,6 +286,20 @@ bool tw_part_skips(const tw_space *s, const tw_part *p)
             }
         }
     return false;
+}
+
+/* Length of the last of all tiles of level t along loop l, or something below. */
+static int64_t last_tile(const view *v, int t, int l)
+{
+    const tw_space *s = v->s;
+    tw_range rule = v->p->var[tw_var_rule(s, v->f, t, l)];
+    int64_t size = v->lo[t][l], largest = t == 0 ? s->op->loop[l].extent : v->lo[t - 1][l];
+    int64_t len = t == 0 ? largest : v->last[t - 1][l], least = size;
+    for (int i = 0; i <= t; i++)
+        if (v->lo[i][l] != v->hi[i][l]) return 1;
+    if (rule.hi > 0) least = tw_min(least, len - (tw_cdiv(len, size) - 1) * size); /* greedy: the rest */
+    if (rule.lo == 0) least = tw_min(least, tw_max(1, len / tw_cdiv(largest, size)));
+    return least;
 }
 
 static void look(const tw_space *s, const tw_part *p, view *v)
@@ -310,6 +323,7 @@ static void look(const tw_space *s, const tw_part *p, view *v)
             v->n[t + 1][l] = tw_cdiv(len, r.hi);
             even[l] = even[l] && r.lo == r.hi && (t == 0 ? len : v->lo[t - 1][l]) % r.lo == 0;
             v->small[t][l] = even[l] ? r.lo : 1;
+            v->last[t][l] = even[l] ? r.lo : last_tile(v, t, l);
             v->execs[t + 1] = sat_mul(v->execs[t + 1], v->n[t + 1][l]);
             volume = sat_mul(volume, r.hi);
         }
@@ -338,6 +352,7 @@ static void look_closer(view *v)
         for (int o = 0; o < s->op->n_operands; o++) {
             v->lo_units[t][o] = units_of(v, o, v->lo[t]);
             v->small_units[t][o] = alike ? v->lo_units[t][o] : units_of(v, o, v->small[t]);
+            v->last_units[t][o] = alike ? v->lo_units[t][o] : units_of(v, o, v->last[t]);
         }
         v->output_slots[t] = output_slots(v, t);
     }
@@ -350,7 +365,8 @@ static int64_t output_slots(const view *v, int t)
 {
     const tw_space *s = v->s;
     if (!(v->surely[t] & s->reductions)) return 1;
-    unsigned modes = v->f->mode >= 0 ? 1u << v->f->mode : s->modes & s->limits.level[v->f->memory[t] - 1].accumulate;
+    unsigned modes =
+        v->f->mode >= 0 ? 1u << v->f->mode : s->modes & s->limits.level[v->f->memory[t] - 1].accumulate;
     tw_range chosen = v->p->var[v->f->modes + t];
     if (!tw_range_open(chosen)) modes = 1u << chosen.lo;
     int64_t least = 3;
@@ -519,7 +535,8 @@ static void add_traffic(view *v, traffic *all)
             load l = load_of(v, m, o);
             all->units[e] = sat_add(all->units[e], l.units);
             bool joins = s->machine->engine[e].joins && o < tw_op_output(s->op);
-            all->commands[e] = joins ? tw_max(all->commands[e], l.transfers) : sat_add(all->commands[e], l.transfers);
+            all->commands[e] =
+                joins ? tw_max(all->commands[e], l.transfers) : sat_add(all->commands[e], l.transfers);
             cost->crossed[m] = sat_add(cost->crossed[m], l.units);
             int64_t both = s->machine->memory[outside(s, m, o)].energy_fj + s->machine->memory[m].energy_fj;
             least_both = tw_min(least_both, both);
@@ -584,7 +601,8 @@ static int64_t passes_exactly(const view *v, int l, int64_t rows)
     return passes;
 }
 
-static int64_t compute_passes(const view *v)
+/* Passes in all; those along loop `more`, if it is one, counted one higher. */
+static int64_t compute_passes(const view *v, int more)
 {
     const tw_space *s = v->s;
     const int64_t *array = s->machine->engine[s->machine->compute].cost.array;
@@ -600,15 +618,15 @@ static int64_t compute_passes(const view *v)
         for (int d = 0; d < TW_ARRAY_DIMS; d++)
             if (unroll[d] == l)
                 along = tw_max(passes_along(v, l, array[d]), chosen ? passes_exactly(v, l, array[d]) : 0);
-        passes = sat_mul(passes, along);
+        passes = sat_mul(passes, along + (l == more));
     }
     return passes;
 }
 
-static int64_t compute_busy(const view *v)
+static int64_t compute_busy(const view *v, int more)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
-    int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v) : v->points;
+    int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v, more) : v->points;
     return tw_cdiv(tw_busy_of(mac, v->execs[v->f->n_tiled], work), mac->count);
 }
 
@@ -649,7 +667,7 @@ static bool always_pauses(const view *v, int t, unsigned may, unsigned covered)
     return (v->surely[t] & reductions & covered) || !(may & ~reductions & ~covered);
 }
 
-typedef struct pace { /* of a level, at least */
+typedef struct pace {             /* of a level, at least */
     int64_t execs, ticks, cycles; /* executions; rows without one, and their cost */
 } pace;
 
@@ -702,8 +720,8 @@ static bool pace_of(const paces *c, const stance *stands, pace *out)
     int64_t before = v->execs[t], rows = 2 + 2 * v->f->n_pass[t];
     out->execs = v->execs[t + 1];
     if (c->points < INFINITY)
-        out->execs = tw_max(out->execs,
-                            (int64_t)ceil((double)s->points_inside / c->points * sqrt((double)slots) - 1e-6));
+        out->execs =
+            tw_max(out->execs, (int64_t)ceil((double)s->points_inside / c->points * sqrt((double)slots) - 1e-6));
     if (may == 0) { /* every instance is one execution */
         if (t == 0 && out->execs > 1) return false;
         before = out->execs;
@@ -763,7 +781,7 @@ void tw_part_unpaused(const tw_space *s, const tw_part *p, int64_t *ticks, int64
     look(s, p, &v);
     look_closer(&v);
     *ticks = v.execs[v.f->n_tiled];
-    *cycles = compute_busy(&v);
+    *cycles = compute_busy(&v, -1);
     for (int t = 0; t < v.f->n_tiled && !v.skips; t++) {
         *ticks = sat_add(*ticks, sat_mul(v.execs[t], 2 + 2 * v.f->n_pass[t]));
         *cycles = sat_add(*cycles, sat_mul(v.execs[t], edge_cost(&v, t)));
@@ -787,7 +805,7 @@ static void bound_rows(view *v)
     }
     if (v->skips) { /* fills may run before anything is there, the last store may not */
         ticks = sat_add(v->execs[n_tiled], 1);
-        cycles = compute_busy(v);
+        cycles = compute_busy(v, -1);
     }
     v->out->cost.ticks = ticks;
     raise_cycles(v, cycles, TW_BOUND_COMPUTE, s->machine->compute);
@@ -858,6 +876,32 @@ static int64_t one_exec(const view *v)
     return tw_cost_cycles(&mac->cost, 1);
 }
 
+/* Executions and the way out of the last output tile. Along a loop that is laid out over the array either all tiles are
+ * whole multiples of it, the last one too, or there is at least one pass more. */
+static int64_t compute_and_drain(const view *v, int n_out, const int *out, int64_t drain)
+{
+    const tw_space *s = v->s;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int64_t even = 0, least = INT64_MAX;
+    int output = tw_op_output(s->op), unroll[TW_ARRAY_DIMS];
+    if (cost->kind != TW_COST_ARRAY) return sat_add(compute_busy(v, -1), drain);
+    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
+    tw_level_unroll(&map, s->op, unroll);
+    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        int64_t len[TW_MAX_LOOPS];
+        for (int l = 0; l < s->op->n_loops; l++) len[l] = v->last[t][l];
+        for (int d = 0; d < TW_ARRAY_DIMS; d++)
+            if (unroll[d] >= 0 && s->op->loop[unroll[d]].extent % cost->array[d] == 0)
+                len[unroll[d]] = tw_max(len[unroll[d]], cost->array[d]);
+        units[t][output] = units_of(v, output, len);
+    }
+    even = way_in(v, output, out, 0, n_out, units);
+    for (int d = 0; d < TW_ARRAY_DIMS; d++)
+        if (unroll[d] >= 0) least = tw_min(least, sat_add(compute_busy(v, unroll[d]), drain));
+    return tw_min(least, sat_add(compute_busy(v, -1), tw_max(even, drain)));
+}
+
 static void bound_links(view *v, const traffic *all)
 {
     const tw_space *s = v->s;
@@ -865,14 +909,16 @@ static void bound_links(view *v, const traffic *all)
     int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
     bool edges = !v->skips;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->small_units) : 0;
-    int64_t compute = compute_busy(v), rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
-    raise_cycles(v, sat_add(sat_add(lead, compute), edges ? drain + rest : 0), TW_BOUND_COMPUTE, s->machine->compute);
+    int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
+    int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
+    int64_t compute = edges ? sat_add(compute_and_drain(v, n_out, out, drain), rest) : compute_busy(v, -1);
+    raise_cycles(v, sat_add(lead, compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
         int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
-        int64_t before = INT64_MAX, after = INT64_MAX, more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
+        int64_t before = INT64_MAX, after = INT64_MAX,
+                more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
         for (int k = 0; k < n_in && edges; k++)
             for (int o = 0; o < output; o++) {
                 if (mover_of(s, in[k], o) != e) continue;
@@ -882,7 +928,8 @@ static void bound_links(view *v, const traffic *all)
             }
         for (int k = 0; k < n_out && edges; k++) {
             if (mover_of(s, out[k], output) != e) continue;
-            before = tw_min(before, sat_add(lead, sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out, v->small_units))));
+            before = tw_min(
+                before, sat_add(lead, sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out, v->small_units))));
             after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
         }
         if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
@@ -905,6 +952,7 @@ void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
         bound_links(&v, &all);
     else
         bound_rows(&v);
+    out->execs = v.execs[v.f->n_tiled];
     for (int m = 1; m < s->machine->n_memories; m++)
         raise_cycles(&v, movement_cycles(&v, m), TW_BOUND_MOVEMENT, tw_machine_mover(s->machine, m));
 }
@@ -913,6 +961,7 @@ void tw_part_bound(const tw_space *s, const tw_goals *goals, const tw_least *lea
 {
     const tw_goal *first = &goals->goal[0];
     part->bound = tw_goals_value(goals, &least->cost);
+    part->execs = s->async ? least->execs : 0;
     part->at = -1;
     switch (first->measure) {
     case TW_TICKS: part->closer = TW_BOUND_ROWS; break;

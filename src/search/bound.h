@@ -21,11 +21,12 @@
 #include "search/space.h"
 
 typedef struct tw_least {
-    tw_outcome cost;    /* each figure is a lower bound on its own               */
-    bool feasible;      /* false: nothing of the part fits                       */
+    tw_outcome cost;     /* each figure is a lower bound on its own               */
+    bool feasible;       /* false: nothing of the part fits                       */
     tw_closer cycles_by; /* what gives cost.cycles                                */
-    int cycles_at;      /* engine, -1: none                                      */
-    int64_t short_by;   /* not feasible: units that are missing at least         */
+    int cycles_at;       /* engine, -1: none                                      */
+    int64_t execs;       /* executions                                            */
+    int64_t short_by;    /* not feasible: units that are missing at least         */
 } tw_least;
 
 /* What does not depend on the part: fills points_inside, least and movement of the space. */

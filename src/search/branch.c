@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 enum {
-    TASKS = 8,           /* parts of a round                                 */
-    FIRST_NODES = 4096,  /* of the first round, which one thread does alone  */
-    TASK_NODES = 1024,   /* of a task                                        */
-    NODE_WORK = 8,       /* pieces of work that a node counts as             */
+    TASKS = 8,          /* parts of a round                                 */
+    FIRST_NODES = 4096, /* of the first round, which one thread does alone  */
+    TASK_NODES = 1024,  /* of a task                                        */
+    NODE_WORK = 8,      /* pieces of work that a node counts as             */
 };
 #define FIRST_WORK     INT64_C(2000000)
-#define TASK_WORK      INT64_C(8000000) /* a task begins nothing more after that */
+#define TASK_WORK      INT64_C(8000000)  /* a task begins nothing more after that */
+#define ONE_RUN        INT64_C(20000000) /* longer programs are not simulated to their end */
 #define DEFAULT_BUDGET INT64_C(150000000)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
 
@@ -25,7 +26,7 @@ typedef struct task { /* some parts, searched for a while */
     struct branch *all;
     int worker;
     int64_t n_asked; /* whether to stop */
-    tw_heap heap; /* in: where to begin; out: what stayed open */
+    tw_heap heap;    /* in: where to begin; out: what stayed open */
     tw_front front;
     int64_t nodes_left, work_left;
     int64_t n_nodes, n_points, work, closed[TW_N_BOUNDS];
@@ -78,8 +79,11 @@ static void tell(branch *b)
     double now = seconds_since(&b->start);
     if (!b->options->progress || now - b->last_told < 0.05) return;
     b->last_told = now;
-    tw_progress p = {.op = b->space->op_index, .found = b->out->front.n > 0, .seconds = now,
-                     .nodes = b->out->n_nodes, .simulated = b->out->n_points};
+    tw_progress p = {.op = b->space->op_index,
+                     .found = b->out->front.n > 0,
+                     .seconds = now,
+                     .nodes = b->out->n_nodes,
+                     .simulated = b->out->n_points};
     tw_value open = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->root;
     if (b->out->any_open && tw_value_compare(b->goals, &b->out->open, &open) < 0) open = b->out->open;
     p.bound = (double)(open.of[0]);
@@ -89,7 +93,8 @@ static void tell(branch *b)
         p.gap = p.best > 0 ? (p.best - p.bound) / p.best : 0;
     }
     int none = 0;
-    if (!b->options->progress(b->options->user, &p)) atomic_compare_exchange_strong(&b->stop, &none, TW_END_STOPPED);
+    if (!b->options->progress(b->options->user, &p))
+        atomic_compare_exchange_strong(&b->stop, &none, TW_END_STOPPED);
 }
 
 static bool task_stopped(void *user)
@@ -113,9 +118,10 @@ static bool task_wanted(void *user, const tw_value *bound, tw_closer closer)
     return false;
 }
 
-static tw_status task_found(void *user, const tw_op_map *map, const tw_value *value)
+static tw_status task_found(void *user, const tw_op_map *map, const tw_value *value, bool *better)
 {
     task *t = user;
+    *better = tw_front_wants(&t->front, value);
     return tw_front_offer(&t->front, t->all->space->op, value, t->at->frame, map);
 }
 
@@ -152,13 +158,14 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    int64_t work = 0, limit = t->all->budget - t->work;
-    *unfinished = limit <= 0;
+    tw_meter meter = {.limit = tw_min(t->all->budget - t->work, ONE_RUN), .stopped = task_stopped, .user = t};
+    *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
-    tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map, limit,
-                                          out, &work, unfinished, short_by);
+    tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map,
+                                          &meter, out, short_by);
+    *unfinished = meter.unfinished;
     t->n_points += machine == s->machine; /* others are relaxations */
-    t->work += work + NODE_WORK;
+    t->work += meter.done + NODE_WORK;
     return status;
 }
 
@@ -201,8 +208,7 @@ static tw_status open_part(task *t, tw_part *part)
 {
     const branch *all = t->all;
     bool divided;
-    tw_judge judge = {t,         task_wanted, task_found,   task_refused,
-                      task_left, task_cost,   task_outline, task_stopped};
+    tw_judge judge = {t, task_wanted, task_found, task_refused, task_left, task_cost, task_outline, task_stopped};
     t->at = part;
     TW_TRY(tw_part_divide(all->space, part, take_part, t, &divided));
     TW_TRY(t->status);
@@ -215,7 +221,8 @@ static void run_task(task *t, int worker)
     t->worker = worker;
     for (tw_part *part; t->status == TW_OK && t->n_nodes < t->nodes_left && t->work < t->work_left;) {
         if (task_stopped(t) || !(part = tw_heap_pop(&t->heap))) return;
-        if (t->all->options->exhaustive || task_wanted(t, &part->bound, part->closer)) t->status = open_part(t, part);
+        if (t->all->options->exhaustive || task_wanted(t, &part->bound, part->closer))
+            t->status = open_part(t, part);
         free(part);
     }
 }
@@ -369,7 +376,8 @@ static tw_status first_round(branch *b)
             free(p);
             continue;
         }
-        b->part_size = tw_max(b->part_size, (int64_t)(sizeof *p + (size_t)b->space->frame[i].n_vars * sizeof *p->var));
+        b->part_size =
+            tw_max(b->part_size, (int64_t)(sizeof *p + (size_t)b->space->frame[i].n_vars * sizeof *p->var));
         tw_least least;
         tw_part_least(b->space, p, &least);
         if (least.feasible) {

@@ -8,13 +8,13 @@
 #include <string.h>
 
 enum {
-    MOST_TRIES = 4096,  /* simulations for one choice of everything else    */
-    FREE = 1 << 14,     /* more buffers than that are never simulated       */
+    MOST_TRIES = 4096, /* simulations for one choice of everything else    */
+    FREE = 1 << 14,    /* more buffers than that are never simulated       */
 };
 
 typedef struct pool {
     int memory, operand;
-    int64_t units; /* of one buffer                                         */
+    int64_t units;  /* of one buffer                                         */
     int64_t enough; /* with so many nothing waits for a buffer, 0: too many */
 } pool;
 
@@ -176,31 +176,80 @@ static tw_status try_counts(credits *c, const int32_t *count)
     return tw_leaf_try(c->leaf, &map);
 }
 
-/* As many buffers as fit, all pools growing together: often as good as any. */
-static tw_status try_full(credits *c, const span *r)
+/* Up to `most` buffers more than needed for each pool, as far as they fit, all growing together; whether any more would fit. */
+static bool grow(credits *c, const span *r, int64_t most, span *full)
 {
-    span full = *r;
-    memcpy(full.hi, full.lo, sizeof full.hi);
-    bool grows = true;
+    bool grows = true, more_fit = false;
+    *full = *r;
+    memcpy(full->hi, full->lo, sizeof full->hi);
     for (int64_t step = 1; grows; step *= 2) {
         grows = false;
         for (int i = 0; i < c->n_pools; i++) {
-            int32_t was = full.hi[i];
+            int32_t was = full->hi[i];
             int64_t more = tw_min(r->hi[i], was + tw_min(step, tw_max(1, was)));
             const pool *p = &c->pool[i];
             more = tw_number_below(&c->leaf->space->limits.level[p->memory - 1].slots[p->operand], more);
             if (more <= was) continue;
-            full.hi[i] = (int32_t)more;
-            if (overflows(c, &full, true))
-                full.hi[i] = was;
+            if (more > r->lo[i] + most) {
+                more_fit = true;
+                continue;
+            }
+            full->hi[i] = (int32_t)more;
+            if (overflows(c, full, true))
+                full->hi[i] = was;
             else
                 grows = true;
         }
     }
-    tw_status status = try_counts(c, full.hi);
-    memcpy(c->full, full.hi, sizeof c->full);
+    return more_fit;
+}
+
+/* Buffers for what is under way: a tile holds one while it comes and while it is read, and so many come in that time. */
+static tw_status try_flow(credits *c, const span *r)
+{
+    const tw_space *s = c->leaf->space;
+    int32_t count[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
+    span guess = *r;
+    double cycles = (double)tw_max(1, c->least.cycles);
+    for (int i = 0; i < c->n_pools; i++) {
+        const pool *p = &c->pool[i];
+        double held = 0, transfers = (double)c->outline.transfers[p->memory][p->operand];
+        for (int e = 0; e < s->machine->n_engines; e++) {
+            const tw_engine *engine = &s->machine->engine[e];
+            if (engine->kind == TW_MOVES && (engine->memory == p->memory || engine->outer == p->memory))
+                held += (double)tw_cost_cycles(&engine->cost, tw_max(1, p->units));
+        }
+        double more = 2 + held * transfers / cycles;
+        guess.hi[i] = (int32_t)(more < (double)(r->hi[i] - r->lo[i]) ? r->lo[i] + more : r->hi[i]);
+        const tw_number_limit *limit = &s->limits.level[p->memory - 1].slots[p->operand];
+        guess.hi[i] = (int32_t)tw_max(tw_number_below(limit, guess.hi[i]), r->lo[i]);
+        count[i] = guess.hi[i];
+    }
+    if (overflows(c, &guess, true)) {
+        span fitting;
+        grow(c, &guess, TW_MAX_CREDITS, &fitting);
+        memcpy(count, fitting.hi, sizeof count);
+    }
+    TW_TRY(try_counts(c, count));
+    memcpy(c->full, count, sizeof c->full);
     c->has_full = true;
-    return status;
+    return TW_OK;
+}
+
+/* More and more buffers, as long as that helps: programs with many take longer to simulate. */
+static tw_status try_full(credits *c, const span *r)
+{
+    span full;
+    bool more = true;
+    for (int64_t most = 1; more && tw_leaf_wants(c->leaf, &c->least, TW_BOUND_LINK); most *= 4) {
+        int64_t found = c->leaf->n_better;
+        more = grow(c, r, most, &full);
+        TW_TRY(try_counts(c, full.hi));
+        memcpy(c->full, full.hi, sizeof c->full);
+        c->has_full = true;
+        if (c->leaf->judge->stopped(c->leaf->judge->user) || (most > 16 && c->leaf->n_better == found)) break;
+    }
+    return TW_OK;
 }
 
 static int widest(const credits *c, const span *r)
@@ -279,6 +328,7 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     if (!c.timed && c.outline.exact) return try_counts(&c, r.lo);
+    if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));
     if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
     if (!tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     return search_span(&c, &r);

@@ -85,8 +85,8 @@ tw_status tw_front_merge(tw_front *f, const tw_op *op, const tw_front *other)
 {
     if (!f->goals->pareto && other->n_optima == 0) return TW_OK; /* nothing new */
     int64_t before = f->n_optima;
-    bool equal = !f->goals->pareto && f->n > 0 &&
-                 tw_value_compare(f->goals, &other->best[0].value, &f->best[0].value) == 0;
+    bool equal =
+        !f->goals->pareto && f->n > 0 && tw_value_compare(f->goals, &other->best[0].value, &f->best[0].value) == 0;
     for (int i = 0; i < other->n; i++)
         TW_TRY(tw_front_offer(f, op, &other->best[i].value, other->best[i].frame, &other->best[i].map));
     if (equal)

@@ -11,7 +11,8 @@ typedef struct tw_best {
 
 typedef struct tw_front {
     const tw_goals *goals;
-    bool counts; /* points that attain the best are counted, and the first of them in the order of the space is kept */
+    bool
+        counts; /* points that attain the best are counted, and the first of them in the order of the space is kept */
     int64_t n_optima;
     int n, room;
     tw_best *best; /* ascending */

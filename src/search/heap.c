@@ -7,6 +7,7 @@ static bool before(const tw_heap *h, const tw_part *a, const tw_part *b)
 {
     int order = tw_value_compare(h->goals, &a->bound, &b->bound);
     if (order) return order < 0;
+    if (a->execs != b->execs) return a->execs < b->execs;
     if (a->depth != b->depth) return a->depth > b->depth;
     return a->seq < b->seq;
 }

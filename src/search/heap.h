@@ -1,4 +1,4 @@
-/* src/search/heap.h - open parts, the one with the least bound first; among equals the one that is nearest to a mapping. */
+/* src/search/heap.h - open parts, the one with the least bound first; among equals the one with the fewest executions. */
 #ifndef TW_SEARCH_HEAP_H
 #define TW_SEARCH_HEAP_H
 #include "search/space.h"

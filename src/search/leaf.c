@@ -19,7 +19,10 @@ tw_status tw_leaf_try(tw_leaf *leaf, const tw_op_map *map)
     }
     leaf->n_found++;
     tw_value value = tw_goals_value(leaf->goals, &outcome);
-    return leaf->judge->found(leaf->judge->user, map, &value);
+    bool better;
+    TW_TRY(leaf->judge->found(leaf->judge->user, map, &value, &better));
+    leaf->n_better += better;
+    return TW_OK;
 }
 
 bool tw_leaf_wants(const tw_leaf *leaf, const tw_outcome *least, tw_closer closer)
@@ -31,8 +34,7 @@ bool tw_leaf_wants(const tw_leaf *leaf, const tw_outcome *least, tw_closer close
 
 bool tw_leaf_allows(const tw_leaf *leaf, int m, int o, int64_t slots)
 {
-    return slots <= leaf->space->max_buffers &&
-           tw_number_allows(&leaf->space->limits.level[m - 1].slots[o], slots);
+    return slots <= leaf->space->max_buffers && tw_number_allows(&leaf->space->limits.level[m - 1].slots[o], slots);
 }
 
 tw_status tw_leaf_search(const tw_space *space, const tw_goals *goals, const tw_part *part, bool exhaustive,

@@ -18,7 +18,7 @@ typedef struct tw_judge {
     /* Whether a part with this bound may still hold something. */
     bool (*wanted)(void *user, const tw_value *bound, tw_closer closer);
     /* A mapping that fits, with its value. */
-    tw_status (*found)(void *user, const tw_op_map *map, const tw_value *value);
+    tw_status (*found)(void *user, const tw_op_map *map, const tw_value *value, bool *better);
     void (*refused)(void *user, const tw_op_map *map, int64_t short_by);
     /* Something with this bound could not be settled within the means. */
     void (*left)(void *user, const tw_value *bound);

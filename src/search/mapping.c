@@ -211,6 +211,18 @@ static tw_status check_mode(const scene *s, const tw_level_map *level, const lev
                          tw_accumulate_name(level->accumulate), s->machine->memory[level->memory].name);
 }
 
+static tw_status check_unroll(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    for (int d = 0; d < TW_ARRAY_DIMS && mac->unrolls_parallel; d++)
+        if (level->unrolls[d] > 0 && s->op->loop[level->unrolls[d] - 1].reduces)
+            return tw_diag_error(s->diag, locs->unroll,
+                                 "'%s' reduces; engine '%s' keeps a sum in each element of its array and unrolls "
+                                 "parallel loops only",
+                                 s->op->loop[level->unrolls[d] - 1].name, mac->name);
+    return TW_OK;
+}
+
 static tw_status check_level(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
     if (level->pass) {
@@ -222,6 +234,7 @@ static tw_status check_level(const scene *s, const tw_level_map *level, const le
     TW_TRY(cuts);
     TW_TRY(order);
     TW_TRY(check_mode(s, level, locs));
+    TW_TRY(check_unroll(s, level, locs));
     return check_slots(s, level, locs);
 }
 

@@ -12,8 +12,8 @@ static void describe_bound(const tw_space *s, const tw_hunt *hunt, tw_search_res
     if (hunt->root_at >= 0) r->bound_at = s->machine->engine[hunt->root_at].name;
 }
 
-static void describe(const tw_space *s, const tw_goals *goals, const tw_search_options *options, const tw_hunt *hunt,
-                     tw_search_result *r)
+static void describe(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
+                     const tw_hunt *hunt, tw_search_result *r)
 {
     *r = (tw_search_result){.n_objectives = goals->n, .space = options->space, .ending = hunt->ending};
     const tw_best *best = &hunt->front.best[0];
@@ -53,7 +53,8 @@ static tw_status keep_front(const tw_hunt *hunt, tw_arena *arena, tw_found *foun
 }
 
 static tw_status conclude(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
-                          const tw_hunt *hunt, tw_arena *arena, tw_diag *diag, tw_found *found, tw_search_result *result)
+                          const tw_hunt *hunt, tw_arena *arena, tw_diag *diag, tw_found *found,
+                          tw_search_result *result)
 {
     if (hunt->front.n > 0) {
         describe(s, goals, options, hunt, result);
@@ -62,19 +63,25 @@ static tw_status conclude(const tw_space *s, const tw_goals *goals, const tw_sea
     }
     found->nearest = hunt->has_nearest;
     found->map = hunt->nearest;
+    *result = (tw_search_result){.ending = hunt->ending, .proven = !hunt->any_open, .space = options->space};
     if (!hunt->any_open)
-        return tw_diag_infeasible(diag, s->op->loc, "no mapping of '%s' in the space '%s' fits machine '%s'", s->op->name,
-                                  tw_space_word(options->space), s->machine->name);
-    static const char *const why[] = {[TW_END_DONE] = "", [TW_END_BUDGET] = "the budget", [TW_END_TIME] = "the time limit",
-                                      [TW_END_STOPPED] = "the interruption", [TW_END_MEMORY] = "the memory limit"};
-    return tw_diag_infeasible(diag, s->op->loc,
-                              "no mapping of '%s' that fits machine '%s' was found before %s ended the search; there may "
-                              "be one",
-                              s->op->name, s->machine->name, why[hunt->ending]);
+        return tw_diag_infeasible(diag, s->op->loc, "no mapping of '%s' in the space '%s' fits machine '%s'",
+                                  s->op->name, tw_space_word(options->space), s->machine->name);
+    static const char *const why[] = {[TW_END_DONE] = "",
+                                      [TW_END_BUDGET] = "the budget",
+                                      [TW_END_TIME] = "the time limit",
+                                      [TW_END_STOPPED] = "the interruption",
+                                      [TW_END_MEMORY] = "the memory limit"};
+    return tw_diag_infeasible(
+        diag, s->op->loc,
+        "no mapping of '%s' that fits machine '%s' was found before %s ended the search; there may "
+        "be one",
+        s->op->name, s->machine->name, why[hunt->ending]);
 }
 
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                       const tw_eval *eval, tw_arena *arena, tw_diag *diag, tw_found *found, tw_search_result *result)
+                       const tw_eval *eval, tw_arena *arena, tw_diag *diag, tw_found *found,
+                       tw_search_result *result)
 {
     tw_space space;
     tw_goals goals;

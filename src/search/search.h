@@ -9,6 +9,7 @@
  * back to later stages. */
 #ifndef TW_SEARCH_SEARCH_H
 #define TW_SEARCH_SEARCH_H
+#include "core/meter.h"
 #include "search/limits.h"
 #include "search/objective.h"
 
@@ -30,10 +31,10 @@ typedef struct tw_outline {
 
 typedef struct tw_eval {
     /* What the mapping costs on the machine. TW_INFEASIBLE, and in *short_by how much memory is missing (0: not a
-     * matter of memory), when it does not fit; TW_ERR_INPUT when it is not legal. Reports nothing. Not more than
-     * `limit` pieces of work are done, then *unfinished is set; *work tells how many were. */
+     * matter of memory), when it does not fit; TW_ERR_INPUT when it is not legal. Reports nothing. TW_OK without an
+     * outcome when the meter ends it. */
     tw_status (*cost)(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                      int64_t limit, tw_outcome *out, int64_t *work, bool *unfinished, int64_t *short_by);
+                      tw_meter *meter, tw_outcome *out, int64_t *short_by);
     /* Async machines: the mapping's buffers do not matter, nor whether they fit. */
     tw_status (*outline)(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
                          tw_outline *out);

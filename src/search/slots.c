@@ -29,11 +29,11 @@ typedef struct level { /* tiled level t */
     int loop[TW_MAX_LOOPS];
     int64_t most[TW_MAX_LOOPS], least[TW_MAX_LOOPS]; /* tiles, of the largest and of the smallest piece  */
     int64_t instances;
-    bool even;                                       /* all pieces are cut alike                         */
-    bool skips;                                      /* tiles in padding may be left out                 */
-    int64_t units[TW_MAX_OPERANDS];                  /* of a slot: the largest tile, at least            */
-    int64_t small[TW_MAX_OPERANDS];                  /* of the smallest tile                             */
-    int64_t least_slots;                             /* of the output                                    */
+    bool even;                      /* all pieces are cut alike                         */
+    bool skips;                     /* tiles in padding may be left out                 */
+    int64_t units[TW_MAX_OPERANDS]; /* of a slot: the largest tile, at least            */
+    int64_t small[TW_MAX_OPERANDS]; /* of the smallest tile                             */
+    int64_t least_slots;            /* of the output                                    */
     tw_accumulate mode;
     int n_choices;
     choice *choice;
@@ -72,7 +72,8 @@ static void measure(const tw_leaf *leaf, int t, level *v)
     const tw_level_map *map = &leaf->map.level[f->memory[t] - 1];
     int64_t lens[TW_MAX_LOOPS], small[TW_MAX_LOOPS];
     int64_t partials = 1;
-    *v = (level){.leaf = leaf, .t = t, .memory = f->memory[t], .even = true, .instances = 1, .mode = map->accumulate};
+    *v = (level){
+        .leaf = leaf, .t = t, .memory = f->memory[t], .even = true, .instances = 1, .mode = map->accumulate};
     v->skips = s->clipped && tw_part_skips(s, leaf->part);
     for (int i = 0; i < s->op->n_loops; i++) {
         int l = map->order[i];
@@ -81,7 +82,8 @@ static void measure(const tw_leaf *leaf, int t, level *v)
         lens[l] = leaf->part->var[tw_var_size(s, t, l)].lo;
         small[l] = even && piece % lens[l] == 0 ? lens[l] : 1;
         for (int k = 0; k < t; k++) /* instances along this loop, at least */
-            if (k == t - 1) v->instances *= tw_cdiv(s->op->loop[l].extent, leaf->part->var[tw_var_size(s, k, l)].lo);
+            if (k == t - 1)
+                v->instances *= tw_cdiv(s->op->loop[l].extent, leaf->part->var[tw_var_size(s, k, l)].lo);
         if (lens[l] == piece) continue;
         v->loop[v->n_loops] = l;
         v->most[v->n_loops] = tw_cdiv(piece, lens[l]);
@@ -103,10 +105,7 @@ static bool depends(const level *v, int operand, int position)
     return tw_operand_loops(&v->leaf->space->op->operand[operand]) >> v->loop[position] & 1;
 }
 
-static bool reduces(const level *v, int position)
-{
-    return v->leaf->space->op->loop[v->loop[position]].reduces;
-}
+static bool reduces(const level *v, int position) { return v->leaf->space->op->loop[v->loop[position]].reduces; }
 
 /* Tiles of the operand that the loops inside a position sweep over. */
 static int64_t sweep(const level *v, int operand, int position, const int64_t *count)

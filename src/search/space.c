@@ -68,6 +68,7 @@ static void add_frame(tw_space *s, tw_frame f, int mode, int rows, int columns)
 static void add_unrolled(tw_space *s, tw_frame f)
 {
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
     int usual[TW_ARRAY_DIMS];
     tw_level_unroll(&(tw_level_map){0}, s->op, usual);
     if (!is_array(s->machine) || !inner->has_unroll) add_frame(s, f, -1, 0, 0);
@@ -75,6 +76,7 @@ static void add_unrolled(tw_space *s, tw_frame f)
     for (int a = 0; a < s->op->n_loops; a++)
         for (int b = 0; b < s->op->n_loops; b++) {
             if (a == b || (!inner->has_unroll && a == usual[0] && b == usual[1])) continue;
+            if (mac->unrolls_parallel && (s->op->loop[a].reduces || s->op->loop[b].reduces)) continue;
             if (inner->has_unroll && (a != inner->unroll[0] || b != inner->unroll[1])) continue;
             add_frame(s, f, -1, a + 1, b + 1);
         }
@@ -167,7 +169,8 @@ static double count_frame(const tw_space *s, const tw_frame *f)
     for (int l = 0; l < s->op->n_loops; l++) {
         double chains = 0, ways = 1;
         double len = (double)s->op->loop[l].extent;
-        for (int cuts = 0; cuts <= f->n_tiled; cuts++) { /* binomials of levels and of sizes, two rules for each cut */
+        for (int cuts = 0; cuts <= f->n_tiled;
+             cuts++) { /* binomials of levels and of sizes, two rules for each cut */
             chains += ways;
             ways *= 2.0 * (f->n_tiled - cuts) / (cuts + 1) * fmax(len - 1 - cuts, 0) / (cuts + 1);
         }
@@ -212,6 +215,13 @@ static void fit_sizes(const tw_number_limit *sizes, tw_range parent, tw_range *r
     if (parent.lo > r->hi) r->hi = (int32_t)hi;
 }
 
+/* The canonical sizes next to the ends: those that a number of tiles makes of a piece of this length. */
+static void fit_canonical(int64_t len, tw_range *r)
+{
+    if (r->lo > 1 && r->lo < len) r->lo = (int32_t)tw_cdiv(len, (len - 1) / (r->lo - 1));
+    if (r->hi >= 1) r->hi = (int32_t)tw_cdiv(len, tw_cdiv(len, r->hi));
+}
+
 static bool fit_range(const tw_space *s, const tw_frame *f, tw_part *p, int t, int l)
 {
     tw_range *r = &p->var[tw_var_size(s, t, l)], parent = parent_range(s, p, t, l);
@@ -223,6 +233,8 @@ static bool fit_range(const tw_space *s, const tw_frame *f, tw_part *p, int t, i
     /* A cut loop keeps at least the smallest tile. */
     int64_t least = tw_max(s->min_tile, limits->min_tile);
     if (r->lo < least) r->lo = (int32_t)tw_min(least, tw_max(r->lo, parent.lo));
+    bool greedy = !s->notes && (s->cuts & limits->cuts) >> TW_GREEDY & 1;
+    if (r->lo <= r->hi && !greedy && parent.lo == parent.hi) fit_canonical(parent.lo, r);
     return r->lo <= r->hi;
 }
 
@@ -271,8 +283,7 @@ static cut_loops loops_cut(const tw_space *s, const tw_part *p, int t)
     cut_loops c = {0};
     for (int reduces = 0; reduces < 2; reduces++) {
         for (int l = 0; l < s->op->n_loops; l++)
-            if (s->op->loop[l].reduces == reduces &&
-                p->var[tw_var_size(s, t, l)].lo < tw_part_piece(s, p, t, l))
+            if (s->op->loop[l].reduces == reduces && p->var[tw_var_size(s, t, l)].lo < tw_part_piece(s, p, t, l))
                 c.loop[c.n++] = l;
         if (!reduces) c.n_parallel = c.n;
     }
@@ -375,10 +386,7 @@ static bool holds(const tw_space *s, int m, int o)
 }
 
 /* How keep v of n cut loops is written in a mapping: the loops outside the stay are the first n - v. */
-static int keep_word(const cut_loops *c, int v)
-{
-    return v == 0 ? 0 : v == c->n ? -1 : c->loop[c->n - v - 1] + 1;
-}
+static int keep_word(const cut_loops *c, int v) { return v == 0 ? 0 : v == c->n ? -1 : c->loop[c->n - v - 1] + 1; }
 
 /* Of the keeps 0 .. n those that differ, as a mask. */
 static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
@@ -437,8 +445,8 @@ static int widest(const tw_space *s, const tw_part *p)
     return best;
 }
 
-static tw_status hand_over(const tw_space *s, const tw_part *p, int var, tw_range range, tw_part_fn take, void *user,
-                           bool *go_on)
+static tw_status hand_over(const tw_space *s, const tw_part *p, int var, tw_range range, tw_part_fn take,
+                           void *user, bool *go_on)
 {
     tw_part *child = copy_part(s, p);
     if (!child) return TW_ERR_NOMEM;
@@ -456,8 +464,9 @@ static tw_status halve(const tw_space *s, const tw_part *p, int var, tw_part_fn 
     /* In the middle as ratios go: twice the size is as far as half of it. */
     int32_t middle = (int32_t)tw_clamp((int64_t)sqrt((double)r.lo * r.hi), r.lo, r.hi - 1);
     bool go_on = true;
-    TW_TRY(hand_over(s, p, var, (tw_range){r.lo, middle}, take, user, &go_on));
-    if (go_on) TW_TRY(hand_over(s, p, var, (tw_range){middle + 1, r.hi}, take, user, &go_on));
+    /* Among parts with equal bounds the first is searched first: larger tiles make shorter programs. */
+    TW_TRY(hand_over(s, p, var, (tw_range){middle + 1, r.hi}, take, user, &go_on));
+    if (go_on) TW_TRY(hand_over(s, p, var, (tw_range){r.lo, middle}, take, user, &go_on));
     return TW_OK;
 }
 

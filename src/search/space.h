@@ -50,8 +50,8 @@ typedef struct tw_space {
     unsigned reductions;             /* tw_op_reductions                                            */
     int64_t points_inside;           /* loop points that touch no padding, at least                 */
     int64_t overhang[TW_MAX_OPERANDS][TW_MAX_AXES]; /* positions that an axis reaches outside its tensor */
-    int64_t useful[TW_MAX_LOOPS];    /* values of a loop that touch something, at least             */
-    int64_t least[TW_MAX_OPERANDS];  /* elements that must be moved                                 */
+    int64_t useful[TW_MAX_LOOPS];   /* values of a loop that touch something, at least             */
+    int64_t least[TW_MAX_OPERANDS]; /* elements that must be moved                                 */
     double window_points; /* is_product: points of the loops that only shift windows, else 0             */
     int64_t movement[TW_MAX_MEMORIES]; /* units that must cross into memory m, whatever the schedule  */
     int n_frames;
@@ -66,6 +66,7 @@ typedef struct tw_part {
     tw_closer closer; /* what gives the bound                                                       */
     int at;           /* engine or memory that it is about, -1: none                                */
     int frame, depth;
+    int64_t execs; /* at least so many executions: among equal bounds short programs are tried first */
     int64_t seq;
     tw_range var[]; /* n_vars of the frame */
 } tw_part;

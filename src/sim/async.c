@@ -308,8 +308,7 @@ static tw_status run(tw_async *s, tw_arena *arena)
     cursor.brief = !s->sink;
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);
-        s->meter->done += n;
-        if ((s->meter->unfinished = s->meter->done > s->meter->limit)) return TW_INFEASIBLE;
+        if (!tw_meter_add(s->meter, n)) return TW_INFEASIBLE;
         for (int i = 0, k; i < n; i = k) {
             for (k = i + 1; k < n && step[k].instr.together;) k++;
             TW_TRY(run_command(s, &step[i], k - i));

@@ -542,8 +542,7 @@ static tw_status run_steps(run *r)
     int64_t units = output_units(r);
     for (int n; (n = tw_cursor_next(&r->cursor, r->step)) > 0;) {
         TW_TRY(put_step(r, n, units));
-        r->all->meter->done += n;
-        if ((r->all->meter->unfinished = r->all->meter->done > r->all->meter->limit)) return TW_INFEASIBLE;
+        if (!tw_meter_add(r->all->meter, n)) return TW_INFEASIBLE;
         add_to(r, &r->out->sum.instructions, n);
         units = output_units(r); /* the cursor stands on the next step */
         TW_TRY(close_rows(r, settled_rows(r)));

@@ -21,6 +21,7 @@
  * Program order is an order of dependence, so one pass over it suffices: nothing is queued and nothing is searched. */
 #ifndef TW_SIM_TIMELINE_H
 #define TW_SIM_TIMELINE_H
+#include "core/meter.h"
 #include "program/program.h"
 
 typedef struct tw_link_count {
@@ -37,16 +38,10 @@ typedef struct tw_timeline {
     tw_pool_use pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* async */
 } tw_timeline;
 
-/* How much was simulated, and how much may be: instructions that were really looked at. */
-typedef struct tw_meter {
-    int64_t limit, done;
-    bool unfinished; /* the limit ended it */
-} tw_meter;
-
 /* Simulates without keeping rows: memory does not grow with the program. */
 TW_NODISCARD tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag,
                                        tw_timeline *out);
-/* The same within a limit; TW_INFEASIBLE when that is not enough. */
+/* The same within a limit of instructions really looked at; TW_INFEASIBLE when that is not enough. */
 TW_NODISCARD tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_arena *scratch,
                                            tw_diag *diag, tw_timeline *out);
 /* The same, handing every row to the sink in order. A row is held back until every value in it is read again or

@@ -367,12 +367,9 @@ static tw_objective random_objective(uint64_t *rng, const tw_machine *machine)
 
 brute_goal brute_random_goal(uint64_t *rng, const tw_machine *machine)
 {
-    bool energy = machine->timing == TW_ASYNC || getenv("TW_ENERGY"); /* TODO */
     brute_goal goal = {.n = (int)tw_test_pick(rng, 1, 2)};
     if (goal.n > 1) goal.n = (int)tw_test_pick(rng, 2, 3), goal.pareto = tw_test_pick(rng, 0, 1);
-    for (int i = 0; i < goal.n; i++) do
-            goal.objective[i] = random_objective(rng, machine);
-        while (!energy && (goal.objective[i].measure == TW_ENERGY || goal.objective[i].measure == TW_EDP));
+    for (int i = 0; i < goal.n; i++) goal.objective[i] = random_objective(rng, machine);
     return goal;
 }
 

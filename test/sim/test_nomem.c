@@ -218,21 +218,19 @@ typedef struct coster {
 } coster;
 
 static tw_status cost_of(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                         int64_t limit, tw_outcome *out, int64_t *work, bool *unfinished, int64_t *short_by)
+                         tw_meter *meter, tw_outcome *out, int64_t *short_by)
 {
     coster *c = user;
     tw_diag diag = {.muted = true};
     tw_arena_mark mark = tw_arena_save(c->scratch);
     tw_program program;
     tw_timeline timeline;
-    (void)limit;
-    *unfinished = false;
     if (++c->n == c->fail_at) return TW_ERR_NOMEM;
     tw_status status = tw_program_build(model, op, machine, map, c->scratch, &diag, &program);
     *short_by = status == TW_INFEASIBLE ? diag.short_by : 0;
     if (status == TW_OK) status = tw_timeline_run(&program, c->scratch, &diag, &timeline);
     if (status == TW_OK) *out = (tw_outcome){.ticks = timeline.sum.ticks, .cycles = timeline.sum.cycles};
-    *work = status == TW_OK ? timeline.sum.instructions : 0;
+    meter->done = status == TW_OK ? timeline.sum.instructions : 0;
     tw_arena_rewind(c->scratch, mark);
     return status;
 }
