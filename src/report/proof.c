@@ -212,39 +212,68 @@ static int place_columns(front *f)
     return at + 2;
 }
 
-static tw_status print_point(const front *f, int point, int at, tw_line *line, tw_arena *scratch, tw_diag *diag)
+static tw_status point_tiles(const front *f, int point, tw_arena *scratch, tw_diag *diag, tw_text *out)
 {
-    char text[VALUE_MAX];
-    tw_text tiles = {0};
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_line_printf(line, TW_FACT_NAME, TW_PLAIN, "%5d", point + 1);
-    for (int i = 0; i < f->search->n_objectives; i++)
-        tw_line_put_right(line, f->end[i], TW_PLAIN, front_value(f, point, i, text));
     tw_status status =
         tw_program_build(f->plan->model, f->op, f->plan->machine,
                          &tw_plan_front(f->plan, f->op, point)->mapping->op[f->op], scratch, diag, &program);
-    if (status == TW_OK) describe_tiles(&program, &tiles);
+    if (status == TW_OK) describe_tiles(&program, out);
     tw_arena_rewind(scratch, mark);
-    if (tiles.bytes && !tiles.failed) tw_line_wrap(line, at, TW_PLAIN, tiles.bytes);
-    tw_text_release(&tiles);
-    return status;
+    return status == TW_OK && out->failed ? TW_ERR_NOMEM : status;
+}
+
+static void print_row(const front *f, int point, int at, const char *tiles, tw_line *line)
+{
+    char text[VALUE_MAX];
+    tw_line_printf(line, TW_FACT_NAME, TW_PLAIN, "%5d", point + 1);
+    for (int i = 0; i < f->search->n_objectives; i++)
+        tw_line_put_right(line, f->end[i], TW_PLAIN, front_value(f, point, i, text));
+    tw_line_wrap(line, at, TW_PLAIN, tiles);
+}
+
+/* The same as a sentence, where a table would be too wide. */
+static void print_fact(const front *f, int point, const char *tiles, tw_line *line)
+{
+    char number[TW_GROUPED_MAX];
+    tw_text text = {0};
+    tw_search_result r = *f->search;
+    memcpy(r.value, tw_plan_front(f->plan, f->op, point)->value, sizeof r.value);
+    describe_values(f->plan->machine, &r, &text);
+    tw_text_printf(&text, "; %s", tiles);
+    if (!text.failed) tw_fact_put(line, TW_PLAIN, tw_grouped(point + 1, number), text.bytes);
+    tw_text_release(&text);
+}
+
+static void print_titles(const front *f, int at, tw_line *line)
+{
+    char text[VALUE_MAX];
+    tw_line_put(line, TW_FACT_NAME, TW_BOLD, "point");
+    for (int i = 0; i < f->search->n_objectives; i++)
+        tw_line_put_right(line, f->end[i], TW_BOLD, front_title(f, i, text));
+    tw_line_put(line, at, TW_BOLD, "tiles");
+    tw_line_end(line);
 }
 
 tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *scratch, tw_diag *diag)
 {
-    char text[VALUE_MAX];
+    enum { TILES_MIN = 16 };
     front f = {.plan = plan, .op = op, .n = tw_plan_n_front(plan, op), .search = &plan->op[op].search};
     if (f.n == 0) return TW_OK;
     int at = place_columns(&f);
+    bool table = at + TILES_MIN <= line->columns;
     tw_line_printf(line, 0, TW_BOLD, "Pareto front of %s", plan->model->op[op].name);
     tw_line_end(line);
-    tw_line_put(line, TW_FACT_NAME, TW_BOLD, "point");
-    for (int i = 0; i < f.search->n_objectives; i++)
-        tw_line_put_right(line, f.end[i], TW_BOLD, front_title(&f, i, text));
-    tw_line_put(line, at, TW_BOLD, "tiles");
-    tw_line_end(line);
-    for (int k = 0; k < f.n; k++) TW_TRY(print_point(&f, k, at, line, scratch, diag));
+    if (table) print_titles(&f, at, line);
+    for (int k = 0; k < f.n; k++) {
+        tw_text tiles = {0};
+        tw_status status = point_tiles(&f, k, scratch, diag, &tiles);
+        if (status == TW_OK && table) print_row(&f, k, at, tiles.bytes, line);
+        if (status == TW_OK && !table) print_fact(&f, k, tiles.bytes, line);
+        tw_text_release(&tiles);
+        TW_TRY(status);
+    }
     tw_line_end(line);
     return TW_OK;
 }

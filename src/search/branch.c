@@ -2,6 +2,7 @@
 #include "search/branch.h"
 
 #include "search/heap.h"
+#include "search/seed.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +13,7 @@
 
 enum {
     TASKS = 8,          /* parts of a round                                 */
-    FIRST_NODES = 4096, /* of the first round, which one thread does alone  */
+    FIRST_NODES = 2048, /* of the first round, which one thread does alone  */
     TASK_NODES = 1024,  /* of a task                                        */
     NODE_WORK = 8,      /* pieces of work that a node counts as             */
 };
@@ -48,11 +49,12 @@ typedef struct branch {
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
     tw_hunt *out;
-    int64_t part_size;
+    int64_t part_size, n_rounds;
     /* the round at hand */
     task task[TASKS];
     int n_tasks;
     atomic_int next;
+    atomic_int winner; /* the first task that reached the bound of the whole space, TASKS: none */
     /* threads */
     int n_threads;
     pthread_t thread[TW_MAX_THREADS];
@@ -107,7 +109,18 @@ static bool task_stopped(void *user)
         if (all->options->time_limit > 0 && seconds_since(&all->start) > all->options->time_limit)
             atomic_compare_exchange_strong(&all->stop, &none, TW_END_TIME);
     }
-    return atomic_load_explicit(&all->stop, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&all->stop, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&all->winner, memory_order_relaxed) < t - all->task;
+}
+
+/* Nothing can be better than the bound of the whole space. */
+static void claim(task *t)
+{
+    branch *all = t->all;
+    int mine = (int)(t - all->task), first = atomic_load(&all->winner);
+    if (all->goals->pareto || t->front.counts || t->front.n == 0 || !all->out->any_root) return;
+    if (tw_value_compare(all->goals, &t->front.best[0].value, &all->out->root) > 0) return;
+    while (mine < first && !atomic_compare_exchange_weak(&all->winner, &first, mine)) continue;
 }
 
 static bool task_wanted(void *user, const tw_value *bound, tw_closer closer)
@@ -122,7 +135,9 @@ static tw_status task_found(void *user, const tw_op_map *map, const tw_value *va
 {
     task *t = user;
     *better = tw_front_wants(&t->front, value);
-    return tw_front_offer(&t->front, t->all->space->op, value, t->at->frame, map);
+    TW_TRY(tw_front_offer(&t->front, t->all->space->op, value, t->at->frame, map));
+    claim(t);
+    return TW_OK;
 }
 
 /* Without a shortage of memory (short_by 0) a refusal counts only while there is no other. */
@@ -151,6 +166,12 @@ static void task_left(void *user, const tw_value *bound)
 {
     task *t = user;
     keep_least(t->all->goals, &t->any_left, &t->left, bound);
+}
+
+static void task_ignored(void *user, const tw_value *bound)
+{
+    (void)user;
+    (void)bound;
 }
 
 static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_map *map, tw_outcome *out,
@@ -204,16 +225,26 @@ static bool take_part(void *user, tw_part *part)
     return t->status == TW_OK;
 }
 
-static tw_status open_part(task *t, tw_part *part)
+/* *kept: the heap has the part again. */
+static tw_status open_part(task *t, tw_part *part, bool *kept)
 {
     const branch *all = t->all;
     bool divided;
     tw_judge judge = {t, task_wanted, task_found, task_refused, task_left, task_cost, task_outline, task_stopped};
     t->at = part;
-    TW_TRY(tw_part_divide(all->space, part, take_part, t, &divided));
-    TW_TRY(t->status);
-    if (divided) return TW_OK;
-    return tw_leaf_search(all->space, all->goals, part, all->options->exhaustive, &judge);
+    *kept = false;
+    if (!part->refined) {
+        TW_TRY(tw_part_divide(all->space, part, take_part, t, &divided));
+        TW_TRY(t->status);
+        if (divided) return TW_OK;
+        if (all->options->exhaustive) return tw_leaf_search(all->space, all->goals, part, true, &judge);
+        /* With its bound raised it may not be the first any more. */
+        TW_TRY(tw_leaf_refine(all->space, all->goals, part, &judge));
+        if (!task_wanted(t, &part->bound, part->closer)) return TW_OK;
+        *kept = true;
+        return tw_heap_push(&t->heap, part) ? TW_OK : TW_ERR_NOMEM;
+    }
+    return tw_leaf_search(all->space, all->goals, part, false, &judge);
 }
 
 static void run_task(task *t, int worker)
@@ -221,9 +252,10 @@ static void run_task(task *t, int worker)
     t->worker = worker;
     for (tw_part *part; t->status == TW_OK && t->n_nodes < t->nodes_left && t->work < t->work_left;) {
         if (task_stopped(t) || !(part = tw_heap_pop(&t->heap))) return;
+        bool kept = false;
         if (t->all->options->exhaustive || task_wanted(t, &part->bound, part->closer))
-            t->status = open_part(t, part);
-        free(part);
+            t->status = open_part(t, part, &kept);
+        if (!kept) free(part);
     }
 }
 
@@ -303,10 +335,20 @@ static void run_round(branch *b)
 
 /* ---- rounds ---- */
 
+static void drop_task(task *t)
+{
+    tw_heap_release(&t->heap);
+    tw_front_release(&t->front);
+}
+
 static tw_status merge_task(branch *b, task *t)
 {
     tw_hunt *out = b->out;
     tw_status status = t->status;
+    if (t - b->task > atomic_load(&b->winner)) {
+        drop_task(t);
+        return TW_OK;
+    }
     out->n_nodes += t->n_nodes;
     out->n_points += t->n_points;
     b->budget -= t->work;
@@ -320,8 +362,7 @@ static tw_status merge_task(branch *b, task *t)
             free(p);
         else if (!tw_heap_push(&b->heap, p))
             status = TW_ERR_NOMEM;
-    tw_heap_release(&t->heap);
-    tw_front_release(&t->front);
+    drop_task(t);
     return status;
 }
 
@@ -399,6 +440,29 @@ static tw_status first_round(branch *b)
     return TW_OK;
 }
 
+/* Mappings to begin with, from the frames with the fewest tiled levels on. */
+static tw_status run_seeds(branch *b)
+{
+    enum { MOST_FRAMES = 24, MOST_LOOKS = 3000 };
+    int n = 0;
+    for (int tiled = 1; tiled < TW_MAX_MEMORIES; tiled++)
+        for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES; i++) {
+            if (b->space->frame[i].n_tiled != tiled) continue;
+            task *t = &b->task[0];
+            n++;
+            TW_TRY(begin_task(b, t, 0, 0));
+            tw_judge judge = {t,         task_wanted, task_found,   task_refused,
+                              task_ignored, task_cost,   task_outline, task_stopped};
+            tw_status status = tw_seed_frame(b->space, b->goals, i, MOST_LOOKS, &judge, &t->at);
+            if (t->status == TW_OK) t->status = status;
+            memset(t->closed, 0, sizeof t->closed);
+            TW_TRY(merge_task(b, t));
+            tell(b);
+            if (atomic_load(&b->winner) < TASKS || atomic_load(&b->stop) != 0) return TW_OK;
+        }
+    return TW_OK;
+}
+
 /* Lets go of the parts with the highest bounds; what they bound is remembered. */
 static void bound_memory(branch *b)
 {
@@ -430,11 +494,16 @@ static tw_status run_rounds(branch *b)
         b->n_tasks = 0;
         TW_TRY(status);
         tell(b);
+        if (atomic_load(&b->winner) < TASKS) tw_heap_release(&b->heap);
         int stop = atomic_load(&b->stop);
         if (stop != 0) b->out->ending = (tw_ending)stop;
         if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
+        if (++b->n_rounds == 1 && b->heap.n > 0 && !b->options->exhaustive) {
+            TW_TRY(run_seeds(b));
+            if (atomic_load(&b->winner) < TASKS) tw_heap_release(&b->heap);
+        }
         status = fill_round(b);
         if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
     }
@@ -463,6 +532,7 @@ tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_searc
     b->options = options;
     b->eval = eval;
     b->heap.goals = goals;
+    atomic_store(&b->winner, TASKS);
     b->budget = options->budget > 0 ? options->budget : DEFAULT_BUDGET;
     b->out = out;
     clock_gettime(CLOCK_MONOTONIC, &b->start);

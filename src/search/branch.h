@@ -3,7 +3,8 @@
  * Open parts are kept in the order of their bounds. A round takes the first few, lets each be searched by itself for
  * a fixed amount of work, best bound first, and then merges what was found and what stayed open, in the order in which the
  * parts were taken. What happens in a round depends on the state before it and not on who did what when; threads
- * only share the parts of a round among them. */
+ * only share the parts of a round among them. A task that reaches the bound of the whole space ends the search; what the
+ * tasks behind it did by then is forgotten. */
 #ifndef TW_SEARCH_BRANCH_H
 #define TW_SEARCH_BRANCH_H
 #include "search/front.h"

@@ -312,6 +312,26 @@ static tw_status try_all(credits *c, int32_t *count, int i)
     return TW_OK;
 }
 
+tw_status tw_leaf_outlined(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
+{
+    credits c = {.leaf = leaf};
+    const tw_space *s = leaf->space;
+    span r;
+    *short_by = 0;
+    TW_TRY(leaf->judge->outline(leaf->judge->user, &leaf->map, &c.outline));
+    raise_least(&c);
+    find_pools(&c);
+    *least = c.least;
+    for (int i = 0; i < c.n_pools; i++) {
+        int64_t needed = tw_max(1, c.outline.needed[c.pool[i].memory][c.pool[i].operand]);
+        if (needed > s->max_buffers) return TW_INFEASIBLE;
+        r.lo[i] = (int32_t)needed;
+    }
+    for (int m = 1; m < s->machine->n_memories; m++)
+        *short_by += tw_max(0, used_by(&c, &r, false, m) - s->machine->memory[m].size);
+    return TW_OK;
+}
+
 tw_status tw_leaf_credits(tw_leaf *leaf)
 {
     credits c = {.leaf = leaf};
@@ -330,6 +350,6 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     if (!c.timed && c.outline.exact) return try_counts(&c, r.lo);
     if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));
     if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
-    if (!tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
+    if (leaf->quick || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     return search_span(&c, &r);
 }

@@ -37,6 +37,54 @@ bool tw_leaf_allows(const tw_leaf *leaf, int m, int o, int64_t slots)
     return slots <= leaf->space->max_buffers && tw_number_allows(&leaf->space->limits.level[m - 1].slots[o], slots);
 }
 
+tw_status tw_leaf_refine(const tw_space *space, const tw_goals *goals, tw_part *part, const tw_judge *judge)
+{
+    tw_leaf leaf = {.space = space, .goals = goals, .part = part, .judge = judge};
+    tw_outcome least;
+    int64_t ignored;
+    part->refined = true;
+    if (!space->async) return TW_OK;
+    tw_part_least(space, part, &leaf.least);
+    tw_part_map(space, part, &leaf.map);
+    tw_status status = tw_leaf_outlined(&leaf, &least, &ignored);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* the search will tell */
+    TW_TRY(status);
+    tw_value bound = tw_goals_value(goals, &least);
+    if (tw_value_compare(goals, &bound, &part->bound) > 0) {
+        part->bound = bound;
+        part->closer = TW_BOUND_LINK;
+    }
+    return TW_OK;
+}
+
+tw_status tw_leaf_estimate(const tw_space *space, const tw_goals *goals, const tw_part *part, const tw_judge *judge,
+                           tw_estimate *out)
+{
+    tw_leaf leaf = {.space = space, .goals = goals, .part = part, .judge = judge};
+    tw_outcome least;
+    *out = (tw_estimate){0};
+    tw_part_least(space, part, &leaf.least);
+    tw_part_map(space, part, &leaf.map);
+    out->legal = true;
+    out->short_by = leaf.least.short_by;
+    if (!leaf.least.feasible) return TW_OK;
+    tw_status status = (space->async ? tw_leaf_outlined : tw_leaf_rated)(&leaf, &least, &out->short_by);
+    out->legal = status == TW_OK;
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    out->fits = out->short_by == 0;
+    out->execs = leaf.least.execs;
+    out->bound = tw_goals_value(goals, &least);
+    return status;
+}
+
+tw_status tw_leaf_quick(const tw_space *space, const tw_goals *goals, const tw_part *part, const tw_judge *judge)
+{
+    tw_leaf leaf = {.space = space, .goals = goals, .part = part, .judge = judge, .quick = true};
+    tw_part_least(space, part, &leaf.least);
+    tw_part_map(space, part, &leaf.map);
+    return space->async ? tw_leaf_credits(&leaf) : tw_leaf_slots(&leaf);
+}
+
 tw_status tw_leaf_search(const tw_space *space, const tw_goals *goals, const tw_part *part, bool exhaustive,
                          const tw_judge *judge)
 {

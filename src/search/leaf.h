@@ -29,6 +29,21 @@ typedef struct tw_judge {
     bool (*stopped)(void *user);
 } tw_judge;
 
+/* Raises the bound of a part in which all but buffers is chosen to what its transfers alone cost. */
+TW_NODISCARD tw_status tw_leaf_refine(const tw_space *space, const tw_goals *goals, tw_part *part,
+                                      const tw_judge *judge);
+/* What a mapping costs at least with the buffers that suit it, judged without a simulation. */
+typedef struct tw_estimate {
+    bool legal, fits;
+    int64_t short_by; /* it does not fit: units that are missing */
+    int64_t execs;
+    tw_value bound;
+} tw_estimate;
+TW_NODISCARD tw_status tw_leaf_estimate(const tw_space *space, const tw_goals *goals, const tw_part *part,
+                                        const tw_judge *judge, tw_estimate *out);
+/* Simulates it with a few choices of buffers. */
+TW_NODISCARD tw_status tw_leaf_quick(const tw_space *space, const tw_goals *goals, const tw_part *part,
+                                     const tw_judge *judge);
 TW_NODISCARD tw_status tw_leaf_search(const tw_space *space, const tw_goals *goals, const tw_part *part,
                                       bool exhaustive, const tw_judge *judge);
 #endif

@@ -7,7 +7,7 @@ typedef struct tw_leaf {
     const tw_space *space;
     const tw_goals *goals;
     const tw_part *part;
-    bool exhaustive;
+    bool exhaustive, quick;
     const tw_judge *judge;
     tw_least least;   /* of the part  */
     tw_op_map map;    /* buffers open */
@@ -23,5 +23,8 @@ bool tw_leaf_wants(const tw_leaf *leaf, const tw_outcome *least, tw_closer close
 bool tw_leaf_allows(const tw_leaf *leaf, int m, int o, int64_t slots);
 
 TW_NODISCARD tw_status tw_leaf_slots(tw_leaf *leaf);
+/* What the mapping costs at least, whatever its buffers; *short_by: what they miss in memory if they are as few as can be. */
+TW_NODISCARD tw_status tw_leaf_outlined(tw_leaf *leaf, tw_outcome *least, int64_t *short_by);
+TW_NODISCARD tw_status tw_leaf_rated(tw_leaf *leaf, tw_outcome *least, int64_t *short_by);
 TW_NODISCARD tw_status tw_leaf_credits(tw_leaf *leaf);
 #endif

@@ -341,12 +341,31 @@ static void add_choice(const level *v, const choice *c, tw_outcome *least)
     }
 }
 
+tw_status tw_leaf_rated(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
+{
+    *short_by = 0;
+    *least = leaf->least.cost;
+    tw_part_unpaused(leaf->space, leaf->part, &least->ticks, &least->cycles);
+    for (int t = 0; t < leaf->space->frame[leaf->part->frame].n_tiled; t++) {
+        level v;
+        measure(leaf, t, &v);
+        tw_status status = list_choices(&v);
+        if (status == TW_OK && v.n_choices > 0) add_choice(&v, &v.choice[0], least);
+        if (status == TW_OK && v.n_choices == 0) *short_by = INT64_MAX;
+        if (status == TW_OK) free(v.choice);
+        TW_TRY(status);
+    }
+    least->ticks = tw_max(least->ticks, leaf->least.cost.ticks);
+    least->cycles = tw_max(least->cycles, leaf->least.cost.cycles);
+    return TW_OK;
+}
+
 static tw_status combine(tw_leaf *leaf, level *levels, int t, const tw_outcome *least)
 {
     const tw_space *s = leaf->space;
     if (t == s->frame[leaf->part->frame].n_tiled) return tw_leaf_try(leaf, &leaf->map);
     const tw_outcome *known = &leaf->least.cost;
-    for (int i = 0; i < levels[t].n_choices; i++) {
+    for (int i = 0; i < (leaf->quick ? tw_min(2, levels[t].n_choices) : levels[t].n_choices); i++) {
         const choice *c = &levels[t].choice[i];
         tw_outcome with = *least;
         if (leaf->judge->stopped(leaf->judge->user)) {

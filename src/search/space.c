@@ -504,6 +504,28 @@ static bool settle(const tw_space *s, tw_part *p, int *open, unsigned *mask, int
     return true;
 }
 
+bool tw_part_may_choose(const tw_space *s, const tw_part *p, int var, int32_t value)
+{
+    int64_t n;
+    unsigned mask = choices(s, p, var, &n);
+    return n > 0 ? value < n : value < 32 && (mask >> value & 1);
+}
+
+bool tw_part_complete(const tw_space *s, tw_part *p)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    for (int i = f->rule; i < f->n_vars; i++) {
+        int64_t n;
+        unsigned mask = choices(s, p, i, &n);
+        int32_t v = p->var[i].lo;
+        if (!tw_range_open(p->var[i]) && (n > 0 ? v < n : v < 32 && (mask >> v & 1))) continue;
+        if (n == 0 && mask == 0) return false;
+        v = n > 0 ? 0 : __builtin_ctz(mask);
+        p->var[i] = (tw_range){v, v};
+    }
+    return few_enough(s, f, p);
+}
+
 static tw_status spread(const tw_space *s, const tw_part *p, int var, unsigned mask, int64_t n, tw_part_fn take,
                         void *user)
 {

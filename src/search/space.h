@@ -64,6 +64,7 @@ typedef struct tw_range {
 typedef struct tw_part {
     tw_value bound;
     tw_closer closer; /* what gives the bound                                                       */
+    bool refined;     /* all but buffers is chosen, and the bound knows it                           */
     int at;           /* engine or memory that it is about, -1: none                                */
     int frame, depth;
     int64_t execs; /* at least so many executions: among equal bounds short programs are tried first */
@@ -97,6 +98,11 @@ TW_NODISCARD tw_status tw_part_divide(const tw_space *space, tw_part *part, tw_p
 /* Whether all sizes are one number, and the first variable after them that is open, -1: none. */
 bool tw_part_is_sized(const tw_space *space, const tw_part *part);
 
+/* Chooses the first allowed value wherever, all sizes being one number, none or a wrong one is chosen; false: the sizes are not
+ * allowed. */
+bool tw_part_complete(const tw_space *space, tw_part *part);
+/* Whether the variable, no size, may have this value, all before it being chosen. */
+bool tw_part_may_choose(const tw_space *space, const tw_part *part, int var, int32_t value);
 /* The mapping of a part in which only buffers are open; they are left 0. */
 void tw_part_map(const tw_space *space, const tw_part *part, tw_op_map *out);
 /* The largest piece of loop l that reaches tiled level t, sizes being one number. */

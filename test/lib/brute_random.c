@@ -196,6 +196,7 @@ static void print_compute(maker *m, FILE *f, int on)
         }
         fprintf(f, "], ");
     }
+    if (m->async && chance(m, 4)) fprintf(f, "unrolls: parallel, ");
     if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
     if (chance(m, 8)) fprintf(f, "tile_multiple: 2, ");
     if (chance(m, 8)) fprintf(f, "pad_limit: half-kernel, ");

@@ -118,7 +118,7 @@ mapping:
     levels: [{at: buffer, tiles: {m: 3}, sizes: {k: {multiple of: 6, at most: 12}}, buffers: {w: 2}}]
 YAML
 expect 0 plan "${small[@]}" -o limited --mapping=limits.yaml --json
-says out.txt '"m": {"count": 3, "largest": 8}'; says out.txt '"w": 2'
+says out.txt '"m": {"count": 3, '; says out.txt '"w": 2'
 grep -qE '"k": \{"count": [0-9]+, "largest": (6|12)\}' out.txt || fail "k is not cut as the partial mapping says"
 expect 0 eval "${small[@]}" --mapping=limited/mapping.yaml; limited=$(cycles)
 [ "$limited" -gt "$all" ] || fail "limits cost nothing: $limited cycles, $all without"
@@ -143,6 +143,9 @@ while read -r i cycles peak; do
     expect 0 eval "${small[@]}" --mapping="front/front/$(printf %02d "$i").yaml" --json
     says out.txt "\"cycles\": $cycles,"; says out.txt "\"slots\": $peak,"
 done <points.txt
+expect 0 plan matmul:6x4x6 -m tick-10k --no-verify -o narrow --objective=latency,peak:buffer,traffic:buffer,traffic:move --pareto --columns=60
+grep -nE '^.{61,}' out.txt >&2 && fail "a front is wider than 60 columns"
+says out.txt "  1           latency 3 cycles, then peak of buffer "
 valid_json front/plan.json; says front/plan.json '"front": ['; says front/plan.json '"mapping": "mapping:\n'
 [ "$(grep -c '"values": \[' front/plan.json)" = "$n" ] || fail "the document has another number of points"
 cp front/front/01.yaml "front/front/$(printf %02d $((n + 1))).yaml" # a longer front that was there before
@@ -170,7 +173,7 @@ expect 0 plan "${small[@]}" -o why --explain --json --max-buffers=1; valid_json 
 
 # ---- searches that end early: the best so far, how far it may be from the best, and why it ended ----
 # Without bounds, larger problems take for ever; how far a budget or the memory reaches is the search's affair.
-long=(matmul:64x48x80,dtype=i8 -m kpu --no-verify --exhaustive)
+long=(matmul:64x48x80 -m tick-costed --no-verify --exhaustive)
 entries() { find "$XDG_CACHE_HOME" -type f 2>/dev/null | wc -l; }
 n=$(entries)
 expect 0 plan "${long[@]}" -o early --time-limit=0.3; is_empty err.txt

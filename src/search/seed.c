@@ -1,0 +1,147 @@
+/* src/search/seed.c - see seed.h. */
+#include "search/seed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct climb {
+    const tw_space *space;
+    const tw_frame *frame;
+    const tw_goals *goals;
+    const tw_judge *judge;
+    int64_t left;  /* mappings that may still be looked at */
+    tw_part *now;  /* the mapping at hand: every range is one number */
+    tw_part *next; /* a neighbour of it */
+    tw_estimate value;
+} climb;
+
+static bool is_better(const climb *c, const tw_estimate *a, const tw_estimate *b)
+{
+    if (a->fits != b->fits) return a->fits;
+    if (!a->fits) return a->short_by < b->short_by;
+    int order = tw_value_compare(c->goals, &a->bound, &b->bound);
+    return order < 0 || (order == 0 && a->execs < b->execs);
+}
+
+static void set_size(climb *c, tw_part *p, int t, int l, int64_t size)
+{
+    int L = c->space->op->n_loops;
+    size = tw_clamp(size, 1, c->space->op->loop[l].extent);
+    p->var[t * L + l] = (tw_range){(int32_t)size, (int32_t)size};
+    for (int i = 0; i < c->frame->n_tiled; i++) { /* what is outside is as large, what is inside no larger */
+        tw_range *r = &p->var[i * L + l];
+        if (i < t && r->lo < size) *r = (tw_range){(int32_t)size, (int32_t)size};
+        if (i > t && r->lo > size) *r = (tw_range){(int32_t)size, (int32_t)size};
+    }
+}
+
+/* Takes the neighbour if it is better. */
+static tw_status look(climb *c, bool *moved)
+{
+    tw_estimate value;
+    if (c->left <= 0 || c->judge->stopped(c->judge->user)) {
+        c->left = 0;
+        return TW_OK;
+    }
+    c->left--;
+    if (!tw_part_complete(c->space, c->next)) return TW_OK;
+    TW_TRY(tw_leaf_estimate(c->space, c->goals, c->next, c->judge, &value));
+    if (!value.legal || !is_better(c, &value, &c->value)) return TW_OK;
+    c->value = value;
+    tw_part *was = c->now;
+    c->now = c->next;
+    c->next = was;
+    *moved = true;
+    return TW_OK;
+}
+
+static void begin_step(climb *c)
+{
+    memcpy(c->next, c->now, sizeof *c->now + (size_t)c->frame->n_vars * sizeof *c->now->var);
+}
+
+static tw_status step_size(climb *c, int t, int l, bool *moved)
+{
+    int64_t size = c->now->var[tw_var_size(c->space, t, l)].lo, len = c->space->op->loop[l].extent;
+    const int64_t to[] = {size * 2,     size / 2, size + 1, size - 1, (size / 16 + 1) * 16, (size - 1) / 16 * 16,
+                          tw_cdiv(len, tw_cdiv(len, size) + 1), len};
+    for (size_t i = 0; i < TW_COUNT(to); i++) {
+        if (to[i] < 1 || to[i] > len || to[i] == size) continue;
+        begin_step(c);
+        set_size(c, c->next, t, l, to[i]);
+        TW_TRY(look(c, moved));
+    }
+    return TW_OK;
+}
+
+/* Another value for a variable that is no size. */
+static tw_status step_choice(climb *c, int var, bool *moved)
+{
+    enum { MOST = 120 };
+    for (int32_t v = 0; v < MOST; v++) {
+        begin_step(c);
+        c->next->var[var] = (tw_range){v, v};
+        if (!tw_part_may_choose(c->space, c->next, var, v)) {
+            if (v > 8) break;
+            continue;
+        }
+        if (c->now->var[var].lo != v) TW_TRY(look(c, moved));
+    }
+    return TW_OK;
+}
+
+/* Less and less until it fits: the longest loop of the innermost tiles is halved. */
+static tw_status shrink(climb *c)
+{
+    for (int i = 0; i < 64 * TW_MAX_LOOPS && !c->value.fits && c->left > 0; i++) {
+        int inner = c->frame->n_tiled - 1 - i % c->frame->n_tiled, best = 0;
+        for (int l = 1; l < c->space->op->n_loops; l++)
+            if (c->now->var[tw_var_size(c->space, inner, l)].lo > c->now->var[tw_var_size(c->space, inner, best)].lo)
+                best = l;
+        begin_step(c);
+        set_size(c, c->next, inner, best, tw_cdiv(c->now->var[tw_var_size(c->space, inner, best)].lo, 2));
+        bool moved = false;
+        TW_TRY(look(c, &moved));
+        if (!moved && tw_part_complete(c->space, c->next)) { /* smaller, if not yet better */
+            memcpy(c->now, c->next, sizeof *c->now + (size_t)c->frame->n_vars * sizeof *c->now->var);
+            tw_estimate value;
+            TW_TRY(tw_leaf_estimate(c->space, c->goals, c->now, c->judge, &value));
+            if (value.legal) c->value = value;
+        }
+    }
+    return TW_OK;
+}
+
+static tw_status improve(climb *c)
+{
+    for (bool moved = true; moved && c->left > 0;) {
+        moved = false;
+        for (int t = c->frame->n_tiled - 1; t >= 0; t--)
+            for (int l = 0; l < c->space->op->n_loops; l++) TW_TRY(step_size(c, t, l, &moved));
+        for (int i = c->frame->rule; i < c->frame->n_vars; i++) TW_TRY(step_choice(c, i, &moved));
+    }
+    return TW_OK;
+}
+
+tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame, int64_t most, const tw_judge *judge,
+                        tw_part **at)
+{
+    bool empty, none;
+    climb c = {.space = space, .frame = &space->frame[frame], .goals = goals, .judge = judge, .left = most};
+    c.now = tw_part_of_frame(space, frame, &empty);
+    c.next = tw_part_of_frame(space, frame, &none);
+    tw_status status = c.now && c.next ? TW_OK : TW_ERR_NOMEM;
+    if (status == TW_OK && !empty) {
+        for (int i = 0; i < c.frame->rule; i++) c.now->var[i].lo = c.now->var[i].hi;
+        c.value = (tw_estimate){.short_by = INT64_MAX};
+        if (tw_part_complete(space, c.now)) status = tw_leaf_estimate(space, goals, c.now, judge, &c.value);
+        if (status == TW_OK) status = shrink(&c);
+        if (status == TW_OK && c.value.fits) status = improve(&c);
+        *at = c.now;
+        if (status == TW_OK && c.value.fits) status = tw_leaf_quick(space, goals, c.now, judge);
+        *at = NULL;
+    }
+    free(c.now);
+    free(c.next);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* src/search/seed.h - good mappings to begin with: the better the best so far, the more the bounds close.
+ *
+ * In each frame a mapping is improved step by step: a size doubled, halved or moved to the next multiple, an order, a
+ * rule, a mode or a keep replaced, as long as its estimate falls. The estimate is a bound of the single mapping (leaf.h),
+ * so nothing is simulated until the end. What is found proves nothing. */
+#ifndef TW_SEARCH_SEED_H
+#define TW_SEARCH_SEED_H
+#include "search/leaf.h"
+
+/* Looks at `most` mappings at most, and simulates the last one. */
+TW_NODISCARD tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame, int64_t most,
+                                     const tw_judge *judge, tw_part **at);
+#endif
