@@ -5,6 +5,7 @@
  * slow to pass a level through: where time does not count they are left out. */
 #include "remedy.h"
 
+#include <math.h>
 #include <unistd.h>
 
 #include "coster.h"
@@ -57,91 +58,124 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
     return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
 }
 
-static tw_status cost_of(asker *a, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                         tw_outcome *out)
-{
-    const tw_eval *eval = tw_coster_eval(a->coster);
-    int64_t short_by;
-    tw_meter meter = {.limit = INT64_MAX};
-    return eval->cost(eval->user[0], model, op, machine, map, &meter, out, &short_by);
-}
-
 /* ---- changes ---- */
+
+typedef struct tried {
+    tw_remedy remedy;
+    const tw_machine *machine;
+    double *value; /* of each operator, INFINITY: nothing was found */
+    bool *proven;
+} tried;
 
 typedef struct trial {
     const tw_plan *plan;
     asker asker;
-    double value; /* of the plan */
-    bool proven;
-    tw_arena *arena, *limits; /* what is kept, and limits that are tried */
-    tw_remedy *list;
+    tw_goals goals;
+    tw_op_map *best; /* of each operator on the machine as it is: the plan's, or a better one met on the way */
+    double *value;
+    bool proven; /* the plan is */
+    tw_arena *arena, *work;
+    tried *list;
     int n, room;
 } trial;
 
-/* Between searches too somebody may want to stop: many small ones never ask. */
-static bool goes_on(trial *t)
+/* The first objective of a mapping; INFINITY where it is not possible. */
+static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_op_map *map, double *out)
 {
-    return ask_progress(&t->asker, &(tw_progress){.found = true, .best = t->value, .bound = t->value});
+    const tw_eval *eval = tw_coster_eval(t->asker.coster);
+    tw_meter meter = {.limit = INT64_MAX};
+    tw_outcome cost;
+    int64_t short_by;
+    tw_status status = eval->cost(eval->user[0], t->plan->model, op, machine, map, &meter, &cost, &short_by);
+    if (status == TW_ERR_NOMEM) return status;
+    *out = status == TW_OK ? (double)tw_goals_value(&t->goals, &cost).of[0] : INFINITY;
+    return TW_OK;
 }
 
-static tw_status keep(trial *t, tw_remedy remedy)
+/* Between searches too somebody may want to stop: many small ones never ask. */
+static bool goes_on(trial *t, int op)
+{
+    return ask_progress(&t->asker,
+                        &(tw_progress){.op = op, .found = true, .best = t->value[op], .bound = t->value[op]});
+}
+
+static tw_status keep(trial *t, const tried *one)
 {
     if (t->n == t->room) {
-        tw_remedy *more;
-        TW_ALLOC(t->arena, more, 2 * t->room + 16);
+        tried *more;
+        TW_ALLOC(t->work, more, 2 * t->room + 16);
         for (int i = 0; i < t->n; i++) more[i] = t->list[i];
         t->list = more;
         t->room = 2 * t->room + 16;
     }
-    t->list[t->n++] = remedy;
+    t->list[t->n++] = *one;
     return TW_OK;
 }
 
-/* The first objective of the plan's own mapping on the changed machine. */
-static tw_status value_of_own(trial *t, int op, const tw_machine *machine, double *out)
+/* A search that gave up on the plan may have missed what this one meets. */
+static tw_status learn(trial *t, int op, const tw_op_map *map)
 {
-    tw_diag muted = {.muted = true};
-    tw_goals goals;
-    tw_outcome cost;
-    TW_TRY(tw_goals_of(&t->asker.options, machine, &muted, &goals));
-    TW_TRY(cost_of(&t->asker, t->plan->model, op, machine, &t->plan->mapping->op[op], &cost));
-    *out = (double)tw_goals_value(&goals, &cost).of[0];
+    double value;
+    if (t->plan->op[op].search.proven) return TW_OK;
+    TW_TRY(value_of(t, op, t->plan->machine, map, &value));
+    if (value >= t->value[op]) return TW_OK;
+    t->value[op] = value;
+    t->best[op] = *map;
     return TW_OK;
 }
 
-/* The operator's part of a remedy. A search that gave up may have missed even the mapping that there was: that one
- * still counts where it is possible. */
-static tw_status add_op(trial *t, int op, const tw_machine *machine, const tw_search_options *options,
-                        tw_remedy *remedy)
+static tw_status answer_op(trial *t, int op, const tw_search_options *options, tried *one)
 {
     tw_op_map map;
     tw_search_result result;
-    tw_status found = ask(&t->asker, t->plan->model, op, machine, options, &map, &result), had = TW_INFEASIBLE;
-    double value = result.value[0], own;
-    if (found == TW_OK || found == TW_INFEASIBLE) {
-        if (!result.proven) had = value_of_own(t, op, machine, &own);
-        if (had == TW_OK && (found != TW_OK || own < value)) value = own;
-    }
-    if (found == TW_ERR_NOMEM || had == TW_ERR_NOMEM) return TW_ERR_NOMEM;
-    remedy->feasible = remedy->feasible && (found == TW_OK || had == TW_OK);
-    remedy->proven = remedy->proven && result.proven;
-    remedy->value += value;
-    return TW_OK;
+    tw_status status = ask(&t->asker, t->plan->model, op, one->machine, options, &map, &result);
+    if (status != TW_OK && status != TW_INFEASIBLE) return status;
+    one->value[op] = status == TW_OK ? result.value[0] : INFINITY;
+    one->proven[op] = result.proven;
+    /* What takes more buffers than the user allows says nothing about the plan. */
+    return status == TW_OK && options == &t->asker.options ? learn(t, op, &map) : TW_OK;
 }
 
-/* Searches with the change made and adds what came out. */
-static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, const tw_search_options *options)
+/* Searches with the change made and adds what came out. `only`: the operator that it concerns, -1: all. */
+static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, const tw_search_options *options,
+                        int only)
 {
+    int n_ops = t->plan->model->n_ops;
+    tw_machine *copy;
+    tried one = {.remedy = remedy};
     if (!remedy.change) return TW_ERR_NOMEM;
-    remedy.feasible = true;
-    remedy.proven = t->proven;
-    for (int i = 0; i < t->plan->model->n_ops && remedy.feasible; i++) {
-        if (goes_on(t)) TW_TRY(add_op(t, i, machine, options, &remedy));
+    TW_ALLOC(t->work, copy, 1);
+    TW_ALLOC(t->work, one.value, n_ops);
+    TW_ALLOC(t->work, one.proven, n_ops);
+    *copy = *machine;
+    one.machine = copy;
+    for (int i = 0; i < n_ops; i++) {
+        one.value[i] = t->value[i];
+        one.proven[i] = t->plan->op[i].search.proven;
+        if (only >= 0 && only != i) continue;
+        if (goes_on(t, i)) TW_TRY(answer_op(t, i, options, &one));
         if (t->asker.stopped) return TW_OK;
     }
-    if (!remedy.feasible) remedy.value = 0;
-    if (remedy.feasible && t->value > 0) remedy.gain = 1 - remedy.value / t->value;
-    return keep(t, remedy);
+    return keep(t, &one);
+}
+
+/* The sum over the operators. Where a search gave up, the best mapping of the machine as it is still counts. */
+static tw_status settle(trial *t, tried *one)
+{
+    tw_remedy *r = &one->remedy;
+    double before = 0;
+    r->proven = t->proven;
+    for (int i = 0; i < t->plan->model->n_ops; i++) {
+        double known = INFINITY;
+        if (!one->proven[i] && !t->asker.stopped) TW_TRY(value_of(t, i, one->machine, &t->best[i], &known));
+        r->value += fmin(one->value[i], known);
+        r->proven = r->proven && one->proven[i];
+        before += t->value[i];
+    }
+    r->feasible = r->value < INFINITY;
+    if (!r->feasible) r->value = 0;
+    if (r->feasible && before > 0) r->gain = 1 - r->value / before;
+    return TW_OK;
 }
 
 /* A tenth more, at least one; 0 when there is no such number. */
@@ -161,7 +195,7 @@ static tw_status try_memories(trial *t)
         const char *text =
             tw_arena_printf(t->arena, "%s larger: %s %s", TW_PERCENT(size - memory->size, memory->size),
                             TW_GROUPED(size), tw_unit_plural(machine->unit));
-        TW_TRY(answer(t, (tw_remedy){TW_MORE_MEMORY, memory->name, text}, &changed, &t->asker.options));
+        TW_TRY(answer(t, (tw_remedy){TW_MORE_MEMORY, memory->name, text}, &changed, &t->asker.options, -1));
     }
     return TW_OK;
 }
@@ -201,7 +235,7 @@ static tw_status try_bandwidth(trial *t, int e)
                                                      : "sums";
     const char *text;
     if (!make_faster(&changed.engine[e].cost, work, t->arena, &text)) return TW_OK;
-    return answer(t, (tw_remedy){TW_MORE_BANDWIDTH, engine->name, text}, &changed, &t->asker.options);
+    return answer(t, (tw_remedy){TW_MORE_BANDWIDTH, engine->name, text}, &changed, &t->asker.options, -1);
 }
 
 static tw_status try_channels(trial *t, int e)
@@ -219,7 +253,7 @@ static tw_status try_channels(trial *t, int e)
         changed.engine[e].one_channel = false;
         text = tw_arena_printf(t->arena, "unlimited channels, not 1");
     }
-    return answer(t, (tw_remedy){TW_MORE_CHANNELS, engine->name, text}, &changed, &t->asker.options);
+    return answer(t, (tw_remedy){TW_MORE_CHANNELS, engine->name, text}, &changed, &t->asker.options, -1);
 }
 
 static bool time_counts(const trial *t)
@@ -271,11 +305,11 @@ static tw_status try_limit(trial *t, int op, int level, int operand)
     if (t->asker.options.max_buffers > 0) ceiling = tw_min(ceiling, t->asker.options.max_buffers);
     if (most < 1 || most > ceiling - slots->multiple_of) return TW_OK;
     tw_op_limits *changed;
-    TW_ALLOC(t->limits, changed, limits->n_ops);
+    TW_ALLOC(t->asker.scratch, changed, limits->n_ops);
     for (int i = 0; i < limits->n_ops; i++) changed[i] = limits->op[i];
     tw_limits all = {limits->n_ops, changed};
     int64_t more = most + slots->multiple_of;
-    TW_TRY(allow_more(&changed[op].level[level].slots[operand], more, t->limits));
+    TW_TRY(allow_more(&changed[op].level[level].slots[operand], more, t->asker.scratch));
     tw_search_options options = t->asker.options;
     options.limits = &all;
     const tw_op *of = &t->plan->model->op[op];
@@ -283,7 +317,7 @@ static tw_status try_limit(trial *t, int op, int level, int operand)
     const char *text =
         tw_arena_printf(t->arena, "%" PRId64 " of '%s'%s%s%s, not %" PRId64, more, of->operand[operand].name,
                         several ? " of '" : "", several ? of->name : "", several ? "'" : "", most);
-    return answer(t, (tw_remedy){TW_MORE_BUFFERS, machine->memory[level + 1].name, text}, machine, &options);
+    return answer(t, (tw_remedy){TW_MORE_BUFFERS, machine->memory[level + 1].name, text}, machine, &options, op);
 }
 
 static tw_status try_buffers(trial *t)
@@ -294,14 +328,15 @@ static tw_status try_buffers(trial *t)
         options.max_buffers++;
         const char *text = tw_arena_printf(t->arena, "%" PRId64 " of each operand, not %" PRId64,
                                            options.max_buffers, t->asker.options.max_buffers);
-        TW_TRY(answer(t, (tw_remedy){TW_MORE_BUFFERS, t->plan->machine->name, text}, t->plan->machine, &options));
+        TW_TRY(
+            answer(t, (tw_remedy){TW_MORE_BUFFERS, t->plan->machine->name, text}, t->plan->machine, &options, -1));
     }
     for (int i = 0; limits && i < limits->n_ops; i++)
         for (int l = 0; l < limits->op[i].n_levels; l++)
             for (int o = 0; o < t->plan->model->op[i].n_operands; o++) {
-                tw_arena_mark mark = tw_arena_save(t->limits);
+                tw_arena_mark mark = tw_arena_save(t->asker.scratch);
                 TW_TRY(try_limit(t, i, l, o));
-                tw_arena_rewind(t->limits, mark);
+                tw_arena_rewind(t->asker.scratch, mark);
             }
     return TW_OK;
 }
@@ -332,30 +367,47 @@ static tw_status try_all(trial *t)
     return try_buffers(t);
 }
 
-/* What the plan costs, and whether nothing is better. */
-static void weigh(trial *t)
+static tw_status begin(trial *t, const tw_search_options *options, tw_arena *scratch)
 {
+    int n_ops = t->plan->model->n_ops;
+    tw_diag muted = {.muted = true};
+    TW_TRY(asker_init(&t->asker, options, scratch));
+    TW_TRY(tw_goals_of(&t->asker.options, t->plan->machine, &muted, &t->goals));
+    TW_ALLOC(t->work, t->best, n_ops);
+    TW_ALLOC(t->work, t->value, n_ops);
     t->proven = true;
-    for (int i = 0; i < t->plan->model->n_ops; i++) {
-        t->value += t->plan->op[i].search.value[0];
+    for (int i = 0; i < n_ops; i++) {
+        t->best[i] = t->plan->mapping->op[i];
+        t->value[i] = t->plan->op[i].search.value[0];
         t->proven = t->proven && t->plan->op[i].search.proven;
     }
+    return TW_OK;
+}
+
+static tw_status finish(trial *t, const tw_remedy **out, int *n)
+{
+    tw_remedy *list;
+    TW_ALLOC(t->arena, list, t->n);
+    for (int i = 0; i < t->n; i++) {
+        TW_TRY(settle(t, &t->list[i]));
+        list[i] = t->list[i].remedy;
+    }
+    sort(list, t->n);
+    *out = list;
+    *n = t->n;
+    return TW_OK;
 }
 
 tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, tw_arena *arena,
                            tw_arena *scratch, const tw_remedy **out, int *n)
 {
-    trial t = {.plan = plan, .arena = arena, .limits = tw_arena_new()};
-    tw_status status = t.limits ? asker_init(&t.asker, options, scratch) : TW_ERR_NOMEM;
-    weigh(&t);
+    trial t = {.plan = plan, .arena = arena, .work = tw_arena_new()};
+    tw_status status = t.work ? begin(&t, options, scratch) : TW_ERR_NOMEM;
     if (status == TW_OK) status = try_all(&t);
+    if (status == TW_OK) status = finish(&t, out, n);
     tw_coster_free(t.asker.coster);
-    tw_arena_free(t.limits);
-    TW_TRY(status);
-    sort(t.list, t.n);
-    *out = t.list;
-    *n = t.n;
-    return TW_OK;
+    tw_arena_free(t.work);
+    return status;
 }
 
 /* ---- the smallest capacity ---- */

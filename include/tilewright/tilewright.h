@@ -260,7 +260,8 @@ typedef struct tw_remedy {
     const char *change; /* "10 % larger: 11'000 units"                                              */
     bool feasible;      /* false: no plan was found with it; value and gain are 0                   */
     double value;       /* first objective, summed over the operators                               */
-    double gain;        /* 1 - value / the plan's; negative: none was found as good as the plan      */
+    double gain;        /* 1 - value / that of the best plan known without the change: the given one, unless it
+                           was not proven and these searches met a better                            */
     bool proven;        /* both searches ended with a proof                                         */
 } tw_remedy;
 /* Of a plan that tw_plan_search made with these options: every change that may help, the largest gain first. */

@@ -35,15 +35,16 @@ static const char *measure_title(const tw_plan *plan)
     }
 }
 
-static void put_value(tw_table *table, const tw_plan *plan, double value)
+static const char *value_text(const tw_plan *plan, double value, char out[TW_GROUPED_MAX])
 {
     tw_measure measure = plan->op[0].search.objective[0].measure;
     if (value >= 0x1p62 || measure == TW_EDP)
-        tw_table_printf(table, VALUE, "%.4g", value);
+        snprintf(out, TW_GROUPED_MAX, "%.4g", value);
     else if (measure == TW_ENERGY)
-        tw_table_put(table, VALUE, TW_ENERGY((int64_t)value));
+        tw_energy((int64_t)value, out);
     else
-        tw_table_put(table, VALUE, TW_GROUPED((int64_t)value));
+        tw_grouped((int64_t)value, out);
+    return out;
 }
 
 static void put_gain(tw_table *table, double gain)
@@ -64,7 +65,7 @@ static void put_row(tw_table *table, const tw_plan *plan, const tw_remedy *remed
         tw_table_put(table, PROOF, "no plan found");
         return;
     }
-    put_value(table, plan, remedy->value);
+    tw_table_put(table, VALUE, value_text(plan, remedy->value, (char[TW_GROUPED_MAX]){0}));
     put_gain(table, remedy->gain);
     tw_table_put(table, PROOF, remedy->proven ? "proven" : "best found");
 }
@@ -89,6 +90,23 @@ static void print_rest(const char *title, const tw_remedy *remedy, int n, bool p
     tw_text_release(&text);
 }
 
+/* Gains are over the best plan that is known, which need not be the one that they were asked for. */
+static void print_base(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line)
+{
+    double had = 0, best = INFINITY;
+    char text[256], number[TW_GROUPED_MAX];
+    for (int i = 0; i < plan->model->n_ops; i++) had += plan->op[i].search.value[0];
+    for (int i = 0; i < n; i++)
+        if (remedy[i].feasible && remedy[i].gain < 1) best = round(remedy[i].value / (1 - remedy[i].gain));
+    if (!(best < had * (1 - 1e-9))) return;
+    snprintf(
+        text, sizeof text,
+        "these searches met a plan with %s %s for the machine as it is; gains are over that one, which a longer "
+        "search finds",
+        value_text(plan, best, number), measure_title(plan));
+    tw_fact_put(line, TW_PLAIN, "note", text);
+}
+
 tw_status tw_report_remedies_text(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line,
                                   tw_arena *arena)
 {
@@ -108,6 +126,7 @@ tw_status tw_report_remedies_text(const tw_plan *plan, const tw_remedy *remedy, 
                     "there is nothing to try: no limited memory, no engine that could be faster");
     print_rest("no gain", remedy, n, true, line);
     print_rest("none found", remedy, n, false, line);
+    print_base(plan, remedy, n, line);
     tw_line_end(line);
     return TW_OK;
 }

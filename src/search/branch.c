@@ -109,7 +109,7 @@ static bool task_stopped(void *user)
         if (all->options->time_limit > 0 && seconds_since(&all->start) > all->options->time_limit)
             atomic_compare_exchange_strong(&all->stop, &none, TW_END_TIME);
     }
-    return atomic_load_explicit(&all->stop, memory_order_relaxed) != 0 ||
+    return atomic_load_explicit(&all->stop, memory_order_relaxed) != 0 || t->work > all->budget ||
            atomic_load_explicit(&all->winner, memory_order_relaxed) < t - all->task;
 }
 
@@ -440,6 +440,42 @@ static tw_status first_round(branch *b)
     return TW_OK;
 }
 
+static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t looks)
+{
+    task *t = &b->task[0];
+    TW_TRY(begin_task(b, t, 0, 0));
+    tw_judge judge = {t,            task_wanted, task_found,   task_refused,
+                      task_ignored, task_cost,   task_outline, task_stopped};
+    tw_status status = tw_seed_frame(b->space, b->goals, frame, start, looks, &judge, &t->at);
+    if (t->status == TW_OK) t->status = status;
+    memset(t->closed, 0, sizeof t->closed);
+    TW_TRY(merge_task(b, t));
+    tell(b);
+    return TW_OK;
+}
+
+static bool is_over(branch *b) { return atomic_load(&b->winner) < TASKS || atomic_load(&b->stop) != 0; }
+
+/* One tiled level, few loops: the tiles that move least for every order. */
+static tw_status run_tile_seeds(branch *b, int frame)
+{
+    enum { MOST_LOOPS = 3, LOOKS = 400, GRANULES = 2 };
+    static const int64_t granule[GRANULES] = {16, 1};
+    tw_arena *scratch = tw_arena_new();
+    tw_status status = scratch ? TW_OK : TW_ERR_NOMEM;
+    int64_t n = 1;
+    for (int l = 2; l <= b->space->op->n_loops; l++) n *= l;
+    for (int64_t i = 0; status == TW_OK && i < GRANULES * n && b->space->op->n_loops <= MOST_LOOPS; i++) {
+        tw_part *start;
+        status = tw_seed_tiles(b->space, frame, i / GRANULES, granule[i % GRANULES], scratch, &start);
+        if (status == TW_OK && start) status = run_seed(b, frame, start, LOOKS);
+        free(status == TW_OK ? start : NULL);
+        if (is_over(b)) break;
+    }
+    tw_arena_free(scratch);
+    return status;
+}
+
 /* Mappings to begin with, from the frames with the fewest tiled levels on. */
 static tw_status run_seeds(branch *b)
 {
@@ -448,17 +484,11 @@ static tw_status run_seeds(branch *b)
     for (int tiled = 1; tiled < TW_MAX_MEMORIES; tiled++)
         for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES; i++) {
             if (b->space->frame[i].n_tiled != tiled) continue;
-            task *t = &b->task[0];
             n++;
-            TW_TRY(begin_task(b, t, 0, 0));
-            tw_judge judge = {t,         task_wanted, task_found,   task_refused,
-                              task_ignored, task_cost,   task_outline, task_stopped};
-            tw_status status = tw_seed_frame(b->space, b->goals, i, MOST_LOOKS, &judge, &t->at);
-            if (t->status == TW_OK) t->status = status;
-            memset(t->closed, 0, sizeof t->closed);
-            TW_TRY(merge_task(b, t));
-            tell(b);
-            if (atomic_load(&b->winner) < TASKS || atomic_load(&b->stop) != 0) return TW_OK;
+            TW_TRY(run_seed(b, i, NULL, MOST_LOOKS));
+            if (is_over(b)) return TW_OK;
+            if (tiled == 1 && n == 1) TW_TRY(run_tile_seeds(b, i));
+            if (is_over(b)) return TW_OK;
         }
     return TW_OK;
 }

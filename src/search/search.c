@@ -29,7 +29,7 @@ static void describe(const tw_space *s, const tw_goals *goals, const tw_search_o
     r->proven = !hunt->any_open;
     r->n_space = options->exhaustive && r->proven ? (double)hunt->n_points : tw_space_count(s);
     r->n_nodes = hunt->n_nodes;
-    r->n_points = hunt->n_points;
+    r->n_points = (double)hunt->n_points < r->n_space ? hunt->n_points : (int64_t)r->n_space; /* seeds may come again */
     memcpy(r->closed, hunt->closed, sizeof r->closed);
     if (hunt->front.counts && !goals->pareto) r->n_optima = hunt->front.n_optima;
     r->seconds = hunt->seconds;
@@ -79,6 +79,30 @@ static tw_status conclude(const tw_space *s, const tw_goals *goals, const tw_sea
         s->op->name, s->machine->name, why[hunt->ending]);
 }
 
+/* A search that gave up must not be worse than one over the family of the notes, which is small. */
+static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
+                           const tw_eval *eval, tw_arena *arena, tw_diag *diag, tw_hunt *hunt)
+{
+    tw_search_options notes = *options;
+    tw_space family;
+    tw_hunt other;
+    if (!hunt->any_open || s->notes || s->async || options->exhaustive || hunt->ending == TW_END_STOPPED) return TW_OK;
+    notes.space = TW_SPACE_NOTES;
+    notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
+    notes.max_execs = notes.max_outer = notes.max_inner = 0;
+    TW_TRY(tw_space_of(s->model, s->op_index, s->machine, &notes, arena, diag, &family));
+    TW_TRY(tw_space_measure(&family, arena));
+    tw_status status = tw_branch(&family, goals, &notes, eval, &other);
+    for (int i = 0; i < other.front.n && status == TW_OK; i++)
+        status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
+    hunt->n_nodes += other.n_nodes;
+    hunt->n_points += other.n_points;
+    hunt->seconds += other.seconds;
+    if (hunt->front.n > 0 && !tw_front_wants(&hunt->front, &hunt->open)) hunt->any_open = false;
+    tw_front_release(&other.front);
+    return status;
+}
+
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
                        const tw_eval *eval, tw_arena *arena, tw_diag *diag, tw_found *found,
                        tw_search_result *result)
@@ -91,6 +115,7 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
     TW_TRY(tw_space_of(model, op, machine, options, arena, diag, &space));
     TW_TRY(tw_space_measure(&space, arena));
     tw_status status = tw_branch(&space, &goals, options, eval, &hunt);
+    if (status == TW_OK) status = ask_notes(&space, &goals, options, eval, arena, diag, &hunt);
     if (status == TW_OK) status = conclude(&space, &goals, options, &hunt, arena, diag, found, result);
     tw_front_release(&hunt.front);
     return status;

@@ -1,6 +1,8 @@
 /* src/search/seed.c - see seed.h. */
 #include "search/seed.h"
 
+#include "tile/best.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,8 +125,39 @@ static tw_status improve(climb *c)
     return TW_OK;
 }
 
-tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame, int64_t most, const tw_judge *judge,
-                        tw_part **at)
+tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t granule, tw_arena *scratch, tw_part **out)
+{
+    const tw_frame *f = &space->frame[frame];
+    const tw_op *op = space->op;
+    int64_t width = 1;
+    bool empty;
+    tw_diag muted = {.muted = true};
+    tw_tile_choice tiles;
+    *out = NULL;
+    for (int o = 0; o < op->n_operands; o++) width = tw_max(width, space->elem_units[o]);
+    tw_best_request request = {
+        .op = op, .granule = granule, .capacity = space->machine->memory[f->memory[0]].size / width};
+    if (request.capacity < 1 || space->machine->memory[f->memory[0]].size == TW_UNLIMITED) return TW_OK;
+    tw_order_of_number(op, k, request.order);
+    tw_status status = tw_best_find(&request, scratch, &muted, &tiles);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
+    TW_TRY(status);
+    tw_part *p = tw_part_of_frame(space, frame, &empty);
+    if (!p) return TW_ERR_NOMEM;
+    for (int l = 0; l < op->n_loops; l++) {
+        int32_t size = (int32_t)tw_min(tiles.tile[l], op->loop[l].extent);
+        p->var[tw_var_size(space, 0, l)] = (tw_range){size, size};
+    }
+    if (!empty && tw_part_complete(space, p) && tw_part_set_order(space, p, 0, request.order) &&
+        tw_part_complete(space, p))
+        *out = p;
+    else
+        free(p);
+    return TW_OK;
+}
+
+tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame, const tw_part *start, int64_t most,
+                        const tw_judge *judge, tw_part **at)
 {
     bool empty, none;
     climb c = {.space = space, .frame = &space->frame[frame], .goals = goals, .judge = judge, .left = most};
@@ -133,6 +166,7 @@ tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame,
     tw_status status = c.now && c.next ? TW_OK : TW_ERR_NOMEM;
     if (status == TW_OK && !empty) {
         for (int i = 0; i < c.frame->rule; i++) c.now->var[i].lo = c.now->var[i].hi;
+        if (start) memcpy(c.now->var, start->var, (size_t)c.frame->n_vars * sizeof *start->var);
         c.value = (tw_estimate){.short_by = INT64_MAX};
         if (tw_part_complete(space, c.now)) status = tw_leaf_estimate(space, goals, c.now, judge, &c.value);
         if (status == TW_OK) status = shrink(&c);

@@ -526,6 +526,27 @@ bool tw_part_complete(const tw_space *s, tw_part *p)
     return few_enough(s, f, p);
 }
 
+void tw_order_of_number(const tw_op *op, int64_t k, int order[TW_MAX_LOOPS])
+{
+    int all[TW_MAX_LOOPS];
+    for (int l = 0; l < op->n_loops; l++) all[l] = l;
+    permute(all, op->n_loops, k, order);
+}
+
+bool tw_part_set_order(const tw_space *s, tw_part *p, int t, const int order[TW_MAX_LOOPS])
+{
+    const tw_frame *f = &s->frame[p->frame];
+    int64_t n = n_orders(s, p, t);
+    for (int64_t k = 0; k < n; k++) {
+        p->var[f->order + t] = (tw_range){(int32_t)k, (int32_t)k};
+        cut_loops c = order_of(s, p, t);
+        int at = 0;
+        for (int i = 0; i < s->op->n_loops && at < c.n; i++) at += order[i] == c.loop[at];
+        if (at == c.n) return true;
+    }
+    return false;
+}
+
 static tw_status spread(const tw_space *s, const tw_part *p, int var, unsigned mask, int64_t n, tw_part_fn take,
                         void *user)
 {

@@ -103,6 +103,10 @@ bool tw_part_is_sized(const tw_space *space, const tw_part *part);
 bool tw_part_complete(const tw_space *space, tw_part *part);
 /* Whether the variable, no size, may have this value, all before it being chosen. */
 bool tw_part_may_choose(const tw_space *space, const tw_part *part, int var, int32_t value);
+/* The k-th permutation of all loops. */
+void tw_order_of_number(const tw_op *op, int64_t k, int order[TW_MAX_LOOPS]);
+/* Chooses the order of tiled level t, as far as its loops are cut there; false: that order is not allowed. */
+bool tw_part_set_order(const tw_space *space, tw_part *part, int t, const int order[TW_MAX_LOOPS]);
 /* The mapping of a part in which only buffers are open; they are left 0. */
 void tw_part_map(const tw_space *space, const tw_part *part, tw_op_map *out);
 /* The largest piece of loop l that reaches tiled level t, sizes being one number. */

@@ -313,6 +313,27 @@ TEST(a_search_that_gives_up_is_never_worse_than_the_plan_that_there_is)
     tw_context_free(ctx);
 }
 
+/* Else the gain would be that of searching longer. */
+TEST(gains_are_over_the_best_plan_that_is_known)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_plan *best = search(ctx, "matmul:6x5x7", lockstep, NULL), *plan = NULL;
+    for (tw_search_options hasty = {.budget = 1}; !plan; hasty.budget *= 2)
+        plan = search(ctx, "matmul:6x5x7", lockstep, &hasty);
+    const tw_remedy *remedy;
+    int n;
+    CHECK(!tw_plan_search_result(plan, 0)->proven);
+    CHECK(value_of(plan) > value_of(best));
+    CHECK_EQ(tw_plan_remedies(ctx, plan, NULL, &remedy, &n), TW_OK);
+    CHECK_EQ(n, TW_COUNT(lockstep_edit));
+    for (int i = 0; i < n; i++) {
+        CHECK(!remedy[i].proven);
+        CHECK(remedy[i].gain < 1 - remedy[i].value / value_of(plan));
+        CHECK(remedy[i].gain >= 1 - remedy[i].value / value_of(best));
+    }
+    tw_context_free(ctx);
+}
+
 /* ---- the smallest capacity ---- */
 
 /* The size that a note gives the memory, 0: none does. */

@@ -419,6 +419,12 @@ typedef struct lists {
     int64_t at[TW_MAX_MEMORIES][3][TW_MAX_LOOPS][2];
 } lists;
 
+static bool holds(const problem *p, int level, int operand)
+{
+    bool output = operand == tw_op_output(&p->model->op[0]);
+    return p->machine->memory[level + 1].holds & (output ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
 static void random_limits(uint64_t *rng, const problem *p, tw_op_limits *out, lists *room)
 {
     const tw_op *op = &p->model->op[0];
@@ -431,19 +437,23 @@ static void random_limits(uint64_t *rng, const problem *p, tw_op_limits *out, li
         if (tw_test_pick(rng, 0, 3) == 0) level->sizes[i] = random_limit(rng, 3, room->at[l][1][i]);
     }
     for (int i = 0; i < op->n_operands && !pass_free; i++)
-        if (tw_test_pick(rng, 0, 3) == 0) level->slots[i] = random_limit(rng, 2, room->at[l][2][i]);
+        if (holds(p, l, i) && tw_test_pick(rng, 0, 3) == 0)
+            level->slots[i] = random_limit(rng, 2, room->at[l][2][i]);
     if (tw_test_pick(rng, 0, 3) == 0) level->cuts = (unsigned)tw_test_pick(rng, 1, 3);
     if (l < out->n_levels - 1 && tw_test_pick(rng, 0, 3) == 0) level->pass = (int)tw_test_pick(rng, 0, 1);
     unsigned modes = (unsigned)tw_test_pick(rng, 0, 31);
     if (!async && (modes & p->machine->engine[p->machine->compute].accumulate)) level->accumulate = modes & 7;
     for (int i = 0; i < op->n_operands && async; i++)
-        if (tw_test_pick(rng, 0, 3) == 0) level->keep[i] = (uint32_t)tw_test_pick(rng, 1, (4 << op->n_loops) - 1);
+        if (holds(p, l, i) && tw_test_pick(rng, 0, 3) == 0)
+            level->keep[i] = (uint32_t)tw_test_pick(rng, 1, (4 << op->n_loops) - 1);
     if (tw_test_pick(rng, 0, 2) != 0) return;
     level->has_order = true;
-    for (int i = 0; i < op->n_loops; i++) level->order[i] = i;
+    for (int reduces = 0, n = 0; reduces < 2; reduces++)
+        for (int i = 0; i < op->n_loops; i++)
+            if (op->loop[i].reduces == reduces) level->order[n++] = i;
     for (int i = op->n_loops - 1; i > 0; i--) {
         int k = (int)tw_test_pick(rng, 0, i), was = level->order[i];
-        if (!async && op->loop[i].reduces != op->loop[k].reduces) continue;
+        if (!async && op->loop[was].reduces != op->loop[level->order[k]].reduces) continue;
         level->order[i] = level->order[k];
         level->order[k] = was;
     }
