@@ -38,16 +38,16 @@ static int run(const char *workload, const char *machine, const tw_search_option
 
 static void print_head(const char *title)
 {
-    printf("%-22s %7s %9s %8s %13s %11s %5s\n", title, "seconds", "nodes", "points", "best", "bound", "gap %");
+    printf("%-21s %7s %9s %8s %12s %11s %6s\n", title, "seconds", "nodes", "points", "best", "bound", "gap %");
 }
 
 static void print_row(const char *what, const bench_run *b)
 {
     if (!b->found) {
-        printf("%-22s nothing found\n", what);
+        printf("%-21s nothing found\n", what);
         return;
     }
-    printf("%-22s %7.3f %9" PRId64 " %8" PRId64 " %13" PRId64 " %11.0f %5.1f\n", what, b->r.seconds, b->r.n_nodes,
+    printf("%-21s %7.3f %9" PRId64 " %8" PRId64 " %12" PRId64 " %11.0f %6.2f\n", what, b->r.seconds, b->r.n_nodes,
            b->r.n_points, b->r.best, b->r.bound, 100 * b->r.gap);
     fflush(stdout);
 }
@@ -61,7 +61,7 @@ static int run_targets(void)
         double target;
         tw_measure measure;
     } row[] = {
-        {"tick-three-level ticks", "matmul:128x128x512", "tick-three-level", 0.05, TW_TICKS},
+        {"tick-three-level rows", "matmul:128x128x512", "tick-three-level", 0.05, TW_TICKS},
         {"tick-three-level", "matmul:128x128x512", "tick-three-level", 0.05, TW_CYCLES},
         {"kpu 4096^3 i8", "matmul:4096x4096x4096,dtype=i8", "kpu", 2, TW_CYCLES},
         {"kpu 4096^3 f32", "matmul:4096x4096x4096,dtype=f32", "kpu", 2, TW_CYCLES},

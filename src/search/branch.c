@@ -444,8 +444,8 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
 {
     task *t = &b->task[0];
     TW_TRY(begin_task(b, t, 0, 0));
-    tw_judge judge = {t,            task_wanted, task_found,   task_refused,
-                      task_ignored, task_cost,   task_outline, task_stopped};
+    tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
+                      task_cost, task_outline, task_stopped};
     tw_status status = tw_seed_frame(b->space, b->goals, frame, start, looks, &judge, &t->at);
     if (t->status == TW_OK) t->status = status;
     memset(t->closed, 0, sizeof t->closed);
@@ -530,7 +530,7 @@ static tw_status run_rounds(branch *b)
         if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
-        if (++b->n_rounds == 1 && b->heap.n > 0 && !b->options->exhaustive) {
+        if (++b->n_rounds == 1 && b->heap.n > 0 && !b->out->front.counts) {
             TW_TRY(run_seeds(b));
             if (atomic_load(&b->winner) < TASKS) tw_heap_release(&b->heap);
         }

@@ -43,16 +43,15 @@ tw_status tw_leaf_refine(const tw_space *space, const tw_goals *goals, tw_part *
     tw_outcome least;
     int64_t ignored;
     part->refined = true;
-    if (!space->async) return TW_OK;
     tw_part_least(space, part, &leaf.least);
     tw_part_map(space, part, &leaf.map);
-    tw_status status = tw_leaf_outlined(&leaf, &least, &ignored);
+    tw_status status = space->async ? tw_leaf_outlined(&leaf, &least, &ignored) : tw_leaf_paced(&leaf, &least);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* the search will tell */
     TW_TRY(status);
     tw_value bound = tw_goals_value(goals, &least);
     if (tw_value_compare(goals, &bound, &part->bound) > 0) {
         part->bound = bound;
-        part->closer = TW_BOUND_LINK;
+        part->closer = space->async ? TW_BOUND_LINK : TW_BOUND_ROWS;
     }
     return TW_OK;
 }

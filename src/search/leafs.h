@@ -25,6 +25,8 @@ bool tw_leaf_allows(const tw_leaf *leaf, int m, int o, int64_t slots);
 TW_NODISCARD tw_status tw_leaf_slots(tw_leaf *leaf);
 /* What the mapping costs at least, whatever its buffers; *short_by: what they miss in memory if they are as few as can be. */
 TW_NODISCARD tw_status tw_leaf_outlined(tw_leaf *leaf, tw_outcome *least, int64_t *short_by);
+/* Lockstep: a bound over all choices of slots; TW_INFEASIBLE when none fits. */
+TW_NODISCARD tw_status tw_leaf_paced(tw_leaf *leaf, tw_outcome *least);
 TW_NODISCARD tw_status tw_leaf_rated(tw_leaf *leaf, tw_outcome *least, int64_t *short_by);
 TW_NODISCARD tw_status tw_leaf_credits(tw_leaf *leaf);
 #endif

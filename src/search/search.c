@@ -29,7 +29,8 @@ static void describe(const tw_space *s, const tw_goals *goals, const tw_search_o
     r->proven = !hunt->any_open;
     r->n_space = options->exhaustive && r->proven ? (double)hunt->n_points : tw_space_count(s);
     r->n_nodes = hunt->n_nodes;
-    r->n_points = (double)hunt->n_points < r->n_space ? hunt->n_points : (int64_t)r->n_space; /* seeds may come again */
+    r->n_points =
+        (double)hunt->n_points < r->n_space ? hunt->n_points : (int64_t)r->n_space; /* seeds may come again */
     memcpy(r->closed, hunt->closed, sizeof r->closed);
     if (hunt->front.counts && !goals->pareto) r->n_optima = hunt->front.n_optima;
     r->seconds = hunt->seconds;
@@ -86,7 +87,8 @@ static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_se
     tw_search_options notes = *options;
     tw_space family;
     tw_hunt other;
-    if (!hunt->any_open || s->notes || s->async || options->exhaustive || hunt->ending == TW_END_STOPPED) return TW_OK;
+    if (!hunt->any_open || s->notes || s->async || options->exhaustive || hunt->ending == TW_END_STOPPED)
+        return TW_OK;
     notes.space = TW_SPACE_NOTES;
     notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
     notes.max_execs = notes.max_outer = notes.max_inner = 0;

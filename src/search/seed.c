@@ -65,8 +65,14 @@ static void begin_step(climb *c)
 static tw_status step_size(climb *c, int t, int l, bool *moved)
 {
     int64_t size = c->now->var[tw_var_size(c->space, t, l)].lo, len = c->space->op->loop[l].extent;
-    const int64_t to[] = {size * 2,     size / 2, size + 1, size - 1, (size / 16 + 1) * 16, (size - 1) / 16 * 16,
-                          tw_cdiv(len, tw_cdiv(len, size) + 1), len};
+    const int64_t to[] = {size * 2,
+                          size / 2,
+                          size + 1,
+                          size - 1,
+                          (size / 16 + 1) * 16,
+                          (size - 1) / 16 * 16,
+                          tw_cdiv(len, tw_cdiv(len, size) + 1),
+                          len};
     for (size_t i = 0; i < TW_COUNT(to); i++) {
         if (to[i] < 1 || to[i] > len || to[i] == size) continue;
         begin_step(c);
@@ -98,7 +104,8 @@ static tw_status shrink(climb *c)
     for (int i = 0; i < 64 * TW_MAX_LOOPS && !c->value.fits && c->left > 0; i++) {
         int inner = c->frame->n_tiled - 1 - i % c->frame->n_tiled, best = 0;
         for (int l = 1; l < c->space->op->n_loops; l++)
-            if (c->now->var[tw_var_size(c->space, inner, l)].lo > c->now->var[tw_var_size(c->space, inner, best)].lo)
+            if (c->now->var[tw_var_size(c->space, inner, l)].lo >
+                c->now->var[tw_var_size(c->space, inner, best)].lo)
                 best = l;
         begin_step(c);
         set_size(c, c->next, inner, best, tw_cdiv(c->now->var[tw_var_size(c->space, inner, best)].lo, 2));
@@ -125,7 +132,8 @@ static tw_status improve(climb *c)
     return TW_OK;
 }
 
-tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t granule, tw_arena *scratch, tw_part **out)
+tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t granule, tw_arena *scratch,
+                        tw_part **out)
 {
     const tw_frame *f = &space->frame[frame];
     const tw_op *op = space->op;

@@ -6,7 +6,11 @@
  *   - a row between two executions when an input with one slot changes, or when the output's slot has to be emptied;
  *     that row holds the loads and stores that caused it;
  *   - with an adder, the last sum;
- *   - with too few slots for a sweep, loads of what was there before. */
+ *   - with too few slots for a sweep, loads of what was there before.
+ *
+ * Where loads run beside executions the longer of the two counts. That needs to know how long an execution takes, so
+ * choices are made from the innermost level outwards: the cycles of one instance of a level, at least, are those of an execution
+ * of the level outside. */
 #include "search/leafs.h"
 #include "tile/box.h"
 
@@ -18,6 +22,7 @@ enum { MAX_CHOICES = 4096 };
 typedef struct choice {
     int16_t slots[TW_MAX_OPERANDS];
     int64_t ticks, cycles, energy_fj, used; /* added to the part's bound; `used` is the memory's    */
+    int64_t pauses;                         /* cycles of rows without execution, in one instance    */
     int64_t units;                          /* moved more on the level's links                      */
     int64_t busy;                           /* of the mover, if it has one channel                  */
 } choice;
@@ -241,6 +246,7 @@ static void add_pauses(const level *v, choice *c)
     }
     c->ticks = pauses * v->instances;
     c->cycles = cycles * v->instances;
+    c->pauses = cycles;
 }
 
 /* Energy of one unit on all links that feed the level. */
@@ -360,12 +366,79 @@ tw_status tw_leaf_rated(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
     return TW_OK;
 }
 
-static tw_status combine(tw_leaf *leaf, level *levels, int t, const tw_outcome *least)
+/* Of `moves` steps of a position, those before which the operand is surely loaded. */
+static int64_t loads_at(const level *v, const choice *c, int o, int position, int64_t moves)
+{
+    bool changes = depends(v, o, position) && v->least[position] > 1;
+    for (int k = position + 1; k < v->n_loops; k++) changes |= depends(v, o, k) && v->least[k] > 1;
+    if (!changes || c->slots[o] < 2) return 0; /* with one slot it is loaded in a row of its own */
+    if (!depends(v, o, position) && sweep(v, o, position, v->most) <= c->slots[o]) return 0;
+    for (int r = 0; r < position; r++)
+        if (!depends(v, o, r) && sweep(v, o, r, v->most) <= c->slots[o]) moves /= v->least[r];
+    return moves;
+}
+
+/* Cycles by which loads outlast the executions that they run beside, `exec` being the shortest of those. */
+static int64_t overhang(const level *v, const choice *c, int64_t exec)
+{
+    const tw_machine *machine = v->leaf->space->machine;
+    const tw_engine *mover = &machine->engine[tw_machine_mover(machine, v->memory)];
+    int output = tw_op_output(v->leaf->space->op);
+    int64_t before = 1, sum = 0;
+    for (int i = 0; i < v->n_loops; i++) {
+        int64_t moves = before * (v->least[i] - 1), most = 0, together = 0;
+        before *= v->least[i];
+        for (int o = 0; o < output; o++) {
+            int64_t n = loads_at(v, c, o, i, moves), cost = tw_cost_cycles(&mover->cost, tw_max(1, v->small[o]));
+            most = tw_max(most, n * tw_max(0, cost - exec));
+            if (n == moves) together += cost;
+        }
+        if (mover->one_channel) most = tw_max(most, moves * tw_max(0, together - exec));
+        sum += most;
+    }
+    return sum;
+}
+
+/* Cycles of one instance of the level, at least, when an execution takes at least `exec`. */
+static int64_t instance_cycles(const level *v, const choice *c, int64_t exec)
+{
+    const tw_machine *machine = v->leaf->space->machine;
+    const tw_engine *mover = &machine->engine[tw_machine_mover(machine, v->memory)];
+    int output = tw_op_output(v->leaf->space->op);
+    int64_t n = 1, first = 0;
+    for (int i = 0; i < v->n_loops; i++) n *= v->least[i];
+    for (int o = 0; o < output; o++) {
+        int64_t cost = tw_cost_cycles(&mover->cost, tw_max(1, v->small[o]));
+        first = mover->one_channel ? first + cost : tw_max(first, cost);
+    }
+    return first + n * exec + c->pauses + overhang(v, c, exec) +
+           tw_cost_cycles(&mover->cost, tw_max(1, v->small[output]));
+}
+
+/* What an execution of the innermost level takes at least. */
+static int64_t least_exec(const tw_leaf *leaf)
 {
     const tw_space *s = leaf->space;
-    if (t == s->frame[leaf->part->frame].n_tiled) return tw_leaf_try(leaf, &leaf->map);
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    int t = s->frame[leaf->part->frame].n_tiled - 1;
+    int64_t points = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        bool even;
+        int64_t size = leaf->part->var[tw_var_size(s, t, l)].lo, piece = tw_part_piece(s, leaf->part, t, l);
+        (void)shortest_piece(leaf, t, l, &even);
+        points *= even && piece % size == 0 ? size : 1;
+    }
+    return tw_cost_cycles(&mac->cost, points);
+}
+
+/* Chooses for tiled level t and those outside; `exec` is the least that an execution at t takes. */
+static tw_status combine(tw_leaf *leaf, level *levels, int t, int64_t exec, const tw_outcome *least)
+{
+    const tw_space *s = leaf->space;
+    if (t < 0) return tw_leaf_try(leaf, &leaf->map);
     const tw_outcome *known = &leaf->least.cost;
-    for (int i = 0; i < (leaf->quick ? tw_min(2, levels[t].n_choices) : levels[t].n_choices); i++) {
+    int n = leaf->quick ? (int)tw_min(2, levels[t].n_choices) : levels[t].n_choices;
+    for (int i = 0; i < n; i++) {
         const choice *c = &levels[t].choice[i];
         tw_outcome with = *least;
         if (leaf->judge->stopped(leaf->judge->user)) {
@@ -373,13 +446,54 @@ static tw_status combine(tw_leaf *leaf, level *levels, int t, const tw_outcome *
             return TW_OK;
         }
         add_choice(&levels[t], c, &with);
+        int64_t instance = levels[t].skips ? 0 : instance_cycles(&levels[t], c, exec);
         tw_outcome bound = with; /* the part's own bound may be higher */
         bound.ticks = tw_max(with.ticks, known->ticks);
-        bound.cycles = tw_max(with.cycles, known->cycles);
+        bound.cycles = tw_max(tw_max(with.cycles, known->cycles), instance * levels[t].instances);
         if (!tw_leaf_wants(leaf, &bound, TW_BOUND_ROWS)) continue;
         for (int o = 0; o < s->op->n_operands; o++) leaf->map.level[levels[t].memory - 1].slots[o] = c->slots[o];
-        TW_TRY(combine(leaf, levels, t + 1, &with));
+        TW_TRY(combine(leaf, levels, t - 1, instance, &with));
     }
+    return TW_OK;
+}
+
+/* The least of all choices, figure by figure. */
+static choice least_choice(const level *v, int64_t exec, int64_t *instance)
+{
+    choice least = v->choice[0];
+    *instance = INT64_MAX;
+    for (int i = 0; i < v->n_choices; i++) {
+        const choice *c = &v->choice[i];
+        least.ticks = tw_min(least.ticks, c->ticks);
+        least.cycles = tw_min(least.cycles, c->cycles);
+        least.energy_fj = tw_min(least.energy_fj, c->energy_fj);
+        least.used = tw_min(least.used, c->used);
+        least.units = tw_min(least.units, c->units);
+        least.busy = tw_min(least.busy, c->busy);
+        *instance = tw_min(*instance, v->skips ? 0 : instance_cycles(v, c, exec));
+    }
+    return least;
+}
+
+tw_status tw_leaf_paced(tw_leaf *leaf, tw_outcome *least)
+{
+    int64_t exec = least_exec(leaf);
+    *least = leaf->least.cost;
+    tw_part_unpaused(leaf->space, leaf->part, &least->ticks, &least->cycles);
+    for (int t = leaf->space->frame[leaf->part->frame].n_tiled - 1; t >= 0; t--) {
+        level v;
+        measure(leaf, t, &v);
+        TW_TRY(list_choices(&v));
+        if (v.n_choices > 0) {
+            choice c = least_choice(&v, exec, &exec);
+            add_choice(&v, &c, least);
+            least->cycles = tw_max(least->cycles, exec * v.instances);
+        }
+        free(v.choice);
+        if (v.n_choices == 0) return TW_INFEASIBLE;
+    }
+    least->ticks = tw_max(least->ticks, leaf->least.cost.ticks);
+    least->cycles = tw_max(least->cycles, leaf->least.cost.cycles);
     return TW_OK;
 }
 
@@ -395,7 +509,7 @@ tw_status tw_leaf_slots(tw_leaf *leaf)
     }
     tw_outcome base = leaf->least.cost;
     tw_part_unpaused(leaf->space, leaf->part, &base.ticks, &base.cycles);
-    if (status == TW_OK) status = combine(leaf, levels, 0, &base);
+    if (status == TW_OK) status = combine(leaf, levels, n - 1, least_exec(leaf), &base);
     for (int t = 0; t < made; t++) free(levels[t].choice);
     return status;
 }

@@ -65,6 +65,45 @@ static void check_direct(const problem *p, const char *id, const json_t *witness
     }
 }
 
+/* What the search of the family finds, with its proof. */
+static void check_search(const problem *p, const char *id, const json_t *values, const cost_set *cost, bool cycles,
+                         tw_approach approach, int64_t min_tile)
+{
+    const char *mode;
+    json_t *value;
+    char workload[96];
+    snprintf(workload, sizeof workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64, p->shape[0], p->shape[1],
+             p->shape[2]);
+    char *text = tick_machine(cost, 3, p->size, false);
+    json_object_foreach((json_t *)values, mode, value)
+    {
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_plan *plan;
+        tw_search_options options = {.n_objectives = 1,
+                                     .objective = {{cycles ? TW_CYCLES : TW_TICKS, NULL}},
+                                     .space = TW_SPACE_NOTES,
+                                     .mode = *mode == 'S'   ? TW_MODE_SEPARATE
+                                             : *mode == 'I' ? TW_MODE_IN_PLACE
+                                                            : TW_MODE_FUSED,
+                                     .approach = approach,
+                                     .min_tile = min_tile,
+                                     .budget = INT64_MAX};
+        if (tw_model_open(ctx, workload, &model) == TW_OK &&
+            tw_machine_parse(ctx, "machine", text, &machine) == TW_OK &&
+            tw_plan_search(ctx, model, machine, &options, &plan) == TW_OK) {
+            const tw_search_result *found = tw_plan_search_result(plan, 0);
+            check_value(p->t, p->file, id, mode, found->best, json_integer_value(value));
+            check_value(p->t, p->file, id, "proven", found->proven, true);
+        } else {
+            fail_case(p->t, p->file, id, "no plan");
+        }
+        tw_context_free(ctx);
+    }
+    free(text);
+}
+
 static void check_costed(const problem *p, const char *key, const json_t *o, const cost_set *cost)
 {
     char id[64];
@@ -73,6 +112,10 @@ static void check_costed(const problem *p, const char *key, const json_t *o, con
     check_multistage(p, id, json_object_get(o, "witness"), json_object_get(o, "multistage"), cost, true);
     snprintf(id, sizeof id, "%s direct plan", key);
     check_direct(p, id, json_object_get(o, "direct_witness"), json_object_get(o, "direct"), cost);
+    snprintf(id, sizeof id, "%s multistage search", key);
+    check_search(p, id, json_object_get(o, "multistage"), cost, true, TW_APPROACH_MULTISTAGE, 0);
+    snprintf(id, sizeof id, "%s direct search", key);
+    check_search(p, id, json_object_get(o, "direct"), cost, true, TW_APPROACH_DIRECT, 0);
 }
 
 /* The plans of the tiling notes, L3-B / L2-C / L1-I of models.md 1.8. */
@@ -95,6 +138,17 @@ void run_hierarchy(tally *t, const char *file, const json_t *root)
     check_notes(&p, root);
     check_multistage(&p, "multistage plan", json_object_get(root, "witness"), json_object_get(root, "multistage"),
                      &unit_cost, false);
+    static const struct {
+        const char *key;
+        tw_approach approach;
+        int64_t min_tile;
+    } search[] = {{"multistage", TW_APPROACH_MULTISTAGE, 0},
+                  {"direct", TW_APPROACH_DIRECT, 0},
+                  {"multistage_min32", TW_APPROACH_MULTISTAGE, 32},
+                  {"direct_min32", TW_APPROACH_DIRECT, 32}};
+    for (size_t i = 0; i < sizeof search / sizeof *search; i++)
+        check_search(&p, search[i].key, json_object_get(root, search[i].key), &unit_cost, false, search[i].approach,
+                     search[i].min_tile);
     check_costed(&p, "linear_parallel", json_object_get(root, "linear_parallel"), &linear_parallel);
     check_costed(&p, "linear_shared", json_object_get(root, "linear_shared"), &linear_shared);
 }

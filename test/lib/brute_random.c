@@ -80,7 +80,8 @@ static void make_add(maker *m)
 /* Windows along one axis, with channels of the output, of the input, of both at once, or of none. */
 static void make_window(maker *m)
 {
-    enum { PLAIN, OUT, IN, DEPTHWISE } channels = (int)pick(m, 0, 3);
+    enum { PLAIN, OUT, IN, DEPTHWISE };
+    int64_t channels = pick(m, 0, 3);
     int64_t ox = extent(m), kx = pick(m, 1, 3), stride = pick(m, 1, 2), dilation = chance(m, 4) ? 2 : 1;
     int64_t pad = pick(m, 0, 2), reach = (ox - 1) * stride + (kx - 1) * dilation + 1, c = pick(m, 2, 3);
     int64_t in = tw_max(1, reach - pad - pick(m, 0, 2));
@@ -94,7 +95,8 @@ static void make_window(maker *m)
         snprintf(x, sizeof x, "%" PRId64 "*ox + %" PRId64 "*kx - %" PRId64, stride, dilation, pad);
     }
     if (pools && channels == OUT) channels = PLAIN;
-    int n = snprintf(loops, sizeof loops, channels == PLAIN ? "" : "c: %" PRId64 ", ", c);
+    int n = 0;
+    if (channels != PLAIN) n = snprintf(loops, sizeof loops, "c: %" PRId64 ", ", c);
     snprintf(loops + n, sizeof loops - (size_t)n, "ox: %" PRId64 ", kx: %" PRId64, ox, kx);
     n = snprintf(reads, sizeof reads,
                  *before ? "ifm: {dtype: %s, at: [%s%s], shape: [%" PRId64 ", "
