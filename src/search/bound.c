@@ -288,6 +288,17 @@ bool tw_part_skips(const tw_space *s, const tw_part *p)
     return false;
 }
 
+/* Length of the shortest tile of level t along loop l, or something below. */
+static int64_t smallest_tile(const tw_space *s, const tw_part *p, const tw_frame *f, int t, int l)
+{
+    int64_t len[TW_MAX_LENGTHS], least = INT64_MAX;
+    for (int i = 0; i <= t; i++)
+        if (tw_range_open(p->var[tw_var_size(s, i, l)]) || tw_range_open(p->var[tw_var_rule(s, f, i, l)])) return 1;
+    int n = tw_part_lengths(s, p, t + 1, l, len);
+    for (int i = 0; i < n; i++) least = tw_min(least, len[i]);
+    return n == 0 ? 1 : least;
+}
+
 /* Length of the last of all tiles of level t along loop l, or something below. */
 static int64_t last_tile(const view *v, int t, int l)
 {
@@ -322,7 +333,7 @@ static void look(const tw_space *s, const tw_part *p, view *v)
             v->hi[t][l] = r.hi;
             v->n[t + 1][l] = tw_cdiv(len, r.hi);
             even[l] = even[l] && r.lo == r.hi && (t == 0 ? len : v->lo[t - 1][l]) % r.lo == 0;
-            v->small[t][l] = even[l] ? r.lo : 1;
+            v->small[t][l] = even[l] ? r.lo : smallest_tile(s, p, v->f, t, l);
             v->last[t][l] = even[l] ? r.lo : last_tile(v, t, l);
             v->execs[t + 1] = sat_mul(v->execs[t + 1], v->n[t + 1][l]);
             volume = sat_mul(volume, r.hi);
@@ -814,9 +825,11 @@ static void bound_rows(view *v)
         int64_t busy = 0;
         for (int o = 0; o < s->op->n_operands; o++) {
             load l = load_of(v, m, o);
-            busy = sat_add(busy, tw_busy_of(&s->machine->engine[e], l.transfers, l.units));
+            int64_t one = tw_busy_of(&s->machine->engine[e], l.transfers, l.units);
+            /* Any number of channels: still, a row moves at most one tile of each operand. */
+            busy = s->machine->engine[e].one_channel ? sat_add(busy, one) : tw_max(busy, one);
         }
-        if (s->machine->engine[e].one_channel) raise_cycles(v, busy, TW_BOUND_LINK, e);
+        raise_cycles(v, busy, TW_BOUND_LINK, e);
     }
 }
 

@@ -24,7 +24,7 @@ typedef struct choice {
     int64_t ticks, cycles, energy_fj, used; /* added to the part's bound; `used` is the memory's    */
     int64_t pauses;                         /* cycles of rows without execution, in one instance    */
     int64_t units;                          /* moved more on the level's links                      */
-    int64_t busy;                           /* of the mover, if it has one channel                  */
+    int64_t busy;                           /* of the mover: rows that move an operand at least      */
 } choice;
 
 typedef struct level { /* tiled level t */
@@ -46,28 +46,25 @@ typedef struct level { /* tiled level t */
 
 /* ---- geometry ---- */
 
-/* The shortest piece of loop l that reaches tiled level t, and whether all are as long. */
+/* The shortest piece of loop l that reaches tiled level t, or the shortest tile of the innermost level; *even: all are as
+ * long. 1 when the cuts are not legal, which the simulation will say. */
 static int64_t shortest_piece(const tw_leaf *leaf, int t, int l, bool *even)
 {
-    const tw_space *s = leaf->space;
-    const tw_frame *f = &s->frame[leaf->part->frame];
-    int64_t large = s->op->loop[l].extent, small = large;
-    for (int i = 0; i < t; i++) {
-        const tw_level_map *map = &leaf->map.level[f->memory[i] - 1];
-        int64_t shortest = INT64_MAX, longest = 0;
-        for (int end = 0; end < 2; end++) {
-            int64_t len = end ? large : small;
-            if (!tw_level_split_is_legal(map, l, len)) continue;
-            tw_split split = tw_level_split(map, l, len);
-            shortest = tw_min(shortest, tw_span_len(tw_split_at(&split, 0, split.count - 1)));
-            longest = tw_max(longest, tw_split_largest(&split));
-        }
-        /* A length in between may leave a shorter rest. */
-        small = large == small || shortest == INT64_MAX ? tw_min(shortest, large) : 1;
-        large = longest;
-    }
-    *even = small == large;
-    return small;
+    int64_t len[TW_MAX_LENGTHS], least = INT64_MAX;
+    int n = tw_part_lengths(leaf->space, leaf->part, t, l, len);
+    *even = n == 1;
+    for (int i = 0; i < n; i++) least = tw_min(least, len[i]);
+    return n == 0 ? 1 : least;
+}
+
+/* The fewest tiles that level t cuts a piece of loop l into. */
+static int64_t fewest_tiles(const tw_leaf *leaf, const tw_level_map *map, int t, int l)
+{
+    int64_t len[TW_MAX_LENGTHS], least = INT64_MAX;
+    int n = tw_part_lengths(leaf->space, leaf->part, t, l, len);
+    for (int i = 0; i < n; i++)
+        least = tw_min(least, tw_level_split_is_legal(map, l, len[i]) ? tw_level_split(map, l, len[i]).count : 1);
+    return n == 0 ? 1 : least;
 }
 
 static void measure(const tw_leaf *leaf, int t, level *v)
@@ -82,18 +79,18 @@ static void measure(const tw_leaf *leaf, int t, level *v)
     v->skips = s->clipped && tw_part_skips(s, leaf->part);
     for (int i = 0; i < s->op->n_loops; i++) {
         int l = map->order[i];
-        bool even;
-        int64_t piece = tw_part_piece(s, leaf->part, t, l), shortest = shortest_piece(leaf, t, l, &even);
+        bool even, ignored;
+        int64_t piece = tw_part_piece(s, leaf->part, t, l);
+        (void)shortest_piece(leaf, t, l, &even);
         lens[l] = leaf->part->var[tw_var_size(s, t, l)].lo;
-        small[l] = even && piece % lens[l] == 0 ? lens[l] : 1;
+        small[l] = shortest_piece(leaf, t + 1, l, &ignored);
         for (int k = 0; k < t; k++) /* instances along this loop, at least */
             if (k == t - 1)
                 v->instances *= tw_cdiv(s->op->loop[l].extent, leaf->part->var[tw_var_size(s, k, l)].lo);
         if (lens[l] == piece) continue;
         v->loop[v->n_loops] = l;
         v->most[v->n_loops] = tw_cdiv(piece, lens[l]);
-        v->least[v->n_loops] =
-            tw_level_split_is_legal(map, l, shortest) ? tw_level_split(map, l, shortest).count : 1;
+        v->least[v->n_loops] = fewest_tiles(leaf, map, t, l);
         v->even &= even;
         if (s->op->loop[l].reduces) partials *= v->most[v->n_loops];
         v->n_loops++;
@@ -278,9 +275,9 @@ static void add_reloads(const level *v, choice *c)
         for (int i = 0; i < v->n_loops && o < tw_op_output(s->op); i++)
             if (!depends(v, o, i) && sweep(v, o, i, v->least) > c->slots[o]) again *= v->least[i];
         c->units += units * (again - 1);
-        c->busy += tw_busy_of(mover, n * again, units * again);
+        int64_t busy = tw_busy_of(mover, n * again, units * again);
+        c->busy = mover->one_channel ? c->busy + busy : tw_max(c->busy, busy); /* a row moves one tile of each */
     }
-    if (!mover->one_channel) c->busy = 0;
     c->energy_fj = c->units * unit_energy(v);
 }
 
@@ -424,9 +421,7 @@ static int64_t least_exec(const tw_leaf *leaf)
     int64_t points = 1;
     for (int l = 0; l < s->op->n_loops; l++) {
         bool even;
-        int64_t size = leaf->part->var[tw_var_size(s, t, l)].lo, piece = tw_part_piece(s, leaf->part, t, l);
-        (void)shortest_piece(leaf, t, l, &even);
-        points *= even && piece % size == 0 ? size : 1;
+        points *= shortest_piece(leaf, t + 1, l, &even);
     }
     return tw_cost_cycles(&mac->cost, points);
 }

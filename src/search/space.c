@@ -407,6 +407,39 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
     return keeps;
 }
 
+static void add_length(int64_t x, int64_t *len, int *n)
+{
+    for (int i = 0; i < *n; i++)
+        if (len[i] == x) return;
+    if (*n < TW_MAX_LENGTHS) len[(*n)++] = x;
+}
+
+int tw_part_lengths(const tw_space *s, const tw_part *p, int t, int l, int64_t len[TW_MAX_LENGTHS])
+{
+    const tw_frame *f = &s->frame[p->frame];
+    int n = 1;
+    len[0] = s->op->loop[l].extent;
+    for (int i = 0; i < t; i++) {
+        tw_level_map map = {.cut = s->notes && (s->cuts >> TW_GREEDY & 1) ? TW_GREEDY : TW_BALANCED};
+        int64_t next[TW_MAX_LENGTHS], size = p->var[tw_var_size(s, i, l)].lo;
+        int n_next = 0;
+        if (p->var[tw_var_rule(s, f, i, l)].lo == 1)
+            map.size[l] = size;
+        else
+            map.count[l] = tw_cdiv(tw_part_piece(s, p, i, l), size);
+        for (int k = 0; k < n; k++) {
+            if (!tw_level_split_is_legal(&map, l, len[k])) return 0;
+            tw_split split = tw_level_split(&map, l, len[k]);
+            add_length(tw_split_largest(&split), next, &n_next);
+            add_length(tw_span_len(tw_split_at(&split, 0, split.count - 1)), next, &n_next);
+        }
+        if (n_next == TW_MAX_LENGTHS) return 0;
+        memcpy(len, next, (size_t)n_next * sizeof *len);
+        n = n_next;
+    }
+    return n;
+}
+
 /* ---- division ---- */
 
 static tw_part *copy_part(const tw_space *s, const tw_part *p)

@@ -107,6 +107,10 @@ bool tw_part_may_choose(const tw_space *space, const tw_part *part, int var, int
 void tw_order_of_number(const tw_op *op, int64_t k, int order[TW_MAX_LOOPS]);
 /* Chooses the order of tiled level t, as far as its loops are cut there; false: that order is not allowed. */
 bool tw_part_set_order(const tw_space *space, tw_part *part, int t, const int order[TW_MAX_LOOPS]);
+/* Lengths, all different, of the pieces of loop l that reach tiled level t (n_tiled: the innermost tiles), sizes and rules outside
+ * being chosen; returns how many, 0: not legal. */
+enum { TW_MAX_LENGTHS = 32 };
+int tw_part_lengths(const tw_space *space, const tw_part *part, int t, int l, int64_t len[TW_MAX_LENGTHS]);
 /* The mapping of a part in which only buffers are open; they are left 0. */
 void tw_part_map(const tw_space *space, const tw_part *part, tw_op_map *out);
 /* The largest piece of loop l that reaches tiled level t, sizes being one number. */
