@@ -10,6 +10,7 @@
 
 #include "coster.h"
 #include "nearest.h"
+#include "remedy.h"
 #include "place/layout.h"
 #include "search/search.h"
 #include "sim/order.h"
@@ -139,6 +140,7 @@ static tw_status find_ops(const tw_model *model, const tw_machine *machine, cons
         tw_status status = tw_search_op(model, i, machine, options, eval, scratch, diag, &found[i], &result[i]);
         map[i] = found[i].map;
         if (status == TW_INFEASIBLE && found[i].nearest) explain(model, i, machine, &map[i], scratch, diag);
+        if (status == TW_INFEASIBLE) tw_smallest_capacity_note(model, i, machine, options, scratch, diag);
         TW_TRY(status);
     }
     return TW_OK;

@@ -397,7 +397,7 @@ static void slots_of(const view *v, int m, int64_t count[TW_MAX_OPERANDS], int64
         if (!holds(s, m, o))
             count[o] = 0;
         else if (!s->async && passes)
-            count[o] = TW_PASS_SLOTS;
+            count[o] = tw_space_pass_slots(s, m, o);
         else if (!s->async && o == output)
             count[o] = v->output_slots[t];
         if (count[o] > 0 && !(passes && !s->async))

@@ -162,6 +162,12 @@ tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, 
     return TW_OK;
 }
 
+int64_t tw_space_pass_slots(const tw_space *s, int m, int o)
+{
+    const tw_number_limit *limit = &s->limits.level[m - 1].slots[o];
+    return tw_number_allows(limit, TW_PASS_SLOTS) ? TW_PASS_SLOTS : tw_max(1, tw_number_above(limit, 1));
+}
+
 /* Points of a frame as products: each loop has chains of ever smaller sizes, cut at some of the levels. */
 static double count_frame(const tw_space *s, const tw_frame *f)
 {
@@ -319,6 +325,7 @@ static unsigned rules_of(const tw_space *s, const tw_part *p, int t, int l)
     if (whole) return 1;
     if (s->notes) return canonical;
     unsigned cuts = s->cuts & limits->cuts, rules = 0;
+    if (tw_number_is_one(&limits->sizes[l])) return 2; /* a size as a mapping has it: tiles of it, and a rest */
     if (canonical && (cuts >> TW_BALANCED & 1)) rules |= 1;
     bool alike = canonical && len % size == 0 && is_even(s, p, t, l);
     if ((cuts >> TW_GREEDY & 1) && !(alike && (rules & 1))) rules |= 2;
@@ -391,18 +398,16 @@ static int keep_word(const cut_loops *c, int v) { return v == 0 ? 0 : v == c->n 
 /* Of the keeps 0 .. n those that differ, as a mask. */
 static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
 {
-    uint32_t allowed = s->limits.level[m - 1].keep[o];
+    const tw_frame *f = &s->frame[p->frame];
+    const tw_level_limits *here = &s->limits.level[m - 1], *tiled = &s->limits.level[f->memory[f->grain[m]] - 1];
     if (!holds(s, m, o)) return 1;
-    cut_loops c = order_of(s, p, s->frame[p->frame].grain[m]);
+    cut_loops c = order_of(s, p, f->grain[m]);
     bool settles = o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT;
     unsigned loops = tw_operand_loops(&s->op->operand[o]), keeps = 0;
     for (int v = 0; v <= c.n; v++) {
-        int word = keep_word(&c, v);
         /* Keeping longer by a loop that does not change the tile is no different. */
-        bool same = v > 0 && settles && !(loops >> c.loop[c.n - v] & 1);
-        bool all_allowed = allowed == UINT32_MAX;
-        if (all_allowed ? same : !(allowed >> (word == 0 ? 0 : word < 0 ? 1 : 1 + word) & 1)) continue;
-        keeps |= 1u << v;
+        bool same = v > 0 && settles && !(loops >> c.loop[c.n - v] & 1), any = here->keep[o] == UINT32_MAX;
+        if (any ? !same : tw_limits_allow_keep(here, tiled, s->op, o, c.loop, c.n, c.n - v)) keeps |= 1u << v;
     }
     return keeps;
 }
@@ -638,6 +643,7 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
         tw_level_map *map = &out->level[m - 1];
         int t = f->grain[m];
         *map = (tw_level_map){.loc = s->op->loc, .memory = m, .min_tile = 1, .cut = TW_BALANCED};
+        if (f->memory[t] == m) map->min_tile = tw_max(1, s->limits.level[m - 1].min_tile);
         map->pass = f->memory[t] != m;
         if (s->async) {
             map->accumulate = TW_FUSED;
@@ -645,7 +651,7 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
             for (int o = 0; o < s->op->n_operands; o++)
                 map->keeps[o] = keep_word(&c, p->var[tw_var_keep(s, f, m, o)].lo);
         } else if (map->pass) {
-            for (int o = 0; o < s->op->n_operands; o++) map->slots[o] = TW_PASS_SLOTS;
+            for (int o = 0; o < s->op->n_operands; o++) map->slots[o] = tw_space_pass_slots(s, m, o);
         }
         if (map->pass) continue;
         if (!s->async) map->accumulate = (tw_accumulate)p->var[f->modes + t].lo;

@@ -85,6 +85,8 @@ static inline bool tw_range_open(tw_range r) { return r.lo < r.hi; }
 
 TW_NODISCARD tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine,
                                    const tw_search_options *options, tw_arena *arena, tw_diag *diag, tw_space *out);
+/* Lockstep: buffers of an operand in a memory that is passed through; two unless the user wants another number. */
+int64_t tw_space_pass_slots(const tw_space *space, int m, int o);
 /* How many points it has, those that do not fit included. */
 double tw_space_count(const tw_space *space);
 
