@@ -55,7 +55,7 @@ static void check_shape(const int64_t e[3], int64_t granule, int64_t capacity, i
     int64_t units = 0;
     for (int o = 0; o < 3; o++) units += tw_plan_link_use(plan, 0, 1, o)->units;
     CHECK_EQ(units, family);
-    tw_search_options options = {.n_objectives = 1, .objective = {{TW_TRAFFIC, "pad"}}};
+    tw_search_options options = {.n_objectives = 1, .objective = {{TW_TRAFFIC, "pad"}}, .budget = 1000000};
     CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
     CHECK(tw_plan_search_result(plan, 0)->best <= family);
     tw_context_free(ctx);

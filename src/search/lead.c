@@ -1,0 +1,118 @@
+/* src/search/lead.c - async: what comes before the first and after the last command of an engine, see bound.h. */
+#include "search/view.h"
+
+static int64_t cost_of(const tw_view *v, int e, int64_t work)
+{
+    return tw_cost_cycles(&v->s->machine->engine[e].cost, tw_max(1, work));
+}
+
+/* Memories of an operand's path, outermost first without memory 0. */
+static int path_of(const tw_space *s, int o, int path[TW_MAX_MEMORIES])
+{
+    int n = 0;
+    for (int m = 1; m < s->machine->n_memories; m++)
+        if (tw_space_holds(s, m, o)) path[n++] = m;
+    return n;
+}
+
+/* Cycles to bring tiles of this size of operand o from the i-th memory of its path to the j-th. */
+static int64_t way_in(const tw_view *v, int o, const int path[], int i, int j,
+                      const int64_t (*units)[TW_MAX_OPERANDS])
+{
+    int64_t cycles = 0;
+    for (int k = i; k < j; k++)
+        cycles = tw_sat_add(cycles, cost_of(v, tw_space_mover(v->s, path[k], o), units[v->f->grain[path[k]]][o]));
+    return cycles;
+}
+
+/* Before the first execution all its inputs have come through all engines; at each, one behind the other. */
+static int64_t lead_in(const tw_view *v)
+{
+    const tw_space *s = v->s;
+    int n_inputs = tw_op_output(s->op), path[TW_MAX_MEMORIES], n = path_of(s, 0, path);
+    int64_t lead = 0;
+    for (int o = 0; o < n_inputs; o++) lead = tw_max(lead, way_in(v, o, path, 0, n, v->lo_units));
+    for (int k = 0; k < n; k++) {
+        int e = tw_space_mover(s, path[k], 0), t = v->f->grain[path[k]];
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->count > 1 || engine->joins) continue;
+        int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
+        for (int o = 0; o < n_inputs; o++) {
+            before = tw_min(before, way_in(v, o, path, 0, k, v->lo_units));
+            busy[o] = tw_engine_busy(engine, tw_max(1, v->lo_units[t][o]));
+            all = tw_sat_add(all, busy[o]);
+        }
+        for (int o = 0; o < n_inputs; o++) /* which one comes last */
+            best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, path, k, n, v->lo_units)));
+        lead = tw_max(lead, tw_sat_add(before, best));
+    }
+    return lead;
+}
+
+/* The least that one execution takes. */
+static int64_t one_exec(const tw_view *v)
+{
+    const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
+    return tw_cost_cycles(&mac->cost, 1);
+}
+
+/* Executions and the way out of the last output tile. Along a loop that is laid out over the array either all tiles are
+ * whole multiples of it, the last one too, or there is at least one pass more. */
+static int64_t compute_and_drain(const tw_view *v, int n_out, const int *out, int64_t drain)
+{
+    const tw_space *s = v->s;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int64_t even = 0, least = INT64_MAX;
+    int output = tw_op_output(s->op), unroll[TW_ARRAY_DIMS];
+    if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_view_compute(v, -1), drain);
+    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
+    tw_level_unroll(&map, s->op, unroll);
+    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        int64_t len[TW_MAX_LOOPS];
+        for (int l = 0; l < s->op->n_loops; l++) len[l] = v->last[t][l];
+        for (int d = 0; d < TW_ARRAY_DIMS; d++)
+            if (unroll[d] >= 0 && s->op->loop[unroll[d]].extent % cost->array[d] == 0)
+                len[unroll[d]] = tw_max(len[unroll[d]], cost->array[d]);
+        units[t][output] = tw_view_units(v, output, len);
+    }
+    even = way_in(v, output, out, 0, n_out, units);
+    for (int d = 0; d < TW_ARRAY_DIMS; d++)
+        if (unroll[d] >= 0) least = tw_min(least, tw_sat_add(tw_view_compute(v, unroll[d]), drain));
+    return tw_min(least, tw_sat_add(tw_view_compute(v, -1), tw_max(even, drain)));
+}
+
+void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
+{
+    const tw_space *s = v->s;
+    int output = tw_op_output(s->op), in[TW_MAX_MEMORIES] = {0}, out[TW_MAX_MEMORIES] = {0};
+    int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
+    bool edges = !v->skips;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
+    int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
+    int64_t compute = edges ? tw_sat_add(compute_and_drain(v, n_out, out, drain), rest) : tw_view_compute(v, -1);
+    tw_view_raise(v, tw_sat_add(lead, compute), TW_BOUND_COMPUTE, s->machine->compute);
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
+        int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
+        int64_t before = INT64_MAX, after = INT64_MAX,
+                more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
+        for (int k = 0; k < n_in && edges; k++)
+            for (int o = 0; o < output; o++) {
+                if (tw_space_mover(s, in[k], o) != e) continue;
+                before = tw_min(before, way_in(v, o, in, 0, k, v->lo_units));
+                int64_t last = way_in(v, o, in, k + 1, n_in, v->small_units);
+                after = tw_min(after, tw_sat_add(last, tw_sat_add(one_exec(v), drain)));
+            }
+        for (int k = 0; k < n_out && edges; k++) {
+            if (tw_space_mover(s, out[k], output) != e) continue;
+            before = tw_min(before, tw_sat_add(lead, tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out,
+                                                                                    v->small_units))));
+            after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
+        }
+        if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;
+        tw_view_raise(v, tw_sat_add(busy, tw_sat_add(before, tw_sat_add(after, more))), TW_BOUND_LINK, e);
+    }
+}

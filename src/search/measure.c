@@ -1,0 +1,228 @@
+/* src/search/measure.c - what an operator needs whatever the mapping, and what tiles and commands cost; see bound.h. */
+#include "search/view.h"
+#include "tile/box.h"
+#include "tile/traffic.h"
+
+#include <math.h>
+
+/* ---- what the operator needs anyhow ---- */
+
+/* Combinations of the axis's loops that lie inside the tensor, and per loop the values that do with some partner.
+ * False for more than two loops, or loops too long to be looked at one by one. */
+static bool count_inside(const tw_op *op, const tw_axis *axis, int64_t *n, int64_t useful[TW_MAX_LOOPS])
+{
+    enum { MOST = 1 << 16 };
+    int64_t extent[2] = {1, 1}, coef[2] = {0, 0};
+    if (axis->n_terms > 2) return false;
+    for (int t = 0; t < axis->n_terms; t++) {
+        extent[t] = op->loop[axis->term[t].loop].extent;
+        coef[t] = axis->term[t].coef;
+        if (axis->n_terms == 2 && axis->term[0].loop == axis->term[1].loop) return false;
+    }
+    if (extent[0] * extent[1] > MOST) return false;
+    *n = 0;
+    int64_t seen[2] = {0, 0};
+    for (int swap = 0; swap < 2; swap++)
+        for (int64_t i = 0; i < extent[swap]; i++) {
+            int64_t inside = 0;
+            for (int64_t j = 0; j < extent[!swap]; j++) {
+                int64_t at = axis->offset + coef[swap] * i + coef[!swap] * j;
+                inside += at >= 0 && at % axis->divisor == 0 && at / axis->divisor < axis->extent;
+            }
+            if (swap == 0) *n += inside;
+            seen[swap] += inside > 0;
+        }
+    for (int t = 0; t < axis->n_terms; t++) useful[axis->term[t].loop] = seen[t];
+    return true;
+}
+
+/* Loop points whose position in the operand is inside the tensor, at least. */
+static int64_t inside_of(const tw_space *s, int o, int64_t useful[TW_MAX_LOOPS])
+{
+    const tw_operand *operand = &s->op->operand[o];
+    unsigned seen = 0;
+    int64_t n = 1;
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        int64_t inside;
+        if (!tw_axis_is_clipped(s->op, axis)) continue;
+        for (int t = 0; t < axis->n_terms; t++) {
+            if (seen >> axis->term[t].loop & 1) return 0;
+            seen |= 1u << axis->term[t].loop;
+        }
+        if (!count_inside(s->op, axis, &inside, useful)) return 0;
+        n *= inside;
+    }
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (!(seen >> l & 1)) n *= s->op->loop[l].extent;
+    return n;
+}
+
+static void measure_points(tw_space *s)
+{
+    for (int l = 0; l < s->op->n_loops; l++) s->useful[l] = s->op->loop[l].extent;
+    s->points_inside = tw_op_points(s->op);
+    if (!s->clipped) return;
+    bool one = (s->clipped & (s->clipped - 1)) == 0;
+    s->points_inside = one ? inside_of(s, __builtin_ctz(s->clipped), s->useful) : 0;
+    if (s->points_inside > 0) return;
+    for (int l = 0; l < s->op->n_loops; l++) s->useful[l] = 0;
+}
+
+static void measure_edges(tw_space *s)
+{
+    for (int o = 0; o < s->op->n_operands; o++)
+        for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &s->op->operand[o].axis[a];
+            int64_t least, most;
+            if (!tw_axis_values(axis, s->op, &least, &most)) least = -TW_POSITION_MAX, most = TW_POSITION_MAX;
+            s->overhang[o][a] = tw_max(0, -least) + tw_max(0, most - axis->extent * axis->divisor + 1);
+        }
+}
+
+/* Elements of each operand that some execution needs. The output is written whole. */
+static tw_status measure_operands(tw_space *s, tw_arena *scratch)
+{
+    for (int o = 0; o < s->op->n_operands; o++) {
+        TW_TRY(tw_traffic_least(s->op, o, scratch, &s->least[o]));
+        if (!s->clipped || o == tw_op_output(s->op) || (s->clipped == 1u << o && s->points_inside > 0)) continue;
+        int64_t n = 1;
+        const tw_operand *operand = &s->op->operand[o];
+        for (int a = 0; a < operand->n_axes; a++)
+            n *= operand->axis[a].n_terms == 1 ? s->useful[operand->axis[a].term[0].loop] : 0;
+        s->least[o] = tw_min(s->least[o], n);
+    }
+    return TW_OK;
+}
+
+/* Loops that only shift windows: reductions that share an axis with another loop. */
+static double window_points(const tw_op *op)
+{
+    double n = 1;
+    unsigned shifts = 0;
+    for (int o = 0; o < op->n_operands; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++)
+            for (int t = 0; op->operand[o].axis[a].n_terms > 1 && t < op->operand[o].axis[a].n_terms; t++)
+                shifts |= 1u << op->operand[o].axis[a].term[t].loop;
+    shifts &= tw_op_reductions(op);
+    for (int l = 0; l < op->n_loops; l++)
+        if (shifts >> l & 1) n *= (double)op->loop[l].extent;
+    return n;
+}
+
+/* Two inputs and an output, every loop but those that shift windows in at least two of them. */
+static bool is_product(const tw_op *op)
+{
+    unsigned reductions = tw_op_reductions(op);
+    if (op->n_operands != 3) return false;
+    for (int l = 0; l < op->n_loops; l++) {
+        int n = 0;
+        bool shifts = false;
+        for (int o = 0; o < 3; o++) {
+            n += (tw_operand_loops(&op->operand[o]) >> l & 1) != 0;
+            for (int a = 0; a < op->operand[o].n_axes; a++) {
+                const tw_axis *axis = &op->operand[o].axis[a];
+                for (int t = 0; t < axis->n_terms; t++) shifts |= axis->n_terms > 1 && axis->term[t].loop == l;
+            }
+        }
+        if (n < 2 && !(shifts && (reductions >> l & 1))) return false;
+    }
+    return true;
+}
+
+/* Axes that hold a parallel loop and others must be injective in it: fixed window loops leave one loop per axis. */
+static bool windows_are_plain(const tw_op *op)
+{
+    for (int o = 0; o < op->n_operands; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &op->operand[o].axis[a];
+            int parallel = 0;
+            for (int t = 0; t < axis->n_terms; t++) parallel += !op->loop[axis->term[t].loop].reduces;
+            if (axis->n_terms > 1 && parallel > 1) return false;
+        }
+    return true;
+}
+
+/* Units that cross into memory m and what lies inside of it, in any schedule. */
+static int64_t movement_into(const tw_space *s, int m)
+{
+    double inside = 0, widths = 1, points = (double)s->points_inside, best = 0;
+    if (s->machine->memory[m].holds != TW_HOLDS_ALL || s->window_points <= 0) return 0;
+    for (int i = m; i < s->machine->n_memories; i++) {
+        if (s->machine->memory[i].size == TW_UNLIMITED) return 0;
+        inside += (double)s->machine->memory[i].size;
+    }
+    for (int o = 0; o < 3; o++) widths *= (double)s->elem_units[o];
+    for (double x = inside; x <= 8 * inside; x *= 2) {
+        double most = sqrt(s->window_points / widths) * pow((inside + x) / 3, 1.5);
+        best = fmax(best, floor(points / (most * (1 + 1e-9))) * x);
+    }
+    return best < 9e18 ? (int64_t)best : INT64_MAX;
+}
+
+tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
+{
+    measure_points(s);
+    s->window_points = is_product(s->op) && windows_are_plain(s->op) ? window_points(s->op) : 0;
+    measure_edges(s);
+    TW_TRY(measure_operands(s, scratch));
+    for (int m = 1; m < s->machine->n_memories; m++) s->movement[m] = movement_into(s, m);
+    return TW_OK;
+}
+
+/* ---- pieces ---- */
+
+int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align)
+{
+    int64_t end = 0;
+    for (int o = 0; o < n; o++) {
+        if (count[o] <= 0) continue;
+        int64_t at = tw_cdiv(end, align) * align, step = tw_cdiv(units[o], align) * align;
+        end = tw_sat_add(tw_sat_add(at, tw_sat_mul(step, count[o] - 1)), units[o]);
+        if (end > INT64_MAX / 2) return INT64_MAX;
+    }
+    return end;
+}
+
+static int64_t axis_reach(const tw_axis *axis, const int64_t *len)
+{
+    int64_t reach = 1;
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t coef = axis->term[t].coef;
+        reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
+    }
+    return reach;
+}
+
+int64_t tw_footprint_least(const tw_space *s, int o, const int64_t *len)
+{
+    int64_t n = 1;
+    for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &s->op->operand[o].axis[a];
+        int64_t reach = axis_reach(axis, len) - s->overhang[o][a];
+        n *= tw_clamp(axis->divisor > 1 ? reach / axis->divisor : reach, 0, axis->extent);
+    }
+    return n;
+}
+
+int64_t tw_footprint_most(const tw_space *s, int o, const int64_t *len)
+{
+    int64_t n = 1;
+    for (int a = 0; a < s->op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &s->op->operand[o].axis[a];
+        n *= tw_min(tw_cdiv(axis_reach(axis, len), axis->divisor) + (axis->divisor > 1), axis->extent);
+    }
+    return n;
+}
+
+int64_t tw_busy_of(const tw_engine *e, int64_t n, int64_t work)
+{
+    int64_t each = e->pipelined ? 0 : e->cost.fixed;
+    if (n <= 0) return 0;
+    switch (e->cost.kind) {
+    case TW_COST_CONSTANT: return tw_sat_mul(n, tw_engine_busy(e, 1));
+    case TW_COST_STEPPED: return tw_sat_mul(e->cost.fixed, tw_max(n, tw_cdiv(work, e->cost.per_cycle)));
+    case TW_COST_ARRAY: return tw_sat_add(tw_sat_mul(n, each), work);
+    default: return tw_sat_add(tw_sat_mul(n, each), tw_max(n, tw_cdiv(work, e->cost.per_cycle)));
+    }
+}

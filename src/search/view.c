@@ -1,0 +1,316 @@
+/* src/search/view.c - see view.h. */
+#include "search/view.h"
+#include "tile/box.h"
+
+#include <math.h>
+
+bool tw_part_skips(const tw_space *s, const tw_part *p)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    for (int o = 0; o < tw_op_output(s->op); o++)
+        for (int a = 0; s->clipped >> o & 1 && a < s->op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &s->op->operand[o].axis[a];
+            if (!tw_axis_is_clipped(s->op, axis)) continue;
+            for (int i = 0; i < axis->n_terms; i++) {
+                int l = axis->term[i].loop;
+                int64_t len = s->op->loop[l].extent;
+                if (!s->op->loop[l].reduces && s->useful[l] < len) return true;
+                for (int t = 0; t < f->n_tiled && s->op->loop[l].reduces; t++)
+                    if (p->var[tw_var_size(s, t, l)].lo < len) return true;
+            }
+        }
+    return false;
+}
+
+/* Length of the shortest tile of level t along loop l, or something below. */
+static int64_t smallest_tile(const tw_space *s, const tw_part *p, const tw_frame *f, int t, int l)
+{
+    int64_t len[TW_MAX_LENGTHS], least = INT64_MAX;
+    for (int i = 0; i <= t; i++)
+        if (tw_range_open(p->var[tw_var_size(s, i, l)]) || tw_range_open(p->var[tw_var_rule(s, f, i, l)])) return 1;
+    int n = tw_part_lengths(s, p, t + 1, l, len);
+    for (int i = 0; i < n; i++) least = tw_min(least, len[i]);
+    return n == 0 ? 1 : least;
+}
+
+/* Length of the last of all tiles of level t along loop l, or something below. */
+static int64_t last_tile(const tw_view *v, int t, int l)
+{
+    const tw_space *s = v->s;
+    tw_range rule = v->p->var[tw_var_rule(s, v->f, t, l)];
+    int64_t size = v->lo[t][l], largest = t == 0 ? s->op->loop[l].extent : v->lo[t - 1][l];
+    int64_t len = t == 0 ? largest : v->last[t - 1][l], least = size;
+    for (int i = 0; i <= t; i++)
+        if (v->lo[i][l] != v->hi[i][l]) return 1;
+    if (rule.hi > 0) least = tw_min(least, len - (tw_cdiv(len, size) - 1) * size); /* greedy: the rest */
+    if (rule.lo == 0) least = tw_min(least, tw_max(1, len / tw_cdiv(largest, size)));
+    return least;
+}
+
+static void look(const tw_space *s, const tw_part *p, tw_view *v)
+{
+    v->s = s;
+    v->p = p;
+    v->f = &s->frame[p->frame];
+    v->skips = s->clipped && tw_part_skips(s, p);
+    v->points = v->skips ? s->points_inside : tw_op_points(s->op);
+    v->execs[0] = 1;
+    bool even[TW_MAX_LOOPS];
+    for (int l = 0; l < s->op->n_loops; l++) v->n[0][l] = 1, even[l] = true;
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        int64_t volume = 1;
+        v->execs[t + 1] = 1;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            tw_range r = p->var[tw_var_size(s, t, l)];
+            int64_t len = s->op->loop[l].extent;
+            v->lo[t][l] = r.lo;
+            v->hi[t][l] = r.hi;
+            v->n[t + 1][l] = tw_cdiv(len, r.hi);
+            even[l] = even[l] && r.lo == r.hi && (t == 0 ? len : v->lo[t - 1][l]) % r.lo == 0;
+            v->small[t][l] = even[l] ? r.lo : smallest_tile(s, p, v->f, t, l);
+            v->last[t][l] = even[l] ? r.lo : last_tile(v, t, l);
+            v->execs[t + 1] = tw_sat_mul(v->execs[t + 1], v->n[t + 1][l]);
+            volume = tw_sat_mul(volume, r.hi);
+        }
+        if (v->skips) v->execs[t + 1] = tw_max(1, tw_cdiv(v->points, volume));
+    }
+}
+
+int64_t tw_view_units(const tw_view *v, int o, const int64_t *len)
+{
+    return v->s->elem_units[o] * tw_footprint_least(v->s, o, len);
+}
+
+static int64_t output_slots(const tw_view *v, int t);
+
+/* What several bounds ask for. */
+static void look_closer(tw_view *v)
+{
+    const tw_space *s = v->s;
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        v->surely[t] = v->may[t] = 0;
+        bool alike = true;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            int64_t extent = s->op->loop[l].extent;
+            if (v->hi[t][l] < (t == 0 ? extent : v->lo[t - 1][l])) v->surely[t] |= 1u << l;
+            if (v->lo[t][l] < (t == 0 ? extent : v->hi[t - 1][l])) v->may[t] |= 1u << l;
+            alike &= v->small[t][l] == v->lo[t][l];
+        }
+        for (int o = 0; o < s->op->n_operands; o++) {
+            v->lo_units[t][o] = tw_view_units(v, o, v->lo[t]);
+            v->small_units[t][o] = alike ? v->lo_units[t][o] : tw_view_units(v, o, v->small[t]);
+            v->last_units[t][o] = alike ? v->lo_units[t][o] : tw_view_units(v, o, v->last[t]);
+        }
+        v->output_slots[t] = output_slots(v, t);
+    }
+}
+
+/* ---- capacity ---- */
+
+/* The fewest output slots that tiled level t can do with. */
+static int64_t output_slots(const tw_view *v, int t)
+{
+    const tw_space *s = v->s;
+    if (!(v->surely[t] & s->reductions)) return 1;
+    unsigned modes =
+        v->f->mode >= 0 ? 1u << v->f->mode : s->modes & s->limits.level[v->f->memory[t] - 1].accumulate;
+    tw_range chosen = v->p->var[v->f->modes + t];
+    if (!tw_range_open(chosen)) modes = 1u << chosen.lo;
+    int64_t least = 3;
+    for (int m = 0; m < TW_N_ACCUMULATES; m++)
+        if (modes >> m & 1) least = tw_min(least, tw_mapping_min_output_slots((tw_accumulate)m, 2));
+    return least;
+}
+
+void tw_view_slots(const tw_view *v, int m, int64_t count[TW_MAX_OPERANDS], int64_t units[TW_MAX_OPERANDS])
+{
+    const tw_space *s = v->s;
+    int t = v->f->grain[m], output = tw_op_output(s->op);
+    bool passes = v->f->memory[t] != m;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        units[o] = v->lo_units[t][o];
+        count[o] = 1;
+        if (!tw_space_holds(s, m, o))
+            count[o] = 0;
+        else if (!s->async && passes)
+            count[o] = tw_space_pass_slots(s, m, o);
+        else if (!s->async && o == output)
+            count[o] = v->output_slots[t];
+        if (count[o] > 0 && !(passes && !s->async))
+            count[o] = tw_max(count[o], s->limits.level[m - 1].slots[o].at_least);
+    }
+}
+
+/* Units that one buffer of each operand (as many as `count`) takes for tiles of these lengths, alignment left aside. */
+static int64_t units_together(const tw_view *v, const int64_t *count, const int64_t *len)
+{
+    int64_t sum = 0;
+    for (int o = 0; o < v->s->op->n_operands; o++)
+        if (count[o] > 0) sum = tw_sat_add(sum, tw_sat_mul(count[o], tw_view_units(v, o, len)));
+    return sum;
+}
+
+void tw_view_of(const tw_space *s, const tw_part *p, tw_least *out, tw_view *v)
+{
+    v->out = out;
+    look(s, p, v);
+    look_closer(v);
+}
+
+bool tw_part_tighten(const tw_space *s, tw_part *p)
+{
+    tw_view v;
+    tw_view_of(s, p, NULL, &v);
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], len[TW_MAX_LOOPS];
+        int t = v.f->grain[m];
+        tw_view_slots(&v, m, count, units);
+        int64_t room = s->machine->memory[m].size - units_together(&v, count, v.lo[t]);
+        if (s->machine->memory[m].size == TW_UNLIMITED) continue;
+        if (room < 0) return false;
+        for (int l = 0; l < s->op->n_loops; l++) len[l] = v.lo[t][l];
+        for (int l = 0; l < s->op->n_loops; l++) {
+            tw_range *r = &p->var[tw_var_size(s, t, l)];
+            if (!tw_range_open(*r)) continue;
+            /* What one more point takes, each further one takes at least: footprints are convex. */
+            len[l]++;
+            int64_t slope = room - (s->machine->memory[m].size - units_together(&v, count, len));
+            len[l]--;
+            if (slope > 0) r->hi = (int32_t)tw_min(r->hi, r->lo + room / slope);
+        }
+    }
+    return true;
+}
+
+/* Points of a tile whose buffers fit into memory m, at most (Loomis-Whitney with all three footprints alike). */
+double tw_view_most_points(const tw_view *v, int m, const int64_t *count)
+{
+    const tw_space *s = v->s;
+    double most = s->window_points, third = (double)s->machine->memory[m].size / 3;
+    if (s->window_points <= 0 || s->machine->memory[m].size == TW_UNLIMITED) return INFINITY;
+    for (int o = 0; o < 3; o++) {
+        if (count[o] <= 0) return INFINITY;
+        most *= third / ((double)count[o] * (double)s->elem_units[o]);
+    }
+    return sqrt(most) * (1 + 1e-9);
+}
+
+/* ---- traffic ---- */
+
+tw_load tw_view_load(const tw_view *v, int m, int o)
+{
+    const tw_space *s = v->s;
+    int t = v->f->grain[m];
+    tw_load sum = {1, tw_sat_mul(s->least[o], s->elem_units[o])};
+    if (v->skips) {
+        sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
+        return sum;
+    }
+    for (int l = 0; l < s->op->n_loops; l++) {
+        /* A nested program begins with empty buffers. */
+        int64_t again = tw_space_depends(s, o, l) || s->async ? 1 : v->n[t][l];
+        sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? v->n[t + 1][l] : again);
+        sum.units = tw_sat_mul(sum.units, again);
+    }
+    return sum;
+}
+
+int tw_space_outside(const tw_space *s, int m, int o)
+{
+    if (!s->async) return m - 1;
+    return tw_machine_outer(s->machine, m, o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
+int tw_space_mover(const tw_space *s, int m, int o)
+{
+    if (!s->async) return tw_machine_mover(s->machine, m);
+    return tw_machine_link(s->machine, tw_space_outside(s, m, o), m,
+                           o == tw_op_output(s->op) ? TW_OUTWARDS : TW_INWARDS);
+}
+
+/* ---- time ---- */
+
+/* Passes of loop l over `rows` of an array, at least. Tiles whose length is no multiple waste part of a pass. */
+static int64_t passes_along(const tw_view *v, int l, int64_t rows)
+{
+    int t = v->f->n_tiled - 1;
+    int64_t len = v->s->op->loop[l].extent, hi = v->hi[t][l], lo = tw_max(1, v->lo[t][l] - 1);
+    int64_t least = hi >= rows ? tw_cdiv(len, rows) : tw_cdiv(len, hi);
+    if (hi < rows || hi / rows * rows >= lo) return least;
+    /* Every piece with a tile has at least as much in whole tiles as in its rest. */
+    int64_t parent = t > 0 ? v->hi[t - 1][l] : 0;
+    double waste = (double)tw_cdiv(hi, rows) - (double)hi / (double)rows;
+    double tiles = (double)(len - tw_max(parent, hi)) / (double)hi / (v->f->n_tiled > 1 ? 2 : 1);
+    return tw_max(least, (int64_t)floor((double)len / (double)rows + fmax(tiles, 0) * waste - 1e-6));
+}
+
+/* The same when all is chosen: exact. */
+static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
+{
+    const tw_space *s = v->s;
+    struct {
+        int64_t len, n;
+    } now[64] = {{s->op->loop[l].extent, 1}}, next[64];
+    int n_now = 1;
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        int n_next = 0;
+        int64_t size = v->lo[t][l], count = tw_cdiv(tw_part_piece(s, v->p, t, l), size);
+        bool greedy = v->p->var[tw_var_rule(s, v->f, t, l)].lo == 1;
+        for (int i = 0; i < n_now; i++) {
+            if (n_next + 2 > 64 || (!greedy && count > now[i].len)) return 0;
+            tw_split split =
+                greedy ? tw_split_by_size(now[i].len, size) : tw_split_by_count(now[i].len, count, TW_BALANCED);
+            int64_t large = split.extra > 0 ? split.extra : split.count - 1;
+            next[n_next].len = tw_split_largest(&split), next[n_next++].n = now[i].n * large;
+            next[n_next].len = tw_span_len(tw_split_at(&split, 0, split.count - 1));
+            next[n_next++].n = now[i].n * (split.count - large);
+        }
+        n_now = 0;
+        for (int i = 0; i < n_next; i++) {
+            int j = 0;
+            while (j < n_now && now[j].len != next[i].len) j++;
+            if (j == n_now) now[n_now].len = next[i].len, now[n_now++].n = 0;
+            now[j].n += next[i].n;
+        }
+    }
+    int64_t passes = 0;
+    for (int i = 0; i < n_now; i++) passes += now[i].n * tw_cdiv(now[i].len, rows);
+    return passes;
+}
+
+/* Passes in all; those along loop `more`, if it is one, counted one higher. */
+static int64_t compute_passes(const tw_view *v, int more)
+{
+    const tw_space *s = v->s;
+    const int64_t *array = s->machine->engine[s->machine->compute].cost.array;
+    int unroll[TW_ARRAY_DIMS];
+    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
+    tw_level_unroll(&map, s->op, unroll);
+    if (v->skips) return tw_cdiv(v->points, array[0] * array[1]);
+    int64_t passes = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t along = s->op->loop[l].extent;
+        bool chosen = tw_part_is_sized(s, v->p);
+        for (int t = 0; t < v->f->n_tiled; t++) chosen &= !tw_range_open(v->p->var[tw_var_rule(s, v->f, t, l)]);
+        for (int d = 0; d < TW_ARRAY_DIMS; d++)
+            if (unroll[d] == l)
+                along = tw_max(passes_along(v, l, array[d]), chosen ? passes_exactly(v, l, array[d]) : 0);
+        passes = tw_sat_mul(passes, along + (l == more));
+    }
+    return passes;
+}
+
+int64_t tw_view_compute(const tw_view *v, int more)
+{
+    const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
+    int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v, more) : v->points;
+    return tw_cdiv(tw_busy_of(mac, v->execs[v->f->n_tiled], work), mac->count);
+}
+
+void tw_view_raise(tw_view *v, int64_t cycles, tw_closer by, int at)
+{
+    if (cycles <= v->out->cost.cycles) return;
+    v->out->cost.cycles = cycles;
+    v->out->cycles_by = by;
+    v->out->cycles_at = at;
+}

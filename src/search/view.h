@@ -1,0 +1,73 @@
+/* src/search/view.h - a part of the space as the bounds see it; shared by bound.c, pace.c (lockstep) and lead.c (async). */
+#ifndef TW_SEARCH_VIEW_H
+#define TW_SEARCH_VIEW_H
+#include "search/bound.h"
+
+/* Sums and products that stay at INT64_MAX once they are there. */
+static inline int64_t tw_sat_mul(int64_t a, int64_t b)
+{
+    int64_t r;
+    return tw_ckd_mul(a, b, &r) ? r : INT64_MAX;
+}
+static inline int64_t tw_sat_add(int64_t a, int64_t b)
+{
+    int64_t r;
+    return tw_ckd_add(a, b, &r) ? r : INT64_MAX;
+}
+static inline bool tw_space_depends(const tw_space *s, int operand, int loop)
+{
+    return s->loops[operand] >> loop & 1;
+}
+static inline bool tw_space_holds(const tw_space *s, int m, int o)
+{
+    return s->machine->memory[m].holds & (o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+}
+
+typedef struct tw_view { /* of a part */
+    const tw_space *s;
+    const tw_frame *f;
+    const tw_part *p;
+    int64_t lo[TW_MAX_MEMORIES][TW_MAX_LOOPS], hi[TW_MAX_MEMORIES][TW_MAX_LOOPS];
+    int64_t small[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* shortest tile, at least                        */
+    int64_t last[TW_MAX_MEMORIES][TW_MAX_LOOPS];  /* last tile, at least                            */
+    int64_t n[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* tiles of level t - 1 along the loop, at least  */
+    int64_t execs[TW_MAX_MEMORIES + 1];           /* of level t - 1: instances of level t           */
+    int64_t points;                               /* that are executed                              */
+    bool skips;                                   /* tiles may lie in padding and be left out       */
+    tw_least *out;
+    /* of each tiled level */
+    int64_t lo_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* of a tile of the lengths in lo           */
+    int64_t small_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* of one of those in small                 */
+    int64_t last_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of one of those in last                  */
+    unsigned surely[TW_MAX_MEMORIES], may[TW_MAX_MEMORIES]; /* loops that it cuts, and may cut          */
+    int64_t output_slots[TW_MAX_MEMORIES];                  /* that it needs at least                   */
+} tw_view;
+
+/* `out` may be NULL when nothing is raised. */
+void tw_view_of(const tw_space *space, const tw_part *part, tw_least *out, tw_view *view);
+int64_t tw_view_units(const tw_view *v, int operand, const int64_t *len);
+/* Fewest buffers of each operand in memory m, and the units of one. */
+void tw_view_slots(const tw_view *v, int m, int64_t count[TW_MAX_OPERANDS], int64_t units[TW_MAX_OPERANDS]);
+/* Points of a tile whose buffers fit into memory m, at most (Loomis-Whitney with all three footprints alike). */
+double tw_view_most_points(const tw_view *v, int m, const int64_t *count);
+
+typedef struct tw_load { /* of one operand into one memory */
+    int64_t transfers, units;
+} tw_load;
+tw_load tw_view_load(const tw_view *v, int m, int operand);
+/* The memory outside m on the operand's path, and the mover that carries it between the two. */
+int tw_space_outside(const tw_space *s, int m, int operand);
+int tw_space_mover(const tw_space *s, int m, int operand);
+
+typedef struct tw_traffic_bound {
+    int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES];
+} tw_traffic_bound;
+
+/* Busy cycles of the compute engine; on an array, with one pass more along loop `more` if that is one. */
+int64_t tw_view_compute(const tw_view *v, int more);
+void tw_view_raise(tw_view *v, int64_t cycles, tw_closer by, int at);
+
+/* The bounds on time of a machine of each discipline. */
+void tw_bound_rows(tw_view *v);
+void tw_bound_links(tw_view *v, const tw_traffic_bound *all);
+#endif
