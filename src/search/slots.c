@@ -23,6 +23,7 @@ typedef struct choice {
     int16_t slots[TW_MAX_OPERANDS];
     int64_t ticks, cycles, energy_fj, used; /* added to the part's bound; `used` is the memory's    */
     int64_t pauses;                         /* cycles of rows without execution, in one instance    */
+    unsigned paused;                        /* positions whose steps have such a row before them    */
     int64_t units;                          /* moved more on the level's links                      */
     int64_t busy;                           /* of the mover: rows that move an operand at least      */
 } choice;
@@ -230,6 +231,7 @@ static void add_pauses(const level *v, choice *c)
         if (!pause && reduces(v, i) && adds && tight)
             pause = true, n = i == v->n_loops - 1 ? moves - outputs : moves;
         if (!pause) continue;
+        c->paused |= 1u << i;
         pauses += tw_max(n, 0);
         cycles += tw_max(n, 0) * cost;
     }
@@ -382,9 +384,13 @@ static int64_t overhang(const level *v, const choice *c, int64_t exec)
     const tw_engine *mover = &machine->engine[tw_machine_mover(machine, v->memory)];
     int output = tw_op_output(v->leaf->space->op);
     int64_t before = 1, sum = 0;
+    int adder = tw_machine_adder(machine, v->memory);
+    /* Sums that take turns with executions have rows of their own, in which loads may run. */
+    if (v->mode != TW_FUSED && adder >= 0 && machine->engine[adder].shares >= 0) return 0;
     for (int i = 0; i < v->n_loops; i++) {
         int64_t moves = before * (v->least[i] - 1), most = 0, together = 0;
         before *= v->least[i];
+        if (c->paused >> i & 1) continue; /* what is loaded is loaded in the row without execution */
         for (int o = 0; o < output; o++) {
             int64_t n = loads_at(v, c, o, i, moves), cost = tw_cost_cycles(&mover->cost, tw_max(1, v->small[o]));
             most = tw_max(most, n * tw_max(0, cost - exec));
