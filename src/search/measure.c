@@ -75,6 +75,7 @@ static void measure_edges(tw_space *s)
         for (int a = 0; a < s->op->operand[o].n_axes; a++) {
             const tw_axis *axis = &s->op->operand[o].axis[a];
             int64_t least, most;
+            for (int t = 0; t < axis->n_terms && axis->divisor > 1; t++) s->divided |= 1u << axis->term[t].loop;
             if (!tw_axis_values(axis, s->op, &least, &most)) least = -TW_POSITION_MAX, most = TW_POSITION_MAX;
             s->overhang[o][a] = tw_max(0, -least) + tw_max(0, most - axis->extent * axis->divisor + 1);
         }

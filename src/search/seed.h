@@ -13,6 +13,6 @@ TW_NODISCARD tw_status tw_seed_frame(const tw_space *space, const tw_goals *goal
                                      int64_t most, const tw_judge *judge, tw_part **at);
 /* The tiles with the least traffic into a memory that is as large as that of the frame's one tiled level, for the k-th order of
  * the loops and tiles of multiples of `granule`; NULL when there are none. */
-TW_NODISCARD tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t granule, tw_arena *scratch,
-                                     tw_part **out);
+TW_NODISCARD tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t granule,
+                                     tw_arena *scratch, tw_part **out);
 #endif

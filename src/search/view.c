@@ -171,7 +171,7 @@ bool tw_part_tighten(const tw_space *s, tw_part *p)
         for (int l = 0; l < s->op->n_loops; l++) len[l] = v.lo[t][l];
         for (int l = 0; l < s->op->n_loops; l++) {
             tw_range *r = &p->var[tw_var_size(s, t, l)];
-            if (!tw_range_open(*r)) continue;
+            if (!tw_range_open(*r) || (s->divided >> l & 1)) continue;
             /* What one more point takes, each further one takes at least: footprints are convex. */
             len[l]++;
             int64_t slope = room - (s->machine->memory[m].size - units_together(&v, count, len));
