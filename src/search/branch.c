@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 enum {
-    TASKS = 8,          /* parts of a round                                 */
-    FIRST_NODES = 2048, /* of the first round, which one thread does alone  */
+    TASKS = 8, /* parts of a round                                 */
+    FIRST_NODES =
+        2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
+    MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
     NODE_WORK = 8,      /* pieces of work that a node counts as             */
 };
@@ -49,7 +51,8 @@ typedef struct branch {
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
     tw_hunt *out;
-    int64_t part_size, n_rounds;
+    int64_t part_size;
+    bool has_seeds;
     /* the round at hand */
     task task[TASKS];
     int n_tasks;
@@ -407,7 +410,7 @@ static tw_status fill_round(branch *b)
 static tw_status first_round(branch *b)
 {
     task *t = &b->task[0];
-    TW_TRY(begin_task(b, t, FIRST_NODES, FIRST_WORK));
+    TW_TRY(begin_task(b, t, FIRST_NODES * (b->space->async ? 1 : 8), FIRST_WORK));
     b->n_tasks = 1;
     for (int i = 0; i < b->space->n_frames; i++) {
         bool empty;
@@ -530,7 +533,9 @@ static tw_status run_rounds(branch *b)
         if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
-        if (++b->n_rounds == 1 && b->heap.n > 0 && !b->out->front.counts) {
+        bool seeds = b->space->async || b->out->n_nodes >= MANY_NODES;
+        if (seeds && !b->has_seeds && b->heap.n > 0 && !b->out->front.counts) {
+            b->has_seeds = true;
             TW_TRY(run_seeds(b));
             if (atomic_load(&b->winner) < TASKS) tw_heap_release(&b->heap);
         }

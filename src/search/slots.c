@@ -36,6 +36,7 @@ typedef struct level { /* tiled level t */
     int64_t most[TW_MAX_LOOPS], least[TW_MAX_LOOPS]; /* tiles, of the largest and of the smallest piece  */
     int64_t instances;
     bool even;                      /* all pieces are cut alike                         */
+    bool mixed;                     /* some pieces are cut into a number of tiles in between */
     bool skips;                     /* tiles in padding may be left out                 */
     int64_t units[TW_MAX_OPERANDS]; /* of a slot: the largest tile, at least            */
     int64_t small[TW_MAX_OPERANDS]; /* of the smallest tile                             */
@@ -58,13 +59,16 @@ static int64_t shortest_piece(const tw_leaf *leaf, int t, int l, bool *even)
     return n == 0 ? 1 : least;
 }
 
-/* The fewest tiles that level t cuts a piece of loop l into. */
-static int64_t fewest_tiles(const tw_leaf *leaf, const tw_level_map *map, int t, int l)
+/* The fewest tiles that level t cuts a piece of loop l into; *mixed: some are cut into more than that and fewer than `most`. */
+static int64_t fewest_tiles(const tw_leaf *leaf, const tw_level_map *map, int t, int l, int64_t most, bool *mixed)
 {
-    int64_t len[TW_MAX_LENGTHS], least = INT64_MAX;
+    int64_t len[TW_MAX_LENGTHS], count[TW_MAX_LENGTHS], least = INT64_MAX;
     int n = tw_part_lengths(leaf->space, leaf->part, t, l, len);
-    for (int i = 0; i < n; i++)
-        least = tw_min(least, tw_level_split_is_legal(map, l, len[i]) ? tw_level_split(map, l, len[i]).count : 1);
+    for (int i = 0; i < n; i++) {
+        count[i] = tw_level_split_is_legal(map, l, len[i]) ? tw_level_split(map, l, len[i]).count : 1;
+        least = tw_min(least, count[i]);
+    }
+    for (int i = 0; i < n; i++) *mixed |= count[i] != least && count[i] != most;
     return n == 0 ? 1 : least;
 }
 
@@ -91,7 +95,7 @@ static void measure(const tw_leaf *leaf, int t, level *v)
         if (lens[l] == piece) continue;
         v->loop[v->n_loops] = l;
         v->most[v->n_loops] = tw_cdiv(piece, lens[l]);
-        v->least[v->n_loops] = fewest_tiles(leaf, map, t, l);
+        v->least[v->n_loops] = fewest_tiles(leaf, map, t, l, v->most[v->n_loops], &v->mixed);
         v->even &= even;
         if (s->op->loop[l].reduces) partials *= v->most[v->n_loops];
         v->n_loops++;
@@ -105,7 +109,7 @@ static void measure(const tw_leaf *leaf, int t, level *v)
 
 static bool depends(const level *v, int operand, int position)
 {
-    return tw_operand_loops(&v->leaf->space->op->operand[operand]) >> v->loop[position] & 1;
+    return v->leaf->space->loops[operand] >> v->loop[position] & 1;
 }
 
 static bool reduces(const level *v, int position) { return v->leaf->space->op->loop[v->loop[position]].reduces; }
@@ -149,10 +153,14 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Whether there are few loops, and each piece is cut into one of two numbers of tiles along them. */
+enum { FEW_LOOPS = 3 };
+static bool few_counts(const level *v) { return v->n_loops <= FEW_LOOPS && !v->mixed; }
+
 static void input_slots(const level *v, int o, numbers *list)
 {
     const tw_space *s = v->leaf->space;
-    int64_t tiles = sweep(v, o, -1, v->most), mark[TW_MAX_LOOPS + 3] = {1, 2};
+    int64_t tiles = sweep(v, o, -1, v->most), mark[TW_MAX_LOOPS * (1 << FEW_LOOPS) + 3] = {1, 2};
     int n = 2;
     if (s->notes) {
         for (int64_t x = 1; x <= tw_min(2, tiles); x++) add_class(v, o, x, x + 1, list);
@@ -162,13 +170,18 @@ static void input_slots(const level *v, int o, numbers *list)
         add_each(v, o, 1, TW_MAX_SLOTS, list);
         return;
     }
-    if (v->skips || !v->even) { /* sweeps of any length */
+    if (v->skips || (!v->even && !few_counts(v))) { /* sweeps of any length */
         add_each(v, o, 1, tw_max(tiles, 2), list);
         return;
     }
     if (tiles == 1) n = 1;
-    for (int i = 0; i < v->n_loops && tiles > 1; i++)
-        if (!depends(v, o, i)) mark[n++] = sweep(v, o, i, v->most);
+    /* Pieces may be cut into `most` or `least` tiles along each loop, so a sweep has one of these lengths. */
+    int64_t count[TW_MAX_LOOPS];
+    for (unsigned which = 0; which < (v->even ? 1u : 1u << v->n_loops) && tiles > 1; which++) {
+        for (int i = 0; i < v->n_loops; i++) count[i] = which >> i & 1 ? v->least[i] : v->most[i];
+        for (int i = 0; i < v->n_loops; i++)
+            if (!depends(v, o, i)) mark[n++] = tw_max(1, sweep(v, o, i, count));
+    }
     qsort(mark, (size_t)n, sizeof *mark, compare_numbers);
     mark[n] = TW_MAX_SLOTS + 1;
     for (int i = 0; i < n; i++)
@@ -267,7 +280,7 @@ static void add_reloads(const level *v, choice *c)
     for (int o = 0; o < s->op->n_operands; o++) {
         int64_t units = s->least[o] * s->elem_units[o], n = 1, again = 1;
         for (int l = 0; l < s->op->n_loops; l++) {
-            bool dep = tw_operand_loops(&s->op->operand[o]) >> l & 1;
+            bool dep = s->loops[o] >> l & 1;
             if (!dep && v->t > 0)
                 units *= tw_cdiv(s->op->loop[l].extent, v->leaf->part->var[tw_var_size(s, v->t - 1, l)].lo);
             if (dep) n *= tw_cdiv(s->op->loop[l].extent, v->leaf->part->var[tw_var_size(s, v->t, l)].lo);

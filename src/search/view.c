@@ -160,6 +160,7 @@ void tw_view_of(const tw_space *s, const tw_part *p, tw_least *out, tw_view *v)
 bool tw_part_tighten(const tw_space *s, tw_part *p)
 {
     tw_view v;
+    if (tw_part_is_sized(s, p)) return true;
     tw_view_of(s, p, NULL, &v);
     for (int m = 1; m < s->machine->n_memories; m++) {
         int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], len[TW_MAX_LOOPS];
