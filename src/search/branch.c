@@ -17,7 +17,8 @@ enum {
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
-    NODE_WORK = 8,      /* pieces of work that a node counts as             */
+    ASK_WORK = 4,       /* a choice of buffers                               */
+    NODE_WORK = 40,     /* pieces of work that a node counts as             */
 };
 #define FIRST_WORK     INT64_C(2000000)
 #define TASK_WORK      INT64_C(8000000)  /* a task begins nothing more after that */
@@ -129,6 +130,7 @@ static void claim(task *t)
 static bool task_wanted(void *user, const tw_value *bound, tw_closer closer)
 {
     task *t = user;
+    t->work += ASK_WORK;
     if (tw_front_wants(&t->front, bound)) return true;
     t->closed[closer]++;
     return false;

@@ -190,10 +190,61 @@ static double count_frame(const tw_space *s, const tw_frame *f)
     return n;
 }
 
+static int64_t factorial(int n)
+{
+    int64_t f = 1;
+    for (int i = 2; i <= n; i++) f *= i;
+    return f;
+}
+
+/* notes: executions of tiled level t. */
+static int64_t most_execs(const tw_space *s, const tw_frame *f, int t)
+{
+    return f->n_tiled == 1 ? s->max_single : t < f->n_tiled - 1 ? s->max_outer : s->max_inner;
+}
+
+/* notes: choices of one level whose executions are at most `most`, all its pieces being whole loops. */
+static double count_level(const tw_space *s, const tw_frame *f, int64_t most, int loop, int64_t *count)
+{
+    if (loop < s->op->n_loops) {
+        double sum = 0;
+        for (int64_t c = 1; c > 0 && c <= most;
+             c = tw_split_next_legal(s->op->loop[loop].extent, c + 1, TW_GREEDY)) {
+            if (c > 1 && s->op->loop[loop].extent / c < s->min_tile) break;
+            count[loop] = c;
+            sum += count_level(s, f, most / c, loop + 1, count);
+        }
+        return sum;
+    }
+    double n = 1;
+    int cut = 0, output = tw_op_output(s->op);
+    int64_t partials = 1, tiles[TW_MAX_OPERANDS];
+    for (int o = 0; o < TW_MAX_OPERANDS; o++) tiles[o] = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        if (s->op->loop[l].reduces) partials *= count[l];
+        cut += !s->op->loop[l].reduces && count[l] > 1;
+        for (int o = 0; o <= output; o++)
+            if (s->loops[o] >> l & 1) tiles[o] *= count[l];
+    }
+    for (int o = 0; o < output; o++) n *= (double)tw_min(2, tiles[o]);
+    if (tiles[output] > 1 || tw_mapping_min_output_slots((tw_accumulate)f->mode, partials) > 1) n *= 2;
+    return cut <= 3 ? n * (double)factorial(cut) : n;
+}
+
+static double count_notes(const tw_space *s, const tw_frame *f)
+{
+    double n = 1;
+    for (int t = 0; t < f->n_tiled; t++) {
+        int64_t count[TW_MAX_LOOPS];
+        n *= count_level(s, f, most_execs(s, f, t), 0, count);
+    }
+    return n;
+}
+
 double tw_space_count(const tw_space *s)
 {
     double n = 0;
-    for (int i = 0; i < s->n_frames; i++) n += count_frame(s, &s->frame[i]);
+    for (int i = 0; i < s->n_frames; i++) n += (s->notes ? count_notes : count_frame)(s, &s->frame[i]);
     return n;
 }
 
@@ -239,7 +290,7 @@ static bool fit_range(const tw_space *s, const tw_frame *f, tw_part *p, int t, i
     /* A cut loop keeps at least the smallest tile. */
     int64_t least = tw_max(s->min_tile, limits->min_tile);
     if (r->lo < least) r->lo = (int32_t)tw_min(least, tw_max(r->lo, parent.lo));
-    bool greedy = !s->notes && (s->cuts & limits->cuts) >> TW_GREEDY & 1;
+    bool greedy = !s->notes && ((s->cuts & limits->cuts) >> TW_GREEDY & 1 || tw_number_is_one(&limits->sizes[l]));
     if (r->lo <= r->hi && !greedy && parent.lo == parent.hi) fit_canonical(parent.lo, r);
     return r->lo <= r->hi;
 }
@@ -248,7 +299,7 @@ static bool fit_range(const tw_space *s, const tw_frame *f, tw_part *p, int t, i
 static bool few_enough(const tw_space *s, const tw_frame *f, const tw_part *p)
 {
     for (int t = 0; t < f->n_tiled && s->notes; t++) {
-        int64_t most = f->n_tiled == 1 ? s->max_single : t < f->n_tiled - 1 ? s->max_outer : s->max_inner, n = 1;
+        int64_t most = most_execs(s, f, t), n = 1;
         for (int l = 0; l < s->op->n_loops; l++) {
             n *= tw_cdiv(parent_range(s, p, t, l).lo, p->var[tw_var_size(s, t, l)].hi);
             if (n > most) return false;
@@ -294,13 +345,6 @@ static cut_loops loops_cut(const tw_space *s, const tw_part *p, int t)
         if (!reduces) c.n_parallel = c.n;
     }
     return c;
-}
-
-static int64_t factorial(int n)
-{
-    int64_t f = 1;
-    for (int i = 2; i <= n; i++) f *= i;
-    return f;
 }
 
 /* Whether every piece of loop l that reaches level t has the same length. */
