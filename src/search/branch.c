@@ -18,11 +18,13 @@ enum {
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
     ASK_WORK = 4,       /* a choice of buffers                               */
+    LAST_LOOKS = 300,   /* the same, mappings                               */
     NODE_WORK = 40,     /* pieces of work that a node counts as             */
 };
 #define FIRST_WORK     INT64_C(2000000)
 #define TASK_WORK      INT64_C(8000000)  /* a task begins nothing more after that */
 #define ONE_RUN        INT64_C(20000000) /* longer programs are not simulated to their end */
+#define LAST_WORK      INT64_C(2000000)  /* when nothing was found, for each frame */
 #define DEFAULT_BUDGET INT64_C(150000000)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
 
@@ -517,6 +519,18 @@ static void bound_memory(branch *b)
     b->heap = kept;
 }
 
+/* The budget is used up and nothing was found: one mapping at least, if a climb leads to one. */
+static tw_status last_resort(branch *b)
+{
+    if (b->out->front.n > 0 || b->heap.n == 0 || b->options->exhaustive) return TW_OK;
+    for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
+        b->budget = LAST_WORK;
+        TW_TRY(run_seed(b, i, NULL, LAST_LOOKS));
+    }
+    b->budget = 0;
+    return TW_OK;
+}
+
 static tw_status run_rounds(branch *b)
 {
     tw_status status = first_round(b);
@@ -533,6 +547,7 @@ static tw_status run_rounds(branch *b)
         int stop = atomic_load(&b->stop);
         if (stop != 0) b->out->ending = (tw_ending)stop;
         if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
+        if (stop == 0 && b->budget <= 0) TW_TRY(last_resort(b));
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
         bool seeds = b->space->async || b->out->n_nodes >= MANY_NODES;

@@ -1,7 +1,9 @@
 /* test/search/test_search_laws.c - what must hold of optima, whatever they are.
  *
  * Swapped operands, larger memories, more buffers, other numbers of threads: each changes a search in a way whose
- * effect on the optimum is known. Limits are held against brute force over the mappings that obey them. */
+ * effect on the optimum is known. Limits are held against brute force over the mappings that obey them.
+ *
+ * The search calls pthread_create: this file is for the thread sanitizer too. */
 #include "async_random.h"
 #include "brute_random.h"
 #include "report/plan.h"

@@ -3,6 +3,7 @@
  * An arena is told to fail at its n-th request, n walks upward. Until there is enough, the answer must be
  * TW_ERR_NOMEM and nothing else: not "infeasible", not "wrong", not another optimum. Once there is enough, it must
  * be the answer that a run with all the memory in the world gives, compared as text. */
+#include "coster.h"
 #include "machine/read.h"
 #include "model/read.h"
 #include "pipeline.h"
@@ -32,7 +33,7 @@ typedef struct subject {
     tw_mapping mapping;
     const tw_plan *plan;
     tw_search_options options;
-    int64_t fail_cost; /* the call of the search's evaluator that fails, 0: none */
+    int64_t fail_cost; /* the question of the search to its evaluator that fails, 0: none */
     bool verdict_too;
     tw_arena *arena;
 } subject;
@@ -212,54 +213,87 @@ TEST(rows_are_judged_or_there_is_too_little_memory) { walk_all(judge); }
 
 /* ---- search ---- */
 
-typedef struct coster {
+typedef struct asked {
     tw_arena *scratch;
-    int64_t n, fail_at; /* calls so far, the one that fails */
-} coster;
+    const tw_eval *eval; /* with all the memory in the world */
+    int64_t n, fail_at;  /* questions so far, the one that fails */
+} asked;
 
 static tw_status cost_of(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
                          tw_meter *meter, tw_outcome *out, int64_t *short_by)
 {
-    coster *c = user;
+    asked *a = user;
     tw_diag diag = {.muted = true};
-    tw_arena_mark mark = tw_arena_save(c->scratch);
+    tw_arena_mark mark = tw_arena_save(a->scratch);
     tw_program program;
     tw_timeline timeline;
-    if (++c->n == c->fail_at) return TW_ERR_NOMEM;
-    tw_status status = tw_program_build(model, op, machine, map, c->scratch, &diag, &program);
+    if (++a->n == a->fail_at) return TW_ERR_NOMEM;
+    tw_status status = tw_program_build(model, op, machine, map, a->scratch, &diag, &program);
     *short_by = status == TW_INFEASIBLE ? diag.short_by : 0;
-    if (status == TW_OK) status = tw_timeline_run(&program, c->scratch, &diag, &timeline);
+    if (status == TW_OK) status = tw_timeline_measure(&program, meter, a->scratch, &diag, &timeline);
     if (status == TW_OK) *out = (tw_outcome){.ticks = timeline.sum.ticks, .cycles = timeline.sum.cycles};
-    meter->done = status == TW_OK ? timeline.sum.instructions : 0;
-    tw_arena_rewind(c->scratch, mark);
-    return status;
+    for (int m = 1; status == TW_OK && m < machine->n_memories; m++) out->used[m] = program.layout.used[m];
+    tw_arena_rewind(a->scratch, mark);
+    return meter->unfinished ? TW_OK : status;
+}
+
+static tw_status outline_of(void *user, const tw_model *model, int op, const tw_machine *machine,
+                            const tw_op_map *map, tw_outline *out)
+{
+    asked *a = user;
+    tw_arena_mark mark = tw_arena_save(a->scratch);
+    char *room;
+    if (++a->n == a->fail_at) return TW_ERR_NOMEM;
+    TW_ALLOC(a->scratch, room, 1);
+    tw_arena_rewind(a->scratch, mark);
+    return a->eval->outline(a->eval->user[0], model, op, machine, map, out);
 }
 
 /* Candidates are evaluated in `arena`, the search itself works in `scratch`. */
 static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_text *out)
 {
-    coster c = {arena, 0, s->fail_cost};
-    tw_eval eval = {.cost = cost_of, .user = {&c}, .n_users = 1};
+    tw_coster *coster = tw_coster_new(1);
+    CHECK(coster != NULL);
+    asked a = {arena, tw_coster_eval(coster), 0, s->fail_cost};
+    tw_eval eval = {.cost = cost_of, .outline = outline_of, .user = {&a}, .n_users = 1};
     tw_found found;
     tw_search_result result;
     tw_status status = tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, scratch, diag, &found, &result);
     if (status == TW_OK || (status == TW_INFEASIBLE && found.nearest))
         tw_mapping_print(&(tw_mapping){1, &found.map}, &s->model, &s->machine, out);
     if (status == TW_OK)
-        tw_text_printf(out, "best %" PRId64 ", %" PRId64 " points, %" PRId64 " optima, proven %d\n", result.best,
-                       result.n_points, result.n_optima, result.proven);
-    tw_text_printf(out, "%" PRId64 " candidates\n", c.n);
+        tw_text_printf(out, "best %" PRId64 ", %" PRId64 " points, %" PRId64 " optima, %d in front, proven %d\n",
+                       result.best, result.n_points, result.n_optima, found.n_front, result.proven);
+    tw_text_printf(out, "%" PRId64 " questions\n", a.n);
+    tw_coster_free(coster);
     return status;
 }
 
+#define ASYNC_MACHINE                                                                                       \
+    "{machine: m, unit: byte, timing: async, memories: [{name: dram, size: unlimited, energy: 3 pJ}, "      \
+    "{name: l1, size: 14, holds: inputs, energy: 1 pJ}, {name: acc, size: 20, holds: output}], "            \
+    "engines: [{name: dma, between: [dram, l1], carries: in, count: 2, cost: {latency: 9, per_cycle: 3}}, " \
+    "{name: drain, between: [dram, acc], cost: {constant: 4, busy: 2}}, "                                   \
+    "{name: mac, computes: multiply-add, on: acc, energy: 1 pJ, cost: {latency: 1, per_cycle: 8}}]}"
+
 static const subject problems[] = {
-    {.line = "matmul:3x2x4", .machine_text = MACHINE("40", "18"), .options = {.mode = TW_MODE_ANY}},
+    {.line = "matmul:3x2x4", .machine_text = MACHINE("40", "18")},
+    {.line = "matmul:3x2x4",
+     .machine_text = MACHINE("40", "18"),
+     .options = {.space = TW_SPACE_NOTES, .mode = TW_MODE_ANY}},
+    {.line = "matmul:2x1x2",
+     .machine_text = MACHINE("30", "16"),
+     .options = {.n_objectives = 2, .objective = {{TW_CYCLES, NULL}, {TW_PEAK, "l1"}}, .pareto = true}},
     {.line = "matmul:4x2x2",
      .machine_text = MACHINE("30", "16"),
      .options = {.approach = TW_APPROACH_MULTISTAGE}},
+    {.line = "conv:1x2x1,out=1,kernel=2x1,pad=1x0",
+     .machine_text = MACHINE("40", "14"),
+     .options = {.mode = TW_MODE_FUSED, .max_buffers = 2, .budget = 3000}}, /* gives up, and asks the notes */
     {.line = "conv:1x4x1,out=1,kernel=3x1,pad=1x0",
      .machine_text = MACHINE("40", "14"),
-     .options = {.mode = TW_MODE_FUSED}},
+     .options = {.space = TW_SPACE_NOTES, .mode = TW_MODE_FUSED}},
+    {.line = "matmul:2x3x2,dtype=i8", .machine_text = ASYNC_MACHINE, .options = {.max_buffers = 2}},
     {.line = "matmul:2x2x2", .machine_text = MACHINE("2", "2")}, /* nothing fits */
 };
 
@@ -280,17 +314,17 @@ TEST(an_optimum_is_found_or_there_is_too_little_memory)
     }
 }
 
-/* One candidate alone cannot be evaluated; all others can, so that a failure that is dropped ends well. */
-TEST(one_candidate_without_memory_is_enough)
+/* One question alone cannot be answered; all others can, so that a failure that is dropped ends well. */
+TEST(one_question_without_memory_is_enough)
 {
     for (size_t i = 0; i < TW_COUNT(problems); i++) {
         subject s = problems[i];
         limit(&s);
         answer expected = run_stage(find, &s, 0, 0);
         for (s.fail_cost = 1; !check_answer(run_stage(find, &s, 0, 0), &expected);) s.fail_cost++;
-        print_message("%s: %" PRId64 " candidates\n", s.line, s.fail_cost - 1);
+        print_message("%s: %" PRId64 " questions\n", s.line, s.fail_cost - 1);
         char last[40];
-        snprintf(last, sizeof last, "%" PRId64 " candidates\n", s.fail_cost - 1);
+        snprintf(last, sizeof last, "%" PRId64 " questions\n", s.fail_cost - 1);
         CHECK(strstr(expected.text.bytes, last) != NULL); /* every one of them was refused once */
         tw_text_release(&expected.text);
         tw_arena_free(s.arena);
