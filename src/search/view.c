@@ -111,7 +111,7 @@ static void look_closer(tw_view *v)
 static int64_t output_slots(const tw_view *v, int t)
 {
     const tw_space *s = v->s;
-    if (!(v->surely[t] & s->reductions)) return 1;
+    if (s->async || !(v->surely[t] & s->reductions)) return 1; /* async: sums stay where they are */
     unsigned modes =
         v->f->mode >= 0 ? 1u << v->f->mode : s->modes & s->limits.level[v->f->memory[t] - 1].accumulate;
     tw_range chosen = v->p->var[v->f->modes + t];
