@@ -34,6 +34,16 @@ tw_status find_plan(session *s)
     return status;
 }
 
+tw_status find_lowered(session *s)
+{
+    progress p;
+    tw_search_options options = watched_options(s, &p);
+    progress_begin(&p, s->model, s->options->quiet);
+    tw_status status = tw_plan_search_lowering(s->ctx, s->model, s->machine, &options, &s->plan);
+    progress_end(&p);
+    return status;
+}
+
 tw_status find_remedies(session *s)
 {
     progress p;

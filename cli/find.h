@@ -5,6 +5,8 @@
 
 /* Fills s->plan and s->cached. */
 tw_status find_plan(session *s);
+/* Fills s->plan with the fastest one that Quidditch can be told. */
+tw_status find_lowered(session *s);
 /* Fills s->remedy: what changes of the machine would give. Whoever stopped the search wants to wait no longer: none. */
 tw_status find_remedies(session *s);
 #endif

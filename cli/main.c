@@ -13,6 +13,8 @@ static const struct {
 } command[] = {
     {"plan", "tilewright plan", cmd_plan},
     {"eval", "tilewright eval", cmd_eval},
+    {"emit", "tilewright emit", cmd_emit},
+    {"calibrate", "tilewright calibrate", cmd_calibrate},
     {"machines", "tilewright machines", cmd_machines},
 };
 

@@ -2,15 +2,13 @@
  * on top of it. */
 #include "options.h"
 #include "options_search.h"
+#include "terminal.h"
 #include "value.h"
 
 #include <argp.h>
-#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     KEY_JSON = 256,
@@ -24,6 +22,8 @@ enum {
     KEY_ASCII,
     KEY_COLOR,
     KEY_MAPPING,
+    KEY_LOWERING,
+    KEY_TARGET,
     KEY_EVENTS,
     KEY_ENGINE,
     KEY_GANTT,
@@ -32,13 +32,11 @@ enum {
     KEY_PLAIN,
     KEY_SYMBOLIC,
 };
-enum { COLUMNS_MIN = 60, COLUMNS_MAX = 400 };
 
 /* ---- values ---- */
 
 /* Words of an option; the index of a word is its value. */
 static const char *const stage_words[] = {"model", "machine", "mapping", "layout", "program", "timeline", NULL};
-static const char *const when_words[] = {"auto", "always", "never", NULL};
 
 /* "all", "A-B" (both included) or "N" (the first N). */
 static void read_rows(const struct argp_state *state, const char *text, tw_print_options *print)
@@ -85,30 +83,11 @@ static void read_cycles(const struct argp_state *state, const char *text, cli_op
         argp_error(state, "--cycles=%s is empty: FROM must lie before TO", text);
 }
 
-/* ---- what the terminal can do ---- */
-
-static bool wants_colour(const char *when)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
-    if (no_color && *no_color) return false;
-    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
-}
-
-static int terminal_columns(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-    if (size.ws_col < COLUMNS_MIN) return COLUMNS_MIN;
-    return size.ws_col > COLUMNS_MAX ? COLUMNS_MAX : size.ws_col;
-}
-
 /* ---- options of every report ---- */
 
 typedef struct parser {
     cli_options *out;
-    const char *colour;
-    bool ascii;
+    terminal terminal;
     int n_views; /* --json, --dump and the views: one at most */
     bool cycles;
 } parser;
@@ -195,10 +174,10 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     case KEY_DUMP: o->dump = stage_words[value_word(state, "--dump", arg, stage_words)]; break;
     case KEY_COLUMNS:
         o->columns_given = true;
-        o->print.columns = (int)value_number(state, "--columns", arg, COLUMNS_MIN, COLUMNS_MAX);
+        p->terminal.columns = terminal_read_columns(state, arg);
         break;
-    case KEY_ASCII: p->ascii = true; break;
-    case KEY_COLOR: p->colour = when_words[value_word(state, "--color", arg, when_words)]; break;
+    case KEY_ASCII: p->terminal.ascii = true; break;
+    case KEY_COLOR: p->terminal.colour = terminal_read_colour(state, arg); break;
     case 'q': o->quiet = true; break;
     case KEY_NO_VERIFY: o->verify = false; break;
     case KEY_SEED: o->seed = (uint64_t)value_number(state, "--seed", arg, 0, INT64_MAX); break;
@@ -243,6 +222,11 @@ static error_t hand_down(struct argp_state *state, int n_children)
     {                                                                   \
         "mapping", KEY_MAPPING, "FILE", 0, "the mapping to evaluate", 0 \
     }
+#define OPTION_LOWERING                                                                                            \
+    {                                                                                                              \
+        "lowering-config", KEY_LOWERING, "TEXT", 0, "instead: Quidditch's attribute or its fields (docs/emit.md)", \
+            0                                                                                                      \
+    }
 
 static error_t parse_example(int key, char *arg, struct argp_state *state)
 {
@@ -251,7 +235,7 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 2);
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no command '%s'; commands are plan, eval, machines, help", arg);
+        argp_error(state, "there is no command '%s'; commands are plan, eval, emit, calibrate, machines, help", arg);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -292,17 +276,41 @@ static error_t parse_plan(int key, char *arg, struct argp_state *state)
     return key == ARGP_KEY_INIT ? hand_down(state, 3) : parse_workload(key, arg, state);
 }
 
-static error_t parse_eval(int key, char *arg, struct argp_state *state)
+/* A mapping, as a file or as a lowering config. */
+static error_t parse_mapping(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
-    if (key == ARGP_KEY_INIT) return hand_down(state, 1);
-    if (key == KEY_MAPPING) {
-        o->mapping = arg;
-        return 0;
-    }
+    if (key == KEY_MAPPING) o->mapping = arg;
+    if (key == KEY_LOWERING) o->lowering = arg;
+    if (key == KEY_MAPPING || key == KEY_LOWERING) return 0;
     error_t error = parse_workload(key, arg, state);
-    if (key == ARGP_KEY_END) require(state, o->mapping, "--mapping");
+    if (key == ARGP_KEY_END && o->mapping && o->lowering)
+        argp_error(state, "--mapping and --lowering-config exclude each other");
     return error;
+}
+
+static error_t parse_eval(int key, char *arg, struct argp_state *state)
+{
+    const cli_options *o = ((parser *)state->input)->out;
+    if (key == ARGP_KEY_INIT) return hand_down(state, 1);
+    error_t error = parse_mapping(key, arg, state);
+    if (key == ARGP_KEY_END && !o->mapping && !o->lowering)
+        argp_error(state, "--mapping or --lowering-config is missing");
+    return error;
+}
+
+static error_t parse_emit(int key, char *arg, struct argp_state *state)
+{
+    static const char *const target_words[] = {"quidditch", NULL};
+    cli_options *o = ((parser *)state->input)->out;
+    switch (key) {
+    case KEY_TARGET: o->target = target_words[value_word(state, "--target", arg, target_words)]; return 0;
+    case 'o': o->file = arg; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = o; return 0;
+    case ARGP_KEY_END: require(state, o->target, "--target"); break;
+    default: break;
+    }
+    return parse_mapping(key, arg, state);
 }
 
 static error_t parse_machines(int key, char *arg, struct argp_state *state)
@@ -320,17 +328,19 @@ static void print_version(FILE *out, struct argp_state *state)
     fprintf(out, "tilewright %s\n", tw_version());
 }
 
-static void parse(const struct argp *argp, int argc, char **argv, cli_options *out)
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    parser p = {.out = out, .colour = "auto"};
     argp_program_version_hook = print_version;
     argp_err_exit_status = EXIT_USAGE;
+    argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+static void parse(const struct argp *argp, int argc, char **argv, cli_options *out)
+{
+    parser p = {.out = out, .terminal.colour = "auto"};
     out->verify = true;
-    argp_parse(argp, argc, argv, 0, NULL, &p);
-    if (!out->columns_given) out->print.columns = terminal_columns();
-    out->print.colour = wants_colour(p.colour);
-    out->print.seconds = isatty(STDOUT_FILENO); /* what goes into a file is the same every time */
-    out->print.ascii = p.ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    cli_parse(argp, argc, argv, &p);
+    terminal_apply(&p.terminal, &out->print);
 }
 
 void cli_options_example(int argc, char **argv, cli_options *out)
@@ -341,6 +351,8 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "Commands:\n"
         "  plan WORKLOAD -m MACHINE                  search the best mapping\n"
         "  eval WORKLOAD -m MACHINE --mapping=FILE   what a mapping costs\n"
+        "  emit WORKLOAD -m MACHINE --target=NAME    a plan as another compiler reads it\n"
+        "  calibrate -m MACHINE DATA.csv...          a machine's parameters from measured cycles\n"
         "  machines [NAME]                           list or print built-in machines\n"
         "'tilewright COMMAND --help' tells more. Without a command the built-in example is planned: "
         "matmul:128x128x512 on tick-three-level.\n\n"
@@ -368,8 +380,27 @@ void cli_options_eval(int argc, char **argv, cli_options *out)
 {
     static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
-    static const struct argp_option options[] = {OPTION_MACHINE, OPTION_MAPPING, OPTION_OUTPUT, {0}};
+    static const struct argp_option options[] = {
+        OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
+    *out = (cli_options){0};
+    parse(&argp, argc, argv, out);
+}
+
+void cli_options_emit(int argc, char **argv, cli_options *out)
+{
+    static const struct argp_child children[] = {{&options_effort_argp, 0, 0, 0}, {0}};
+    static const char doc[] = "Prints the plan of WORKLOAD as another compiler reads it. Without a mapping the "
+                              "best one is searched for.\v"
+                              "Targets:\n"
+                              "  quidditch   the attribute #quidditch_snitch.lowering_config of every dispatch";
+    static const struct argp_option options[] = {OPTION_MACHINE,
+                                                 {"target", KEY_TARGET, "NAME", 0, "quidditch", 0},
+                                                 {"mapping", KEY_MAPPING, "FILE", 0, "the mapping to print", 0},
+                                                 OPTION_LOWERING,
+                                                 {"output", 'o', "FILE", 0, "a file instead of standard output", 0},
+                                                 {0}};
+    static const struct argp argp = {options, parse_emit, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){0};
     parse(&argp, argc, argv, out);
 }

@@ -3,6 +3,8 @@
 #define TW_CLI_OPTIONS_H
 #include "tilewright/tilewright.h"
 
+#include <argp.h>
+
 /* Exit codes: sysexits where they fit. */
 enum {
     EXIT_DONE = 0,
@@ -18,6 +20,9 @@ typedef enum cli_view { VIEW_NONE, VIEW_EVENTS, VIEW_GANTT, VIEW_INJECTION, VIEW
 
 typedef struct cli_options {
     const char *workload, *machine, *mapping;
+    const char *lowering; /* text of a lowering config instead of a mapping, NULL: none */
+    const char *target;   /* of emit                                                    */
+    const char *file;     /* that emit writes, NULL: standard output                    */
     tw_search_options search;
     const char *limits; /* partial mapping that the search keeps to, NULL: none */
     bool no_cache, explain;
@@ -41,6 +46,9 @@ typedef struct cli_options {
 void cli_options_example(int argc, char **argv, cli_options *out);
 void cli_options_plan(int argc, char **argv, cli_options *out);
 void cli_options_eval(int argc, char **argv, cli_options *out);
+void cli_options_emit(int argc, char **argv, cli_options *out);
+/* Any parser with what all commands have in common: --version, and the exit code of wrong usage. */
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* out->machine is the name given, or NULL. */
 void cli_options_machines(int argc, char **argv, cli_options *out);
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static const double first_shown = 0.5; /* seconds: what is faster needs no comfort */
+static const double pause_between = 0.1;
 enum { COLUMNS = 80, LINE_BYTES = 512 };
 
 /* ---- Ctrl-C ---- */
@@ -102,6 +103,15 @@ bool progress_show(void *user, const tw_progress *now)
         print_line(p, now, out);
         fclose(out);
         draw(p, line);
+    }
+    return !stopped;
+}
+
+bool progress_say(progress *p, double seconds, const char *line)
+{
+    if (p->shown && seconds >= first_shown && seconds >= p->last + pause_between) {
+        draw(p, line);
+        p->last = seconds;
     }
     return !stopped;
 }

@@ -13,12 +13,15 @@ typedef struct progress {
     const tw_model *model;
     bool shown; /* standard error is a terminal, and the user did not ask for silence */
     int width;  /* characters on the line now                                         */
+    double last; /* seconds at which progress_say last drew                            */
 } progress;
 
 /* From here on Ctrl-C ends the search only. */
 void progress_begin(progress *p, const tw_model *model, bool quiet);
 /* As tw_search_options has it; `user` is a progress. */
 bool progress_show(void *user, const tw_progress *now);
+/* Any other line after so many seconds of work; false after Ctrl-C. Without a model. */
+bool progress_say(progress *p, double seconds, const char *line);
 /* The line is gone, and Ctrl-C has its old meaning. */
 void progress_end(progress *p);
 /* Whether there was a Ctrl-C. */

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char lowering_name[] = "lowering_config.txt";
+
 /* Ticks, or commands of an async machine, up to which the files hold every row; of longer plans they hold this many. */
 enum { FILE_ROWS_MAX = 20000 };
 
@@ -95,6 +97,7 @@ static tw_status print_json_file(session *s, FILE *out)
 }
 
 static tw_status print_mapping_file(session *s, FILE *out) { return tw_plan_print_mapping(s->ctx, s->plan, out); }
+static tw_status print_lowering_file(session *s, FILE *out) { return tw_plan_print_lowering(s->ctx, s->plan, out); }
 
 /* ---- views ---- */
 
@@ -255,19 +258,43 @@ static int write_front(session *s)
 
 /* ---- all files ---- */
 
+enum { FILES_MAX = 6 };
+typedef struct named_file {
+    const char *name;
+    printer print; /* NULL: written apart */
+} named_file;
+
+/* The files that belong to this plan; returns how many. */
+static int list_files(const session *s, named_file file[FILES_MAX])
+{
+    int n = 0;
+    file[n++] = (named_file){"report.txt", print_report_file};
+    file[n++] = (named_file){"plan.json", print_json_file};
+    file[n++] = (named_file){"mapping.yaml", print_mapping_file};
+    if (tw_plan_has_lowering(s->plan)) file[n++] = (named_file){lowering_name, print_lowering_file};
+    if (view_file(s->options)) file[n++] = (named_file){view_file(s->options), print_view_file};
+    if (s->options->search.pareto) file[n++] = (named_file){"front/", NULL};
+    return n;
+}
+
+/* Attributes that are there from an earlier plan would look like this one's. */
+static void drop_lowering(const session *s)
+{
+    char *path;
+    if (tw_plan_has_lowering(s->plan) || asprintf(&path, "%s/%s", s->options->folder, lowering_name) < 0) return;
+    unlink(path);
+    free(path);
+}
+
 static int write_files(session *s)
 {
-    const struct {
-        const char *name;
-        printer print;
-    } file[] = {{"report.txt", print_report_file},
-                {"plan.json", print_json_file},
-                {"mapping.yaml", print_mapping_file},
-                {view_file(s->options), print_view_file}};
-    int code = make_folder(s->options->folder);
-    for (size_t i = 0; i < sizeof file / sizeof *file && file[i].name && code == EXIT_DONE; i++)
-        code = write_file(s, file[i].name, file[i].print);
-    return code == EXIT_DONE ? write_front(s) : code;
+    named_file file[FILES_MAX];
+    int n = list_files(s, file), code = make_folder(s->options->folder);
+    for (int i = 0; i < n && code == EXIT_DONE; i++)
+        if (file[i].print) code = write_file(s, file[i].name, file[i].print);
+    if (code != EXIT_DONE) return code;
+    drop_lowering(s);
+    return write_front(s);
 }
 
 /* ---- standard output ---- */
@@ -314,13 +341,12 @@ static tw_status print_stdout(session *s, FILE *out)
 
 static void say_where(const session *s, FILE *out)
 {
-    const char *view = view_file(s->options), *folder = s->options->folder;
-    if (!s->plan || !folder || s->options->quiet) return;
-    const char *last = view ? view : s->options->search.pareto ? "front/" : NULL;
-    if (last)
-        fprintf(out, "\nwrote %s/report.txt, plan.json, mapping.yaml and %s\n", folder, last);
-    else
-        fprintf(out, "\nwrote %s/report.txt, plan.json and mapping.yaml\n", folder);
+    named_file file[FILES_MAX];
+    if (!s->plan || !s->options->folder || s->options->quiet) return;
+    int n = list_files(s, file);
+    fprintf(out, "\nwrote %s/%s", s->options->folder, file[0].name);
+    for (int i = 1; i < n; i++) fprintf(out, "%s%s", i == n - 1 ? " and " : ", ", file[i].name);
+    fputc('\n', out);
 }
 
 /* A report on a terminal says so itself; elsewhere it has the same bytes whether there is a cache or not. */
@@ -336,13 +362,9 @@ static bool is_data(const cli_options *o)
     return o->view == VIEW_EVENTS || (o->view == VIEW_INJECTION && o->format != TW_FORMAT_TEXT);
 }
 
-static int print(session *s)
+/* Ends standard output, to which something was printed with this result. */
+static int finish_stdout(session *s, FILE *out, tw_status status)
 {
-    FILE *out = output_open();
-    if (!out) return exit_code(s, TW_ERR_NOMEM);
-    tw_status status = print_stdout(s, out);
-    bool apart = s->options->json || s->options->dump || is_data(s->options);
-    if (status == TW_OK && !apart) say_where(s, out);
     bool lost = ferror(out);
     int error = output_close(out);
     if (lost && !error) { /* the reader went away: whatever it wanted it has */
@@ -354,8 +376,19 @@ static int print(session *s)
         complain("cannot write to standard output: %s", strerror(error));
         return EXIT_WRITING;
     }
-    if (status == TW_OK && apart) say_where(s, stderr);
     return exit_code(s, status);
+}
+
+static int print(session *s)
+{
+    FILE *out = output_open();
+    if (!out) return exit_code(s, TW_ERR_NOMEM);
+    tw_status status = print_stdout(s, out);
+    bool apart = s->options->json || s->options->dump || is_data(s->options);
+    if (status == TW_OK && !apart) say_where(s, out);
+    int code = finish_stdout(s, out, status);
+    if (code == EXIT_DONE && apart) say_where(s, stderr);
+    return code;
 }
 
 /* Verifies the plan, writes the files, prints the report. A plan that was found wrong is shown all the same. */
@@ -380,6 +413,7 @@ static tw_status open_inputs(session *s)
     if (model != TW_OK) return model;
     if (machine != TW_OK) return machine;
     if (o->limits) return tw_limits_open(s->ctx, s->model, s->machine, o->limits, &s->limits);
+    if (o->lowering) return tw_mapping_of_lowering(s->ctx, s->model, s->machine, o->lowering, &s->mapping);
     return o->mapping ? tw_mapping_open(s->ctx, s->model, s->machine, o->mapping, &s->mapping) : TW_OK;
 }
 
@@ -400,11 +434,50 @@ static int run(session *s)
     return code == EXIT_DONE ? report(s) : code;
 }
 
-int session_run(const cli_options *options)
+/* Opens a session, lets it run and ends it. */
+static int run_session(const cli_options *options, int (*run_it)(session *s))
 {
     session s = {.options = options, .ctx = tw_context_new()};
-    int code = run(&s);
+    int code = run_it(&s);
     free(s.verdict);
     tw_context_free(s.ctx);
     return code;
 }
+
+int session_run(const cli_options *options) { return run_session(options, run); }
+
+/* ---- plans for other compilers ---- */
+
+static int emit_to_file(session *s)
+{
+    const char *path = s->options->file, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    output_file file;
+    int code;
+    if (!folder) return exit_code(s, TW_ERR_NOMEM);
+    if (*name && output_file_open(&file, folder, name))
+        code = finish_file(s, folder, name, &file, tw_plan_print_lowering(s->ctx, s->plan, file.stream));
+    else
+        code = cannot_write(folder, name);
+    free(folder);
+    return code;
+}
+
+static int emit_to_stdout(session *s)
+{
+    FILE *out = output_open();
+    if (!out) return exit_code(s, TW_ERR_NOMEM);
+    return finish_stdout(s, out, tw_plan_print_lowering(s->ctx, s->plan, out));
+}
+
+/* What is found wrong is not handed on. */
+static int emit(session *s)
+{
+    int code = exit_code(s, s->ctx ? open_inputs(s) : TW_ERR_NOMEM);
+    if (code == EXIT_DONE) code = exit_code(s, s->mapping ? make_plan(s) : find_lowered(s));
+    if (code == EXIT_DONE) code = verify(s);
+    if (code != EXIT_DONE) return code;
+    return s->options->file ? emit_to_file(s) : emit_to_stdout(s);
+}
+
+int session_emit(const cli_options *options) { return run_session(options, emit); }

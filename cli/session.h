@@ -21,4 +21,6 @@ typedef struct session {
 
 /* The whole run; returns the exit code. */
 int session_run(const cli_options *options);
+/* The same, but what is printed is the plan for another compiler. */
+int session_emit(const cli_options *options);
 #endif

@@ -1,5 +1,8 @@
 /* src/api.c - the public functions: each opens a context's arenas and calls the stage that does the work. */
+#include "context.h"
+#include "emit/quidditch.h"
 #include "input/tree.h"
+#include "lowered.h"
 #include "machine/read.h"
 #include "model/axis.h"
 #include "model/read.h"
@@ -14,11 +17,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct tw_context {
-    tw_arena *arena, *scratch;
-    tw_diag diag;
-};
 
 /* ---- context ---- */
 
@@ -50,13 +48,19 @@ void tw_context_clear_messages(tw_context *ctx) { tw_diag_release(&ctx->diag); }
 
 /* ---- reading ---- */
 
-/* A file's tree. The name is copied, since positions in the tree refer to it. */
+/* A file's bytes. The name is copied, since positions refer to it. */
+static tw_status open_bytes(tw_context *ctx, const char *path, const char **name, const char **bytes, size_t *n)
+{
+    *name = tw_arena_printf(ctx->arena, "%s", path);
+    if (!*name) return TW_ERR_NOMEM;
+    return tw_file_read(*name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, bytes, n);
+}
+
 static tw_status open_tree(tw_context *ctx, const char *path, const tw_node **root)
 {
-    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    const char *bytes, *name;
     size_t n;
-    if (!name) return TW_ERR_NOMEM;
-    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    TW_TRY(open_bytes(ctx, path, &name, &bytes, &n));
     return tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, root);
 }
 
@@ -99,29 +103,37 @@ tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text, co
 int tw_model_n_ops(const tw_model *model) { return model->n_ops; }
 const char *tw_model_op_name(const tw_model *model, int op) { return model->op[op].name; }
 
-static tw_status machine_of(tw_context *ctx, const tw_node *root, const tw_machine **out)
+/* A machine from bytes that live as long as the context. */
+static tw_status machine_of(tw_context *ctx, const char *name, const char *bytes, size_t n, const tw_machine **out)
 {
     tw_machine *machine;
+    tw_source *source;
     TW_ALLOC(ctx->arena, machine, 1);
-    TW_TRY(tw_machine_of_tree(root, &ctx->diag, machine));
+    TW_ALLOC(ctx->arena, source, 1);
+    *source = (tw_source){.text = bytes, .n = n, .next = ctx->source};
+    TW_TRY(tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, &source->root));
+    TW_TRY(tw_machine_of_tree(source->root, &ctx->diag, machine));
+    ctx->source = source;
     *out = machine;
     return TW_OK;
 }
 
 tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, const tw_machine **out)
 {
-    const tw_node *root;
-    TW_TRY(parse_tree(ctx, name, text, &root));
-    return machine_of(ctx, root, out);
+    size_t n = strlen(text);
+    const char *copy = tw_arena_printf(ctx->arena, "%s", name), *bytes = tw_arena_strndup(ctx->arena, text, n);
+    if (!copy || !bytes) return TW_ERR_NOMEM;
+    return machine_of(ctx, copy, bytes, n, out);
 }
 
 tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out)
 {
+    const char *bytes, *name;
+    size_t n;
     for (const tw_builtin *b = tw_machine_builtins; b->name; b++)
-        if (strcmp(b->name, spec) == 0) return tw_machine_parse(ctx, b->name, b->text, out);
-    const tw_node *root;
-    TW_TRY(open_tree(ctx, spec, &root));
-    return machine_of(ctx, root, out);
+        if (strcmp(b->name, spec) == 0) return machine_of(ctx, b->name, b->text, strlen(b->text), out);
+    TW_TRY(open_bytes(ctx, spec, &name, &bytes, &n));
+    return machine_of(ctx, name, bytes, n, out);
 }
 
 static const tw_builtin *builtin(int i)
@@ -476,6 +488,40 @@ tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)
 {
     return tw_mapping_print_to(ctx, plan->mapping, plan->model, plan->machine, out);
 }
+
+/* ---- other compilers ---- */
+
+tw_status tw_mapping_of_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *text,
+                                 const tw_mapping **out)
+{
+    tw_mapping *mapping;
+    TW_ALLOC(ctx->arena, mapping, 1);
+    TW_TRY(tw_quidditch_read(text, model, machine, ctx->arena, &ctx->diag, mapping));
+    *out = mapping;
+    return TW_OK;
+}
+
+tw_status tw_plan_search_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                  const tw_search_options *options, const tw_plan **out)
+{
+    static const tw_search_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_lowered_find(model, machine, options ? options : &defaults, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_lowering(tw_context *ctx, const tw_plan *plan, FILE *out)
+{
+    tw_text text = {0};
+    tw_status status = tw_quidditch_print(plan, &ctx->diag, &text);
+    if (status == TW_OK) return write_text(ctx, &text, out);
+    tw_text_release(&text);
+    return status;
+}
+
+bool tw_plan_has_lowering(const tw_plan *plan) { return tw_quidditch_can_print(plan); }
 
 /* ---- geometry ---- */
 

@@ -88,17 +88,64 @@ static bool is_monotone(const tw_program *p)
     return true;
 }
 
+/* What executions of a kernel cost, if all of them are alike. */
+static void outline_execs(const tw_program *p, tw_outline *out)
+{
+    const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
+    int last = p->flow->n_places - 1;
+    out->n_execs = p->n_execs;
+    out->n_sweeps = last < 0 ? 1 : p->n_execs / p->flow->trips[last];
+    if (cost->kind != TW_COST_KERNEL || p->n_tiled > 1) return;
+    tw_nest nest = {1, 1, 1, p->elem_units[tw_max(0, tw_op_output(p->op) - 1)]};
+    for (int l = 0; l < p->op->n_loops; l++) {
+        if (p->op->loop[l].extent % p->largest[l] != 0 && !(p->padded >> l & 1)) return;
+        *(p->op->loop[l].reduces ? &nest.reduction : &nest.others) *= p->largest[l];
+        if (!p->op->loop[l].reduces) nest.share = tw_max(nest.share, p->largest[l]);
+    }
+    nest.others /= nest.share;
+    nest.stride *= nest.reduction;
+    out->alone = tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false));
+    out->under = tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, true));
+}
+
+/* A mover that prefetches sends inputs before outputs as far as there are buffers; without outputs on the way that makes no
+ * difference. */
+static bool reorders(const tw_program *p)
+{
+    const tw_stay *out = &p->flow->stay[tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT)][tw_op_output(p->op)];
+    bool prefetches = false;
+    for (int e = 0; e < p->machine->n_engines; e++) prefetches |= p->machine->engine[e].prefetches;
+    return prefetches && !out->resident && out->grain >= 0;
+}
+
 static void outline_program(const tw_program *p, tw_outline *out)
 {
-    *out = (tw_outline){.exact = p->clipped == 0, .monotone = is_monotone(p)};
+    *out = (tw_outline){.exact = p->clipped == 0,
+                        .monotone = is_monotone(p),
+                        .pressed = p->machine->engine[p->machine->compute].cost.kind == TW_COST_KERNEL,
+                        .reorders = reorders(p)};
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             if (!p->flow->stay[m][o].here) continue;
             out->here[m][o] = true;
             out->needed[m][o] = p->flow->needed[m][o];
-            out->slot_units[m][o] = p->layout.buffer[p->layout.first[m][o]].size;
+            const tw_stay *stay = &p->flow->stay[m][o];
+            int first = p->layout.first[m][o];
+            out->slot_units[m][o] = p->layout.buffer[first].size;
+            out->depth[m][o] = stay->depth;
+            out->packed[m][o] = p->machine->memory[m].placement != TW_PLACE_SLOTS && stay->n_tiles > 1;
+            out->changes[m][o] = o < tw_op_output(p->op) && stay->filler >= 0 && stay->depth >= p->flow->n_places;
+            if (stay->resident) continue;
             out->exact = count_link(p, m, o, out) && out->exact;
         }
+    outline_execs(p, out);
+    for (int m = 1; m < p->machine->n_memories; m++) {
+        int64_t end = 0;
+        for (int i = 0; i < p->layout.n_buffers; i++)
+            if (p->layout.buffer[i].memory == m) end = tw_max(end, p->layout.buffer[i].offset + p->layout.buffer[i].size);
+        int64_t align = p->machine->memory[m].align;
+        out->extra[m] = tw_max(0, p->layout.used[m] - tw_cdiv(end, align) * align);
+    }
     int64_t compute;
     out->exact = out->exact &&
                  tw_ckd_mul(tw_op_points(p->op), p->machine->engine[p->machine->compute].energy_fj, &compute) &&
@@ -110,10 +157,8 @@ static tw_status outline(void *user, const tw_model *model, int op, const tw_mac
 {
     bench *b = user;
     tw_arena_mark mark = tw_arena_save(b->scratch);
-    tw_machine roomy = *machine;
     tw_program program;
-    for (int m = 1; m < machine->n_memories; m++) roomy.memory[m].size = TW_UNLIMITED;
-    tw_status status = tw_program_build(model, op, &roomy, map, b->scratch, &b->diag, &program);
+    tw_status status = tw_program_build_roomy(model, op, machine, map, b->scratch, &b->diag, &program);
     if (status == TW_OK) outline_program(&program, out);
     tw_arena_rewind(b->scratch, mark);
     return status;

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "coster.h"
+#include "lots.h"
 #include "nearest.h"
+#include "placing.h"
 #include "remedy.h"
 #include "place/layout.h"
 #include "search/search.h"
@@ -27,9 +29,9 @@ static bool add_sum(tw_summary *to, const tw_summary *from)
            tw_ckd_add(to->energy_fj, from->energy_fj, &to->energy_fj);
 }
 
-static void describe_memories(tw_op_plan *op)
+/* The operator's own view of the machine has less of a memory where others of its group take their part. */
+static void describe_memories(tw_op_plan *op, const tw_machine *machine)
 {
-    const tw_machine *machine = op->program.machine;
     for (int m = 0; m < machine->n_memories; m++)
         op->memory[m] = (tw_memory_use){machine->memory[m].name, machine->memory[m].size,
                                         op->program.layout.used[m], op->timeline.peak_live[m]};
@@ -70,27 +72,73 @@ static tw_status describe_links(tw_op_plan *plan, tw_arena *scratch)
     return TW_OK;
 }
 
+/* Program and timeline of one operator. */
+static tw_status build_op(const tw_model *model, int i, const tw_machine *machine, const tw_op_map *map,
+                          tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_op_plan *out)
+{
+    const tw_machine *view;
+    diag->short_by = 0;
+    TW_TRY(tw_machine_view(model, i, machine, arena, &view));
+    tw_status built = tw_program_build(model, i, view, map, arena, diag, &out->program);
+    if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted) tw_nearest_note(model, i, view, map, scratch, diag);
+    TW_TRY(built);
+    TW_TRY(tw_layout_check(&out->program.layout, view, diag));
+    TW_TRY(tw_timeline_run(&out->program, scratch, diag, &out->timeline));
+    return TW_OK;
+}
+
+/* Whether somebody has to look where things lie: a single operator's slots are where the layout put them. */
+static bool needs_placing(const tw_machine *machine, int memory, int n_ops)
+{
+    return n_ops > 1 || machine->memory[memory].placement != TW_PLACE_SLOTS;
+}
+
+/* Addresses of a group of operators. */
+static tw_status place_group(const tw_machine *machine, tw_op_plan *op, int first, int n, tw_arena *arena,
+                             tw_arena *scratch, tw_diag *diag, tw_placing *placing, int *n_placings)
+{
+    for (int m = 1; m < machine->n_memories; m++) {
+        tw_placing *g = &placing[*n_placings];
+        if (!needs_placing(machine, m, n)) continue;
+        TW_TRY(tw_placing_build(op, first, n, m, arena, scratch, diag, g));
+        g->capacity = machine->memory[m].size;
+        TW_TRY(tw_placing_check(g, op, diag));
+        TW_TRY(tw_placing_apply(g, op, arena));
+        ++*n_placings;
+    }
+    return TW_OK;
+}
+
+tw_status tw_group_build(const tw_model *model, const tw_machine *machine, const tw_op_map *map, int first, int n,
+                         tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_op_plan *op, tw_placing *placing,
+                         int *n_placings)
+{
+    for (int i = first; i < first + n; i++)
+        TW_TRY(build_op(model, i, machine, &map[i], arena, scratch, diag, &op[i]));
+    return place_group(machine, op, first, n, arena, scratch, diag, placing, n_placings);
+}
+
 tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
                         const tw_search_result *found, const tw_front_list *front, tw_arena *arena, tw_arena *scratch,
                         tw_diag *diag, const tw_plan **out)
 {
     tw_plan *plan;
+    tw_placing *placing;
+    TW_ALLOC(arena, placing, model->n_ops * machine->n_memories);
     tw_op_plan *op;
     TW_ALLOC(arena, plan, 1);
     TW_ALLOC(arena, op, model->n_ops);
-    *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op, .front = front};
+    *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op, .front = front, .placing = placing};
     TW_TRY(tw_mapping_check(mapping, model, machine, diag));
+    for (int i = 0, n; i < model->n_ops; i += n) {
+        n = tw_group_size(model, i);
+        TW_TRY(tw_group_build(model, machine, mapping->op, i, n, arena, scratch, diag, op, placing, &plan->n_placings));
+    }
+    TW_TRY(tw_placements_describe(placing, plan->n_placings, op, arena, &plan->placement));
     for (int i = 0; i < model->n_ops; i++) {
-        diag->short_by = 0;
-        tw_status built = tw_program_build(model, i, machine, &mapping->op[i], arena, diag, &op[i].program);
-        if (built == TW_INFEASIBLE && diag->short_by > 0)
-            tw_nearest_note(model, i, machine, &mapping->op[i], scratch, diag);
-        TW_TRY(built);
-        TW_TRY(tw_layout_check(&op[i].program.layout, machine, diag));
-        TW_TRY(tw_timeline_run(&op[i].program, scratch, diag, &op[i].timeline));
-        describe_memories(&op[i]);
+        describe_memories(&op[i], machine);
         TW_TRY(describe_links(&op[i], scratch));
-        op[i].searched = found != NULL;
+        op[i].searched = found != NULL && !model->op[i].fused;
         if (found) op[i].search = found[i];
         if (!add_sum(&plan->sum, &op[i].timeline.sum))
             return tw_diag_error(diag, model->op[i].loc, "the time of all operators exceeds 2^63 cycles");
@@ -132,15 +180,35 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
     return TW_OK;
 }
 
+/* A fused operator works on what the one before it left, in one piece. */
+static tw_op_map whole_map(const tw_model *model, int op, const tw_machine *machine)
+{
+    tw_op_map map = {.loc = model->op[op].loc, .n_levels = machine->n_memories - 1};
+    for (int l = 0; l < map.n_levels; l++) {
+        tw_level_map *level = &map.level[l];
+        *level = (tw_level_map){.loc = map.loc, .memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED};
+        level->pass = l + 1 < map.n_levels;
+        for (int i = 0; i < model->op[op].n_loops; i++) level->order[i] = i, level->count[i] = 1;
+        for (int o = 0; o < model->op[op].n_operands; o++) level->slots[o] = 1;
+    }
+    return map;
+}
+
 static tw_status find_ops(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
                           const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_found *found, tw_op_map *map,
                           tw_search_result *result)
 {
     for (int i = 0; i < model->n_ops; i++) {
-        tw_status status = tw_search_op(model, i, machine, options, eval, scratch, diag, &found[i], &result[i]);
+        if (model->op[i].fused) {
+            map[i] = found[i].map = whole_map(model, i, machine);
+            continue;
+        }
+        const tw_machine *view;
+        TW_TRY(tw_machine_view(model, i, machine, scratch, &view));
+        tw_status status = tw_search_op(model, i, view, options, eval, scratch, diag, &found[i], &result[i]);
         map[i] = found[i].map;
-        if (status == TW_INFEASIBLE && found[i].nearest) explain(model, i, machine, &map[i], scratch, diag);
-        if (status == TW_INFEASIBLE) tw_smallest_capacity_note(model, i, machine, options, scratch, diag);
+        if (status == TW_INFEASIBLE && found[i].nearest) explain(model, i, view, &map[i], scratch, diag);
+        if (status == TW_INFEASIBLE) tw_smallest_capacity_note(model, i, view, options, scratch, diag);
         TW_TRY(status);
     }
     return TW_OK;
@@ -187,7 +255,21 @@ static tw_status count_rows(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
-static tw_verify_input verify_input(const tw_program *p, tw_level_info *level)
+/* Operands that stay between two operators, each in one buffer. */
+static void find_residents(const tw_program *p, tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS])
+{
+    in->resident = resident;
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            if (!p->flow->stay[m][o].here || !p->flow->stay[m][o].resident) continue;
+            tw_resident *r = &resident[in->n_residents++];
+            *r = (tw_resident){.operand = o, .buffer = p->layout.first[m][o]};
+            for (int a = 0; a < p->op->operand[o].n_axes; a++)
+                r->region.axis[a] = (tw_span){0, p->op->operand[o].axis[a].extent};
+        }
+}
+
+static tw_verify_input verify_input(const tw_program *p, tw_level_info *level, tw_resident *resident)
 {
     tw_verify_input in = {.model = p->model,
                           .op = p->op,
@@ -197,6 +279,13 @@ static tw_verify_input verify_input(const tw_program *p, tw_level_info *level)
                           .level = level};
     tw_program_levels(p, level);
     for (int l = 0; l < p->map->n_levels; l++) in.is_pass[p->map->level[l].memory] = p->map->level[l].pass;
+    in.padded = p->padded;
+    memcpy(in.largest, p->largest, sizeof in.largest);
+    if (p->flow) find_residents(p, &in, resident);
+    for (int o = 0; o < tw_op_output(p->op) && p->flow; o++) {
+        const tw_stay *s = &p->flow->stay[tw_machine_innermost(p->machine, TW_HOLDS_INPUTS)][o];
+        in.restless[o] = s->filler >= 0 && s->depth >= p->flow->n_places;
+    }
     if (p->flow) memcpy(in.unroll, p->flow->unroll, sizeof in.unroll);
     if (p->flow) memcpy(in.holds_sums, p->flow->sums, sizeof in.holds_sums);
     return in;
@@ -245,7 +334,8 @@ static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options,
     const tw_program *p = &plan->program;
     static const int64_t default_max = INT64_C(1) << 31, default_max_instrs = INT64_C(1) << 24;
     tw_level_info level[TW_MAX_MEMORIES];
-    tw_verify_input in = verify_input(p, level);
+    tw_resident resident[TW_MAX_OPERANDS];
+    tw_verify_input in = verify_input(p, level, resident);
     bool executes =
         tw_op_points(p->op) <= (options->max_macs > 0 ? options->max_macs : default_max) && is_affordable(p);
     if (plan->timeline.sum.instructions >

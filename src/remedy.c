@@ -200,6 +200,15 @@ static tw_status try_memories(trial *t)
     return TW_OK;
 }
 
+static bool make_milli_faster(int64_t *x, const char *of, tw_arena *arena, const char **text)
+{
+    int64_t old = *x;
+    *x = tenth_less(old);
+    if (*x == old) return false;
+    *text = tw_arena_printf(arena, "%s less time for each %s", TW_PERCENT(old - *x, old), of);
+    return true;
+}
+
 /* Makes the cost smaller and says how; false when it is as small as it gets. An array grows by whole rows and
  * columns, which is no tenth of anything: it is left alone. */
 static bool make_faster(tw_cost *cost, const char *work, tw_arena *arena, const char **text)
@@ -217,6 +226,9 @@ static bool make_faster(tw_cost *cost, const char *work, tw_arena *arena, const 
     case TW_COST_STEPPED:
         if (cost->fixed == 0) return false;
         break;
+    case TW_COST_DESCRIPTOR: return make_milli_faster(&cost->per_beat, "beat", arena, text);
+    case TW_COST_KERNEL: return make_milli_faster(&cost->per_point, "point", arena, text);
+    case TW_N_COSTS:
     case TW_COST_LINEAR: break;
     }
     cost->per_cycle = tenth_more(old.per_cycle, TW_EXTENT_MAX);

@@ -456,6 +456,7 @@ typedef struct tw_print_options {
     bool cached;               /* text: says that the search was an earlier one, see tw_plan_restore */
     const tw_remedy *remedy;   /* as tw_plan_remedies gave them; NULL: nobody asked                 */
     int n_remedies;
+    bool map;                  /* text: draws the placement's address maps                          */
 } tw_print_options;
 /* `verdict` may be NULL, or hold one entry per operator. */
 TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan,
@@ -481,6 +482,292 @@ TW_API TW_NODISCARD tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_p
 TW_API TW_NODISCARD tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
 /* One stage of the walk as stable text: "model", "machine", "mapping", "layout", "program", "timeline". */
 TW_API TW_NODISCARD tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out);
+
+/* ---- placement: where things lie, and why they do not fit; docs/whynot.md ---- */
+
+/* A *group* is an operator and the fused ones behind it: they share one address space per memory. */
+typedef struct tw_lot_use {      /* a piece of memory that is given out as one                              */
+    const char *name;            /* "w[1]"                                                                  */
+    const char *op, *operand;    /* whose it is                                                             */
+    const char *last_op;         /* that touches it: it is kept until this operator is over                 */
+    int slot;                    /* -1: all slots of its pool                                               */
+    int64_t size, offset;
+    int64_t lower, upper;        /* live in commands [lower, upper) of the group; lockstep: in rows         */
+    int64_t reads, writes;       /* commands that do; 0 both: nothing ever lies there                       */
+    bool dead;                   /* nothing reads it                                                        */
+    bool at_peak;                /* one of those that make up `live`                                        */
+} tw_lot_use;
+typedef struct tw_placement_use { /* of one memory in one group                                             */
+    const char *memory, *policy;  /* "slots", "bump", "lifetime"                                            */
+    int first_op, n_ops;          /* the group                                                              */
+    int64_t capacity, align;      /* capacity INT64_MAX: unlimited                                          */
+    int64_t height;               /* end of the last lot where the policy puts it                           */
+    int64_t slots, bump, lifetime; /* heights that the policies give these lots                             */
+    int64_t least;                /* proven: no placement is lower                                          */
+    bool proven;                  /* `lifetime` is as low                                                   */
+    int64_t live;                 /* most units that must be there at once: lots that something touches,    */
+    const char *live_op;          /* while this operator runs                                               */
+    int64_t n_commands;
+    bool coarse;                  /* too many commands to look at: lifetimes are those of operators         */
+    int n_lots;
+    const tw_lot_use *lot;        /* in the order of the program                                            */
+} tw_placement_use;
+/* Of the memories of a plan that have a policy other than `slots` or serve a group of several operators. */
+TW_API int tw_plan_n_placements(const tw_plan *plan);
+TW_API const tw_placement_use *tw_plan_placement(const tw_plan *plan, int i);
+/* The lots of each as a picture: addresses upwards, commands to the right. */
+TW_API TW_NODISCARD tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan, const tw_print_options *options,
+                                                FILE *out);
+
+/* What an allocator could do about a memory that is too small. */
+typedef enum tw_excuse {
+    TW_EXCUSE_NONE,     /* nothing: what must be there at once is larger than the memory                    */
+    TW_EXCUSE_REUSE,    /* let lots that are not needed at the same time share addresses                    */
+    TW_EXCUSE_PACKING,  /* put the same lots elsewhere: all of them have room side by side                  */
+    TW_EXCUSE_UNUSED,   /* leave out what nothing ever lies in                                              */
+    TW_EXCUSE_ALIGNED,  /* nothing: what must be there at once fits but for alignment and gaps              */
+    TW_EXCUSE_UNKNOWN,  /* the exact packing was not found                                                  */
+    TW_N_EXCUSES
+} tw_excuse;
+TW_API const char *tw_excuse_word(tw_excuse excuse); /* "none", "reuse", "packing", "unused", "aligned", "unknown" */
+typedef struct tw_shortage {
+    tw_placement_use use;
+    int64_t over; /* units by which its height exceeds the memory */
+    tw_excuse excuse;
+} tw_shortage;
+
+typedef enum tw_edit_kind {
+    TW_EDIT_TILE,      /* the size of a tile along one loop                                                  */
+    TW_EDIT_BUFFERS,   /* how many buffers there are                                                         */
+    TW_EDIT_ORDER,     /* of the loops                                                                       */
+    TW_EDIT_KEEP,      /* how long tiles are kept                                                            */
+    TW_EDIT_PLACEMENT, /* the machine's policy                                                               */
+    TW_EDIT_SEVERAL,
+    TW_N_EDITS
+} tw_edit_kind;
+TW_API const char *tw_edit_word(tw_edit_kind kind); /* "tile", "buffers", "order", "keep", "placement", "several" */
+typedef struct tw_edit { /* a changed mapping, or the same on a machine with another policy                  */
+    tw_edit_kind kind;
+    const char *what, *from, *to; /* "n", "240", "120"; SEVERAL: "n 120, k 40", NULL, NULL                   */
+    double distance;              /* 1 for everything that is changed, and 1 for each time it is halved     */
+    bool fits;
+    const char *memory;       /* that misses most; when it fits, the one that is fullest                     */
+    int64_t height, capacity; /* of that memory                                                              */
+    int64_t cycles;           /* of the group; 0: does not fit, or would take too long to simulate           */
+    const tw_mapping *mapping; /* complete. Other groups that do not fit have the nearest that does          */
+    const char *policy;        /* PLACEMENT: of `memory` */
+} tw_edit;
+typedef struct tw_group_why { /* a group that does not fit                                                   */
+    int first_op, n_ops;
+    int n_memories, n_edits, n_nearest;
+    const tw_shortage *memory; /* that are too small                                                         */
+    const tw_edit *edit;       /* single changes: those that fit first, the fastest first of all             */
+    const tw_edit *nearest;    /* that fit: two by distance, then each that is faster than all nearer ones   */
+    int64_t n_tried;           /* mappings that were looked at                                               */
+} tw_group_why;
+typedef struct tw_why_not {
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    int n_groups; /* 0: no memory is too small                                                              */
+    const tw_group_why *group;
+} tw_why_not;
+/* Why the mapping does not fit. TW_INFEASIBLE or TW_ERR_INPUT, with messages, when it would not work in memories of any
+ * size either. */
+TW_API TW_NODISCARD tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                              const tw_mapping *mapping, const tw_why_not **out);
+TW_API TW_NODISCARD tw_status tw_why_not_print_text(tw_context *ctx, const tw_why_not *why,
+                                                    const tw_print_options *options, FILE *out);
+TW_API TW_NODISCARD tw_status tw_why_not_print_json(tw_context *ctx, const tw_why_not *why, FILE *out);
+
+/* ---- other compilers: Quidditch's lowering configs, docs/emit.md ---- */
+
+/* The mapping that Quidditch's attribute stands for, `#quidditch_snitch.lowering_config<..>` or its fields alone; one for
+ * each dispatch of the model, which must be a contraction and what is fused with it. Messages point into the text, whose
+ * name is "<lowering-config>". */
+TW_API TW_NODISCARD tw_status tw_mapping_of_lowering(tw_context *ctx, const tw_model *model,
+                                                     const tw_machine *machine, const char *text,
+                                                     const tw_mapping **out);
+/* The fastest plan whose attributes can be printed. Of the options those count that say how it is searched. The plan is
+ * an evaluated one: it has no search result. */
+TW_API TW_NODISCARD tw_status tw_plan_search_lowering(tw_context *ctx, const tw_model *model,
+                                                      const tw_machine *machine, const tw_search_options *options,
+                                                      const tw_plan **out);
+/* The attributes of a plan, a comment and an attribute for each dispatch; tw_mapping_of_lowering reads them back.
+ * TW_INFEASIBLE, and nothing is printed, when an attribute cannot say what the plan does: the messages give the reason. */
+TW_API TW_NODISCARD tw_status tw_plan_print_lowering(tw_context *ctx, const tw_plan *plan, FILE *out);
+/* Whether they can be printed, and the machine fills its memory as Quidditch does (`placement: bump`). */
+TW_API bool tw_plan_has_lowering(const tw_plan *plan);
+
+/* ---- calibration: a machine's parameters from measured cycles ---- */
+
+/* A number in a machine's costs that measurements may settle, and its range; in thousandths. */
+typedef struct tw_parameter_info {
+    const char *name;
+    int64_t value, least, most;
+} tw_parameter_info;
+TW_API int tw_machine_n_parameters(const tw_machine *machine);
+TW_API tw_parameter_info tw_machine_parameter(const tw_machine *machine, int i);
+/* The same machine with other values, one per parameter, each brought into its range. */
+TW_API TW_NODISCARD tw_status tw_machine_with_values(tw_context *ctx, const tw_machine *machine,
+                                                     const int64_t *value, const tw_machine **out);
+/* The file that the machine was read from, with its values of the parameters in their places and every other byte,
+ * comments too, as it was. The machine is one of this context. */
+TW_API TW_NODISCARD tw_status tw_machine_print_source(tw_context *ctx, const tw_machine *machine, FILE *out);
+
+typedef struct tw_data tw_data; /* a file of measurements: workloads, mappings, cycles; docs/calibrate.md */
+typedef struct tw_data_options { /* all zero: as the file's columns tell                                       */
+    const char *workload;        /* template over the columns: "matmul:{M}x{N}x{K}"                            */
+    const char *lowering;        /* template of a lowering configuration,                                      */
+    const char *mapping;         /* or of the name of a mapping file                                           */
+    const char *cycles;          /* column, or "COLUMN - NUMBER"                                               */
+    const char *name;            /* column with the names of the rows, NULL: the first                         */
+    const char *const *where;    /* "COLUMN=VALUE" or "COLUMN!=VALUE": only rows for which all hold            */
+    int n_where;
+    const char *const *drop; /* files that list names of rows to leave out                                     */
+    int n_drop;
+} tw_data_options;
+TW_API TW_NODISCARD tw_status tw_data_open(tw_context *ctx, const tw_machine *machine, const char *path,
+                                           const tw_data_options *options, const tw_data **out);
+TW_API TW_NODISCARD tw_status tw_data_parse(tw_context *ctx, const tw_machine *machine, const char *name,
+                                            const char *text, const tw_data_options *options, const tw_data **out);
+TW_API int tw_data_n_rows(const tw_data *data);
+
+typedef struct tw_fit_progress {
+    const char *stage; /* "start", "huber", "tukey", "polish"                  */
+    int n_runs;        /* of all samples through the simulator, or of a part   */
+    double error;      /* mean of |ln(predicted / measured)|, each up to 0.3   */
+    double seconds;
+} tw_fit_progress;
+typedef struct tw_calibrate_options {
+    double train;     /* share of the rows that the parameters are fitted to, 0: none, 1: all                  */
+    uint64_t seed;    /* of the split; a row's name decides with it on which side the row is                   */
+    bool drop_copies; /* leave out rows that repeat another row's `Kernel Time` and `Total Time`               */
+    bool balance;     /* each file weighs the same, however many rows it has                                   */
+    int n_threads;    /* 0: one per core. The result does not depend on it                                     */
+    /* Called some times a second from the thread that called; false ends the fit with the best so far. */
+    bool (*progress)(void *user, const tw_fit_progress *progress);
+    void *user;
+} tw_calibrate_options;
+typedef struct tw_data_use {
+    const tw_data *data;
+    bool test; /* none of its rows is fitted to */
+} tw_data_use;
+
+typedef struct tw_parameter_fit {
+    const char *name;
+    int64_t before, after, least, most; /* thousandths                                                         */
+    bool at_bound;
+    int tried;     /* percent by which the value was changed for `growth`: 10, -10 where the range ends, 0: neither */
+    double growth; /* of the mean error, 0.01 being one percent                                                */
+} tw_parameter_fit;
+/* Errors are of predicted / measured - 1, without sign; shares, not percents. */
+typedef struct tw_error_summary { /* of rows that were measured and that fit the machine                       */
+    const char *file;             /* NULL: all files                                                           */
+    bool test;
+    int rows, outliers;
+    double mean, kept; /* of all rows, and of those that are no outliers                                       */
+    double median, p90, worst, bias; /* bias: median of the error with its sign                                */
+    double tau;                      /* Kendall's rank correlation (b) of measured and predicted               */
+    int pairs, right; /* pairs of rows of one workload that differ by more than 1 %, and those ordered as measured */
+} tw_error_summary;
+typedef struct tw_sweep_summary { /* of a workload that a file measured with four tiles or more; no outliers    */
+    const char *file, *workload;
+    int tiles;
+    const char *best, *pick;            /* measured best, predicted best                                       */
+    int64_t best_cycles, pick_cycles;   /* as measured                                                         */
+    int64_t best_predicted, pick_predicted;
+} tw_sweep_summary;
+typedef struct tw_row_fit {
+    const char *file, *name, *workload, *tile;
+    int line;
+    int64_t measured, before, predicted; /* cycles; 0: does not fit                                            */
+    bool test, outlier;
+} tw_row_fit;
+typedef struct tw_calibration {
+    const tw_machine *machine; /* with the values that were found                                              */
+    int n_parameters, n_errors, n_sweeps, n_rows;
+    const tw_parameter_fit *parameter;
+    const tw_error_summary *error; /* per file and side of the split; then all files, where there are several  */
+    const tw_sweep_summary *sweep;
+    const tw_row_fit *row;
+    int fits[2][2];      /* rows: [measured fits][predicted fits]                                              */
+    int n_listed, n_copies, n_elsewhere; /* rows that were left out                                            */
+    double scale, far;   /* robust deviation of ln(predicted / measured), and from where on a row is an outlier */
+    double train;
+    uint64_t seed;
+    int n_runs;
+    bool stopped;
+} tw_calibration;
+TW_API TW_NODISCARD tw_status tw_calibrate(tw_context *ctx, const tw_machine *machine, const tw_data_use *data,
+                                           int n_data, const tw_calibrate_options *options,
+                                           const tw_calibration **out);
+TW_API TW_NODISCARD tw_status tw_calibration_print_text(tw_context *ctx, const tw_calibration *calibration,
+                                                        const tw_print_options *options, FILE *out);
+TW_API TW_NODISCARD tw_status tw_calibration_print_json(tw_context *ctx, const tw_calibration *calibration, FILE *out);
+
+/* ---- packing: buffers with lifetimes, from a file, to addresses; docs/place.md ---- */
+
+typedef enum tw_pack_verdict {
+    TW_PACK_FITS,         /* offsets are there                                                      */
+    TW_PACK_DOES_NOT_FIT, /* proven                                                                 */
+    TW_PACK_UNDECIDED,    /* a limit came first                                                     */
+} tw_pack_verdict;
+typedef struct tw_pack_options {
+    int64_t capacity;  /* bytes; INT64_MAX: no limit, which asks for minimize                       */
+    bool minimize;     /* the least height, at most capacity                                        */
+    int64_t max_nodes; /* of the search; 0: enough for most                                         */
+    double seconds;    /* of wall clock, on which no two runs agree; 0: no limit                    */
+} tw_pack_options;
+typedef struct tw_pack_counts { /* how the answer was found                                         */
+    int64_t nodes, runs;        /* of the search; 0: bounds and first fit were enough               */
+    int64_t over_load;          /* cases closed: a section's load is too high                       */
+    int64_t over_idle;          /* .. with holes that nothing can fill                              */
+    int64_t dominated;          /* .. a lower placement exists elsewhere                            */
+    int64_t repeats, jumps;     /* .. refuted before; refuted together with another                 */
+    bool limited;               /* too many buffers for the search: first fit only                  */
+} tw_pack_counts;
+
+typedef struct tw_packing tw_packing; /* buffers as a CSV file lists them */
+typedef struct tw_packing_buffer {
+    const char *id;
+    int64_t lower, upper, size; /* live in [lower, upper)                                           */
+} tw_packing_buffer;
+typedef struct tw_packed {
+    tw_pack_verdict verdict;
+    int64_t height;                 /* end of the highest buffer; -1: no offsets                    */
+    int64_t bound;                  /* proven: nothing lower is possible; INT64_MAX: nothing at all */
+    int64_t load;                   /* largest sum of sizes that are live together                  */
+    int64_t peak_lower, peak_upper; /* when that is                                                 */
+    const int *clique;              /* those buffers                                                */
+    int n_clique;
+    const int64_t *offset; /* per buffer; NULL unless it fits                                       */
+    int64_t capacity;      /* as asked                                                              */
+    bool minimized;
+    double seconds;        /* of wall clock                                                         */
+    tw_pack_counts counts;
+} tw_packed;
+
+TW_API TW_NODISCARD tw_status tw_packing_open(tw_context *ctx, const char *path, const tw_packing **out);
+/* `name` stands for the file in messages. */
+TW_API TW_NODISCARD tw_status tw_packing_parse(tw_context *ctx, const char *name, const char *text,
+                                               const tw_packing **out);
+TW_API int tw_packing_n_buffers(const tw_packing *packing);
+TW_API tw_packing_buffer tw_packing_get(const tw_packing *packing, int i);
+/* TW_INFEASIBLE when it is proven not to fit; `out` is written then too. */
+TW_API TW_NODISCARD tw_status tw_packing_solve(tw_context *ctx, const tw_packing *packing,
+                                               const tw_pack_options *options, const tw_packed **out);
+/* The file's columns, and `offset`. Only when it fits. */
+TW_API TW_NODISCARD tw_status tw_packed_print_csv(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
+                                                  FILE *out);
+/* The verdict, with the buffers that are too many; options->seconds also tells how long it took. */
+TW_API TW_NODISCARD tw_status tw_packed_print_text(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
+                                                   const tw_print_options *options, FILE *out);
+TW_API TW_NODISCARD tw_status tw_packed_print_json(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
+                                                   FILE *out);
+/* Addresses upwards, time to the right. Without offsets: the buffers of the clique, one on the other. */
+TW_API TW_NODISCARD tw_status tw_packed_print_map(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
+                                                  const tw_print_options *options, FILE *out);
 
 /* ---- geometry, for callers that only need the numbers ---- */
 

@@ -236,6 +236,26 @@ static bool node_energy(const tw_node *node, const char *what, tw_diag *diag, in
     return true;
 }
 
+bool tw_node_milli(const tw_node *node, const char *what, tw_diag *diag, int64_t *out)
+{
+    static const char wanted[] = "a number with at most three decimals, such as 0.78";
+    int64_t x;
+    const char *rest;
+    if (node->kind != TW_SCALAR || node->quoted || *node->text == '-' || !scan_int(node->text, "'_", &x, &rest))
+        return wrong(node, what, wanted, diag);
+    const char *fraction = rest + (*rest == '.'), *end = fraction + strspn(fraction, "0123456789");
+    size_t n = (size_t)(end - fraction);
+    if (*end || (*rest == '.') != (n > 0)) return wrong(node, what, wanted, diag);
+    x = x > TW_MILLI_MAX / 1000 ? TW_MILLI_MAX + 1 : x * 1000;
+    if (!add_fraction(fraction, n, 1000, &x)) return wrong(node, what, wanted, diag);
+    if (x > TW_MILLI_MAX) {
+        tw_diag_error(diag, node->loc, "'%s' is %s, more than %" PRId64, what, node->text, TW_MILLI_MAX / 1000);
+        return false;
+    }
+    *out = x;
+    return true;
+}
+
 /* ---- maps ---- */
 
 tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag)

@@ -70,6 +70,10 @@ bool tw_field_size(tw_fields *f, const char *key, tw_presence presence, tw_size_
 #define TW_ENERGY_MAX INT64_C(1000000000000)
 bool tw_field_energy(tw_fields *f, const char *key, tw_presence presence, int64_t *out_fj);
 
+/* A number with at most three decimals, not negative: 31, 0.78. Kept in thousandths. */
+#define TW_MILLI_MAX INT64_C(1000000000000)
+bool tw_node_milli(const tw_node *node, const char *what, tw_diag *diag, int64_t *out);
+
 enum { TW_NAME_MAX = 127 }; /* bytes of an identifier */
 /* Whether the text is an identifier as tw_field_name wants it. */
 bool tw_name_is_valid(const char *text);

@@ -6,7 +6,7 @@
  *     ops:
  *       - {name: conv, op: conv, shape: [64, 56, 56], out: 64, kernel: [3, 3], pad: 1}
  *
- * Only the form is read here. Which kinds, keys and values there are is known to the reader of
+ * and conv:64x56x56:f64 the same with dtype: f64. Only the form is read here. Which kinds, keys and values there are is known to the reader of
  * models, whose complaints carry the columns that this file writes into the nodes. */
 #include "input/tree.h"
 
@@ -68,7 +68,7 @@ static tw_status add_dims(const line *l, tw_node *parent, const char *key, piece
     TW_TRY(add(l, parent, key, TW_LIST, dims.at, out));
     const char *end = dims.at + dims.n;
     for (const char *at = dims.at;; at++) {
-        piece p = piece_until(at, "x,");
+        piece p = piece_until(at, "x,:");
         if (p.n == 0) return tw_diag_error(l->diag, loc_at(l, at), "a number is missing");
         tw_node *number;
         TW_TRY(add_text(l, *out, NULL, p, &number));
@@ -139,7 +139,7 @@ static tw_status add_option(const line *l, tw_node *op, piece option)
 static size_t kind_length(const char *text)
 {
     size_t n = 0;
-    while (isalpha((unsigned char)text[n])) n++;
+    while (isalpha((unsigned char)text[n]) || (n > 0 && text[n] == '_')) n++;
     return n;
 }
 
@@ -155,11 +155,18 @@ static tw_status add_op(const line *l, piece kind, tw_node *list)
     TW_TRY(add(l, list, NULL, TW_MAP, l->text, &op));
     TW_TRY(add_text(l, op, "name", kind, &node));
     TW_TRY(add_text(l, op, "op", kind, &node));
-    piece dims = piece_until(kind.at + kind.n + 1, ",");
+    piece dims = piece_until(kind.at + kind.n + 1, ",:");
     if (dims.n == 0) return tw_diag_error(l->diag, loc_at(l, dims.at), "the dimensions are missing");
     TW_TRY(add_dims(l, op, "shape", dims, &node));
+    const char *rest = dims.at + dims.n;
+    if (*rest == ':') { /* matmul:8x8x8:f64 */
+        piece dtype = piece_until(rest + 1, ",");
+        if (dtype.n == 0) return tw_diag_error(l->diag, loc_at(l, dtype.at), "the element type is missing");
+        TW_TRY(add_text(l, op, "dtype", dtype, &node));
+        rest = dtype.at + dtype.n;
+    }
     tw_status status = TW_OK;
-    for (const char *at = dims.at + dims.n; *at == ',';) {
+    for (const char *at = rest; *at == ',';) {
         piece option = piece_until(at + 1, ",");
         tw_status one = add_option(l, op, option);
         if (one == TW_ERR_NOMEM) return one;

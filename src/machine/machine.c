@@ -27,6 +27,18 @@ const char *tw_accumulate_name(tw_accumulate mode)
     return name[mode];
 }
 
+const char *tw_placement_name(tw_placement placement)
+{
+    static const char *const name[TW_N_PLACEMENTS] = {"slots", "bump", "lifetime"};
+    return name[placement];
+}
+
+const char *tw_beats_name(tw_beats beats)
+{
+    static const char *const name[TW_N_BEATS] = {"packed", "rows", "lines"};
+    return name[beats];
+}
+
 const char *tw_carries_name(unsigned carries)
 {
     static const char *const name[] = {"", "in", "out", "both"};
@@ -43,8 +55,88 @@ int64_t tw_cost_cycles(const tw_cost *cost, int64_t work)
         return tw_ckd_add(cost->fixed, tw_cdiv(work, cost->per_cycle), &cycles) ? cycles : INT64_MAX;
     case TW_COST_STEPPED:
         return tw_ckd_mul(cost->fixed, tw_cdiv(work, cost->per_cycle), &cycles) ? cycles : INT64_MAX;
+    case TW_COST_DESCRIPTOR:
+    case TW_COST_KERNEL: return tw_ckd_add(work, cost->each, &cycles) ? tw_cdiv(cycles, TW_MILLI) : INT64_MAX;
+    case TW_N_COSTS: break;
     }
     return INT64_MAX;
+}
+
+/* a + b * c, INT64_MAX when that is too much. */
+static int64_t add_product(int64_t a, int64_t b, int64_t c)
+{
+    int64_t product, sum;
+    return tw_ckd_mul(b, c, &product) && tw_ckd_add(a, product, &sum) ? sum : INT64_MAX;
+}
+
+/* Beats beside the whole ones that a row touches which begins at `at` of a beat and ends `rest` units after a whole number
+ * of beats. */
+static int64_t edges_of(int64_t at, int64_t rest, int64_t beat) { return (at + rest > 0) + (at + rest > beat); }
+
+static int64_t beats_of(const tw_cost *cost, const tw_shape *s)
+{
+    if (cost->beats == TW_BEATS_PACKED) return tw_cdiv(add_product(0, s->rows, s->units), cost->beat);
+    int64_t each = tw_cdiv(s->units, cost->beat), sum = 0;
+    if (cost->beats == TW_BEATS_ROWS || (s->at % cost->beat == 0 && s->stride % cost->beat == 0 && s->units % cost->beat == 0))
+        return add_product(0, s->rows, each);
+    int64_t step = s->stride % cost->beat, rest = s->units % cost->beat, at = s->at % cost->beat, to = 0;
+    for (int64_t i = 0; i < s->rows; i++) {
+        sum += tw_max(edges_of(at, rest, cost->beat), edges_of(to, rest, cost->beat));
+        at = at + step < cost->beat ? at + step : at + step - cost->beat;
+        to = to + rest < cost->beat ? to + rest : to + rest - cost->beat;
+    }
+    return add_product(sum, s->rows, s->units / cost->beat);
+}
+
+int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *s)
+{
+    int64_t body = add_product(0, beats_of(cost, s), cost->per_beat), least = add_product(0, s->rows, cost->row_least);
+    int64_t one = add_product(add_product(cost->setup, s->rows, cost->per_row), s->rows > 1 ? tw_max(body, least) : body, 1);
+    return add_product(0, s->planes, one);
+}
+
+/* What the cores lose of their time to others, in thousandths. */
+static int64_t lost_of(const tw_banks *banks, int64_t stride, bool pressed)
+{
+    if (banks->count == 0) return pressed ? banks->busy : 0;
+    int64_t apart = stride / banks->width % banks->count, lost = 0;
+    bool along = 2 * apart >= banks->wave && 2 * apart <= 3 * banks->wave;
+    if (pressed) lost = along ? banks->along : banks->busy;
+    if (apart == 0) lost += banks->full;
+    if (2 * apart == banks->count) lost += banks->half;
+    return lost;
+}
+
+int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_nest *nest, bool pressed)
+{
+    int64_t rows = tw_cdiv(nest->share, cost->cores), lanes = 1;
+    for (int i = cost->n_unrolls - 1; i >= 0; i--)
+        if (rows % cost->unroll[i] == 0) lanes = cost->unroll[i];
+    int64_t rounds = add_product(0, nest->others, rows / lanes);
+    int64_t width = tw_max(lanes * (TW_MILLI + lost_of(&cost->banks, nest->stride, pressed)), cost->depth * TW_MILLI);
+    int64_t points = add_product(0, add_product(0, nest->reduction, width), cost->per_point);
+    if (points < INT64_MAX) points /= TW_MILLI;
+    int64_t round = rounds > 1 ? tw_max(add_product(points, 1, cost->per_round), lanes * cost->row_least) : points;
+    return add_product(add_product(cost->start, lanes, cost->per_lane), rounds, round);
+}
+
+int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units)
+{
+    return add_product(cost->setup + cost->fill, tw_cdiv(units, cost->beat), cost->per_beat);
+}
+
+int64_t tw_cost_of_units(const tw_cost *cost, int64_t units)
+{
+    return tw_cost_cycles(cost, cost->kind == TW_COST_DESCRIPTOR ? tw_cost_of_transfer(cost, &(tw_shape){1, 1, units, 0, units}) : units);
+}
+
+tw_machine tw_machine_for(const tw_machine *machine, const tw_op *op)
+{
+    tw_machine view = *machine;
+    tw_engine *engine = &view.engine[view.compute];
+    if (view.has_apart >> op->compute & 1) engine->cost = view.apart[op->compute];
+    if (op->fused) view.launch = 0;
+    return view;
 }
 
 int64_t tw_engine_busy(const tw_engine *engine, int64_t work)
@@ -315,6 +407,8 @@ static bool is_sound(const tw_engine *engine)
     bool has_latency = cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY;
     if (engine->count < 1 || engine->count > TW_MAX_UNITS || (engine->pipelined && !has_latency)) return false;
     if (cost->kind == TW_COST_CONSTANT) return 0 <= cost->busy && cost->busy <= cost->fixed;
+    if (cost->kind == TW_COST_DESCRIPTOR) return engine->kind == TW_MOVES && cost->beat > 0;
+    if (cost->kind == TW_COST_KERNEL) return engine->kind == TW_COMPUTES && cost->cores > 0 && cost->depth > 0;
     return cost->kind != TW_COST_ARRAY ||
            (engine->kind == TW_COMPUTES && cost->array[0] > 0 && cost->array[1] > 0 && cost->per_cycle == 1);
 }
@@ -388,8 +482,59 @@ static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_
         tw_text_printf(out, "%" PRId64, memory->size);
     tw_text_printf(out, ", align: %" PRId64, memory->align);
     if (machine->timing == TW_ASYNC) print_bits("holds", memory->holds, 2, holds_name, out);
+    if (memory->keeps != TW_HOLDS_ALL) print_bits("keeps", memory->keeps, 2, holds_name, out);
+    if (memory->whole) tw_text_printf(out, ", whole: true");
+    if (memory->dual) tw_text_printf(out, ", buffers: dual");
+    if (memory->placement != TW_PLACE_SLOTS)
+        tw_text_printf(out, ", placement: %s", tw_placement_name(memory->placement));
     print_energy(memory->energy_fj, out);
     tw_text_printf(out, "}\n");
+}
+
+static void print_milli(const char *key, int64_t x, tw_text *out)
+{
+    int64_t rest = x % TW_MILLI;
+    int digits = 3;
+    tw_text_printf(out, "%s: %" PRId64, key, x / TW_MILLI);
+    for (; rest > 0 && rest % 10 == 0; rest /= 10) digits--;
+    if (rest > 0) tw_text_printf(out, ".%0*" PRId64, digits, rest);
+}
+
+static void print_descriptor(const tw_cost *cost, tw_text *out)
+{
+    print_milli("{setup", cost->setup, out);
+    print_milli(", per_row", cost->per_row, out);
+    tw_text_printf(out, ", beat: %" PRId64, cost->beat);
+    print_milli(", per_beat", cost->per_beat, out);
+    if (cost->row_least > 0) print_milli(", row_least", cost->row_least, out);
+    if (cost->fill > 0) print_milli(", fill", cost->fill, out);
+    if (cost->fill_waits > 0) tw_text_printf(out, ", fill_waits: %" PRId64, cost->fill_waits);
+    tw_text_printf(out, ", beats: %s}", tw_beats_name(cost->beats));
+}
+
+static void print_banks(const tw_banks *b, tw_text *out)
+{
+    tw_text_printf(out, ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64, b->count, b->width, b->wave);
+    print_milli(", busy", b->busy, out);
+    print_milli(", along", b->along, out);
+    print_milli(", half", b->half, out);
+    print_milli(", full", b->full, out);
+    tw_text_printf(out, "}");
+}
+
+static void print_kernel(const tw_cost *cost, tw_text *out)
+{
+    tw_text_printf(out, "{cores: %" PRId64, cost->cores);
+    print_milli(", start", cost->start, out);
+    if (cost->per_lane > 0) print_milli(", per_lane", cost->per_lane, out);
+    if (cost->row_least > 0) print_milli(", row_least", cost->row_least, out);
+    print_milli(", per_round", cost->per_round, out);
+    print_milli(", per_point", cost->per_point, out);
+    tw_text_printf(out, ", depth: %" PRId64 ", unroll: [", cost->depth);
+    for (int i = 0; i < cost->n_unrolls; i++) tw_text_printf(out, "%s%d", i ? ", " : "", cost->unroll[i]);
+    tw_text_printf(out, "]");
+    if (cost->banks.count > 0) print_banks(&cost->banks, out);
+    tw_text_printf(out, "}");
 }
 
 static void print_cost(const tw_machine *machine, const tw_cost *cost, tw_text *out)
@@ -410,6 +555,9 @@ static void print_cost(const tw_machine *machine, const tw_cost *cost, tw_text *
         tw_text_printf(out, "{array: [%" PRId64 ", %" PRId64 "], latency: %" PRId64 "}", cost->array[0],
                        cost->array[1], cost->fixed);
         break;
+    case TW_COST_DESCRIPTOR: print_descriptor(cost, out); break;
+    case TW_COST_KERNEL: print_kernel(cost, out); break;
+    case TW_N_COSTS: break;
     }
 }
 
@@ -418,8 +566,10 @@ static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_t
     tw_text_printf(out, ", between: [%s, %s]", machine->memory[engine->outer].name,
                    machine->memory[engine->memory].name);
     if (machine->timing == TW_ASYNC)
-        tw_text_printf(out, ", carries: %s%s", tw_carries_name(engine->carries),
-                       engine->joins ? ", joins: inputs" : "");
+        tw_text_printf(out, ", carries: %s%s%s", tw_carries_name(engine->carries),
+                       engine->joins ? ", joins: inputs" : "", engine->drains       ? ", prefetch: innermost"
+                       : engine->prefetches ? ", prefetch: all"
+                                            : "");
     else
         tw_text_printf(out, ", channels: %s", engine->one_channel ? "1" : "unlimited");
 }
@@ -431,8 +581,17 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     print_bits("accumulate", engine->accumulate, TW_N_ACCUMULATES, mode_name, out);
     tw_text_printf(out, ", min_tile: %" PRId64, engine->min_tile);
     if (engine->tile_multiple > 1) tw_text_printf(out, ", tile_multiple: %" PRId64, engine->tile_multiple);
+    if (engine->multiple_parallel) tw_text_printf(out, ", multiple_loops: parallel");
     if (engine->unrolls_parallel) tw_text_printf(out, ", unrolls: parallel");
     tw_text_printf(out, ", pad_limit: %s", engine->pad_half ? "half-kernel" : "none");
+    if (engine->late) tw_text_printf(out, ", writes: end");
+    for (int c = 0, n = 0; c < TW_N_COMPUTES && machine->has_apart; c++) {
+        if (machine->has_apart >> c & 1) {
+            tw_text_printf(out, "%s%s: ", n++ ? ", " : ", cost_of: {", tw_compute_name((tw_compute)c));
+            print_cost(machine, &machine->apart[c], out);
+        }
+        if (c + 1 == TW_N_COMPUTES) tw_text_printf(out, "}");
+    }
     print_energy(engine->energy_fj, out);
 }
 
@@ -463,6 +622,9 @@ void tw_machine_print(const tw_machine *machine, tw_text *out)
     tw_text_printf(out, "machine: %s\nunit: %s\ntiming: %s\n", machine->name, tw_unit_name(machine->unit),
                    tw_timing_name(machine->timing));
     if (machine->timing == TW_ASYNC) tw_text_printf(out, "reuse: %s\n", tw_reuse_name(machine->reuse));
+    if (machine->barrier > 0) print_milli("barrier", machine->barrier, out), tw_text_printf(out, "\n");
+    if (machine->launch > 0) print_milli("launch", machine->launch, out), tw_text_printf(out, "\n");
+    if (machine->pads) tw_text_printf(out, "pad_to: tile\n");
     tw_text_printf(out, "memories:\n");
     for (int m = 0; m < machine->n_memories; m++) print_memory(machine, &machine->memory[m], out);
     tw_text_printf(out, "engines:\n");

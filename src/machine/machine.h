@@ -35,20 +35,99 @@ const char *tw_unit_name(tw_unit unit);       /* "element", "byte" */
 const char *tw_timing_name(tw_timing timing); /* "lockstep", "async" */
 const char *tw_reuse_name(tw_reuse reuse);    /* "resident", "declared" */
 
+/* Where the buffers of a memory go. */
+typedef enum tw_placement {
+    TW_PLACE_SLOTS,    /* an operator's buffers one behind the other, in operand order                     */
+    TW_PLACE_BUMP,     /* in the order of the program, over all operators of a group, never freed          */
+    TW_PLACE_LIFETIME, /* as tightly as their lifetimes allow, exactly                                     */
+    TW_N_PLACEMENTS
+} tw_placement;
+const char *tw_placement_name(tw_placement placement); /* "slots", "bump", "lifetime" */
+
 /* Cycles for an amount of work: units moved, loop points executed, elements added. */
-typedef enum tw_cost_kind { TW_COST_CONSTANT, TW_COST_LINEAR, TW_COST_STEPPED, TW_COST_ARRAY } tw_cost_kind;
-enum { TW_ARRAY_DIMS = 2 };
+typedef enum tw_cost_kind {
+    TW_COST_CONSTANT,
+    TW_COST_LINEAR,
+    TW_COST_STEPPED,
+    TW_COST_ARRAY,
+    TW_COST_DESCRIPTOR, /* a mover that is told its transfers one by one: set-up, rows, beats              */
+    TW_COST_KERNEL,     /* cores that share a tile and run a kernel with an unrolled loop on their parts   */
+    TW_N_COSTS
+} tw_cost_kind;
+typedef enum tw_beats {
+    TW_BEATS_PACKED, /* as few as hold its units                                                            */
+    TW_BEATS_ROWS,   /* every row begins a new one                                                          */
+    TW_BEATS_LINES,  /* those that a row touches where it lies, on the side where it touches more           */
+    TW_N_BEATS
+} tw_beats;
+const char *tw_beats_name(tw_beats beats); /* "packed", "rows", "lines" */
+enum { TW_ARRAY_DIMS = 2, TW_MAX_UNROLLS = 16, TW_MILLI = 1000 };
+/* Memory banks that cores and movers share, and what the cores lose there: thousandths of the time of a point. The rows
+ * of a tile lie `stride` banks apart. */
+typedef struct tw_banks {
+    int64_t count, width; /* 0: not said; units of one bank                                                  */
+    int64_t wave;         /* banks that a mover takes in one cycle                                           */
+    int64_t busy;         /* lost while a mover works on the memory,                                         */
+    int64_t along;        /* but this when the stride is within half a wave of the wave: the rows run before it */
+    int64_t half, full;   /* lost when the stride is half of the banks, or all of them                       */
+} tw_banks;
+/* Costs that are not whole cycles are kept in thousandths. */
 typedef struct tw_cost {
     tw_cost_kind kind;
     int64_t fixed;                /* CONSTANT: all of it; LINEAR, ARRAY: the latency; STEPPED: cycles per step */
     int64_t per_cycle;            /* LINEAR: work done in a cycle; STEPPED: work of one step; ARRAY: 1         */
     int64_t busy;                 /* CONSTANT: cycles until the engine can start its next command              */
-    int64_t array[TW_ARRAY_DIMS]; /* ARRAY: points of two loops that are done in one cycle          */
+    int64_t array[TW_ARRAY_DIMS]; /* ARRAY: points of two loops that are done in one cycle                     */
+    int64_t each; /* DESCRIPTOR, KERNEL: thousandths of a cycle of every command: the machine's barrier        */
+    /* DESCRIPTOR, in thousandths of a cycle: of each transfer, of each of its rows, of each beat              */
+    int64_t setup, per_row, per_beat;
+    int64_t beat;   /* DESCRIPTOR: units of one beat                                                           */
+    tw_beats beats; /* DESCRIPTOR: which beats a transfer takes                                                */
+    int64_t fill;       /* DESCRIPTOR: of zeroing a padded tile before it is filled, beside its beats          */
+    int64_t fill_waits; /* DESCRIPTOR: units of such a tile up to which the compute engine waits for the zeros */
+    /* KERNEL, in thousandths of a cycle: of a call, of each row that is unrolled, of each round of its outer loop
+     * (none when there is one round, as with row_least: the least of a row in a round), of each point         */
+    int64_t start, per_lane, per_round, per_point;
+    int64_t row_least; /* DESCRIPTOR: the least that a row takes; KERNEL: see above                          */
+    tw_banks banks; /* KERNEL */
+    int64_t cores;                  /* KERNEL: that take ceil(length / cores) each of the longest parallel loop */
+    int64_t depth;                  /* KERNEL: points in flight that keep the multiplier busy                  */
+    int n_unrolls;                  /* KERNEL: the first of these that divides a core's share is unrolled      */
+    int16_t unroll[TW_MAX_UNROLLS];
 } tw_cost;
 /* constant: fixed; linear: fixed + ceil(work / per_cycle); stepped: fixed * ceil(work / per_cycle); array: as linear,
- * the work being passes over the array: the points of a tile with its two loops divided, rounded up.
+ * the work being passes over the array: the points of a tile with its two loops divided, rounded up; descriptor and
+ * kernel: the work being thousandths of a cycle, see tw_cost_of_transfer and tw_cost_of_kernel.
  * Saturates at INT64_MAX, which the simulator reports as overflow. */
 int64_t tw_cost_cycles(const tw_cost *cost, int64_t work);
+/* Whether the work of an instruction is not what it moves or executes but `passes`, see tw_instr. */
+static inline bool tw_cost_has_passes(const tw_cost *cost) { return cost->kind >= TW_COST_ARRAY; }
+/* A tile as it lies in its tensor: `planes` times `rows` rows, the first at `at`, `stride` apart. */
+typedef struct tw_shape {
+    int64_t planes, rows, units; /* units of one row */
+    int64_t at, stride;
+} tw_shape;
+/* Thousandths of a cycle of its transfer to or from a place where its rows lie one behind the other. Each plane is a
+ * transfer of its own. */
+int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *shape);
+/* An execution as a kernel sees it: the longest parallel loop, which the cores share, the product of the other parallel
+ * ones, and of the reductions; units from one row of the input that is streamed to the next. */
+typedef struct tw_nest {
+    int64_t share, others, reduction, stride;
+} tw_nest;
+/* Thousandths of a cycle. A core does ceil(share / cores) rows; with u of them unrolled it takes others * rows / u rounds
+ * of reduction * max(u, depth) points. `pressed`: a mover works on the memory meanwhile. */
+int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_nest *nest, bool pressed);
+/* A sum that stays at INT64_MAX once it is there. */
+static inline int64_t tw_cost_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return tw_ckd_add(a, b, &sum) ? sum : INT64_MAX;
+}
+/* Of zeroing a padded tile of so many units. */
+int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units);
+/* Cycles of a command that moves so many units at least, whatever their shape. */
+int64_t tw_cost_of_units(const tw_cost *cost, int64_t units);
 
 typedef struct tw_memory {
     const char *name;
@@ -56,6 +135,10 @@ typedef struct tw_memory {
     int64_t size;      /* units; TW_UNLIMITED */
     int64_t align;     /* units; buffers start at a multiple of it, at least 1 */
     unsigned holds;    /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
+    tw_placement placement;
+    unsigned keeps; /* TW_HOLDS_..: what a mapping may keep there for longer than a tile                */
+    bool dual;      /* inputs that change with every execution have two buffers there, all or none; anything else one */
+    bool whole;     /* an operand that is kept all the time is one buffer, and moved as a whole          */
     int64_t energy_fj; /* femtojoules to read or to write one unit */
 } tw_memory;
 enum { TW_HOLDS_INPUTS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_ALL = 3 };
@@ -78,6 +161,10 @@ typedef struct tw_engine {
     bool one_channel;  /* MOVES, lockstep: transfers of a row follow each other; otherwise all run at once */
     unsigned carries;  /* MOVES: TW_INWARDS, TW_OUTWARDS                                               */
     bool joins;        /* MOVES, async: the inputs of a step are one command                           */
+    bool prefetches;   /* MOVES, async, both ways: what the next step needs goes before what this one made,
+                          when there is room for it                                                   */
+    bool drains;       /* MOVES: but only inside one sweep of the innermost loop: the first inputs of the next one
+                          wait for the last execution of this one                                     */
     bool pipelined;    /* async: the next command may start when the work is done, before the latency  */
     int64_t count;     /* async: so many of them take turns                                            */
     int64_t energy_fj; /* COMPUTES: femtojoules of one loop point                                      */
@@ -87,14 +174,24 @@ typedef struct tw_engine {
     int shares;            /* ADDS: the compute engine whose row it excludes, -1: a unit of its own  */
     int64_t min_tile;      /* COMPUTES: a cut loop keeps at least this many points per tile, 1: any  */
     int64_t tile_multiple; /* COMPUTES: a cut loop has tiles of a multiple of it, but for the last; 0 or 1: any */
+    bool multiple_parallel; /* COMPUTES: only parallel loops do                                      */
     bool unrolls_parallel; /* COMPUTES, array: only loops that name the output lie over its rows and columns */
     bool pad_half;         /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
+    bool late;             /* COMPUTES, async: needs the buffer that it writes only at its end       */
 } tw_engine;
 
 enum { TW_INWARDS = 1, TW_OUTWARDS = 2, TW_BOTH_WAYS = 3 };
 const char *tw_carries_name(unsigned carries); /* "in", "out", "both" */
 /* Cycles after the start of a command until its engine can start the next one. */
 int64_t tw_engine_busy(const tw_engine *engine, int64_t work);
+
+/* A number in the costs that measurements may settle, see `calibrate`. */
+enum { TW_MAX_PARAMETERS = 24 };
+typedef struct tw_parameter {
+    const char *name;
+    tw_loc loc, value_loc;      /* of the entry, and of the number in it                    */
+    int64_t value, least, most; /* in thousandths                                           */
+} tw_parameter;
 
 struct tw_machine {
     const char *name;
@@ -106,7 +203,20 @@ struct tw_machine {
     int n_engines;
     tw_engine engine[TW_MAX_ENGINES];
     int compute; /* index of the compute engine */
+    unsigned has_apart;           /* bit c: tw_compute c has a cost of its own there, */
+    tw_cost apart[TW_N_COMPUTES]; /* this one                                         */
+    /* async */
+    int64_t barrier; /* thousandths of a cycle that every command takes longer, until its engine and the others know */
+    int64_t launch;  /* thousandths of a cycle before the first command of an operator that is not fused with one
+                        before it */
+    bool pads;       /* loops are padded up to a multiple of the tile: edge tiles take as long as whole ones */
+    int n_parameters;
+    tw_parameter parameter[TW_MAX_PARAMETERS];
+    const struct tw_node *root; /* of the file that it was read from */
 };
+
+/* The machine as this operator meets it: with the cost that its compute engine has for it. */
+tw_machine tw_machine_for(const tw_machine *machine, const tw_op *op);
 
 /* The memory before `memory` on the path of those that hold `what` (TW_HOLDS_..); -1 before the outermost. */
 int tw_machine_outer(const tw_machine *machine, int memory, unsigned what);

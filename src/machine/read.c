@@ -15,6 +15,7 @@ typedef struct reader {
     bool unit_known;                       /* sizes with a suffix can be judged           */
     bool timing_known;                     /* keys of one timing can be judged            */
     const tw_node *shares[TW_MAX_ENGINES]; /* ADDS: the name of the engine that it shares */
+    const int64_t *values;                 /* of the parameters, NULL: as the file says   */
     int n_bad;
 } reader;
 
@@ -28,6 +29,54 @@ static const tw_node *async_node(const reader *r, tw_fields *f, const char *key)
     if (!node || !is_lockstep(r)) return node;
     TW_REFUSE(f, node->key_loc, "'%s' is only for async machines", key);
     return NULL;
+}
+
+/* ---- parameters ---- */
+
+static int find_parameter(const tw_machine *machine, const char *name)
+{
+    for (int i = 0; i < machine->n_parameters; i++)
+        if (strcmp(machine->parameter[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* A number in thousandths: written down, or the parameter of that name. */
+static bool read_milli(const reader *r, tw_fields *f, const char *key, tw_presence presence, int64_t *out)
+{
+    const tw_node *node = tw_field_node(f, key, presence);
+    if (!node) return false;
+    if (node->kind != TW_SCALAR || node->quoted || !tw_name_is_valid(node->text)) {
+        bool good = tw_node_milli(node, key, f->diag, out);
+        f->n_bad += !good;
+        return good;
+    }
+    int i = find_parameter(r->machine, node->text);
+    if (i >= 0) *out = r->machine->parameter[i].value;
+    if (i < 0) TW_REFUSE(f, node->loc, "'%s' is the number '%s', which 'parameters' does not give", key, node->text);
+    return i >= 0;
+}
+
+static void read_parameter(reader *r, const tw_node *node)
+{
+    tw_machine *machine = r->machine;
+    tw_parameter p = {.name = node->key, .loc = node->key_loc, .most = TW_MILLI_MAX};
+    tw_fields f = tw_fields_open(node, "parameter", r->diag);
+    const tw_node *value = tw_field_node(&f, "value", TW_REQUIRED), *from = tw_field_node(&f, "from", TW_REQUIRED),
+                  *to = tw_field_node(&f, "to", TW_REQUIRED);
+    bool known = value && tw_node_milli(value, "value", r->diag, &p.value);
+    known &= from && tw_node_milli(from, "from", r->diag, &p.least);
+    known &= to && tw_node_milli(to, "to", r->diag, &p.most);
+    if (!known)
+        f.n_bad++;
+    else if (p.least > p.most)
+        TW_REFUSE(&f, to->loc, "parameter '%s' ends before it begins", p.name);
+    else if (p.value < p.least || p.value > p.most)
+        TW_REFUSE(&f, value->loc, "parameter '%s' is outside its own range", p.name);
+    if (!tw_name_is_valid(p.name)) TW_REFUSE(&f, p.loc, "'%s' is no name for a parameter", p.name);
+    if (value) p.value_loc = value->loc;
+    if (r->values) p.value = tw_clamp(r->values[machine->n_parameters], p.least, p.most);
+    r->n_bad += tw_fields_close(&f) != TW_OK;
+    machine->parameter[machine->n_parameters++] = p;
 }
 
 /* ---- memories ---- */
@@ -59,10 +108,31 @@ static void read_holds(const reader *r, tw_fields *f, tw_memory *memory)
         TW_REFUSE(f, holds->loc, "the outermost memory must hold inputs and output");
 }
 
+static void read_placement(const reader *r, tw_fields *f, tw_memory *memory)
+{
+    const char *word[TW_N_PLACEMENTS];
+    int placement = TW_PLACE_SLOTS;
+    for (int i = 0; i < TW_N_PLACEMENTS; i++) word[i] = tw_placement_name((tw_placement)i);
+    if (async_node(r, f, "placement"))
+        tw_field_word(f, "placement", TW_OPTIONAL, word, TW_N_PLACEMENTS, &placement);
+    memory->placement = (tw_placement)placement;
+}
+
+static void read_keeps(const reader *r, tw_fields *f, tw_memory *memory)
+{
+    static const char *const word[] = {"inputs", "output"};
+    if (async_node(r, f, "keeps")) tw_field_words(f, "keeps", TW_OPTIONAL, word, TW_COUNT(word), &memory->keeps);
+    if (async_node(r, f, "whole")) tw_field_bool(f, "whole", TW_OPTIONAL, &memory->whole);
+    static const char *const buffers[] = {"any", "dual"};
+    int dual = 0;
+    if (async_node(r, f, "buffers")) tw_field_word(f, "buffers", TW_OPTIONAL, buffers, TW_COUNT(buffers), &dual);
+    memory->dual = dual == 1;
+}
+
 static void read_memory(reader *r, const tw_node *node)
 {
     tw_machine *machine = r->machine;
-    tw_memory memory = {.loc = node->loc, .align = 1, .size = 1, .holds = TW_HOLDS_ALL};
+    tw_memory memory = {.loc = node->loc, .align = 1, .size = 1, .holds = TW_HOLDS_ALL, .keeps = TW_HOLDS_ALL};
     tw_size_unit unit = machine->unit == TW_UNIT_BYTE ? TW_SIZE_BYTES : TW_SIZE_ELEMENTS;
     tw_fields f = tw_fields_open(node, "memory", r->diag);
     tw_field_name(&f, "name", TW_REQUIRED, &memory.name);
@@ -75,6 +145,8 @@ static void read_memory(reader *r, const tw_node *node)
         tw_field_node(&f, "align", TW_OPTIONAL);
     }
     read_holds(r, &f, &memory);
+    read_placement(r, &f, &memory);
+    read_keeps(r, &f, &memory);
     tw_field_energy(&f, "energy", TW_OPTIONAL, &memory.energy_fj);
     r->n_bad += tw_fields_close(&f) != TW_OK;
     if (is_new) machine->memory[machine->n_memories++] = memory;
@@ -96,30 +168,36 @@ static int resolve_memory(tw_fields *f, const tw_machine *machine, const tw_node
 
 /* ---- costs ---- */
 
+enum { FORM_KEYS = 9 };
 static const struct cost_form {
     tw_cost_kind kind;
-    const char *key[2];
+    const char *key[FORM_KEYS];
 } cost_forms[] = {
     {TW_COST_CONSTANT, {"constant", "busy"}},
     {TW_COST_LINEAR, {"latency", "per_cycle"}},
     {TW_COST_STEPPED, {"step", "per_step"}},
+    {TW_COST_DESCRIPTOR, {"setup", "per_row", "beat", "per_beat", "beats", "fill", "fill_waits", "row_least"}},
+    {TW_COST_KERNEL, {"cores", "start", "per_lane", "per_round", "row_least", "per_point", "unroll", "depth", "banks"}},
     {TW_COST_ARRAY, {"array", "latency"}},
 };
 
 static bool form_has(const struct cost_form *form, const char *key)
 {
-    return strcmp(form->key[0], key) == 0 || strcmp(form->key[1], key) == 0;
+    for (int k = 0; k < FORM_KEYS && form->key[k]; k++)
+        if (strcmp(form->key[k], key) == 0) return true;
+    return false;
 }
 
-/* The form whose keys the map uses, NULL when there is none or, reported, when they are of two. An array is told by
- * its own key, since it shares the latency with the linear form. */
+/* The form whose keys the map uses, NULL when there is none or, reported, when they are of two. An array and a
+ * kernel are told by their own keys, since they share others. */
 static const struct cost_form *find_cost_form(const reader *r, tw_fields *f)
 {
-    const tw_node *first = tw_field_node(f, "array", TW_OPTIONAL);
+    const tw_node *first = tw_field_node(f, "array", TW_OPTIONAL), *cores = tw_field_node(f, "cores", TW_OPTIONAL);
     const struct cost_form *form = first ? &cost_forms[TW_COUNT(cost_forms) - 1] : NULL;
+    if (cores && !first) form = &cost_forms[TW_COUNT(cost_forms) - 2], first = cores;
     bool clash = false;
     for (size_t i = 0; i < TW_COUNT(cost_forms); i++)
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < FORM_KEYS && cost_forms[i].key[k]; k++) {
             const tw_node *node = tw_field_node(f, cost_forms[i].key[k], TW_OPTIONAL);
             if (!node || clash || (form && form_has(form, node->key))) continue;
             if (form) {
@@ -133,7 +211,7 @@ static const struct cost_form *find_cost_form(const reader *r, tw_fields *f)
     if (clash) return NULL;
     if (!form)
         TW_REFUSE(f, f->node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}%s",
-                  is_async(r) ? ", {array}" : "");
+                  is_async(r) ? ", {array}, {setup, per_row, beat, per_beat}, {cores, start, unroll, ..}" : "");
     return form;
 }
 
@@ -162,6 +240,75 @@ static void read_array(const reader *r, tw_fields *f, tw_engine_kind engine, tw_
         }
 }
 
+static void read_descriptor(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
+{
+    const char *beats[TW_N_BEATS];
+    int which = TW_BEATS_PACKED;
+    for (int i = 0; i < TW_N_BEATS; i++) beats[i] = tw_beats_name((tw_beats)i);
+    cost->beat = 1;
+    cost->per_beat = TW_MILLI;
+    if (engine != TW_MOVES) TW_REFUSE(f, f->node->loc, "a cost with 'beat' is only for movers");
+    if (is_lockstep(r)) TW_REFUSE(f, f->node->loc, "a cost with 'beat' is only for async machines");
+    tw_field_int(f, "beat", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->beat);
+    read_milli(r, f, "setup", TW_OPTIONAL, &cost->setup);
+    read_milli(r, f, "per_row", TW_OPTIONAL, &cost->per_row);
+    read_milli(r, f, "per_beat", TW_OPTIONAL, &cost->per_beat);
+    read_milli(r, f, "fill", TW_OPTIONAL, &cost->fill);
+    read_milli(r, f, "row_least", TW_OPTIONAL, &cost->row_least);
+    tw_field_int(f, "fill_waits", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->fill_waits);
+    tw_field_word(f, "beats", TW_OPTIONAL, beats, TW_N_BEATS, &which);
+    cost->beats = (tw_beats)which;
+}
+
+static void read_unrolls(tw_fields *f, tw_cost *cost)
+{
+    const tw_node *list = tw_field_list(f, "unroll", TW_OPTIONAL);
+    if (!list) return;
+    if (list->n_children > TW_MAX_UNROLLS) {
+        TW_REFUSE(f, list->loc, "'unroll' has %d entries, at most %d are allowed", list->n_children, TW_MAX_UNROLLS);
+        return;
+    }
+    for (const tw_node *entry = list->child; entry; entry = entry->next) {
+        int64_t rows = 1;
+        f->n_bad += !tw_node_int(entry, "unroll", 1, INT16_MAX, f->diag, &rows);
+        cost->unroll[cost->n_unrolls++] = (int16_t)rows;
+    }
+}
+
+static void read_banks(const reader *r, tw_fields *parent, tw_banks *banks)
+{
+    const tw_node *map = tw_field_map(parent, "banks", TW_OPTIONAL);
+    if (!map) return;
+    tw_fields f = tw_fields_open(map, "banks", parent->diag);
+    tw_field_int(&f, "count", TW_REQUIRED, 1, TW_EXTENT_MAX, &banks->count);
+    tw_field_int(&f, "width", TW_REQUIRED, 1, TW_EXTENT_MAX, &banks->width);
+    tw_field_int(&f, "wave", TW_REQUIRED, 1, TW_EXTENT_MAX, &banks->wave);
+    read_milli(r, &f, "busy", TW_REQUIRED, &banks->busy);
+    banks->along = banks->busy;
+    read_milli(r, &f, "along", TW_OPTIONAL, &banks->along);
+    read_milli(r, &f, "half", TW_OPTIONAL, &banks->half);
+    read_milli(r, &f, "full", TW_OPTIONAL, &banks->full);
+    parent->n_bad += tw_fields_close(&f) != TW_OK;
+}
+
+static void read_kernel(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
+{
+    cost->depth = 1;
+    cost->cores = 1;
+    cost->per_point = TW_MILLI;
+    if (engine != TW_COMPUTES) TW_REFUSE(f, f->node->loc, "a cost with 'cores' is only for the compute engine");
+    if (is_lockstep(r)) TW_REFUSE(f, f->node->loc, "a cost with 'cores' is only for async machines");
+    tw_field_int(f, "cores", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->cores);
+    tw_field_int(f, "depth", TW_OPTIONAL, 1, TW_EXTENT_MAX, &cost->depth);
+    read_unrolls(f, cost);
+    read_milli(r, f, "start", TW_OPTIONAL, &cost->start);
+    read_milli(r, f, "per_lane", TW_OPTIONAL, &cost->per_lane);
+    read_milli(r, f, "row_least", TW_OPTIONAL, &cost->row_least);
+    read_milli(r, f, "per_round", TW_OPTIONAL, &cost->per_round);
+    read_banks(r, f, &cost->banks);
+    read_milli(r, f, "per_point", TW_OPTIONAL, &cost->per_point);
+}
+
 static void read_cost_form(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
 {
     switch (cost->kind) {
@@ -175,13 +322,15 @@ static void read_cost_form(const reader *r, tw_fields *f, tw_engine_kind engine,
         tw_field_int(f, "step", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->per_cycle);
         break;
     case TW_COST_ARRAY: read_array(r, f, engine, cost); break;
+    case TW_COST_DESCRIPTOR: read_descriptor(r, f, engine, cost); break;
+    case TW_COST_KERNEL: read_kernel(r, f, engine, cost); break;
+    case TW_N_COSTS: break;
     }
 }
 
 /* Whether it could be read. */
-static bool read_cost(const reader *r, tw_fields *parent, tw_engine_kind engine, tw_cost *cost)
+static bool read_cost(const reader *r, tw_fields *parent, const tw_node *node, tw_engine_kind engine, tw_cost *cost)
 {
-    const tw_node *node = tw_field_node(parent, "cost", TW_REQUIRED);
     if (!node) return false;
     tw_fields f = tw_fields_open(node, "cost", parent->diag);
     const struct cost_form *form = f.node ? find_cost_form(r, &f) : NULL;
@@ -192,6 +341,20 @@ static bool read_cost(const reader *r, tw_fields *parent, tw_engine_kind engine,
     bool good = tw_fields_close(&f) == TW_OK;
     parent->n_bad += !good;
     return good;
+}
+
+/* Costs of single computations, by their names. */
+static void read_apart(const reader *r, tw_fields *f)
+{
+    tw_machine *machine = r->machine;
+    const tw_node *map = async_node(r, f, "cost_of") ? tw_field_map(f, "cost_of", TW_OPTIONAL) : NULL;
+    if (!map) return;
+    tw_fields inner = tw_fields_open(map, "costs", f->diag);
+    for (int c = 0; c < TW_N_COMPUTES; c++) {
+        const tw_node *node = tw_field_node(&inner, tw_compute_name((tw_compute)c), TW_OPTIONAL);
+        if (node && read_cost(r, &inner, node, TW_COMPUTES, &machine->apart[c])) machine->has_apart |= 1u << c;
+    }
+    f->n_bad += tw_fields_close(&inner) != TW_OK;
 }
 
 /* ---- engines ---- */
@@ -243,6 +406,14 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
     engine->carries = (unsigned)carries + 1;
     if (async_node(r, f, "joins"))
         engine->joins = tw_field_word(f, "joins", TW_OPTIONAL, joined, TW_COUNT(joined), &joins);
+    const tw_node *prefetch = async_node(r, f, "prefetch");
+    static const char *const ahead[] = {"none", "all", "innermost"};
+    int how = 0;
+    if (prefetch) tw_field_word(f, "prefetch", TW_OPTIONAL, ahead, TW_COUNT(ahead), &how);
+    engine->prefetches = how > 0;
+    engine->drains = how == 2;
+    if (engine->prefetches && engine->carries != TW_BOTH_WAYS)
+        TW_REFUSE(f, prefetch->key_loc, "'prefetch' is for a mover that carries both ways");
 }
 
 static const tw_node *read_on(reader *r, tw_fields *f, tw_engine *engine)
@@ -287,10 +458,18 @@ static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
     read_accumulate(r, f, engine);
     tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->min_tile);
     tw_field_int(f, "tile_multiple", TW_OPTIONAL, 1, TW_EXTENT_MAX, &engine->tile_multiple);
+    int multiple = 0;
+    tw_field_word(f, "multiple_loops", TW_OPTIONAL, unrolls, TW_COUNT(unrolls), &multiple);
+    engine->multiple_parallel = multiple == 1;
     tw_field_word(f, "pad_limit", TW_OPTIONAL, limit, TW_COUNT(limit), &pad_limit);
     engine->pad_half = pad_limit == 1;
     tw_field_word(f, "unrolls", TW_OPTIONAL, unrolls, TW_COUNT(unrolls), &unrolled);
     engine->unrolls_parallel = unrolled == 1;
+    static const char *const writes[] = {"start", "end"};
+    int late = 0;
+    if (async_node(r, f, "writes")) tw_field_word(f, "writes", TW_OPTIONAL, writes, TW_COUNT(writes), &late);
+    engine->late = late == 1;
+    read_apart(r, f);
     tw_field_energy(f, "energy", TW_OPTIONAL, &engine->energy_fj);
 }
 
@@ -363,7 +542,7 @@ static void read_engine(reader *r, const tw_node *node)
     tw_field_name(&f, "name", TW_REQUIRED, &engine.name);
     check_new_engine(&f, machine, &engine);
     read_by_kind(r, &f, &engine);
-    bool cost_known = read_cost(r, &f, engine.kind, &engine.cost);
+    bool cost_known = read_cost(r, &f, tw_field_node(&f, "cost", TW_REQUIRED), engine.kind, &engine.cost);
     read_units(r, &f, cost_known, &engine);
     r->n_bad += tw_fields_close(&f) != TW_OK;
     if (engine.name) machine->engine[machine->n_engines++] = engine;
@@ -427,27 +606,83 @@ static void read_timing(reader *r, tw_fields *f)
     r->machine->reuse = (tw_reuse)reuse;
 }
 
-tw_status tw_machine_of_tree(const tw_node *root, tw_diag *diag, tw_machine *out)
+/* What async machines say about all engines. */
+static void read_common(reader *r, tw_fields *f)
+{
+    static const char *const pads[] = {"nothing", "tile"};
+    int pad = 0;
+    if (async_node(r, f, "barrier")) read_milli(r, f, "barrier", TW_OPTIONAL, &r->machine->barrier);
+    if (async_node(r, f, "launch")) read_milli(r, f, "launch", TW_OPTIONAL, &r->machine->launch);
+    if (async_node(r, f, "pad_to")) tw_field_word(f, "pad_to", TW_OPTIONAL, pads, TW_COUNT(pads), &pad);
+    r->machine->pads = pad == 1;
+}
+
+static void add_barrier(reader *r, const tw_engine *engine, tw_cost *cost)
+{
+    cost->each = r->machine->barrier;
+    if (cost->kind == TW_COST_DESCRIPTOR || cost->kind == TW_COST_KERNEL) return;
+    tw_diag_error(r->diag, engine->loc, "a machine with a 'barrier' has costs with 'beat' or 'cores', engine '%s' has not",
+                  engine->name);
+    r->n_bad++;
+}
+
+/* Every command ends with the barrier: it is part of its cost. */
+static void spread_barrier(reader *r)
+{
+    tw_machine *machine = r->machine;
+    for (int e = 0; e < machine->n_engines && machine->barrier > 0; e++) {
+        tw_engine *engine = &machine->engine[e];
+        add_barrier(r, engine, &engine->cost);
+        for (int c = 0; c < TW_N_COMPUTES && engine->kind == TW_COMPUTES; c++)
+            if (machine->has_apart >> c & 1) add_barrier(r, engine, &machine->apart[c]);
+    }
+}
+
+static void read_parameters(reader *r, const tw_node *map)
+{
+    if (!map) return;
+    if (map->n_children > TW_MAX_PARAMETERS) {
+        tw_diag_error(r->diag, map->loc, "%d parameters, at most %d are allowed", map->n_children, TW_MAX_PARAMETERS);
+        r->n_bad++;
+        return;
+    }
+    for (const tw_node *node = map->child; node; node = node->next) read_parameter(r, node);
+}
+
+static tw_status read_machine(const tw_node *root, const int64_t *values, tw_diag *diag, tw_machine *out)
 {
     const char *unit_word[TW_N_UNITS];
     for (int u = 0; u < TW_N_UNITS; u++) unit_word[u] = tw_unit_name((tw_unit)u);
-    tw_machine machine = {0};
-    reader r = {.diag = diag, .machine = &machine};
+    tw_machine machine = {.root = root};
+    reader r = {.diag = diag, .machine = &machine, .values = values};
     int unit = 0;
     tw_fields f = tw_fields_open(root, "machine file", diag);
     tw_field_name(&f, "machine", TW_REQUIRED, &machine.name);
     r.unit_known = tw_field_word(&f, "unit", TW_REQUIRED, unit_word, TW_N_UNITS, &unit);
     machine.unit = (tw_unit)unit;
     read_timing(&r, &f);
+    read_parameters(&r, async_node(&r, &f, "parameters") ? tw_field_map(&f, "parameters", TW_OPTIONAL) : NULL);
+    read_common(&r, &f);
     const tw_node *memories = tw_field_list(&f, "memories", TW_REQUIRED);
     const tw_node *engines = tw_field_list(&f, "engines", TW_REQUIRED);
     if (tw_fields_close(&f) != TW_OK) r.n_bad++;
     read_list(&r, memories, "memories", 2, TW_MAX_MEMORIES, read_memory);
     read_list(&r, engines, "engines", 2, TW_MAX_ENGINES, read_engine);
     resolve_shares(&r);
+    spread_barrier(&r);
     if (r.n_bad) return TW_ERR_INPUT;
     machine.compute = first_compute(&machine);
     TW_TRY(tw_machine_check(&machine, diag));
     *out = machine;
     return TW_OK;
+}
+
+tw_status tw_machine_of_tree(const tw_node *root, tw_diag *diag, tw_machine *out)
+{
+    return read_machine(root, NULL, diag, out);
+}
+
+tw_status tw_machine_with(const tw_machine *machine, const int64_t *value, tw_diag *diag, tw_machine *out)
+{
+    return read_machine(machine->root, value, diag, out);
 }

@@ -50,6 +50,13 @@ int64_t tw_op_points(const tw_op *op)
     return points;
 }
 
+bool tw_op_is_resident(const tw_model *model, const tw_op *op, int operand)
+{
+    const tw_op *next = op + 1 < model->op + model->n_ops && op[1].fused ? op + 1 : NULL;
+    if (operand == tw_op_output(op)) return next != NULL;
+    return op->fused && op->operand[operand].tensor == op[-1].operand[tw_op_output(op - 1)].tensor;
+}
+
 int64_t tw_tensor_elems(const tw_tensor *tensor)
 {
     int64_t elems = 1;
@@ -341,6 +348,7 @@ static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
     tw_text_printf(out, "  - name: %s\n    compute: %s\n", op->name, tw_compute_name(op->compute));
     if (op->compute == TW_AVERAGE)
         tw_text_printf(out, "    count_padding: %s\n", op->average_counts_padding ? "true" : "false");
+    if (op->fused) tw_text_printf(out, "    fused: true\n");
     if (op->accumulator != model->tensor[op->operand[tw_op_output(op)].tensor].dtype)
         tw_text_printf(out, "    accumulator: %s\n", tw_dtype_name(op->accumulator));
     print_loops(op, out);

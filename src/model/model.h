@@ -98,6 +98,8 @@ typedef struct tw_op {
     tw_loc loc;
     tw_compute compute;
     tw_dtype accumulator;        /* of partial sums; the output's type unless the workload says otherwise */
+    bool fused; /* runs where the operator before it left its output, which is an input of this one and never leaves
+                   the compute engine's memory */
     bool average_counts_padding; /* divide by all points of the window, not only by those inside */
     int n_loops;
     tw_loop loop[TW_MAX_LOOPS];
@@ -128,6 +130,8 @@ unsigned tw_operand_loops(const tw_operand *operand);
 unsigned tw_op_reductions(const tw_op *op);
 /* Product of the loop extents: multiply-adds, or whatever a point does. */
 int64_t tw_op_points(const tw_op *op);
+/* Whether operand o of an operator of the model stays in the compute engine's memory between two operators. */
+bool tw_op_is_resident(const tw_model *model, const tw_op *op, int operand);
 int64_t tw_tensor_elems(const tw_tensor *tensor);
 /* Index of the loop or operand called `name`, -1 when there is none. */
 int tw_op_find_loop(const tw_op *op, const char *name);

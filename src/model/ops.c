@@ -1,6 +1,7 @@
 /* src/model/ops.c - operator kinds as described nests, see ops.h.
  *
  *     matmul   [b] m n | k              ifm [b] m k       w [b] k n        ofm [b] m n
+ *     matmul_transpose_b                 the same with w [b] n k
  *     gemv     n | k                    ifm k             w n k            ofm n
  *     conv     [b] [g] oc oy ox | ic ky kx
  *                                       ifm [b] [g] ic Y X   w [g] oc ic ky kx   ofm [b] [g] oc oy ox
@@ -202,12 +203,9 @@ static void add_window_axes(tw_operand *ifm, const window *w, int oy, int ox, in
 
 /* ---- kinds ---- */
 
-static void read_matmul(tw_fields *f, tw_op *op)
+static void build_matmul(tw_fields *f, int transpose, tw_op *op)
 {
-    static const char *const word[] = {"none", "a", "b", "ab"};
     int64_t s[TW_MAX_AXES], batch = read_count(f, "batch");
-    int transpose = 0;
-    tw_field_word(f, "transpose", TW_OPTIONAL, word, TW_COUNT(word), &transpose);
     if (!read_shape(f, 3, "m, n, k", s)) return;
     int b = add_outer_loop(op, "b", batch);
     int m = add_loop(op, "m", s[0], false), n = add_loop(op, "n", s[1], false), k = add_loop(op, "k", s[2], true);
@@ -221,6 +219,16 @@ static void read_matmul(tw_fields *f, tw_op *op)
         ADD_OPERAND(op, "w", b, k, n);
     ADD_OPERAND(op, "ofm", b, m, n);
 }
+
+static void read_matmul(tw_fields *f, tw_op *op)
+{
+    static const char *const word[] = {"none", "a", "b", "ab"};
+    int transpose = 0;
+    tw_field_word(f, "transpose", TW_OPTIONAL, word, TW_COUNT(word), &transpose);
+    build_matmul(f, transpose, op);
+}
+
+static void read_matmul_transpose_b(tw_fields *f, tw_op *op) { build_matmul(f, 2, op); }
 
 static void read_gemv(tw_fields *f, tw_op *op)
 {
@@ -329,6 +337,7 @@ static const struct {
     void (*read)(tw_fields *f, tw_op *op);
 } kinds[] = {
     {"matmul", TW_MULTIPLY_ADD, read_matmul},
+    {"matmul_transpose_b", TW_MULTIPLY_ADD, read_matmul_transpose_b},
     {"gemv", TW_MULTIPLY_ADD, read_gemv},
     {"conv", TW_MULTIPLY_ADD, read_conv},
     {"dwconv", TW_MULTIPLY_ADD, read_dwconv},

@@ -14,6 +14,7 @@
 enum {
     MAX_OPS = TW_TREE_MAP_MAX, /* a mapping file has one map entry per operator */
     MAX_TENSORS = 4096,
+    EPILOGUE_MAX = 2, /* operators that one entry of `ops` makes */
     PART_MAX = (TW_NAME_MAX - 1) / 2, /* operator and operand names: joined they name a tensor */
 };
 
@@ -334,6 +335,41 @@ static void read_op_name(reader *r, tw_fields *f, tw_op *op)
     }
 }
 
+/* `epilogue: add` is one operator more: it adds another tensor to the output where that lies. */
+static tw_status add_epilogue(reader *r, const tw_op *op, const char *output)
+{
+    tw_draft d = {.op = {.loc = op->loc, .compute = TW_ADD, .fused = true, .accumulator = TW_DTYPE_F32},
+                  .locs = tw_op_locs_of(op->loc)};
+    const tw_operand *from = &op->operand[tw_op_output(op)];
+    static const char *const name[] = {"ifm", "bias", "ofm"};
+    d.op.name = tw_arena_printf(r->arena, "%s.add", op->name);
+    if (!d.op.name) return TW_ERR_NOMEM;
+    for (int a = 0; a < from->n_axes; a++)
+        d.op.loop[d.op.n_loops++] = (tw_loop){op->loop[from->axis[a].term[0].loop].name, from->axis[a].extent, false};
+    d.op.n_operands = (int)TW_COUNT(name);
+    d.op.accumulator = r->tensor[from->tensor].dtype;
+    for (int i = 0; i < d.op.n_operands; i++) {
+        d.op.operand[i] = (tw_operand){.name = name[i], .n_axes = from->n_axes};
+        d.dtype[i] = d.op.accumulator;
+        for (int a = 0; a < from->n_axes; a++)
+            d.op.operand[i].axis[a] =
+                (tw_axis){.extent = from->axis[a].extent, .divisor = 1, .n_terms = 1, .term = {{a, 1}}};
+    }
+    d.tensor[0] = r->tensor[from->tensor].name;
+    d.tensor[2] = output;
+    for (int i = 0; i < d.op.n_operands; i++) TW_TRY(attach_operand(r, &d, i));
+    r->op[r->n_ops++] = d.op;
+    return TW_OK;
+}
+
+/* The tensor that `output` names is what the epilogue makes. */
+static const char *take_output(tw_draft *d)
+{
+    const char **name = &d->tensor[tw_op_output(&d->op)], *output = *name;
+    *name = NULL;
+    return output;
+}
+
 static tw_status read_op(reader *r, const tw_node *node)
 {
     tw_draft d = {.op.loc = node->loc, .locs = tw_op_locs_of(node->loc)};
@@ -351,13 +387,18 @@ static tw_status read_op(reader *r, const tw_node *node)
     else if (compute)
         read_described(r, &f, &d);
     if (kind || compute) read_accumulator(&f, &d);
+    static const char *const epilogues[] = {"add"};
+    int which = 0;
+    bool epilogue = tw_field_word(&f, "epilogue", TW_OPTIONAL, epilogues, TW_COUNT(epilogues), &which);
+    tw_field_bool(&f, "fused", TW_OPTIONAL, &d.op.fused);
     if (tw_fields_close(&f) != TW_OK) {
         r->bad = true;
         return TW_OK;
     }
+    const char *output = epilogue ? take_output(&d) : NULL;
     for (int i = 0; i < d.op.n_operands; i++) TW_TRY(attach_operand(r, &d, i));
     r->op[r->n_ops++] = d.op;
-    return TW_OK;
+    return epilogue && !r->bad ? add_epilogue(r, &d.op, output) : TW_OK;
 }
 
 /* ---- order ---- */
@@ -394,7 +435,7 @@ static int find_blocker(const reader *r, const int *writer, const bool *done, in
  * beginning with the operator that the file names first. */
 static void report_cycle(reader *r, const int *writer, const bool *done, int start)
 {
-    int at = start, path[MAX_OPS], n = 0, first = 0;
+    int at = start, path[MAX_OPS * EPILOGUE_MAX], n = 0, first = 0;
     for (int i = 0; i < r->n_ops; i++) at = find_blocker(r, writer, done, at);
     int end = at;
     do {
@@ -409,10 +450,26 @@ static void report_cycle(reader *r, const int *writer, const bool *done, int sta
     tw_text_release(&t);
 }
 
+/* The tensor between a fused operator and the one before it is read by no other. */
+static void check_fused(reader *r, const tw_op *sorted, int n)
+{
+    int made = n > 0 ? output_of(&sorted[n - 1]) : -1, reads = 0, others = 0;
+    if (!sorted[n].fused) return;
+    for (int o = 0; o < r->n_ops && made >= 0; o++)
+        for (int i = 0; i < tw_op_output(&sorted[o]); i++)
+            *(o == n ? &reads : &others) += sorted[o].operand[i].tensor == made;
+    if (reads != 1)
+        COMPLAIN(r, sorted[n].loc, "operator '%s' is fused, but does not read once what the operator before it makes",
+                 sorted[n].name);
+    else if (others > 0)
+        COMPLAIN(r, sorted[n].loc, "operator '%s' is fused, but another operator reads '%s' too", sorted[n].name,
+                 r->tensor[made].name);
+}
+
 /* The operators, each after those whose results it reads and otherwise as they were written. */
 static tw_status order_ops(reader *r, const tw_op **out)
 {
-    bool done[MAX_OPS] = {0};
+    bool done[MAX_OPS * EPILOGUE_MAX] = {0};
     int *writer;
     tw_op *sorted;
     TW_ALLOC(r->arena, writer, r->n_tensors + 1);
@@ -432,6 +489,7 @@ static tw_status order_ops(reader *r, const tw_op **out)
         done[o] = true;
         sorted[n] = r->op[o];
     }
+    for (int n = 0; n < r->n_ops; n++) check_fused(r, sorted, n);
     *out = sorted;
     return r->bad ? TW_ERR_INPUT : TW_OK;
 }
@@ -455,8 +513,9 @@ tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, 
     if (!ops) return TW_ERR_INPUT;
     TW_TRY(check_count("ops", ops->n_children, 1, MAX_OPS, ops->loc, diag));
     if (tensors) TW_TRY(check_count("tensors", tensors->n_children, 0, MAX_TENSORS, tensors->loc, diag));
-    TW_ALLOC(arena, r.tensor, (tensors ? tensors->n_children : 0) + TW_MAX_OPERANDS * ops->n_children);
-    TW_ALLOC(arena, r.op, ops->n_children);
+    TW_ALLOC(arena, r.tensor,
+             (tensors ? tensors->n_children : 0) + TW_MAX_OPERANDS * ops->n_children * EPILOGUE_MAX);
+    TW_ALLOC(arena, r.op, ops->n_children * EPILOGUE_MAX);
     for (const tw_node *node = tensors ? tensors->child : NULL; node; node = node->next) read_tensor(&r, node);
     for (const tw_node *node = ops->child; node; node = node->next) TW_TRY(read_op(&r, node));
     if (r.n_tensors > MAX_TENSORS)

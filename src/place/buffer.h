@@ -8,6 +8,7 @@ typedef struct tw_buffer {
     int slot;             /* number within its pool                  */
     int64_t offset, size; /* units of the machine                    */
     unsigned operands;    /* bit o: operand o may use it; more than one when a pool is shared */
+    bool inside;          /* lies directly behind the one before it, whatever its alignment   */
 } tw_buffer;
 
 typedef struct tw_layout {

@@ -18,32 +18,58 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
     return status;
 }
 
+/* Operands of memory m in the order in which their pools are laid out. */
+static void order_pools(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int *order)
+{
+    for (int o = 0; o < op->n_operands; o++) order[o] = o;
+    if (machine->memory[m].placement == TW_PLACE_SLOTS) return;
+    for (int i = 1; i < op->n_operands; i++)
+        for (int k = i; k > 0 && pools->depth[m][order[k]] < pools->depth[m][order[k - 1]]; k--) {
+            int o = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = o;
+        }
+}
+
+/* Slots of one pool from *end on; false when they leave 2^62. */
+static bool lay_pool(const tw_pools *pools, int m, int o, unsigned operands, int64_t align, tw_buffer *buffer,
+                     int *n_buffers, int64_t *end)
+{
+    for (int s = 0; s < (int)pools->count[m][o]; s++) {
+        bool inside = s > 0 && pools->packed[m][o];
+        int64_t at = inside ? *end : tw_cdiv(*end, align) * align;
+        if (!tw_ckd_add(at, pools->size[m][o], end) || *end > INT64_MAX / 2) return false;
+        buffer[(*n_buffers)++] = (tw_buffer){m, o, s, at, pools->size[m][o], operands, inside};
+    }
+    return true;
+}
+
 /* Offsets of one memory's buffers; TW_ERR_INPUT when their sum leaves 64 bits. */
 static tw_status lay_out(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m,
                          tw_buffer *buffer, tw_layout *out, tw_diag *diag)
 {
     int64_t align = machine->memory[m].align, end = 0;
+    int order[TW_MAX_OPERANDS];
+    order_pools(pools, op, machine, m, order);
     for (int o = 0; o < op->n_operands; o++) out->first[m][o] = -1;
-    for (int o = 0; o < op->n_operands; o++) {
+    for (int i = 0; i < op->n_operands; i++) {
+        int o = order[i];
         unsigned operands = pools->sharers[m][o] | 1u << o;
         for (int u = o; u < op->n_operands && pools->count[m][o] > 0; u++) {
             if (!(operands >> u & 1)) continue;
             out->first[m][u] = out->n_buffers;
             out->count[m][u] = (int)pools->count[m][o];
         }
-        for (int s = 0; s < (int)pools->count[m][o]; s++) {
-            int64_t at = tw_cdiv(end, align) * align;
-            if (!tw_ckd_add(at, pools->size[m][o], &end) || end > INT64_MAX / 2)
-                return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", machine->memory[m].name);
-            buffer[out->n_buffers++] = (tw_buffer){m, o, s, at, pools->size[m][o], operands};
-        }
+        if (!lay_pool(pools, m, o, operands, align, buffer, &out->n_buffers, &end))
+            return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", machine->memory[m].name);
     }
+    if (pools->extra[m] > 0) end = tw_cdiv(end, align) * align + pools->extra[m];
     out->used[m] = end;
     return TW_OK;
 }
 
-tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, tw_arena *arena,
-                          tw_diag *diag, tw_layout *out)
+tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, bool roomy,
+                          tw_arena *arena, tw_diag *diag, tw_layout *out)
 {
     int64_t n = 0;
     for (int m = 0; m < machine->n_memories; m++)
@@ -56,7 +82,7 @@ tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machi
     *out = (tw_layout){.buffer = buffer};
     for (int m = 0; m < machine->n_memories; m++) {
         TW_TRY(lay_out(pools, op, machine, m, buffer, out, diag));
-        if (out->used[m] > machine->memory[m].size) return refuse(pools, op, machine, m, out->used[m], diag);
+        if (out->used[m] > machine->memory[m].size && !roomy) return refuse(pools, op, machine, m, out->used[m], diag);
     }
     return TW_OK;
 }
@@ -66,7 +92,7 @@ tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw
     for (int i = 0; i < layout->n_buffers; i++) {
         const tw_buffer *b = &layout->buffer[i];
         const tw_memory *mem = &machine->memory[b->memory];
-        if (b->offset < 0 || b->size < 0 || b->offset + b->size > mem->size || b->offset % mem->align != 0)
+        if (b->offset < 0 || b->size < 0 || b->offset + b->size > mem->size || (!b->inside && b->offset % mem->align != 0))
             return tw_diag_error(diag, mem->loc, "buffer %d lies at %" PRId64 " +%" PRId64 " in '%s' of %" PRId64,
                                  i, b->offset, b->size, mem->name, mem->size);
         const tw_buffer *before = i > 0 && b[-1].memory == b->memory ? &b[-1] : NULL;

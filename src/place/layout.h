@@ -2,7 +2,8 @@
  *
  * Each (memory, operand) pair of a mapping has a pool of equal slots, large enough for the largest
  * tile the operand has at that level. A slot is a buffer; buffers of a memory lie one behind the
- * other in operand order, each at a multiple of the memory's alignment. Operands may share a pool: it then stands under
+ * other in operand order (where buffers are given out in the order of the program, outer loops first), each at a
+ * multiple of the memory's alignment. Operands may share a pool: it then stands under
  * the first of them, and `first` and `count` are the same for all. */
 #ifndef TW_PLACE_LAYOUT_H
 #define TW_PLACE_LAYOUT_H
@@ -12,16 +13,19 @@
 
 enum { TW_MAX_BUFFERS = 1 << 18 };
 
-/* Lays pools of count[m][o] slots of size[m][o] units out. TW_INFEASIBLE when a memory is too small:
+/* Lays pools of count[m][o] slots of size[m][o] units out. TW_INFEASIBLE when a memory is too small, unless `roomy`:
  * says by how much, which pools fill it, and at `loc[m]` where the level was written. */
 typedef struct tw_pools {
     int64_t count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t size[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     unsigned sharers[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* other operands that use the pool, as bits */
+    int depth[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* loops outside of which it is given out: the order of `bump` */
+    bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* its slots are one lot                                   */
+    int64_t extra[TW_MAX_MEMORIES];              /* units that are given out and never used                   */
     tw_loc loc[TW_MAX_MEMORIES];
 } tw_pools;
-TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, tw_arena *arena,
-                          tw_diag *diag, tw_layout *out);
+TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, bool roomy,
+                                       tw_arena *arena, tw_diag *diag, tw_layout *out);
 TW_NODISCARD tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw_diag *diag);
 void tw_layout_print(const tw_layout *layout, const tw_op *op, const tw_machine *machine, tw_text *out);
 #endif

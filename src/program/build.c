@@ -106,7 +106,7 @@ static tw_status check_multiple(const tw_program *p, int loop, tw_diag *diag)
     const tw_tiled_level *inner = &p->tiled[p->n_tiled - 1];
     lengths now = {0}; /* all pieces but the last */
     int64_t last = p->op->loop[loop].extent;
-    if (mac->tile_multiple <= 1) return TW_OK;
+    if (mac->tile_multiple <= 1 || (mac->multiple_parallel && p->op->loop[loop].reduces)) return TW_OK;
     for (int t = 0; t < p->n_tiled; t++) {
         tw_split s = tw_level_split(p->tiled[t].map, loop, last);
         lengths next = {0};
@@ -276,8 +276,22 @@ static void set_pool(const tw_program *p, int memory, int operand, int64_t elems
     int64_t units = sums ? elems * p->partial_units : tw_program_units(p, operand, elems);
     pools->count[memory][operand] = p->flow ? tw_flow_slots(p, p->flow, memory, operand) : map->slots[operand];
     int lead = p->flow ? tw_level_pool(map, operand) : operand;
+    if (p->flow) {
+        const tw_stay *stay = &p->flow->stay[memory][operand];
+        pools->depth[memory][operand] = stay->depth;
+        pools->packed[memory][operand] = p->machine->memory[memory].placement != TW_PLACE_SLOTS && stay->n_tiles > 1;
+    }
     pools->size[memory][lead] = tw_max(pools->size[memory][lead], units);
     if (lead != operand) pools->sharers[memory][lead] |= 1u << operand;
+}
+
+/* Where the output is padded, the compiler that pads it also gives out a buffer of its own size, and does not use it. */
+static void count_unpadded(const tw_program *p, int t, int o, tw_pools *pools)
+{
+    tw_box all = tw_box_of_op(p->op);
+    tw_region region;
+    if (!(tw_operand_loops(&p->op->operand[o]) & p->padded)) return;
+    pools->extra[p->tiled[t].memory] = tw_program_units(p, o, tw_region_of(&p->op->operand[o], &all, &region));
 }
 
 /* Units of the largest tile of each operand at tiled level t. Axes that share no loop are independent, so
@@ -293,7 +307,18 @@ static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_L
             TW_TRY(largest_axis(p, &operand->axis[a], t, largest, scratch, &len));
             elems *= len; /* at most the tensor's elements, which fit */
         }
-        set_pool(p, p->tiled[t].memory, o, elems, pools);
+        int64_t held = elems;
+        if (p->flow && p->flow->stay[p->tiled[t].memory][o].grain < 0) {
+            tw_box all = tw_box_of_op(p->op);
+            tw_region region;
+            for (int l = 0; l < p->op->n_loops; l++)
+                if (p->padded >> l & 1) all.span[l].hi = tw_cdiv(all.span[l].hi, p->largest[l]) * p->largest[l];
+            held = 1;
+            for (int a = 0; a < operand->n_axes; a++) held *= tw_span_len(tw_axis_reach(&operand->axis[a], &all));
+            if (p->padded == 0) held = tw_region_of(operand, &all, &region);
+        }
+        set_pool(p, p->tiled[t].memory, o, held, pools);
+        if (p->padded && o == tw_op_output(p->op) && held > elems) count_unpadded(p, t, o, pools);
         for (int i = 0; i < p->tiled[t].n_pass; i++) set_pool(p, p->tiled[t].pass[i], o, elems, pools);
     }
     return TW_OK;
@@ -381,6 +406,31 @@ static tw_status check_pass_speed(const tw_program *p, int t, int64_t smallest[T
     return TW_OK;
 }
 
+/* Whether memory m, which knows single and double buffers only, can have those of the mapping. */
+static tw_status check_dual(const tw_program *p, int m, const tw_pools *pools, tw_diag *diag)
+{
+    int64_t doubled = 0;
+    if (!p->machine->memory[m].dual) return TW_OK;
+    for (int o = 0; o < p->op->n_operands; o++) {
+        const tw_stay *s = &p->flow->stay[m][o];
+        bool changes = o < tw_op_output(p->op) && s->filler >= 0 && s->depth >= p->flow->n_places && p->flow->n_places > 0;
+        int64_t count = pools->count[m][o];
+        if (!s->here || s->resident || s->pool != o || (!changes && (count == 1 || count == s->needed))) continue;
+        if (!changes)
+            return tw_diag_infeasible(diag, pools->loc[m],
+                                      "'%s' has %" PRId64 " buffers in '%s', which doubles only inputs that change with "
+                                      "every execution",
+                                      p->op->operand[o].name, count, p->machine->memory[m].name);
+        if (count > 2 || (doubled > 0 && count != doubled))
+            return tw_diag_infeasible(diag, pools->loc[m],
+                                      "'%s' has %" PRId64 " buffers in '%s', which doubles all inputs that change with "
+                                      "every execution or none",
+                                      p->op->operand[o].name, count, p->machine->memory[m].name);
+        doubled = count;
+    }
+    return TW_OK;
+}
+
 /* ---- the whole ---- */
 
 static tw_status check_cuts(tw_program *p, cuts *c, tw_diag *diag)
@@ -410,12 +460,14 @@ static tw_status build_pools(tw_program *p, cuts *c, tw_arena *arena, tw_diag *d
         status = size_pools(p, t, c->largest, arena, pools);
         if (status == TW_OK && !async) status = check_pass_speed(p, t, c->smallest, pools, diag);
     }
+    for (int m = 1; m < p->machine->n_memories && async && status == TW_OK; m++)
+        status = check_dual(p, m, pools, diag);
     tw_arena_rewind(arena, mark);
     return status;
 }
 
-tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                           tw_arena *arena, tw_diag *diag, tw_program *out)
+static tw_status build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map, bool roomy,
+                       tw_arena *arena, tw_diag *diag, tw_program *out)
 {
     tw_program p = {.model = model, .op = &model->op[op], .machine = machine, .map = map};
     cuts c;
@@ -427,8 +479,25 @@ tw_status tw_program_build(const tw_model *model, int op, const tw_machine *mach
     p.partial_units = tw_machine_units(machine, p.op->accumulator, 1);
     TW_TRY(check_cuts(&p, &c, diag));
     for (int l = 0; l < map->n_levels; l++) pools.loc[map->level[l].memory] = map->level[l].loc;
+    for (int l = 0; l < p.op->n_loops; l++) {
+        p.largest[l] = c.largest[l][p.n_tiled - 1];
+        if (machine->pads && c.most[l][p.n_tiled - 1] > 1 && p.op->loop[l].extent % p.largest[l] != 0)
+            p.padded |= 1u << l;
+    }
     TW_TRY(build_pools(&p, &c, arena, diag, &pools));
-    TW_TRY(tw_layout_build(&pools, p.op, machine, arena, diag, &p.layout));
+    TW_TRY(tw_layout_build(&pools, p.op, machine, roomy, arena, diag, &p.layout));
     *out = p;
     return TW_OK;
+}
+
+tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                           tw_arena *arena, tw_diag *diag, tw_program *out)
+{
+    return build(model, op, machine, map, false, arena, diag, out);
+}
+
+tw_status tw_program_build_roomy(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                                 tw_arena *arena, tw_diag *diag, tw_program *out)
+{
+    return build(model, op, machine, map, true, arena, diag, out);
 }

@@ -56,6 +56,13 @@ static int grain_of(const tw_program *p, int memory)
     return t;
 }
 
+/* Whether the memory has one buffer for all of the operand. */
+static bool is_whole(const tw_program *p, int memory, int operand)
+{
+    return p->machine->memory[memory].whole && grain_of(p, memory) == 0 &&
+           tw_level_keep(&p->map->level[memory - 1], operand) == TW_KEEP_ALL;
+}
+
 /* Places outside the loop while which the operand is kept, that loop included. */
 static int kept_depth(const tw_program *p, const tw_flow *flow, int memory, int operand, int grain)
 {
@@ -88,11 +95,24 @@ static void number_tiles(const tw_flow *flow, const tw_op *op, int operand, int 
     }
 }
 
+/* It is there from the beginning, or stays there: no mover has anything to do with it. */
+static void open_resident(tw_stay *s, int memory, int inner)
+{
+    *s = (tw_stay){.here = memory == inner, .resident = true, .inner = -1, .filler = -1, .drain = -1};
+}
+
 static void open_stay(const tw_program *p, tw_flow *flow, int memory, int operand)
 {
     unsigned what = operand == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
     tw_stay *s = &flow->stay[memory][operand];
     if (!(p->machine->memory[memory].holds & what)) return;
+    if (tw_op_is_resident(p->model, p->op, operand)) {
+        open_resident(s, memory, tw_machine_innermost(p->machine, what));
+        s->pool = (int16_t)operand;
+        s->grain = -1;
+        if (s->here) flow->stay[0][operand].inner = memory;
+        return;
+    }
     s->here = true;
     s->outer = tw_machine_outer(p->machine, memory, what);
     s->inner = -1;
@@ -100,8 +120,8 @@ static void open_stay(const tw_program *p, tw_flow *flow, int memory, int operan
     s->filler = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_INWARDS);
     s->drain = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_OUTWARDS);
     s->pool = (int16_t)tw_level_pool(&p->map->level[memory - 1], operand);
-    s->grain = grain_of(p, memory);
-    s->depth = kept_depth(p, flow, memory, operand, s->grain);
+    s->grain = is_whole(p, memory, operand) ? -1 : grain_of(p, memory);
+    s->depth = s->grain < 0 ? 0 : kept_depth(p, flow, memory, operand, s->grain);
     if (what == TW_HOLDS_OUTPUT || p->machine->reuse == TW_REUSE_RESIDENT)
         s->depth = settle_depth(flow, p->op, operand, s->depth);
 }
@@ -159,6 +179,7 @@ static void link_inputs(const tw_program *p, tw_flow *flow, int operand)
         s->passing = passes(flow, s, asked, operand);
         asked = s->first = asked | s->running;
         s->needed = needed_by(flow, p->op, operand, s, s->last);
+        if (s->resident) s->passing = false, s->needed = s->n_tiles;
         if (s->passing) s->n_tiles = 1;
     }
 }
@@ -177,6 +198,7 @@ static void link_output(const tw_program *p, tw_flow *flow)
         s->returns = (flow->reductions & ~s->running) != 0;
         flow->sums[m] = s->inner < 0 ? flow->reductions != 0 : flow->stay[s->inner][output].returns;
         s->needed = needed_by(flow, p->op, output, s, s->running & ~inside);
+        if (s->resident) s->passing = s->returns = false, s->needed = s->n_tiles;
         if (s->passing) s->n_tiles = 1;
         inside = s->running;
         outermost = s;
@@ -222,7 +244,7 @@ int64_t tw_flow_slots(const tw_program *p, const tw_flow *flow, int memory, int 
     const tw_level_map *map = &p->map->level[memory - 1];
     const tw_stay *s = &flow->stay[memory][operand];
     if (!s->here || s->pool != operand) return 0;
-    if (map->slots[operand] > 0) return map->slots[operand];
+    if (map->slots[operand] > 0 && !s->resident) return map->slots[operand];
     int64_t needed = flow->needed[memory][operand];
     return needed == 1 && map->pass ? TW_PASS_SLOTS : needed;
 }
@@ -238,7 +260,7 @@ static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *d
                              p->n_tiled);
     for (; m > 0; m = flow->stay[m][output].outer) {
         const tw_stay *s = &flow->stay[m][output];
-        if (!s->returns || s->filler >= 0) continue;
+        if (!s->returns || s->filler >= 0 || s->resident) continue;
         return tw_diag_infeasible(
             diag, inner->loc,
             "partial sums of '%s' leave '%s' and would have to come back, but no engine carries "
@@ -264,8 +286,11 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_M
         flow->stay[0][o] = (tw_stay){.here = true, .outer = -1, .inner = -1};
     for (int m = 1; m < p->machine->n_memories; m++) {
         for (int o = 0; o < p->op->n_operands; o++) open_stay(p, flow, m, o);
-        int16_t filler = flow->stay[m][0].filler;
-        flow->joins[m] = flow->stay[m][0].here && p->machine->engine[filler].joins;
+        int outer = tw_machine_outer(p->machine, m, TW_HOLDS_INPUTS);
+        int filler = p->machine->memory[m].holds & TW_HOLDS_INPUTS
+                         ? tw_machine_link(p->machine, outer, m, TW_INWARDS)
+                         : -1;
+        flow->joins[m] = filler >= 0 && p->machine->engine[filler].joins;
     }
     for (int o = 0; o < tw_op_output(p->op); o++) link_inputs(p, flow, o);
     link_output(p, flow);
@@ -348,6 +373,11 @@ bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count
     }
     sweep s = {.p = p, .operand = &p->op->operand[operand], .grain = stay->grain, .fits = true};
     for (int t = 0; t <= stay->grain + 1; t++) s.box[t] = tw_box_of_op(p->op);
+    if (stay->grain < 0) {
+        tw_region region;
+        *out = (tw_flow_count){1, tw_region_of(s.operand, s.box, &region), tw_region_of(s.operand, s.box, &region)};
+        return true;
+    }
     sweep_tiles(&s, windowed_loops(p->op, s.operand), 0);
     c.sweep = s.elems;
     *out = c;

@@ -42,7 +42,7 @@ typedef struct tw_place {
 
 typedef struct tw_stay { /* of one operand in one memory */
     bool here;           /* the memory is on the operand's path; memory 0 is on all                 */
-    int grain;           /* tiled level                                                             */
+    int grain;           /* tiled level, -1: it is whole                                            */
     int outer, inner;    /* next memories on the path, -1: none                                     */
     int16_t filler;      /* mover from `outer` into this memory, -1: none                           */
     int16_t drain;       /* output: mover to `outer`                                                */
@@ -51,6 +51,7 @@ typedef struct tw_stay { /* of one operand in one memory */
     tw_places key;       /* the stay ends when one of these moves                                   */
     tw_places running;   /* places that run during a stay                                           */
     tw_places first, last;
+    bool resident;                 /* it never comes and never goes: see tw_op.fused                          */
     bool passing;                  /* every tile is handed on at once                                         */
     bool returns;                  /* output: partial sums leave this memory and come back                    */
     int64_t needed;                /* tiles held at once                                                      */

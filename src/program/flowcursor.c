@@ -35,6 +35,14 @@ static void cut_loop(tw_flow_cursor *c, int loop, int from)
     }
 }
 
+/* The tile of a level; of level -1: everything. */
+static const tw_box *box_of(const tw_flow_cursor *c, int level) { return level < 0 ? &c->whole : &c->tile[level]; }
+
+static int64_t elems_of(const tw_flow_cursor *c, int level, int operand)
+{
+    return level < 0 ? c->whole_elems[operand] : c->elems[level][operand];
+}
+
 static int64_t count_elems(const tw_flow_cursor *c, int level, int operand)
 {
     const tw_operand *o = &c->program->op->operand[operand];
@@ -46,6 +54,64 @@ static int64_t count_elems(const tw_flow_cursor *c, int level, int operand)
     }
     tw_region region;
     return tw_region_of(o, &c->tile[level], &region);
+}
+
+/* Positions along an axis that are moved; a padded reduction is moved whole. */
+static int64_t moved_len(const tw_flow_cursor *c, const tw_axis *axis, tw_span span)
+{
+    unsigned whole = c->program->padded & tw_op_reductions(c->program->op);
+    for (int t = 0; t < axis->n_terms && whole; t++)
+        if (whole >> axis->term[t].loop & 1) return c->program->largest[axis->term[t].loop];
+    return tw_span_len(span);
+}
+
+/* How the current tile lies in its tensor: from the last axis outwards whole axes make one row, the next axis counts
+ * rows, those before it planes. */
+static tw_shape shape_of(const tw_flow_cursor *c, int level, int operand, int64_t elem)
+{
+    const tw_operand *o = &c->program->op->operand[operand];
+    tw_region region;
+    tw_shape s = {1, 1, elem, 0, 1};
+    int64_t below = elem; /* units of one step along the axis */
+    bool together = true, rows = false;
+    if (tw_region_of(o, box_of(c, level), &region) == 0) return (tw_shape){0};
+    for (int a = o->n_axes - 1; a >= 0; a--) {
+        int64_t len = moved_len(c, &o->axis[a], region.axis[a]);
+        s.at += region.axis[a].lo * below;
+        if (together) {
+            s.units *= len;
+        } else if (!rows) {
+            rows = len > 1;
+            s.rows = len;
+            s.stride = below;
+        } else {
+            s.planes *= len;
+        }
+        together = together && tw_span_len(region.axis[a]) == o->axis[a].extent;
+        below *= o->axis[a].extent;
+    }
+    return s;
+}
+
+/* Units of a tile that is zeroed before it is filled, since a reduction in it is padded; 0: none. */
+static int64_t zeroed_units(const tw_flow_cursor *c, int operand)
+{
+    const tw_program *p = c->program;
+    int64_t units = p->elem_units[operand];
+    if (!(c->touched[operand] & p->padded & tw_op_reductions(p->op))) return 0;
+    for (unsigned left = c->touched[operand]; left; left &= left - 1) units *= p->largest[__builtin_ctz(left)];
+    return units;
+}
+
+/* What a transfer of the current tile costs by its shape, where the engine asks for it. */
+static int64_t price_of(const tw_flow_cursor *c, int engine, int level, int operand, bool partial)
+{
+    const tw_cost *cost = &c->program->machine->engine[engine].cost;
+    if (cost->kind != TW_COST_DESCRIPTOR) return 0;
+    int64_t elem = partial ? c->program->partial_units : c->program->elem_units[operand];
+    tw_shape shape = shape_of(c, level, operand, elem);
+    int64_t zeroed = zeroed_units(c, operand);
+    return tw_cost_sum(tw_cost_of_transfer(cost, &shape), zeroed > 0 ? tw_cost_of_fill(cost, zeroed) : 0);
 }
 
 static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
@@ -156,6 +222,8 @@ static tw_status init_memory(tw_flow_cursor *c, int m, tw_arena *arena)
         ring->n = ring->n_free = c->program->layout.count[m][o];
         TW_ALLOC(arena, ring->slot, ring->n);
         for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = c->program->layout.first[m][o] + i;
+        if (s->resident && o != tw_op_output(c->program->op))
+            for (int64_t i = 0; i < s->n_tiles; i++) c->where[m][o][i] = ring->slot[i];
     }
     return TW_OK;
 }
@@ -173,9 +241,20 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
         if (is_simple(op, &op->operand[o])) c->simple |= 1u << o;
     }
     for (int m = 1; m < program->machine->n_memories; m++) TW_TRY(init_memory(c, m, arena));
+    for (int e = 0; e < program->machine->n_engines; e++) c->prefetches |= program->machine->engine[e].prefetches;
+    for (int m = 1; m < program->machine->n_memories; m++) /* the loads must not get what the store gives back */
+        for (int o = 0; o < tw_op_output(op); o++)
+            c->prefetches &= program->flow->stay[m][o].pool != program->flow->stay[m][tw_op_output(op)].pool;
+    if (c->prefetches) TW_ALLOC(arena, c->freed, program->layout.n_buffers + 1);
+    for (int i = 0; c->prefetches && i < program->layout.n_buffers; i++) c->freed[i] = -1;
     for (int l = 0; l < op->n_loops; l++) cut_loop(c, l, 0);
     for (int o = 0; o < op->n_operands; o++)
         for (int t = 0; t < program->n_tiled; t++) c->elems[t][o] = count_elems(c, t, o);
+    c->whole = tw_box_of_op(op);
+    for (int o = 0; o < op->n_operands; o++) {
+        tw_region region;
+        c->whole_elems[o] = tw_region_of(&op->operand[o], &c->whole, &region);
+    }
     if (c->flow->serpentine) renew_stays(c, -1);
     return TW_OK;
 }
@@ -187,6 +266,10 @@ static bool take(tw_flow_cursor *c, int m, int o, int engine)
 {
     const tw_stay *s = &c->flow->stay[m][o];
     tw_free_ring *ring = &c->ring[m][s->pool];
+    if (s->resident) {
+        *c->now[m][o] = ring->slot[c->now[m][o] - c->where[m][o]];
+        return true;
+    }
     if (ring->n_free == 0) {
         c->stuck_memory = m;
         c->stuck_operand = o;
@@ -209,6 +292,7 @@ static void free_slot(tw_flow_cursor *c, int32_t buffer)
     int32_t tail = ring->head + ring->n_free;
     ring->slot[tail >= ring->n ? tail - ring->n : tail] = buffer;
     ring->n_free++;
+    if (c->freed) c->freed[buffer] = c->step;
 }
 
 static bool give(tw_flow_cursor *c, tw_instr *in, int32_t buffer)
@@ -235,14 +319,14 @@ static void describe(tw_flow_cursor *c, tw_instr *in, int level)
     const tw_op *op = c->program->op;
     for (int l = 0; l < op->n_loops; l++) {
         in->index[l] = 0;
-        in->box.span[l] = c->tile[level].span[l];
+        in->box.span[l] = box_of(c, level)->span[l];
     }
     for (int p = 0; p < c->flow->n_places; p++) {
         int l = c->flow->place[p].loop;
         if (c->flow->place[p].level > level) continue;
         in->index[l] = in->index[l] * c->flow->trips[p] + c->index[p];
     }
-    (void)tw_region_of(&op->operand[in->operand], &c->tile[level], &in->region);
+    (void)tw_region_of(&op->operand[in->operand], box_of(c, level), &in->region);
 }
 
 static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, int level, bool together)
@@ -250,7 +334,7 @@ static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, 
     tw_instr *in = &c->out[c->n++].instr;
     int64_t count = c->program->machine->engine[engine].count;
     in->op = op;
-    in->accumulates = in->nested = in->takes = in->partial = false;
+    in->accumulates = in->nested = in->takes = in->partial = in->drains = false;
     in->together = together;
     in->engine = (int16_t)engine;
     in->operand = (int16_t)operand;
@@ -269,7 +353,7 @@ static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, 
 static int64_t units_of(const tw_flow_cursor *c, int level, int operand, bool partial)
 {
     int64_t each = partial ? c->program->partial_units : c->program->elem_units[operand];
-    return each * c->elems[level][operand];
+    return each * elems_of(c, level, operand);
 }
 
 /* Brings the current tile from the next memory outside; false at a deadlock. */
@@ -281,7 +365,10 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
     tw_instr *in = emit(c, TW_LOAD, s->filler, o, s->grain, together);
     in->takes = true;
     in->partial = partial;
+    /* Only the innermost place moves inside a sweep; the first step has nothing before it. */
+    in->drains = c->program->machine->engine[s->filler].drains && c->step > 0 && c->moved < c->flow->n_places - 1;
     in->work = units_of(c, s->grain, o, partial);
+    in->passes = price_of(c, s->filler, s->grain, o, partial);
     in->tile = c->number[m][o];
     in->src[0] = s->outer == 0 ? -1 : *c->now[s->outer][o];
     in->dst = *c->now[m][o];
@@ -296,10 +383,43 @@ static void emit_store(tw_flow_cursor *c, int m, bool takes)
     in->takes = takes;
     in->partial = !is_last(c, c->flow->reductions);
     in->work = units_of(c, s->grain, o, in->partial);
+    in->passes = price_of(c, s->drain, s->grain, o, in->partial);
     in->tile = c->number[m][o];
     in->src[0] = *c->now[m][o];
     in->dst = s->outer == 0 ? -1 : *c->now[s->outer][o];
     leave(c, in, m, o);
+}
+
+/* The zeros of the next tile for which the compute engine waits. */
+static int64_t waits_of(const tw_flow_cursor *c)
+{
+    const tw_program *p = c->program;
+    int64_t sum = 0;
+    for (int o = 0; o < tw_op_output(p->op) && p->padded; o++) {
+        const tw_stay *s = &c->flow->stay[c->in_memory][o];
+        if (s->filler < 0 || s->depth < c->flow->n_places) continue; /* it does not change with every step */
+        const tw_cost *cost = &p->machine->engine[s->filler].cost;
+        int64_t zeroed = zeroed_units(c, o);
+        if (zeroed > 0 && cost->kind == TW_COST_DESCRIPTOR && zeroed <= cost->fill_waits)
+            sum = tw_cost_sum(sum, tw_cost_of_fill(cost, zeroed));
+    }
+    return sum;
+}
+
+/* The longest parallel loop of the tile, shared by the cores; the others; the reductions. */
+static tw_nest nest_of(const tw_flow_cursor *c)
+{
+    const tw_op *op = c->program->op;
+    tw_nest n = {1, 1, 1, c->program->elem_units[tw_max(0, tw_op_output(op) - 1)]};
+    for (int l = 0; l < op->n_loops; l++) {
+        int64_t len = tw_span_len(c->tile[c->program->n_tiled - 1].span[l]);
+        if (c->program->padded >> l & 1) len = c->program->largest[l];
+        *(op->loop[l].reduces ? &n.reduction : &n.others) *= len;
+        if (!op->loop[l].reduces) n.share = tw_max(n.share, len);
+    }
+    n.others /= n.share;
+    n.stride *= n.reduction;
+    return n;
 }
 
 static int64_t passes_of(const tw_flow_cursor *c)
@@ -325,6 +445,7 @@ static unsigned asked_for(const tw_flow_cursor *c, int o)
     unsigned asked = 0;
     for (int m = c->in_memory; m > 0; m = c->flow->stay[m][o].outer) {
         const tw_stay *s = &c->flow->stay[m][o];
+        if (s->resident) break;
         bool hands_on = s->passing && s->inner >= 0; /* whatever the memory inside asks for */
         if (!hands_on && !(c->fresh[m][o] && is_first(c, s->running))) break;
         asked |= 1u << m;
@@ -343,7 +464,7 @@ static void after_reading(tw_flow_cursor *c, int m, int o, tw_instr *reader)
 static bool bring(tw_flow_cursor *c, int m, int o, bool together, bool *moved)
 {
     const tw_stay *s = &c->flow->stay[m][o];
-    *moved = c->elems[s->grain][o] > 0; /* what lies wholly in padding is not moved */
+    *moved = elems_of(c, s->grain, o) > 0; /* what lies wholly in padding is not moved */
     if (*moved && !emit_load(c, m, o, together)) return false;
     if (s->outer > 0) after_reading(c, s->outer, o, *moved ? &c->out[c->n - 1].instr : NULL);
     return true;
@@ -381,7 +502,7 @@ static bool begins(const tw_flow_cursor *c, int m)
 static bool ends(const tw_flow_cursor *c, int m)
 {
     int o = tw_op_output(c->program->op);
-    return c->ending[m][o] && is_last(c, c->flow->stay[m][o].running);
+    return c->ending[m][o] && !c->flow->stay[m][o].resident && is_last(c, c->flow->stay[m][o].running);
 }
 
 /* Partial sums come back into memory m from the next memory outside that holds them. */
@@ -419,12 +540,20 @@ static bool emit_exec(tw_flow_cursor *c)
     in->takes = begin && afresh;
     in->accumulates = !afresh;
     in->work = tw_box_points(p->op, &c->tile[p->n_tiled - 1]);
-    in->passes = passes_of(c);
+    in->passes = in->pressed = passes_of(c);
+    const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
+    if (cost->kind == TW_COST_KERNEL) {
+        tw_nest nest = nest_of(c);
+        in->passes = tw_cost_of_kernel(cost, &nest, false);
+        in->pressed = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true), waits_of(c));
+    }
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;
     for (int o = 0; o < output; o++) in->src[o] = *c->now[in_memory][o];
-    for (int o = 0; o < output; o++)
-        if (c->ending[in_memory][o] && is_last(c, c->flow->stay[in_memory][o].last)) leave(c, in, in_memory, o);
+    for (int o = 0; o < output; o++) {
+        const tw_stay *s = &c->flow->stay[in_memory][o];
+        if (c->ending[in_memory][o] && !s->resident && is_last(c, s->last)) leave(c, in, in_memory, o);
+    }
     if (c->flow->serpentine)
         for (int o = 0; o < output; o++)
             for (int m = c->flow->stay[in_memory][o].outer; m > 0; m = c->flow->stay[m][o].outer) {
@@ -435,12 +564,48 @@ static bool emit_exec(tw_flow_cursor *c)
     return !ends(c, memory) || send_out(c, memory);
 }
 
+/* Whether the loads of this step could have been sent before the last one was over. */
+static bool run_ahead(const tw_flow_cursor *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->out[i].instr.drains || c->freed[c->out[i].instr.dst] == c->step - 1) return false;
+    return true;
+}
+
+/* The execution of the last step goes behind the loads of this one, or before them. */
+static void send_waiting(tw_flow_cursor *c)
+{
+    size_t n = (size_t)c->n_waiting;
+    if (!run_ahead(c)) {
+        memmove(c->out + n, c->out, (size_t)c->n * sizeof *c->out);
+        memcpy(c->out, c->waiting, n * sizeof *c->out);
+    } else {
+        memcpy(c->out + c->n, c->waiting, n * sizeof *c->out);
+    }
+    c->n += c->n_waiting;
+    c->n_waiting = 0;
+}
+
+/* All but the loads of a step wait for those of the next, if there is one. */
+static void keep_waiting(tw_flow_cursor *c, int n_kept)
+{
+    bool over = (~c->at_last & (((tw_places)1 << c->flow->n_places) - 1)) == 0;
+    if (over) return;
+    c->n_waiting = c->n - n_kept;
+    c->n = n_kept;
+    memcpy(c->waiting, c->out + n_kept, (size_t)c->n_waiting * sizeof *c->out);
+}
+
 int tw_flow_cursor_next(tw_flow_cursor *c, tw_event out[TW_FLOW_STEP_MAX])
 {
     c->n = 0;
     c->out = out;
     if (c->done) return 0;
-    if (!bring_inputs(c) || !emit_exec(c)) return -1;
+    if (!bring_inputs(c)) return -1;
+    if (c->n_waiting > 0) send_waiting(c);
+    int n_loads = c->n;
+    if (!emit_exec(c)) return -1;
+    if (c->prefetches) keep_waiting(c, n_loads);
     c->step++;
     advance(c);
     return c->n;

@@ -8,7 +8,8 @@
  *     EXEC,
  *     at the end of the output's stay the stores, outwards through every memory whose stay ends as well.
  *
- * Program order is an order of dependence: an instruction stands behind everything that it waits for, the credit of
+ * Where the mover prefetches, the loads of a step stand before the execution of the one before it, unless they need
+ * the buffers that this gives back. Program order is an order of dependence: an instruction stands behind everything that it waits for, the credit of
  * its target included, and each engine's stream is its instructions in this order. A slot is the one that was given
  * back furthest back. When none was, the engine waits for a credit that only a later instruction gives back, which
  * its own reader keeps waiting: a deadlock. The cursor stops and says who is stuck. */
@@ -16,7 +17,7 @@
 #define TW_PROGRAM_FLOWCURSOR_H
 #include "program/program.h"
 
-enum { TW_FLOW_STEP_MAX = (TW_MAX_OPERANDS + 2) * TW_MAX_MEMORIES + 1 };
+enum { TW_FLOW_STEP_MAX = (TW_MAX_OPERANDS + 2) * TW_MAX_MEMORIES * 2 + 2 };
 
 typedef struct tw_free_ring { /* slots of a pool that are free, the longest free first */
     int32_t n, head, n_free;
@@ -35,6 +36,10 @@ typedef struct tw_flow_cursor {
     int in_memory, out_memory; /* that the compute engine reads from and writes to */
     bool brief;                /* leave index, box and region of instructions alone */
     bool done;
+    bool prefetches; /* executions wait for the loads of the next step, where these need nothing of this one */
+    int64_t *freed;  /* per buffer: the step that gave it back last                                        */
+    int n_waiting;   /* the execution of the last step and what follows it                                 */
+    tw_event waiting[TW_FLOW_STEP_MAX];
     int stuck_memory, stuck_operand; /* the tile that finds no slot; memory 0: none */
     int stuck_engine;                /* that would have brought it                  */
     int64_t step;
@@ -44,6 +49,8 @@ typedef struct tw_flow_cursor {
     bool backwards[TW_MAX_PLACES];
     tw_box tile[TW_MAX_MEMORIES]; /* of each tiled level */
     int64_t elems[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_box whole;                                   /* all loops, and what of each operand they touch */
+    int64_t whole_elems[TW_MAX_OPERANDS];
     unsigned simple; /* bit o: the elements of operand o are the product of its loops' lengths */
     unsigned touched[TW_MAX_OPERANDS];
     bool fresh[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* serpentine: the stay began with this stand of its depth  */

@@ -28,6 +28,7 @@ typedef struct tw_instr {
     bool takes;    /* async: a credit for dst                                        */
     bool partial;  /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
                                     STORE out of the compute engine's memory converts them         */
+    bool drains;   /* LOAD: waits until the compute engine has done all that stands before it */
     bool together; /* one command with the instruction before it: same start, same end */
     int16_t engine, operand;
     int16_t unit; /* which of the engine's units, 0..count - 1                      */
@@ -36,7 +37,9 @@ typedef struct tw_instr {
     int32_t src[TW_MAX_OPERANDS];
     int32_t gives[TW_MAX_GIVES];
     int64_t work;                /* LOAD, STORE: units; EXEC: points; SUM, FILL: elements          */
-    int64_t passes;              /* EXEC with an array cost: passes over the array                 */
+    int64_t passes;              /* EXEC with an array cost: passes over the array; with a kernel or descriptor
+                                    cost: thousandths of a cycle                               */
+    int64_t pressed;             /* EXEC with a kernel cost: the same when a mover works on the memory meanwhile */
     int64_t tile;                /* async, LOAD and STORE: number of the operand's tile at this level */
     int64_t index[TW_MAX_LOOPS]; /* tile index per loop at this level                              */
     tw_box box;                  /* EXEC, SUM, FILL: loop points; LOAD, STORE: of the step served  */

@@ -34,6 +34,8 @@ typedef struct tw_program {
     unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions */
     int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
     int64_t partial_units;               /* units of one partial sum                                  */
+    int64_t largest[TW_MAX_LOOPS]; /* tile of the innermost level                                     */
+    unsigned padded; /* bit l: the machine pads loop l up to a multiple of its tile                   */
     int64_t n_execs;     /* steps of the innermost level over the whole program, at most              */
     const tw_flow *flow; /* async machines, NULL otherwise                                        */
     tw_layout layout;
@@ -42,6 +44,9 @@ typedef struct tw_program {
 /* TW_ERR_INPUT when a cut is not legal, TW_INFEASIBLE when it does not fit or breaks a machine limit. */
 TW_NODISCARD tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine,
                                         const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
+/* The same for memories as large as they have to be. */
+TW_NODISCARD tw_status tw_program_build_roomy(const tw_model *model, int op, const tw_machine *machine,
+                                              const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
 
 /* Units that a region of this operand takes. */
 static inline int64_t tw_program_units(const tw_program *program, int operand, int64_t elems)

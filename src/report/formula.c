@@ -323,7 +323,7 @@ static void multiply_by_window(tw_symbols *s, product *out, const tw_axis *axis,
 {
     const tw_program *p = &s->plan->program;
     tw_reach reach = tw_reach_of(p, axis, grain);
-    const char *level = p->machine->memory[p->tiled[grain].memory].name;
+    const char *level = p->machine->memory[p->tiled[tw_max(grain, 0)].memory].name;
     const char *meaning = all ? tw_arena_printf(s->arena, "positions that the tiles for %s reach, summed", level)
                               : tw_arena_printf(s->arena, "positions that a tile for %s reaches at most", level);
     const char *name = window_name(s, all ? "S" : "W", loops_of(axis), grain);

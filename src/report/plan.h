@@ -14,6 +14,33 @@ typedef struct tw_op_plan {
     tw_link_use link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into memory m, from 1 on */
 } tw_op_plan;
 
+/* A piece of memory that is given out as one, see placing.h. */
+typedef struct tw_lot {
+    int op, operand;
+    int last_op;      /* that touches it: it is kept until that one is over                           */
+    int slot;         /* -1: all slots of the pool                                                    */
+    int first, n;     /* buffers of the operator's layout; n 0: nothing ever lies there               */
+    int64_t size;     /* units                                                                        */
+    int64_t lower, upper; /* live in commands [lower, upper) of the group                             */
+    int64_t reads, writes; /* commands that do                                                        */
+    int64_t offset;
+} tw_lot;
+
+typedef struct tw_placing { /* of one memory in one group of operators */
+    int memory, first_op, n_ops;
+    tw_placement policy;
+    int64_t capacity, align;
+    int n_lots;
+    tw_lot *lot;               /* in the order in which `bump` gives them out                         */
+    int64_t n_commands;
+    bool coarse;               /* too many commands to look at: lifetimes are whole operators         */
+    int64_t height[TW_N_PLACEMENTS]; /* that each policy takes                                        */
+    bool proven;               /* the last one is the least                                           */
+    int64_t least;             /* no placement is lower than this                                     */
+    int64_t live;              /* most units that must be there at once,                              */
+    int live_op;               /* in this operator                                                    */
+} tw_placing;
+
 typedef struct tw_front_list { /* Pareto front of one operator */
     int n;
     const tw_front_point *point;
@@ -25,6 +52,9 @@ struct tw_plan {
     const tw_mapping *mapping;
     const tw_op_plan *op; /* one per operator of the model, run one after the other */
     const tw_front_list *front; /* one per operator, NULL: not searched */
+    int n_placings;             /* per group and memory                 */
+    const tw_placing *placing;
+    const tw_placement_use *placement; /* the same for the public interface */
     tw_summary sum;
 };
 

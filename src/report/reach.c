@@ -35,6 +35,11 @@ static void visit(walk *w, int term, int level)
 
 tw_reach tw_reach_of(const tw_program *program, const tw_axis *axis, int level)
 {
+    if (level < 0) {
+        tw_box all = tw_box_of_op(program->op);
+        int64_t len = tw_span_len(tw_span_clip(tw_axis_reach(axis, &all), 0, axis->extent));
+        return (tw_reach){len, len};
+    }
     if (axis->n_terms == 1 && axis->term[0].coef == 1 && !tw_axis_is_clipped(program->op, axis)) {
         int l = axis->term[0].loop; /* tiles lie side by side, and may be many */
         return (tw_reach){program->op->loop[l].extent, tw_cuts_of(program).level[level].largest[l]};

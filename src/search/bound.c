@@ -9,7 +9,9 @@ static bool fits(tw_view *v)
     for (int m = 1; m < s->machine->n_memories; m++) {
         int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS];
         tw_view_slots(v, m, count, units);
-        int64_t used = tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align);
+        int64_t used = s->machine->memory[m].placement == TW_PLACE_SLOTS
+                           ? tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align)
+                           : tw_given_least(count, units, s->op->n_operands);
         v->out->cost.used[m] = used;
         if (used <= s->machine->memory[m].size) continue;
         v->out->short_by = used - s->machine->memory[m].size;
@@ -53,7 +55,7 @@ static void add_traffic(tw_view *v, tw_traffic_bound *all)
     for (int m = 1; m < s->machine->n_memories; m++) {
         int64_t energy = 0, least_both = INT64_MAX;
         for (int o = 0; o < s->op->n_operands; o++) {
-            if (!tw_space_holds(s, m, o)) continue;
+            if (!tw_space_holds(s, m, o) || (s->resident >> o & 1)) continue;
             int e = tw_space_mover(s, m, o);
             tw_load l = tw_view_load(v, m, o);
             all->units[e] = tw_sat_add(all->units[e], l.units);

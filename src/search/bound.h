@@ -43,6 +43,8 @@ void tw_part_bound(const tw_space *space, const tw_goals *goals, const tw_least 
 
 /* Units that `count` buffers of `units` each take per operand, as the layout puts them. */
 int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align);
+/* The same, at least, in whatever order and alignment they are given out. */
+int64_t tw_given_least(const int64_t *count, const int64_t *units, int n);
 /* Elements of the operand that a tile of these lengths touches at least and, away from edges, at most. */
 int64_t tw_footprint_least(const tw_space *space, int operand, const int64_t *len);
 int64_t tw_footprint_most(const tw_space *space, int operand, const int64_t *len);

@@ -4,6 +4,7 @@
  * be: with the upper ends where more buffers never take longer, otherwise with so many that nothing waits for one. Its
  * lower ends must fit. */
 #include "search/leafs.h"
+#include "search/view.h"
 
 #include <string.h>
 
@@ -45,6 +46,9 @@ static void raise_least(credits *c)
     c->least = c->leaf->least.cost;
     if (!c->outline.exact) return;
     c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
+    int64_t executing = tw_cdiv(tw_sat_mul(c->outline.n_execs, c->outline.alone),
+                                s->machine->engine[s->machine->compute].count);
+    c->least.cycles = tw_max(c->least.cycles, tw_sat_add(executing, tw_cdiv(s->machine->launch, TW_MILLI)));
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES) continue;
@@ -70,11 +74,29 @@ static void find_pools(credits *c)
         c->timed |= measure == TW_CYCLES || measure == TW_EDP;
         c->placed |= measure == TW_PEAK;
     }
-    c->roomy = *s->machine;
-    for (int m = 1; m < s->machine->n_memories; m++) c->roomy.memory[m].size = TW_UNLIMITED;
 }
 
 /* ---- ranges ---- */
+
+/* Units up to the last buffer when they are given out in the order of the loops that they belong to. */
+static int64_t given_out(const credits *c, const int64_t *count, const int64_t *units, int m)
+{
+    const tw_space *s = c->leaf->space;
+    int64_t align = s->machine->memory[m].align, end = 0;
+    for (int depth = 0; depth <= TW_MAX_LOOPS * TW_MAX_MEMORIES; depth++) {
+        bool deeper = false;
+        for (int o = 0; o < s->op->n_operands; o++) {
+            deeper |= count[o] > 0 && c->outline.depth[m][o] > depth;
+            if (count[o] <= 0 || c->outline.depth[m][o] != depth) continue;
+            int64_t step = c->outline.packed[m][o] ? units[o] : tw_cdiv(units[o], align) * align;
+            end = tw_cdiv(end, align) * align;
+            end = tw_sat_add(end, tw_sat_add(tw_sat_mul(step, count[o] - 1), units[o]));
+            if (end > INT64_MAX / 2) return INT64_MAX;
+        }
+        if (!deeper) break;
+    }
+    return tw_sat_add(end, c->outline.extra[m] > 0 ? tw_cdiv(end, align) * align - end + c->outline.extra[m] : 0);
+}
 
 /* Units of memory m with the lower or the upper ends. */
 static int64_t used_by(const credits *c, const span *r, bool high, int m)
@@ -86,7 +108,9 @@ static int64_t used_by(const credits *c, const span *r, bool high, int m)
             count[c->pool[i].operand] = high ? r->hi[i] : r->lo[i];
             units[c->pool[i].operand] = c->pool[i].units;
         }
-    return tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align);
+    if (s->machine->memory[m].placement == TW_PLACE_SLOTS)
+        return tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align);
+    return given_out(c, count, units, m);
 }
 
 /* The memory that is too small, 0: none. */
@@ -132,9 +156,19 @@ static bool first_span(credits *c, span *r)
         int64_t size = s->machine->memory[p->memory].size;
         if (size != TW_UNLIMITED && p->units > 0)
             most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory)) / p->units);
+        if (s->machine->memory[p->memory].dual)
+            most = c->outline.changes[p->memory][p->operand] ? tw_min(most, 2) : r->lo[i];
         r->hi[i] = (int32_t)tw_max(tw_number_below(limit, most), r->lo[i]);
     }
     return true;
+}
+
+/* Executions that nothing disturbs, whatever runs beside them. */
+static void release_pressure(tw_machine *machine)
+{
+    tw_banks *banks = &machine->engine[machine->compute].cost.banks;
+    banks->busy = banks->along = 0;
+    for (int e = 0; e < machine->n_engines; e++) machine->engine[e].cost.fill_waits = 0;
 }
 
 /* What the range costs at least; *known: `out` is what the upper ends cost, and they fit. */
@@ -143,11 +177,11 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
     const tw_judge *judge = c->leaf->judge;
     tw_op_map map;
     int32_t count[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
-    bool unfinished = false, limited = !c->timed;
+    bool unfinished = false, limited = !c->timed || c->outline.reorders;
     int64_t ignored, buffers = 0;
     *out = c->least;
     *known = false;
-    for (int m = 1; m < c->roomy.n_memories; m++) out->used[m] = used_by(c, r, false, m);
+    for (int m = 1; m < c->leaf->space->machine->n_memories; m++) out->used[m] = used_by(c, r, false, m);
     for (int i = 0; i < c->n_pools; i++) {
         bool single = r->lo[i] == r->hi[i];
         count[i] = r->hi[i];
@@ -156,13 +190,16 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
         buffers += count[i];
     }
     if (limited || buffers > 4 * FREE) return TW_OK;
+    if (c->roomy.n_memories == 0) c->roomy = *c->leaf->space->machine;
+    for (int m = 1; m < c->roomy.n_memories; m++) c->roomy.memory[m].size = TW_UNLIMITED;
+    release_pressure(&c->roomy);
     tw_outcome relaxed;
     put(c, count, &map);
     c->n_tries++;
     tw_status status = judge->cost(judge->user, &c->roomy, &map, &relaxed, &unfinished, &ignored);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT || unfinished) return TW_OK;
     TW_TRY(status);
-    *known = memcmp(count, r->hi, (size_t)c->n_pools * sizeof *count) == 0 && overflows(c, r, true) == 0;
+    *known = !c->outline.pressed && memcmp(count, r->hi, (size_t)c->n_pools * sizeof *count) == 0 && overflows(c, r, true) == 0;
     out->cycles = tw_max(out->cycles, relaxed.cycles);
     return TW_OK;
 }
@@ -217,7 +254,7 @@ static tw_status try_flow(credits *c, const span *r)
         for (int e = 0; e < s->machine->n_engines; e++) {
             const tw_engine *engine = &s->machine->engine[e];
             if (engine->kind == TW_MOVES && (engine->memory == p->memory || engine->outer == p->memory))
-                held += (double)tw_cost_cycles(&engine->cost, tw_max(1, p->units));
+                held += (double)tw_cost_of_units(&engine->cost, tw_max(1, p->units));
         }
         double more = 2 + held * transfers / cycles;
         guess.hi[i] = (int32_t)(more < (double)(r->hi[i] - r->lo[i]) ? r->lo[i] + more : r->hi[i]);
@@ -297,6 +334,51 @@ static tw_status search_span(credits *c, const span *r)
     return halve(c, r, i);
 }
 
+/* ---- single or double ---- */
+
+/* Cycles of the movers at least, and of all executions when none of them is disturbed. */
+static int64_t moving_cycles(const credits *c)
+{
+    const tw_space *s = c->leaf->space;
+    int64_t most = 0;
+    for (int e = 0; e < s->machine->n_engines; e++)
+        if (s->machine->engine[e].kind == TW_MOVES && (s->machine->engine[e].carries & TW_INWARDS) && c->outline.exact)
+            most = tw_max(most, tw_busy_of(&s->machine->engine[e], c->outline.commands[e], c->outline.units[e]));
+    return most;
+}
+
+/* Whether every transfer of inputs waits for the execution before it: all inputs have one buffer, and nothing is stored
+ * while the next execution runs. */
+static bool takes_turns(const credits *c, const span *r)
+{
+    const tw_machine *machine = c->leaf->space->machine;
+    for (int i = 0; i < c->n_pools; i++)
+        if (c->pool[i].operand < tw_op_output(c->leaf->space->op) && r->lo[i] > 1) return false;
+    return !machine->engine[machine->compute].late;
+}
+
+/* Where the mover fetches the next tile while this one is executed, all but the last executions of a sweep are disturbed.
+ * With single buffers transfers and executions follow each other. */
+static bool worth_trying(credits *c, const span *r, bool doubled)
+{
+    const tw_outline *o = &c->outline;
+    const tw_machine *machine = c->leaf->space->machine;
+    tw_outcome least = c->least;
+    bool ahead = machine->engine[tw_machine_link(machine, 0, 1, TW_INWARDS)].prefetches;
+    int64_t launch = tw_cdiv(machine->launch, TW_MILLI), last = ahead ? o->n_sweeps : o->n_execs;
+    int64_t cycles = tw_sat_add(tw_sat_mul(o->n_execs - last, o->under), tw_sat_mul(last, o->alone));
+    if (!doubled) cycles = tw_sat_add(tw_sat_mul(o->n_execs, o->alone), takes_turns(c, r) ? moving_cycles(c) : 0);
+    least.cycles = tw_max(least.cycles, tw_sat_add(cycles, launch));
+    return tw_leaf_wants(c->leaf, &least, TW_BOUND_RELAXED);
+}
+
+static tw_status try_dual(credits *c, const span *r)
+{
+    bool differs = memcmp(r->lo, r->hi, (size_t)c->n_pools * sizeof r->lo[0]) != 0;
+    if (differs && !overflows(c, r, true) && worth_trying(c, r, true)) TW_TRY(try_counts(c, r->hi));
+    return worth_trying(c, r, false) ? try_counts(c, r->lo) : TW_OK;
+}
+
 /* ---- without bounds ---- */
 
 static tw_status try_all(credits *c, int32_t *count, int i)
@@ -348,6 +430,10 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     if (!c.timed && c.outline.exact) return try_counts(&c, r.lo);
+    const tw_machine *machine = leaf->space->machine;
+    if (machine->n_memories == 2 && machine->memory[1].dual && c.outline.alone > 0 && !c.placed &&
+        machine->engine[machine->compute].count == 1)
+        return try_dual(&c, &r);
     if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));
     if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
     if (leaf->quick || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;

@@ -3,8 +3,11 @@
 
 static int64_t cost_of(const tw_view *v, int e, int64_t work)
 {
-    return tw_cost_cycles(&v->s->machine->engine[e].cost, tw_max(1, work));
+    return tw_cost_of_units(&v->s->machine->engine[e].cost, tw_max(1, work));
 }
+
+/* Cycles before anything starts. */
+static int64_t launch_of(const tw_space *s) { return tw_cdiv(s->machine->launch, TW_MILLI); }
 
 /* Memories of an operand's path, outermost first without memory 0. */
 static int path_of(const tw_space *s, int o, int path[TW_MAX_MEMORIES])
@@ -20,7 +23,7 @@ static int64_t way_in(const tw_view *v, int o, const int path[], int i, int j,
                       const int64_t (*units)[TW_MAX_OPERANDS])
 {
     int64_t cycles = 0;
-    for (int k = i; k < j; k++)
+    for (int k = i; k < j && !(v->s->resident >> o & 1); k++)
         cycles = tw_sat_add(cycles, cost_of(v, tw_space_mover(v->s, path[k], o), units[v->f->grain[path[k]]][o]));
     return cycles;
 }
@@ -40,6 +43,8 @@ static int64_t lead_in(const tw_view *v)
         for (int o = 0; o < n_inputs; o++) {
             before = tw_min(before, way_in(v, o, path, 0, k, v->lo_units));
             busy[o] = tw_engine_busy(engine, tw_max(1, v->lo_units[t][o]));
+            if (engine->cost.kind == TW_COST_DESCRIPTOR) busy[o] = cost_of(v, e, v->lo_units[t][o]);
+            if (s->resident >> o & 1) busy[o] = 0;
             all = tw_sat_add(all, busy[o]);
         }
         for (int o = 0; o < n_inputs; o++) /* which one comes last */
@@ -92,11 +97,12 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
     int64_t compute = edges ? tw_sat_add(compute_and_drain(v, n_out, out, drain), rest) : tw_view_compute(v, -1);
-    tw_view_raise(v, tw_sat_add(lead, compute), TW_BOUND_COMPUTE, s->machine->compute);
+    tw_view_raise(v, tw_sat_add(launch_of(s), tw_sat_add(lead, compute)), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
         int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
+        busy = tw_sat_add(busy, launch_of(s));
         int64_t before = INT64_MAX, after = INT64_MAX,
                 more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
         for (int k = 0; k < n_in && edges; k++)

@@ -24,9 +24,17 @@ typedef struct tw_outline {
     int64_t commands[TW_MAX_ENGINES];                     /* of movers, at least                            */
     int64_t units[TW_MAX_ENGINES];                        /* that movers move                               */
     int64_t crossed[TW_MAX_MEMORIES];
+    int depth[TW_MAX_MEMORIES][TW_MAX_OPERANDS];    /* order of `bump`, see tw_pools                  */
+    bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* slots lie directly behind each other           */
+    bool changes[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* an input whose tile changes with every step    */
+    int64_t extra[TW_MAX_MEMORIES];                 /* units beside the buffers                       */
     int64_t energy_fj;
     bool exact;    /* false: tiles meet the tensor's edge; only `here`, `needed` and `slot_units` are given  */
     bool monotone; /* one unit fills each pool: more buffers never take longer                            */
+    int64_t n_execs, n_sweeps;  /* executions, and how many of them come last in a sweep of the innermost loop */
+    int64_t alone, under;       /* cycles of one, of whole tiles, with and without transfers meanwhile; 0: not known */
+    bool pressed;  /* executions take longer while transfers run                                         */
+    bool reorders; /* the number of buffers decides in what order transfers stand                        */
 } tw_outline;
 
 typedef struct tw_eval {

@@ -126,6 +126,41 @@ static unsigned cuts_of(const tw_space *s, tw_cut_rule rule)
     return 1u << TW_BALANCED | 1u << TW_GREEDY;
 }
 
+/* The sizes that a machine that pads is asked for: those that need no padding, or, where there are none but the whole loop,
+ * all that it can take. */
+static tw_status list_sizes(const tw_space *s, int l, int64_t step, tw_arena *arena, tw_number_limit *out)
+{
+    int64_t extent = s->op->loop[l].extent, *list;
+    int n = 0;
+    TW_ALLOC(arena, list, TW_MAX_CANDIDATES);
+    for (int64_t size = step; size < extent && n < TW_MAX_CANDIDATES - 1; size += step)
+        if (extent % size == 0) list[n++] = size;
+    if (n == 0 && step > 1)
+        for (int64_t size = step; size < extent && n < TW_MAX_CANDIDATES - 1; size += step) list[n++] = size;
+    list[n++] = extent;
+    out->n_list = n;
+    out->list = list;
+    return TW_OK;
+}
+
+/* What the compute engine takes limits the innermost tiles, unless the user says something else. */
+static tw_status limit_sizes(tw_space *s, tw_arena *arena)
+{
+    enum { LONGEST = 1 << 16 };
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    tw_level_limits *inner = &s->limits.level[s->limits.n_levels - 1];
+    if (!s->machine->pads) return TW_OK;
+    inner->cuts &= 1u << TW_GREEDY;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        tw_number_limit *sizes = &inner->sizes[l], any = tw_number_any();
+        bool open = memcmp(sizes, &any, sizeof any) == 0 && memcmp(&inner->tiles[l], &any, sizeof any) == 0;
+        bool multiple = !mac->multiple_parallel || !s->op->loop[l].reduces;
+        if (open && s->op->loop[l].extent <= LONGEST)
+            TW_TRY(list_sizes(s, l, multiple ? tw_max(1, mac->tile_multiple) : 1, arena, sizes));
+    }
+    return TW_OK;
+}
+
 tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
                       tw_arena *arena, tw_diag *diag, tw_space *out)
 {
@@ -149,6 +184,9 @@ tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, 
     s.max_buffers = s.async ? TW_MAX_CREDITS : TW_MAX_SLOTS;
     if (options->max_buffers > 0) s.max_buffers = tw_min(options->max_buffers, s.max_buffers);
     s.limits = options->limits ? options->limits->op[op] : tw_op_limits_none(machine);
+    TW_TRY(limit_sizes(&s, arena));
+    for (int o = 0; o < s.op->n_operands; o++)
+        if (tw_op_is_resident(model, s.op, o)) s.resident |= 1u << o;
     s.clipped = tw_op_clipped(s.op);
     s.cuts = cuts_of(&s, options->cut);
     TW_TRY(modes_of(&s, options, diag, &s.modes));
@@ -445,12 +483,18 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
     const tw_frame *f = &s->frame[p->frame];
     const tw_level_limits *here = &s->limits.level[m - 1], *tiled = &s->limits.level[f->memory[f->grain[m]] - 1];
     if (!holds(s, m, o)) return 1;
+    if (s->resident >> o & 1) return 1;
     cut_loops c = order_of(s, p, f->grain[m]);
+    const tw_memory *memory = &s->machine->memory[m];
+    unsigned what = o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
     bool settles = o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT;
-    unsigned loops = tw_operand_loops(&s->op->operand[o]), keeps = 0;
+    unsigned loops = tw_operand_loops(&s->op->operand[o]), keeps = 0, cut = 0;
+    for (int i = 0; i < c.n; i++) cut |= 1u << c.loop[i];
     for (int v = 0; v <= c.n; v++) {
         /* Keeping longer by a loop that does not change the tile is no different. */
         bool same = v > 0 && settles && !(loops >> c.loop[c.n - v] & 1), any = here->keep[o] == UINT32_MAX;
+        if (v > 0 && (!(memory->keeps & what) || (memory->whole && v < c.n))) continue;
+        if (memory->whole) same = v > 0 && !(loops & cut); /* there is one way to keep it */
         if (any ? !same : tw_limits_allow_keep(here, tiled, s->op, o, c.loop, c.n, c.n - v)) keeps |= 1u << v;
     }
     return keeps;

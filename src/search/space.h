@@ -41,6 +41,7 @@ typedef struct tw_space {
     const tw_machine *machine;
     tw_op_limits limits;
     bool notes, async;
+    unsigned resident;    /* bit o: operand o neither comes nor goes, see tw_op.fused                */
     unsigned clipped;     /* tw_op_clipped                                                          */
     unsigned cuts, modes; /* allowed at all                                                         */
     int64_t min_tile, max_buffers;

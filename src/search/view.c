@@ -213,6 +213,9 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
         sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? v->n[t + 1][l] : again);
         sum.units = tw_sat_mul(sum.units, again);
     }
+    /* What is kept as a whole may come, or go, at once. */
+    unsigned what = o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    if (s->machine->memory[m].whole && (s->machine->memory[m].keeps & what)) sum.transfers = 1;
     return sum;
 }
 
@@ -301,9 +304,29 @@ static int64_t compute_passes(const tw_view *v, int more)
     return passes;
 }
 
+/* Cycles of all executions of a kernel when the tiles are one size and all alike, with nothing to disturb them; 0: they are
+ * not. */
+static int64_t kernel_cycles(const tw_view *v, const tw_cost *cost)
+{
+    const tw_space *s = v->s;
+    tw_nest nest = {1, 1, 1, s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]};
+    if (v->f->n_tiled > 1 || v->skips) return 0;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t size = v->lo[0][l], extent = s->op->loop[l].extent;
+        if (size != v->hi[0][l] || (extent % size != 0 && !s->machine->pads)) return 0;
+        *(s->op->loop[l].reduces ? &nest.reduction : &nest.others) *= size;
+        if (!s->op->loop[l].reduces) nest.share = tw_max(nest.share, size);
+    }
+    nest.others /= nest.share;
+    nest.stride *= nest.reduction;
+    return tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false)));
+}
+
 int64_t tw_view_compute(const tw_view *v, int more)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
+    int64_t exact = mac->cost.kind == TW_COST_KERNEL ? kernel_cycles(v, &mac->cost) : 0;
+    if (exact > 0) return exact;
     int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v, more) : v->points;
     return tw_cdiv(tw_busy_of(mac, v->execs[v->f->n_tiled], work), mac->count);
 }

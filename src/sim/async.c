@@ -48,6 +48,8 @@ static tw_status init(tw_async *s, tw_arena *arena)
     for (int e = 0; e < s->n_engines; e++) {
         s->unit_free[e] = new_moments(s->machine->engine[e].count, &n_paths, arena);
         if (!s->unit_free[e]) return TW_ERR_NOMEM;
+        for (int64_t u = 0; u < s->machine->engine[e].count; u++)
+            s->unit_free[e][u].at = tw_cdiv(s->machine->launch, TW_MILLI);
         s->price[e] = (tw_priced){.work = -1};
     }
     s->there = new_moments(p->layout.n_buffers, &n_paths, arena);
@@ -56,6 +58,9 @@ static tw_status init(tw_async *s, tw_arena *arena)
     if (!s->there || !s->unused || (tensor->returns && !s->returned)) return TW_ERR_NOMEM;
     s->last.path = 0;
     TW_ALLOC(arena, s->path, (int64_t)n_paths * s->width);
+    for (int e = 0; e < s->n_engines; e++)
+        for (int64_t u = 0; u < s->machine->engine[e].count; u++)
+            tw_path_of(s, &s->unit_free[e][u])[e] = s->unit_free[e][u].at;
     return init_pools(s, arena);
 }
 
@@ -90,6 +95,7 @@ typedef struct command {
     tw_event *event; /* of the command; the times are filled in for those who watch */
     int n;
     const tw_moment *unit, *data, *credit; /* the last of each kind; data and credit may be NULL */
+    const tw_moment *late; /* an EXEC that writes at its end: when it may; or NULL               */
     int64_t start, end, busy_end, work;
     tw_wait wait;
     int64_t waited;
@@ -104,8 +110,15 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
 {
     for (int k = 0; k < in->n_src; k++)
         if (in->src[k] >= 0) wait_for(&c->data, &s->there[in->src[k]]);
+    if (in->drains)
+        for (int64_t u = 0; u < s->machine->engine[s->machine->compute].count; u++)
+            wait_for(&c->data, &s->unit_free[s->machine->compute][u]);
     if (in->op == TW_LOAD && in->src[0] < 0 && in->partial) wait_for(&c->data, &s->returned[in->tile]);
     if (in->dst < 0) return;
+    if (in->takes && in->op == TW_EXEC && s->machine->engine[in->engine].late) {
+        c->late = &s->unused[in->dst];
+        return;
+    }
     wait_for(in->takes ? &c->credit : &c->data, &s->unused[in->dst]);
     if (!in->takes) wait_for(&c->data, &s->there[in->dst]);
 }
@@ -120,26 +133,42 @@ static tw_status price(tw_async *s, const tw_engine *engine, int e, int64_t work
                          engine->name);
 }
 
+/* Whether a mover works on the engine's memory when the command starts. */
+static bool is_pressed(const tw_async *s, int64_t start, const tw_engine *engine)
+{
+    for (int e = 0; e < s->n_engines; e++) {
+        const tw_engine *mover = &s->machine->engine[e];
+        if (mover->kind != TW_MOVES || mover->memory != engine->memory) continue;
+        for (int64_t u = 0; u < mover->count; u++)
+            if (s->unit_free[e][u].at > start) return true;
+    }
+    return false;
+}
+
 static tw_status schedule(tw_async *s, command *c)
 {
     int e = c->event->instr.engine;
     const tw_engine *engine = &s->machine->engine[e];
-    bool array = c->event->instr.op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
+    bool by_shape = tw_cost_has_passes(&engine->cost);
     c->unit = &s->unit_free[e][c->event->instr.unit];
     c->work = 0;
     for (int i = 0; i < c->n; i++) {
         collect_waits(s, c, &c->event[i].instr);
-        int64_t work = array ? c->event[i].instr.passes : c->event[i].instr.work;
+        int64_t work = by_shape ? c->event[i].instr.passes : c->event[i].instr.work;
         if (!tw_ckd_add(c->work, work, &c->work)) s->overflows = true;
     }
-    TW_TRY(price(s, engine, e, c->work));
     c->start = c->unit->at;
     c->wait = c->start > 0 ? TW_WAIT_ENGINE : TW_WAIT_NONE;
     if (c->data && c->data->at > c->start) c->start = c->data->at, c->wait = TW_WAIT_DATA;
     if (c->credit && c->credit->at > c->start) c->start = c->credit->at, c->wait = TW_WAIT_CREDIT;
     c->waited = c->start - c->unit->at;
+    const tw_instr *first = &c->event->instr;
+    if (first->op == TW_EXEC && first->pressed != c->work && by_shape && is_pressed(s, c->start, engine))
+        c->work = first->pressed;
+    TW_TRY(price(s, engine, e, c->work));
     c->end = c->start + s->price[e].cycles;
     c->busy_end = c->start + s->price[e].busy;
+    if (c->late && c->late->at > c->end) c->end = c->busy_end = c->late->at;
     if (c->end < INT64_MAX / 2) return TW_OK;
     return tw_diag_error(s->diag, s->program->op->loc, "the time of '%s' exceeds 2^62 cycles",
                          s->program->op->name);
@@ -304,7 +333,7 @@ static tw_status run(tw_async *s, tw_arena *arena)
     tw_event step[TW_FLOW_STEP_MAX];
     tw_forward *forward = NULL;
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
-    if (!s->sink) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
+    if (!s->sink && !cursor.prefetches) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
     cursor.brief = !s->sink;
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);

@@ -46,7 +46,7 @@ static void run_forwards(schedule *s, const tw_event *step, int n, bool last)
 {
     const tw_instr *in = &step->instr;
     const tw_engine *engine = &s->machine->engine[in->engine];
-    bool array = in->op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
+    bool array = tw_cost_has_passes(&engine->cost);
     int64_t work = 0, *unit = &s->unit[in->engine][in->unit], start = *unit;
     for (int i = 0; i < n; i++) {
         work += array ? step[i].instr.passes : step[i].instr.work;
@@ -91,10 +91,25 @@ static tw_status init(schedule *s, int64_t n_instrs, tw_arena *arena)
     return TW_OK;
 }
 
+/* Executions whose length depends on what else runs have no latest start, nor do transfers that wait for engines. */
+static tw_status refuse(const schedule *s)
+{
+    bool odd = s->machine->launch > 0;
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        odd |= engine->prefetches || engine->late || engine->cost.kind == TW_COST_KERNEL;
+    }
+    if (!odd) return TW_OK;
+    return tw_diag_error(s->diag, (tw_loc){0},
+                         "'%s' has no injection schedule: it prefetches, launches, writes late or runs kernels",
+                         s->machine->name);
+}
+
 static tw_status record_program(schedule *s, int64_t n_instrs, tw_arena *arena)
 {
     tw_flow_cursor cursor;
     tw_event step[TW_FLOW_STEP_MAX];
+    TW_TRY(refuse(s));
     TW_TRY(init(s, n_instrs, arena));
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0; s->n_steps++) {

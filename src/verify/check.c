@@ -47,7 +47,8 @@ static bool check_buffer(tw_checker *c, int i)
     if (b->offset < 0 || b->size < 0 || b->size > m->size || b->offset > m->size - b->size)
         tw_fault_set(&c->fault, "layout: buffer %s ends at %" PRId64 ", memory '%s' has %" PRId64, name.text,
                      b->offset + b->size, m->name, m->size);
-    else if (b->offset % m->align)
+    else if (b->offset % m->align && !(b->inside && i > 0 && b[-1].memory == b->memory &&
+                                       b[-1].operand == b->operand && b[-1].offset + b[-1].size == b->offset))
         tw_fault_set(&c->fault, "layout: buffer %s starts at %" PRId64 ", not a multiple of %" PRId64, name.text,
                      b->offset, m->align);
     return !c->fault.set;

@@ -1,5 +1,6 @@
 /* src/verify/cost.c - see cost.h. Nothing is asked of machine.c, which the simulator uses. */
 #include "verify/cost.h"
+#include "verify/shape.h"
 
 static int64_t rounds(int64_t work, int64_t per_round) { return work / per_round + (work % per_round ? 1 : 0); }
 
@@ -15,6 +16,165 @@ int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost *cost, const t
     return n;
 }
 
+/* Elements of a region along an axis as they are moved: a padded reduction is moved whole. */
+static int64_t moved_len(const tw_verify_input *in, const tw_instr *i, int axis)
+{
+    const tw_axis *x = &in->op->operand[i->operand].axis[axis];
+    for (int t = 0; t < x->n_terms; t++) {
+        int l = x->term[t].loop;
+        if ((in->padded >> l & 1) && in->op->loop[l].reduces) return in->largest[l];
+    }
+    return tw_span_len(i->region.axis[axis]);
+}
+
+/* A transfer as rows: what lies together in the tensor is one, from the last axis outwards as long as the axes are whole;
+ * the next axis that has more than one position counts them; what is left are transfers like the first. */
+typedef struct moved_rows {
+    int64_t planes, rows, units, first, apart;
+} moved_rows;
+
+static moved_rows rows_of(const tw_verify_input *in, const tw_instr *i, int64_t elem)
+{
+    const tw_operand *o = &in->op->operand[i->operand];
+    moved_rows r = {1, 1, elem, 0, 0};
+    int64_t below = elem;
+    bool together = true, counted = false;
+    for (int a = o->n_axes - 1; a >= 0; a--) {
+        int64_t len = moved_len(in, i, a);
+        if (together)
+            r.units *= len;
+        else if (counted)
+            r.planes *= len;
+        else if (len > 1)
+            counted = true, r.rows = len, r.apart = below;
+        r.first += i->region.axis[a].lo * below;
+        together = together && tw_span_len(i->region.axis[a]) == o->axis[a].extent;
+        below *= o->axis[a].extent;
+    }
+    return r;
+}
+
+static int64_t verify_rows(const tw_cost *cost, const moved_rows *r)
+{
+    int64_t body = 0;
+    for (int64_t k = 0; k < r->rows; k++) {
+        int64_t from = r->first + k * r->apart, to = k * r->units, beats = 0;
+        int64_t outside = (from + r->units - 1) / cost->beat - from / cost->beat + 1,
+                inside = (to + r->units - 1) / cost->beat - to / cost->beat + 1;
+        if (cost->beats == TW_BEATS_ROWS) beats = rounds(r->units, cost->beat);
+        if (cost->beats == TW_BEATS_LINES) beats = outside > inside ? outside : inside;
+        if (cost->beats == TW_BEATS_PACKED && k == 0) beats = rounds(r->rows * r->units, cost->beat);
+        body += beats * cost->per_beat;
+    }
+    if (r->rows > 1 && body < r->rows * cost->row_least) body = r->rows * cost->row_least;
+    return r->planes * (cost->setup + r->rows * cost->per_row + body);
+}
+
+/* Units of a tile of which a padded reduction is a part: it is zeroed before it is filled. */
+static int64_t verify_zeroed(const tw_verify_input *in, int operand, int64_t elem)
+{
+    const tw_operand *o = &in->op->operand[operand];
+    int64_t units = elem;
+    bool padded = false, used[TW_MAX_LOOPS] = {0};
+    for (int a = 0; a < o->n_axes; a++)
+        for (int t = 0; t < o->axis[a].n_terms; t++) {
+            int l = o->axis[a].term[t].loop;
+            if (used[l]) continue;
+            used[l] = true;
+            units *= in->largest[l];
+            padded = padded || ((in->padded >> l & 1) && in->op->loop[l].reduces);
+        }
+    return padded ? units : 0;
+}
+
+static int64_t verify_fill(const tw_cost *cost, int64_t units)
+{
+    return units > 0 ? cost->setup + cost->fill + rounds(units, cost->beat) * cost->per_beat : 0;
+}
+
+static int64_t verify_transfer(const tw_verify_input *in, const tw_cost *cost, const tw_instr *i)
+{
+    const tw_operand *o = &in->op->operand[i->operand];
+    int64_t elems = 1;
+    for (int a = 0; a < o->n_axes; a++) elems *= tw_span_len(i->region.axis[a]);
+    if (elems == 0) return -1;
+    moved_rows r = rows_of(in, i, i->work / elems);
+    return verify_rows(cost, &r) + verify_fill(cost, verify_zeroed(in, i->operand, i->work / elems));
+}
+
+/* Thousandths that the banks cost: by how many of them two rows of the last input lie apart. */
+static int64_t verify_banks(const tw_verify_input *in, const tw_banks *b, int64_t reduction, bool pressed)
+{
+    int last = in->op->n_operands > 1 ? in->op->n_operands - 2 : 0;
+    if (b->count == 0) return pressed ? b->busy : 0;
+    int64_t apart = reduction * tw_verify_units(in, last, 1) / b->width % b->count, lost = 0;
+    if (pressed) lost = apart * 2 < b->wave || apart * 2 > b->wave * 3 ? b->busy : b->along;
+    return lost + (apart == 0 ? b->full : 0) + (apart * 2 == b->count ? b->half : 0);
+}
+
+/* The cores share the longest parallel loop; each does its rows in groups, the largest that divides them. */
+static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, const tw_box *box, bool pressed)
+{
+    int64_t longest = 0, parallel = 1, reduction = 1, group = 1;
+    for (int l = 0; l < in->op->n_loops; l++) {
+        int64_t len = in->padded >> l & 1 ? in->largest[l] : tw_span_len(box->span[l]);
+        if (in->op->loop[l].reduces) {
+            reduction *= len;
+        } else {
+            parallel *= len;
+            longest = len > longest ? len : longest;
+        }
+    }
+    if (longest == 0) longest = 1;
+    int64_t rows = rounds(longest, cost->cores);
+    for (int i = 0; i < cost->n_unrolls; i++)
+        if (rows % cost->unroll[i] == 0) {
+            group = cost->unroll[i];
+            break;
+        }
+    int64_t calls = parallel / longest * (rows / group), points = group * (TW_MILLI + verify_banks(in, &cost->banks, reduction, pressed));
+    if (points < cost->depth * TW_MILLI) points = cost->depth * TW_MILLI;
+    int64_t round = points * reduction * cost->per_point / TW_MILLI + (calls > 1 ? cost->per_round : 0);
+    if (calls > 1 && round < group * cost->row_least) round = group * cost->row_least;
+    return cost->start + group * cost->per_lane + calls * round;
+}
+
+/* And what it waits for before it, when a mover prepares the next tile: short tiles are zeroed under its eyes. */
+static int64_t verify_waits(const tw_verify_input *in)
+{
+    const tw_machine *m = in->machine;
+    int64_t sum = 0;
+    int inputs = m->n_memories - 1;
+    while (inputs > 0 && !(m->memory[inputs].holds & TW_HOLDS_INPUTS)) inputs--;
+    for (int o = 0; o < in->op->n_operands - 1; o++)
+        for (int e = 0; e < m->n_engines; e++) {
+            const tw_cost *cost = &m->engine[e].cost;
+            if (m->engine[e].kind != TW_MOVES || cost->kind != TW_COST_DESCRIPTOR || !in->restless[o]) continue;
+            if (m->engine[e].memory != inputs || !(m->engine[e].carries & TW_INWARDS)) continue;
+            int64_t units = verify_zeroed(in, o, tw_verify_units(in, o, 1));
+            if (units <= cost->fill_waits) sum += verify_fill(cost, units);
+        }
+    return sum;
+}
+
+int64_t tw_verify_pressed(const tw_verify_input *in, const tw_instr *instr)
+{
+    const tw_cost *cost = &in->machine->engine[instr->engine].cost;
+    if (cost->kind != TW_COST_KERNEL) return instr->passes;
+    return verify_kernel(in, cost, &instr->box, true) + verify_waits(in);
+}
+
+int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr)
+{
+    const tw_cost *cost = &in->machine->engine[instr->engine].cost;
+    switch (cost->kind) {
+    case TW_COST_ARRAY: return tw_verify_passes(in, cost, &instr->box);
+    case TW_COST_KERNEL: return verify_kernel(in, cost, &instr->box, false);
+    case TW_COST_DESCRIPTOR: return verify_transfer(in, cost, instr);
+    default: return instr->passes;
+    }
+}
+
 int64_t tw_verify_cycles(const tw_engine *engine, int64_t work)
 {
     const tw_cost *cost = &engine->cost;
@@ -25,6 +185,12 @@ int64_t tw_verify_cycles(const tw_engine *engine, int64_t work)
     case TW_COST_LINEAR: fits = tw_ckd_add(cost->fixed, rounds(work, cost->per_cycle), &cycles); break;
     case TW_COST_STEPPED: fits = tw_ckd_mul(cost->fixed, rounds(work, cost->per_cycle), &cycles); break;
     case TW_COST_ARRAY: fits = tw_ckd_add(cost->fixed, work, &cycles); break;
+    case TW_COST_DESCRIPTOR:
+    case TW_COST_KERNEL:
+        fits = tw_ckd_add(cost->each, work, &cycles);
+        cycles = rounds(cycles, TW_MILLI);
+        break;
+    case TW_N_COSTS: break;
     }
     return fits ? cycles : -1;
 }
@@ -34,8 +200,11 @@ int64_t tw_verify_busy(const tw_engine *engine, int64_t cycles)
     switch (engine->cost.kind) {
     case TW_COST_CONSTANT: return engine->cost.busy;
     case TW_COST_STEPPED: return cycles;
+    case TW_COST_DESCRIPTOR:
+    case TW_COST_KERNEL: return cycles;
     case TW_COST_LINEAR:
-    case TW_COST_ARRAY: break;
+    case TW_COST_ARRAY:
+    case TW_N_COSTS: break;
     }
     return engine->pipelined ? cycles - engine->cost.fixed : cycles;
 }

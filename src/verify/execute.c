@@ -115,6 +115,7 @@ tw_executor *tw_executor_new(const tw_verify_input *in, uint64_t seed, tw_arena 
     if (!check_layout(e)) return e;
     for (int m = 1; m < in->machine->n_memories; m++)
         if (!make_memory(e, m)) return NULL;
+    if (is_async(e) && tw_stream_run_place(e) != TW_OK) return NULL;
     return e;
 }
 

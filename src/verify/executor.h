@@ -97,6 +97,8 @@ TW_NODISCARD tw_status tw_row_run_init(tw_executor *e);
 tw_row_sink tw_row_run_sink(tw_executor *e);
 TW_NODISCARD tw_status tw_stream_run_init(tw_executor *e);
 tw_row_sink tw_stream_run_sink(tw_executor *e);
+/* Puts the inputs that are there from the beginning into their buffers. */
+TW_NODISCARD tw_status tw_stream_run_place(tw_executor *e);
 /* Everything that is under way ends. */
 TW_NODISCARD tw_status tw_stream_run_finish(tw_executor *e);
 #endif

@@ -453,6 +453,13 @@ static tw_status sources_read(tw_executor *e, job *j)
     return TW_OK;
 }
 
+/* An execution that takes its target only at its end. */
+static bool is_late(const tw_execution *s)
+{
+    const tw_instr *i = s->at.instr;
+    return i->op == TW_EXEC && i->takes && s->e->in.machine->engine[i->engine].late;
+}
+
 static tw_status happen(tw_executor *e, const moment *m)
 {
     job *j = m->job;
@@ -463,7 +470,10 @@ static tw_status happen(tw_executor *e, const moment *m)
     case CREDITS_GIVEN:
         for (int i = 0; i < j->event.instr.n_gives; i++) e->stream->giver[j->event.instr.gives[i]] = j->row.tick;
         break;
-    case TARGET_THERE: tw_place_write(&s, &j->to, &j->region, j->bytes); break;
+    case TARGET_THERE:
+        if (!is_late(&s) || aim(&s, j)) tw_place_write(&s, &j->to, &j->region, j->bytes);
+        if (s.no_memory) status = TW_ERR_NOMEM;
+        break;
     }
     if (--j->n_moments == 0) {
         j->next = e->stream->over;
@@ -506,7 +516,7 @@ static tw_status start(tw_executor *e, const tw_rowset *row, const tw_event *eve
     job *j = job_new(e, row, event);
     if (!j) return TW_ERR_NOMEM;
     tw_execution s = execution_of(e, j);
-    if (!check_gives(&s) || !do_instr(&s, j) || !aim(&s, j)) return s.no_memory ? TW_ERR_NOMEM : TW_OK;
+    if (!check_gives(&s) || !do_instr(&s, j) || (!is_late(&s) && !aim(&s, j))) return s.no_memory ? TW_ERR_NOMEM : TW_OK;
     TW_TRY(await(e, j, SOURCES_READ, event->busy_end));
     if (j->event.instr.n_gives > 0) TW_TRY(await(e, j, CREDITS_GIVEN, event->busy_end));
     return await(e, j, TARGET_THERE, event->end_cycle);
@@ -529,7 +539,43 @@ static tw_status stream_begin(void *user, const tw_rowset *row)
 
 tw_row_sink tw_stream_run_sink(tw_executor *e) { return (tw_row_sink){stream_begin, NULL, e}; }
 
-tw_status tw_stream_run_finish(tw_executor *e) { return advance(e, INT64_MAX); }
+/* What stays in buffers is written into the tensor, to be compared there. */
+static tw_status collect_residents(tw_executor *e)
+{
+    int output = tw_op_output(&e->op);
+    for (int i = 0; i < e->in.n_residents && !e->fault.set; i++) {
+        const tw_resident *r = &e->in.resident[i];
+        if (r->operand != output) continue;
+        tw_event event = {.instr = {.op = TW_STORE, .operand = (int16_t)output, .n_src = 1, .region = r->region}};
+        event.instr.src[0] = r->buffer;
+        event.instr.dst = -1;
+        event.start_cycle = event.end_cycle = event.busy_end = e->stream->now;
+        tw_rowset row = {.n_events = 1, .event = &event, .tick = -1};
+        TW_TRY(start(e, &row, &event));
+    }
+    return e->fault.set ? TW_OK : advance(e, INT64_MAX);
+}
+
+tw_status tw_stream_run_finish(tw_executor *e)
+{
+    TW_TRY(advance(e, INT64_MAX));
+    return collect_residents(e);
+}
+
+/* Inputs that are there already. */
+tw_status tw_stream_run_place(tw_executor *e)
+{
+    for (int i = 0; i < e->in.n_residents; i++) {
+        const tw_resident *r = &e->in.resident[i];
+        if (r->operand == tw_op_output(&e->op)) continue;
+        tw_event event = {.instr = {.op = TW_LOAD, .operand = (int16_t)r->operand, .n_src = 1, .region = r->region}};
+        event.instr.src[0] = -1;
+        event.instr.dst = r->buffer;
+        tw_rowset row = {.n_events = 1, .event = &event};
+        TW_TRY(start(e, &row, &event));
+    }
+    return advance(e, 0);
+}
 
 tw_status tw_stream_run_init(tw_executor *e)
 {

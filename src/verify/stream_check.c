@@ -240,7 +240,7 @@ tw_status tw_stream_check_command(void *checker, const tw_rowset *row)
 {
     tw_checker *c = checker;
     if (c->fault.set) return TW_OK;
-    judge(&(tw_commanded){{&c->in, &c->fault, row, NULL}, c, c->stream, NULL, 0, 0});
+    judge(&(tw_commanded){{&c->in, &c->fault, row, NULL}, c, c->stream, NULL, 0, 0, -1});
     return c->stream->no_memory ? TW_ERR_NOMEM : TW_OK;
 }
 
@@ -257,14 +257,39 @@ tw_stream_check *tw_stream_check_new(tw_checker *c)
     for (int e = 0; e < in->machine->n_engines; e++) {
         k->unit_free[e] = TW_NEW(c->arena, int64_t, tw_clamp(in->machine->engine[e].count, 1, INT16_MAX));
         if (!k->unit_free[e]) return NULL;
+        for (int u = 0; u < tw_clamp(in->machine->engine[e].count, 1, INT16_MAX); u++)
+            k->unit_free[e][u] = in->machine->launch / TW_MILLI + (in->machine->launch % TW_MILLI > 0);
+    }
+    for (int i = 0; i < in->n_residents; i++) {
+        const tw_resident *r = &in->resident[i];
+        if (r->operand == tw_op_output(in->op)) continue;
+        k->slot[r->buffer] = (tw_slot){.held = true, .full = true, .operand = r->operand, .region = r->region};
     }
     return k;
+}
+
+/* A tile that stays: an input, or a part of the output with all its points in it. Whether those of the output are all
+ * of it is found with what was stored. */
+static bool check_resident(tw_checker *c, int buffer)
+{
+    const tw_slot *slot = &c->stream->slot[buffer];
+    for (int i = 0; i < c->in.n_residents; i++) {
+        const tw_resident *r = &c->in.resident[i];
+        if (r->buffer != buffer || slot->operand != r->operand) continue;
+        if (r->operand != tw_op_output(c->in.op)) return true;
+        if (slot->elems == 0 || slot->positions != tw_cover_region(c->cover, &r->region) ||
+            slot->points != tw_cover_finished(c->cover, &r->region))
+            return false;
+        c->stored = tw_cover_add(c->stored, slot->positions);
+        return true;
+    }
+    return false;
 }
 
 void tw_stream_check_finish(tw_checker *c)
 {
     for (int i = 0; i < c->in.layout->n_buffers && !c->fault.set; i++)
-        if (c->stream->slot[i].held)
+        if (c->stream->slot[i].held && !check_resident(c, i))
             tw_fault_set(&c->fault, "buffer %s is still held at the end",
                          tw_buffer_name_of(&c->in, i, -1, -1).text);
 }

@@ -34,6 +34,7 @@ typedef struct tw_commanded {
     tw_stream_check *k;
     const tw_event *event;
     int64_t data, credit; /* when all that it reads was there, and all that it takes was free */
+    int64_t late;         /* when what it takes at its end was free, -1: it takes nothing so     */
 } tw_commanded;
 
 /* Where partial sums of a region are found. */
@@ -41,6 +42,11 @@ typedef struct tw_found_sums {
     int part;        /* TW_PART_NONE: all parts of the buffer together */
     uint64_t points; /* accumulated in them                            */
 } tw_found_sums;
+/* Whether the instruction needs what it takes only at its end. */
+static inline bool tw_stream_is_late(const tw_commanded *s, const tw_instr *i)
+{
+    return i->takes && i->op == TW_EXEC && s->at.in->machine->engine[i->engine].late;
+}
 bool tw_stream_find_sums(const tw_commanded *s, int buffer, const tw_region *region, tw_found_sums *out);
 
 /* false and a fault: the instruction at hand must not run here. Adds to s->data and s->credit. */

@@ -24,6 +24,16 @@ static bool check_work(const tw_commanded *s, int64_t work)
     return tw_fault_at(&s->at, "claims work %" PRId64 ", does %" PRId64, s->at.instr->work, work);
 }
 
+static bool check_passes(const tw_commanded *s)
+{
+    int64_t passes = tw_verify_shape(s->at.in, s->at.instr);
+    if (s->at.instr->op == TW_EXEC && s->at.instr->pressed != tw_verify_pressed(s->at.in, s->at.instr))
+        return tw_fault_at(&s->at, "claims %" PRId64 " under pressure, makes %" PRId64, s->at.instr->pressed,
+                           tw_verify_pressed(s->at.in, s->at.instr));
+    if (s->at.instr->passes == passes) return true;
+    return tw_fault_at(&s->at, "claims %" PRId64 " passes, makes %" PRId64, s->at.instr->passes, passes);
+}
+
 /* ---- buffers and engines ---- */
 
 /* A buffer that exists and is meant for this operand. */
@@ -134,6 +144,7 @@ static bool check_unused(tw_commanded *s, int buffer)
 {
     const tw_slot *slot = &s->k->slot[buffer];
     int64_t start = s->event->start_cycle, until = tw_max(slot->there, slot->read);
+    if (tw_stream_is_late(s, s->at.instr)) start = s->event->end_cycle, s->late = until;
     if (start < until)
         return tw_fault_at(&s->at, "starts at %" PRId64 ", buffer %s is %s until %" PRId64, start,
                            name_of(s, buffer).text,
@@ -141,6 +152,7 @@ static bool check_unused(tw_commanded *s, int buffer)
                            : slot->there > slot->read ? "written"
                                                       : "read",
                            until);
+    if (s->late >= 0) return true;
     int64_t *latest = s->at.instr->takes ? &s->credit : &s->data;
     *latest = tw_max(*latest, until);
     return true;
@@ -184,7 +196,21 @@ static bool check_transfer(const tw_commanded *s)
     if (!check_mover(s, inwards ? to : from, inwards ? from : to, inwards ? TW_INWARDS : TW_OUTWARDS)) return false;
     if (!tw_verify_region_is_sound(operand_of(s, i->operand), &i->region))
         return tw_fault_at(&s->at, "region leaves tensor '%s'", operand_of(s, i->operand)->name);
-    return check_work(s, units_of(s, i));
+    return check_work(s, units_of(s, i)) && check_passes(s);
+}
+
+/* The compute engine has ended whatever stands before this. */
+static bool check_drained(tw_commanded *s)
+{
+    const tw_machine *m = s->at.in->machine;
+    for (int u = 0; u < m->engine[m->compute].count; u++) {
+        int64_t until = s->k->unit_free[m->compute][u];
+        if (s->event->start_cycle < until)
+            return tw_fault_at(&s->at, "starts at %" PRId64 ", '%s' has work until %" PRId64, s->event->start_cycle,
+                               m->engine[m->compute].name, until);
+        s->data = tw_max(s->data, until);
+    }
+    return true;
 }
 
 static bool check_load(tw_commanded *s)
@@ -196,6 +222,7 @@ static bool check_load(tw_commanded *s)
     if (sums != i->partial)
         return tw_fault_at(&s->at, "brings %s", sums ? "finished elements back" : "an input as partial sums");
     if (!check_transfer(s)) return false;
+    if (i->drains && !check_drained(s)) return false;
     if (!i->takes) return tw_fault_at(&s->at, "fills buffer %s without taking it", name_of(s, i->dst).text);
     if (sums ? !check_sums(s, i->src[0], &i->region, &found)
              : i->src[0] != -1 && !check_input(s, i->src[0], i->operand, &i->region))
@@ -293,11 +320,7 @@ static bool check_exec(tw_commanded *s)
     if (i->n_src != in->op->n_operands - 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
     for (int o = 0; o < i->n_src; o++)
         if (!check_exec_input(s, o)) return false;
-    if (!check_exec_target(s) || !check_work(s, tw_verify_points(in->op, &i->box))) return false;
-    const tw_cost *cost = &in->machine->engine[i->engine].cost;
-    int64_t passes = cost->kind == TW_COST_ARRAY ? tw_verify_passes(in, cost, &i->box) : i->passes;
-    if (i->passes == passes) return true;
-    return tw_fault_at(&s->at, "claims %" PRId64 " passes, makes %" PRId64, i->passes, passes);
+    return check_exec_target(s) && check_work(s, tw_verify_points(in->op, &i->box)) && check_passes(s);
 }
 
 static bool check_gives(const tw_commanded *s)

@@ -52,21 +52,43 @@ static int64_t total_work(const tw_commanded *s)
     int64_t total = 0;
     for (int i = 0; i < s->at.row->n_events; i++) {
         const tw_instr *instr = &s->at.row->event[i].instr;
-        bool array = instr->op == TW_EXEC && engine_of(s)->cost.kind == TW_COST_ARRAY;
-        int64_t work = array ? instr->passes : instr->work;
+        int64_t work = engine_of(s)->cost.kind >= TW_COST_ARRAY ? instr->passes : instr->work;
         if (work < 0 || !tw_ckd_add(total, work, &total)) return -1;
     }
     return total;
 }
 
+/* An execution that writes at its end waits there, if it must, until the buffer is free. */
+static int64_t held_until(const tw_commanded *s)
+{
+    const tw_instr *i = &s->at.row->event[0].instr;
+    if (!tw_stream_is_late(s, i) || i->dst < 0 || i->dst >= s->at.in->layout->n_buffers) return -1;
+    return tw_max(s->k->slot[i->dst].there, s->k->slot[i->dst].read);
+}
+
+/* Whether a mover works on the memory of the compute engine when the command starts. */
+static bool is_pressed(const tw_commanded *s)
+{
+    const tw_machine *m = s->at.in->machine;
+    int64_t start = s->at.row->event[0].start_cycle;
+    for (int e = 0; e < m->n_engines; e++)
+        for (int u = 0; u < m->engine[e].count && m->engine[e].kind == TW_MOVES; u++)
+            if (m->engine[e].memory == engine_of(s)->memory && s->k->unit_free[e][u] > start) return true;
+    return false;
+}
+
 static bool check_length(const tw_commanded *s)
 {
     const tw_event *e = &s->at.row->event[0];
-    int64_t work = total_work(s), cycles = work < 0 ? -1 : tw_verify_cycles(engine_of(s), work);
+    int64_t work = total_work(s);
+    if (e->instr.op == TW_EXEC && engine_of(s)->cost.kind == TW_COST_KERNEL && is_pressed(s)) work = e->instr.pressed;
+    int64_t cycles = work < 0 ? -1 : tw_verify_cycles(engine_of(s), work);
     int64_t busy = tw_verify_busy(engine_of(s), cycles);
     if (cycles < 0) return tw_fault_at(&s->at, "takes longer than can be counted");
     if (e->start_cycle < 0 || e->end_cycle < e->start_cycle || e->busy_end < e->start_cycle)
         return tw_fault_at(&s->at, "runs backwards in time");
+    int64_t until = held_until(s);
+    if (until > e->start_cycle + cycles) cycles = busy = until - e->start_cycle;
     if (e->end_cycle - e->start_cycle != cycles)
         return tw_fault_at(&s->at, "takes %" PRId64 " cycles, should take %" PRId64, e->end_cycle - e->start_cycle,
                            cycles);

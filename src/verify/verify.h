@@ -16,6 +16,12 @@
 #define TW_VERIFY_VERIFY_H
 #include "program/instr.h"
 
+/* A tile that lies in a buffer from the beginning (an input) or stays there (the output), see tw_op.fused. */
+typedef struct tw_resident {
+    int operand, buffer;
+    tw_region region;
+} tw_resident;
+
 /* What a judge needs to know about the run. */
 typedef struct tw_verify_input {
     const tw_model *model;
@@ -26,6 +32,11 @@ typedef struct tw_verify_input {
     const tw_level_info *level;
     bool is_pass[TW_MAX_MEMORIES];    /* memories that are passed through */
     bool holds_sums[TW_MAX_MEMORIES]; /* async: the output's buffers there are of the accumulator's type */
+    unsigned padded;                  /* bit l: loop l is padded up to a multiple of its tile, */
+    int64_t largest[TW_MAX_LOOPS];    /* this one                                              */
+    bool restless[TW_MAX_OPERANDS];   /* an input whose tile changes with every execution      */
+    int n_residents;
+    const tw_resident *resident;
     int unroll[TW_ARRAY_DIMS];        /* async: loops laid out over the rows and columns of the array, -1: none */
 } tw_verify_input;
 

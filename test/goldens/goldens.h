@@ -115,6 +115,7 @@ bool kpu_walk(tw_context *ctx, const tw_plan *plan, kpu_events *out);
 /* ---- one reader per file format ---- */
 void run_tick_programs(tally *t, const char *path, const char *file);
 void run_optima(tally *t, const char *path, const char *file);
+void run_snitch(tally *t, const char *path, const char *file);
 void run_tile_traffic(tally *t, const char *file, const json_t *record);
 void run_best_tiles(tally *t, const char *file, const json_t *record);
 void run_tick_listings(tally *t, const char *file, const json_t *root);

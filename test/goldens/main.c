@@ -73,6 +73,7 @@ static const struct {
 } path_reader[] = {
     {"tick_programs*.csv", run_tick_programs},
     {"optima*.csv", run_optima},
+    {"snitch*.csv", run_snitch},
 };
 
 static void run_json(tally *t, const char *path, const char *file,

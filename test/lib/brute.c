@@ -4,16 +4,20 @@
  * is what the others depend on: levels, cuts and orders of all levels, then keeping, sums, unrolling and buffers. */
 #include "brute.h"
 
+#include "placing.h"
 #include "sim/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { BRUTE_MAX_OPS = 4 };
+
 typedef struct walk {
     const brute_space *space;
     const tw_op *op;
-    const tw_machine *machine;
+    const tw_machine *machine; /* as the operator meets it */
     tw_op_map map;
+    tw_op_map behind[BRUTE_MAX_OPS]; /* of all operators; the first is `map` */
     int64_t len[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* longest piece that reaches a level */
     bool counts;                                    /* only count, up to `limit`          */
     int64_t limit, n_tried, n_good;
@@ -49,7 +53,8 @@ static void check_memory(tw_status status)
 
 static tw_status build(walk *w, tw_program *program)
 {
-    tw_mapping mapping = {1, &w->map};
+    w->behind[0] = w->map;
+    tw_mapping mapping = {w->space->model->n_ops, w->behind};
     TW_TRY(tw_mapping_check(&mapping, w->space->model, w->machine, &w->diag));
     return tw_program_build(w->space->model, 0, w->machine, &w->map, w->scratch, &w->diag, program);
 }
@@ -66,8 +71,30 @@ static tw_outcome outcome_of(const walk *w, const tw_program *program, const tw_
     return out;
 }
 
+/* Whether a machine that pads loops is asked for innermost tiles of this size along the loop. */
+static bool is_unpadded(const walk *w, int loop, int64_t size)
+{
+    const tw_engine *mac = &w->machine->engine[w->machine->compute];
+    int64_t extent = w->op->loop[loop].extent, step = 1;
+    bool some = false;
+    if (!mac->multiple_parallel || !w->op->loop[loop].reduces) step = tw_max(1, mac->tile_multiple);
+    for (int64_t s = step; s < extent; s += step) some |= extent % s == 0;
+    if (size == extent) return true;
+    return size % step == 0 && (extent % size == 0 || (!some && step > 1));
+}
+
+static bool is_asked_for(const walk *w)
+{
+    int inner = w->map.n_levels - 1;
+    const tw_level_map *map = &w->map.level[inner];
+    for (int l = 0; l < w->op->n_loops && w->machine->pads; l++)
+        if (map->count[l] > 1 || !is_unpadded(w, l, w->len[inner + 1][l])) return false;
+    return true;
+}
+
 static void judge(walk *w)
 {
+    if (!is_asked_for(w)) return;
     tw_arena_mark mark = tw_arena_save(w->scratch);
     tw_program program;
     tw_timeline timeline;
@@ -87,6 +114,7 @@ static void judge(walk *w)
 
 static bool has_buffers(const walk *w, int level, int operand)
 {
+    if (tw_op_is_resident(w->space->model, w->op, operand)) return false;
     return is_async(w) ? holds(w, level, operand) : !w->map.level[level].pass;
 }
 
@@ -205,6 +233,13 @@ static bool cuts_something(const walk *w, int level)
     return false;
 }
 
+/* Whether the memory may keep the operand for longer than a tile. */
+static bool may_keep(const walk *w, int level, int operand)
+{
+    unsigned what = operand == tw_op_output(w->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    return w->machine->memory[level + 1].keeps & what;
+}
+
 static void walk_keeps(walk *w, int i)
 {
     if (w->counts && w->n_tried > w->limit) return;
@@ -216,12 +251,13 @@ static void walk_keeps(walk *w, int i)
     int *keeps = &w->map.level[level].keeps[operand], grain = grain_of(w, level);
     *keeps = 0;
     walk_keeps(w, i + 1);
-    if (!is_async(w) || !holds(w, level, operand)) return;
+    if (!is_async(w) || !holds(w, level, operand) || !may_keep(w, level, operand)) return;
+    if (tw_op_is_resident(w->space->model, w->op, operand)) return;
     if (w->space->full || cuts_something(w, grain)) {
         *keeps = -1;
         walk_keeps(w, i + 1);
     }
-    for (int l = 0; l < w->op->n_loops; l++) {
+    for (int l = 0; l < w->op->n_loops && !w->machine->memory[level + 1].whole; l++) {
         if (!w->space->full && !matters(w, grain, l)) continue;
         *keeps = l + 1;
         walk_keeps(w, i + 1);
@@ -298,11 +334,27 @@ static void walk_level(walk *w, int level)
     walk_cuts(w, level, 0);
 }
 
+static tw_op_map one_tile(const tw_op *op, int n_levels)
+{
+    tw_op_map map = {.n_levels = n_levels};
+    assert(op->fused);
+    for (int l = 0; l < n_levels; l++) {
+        tw_level_map *level = &map.level[l];
+        *level = (tw_level_map){.memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED, .pass = l + 1 < n_levels};
+        for (int i = 0; i < op->n_loops; i++) level->order[i] = i, level->count[i] = 1;
+        for (int o = 0; o < op->n_operands; o++) level->slots[o] = 1;
+    }
+    return map;
+}
+
 static walk walk_of(const brute_space *space)
 {
-    walk w = {.space = space, .op = &space->model->op[0], .machine = space->machine, .diag = {.muted = true}};
-    assert(space->model->n_ops == 1);
+    walk w = {.space = space, .op = &space->model->op[0], .scratch = tw_arena_new(), .diag = {.muted = true}};
+    if (!w.scratch) abort();
+    check_memory(tw_machine_view(space->model, 0, space->machine, w.scratch, &w.machine));
+    assert(space->model->n_ops <= BRUTE_MAX_OPS);
     w.map.n_levels = space->machine->n_memories - 1;
+    for (int i = 1; i < space->model->n_ops; i++) w.behind[i] = one_tile(&space->model->op[i], w.map.n_levels);
     for (int l = 0; l < w.op->n_loops; l++) w.len[0][l] = w.op->loop[l].extent;
     return w;
 }
@@ -313,7 +365,24 @@ int64_t brute_size(const brute_space *space, int64_t limit)
     w.counts = true;
     w.limit = limit;
     walk_level(&w, 0);
+    tw_arena_free(w.scratch);
     return w.n_tried;
+}
+
+/* Whether the operators behind the first one fit, each with its one tile. */
+static bool others_fit(walk *w)
+{
+    tw_arena_mark mark = tw_arena_save(w->scratch);
+    const tw_machine *view;
+    tw_program program;
+    tw_status status = TW_OK;
+    for (int i = 1; i < w->space->model->n_ops && status == TW_OK; i++) {
+        check_memory(tw_machine_view(w->space->model, i, w->space->machine, w->scratch, &view));
+        status = tw_program_build(w->space->model, i, view, &w->behind[i], w->scratch, &w->diag, &program);
+        check_memory(status);
+    }
+    tw_arena_rewind(w->scratch, mark);
+    return status == TW_OK;
 }
 
 int64_t brute_run(const brute_space *space, brute_fn fn, void *user)
@@ -321,9 +390,7 @@ int64_t brute_run(const brute_space *space, brute_fn fn, void *user)
     walk w = walk_of(space);
     w.fn = fn;
     w.user = user;
-    w.scratch = tw_arena_new();
-    if (!w.scratch) abort();
-    walk_level(&w, 0);
+    if (others_fit(&w)) walk_level(&w, 0);
     tw_arena_free(w.scratch);
     return w.n_good;
 }

@@ -17,14 +17,20 @@
  * `full` tries all of that. Otherwise choices that say the same with other words are left out: a tile as long as its
  * piece (that is one tile), the place of loops that are not cut in the order, keeping while a loop stays that is not
  * cut or is the innermost one, ways to add up where nothing is added. And when not even single buffers fit, more are
- * not tried. test_brute.c holds the two against each other. */
+ * not tried. test_brute.c holds the two against each other.
+ *
+ * Some machines say what a mapping may choose there: where a memory does not keep an operand it has one tile, where it
+ * keeps operands whole it has one tile or all; where loops are padded the innermost tiles have sizes that divide the loop
+ * (and are multiples of what the compute engine asks for), or, if none does, any multiple, and are cut by size.
+ *
+ * Operators behind the first one are fused with it and have one tile each. */
 #ifndef TW_BRUTE_H
 #define TW_BRUTE_H
 #include "search/mapping.h"
 #include "search/objective.h"
 
 typedef struct brute_space {
-    const tw_model *model; /* of one operator */
+    const tw_model *model; /* of one operator, and those that are fused with it */
     const tw_machine *machine;
     int64_t max_buffers;
     bool full;

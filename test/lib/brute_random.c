@@ -9,7 +9,8 @@
 typedef struct maker {
     uint64_t *rng;
     brute_case *out;
-    bool async;
+    bool async, cluster;
+    bool barrier; /* then all costs are of descriptors and kernels */
     int n_memories;
     unsigned holds[4]; /* 1 inputs, 2 output */
 } maker;
@@ -37,6 +38,7 @@ static void print_op(maker *m, const char *compute, const char *loops, const cha
              "    reads: {%s}\n    writes: {ofm: {%sat: [%s]}}\n",
              compute, loops, reduce, narrow ? "    accumulator: i32\n" : "", reads, narrow ? "dtype: i8, " : "",
              at);
+    if (m->cluster && chance(m, 4)) strcat(m->out->workload, "    epilogue: add\n");
 }
 
 static void make_matmul(maker *m)
@@ -143,8 +145,58 @@ static void make_operator(maker *m)
 
 /* ---- machines ---- */
 
+/* A number of cycles that is often none or whole. */
+static const char *milli(maker *m, int64_t most)
+{
+    static _Thread_local char text[16][24];
+    static _Thread_local int next;
+    char *out = text[next++ % 16];
+    int64_t x = chance(m, 4) ? 0 : pick(m, 0, most);
+    if (chance(m, 2))
+        snprintf(out, sizeof text[0], "%" PRId64, x);
+    else
+        snprintf(out, sizeof text[0], "%" PRId64 ".%03" PRId64, x, pick(m, 0, 999));
+    return out;
+}
+
+static void print_descriptor(maker *m, FILE *f)
+{
+    static const char *const beats[] = {"packed", "rows", "lines"};
+    fprintf(f, "cost: {setup: %s, beat: %" PRId64 ", beats: %s", milli(m, 20), pick(m, 1, 12), beats[pick(m, 0, 2)]);
+    if (chance(m, 2)) fprintf(f, ", per_row: %s", milli(m, 3));
+    if (chance(m, 3)) fprintf(f, ", per_beat: %s", milli(m, 3));
+    if (chance(m, 3)) fprintf(f, ", row_least: %s", milli(m, 6));
+    if (chance(m, 2)) fprintf(f, ", fill: %s, fill_waits: %" PRId64, milli(m, 20), pick(m, 0, 12));
+    fprintf(f, "}");
+}
+
+static void print_kernel(maker *m, FILE *f, const char *key)
+{
+    static const char *const unroll[] = {"[]", "[2]", "[3, 2]", "[4, 3, 2]", "[1, 2]", "[2, 3, 4]"};
+    fprintf(f, "%s: {cores: %" PRId64 ", start: %s", key, pick(m, 1, 3), milli(m, 20));
+    if (chance(m, 2)) fprintf(f, ", per_lane: %s", milli(m, 3));
+    if (chance(m, 2)) fprintf(f, ", per_round: %s", milli(m, 5));
+    if (chance(m, 3)) fprintf(f, ", row_least: %s", milli(m, 9));
+    if (chance(m, 3)) fprintf(f, ", per_point: %s", milli(m, 4));
+    if (chance(m, 2)) fprintf(f, ", unroll: %s", unroll[pick(m, 0, 5)]);
+    if (chance(m, 2)) fprintf(f, ", depth: %" PRId64, pick(m, 1, 4));
+    if (chance(m, 2))
+        fprintf(f,
+                ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64
+                ", busy: %s, along: %s, half: %s, full: %s}",
+                pick(m, 1, 8), pick(m, 1, 4), pick(m, 1, 4), milli(m, 2), milli(m, 1), milli(m, 1), milli(m, 1));
+    fprintf(f, "}");
+}
+
 static void print_cost(maker *m, FILE *f, bool computes)
 {
+    if (m->cluster && (m->barrier || !chance(m, 4))) {
+        if (computes)
+            print_kernel(m, f, "cost");
+        else
+            print_descriptor(m, f);
+        return;
+    }
     int64_t form = pick(m, 0, computes && m->async ? 4 : 2), fixed = pick(m, 0, chance(m, 2) ? 30 : 3);
     const char *pipelined = m->async && chance(m, 2) ? ", pipelined: true" : "";
     if (form == 0) {
@@ -166,6 +218,16 @@ static const char *memory_name(int i)
     return name[i];
 }
 
+/* How a memory of a cluster is used. */
+static void print_policy(maker *m, FILE *f)
+{
+    static const char *const placement[] = {"slots", "bump", "lifetime"};
+    if (chance(m, 2)) fprintf(f, ", placement: %s", placement[pick(m, 0, 2)]);
+    if (chance(m, 2)) fprintf(f, ", keeps: %s", chance(m, 2) ? "inputs" : "output");
+    if (chance(m, 2)) fprintf(f, ", whole: true");
+    if (chance(m, 2)) fprintf(f, ", buffers: dual");
+}
+
 /* Between single elements and more than everything. */
 static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
 {
@@ -179,6 +241,7 @@ static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
             fprintf(f, "size: %" PRId64, pick(m, least, chance(m, 2) ? least + all : least + 2 * all));
         if (i > 0 && chance(m, 3)) fprintf(f, ", align: %" PRId64, (int64_t)1 << pick(m, 1, 3));
         if (m->async) fprintf(f, ", holds: %s", word[m->holds[i]]);
+        if (m->cluster && i > 0) print_policy(m, f);
         if (chance(m, 2)) fprintf(f, ", energy: %" PRId64 " pJ", pick(m, 0, 200));
         fprintf(f, "}\n");
     }
@@ -200,9 +263,17 @@ static void print_compute(maker *m, FILE *f, int on)
     }
     if (m->async && chance(m, 4)) fprintf(f, "unrolls: parallel, ");
     if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
-    if (chance(m, 8)) fprintf(f, "tile_multiple: 2, ");
+    if (!m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, ");
     if (chance(m, 8)) fprintf(f, "pad_limit: half-kernel, ");
     if (chance(m, 2)) fprintf(f, "energy: %" PRId64 " pJ, ", pick(m, 0, 9));
+    if (m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, multiple_loops: parallel, ");
+    if (m->cluster && chance(m, 3)) fprintf(f, "writes: end, ");
+    if (m->cluster && chance(m, 8)) fprintf(f, "count: 2, ");
+    if (m->cluster && chance(m, 4)) {
+        fprintf(f, "cost_of: {");
+        print_kernel(m, f, "add");
+        fprintf(f, "}, ");
+    }
     print_cost(m, f, true);
     fprintf(f, "}\n");
 }
@@ -244,8 +315,10 @@ static void print_mover(maker *m, FILE *f, int outer, int inner, const char *car
 {
     fprintf(f, "  - {name: %s%d%d, between: [%s, %s], carries: %s, ", carries, outer, inner, memory_name(outer),
             memory_name(inner), carries);
-    if (inputs && chance(m, 4)) fprintf(f, "joins: inputs, ");
-    if (chance(m, 4)) fprintf(f, "count: 2, ");
+    if (inputs && chance(m, m->cluster ? 2 : 4)) fprintf(f, "joins: inputs, ");
+    if (m->cluster && strcmp(carries, "both") == 0)
+        fprintf(f, "prefetch: %s, ", (const char *[]){"none", "all", "innermost"}[pick(m, 0, 2)]);
+    if (chance(m, m->cluster ? 12 : 4)) fprintf(f, "count: 2, ");
     print_cost(m, f, false);
     fprintf(f, "}\n");
 }
@@ -256,7 +329,7 @@ static void print_links(maker *m, FILE *f, int memory)
     bool in = m->holds[memory] & 1, out = m->holds[memory] & 2;
     int from = before(m, memory, 1), to = before(m, memory, 2);
     bool together = in && out && from == to;
-    if (together && chance(m, 2)) {
+    if (together && (m->cluster ? !chance(m, 4) : chance(m, 2))) {
         print_mover(m, f, from, memory, "both", true);
         return;
     }
@@ -282,20 +355,26 @@ static void choose_paths(maker *m)
     unsigned seen = 0;
     m->holds[0] = 3;
     for (int i = 1; i < m->n_memories; i++) {
-        m->holds[i] = m->async && chance(m, 2) ? (unsigned)pick(m, 1, 2) : 3;
+        m->holds[i] = m->async && chance(m, m->cluster ? 8 : 2) ? (unsigned)pick(m, 1, 2) : 3;
         seen |= m->holds[i];
     }
     if (seen != 3) m->holds[m->n_memories - 1] = 3;
+    /* what is fused finds its input where the output lies */
+    for (int i = 1; i < m->n_memories && strstr(m->out->workload, "epilogue"); i++) m->holds[i] = 3;
 }
 
 static void make_machine(maker *m, int64_t least, int64_t all)
 {
     FILE *f = fmemopen(m->out->machine, sizeof m->out->machine, "w");
     if (!f) abort();
-    m->n_memories = chance(m, 8) ? 4 : chance(m, 2) ? 3 : 2;
+    m->n_memories = m->cluster ? (chance(m, 4) ? 3 : 2) : chance(m, 8) ? 4 : chance(m, 2) ? 3 : 2;
+    m->barrier = m->cluster && chance(m, 4);
     choose_paths(m);
     fprintf(f, "machine: m\nunit: %s\ntiming: %s\n", all < 0 ? "element" : "byte", m->async ? "async" : "lockstep");
-    if (m->async) fprintf(f, "reuse: %s\n", chance(m, 2) ? "resident" : "declared");
+    if (m->async) fprintf(f, "reuse: %s\n", chance(m, m->cluster ? 8 : 2) ? "declared" : "resident");
+    if (m->barrier) fprintf(f, "barrier: %s\n", milli(m, 9));
+    if (m->cluster && chance(m, 2)) fprintf(f, "launch: %s\n", milli(m, 50));
+    if (m->cluster && chance(m, 4)) fprintf(f, "pad_to: tile\n");
     print_memories(m, f, least, all < 0 ? -all : all);
     if (m->async)
         print_async(m, f);
@@ -345,7 +424,7 @@ static bool try_case(maker *m, brute_wish wish)
 
 void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
 {
-    maker m = {.rng = rng, .out = out, .async = wish.timing == TW_ASYNC};
+    maker m = {.rng = rng, .out = out, .async = wish.timing == TW_ASYNC, .cluster = wish.cluster};
     while (!try_case(&m, wish)) continue;
 }
 

@@ -3,7 +3,11 @@
  * Operators of one to three loops, rarely four: products of matrices and vectors, windows with padding, stride and
  * dilation, pooling, additions, types of all widths and accumulators that are wider than the output. Machines of one to
  * three memories inside the outermost one, so small that many mappings do not fit; every form of cost, kind of channel
- * and path, adders, energies, alignments, smallest tiles. */
+ * and path, adders, energies, alignments, smallest tiles.
+ *
+ * A *cluster* is an async machine with what those of the other kind do not have: costs of descriptors and kernels, movers
+ * that fetch ahead, results that are written at the end, dual buffers, operands that are kept whole or not at all, buffers in
+ * the order of the program, loops that are padded, a launch, a barrier; and operators may have one fused behind them. */
 #ifndef TW_BRUTE_RANDOM_H
 #define TW_BRUTE_RANDOM_H
 #include "brute.h"
@@ -17,6 +21,7 @@ typedef struct brute_wish {
     tw_timing timing;
     int64_t limit; /* mappings to try at most     */
     bool full;     /* counted as brute_space says */
+    bool cluster;  /* async                       */
 } brute_wish;
 
 /* A case whose space is not larger than the wish says. Texts that cannot be read end the process. */

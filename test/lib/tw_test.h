@@ -4,7 +4,8 @@
  *     TEST(a_kernel_wider_than_its_input_is_refused) { CHECK_EQ(1 + 1, 2); }
  *
  * A file's tests register themselves; tw_test_main.c runs them. Property tests take their seed from
- * tw_test_seed(), which honours the environment variable TW_SEED and prints the seed it uses. */
+ * tw_test_seed(), which honours the environment variable TW_SEED and prints the seed it uses. TW_TEST='*pattern*' runs
+ * only those whose names match. */
 #ifndef TW_TEST_H
 #define TW_TEST_H
 #include <setjmp.h>

@@ -48,6 +48,7 @@ int main(void)
     struct CMUnitTest *list = calloc((size_t)n_tests + 1, sizeof *list);
     if (!list) return 70;
     int n = 0;
+    if (getenv("TW_TEST")) cmocka_set_test_filter(getenv("TW_TEST"));
     for (tw_test_case *t = first; t; t = t->next)
         list[n++] = (struct CMUnitTest){t->name, t->run, NULL, NULL, NULL};
     int failed = _cmocka_run_group_tests("tests", list, (size_t)n, NULL, NULL);

@@ -30,13 +30,13 @@ TEST(random_layouts_are_sound_and_as_tight_as_alignment_allows)
         tw_arena *arena = tw_arena_new();
         tw_diag diag = {0};
         tw_layout layout;
-        CHECK_EQ(tw_layout_build(&pools, &op, &machine, arena, &diag, &layout), TW_OK);
+        CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_OK);
         CHECK_EQ(layout.used[1], need);
         CHECK_EQ(tw_layout_check(&layout, &machine, &diag), TW_OK);
         machine.memory[1].size = need;
-        CHECK_EQ(tw_layout_build(&pools, &op, &machine, arena, &diag, &layout), TW_OK);
+        CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_OK);
         machine.memory[1].size = need - 1;
-        CHECK_EQ(tw_layout_build(&pools, &op, &machine, arena, &diag, &layout), TW_INFEASIBLE);
+        CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_INFEASIBLE);
         tw_diag_release(&diag);
         tw_arena_free(arena);
     }
@@ -49,7 +49,7 @@ TEST(a_refusal_names_the_memory_the_shortage_and_who_fills_it)
     tw_arena *arena = tw_arena_new();
     tw_diag diag = {0};
     tw_layout layout;
-    CHECK_EQ(tw_layout_build(&pools, &op, &machine, arena, &diag, &layout), TW_INFEASIBLE);
+    CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_INFEASIBLE);
     CHECK_STR(diag.text[0], "map.yaml:7:9: infeasible: memory 'l1' is short by 10: buffers need 110 of 100");
     CHECK_STR(diag.text[1], "map.yaml:7:9: note: 'ifm' takes 2 x 30 in 'l1'");
     CHECK_STR(diag.text[2], "map.yaml:7:9: note: 'ofm' takes 1 x 50 in 'l1'");

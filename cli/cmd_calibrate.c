@@ -1,0 +1,131 @@
+/* cli/cmd_calibrate.c - which values of a machine's parameters explain measured cycles? */
+#include "cmd.h"
+#include "options_calibrate.h"
+#include "output.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct run {
+    const calibrate_options *options;
+    tw_context *ctx;
+    const tw_machine *machine;
+    tw_data_use *use;
+    const tw_calibration *result;
+} run;
+
+/* Prints the messages of the library and translates its status. */
+static int exit_code(run *r, tw_status status)
+{
+    static const int code[] = {
+        [TW_OK] = EXIT_DONE,         [TW_INFEASIBLE] = EXIT_INFEASIBLE, [TW_ERR_INPUT] = EXIT_INPUT,
+        [TW_ERR_NOMEM] = EXIT_FAULT, [TW_ERR_IO] = EXIT_INPUT,          [TW_WRONG] = EXIT_FAULT};
+    for (int i = 0; r->ctx && i < tw_context_n_messages(r->ctx); i++)
+        fprintf(stderr, "%s\n", tw_context_message(r->ctx, i));
+    if (r->ctx) tw_context_clear_messages(r->ctx);
+    if (status == TW_ERR_NOMEM) fputs("tilewright: out of memory\n", stderr);
+    return code[status];
+}
+
+/* ---- the fit ---- */
+
+static bool show(void *user, const tw_fit_progress *now)
+{
+    progress *p = user;
+    char line[128];
+    snprintf(line, sizeof line, "%s  error %.2f %%  %d runs  %.1f s", now->stage, 100 * now->error, now->n_runs,
+             now->seconds);
+    return progress_say(p, now->seconds, line);
+}
+
+/* All files are read even when one is bad, so that one run reports the faults of all. */
+static tw_status open_inputs(run *r)
+{
+    const calibrate_options *o = r->options;
+    tw_status status = tw_machine_open(r->ctx, o->machine, &r->machine), bad = TW_OK;
+    if (status != TW_OK) return status;
+    for (int i = 0; i < o->n_files; i++) {
+        tw_data_options data = calibrate_options_of(o, o->file[i].path);
+        r->use[i].test = o->file[i].test;
+        status = tw_data_open(r->ctx, r->machine, o->file[i].path, &data, &r->use[i].data);
+        free((void *)data.where);
+        if (status != TW_OK && bad == TW_OK) bad = status;
+    }
+    return bad;
+}
+
+static tw_status calibrate(run *r)
+{
+    tw_calibrate_options options = r->options->fit;
+    progress p;
+    progress_begin(&p, NULL, r->options->quiet);
+    options.progress = show;
+    options.user = &p;
+    tw_status status = tw_calibrate(r->ctx, r->machine, r->use, r->options->n_files, &options, &r->result);
+    progress_end(&p);
+    return status;
+}
+
+/* ---- what comes of it ---- */
+
+static int cannot_write(const char *path)
+{
+    fprintf(stderr, "tilewright: cannot write '%s': %s\n", path, strerror(errno));
+    return EXIT_WRITING;
+}
+
+static int write_machine(run *r, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    output_file file;
+    if (!folder) return exit_code(r, TW_ERR_NOMEM);
+    bool open = *name && output_file_open(&file, folder, name);
+    free(folder);
+    if (!open) return cannot_write(path);
+    tw_status status = tw_machine_print_source(r->ctx, r->result->machine, file.stream);
+    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(path);
+    output_file_drop(&file);
+    return status == TW_ERR_IO ? cannot_write(path) : exit_code(r, status);
+}
+
+static int print(run *r)
+{
+    const calibrate_options *o = r->options;
+    FILE *out = output_open();
+    if (!out) return exit_code(r, TW_ERR_NOMEM);
+    tw_status status = TW_OK;
+    if (o->json)
+        status = tw_calibration_print_json(r->ctx, r->result, out);
+    else if (!o->quiet)
+        status = tw_calibration_print_text(r->ctx, r->result, &o->print, out);
+    if (o->output && !o->quiet && status == TW_OK) fprintf(o->json ? stderr : out, "\nwrote %s\n", o->output);
+    int error = output_close(out);
+    if (!error) return exit_code(r, status);
+    fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
+    return EXIT_WRITING;
+}
+
+static int walk(run *r)
+{
+    int code = exit_code(r, r->ctx && r->use ? open_inputs(r) : TW_ERR_NOMEM);
+    if (code == EXIT_DONE) code = exit_code(r, calibrate(r));
+    if (code == EXIT_DONE && r->options->output) code = write_machine(r, r->options->output);
+    return code == EXIT_DONE ? print(r) : code;
+}
+
+int cmd_calibrate(int argc, char **argv)
+{
+    calibrate_options options;
+    calibrate_options_read(argc, argv, &options);
+    run r = {.options = &options,
+             .ctx = tw_context_new(),
+             .use = calloc((size_t)options.n_files, sizeof *r.use)};
+    int code = walk(&r);
+    free(r.use);
+    tw_context_free(r.ctx);
+    return code;
+}

@@ -1,0 +1,47 @@
+/* cli/terminal.c - see terminal.h. */
+#include "terminal.h"
+#include "value.h"
+
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { COLUMNS_MIN = 60, COLUMNS_MAX = 400 };
+
+static const char *const when_words[] = {"auto", "always", "never", NULL};
+
+static bool wants_colour(const char *when)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
+    if (no_color && *no_color) return false;
+    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+    if (size.ws_col < COLUMNS_MIN) return COLUMNS_MIN;
+    return size.ws_col > COLUMNS_MAX ? COLUMNS_MAX : size.ws_col;
+}
+
+int terminal_read_columns(const struct argp_state *state, const char *text)
+{
+    return (int)value_number(state, "--columns", text, COLUMNS_MIN, COLUMNS_MAX);
+}
+
+const char *terminal_read_colour(const struct argp_state *state, const char *text)
+{
+    return when_words[value_word(state, "--color", text, when_words)];
+}
+
+void terminal_apply(const terminal *wanted, tw_print_options *out)
+{
+    out->columns = wanted->columns ? wanted->columns : terminal_columns();
+    out->colour = wants_colour(wanted->colour);
+    out->seconds = isatty(STDOUT_FILENO); /* what goes into a file is the same every time */
+    out->ascii = wanted->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}

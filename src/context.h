@@ -1,0 +1,19 @@
+/* src/context.h - what a context owns: the arenas of its values, its messages, and the texts of its machines. */
+#ifndef TW_CONTEXT_H
+#define TW_CONTEXT_H
+#include "input/tree.h"
+
+/* The bytes that a machine was read from, told by the root of its tree, which machines with other values share. */
+typedef struct tw_source {
+    const tw_node *root;
+    const char *text;
+    size_t n;
+    const struct tw_source *next;
+} tw_source;
+
+struct tw_context {
+    tw_arena *arena, *scratch;
+    tw_diag diag;
+    const tw_source *source; /* the newest first */
+};
+#endif

@@ -1,0 +1,30 @@
+/* src/fit/clock.h - how long many mappings take on one machine, measured by threads.
+ *
+ * Each sample is a simulation of its own. A thread takes the next sample that nobody has, and puts its cycles where
+ * they belong: the answer does not depend on how many threads there are. */
+#ifndef TW_FIT_CLOCK_H
+#define TW_FIT_CLOCK_H
+#include "machine/machine.h"
+#include "search/mapping.h"
+
+typedef struct tw_fit_sample {
+    const tw_model *model;
+    const tw_mapping *mapping;
+    int64_t measured; /* cycles                                */
+    double weight;    /* of its error, relative to the others' */
+} tw_fit_sample;
+
+/* Cycles of a mapping, TW_INFEASIBLE when it does not fit: what later stages know. Both arenas are the caller's, who
+ * rewinds them. */
+typedef tw_status (*tw_time_fn)(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                                tw_arena *arena, tw_arena *scratch, tw_diag *diag, int64_t *cycles);
+
+typedef struct tw_clock tw_clock;
+/* NULL when out of memory. */
+tw_clock *tw_clock_new(int n_threads, tw_time_fn time);
+void tw_clock_free(tw_clock *clock);
+/* cycles[i] of sample pick[i], 0: does not fit; `pick` NULL: of sample i. A status other than these two is that of
+ * the first sample that has one. */
+TW_NODISCARD tw_status tw_clock_run(tw_clock *clock, const tw_machine *machine, const tw_fit_sample *sample,
+                                    const int *pick, int n, int64_t *cycles);
+#endif

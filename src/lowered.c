@@ -1,0 +1,105 @@
+/* src/lowered.c - see lowered.h. Dispatches share nothing, so that each is searched as a model of its own. */
+#include "lowered.h"
+
+#include "emit/quidditch.h"
+#include "pipeline.h"
+
+#include <string.h>
+
+enum { FAMILIES_MAX = 1000 };
+
+/* Where one dispatch is searched. */
+typedef struct scene {
+    tw_model model; /* its operators only           */
+    int first;      /* its place in the whole model */
+    const tw_machine *machine;
+    const tw_search_options *given; /* whose `progress` is heard */
+    tw_search_options options;
+    tw_arena *arena, *scratch;
+} scene;
+
+static bool pass_on(void *user, const tw_progress *progress)
+{
+    const scene *s = user;
+    tw_progress whole = *progress;
+    whole.op += s->first;
+    return s->given->progress(s->given->user, &whole);
+}
+
+static scene scene_of(const tw_model *model, int first, const tw_machine *machine, const tw_search_options *options)
+{
+    scene s = {.model = *model, .first = first, .machine = machine, .given = options, .options = *options};
+    s.model.op = &model->op[first];
+    s.model.n_ops = tw_quidditch_end(model, first) - first;
+    s.options.n_objectives = 0;
+    s.options.pareto = false;
+    s.options.limits = NULL;
+    if (options->progress) s.options.progress = pass_on;
+    return s;
+}
+
+static tw_status search_family(scene *s, int family, tw_diag *diag, const tw_plan **out)
+{
+    tw_limits limits;
+    TW_TRY(tw_quidditch_family(&s->model, s->machine, family, s->scratch, &limits));
+    s->options.limits = &limits;
+    tw_arena_mark mark = tw_arena_save(s->scratch);
+    tw_status status = tw_plan_find(&s->model, s->machine, &s->options, s->arena, s->scratch, diag, out);
+    tw_arena_rewind(s->scratch, mark);
+    return status;
+}
+
+static bool is_better(const tw_plan *plan, const tw_plan *best)
+{
+    tw_lowering ignored;
+    if (best && plan->sum.cycles >= best->sum.cycles) return false;
+    return tw_quidditch_lowering_of(plan, 0, &ignored, NULL);
+}
+
+/* The last family tells why when nothing fits. */
+static tw_status search_families(scene *s, tw_diag *diag, const tw_plan **out)
+{
+    const tw_plan *best = NULL, *plan;
+    int n = tw_quidditch_n_families(s->model.op);
+    if (n > FAMILIES_MAX)
+        return tw_diag_infeasible(diag, s->model.op->loc, "operator '%s' has too many loops: give a mapping",
+                                  s->model.op->name);
+    for (int f = 0; f < n; f++) {
+        tw_diag muted = {.muted = true};
+        bool last = f == n - 1 && !best;
+        tw_status status = search_family(s, f, last ? diag : &muted, &plan);
+        if (status == TW_OK && is_better(plan, best)) best = plan;
+        if (status == TW_ERR_NOMEM || (last && status != TW_OK)) return status;
+    }
+    if (!best)
+        return tw_diag_infeasible(diag, s->model.op->loc,
+                                  "no mapping that Quidditch can be told was found for '%s'", s->model.op->name);
+    *out = best;
+    return TW_OK;
+}
+
+static tw_status search_dispatch(scene *s, tw_diag *diag, const tw_plan **out)
+{
+    s->options.user = s;
+    if (tw_quidditch_is_tiled(s->model.op)) return search_families(s, diag, out);
+    return tw_plan_find(&s->model, s->machine, &s->options, s->arena, s->scratch, diag, out);
+}
+
+tw_status tw_lowered_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
+                          tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_plan **out)
+{
+    tw_mapping *mapping;
+    tw_op_map *map;
+    TW_ALLOC(arena, mapping, 1);
+    TW_ALLOC(arena, map, model->n_ops);
+    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) {
+        const tw_plan *plan;
+        scene s = scene_of(model, o, machine, options);
+        s.arena = arena;
+        s.scratch = scratch;
+        TW_TRY(search_dispatch(&s, diag, &plan));
+        memcpy(&map[o], plan->mapping->op, (size_t)s.model.n_ops * sizeof *map);
+    }
+    *mapping = (tw_mapping){model->n_ops, map};
+    return tw_plan_build(model, machine, mapping, NULL, NULL, arena, scratch, diag, out);
+}

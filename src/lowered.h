@@ -1,0 +1,14 @@
+/* src/lowered.h - the best plan among those that Quidditch can be told.
+ *
+ * What its attribute can say is a small part of what a machine can do, so the best plan of all often has no attribute. Here
+ * each family of mappings that have one (emit/quidditch.h) is searched, and the best of their best taken. */
+#ifndef TW_LOWERED_H
+#define TW_LOWERED_H
+#include "report/plan.h"
+
+/* As tw_plan_find, latency being the objective; limits are not heard. Dispatches without an attribute get the best mapping
+ * of all. */
+TW_NODISCARD tw_status tw_lowered_find(const tw_model *model, const tw_machine *machine,
+                                       const tw_search_options *options, tw_arena *arena, tw_arena *scratch,
+                                       tw_diag *diag, const tw_plan **out);
+#endif

@@ -1,0 +1,252 @@
+/* src/place/pack_heuristic.c - see pack_heuristic.h.
+ *
+ * Each item goes to the lowest place that those before it leave: large ones first, long ones first, and so on. Many
+ * items are placed in the order of time instead, where only what is live at that moment has to be looked at. */
+#include "place/pack_heuristic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY_SEGMENTS = 64 };
+
+typedef struct ranked {
+    double key;   /* larger first    */
+    int64_t time; /* smaller first   */
+    int item;
+} ranked;
+
+static int by_key(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->key != y->key) return x->key > y->key ? -1 : 1;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+static int by_lo(const void *a, const void *b)
+{
+    int64_t x = ((const tw_span *)a)->lo, y = ((const tw_span *)b)->lo;
+    return x < y ? -1 : x > y;
+}
+
+/* From the first start to the last end. */
+static tw_span lifetime(const tw_pack_item *item)
+{
+    tw_span t = {INT64_MAX, INT64_MIN};
+    for (int k = 0; k < item->n_segments; k++) {
+        if (item->segment[k].lower >= item->segment[k].upper) continue;
+        t.lo = tw_min(t.lo, item->segment[k].lower);
+        t.hi = tw_max(t.hi, item->segment[k].upper);
+    }
+    return t;
+}
+
+/* Offsets strictly inside these spans make item a overlap item b, which lies at `at`. */
+static int collect_forbidden(const tw_pack_item *a, const tw_pack_item *b, int64_t at, tw_span *out)
+{
+    int n = 0;
+    for (int x = 0; x < a->n_segments; x++)
+        for (int y = 0; y < b->n_segments; y++) {
+            const tw_pack_segment *p = &a->segment[x], *q = &b->segment[y];
+            bool meet = tw_max(p->lower, q->lower) < tw_min(p->upper, q->upper) && p->low < p->high && q->low < q->high;
+            if (meet) out[n++] = (tw_span){at + q->low - p->high, at + q->high - p->low};
+        }
+    return n;
+}
+
+/* The lowest offset outside all spans; INT64_MAX when the item's windows have no room. */
+static int64_t lowest_outside(const tw_pack_item *item, int64_t reach, tw_span *span, int n)
+{
+    qsort(span, (size_t)n, sizeof *span, by_lo);
+    int64_t at = tw_pack_fit(item, reach, 0);
+    for (int k = 0; k < n && at != INT64_MAX && span[k].lo < at; k++)
+        if (at < span[k].hi) at = tw_pack_fit(item, reach, span[k].hi);
+    for (int k = 0; k < n && at != INT64_MAX; k++)
+        if (span[k].lo < at && at < span[k].hi) { /* a constraint moved it past the end of the scan */
+            at = tw_pack_fit(item, reach, span[k].hi);
+            k = -1;
+        }
+    return at;
+}
+
+/* Places in the order of `rank`, fixed items first. */
+static int64_t first_fit(const tw_pack_item *item, int n, const ranked *rank, tw_span *span, int *done, int64_t *offset)
+{
+    int n_done = 0;
+    int64_t height = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < n; k++) {
+            int i = rank[k].item;
+            if ((item[i].fixed >= 0) != (pass == 0)) continue;
+            int64_t reach = tw_pack_reach(&item[i]), at = item[i].fixed;
+            tw_span life = lifetime(&item[i]);
+            int n_spans = 0;
+            for (int d = 0; at < 0 && d < n_done; d++) {
+                tw_span other = lifetime(&item[done[d]]);
+                if (life.lo < other.hi && other.lo < life.hi)
+                    n_spans += collect_forbidden(&item[i], &item[done[d]], offset[done[d]], span + n_spans);
+            }
+            if (at < 0) at = lowest_outside(&item[i], reach, span, n_spans);
+            if (at == INT64_MAX) return INT64_MAX;
+            offset[i] = at;
+            done[n_done++] = i;
+            height = tw_max(height, at + reach);
+        }
+    return height;
+}
+
+static double key_of(const tw_pack_item *item, int order)
+{
+    double width = 0, size = (double)tw_pack_reach(item);
+    for (int k = 0; k < item->n_segments; k++)
+        width += (double)item->segment[k].upper - (double)item->segment[k].lower;
+    switch (order) {
+    case 0: return width * size;
+    case 1: return size;
+    case 2: return width;
+    default: return 0; /* by time */
+    }
+}
+
+/* ---- many items: a list of what is live, by address ---- */
+
+typedef struct block {
+    int64_t lo, hi, until;
+} block;
+
+static int drop_ended(block *live, int n, int64_t now)
+{
+    int kept = 0;
+    for (int k = 0; k < n; k++)
+        if (live[k].until > now) live[kept++] = live[k];
+    return kept;
+}
+
+/* One pass; items with several segments keep their whole reach all the time. */
+static int64_t fit_in_time(const tw_pack_item *item, int n, const ranked *rank, const int *fixed, int n_fixed,
+                           block *live, int64_t *offset)
+{
+    int n_live = 0;
+    int64_t height = 0, next_end = INT64_MAX;
+    for (int k = 0; k < n; k++) {
+        int i = rank[k].item;
+        tw_span life = lifetime(&item[i]);
+        int64_t reach = tw_pack_reach(&item[i]), at = item[i].fixed;
+        if (at < 0 && life.lo < life.hi && reach > 0) {
+            if (next_end <= life.lo) n_live = drop_ended(live, n_live, life.lo), next_end = INT64_MAX;
+            at = tw_pack_fit(&item[i], reach, 0);
+            for (bool moved = true; moved && at != INT64_MAX;) {
+                moved = false;
+                for (int b = 0; b < n_live && at != INT64_MAX && live[b].lo < at + reach; b++)
+                    if (live[b].hi > at) at = tw_pack_fit(&item[i], reach, live[b].hi);
+                for (int f = 0; f < n_fixed && at != INT64_MAX; f++) {
+                    const tw_pack_item *o = &item[fixed[f]];
+                    tw_span other = lifetime(o);
+                    if (other.lo >= life.hi || life.lo >= other.hi) continue;
+                    int64_t end = o->fixed + tw_pack_reach(o);
+                    if (at < end && o->fixed < at + reach) at = tw_pack_fit(&item[i], reach, end), moved = true;
+                }
+            }
+            if (at == INT64_MAX) return INT64_MAX;
+            int b = n_live++;
+            for (; b > 0 && live[b - 1].lo > at; b--) live[b] = live[b - 1];
+            live[b] = (block){at, at + reach, life.hi};
+            next_end = tw_min(next_end, life.hi);
+        } else if (at < 0) {
+            at = tw_pack_fit(&item[i], reach, 0);
+            if (at == INT64_MAX) return INT64_MAX;
+        }
+        offset[i] = at;
+        height = tw_max(height, at + reach);
+    }
+    return height;
+}
+
+/* ---- fixed items ---- */
+
+typedef struct box {
+    int64_t lower, upper, lo, hi;
+    int item;
+} box;
+
+static int by_lower(const void *a, const void *b)
+{
+    const box *x = a, *y = b;
+    if (x->lower != y->lower) return x->lower < y->lower ? -1 : 1;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* The first fixed item in time that overlaps another, -1: none. Live boxes are kept by address. */
+static tw_status find_clash(const tw_pack_item *item, const int *fixed, int n_fixed, tw_arena *scratch, int *clash)
+{
+    int64_t room = 0;
+    for (int f = 0; f < n_fixed; f++) room += item[fixed[f]].n_segments;
+    box *all, *live;
+    TW_ALLOC(scratch, all, room + 1);
+    TW_ALLOC(scratch, live, room + 1);
+    int n = 0, n_live = 0;
+    for (int f = 0; f < n_fixed; f++)
+        for (int k = 0; k < item[fixed[f]].n_segments; k++) {
+            const tw_pack_segment *g = &item[fixed[f]].segment[k];
+            int64_t at = item[fixed[f]].fixed;
+            if (g->lower < g->upper && g->low < g->high)
+                all[n++] = (box){g->lower, g->upper, at + g->low, at + g->high, fixed[f]};
+        }
+    qsort(all, (size_t)n, sizeof *all, by_lower);
+    *clash = -1;
+    for (int k = 0; k < n; k++) {
+        int kept = 0;
+        for (int b = 0; b < n_live; b++)
+            if (live[b].upper > all[k].lower) live[kept++] = live[b];
+        int b = n_live = kept;
+        for (; b > 0 && live[b - 1].lo > all[k].lo; b--) live[b] = live[b - 1];
+        live[b] = all[k];
+        n_live++;
+        bool below = b > 0 && live[b - 1].hi > all[k].lo, above = b + 1 < n_live && live[b + 1].lo < all[k].hi;
+        if (!below && !above) continue;
+        *clash = all[k].item;
+        return TW_OK;
+    }
+    return TW_OK;
+}
+
+tw_status tw_pack_first_fit(const tw_pack_item *item, int n, tw_arena *scratch, int64_t *offset, int64_t *height,
+                            int *clash)
+{
+    ranked *rank;
+    int *fixed, n_fixed = 0, most = 1;
+    TW_ALLOC(scratch, rank, n + 1);
+    TW_ALLOC(scratch, fixed, n + 1);
+    int64_t n_segments = 0;
+    for (int i = 0; i < n; i++) {
+        if (item[i].fixed >= 0) fixed[n_fixed++] = i;
+        n_segments += item[i].n_segments;
+        most = (int)tw_max(most, item[i].n_segments);
+    }
+    TW_TRY(find_clash(item, fixed, n_fixed, scratch, clash));
+    if (*clash >= 0) return TW_OK;
+    *height = INT64_MAX;
+    if (n > TW_PACK_FIRST_FIT_MAX || n_segments > 2 * TW_PACK_FIRST_FIT_MAX || most > MANY_SEGMENTS) {
+        block *live;
+        TW_ALLOC(scratch, live, n + 1);
+        for (int i = 0; i < n; i++) rank[i] = (ranked){0, lifetime(&item[i]).lo, i};
+        qsort(rank, (size_t)n, sizeof *rank, by_key);
+        *height = fit_in_time(item, n, rank, fixed, n_fixed, live, offset);
+        return TW_OK;
+    }
+    int *done;
+    int64_t *now;
+    tw_span *span;
+    TW_ALLOC(scratch, done, n + 1);
+    TW_ALLOC(scratch, now, n + 1);
+    TW_ALLOC(scratch, span, most * n_segments + 1);
+    for (int order = 0; order < 4; order++) {
+        for (int i = 0; i < n; i++) rank[i] = (ranked){key_of(&item[i], order), lifetime(&item[i]).lo, i};
+        qsort(rank, (size_t)n, sizeof *rank, by_key);
+        int64_t h = first_fit(item, n, rank, span, done, now);
+        if (h >= *height) continue;
+        *height = h;
+        memcpy(offset, now, (size_t)n * sizeof *offset);
+    }
+    return TW_OK;
+}

@@ -1,0 +1,360 @@
+/* src/placing.c - see placing.h. */
+#include "placing.h"
+
+#include "place/pack.h"
+#include "sim/timeline.h"
+
+#include <string.h>
+
+/* Longer programs are not walked for lifetimes. */
+enum { MOST_COMMANDS = 1 << 20 };
+
+int tw_group_size(const tw_model *model, int first)
+{
+    int n = 1;
+    while (first + n < model->n_ops && model->op[first + n].fused) n++;
+    return n;
+}
+
+/* ---- the machine as one operator meets it ---- */
+
+static int64_t align_up(int64_t at, int64_t align) { return tw_cdiv(at, align) * align; }
+
+/* Units that the fused operators behind `op` take of a memory that never gives anything back. */
+static int64_t reserved_behind(const tw_model *model, int op, const tw_machine *machine, int64_t align)
+{
+    int64_t sum = 0;
+    for (int i = op + 1; i < model->n_ops && model->op[i].fused; i++)
+        for (int o = 0; o < model->op[i].n_operands; o++) {
+            const tw_tensor *t = &model->tensor[model->op[i].operand[o].tensor];
+            if (tw_op_is_resident(model, &model->op[i], o)) continue;
+            sum += align_up(tw_machine_units(machine, t->dtype, tw_tensor_elems(t)), align);
+        }
+    return sum;
+}
+
+tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, tw_arena *arena,
+                          const tw_machine **out)
+{
+    tw_machine *view;
+    TW_ALLOC(arena, view, 1);
+    *view = tw_machine_for(machine, &model->op[op]);
+    tw_memory *inner = &view->memory[tw_machine_innermost(machine, TW_HOLDS_OUTPUT)];
+    if (inner->placement == TW_PLACE_BUMP && inner->size != TW_UNLIMITED && !model->op[op].fused)
+        inner->size = tw_max(1, inner->size - reserved_behind(model, op, machine, inner->align));
+    *out = view;
+    return TW_OK;
+}
+
+/* ---- lots ---- */
+
+/* Whether the pool's slots are one lot. */
+static bool is_one_lot(const tw_program *p, int first, int n)
+{
+    return n > 1 && p->layout.buffer[first + 1].inside;
+}
+
+static tw_lot lot_of(const tw_program *p, int op, int operand, int slot, int first, int n)
+{
+    const tw_buffer *b = p->layout.buffer;
+    int64_t size = b[first + n - 1].offset + b[first + n - 1].size - b[first].offset;
+    return (tw_lot){
+        .op = op, .operand = operand, .slot = slot, .first = first, .n = n, .size = size, .lower = INT64_MAX};
+}
+
+/* What is left between the last buffer and the end is given out for nothing. */
+static int64_t unused_of(const tw_program *p, int memory, int64_t align)
+{
+    int64_t end = 0;
+    for (int i = 0; i < p->layout.n_buffers; i++) {
+        const tw_buffer *b = &p->layout.buffer[i];
+        if (b->memory == memory) end = tw_max(end, b->offset + b->size);
+    }
+    return tw_max(0, p->layout.used[memory] - align_up(end, align));
+}
+
+/* The lot of the operator before in which this operator's resident input lies, -1: it has none. */
+static int lot_before(const tw_placing *g, int op, const tw_program *p, int operand)
+{
+    if (operand == tw_op_output(p->op) || !p->flow || !p->flow->stay[g->memory][operand].resident) return -1;
+    for (int i = g->n_lots - 1; i >= 0; i--) {
+        if (g->lot[i].op == op - 1 && g->lot[i].operand == tw_op_output(p->op - 1) && g->lot[i].n > 0) return i;
+    }
+    return -1;
+}
+
+typedef struct lots {
+    tw_placing *g;
+    int **of; /* per operator of the group and buffer: its lot, -1: another memory */
+} lots;
+
+static void add_buffers(lots *l, int k, const tw_program *p, int first, int n, int operand, int slot)
+{
+    tw_placing *g = l->g;
+    int op = g->first_op + k, shared = lot_before(g, op, p, operand);
+    if (shared < 0) {
+        shared = g->n_lots++;
+        g->lot[shared] = lot_of(p, op, operand, slot, first, n);
+    }
+    g->lot[shared].last_op = op;
+    for (int i = 0; i < n; i++) l->of[k][first + i] = shared;
+}
+
+static void add_lots(lots *l, int k, const tw_program *p)
+{
+    int n;
+    tw_placing *g = l->g;
+    for (int i = 0; i < p->layout.n_buffers; i += n) {
+        const tw_buffer *b = &p->layout.buffer[i];
+        n = 1;
+        l->of[k][i] = -1;
+        if (b->memory != g->memory) continue;
+        int count = p->layout.count[g->memory][b->operand];
+        bool one = b->slot == 0 && is_one_lot(p, i, count);
+        n = one ? count : 1;
+        add_buffers(l, k, p, i, n, b->operand, one || count == 1 ? -1 : b->slot);
+    }
+    int64_t unused = unused_of(p, g->memory, g->align);
+    if (unused > 0)
+        g->lot[g->n_lots++] = (tw_lot){.op = g->first_op + k,
+                                       .last_op = g->first_op + k,
+                                       .operand = tw_op_output(p->op),
+                                       .slot = -1,
+                                       .size = unused,
+                                       .lower = INT64_MAX};
+}
+
+/* ---- lifetimes ---- */
+
+typedef struct watcher {
+    tw_placing *g;
+    const int *of;
+    int64_t number;
+} watcher;
+
+static void touch(const watcher *w, int buffer, bool reads, bool writes)
+{
+    if (buffer < 0 || w->of[buffer] < 0) return;
+    tw_lot *lot = &w->g->lot[w->of[buffer]];
+    lot->lower = tw_min(lot->lower, w->number);
+    lot->upper = w->number + 1;
+    lot->reads += reads;
+    lot->writes += writes;
+}
+
+static tw_status see_row(void *user, const tw_rowset *row)
+{
+    watcher *w = user;
+    for (int i = 0; i < row->n_events; i++) {
+        const tw_instr *in = &row->event[i].instr;
+        for (int k = 0; k < in->n_src; k++) touch(w, in->src[k], true, false);
+        touch(w, in->dst, in->accumulates, true);
+    }
+    w->number++;
+    return TW_OK;
+}
+
+static tw_status watch_op(tw_placing *g, const int *of, const tw_op_plan *op, tw_arena *scratch, tw_diag *diag)
+{
+    watcher w = {g, of, g->n_commands};
+    tw_row_sink sink = {see_row, NULL, &w};
+    tw_timeline ignored;
+    int64_t begin = g->n_commands;
+    if (op->timeline.sum.instructions <= MOST_COMMANDS) {
+        TW_TRY(tw_timeline_walk(&op->program, &sink, scratch, diag, &ignored));
+        g->n_commands = w.number;
+    } else {
+        g->coarse = true;
+        g->n_commands += op->timeline.sum.instructions;
+        for (int i = 0; i < op->program.layout.n_buffers; i++) {
+            w.number = begin;
+            touch(&w, i, true, true);
+            w.number = g->n_commands - 1;
+            touch(&w, i, true, true);
+        }
+    }
+    return TW_OK;
+}
+
+/* A lot that nothing touches is there for the time of one command, so that it counts. */
+static void settle_lifetimes(tw_placing *g)
+{
+    for (int i = 0; i < g->n_lots; i++) {
+        tw_lot *lot = &g->lot[i];
+        if (lot->lower != INT64_MAX) continue;
+        lot->lower = 0;
+        lot->upper = tw_max(1, g->n_commands);
+    }
+}
+
+/* ---- policies ---- */
+
+static int64_t put_bump(tw_placing *g)
+{
+    int64_t end = 0;
+    for (int i = 0; i < g->n_lots; i++) {
+        g->lot[i].offset = align_up(end, g->align);
+        end = g->lot[i].offset + g->lot[i].size;
+    }
+    return end;
+}
+
+static bool outlives(const tw_placing *g, const tw_op_plan *op, const tw_lot *lot)
+{
+    const tw_program *p = &op[lot->op].program;
+    return p->flow && lot->n > 0 && p->flow->stay[g->memory][lot->operand].resident;
+}
+
+/* What stays between operators lies at the bottom; each operator has the rest for itself. */
+static int64_t put_slots(tw_placing *g, const tw_op_plan *op)
+{
+    int64_t base = 0, height = 0;
+    for (int i = 0; i < g->n_lots; i++) {
+        if (!outlives(g, op, &g->lot[i])) continue;
+        g->lot[i].offset = align_up(base, g->align);
+        base = g->lot[i].offset + g->lot[i].size;
+    }
+    for (int k = 0; k < g->n_ops; k++) {
+        int64_t end = base;
+        for (int i = 0; i < g->n_lots; i++) {
+            tw_lot *lot = &g->lot[i];
+            if (lot->op != g->first_op + k || outlives(g, op, lot)) continue;
+            lot->offset = align_up(end, g->align);
+            end = lot->offset + lot->size;
+        }
+        height = tw_max(height, end);
+    }
+    return height;
+}
+
+/* The operator that needs most. */
+static void find_peak(tw_placing *g)
+{
+    for (int op = g->first_op; op < g->first_op + g->n_ops; op++) {
+        int64_t sum = 0;
+        for (int i = 0; i < g->n_lots; i++)
+            if (g->lot[i].op <= op && op <= g->lot[i].last_op) sum += g->lot[i].size;
+        if (sum <= g->live) continue;
+        g->live = sum;
+        g->live_op = op;
+    }
+}
+
+/* As low as can be. A lot is there from the operator that makes it to the last one that needs it. */
+static tw_status put_lifetime(tw_placing *g, tw_arena *scratch, int64_t *height)
+{
+    tw_pack_segment *segment;
+    tw_pack_item *item;
+    tw_pack_result result;
+    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
+    *height = 0;
+    TW_ALLOC(scratch, segment, g->n_lots + 1);
+    TW_ALLOC(scratch, item, g->n_lots + 1);
+    for (int i = 0; i < g->n_lots; i++) {
+        const tw_lot *lot = &g->lot[i];
+        segment[i] = (tw_pack_segment){lot->op, lot->last_op + 1, 0, lot->size};
+        item[i] = (tw_pack_item){.segment = &segment[i], .n_segments = 1, .align = g->align, .fixed = -1};
+    }
+    TW_TRY(tw_pack_solve(item, g->n_lots, &options, scratch, &result));
+    for (int i = 0; i < g->n_lots; i++) g->lot[i].offset = result.offset[i];
+    *height = result.height;
+    g->least = result.bound;
+    g->proven = result.height == result.bound;
+    return TW_OK;
+}
+
+static tw_status put_by_policy(tw_placing *g, const tw_op_plan *op, tw_arena *arena, tw_arena *scratch)
+{
+    int64_t *kept = NULL;
+    TW_ALLOC(arena, kept, g->n_lots + 1);
+    find_peak(g);
+    for (int policy = 0; policy < TW_N_PLACEMENTS; policy++) {
+        switch ((tw_placement)policy) {
+        case TW_PLACE_SLOTS: g->height[policy] = put_slots(g, op); break;
+        case TW_PLACE_BUMP: g->height[policy] = put_bump(g); break;
+        case TW_PLACE_LIFETIME: TW_TRY(put_lifetime(g, scratch, &g->height[policy])); break;
+        case TW_N_PLACEMENTS: break;
+        }
+        for (int i = 0; i < g->n_lots && policy == (int)g->policy; i++) kept[i] = g->lot[i].offset;
+    }
+    for (int i = 0; i < g->n_lots; i++) g->lot[i].offset = kept[i];
+    return TW_OK;
+}
+
+/* The buffer of an operator in which what the one before it left lies. */
+static int resident_buffer(const tw_program *p, int memory)
+{
+    for (int o = 0; o < tw_op_output(p->op); o++)
+        if (p->flow->stay[memory][o].resident) return p->layout.first[memory][o];
+    return -1;
+}
+
+/* ---- the whole ---- */
+
+tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, tw_arena *arena, tw_arena *scratch,
+                           tw_diag *diag, tw_placing *out)
+{
+    const tw_memory *m = &op[first].program.machine->memory[memory];
+    tw_placing g = {.memory = memory, .first_op = first, .n_ops = n, .policy = m->placement, .align = m->align};
+    lots l = {.g = &g};
+    int room = 0;
+    g.capacity = op[first + n - 1].program.machine->memory[memory].size;
+    TW_ALLOC(arena, l.of, n);
+    for (int k = 0; k < n; k++) room += op[first + k].program.layout.n_buffers + 1;
+    TW_ALLOC(arena, g.lot, room);
+    for (int k = 0; k < n; k++) {
+        TW_ALLOC(arena, l.of[k], op[first + k].program.layout.n_buffers + 1);
+        add_lots(&l, k, &op[first + k].program);
+    }
+    for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], scratch, diag));
+    settle_lifetimes(&g);
+    TW_TRY(put_by_policy(&g, op, arena, scratch));
+    *out = g;
+    return TW_OK;
+}
+
+tw_status tw_placing_apply(const tw_placing *g, tw_op_plan *op, tw_arena *arena)
+{
+    for (int k = g->first_op; k < g->first_op + g->n_ops; k++) {
+        tw_layout *layout = &op[k].program.layout;
+        tw_buffer *buffer;
+        TW_ALLOC(arena, buffer, layout->n_buffers + 1);
+        memcpy(buffer, layout->buffer, (size_t)layout->n_buffers * sizeof *buffer);
+        int64_t used = 0;
+        for (int i = 0; i < g->n_lots; i++) {
+            const tw_lot *lot = &g->lot[i];
+            if (lot->op > k || lot->last_op < k || lot->n == 0) continue;
+            int first = lot->op == k ? lot->first : resident_buffer(&op[k].program, g->memory);
+            int n = lot->op == k ? lot->n : 1;
+            int64_t shift = lot->offset - layout->buffer[first].offset;
+            for (int b = first; b < first + n; b++) buffer[b].offset += shift;
+            used = tw_max(used, lot->offset + lot->size);
+        }
+        layout->buffer = buffer;
+        layout->used[g->memory] = used;
+    }
+    return TW_OK;
+}
+
+const char *tw_lot_name(const tw_placing *g, const tw_op_plan *op, int i, tw_arena *arena)
+{
+    const tw_lot *lot = &g->lot[i];
+    const tw_op *o = op[lot->op].program.op;
+    const char *name = o->operand[lot->operand].name, *of = g->n_ops > 1 ? o->name : "", *sep = *of ? "." : "";
+    if (lot->n == 0) return tw_arena_printf(arena, "%s%s%s, unpadded", of, sep, name);
+    if (lot->slot < 0) return tw_arena_printf(arena, "%s%s%s", of, sep, name);
+    return tw_arena_printf(arena, "%s%s%s[%d]", of, sep, name, lot->slot);
+}
+
+tw_status tw_placing_check(const tw_placing *g, const tw_op_plan *op, tw_diag *diag)
+{
+    int64_t need = g->height[g->policy];
+    const tw_program *p = &op[g->first_op].program;
+    const tw_memory *m = &p->machine->memory[g->memory];
+    if (need <= g->capacity) return TW_OK;
+    tw_status status = tw_diag_infeasible(diag, p->map->level[g->memory - 1].loc,
+                                          "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
+                                          m->name, need - g->capacity, need, g->capacity);
+    diag->short_by = need - g->capacity;
+    return status;
+}
