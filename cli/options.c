@@ -31,6 +31,7 @@ enum {
     KEY_INJECTION,
     KEY_PLAIN,
     KEY_SYMBOLIC,
+    KEY_MAP,
 };
 
 /* ---- values ---- */
@@ -101,6 +102,7 @@ static const struct argp_option report_options[] = {
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
+    {"map", KEY_MAP, 0, 0, "draw where buffers lie in memories that have a placement", 0},
     {"quiet", 'q', 0, 0, "no text report, only messages, files and the exit code", 0},
     {0, 0, 0, 0, "Instead of the report, of plans on async machines (with -o into a file too):", 2},
     {"gantt", KEY_GANTT, 0, 0, "the engines over time", 0},
@@ -177,6 +179,7 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
         p->terminal.columns = terminal_read_columns(state, arg);
         break;
     case KEY_ASCII: p->terminal.ascii = true; break;
+    case KEY_MAP: o->print.map = true; break;
     case KEY_COLOR: p->terminal.colour = terminal_read_colour(state, arg); break;
     case 'q': o->quiet = true; break;
     case KEY_NO_VERIFY: o->verify = false; break;
@@ -308,6 +311,9 @@ static error_t parse_emit(int key, char *arg, struct argp_state *state)
     case 'o': o->file = arg; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = o; return 0;
     case ARGP_KEY_END: require(state, o->target, "--target"); break;
+    case ARGP_KEY_SUCCESS:
+        if (o->explain) argp_error(state, "--explain goes with 'tilewright plan'");
+        break;
     default: break;
     }
     return parse_mapping(key, arg, state);

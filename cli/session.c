@@ -424,12 +424,42 @@ static tw_status make_plan(session *s)
     return status == TW_OK && s->options->explain ? find_remedies(s) : status;
 }
 
+/* ---- a mapping that does not fit ---- */
+
+/* The mapping that was asked about; a partial one that leaves nothing open is one too. */
+static bool has_mapping(session *s)
+{
+    const cli_options *o = s->options;
+    if (s->mapping || !o->limits) return s->mapping;
+    tw_status status = tw_mapping_open(s->ctx, s->model, s->machine, o->limits, &s->mapping);
+    tw_context_clear_messages(s->ctx);
+    return status == TW_OK;
+}
+
+/* Why the mapping does not fit, if it is for want of memory: other reasons were said in a line. */
+static int explain(session *s)
+{
+    const cli_options *o = s->options;
+    const tw_why_not *why;
+    bool wanted = o->json || !(o->quiet || o->dump || o->view != VIEW_NONE);
+    if (!wanted || !has_mapping(s)) return EXIT_INFEASIBLE;
+    tw_status status = tw_plan_why_not(s->ctx, s->model, s->machine, s->mapping, &why);
+    tw_context_clear_messages(s->ctx);
+    if (status != TW_OK || why->n_groups == 0) return EXIT_INFEASIBLE;
+    FILE *out = output_open();
+    if (!out) return exit_code(s, TW_ERR_NOMEM);
+    status = o->json ? tw_why_not_print_json(s->ctx, why, out) : tw_why_not_print_text(s->ctx, why, &o->print, out);
+    int code = finish_stdout(s, out, status);
+    return code == EXIT_DONE ? EXIT_INFEASIBLE : code;
+}
+
 static int run(session *s)
 {
     int code = exit_code(s, s->ctx ? open_inputs(s) : TW_ERR_NOMEM);
     if (code != EXIT_DONE) return code;
     if (dumped_input(s) != NO_INPUT) return print(s);
     code = exit_code(s, make_plan(s));
+    if (code == EXIT_INFEASIBLE) return explain(s);
     if (code == EXIT_DONE) code = check_cycles(s);
     return code == EXIT_DONE ? report(s) : code;
 }

@@ -9,10 +9,13 @@
 #include "pipeline.h"
 #include "remedy.h"
 #include "report/injection.h"
+#include "report/placement.h"
+#include "report/whynot.h"
 #include "search/limits.h"
 #include "sim/injection.h"
 #include "tile/best.h"
 #include "tile/traffic.h"
+#include "whynot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -474,6 +477,41 @@ tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_plan *plan, const tw_
     tw_status status = tw_report_symbolic(plan, options ? options : &plain, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
+}
+
+/* ---- placement ---- */
+
+int tw_plan_n_placements(const tw_plan *plan) { return plan->n_placings; }
+const tw_placement_use *tw_plan_placement(const tw_plan *plan, int i) { return &plan->placement[i]; }
+
+tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_map(plan, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                          const tw_why_not **out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_why_not_find(model, machine, mapping, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_why_not_print_text(tw_context *ctx, const tw_why_not *why, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_whynot_text(why, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_why_not_print_json(tw_context *ctx, const tw_why_not *why, FILE *out)
+{
+    return tw_report_whynot_json(why, &ctx->diag, out);
 }
 
 tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out)

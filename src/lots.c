@@ -10,9 +10,13 @@ static const char *name_of(const tw_lot *lot, const tw_op *op, tw_arena *arena)
                          : tw_arena_printf(arena, "%s[%d]", operand, lot->slot);
 }
 
-static bool is_needed_by(const tw_lot *lot, int op) { return lot->n > 0 && lot->op <= op && op <= lot->last_op; }
+/* What nothing ever lies in need not be there. */
+static bool is_needed_by(const tw_lot *lot, int op)
+{
+    return lot->reads + lot->writes > 0 && lot->op <= op && op <= lot->last_op;
+}
 
-/* The operator that needs most. What nothing ever lies in need not be there. */
+/* The operator that needs most. */
 static int find_peak(const tw_placing *g, int64_t *live)
 {
     int peak = g->first_op;

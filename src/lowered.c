@@ -1,8 +1,13 @@
-/* src/lowered.c - see lowered.h. Dispatches share nothing, so that each is searched as a model of its own. */
+/* src/lowered.c - see lowered.h. Dispatches share nothing, so that each is searched as a model of its own.
+ *
+ * Families without a pipeline come last, and most need no search: an input that changes in every step and has one buffer is
+ * loaded between two executions, never beside one. So they take at least as long as all executions and, in a row with
+ * them, all loads of such an input; the other bounds of a search do not see that. */
 #include "lowered.h"
 
 #include "emit/quidditch.h"
 #include "pipeline.h"
+#include "search/bound.h"
 
 #include <string.h>
 
@@ -38,12 +43,44 @@ static scene scene_of(const tw_model *model, int first, const tw_machine *machin
     return s;
 }
 
-static tw_status search_family(scene *s, int family, tw_diag *diag, const tw_plan **out)
+/* The innermost loop that the limits want cut, -1: none. */
+static int innermost_cut(const tw_op *op, const tw_level_limits *level)
+{
+    for (int i = op->n_loops - 1; i >= 0; i--)
+        if (level->tiles[level->order[i]].at_least > 1) return level->order[i];
+    return -1;
+}
+
+/* Cycles of the contraction at least when every operand has one buffer. */
+static int64_t least_in_sequence(const scene *s, const tw_level_limits *level)
+{
+    const tw_op *op = s->model.op;
+    tw_machine machine = tw_machine_for(s->machine, op);
+    int inner = machine.n_memories - 1, innermost = innermost_cut(op, level);
+    int link = tw_machine_link(&machine, tw_machine_outer(&machine, inner, TW_HOLDS_INPUTS), inner, TW_INWARDS);
+    const tw_engine *compute = &machine.engine[machine.compute];
+    if (compute->cost.kind == TW_COST_ARRAY || link < 0) return 0;
+    int64_t loads = 0;
+    for (int i = 0; i < tw_op_output(op); i++) {
+        const tw_tensor *tensor = &s->model.tensor[op->operand[i].tensor];
+        if (innermost >= 0 && !(tw_operand_loops(&op->operand[i]) >> innermost & 1)) continue;
+        int64_t units = tw_machine_units(&machine, tensor->dtype, tw_tensor_elems(tensor));
+        loads = tw_max(loads, tw_busy_of(&machine.engine[link], 1, units));
+    }
+    return loads + tw_busy_of(compute, 1, tw_op_points(op));
+}
+
+/* TW_INFEASIBLE also when it cannot beat `best`. */
+static tw_status search_family(scene *s, int family, const tw_plan *best, tw_diag *diag, const tw_plan **out)
 {
     tw_limits limits;
-    TW_TRY(tw_quidditch_family(&s->model, s->machine, family, s->scratch, &limits));
-    s->options.limits = &limits;
     tw_arena_mark mark = tw_arena_save(s->scratch);
+    TW_TRY(tw_quidditch_family(&s->model, s->machine, family, s->scratch, &limits));
+    const tw_op_limits *op = &limits.op[0];
+    bool dual = family < tw_quidditch_n_families(s->model.op) / 2;
+    if (best && !dual && least_in_sequence(s, &op->level[op->n_levels - 1]) >= best->sum.cycles)
+        return TW_INFEASIBLE;
+    s->options.limits = &limits;
     tw_status status = tw_plan_find(&s->model, s->machine, &s->options, s->arena, s->scratch, diag, out);
     tw_arena_rewind(s->scratch, mark);
     return status;
@@ -67,7 +104,7 @@ static tw_status search_families(scene *s, tw_diag *diag, const tw_plan **out)
     for (int f = 0; f < n; f++) {
         tw_diag muted = {.muted = true};
         bool last = f == n - 1 && !best;
-        tw_status status = search_family(s, f, last ? diag : &muted, &plan);
+        tw_status status = search_family(s, f, best, last ? diag : &muted, &plan);
         if (status == TW_OK && is_better(plan, best)) best = plan;
         if (status == TW_ERR_NOMEM || (last && status != TW_OK)) return status;
     }

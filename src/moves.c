@@ -138,6 +138,14 @@ static int64_t slots_now(const tw_program *p, int level, int o)
     return p->layout.count[m][o];
 }
 
+/* An input of which a second buffer would let the next tile come while this one is used. */
+static bool can_double(const tw_program *p, int level, int o)
+{
+    const tw_stay *s = p->flow ? &p->flow->stay[p->map->level[level].memory][o] : NULL;
+    bool changes = !s || (s->here && !s->resident && s->filler >= 0 && s->depth >= p->flow->n_places);
+    return slots_now(p, level, o) == 1 && changes;
+}
+
 static void list_buffers(list *l, int level)
 {
     int n_more = 0;
@@ -151,12 +159,23 @@ static void list_buffers(list *l, int level)
         }
     }
     if (n_more > 1) add(l, (tw_move){.kind = TW_EDIT_BUFFERS, .level = level, .index = -1});
+    for (int o = 0; o < tw_op_output(l->p->op); o++) {
+        if (!can_double(l->p, level, o)) continue;
+        add(l, (tw_move){.kind = TW_EDIT_BUFFERS, .level = level, .index = -1, .to = 2});
+        break;
+    }
 }
 
 static void set_slots(tw_level_map *level, const tw_op *op, int pool, int64_t n)
 {
     for (int o = pool; o < op->n_operands; o++)
         if (tw_level_pool(level, o) == pool) level->slots[o] = n;
+}
+
+static void set_double_slots(const tw_program *p, int level, tw_op_map *map)
+{
+    for (int o = 0; o < tw_op_output(p->op); o++)
+        if (can_double(p, level, o)) set_slots(&map->level[level], p->op, o, 2);
 }
 
 static void set_least_slots(const tw_program *p, int level, tw_op_map *map)
@@ -275,7 +294,9 @@ void tw_move_apply(const tw_move *move, const tw_program *p, tw_op_map *map)
         make_room_for_sums(p, move->level, move->index, map);
         break;
     case TW_EDIT_BUFFERS:
-        if (move->index < 0)
+        if (move->index < 0 && move->to > 0)
+            set_double_slots(p, move->level, map);
+        else if (move->index < 0)
             set_least_slots(p, move->level, map);
         else
             set_slots(level, p->op, move->index, move->to);
@@ -391,6 +412,7 @@ typedef struct measure {
     const tw_op_map *map;
     tw_text *what;
     double sum;
+    const char *place; /* "l1: ", where there is a choice; "" when it was said */
 } measure;
 
 __attribute__((format(printf, 3, 4))) static void differ(measure *d, double far, const char *fmt, ...)
@@ -401,40 +423,43 @@ __attribute__((format(printf, 3, 4))) static void differ(measure *d, double far,
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     d->sum += 1 + far;
-    tw_text_printf(d->what, "%s%s", d->what->len ? ", " : "", text);
+    tw_text_printf(d->what, "%s%s%s", d->what->len ? *d->place ? "; " : ", " : "", d->place, text);
+    d->place = "";
 }
 
 static double halvings(int64_t a, int64_t b) { return fabs(log2((double)a / (double)b)); }
 
-static void compare_tiles(measure *d, int level, const char *place)
+static void compare_tiles(measure *d, int level)
 {
     const tw_level_map *now = &d->p->map->level[level], *then = &d->map->level[level];
     for (int loop = 0; loop < d->p->op->n_loops; loop++) {
         if (now->size[loop] == then->size[loop] && now->count[loop] == then->count[loop]) continue;
         int64_t a = size_at(d->p->op, d->p->map, level, loop), b = size_at(d->p->op, d->map, level, loop);
-        if (a != b) differ(d, halvings(a, b), "%s %" PRId64 "%s", d->p->op->loop[loop].name, b, place);
+        if (a != b) differ(d, halvings(a, b), "%s %" PRId64, d->p->op->loop[loop].name, b);
     }
 }
 
-static void compare_orders(measure *d, int level, const char *place)
+static void compare_orders(measure *d, int level)
 {
     const int *a = d->p->map->level[level].order, *b = d->map->level[level].order;
     if (memcmp(a, b, (size_t)d->p->op->n_loops * sizeof *a) == 0) return;
     tw_text text = {0};
     put_order(d->p, d->map, level, &text);
-    differ(d, 1, "order %s%s", text.bytes ? text.bytes : "", place);
+    differ(d, 1, "order %s", text.bytes ? text.bytes : "");
     tw_text_release(&text);
 }
 
-static void compare_buffers(measure *d, int level, const char *place)
+static void compare_buffers(measure *d, int level)
 {
+    const char *word = "buffers ";
     for (int o = 0; o < d->p->op->n_operands; o++) {
         int64_t a = slots_now(d->p, level, o), b = d->map->level[level].slots[o];
         const char *name = d->p->op->operand[o].name;
         bool kept = d->p->map->level[level].keeps[o] == d->map->level[level].keeps[o];
-        if (!kept) differ(d, 1, "%s not kept%s", name, place);
+        if (!kept) differ(d, 1, "%s not kept", name);
         if (a == 0 || b == 0 || a == b || b == d->p->map->level[level].slots[o]) continue;
-        differ(d, halvings(a, b), "%s %" PRId64 " buffer%s%s", name, b, b == 1 ? "" : "s", place);
+        differ(d, halvings(a, b), "%s%s %" PRId64, word, name, b);
+        word = "";
     }
 }
 
@@ -442,12 +467,13 @@ double tw_maps_distance(const tw_program *p, const tw_op_map *map, tw_text *what
 {
     measure d = {.p = p, .map = map, .what = what};
     for (int level = 0; level < map->n_levels; level++) {
-        char place[80] = "";
+        char place[160] = "";
         if (map->n_levels > 1)
-            snprintf(place, sizeof place, " in %s", p->machine->memory[map->level[level].memory].name);
-        if (!map->level[level].pass) compare_tiles(&d, level, place);
-        if (!map->level[level].pass) compare_orders(&d, level, place);
-        compare_buffers(&d, level, place);
+            snprintf(place, sizeof place, "%s: ", p->machine->memory[map->level[level].memory].name);
+        d.place = place;
+        if (!map->level[level].pass) compare_tiles(&d, level);
+        if (!map->level[level].pass) compare_orders(&d, level);
+        compare_buffers(&d, level);
     }
     return d.sum;
 }

@@ -72,6 +72,23 @@ static tw_status describe_links(tw_op_plan *plan, tw_arena *scratch)
     return TW_OK;
 }
 
+/* A fused operator finds its input where the one before it left it: next to the compute engine. */
+static tw_status check_groups(const tw_model *model, const tw_machine *machine, tw_diag *diag)
+{
+    for (int i = 0; i < model->n_ops; i++) {
+        if (!model->op[i].fused) continue;
+        if (machine->timing != TW_ASYNC)
+            return tw_diag_error(diag, model->op[i].loc, "operator '%s' is fused, which needs an async machine",
+                                 model->op[i].name);
+        if (tw_machine_innermost(machine, TW_HOLDS_INPUTS) != tw_machine_innermost(machine, TW_HOLDS_OUTPUT))
+            return tw_diag_error(diag, model->op[i].loc,
+                                 "operator '%s' is fused, but the compute engine of '%s' does not read from the memory "
+                                 "that it writes",
+                                 model->op[i].name, machine->name);
+    }
+    return TW_OK;
+}
+
 /* Program and timeline of one operator. */
 static tw_status build_op(const tw_model *model, int i, const tw_machine *machine, const tw_op_map *map,
                           tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_op_plan *out)
@@ -129,6 +146,7 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     TW_ALLOC(arena, plan, 1);
     TW_ALLOC(arena, op, model->n_ops);
     *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op, .front = front, .placing = placing};
+    TW_TRY(check_groups(model, machine, diag));
     TW_TRY(tw_mapping_check(mapping, model, machine, diag));
     for (int i = 0, n; i < model->n_ops; i += n) {
         n = tw_group_size(model, i);
@@ -189,7 +207,10 @@ static tw_op_map whole_map(const tw_model *model, int op, const tw_machine *mach
         *level = (tw_level_map){.loc = map.loc, .memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED};
         level->pass = l + 1 < map.n_levels;
         for (int i = 0; i < model->op[op].n_loops; i++) level->order[i] = i, level->count[i] = 1;
-        for (int o = 0; o < model->op[op].n_operands; o++) level->slots[o] = 1;
+        for (int o = 0; o < model->op[op].n_operands; o++) {
+            unsigned what = o == tw_op_output(&model->op[op]) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+            level->slots[o] = (machine->memory[l + 1].holds & what) != 0;
+        }
     }
     return map;
 }
@@ -208,7 +229,7 @@ static tw_status find_ops(const tw_model *model, const tw_machine *machine, cons
         tw_status status = tw_search_op(model, i, view, options, eval, scratch, diag, &found[i], &result[i]);
         map[i] = found[i].map;
         if (status == TW_INFEASIBLE && found[i].nearest) explain(model, i, view, &map[i], scratch, diag);
-        if (status == TW_INFEASIBLE) tw_smallest_capacity_note(model, i, view, options, scratch, diag);
+        if (status == TW_INFEASIBLE) tw_smallest_capacity_note(model, i, machine, options, scratch, diag);
         TW_TRY(status);
     }
     return TW_OK;
@@ -232,6 +253,7 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
     TW_ALLOC(scratch, found, model->n_ops);
     TW_ALLOC(scratch, result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, map};
+    TW_TRY(check_groups(model, machine, diag));
     tw_coster *coster = tw_coster_new(threads_of(options));
     if (!coster) return TW_ERR_NOMEM;
     tw_status status =

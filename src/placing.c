@@ -199,29 +199,30 @@ static int64_t put_bump(tw_placing *g)
     return end;
 }
 
-static bool outlives(const tw_placing *g, const tw_op_plan *op, const tw_lot *lot)
+/* The first place from `at` on where a lot of this size meets nothing that was put before and is needed by operator op. */
+static int64_t free_place(const tw_placing *g, int n_put, const tw_lot *lot, int64_t at)
 {
-    const tw_program *p = &op[lot->op].program;
-    return p->flow && lot->n > 0 && p->flow->stay[g->memory][lot->operand].resident;
+    at = align_up(at, g->align);
+    for (int i = 0; i < n_put; i++) {
+        const tw_lot *other = &g->lot[i];
+        bool meet = other->op <= lot->op && lot->op <= other->last_op && at < other->offset + other->size &&
+                    other->offset < at + lot->size;
+        if (!meet) continue;
+        at = align_up(other->offset + other->size, g->align);
+        i = -1; /* those before it again */
+    }
+    return at;
 }
 
-/* What stays between operators lies at the bottom; each operator has the rest for itself. */
-static int64_t put_slots(tw_placing *g, const tw_op_plan *op)
+/* Each operator has the memory for itself, but for what the one before it left there. */
+static int64_t put_slots(tw_placing *g)
 {
-    int64_t base = 0, height = 0;
+    int64_t end = 0, height = 0;
     for (int i = 0; i < g->n_lots; i++) {
-        if (!outlives(g, op, &g->lot[i])) continue;
-        g->lot[i].offset = align_up(base, g->align);
-        base = g->lot[i].offset + g->lot[i].size;
-    }
-    for (int k = 0; k < g->n_ops; k++) {
-        int64_t end = base;
-        for (int i = 0; i < g->n_lots; i++) {
-            tw_lot *lot = &g->lot[i];
-            if (lot->op != g->first_op + k || outlives(g, op, lot)) continue;
-            lot->offset = align_up(end, g->align);
-            end = lot->offset + lot->size;
-        }
+        tw_lot *lot = &g->lot[i];
+        if (i > 0 && lot->op != lot[-1].op) end = 0;
+        lot->offset = free_place(g, i, lot, end);
+        end = lot->offset + lot->size;
         height = tw_max(height, end);
     }
     return height;
@@ -263,14 +264,14 @@ static tw_status put_lifetime(tw_placing *g, tw_arena *scratch, int64_t *height)
     return TW_OK;
 }
 
-static tw_status put_by_policy(tw_placing *g, const tw_op_plan *op, tw_arena *arena, tw_arena *scratch)
+static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch)
 {
     int64_t *kept = NULL;
     TW_ALLOC(arena, kept, g->n_lots + 1);
     find_peak(g);
     for (int policy = 0; policy < TW_N_PLACEMENTS; policy++) {
         switch ((tw_placement)policy) {
-        case TW_PLACE_SLOTS: g->height[policy] = put_slots(g, op); break;
+        case TW_PLACE_SLOTS: g->height[policy] = put_slots(g); break;
         case TW_PLACE_BUMP: g->height[policy] = put_bump(g); break;
         case TW_PLACE_LIFETIME: TW_TRY(put_lifetime(g, scratch, &g->height[policy])); break;
         case TW_N_PLACEMENTS: break;
@@ -308,7 +309,7 @@ tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, t
     }
     for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], scratch, diag));
     settle_lifetimes(&g);
-    TW_TRY(put_by_policy(&g, op, arena, scratch));
+    TW_TRY(put_by_policy(&g, arena, scratch));
     *out = g;
     return TW_OK;
 }

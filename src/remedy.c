@@ -5,6 +5,8 @@
  * slow to pass a level through: where time does not count they are left out. */
 #include "remedy.h"
 
+#include "placing.h"
+
 #include <math.h>
 #include <unistd.h>
 
@@ -51,8 +53,10 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
     tw_diag muted = {.muted = true};
     tw_found found;
     *result = (tw_search_result){0};
+    const tw_machine *view;
+    TW_TRY(tw_machine_view(model, op, machine, a->scratch, &view));
     tw_status status =
-        tw_search_op(model, op, machine, options, tw_coster_eval(a->coster), a->scratch, &muted, &found, result);
+        tw_search_op(model, op, view, options, tw_coster_eval(a->coster), a->scratch, &muted, &found, result);
     *map = found.map;
     tw_arena_rewind(a->scratch, mark);
     return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
@@ -86,7 +90,11 @@ static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_
     tw_meter meter = {.limit = INT64_MAX};
     tw_outcome cost;
     int64_t short_by;
-    tw_status status = eval->cost(eval->user[0], t->plan->model, op, machine, map, &meter, &cost, &short_by);
+    tw_arena_mark mark = tw_arena_save(t->asker.scratch);
+    const tw_machine *view;
+    TW_TRY(tw_machine_view(t->plan->model, op, machine, t->asker.scratch, &view));
+    tw_status status = eval->cost(eval->user[0], t->plan->model, op, view, map, &meter, &cost, &short_by);
+    tw_arena_rewind(t->asker.scratch, mark);
     if (status == TW_ERR_NOMEM) return status;
     *out = status == TW_OK ? (double)tw_goals_value(&t->goals, &cost).of[0] : INFINITY;
     return TW_OK;
@@ -128,6 +136,8 @@ static tw_status answer_op(trial *t, int op, const tw_search_options *options, t
 {
     tw_op_map map;
     tw_search_result result;
+    one->proven[op] = t->plan->model->op[op].fused; /* it has one mapping */
+    if (one->proven[op]) return value_of(t, op, one->machine, &t->best[op], &one->value[op]);
     tw_status status = ask(&t->asker, t->plan->model, op, one->machine, options, &map, &result);
     if (status != TW_OK && status != TW_INFEASIBLE) return status;
     one->value[op] = status == TW_OK ? result.value[0] : INFINITY;

@@ -16,8 +16,9 @@
 
 enum {
     MOST_TRIALS = 4000,       /* of pairs of moves                                               */
-    ENOUGH_FIT = 24,          /* of them                                                         */
-    MOST_NEAREST = 5,         /* are shown                                                       */
+    ENOUGH_FIT = 60,          /* of them                                                         */
+    MOST_NEAREST = 6,         /* are shown,                                                      */
+    BY_DISTANCE = 3,          /* of these so many whatever their time                            */
     MOST_CUTS = 64,           /* of the last resort                                              */
     MOST_COMMANDS = 1 << 20,  /* longer programs are not walked, see placing.c                   */
     MOST_EXECS = 1 << 22,     /* of one program that is simulated; of all together four times that */
@@ -32,6 +33,7 @@ typedef struct bench {
     tw_arena *kept;     /* of the group's lists                                                  */
     tw_arena *work;     /* of one trial                                                          */
     tw_arena *scratch;
+    tw_arena_mark mark; /* of scratch: where a trial begins                                      */
     tw_op_map *map;     /* one per operator of the model: the trial's mapping                    */
     tw_op_plan *op;     /* the same: the trial's programs                                        */
     tw_program base;    /* of the group's first operator, as it was given                        */
@@ -120,7 +122,6 @@ static tw_status weigh(bench *b, const tw_machine *machine, trial *t)
         if (size == TW_UNLIMITED) continue;
         TW_TRY(height_of(b, machine, m, &height));
         t->missing += tw_max(0, height - size);
-        /* the fullest in proportion is not needed: among those that fit any will do */
         if (height - size <= most) continue;
         most = height - size;
         t->memory = m;
@@ -130,12 +131,19 @@ static tw_status weigh(bench *b, const tw_machine *machine, trial *t)
     return TW_OK;
 }
 
+/* What the one before it made is given up. */
+static void begin_trial(bench *b)
+{
+    tw_arena_rewind(b->work, (tw_arena_mark){0});
+    tw_arena_rewind(b->scratch, b->mark);
+}
+
 /* Builds what b->map says. */
 static tw_status try_map(bench *b, const tw_machine *machine, trial *t)
 {
     tw_diag muted = {.muted = true};
     *t = (trial){0};
-    tw_arena_rewind(b->work, (tw_arena_mark){0});
+    begin_trial(b);
     b->n_tried++;
     tw_status status = build_programs(b, machine, &muted);
     if (status == TW_ERR_NOMEM) return status;
@@ -168,7 +176,7 @@ static tw_status simulate(bench *b, const tw_machine *machine, const trial *t, b
     *fits = t->fits;
     if (!t->fits || t->execs > MOST_EXECS || b->execs > 4 * (int64_t)MOST_EXECS) return TW_OK;
     b->execs += t->execs;
-    tw_arena_rewind(b->work, (tw_arena_mark){0});
+    begin_trial(b);
     TW_ALLOC(b->work, placing, machine->n_memories);
     for (int i = b->first; i < b->first + b->n; i++) b->op[i] = (tw_op_plan){0};
     tw_status status = tw_group_build(b->model, machine, b->map, b->first, b->n, b->work, b->scratch, &muted, b->op,
@@ -352,7 +360,8 @@ static tw_status keep_helpful(bench *b, tw_move *move, int *n, int64_t missing, 
         trial t;
         tw_text what = {0};
         TW_TRY(try_moves(b, &move[i], NULL, &t));
-        bool helps = t.missing < missing || move[i].kind == TW_EDIT_ORDER || move[i].kind == TW_EDIT_KEEP;
+        bool helps = t.missing < missing || move[i].kind == TW_EDIT_ORDER || move[i].kind == TW_EDIT_KEEP ||
+                     tw_move_doubles(&move[i]);
         if (!t.legal || !helps) continue;
         (*distance)[kept] = tw_maps_distance(&b->base, &b->map[b->first], &what);
         tw_text_release(&what);
@@ -402,7 +411,7 @@ static tw_status best_cut(bench *b, const tw_program *now, const tw_op_map *map,
         trial t;
         bool halves = move[i].kind == TW_EDIT_TILE && 2 * move[i].to <= move[i].from;
         bool first = i == 0 || !tw_moves_are_one_kind(&move[i], &move[i - 1]) || 2 * move[i - 1].to > move[i].from;
-        if (!(halves && first) && move[i].kind != TW_EDIT_BUFFERS) continue;
+        if (!(halves && first) && (move[i].kind != TW_EDIT_BUFFERS || tw_move_doubles(&move[i]))) continue;
         b->map[b->first] = *map;
         tw_move_apply(&move[i], now, &b->map[b->first]);
         TW_TRY(try_map(b, b->machine, &t));
@@ -443,7 +452,7 @@ static tw_status cut_until_it_fits(bench *b, int64_t missing, edits *found)
     return TW_OK;
 }
 
-/* The two nearest, then each that is faster than all nearer ones; the last is the fastest of all. */
+/* The nearest, then each that is faster than all nearer ones; the last is the fastest of all. */
 static void thin_out(edits *list)
 {
     int n = 0;
@@ -451,7 +460,7 @@ static void thin_out(edits *list)
     for (int i = 0; i < list->n; i++) {
         int64_t cycles = time_of(&list->edit[i]);
         bool again = n > 0 && strcmp(list->edit[n - 1].what, list->edit[i].what) == 0;
-        if (again || (n >= 2 && cycles >= fastest)) continue;
+        if (again || (n >= BY_DISTANCE && cycles >= fastest)) continue;
         fastest = tw_min(fastest, cycles);
         int at = (int)tw_min(n, MOST_NEAREST - 1);
         list->edit[at] = list->edit[i];
@@ -581,7 +590,7 @@ static tw_status look_at_group(bench *b, tw_diag *diag, answer *a)
     a->why = (tw_group_why){.first_op = b->first, .n_ops = b->n, .memory = memory};
     reset_map(b);
     b->n_tried = b->execs = 0;
-    tw_arena_rewind(b->work, (tw_arena_mark){0});
+    begin_trial(b);
     TW_TRY(build_programs(b, b->machine, diag));
     reset_map(b);
     TW_TRY(find_shortages(b, memory, &a->why.n_memories));
@@ -651,7 +660,12 @@ tw_status tw_why_not_find(const tw_model *model, const tw_machine *machine, cons
     tw_why_not *why;
     TW_ALLOC(arena, why, 1);
     *why = (tw_why_not){.model = model, .machine = machine, .mapping = mapping};
-    bench b = {.model = model, .machine = machine, .mapping = mapping, .arena = arena, .scratch = scratch};
+    bench b = {.model = model,
+               .machine = machine,
+               .mapping = mapping,
+               .arena = arena,
+               .scratch = scratch,
+               .mark = tw_arena_save(scratch)};
     b.kept = tw_arena_new();
     b.work = tw_arena_new();
     tw_status status = b.kept && b.work ? look_at_all(&b, diag, why) : TW_ERR_NOMEM;

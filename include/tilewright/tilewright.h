@@ -562,7 +562,7 @@ typedef struct tw_group_why { /* a group that does not fit                      
     int n_memories, n_edits, n_nearest;
     const tw_shortage *memory; /* that are too small                                                         */
     const tw_edit *edit;       /* single changes: those that fit first, the fastest first of all             */
-    const tw_edit *nearest;    /* that fit: two by distance, then each that is faster than all nearer ones   */
+    const tw_edit *nearest;    /* that fit: three by distance, then each that is faster than all nearer ones */
     int64_t n_tried;           /* mappings that were looked at                                               */
 } tw_group_why;
 typedef struct tw_why_not {

@@ -63,21 +63,27 @@ static const char *kind_of(const tw_op *op)
 
 /* ---- attribute to mapping ---- */
 
-/* What an attribute says about an operator: its cut loops, outermost first, and whether the last is a pipeline. */
+/* What an attribute says about an operator: its cut loops, outermost first, and whether the last is a pipeline. Which
+ * inputs that doubles is a property of the memory. */
 typedef struct cuts {
     int n;
     int loop[TW_MAX_LOOPS];
-    bool dual;
+    bool dual, all_inputs;
 } cuts;
+
+static bool doubles_all(const tw_machine *machine)
+{
+    return machine->memory[machine->n_memories - 1].doubles == TW_DOUBLE_INPUTS;
+}
 
 static bool is_cut(const tw_lowering *lowering, const tw_op *op, int loop)
 {
     return lowering->tile[loop] > 0 && lowering->tile[loop] < op->loop[loop].extent;
 }
 
-static cuts cuts_of(const tw_lowering *lowering, const tw_op *op)
+static cuts cuts_of(const tw_lowering *lowering, const tw_op *op, const tw_machine *machine)
 {
-    cuts c = {.dual = lowering->dual_buffer};
+    cuts c = {.dual = lowering->dual_buffer, .all_inputs = doubles_all(machine)};
     for (int i = 0; i < op->n_loops; i++)
         if (is_cut(lowering, op, lowering->interchange[i])) c.loop[c.n++] = lowering->interchange[i];
     return c;
@@ -96,7 +102,7 @@ static bool comes_back(const cuts *c, const tw_op *op)
 
 static int64_t slots_of(const cuts *c, const tw_op *op, int operand)
 {
-    bool inside = c->n > 0 && depends(op, operand, c->loop[c->n - 1]);
+    bool inside = c->n > 0 && (c->all_inputs || depends(op, operand, c->loop[c->n - 1]));
     return c->dual && inside && operand != tw_op_output(op) ? 2 : 1;
 }
 
@@ -109,10 +115,10 @@ static tw_level_map whole_level(const tw_op *op, int memory, tw_loc loc)
     return level;
 }
 
-static tw_level_map level_of(const tw_lowering *lowering, const tw_op *op, int memory)
+static tw_level_map level_of(const tw_lowering *lowering, const tw_op *op, const tw_machine *machine)
 {
-    cuts c = cuts_of(lowering, op);
-    tw_level_map level = whole_level(op, memory, lowering->tiles_loc);
+    cuts c = cuts_of(lowering, op, machine);
+    tw_level_map level = whole_level(op, machine->n_memories - 1, lowering->tiles_loc);
     for (int i = 0; i < c.n; i++) {
         level.count[c.loop[i]] = 0;
         level.size[c.loop[i]] = lowering->tile[c.loop[i]];
@@ -141,7 +147,7 @@ static void map_dispatch(const tw_lowering *lowering, const tw_model *model, int
 {
     int memory = machine->n_memories - 1;
     for (int o = first, end = tw_quidditch_end(model, first); o < end; o++) {
-        tw_level_map level = o == first ? level_of(lowering, &model->op[o], memory)
+        tw_level_map level = o == first ? level_of(lowering, &model->op[o], machine)
                                         : whole_level(&model->op[o], memory, lowering->loc);
         out[o] = map_of(&model->op[o], machine, &level, lowering->loc);
     }
@@ -247,12 +253,12 @@ static int64_t n_rows(int n, int k)
     return ways;
 }
 
-/* Number of the family in [0, n_families): dual or not, then how many loops are cut, then which in which order. */
-static cuts family_cuts(const tw_op *op, int family)
+/* Families are numbered by dual or not, then by how many loops are cut, then by which in which order. */
+static cuts family_cuts(const tw_op *op, const tw_machine *machine, int family)
 {
-    int loop[TW_MAX_LOOPS], n = list_cuttable(op, loop);
-    cuts c = {.dual = family % 2 == 0};
-    int64_t rest = family / 2;
+    int loop[TW_MAX_LOOPS], n = list_cuttable(op, loop), half = tw_quidditch_n_families(op) / 2;
+    cuts c = {.dual = family < half, .all_inputs = doubles_all(machine)};
+    int64_t rest = family % half;
     while (rest >= n_rows(n, c.n)) rest -= n_rows(n, c.n++);
     for (int i = 0; i < c.n; i++) {
         int64_t ways = n_rows(n - i - 1, c.n - i - 1);
@@ -311,7 +317,7 @@ tw_status tw_quidditch_family(const tw_model *model, const tw_machine *machine, 
     tw_op_limits *op;
     TW_ALLOC(arena, op, model->n_ops);
     for (int o = 0; o < model->n_ops; o++) {
-        cuts c = o == 0 ? family_cuts(&model->op[o], family) : (cuts){0};
+        cuts c = o == 0 ? family_cuts(&model->op[o], machine, family) : (cuts){0};
         op[o] = limits_of(&model->op[o], machine, &c);
     }
     *out = (tw_limits){model->n_ops, op};
@@ -464,7 +470,7 @@ bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_lowering *out, tw_
     if (misfit) return refuse(&v, "machine '%s' %s", plan->machine->name, misfit);
     if (!tw_quidditch_is_tiled(op_of(&v))) return refuse(&v, "it is no contraction");
     *out = lowering_of(&v);
-    tw_level_map wanted = level_of(out, op_of(&v), innermost(&v)->memory);
+    tw_level_map wanted = level_of(out, op_of(&v), plan->machine);
     bool good = check_level(&v, &wanted);
     for (int end = tw_quidditch_end(plan->model, op); good && ++v.op < end;) good = check_fused(&v);
     return good;

@@ -7,7 +7,8 @@
  *     output         stays whole when a reduction loop lies outside a loop that it depends on: each step of the reduction
  *                    comes back to all of it; otherwise a tile of it
  *     dual_buffer    the innermost loop becomes a pipeline, and what is allocated inside it exists twice: the inputs whose
- *                    tile this loop changes. The others are loaded outside of it and exist once
+ *                    tile this loop changes. The others are loaded outside of it and exist once. (On a machine whose
+ *                    memory has `buffers: dual-inputs` it doubles all inputs.)
  *     fused          what stands behind the contraction is not tiled, each operand is one buffer
  *
  * So an attribute is one mapping, but most mappings have no attribute: each is written by converting it back and
@@ -23,8 +24,8 @@ TW_NODISCARD tw_status tw_quidditch_read(const char *text, const tw_model *model
                                          tw_arena *arena, tw_diag *diag, tw_mapping *out);
 
 /* All mappings of a dispatch that a config can say, in families that differ in nothing but the sizes of tiles: which loops
- * are cut, in which order, and whether the innermost is a pipeline. The last has most loops cut and is none: what does
- * not fit there does not fit at all. */
+ * are cut, in which order, and whether the innermost is a pipeline. The first half are pipelines; the last of the others
+ * cuts all loops: what does not fit there does not fit at all. */
 int tw_quidditch_n_families(const tw_op *op);
 /* The mappings of a family as limits of a search, for the operators of one dispatch: `model` has no others. */
 TW_NODISCARD tw_status tw_quidditch_family(const tw_model *model, const tw_machine *machine, int family,

@@ -14,12 +14,12 @@
 #include <time.h>
 
 enum {
-    N_STARTS = 6,
+    N_STARTS = 5,
     START_SAMPLES = 160, /* of which the starts are judged             */
-    START_ROUNDS = 6,
+    START_ROUNDS = 5,
     ROUNDS = 12,         /* of one descent                             */
     TRIES = 6,           /* to find a damping that makes things better */
-    SWEEPS = 12,         /* over the parameters, one at a time         */
+    SWEEPS = 6,          /* over the parameters, one at a time         */
     POLISHES = 3,
 };
 static const double pull = 1e-8;             /* towards the file's values, per squared range               */
@@ -28,7 +28,7 @@ static const double deviations = 6, least_far = 1.15; /* of an outlier, and as a
 static const double huber_width = 1.345, tukey_width = 4.685; /* in standard deviations                    */
 static const double shown_most = 0.3;        /* errors count up to this much where starts are compared     */
 static const double rounding_cost = 1e-3;    /* relative, of each value that is rounded                    */
-static const double gain_least = 1e-4;       /* relative; a descent that gains less has arrived            */
+static const double gain_least = 1e-3, gain_last = 1e-4; /* relative; a descent that gains less has arrived   */
 
 typedef struct fitter {
     const tw_fit_problem *problem;
@@ -239,10 +239,10 @@ static tw_status improve(fitter *f, int64_t *value, double *damping, double *gai
 }
 
 /* Steps until they gain nothing. The residuals at the values are known before and after. */
-static tw_status descend(fitter *f, tw_loss_kind kind, int rounds, int64_t *value)
+static tw_status descend(fitter *f, tw_loss_kind kind, int rounds, double least, int64_t *value)
 {
     double damping = 1e-3, gain = 1;
-    for (int r = 0; r < rounds && gain > gain_least && !f->out->stopped; r++) {
+    for (int r = 0; r < rounds && gain > least && !f->out->stopped; r++) {
         set_loss(f, kind);
         TW_TRY(improve(f, value, &damping, &gain));
     }
@@ -334,7 +334,7 @@ static tw_status find_start(fitter *f, int *part, int64_t *value)
         int64_t at[TW_MAX_PARAMETERS] = {0};
         choose_start(f, s, &random, at);
         TW_TRY(find_residuals(f, at, f->residual));
-        TW_TRY(descend(f, TW_LOSS_HUBER, START_ROUNDS, at));
+        TW_TRY(descend(f, TW_LOSS_HUBER, START_ROUNDS, gain_least, at));
         double error = mean_error(f, f->residual);
         if (error >= least) continue;
         least = error;
@@ -376,17 +376,17 @@ static tw_status run(fitter *f, int *all, int *part, int64_t *value)
     TW_TRY(find_start(f, part, value));
     TW_TRY(look_at_all(f, all, value));
     f->stage = "huber";
-    TW_TRY(descend(f, TW_LOSS_HUBER, ROUNDS, value));
+    TW_TRY(descend(f, TW_LOSS_HUBER, ROUNDS, gain_least, value));
     f->stage = "tukey";
-    TW_TRY(descend(f, TW_LOSS_TUKEY, ROUNDS, value));
+    TW_TRY(descend(f, TW_LOSS_TUKEY, ROUNDS, gain_least, value));
     f->stage = "polish";
     for (int i = 0; i < POLISHES && !f->out->stopped; i++) {
         TW_TRY(look_at_all(f, all, value));
-        if (!leave_outliers(f, part, &n_near) || n_near == 0) break;
-        TW_TRY(descend(f, TW_LOSS_HUBER, ROUNDS, value));
-        TW_TRY(refine(f, value));
-        TW_TRY(round_values(f, value));
+        if (!leave_outliers(f, part, &n_near)) break;
+        TW_TRY(descend(f, TW_LOSS_HUBER, ROUNDS, gain_last, value));
     }
+    TW_TRY(refine(f, value));
+    TW_TRY(round_values(f, value));
     return look_at_all(f, all, value);
 }
 

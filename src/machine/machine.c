@@ -33,6 +33,12 @@ const char *tw_placement_name(tw_placement placement)
     return name[placement];
 }
 
+const char *tw_doubling_name(tw_doubling doubling)
+{
+    static const char *const name[TW_N_DOUBLINGS] = {"any", "dual", "dual-inputs"};
+    return name[doubling];
+}
+
 const char *tw_beats_name(tw_beats beats)
 {
     static const char *const name[TW_N_BEATS] = {"packed", "rows", "lines"};
@@ -484,7 +490,7 @@ static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_
     if (machine->timing == TW_ASYNC) print_bits("holds", memory->holds, 2, holds_name, out);
     if (memory->keeps != TW_HOLDS_ALL) print_bits("keeps", memory->keeps, 2, holds_name, out);
     if (memory->whole) tw_text_printf(out, ", whole: true");
-    if (memory->dual) tw_text_printf(out, ", buffers: dual");
+    if (memory->doubles != TW_DOUBLE_ANY) tw_text_printf(out, ", buffers: %s", tw_doubling_name(memory->doubles));
     if (memory->placement != TW_PLACE_SLOTS)
         tw_text_printf(out, ", placement: %s", tw_placement_name(memory->placement));
     print_energy(memory->energy_fj, out);

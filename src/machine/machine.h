@@ -129,6 +129,15 @@ int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units);
 /* Cycles of a command that moves so many units at least, whatever their shape. */
 int64_t tw_cost_of_units(const tw_cost *cost, int64_t units);
 
+/* What may have two buffers. */
+typedef enum tw_doubling {
+    TW_DOUBLE_ANY,      /* anything, and more than two                                                     */
+    TW_DOUBLE_CHANGING, /* inputs that change with every execution, all or none; anything else has one     */
+    TW_DOUBLE_INPUTS,   /* the inputs, all or none                                                         */
+    TW_N_DOUBLINGS
+} tw_doubling;
+const char *tw_doubling_name(tw_doubling doubling); /* "any", "dual", "dual-inputs" */
+
 typedef struct tw_memory {
     const char *name;
     tw_loc loc;
@@ -137,7 +146,7 @@ typedef struct tw_memory {
     unsigned holds;    /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
     tw_placement placement;
     unsigned keeps; /* TW_HOLDS_..: what a mapping may keep there for longer than a tile                */
-    bool dual;      /* inputs that change with every execution have two buffers there, all or none; anything else one */
+    tw_doubling doubles;
     bool whole;     /* an operand that is kept all the time is one buffer, and moved as a whole          */
     int64_t energy_fj; /* femtojoules to read or to write one unit */
 } tw_memory;

@@ -123,10 +123,11 @@ static void read_keeps(const reader *r, tw_fields *f, tw_memory *memory)
     static const char *const word[] = {"inputs", "output"};
     if (async_node(r, f, "keeps")) tw_field_words(f, "keeps", TW_OPTIONAL, word, TW_COUNT(word), &memory->keeps);
     if (async_node(r, f, "whole")) tw_field_bool(f, "whole", TW_OPTIONAL, &memory->whole);
-    static const char *const buffers[] = {"any", "dual"};
-    int dual = 0;
-    if (async_node(r, f, "buffers")) tw_field_word(f, "buffers", TW_OPTIONAL, buffers, TW_COUNT(buffers), &dual);
-    memory->dual = dual == 1;
+    const char *doubling[TW_N_DOUBLINGS];
+    int doubles = TW_DOUBLE_ANY;
+    for (int i = 0; i < TW_N_DOUBLINGS; i++) doubling[i] = tw_doubling_name((tw_doubling)i);
+    if (async_node(r, f, "buffers")) tw_field_word(f, "buffers", TW_OPTIONAL, doubling, TW_N_DOUBLINGS, &doubles);
+    memory->doubles = (tw_doubling)doubles;
 }
 
 static void read_memory(reader *r, const tw_node *node)

@@ -410,22 +410,24 @@ static tw_status check_pass_speed(const tw_program *p, int t, int64_t smallest[T
 static tw_status check_dual(const tw_program *p, int m, const tw_pools *pools, tw_diag *diag)
 {
     int64_t doubled = 0;
-    if (!p->machine->memory[m].dual) return TW_OK;
+    tw_doubling doubles = p->machine->memory[m].doubles;
+    if (doubles == TW_DOUBLE_ANY) return TW_OK;
     for (int o = 0; o < p->op->n_operands; o++) {
         const tw_stay *s = &p->flow->stay[m][o];
-        bool changes = o < tw_op_output(p->op) && s->filler >= 0 && s->depth >= p->flow->n_places && p->flow->n_places > 0;
+        bool changes = o < tw_op_output(p->op) && s->filler >= 0 && p->flow->n_places > 0;
+        if (doubles == TW_DOUBLE_CHANGING) changes = changes && s->depth >= p->flow->n_places;
         int64_t count = pools->count[m][o];
         if (!s->here || s->resident || s->pool != o || (!changes && (count == 1 || count == s->needed))) continue;
         if (!changes)
             return tw_diag_infeasible(diag, pools->loc[m],
-                                      "'%s' has %" PRId64 " buffers in '%s', which doubles only inputs that change with "
-                                      "every execution",
-                                      p->op->operand[o].name, count, p->machine->memory[m].name);
+                                      "'%s' has %" PRId64 " buffers in '%s', which doubles only inputs%s",
+                                      p->op->operand[o].name, count, p->machine->memory[m].name,
+                                      doubles == TW_DOUBLE_CHANGING ? " that change with every execution" : "");
         if (count > 2 || (doubled > 0 && count != doubled))
             return tw_diag_infeasible(diag, pools->loc[m],
-                                      "'%s' has %" PRId64 " buffers in '%s', which doubles all inputs that change with "
-                                      "every execution or none",
-                                      p->op->operand[o].name, count, p->machine->memory[m].name);
+                                      "'%s' has %" PRId64 " buffers in '%s', which doubles all inputs%s or none",
+                                      p->op->operand[o].name, count, p->machine->memory[m].name,
+                                      doubles == TW_DOUBLE_CHANGING ? " that change with every execution" : "");
         doubled = count;
     }
     return TW_OK;

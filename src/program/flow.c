@@ -56,10 +56,12 @@ static int grain_of(const tw_program *p, int memory)
     return t;
 }
 
-/* Whether the memory has one buffer for all of the operand. */
+/* Whether the memory has one buffer for all of the operand: only where it comes from the tensor itself. */
 static bool is_whole(const tw_program *p, int memory, int operand)
 {
-    return p->machine->memory[memory].whole && grain_of(p, memory) == 0 &&
+    unsigned what = operand == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    return p->machine->memory[memory].whole && p->tiled[0].memory == memory &&
+           tw_machine_outer(p->machine, memory, what) == 0 &&
            tw_level_keep(&p->map->level[memory - 1], operand) == TW_KEEP_ALL;
 }
 

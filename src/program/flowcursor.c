@@ -596,17 +596,24 @@ static void keep_waiting(tw_flow_cursor *c, int n_kept)
     memcpy(c->waiting, c->out + n_kept, (size_t)c->n_waiting * sizeof *c->out);
 }
 
+/* The instructions of one step, which may all wait; false at a deadlock. */
+static bool run_step(tw_flow_cursor *c)
+{
+    if (!bring_inputs(c)) return false;
+    if (c->n_waiting > 0) send_waiting(c);
+    int n_loads = c->n;
+    if (!emit_exec(c)) return false;
+    if (c->prefetches) keep_waiting(c, n_loads);
+    c->step++;
+    advance(c);
+    return true;
+}
+
 int tw_flow_cursor_next(tw_flow_cursor *c, tw_event out[TW_FLOW_STEP_MAX])
 {
     c->n = 0;
     c->out = out;
-    if (c->done) return 0;
-    if (!bring_inputs(c)) return -1;
-    if (c->n_waiting > 0) send_waiting(c);
-    int n_loads = c->n;
-    if (!emit_exec(c)) return -1;
-    if (c->prefetches) keep_waiting(c, n_loads);
-    c->step++;
-    advance(c);
+    while (!c->done && c->n == 0)
+        if (!run_step(c)) return -1;
     return c->n;
 }

@@ -47,7 +47,11 @@ void tw_stay_describe(const tw_program *p, int memory, int operand, tw_text *out
     int keep = tw_level_keep(&p->map->level[memory - 1], operand);
     tw_text running = {0};
     list_running(p, stay, &running);
-    if (keep == TW_KEEP_ALL)
+    if (stay->resident && operand == tw_op_output(p->op)) /* fused operators stand behind each other */
+        tw_text_printf(out, "stays for %s", p->op[1].name);
+    else if (stay->resident)
+        tw_text_printf(out, "left by %s", p->op[-1].name);
+    else if (keep == TW_KEEP_ALL)
         tw_text_printf(out, "all kept");
     else if (keep != TW_KEEP_TILE)
         tw_text_printf(out, "kept while %s stays", p->op->loop[keep].name);

@@ -6,7 +6,8 @@ const char *tw_unit_brief(tw_unit unit) { return unit == TW_UNIT_BYTE ? "B" : "e
 
 bool tw_link_exists(const tw_op_plan *plan, int memory, int operand)
 {
-    return memory > 0 && plan->program.flow->stay[memory][operand].here;
+    const tw_stay *stay = &plan->program.flow->stay[memory][operand];
+    return memory > 0 && stay->here && !stay->resident;
 }
 
 static tw_amount amount(int64_t transfers, int64_t units, int64_t elem_units)

@@ -18,7 +18,8 @@ typedef struct tw_crossing {
     int64_t all;                   /* elements in both directions                                   */
 } tw_crossing;
 
-/* Whether the memory is on the operand's path, behind the outermost one. */
+/* Whether the memory is on the operand's path, behind the outermost one, and the operand does not stay there from one
+ * operator to the next. */
 bool tw_link_exists(const tw_op_plan *plan, int memory, int operand);
 /* Of a link that exists. */
 tw_crossing tw_crossing_of(const tw_op_plan *plan, int memory, int operand);

@@ -7,6 +7,7 @@
 #include "report/bound.h"
 #include "report/cuts.h"
 #include "report/json.h"
+#include "report/placement.h"
 #include "report/plan.h"
 #include "report/proof.h"
 #include "report/remedy.h"
@@ -355,6 +356,18 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
     return TW_OK;
 }
 
+static void write_placements(tw_json *j, const tw_plan *plan)
+{
+    tw_json_key(j, "placement");
+    tw_json_open(j, '[');
+    for (int i = 0; i < plan->n_placings; i++) {
+        tw_json_open(j, '{');
+        tw_placement_json(&plan->placement[i], plan->model, j);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
 static void write_head(tw_json *j, const tw_plan *plan)
 {
     tw_json_key_string(j, "schema", "tilewright.plan");
@@ -388,6 +401,7 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     for (int i = 0; i < plan->model->n_ops; i++)
         TW_TRY(write_op(&j, plan, i, verdict ? verdict[i] : NULL, options, scratch, diag));
     tw_json_close(&j);
+    if (plan->n_placings > 0) write_placements(&j, plan);
     if (options->remedy) {
         tw_json_key(&j, "remedies");
         tw_report_remedies_json(options->remedy, options->n_remedies, &j);

@@ -1,6 +1,7 @@
 /* src/report/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
 #include "report/async.h"
 #include "report/number.h"
+#include "report/placement.h"
 #include "report/plan.h"
 #include "report/proof.h"
 #include "report/remedy.h"
@@ -69,6 +70,15 @@ static tw_status print_remedies(const tw_plan *plan, const tw_print_options *opt
     return status;
 }
 
+static tw_status print_placements(const tw_plan *plan, const tw_print_options *options, tw_line *line,
+                                  tw_arena *scratch)
+{
+    tw_arena_mark mark = tw_arena_save(scratch);
+    tw_status status = tw_placements_print(plan, options->map, line, scratch);
+    tw_arena_rewind(scratch, mark);
+    return status;
+}
+
 tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -85,6 +95,7 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         tw_arena_free(arena);
     }
     if (status != TW_OK) return status;
+    TW_TRY(print_placements(plan, options, &line, scratch));
     if (plan->model->n_ops > 1) {
         tw_line_end(&line);
         print_total(plan, &line);

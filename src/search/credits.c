@@ -156,8 +156,10 @@ static bool first_span(credits *c, span *r)
         int64_t size = s->machine->memory[p->memory].size;
         if (size != TW_UNLIMITED && p->units > 0)
             most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory)) / p->units);
-        if (s->machine->memory[p->memory].dual)
-            most = c->outline.changes[p->memory][p->operand] ? tw_min(most, 2) : r->lo[i];
+        tw_doubling doubles = s->machine->memory[p->memory].doubles;
+        bool may = doubles == TW_DOUBLE_CHANGING ? c->outline.changes[p->memory][p->operand]
+                                                 : p->operand < tw_op_output(s->op) && !(s->resident >> p->operand & 1);
+        if (doubles != TW_DOUBLE_ANY) most = may ? tw_min(2, tw_max(most, 2)) : r->lo[i];
         r->hi[i] = (int32_t)tw_max(tw_number_below(limit, most), r->lo[i]);
     }
     return true;
@@ -431,7 +433,7 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     if (!c.timed && c.outline.exact) return try_counts(&c, r.lo);
     const tw_machine *machine = leaf->space->machine;
-    if (machine->n_memories == 2 && machine->memory[1].dual && c.outline.alone > 0 && !c.placed &&
+    if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.alone > 0 && !c.placed &&
         machine->engine[machine->compute].count == 1)
         return try_dual(&c, &r);
     if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));

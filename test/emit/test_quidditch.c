@@ -9,9 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The cluster of the Snitch note with room for everything, and the same with other keys. */
-static const char large[] = "size: unlimited, align: 8, placement: bump, keeps: [inputs, output], whole: true";
-static const char slots[] = "size: unlimited, align: 8, keeps: [output], whole: true";
+/* A cluster like that of the Snitch note with these keys of its L1. */
+#define CLUSTER(keys)                                                                                  \
+    "machine: cluster\nunit: byte\ntiming: async\nreuse: resident\n"                                   \
+    "memories: [{name: l3, size: unlimited}, {name: l1, align: 8, whole: true, " keys "}]\n"           \
+    "engines:\n"                                                                                       \
+    "  - {name: dma, between: [l3, l1], joins: inputs, prefetch: all, cost: {setup: 100, beat: 64}}\n" \
+    "  - {name: cores, computes: [multiply-add, add], on: l1, writes: end, cost: {cores: 8, start: 50}}\n"
+static const char large[] = CLUSTER("size: unlimited, placement: bump");
+static const char dual_inputs[] = CLUSTER("size: unlimited, placement: bump, buffers: dual-inputs");
+static const char slots[] = CLUSTER("size: unlimited");
 static const char three[] =
     "machine: three\nunit: byte\ntiming: async\n"
     "memories: [{name: l3, size: unlimited}, {name: l2, size: unlimited}, {name: l1, size: unlimited}]\n"
@@ -37,36 +44,16 @@ typedef struct stage {
     const tw_plan *plan;
 } stage;
 
-/* The built-in `snitch-note` with other keys of its L1; the caller frees it. */
-static char *cluster_text(const char *keys)
-{
-    int i = 0;
-    char *text = NULL;
-    while (tw_machine_builtin_name(i) && strcmp(tw_machine_builtin_name(i), "snitch-note") != 0) i++;
-    const char *whole = tw_machine_builtin_text(i), *at = strstr(whole, "name: l1, ") + strlen("name: l1, ");
-    CHECK(asprintf(&text, "%.*s%s%s", (int)(at - whole), whole, keys, at + strcspn(at, "}")) > 0);
-    return text;
-}
-
-/* `machine` is the text of a machine file, the name of a built-in one, or keys of the cluster's L1. */
-static tw_status open_machine(stage *s, const char *machine)
-{
-    if (strchr(machine, '\n')) return tw_machine_parse(s->ctx, "m.yaml", machine, &s->machine);
-    if (!strchr(machine, ':')) return tw_machine_open(s->ctx, machine, &s->machine);
-    char *text = cluster_text(machine);
-    tw_status status = tw_machine_parse(s->ctx, "m.yaml", text, &s->machine);
-    free(text);
-    return status;
-}
-
-/* A workload of several lines is a file. */
+/* A workload or machine of several lines is a file. */
 static stage open_stage(const char *workload, const char *machine)
 {
     stage s = {.ctx = tw_context_new()};
     bool file = strchr(workload, '\n') != NULL;
     CHECK_EQ(file ? tw_model_parse(s.ctx, "w.yaml", workload, &s.model) : tw_model_open(s.ctx, workload, &s.model),
              TW_OK);
-    CHECK_EQ(open_machine(&s, machine), TW_OK);
+    CHECK_EQ(strchr(machine, '\n') ? tw_machine_parse(s.ctx, "m.yaml", machine, &s.machine)
+                                   : tw_machine_open(s.ctx, machine, &s.machine),
+             TW_OK);
     return s;
 }
 static void close_stage(stage *s) { tw_context_free(s->ctx); }
@@ -142,7 +129,7 @@ TEST(the_attribute_and_its_fields_are_the_same_in_every_form)
         "dual_buffer = true // done",
         "workgroup_tiles = [], l1_tiles = [0, 40, 100], l1_tiles_interchange = [2, 0, 1], dual_buffer = true"};
     for (size_t i = 0; i < TW_COUNT(form); i++) {
-        stage s = open_stage(dispatch, "snitch-note");
+        stage s = open_stage(dispatch, large);
         CHECK_EQ(read_config(&s, form[i]), TW_OK);
         check_level(&s, DUAL_KN);
         close_stage(&s);
@@ -189,9 +176,25 @@ TEST(a_loop_of_one_trip_is_none)
     close_stage(&s);
 }
 
+TEST(a_machine_may_double_all_inputs)
+{
+    stage s = open_stage(dispatch, dual_inputs);
+    CHECK_EQ(read_config(&s, "l1_tiles = [0, 40, 100], l1_tiles_interchange = [2, 0, 1], dual_buffer = true"),
+             TW_OK);
+    check_level(
+        &s, "tiles: {m: 1}, sizes: {n: 40, k: 100}, cut: balanced, order: [k, m, n], buffers: {ifm: 2, w: 2, ofm: "
+            "1}, keep: {ifm: tile, w: tile, ofm: all}, accumulate: fused}");
+    CHECK_EQ(tw_plan_eval(s.ctx, s.model, s.machine, s.mapping, &s.plan), TW_OK);
+    CHECK_EQ(tw_plan_summary(s.plan)->cycles, 73252); /* models.md, section 2 */
+    char *text = lowering_text(&s, TW_OK);
+    CHECK(strstr(text, "l1_tiles = [0, 40, 100], l1_tiles_interchange = [2, 0, 1], dual_buffer = true") != NULL);
+    free(text);
+    close_stage(&s);
+}
+
 TEST(what_is_fused_stays_whole)
 {
-    stage s = open_stage(fused, "snitch-note");
+    stage s = open_stage(fused, large);
     CHECK_EQ(read_config(&s, "l1_tiles = [0, 40, 100], l1_tiles_interchange = [2, 0, 1], dual_buffer = true"),
              TW_OK);
     check_level(&s, DUAL_KN);
@@ -691,6 +694,62 @@ TEST(random_attributes_become_mappings_and_the_same_attributes_again)
         free(expected);
         free(before);
         free(after);
+        close_stage(&s);
+    }
+}
+
+/* ---- the search ---- */
+
+/* The fastest of all attributes, each evaluated; INT64_MAX when none fits. */
+static int64_t fastest(stage *s, const int64_t extent[3])
+{
+    static const char *const order[] = {"[0, 1, 2]", "[0, 2, 1]", "[1, 0, 2]",
+                                        "[1, 2, 0]", "[2, 0, 1]", "[2, 1, 0]"};
+    int64_t best = INT64_MAX;
+    for (int64_t m = 1; m <= extent[0]; m++)
+        for (int64_t n = 1; n <= extent[1]; n++)
+            for (int64_t k = 1; k <= extent[2]; k++)
+                for (int o = 0; o < 6; o++)
+                    for (int dual = 0; dual < 2; dual++) {
+                        char text[160];
+                        snprintf(text, sizeof text,
+                                 "l1_tiles = [%" PRId64 ", %" PRId64 ", %" PRId64
+                                 "], l1_tiles_interchange = %s, dual_buffer = %s",
+                                 m, n, k, order[o], dual ? "true" : "false");
+                        CHECK_EQ(read_config(s, text), TW_OK);
+                        if (tw_plan_eval(s->ctx, s->model, s->machine, s->mapping, &s->plan) != TW_OK) continue;
+                        int64_t cycles = tw_plan_summary(s->plan)->cycles;
+                        best = cycles < best ? cycles : best;
+                    }
+    return best;
+}
+
+TEST(the_search_finds_the_fastest_of_all_attributes)
+{
+    static const struct {
+        int64_t extent[3];
+        int size;
+        const char *epilogue;
+    } row[] = {{{1, 12, 8}, 100000, ""}, {{1, 12, 8}, 320, ""}, {{1, 9, 10}, 400, ",epilogue=add"},
+               {{3, 4, 5}, 300, ""},     {{1, 6, 6}, 60, ""},   {{1, 1, 1}, 24, ""}};
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        char workload[80], machine[sizeof CLUSTER("") + 60];
+        const int64_t *e = row[i].extent;
+        snprintf(workload, sizeof workload, "matmul_transpose_b:%" PRId64 "x%" PRId64 "x%" PRId64 ":f64%s", e[0],
+                 e[1], e[2], row[i].epilogue);
+        snprintf(keys, sizeof keys, "size: %d, align: 8, placement: bump, keeps: [output], whole: true",
+                 row[i].size);
+        stage s = open_stage(workload, keys);
+        int64_t best = fastest(&s, e);
+        tw_context_clear_messages(s.ctx);
+        tw_status status = tw_plan_search_lowering(s.ctx, s.model, s.machine, NULL, &s.plan);
+        CHECK_EQ(status, best < INT64_MAX ? TW_OK : TW_INFEASIBLE);
+        if (status == TW_OK) {
+            CHECK_EQ(tw_plan_summary(s.plan)->cycles, best);
+            CHECK(tw_plan_has_lowering(s.plan));
+        } else {
+            CHECK(tw_context_n_messages(s.ctx) > 0);
+        }
         close_stage(&s);
     }
 }

