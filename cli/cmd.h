@@ -8,5 +8,6 @@ int cmd_plan(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_emit(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
+int cmd_place(int argc, char **argv);
 int cmd_machines(int argc, char **argv);
 #endif

@@ -121,9 +121,7 @@ int cmd_calibrate(int argc, char **argv)
 {
     calibrate_options options;
     calibrate_options_read(argc, argv, &options);
-    run r = {.options = &options,
-             .ctx = tw_context_new(),
-             .use = calloc((size_t)options.n_files, sizeof *r.use)};
+    run r = {.options = &options, .ctx = tw_context_new(), .use = calloc((size_t)options.n_files, sizeof *r.use)};
     int code = walk(&r);
     free(r.use);
     tw_context_free(r.ctx);

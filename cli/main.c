@@ -15,6 +15,7 @@ static const struct {
     {"eval", "tilewright eval", cmd_eval},
     {"emit", "tilewright emit", cmd_emit},
     {"calibrate", "tilewright calibrate", cmd_calibrate},
+    {"place", "tilewright place", cmd_place},
     {"machines", "tilewright machines", cmd_machines},
 };
 

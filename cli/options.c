@@ -225,10 +225,9 @@ static error_t hand_down(struct argp_state *state, int n_children)
     {                                                                   \
         "mapping", KEY_MAPPING, "FILE", 0, "the mapping to evaluate", 0 \
     }
-#define OPTION_LOWERING                                                                                            \
-    {                                                                                                              \
-        "lowering-config", KEY_LOWERING, "TEXT", 0, "instead: Quidditch's attribute or its fields (docs/emit.md)", \
-            0                                                                                                      \
+#define OPTION_LOWERING                                                                                       \
+    {                                                                                                         \
+        "lowering-config", KEY_LOWERING, "TEXT|@FILE", 0, "instead: Quidditch's attributes (docs/emit.md)", 0 \
     }
 
 static error_t parse_example(int key, char *arg, struct argp_state *state)
@@ -238,7 +237,8 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 2);
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no command '%s'; commands are plan, eval, emit, calibrate, machines, help", arg);
+        argp_error(state, "there is no command '%s'; commands are plan, eval, emit, calibrate, place, machines, help",
+                   arg);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -359,6 +359,7 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "  eval WORKLOAD -m MACHINE --mapping=FILE   what a mapping costs\n"
         "  emit WORKLOAD -m MACHINE --target=NAME    a plan as another compiler reads it\n"
         "  calibrate -m MACHINE DATA.csv...          a machine's parameters from measured cycles\n"
+        "  place FILE.csv [--capacity=SIZE]          addresses for buffers with lifetimes\n"
         "  machines [NAME]                           list or print built-in machines\n"
         "'tilewright COMMAND --help' tells more. Without a command the built-in example is planned: "
         "matmul:128x128x512 on tick-three-level.\n\n"

@@ -20,7 +20,7 @@ typedef enum cli_view { VIEW_NONE, VIEW_EVENTS, VIEW_GANTT, VIEW_INJECTION, VIEW
 
 typedef struct cli_options {
     const char *workload, *machine, *mapping;
-    const char *lowering; /* text of a lowering config instead of a mapping, NULL: none */
+    const char *lowering; /* text or @file of lowering configs instead of a mapping, NULL: none */
     const char *target;   /* of emit                                                    */
     const char *file;     /* that emit writes, NULL: standard output                    */
     tw_search_options search;

@@ -190,7 +190,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void calibrate_options_read(int argc, char **argv, calibrate_options *out)
 {
     static const char doc[] =
-        "Finds the values of MACHINE's parameters that explain measured cycles best, and tells how well: on rows that "
+        "Finds the values of MACHINE's parameters that explain measured cycles best, and tells how well: on rows "
+        "that "
         "were fitted to, and on rows that were not.\v"
         "DATA is a CSV file, one measurement per row. docs/calibrate.md tells which columns are known.";
     static const struct argp argp = {options, parse, "DATA.csv...", doc, 0, 0, 0};

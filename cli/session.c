@@ -413,6 +413,8 @@ static tw_status open_inputs(session *s)
     if (model != TW_OK) return model;
     if (machine != TW_OK) return machine;
     if (o->limits) return tw_limits_open(s->ctx, s->model, s->machine, o->limits, &s->limits);
+    if (o->lowering && *o->lowering == '@')
+        return tw_mapping_open_lowering(s->ctx, s->model, s->machine, o->lowering + 1, &s->mapping);
     if (o->lowering) return tw_mapping_of_lowering(s->ctx, s->model, s->machine, o->lowering, &s->mapping);
     return o->mapping ? tw_mapping_open(s->ctx, s->model, s->machine, o->mapping, &s->mapping) : TW_OK;
 }
@@ -426,7 +428,8 @@ static tw_status make_plan(session *s)
 
 /* ---- a mapping that does not fit ---- */
 
-/* The mapping that was asked about; a partial one that leaves nothing open is one too. */
+/* The mapping that was asked about. A partial one stands for itself with the defaults of what it leaves open, if that
+ * makes a mapping. */
 static bool has_mapping(session *s)
 {
     const cli_options *o = s->options;

@@ -238,7 +238,8 @@ tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine 
                        const tw_plan **out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_plan_build(model, machine, mapping, NULL, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_status status =
+        tw_plan_build(model, machine, mapping, NULL, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -278,7 +279,8 @@ tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machi
         for (int k = 0; k < copy[i].n_objectives; k++) TW_TRY(keep_name(ctx, &copy[i].objective[k].at));
     }
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_plan_build(model, machine, mapping, copy, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_status status =
+        tw_plan_build(model, machine, mapping, copy, NULL, ctx->arena, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -492,8 +494,8 @@ tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan, const tw_print
     return status;
 }
 
-tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                          const tw_why_not **out)
+tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                          const tw_mapping *mapping, const tw_why_not **out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status = tw_why_not_find(model, machine, mapping, ctx->arena, ctx->scratch, &ctx->diag, out);
@@ -529,14 +531,31 @@ tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)
 
 /* ---- other compilers ---- */
 
-tw_status tw_mapping_of_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *text,
-                                 const tw_mapping **out)
+static tw_status mapping_of_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                     const char *file, const char *text, const tw_mapping **out)
 {
     tw_mapping *mapping;
     TW_ALLOC(ctx->arena, mapping, 1);
-    TW_TRY(tw_quidditch_read(text, model, machine, ctx->arena, &ctx->diag, mapping));
+    TW_TRY(tw_quidditch_read_file(file, text, model, machine, ctx->arena, &ctx->diag, mapping));
     *out = mapping;
     return TW_OK;
+}
+
+tw_status tw_mapping_of_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                 const char *text, const tw_mapping **out)
+{
+    return mapping_of_lowering(ctx, model, machine, "<lowering-config>", text, out);
+}
+
+tw_status tw_mapping_open_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                   const char *path, const tw_mapping **out)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    if (strlen(bytes) != n) return tw_diag_error(&ctx->diag, (tw_loc){name, 0, 0}, "is no text");
+    return mapping_of_lowering(ctx, model, machine, name, bytes, out);
 }
 
 tw_status tw_plan_search_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,

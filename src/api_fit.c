@@ -115,8 +115,8 @@ tw_status tw_calibration_print_text(tw_context *ctx, const tw_calibration *calib
 {
     static const tw_print_options plain = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_calibration_text(calibration, calibration->machine->name, options ? options : &plain,
-                                           ctx->scratch, out);
+    tw_status status =
+        tw_calibration_text(calibration, calibration->machine->name, options ? options : &plain, ctx->scratch, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

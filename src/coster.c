@@ -142,7 +142,8 @@ static void outline_program(const tw_program *p, tw_outline *out)
     for (int m = 1; m < p->machine->n_memories; m++) {
         int64_t end = 0;
         for (int i = 0; i < p->layout.n_buffers; i++)
-            if (p->layout.buffer[i].memory == m) end = tw_max(end, p->layout.buffer[i].offset + p->layout.buffer[i].size);
+            if (p->layout.buffer[i].memory == m)
+                end = tw_max(end, p->layout.buffer[i].offset + p->layout.buffer[i].size);
         int64_t align = p->machine->memory[m].align;
         out->extra[m] = tw_max(0, p->layout.used[m] - tw_cdiv(end, align) * align);
     }

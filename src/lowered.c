@@ -115,11 +115,18 @@ static tw_status search_families(scene *s, tw_diag *diag, const tw_plan **out)
     return TW_OK;
 }
 
+/* On a machine that knows single and double buffers only, the best of all mappings mostly has an attribute: then it is the
+ * answer. So it is when the dispatch can have none. */
 static tw_status search_dispatch(scene *s, tw_diag *diag, const tw_plan **out)
 {
-    s->options.user = s;
-    if (tw_quidditch_is_tiled(s->model.op)) return search_families(s, diag, out);
-    return tw_plan_find(&s->model, s->machine, &s->options, s->arena, s->scratch, diag, out);
+    tw_lowering ignored;
+    bool tiled = tw_quidditch_is_tiled(s->model.op);
+    if (s->given->progress) s->options.user = s;
+    if (tiled && s->machine->memory[s->machine->n_memories - 1].doubles == TW_DOUBLE_ANY)
+        return search_families(s, diag, out);
+    TW_TRY(tw_plan_find(&s->model, s->machine, &s->options, s->arena, s->scratch, diag, out));
+    if (!tiled || tw_quidditch_lowering_of(*out, 0, &ignored, NULL)) return TW_OK;
+    return search_families(s, diag, out);
 }
 
 tw_status tw_lowered_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,

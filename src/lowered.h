@@ -1,7 +1,7 @@
 /* src/lowered.h - the best plan among those that Quidditch can be told.
  *
- * What its attribute can say is a small part of what a machine can do, so the best plan of all often has no attribute. Here
- * each family of mappings that have one (emit/quidditch.h) is searched, and the best of their best taken. */
+ * What its attribute can say may be a small part of what a machine can do, and then the best plan of all often has no
+ * attribute. Here each family of mappings that have one (emit/quidditch.h) is searched, and the best of their best taken. */
 #ifndef TW_LOWERED_H
 #define TW_LOWERED_H
 #include "report/plan.h"

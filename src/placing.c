@@ -21,13 +21,14 @@ int tw_group_size(const tw_model *model, int first)
 static int64_t align_up(int64_t at, int64_t align) { return tw_cdiv(at, align) * align; }
 
 /* Units that the fused operators behind `op` take of a memory that never gives anything back. */
-static int64_t reserved_behind(const tw_model *model, int op, const tw_machine *machine, int64_t align)
+static int64_t reserved_behind(const tw_model *model, int op, const tw_machine *machine, int m)
 {
-    int64_t sum = 0;
+    int64_t sum = 0, align = machine->memory[m].align;
     for (int i = op + 1; i < model->n_ops && model->op[i].fused; i++)
         for (int o = 0; o < model->op[i].n_operands; o++) {
             const tw_tensor *t = &model->tensor[model->op[i].operand[o].tensor];
-            if (tw_op_is_resident(model, &model->op[i], o)) continue;
+            unsigned what = o == tw_op_output(&model->op[i]) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+            if (tw_op_is_resident(model, &model->op[i], o) || !(machine->memory[m].holds & what)) continue;
             sum += align_up(tw_machine_units(machine, t->dtype, tw_tensor_elems(t)), align);
         }
     return sum;
@@ -39,9 +40,11 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
     tw_machine *view;
     TW_ALLOC(arena, view, 1);
     *view = tw_machine_for(machine, &model->op[op]);
-    tw_memory *inner = &view->memory[tw_machine_innermost(machine, TW_HOLDS_OUTPUT)];
-    if (inner->placement == TW_PLACE_BUMP && inner->size != TW_UNLIMITED && !model->op[op].fused)
-        inner->size = tw_max(1, inner->size - reserved_behind(model, op, machine, inner->align));
+    for (int m = 1; m < machine->n_memories && !model->op[op].fused; m++) {
+        tw_memory *memory = &view->memory[m];
+        if (memory->placement == TW_PLACE_BUMP && memory->size != TW_UNLIMITED)
+            memory->size = tw_max(1, memory->size - reserved_behind(model, op, machine, m));
+    }
     *out = view;
     return TW_OK;
 }
@@ -248,6 +251,7 @@ static tw_status put_lifetime(tw_placing *g, tw_arena *scratch, int64_t *height)
     tw_pack_item *item;
     tw_pack_result result;
     tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
+    tw_arena_mark mark = tw_arena_save(scratch);
     *height = 0;
     TW_ALLOC(scratch, segment, g->n_lots + 1);
     TW_ALLOC(scratch, item, g->n_lots + 1);
@@ -261,6 +265,7 @@ static tw_status put_lifetime(tw_placing *g, tw_arena *scratch, int64_t *height)
     *height = result.height;
     g->least = result.bound;
     g->proven = result.height == result.bound;
+    tw_arena_rewind(scratch, mark);
     return TW_OK;
 }
 
@@ -353,9 +358,10 @@ tw_status tw_placing_check(const tw_placing *g, const tw_op_plan *op, tw_diag *d
     const tw_program *p = &op[g->first_op].program;
     const tw_memory *m = &p->machine->memory[g->memory];
     if (need <= g->capacity) return TW_OK;
-    tw_status status = tw_diag_infeasible(diag, p->map->level[g->memory - 1].loc,
-                                          "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
-                                          m->name, need - g->capacity, need, g->capacity);
+    tw_status status =
+        tw_diag_infeasible(diag, p->map->level[g->memory - 1].loc,
+                           "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64, m->name,
+                           need - g->capacity, need, g->capacity);
     diag->short_by = need - g->capacity;
     return status;
 }

@@ -2,8 +2,8 @@
  *
  * Programs are built for memories of any size, so that what does not fit can be looked at too. A *trial* is a changed
  * mapping of one group, built in this way and placed: it says how much each memory would need. The nearest mappings are
- * trials of one and two moves in the order of their distance, until enough of them fit; when none does, tiles are cut
- * again and again along the loop that helps most. */
+ * trials of one and two moves in the order of their distance, until enough of them fit, and what comes of cutting again
+ * and again along the loop that helps most. */
 #include "whynot.h"
 
 #include "lots.h"
@@ -19,7 +19,7 @@ enum {
     ENOUGH_FIT = 60,          /* of them                                                         */
     MOST_NEAREST = 6,         /* are shown,                                                      */
     BY_DISTANCE = 3,          /* of these so many whatever their time                            */
-    MOST_CUTS = 64,           /* of the last resort                                              */
+    MOST_CUTS = 64,           /* one after the other                                             */
     MOST_COMMANDS = 1 << 20,  /* longer programs are not walked, see placing.c                   */
     MOST_EXECS = 1 << 22,     /* of one program that is simulated; of all together four times that */
 };
@@ -478,7 +478,7 @@ static tw_status find_nearest(bench *b, tw_move *move, int n, int64_t missing, e
     TW_TRY(keep_helpful(b, move, &n, missing, &distance));
     TW_TRY(list_pairs(b, move, distance, n, &list, &n_pairs));
     TW_TRY(try_pairs(b, move, list, n_pairs, found));
-    if (found->n == 0) TW_TRY(cut_until_it_fits(b, missing, found));
+    TW_TRY(cut_until_it_fits(b, missing, found));
     sort_edits(found, is_nearer);
     thin_out(found);
     return TW_OK;

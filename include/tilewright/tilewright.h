@@ -588,6 +588,10 @@ TW_API TW_NODISCARD tw_status tw_why_not_print_json(tw_context *ctx, const tw_wh
 TW_API TW_NODISCARD tw_status tw_mapping_of_lowering(tw_context *ctx, const tw_model *model,
                                                      const tw_machine *machine, const char *text,
                                                      const tw_mapping **out);
+/* The same, out of a file. */
+TW_API TW_NODISCARD tw_status tw_mapping_open_lowering(tw_context *ctx, const tw_model *model,
+                                                       const tw_machine *machine, const char *path,
+                                                       const tw_mapping **out);
 /* The fastest plan whose attributes can be printed. Of the options those count that say how it is searched. The plan is
  * an evaluated one: it has no search result. */
 TW_API TW_NODISCARD tw_status tw_plan_search_lowering(tw_context *ctx, const tw_model *model,

@@ -8,7 +8,7 @@
 #define ATTRIBUTE "#quidditch_snitch.lowering_config"
 
 typedef struct scanner {
-    const char *at, *line_start;
+    const char *file, *at, *line_start;
     int line;
     tw_diag *diag;
     int n_bad; /* values out of range */
@@ -21,10 +21,7 @@ static const char *const field_name[N_FIELDS] = {"workgroup_tiles", "l1_tiles", 
 
 /* ---- characters ---- */
 
-static tw_loc here(const scanner *s)
-{
-    return (tw_loc){TW_LOWERING_FILE, s->line, (int)(s->at - s->line_start) + 1};
-}
+static tw_loc here(const scanner *s) { return (tw_loc){s->file, s->line, (int)(s->at - s->line_start) + 1}; }
 
 /* The only place where lines end. */
 static void skip_space(scanner *s)
@@ -274,9 +271,10 @@ static int most_configs(const char *text)
     return n;
 }
 
-tw_status tw_lowering_read(const char *text, tw_arena *arena, tw_diag *diag, const tw_lowering **out, int *n)
+tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, tw_diag *diag,
+                           const tw_lowering **out, int *n)
 {
-    scanner s = {.at = text, .line_start = text, .line = 1, .diag = diag};
+    scanner s = {.file = file, .at = text, .line_start = text, .line = 1, .diag = diag};
     tw_lowering *all;
     int n_read = 0, room = most_configs(text);
     TW_ALLOC(arena, all, room);

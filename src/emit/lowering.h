@@ -14,8 +14,6 @@
 #define TW_EMIT_LOWERING_H
 #include "model/model.h"
 
-#define TW_LOWERING_FILE "<lowering-config>" /* stands for the file in messages */
-
 typedef struct tw_lowering {
     tw_loc loc;
     int n_tiles, n_interchange; /* entries that were given; behind them are the defaults */
@@ -26,10 +24,10 @@ typedef struct tw_lowering {
     bool dual_buffer;
 } tw_lowering;
 
-/* The configs of a text, at least one. Reports what is not of this form, and tiles for workgroups: a plan is about one
- * cluster. */
-TW_NODISCARD tw_status tw_lowering_read(const char *text, tw_arena *arena, tw_diag *diag, const tw_lowering **out,
-                                        int *n);
+/* The configs of a text, at least one; `file` stands for it in messages and must outlive the configs. Reports what is not of
+ * this form, and tiles for workgroups: a plan is about one cluster. */
+TW_NODISCARD tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, tw_diag *diag,
+                                        const tw_lowering **out, int *n);
 /* As the attribute, for an operator of so many loops. */
 void tw_lowering_print(const tw_lowering *lowering, int n_loops, tw_text *out);
 #endif

@@ -211,13 +211,13 @@ static tw_status check_number(const tw_lowering *lowering, int n, const tw_model
                          n_dispatches, n_dispatches == 1 ? "" : "es", n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
 }
 
-tw_status tw_quidditch_read(const char *text, const tw_model *model, const tw_machine *machine, tw_arena *arena,
-                            tw_diag *diag, tw_mapping *out)
+tw_status tw_quidditch_read_file(const char *file, const char *text, const tw_model *model,
+                                 const tw_machine *machine, tw_arena *arena, tw_diag *diag, tw_mapping *out)
 {
     const tw_lowering *lowering;
     tw_op_map *op;
     int n, i = 0;
-    TW_TRY(tw_lowering_read(text, arena, diag, &lowering, &n));
+    TW_TRY(tw_lowering_read(file, text, arena, diag, &lowering, &n));
     TW_TRY(check_machine(machine, lowering->loc, diag));
     TW_TRY(check_number(lowering, n, model, diag));
     tw_status status = TW_OK;
@@ -232,6 +232,12 @@ tw_status tw_quidditch_read(const char *text, const tw_model *model, const tw_ma
     TW_TRY(tw_mapping_check(&mapping, model, machine, diag));
     *out = mapping;
     return TW_OK;
+}
+
+tw_status tw_quidditch_read(const char *text, const tw_model *model, const tw_machine *machine, tw_arena *arena,
+                            tw_diag *diag, tw_mapping *out)
+{
+    return tw_quidditch_read_file("<lowering-config>", text, model, machine, arena, diag, out);
 }
 
 /* ---- families ---- */

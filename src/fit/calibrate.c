@@ -210,11 +210,8 @@ static tw_status describe_parameters(walk *w)
     double now = mean_error(w);
     for (int j = 0; j < w->machine->n_parameters; j++) {
         const tw_parameter *p = &w->machine->parameter[j];
-        parameter[j] = (tw_parameter_fit){.name = p->name,
-                                          .before = p->value,
-                                          .after = w->fit.value[j],
-                                          .least = p->least,
-                                          .most = p->most};
+        parameter[j] = (tw_parameter_fit){
+            .name = p->name, .before = p->value, .after = w->fit.value[j], .least = p->least, .most = p->most};
         parameter[j].at_bound = is_at_bound(&parameter[j]);
         TW_TRY(try_change(w, &parameter[j], j, now));
     }
@@ -261,8 +258,14 @@ tw_status tw_calibrate_run(const tw_machine *machine, const tw_data_use *data, i
 {
     tw_calibration result = {.train = options->train, .seed = options->seed};
     int64_t threads = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
-    walk w = {.machine = machine, .data = data,       .n_data = n_data, .options = options, .arena = arena,
-              .scratch = scratch, .diag = diag, .out = &result};
+    walk w = {.machine = machine,
+              .data = data,
+              .n_data = n_data,
+              .options = options,
+              .arena = arena,
+              .scratch = scratch,
+              .diag = diag,
+              .out = &result};
     w.clock = tw_clock_new((int)tw_clamp(threads, 1, 64), time);
     if (!w.clock) return TW_ERR_NOMEM;
     tw_status status = run(&w);

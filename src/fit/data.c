@@ -83,7 +83,8 @@ static tw_status find_templates(reader *r)
     if (o->mapping && o->lowering)
         return tw_diag_error(r->diag, (tw_loc){"--mapping", 1, 1}, "'--lowering-config' says the mapping already");
     if (!r->workload)
-        return tw_diag_error(r->diag, file_loc(r), "no column 'workload', and no '--workload' that says where it is");
+        return tw_diag_error(r->diag, file_loc(r),
+                             "no column 'workload', and no '--workload' that says where it is");
     if (!r->lowering && !r->mapping)
         return tw_diag_error(r->diag, file_loc(r),
                              "no column 'lowering_config' or 'mapping', and no '--lowering-config' that says it");
@@ -121,10 +122,12 @@ static tw_status find_cycles(reader *r)
     for (size_t i = 0; i < TW_COUNT(usual) && !text; i++)
         if (tw_csv_find(&r->csv, usual[i]) >= 0) text = usual[i];
     if (!text)
-        return tw_diag_error(r->diag, file_loc(r), "no column 'cycles', and no '--cycles' that says where they are");
+        return tw_diag_error(r->diag, file_loc(r),
+                             "no column 'cycles', and no '--cycles' that says where they are");
     if (read_number(&r->csv, text, &r->cycles)) return TW_OK;
     return tw_diag_error(r->diag, (tw_loc){"--cycles", 1, 1},
-                         "'%.80s' is neither a column of '%s' nor a column plus or minus a number", text, r->csv.file);
+                         "'%.80s' is neither a column of '%s' nor a column plus or minus a number", text,
+                         r->csv.file);
 }
 
 static tw_status find_name(reader *r)
@@ -182,11 +185,11 @@ static tw_status read_list(reader *r, const char *path, drop_list *out)
         const char *file = *last == ',' ? last + 1 + strspn(last + 1, " \t") : last;
         while (last > first && (last[-1] == ' ' || last[-1] == '\t')) last--;
         size_t n_file = strcspn(file, ", \t\r\n");
-        bool here = n_file == 0 || (strlen(base_name(r->csv.file)) == n_file &&
-                                    memcmp(base_name(r->csv.file), file, n_file) == 0);
+        bool here = n_file == 0 ||
+                    (strlen(base_name(r->csv.file)) == n_file && memcmp(base_name(r->csv.file), file, n_file) == 0);
         if (first == last || *first == '#' || first >= end || !here) continue;
-        entry[out->n] = (tw_csv_field){tw_arena_strndup(r->arena, first, (size_t)(last - first)), line,
-                                       (int)(first - at) + 1};
+        entry[out->n] =
+            (tw_csv_field){tw_arena_strndup(r->arena, first, (size_t)(last - first)), line, (int)(first - at) + 1};
         if (!entry[out->n].text) return TW_ERR_NOMEM;
         out->used[out->n] = n_file == 0; /* such an entry may be meant for another file */
         out->n++;
@@ -242,8 +245,8 @@ static tw_status read_cycles(const reader *r, int row, int64_t *out)
         return tw_diag_error(r->diag, tw_csv_loc(&r->csv, field), "'%.80s' is no number of cycles", field->text);
     *out = x ? x + r->cycles.plus : 0;
     if (x == 0 || *out > 0) return TW_OK;
-    return tw_diag_error(r->diag, tw_csv_loc(&r->csv, field), "'%.80s' gives %" PRId64 " cycles, must be at least 1",
-                         field->text, *out);
+    return tw_diag_error(r->diag, tw_csv_loc(&r->csv, field),
+                         "'%.80s' gives %" PRId64 " cycles, must be at least 1", field->text, *out);
 }
 
 /* The first message of `inner`, without its own place, as an error of the row. */
@@ -254,7 +257,8 @@ static tw_status pass_on(const reader *r, tw_loc loc, const char *what, const ch
     const char *message = inner->n_texts > 0 ? inner->text[0] : "";
     const char *at = strstr(message, severity);
     if (status == TW_ERR_INPUT || status == TW_ERR_IO || status == TW_INFEASIBLE)
-        status = tw_diag_error(r->diag, loc, "%s '%.160s': %s", what, text, at ? at + sizeof severity - 1 : message);
+        status =
+            tw_diag_error(r->diag, loc, "%s '%.160s': %s", what, text, at ? at + sizeof severity - 1 : message);
     tw_diag_release(inner);
     return status;
 }
@@ -290,7 +294,8 @@ static tw_status find_model(const reader *r, const tw_measured *row, const tw_mo
     return TW_OK;
 }
 
-static tw_status open_mapping(const reader *r, const char *path, const tw_model *model, tw_diag *diag, tw_mapping *out)
+static tw_status open_mapping(const reader *r, const char *path, const tw_model *model, tw_diag *diag,
+                              tw_mapping *out)
 {
     const char *bytes;
     const tw_node *root;
@@ -389,7 +394,8 @@ tw_status tw_data_read(const char *file, const char *bytes, size_t n, const tw_d
                        const tw_machine *machine, tw_lower_fn lower, tw_arena *arena, tw_diag *diag, tw_data *out)
 {
     tw_data data = {.file = file};
-    reader r = {.options = options, .machine = machine, .lower = lower, .arena = arena, .diag = diag, .data = &data};
+    reader r = {
+        .options = options, .machine = machine, .lower = lower, .arena = arena, .diag = diag, .data = &data};
     TW_TRY(tw_csv_parse(file, bytes, n, arena, diag, &r.csv));
     if (r.csv.n_rows > TW_DATA_ROWS_MAX)
         return tw_diag_error(diag, (tw_loc){file, 1, 1}, "%d rows, at most %d are allowed", r.csv.n_rows,

@@ -19,12 +19,12 @@ enum { TW_DATA_ROWS_MAX = 20000 }; /* rows are compared with each other */
 typedef struct tw_measured { /* one row                                                                */
     const char *name;        /* what the column of names has; need not be unique                       */
     tw_loc loc;
-    const char *workload;    /* as it is read by tw_oneline_parse, or a file                           */
-    const char *tile;        /* what sets the rows of a workload apart: "40x100"                       */
-    const tw_model *model;   /* one for all rows of a workload                                         */
+    const char *workload;  /* as it is read by tw_oneline_parse, or a file                           */
+    const char *tile;      /* what sets the rows of a workload apart: "40x100"                       */
+    const tw_model *model; /* one for all rows of a workload                                         */
     const tw_mapping *mapping;
-    int64_t cycles;          /* measured; 0: did not fit                                               */
-    int64_t kernel, total;   /* the two numbers that give copies away; -1: the file has not both       */
+    int64_t cycles;        /* measured; 0: did not fit                                               */
+    int64_t kernel, total; /* the two numbers that give copies away; -1: the file has not both       */
 } tw_measured;
 
 struct tw_data {
@@ -36,8 +36,8 @@ struct tw_data {
 };
 
 /* How the text of a lowering configuration becomes a mapping: a later stage knows. */
-typedef tw_status (*tw_lower_fn)(const char *text, const tw_model *model, const tw_machine *machine, tw_arena *arena,
-                                 tw_diag *diag, tw_mapping *out);
+typedef tw_status (*tw_lower_fn)(const char *text, const tw_model *model, const tw_machine *machine,
+                                 tw_arena *arena, tw_diag *diag, tw_mapping *out);
 
 /* `file` is used in messages and must outlive the data. Every bad row is reported. */
 TW_NODISCARD tw_status tw_data_read(const char *file, const char *bytes, size_t n, const tw_data_options *options,

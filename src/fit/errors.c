@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWEEP_LEAST = 4 }; /* tiles that make a sweep */
+enum { SWEEP_LEAST = 4 };         /* tiles that make a sweep */
 static const double alike = 1.01; /* times closer than this are taken as equal: repeated runs differ as much */
 
 static int compare(const void *a, const void *b)

@@ -17,17 +17,17 @@ enum {
     N_STARTS = 5,
     START_SAMPLES = 160, /* of which the starts are judged             */
     START_ROUNDS = 5,
-    ROUNDS = 12,         /* of one descent                             */
-    TRIES = 6,           /* to find a damping that makes things better */
-    SWEEPS = 6,          /* over the parameters, one at a time         */
+    ROUNDS = 12, /* of one descent                             */
+    TRIES = 6,   /* to find a damping that makes things better */
+    SWEEPS = 6,  /* over the parameters, one at a time         */
     POLISHES = 3,
 };
-static const double pull = 1e-8;             /* towards the file's values, per squared range               */
-static const double least_scale = 0.002;     /* repeated measurements differ by this much                  */
-static const double deviations = 6, least_far = 1.15; /* of an outlier, and as a factor                   */
+static const double pull = 1e-8;         /* towards the file's values, per squared range               */
+static const double least_scale = 0.002; /* repeated measurements differ by this much                  */
+static const double deviations = 6, least_far = 1.15;         /* of an outlier, and as a factor                   */
 static const double huber_width = 1.345, tukey_width = 4.685; /* in standard deviations                    */
-static const double shown_most = 0.3;        /* errors count up to this much where starts are compared     */
-static const double rounding_cost = 1e-3;    /* relative, of each value that is rounded                    */
+static const double shown_most = 0.3;     /* errors count up to this much where starts are compared     */
+static const double rounding_cost = 1e-3; /* relative, of each value that is rounded                    */
 static const double gain_least = 1e-3, gain_last = 1e-4; /* relative; a descent that gains less has arrived   */
 
 typedef struct fitter {
@@ -70,8 +70,7 @@ static void show(fitter *f, const double *residual)
     if (!p->progress) return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     tw_fit_progress progress = {.stage = f->stage, .n_runs = f->out->n_runs, .error = mean_error(f, residual)};
-    progress.seconds =
-        (double)(now.tv_sec - f->begin.tv_sec) + (double)(now.tv_nsec - f->begin.tv_nsec) / 1e9;
+    progress.seconds = (double)(now.tv_sec - f->begin.tv_sec) + (double)(now.tv_nsec - f->begin.tv_nsec) / 1e9;
     if (!p->progress(p->user, &progress)) f->out->stopped = true;
 }
 
@@ -187,7 +186,8 @@ static void build_quadratic(const fitter *f, const int64_t *value, tw_quadratic 
             const double *sk = f->slope + (size_t)k * (size_t)f->m;
             double sum = 0;
             for (int i = 0; i < f->m; i++)
-                sum += f->problem->sample[f->pick[i]].weight * tw_loss_weight(&f->loss, f->residual[i]) * sj[i] * sk[i];
+                sum += f->problem->sample[f->pick[i]].weight * tw_loss_weight(&f->loss, f->residual[i]) * sj[i] *
+                       sk[i];
             q->a[j][k] = q->a[k][j] = sum / weights;
         }
         double sum = 0;
@@ -205,8 +205,8 @@ static void build_quadratic(const fitter *f, const int64_t *value, tw_quadratic 
 static void take_step(const fitter *f, const int64_t *value, const double *d, int64_t *out)
 {
     for (int j = 0; j < f->n; j++)
-        out[j] = tw_clamp(value[j] + (int64_t)llround(d[j] * range(f, j)), f->parameter[j].least,
-                          f->parameter[j].most);
+        out[j] =
+            tw_clamp(value[j] + (int64_t)llround(d[j] * range(f, j)), f->parameter[j].least, f->parameter[j].most);
 }
 
 /* Makes the values better by one step of a damping that works; *gain 0: there is none. */

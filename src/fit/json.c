@@ -1,7 +1,7 @@
 /* src/fit/json.c - a calibration as one JSON document, described field by field in docs/calibrate.md. */
+#include "report/json.h"
 #include "fit/print.h"
 #include "machine/machine.h"
-#include "report/json.h"
 
 enum { SCHEMA_VERSION = 1 };
 

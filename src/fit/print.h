@@ -3,8 +3,8 @@
 #define TW_FIT_PRINT_H
 #include "core/core.h"
 
-TW_NODISCARD tw_status tw_calibration_text(const tw_calibration *c, const char *machine, const tw_print_options *options,
-                                           tw_arena *scratch, FILE *out);
+TW_NODISCARD tw_status tw_calibration_text(const tw_calibration *c, const char *machine,
+                                           const tw_print_options *options, tw_arena *scratch, FILE *out);
 void tw_calibration_json(const tw_calibration *c, const char *machine, FILE *out);
 
 /* Thousandths as a machine file has them: "31", "0.78". */

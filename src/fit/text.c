@@ -32,7 +32,6 @@ static const char *short_name(const char *path, const tw_line *line, char out[2 
 }
 #define SHORT(path) short_name((path), line, (char[2 * FILE_WIDTH + 8]){0})
 
-
 /* ---- the top ---- */
 
 static int count_rows(const tw_calibration *c, bool test)
@@ -69,8 +68,9 @@ static void print_top(const tw_calibration *c, const char *machine, tw_line *lin
         tw_line_printf(line, 2, TW_PLAIN, "fitted to   nothing; tested on %d rows", count_rows(c, true));
     tw_line_end(line);
     print_left_out(c, line);
-    tw_line_printf(line, 2, TW_PLAIN, "fits        %d as measured, %d do not, as measured; wrong: %d fit, %d do not",
-                   c->fits[1][1], c->fits[0][0], c->fits[0][1], c->fits[1][0]);
+    tw_line_printf(line, 2, TW_PLAIN,
+                   "fits        %d as measured, %d do not, as measured; wrong: %d fit, %d do not", c->fits[1][1],
+                   c->fits[0][0], c->fits[0][1], c->fits[1][0]);
     tw_line_end(line);
     if (!c->stopped) return;
     tw_line_put(line, 2, TW_ALARM, "stopped     before the end: these are the best values so far");
@@ -82,6 +82,7 @@ static void print_top(const tw_calibration *c, const char *machine, tw_line *lin
 static tw_status print_parameters(const tw_calibration *c, tw_arena *scratch, tw_line *line)
 {
     static const char *const title[] = {"parameter", "before", "after", "from", "to", "error at +10%", ""};
+    static const double nothing = 0.00005; /* would be written as a zero with a sign */
     tw_table t;
     if (c->n_parameters == 0) return TW_OK;
     tw_table_init(&t, title, (int)TW_COUNT(title), 1, scratch);
@@ -95,7 +96,7 @@ static tw_status print_parameters(const tw_calibration *c, tw_arena *scratch, tw
         tw_table_put(&t, 3, TW_MILLI_TEXT(p->least));
         tw_table_put(&t, 4, TW_MILLI_TEXT(p->most));
         if (p->tried)
-            tw_table_printf(&t, 5, "%+.2f points", 100 * p->growth);
+            tw_table_printf(&t, 5, "%+.2f points", 100 * (fabs(p->growth) < nothing ? 0 : p->growth));
         else
             tw_table_put(&t, 5, "-");
         tw_table_put(&t, 6, p->at_bound ? "at its bound" : p->tried < 0 ? "at -10%" : "");
@@ -111,7 +112,8 @@ static void put_percent(tw_table *t, int column, double x)
 
 static tw_status print_errors(const tw_calibration *c, tw_arena *scratch, tw_line *line)
 {
-    static const char *const title[] = {"error of", "rows", "", "mean", "kept", "median", "90%", "worst", "out", "tau"};
+    static const char *const title[] = {"error of", "rows", "",      "mean", "kept",
+                                        "median",   "90%",  "worst", "out",  "tau"};
     tw_table t;
     tw_table_init(&t, title, (int)TW_COUNT(title), 1, scratch);
     for (int i = 0; i < c->n_errors; i++) {
@@ -136,8 +138,8 @@ static tw_status print_errors(const tw_calibration *c, tw_arena *scratch, tw_lin
     tw_line_put(line, 2, TW_DIM, "kept: without outliers (out); tau: rank correlation");
     if (pairs > 0) {
         tw_line_end(line);
-        tw_line_printf(line, 2, TW_DIM, "of two tiles of one workload the model knows the faster one %d of %d times",
-                       right, pairs);
+        tw_line_printf(line, 2, TW_DIM,
+                       "of two tiles of one workload the model knows the faster one %d of %d times", right, pairs);
     }
     tw_line_end(line);
     return TW_OK;
@@ -145,7 +147,8 @@ static tw_status print_errors(const tw_calibration *c, tw_arena *scratch, tw_lin
 
 static tw_status print_sweeps(const tw_calibration *c, tw_arena *scratch, tw_line *line)
 {
-    static const char *const title[] = {"sweep of", "tiles", "best", "measured", "model's first", "measured", "ratio"};
+    static const char *const title[] = {"sweep of",      "tiles",    "best", "measured",
+                                        "model's first", "measured", "ratio"};
     enum { MOST = 24 };
     tw_table t;
     if (c->n_sweeps == 0) return TW_OK;
@@ -204,8 +207,7 @@ static tw_status print_outliers(const tw_calibration *c, tw_arena *scratch, tw_l
     tw_line_end(line);
     TW_TRY(tw_table_print(&t, line));
     tw_line_printf(line, 2, TW_DIM, "ratio: measured over predicted; rows beyond %.2f or below %.2f are outliers%s",
-                   exp(c->far), exp(-c->far),
-                   n > OUTLIERS_SHOWN ? "; the others: --json" : "");
+                   exp(c->far), exp(-c->far), n > OUTLIERS_SHOWN ? "; the others: --json" : "");
     tw_line_end(line);
     return TW_OK;
 }

@@ -19,10 +19,10 @@ typedef struct reader {
 
 static tw_loc here(const reader *r) { return (tw_loc){r->file, r->line, (int)(r->at - r->line_at) + 1}; }
 
-#define COMPLAIN(r, loc, ...)                           \
-    do {                                                \
-        (r)->bad = true;                                \
-        tw_diag_error((r)->diag, (loc), __VA_ARGS__);   \
+#define COMPLAIN(r, loc, ...)                         \
+    do {                                              \
+        (r)->bad = true;                              \
+        tw_diag_error((r)->diag, (loc), __VA_ARGS__); \
     } while (0)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -188,8 +188,13 @@ tw_status tw_csv_parse(const char *file, const char *bytes, size_t n, tw_arena *
 {
     static const char mark[] = "\xef\xbb\xbf";
     size_t skip = n >= 3 && memcmp(bytes, mark, 3) == 0 ? 3 : 0;
-    reader r = {.file = file, .at = bytes + skip, .end = bytes + n, .line_at = bytes + skip, .line = 1,
-                .arena = arena, .diag = diag};
+    reader r = {.file = file,
+                .at = bytes + skip,
+                .end = bytes + n,
+                .line_at = bytes + skip,
+                .line = 1,
+                .arena = arena,
+                .diag = diag};
     tw_csv csv = {.file = file};
     TW_ALLOC(arena, r.row, TW_CSV_COLUMNS_MAX);
     TW_TRY(read_rows(&r, &csv));

@@ -83,7 +83,8 @@ static int64_t beats_of(const tw_cost *cost, const tw_shape *s)
 {
     if (cost->beats == TW_BEATS_PACKED) return tw_cdiv(add_product(0, s->rows, s->units), cost->beat);
     int64_t each = tw_cdiv(s->units, cost->beat), sum = 0;
-    if (cost->beats == TW_BEATS_ROWS || (s->at % cost->beat == 0 && s->stride % cost->beat == 0 && s->units % cost->beat == 0))
+    if (cost->beats == TW_BEATS_ROWS ||
+        (s->at % cost->beat == 0 && s->stride % cost->beat == 0 && s->units % cost->beat == 0))
         return add_product(0, s->rows, each);
     int64_t step = s->stride % cost->beat, rest = s->units % cost->beat, at = s->at % cost->beat, to = 0;
     for (int64_t i = 0; i < s->rows; i++) {
@@ -96,8 +97,10 @@ static int64_t beats_of(const tw_cost *cost, const tw_shape *s)
 
 int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *s)
 {
-    int64_t body = add_product(0, beats_of(cost, s), cost->per_beat), least = add_product(0, s->rows, cost->row_least);
-    int64_t one = add_product(add_product(cost->setup, s->rows, cost->per_row), s->rows > 1 ? tw_max(body, least) : body, 1);
+    int64_t body = add_product(0, beats_of(cost, s), cost->per_beat),
+            least = add_product(0, s->rows, cost->row_least);
+    int64_t one =
+        add_product(add_product(cost->setup, s->rows, cost->per_row), s->rows > 1 ? tw_max(body, least) : body, 1);
     return add_product(0, s->planes, one);
 }
 
@@ -119,11 +122,18 @@ int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_nest *nest, bool pressed
     for (int i = cost->n_unrolls - 1; i >= 0; i--)
         if (rows % cost->unroll[i] == 0) lanes = cost->unroll[i];
     int64_t rounds = add_product(0, nest->others, rows / lanes);
-    int64_t width = tw_max(lanes * (TW_MILLI + lost_of(&cost->banks, nest->stride, pressed)), cost->depth * TW_MILLI);
+    int64_t width =
+        tw_max(lanes * (TW_MILLI + lost_of(&cost->banks, nest->stride, pressed)), cost->depth * TW_MILLI);
     int64_t points = add_product(0, add_product(0, nest->reduction, width), cost->per_point);
     if (points < INT64_MAX) points /= TW_MILLI;
     int64_t round = rounds > 1 ? tw_max(add_product(points, 1, cost->per_round), lanes * cost->row_least) : points;
     return add_product(add_product(cost->start, lanes, cost->per_lane), rounds, round);
+}
+
+bool tw_banks_clash(const tw_banks *banks, int64_t stride)
+{
+    if (banks->count == 0) return false;
+    return 2 * (stride / banks->width) % banks->count == 0;
 }
 
 int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units)
@@ -133,7 +143,9 @@ int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units)
 
 int64_t tw_cost_of_units(const tw_cost *cost, int64_t units)
 {
-    return tw_cost_cycles(cost, cost->kind == TW_COST_DESCRIPTOR ? tw_cost_of_transfer(cost, &(tw_shape){1, 1, units, 0, units}) : units);
+    return tw_cost_cycles(cost, cost->kind == TW_COST_DESCRIPTOR
+                                    ? tw_cost_of_transfer(cost, &(tw_shape){1, 1, units, 0, units})
+                                    : units);
 }
 
 tw_machine tw_machine_for(const tw_machine *machine, const tw_op *op)
@@ -515,12 +527,14 @@ static void print_descriptor(const tw_cost *cost, tw_text *out)
     if (cost->row_least > 0) print_milli(", row_least", cost->row_least, out);
     if (cost->fill > 0) print_milli(", fill", cost->fill, out);
     if (cost->fill_waits > 0) tw_text_printf(out, ", fill_waits: %" PRId64, cost->fill_waits);
+    if (cost->clash_waits != cost->fill_waits) tw_text_printf(out, ", clash_waits: %" PRId64, cost->clash_waits);
     tw_text_printf(out, ", beats: %s}", tw_beats_name(cost->beats));
 }
 
 static void print_banks(const tw_banks *b, tw_text *out)
 {
-    tw_text_printf(out, ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64, b->count, b->width, b->wave);
+    tw_text_printf(out, ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64, b->count, b->width,
+                   b->wave);
     print_milli(", busy", b->busy, out);
     print_milli(", along", b->along, out);
     print_milli(", half", b->half, out);
@@ -573,7 +587,8 @@ static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_t
                    machine->memory[engine->memory].name);
     if (machine->timing == TW_ASYNC)
         tw_text_printf(out, ", carries: %s%s%s", tw_carries_name(engine->carries),
-                       engine->joins ? ", joins: inputs" : "", engine->drains       ? ", prefetch: innermost"
+                       engine->joins ? ", joins: inputs" : "",
+                       engine->drains       ? ", prefetch: innermost"
                        : engine->prefetches ? ", prefetch: all"
                                             : "");
     else

@@ -84,7 +84,8 @@ typedef struct tw_cost {
     int64_t beat;   /* DESCRIPTOR: units of one beat                                                           */
     tw_beats beats; /* DESCRIPTOR: which beats a transfer takes                                                */
     int64_t fill;       /* DESCRIPTOR: of zeroing a padded tile before it is filled, beside its beats          */
-    int64_t fill_waits; /* DESCRIPTOR: units of such a tile up to which the compute engine waits for the zeros */
+    int64_t fill_waits; /* DESCRIPTOR: units of such a tile up to which the compute engine waits for the zeros, */
+    int64_t clash_waits; /* and the same when its rows lie half or all of the banks apart                      */
     /* KERNEL, in thousandths of a cycle: of a call, of each row that is unrolled, of each round of its outer loop
      * (none when there is one round, as with row_least: the least of a row in a round), of each point         */
     int64_t start, per_lane, per_round, per_point;
@@ -124,6 +125,8 @@ static inline int64_t tw_cost_sum(int64_t a, int64_t b)
     int64_t sum;
     return tw_ckd_add(a, b, &sum) ? sum : INT64_MAX;
 }
+/* Whether rows that lie so many units apart meet in the same banks. */
+bool tw_banks_clash(const tw_banks *banks, int64_t stride);
 /* Of zeroing a padded tile of so many units. */
 int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units);
 /* Cycles of a command that moves so many units at least, whatever their shape. */

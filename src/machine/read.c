@@ -52,7 +52,8 @@ static bool read_milli(const reader *r, tw_fields *f, const char *key, tw_presen
     }
     int i = find_parameter(r->machine, node->text);
     if (i >= 0) *out = r->machine->parameter[i].value;
-    if (i < 0) TW_REFUSE(f, node->loc, "'%s' is the number '%s', which 'parameters' does not give", key, node->text);
+    if (i < 0)
+        TW_REFUSE(f, node->loc, "'%s' is the number '%s', which 'parameters' does not give", key, node->text);
     return i >= 0;
 }
 
@@ -177,8 +178,9 @@ static const struct cost_form {
     {TW_COST_CONSTANT, {"constant", "busy"}},
     {TW_COST_LINEAR, {"latency", "per_cycle"}},
     {TW_COST_STEPPED, {"step", "per_step"}},
-    {TW_COST_DESCRIPTOR, {"setup", "per_row", "beat", "per_beat", "beats", "fill", "fill_waits", "row_least"}},
-    {TW_COST_KERNEL, {"cores", "start", "per_lane", "per_round", "row_least", "per_point", "unroll", "depth", "banks"}},
+    {TW_COST_DESCRIPTOR, {"setup", "per_row", "beat", "per_beat", "beats", "fill", "fill_waits", "clash_waits", "row_least"}},
+    {TW_COST_KERNEL,
+     {"cores", "start", "per_lane", "per_round", "row_least", "per_point", "unroll", "depth", "banks"}},
     {TW_COST_ARRAY, {"array", "latency"}},
 };
 
@@ -257,6 +259,8 @@ static void read_descriptor(const reader *r, tw_fields *f, tw_engine_kind engine
     read_milli(r, f, "fill", TW_OPTIONAL, &cost->fill);
     read_milli(r, f, "row_least", TW_OPTIONAL, &cost->row_least);
     tw_field_int(f, "fill_waits", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->fill_waits);
+    cost->clash_waits = cost->fill_waits;
+    tw_field_int(f, "clash_waits", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->clash_waits);
     tw_field_word(f, "beats", TW_OPTIONAL, beats, TW_N_BEATS, &which);
     cost->beats = (tw_beats)which;
 }
@@ -266,7 +270,8 @@ static void read_unrolls(tw_fields *f, tw_cost *cost)
     const tw_node *list = tw_field_list(f, "unroll", TW_OPTIONAL);
     if (!list) return;
     if (list->n_children > TW_MAX_UNROLLS) {
-        TW_REFUSE(f, list->loc, "'unroll' has %d entries, at most %d are allowed", list->n_children, TW_MAX_UNROLLS);
+        TW_REFUSE(f, list->loc, "'unroll' has %d entries, at most %d are allowed", list->n_children,
+                  TW_MAX_UNROLLS);
         return;
     }
     for (const tw_node *entry = list->child; entry; entry = entry->next) {
@@ -622,8 +627,8 @@ static void add_barrier(reader *r, const tw_engine *engine, tw_cost *cost)
 {
     cost->each = r->machine->barrier;
     if (cost->kind == TW_COST_DESCRIPTOR || cost->kind == TW_COST_KERNEL) return;
-    tw_diag_error(r->diag, engine->loc, "a machine with a 'barrier' has costs with 'beat' or 'cores', engine '%s' has not",
-                  engine->name);
+    tw_diag_error(r->diag, engine->loc,
+                  "a machine with a 'barrier' has costs with 'beat' or 'cores', engine '%s' has not", engine->name);
     r->n_bad++;
 }
 
@@ -643,7 +648,8 @@ static void read_parameters(reader *r, const tw_node *map)
 {
     if (!map) return;
     if (map->n_children > TW_MAX_PARAMETERS) {
-        tw_diag_error(r->diag, map->loc, "%d parameters, at most %d are allowed", map->n_children, TW_MAX_PARAMETERS);
+        tw_diag_error(r->diag, map->loc, "%d parameters, at most %d are allowed", map->n_children,
+                      TW_MAX_PARAMETERS);
         r->n_bad++;
         return;
     }

@@ -14,7 +14,7 @@
 enum {
     MAX_OPS = TW_TREE_MAP_MAX, /* a mapping file has one map entry per operator */
     MAX_TENSORS = 4096,
-    EPILOGUE_MAX = 2, /* operators that one entry of `ops` makes */
+    EPILOGUE_MAX = 2,                 /* operators that one entry of `ops` makes */
     PART_MAX = (TW_NAME_MAX - 1) / 2, /* operator and operand names: joined they name a tensor */
 };
 
@@ -345,7 +345,8 @@ static tw_status add_epilogue(reader *r, const tw_op *op, const char *output)
     d.op.name = tw_arena_printf(r->arena, "%s.add", op->name);
     if (!d.op.name) return TW_ERR_NOMEM;
     for (int a = 0; a < from->n_axes; a++)
-        d.op.loop[d.op.n_loops++] = (tw_loop){op->loop[from->axis[a].term[0].loop].name, from->axis[a].extent, false};
+        d.op.loop[d.op.n_loops++] =
+            (tw_loop){op->loop[from->axis[a].term[0].loop].name, from->axis[a].extent, false};
     d.op.n_operands = (int)TW_COUNT(name);
     d.op.accumulator = r->tensor[from->tensor].dtype;
     for (int i = 0; i < d.op.n_operands; i++) {
@@ -459,7 +460,8 @@ static void check_fused(reader *r, const tw_op *sorted, int n)
         for (int i = 0; i < tw_op_output(&sorted[o]); i++)
             *(o == n ? &reads : &others) += sorted[o].operand[i].tensor == made;
     if (reads != 1)
-        COMPLAIN(r, sorted[n].loc, "operator '%s' is fused, but does not read once what the operator before it makes",
+        COMPLAIN(r, sorted[n].loc,
+                 "operator '%s' is fused, but does not read once what the operator before it makes",
                  sorted[n].name);
     else if (others > 0)
         COMPLAIN(r, sorted[n].loc, "operator '%s' is fused, but another operator reads '%s' too", sorted[n].name,

@@ -18,11 +18,30 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
     return status;
 }
 
+/* All is there at once; what the alignment wastes is least when the largest gap is behind the last. */
+static void put_gap_last(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int *order)
+{
+    int64_t align = machine->memory[m].align, most = 0;
+    int last = op->n_operands - 1, widest = last;
+    for (int o = 0; o < op->n_operands; o++) {
+        int64_t size = pools->packed[m][o] ? pools->size[m][o] * pools->count[m][o] : pools->size[m][o];
+        if (pools->count[m][o] <= 0 || tw_cdiv(size, align) * align - size <= most) continue;
+        most = tw_cdiv(size, align) * align - size;
+        widest = o;
+    }
+    for (int i = widest; i < last; i++) order[i] = order[i + 1];
+    order[last] = widest;
+}
+
 /* Operands of memory m in the order in which their pools are laid out. */
 static void order_pools(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int *order)
 {
     for (int o = 0; o < op->n_operands; o++) order[o] = o;
     if (machine->memory[m].placement == TW_PLACE_SLOTS) return;
+    if (machine->memory[m].placement == TW_PLACE_LIFETIME) {
+        put_gap_last(pools, op, machine, m, order);
+        return;
+    }
     for (int i = 1; i < op->n_operands; i++)
         for (int k = i; k > 0 && pools->depth[m][order[k]] < pools->depth[m][order[k - 1]]; k--) {
             int o = order[k];

@@ -59,7 +59,7 @@ static const char *check_item(const tw_pack_item *it)
     }
     for (int k = 0; k < it->n_windows; k++) {
         const tw_span *w = &it->window[k];
-        if (w->lo < 0 || w->hi < w->lo || w->hi > LARGEST || (k > 0 && w->lo < w[-1].hi))
+        if (w->lo < 0 || w->hi < w->lo || w->hi > LARGEST || (k > 0 && (w->lo < w[-1].lo || w->hi < w[-1].hi)))
             return "its windows are out of order";
     }
     if (it->fixed >= 0 && tw_pack_fit(it, tw_pack_reach(it), it->fixed) != it->fixed)
@@ -248,7 +248,7 @@ static tw_status split(const tw_pack_item *item, int n, tw_arena *scratch, int64
     *n_parts = 0;
     int64_t end = INT64_MIN;
     for (int k = 0; k < count; k++) {
-        if (k == 0 || all[k].life.lo >= end) (*parts)[(*n_parts)++] = (part){item, member + k, 0, 0, 0, offset};
+        if (k == 0 || all[k].life.lo >= end) (*parts)[(*n_parts)++] = (part){.item = item, .member = member + k, .offset = offset};
         member[k] = all[k].item;
         (*parts)[*n_parts - 1].n++;
         end = tw_max(end, all[k].life.hi);

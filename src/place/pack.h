@@ -32,7 +32,7 @@ typedef struct tw_pack_item {
     int64_t align;         /* the offset is a multiple of it, >= 1                        */
     int64_t fixed;         /* the offset, or -1: free                                     */
     int64_t bank;          /* no byte of it and the next lie on two sides of a multiple; 0: anywhere */
-    const tw_span *window; /* it lies inside one of these, ascending and disjoint         */
+    const tw_span *window; /* it lies inside one of these; both of their ends ascend       */
     int n_windows;         /* 0: anywhere                                                 */
 } tw_pack_item;
 
@@ -58,10 +58,13 @@ const char *tw_pack_check(const tw_pack_item *item, int n, int *bad);
 
 /* Items that start at the same address become one. partner[i] is an item that i shares its offset with, or -1; chains
  * make one group. group[i] is the index of the joined item. *conflict is an item whose constraints contradict its
- * group's, -1: none; then nothing else is written. Pieces that are live together overlap: the larger counts. */
+ * group's, -1: none; then nothing else is written. Pieces that are live together overlap: the larger counts. A bank holds
+ * the whole group, a window its member. */
 TW_NODISCARD tw_status tw_pack_join(const tw_pack_item *item, const int *partner, int n, tw_arena *arena,
                                     tw_pack_item **joined, int *n_joined, int *group, int *conflict);
 
+/* Seconds since some moment, by a clock that does not jump. */
+double tw_pack_clock(void);
 /* The address one past the highest that the item takes, relative to its offset. */
 int64_t tw_pack_reach(const tw_pack_item *item);
 /* The least offset >= at that the item's own constraints (not its neighbours) allow; INT64_MAX when there is none. */

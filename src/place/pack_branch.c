@@ -82,10 +82,10 @@ struct tw_pack_search {
     int *first, *last, *twin; /* twin: an equal item before it, -1 none                        */
     bool *special;            /* has constraints of its own                                  */
     double *order, *width;
-    uint64_t *key;
+    uint64_t *key[2];         /* two, so that two hashes do not err together                 */
     set *in;                  /* its sections                                                */
     /* of sections */
-    int64_t *floor, *top, *rest, *n_open, *n_crossing, *n_obstacles, *keys;
+    int64_t *floor, *top, *rest, *n_open, *n_crossing, *n_obstacles, *keys[2]; /* keys: of the open items that begin there */
     double *weight;
     slot *slot;
     int *place_of; /* per piece: its slot's number within the section           */
@@ -405,8 +405,10 @@ static bool place(search *q, int i, int64_t at)
             if (q->start[list[m].item] < top - list[m].low) raise_start(q, list[m].item, top - list[m].low);
     }
     for (int s = q->first[i]; s < q->last[i]; s++) put(q, &q->n_crossing[s], q->n_crossing[s] - 1);
-    int64_t *key = &q->keys[q->first[i]];
-    put(q, key, (int64_t)((uint64_t)*key ^ q->key[i]));
+    for (int lane = 0; lane < 2; lane++) {
+        int64_t *key = &q->keys[lane][q->first[i]];
+        put(q, key, (int64_t)((uint64_t)*key ^ q->key[lane][i]));
+    }
     return follow(q);
 }
 
@@ -473,15 +475,20 @@ static void hash_state(const search *q, int from, int to, uint64_t *a, uint64_t 
     uint64_t x = UINT64_C(0x1234567) + (uint64_t)from, y = UINT64_C(0x9876543) + (uint64_t)to;
     for (int s = from; s < to; s++) {
         if (q->n_open[s] == 0) continue;
-        uint64_t v = (uint64_t)q->floor[s] * 2 + (q->floor[s] == q->top[s]);
-        v = v * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)q->keys[s];
+        uint64_t level = (uint64_t)q->floor[s] * 2 + (q->floor[s] == q->top[s]), w = level;
+        uint64_t v = level * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)q->keys[0][s];
         const tw_span *o = obstacles_of(q, s);
         for (int64_t k = 0; q->obstacles && k < q->n_obstacles[s]; k++)
-            if (o[k].hi >= q->floor[s]) v += (uint64_t)o[k].lo * UINT64_C(0xd6e8feb86659fd93) ^ (uint64_t)o[k].hi << 7;
+            if (o[k].hi >= q->floor[s]) {
+                v += (uint64_t)o[k].lo * UINT64_C(0xd6e8feb86659fd93) ^ (uint64_t)o[k].hi << 7;
+                w += (uint64_t)o[k].hi * UINT64_C(0xa0761d6478bd642f) ^ (uint64_t)o[k].lo << 11;
+            }
+        w = w * UINT64_C(0xe7037ed1a0b428db) ^ (uint64_t)q->keys[1][s];
         v ^= v >> 29;
+        w ^= w >> 31;
         x = (x ^ v) * UINT64_C(0xbf58476d1ce4e5b9);
         x ^= x >> 32;
-        y = (y + v) * UINT64_C(0x94d049bb133111eb);
+        y = (y + w) * UINT64_C(0x94d049bb133111eb);
         y = (y ^ y >> 31) + (uint64_t)s;
     }
     *a = x;
@@ -759,8 +766,8 @@ static bool start_over(search *q)
     q->n_open_all = q->depth = 0;
     q->obstacles = false;
     for (int s = 0; s < q->n_sections; s++) {
-        q->floor[s] = q->top[s] = q->rest[s] = q->n_crossing[s] = q->n_obstacles[s] = q->keys[s] = 0;
-        q->n_open[s] = 0;
+        q->floor[s] = q->top[s] = q->rest[s] = q->n_crossing[s] = q->n_obstacles[s] = 0;
+        q->n_open[s] = q->keys[0][s] = q->keys[1][s] = 0;
     }
     for (int i = 0; i < q->n; i++) q->offset[i] = q->item[i].fixed >= 0 ? q->item[i].fixed : -1;
     for (int k = 0, n = q->sec->first[q->n]; k < n; k++) {
@@ -779,7 +786,7 @@ static bool start_over(search *q)
     for (int i = 0; i < q->n; i++) {
         if (q->item[i].fixed >= 0 || n_pieces_of(q, i) == 0) continue;
         for (int s = q->first[i]; s < q->last[i]; s++) q->n_crossing[s]++;
-        q->keys[q->first[i]] ^= (int64_t)q->key[i];
+        for (int lane = 0; lane < 2; lane++) q->keys[lane][q->first[i]] ^= (int64_t)q->key[lane][i];
     }
     begin_change(q);
     for (int s = 0; s < q->n_sections; s++) touch(q, s);
@@ -848,7 +855,7 @@ static void describe_items(search *q)
     for (int i = 0; i < q->n; i++) {
         const tw_pack_item *it = &q->item[i];
         int n = n_pieces_of(q, i);
-        q->key[i] = tw_random_next(&seed);
+        for (int lane = 0; lane < 2; lane++) q->key[lane][i] = tw_random_next(&seed);
         q->reach[i] = tw_pack_reach(it);
         q->first[i] = n > 0 ? pieces_of(q, i)[0].section : 0;
         q->last[i] = n > 0 ? pieces_of(q, i)[n - 1].section : 0;
@@ -880,7 +887,10 @@ static tw_status allocate(search *q)
     TW_ALLOC(arena, q->special, n + 1);
     TW_ALLOC(arena, q->order, n + 1);
     TW_ALLOC(arena, q->width, n + 1);
-    TW_ALLOC(arena, q->key, n + 1);
+    for (int lane = 0; lane < 2; lane++) {
+        TW_ALLOC(arena, q->key[lane], n + 1);
+        TW_ALLOC(arena, q->keys[lane], m + 1);
+    }
     TW_ALLOC(arena, q->in, n + 1);
     TW_ALLOC(arena, q->changed, n + 1);
     TW_ALLOC(arena, q->changed_mark, n + 1);
@@ -891,7 +901,6 @@ static tw_status allocate(search *q)
     TW_ALLOC(arena, q->n_open, m + 1);
     TW_ALLOC(arena, q->n_crossing, m + 1);
     TW_ALLOC(arena, q->n_obstacles, m + 1);
-    TW_ALLOC(arena, q->keys, m + 1);
     TW_ALLOC(arena, q->weight, m + 1);
     TW_ALLOC(arena, q->dirty, m + 1);
     TW_ALLOC(arena, q->dirty_mark, m + 1);

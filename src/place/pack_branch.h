@@ -23,8 +23,6 @@ typedef struct tw_pack_budget {
     double until;     /* tw_pack_clock() at which to stop, 0: never            */
     tw_pack_counts *counts;
 } tw_pack_budget;
-/* Seconds since some moment, by a clock that does not jump. */
-double tw_pack_clock(void);
 bool tw_pack_is_late(const tw_pack_budget *budget);
 
 typedef struct tw_pack_search tw_pack_search;

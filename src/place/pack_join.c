@@ -64,23 +64,20 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Windows of both, as ascending spans. */
-static tw_status meet_windows(const tw_pack_item *a, tw_pack_item *out, tw_arena *arena)
+/* The windows of member `a` on top of those that `out` has. A window is about the member's own bytes; the group reaches
+ * further, so its windows end later by the difference. */
+static tw_status meet_windows(const tw_pack_item *a, int64_t group_reach, tw_pack_item *out, tw_arena *arena)
 {
     if (a->n_windows == 0) return TW_OK;
-    if (out->n_windows == 0) {
-        out->window = a->window;
-        out->n_windows = a->n_windows;
-        return TW_OK;
-    }
+    int64_t more = group_reach - tw_pack_reach(a);
     tw_span *both;
-    TW_ALLOC(arena, both, a->n_windows + out->n_windows);
+    TW_ALLOC(arena, both, a->n_windows + out->n_windows + 1);
     int n = 0;
-    for (int i = 0, j = 0; i < a->n_windows && j < out->n_windows;) {
-        tw_span x = a->window[i], y = out->window[j];
+    for (int i = 0, j = 0; i < a->n_windows && (j < out->n_windows || out->n_windows == 0);) {
+        tw_span x = {a->window[i].lo, a->window[i].hi + more}, y = out->n_windows ? out->window[j] : x;
         tw_span common = {tw_max(x.lo, y.lo), tw_min(x.hi, y.hi)};
-        if (common.lo < common.hi) both[n++] = common;
-        if (x.hi < y.hi) i++;
+        if (common.hi - common.lo >= group_reach) both[n++] = common;
+        if (x.hi < y.hi || out->n_windows == 0) i++;
         else j++;
     }
     if (n == 0) both[n++] = (tw_span){0, 0}; /* nothing of any size fits */
@@ -131,12 +128,15 @@ tw_status tw_pack_join(const tw_pack_item *item, const int *partner, int n, tw_a
         const int *m = member + first[g];
         out[g] = item[m[0]];
         if (size[g] == 1) continue;
-        for (int k = 1; k < size[g]; k++) {
+        int64_t reach = 0;
+        for (int k = 0; k < size[g]; k++) reach = tw_max(reach, tw_pack_reach(&item[m[k]]));
+        out[g].n_windows = 0;
+        for (int k = 0; k < size[g]; k++) {
             if (!meet_constraints(&item[m[k]], &out[g])) {
                 *conflict = m[k];
                 return TW_OK;
             }
-            TW_TRY(meet_windows(&item[m[k]], &out[g], arena));
+            TW_TRY(meet_windows(&item[m[k]], reach, &out[g], arena));
         }
         TW_TRY(join_segments(item, m, size[g], arena, &out[g]));
     }

@@ -279,7 +279,8 @@ static void set_pool(const tw_program *p, int memory, int operand, int64_t elems
     if (p->flow) {
         const tw_stay *stay = &p->flow->stay[memory][operand];
         pools->depth[memory][operand] = stay->depth;
-        pools->packed[memory][operand] = p->machine->memory[memory].placement != TW_PLACE_SLOTS && stay->n_tiles > 1;
+        pools->packed[memory][operand] =
+            p->machine->memory[memory].placement != TW_PLACE_SLOTS && stay->n_tiles > 1;
     }
     pools->size[memory][lead] = tw_max(pools->size[memory][lead], units);
     if (lead != operand) pools->sharers[memory][lead] |= 1u << operand;
@@ -411,7 +412,7 @@ static tw_status check_dual(const tw_program *p, int m, const tw_pools *pools, t
 {
     int64_t doubled = 0;
     tw_doubling doubles = p->machine->memory[m].doubles;
-    if (doubles == TW_DOUBLE_ANY) return TW_OK;
+    if (doubles == TW_DOUBLE_ANY || p->map->level[m - 1].pass) return TW_OK;
     for (int o = 0; o < p->op->n_operands; o++) {
         const tw_stay *s = &p->flow->stay[m][o];
         bool changes = o < tw_op_output(p->op) && s->filler >= 0 && p->flow->n_places > 0;

@@ -289,9 +289,8 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_M
     for (int m = 1; m < p->machine->n_memories; m++) {
         for (int o = 0; o < p->op->n_operands; o++) open_stay(p, flow, m, o);
         int outer = tw_machine_outer(p->machine, m, TW_HOLDS_INPUTS);
-        int filler = p->machine->memory[m].holds & TW_HOLDS_INPUTS
-                         ? tw_machine_link(p->machine, outer, m, TW_INWARDS)
-                         : -1;
+        int filler =
+            p->machine->memory[m].holds & TW_HOLDS_INPUTS ? tw_machine_link(p->machine, outer, m, TW_INWARDS) : -1;
         flow->joins[m] = filler >= 0 && p->machine->engine[filler].joins;
     }
     for (int o = 0; o < tw_op_output(p->op); o++) link_inputs(p, flow, o);

@@ -391,7 +391,7 @@ static void emit_store(tw_flow_cursor *c, int m, bool takes)
 }
 
 /* The zeros of the next tile for which the compute engine waits. */
-static int64_t waits_of(const tw_flow_cursor *c)
+static int64_t waits_of(const tw_flow_cursor *c, bool clash)
 {
     const tw_program *p = c->program;
     int64_t sum = 0;
@@ -400,7 +400,7 @@ static int64_t waits_of(const tw_flow_cursor *c)
         if (s->filler < 0 || s->depth < c->flow->n_places) continue; /* it does not change with every step */
         const tw_cost *cost = &p->machine->engine[s->filler].cost;
         int64_t zeroed = zeroed_units(c, o);
-        if (zeroed > 0 && cost->kind == TW_COST_DESCRIPTOR && zeroed <= cost->fill_waits)
+        if (zeroed > 0 && cost->kind == TW_COST_DESCRIPTOR && zeroed <= (clash ? cost->clash_waits : cost->fill_waits))
             sum = tw_cost_sum(sum, tw_cost_of_fill(cost, zeroed));
     }
     return sum;
@@ -545,7 +545,8 @@ static bool emit_exec(tw_flow_cursor *c)
     if (cost->kind == TW_COST_KERNEL) {
         tw_nest nest = nest_of(c);
         in->passes = tw_cost_of_kernel(cost, &nest, false);
-        in->pressed = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true), waits_of(c));
+        in->pressed = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true),
+                                  waits_of(c, tw_banks_clash(&cost->banks, nest.stride)));
     }
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;

@@ -1,6 +1,7 @@
 /* src/report/placement.c - see placement.h. */
 #include "report/placement.h"
 
+#include "report/addressmap.h"
 #include "report/links.h"
 #include "report/number.h"
 #include "report/summary.h"
@@ -172,7 +173,7 @@ static tw_status print_placement(const tw_plan *plan, const tw_placement_use *us
     tw_dead_lots_print(use, unit, line);
     if (!map) return TW_OK;
     tw_line_end(line);
-    return tw_lots_draw(use, unit, line, arena);
+    return tw_lots_draw(use, line, arena);
 }
 
 tw_status tw_placements_print(const tw_plan *plan, bool map, tw_line *line, tw_arena *arena)
@@ -186,10 +187,28 @@ tw_status tw_placements_print(const tw_plan *plan, bool map, tw_line *line, tw_a
 
 /* ---- the picture ---- */
 
-tw_status tw_lots_draw(const tw_placement_use *use, tw_unit unit, tw_line *line, tw_arena *arena)
+/* Operands in the order in which they are met: each has its colour. */
+static int hue_of(const tw_placement_use *use, int i)
 {
-    (void)use, (void)unit, (void)line, (void)arena;
-    return TW_OK;
+    int hue = 0;
+    for (int k = 0; k < i; k++) {
+        bool same = strcmp(use->lot[k].op, use->lot[i].op) == 0 && strcmp(use->lot[k].operand, use->lot[i].operand) == 0;
+        if (same) return hue_of(use, k);
+        hue += k == 0 || strcmp(use->lot[k].operand, use->lot[k - 1].operand) != 0;
+    }
+    return hue;
+}
+
+tw_status tw_lots_draw(const tw_placement_use *use, tw_line *line, tw_arena *arena)
+{
+    tw_map_box *box;
+    TW_ALLOC(arena, box, use->n_lots + 1);
+    for (int i = 0; i < use->n_lots; i++) {
+        const tw_lot_use *lot = &use->lot[i];
+        box[i] = (tw_map_box){lot->name, lot->lower, lot->upper, lot->offset, lot->size, hue_of(use, i)};
+    }
+    return tw_addressmap_draw(box, use->n_lots, &(tw_map_options){.capacity = use->capacity, .rows = 32, .time = "commands"},
+                              line, arena);
 }
 
 tw_status tw_report_map(const tw_plan *plan, const tw_print_options *options, tw_arena *scratch, tw_diag *diag,
@@ -200,7 +219,7 @@ tw_status tw_report_map(const tw_plan *plan, const tw_print_options *options, tw
     for (int i = 0; i < plan->n_placings; i++) {
         if (i > 0) tw_line_end(&line);
         print_heading(plan, &plan->placement[i], &line);
-        TW_TRY(tw_lots_draw(&plan->placement[i], plan->machine->unit, &line, scratch));
+        TW_TRY(tw_lots_draw(&plan->placement[i], &line, scratch));
     }
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the map");
     return TW_OK;

@@ -10,7 +10,7 @@ TW_NODISCARD tw_status tw_lots_print(const tw_placement_use *use, tw_unit unit, 
 /* "never read: x, y", or nothing. */
 void tw_dead_lots_print(const tw_placement_use *use, tw_unit unit, tw_line *line);
 /* Addresses upwards, commands to the right; what lies above the capacity is hatched. */
-TW_NODISCARD tw_status tw_lots_draw(const tw_placement_use *use, tw_unit unit, tw_line *line, tw_arena *arena);
+TW_NODISCARD tw_status tw_lots_draw(const tw_placement_use *use, tw_line *line, tw_arena *arena);
 /* The section of a plan that fits. */
 TW_NODISCARD tw_status tw_placements_print(const tw_plan *plan, bool map, tw_line *line, tw_arena *arena);
 /* Only the pictures. */

@@ -115,7 +115,8 @@ static tw_status print_shortage(const tw_why_not *why, const tw_shortage *s, tw_
     if (failed) return TW_ERR_NOMEM;
     tw_dead_lots_print(use, why->machine->unit, line);
     tw_line_end(line);
-    TW_TRY(tw_lots_draw(use, why->machine->unit, line, arena));
+    TW_TRY(tw_lots_draw(use, line, arena));
+    tw_line_end(line);
     return TW_OK;
 }
 

@@ -46,8 +46,8 @@ static void raise_least(credits *c)
     c->least = c->leaf->least.cost;
     if (!c->outline.exact) return;
     c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
-    int64_t executing = tw_cdiv(tw_sat_mul(c->outline.n_execs, c->outline.alone),
-                                s->machine->engine[s->machine->compute].count);
+    int64_t executing =
+        tw_cdiv(tw_sat_mul(c->outline.n_execs, c->outline.alone), s->machine->engine[s->machine->compute].count);
     c->least.cycles = tw_max(c->least.cycles, tw_sat_add(executing, tw_cdiv(s->machine->launch, TW_MILLI)));
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
@@ -78,10 +78,26 @@ static void find_pools(credits *c)
 
 /* ---- ranges ---- */
 
+/* Units up to the last buffer when the one that leaves the largest gap behind it comes last. */
+static int64_t packed_tightly(const credits *c, const int64_t *count, const int64_t *units, int m)
+{
+    const tw_space *s = c->leaf->space;
+    int64_t align = s->machine->memory[m].align, end = 0, gap = 0;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        if (count[o] <= 0) continue;
+        int64_t size = c->outline.packed[m][o] ? tw_sat_mul(units[o], count[o]) : units[o];
+        int64_t n = c->outline.packed[m][o] ? 1 : count[o], step = tw_sat_mul(tw_cdiv(size, align), align);
+        end = tw_sat_add(end, tw_sat_mul(step, n));
+        gap = tw_max(gap, step - size);
+    }
+    return end == INT64_MAX ? end : end - gap;
+}
+
 /* Units up to the last buffer when they are given out in the order of the loops that they belong to. */
 static int64_t given_out(const credits *c, const int64_t *count, const int64_t *units, int m)
 {
     const tw_space *s = c->leaf->space;
+    if (s->machine->memory[m].placement == TW_PLACE_LIFETIME) return packed_tightly(c, count, units, m);
     int64_t align = s->machine->memory[m].align, end = 0;
     for (int depth = 0; depth <= TW_MAX_LOOPS * TW_MAX_MEMORIES; depth++) {
         bool deeper = false;
@@ -128,6 +144,17 @@ static void put(const credits *c, const int32_t *count, tw_op_map *map)
     for (int i = 0; i < c->n_pools; i++) map->level[c->pool[i].memory - 1].slots[c->pool[i].operand] = count[i];
 }
 
+/* Buffers of a pool, at most, in a memory that has single and double ones only. */
+static int64_t doubled_at_most(const credits *c, const pool *p, int64_t least, int64_t most)
+{
+    const tw_space *s = c->leaf->space;
+    tw_doubling doubles = s->machine->memory[p->memory].doubles;
+    bool input = p->operand < tw_op_output(s->op) && !(s->resident >> p->operand & 1);
+    if (doubles == TW_DOUBLE_ANY || c->leaf->map.level[p->memory - 1].pass) return most;
+    if (doubles == TW_DOUBLE_CHANGING) input = c->outline.changes[p->memory][p->operand];
+    return input ? 2 : tw_max(least, c->outline.needed[p->memory][p->operand]);
+}
+
 /* From what is needed to what fits if all others have what they need; false when not even that does. */
 static bool first_span(credits *c, span *r)
 {
@@ -156,10 +183,7 @@ static bool first_span(credits *c, span *r)
         int64_t size = s->machine->memory[p->memory].size;
         if (size != TW_UNLIMITED && p->units > 0)
             most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory)) / p->units);
-        tw_doubling doubles = s->machine->memory[p->memory].doubles;
-        bool may = doubles == TW_DOUBLE_CHANGING ? c->outline.changes[p->memory][p->operand]
-                                                 : p->operand < tw_op_output(s->op) && !(s->resident >> p->operand & 1);
-        if (doubles != TW_DOUBLE_ANY) most = may ? tw_min(2, tw_max(most, 2)) : r->lo[i];
+        most = doubled_at_most(c, p, r->lo[i], most);
         r->hi[i] = (int32_t)tw_max(tw_number_below(limit, most), r->lo[i]);
     }
     return true;
@@ -170,7 +194,7 @@ static void release_pressure(tw_machine *machine)
 {
     tw_banks *banks = &machine->engine[machine->compute].cost.banks;
     banks->busy = banks->along = 0;
-    for (int e = 0; e < machine->n_engines; e++) machine->engine[e].cost.fill_waits = 0;
+    for (int e = 0; e < machine->n_engines; e++) machine->engine[e].cost.fill_waits = machine->engine[e].cost.clash_waits = 0;
 }
 
 /* What the range costs at least; *known: `out` is what the upper ends cost, and they fit. */
@@ -201,7 +225,8 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
     tw_status status = judge->cost(judge->user, &c->roomy, &map, &relaxed, &unfinished, &ignored);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT || unfinished) return TW_OK;
     TW_TRY(status);
-    *known = !c->outline.pressed && memcmp(count, r->hi, (size_t)c->n_pools * sizeof *count) == 0 && overflows(c, r, true) == 0;
+    *known = !c->outline.pressed && memcmp(count, r->hi, (size_t)c->n_pools * sizeof *count) == 0 &&
+             overflows(c, r, true) == 0;
     out->cycles = tw_max(out->cycles, relaxed.cycles);
     return TW_OK;
 }
@@ -344,7 +369,8 @@ static int64_t moving_cycles(const credits *c)
     const tw_space *s = c->leaf->space;
     int64_t most = 0;
     for (int e = 0; e < s->machine->n_engines; e++)
-        if (s->machine->engine[e].kind == TW_MOVES && (s->machine->engine[e].carries & TW_INWARDS) && c->outline.exact)
+        if (s->machine->engine[e].kind == TW_MOVES && (s->machine->engine[e].carries & TW_INWARDS) &&
+            c->outline.exact)
             most = tw_max(most, tw_busy_of(&s->machine->engine[e], c->outline.commands[e], c->outline.units[e]));
     return most;
 }
@@ -359,6 +385,8 @@ static bool takes_turns(const credits *c, const span *r)
     return !machine->engine[machine->compute].late;
 }
 
+static const tw_op *leaf_op(const credits *c) { return c->leaf->space->op; }
+
 /* Where the mover fetches the next tile while this one is executed, all but the last executions of a sweep are disturbed.
  * With single buffers transfers and executions follow each other. */
 static bool worth_trying(credits *c, const span *r, bool doubled)
@@ -366,7 +394,9 @@ static bool worth_trying(credits *c, const span *r, bool doubled)
     const tw_outline *o = &c->outline;
     const tw_machine *machine = c->leaf->space->machine;
     tw_outcome least = c->least;
-    bool ahead = machine->engine[tw_machine_link(machine, 0, 1, TW_INWARDS)].prefetches;
+    bool ahead = false; /* a transfer comes with every execution, before that of the step before it */
+    for (int i = 0; i < leaf_op(c)->n_operands; i++) ahead |= o->changes[1][i];
+    ahead &= machine->engine[tw_machine_link(machine, 0, 1, TW_INWARDS)].prefetches;
     int64_t launch = tw_cdiv(machine->launch, TW_MILLI), last = ahead ? o->n_sweeps : o->n_execs;
     int64_t cycles = tw_sat_add(tw_sat_mul(o->n_execs - last, o->under), tw_sat_mul(last, o->alone));
     if (!doubled) cycles = tw_sat_add(tw_sat_mul(o->n_execs, o->alone), takes_turns(c, r) ? moving_cycles(c) : 0);
@@ -433,8 +463,8 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     if (!c.timed && c.outline.exact) return try_counts(&c, r.lo);
     const tw_machine *machine = leaf->space->machine;
-    if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.alone > 0 && !c.placed &&
-        machine->engine[machine->compute].count == 1)
+    if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.alone > 0 &&
+        !c.placed && machine->engine[machine->compute].count == 1)
         return try_dual(&c, &r);
     if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));
     if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));

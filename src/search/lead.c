@@ -58,7 +58,7 @@ static int64_t lead_in(const tw_view *v)
 static int64_t one_exec(const tw_view *v)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
-    return tw_cost_cycles(&mac->cost, 1);
+    return mac->cost.kind == TW_COST_KERNEL ? tw_busy_of(mac, 1, 1) : tw_cost_cycles(&mac->cost, 1);
 }
 
 /* Executions and the way out of the last output tile. Along a loop that is laid out over the array either all tiles are

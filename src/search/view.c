@@ -203,11 +203,8 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     const tw_space *s = v->s;
     int t = v->f->grain[m];
     tw_load sum = {1, tw_sat_mul(s->least[o], s->elem_units[o])};
-    if (v->skips) {
-        sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
-        return sum;
-    }
-    for (int l = 0; l < s->op->n_loops; l++) {
+    if (v->skips) sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
+    for (int l = 0; l < s->op->n_loops && !v->skips; l++) {
         /* A nested program begins with empty buffers. */
         int64_t again = tw_space_depends(s, o, l) || s->async ? 1 : v->n[t][l];
         sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? v->n[t + 1][l] : again);
@@ -319,7 +316,8 @@ static int64_t kernel_cycles(const tw_view *v, const tw_cost *cost)
     }
     nest.others /= nest.share;
     nest.stride *= nest.reduction;
-    return tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false)));
+    int64_t busy = tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false)));
+    return tw_cdiv(busy, s->machine->engine[s->machine->compute].count);
 }
 
 int64_t tw_view_compute(const tw_view *v, int more)

@@ -18,9 +18,12 @@ static inline bool tw_space_depends(const tw_space *s, int operand, int loop)
 {
     return s->loops[operand] >> loop & 1;
 }
+/* Whether operand o is ever in memory m. */
 static inline bool tw_space_holds(const tw_space *s, int m, int o)
 {
-    return s->machine->memory[m].holds & (o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+    unsigned what = o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    if ((s->resident >> o & 1) && m != tw_machine_innermost(s->machine, what)) return false;
+    return s->machine->memory[m].holds & what;
 }
 
 typedef struct tw_view { /* of a part */

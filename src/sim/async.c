@@ -95,7 +95,7 @@ typedef struct command {
     tw_event *event; /* of the command; the times are filled in for those who watch */
     int n;
     const tw_moment *unit, *data, *credit; /* the last of each kind; data and credit may be NULL */
-    const tw_moment *late; /* an EXEC that writes at its end: when it may; or NULL               */
+    const tw_moment *late;                 /* an EXEC that writes at its end: when it may; or NULL               */
     int64_t start, end, busy_end, work;
     tw_wait wait;
     int64_t waited;

@@ -112,6 +112,17 @@ static int64_t verify_banks(const tw_verify_input *in, const tw_banks *b, int64_
     return lost + (apart == 0 ? b->full : 0) + (apart * 2 == b->count ? b->half : 0);
 }
 
+/* Whether two rows of the last input that follow each other begin in the same bank, or half of them away. */
+static bool verify_clash(const tw_verify_input *in, const tw_banks *b, const tw_box *box)
+{
+    int last = in->op->n_operands > 1 ? in->op->n_operands - 2 : 0;
+    int64_t units = tw_verify_units(in, last, 1);
+    for (int l = 0; l < in->op->n_loops; l++)
+        if (in->op->loop[l].reduces) units *= in->padded >> l & 1 ? in->largest[l] : tw_span_len(box->span[l]);
+    int64_t apart = b->count ? units / b->width % b->count : 1;
+    return b->count > 0 && (apart == 0 || apart * 2 == b->count);
+}
+
 /* The cores share the longest parallel loop; each does its rows in groups, the largest that divides them. */
 static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, const tw_box *box, bool pressed)
 {
@@ -132,7 +143,8 @@ static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, con
             group = cost->unroll[i];
             break;
         }
-    int64_t calls = parallel / longest * (rows / group), points = group * (TW_MILLI + verify_banks(in, &cost->banks, reduction, pressed));
+    int64_t calls = parallel / longest * (rows / group),
+            points = group * (TW_MILLI + verify_banks(in, &cost->banks, reduction, pressed));
     if (points < cost->depth * TW_MILLI) points = cost->depth * TW_MILLI;
     int64_t round = points * reduction * cost->per_point / TW_MILLI + (calls > 1 ? cost->per_round : 0);
     if (calls > 1 && round < group * cost->row_least) round = group * cost->row_least;
@@ -140,7 +152,7 @@ static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, con
 }
 
 /* And what it waits for before it, when a mover prepares the next tile: short tiles are zeroed under its eyes. */
-static int64_t verify_waits(const tw_verify_input *in)
+static int64_t verify_waits(const tw_verify_input *in, bool clash)
 {
     const tw_machine *m = in->machine;
     int64_t sum = 0;
@@ -152,7 +164,7 @@ static int64_t verify_waits(const tw_verify_input *in)
             if (m->engine[e].kind != TW_MOVES || cost->kind != TW_COST_DESCRIPTOR || !in->restless[o]) continue;
             if (m->engine[e].memory != inputs || !(m->engine[e].carries & TW_INWARDS)) continue;
             int64_t units = verify_zeroed(in, o, tw_verify_units(in, o, 1));
-            if (units <= cost->fill_waits) sum += verify_fill(cost, units);
+            if (units <= (clash ? cost->clash_waits : cost->fill_waits)) sum += verify_fill(cost, units);
         }
     return sum;
 }
@@ -161,7 +173,7 @@ int64_t tw_verify_pressed(const tw_verify_input *in, const tw_instr *instr)
 {
     const tw_cost *cost = &in->machine->engine[instr->engine].cost;
     if (cost->kind != TW_COST_KERNEL) return instr->passes;
-    return verify_kernel(in, cost, &instr->box, true) + verify_waits(in);
+    return verify_kernel(in, cost, &instr->box, true) + verify_waits(in, verify_clash(in, &cost->banks, &instr->box));
 }
 
 int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr)

@@ -516,7 +516,8 @@ static tw_status start(tw_executor *e, const tw_rowset *row, const tw_event *eve
     job *j = job_new(e, row, event);
     if (!j) return TW_ERR_NOMEM;
     tw_execution s = execution_of(e, j);
-    if (!check_gives(&s) || !do_instr(&s, j) || (!is_late(&s) && !aim(&s, j))) return s.no_memory ? TW_ERR_NOMEM : TW_OK;
+    if (!check_gives(&s) || !do_instr(&s, j) || (!is_late(&s) && !aim(&s, j)))
+        return s.no_memory ? TW_ERR_NOMEM : TW_OK;
     TW_TRY(await(e, j, SOURCES_READ, event->busy_end));
     if (j->event.instr.n_gives > 0) TW_TRY(await(e, j, CREDITS_GIVEN, event->busy_end));
     return await(e, j, TARGET_THERE, event->end_cycle);
@@ -568,7 +569,8 @@ tw_status tw_stream_run_place(tw_executor *e)
     for (int i = 0; i < e->in.n_residents; i++) {
         const tw_resident *r = &e->in.resident[i];
         if (r->operand == tw_op_output(&e->op)) continue;
-        tw_event event = {.instr = {.op = TW_LOAD, .operand = (int16_t)r->operand, .n_src = 1, .region = r->region}};
+        tw_event event = {
+            .instr = {.op = TW_LOAD, .operand = (int16_t)r->operand, .n_src = 1, .region = r->region}};
         event.instr.src[0] = -1;
         event.instr.dst = r->buffer;
         tw_rowset row = {.n_events = 1, .event = &event};

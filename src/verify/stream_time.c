@@ -81,7 +81,8 @@ static bool check_length(const tw_commanded *s)
 {
     const tw_event *e = &s->at.row->event[0];
     int64_t work = total_work(s);
-    if (e->instr.op == TW_EXEC && engine_of(s)->cost.kind == TW_COST_KERNEL && is_pressed(s)) work = e->instr.pressed;
+    if (e->instr.op == TW_EXEC && engine_of(s)->cost.kind == TW_COST_KERNEL && is_pressed(s))
+        work = e->instr.pressed;
     int64_t cycles = work < 0 ? -1 : tw_verify_cycles(engine_of(s), work);
     int64_t busy = tw_verify_busy(engine_of(s), cycles);
     if (cycles < 0) return tw_fault_at(&s->at, "takes longer than can be counted");

@@ -737,9 +737,8 @@ TEST(the_search_finds_the_fastest_of_all_attributes)
         const int64_t *e = row[i].extent;
         snprintf(workload, sizeof workload, "matmul_transpose_b:%" PRId64 "x%" PRId64 "x%" PRId64 ":f64%s", e[0],
                  e[1], e[2], row[i].epilogue);
-        snprintf(keys, sizeof keys, "size: %d, align: 8, placement: bump, keeps: [output], whole: true",
-                 row[i].size);
-        stage s = open_stage(workload, keys);
+        snprintf(machine, sizeof machine, CLUSTER("size: %d, placement: bump"), row[i].size);
+        stage s = open_stage(workload, machine);
         int64_t best = fastest(&s, e);
         tw_context_clear_messages(s.ctx);
         tw_status status = tw_plan_search_lowering(s.ctx, s.model, s.machine, NULL, &s.plan);

@@ -7,26 +7,26 @@
 #include <string.h>
 
 /* One DMA engine and eight cores. The numbers in quotes are the values. */
-#define CASES_MACHINE(setup, per_row, per_beat, start, per_round, launch)                                            \
-    "# a cluster\n"                                                                                                   \
-    "machine: cluster\n"                                                                                              \
-    "unit: byte\n"                                                                                                    \
-    "timing: async\n"                                                                                                 \
-    "parameters:\n"                                                                                                   \
-    "  setup:     {value: " setup ", from: 0, to: 400}   # cycles of a transfer\n"                                    \
-    "  per_row:   {value: " per_row ", from: 0, to: 8}\n"                                                             \
-    "  per_beat:  {from: 0.5, to: 3, value: " per_beat "}\n"                                                          \
-    "  start:     {value: " start ", from: 0, to: 400}\n"                                                             \
-    "  per_round: {value: " per_round ", from: 0, to: 60}\n"                                                          \
-    "  launch:    {value: " launch ", from: 0, to: 3000}\n"                                                           \
-    "launch: launch\n"                                                                                                \
-    "memories:\n"                                                                                                     \
-    "  - {name: l3, size: unlimited}\n"                                                                               \
-    "  - {name: l1, size: 100000, align: 8, placement: bump, keeps: [output], whole: true}\n"                         \
-    "engines:\n"                                                                                                      \
-    "  - {name: dma, between: [l3, l1], joins: inputs,\n"                                                             \
-    "     cost: {setup: setup, per_row: per_row, per_beat: per_beat, beat: 64}}\n"                                    \
-    "  - {name: cores, computes: [multiply-add, add], on: l1, writes: end,\n"                                         \
+#define CASES_MACHINE(setup, per_row, per_beat, start, per_round, launch)                     \
+    "# a cluster\n"                                                                           \
+    "machine: cluster\n"                                                                      \
+    "unit: byte\n"                                                                            \
+    "timing: async\n"                                                                         \
+    "parameters:\n"                                                                           \
+    "  setup:     {value: " setup ", from: 0, to: 400}   # cycles of a transfer\n"            \
+    "  per_row:   {value: " per_row ", from: 0, to: 8}\n"                                     \
+    "  per_beat:  {from: 0.5, to: 3, value: " per_beat "}\n"                                  \
+    "  start:     {value: " start ", from: 0, to: 400}\n"                                     \
+    "  per_round: {value: " per_round ", from: 0, to: 60}\n"                                  \
+    "  launch:    {value: " launch ", from: 0, to: 3000}\n"                                   \
+    "launch: launch\n"                                                                        \
+    "memories:\n"                                                                             \
+    "  - {name: l3, size: unlimited}\n"                                                       \
+    "  - {name: l1, size: 100000, align: 8, placement: bump, keeps: [output], whole: true}\n" \
+    "engines:\n"                                                                              \
+    "  - {name: dma, between: [l3, l1], joins: inputs,\n"                                     \
+    "     cost: {setup: setup, per_row: per_row, per_beat: per_beat, beat: 64}}\n"            \
+    "  - {name: cores, computes: [multiply-add, add], on: l1, writes: end,\n"                 \
     "     cost: {cores: 8, depth: 4, unroll: [7, 6, 5, 4, 3, 2], start: start, per_round: per_round}}\n"
 
 static const char cases_true_machine[] = CASES_MACHINE("62", "1.8", "1.25", "110", "14", "820");

@@ -83,3 +83,176 @@ TEST(small_problems_with_constraints_agree_with_brute_force)
     print_message("constrained: %d of 700 above the load\n", above);
     CHECK(above > 10);
 }
+
+/* ---- other people's problems ---- */
+
+enum { MAX_SHARED = 500 };
+typedef struct shared_problem {
+    int n;
+    tw_pack_item item[MAX_SHARED];
+    tw_pack_segment segment[MAX_SHARED];
+} shared_problem;
+
+/* Reads "id,lower,upper,size"; false when the file is not there. */
+static bool read_shared(const char *name, shared_problem *p)
+{
+    char path[4096], line[200];
+    const char *shared = tw_test_shared();
+    if (!shared) return false;
+    snprintf(path, sizeof path, "%s/data/minimalloc/%s.1048576.csv", shared, name);
+    FILE *f = fopen(path, "r");
+    if (!f) return false;
+    p->n = 0;
+    while (fgets(line, sizeof line, f) && p->n < MAX_SHARED) {
+        tw_pack_segment *g = &p->segment[p->n];
+        if (sscanf(line, "%*[^,],%" SCNd64 ",%" SCNd64 ",%" SCNd64, &g->lower, &g->upper, &g->high) != 3) continue;
+        p->item[p->n++] = (tw_pack_item){.segment = g, .n_segments = 1, .align = 1, .fixed = -1};
+    }
+    fclose(f);
+    return p->n > 0;
+}
+
+TEST(nine_challenging_problems_fit_into_their_capacity)
+{
+    static const char *const name[] = {"A", "B", "C", "D", "E", "G", "H", "J", "K"};
+    static shared_problem p;
+    int solved = 0;
+    tw_arena *arena = tw_arena_new();
+    for (size_t k = 0; k < TW_COUNT(name); k++) {
+        if (!read_shared(name[k], &p)) continue;
+        CHECK_EQ(solve(p.item, p.n, 1048576, false, arena).verdict, TW_PACK_FITS);
+        solved++;
+    }
+    if (read_shared("C", &p)) CHECK_EQ(solve(p.item, p.n, 1039360, false, arena).verdict, TW_PACK_FITS);
+    tw_arena_free(arena);
+    print_message("%d of 9 problems are there\n", solved);
+    if (solved == 0) skip();
+    CHECK_EQ(solved, 9);
+}
+
+/* ---- laws ---- */
+
+TEST(the_same_question_has_the_same_answer)
+{
+    uint64_t seed = tw_test_seed();
+    for (int k = 0; k < 50; k++) {
+        pack_problem p;
+        pack_random(&seed, 14, 9, k % 2 ? PACK_ALL : 0, &p);
+        tw_arena *arena = tw_arena_new();
+        tw_pack_result a = solve(p.item, p.n, TW_UNLIMITED, true, arena), b = solve(p.item, p.n, TW_UNLIMITED, true, arena);
+        CHECK_EQ(a.height, b.height);
+        CHECK_EQ(a.counts.nodes, b.counts.nodes);
+        for (int i = 0; a.offset && i < p.n; i++) CHECK_EQ(a.offset[i], b.offset[i]);
+        tw_arena_free(arena);
+    }
+}
+
+/* Times, sizes and addresses times a number: the height is, too. Upside down in time: it stays. */
+TEST(heights_follow_the_units_and_not_the_direction_of_time)
+{
+    uint64_t seed = tw_test_seed();
+    for (int k = 0; k < 100; k++) {
+        pack_problem p, q;
+        pack_random(&seed, 12, 9, 0, &p);
+        tw_arena *arena = tw_arena_new();
+        int64_t height = solve(p.item, p.n, TW_UNLIMITED, true, arena).height, unit = tw_test_pick(&seed, 2, 1 << 20);
+        q = p;
+        for (int i = 0; i < p.n; i++) {
+            tw_pack_segment g = p.segment[i][0];
+            q.segment[i][0] = (tw_pack_segment){1000 - g.upper, 1000 - g.lower, 0, g.high * unit};
+            q.item[i].segment = q.segment[i];
+        }
+        CHECK_EQ(solve(q.item, q.n, TW_UNLIMITED, true, arena).height, height * unit);
+        tw_arena_free(arena);
+    }
+}
+
+TEST(the_clique_adds_up_to_the_load)
+{
+    uint64_t seed = tw_test_seed();
+    for (int k = 0; k < 100; k++) {
+        pack_problem p;
+        pack_random(&seed, 12, 9, 0, &p);
+        tw_arena *arena = tw_arena_new();
+        tw_pack_result r = solve(p.item, p.n, 1, false, arena);
+        int64_t sum = 0;
+        for (int m = 0; m < r.n_clique; m++) {
+            const tw_pack_segment *g = p.segment[r.clique[m]];
+            CHECK(g->lower <= r.peak.lo && r.peak.hi <= g->upper);
+            sum += g->high;
+        }
+        CHECK_EQ(r.verdict, TW_PACK_DOES_NOT_FIT);
+        CHECK_EQ(sum, r.load);
+        CHECK_EQ(r.bound, r.load);
+        tw_arena_free(arena);
+    }
+}
+
+TEST(an_in_place_pair_takes_the_larger_size_at_its_hand_over)
+{
+    tw_pack_segment g[] = {{0, 3, 0, 8}, {2, 6, 0, 5}, {0, 6, 0, 4}};
+    tw_pack_item item[3], *joined;
+    int partner[] = {-1, 0, -1}, group[3], n, conflict;
+    for (int i = 0; i < 3; i++) item[i] = (tw_pack_item){.segment = &g[i], .n_segments = 1, .align = 1, .fixed = -1};
+    tw_arena *arena = tw_arena_new();
+    CHECK_EQ(tw_pack_join(item, partner, 3, arena, &joined, &n, group, &conflict), TW_OK);
+    CHECK_EQ(conflict, -1);
+    CHECK_EQ(n, 2);
+    CHECK_EQ(group[0], group[1]);
+    CHECK_EQ(joined[0].n_segments, 2);
+    CHECK_EQ(joined[0].segment[0].upper, 3);
+    CHECK_EQ(joined[0].segment[0].high, 8);
+    CHECK_EQ(joined[0].segment[1].high, 5);
+    CHECK_EQ(solve(joined, n, TW_UNLIMITED, true, arena).height, 12);
+    item[0].fixed = 0;
+    item[1].fixed = 4;
+    CHECK_EQ(tw_pack_join(item, partner, 3, arena, &joined, &n, group, &conflict), TW_OK);
+    CHECK_EQ(conflict, 1);
+    tw_arena_free(arena);
+}
+
+/* ---- extremes ---- */
+
+TEST(many_buffers_are_placed_without_a_search)
+{
+    enum { N = 100000 };
+    tw_arena *arena = tw_arena_new();
+    tw_pack_item *item = TW_NEW(arena, tw_pack_item, N);
+    tw_pack_segment *g = TW_NEW(arena, tw_pack_segment, N);
+    uint64_t seed = tw_test_seed();
+    for (int i = 0; i < N; i++) {
+        int64_t lower = tw_test_pick(&seed, 0, 1000000);
+        g[i] = (tw_pack_segment){lower, lower + tw_test_pick(&seed, 0, 2000), 0, tw_test_pick(&seed, 0, 1 << 20)};
+        item[i] = (tw_pack_item){.segment = &g[i], .n_segments = 1, .align = 64, .fixed = -1};
+    }
+    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
+    tw_pack_result r;
+    CHECK_EQ(tw_pack_solve(item, N, &options, arena, &r), TW_OK);
+    CHECK_EQ(r.verdict, TW_PACK_FITS);
+    CHECK(r.counts.limited);
+    CHECK(r.bound <= r.height);
+    tw_arena_free(arena);
+}
+
+TEST(nothing_and_emptiness_have_height_zero)
+{
+    tw_pack_segment g = {5, 5, 0, 100}, none = {0, 9, 0, 0};
+    tw_pack_item item[] = {{.segment = &g, .n_segments = 1, .align = 1, .fixed = -1},
+                           {.segment = &none, .n_segments = 1, .align = 8, .fixed = -1}};
+    tw_arena *arena = tw_arena_new();
+    CHECK_EQ(solve(item, 0, 0, false, arena).verdict, TW_PACK_FITS);
+    CHECK_EQ(solve(item, 2, TW_UNLIMITED, true, arena).load, 0);
+    tw_arena_free(arena);
+}
+
+TEST(sums_beyond_all_memories_are_refused)
+{
+    tw_pack_segment g = {0, 1, 0, INT64_C(1) << 60};
+    tw_pack_item item[] = {{.segment = &g, .n_segments = 1, .align = 1, .fixed = -1},
+                           {.segment = &g, .n_segments = 1, .align = 1, .fixed = -1}};
+    int bad;
+    CHECK_STR(tw_pack_check(item, 2, &bad), "sizes, alignments and addresses add up to more than 2^60");
+    g.high = INT64_MAX;
+    CHECK_STR(tw_pack_check(item, 2, &bad), "its size is out of range");
+    CHECK_EQ(bad, 0);
+}

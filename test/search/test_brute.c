@@ -444,10 +444,13 @@ static void open_trial(trial *t, uint64_t *rng)
     tw_diag_release(&diag);
 }
 
-/* What a group takes of a memory is more than what its first operator takes, which is all that is searched for. */
+/* What a group takes of a memory is more than what its first operator takes, which is all that is searched for; and
+ * where buffers are packed the end is the packer's. */
 static bool is_fair(const trial *t, const verdict *v)
 {
-    for (int i = 0; i < v->wanted.n && t->model->n_ops > 1; i++)
+    bool packed = false;
+    for (int m = 1; m < t->machine->n_memories; m++) packed |= t->machine->memory[m].placement == TW_PLACE_LIFETIME;
+    for (int i = 0; i < v->wanted.n && (packed || t->model->n_ops > 1); i++)
         if (v->wanted.objective[i].measure == TW_PEAK) return false;
     return true;
 }

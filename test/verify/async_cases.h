@@ -1,5 +1,6 @@
 /* test/verify/async_cases.h - random async machines and mappings for the operators of cases.h, and their programs
- * as lists that can be edited. */
+ * as lists that can be edited. Every second machine is a cluster: it fetches ahead, its costs are those of descriptors and
+ * kernels, it writes at the end, pads loops, keeps operands whole, begins with a launch. */
 #ifndef TW_TEST_VERIFY_ASYNC_CASES_H
 #define TW_TEST_VERIFY_ASYNC_CASES_H
 #include "cases.h"
@@ -17,6 +18,44 @@ static inline tw_cost async_cost(uint64_t *r)
                                    {.kind = TW_COST_LINEAR, .fixed = 0, .per_cycle = 2},
                                    {.kind = TW_COST_STEPPED, .fixed = 5, .per_cycle = 8}};
     return kind[tw_test_pick(r, 0, (int64_t)TW_COUNT(kind) - 1)];
+}
+
+/* Thousandths of a cycle: often none, or whole cycles. */
+static inline int64_t async_milli(uint64_t *r, int64_t most)
+{
+    int64_t how = tw_test_pick(r, 0, 3);
+    return how == 0 ? 0 : how == 1 ? tw_test_pick(r, 0, most * TW_MILLI) : TW_MILLI * tw_test_pick(r, 0, most);
+}
+
+static inline tw_cost async_descriptor(uint64_t *r)
+{
+    return (tw_cost){.kind = TW_COST_DESCRIPTOR,
+                     .setup = async_milli(r, 9),
+                     .per_row = async_milli(r, 2),
+                     .per_beat = async_milli(r, 2),
+                     .row_least = async_milli(r, 3),
+                     .beat = tw_test_pick(r, 1, 9),
+                     .beats = (tw_beats)tw_test_pick(r, 0, TW_N_BEATS - 1),
+                     .fill = async_milli(r, 5),
+                     .fill_waits = tw_test_pick(r, 0, 40)};
+}
+
+static inline tw_cost async_kernel(uint64_t *r)
+{
+    tw_cost c = {.kind = TW_COST_KERNEL,
+                 .start = async_milli(r, 9),
+                 .per_lane = async_milli(r, 2),
+                 .per_round = async_milli(r, 4),
+                 .row_least = async_milli(r, 5),
+                 .per_point = tw_test_pick(r, 0, 2) ? TW_MILLI : async_milli(r, 2),
+                 .cores = tw_test_pick(r, 1, 4),
+                 .depth = tw_test_pick(r, 1, 4),
+                 .n_unrolls = (int)tw_test_pick(r, 0, 3)};
+    for (int i = 0; i < c.n_unrolls; i++) c.unroll[i] = (int16_t)tw_test_pick(r, 1, 4);
+    if (tw_test_pick(r, 0, 1))
+        c.banks = (tw_banks){tw_test_pick(r, 1, 8), tw_test_pick(r, 1, 8), tw_test_pick(r, 1, 6), async_milli(r, 2),
+                             async_milli(r, 1),     async_milli(r, 1),     async_milli(r, 1)};
+    return c;
 }
 
 static inline void async_pipeline(uint64_t *r, tw_engine *e)
@@ -60,6 +99,39 @@ static inline void async_step(uint64_t *r, tw_machine *m, int memory)
     if (back) async_mover(r, m, to, memory, TW_INWARDS, false);
 }
 
+/* Makes a cluster of it. */
+static inline void async_cluster(uint64_t *r, tw_machine *m)
+{
+    bool all = tw_test_pick(r, 0, 1);
+    int64_t barrier = all && tw_test_pick(r, 0, 1) ? async_milli(r, 9) : 0;
+    m->launch = async_milli(r, 30);
+    m->barrier = barrier;
+    m->pads = tw_test_pick(r, 0, 3) == 0;
+    for (int i = 1; i < m->n_memories; i++) {
+        m->memory[i].placement = (tw_placement)tw_test_pick(r, 0, TW_N_PLACEMENTS - 1);
+        m->memory[i].whole = tw_test_pick(r, 0, 1);
+        if (tw_test_pick(r, 0, 3) == 0) m->memory[i].doubles = (tw_doubling)tw_test_pick(r, 0, TW_N_DOUBLINGS - 1);
+    }
+    for (int e = 0; e < m->n_engines; e++) {
+        tw_engine *engine = &m->engine[e];
+        if (all || tw_test_pick(r, 0, 1)) {
+            engine->cost = engine->kind == TW_MOVES ? async_descriptor(r) : async_kernel(r);
+            engine->cost.each = barrier;
+            engine->pipelined = false;
+        }
+        if (engine->kind == TW_MOVES && engine->carries == TW_BOTH_WAYS) {
+            engine->prefetches = tw_test_pick(r, 0, 1);
+            engine->drains = engine->prefetches && tw_test_pick(r, 0, 1);
+        }
+    }
+    m->engine[m->compute].late = tw_test_pick(r, 0, 1);
+    for (int e = 0; e < m->n_engines && m->engine[m->compute].late; e++) { /* nothing moves in no time */
+        tw_cost *cost = &m->engine[e].cost;
+        if (cost->kind == TW_COST_CONSTANT) cost->fixed = tw_max(1, cost->fixed), cost->busy = tw_max(1, cost->busy);
+        if (cost->kind == TW_COST_DESCRIPTOR) cost->setup = tw_max(1, cost->setup);
+    }
+}
+
 static inline tw_machine async_machine(uint64_t *r)
 {
     static const char *const memory[] = {"dram", "l3", "l2", "l1", "acc"};
@@ -75,7 +147,8 @@ static inline tw_machine async_machine(uint64_t *r)
         m.memory[i] = (tw_memory){.name = memory[i],
                                   .size = i ? 1 << 26 : TW_UNLIMITED,
                                   .align = tw_test_pick(r, 0, 1) ? 1 : 16,
-                                  .holds = holds};
+                                  .holds = holds,
+                                  .keeps = TW_HOLDS_ALL};
     }
     m.engine[m.n_engines++] = (tw_engine){.name = "array",
                                           .kind = TW_COMPUTES,
@@ -89,6 +162,7 @@ static inline tw_machine async_machine(uint64_t *r)
                                           .min_tile = 1};
     async_pipeline(r, &m.engine[0]);
     for (int i = 1; i < m.n_memories; i++) async_step(r, &m, i);
+    if (tw_test_pick(r, 0, 1)) async_cluster(r, &m);
     tw_diag diag = {0};
     tw_status status = tw_machine_check(&m, &diag);
     if (status != TW_OK) print_error("%s\n", diag.last);
@@ -165,6 +239,13 @@ static inline void async_input(test_case *c)
     case_input(c);
     for (int d = 0; d < TW_ARRAY_DIMS; d++) c->in.unroll[d] = c->program.flow->unroll[d];
     for (int m = 0; m < TW_MAX_MEMORIES; m++) c->in.holds_sums[m] = c->program.flow->sums[m];
+    c->in.padded = c->program.padded;
+    memcpy(c->in.largest, c->program.largest, sizeof c->in.largest);
+    int memory = tw_machine_innermost(&c->machine, TW_HOLDS_INPUTS);
+    for (int o = 0; o < tw_op_output(c->program.op); o++) {
+        const tw_stay *s = &c->program.flow->stay[memory][o];
+        c->in.restless[o] = s->filler >= 0 && s->depth >= c->program.flow->n_places;
+    }
 }
 
 /* The next random case that is accepted by the builder and does not deadlock, with its commands. */
