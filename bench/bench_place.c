@@ -35,7 +35,7 @@ static double ask(const char *folder, const char *name, int64_t capacity, double
     tw_status status = tw_packing_solve(ctx, packing, &options, &p);
     double spent = cpu_seconds() - before;
     if (status == TW_OK || status == TW_INFEASIBLE) {
-        const char *verdict = p->verdict == TW_PACK_FITS         ? minimize && p->bound < p->height ? "interval" : "yes"
+        const char *verdict = p->verdict == TW_PACK_FITS ? minimize && p->bound < p->height ? "interval" : "yes"
                               : p->verdict == TW_PACK_UNDECIDED ? "undecided"
                                                                 : "no";
         printf("%-8s %7d %9" PRId64 "  %-9s %9" PRId64 " %9" PRId64 " %9" PRId64 " %6" PRId64 " %8.2f\n", name,
@@ -51,14 +51,14 @@ int main(int argc, char **argv)
     static const char *const name[] = {"A", "B", "C", "D", "E", "G", "H", "J", "K"};
     const char *folder = argc > 1 ? argv[1] : "../shared/data/minimalloc";
     double seconds = argc > 2 ? atof(argv[2]) : 20, total = 0;
-    printf("fits in capacity?\n%-8s %7s %9s  %-9s %9s %9s %9s %6s %8s\n", "instance", "buffers", "capacity", "fits", "height",
-           "bound", "nodes", "runs", "CPU s");
+    printf("fits in capacity?\n%-8s %7s %9s  %-9s %9s %9s %9s %6s %8s\n", "instance", "buffers", "capacity", "fits",
+           "height", "bound", "nodes", "runs", "CPU s");
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) total += ask(folder, name[i], 1048576, 0);
     printf("total of nine: %.2f CPU s\n", total);
     ask(folder, "C", 1039360, 0);
     if (seconds <= 0) return 0;
-    printf("\nleast height, at most %g s each\n%-8s %7s %9s  %-9s %9s %9s %9s %6s %8s\n", seconds, "instance", "buffers",
-           "load", "proven", "height", "bound", "nodes", "runs", "CPU s");
+    printf("\nleast height, at most %g s each\n%-8s %7s %9s  %-9s %9s %9s %9s %6s %8s\n", seconds, "instance",
+           "buffers", "load", "proven", "height", "bound", "nodes", "runs", "CPU s");
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) ask(folder, name[i], INT64_MAX, seconds);
     return 0;
 }

@@ -298,10 +298,18 @@ bool cache_load(const cache_slot *slot, session *s, const tw_plan **plan)
     return loaded;
 }
 
+/* A fused operator was not searched: its entry is empty, and nobody looks at it. */
+static const tw_search_result *result_of(const session *s, int op)
+{
+    static const tw_search_result empty = {0};
+    const tw_search_result *result = tw_plan_search_result(s->plan, op);
+    return result ? result : &empty;
+}
+
 static bool is_lasting(const session *s)
 {
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
-        tw_ending ending = tw_plan_search_result(s->plan, i)->ending;
+        tw_ending ending = result_of(s, i)->ending;
         if (ending != TW_END_DONE && ending != TW_END_BUDGET) return false;
     }
     return true;
@@ -310,7 +318,7 @@ static bool is_lasting(const session *s)
 static bool write_entry(const cache_slot *slot, session *s, FILE *out)
 {
     write_question(slot, out);
-    for (int i = 0; i < tw_model_n_ops(s->model); i++) write_result(tw_plan_search_result(s->plan, i), out);
+    for (int i = 0; i < tw_model_n_ops(s->model); i++) write_result(result_of(s, i), out);
     return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK;
 }
 

@@ -11,7 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_CAPACITY = 256, KEY_MINIMIZE, KEY_TIME_LIMIT, KEY_NODES, KEY_MAP, KEY_JSON, KEY_COLUMNS, KEY_ASCII, KEY_COLOR };
+enum {
+    KEY_CAPACITY = 256,
+    KEY_MINIMIZE,
+    KEY_TIME_LIMIT,
+    KEY_NODES,
+    KEY_MAP,
+    KEY_JSON,
+    KEY_COLUMNS,
+    KEY_ASCII,
+    KEY_COLOR
+};
 
 typedef struct place_options {
     const char *input, *output;
@@ -22,7 +32,8 @@ typedef struct place_options {
 } place_options;
 
 static const struct argp_option options[] = {
-    {"capacity", KEY_CAPACITY, "SIZE", 0, "do they fit into SIZE bytes? Without it the least height is looked for", 0},
+    {"capacity", KEY_CAPACITY, "SIZE", 0, "do they fit into SIZE bytes? Without it the least height is looked for",
+     0},
     {"minimize", KEY_MINIMIZE, 0, 0, "with --capacity: the least height, if it is not above SIZE", 0},
     {"output", 'o', "FILE", 0, "write the file with a column 'offset' ('-': to standard output)", 0},
     {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "stop then, with the best so far", 0},
@@ -76,9 +87,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void read_options(int argc, char **argv, place_options *out)
 {
-    static const char doc[] =
-        "Gives every buffer of FILE.csv an address so that no two that are live at the same time overlap: the least height "
-        "with its proof, or whether a capacity is enough. The columns are id, lower, upper, size and more (docs/place.md).";
+    static const char doc[] = "Gives every buffer of FILE.csv an address so that no two that are live at the same "
+                              "time overlap: the least height "
+                              "with its proof, or whether a capacity is enough. The columns are id, lower, upper, "
+                              "size and more (docs/place.md).";
     static const struct argp argp = {options, parse, "FILE.csv", doc, 0, 0, 0};
     *out = (place_options){.pack.capacity = INT64_MAX, .terminal = {.colour = "auto"}};
     cli_parse(&argp, argc, argv, out);

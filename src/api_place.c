@@ -57,7 +57,8 @@ static tw_status spread(const tw_packfile *f, const tw_pack_result *r, tw_arena 
     if (r->offset) TW_ALLOC(arena, offset, f->n + 1);
     for (int k = 0; k < r->n_clique; k++) in[r->clique[k]] = true;
     for (int i = 0; i < f->n; i++) {
-        if (in[f->item_of[i]] && f->lower[i] <= r->peak.lo && r->peak.lo < f->upper[i] && f->size[i] > 0) clique[n++] = i;
+        if (in[f->item_of[i]] && f->lower[i] <= r->peak.lo && r->peak.lo < f->upper[i] && f->size[i] > 0)
+            clique[n++] = i;
         if (offset) offset[i] = r->offset[f->item_of[i]];
     }
     out->clique = clique;
@@ -76,9 +77,10 @@ static tw_status refuse(tw_context *ctx, const tw_packing *packing, const tw_pac
                                   "the buffers do not fit into %" PRId64 ": they need at least %" PRId64
                                   ", although no more than %" PRId64 " are live at a time",
                                   p->capacity, p->bound, p->load);
-    tw_status status = tw_diag_infeasible(
-        &ctx->diag, loc, "%d buffers with %" PRId64 " bytes are live at %" PRId64 ": %" PRId64 " more than the capacity %" PRId64,
-        p->n_clique, p->load, p->peak_lower, p->load - p->capacity, p->capacity);
+    tw_status status = tw_diag_infeasible(&ctx->diag, loc,
+                                          "%d buffers with %" PRId64 " bytes are live at %" PRId64 ": %" PRId64
+                                          " more than the capacity %" PRId64,
+                                          p->n_clique, p->load, p->peak_lower, p->load - p->capacity, p->capacity);
     ctx->diag.short_by = p->load - p->capacity;
     return status;
 }

@@ -42,8 +42,9 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
     *view = tw_machine_for(machine, &model->op[op]);
     for (int m = 1; m < machine->n_memories && !model->op[op].fused; m++) {
         tw_memory *memory = &view->memory[m];
-        if (memory->placement == TW_PLACE_BUMP && memory->size != TW_UNLIMITED)
-            memory->size = tw_max(1, memory->size - reserved_behind(model, op, machine, m));
+        if (memory->placement != TW_PLACE_BUMP || memory->size == TW_UNLIMITED) continue;
+        memory->reserved = tw_min(memory->size - 1, reserved_behind(model, op, machine, m));
+        memory->size -= memory->reserved;
     }
     *out = view;
     return TW_OK;

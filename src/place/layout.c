@@ -7,14 +7,16 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
     const tw_memory *mem = &machine->memory[m];
     tw_status status = tw_diag_infeasible(
         diag, pools->loc[m], "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64, mem->name,
-        need - mem->size, need, mem->size);
+        need - mem->size, need + mem->reserved, mem->size + mem->reserved);
     diag->short_by = need - mem->size;
     if (diag->muted) return status;
     for (int o = 0; o < op->n_operands; o++)
         if (pools->count[m][o] > 0)
             tw_diag_note(diag, pools->loc[m], "'%s' takes %" PRId64 " x %" PRId64 " in '%s'", op->operand[o].name,
                          pools->count[m][o], pools->size[m][o], mem->name);
-    tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, mem->size);
+    if (mem->reserved > 0)
+        tw_diag_note(diag, pools->loc[m], "the fused operators behind it take %" PRId64 " in '%s'", mem->reserved, mem->name);
+    tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, mem->size + mem->reserved);
     return status;
 }
 
@@ -33,11 +35,22 @@ static void put_gap_last(const tw_pools *pools, const tw_op *op, const tw_machin
     order[last] = widest;
 }
 
+static void put_residents_first(const tw_pools *pools, const tw_op *op, int *order)
+{
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int o = 0; o < op->n_operands; o++)
+            if ((pools->resident >> o & 1) == (pass == 0)) order[n++] = o;
+}
+
 /* Operands of memory m in the order in which their pools are laid out. */
 static void order_pools(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int *order)
 {
     for (int o = 0; o < op->n_operands; o++) order[o] = o;
-    if (machine->memory[m].placement == TW_PLACE_SLOTS) return;
+    if (machine->memory[m].placement == TW_PLACE_SLOTS) {
+        put_residents_first(pools, op, order);
+        return;
+    }
     if (machine->memory[m].placement == TW_PLACE_LIFETIME) {
         put_gap_last(pools, op, machine, m, order);
         return;

@@ -12,8 +12,8 @@
 
 #define LARGEST (INT64_C(1) << 60) /* no address of a sound problem is larger */
 enum {
-    MAX_PIECES = 4000000,            /* items x sections that are searched                  */
-    DEFAULT_NODES_FITS = 4000000,    /* about a minute, on large problems                   */
+    MAX_PIECES = 4000000,         /* items x sections that are searched                  */
+    DEFAULT_NODES_FITS = 4000000, /* about a minute, on large problems                   */
     DEFAULT_NODES_MINIMIZE = 2000000,
     FIRST_PROBE = 4000, /* nodes for the first question about a height; each round doubles them */
 };
@@ -103,7 +103,8 @@ static int64_t common_unit(const tw_pack_item *item, int n)
 {
     int64_t g = 0;
     for (int i = 0; i < n; i++) {
-        for (int k = 0; k < item[i].n_segments; k++) g = gcd(gcd(item[i].segment[k].low, item[i].segment[k].high), g);
+        for (int k = 0; k < item[i].n_segments; k++)
+            g = gcd(gcd(item[i].segment[k].low, item[i].segment[k].high), g);
         for (int k = 0; k < item[i].n_windows; k++) g = gcd(gcd(item[i].window[k].lo, item[i].window[k].hi), g);
         g = gcd(gcd(item[i].bank, tw_max(item[i].fixed, 0)), g);
     }
@@ -147,9 +148,9 @@ typedef struct part {
     const tw_pack_item *item; /* scaled                                             */
     const int *member;
     int n;
-    int64_t lower, upper;     /* proven bound; height of the offsets found so far    */
-    int64_t *offset;          /* of all items, by the caller's numbers               */
-    bool searched;            /* false: too large                                    */
+    int64_t lower, upper; /* proven bound; height of the offsets found so far    */
+    int64_t *offset;      /* of all items, by the caller's numbers               */
+    bool searched;        /* false: too large                                    */
     tw_pack_search *search;
     int64_t *found;
 } part;
@@ -172,7 +173,8 @@ static tw_status prepare_part(part *p, tw_arena *scratch)
     TW_ALLOC(scratch, p->found, p->n + 1);
     for (int k = 0; k < p->n; k++) {
         own[k] = p->item[p->member[k]];
-        int64_t reach = tw_pack_reach(&own[k]), at = own[k].fixed >= 0 ? own[k].fixed : tw_pack_fit(&own[k], reach, 0);
+        int64_t reach = tw_pack_reach(&own[k]),
+                at = own[k].fixed >= 0 ? own[k].fixed : tw_pack_fit(&own[k], reach, 0);
         p->lower = tw_max(p->lower, at == INT64_MAX ? at : at + reach);
     }
     TW_TRY(tw_pack_peak_find(own, p->n, scratch, &peak));
@@ -228,7 +230,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Groups of items whose lifetimes hang together. Items that take no room are in none. */
-static tw_status split(const tw_pack_item *item, int n, tw_arena *scratch, int64_t *offset, part **parts, int *n_parts)
+static tw_status split(const tw_pack_item *item, int n, tw_arena *scratch, int64_t *offset, part **parts,
+                       int *n_parts)
 {
     alive *all;
     int *member, count = 0;
@@ -248,7 +251,8 @@ static tw_status split(const tw_pack_item *item, int n, tw_arena *scratch, int64
     *n_parts = 0;
     int64_t end = INT64_MIN;
     for (int k = 0; k < count; k++) {
-        if (k == 0 || all[k].life.lo >= end) (*parts)[(*n_parts)++] = (part){.item = item, .member = member + k, .offset = offset};
+        if (k == 0 || all[k].life.lo >= end)
+            (*parts)[(*n_parts)++] = (part){.item = item, .member = member + k, .offset = offset};
         member[k] = all[k].item;
         (*parts)[*n_parts - 1].n++;
         end = tw_max(end, all[k].life.hi);
@@ -265,7 +269,8 @@ static int by_bound(const void *a, const void *b)
 
 /* Everything in units. On return *lower and *upper hold the least height. */
 static tw_status solve_parts(const tw_pack_item *item, int n, const tw_pack_options *options, int64_t capacity,
-                             tw_pack_budget *budget, tw_arena *scratch, int64_t *offset, int64_t *lower, int64_t *upper)
+                             tw_pack_budget *budget, tw_arena *scratch, int64_t *offset, int64_t *lower,
+                             int64_t *upper)
 {
     part *p;
     int n_parts;
@@ -344,8 +349,10 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
     TW_TRY(solve_parts(scaled, n, options, capacity, &budget, scratch, offset, &lower, &upper));
     for (int i = 0; i < n; i++) {
         int64_t reach = tw_pack_reach(&scaled[i]);
-        if (offset[i] == INT64_MAX) lower = upper = INT64_MAX;
-        else upper = tw_max(upper, offset[i] + reach), lower = tw_max(lower, reach);
+        if (offset[i] == INT64_MAX)
+            lower = upper = INT64_MAX;
+        else
+            upper = tw_max(upper, offset[i] + reach), lower = tw_max(lower, reach);
     }
     out->bound = lower > 2 * LARGEST / unit ? TW_UNLIMITED : lower * unit;
     if (upper <= capacity && upper != INT64_MAX) {
@@ -374,8 +381,10 @@ tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_pack_options *
         status = list_clique(item, n, arena, &result);
     }
     if (status == TW_OK) {
-        if (peak.load > options->capacity) result.verdict = TW_PACK_DOES_NOT_FIT;
-        else status = solve(item, n, options, scratch, offset, &result);
+        if (peak.load > options->capacity)
+            result.verdict = TW_PACK_DOES_NOT_FIT;
+        else
+            status = solve(item, n, options, scratch, offset, &result);
     }
     tw_arena_free(scratch);
     if (status == TW_OK) *out = result;

@@ -38,11 +38,11 @@ typedef struct tw_pack_item {
 
 typedef struct tw_pack_result {
     tw_pack_verdict verdict;
-    int64_t height;        /* end of the highest item; -1 without offsets                      */
-    int64_t bound;         /* proven: no placement is lower                                    */
-    int64_t load;          /* largest sum of sizes that are live together                      */
-    tw_span peak;          /* the time at which they are                                       */
-    const int *clique;     /* those items, ascending                                           */
+    int64_t height;    /* end of the highest item; -1 without offsets                      */
+    int64_t bound;     /* proven: no placement is lower                                    */
+    int64_t load;      /* largest sum of sizes that are live together                      */
+    tw_span peak;      /* the time at which they are                                       */
+    const int *clique; /* those items, ascending                                           */
     int n_clique;
     const int64_t *offset; /* per item; NULL unless the verdict is TW_PACK_FITS                */
     tw_pack_counts counts;
@@ -50,8 +50,8 @@ typedef struct tw_pack_result {
 
 /* Places n items; the result lives in `arena`. Items are sound: tw_pack_check says whether. A capacity that is too
  * small is a result, not an error. */
-TW_NODISCARD tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_pack_options *options, tw_arena *arena,
-                                     tw_pack_result *out);
+TW_NODISCARD tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_pack_options *options,
+                                     tw_arena *arena, tw_pack_result *out);
 
 /* NULL, or what is wrong with an item, or with their sum when `bad` is n. */
 const char *tw_pack_check(const tw_pack_item *item, int n, int *bad);

@@ -1,111 +1,22 @@
-/* src/place/pack_branch.c - see pack_branch.h.
- *
- * Invariants, between two calls of descend():
- *   1. start[i], i not placed, is the least offset that the item's own constraints, the obstacles and the floors of its
- *      sections allow.
- *   2. floor[s] is the least address that an item not yet placed may take in s: min over those of start + low.
- *   3. top[s] <= floor[s] is the end of what really lies below; between them is a hole.
- *   4. Every change is on the trail; leaving a case rewinds it.
- *
- * Among all placements that fit, one with the least sum of offsets is never cut off: in it every item is carried by
- * something and no item fits into a hole below it, which is all that "dominated" asks for.
- *
- * Obstacles are fixed items, and items with low > 0 that are placed above room that others may still use. Without them
- * and without constrained items the problem is `simple`: then any section lower than its neighbours may be filled
- * next; otherwise it has to be one with the lowest floor of all. */
-#include "place/pack_branch.h"
+/* src/place/pack_branch.c - see pack_branch.h for the search, pack_state.h for what it changes. */
+#include "place/pack_state.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum {
-    N_WORDS = 4,         /* a set of sections has 64 * N_WORDS buckets                          */
-    MAX_DEPTH = 5000,    /* of the recursion                                                    */
-    MAX_OPEN = 1 << 18,  /* candidates of all levels together                                   */
-    TABLE_BITS = 18,     /* entries that remember refuted states                                */
-    FIRST_RUN = 2000,    /* nodes of the first run; later ones get more                         */
-    CLOCK_EVERY = 64,    /* nodes between two looks at the clock                                */
+    MAX_DEPTH = 5000,   /* of the recursion                                   */
+    MAX_OPEN = 1 << 18, /* candidates of all levels together                  */
+    TABLE_BITS = 18,    /* entries that remember refuted states               */
+    FIRST_RUN = 2000,   /* nodes of the first run; later ones get more        */
+    CLOCK_EVERY = 64,   /* nodes between two looks at the clock               */
 };
 
-typedef struct set {
-    uint64_t word[N_WORDS];
-} set;
-
-typedef struct slot { /* an item in the list of a section; those not yet placed come first */
-    int item, piece;
-    int64_t low, high;
-} slot;
-
-typedef struct candidate {
-    int item;
-    double cost;
-} candidate;
-
-typedef struct change {
-    int64_t *where;
-    int64_t old;
-} change;
-
-typedef struct refuted {
-    uint64_t a, b;
-    int64_t height;
-    set why;
-} refuted;
-
-/* How a run chooses: which section next, which item first. */
-typedef enum pick { PICK_FEW_LOW, PICK_LOW, PICK_WEIGHED, PICK_FEW_TIGHT } pick;
-typedef enum taste { TASTE_NONE, TASTE_TIGHT, TASTE_TIGHT_WEIGHED, TASTE_WASTE, TASTE_LOG } taste;
-typedef enum rank { RANK_AREA, RANK_WIDTH, RANK_SIZE, RANK_LOADED } rank;
-static const struct strategy {
-    pick pick;
-    taste taste;
-    rank rank;
-} strategy[] = {
-    {PICK_WEIGHED, TASTE_WASTE, RANK_LOADED}, {PICK_FEW_TIGHT, TASTE_NONE, RANK_SIZE},
-    {PICK_WEIGHED, TASTE_TIGHT, RANK_WIDTH},  {PICK_FEW_LOW, TASTE_LOG, RANK_WIDTH},
-    {PICK_WEIGHED, TASTE_WASTE, RANK_WIDTH},  {PICK_WEIGHED, TASTE_TIGHT, RANK_SIZE},
+static const strategy strategies[] = {
+    {PICK_WEIGHED, TASTE_WASTE, RANK_LOADED},   {PICK_FEW_TIGHT, TASTE_NONE, RANK_SIZE},
+    {PICK_WEIGHED, TASTE_TIGHT, RANK_WIDTH},    {PICK_FEW_LOW, TASTE_LOG, RANK_WIDTH},
+    {PICK_WEIGHED, TASTE_WASTE, RANK_WIDTH},    {PICK_WEIGHED, TASTE_TIGHT, RANK_SIZE},
     {PICK_LOW, TASTE_TIGHT_WEIGHED, RANK_AREA}, {PICK_WEIGHED, TASTE_TIGHT, RANK_LOADED},
 };
-
-struct tw_pack_search {
-    const tw_pack_item *item;
-    const tw_pack_sections *sec;
-    tw_arena *arena;
-    int n, n_sections;
-    bool simple; /* nothing is constrained, fixed, interrupted or raised               */
-    bool grounded; /* every piece has low 0                                          */
-    int64_t height;
-    struct strategy by;
-    /* of items */
-    int64_t *start, *offset, *reach;
-    int *first, *last, *twin; /* twin: an equal item before it, -1 none                        */
-    bool *special;            /* has constraints of its own                                  */
-    double *order, *width;
-    uint64_t *key[2];         /* two, so that two hashes do not err together                 */
-    set *in;                  /* its sections                                                */
-    /* of sections */
-    int64_t *floor, *top, *rest, *n_open, *n_crossing, *n_obstacles, *keys[2]; /* keys: of the open items that begin there */
-    double *weight;
-    slot *slot;
-    int *place_of; /* per piece: its slot's number within the section           */
-    tw_span *obstacle;
-    bool obstacles;
-    /* of the change under way */
-    int *dirty, n_dirty, *changed, n_changed, *dirty_mark, *changed_mark, *hole_mark, mark;
-    set why; /* the sections that the newest refutation looked at */
-    change *trail;
-    int64_t n_trail, trail_room, step_room;
-    candidate *open;
-    int64_t open_room;
-    int n_open_all, depth;
-    refuted *table;
-    uint64_t table_mask;
-    int64_t nodes, node_limit;
-    int run;
-    tw_pack_budget *budget;
-};
-typedef tw_pack_search search;
 
 double tw_pack_clock(void)
 {
@@ -115,358 +26,6 @@ double tw_pack_clock(void)
 }
 
 bool tw_pack_is_late(const tw_pack_budget *budget) { return budget->until > 0 && tw_pack_clock() >= budget->until; }
-
-/* ---- sets of sections ---- */
-
-static void set_add(set *x, const search *q, int s)
-{
-    unsigned b = q->n_sections <= 64 * N_WORDS ? (unsigned)s
-                                               : (unsigned)((int64_t)s * (64 * N_WORDS) / q->n_sections);
-    x->word[b >> 6] |= UINT64_C(1) << (b & 63);
-}
-static void set_join(set *x, const set *y)
-{
-    for (int k = 0; k < N_WORDS; k++) x->word[k] |= y->word[k];
-}
-static bool set_meets(const set *x, const set *y)
-{
-    uint64_t common = 0;
-    for (int k = 0; k < N_WORDS; k++) common |= x->word[k] & y->word[k];
-    return common != 0;
-}
-static set set_of(const search *q, int s)
-{
-    set x = {{0}};
-    set_add(&x, q, s);
-    return x;
-}
-static set dirty_set(const search *q)
-{
-    set x = {{0}};
-    for (int k = 0; k < q->n_dirty; k++) set_add(&x, q, q->dirty[k]);
-    return x;
-}
-
-/* ---- changes that can be taken back ---- */
-
-static inline void put(search *q, int64_t *where, int64_t value)
-{
-    q->trail[q->n_trail++] = (change){where, *where};
-    *where = value;
-}
-
-static void rewind_to(search *q, int64_t mark)
-{
-    while (q->n_trail > mark) {
-        change *c = &q->trail[--q->n_trail];
-        *c->where = c->old;
-    }
-}
-
-static tw_status make_room(search *q)
-{
-    if (q->n_trail + q->step_room <= q->trail_room) return TW_OK;
-    change *larger;
-    int64_t room = 2 * (q->n_trail + q->step_room);
-    TW_ALLOC(q->arena, larger, room);
-    if (q->n_trail > 0) memcpy(larger, q->trail, (size_t)q->n_trail * sizeof *larger);
-    q->trail = larger;
-    q->trail_room = room;
-    return TW_OK;
-}
-
-static inline slot *slots_of(const search *q, int s) { return q->slot + q->sec->first_in[s]; }
-static inline const tw_pack_piece *pieces_of(const search *q, int i) { return q->sec->piece + q->sec->first[i]; }
-static inline int n_pieces_of(const search *q, int i) { return q->sec->first[i + 1] - q->sec->first[i]; }
-static inline tw_span *obstacles_of(const search *q, int s) { return q->obstacle + q->sec->first_in[s]; }
-
-/* The least offset >= at that the item's constraints and the obstacles allow. */
-static int64_t next_start(const search *q, int i, int64_t at)
-{
-    if (!q->special[i] && !q->obstacles) return at;
-    for (bool moved = true; moved;) {
-        moved = false;
-        at = tw_pack_fit(&q->item[i], q->reach[i], at);
-        if (at > q->height) return INT64_MAX / 2;
-        for (int k = 0; q->obstacles && k < n_pieces_of(q, i); k++) {
-            const tw_pack_piece *p = &pieces_of(q, i)[k];
-            const tw_span *o = obstacles_of(q, p->section);
-            for (int64_t m = 0; m < q->n_obstacles[p->section]; m++)
-                if (at + p->low < o[m].hi && o[m].lo < at + p->high) at = o[m].hi - p->low, moved = true;
-        }
-    }
-    return at;
-}
-
-static inline void begin_change(search *q)
-{
-    q->mark++;
-    q->n_dirty = q->n_changed = 0;
-}
-
-static inline void touch(search *q, int s)
-{
-    if (q->dirty_mark[s] == q->mark) return;
-    q->dirty_mark[s] = q->mark;
-    q->dirty[q->n_dirty++] = s;
-}
-
-static inline void raise_start(search *q, int i, int64_t at)
-{
-    put(q, &q->start[i], next_start(q, i, at));
-    if (q->changed_mark[i] == q->mark) return;
-    q->changed_mark[i] = q->mark;
-    q->changed[q->n_changed++] = i;
-}
-
-/* ---- what follows from a change ---- */
-
-/* Whether `s` must be left empty for longer than it can afford, as none of its items can start low enough. */
-static bool is_idle_too_long(const search *q, int s, int64_t highest, int64_t slack)
-{
-    const slot *list = slots_of(q, s);
-    int64_t at = q->floor[s], base = at;
-    while (highest - at > slack) {
-        int64_t sum = 0, next = INT64_MAX;
-        for (int64_t k = 0; k < q->n_open[s]; k++) {
-            int64_t from = q->start[list[k].item] + list[k].low;
-            if (from <= at) sum += list[k].high - list[k].low;
-            else next = tw_min(next, from);
-        }
-        if (base + sum >= highest) return false;
-        if (base + sum > at) {
-            at = base + sum;
-            continue;
-        }
-        slack -= next - at;
-        if (slack < 0) return true;
-        base += next - at;
-        at = next;
-    }
-    return false;
-}
-
-/* Obstacles above the floor; those below it carry what comes next. */
-static int64_t obstacles_above(search *q, int s)
-{
-    int64_t above = 0;
-    const tw_span *o = obstacles_of(q, s);
-    for (int64_t k = 0; k < q->n_obstacles[s]; k++) {
-        if (o[k].lo >= q->floor[s]) above += o[k].hi - o[k].lo;
-        else if (o[k].hi > q->top[s]) put(q, &q->top[s], o[k].hi);
-    }
-    return above;
-}
-
-static int64_t slack_of(search *q, int s)
-{
-    int64_t above = q->obstacles ? obstacles_above(q, s) : 0;
-    return q->height - q->floor[s] - q->rest[s] - above;
-}
-
-static bool refuse_at(search *q, int s, int64_t *count)
-{
-    ++*count;
-    q->weight[s] += 1;
-    q->why = set_of(q, s);
-    return false;
-}
-
-/* Invariant 2 for one section, and whether it can still be filled. */
-static bool settle(search *q, int s)
-{
-    int64_t lowest = INT64_MAX, highest = 0, n = q->n_open[s];
-    const slot *list = slots_of(q, s);
-    if (n == 0) return true;
-    for (int64_t k = 0; k < n; k++) {
-        int64_t from = q->start[list[k].item] + list[k].low;
-        lowest = tw_min(lowest, from);
-        highest = tw_max(highest, from);
-    }
-    if (lowest > q->floor[s]) put(q, &q->floor[s], lowest);
-    int64_t slack = slack_of(q, s);
-    if (slack < 0) return refuse_at(q, s, &q->budget->counts->over_load);
-    if (highest - q->floor[s] > slack && !q->obstacles && is_idle_too_long(q, s, highest, slack))
-        return refuse_at(q, s, &q->budget->counts->over_idle);
-    return true;
-}
-
-/* Whether the item, still to come, could lie in a hole that was left below it. */
-static bool fits_into_hole(const search *q, int i)
-{
-    int64_t at = 0;
-    for (int k = 0; k < n_pieces_of(q, i); k++) {
-        const tw_pack_piece *p = &pieces_of(q, i)[k];
-        at = tw_max(at, q->top[p->section] - p->low);
-        if (at + p->high > q->floor[p->section]) return false;
-    }
-    if (q->special[i]) at = tw_pack_fit(&q->item[i], q->reach[i], at);
-    if (at > q->height) return false;
-    for (int k = 0; k < n_pieces_of(q, i); k++) {
-        const tw_pack_piece *p = &pieces_of(q, i)[k];
-        if (at + p->high > q->floor[p->section]) return false;
-    }
-    return true;
-}
-
-static bool has_filled_hole(search *q, int s)
-{
-    if (q->floor[s] <= q->top[s]) return false;
-    const slot *list = slots_of(q, s);
-    for (int64_t k = 0; k < q->n_open[s]; k++) {
-        int i = list[k].item;
-        if (q->top[s] + list[k].high - list[k].low > q->floor[s] || q->hole_mark[i] == q->mark) continue;
-        q->hole_mark[i] = q->mark;
-        if (!fits_into_hole(q, i)) continue;
-        q->budget->counts->dominated++;
-        q->why = q->in[i];
-        return true;
-    }
-    return false;
-}
-
-/* False when the change cannot lead to a placement; q->why then says which sections show it. */
-static bool follow(search *q)
-{
-    for (int k = 0; k < q->n_changed; k++) {
-        int i = q->changed[k];
-        for (int m = 0; m < n_pieces_of(q, i); m++) touch(q, pieces_of(q, i)[m].section);
-    }
-    for (int k = 0; k < q->n_changed; k++) {
-        int i = q->changed[k];
-        if (q->start[i] + q->reach[i] <= q->height) continue;
-        q->budget->counts->over_load++;
-        q->weight[q->first[i]] += 1;
-        q->why = q->in[i];
-        return false;
-    }
-    for (int k = 0; k < q->n_dirty; k++)
-        if (!settle(q, q->dirty[k])) return false;
-    for (int k = 0; k < q->n_dirty; k++)
-        if (has_filled_hole(q, q->dirty[k])) return false;
-    return true;
-}
-
-/* ---- the two kinds of choice ---- */
-
-static void take_out(search *q, int s, int piece)
-{
-    slot *list = slots_of(q, s);
-    int64_t last = q->n_open[s] - 1;
-    slot mine = list[q->place_of[piece]], other = list[last];
-    list[q->place_of[piece]] = other;
-    q->place_of[other.piece] = q->place_of[piece];
-    list[last] = mine;
-    q->place_of[piece] = (int)last;
-    put(q, &q->n_open[s], last);
-    put(q, &q->rest[s], q->rest[s] - (mine.high - mine.low));
-}
-
-/* Whether something still to come could lie in `room` below a piece. */
-static bool room_is_usable(const search *q, int s, int64_t room)
-{
-    const slot *list = slots_of(q, s);
-    for (int64_t k = 0; k < q->n_open[s]; k++)
-        if (list[k].high - list[k].low <= room) return true;
-    return false;
-}
-
-static void add_obstacle(search *q, int s, tw_span where)
-{
-    obstacles_of(q, s)[q->n_obstacles[s]] = where;
-    put(q, &q->n_obstacles[s], q->n_obstacles[s] + 1);
-    q->obstacles = true;
-    slot *list = slots_of(q, s);
-    for (int64_t k = 0; k < q->n_open[s]; k++) {
-        int j = list[k].item;
-        int64_t from = q->start[j] + list[k].low, to = q->start[j] + list[k].high;
-        if (from < where.hi && where.lo < to) raise_start(q, j, q->start[j]);
-    }
-}
-
-static bool place(search *q, int i, int64_t at)
-{
-    begin_change(q);
-    put(q, &q->offset[i], at);
-    const tw_pack_piece *p = pieces_of(q, i);
-    for (int k = 0, n = n_pieces_of(q, i); k < n; k++) {
-        int s = p[k].section;
-        take_out(q, s, q->sec->first[i] + k);
-        touch(q, s);
-        int64_t room = at + p[k].low - q->floor[s], top = at + p[k].high;
-        if (!q->simple && room > 0 && room_is_usable(q, s, room)) {
-            add_obstacle(q, s, (tw_span){at + p[k].low, top});
-            continue;
-        }
-        put(q, &q->floor[s], top);
-        put(q, &q->top[s], top);
-        const slot *list = slots_of(q, s);
-        for (int64_t m = 0, n_open = q->n_open[s]; m < n_open; m++)
-            if (q->start[list[m].item] < top - list[m].low) raise_start(q, list[m].item, top - list[m].low);
-    }
-    for (int s = q->first[i]; s < q->last[i]; s++) put(q, &q->n_crossing[s], q->n_crossing[s] - 1);
-    for (int lane = 0; lane < 2; lane++) {
-        int64_t *key = &q->keys[lane][q->first[i]];
-        put(q, key, (int64_t)((uint64_t)*key ^ q->key[lane][i]));
-    }
-    return follow(q);
-}
-
-static bool is_in(const search *q, int i, int s)
-{
-    if (s < q->first[i] || s > q->last[i]) return false;
-    for (int k = 0; !q->simple && k < n_pieces_of(q, i); k++)
-        if (pieces_of(q, i)[k].section == s) return true;
-    return q->simple;
-}
-
-/* Item i may not start where it could: the next offset at which its own constraints, an obstacle, or an item that is
- * not in section s could carry it. */
-static int64_t next_carried(const search *q, int i, int s)
-{
-    int64_t at = q->start[i], next = INT64_MAX;
-    for (int k = 0; k < n_pieces_of(q, i); k++) {
-        const tw_pack_piece *p = &pieces_of(q, i)[k];
-        const slot *list = slots_of(q, p->section);
-        for (int64_t m = 0; m < q->n_open[p->section]; m++) {
-            int j = list[m].item;
-            int64_t on_it = q->start[j] + list[m].high - p->low;
-            if (on_it >= next || j == i || (q->grounded && is_in(q, j, s))) continue;
-            next = tw_max(on_it, at + 1);
-        }
-        const tw_span *o = obstacles_of(q, p->section);
-        for (int64_t m = 0; q->obstacles && m < q->n_obstacles[p->section]; m++)
-            if (o[m].hi - p->low > at) next = tw_min(next, o[m].hi - p->low);
-    }
-    if (!q->special[i]) return next;
-    const tw_pack_item *it = &q->item[i];
-    if (it->align > 1) next = tw_min(next, at + 1);
-    if (it->bank > 0) next = tw_min(next, (at / it->bank + 1) * it->bank);
-    for (int k = 0; k < it->n_windows; k++)
-        if (it->window[k].lo > at) next = tw_min(next, it->window[k].lo);
-    return next == INT64_MAX ? next : next_start(q, i, next);
-}
-
-/* Nothing lies on the floor of s. The lowest item there is then carried by something outside s. */
-static bool waste(search *q, int s)
-{
-    begin_change(q);
-    const slot *list = slots_of(q, s);
-    int64_t at = q->floor[s], next = INT64_MAX, n = q->n_open[s];
-    for (int64_t k = 0; k < n; k++) {
-        int64_t from = q->start[list[k].item] + list[k].low;
-        if (from == at) {
-            from = next_carried(q, list[k].item, s);
-            if (from < INT64_MAX) from += list[k].low;
-        }
-        next = tw_min(next, from);
-    }
-    touch(q, s);
-    if (next > q->height) return refuse_at(q, s, &q->budget->counts->dominated);
-    for (int64_t k = 0; k < n; k++)
-        if (q->start[list[k].item] + list[k].low < next) raise_start(q, list[k].item, next - list[k].low);
-    return follow(q);
-}
 
 /* ---- refuted states ---- */
 
@@ -544,7 +103,7 @@ typedef struct choice {
 
 static void consider(search *q, int s, choice *best)
 {
-    int64_t n = 0, at = q->floor[s], slack = slack_of(q, s);
+    int64_t n = 0, at = q->floor[s], slack = tw_pack_slack(q, s);
     const slot *list = slots_of(q, s);
     for (int64_t k = 0; k < q->n_open[s]; k++) n += q->start[list[k].item] + list[k].low == at;
     double few = (double)(n + (slack > 0)), low = (double)at;
@@ -555,7 +114,8 @@ static void consider(search *q, int s, choice *best)
     case PICK_WEIGHED: c = (choice){s, few / (10 + q->weight[s]), 0}; break;
     case PICK_FEW_TIGHT: c.second = (double)slack; break;
     }
-    if (best->section < 0 || c.first < best->first || (c.first == best->first && c.second < best->second)) *best = c;
+    if (best->section < 0 || c.first < best->first || (c.first == best->first && c.second < best->second))
+        *best = c;
 }
 
 /* A section of [from, to) whose floor can be decided now: no item that could lie on it leaves room below itself. */
@@ -567,8 +127,9 @@ static int pick_section(search *q, int from, int to)
         if (q->n_open[s] > 0) lowest = tw_min(lowest, q->floor[s]);
     for (int s = from, end; s < to; s = end) {
         for (end = s + 1; end < to && q->floor[end] == q->floor[s];) end++;
-        bool valley = q->simple ? (s == from || q->floor[s - 1] > q->floor[s]) && (end == to || q->floor[end] > q->floor[s])
-                                : q->floor[s] == lowest;
+        bool valley =
+            q->simple ? (s == from || q->floor[s - 1] > q->floor[s]) && (end == to || q->floor[end] > q->floor[s])
+                      : q->floor[s] == lowest;
         for (int k = s; valley && k < end; k++)
             if (q->n_open[k] > 0) consider(q, k, &best);
     }
@@ -586,7 +147,7 @@ static double log_steps(int64_t x)
 /* How much it hurts that section s has only so much slack left. */
 static double pain(search *q, int s)
 {
-    int64_t slack = tw_max(slack_of(q, s), 0);
+    int64_t slack = tw_max(tw_pack_slack(q, s), 0);
     switch (q->by.taste) {
     case TASTE_TIGHT_WEIGHED: return (1 + q->weight[s]) / (double)(slack + 1);
     case TASTE_WASTE: return -(double)slack * (10 + q->weight[s]);
@@ -603,7 +164,7 @@ static int look_ahead(search *q, candidate *c, int n, set *why)
     for (int k = 0; k < n; k++) {
         int64_t mark = q->n_trail;
         candidate now = {c[k].item, 0};
-        if (place(q, now.item, q->start[now.item])) {
+        if (tw_pack_place(q, now.item, q->start[now.item])) {
             for (int d = 0; d < q->n_dirty; d++) now.cost += pain(q, q->dirty[d]);
             rewind_to(q, mark);
             for (int d = 0; d < q->n_dirty; d++) now.cost -= pain(q, q->dirty[d]);
@@ -681,23 +242,23 @@ static answer try_cases(search *q, int from, int to, int s, set *why)
     candidate *c = q->open + q->n_open_all;
     if (q->n_open_all + q->n_open[s] > q->open_room) return STOPPED;
     int n = list_candidates(q, s, c, why), lid = find_lid(q, c, n, from, to);
-    bool may_waste = lid < 0 && slack_of(q, s) > 0, jump = false;
+    bool may_waste = lid < 0 && tw_pack_slack(q, s) > 0, jump = false;
     if (lid >= 0) {
         c[0] = c[lid];
         n = 1;
     }
-    if (make_room(q) != TW_OK) return OUT_OF_MEMORY;
+    if (tw_pack_make_room(q) != TW_OK) return OUT_OF_MEMORY;
     if (q->by.taste != TASTE_NONE && n + may_waste > 1) n = look_ahead(q, c, n, why);
     q->n_open_all += n;
     answer a = NO;
     int64_t mark = q->n_trail;
     for (int k = 0; k < n && a == NO && !jump; k++) {
-        bool possible = place(q, c[k].item, q->start[c[k].item]);
+        bool possible = tw_pack_place(q, c[k].item, q->start[c[k].item]);
         a = close_case(q, from, to, possible, mark, why, &jump);
     }
     q->n_open_all -= n;
     if (a != NO || jump || !may_waste) return a;
-    return close_case(q, from, to, waste(q, s), mark, why, &jump);
+    return close_case(q, from, to, tw_pack_waste(q, s), mark, why, &jump);
 }
 
 /* The items of sections [from, to), which no other item crosses. */
@@ -755,7 +316,7 @@ static void rank_items(search *q)
     for (int i = 0; i < q->n; i++) {
         q->order[i] = rank_of(q, i, q->by.rank);
         double factor = 0.7 + 0.0006 * (double)(tw_random_next(&seed) % 1001);
-        if (q->run >= (int)TW_COUNT(strategy)) q->order[i] *= factor;
+        if (q->run >= (int)TW_COUNT(strategies)) q->order[i] *= factor;
     }
 }
 
@@ -791,16 +352,16 @@ static bool start_over(search *q)
     begin_change(q);
     for (int s = 0; s < q->n_sections; s++) touch(q, s);
     for (int i = 0; i < q->n; i++) {
-        q->start[i] = q->item[i].fixed >= 0 ? q->item[i].fixed : next_start(q, i, 0);
+        q->start[i] = q->item[i].fixed >= 0 ? q->item[i].fixed : tw_pack_next_start(q, i, 0);
         if (q->start[i] + q->reach[i] > q->height) return false;
     }
-    return follow(q);
+    return tw_pack_follow(q);
 }
 
 tw_status tw_pack_search_run(tw_pack_search *q, int64_t height, int64_t nodes, tw_pack_budget *budget,
                              int64_t *offset, tw_pack_verdict *out)
 {
-    const int n_strategies = (int)TW_COUNT(strategy);
+    const int n_strategies = (int)TW_COUNT(strategies);
     q->height = height;
     q->budget = budget;
     *out = TW_PACK_UNDECIDED;
@@ -810,8 +371,8 @@ tw_status tw_pack_search_run(tw_pack_search *q, int64_t height, int64_t nodes, t
         q->node_limit = tw_min(tw_min(grown, nodes), budget->nodes);
         if (q->node_limit <= 0) return TW_OK;
         q->nodes = 0;
-        q->by = strategy[q->run % n_strategies];
-        TW_TRY(make_room(q));
+        q->by = strategies[q->run % n_strategies];
+        TW_TRY(tw_pack_make_room(q));
         answer a = start_over(q) ? YES : NO;
         if (a == YES) {
             rank_items(q);
@@ -838,7 +399,8 @@ tw_status tw_pack_search_run(tw_pack_search *q, int64_t height, int64_t nodes, t
 static bool are_equal(const search *q, int i, int j)
 {
     const tw_pack_item *a = &q->item[i], *b = &q->item[j];
-    if (n_pieces_of(q, i) != n_pieces_of(q, j) || q->first[i] != q->first[j] || q->last[i] != q->last[j]) return false;
+    if (n_pieces_of(q, i) != n_pieces_of(q, j) || q->first[i] != q->first[j] || q->last[i] != q->last[j])
+        return false;
     if (a->align != b->align || a->bank != b->bank || a->fixed >= 0 || b->fixed >= 0) return false;
     if (q->reach[i] != q->reach[j] || a->n_windows > 0 || b->n_windows > 0) return false;
     for (int k = 0; k < n_pieces_of(q, i); k++) {
@@ -860,7 +422,8 @@ static void describe_items(search *q)
         q->first[i] = n > 0 ? pieces_of(q, i)[0].section : 0;
         q->last[i] = n > 0 ? pieces_of(q, i)[n - 1].section : 0;
         q->special[i] = it->align > 1 || it->bank > 0 || it->n_windows > 0;
-        for (int k = 0; k < it->n_segments; k++) q->width[i] += (double)it->segment[k].upper - (double)it->segment[k].lower;
+        for (int k = 0; k < it->n_segments; k++)
+            q->width[i] += (double)it->segment[k].upper - (double)it->segment[k].lower;
         q->simple = q->simple && !q->special[i] && it->fixed < 0 && q->last[i] - q->first[i] + 1 == n;
         for (int k = 0; k < n; k++) {
             const tw_pack_piece *p = &pieces_of(q, i)[k];
@@ -914,7 +477,7 @@ static tw_status allocate(search *q)
     q->table_mask = (UINT64_C(1) << bits) - 1;
     TW_ALLOC(arena, q->table, INT64_C(1) << bits);
     q->step_room = 4 * (int64_t)pieces + 8 * (int64_t)m + 2 * (int64_t)n + 16;
-    return make_room(q);
+    return tw_pack_make_room(q);
 }
 
 tw_status tw_pack_search_new(const tw_pack_item *item, const tw_pack_sections *sections, tw_arena *arena,
@@ -922,8 +485,8 @@ tw_status tw_pack_search_new(const tw_pack_item *item, const tw_pack_sections *s
 {
     search *q;
     TW_ALLOC(arena, q, 1);
-    *q = (search){.item = item, .sec = sections, .arena = arena, .n = sections->n_items,
-                  .n_sections = sections->n_sections};
+    *q = (search){
+        .item = item, .sec = sections, .arena = arena, .n = sections->n_items, .n_sections = sections->n_sections};
     TW_TRY(allocate(q));
     describe_items(q);
     *out = q;

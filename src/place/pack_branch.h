@@ -19,16 +19,16 @@
 enum { TW_PACK_SEARCH_MAX = 4000 }; /* items of a component that is searched */
 
 typedef struct tw_pack_budget {
-    int64_t nodes;    /* left; the search counts down                        */
-    double until;     /* tw_pack_clock() at which to stop, 0: never            */
+    int64_t nodes; /* left; the search counts down                        */
+    double until;  /* tw_pack_clock() at which to stop, 0: never            */
     tw_pack_counts *counts;
 } tw_pack_budget;
 bool tw_pack_is_late(const tw_pack_budget *budget);
 
 typedef struct tw_pack_search tw_pack_search;
 /* `item` are the items of `sections` in their numbering; all of it stays the caller's. */
-TW_NODISCARD tw_status tw_pack_search_new(const tw_pack_item *item, const tw_pack_sections *sections, tw_arena *arena,
-                                          tw_pack_search **out);
+TW_NODISCARD tw_status tw_pack_search_new(const tw_pack_item *item, const tw_pack_sections *sections,
+                                          tw_arena *arena, tw_pack_search **out);
 /* Whether all items fit below `height`, spending at most `nodes` (and the budget). TW_PACK_FITS writes offset[]. */
 TW_NODISCARD tw_status tw_pack_search_run(tw_pack_search *search, int64_t height, int64_t nodes,
                                           tw_pack_budget *budget, int64_t *offset, tw_pack_verdict *out);

@@ -48,7 +48,8 @@ static int collect_forbidden(const tw_pack_item *a, const tw_pack_item *b, int64
     for (int x = 0; x < a->n_segments; x++)
         for (int y = 0; y < b->n_segments; y++) {
             const tw_pack_segment *p = &a->segment[x], *q = &b->segment[y];
-            bool meet = tw_max(p->lower, q->lower) < tw_min(p->upper, q->upper) && p->low < p->high && q->low < q->high;
+            bool meet =
+                tw_max(p->lower, q->lower) < tw_min(p->upper, q->upper) && p->low < p->high && q->low < q->high;
             if (meet) out[n++] = (tw_span){at + q->low - p->high, at + q->high - p->low};
         }
     return n;
@@ -70,7 +71,8 @@ static int64_t lowest_outside(const tw_pack_item *item, int64_t reach, tw_span *
 }
 
 /* Places in the order of `rank`, fixed items first. */
-static int64_t first_fit(const tw_pack_item *item, int n, const ranked *rank, tw_span *span, int *done, int64_t *offset)
+static int64_t first_fit(const tw_pack_item *item, int n, const ranked *rank, tw_span *span, int *done,
+                         int64_t *offset)
 {
     int n_done = 0;
     int64_t height = 0;

@@ -19,7 +19,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Segments of the union of all members' segments, at each time the hull of what is live. */
-static tw_status join_segments(const tw_pack_item *item, const int *member, int n, tw_arena *arena, tw_pack_item *out)
+static tw_status join_segments(const tw_pack_item *item, const int *member, int n, tw_arena *arena,
+                               tw_pack_item *out)
 {
     int64_t total = 0;
     for (int k = 0; k < n; k++) total += item[member[k]].n_segments;
@@ -46,8 +47,10 @@ static tw_status join_segments(const tw_pack_item *item, const int *member, int 
             }
         if (now.low >= now.high) continue;
         tw_pack_segment *last = n_out > 0 ? &to[n_out - 1] : NULL;
-        if (last && last->upper == now.lower && last->low == now.low && last->high == now.high) last->upper = now.upper;
-        else to[n_out++] = now;
+        if (last && last->upper == now.lower && last->low == now.low && last->high == now.high)
+            last->upper = now.upper;
+        else
+            to[n_out++] = now;
     }
     out->segment = to;
     out->n_segments = n_out;
@@ -77,8 +80,10 @@ static tw_status meet_windows(const tw_pack_item *a, int64_t group_reach, tw_pac
         tw_span x = {a->window[i].lo, a->window[i].hi + more}, y = out->n_windows ? out->window[j] : x;
         tw_span common = {tw_max(x.lo, y.lo), tw_min(x.hi, y.hi)};
         if (common.hi - common.lo >= group_reach) both[n++] = common;
-        if (x.hi < y.hi || out->n_windows == 0) i++;
-        else j++;
+        if (x.hi < y.hi || out->n_windows == 0)
+            i++;
+        else
+            j++;
     }
     if (n == 0) both[n++] = (tw_span){0, 0}; /* nothing of any size fits */
     out->window = both;

@@ -59,8 +59,10 @@ static int cut_of(const int64_t *cut, int n, int64_t at)
     int lo = 0, hi = n - 1;
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
-        if (cut[mid] < at) lo = mid + 1;
-        else hi = mid;
+        if (cut[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo;
 }

@@ -14,7 +14,7 @@ typedef struct tw_pack_piece {
 
 typedef struct tw_pack_sections {
     int n_items, n_sections;
-    const tw_pack_piece *piece;      /* by item, then section: pieces first[i] .. first[i + 1] */
+    const tw_pack_piece *piece; /* by item, then section: pieces first[i] .. first[i + 1] */
     const int *first;
     const tw_pack_piece *by_section; /* the same by section, then item                         */
     const int *first_in;

@@ -6,8 +6,19 @@
 enum { MAX_COLUMNS = 64, MAX_GAPS = 1000 };
 
 typedef enum column {
-    COL_ID, COL_LOWER, COL_UPPER, COL_SIZE, COL_ALIGNMENT, COL_GAPS, COL_FIXED, COL_BANK, COL_WINDOW, COL_SAME_AS,
-    COL_OFFSET, COL_HINT, N_COLUMNS
+    COL_ID,
+    COL_LOWER,
+    COL_UPPER,
+    COL_SIZE,
+    COL_ALIGNMENT,
+    COL_GAPS,
+    COL_FIXED,
+    COL_BANK,
+    COL_WINDOW,
+    COL_SAME_AS,
+    COL_OFFSET,
+    COL_HINT,
+    N_COLUMNS
 } column;
 
 static const struct {
@@ -15,12 +26,15 @@ static const struct {
     column column;
     bool last_included; /* names the last step instead of the one after it */
 } names[] = {
-    {"id", COL_ID, false},           {"buffer", COL_ID, false},       {"buffer_id", COL_ID, false},
-    {"lower", COL_LOWER, false},     {"start", COL_LOWER, false},     {"begin", COL_LOWER, false},
-    {"upper", COL_UPPER, false},     {"end", COL_UPPER, true},        {"size", COL_SIZE, false},
-    {"alignment", COL_ALIGNMENT, false}, {"gaps", COL_GAPS, false},   {"fixed", COL_FIXED, false},
-    {"bank", COL_BANK, false},       {"window", COL_WINDOW, false},   {"same_as", COL_SAME_AS, false},
-    {"offset", COL_OFFSET, false},   {"hint", COL_HINT, false},
+    {"id", COL_ID, false},           {"buffer", COL_ID, false},
+    {"buffer_id", COL_ID, false},    {"lower", COL_LOWER, false},
+    {"start", COL_LOWER, false},     {"begin", COL_LOWER, false},
+    {"upper", COL_UPPER, false},     {"end", COL_UPPER, true},
+    {"size", COL_SIZE, false},       {"alignment", COL_ALIGNMENT, false},
+    {"gaps", COL_GAPS, false},       {"fixed", COL_FIXED, false},
+    {"bank", COL_BANK, false},       {"window", COL_WINDOW, false},
+    {"same_as", COL_SAME_AS, false}, {"offset", COL_OFFSET, false},
+    {"hint", COL_HINT, false},
 };
 static const char *const required[] = {"id", "lower", "upper", "size"};
 
@@ -35,7 +49,7 @@ typedef struct reader {
     tw_diag *diag;
     int at[N_COLUMNS]; /* position of a column in a line, -1: not there */
     int n_columns;
-    int64_t addend;    /* 1: ends are included                         */
+    int64_t addend; /* 1: ends are included                         */
 } reader;
 
 /* ---- lines and cells ---- */
@@ -92,7 +106,8 @@ static tw_status read_at_least(reader *r, cell c, const char *what, int64_t leas
 static tw_status read_header(reader *r, const cell *c, int n)
 {
     for (int k = 0; k < N_COLUMNS; k++) r->at[k] = -1;
-    if (n > MAX_COLUMNS) return tw_diag_error(r->diag, c[0].loc, "the header has %d columns, more than %d", n, MAX_COLUMNS);
+    if (n > MAX_COLUMNS)
+        return tw_diag_error(r->diag, c[0].loc, "the header has %d columns, more than %d", n, MAX_COLUMNS);
     r->n_columns = n;
     for (int k = 0; k < n; k++) {
         cell title = trim(c[k]);
@@ -117,7 +132,9 @@ static tw_status read_header(reader *r, const cell *c, int n)
 static tw_status read_pair(reader *r, cell c, char sep, const char *what, int64_t *a, int64_t *b)
 {
     const char *mid = c.n > 1 ? memchr(c.text + 1, sep, (size_t)c.n - 1) : NULL;
-    if (!mid) return tw_diag_error(r->diag, c.loc, "%s '%.*s' is not two numbers with '%c' between", what, shown(c), c.text, sep);
+    if (!mid)
+        return tw_diag_error(r->diag, c.loc, "%s '%.*s' is not two numbers with '%c' between", what, shown(c),
+                             c.text, sep);
     int left = (int)(mid - c.text);
     TW_TRY(read_number(r, (cell){c.text, left, c.loc}, what, a));
     return read_number(r, (cell){mid + 1, c.n - left - 1, {c.loc.file, c.loc.line, c.loc.col + left + 1}}, what, b);
@@ -141,19 +158,20 @@ static tw_status read_gap(reader *r, cell word, tw_span life, int64_t size, int6
     const char *mark = memchr(word.text, '@', (size_t)word.n);
     int n = mark ? (int)(mark - word.text) : word.n;
     TW_TRY(read_pair(r, (cell){word.text, n, word.loc}, '-', "gap", &out->lower, &out->upper));
-    if (out->upper > INT64_MAX - 1) return tw_diag_error(r->diag, word.loc, "gap '%.*s' ends too late", shown(word), word.text);
+    if (out->upper > INT64_MAX - 1)
+        return tw_diag_error(r->diag, word.loc, "gap '%.*s' ends too late", shown(word), word.text);
     out->upper += r->addend;
     out->low = out->high = 0;
     if (mark) {
         cell part = {mark + 1, word.n - n - 1, {word.loc.file, word.loc.line, word.loc.col + n + 1}};
         TW_TRY(read_pair(r, part, ':', "window of a gap", &out->low, &out->high));
         if (out->low < 0 || out->high < out->low || out->high > size)
-            return tw_diag_error(r->diag, part.loc, "window %" PRId64 ":%" PRId64 " lies outside of 0:%" PRId64, out->low,
-                                 out->high, size);
+            return tw_diag_error(r->diag, part.loc, "window %" PRId64 ":%" PRId64 " lies outside of 0:%" PRId64,
+                                 out->low, out->high, size);
     }
     if (out->lower >= out->upper || out->lower < tw_max(life.lo, after) || out->upper > life.hi)
-        return tw_diag_error(r->diag, word.loc, "gap '%.*s' is empty, out of order, or outside of the lifetime", shown(word),
-                             word.text);
+        return tw_diag_error(r->diag, word.loc, "gap '%.*s' is empty, out of order, or outside of the lifetime",
+                             shown(word), word.text);
     return TW_OK;
 }
 
@@ -190,7 +208,8 @@ static tw_status read_windows(reader *r, cell rest, tw_pack_item *item)
         cell word = next_word(&rest);
         TW_TRY(read_pair(r, word, '-', "window", &window[k].lo, &window[k].hi));
         if (window[k].lo < 0 || window[k].hi <= window[k].lo || (k > 0 && window[k].lo < window[k - 1].hi))
-            return tw_diag_error(r->diag, word.loc, "window '%.*s' is empty or out of order", shown(word), word.text);
+            return tw_diag_error(r->diag, word.loc, "window '%.*s' is empty or out of order", shown(word),
+                                 word.text);
     }
     item->window = window;
     item->n_windows = n;
@@ -213,7 +232,8 @@ static tw_status read_buffer(reader *r, const cell *c, tw_pack_item *item, tw_sp
     if (!tw_ckd_add(life->hi, r->addend, &life->hi))
         return tw_diag_error(r->diag, upper.loc, "upper does not fit into 64 bits");
     if (life->hi < life->lo)
-        return tw_diag_error(r->diag, upper.loc, "upper %" PRId64 " lies before lower %" PRId64, life->hi, life->lo);
+        return tw_diag_error(r->diag, upper.loc, "upper %" PRId64 " lies before lower %" PRId64, life->hi,
+                             life->lo);
     TW_TRY(read_at_least(r, c[r->at[COL_SIZE]], "size", 0, size));
     TW_TRY(read_optional(r, c, COL_ALIGNMENT, "alignment", 1, &item->align));
     TW_TRY(read_optional(r, c, COL_BANK, "bank", 1, &item->bank));
@@ -331,8 +351,10 @@ static tw_status read_buffers(reader *r, tw_packfile *f, tw_pack_item *item, cel
         tw_span life;
         tw_status one = read_buffer(r, c, &item[i], &life, &size[i]);
         if (one != TW_OK && one != TW_ERR_INPUT) return one;
-        if (one != TW_OK) status = one;
-        else lower[i] = life.lo, upper[i] = life.hi;
+        if (one != TW_OK)
+            status = one;
+        else
+            lower[i] = life.lo, upper[i] = life.hi;
     }
     f->id = id;
     f->lower = lower;
@@ -367,13 +389,14 @@ tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_are
     TW_TRY(find_partners(&r, &f, same, partner));
     TW_TRY(tw_pack_join(item, partner, f.n, arena, &joined, &f.n_items, group, &conflict));
     if (conflict >= 0)
-        return tw_diag_error(diag, f.loc[conflict], "'%.40s' contradicts the buffers that it shares its offset with",
-                             f.id[conflict]);
+        return tw_diag_error(diag, f.loc[conflict],
+                             "'%.40s' contradicts the buffers that it shares its offset with", f.id[conflict]);
     f.item = joined;
     f.item_of = group;
     const char *wrong = tw_pack_check(joined, f.n_items, &bad);
     for (int i = 0; wrong && bad < f.n_items && i < f.n; i++)
-        if (group[i] == bad) return tw_diag_error(diag, f.loc[i], "the buffers with '%.40s' cannot be placed: %s", f.id[i], wrong);
+        if (group[i] == bad)
+            return tw_diag_error(diag, f.loc[i], "the buffers with '%.40s' cannot be placed: %s", f.id[i], wrong);
     if (wrong) return tw_diag_error(diag, (tw_loc){name, 0, 0}, "%s", wrong);
     *out = f;
     return TW_OK;
@@ -387,14 +410,18 @@ void tw_packfile_print(const tw_packfile *f, const int64_t *offset, tw_text *out
         for (int k = 0; f->offset_column >= 0 && k < f->n_columns; k++) {
             size_t n = strcspn(at, ",");
             if (k > 0) tw_text_add(out, ",", 1);
-            if (k == f->offset_column && i >= 0) tw_text_printf(out, "%" PRId64, offset[f->item_of[i]]);
-            else tw_text_add(out, at, n);
+            if (k == f->offset_column && i >= 0)
+                tw_text_printf(out, "%" PRId64, offset[f->item_of[i]]);
+            else
+                tw_text_add(out, at, n);
             at += n + (at[n] == ',');
         }
         if (f->offset_column < 0) {
             tw_text_add(out, line, strlen(line));
-            if (i < 0) tw_text_printf(out, ",offset");
-            else tw_text_printf(out, ",%" PRId64, offset[f->item_of[i]]);
+            if (i < 0)
+                tw_text_printf(out, ",offset");
+            else
+                tw_text_printf(out, ",%" PRId64, offset[f->item_of[i]]);
         }
         tw_text_add(out, "\n", 1);
     }

@@ -22,18 +22,18 @@ enum { TW_PACKFILE_MAX = 1000000 }; /* buffers */
 
 typedef struct tw_packfile {
     int n, n_columns;
-    const char *const *line;  /* as written, without its end; [0] the header, [1 + i] buffer i */
-    int offset_column;        /* -1: none                                                      */
+    const char *const *line; /* as written, without its end; [0] the header, [1 + i] buffer i */
+    int offset_column;       /* -1: none                                                      */
     const char *const *id;
     const int64_t *lower, *upper, *size;
     const tw_pack_item *item; /* joined: items that start at one address are one               */
     int n_items;
-    const int *item_of;       /* per buffer                                                    */
+    const int *item_of; /* per buffer                                                    */
     const tw_loc *loc;
 } tw_packfile;
 
-TW_NODISCARD tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
-                                        tw_packfile *out);
+TW_NODISCARD tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_arena *arena,
+                                        tw_diag *diag, tw_packfile *out);
 /* The same lines with the offsets of the items, in the column `offset` or a new one at the end. */
 void tw_packfile_print(const tw_packfile *file, const int64_t *offset, tw_text *out);
 #endif

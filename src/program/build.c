@@ -279,6 +279,7 @@ static void set_pool(const tw_program *p, int memory, int operand, int64_t elems
     if (p->flow) {
         const tw_stay *stay = &p->flow->stay[memory][operand];
         pools->depth[memory][operand] = stay->depth;
+        if (stay->resident) pools->resident |= 1u << operand;
         pools->packed[memory][operand] =
             p->machine->memory[memory].placement != TW_PLACE_SLOTS && stay->n_tiles > 1;
     }

@@ -19,17 +19,24 @@ static void put_verdict(const tw_packed *p, tw_line *line)
     bool limited = p->capacity != TW_UNLIMITED;
     switch (p->verdict) {
     case TW_PACK_FITS:
-        if (!p->minimized) tw_line_printf(line, VALUE, TW_GOOD, "fits into %s, height %s", capacity, height);
-        else if (p->height == p->bound) tw_line_printf(line, VALUE, TW_GOOD, "%s, proven to be the least", height);
-        else tw_line_printf(line, VALUE, TW_PLAIN, "%s; the least is between %s and that", height, bound);
+        if (!p->minimized)
+            tw_line_printf(line, VALUE, TW_GOOD, "fits into %s, height %s", capacity, height);
+        else if (p->height == p->bound)
+            tw_line_printf(line, VALUE, TW_GOOD, "%s, proven to be the least", height);
+        else
+            tw_line_printf(line, VALUE, TW_PLAIN, "%s; the least is between %s and that", height, bound);
         break;
     case TW_PACK_DOES_NOT_FIT:
-        if (limited) tw_line_printf(line, VALUE, TW_ALARM, "does not fit into %s, proven", capacity);
-        else tw_line_put(line, VALUE, TW_ALARM, "cannot be placed at all, proven");
+        if (limited)
+            tw_line_printf(line, VALUE, TW_ALARM, "does not fit into %s, proven", capacity);
+        else
+            tw_line_put(line, VALUE, TW_ALARM, "cannot be placed at all, proven");
         break;
     case TW_PACK_UNDECIDED:
-        if (limited) tw_line_printf(line, VALUE, TW_ALARM, "undecided for %s: a limit came first", capacity);
-        else tw_line_put(line, VALUE, TW_ALARM, "undecided: a limit came first");
+        if (limited)
+            tw_line_printf(line, VALUE, TW_ALARM, "undecided for %s: a limit came first", capacity);
+        else
+            tw_line_put(line, VALUE, TW_ALARM, "undecided: a limit came first");
         break;
     }
     tw_line_put(line, LABEL, TW_BOLD, p->minimized && p->verdict == TW_PACK_FITS ? "height" : "verdict");
@@ -55,8 +62,10 @@ static void put_effort(const tw_packed *p, bool seconds, tw_line *line)
     digits d;
     tw_line_put(line, LABEL, TW_BOLD, "search");
     int at = VALUE;
-    if (p->counts.limited) at = tw_line_put(line, at, TW_PLAIN, "too many buffers, first fit only");
-    else if (p->counts.nodes == 0) at = tw_line_put(line, at, TW_PLAIN, "none needed");
+    if (p->counts.limited)
+        at = tw_line_put(line, at, TW_PLAIN, "too many buffers, first fit only");
+    else if (p->counts.nodes == 0)
+        at = tw_line_put(line, at, TW_PLAIN, "none needed");
     else
         at = tw_line_printf(line, at, TW_PLAIN, "%s nodes in %s runs", tw_grouped(p->counts.nodes, d.text[0]),
                             tw_grouped(p->counts.runs, d.text[1]));
@@ -93,7 +102,8 @@ static void put_clique(const tw_packfile *f, const tw_packed *p, tw_line *line)
         listed++;
     }
     if (listed < p->n_clique) {
-        tw_line_printf(line, LABEL + 2, TW_DIM, "and %d more with %s", p->n_clique - listed, tw_grouped(rest, d.text[0]));
+        tw_line_printf(line, LABEL + 2, TW_DIM, "and %d more with %s", p->n_clique - listed,
+                       tw_grouped(rest, d.text[0]));
         tw_line_end(line);
     }
 }
@@ -123,14 +133,20 @@ void tw_packtext_json(const char *name, const tw_packfile *file, const tw_packed
     tw_json_key_string(&j, "file", name);
     tw_json_key_string(&j, "verdict", verdict[p->verdict]);
     tw_json_key(&j, "capacity");
-    if (p->capacity == TW_UNLIMITED) tw_json_null(&j);
-    else tw_json_int(&j, p->capacity);
+    if (p->capacity == TW_UNLIMITED)
+        tw_json_null(&j);
+    else
+        tw_json_int(&j, p->capacity);
     tw_json_key(&j, "height");
-    if (p->height < 0) tw_json_null(&j);
-    else tw_json_int(&j, p->height);
+    if (p->height < 0)
+        tw_json_null(&j);
+    else
+        tw_json_int(&j, p->height);
     tw_json_key(&j, "bound");
-    if (p->bound == TW_UNLIMITED) tw_json_null(&j);
-    else tw_json_int(&j, p->bound);
+    if (p->bound == TW_UNLIMITED)
+        tw_json_null(&j);
+    else
+        tw_json_int(&j, p->bound);
     tw_json_key_bool(&j, "minimal", p->verdict == TW_PACK_FITS && p->height == p->bound);
     tw_json_key_int(&j, "load", p->load);
     tw_json_key(&j, "clique");

@@ -187,25 +187,19 @@ tw_status tw_placements_print(const tw_plan *plan, bool map, tw_line *line, tw_a
 
 /* ---- the picture ---- */
 
-/* Operands in the order in which they are met: each has its colour. */
-static int hue_of(const tw_placement_use *use, int i)
+static bool is_of_the_same(const tw_lot_use *a, const tw_lot_use *b)
 {
-    int hue = 0;
-    for (int k = 0; k < i; k++) {
-        bool same = strcmp(use->lot[k].op, use->lot[i].op) == 0 && strcmp(use->lot[k].operand, use->lot[i].operand) == 0;
-        if (same) return hue_of(use, k);
-        hue += k == 0 || strcmp(use->lot[k].operand, use->lot[k - 1].operand) != 0;
-    }
-    return hue;
+    return strcmp(a->op, b->op) == 0 && strcmp(a->operand, b->operand) == 0;
 }
 
 tw_status tw_lots_draw(const tw_placement_use *use, tw_line *line, tw_arena *arena)
 {
     tw_map_box *box;
     TW_ALLOC(arena, box, use->n_lots + 1);
-    for (int i = 0; i < use->n_lots; i++) {
+    for (int i = 0, hue = 0; i < use->n_lots; i++) {
         const tw_lot_use *lot = &use->lot[i];
-        box[i] = (tw_map_box){lot->name, lot->lower, lot->upper, lot->offset, lot->size, hue_of(use, i)};
+        hue += i > 0 && !is_of_the_same(lot, lot - 1); /* an operand's lots stand together */
+        box[i] = (tw_map_box){lot->name, lot->lower, lot->upper, lot->offset, lot->size, hue};
     }
     return tw_addressmap_draw(box, use->n_lots, &(tw_map_options){.capacity = use->capacity, .rows = 32, .time = "commands"},
                               line, arena);

@@ -10,7 +10,7 @@ static bool fits(tw_view *v)
         int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS];
         tw_view_slots(v, m, count, units);
         int64_t used = s->machine->memory[m].placement == TW_PLACE_SLOTS
-                           ? tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align)
+                           ? tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align, s->resident)
                            : tw_given_least(count, units, s->op->n_operands);
         v->out->cost.used[m] = used;
         if (used <= s->machine->memory[m].size) continue;

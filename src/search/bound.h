@@ -41,8 +41,8 @@ void tw_part_unpaused(const tw_space *space, const tw_part *part, int64_t *ticks
 /* The value, and in part->closer and ->at what gives the first objective. */
 void tw_part_bound(const tw_space *space, const tw_goals *goals, const tw_least *least, tw_part *part);
 
-/* Units that `count` buffers of `units` each take per operand, as the layout puts them. */
-int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align);
+/* Units that `count` buffers of `units` each take per operand, as the layout puts them: those of `first` before the others. */
+int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align, unsigned first);
 /* The same, at least, in whatever order and alignment they are given out. */
 int64_t tw_given_least(const int64_t *count, const int64_t *units, int n);
 /* Elements of the operand that a tile of these lengths touches at least and, away from edges, at most. */

@@ -125,7 +125,7 @@ static int64_t used_by(const credits *c, const span *r, bool high, int m)
             units[c->pool[i].operand] = c->pool[i].units;
         }
     if (s->machine->memory[m].placement == TW_PLACE_SLOTS)
-        return tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align);
+        return tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align, s->resident);
     return given_out(c, count, units, m);
 }
 
@@ -152,7 +152,7 @@ static int64_t doubled_at_most(const credits *c, const pool *p, int64_t least, i
     bool input = p->operand < tw_op_output(s->op) && !(s->resident >> p->operand & 1);
     if (doubles == TW_DOUBLE_ANY || c->leaf->map.level[p->memory - 1].pass) return most;
     if (doubles == TW_DOUBLE_CHANGING) input = c->outline.changes[p->memory][p->operand];
-    return input ? 2 : tw_max(least, c->outline.needed[p->memory][p->operand]);
+    return input ? tw_max(least, tw_min(2, s->max_buffers)) : tw_max(least, c->outline.needed[p->memory][p->operand]);
 }
 
 /* From what is needed to what fits if all others have what they need; false when not even that does. */

@@ -181,11 +181,12 @@ int64_t tw_given_least(const int64_t *count, const int64_t *units, int n)
     return sum;
 }
 
-int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align)
+int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t align, unsigned first)
 {
     int64_t end = 0;
-    for (int o = 0; o < n; o++) {
-        if (count[o] <= 0) continue;
+    for (int i = 0; i < 2 * n; i++) {
+        int o = i % n;
+        if (count[o] <= 0 || (first >> o & 1) == (i >= n)) continue;
         int64_t at = tw_cdiv(end, align) * align, step = tw_cdiv(units[o], align) * align;
         end = tw_sat_add(tw_sat_add(at, tw_sat_mul(step, count[o] - 1)), units[o]);
         if (end > INT64_MAX / 2) return INT64_MAX;

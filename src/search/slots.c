@@ -301,7 +301,7 @@ static void rate(const level *v, choice *c)
     const tw_space *s = v->leaf->space;
     int64_t count[TW_MAX_OPERANDS];
     for (int o = 0; o < s->op->n_operands; o++) count[o] = c->slots[o];
-    c->used = tw_stacked(count, v->units, s->op->n_operands, s->machine->memory[v->memory].align);
+    c->used = tw_stacked(count, v->units, s->op->n_operands, s->machine->memory[v->memory].align, 0);
     if (v->skips) return;
     add_pauses(v, c);
     add_reloads(v, c);

@@ -494,7 +494,7 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
         /* Keeping longer by a loop that does not change the tile is no different. */
         bool same = v > 0 && settles && !(loops >> c.loop[c.n - v] & 1), any = here->keep[o] == UINT32_MAX;
         if (v > 0 && (!(memory->keeps & what) || (memory->whole && v < c.n))) continue;
-        if (memory->whole) same = v > 0 && !(loops & cut); /* there is one way to keep it */
+        if (memory->whole) same = v > 0 && settles && !(loops & cut); /* there is one way to keep it */
         if (any ? !same : tw_limits_allow_keep(here, tiled, s->op, o, c.loop, c.n, c.n - v)) keeps |= 1u << v;
     }
     return keeps;

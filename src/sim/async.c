@@ -327,13 +327,22 @@ static tw_status run_command(tw_async *s, tw_event *event, int n)
 
 /* ---- the whole ---- */
 
+/* Whether a transfer's cost depends on where its tile lies: no two rounds are then alike. */
+static bool by_place(const tw_machine *machine)
+{
+    for (int e = 0; e < machine->n_engines; e++)
+        if (machine->engine[e].cost.kind == TW_COST_DESCRIPTOR && machine->engine[e].cost.beats == TW_BEATS_LINES)
+            return true;
+    return false;
+}
+
 static tw_status run(tw_async *s, tw_arena *arena)
 {
     tw_flow_cursor cursor;
     tw_event step[TW_FLOW_STEP_MAX];
     tw_forward *forward = NULL;
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
-    if (!s->sink && !cursor.prefetches) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
+    if (!s->sink && !cursor.prefetches && !by_place(s->machine)) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
     cursor.brief = !s->sink;
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);

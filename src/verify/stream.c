@@ -457,7 +457,9 @@ static tw_status sources_read(tw_executor *e, job *j)
 static bool is_late(const tw_execution *s)
 {
     const tw_instr *i = s->at.instr;
-    return i->op == TW_EXEC && i->takes && s->e->in.machine->engine[i->engine].late;
+    const tw_machine *machine = s->e->in.machine;
+    bool known = i->engine >= 0 && i->engine < machine->n_engines;
+    return i->op == TW_EXEC && i->takes && known && machine->engine[i->engine].late;
 }
 
 static tw_status happen(tw_executor *e, const moment *m)

@@ -32,7 +32,8 @@ static const char *alone(const tw_pack_item *it, int64_t at, int64_t capacity)
     if (at % it->align != 0) return "not aligned";
     if (it->fixed >= 0 && at != it->fixed) return "moved";
     if (it->bank > 0 && reach > 0 && at / it->bank != (at + reach - 1) / it->bank) return "crosses a bank";
-    for (int k = 0; k < it->n_windows; k++) inside = inside || (it->window[k].lo <= at && at + reach <= it->window[k].hi);
+    for (int k = 0; k < it->n_windows; k++)
+        inside = inside || (it->window[k].lo <= at && at + reach <= it->window[k].hi);
     return inside ? NULL : "outside its windows";
 }
 
@@ -74,7 +75,8 @@ static void add(pack_problem *p, int64_t lower, int64_t upper, int64_t size)
 {
     int i = p->n++;
     p->segment[i][0] = (tw_pack_segment){lower, upper, 0, size};
-    p->item[i] = (tw_pack_item){.segment = p->segment[i], .n_segments = 1, .align = 1, .fixed = -1, .window = p->window[i]};
+    p->item[i] =
+        (tw_pack_item){.segment = p->segment[i], .n_segments = 1, .align = 1, .fixed = -1, .window = p->window[i]};
 }
 
 /* The item's life in two halves, of which one takes less. */
@@ -86,8 +88,10 @@ static void vary(uint64_t *seed, pack_problem *p, int i, bool raised)
     g[1] = (tw_pack_segment){cut, g->upper, 0, g->high};
     g->upper = cut;
     tw_pack_segment *less = &g[tw_test_pick(seed, 0, 1)];
-    if (raised) less->low = part;
-    else less->high = part;
+    if (raised)
+        less->low = part;
+    else
+        less->high = part;
     p->item[i].n_segments = 2;
 }
 

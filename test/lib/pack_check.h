@@ -18,6 +18,14 @@ typedef struct pack_problem {
 } pack_problem;
 /* n items of at most `size`, topped up until no item can grow without a higher load: the load is then often out of
  * reach. `kinds`: bits of what else may occur. */
-enum { PACK_ALIGN = 1, PACK_BANK = 2, PACK_FIXED = 4, PACK_STEPS = 8, PACK_WINDOW = 16, PACK_RAISED = 32, PACK_ALL = 63 };
+enum {
+    PACK_ALIGN = 1,
+    PACK_BANK = 2,
+    PACK_FIXED = 4,
+    PACK_STEPS = 8,
+    PACK_WINDOW = 16,
+    PACK_RAISED = 32,
+    PACK_ALL = 63
+};
 void pack_random(uint64_t *seed, int n, int64_t size, unsigned kinds, pack_problem *out);
 #endif

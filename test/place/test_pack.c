@@ -1,6 +1,6 @@
 /* test/place/test_pack.c - placements are right, least, and proven so. */
-#include "place/pack.h"
 #include "pack_check.h"
+#include "place/pack.h"
 #include "tw_test.h"
 
 #include <stdio.h>
@@ -73,7 +73,8 @@ TEST(small_problems_agree_with_brute_force)
 TEST(small_problems_with_constraints_agree_with_brute_force)
 {
     uint64_t seed = tw_test_seed();
-    static const unsigned kinds[] = {PACK_ALIGN, PACK_BANK, PACK_FIXED, PACK_STEPS, PACK_WINDOW, PACK_RAISED, PACK_ALL};
+    static const unsigned kinds[] = {PACK_ALIGN,  PACK_BANK,   PACK_FIXED, PACK_STEPS,
+                                     PACK_WINDOW, PACK_RAISED, PACK_ALL};
     int above = 0;
     pack_problem p;
     for (int k = 0; k < 700; k++) {
@@ -139,7 +140,8 @@ TEST(the_same_question_has_the_same_answer)
         pack_problem p;
         pack_random(&seed, 14, 9, k % 2 ? PACK_ALL : 0, &p);
         tw_arena *arena = tw_arena_new();
-        tw_pack_result a = solve(p.item, p.n, TW_UNLIMITED, true, arena), b = solve(p.item, p.n, TW_UNLIMITED, true, arena);
+        tw_pack_result a = solve(p.item, p.n, TW_UNLIMITED, true, arena),
+                       b = solve(p.item, p.n, TW_UNLIMITED, true, arena);
         CHECK_EQ(a.height, b.height);
         CHECK_EQ(a.counts.nodes, b.counts.nodes);
         for (int i = 0; a.offset && i < p.n; i++) CHECK_EQ(a.offset[i], b.offset[i]);
@@ -155,7 +157,8 @@ TEST(heights_follow_the_units_and_not_the_direction_of_time)
         pack_problem p, q;
         pack_random(&seed, 12, 9, 0, &p);
         tw_arena *arena = tw_arena_new();
-        int64_t height = solve(p.item, p.n, TW_UNLIMITED, true, arena).height, unit = tw_test_pick(&seed, 2, 1 << 20);
+        int64_t height = solve(p.item, p.n, TW_UNLIMITED, true, arena).height,
+                unit = tw_test_pick(&seed, 2, 1 << 20);
         q = p;
         for (int i = 0; i < p.n; i++) {
             tw_pack_segment g = p.segment[i][0];
@@ -193,7 +196,8 @@ TEST(an_in_place_pair_takes_the_larger_size_at_its_hand_over)
     tw_pack_segment g[] = {{0, 3, 0, 8}, {2, 6, 0, 5}, {0, 6, 0, 4}};
     tw_pack_item item[3], *joined;
     int partner[] = {-1, 0, -1}, group[3], n, conflict;
-    for (int i = 0; i < 3; i++) item[i] = (tw_pack_item){.segment = &g[i], .n_segments = 1, .align = 1, .fixed = -1};
+    for (int i = 0; i < 3; i++)
+        item[i] = (tw_pack_item){.segment = &g[i], .n_segments = 1, .align = 1, .fixed = -1};
     tw_arena *arena = tw_arena_new();
     CHECK_EQ(tw_pack_join(item, partner, 3, arena, &joined, &n, group, &conflict), TW_OK);
     CHECK_EQ(conflict, -1);

@@ -2,8 +2,8 @@
  *
  * Half of the problems are drawn again until their least height is above the load (as we compute it; Z3 then says
  * whether that is so). Z3 gets the buffers as they are: pairs that share an address as two variables and an equation. */
-#include "place/pack.h"
 #include "pack_check.h"
+#include "place/pack.h"
 #include "tw_test.h"
 
 #include <stdio.h>
@@ -56,7 +56,8 @@ static void demand_own(const formula *f, const tw_pack_item *it, Z3_ast at, int6
         any = either(f, any, within(f, at, b * it->bank, (b + 1) * it->bank - reach));
     if (it->bank > 0) demand(f, any);
     any = Z3_mk_false(f->z);
-    for (int k = 0; k < it->n_windows; k++) any = either(f, any, within(f, at, it->window[k].lo, it->window[k].hi - reach));
+    for (int k = 0; k < it->n_windows; k++)
+        any = either(f, any, within(f, at, it->window[k].lo, it->window[k].hi - reach));
     if (it->n_windows > 0) demand(f, any);
 }
 
@@ -74,7 +75,8 @@ static void demand_apart(const formula *f, const tw_pack_item *a, Z3_ast at, con
 static bool fits(const formula *f, const pack_problem *p, int64_t height)
 {
     Z3_solver_push(f->z, f->solver);
-    for (int i = 0; i < p->n; i++) demand(f, Z3_mk_le(f->z, plus(f, f->at[i], reach_of(&p->item[i])), num(f, height)));
+    for (int i = 0; i < p->n; i++)
+        demand(f, Z3_mk_le(f->z, plus(f, f->at[i], reach_of(&p->item[i])), num(f, height)));
     Z3_lbool answer = Z3_solver_check(f->z, f->solver);
     CHECK(answer != Z3_L_UNDEF);
     Z3_solver_pop(f->z, f->solver, 1);
@@ -111,8 +113,10 @@ static void check_with_z3(const pack_problem *p, const int *partner, int64_t our
         f.at[i] = Z3_mk_const(f.z, Z3_mk_int_symbol(f.z, i), f.number);
         demand_own(&f, &p->item[i], f.at[i], limit);
         for (int j = 0; j < i; j++)
-            if (partner[i] == j) demand(&f, Z3_mk_eq(f.z, f.at[i], f.at[j]));
-            else demand_apart(&f, &p->item[i], f.at[i], &p->item[j], f.at[j]);
+            if (partner[i] == j)
+                demand(&f, Z3_mk_eq(f.z, f.at[i], f.at[j]));
+            else
+                demand_apart(&f, &p->item[i], f.at[i], &p->item[j], f.at[j]);
     }
     if (ours < 0) CHECK(!fits(&f, p, limit));
     if (ours >= 0) CHECK(fits(&f, p, ours));
@@ -176,7 +180,7 @@ TEST(least_heights_agree_with_z3)
         paired += k % 10 == 1 || k % 10 == 4;
         check_with_z3(&p, partner, height, 400);
     }
-    print_message("%d problems: %d above the load, %d with constraints, %d with pairs, %d impossible\n", N_PROBLEMS, above,
-                  constrained, paired, impossible);
+    print_message("%d problems: %d above the load, %d with constraints, %d with pairs, %d impossible\n", N_PROBLEMS,
+                  above, constrained, paired, impossible);
     CHECK(above > N_PROBLEMS / 3);
 }

@@ -53,7 +53,8 @@ TEST(bad_files_cause_exactly_these_messages)
         {"id,lower,upper,size,same_as,fixed\na,0,9,2,,0\nb,0,9,2,a,4\n",
          "b.csv:3:1: error: 'b' contradicts the buffers that it shares its offset with\n"},
         {"id,lower,upper,size,bank,alignment\na,0,9,2,6,4\n",
-         "b.csv:2:1: error: the buffer cannot be placed: neither of its alignment and its bank divides the other\n"},
+         "b.csv:2:1: error: the buffer cannot be placed: neither of its alignment and its bank divides the "
+         "other\n"},
         {"id,lower,upper,size,window\na,0,9,2,8-8\n", "b.csv:2:9: error: window '8-8' is empty or out of order\n"},
         {"id,lower,upper,size,fixed,alignment\na,0,9,2,3,4\n",
          "b.csv:2:1: error: the buffer cannot be placed: its offset contradicts its alignment, bank or windows\n"},
@@ -78,7 +79,8 @@ static void check_printed(const char *text, const int64_t *offset, const char *p
 TEST(the_output_is_the_input_with_offsets)
 {
     static const int64_t offset[] = {8, 0};
-    check_printed("id,lower,upper,size\na,0,3,4\nb,0,3,8\n", offset, "id,lower,upper,size,offset\na,0,3,4,8\nb,0,3,8,0\n");
+    check_printed("id,lower,upper,size\na,0,3,4\nb,0,3,8\n", offset,
+                  "id,lower,upper,size,offset\na,0,3,4,8\nb,0,3,8,0\n");
     check_printed("offset,size,upper,lower,id,mine\r\n,4,3,0,a,x\r\n7,8,3,0,b,y\r\n\r\nrest\r\n", offset,
                   "offset,size,upper,lower,id,mine\n8,4,3,0,a,x\n0,8,3,0,b,y\n");
     check_printed("id,lower,upper,size,same_as\na,0,3,4,\nb,3,5,8,a\n", offset,

@@ -76,4 +76,20 @@ cmp folder/lowering_config.txt wanted.txt || fail "the folder has another attrib
 expect 0 eval "$dispatch" -m snitch-note --mapping=two.yaml -o folder
 says out.txt "wrote folder/report.txt, plan.json and mapping.yaml"
 [ -e folder/lowering_config.txt ] && fail "an attribute of an earlier plan is still there"
+
+# ---- a searched plan, and the same out of the cache ----
+expect 0 plan "$dispatch,epilogue=add" -m snitch-note -o first
+cp out.txt first.txt
+expect 0 plan "$dispatch,epilogue=add" -m snitch-note -o second
+says err.txt "from the cache"
+for file in report.txt plan.json mapping.yaml lowering_config.txt; do
+  cmp "first/$file" "second/$file" || fail "the cache changes $file"
+done
+expect 0 eval "$dispatch,epilogue=add" -m snitch-note --lowering-config=@first/lowering_config.txt
+says out.txt "$(grep '^  time' first.txt | tail -n 1)"
+expect 2 eval "$dispatch,epilogue=add" -m snitch-note --lowering-config=@nothing.txt
+says err.txt "nothing.txt"
+printf 'l1_tiles = [0,\n 0,\n x]' >bad.txt
+expect 2 eval "$dispatch" -m snitch-note --lowering-config=@bad.txt
+says err.txt "bad.txt:3:2: error: an entry of 'l1_tiles' must be an integer, found 'x'"
 exit $failed
