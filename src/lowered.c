@@ -137,11 +137,12 @@ tw_status tw_lowered_find(const tw_model *model, const tw_machine *machine, cons
     TW_ALLOC(arena, mapping, 1);
     TW_ALLOC(arena, map, model->n_ops);
     for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) {
-        const tw_plan *plan;
+        const tw_plan *plan = NULL;
         scene s = scene_of(model, o, machine, options);
         s.arena = arena;
         s.scratch = scratch;
         TW_TRY(search_dispatch(&s, diag, &plan));
+        assert(plan);
         memcpy(&map[o], plan->mapping->op, (size_t)s.model.n_ops * sizeof *map);
     }
     *mapping = (tw_mapping){model->n_ops, map};

@@ -21,7 +21,7 @@ enum {
     BY_DISTANCE = 3,          /* of these so many whatever their time                            */
     MOST_CUTS = 64,           /* one after the other                                             */
     MOST_COMMANDS = 1 << 20,  /* longer programs are not walked, see placing.c                   */
-    MOST_EXECS = 1 << 22,     /* of one program that is simulated; of all together four times that */
+    MOST_WORK = 1 << 22,      /* of one simulation; of all together four times that              */
 };
 
 typedef struct bench {
@@ -37,7 +37,7 @@ typedef struct bench {
     tw_op_map *map;     /* one per operator of the model: the trial's mapping                    */
     tw_op_plan *op;     /* the same: the trial's programs                                        */
     tw_program base;    /* of the group's first operator, as it was given                        */
-    int64_t n_tried, execs;
+    int64_t n_tried, spent; /* spent: work of the trials that were simulated */
 } bench;
 
 typedef struct trial {
@@ -47,6 +47,7 @@ typedef struct trial {
     int64_t height;       /* in that memory                                                      */
     int64_t missing;      /* units in all memories together                                      */
     int64_t execs;
+    int64_t work;         /* about what simulating it takes                                      */
 } trial;
 
 /* ---- building without limits ---- */
@@ -138,6 +139,9 @@ static void begin_trial(bench *b)
     tw_arena_rewind(b->scratch, b->mark);
 }
 
+/* Executions, at most 2^36; where there are many buffers, at most 2^18, each takes longer. */
+static int64_t work_of(const tw_program *p) { return p->n_execs * (1 + p->layout.n_buffers / 64); }
+
 /* Builds what b->map says. */
 static tw_status try_map(bench *b, const tw_machine *machine, trial *t)
 {
@@ -149,7 +153,10 @@ static tw_status try_map(bench *b, const tw_machine *machine, trial *t)
     if (status == TW_ERR_NOMEM) return status;
     if (status != TW_OK) return TW_OK;
     t->legal = true;
-    for (int i = b->first; i < b->first + b->n; i++) t->execs += b->op[i].program.n_execs;
+    for (int i = b->first; i < b->first + b->n; i++) {
+        t->execs += b->op[i].program.n_execs;
+        t->work += work_of(&b->op[i].program);
+    }
     return weigh(b, machine, t);
 }
 
@@ -174,8 +181,8 @@ static tw_status simulate(bench *b, const tw_machine *machine, const trial *t, b
     int n_placings = 0;
     *cycles = 0;
     *fits = t->fits;
-    if (!t->fits || t->execs > MOST_EXECS || b->execs > 4 * (int64_t)MOST_EXECS) return TW_OK;
-    b->execs += t->execs;
+    if (!t->fits || t->work > MOST_WORK || b->spent > 4 * (int64_t)MOST_WORK) return TW_OK;
+    b->spent += t->work;
     begin_trial(b);
     TW_ALLOC(b->work, placing, machine->n_memories);
     for (int i = b->first; i < b->first + b->n; i++) b->op[i] = (tw_op_plan){0};
@@ -507,7 +514,7 @@ static tw_status time_programs(bench *b)
     for (int i = b->first; i < b->first + b->n; i++) {
         tw_diag muted = {.muted = true};
         const tw_program *p = &b->op[i].program;
-        tw_status status = p->n_execs > MOST_EXECS
+        tw_status status = work_of(p) > MOST_WORK
                                ? TW_INFEASIBLE
                                : tw_timeline_run(p, b->scratch, &muted, &b->op[i].timeline);
         if (status == TW_ERR_NOMEM) return status;
@@ -589,7 +596,7 @@ static tw_status look_at_group(bench *b, tw_diag *diag, answer *a)
     TW_ALLOC(b->arena, memory, b->machine->n_memories);
     a->why = (tw_group_why){.first_op = b->first, .n_ops = b->n, .memory = memory};
     reset_map(b);
-    b->n_tried = b->execs = 0;
+    b->n_tried = b->work = 0;
     begin_trial(b);
     TW_TRY(build_programs(b, b->machine, diag));
     reset_map(b);

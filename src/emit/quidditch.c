@@ -264,6 +264,7 @@ static cuts family_cuts(const tw_op *op, const tw_machine *machine, int family)
 {
     int loop[TW_MAX_LOOPS], n = list_cuttable(op, loop), half = tw_quidditch_n_families(op) / 2;
     cuts c = {.dual = family < half, .all_inputs = doubles_all(machine)};
+    assert(half > 0);
     int64_t rest = family % half;
     while (rest >= n_rows(n, c.n)) rest -= n_rows(n, c.n++);
     for (int i = 0; i < c.n; i++) {

@@ -99,7 +99,8 @@ static tw_status print_parameters(const tw_calibration *c, tw_arena *scratch, tw
             tw_table_printf(&t, 5, "%+.2f points", 100 * (fabs(p->growth) < nothing ? 0 : p->growth));
         else
             tw_table_put(&t, 5, "-");
-        tw_table_put(&t, 6, p->at_bound ? "at its bound" : p->tried < 0 ? "at -10%" : "");
+        bool unknown = p->tried && fabs(p->growth) < nothing;
+        tw_table_put(&t, 6, p->at_bound ? "at its bound" : unknown ? "not told" : p->tried < 0 ? "at -10%" : "");
     }
     tw_line_end(line);
     return tw_table_print(&t, line);

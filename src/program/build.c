@@ -451,7 +451,7 @@ static tw_status check_cuts(tw_program *p, cuts *c, tw_diag *diag)
 }
 
 /* Levels, limits and pools of a program whose cuts are legal. */
-static tw_status build_pools(tw_program *p, cuts *c, tw_arena *arena, tw_diag *diag, tw_pools *pools)
+static tw_status build_pools(tw_program *p, cuts *c, bool roomy, tw_arena *arena, tw_diag *diag, tw_pools *pools)
 {
     bool async = p->machine->timing == TW_ASYNC;
     if (async)
@@ -464,7 +464,7 @@ static tw_status build_pools(tw_program *p, cuts *c, tw_arena *arena, tw_diag *d
         status = size_pools(p, t, c->largest, arena, pools);
         if (status == TW_OK && !async) status = check_pass_speed(p, t, c->smallest, pools, diag);
     }
-    for (int m = 1; m < p->machine->n_memories && async && status == TW_OK; m++)
+    for (int m = 1; m < p->machine->n_memories && async && !roomy && status == TW_OK; m++)
         status = check_dual(p, m, pools, diag);
     tw_arena_rewind(arena, mark);
     return status;
@@ -488,7 +488,7 @@ static tw_status build(const tw_model *model, int op, const tw_machine *machine,
         if (machine->pads && c.most[l][p.n_tiled - 1] > 1 && p.op->loop[l].extent % p.largest[l] != 0)
             p.padded |= 1u << l;
     }
-    TW_TRY(build_pools(&p, &c, arena, diag, &pools));
+    TW_TRY(build_pools(&p, &c, roomy, arena, diag, &pools));
     TW_TRY(tw_layout_build(&pools, p.op, machine, roomy, arena, diag, &p.layout));
     *out = p;
     return TW_OK;

@@ -44,7 +44,7 @@ typedef struct tw_program {
 /* TW_ERR_INPUT when a cut is not legal, TW_INFEASIBLE when it does not fit or breaks a machine limit. */
 TW_NODISCARD tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine,
                                         const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
-/* The same for memories as large as they have to be. */
+/* The same for memories as large as they have to be, with as many buffers of everything as the mapping says. */
 TW_NODISCARD tw_status tw_program_build_roomy(const tw_model *model, int op, const tw_machine *machine,
                                               const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
 

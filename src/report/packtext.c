@@ -47,7 +47,7 @@ static void put_bounds(const tw_packed *p, tw_line *line)
 {
     digits d;
     tw_line_put(line, LABEL, TW_BOLD, "load");
-    tw_line_printf(line, VALUE, TW_PLAIN, "%s in %d buffers at time %s, which nothing can undercut",
+    tw_line_printf(line, VALUE, TW_PLAIN, "%s in %d buffers at time %s: a lower bound",
                    tw_grouped(p->load, d.text[0]), p->n_clique, tw_grouped(p->peak_lower, d.text[1]));
     tw_line_end(line);
     if (p->verdict != TW_PACK_FITS) return;

@@ -368,10 +368,11 @@ static int64_t moving_cycles(const credits *c)
 {
     const tw_space *s = c->leaf->space;
     int64_t most = 0;
-    for (int e = 0; e < s->machine->n_engines; e++)
-        if (s->machine->engine[e].kind == TW_MOVES && (s->machine->engine[e].carries & TW_INWARDS) &&
-            c->outline.exact)
-            most = tw_max(most, tw_busy_of(&s->machine->engine[e], c->outline.commands[e], c->outline.units[e]));
+    for (int e = 0; e < s->machine->n_engines && c->outline.exact; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES || !(engine->carries & TW_INWARDS) || engine->count > 1) continue;
+        most = tw_max(most, tw_busy_of(engine, c->outline.commands[e], c->outline.units[e]));
+    }
     return most;
 }
 

@@ -212,7 +212,8 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     }
     /* What is kept as a whole may come, or go, at once. */
     unsigned what = o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    if (s->machine->memory[m].whole && (s->machine->memory[m].keeps & what)) sum.transfers = 1;
+    if (s->machine->memory[m].whole && (s->machine->memory[m].keeps & what))
+        sum.transfers = tw_min(1, sum.transfers);
     return sum;
 }
 

@@ -36,13 +36,21 @@ TEST(each_kind_says_the_same_on_one_line_and_in_a_file)
                "workload: pool\nops:\n"
                "  - {name: pool, op: pool, shape: [4, 8, 8], kernel: 3, stride: 2, ceil: true, type: average,\n"
                "     count_pad: true, pad: 1}\n");
+    check_same("gemv:7x9:f64", "workload: gemv\nops:\n  - {name: gemv, op: gemv, shape: [7, 9], dtype: f64}\n");
+    check_same("matmul_transpose_b:4x5x6:i8,batch=2",
+               "workload: matmul_transpose_b\nops:\n"
+               "  - {name: matmul_transpose_b, op: matmul_transpose_b, shape: [4, 5, 6], dtype: i8, batch: 2}\n");
+    check_same("matmul:4x5x6:f64,epilogue=add", "workload: matmul\nops:\n"
+                                                "  - {name: matmul, op: matmul, shape: [4, 5, 6], dtype: f64, epilogue: add}\n");
     check_same("add:5", "workload: add\nops:\n  - {name: add, op: add, shape: [5]}\n");
 }
 
 TEST(a_one_line_workload_is_told_from_a_path_by_letters_and_a_colon)
 {
     CHECK(tw_oneline_is("matmul:1x1x1"));
+    CHECK(tw_oneline_is("matmul_transpose_b:1x1x1"));
     CHECK(tw_oneline_is("nonsense:"));
+    CHECK(!tw_oneline_is("_x:3"));
     CHECK(!tw_oneline_is("net.yaml"));
     CHECK(!tw_oneline_is("./conv:3"));
     CHECK(!tw_oneline_is(":3"));
@@ -61,12 +69,19 @@ static void check_refused(const char *line, const char *message)
 TEST(mistakes_are_reported_at_their_column)
 {
     check_refused("soft:3x3",
-                  "<workload>:1:1: error: 'op' must be one of matmul, gemv, conv, dwconv, pool, add, found 'soft'");
+                  "<workload>:1:1: error: 'op' must be one of matmul, matmul_transpose_b, gemv, conv, dwconv, pool, add, "
+                  "found 'soft'");
     check_refused("matmul:", "<workload>:1:8: error: the dimensions are missing");
     check_refused("matmul:4xx6", "<workload>:1:10: error: a number is missing");
     check_refused("matmul:4x5x", "<workload>:1:12: error: a number is missing");
     check_refused("matmul:4x5x0", "<workload>:1:12: error: 'shape' is 0, outside 1..2147483647");
     check_refused("matmul:4x5", "<workload>:1:8: error: 'shape' has 2 entries, matmul needs 3: m, n, k");
+    check_refused("matmul:4x5x6:", "<workload>:1:14: error: the element type is missing");
+    check_refused("matmul:4x5x6:,batch=2", "<workload>:1:14: error: the element type is missing");
+    check_refused("matmul::f64", "<workload>:1:8: error: the dimensions are missing");
+    check_refused("matmul:4x5x6:f64,dtype=f64", "<workload>:1:18: error: duplicate option 'dtype'");
+    check_refused("matmul:4x5x6:f64:f64",
+                  "<workload>:1:14: error: 'dtype' must be one of i8, u8, i16, i32, f32, f64, found 'f64:f64'");
     check_refused("matmul:4x5x6,", "<workload>:1:14: error: an option is missing");
     check_refused("matmul:4x5x6,dtype", "<workload>:1:14: error: option 'dtype' needs a value, as in 'dtype=...'");
     check_refused("matmul:4x5x6,dtype=", "<workload>:1:20: error: option 'dtype' has no value");

@@ -64,6 +64,44 @@ TEST(a_transposed_batched_matmul_of_bytes)
                                                             "      ofm: {tensor: matmul.ofm, at: [b, m, n]}\n");
 }
 
+TEST(a_matmul_whose_second_matrix_is_transposed_has_a_name_of_its_own)
+{
+    tw_bench b = tw_bench_new();
+    tw_model one, other;
+    read_or_fail(&b, "matmul:2x3x4,transpose=b", &one);
+    read_or_fail(&b, "matmul_transpose_b:2x3x4", &other);
+    CHECK_EQ(memcmp(one.op[0].operand[1].axis, other.op[0].operand[1].axis, sizeof one.op[0].operand[1].axis), 0);
+    check_round_trip(&b, &other);
+    tw_bench_free(&b);
+}
+
+/* The epilogue reads what the operator makes and another tensor of the same shape, and makes what `output` names. */
+TEST(an_epilogue_is_a_fused_operator_behind_the_first)
+{
+    tw_bench b = tw_bench_new();
+    tw_model m;
+    read_or_fail(&b,
+                 "workload: w\nops:\n"
+                 "  - {name: last, op: add, shape: [2, 3], inputs: {ifm: y}}\n"
+                 "  - {name: fc, op: matmul, shape: [2, 3, 4], dtype: i8, output: y, epilogue: add}\n",
+                 &m);
+    CHECK_EQ(m.n_ops, 3);
+    CHECK_STR(m.op[0].name, "fc");
+    CHECK_STR(m.op[1].name, "fc.add");
+    CHECK_STR(m.op[2].name, "last");
+    CHECK(!m.op[0].fused && m.op[1].fused && !m.op[2].fused);
+    CHECK_EQ(m.op[1].compute, TW_ADD);
+    CHECK_EQ(m.op[1].operand[0].tensor, m.op[0].operand[2].tensor);
+    CHECK_STR(m.tensor[m.op[1].operand[1].tensor].name, "fc.add.bias");
+    CHECK_STR(m.tensor[m.op[1].operand[2].tensor].name, "y");
+    for (int o = 0; o < 3; o++) CHECK_EQ(m.tensor[m.op[1].operand[o].tensor].dtype, TW_DTYPE_I32);
+    CHECK(tw_op_is_resident(&m, &m.op[0], 2) && !tw_op_is_resident(&m, &m.op[0], 0));
+    CHECK(tw_op_is_resident(&m, &m.op[1], 0) && !tw_op_is_resident(&m, &m.op[1], 1));
+    CHECK(!tw_op_is_resident(&m, &m.op[1], 2) && !tw_op_is_resident(&m, &m.op[2], 0));
+    check_round_trip(&b, &m);
+    tw_bench_free(&b);
+}
+
 TEST(a_transposed_grouped_convolution)
 {
     check_kind("conv:4x8x8,out=6,kernel=3,stride=2,pad=1,groups=2,transposed,out_pad=1",
