@@ -6,6 +6,6 @@
 TW_NODISCARD tw_status tw_placement_describe(const tw_placing *placing, const tw_op_plan *op, tw_arena *arena,
                                              tw_placement_use *out);
 /* One per placing of the plan. */
-TW_NODISCARD tw_status tw_placements_describe(const tw_placing *placing, int n, const tw_op_plan *op, tw_arena *arena,
-                                              const tw_placement_use **out);
+TW_NODISCARD tw_status tw_placements_describe(const tw_placing *placing, int n, const tw_op_plan *op,
+                                              tw_arena *arena, const tw_placement_use **out);
 #endif

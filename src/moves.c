@@ -5,9 +5,9 @@
 #include <string.h>
 
 enum {
-    MOST_SIZES = 48,    /* of one loop at one level                                              */
-    FEW_DIVISORS = 3,   /* fewer than so many: sizes that leave a rest are tried too              */
-    MOST_PERMUTED = 4,  /* cut loops of which every order is tried; of more only one is put elsewhere */
+    MOST_SIZES = 48,   /* of one loop at one level                                              */
+    FEW_DIVISORS = 3,  /* fewer than so many: sizes that leave a rest are tried too              */
+    MOST_PERMUTED = 4, /* cut loops of which every order is tried; of more only one is put elsewhere */
 };
 
 typedef struct list {
@@ -352,7 +352,8 @@ static const char *number_text(int64_t x, tw_arena *arena)
 }
 
 /* "buffers of ifm, w", "2, 2", "1, 1" */
-static tw_status describe_all_buffers(const tw_program *p, int level, const char *place, tw_arena *arena, tw_edit *out)
+static tw_status describe_all_buffers(const tw_program *p, int level, const char *place, tw_arena *arena,
+                                      tw_edit *out)
 {
     tw_text what = {0}, from = {0}, to = {0};
     for (int o = 0; o < p->op->n_operands; o++) {

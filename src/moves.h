@@ -31,7 +31,8 @@ bool tw_moves_are_one_kind(const tw_move *a, const tw_move *b);
 /* Changes `map`, which may have been changed before. */
 void tw_move_apply(const tw_move *move, const tw_program *program, tw_op_map *map);
 /* "buffers of w", "2", "1"; in machines of several memories "buffers of w in l1". TW_ERR_NOMEM. */
-TW_NODISCARD tw_status tw_move_describe(const tw_move *move, const tw_program *program, tw_arena *arena, tw_edit *out);
+TW_NODISCARD tw_status tw_move_describe(const tw_move *move, const tw_program *program, tw_arena *arena,
+                                        tw_edit *out);
 
 /* Distance of `map` from the program's mapping; "n 120, k 40, buffers w 2" is added to `what`, in machines of
  * several memories "l2: n 120; l1: k 40". */

@@ -308,6 +308,9 @@ static tw_verify_input verify_input(const tw_program *p, tw_level_info *level, t
         const tw_stay *s = &p->flow->stay[tw_machine_innermost(p->machine, TW_HOLDS_INPUTS)][o];
         in.restless[o] = s->filler >= 0 && s->depth >= p->flow->n_places;
     }
+    in.innermost = -1;
+    if (p->flow && p->n_tiled == 1 && p->flow->n_places > 0 && !p->flow->serpentine)
+        in.innermost = p->flow->place[p->flow->n_places - 1].loop;
     if (p->flow) memcpy(in.unroll, p->flow->unroll, sizeof in.unroll);
     if (p->flow) memcpy(in.holds_sums, p->flow->sums, sizeof in.holds_sums);
     return in;

@@ -15,39 +15,42 @@
 #include <string.h>
 
 enum {
-    MOST_TRIALS = 4000,       /* of pairs of moves                                               */
-    ENOUGH_FIT = 60,          /* of them                                                         */
-    MOST_NEAREST = 6,         /* are shown,                                                      */
-    BY_DISTANCE = 3,          /* of these so many whatever their time                            */
-    MOST_CUTS = 64,           /* one after the other                                             */
-    MOST_COMMANDS = 1 << 20,  /* longer programs are not walked, see placing.c                   */
-    MOST_WORK = 1 << 22,      /* of one simulation; of all together four times that              */
+    MOST_TRIALS = 4000,      /* of pairs of moves                                               */
+    ENOUGH_FIT = 60,         /* of them                                                         */
+    MOST_NEAREST = 6,        /* are shown,                                                      */
+    BY_DISTANCE = 3,         /* of these so many whatever their time                            */
+    MOST_CUTS = 64,          /* one after the other                                             */
+    MOST_LOTS = 4096,        /* that are placed by other policies too                           */
+    MOST_COMMANDS = 1 << 20, /* longer programs are not walked, see placing.c                   */
+    MOST_WORK = 1 << 22,     /* of one simulation; of all together four times that              */
 };
 
 typedef struct bench {
     const tw_model *model;
     const tw_machine *machine;
     const tw_mapping *mapping;
-    int first, n;       /* the group                                                             */
-    tw_arena *arena;    /* of what is returned                                                   */
-    tw_arena *kept;     /* of the group's lists                                                  */
-    tw_arena *work;     /* of one trial                                                          */
+    int first, n;    /* the group                                                             */
+    tw_arena *arena; /* of what is returned                                                   */
+    tw_arena *kept;  /* of the group's lists                                                  */
+    tw_arena *work;  /* of one trial                                                          */
     tw_arena *scratch;
     tw_arena_mark mark; /* of scratch: where a trial begins                                      */
     tw_op_map *map;     /* one per operator of the model: the trial's mapping                    */
     tw_op_plan *op;     /* the same: the trial's programs                                        */
     tw_program base;    /* of the group's first operator, as it was given                        */
-    int64_t n_tried, spent; /* spent: work of the trials that were simulated */
+    unsigned too_small; /* bit m: memory m is, for the mapping as it was given                   */
+    int64_t n_tried;
+    int64_t spent; /* work of the trials that were simulated                                */
 } bench;
 
 typedef struct trial {
     bool legal; /* apart from its size */
     bool fits;
-    int memory;           /* that misses most, or has least left                                 */
-    int64_t height;       /* in that memory                                                      */
-    int64_t missing;      /* units in all memories together                                      */
+    int memory;      /* that misses most; when it fits, of those that were too small the one with least left */
+    int64_t height;  /* in that memory                                                      */
+    int64_t missing; /* units in all memories together                                      */
     int64_t execs;
-    int64_t work;         /* about what simulating it takes                                      */
+    int64_t work; /* about what simulating it takes                                      */
 } trial;
 
 /* ---- building without limits ---- */
@@ -123,7 +126,8 @@ static tw_status weigh(bench *b, const tw_machine *machine, trial *t)
         if (size == TW_UNLIMITED) continue;
         TW_TRY(height_of(b, machine, m, &height));
         t->missing += tw_max(0, height - size);
-        if (height - size <= most) continue;
+        bool counts = height > size || b->too_small == 0 || (b->too_small >> m & 1);
+        if (!counts || height - size <= most) continue;
         most = height - size;
         t->memory = m;
         t->height = height;
@@ -224,7 +228,8 @@ static tw_status add_edit(bench *b, const tw_machine *machine, const trial *t, t
     tw_op_map map = b->map[b->first];
     TW_TRY(simulate(b, machine, t, &edit.fits, &edit.cycles));
     edit.distance = edit.kind == TW_EDIT_PLACEMENT ? 1 : tw_maps_distance(&b->base, &map, &what);
-    if (edit.kind == TW_EDIT_SEVERAL) edit.what = tw_arena_strndup(b->arena, what.bytes ? what.bytes : "", what.len);
+    if (edit.kind == TW_EDIT_SEVERAL)
+        edit.what = tw_arena_strndup(b->arena, what.bytes ? what.bytes : "", what.len);
     bool failed = what.failed || !edit.what;
     tw_text_release(&what);
     if (failed) return TW_ERR_NOMEM;
@@ -280,7 +285,8 @@ static tw_status edit_by_order(bench *b, const tw_move *move, int n, int64_t mis
 static tw_status edit_by_moves(bench *b, const tw_move *move, int n, int64_t missing, edits *list)
 {
     for (int i = 0, k; i < n; i += k) {
-        for (k = 1; i + k < n && move[i + k].index == move[i].index && tw_moves_are_one_kind(&move[i], &move[i + k]);)
+        for (k = 1;
+             i + k < n && move[i + k].index == move[i].index && tw_moves_are_one_kind(&move[i], &move[i + k]);)
             k++;
         if (move[i].kind == TW_EDIT_ORDER)
             TW_TRY(edit_by_order(b, &move[i], k, missing, list));
@@ -443,7 +449,8 @@ static tw_status cut_until_it_fits(bench *b, int64_t missing, edits *found)
         b->map[b->first] = map;
         TW_TRY(try_map(b, b->machine, &t));
         TW_ALLOC(b->kept, now, 1);
-        TW_TRY(tw_program_build(b->model, b->first, b->base.machine, &map, b->kept, &(tw_diag){.muted = true}, now));
+        TW_TRY(
+            tw_program_build(b->model, b->first, b->base.machine, &map, b->kept, &(tw_diag){.muted = true}, now));
         TW_TRY(tw_moves_list(now, b->kept, &move, &n));
         TW_TRY(best_cut(b, now, &map, move, n, missing - 1, &best));
         if (best < 0) return TW_OK;
@@ -514,9 +521,8 @@ static tw_status time_programs(bench *b)
     for (int i = b->first; i < b->first + b->n; i++) {
         tw_diag muted = {.muted = true};
         const tw_program *p = &b->op[i].program;
-        tw_status status = work_of(p) > MOST_WORK
-                               ? TW_INFEASIBLE
-                               : tw_timeline_run(p, b->scratch, &muted, &b->op[i].timeline);
+        tw_status status =
+            work_of(p) > MOST_WORK ? TW_INFEASIBLE : tw_timeline_run(p, b->scratch, &muted, &b->op[i].timeline);
         if (status == TW_ERR_NOMEM) return status;
         if (status != TW_OK) b->op[i].timeline.sum.instructions = tw_max(p->n_execs, MOST_COMMANDS + 1);
     }
@@ -536,6 +542,7 @@ static tw_status find_shortages(bench *b, tw_shortage *list, int *n)
         g.capacity = size;
         if (g.height[g.policy] <= size) continue;
         tw_shortage *s = &list[(*n)++];
+        b->too_small |= 1u << m;
         TW_TRY(tw_placement_describe(&g, b->op, b->arena, &s->use));
         s->over = s->use.height - size;
         s->excuse = excuse_of(&s->use);
@@ -570,7 +577,8 @@ static tw_status find_changes(bench *b, answer *a)
     TW_TRY(tw_moves_list(&b->base, b->kept, &move, &n));
     TW_TRY(edit_by_moves(b, move, n, now.missing, &a->single));
     for (int i = 0; i < a->why.n_memories; i++)
-        TW_TRY(edit_placements(b, tw_machine_find_memory(b->machine, a->why.memory[i].use.memory), &a->single));
+        if (a->why.memory[i].use.n_lots <= MOST_LOTS)
+            TW_TRY(edit_placements(b, tw_machine_find_memory(b->machine, a->why.memory[i].use.memory), &a->single));
     sort_edits(&a->single, is_more_useful);
     TW_TRY(find_nearest(b, move, n, now.missing, &a->nearest));
     a->why.n_tried = b->n_tried;
@@ -596,7 +604,8 @@ static tw_status look_at_group(bench *b, tw_diag *diag, answer *a)
     TW_ALLOC(b->arena, memory, b->machine->n_memories);
     a->why = (tw_group_why){.first_op = b->first, .n_ops = b->n, .memory = memory};
     reset_map(b);
-    b->n_tried = b->work = 0;
+    b->n_tried = b->spent = 0;
+    b->too_small = 0;
     begin_trial(b);
     TW_TRY(build_programs(b, b->machine, diag));
     reset_map(b);

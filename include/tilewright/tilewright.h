@@ -551,7 +551,7 @@ typedef struct tw_edit { /* a changed mapping, or the same on a machine with ano
     const char *what, *from, *to; /* "n", "240", "120"; SEVERAL: "n 120, k 40", NULL, NULL                   */
     double distance;              /* 1 for everything that is changed, and 1 for each time it is halved     */
     bool fits;
-    const char *memory;       /* that misses most; when it fits, the one that is fullest                     */
+    const char *memory;       /* that misses most; when it fits, of those that were too small the fullest    */
     int64_t height, capacity; /* of that memory                                                              */
     int64_t cycles;           /* of the group; 0: does not fit, or would take too long to simulate           */
     const tw_mapping *mapping; /* complete. Other groups that do not fit have the nearest that does          */

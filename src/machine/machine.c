@@ -62,7 +62,9 @@ int64_t tw_cost_cycles(const tw_cost *cost, int64_t work)
     case TW_COST_STEPPED:
         return tw_ckd_mul(cost->fixed, tw_cdiv(work, cost->per_cycle), &cycles) ? cycles : INT64_MAX;
     case TW_COST_DESCRIPTOR:
-    case TW_COST_KERNEL: return tw_ckd_add(work, cost->each, &cycles) ? tw_cdiv(cycles, TW_MILLI) : INT64_MAX;
+    case TW_COST_KERNEL:
+        if (work == INT64_MAX || !tw_ckd_add(work, cost->each, &cycles)) return INT64_MAX;
+        return tw_cdiv(cycles, TW_MILLI);
     case TW_N_COSTS: break;
     }
     return INT64_MAX;

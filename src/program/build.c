@@ -416,8 +416,9 @@ static tw_status check_dual(const tw_program *p, int m, const tw_pools *pools, t
     if (doubles == TW_DOUBLE_ANY || p->map->level[m - 1].pass) return TW_OK;
     for (int o = 0; o < p->op->n_operands; o++) {
         const tw_stay *s = &p->flow->stay[m][o];
-        bool changes = o < tw_op_output(p->op) && s->filler >= 0 && p->flow->n_places > 0;
-        if (doubles == TW_DOUBLE_CHANGING) changes = changes && s->depth >= p->flow->n_places;
+        bool changes = o < tw_op_output(p->op) && s->filler >= 0;
+        if (doubles == TW_DOUBLE_CHANGING)
+            changes = changes && p->flow->n_places > 0 && s->depth >= p->flow->n_places;
         int64_t count = pools->count[m][o];
         if (!s->here || s->resident || s->pool != o || (!changes && (count == 1 || count == s->needed))) continue;
         if (!changes)

@@ -253,6 +253,21 @@ int64_t tw_flow_slots(const tw_program *p, const tw_flow *flow, int memory, int 
 
 /* ---- the whole ---- */
 
+/* What stays between operators has its buffer for itself. */
+static tw_status check_residents(const tw_program *p, const tw_flow *flow, tw_diag *diag)
+{
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            int lead = tw_level_pool(&p->map->level[m - 1], o);
+            if (lead == o || !flow->stay[m][o].here || !flow->stay[m][lead].here) continue;
+            if (!flow->stay[m][o].resident && !flow->stay[m][lead].resident) continue;
+            return tw_diag_error(diag, p->map->level[m - 1].loc,
+                                 "'%s' and '%s' share buffers in '%s', but one of them stays between two operators",
+                                 p->op->operand[lead].name, p->op->operand[o].name, p->machine->memory[m].name);
+        }
+    return TW_OK;
+}
+
 static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *diag)
 {
     int output = tw_op_output(p->op), m = tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT);
@@ -260,6 +275,7 @@ static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *d
     if (flow->serpentine && p->n_tiled > 1)
         return tw_diag_error(diag, inner->loc, "'serpentine' needs a mapping with one tiled level, this one has %d",
                              p->n_tiled);
+    TW_TRY(check_residents(p, flow, diag));
     for (; m > 0; m = flow->stay[m][output].outer) {
         const tw_stay *s = &flow->stay[m][output];
         if (!s->returns || s->filler >= 0 || s->resident) continue;

@@ -78,8 +78,8 @@ static void put_lots(tw_table *table, const tw_placement_use *use, int shift, in
 
 tw_status tw_lots_print(const tw_placement_use *use, tw_unit unit, tw_line *line, tw_arena *arena)
 {
-    const char *title[] = {
-        "operator", "lot", tw_unit_plural(unit), "offset", "end", use->coarse ? "" : "commands", ""};
+    const char *title[] = {"operator", "lot", tw_unit_plural(unit), "offset", "end", use->coarse ? "" : "commands",
+                           ""};
     tw_table table;
     int shift = use->n_ops == 1;
     tw_table_init(&table, title + shift, N_COLUMNS - shift, 2 - shift, arena);
@@ -139,8 +139,9 @@ static tw_status print_policies(const tw_placement_use *use, tw_unit unit, tw_li
 static void print_live(const tw_placement_use *use, tw_unit unit, tw_line *line)
 {
     tw_text text = {0};
-    tw_text_printf(&text, "at most %s %s must be there at once, while %s runs; %s takes %s more", TW_GROUPED(use->live),
-                   tw_unit_plural(unit), brief(use, use->live_op), use->policy, TW_GROUPED(use->height - use->live));
+    tw_text_printf(&text, "at most %s %s must be there at once, while %s runs; %s takes %s more",
+                   TW_GROUPED(use->live), tw_unit_plural(unit), brief(use, use->live_op), use->policy,
+                   TW_GROUPED(use->height - use->live));
     if (use->proven)
         tw_text_printf(&text, "; no placement ends before %s", TW_GROUPED(use->lifetime));
     else
@@ -154,8 +155,8 @@ static void print_heading(const tw_plan *plan, const tw_placement_use *use, tw_l
 {
     const char *name = plan->model->op[use->first_op].name, *unit = tw_unit_plural(plan->machine->unit);
     int at = tw_line_printf(line, 0, TW_BOLD, "%s", use->memory);
-    at = tw_line_printf(line, at + 1, TW_PLAIN, "of %s%s: %s ends at %s", name, use->n_ops > 1 ? " and what is fused" : "",
-                        use->policy, TW_GROUPED(use->height));
+    at = tw_line_printf(line, at + 1, TW_PLAIN, "of %s%s: %s ends at %s", name,
+                        use->n_ops > 1 ? " and what is fused" : "", use->policy, TW_GROUPED(use->height));
     if (use->capacity != TW_UNLIMITED)
         tw_line_printf(line, at + 1, TW_PLAIN, "of %s %s", TW_GROUPED(use->capacity), unit);
     tw_line_end(line);
@@ -201,8 +202,9 @@ tw_status tw_lots_draw(const tw_placement_use *use, tw_line *line, tw_arena *are
         hue += i > 0 && !is_of_the_same(lot, lot - 1); /* an operand's lots stand together */
         box[i] = (tw_map_box){lot->name, lot->lower, lot->upper, lot->offset, lot->size, hue};
     }
-    return tw_addressmap_draw(box, use->n_lots, &(tw_map_options){.capacity = use->capacity, .rows = 32, .time = "commands"},
-                              line, arena);
+    return tw_addressmap_draw(box, use->n_lots,
+                              &(tw_map_options){.capacity = use->capacity, .rows = 32, .time = "commands"}, line,
+                              arena);
 }
 
 tw_status tw_report_map(const tw_plan *plan, const tw_print_options *options, tw_arena *scratch, tw_diag *diag,

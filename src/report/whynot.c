@@ -59,8 +59,8 @@ static void explain_peak(const tw_placement_use *use, const char *unit, tw_text 
         tw_text_printf(out, "%s alone has %s of %s %s; ", large->name, TW_GROUPED(large->size),
                        TW_GROUPED(use->capacity), unit);
     list_peak(use, out);
-    tw_text_printf(out, " must be there at the same time, while %s runs: %s %s", use->live_op, TW_GROUPED(use->live),
-                   unit);
+    tw_text_printf(out, " must be there at the same time, while %s runs: %s %s", use->live_op,
+                   TW_GROUPED(use->live), unit);
 }
 
 static void explain(const tw_shortage *s, const char *unit, tw_text *out)
@@ -69,8 +69,9 @@ static void explain(const tw_shortage *s, const char *unit, tw_text *out)
     switch (s->excuse) {
     case TW_EXCUSE_NONE: explain_peak(use, unit, out); return;
     case TW_EXCUSE_REUSE:
-        tw_text_printf(out, "lifetime reuse would fit: lots that are not needed at the same time can share %s %s; at "
-                            "most %s must be there at once, while %s runs",
+        tw_text_printf(out,
+                       "lifetime reuse would fit: lots that are not needed at the same time can share %s %s; at "
+                       "most %s must be there at once, while %s runs",
                        TW_GROUPED(use->lifetime), unit, TW_GROUPED(use->live), use->live_op);
         return;
     case TW_EXCUSE_PACKING:
@@ -82,14 +83,16 @@ static void explain(const tw_shortage *s, const char *unit, tw_text *out)
                        TW_GROUPED(use->live), unit);
         return;
     case TW_EXCUSE_ALIGNED:
-        tw_text_printf(out, "no allocator can help: the %s %s that must be there at once would have room, but every "
-                            "placement on multiples of %s ends at %s or more",
+        tw_text_printf(out,
+                       "no allocator can help: the %s %s that must be there at once would have room, but every "
+                       "placement on multiples of %s ends at %s or more",
                        TW_GROUPED(use->live), unit, TW_GROUPED(use->align), TW_GROUPED(use->least));
         return;
     case TW_EXCUSE_UNKNOWN:
     case TW_N_EXCUSES:
-        tw_text_printf(out, "an allocator may help: %s %s must be there at once, the best packing that was found "
-                            "ends at %s",
+        tw_text_printf(out,
+                       "an allocator may help: %s %s must be there at once, the best packing that was found "
+                       "ends at %s",
                        TW_GROUPED(use->live), unit, TW_GROUPED(use->lifetime));
     }
 }
@@ -102,8 +105,8 @@ static tw_status print_shortage(const tw_why_not *why, const tw_shortage *s, tw_
     tw_line_printf(line, 0, TW_ALARM, "%s is short by %s of %s %s", use->memory, TW_GROUPED(s->over),
                    TW_GROUPED(use->capacity), unit);
     tw_line_end(line);
-    tw_text_printf(&text, "%s on %s: placement %s ends at %s", why->model->op[use->first_op].name, why->machine->name,
-                   use->policy, TW_GROUPED(use->height));
+    tw_text_printf(&text, "%s on %s: placement %s ends at %s", why->model->op[use->first_op].name,
+                   why->machine->name, use->policy, TW_GROUPED(use->height));
     if (!text.failed) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
     tw_text_release(&text);
     tw_line_end(line);
@@ -122,7 +125,7 @@ static tw_status print_shortage(const tw_why_not *why, const tw_shortage *s, tw_
 
 /* ---- what would fit ---- */
 
-enum { MOST_EDITS = 12, NAME_WIDTH = 40 };
+enum { MOST_EDITS = 12, NAME_WIDTH = 40, VALUE_WIDTH = 9 };
 enum { CHANGE, FROM, TO, MEMORY, NEEDS, OVER, CYCLES, N_COLUMNS };
 
 static void put_outcome(tw_table *table, const tw_edit *edit, int at)
@@ -148,8 +151,8 @@ static tw_status print_edits(const tw_group_why *group, tw_line *line, tw_arena 
         const tw_edit *edit = &group->edit[i];
         tw_table_row(&table, edit->fits ? TW_GOOD : TW_PLAIN);
         tw_table_printf(&table, CHANGE, "%.*s", NAME_WIDTH, edit->what);
-        tw_table_put(&table, FROM, edit->from);
-        tw_table_put(&table, TO, edit->to);
+        tw_table_printf(&table, FROM, "%.*s", VALUE_WIDTH, edit->from);
+        tw_table_printf(&table, TO, "%.*s", VALUE_WIDTH, edit->to);
         put_outcome(&table, edit, MEMORY);
     }
     TW_TRY(tw_table_print(&table, line));
@@ -172,7 +175,8 @@ static tw_status print_nearest(const tw_group_why *group, tw_line *line, tw_aren
     static const char *const title[] = {"nearest that fit", "", "needs", "", "cycles", "distance"};
     tw_table table;
     if (group->n_nearest == 0) {
-        tw_line_printf(line, 2, TW_PLAIN, "none of the %s mappings that were tried fits", TW_GROUPED(group->n_tried));
+        tw_line_printf(line, 2, TW_PLAIN, "none of the %s mappings that were tried fits",
+                       TW_GROUPED(group->n_tried));
         tw_line_end(line);
         return TW_OK;
     }

@@ -152,7 +152,8 @@ static int64_t doubled_at_most(const credits *c, const pool *p, int64_t least, i
     bool input = p->operand < tw_op_output(s->op) && !(s->resident >> p->operand & 1);
     if (doubles == TW_DOUBLE_ANY || c->leaf->map.level[p->memory - 1].pass) return most;
     if (doubles == TW_DOUBLE_CHANGING) input = c->outline.changes[p->memory][p->operand];
-    return input ? tw_max(least, tw_min(2, s->max_buffers)) : tw_max(least, c->outline.needed[p->memory][p->operand]);
+    int64_t wanted = input ? 2 : c->outline.needed[p->memory][p->operand];
+    return tw_max(least, tw_min(wanted, s->max_buffers));
 }
 
 /* From what is needed to what fits if all others have what they need; false when not even that does. */

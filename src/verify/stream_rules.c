@@ -213,6 +213,18 @@ static bool check_drained(tw_commanded *s)
     return true;
 }
 
+/* Whether an input's tile and the one before it belong to two sweeps of the innermost loop, on an engine that does not mix
+ * them. */
+static bool begins_sweep(const tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    bool other = false;
+    if (!s->at.in->machine->engine[i->engine].drains || s->at.in->innermost < 0 || !s->k->loaded[i->operand]) return false;
+    for (int l = 0; l < s->at.in->op->n_loops; l++)
+        other |= l != s->at.in->innermost && i->box.span[l].lo != s->k->step[i->operand].span[l].lo;
+    return other;
+}
+
 static bool check_load(tw_commanded *s)
 {
     const tw_instr *i = s->at.instr;
@@ -223,6 +235,8 @@ static bool check_load(tw_commanded *s)
         return tw_fault_at(&s->at, "brings %s", sums ? "finished elements back" : "an input as partial sums");
     if (!check_transfer(s)) return false;
     if (i->drains && !check_drained(s)) return false;
+    if (!i->drains && !sums && begins_sweep(s))
+        return tw_fault_at(&s->at, "is the first of a sweep and does not wait for the last one to end");
     if (!i->takes) return tw_fault_at(&s->at, "fills buffer %s without taking it", name_of(s, i->dst).text);
     if (sums ? !check_sums(s, i->src[0], &i->region, &found)
              : i->src[0] != -1 && !check_input(s, i->src[0], i->operand, &i->region))

@@ -35,6 +35,8 @@ typedef struct tw_verify_input {
     unsigned padded;                  /* bit l: loop l is padded up to a multiple of its tile, */
     int64_t largest[TW_MAX_LOOPS];    /* this one                                              */
     bool restless[TW_MAX_OPERANDS];   /* an input whose tile changes with every execution      */
+    int innermost;                    /* loop whose tiles follow each other, -1: there is one execution, or several
+                                         levels                                                */
     int n_residents;
     const tw_resident *resident;
     int unroll[TW_ARRAY_DIMS];        /* async: loops laid out over the rows and columns of the array, -1: none */

@@ -100,6 +100,24 @@ TEST(every_field_of_a_cluster_arrives)
     tw_bench_free(&b);
 }
 
+/* The block of docs/formats.md that shows a cluster. */
+TEST(the_cluster_of_the_documentation_is_accepted)
+{
+    tw_bench b = tw_bench_new();
+    tw_machine m;
+    tw_text text = {0};
+    bool inside = false;
+    for (const char *at = tw_read_source(&b, "docs/formats.md"); *at; at += strcspn(at, "\n") + 1) {
+        inside = strncmp(at, "    ", 4) == 0 && (inside || strncmp(at, "    # a cluster\n", 16) == 0);
+        if (inside) tw_text_add(&text, at + 4, strcspn(at, "\n") - 3);
+    }
+    CHECK(text.len > 0);
+    read_or_fail(&b, text.bytes, &m);
+    CHECK_STR(m.name, "small-cluster");
+    tw_text_release(&text);
+    tw_bench_free(&b);
+}
+
 /* ---- printing ---- */
 
 static void check_same_cost(const tw_cost *a, const tw_cost *b)

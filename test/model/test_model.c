@@ -82,7 +82,7 @@ TEST(an_epilogue_is_a_fused_operator_behind_the_first)
     tw_model m;
     read_or_fail(&b,
                  "workload: w\nops:\n"
-                 "  - {name: last, op: add, shape: [2, 3], inputs: {ifm: y}}\n"
+                 "  - {name: last, op: add, shape: [2, 3], dtype: i32, inputs: {ifm: y}}\n"
                  "  - {name: fc, op: matmul, shape: [2, 3, 4], dtype: i8, output: y, epilogue: add}\n",
                  &m);
     CHECK_EQ(m.n_ops, 3);

@@ -44,13 +44,14 @@ static void forget(question *q) { tw_context_free(q->ctx); }
 static const char *cluster(const char *placement, const char *more)
 {
     static char text[1024];
-    snprintf(text, sizeof text,
-             "machine: cluster\nunit: byte\ntiming: async\nmemories:\n  - {name: l3, size: unlimited}\n"
-             "  - {name: l1, size: 100000, align: 8, placement: %s, keeps: [output], whole: true%s}\nengines:\n"
-             "  - {name: dma, between: [l3, l1], joins: inputs, cost: {latency: 100, per_cycle: 64}}\n"
-             "  - {name: cores, computes: [multiply-add, add], on: l1, tile_multiple: 8, multiple_loops: parallel,\n"
-             "     cost: {latency: 50, per_cycle: 8}}\n",
-             placement, more);
+    snprintf(
+        text, sizeof text,
+        "machine: cluster\nunit: byte\ntiming: async\nmemories:\n  - {name: l3, size: unlimited}\n"
+        "  - {name: l1, size: 100000, align: 8, placement: %s, keeps: [output], whole: true%s}\nengines:\n"
+        "  - {name: dma, between: [l3, l1], joins: inputs, cost: {latency: 100, per_cycle: 64}}\n"
+        "  - {name: cores, computes: [multiply-add, add], on: l1, tile_multiple: 8, multiple_loops: parallel,\n"
+        "     cost: {latency: 50, per_cycle: 8}}\n",
+        placement, more);
     return text;
 }
 
@@ -241,9 +242,10 @@ TEST(the_page_is_printed_byte_for_byte)
 /* The section of a plan that fits, and its document. */
 TEST(a_plan_tells_where_everything_lies)
 {
-    question q = ask(with_add, cluster("bump", ""),
-                     "mapping: {matmul_transpose_b: {levels: [{at: l1, sizes: {n: 40, k: 100}, order: [m, k, n], "
-                     "buffers: {ifm: 2, w: 2}, keep: {ofm: all}}]}, matmul_transpose_b.add: {levels: [{at: l1}]}}\n");
+    question q =
+        ask(with_add, cluster("bump", ""),
+            "mapping: {matmul_transpose_b: {levels: [{at: l1, sizes: {n: 40, k: 100}, order: [m, k, n], "
+            "buffers: {ifm: 2, w: 2}, keep: {ofm: all}}]}, matmul_transpose_b.add: {levels: [{at: l1}]}}\n");
     char *text;
     PRINTED(text, tw_plan_print_text(q.ctx, q.plan, NULL, &(tw_print_options){.columns = 80, .map = true}, out));
     CHECK(strstr(text, "bump ends at 94'400 of 100'000 bytes") != NULL);
@@ -347,7 +349,10 @@ static void check_text(question *q)
     free(text);
 }
 
-static json_int_t number(const json_t *object, const char *key) { return json_integer_value(json_object_get(object, key)); }
+static json_int_t number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
 
 static void check_json(question *q)
 {
@@ -410,8 +415,8 @@ static const char *small_machine(const small *s, const char *placement)
 
 static small random_small(uint64_t *rng)
 {
-    static const char *const policy[] = {"slots", "bump", "lifetime"}, *const order[] = {"m, n, k", "m, k, n", "k, n, m",
-                                                                                        "n, k, m"};
+    static const char *const policy[] = {"slots", "bump", "lifetime"}, *const order[] = {"m, n, k", "m, k, n",
+                                                                                         "k, n, m", "n, k, m"};
     int m = (int)tw_test_pick(rng, 1, 6), n = (int)tw_test_pick(rng, 1, 24), k = (int)tw_test_pick(rng, 1, 24);
     small s = {.placement = policy[tw_test_pick(rng, 0, 2)],
                .align = 1 << tw_test_pick(rng, 0, 3),
@@ -419,14 +424,15 @@ static small random_small(uint64_t *rng)
                .dual = tw_test_pick(rng, 0, 1),
                .add = tw_test_pick(rng, 0, 1)};
     s.whole = s.add || tw_test_pick(rng, 0, 1);
-    snprintf(s.model, sizeof s.model, "matmul_transpose_b:%dx%dx%d:%s%s", m, n, k, tw_test_pick(rng, 0, 1) ? "f64" : "f32",
-             s.add ? ",epilogue=add" : "");
+    snprintf(s.model, sizeof s.model, "matmul_transpose_b:%dx%dx%d:%s%s", m, n, k,
+             tw_test_pick(rng, 0, 1) ? "f64" : "f32", s.add ? ",epilogue=add" : "");
     char buffers[60] = "";
     if (!s.dual && tw_test_pick(rng, 0, 1))
         snprintf(buffers, sizeof buffers, ", buffers: {ifm: %d, w: %d}", (int)tw_test_pick(rng, 1, 3),
                  (int)tw_test_pick(rng, 1, 3));
     snprintf(s.map, sizeof s.map,
-             "mapping:\n  matmul_transpose_b:\n    levels:\n      - {at: near, sizes: {m: %d, n: %d, k: %d}, order: [%s]%s%s}\n%s",
+             "mapping:\n  matmul_transpose_b:\n    levels:\n      - {at: near, sizes: {m: %d, n: %d, k: %d}, "
+             "order: [%s]%s%s}\n%s",
              (int)tw_test_pick(rng, 1, m), (int)tw_test_pick(rng, 1, n), (int)tw_test_pick(rng, 1, k),
              order[tw_test_pick(rng, 0, 3)], buffers, s.add || tw_test_pick(rng, 0, 1) ? ", keep: {ofm: all}" : "",
              s.add ? "  matmul_transpose_b.add: {levels: [{at: near}]}\n" : "");
@@ -458,8 +464,7 @@ static void check_excuse(const small *s, const question *q)
     const tw_shortage *shortage = only_shortage(q);
     question other = ask(s->model, small_machine(s, "lifetime"), s->map);
     if (shortage->excuse == TW_EXCUSE_NONE) CHECK(!other.plan);
-    if (shortage->excuse == TW_EXCUSE_REUSE || shortage->excuse == TW_EXCUSE_PACKING)
-        CHECK(other.plan != NULL);
+    if (shortage->excuse == TW_EXCUSE_REUSE || shortage->excuse == TW_EXCUSE_PACKING) CHECK(other.plan != NULL);
     forget(&other);
 }
 
@@ -497,9 +502,11 @@ TEST(lockstep_machines_are_asked_too)
                  "  - {name: mid, size: %d}\n  - {name: near, size: %d, align: %d}\nengines:\n"
                  "  - {name: a, between: [far, mid], channels: 1, cost: {latency: 3, per_cycle: 4}}\n"
                  "  - {name: b, between: [mid, near], channels: unlimited, cost: {constant: 1}}\n"
-                 "  - {name: mac, computes: [multiply-add], on: near, accumulate: [fused], cost: {latency: 1, per_cycle: 8}}\n",
+                 "  - {name: mac, computes: [multiply-add], on: near, accumulate: [fused], cost: {latency: 1, "
+                 "per_cycle: 8}}\n",
                  (int)tw_test_pick(&rng, 20, 900), (int)tw_test_pick(&rng, 10, 400), 1 << tw_test_pick(&rng, 0, 2));
-        int m = (int)tw_test_pick(&rng, 2, 16), n = (int)tw_test_pick(&rng, 2, 16), k = (int)tw_test_pick(&rng, 2, 16);
+        int m = (int)tw_test_pick(&rng, 2, 16), n = (int)tw_test_pick(&rng, 2, 16),
+            k = (int)tw_test_pick(&rng, 2, 16);
         snprintf(model, sizeof model, "matmul:%dx%dx%d", m, n, k);
         snprintf(map, sizeof map,
                  "mapping: {matmul: {levels: [{at: mid, tiles: {m: %d}, buffers: {ifm: 2, w: %d}},"

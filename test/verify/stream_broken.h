@@ -188,9 +188,9 @@ static inline bool partial_is_flipped(patient *p)
 }
 static inline bool passes_are_wrong(patient *p)
 {
-    FIND(TW_EXEC, NULL);
-    if (p->machine.engine[e->instr.engine].cost.kind != TW_COST_ARRAY) return false;
-    e->instr.passes++;
+    tw_instr *i = &any_event(p)->instr;
+    if (!tw_cost_has_passes(&p->machine.engine[i->engine].cost)) return false;
+    i->passes++;
     return true;
 }
 static inline bool unit_is_unknown(patient *p)
@@ -257,6 +257,98 @@ static inline bool a_memory_is_too_small(patient *p)
     p->machine.memory[m].size = p->layout.used[m] - 1;
     return p->layout.used[m] > 0;
 }
+
+/* ---- damage to what only clusters have ---- */
+
+static inline bool has_kernel(const patient *p, int row, const tw_instr *i)
+{
+    return row >= 0 && p->machine.engine[i->engine].cost.kind == TW_COST_KERNEL;
+}
+static inline bool has_descriptor(const patient *p, int row, const tw_instr *i)
+{
+    return row >= 0 && p->machine.engine[i->engine].cost.kind == TW_COST_DESCRIPTOR;
+}
+static inline bool waits_at_its_end(const patient *p, int row, const tw_instr *i)
+{
+    const tw_event *e = &p->rec->row[row].event[0];
+    const tw_engine *engine = &p->machine.engine[i->engine];
+    int64_t work = tw_cost_has_passes(&engine->cost) ? tw_max(i->passes, i->pressed) : i->work;
+    return engine->late && i->takes && e->end_cycle - e->start_cycle > tw_cost_cycles(&engine->cost, work);
+}
+/* A load that waited for the cores alone. */
+static inline bool waits_for_the_drain(const patient *p, int row, const tw_instr *i)
+{
+    const tw_event *e = &p->rec->row[row].event[0];
+    return i->drains && e->wait == TW_WAIT_DATA && e->waited > 0;
+}
+
+static inline bool pressure_is_wrong(patient *p)
+{
+    FIND(TW_EXEC, has_kernel);
+    e->instr.pressed += tw_test_pick(p->r, 0, 1) ? 1 : TW_MILLI;
+    return true;
+}
+/* The length that it has when nothing works on the memory, and the other way round. */
+static inline bool pressure_is_not_felt(patient *p)
+{
+    FIND(TW_EXEC, has_kernel);
+    const tw_cost *cost = &p->machine.engine[e->instr.engine].cost;
+    int64_t alone = tw_cost_cycles(cost, e->instr.passes), under = tw_cost_cycles(cost, e->instr.pressed);
+    int64_t now = e->end_cycle - e->start_cycle, by = now == alone ? under - alone : now == under ? alone - under : 0;
+    set_times(p, row, 0, by, by);
+    return by != 0;
+}
+static inline bool a_row_is_not_counted(patient *p)
+{
+    FIND(TW_LOAD, has_descriptor);
+    const tw_cost *cost = &p->machine.engine[e->instr.engine].cost;
+    int64_t row_cost = cost->per_row + cost->per_beat, was = tw_cost_cycles(cost, e->instr.passes);
+    if (p->rec->row[row].n_events > 1 || row_cost == 0 || e->instr.passes < row_cost) return false;
+    e->instr.passes -= row_cost;
+    int64_t by = tw_cost_cycles(cost, e->instr.passes) - was;
+    set_times(p, row, 0, by, by);
+    return true;
+}
+static inline bool late_write_is_early(patient *p)
+{
+    FIND(TW_EXEC, waits_at_its_end);
+    set_times(p, row, 0, -1, -1);
+    return true;
+}
+static inline bool drained_load_is_early(patient *p)
+{
+    FIND(TW_LOAD, waits_for_the_drain);
+    set_times(p, row, -1, -1, -1);
+    for (int k = 0; k < p->rec->row[row].n_events; k++) event_at(p, row, k)->waited--;
+    return true;
+}
+static inline bool launch_is_longer(patient *p)
+{
+    p->machine.launch += TW_MILLI;
+    return true;
+}
+static inline bool barrier_is_longer(patient *p)
+{
+    tw_engine *engine = &p->machine.engine[any_event(p)->instr.engine];
+    engine->cost.each += TW_MILLI;
+    return tw_cost_has_passes(&engine->cost) && engine->cost.kind != TW_COST_ARRAY;
+}
+static inline bool write_is_expected_at_the_start(patient *p)
+{
+    FIND(TW_EXEC, waits_at_its_end);
+    p->machine.engine[e->instr.engine].late = false;
+    return true;
+}
+static inline bool pad_is_forgotten(patient *p)
+{
+    bool whole = true;
+    for (int l = 0; l < p->in.op->n_loops; l++)
+        whole &= !(p->in.padded >> l & 1) || !p->in.op->loop[l].reduces;
+    p->in.padded = 0;
+    for (int e = 0; e < p->machine.n_engines; e++) /* zeros take time */
+        whole |= p->machine.engine[e].kind == TW_MOVES && p->machine.engine[e].cost.kind != TW_COST_DESCRIPTOR;
+    return !whole;
+}
 #undef FIND
 
 #define DAMAGE(name_, data_) \
@@ -304,6 +396,17 @@ static const damage stream_damages[] = {
     DAMAGE(a_memory_is_too_small, false),
     DAMAGE(buffers_overlap, false),
     DAMAGE(buffers_are_small, false),
+};
+static const damage cluster_damages[] = {
+    DAMAGE(pressure_is_wrong, false),
+    DAMAGE(pressure_is_not_felt, false),
+    DAMAGE(a_row_is_not_counted, false),
+    DAMAGE(late_write_is_early, false),
+    DAMAGE(drained_load_is_early, false),
+    DAMAGE(launch_is_longer, false),
+    DAMAGE(barrier_is_longer, false),
+    DAMAGE(write_is_expected_at_the_start, false),
+    DAMAGE(pad_is_forgotten, false),
 };
 #undef DAMAGE
 #endif
