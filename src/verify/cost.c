@@ -175,7 +175,7 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
 int64_t tw_verify_pressed(const tw_verify_input *in, const tw_instr *instr)
 {
     const tw_cost *cost = &in->machine->engine[instr->engine].cost;
-    if (cost->kind != TW_COST_KERNEL) return instr->passes;
+    if (cost->kind != TW_COST_KERNEL) return instr->pressed; /* nobody asks for it */
     return verify_kernel(in, cost, &instr->box, true) + verify_waits(in, verify_clash(in, &cost->banks, &instr->box));
 }
 

@@ -144,8 +144,6 @@ static void apply_load(const tw_commanded *s)
     const tw_instr *i = s->at.instr;
     tw_slot *slot = &s->k->slot[i->dst];
     slot->region = i->region;
-    s->k->loaded[i->operand] = true;
-    s->k->step[i->operand] = i->box;
     write_until(s, slot);
 }
 

@@ -25,8 +25,6 @@ typedef struct tw_stream_check {
     int64_t *unit_free[TW_MAX_ENGINES]; /* per unit: when its last command lets it go           */
     int64_t n_commands;
     bool no_memory;
-    bool loaded[TW_MAX_OPERANDS];       /* an input was, last for the step with this box        */
-    tw_box step[TW_MAX_OPERANDS];
 } tw_stream_check;
 
 /* The command being judged, and the instruction of it. */

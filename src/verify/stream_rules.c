@@ -213,16 +213,15 @@ static bool check_drained(tw_commanded *s)
     return true;
 }
 
-/* Whether an input's tile and the one before it belong to two sweeps of the innermost loop, on an engine that does not mix
- * them. */
+/* Whether the step that is served is the first of a sweep of the innermost loop, and not of all, on an engine that does not
+ * mix sweeps. */
 static bool begins_sweep(const tw_commanded *s)
 {
     const tw_instr *i = s->at.instr;
-    bool other = false;
-    if (!s->at.in->machine->engine[i->engine].drains || s->at.in->innermost < 0 || !s->k->loaded[i->operand]) return false;
-    for (int l = 0; l < s->at.in->op->n_loops; l++)
-        other |= l != s->at.in->innermost && i->box.span[l].lo != s->k->step[i->operand].span[l].lo;
-    return other;
+    bool later = false;
+    if (!s->at.in->machine->engine[i->engine].drains || s->at.in->innermost < 0) return false;
+    for (int l = 0; l < s->at.in->op->n_loops; l++) later |= i->box.span[l].lo > 0;
+    return later && i->box.span[s->at.in->innermost].lo == 0;
 }
 
 static bool check_load(tw_commanded *s)

@@ -246,6 +246,9 @@ static inline void async_input(test_case *c)
         const tw_stay *s = &c->program.flow->stay[memory][o];
         c->in.restless[o] = s->filler >= 0 && s->depth >= c->program.flow->n_places;
     }
+    const tw_flow *flow = c->program.flow;
+    bool sweeps = c->program.n_tiled == 1 && flow->n_places > 0 && !flow->serpentine;
+    c->in.innermost = sweeps ? flow->place[flow->n_places - 1].loop : -1;
 }
 
 /* The next random case that is accepted by the builder and does not deadlock, with its commands. */
