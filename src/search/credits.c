@@ -406,6 +406,16 @@ static bool worth_trying(credits *c, const span *r, bool doubled)
     return tw_leaf_wants(c->leaf, &least, TW_BOUND_RELAXED);
 }
 
+/* As few buffers as can be; where these must be doubled together, that may be more than the least of each. */
+static tw_status try_least(credits *c, const span *r)
+{
+    bool doubles = false;
+    for (int i = 0; i < c->n_pools; i++)
+        doubles |= c->leaf->space->machine->memory[c->pool[i].memory].doubles != TW_DOUBLE_ANY;
+    TW_TRY(try_counts(c, r->lo));
+    return doubles ? try_counts(c, r->hi) : TW_OK;
+}
+
 static tw_status try_dual(credits *c, const span *r)
 {
     bool differs = memcmp(r->lo, r->hi, (size_t)c->n_pools * sizeof r->lo[0]) != 0;
@@ -463,7 +473,7 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     find_pools(&c);
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
-    if (!c.timed && c.outline.exact) return try_counts(&c, r.lo);
+    if (!c.timed && c.outline.exact) return try_least(&c, &r);
     const tw_machine *machine = leaf->space->machine;
     if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.alone > 0 &&
         !c.placed && machine->engine[machine->compute].count == 1)

@@ -322,29 +322,29 @@ static inline bool drained_load_is_early(patient *p)
     for (int k = 0; k < p->rec->row[row].n_events; k++) event_at(p, row, k)->waited--;
     return true;
 }
-/* Whether some input of a new sweep comes before the last execution of the old one is over. */
+/* Whether an input of a new sweep comes before the last execution of the old one is over. */
 static inline bool comes_before_the_drain(patient *p, int engine)
 {
-    const tw_flow *flow = p->c->program.flow;
-    const tw_instr *before = NULL;
+    const tw_instr *before[TW_MAX_OPERANDS] = {NULL};
     int64_t cores = 0;
-    for (int row = 0; row < p->rec->n_rows; row++) {
-        const tw_event *e = event_at(p, row, 0);
-        if (e->instr.op == TW_EXEC) cores = e->busy_end;
-        if (e->instr.op != TW_LOAD || e->instr.partial || e->instr.engine != engine) continue;
-        bool turns = false;
-        for (int l = 0; before && l < p->in.op->n_loops; l++)
-            turns |= l != flow->place[flow->n_places - 1].loop && e->instr.index[l] != before->index[l];
-        if (turns && e->start_cycle < cores) return true;
-        before = &e->instr;
-    }
+    for (int row = 0; row < p->rec->n_rows; row++)
+        for (int k = 0; k < p->rec->row[row].n_events; k++) {
+            const tw_event *e = event_at(p, row, k);
+            if (e->instr.op == TW_EXEC) cores = e->busy_end;
+            if (e->instr.op != TW_LOAD || e->instr.partial || e->instr.engine != engine) continue;
+            const tw_instr *old = before[e->instr.operand];
+            for (int l = 0; old && l < p->in.op->n_loops; l++)
+                if (l != p->in.innermost && e->instr.box.span[l].lo != old->box.span[l].lo && e->start_cycle < cores)
+                    return true;
+            before[e->instr.operand] = &e->instr;
+        }
     return false;
 }
 /* The program is one of a machine that need not wait. */
 static inline bool drain_is_forgotten(patient *p)
 {
     bool forgotten = false;
-    for (int e = 0; e < p->machine.n_engines && p->machine.n_memories == 2 && p->in.innermost >= 0; e++) {
+    for (int e = 0; e < p->machine.n_engines && p->in.innermost >= 0; e++) {
         tw_engine *engine = &p->machine.engine[e];
         if (!engine->prefetches || engine->drains) continue;
         forgotten |= p->machine.engine[p->machine.compute].count == 1 && comes_before_the_drain(p, e);
@@ -434,10 +434,10 @@ static const damage cluster_damages[] = {
     DAMAGE(late_write_is_early, false),
     DAMAGE(drained_load_is_early, false),
     DAMAGE(drain_is_forgotten, false),
-    DAMAGE(launch_is_longer, false),
     DAMAGE(barrier_is_longer, false),
     DAMAGE(write_is_expected_at_the_start, false),
     DAMAGE(pad_is_forgotten, false),
+    DAMAGE(launch_is_longer, false),
 };
 #undef DAMAGE
 #endif
