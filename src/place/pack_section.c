@@ -161,7 +161,7 @@ static tw_status cut_into_pieces(const tw_pack_item *item, const int *member, in
 tw_status tw_pack_sections_build(const tw_pack_item *item, const int *member, int n, tw_arena *arena,
                                  tw_pack_sections *out)
 {
-    tw_pack_piece *piece;
+    tw_pack_piece *piece = NULL;
     int n_pieces, n_sections;
     TW_TRY(cut_into_pieces(item, member, n, arena, &piece, &n_pieces, &n_sections));
     int *first_in, *keep, *number;
