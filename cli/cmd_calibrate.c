@@ -73,19 +73,14 @@ static tw_status calibrate(run *r)
 
 static int cannot_write(const char *path)
 {
-    fprintf(stderr, "tilewright: cannot write '%s': %s\n", path, strerror(errno));
+    output_complain(path);
     return EXIT_WRITING;
 }
 
 static int write_machine(run *r, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
     output_file file;
-    if (!folder) return exit_code(r, TW_ERR_NOMEM);
-    bool open = *name && output_file_open(&file, folder, name);
-    free(folder);
-    if (!open) return cannot_write(path);
+    if (!output_path_open(&file, path)) return cannot_write(path);
     tw_status status = tw_machine_print_source(r->ctx, r->result->machine, file.stream);
     if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(path);
     output_file_drop(&file);

@@ -121,20 +121,15 @@ static int exit_code(run *r, tw_status status)
 
 static int cannot_write(const char *path)
 {
-    fprintf(stderr, "tilewright: cannot write '%s': %s\n", path, strerror(errno));
+    output_complain(path);
     return EXIT_WRITING;
 }
 
 /* The file with its offsets, whole or not at all. */
 static int write_offsets(run *r, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
     output_file file;
-    if (!folder) return exit_code(r, TW_ERR_NOMEM);
-    bool open = *name && output_file_open(&file, folder, name);
-    free(folder);
-    if (!open) return cannot_write(path);
+    if (!output_path_open(&file, path)) return cannot_write(path);
     tw_status status = tw_packed_print_csv(r->ctx, r->packing, r->packed, file.stream);
     if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(path);
     output_file_drop(&file);

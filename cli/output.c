@@ -93,6 +93,24 @@ void output_file_drop(output_file *file)
     forget(file);
 }
 
+bool output_path_open(output_file *file, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (*name == 0) {
+        errno = EINVAL;
+        return false;
+    }
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    bool open = folder && output_file_open(file, folder, name);
+    free(folder);
+    return open;
+}
+
+void output_complain(const char *path)
+{
+    fprintf(stderr, "tilewright: cannot write '%s': %s\n", path, strerror(errno));
+}
+
 bool output_file_commit(output_file *file)
 {
     int fd = fileno(file->stream);

@@ -19,6 +19,10 @@ typedef struct output_file {
 } output_file;
 /* Errors go to errno, here and below. */
 bool output_file_open(output_file *file, const char *folder, const char *name);
+/* The same for a path; EINVAL when it names no file. */
+bool output_path_open(output_file *file, const char *path);
+/* Says that it could not be written, by errno. */
+void output_complain(const char *path);
 /* Puts it in place: on disk first, then under its name. False leaves what was there before. */
 bool output_file_commit(output_file *file);
 /* Gives it up. */

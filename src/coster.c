@@ -96,14 +96,9 @@ static void outline_execs(const tw_program *p, tw_outline *out)
     out->n_execs = p->n_execs;
     out->n_sweeps = last < 0 ? 1 : p->n_execs / p->flow->trips[last];
     if (cost->kind != TW_COST_KERNEL || p->n_tiled > 1) return;
-    tw_nest nest = {1, 1, 1, p->elem_units[tw_max(0, tw_op_output(p->op) - 1)]};
-    for (int l = 0; l < p->op->n_loops; l++) {
+    for (int l = 0; l < p->op->n_loops; l++)
         if (p->op->loop[l].extent % p->largest[l] != 0 && !(p->padded >> l & 1)) return;
-        *(p->op->loop[l].reduces ? &nest.reduction : &nest.others) *= p->largest[l];
-        if (!p->op->loop[l].reduces) nest.share = tw_max(nest.share, p->largest[l]);
-    }
-    nest.others /= nest.share;
-    nest.stride *= nest.reduction;
+    tw_nest nest = tw_nest_of(p->op, p->largest, p->elem_units[tw_max(0, tw_op_output(p->op) - 1)]);
     out->alone = tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false));
     out->under = tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, true));
 }

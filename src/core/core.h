@@ -41,6 +41,17 @@ static inline int64_t tw_clamp(int64_t x, int64_t lo, int64_t hi) { return x < l
 static inline int64_t tw_fdiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 static inline int64_t tw_cdiv(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
+/* Greatest common divisor of two that are not negative; of 0 and x it is x. */
+static inline int64_t tw_gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t c = a % b;
+        a = b;
+        b = c;
+    }
+    return a;
+}
+
 /* *out = a op b; false, and *out unspecified, when the result does not fit. */
 TW_NODISCARD static inline bool tw_ckd_add(int64_t a, int64_t b, int64_t *out)
 {

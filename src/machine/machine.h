@@ -116,6 +116,8 @@ int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *shape);
 typedef struct tw_nest {
     int64_t share, others, reduction, stride;
 } tw_nest;
+/* A tile of these lengths per loop; `elem` are the units of an element of the streamed input. */
+tw_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem);
 /* Thousandths of a cycle. A core does ceil(share / cores) rows; with u of them unrolled it takes others * rows / u rounds
  * of reduction * max(u, depth) points. `pressed`: a mover works on the memory meanwhile. */
 int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_nest *nest, bool pressed);

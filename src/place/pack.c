@@ -88,30 +88,20 @@ const char *tw_pack_check(const tw_pack_item *item, int n, int *bad)
 
 /* ---- scaling ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t c = a % b;
-        a = b;
-        b = c;
-    }
-    return a;
-}
-
 /* What divides every size and every constraint: offsets that are multiples of it are enough. */
 static int64_t common_unit(const tw_pack_item *item, int n)
 {
     int64_t g = 0;
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < item[i].n_segments; k++)
-            g = gcd(gcd(item[i].segment[k].low, item[i].segment[k].high), g);
-        for (int k = 0; k < item[i].n_windows; k++) g = gcd(gcd(item[i].window[k].lo, item[i].window[k].hi), g);
-        g = gcd(gcd(item[i].bank, tw_max(item[i].fixed, 0)), g);
+            g = tw_gcd(tw_gcd(item[i].segment[k].low, item[i].segment[k].high), g);
+        for (int k = 0; k < item[i].n_windows; k++) g = tw_gcd(tw_gcd(item[i].window[k].lo, item[i].window[k].hi), g);
+        g = tw_gcd(tw_gcd(item[i].bank, tw_max(item[i].fixed, 0)), g);
     }
     for (int64_t before = -1; before != g;) {
         before = g;
         for (int i = 0; i < n; i++)
-            if (g % item[i].align != 0) g = gcd(g, item[i].align);
+            if (g % item[i].align != 0) g = tw_gcd(g, item[i].align);
     }
     return g > 0 ? g : 1;
 }

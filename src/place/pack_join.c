@@ -57,16 +57,6 @@ static tw_status join_segments(const tw_pack_item *item, const int *member, int 
     return TW_OK;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t c = a % b;
-        a = b;
-        b = c;
-    }
-    return a;
-}
-
 /* The windows of member `a` on top of those that `out` has. A window is about the member's own bytes; the group reaches
  * further, so its windows end later by the difference. */
 static tw_status meet_windows(const tw_pack_item *a, int64_t group_reach, tw_pack_item *out, tw_arena *arena)
@@ -95,7 +85,7 @@ static tw_status meet_windows(const tw_pack_item *a, int64_t group_reach, tw_pac
 static bool meet_constraints(const tw_pack_item *a, tw_pack_item *out)
 {
     int64_t align;
-    if (!tw_ckd_mul(out->align / gcd(out->align, a->align), a->align, &align)) return false;
+    if (!tw_ckd_mul(out->align / tw_gcd(out->align, a->align), a->align, &align)) return false;
     if (a->bank > 0 && out->bank > 0 && a->bank != out->bank) return false;
     if (a->fixed >= 0 && out->fixed >= 0 && a->fixed != out->fixed) return false;
     out->align = align;

@@ -400,26 +400,21 @@ static int64_t waits_of(const tw_flow_cursor *c, bool clash)
         if (s->filler < 0 || s->depth < c->flow->n_places) continue; /* it does not change with every step */
         const tw_cost *cost = &p->machine->engine[s->filler].cost;
         int64_t zeroed = zeroed_units(c, o);
-        if (zeroed > 0 && cost->kind == TW_COST_DESCRIPTOR && zeroed <= (clash ? cost->clash_waits : cost->fill_waits))
+        if (zeroed > 0 && cost->kind == TW_COST_DESCRIPTOR &&
+            zeroed <= (clash ? cost->clash_waits : cost->fill_waits))
             sum = tw_cost_sum(sum, tw_cost_of_fill(cost, zeroed));
     }
     return sum;
 }
 
-/* The longest parallel loop of the tile, shared by the cores; the others; the reductions. */
+/* The tile as a kernel sees it; padded loops have their whole length. */
 static tw_nest nest_of(const tw_flow_cursor *c)
 {
-    const tw_op *op = c->program->op;
-    tw_nest n = {1, 1, 1, c->program->elem_units[tw_max(0, tw_op_output(op) - 1)]};
-    for (int l = 0; l < op->n_loops; l++) {
-        int64_t len = tw_span_len(c->tile[c->program->n_tiled - 1].span[l]);
-        if (c->program->padded >> l & 1) len = c->program->largest[l];
-        *(op->loop[l].reduces ? &n.reduction : &n.others) *= len;
-        if (!op->loop[l].reduces) n.share = tw_max(n.share, len);
-    }
-    n.others /= n.share;
-    n.stride *= n.reduction;
-    return n;
+    const tw_program *p = c->program;
+    int64_t len[TW_MAX_LOOPS];
+    for (int l = 0; l < p->op->n_loops; l++)
+        len[l] = p->padded >> l & 1 ? p->largest[l] : tw_span_len(c->tile[p->n_tiled - 1].span[l]);
+    return tw_nest_of(p->op, len, p->elem_units[tw_max(0, tw_op_output(p->op) - 1)]);
 }
 
 static int64_t passes_of(const tw_flow_cursor *c)

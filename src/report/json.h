@@ -11,6 +11,7 @@
  * Containers opened with tw_json_open_line stay on one line in pretty output. */
 #ifndef TW_REPORT_JSON_H
 #define TW_REPORT_JSON_H
+#include "machine/machine.h"
 #include "core/core.h"
 
 enum { TW_JSON_DEPTH = 32 };
@@ -39,6 +40,9 @@ void tw_json_bool(tw_json *j, bool x);
 void tw_json_null(tw_json *j);
 /* After the last close: the newline that ends the document. */
 void tw_json_end(tw_json *j);
+
+/* What every document about a model on a machine begins with. */
+void tw_json_head(tw_json *j, const char *schema, int version, const tw_model *model, const tw_machine *machine);
 
 /* Key and value in one call. */
 void tw_json_key_string(tw_json *j, const char *key, const char *text);

@@ -370,23 +370,7 @@ static void write_placements(tw_json *j, const tw_plan *plan)
 
 static void write_head(tw_json *j, const tw_plan *plan)
 {
-    tw_json_key_string(j, "schema", "tilewright.plan");
-    tw_json_key_int(j, "version", SCHEMA_VERSION);
-    tw_json_key(j, "tool");
-    tw_json_open_line(j, '{');
-    tw_json_key_string(j, "name", "tilewright");
-    tw_json_key_string(j, "version", tw_version());
-    tw_json_close(j);
-    tw_json_key(j, "model");
-    tw_json_open_line(j, '{');
-    tw_json_key_string(j, "name", plan->model->name);
-    tw_json_close(j);
-    tw_json_key(j, "machine");
-    tw_json_open_line(j, '{');
-    tw_json_key_string(j, "name", plan->machine->name);
-    tw_json_key_string(j, "unit", tw_unit_name(plan->machine->unit));
-    tw_json_key_string(j, "timing", tw_timing_name(plan->machine->timing));
-    tw_json_close(j);
+    tw_json_head(j, "tilewright.plan", SCHEMA_VERSION, plan->model, plan->machine);
     write_summary(j, &plan->sum, plan->machine->timing == TW_ASYNC);
 }
 

@@ -82,23 +82,7 @@ static tw_status write_group(tw_json *j, const tw_why_not *why, const tw_group_w
 
 static void write_head(tw_json *j, const tw_why_not *why)
 {
-    tw_json_key_string(j, "schema", "tilewright.why-not");
-    tw_json_key_int(j, "version", SCHEMA_VERSION);
-    tw_json_key(j, "tool");
-    tw_json_open_line(j, '{');
-    tw_json_key_string(j, "name", "tilewright");
-    tw_json_key_string(j, "version", tw_version());
-    tw_json_close(j);
-    tw_json_key(j, "model");
-    tw_json_open_line(j, '{');
-    tw_json_key_string(j, "name", why->model->name);
-    tw_json_close(j);
-    tw_json_key(j, "machine");
-    tw_json_open_line(j, '{');
-    tw_json_key_string(j, "name", why->machine->name);
-    tw_json_key_string(j, "unit", tw_unit_name(why->machine->unit));
-    tw_json_key_string(j, "timing", tw_timing_name(why->machine->timing));
-    tw_json_close(j);
+    tw_json_head(j, "tilewright.why-not", SCHEMA_VERSION, why->model, why->machine);
 }
 
 tw_status tw_report_whynot_json(const tw_why_not *why, tw_diag *diag, FILE *out)

@@ -307,16 +307,12 @@ static int64_t compute_passes(const tw_view *v, int more)
 static int64_t kernel_cycles(const tw_view *v, const tw_cost *cost)
 {
     const tw_space *s = v->s;
-    tw_nest nest = {1, 1, 1, s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]};
     if (v->f->n_tiled > 1 || v->skips) return 0;
     for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t size = v->lo[0][l], extent = s->op->loop[l].extent;
-        if (size != v->hi[0][l] || (extent % size != 0 && !s->machine->pads)) return 0;
-        *(s->op->loop[l].reduces ? &nest.reduction : &nest.others) *= size;
-        if (!s->op->loop[l].reduces) nest.share = tw_max(nest.share, size);
+        int64_t size = v->lo[0][l];
+        if (size != v->hi[0][l] || (s->op->loop[l].extent % size != 0 && !s->machine->pads)) return 0;
     }
-    nest.others /= nest.share;
-    nest.stride *= nest.reduction;
+    tw_nest nest = tw_nest_of(s->op, v->lo[0], s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]);
     int64_t busy = tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false)));
     return tw_cdiv(busy, s->machine->engine[s->machine->compute].count);
 }

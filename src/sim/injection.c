@@ -275,8 +275,6 @@ static tw_status count_all_slots(schedule *s, tw_arena *arena, tw_injection_summ
     return TW_OK;
 }
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
-
 /* The pace of the executions, and the engine that sets it: the one that is busy for almost all of it. Where none is,
  * commands wait for each other in a chain, such as sums that go out and come back. */
 static void find_period(const schedule *s, int64_t first, bool plain, tw_injection_summary *out)
@@ -288,7 +286,7 @@ static void find_period(const schedule *s, int64_t first, bool plain, tw_injecti
             best = e;
     bool one = s->n_steps == 1;
     int64_t num = one ? s->busy[s->machine->compute] : out->last_compute - first, den = one ? 1 : s->n_steps - 1;
-    int64_t by = gcd(num, den);
+    int64_t by = tw_gcd(num, den);
     out->period_num = num / (by ? by : 1);
     out->period_den = den / (by ? by : 1);
     double pace = (double)num / (double)den,
