@@ -40,8 +40,9 @@ TEST(each_kind_says_the_same_on_one_line_and_in_a_file)
     check_same("matmul_transpose_b:4x5x6:i8,batch=2",
                "workload: matmul_transpose_b\nops:\n"
                "  - {name: matmul_transpose_b, op: matmul_transpose_b, shape: [4, 5, 6], dtype: i8, batch: 2}\n");
-    check_same("matmul:4x5x6:f64,epilogue=add", "workload: matmul\nops:\n"
-                                                "  - {name: matmul, op: matmul, shape: [4, 5, 6], dtype: f64, epilogue: add}\n");
+    check_same("matmul:4x5x6:f64,epilogue=add",
+               "workload: matmul\nops:\n"
+               "  - {name: matmul, op: matmul, shape: [4, 5, 6], dtype: f64, epilogue: add}\n");
     check_same("add:5", "workload: add\nops:\n  - {name: add, op: add, shape: [5]}\n");
 }
 
@@ -68,9 +69,10 @@ static void check_refused(const char *line, const char *message)
 
 TEST(mistakes_are_reported_at_their_column)
 {
-    check_refused("soft:3x3",
-                  "<workload>:1:1: error: 'op' must be one of matmul, matmul_transpose_b, gemv, conv, dwconv, pool, add, "
-                  "found 'soft'");
+    check_refused(
+        "soft:3x3",
+        "<workload>:1:1: error: 'op' must be one of matmul, matmul_transpose_b, gemv, conv, dwconv, pool, add, "
+        "found 'soft'");
     check_refused("matmul:", "<workload>:1:8: error: the dimensions are missing");
     check_refused("matmul:4xx6", "<workload>:1:10: error: a number is missing");
     check_refused("matmul:4x5x", "<workload>:1:12: error: a number is missing");

@@ -17,7 +17,7 @@ typedef struct walk {
     const tw_op *op;
     const tw_machine *machine; /* as the operator meets it */
     tw_op_map map;
-    tw_op_map behind[BRUTE_MAX_OPS]; /* of all operators; the first is `map` */
+    tw_op_map behind[BRUTE_MAX_OPS];                /* of all operators; the first is `map` */
     int64_t len[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* longest piece that reaches a level */
     bool counts;                                    /* only count, up to `limit`          */
     int64_t limit, n_tried, n_good;

@@ -162,7 +162,8 @@ static const char *milli(maker *m, int64_t most)
 static void print_descriptor(maker *m, FILE *f)
 {
     static const char *const beats[] = {"packed", "rows", "lines"};
-    fprintf(f, "cost: {setup: %s, beat: %" PRId64 ", beats: %s", milli(m, 20), pick(m, 1, 12), beats[pick(m, 0, 2)]);
+    fprintf(f, "cost: {setup: %s, beat: %" PRId64 ", beats: %s", milli(m, 20), pick(m, 1, 12),
+            beats[pick(m, 0, 2)]);
     if (chance(m, 2)) fprintf(f, ", per_row: %s", milli(m, 3));
     if (chance(m, 3)) fprintf(f, ", per_beat: %s", milli(m, 3));
     if (chance(m, 3)) fprintf(f, ", row_least: %s", milli(m, 6));
@@ -222,9 +223,7 @@ static const char *memory_name(int i)
 static void print_policy(maker *m, FILE *f)
 {
     static const char *const placement[] = {"slots", "bump", "lifetime"};
-    /* Slots of a group are laid around what the first operator left, wherever that lies: its search cannot know. */
-    bool fused = strstr(m->out->workload, "epilogue") != NULL;
-    if (fused || chance(m, 2)) fprintf(f, ", placement: %s", placement[pick(m, fused, 2)]);
+    if (chance(m, 2)) fprintf(f, ", placement: %s", placement[pick(m, 0, 2)]);
     if (chance(m, 2)) fprintf(f, ", keeps: %s", chance(m, 2) ? "inputs" : "output");
     if (chance(m, 2)) fprintf(f, ", whole: true");
     if (chance(m, 2)) fprintf(f, ", buffers: %s", chance(m, 3) ? "dual-inputs" : "dual");
@@ -241,7 +240,8 @@ static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
             fprintf(f, "size: unlimited");
         else
             fprintf(f, "size: %" PRId64, pick(m, least, chance(m, 2) ? least + all : least + 2 * all));
-        if (i > 0 && !strstr(m->out->workload, "epilogue") && chance(m, 3)) fprintf(f, ", align: %" PRId64, (int64_t)1 << pick(m, 1, 3));
+        if (i > 0 && !strstr(m->out->workload, "epilogue") && chance(m, 3))
+            fprintf(f, ", align: %" PRId64, (int64_t)1 << pick(m, 1, 3));
         if (m->async) fprintf(f, ", holds: %s", word[m->holds[i]]);
         if (m->cluster && i > 0) print_policy(m, f);
         if (chance(m, 2)) fprintf(f, ", energy: %" PRId64 " pJ", pick(m, 0, 200));

@@ -25,7 +25,8 @@ static const char full[] =
     "            fill_waits: 16384, clash_waits: 26000}}\n"
     "  - {name: cores, computes: [multiply-add, add, max], on: l1, writes: end, tile_multiple: 8,\n"
     "     multiple_loops: parallel,\n"
-    "     cost: {cores: 8, start: call, per_lane: 4.42, per_round: 49.8, row_least: 33.4, per_point: 1.25, depth: 4,\n"
+    "     cost: {cores: 8, start: call, per_lane: 4.42, per_round: 49.8, row_least: 33.4, per_point: 1.25, depth: "
+    "4,\n"
     "            unroll: [7, 6, 5], banks: {count: 32, width: 8, wave: 8, busy: press, along: 0.173, half: 0.17,\n"
     "                                       full: 0.79}},\n"
     "     cost_of: {add: {cores: 8, per_point: 18.8}, max: {cores: 2, start: 1}}}\n";
@@ -190,11 +191,17 @@ static tw_cost random_cost(uint64_t *rng, bool computes, int64_t barrier)
         return c;
     }
     c.start = milli(rng), c.per_lane = milli(rng), c.per_round = milli(rng), c.per_point = milli(rng);
-    c.cores = tw_test_pick(rng, 1, 9), c.depth = tw_test_pick(rng, 1, 9), c.n_unrolls = (int)tw_test_pick(rng, 0, TW_MAX_UNROLLS);
+    c.cores = tw_test_pick(rng, 1, 9), c.depth = tw_test_pick(rng, 1, 9),
+    c.n_unrolls = (int)tw_test_pick(rng, 0, TW_MAX_UNROLLS);
     for (int i = 0; i < c.n_unrolls; i++) c.unroll[i] = (int16_t)tw_test_pick(rng, 1, 99);
     if (tw_test_pick(rng, 0, 1))
-        c.banks = (tw_banks){tw_test_pick(rng, 1, 64), tw_test_pick(rng, 1, 64), tw_test_pick(rng, 1, 64), milli(rng),
-                             milli(rng),               milli(rng),               milli(rng)};
+        c.banks = (tw_banks){tw_test_pick(rng, 1, 64),
+                             tw_test_pick(rng, 1, 64),
+                             tw_test_pick(rng, 1, 64),
+                             milli(rng),
+                             milli(rng),
+                             milli(rng),
+                             milli(rng)};
     return c;
 }
 
@@ -373,7 +380,8 @@ TEST(costs_that_leave_64_bits_saturate)
     tw_cost kernel = {.kind = TW_COST_KERNEL, .cores = 1, .depth = 1, .per_point = most},
             mover = {.kind = TW_COST_DESCRIPTOR, .beat = 1, .per_beat = most, .beats = TW_BEATS_ROWS};
     tw_nest nest = {TW_EXTENT_MAX, TW_EXTENT_MAX, TW_EXTENT_MAX, 1};
-    tw_shape shape = {.planes = TW_EXTENT_MAX, .rows = TW_EXTENT_MAX, .units = TW_EXTENT_MAX, .stride = TW_EXTENT_MAX};
+    tw_shape shape = {
+        .planes = TW_EXTENT_MAX, .rows = TW_EXTENT_MAX, .units = TW_EXTENT_MAX, .stride = TW_EXTENT_MAX};
     CHECK_EQ(tw_cost_of_kernel(&kernel, &nest, false), INT64_MAX);
     CHECK_EQ(tw_cost_of_kernel(&kernel, &nest, true), INT64_MAX);
     CHECK_EQ(tw_cost_cycles(&kernel, INT64_MAX), INT64_MAX);
@@ -381,5 +389,6 @@ TEST(costs_that_leave_64_bits_saturate)
     kernel.each = 1;
     CHECK_EQ(tw_cost_cycles(&kernel, INT64_MAX), INT64_MAX);
     nest = (tw_nest){1, 1, 20000, 1}; /* only the product before it is divided leaves them */
-    CHECK(tw_cost_of_kernel(&kernel, &nest, false) == INT64_MAX || tw_cost_of_kernel(&kernel, &nest, false) == 20000 * most);
+    CHECK(tw_cost_of_kernel(&kernel, &nest, false) == INT64_MAX ||
+          tw_cost_of_kernel(&kernel, &nest, false) == 20000 * most);
 }

@@ -125,21 +125,21 @@ TEST(a_transposed_grouped_convolution)
 TEST(bytes_that_are_added_up_in_32_bits)
 {
     check_kind("gemv:2x3,dtype=i8,out_dtype=i8,accumulator=i32", "workload: gemv\n"
-                                                           "tensors:\n"
-                                                           "  - {name: gemv.ifm, dtype: i8, shape: [3]}\n"
-                                                           "  - {name: gemv.w, dtype: i8, shape: [2, 3]}\n"
-                                                           "  - {name: gemv.ofm, dtype: i8, shape: [2]}\n"
-                                                           "ops:\n"
-                                                           "  - name: gemv\n"
-                                                           "    compute: multiply-add\n"
-                                                           "    accumulator: i32\n"
-                                                           "    loops: {n: 2, k: 3}\n"
-                                                           "    reduce: [k]\n"
-                                                           "    reads:\n"
-                                                           "      ifm: {tensor: gemv.ifm, at: [k]}\n"
-                                                           "      w: {tensor: gemv.w, at: [n, k]}\n"
-                                                           "    writes:\n"
-                                                           "      ofm: {tensor: gemv.ofm, at: [n]}\n");
+                                                                 "tensors:\n"
+                                                                 "  - {name: gemv.ifm, dtype: i8, shape: [3]}\n"
+                                                                 "  - {name: gemv.w, dtype: i8, shape: [2, 3]}\n"
+                                                                 "  - {name: gemv.ofm, dtype: i8, shape: [2]}\n"
+                                                                 "ops:\n"
+                                                                 "  - name: gemv\n"
+                                                                 "    compute: multiply-add\n"
+                                                                 "    accumulator: i32\n"
+                                                                 "    loops: {n: 2, k: 3}\n"
+                                                                 "    reduce: [k]\n"
+                                                                 "    reads:\n"
+                                                                 "      ifm: {tensor: gemv.ifm, at: [k]}\n"
+                                                                 "      w: {tensor: gemv.w, at: [n, k]}\n"
+                                                                 "    writes:\n"
+                                                                 "      ofm: {tensor: gemv.ofm, at: [n]}\n");
 }
 
 TEST(an_average_pool_that_counts_padding)

@@ -19,7 +19,8 @@ static const char *refusal(tw_bench *b, const char *doubles, const char *keys)
     char *text = tw_arena_printf(b->arena, machine_text, doubles);
     CHECK_EQ(tw_read_model(b, "w", "gemv:4x6", &model), TW_OK);
     CHECK_EQ(tw_read_machine(b, "m", text, &machine), TW_OK);
-    text = tw_arena_printf(b->arena, "mapping:\n  gemv:\n    levels:\n      - {at: l1, sizes: {n: 2, k: 3}, %s}\n", keys);
+    text = tw_arena_printf(b->arena, "mapping:\n  gemv:\n    levels:\n      - {at: l1, sizes: {n: 2, k: 3}, %s}\n",
+                           keys);
     CHECK_EQ(tw_read_mapping(b, "map", text, &model, &machine, &mapping), TW_OK);
     tw_status status = tw_program_build(&model, 0, &machine, &mapping.op[0], b->arena, &b->diag, &program);
     CHECK(status == TW_OK || status == TW_INFEASIBLE);
@@ -49,13 +50,17 @@ TEST(dual_memories_double_what_changes_with_every_execution)
     check("dual", "order: [k, n], keep: {ofm: all}, buffers: {ifm: 1, w: 1, ofm: 2}", NULL);
     check("dual", "order: [n, k], buffers: {ifm: 2, w: 2, ofm: 1}", NULL); /* here ifm changes, too */
     check("dual", "order: [k, n], keep: {ofm: all}, buffers: {ifm: 2, w: 2, ofm: 2}",
-          "map:4:9: infeasible: 'ifm' has 2 buffers in 'l1', which doubles only inputs that change with every execution");
+          "map:4:9: infeasible: 'ifm' has 2 buffers in 'l1', which doubles only inputs that change with every "
+          "execution");
     check("dual", "order: [k, n], keep: {ofm: all}, buffers: {ifm: 1, w: 3, ofm: 2}",
-          "map:4:9: infeasible: 'w' has 3 buffers in 'l1', which doubles all inputs that change with every execution or none");
+          "map:4:9: infeasible: 'w' has 3 buffers in 'l1', which doubles all inputs that change with every "
+          "execution or none");
     check("dual", "order: [n, k], buffers: {ifm: 1, w: 2, ofm: 1}",
-          "map:4:9: infeasible: 'w' has 2 buffers in 'l1', which doubles all inputs that change with every execution or none");
+          "map:4:9: infeasible: 'w' has 2 buffers in 'l1', which doubles all inputs that change with every "
+          "execution or none");
     check("dual", "order: [n, k], buffers: {ifm: 2, w: 2, ofm: 2}",
-          "map:4:9: infeasible: 'ofm' has 2 buffers in 'l1', which doubles only inputs that change with every execution");
+          "map:4:9: infeasible: 'ofm' has 2 buffers in 'l1', which doubles only inputs that change with every "
+          "execution");
 }
 
 TEST(other_memories_double_all_inputs_or_none)

@@ -19,7 +19,11 @@
 
 enum { ELEM = 8, MILLI = 1000, MOST = 4000 };
 typedef enum fetching { NEVER, ALWAYS, INNERMOST } fetching;
-typedef enum keeping { TILE, TILES, WHOLE } keeping; /* C: one tile, all its tiles in buffers of their own, all in one */
+typedef enum keeping {
+    TILE,
+    TILES,
+    WHOLE
+} keeping; /* C: one tile, all its tiles in buffers of their own, all in one */
 
 typedef struct cluster {
     int64_t N, K, n, k; /* n, k: of a tile */
@@ -99,7 +103,8 @@ static bool a_changes(const cluster *c);
 
 static int64_t exec(const cluster *c, int64_t nt, int64_t kt, bool pressed)
 {
-    int64_t n = pads_n(c) ? c->n : tw_min(c->n, c->N - nt * c->n), k = pads_k(c) ? c->k : tw_min(c->k, c->K - kt * c->k);
+    int64_t n = pads_n(c) ? c->n : tw_min(c->n, c->N - nt * c->n),
+            k = pads_k(c) ? c->k : tw_min(c->k, c->K - kt * c->k);
     int64_t rows = 0, lanes = 1, lost = 0, waits = 0;
     for (int64_t i = 0; i < n; i++) rows += i % c->cores == 0; /* of the core that has most */
     for (int i = c->n_unroll - 1; i >= 0; i--)
@@ -133,13 +138,13 @@ typedef struct played {
 
 typedef struct run {
     const cluster *c;
-    int64_t mover, cores;                 /* when they are free                        */
-    int64_t a_there, b_there;             /* of the tiles that are executed next       */
-    int64_t a_free[2], b_free[2];         /* when a buffer was read for the last time  */
-    int a_at, b_at;                       /* buffers in use                            */
-    int64_t c_there[512], c_free;         /* C: sums there; the one buffer of TILE     */
-    int64_t returned[512];                /* TILE: partial sums have left              */
-    int64_t next_a_there, next_b_there;   /* of tiles that were fetched ahead          */
+    int64_t mover, cores;               /* when they are free                        */
+    int64_t a_there, b_there;           /* of the tiles that are executed next       */
+    int64_t a_free[2], b_free[2];       /* when a buffer was read for the last time  */
+    int a_at, b_at;                     /* buffers in use                            */
+    int64_t c_there[512], c_free;       /* C: sums there; the one buffer of TILE     */
+    int64_t returned[512];              /* TILE: partial sums have left              */
+    int64_t next_a_there, next_b_there; /* of tiles that were fetched ahead          */
     bool has_next_a, has_next_b;
     played *out;
 } run;
@@ -189,7 +194,8 @@ static void fetch(run *s, int64_t step)
     s->has_next_a = a, s->has_next_b = b;
     if (a && b && c->joins) {
         int64_t start = tw_max(s->mover, tw_max(from_a, from_b));
-        s->mover = s->next_a_there = s->next_b_there = log_command(s, '2', start, load_a(c, kt) + load_b(c, nt, kt));
+        s->mover = s->next_a_there = s->next_b_there =
+            log_command(s, '2', start, load_a(c, kt) + load_b(c, nt, kt));
         return;
     }
     if (a) s->mover = s->next_a_there = log_command(s, 'A', tw_max(s->mover, from_a), load_a(c, kt));
@@ -243,7 +249,8 @@ static bool goes_ahead(const run *s, int64_t step)
 
 static void play(const cluster *c, played *out)
 {
-    run s = {.c = c, .mover = up(c->launch, MILLI), .cores = up(c->launch, MILLI), .a_at = -1, .b_at = -1, .out = out};
+    run s = {
+        .c = c, .mover = up(c->launch, MILLI), .cores = up(c->launch, MILLI), .a_at = -1, .b_at = -1, .out = out};
     out->n = 0;
     fetch(&s, 0);
     turn_over(&s);
@@ -270,7 +277,8 @@ static int64_t milli(uint64_t *r, int64_t most)
 static cluster random_cluster(uint64_t *r)
 {
     static const int64_t unrolls[][4] = {{0}, {2}, {3, 2}, {7, 5, 2}, {1, 2}, {2, 4}};
-    cluster c = {.N = pick(r, 1, 30), .K = pick(r, 1, 30), .k_outside = pick(r, 0, 1), .fetch = (fetching)pick(r, 0, 2)};
+    cluster c = {
+        .N = pick(r, 1, 30), .K = pick(r, 1, 30), .k_outside = pick(r, 0, 1), .fetch = (fetching)pick(r, 0, 2)};
     c.n = up(c.N, pick(r, 1, tw_min(6, c.N)));
     c.k = up(c.K, pick(r, 1, tw_min(6, c.K)));
     c.keep = (keeping)pick(r, 0, 2);
@@ -313,22 +321,26 @@ typedef struct texts {
 
 static texts texts_of(const cluster *c)
 {
-    static const char *const ahead_word[] = {"none", "all", "innermost"}, *const beats_word[] = {"packed", "rows", "lines"};
+    static const char *const ahead_word[] = {"none", "all", "innermost"}, *const beats_word[] = {"packed", "rows",
+                                                                                                 "lines"};
     texts t;
-    snprintf(t.workload, sizeof t.workload, "workload: w\nops:\n  - {name: op, op: gemv, shape: [%" PRId64 ", %" PRId64 "], dtype: f64}\n",
-             c->N, c->K);
+    snprintf(t.workload, sizeof t.workload,
+             "workload: w\nops:\n  - {name: op, op: gemv, shape: [%" PRId64 ", %" PRId64 "], dtype: f64}\n", c->N,
+             c->K);
     FILE *f = fmemopen(t.machine, sizeof t.machine, "w");
-    fprintf(f, "machine: m\nunit: byte\ntiming: async\nlaunch: %s\nbarrier: %s\npad_to: %s\nmemories:\n", number(c->launch),
-            number(c->barrier), c->pads ? "tile" : "nothing");
+    fprintf(f, "machine: m\nunit: byte\ntiming: async\nlaunch: %s\nbarrier: %s\npad_to: %s\nmemories:\n",
+            number(c->launch), number(c->barrier), c->pads ? "tile" : "nothing");
     fprintf(f, "  - {name: l3, size: unlimited}\n  - {name: l1, size: unlimited, whole: %s}\nengines:\n",
             c->keep == WHOLE ? "true" : "false");
-    fprintf(f, "  - {name: dma, between: [l3, l1], prefetch: %s, %s", ahead_word[c->fetch], c->joins ? "joins: inputs, " : "");
+    fprintf(f, "  - {name: dma, between: [l3, l1], prefetch: %s, %s", ahead_word[c->fetch],
+            c->joins ? "joins: inputs, " : "");
     fprintf(f,
             "cost: {setup: %s, per_row: %s, row_least: %s, beat: %" PRId64
             ", per_beat: %s, beats: %s, fill: %s, fill_waits: %" PRId64 "}}\n",
             number(c->setup), number(c->per_row), number(c->row_least), c->beat, number(c->per_beat),
             beats_word[c->beats], number(c->fill), c->fill_waits);
-    fprintf(f, "  - {name: cores, computes: multiply-add, on: l1, writes: %s, cost: {cores: %" PRId64 ", start: %s, ",
+    fprintf(f,
+            "  - {name: cores, computes: multiply-add, on: l1, writes: %s, cost: {cores: %" PRId64 ", start: %s, ",
             c->late ? "end" : "start", c->cores, number(c->start));
     fprintf(f, "per_lane: %s, per_round: %s, row_least: %s, per_point: %s, depth: %" PRId64 ", unroll: [",
             number(c->per_lane), number(c->per_round), number(c->least), number(c->per_point), c->depth);
@@ -336,7 +348,8 @@ static texts texts_of(const cluster *c)
     fprintf(f, "]");
     if (c->banks)
         fprintf(f,
-                ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64 ", busy: %s, along: %s, half: %s, full: %s}",
+                ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64
+                ", busy: %s, along: %s, half: %s, full: %s}",
                 c->banks, c->width, c->wave, number(c->busy), number(c->along), number(c->half), number(c->full));
     fprintf(f, "}}\n");
     fclose(f);
@@ -379,9 +392,10 @@ static tw_status compare(void *user, const tw_row *row)
     int i = w->at++;
     if (i < e->n && letter_of(row) == e->what[i] && row->start_cycle == e->start[i] && row->end_cycle == e->end[i])
         return TW_OK;
-    snprintf(text, sizeof text, "command %d is %c %" PRId64 "..%" PRId64 ", the oracle has %c %" PRId64 "..%" PRId64, i,
-             letter_of(row), row->start_cycle, row->end_cycle, i < e->n ? e->what[i] : '-', i < e->n ? e->start[i] : 0,
-             i < e->n ? e->end[i] : 0);
+    snprintf(text, sizeof text,
+             "command %d is %c %" PRId64 "..%" PRId64 ", the oracle has %c %" PRId64 "..%" PRId64, i,
+             letter_of(row), row->start_cycle, row->end_cycle, i < e->n ? e->what[i] : '-',
+             i < e->n ? e->start[i] : 0, i < e->n ? e->end[i] : 0);
     fail_with(w->t, text);
     return TW_OK;
 }
@@ -482,10 +496,12 @@ TEST(the_cycle_model_of_the_note_is_what_its_machine_takes)
                         outside ? "KN" : "NK", dual);
         CHECK_EQ(got, expected);
     }
-    cluster best = note_cluster(1200, 400, 24, 200, true, true), plain = note_cluster(1200, 400, 24, 400, true, false);
+    cluster best = note_cluster(1200, 400, 24, 200, true, true),
+            plain = note_cluster(1200, 400, 24, 400, true, false);
     CHECK_EQ(check_cluster(&best, false), 71150); /* the table of models.md 2 */
     CHECK_EQ(check_cluster(&plain, false), 127900);
-    cluster inside = note_cluster(1200, 400, 240, 25, false, true), single = note_cluster(1200, 400, 240, 50, false, false);
+    cluster inside = note_cluster(1200, 400, 240, 25, false, true),
+            single = note_cluster(1200, 400, 240, 50, false, false);
     CHECK_EQ(check_cluster(&inside, false), 77770);
     CHECK_EQ(check_cluster(&single, false), 130930);
 }

@@ -127,7 +127,8 @@ static inline void async_cluster(uint64_t *r, tw_machine *m)
     m->engine[m->compute].late = tw_test_pick(r, 0, 1);
     for (int e = 0; e < m->n_engines && m->engine[m->compute].late; e++) { /* nothing moves in no time */
         tw_cost *cost = &m->engine[e].cost;
-        if (cost->kind == TW_COST_CONSTANT) cost->fixed = tw_max(1, cost->fixed), cost->busy = tw_max(1, cost->busy);
+        if (cost->kind == TW_COST_CONSTANT)
+            cost->fixed = tw_max(1, cost->fixed), cost->busy = tw_max(1, cost->busy);
         if (cost->kind == TW_COST_DESCRIPTOR) cost->setup = tw_max(1, cost->setup);
     }
 }

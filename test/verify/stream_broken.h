@@ -294,7 +294,9 @@ static inline bool pressure_is_not_felt(patient *p)
     FIND(TW_EXEC, has_kernel);
     const tw_cost *cost = &p->machine.engine[e->instr.engine].cost;
     int64_t alone = tw_cost_cycles(cost, e->instr.passes), under = tw_cost_cycles(cost, e->instr.pressed);
-    int64_t now = e->end_cycle - e->start_cycle, by = now == alone ? under - alone : now == under ? alone - under : 0;
+    int64_t now = e->end_cycle - e->start_cycle, by = now == alone   ? under - alone
+                                                      : now == under ? alone - under
+                                                                     : 0;
     set_times(p, row, 0, by, by);
     return by != 0;
 }
@@ -334,7 +336,8 @@ static inline bool comes_before_the_drain(patient *p, int engine)
             if (e->instr.op != TW_LOAD || e->instr.partial || e->instr.engine != engine) continue;
             const tw_instr *old = before[e->instr.operand];
             for (int l = 0; old && l < p->in.op->n_loops; l++)
-                if (l != p->in.innermost && e->instr.box.span[l].lo != old->box.span[l].lo && e->start_cycle < cores)
+                if (l != p->in.innermost && e->instr.box.span[l].lo != old->box.span[l].lo &&
+                    e->start_cycle < cores)
                     return true;
             before[e->instr.operand] = &e->instr;
         }
@@ -344,7 +347,7 @@ static inline bool comes_before_the_drain(patient *p, int engine)
 static inline bool drain_is_forgotten(patient *p)
 {
     bool forgotten = false;
-    for (int e = 0; e < p->machine.n_engines && p->in.innermost >= 0; e++) {
+    for (int e = 0; e < p->machine.n_engines && p->machine.n_memories == 2 && p->in.innermost >= 0; e++) {
         tw_engine *engine = &p->machine.engine[e];
         if (!engine->prefetches || engine->drains) continue;
         forgotten |= p->machine.engine[p->machine.compute].count == 1 && comes_before_the_drain(p, e);
@@ -371,13 +374,15 @@ static inline bool write_is_expected_at_the_start(patient *p)
 }
 static inline bool pad_is_forgotten(patient *p)
 {
-    bool whole = true;
-    for (int l = 0; l < p->in.op->n_loops; l++)
-        whole &= !(p->in.padded >> l & 1) || !p->in.op->loop[l].reduces;
+    bool zeroed = false; /* tiles are, and that takes time */
+    for (int l = 0; l < p->in.op->n_loops; l++) zeroed |= (p->in.padded >> l & 1) && p->in.op->loop[l].reduces;
+    for (int e = 0; e < p->machine.n_engines; e++) {
+        const tw_cost *cost = &p->machine.engine[e].cost;
+        bool slow = cost->kind == TW_COST_DESCRIPTOR && cost->setup + cost->fill > 0;
+        zeroed &= p->machine.engine[e].kind != TW_MOVES || slow;
+    }
     p->in.padded = 0;
-    for (int e = 0; e < p->machine.n_engines; e++) /* zeros take time */
-        whole |= p->machine.engine[e].kind == TW_MOVES && p->machine.engine[e].cost.kind != TW_COST_DESCRIPTOR;
-    return !whole;
+    return zeroed;
 }
 #undef FIND
 
@@ -427,16 +432,17 @@ static const damage stream_damages[] = {
     DAMAGE(buffers_overlap, false),
     DAMAGE(buffers_are_small, false),
 };
+enum { RARE_DAMAGES = 5 }; /* programs that have a place for the first ones are rare */
 static const damage cluster_damages[] = {
+    DAMAGE(drain_is_forgotten, false),
+    DAMAGE(pad_is_forgotten, false),
+    DAMAGE(write_is_expected_at_the_start, false),
+    DAMAGE(drained_load_is_early, false),
+    DAMAGE(late_write_is_early, false),
     DAMAGE(pressure_is_wrong, false),
     DAMAGE(pressure_is_not_felt, false),
     DAMAGE(a_row_is_not_counted, false),
-    DAMAGE(late_write_is_early, false),
-    DAMAGE(drained_load_is_early, false),
-    DAMAGE(drain_is_forgotten, false),
     DAMAGE(barrier_is_longer, false),
-    DAMAGE(write_is_expected_at_the_start, false),
-    DAMAGE(pad_is_forgotten, false),
     DAMAGE(launch_is_longer, false),
 };
 #undef DAMAGE

@@ -49,7 +49,10 @@ static void check_case(const test_case *c, const record *rec, int number)
     for (int i = 0; i < rec->n_rows; i++) end = tw_max(end, rec->row[i].end_cycle);
     if (status != TW_OK || sum->cycles != end) {
         for (int i = 0; i < tw_context_n_messages(ctx); i++) print_error("%s\n", tw_context_message(ctx, i));
-        fprintf(stderr, "case %d, %s: %s\n%s%s", number, c->line, !v ? "no verdict" : v->first_fault ? v->first_fault : "",
+        fprintf(stderr, "case %d, %s: %s\n%s%s", number, c->line,
+                !v               ? "no verdict"
+                : v->first_fault ? v->first_fault
+                                 : "",
                 t.machine.bytes, t.mapping.bytes); /* longer than cmocka prints */
     }
     CHECK_EQ(status, TW_OK);

@@ -11,17 +11,21 @@ static void write_workload(uint64_t *r, char *text, size_t room)
     const char *epilogue = "epilogue: add";
     switch (tw_test_pick(r, 0, 3)) {
     case 0:
-        snprintf(text, room, "workload: w\nops:\n  - {name: op, op: gemv, shape: [%d, %d], dtype: f64, %s}\n", (int)a, (int)k, epilogue);
+        snprintf(text, room, "workload: w\nops:\n  - {name: op, op: gemv, shape: [%d, %d], dtype: f64, %s}\n",
+                 (int)a, (int)k, epilogue);
         break;
     case 1:
-        snprintf(text, room, "workload: w\nops:\n  - {name: op, op: matmul, shape: [%d, %d, %d], dtype: i8, %s}\n", (int)a,
-                 (int)b, (int)k, epilogue);
+        snprintf(text, room, "workload: w\nops:\n  - {name: op, op: matmul, shape: [%d, %d, %d], dtype: i8, %s}\n",
+                 (int)a, (int)b, (int)k, epilogue);
         break;
     case 2:
-        snprintf(text, room, "workload: w\nops:\n  - {name: op, op: add, shape: [%d, %d], %s}\n", (int)a, (int)b, epilogue);
+        snprintf(text, room, "workload: w\nops:\n  - {name: op, op: add, shape: [%d, %d], %s}\n", (int)a, (int)b,
+                 epilogue);
         break;
     default:
-        snprintf(text, room, "workload: w\nops:\n  - {name: op, op: conv, shape: [2, %d, %d], out: 3, kernel: 2, pad: 1, dtype: i16, %s}\n",
+        snprintf(text, room,
+                 "workload: w\nops:\n  - {name: op, op: conv, shape: [2, %d, %d], out: 3, kernel: 2, pad: 1, "
+                 "dtype: i16, %s}\n",
                  (int)a, (int)b, epilogue);
     }
 }
@@ -30,7 +34,8 @@ static void write_workload(uint64_t *r, char *text, size_t room)
 static tw_machine fused_machine(uint64_t *r)
 {
     tw_machine m = async_machine(r);
-    while (tw_machine_innermost(&m, TW_HOLDS_INPUTS) != tw_machine_innermost(&m, TW_HOLDS_OUTPUT)) m = async_machine(r);
+    while (tw_machine_innermost(&m, TW_HOLDS_INPUTS) != tw_machine_innermost(&m, TW_HOLDS_OUTPUT))
+        m = async_machine(r);
     return m;
 }
 
@@ -118,7 +123,10 @@ TEST(programs_of_fused_operators_are_accepted_and_compute_the_reference)
 
 static int resident_buffer(const patient *p) { return p->in.resident[0].buffer; }
 
-static bool is_partial_exec(const patient *p, int row, const tw_instr *i) { return p && row >= 0 && i->accumulates; }
+static bool is_partial_exec(const patient *p, int row, const tw_instr *i)
+{
+    return p && row >= 0 && i->accumulates;
+}
 
 #define FIND(op_, fits_)                                        \
     int row = 0, event = 0;                                     \
@@ -181,14 +189,14 @@ static bool an_execution_reads_something_else(patient *p)
 }
 #undef FIND
 
-#define DAMAGE(name_)         \
-    {                         \
+#define DAMAGE(name_)        \
+    {                        \
 #name_, name_, false \
     }
 static const damage fused_damages[] = {
-    DAMAGE(an_execution_is_missing),        DAMAGE(a_sum_is_not_complete),
-    DAMAGE(the_tensor_is_given_back),       DAMAGE(the_tensor_is_said_to_lie_elsewhere),
-    DAMAGE(the_tensor_is_not_said_to_stay), DAMAGE(a_tile_is_loaded_over_the_tensor),
+    DAMAGE(an_execution_is_missing),           DAMAGE(a_sum_is_not_complete),
+    DAMAGE(the_tensor_is_given_back),          DAMAGE(the_tensor_is_said_to_lie_elsewhere),
+    DAMAGE(the_tensor_is_not_said_to_stay),    DAMAGE(a_tile_is_loaded_over_the_tensor),
     DAMAGE(the_tensor_is_stored_all_the_same), DAMAGE(an_execution_reads_something_else),
 };
 
@@ -206,7 +214,8 @@ TEST(a_tensor_that_does_not_stay_as_it_should_is_found)
             const char *fault = async_check(patient_input(&p), p.rec, c->arena);
             const char *wrong = async_execute(&p.in, p.rec, 1, c->arena);
             /* An execution that meets nothing but padding may be missing. */
-            if (!fault && wrong) print_error("%s of case %d, %s, is missed: %s\n", fused_damages[d].name, i, c->line, wrong);
+            if (!fault && wrong)
+                print_error("%s of case %d, %s, is missed: %s\n", fused_damages[d].name, i, c->line, wrong);
             CHECK(fault || !wrong);
             harmless += !fault;
         }
