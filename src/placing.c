@@ -29,7 +29,7 @@ static int64_t reserved_behind(const tw_model *model, int op, const tw_machine *
             const tw_tensor *t = &model->tensor[model->op[i].operand[o].tensor];
             unsigned what = o == tw_op_output(&model->op[i]) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
             if (tw_op_is_resident(model, &model->op[i], o) || !(machine->memory[m].holds & what)) continue;
-            sum += align_up(tw_machine_units(machine, t->dtype, tw_tensor_elems(t)), align);
+            sum = align_up(sum, align) + tw_machine_units(machine, t->dtype, tw_tensor_elems(t));
         }
     return sum;
 }
@@ -43,8 +43,13 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
     for (int m = 1; m < machine->n_memories && !model->op[op].fused; m++) {
         tw_memory *memory = &view->memory[m];
         if (memory->placement != TW_PLACE_BUMP || memory->size == TW_UNLIMITED) continue;
-        memory->reserved = tw_min(memory->size - 1, reserved_behind(model, op, machine, m));
-        memory->size -= memory->reserved;
+        int64_t behind = reserved_behind(model, op, machine, m);
+        if (behind == 0) continue;
+        /* what comes behind starts at a multiple of the alignment */
+        int64_t left = tw_max(1, tw_fdiv(memory->size - behind, memory->align) * memory->align);
+        memory->reserved = behind;
+        memory->full = memory->size;
+        memory->size = left;
     }
     *out = view;
     return TW_OK;

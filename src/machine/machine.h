@@ -150,7 +150,8 @@ typedef struct tw_memory {
     int64_t align;     /* units; buffers start at a multiple of it, at least 1 */
     unsigned holds;    /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
     tw_placement placement;
-    int64_t reserved; /* of a view: units that it lacks because others have them, see tw_machine_view    */
+    int64_t reserved, full; /* of a view: units that others take behind these, and all that there are; 0, 0: see
+                               tw_machine_view */
     unsigned keeps; /* TW_HOLDS_..: what a mapping may keep there for longer than a tile                */
     tw_doubling doubles;
     bool whole;     /* an operand that is kept all the time is one buffer, and moved as a whole          */

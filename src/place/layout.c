@@ -5,10 +5,12 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
                         tw_diag *diag)
 {
     const tw_memory *mem = &machine->memory[m];
+    int64_t size = mem->reserved > 0 ? mem->full : mem->size;
+    if (mem->reserved > 0) need = tw_cdiv(need, mem->align) * mem->align + mem->reserved;
     tw_status status = tw_diag_infeasible(
         diag, pools->loc[m], "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64, mem->name,
-        need - mem->size, need + mem->reserved, mem->size + mem->reserved);
-    diag->short_by = need - mem->size;
+        need - size, need, size);
+    diag->short_by = need - size;
     if (diag->muted) return status;
     for (int o = 0; o < op->n_operands; o++)
         if (pools->count[m][o] > 0)
@@ -16,7 +18,7 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
                          pools->count[m][o], pools->size[m][o], mem->name);
     if (mem->reserved > 0)
         tw_diag_note(diag, pools->loc[m], "the fused operators behind it take %" PRId64 " in '%s'", mem->reserved, mem->name);
-    tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, mem->size + mem->reserved);
+    tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, size);
     return status;
 }
 

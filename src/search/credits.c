@@ -195,7 +195,8 @@ static void release_pressure(tw_machine *machine)
 {
     tw_banks *banks = &machine->engine[machine->compute].cost.banks;
     banks->busy = banks->along = 0;
-    for (int e = 0; e < machine->n_engines; e++) machine->engine[e].cost.fill_waits = machine->engine[e].cost.clash_waits = 0;
+    for (int e = 0; e < machine->n_engines; e++)
+        machine->engine[e].cost.fill_waits = machine->engine[e].cost.clash_waits = 0;
 }
 
 /* What the range costs at least; *known: `out` is what the upper ends cost, and they fit. */
@@ -475,8 +476,8 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     if (!c.timed && c.outline.exact) return try_least(&c, &r);
     const tw_machine *machine = leaf->space->machine;
-    if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.alone > 0 &&
-        !c.placed && machine->engine[machine->compute].count == 1)
+    if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.exact &&
+        c.outline.alone > 0 && !c.placed && machine->engine[machine->compute].count == 1)
         return try_dual(&c, &r);
     if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));
     if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
