@@ -18,7 +18,7 @@ tw_number_limit tw_number_any(void)
     return (tw_number_limit){.at_least = 1, .at_most = INT64_MAX, .multiple_of = 1};
 }
 
-static bool is_any(const tw_number_limit *limit)
+bool tw_number_is_any(const tw_number_limit *limit)
 {
     return limit->at_least <= 1 && limit->at_most == INT64_MAX && limit->multiple_of == 1 && limit->n_list == 0;
 }
@@ -568,7 +568,7 @@ static bool allows_buffers(const trial *t, int level)
     int tiled = level;
     while (t->map->level[tiled].pass) tiled++;
     for (int i = 0; i < t->op->n_operands; i++) {
-        bool open = map->slots[i] == 0 && is_any(&limits->slots[i]);
+        bool open = map->slots[i] == 0 && tw_number_is_any(&limits->slots[i]);
         if (!open && !tw_number_allows(&limits->slots[i], map->slots[i])) return false;
         if (limits->keep[i] != UINT32_MAX && !allows_keep(t, level, tiled, i)) return false;
     }

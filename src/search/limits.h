@@ -14,6 +14,8 @@ typedef struct tw_number_limit {
 } tw_number_limit;
 enum { TW_MAX_CANDIDATES = 256 }; /* in a list */
 tw_number_limit tw_number_any(void);
+/* Whether it allows every number. */
+bool tw_number_is_any(const tw_number_limit *limit);
 bool tw_number_allows(const tw_number_limit *limit, int64_t x);
 /* Whether it is one number alone, as when the file gives it plainly. It then cuts as in a mapping: a size into tiles of that
  * size and a rest, whatever `cut` says; a count, where `cut` allows one rule only, as that rule cuts every piece. */

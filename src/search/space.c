@@ -152,8 +152,8 @@ static tw_status limit_sizes(tw_space *s, tw_arena *arena)
     if (!s->machine->pads) return TW_OK;
     inner->cuts &= 1u << TW_GREEDY;
     for (int l = 0; l < s->op->n_loops; l++) {
-        tw_number_limit *sizes = &inner->sizes[l], any = tw_number_any();
-        bool open = memcmp(sizes, &any, sizeof any) == 0 && memcmp(&inner->tiles[l], &any, sizeof any) == 0;
+        tw_number_limit *sizes = &inner->sizes[l];
+        bool open = tw_number_is_any(sizes) && tw_number_is_any(&inner->tiles[l]);
         bool multiple = !mac->multiple_parallel || !s->op->loop[l].reduces;
         if (open && s->op->loop[l].extent <= LONGEST)
             TW_TRY(list_sizes(s, l, multiple ? tw_max(1, mac->tile_multiple) : 1, arena, sizes));
