@@ -536,7 +536,7 @@ static void run_crew(bool cluster, int n_cases)
     CHECK_EQ(c.n_bad, 0);
 }
 
-/* 4'000 pairs of operator and machine, half of them async, with three choices of objectives each. */
+/* 2'000 pairs of operator and machine, half of them async, with three choices of objectives each. */
 TEST(the_search_finds_what_trying_everything_finds) { run_crew(false, 2000); }
 
 /* Costs of descriptors and kernels, movers that fetch ahead, dual and whole buffers, padded loops, fused operators. */
