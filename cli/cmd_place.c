@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "options.h"
 #include "output.h"
+#include "status.h"
 #include "terminal.h"
 #include "value.h"
 
@@ -107,17 +108,7 @@ typedef struct run {
     const tw_packed *packed;
 } run;
 
-static int exit_code(run *r, tw_status status)
-{
-    static const int code[] = {
-        [TW_OK] = EXIT_DONE,         [TW_INFEASIBLE] = EXIT_INFEASIBLE, [TW_ERR_INPUT] = EXIT_INPUT,
-        [TW_ERR_NOMEM] = EXIT_FAULT, [TW_ERR_IO] = EXIT_INPUT,          [TW_WRONG] = EXIT_FAULT};
-    for (int i = 0; r->ctx && i < tw_context_n_messages(r->ctx); i++)
-        fprintf(stderr, "%s\n", tw_context_message(r->ctx, i));
-    if (r->ctx) tw_context_clear_messages(r->ctx);
-    if (status == TW_ERR_NOMEM) fputs("tilewright: out of memory\n", stderr);
-    return code[status];
-}
+static int exit_code(run *r, tw_status status) { return status_exit(r->ctx, status); }
 
 static int cannot_write(const char *path)
 {

@@ -3,6 +3,7 @@
 #include "find.h"
 #include "oracle.h"
 #include "output.h"
+#include "status.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,19 +28,7 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
     va_end(args);
 }
 
-/* Prints the messages of the library and translates its status. */
-static int exit_code(session *s, tw_status status)
-{
-    static const int code[] = {
-        [TW_OK] = EXIT_DONE,         [TW_INFEASIBLE] = EXIT_INFEASIBLE, [TW_ERR_INPUT] = EXIT_INPUT,
-        [TW_ERR_NOMEM] = EXIT_FAULT, [TW_ERR_IO] = EXIT_INPUT,          [TW_WRONG] = EXIT_FAULT};
-    if (s->ctx)
-        for (int i = 0; i < tw_context_n_messages(s->ctx); i++)
-            fprintf(stderr, "%s\n", tw_context_message(s->ctx, i));
-    if (s->ctx) tw_context_clear_messages(s->ctx);
-    if (status == TW_ERR_NOMEM) complain("out of memory");
-    return code[status];
-}
+static int exit_code(session *s, tw_status status) { return status_exit(s->ctx, status); }
 
 /* ---- verification ---- */
 
