@@ -194,7 +194,8 @@ static player play_record(const tw_program *p, const record *r, const int64_t *s
         y.first_unit[e] = n_units;
         n_units += (int)p->machine->engine[e].count;
     }
-    for (int i = 0; i < r->n; i++) n_kept = (int)tw_max(n_kept, r->list[i].instr.tile + 1);
+    for (int i = 0; i < r->n; i++)
+        if (r->list[i].instr.op != TW_EXEC) n_kept = (int)tw_max(n_kept, r->list[i].instr.tile + 1);
     y.sim = queue_new(n_units, TW_MAX_MEMORIES * TW_MAX_OPERANDS, slots, false);
     y.stay = calloc((size_t)n_buffers, sizeof *y.stay);
     y.writer = calloc((size_t)n_buffers, sizeof *y.writer);
