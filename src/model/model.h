@@ -21,13 +21,14 @@
  * read, at most once. */
 #ifndef TW_MODEL_MODEL_H
 #define TW_MODEL_MODEL_H
-#include "core/core.h"
+#include "model/formula.h"
 
 enum {
     TW_MAX_LOOPS = 12,   /* of one operator                                   */
     TW_MAX_AXES = 8,     /* of one tensor                                     */
     TW_MAX_TERMS = 4,    /* loops in one access expression                    */
     TW_MAX_OPERANDS = 6, /* inputs plus output                                */
+    TW_MAX_HELD = 16,    /* values that the compute engine holds by itself    */
 };
 _Static_assert(TW_MAX_LOOPS == TW_ACTION_MAX_TILE && TW_MAX_OPERANDS == TW_ACTION_MAX_SOURCES, "public limits");
 
@@ -38,7 +39,14 @@ _Static_assert(TW_MAX_LOOPS == TW_ACTION_MAX_TILE && TW_MAX_OPERANDS == TW_ACTIO
     X(I16, "i16", 2, false) \
     X(I32, "i32", 4, false) \
     X(F32, "f32", 4, true)  \
-    X(F64, "f64", 8, true)
+    X(F64, "f64", 8, true)  \
+    X(U16, "u16", 2, false) \
+    X(U32, "u32", 4, false) \
+    X(I64, "i64", 8, false) \
+    X(U64, "u64", 8, false) \
+    X(F16, "f16", 2, true)  \
+    X(BF16, "bf16", 2, true) \
+    X(BOOL, "bool", 1, false)
 typedef enum tw_dtype {
 #define X(id, name, bytes, is_float) TW_DTYPE_##id,
     TW_DTYPES(X)
@@ -83,20 +91,35 @@ typedef struct tw_operand {
     tw_axis axis[TW_MAX_AXES];
 } tw_operand;
 
-/* How a loop point changes its output. name, neutral value of the accumulation */
+/* How a loop point changes its output. */
 typedef enum tw_compute {
-    TW_MULTIPLY_ADD, /* out += product of the inputs */
-    TW_ADD,          /* out += sum of the inputs; without a reduction: element-wise addition */
-    TW_MAX,          /* out = max(out, input)        */
+    TW_MULTIPLY_ADD, /* out += product of the inputs, or `value`; nothing where an input is in the padding  */
+    TW_ADD,          /* out += sum of the inputs, or `value` of one input; without a reduction: element-wise addition */
+    TW_MAX,          /* out = max(out, input or `value` of one input)                                   */
     TW_AVERAGE,      /* out += input / number of points of the window, see average_counts_padding */
+    TW_MIN,          /* out = min(out, input or `value` of one input)                                   */
+    TW_PRODUCT,      /* out *= input or `value` of one input                                            */
+    TW_MAP,          /* out = `value`; no loop reduces. Inputs in the padding count as 0, and `present` tells them apart */
     TW_N_COMPUTES
 } tw_compute;
 const char *tw_compute_name(tw_compute compute);
+
+/* A scalar, or a vector along one parallel loop, that the compute engine holds by itself: a bias, a zero point. It is not moved
+ * by the program, takes no room in a memory and is known when the operator runs. */
+typedef struct tw_held {
+    const char *name;
+    int loop; /* -1: a scalar */
+} tw_held;
 
 typedef struct tw_op {
     const char *name;
     tw_loc loc;
     tw_compute compute;
+    const tw_formula *value;  /* of a point: over the inputs, then what is held. NULL: as `compute` says     */
+    const tw_formula *finish; /* of an output element once all its points are in: over the sum, then what is held.
+                                 NULL: as it is                                                                */
+    int n_held;
+    tw_held held[TW_MAX_HELD];
     tw_dtype accumulator;        /* of partial sums; the output's type unless the workload says otherwise */
     bool fused; /* runs where the operator before it left its output, which is an input of this one and never leaves
                    the compute engine's memory */

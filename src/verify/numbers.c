@@ -18,7 +18,12 @@
     X(I16, int16_t)      \
     X(I32, int32_t)      \
     X(F32, float)        \
-    X(F64, double)
+    X(F64, double)       \
+    X(U16, uint16_t)     \
+    X(U32, uint32_t)     \
+    X(I64, int64_t)      \
+    X(U64, uint64_t)     \
+    X(BOOL, uint8_t)
 
 void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *out)
 {
@@ -33,6 +38,8 @@ void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *
         break;
         FOR_EACH_TYPE(X)
 #undef X
+    case TW_DTYPE_F16:
+    case TW_DTYPE_BF16:
     case TW_N_DTYPES: break;
     }
 }
@@ -70,6 +77,8 @@ int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t 
         break;
         FOR_EACH_TYPE(X)
 #undef X
+    case TW_DTYPE_F16:
+    case TW_DTYPE_BF16:
     case TW_N_DTYPES: break;
     }
     return n;

@@ -1,0 +1,84 @@
+/* src/lower/lower.h - a network as steps that the engine can plan: described operators, and what is left over.
+ *
+ *     Conv -> BatchNormalization -> Relu          one step, a described convolution whose `finish` does the rest
+ *     Softmax                                     four steps: maximum, exponentials, their sum, quotients
+ *     Reshape, Squeeze, Identity ...              no step: the tensor is another view of the same bytes
+ *     Resize, Gather, NonZero ...                 a step on the host: evaluated as it is, its time is not known
+ *
+ * A step's model has one operator. Its tensors have the shapes that the operator wants to see, which need not be those of
+ * the network: [n, g, c, y, x] for a grouped convolution, one axis where a sum of two tensors needs no more. Only the
+ * order of elements and their number must agree.
+ *
+ * Steps are in an order in which every tensor is written before it is read. */
+#ifndef TW_LOWER_LOWER_H
+#define TW_LOWER_LOWER_H
+#include "infer/infer.h"
+#include "model/model.h"
+
+typedef enum tw_tensor_role { TW_ROLE_INPUT, TW_ROLE_CONSTANT, TW_ROLE_BETWEEN } tw_tensor_role;
+typedef struct tw_net_tensor {
+    const char *name;  /* the value's, or made from it: "y.max"                                     */
+    int value;         /* of the file, -1: a result in the middle of a node                         */
+    tw_tensor_role role;
+    bool is_output;    /* of the network                                                            */
+    bool known;        /* its shape is                                                              */
+    tw_onnx_type type;
+    int n_dims;
+    int64_t dim[TW_ONNX_MAX_DIMS];
+    int64_t n_elems;
+    int64_t bytes;     /* n_elems * width; 0 for strings                                            */
+    int root;          /* tensor whose bytes these are; itself when it has its own                  */
+    int64_t offset;    /* elements into them                                                        */
+    const tw_array *literal; /* CONSTANT made by lowering or inference: elements; NULL: the file has them (value) */
+} tw_net_tensor;
+
+typedef enum tw_step_kind {
+    TW_STEP_TILED,   /* model                                                                       */
+    TW_STEP_HOST,    /* evaluated by refer/, not tiled; time unknown                                */
+    TW_STEP_UNKNOWN, /* no description and no evaluation: only the tensors flow                     */
+} tw_step_kind;
+typedef struct tw_step {
+    const char *name;  /* unique: the node's name or "Conv_12", and ".max" in a chain               */
+    const char *op;    /* "Conv", "Conv+BatchNormalization+Relu"                                    */
+    tw_step_kind kind;
+    const char *why;   /* HOST, UNKNOWN: the reason in a few words                                  */
+    int graph;
+    int n_nodes;       /* that are done with this step: value of the output = what they compute     */
+    const int *node;   /* of `graph`, in order; empty in the middle of a chain                      */
+    /* TILED */
+    const tw_model *model; /* one operator; tensor i is operand i                                   */
+    int n_operands;
+    int operand[TW_MAX_OPERANDS]; /* net tensors: inputs, output                                    */
+    int held[TW_MAX_HELD];        /* net tensors, one per held value                                */
+    /* HOST, UNKNOWN */
+    int n_inputs, n_outputs;
+    const int *input, *output;    /* net tensors, -1: left out                                      */
+} tw_step;
+
+typedef struct tw_fold { /* something that is not a step of its own */
+    const char *node, *op, *into; /* "bn1", "BatchNormalization", "conv1" */
+} tw_fold;
+typedef struct tw_count { const char *op; int n; const char *why; } tw_count;
+
+typedef struct tw_lowered {
+    const tw_shapes *shapes;
+    int n_tensors, n_steps, n_folds, n_views;
+    const tw_net_tensor *tensor;
+    const tw_step *step;
+    const tw_fold *fold;
+    int n_undescribed;            /* HOST and UNKNOWN steps by operator, most frequent first        */
+    const tw_count *undescribed;
+    const int *tensor_of_value;   /* per value of the file, -1: none                                */
+} tw_lowered;
+
+typedef struct tw_lower_options {
+    bool no_fold; /* every node is a step of its own                                                */
+    bool strict;  /* a step that is not TILED is an error                                           */
+    tw_dtype float_as; /* plan f32 tensors as if they were of this type; TW_N_DTYPES: as they are.
+                          Such a network cannot be executed                                         */
+} tw_lower_options;
+TW_NODISCARD tw_status tw_lower_network(const tw_shapes *shapes, const tw_lower_options *options, tw_arena *arena,
+                                        tw_diag *diag, const tw_lowered **out);
+/* Stable text: one line per step, for --dump=steps and tests. */
+void tw_lowered_print(const tw_lowered *lowered, tw_text *out);
+#endif
