@@ -1,0 +1,227 @@
+/* network.h - whole networks: ONNX in, a plan for every layer out.
+ *
+ *     const tw_network *net;  const tw_network_plan *plan;
+ *     if (tw_network_open(ctx, "resnet18.onnx", &(tw_network_options){0}, &net) == TW_OK &&
+ *         tw_network_search(ctx, net, machine, NULL, &plan) == TW_OK)
+ *         tw_network_print_text(ctx, plan, NULL, NULL, stdout);
+ *
+ * A network is a list of steps in the order in which they run. A step is a described operator that is planned and runs as
+ * a tiled program, or an operator without a description: that one is listed, its tensors flow, its time is unknown. Steps
+ * whose operators are equal but for the names share a layer, which is planned once. */
+#ifndef TILEWRIGHT_NETWORK_H
+#define TILEWRIGHT_NETWORK_H
+#include "tilewright/tilewright.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TW_NETWORK_MAX_DIMS 16
+
+/* ---- reading ---- */
+
+typedef struct tw_network tw_network;
+typedef struct tw_network_dim { /* a dimension that the file names */
+    const char *name;
+    int64_t size;
+} tw_network_dim;
+typedef struct tw_network_shape { /* of an input */
+    const char *input;
+    int n_dims;
+    int64_t dim[TW_NETWORK_MAX_DIMS];
+} tw_network_shape;
+/* Elements of a tensor: dense, little-endian, of the type that the network gives it; bools are bytes. */
+typedef struct tw_network_data {
+    const char *name;
+    const char *type; /* "float", "int64", ... as ONNX calls them */
+    int n_dims;
+    int64_t dim[TW_NETWORK_MAX_DIMS];
+    int64_t n_elems;
+    const void *bytes;
+} tw_network_data;
+typedef struct tw_network_options { /* all zero: the defaults                                             */
+    int n_dims, n_shapes;
+    const tw_network_dim *dim;
+    const tw_network_shape *shape;
+    bool no_fold;      /* every node is a step of its own                                                */
+    bool strict;       /* a step without a description is an error                                       */
+    const char *dtype; /* plan tensors of floats as if they were of this type ("i8"); NULL: as they are. Such a network
+                          cannot be executed                                                             */
+    int n_data;        /* inputs whose elements are known, as constants: shapes may depend on them       */
+    const tw_network_data *data;
+} tw_network_options;
+TW_API TW_NODISCARD tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
+                                              const tw_network **out);
+/* Whether the name of a workload is that of an ONNX file. */
+TW_API bool tw_network_is_path(const char *spec);
+/* A tensor in a file of its own, as ONNX's tests have it. */
+TW_API TW_NODISCARD tw_status tw_network_data_open(tw_context *ctx, const char *path, const tw_network_data **out);
+
+typedef struct tw_network_summary {
+    const char *path, *producer;
+    int64_t opset;
+    int n_nodes, n_steps, n_layers;    /* layers: distinct described operators                            */
+    int n_tiled, n_host, n_unknown;    /* steps: described; evaluated as they are; neither                */
+    int n_folded, n_views;             /* nodes that became part of another; that only see bytes differently */
+    int64_t macs;                      /* multiply-adds of all described steps                            */
+    int64_t weight_bytes;              /* constants that steps read                                       */
+} tw_network_summary;
+TW_API tw_network_summary tw_network_summary_of(const tw_network *network);
+
+typedef enum tw_step_type { TW_TILED, TW_ON_HOST, TW_UNKNOWN_STEP } tw_step_type;
+typedef struct tw_step_info {
+    const char *name, *op; /* "conv1", "Conv+Relu"                                                       */
+    tw_step_type type;
+    const char *why;       /* not TILED: the reason                                                      */
+    int layer;             /* TILED; -1                                                                  */
+    const char *shape;     /* of its output: "1x64x112x112"; "?" unknown                                 */
+    int64_t points;        /* loop points                                                                */
+} tw_step_info;
+TW_API tw_step_info tw_network_step(const tw_network *network, int step);
+/* What was folded: node into node. */
+typedef struct tw_fold_info {
+    const char *node, *op, *into;
+} tw_fold_info;
+TW_API tw_fold_info tw_network_fold(const tw_network *network, int i);
+/* Operators without a description, the most frequent first. */
+typedef struct tw_undescribed {
+    const char *op, *why;
+    int n;
+} tw_undescribed;
+TW_API int tw_network_n_undescribed(const tw_network *network);
+TW_API tw_undescribed tw_network_undescribed(const tw_network *network, int i);
+/* Values whose declared shape contradicts what follows from the inputs. */
+TW_API int tw_network_n_stale(const tw_network *network);
+TW_API const char *tw_network_stale(const tw_network *network, int i);
+/* Inputs and outputs; type and dims without elements. */
+TW_API int tw_network_n_inputs(const tw_network *network);
+TW_API tw_network_data tw_network_input(const tw_network *network, int i);
+TW_API int tw_network_n_outputs(const tw_network *network);
+TW_API tw_network_data tw_network_output(const tw_network *network, int i);
+/* "graph", "shapes", "steps" or "model" (all layers, as a workload file) as stable text. */
+TW_API TW_NODISCARD tw_status tw_network_dump(tw_context *ctx, const tw_network *network, const char *stage, FILE *out);
+
+/* ---- planning ---- */
+
+typedef struct tw_network_plan tw_network_plan;
+typedef struct tw_network_progress {
+    int n_done, n_layers;
+    const char *name; /* of a layer at work                                                              */
+    int n_refused;    /* layers that the machine cannot run                                              */
+    double seconds;
+} tw_network_progress;
+typedef struct tw_network_search_options {
+    tw_search_options search; /* of each layer. time_limit is for the whole network, n_threads counts layers at a time.
+                                 limits: for the model of all layers                                     */
+    bool keep_space;          /* search.space counts; false: the space for networks (docs/search.md)     */
+    /* Called some times a second from the calling thread; false ends the searches with the best so far. */
+    bool (*progress)(void *user, const tw_network_progress *progress);
+    void *user;
+} tw_network_search_options;
+/* Layers that the machine cannot run are no error: their steps have no plan, and say why. */
+TW_API TW_NODISCARD tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                                                const tw_network_search_options *options,
+                                                const tw_network_plan **out);
+/* A mapping file that an earlier plan wrote. */
+TW_API TW_NODISCARD tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                                              const char *mapping_path, const tw_network_plan **out);
+
+typedef struct tw_layer_info { /* a distinct operator, planned                                           */
+    const char *name;          /* of the first step that has it                                          */
+    int first_step, n_steps;
+    const tw_model *model;     /* one operator                                                           */
+    const tw_plan *plan;       /* NULL: none                                                             */
+    const char *refusal;       /* then: why                                                              */
+} tw_layer_info;
+TW_API int tw_network_plan_n_layers(const tw_network_plan *plan);
+TW_API tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int layer);
+
+typedef struct tw_network_totals {
+    int64_t cycles, energy_fj, macs; /* of the steps that have a plan                                    */
+    double bound;          /* proven: no mapping of the spaces searched takes fewer cycles in these steps */
+    int n_proven, n_close; /* layers: gap 0; below 1 %                                                   */
+    int n_planned, n_refused; /* steps with a plan; TILED steps without one                              */
+    int n_untimed;         /* steps that are not TILED                                                   */
+    double seconds;        /* that the searches took                                                     */
+} tw_network_totals;
+TW_API const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan);
+
+/* Tensors between the steps, and where they lie. */
+typedef struct tw_tensor_place {
+    const char *name;
+    int64_t bytes;
+    int first_step, last_step;  /* it is needed from the one to the other                                 */
+    int64_t offset;             /* in the outermost memory                                                */
+    bool fits_on_chip;          /* it can stay in `on_chip` beside what the steps need there,             */
+    int64_t on_chip_offset;     /* at this address                                                        */
+    int64_t saved_bytes;        /* then so much need not cross the outermost link                         */
+} tw_tensor_place;
+typedef struct tw_network_memory {
+    const char *memory;         /* the outermost                                                          */
+    int64_t weight_bytes;       /* constants, there all the time                                          */
+    int64_t peak_bytes;         /* height that the tensors between steps take with lifetimes              */
+    int64_t least_bytes;        /* no placement is lower                                                  */
+    int64_t sum_bytes;          /* without lifetimes                                                      */
+    int peak_step;
+    const char *on_chip;        /* the next memory inwards                                                */
+    int64_t on_chip_size, on_chip_peak;
+    int64_t saved_bytes;
+    int n_tensors;
+    const tw_tensor_place *tensor;
+} tw_network_memory;
+TW_API const tw_network_memory *tw_network_plan_memory(const tw_network_plan *plan);
+
+/* ---- running ---- */
+
+typedef struct tw_step_verdict {
+    bool executed, checked, equal; /* as a tiled program; each command checked; agrees with the reference */
+    const char *fault;             /* NULL: none                                                          */
+    double deviation;              /* largest |got - reference| / largest |reference| of the tensor       */
+    const char *why_not;           /* not executed: the reason                                            */
+} tw_step_verdict;
+typedef struct tw_network_verdict {
+    int n_steps;
+    const tw_step_verdict *step;   /* one per step of the network                                         */
+    int n_executed, n_checked, n_equal, n_wrong, n_host, n_skipped;
+    int n_outputs;
+    const tw_network_data *output; /* what the tiled programs computed                                    */
+    const double *deviation;       /* per output, from the reference's run of the whole network; -1: it has none */
+    const char *reference;
+} tw_network_verdict;
+typedef struct tw_network_run_options {
+    int n_inputs;
+    const tw_network_data *input; /* by name; others are random, drawn from `seed`                        */
+    uint64_t seed;
+    bool no_reference;            /* only run                                                             */
+    int n_threads;
+    int64_t max_instructions;     /* longer programs are run as they are described, untiled; 0: 2^24      */
+    bool (*progress)(void *user, const tw_network_progress *progress);
+    void *user;
+} tw_network_run_options;
+/* Runs every step: tiled programs on byte-addressed memories whose free bytes are poison, the others by evaluation of
+ * the operator. Weights are read from the file now. TW_WRONG: a fault or a tensor that differs. */
+TW_API TW_NODISCARD tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan,
+                                             const tw_network_run_options *options, const tw_network_verdict **out);
+
+/* ---- printing ---- */
+
+/* `verdict` and `options` may be NULL. */
+TW_API TW_NODISCARD tw_status tw_network_print_text(tw_context *ctx, const tw_network_plan *plan,
+                                                    const tw_network_verdict *verdict, const tw_print_options *options,
+                                                    FILE *out);
+TW_API TW_NODISCARD tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan,
+                                                    const tw_network_verdict *verdict, FILE *out);
+/* A mapping file that tw_network_eval and partial mappings read. */
+TW_API TW_NODISCARD tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out);
+/* The cost table: a row per step, a column per core. `plan` are plans of one network on different machines (cores). */
+TW_API TW_NODISCARD tw_status tw_network_print_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                                     tw_format format, FILE *out); /* TW_FORMAT_CSV or _JSON */
+TW_API TW_NODISCARD tw_status tw_network_draw_costs_svg(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                                        FILE *out);
+TW_API TW_NODISCARD tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                                        FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
