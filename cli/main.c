@@ -13,6 +13,7 @@ static const struct {
 } command[] = {
     {"plan", "tilewright plan", cmd_plan},
     {"eval", "tilewright eval", cmd_eval},
+    {"verify", "tilewright verify", cmd_verify},
     {"emit", "tilewright emit", cmd_emit},
     {"calibrate", "tilewright calibrate", cmd_calibrate},
     {"place", "tilewright place", cmd_place},

@@ -37,7 +37,7 @@ enum {
 /* ---- values ---- */
 
 /* Words of an option; the index of a word is its value. */
-static const char *const stage_words[] = {"model", "machine", "mapping", "layout", "program", "timeline", NULL};
+static const char *const stage_words[] = {"model", "machine", "mapping", "layout", "program", "timeline", "graph", "shapes", "steps", NULL};
 
 /* "all", "A-B" (both included) or "N" (the first N). */
 static void read_rows(const struct argp_state *state, const char *text, tw_print_options *print)
@@ -97,7 +97,8 @@ static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "What is printed:", 1},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
     {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks or steps to show; with --json rows are written only if asked for", 0},
-    {"dump", KEY_DUMP, "STAGE", 0, "print a stage instead: model, machine, mapping, layout, program or timeline",
+    {"dump", KEY_DUMP, "STAGE", 0, "print a stage instead: model, machine, mapping, layout, program or timeline; of a network graph, shapes, steps "
+     "or model",
      0},
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
@@ -237,7 +238,7 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 2);
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no command '%s'; commands are plan, eval, emit, calibrate, place, machines, help",
+        argp_error(state, "there is no command '%s'; commands are plan, eval, verify, emit, calibrate, place, machines, help",
                    arg);
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -258,6 +259,15 @@ static void require(const struct argp_state *state, const char *value, const cha
     if (!value) argp_error(state, "%s is missing", what);
 }
 
+/* A network that only shows itself needs no machine. */
+static bool needs_machine(const cli_options *o)
+{
+    static const char *const of_network[] = {"graph", "shapes", "steps", "model"};
+    for (size_t i = 0; o->dump && o->workload && tw_network_is_path(o->workload) && i < 4; i++)
+        if (strcmp(o->dump, of_network[i]) == 0) return false;
+    return true;
+}
+
 static error_t parse_workload(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
@@ -267,7 +277,11 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: return take_workload(arg, state);
     case ARGP_KEY_END:
         require(state, o->workload, "the workload");
-        require(state, o->machine, "--machine");
+        break;
+    case ARGP_KEY_SUCCESS:
+        if (needs_machine(o)) require(state, o->machine, "--machine");
+        if (o->network.given && !tw_network_is_path(o->workload))
+            argp_error(state, "options of networks need an ONNX file, not '%s'", o->workload);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -276,7 +290,22 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 
 static error_t parse_plan(int key, char *arg, struct argp_state *state)
 {
-    return key == ARGP_KEY_INIT ? hand_down(state, 3) : parse_workload(key, arg, state);
+    return key == ARGP_KEY_INIT ? hand_down(state, 4) : parse_workload(key, arg, state);
+}
+
+/* Of networks: `plan` verifies everything else by itself. */
+static error_t parse_verify(int key, char *arg, struct argp_state *state)
+{
+    cli_options *o = ((parser *)state->input)->out;
+    if (key == ARGP_KEY_INIT) return hand_down(state, 5);
+    if (key == KEY_MAPPING) {
+        o->mapping = arg;
+        return 0;
+    }
+    error_t error = parse_workload(key, arg, state);
+    if (key == ARGP_KEY_END && !tw_network_is_path(o->workload))
+        argp_error(state, "'%s' is no ONNX file; 'tilewright plan' verifies other workloads by itself", o->workload);
+    return error;
 }
 
 /* A mapping, as a file or as a lowering config. */
@@ -295,7 +324,7 @@ static error_t parse_mapping(int key, char *arg, struct argp_state *state)
 static error_t parse_eval(int key, char *arg, struct argp_state *state)
 {
     const cli_options *o = ((parser *)state->input)->out;
-    if (key == ARGP_KEY_INIT) return hand_down(state, 1);
+    if (key == ARGP_KEY_INIT) return hand_down(state, 2);
     error_t error = parse_mapping(key, arg, state);
     if (key == ARGP_KEY_END && !o->mapping && !o->lowering)
         argp_error(state, "--mapping or --lowering-config is missing");
@@ -357,6 +386,7 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "Commands:\n"
         "  plan WORKLOAD -m MACHINE                  search the best mapping\n"
         "  eval WORKLOAD -m MACHINE --mapping=FILE   what a mapping costs\n"
+        "  verify MODEL.onnx -m MACHINE              run every layer of a network on numbers\n"
         "  emit WORKLOAD -m MACHINE --target=NAME    a plan as another compiler reads it\n"
         "  calibrate -m MACHINE DATA.csv...          a machine's parameters from measured cycles\n"
         "  place FILE.csv [--capacity=SIZE]          addresses for buffers with lifetimes\n"
@@ -373,10 +403,12 @@ void cli_options_example(int argc, char **argv, cli_options *out)
 void cli_options_plan(int argc, char **argv, cli_options *out)
 {
     static const struct argp_child children[] = {
-        {&report_argp, 0, 0, 0}, {&options_goal_argp, 0, 0, 0}, {&options_effort_argp, 0, 0, 0}, {0}};
+        {&report_argp, 0, 0, 0}, {&options_goal_argp, 0, 0, 0}, {&options_effort_argp, 0, 0, 0},
+        {&options_network_argp, 0, 0, 0}, {0}};
     static const char doc[] =
         "Searches the best mapping of each operator of WORKLOAD, verifies the plan, prints it and "
-        "writes it to a folder (default: out).";
+        "writes it to a folder (default: out). WORKLOAD is a line such as matmul:128x128x512, a YAML file or an ONNX "
+        "file.";
     static const struct argp_option options[] = {OPTION_MACHINE, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_plan, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){.folder = "out"};
@@ -385,11 +417,28 @@ void cli_options_plan(int argc, char **argv, cli_options *out)
 
 void cli_options_eval(int argc, char **argv, cli_options *out)
 {
-    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {0}};
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
     static const struct argp_option options[] = {
         OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
+    *out = (cli_options){0};
+    parse(&argp, argc, argv, out);
+}
+
+void cli_options_verify(int argc, char **argv, cli_options *out)
+{
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0},          {&options_goal_argp, 0, 0, 0},
+                                                 {&options_effort_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0},
+                                                 {&options_run_argp, 0, 0, 0},    {0}};
+    static const char doc[] = "Plans a network, runs the tiled program of every layer on real data (the weights of the "
+                              "file, inputs given or random) and compares each tensor with an independent evaluation.";
+    static const struct argp_option options[] = {
+        OPTION_MACHINE,
+        {"mapping", KEY_MAPPING, "FILE", 0, "run this mapping; default: search one", 0},
+        {"output", 'o', "DIR", 0, "folder for the report, and for the outputs as output_0.pb..", 0},
+        {0}};
+    static const struct argp argp = {options, parse_verify, "MODEL.onnx", doc, children, 0, 0};
     *out = (cli_options){0};
     parse(&argp, argc, argv, out);
 }

@@ -1,9 +1,7 @@
 /* cli/options.h - what the user asked for, out of the command line. */
 #ifndef TW_CLI_OPTIONS_H
 #define TW_CLI_OPTIONS_H
-#include "tilewright/tilewright.h"
-
-#include <argp.h>
+#include "options_network.h"
 
 /* Exit codes: sysexits where they fit. */
 enum {
@@ -39,6 +37,8 @@ typedef struct cli_options {
     int64_t max_macs;         /* 0: the library's default                 */
     int64_t max_instructions; /* the same                               */
     tw_print_options print;   /* as for standard output                  */
+    cli_network network;
+    bool space_given;
 } cli_options;
 
 /* Each reads the arguments of its sub-command (argv[0] is the program, for messages) and fills `out`. Wrong
@@ -46,6 +46,7 @@ typedef struct cli_options {
 void cli_options_example(int argc, char **argv, cli_options *out);
 void cli_options_plan(int argc, char **argv, cli_options *out);
 void cli_options_eval(int argc, char **argv, cli_options *out);
+void cli_options_verify(int argc, char **argv, cli_options *out);
 void cli_options_emit(int argc, char **argv, cli_options *out);
 /* Any parser with what all commands have in common: --version, and the exit code of wrong usage. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);

@@ -122,7 +122,10 @@ static error_t parse_goal(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_OBJECTIVE: read_objectives(state, arg, s); break;
     case KEY_PARETO: s->pareto = true; break;
-    case KEY_SPACE: s->space = value_word(state, "--space", arg, space_words); break;
+    case KEY_SPACE:
+        s->space = value_word(state, "--space", arg, space_words);
+        o->space_given = true;
+        break;
     case KEY_LIMITS: o->limits = arg; break;
     case KEY_MIN_TILE: s->min_tile = value_number(state, "--min-tile", arg, 1, INT32_MAX); break;
     case KEY_MAX_BUFFERS: s->max_buffers = value_number(state, "--max-buffers", arg, 1, BUFFERS_MAX); break;

@@ -17,7 +17,6 @@
 #include "tile/traffic.h"
 #include "whynot.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +38,23 @@ tw_context *tw_context_new(void)
 void tw_context_free(tw_context *ctx)
 {
     if (!ctx) return;
+    for (tw_closing *c = ctx->closing; c; c = c->next) c->close(c->what);
     tw_diag_release(&ctx->diag);
     tw_arena_free(ctx->arena);
     tw_arena_free(ctx->scratch);
     free(ctx);
+}
+
+tw_status tw_context_close_later(tw_context *ctx, void (*close)(void *what), void *what)
+{
+    tw_closing *c = TW_NEW(ctx->arena, tw_closing, 1);
+    if (!c) {
+        close(what);
+        return TW_ERR_NOMEM;
+    }
+    *c = (tw_closing){close, what, ctx->closing};
+    ctx->closing = c;
+    return TW_OK;
 }
 
 int tw_context_n_messages(const tw_context *ctx) { return ctx->diag.n_texts; }
@@ -201,27 +213,18 @@ tw_status tw_limits_parse(tw_context *ctx, const tw_model *model, const tw_machi
     return limits_of(ctx, root, model, machine, out);
 }
 
-static tw_status write_text(tw_context *ctx, tw_text *text, FILE *out)
-{
-    tw_status status = text->failed ? TW_ERR_NOMEM : TW_OK;
-    if (status == TW_OK && fwrite(text->bytes, 1, text->len, out) != text->len)
-        status = tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
-    tw_text_release(text);
-    return status;
-}
-
 tw_status tw_model_print_to(tw_context *ctx, const tw_model *model, FILE *out)
 {
     tw_text text = {0};
     tw_model_print(model, &text);
-    return write_text(ctx, &text, out);
+    return tw_text_write(&text, &ctx->diag, out);
 }
 
 tw_status tw_machine_print_to(tw_context *ctx, const tw_machine *machine, FILE *out)
 {
     tw_text text = {0};
     tw_machine_print(machine, &text);
-    return write_text(ctx, &text, out);
+    return tw_text_write(&text, &ctx->diag, out);
 }
 
 tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapping *mapping, const tw_model *model,
@@ -229,7 +232,7 @@ tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapping *mapping, const 
 {
     tw_text text = {0};
     tw_mapping_print(mapping, model, machine, &text);
-    return write_text(ctx, &text, out);
+    return tw_text_write(&text, &ctx->diag, out);
 }
 
 /* ---- plans ---- */
@@ -573,7 +576,7 @@ tw_status tw_plan_print_lowering(tw_context *ctx, const tw_plan *plan, FILE *out
 {
     tw_text text = {0};
     tw_status status = tw_quidditch_print(plan, &ctx->diag, &text);
-    if (status == TW_OK) return write_text(ctx, &text, out);
+    if (status == TW_OK) return tw_text_write(&text, &ctx->diag, out);
     tw_text_release(&text);
     return status;
 }

@@ -11,9 +11,19 @@ typedef struct tw_source {
     const struct tw_source *next;
 } tw_source;
 
+/* Something that ends with the context: a mapped file, the arena of another thread. */
+typedef struct tw_closing {
+    void (*close)(void *what);
+    void *what;
+    struct tw_closing *next;
+} tw_closing;
+
 struct tw_context {
     tw_arena *arena, *scratch;
     tw_diag diag;
     const tw_source *source; /* the newest first */
+    tw_closing *closing;     /* the newest first */
 };
+/* Closes `what` at once when there is no memory to remember it. */
+TW_NODISCARD tw_status tw_context_close_later(tw_context *ctx, void (*close)(void *what), void *what);
 #endif

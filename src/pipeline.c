@@ -9,16 +9,14 @@
 #include <unistd.h>
 
 #include "coster.h"
+#include "execute.h"
 #include "lots.h"
 #include "nearest.h"
+#include "place/layout.h"
 #include "placing.h"
 #include "remedy.h"
-#include "place/layout.h"
 #include "search/search.h"
-#include "sim/order.h"
-#include "sim/tee.h"
 #include "tile/traffic.h"
-#include "verify/verify.h"
 
 /* Operators run one after the other; false when the total leaves 64 bits. */
 static bool add_sum(tw_summary *to, const tw_summary *from)
@@ -81,10 +79,11 @@ static tw_status check_groups(const tw_model *model, const tw_machine *machine, 
             return tw_diag_error(diag, model->op[i].loc, "operator '%s' is fused, which needs an async machine",
                                  model->op[i].name);
         if (tw_machine_innermost(machine, TW_HOLDS_INPUTS) != tw_machine_innermost(machine, TW_HOLDS_OUTPUT))
-            return tw_diag_error(diag, model->op[i].loc,
-                                 "operator '%s' is fused, but the compute engine of '%s' does not read from the memory "
-                                 "that it writes",
-                                 model->op[i].name, machine->name);
+            return tw_diag_error(
+                diag, model->op[i].loc,
+                "operator '%s' is fused, but the compute engine of '%s' does not read from the memory "
+                "that it writes",
+                model->op[i].name, machine->name);
     }
     return TW_OK;
 }
@@ -97,7 +96,8 @@ static tw_status build_op(const tw_model *model, int i, const tw_machine *machin
     diag->short_by = 0;
     TW_TRY(tw_machine_view(model, i, machine, arena, &view));
     tw_status built = tw_program_build(model, i, view, map, arena, diag, &out->program);
-    if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted) tw_nearest_note(model, i, view, map, scratch, diag);
+    if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted)
+        tw_nearest_note(model, i, view, map, scratch, diag);
     TW_TRY(built);
     TW_TRY(tw_layout_check(&out->program.layout, view, diag));
     TW_TRY(tw_timeline_run(&out->program, scratch, diag, &out->timeline));
@@ -136,8 +136,8 @@ tw_status tw_group_build(const tw_model *model, const tw_machine *machine, const
 }
 
 tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                        const tw_search_result *found, const tw_front_list *front, tw_arena *arena, tw_arena *scratch,
-                        tw_diag *diag, const tw_plan **out)
+                        const tw_search_result *found, const tw_front_list *front, tw_arena *arena,
+                        tw_arena *scratch, tw_diag *diag, const tw_plan **out)
 {
     tw_plan *plan;
     tw_placing *placing;
@@ -145,12 +145,14 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     tw_op_plan *op;
     TW_ALLOC(arena, plan, 1);
     TW_ALLOC(arena, op, model->n_ops);
-    *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .op = op, .front = front, .placing = placing};
+    *plan = (tw_plan){
+        .model = model, .machine = machine, .mapping = mapping, .op = op, .front = front, .placing = placing};
     TW_TRY(check_groups(model, machine, diag));
     TW_TRY(tw_mapping_check(mapping, model, machine, diag));
     for (int i = 0, n; i < model->n_ops; i += n) {
         n = tw_group_size(model, i);
-        TW_TRY(tw_group_build(model, machine, mapping->op, i, n, arena, scratch, diag, op, placing, &plan->n_placings));
+        TW_TRY(tw_group_build(model, machine, mapping->op, i, n, arena, scratch, diag, op, placing,
+                              &plan->n_placings));
     }
     TW_TRY(tw_placements_describe(placing, plan->n_placings, op, arena, &plan->placement));
     for (int i = 0; i < model->n_ops; i++) {
@@ -256,8 +258,7 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
     TW_TRY(check_groups(model, machine, diag));
     tw_coster *coster = tw_coster_new(threads_of(options));
     if (!coster) return TW_ERR_NOMEM;
-    tw_status status =
-        find_ops(model, machine, options, tw_coster_eval(coster), scratch, diag, found, map, result);
+    tw_status status = find_ops(model, machine, options, tw_coster_eval(coster), scratch, diag, found, map, result);
     tw_coster_free(coster);
     TW_TRY(status);
     tw_front_list *front;
@@ -277,45 +278,6 @@ static tw_status count_rows(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
-/* Operands that stay between two operators, each in one buffer. */
-static void find_residents(const tw_program *p, tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS])
-{
-    in->resident = resident;
-    for (int m = 1; m < p->machine->n_memories; m++)
-        for (int o = 0; o < p->op->n_operands; o++) {
-            if (!p->flow->stay[m][o].here || !p->flow->stay[m][o].resident) continue;
-            tw_resident *r = &resident[in->n_residents++];
-            *r = (tw_resident){.operand = o, .buffer = p->layout.first[m][o]};
-            for (int a = 0; a < p->op->operand[o].n_axes; a++)
-                r->region.axis[a] = (tw_span){0, p->op->operand[o].axis[a].extent};
-        }
-}
-
-static tw_verify_input verify_input(const tw_program *p, tw_level_info *level, tw_resident *resident)
-{
-    tw_verify_input in = {.model = p->model,
-                          .op = p->op,
-                          .machine = p->machine,
-                          .layout = &p->layout,
-                          .n_levels = p->n_tiled,
-                          .level = level};
-    tw_program_levels(p, level);
-    for (int l = 0; l < p->map->n_levels; l++) in.is_pass[p->map->level[l].memory] = p->map->level[l].pass;
-    in.padded = p->padded;
-    memcpy(in.largest, p->largest, sizeof in.largest);
-    if (p->flow) find_residents(p, &in, resident);
-    for (int o = 0; o < tw_op_output(p->op) && p->flow; o++) {
-        const tw_stay *s = &p->flow->stay[tw_machine_innermost(p->machine, TW_HOLDS_INPUTS)][o];
-        in.restless[o] = s->filler >= 0 && s->depth >= p->flow->n_places;
-    }
-    in.innermost = -1;
-    if (p->flow && p->n_tiled == 1 && p->flow->n_places > 0 && !p->flow->serpentine)
-        in.innermost = p->flow->place[p->flow->n_places - 1].loop;
-    if (p->flow) memcpy(in.unroll, p->flow->unroll, sizeof in.unroll);
-    if (p->flow) memcpy(in.holds_sums, p->flow->sums, sizeof in.holds_sums);
-    return in;
-}
-
 /* Whether executing needs less than 4 GiB of the host: the tensors, their reference, the memories of the machine.
  * Counted in MiB, so that nothing overflows. */
 static bool is_affordable(const tw_program *p)
@@ -328,31 +290,6 @@ static bool is_affordable(const tw_program *p)
     return mib < MOST_MIB;
 }
 
-/* The executor sees a timeline in the order of time: lockstep rows are, the commands of an async program are put so. */
-static tw_status watch(const tw_op_plan *plan, tw_checker *checker, tw_executor *executor, tw_arena *scratch,
-                       tw_arena *judges, tw_diag *diag, tw_verdict *v)
-{
-    const tw_program *p = &plan->program;
-    tw_row_tee tee = {0};
-    tw_order *order = NULL;
-    tw_row_tee_add(&tee, (tw_row_sink){count_rows, NULL, v});
-    tw_row_tee_add(&tee, tw_checker_sink(checker));
-    if (executor) {
-        tw_row_sink sink = tw_executor_sink(executor);
-        if (p->flow && !(order = tw_order_new(p->machine, &sink, judges))) return TW_ERR_NOMEM;
-        for (int e = 0; order && e < p->machine->n_engines; e++) {
-            const tw_engine_use *use = &plan->timeline.engine[e];
-            tw_order_expect(order, e, use->loads + use->stores + use->ops);
-            tw_order_expect_loads(order, e, use->loads);
-        }
-        tw_row_tee_add(&tee, order ? tw_order_sink(order) : sink);
-    }
-    tw_row_sink all = tw_row_tee_sink(&tee);
-    tw_timeline ignored;
-    TW_TRY(tw_timeline_walk(p, &all, scratch, diag, &ignored));
-    return order ? tw_order_flush(order) : TW_OK;
-}
-
 static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch,
                        tw_arena *judges, tw_diag *diag, tw_verdict *v)
 {
@@ -360,7 +297,7 @@ static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options,
     static const int64_t default_max = INT64_C(1) << 31, default_max_instrs = INT64_C(1) << 24;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_resident resident[TW_MAX_OPERANDS];
-    tw_verify_input in = verify_input(p, level, resident);
+    tw_verify_input in = tw_verify_input_of(p, level, resident);
     bool executes =
         tw_op_points(p->op) <= (options->max_macs > 0 ? options->max_macs : default_max) && is_affordable(p);
     if (plan->timeline.sum.instructions >
@@ -369,7 +306,8 @@ static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options,
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
-    TW_TRY(watch(plan, checker, executor, scratch, judges, diag, v));
+    tw_row_sink counter = {count_rows, NULL, v};
+    TW_TRY(tw_watch(plan, &counter, checker, executor, scratch, judges, diag));
     v->first_fault = tw_checker_finish(checker);
     v->checked = v->first_fault == NULL;
     if (!executes) return TW_OK;

@@ -56,6 +56,11 @@ TW_API TW_NODISCARD tw_status tw_network_open(tw_context *ctx, const char *path,
 TW_API bool tw_network_is_path(const char *spec);
 /* A tensor in a file of its own, as ONNX's tests have it. */
 TW_API TW_NODISCARD tw_status tw_network_data_open(tw_context *ctx, const char *path, const tw_network_data **out);
+TW_API TW_NODISCARD tw_status tw_network_data_write(tw_context *ctx, const tw_network_data *data, FILE *out);
+/* Largest |a - b| over the largest |b|, of equal types and shapes; NaN where they are not equal. Two elements that are no
+ * numbers, or the same infinity, are equal. `close`: every element is within ONNX's own tolerance,
+ * |a - b| <= 1e-7 + 1e-3 |b|, whole numbers and strings equal. */
+TW_API double tw_network_data_differ(const tw_network_data *a, const tw_network_data *b, bool *close);
 
 typedef struct tw_network_summary {
     const char *path, *producer;
@@ -91,6 +96,8 @@ typedef struct tw_undescribed {
 TW_API int tw_network_n_undescribed(const tw_network *network);
 TW_API tw_undescribed tw_network_undescribed(const tw_network *network, int i);
 /* Values whose declared shape contradicts what follows from the inputs. */
+/* Values that have no shape: it depends on data, or on an operator that is not known. */
+TW_API int tw_network_n_unshaped(const tw_network *network);
 TW_API int tw_network_n_stale(const tw_network *network);
 TW_API const char *tw_network_stale(const tw_network *network, int i);
 /* Inputs and outputs; type and dims without elements. */
@@ -122,6 +129,9 @@ typedef struct tw_network_search_options {
 TW_API TW_NODISCARD tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                                                 const tw_network_search_options *options,
                                                 const tw_network_plan **out);
+/* A partial mapping of the layers, by their names: for tw_network_search_options.search.limits. */
+TW_API TW_NODISCARD tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                                                const char *path, const tw_limits **out);
 /* A mapping file that an earlier plan wrote. */
 TW_API TW_NODISCARD tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                                               const char *mapping_path, const tw_network_plan **out);
@@ -176,7 +186,8 @@ TW_API const tw_network_memory *tw_network_plan_memory(const tw_network_plan *pl
 typedef struct tw_step_verdict {
     bool executed, checked, equal; /* as a tiled program; each command checked; agrees with the reference */
     const char *fault;             /* NULL: none                                                          */
-    double deviation;              /* largest |got - reference| / largest |reference| of the tensor       */
+    bool compared;                 /* a reference for what it made was there: the end of a chain          */
+    double deviation;              /* largest |got - reference| / largest |reference| of its tensors      */
     const char *why_not;           /* not executed: the reason                                            */
 } tw_step_verdict;
 typedef struct tw_network_verdict {
@@ -184,9 +195,7 @@ typedef struct tw_network_verdict {
     const tw_step_verdict *step;   /* one per step of the network                                         */
     int n_executed, n_checked, n_equal, n_wrong, n_host, n_skipped;
     int n_outputs;
-    const tw_network_data *output; /* what the tiled programs computed                                    */
-    const double *deviation;       /* per output, from the reference's run of the whole network; -1: it has none */
-    const char *reference;
+    const tw_network_data *output; /* what the programs computed                                          */
 } tw_network_verdict;
 typedef struct tw_network_run_options {
     int n_inputs;

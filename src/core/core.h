@@ -150,6 +150,8 @@ typedef struct tw_text {
 void tw_text_release(tw_text *t);
 void tw_text_add(tw_text *t, const char *bytes, size_t n);
 void tw_text_printf(tw_text *t, const char *fmt, ...) TW_PRINTF(2, 3);
+/* Writes it to the stream and releases it. */
+TW_NODISCARD tw_status tw_text_write(tw_text *t, tw_diag *diag, FILE *out);
 /* Writes x with ' between groups of three digits (147'456) into buf and returns it. */
 #define TW_GROUPED_MAX 32
 const char *tw_grouped(int64_t x, char buf[TW_GROUPED_MAX]);

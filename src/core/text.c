@@ -1,6 +1,7 @@
 /* src/core/text.c - text that grows. */
 #include "core/core.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,4 +65,13 @@ const char *tw_grouped(int64_t x, char buf[TW_GROUPED_MAX])
     }
     *at = 0;
     return buf;
+}
+
+tw_status tw_text_write(tw_text *t, tw_diag *diag, FILE *out)
+{
+    tw_status status = t->failed ? TW_ERR_NOMEM : TW_OK;
+    if (status == TW_OK && fwrite(t->bytes, 1, t->len, out) != t->len)
+        status = tw_diag_io(diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
+    tw_text_release(t);
+    return status;
 }

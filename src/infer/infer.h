@@ -37,7 +37,7 @@ typedef struct tw_shapes {
     const tw_shape_of_value *value; /* one per value of the file */
     int n_stale;       /* values whose declared shape contradicts                                     */
     const char *const *stale; /* "'y': the file says 1x3x?x?, it is 1x4x8x8"                         */
-    int n_unknown;     /* values without a shape                                                      */
+    int n_unknown;     /* values without a shape; those in branches that are not taken do not count   */
 } tw_shapes;
 /* TW_ERR_INPUT: a node contradicts its inputs (message names node, byte offset and shapes), an input has no shape, an
  * option names what is not there. */

@@ -261,7 +261,7 @@ bool tw_node_milli(const tw_node *node, const char *what, tw_diag *diag, int64_t
 tw_fields tw_fields_open(const tw_node *node, const char *what, tw_diag *diag)
 {
     tw_fields f = {.node = node, .what = what, .diag = diag};
-    if (node && node->kind == TW_MAP) return f;
+    if (node && node->kind == TW_NODE_MAP) return f;
     if (node) tw_diag_error(diag, node->loc, "%s must be a map, found %s", what, found_of(node).text);
     f.node = NULL;
     f.n_bad = 1;
@@ -366,7 +366,7 @@ const tw_node *tw_field_list(tw_fields *f, const char *key, tw_presence presence
 
 const tw_node *tw_field_map(tw_fields *f, const char *key, tw_presence presence)
 {
-    return field_of_kind(f, key, presence, TW_MAP);
+    return field_of_kind(f, key, presence, TW_NODE_MAP);
 }
 
 bool tw_field_name(tw_fields *f, const char *key, tw_presence presence, const char **out)

@@ -152,7 +152,7 @@ bool tw_oneline_is(const char *spec)
 static tw_status add_op(const line *l, piece kind, tw_node *list)
 {
     tw_node *op, *node;
-    TW_TRY(add(l, list, NULL, TW_MAP, l->text, &op));
+    TW_TRY(add(l, list, NULL, TW_NODE_MAP, l->text, &op));
     TW_TRY(add_text(l, op, "name", kind, &node));
     TW_TRY(add_text(l, op, "op", kind, &node));
     piece dims = piece_until(kind.at + kind.n + 1, ",:");
@@ -199,7 +199,7 @@ tw_status tw_oneline_parse(const char *text, tw_arena *arena, tw_diag *diag, con
     TW_TRY(check_line(&l));
     piece kind = {text, kind_length(text)};
     tw_node *top, *node;
-    TW_TRY(add(&l, NULL, NULL, TW_MAP, text, &top));
+    TW_TRY(add(&l, NULL, NULL, TW_NODE_MAP, text, &top));
     TW_TRY(add_text(&l, top, "workload", kind, &node));
     TW_TRY(add(&l, top, "ops", TW_LIST, text, &node));
     TW_TRY(add_op(&l, kind, node));

@@ -87,7 +87,7 @@ static frame *top_of(builder *b) { return b->depth > 0 ? &b->stack[b->depth - 1]
 static bool wants_key(builder *b)
 {
     frame *top = top_of(b);
-    return top && top->node->kind == TW_MAP && !top->key;
+    return top && top->node->kind == TW_NODE_MAP && !top->key;
 }
 
 #define COMPLAIN(b, loc, ...) ((b)->bad = true, tw_diag_error((b)->diag, (loc), __VA_ARGS__))
@@ -202,7 +202,7 @@ static tw_status take_event(builder *b, const yaml_event_t *e)
         return open_node(b, TW_LIST, loc);
     case YAML_MAPPING_START_EVENT:
         refuse_extras(b, loc, e->data.mapping_start.anchor, e->data.mapping_start.tag);
-        return open_node(b, TW_MAP, loc);
+        return open_node(b, TW_NODE_MAP, loc);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT: b->depth--; return TW_OK;
     default: return TW_OK;

@@ -18,7 +18,7 @@ enum {
 };
 #define TW_INPUT_BYTES_MAX ((size_t)16 << 20)
 
-typedef enum tw_node_kind { TW_SCALAR, TW_LIST, TW_MAP } tw_node_kind;
+typedef enum tw_node_kind { TW_SCALAR, TW_LIST, TW_NODE_MAP } tw_node_kind;
 typedef struct tw_node tw_node;
 struct tw_node {
     tw_node_kind kind;

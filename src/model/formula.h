@@ -76,6 +76,9 @@ double tw_formula_eval(const tw_formula *formula, const double *var, unsigned pr
 enum { TW_FORMULA_BLOCK = 256 };
 void tw_formula_eval_many(const tw_formula *formula, const double *const *var, const int64_t *stride, unsigned present,
                           int64_t n, double *out);
+/* Whether a text can be the name of a variable: letters, digits and '_', not beginning with a digit; at most 31, and
+ * neither "inf" nor "nan". */
+bool tw_formula_is_name(const char *text);
 /* "max(x * scale + bias, 0)" with these names of the variables; reads back as an equal formula. */
 void tw_formula_print(const tw_formula *formula, const char *const *name, tw_text *out);
 /* `text` at `loc`; messages point into it. */

@@ -24,7 +24,8 @@ bool tw_dtype_is_float(tw_dtype dtype) { return dtypes[dtype].is_float; }
 
 const char *tw_compute_name(tw_compute compute)
 {
-    static const char *const name[TW_N_COMPUTES] = {"multiply-add", "add", "max", "average"};
+    static const char *const name[TW_N_COMPUTES] = {"multiply-add", "add",     "max", "average",
+                                                    "min",          "product", "map"};
     return name[compute];
 }
 
@@ -108,7 +109,8 @@ static tw_status check_counts(const tw_op *op, tw_diag *diag)
     if (op->n_operands < 2 || op->n_operands > TW_MAX_OPERANDS)
         return tw_diag_error(diag, op->loc, "operator '%s' has %d operands, outside 2..%d", op->name,
                              op->n_operands, TW_MAX_OPERANDS);
-    bool one_input = op->compute == TW_MAX || op->compute == TW_AVERAGE;
+    bool sums = op->compute == TW_MULTIPLY_ADD || op->compute == TW_ADD;
+    bool one_input = !sums && op->compute != TW_MAP;
     if (one_input && op->n_operands != 2)
         return tw_diag_error(diag, op->loc, "operator '%s' computes %s of %d inputs, must be 1", op->name,
                              tw_compute_name(op->compute), op->n_operands - 1);
@@ -209,25 +211,90 @@ static tw_status check_output(const tw_op *op, const tw_op_locs *locs, tw_diag *
     return TW_OK;
 }
 
+/* ---- formulas ---- */
+
+static tw_status check_held(const tw_op *op, int h, tw_diag *diag)
+{
+    const tw_held *held = &op->held[h];
+    bool taken = tw_op_find_operand(op, held->name) >= 0 || strcmp(held->name, TW_SUM_NAME) == 0;
+    for (int i = 0; i < h; i++) taken |= strcmp(op->held[i].name, held->name) == 0;
+    if (!tw_formula_is_name(held->name) || taken)
+        return tw_diag_error(diag, op->loc, "operator '%s' cannot call what it holds '%s'", op->name, held->name);
+    bool scalar = held->loop == -1, vector = held->loop >= 0 && held->loop < op->n_loops;
+    bool named = vector && strcmp(op->loop[held->loop].name, TW_SCALAR_NAME) != 0;
+    if (scalar || (named && !op->loop[held->loop].reduces)) return TW_OK;
+    return tw_diag_error(diag, op->loc, "operator '%s' holds '%s' along no parallel loop", op->name, held->name);
+}
+
+static tw_status check_formula(const tw_op *op, const tw_formula *f, const char *what, int n_vars, tw_diag *diag)
+{
+    if (!f || (tw_formula_check(f) && f->n_vars == n_vars)) return TW_OK;
+    return tw_diag_error(diag, op->loc, "'%s' of operator '%s' is no formula of %d variables", what, op->name,
+                         n_vars);
+}
+
+static tw_status check_value(const tw_op *op, tw_diag *diag)
+{
+    const char *compute = tw_compute_name(op->compute);
+    if (op->compute == TW_MAP && (!op->value || tw_op_reductions(op) != 0))
+        return tw_diag_error(diag, op->loc, "operator '%s' computes map, which needs a 'value' and reduces no loop",
+                             op->name);
+    if (!op->value) return TW_OK;
+    if (op->compute == TW_AVERAGE)
+        return tw_diag_error(diag, op->loc, "operator '%s' computes %s, which has no 'value'", op->name, compute);
+    if (op->compute == TW_ADD && op->n_operands != 2)
+        return tw_diag_error(diag, op->loc, "operator '%s' computes %s with a 'value' of %d inputs, must be 1",
+                             op->name, compute, op->n_operands - 1);
+    for (int i = 0; i < tw_op_output(op); i++)
+        if (!tw_formula_is_name(op->operand[i].name))
+            return tw_diag_error(diag, op->loc, "'value' of operator '%s' cannot name its input '%s'", op->name,
+                                 op->operand[i].name);
+    return TW_OK;
+}
+
+static tw_status check_formulas(const tw_op *op, tw_diag *diag)
+{
+    if (op->n_held < 0 || op->n_held > TW_MAX_HELD)
+        return tw_diag_error(diag, op->loc, "operator '%s' holds %d values, outside 0..%d", op->name, op->n_held,
+                             TW_MAX_HELD);
+    for (int h = 0; h < op->n_held; h++) TW_TRY(check_held(op, h, diag));
+    TW_TRY(check_value(op, diag));
+    TW_TRY(check_formula(op, op->value, "value", tw_op_output(op) + op->n_held, diag));
+    return check_formula(op, op->finish, "finish", 1 + op->n_held, diag);
+}
+
 tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag)
 {
     TW_TRY(check_counts(op, diag));
     TW_TRY(check_loops(op, locs, diag));
     for (int i = 0; i < op->n_operands; i++) TW_TRY(check_operand(op, i, locs, diag));
-    return check_output(op, locs, diag);
+    TW_TRY(check_output(op, locs, diag));
+    return check_formulas(op, diag);
+}
+
+static bool is_unsigned(tw_dtype dtype)
+{
+    return dtype == TW_DTYPE_U8 || dtype == TW_DTYPE_U16 || dtype == TW_DTYPE_U32 || dtype == TW_DTYPE_U64 ||
+           dtype == TW_DTYPE_BOOL;
 }
 
 tw_status tw_accumulator_check(tw_compute compute, tw_dtype accumulator, tw_dtype output, tw_loc loc, tw_diag *diag)
 {
     const char *acc = tw_dtype_name(accumulator), *out = tw_dtype_name(output);
     if (accumulator == output) return TW_OK;
-    if (compute == TW_MAX || compute == TW_AVERAGE)
+    static const char *const keeps[TW_N_COMPUTES] = {[TW_MAX] = "a maximum",
+                                                     [TW_AVERAGE] = "an average",
+                                                     [TW_MIN] = "a minimum",
+                                                     [TW_PRODUCT] = "a product",
+                                                     [TW_MAP] = "a map"};
+    if (keeps[compute])
         return tw_diag_error(diag, loc, "accumulator is %s, but the output is %s: %s keeps its type", acc, out,
-                             compute == TW_MAX ? "a maximum" : "an average");
+                             keeps[compute]);
     if (tw_dtype_is_float(accumulator) != tw_dtype_is_float(output))
         return tw_diag_error(
             diag, loc, "accumulator is %s, but the output is %s: both must be integers or both floats", acc, out);
-    if (tw_dtype_bytes(accumulator) <= tw_dtype_bytes(output)) /* different types of one width are i8 and u8 */
+    bool loses_sign = is_unsigned(accumulator) && !is_unsigned(output);
+    if (tw_dtype_bytes(accumulator) <= tw_dtype_bytes(output) || loses_sign) /* those of one width differ in sign */
         return tw_diag_error(diag, loc, "accumulator is %s, which cannot hold the output's %s", acc, out);
     return TW_OK;
 }
@@ -267,9 +334,11 @@ static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_dia
                                  model->tensor[operand->tensor].name);
     }
     const tw_tensor *out = &model->tensor[op->operand[tw_op_output(op)].tensor];
-    if (op->compute == TW_AVERAGE && !tw_dtype_is_float(out->dtype))
+    tw_dtype averaged = op->finish ? op->accumulator : out->dtype;
+    if (op->compute == TW_AVERAGE && !tw_dtype_is_float(averaged))
         return tw_diag_error(diag, op->loc, "operator '%s' computes an average, which needs f32 or f64, found %s",
-                             op->name, tw_dtype_name(out->dtype));
+                             op->name, tw_dtype_name(averaged));
+    if (op->finish) return TW_OK; /* makes any type of any other */
     return tw_accumulator_check(op->compute, op->accumulator, out->dtype, op->loc, diag);
 }
 
@@ -343,6 +412,57 @@ static void print_operand(const tw_model *model, const tw_op *op, int i, tw_text
     tw_text_printf(out, "]}\n");
 }
 
+static void print_held(const tw_op *op, tw_text *out)
+{
+    tw_text_printf(out, "    held: {");
+    for (int h = 0; h < op->n_held; h++)
+        tw_text_printf(out, "%s%s: %s", h ? ", " : "", op->held[h].name,
+                       op->held[h].loop < 0 ? TW_SCALAR_NAME : op->loop[op->held[h].loop].name);
+    tw_text_printf(out, "}\n");
+}
+
+int tw_op_value_names(const tw_op *op, const char *name[TW_MAX_OPERANDS + TW_MAX_HELD])
+{
+    int n = tw_op_output(op);
+    for (int i = 0; i < n; i++) name[i] = op->operand[i].name;
+    for (int h = 0; h < op->n_held; h++) name[n + h] = op->held[h].name;
+    return n + op->n_held;
+}
+
+int tw_op_finish_names(const tw_op *op, const char *name[1 + TW_MAX_HELD])
+{
+    name[0] = TW_SUM_NAME;
+    for (int h = 0; h < op->n_held; h++) name[1 + h] = op->held[h].name;
+    return 1 + op->n_held;
+}
+
+/* One text, or a list of its lines. */
+static void print_formula(const char *key, const tw_formula *formula, const char *const *name, tw_text *out)
+{
+    tw_text text = {0};
+    tw_formula_print(formula, name, &text);
+    if (text.failed) out->failed = true;
+    char *line = text.bytes, *end = line ? strstr(line, "; ") : NULL;
+    bool list = end != NULL;
+    tw_text_printf(out, "    %s: %s", key, list ? "[" : "");
+    for (; end; line = end + 2, end = strstr(line, "; ")) {
+        *end = 0;
+        tw_text_printf(out, "\"%s\", ", line);
+    }
+    tw_text_printf(out, "\"%s\"%s\n", line ? line : "", list ? "]" : "");
+    tw_text_release(&text);
+}
+
+static void print_formulas(const tw_op *op, tw_text *out)
+{
+    const char *name[TW_MAX_OPERANDS + TW_MAX_HELD];
+    if (op->n_held > 0) print_held(op, out);
+    (void)tw_op_value_names(op, name);
+    if (op->value) print_formula("value", op->value, name, out);
+    (void)tw_op_finish_names(op, name);
+    if (op->finish) print_formula("finish", op->finish, name, out);
+}
+
 static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
 {
     tw_text_printf(out, "  - name: %s\n    compute: %s\n", op->name, tw_compute_name(op->compute));
@@ -352,6 +472,7 @@ static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
     if (op->accumulator != model->tensor[op->operand[tw_op_output(op)].tensor].dtype)
         tw_text_printf(out, "    accumulator: %s\n", tw_dtype_name(op->accumulator));
     print_loops(op, out);
+    print_formulas(op, out);
     tw_text_printf(out, "    reads:\n");
     for (int i = 0; i < tw_op_output(op); i++) print_operand(model, op, i, out);
     tw_text_printf(out, "    writes:\n");

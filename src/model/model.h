@@ -15,10 +15,12 @@
  * Invariants (tw_model_check): 1. extents are in 1..TW_EXTENT_MAX and the product of an operator's
  * loops fits int64_t. 2. The output is the last operand; each of its axes is one parallel loop with
  * coefficient 1, offset 0, divisor 1 and the loop's extent, and each parallel loop is one of its axes.
- * 3. Every loop reaches some operand, and an axis without loops stands inside its tensor; max and average have one
+ * 3. Every loop reaches some operand, and an axis without loops stands inside its tensor; all but sums and maps have one
  * input, average a float output; no position before its division exceeds TW_POSITION_MAX; the accumulator holds
  * every value of the output's type. 4. The operators are in an order in which every tensor is written before it is
- * read, at most once. */
+ * read, at most once. 5. A map has a value and reduces no loop; what is held lies along parallel loops; formulas have as
+ * many variables as there are inputs (`finish`: one) and values held; their names can stand in a text. With `finish` the
+ * accumulator may be of any type. */
 #ifndef TW_MODEL_MODEL_H
 #define TW_MODEL_MODEL_H
 #include "model/formula.h"
@@ -156,6 +158,11 @@ int64_t tw_op_points(const tw_op *op);
 /* Whether operand o of an operator of the model stays in the compute engine's memory between two operators. */
 bool tw_op_is_resident(const tw_model *model, const tw_op *op, int operand);
 int64_t tw_tensor_elems(const tw_tensor *tensor);
+/* The names of the variables of `value` and of `finish`; returns their number. */
+#define TW_SUM_NAME    "sum"    /* in `finish` */
+#define TW_SCALAR_NAME "scalar" /* in `held`, for a loop */
+int tw_op_value_names(const tw_op *op, const char *name[TW_MAX_OPERANDS + TW_MAX_HELD]);
+int tw_op_finish_names(const tw_op *op, const char *name[1 + TW_MAX_HELD]);
 /* Index of the loop or operand called `name`, -1 when there is none. */
 int tw_op_find_loop(const tw_op *op, const char *name);
 int tw_op_find_operand(const tw_op *op, const char *name);
@@ -170,8 +177,8 @@ typedef struct tw_op_locs {
 tw_op_locs tw_op_locs_of(tw_loc loc);
 /* Invariants 1 to 3 of one operator; what is wrong is reported at its place in `locs`. */
 TW_NODISCARD tw_status tw_op_check(const tw_op *op, const tw_op_locs *locs, tw_diag *diag);
-/* Whether an operator may add up in this type: the output's or a wider one, both integers or both floats; a maximum
- * or an average keeps the output's. Reports at `loc` when it may not. */
+/* Whether an operator may add up in this type: the output's or a wider one, both integers or both floats; all
+ * but sums keep the output's. Reports at `loc` when it may not. */
 TW_NODISCARD tw_status tw_accumulator_check(tw_compute compute, tw_dtype accumulator, tw_dtype output, tw_loc loc,
                                             tw_diag *diag);
 /* Smallest and largest value of the axis expression before the division; false when it may leave

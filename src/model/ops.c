@@ -55,7 +55,8 @@ static const int64_t extent_max = TW_EXTENT_MAX;
 
 tw_dtype tw_compute_dtype(tw_compute compute, tw_dtype input)
 {
-    return tw_dtype_is_float(input) || compute == TW_MAX || compute == TW_AVERAGE ? input : TW_DTYPE_I32;
+    bool sums = compute == TW_MULTIPLY_ADD || compute == TW_ADD;
+    return tw_dtype_is_float(input) || !sums ? input : TW_DTYPE_I32;
 }
 
 bool tw_field_dtype(tw_fields *f, const char *key, tw_presence presence, tw_dtype *out)

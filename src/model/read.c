@@ -252,7 +252,78 @@ static void read_operands(reader *r, tw_fields *f, tw_draft *d)
     }
 }
 
-static void read_described(reader *r, tw_fields *f, tw_draft *d)
+/* ---- their formulas ---- */
+
+static void read_held(tw_fields *f, tw_op *op)
+{
+    const tw_node *map = tw_field_map(f, "held", TW_OPTIONAL);
+    if (!map) return;
+    if (map->n_children > TW_MAX_HELD) {
+        TW_REFUSE(f, map->loc, "'held' has %d entries, more than %d", map->n_children, TW_MAX_HELD);
+        return;
+    }
+    for (const tw_node *entry = map->child; entry; entry = entry->next) {
+        const char *along = entry->kind == TW_SCALAR ? entry->text : "";
+        bool scalar = strcmp(along, TW_SCALAR_NAME) == 0;
+        int loop = scalar ? -1 : tw_op_find_loop(op, along);
+        if (!scalar && loop < 0)
+            TW_REFUSE(f, entry->loc, "'%s' must be held as '%s' or along a loop, found '%s'", entry->key,
+                      TW_SCALAR_NAME, along);
+        op->held[op->n_held++] = (tw_held){entry->key, loop};
+    }
+}
+
+/* The lines of a list as one text: those of one line of the file keep their distance, so that messages point at them. */
+static bool join_lines(tw_fields *f, const tw_node *list, tw_text *out)
+{
+    for (const tw_node *line = list->child; line; line = line->next) {
+        if (line->kind != TW_SCALAR) {
+            TW_REFUSE(f, line->loc, "a formula is a text or a list of texts");
+            return false;
+        }
+        if (line != list->child) tw_text_printf(out, "; ");
+        int col = line->loc.col - list->child->loc.col;
+        bool near = line->loc.line == list->loc.line && (int)out->len < col && col < TW_TREE_TEXT_MAX * 64;
+        if (near) tw_text_printf(out, "%*s", col - (int)out->len, "");
+        tw_text_printf(out, "%s", line->text);
+    }
+    if (out->bytes) return true;
+    TW_REFUSE(f, list->loc, "a formula is a text or a list of texts");
+    return false;
+}
+
+static tw_status read_formula(reader *r, tw_fields *f, const char *key, int n_vars, const char *const *name,
+                              const tw_formula **out)
+{
+    const tw_node *node = tw_field_node(f, key, TW_OPTIONAL);
+    tw_text text = {0};
+    if (!node || f->n_bad) return TW_OK;
+    const tw_node *first = node->kind == TW_LIST && node->child ? node->child : node;
+    tw_loc loc = first->loc;
+    loc.col += first->quoted;
+    if (node->kind == TW_SCALAR)
+        tw_text_printf(&text, "%s", node->text);
+    else if (!join_lines(f, node, &text))
+        return TW_OK;
+    tw_status status =
+        text.failed ? TW_ERR_NOMEM
+                    : tw_formula_parse(text.bytes ? text.bytes : "", loc, n_vars, name, r->arena, r->diag, out);
+    f->n_bad += status == TW_ERR_INPUT;
+    tw_text_release(&text);
+    return status == TW_ERR_INPUT ? TW_OK : status;
+}
+
+static tw_status read_formulas(reader *r, tw_fields *f, tw_op *op)
+{
+    const char *name[TW_MAX_OPERANDS + TW_MAX_HELD];
+    read_held(f, op);
+    int n = op->n_operands > 0 ? tw_op_value_names(op, name) : 0;
+    TW_TRY(read_formula(r, f, "value", n, name, &op->value));
+    n = tw_op_finish_names(op, name);
+    return read_formula(r, f, "finish", n, name, &op->finish);
+}
+
+static tw_status read_described(reader *r, tw_fields *f, tw_draft *d)
 {
     const char *word[TW_N_COMPUTES];
     int compute = 0;
@@ -265,7 +336,9 @@ static void read_described(reader *r, tw_fields *f, tw_draft *d)
     read_loops(f, d);
     read_reduce(f, &d->op);
     read_operands(r, f, d);
+    TW_TRY(read_formulas(r, f, &d->op));
     if (f->n_bad == 0 && tw_op_check(&d->op, &d->locs, r->diag) != TW_OK) f->n_bad++;
+    return TW_OK;
 }
 
 /* ---- kinds: their operands may be given tensors ---- */
@@ -317,7 +390,7 @@ static void read_accumulator(tw_fields *f, tw_draft *d)
     const tw_node *node = tw_field_node(f, "accumulator", TW_OPTIONAL);
     tw_dtype output = d->dtype[d->op.n_operands > 0 ? tw_op_output(&d->op) : 0];
     d->op.accumulator = output;
-    if (!tw_field_dtype(f, "accumulator", TW_OPTIONAL, &d->op.accumulator) || f->n_bad) return;
+    if (!tw_field_dtype(f, "accumulator", TW_OPTIONAL, &d->op.accumulator) || f->n_bad || d->op.finish) return;
     f->n_bad += tw_accumulator_check(d->op.compute, d->op.accumulator, output, node->loc, f->diag) != TW_OK;
 }
 
@@ -386,7 +459,7 @@ static tw_status read_op(reader *r, const tw_node *node)
     if (kind)
         read_kind(r, &f, kind, &d);
     else if (compute)
-        read_described(r, &f, &d);
+        TW_TRY(read_described(r, &f, &d));
     if (kind || compute) read_accumulator(&f, &d);
     static const char *const epilogues[] = {"add"};
     int which = 0;

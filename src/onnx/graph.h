@@ -38,6 +38,7 @@ typedef enum tw_onnx_type {
 } tw_onnx_type;
 const char *tw_onnx_type_name(tw_onnx_type type); /* "float", ...; "type 23" is not known: "unknown" */
 int64_t tw_onnx_type_bytes(tw_onnx_type type);
+tw_onnx_type tw_onnx_type_called(const char *name); /* TW_ONNX_NONE: there is none of that name */
 
 /* A constant of the file: an initializer, the value of a Constant node, a tensor attribute, a .pb file. */
 typedef struct tw_constant {
@@ -47,8 +48,10 @@ typedef struct tw_constant {
     int64_t dim[TW_ONNX_MAX_DIMS];
     int64_t n_elems;      /* product of the dims                                                   */
     int64_t offset;       /* of its message in the file, for diagnostics                           */
-    const uint8_t *raw;   /* dense little-endian elements in the file, NULL: in another way        */
-    const uint8_t *message; /* the whole TensorProto, for elements in typed fields (float_data..) */
+    const uint8_t *raw;   /* dense little-endian elements in the file, of value_int(s), value_float(s), value_string(s) of a
+                             Constant node in the arena; NULL: in another way                      */
+    const uint8_t *message; /* the whole TensorProto, for elements in typed fields (float_data..); NULL like `raw`: a
+                               sparse tensor, which cannot be read                                 */
     size_t message_bytes;
     bool external;        /* the elements are in another file:                                     */
     const char *location; /* relative to the model's folder                                        */
@@ -124,6 +127,7 @@ typedef struct tw_graph_file {
     const tw_value *value;
     const uint8_t *bytes; /* the mapping */
     size_t n_bytes;
+    bool mapped; /* by tw_graph_open: tw_graph_close gives it back */
 } tw_graph_file;
 
 /* Maps the file and reads everything but the constants' elements. The mapping lasts until tw_graph_close. Diagnostics:

@@ -108,7 +108,7 @@ tw_status tw_bar_init(tw_bar *bar, int memory, int width, const tw_notation *not
 /* ---- drawing ---- */
 
 /* The longest description of a slot that has room; false when none has. */
-static bool choose_label(const tw_notation *notation, const tw_buffer *buffer, const tw_held *held, int room,
+static bool choose_label(const tw_notation *notation, const tw_buffer *buffer, const tw_holding *held, int room,
                          char out[LABEL_MAX])
 {
     char slot[TW_WORD_MAX], initial[TW_WORD_MAX], tile[TW_WORD_MAX], size[TW_GROUPED_MAX];
@@ -137,7 +137,7 @@ static bool choose_label(const tw_notation *notation, const tw_buffer *buffer, c
 }
 
 static void draw_slot(tw_line *line, int at, int end, const tw_notation *notation, const tw_buffer *buffer,
-                      const tw_held *held)
+                      const tw_holding *held)
 {
     tw_style style = tw_style_of_operand(buffer->operand);
     char label[LABEL_MAX];

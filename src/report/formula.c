@@ -132,9 +132,9 @@ static const char *text_of(tw_symbols *s, const product *p)
     return text;
 }
 
-static tw_formula formula_of(tw_symbols *s, const product *p)
+static tw_count_formula formula_of(tw_symbols *s, const product *p)
 {
-    return (tw_formula){text_of(s, p), value_of(s, p), 1};
+    return (tw_count_formula){text_of(s, p), value_of(s, p), 1};
 }
 
 static void drop(product *p, int i)
@@ -151,7 +151,7 @@ static int find_factor(const product *p, const char *text)
 }
 
 /* num / den without what stands in both. */
-static tw_formula quotient(tw_symbols *s, product num, product den)
+static tw_count_formula quotient(tw_symbols *s, product num, product den)
 {
     for (int i = 0; i < num.n;) {
         int k = find_factor(&den, num.factor[i].text);
@@ -162,7 +162,7 @@ static tw_formula quotient(tw_symbols *s, product num, product den)
         drop(&num, i);
         drop(&den, k);
     }
-    tw_formula f = {text_of(s, &num), value_of(s, &num), value_of(s, &den)};
+    tw_count_formula f = {text_of(s, &num), value_of(s, &num), value_of(s, &den)};
     if (den.n > 0)
         f.text = checked(s, tw_arena_printf(s->arena, den.n == 1 ? "%s/%s" : "%s/(%s)", f.text, text_of(s, &den)));
     return f;
@@ -375,32 +375,32 @@ static product least_of(tw_symbols *s, int memory, int operand)
 /* ---- one link ---- */
 
 /* x less one sweep: what of `whole` is beyond the first time. `once` is a part of it. */
-static tw_formula beyond_first(tw_symbols *s, const product *repeats, const product *once)
+static tw_count_formula beyond_first(tw_symbols *s, const product *repeats, const product *once)
 {
-    tw_formula f = formula_of(s, once), r = formula_of(s, repeats);
+    tw_count_formula f = formula_of(s, once), r = formula_of(s, repeats);
     int64_t value;
     if (!tw_ckd_mul(f.num, r.num - 1, &value)) s->failed = true;
     const char *text = once->n == 0 ? tw_arena_printf(s->arena, "%s-1", r.text)
                                     : tw_arena_printf(s->arena, "(%s-1)*%s", r.text, f.text);
-    return (tw_formula){checked(s, text), value, 1};
+    return (tw_count_formula){checked(s, text), value, 1};
 }
 
 /* Units of one sweep that crosses as often as `repeats` says, every element `width` wide. */
-static tw_formula plain_units(tw_symbols *s, int64_t width, const product *repeats, const product *sweep)
+static tw_count_formula plain_units(tw_symbols *s, int64_t width, const product *repeats, const product *sweep)
 {
     product all = *sweep;
     multiply_all(&all, repeats);
-    tw_formula f = formula_of(s, &all);
+    tw_count_formula f = formula_of(s, &all);
     if (width > 1) f.text = checked(s, tw_arena_printf(s->arena, "%" PRId64 "*%s", width, f.text));
     if (!tw_ckd_mul(f.num, width, &f.num)) s->failed = true;
     return f;
 }
 
 /* The same of an output: every time but the last, partial sums leave and come back. */
-static tw_formula units_with_sums(tw_symbols *s, int64_t width, const product *repeats, const product *sweep)
+static tw_count_formula units_with_sums(tw_symbols *s, int64_t width, const product *repeats, const product *sweep)
 {
     int64_t sum = 2 * s->plan->program.partial_units, each;
-    tw_formula f = formula_of(s, sweep), r = formula_of(s, repeats);
+    tw_count_formula f = formula_of(s, sweep), r = formula_of(s, repeats);
     if (!tw_ckd_mul(sum, r.num - 1, &each) || !tw_ckd_add(each, width, &each) || !tw_ckd_mul(f.num, each, &f.num))
         s->failed = true;
     f.text =
@@ -506,14 +506,14 @@ const char *tw_place_formula(tw_symbols *s, int place)
     return text_of(s, &count);
 }
 
-tw_formula tw_steps_formula(tw_symbols *s)
+tw_count_formula tw_steps_formula(tw_symbols *s)
 {
     product count = {0};
     for (int l = 0; l < s->plan->program.op->n_loops; l++) multiply_by_count(s, &count, l, 0);
     return formula_of(s, &count);
 }
 
-tw_formula tw_step_points_formula(tw_symbols *s)
+tw_count_formula tw_step_points_formula(tw_symbols *s)
 {
     const tw_program *p = &s->plan->program;
     product points = {0};
@@ -529,7 +529,7 @@ tw_formula tw_step_points_formula(tw_symbols *s)
     return formula_of(s, &points);
 }
 
-tw_formula tw_least_formula(tw_symbols *s, int operand)
+tw_count_formula tw_least_formula(tw_symbols *s, int operand)
 {
     const tw_program *p = &s->plan->program;
     int m = 1;

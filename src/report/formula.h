@@ -44,18 +44,18 @@ typedef struct tw_symbols {
 void tw_symbols_init(tw_symbols *symbols, const tw_op_plan *plan, tw_arena *arena);
 
 /* A formula and what it gives for the plan's numbers; as a quotient when den is not 1. */
-typedef struct tw_formula {
+typedef struct tw_count_formula {
     const char *text;
     int64_t num, den;
-} tw_formula;
+} tw_count_formula;
 
-typedef struct tw_link_formulas {      /* one operand on the link into one memory */
-    tw_formula tiles, elems;           /* inputs: inwards; output: outwards, partial or finished     */
-    tw_formula tiles_back, elems_back; /* output: partial sums that come back; text NULL: none do    */
-    tw_formula units;                  /* both ways, partial sums with their own width               */
-    tw_formula factor, reuse;          /* f and points per element                                   */
-    tw_formula held;                   /* elements of what is kept in the memory at once             */
-    tw_formula held_tiles;             /* tiles that these are                                       */
+typedef struct tw_link_formulas {            /* one operand on the link into one memory */
+    tw_count_formula tiles, elems;           /* inputs: inwards; output: outwards, partial or finished     */
+    tw_count_formula tiles_back, elems_back; /* output: partial sums that come back; text NULL: none do    */
+    tw_count_formula units;                  /* both ways, partial sums with their own width               */
+    tw_count_formula factor, reuse;          /* f and points per element                                   */
+    tw_count_formula held;                   /* elements of what is kept in the memory at once             */
+    tw_count_formula held_tiles;             /* tiles that these are                                       */
 } tw_link_formulas;
 
 /* Of a link that exists; sets symbols->failed when it cannot. */
@@ -63,10 +63,10 @@ void tw_link_formulas_of(tw_symbols *symbols, int memory, int operand, tw_link_f
 /* When a factor depends on whether a loop is cut: the i-th remark about this link, NULL behind the last. */
 const char *tw_link_condition(tw_symbols *symbols, int memory, int operand, int i);
 /* Executions, and the points of the largest one. */
-tw_formula tw_steps_formula(tw_symbols *symbols);
-tw_formula tw_step_points_formula(tw_symbols *symbols);
+tw_count_formula tw_steps_formula(tw_symbols *symbols);
+tw_count_formula tw_step_points_formula(tw_symbols *symbols);
 /* Elements of the operand that the loops touch. */
-tw_formula tw_least_formula(tw_symbols *symbols, int operand);
+tw_count_formula tw_least_formula(tw_symbols *symbols, int operand);
 /* "ceil(M/TM)": pieces that place `place` makes of one piece of the place outside it. */
 const char *tw_place_formula(tw_symbols *symbols, int place);
 #endif

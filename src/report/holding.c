@@ -106,7 +106,7 @@ static int64_t last_use_of(tw_holdings *h, int buffer, int64_t tick)
 static void write_buffer(tw_holdings *h, const tw_rowset *row, const tw_instr *instr)
 {
     const tw_op *op = h->program->op;
-    tw_held *held = &h->held[instr->dst];
+    tw_holding *held = &h->held[instr->dst];
     if (!continues(instr)) held->last_use = last_use_of(h, instr->dst, row->tick);
     held->full = held->written = true;
     held->partial = instr->op == TW_EXEC && h->program->tiled[row->level].map->accumulate != TW_FUSED;

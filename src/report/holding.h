@@ -37,20 +37,20 @@ tw_status tw_lifetimes_init(tw_lifetimes *lives, const tw_program *program, cons
 tw_row_sink tw_lifetimes_sink(tw_lifetimes *lives);
 tw_status tw_lifetimes_close(tw_lifetimes *lives);
 
-typedef struct tw_held {
+typedef struct tw_holding {
     bool full;    /* some value was written                       */
     bool alive;   /* and will still be read                       */
     bool written; /* in the row that was applied last             */
     bool partial; /* an output over a part of the reduction       */
     int64_t last_use;
     int64_t index[TW_MAX_LOOPS]; /* tile                          */
-} tw_held;
+} tw_holding;
 
 typedef struct tw_holdings {
     const tw_program *program;
     const tw_lifetimes *lives;
     int64_t *next; /* per buffer: the next life to begin */
-    tw_held *held; /* per buffer                         */
+    tw_holding *held; /* per buffer                         */
 } tw_holdings;
 
 tw_status tw_holdings_init(tw_holdings *h, const tw_program *program, const tw_lifetimes *lives, tw_arena *arena);

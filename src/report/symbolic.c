@@ -135,7 +135,7 @@ static void fill_ends(tw_symbols *s, tw_picture *picture)
     s->failed = s->failed || tensors.failed;
     if (!tensors.failed) tw_notes_add(&picture->box[0].inside, TW_PLAIN, tensors.bytes);
     tw_text_release(&tensors);
-    tw_formula steps = tw_steps_formula(s);
+    tw_count_formula steps = tw_steps_formula(s);
     tw_notes_printf(&picture->engine.inside, TW_PLAIN, "%s execution%s of %s points", steps.text,
                     steps.num == 1 ? "" : "s", tw_step_points_formula(s).text);
 }
@@ -192,7 +192,7 @@ typedef struct columns {
 
 /* One formula, broken where it is too long, and its value at the right edge of the first line. */
 static void print_formula(tw_symbols *s, const columns *at, const char *operand, const char *what,
-                          const tw_formula *f, tw_line *line, tw_arena *arena)
+                          const tw_count_formula *f, tw_line *line, tw_arena *arena)
 {
     tw_notes notes;
     const char *value = f->den == 1 ? TW_GROUPED(f->num) : TW_RATIO(f->num, f->den);

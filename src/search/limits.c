@@ -190,7 +190,7 @@ static void read_number(reader *r, tw_fields *f, const quantity *q, const tw_nod
 {
     if (node->kind == TW_LIST) {
         read_list(r, f, node->key, q, node, out);
-    } else if (node->kind == TW_MAP) {
+    } else if (node->kind == TW_NODE_MAP) {
         read_limits(f, node->key, q, node, out);
     } else {
         int64_t x = read_one(f, node->key, q, node);

@@ -73,6 +73,7 @@ unsigned tw_op_clipped(const tw_op *op)
 bool tw_op_is_neutral(const tw_op *op, const int64_t elems[TW_MAX_OPERANDS])
 {
     int empty = 0;
+    if (op->compute == TW_MAP) return false;
     for (int o = 0; o < tw_op_output(op); o++) empty += elems[o] == 0;
     return op->compute == TW_MULTIPLY_ADD ? empty > 0 : empty == tw_op_output(op);
 }

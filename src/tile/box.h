@@ -25,7 +25,8 @@ bool tw_axis_is_clipped(const tw_op *op, const tw_axis *axis);
 unsigned tw_op_clipped(const tw_op *op);
 
 /* Whether a box contributes nothing but the neutral value, given the elements of its footprint in each operand:
- * a product with an input that lies wholly in padding, or anything else whose inputs all do. */
+ * a product with an input that lies wholly in padding, or anything else whose inputs all do. A map always makes
+ * something: it may write constants. */
 bool tw_op_is_neutral(const tw_op *op, const int64_t elems[TW_MAX_OPERANDS]);
 
 /* A name for what a program on this box looks like: boxes with equal keys have the same tiles, footprints

@@ -249,10 +249,12 @@ tw_cover *tw_cover_new(const tw_op *op, tw_arena *arena)
         for (int a = 0; a < op->operand[o].n_axes; a++)
             if (!(cover->touch[o][a] = memo_new(tw_verify_axis_loops(&op->operand[o].axis[a]), arena))) return NULL;
     int n_inputs = op->n_operands - 1;
-    bool product = op->compute == TW_MULTIPLY_ADD;
-    cover->n_contributions = product ? 1 : n_inputs;
-    for (int i = 0; i < cover->n_contributions; i++)
-        if (!contribution_init(&cover->contribution[i], op, i, product ? n_inputs : i + 1, arena)) return NULL;
+    bool together = op->compute == TW_MULTIPLY_ADD || op->compute == TW_MAP;
+    cover->n_contributions = together ? 1 : n_inputs;
+    for (int i = 0; i < cover->n_contributions; i++) {
+        int end = op->compute == TW_MAP ? 0 : together ? n_inputs : i + 1;
+        if (!contribution_init(&cover->contribution[i], op, i, end, arena)) return NULL;
+    }
     return cover;
 }
 

@@ -14,7 +14,8 @@ tw_cover *tw_cover_new(const tw_op *op, tw_arena *arena);
 
 /* Fingerprint of what the points of a sound box contribute. Padding contributes nothing: a point counts
  * where the inputs it combines lie inside their tensors, and where each input contributes on its own
- * (everything but products) it counts once for each input. */
+ * (everything but products) it counts once for each input. A map has its value everywhere: there every point counts
+ * once. */
 uint64_t tw_cover_box(tw_cover *cover, const tw_box *box);
 /* The same for all there is to do for a region of the output: its positions times the whole reduction. */
 uint64_t tw_cover_finished(tw_cover *cover, const tw_region *region);

@@ -8,6 +8,7 @@
 #ifndef TW_VERIFY_EXECUTOR_H
 #define TW_VERIFY_EXECUTOR_H
 #include "verify/fault.h"
+#include "verify/kernel.h"
 #include "verify/numbers.h"
 
 typedef struct tw_place { /* a buffer, or a tensor in the outermost memory */
@@ -27,11 +28,13 @@ typedef struct tw_space { /* memory that is used again when what it was taken fo
 
 struct tw_executor {
     tw_verify_input in;
-    tw_op op; /* as executed: averages may have become sums; `accumulator` is what outputs are on the chip */
+    tw_op op; /* as executed: averages may have become sums; `accumulator` is what outputs are on the chip until they are
+                 finished */
     tw_arena *arena;
     tw_fault fault;
     tw_draw draw;
     double *divisor; /* averages: per output element */
+    tw_kernel_value value;
     tw_place *buffer;
     tw_place tensor[TW_MAX_OPERANDS];
     double *input[TW_MAX_OPERANDS];
@@ -83,13 +86,14 @@ uint8_t *tw_place_pack(tw_execution *s, tw_dtype dtype, const double *value, int
 
 /* ---- compute.c ---- */
 
-struct tw_kernel_input;
 double tw_compute_neutral(const tw_execution *s);
 /* a = a and b put together. */
 void tw_compute_merge(const tw_execution *s, double *a, const double *b, int64_t n);
+/* Makes the elements of the output's region, whose points are all in, what they are in the end. */
+void tw_compute_finish(const tw_execution *s, const tw_region *region, double *sum);
 /* What the points of the instruction's box, which make the region `made`, add up to; NULL and a fault when an input
  * is not there. */
-double *tw_compute_box(tw_execution *s, const struct tw_kernel_input *input, const tw_region *made);
+double *tw_compute_box(tw_execution *s, const tw_kernel_input *input, const tw_region *made);
 
 /* ---- rows.c, stream.c ---- */
 

@@ -8,6 +8,8 @@
  * One loop is run as an inner loop without counters: one that no tested axis depends on, with small strides. */
 #include "verify/kernel.h"
 
+#include <math.h>
+
 #include "verify/shape.h"
 
 enum { MAX_TESTED = TW_MAX_OPERANDS * TW_MAX_AXES, MAX_COUNTERS = TW_MAX_OPERANDS + MAX_TESTED };
@@ -24,6 +26,7 @@ typedef struct nest {
     tw_compute compute;
     const tw_box *box;
     const tw_kernel_input *input;
+    const tw_kernel_value *value;
     double *out;
     int n_inputs, n_tested, n_counters; /* counters: offsets of the inputs, of the output, numerators */
     tested tested[MAX_TESTED];
@@ -151,10 +154,22 @@ static void multiply_all(const nest *k, const int64_t *offset, const int64_t *st
 
 static void accumulate(const nest *k, const double *a, int64_t sa, double *out, int64_t so, int64_t n)
 {
-    if (k->compute == TW_MAX)
+    switch (k->compute) {
+    case TW_MAX:
         for (int64_t i = 0; i < n; i++) out[i * so] = a[i * sa] > out[i * so] ? a[i * sa] : out[i * so];
-    else
+        break;
+    case TW_MIN:
+        for (int64_t i = 0; i < n; i++) out[i * so] = a[i * sa] < out[i * so] ? a[i * sa] : out[i * so];
+        break;
+    case TW_PRODUCT:
+        for (int64_t i = 0; i < n; i++) out[i * so] *= a[i * sa];
+        break;
+    case TW_MAP:
+        for (int64_t i = 0; i < n; i++) out[i * so] = a[i * sa];
+        break;
+    default:
         for (int64_t i = 0; i < n; i++) out[i * so] += a[i * sa];
+    }
 }
 
 static void multiply_two(const nest *k, const int64_t *offset, const int64_t *stride, double *out, int64_t so,
@@ -165,17 +180,64 @@ static void multiply_two(const nest *k, const int64_t *offset, const int64_t *st
     multiply_add(x, stride[a], y, stride[!a], out, so, n);
 }
 
+/* Values as they can be added up or multiplied in any order. */
+static void tame(const nest *k, double *value, int64_t n)
+{
+    double most = k->value->bound;
+    for (int64_t i = 0; i < n; i++) {
+        double x = isnan(value[i]) ? 0 : rint(value[i]);
+        if (k->value->positive) x = fabs(x);
+        value[i] = k->compute == TW_PRODUCT ? (x < 0 ? -1 : 1) : x > most ? most : x < -most ? -most : x;
+    }
+}
+
+/* The variables of `value` from this point on. */
+static void find_variables(const nest *k, const int64_t *offset, const int64_t *index, const double **var,
+                           int64_t *stride)
+{
+    static const double zero = 0;
+    for (int o = 0; o < k->n_inputs; o++) {
+        var[o] = offset[o] >= 0 ? k->input[o].data + offset[o] : &zero;
+        stride[o] = offset[o] >= 0 ? k->stride[o] : 0;
+    }
+    for (int h = 0; h < k->op->n_held; h++) {
+        int loop = k->op->held[h].loop;
+        var[k->n_inputs + h] = k->value->held[h] + (loop < 0 ? 0 : index[loop]);
+        stride[k->n_inputs + h] = loop >= 0 && loop == k->inner;
+    }
+}
+
+static void run_values(const nest *k, const int64_t *offset, const int64_t *index, unsigned present, int64_t n)
+{
+    const double *var[TW_MAX_OPERANDS + TW_MAX_HELD];
+    int64_t stride[TW_MAX_OPERANDS + TW_MAX_HELD], so = k->stride[k->n_inputs];
+    double made[TW_FORMULA_BLOCK], *out = k->out + k->counter[k->n_inputs];
+    find_variables(k, offset, index, var, stride);
+    while (n > 0) {
+        int64_t some = tw_min(n, TW_FORMULA_BLOCK);
+        tw_formula_eval_many(k->op->value, var, stride, present, some, made);
+        if (k->value->bound > 0) tame(k, made, some);
+        accumulate(k, made, 1, out, so, some);
+        for (int v = 0; v < k->op->value->n_vars; v++) var[v] += some * stride[v];
+        out += some * so;
+        n -= some;
+    }
+}
+
 /* n points along the inner loop; offset[o] < 0 where the input has no element. */
-static void run_points(const nest *k, const int64_t *offset, int64_t n)
+static void run_points(const nest *k, const int64_t *offset, const int64_t *index, int64_t n)
 {
     const int64_t *stride = k->stride;
-    int present = 0, out_at = k->n_inputs;
-    for (int o = 0; o < k->n_inputs; o++) present += offset[o] >= 0;
+    int out_at = k->n_inputs;
+    unsigned absent = 0;
+    for (int o = 0; o < k->n_inputs; o++) absent |= (unsigned)(offset[o] < 0) << o;
     double *out = k->out + k->counter[out_at];
-    if (k->compute != TW_MULTIPLY_ADD) {
+    if (k->op->value) {
+        if (!absent || k->compute == TW_MAP) run_values(k, offset, index, ~absent, n);
+    } else if (k->compute != TW_MULTIPLY_ADD) {
         for (int o = 0; o < k->n_inputs; o++)
             if (offset[o] >= 0) accumulate(k, k->input[o].data + offset[o], stride[o], out, stride[out_at], n);
-    } else if (present == k->n_inputs) {
+    } else if (!absent) {
         if (k->n_inputs == 2)
             multiply_two(k, offset, stride, out, stride[out_at], n);
         else
@@ -228,9 +290,11 @@ static bool advance(nest *k, int64_t index[TW_MAX_LOOPS])
     return false;
 }
 
-int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const tw_kernel_input *input, double *out)
+int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const tw_kernel_input *input,
+                  const tw_kernel_value *value, double *out)
 {
-    nest k = {.op = op, .compute = compute, .box = box, .input = input, .out = out, .n_inputs = tw_op_output(op)};
+    nest k = {.op = op, .compute = compute, .box = box, .input = input, .value = value, .out = out};
+    k.n_inputs = tw_op_output(op);
     for (int o = 0; o < k.n_inputs; o++) add_input(&k, o);
     add_output(&k);
     k.n_counters = k.n_inputs + 1 + k.n_tested;
@@ -242,7 +306,7 @@ int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const 
     do {
         int lacking = resolve(&k, offset);
         if (lacking >= 0) return lacking;
-        run_points(&k, offset, n);
+        run_points(&k, offset, index, n);
     } while (advance(&k, index));
     return -1;
 }

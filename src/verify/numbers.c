@@ -4,7 +4,8 @@
  * output's type. Small amplitudes are tried first; when even products of -1, 0 and 1 could overflow (n
  * above the limit), the first input is thinned out until the sum stays far from the limit: eight standard
  * deviations, or four times the mean where nothing is negative. Averages divide: their inputs are multiples
- * of all divisors that occur, if the type has room for that. */
+ * of all divisors that occur, if the type has room for that. Formulas make anything of integers: where their values are
+ * added up, they are rounded and cut off so that the sum is exact; a maximum or a map has nothing to lose. */
 #include "verify/numbers.h"
 
 #include <math.h>
@@ -25,6 +26,40 @@
     X(U64, uint64_t)     \
     X(BOOL, uint8_t)
 
+/* ---- f16 and bf16: a sign, so many bits of exponent, the rest of the digits ---- */
+
+typedef struct narrow {
+    int digits; /* behind the point */
+    int least;  /* exponent of the smallest normal number */
+} narrow;
+static narrow narrow_of(tw_dtype dtype) { return dtype == TW_DTYPE_F16 ? (narrow){10, -14} : (narrow){7, -126}; }
+
+static double narrow_to_double(narrow t, uint16_t code)
+{
+    int size = code & 0x7fff, exponent = size >> t.digits, digits = size & ((1 << t.digits) - 1);
+    double x;
+    if (exponent == (0x7fff >> t.digits))
+        x = digits ? (double)NAN : (double)INFINITY;
+    else if (exponent == 0)
+        x = ldexp(digits, t.least - t.digits);
+    else
+        x = ldexp(digits + (1 << t.digits), t.least - t.digits + exponent - 1);
+    return code & 0x8000 ? -x : x;
+}
+
+/* To nearest, ties to even: a carry out of the digits goes into the exponent, and out of that makes infinity. */
+static uint16_t narrow_of_double(narrow t, double x)
+{
+    int sign = signbit(x) ? 0x8000 : 0, infinity = 0x7fff >> t.digits << t.digits, exponent;
+    if (isnan(x)) return (uint16_t)(infinity | 1 << (t.digits - 1));
+    if (isinf(x) || x == 0) return (uint16_t)(sign | (x == 0 ? 0 : infinity));
+    (void)frexp(x, &exponent);
+    int scale = exponent - 1 > t.least ? exponent - 1 : t.least; /* of the last digit, times 2^digits */
+    double steps = rint(ldexp(fabs(x), t.digits - scale));
+    int64_t code = (int64_t)steps + ((int64_t)(scale - t.least) << t.digits);
+    return (uint16_t)(sign | (int)tw_min(code, infinity));
+}
+
 void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *out)
 {
     switch (dtype) {
@@ -40,6 +75,12 @@ void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *
 #undef X
     case TW_DTYPE_F16:
     case TW_DTYPE_BF16:
+        for (int64_t i = 0; i < n; i++) {
+            uint16_t x;
+            memcpy(&x, bytes + (size_t)i * sizeof x, sizeof x);
+            out[i] = narrow_to_double(narrow_of(dtype), x);
+        }
+        break;
     case TW_N_DTYPES: break;
     }
 }
@@ -52,13 +93,18 @@ static void range_of(tw_dtype dtype, double *lo, double *hi)
     case TW_DTYPE_U8: *lo = 0, *hi = UINT8_MAX; break;
     case TW_DTYPE_I16: *lo = INT16_MIN, *hi = INT16_MAX; break;
     case TW_DTYPE_I32: *lo = INT32_MIN, *hi = INT32_MAX; break;
+    case TW_DTYPE_U16: *lo = 0, *hi = UINT16_MAX; break;
+    case TW_DTYPE_U32: *lo = 0, *hi = UINT32_MAX; break;
+    case TW_DTYPE_I64: *lo = -0x1p63, *hi = 0x1.fffffffffffffp62; break; /* the last double below 2^63 */
+    case TW_DTYPE_U64: *lo = 0, *hi = 0x1.fffffffffffffp63; break;
+    case TW_DTYPE_BOOL: *lo = 0, *hi = 1; break;
     default: break;
     }
 }
 
 static bool fits(double x, bool is_float, double lo, double hi)
 {
-    return is_float || (x >= lo && x <= hi && x == (double)(int64_t)x);
+    return is_float || (x >= lo && x <= hi && (x >= 0x1p53 || x == (double)(int64_t)x));
 }
 
 int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t *bytes)
@@ -79,10 +125,17 @@ int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t 
 #undef X
     case TW_DTYPE_F16:
     case TW_DTYPE_BF16:
+        for (int64_t i = 0; i < n; i++) {
+            uint16_t x = narrow_of_double(narrow_of(dtype), value[i]);
+            memcpy(bytes + (size_t)i * sizeof x, &x, sizeof x);
+        }
+        break;
     case TW_N_DTYPES: break;
     }
     return n;
 }
+
+static double smaller(double a, double b) { return a < b ? a : b; }
 
 double tw_numbers_lowest(tw_dtype dtype)
 {
@@ -91,14 +144,33 @@ double tw_numbers_lowest(tw_dtype dtype)
     return lo;
 }
 
+double tw_numbers_highest(tw_dtype dtype)
+{
+    double lo, hi;
+    range_of(dtype, &lo, &hi);
+    return hi;
+}
+
+double tw_numbers_neutral(tw_compute compute, tw_dtype dtype)
+{
+    switch (compute) {
+    case TW_MAX: return tw_numbers_lowest(dtype);
+    case TW_MIN: return tw_numbers_highest(dtype);
+    case TW_PRODUCT: return 1;
+    default: return 0;
+    }
+}
+
 /* Integers up to this magnitude are exact in the type. */
 static double exact_limit(tw_dtype dtype)
 {
     double lo, hi;
     if (dtype == TW_DTYPE_F32) return 1 << 24;
+    if (dtype == TW_DTYPE_F16) return 1 << 11;
+    if (dtype == TW_DTYPE_BF16) return 1 << 8;
     if (dtype == TW_DTYPE_F64) return (double)(INT64_C(1) << 53);
     range_of(dtype, &lo, &hi);
-    return hi;
+    return smaller(hi, (double)(INT64_C(1) << 53));
 }
 
 /* ---- averages ---- */
@@ -186,8 +258,6 @@ static int64_t common_multiple(const double *divisor, int64_t n, int64_t limit)
     return multiple;
 }
 
-static double smaller(double a, double b) { return a < b ? a : b; }
-
 static double reduction_points(const tw_op *op)
 {
     double n = 1;
@@ -201,9 +271,10 @@ static tw_dtype dtype_of(const tw_model *model, const tw_op *op, int operand)
     return model->tensor[op->operand[operand].tensor].dtype;
 }
 
-/* What both the output and its partial sums hold exactly. */
+/* What both the output and its partial sums hold exactly; the output is something else where these are finished. */
 static double output_limit(const tw_model *model, const tw_op *op)
 {
+    if (op->finish) return exact_limit(op->accumulator);
     return smaller(exact_limit(dtype_of(model, op, tw_op_output(op))), exact_limit(op->accumulator));
 }
 
@@ -236,7 +307,7 @@ static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op,
     if (draw->scale <= most && draw->amplitude > 0) return;
     draw->scale = 1;
     draw->amplitude = 4;
-    if (is_float) {
+    if (is_float || op->finish) {
         draw->tolerance = 1e-5;
     } else {
         draw->undivided = true;
@@ -244,30 +315,63 @@ static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op,
     }
 }
 
+static bool is_unsigned(tw_dtype dtype) { return tw_numbers_lowest(dtype) == 0; }
+
+/* A product of n such numbers has some twos in it, far fewer than the type has room for. */
+static void draw_factors(tw_draw *draw, const tw_op *op, double limit)
+{
+    double bits = floor(log2(limit)), n = reduction_points(op);
+    draw->factors = true;
+    draw->density = n <= bits ? 0.5 : smaller(0.5, bits / (16 * n));
+}
+
 tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor)
 {
     tw_dtype out = dtype_of(model, op, tw_op_output(op));
-    bool is_unsigned = out == TW_DTYPE_U8 || op->accumulator == TW_DTYPE_U8;
-    tw_draw draw = {.amplitude = 4, .scale = 1, .density = 1, .positive = is_unsigned};
-    if (op->compute == TW_AVERAGE)
+    tw_draw draw = {.amplitude = 4, .scale = 1, .density = 1};
+    double limit = output_limit(model, op);
+    bool sums = op->compute == TW_MULTIPLY_ADD || op->compute == TW_ADD;
+    draw.positive = (!op->finish && is_unsigned(out)) || is_unsigned(op->accumulator);
+    if (op->value && (sums || op->compute == TW_PRODUCT))
+        draw.bound = limit < reduction_points(op) ? 1 : floor(limit / reduction_points(op));
+    else if (op->compute == TW_AVERAGE)
         draw_averages(&draw, model, op, divisor);
-    else if (op->compute != TW_MAX)
-        draw_sums(&draw, op, output_limit(model, op));
+    else if (op->compute == TW_PRODUCT)
+        draw_factors(&draw, op, limit);
+    else if (sums)
+        draw_sums(&draw, op, limit);
     return draw;
+}
+
+/* One element of a tensor. */
+static int64_t draw_one(const tw_draw *draw, uint64_t r, bool positive, bool thin, uint64_t *state)
+{
+    int64_t a = draw->amplitude;
+    bool dense = !thin && !draw->factors;
+    bool in_share = dense || (double)(tw_random_next(state) >> 11) * 0x1p-53 < draw->density;
+    if (draw->factors) return in_share ? 2 : positive || r & 1 ? 1 : -1;
+    if (!in_share) return 0;
+    return positive ? (int64_t)(r % (uint64_t)(2 * a)) : (int64_t)(r % (uint64_t)(2 * a + 1)) - a;
+}
+
+void tw_draw_held(int held, uint64_t seed, int64_t n, double *out)
+{
+    uint64_t state = seed + (uint64_t)(held + 1) * UINT64_C(0x9fb21c651e98df25);
+    for (int64_t i = 0; i < n; i++) out[i] = (double)(1 + tw_random_next(&state) % 4);
 }
 
 void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed,
                   double *out)
 {
     int tensor = op->operand[operand].tensor;
-    bool thin = tensor == op->operand[0].tensor && draw->density < 1;
-    bool positive = draw->positive || model->tensor[tensor].dtype == TW_DTYPE_U8;
-    int64_t a = draw->amplitude, n = tw_tensor_elems(&model->tensor[tensor]);
+    bool thin = !draw->factors && tensor == op->operand[0].tensor && draw->density < 1;
+    tw_dtype dtype = model->tensor[tensor].dtype;
+    bool positive = draw->positive || is_unsigned(dtype);
+    int64_t n = tw_tensor_elems(&model->tensor[tensor]);
     uint64_t state = seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
     for (int64_t i = 0; i < n; i++) {
         uint64_t r = tw_random_next(&state);
-        int64_t x = positive ? (int64_t)(r % (uint64_t)(2 * a)) : (int64_t)(r % (uint64_t)(2 * a + 1)) - a;
-        if (thin && (double)(tw_random_next(&state) >> 11) * 0x1p-53 >= draw->density) x = 0;
-        out[i] = (double)(x * draw->scale);
+        int64_t x = draw_one(draw, r, positive, thin, &state);
+        out[i] = dtype == TW_DTYPE_BOOL ? (double)(r & 1) : (double)(x * draw->scale);
     }
 }

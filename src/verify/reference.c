@@ -2,6 +2,7 @@
  *
  * Slow and obvious: the position of a point in every operand is worked out from the access map. Only what does
  * not change along the longest loop, which is run innermost, is worked out once for all its points. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "verify/numbers.h"
@@ -66,6 +67,42 @@ static bool combine(const tw_reference_case *c, const track *t, const int64_t in
     return any;
 }
 
+/* The same where the operator has a formula for it. */
+static bool evaluate(const tw_reference_case *c, const track *t, const int64_t index[TW_MAX_LOOPS], double *value)
+{
+    const tw_op *op = c->op;
+    double var[TW_MAX_OPERANDS + TW_MAX_HELD];
+    int n = tw_op_output(op);
+    unsigned present = ~0u;
+    for (int o = 0; o < n; o++) {
+        int64_t at = track_at(&t[o], index);
+        var[o] = at < 0 ? 0 : c->input[o][at];
+        if (at < 0) present &= ~(1u << o);
+    }
+    if (present != ~0u && op->compute != TW_MAP) return false;
+    for (int h = 0; h < op->n_held; h++)
+        var[n + h] = c->held[h][op->held[h].loop < 0 ? 0 : index[op->held[h].loop]];
+    *value = tw_formula_eval(op->value, var, present);
+    if (c->bound == 0) return true;
+    *value = *value != *value ? 0 : nearbyint(c->positive ? fabs(*value) : *value);
+    if (op->compute == TW_PRODUCT)
+        *value = *value < 0 ? -1 : 1;
+    else
+        *value = fmax(-c->bound, fmin(c->bound, *value));
+    return true;
+}
+
+static double put_together(tw_compute compute, double old, double value)
+{
+    switch (compute) {
+    case TW_MAX: return value > old ? value : old;
+    case TW_MIN: return value < old ? value : old;
+    case TW_PRODUCT: return old * value;
+    case TW_MAP: return value;
+    default: return old + value;
+    }
+}
+
 /* All points along one loop. `n_read` counts, per output element, the points that contributed. */
 static void run_loop(const tw_reference_case *c, int loop, int64_t index[TW_MAX_LOOPS], double *out, double *n_read)
 {
@@ -75,13 +112,9 @@ static void run_loop(const tw_reference_case *c, int loop, int64_t index[TW_MAX_
     for (index[loop] = 0; index[loop] < op->loop[loop].extent; index[loop]++) {
         int64_t at = track_at(&t[tw_op_output(op)], index);
         double value;
-        bool any = combine(c, t, index, &value);
+        bool any = op->value ? evaluate(c, t, index, &value) : combine(c, t, index, &value);
         if (n_read && (any || op->average_counts_padding)) n_read[at]++;
-        if (!any) continue;
-        if (op->compute == TW_MAX)
-            out[at] = value > out[at] ? value : out[at];
-        else
-            out[at] += value;
+        if (any) out[at] = put_together(op->compute, out[at], value);
     }
 }
 
@@ -100,6 +133,30 @@ static void run_nest(const tw_reference_case *c, double *out, double *n_read)
     while (tw_verify_visit_next(&box, outer, index));
 }
 
+static double round_to(tw_dtype dtype, double x)
+{
+    uint8_t bytes[8];
+    if (tw_numbers_pack(dtype, &x, 1, bytes) == 1) tw_numbers_unpack(dtype, bytes, 1, &x);
+    return x;
+}
+
+/* Every element by itself: its position tells what is held for it. */
+static void finish(const tw_reference_case *c, int64_t n, double *out)
+{
+    const tw_operand *output = &c->op->operand[tw_op_output(c->op)];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t index[TW_MAX_LOOPS] = {0}, rest = i;
+        double var[1 + TW_MAX_HELD] = {round_to(c->op->accumulator, out[i])};
+        for (int a = output->n_axes - 1; a >= 0; a--) {
+            index[output->axis[a].term[0].loop] = rest % output->axis[a].extent;
+            rest /= output->axis[a].extent;
+        }
+        for (int h = 0; h < c->op->n_held; h++)
+            var[1 + h] = c->held[h][c->op->held[h].loop < 0 ? 0 : index[c->op->held[h].loop]];
+        out[i] = tw_formula_eval(c->op->finish, var, ~0u);
+    }
+}
+
 const char *tw_reference_direct(void *user, const tw_reference_case *c, double *out)
 {
     (void)user;
@@ -107,10 +164,12 @@ const char *tw_reference_direct(void *user, const tw_reference_case *c, double *
     int64_t n = tw_tensor_elems(tensor);
     double *n_read = NULL;
     if (c->op->compute == TW_AVERAGE && !(n_read = calloc((size_t)n, sizeof *n_read))) return NULL;
-    for (int64_t i = 0; i < n; i++) out[i] = c->op->compute == TW_MAX ? tw_numbers_lowest(tensor->dtype) : 0;
+    tw_dtype sums = c->op->finish ? c->op->accumulator : tensor->dtype;
+    for (int64_t i = 0; i < n; i++) out[i] = tw_numbers_neutral(c->op->compute, sums);
     run_nest(c, out, n_read);
     for (int64_t i = 0; i < n && n_read; i++)
         if (n_read[i] > 0) out[i] /= n_read[i];
     free(n_read);
+    if (c->op->finish) finish(c, n, out);
     return "direct evaluation";
 }

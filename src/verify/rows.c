@@ -8,7 +8,6 @@
  * What a buffer holds is known only from the instructions executed: a load or store leaves the region it
  * names, packed in row-major order, an EXEC, SUM or FILL the output region of its box. */
 #include "verify/executor.h"
-#include "verify/kernel.h"
 #include "verify/shape.h"
 
 typedef struct job { /* what an instruction will write when its row ends */
@@ -102,6 +101,16 @@ static const tw_place *parent_target(const tw_execution *s)
     return parent ? &s->e->buffer[parent->dst] : NULL;
 }
 
+/* What leaves for the tensor is finished there. */
+static bool store_finished(tw_execution *s, const tw_place *from, job *j)
+{
+    double *value = tw_place_read_numbers(s, from, &j->region);
+    if (s->at.instr->accumulates) return tw_fault_at(&s->at, "adds to finished elements");
+    if (!value) return false;
+    tw_compute_finish(s, &j->region, value);
+    return pack(s, value, tw_verify_region_elems(tw_execution_operand(s, from->operand), &j->region), j);
+}
+
 static bool do_store(tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
@@ -111,6 +120,7 @@ static bool do_store(tw_execution *s, job *j)
     if (!tw_verify_region_is_sound(operand, &i->region)) return tw_fault_at(&s->at, "region leaves its tensor");
     tw_place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, i->dst == -1 || to == parent_target(s), j)) return false;
+    if (i->dst == -1 && s->e->op.finish) return store_finished(s, from, j);
     j->bytes = tw_place_read(s, from, &i->region);
     if (!j->bytes || !i->accumulates) return j->bytes;
     int64_t n = tw_verify_region_elems(operand, &i->region);

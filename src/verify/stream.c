@@ -11,12 +11,11 @@
  *
  * Outputs lie in the buffers as partial sums, of the accumulator's type. A buffer that collects a tile in parts
  * has them one behind the other in the order of their coming: what region the whole will have is not said before
- * it leaves. Partial sums in the outermost memory lie beside the tensor; a store of finished elements converts
- * them. */
+ * it leaves. Partial sums in the outermost memory lie beside the tensor. Elements are finished when they come into a
+ * place that is not made for sums: by an execution that makes them at once, or by a store. */
 #include <string.h>
 
 #include "verify/executor.h"
-#include "verify/kernel.h"
 #include "verify/parts.h"
 #include "verify/shape.h"
 
@@ -124,11 +123,15 @@ static tw_place part_place(const tw_execution *s, int buffer, int part)
     return place;
 }
 
+static bool holds_sums(const tw_executor *e, int buffer)
+{
+    return buffer == -1 || e->in.holds_sums[e->in.layout->buffer[buffer].memory];
+}
+
 /* The type of the output's elements in a buffer. */
 static tw_dtype sums_dtype(const tw_executor *e, int buffer)
 {
-    bool sums = buffer == -1 || e->in.holds_sums[e->in.layout->buffer[buffer].memory];
-    return sums ? e->op.accumulator : tw_verify_dtype(&e->in, tw_op_output(&e->op));
+    return holds_sums(e, buffer) ? e->op.accumulator : tw_verify_dtype(&e->in, tw_op_output(&e->op));
 }
 
 /* Elements of the output in a region that lies in several parts, packed. */
@@ -329,12 +332,15 @@ static bool do_load(tw_execution *s, job *j)
     return j->bytes;
 }
 
-/* Finished elements as another type. */
-static const uint8_t *convert(tw_execution *s, const uint8_t *bytes, int64_t n, tw_dtype from, tw_dtype to)
+/* The elements of a region that leave the sums, as another type. */
+static const uint8_t *convert(tw_execution *s, const uint8_t *bytes, const tw_region *region, bool finished,
+                              tw_dtype from, tw_dtype to)
 {
+    int64_t n = tw_verify_region_elems(tw_execution_operand(s, tw_execution_output(s)), region);
     double *value = tw_space_take(s, n, sizeof *value);
     if (!value) return NULL;
     tw_numbers_unpack(from, bytes, n, value);
+    if (finished) tw_compute_finish(s, region, value);
     return tw_place_pack(s, to, value, n);
 }
 
@@ -349,10 +355,11 @@ static bool do_store(tw_execution *s, job *j)
     if (i->dst != -1 && !check_buffer(s, i->dst, i->operand)) return false;
     j->region = i->region;
     j->bytes = read_first(s, j, i->src[0], i->operand, &i->region);
+    bool tensor = i->dst == -1 && !i->partial;
+    bool finished = s->e->op.finish && holds_sums(s->e, i->src[0]) && (tensor || !holds_sums(s->e, i->dst));
     tw_dtype from = sums_dtype(s->e, i->src[0]), to = sums_dtype(s->e, i->dst);
-    if (i->dst == -1 && !i->partial) to = tw_verify_dtype(&s->e->in, i->operand);
-    if (j->bytes && from != to)
-        j->bytes = convert(s, j->bytes, tw_verify_region_elems(operand, &i->region), from, to);
+    if (tensor) to = tw_verify_dtype(&s->e->in, i->operand);
+    if (j->bytes && (finished || from != to)) j->bytes = convert(s, j->bytes, &i->region, finished, from, to);
     return j->bytes;
 }
 
@@ -398,6 +405,7 @@ static bool do_exec(tw_execution *s, job *j)
     int64_t n = tw_verify_region_elems(tw_execution_operand(s, tw_execution_output(s)), &j->region);
     double *made = read_inputs(s, j, input) ? tw_compute_box(s, input, &j->region) : NULL;
     if (!made || (i->accumulates && !add_sums(s, made, n, &j->region))) return false;
+    if (!holds_sums(s->e, i->dst)) tw_compute_finish(s, &j->region, made);
     j->bytes = tw_place_pack(s, sums_dtype(s->e, i->dst), made, n);
     return j->bytes;
 }

@@ -50,9 +50,18 @@ tw_row_sink tw_checker_sink(tw_checker *checker);
  * even when they are faulty; only TW_ERR_NOMEM stops a run. */
 const char *tw_checker_finish(tw_checker *checker);
 
+/* Numbers to run on: dense, in the order of the operands' elements; what is held as one number or one for each index of
+ * its loop. */
+typedef struct tw_given {
+    const double *input[TW_MAX_OPERANDS];
+    const double *held[TW_MAX_HELD];
+} tw_given;
+
 typedef struct tw_executor tw_executor;
 /* Inputs are filled with small integers drawn from `seed`. NULL when out of memory. */
 tw_executor *tw_executor_new(const tw_verify_input *in, uint64_t seed, tw_arena *arena);
+/* Inputs are given. They must fit the operands' types, otherwise that is the fault. */
+tw_executor *tw_executor_new_given(const tw_verify_input *in, const tw_given *given, tw_arena *arena);
 tw_row_sink tw_executor_sink(tw_executor *executor);
 /* After the last row: compares the output in the outermost memory with the reference. `*fault` is the first fault,
  * NULL when there is none; `*who` computed the reference, NULL when a fault made that needless. A reference that
@@ -60,13 +69,21 @@ tw_row_sink tw_executor_sink(tw_executor *executor);
 TW_NODISCARD tw_status tw_executor_finish(tw_executor *executor, tw_reference_fn reference, void *user,
                                           const char **who, const char **fault);
 
+/* After the last row, instead: the output as it lies in the outermost memory. Written when there is no fault; an element
+ * that was never stored is one. */
+TW_NODISCARD tw_status tw_executor_output(tw_executor *executor, double *out, const char **fault);
+
 /* The operator as a reference sees it: see tw_reference_fn. */
 struct tw_reference_case {
     const tw_model *model;
     const tw_op *op;
     const double *input[TW_MAX_OPERANDS]; /* dense, row-major, one per input operand */
+    const double *held[TW_MAX_HELD];      /* one number, or one for each index of its loop */
+    double bound;                         /* not 0: what `value` gives is rounded and cut off at this size, of a product it
+                                             becomes -1 or 1, so that the order of points does not matter; */
+    bool positive;                        /* and loses its sign before that */
 };
-/* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels. NULL
- * only when out of memory. */
+/* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels but the
+ * evaluation of formulas. Sums have the accumulator's type when they are finished. NULL only when out of memory. */
 const char *tw_reference_direct(void *user, const tw_reference_case *c, double *out);
 #endif

@@ -83,7 +83,8 @@ TEST(mistakes_are_reported_at_their_column)
     check_refused("matmul::f64", "<workload>:1:8: error: the dimensions are missing");
     check_refused("matmul:4x5x6:f64,dtype=f64", "<workload>:1:18: error: duplicate option 'dtype'");
     check_refused("matmul:4x5x6:f64:f64",
-                  "<workload>:1:14: error: 'dtype' must be one of i8, u8, i16, i32, f32, f64, found 'f64:f64'");
+                  "<workload>:1:14: error: 'dtype' must be one of i8, u8, i16, i32, f32, f64, u16, u32, "
+                  "i64, u64, f16, bf16, bool, found 'f64:f64'");
     check_refused("matmul:4x5x6,", "<workload>:1:14: error: an option is missing");
     check_refused("matmul:4x5x6,dtype", "<workload>:1:14: error: option 'dtype' needs a value, as in 'dtype=...'");
     check_refused("matmul:4x5x6,dtype=", "<workload>:1:20: error: option 'dtype' has no value");

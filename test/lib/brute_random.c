@@ -12,7 +12,8 @@ typedef struct maker {
     bool async, cluster;
     bool barrier; /* then all costs are of descriptors and kernels */
     int n_memories;
-    unsigned holds[4]; /* 1 inputs, 2 output */
+    unsigned holds[4];    /* 1 inputs, 2 output */
+    const char *formulas; /* of the operator, as lines of its description; NULL: none */
 } maker;
 
 static int64_t pick(maker *m, int64_t lo, int64_t hi) { return tw_test_pick(m->rng, lo, hi); }
@@ -34,10 +35,10 @@ static void print_op(maker *m, const char *compute, const char *loops, const cha
 {
     bool narrow = strcmp(compute, "multiply-add") == 0 && chance(m, 4);
     snprintf(m->out->workload, sizeof m->out->workload,
-             "workload: w\nops:\n  - name: op\n    compute: %s\n    loops: {%s}\n    reduce: [%s]\n%s"
+             "workload: w\nops:\n  - name: op\n    compute: %s\n    loops: {%s}\n    reduce: [%s]\n%s%s"
              "    reads: {%s}\n    writes: {ofm: {%sat: [%s]}}\n",
-             compute, loops, reduce, narrow ? "    accumulator: i32\n" : "", reads, narrow ? "dtype: i8, " : "",
-             at);
+             compute, loops, reduce, m->formulas ? m->formulas : "", narrow ? "    accumulator: i32\n" : "", reads,
+             narrow ? "dtype: i8, " : "", at);
     if (m->cluster && chance(m, 4)) strcat(m->out->workload, "    epilogue: add\n");
 }
 
@@ -128,9 +129,48 @@ static void make_conv(maker *m)
     print_op(m, "multiply-add", loops, "ic, kx", reads, "oc, ox");
 }
 
+/* Each point has one of two inputs, or none where there is a gap. */
+static void make_concat(maker *m)
+{
+    char loops[64], reads[240];
+    int64_t d = extent(m), first = extent(m), second = extent(m), gap = pick(m, 0, 2);
+    m->formulas = "    value: \"ifm + w + 1\"\n";
+    snprintf(loops, sizeof loops, "d0: %" PRId64 ", d1: %" PRId64, d, first + second + gap);
+    snprintf(reads, sizeof reads,
+             "ifm: {dtype: i8, at: [d0, d1], shape: [%" PRId64 ", %" PRId64 "]}, "
+             "w: {dtype: i8, at: [d0, d1 - %" PRId64 "], shape: [%" PRId64 ", %" PRId64 "]}",
+             d, first, first + gap, d, second);
+    print_op(m, "map", loops, "", reads, "d0, d1");
+}
+
+/* The frame around the input is made, not read. */
+static void make_frame(maker *m)
+{
+    char loops[64], reads[160];
+    int64_t in = extent(m), before = pick(m, 0, 4), d = pick(m, 1, 3);
+    m->formulas = "    held: {k: d0}\n    value: \"select(present(ifm), ifm, k)\"\n";
+    snprintf(loops, sizeof loops, "d0: %" PRId64 ", d1: %" PRId64, d, in + before + pick(m, 0, 4));
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [d0, d1 - %" PRId64 "], shape: [%" PRId64 ", %" PRId64 "]}",
+             types(m, true), before, d, in);
+    print_op(m, "map", loops, "", reads, "d0, d1");
+}
+
+/* Rows are reduced in one type and finished into another. */
+static void make_reduction(maker *m)
+{
+    static const char *const compute[] = {"min", "product", "add", "max"};
+    char loops[64], reads[160];
+    m->formulas = "    held: {s: scalar}\n    value: \"abs(ifm) + s\"\n    finish: \"f32(sum / s)\"\n"
+                  "    accumulator: f64\n";
+    snprintf(loops, sizeof loops, "d0: %" PRId64 ", d1: %" PRId64, extent(m), extent(m));
+    snprintf(reads, sizeof reads, "ifm: {dtype: f32, at: [%s]}", chance(m, 2) ? "d0, d1" : "d1, d0");
+    print_op(m, compute[pick(m, 0, 3)], loops, "d1", reads, "d0");
+}
+
 static void make_operator(maker *m)
 {
-    switch (pick(m, 0, 11)) {
+    m->formulas = NULL;
+    switch (pick(m, 0, 14)) {
     case 0:
     case 1:
     case 2: make_matmul(m); break;
@@ -139,6 +179,9 @@ static void make_operator(maker *m)
     case 5: make_outer_product(m); break;
     case 6: make_add(m); break;
     case 7: make_conv(m); break;
+    case 8: make_concat(m); break;
+    case 9: make_frame(m); break;
+    case 10: make_reduction(m); break;
     default: make_window(m);
     }
 }
@@ -251,7 +294,8 @@ static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
 
 static void print_compute(maker *m, FILE *f, int on)
 {
-    fprintf(f, "  - {name: mac, computes: [multiply-add, add, max, average], on: %s, ", memory_name(on));
+    fprintf(f, "  - {name: mac, computes: [multiply-add, add, max, average, min, product, map], on: %s, ",
+            memory_name(on));
     if (!m->async) {
         int64_t modes = pick(m, 1, 7);
         const char *sep = "";

@@ -1,7 +1,7 @@
 /* test/lib/brute_random.h - random small operators and machines of both timings, as texts, for brute force.
  *
  * Operators of one to three loops, rarely four: products of matrices and vectors, windows with padding, stride and
- * dilation, pooling, additions, types of all widths and accumulators that are wider than the output. Machines of one to
+ * dilation, pooling, additions, maps, formulas, types of all widths and accumulators that are wider than the output. Machines of one to
  * three memories inside the outermost one, so small that many mappings do not fit; every form of cost, kind of channel
  * and path, adders, energies, alignments, smallest tiles.
  *

@@ -108,7 +108,7 @@ static double evaluate(const tw_symbols *s, const char *text)
 
 static bool is_near(double a, double b) { return a - b < 1e-6 * (1 + a) && b - a < 1e-6 * (1 + a); }
 
-static void check_value(const tw_symbols *s, const tw_formula *f, double expected, const char *what)
+static void check_value(const tw_symbols *s, const tw_count_formula *f, double expected, const char *what)
 {
     double x = evaluate(s, f->text), printed = (double)f->num / (double)f->den;
     if (is_near(x, expected) && is_near(printed, expected)) return;
@@ -168,7 +168,7 @@ static void check_plan(const opened *o)
             check_link(&s, m, operand);
             check_conditions(&s, m, operand);
         }
-    check_value(&s, &(tw_formula){tw_steps_formula(&s).text, plan->timeline.sum.execs, 1},
+    check_value(&s, &(tw_count_formula){tw_steps_formula(&s).text, plan->timeline.sum.execs, 1},
                 (double)plan->timeline.sum.execs, "executions");
     tw_arena_free(arena);
 }

@@ -157,7 +157,7 @@ static inline tw_machine async_machine(uint64_t *r)
                                           .memory = tw_machine_innermost(&m, TW_HOLDS_OUTPUT),
                                           .count = tw_test_pick(r, 0, 3) ? 1 : 2,
                                           .cost = tw_test_pick(r, 0, 2) ? async_cost(r) : array,
-                                          .computes = 15,
+                                          .computes = (1u << TW_N_COMPUTES) - 1,
                                           .accumulate = 1u << TW_FUSED,
                                           .shares = -1,
                                           .min_tile = 1};
@@ -228,7 +228,7 @@ static inline void async_types(uint64_t *r, tw_model *model)
 {
     tw_op *op = (tw_op *)&model->op[0];
     tw_tensor *out = (tw_tensor *)&model->tensor[op->operand[tw_op_output(op)].tensor];
-    if (op->compute != TW_MULTIPLY_ADD && op->compute != TW_ADD) return;
+    if ((op->compute != TW_MULTIPLY_ADD && op->compute != TW_ADD) || op->value || op->finish) return;
     bool is_float = tw_dtype_is_float(out->dtype);
     if (!is_float && tw_test_pick(r, 0, 1)) out->dtype = (tw_dtype)tw_test_pick(r, TW_DTYPE_I8, TW_DTYPE_I32);
     op->accumulator = out->dtype;

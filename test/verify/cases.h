@@ -1,6 +1,7 @@
 /* test/verify/cases.h - random operators, machines and mappings, and programs as lists that can be edited. */
 #ifndef TW_TEST_VERIFY_CASES_H
 #define TW_TEST_VERIFY_CASES_H
+#include "described.h"
 #include "input/tree.h"
 #include "model/read.h"
 #include "program/program.h"
@@ -16,11 +17,22 @@
 static inline tw_status case_model(const char *line, tw_arena *arena, tw_diag *diag, tw_model *out)
 {
     const tw_node *root;
-    TW_TRY(tw_oneline_parse(line, arena, diag, &root));
+    TW_TRY(strchr(line, '\n') ? tw_tree_parse("w.yaml", line, strlen(line), arena, diag, &root)
+                              : tw_oneline_parse(line, arena, diag, &root));
     return tw_model_of_tree(root, arena, diag, out);
 }
 
-enum { CASE_MATMUL, CASE_GEMV, CASE_ADD, CASE_CONV, CASE_TRANSPOSED, CASE_DWCONV, CASE_POOL, CASE_KINDS };
+enum {
+    CASE_MATMUL,
+    CASE_GEMV,
+    CASE_ADD,
+    CASE_CONV,
+    CASE_TRANSPOSED,
+    CASE_DWCONV,
+    CASE_POOL,
+    CASE_DESCRIBED,
+    CASE_KINDS = CASE_DESCRIBED + DESCRIBED_KINDS
+};
 
 static inline void case_window(uint64_t *r, char *text, size_t room, bool dilates)
 {
@@ -32,12 +44,16 @@ static inline void case_window(uint64_t *r, char *text, size_t room, bool dilate
              dilates ? (int)tw_test_pick(r, 1, 2) : 1, pad[0], pad[1], pad[2], pad[3]);
 }
 
-/* A one-line workload with extents up to about `size`; may be refused by the reader. */
+/* A workload with extents up to about `size`; may be refused by the reader. */
 static inline void case_line(uint64_t *r, int kind, int64_t size, char *line, size_t room)
 {
     static const char *const transpose[] = {"none", "a", "b", "ab"};
     static const char *const dtype[] = {"f32", "i8", "f64", "u8"};
     char window[120];
+    if (kind >= CASE_DESCRIBED) {
+        described_text(r, kind - CASE_DESCRIBED, size, line, room);
+        return;
+    }
     int a = (int)tw_test_pick(r, 1, size), b = (int)tw_test_pick(r, 1, size), c = (int)tw_test_pick(r, 1, size);
     int batch = (int)tw_test_pick(r, 1, 2), groups = (int)tw_test_pick(r, 1, 3);
     int t = (int)tw_test_pick(r, 0, 3), d = (int)tw_test_pick(r, 0, 3);
@@ -93,7 +109,7 @@ static inline tw_machine case_machine(uint64_t *r)
                                           .outer = -1,
                                           .memory = m.n_memories - 1,
                                           .cost = case_cost(r),
-                                          .computes = 15,
+                                          .computes = (1u << TW_N_COMPUTES) - 1,
                                           .accumulate = 7,
                                           .shares = -1,
                                           .min_tile = 1};
@@ -159,7 +175,7 @@ static inline tw_op_map case_map(uint64_t *r, const tw_op *op, const tw_machine 
 /* ---- a program with everything it needs ---- */
 
 typedef struct test_case {
-    char line[300];
+    char line[1000]; /* the workload, in one line or as a file */
     tw_arena *arena;
     tw_model model;
     tw_machine machine;

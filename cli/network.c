@@ -1,0 +1,335 @@
+/* cli/network.c - see network.h. */
+#include "network.h"
+#include "output.h"
+#include "progress.h"
+#include "status.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct net_session {
+    const cli_options *options;
+    tw_context *ctx;
+    const tw_network *network;
+    int n_plans;
+    const tw_network_plan *plan[1 + CLI_MAX_CORES]; /* the machine's, then those of further cores */
+    const tw_network_verdict *verdict;              /* NULL: not run                               */
+    progress progress;
+    const char *doing; /* "planning", "running" */
+} net_session;
+
+/* ---- opening ---- */
+
+static tw_status open_network(net_session *s, const tw_network_data *data, int n)
+{
+    tw_network_options open = s->options->network.open;
+    open.data = data;
+    open.n_data = n;
+    return tw_network_open(s->ctx, s->options->workload, &open, &s->network);
+}
+
+/* ---- progress ---- */
+
+/* "planning [######------] 12/21 layer1.0.conv1  3.1 s" */
+static bool show(void *user, const tw_network_progress *now)
+{
+    enum { BAR = 24 };
+    net_session *s = user;
+    char line[512], bar[BAR + 1];
+    int full = now->n_layers > 0 ? now->n_done * BAR / now->n_layers : 0;
+    memset(bar, '-', BAR);
+    memset(bar, '#', (size_t)full);
+    bar[BAR] = 0;
+    snprintf(line, sizeof line, "%s [%s] %d/%d  %.1f s  %s", s->doing, bar, now->n_done, now->n_layers, now->seconds,
+             now->name);
+    return progress_say(&s->progress, now->seconds, line);
+}
+
+/* ---- plans ---- */
+
+static tw_status search(net_session *s, const tw_machine *machine, const tw_network_plan **out)
+{
+    tw_network_search_options how = {.search = s->options->search,
+                                     .keep_space = s->options->space_given,
+                                     .progress = show,
+                                     .user = s};
+    if (s->options->limits) {
+        tw_status status = tw_network_limits(s->ctx, s->network, machine, s->options->limits, &how.search.limits);
+        if (status != TW_OK) return status;
+    }
+    s->doing = "planning";
+    progress_begin(&s->progress, NULL, s->options->quiet);
+    tw_status status = tw_network_search(s->ctx, s->network, machine, &how, out);
+    progress_end(&s->progress);
+    return status;
+}
+
+static tw_status plan_on(net_session *s, const char *name, const char *mapping)
+{
+    const tw_machine *machine;
+    tw_status status = tw_machine_open(s->ctx, name, &machine);
+    if (status != TW_OK) return status;
+    const tw_network_plan **out = &s->plan[s->n_plans++];
+    return mapping ? tw_network_eval(s->ctx, s->network, machine, mapping, out) : search(s, machine, out);
+}
+
+static tw_status make_plans(net_session *s)
+{
+    const cli_options *o = s->options;
+    tw_status status = plan_on(s, o->machine, o->mapping);
+    for (int i = 0; i < o->network.n_cores && status == TW_OK; i++) status = plan_on(s, o->network.core[i], NULL);
+    return status;
+}
+
+/* ---- running ---- */
+
+enum { DATA_MAX = 256 };
+typedef struct data_list {
+    tw_network_data all[DATA_MAX];
+    int n;
+} data_list;
+
+/* folder/KIND_i.pb; NULL in *out when there is none. */
+static tw_status open_numbered(net_session *s, const char *kind, int i, const tw_network_data **out)
+{
+    char *path;
+    *out = NULL;
+    if (asprintf(&path, "%s/%s_%d.pb", s->options->network.data, kind, i) < 0) return TW_ERR_NOMEM;
+    tw_status status = access(path, F_OK) == 0 ? tw_network_data_open(s->ctx, path, out) : TW_OK;
+    free(path);
+    return status;
+}
+
+/* Names and elements of the inputs that files give, in the order of the network's inputs. */
+static tw_status open_inputs(net_session *s, const tw_network *network, data_list *list)
+{
+    const cli_network *n = &s->options->network;
+    const tw_network_data *data;
+    for (int i = 0; i < n->n_inputs && list->n < DATA_MAX; i++) {
+        tw_status status = tw_network_data_open(s->ctx, n->input_file[i], &data);
+        if (status != TW_OK) return status;
+        list->all[list->n] = *data;
+        list->all[list->n++].name = n->input_name[i];
+    }
+    for (int i = 0; n->data && i < tw_network_n_inputs(network) && list->n < DATA_MAX; i++) {
+        tw_status status = open_numbered(s, "input", i, &data);
+        if (status != TW_OK) return status;
+        if (!data) continue;
+        list->all[list->n] = *data;
+        list->all[list->n++].name = tw_network_input(network, i).name;
+    }
+    return TW_OK;
+}
+
+static tw_status run(net_session *s)
+{
+    data_list list = {.n = 0};
+    tw_status status = open_inputs(s, s->network, &list);
+    if (status != TW_OK) return status;
+    tw_network_run_options how = {.n_inputs = list.n,
+                                  .input = list.all,
+                                  .seed = s->options->seed,
+                                  .max_instructions = s->options->max_instructions,
+                                  .progress = show,
+                                  .user = s};
+    s->doing = "running";
+    progress_begin(&s->progress, NULL, s->options->quiet);
+    status = tw_network_run(s->ctx, s->plan[0], &how, &s->verdict);
+    progress_end(&s->progress);
+    return status;
+}
+
+/* Results against output_0.pb.. */
+static int compare_outputs(net_session *s)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; s->options->network.data && i < s->verdict->n_outputs; i++) {
+        const tw_network_data *want, *got = &s->verdict->output[i];
+        tw_status status = open_numbered(s, "output", i, &want);
+        bool close = false;
+        if (status != TW_OK) return status_exit(s->ctx, status);
+        if (!want) continue;
+        double off = tw_network_data_differ(got, want, &close);
+        if (!s->options->quiet && !s->options->json)
+            printf("output '%s' %s output_%d.pb: largest difference %.2g of the largest element\n", got->name,
+                   close ? "agrees with" : "differs from", i, off);
+        if (!close) code = EXIT_FAULT;
+    }
+    return code;
+}
+
+/* ---- files ---- */
+
+typedef tw_status (*net_printer)(net_session *s, FILE *out);
+static tw_status print_text_file(net_session *s, FILE *out)
+{
+    tw_print_options how = {.columns = s->options->columns_given ? s->options->print.columns : 0};
+    if (how.columns == 0) how.columns = 160;
+    return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
+}
+static tw_status print_json_file(net_session *s, FILE *out)
+{
+    return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
+}
+static tw_status print_mapping_file(net_session *s, FILE *out)
+{
+    return tw_network_print_mapping(s->ctx, s->plan[0], out);
+}
+static tw_status print_csv(net_session *s, FILE *out)
+{
+    return tw_network_print_costs(s->ctx, s->plan, s->n_plans, TW_FORMAT_CSV, out);
+}
+static tw_status print_costs_json(net_session *s, FILE *out)
+{
+    return tw_network_print_costs(s->ctx, s->plan, s->n_plans, TW_FORMAT_JSON, out);
+}
+static tw_status draw_svg(net_session *s, FILE *out)
+{
+    return tw_network_draw_costs_svg(s->ctx, s->plan, s->n_plans, out);
+}
+static tw_status draw_png(net_session *s, FILE *out)
+{
+    return tw_network_draw_costs_png(s->ctx, s->plan, s->n_plans, out);
+}
+
+static const struct {
+    const char *name;
+    net_printer print;
+} files[] = {{"report.txt", print_text_file}, {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
+             {"costs.csv", print_csv},        {"costs.json", print_costs_json}, {"costs.svg", draw_svg},
+             {"costs.png", draw_png}};
+
+static int cannot_write(const char *folder, const char *name)
+{
+    fprintf(stderr, "tilewright: cannot write '%s/%s': %s\n", folder, name, strerror(errno));
+    return EXIT_WRITING;
+}
+
+static int write_file(net_session *s, const char *name, net_printer print)
+{
+    const char *folder = s->options->folder;
+    output_file file;
+    if (!output_file_open(&file, folder, name)) return cannot_write(folder, name);
+    tw_status status = print(s, file.stream);
+    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(folder, name);
+    output_file_drop(&file);
+    return status_exit(s->ctx, status);
+}
+
+static int write_output(net_session *s, int i)
+{
+    char name[40];
+    output_file file;
+    snprintf(name, sizeof name, "output_%d.pb", i);
+    if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
+    tw_status status = tw_network_data_write(s->ctx, &s->verdict->output[i], file.stream);
+    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(s->options->folder, name);
+    output_file_drop(&file);
+    return status_exit(s->ctx, status);
+}
+
+static int write_files(net_session *s)
+{
+    const char *folder = s->options->folder;
+    int code = EXIT_DONE;
+    if (!folder) return EXIT_DONE;
+    if (!output_make_folder(folder)) {
+        fprintf(stderr, "tilewright: cannot make the folder '%s': %s\n", folder, strerror(errno));
+        return EXIT_WRITING;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files && code == EXIT_DONE; i++)
+        code = write_file(s, files[i].name, files[i].print);
+    for (int i = 0; s->verdict && i < s->verdict->n_outputs && code == EXIT_DONE; i++) code = write_output(s, i);
+    return code;
+}
+
+/* ---- standard output ---- */
+
+static tw_status print_it(net_session *s, FILE *out)
+{
+    const cli_options *o = s->options;
+    if (o->dump) return tw_network_dump(s->ctx, s->network, o->dump, out);
+    if (o->json) return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
+    if (o->quiet) return TW_OK;
+    tw_status status = tw_network_print_text(s->ctx, s->plan[0], s->verdict, &o->print, out);
+    if (status != TW_OK || !o->folder) return status;
+    fprintf(out, "\nwrote %s/", o->folder);
+    for (size_t i = 0, n = sizeof files / sizeof *files; i < n; i++)
+        fprintf(out, "%s%s", files[i].name, i + 2 < n ? ", " : i + 1 < n ? " and " : "\n");
+    return TW_OK;
+}
+
+static int print(net_session *s)
+{
+    FILE *out = output_open();
+    if (!out) return status_exit(s->ctx, TW_ERR_NOMEM);
+    tw_status status = print_it(s, out);
+    int error = output_close(out);
+    if (error) {
+        fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
+        return EXIT_WRITING;
+    }
+    return status_exit(s->ctx, status);
+}
+
+/* ---- the walk ---- */
+
+static const char *unfit_option(const cli_options *o)
+{
+    if (o->view != VIEW_NONE) return "--events, --gantt, --injection and --symbolic";
+    if (o->explain) return "--explain";
+    if (o->search.pareto) return "--pareto";
+    return o->lowering ? "--lowering-config" : NULL;
+}
+
+static int first_part(net_session *s)
+{
+    const char *unfit = unfit_option(s->options);
+    if (unfit) {
+        fprintf(stderr, "tilewright: %s: not for networks, only for single operators\n", unfit);
+        return EXIT_USAGE;
+    }
+    return status_exit(s->ctx, s->ctx ? open_network(s, NULL, 0) : TW_ERR_NOMEM);
+}
+
+static int plan_all(net_session *s)
+{
+    int code = first_part(s);
+    if (code != EXIT_DONE || s->options->dump) return code == EXIT_DONE ? print(s) : code;
+    code = status_exit(s->ctx, make_plans(s));
+    if (code == EXIT_DONE) code = write_files(s);
+    return code == EXIT_DONE ? print(s) : code;
+}
+
+static int verify_all(net_session *s)
+{
+    int code = first_part(s);
+    if (code != EXIT_DONE || s->options->dump) return code == EXIT_DONE ? print(s) : code;
+    code = status_exit(s->ctx, make_plans(s));
+    if (code != EXIT_DONE) return code;
+    int wrong = status_exit(s->ctx, run(s));
+    if (!s->verdict) return wrong;
+    code = write_files(s);
+    if (code == EXIT_DONE) code = print(s);
+    if (code == EXIT_DONE) code = compare_outputs(s);
+    return code == EXIT_DONE ? wrong : code;
+}
+
+static int with_session(const cli_options *options, int (*walk)(net_session *s))
+{
+    net_session *s = calloc(1, sizeof *s);
+    if (!s) return status_exit(NULL, TW_ERR_NOMEM);
+    s->options = options;
+    s->ctx = tw_context_new();
+    int code = walk(s);
+    tw_context_free(s->ctx);
+    free(s);
+    return code;
+}
+
+int network_plan(const cli_options *options) { return with_session(options, plan_all); }
+int network_verify(const cli_options *options) { return with_session(options, verify_all); }

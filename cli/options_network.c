@@ -1,0 +1,102 @@
+/* cli/options_network.c - see options_network.h. */
+#include "options_network.h"
+#include "options.h"
+#include "value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_DIM = 600, KEY_SHAPE, KEY_STRICT, KEY_NO_FOLD, KEY_DTYPE, KEY_CORE, KEY_INPUT, KEY_DATA };
+
+static const struct argp_option network_options[] = {
+    {0, 0, 0, 0, "Networks (WORKLOAD is an ONNX file):", 4},
+    {"dim", KEY_DIM, "NAME=N", 0, "size of a dimension that the file leaves open", 0},
+    {"input-shape", KEY_SHAPE, "NAME=AxBxC", 0, "shape of an input", 0},
+    {"strict", KEY_STRICT, 0, 0, "an operator without a description is an error", 0},
+    {"no-fold", KEY_NO_FOLD, 0, 0, "every node is a step of its own", 0},
+    {"dtype", KEY_DTYPE, "TYPE", 0, "plan tensors of floats as if they were of this type, such as i8", 0},
+    {"core", KEY_CORE, "MACHINE", 0, "a further column of the cost table; may be given several times", 0},
+    {0}};
+
+/* The part before '='; the rest is in *value. */
+static const char *split(const struct argp_state *state, const char *option, char *arg, const char **value)
+{
+    char *equals = strrchr(arg, '=');
+    if (!equals || equals == arg || !equals[1]) argp_error(state, "%s takes NAME=VALUE, not '%s'", option, arg);
+    *equals = 0;
+    *value = equals + 1;
+    return arg;
+}
+
+static void check_room(const struct argp_state *state, const char *option, int n, int most)
+{
+    if (n >= most) argp_error(state, "more than %d times %s", most, option);
+}
+
+/* "1x3x224x224" */
+static void read_shape(const struct argp_state *state, const char *text, tw_network_shape *out)
+{
+    for (const char *at = text;; at++) {
+        char *end;
+        long long size = strtoll(at, &end, 10);
+        if (end == at || size < 0 || size > INT32_MAX || (*end && *end != 'x') || out->n_dims == TW_NETWORK_MAX_DIMS)
+            argp_error(state, "--input-shape takes NAME=AxBxC, not '%s'", text);
+        out->dim[out->n_dims++] = size;
+        at = end;
+        if (!*end) return;
+    }
+}
+
+static error_t parse_network(int key, char *arg, struct argp_state *state)
+{
+    cli_network *n = &((cli_options *)state->input)->network;
+    const char *value;
+    switch (key) {
+    case KEY_DIM:
+        check_room(state, "--dim", n->open.n_dims, CLI_MAX_BINDINGS);
+        n->dim[n->open.n_dims].name = split(state, "--dim", arg, &value);
+        n->dim[n->open.n_dims++].size = value_number(state, "--dim", value, 0, INT32_MAX);
+        break;
+    case KEY_SHAPE:
+        check_room(state, "--input-shape", n->open.n_shapes, CLI_MAX_BINDINGS);
+        n->shape[n->open.n_shapes].input = split(state, "--input-shape", arg, &value);
+        read_shape(state, value, &n->shape[n->open.n_shapes++]);
+        break;
+    case KEY_STRICT: n->open.strict = true; break;
+    case KEY_NO_FOLD: n->open.no_fold = true; break;
+    case KEY_DTYPE: n->open.dtype = arg; break;
+    case KEY_CORE:
+        check_room(state, "--core", n->n_cores, CLI_MAX_CORES);
+        n->core[n->n_cores++] = arg;
+        break;
+    case ARGP_KEY_SUCCESS:
+        n->open.dim = n->dim;
+        n->open.shape = n->shape;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    n->given = true;
+    return 0;
+}
+const struct argp options_network_argp = {network_options, parse_network, 0, 0, 0, 0, 0};
+
+static const struct argp_option run_options[] = {
+    {0, 0, 0, 0, "What it is run on:", 5},
+    {"input", KEY_INPUT, "NAME=FILE.pb", 0, "elements of an input; others are random", 0},
+    {"data", KEY_DATA, "DIR", 0, "input_0.pb.. of all inputs; output_0.pb.. are compared with the results", 0},
+    {0}};
+
+static error_t parse_run(int key, char *arg, struct argp_state *state)
+{
+    cli_network *n = &((cli_options *)state->input)->network;
+    switch (key) {
+    case KEY_INPUT:
+        check_room(state, "--input", n->n_inputs, CLI_MAX_BINDINGS);
+        n->input_name[n->n_inputs] = split(state, "--input", arg, &n->input_file[n->n_inputs]);
+        n->n_inputs++;
+        return 0;
+    case KEY_DATA: n->data = arg; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+const struct argp options_run_argp = {run_options, parse_run, 0, 0, 0, 0, 0};

@@ -1,0 +1,21 @@
+/* src/execute.h - lets the judges watch the program of a plan, and runs it on given numbers. */
+#ifndef TW_EXECUTE_H
+#define TW_EXECUTE_H
+#include "report/plan.h"
+#include "verify/verify.h"
+
+/* What the judges need to know about a program; `level` and `resident` are written and must live as long. */
+tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
+                                   tw_resident resident[TW_MAX_OPERANDS]);
+/* Walks the program once, past the judges and `other`; `other` and `executor` may be NULL. What the walk needs is
+ * allocated in `scratch`, what it needs until the judges are asked in `judges`. */
+TW_NODISCARD tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker *checker,
+                                tw_executor *executor, tw_arena *scratch, tw_arena *judges, tw_diag *diag);
+
+/* The output of operator `op` for given inputs, as the instructions of the plan compute it; the checker looks on. `out`
+ * has room for all its elements. `*fault`, in `scratch`, is the first fault of either judge, NULL: there is none, and
+ * only then `out` is written. Plans are only read: several threads may run at once, each with its own `scratch` and
+ * `diag`. */
+TW_NODISCARD tw_status tw_plan_execute(const tw_plan *plan, int op, const tw_given *given, tw_arena *scratch,
+                                       tw_diag *diag, double *out, const char **fault);
+#endif

@@ -1,0 +1,218 @@
+/* src/infer/rules_element.c - operators that keep a shape or spread one over another: element-wise arithmetic,
+ * comparisons, normalizations. */
+#include "infer/rule.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Before version 7 the second input was laid over the first, from an axis on; the result is like the first. */
+static tw_status binary(const tw_rule_case *c) { return c->opset < 7 ? tw_rule_same(c) : tw_rule_spread(c); }
+
+/* The slope must not make the output larger than the input. */
+static tw_status prelu(const tw_rule_case *c)
+{
+    tw_dims dims = tw_dims_of(c->in[0]);
+    char x[TW_SHAPE_TEXT], slope[TW_SHAPE_TEXT];
+    if (c->opset >= 7) {
+        TW_TRY(tw_rule_broadcast(c, &dims, c->in[1]->n_dims, c->in[1]->dim));
+        if (dims.n != c->in[0]->n_dims || memcmp(dims.dim, c->in[0]->dim, (size_t)dims.n * sizeof *dims.dim) != 0)
+            return tw_rule_error(c, "slope %s is larger than the input %s",
+                                 tw_shape_text(c->in[1]->n_dims, c->in[1]->dim, slope),
+                                 tw_shape_text(c->in[0]->n_dims, c->in[0]->dim, x));
+    }
+    return tw_rule_like(c, 0, c->in[0]);
+}
+
+/* Softmax and its kin: the axis exists. A scalar has none and is left alone. */
+static tw_status along_axis(const tw_rule_case *c)
+{
+    int axis;
+    int64_t fallback = c->opset < 13 ? 1 : -1;
+    const tw_attribute *a = tw_onnx_attribute(c->node, "axis");
+    if (a && c->in[0]->n_dims > 0)
+        TW_TRY(tw_rule_axis(c, tw_onnx_int(c->node, "axis", fallback), c->in[0]->n_dims, &axis));
+    return tw_rule_same(c);
+}
+
+/* Mask: bool since version 10, like the input before. */
+static tw_status dropout(const tw_rule_case *c)
+{
+    if (c->n_out > 1 && c->opset < 10) c->out[1].type = c->out[0].type;
+    return tw_rule_same(c);
+}
+
+static tw_status batch_norm(const tw_rule_case *c)
+{
+    const tw_shape_of_value *x = c->in[0];
+    char text[TW_SHAPE_TEXT];
+    TW_TRY(tw_rule_rank(c, 0, 1, TW_ONNX_MAX_DIMS));
+    int64_t channels = x->n_dims > 1 ? x->dim[1] : 1;
+    bool per_channel = tw_onnx_int(c->node, "spatial", 1) != 0; /* before version 9 */
+    for (int k = 1; per_channel && k < 5; k++)
+        if (c->in[k]->n_elems != channels)
+            return tw_rule_error(c, "input %d is %s, the tensor has %" PRId64 " channels", k,
+                                 tw_shape_text(c->in[k]->n_dims, c->in[k]->dim, text), channels);
+    TW_TRY(tw_rule_like(c, 0, x));
+    for (int k = 1; k < c->n_out; k++) TW_TRY(tw_rule_like(c, k, c->in[1]));
+    return TW_OK;
+}
+
+/* Scale and bias per channel. */
+static tw_status channel_norm(const tw_rule_case *c)
+{
+    TW_TRY(tw_rule_rank(c, 0, 2, TW_ONNX_MAX_DIMS));
+    return tw_rule_like(c, 0, c->in[0]);
+}
+
+/* Outputs 1 and 2 are statistics: one number where axes from `axis` on were. */
+static tw_status layer_norm(const tw_rule_case *c)
+{
+    int axis;
+    tw_dims reduced = tw_dims_of(c->in[0]);
+    TW_TRY(tw_rule_axis(c, tw_onnx_int(c->node, "axis", -1), reduced.n, &axis));
+    for (int i = axis; i < reduced.n; i++) reduced.dim[i] = 1;
+    TW_TRY(tw_rule_like(c, 0, c->in[0]));
+    for (int k = 1; k < c->n_out && k < 3; k++) TW_TRY(tw_rule_set(c, k, &reduced));
+    return TW_OK;
+}
+
+/* Outputs: the norm, two statistics, the sum before the norm. */
+static tw_status skip_layer_norm(const tw_rule_case *c)
+{
+    TW_TRY(layer_norm(c));
+    return tw_rule_like(c, 3, c->in[0]);
+}
+
+/* The type is an attribute; without one it is that of the input. */
+static tw_status same_of_dtype(const tw_rule_case *c)
+{
+    c->out[0].type = tw_rule_type(c, "dtype", c->in[0]->type);
+    return tw_rule_same(c);
+}
+
+static tw_status cast(const tw_rule_case *c)
+{
+    const tw_attribute *to = tw_onnx_attribute(c->node, "to");
+    if (!to) return tw_rule_error(c, "attribute 'to' is missing");
+    c->out[0].type = tw_rule_type(c, "to", TW_ONNX_NONE);
+    for (int t = 0; to->kind == TW_ATTR_STRING && t < TW_ONNX_N_TYPES; t++) /* before version 6 */
+        if (strcasecmp(tw_onnx_type_name((tw_onnx_type)t), to->s) == 0) c->out[0].type = (tw_onnx_type)t;
+    return tw_rule_same(c);
+}
+
+#define MS       "com.microsoft"
+#define UNARY    "", "T:T", tw_rule_same
+#define BINARY   "", "TT:T", binary
+#define COMPARE  "", "TT:b", binary
+#define LOGIC    "", "bb:b", binary
+#define VARIADIC "", "T+:T", tw_rule_spread
+static const tw_rule rules[] = {
+    {"Abs", UNARY},
+    {"Acos", UNARY},
+    {"Acosh", UNARY},
+    {"Asin", UNARY},
+    {"Asinh", UNARY},
+    {"Atan", UNARY},
+    {"Atanh", UNARY},
+    {"Ceil", UNARY},
+    {"Celu", UNARY},
+    {"Cos", UNARY},
+    {"Cosh", UNARY},
+    {"Elu", UNARY},
+    {"Erf", UNARY},
+    {"Exp", UNARY},
+    {"Floor", UNARY},
+    {"HardSigmoid", UNARY},
+    {"HardSwish", UNARY},
+    {"Identity", UNARY},
+    {"LeakyRelu", UNARY},
+    {"Log", UNARY},
+    {"Neg", UNARY},
+    {"Reciprocal", UNARY},
+    {"Relu", UNARY},
+    {"Round", UNARY},
+    {"Selu", UNARY},
+    {"Shrink", UNARY},
+    {"Sigmoid", UNARY},
+    {"Sign", UNARY},
+    {"Sin", UNARY},
+    {"Sinh", UNARY},
+    {"Softplus", UNARY},
+    {"Softsign", UNARY},
+    {"Sqrt", UNARY},
+    {"Tan", UNARY},
+    {"Tanh", UNARY},
+    {"ThresholdedRelu", UNARY},
+    {"Gelu", UNARY},
+    {"Mish", UNARY},
+    {"Swish", UNARY},
+    {"Not", UNARY},
+    {"BitwiseNot", UNARY},
+    {"LRN", UNARY},
+    {"MeanVarianceNormalization", UNARY},
+    {"LpNormalization", UNARY},
+    {"Affine", UNARY},
+    {"ImageScaler", UNARY},
+    {"ParametricSoftplus", UNARY},
+    {"ScaledTanh", UNARY},
+    {"Scale", UNARY},
+    {"Add", BINARY},
+    {"Sub", BINARY},
+    {"Mul", BINARY},
+    {"Div", BINARY},
+    {"Mod", BINARY},
+    {"BitShift", BINARY},
+    {"BitwiseAnd", BINARY},
+    {"BitwiseOr", BINARY},
+    {"BitwiseXor", BINARY},
+    {"Pow", "", "TU:T", binary},
+    {"Equal", COMPARE},
+    {"Greater", COMPARE},
+    {"GreaterOrEqual", COMPARE},
+    {"Less", COMPARE},
+    {"LessOrEqual", COMPARE},
+    {"And", LOGIC},
+    {"Or", LOGIC},
+    {"Xor", LOGIC},
+    {"Sum", VARIADIC},
+    {"Max", VARIADIC},
+    {"Min", VARIADIC},
+    {"Mean", VARIADIC},
+    {"Where", "", "bTT:T", tw_rule_spread},
+    {"PRelu", "", "TT:T", prelu},
+    {"Clip", "", "TT?T?:T", tw_rule_same},
+    {"IsInf", "", "T:b", tw_rule_same},
+    {"IsNaN", "", "T:b", tw_rule_same},
+    {"Cast", "", "T:.", cast},
+    {"CastLike", "", "TU:U", tw_rule_same},
+    {"Softmax", "", "T:T", along_axis},
+    {"LogSoftmax", "", "T:T", along_axis},
+    {"Hardmax", "", "T:T", along_axis},
+    {"CumSum", "", "Ti:T", tw_rule_same},
+    {"Dropout", "", "TU?b?:Tb", dropout},
+    {"BatchNormalization", "", "TUUVV:TVVVV", batch_norm},
+    {"InstanceNormalization", "", "TTT:T", channel_norm},
+    {"GroupNormalization", "", "TTT:T", channel_norm},
+    {"LayerNormalization", "", "TUU?:Tff", layer_norm},
+    {"RMSNormalization", "", "TU:T", layer_norm},
+    {"SimplifiedLayerNormalization", "", "TU:Uf", layer_norm},
+    {"Bernoulli", "", "T:.", same_of_dtype},
+    {"RandomNormalLike", "", "T:.", same_of_dtype},
+    {"RandomUniformLike", "", "T:.", same_of_dtype},
+    {"EyeLike", "", "T:.", same_of_dtype},
+    {"Trilu", "", "Tl?:T", tw_rule_same},
+    {"ReverseSequence", "", "Tl:T", tw_rule_same},
+    {"Gelu", MS, "T:T", tw_rule_same},
+    {"FastGelu", MS, "TT?:T", tw_rule_same},
+    {"QuickGelu", MS, "T:T", tw_rule_same},
+    {"BiasGelu", MS, "TT:T", tw_rule_spread},
+    {"BiasAdd", MS, "TTT:T", tw_rule_same},
+    {"BiasDropout", MS, "TTT?U?b?:Tb", tw_rule_same},
+    {"LayerNormalization", MS, "TUU?:Tff", layer_norm},
+    {"SimplifiedLayerNormalization", MS, "TU:Uf", layer_norm},
+    {"SkipLayerNormalization", MS, "TTTT?T?:TffT", skip_layer_norm},
+    {"SkipSimplifiedLayerNormalization", MS, "TTTT?:TffT", skip_layer_norm},
+    {"GroupNorm", MS, "TUU:T", tw_rule_same},
+    {"RotaryEmbedding", MS, "TlTT:T", tw_rule_same},
+};
+const tw_rules tw_rules_element = {rules, TW_COUNT(rules), false};

@@ -1,0 +1,275 @@
+/* src/lower/nest.c - one described operator in the making, see build.h.
+ *
+ * All names in a model are the same for the same shapes, so that equal layers are equal texts. */
+#include "lower/build.h"
+
+#include <string.h>
+
+static const char *const operand_names[TW_MAX_OPERANDS] = {"ifm", "w", "in2", "in3", "in4", "ofm"};
+static const char *const held_names[TW_MAX_HELD] = {"h0", "h1", "h2",  "h3",  "h4",  "h5",  "h6",  "h7",
+                                                    "h8", "h9", "h10", "h11", "h12", "h13", "h14", "h15"};
+
+void tw_nest_begin(tw_lowering *l, const char *suffix, tw_compute compute)
+{
+    if (l->nest_open) tw_nest_end(l, l->node->op, 0, NULL);
+    l->nest = (tw_nest){.suffix = suffix, .value_is = -1, .finish_is = -1};
+    l->nest.op = (tw_op){.name = "op", .compute = compute};
+    l->nest.value.n_vars = l->nest.finish.n_vars = TW_N_VARS;
+    l->f = &l->nest.value;
+    l->nest_open = true;
+}
+
+/* ---- loops and operands ---- */
+
+int tw_add_loop(tw_lowering *l, const char *name, int64_t extent, bool reduces)
+{
+    tw_op *op = &l->nest.op;
+    if (op->n_loops == TW_MAX_LOOPS || extent < 1 || extent > TW_EXTENT_MAX) {
+        tw_refuse(l, extent < 1 ? "no elements" : extent > TW_EXTENT_MAX ? "too large" : "too many loops");
+        return 0;
+    }
+    op->loop[op->n_loops] = (tw_loop){name, extent, reduces};
+    return op->n_loops++;
+}
+
+int tw_add_outer(tw_lowering *l, const char *name, int64_t extent)
+{
+    return extent == 1 ? -1 : tw_add_loop(l, name, extent, false);
+}
+
+int tw_add_operand(tw_lowering *l, tw_seen seen)
+{
+    tw_op *op = &l->nest.op;
+    if (op->n_operands == TW_MAX_OPERANDS || seen.tensor < 0) {
+        tw_refuse(l, seen.tensor < 0 ? "an input is missing" : "too many operands");
+        return 0;
+    }
+    l->nest.net[op->n_operands] = seen.tensor;
+    op->operand[op->n_operands] = (tw_operand){.name = operand_names[op->n_operands], .tensor = op->n_operands};
+    return op->n_operands++;
+}
+
+void tw_add_axis_as(tw_lowering *l, tw_axis axis)
+{
+    if (l->nest.op.n_operands == 0) return;
+    tw_operand *operand = &l->nest.op.operand[l->nest.op.n_operands - 1];
+    if (operand->n_axes == TW_MAX_AXES)
+        tw_refuse(l, "too many axes");
+    else
+        operand->axis[operand->n_axes++] = axis;
+}
+
+void tw_add_axis(tw_lowering *l, int loop)
+{
+    if (loop < 0) return;
+    tw_add_axis_as(l, (tw_axis){.extent = l->nest.op.loop[loop].extent, .divisor = 1, .n_terms = 1,
+                                .term = {{loop, 1}}});
+}
+
+/* A scalar is one axis of one element. */
+static void settle_axes(tw_lowering *l)
+{
+    tw_operand *operand = &l->nest.op.operand[l->nest.op.n_operands - 1];
+    if (l->nest.op.n_operands && operand->n_axes == 0) tw_add_axis_as(l, (tw_axis){.extent = 1, .divisor = 1});
+}
+
+int tw_add_walked(tw_lowering *l, tw_seen seen, const int *loop, int n)
+{
+    int var = tw_add_operand(l, seen);
+    for (int i = 0; i < n; i++) tw_add_axis(l, loop[i]);
+    settle_axes(l);
+    return var;
+}
+
+/* Sums of narrow types are made in a wider one; what does not add up keeps its type. */
+static tw_dtype accumulator_of(tw_compute compute, tw_dtype out, bool wraps)
+{
+    bool sums = compute == TW_MULTIPLY_ADD || compute == TW_ADD;
+    if (!sums && (compute != TW_PRODUCT || tw_dtype_is_float(out))) return out;
+    if (out == TW_DTYPE_F16 || out == TW_DTYPE_BF16) return TW_DTYPE_F32;
+    if (tw_dtype_is_float(out) || tw_dtype_bytes(out) == 8) return out;
+    return tw_dtype_bytes(out) == 4 ? (wraps ? TW_DTYPE_I64 : out) : TW_DTYPE_I32;
+}
+
+/* Whether operands are as wide as the sum, which can leave its type then. */
+static bool is_narrowing(const tw_lowering *l, tw_dtype out)
+{
+    const tw_nest *nest = &l->nest;
+    bool wide = false;
+    for (int i = 0; i < tw_op_output(&nest->op); i++)
+        wide |= tw_dtype_bytes(tw_dtype_of(l, l->tensor[nest->net[i]].type)) >= tw_dtype_bytes(out);
+    return wide;
+}
+
+void tw_add_output(tw_lowering *l, tw_seen seen)
+{
+    tw_op *op = &l->nest.op;
+    bool any = false;
+    for (int i = 0; i < op->n_loops; i++) any |= !op->loop[i].reduces;
+    if (!any) tw_add_loop(l, "one", 1, false);
+    tw_add_operand(l, seen);
+    for (int i = 0; i < op->n_loops; i++)
+        if (!op->loop[i].reduces) tw_add_axis(l, i);
+    if (tw_refused(l)) return;
+    tw_dtype out = tw_dtype_of(l, tw_type_of(l, seen));
+    if (out == TW_N_DTYPES) {
+        tw_refuse(l, "no numbers");
+        return;
+    }
+    op->operand[tw_op_output(op)].name = operand_names[TW_MAX_OPERANDS - 1];
+    op->accumulator = accumulator_of(op->compute, out, is_narrowing(l, out));
+}
+
+int tw_hold(tw_lowering *l, tw_seen seen, int loop)
+{
+    tw_op *op = &l->nest.op;
+    for (int h = 0; h < op->n_held; h++)
+        if (l->nest.held[h] == seen.tensor && op->held[h].loop == loop) return TW_VAR_HELD + h;
+    if (op->n_held == TW_MAX_HELD || seen.tensor < 0) {
+        tw_refuse(l, "too many values to hold");
+        return TW_VAR_HELD;
+    }
+    if (tw_elems_of(seen) != (loop < 0 ? 1 : op->loop[loop].extent)) tw_refuse(l, "a vector does not fit its axis");
+    op->held[op->n_held] = (tw_held){held_names[op->n_held], loop};
+    l->nest.held[op->n_held] = seen.tensor;
+    return TW_VAR_HELD + op->n_held++;
+}
+
+static const tw_array *known_elements(const tw_lowering *l, tw_seen seen)
+{
+    if (seen.tensor < 0) return NULL;
+    const tw_net_tensor *t = &l->tensor[seen.tensor];
+    return t->value >= 0 ? tw_shape_of(l, t->value)->constant : t->literal;
+}
+
+int tw_scalar(tw_lowering *l, tw_seen seen)
+{
+    const tw_array *known = l->holds_known ? NULL : known_elements(l, seen);
+    if (known && known->data && known->n == 1) return tw_num(l, tw_array_get(known, 0));
+    return tw_hold(l, seen, -1);
+}
+
+int tw_find_output_loop(const tw_lowering *l, int64_t extent, int64_t inner)
+{
+    const tw_op *op = &l->nest.op;
+    int64_t behind = 1;
+    for (int i = op->n_loops - 1; i >= 0; i--) {
+        if (op->loop[i].reduces) continue;
+        if (behind == inner && op->loop[i].extent == extent) return i;
+        behind *= op->loop[i].extent;
+    }
+    return -1;
+}
+
+/* ---- formulas ---- */
+
+void tw_value_begin(tw_lowering *l) { l->f = &l->nest.value; }
+void tw_set_value(tw_lowering *l, int result) { l->nest.value_is = result; }
+
+int tw_tail(tw_lowering *l)
+{
+    bool map = l->nest.op.compute == TW_MAP;
+    int so_far = map ? l->nest.value_is : l->nest.finish_is;
+    l->f = map ? &l->nest.value : &l->nest.finish;
+    return so_far < 0 ? 0 : so_far;
+}
+
+void tw_set_tail(tw_lowering *l, int result)
+{
+    if (l->nest.op.compute == TW_MAP)
+        l->nest.value_is = result;
+    else
+        l->nest.finish_is = result;
+}
+
+/* A draft with the variables that are really there: n_first, then what is held. */
+static const tw_formula *settled(tw_lowering *l, const tw_formula_draft *from, int result, int n_first)
+{
+    tw_formula_draft to = {.n_vars = n_first + l->nest.op.n_held};
+    int moved[TW_N_VARS + TW_FORMULA_MAX_STEPS] = {0};
+    if (from->failed) tw_refuse(l, "too long a formula");
+    for (int v = 0; v < TW_N_VARS; v++) moved[v] = v < TW_VAR_HELD ? v : v - TW_VAR_HELD + n_first;
+    for (int s = 0; s < from->n_steps; s++) {
+        const tw_formula_step *step = &from->step[s];
+        moved[TW_N_VARS + s] = step->fn == TW_FN_CONSTANT
+                                   ? tw_formula_constant(&to, step->constant)
+                                   : tw_formula_call(&to, step->fn, moved[step->arg[0]], moved[step->arg[1]],
+                                                     moved[step->arg[2]]);
+    }
+    const tw_formula *formula = tw_refused(l) ? NULL : tw_formula_finish(&to, moved[result], l->arena);
+    if (!formula && !tw_refused(l)) tw_refuse(l, "too long a formula");
+    return formula;
+}
+
+static void settle_formulas(tw_lowering *l)
+{
+    tw_nest *nest = &l->nest;
+    if (nest->value_is >= 0)
+        nest->op.value = settled(l, &nest->value, nest->value_is, tw_op_output(&nest->op));
+    if (nest->finish_is > 0) nest->op.finish = settled(l, &nest->finish, nest->finish_is, 1);
+}
+
+/* ---- steps ---- */
+
+static void settle_tensors(tw_lowering *l, tw_tensor *tensor)
+{
+    const tw_op *op = &l->nest.op;
+    for (int i = 0; i < op->n_operands; i++) {
+        tw_dtype dtype = tw_dtype_of(l, l->tensor[l->nest.net[i]].type);
+        if (dtype == TW_N_DTYPES) tw_refuse(l, "no numbers");
+        tensor[i] = (tw_tensor){.name = op->operand[i].name, .dtype = dtype, .n_axes = op->operand[i].n_axes};
+        for (int a = 0; a < op->operand[i].n_axes; a++) tensor[i].extent[a] = op->operand[i].axis[a].extent;
+    }
+}
+
+/* Every operand is its tensor as a whole, in some shape. */
+static void check_elems(tw_lowering *l, const tw_tensor *tensor)
+{
+    for (int i = 0; i < l->nest.op.n_operands; i++)
+        if (tw_product(tensor[i].extent, tensor[i].n_axes) != l->tensor[l->nest.net[i]].n_elems)
+            tw_refuse(l, "shapes contradict each other");
+}
+
+static const tw_model *settled_model(tw_lowering *l)
+{
+    tw_model *model = TW_NEW(l->arena, tw_model, 1);
+    tw_op *op = TW_NEW(l->arena, tw_op, 1);
+    tw_tensor *tensor = TW_NEW(l->arena, tw_tensor, TW_MAX_OPERANDS);
+    if (!model || !op || !tensor) {
+        l->no_memory = true;
+        return NULL;
+    }
+    settle_tensors(l, tensor);
+    if (tw_refused(l)) return NULL;
+    check_elems(l, tensor);
+    tw_nest *nest = &l->nest;
+    if (nest->op.compute == TW_MAP) nest->op.accumulator = tensor[tw_op_output(&nest->op)].dtype;
+    settle_formulas(l);
+    *op = nest->op;
+    *model = (tw_model){.name = "layer", .n_tensors = op->n_operands, .tensor = tensor, .n_ops = 1, .op = op};
+    return model;
+}
+
+static bool is_sound(tw_lowering *l, const tw_model *model)
+{
+    tw_diag diag = {0};
+    bool sound = tw_model_check(model, &diag) == TW_OK;
+    if (!sound) tw_refuse(l, tw_say(l, "%s", diag.last ? diag.last : "not a sound description"));
+    tw_diag_release(&diag);
+    return sound;
+}
+
+void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node)
+{
+    l->nest_open = false;
+    if (tw_refused(l)) return;
+    const tw_model *model = settled_model(l);
+    if (tw_refused(l) || !is_sound(l, model)) return;
+    if (!tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step)) return;
+    tw_step *step = &l->step[l->n_steps++];
+    *step = (tw_step){.name = tw_say(l, "%s%s", l->name, l->nest.suffix), .op = op, .kind = TW_STEP_TILED,
+                      .graph = l->graph, .n_nodes = n_nodes, .node = node, .model = model,
+                      .n_operands = model->op->n_operands};
+    memcpy(step->operand, l->nest.net, sizeof step->operand);
+    memcpy(step->held, l->nest.held, sizeof step->held);
+}

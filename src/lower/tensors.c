@@ -1,0 +1,272 @@
+/* src/lower/tensors.c - the tensors of a network, and how they are seen, see build.h. */
+#include "lower/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tw_refuse(tw_lowering *l, const char *why)
+{
+    if (!l->why) l->why = why;
+}
+
+bool tw_room_for(tw_lowering *l, void *items, int n, int *room, size_t size)
+{
+    void *old;
+    if (n < *room) return true;
+    int more = *room ? *room * 2 : 64;
+    void *grown = l->no_memory ? NULL : tw_arena_alloc(l->arena, (size_t)more, size);
+    if (!grown) {
+        l->no_memory = true;
+        return false;
+    }
+    memcpy(&old, items, sizeof old);
+    if (n) memcpy(grown, old, (size_t)n * size);
+    memcpy(items, &grown, sizeof grown);
+    *room = more;
+    return true;
+}
+
+const char *tw_say(tw_lowering *l, const char *fmt, ...)
+{
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    char *text = n < 0 ? NULL : tw_arena_alloc(l->arena, (size_t)n + 1, 1);
+    if (text) vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    va_end(args);
+    if (!text) l->no_memory = true;
+    return text ? text : "";
+}
+
+/* ---- types ---- */
+
+static tw_dtype plain_dtype(tw_onnx_type type)
+{
+    switch (type) {
+    case TW_ONNX_F32: return TW_DTYPE_F32;
+    case TW_ONNX_U8: return TW_DTYPE_U8;
+    case TW_ONNX_I8: return TW_DTYPE_I8;
+    case TW_ONNX_U16: return TW_DTYPE_U16;
+    case TW_ONNX_I16: return TW_DTYPE_I16;
+    case TW_ONNX_I32: return TW_DTYPE_I32;
+    case TW_ONNX_I64: return TW_DTYPE_I64;
+    case TW_ONNX_BOOL: return TW_DTYPE_BOOL;
+    case TW_ONNX_F16: return TW_DTYPE_F16;
+    case TW_ONNX_F64: return TW_DTYPE_F64;
+    case TW_ONNX_U32: return TW_DTYPE_U32;
+    case TW_ONNX_U64: return TW_DTYPE_U64;
+    case TW_ONNX_BF16: return TW_DTYPE_BF16;
+    default: return TW_N_DTYPES;
+    }
+}
+
+tw_dtype tw_dtype_of(const tw_lowering *l, tw_onnx_type type)
+{
+    bool other = type == TW_ONNX_F32 && l->options->float_as != TW_N_DTYPES;
+    return other ? l->options->float_as : plain_dtype(type);
+}
+
+bool tw_is_float_type(tw_onnx_type type)
+{
+    return type == TW_ONNX_F32 || type == TW_ONNX_F64 || type == TW_ONNX_F16 || type == TW_ONNX_BF16;
+}
+
+static int bits_of(tw_onnx_type type) { return (int)tw_onnx_type_bytes(type) * 8; }
+
+static bool is_signed(tw_onnx_type type)
+{
+    return type == TW_ONNX_I8 || type == TW_ONNX_I16 || type == TW_ONNX_I32 || type == TW_ONNX_I64;
+}
+
+static double power_of_two(int n)
+{
+    double x = 1;
+    while (n-- > 0) x *= 2;
+    return x;
+}
+
+double tw_type_lowest(tw_onnx_type type) { return is_signed(type) ? -power_of_two(bits_of(type) - 1) : 0; }
+
+double tw_type_highest(tw_onnx_type type) { return power_of_two(bits_of(type) - is_signed(type)) - 1; }
+
+/* ---- shapes ---- */
+
+int64_t tw_product(const int64_t *dim, int n)
+{
+    int64_t product = 1;
+    for (int d = 0; d < n; d++)
+        if (!tw_ckd_mul(product, dim[d], &product)) return INT64_MAX;
+    return product;
+}
+
+int64_t tw_elems_of(tw_seen seen) { return tw_product(seen.dim, seen.n_dims); }
+
+tw_seen tw_reshaped(tw_seen seen, int n_dims, const int64_t *dim)
+{
+    tw_seen other = {.tensor = seen.tensor, .n_dims = n_dims};
+    memcpy(other.dim, dim, (size_t)n_dims * sizeof *dim);
+    return other;
+}
+
+const tw_shape_of_value *tw_shape_of(const tw_lowering *l, int value) { return &l->shapes->value[value]; }
+
+/* ---- the table ---- */
+
+/* Its number; width and bytes are settled here. */
+static int add_tensor(tw_lowering *l, tw_net_tensor tensor)
+{
+    if (!tw_room_for(l, &l->tensor, l->n_tensors, &l->tensor_room, sizeof *l->tensor)) return 0;
+    tw_dtype dtype = tw_dtype_of(l, tensor.type);
+    int64_t width = dtype == TW_N_DTYPES ? tw_onnx_type_bytes(tensor.type) : tw_dtype_bytes(dtype);
+    if (tensor.known && !tw_ckd_mul(tensor.n_elems, width, &tensor.bytes)) tensor.bytes = INT64_MAX;
+    if (tensor.root < 0) tensor.root = l->n_tensors;
+    l->tensor[l->n_tensors] = tensor;
+    return l->n_tensors++;
+}
+
+static tw_tensor_role role_of(const tw_lowering *l, int value)
+{
+    const tw_value *v = &l->file->value[value];
+    if (v->constant || tw_shape_of(l, value)->constant) return TW_ROLE_CONSTANT;
+    return v->node < 0 ? TW_ROLE_INPUT : TW_ROLE_BETWEEN;
+}
+
+static tw_net_tensor tensor_of_value(const tw_lowering *l, int value)
+{
+    const tw_shape_of_value *shape = tw_shape_of(l, value);
+    const tw_value *v = &l->file->value[value];
+    tw_net_tensor t = {.name = v->name, .value = value, .role = role_of(l, value), .root = -1};
+    t.known = shape->known && shape->is_tensor;
+    t.type = shape->is_tensor ? shape->type : TW_ONNX_NONE;
+    if (!v->constant) t.literal = shape->constant;
+    if (!t.known) return t;
+    t.n_dims = shape->n_dims;
+    t.n_elems = shape->n_elems;
+    memcpy(t.dim, shape->dim, sizeof t.dim);
+    return t;
+}
+
+int tw_tensor_of(tw_lowering *l, int value)
+{
+    if (value < 0) return -1;
+    if (l->tensor_of_value[value] < 0) l->tensor_of_value[value] = add_tensor(l, tensor_of_value(l, value));
+    return l->tensor_of_value[value];
+}
+
+tw_seen tw_see(tw_lowering *l, int value)
+{
+    tw_seen seen = {.tensor = tw_tensor_of(l, value)};
+    if (value < 0 || l->no_memory) return seen;
+    const tw_net_tensor *t = &l->tensor[seen.tensor];
+    return tw_reshaped(seen, t->n_dims, t->dim);
+}
+
+bool tw_has_input(const tw_lowering *l, int i) { return i < l->node->n_inputs && l->node->input[i] >= 0; }
+bool tw_has_output(const tw_lowering *l, int i) { return i < l->node->n_outputs && l->node->output[i] >= 0; }
+
+tw_seen tw_see_input(tw_lowering *l, int i) { return tw_see(l, tw_has_input(l, i) ? l->node->input[i] : -1); }
+tw_seen tw_see_output(tw_lowering *l, int i) { return tw_see(l, tw_has_output(l, i) ? l->node->output[i] : -1); }
+
+tw_onnx_type tw_type_of(const tw_lowering *l, tw_seen seen)
+{
+    return seen.tensor < 0 ? TW_ONNX_NONE : l->tensor[seen.tensor].type;
+}
+
+const tw_array *tw_known_input(const tw_lowering *l, int i)
+{
+    return tw_has_input(l, i) ? tw_shape_of(l, l->node->input[i])->constant : NULL;
+}
+
+bool tw_is_zero(const tw_lowering *l, tw_seen seen)
+{
+    int value = seen.tensor < 0 ? -1 : l->tensor[seen.tensor].value;
+    const tw_array *known = value < 0 ? NULL : tw_shape_of(l, value)->constant;
+    if (!known || !known->data) return false;
+    for (int64_t i = 0; i < known->n; i++)
+        if (tw_array_get(known, i) != 0) return false;
+    return true;
+}
+
+/* ---- tensors made here ---- */
+
+static const char *name_between(tw_lowering *l, const char *suffix)
+{
+    for (int i = 0; i < l->node->n_outputs; i++)
+        if (l->node->output[i] >= 0)
+            return tw_say(l, "%s%s", l->file->value[l->node->output[i]].name, suffix);
+    return tw_say(l, "%s%s", l->name, suffix);
+}
+
+static tw_net_tensor made_here(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim)
+{
+    tw_net_tensor t = {.name = name_between(l, suffix), .value = -1, .role = TW_ROLE_BETWEEN, .known = true,
+                       .type = type, .n_dims = n_dims, .n_elems = tw_product(dim, n_dims), .root = -1};
+    memcpy(t.dim, dim, (size_t)n_dims * sizeof *dim);
+    return t;
+}
+
+tw_seen tw_between(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim)
+{
+    tw_seen seen = {.tensor = add_tensor(l, made_here(l, suffix, type, n_dims, dim))};
+    return tw_reshaped(seen, n_dims, dim);
+}
+
+tw_seen tw_between_like(tw_lowering *l, const char *suffix, tw_onnx_type type, tw_seen like)
+{
+    return tw_between(l, suffix, type, like.n_dims, like.dim);
+}
+
+tw_seen tw_literal(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim,
+                   tw_array **array)
+{
+    tw_seen seen = {.tensor = -1};
+    tw_net_tensor t = made_here(l, suffix, type, n_dims, dim);
+    *array = TW_NEW(l->arena, tw_array, 1);
+    if (!*array || tw_array_new(type, n_dims, dim, l->arena, *array) != TW_OK) {
+        l->no_memory = true;
+        return seen;
+    }
+    t.role = TW_ROLE_CONSTANT;
+    t.literal = *array;
+    seen.tensor = add_tensor(l, t);
+    return tw_reshaped(seen, n_dims, dim);
+}
+
+tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t offset, int n_dims, const int64_t *dim)
+{
+    tw_seen seen = {.tensor = -1};
+    if (whole.tensor < 0 || l->no_memory) return seen;
+    tw_net_tensor of = l->tensor[whole.tensor], t = made_here(l, suffix, of.type, n_dims, dim);
+    t.root = of.root;
+    t.offset = of.offset + offset;
+    t.role = of.role;
+    seen.tensor = add_tensor(l, t);
+    return tw_reshaped(seen, n_dims, dim);
+}
+
+void tw_output_is(tw_lowering *l, int output, tw_seen whole, int64_t offset)
+{
+    int t = tw_tensor_of(l, l->node->output[output]);
+    if (l->no_memory || tw_refused(l)) return;
+    if (l->tensor[t].type != l->tensor[whole.tensor].type) {
+        tw_refuse(l, "type changes");
+        return;
+    }
+    l->tensor[t].root = l->tensor[whole.tensor].root;
+    l->tensor[t].offset = l->tensor[whole.tensor].offset + offset;
+    l->tensor[t].role = l->tensor[whole.tensor].role;
+    l->n_views++;
+}
+
+int tw_axis_attribute(tw_lowering *l, const char *name, int64_t fallback, int n_dims)
+{
+    int64_t axis = tw_onnx_int(l->node, name, fallback);
+    if (axis < 0) axis += n_dims;
+    if (axis < 0 || axis >= n_dims) {
+        tw_refuse(l, "axis out of range");
+        return 0;
+    }
+    return (int)axis;
+}

@@ -1,0 +1,30 @@
+/* src/network.h - the walk of a whole network: read, infer, lower, find what is equal, plan, place, run.
+ *
+ *   network.c         the file as steps and layers
+ *   network_plan.c    layers to plans, several at a time
+ *   network_memory.c  where the tensors between the steps lie
+ *   network_run.c     steps on numbers, each against the reference */
+#ifndef TW_NETWORK_H
+#define TW_NETWORK_H
+#include "context.h"
+#include "report/network.h"
+
+/* Reads the network; the file stays mapped until the context is freed. */
+TW_NODISCARD tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_options *options,
+                                       const tw_network **out);
+/* A plan per layer. `map` NULL: searched; else the mapping of all layers. */
+TW_NODISCARD tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                                        const tw_network_search_options *options, const tw_mapping *mapping,
+                                        const tw_network_plan **out);
+/* Lifetimes over the steps to addresses; what could stay on the chip. Reads everything of the plan but `memory`. */
+TW_NODISCARD tw_status tw_network_place(const tw_network_plan *plan, tw_arena *arena, tw_arena *scratch,
+                                        tw_network_memory *out);
+TW_NODISCARD tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan,
+                                          const tw_network_run_options *options, tw_network_verdict *out);
+/* The first and the last step that need the bytes of each root tensor; first -1: before the first step. Tensors that nobody
+ * needs have last < first. */
+typedef struct tw_lifetime {
+    int first, last;
+} tw_lifetime;
+void tw_network_lifetimes(const tw_lowered *lowered, tw_lifetime *of_tensor);
+#endif

@@ -1,0 +1,348 @@
+/* src/network_plan.c - layers to plans, several at a time: see network.h.
+ *
+ * Threads take layers from one list, the one with the most points first, and search each with one thread: what is found
+ * does not depend on how many there are. Every thread has an arena of its own, which the context keeps. The thread that
+ * called waits, and tells how far it is. */
+#include "network.h"
+
+#include "pipeline.h"
+#include "search/limits.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
+static const double least_share = 0.1; /* seconds: enough to find something */
+
+typedef struct result { /* of one layer */
+    const tw_plan *plan;
+    const char *refusal;
+    tw_status status;
+} result;
+
+typedef struct team {
+    const tw_network *network;
+    const tw_machine *machine;
+    const tw_network_search_options *options;
+    const tw_mapping *mapping; /* NULL: search                          */
+    const int *order;          /* of the layers                         */
+    result *result;            /* per layer                             */
+    double begin;              /* of the clock                          */
+    pthread_mutex_t lock;      /* of what follows                       */
+    pthread_cond_t changed;
+    int n_taken, n_done, n_refused, n_running;
+    int at_work; /* a layer, -1: none */
+    double points_left;
+    atomic_bool stopped;
+} team;
+
+typedef struct worker {
+    team *team;
+    tw_arena *arena;
+    pthread_t thread;
+} worker;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- one layer ---- */
+
+static bool go_on(void *user, const tw_progress *progress)
+{
+    (void)progress;
+    return !atomic_load(&((team *)user)->stopped);
+}
+
+/* A layer's share of the time that is left. */
+static double time_share(team *t, int layer, int n_workers)
+{
+    double limit = t->options->search.time_limit;
+    if (limit <= 0) return 0;
+    double left = limit - (now() - t->begin), points = (double)tw_op_points(&t->network->layer[layer].model->op[0]);
+    double share = left * n_workers * points / (t->points_left > points ? t->points_left : points);
+    return share > least_share ? share : least_share;
+}
+
+static tw_search_options options_of(team *t, int layer, tw_limits *limits)
+{
+    tw_search_options o = t->options->search;
+    o.n_threads = 1;
+    o.progress = go_on;
+    o.user = t;
+    if (o.limits) {
+        *limits = (tw_limits){1, &o.limits->op[layer]};
+        o.limits = limits;
+    }
+    return o;
+}
+
+static tw_status plan_with(const tw_model *model, const tw_machine *machine, const tw_search_options *o, tw_arena *arena,
+                           tw_diag *diag, const tw_plan **out)
+{
+    tw_arena *scratch = tw_arena_new();
+    if (!scratch) return TW_ERR_NOMEM;
+    tw_status status = tw_plan_find(model, machine, o, arena, scratch, diag, out);
+    tw_arena_free(scratch);
+    return status;
+}
+
+/* In the space for networks, or where nothing fits there, in all of it. */
+static tw_status search_layer(team *t, int layer, double seconds, tw_arena *arena, tw_diag *diag, const tw_plan **out)
+{
+    tw_limits limits;
+    tw_search_options o = options_of(t, layer, &limits);
+    const tw_model *model = t->network->layer[layer].model;
+    o.time_limit = seconds;
+    if (!t->options->keep_space) {
+        tw_diag ignored = {.muted = true};
+        o.space = TW_SPACE_ALL;
+        tw_status status = plan_with(model, t->machine, &o, arena, &ignored, out);
+        tw_diag_release(&ignored);
+        if (status != TW_INFEASIBLE && status != TW_ERR_INPUT) return status;
+        o.space = TW_SPACE_ALL;
+    }
+    return plan_with(model, t->machine, &o, arena, diag, out);
+}
+
+static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, const tw_plan **out)
+{
+    tw_mapping *mapping;
+    TW_ALLOC(arena, mapping, 1);
+    *mapping = (tw_mapping){1, &t->mapping->op[layer]};
+    if (mapping->op->n_levels == 0)
+        return tw_diag_error(diag, t->network->layer[layer].model->op[0].loc, "the machine does not compute '%s'",
+                             tw_compute_name(t->network->layer[layer].model->op[0].compute));
+    tw_arena *scratch = tw_arena_new();
+    if (!scratch) return TW_ERR_NOMEM;
+    tw_status status = tw_plan_build(t->network->layer[layer].model, t->machine, mapping, NULL, NULL, arena, scratch,
+                                     diag, out);
+    tw_arena_free(scratch);
+    return status;
+}
+
+/* The text behind "file: error: ". */
+static const char *reason_of(const tw_diag *diag)
+{
+    if (diag->n_texts == 0) return "no mapping was found";
+    const char *error = strstr(diag->text[0], "error: "), *infeasible = strstr(diag->text[0], "infeasible: ");
+    return error ? error + strlen("error: ") : infeasible ? infeasible + strlen("infeasible: ") : diag->text[0];
+}
+
+static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
+{
+    tw_diag diag = {0};
+    result *r = &t->result[layer];
+    r->status = t->mapping ? eval_layer(t, layer, arena, &diag, &r->plan)
+                           : search_layer(t, layer, seconds, arena, &diag, &r->plan);
+    if (r->status == TW_INFEASIBLE || r->status == TW_ERR_INPUT) {
+        r->refusal = tw_arena_printf(arena, "%s", reason_of(&diag));
+        r->status = r->refusal ? TW_OK : TW_ERR_NOMEM;
+    }
+    tw_diag_release(&diag);
+}
+
+/* ---- the team ---- */
+
+static int take(team *t)
+{
+    int layer = t->n_taken < t->network->n_layers ? t->order[t->n_taken++] : -1;
+    if (layer >= 0) t->at_work = layer;
+    return layer;
+}
+
+static void *work(void *user)
+{
+    worker *w = user;
+    team *t = w->team;
+    pthread_mutex_lock(&t->lock);
+    int n_workers = t->n_running;
+    for (int layer; (layer = take(t)) >= 0;) {
+        double seconds = time_share(t, layer, n_workers);
+        pthread_mutex_unlock(&t->lock);
+        plan_layer(t, layer, seconds, w->arena);
+        pthread_mutex_lock(&t->lock);
+        t->points_left -= (double)tw_op_points(&t->network->layer[layer].model->op[0]);
+        t->n_refused += t->result[layer].refusal != NULL;
+        t->n_done++;
+    }
+    t->n_running--;
+    pthread_cond_signal(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+static void wait_a_little(team *t)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PROGRESS_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
+    pthread_cond_timedwait(&t->changed, &t->lock, &until);
+}
+
+static void watch(team *t)
+{
+    pthread_mutex_lock(&t->lock);
+    while (t->n_running > 0) {
+        wait_a_little(t);
+        tw_network_progress p = {.n_done = t->n_done,
+                                 .n_layers = t->network->n_layers,
+                                 .name = t->at_work >= 0 ? t->network->model->op[t->at_work].name : "",
+                                 .n_refused = t->n_refused,
+                                 .seconds = now() - t->begin};
+        pthread_mutex_unlock(&t->lock);
+        bool more = !t->options->progress || t->options->progress(t->options->user, &p);
+        if (!more) atomic_store(&t->stopped, true);
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static int count_workers(const team *t)
+{
+    int wanted = t->options->search.n_threads;
+    if (wanted <= 0) wanted = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return (int)tw_clamp(wanted, 1, tw_clamp(t->network->n_layers, 1, MAX_WORKERS));
+}
+
+static void free_arena(void *arena) { tw_arena_free(arena); }
+
+/* Workers that cannot be started are done without, as long as there is one. */
+static tw_status run_team(team *t, tw_context *ctx)
+{
+    worker all[MAX_WORKERS];
+    int n = count_workers(t), started = 0;
+    for (int i = 0; i < n; i++) {
+        all[i] = (worker){.team = t, .arena = tw_arena_new()};
+        if (!all[i].arena) return TW_ERR_NOMEM;
+        TW_TRY(tw_context_close_later(ctx, free_arena, all[i].arena));
+    }
+    pthread_mutex_lock(&t->lock);
+    for (int i = 0; i < n; i++) started += pthread_create(&all[started].thread, NULL, work, &all[started]) == 0;
+    t->n_running = started;
+    pthread_mutex_unlock(&t->lock);
+    if (started == 0) return TW_ERR_NOMEM;
+    watch(t);
+    for (int i = 0; i < started; i++) pthread_join(all[i].thread, NULL);
+    return TW_OK;
+}
+
+typedef struct weight {
+    int64_t points;
+    int layer;
+} weight;
+static int by_points(const void *a, const void *b)
+{
+    const weight *x = a, *y = b;
+    if (x->points != y->points) return x->points > y->points ? -1 : 1;
+    return x->layer - y->layer;
+}
+
+static tw_status list_order(team *t, tw_arena *arena)
+{
+    int n = t->network->n_layers, *order;
+    weight *all;
+    TW_ALLOC(arena, all, n + 1);
+    TW_ALLOC(arena, order, n + 1);
+    for (int i = 0; i < n; i++) {
+        all[i] = (weight){tw_op_points(&t->network->layer[i].model->op[0]), i};
+        t->points_left += (double)all[i].points;
+    }
+    qsort(all, (size_t)n, sizeof *all, by_points);
+    for (int i = 0; i < n; i++) order[i] = all[i].layer;
+    t->order = order;
+    return TW_OK;
+}
+
+static tw_status plan_layers(team *t, tw_context *ctx)
+{
+    t->begin = now();
+    t->at_work = -1;
+    TW_TRY(list_order(t, ctx->arena));
+    TW_ALLOC(ctx->arena, t->result, t->network->n_layers + 1);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->changed, NULL);
+    tw_status status = run_team(t, ctx);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->changed);
+    TW_TRY(status);
+    for (int i = 0; i < t->network->n_layers; i++) TW_TRY(t->result[i].status);
+    return TW_OK;
+}
+
+/* ---- what they add up to ---- */
+
+/* Cycles below which no mapping of the space can run: the search's bound, or what was simulated. */
+static double bound_of(const tw_plan *plan)
+{
+    const tw_op_plan *op = &plan->op[0];
+    bool latency = op->searched && op->search.objective[0].measure == TW_CYCLES;
+    return latency ? op->search.bound : 0;
+}
+
+static void add_layer(const tw_network_plan *plan, int layer, tw_network_totals *sum)
+{
+    const tw_plan *p = plan->plan[layer];
+    int64_t n = plan->network->layer[layer].n_steps;
+    if (!p) {
+        sum->n_refused += (int)n;
+        return;
+    }
+    const tw_op *op = &plan->network->layer[layer].model->op[0];
+    sum->n_planned += (int)n;
+    sum->cycles += n * p->sum.cycles;
+    sum->energy_fj += n * p->sum.energy_fj;
+    if (op->compute == TW_MULTIPLY_ADD) sum->macs += n * tw_op_points(op);
+    sum->bound += (double)n * bound_of(p);
+    if (!p->op[0].searched) return;
+    sum->n_proven += p->op[0].search.proven;
+    sum->n_close += p->op[0].search.proven || p->op[0].search.gap < 0.01;
+}
+
+static tw_network_totals totals_of(const tw_network_plan *plan, double seconds)
+{
+    tw_network_totals sum = {.seconds = seconds};
+    for (int i = 0; i < plan->network->n_layers; i++) add_layer(plan, i, &sum);
+    for (int s = 0; s < plan->network->lowered->n_steps; s++) sum.n_untimed += plan->network->layer_of[s] < 0;
+    return sum;
+}
+
+static tw_status keep_results(const team *t, tw_arena *arena, tw_network_plan *out)
+{
+    int n = t->network->n_layers;
+    const tw_plan **plan;
+    const char **refusal;
+    TW_ALLOC(arena, plan, n + 1);
+    TW_ALLOC(arena, refusal, n + 1);
+    for (int i = 0; i < n; i++) {
+        plan[i] = t->result[i].plan;
+        refusal[i] = t->result[i].refusal;
+    }
+    out->plan = plan;
+    out->refusal = refusal;
+    return TW_OK;
+}
+
+tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                           const tw_network_search_options *options, const tw_mapping *mapping,
+                           const tw_network_plan **out)
+{
+    team t = {.network = network, .machine = machine, .options = options, .mapping = mapping};
+    tw_network_plan *plan;
+    TW_ALLOC(ctx->arena, plan, 1);
+    *plan = (tw_network_plan){.network = network, .machine = machine};
+    TW_TRY(plan_layers(&t, ctx));
+    TW_TRY(keep_results(&t, ctx->arena, plan));
+    plan->totals = totals_of(plan, now() - t.begin);
+    TW_TRY(tw_network_place(plan, ctx->arena, ctx->scratch, &plan->memory));
+    *out = plan;
+    return TW_OK;
+}

@@ -1,0 +1,32 @@
+/* src/onnx/reader.h - what the parts of the reader share while a model is read. */
+#ifndef TW_ONNX_READER_H
+#define TW_ONNX_READER_H
+#include "onnx/scope.h"
+#include "onnx/source.h"
+
+typedef struct tw_reader {
+    tw_source source;
+    tw_arena *scratch;
+    tw_scope *scope;
+    tw_graph *graph; /* those whose reading has begun; their node arrays have names, ops and offsets */
+    int *at;         /* of each: the node being read; what later ones write is not there yet         */
+    int n_graphs, room_graphs;
+    int depth;       /* of graphs around the present point                                           */
+    int64_t n_items; /* against TW_ONNX_MAX_ITEMS                                                    */
+    bool wrong;      /* something was reported, and reading went on                                  */
+} tw_reader;
+
+/* Counts what is going to be made; reports when a file has too much of it. */
+TW_NODISCARD tw_status tw_reader_charge(tw_reader *reader, int64_t n_items);
+/* The graph of a message as the next of reader->graph; its index goes to *out. around: -1 for the main graph. */
+TW_NODISCARD tw_status tw_reader_graph(tw_reader *reader, tw_bytes message, int around, int *out);
+/* Name, op, domain and outputs of a node. */
+TW_NODISCARD tw_status tw_reader_node_head(tw_reader *reader, tw_bytes message, int graph, int at,
+                                           tw_onnx_node *node);
+/* Its inputs and attributes, when all values of its graph are defined. */
+TW_NODISCARD tw_status tw_reader_node_body(tw_reader *reader, tw_bytes message, int graph, tw_onnx_node *node);
+TW_NODISCARD tw_status tw_reader_attribute(tw_reader *reader, tw_bytes message, int graph, tw_attribute *out);
+/* The value that a name means here; -1 and a message, "VERB 'x', which ..", when it means none or one that is not written
+ * yet. Reading may go on. */
+int tw_reader_find(tw_reader *reader, int name, const char *verb);
+#endif
