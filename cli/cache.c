@@ -76,6 +76,7 @@ static void ask_options(const tw_search_options *s, FILE *out)
             (int)s->cut, (int)s->approach, s->exhaustive);
     const int64_t number[] = {s->min_tile,    s->max_execs, s->max_outer,   s->max_inner,
                               s->max_buffers, s->budget,    s->memory_limit};
+    fprintf(out, "gap %a\n", s->gap);
     fputs("numbers", out);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) fprintf(out, " %" PRId64, number[i]);
     fputc('\n', out);
@@ -164,7 +165,7 @@ static const field fields[] = {FIELD(INT, n_objectives, 1, TW_MAX_OBJECTIVES),
                                FIELD(LONG, closed, TW_N_BOUNDS, 0),
                                FIELD(LONG, n_optima, 1, 0),
                                FIELD(FLAG, proven, 1, 0),
-                               FIELD(INT, ending, 1, TW_END_MEMORY),
+                               FIELD(INT, ending, 1, TW_END_GAP),
                                FIELD(INT, space, 1, TW_N_SPACES - 1),
                                FIELD(REAL, seconds, 1, 0)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
@@ -310,7 +311,7 @@ static bool is_lasting(const session *s)
 {
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
         tw_ending ending = result_of(s, i)->ending;
-        if (ending != TW_END_DONE && ending != TW_END_BUDGET) return false;
+        if (ending != TW_END_DONE && ending != TW_END_BUDGET && ending != TW_END_GAP) return false;
     }
     return true;
 }

@@ -18,6 +18,7 @@ enum {
     KEY_APPROACH,
     KEY_EXHAUSTIVE,
     KEY_BUDGET,
+    KEY_GAP,
     KEY_TIME_LIMIT,
     KEY_MEMORY_LIMIT,
     KEY_THREADS,
@@ -27,7 +28,8 @@ enum {
 enum { BUFFERS_MAX = 65536, THREADS_MAX = 64 };
 
 /* Words of an option; the index of a word is its value. */
-static const char *const space_words[] = {[TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", NULL};
+static const char *const space_words[] = {
+    [TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", [TW_SPACE_WINDOWS] = "windows", NULL};
 static const char *const mode_words[] = {
     [TW_MODE_DEFAULT] = "default", [TW_MODE_SEPARATE] = "separate", [TW_MODE_IN_PLACE] = "in-place",
     [TW_MODE_FUSED] = "fused",     [TW_MODE_ANY] = "any",           NULL};
@@ -90,8 +92,10 @@ static const struct argp_option goal_options[] = {
      "of a memory; of several, separated by commas, the later ones decide among equals",
      0},
     {"pareto", KEY_PARETO, 0, 0, "all mappings that no other one beats in every objective", 0},
-    {"space", KEY_SPACE, "all|notes", 0,
-     "the candidates: everything that a mapping may choose, or the small family of the tick machine", 0},
+    {"space", KEY_SPACE, "all|windows|notes", 0,
+     "the candidates: everything that a mapping may choose, all of that with whole windows, or the small family of the "
+     "tick machine",
+     0},
     {"mapping", KEY_LIMITS, "FILE", 0, "a partial mapping: what it leaves open is searched for", 0},
     {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},
     {"max-buffers", KEY_MAX_BUFFERS, "N", 0, "most buffers of an operand in one memory", 0},
@@ -112,7 +116,8 @@ static void check_goal(const struct argp_state *state)
     if (s->pareto && s->n_objectives < 2)
         argp_error(state, "--pareto needs two objectives or more, as in --objective=latency,energy");
     if (s->max_execs > 0 && s->space != TW_SPACE_NOTES) argp_error(state, "--max-execs goes with --space=notes");
-    if (s->max_buffers > 0 && s->space != TW_SPACE_ALL) argp_error(state, "--max-buffers goes with --space=all");
+    if (s->max_buffers > 0 && s->space == TW_SPACE_NOTES)
+        argp_error(state, "--max-buffers goes with --space=all or windows");
 }
 
 static error_t parse_goal(int key, char *arg, struct argp_state *state)
@@ -147,6 +152,7 @@ static const struct argp_option effort_options[] = {
     {0, 0, 0, 0, "How it is searched (Ctrl-C ends a search with the best so far):", 5},
     {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "ends the search with the best so far", 0},
     {"memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0, "of the search's own lists, as in 512MiB; default 256MiB", 0},
+    {"gap", KEY_GAP, "PERCENT", 0, "ends the search when its gap is at most this; default: with a proof", 0},
     {"budget", KEY_BUDGET, "N", 0,
      "pieces of work before the search gives up on the rest; default: some seconds' worth", 0},
     {"threads", KEY_THREADS, "N", 0, "default: one per core; the result does not depend on it", 0},
@@ -163,6 +169,7 @@ static error_t parse_effort(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_TIME_LIMIT: s->time_limit = value_seconds(state, "--time-limit", arg); break;
     case KEY_MEMORY_LIMIT: s->memory_limit = value_bytes(state, "--memory-limit", arg); break;
+    case KEY_GAP: s->gap = value_percent(state, "--gap", arg) / 100; break;
     case KEY_BUDGET: s->budget = value_number(state, "--budget", arg, 1, INT64_MAX); break;
     case KEY_THREADS: s->n_threads = (int)value_number(state, "--threads", arg, 1, THREADS_MAX); break;
     case KEY_EXHAUSTIVE: s->exhaustive = true; break;

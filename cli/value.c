@@ -30,14 +30,31 @@ unsigned value_word(const struct argp_state *state, const char *option, const ch
     return 0;
 }
 
+/* Whether it is a number above 0 and at most `most`. */
+static bool is_decimal(const char *text, double most, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    bool decimal = *text && strspn(text, "0123456789.") == strlen(text); /* strtod reads more: 0x1p3, inf */
+    return decimal && !*end && *out > 0 && *out <= most;
+}
+
 double value_seconds(const struct argp_state *state, const char *option, const char *text)
 {
-    static const double most = 1e9;
-    char *end;
-    double x = strtod(text, &end);
-    bool decimal = *text && strspn(text, "0123456789.") == strlen(text); /* strtod reads more: 0x1p3, inf */
-    if (!decimal || *end || x <= 0 || x > most)
+    double x;
+    if (!is_decimal(text, 1e9, &x))
         argp_error(state, "%s takes seconds, more than 0 and at most 1000000000, not '%s'", option, text);
+    return x;
+}
+
+double value_percent(const struct argp_state *state, const char *option, const char *text)
+{
+    double x;
+    char number[32] = "";
+    size_t n = strlen(text), sign = n > 0 && text[n - 1] == '%';
+    if (n - sign < sizeof number) memcpy(number, text, n - sign);
+    if (!is_decimal(number, 100, &x))
+        argp_error(state, "%s takes a percentage, more than 0 and at most 100, not '%s'", option, text);
     return x;
 }
 

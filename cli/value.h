@@ -10,6 +10,8 @@ int64_t value_number(const struct argp_state *state, const char *option, const c
 unsigned value_word(const struct argp_state *state, const char *option, const char *text, const char *const *words);
 /* More than 0, with or without a point. */
 double value_seconds(const struct argp_state *state, const char *option, const char *text);
+/* More than 0 and at most 100, with or without a point and a '%'. */
+double value_percent(const struct argp_state *state, const char *option, const char *text);
 /* Bytes: 1048576, 1024KiB, 1MiB, 1 GB. */
 int64_t value_bytes(const struct argp_state *state, const char *option, const char *text);
 #endif

@@ -300,7 +300,7 @@ tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search
 
 const char *tw_space_word(tw_space_name space)
 {
-    static const char *const word[] = {[TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes"};
+    static const char *const word[] = {[TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", [TW_SPACE_WINDOWS] = "windows"};
     return word[space];
 }
 

@@ -90,7 +90,7 @@ tw_status tw_network_data_write(tw_context *ctx, const tw_network_data *data, FI
 
 static bool same_shape(const tw_network_data *a, const tw_network_data *b)
 {
-    bool same = a->n_dims == b->n_dims && strcmp(a->type, b->type) == 0 && a->bytes && b->bytes;
+    bool same = a->n_dims == b->n_dims && strcmp(a->type, b->type) == 0 && (a->n_elems == 0 || (a->bytes && b->bytes));
     for (int d = 0; same && d < a->n_dims; d++) same = a->dim[d] == b->dim[d];
     return same;
 }

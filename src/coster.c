@@ -115,7 +115,7 @@ static bool reorders(const tw_program *p)
 
 static void outline_program(const tw_program *p, tw_outline *out)
 {
-    *out = (tw_outline){.exact = p->clipped == 0,
+    *out = (tw_outline){.exact = true,
                         .monotone = is_monotone(p),
                         .pressed = p->machine->engine[p->machine->compute].cost.kind == TW_COST_KERNEL,
                         .reorders = reorders(p)};

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
+static const double network_gap = 0.01; /* a layer's search ends when no more than this is to gain */
 static const double least_share = 0.1; /* seconds: enough to find something */
 
 typedef struct result { /* of one layer */
@@ -94,21 +95,14 @@ static tw_status plan_with(const tw_model *model, const tw_machine *machine, con
     return status;
 }
 
-/* In the space for networks, or where nothing fits there, in all of it. */
 static tw_status search_layer(team *t, int layer, double seconds, tw_arena *arena, tw_diag *diag, const tw_plan **out)
 {
     tw_limits limits;
     tw_search_options o = options_of(t, layer, &limits);
     const tw_model *model = t->network->layer[layer].model;
     o.time_limit = seconds;
-    if (!t->options->keep_space) {
-        tw_diag ignored = {.muted = true};
-        o.space = TW_SPACE_ALL;
-        tw_status status = plan_with(model, t->machine, &o, arena, &ignored, out);
-        tw_diag_release(&ignored);
-        if (status != TW_INFEASIBLE && status != TW_ERR_INPUT) return status;
-        o.space = TW_SPACE_ALL;
-    }
+    if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
+    if (o.gap <= 0) o.gap = network_gap;
     return plan_with(model, t->machine, &o, arena, diag, out);
 }
 

@@ -8,6 +8,7 @@
 #include "network.h"
 
 #include "execute.h"
+#include "pipeline.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -202,15 +203,32 @@ static tw_status run_described(const tw_step *step, const tw_given *given, doubl
     return tw_reference_direct(NULL, &c, out) ? TW_OK : TW_ERR_NOMEM;
 }
 
+static bool same_formulas(const tw_op *a, const tw_op *b)
+{
+    return a->n_held == b->n_held && tw_formula_equal(a->value, b->value) && tw_formula_equal(a->finish, b->finish);
+}
+
+/* The plan of the step's layer, for the step's own arithmetic. */
+static tw_status plan_of_step(run *r, int s, tw_arena *scratch, const tw_plan **out)
+{
+    const tw_plan *plan = r->plan->plan[r->net->layer_of[s]];
+    const tw_step *step = &r->lowered->step[s];
+    *out = plan;
+    if (!plan || same_formulas(&step->model->op[0], &plan->model->op[0])) return TW_OK;
+    return tw_plan_build(step->model, r->plan->machine, plan->mapping, NULL, NULL, scratch, r->ctx->scratch,
+                         &r->ctx->diag, out);
+}
+
 static tw_status run_tiled(run *r, int s, tw_arena *scratch)
 {
     const tw_step *step = &r->lowered->step[s];
     const tw_op *op = &step->model->op[0];
     tw_step_verdict *v = &r->verdict[s];
-    const tw_plan *plan = r->plan->plan[r->net->layer_of[s]];
+    const tw_plan *plan;
     int64_t n = tw_tensor_elems(&step->model->tensor[op->operand[tw_op_output(op)].tensor]);
     tw_given given = {0};
     double *out;
+    TW_TRY(plan_of_step(r, s, scratch, &plan));
     TW_TRY(gather(r, step, scratch, &given));
     TW_ALLOC(scratch, out, n + 1);
     v->why_not = why_untiled(r, plan, r->net->layer_of[s]);

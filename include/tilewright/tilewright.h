@@ -144,9 +144,10 @@ typedef enum tw_approach {
 typedef enum tw_space_name {
     TW_SPACE_ALL,   /* everything that a mapping may choose                      */
     TW_SPACE_NOTES, /* the family of the tick machine: few executions, 1 or 2 buffers */
+    TW_SPACE_WINDOWS, /* everything, but loops that shift a window are never cut      */
     TW_N_SPACES
 } tw_space_name;
-TW_API const char *tw_space_word(tw_space_name space); /* "all", "notes" */
+TW_API const char *tw_space_word(tw_space_name space); /* "all", "notes", "windows" */
 typedef enum tw_cut_rule { TW_CUT_DEFAULT, TW_CUT_BALANCED, TW_CUT_GREEDY } tw_cut_rule;
 
 /* What a search reports while it runs. */
@@ -181,6 +182,7 @@ typedef struct tw_search_options { /* all zero: the defaults                    
     int64_t max_buffers;  /* TW_SPACE_ALL: buffers of an operand in one memory, 0: as many as a mapping can have */
     bool exhaustive;      /* no bounds: simulate every point                                              */
     int64_t budget;       /* pieces of work before the search gives up on the rest, 0: some seconds' worth */
+    double gap;           /* the search ends when its gap is at most this, 0: with a proof. 0.01 is 1 %       */
     double time_limit;    /* seconds, 0: none. What a search with a time limit finds depends on the host  */
     int64_t memory_limit; /* bytes of the search's own lists, 0: 256 MiB                                  */
     int n_threads;        /* 0: one per core. The result does not depend on it                            */
@@ -209,6 +211,7 @@ typedef enum tw_ending {              /* why a search ended                 */
                          TW_END_TIME,
                          TW_END_STOPPED, /* by `progress` */
                          TW_END_MEMORY,
+                         TW_END_GAP, /* it is as small as the options ask for */
 } tw_ending;
 
 typedef struct tw_search_result {

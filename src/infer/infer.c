@@ -320,6 +320,15 @@ static void shape_constants(tw_pass *pass)
     }
 }
 
+/* What is always at hand for those who come after: scalars, bounds, zero points per channel. */
+static tw_status read_small_constants(tw_pass *pass, tw_diag *diag)
+{
+    for (int v = 0; v < pass->file->n_values; v++)
+        if (pass->value[v].n_elems <= TW_INFER_SMALL_ELEMS && has_elements(pass, v))
+            TW_TRY(read_elements(pass, v, diag));
+    return TW_OK;
+}
+
 /* Whether a value is in a branch that is not taken. */
 static bool is_dead(const tw_pass *pass, int v)
 {
@@ -385,6 +394,7 @@ tw_status tw_infer_shapes(const tw_graph_file *file, const tw_infer_options *opt
     shape_constants(&pass);
     TW_TRY(tw_bind_inputs(&pass, diag));
     TW_TRY(walk(&pass, 0, diag));
+    TW_TRY(read_small_constants(&pass, diag));
     *shapes = (tw_shapes){.file = file, .n_values = file->n_values, .value = pass.value};
     TW_TRY(collect(&pass, shapes));
     *out = shapes;

@@ -2,7 +2,7 @@
  *
  * One pass in the order of the nodes. A node whose inputs are all known small constants is evaluated (refer/); so are
  * Shape, Size and the like of known shapes. Everything else has a rule from its inputs' shapes. Only sizes and types are
- * looked at: elements of constants are read when a rule needs them (the target of a Reshape), weights never.
+ * looked at: elements of large constants are read when a rule needs them (the target of a Reshape), weights never.
  *
  * Dimensions that the file names ("batch") are bound by the caller; those that stay open are an error that names the
  * option that would help. What the file declares is compared with what is inferred: a contradiction is a warning
@@ -10,6 +10,10 @@
 #ifndef TW_INFER_INFER_H
 #define TW_INFER_INFER_H
 #include "refer/refer.h"
+
+/* Constants of the file of at most so many elements are always read when they are there, larger ones where a rule needs
+ * them. */
+#define TW_INFER_SMALL_ELEMS 4096
 
 typedef struct tw_shape_of_value { /* of one value                                                    */
     bool known;        /* false: depends on data (NonZero), or follows an operator that is not known  */

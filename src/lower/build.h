@@ -50,6 +50,7 @@ typedef struct tw_lowering {
     bool no_memory;
     /* the node at hand */
     int graph, index;
+    bool in_branch;          /* of an If whose condition is not known            */
     const tw_onnx_node *node;
     const char *name;        /* of its steps                                     */
     const char *prefix;      /* of all names in the graph at hand: "if1.then."   */
@@ -82,6 +83,7 @@ const tw_shape_of_value *tw_shape_of(const tw_lowering *l, int value);
 int tw_tensor_of(tw_lowering *l, int value); /* made when it is new; -1 for -1 */
 tw_seen tw_see(tw_lowering *l, int value);   /* in its own shape */
 bool tw_has_input(const tw_lowering *l, int i);
+bool tw_is_read(const tw_lowering *l, int value);
 bool tw_has_output(const tw_lowering *l, int i); /* listed and read by somebody */
 tw_seen tw_see_input(tw_lowering *l, int i);
 tw_seen tw_see_output(tw_lowering *l, int i);

@@ -88,6 +88,7 @@ void tw_add_host(tw_lowering *l, const char *why)
     *node = l->index;
     bool knows = tw_refer_knows(l->node);
     l->step[l->n_steps++] = (tw_step){.name = l->name, .op = l->node->op, .graph = l->graph, .n_nodes = 1,
+                                      .in_branch = l->in_branch,
                                       .kind = knows ? TW_STEP_HOST : TW_STEP_UNKNOWN, .why = why, .node = node,
                                       .n_inputs = in.n, .n_outputs = l->node->n_outputs, .input = in.item,
                                       .output = output};
@@ -116,8 +117,11 @@ bool tw_lower_if(tw_lowering *l)
     const char *name = l->name;
     if (yes < 0 || no < 0) return false;
     bool known = condition && condition->data && condition->n == 1, taken = known && tw_array_get(condition, 0) != 0;
+    bool outer = l->in_branch;
+    l->in_branch |= !known;
     if (!known || taken) tw_lower_graph(l, yes, tw_say(l, "%s.then.", name));
     if (!known || !taken) tw_lower_graph(l, no, tw_say(l, "%s.else.", name));
+    l->in_branch = outer;
     if (known) branch_is_all(l, taken ? yes : no);
     return known;
 }

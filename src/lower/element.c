@@ -53,6 +53,19 @@ static int mish(call *c, tw_fn fn)
     return tw_times(c->l, c->arg[0], tw_fn1(c->l, TW_FN_TANH, s));
 }
 
+/* x * sigmoid(alpha * x) */
+static int swish(tw_lowering *l, int x, double alpha)
+{
+    int scaled = alpha == 1 ? x : tw_times(l, x, tw_num(l, alpha));
+    return tw_times(l, x, tw_fn1(l, TW_FN_SIGMOID, scaled));
+}
+
+static int plain_swish(call *c, tw_fn fn)
+{
+    (void)fn;
+    return swish(c->l, c->arg[0], (double)attribute(c, "alpha", 1));
+}
+
 static int shrink(call *c, tw_fn fn)
 {
     (void)fn;
@@ -112,9 +125,7 @@ static int fast_gelu(call *c, tw_fn fn)
 static int quick_gelu(call *c, tw_fn fn)
 {
     (void)fn;
-    tw_lowering *l = c->l;
-    int scaled = tw_times(l, c->arg[0], tw_num(l, (double)attribute(c, "alpha", 1.702F)));
-    return tw_times(l, c->arg[0], tw_fn1(l, TW_FN_SIGMOID, scaled));
+    return swish(c->l, c->arg[0], (double)attribute(c, "alpha", 1.702F));
 }
 
 static int converted(call *c, tw_fn fn)
@@ -283,6 +294,7 @@ static const tw_element elements[] = {
     {"Celu", "", celu, FN(MAX)},
     {"HardSwish", "", hard_swish, FN(MAX)},
     {"Mish", "", mish, FN(MAX)},
+    {"Swish", "", plain_swish, FN(SIGMOID)},
     {"Shrink", "", shrink, FN(MAX)},
     {"IsInf", "", is_inf, FN(ISINF)},
     {"Gelu", "", gelu, FN(ERF)},
@@ -342,12 +354,12 @@ static bool is_numeric(const tw_lowering *l, int value)
     return shape->known && shape->is_tensor && shape->n_elems > 0 && tw_dtype_of(l, shape->type) != TW_N_DTYPES;
 }
 
-/* Variants that are something else under the same name: training, the broadcast of the first versions. */
-static bool is_variant(const tw_onnx_node *node)
+/* Variants that are something else under the same name: training, blocks. */
+static bool is_variant(const tw_lowering *l, const tw_onnx_node *node)
 {
     for (int i = 1; i < node->n_outputs; i++)
-        if (node->output[i] >= 0) return true;
-    return tw_onnx_int(node, "training_mode", 0) != 0 || tw_onnx_attribute(node, "broadcast") ||
+        if (tw_is_read(l, node->output[i])) return true;
+    return tw_onnx_int(node, "training_mode", 0) != 0 ||
            tw_onnx_int(node, "spatial", 1) == 0 || tw_onnx_int(node, "is_test", 1) == 0 ||
            tw_onnx_int(node, "block_size", 0) != 0;
 }
@@ -358,7 +370,7 @@ static bool may_miss(const tw_element *e, int i) { return i >= e->needs || (e->h
 const tw_element *tw_element_of(const tw_lowering *l, const tw_onnx_node *node)
 {
     const tw_element *e = find(node);
-    if (!e || is_variant(node) || node->n_inputs < 1 || node->n_inputs > TW_ELEMENT_MAX_INPUTS) return NULL;
+    if (!e || is_variant(l, node) || node->n_inputs < 1 || node->n_inputs > TW_ELEMENT_MAX_INPUTS) return NULL;
     if (node->n_outputs < 1 || node->output[0] < 0 || !is_numeric(l, node->output[0])) return NULL;
     if (e->needs != ALL && node->n_inputs < e->needs) return NULL;
     for (int i = 0; i < node->n_inputs; i++) {
@@ -381,11 +393,24 @@ static tw_seen along_axis(tw_seen vector, int axis, int n_dims)
     return tw_reshaped(vector, n_dims, dim);
 }
 
+/* Before version 7 the second input of two may begin at a given axis of the first, and slopes lie along axis 1. */
+static tw_seen old_broadcast(const tw_lowering *l, const tw_onnx_node *node, tw_seen x, int n_dims)
+{
+    bool slopes = strcmp(node->op, "PRelu") == 0;
+    int64_t axis = slopes ? 1 : tw_onnx_int(node, "axis", -1);
+    if (tw_graph_opset(l->file, node->domain) >= 7 || axis < 0 || axis + x.n_dims > n_dims) return x;
+    if (!slopes && tw_onnx_int(node, "broadcast", 0) == 0) return x;
+    for (int d = x.n_dims; d < n_dims - axis; d++) x.dim[d] = 1;
+    x.n_dims = n_dims - (int)axis;
+    return x;
+}
+
 tw_seen tw_element_input(tw_lowering *l, const tw_element *e, const tw_onnx_node *node, int i)
 {
     tw_seen x = tw_see(l, node->input[i]);
     int n_dims = tw_shape_of(l, node->output[0])->n_dims;
-    if (i == 0 || e->along == 0 || x.tensor < 0 || tw_elems_of(x) == 1) return x;
+    if (i == 0 || x.tensor < 0 || tw_elems_of(x) == 1) return x;
+    if (e->along == 0) return old_broadcast(l, node, x, n_dims);
     int64_t axis = e->along == 1 ? 1 : tw_onnx_int(node, "axis", 1);
     if (axis < 0) axis += n_dims;
     if (axis < 0 || axis >= n_dims || x.n_dims != 1) tw_refuse(l, "axis out of range");

@@ -27,7 +27,8 @@ typedef struct tw_net_tensor {
     int64_t dim[TW_ONNX_MAX_DIMS];
     int64_t n_elems;
     int64_t bytes;     /* n_elems * width; 0 for strings                                            */
-    int root;          /* tensor whose bytes these are; itself when it has its own                  */
+    int root;          /* tensor whose bytes these are; itself when it has its own. Steps may write
+                          such parts of a tensor one by one                                         */
     int64_t offset;    /* elements into them                                                        */
     const tw_array *literal; /* CONSTANT made by lowering or inference: elements; NULL: the file has them (value) */
 } tw_net_tensor;
@@ -43,6 +44,8 @@ typedef struct tw_step {
     tw_step_kind kind;
     const char *why;   /* HOST, UNKNOWN: the reason in a few words                                  */
     int graph;
+    bool in_branch;    /* of an If whose condition is not known: may not run. The If itself is a HOST step that
+                          evaluates the branch that is taken                                        */
     int n_nodes;       /* that are done with this step: value of the output = what they compute     */
     const int *node;   /* of `graph`, in order; empty in the middle of a chain                      */
     /* TILED */
@@ -52,7 +55,8 @@ typedef struct tw_step {
     int held[TW_MAX_HELD];        /* net tensors, one per held value                                */
     /* HOST, UNKNOWN */
     int n_inputs, n_outputs;
-    const int *input, *output;    /* net tensors, -1: left out                                      */
+    const int *input, *output;    /* net tensors, -1: left out. Inputs of the node in its order, then what its
+                                     subgraphs read from outside, then the results of the branches of an If */
 } tw_step;
 
 typedef struct tw_fold { /* something that is not a step of its own */

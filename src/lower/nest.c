@@ -3,6 +3,7 @@
  * All names in a model are the same for the same shapes, so that equal layers are equal texts. */
 #include "lower/build.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const operand_names[TW_MAX_OPERANDS] = {"ifm", "w", "in2", "in3", "in4", "ofm"};
@@ -142,11 +143,15 @@ static const tw_array *known_elements(const tw_lowering *l, tw_seen seen)
     return t->value >= 0 ? tw_shape_of(l, t->value)->constant : t->literal;
 }
 
+/* Bounds and halves stand in formulas as they are; a scale that somebody has measured is held, so that layers that
+ * differ in nothing else are the same. */
+static bool is_plain(double x) { return isinf(x) || (fabs(x) <= 65536 && x * 64 == trunc(x * 64)); }
+
 int tw_scalar(tw_lowering *l, tw_seen seen)
 {
     const tw_array *known = l->holds_known ? NULL : known_elements(l, seen);
-    if (known && known->data && known->n == 1) return tw_num(l, tw_array_get(known, 0));
-    return tw_hold(l, seen, -1);
+    bool plain = known && known->data && known->n == 1 && is_plain(tw_array_get(known, 0));
+    return plain ? tw_num(l, tw_array_get(known, 0)) : tw_hold(l, seen, -1);
 }
 
 int tw_find_output_loop(const tw_lowering *l, int64_t extent, int64_t inner)
@@ -268,7 +273,7 @@ void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node)
     if (!tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step)) return;
     tw_step *step = &l->step[l->n_steps++];
     *step = (tw_step){.name = tw_say(l, "%s%s", l->name, l->nest.suffix), .op = op, .kind = TW_STEP_TILED,
-                      .graph = l->graph, .n_nodes = n_nodes, .node = node, .model = model,
+                      .graph = l->graph, .in_branch = l->in_branch, .n_nodes = n_nodes, .node = node, .model = model,
                       .n_operands = model->op->n_operands};
     memcpy(step->operand, l->nest.net, sizeof step->operand);
     memcpy(step->held, l->nest.held, sizeof step->held);

@@ -189,6 +189,34 @@ static void lower_lp_norm(tw_lowering *l)
     if (!tw_refused(l)) tw_set_value(l, tw_over(l, var[0], var[1]));
 }
 
+/* Over a window of channels: x / (bias + alpha / size * sum of squares) ^ beta */
+static void lower_local_response(tw_lowering *l)
+{
+    tw_seen x = tw_see_input(l, 0), y = tw_see_output(l, 0);
+    int64_t size = tw_onnx_int(l->node, "size", 0);
+    double alpha = (double)tw_onnx_float(l->node, "alpha", 1e-4F), bias = (double)tw_onnx_float(l->node, "bias", 1);
+    if (x.n_dims < 2 || size < 1 || size > TW_EXTENT_MAX) tw_refuse(l, "no channels");
+    if (tw_refused(l)) return;
+    int64_t inner = tw_product(&x.dim[2], x.n_dims - 2);
+    tw_seen squares = tw_between_like(l, ".squares", tw_type_of(l, x), x), input[2] = {x, squares};
+    int var[2];
+    tw_nest_begin(l, ".squares", TW_ADD);
+    int b = tw_add_outer(l, "b", x.dim[0]), c = tw_add_loop(l, "c", x.dim[1], false);
+    int s = tw_add_outer(l, "s", inner), k = tw_add_loop(l, "kc", size, true);
+    tw_add_operand(l, x);
+    tw_add_axis(l, b);
+    tw_add_axis_as(l, (tw_axis){.extent = x.dim[1], .offset = -((size - 1) / 2), .divisor = 1, .n_terms = 2,
+                                .term = {{c, 1}, {k, 1}}});
+    tw_add_axis(l, s);
+    tw_add_output(l, squares);
+    tw_set_value(l, tw_times(l, 0, 0));
+    tw_map(l, "", y, 2, input, var);
+    if (tw_refused(l)) return;
+    int sum = tw_plus(l, tw_num(l, bias), tw_times(l, var[1], tw_num(l, alpha / (double)size)));
+    int power = tw_fn2(l, TW_FN_POWER, sum, tw_num(l, (double)tw_onnx_float(l->node, "beta", 0.75F)));
+    tw_set_value(l, tw_over(l, var[0], power));
+}
+
 #define MS "com.microsoft"
 const tw_describer tw_norm_ops[] = {
     {"LayerNormalization", "", lower_layer_norm, true},
@@ -201,5 +229,6 @@ const tw_describer tw_norm_ops[] = {
     {"GroupNormalization", "", lower_group_norm, true},
     {"MeanVarianceNormalization", "", lower_mean_variance, true},
     {"LpNormalization", "", lower_lp_norm, true},
+    {"LRN", "", lower_local_response, true},
     {0},
 };

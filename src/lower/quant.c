@@ -48,9 +48,17 @@ void tw_dynamic_quantize(tw_lowering *l, tw_seen x, tw_seen y, tw_seen scale, tw
     tw_set_value(l, tw_quantize(l, quotient, var[2], TW_ONNX_U8));
 }
 
+static tw_seen output_or_between(tw_lowering *l, int i, const char *suffix, tw_onnx_type type, tw_seen like)
+{
+    return tw_has_output(l, i) ? tw_see_output(l, i) : tw_between_like(l, suffix, type, like);
+}
+
 static void lower_dynamic_quantize(tw_lowering *l)
 {
-    tw_dynamic_quantize(l, tw_see_input(l, 0), tw_see_output(l, 0), tw_see_output(l, 1), tw_see_output(l, 2));
+    const tw_seen x = tw_see_input(l, 0), scalar = {.n_dims = 0};
+    tw_seen y = output_or_between(l, 0, ".bytes", TW_ONNX_U8, x);
+    tw_seen scale = output_or_between(l, 1, ".scale", TW_ONNX_F32, scalar);
+    tw_dynamic_quantize(l, x, y, scale, output_or_between(l, 2, ".zero", TW_ONNX_U8, scalar));
     if (!tw_refused(l)) l->nest.suffix = "";
 }
 

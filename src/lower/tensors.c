@@ -164,7 +164,17 @@ tw_seen tw_see(tw_lowering *l, int value)
 }
 
 bool tw_has_input(const tw_lowering *l, int i) { return i < l->node->n_inputs && l->node->input[i] >= 0; }
-bool tw_has_output(const tw_lowering *l, int i) { return i < l->node->n_outputs && l->node->output[i] >= 0; }
+
+bool tw_is_read(const tw_lowering *l, int value)
+{
+    const tw_reader_lists *r = &l->readers;
+    return value >= 0 && (r->escapes[value] || r->first[value + 1] > r->first[value]);
+}
+
+bool tw_has_output(const tw_lowering *l, int i)
+{
+    return i < l->node->n_outputs && tw_is_read(l, l->node->output[i]);
+}
 
 tw_seen tw_see_input(tw_lowering *l, int i) { return tw_see(l, tw_has_input(l, i) ? l->node->input[i] : -1); }
 tw_seen tw_see_output(tw_lowering *l, int i) { return tw_see(l, tw_has_output(l, i) ? l->node->output[i] : -1); }

@@ -187,7 +187,7 @@ static tw_status run_if(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, 
 {
     scope s;
     const tw_array *condition, *result;
-    bool holds;
+    bool holds = false;
     int graph = -1;
     int64_t steps = 0;
     TW_TRY(tw_refer_need(c, diag, 0, &condition));
@@ -403,7 +403,7 @@ static tw_status loop_over(loop *l, tw_array *output)
 {
     const tw_refer_case *c = l->c;
     int64_t trips;
-    bool go;
+    bool go = false;
     TW_TRY(tw_moving_whole(c, l->diag, 0, INT64_MAX, &trips));
     TW_TRY(read_condition(c, l->diag, tw_refer_input(c, 1), &go));
     if (l->body->n_inputs != 2 + l->n_states)

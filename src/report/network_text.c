@@ -30,10 +30,13 @@ static void put_heading(page *p)
     tw_network_summary sum = tw_network_summary_of(p->net);
     int at = tw_line_put(&p->line, 0, TW_BOLD, base_name(sum.path));
     at = tw_line_printf(&p->line, at, TW_BOLD, " on %s", p->plan->machine->name);
-    tw_line_printf(&p->line, at, TW_PLAIN, "  %d nodes, %d steps, %d distinct layers, %s multiply-adds", sum.n_nodes,
-                   sum.n_steps, sum.n_layers, TW_GROUPED(sum.macs));
+    tw_line_printf(&p->line, at, TW_PLAIN, "  %d nodes", sum.n_nodes);
     tw_line_end(&p->line);
     tw_line_end(&p->line);
+    char text[200];
+    snprintf(text, sizeof text, "%d (%d on the host), %d of them distinct; %s multiply-adds", sum.n_steps,
+             sum.n_host + sum.n_unknown, sum.n_layers, TW_GROUPED(sum.macs));
+    tw_fact_put(&p->line, TW_PLAIN, "steps", text);
 }
 
 static void put_time(page *p)

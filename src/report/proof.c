@@ -82,7 +82,8 @@ static const char *ending_text(tw_ending ending)
                                        [TW_END_BUDGET] = "; out of budget",
                                        [TW_END_TIME] = "; out of time",
                                        [TW_END_STOPPED] = "; stopped",
-                                       [TW_END_MEMORY] = "; out of memory"};
+                                       [TW_END_MEMORY] = "; out of memory",
+                                       [TW_END_GAP] = ", as asked"};
     return text[ending];
 }
 
@@ -286,7 +287,8 @@ static const char *ending_word(tw_ending ending)
                                        [TW_END_BUDGET] = "budget",
                                        [TW_END_TIME] = "time",
                                        [TW_END_STOPPED] = "stopped",
-                                       [TW_END_MEMORY] = "memory"};
+                                       [TW_END_MEMORY] = "memory",
+                                       [TW_END_GAP] = "gap"};
     return word[ending];
 }
 

@@ -2,6 +2,7 @@
 #include "search/branch.h"
 
 #include "search/heap.h"
+#include "search/menu.h"
 #include "search/seed.h"
 
 #include <pthread.h>
@@ -17,6 +18,7 @@ enum {
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
+    WEIGH_WORK = 2,     /* a mapping of the menu                             */
     ASK_WORK = 4,       /* a choice of buffers                               */
     LAST_LOOKS = 300,   /* the same, mappings                               */
     NODE_WORK = 40,     /* pieces of work that a node counts as             */
@@ -41,6 +43,7 @@ typedef struct task { /* some parts, searched for a while */
     tw_op_map nearest;
     tw_value left; /* least bound of what could not be settled */
     tw_part *at;   /* the part at hand */
+    tw_part *seed; /* only this mapping is tried; its own */
     tw_status status;
 } task;
 
@@ -56,6 +59,8 @@ typedef struct branch {
     tw_hunt *out;
     int64_t part_size;
     bool has_seeds;
+    tw_value floor; /* nothing that is open had a lower bound when the round began                */
+    tw_wide enough; /* a first objective of so much ends the search, -1: nothing but a proof does */
     /* the round at hand */
     task task[TASKS];
     int n_tasks;
@@ -125,7 +130,8 @@ static void claim(task *t)
     branch *all = t->all;
     int mine = (int)(t - all->task), first = atomic_load(&all->winner);
     if (all->goals->pareto || t->front.counts || t->front.n == 0 || !all->out->any_root) return;
-    if (tw_value_compare(all->goals, &t->front.best[0].value, &all->out->root) > 0) return;
+    bool best = tw_value_compare(all->goals, &t->front.best[0].value, &all->out->root) <= 0;
+    if (!best && t->front.best[0].value.of[0] > all->enough) return;
     while (mine < first && !atomic_compare_exchange_weak(&all->winner, &first, mine)) continue;
 }
 
@@ -254,9 +260,20 @@ static tw_status open_part(task *t, tw_part *part, bool *kept)
     return tw_leaf_search(all->space, all->goals, part, false, &judge);
 }
 
+static tw_status try_seed(task *t)
+{
+    tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
+                      task_cost, task_outline, task_stopped};
+    t->at = t->seed;
+    tw_status status = tw_leaf_quick(t->all->space, t->all->goals, t->seed, &judge);
+    memset(t->closed, 0, sizeof t->closed);
+    return status;
+}
+
 static void run_task(task *t, int worker)
 {
     t->worker = worker;
+    if (t->seed && !task_stopped(t)) t->status = try_seed(t);
     for (tw_part *part; t->status == TW_OK && t->n_nodes < t->nodes_left && t->work < t->work_left;) {
         if (task_stopped(t) || !(part = tw_heap_pop(&t->heap))) return;
         bool kept = false;
@@ -344,6 +361,8 @@ static void run_round(branch *b)
 
 static void drop_task(task *t)
 {
+    free(t->seed);
+    t->seed = NULL;
     tw_heap_release(&t->heap);
     tw_front_release(&t->front);
 }
@@ -373,6 +392,21 @@ static tw_status merge_task(branch *b, task *t)
     return status;
 }
 
+/* `status` is that of the round's beginning. */
+static tw_status merge_round(branch *b, tw_status status)
+{
+    for (int i = 0; i < b->n_tasks; i++) {
+        tw_status merged = merge_task(b, &b->task[i]);
+        if (status == TW_OK) status = merged;
+    }
+    b->n_tasks = 0;
+    TW_TRY(status);
+    tell(b);
+    return TW_OK;
+}
+
+static bool is_over(branch *b) { return atomic_load(&b->winner) < TASKS || atomic_load(&b->stop) != 0; }
+
 static tw_status begin_task(branch *b, task *t, int64_t nodes, int64_t amount)
 {
     *t = (task){.all = b, .heap = {.goals = b->goals}, .nodes_left = nodes, .work_left = amount};
@@ -391,8 +425,20 @@ static tw_part *next_open(branch *b)
     return NULL;
 }
 
+/* What nothing that is open can beat, and what would be near enough to it. */
+static void aim(branch *b)
+{
+    double gap = b->options->gap;
+    b->floor = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->any_root ? b->out->root : (tw_value){{0}};
+    if (b->out->any_open && tw_value_compare(b->goals, &b->out->open, &b->floor) < 0) b->floor = b->out->open;
+    b->enough = -1;
+    if (gap > 0 && gap < 1 && !b->goals->pareto && !b->out->front.counts)
+        b->enough = (tw_wide)((double)b->floor.of[0] / (1 - gap) * (1 - 1e-12));
+}
+
 static tw_status fill_round(branch *b)
 {
+    aim(b);
     for (b->n_tasks = 0; b->n_tasks < TASKS; b->n_tasks++) {
         tw_part *p = next_open(b);
         if (!p) return TW_OK;
@@ -410,12 +456,9 @@ static tw_status fill_round(branch *b)
     return TW_OK;
 }
 
-/* Everything that one thread does before the others are asked: most problems end here. */
-static tw_status first_round(branch *b)
+/* The whole space, a part for each frame. */
+static tw_status open_frames(branch *b)
 {
-    task *t = &b->task[0];
-    TW_TRY(begin_task(b, t, FIRST_NODES * (b->space->async ? 1 : 8), FIRST_WORK));
-    b->n_tasks = 1;
     for (int i = 0; i < b->space->n_frames; i++) {
         bool empty;
         tw_part *p = tw_part_of_frame(b->space, i, &empty);
@@ -438,12 +481,24 @@ static tw_status first_round(branch *b)
         }
         if (b->options->exhaustive) p->bound = (tw_value){{0}};
         if (!least.feasible && !b->options->exhaustive) {
-            t->closed[TW_BOUND_CAPACITY]++;
+            b->out->closed[TW_BOUND_CAPACITY]++;
             free(p);
-        } else if (!tw_heap_push(&t->heap, p)) {
+        } else if (!tw_heap_push(&b->heap, p)) {
             return TW_ERR_NOMEM;
         }
     }
+    return TW_OK;
+}
+
+/* Everything that one thread does before the others are asked: most problems end here. */
+static tw_status first_round(branch *b)
+{
+    task *t = &b->task[0];
+    TW_TRY(begin_task(b, t, FIRST_NODES * (b->space->async ? 1 : 8), FIRST_WORK));
+    b->n_tasks = 1;
+    aim(b);
+    for (tw_part *p; (p = tw_heap_pop(&b->heap));)
+        if (!tw_heap_push(&t->heap, p)) return TW_ERR_NOMEM;
     return TW_OK;
 }
 
@@ -461,7 +516,58 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
     return TW_OK;
 }
 
-static bool is_over(branch *b) { return atomic_load(&b->winner) < TASKS || atomic_load(&b->stop) != 0; }
+/* ---- the menu ---- */
+
+static tw_status serve_round(branch *b, const tw_menu *menu, int *next)
+{
+    aim(b);
+    for (b->n_tasks = 0; *next < menu->n && b->n_tasks < TASKS; ++*next) {
+        const tw_dish *dish = &menu->dish[*next];
+        tw_part *seed = NULL;
+        task *t = &b->task[b->n_tasks];
+        if (b->out->front.n > 0 && dish->cycles > b->out->front.best[0].value.of[0]) continue;
+        TW_TRY(tw_menu_part(b->space, dish, &seed));
+        if (!seed) continue;
+        tw_status status = begin_task(b, t, 0, 0);
+        t->seed = seed;
+        if (status != TW_OK) free(seed);
+        TW_TRY(status);
+        b->n_tasks++;
+    }
+    return TW_OK;
+}
+
+/* Tries what is on the menu, on all cores. */
+static tw_status serve(branch *b, const tw_menu *menu)
+{
+    for (int next = 0; next < menu->n && !is_over(b) && b->budget > 0;) {
+        tw_status status = serve_round(b, menu, &next);
+        if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
+        if (status == TW_OK && b->n_tasks > 0) run_round(b);
+        TW_TRY(merge_round(b, status));
+    }
+    return TW_OK;
+}
+
+/* Mappings made by construction, from the frames with the fewest tiled levels on. */
+static tw_status run_menu(branch *b)
+{
+    const tw_front *front = &b->out->front;
+    if (b->options->exhaustive || front->counts || !tw_menu_suits(b->space, b->goals)) return TW_OK;
+    tw_menu *menu = malloc(sizeof *menu);
+    tw_status status = menu ? TW_OK : TW_ERR_NOMEM;
+    for (int tiled = 1; tiled <= TW_MENU_LEVELS && status == TW_OK && !is_over(b); tiled++) {
+        menu->n = 0;
+        menu->n_weighed = 0;
+        for (int i = 0; i < b->space->n_frames; i++)
+            if (b->space->frame[i].n_tiled == tiled)
+                tw_menu_add(b->space, i, front->n > 0 ? (int64_t)front->best[0].value.of[0] : INT64_MAX, menu);
+        b->budget -= WEIGH_WORK * menu->n_weighed;
+        status = serve(b, menu);
+    }
+    free(menu);
+    return status;
+}
 
 /* One tiled level, few loops: the tiles that move least for every order. */
 static tw_status run_tile_seeds(branch *b, int frame)
@@ -531,19 +637,34 @@ static tw_status last_resort(branch *b)
     return TW_OK;
 }
 
+/* Whether the best is the best of all, or near enough to it. */
+static bool is_near(branch *b)
+{
+    if (atomic_load(&b->winner) < TASKS) return true;
+    aim(b);
+    return b->out->front.n > 0 && b->out->front.best[0].value.of[0] <= b->enough;
+}
+
+/* What tasks behind the winner left open is forgotten, but not that it is above the floor. */
+static tw_status end_early(branch *b)
+{
+    bool won = atomic_load(&b->winner) < TASKS || is_near(b);
+    b->out->ending = won ? TW_END_GAP : (tw_ending)atomic_load(&b->stop);
+    keep_least(b->goals, &b->out->any_open, &b->out->open, &b->floor);
+    tw_heap_release(&b->heap);
+    return TW_OK;
+}
+
 static tw_status run_rounds(branch *b)
 {
+    TW_TRY(open_frames(b));
+    TW_TRY(run_menu(b));
+    if (is_over(b)) return end_early(b);
     tw_status status = first_round(b);
     while (b->n_tasks > 0) {
         if (status == TW_OK) run_round(b);
-        for (int i = 0; i < b->n_tasks; i++) {
-            tw_status merged = merge_task(b, &b->task[i]);
-            if (status == TW_OK) status = merged;
-        }
-        b->n_tasks = 0;
-        TW_TRY(status);
-        tell(b);
-        if (atomic_load(&b->winner) < TASKS) tw_heap_release(&b->heap);
+        TW_TRY(merge_round(b, status));
+        if (is_near(b)) return end_early(b);
         int stop = atomic_load(&b->stop);
         if (stop != 0) b->out->ending = (tw_ending)stop;
         if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
@@ -553,8 +674,9 @@ static tw_status run_rounds(branch *b)
         bool seeds = b->space->async || b->out->n_nodes >= MANY_NODES;
         if (seeds && !b->has_seeds && b->heap.n > 0 && !b->out->front.counts) {
             b->has_seeds = true;
+            aim(b);
             TW_TRY(run_seeds(b));
-            if (atomic_load(&b->winner) < TASKS) tw_heap_release(&b->heap);
+            if (is_near(b)) return end_early(b);
         }
         status = fill_round(b);
         if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);

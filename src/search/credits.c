@@ -39,6 +39,14 @@ typedef struct span {
 
 /* ---- what does not depend on buffers ---- */
 
+static tw_status ask_outline(credits *c)
+{
+    const tw_leaf *leaf = c->leaf;
+    TW_TRY(leaf->judge->outline(leaf->judge->user, &leaf->map, &c->outline));
+    c->outline.exact = c->outline.exact && !(leaf->space->clipped && tw_part_skips(leaf->space, leaf->part));
+    return TW_OK;
+}
+
 /* With the transfers counted exactly the links are busier than the part's bound knew. */
 static void raise_least(credits *c)
 {
@@ -445,7 +453,7 @@ tw_status tw_leaf_outlined(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
     const tw_space *s = leaf->space;
     span r;
     *short_by = 0;
-    TW_TRY(leaf->judge->outline(leaf->judge->user, &leaf->map, &c.outline));
+    TW_TRY(ask_outline(&c));
     raise_least(&c);
     find_pools(&c);
     *least = c.least;
@@ -464,7 +472,7 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     credits c = {.leaf = leaf};
     span r;
     int32_t count[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
-    tw_status status = leaf->judge->outline(leaf->judge->user, &leaf->map, &c.outline);
+    tw_status status = ask_outline(&c);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) {
         if (status == TW_INFEASIBLE) leaf->judge->refused(leaf->judge->user, &leaf->map, 0);
         return TW_OK;

@@ -29,26 +29,26 @@ static int64_t way_in(const tw_view *v, int o, const int path[], int i, int j,
 }
 
 /* Before the first execution all its inputs have come through all engines; at each, one behind the other. */
-static int64_t lead_in(const tw_view *v)
+static int64_t lead_in(const tw_view *v, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
     int n_inputs = tw_op_output(s->op), path[TW_MAX_MEMORIES], n = path_of(s, 0, path);
     int64_t lead = 0;
-    for (int o = 0; o < n_inputs; o++) lead = tw_max(lead, way_in(v, o, path, 0, n, v->lo_units));
+    for (int o = 0; o < n_inputs; o++) lead = tw_max(lead, way_in(v, o, path, 0, n, units));
     for (int k = 0; k < n; k++) {
         int e = tw_space_mover(s, path[k], 0), t = v->f->grain[path[k]];
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->count > 1 || engine->joins) continue;
         int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
         for (int o = 0; o < n_inputs; o++) {
-            before = tw_min(before, way_in(v, o, path, 0, k, v->lo_units));
-            busy[o] = tw_engine_busy(engine, tw_max(1, v->lo_units[t][o]));
-            if (engine->cost.kind == TW_COST_DESCRIPTOR) busy[o] = cost_of(v, e, v->lo_units[t][o]);
+            before = tw_min(before, way_in(v, o, path, 0, k, units));
+            busy[o] = tw_engine_busy(engine, tw_max(1, units[t][o]));
+            if (engine->cost.kind == TW_COST_DESCRIPTOR) busy[o] = cost_of(v, e, units[t][o]);
             if (s->resident >> o & 1) busy[o] = 0;
             all = tw_sat_add(all, busy[o]);
         }
         for (int o = 0; o < n_inputs; o++) /* which one comes last */
-            best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, path, k, n, v->lo_units)));
+            best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, path, k, n, units)));
         lead = tw_max(lead, tw_sat_add(before, best));
     }
     return lead;
@@ -61,30 +61,47 @@ static int64_t one_exec(const tw_view *v)
     return mac->cost.kind == TW_COST_KERNEL ? tw_busy_of(mac, 1, 1) : tw_cost_cycles(&mac->cost, 1);
 }
 
-/* Executions and the way out of the last output tile. Along a loop that is laid out over the array either all tiles are
- * whole multiples of it, the last one too, or there is at least one pass more. */
-static int64_t compute_and_drain(const tw_view *v, int n_out, const int *out, int64_t drain)
+/* Raises lengths of tiles of each level to what they are at least where the loops over the array take no pass too many:
+ * all tiles but one cover at most the passes but one. */
+static void stretch(const tw_view *v, const int *unroll, const int64_t (*from)[TW_MAX_LOOPS], int operand,
+                    int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    int64_t even = 0, least = INT64_MAX;
-    int output = tw_op_output(s->op), unroll[TW_ARRAY_DIMS];
-    if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_view_compute(v, -1), drain);
-    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
-    tw_level_unroll(&map, s->op, unroll);
-    int64_t units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
+    const int64_t *array = s->machine->engine[s->machine->compute].cost.array;
     for (int t = 0; t < v->f->n_tiled; t++) {
         int64_t len[TW_MAX_LOOPS];
-        for (int l = 0; l < s->op->n_loops; l++) len[l] = v->last[t][l];
-        for (int d = 0; d < TW_ARRAY_DIMS; d++)
-            if (unroll[d] >= 0 && s->op->loop[unroll[d]].extent % cost->array[d] == 0)
-                len[unroll[d]] = tw_max(len[unroll[d]], cost->array[d]);
-        units[t][output] = tw_view_units(v, output, len);
+        for (int l = 0; l < s->op->n_loops; l++) len[l] = from[t][l];
+        for (int d = 0; d < TW_ARRAY_DIMS; d++) {
+            if (unroll[d] < 0) continue;
+            int64_t extent = s->op->loop[unroll[d]].extent;
+            int64_t least = extent - (tw_cdiv(extent, array[d]) - 1) * array[d];
+            len[unroll[d]] = tw_max(len[unroll[d]], least);
+        }
+        units[t][operand] = tw_view_units(v, operand, len);
     }
-    even = way_in(v, output, out, 0, n_out, units);
+}
+
+/* Executions, the way of the first input tiles in and of the last output tile out. Along each loop that is laid out over an
+ * array either the tiles take as few passes as can be, and then none of them is short, or one pass more. */
+static int64_t compute_and_ends(const tw_view *v, int n_out, const int *out, int64_t lead, int64_t drain)
+{
+    const tw_space *s = v->s;
+    int64_t compute = tw_view_compute(v, -1), least = INT64_MAX, units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
+    int output = tw_op_output(s->op), unroll[TW_ARRAY_DIMS];
+    if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY)
+        return tw_sat_add(tw_sat_add(lead, compute), drain);
+    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
+    tw_level_unroll(&map, s->op, unroll);
     for (int d = 0; d < TW_ARRAY_DIMS; d++)
-        if (unroll[d] >= 0) least = tw_min(least, tw_sat_add(tw_view_compute(v, unroll[d]), drain));
-    return tw_min(least, tw_sat_add(tw_view_compute(v, -1), tw_max(even, drain)));
+        if (unroll[d] >= 0) least = tw_min(least, tw_view_compute(v, unroll[d]));
+    bool wasted = least == compute; /* surely */
+    if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(lead, least), drain);
+    if (wasted) return least;
+    for (int o = 0; o < output; o++) stretch(v, unroll, v->lo, o, units);
+    stretch(v, unroll, v->last, output, units);
+    lead = tw_max(lead, lead_in(v, units));
+    drain = tw_max(drain, way_in(v, output, out, 0, n_out, units));
+    return tw_min(least, tw_sat_add(tw_sat_add(lead, compute), drain));
 }
 
 void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
@@ -94,10 +111,11 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
     bool edges = !v->skips;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t lead = edges ? lead_in(v) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
+    int64_t lead = edges ? lead_in(v, v->lo_units) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
-    int64_t compute = edges ? tw_sat_add(compute_and_drain(v, n_out, out, drain), rest) : tw_view_compute(v, -1);
-    tw_view_raise(v, tw_sat_add(launch_of(s), tw_sat_add(lead, compute)), TW_BOUND_COMPUTE, s->machine->compute);
+    int64_t compute =
+        edges ? tw_sat_add(compute_and_ends(v, n_out, out, lead, drain), rest) : tw_view_compute(v, -1);
+    tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;

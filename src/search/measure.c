@@ -96,16 +96,10 @@ static tw_status measure_operands(tw_space *s, tw_arena *scratch)
     return TW_OK;
 }
 
-/* Loops that only shift windows: reductions that share an axis with another loop. */
 static double window_points(const tw_op *op)
 {
     double n = 1;
-    unsigned shifts = 0;
-    for (int o = 0; o < op->n_operands; o++)
-        for (int a = 0; a < op->operand[o].n_axes; a++)
-            for (int t = 0; op->operand[o].axis[a].n_terms > 1 && t < op->operand[o].axis[a].n_terms; t++)
-                shifts |= 1u << op->operand[o].axis[a].term[t].loop;
-    shifts &= tw_op_reductions(op);
+    unsigned shifts = tw_op_windows(op);
     for (int l = 0; l < op->n_loops; l++)
         if (shifts >> l & 1) n *= (double)op->loop[l].extent;
     return n;

@@ -72,7 +72,8 @@ static tw_status conclude(const tw_space *s, const tw_goals *goals, const tw_sea
                                       [TW_END_BUDGET] = "the budget",
                                       [TW_END_TIME] = "the time limit",
                                       [TW_END_STOPPED] = "the interruption",
-                                      [TW_END_MEMORY] = "the memory limit"};
+                                      [TW_END_MEMORY] = "the memory limit",
+                                      [TW_END_GAP] = "the gap"};
     return tw_diag_infeasible(
         diag, s->op->loc,
         "no mapping of '%s' that fits machine '%s' was found before %s ended the search; there may "
@@ -87,8 +88,8 @@ static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_se
     tw_search_options notes = *options;
     tw_space family;
     tw_hunt other;
-    if (!hunt->any_open || s->notes || s->async || options->exhaustive || hunt->ending == TW_END_STOPPED)
-        return TW_OK;
+    bool ended = !hunt->any_open || hunt->ending == TW_END_STOPPED || hunt->ending == TW_END_GAP;
+    if (ended || options->space != TW_SPACE_ALL || s->async || options->exhaustive) return TW_OK;
     notes.space = TW_SPACE_NOTES;
     notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
     notes.max_execs = notes.max_outer = notes.max_inner = 0;
@@ -118,6 +119,13 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
     TW_TRY(tw_space_measure(&space, arena));
     tw_status status = tw_branch(&space, &goals, options, eval, &hunt);
     if (status == TW_OK) status = ask_notes(&space, &goals, options, eval, arena, diag, &hunt);
+    bool none = status == TW_OK && hunt.front.n == 0 && !hunt.any_open;
+    if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
+        tw_search_options all = *options;
+        all.space = TW_SPACE_ALL;
+        tw_front_release(&hunt.front);
+        return tw_search_op(model, op, machine, &all, eval, arena, diag, found, result);
+    }
     if (status == TW_OK) status = conclude(&space, &goals, options, &hunt, arena, diag, found, result);
     tw_front_release(&hunt.front);
     return status;

@@ -29,7 +29,8 @@ typedef struct tw_outline {
     bool changes[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* an input whose tile changes with every step    */
     int64_t extra[TW_MAX_MEMORIES];                 /* units beside the buffers                       */
     int64_t energy_fj;
-    bool exact;    /* false: tiles meet the tensor's edge; only `here`, `needed` and `slot_units` are given  */
+    bool exact;    /* false: numbers leave 64 bits; only `here`, `needed` and `slot_units` are given. All hold
+                      as long as no tile lies wholly in padding and is left out                              */
     bool monotone; /* one unit fills each pool: more buffers never take longer                            */
     int64_t n_execs, n_sweeps;  /* executions, and how many of them come last in a sweep of the innermost loop */
     int64_t alone, under;       /* cycles of one, of whole tiles, with and without transfers meanwhile; 0: not known */

@@ -102,6 +102,24 @@ static tw_status make_frames(tw_space *s, const tw_search_options *options, tw_a
 
 /* ---- the space ---- */
 
+/* Loops that move along the axis, if several do. */
+static unsigned loops_together(const tw_op *op, const tw_axis *axis)
+{
+    unsigned loops = 0;
+    for (int t = 0; t < axis->n_terms; t++)
+        if (op->loop[axis->term[t].loop].extent > 1) loops |= 1u << axis->term[t].loop;
+    return loops & (loops - 1) ? loops : 0;
+}
+
+unsigned tw_op_windows(const tw_op *op)
+{
+    unsigned together = 0;
+    for (int o = 0; o < op->n_operands; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++)
+            together |= loops_together(op, &op->operand[o].axis[a]);
+    return together & tw_op_reductions(op);
+}
+
 /* The modes to try, as a mask. */
 static tw_status modes_of(const tw_space *s, const tw_search_options *options, tw_diag *diag, unsigned *out)
 {
@@ -161,6 +179,18 @@ static tw_status limit_sizes(tw_space *s, tw_arena *arena)
     return TW_OK;
 }
 
+/* Loops that shift a window stay whole, unless the user says something else. */
+static void keep_windows(tw_space *s)
+{
+    unsigned windows = tw_op_windows(s->op);
+    for (int i = 0; i < s->limits.n_levels; i++)
+        for (int l = 0; l < s->op->n_loops; l++) {
+            tw_level_limits *level = &s->limits.level[i];
+            bool open = tw_number_is_any(&level->tiles[l]) && tw_number_is_any(&level->sizes[l]);
+            if ((windows >> l & 1) && open) level->tiles[l].at_most = 1;
+        }
+}
+
 tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
                       tw_arena *arena, tw_diag *diag, tw_space *out)
 {
@@ -184,6 +214,7 @@ tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, 
     s.max_buffers = s.async ? TW_MAX_CREDITS : TW_MAX_SLOTS;
     if (options->max_buffers > 0) s.max_buffers = tw_min(options->max_buffers, s.max_buffers);
     s.limits = options->limits ? options->limits->op[op] : tw_op_limits_none(machine);
+    if (options->space == TW_SPACE_WINDOWS) keep_windows(&s);
     TW_TRY(limit_sizes(&s, arena));
     for (int o = 0; o < s.op->n_operands; o++)
         if (tw_op_is_resident(model, s.op, o)) s.resident |= 1u << o;
@@ -206,12 +237,21 @@ int64_t tw_space_pass_slots(const tw_space *s, int m, int o)
     return tw_number_allows(limit, TW_PASS_SLOTS) ? TW_PASS_SLOTS : tw_max(1, tw_number_above(limit, 1));
 }
 
+/* Whether some level of the frame may cut the loop. */
+static bool may_cut(const tw_space *s, const tw_frame *f, int l)
+{
+    for (int t = 0; t < f->n_tiled; t++)
+        if (s->limits.level[f->memory[t] - 1].tiles[l].at_most > 1) return true;
+    return false;
+}
+
 /* Points of a frame as products: each loop has chains of ever smaller sizes, cut at some of the levels. */
 static double count_frame(const tw_space *s, const tw_frame *f)
 {
     double n = 1;
     for (int l = 0; l < s->op->n_loops; l++) {
         double chains = 0, ways = 1;
+        if (!may_cut(s, f, l)) continue;
         double len = (double)s->op->loop[l].extent;
         for (int cuts = 0; cuts <= f->n_tiled;
              cuts++) { /* binomials of levels and of sizes, two rules for each cut */
@@ -221,7 +261,7 @@ static double count_frame(const tw_space *s, const tw_frame *f)
         n *= chains;
     }
     int orders = 0;
-    for (int l = 0; l < s->op->n_loops; l++) orders += s->op->loop[l].extent > 1;
+    for (int l = 0; l < s->op->n_loops; l++) orders += s->op->loop[l].extent > 1 && may_cut(s, f, l);
     for (int t = 0; t < f->n_tiled; t++) n *= tgamma(orders + 1.0);
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands; o++) n *= (double)s->max_buffers * (s->async ? orders + 1 : 1);

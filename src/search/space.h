@@ -85,6 +85,8 @@ static inline int tw_var_keep(const tw_space *s, const tw_frame *f, int m, int o
 }
 static inline bool tw_range_open(tw_range r) { return r.lo < r.hi; }
 
+/* Loops that shift windows, as a mask: reductions that move along an axis together with another loop. */
+unsigned tw_op_windows(const tw_op *op);
 TW_NODISCARD tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine,
                                    const tw_search_options *options, tw_arena *arena, tw_diag *diag, tw_space *out);
 /* Lockstep: buffers of an operand in a memory that is passed through; two unless the user wants another number. */

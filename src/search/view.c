@@ -280,7 +280,7 @@ static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
     return passes;
 }
 
-/* Passes in all; those along loop `more`, if it is one, counted one higher. */
+/* Passes in all; along loop `more`, if it is one, at least one more than can be. */
 static int64_t compute_passes(const tw_view *v, int more)
 {
     const tw_space *s = v->s;
@@ -291,13 +291,15 @@ static int64_t compute_passes(const tw_view *v, int more)
     if (v->skips) return tw_cdiv(v->points, array[0] * array[1]);
     int64_t passes = 1;
     for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t along = s->op->loop[l].extent;
+        int64_t along = s->op->loop[l].extent, extent = along;
         bool chosen = tw_part_is_sized(s, v->p);
         for (int t = 0; t < v->f->n_tiled; t++) chosen &= !tw_range_open(v->p->var[tw_var_rule(s, v->f, t, l)]);
-        for (int d = 0; d < TW_ARRAY_DIMS; d++)
-            if (unroll[d] == l)
-                along = tw_max(passes_along(v, l, array[d]), chosen ? passes_exactly(v, l, array[d]) : 0);
-        passes = tw_sat_mul(passes, along + (l == more));
+        for (int d = 0; d < TW_ARRAY_DIMS; d++) {
+            if (unroll[d] != l) continue;
+            along = tw_max(passes_along(v, l, array[d]), chosen ? passes_exactly(v, l, array[d]) : 0);
+            if (l == more) along = tw_max(along, tw_cdiv(extent, array[d]) + 1);
+        }
+        passes = tw_sat_mul(passes, along);
     }
     return passes;
 }

@@ -66,7 +66,7 @@ typedef struct tw_traffic_bound {
     int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES];
 } tw_traffic_bound;
 
-/* Busy cycles of the compute engine; on an array, with one pass more along loop `more` if that is one. */
+/* Busy cycles of the compute engine; on an array, if `more` is a loop over it, with a pass more along it than can be. */
 int64_t tw_view_compute(const tw_view *v, int more);
 void tw_view_raise(tw_view *v, int64_t cycles, tw_closer by, int at);
 

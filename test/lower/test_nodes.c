@@ -210,7 +210,7 @@ static tw_status run_steps(run *r)
     TW_TRY(load_constants(r));
     for (int s = 0; s < r->lowered->n_steps; s++) {
         const tw_step *step = &r->lowered->step[s];
-        if (step->graph != 0) continue; /* a branch: the host runs the If as a whole */
+        if (step->in_branch) continue; /* the host runs the If as a whole */
         TW_TRY(step->kind == TW_STEP_TILED ? run_tiled(r, step) : run_host(r, step));
     }
     return TW_OK;
@@ -251,7 +251,7 @@ static bool all_right(run *r, const char *set)
 {
     const tw_graph_file *file = r->lowered->shapes->file;
     for (int i = 0; i < file->graph[0].n_outputs; i++) {
-        char path[4300];
+        char path[5000];
         tw_array expected;
         int value = file->graph[0].output[i];
         snprintf(path, sizeof path, "%s/output_%d.pb", set, i);
@@ -285,7 +285,7 @@ static verdict run_set(const tw_graph_file *file, const char *set, bool no_fold,
     tw_array *given = TW_NEW(arena, tw_array, file->n_values + 1), *known = TW_NEW(arena, tw_array, file->n_values + 1);
     tw_input_shape *shape = TW_NEW(arena, tw_input_shape, g->n_inputs + 1);
     for (int i = 0; i < g->n_inputs; i++) {
-        char path[4300];
+        char path[5000];
         const tw_value *input = &file->value[g->input[i]];
         snprintf(path, sizeof path, "%s/input_%d.pb", set, i);
         tw_array *a = &given[g->input[i]];

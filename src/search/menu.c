@@ -1,0 +1,518 @@
+/* src/search/menu.c - see menu.h. */
+#include "search/menu.h"
+
+#include "search/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SIZES = 10, MOST_PARALLEL = 4, EXECS = 32, MOST_PLACES = TW_MENU_LEVELS * TW_MAX_LOOPS };
+
+typedef struct cook {
+    const tw_space *s;
+    const tw_frame *f;
+    tw_menu *menu;
+    int64_t below;
+    unsigned windows;
+    int unroll[TW_ARRAY_DIMS]; /* -1: none */
+    int n_sizes[TW_MAX_LOOPS];
+    int64_t sizes[TW_MAX_LOOPS][MOST_SIZES]; /* falling */
+    tw_dish dish;                            /* at hand */
+    /* of its sizes */
+    int64_t compute, execs;
+    int64_t trips[TW_MENU_LEVELS][TW_MAX_LOOPS];
+    int64_t units[TW_MENU_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
+    int64_t sweep[TW_MENU_LEVELS][TW_MAX_OPERANDS]; /* of all tiles, each once            */
+    int n_cut[TW_MENU_LEVELS];
+    int n_parallel[TW_MENU_LEVELS];
+} cook;
+
+/* ---- sizes ---- */
+
+/* Passes over an array when the loop is cut into tiles that differ by one at most. */
+static int64_t passes_of(int64_t extent, int64_t count, int64_t rows)
+{
+    int64_t small = extent / count, n_large = extent % count;
+    return n_large * tw_cdiv(small + 1, rows) + (count - n_large) * tw_cdiv(small, rows);
+}
+
+static int64_t rows_of(const cook *c, int l)
+{
+    const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
+    for (int d = 0; d < TW_ARRAY_DIMS; d++)
+        if (c->unroll[d] == l) return cost->array[d];
+    return 1;
+}
+
+static bool is_allowed(const cook *c, int l, int64_t count)
+{
+    const tw_level_limits *limits = &c->s->limits.level[c->f->memory[c->f->n_tiled - 1] - 1];
+    int64_t extent = c->s->op->loop[l].extent;
+    if (c->windows >> l & 1) return count == 1;
+    if (count > 1 && extent / count < tw_max(c->s->min_tile, limits->min_tile)) return false;
+    return passes_of(extent, count, rows_of(c, l)) == tw_cdiv(extent, rows_of(c, l));
+}
+
+static void add_size(cook *c, int l, int64_t size)
+{
+    int n = c->n_sizes[l], at = 0;
+    while (at < n && c->sizes[l][at] > size) at++;
+    if (n == MOST_SIZES || (at < n && c->sizes[l][at] == size)) return;
+    memmove(&c->sizes[l][at + 1], &c->sizes[l][at], (size_t)(n - at) * sizeof size);
+    c->sizes[l][at] = size;
+    c->n_sizes[l]++;
+}
+
+/* Those that divide come first, as many as there is room for, each by a half at least smaller than the one before if there are
+ * too many; then others. */
+static void list_sizes(cook *c, int l)
+{
+    enum { MOST_COUNTS = 4096 };
+    int64_t extent = c->s->op->loop[l].extent, before = INT64_MAX;
+    int n_divisors = 0;
+    for (int64_t count = 1; count <= tw_min(extent, MOST_COUNTS); count++)
+        n_divisors += extent % count == 0 && is_allowed(c, l, count);
+    c->n_sizes[l] = 0;
+    for (int64_t count = 1; count <= tw_min(extent, MOST_COUNTS); count++) {
+        if (extent % count != 0 || !is_allowed(c, l, count)) continue;
+        if (n_divisors > MOST_SIZES && extent / count > before / 3 * 2) continue;
+        add_size(c, l, before = extent / count);
+    }
+    before = extent;
+    for (int64_t count = 2; count <= tw_min(extent, MOST_COUNTS); count++) {
+        int64_t size = tw_cdiv(extent, count);
+        if (tw_cdiv(extent, size) != count || !is_allowed(c, l, count) || 4 * size > 3 * before) continue;
+        add_size(c, l, before = size);
+    }
+}
+
+/* ---- the weight of a nest ---- */
+
+typedef struct nest {
+    int n, end[TW_MENU_LEVELS]; /* places, and those before the end of each level */
+    int64_t trips[MOST_PLACES];
+    unsigned depends[TW_MAX_OPERANDS]; /* places that change the operand's tile */
+} nest;
+
+static nest nest_of(const cook *c)
+{
+    nest n = {0};
+    for (int t = 0; t < c->f->n_tiled; t++) {
+        for (int i = 0; i < c->n_cut[t]; i++) {
+            int l = c->dish.order[t][i];
+            for (int o = 0; o < c->s->op->n_operands; o++)
+                if (tw_space_depends(c->s, o, l)) n.depends[o] |= 1u << n.n;
+            n.trips[n.n++] = c->trips[t][l];
+        }
+        n.end[t] = n.n;
+    }
+    return n;
+}
+
+static unsigned span_of(int from, int to) { return (1u << to) - (1u << from); }
+
+static int64_t product_of(const nest *n, unsigned places)
+{
+    int64_t product = 1;
+    for (; places; places &= places - 1) product = tw_sat_mul(product, n->trips[__builtin_ctz(places)]);
+    return product;
+}
+
+typedef struct stay { /* a choice of how long a memory keeps an input */
+    int keep;
+    unsigned first; /* places that stand on their first index when a tile comes: see program/flow.h */
+    int64_t buffers, transfers, moved;
+} stay;
+
+/* `asked`: the same of the memory inside. */
+static stay stay_of(const cook *c, const nest *n, int m, int o, unsigned asked, int keep)
+{
+    int t = c->f->grain[m], end = n->end[t], depth = end - keep;
+    unsigned running = (span_of(depth, end) & ~n->depends[o]) | span_of(end, n->n), back = running & ~asked;
+    stay s = {.keep = keep, .first = asked | running, .buffers = 1};
+    int q = back ? __builtin_ctz(back) : end;
+    if (q < end) s.buffers = product_of(n, n->depends[o] & span_of(q + 1, end));
+    s.transfers = product_of(n, span_of(0, n->n) & ~s.first);
+    s.moved = tw_sat_mul(c->sweep[t][o], product_of(n, span_of(0, n->n) & ~s.first & ~n->depends[o]));
+    if (s.transfers > s.buffers) s.buffers++; /* the next one comes meanwhile */
+    return s;
+}
+
+typedef struct larder { /* the stays of all inputs in one memory */
+    const cook *c;
+    const nest *n;
+    int m;
+    int64_t room;
+    const unsigned *asked;
+    stay now[TW_MAX_OPERANDS], best[TW_MAX_OPERANDS];
+    int64_t least, least_room; /* units moved, and held, by the best */
+} larder;
+
+static void stock(larder *w, int o, int64_t moved, int64_t held)
+{
+    if (held > w->room || moved > w->least) return;
+    if (o == tw_op_output(w->c->s->op)) {
+        if (moved == w->least && held >= w->least_room) return;
+        w->least = moved;
+        w->least_room = held;
+        memcpy(w->best, w->now, sizeof w->best);
+        return;
+    }
+    int t = w->c->f->grain[w->m], n_keeps = w->n->end[t] - (t > 0 ? w->n->end[t - 1] : 0);
+    unsigned what = w->c->s->machine->memory[w->m].keeps, before = 0;
+    if (!(what & TW_HOLDS_INPUTS) || w->c->s->machine->memory[w->m].whole) n_keeps = 0;
+    for (int keep = 0; keep <= n_keeps; keep++) {
+        stay s = stay_of(w->c, w->n, w->m, o, w->asked[o], keep);
+        if (keep > 0 && s.first == before) continue;
+        before = s.first;
+        w->now[o] = s;
+        stock(w, o + 1, tw_sat_add(moved, s.moved),
+              tw_sat_add(held, tw_sat_mul(s.buffers, w->c->units[t][o])));
+    }
+}
+
+typedef struct loads { /* of engines */
+    int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
+} loads;
+
+static void load(loads *all, int e, int64_t commands, int64_t units)
+{
+    all->commands[e] = tw_sat_add(all->commands[e], commands);
+    all->units[e] = tw_sat_add(all->units[e], units);
+    all->most[e] = tw_max(all->most[e], units);
+}
+
+/* Chooses what the memories keep; false: it does not fit. *waits: cycles in which the array waits for its only sum buffer. */
+static bool keep_most(cook *c, const nest *n, loads *all, int64_t *waits)
+{
+    const tw_space *s = c->s;
+    int output = tw_op_output(s->op);
+    unsigned asked[TW_MAX_OPERANDS] = {0};
+    int64_t n_outputs = product_of(n, n->depends[output]);
+    *waits = 0;
+    for (int m = s->machine->n_memories - 1; m > 0; m--) {
+        int t = c->f->grain[m];
+        int64_t room = s->machine->memory[m].size;
+        if (tw_space_holds(s, m, output)) {
+            int64_t sums = n_outputs > 1 && 2 * c->units[t][output] <= room ? 2 : 1;
+            int e = tw_space_mover(s, m, output);
+            int64_t stores = product_of(n, n->depends[output] & span_of(0, n->end[t]));
+            room -= sums * c->units[t][output];
+            if (n_outputs > 1 && sums == 1)
+                *waits = tw_sat_add(*waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost,
+                                                                                c->units[t][output])));
+            load(all, e, stores, c->sweep[t][output]);
+        }
+        if (room < 0) return false;
+        if (!tw_space_holds(s, m, 0)) continue;
+        larder w = {.c = c, .n = n, .m = m, .room = room, .asked = asked, .least = INT64_MAX};
+        stock(&w, 0, 0, 0);
+        if (w.least == INT64_MAX) return false;
+        for (int o = 0; o < output; o++) {
+            c->dish.keep[m][o] = (int8_t)w.best[o].keep;
+            asked[o] = w.best[o].first;
+            load(all, tw_space_mover(s, m, o), w.best[o].transfers, w.best[o].moved);
+        }
+    }
+    return true;
+}
+
+/* The way of the first tiles in and of the last one out. */
+static int64_t ends_of(const cook *c)
+{
+    const tw_space *s = c->s;
+    int output = tw_op_output(s->op);
+    int64_t cycles = tw_cdiv(s->machine->launch, TW_MILLI), before = 0;
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int t = c->f->grain[m];
+        if (tw_space_holds(s, m, output)) {
+            const tw_engine *e = &s->machine->engine[tw_space_mover(s, m, output)];
+            cycles = tw_sat_add(cycles, tw_cost_of_units(&e->cost, c->units[t][output]));
+        }
+        if (!tw_space_holds(s, m, 0)) continue;
+        int64_t most = 0, all = 0;
+        for (int o = 0; o < output; o++) {
+            const tw_engine *e = &s->machine->engine[tw_space_mover(s, m, o)];
+            int64_t one = tw_cost_of_units(&e->cost, c->units[t][o]);
+            most = tw_max(most, one);
+            all = tw_sat_add(all, one);
+        }
+        cycles = tw_sat_add(cycles, before == 0 ? all : most);
+        before = m;
+    }
+    return cycles;
+}
+
+static bool is_lighter(const tw_dish *a, const tw_dish *b)
+{
+    return a->cycles < b->cycles || (a->cycles == b->cycles && a->moving < b->moving);
+}
+
+static void serve(tw_menu *menu, const tw_dish *dish)
+{
+    int at = 0, n = menu->n;
+    for (int i = 0; i < n; i++) { /* one of each choice of sizes */
+        tw_dish *d = &menu->dish[i];
+        if (d->frame != dish->frame || memcmp(d->size, dish->size, sizeof d->size) != 0) continue;
+        if (!is_lighter(dish, d)) return;
+        memmove(d, d + 1, (size_t)(n - i - 1) * sizeof *d);
+        n--;
+        break;
+    }
+    while (at < n && !is_lighter(dish, &menu->dish[at])) at++;
+    if (at == TW_MENU_DISHES) return;
+    if (n == TW_MENU_DISHES) n--;
+    memmove(&menu->dish[at + 1], &menu->dish[at], (size_t)(n - at) * sizeof *dish);
+    menu->dish[at] = *dish;
+    menu->n = n + 1;
+}
+
+/* Whether something that takes so long is worth a place. */
+static bool is_wanted(const cook *c, int64_t cycles)
+{
+    const tw_menu *menu = c->menu;
+    if (cycles >= c->below) return false;
+    return menu->n < TW_MENU_DISHES || cycles <= menu->dish[menu->n - 1].cycles;
+}
+
+static void weigh(cook *c)
+{
+    const tw_machine *machine = c->s->machine;
+    nest n = nest_of(c);
+    loads all = {{0}, {0}, {0}};
+    int64_t waits, ends = ends_of(c), moving = 0;
+    c->menu->n_weighed++;
+    if (!keep_most(c, &n, &all, &waits)) return;
+    int64_t cycles = tw_sat_add(c->compute, waits);
+    for (int e = 0; e < machine->n_engines; e++) {
+        const tw_engine *engine = &machine->engine[e];
+        if (all.commands[e] == 0) continue;
+        int64_t busy = tw_busy_of(engine, all.commands[e], all.units[e]);
+        moving = tw_sat_add(moving, busy);
+        /* Units that take turns may each get one operand. */
+        busy = tw_max(tw_cdiv(busy, engine->count), engine->count > 1 ? tw_busy_of(engine, 1, all.most[e]) : 0);
+        cycles = tw_max(cycles, busy);
+    }
+    c->dish.cycles = tw_sat_add(tw_sat_add(cycles, ends), c->execs / EXECS);
+    c->dish.moving = moving;
+    if (is_wanted(c, c->dish.cycles)) serve(c->menu, &c->dish);
+}
+
+/* ---- orders and sizes ---- */
+
+static void order_level(cook *c, int t, int i)
+{
+    if (t == c->f->n_tiled) {
+        weigh(c);
+        return;
+    }
+    if (i >= tw_min(c->n_parallel[t], MOST_PARALLEL)) {
+        order_level(c, t + 1, 0);
+        return;
+    }
+    int8_t *order = c->dish.order[t], chosen = order[i];
+    for (int k = i; k < c->n_parallel[t]; k++) {
+        order[i] = order[k];
+        order[k] = chosen;
+        order_level(c, t, i + 1);
+        order[k] = order[i];
+        order[i] = chosen;
+    }
+}
+
+/* Units that all tiles of level t have together, `n_tiles` along each loop. */
+static int64_t sweep_of(const cook *c, int t, int o, const int64_t *n_tiles)
+{
+    const tw_operand *operand = &c->s->op->operand[o];
+    int64_t units = c->s->elem_units[o];
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        int64_t reach = 1, tiles = 1, extent = 1, coef = 0;
+        for (int i = 0; i < axis->n_terms; i++) {
+            int l = axis->term[i].loop;
+            int64_t step = axis->term[i].coef < 0 ? -axis->term[i].coef : axis->term[i].coef;
+            if (coef == 0 && n_tiles[l] > 1)
+                coef = step, tiles = n_tiles[l], extent = c->s->op->loop[l].extent;
+            else
+                reach += step * (c->dish.size[t][l] - 1);
+        }
+        int64_t sum = coef * (extent - tiles) + tiles * reach;
+        sum = axis->divisor > 1 ? tw_cdiv(sum, axis->divisor) : tw_max(1, sum - c->s->overhang[o][a]);
+        units = tw_sat_mul(units, sum);
+    }
+    return units;
+}
+
+static void measure_level(cook *c, int t)
+{
+    const tw_space *s = c->s;
+    int64_t len[TW_MAX_LOOPS], n_tiles[TW_MAX_LOOPS];
+    int n = 0;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t piece = t > 0 ? c->dish.size[t - 1][l] : s->op->loop[l].extent;
+        len[l] = c->dish.size[t][l];
+        c->trips[t][l] = tw_cdiv(piece, len[l]);
+        n_tiles[l] = t > 0 ? c->trips[0][l] * c->trips[t][l] : c->trips[t][l];
+    }
+    for (int reduces = 0; reduces < 2; reduces++) {
+        for (int l = 0; l < s->op->n_loops; l++)
+            if (c->trips[t][l] > 1 && s->op->loop[l].reduces == reduces) c->dish.order[t][n++] = (int8_t)l;
+        if (!reduces) c->n_parallel[t] = n;
+    }
+    c->n_cut[t] = n;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        c->units[t][o] = s->elem_units[o] * tw_footprint_most(s, o, len);
+        c->sweep[t][o] = sweep_of(c, t, o, n_tiles);
+    }
+}
+
+/* Whether one buffer of each operand of level t fits into its memories. */
+static bool level_fits(const cook *c, int t)
+{
+    const tw_space *s = c->s;
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int64_t sum = 0;
+        for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
+            if (tw_space_holds(s, m, o)) sum = tw_sat_add(sum, c->units[t][o]);
+        if (sum > s->machine->memory[m].size) return false;
+    }
+    return true;
+}
+
+/* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
+static void choose_outer(cook *c, int l)
+{
+    int inner = c->f->n_tiled - 1;
+    if (l == c->s->op->n_loops) {
+        measure_level(c, 0);
+        measure_level(c, inner);
+        if (level_fits(c, 0)) order_level(c, 0, 0);
+        return;
+    }
+    for (int i = 0; i < c->n_sizes[l]; i++) {
+        int64_t size = c->sizes[l][i];
+        if (i > 0 && (c->s->op->loop[l].reduces || size < c->dish.size[inner][l])) break;
+        c->dish.size[0][l] = (int32_t)size;
+        choose_outer(c, l + 1);
+    }
+}
+
+/* Cycles of all executions. */
+static int64_t compute_of(cook *c)
+{
+    const tw_space *s = c->s;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    int t = c->f->n_tiled - 1;
+    int64_t work = 1, execs = 1;
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t extent = s->op->loop[l].extent, count = tw_cdiv(extent, c->dish.size[t][l]);
+        work = tw_sat_mul(work, passes_of(extent, count, rows_of(c, l)));
+        execs = tw_sat_mul(execs, count);
+    }
+    c->execs = execs;
+    return tw_cdiv(tw_busy_of(mac, execs, work), mac->count);
+}
+
+static void choose_inner(cook *c, int l)
+{
+    int t = c->f->n_tiled - 1;
+    if (l < c->s->op->n_loops) {
+        for (int i = 0; i < c->n_sizes[l]; i++) {
+            c->dish.size[t][l] = (int32_t)c->sizes[l][i];
+            choose_inner(c, l + 1);
+        }
+        return;
+    }
+    c->compute = compute_of(c);
+    measure_level(c, t);
+    if (!is_wanted(c, c->compute) || !level_fits(c, t)) return;
+    if (t > 0)
+        choose_outer(c, 0);
+    else
+        order_level(c, 0, 0);
+}
+
+/* ---- the menu ---- */
+
+/* Whether rows and columns of the array have changed places, against a frame before this one, and nothing else has. */
+static bool is_mirrored(const tw_space *s, int frame)
+{
+    const tw_frame *f = &s->frame[frame];
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int a[TW_ARRAY_DIMS], b[TW_ARRAY_DIMS];
+    tw_level_unroll(&(tw_level_map){.unrolls = {f->unroll[0], f->unroll[1]}}, s->op, a);
+    for (int i = 0; i < frame && cost->kind == TW_COST_ARRAY && cost->array[0] == cost->array[1]; i++) {
+        const tw_frame *g = &s->frame[i];
+        if (g->n_tiled != f->n_tiled || memcmp(g->memory, f->memory, sizeof g->memory) != 0) continue;
+        tw_level_unroll(&(tw_level_map){.unrolls = {g->unroll[0], g->unroll[1]}}, s->op, b);
+        if (a[0] == b[1] && a[1] == b[0]) return true;
+    }
+    return false;
+}
+
+bool tw_menu_suits(const tw_space *s, const tw_goals *goals)
+{
+    tw_cost_kind kind = s->machine->engine[s->machine->compute].cost.kind;
+    return s->async && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && kind != TW_COST_KERNEL;
+}
+
+void tw_menu_add(const tw_space *s, int frame, int64_t below, tw_menu *menu)
+{
+    cook c = {.s = s, .f = &s->frame[frame], .menu = menu, .below = below, .windows = tw_op_windows(s->op)};
+    if (c.f->n_tiled > TW_MENU_LEVELS || is_mirrored(s, frame)) return;
+    tw_level_map map = {.unrolls = {c.f->unroll[0], c.f->unroll[1]}};
+    tw_level_unroll(&map, s->op, c.unroll);
+    if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY) c.unroll[0] = c.unroll[1] = -1;
+    c.dish.frame = frame;
+    for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, l);
+    choose_inner(&c, 0);
+}
+
+/* Chooses what the dish keeps, as far as it may. */
+static void choose_keeps(const tw_space *s, const tw_dish *dish, tw_part *p)
+{
+    const tw_frame *f = &s->frame[dish->frame];
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < tw_op_output(s->op); o++) {
+            int var = tw_var_keep(s, f, m, o);
+            int32_t keep = dish->keep[m][o];
+            while (keep > 0 && !tw_part_may_choose(s, p, var, keep)) keep--;
+            if (tw_part_may_choose(s, p, var, keep)) p->var[var] = (tw_range){keep, keep};
+        }
+}
+
+static bool fill_in(const tw_space *s, const tw_dish *dish, tw_part *p)
+{
+    const tw_frame *f = &s->frame[dish->frame];
+    for (int t = 0; t < f->n_tiled; t++)
+        for (int l = 0; l < s->op->n_loops; l++)
+            p->var[tw_var_size(s, t, l)] = (tw_range){dish->size[t][l], dish->size[t][l]};
+    if (!tw_part_complete(s, p)) return false;
+    for (int t = 0; t < f->n_tiled; t++) {
+        int order[TW_MAX_LOOPS], n = 0;
+        unsigned seen = 0;
+        for (int i = 0; i < s->op->n_loops && n < s->op->n_loops; i++) {
+            int l = dish->order[t][i];
+            if (!(seen >> l & 1)) order[n++] = l;
+            seen |= 1u << l;
+        }
+        for (int l = 0; l < s->op->n_loops; l++)
+            if (!(seen >> l & 1)) order[n++] = l;
+        if (!tw_part_set_order(s, p, t, order)) return false;
+    }
+    if (!tw_part_complete(s, p)) return false;
+    choose_keeps(s, dish, p);
+    return tw_part_complete(s, p);
+}
+
+tw_status tw_menu_part(const tw_space *s, const tw_dish *dish, tw_part **out)
+{
+    bool empty;
+    tw_part *p = tw_part_of_frame(s, dish->frame, &empty);
+    *out = p;
+    if (!p) return TW_ERR_NOMEM;
+    if (!empty && fill_in(s, dish, p)) return TW_OK;
+    free(p);
+    *out = NULL;
+    return TW_OK;
+}

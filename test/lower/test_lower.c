@@ -1,0 +1,344 @@
+/* test/lower/test_lower.c - small networks and the steps that they become, as text.
+ *
+ * A network is written as lines:
+ *
+ *     x 1x3x8x8                     an input
+ *     !w 4x3x3x3                    a constant of zeros; "!w 1=6" has one element of that value
+ *     Conv x w -> y pads=1,1,1,1    a node; integers after =, one integer after :, text after ', a float after ~
+ *     < y                           an output */
+#include "lower/lower.h"
+#include "pb.h"
+#include "tw_test.h"
+
+#include <stdio.h>
+
+/* ---- building ---- */
+
+static void add_attribute(tw_text *node, const char *word)
+{
+    tw_text a = {0};
+    size_t n = strcspn(word, "=:'~");
+    int64_t ints[16];
+    int n_ints = 0;
+    pb_bytes(&a, 1, word, n);
+    const char *at = word + n + 1;
+    char *end = NULL;
+    if (word[n] == ':') pb_int(&a, 3, atoll(at));
+    if (word[n] == '\'') pb_text(&a, 4, at);
+    if (word[n] == '~') pb_float(&a, 2, strtof(at, &end));
+    for (; word[n] == '=' && *at; at = *end ? end + 1 : end) ints[n_ints++] = strtoll(at, &end, 10);
+    for (int i = 0; i < n_ints; i++) pb_int(&a, 8, ints[i]);
+    pb_int(&a, 20, word[n] == ':' ? 2 : word[n] == '\'' ? 3 : word[n] == '~' ? 1 : 7);
+    pb_message(node, 5, &a);
+}
+
+static void add_node(tw_text *graph, char *line)
+{
+    tw_text node = {0};
+    bool output = false;
+    char *rest, *word = strtok_r(line, " ", &rest);
+    pb_text(&node, 4, word);
+    while ((word = strtok_r(NULL, " ", &rest))) {
+        if (strcmp(word, "->") == 0)
+            output = true;
+        else if (strpbrk(word, "=:'~"))
+            add_attribute(&node, word);
+        else
+            pb_text(&node, output ? 2 : 1, strcmp(word, "-") == 0 ? "" : word);
+    }
+    pb_message(graph, 1, &node);
+}
+
+static int read_dims(const char *text, int64_t *dim)
+{
+    int n = 0;
+    for (char *end; *text && *text != '='; text = *end == 'x' ? end + 1 : end) dim[n++] = strtoll(text, &end, 10);
+    return n;
+}
+
+static void add_value(tw_text *graph, int field, const char *name, const char *dims)
+{
+    int64_t dim[TW_ONNX_MAX_DIMS];
+    int n = dims ? read_dims(dims, dim) : 0;
+    tw_text shape = {0}, type = {0}, tensor = {0}, value = {0};
+    for (int i = 0; i < n; i++) {
+        tw_text d = {0};
+        pb_int(&d, 1, dim[i]);
+        pb_message(&shape, 1, &d);
+    }
+    pb_int(&tensor, 1, TW_ONNX_F32);
+    if (dims) pb_message(&tensor, 2, &shape);
+    pb_message(&type, 1, &tensor);
+    pb_text(&value, 1, name);
+    pb_message(&value, 2, &type);
+    pb_message(graph, field, &value);
+}
+
+static void add_constant(tw_text *graph, const char *name, const char *dims)
+{
+    int64_t dim[TW_ONNX_MAX_DIMS], elems = 1;
+    int n = read_dims(dims, dim);
+    tw_text t = {0};
+    for (int i = 0; i < n; i++) pb_int(&t, 1, dim[i]);
+    for (int i = 0; i < n; i++) elems *= dim[i];
+    pb_int(&t, 2, TW_ONNX_F32);
+    pb_text(&t, 8, name);
+    float *data = calloc((size_t)elems, sizeof *data);
+    const char *fill = strchr(dims, '=');
+    for (int64_t i = 0; fill && i < elems; i++) data[i] = strtof(fill + 1, NULL);
+    pb_bytes(&t, 9, data, (size_t)elems * sizeof *data);
+    free(data);
+    pb_message(graph, 5, &t);
+}
+
+static void add_line(tw_text *graph, char *line)
+{
+    char *space = strchr(line, ' ');
+    if (strstr(line, "->")) {
+        add_node(graph, line);
+        return;
+    }
+    *space = 0;
+    if (*line == '!')
+        add_constant(graph, line + 1, space + 1);
+    else if (*line == '<')
+        add_value(graph, 12, space + 1, NULL);
+    else
+        add_value(graph, 11, line, space + 1);
+}
+
+static tw_text model_of(const char *lines)
+{
+    tw_text graph = {0}, model = {0}, opset = {0};
+    char *copy = strdup(lines), *rest = copy, *line;
+    while ((line = strsep(&rest, "\n")))
+        if (*line) add_line(&graph, line);
+    free(copy);
+    pb_text(&graph, 2, "g");
+    pb_int(&model, 1, 8);
+    pb_int(&opset, 2, 17);
+    pb_message(&model, 8, &opset);
+    pb_message(&model, 7, &graph);
+    return model;
+}
+
+typedef struct net {
+    tw_text bytes;
+    tw_arena *arena;
+    tw_diag diag;
+    const tw_graph_file *file;
+    const tw_shapes *shapes;
+    const tw_lowered *lowered;
+    tw_status status;
+} net;
+
+static net lower(const char *lines, tw_lower_options options)
+{
+    net n = {.bytes = model_of(lines), .arena = tw_arena_new()};
+    tw_infer_options none = {0};
+    CHECK_EQ(tw_graph_read("net.onnx", (const uint8_t *)n.bytes.bytes, n.bytes.len, n.arena, &n.diag, &n.file), TW_OK);
+    CHECK_EQ(tw_infer_shapes(n.file, &none, n.arena, &n.diag, &n.shapes), TW_OK);
+    n.status = tw_lower_network(n.shapes, &options, n.arena, &n.diag, &n.lowered);
+    return n;
+}
+
+static void release(net *n)
+{
+    tw_diag_release(&n->diag);
+    tw_arena_free(n->arena);
+    tw_text_release(&n->bytes);
+}
+
+static void check_with(const char *lines, tw_lower_options options, const char *expected)
+{
+    net n = lower(lines, options);
+    tw_text text = {0};
+    CHECK_EQ(n.status, TW_OK);
+    tw_lowered_print(n.lowered, &text);
+    CHECK_STR(text.bytes, expected);
+    tw_text_release(&text);
+    release(&n);
+}
+
+static const tw_lower_options usual = {.float_as = TW_N_DTYPES}, unfolded = {.no_fold = true, .float_as = TW_N_DTYPES};
+
+static void check(const char *lines, const char *expected) { check_with(lines, usual, expected); }
+
+/* ---- folding ---- */
+
+static const char conv_bn_relu[] = "x 1x3x8x8\n!w 4x3x3x3\n!b 4\n!s 4\n!o 4\n!m 4\n!v 4\n"
+                                   "Conv x w b -> c pads=1,1,1,1\nBatchNormalization c s o m v -> n\nRelu n -> y\n< y\n";
+
+TEST(what_follows_a_convolution_is_folded_into_it)
+{
+    check(conv_bn_relu,
+          "Conv_0 [Conv+BatchNormalization+Relu] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=3 kx=3: x, w; held b, s, o, m, v "
+          "-> y; finish $0 = (sum + h0 - h3) * (h1 / sqrt(h4 + 9.999999747378752e-06)); max($0 + h2, 0)\n"
+          "folded BatchNormalization_1 [BatchNormalization] into Conv_0\n"
+          "folded Relu_2 [Relu] into Conv_0\n"
+          "1 steps, 8 tensors, 2 folds, 0 views\n");
+}
+
+TEST(without_folding_only_the_bias_stays)
+{
+    check_with(conv_bn_relu, unfolded,
+               "Conv_0 [Conv] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=3 kx=3: x, w; held b -> c; finish sum + h0\n"
+               "BatchNormalization_1 [BatchNormalization] map d0=4 d1=64: c; held s, o, m, v -> n; value $0 = (ifm - h2) * "
+               "(h0 / sqrt(h3 + 9.999999747378752e-06)); $0 + h1\n"
+               "Relu_2 [Relu] map d0=256: n -> y; value max(ifm, 0)\n"
+               "3 steps, 10 tensors, 0 folds, 0 views\n");
+}
+
+TEST(a_tensor_times_a_function_of_itself_is_folded)
+{
+    check("x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nSigmoid c -> s\nMul c s -> y\n< y\n",
+          "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> y; finish sum * sigmoid(sum)\n"
+          "folded Sigmoid_1 [Sigmoid] into Conv_0\n"
+          "folded Mul_2 [Mul] into Conv_0\n"
+          "1 steps, 3 tensors, 2 folds, 0 views\n");
+}
+
+TEST(nothing_is_folded_past_a_tensor_that_somebody_else_reads)
+{
+    check("x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nRelu c -> y\n< y\n< c\n",
+          "Conv_0 [Conv] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> c\n"
+          "Relu_1 [Relu] map d0=256: c -> y; value max(ifm, 0)\n"
+          "2 steps, 4 tensors, 0 folds, 0 views\n");
+}
+
+TEST(element_wise_chains_are_one_map)
+{
+    check("a 2x5\nb 2x5\n!c 5\n!six 1=6\nAdd a b -> s\nMul s c -> m\nMin m six -> y\n< y\n",
+          "Add_0 [Add+Mul+Min] map d0=2 d1=5: a, b; held c -> y; value min((ifm + w) * h0, 6)\n"
+          "folded Mul_1 [Mul] into Add_0\n"
+          "folded Min_2 [Min] into Add_0\n"
+          "1 steps, 4 tensors, 2 folds, 0 views\n");
+}
+
+TEST(channels_that_are_two_loops_take_their_bias_in_a_step_of_its_own)
+{
+    check("x 1x4x5x5\n!w 6x2x3x3\n!b 6\nConv x w b -> c group:2\nRelu c -> y\n< y\n",
+          "Conv_0.sum [Conv] multiply-add g=2 oc=3 oy=3 ox=3 | ic=2 ky=3 kx=3: x, w -> c.sum\n"
+          "Conv_0 [Conv+Relu] map c=6 s=9: c.sum; held b -> y; value max(ifm + h0, 0)\n"
+          "folded Relu_1 [Relu] into Conv_0\n"
+          "2 steps, 5 tensors, 1 folds, 0 views\n");
+    check("x 1x4x5x5\n!w 4x1x3x3\n!b 4\nConv x w b -> y group:4\n< y\n",
+          "Conv_0 [Conv] multiply-add c=4 oy=3 ox=3 | ky=3 kx=3: x, w; held b -> y; finish sum + h0\n"
+          "1 steps, 4 tensors, 0 folds, 0 views\n");
+}
+
+/* ---- chains and views ---- */
+
+TEST(softmax_is_four_steps)
+{
+    check("x 3x5\nSoftmax x -> y\n< y\n",
+          "Softmax_0.max [Softmax] max d0=3 | r1=5: x -> y.max\n"
+          "Softmax_0.exp [Softmax] map d0=3 d1=5: x, y.max -> y.exp; value exp(ifm - w)\n"
+          "Softmax_0.sum [Softmax] add d0=3 | r1=5: y.exp -> y.sum\n"
+          "Softmax_0 [Softmax] map d0=3 d1=5: y.exp, y.sum -> y; value ifm / w\n"
+          "4 steps, 5 tensors, 0 folds, 0 views\n");
+}
+
+TEST(other_shapes_and_contiguous_parts_are_views)
+{
+    check("x 4x6\nFlatten x -> f\nSplit f -> a b\nRelu b -> y\n< y\n",
+          "Relu_2 [Relu] map d0=12: b=x+12 -> y; value max(ifm, 0)\n"
+          "1 steps, 3 tensors, 0 folds, 2 views\n");
+    check("x 4x6\nSplit x -> a b axis:1\n< b\n",
+          "Split_0.1 [Split] map d0=4 d1=3: x -> b; value ifm * 1\n1 steps, 2 tensors, 0 folds, 0 views\n");
+}
+
+TEST(a_concatenation_of_many_is_a_tree)
+{
+    check("a 2x1\nb 2x2\nc 2x1\nd 2x1\ne 2x1\nf 2x1\nConcat a b c d e f -> y axis:1\n< y\n",
+          "Concat_0.part0_0 [Concat] map d0=2 d1=6: a, b, c, d, e -> y.part0_0; value ifm + w + in2 + in3 + in4\n"
+          "Concat_0 [Concat] map d0=2 d1=7: y.part0_0, f -> y; value ifm + w\n"
+          "2 steps, 8 tensors, 0 folds, 0 views\n");
+}
+
+TEST(what_nobody_reads_is_left_out)
+{
+    check("x 2x3\nRelu x -> a\nExp x -> b\nNeg b -> c\n< a\n",
+          "Relu_0 [Relu] map d0=6: x -> a; value max(ifm, 0)\n1 steps, 2 tensors, 0 folds, 0 views\n");
+}
+
+static const char *text_of(const tw_step *step, tw_text *text)
+{
+    text->len = 0;
+    tw_model_print(step->model, text);
+    return text->bytes;
+}
+
+static const tw_step *step_called(const tw_lowered *lowered, const char *name)
+{
+    for (int s = 0; s < lowered->n_steps; s++)
+        if (strcmp(lowered->step[s].name, name) == 0) return &lowered->step[s];
+    fail_msg("no step '%s'", name);
+    return NULL;
+}
+
+TEST(all_steps_of_an_lstm_are_the_same_models)
+{
+    static const char *const what[] = {"hr", "gates", "c", "h"};
+    net n = lower("x 5x2x3\n!w 2x16x3\n!r 2x16x4\n!b 2x32\nLSTM x w r b -> y - c direction'bidirectional hidden_size:4\n"
+                  "< y\n< c\n", usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_steps, 2 * (1 + 5 * 4));
+    for (size_t i = 0; i < TW_COUNT(what); i++)
+        for (int t = 1; t < 10; t++) {
+            char first[64], other[64];
+            tw_text a = {0}, b = {0};
+            snprintf(first, sizeof first, "LSTM_0.%s0_0", what[i]);
+            snprintf(other, sizeof other, "LSTM_0.%s%d_%d", what[i], t / 5, t % 5);
+            CHECK_STR(text_of(step_called(n.lowered, first), &a), text_of(step_called(n.lowered, other), &b));
+            tw_text_release(&a);
+            tw_text_release(&b);
+        }
+    release(&n);
+}
+
+/* ---- what is not described ---- */
+
+TEST(what_is_not_described_is_listed_with_its_reason)
+{
+    net n = lower("x 4x4\nDet x -> d\nMystery x -> m\nHardmax x -> h\nHardmax h -> i\n< d\n< m\n< i\n", usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_undescribed, 3);
+    CHECK_STR(n.lowered->undescribed[0].op, "Hardmax");
+    CHECK_EQ(n.lowered->undescribed[0].n, 2);
+    CHECK_EQ(step_called(n.lowered, "Mystery_1")->kind, TW_STEP_UNKNOWN);
+    CHECK_EQ(step_called(n.lowered, "Det_0")->kind, TW_STEP_HOST);
+    release(&n);
+}
+
+TEST(strictness_makes_it_an_error_at_its_node)
+{
+    net n = lower("x 4x4\nHardmax x -> h\n< h\n", (tw_lower_options){.strict = true, .float_as = TW_N_DTYPES});
+    CHECK_EQ(n.status, TW_ERR_INPUT);
+    CHECK_STR(n.diag.last, "net.onnx: error: node 'Hardmax_0' (Hardmax) at byte 31 is not described: no description");
+    release(&n);
+}
+
+TEST(floats_can_be_planned_as_another_type)
+{
+    net n = lower(conv_bn_relu, (tw_lower_options){.float_as = TW_DTYPE_I8});
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->step[0].model->tensor[0].dtype, TW_DTYPE_I8);
+    CHECK_EQ(n.lowered->step[0].model->op->accumulator, TW_DTYPE_I32);
+    release(&n);
+}
+
+TEST(running_out_of_memory_is_reported_wherever_it_happens)
+{
+    net n = lower(conv_bn_relu, usual);
+    tw_status status = TW_ERR_NOMEM;
+    for (int64_t at = 1; status == TW_ERR_NOMEM && at < 10000; at++) {
+        tw_arena *arena = tw_arena_new();
+        const tw_lowered *lowered;
+        tw_arena_fail_at(arena, at);
+        status = tw_lower_network(n.shapes, &usual, arena, &n.diag, &lowered);
+        tw_arena_free(arena);
+    }
+    CHECK_EQ(status, TW_OK);
+    release(&n);
+}
