@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DIM = 600, KEY_SHAPE, KEY_STRICT, KEY_NO_FOLD, KEY_DTYPE, KEY_CORE, KEY_INPUT, KEY_DATA };
+enum { KEY_DIM = 600, KEY_SHAPE, KEY_STRICT, KEY_NO_FOLD, KEY_DTYPE, KEY_CORE, KEY_FILL, KEY_INPUT, KEY_DATA };
 
 static const struct argp_option network_options[] = {
     {0, 0, 0, 0, "Networks (WORKLOAD is an ONNX file):", 4},
     {"dim", KEY_DIM, "NAME=N", 0, "size of a dimension that the file leaves open", 0},
     {"input-shape", KEY_SHAPE, "NAME=AxBxC", 0, "shape of an input", 0},
+    {"fill", KEY_FILL, "NAME=VALUE", 0, "an input all of whose elements are known to be this: shapes may depend on it", 0},
     {"strict", KEY_STRICT, 0, 0, "an operator without a description is an error", 0},
     {"no-fold", KEY_NO_FOLD, 0, 0, "every node is a step of its own", 0},
     {"dtype", KEY_DTYPE, "TYPE", 0, "plan tensors of floats as if they were of this type, such as i8", 0},
@@ -47,6 +48,14 @@ static void read_shape(const struct argp_state *state, const char *text, tw_netw
     }
 }
 
+static double read_value(const struct argp_state *state, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end) argp_error(state, "--fill takes NAME=VALUE, not '%s'", text);
+    return value;
+}
+
 static error_t parse_network(int key, char *arg, struct argp_state *state)
 {
     cli_network *n = &((cli_options *)state->input)->network;
@@ -62,6 +71,11 @@ static error_t parse_network(int key, char *arg, struct argp_state *state)
         n->shape[n->open.n_shapes].input = split(state, "--input-shape", arg, &value);
         read_shape(state, value, &n->shape[n->open.n_shapes++]);
         break;
+    case KEY_FILL:
+        check_room(state, "--fill", n->open.n_fills, CLI_MAX_BINDINGS);
+        n->fill[n->open.n_fills].input = split(state, "--fill", arg, &value);
+        n->fill[n->open.n_fills++].value = read_value(state, value);
+        break;
     case KEY_STRICT: n->open.strict = true; break;
     case KEY_NO_FOLD: n->open.no_fold = true; break;
     case KEY_DTYPE: n->open.dtype = arg; break;
@@ -72,6 +86,7 @@ static error_t parse_network(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_SUCCESS:
         n->open.dim = n->dim;
         n->open.shape = n->shape;
+        n->open.fill = n->fill;
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

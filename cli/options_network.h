@@ -10,6 +10,7 @@ typedef struct cli_network {
     tw_network_options open;
     tw_network_dim dim[CLI_MAX_BINDINGS];
     tw_network_shape shape[CLI_MAX_BINDINGS];
+    tw_network_fill fill[CLI_MAX_BINDINGS];
     int n_cores;
     const char *core[CLI_MAX_CORES]; /* further machines, for the cost table */
     int n_inputs;

@@ -31,14 +31,50 @@ static tw_status find_input(tw_context *ctx, const tw_graph_file *file, const ch
     return tw_diag_error(&ctx->diag, (tw_loc){file->path, 0, 0}, "there is no input '%s'", name);
 }
 
+/* The size that an option or the file gives a dimension of an input; -1: neither does. */
+static int64_t size_of(const tw_network_options *options, const tw_value *value, int d)
+{
+    for (int i = 0; i < options->n_shapes; i++)
+        if (strcmp(options->shape[i].input, value->name) == 0 && d < options->shape[i].n_dims)
+            return options->shape[i].dim[d];
+    for (int i = 0; value->declared.symbol[d] && i < options->n_dims; i++)
+        if (strcmp(options->dim[i].name, value->declared.symbol[d]) == 0) return options->dim[i].size;
+    return value->declared.dim[d];
+}
+
+static tw_status fill_input(tw_context *ctx, const tw_graph_file *file, const tw_network_options *options,
+                            const tw_network_fill *fill, tw_array *given)
+{
+    enum { MOST = 1 << 26 };
+    int index = -1;
+    TW_TRY(find_input(ctx, file, fill->input, &index));
+    const tw_value *value = &file->value[index];
+    int64_t dim[TW_ONNX_MAX_DIMS], n = 1;
+    int n_dims = value->declared.n_dims;
+    for (int i = 0; i < options->n_shapes; i++)
+        if (strcmp(options->shape[i].input, value->name) == 0) n_dims = options->shape[i].n_dims;
+    bool known = n_dims >= 0 && value->declared.type != TW_ONNX_NONE && value->declared.type != TW_ONNX_STRING;
+    for (int d = 0; known && d < n_dims; d++) {
+        dim[d] = size_of(options, value, d);
+        known = dim[d] >= 0 && tw_ckd_mul(n, dim[d], &n) && n <= MOST;
+    }
+    if (!known)
+        return tw_diag_error(&ctx->diag, (tw_loc){file->path, 0, 0}, "input '%s' cannot be filled: give its shape",
+                             fill->input);
+    TW_TRY(tw_array_new(value->declared.type, n_dims, dim, ctx->arena, &given[index]));
+    for (int64_t i = 0; i < n; i++) tw_array_set(&given[index], i, fill->value);
+    return TW_OK;
+}
+
 /* The elements of inputs that are known beforehand, by value. */
 static tw_status given_data(tw_context *ctx, const tw_graph_file *file, const tw_network_options *options,
                             const tw_array **out)
 {
     tw_array *given;
     *out = NULL;
-    if (options->n_data == 0) return TW_OK;
+    if (options->n_data == 0 && options->n_fills == 0) return TW_OK;
     TW_ALLOC(ctx->arena, given, file->n_values);
+    for (int i = 0; i < options->n_fills; i++) TW_TRY(fill_input(ctx, file, options, &options->fill[i], given));
     for (int i = 0; i < options->n_data; i++) {
         const tw_network_data *d = &options->data[i];
         int value = -1;

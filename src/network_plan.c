@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
-static const double network_gap = 0.01; /* a layer's search ends when no more than this is to gain */
+static const double network_gap = 0.009; /* a layer's search ends when no more than this is to gain */
+static const int64_t network_budget = 1000000; /* of a layer: some tenths of a second */
 static const double least_share = 0.1; /* seconds: enough to find something */
 
 typedef struct result { /* of one layer */
@@ -103,6 +104,7 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     o.time_limit = seconds;
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
     if (o.gap <= 0) o.gap = network_gap;
+    if (o.budget <= 0 && o.time_limit <= 0) o.budget = network_budget;
     return plan_with(model, t->machine, &o, arena, diag, out);
 }
 

@@ -30,6 +30,10 @@ typedef struct tw_network_shape { /* of an input */
     int n_dims;
     int64_t dim[TW_NETWORK_MAX_DIMS];
 } tw_network_shape;
+typedef struct tw_network_fill { /* an input, all of whose elements are known to be this */
+    const char *input;
+    double value;
+} tw_network_fill;
 /* Elements of a tensor: dense, little-endian, of the type that the network gives it; bools are bytes. */
 typedef struct tw_network_data {
     const char *name;
@@ -47,8 +51,10 @@ typedef struct tw_network_options { /* all zero: the defaults                   
     bool strict;       /* a step without a description is an error                                       */
     const char *dtype; /* plan tensors of floats as if they were of this type ("i8"); NULL: as they are. Such a network
                           cannot be executed                                                             */
-    int n_data;        /* inputs whose elements are known, as constants: shapes may depend on them       */
+    /* Inputs whose elements are known, as constants: shapes may depend on them. */
+    int n_data, n_fills;
     const tw_network_data *data;
+    const tw_network_fill *fill;
 } tw_network_options;
 TW_API TW_NODISCARD tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
                                               const tw_network **out);

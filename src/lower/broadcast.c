@@ -46,7 +46,8 @@ static void add_dim(space *s, int64_t extent, unsigned who)
     }
 }
 
-static space space_of(tw_lowering *l, tw_seen out, int n_dims, const int64_t *dim, int n_inputs, const tw_seen *input)
+static space space_of(tw_lowering *l, tw_seen out, int n_dims, const int64_t *dim, int n_inputs,
+                      const tw_seen *input)
 {
     space s = {0};
     for (int d = 0; d < n_dims; d++) {
@@ -117,8 +118,8 @@ static void add_inputs(tw_lowering *l, const space *s, int n_inputs, const tw_se
     }
 }
 
-void tw_broadcast(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen out, int n_dims, const int64_t *dim,
-                  int n_inputs, const tw_seen *input, int *var)
+void tw_broadcast(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen out, int n_dims,
+                  const int64_t *dim, int n_inputs, const tw_seen *input, int *var)
 {
     for (int i = 0; i < n_inputs; i++)
         if (input[i].tensor < 0) tw_refuse(l, "an input is missing");

@@ -26,10 +26,10 @@ enum { TW_VAR_HELD = TW_MAX_OPERANDS - 1, TW_N_VARS = TW_VAR_HELD + TW_MAX_HELD 
 typedef struct tw_nest { /* a step in the making */
     const char *suffix;
     tw_op op;
-    int net[TW_MAX_OPERANDS];  /* net tensors of the operands   */
-    int held[TW_MAX_HELD];     /* and of what is held           */
+    int net[TW_MAX_OPERANDS]; /* net tensors of the operands   */
+    int held[TW_MAX_HELD];    /* and of what is held           */
     tw_formula_draft value, finish;
-    int value_is, finish_is;   /* index of the result, -1: none */
+    int value_is, finish_is; /* index of the result, -1: none */
 } tw_nest;
 
 typedef struct tw_reader_lists { /* who reads what */
@@ -50,17 +50,17 @@ typedef struct tw_lowering {
     bool no_memory;
     /* the node at hand */
     int graph, index;
-    bool in_branch;          /* of an If whose condition is not known            */
+    bool in_branch; /* of an If whose condition is not known            */
     const tw_onnx_node *node;
-    const char *name;        /* of its steps                                     */
-    const char *prefix;      /* of all names in the graph at hand: "if1.then."   */
+    const char *name;   /* of its steps                                     */
+    const char *prefix; /* of all names in the graph at hand: "if1.then."   */
     tw_reader_lists readers;
     int64_t opset;
-    const char *why;         /* it cannot be described, because; NULL: it can    */
+    const char *why; /* it cannot be described, because; NULL: it can    */
     bool nest_open;
     tw_nest nest;
-    tw_formula_draft *f;     /* formula in the making: nest.value or nest.finish */
-    bool holds_known;        /* scalars are held even when they are known        */
+    tw_formula_draft *f; /* formula in the making: nest.value or nest.finish */
+    bool holds_known;    /* scalars are held even when they are known        */
 } tw_lowering;
 
 /* The first reason counts. */
@@ -100,7 +100,8 @@ tw_seen tw_between_like(tw_lowering *l, const char *suffix, tw_onnx_type type, t
 tw_seen tw_literal(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim,
                    tw_array **array);
 /* Elements from `offset` on, as a tensor of its own. */
-tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t offset, int n_dims, const int64_t *dim);
+tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t offset, int n_dims,
+                   const int64_t *dim);
 /* Value `output` is these elements, no work. */
 void tw_output_is(tw_lowering *l, int output, tw_seen whole, int64_t offset);
 tw_seen tw_reshaped(tw_seen seen, int n_dims, const int64_t *dim);
@@ -148,8 +149,8 @@ int tw_find_output_loop(const tw_lowering *l, int64_t extent, int64_t inner);
 /* Begins a nest over the space of these dims. Each operand has in every dim either all of it or 1 (missing ones before
  * its first are 1); dims that the output has not reduce. Dims that all operands treat alike are one loop. With TW_MAP,
  * inputs that are scalars, and constant vectors along one loop, are held. var[i]: the variable of input i. */
-void tw_broadcast(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen out, int n_dims, const int64_t *dim,
-                  int n_inputs, const tw_seen *input, int *var);
+void tw_broadcast(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen out, int n_dims,
+                  const int64_t *dim, int n_inputs, const tw_seen *input, int *var);
 /* The map of these inputs over the output's shape; leaves l->f at the formula `value`. */
 void tw_map(tw_lowering *l, const char *suffix, tw_seen out, int n_inputs, const tw_seen *input, int *var);
 /* A reduction of x over the dims with `gone` into out (which has 1 there). */
@@ -166,8 +167,8 @@ typedef struct tw_element_call {
     tw_lowering *l;
     const tw_onnx_node *node;
     tw_formula_draft *f;
-    int n;                               /* inputs                             */
-    int arg[TW_ELEMENT_MAX_INPUTS];      /* what they are in f, -1: left out   */
+    int n;                          /* inputs                             */
+    int arg[TW_ELEMENT_MAX_INPUTS]; /* what they are in f, -1: left out   */
     tw_onnx_type type[TW_ELEMENT_MAX_INPUTS];
     tw_onnx_type out;
     int64_t opset;
@@ -176,10 +177,10 @@ typedef struct tw_element {
     const char *op, *domain;
     int (*emit)(const tw_element_call *c, tw_fn fn); /* the result in c->f */
     tw_fn fn;
-    int needs;   /* inputs that must be there, in order; 0: one                                       */
-    int reads;   /* inputs whose elements count; 0: all                                               */
-    int along;   /* inputs 1.. are: 0: broadcast, 1: vectors along axis 1, 2: along attribute `axis` */
-    bool holds;  /* scalars are held even when known, because they differ from layer to layer        */
+    int needs;  /* inputs that must be there, in order; 0: one                                       */
+    int reads;  /* inputs whose elements count; 0: all                                               */
+    int along;  /* inputs 1.. are: 0: broadcast, 1: vectors along axis 1, 2: along attribute `axis` */
+    bool holds; /* scalars are held even when known, because they differ from layer to layer        */
 } tw_element;
 /* The description of a node, NULL: it is not element-wise, or this variant is not, or shapes or types are missing. */
 const tw_element *tw_element_of(const tw_lowering *l, const tw_onnx_node *node);

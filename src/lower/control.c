@@ -63,7 +63,8 @@ static list inputs_of(tw_lowering *l)
         if (at->kind != TW_ATTR_GRAPH || at->graph < 0) continue;
         add_outer_values(l, at->graph, at->graph, &around);
         const tw_graph *g = &l->file->graph[at->graph];
-        for (int i = 0; was_lowered(l) && i < g->n_outputs; i++) add_item(l, &around, tw_tensor_of(l, g->output[i]));
+        for (int i = 0; was_lowered(l) && i < g->n_outputs; i++)
+            add_item(l, &around, tw_tensor_of(l, g->output[i]));
     }
     for (int i = 0; i < around.n; i++)
         if (tw_room_for(l, &own.item, own.n, &own.room, sizeof *own.item)) own.item[own.n++] = around.item[i];
@@ -87,10 +88,17 @@ void tw_add_host(tw_lowering *l, const char *why)
     if (l->no_memory || !tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step)) return;
     *node = l->index;
     bool knows = tw_refer_knows(l->node);
-    l->step[l->n_steps++] = (tw_step){.name = l->name, .op = l->node->op, .graph = l->graph, .n_nodes = 1,
+    l->step[l->n_steps++] = (tw_step){.name = l->name,
+                                      .op = l->node->op,
+                                      .graph = l->graph,
+                                      .n_nodes = 1,
                                       .in_branch = l->in_branch,
-                                      .kind = knows ? TW_STEP_HOST : TW_STEP_UNKNOWN, .why = why, .node = node,
-                                      .n_inputs = in.n, .n_outputs = l->node->n_outputs, .input = in.item,
+                                      .kind = knows ? TW_STEP_HOST : TW_STEP_UNKNOWN,
+                                      .why = why,
+                                      .node = node,
+                                      .n_inputs = in.n,
+                                      .n_outputs = l->node->n_outputs,
+                                      .input = in.item,
                                       .output = output};
 }
 
@@ -116,7 +124,8 @@ bool tw_lower_if(tw_lowering *l)
     int yes = attribute_graph(l, "then_branch"), no = attribute_graph(l, "else_branch");
     const char *name = l->name;
     if (yes < 0 || no < 0) return false;
-    bool known = condition && condition->data && condition->n == 1, taken = known && tw_array_get(condition, 0) != 0;
+    bool known = condition && condition->data && condition->n == 1,
+         taken = known && tw_array_get(condition, 0) != 0;
     bool outer = l->in_branch;
     l->in_branch |= !known;
     if (!known || taken) tw_lower_graph(l, yes, tw_say(l, "%s.then.", name));

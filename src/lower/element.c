@@ -81,7 +81,8 @@ static int is_inf(call *c, tw_fn fn)
 {
     (void)fn;
     tw_lowering *l = c->l;
-    bool negative = tw_onnx_int(c->node, "detect_negative", 1), positive = tw_onnx_int(c->node, "detect_positive", 1);
+    bool negative = tw_onnx_int(c->node, "detect_negative", 1),
+         positive = tw_onnx_int(c->node, "detect_positive", 1);
     int inf = tw_fn1(l, TW_FN_ISINF, c->arg[0]), zero = tw_num(l, 0);
     if (!negative) inf = tw_fn2(l, TW_FN_AND, inf, tw_fn2(l, TW_FN_LESS, zero, c->arg[0]));
     if (!positive) inf = tw_fn2(l, TW_FN_AND, inf, tw_fn2(l, TW_FN_LESS, c->arg[0], zero));
@@ -191,10 +192,7 @@ static int variadic(call *c, tw_fn fn)
     return tw_fit(c->l, x, c->out);
 }
 
-static int mean(call *c, tw_fn fn)
-{
-    return tw_times(c->l, variadic(c, fn), tw_num(c->l, 1.0 / c->n));
-}
+static int mean(call *c, tw_fn fn) { return tw_times(c->l, variadic(c, fn), tw_num(c->l, 1.0 / c->n)); }
 
 /* (x - mean) / sqrt(variance + epsilon) * scale + bias */
 static int batch_norm(call *c, tw_fn fn)
@@ -224,7 +222,8 @@ static int dequantize_linear(call *c, tw_fn fn)
 static int q_binary(call *c, tw_fn fn)
 {
     tw_lowering *l = c->l;
-    int a = tw_dequantize(l, c->arg[0], c->arg[1], c->arg[2]), b = tw_dequantize(l, c->arg[3], c->arg[4], c->arg[5]);
+    int a = tw_dequantize(l, c->arg[0], c->arg[1], c->arg[2]),
+        b = tw_dequantize(l, c->arg[3], c->arg[4], c->arg[5]);
     int y = tw_over(l, tw_fn2(l, fn, a, b), c->arg[6]);
     return tw_quantize(l, y, c->n > 7 ? c->arg[7] : -1, c->out);
 }
@@ -253,7 +252,7 @@ static int q_leaky_relu(call *c, tw_fn fn)
 
 /* ---- the table ---- */
 
-#define MS "com.microsoft"
+#define MS     "com.microsoft"
 #define FN(id) TW_FN_##id
 enum { ALL = 99 };
 static const tw_element elements[] = {
@@ -359,9 +358,8 @@ static bool is_variant(const tw_lowering *l, const tw_onnx_node *node)
 {
     for (int i = 1; i < node->n_outputs; i++)
         if (tw_is_read(l, node->output[i])) return true;
-    return tw_onnx_int(node, "training_mode", 0) != 0 ||
-           tw_onnx_int(node, "spatial", 1) == 0 || tw_onnx_int(node, "is_test", 1) == 0 ||
-           tw_onnx_int(node, "block_size", 0) != 0;
+    return tw_onnx_int(node, "training_mode", 0) != 0 || tw_onnx_int(node, "spatial", 1) == 0 ||
+           tw_onnx_int(node, "is_test", 1) == 0 || tw_onnx_int(node, "block_size", 0) != 0;
 }
 
 /* Zero points in the middle may be left out, and everything behind what is needed. */
@@ -419,8 +417,12 @@ tw_seen tw_element_input(tw_lowering *l, const tw_element *e, const tw_onnx_node
 
 int tw_element_emit(tw_lowering *l, const tw_element *e, const tw_onnx_node *node, const int *arg)
 {
-    tw_element_call c = {.l = l, .node = node, .f = l->f, .n = node->n_inputs,
-                         .out = tw_shape_of(l, node->output[0])->type, .opset = l->opset};
+    tw_element_call c = {.l = l,
+                         .node = node,
+                         .f = l->f,
+                         .n = node->n_inputs,
+                         .out = tw_shape_of(l, node->output[0])->type,
+                         .opset = l->opset};
     for (int i = 0; i < c.n; i++) {
         c.arg[i] = arg[i];
         c.type[i] = node->input[i] < 0 ? TW_ONNX_NONE : tw_shape_of(l, node->input[i])->type;

@@ -17,8 +17,8 @@ typedef struct growth {
     tw_lowering *l;
     const tw_graph *graph;
     const bool *taken;
-    bool map;                             /* the first node is element-wise          */
-    int shape;                            /* value that has the shape of the group   */
+    bool map;  /* the first node is element-wise          */
+    int shape; /* value that has the shape of the group   */
     tw_group group;
     int n_tensors, tensor[TW_MAX_OPERANDS]; /* map: values read from outside          */
 } growth;
@@ -51,8 +51,7 @@ static bool can_be_held(const tw_lowering *l, int value)
     const tw_shape_of_value *shape = tw_shape_of(l, value);
     bool constant = shape->constant || l->file->value[value].constant;
     int stretches = 0;
-    for (int d = 0; d < shape->n_dims; d++)
-        stretches += shape->dim[d] != 1 && (d == 0 || shape->dim[d - 1] == 1);
+    for (int d = 0; d < shape->n_dims; d++) stretches += shape->dim[d] != 1 && (d == 0 || shape->dim[d - 1] == 1);
     return shape->n_elems == 1 || (constant && stretches == 1);
 }
 
@@ -284,8 +283,7 @@ void tw_map_group(tw_lowering *l, const tw_group *group, int first)
     known made = {0};
     collect_inputs(l, group, first, &in);
     if (!tw_refused(l)) tw_map(l, "", tw_see(l, group->value), in.n, in.seen, in.var);
-    for (int k = first; k < group->n && !tw_refused(l); k++)
-        emit_node(l, &graph->node[group->node[k]], &in, &made);
+    for (int k = first; k < group->n && !tw_refused(l); k++) emit_node(l, &graph->node[group->node[k]], &in, &made);
     l->holds_known = false;
     if (!tw_refused(l)) tw_set_value(l, find_known(&made, group->value));
 }

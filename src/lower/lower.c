@@ -194,8 +194,8 @@ static bool is_settled(const tw_lowering *l, const tw_onnx_node *node)
 }
 
 typedef struct walk {
-    bool *taken;            /* nodes that belong to a group                     */
-    const tw_group **ends;  /* per node: the group of several that ends with it */
+    bool *taken;           /* nodes that belong to a group                     */
+    const tw_group **ends; /* per node: the group of several that ends with it */
 } walk;
 
 static void begin_group(tw_lowering *l, walk *w, int index, bool element)
@@ -320,9 +320,15 @@ static tw_status hand_over(tw_lowering *l, tw_diag *diag, const tw_lowered **out
     TW_TRY(tw_tidy(l));
     TW_TRY(check_strictly(l, diag));
     TW_ALLOC(l->arena, lowered, 1);
-    *lowered = (tw_lowered){.shapes = l->shapes, .n_tensors = l->n_tensors, .n_steps = l->n_steps,
-                            .n_folds = l->n_folds, .n_views = l->n_views, .tensor = l->tensor, .step = l->step,
-                            .fold = l->fold, .tensor_of_value = l->tensor_of_value};
+    *lowered = (tw_lowered){.shapes = l->shapes,
+                            .n_tensors = l->n_tensors,
+                            .n_steps = l->n_steps,
+                            .n_folds = l->n_folds,
+                            .n_views = l->n_views,
+                            .tensor = l->tensor,
+                            .step = l->step,
+                            .fold = l->fold,
+                            .tensor_of_value = l->tensor_of_value};
     TW_TRY(count_undescribed(l, lowered));
     *out = lowered;
     return TW_OK;

@@ -12,7 +12,7 @@ typedef struct product {
     tw_seen a, b, y;
     bool trans_a, trans_b;
     int64_t m, n, k;
-    int batches;                            /* loops before m */
+    int batches; /* loops before m */
     int64_t extent[TW_ONNX_MAX_DIMS];
     bool in_a[TW_ONNX_MAX_DIMS], in_b[TW_ONNX_MAX_DIMS];
     int loop_m, loop_n;
@@ -82,7 +82,8 @@ static bool read_product(tw_lowering *l, tw_seen a, bool trans_a, tw_seen b, boo
 
 /* ---- the nest ---- */
 
-static void add_matrix(tw_lowering *l, tw_seen x, const bool *has, int batches, bool transposed, int rows, int columns)
+static void add_matrix(tw_lowering *l, tw_seen x, const bool *has, int batches, bool transposed, int rows,
+                       int columns)
 {
     tw_add_operand(l, x);
     for (int i = 0; i < batches; i++)
@@ -93,7 +94,7 @@ static void add_matrix(tw_lowering *l, tw_seen x, const bool *has, int batches, 
 
 static void begin_product(tw_lowering *l, const char *suffix, product *p)
 {
-    static const char *const names[] = {"b", "b1", "b2", "b3", "b4", "b5", "b6", "b7",
+    static const char *const names[] = {"b",  "b1", "b2",  "b3",  "b4",  "b5",  "b6",  "b7",
                                         "b8", "b9", "b10", "b11", "b12", "b13", "b14", "b15"};
     tw_nest_begin(l, suffix, TW_MULTIPLY_ADD);
     for (int i = 0; i < p->batches; i++) tw_add_loop(l, names[i], p->extent[i], false);

@@ -243,9 +243,13 @@ static int64_t entry(const tw_array *array, const tw_attribute *attribute, int64
 
 static slice_list read_slice(tw_lowering *l)
 {
-    slice_list s = {.starts = tw_known_input(l, 1), .ends = tw_known_input(l, 2), .axes = tw_known_input(l, 3),
-                    .steps = tw_known_input(l, 4), .a_starts = tw_onnx_attribute(l->node, "starts"),
-                    .a_ends = tw_onnx_attribute(l->node, "ends"), .a_axes = tw_onnx_attribute(l->node, "axes")};
+    slice_list s = {.starts = tw_known_input(l, 1),
+                    .ends = tw_known_input(l, 2),
+                    .axes = tw_known_input(l, 3),
+                    .steps = tw_known_input(l, 4),
+                    .a_starts = tw_onnx_attribute(l->node, "starts"),
+                    .a_ends = tw_onnx_attribute(l->node, "ends"),
+                    .a_axes = tw_onnx_attribute(l->node, "axes")};
     for (int i = 1; i < 5; i++)
         if (tw_has_input(l, i) && !tw_known_input(l, i)) tw_refuse(l, "where it starts is not constant");
     if (!(s.starts || s.a_starts) || !(s.ends || s.a_ends)) tw_refuse(l, "an input is missing");
@@ -268,7 +272,8 @@ static void lower_slice(tw_lowering *l)
         if (axis < 0 || axis >= x.n_dims || step == 0 || step > TW_EXTENT_MAX || step < -TW_EXTENT_MAX)
             tw_refuse(l, "axis out of range");
         else
-            c.axis[axis] = slice_axis(x.dim[axis], entry(s.starts, s.a_starts, i, 0), entry(s.ends, s.a_ends, i, 0), step);
+            c.axis[axis] =
+                slice_axis(x.dim[axis], entry(s.starts, s.a_starts, i, 0), entry(s.ends, s.a_ends, i, 0), step);
     }
     take(l, "", 0, x, &c);
 }
@@ -317,8 +322,10 @@ void tw_concat_begin(tw_lowering *l, const char *suffix, int n, const tw_seen *x
     for (int i = 0; i < n && !tw_refused(l); i++) {
         tw_add_operand(l, x[i]);
         tw_add_axis(l, before);
-        tw_add_axis_as(l, (tw_axis){.extent = x[i].dim[axis] * inner, .offset = -start, .divisor = 1, .n_terms = 1,
-                                    .term = {{in, 1}}});
+        tw_add_axis_as(
+            l,
+            (tw_axis){
+                .extent = x[i].dim[axis] * inner, .offset = -start, .divisor = 1, .n_terms = 1, .term = {{in, 1}}});
         start += x[i].dim[axis] * inner;
     }
     tw_add_output(l, out);
@@ -393,7 +400,8 @@ static padding read_pads(tw_lowering *l, tw_seen x)
     if (!pads && !a) tw_refuse(l, "an input is missing");
     if (tw_refused(l)) return p;
     int64_t n = (pads ? pads->n : a->n) / 2;
-    if ((pads ? pads->n : a->n) != 2 * n || n != (axes ? axes->n : x.n_dims)) tw_refuse(l, "lists of different lengths");
+    if ((pads ? pads->n : a->n) != 2 * n || n != (axes ? axes->n : x.n_dims))
+        tw_refuse(l, "lists of different lengths");
     for (int64_t i = 0; i < n && !tw_refused(l); i++) {
         int64_t axis = entry(axes, NULL, i, i);
         if (axis < 0) axis += x.n_dims;
@@ -422,8 +430,10 @@ static void pad_constant(tw_lowering *l, tw_seen x, const padding *p, tw_seen y)
     for (int d = 0; d < c.n; d++) tw_add_loop(l, loop_names[d], c.axis[d].out, false);
     tw_add_operand(l, x);
     for (int d = 0; d < c.n; d++)
-        tw_add_axis_as(l, (tw_axis){.extent = c.axis[d].in, .offset = c.axis[d].start, .divisor = 1, .n_terms = 1,
-                                    .term = {{d, 1}}});
+        tw_add_axis_as(
+            l,
+            (tw_axis){
+                .extent = c.axis[d].in, .offset = c.axis[d].start, .divisor = 1, .n_terms = 1, .term = {{d, 1}}});
     tw_add_output(l, y);
     if (tw_refused(l)) return;
     tw_value_begin(l);
@@ -448,7 +458,8 @@ static int add_shifted(tw_lowering *l, tw_seen x, const int *loop, int64_t coef,
 }
 
 /* One axis, x as [outer, n, inner]. */
-static void pad_axis(tw_lowering *l, const char *suffix, tw_seen x, int64_t lo, int64_t hi, pad_mode mode, tw_seen y)
+static void pad_axis(tw_lowering *l, const char *suffix, tw_seen x, int64_t lo, int64_t hi, pad_mode mode,
+                     tw_seen y)
 {
     int64_t n = x.dim[1];
     tw_nest_begin(l, suffix, TW_MAP);
@@ -626,7 +637,8 @@ static resize read_resize(tw_lowering *l)
     if (strcmp(tw_onnx_string(l->node, "mode", "nearest"), "nearest") != 0) tw_refuse(l, "interpolation");
     if (strcmp(r.coordinates, "tf_crop_and_resize") == 0 || strcmp(r.coordinates, "half_pixel_symmetric") == 0)
         tw_refuse(l, "a part that is cut out");
-    if (tw_onnx_attribute(l->node, "axes") || tw_onnx_int(l->node, "antialias", 0)) tw_refuse(l, "a choice of axes");
+    if (tw_onnx_attribute(l->node, "axes") || tw_onnx_int(l->node, "antialias", 0))
+        tw_refuse(l, "a choice of axes");
     return r;
 }
 

@@ -63,8 +63,8 @@ void tw_add_axis_as(tw_lowering *l, tw_axis axis)
 void tw_add_axis(tw_lowering *l, int loop)
 {
     if (loop < 0) return;
-    tw_add_axis_as(l, (tw_axis){.extent = l->nest.op.loop[loop].extent, .divisor = 1, .n_terms = 1,
-                                .term = {{loop, 1}}});
+    tw_add_axis_as(
+        l, (tw_axis){.extent = l->nest.op.loop[loop].extent, .divisor = 1, .n_terms = 1, .term = {{loop, 1}}});
 }
 
 /* A scalar is one axis of one element. */
@@ -196,10 +196,10 @@ static const tw_formula *settled(tw_lowering *l, const tw_formula_draft *from, i
     for (int v = 0; v < TW_N_VARS; v++) moved[v] = v < TW_VAR_HELD ? v : v - TW_VAR_HELD + n_first;
     for (int s = 0; s < from->n_steps; s++) {
         const tw_formula_step *step = &from->step[s];
-        moved[TW_N_VARS + s] = step->fn == TW_FN_CONSTANT
-                                   ? tw_formula_constant(&to, step->constant)
-                                   : tw_formula_call(&to, step->fn, moved[step->arg[0]], moved[step->arg[1]],
-                                                     moved[step->arg[2]]);
+        moved[TW_N_VARS + s] =
+            step->fn == TW_FN_CONSTANT
+                ? tw_formula_constant(&to, step->constant)
+                : tw_formula_call(&to, step->fn, moved[step->arg[0]], moved[step->arg[1]], moved[step->arg[2]]);
     }
     const tw_formula *formula = tw_refused(l) ? NULL : tw_formula_finish(&to, moved[result], l->arena);
     if (!formula && !tw_refused(l)) tw_refuse(l, "too long a formula");
@@ -209,8 +209,7 @@ static const tw_formula *settled(tw_lowering *l, const tw_formula_draft *from, i
 static void settle_formulas(tw_lowering *l)
 {
     tw_nest *nest = &l->nest;
-    if (nest->value_is >= 0)
-        nest->op.value = settled(l, &nest->value, nest->value_is, tw_op_output(&nest->op));
+    if (nest->value_is >= 0) nest->op.value = settled(l, &nest->value, nest->value_is, tw_op_output(&nest->op));
     if (nest->finish_is > 0) nest->op.finish = settled(l, &nest->finish, nest->finish_is, 1);
 }
 
@@ -272,8 +271,14 @@ void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node)
     if (tw_refused(l) || !is_sound(l, model)) return;
     if (!tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step)) return;
     tw_step *step = &l->step[l->n_steps++];
-    *step = (tw_step){.name = tw_say(l, "%s%s", l->name, l->nest.suffix), .op = op, .kind = TW_STEP_TILED,
-                      .graph = l->graph, .in_branch = l->in_branch, .n_nodes = n_nodes, .node = node, .model = model,
+    *step = (tw_step){.name = tw_say(l, "%s%s", l->name, l->nest.suffix),
+                      .op = op,
+                      .kind = TW_STEP_TILED,
+                      .graph = l->graph,
+                      .in_branch = l->in_branch,
+                      .n_nodes = n_nodes,
+                      .node = node,
+                      .model = model,
                       .n_operands = model->op->n_operands};
     memcpy(step->operand, l->nest.net, sizeof step->operand);
     memcpy(step->held, l->nest.held, sizeof step->held);

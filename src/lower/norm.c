@@ -9,13 +9,13 @@
 #include <string.h>
 
 typedef struct norm {
-    tw_seen x, y;                 /* in the shape in which it is done                      */
-    bool gone[TW_ONNX_MAX_DIMS];  /* axes that are averaged over                           */
-    tw_seen scale, bias;          /* broadcast to x; tensor -1: none                       */
+    tw_seen x, y;                /* in the shape in which it is done                      */
+    bool gone[TW_ONNX_MAX_DIMS]; /* axes that are averaged over                           */
+    tw_seen scale, bias;         /* broadcast to x; tensor -1: none                       */
     double epsilon;
-    bool centres;                 /* the mean is taken off                                 */
-    bool epsilon_outside;         /* 1 / (sqrt(..) + epsilon)                              */
-    tw_seen mean, deviation;      /* where they are wanted outside; tensor -1: not         */
+    bool centres;            /* the mean is taken off                                 */
+    bool epsilon_outside;    /* 1 / (sqrt(..) + epsilon)                              */
+    tw_seen mean, deviation; /* where they are wanted outside; tensor -1: not         */
 } norm;
 
 static const tw_seen none = {.tensor = -1};
@@ -92,8 +92,13 @@ static void rows(norm *n, int axis)
 static void lower_layer_norm(tw_lowering *l)
 {
     bool simple = strcmp(l->node->op, "LayerNormalization") != 0;
-    norm n = {.x = tw_see_input(l, 0), .y = tw_see_output(l, 0), .scale = tw_see_input(l, 1),
-              .bias = tw_see_input(l, 2), .centres = !simple, .mean = none, .deviation = none,
+    norm n = {.x = tw_see_input(l, 0),
+              .y = tw_see_output(l, 0),
+              .scale = tw_see_input(l, 1),
+              .bias = tw_see_input(l, 2),
+              .centres = !simple,
+              .mean = none,
+              .deviation = none,
               .epsilon = (double)tw_onnx_float(l->node, "epsilon", 1e-5F)};
     int axis = tw_axis_attribute(l, "axis", -1, n.x.n_dims);
     if (simple) n.deviation = tw_see_output(l, 1);
@@ -118,9 +123,14 @@ static void lower_skip_layer_norm(tw_lowering *l)
     if (tw_refused(l)) return;
     int added = tw_plus(l, var[0], var[1]);
     tw_set_value(l, with_bias ? tw_plus(l, added, var[2]) : added);
-    norm n = {.x = sum, .y = tw_see_output(l, 0), .scale = tw_see_input(l, 2),
-              .bias = simple ? none : tw_see_input(l, 3), .centres = !simple, .mean = tw_see_output(l, 1),
-              .deviation = tw_see_output(l, 2), .epsilon = (double)tw_onnx_float(l->node, "epsilon", 1e-12F)};
+    norm n = {.x = sum,
+              .y = tw_see_output(l, 0),
+              .scale = tw_see_input(l, 2),
+              .bias = simple ? none : tw_see_input(l, 3),
+              .centres = !simple,
+              .mean = tw_see_output(l, 1),
+              .deviation = tw_see_output(l, 2),
+              .epsilon = (double)tw_onnx_float(l->node, "epsilon", 1e-12F)};
     rows(&n, x.n_dims - 1);
     normalise(l, &n);
 }
@@ -131,9 +141,14 @@ static void lower_instance_norm(tw_lowering *l)
     if (x.n_dims < 3) tw_refuse(l, "axis out of range");
     if (tw_refused(l)) return;
     int64_t inner = tw_product(&x.dim[2], x.n_dims - 2);
-    norm n = {.x = TW_RESHAPED(x, x.dim[0], x.dim[1], inner), .gone = {false, false, true},
-              .scale = TW_RESHAPED(scale, x.dim[1], 1), .bias = TW_RESHAPED(bias, x.dim[1], 1), .centres = true,
-              .mean = none, .deviation = none, .epsilon = (double)tw_onnx_float(l->node, "epsilon", 1e-5F)};
+    norm n = {.x = TW_RESHAPED(x, x.dim[0], x.dim[1], inner),
+              .gone = {false, false, true},
+              .scale = TW_RESHAPED(scale, x.dim[1], 1),
+              .bias = TW_RESHAPED(bias, x.dim[1], 1),
+              .centres = true,
+              .mean = none,
+              .deviation = none,
+              .epsilon = (double)tw_onnx_float(l->node, "epsilon", 1e-5F)};
     n.y = tw_reshaped(tw_see_output(l, 0), 3, n.x.dim);
     normalise(l, &n);
 }
@@ -147,8 +162,12 @@ static void lower_group_norm(tw_lowering *l)
     if (tw_refused(l)) return;
     int64_t own = tw_elems_of(scale) == groups ? 1 : x.dim[1] / groups;
     norm n = {.x = TW_RESHAPED(x, x.dim[0], groups, x.dim[1] / groups, tw_product(&x.dim[2], x.n_dims - 2)),
-              .gone = {false, false, true, true}, .scale = TW_RESHAPED(scale, groups, own, 1),
-              .bias = TW_RESHAPED(bias, groups, own, 1), .centres = true, .mean = none, .deviation = none,
+              .gone = {false, false, true, true},
+              .scale = TW_RESHAPED(scale, groups, own, 1),
+              .bias = TW_RESHAPED(bias, groups, own, 1),
+              .centres = true,
+              .mean = none,
+              .deviation = none,
               .epsilon = (double)tw_onnx_float(l->node, "epsilon", 1e-5F)};
     n.y = tw_reshaped(tw_see_output(l, 0), 4, n.x.dim);
     normalise(l, &n);
@@ -158,8 +177,15 @@ static void lower_mean_variance(tw_lowering *l)
 {
     static const int64_t usual[] = {0, 2, 3};
     const tw_attribute *a = tw_onnx_attribute(l->node, "axes");
-    norm n = {.x = tw_see_input(l, 0), .y = tw_see_output(l, 0), .scale = none, .bias = none, .mean = none,
-              .deviation = none, .centres = true, .epsilon = 1e-9, .epsilon_outside = true};
+    norm n = {.x = tw_see_input(l, 0),
+              .y = tw_see_output(l, 0),
+              .scale = none,
+              .bias = none,
+              .mean = none,
+              .deviation = none,
+              .centres = true,
+              .epsilon = 1e-9,
+              .epsilon_outside = true};
     int n_axes = a ? a->n : (int)TW_COUNT(usual);
     for (int i = 0; i < n_axes; i++) {
         int64_t axis = a ? a->ints[i] : usual[i];
@@ -205,8 +231,10 @@ static void lower_local_response(tw_lowering *l)
     int s = tw_add_outer(l, "s", inner), k = tw_add_loop(l, "kc", size, true);
     tw_add_operand(l, x);
     tw_add_axis(l, b);
-    tw_add_axis_as(l, (tw_axis){.extent = x.dim[1], .offset = -((size - 1) / 2), .divisor = 1, .n_terms = 2,
-                                .term = {{c, 1}, {k, 1}}});
+    tw_add_axis_as(
+        l,
+        (tw_axis){
+            .extent = x.dim[1], .offset = -((size - 1) / 2), .divisor = 1, .n_terms = 2, .term = {{c, 1}, {k, 1}}});
     tw_add_axis(l, s);
     tw_add_output(l, squares);
     tw_set_value(l, tw_times(l, 0, 0));

@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Calls `see` for every input of every node. */
-static void each_input(const tw_graph_file *file, void (*see)(void *user, int value, int graph, int node), void *user)
+static void each_input(const tw_graph_file *file, void (*see)(void *user, int value, int graph, int node),
+                       void *user)
 {
     for (int g = 0; g < file->n_graphs; g++)
         for (int n = 0; n < file->graph[g].n_nodes; n++) {

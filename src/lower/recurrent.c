@@ -21,7 +21,7 @@ typedef struct recurrence {
     float clip; /* 0: none */
     tw_seen x, w, r, wb, rb, y, xw, h, c, peephole;
     tw_onnx_type type;
-    int64_t t; /* step at hand: place in time, */
+    int64_t t;   /* step at hand: place in time, */
     int64_t nth; /* and in the order in which steps are done */
 } recurrence;
 
@@ -72,7 +72,8 @@ static bool read_recurrence(tw_lowering *l, cell kind, recurrence *r)
 /* ---- parts ---- */
 
 /* Part d of a tensor whose first axis counts directions. */
-static tw_seen of_direction(tw_lowering *l, const recurrence *r, tw_seen all, const char *name, int64_t from, int64_t n)
+static tw_seen of_direction(tw_lowering *l, const recurrence *r, tw_seen all, const char *name, int64_t from,
+                            int64_t n)
 {
     int64_t each = tw_elems_of(all) / r->directions;
     if (all.tensor < 0) return all;
@@ -126,7 +127,8 @@ static void all_inputs(tw_lowering *l, recurrence *r)
 }
 
 /* state * R^T for the gates from..from + n. */
-static tw_seen recur(tw_lowering *l, const recurrence *r, const char *what, tw_seen state, int from, int n, bool bias)
+static tw_seen recur(tw_lowering *l, const recurrence *r, const char *what, tw_seen state, int from, int n,
+                     bool bias)
 {
     int64_t rows = n * r->H, dim[] = {r->B, n, r->H}, k = r->H;
     tw_seen weights = of_direction(l, r, tw_see_input(l, 2), tw_say(l, "R%d_", from), from * k * k, rows * k);
@@ -220,7 +222,8 @@ static void step_gru_linear(tw_lowering *l, recurrence *r)
     tw_seen zr = tw_between(l, step_name(l, r, "zr"), r->type, 3, dim);
     if (tw_refused(l)) return;
     tw_nest_begin(l, step_name(l, r, "zr"), TW_MAP);
-    int loop[3] = {tw_add_loop(l, "b", r->B, false), tw_add_loop(l, "g", 2, false), tw_add_loop(l, "h", r->H, false)};
+    int loop[3] = {tw_add_loop(l, "b", r->B, false), tw_add_loop(l, "g", 2, false),
+                   tw_add_loop(l, "h", r->H, false)};
     for (int i = 0; i < 2; i++) {
         tw_add_operand(l, i ? hr : xw);
         tw_add_axis(l, loop[0]);
@@ -316,7 +319,8 @@ static void last_states(tw_lowering *l, const recurrence *r)
         tw_output_is(l, 1, r->y, r->reverse ? 0 : forward_end);
         return;
     }
-    tw_seen part[2] = {tw_part_of(l, ".last0", r->y, forward_end, 2, dim), tw_part_of(l, ".last1", r->y, each, 2, dim)};
+    tw_seen part[2] = {tw_part_of(l, ".last0", r->y, forward_end, 2, dim),
+                       tw_part_of(l, ".last1", r->y, each, 2, dim)};
     if (!tw_refused(l)) tw_concat(l, 2, part, 0, TW_RESHAPED(tw_see_output(l, 1), 2, each));
     if (!tw_refused(l)) l->nest.suffix = ".last";
 }

@@ -204,15 +204,21 @@ bool tw_is_zero(const tw_lowering *l, tw_seen seen)
 static const char *name_between(tw_lowering *l, const char *suffix)
 {
     for (int i = 0; i < l->node->n_outputs; i++)
-        if (l->node->output[i] >= 0)
-            return tw_say(l, "%s%s", l->file->value[l->node->output[i]].name, suffix);
+        if (l->node->output[i] >= 0) return tw_say(l, "%s%s", l->file->value[l->node->output[i]].name, suffix);
     return tw_say(l, "%s%s", l->name, suffix);
 }
 
-static tw_net_tensor made_here(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim)
+static tw_net_tensor made_here(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims,
+                               const int64_t *dim)
 {
-    tw_net_tensor t = {.name = name_between(l, suffix), .value = -1, .role = TW_ROLE_BETWEEN, .known = true,
-                       .type = type, .n_dims = n_dims, .n_elems = tw_product(dim, n_dims), .root = -1};
+    tw_net_tensor t = {.name = name_between(l, suffix),
+                       .value = -1,
+                       .role = TW_ROLE_BETWEEN,
+                       .known = true,
+                       .type = type,
+                       .n_dims = n_dims,
+                       .n_elems = tw_product(dim, n_dims),
+                       .root = -1};
     memcpy(t.dim, dim, (size_t)n_dims * sizeof *dim);
     return t;
 }
@@ -244,7 +250,8 @@ tw_seen tw_literal(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_
     return tw_reshaped(seen, n_dims, dim);
 }
 
-tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t offset, int n_dims, const int64_t *dim)
+tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t offset, int n_dims,
+                   const int64_t *dim)
 {
     tw_seen seen = {.tensor = -1};
     if (whole.tensor < 0 || l->no_memory) return seen;

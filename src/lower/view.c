@@ -19,7 +19,11 @@ static void lower_dropout(tw_lowering *l)
 }
 
 const tw_describer tw_view_ops[] = {
-    {"Reshape", "", lower_view, false},  {"Flatten", "", lower_view, false},  {"Squeeze", "", lower_view, false},
-    {"Unsqueeze", "", lower_view, false}, {"Identity", "", lower_view, false}, {"Dropout", "", lower_dropout, false},
+    {"Reshape", "", lower_view, false},
+    {"Flatten", "", lower_view, false},
+    {"Squeeze", "", lower_view, false},
+    {"Unsqueeze", "", lower_view, false},
+    {"Identity", "", lower_view, false},
+    {"Dropout", "", lower_dropout, false},
     {0},
 };

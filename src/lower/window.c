@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum { MAX_SPATIAL = 3 };
-static const char *const out_names[MAX_SPATIAL] = {"oz", "oy", "ox"}, *const tap_names[MAX_SPATIAL] = {"kz", "ky", "kx"};
+static const char *const out_names[MAX_SPATIAL] = {"oz", "oy", "ox"}, *const tap_names[MAX_SPATIAL] = {"kz", "ky",
+                                                                                                       "kx"};
 
 typedef struct windows {
     int n;
@@ -95,12 +96,16 @@ static windows read_windows(tw_lowering *l, tw_seen x, tw_seen y, const int64_t 
 
 /* ---- axes ---- */
 
-static const char *name_of(const char *const *names, const windows *w, int d) { return names[MAX_SPATIAL - w->n + d]; }
+static const char *name_of(const char *const *names, const windows *w, int d)
+{
+    return names[MAX_SPATIAL - w->n + d];
+}
 
 static void add_window_loops(tw_lowering *l, const windows *w, bool taps, int *loop)
 {
     for (int d = 0; d < w->n; d++)
-        loop[d] = tw_add_loop(l, name_of(taps ? tap_names : out_names, w, d), taps ? w->kernel[d] : w->out[d], taps);
+        loop[d] =
+            tw_add_loop(l, name_of(taps ? tap_names : out_names, w, d), taps ? w->kernel[d] : w->out[d], taps);
 }
 
 /* The positions that outputs and taps reach, as the next axes of the newest operand. */
@@ -231,7 +236,8 @@ static void lower_conv_transpose(tw_lowering *l) { float_conv(l, true); }
 static void quantised_value(tw_lowering *l, const conv *c, tw_seen x_zero, tw_seen w_zero)
 {
     int x = 0, w = 1;
-    bool with_x = x_zero.tensor >= 0 && !tw_is_zero(l, x_zero), with_w = w_zero.tensor >= 0 && !tw_is_zero(l, w_zero);
+    bool with_x = x_zero.tensor >= 0 && !tw_is_zero(l, x_zero),
+         with_w = w_zero.tensor >= 0 && !tw_is_zero(l, w_zero);
     if (tw_refused(l) || (!with_x && !with_w)) return;
     if (with_w && tw_elems_of(w_zero) > 1 && channel_loop(c) < 0) tw_refuse(l, "zero points of groups");
     tw_value_begin(l);
@@ -272,7 +278,8 @@ static void lower_qlinear_conv(tw_lowering *l)
 /* ---- pools ---- */
 
 /* A window per channel. */
-static void begin_pool(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen x, const windows *w, tw_seen y)
+static void begin_pool(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen x, const windows *w,
+                       tw_seen y)
 {
     int out[MAX_SPATIAL], tap[MAX_SPATIAL];
     tw_nest_begin(l, suffix, compute);

@@ -301,13 +301,11 @@ static tw_status read_formula(reader *r, tw_fields *f, const char *key, int n_va
     const tw_node *first = node->kind == TW_LIST && node->child ? node->child : node;
     tw_loc loc = first->loc;
     loc.col += first->quoted;
-    if (node->kind == TW_SCALAR)
-        tw_text_printf(&text, "%s", node->text);
-    else if (!join_lines(f, node, &text))
-        return TW_OK;
-    tw_status status =
-        text.failed ? TW_ERR_NOMEM
-                    : tw_formula_parse(text.bytes ? text.bytes : "", loc, n_vars, name, r->arena, r->diag, out);
+    if (node->kind == TW_SCALAR) tw_text_printf(&text, "%s", node->text);
+    bool joined = node->kind == TW_SCALAR || join_lines(f, node, &text);
+    tw_status status = text.failed ? TW_ERR_NOMEM : TW_OK;
+    if (joined && status == TW_OK)
+        status = tw_formula_parse(text.bytes ? text.bytes : "", loc, n_vars, name, r->arena, r->diag, out);
     f->n_bad += status == TW_ERR_INPUT;
     tw_text_release(&text);
     return status == TW_ERR_INPUT ? TW_OK : status;

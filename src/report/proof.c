@@ -117,8 +117,9 @@ static void describe_closers(const tw_search_result *r, tw_text *out)
 static void describe_work(const tw_search_result *r, const tw_print_options *options, tw_text *out)
 {
     char points[TW_GROUPED_MAX], parts[TW_GROUPED_MAX], simulated[TW_GROUPED_MAX];
-    tw_text_printf(out, "%s points%s: %s parts looked at, %s simulated", count_text(r->n_space, points),
-                   r->space == TW_SPACE_NOTES ? " of 'notes'" : "", tw_grouped(r->n_nodes, parts),
+    tw_text_printf(out, "%s points", count_text(r->n_space, points));
+    if (r->space != TW_SPACE_ALL) tw_text_printf(out, " of '%s'", tw_space_word(r->space));
+    tw_text_printf(out, ": %s parts looked at, %s simulated", tw_grouped(r->n_nodes, parts),
                    tw_grouped(r->n_points, simulated));
     if (options->seconds && !options->cached) tw_text_printf(out, ", %.2f s", r->seconds);
 }

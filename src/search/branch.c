@@ -18,7 +18,7 @@ enum {
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
-    WEIGH_WORK = 2,     /* a mapping of the menu                             */
+    WEIGH_WORK = 30,    /* a mapping of the menu                             */
     ASK_WORK = 4,       /* a choice of buffers                               */
     LAST_LOOKS = 300,   /* the same, mappings                               */
     NODE_WORK = 40,     /* pieces of work that a node counts as             */
@@ -26,6 +26,8 @@ enum {
 #define FIRST_WORK     INT64_C(2000000)
 #define TASK_WORK      INT64_C(8000000)  /* a task begins nothing more after that */
 #define ONE_RUN        INT64_C(20000000) /* longer programs are not simulated to their end */
+#define DISH_WORK      INT64_C(1000000)  /* a mapping of the menu, with all its buffers    */
+#define MENU_WORK      INT64_C(8000000)  /* no more of them are tried after that           */
 #define LAST_WORK      INT64_C(2000000)  /* when nothing was found, for each frame */
 #define DEFAULT_BUDGET INT64_C(150000000)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
@@ -192,7 +194,8 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    tw_meter meter = {.limit = tw_min(t->all->budget - t->work, ONE_RUN), .stopped = task_stopped, .user = t};
+    int64_t most = t->seed ? DISH_WORK - t->work : ONE_RUN;
+    tw_meter meter = {.limit = tw_min(t->all->budget - t->work, most), .stopped = task_stopped, .user = t};
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
     tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map,
@@ -540,7 +543,8 @@ static tw_status serve_round(branch *b, const tw_menu *menu, int *next)
 /* Tries what is on the menu, on all cores. */
 static tw_status serve(branch *b, const tw_menu *menu)
 {
-    for (int next = 0; next < menu->n && !is_over(b) && b->budget > 0;) {
+    int64_t end = tw_max(0, b->budget - MENU_WORK);
+    for (int next = 0; next < menu->n && !is_over(b) && b->budget > end;) {
         tw_status status = serve_round(b, menu, &next);
         if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
         if (status == TW_OK && b->n_tasks > 0) run_round(b);

@@ -111,7 +111,8 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
     bool edges = !v->skips;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t lead = edges ? lead_in(v, v->lo_units) : 0, drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
+    int64_t lead = edges ? lead_in(v, v->lo_units) : 0,
+            drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
     int64_t compute =
         edges ? tw_sat_add(compute_and_ends(v, n_out, out, lead, drain), rest) : tw_view_compute(v, -1);

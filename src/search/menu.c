@@ -3,21 +3,29 @@
 
 #include "search/view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SIZES = 10, MOST_PARALLEL = 4, EXECS = 32, MOST_PLACES = TW_MENU_LEVELS * TW_MAX_LOOPS };
+enum {
+    MOST_COUNTS = 4096,  /* of tiles along a loop                                 */
+    MOST_SIZES = 16,     /* of a loop at one level                                */
+    MOST_PARALLEL = 4,   /* loops of a level that are put into every order        */
+    MOST_WEIGHED = 8000, /* nests of a frame                                      */
+    EXECS = 32,          /* so many executions count as a cycle: short programs first */
+    MOST_PLACES = TW_MENU_LEVELS * TW_MAX_LOOPS,
+};
 
 typedef struct cook {
     const tw_space *s;
     const tw_frame *f;
     tw_menu *menu;
-    int64_t below;
+    int64_t below, left; /* cycles; nests that may still be weighed */
     unsigned windows;
     int unroll[TW_ARRAY_DIMS]; /* -1: none */
-    int n_sizes[TW_MAX_LOOPS];
-    int64_t sizes[TW_MAX_LOOPS][MOST_SIZES]; /* falling */
-    tw_dish dish;                            /* at hand */
+    int n_sizes[TW_MENU_LEVELS][TW_MAX_LOOPS];
+    int64_t sizes[TW_MENU_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
+    tw_dish dish;                                            /* at hand */
     /* of its sizes */
     int64_t compute, execs;
     int64_t trips[TW_MENU_LEVELS][TW_MAX_LOOPS];
@@ -44,45 +52,47 @@ static int64_t rows_of(const cook *c, int l)
     return 1;
 }
 
-static bool is_allowed(const cook *c, int l, int64_t count)
+/* Only the innermost level decides about passes: a quarter too many at most, where something else takes longer. */
+static bool is_allowed(const cook *c, int t, int l, int64_t count)
 {
-    const tw_level_limits *limits = &c->s->limits.level[c->f->memory[c->f->n_tiled - 1] - 1];
-    int64_t extent = c->s->op->loop[l].extent;
+    const tw_level_limits *limits = &c->s->limits.level[c->f->memory[t] - 1];
+    int64_t extent = c->s->op->loop[l].extent, rows = t == c->f->n_tiled - 1 ? rows_of(c, l) : 1;
     if (c->windows >> l & 1) return count == 1;
     if (count > 1 && extent / count < tw_max(c->s->min_tile, limits->min_tile)) return false;
-    return passes_of(extent, count, rows_of(c, l)) == tw_cdiv(extent, rows_of(c, l));
+    return 4 * passes_of(extent, count, rows) <= 5 * tw_cdiv(extent, rows);
 }
 
-static void add_size(cook *c, int l, int64_t size)
+static void add_size(cook *c, int t, int l, int64_t size)
 {
-    int n = c->n_sizes[l], at = 0;
-    while (at < n && c->sizes[l][at] > size) at++;
-    if (n == MOST_SIZES || (at < n && c->sizes[l][at] == size)) return;
-    memmove(&c->sizes[l][at + 1], &c->sizes[l][at], (size_t)(n - at) * sizeof size);
-    c->sizes[l][at] = size;
-    c->n_sizes[l]++;
+    int n = c->n_sizes[t][l], at = 0;
+    int64_t *sizes = c->sizes[t][l];
+    while (at < n && sizes[at] > size) at++;
+    if (n == MOST_SIZES || (at < n && sizes[at] == size)) return;
+    memmove(&sizes[at + 1], &sizes[at], (size_t)(n - at) * sizeof size);
+    sizes[at] = size;
+    c->n_sizes[t][l]++;
 }
 
-/* Those that divide come first, as many as there is room for, each by a half at least smaller than the one before if there are
- * too many; then others. */
-static void list_sizes(cook *c, int l)
+/* First those that divide; if there are too many, so far apart that there is room down to 1. Then others, if there is room. */
+static void list_sizes(cook *c, int t, int l)
 {
-    enum { MOST_COUNTS = 4096 };
-    int64_t extent = c->s->op->loop[l].extent, before = INT64_MAX;
+    int64_t extent = c->s->op->loop[l].extent, most = tw_min(extent, MOST_COUNTS);
     int n_divisors = 0;
-    for (int64_t count = 1; count <= tw_min(extent, MOST_COUNTS); count++)
-        n_divisors += extent % count == 0 && is_allowed(c, l, count);
-    c->n_sizes[l] = 0;
-    for (int64_t count = 1; count <= tw_min(extent, MOST_COUNTS); count++) {
-        if (extent % count != 0 || !is_allowed(c, l, count)) continue;
-        if (n_divisors > MOST_SIZES && extent / count > before / 3 * 2) continue;
-        add_size(c, l, before = extent / count);
+    for (int64_t count = 1; count <= most; count++) n_divisors += extent % count == 0 && is_allowed(c, t, l, count);
+    double apart = n_divisors > MOST_SIZES ? pow((double)extent, 1.0 / MOST_SIZES) : 1, before = INFINITY;
+    for (int64_t count = 1; count <= most; count++) {
+        if (extent % count != 0 || !is_allowed(c, t, l, count) || (double)extent / (double)count * apart > before)
+            continue;
+        before = (double)extent / (double)count;
+        add_size(c, t, l, extent / count);
     }
-    before = extent;
-    for (int64_t count = 2; count <= tw_min(extent, MOST_COUNTS); count++) {
+    before = (double)extent;
+    for (int64_t count = 2; count <= most; count++) {
         int64_t size = tw_cdiv(extent, count);
-        if (tw_cdiv(extent, size) != count || !is_allowed(c, l, count) || 4 * size > 3 * before) continue;
-        add_size(c, l, before = size);
+        if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, count) || 4 * (double)size > 3 * before)
+            continue;
+        before = (double)size;
+        add_size(c, t, l, size);
     }
 }
 
@@ -166,24 +176,27 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
         if (keep > 0 && s.first == before) continue;
         before = s.first;
         w->now[o] = s;
-        stock(w, o + 1, tw_sat_add(moved, s.moved),
-              tw_sat_add(held, tw_sat_mul(s.buffers, w->c->units[t][o])));
+        stock(w, o + 1, tw_sat_add(moved, s.moved), tw_sat_add(held, tw_sat_mul(s.buffers, w->c->units[t][o])));
     }
 }
 
-typedef struct loads { /* of engines */
-    int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
+typedef struct loads { /* cycles of engines, of all commands and of those of the busiest operand */
+    int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
 } loads;
 
-static void load(loads *all, int e, int64_t commands, int64_t units)
+static void load(const tw_machine *machine, loads *busy, int e, int64_t commands, int64_t units)
 {
-    all->commands[e] = tw_sat_add(all->commands[e], commands);
-    all->units[e] = tw_sat_add(all->units[e], units);
-    all->most[e] = tw_max(all->most[e], units);
+    const tw_engine *engine = &machine->engine[e];
+    int64_t each = tw_engine_busy(engine, tw_max(1, units / tw_max(1, commands)));
+    if (engine->cost.kind == TW_COST_DESCRIPTOR)
+        each = tw_cost_of_units(&engine->cost, units / tw_max(1, commands));
+    int64_t cycles = tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
+    busy->all[e] = tw_sat_add(busy->all[e], cycles);
+    busy->most[e] = tw_max(busy->most[e], cycles);
 }
 
 /* Chooses what the memories keep; false: it does not fit. *waits: cycles in which the array waits for its only sum buffer. */
-static bool keep_most(cook *c, const nest *n, loads *all, int64_t *waits)
+static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op);
@@ -199,9 +212,9 @@ static bool keep_most(cook *c, const nest *n, loads *all, int64_t *waits)
             int64_t stores = product_of(n, n->depends[output] & span_of(0, n->end[t]));
             room -= sums * c->units[t][output];
             if (n_outputs > 1 && sums == 1)
-                *waits = tw_sat_add(*waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost,
-                                                                                c->units[t][output])));
-            load(all, e, stores, c->sweep[t][output]);
+                *waits = tw_sat_add(
+                    *waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost, c->units[t][output])));
+            load(s->machine, busy, e, stores, c->sweep[t][output]);
         }
         if (room < 0) return false;
         if (!tw_space_holds(s, m, 0)) continue;
@@ -211,7 +224,7 @@ static bool keep_most(cook *c, const nest *n, loads *all, int64_t *waits)
         for (int o = 0; o < output; o++) {
             c->dish.keep[m][o] = (int8_t)w.best[o].keep;
             asked[o] = w.best[o].first;
-            load(all, tw_space_mover(s, m, o), w.best[o].transfers, w.best[o].moved);
+            load(s->machine, busy, tw_space_mover(s, m, o), w.best[o].transfers, w.best[o].moved);
         }
     }
     return true;
@@ -279,19 +292,17 @@ static void weigh(cook *c)
 {
     const tw_machine *machine = c->s->machine;
     nest n = nest_of(c);
-    loads all = {{0}, {0}, {0}};
+    loads busy = {{0}, {0}};
     int64_t waits, ends = ends_of(c), moving = 0;
     c->menu->n_weighed++;
-    if (!keep_most(c, &n, &all, &waits)) return;
+    c->left--;
+    if (!keep_most(c, &n, &busy, &waits)) return;
     int64_t cycles = tw_sat_add(c->compute, waits);
     for (int e = 0; e < machine->n_engines; e++) {
-        const tw_engine *engine = &machine->engine[e];
-        if (all.commands[e] == 0) continue;
-        int64_t busy = tw_busy_of(engine, all.commands[e], all.units[e]);
-        moving = tw_sat_add(moving, busy);
+        int64_t count = machine->engine[e].count;
+        moving = tw_sat_add(moving, busy.all[e]);
         /* Units that take turns may each get one operand. */
-        busy = tw_max(tw_cdiv(busy, engine->count), engine->count > 1 ? tw_busy_of(engine, 1, all.most[e]) : 0);
-        cycles = tw_max(cycles, busy);
+        cycles = tw_max(cycles, count > 1 ? tw_max(tw_cdiv(busy.all[e], count), busy.most[e]) : busy.all[e]);
     }
     c->dish.cycles = tw_sat_add(tw_sat_add(cycles, ends), c->execs / EXECS);
     c->dish.moving = moving;
@@ -302,6 +313,7 @@ static void weigh(cook *c)
 
 static void order_level(cook *c, int t, int i)
 {
+    if (c->left <= 0) return;
     if (t == c->f->n_tiled) {
         weigh(c);
         return;
@@ -379,6 +391,27 @@ static bool level_fits(const cook *c, int t)
     return true;
 }
 
+/* Cycles that the movers into the memories of level t take at least: every tile comes once. */
+static int64_t least_moved(const cook *c, int t)
+{
+    const tw_space *s = c->s;
+    loads busy = {{0}, {0}};
+    int64_t most = 0, n_tiles[TW_MAX_OPERANDS];
+    for (int o = 0; o < s->op->n_operands; o++) {
+        n_tiles[o] = 1;
+        for (int l = 0; l < s->op->n_loops; l++)
+            for (int i = 0; i <= t && tw_space_depends(s, o, l); i++)
+                n_tiles[o] = tw_sat_mul(n_tiles[o], c->trips[i][l]);
+    }
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
+            if (tw_space_holds(s, m, o))
+                load(s->machine, &busy, tw_space_mover(s, m, o), n_tiles[o], c->sweep[t][o]);
+    for (int e = 0; e < s->machine->n_engines; e++)
+        most = tw_max(most, tw_cdiv(busy.all[e], s->machine->engine[e].count));
+    return most;
+}
+
 /* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
 static void choose_outer(cook *c, int l)
 {
@@ -386,11 +419,12 @@ static void choose_outer(cook *c, int l)
     if (l == c->s->op->n_loops) {
         measure_level(c, 0);
         measure_level(c, inner);
-        if (level_fits(c, 0)) order_level(c, 0, 0);
+        bool light = is_wanted(c, least_moved(c, 0)) && is_wanted(c, least_moved(c, inner));
+        if (level_fits(c, 0) && light) order_level(c, 0, 0);
         return;
     }
-    for (int i = 0; i < c->n_sizes[l]; i++) {
-        int64_t size = c->sizes[l][i];
+    for (int i = 0; i < c->n_sizes[0][l]; i++) {
+        int64_t size = c->sizes[0][l][i];
         if (i > 0 && (c->s->op->loop[l].reduces || size < c->dish.size[inner][l])) break;
         c->dish.size[0][l] = (int32_t)size;
         choose_outer(c, l + 1);
@@ -413,13 +447,25 @@ static int64_t compute_of(cook *c)
     return tw_cdiv(tw_busy_of(mac, execs, work), mac->count);
 }
 
+/* Whether tiles of these sizes, the loops from l on being as short as can be, may fit. */
+static bool may_fit(cook *c, int l)
+{
+    int t = c->f->n_tiled - 1;
+    int64_t len[TW_MAX_LOOPS];
+    for (int i = 0; i < c->s->op->n_loops; i++)
+        len[i] = i < l ? c->dish.size[t][i] : c->sizes[t][i][c->n_sizes[t][i] - 1];
+    for (int o = 0; o < c->s->op->n_operands; o++)
+        c->units[t][o] = c->s->elem_units[o] * tw_footprint_most(c->s, o, len);
+    return level_fits(c, t);
+}
+
 static void choose_inner(cook *c, int l)
 {
     int t = c->f->n_tiled - 1;
     if (l < c->s->op->n_loops) {
-        for (int i = 0; i < c->n_sizes[l]; i++) {
-            c->dish.size[t][l] = (int32_t)c->sizes[l][i];
-            choose_inner(c, l + 1);
+        for (int i = 0; i < c->n_sizes[t][l]; i++) {
+            c->dish.size[t][l] = (int32_t)c->sizes[t][l][i];
+            if (may_fit(c, l + 1)) choose_inner(c, l + 1);
         }
         return;
     }
@@ -428,7 +474,7 @@ static void choose_inner(cook *c, int l)
     if (!is_wanted(c, c->compute) || !level_fits(c, t)) return;
     if (t > 0)
         choose_outer(c, 0);
-    else
+    else if (is_wanted(c, least_moved(c, 0)))
         order_level(c, 0, 0);
 }
 
@@ -458,13 +504,19 @@ bool tw_menu_suits(const tw_space *s, const tw_goals *goals)
 
 void tw_menu_add(const tw_space *s, int frame, int64_t below, tw_menu *menu)
 {
-    cook c = {.s = s, .f = &s->frame[frame], .menu = menu, .below = below, .windows = tw_op_windows(s->op)};
+    cook c = {.s = s,
+              .f = &s->frame[frame],
+              .menu = menu,
+              .below = below,
+              .left = MOST_WEIGHED,
+              .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_MENU_LEVELS || is_mirrored(s, frame)) return;
     tw_level_map map = {.unrolls = {c.f->unroll[0], c.f->unroll[1]}};
     tw_level_unroll(&map, s->op, c.unroll);
     if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY) c.unroll[0] = c.unroll[1] = -1;
     c.dish.frame = frame;
-    for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, l);
+    for (int t = 0; t < c.f->n_tiled; t++)
+        for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, t, l);
     choose_inner(&c, 0);
 }
 

@@ -20,8 +20,8 @@ typedef struct tw_dish { /* a mapping, buffers open */
     int frame;
     int64_t cycles, moving; /* estimates: of the program, and of all movers together */
     int32_t size[TW_MENU_LEVELS][TW_MAX_LOOPS];
-    int8_t order[TW_MENU_LEVELS][TW_MAX_LOOPS];      /* loops that are cut, outermost first; the others behind them */
-    int8_t keep[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* value of the variable */
+    int8_t order[TW_MENU_LEVELS][TW_MAX_LOOPS];    /* loops that are cut, outermost first; the others behind them */
+    int8_t keep[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* value of the variable */
 } tw_dish;
 typedef struct tw_menu {
     int n;

@@ -115,8 +115,7 @@ unsigned tw_op_windows(const tw_op *op)
 {
     unsigned together = 0;
     for (int o = 0; o < op->n_operands; o++)
-        for (int a = 0; a < op->operand[o].n_axes; a++)
-            together |= loops_together(op, &op->operand[o].axis[a]);
+        for (int a = 0; a < op->operand[o].n_axes; a++) together |= loops_together(op, &op->operand[o].axis[a]);
     return together & tw_op_reductions(op);
 }
 

@@ -207,11 +207,14 @@ static void find_variables(const nest *k, const int64_t *offset, const int64_t *
     }
 }
 
-static void run_values(const nest *k, const int64_t *offset, const int64_t *index, unsigned present, int64_t n)
+static void run_values(const nest *k, const int64_t *offset, const int64_t *index, int64_t n)
 {
     const double *var[TW_MAX_OPERANDS + TW_MAX_HELD];
     int64_t stride[TW_MAX_OPERANDS + TW_MAX_HELD], so = k->stride[k->n_inputs];
     double made[TW_FORMULA_BLOCK], *out = k->out + k->counter[k->n_inputs];
+    unsigned present = ~0u;
+    for (int o = 0; o < k->n_inputs; o++)
+        if (offset[o] < 0) present &= ~(1u << o);
     find_variables(k, offset, index, var, stride);
     while (n > 0) {
         int64_t some = tw_min(n, TW_FORMULA_BLOCK);
@@ -228,16 +231,15 @@ static void run_values(const nest *k, const int64_t *offset, const int64_t *inde
 static void run_points(const nest *k, const int64_t *offset, const int64_t *index, int64_t n)
 {
     const int64_t *stride = k->stride;
-    int out_at = k->n_inputs;
-    unsigned absent = 0;
-    for (int o = 0; o < k->n_inputs; o++) absent |= (unsigned)(offset[o] < 0) << o;
+    int present = 0, out_at = k->n_inputs;
+    for (int o = 0; o < k->n_inputs; o++) present += offset[o] >= 0;
     double *out = k->out + k->counter[out_at];
     if (k->op->value) {
-        if (!absent || k->compute == TW_MAP) run_values(k, offset, index, ~absent, n);
+        if (present == k->n_inputs || k->compute == TW_MAP) run_values(k, offset, index, n);
     } else if (k->compute != TW_MULTIPLY_ADD) {
         for (int o = 0; o < k->n_inputs; o++)
             if (offset[o] >= 0) accumulate(k, k->input[o].data + offset[o], stride[o], out, stride[out_at], n);
-    } else if (!absent) {
+    } else if (present == k->n_inputs) {
         if (k->n_inputs == 2)
             multiply_two(k, offset, stride, out, stride[out_at], n);
         else

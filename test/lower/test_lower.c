@@ -136,7 +136,8 @@ static net lower(const char *lines, tw_lower_options options)
 {
     net n = {.bytes = model_of(lines), .arena = tw_arena_new()};
     tw_infer_options none = {0};
-    CHECK_EQ(tw_graph_read("net.onnx", (const uint8_t *)n.bytes.bytes, n.bytes.len, n.arena, &n.diag, &n.file), TW_OK);
+    CHECK_EQ(tw_graph_read("net.onnx", (const uint8_t *)n.bytes.bytes, n.bytes.len, n.arena, &n.diag, &n.file),
+             TW_OK);
     CHECK_EQ(tw_infer_shapes(n.file, &none, n.arena, &n.diag, &n.shapes), TW_OK);
     n.status = tw_lower_network(n.shapes, &options, n.arena, &n.diag, &n.lowered);
     return n;
@@ -160,19 +161,22 @@ static void check_with(const char *lines, tw_lower_options options, const char *
     release(&n);
 }
 
-static const tw_lower_options usual = {.float_as = TW_N_DTYPES}, unfolded = {.no_fold = true, .float_as = TW_N_DTYPES};
+static const tw_lower_options usual = {.float_as = TW_N_DTYPES},
+                              unfolded = {.no_fold = true, .float_as = TW_N_DTYPES};
 
 static void check(const char *lines, const char *expected) { check_with(lines, usual, expected); }
 
 /* ---- folding ---- */
 
-static const char conv_bn_relu[] = "x 1x3x8x8\n!w 4x3x3x3\n!b 4\n!s 4\n!o 4\n!m 4\n!v 4\n"
-                                   "Conv x w b -> c pads=1,1,1,1\nBatchNormalization c s o m v -> n\nRelu n -> y\n< y\n";
+static const char conv_bn_relu[] =
+    "x 1x3x8x8\n!w 4x3x3x3\n!b 4\n!s 4\n!o 4\n!m 4\n!v 4\n"
+    "Conv x w b -> c pads=1,1,1,1\nBatchNormalization c s o m v -> n\nRelu n -> y\n< y\n";
 
 TEST(what_follows_a_convolution_is_folded_into_it)
 {
     check(conv_bn_relu,
-          "Conv_0 [Conv+BatchNormalization+Relu] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=3 kx=3: x, w; held b, s, o, m, v "
+          "Conv_0 [Conv+BatchNormalization+Relu] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=3 kx=3: x, w; held b, s, o, "
+          "m, v "
           "-> y; finish $0 = (sum + h0 - h3) * (h1 / sqrt(h4 + 9.999999747378752e-06)); max($0 + h2, 0)\n"
           "folded BatchNormalization_1 [BatchNormalization] into Conv_0\n"
           "folded Relu_2 [Relu] into Conv_0\n"
@@ -183,7 +187,8 @@ TEST(without_folding_only_the_bias_stays)
 {
     check_with(conv_bn_relu, unfolded,
                "Conv_0 [Conv] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=3 kx=3: x, w; held b -> c; finish sum + h0\n"
-               "BatchNormalization_1 [BatchNormalization] map d0=4 d1=64: c; held s, o, m, v -> n; value $0 = (ifm - h2) * "
+               "BatchNormalization_1 [BatchNormalization] map d0=4 d1=64: c; held s, o, m, v -> n; value $0 = (ifm "
+               "- h2) * "
                "(h0 / sqrt(h3 + 9.999999747378752e-06)); $0 + h1\n"
                "Relu_2 [Relu] map d0=256: n -> y; value max(ifm, 0)\n"
                "3 steps, 10 tensors, 0 folds, 0 views\n");
@@ -192,7 +197,8 @@ TEST(without_folding_only_the_bias_stays)
 TEST(a_tensor_times_a_function_of_itself_is_folded)
 {
     check("x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nSigmoid c -> s\nMul c s -> y\n< y\n",
-          "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> y; finish sum * sigmoid(sum)\n"
+          "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> y; finish sum * "
+          "sigmoid(sum)\n"
           "folded Sigmoid_1 [Sigmoid] into Conv_0\n"
           "folded Mul_2 [Mul] into Conv_0\n"
           "1 steps, 3 tensors, 2 folds, 0 views\n");
@@ -280,8 +286,10 @@ static const tw_step *step_called(const tw_lowered *lowered, const char *name)
 TEST(all_steps_of_an_lstm_are_the_same_models)
 {
     static const char *const what[] = {"hr", "gates", "c", "h"};
-    net n = lower("x 5x2x3\n!w 2x16x3\n!r 2x16x4\n!b 2x32\nLSTM x w r b -> y - c direction'bidirectional hidden_size:4\n"
-                  "< y\n< c\n", usual);
+    net n = lower(
+        "x 5x2x3\n!w 2x16x3\n!r 2x16x4\n!b 2x32\nLSTM x w r b -> y - c direction'bidirectional hidden_size:4\n"
+        "< y\n< c\n",
+        usual);
     CHECK_EQ(n.status, TW_OK);
     CHECK_EQ(n.lowered->n_steps, 2 * (1 + 5 * 4));
     for (size_t i = 0; i < TW_COUNT(what); i++)
@@ -315,7 +323,8 @@ TEST(strictness_makes_it_an_error_at_its_node)
 {
     net n = lower("x 4x4\nHardmax x -> h\n< h\n", (tw_lower_options){.strict = true, .float_as = TW_N_DTYPES});
     CHECK_EQ(n.status, TW_ERR_INPUT);
-    CHECK_STR(n.diag.last, "net.onnx: error: node 'Hardmax_0' (Hardmax) at byte 31 is not described: no description");
+    CHECK_STR(n.diag.last,
+              "net.onnx: error: node 'Hardmax_0' (Hardmax) at byte 31 is not described: no description");
     release(&n);
 }
 

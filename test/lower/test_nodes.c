@@ -73,7 +73,7 @@ static bool same_array(const tw_array *a, const tw_array *b)
 
 typedef struct run {
     const tw_lowered *lowered;
-    tw_array *root; /* per tensor that is its own root */
+    tw_array *root;  /* per tensor that is its own root */
     tw_array *value; /* of the file, for subgraphs */
     tw_arena *arena;
     tw_diag *diag;
@@ -123,10 +123,19 @@ static const double *numbers_of(run *r, int t)
 
 static bool fits(tw_onnx_type type, double x)
 {
-    static const struct { tw_onnx_type type; double lo, hi; } range[] = {
-        {TW_ONNX_I8, -128, 127}, {TW_ONNX_U8, 0, 255}, {TW_ONNX_I16, -32768, 32767}, {TW_ONNX_U16, 0, 65535},
-        {TW_ONNX_I32, -2147483648.0, 2147483647}, {TW_ONNX_U32, 0, 4294967295.0}, {TW_ONNX_BOOL, 0, 1},
-        {TW_ONNX_I64, -0x1p63, 0x1p63}, {TW_ONNX_U64, 0, 0x1p64},
+    static const struct {
+        tw_onnx_type type;
+        double lo, hi;
+    } range[] = {
+        {TW_ONNX_I8, -128, 127},
+        {TW_ONNX_U8, 0, 255},
+        {TW_ONNX_I16, -32768, 32767},
+        {TW_ONNX_U16, 0, 65535},
+        {TW_ONNX_I32, -2147483648.0, 2147483647},
+        {TW_ONNX_U32, 0, 4294967295.0},
+        {TW_ONNX_BOOL, 0, 1},
+        {TW_ONNX_I64, -0x1p63, 0x1p63},
+        {TW_ONNX_U64, 0, 0x1p64},
     };
     for (size_t i = 0; i < TW_COUNT(range); i++)
         if (range[i].type == type) return range[i].lo <= x && x <= range[i].hi && x == trunc(x);
@@ -141,9 +150,11 @@ static tw_status run_tiled(run *r, const tw_step *step)
     const tw_net_tensor *tensor = &r->lowered->tensor[out];
     tw_array made;
     for (int i = 0; i < step->n_operands - 1; i++)
-        if (!(c.input[i] = numbers_of(r, step->operand[i]))) return tw_diag_error(r->diag, (tw_loc){0}, "%s: no input %d", step->name, i);
+        if (!(c.input[i] = numbers_of(r, step->operand[i])))
+            return tw_diag_error(r->diag, (tw_loc){0}, "%s: no input %d", step->name, i);
     for (int h = 0; h < op->n_held; h++)
-        if (!(c.held[h] = numbers_of(r, step->held[h]))) return tw_diag_error(r->diag, (tw_loc){0}, "%s: no held %d", step->name, h);
+        if (!(c.held[h] = numbers_of(r, step->held[h])))
+            return tw_diag_error(r->diag, (tw_loc){0}, "%s: no held %d", step->name, h);
     double *result = TW_NEW(r->arena, double, tensor->n_elems);
     if (!result || !tw_reference_direct(NULL, &c, result)) return TW_ERR_NOMEM;
     TW_TRY(tw_array_new(tensor->type, tensor->n_dims, tensor->dim, r->arena, &made));
@@ -169,7 +180,8 @@ static tw_status run_host(run *r, const tw_step *step)
     const tw_graph_file *file = r->lowered->shapes->file;
     const tw_onnx_node *node = &file->graph[step->graph].node[step->node[0]];
     const tw_array **input = TW_NEW(r->arena, const tw_array *, node->n_inputs + 1);
-    tw_array *own = TW_NEW(r->arena, tw_array, node->n_inputs + 1), *output = TW_NEW(r->arena, tw_array, node->n_outputs + 1);
+    tw_array *own = TW_NEW(r->arena, tw_array, node->n_inputs + 1),
+             *output = TW_NEW(r->arena, tw_array, node->n_outputs + 1);
     bool *wanted = TW_NEW(r->arena, bool, node->n_outputs + 1);
     for (int i = 0; i < node->n_inputs; i++) {
         if (step->input[i] < 0) continue;
@@ -177,9 +189,16 @@ static tw_status run_host(run *r, const tw_step *step)
         input[i] = &own[i];
     }
     for (int i = 0; i < node->n_outputs; i++) wanted[i] = step->output[i] >= 0;
-    tw_refer_case c = {.file = file, .node = node, .opset = tw_graph_opset(file, node->domain), .n_inputs = node->n_inputs,
-                       .n_outputs = node->n_outputs, .input = input, .wanted = wanted, .graph = step->graph,
-                       .outer = outer_value, .user = r};
+    tw_refer_case c = {.file = file,
+                       .node = node,
+                       .opset = tw_graph_opset(file, node->domain),
+                       .n_inputs = node->n_inputs,
+                       .n_outputs = node->n_outputs,
+                       .input = input,
+                       .wanted = wanted,
+                       .graph = step->graph,
+                       .outer = outer_value,
+                       .user = r};
     TW_TRY(tw_refer_run(&c, r->arena, r->diag, output));
     for (int i = 0; i < node->n_outputs; i++)
         if (wanted[i]) TW_TRY(write_net(r, step->output[i], &output[i]));
@@ -221,8 +240,9 @@ static tw_status run_steps(run *r)
 /* Operators whose later inputs say how, not what. */
 static bool says_how(const char *op)
 {
-    static const char *const list[] = {"Reshape", "Slice", "Pad", "Tile", "Expand", "Squeeze", "Unsqueeze", "Split",
-                                       "Resize", "Upsample", "ReduceSum", "Dropout", "TopK", "OneHot", "CumSum"};
+    static const char *const list[] = {"Reshape",   "Slice",     "Pad",   "Tile",   "Expand",
+                                       "Squeeze",   "Unsqueeze", "Split", "Resize", "Upsample",
+                                       "ReduceSum", "Dropout",   "TopK",  "OneHot", "CumSum"};
     for (size_t i = 0; i < TW_COUNT(list); i++)
         if (strcmp(list[i], op) == 0) return true;
     return false;
@@ -233,7 +253,8 @@ static bool is_parameter(const tw_graph_file *file, int value)
     const tw_graph *g = &file->graph[0];
     for (int n = 0; n < g->n_nodes; n++)
         for (int i = 1; i < g->node[n].n_inputs; i++)
-            if (g->node[n].input[i] == value && says_how(g->node[n].op) && g->node[n].input[0] != value) return true;
+            if (g->node[n].input[i] == value && says_how(g->node[n].op) && g->node[n].input[0] != value)
+                return true;
     return false;
 }
 
@@ -255,7 +276,8 @@ static bool all_right(run *r, const char *set)
         tw_array expected;
         int value = file->graph[0].output[i];
         snprintf(path, sizeof path, "%s/output_%d.pb", set, i);
-        if (read_tensor(path, file->value[value].declared.type, r->arena, r->diag, &expected) != TW_OK) return false;
+        if (read_tensor(path, file->value[value].declared.type, r->arena, r->diag, &expected) != TW_OK)
+            return false;
         tw_array got = read_net(r, r->lowered->tensor_of_value[value]);
         if (!same_array(&got, &expected)) return false;
     }
@@ -282,7 +304,8 @@ static verdict judge(run *r, const char *set)
 static verdict run_set(const tw_graph_file *file, const char *set, bool no_fold, tw_arena *arena, tw_diag *diag)
 {
     const tw_graph *g = &file->graph[0];
-    tw_array *given = TW_NEW(arena, tw_array, file->n_values + 1), *known = TW_NEW(arena, tw_array, file->n_values + 1);
+    tw_array *given = TW_NEW(arena, tw_array, file->n_values + 1),
+             *known = TW_NEW(arena, tw_array, file->n_values + 1);
     tw_input_shape *shape = TW_NEW(arena, tw_input_shape, g->n_inputs + 1);
     for (int i = 0; i < g->n_inputs; i++) {
         char path[5000];
@@ -306,7 +329,8 @@ static verdict run_set(const tw_graph_file *file, const char *set, bool no_fold,
         printf("%s", text.bytes ? text.bytes : "");
         tw_text_release(&text);
     }
-    run r = {lowered, TW_NEW(arena, tw_array, lowered->n_tensors + 1), TW_NEW(arena, tw_array, file->n_values + 1), arena, diag};
+    run r = {lowered, TW_NEW(arena, tw_array, lowered->n_tensors + 1), TW_NEW(arena, tw_array, file->n_values + 1),
+             arena, diag};
     for (int i = 0; i < g->n_inputs; i++)
         if (lowered->tensor_of_value[g->input[i]] >= 0)
             r.root[lowered->tensor_of_value[g->input[i]]] = given[g->input[i]];
@@ -345,7 +369,10 @@ static void run_folder(const char *folder, tally *t)
     tw_arena_free(arena);
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const family *)a)->name, ((const family *)b)->name); }
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const family *)a)->name, ((const family *)b)->name);
+}
 
 static void print_row(const char *name, const int *n)
 {

@@ -24,6 +24,8 @@ static void check_round_trip(tw_bench *b, const tw_model *model)
     for (int o = 0; o < model->n_ops; o++) {
         CHECK_EQ(model->op[o].n_operands, again.op[o].n_operands);
         CHECK_EQ(model->op[o].accumulator, again.op[o].accumulator);
+        CHECK(tw_formula_equal(model->op[o].value, again.op[o].value));
+        CHECK(tw_formula_equal(model->op[o].finish, again.op[o].finish));
         CHECK_EQ(
             memcmp(model->op[o].operand[0].axis, again.op[o].operand[0].axis, sizeof model->op[o].operand[0].axis),
             0);
@@ -470,4 +472,43 @@ TEST(running_out_of_memory_at_any_request_is_survived)
         if (status == TW_OK) break;
         CHECK(n < 1000);
     }
+}
+
+/* ---- formulas ---- */
+
+TEST(formulas_are_part_of_the_text_of_a_model)
+{
+    static const char text[] = "workload: w\n"
+                               "ops:\n"
+                               "  - name: conv\n"
+                               "    compute: multiply-add\n"
+                               "    loops: {n: 4, k: 5}\n"
+                               "    reduce: [k]\n"
+                               "    accumulator: i32\n"
+                               "    held: {zero: scalar, scale: n}\n"
+                               "    value: \"(x-zero)*w\"\n"
+                               "    finish: \"u8(sum*scale)\"\n"
+                               "    reads: {x: {dtype: u8, at: [k]}, w: {dtype: i8, at: [k, n]}}\n"
+                               "    writes: {y: {dtype: u8, at: [n]}}\n"
+                               "  - name: swish\n"
+                               "    compute: map\n"
+                               "    loops: {n: 4}\n"
+                               "    value: [\"$0 = exp(x)\", \"f16(x * $0 / (1 + $0))\"]\n"
+                               "    reads: {x: {tensor: conv.y, at: [n]}}\n"
+                               "    writes: {y: {dtype: f16, at: [n]}}\n";
+    tw_bench b = tw_bench_new();
+    tw_model model;
+    tw_text got = {0};
+    read_or_fail(&b, text, &model);
+    check_round_trip(&b, &model);
+    tw_model_print(&model, &got);
+    CHECK(strstr(got.bytes, "    held: {zero: scalar, scale: n}\n"
+                            "    value: \"(x - zero) * w\"\n"
+                            "    finish: \"u8(sum * scale)\"\n") != NULL);
+    CHECK(strstr(got.bytes, "    value: [\"$0 = exp(x)\", \"f16(x * $0 / (1 + $0))\"]\n") != NULL);
+    CHECK_EQ(model.op[0].n_held, 2);
+    CHECK_EQ(model.op[0].held[0].loop, -1);
+    CHECK_EQ(model.op[0].held[1].loop, 0);
+    tw_text_release(&got);
+    tw_bench_free(&b);
 }

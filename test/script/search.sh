@@ -32,9 +32,9 @@ small=(matmul:24x20x36 -m tick-10k --no-verify)
 # ---- help ----
 for command in "" plan; do
     expect 0 $command --help; narrow out.txt
-    for option in --time-limit --memory-limit --threads --exhaustive --no-cache --explain --budget; do says out.txt "$option"; done
+    for option in --time-limit --memory-limit --threads --exhaustive --no-cache --explain --budget --gap; do says out.txt "$option"; done
 done
-for option in --objective=LIST --pareto "--space=all|notes" --mapping=FILE --max-buffers --max-execs --min-tile --mode --cut --approach; do
+for option in --objective=LIST --pareto "--space=all|windows|notes" --mapping=FILE --max-buffers --max-execs --min-tile --mode --cut --approach; do
     says out.txt "$option"
 done
 
@@ -59,9 +59,9 @@ refused "--objective has 'peak:buffer' twice; it takes different ones of $words"
 refused "--objective takes at most 4; 'peak:buffer' is one more" --objective=latency,ticks,energy,edp,peak:buffer
 refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto
 refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto --objective=ticks
-refused "--space takes one of all, notes, not 'some'" --space=some
+refused "--space takes one of all, notes, windows, not 'some'" --space=some
 refused "--max-execs goes with --space=notes" --max-execs=8
-refused "--max-buffers goes with --space=all" --max-buffers=3 --space=notes
+refused "--max-buffers goes with --space=all or windows" --max-buffers=3 --space=notes
 refused "--max-buffers takes a number from 1 to 65536, not '0'" --max-buffers=0
 refused "--threads takes a number from 1 to 64, not '0'" --threads=0
 refused "--budget takes a number from 1 to 9223372036854775807, not 'x'" --budget=x
@@ -70,6 +70,9 @@ refused "--cut takes one of default, balanced, greedy, not 'x'" --cut=x
 refused "--approach takes one of best, direct, multistage, not 'x'" --approach=x
 for seconds in 0 -1 '' x 1s 1e3 0x1 inf nan . 1.2.3 2000000000; do
     refused "--time-limit takes seconds, more than 0 and at most 1000000000, not '$seconds'" --time-limit="$seconds"
+done
+for percent in 0 -1 '' x % 1%% 101 1e1 nan; do
+    refused "--gap takes a percentage, more than 0 and at most 100, not '$percent'" --gap="$percent"
 done
 for size in 0 -5 '' x MiB 1.5MiB 512Mib 12MX 9223372036854775807KiB 99999999999999999999; do
     refused "--memory-limit takes a size such as 512MiB, not '$size'" --memory-limit="$size"
@@ -103,6 +106,10 @@ expect 0 plan "${small[@]}" -o all --no-cache; all=$(best)
 expect 0 plan "${small[@]}" -o notes --no-cache --space=notes; says out.txt "points of 'notes'"; says out.txt ", attained by "
 [ "$(best)" -ge "$all" ] || fail "the family has $(best), the whole space only $all"
 expect 0 plan "${small[@]}" -o notes --no-cache --space=notes --max-execs=1 --min-tile=3; says out.txt "1 executions"
+conv=(conv:64x56x56,out=64,kernel=3,pad=1,dtype=f32 --no-verify --no-cache)
+expect 0 plan "${conv[@]}" -m kpu -o near --space=windows --gap=1%; says out.txt ", as asked"; says out.txt "points of 'windows'"
+expect 0 plan "${conv[@]}" -m kpu -o near --space=windows --gap 1 --json; says out.txt '"ending": "gap"'; says out.txt '"space": "windows"'
+expect 0 plan "${conv[@]}" -m snitch -o near --space=windows; says out.txt ", proven"; grep -qE 'ky [2-9]|kx [2-9]' out.txt && fail "a window is cut"
 tiny=(matmul:3x2x3 -m tiny.yaml --no-verify --no-cache --max-buffers=2)
 sed 's/10000/12/' <("$tw" machines tick-10k) >tiny.yaml
 expect 0 plan "${tiny[@]}" -o tiny; n=$(best)

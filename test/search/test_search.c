@@ -344,3 +344,59 @@ TEST(a_used_up_budget_ends_the_search_soon_and_is_admitted)
                                           "ended the search; there may be one");
     tw_context_free(ctx);
 }
+
+/* On a built-in machine. */
+static tw_search_result result_on(tw_context *ctx, const char *workload, const char *name,
+                                  const tw_search_options *options)
+{
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    CHECK_EQ(tw_model_open(ctx, workload, &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, name, &machine), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, options, &plan), TW_OK);
+    return *tw_plan_search_result(plan, 0);
+}
+
+/* Convolutions of ResNet-18: near enough with little work on the array, proven on the cluster. */
+TEST(layers_with_whole_windows_are_proven_or_nearly_so)
+{
+    static const struct {
+        const char *layer;
+        int64_t cluster; /* cycles on snitch */
+    } row[] = {{"conv:3x224x224,out=64,kernel=7,stride=2,pad=3", 15570424},
+               {"conv:64x56x56,out=64,kernel=3,pad=1", 15289930},
+               {"conv:64x56x56,out=128,kernel=3,pad=1,stride=2", 9818206},
+               {"conv:128x28x28,out=256,kernel=1,stride=2", 1499610},
+               {"conv:512x7x7,out=512,kernel=3,pad=1", 15927734}};
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        tw_context *ctx = tw_context_new();
+        char workload[100];
+        snprintf(workload, sizeof workload, "%s,dtype=f32", row[i].layer);
+        tw_search_options options = {.space = TW_SPACE_WINDOWS, .gap = 0.01, .budget = 2000000};
+        tw_search_result r = result_on(ctx, workload, "kpu", &options);
+        CHECK(r.best > 0 && r.gap < 0.01);
+        r = result_on(ctx, workload, "snitch", &options);
+        CHECK(r.proven);
+        CHECK_EQ(r.best, row[i].cluster);
+        tw_context_free(ctx);
+    }
+}
+
+/* A window that is too large to be held whole: everything is searched, and the result says so. */
+TEST(windows_are_cut_where_none_fits)
+{
+    static const char machine[] =
+        "machine: m\nunit: element\ntiming: async\n"
+        "memories: [{name: dram, size: unlimited}, {name: l1, size: 12}]\n"
+        "engines: [{name: mv, between: [dram, l1], cost: {constant: 1}},\n"
+        "          {name: mac, computes: multiply-add, on: l1, cost: {constant: 1}}]\n";
+    tw_context *ctx = tw_context_new();
+    const tw_search_options options = {.space = TW_SPACE_WINDOWS, .max_buffers = 2};
+    const tw_plan *cut = search(ctx, "conv:1x4x4,out=1,kernel=3", machine, options);
+    CHECK(cut != NULL && tw_plan_search_result(cut, 0)->space == TW_SPACE_ALL);
+    const tw_plan *whole = search(ctx, "conv:1x4x4,out=1,kernel=2", machine, options);
+    CHECK(whole != NULL && tw_plan_search_result(whole, 0)->space == TW_SPACE_WINDOWS);
+    CHECK(tw_plan_search_result(whole, 0)->proven);
+    tw_context_free(ctx);
+}

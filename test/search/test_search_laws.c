@@ -297,6 +297,7 @@ TEST(the_number_of_threads_changes_nothing)
         tw_search_options options = options_of(&p);
         if (i % 5 == 0) options.exhaustive = true;
         if (i % 7 == 0) options.budget = tw_test_pick(&rng, 1, 2000); /* what it counts is work, not time */
+        if (i % 3 == 0) options.gap = 0.15;
         check_threads(&p, options);
         close_problem(&p);
     }
@@ -308,18 +309,26 @@ TEST(threads_that_work_side_by_side_for_long_change_nothing)
     static const struct {
         const char *workload, *machine;
         int64_t budget;
+        tw_space_name space;
+        double gap;
     } row[] = {{"matmul:48x40x56", "tick-three-level", 0},
                {"matmul:48x40x56", "tick-costed", 200000},
                {"conv:4x9x9,out=6,kernel=3,pad=1", "tick-10k", 200000},
                {"matmul:64x96x64,dtype=i8", "kpu", 200000},
-               {"matmul:33x65x129,dtype=i8", "kpu", 20000}};
+               {"matmul:33x65x129,dtype=i8", "kpu", 20000},
+               {"conv:16x14x14,out=32,kernel=3,pad=1", "kpu", 300000, TW_SPACE_WINDOWS},
+               {"conv:16x14x14,out=32,kernel=3,pad=1", "kpu", 0, TW_SPACE_WINDOWS, 0.05},
+               {"conv:128x28x28,out=256,kernel=1,stride=2,dtype=f32", "kpu", 0, TW_SPACE_WINDOWS, 0.01}};
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         problem p = {.ctx = tw_context_new(), .goal = {.n = 1}};
         snprintf(p.c.workload, sizeof p.c.workload, "%s\n", row[i].workload);
         snprintf(p.c.machine, sizeof p.c.machine, "%s\n", row[i].machine);
         CHECK_EQ(tw_model_open(p.ctx, row[i].workload, &p.model), TW_OK);
         CHECK_EQ(tw_machine_open(p.ctx, row[i].machine, &p.machine), TW_OK);
-        check_threads(&p, (tw_search_options){.budget = row[i].budget, .n_threads = 1, .max_buffers = 3});
+        tw_search_options options = {
+            .budget = row[i].budget, .space = row[i].space, .gap = row[i].gap, .n_threads = 1, .max_buffers = 3};
+        if (options.gap > 0) options.max_buffers = 0;
+        check_threads(&p, options);
         close_problem(&p);
     }
 }

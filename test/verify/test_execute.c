@@ -1,6 +1,9 @@
 /* The executor computes what the operator says, and only when the program is right. */
 #include "../../cli/oracle.h"
 #include "broken.h"
+#include "verify/numbers.h"
+
+#include <math.h>
 
 TEST(every_program_of_the_builder_computes_the_reference)
 {
@@ -92,6 +95,57 @@ TEST(averages_are_exact_where_the_divisors_allow_it_and_say_so_where_not)
 {
     check_line("pool:2x9x9,kernel=3,pad=1,type=average", "direct evaluation");
     check_line("pool:2x97x89,kernel=97x89,type=average", "direct evaluation, relative tolerance 1e-5");
+}
+
+/* What a type makes of a number must be what the function that is called like it does. */
+static void check_rounding(tw_dtype dtype, double x)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_formula_draft d = {.n_vars = 1};
+    int result = tw_formula_call(&d, dtype == TW_DTYPE_F16 ? TW_FN_F16 : TW_FN_BF16, 0, 0, 0);
+    double want = tw_formula_eval(tw_formula_finish(&d, result, arena), &x, 1), got;
+    uint8_t bytes[8];
+    CHECK_EQ(tw_numbers_pack(dtype, &x, 1, bytes), 1);
+    tw_numbers_unpack(dtype, bytes, 1, &got);
+    CHECK(got == want || (isnan(got) && isnan(want)));
+    tw_arena_free(arena);
+}
+
+TEST(narrow_floats_are_rounded_to_the_nearest_even)
+{
+    for (tw_dtype dtype = TW_DTYPE_F16; dtype <= TW_DTYPE_BF16; dtype++)
+        for (int code = 0; code < 1 << 16; code++) {
+            uint16_t from = (uint16_t)code, to;
+            double x, next;
+            tw_numbers_unpack(dtype, (const uint8_t *)&from, 1, &x);
+            CHECK_EQ(tw_numbers_pack(dtype, &x, 1, (uint8_t *)&to), 1);
+            CHECK(to == from || isnan(x));
+            if (code % 7 || (code & 0x7fff) == 0x7fff) continue;
+            from++;
+            tw_numbers_unpack(dtype, (const uint8_t *)&from, 1, &next);
+            check_rounding(dtype, x);
+            check_rounding(dtype, (x + next) / 2);
+            check_rounding(dtype, x + (next - x) / 3);
+        }
+}
+
+TEST(integers_of_every_width_are_kept)
+{
+    static const struct {
+        tw_dtype dtype;
+        double lowest, highest;
+    } all[] = {{TW_DTYPE_U16, 0, 65535},           {TW_DTYPE_U32, 0, 4294967295.0}, {TW_DTYPE_I64, -0x1p63, 0x1p53},
+               {TW_DTYPE_U64, 0, 0x1p63},          {TW_DTYPE_BOOL, 0, 1},           {TW_DTYPE_I16, -32768, 32767},
+               {TW_DTYPE_I32, -0x1p31, 0x7fffffff}};
+    for (size_t i = 0; i < TW_COUNT(all); i++) {
+        double x[] = {all[i].lowest, all[i].highest, 1, 0.5}, got[3];
+        uint8_t bytes[32];
+        CHECK_EQ(tw_numbers_pack(all[i].dtype, x, 4, bytes), 3);
+        tw_numbers_unpack(all[i].dtype, bytes, 3, got);
+        CHECK_EQ(memcmp(x, got, sizeof got), 0);
+        double below = nextafter(all[i].lowest, -INFINITY) - 1;
+        CHECK_EQ(tw_numbers_pack(all[i].dtype, &below, 1, bytes), 0);
+    }
 }
 
 /* ---- memory ---- */
