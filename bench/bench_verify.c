@@ -36,7 +36,7 @@ static tw_status run(const char *workload, tw_arena *arena, tw_diag *diag)
     int64_t rounds = tw_cdiv(LEAST_POINTS, tw_op_points(op));
     int bad = -1;
     double start = bench_now();
-    for (int64_t i = 0; i < rounds && bad < 0; i++) bad = tw_kernel_run(op, op->compute, &box, input, out);
+    for (int64_t i = 0; i < rounds && bad < 0; i++) bad = tw_kernel_run(op, op->compute, &box, input, NULL, out);
     double seconds = bench_now() - start;
     if (bad >= 0) return tw_diag_error(diag, (tw_loc){0}, "'%s': input %d does not reach", workload, bad);
     printf("%-34s %12" PRId64 " %10.0f\n", workload, tw_op_points(op),

@@ -86,16 +86,6 @@ static tw_search_options options_of(team *t, int layer, tw_limits *limits)
     return o;
 }
 
-static tw_status plan_with(const tw_model *model, const tw_machine *machine, const tw_search_options *o, tw_arena *arena,
-                           tw_diag *diag, const tw_plan **out)
-{
-    tw_arena *scratch = tw_arena_new();
-    if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = tw_plan_find(model, machine, o, arena, scratch, diag, out);
-    tw_arena_free(scratch);
-    return status;
-}
-
 static tw_status search_layer(team *t, int layer, double seconds, tw_arena *arena, tw_diag *diag, const tw_plan **out)
 {
     tw_limits limits;
@@ -105,7 +95,11 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
     if (o.gap <= 0) o.gap = network_gap;
     if (o.budget <= 0 && o.time_limit <= 0) o.budget = network_budget;
-    return plan_with(model, t->machine, &o, arena, diag, out);
+    tw_arena *scratch = tw_arena_new();
+    if (!scratch) return TW_ERR_NOMEM;
+    tw_status status = tw_plan_find(model, t->machine, &o, arena, scratch, diag, out);
+    tw_arena_free(scratch);
+    return status;
 }
 
 static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, const tw_plan **out)

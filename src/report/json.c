@@ -2,6 +2,7 @@
  *
  * A document may have millions of lines, and one thread writes it: stdio need not lock for every character. */
 #include "report/json.h"
+#include "report/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,25 +58,6 @@ void tw_json_close(tw_json *j)
     putc_unlocked(j->kind[j->depth] == '{' ? '}' : ']', j->out);
 }
 
-/* Length of the UTF-8 sequence at `s`, 0 when it is none: overlong forms, surrogates and what lies above
- * U+10FFFF are refused. */
-static int sequence_length(const unsigned char *s)
-{
-    if (s[0] < 0x80) return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf) return (s[1] & 0xc0) == 0x80 ? 2 : 0;
-    if ((s[0] & 0xf0) == 0xe0) {
-        if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80) return 0;
-        bool overlong = s[0] == 0xe0 && s[1] < 0xa0, surrogate = s[0] == 0xed && s[1] > 0x9f;
-        return overlong || surrogate ? 0 : 3;
-    }
-    if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80 || (s[3] & 0xc0) != 0x80) return 0;
-        bool overlong = s[0] == 0xf0 && s[1] < 0x90, beyond = s[0] == 0xf4 && s[1] > 0x8f;
-        return overlong || beyond ? 0 : 4;
-    }
-    return 0;
-}
-
 static void write_ascii(FILE *out, unsigned char c)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
@@ -106,7 +88,7 @@ static void write_quoted(FILE *out, const char *text)
             s += plain;
             continue;
         }
-        int n = sequence_length(s);
+        int n = tw_utf8_length(s);
         if (n == 0)
             fputs_unlocked("\\ufffd", out);
         else if (n == 1)

@@ -122,7 +122,7 @@ static tw_status put_step(const tw_network_plan *plan, int s, const tw_step_verd
         tw_json_key_int(j, "macs", row.macs);
     }
     if (row.plan) {
-        const char *tiles = tw_tiles_text(row.plan, scratch);
+        const char *tiles = tw_tile_text(row.plan, tw_tile_innermost(row.plan), scratch);
         if (!tiles) return TW_ERR_NOMEM;
         put_costs(&row, tiles, j);
     } else {

@@ -18,8 +18,11 @@ typedef struct tw_network_row {
 } tw_network_row;
 tw_network_row tw_network_row_of(const tw_network_plan *plan, int step);
 
-/* "oc 64, oy 14, ox 56": the largest tile of the innermost level, loops that are longer than 1. NULL when out of memory. */
-const char *tw_tiles_text(const tw_plan *plan, tw_arena *arena);
+/* "oc 64, oy 14, ox 56": the largest tile of a level, from 0 on; loops that are longer than 1. "-" where the level cuts
+ * nothing, and tiles pass through its memory. NULL when out of memory. */
+const char *tw_tile_text(const tw_plan *plan, int level, tw_arena *arena);
+/* The innermost level that cuts. */
+int tw_tile_innermost(const tw_plan *plan);
 /* Units that a step moves over the links into memory m, from 1 on, in both directions. */
 int64_t tw_step_moves(const tw_plan *plan, int memory);
 #endif

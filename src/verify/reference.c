@@ -111,7 +111,7 @@ static void run_loop(const tw_reference_case *c, int loop, int64_t index[TW_MAX_
     for (int o = 0; o < op->n_operands; o++) track_begin(&t[o], &op->operand[o], loop, index);
     for (index[loop] = 0; index[loop] < op->loop[loop].extent; index[loop]++) {
         int64_t at = track_at(&t[tw_op_output(op)], index);
-        double value;
+        double value = 0;
         bool any = op->value ? evaluate(c, t, index, &value) : combine(c, t, index, &value);
         if (n_read && (any || op->average_counts_padding)) n_read[at]++;
         if (any) out[at] = put_together(op->compute, out[at], value);
