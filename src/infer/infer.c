@@ -303,6 +303,15 @@ tw_status tw_rule_graph(const tw_rule_case *c, int graph, bool taken)
     return status == TW_ERR_INPUT && !taken ? TW_OK : status;
 }
 
+tw_status tw_rule_try_graph(const tw_rule_case *c, int graph, bool *possible)
+{
+    tw_diag quiet = {.muted = true};
+    tw_status status = walk(c->pass, graph, &quiet);
+    *possible = status != TW_ERR_INPUT;
+    c->pass->dead[graph] = !*possible;
+    return *possible ? status : TW_OK;
+}
+
 /* ---- the whole ---- */
 
 static void shape_constants(tw_pass *pass)

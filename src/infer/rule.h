@@ -105,4 +105,6 @@ tw_status tw_rule_unknown(const tw_rule_case *c);
  * `taken` may be wrong for these shapes: nothing is reported, and its values do not count as stale or unknown. */
 tw_shape_of_value *tw_rule_value(const tw_rule_case *c, int value);
 TW_NODISCARD tw_status tw_rule_graph(const tw_rule_case *c, int graph, bool taken);
+/* A branch that may be taken; one that is wrong for these shapes is not possible. */
+TW_NODISCARD tw_status tw_rule_try_graph(const tw_rule_case *c, int graph, bool *possible);
 #endif

@@ -44,22 +44,34 @@ static tw_status read_condition(const tw_rule_case *c, int k, int *out)
     return TW_OK;
 }
 
+/* Both branches of a condition that is not known. One that contradicts its inputs is one that is not taken; both: the
+ * first one's error counts. */
+static tw_status try_branches(const tw_rule_case *c, const int graph[2], bool possible[2])
+{
+    for (int i = 0; i < 2; i++) TW_TRY(tw_rule_try_graph(c, graph[i], &possible[i]));
+    return possible[0] || possible[1] ? TW_OK : tw_rule_graph(c, graph[0], true);
+}
+
 static tw_status branches(const tw_rule_case *c)
 {
+    bool possible[2] = {true, true};
     int condition, graph[2] = {graph_of(c, "else_branch"), graph_of(c, "then_branch")};
     TW_TRY(read_condition(c, 0, &condition));
     for (int i = 0; i < 2; i++) {
         if (graph[i] < 0) return tw_rule_error(c, "a branch is missing");
         if (c->file->graph[graph[i]].n_outputs != c->n_out)
             return tw_rule_error(c, "%d outputs, a branch has %d", c->n_out, c->file->graph[graph[i]].n_outputs);
-        TW_TRY(tw_rule_graph(c, graph[i], condition < 0 || condition == i));
+        if (condition >= 0) TW_TRY(tw_rule_graph(c, graph[i], condition == i));
     }
+    if (condition < 0) TW_TRY(try_branches(c, graph, possible));
     for (int k = 0; k < c->n_out; k++) {
         const tw_shape_of_value *a = result(c, graph[0], k), *b = result(c, graph[1], k);
         if (condition >= 0)
             c->out[k] = condition ? *b : *a;
-        else if (agree(a, b))
+        else if (!possible[1] || agree(a, b))
             copy_result(c, k, a);
+        else if (!possible[0])
+            copy_result(c, k, b);
     }
     return TW_OK;
 }
