@@ -24,12 +24,9 @@ typedef struct net_session {
 
 /* ---- opening ---- */
 
-static tw_status open_network(net_session *s, const tw_network_data *data, int n)
+static tw_status open_network(net_session *s)
 {
-    tw_network_options open = s->options->network.open;
-    open.data = data;
-    open.n_data = n;
-    return tw_network_open(s->ctx, s->options->workload, &open, &s->network);
+    return tw_network_open(s->ctx, s->options->workload, &s->options->network.open, &s->network);
 }
 
 /* ---- progress ---- */
@@ -44,8 +41,8 @@ static bool show(void *user, const tw_network_progress *now)
     memset(bar, '-', BAR);
     memset(bar, '#', (size_t)full);
     bar[BAR] = 0;
-    snprintf(line, sizeof line, "%s [%s] %d/%d  %.1f s  %s", s->doing, bar, now->n_done, now->n_layers, now->seconds,
-             now->name);
+    snprintf(line, sizeof line, "%s [%s] %d/%d  %.1f s  %s", s->doing, bar, now->n_done, now->n_layers,
+             now->seconds, now->name);
     return progress_say(&s->progress, now->seconds, line);
 }
 
@@ -53,10 +50,8 @@ static bool show(void *user, const tw_network_progress *now)
 
 static tw_status search(net_session *s, const tw_machine *machine, const tw_network_plan **out)
 {
-    tw_network_search_options how = {.search = s->options->search,
-                                     .keep_space = s->options->space_given,
-                                     .progress = show,
-                                     .user = s};
+    tw_network_search_options how = {
+        .search = s->options->search, .keep_space = s->options->space_given, .progress = show, .user = s};
     if (s->options->limits) {
         tw_status status = tw_network_limits(s->ctx, s->network, machine, s->options->limits, &how.search.limits);
         if (status != TW_OK) return status;
@@ -143,6 +138,14 @@ static tw_status run(net_session *s)
     return status;
 }
 
+/* Roundings of a whole network add up: elements that are small beside the largest one are not close in themselves. */
+static bool is_near(const net_session *s, const tw_network_data *data, double off)
+{
+    bool is_float = strstr(data->type, "float") || strcmp(data->type, "double") == 0;
+    double tolerance = s->options->network.tolerance;
+    return off <= (tolerance > 0 ? tolerance : is_float ? 1e-3 : 0);
+}
+
 /* Results against output_0.pb.. */
 static int compare_outputs(net_session *s)
 {
@@ -154,6 +157,7 @@ static int compare_outputs(net_session *s)
         if (status != TW_OK) return status_exit(s->ctx, status);
         if (!want) continue;
         double off = tw_network_data_differ(got, want, &close);
+        close |= is_near(s, got, off);
         if (!s->options->quiet && !s->options->json)
             printf("output '%s' %s output_%d.pb: largest difference %.2g of the largest element\n", got->name,
                    close ? "agrees with" : "differs from", i, off);
@@ -167,8 +171,9 @@ static int compare_outputs(net_session *s)
 typedef tw_status (*net_printer)(net_session *s, FILE *out);
 static tw_status print_text_file(net_session *s, FILE *out)
 {
-    tw_print_options how = {.columns = s->options->columns_given ? s->options->print.columns : 0};
-    if (how.columns == 0) how.columns = 160;
+    enum { COLUMNS = 160 };
+    tw_print_options how = {.columns = s->options->columns_given ? s->options->print.columns : COLUMNS,
+                            .n_rows = -1};
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
 static tw_status print_json_file(net_session *s, FILE *out)
@@ -199,9 +204,10 @@ static tw_status draw_png(net_session *s, FILE *out)
 static const struct {
     const char *name;
     net_printer print;
-} files[] = {{"report.txt", print_text_file}, {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
-             {"costs.csv", print_csv},        {"costs.json", print_costs_json}, {"costs.svg", draw_svg},
-             {"costs.png", draw_png}};
+} files[] = {
+    {"report.txt", print_text_file}, {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
+    {"costs.csv", print_csv},        {"costs.json", print_costs_json}, {"costs.svg", draw_svg},
+    {"costs.png", draw_png}};
 
 static int cannot_write(const char *folder, const char *name)
 {
@@ -209,15 +215,23 @@ static int cannot_write(const char *folder, const char *name)
     return EXIT_WRITING;
 }
 
-static int write_file(net_session *s, const char *name, net_printer print)
+/* A file is replaced only by a complete one. What stopped a printer is the disk when its stream says so. */
+static int finish_file(net_session *s, const char *name, output_file *file, tw_status status)
 {
     const char *folder = s->options->folder;
+    if (status == TW_OK) return output_file_commit(file) ? EXIT_DONE : cannot_write(folder, name);
+    bool full = ferror(file->stream);
+    output_file_drop(file);
+    if (!full) return status_exit(s->ctx, status);
+    tw_context_clear_messages(s->ctx);
+    return cannot_write(folder, name);
+}
+
+static int write_file(net_session *s, const char *name, net_printer print)
+{
     output_file file;
-    if (!output_file_open(&file, folder, name)) return cannot_write(folder, name);
-    tw_status status = print(s, file.stream);
-    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(folder, name);
-    output_file_drop(&file);
-    return status_exit(s->ctx, status);
+    if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
+    return finish_file(s, name, &file, print(s, file.stream));
 }
 
 static int write_output(net_session *s, int i)
@@ -226,10 +240,7 @@ static int write_output(net_session *s, int i)
     output_file file;
     snprintf(name, sizeof name, "output_%d.pb", i);
     if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
-    tw_status status = tw_network_data_write(s->ctx, &s->verdict->output[i], file.stream);
-    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(s->options->folder, name);
-    output_file_drop(&file);
-    return status_exit(s->ctx, status);
+    return finish_file(s, name, &file, tw_network_data_write(s->ctx, &s->verdict->output[i], file.stream));
 }
 
 static int write_files(net_session *s)
@@ -249,18 +260,39 @@ static int write_files(net_session *s)
 
 /* ---- standard output ---- */
 
+static bool is_stage(const net_session *s, const char *stage)
+{
+    return s->options->dump && strcmp(s->options->dump, stage) == 0;
+}
+
+/* Which stages need a plan, a machine, or only the network. */
+static tw_status print_stage(net_session *s, FILE *out)
+{
+    const tw_machine *machine;
+    if (is_stage(s, "mapping")) return tw_network_print_mapping(s->ctx, s->plan[0], out);
+    if (!is_stage(s, "machine")) return tw_network_dump(s->ctx, s->network, s->options->dump, out);
+    tw_status status = tw_machine_open(s->ctx, s->options->machine, &machine);
+    return status == TW_OK ? tw_machine_print_to(s->ctx, machine, out) : status;
+}
+
 static tw_status print_it(net_session *s, FILE *out)
 {
     const cli_options *o = s->options;
-    if (o->dump) return tw_network_dump(s->ctx, s->network, o->dump, out);
+    if (o->dump) return print_stage(s, out);
     if (o->json) return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
-    if (o->quiet) return TW_OK;
-    tw_status status = tw_network_print_text(s->ctx, s->plan[0], s->verdict, &o->print, out);
-    if (status != TW_OK || !o->folder) return status;
-    fprintf(out, "\nwrote %s/", o->folder);
-    for (size_t i = 0, n = sizeof files / sizeof *files; i < n; i++)
-        fprintf(out, "%s%s", files[i].name, i + 2 < n ? ", " : i + 1 < n ? " and " : "\n");
-    return TW_OK;
+    return o->quiet ? TW_OK : tw_network_print_text(s->ctx, s->plan[0], s->verdict, &o->print, out);
+}
+
+static void say_where(const net_session *s, FILE *out)
+{
+    size_t n = sizeof files / sizeof *files;
+    if (!s->options->folder || s->options->quiet || s->options->dump) return;
+    fprintf(out, "%swrote %s/", out == stderr ? "" : "\n", s->options->folder);
+    for (size_t i = 0; i < n; i++) fprintf(out, "%s%s", files[i].name, i + 2 < n ? ", " : i + 1 < n ? " and " : "");
+    if (s->verdict && s->verdict->n_outputs > 0)
+        fprintf(out, "; the result%s as output_0.pb%s", s->verdict->n_outputs == 1 ? "" : "s",
+                s->verdict->n_outputs == 1 ? "" : "..");
+    fputc('\n', out);
 }
 
 static int print(net_session *s)
@@ -268,53 +300,89 @@ static int print(net_session *s)
     FILE *out = output_open();
     if (!out) return status_exit(s->ctx, TW_ERR_NOMEM);
     tw_status status = print_it(s, out);
+    if (status == TW_OK && !s->options->json) say_where(s, out);
     int error = output_close(out);
     if (error) {
         fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
         return EXIT_WRITING;
     }
-    return status_exit(s->ctx, status);
+    if (status == TW_OK && s->options->json) say_where(s, stderr);
+    if (status == TW_ERR_IO) tw_context_clear_messages(s->ctx); /* a reader that went away */
+    return status == TW_ERR_IO ? EXIT_DONE : status_exit(s->ctx, status);
 }
 
 /* ---- the walk ---- */
 
-static const char *unfit_option(const cli_options *o)
+static const char *unfit_option(const net_session *s)
 {
+    const cli_options *o = s->options;
     if (o->view != VIEW_NONE) return "--events, --gantt, --injection and --symbolic";
+    if (is_stage(s, "layout") || is_stage(s, "program") || is_stage(s, "timeline"))
+        return "--dump=layout, program and timeline";
     if (o->explain) return "--explain";
+    if (o->print.map) return "--map";
     if (o->search.pareto) return "--pareto";
     return o->lowering ? "--lowering-config" : NULL;
 }
 
 static int first_part(net_session *s)
 {
-    const char *unfit = unfit_option(s->options);
+    const char *unfit = unfit_option(s);
     if (unfit) {
         fprintf(stderr, "tilewright: %s: not for networks, only for single operators\n", unfit);
         return EXIT_USAGE;
     }
-    return status_exit(s->ctx, s->ctx ? open_network(s, NULL, 0) : TW_ERR_NOMEM);
+    return status_exit(s->ctx, s->ctx ? open_network(s) : TW_ERR_NOMEM);
+}
+
+/* The first layer that ought to have a plan and has none: a mapping that does not fit, a machine for which everything is
+ * too large, and with --strict any layer. What an engine cannot compute is no fault of a mapping. */
+static int find_refused(const net_session *s)
+{
+    const tw_network_totals *t = tw_network_plan_totals(s->plan[0]);
+    bool all = s->options->network.open.strict || (t->n_planned == 0 && t->n_refused > 0);
+    for (int i = 0; i < tw_network_plan_n_layers(s->plan[0]); i++) {
+        tw_layer_info layer = tw_network_plan_layer(s->plan[0], i);
+        if (layer.refusal && (all || (s->options->mapping && !layer.foreign))) return i;
+    }
+    return -1;
+}
+
+static int judge(const net_session *s)
+{
+    int layer = find_refused(s);
+    if (layer < 0) return EXIT_DONE;
+    tw_layer_info info = tw_network_plan_layer(s->plan[0], layer);
+    fprintf(stderr, "%s: infeasible: layer '%s': %s\n", s->options->workload, info.name, info.refusal);
+    return EXIT_INFEASIBLE;
+}
+
+/* Files and the report; a plan that is not complete is shown all the same. */
+static int report(net_session *s)
+{
+    int code = s->options->dump ? EXIT_DONE : write_files(s);
+    if (code == EXIT_DONE) code = print(s);
+    return code == EXIT_DONE ? judge(s) : code;
 }
 
 static int plan_all(net_session *s)
 {
     int code = first_part(s);
-    if (code != EXIT_DONE || s->options->dump) return code == EXIT_DONE ? print(s) : code;
+    bool needs_plan = !s->options->dump || is_stage(s, "mapping");
+    if (code != EXIT_DONE || !needs_plan) return code == EXIT_DONE ? print(s) : code;
     code = status_exit(s->ctx, make_plans(s));
-    if (code == EXIT_DONE) code = write_files(s);
-    return code == EXIT_DONE ? print(s) : code;
+    return code == EXIT_DONE ? report(s) : code;
 }
 
 static int verify_all(net_session *s)
 {
+    if (s->options->dump) return plan_all(s);
     int code = first_part(s);
-    if (code != EXIT_DONE || s->options->dump) return code == EXIT_DONE ? print(s) : code;
-    code = status_exit(s->ctx, make_plans(s));
+    if (code == EXIT_DONE) code = status_exit(s->ctx, make_plans(s));
     if (code != EXIT_DONE) return code;
     int wrong = status_exit(s->ctx, run(s));
     if (!s->verdict) return wrong;
-    code = write_files(s);
-    if (code == EXIT_DONE) code = print(s);
+    code = report(s);
     if (code == EXIT_DONE) code = compare_outputs(s);
     return code == EXIT_DONE ? wrong : code;
 }

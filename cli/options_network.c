@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DIM = 600, KEY_SHAPE, KEY_STRICT, KEY_NO_FOLD, KEY_DTYPE, KEY_CORE, KEY_FILL, KEY_INPUT, KEY_DATA };
+enum { KEY_DIM = 600, KEY_SHAPE, KEY_STRICT, KEY_NO_FOLD, KEY_DTYPE, KEY_CORE, KEY_FILL, KEY_INPUT, KEY_DATA, KEY_TOLERANCE };
 
 static const struct argp_option network_options[] = {
     {0, 0, 0, 0, "Networks (WORKLOAD is an ONNX file):", 4},
     {"dim", KEY_DIM, "NAME=N", 0, "size of a dimension that the file leaves open", 0},
     {"input-shape", KEY_SHAPE, "NAME=AxBxC", 0, "shape of an input", 0},
-    {"fill", KEY_FILL, "NAME=VALUE", 0, "an input all of whose elements are known to be this: shapes may depend on it", 0},
+    {"fill", KEY_FILL, "NAME=VALUE", 0,
+     "an input all of whose elements are known to be this: shapes may depend on it", 0},
     {"strict", KEY_STRICT, 0, 0, "an operator without a description is an error", 0},
     {"no-fold", KEY_NO_FOLD, 0, 0, "every node is a step of its own", 0},
     {"dtype", KEY_DTYPE, "TYPE", 0, "plan tensors of floats as if they were of this type, such as i8", 0},
@@ -34,13 +35,19 @@ static void check_room(const struct argp_state *state, const char *option, int n
     if (n >= most) argp_error(state, "more than %d times %s", most, option);
 }
 
+static void check_once(const struct argp_state *state, const char *option, const char *before, const char *name)
+{
+    if (strcmp(before, name) == 0) argp_error(state, "%s of '%s' is given twice", option, name);
+}
+
 /* "1x3x224x224" */
 static void read_shape(const struct argp_state *state, const char *text, tw_network_shape *out)
 {
     for (const char *at = text;; at++) {
         char *end;
         long long size = strtoll(at, &end, 10);
-        if (end == at || size < 0 || size > INT32_MAX || (*end && *end != 'x') || out->n_dims == TW_NETWORK_MAX_DIMS)
+        if (end == at || size < 0 || size > INT32_MAX || (*end && *end != 'x') ||
+            out->n_dims == TW_NETWORK_MAX_DIMS)
             argp_error(state, "--input-shape takes NAME=AxBxC, not '%s'", text);
         out->dim[out->n_dims++] = size;
         at = end;
@@ -69,11 +76,15 @@ static error_t parse_network(int key, char *arg, struct argp_state *state)
     case KEY_SHAPE:
         check_room(state, "--input-shape", n->open.n_shapes, CLI_MAX_BINDINGS);
         n->shape[n->open.n_shapes].input = split(state, "--input-shape", arg, &value);
+        for (int i = 0; i < n->open.n_shapes; i++)
+            check_once(state, "--input-shape", n->shape[i].input, n->shape[n->open.n_shapes].input);
         read_shape(state, value, &n->shape[n->open.n_shapes++]);
         break;
     case KEY_FILL:
         check_room(state, "--fill", n->open.n_fills, CLI_MAX_BINDINGS);
         n->fill[n->open.n_fills].input = split(state, "--fill", arg, &value);
+        for (int i = 0; i < n->open.n_fills; i++)
+            check_once(state, "--fill", n->fill[i].input, n->fill[n->open.n_fills].input);
         n->fill[n->open.n_fills++].value = read_value(state, value);
         break;
     case KEY_STRICT: n->open.strict = true; break;
@@ -99,6 +110,8 @@ static const struct argp_option run_options[] = {
     {0, 0, 0, 0, "What it is run on:", 5},
     {"input", KEY_INPUT, "NAME=FILE.pb", 0, "elements of an input; others are random", 0},
     {"data", KEY_DATA, "DIR", 0, "input_0.pb.. of all inputs; output_0.pb.. are compared with the results", 0},
+    {"tolerance", KEY_TOLERANCE, "PERCENT", 0,
+     "how far results may be off, of the largest element; default 0.1% for floats, nothing for whole numbers", 0},
     {0}};
 
 static error_t parse_run(int key, char *arg, struct argp_state *state)
@@ -108,9 +121,12 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     case KEY_INPUT:
         check_room(state, "--input", n->n_inputs, CLI_MAX_BINDINGS);
         n->input_name[n->n_inputs] = split(state, "--input", arg, &n->input_file[n->n_inputs]);
+        for (int i = 0; i < n->n_inputs; i++)
+            check_once(state, "--input", n->input_name[i], n->input_name[n->n_inputs]);
         n->n_inputs++;
         return 0;
     case KEY_DATA: n->data = arg; return 0;
+    case KEY_TOLERANCE: n->tolerance = value_percent(state, "--tolerance", arg) / 100; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -16,6 +16,7 @@ typedef struct cli_network {
     int n_inputs;
     const char *input_name[CLI_MAX_BINDINGS], *input_file[CLI_MAX_BINDINGS];
     const char *data; /* folder with input_0.pb.. and output_0.pb.., NULL: none */
+    double tolerance; /* of the results against those, as a part of the largest element; 0: as the types are */
     bool given;       /* some option of networks is                       */
 } cli_network;
 

@@ -93,8 +93,8 @@ static const struct argp_option goal_options[] = {
      0},
     {"pareto", KEY_PARETO, 0, 0, "all mappings that no other one beats in every objective", 0},
     {"space", KEY_SPACE, "all|windows|notes", 0,
-     "the candidates: everything that a mapping may choose, that with whole windows only, or the small family of the "
-     "tick machine",
+     "the candidates: everything that a mapping may choose, of that what cuts no window, or the small family of "
+     "the tick machine",
      0},
     {"mapping", KEY_LIMITS, "FILE", 0, "a partial mapping: what it leaves open is searched for", 0},
     {"min-tile", KEY_MIN_TILE, "N", 0, "smallest tile along any cut loop", 0},

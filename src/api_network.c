@@ -231,8 +231,41 @@ tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw
     return tw_limits_open(ctx, network->model, machine, path, out);
 }
 
-/* Layers that the machine cannot compute are in no mapping. */
-static tw_status list_computed(tw_context *ctx, const tw_network *network, const tw_machine *machine, tw_model *out)
+static bool is_foreign(const tw_machine *machine, const tw_op *op)
+{
+    return !(machine->engine[machine->compute].computes >> op->compute & 1);
+}
+
+/* The first entry of a mapping file; NULL: it is no such file, which its reader will say. */
+static const tw_node *first_entry(const tw_node *root)
+{
+    const tw_node *map = root->kind == TW_NODE_MAP ? root->child : NULL;
+    while (map && strcmp(map->key, "mapping") != 0) map = map->next;
+    return map && map->kind == TW_NODE_MAP ? map->child : NULL;
+}
+
+static bool is_mapped(const tw_node *root, const char *layer)
+{
+    const tw_node *entry = first_entry(root);
+    while (entry && strcmp(entry->key, layer) != 0) entry = entry->next;
+    return entry != NULL;
+}
+
+static tw_status check_names(tw_context *ctx, const tw_network *network, const tw_node *root)
+{
+    tw_status status = TW_OK;
+    for (const tw_node *entry = first_entry(root); entry; entry = entry->next) {
+        int i = 0;
+        while (i < network->n_layers && strcmp(network->model->op[i].name, entry->key) != 0) i++;
+        if (i == network->n_layers)
+            status = tw_diag_error(&ctx->diag, entry->key_loc, "the network has no layer '%s'", entry->key);
+    }
+    return status;
+}
+
+/* Layers that the machine cannot compute are in no mapping, and those that had no plan when it was written. */
+static tw_status list_mapped(tw_context *ctx, const tw_network *network, const tw_machine *machine, const tw_node *root,
+                             tw_model *out)
 {
     tw_op *op;
     TW_ALLOC(ctx->scratch, op, network->n_layers + 1);
@@ -240,23 +273,35 @@ static tw_status list_computed(tw_context *ctx, const tw_network *network, const
     out->op = op;
     out->n_ops = 0;
     for (int i = 0; i < network->n_layers; i++)
-        if (machine->engine[machine->compute].computes >> network->model->op[i].compute & 1)
+        if (!is_foreign(machine, &network->model->op[i]) && is_mapped(root, network->model->op[i].name))
             op[out->n_ops++] = network->model->op[i];
     return TW_OK;
+}
+
+static tw_status read_tree(tw_context *ctx, const char *path, const tw_node **root)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    return tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, root);
 }
 
 static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
                       const tw_network_plan **out)
 {
     static const tw_network_search_options none = {0};
-    tw_model computed;
-    const tw_mapping *some;
+    tw_model mapped;
+    tw_mapping some;
     tw_op_map *map;
-    TW_TRY(list_computed(ctx, network, machine, &computed));
-    TW_TRY(tw_mapping_open(ctx, &computed, machine, path, &some));
+    const tw_node *root;
+    TW_TRY(read_tree(ctx, path, &root));
+    TW_TRY(check_names(ctx, network, root));
+    TW_TRY(list_mapped(ctx, network, machine, root, &mapped));
+    TW_TRY(tw_mapping_of_tree(root, &mapped, machine, ctx->arena, &ctx->diag, &some));
     TW_ALLOC(ctx->arena, map, network->n_layers + 1);
     for (int i = 0, k = 0; i < network->n_layers; i++)
-        if (k < computed.n_ops && computed.op[k].name == network->model->op[i].name) map[i] = some->op[k++];
+        if (k < mapped.n_ops && mapped.op[k].name == network->model->op[i].name) map[i] = some.op[k++];
     return tw_network_build(ctx, network, machine, &none, &(tw_mapping){network->n_layers, map}, out);
 }
 
@@ -278,7 +323,8 @@ tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int i)
                            .n_steps = layer->n_steps,
                            .model = layer->model,
                            .plan = plan->plan[i],
-                           .refusal = plan->refusal[i]};
+                           .refusal = plan->refusal[i],
+                           .foreign = is_foreign(plan->machine, &layer->model->op[0])};
 }
 const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan) { return &plan->totals; }
 const tw_network_memory *tw_network_plan_memory(const tw_network_plan *plan) { return &plan->memory; }
@@ -312,10 +358,7 @@ tw_status tw_network_print_text(tw_context *ctx, const tw_network_plan *plan, co
 tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan, const tw_network_verdict *verdict,
                                 FILE *out)
 {
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_network_json(plan, verdict, ctx->scratch, &ctx->diag, out);
-    tw_arena_rewind(ctx->scratch, mark);
-    return status;
+    return tw_report_network_json(plan, verdict, &ctx->diag, out);
 }
 
 /* Layers without a plan have none: the mapping is of those that have one. */

@@ -86,13 +86,16 @@ static tw_status run(const tw_op_plan *plan, const tw_given *given, tw_arena *sc
     return *fault ? TW_OK : tw_executor_output(executor, out, fault);
 }
 
-tw_status tw_plan_execute(const tw_plan *plan, int op, const tw_given *given, tw_arena *scratch, tw_diag *diag,
-                          double *out, const char **fault)
+tw_status tw_plan_execute(const tw_plan *plan, const tw_model *model, const tw_given *given, tw_arena *scratch,
+                          tw_diag *diag, double *out, const char **fault)
 {
     const char *found = NULL;
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;
-    tw_status status = run(&plan->op[op], given, scratch, judges, diag, out, &found);
+    tw_op_plan as_given = plan->op[0];
+    as_given.program.model = model;
+    as_given.program.op = &model->op[0];
+    tw_status status = run(&as_given, given, scratch, judges, diag, out, &found);
     *fault = found ? tw_arena_printf(scratch, "%s", found) : NULL;
     if (found && !*fault) status = TW_ERR_NOMEM;
     tw_arena_free(judges);

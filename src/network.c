@@ -87,11 +87,11 @@ static tw_status given_data(tw_context *ctx, const tw_graph_file *file, const tw
 }
 
 static tw_status infer(tw_context *ctx, const tw_graph_file *file, const tw_network_options *options,
-                       const tw_shapes **out)
+                       const tw_array *given, const tw_shapes **out)
 {
     tw_dim_value *dim;
     tw_input_shape *shape;
-    tw_infer_options how = {options->n_dims, options->n_shapes, NULL, NULL, NULL};
+    tw_infer_options how = {options->n_dims, options->n_shapes, NULL, NULL, given};
     TW_ALLOC(ctx->arena, dim, options->n_dims + 1);
     TW_ALLOC(ctx->arena, shape, options->n_shapes + 1);
     for (int i = 0; i < options->n_dims; i++) dim[i] = (tw_dim_value){options->dim[i].name, options->dim[i].size};
@@ -101,7 +101,6 @@ static tw_status infer(tw_context *ctx, const tw_graph_file *file, const tw_netw
     }
     how.dim = dim;
     how.input = shape;
-    TW_TRY(given_data(ctx, file, options, &how.given));
     return tw_infer_shapes(file, &how, ctx->arena, &ctx->diag, out);
 }
 
@@ -117,9 +116,12 @@ static tw_status find_dtype(tw_context *ctx, const char *name, tw_dtype *out)
 
 /* ---- layers ---- */
 
-/* "model/conv1" of "/model/conv1": a name that a mapping file can hold as it is. */
+/* "model/conv1" of "/model/conv1": a name that a mapping file can hold as it is. Of a long one the end tells more. */
 static const char *plain_name(tw_arena *arena, const char *name)
 {
+    enum { MOST = 120 };
+    size_t n = strlen(name);
+    if (n > MOST) name += n - MOST;
     while (*name == '/') name++;
     char *copy = tw_arena_printf(arena, "%s%s", *name ? "" : "step", name);
     for (char *c = copy; c && *c; c++) {
@@ -287,7 +289,8 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
     TW_TRY(find_dtype(ctx, options->dtype, &how.float_as));
     net->executable = !options->dtype;
     TW_TRY(open_file(ctx, path, &net->file));
-    TW_TRY(infer(ctx, net->file, options, &net->shapes));
+    TW_TRY(given_data(ctx, net->file, options, &net->given));
+    TW_TRY(infer(ctx, net->file, options, net->given, &net->shapes));
     TW_TRY(tw_lower_network(net->shapes, &how, ctx->arena, &ctx->diag, &net->lowered));
     TW_TRY(find_layers(net, ctx->arena, ctx->scratch));
     TW_TRY(join_layers(net, ctx->arena, ctx->scratch));

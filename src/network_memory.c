@@ -22,6 +22,7 @@ typedef struct homes { /* tensors that need a place */
     tw_pack_item *item;
     tw_pack_segment *segment;
     int *tensor;         /* of the network                          */
+    int *home_of;        /* per tensor of the network, -1: it needs none */
     bool *stays_outside; /* the network's output, or a view of it is */
     int n;
 } homes;
@@ -49,18 +50,19 @@ static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
     TW_ALLOC(scratch, h->segment, h->n + lowered->n_steps + 1);
     TW_ALLOC(scratch, h->tensor, h->n + 1);
     TW_ALLOC(scratch, h->stays_outside, h->n + 1);
+    TW_ALLOC(scratch, h->home_of, lowered->n_tensors + 1);
     for (int t = 0, i = 0; t < lowered->n_tensors; t++) {
-        if (!needs_home(lowered, t, life)) continue;
+        h->home_of[t] = needs_home(lowered, t, life) ? i : -1;
+        if (h->home_of[t] < 0) continue;
         const tw_net_tensor *tensor = &lowered->tensor[t];
         h->tensor[i] = t;
-        h->place[i++] = (tw_tensor_place){.name = tensor->name,
-                                          .bytes = tensor->bytes,
-                                          .first_step = life[t].first,
-                                          .last_step = life[t].last};
+        h->place[i++] = (tw_tensor_place){
+            .name = tensor->name, .bytes = tensor->bytes, .first_step = life[t].first, .last_step = life[t].last};
     }
-    for (int i = 0; i < h->n; i++)
-        for (int t = 0; t < lowered->n_tensors; t++)
-            h->stays_outside[i] |= lowered->tensor[t].is_output && lowered->tensor[t].root == h->tensor[i];
+    for (int t = 0; t < lowered->n_tensors; t++) {
+        int home = h->home_of[lowered->tensor[t].root];
+        if (home >= 0 && lowered->tensor[t].is_output) h->stays_outside[home] = true;
+    }
     return TW_OK;
 }
 
@@ -79,7 +81,8 @@ static tw_status place_outer(homes *h, tw_arena *scratch, tw_network_memory *out
         out->sum_bytes += rounded(h->place[i].bytes);
     }
     if (h->n == 0) return TW_OK;
-    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true, .max_nodes = h->n > MOST_TENSORS ? 1 : 200000};
+    tw_pack_options options = {
+        .capacity = TW_UNLIMITED, .minimize = true, .max_nodes = h->n > MOST_TENSORS ? 1 : 200000};
     TW_TRY(tw_pack_solve(h->item, h->n, &options, scratch, &r));
     out->peak_bytes = r.height;
     out->least_bytes = r.bound;
@@ -119,19 +122,19 @@ static tw_status chip_init(chip *c, const tw_network_plan *plan, tw_arena *scrat
     return TW_OK;
 }
 
-/* Units that cross the outermost link for it as the steps are planned: written once, read by each step as often as its
- * plan says. Network inputs and outputs have to cross it once in any case. */
-static int64_t crossing(const homes *h, int i)
+/* Units that cross the outermost link for each tensor as the steps are planned: written once, read by each step as often as
+ * its plan says. */
+static void count_crossings(homes *h)
 {
     const tw_network *net = h->plan->network;
-    int64_t sum = 0;
-    for (int s = (int)tw_max(0, h->place[i].first_step); s <= h->place[i].last_step; s++) {
+    for (int s = 0; s < net->lowered->n_steps; s++) {
         const tw_step *step = &net->lowered->step[s];
         const tw_plan *p = net->layer_of[s] >= 0 ? h->plan->plan[net->layer_of[s]] : NULL;
-        for (int o = 0; p && o < step->n_operands; o++)
-            if (net->lowered->tensor[step->operand[o]].root == h->tensor[i]) sum += p->op[0].link[1][o].units;
+        for (int o = 0; p && o < step->n_operands; o++) {
+            int home = h->home_of[net->lowered->tensor[step->operand[o]].root];
+            if (home >= 0) h->place[home].saved_bytes += p->op[0].link[1][o].units;
+        }
     }
-    return sum;
 }
 
 static bool has_room(const chip *c, const tw_tensor_place *p, int64_t units)
@@ -160,8 +163,8 @@ static int list_candidates(const homes *h, candidate *out)
         const tw_net_tensor *tensor = &h->plan->network->lowered->tensor[h->tensor[i]];
         if (tensor->role != TW_ROLE_BETWEEN || h->stays_outside[i]) continue;
         tw_tensor_place *p = &h->place[i];
-        p->saved_bytes = crossing(h, i);
-        out[n++] = (candidate){(double)p->saved_bytes / ((double)units_of(h, i) * (p->last_step - p->first_step + 1)), i};
+        out[n++] =
+            (candidate){(double)p->saved_bytes / ((double)units_of(h, i) * (p->last_step - p->first_step + 1)), i};
     }
     qsort(out, (size_t)n, sizeof *out, by_worth);
     return n;
@@ -188,36 +191,42 @@ static int list_items(homes *h, const chip *c, const candidate *from, int n, int
         which[n_items++] = from[k].i;
     }
     int n_tensors = n_items;
-    for (int s = 0; s < n_steps; s++) {
+    for (int s = 0, end; s < n_steps; s = end) { /* steps in a row that take the same are one item */
+        for (end = s + 1; end < n_steps && c->base[end] == c->base[s];) end++;
         if (c->base[s] == 0) continue;
-        h->segment[n_items] = (tw_pack_segment){s + 1, s + 2, 0, c->base[s]};
-        h->item[n_items] =
-            (tw_pack_item){.segment = &h->segment[n_items], .n_segments = 1, .align = 1, .fixed = 0};
+        h->segment[n_items] = (tw_pack_segment){s + 1, end + 1, 0, c->base[s]};
+        h->item[n_items] = (tw_pack_item){.segment = &h->segment[n_items], .n_segments = 1, .align = 1, .fixed = 0};
         n_items++;
     }
     which[n_tensors] = -1;
     return n_items;
 }
 
-/* Places what was chosen; as long as that does not work, the least worthy is left out. */
+/* The last `n` of those that are to stay go. */
+static void leave_out(homes *h, const int *which, int n_which, int n)
+{
+    for (int k = (int)tw_max(0, n_which - n); k < n_which; k++) h->place[which[k]].fits_on_chip = false;
+}
+
+/* Places what was chosen; as long as that does not work, the least worthy are left out: one, then two, then four.. */
 static tw_status place_inner(homes *h, const chip *c, const candidate *from, int n, tw_arena *scratch,
                              tw_network_memory *out)
 {
     int *which;
     TW_ALLOC(scratch, which, h->n + 1);
-    for (;;) {
+    for (int n_out = 1;; n_out *= 2) {
         tw_pack_result r = {0};
-        int n_items = list_items(h, c, from, n, which), last = -1;
-        for (int k = 0; which[k] >= 0; k++) last = which[k];
-        if (last < 0) return TW_OK;
+        int n_items = list_items(h, c, from, n, which), n_which = 0;
+        while (which[n_which] >= 0) n_which++;
+        if (n_which == 0) return TW_OK;
         tw_pack_options options = {.capacity = c->size, .max_nodes = 20000};
         TW_TRY(tw_pack_solve(h->item, n_items, &options, scratch, &r));
         if (r.verdict != TW_PACK_FITS) {
-            h->place[last].fits_on_chip = false;
+            leave_out(h, which, n_which, n_out);
             continue;
         }
         out->on_chip_peak = r.height;
-        for (int k = 0; which[k] >= 0; k++) {
+        for (int k = 0; k < n_which; k++) {
             h->place[which[k]].on_chip_offset = r.offset[k];
             out->saved_bytes += h->place[which[k]].saved_bytes;
         }
@@ -235,6 +244,7 @@ static tw_status stay_on_chip(homes *h, tw_arena *scratch, tw_network_memory *ou
     out->on_chip_size = machine->memory[1].size;
     TW_TRY(chip_init(&c, h->plan, scratch));
     TW_ALLOC(scratch, from, h->n + 1);
+    count_crossings(h);
     int n = list_candidates(h, from);
     choose(h, &c, from, n);
     TW_TRY(place_inner(h, &c, from, n, scratch, out));

@@ -148,6 +148,7 @@ typedef struct tw_layer_info { /* a distinct operator, planned                  
     const tw_model *model;     /* one operator                                                           */
     const tw_plan *plan;       /* NULL: none                                                             */
     const char *refusal;       /* then: why                                                              */
+    bool foreign;              /* the machine has no engine that computes such an operator               */
 } tw_layer_info;
 TW_API int tw_network_plan_n_layers(const tw_network_plan *plan);
 TW_API tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int layer);

@@ -36,11 +36,17 @@ static tw_status sort_rules(tw_pass *pass)
     return TW_OK;
 }
 
-static const tw_rule_ref *find_rule(const tw_pass *pass, const tw_onnx_node *node)
+static const tw_rule_ref *find_in(const tw_pass *pass, const char *op, const char *domain)
 {
-    const tw_rule wanted = {.op = node->op, .domain = node->domain};
+    const tw_rule wanted = {.op = op, .domain = domain};
     const tw_rule_ref key = {&wanted, false};
     return bsearch(&key, pass->rule, (size_t)pass->n_rules, sizeof *pass->rule, compare_rules);
+}
+
+static const tw_rule_ref *find_rule(const tw_pass *pass, const tw_onnx_node *node)
+{
+    const tw_rule_ref *own = find_in(pass, node->op, node->domain);
+    return own ? own : find_in(pass, node->op, TW_ANY_DOMAIN);
 }
 
 /* ---- types by the rule's line ---- */

@@ -31,6 +31,7 @@ typedef struct tw_rule_case {
     tw_diag *diag;
 } tw_rule_case;
 
+#define TW_ANY_DOMAIN "*" /* functions that their name defines */
 typedef struct tw_rule {
     const char *op, *domain, *types;
     tw_status (*shape)(const tw_rule_case *c);

@@ -12,7 +12,7 @@
 
 enum {
     TW_TREE_DEPTH = 32,          /* lists and maps inside each other                    */
-    TW_TREE_MAP_MAX = 256,       /* entries of one map; tw_fields counts on it          */
+    TW_TREE_MAP_MAX = 4096,      /* entries of one map; tw_fields counts on it          */
     TW_TREE_TEXT_MAX = 255,      /* bytes of one scalar, so that a message can quote it */
     TW_TREE_NODES_MAX = 1 << 18, /* nodes of one file                                   */
 };

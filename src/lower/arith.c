@@ -28,6 +28,13 @@ int tw_fit(tw_lowering *l, int x, tw_onnx_type type)
     return tw_is_float_type(type) || type == TW_ONNX_BOOL ? x : tw_fn1(l, narrowing(type), x);
 }
 
+int tw_rounded(tw_lowering *l, int x, tw_onnx_type type)
+{
+    bool narrow = tw_is_float_type(type) && type != TW_ONNX_F64;
+    bool exact = x >= l->f->n_vars || l->f == &l->nest.finish; /* what comes from a tensor is rounded already */
+    return narrow && exact ? tw_fn1(l, narrowing(type), x) : x;
+}
+
 /* Whether every value of `from` is one of `to`. */
 static bool holds_all(tw_onnx_type from, tw_onnx_type to)
 {
@@ -41,6 +48,7 @@ static bool holds_all(tw_onnx_type from, tw_onnx_type to)
 
 int tw_cast(tw_lowering *l, int x, tw_onnx_type from, tw_onnx_type to)
 {
+    if (!tw_is_float_type(to)) x = tw_rounded(l, x, from);
     if (to == TW_ONNX_BOOL)
         return from == TW_ONNX_BOOL ? x : tw_fn1(l, TW_FN_NOT, tw_fn2(l, TW_FN_EQUAL, x, tw_num(l, 0)));
     return holds_all(from, to) ? x : tw_fn1(l, narrowing(to), x);

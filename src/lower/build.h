@@ -96,9 +96,12 @@ bool tw_is_zero(const tw_lowering *l, tw_seen seen);
 tw_seen tw_between(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim);
 /* The same shape with another element type. */
 tw_seen tw_between_like(tw_lowering *l, const char *suffix, tw_onnx_type type, tw_seen like);
-/* A constant made here, all zero; its elements may be changed through *array. */
+enum { TW_LITERAL_MOST = 1 << 20 };
+/* A constant made here, all zero (of at most TW_LITERAL_MOST elements where it is not small by itself); its elements may be changed through *array. */
 tw_seen tw_literal(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim,
                    tw_array **array);
+/* The constant 0, 1, 2 .. n - 1; refuses more than TW_LITERAL_MOST. */
+tw_seen tw_counting(tw_lowering *l, const char *suffix, int64_t n);
 /* Elements from `offset` on, as a tensor of its own. */
 tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t offset, int n_dims,
                    const int64_t *dim);
@@ -159,6 +162,9 @@ void tw_reduction(tw_lowering *l, const char *suffix, tw_compute compute, tw_see
 void tw_mean(tw_lowering *l, const char *suffix, tw_seen x, const bool *gone, tw_seen out);
 /* Shape with 1 where `gone`. */
 tw_seen tw_without(tw_seen seen, const bool *gone);
+/* x as [before, along, behind] the attribute "axis", as Softmax and its like mean it: until version 13 everything from the
+ * axis on is `along`. */
+tw_seen tw_rows_of(tw_lowering *l, tw_seen x);
 
 /* ---- element-wise operators (element.c) ---- */
 
@@ -174,7 +180,7 @@ typedef struct tw_element_call {
     int64_t opset;
 } tw_element_call;
 typedef struct tw_element {
-    const char *op, *domain;
+    const char *op, *domain; /* domain NULL: any                                                        */
     int (*emit)(const tw_element_call *c, tw_fn fn); /* the result in c->f */
     tw_fn fn;
     int needs;  /* inputs that must be there, in order; 0: one                                       */
@@ -206,6 +212,9 @@ static inline int tw_choose(tw_lowering *l, int c, int a, int b)
 /* Integers wrap around into their type; floats stay. */
 int tw_fit(tw_lowering *l, int x, tw_onnx_type type);
 int tw_cast(tw_lowering *l, int x, tw_onnx_type from, tw_onnx_type to);
+/* A result of the formula as its type has it. Formulas are exact between their nodes, but where the next one jumps, it
+ * has to jump at the same place. */
+int tw_rounded(tw_lowering *l, int x, tw_onnx_type type);
 /* round(x) + zero, saturated; zero -1: none. */
 int tw_quantize(tw_lowering *l, int x, int zero, tw_onnx_type type);
 /* (x - zero) * scale; zero -1: none. */
@@ -215,10 +224,17 @@ int tw_activation(tw_lowering *l, const char *name, int x, const float *alpha, c
 
 /* ---- chains that several operators share ---- */
 
-/* The steps of DynamicQuantizeLinear: y of bytes, scale and zero point. */
-void tw_dynamic_quantize(tw_lowering *l, tw_seen x, tw_seen y, tw_seen scale, tw_seen zero);
+/* The steps of DynamicQuantizeLinear: y of bytes, scale and zero point. Their names begin with `prefix`. */
+void tw_dynamic_quantize(tw_lowering *l, const char *prefix, tw_seen x, tw_seen y, tw_seen scale, tw_seen zero);
 /* out[m, n] = sum over k of a[m, k] * b[k, n], either transposed; opens a nest with loops m, n, k = 0, 1, 2. */
 void tw_matmul(tw_lowering *l, const char *suffix, tw_seen a, bool trans_a, tw_seen b, bool trans_b, tw_seen out);
+typedef struct tw_quantised { /* (x - zero) * scale; scale and zero of all or per column, zero may be left out */
+    tw_seen x, scale, zero;
+} tw_quantised;
+/* The product of floats with a quantised matrix: a is quantised first, and the sums are made of bytes. Leaves a nest open
+ * whose loops are as above. bias is one per column, or left out. */
+void tw_dynamic_matmul(tw_lowering *l, const char *suffix, tw_seen a, const tw_quantised *b, tw_seen bias,
+                       tw_seen y);
 /* A copy with the axes in another order. */
 void tw_transpose(tw_lowering *l, const char *suffix, tw_seen x, const int *perm, tw_seen out);
 /* Opens the nest of up to five inputs side by side: variables 0 .. n - 1, each absent where the others are. */
@@ -236,7 +252,7 @@ typedef struct tw_describer {
     bool folds; /* what follows may be folded into its last step */
 } tw_describer;
 extern const tw_describer tw_window_ops[], tw_matmul_ops[], tw_reduce_ops[], tw_norm_ops[], tw_move_ops[],
-    tw_view_ops[], tw_recurrent_ops[], tw_quant_ops[];
+    tw_view_ops[], tw_recurrent_ops[], tw_quant_ops[], tw_position_ops[];
 
 /* ---- the walk: fold.c and lower.c ---- */
 

@@ -12,6 +12,8 @@ static float attribute(call *c, const char *name, float fallback) { return tw_on
 
 static int plain(call *c, tw_fn fn) { return tw_fit(c->l, tw_fn1(c->l, fn, c->arg[0]), c->out); }
 
+static int jumping(call *c, tw_fn fn) { return tw_fn1(c->l, fn, tw_rounded(c->l, c->arg[0], c->type[0])); }
+
 /* Activations with alpha and beta as attributes. */
 static int activated(call *c, tw_fn fn)
 {
@@ -152,7 +154,17 @@ static int clip(call *c, tw_fn fn)
 
 static int binary(call *c, tw_fn fn) { return tw_fit(c->l, tw_fn2(c->l, fn, c->arg[0], c->arg[1]), c->out); }
 
-static int flipped(call *c, tw_fn fn) { return tw_fn2(c->l, fn, c->arg[1], c->arg[0]); }
+static int compared(call *c, tw_fn fn)
+{
+    tw_lowering *l = c->l;
+    return tw_fn2(l, fn, tw_rounded(l, c->arg[0], c->type[0]), tw_rounded(l, c->arg[1], c->type[0]));
+}
+
+static int compared_back(call *c, tw_fn fn)
+{
+    tw_lowering *l = c->l;
+    return tw_fn2(l, fn, tw_rounded(l, c->arg[1], c->type[0]), tw_rounded(l, c->arg[0], c->type[0]));
+}
 
 static int division(call *c, tw_fn fn)
 {
@@ -276,9 +288,9 @@ static const tw_element elements[] = {
     {"Atanh", "", plain, FN(ATANH)},
     {"Erf", "", plain, FN(ERF)},
     {"Sigmoid", "", plain, FN(SIGMOID)},
-    {"Ceil", "", plain, FN(CEIL)},
-    {"Floor", "", plain, FN(FLOOR)},
-    {"Round", "", plain, FN(ROUND)},
+    {"Ceil", "", jumping, FN(CEIL)},
+    {"Floor", "", jumping, FN(FLOOR)},
+    {"Round", "", jumping, FN(ROUND)},
     {"Sign", "", plain, FN(SIGN)},
     {"IsNaN", "", plain, FN(ISNAN)},
     {"Not", "", plain, FN(NOT)},
@@ -293,14 +305,14 @@ static const tw_element elements[] = {
     {"Celu", "", celu, FN(MAX)},
     {"HardSwish", "", hard_swish, FN(MAX)},
     {"Mish", "", mish, FN(MAX)},
-    {"Swish", "", plain_swish, FN(SIGMOID)},
     {"Shrink", "", shrink, FN(MAX)},
     {"IsInf", "", is_inf, FN(ISINF)},
-    {"Gelu", "", gelu, FN(ERF)},
-    {"Gelu", MS, gelu, FN(ERF)},
+    {"Gelu", NULL, gelu, FN(ERF)}, /* the name says it all: whoever defines it */
+    {"QuickGelu", NULL, quick_gelu, FN(SIGMOID)},
+    {"Silu", NULL, plain_swish, FN(SIGMOID)},
+    {"Swish", NULL, plain_swish, FN(SIGMOID)},
     {"BiasGelu", MS, bias_gelu, FN(ERF), .needs = 2},
     {"FastGelu", MS, fast_gelu, FN(TANH)},
-    {"QuickGelu", MS, quick_gelu, FN(SIGMOID)},
     {"Cast", "", converted, FN(TRUNC), .reads = 1},
     {"CastLike", "", converted, FN(TRUNC), .reads = 1},
     {"Clip", "", clip, FN(MAX)},
@@ -313,11 +325,11 @@ static const tw_element elements[] = {
     {"And", "", binary, FN(AND), .needs = 2},
     {"Or", "", binary, FN(OR), .needs = 2},
     {"Xor", "", binary, FN(XOR), .needs = 2},
-    {"Equal", "", binary, FN(EQUAL), .needs = 2},
-    {"Less", "", binary, FN(LESS), .needs = 2},
-    {"LessOrEqual", "", binary, FN(LESS_EQUAL), .needs = 2},
-    {"Greater", "", flipped, FN(LESS), .needs = 2},
-    {"GreaterOrEqual", "", flipped, FN(LESS_EQUAL), .needs = 2},
+    {"Equal", "", compared, FN(EQUAL), .needs = 2},
+    {"Less", "", compared, FN(LESS), .needs = 2},
+    {"LessOrEqual", "", compared, FN(LESS_EQUAL), .needs = 2},
+    {"Greater", "", compared_back, FN(LESS), .needs = 2},
+    {"GreaterOrEqual", "", compared_back, FN(LESS_EQUAL), .needs = 2},
     {"BitShift", "", shift, FN(SHIFT_LEFT), .needs = 2},
     {"BitwiseAnd", "", binary, FN(BIT_AND), .needs = 2},
     {"BitwiseOr", "", binary, FN(BIT_OR), .needs = 2},
@@ -341,9 +353,8 @@ static const tw_element elements[] = {
 
 static const tw_element *find(const tw_onnx_node *node)
 {
-    for (size_t i = 0; i < TW_COUNT(elements); i++)
-        if (strcmp(elements[i].op, node->op) == 0 && strcmp(elements[i].domain, node->domain) == 0)
-            return &elements[i];
+    for (const tw_element *e = elements; e < elements + TW_COUNT(elements); e++)
+        if (strcmp(e->op, node->op) == 0 && (!e->domain || strcmp(e->domain, node->domain) == 0)) return e;
     return NULL;
 }
 

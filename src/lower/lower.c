@@ -11,8 +11,9 @@
 
 static const tw_describer *find_describer(const tw_onnx_node *node)
 {
-    static const tw_describer *const table[] = {tw_window_ops, tw_matmul_ops, tw_reduce_ops,    tw_norm_ops,
-                                                tw_move_ops,   tw_view_ops,   tw_recurrent_ops, tw_quant_ops};
+    static const tw_describer *const table[] = {tw_window_ops,    tw_matmul_ops, tw_reduce_ops,
+                                                tw_norm_ops,      tw_move_ops,   tw_view_ops,
+                                                tw_recurrent_ops, tw_quant_ops,  tw_position_ops};
     for (size_t t = 0; t < TW_COUNT(table); t++)
         for (const tw_describer *d = table[t]; d->op; d++)
             if (strcmp(d->op, node->op) == 0 && strcmp(d->domain, node->domain) == 0) return d;
@@ -183,13 +184,19 @@ static void lower_group(tw_lowering *l, const tw_group *group)
 
 /* ---- graphs ---- */
 
-/* Nothing is left to do: the node's outputs are constants, or it has none. */
+/* A constant, or a tensor without elements. */
+static bool is_there(const tw_lowering *l, int value)
+{
+    const tw_shape_of_value *shape = tw_shape_of(l, value);
+    return l->file->value[value].constant || shape->constant ||
+           (shape->known && shape->is_tensor && shape->n_elems == 0);
+}
+
+/* Nothing is left to do: the node's outputs are there already, or it has none. */
 static bool is_settled(const tw_lowering *l, const tw_onnx_node *node)
 {
-    for (int i = 0; i < node->n_outputs; i++) {
-        int value = node->output[i];
-        if (value >= 0 && !l->file->value[value].constant && !tw_shape_of(l, value)->constant) return false;
-    }
+    for (int i = 0; i < node->n_outputs; i++)
+        if (node->output[i] >= 0 && !is_there(l, node->output[i])) return false;
     return true;
 }
 

@@ -208,10 +208,10 @@ static int hold_side(tw_lowering *l, tw_seen x, const product *p, bool rows)
 static bool counts(const tw_lowering *l, tw_seen zero) { return zero.tensor >= 0 && !tw_is_zero(l, zero); }
 
 /* Opens the nest of (a - a_zero) * (b - b_zero), added up as i32. */
-static bool begin_quantised(tw_lowering *l, product *p, tw_seen a_zero, tw_seen b_zero)
+static bool begin_quantised(tw_lowering *l, const char *suffix, product *p, tw_seen a_zero, tw_seen b_zero)
 {
     if (tw_refused(l)) return false;
-    begin_product(l, "", p);
+    begin_product(l, suffix, p);
     if (tw_refused(l)) return false;
     l->nest.op.accumulator = TW_DTYPE_I32;
     if (counts(l, a_zero) || counts(l, b_zero)) {
@@ -250,7 +250,7 @@ static void quantised_product(tw_lowering *l, const quantised *q, bool ta, bool 
     tw_seen y = tw_see_output(l, 0), c = see_or_none(l, q->c);
     bool integer_c = tw_type_of(l, c) == TW_ONNX_I32;
     if (!read_product(l, tw_see_input(l, q->a), ta, tw_see_input(l, q->b), tb, y, &p)) return;
-    if (!begin_quantised(l, &p, see_or_none(l, q->a_zero), see_or_none(l, q->b_zero))) return;
+    if (!begin_quantised(l, "", &p, see_or_none(l, q->a_zero), see_or_none(l, q->b_zero))) return;
     int x = tw_tail(l);
     if (c.tensor >= 0 && integer_c) x = tw_plus(l, x, hold_side(l, c, &p, false));
     x = tw_times(l, x, scale_of(l, q, &p));
@@ -263,7 +263,7 @@ static void lower_matmul_integer(tw_lowering *l)
 {
     product p;
     if (read_product(l, tw_see_input(l, 0), false, tw_see_input(l, 1), false, tw_see_output(l, 0), &p))
-        begin_quantised(l, &p, tw_see_input(l, 2), tw_see_input(l, 3));
+        begin_quantised(l, "", &p, tw_see_input(l, 2), tw_see_input(l, 3));
 }
 
 static void lower_qlinear_matmul(tw_lowering *l)
@@ -285,21 +285,28 @@ static void lower_matmul_to_float(tw_lowering *l)
     quantised_product(l, &q, false, false, 1);
 }
 
-/* A is quantised first, as DynamicQuantizeLinear does it: A, B, b_scale, b_zero, bias. */
-static void lower_dynamic_matmul(tw_lowering *l)
+void tw_dynamic_matmul(tw_lowering *l, const char *suffix, tw_seen a, const tw_quantised *b, tw_seen bias,
+                       tw_seen y)
 {
     product p;
-    tw_seen a = tw_see_input(l, 0), y = tw_see_output(l, 0), bias = tw_see_input(l, 4);
     const int64_t one = 1;
-    tw_seen q = tw_between_like(l, ".bytes", TW_ONNX_U8, a), scale = tw_between(l, ".scale", TW_ONNX_F32, 1, &one);
-    tw_seen zero = tw_between(l, ".zero", TW_ONNX_U8, 1, &one);
-    if (!read_product(l, q, false, tw_see_input(l, 1), false, y, &p)) return;
-    tw_dynamic_quantize(l, a, q, scale, zero);
-    if (!begin_quantised(l, &p, zero, tw_see_input(l, 3))) return;
+    tw_seen q = tw_between_like(l, tw_say(l, "%s.bytes", suffix), TW_ONNX_U8, a);
+    tw_seen scale = tw_between(l, tw_say(l, "%s.scale", suffix), TW_ONNX_F32, 1, &one);
+    tw_seen zero = tw_between(l, tw_say(l, "%s.zero", suffix), TW_ONNX_U8, 1, &one);
+    if (!read_product(l, q, false, b->x, false, y, &p)) return;
+    tw_dynamic_quantize(l, suffix, a, q, scale, zero);
+    if (!begin_quantised(l, suffix, &p, zero, b->zero)) return;
     int x = tw_tail(l);
-    x = tw_times(l, x, tw_times(l, tw_hold(l, scale, -1), hold_side(l, tw_see_input(l, 2), &p, false)));
+    x = tw_times(l, x, tw_times(l, tw_hold(l, scale, -1), hold_side(l, b->scale, &p, false)));
     if (bias.tensor >= 0) x = tw_plus(l, x, hold_side(l, bias, &p, false));
     if (!tw_refused(l)) tw_set_tail(l, x);
+}
+
+/* A, B, b_scale, b_zero, bias */
+static void lower_dynamic_matmul(tw_lowering *l)
+{
+    const tw_quantised b = {tw_see_input(l, 1), tw_see_input(l, 2), tw_see_input(l, 3)};
+    tw_dynamic_matmul(l, "", tw_see_input(l, 0), &b, tw_see_input(l, 4), tw_see_output(l, 0));
 }
 
 #define MS "com.microsoft"

@@ -130,7 +130,8 @@ int tw_hold(tw_lowering *l, tw_seen seen, int loop)
         tw_refuse(l, "too many values to hold");
         return TW_VAR_HELD;
     }
-    if (tw_elems_of(seen) != (loop < 0 ? 1 : op->loop[loop].extent)) tw_refuse(l, "a vector does not fit its axis");
+    if (l->tensor[seen.tensor].n_elems != (loop < 0 ? 1 : op->loop[loop].extent))
+        tw_refuse(l, "a vector does not fit its axis");
     op->held[op->n_held] = (tw_held){held_names[op->n_held], loop};
     l->nest.held[op->n_held] = seen.tensor;
     return TW_VAR_HELD + op->n_held++;

@@ -45,15 +45,23 @@ static int64_t count_gone(const norm *n)
     return count;
 }
 
+/* The mean square, ready for more. */
+static int mean_square(tw_lowering *l, const char *suffix, const norm *n, tw_seen centred, tw_seen out)
+{
+    tw_reduction(l, suffix, TW_ADD, centred, n->gone, out);
+    if (tw_refused(l)) return 0;
+    tw_value_begin(l);
+    tw_set_value(l, tw_times(l, 0, 0));
+    int sum = tw_tail(l);
+    return tw_over(l, sum, tw_num(l, (double)count_gone(n)));
+}
+
 /* One over the root of the mean square. */
 static tw_seen deviate(tw_lowering *l, const norm *n, tw_seen centred)
 {
     tw_seen inverse = or_between(l, n->deviation, ".deviation", tw_type_of(l, n->x), tw_without(n->x, n->gone));
-    tw_reduction(l, ".deviation", TW_ADD, centred, n->gone, inverse);
+    int mean = mean_square(l, ".deviation", n, centred, inverse), e = tw_num(l, n->epsilon);
     if (tw_refused(l)) return inverse;
-    tw_value_begin(l);
-    tw_set_value(l, tw_times(l, 0, 0));
-    int sum = tw_tail(l), mean = tw_over(l, sum, tw_num(l, (double)count_gone(n))), e = tw_num(l, n->epsilon);
     int root = n->epsilon_outside ? tw_plus(l, tw_fn1(l, TW_FN_SQRT, mean), e)
                                   : tw_fn1(l, TW_FN_SQRT, tw_plus(l, mean, e));
     tw_set_tail(l, tw_fn1(l, TW_FN_RECIPROCAL, root));
@@ -173,6 +181,54 @@ static void lower_group_norm(tw_lowering *l)
     normalise(l, &n);
 }
 
+/* Output i: what was known before (input i + 2), moved towards what is found now. */
+static void move_towards(tw_lowering *l, int i, const char *suffix, tw_seen found)
+{
+    tw_seen input[2] = {tw_see_input(l, i + 2), found}, out = tw_see_output(l, i);
+    double momentum = (double)tw_onnx_float(l->node, "momentum", 0.9F);
+    int var[2];
+    if (out.tensor < 0 || tw_refused(l)) return;
+    input[0] = tw_reshaped(input[0], found.n_dims, found.dim);
+    tw_map(l, suffix, tw_reshaped(out, found.n_dims, found.dim), 2, input, var);
+    if (tw_refused(l)) return;
+    int before = tw_times(l, var[0], tw_num(l, momentum)), now = tw_times(l, var[1], tw_num(l, 1 - momentum));
+    tw_set_value(l, tw_plus(l, before, now));
+}
+
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias with the statistics of this batch. */
+static void scale_batch(tw_lowering *l, tw_seen centred, tw_seen variance)
+{
+    double epsilon = (double)tw_onnx_float(l->node, "epsilon", 1e-5F);
+    tw_seen input[4] = {centred, variance, tw_see_input(l, 1), tw_see_input(l, 2)};
+    int var[4];
+    for (int i = 2; i < 4; i++) input[i] = tw_reshaped(input[i], variance.n_dims, variance.dim);
+    tw_map(l, "", tw_reshaped(tw_see_output(l, 0), centred.n_dims, centred.dim), 4, input, var);
+    if (tw_refused(l)) return;
+    int deviation = tw_fn1(l, TW_FN_SQRT, tw_plus(l, var[1], tw_num(l, epsilon)));
+    tw_set_value(l, tw_plus(l, tw_times(l, var[0], tw_over(l, var[2], deviation)), var[3]));
+}
+
+/* In training; otherwise it is element-wise. */
+static void lower_batch_norm(tw_lowering *l)
+{
+    tw_seen x = tw_see_input(l, 0);
+    if (l->opset < 14 || tw_onnx_int(l->node, "training_mode", 0) == 0) tw_refuse(l, "an old form of training");
+    for (int i = 0; i < 5; i++)
+        if (!tw_has_input(l, i)) tw_refuse(l, "an input is missing");
+    if (x.n_dims < 2) tw_refuse(l, "no channels");
+    if (tw_refused(l)) return;
+    norm n = {.x = TW_RESHAPED(x, x.dim[0], x.dim[1], tw_product(&x.dim[2], x.n_dims - 2)),
+              .gone = {true, false, true}};
+    tw_seen each = tw_without(n.x, n.gone), variance = tw_between_like(l, ".variance", tw_type_of(l, x), each);
+    n.mean = tw_between_like(l, ".mean", tw_type_of(l, x), each);
+    tw_seen centred = centre(l, &n);
+    int square = mean_square(l, ".variance", &n, centred, variance);
+    if (!tw_refused(l)) tw_set_tail(l, square);
+    move_towards(l, 1, ".running_mean", n.mean);
+    move_towards(l, 2, ".running_variance", variance);
+    if (!tw_refused(l)) scale_batch(l, centred, variance);
+}
+
 static void lower_mean_variance(tw_lowering *l)
 {
     static const int64_t usual[] = {0, 2, 3};
@@ -253,6 +309,7 @@ const tw_describer tw_norm_ops[] = {
     {"SimplifiedLayerNormalization", MS, lower_layer_norm, true},
     {"SkipLayerNormalization", MS, lower_skip_layer_norm, true},
     {"SkipSimplifiedLayerNormalization", MS, lower_skip_layer_norm, true},
+    {"BatchNormalization", "", lower_batch_norm, true},
     {"InstanceNormalization", "", lower_instance_norm, true},
     {"GroupNormalization", "", lower_group_norm, true},
     {"MeanVarianceNormalization", "", lower_mean_variance, true},

@@ -11,38 +11,39 @@ static void extreme(tw_lowering *l, const char *suffix, tw_compute compute, tw_s
     tw_set_tail(l, tw_fn2(l, compute == TW_MAX ? TW_FN_MAX : TW_FN_MIN, found, tw_num(l, 0)));
 }
 
-static void find_scale(tw_lowering *l, tw_seen most, tw_seen least, tw_seen scale)
+static void find_scale(tw_lowering *l, const char *suffix, tw_seen most, tw_seen least, tw_seen scale)
 {
     tw_seen input[2] = {most, least};
     int var[2];
-    tw_map(l, ".scale", scale, 2, input, var);
+    tw_map(l, suffix, scale, 2, input, var);
     if (tw_refused(l)) return;
     int width = tw_minus(l, var[0], var[1]), none = tw_fn2(l, TW_FN_EQUAL, width, tw_num(l, 0));
     tw_set_value(l, tw_choose(l, none, tw_num(l, 1), tw_over(l, width, tw_num(l, 255))));
 }
 
-static void find_zero(tw_lowering *l, tw_seen least, tw_seen scale, tw_seen zero)
+static void find_zero(tw_lowering *l, const char *suffix, tw_seen least, tw_seen scale, tw_seen zero)
 {
     tw_seen input[2] = {least, scale};
     int var[2];
-    tw_map(l, ".zero", zero, 2, input, var);
+    tw_map(l, suffix, zero, 2, input, var);
     if (tw_refused(l)) return;
     int at = tw_fn1(l, TW_FN_F32, tw_over(l, tw_fn1(l, TW_FN_NEGATE, var[0]), var[1]));
     tw_set_value(l, tw_quantize(l, at, -1, TW_ONNX_U8));
 }
 
-void tw_dynamic_quantize(tw_lowering *l, tw_seen x, tw_seen y, tw_seen scale, tw_seen zero)
+void tw_dynamic_quantize(tw_lowering *l, const char *prefix, tw_seen x, tw_seen y, tw_seen scale, tw_seen zero)
 {
     const int64_t one = 1;
-    tw_seen most = tw_between(l, ".max", TW_ONNX_F32, 1, &one), least = tw_between(l, ".min", TW_ONNX_F32, 1, &one);
+    const char *max = tw_say(l, "%s.max", prefix), *min = tw_say(l, "%s.min", prefix);
+    tw_seen most = tw_between(l, max, TW_ONNX_F32, 1, &one), least = tw_between(l, min, TW_ONNX_F32, 1, &one);
     tw_seen input[3] = {x, scale, zero};
     int var[3];
     if (tw_refused(l)) return;
-    extreme(l, ".max", TW_MAX, x, most);
-    extreme(l, ".min", TW_MIN, x, least);
-    find_scale(l, most, least, scale);
-    find_zero(l, least, scale, zero);
-    tw_map(l, ".bytes", y, 3, input, var);
+    extreme(l, max, TW_MAX, x, most);
+    extreme(l, min, TW_MIN, x, least);
+    find_scale(l, tw_say(l, "%s.scale", prefix), most, least, scale);
+    find_zero(l, tw_say(l, "%s.zero", prefix), least, scale, zero);
+    tw_map(l, tw_say(l, "%s.bytes", prefix), y, 3, input, var);
     if (tw_refused(l)) return;
     int quotient = tw_fn1(l, TW_FN_F32, tw_over(l, var[0], var[1]));
     tw_set_value(l, tw_quantize(l, quotient, var[2], TW_ONNX_U8));
@@ -58,7 +59,7 @@ static void lower_dynamic_quantize(tw_lowering *l)
     const tw_seen x = tw_see_input(l, 0), scalar = {.n_dims = 0};
     tw_seen y = output_or_between(l, 0, ".bytes", TW_ONNX_U8, x);
     tw_seen scale = output_or_between(l, 1, ".scale", TW_ONNX_F32, scalar);
-    tw_dynamic_quantize(l, x, y, scale, output_or_between(l, 2, ".zero", TW_ONNX_U8, scalar));
+    tw_dynamic_quantize(l, "", x, y, scale, output_or_between(l, 2, ".zero", TW_ONNX_U8, scalar));
     if (!tw_refused(l)) l->nest.suffix = "";
 }
 

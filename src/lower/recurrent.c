@@ -17,6 +17,7 @@ typedef struct recurrence {
     int gates, directions, direction;
     int64_t T, B, I, H;
     bool reverse, linear_before_reset;
+    bool quantised; /* weights are [I, gates * H] and [H, gates * H] of bytes */
     const char *function[3];
     float clip; /* 0: none */
     tw_seen x, w, r, wb, rb, y, xw, h, c, peephole;
@@ -46,24 +47,32 @@ static bool lengths_are_whole(const tw_lowering *l, int64_t T)
     return known != NULL;
 }
 
-static bool read_recurrence(tw_lowering *l, cell kind, recurrence *r)
+/* Weights [directions, rows, columns], the other way round when they are quantised. */
+static bool fits(const recurrence *r, tw_seen w, int64_t columns)
+{
+    int64_t rows = r->gates * r->H;
+    return w.dim[0] == r->directions && w.dim[1] == (r->quantised ? columns : rows) &&
+           w.dim[2] == (r->quantised ? rows : columns);
+}
+
+static bool read_recurrence(tw_lowering *l, cell kind, bool quantised, recurrence *r)
 {
     static const int n_gates[] = {1, 3, 4};
     const char *direction = tw_onnx_string(l->node, "direction", "forward");
-    *r = (recurrence){.kind = kind, .gates = n_gates[kind], .x = tw_see_input(l, 0), .type = TW_ONNX_F32};
+    *r = (recurrence){
+        .kind = kind, .gates = n_gates[kind], .quantised = quantised, .x = tw_see_input(l, 0), .type = TW_ONNX_F32};
     tw_seen w = tw_see_input(l, 1), h = tw_see_input(l, 2);
     if (tw_onnx_int(l->node, "layout", 0) != 0) tw_refuse(l, "batches come first");
     if (tw_onnx_int(l->node, "input_forget", 0) != 0) tw_refuse(l, "input and forget gates are coupled");
     if (r->x.n_dims != 3 || w.n_dims != 3 || h.n_dims != 3) tw_refuse(l, "shapes contradict each other");
     if (tw_refused(l)) return false;
-    r->T = r->x.dim[0], r->B = r->x.dim[1], r->I = r->x.dim[2], r->H = h.dim[2];
+    r->T = r->x.dim[0], r->B = r->x.dim[1], r->I = r->x.dim[2], r->H = h.dim[quantised ? 1 : 2];
     r->directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
     r->reverse = strcmp(direction, "reverse") == 0;
     r->linear_before_reset = tw_onnx_int(l->node, "linear_before_reset", 0) != 0;
     r->clip = tw_onnx_float(l->node, "clip", 0);
     r->type = tw_type_of(l, r->x);
-    if (w.dim[0] != r->directions || w.dim[1] != r->gates * r->H || h.dim[1] != w.dim[1])
-        tw_refuse(l, "shapes contradict each other");
+    if (!fits(r, w, r->I) || !fits(r, h, r->H)) tw_refuse(l, "shapes contradict each other");
     if (!lengths_are_whole(l, r->T)) tw_refuse(l, "sequences of different lengths");
     if (r->T > 4096) tw_refuse(l, "too many steps to unroll");
     return !tw_refused(l);
@@ -108,17 +117,36 @@ static int activated(tw_lowering *l, const recurrence *r, int which, int x)
     return tw_activation(l, r->function[which], clipped(l, r, x), NULL, NULL);
 }
 
+/* out = x * the weights (input 1 or 2) of the gates from..from + n; x is [rows, k]. */
+static void multiply(tw_lowering *l, const recurrence *r, const char *name, tw_seen x, int input, int from, int n,
+                     tw_seen out)
+{
+    int64_t columns = n * r->H, k = x.dim[1];
+    tw_seen all = tw_see_input(l, input), none = {.tensor = -1};
+    tw_seen w =
+        of_direction(l, r, all, tw_say(l, "%c%d_", input == 1 ? 'W' : 'R', from), from * r->H * k, columns * k);
+    if (tw_refused(l)) return;
+    if (!r->quantised) {
+        tw_matmul(l, name, x, false, TW_RESHAPED(w, columns, k), true, out);
+        return;
+    }
+    tw_seen scale = tw_see_input(l, 6 + 2 * input), zero = tw_see_input(l, 7 + 2 * input);
+    scale = of_direction(l, r, scale, input == 1 ? "Ws" : "Rs", 0, tw_elems_of(scale) / r->directions);
+    zero = of_direction(l, r, zero, input == 1 ? "Wz" : "Rz", 0, tw_elems_of(zero) / r->directions);
+    tw_dynamic_matmul(l, name, x, &(tw_quantised){TW_RESHAPED(w, k, columns), scale, zero}, none, out);
+}
+
 /* xw: all steps, with both biases, or with the first where the second must wait for the reset gate. */
 static void all_inputs(tw_lowering *l, recurrence *r)
 {
-    int64_t n = r->gates * r->H, w = n * r->I, dim[] = {r->T * r->B, n};
+    int64_t n = r->gates * r->H, dim[] = {r->T * r->B, n};
     const char *name = tw_say(l, ".xw%d", r->direction);
-    tw_seen weights = of_direction(l, r, tw_see_input(l, 1), "W", 0, w), bias = tw_see_input(l, 3);
+    tw_seen bias = tw_see_input(l, 3);
     r->xw = tw_between(l, name, r->type, 2, dim);
     r->wb = of_direction(l, r, bias, "Wb", 0, n);
     r->rb = of_direction(l, r, bias, "Rb", n, n);
     if (tw_refused(l)) return;
-    tw_matmul(l, name, TW_RESHAPED(r->x, dim[0], r->I), false, TW_RESHAPED(weights, n, r->I), true, r->xw);
+    multiply(l, r, name, TW_RESHAPED(r->x, dim[0], r->I), 1, 0, r->gates, r->xw);
     if (tw_refused(l) || bias.tensor < 0) return;
     int sum = tw_tail(l);
     sum = tw_plus(l, sum, tw_hold(l, r->wb, 1));
@@ -130,13 +158,11 @@ static void all_inputs(tw_lowering *l, recurrence *r)
 static tw_seen recur(tw_lowering *l, const recurrence *r, const char *what, tw_seen state, int from, int n,
                      bool bias)
 {
-    int64_t rows = n * r->H, dim[] = {r->B, n, r->H}, k = r->H;
-    tw_seen weights = of_direction(l, r, tw_see_input(l, 2), tw_say(l, "R%d_", from), from * k * k, rows * k);
+    int64_t dim[] = {r->B, n, r->H};
     const char *name = step_name(l, r, what);
     tw_seen out = tw_between(l, name, r->type, 3, dim);
     if (tw_refused(l)) return out;
-    tw_matmul(l, name, TW_RESHAPED(state, r->B, k), false, TW_RESHAPED(weights, rows, k), true,
-              TW_RESHAPED(out, r->B, rows));
+    multiply(l, r, name, TW_RESHAPED(state, r->B, r->H), 2, from, n, TW_RESHAPED(out, r->B, n * r->H));
     if (tw_refused(l) || !bias || r->rb.tensor < 0) return out;
     int sum = tw_tail(l);
     tw_set_tail(l, tw_plus(l, sum, tw_hold(l, r->rb, 1)));
@@ -325,23 +351,25 @@ static void last_states(tw_lowering *l, const recurrence *r)
     if (!tw_refused(l)) l->nest.suffix = ".last";
 }
 
-static void lower_recurrence(tw_lowering *l, cell kind)
+static void lower_recurrence(tw_lowering *l, cell kind, bool quantised)
 {
     recurrence r;
-    if (!read_recurrence(l, kind, &r)) return;
+    if (!read_recurrence(l, kind, quantised, &r)) return;
     int64_t dim[] = {r.T, r.directions, r.B, r.H};
     r.y = tw_has_output(l, 0) ? tw_see_output(l, 0) : tw_between(l, ".Y", r.type, 4, dim);
     for (int d = 0; d < r.directions && !tw_refused(l); d++) run_direction(l, &r, d);
     last_states(l, &r);
 }
 
-static void lower_rnn(tw_lowering *l) { lower_recurrence(l, CELL_RNN); }
-static void lower_gru(tw_lowering *l) { lower_recurrence(l, CELL_GRU); }
-static void lower_lstm(tw_lowering *l) { lower_recurrence(l, CELL_LSTM); }
+static void lower_rnn(tw_lowering *l) { lower_recurrence(l, CELL_RNN, false); }
+static void lower_gru(tw_lowering *l) { lower_recurrence(l, CELL_GRU, false); }
+static void lower_lstm(tw_lowering *l) { lower_recurrence(l, CELL_LSTM, false); }
+static void lower_quantised_lstm(tw_lowering *l) { lower_recurrence(l, CELL_LSTM, true); }
 
 const tw_describer tw_recurrent_ops[] = {
     {"RNN", "", lower_rnn, false},
     {"GRU", "", lower_gru, false},
     {"LSTM", "", lower_lstm, false},
+    {"DynamicQuantizeLSTM", "com.microsoft", lower_quantised_lstm, false},
     {0},
 };

@@ -127,15 +127,13 @@ static void lower_log_sum_exp(tw_lowering *l)
     if (!tw_refused(l)) tw_set_value(l, tw_plus(l, tw_fn1(l, TW_FN_LOG, var[0]), var[1]));
 }
 
-/* Until version 13 everything from the axis on is one row, since then the axis alone. */
-static tw_seen rows_of(tw_lowering *l, tw_seen x, bool *gone)
+tw_seen tw_rows_of(tw_lowering *l, tw_seen x)
 {
     bool old = l->opset < 13;
     int64_t axis = tw_onnx_int(l->node, "axis", old ? 1 : -1);
     if (axis < 0) axis += x.n_dims;
     if (axis < 0 || axis > x.n_dims || (axis == x.n_dims && !old)) tw_refuse(l, "axis out of range");
     if (tw_refused(l)) return x;
-    gone[1] = true;
     int64_t before = tw_product(x.dim, (int)axis);
     int64_t along = old ? tw_product(&x.dim[axis], x.n_dims - (int)axis) : x.dim[axis];
     return TW_RESHAPED(x, before, along, old ? 1 : tw_product(&x.dim[axis + 1], x.n_dims - (int)axis - 1));
@@ -143,8 +141,8 @@ static tw_seen rows_of(tw_lowering *l, tw_seen x, bool *gone)
 
 static void lower_softmax(tw_lowering *l)
 {
-    bool gone[3] = {false}, logarithm = strcmp(l->node->op, "LogSoftmax") == 0;
-    tw_seen x = rows_of(l, tw_see_input(l, 0), gone), y = tw_see_output(l, 0);
+    const bool gone[3] = {false, true, false}, logarithm = strcmp(l->node->op, "LogSoftmax") == 0;
+    tw_seen x = tw_rows_of(l, tw_see_input(l, 0)), y = tw_see_output(l, 0);
     if (tw_refused(l)) return;
     exponentials s = exponentiate(l, x, gone);
     tw_seen quotients[2] = {s.e, s.sum}, logarithms[3] = {x, s.max, s.sum};

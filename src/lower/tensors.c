@@ -250,6 +250,17 @@ tw_seen tw_literal(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_
     return tw_reshaped(seen, n_dims, dim);
 }
 
+tw_seen tw_counting(tw_lowering *l, const char *suffix, int64_t n)
+{
+    tw_array *array;
+    tw_seen seen = {.tensor = -1};
+    if (n > TW_LITERAL_MOST) tw_refuse(l, "too large a constant");
+    if (tw_refused(l)) return seen;
+    seen = tw_literal(l, suffix, TW_ONNX_I64, 1, &n, &array);
+    for (int64_t i = 0; i < n && !tw_refused(l); i++) tw_array_set(array, i, (double)i);
+    return seen;
+}
+
 tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t offset, int n_dims,
                    const int64_t *dim)
 {

@@ -293,8 +293,6 @@ static void begin_pool(tw_lowering *l, const char *suffix, tw_compute compute, t
 
 static bool read_pool(tw_lowering *l, tw_seen *x, tw_seen *y, windows *w)
 {
-    if (tw_has_output(l, 1)) tw_refuse(l, "positions of the largest elements");
-    if (tw_onnx_int(l->node, "storage_order", 0) != 0) tw_refuse(l, "another storage order");
     if (tw_onnx_int(l->node, "channels_last", 0) != 0) tw_refuse(l, "channels are last");
     *x = tw_see_input(l, 0);
     *y = tw_see_output(l, 0);
@@ -302,11 +300,69 @@ static bool read_pool(tw_lowering *l, tw_seen *x, tw_seen *y, windows *w)
     return !tw_refused(l);
 }
 
+/* A position in a tensor with rows one after the other, as one with columns one after the other. */
+static int by_columns(tw_lowering *l, const windows *w, int at)
+{
+    int size = tw_num(l, (double)tw_product(w->in, w->n)), rest = tw_fn2(l, TW_FN_MODULO, at, size);
+    int inner = tw_num(l, 0), channel = tw_minus(l, at, rest);
+    int64_t step = tw_product(w->in, w->n);
+    for (int d = w->n - 1; d >= 0; d--) {
+        int extent = tw_num(l, (double)w->in[d]);
+        step /= w->in[d];
+        inner = tw_plus(l, inner, tw_times(l, tw_fn2(l, TW_FN_MODULO, rest, extent), tw_num(l, (double)step)));
+        rest = tw_fn2(l, TW_FN_QUOTIENT, rest, extent);
+    }
+    return tw_plus(l, channel, inner);
+}
+
+/* Per output and tap: where the element lies if it is the output, else a number behind the last. Returns [c, o.., k..]. */
+static tw_seen places_of_taps(tw_lowering *l, tw_seen x, tw_seen y, const windows *w)
+{
+    int out[MAX_SPATIAL], tap[MAX_SPATIAL];
+    int64_t channels = x.dim[0] * x.dim[1], inner = tw_product(w->in, w->n), dim[1 + 2 * MAX_SPATIAL] = {channels};
+    for (int d = 0; d < w->n; d++) {
+        dim[1 + d] = w->out[d];
+        dim[1 + w->n + d] = w->kernel[d];
+    }
+    tw_seen places = tw_between(l, ".places", TW_ONNX_I64, 1 + 2 * w->n, dim);
+    tw_seen count = tw_counting(l, ".count", inner), channel = tw_counting(l, ".channel", channels);
+    if (tw_refused(l)) return places;
+    tw_nest_begin(l, ".places", TW_MAP);
+    int c = tw_add_loop(l, "c", channels, false);
+    add_window_loops(l, w, false, out);
+    for (int d = 0; d < w->n; d++) tap[d] = tw_add_loop(l, name_of(tap_names, w, d), w->kernel[d], false);
+    int element = TW_WALK(l, x, c);
+    add_window_axes(l, w, out, tap);
+    int largest = TW_WALK(l, y, c);
+    for (int d = 0; d < w->n; d++) tw_add_axis(l, out[d]);
+    int at = tw_add_operand(l, count);
+    add_window_axes(l, w, out, tap);
+    tw_add_output(l, places);
+    int first = tw_times(l, tw_hold(l, channel, c), tw_num(l, (double)inner));
+    int is_it = tw_fn2(l, TW_FN_AND, tw_fn1(l, TW_FN_PRESENT, element), tw_fn2(l, TW_FN_EQUAL, element, largest));
+    tw_set_value(l, tw_choose(l, is_it, tw_plus(l, first, at), tw_num(l, (double)(channels * inner))));
+    return places;
+}
+
+/* Where the outputs come from, the first of equals: the least place. */
+static void find_positions(tw_lowering *l, tw_seen x, tw_seen y, const windows *w)
+{
+    bool gone[1 + 2 * MAX_SPATIAL] = {false};
+    tw_seen places = places_of_taps(l, x, y, w);
+    for (int d = 0; d < w->n; d++) gone[1 + w->n + d] = true;
+    if (!tw_refused(l)) tw_reduction(l, ".positions", TW_MIN, places, gone, tw_see_output(l, 1));
+    if (tw_refused(l) || tw_onnx_int(l->node, "storage_order", 0) == 0) return;
+    int at = tw_tail(l);
+    tw_set_tail(l, by_columns(l, w, at));
+}
+
 static void lower_max_pool(tw_lowering *l)
 {
     tw_seen x, y;
     windows w;
-    if (read_pool(l, &x, &y, &w)) begin_pool(l, "", TW_MAX, x, &w, y);
+    if (!read_pool(l, &x, &y, &w)) return;
+    begin_pool(l, "", TW_MAX, x, &w, y);
+    if (tw_has_output(l, 1) && !tw_refused(l)) find_positions(l, x, y, &w);
 }
 
 /* Taps of output o along axis d that count: in the tensor, or in its padding too. */

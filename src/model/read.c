@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    MAX_OPS = TW_TREE_MAP_MAX, /* a mapping file has one map entry per operator */
+    MAX_OPS = 256,
     MAX_TENSORS = 4096,
     EPILOGUE_MAX = 2,                 /* operators that one entry of `ops` makes */
     PART_MAX = (TW_NAME_MAX - 1) / 2, /* operator and operand names: joined they name a tensor */

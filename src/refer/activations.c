@@ -48,6 +48,8 @@ static const tw_activation list[] = {
     {"Gelu", NULL, NULL, 0, 0, gelu},
     {"FastGelu", NULL, NULL, 0, 0, tanh_gelu},
     {"QuickGelu", "alpha", NULL, 1.702f, 0, quick_gelu},
+    {"Silu", "alpha", NULL, 1, 0, quick_gelu},
+    {"Swish", "alpha", NULL, 1, 0, quick_gelu},
     {"Tanh", NULL, NULL, 0, 0, hyperbolic},
     {"ScaledTanh", "alpha", "beta", 1, 1, scaled_tanh},
     {"Affine", "alpha", "beta", 1, 0, affine},
@@ -107,10 +109,11 @@ const tw_refer_entry tw_refer_activations[] = {
     {"Shrink", "", run_named},
     {"ScaledTanh", "", run_named},
     {"Affine", "", run_named},
-    {"Gelu", "", run_gelu},
-    {"Gelu", "com.microsoft", run_gelu},
     {"BiasGelu", "com.microsoft", run_gelu},
     {"FastGelu", "com.microsoft", run_named},
-    {"QuickGelu", "com.microsoft", run_named},
+    {"Gelu", NULL, run_gelu}, /* the name says it all: whoever defines it */
+    {"QuickGelu", NULL, run_named},
+    {"Silu", NULL, run_named},
+    {"Swish", NULL, run_named},
     {0},
 };

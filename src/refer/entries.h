@@ -89,12 +89,8 @@ void tw_walk_next(tw_walk *w);
 bool tw_onnx_is_float(tw_onnx_type type);       /* f16, bf16, f32, f64       */
 bool tw_onnx_is_whole(tw_onnx_type type);       /* integers and bool         */
 bool tw_onnx_is_number(tw_onnx_type type);      /* one of the two            */
-int64_t tw_array_elem_bytes(tw_onnx_type type); /* of an element in memory: a string is a pointer */
-/* All elements, converted; u64 keeps its bits in int64_t. NULL when out of memory. */
-double *tw_array_reals(const tw_array *a, tw_arena *arena);
+/* As tw_array_reals and tw_array_put_reals; u64 keeps its bits in int64_t. */
 int64_t *tw_array_wholes(const tw_array *a, tw_arena *arena);
-/* out->n elements, rounded (floats) or wrapped (integers). */
-void tw_array_put_reals(tw_array *out, const double *v);
 void tw_array_put_wholes(tw_array *out, const int64_t *v);
 /* Wraps or rounds one value to what the type can hold, as storing and loading it would. */
 double tw_onnx_rounded(tw_onnx_type type, double x);

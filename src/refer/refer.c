@@ -9,7 +9,8 @@
 static const tw_refer_entry *find_in(const tw_refer_entry *table, const tw_onnx_node *node)
 {
     for (; table->op; table++)
-        if (strcmp(table->op, node->op) == 0 && strcmp(table->domain, node->domain) == 0) return table;
+        if (strcmp(table->op, node->op) == 0 && (!table->domain || strcmp(table->domain, node->domain) == 0))
+            return table;
     return NULL;
 }
 

@@ -26,6 +26,11 @@ double tw_array_get(const tw_array *array, int64_t i);
 int64_t tw_array_get_int(const tw_array *array, int64_t i);
 /* Rounds (floats) or wraps (integers). */
 void tw_array_set(tw_array *array, int64_t i, double value);
+/* All elements as numbers; NULL when out of memory. */
+double *tw_array_reals(const tw_array *array, tw_arena *arena);
+/* array->n elements, rounded or wrapped. */
+void tw_array_put_reals(tw_array *array, const double *value);
+int64_t tw_array_elem_bytes(tw_onnx_type type); /* of an element in memory: a string is a pointer */
 float tw_f16_to_float(uint16_t bits);
 uint16_t tw_f16_of_float(float x); /* to nearest even */
 float tw_bf16_to_float(uint16_t bits);
@@ -59,7 +64,7 @@ TW_NODISCARD tw_status tw_refer_graph(const tw_graph_file *file, int graph, tw_a
 
 /* Implementations by operator: one table per file, put together in refer.c. */
 typedef struct tw_refer_entry {
-    const char *op, *domain; /* domain "" or "com.microsoft" */
+    const char *op, *domain; /* domain "" or "com.microsoft"; NULL: any */
     tw_status (*run)(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
 } tw_refer_entry;
 #endif

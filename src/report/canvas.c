@@ -1,8 +1,10 @@
 /* src/report/canvas.c - see canvas.h. */
 #include "report/canvas.h"
+#include "report/utf8.h"
 
 #include <cairo.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char family[] = "DejaVu Sans, Helvetica, Arial, sans-serif";
 
@@ -33,7 +35,8 @@ tw_status tw_canvas_open(tw_canvas *c, tw_canvas_kind kind, int width, int heigh
 
 static void set_colour(tw_canvas *c, unsigned colour)
 {
-    cairo_set_source_rgb(c->cairo, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0, (colour & 255) / 255.0);
+    cairo_set_source_rgb(c->cairo, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
+                         (colour & 255) / 255.0);
 }
 
 void tw_canvas_rect(tw_canvas *c, double x, double y, double w, double h, unsigned colour)
@@ -48,43 +51,44 @@ void tw_canvas_rect(tw_canvas *c, double x, double y, double w, double h, unsign
     cairo_fill(c->cairo);
 }
 
-void tw_canvas_frame(tw_canvas *c, double x, double y, double w, double h, unsigned colour)
+/* The next character of a name, which need not be UTF-8; returns the bytes that were read. Control characters become blanks, what
+ * is no character, or none that XML may hold, U+FFFD. */
+static size_t next_character(const char *text, char out[5])
 {
-    if (c->kind == TW_CANVAS_SVG) {
-        fprintf(c->out,
-                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" stroke=\"#%06x\" "
-                "stroke-width=\"1.5\"/>\n",
-                x, y, w, h, colour);
-        return;
+    static const char replacement[] = "\xef\xbf\xbd";
+    size_t n = (size_t)tw_utf8_length((const unsigned char *)text);
+    if (n == 0 || strncmp(text, "\xef\xbf\xbe", 3) == 0 || strncmp(text, "\xef\xbf\xbf", 3) == 0) {
+        strcpy(out, replacement);
+        return n ? n : 1;
     }
-    set_colour(c, colour);
-    cairo_set_line_width(c->cairo, 1.5);
-    cairo_rectangle(c->cairo, x, y, w, h);
-    cairo_stroke(c->cairo);
+    memcpy(out, text, n);
+    out[n] = 0;
+    if ((unsigned char)*out < ' ' || *out == 0x7f) *out = ' ';
+    return n;
 }
 
-static void put_escaped(const char *text, FILE *out)
+static void write_escaped(const char *text, FILE *out)
 {
-    for (; *text; text++) switch (*text) {
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '&': fputs("&amp;", out); break;
-        case '"': fputs("&quot;", out); break;
-        default:
-            if ((unsigned char)*text >= ' ') fputc(*text, out);
-        }
+    char c[5];
+    while (*text) {
+        text += next_character(text, c);
+        fputs(*c == '<' ? "&lt;" : *c == '>' ? "&gt;" : *c == '&' ? "&amp;" : *c == '"' ? "&quot;" : c, out);
+    }
 }
 
-void tw_canvas_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour, const char *text)
+static void write_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
+                       const char *text)
 {
     static const char *const word[] = {"start", "middle", "end"};
-    if (c->kind == TW_CANVAS_SVG) {
-        fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" text-anchor=\"%s\" fill=\"#%06x\">", x, y, size,
-                word[anchor], colour);
-        put_escaped(text, c->out);
-        fputs("</text>\n", c->out);
-        return;
-    }
+    fprintf(c->out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" text-anchor=\"%s\" fill=\"#%06x\">", x, y, size,
+            word[anchor], colour);
+    write_escaped(text, c->out);
+    fputs("</text>\n", c->out);
+}
+
+static void draw_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
+                      const char *text)
+{
     cairo_text_extents_t e;
     set_colour(c, colour);
     cairo_set_font_size(c->cairo, size);
@@ -92,6 +96,23 @@ void tw_canvas_text(tw_canvas *c, double x, double y, double size, tw_anchor anc
     cairo_move_to(c->cairo, x - (anchor == TW_LEFT ? 0 : anchor == TW_MIDDLE ? e.x_advance / 2 : e.x_advance), y);
     cairo_show_text(c->cairo, text);
     if (cairo_status(c->cairo) != CAIRO_STATUS_SUCCESS) c->failed = true;
+}
+
+void tw_canvas_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
+                    const char *text)
+{
+    if (c->kind == TW_CANVAS_SVG) {
+        write_text(c, x, y, size, anchor, colour, text);
+        return;
+    }
+    char clean[TW_CANVAS_TEXT], one[5];
+    size_t n = 0;
+    while (*text && n + sizeof one < sizeof clean) {
+        text += next_character(text, one);
+        n = (size_t)(stpcpy(clean + n, one) - clean);
+    }
+    clean[n] = 0;
+    draw_text(c, x, y, size, anchor, colour, clean);
 }
 
 void tw_canvas_drop(tw_canvas *c)

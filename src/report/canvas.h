@@ -20,12 +20,14 @@ typedef struct tw_canvas {
     bool failed;
 } tw_canvas;
 
-enum { TW_CANVAS_MAX = 30000 }; /* pixels along one side */
+enum {
+    TW_CANVAS_MAX = 30000, /* pixels along one side                 */
+    TW_CANVAS_TEXT = 512,  /* bytes of a text on a PNG, less is cut */
+};
 
 TW_NODISCARD tw_status tw_canvas_open(tw_canvas *canvas, tw_canvas_kind kind, int width, int height, FILE *out);
 void tw_canvas_rect(tw_canvas *canvas, double x, double y, double w, double h, unsigned colour);
-/* Only its edge. */
-void tw_canvas_frame(tw_canvas *canvas, double x, double y, double w, double h, unsigned colour);
+/* Any bytes: what is not UTF-8 is drawn as U+FFFD, control characters as blanks. */
 void tw_canvas_text(tw_canvas *canvas, double x, double y, double size, tw_anchor anchor, unsigned colour,
                     const char *text);
 /* TW_ERR_IO when something could not be written, TW_ERR_NOMEM; releases everything. */

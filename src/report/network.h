@@ -14,6 +14,7 @@ struct tw_network {
     const tw_graph_file *file;
     const tw_shapes *shapes;
     const tw_lowered *lowered;
+    const tw_array *given; /* per value: elements of inputs that are known from the beginning; NULL: none */
     bool executable;      /* false: tensors are planned as another type than they are */
     int n_layers;
     const tw_layer *layer;
@@ -33,8 +34,8 @@ struct tw_network_plan {
 
 tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_verdict *verdict,
                                  const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out);
-tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_arena *scratch,
-                                 tw_diag *diag, FILE *out);
+tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_diag *diag,
+                                 FILE *out);
 tw_status tw_report_costs(const tw_network_plan *const *plan, int n_plans, tw_format format, tw_diag *diag, FILE *out);
 tw_status tw_report_costs_svg(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
                               FILE *out);

@@ -5,15 +5,20 @@
 static void put_head(const tw_network_plan *plan, tw_json *j)
 {
     tw_network_summary sum = tw_network_summary_of(plan->network);
-    tw_json_key_string(j, "schema", "tilewright-network");
+    tw_json_key_string(j, "schema", "tilewright.network");
     tw_json_key_int(j, "version", 1);
     tw_json_key_string(j, "network", sum.path);
-    tw_json_key_string(j, "machine", plan->machine->name);
+    tw_json_key(j, "machine");
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", plan->machine->name);
+    tw_json_key_string(j, "unit", tw_unit_name(plan->machine->unit));
+    tw_json_close(j);
     tw_json_key_string(j, "producer", sum.producer);
     tw_json_key_int(j, "opset", sum.opset);
     tw_json_key_int(j, "nodes", sum.n_nodes);
+    tw_json_key_int(j, "views", sum.n_views);
+    tw_json_key_int(j, "values_without_shape", plan->network->shapes->n_unknown);
     tw_json_key_int(j, "macs", sum.macs);
-    tw_json_key_int(j, "weight_bytes", sum.weight_bytes);
 }
 
 static void put_totals(const tw_network_totals *t, tw_json *j)
@@ -61,6 +66,19 @@ static void put_lists(const tw_network *net, tw_json *j)
 
 /* ---- steps ---- */
 
+static void put_tile(const tw_plan *plan, int level, tw_json *j)
+{
+    const tw_op *op = &plan->model->op[0];
+    tw_json_key(j, "tile");
+    if (!tw_tile_is_cut(plan, level)) {
+        tw_json_null(j);
+        return;
+    }
+    tw_json_open_line(j, '{');
+    for (int l = 0; l < op->n_loops; l++) tw_json_key_int(j, op->loop[l].name, tw_tile_extent(plan, level, l));
+    tw_json_close(j);
+}
+
 static void put_memories(const tw_plan *plan, tw_json *j)
 {
     tw_json_key(j, "memories");
@@ -71,12 +89,13 @@ static void put_memories(const tw_plan *plan, tw_json *j)
         tw_json_key_int(j, "buffers", plan->op[0].memory[m].static_units);
         tw_json_key_int(j, "peak", plan->op[0].memory[m].peak_live);
         tw_json_key_int(j, "moved", tw_step_moves(plan, m));
+        put_tile(plan, m - 1, j);
         tw_json_close(j);
     }
     tw_json_close(j);
 }
 
-static void put_costs(const tw_network_row *row, const char *tiles, tw_json *j)
+static void put_costs(const tw_network_row *row, tw_json *j)
 {
     tw_json_key_int(j, "cycles", row->cycles);
     if (row->gap >= 0) {
@@ -89,7 +108,6 @@ static void put_costs(const tw_network_row *row, const char *tiles, tw_json *j)
     tw_json_key_int(j, "compute_busy_cycles", row->compute_busy);
     tw_json_key_number(j, "utilisation", row->cycles > 0 ? (double)row->compute_busy / (double)row->cycles : 0);
     tw_json_key_string(j, "bottleneck", row->bottleneck);
-    tw_json_key_string(j, "tile", tiles);
     tw_json_key_int(j, "instructions", row->plan->sum.instructions);
     put_memories(row->plan, j);
 }
@@ -107,7 +125,7 @@ static void put_verdict(const tw_step_verdict *v, tw_json *j)
     tw_json_close(j);
 }
 
-static tw_status put_step(const tw_network_plan *plan, int s, const tw_step_verdict *v, tw_arena *scratch, tw_json *j)
+static void put_step(const tw_network_plan *plan, int s, const tw_step_verdict *v, tw_json *j)
 {
     static const char *const kind[] = {"tiled", "host", "unknown"};
     tw_network_row row = tw_network_row_of(plan, s);
@@ -117,33 +135,27 @@ static tw_status put_step(const tw_network_plan *plan, int s, const tw_step_verd
     tw_json_key_string(j, "kind", kind[row.step->kind]);
     tw_json_key_string(j, "output", row.shape);
     if (row.op) {
-        tw_json_key_string(j, "layer", plan->network->model->op[plan->network->layer_of[s]].name);
+        tw_json_key_int(j, "layer", plan->network->layer_of[s]);
+        tw_json_key_string(j, "layer_name", plan->network->model->op[plan->network->layer_of[s]].name);
         tw_json_key_int(j, "points", tw_op_points(row.op));
         tw_json_key_int(j, "macs", row.macs);
     }
-    if (row.plan) {
-        const char *tiles = tw_tile_text(row.plan, tw_tile_innermost(row.plan), scratch);
-        if (!tiles) return TW_ERR_NOMEM;
-        put_costs(&row, tiles, j);
-    } else {
+    if (row.step->in_branch) tw_json_key_bool(j, "in_branch", true);
+    if (row.plan)
+        put_costs(&row, j);
+    else
         tw_json_key_string(j, "why", row.reason);
-    }
     if (v) put_verdict(v, j);
     tw_json_close(j);
-    return TW_OK;
 }
 
-static tw_status put_steps(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_arena *scratch, tw_json *j)
+static void put_steps(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_json *j)
 {
     tw_json_key(j, "steps");
     tw_json_open(j, '[');
-    for (int s = 0; s < plan->network->lowered->n_steps; s++) {
-        tw_arena_mark mark = tw_arena_save(scratch);
-        TW_TRY(put_step(plan, s, verdict ? &verdict->step[s] : NULL, scratch, j));
-        tw_arena_rewind(scratch, mark);
-    }
+    for (int s = 0; s < plan->network->lowered->n_steps; s++)
+        put_step(plan, s, verdict ? &verdict->step[s] : NULL, j);
     tw_json_close(j);
-    return TW_OK;
 }
 
 /* ---- tensors ---- */
@@ -186,15 +198,15 @@ static void put_memory(const tw_network_memory *m, tw_json *j)
     tw_json_close(j);
 }
 
-tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_arena *scratch,
-                                 tw_diag *diag, FILE *out)
+tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_diag *diag,
+                                 FILE *out)
 {
     tw_json j = {.out = out, .pretty = true};
     tw_json_open(&j, '{');
     put_head(plan, &j);
     put_totals(&plan->totals, &j);
     put_lists(plan->network, &j);
-    TW_TRY(put_steps(plan, verdict, scratch, &j));
+    put_steps(plan, verdict, &j);
     put_memory(&plan->memory, &j);
     tw_json_close(&j);
     tw_json_end(&j);

@@ -49,28 +49,27 @@ tw_network_row tw_network_row_of(const tw_network_plan *plan, int s)
     return row;
 }
 
-const char *tw_tile_text(const tw_plan *plan, int level, tw_arena *arena)
+bool tw_tile_is_cut(const tw_plan *plan, int level) { return !plan->mapping->op[0].level[level].pass; }
+
+int64_t tw_tile_extent(const tw_plan *plan, int level, int loop)
 {
     const tw_op_map *map = &plan->mapping->op[0];
-    const tw_op *op = &plan->model->op[0];
-    char text[64 * TW_MAX_LOOPS] = "";
-    if (map->level[level].pass) return "-";
-    for (int l = 0, n = 0; l < op->n_loops; l++) {
-        int64_t size = op->loop[l].extent;
-        if (size == 1) continue;
-        for (int i = 0; i <= level; i++)
-            if (!map->level[i].pass) size = tw_level_largest(&map->level[i], l, size);
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%s %" PRId64, n ? ", " : "", op->loop[l].name, size);
-    }
-    return tw_arena_printf(arena, "%s", *text ? text : "1");
+    int64_t size = plan->model->op[0].loop[loop].extent;
+    for (int i = 0; i <= level; i++)
+        if (!map->level[i].pass) size = tw_level_largest(&map->level[i], loop, size);
+    return size;
 }
 
-int tw_tile_innermost(const tw_plan *plan)
+const char *tw_tile_text(const tw_plan *plan, int level, tw_arena *arena)
 {
-    const tw_op_map *map = &plan->mapping->op[0];
-    int level = map->n_levels - 1;
-    while (level > 0 && map->level[level].pass) level--;
-    return level;
+    const tw_op *op = &plan->model->op[0];
+    char text[64 * TW_MAX_LOOPS] = "";
+    if (!tw_tile_is_cut(plan, level)) return "pass";
+    for (int l = 0, n = 0; l < op->n_loops; l++)
+        if (op->loop[l].extent > 1)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%s %" PRId64, n ? ", " : "", op->loop[l].name,
+                          tw_tile_extent(plan, level, l));
+    return tw_arena_printf(arena, "%s", *text ? text : "1");
 }
 
 int64_t tw_step_moves(const tw_plan *plan, int memory)

@@ -22,19 +22,26 @@ typedef struct tables {
     bool *shown;       /* per step  */
     bool *layer_shown; /* per layer */
     int n_shown;
+    bool expensive; /* those that cost most, not those that were asked for */
 } tables;
 
-/* ---- which steps ---- */
+/* ---- which steps and layers ---- */
 
 typedef struct cost {
     int64_t cycles;
-    int step;
+    int of;
 } cost;
 static int by_cycles(const void *a, const void *b)
 {
     const cost *x = a, *y = b;
     if (x->cycles != y->cycles) return x->cycles > y->cycles ? -1 : 1;
-    return x->step - y->step;
+    return x->of - y->of;
+}
+
+static void keep_expensive(cost *all, int n, int n_kept, bool *kept)
+{
+    qsort(all, (size_t)n, sizeof *all, by_cycles);
+    for (int i = 0; i < n; i++) kept[all[i].of] = i < n_kept;
 }
 
 /* What is wrong is shown before anything that is slow. */
@@ -47,8 +54,7 @@ static tw_status choose_expensive(tables *t)
         bool wrong = t->verdict && t->verdict->step[s].fault;
         all[s] = (cost){wrong ? INT64_MAX : tw_network_row_of(t->plan, s).cycles, s};
     }
-    qsort(all, (size_t)n, sizeof *all, by_cycles);
-    for (int i = 0; i < SHOWN; i++) t->shown[all[i].step] = true;
+    keep_expensive(all, n, SHOWN, t->shown);
     return TW_OK;
 }
 
@@ -57,14 +63,30 @@ static tw_status choose_steps(tables *t, const tw_print_options *o)
     int n = t->net->lowered->n_steps;
     TW_ALLOC(t->scratch, t->shown, n + 1);
     TW_ALLOC(t->scratch, t->layer_shown, t->net->n_layers + 1);
-    if (o->n_rows == 0 && n > LONG_LIST)
-        TW_TRY(choose_expensive(t));
-    else
-        for (int s = 0; s < n; s++) t->shown[s] = o->n_rows <= 0 || (s >= o->first_row && s - o->first_row < o->n_rows);
+    t->expensive = o->n_rows == 0 && n > LONG_LIST;
+    if (t->expensive) TW_TRY(choose_expensive(t));
     for (int s = 0; s < n; s++) {
+        if (!t->expensive) t->shown[s] = o->n_rows <= 0 || (s >= o->first_row && s - o->first_row < o->n_rows);
         t->n_shown += t->shown[s];
         if (t->shown[s] && t->net->layer_of[s] >= 0) t->layer_shown[t->net->layer_of[s]] = true;
     }
+    return TW_OK;
+}
+
+/* Where each layer has a row per memory, fewer of them make a long list. */
+static tw_status choose_layers(tables *t, const tw_print_options *o)
+{
+    int n = 0, n_rows = t->plan->machine->n_memories - 1;
+    cost *all;
+    TW_ALLOC(t->scratch, all, t->net->n_layers + 1);
+    for (int i = 0; i < t->net->n_layers; i++)
+        if (t->layer_shown[i] && t->plan->plan[i])
+            all[n++] = (cost){t->net->layer[i].n_steps * t->plan->plan[i]->sum.cycles, i};
+    if (o->n_rows != 0 || n * n_rows <= LONG_LIST) return TW_OK;
+    int kept = (int)tw_max(1, SHOWN / n_rows);
+    keep_expensive(all, n, kept, t->layer_shown);
+    tw_line_printf(t->line, 2, TW_DIM, "of the %d most expensive layers:", kept);
+    tw_line_end(t->line);
     return TW_OK;
 }
 
@@ -92,7 +114,21 @@ static void squeeze(tw_table *table, int column, int least, clipper clip, const 
 /* ---- steps ---- */
 
 typedef enum fact {
-    NUMBER, NAME, OPERATOR, OUTPUT, LAYER, MACS, CYCLES, SHARE, BOUND, GAP, BUSY, LIMIT, ENERGY, RUN, N_FACTS
+    NUMBER,
+    NAME,
+    OPERATOR,
+    OUTPUT,
+    LAYER,
+    MACS,
+    CYCLES,
+    SHARE,
+    BOUND,
+    GAP,
+    BUSY,
+    LIMIT,
+    ENERGY,
+    RUN,
+    N_FACTS
 } fact;
 
 typedef struct step_table {
@@ -105,7 +141,7 @@ static bool is_wanted(const tables *t, fact f)
 {
     bool searched = t->plan->totals.bound > 0;
     switch (f) {
-    case LAYER:
+    case OUTPUT:
     case MACS: return t->wide;
     case BOUND: return t->wide && searched;
     case GAP: return searched;
@@ -117,14 +153,14 @@ static bool is_wanted(const tables *t, fact f)
 
 static void begin_steps(const tables *t, step_table *st)
 {
-    static const char *const title[] = {"", "step", "operator", "output", "layer", "MACs", "cycles", "share",
-                                        "bound", "gap", "busy", "limit", "energy", "run"};
+    static const char *const title[] = {"",      "step",  "operator", "output", "layer", "MACs",   "cycles",
+                                        "share", "bound", "gap",      "busy",   "limit", "energy", "run"};
     int n = 0;
     for (int f = 0; f < N_FACTS; f++) {
         st->column[f] = is_wanted(t, (fact)f) ? n : -1;
         if (st->column[f] >= 0) st->title[n++] = title[f];
     }
-    tw_table_init(&st->table, st->title, n, OUTPUT + 1, t->scratch);
+    tw_table_init(&st->table, st->title, n, t->wide ? OUTPUT + 1 : OUTPUT, t->scratch);
     st->table.once = false;
 }
 
@@ -138,6 +174,16 @@ static const char *verdict_word(const tw_step_verdict *v)
     if (v->fault) return "WRONG";
     if (v->executed) return v->equal ? "equal" : v->compared ? "?" : "ran";
     return v->compared ? "untiled" : "host";
+}
+
+/* A name without the operator at its end: "/layer1/conv1" of "/layer1/conv1/Conv". */
+static const char *short_name(const tw_step *step, tw_arena *arena)
+{
+    size_t name = strlen(step->name), op = strcspn(step->op, "+");
+    bool ends =
+        name > op + 1 && strncmp(step->name + name - op, step->op, op) == 0 && step->name[name - op - 1] == '/';
+    const char *copy = ends ? tw_arena_strndup(arena, step->name, name - op - 1) : NULL;
+    return copy ? copy : step->name;
 }
 
 static void put_costs(const tables *t, step_table *st, const tw_network_row *row)
@@ -158,7 +204,7 @@ static void put_step(const tables *t, step_table *st, int s)
     const char *op = tw_short_op(row.step->op, t->scratch);
     tw_table_row(&st->table, v && v->fault ? TW_ALARM : row.plan ? TW_PLAIN : TW_DIM);
     tw_table_printf(&st->table, 0, "%d", s);
-    put(st, NAME, row.step->name);
+    put(st, NAME, t->wide ? row.step->name : short_name(row.step, t->scratch));
     put(st, OPERATOR, op ? op : row.step->op);
     put(st, OUTPUT, row.shape);
     if (t->net->layer_of[s] >= 0) put(st, LAYER, TW_GROUPED(t->net->layer_of[s]));
@@ -211,7 +257,6 @@ static tw_status print_steps(const tables *t)
     squeeze(&st.table, st.column[NAME], 18, tw_clip_front, t->line);
     squeeze(&st.table, st.column[OPERATOR], 8, tw_clip_back, t->line);
     squeeze(&st.table, st.column[NAME], 10, tw_clip_front, t->line);
-    squeeze(&st.table, st.column[OUTPUT], 8, tw_clip_back, t->line);
     return tw_table_print(&st.table, t->line);
 }
 
@@ -224,24 +269,24 @@ static void put_layer(const tables *t, tw_table *table, int i)
     tw_table_row(table, row.plan ? TW_PLAIN : TW_DIM);
     tw_table_printf(table, 0, "%d", i);
     tw_table_put(table, 1, t->net->model->op[i].name);
-    tw_table_printf(table, 2, "%d", layer->n_steps);
-    if (row.macs) tw_table_put(table, 3, TW_GROUPED(row.macs));
-    if (!row.plan) return;
-    tw_table_put(table, 4, TW_GROUPED(row.cycles));
-    if (row.gap >= 0) tw_table_put(table, 5, TW_GROUPED((int64_t)row.bound));
-    if (row.energy_fj) tw_table_put(table, 6, TW_ENERGY(row.energy_fj));
+    tw_table_put(table, 2, row.shape);
+    tw_table_printf(table, 3, "%d", layer->n_steps);
+    if (row.macs) tw_table_put(table, 4, TW_GROUPED(row.macs));
+    if (row.plan && row.gap >= 0) tw_table_put(table, 5, TW_GROUPED((int64_t)row.bound));
+    if (row.plan && row.energy_fj) tw_table_put(table, 6, TW_ENERGY(row.energy_fj));
 }
 
 /* Per step of the layer: what a narrow table of steps has no room for. */
 static tw_status print_layers(const tables *t)
 {
-    static const char *const title[] = {"", "layer", "steps", "MACs each", "cycles", "bound", "energy"};
+    static const char *const title[] = {"", "layer", "output", "steps", "MACs each", "bound", "energy"};
     tw_table table;
-    tw_table_init(&table, title, t->plan->totals.energy_fj > 0 ? 7 : 6, 2, t->scratch);
+    tw_table_init(&table, title, t->plan->totals.energy_fj > 0 ? 7 : 6, 3, t->scratch);
     table.once = false;
     for (int i = 0; i < t->net->n_layers; i++)
         if (t->layer_shown[i]) put_layer(t, &table, i);
     squeeze(&table, 1, 10, tw_clip_front, t->line);
+    squeeze(&table, 2, 8, tw_clip_back, t->line);
     return tw_table_print(&table, t->line);
 }
 
@@ -267,7 +312,7 @@ static tw_status put_memories(const tables *t, tw_table *table, int i)
 static tw_status print_memories(const tables *t)
 {
     bool elements = t->plan->machine->unit == TW_UNIT_ELEMENT;
-    const char *title[] = {"", "layer", "memory", elements ? "held elems" : "held bytes", "moved", "tile"};
+    const char *title[] = {"", "layer", "memory", elements ? "elements held" : "bytes held", "moved", "tile"};
     tw_table table;
     tw_table_init(&table, title, 6, 3, t->scratch);
     table.tail = true;
@@ -284,8 +329,8 @@ static void say_what_is_shown(const tables *t)
 {
     int n = t->net->lowered->n_steps;
     if (t->n_shown == n) return;
-    tw_line_printf(t->line, 2, TW_DIM, "%d of %d steps%s; --rows=all shows all, and so does report.txt", t->n_shown, n,
-                   t->n_shown == SHOWN ? ", the most expensive" : "");
+    tw_line_printf(t->line, 2, TW_DIM, "%s%d of %d steps; report.txt and --rows=all have all:",
+                   t->expensive ? "the most expensive " : "", t->n_shown, n);
     tw_line_end(t->line);
 }
 
@@ -304,5 +349,6 @@ tw_status tw_network_tables_print(const tw_network_plan *plan, const tw_network_
         TW_TRY(print_layers(&t));
     }
     tw_line_end(line);
+    TW_TRY(choose_layers(&t, options));
     return print_memories(&t);
 }

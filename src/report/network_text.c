@@ -44,16 +44,21 @@ static void put_time(page *p)
     int n = p->net->lowered->n_steps;
     char text[256], gap[TW_GAP_MAX];
     snprintf(text, sizeof text, "%s cycles for %s%d step%s, one after the other", TW_GROUPED(t->cycles),
-             t->n_planned < n ? "only " : n == 1 ? "the " : "all ", t->n_planned, plural(t->n_planned));
-    if (t->n_planned < n) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d are not in it", n - t->n_planned);
+             t->n_planned < n ? "only "
+             : n == 1         ? "the "
+                              : "all ",
+             t->n_planned, plural(t->n_planned));
+    if (t->n_planned < n)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; %d %s not in it", n - t->n_planned,
+                 n - t->n_planned == 1 ? "is" : "are");
     tw_fact_put(&p->line, TW_PLAIN, "time", text);
     if (t->bound > 0 && t->cycles > 0) {
         double left = ((double)t->cycles - t->bound) / (double)t->cycles;
         bool reached = left <= 0;
         snprintf(text, sizeof text, "%s cycles: %s%s%s; of %d layers %d proven best, %d within 1%%",
                  TW_GROUPED((int64_t)t->bound), reached ? "reached" : "at most ",
-                 reached ? "" : tw_gap_text(left, false, gap), reached ? "" : " to gain", p->net->n_layers, t->n_proven,
-                 t->n_close);
+                 reached ? "" : tw_gap_text(left, false, gap), reached ? "" : " to gain", p->net->n_layers,
+                 t->n_proven, t->n_close);
         tw_fact_put(&p->line, TW_PLAIN, "bound", text);
     }
     if (t->energy_fj > 0) tw_fact_put(&p->line, TW_PLAIN, "energy", TW_ENERGY(t->energy_fj));
@@ -63,8 +68,8 @@ static void put_steps(page *p)
 {
     tw_network_summary sum = tw_network_summary_of(p->net);
     char text[200];
-    snprintf(text, sizeof text, "%d, of which %d tiled, in %d distinct layer%s; %s multiply-adds", sum.n_steps, sum.n_tiled,
-             sum.n_layers, plural(sum.n_layers), TW_GROUPED(sum.macs));
+    snprintf(text, sizeof text, "%d, of which %d tiled, in %d distinct layer%s; %s multiply-adds", sum.n_steps,
+             sum.n_tiled, sum.n_layers, plural(sum.n_layers), TW_GROUPED(sum.macs));
     tw_fact_put(&p->line, TW_PLAIN, "steps", text);
 }
 
@@ -81,16 +86,20 @@ static void put_undescribed(page *p)
     tw_text_release(&text);
 }
 
+/* "'conv1' and 2 more: reason of the first", or each with its own where everything is asked for. */
 static void put_refused(page *p)
 {
     tw_text text = {0};
     int n = 0;
+    bool all = p->options->n_rows < 0;
     for (int i = 0; i < p->net->n_layers; i++) {
-        if (!p->plan->refusal[i]) continue;
-        if (n < 3) tw_text_printf(&text, "%s'%s': %s", n ? "; " : "", p->net->model->op[i].name, p->plan->refusal[i]);
-        n++;
+        const char *name = p->net->model->op[i].name, *why = p->plan->refusal[i];
+        if (!why || (n++ > 0 && !all)) continue;
+        int more = p->plan->totals.n_refused - p->net->layer[i].n_steps;
+        tw_text_printf(&text, "%s%s", n > 1 ? "; " : "", name);
+        if (!all && more > 0) tw_text_printf(&text, " and %d more step%s", more, plural(more));
+        tw_text_printf(&text, ": %s", why);
     }
-    if (n > 3) tw_text_printf(&text, "; and %d more layers", n - 3);
     if (text.bytes) tw_fact_put(&p->line, TW_ALARM, "no plan for", text.bytes);
     tw_text_release(&text);
 }
@@ -132,8 +141,8 @@ static void put_folds(page *p)
     if (rest > 0) tw_text_printf(&text, ", others %d", rest);
     if (n > 0) tw_text_printf(&text, " into the steps before them");
     if (lowered->n_views > 0)
-        tw_text_printf(&text, "%s%d view%s need%s no work", n ? "; " : "", lowered->n_views, plural(lowered->n_views),
-                       lowered->n_views == 1 ? "s" : "");
+        tw_text_printf(&text, "%s%d view%s need%s no work", n ? "; " : "", lowered->n_views,
+                       plural(lowered->n_views), lowered->n_views == 1 ? "s" : "");
     if (text.bytes) tw_fact_put(&p->line, TW_PLAIN, "folded", text.bytes);
     tw_text_release(&text);
 }
@@ -155,7 +164,8 @@ static void put_unshaped(page *p)
     char text[160];
     int n = p->net->shapes->n_unknown;
     if (n == 0) return;
-    snprintf(text, sizeof text, "%d value%s: it depends on data, or on an operator that is not known", n, plural(n));
+    snprintf(text, sizeof text, "%d value%s: it depends on data, or on an operator that is not known", n,
+             plural(n));
     tw_fact_put(&p->line, TW_ALARM, "no shape", text);
 }
 
@@ -177,9 +187,15 @@ static void put_on_chip(page *p)
     int n = 0;
     if (!m->on_chip || m->n_tensors == 0) return;
     for (int i = 0; i < m->n_tensors; i++) n += m->tensor[i].fits_on_chip;
-    snprintf(text, sizeof text, "%d of %d tensors fit into %s beside the buffers of their steps: %s %s would not cross the "
-             "outer link", n, m->n_tensors, m->on_chip, TW_GROUPED(m->saved_bytes),
-             p->plan->machine->unit == TW_UNIT_ELEMENT ? "elements" : "bytes");
+    if (n == 0)
+        snprintf(text, sizeof text, "none of %d tensors fits into %s beside the buffers of its steps", m->n_tensors,
+                 m->on_chip);
+    else
+        snprintf(text, sizeof text,
+                 "%d of %d tensors fit into %s beside the buffers of their steps: %s %s would not cross the "
+                 "outer link",
+                 n, m->n_tensors, m->on_chip, TW_GROUPED(m->saved_bytes),
+                 p->plan->machine->unit == TW_UNIT_ELEMENT ? "elements" : "bytes");
     tw_fact_put(&p->line, TW_PLAIN, "on chip", text);
 }
 
@@ -187,9 +203,12 @@ static void put_memory(page *p)
 {
     const tw_network_memory *m = &p->plan->memory;
     char text[400], proof[80] = "least possible";
-    if (m->peak_bytes > m->least_bytes) snprintf(proof, sizeof proof, "at least %s needed", TW_GROUPED(m->least_bytes));
-    snprintf(text, sizeof text, "%s bytes in %s for tensors between steps (%s; without sharing %s), at step %d; weights %s "
-             "bytes", TW_GROUPED(m->peak_bytes), m->memory, proof, TW_GROUPED(m->sum_bytes), m->peak_step,
+    if (m->peak_bytes > m->least_bytes)
+        snprintf(proof, sizeof proof, "at least %s needed", TW_GROUPED(m->least_bytes));
+    snprintf(text, sizeof text,
+             "%s bytes in %s for tensors between steps (%s; without sharing %s), at step %d; weights %s "
+             "bytes",
+             TW_GROUPED(m->peak_bytes), m->memory, proof, TW_GROUPED(m->sum_bytes), m->peak_step,
              TW_GROUPED(m->weight_bytes));
     if (m->n_tensors > 0) tw_fact_put(&p->line, TW_PLAIN, "peak", text);
     put_on_chip(p);
@@ -203,7 +222,8 @@ static void put_faults(page *p, tw_text *text)
     int n = 0;
     for (int s = 0; s < p->verdict->n_steps; s++) {
         const char *fault = p->verdict->step[s].fault;
-        if (fault && n++ < LISTED) tw_text_printf(text, "; step %d '%s': %s", s, p->net->lowered->step[s].name, fault);
+        if (fault && n++ < LISTED)
+            tw_text_printf(text, "; step %d '%s': %s", s, p->net->lowered->step[s].name, fault);
     }
     if (n > LISTED) tw_text_printf(text, "; and %d more", n - LISTED);
 }
@@ -222,7 +242,8 @@ static void put_verdict(page *p)
     if (v->n_skipped > 0) tw_text_printf(&text, "; %d untiled", v->n_skipped);
     if (v->n_wrong > 0) tw_text_printf(&text, "; %d wrong", v->n_wrong);
     put_faults(p, &text);
-    if (text.bytes) tw_fact_put(&p->line, v->n_wrong ? TW_ALARM : TW_GOOD, v->n_wrong ? "wrong" : "verified", text.bytes);
+    if (text.bytes)
+        tw_fact_put(&p->line, v->n_wrong ? TW_ALARM : TW_GOOD, v->n_wrong ? "wrong" : "verified", text.bytes);
     tw_text_release(&text);
 }
 

@@ -26,12 +26,9 @@ const char *tw_gap_text(double gap, bool proven, char out[TW_GAP_MAX])
 
 static const struct {
     const char *word, *instead;
-} shorter[] = {{"BatchNormalization", "BN"},
-               {"Normalization", "Norm"},
-               {"AveragePool", "AvgPool"},
-               {"DynamicQuantizeLinear", "DynQuant"},
-               {"DequantizeLinear", "Dequant"},
-               {"QuantizeLinear", "Quant"},
+} shorter[] = {{"BatchNormalization", "BN"},    {"Normalization", "Norm"},
+               {"AveragePool", "AvgPool"},      {"DynamicQuantizeLinear", "DynQuant"},
+               {"DequantizeLinear", "Dequant"}, {"QuantizeLinear", "Quant"},
                {"ConvTranspose", "ConvT"}};
 
 /* The rule for what stands at `at`, -1: none. */
@@ -63,8 +60,8 @@ const char *tw_short_op(const char *op, tw_arena *arena)
 /* Where the n-th character of a text begins. */
 static const char *skip(const char *text, int n)
 {
-    for (; n > 0 && *text; n--)
-        do text++;
+    for (; n > 0 && *text; n--) do
+            text++;
         while ((*text & 0xc0) == 0x80);
     return text;
 }

@@ -190,8 +190,10 @@ static bool first_span(credits *c, span *r)
         int64_t most = tw_min(s->max_buffers, p->enough > 0 ? tw_max(p->enough, r->lo[i]) : s->max_buffers);
         if (!c->timed) most = tw_min(most, tw_max(r->lo[i], c->outline.needed[p->memory][p->operand]));
         int64_t size = s->machine->memory[p->memory].size;
+        /* What alignment leaves between buffers more of them may fill. */
+        int64_t gaps = (s->machine->memory[p->memory].align - 1) * s->op->n_operands;
         if (size != TW_UNLIMITED && p->units > 0)
-            most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory)) / p->units);
+            most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory) + gaps) / p->units);
         most = doubled_at_most(c, p, r->lo[i], most);
         r->hi[i] = (int32_t)tw_max(tw_number_below(limit, most), r->lo[i]);
     }

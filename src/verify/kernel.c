@@ -5,7 +5,9 @@
  * the same way, and the position is looked at when it is used. So the state of the nest is one list of
  * counters, and moving on is one addition for each.
  *
- * One loop is run as an inner loop without counters: one that no tested axis depends on, with small strides. */
+ * One loop is run as an inner loop without counters, one with small strides. Where it moves along tested axes, the points at
+ * which nothing is missing are an interval of it, and those outside do nothing: loops of which that cannot be said are
+ * not taken. */
 #include "verify/kernel.h"
 
 #include <math.h>
@@ -19,6 +21,7 @@ typedef struct tested { /* an axis whose position has to be looked at */
     const tw_axis *axis;
     tw_span held;
     int64_t stride;
+    int64_t along; /* positions per step of the inner loop */
 } tested;
 
 typedef struct nest {
@@ -79,7 +82,7 @@ static void add_input(nest *k, int o)
         const tw_axis *axis = &operand->axis[a];
         tw_span held = k->input[o].data ? k->input[o].region.axis[a] : (tw_span){0, 0};
         if (may_miss(k, axis) || !holds_axis(k, axis, held)) {
-            k->tested[k->n_tested++] = (tested){o, axis, held, stride};
+            k->tested[k->n_tested++] = (tested){o, axis, held, stride, 0};
         } else {
             add_expression(k, o, axis, stride);
             k->counter[o] -= stride * held.lo;
@@ -101,20 +104,59 @@ static void add_output(nest *k)
 
 static int64_t stride_cost(int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 4; }
 
-/* The loop with the smallest strides that is not short; -1 when tested axes depend on all of them. */
+/* Whether a point does nothing at all when one of its inputs is missing. */
+static bool needs_all(const nest *k)
+{
+    if (k->compute == TW_MAP) return false;
+    return k->op->value || k->compute == TW_MULTIPLY_ADD || k->n_inputs == 1;
+}
+
+static int64_t coefficient(const tw_axis *axis, int loop)
+{
+    int64_t sum = 0;
+    for (int t = 0; t < axis->n_terms; t++)
+        if (axis->term[t].loop == loop) sum += axis->term[t].coef;
+    return sum;
+}
+
+/* Whether the points of the loop at which nothing is missing are an interval. */
+static bool can_be_inner(const nest *k, int loop)
+{
+    for (int t = 0; t < k->n_tested; t++) {
+        int64_t along = coefficient(k->tested[t].axis, loop);
+        if (along != 0 && (along < 0 || k->tested[t].axis->divisor != 1 || !needs_all(k))) return false;
+    }
+    return true;
+}
+
+static int64_t stride_along(const nest *k, int operand, int loop)
+{
+    int64_t stride = k->step[operand][loop];
+    for (int t = 0; t < k->n_tested; t++)
+        if (k->tested[t].input == operand) stride += coefficient(k->tested[t].axis, loop) * k->tested[t].stride;
+    return stride;
+}
+
+/* The loop with the smallest strides that is not short; -1 when there is none. */
 static int pick_inner(const nest *k)
 {
     int best = -1;
     int64_t least = INT64_MAX;
-    unsigned busy = 0;
-    for (int t = 0; t < k->n_tested; t++) busy |= tw_verify_axis_loops(k->tested[t].axis);
     for (int l = 0; l < k->op->n_loops; l++) {
-        if (busy >> l & 1) continue;
+        if (!can_be_inner(k, l)) continue;
         int64_t cost = tw_span_len(k->box->span[l]) < 8 ? 40 - 5 * tw_span_len(k->box->span[l]) : 0;
-        for (int o = 0; o <= k->n_inputs; o++) cost += stride_cost(k->step[o][l]);
+        for (int o = 0; o <= k->n_inputs; o++) cost += stride_cost(stride_along(k, o, l));
         if (cost < least) least = cost, best = l;
     }
     return best;
+}
+
+static void set_inner(nest *k)
+{
+    k->inner = pick_inner(k);
+    if (k->inner < 0) return;
+    for (int o = 0; o <= k->n_inputs; o++) k->stride[o] = stride_along(k, o, k->inner);
+    for (int t = 0; t < k->n_tested; t++) k->tested[t].along = coefficient(k->tested[t].axis, k->inner);
 }
 
 /* ---- points ---- */
@@ -192,8 +234,8 @@ static void tame(const nest *k, double *value, int64_t n)
 }
 
 /* The variables of `value` from this point on. */
-static void find_variables(const nest *k, const int64_t *offset, const int64_t *index, const double **var,
-                           int64_t *stride)
+static void find_variables(const nest *k, const int64_t *offset, const int64_t *index, int64_t first,
+                           const double **var, int64_t *stride)
 {
     static const double zero = 0;
     for (int o = 0; o < k->n_inputs; o++) {
@@ -202,20 +244,22 @@ static void find_variables(const nest *k, const int64_t *offset, const int64_t *
     }
     for (int h = 0; h < k->op->n_held; h++) {
         int loop = k->op->held[h].loop;
-        var[k->n_inputs + h] = k->value->held[h] + (loop < 0 ? 0 : index[loop]);
-        stride[k->n_inputs + h] = loop >= 0 && loop == k->inner;
+        bool moves = loop >= 0 && loop == k->inner;
+        var[k->n_inputs + h] = k->value->held[h] + (loop < 0 ? 0 : index[loop] + (moves ? first : 0));
+        stride[k->n_inputs + h] = moves;
     }
 }
 
-static void run_values(const nest *k, const int64_t *offset, const int64_t *index, int64_t n)
+static void run_values(const nest *k, const int64_t *offset, const int64_t *index, tw_span points)
 {
+    int64_t n = tw_span_len(points);
     const double *var[TW_MAX_OPERANDS + TW_MAX_HELD];
     int64_t stride[TW_MAX_OPERANDS + TW_MAX_HELD], so = k->stride[k->n_inputs];
-    double made[TW_FORMULA_BLOCK], *out = k->out + k->counter[k->n_inputs];
+    double made[TW_FORMULA_BLOCK], *out = k->out + k->counter[k->n_inputs] + points.lo * so;
     unsigned present = ~0u;
     for (int o = 0; o < k->n_inputs; o++)
         if (offset[o] < 0) present &= ~(1u << o);
-    find_variables(k, offset, index, var, stride);
+    find_variables(k, offset, index, points.lo, var, stride);
     while (n > 0) {
         int64_t some = tw_min(n, TW_FORMULA_BLOCK);
         tw_formula_eval_many(k->op->value, var, stride, present, some, made);
@@ -227,15 +271,16 @@ static void run_values(const nest *k, const int64_t *offset, const int64_t *inde
     }
 }
 
-/* n points along the inner loop; offset[o] < 0 where the input has no element. */
-static void run_points(const nest *k, const int64_t *offset, const int64_t *index, int64_t n)
+/* Points along the inner loop; offset[o], of the first one, < 0 where the input has no element. */
+static void run_points(const nest *k, const int64_t *offset, const int64_t *index, tw_span points)
 {
     const int64_t *stride = k->stride;
+    int64_t n = tw_span_len(points);
     int present = 0, out_at = k->n_inputs;
     for (int o = 0; o < k->n_inputs; o++) present += offset[o] >= 0;
-    double *out = k->out + k->counter[out_at];
+    double *out = k->out + k->counter[out_at] + points.lo * stride[out_at];
     if (k->op->value) {
-        if (present == k->n_inputs || k->compute == TW_MAP) run_values(k, offset, index, n);
+        if (present == k->n_inputs || k->compute == TW_MAP) run_values(k, offset, index, points);
     } else if (k->compute != TW_MULTIPLY_ADD) {
         for (int o = 0; o < k->n_inputs; o++)
             if (offset[o] >= 0) accumulate(k, k->input[o].data + offset[o], stride[o], out, stride[out_at], n);
@@ -258,23 +303,56 @@ static state look(const tested *x, int64_t numerator, int64_t *offset)
     return PRESENT;
 }
 
-/* Offsets of the inputs at this point, -1 where there is no element. Returns the input whose region lacks
- * an element that exists, -1: none. */
-static int resolve(const nest *k, int64_t offset[TW_MAX_OPERANDS])
+/* Leaves of the points those at which an axis along which the inner loop moves has a position. */
+static void cut(const tested *x, int64_t first, tw_span *points)
 {
-    state now[TW_MAX_OPERANDS] = {PRESENT};
+    int64_t before = first < 0 ? (-first + x->along - 1) / x->along : 0;
+    int64_t end = first < x->axis->extent ? (x->axis->extent - first + x->along - 1) / x->along : 0;
+    *points = (tw_span){tw_max(points->lo, before), tw_min(points->hi, end)};
+}
+
+/* The same for an interval of points that all have one. */
+static state look_along(const tested *x, int64_t first, tw_span points, int64_t *offset)
+{
+    if (first + points.lo * x->along < x->held.lo || first + (points.hi - 1) * x->along >= x->held.hi)
+        return LACKING;
+    *offset += (first - x->held.lo) * x->stride;
+    return PRESENT;
+}
+
+/* One input: adds to its offset, and leaves in `points` those at which it has elements. */
+static state resolve_input(const nest *k, int input, tw_span *points, int64_t *offset)
+{
+    const int64_t *numerator = &k->counter[k->n_inputs + 1];
+    state worst = PRESENT;
+    for (int t = 0; t < k->n_tested; t++)
+        if (k->tested[t].input == input && k->tested[t].along > 0) cut(&k->tested[t], numerator[t], points);
+    if (points->lo >= points->hi) return ABSENT;
+    for (int t = 0; t < k->n_tested; t++) {
+        const tested *x = &k->tested[t];
+        if (x->input != input) continue;
+        state s = x->along > 0 ? look_along(x, numerator[t], *points, offset) : look(x, numerator[t], offset);
+        if (s == ABSENT) return ABSENT;
+        if (s == LACKING) worst = LACKING;
+    }
+    return worst;
+}
+
+/* Of `points`, those at which something is to be done; offsets of the inputs at the first of them, -1 where there is no
+ * element. Returns the input whose region lacks an element that exists, -1: none. */
+static int resolve(const nest *k, tw_span *points, int64_t offset[TW_MAX_OPERANDS])
+{
+    state now[TW_MAX_OPERANDS];
+    tw_span all = *points;
     for (int o = 0; o < k->n_inputs; o++) offset[o] = k->counter[o];
     if (k->n_tested == 0) return -1;
-    for (int t = 0; t < k->n_tested; t++) {
-        int o = k->tested[t].input;
-        if (now[o] == ABSENT) continue;
-        state s = look(&k->tested[t], k->counter[k->n_inputs + 1 + t], &offset[o]);
-        if (s != PRESENT) now[o] = s;
-    }
     for (int o = 0; o < k->n_inputs; o++) {
+        tw_span some = all;
+        now[o] = resolve_input(k, o, &some, &offset[o]);
         if (now[o] == LACKING) return o;
-        if (now[o] == ABSENT) offset[o] = -1;
+        if (now[o] == PRESENT) *points = (tw_span){tw_max(points->lo, some.lo), tw_min(points->hi, some.hi)};
     }
+    for (int o = 0; o < k->n_inputs; o++) offset[o] = now[o] == ABSENT ? -1 : offset[o] + points->lo * k->stride[o];
     return -1;
 }
 
@@ -301,14 +379,14 @@ int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const 
     add_output(&k);
     k.n_counters = k.n_inputs + 1 + k.n_tested;
     for (int t = 0; t < k.n_tested; t++) add_expression(&k, k.n_inputs + 1 + t, k.tested[t].axis, 1);
-    k.inner = pick_inner(&k);
-    for (int o = 0; o <= k.n_inputs && k.inner >= 0; o++) k.stride[o] = k.step[o][k.inner];
+    set_inner(&k);
     int64_t n = k.inner >= 0 ? tw_span_len(box->span[k.inner]) : 1, index[TW_MAX_LOOPS], offset[TW_MAX_OPERANDS];
     tw_verify_visit_first(box, (1u << op->n_loops) - 1, index);
     do {
-        int lacking = resolve(&k, offset);
+        tw_span points = {0, n};
+        int lacking = resolve(&k, &points, offset);
         if (lacking >= 0) return lacking;
-        run_points(&k, offset, index, n);
+        if (points.lo < points.hi) run_points(&k, offset, index, points);
     } while (advance(&k, index));
     return -1;
 }

@@ -63,7 +63,7 @@ static bool same_element(const tw_array *a, const tw_array *b, int64_t i)
 
 static bool same_array(const tw_array *a, const tw_array *b)
 {
-    if (!a->data || a->type != b->type || a->n != b->n) return false;
+    if ((!a->data && a->n > 0) || a->type != b->type || a->n != b->n) return false;
     for (int64_t i = 0; i < a->n; i++)
         if (!same_element(a, b, i)) return false;
     return true;
@@ -90,12 +90,12 @@ static tw_array read_net(run *r, int t)
     const tw_net_tensor *tensor = &r->lowered->tensor[t];
     const tw_array *root = &r->root[tensor->root];
     tw_array a = *root;
-    if (!root->data || !tensor->known) return a;
+    if (!tensor->known || (!root->data && tensor->n_elems > 0)) return a;
     a.type = tensor->type;
     a.n = tensor->n_elems;
     a.n_dims = tensor->n_dims;
     memcpy(a.dim, tensor->dim, sizeof a.dim);
-    a.data = (const char *)root->data + (size_t)tensor->offset * element_bytes(a.type);
+    if (root->data) a.data = (const char *)root->data + (size_t)tensor->offset * element_bytes(a.type);
     return a;
 }
 

@@ -15,9 +15,9 @@
 #include "tilewright/network.h"
 
 #include <dirent.h>
-#include <stdarg.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 typedef enum outcome { TILED, HOST, WRONG, NO, CRASH, N_OUTCOMES } outcome;
-enum { SECONDS = 60, TEXT = 400, MAX_INPUTS = 64 };
+enum { SECONDS = 300, TEXT = 400, MAX_INPUTS = 64 };
 static const char *const outcome_word[] = {"tiled", "host", "wrong", "no", "CRASH"};
 
 static const char *machine_name = "test/onnx/tiny.yaml";
@@ -35,7 +35,7 @@ static const char *machine_name = "test/onnx/tiny.yaml";
 
 typedef struct family {
     const char *name;
-    bool tiled; /* has to run as tiled programs */
+    bool tiled;      /* has to run as tiled programs */
     const char *ops; /* operators between blanks */
     int n[N_OUTCOMES];
 } family;
@@ -52,14 +52,20 @@ static family families[] = {
     {"batchnorm", true, " BatchNormalization ", {0}},
     {"layernorm", true, " LayerNormalization ", {0}},
     {"softmax", true, " Softmax LogSoftmax ", {0}},
-    {"reduce", true,
+    {"reduce",
+     true,
      " ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
-     "ReduceSumSquare ", {0}},
-    {"element-wise", true,
+     "ReduceSumSquare ",
+     {0}},
+    {"element-wise",
+     true,
      " Add Sub Mul Div Pow Mod Min Max Sum Mean And Or Xor Not Equal Less Greater LessOrEqual GreaterOrEqual Where "
-     "Abs Neg Sign Sqrt Reciprocal Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf Ceil Floor "
-     "Round IsNaN IsInf Clip Relu LeakyRelu PRelu Elu Selu Celu ThresholdedRelu Sigmoid HardSigmoid HardSwish Softplus "
-     "Softsign BitShift Cast CastLike Identity ", {0}},
+     "Abs Neg Sign Sqrt Reciprocal Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf Ceil "
+     "Floor "
+     "Round IsNaN IsInf Clip Relu LeakyRelu PRelu Elu Selu Celu ThresholdedRelu Sigmoid HardSigmoid HardSwish "
+     "Softplus "
+     "Softsign BitShift Cast CastLike Identity ",
+     {0}},
     {"transpose", true, " Transpose ", {0}},
     {"pad", true, " Pad ", {0}},
     {"slice", true, " Slice ", {0}},
@@ -112,15 +118,17 @@ static bool open_data(test *t, const char *kind, int i, const tw_network_data **
 /* Small whole numbers that shapes may be made of. */
 static bool may_shape(const tw_network_data *d)
 {
-    return (strcmp(d->type, "int64") == 0 || strcmp(d->type, "int32") == 0 || strcmp(d->type, "float") == 0) &&
-           d->n_dims <= 1 && d->n_elems <= 64;
+    static const char *const type[] = {"int64", "int32", "float", "bool"};
+    for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+        if (strcmp(d->type, type[i]) == 0) return d->n_dims <= 1 && d->n_elems <= 64;
+    return false;
 }
 
-/* Described steps, less those that are not. */
+/* Described steps, less those that are not. A network that is a constant altogether proves nothing. */
 static int worth(const tw_network *network)
 {
     tw_network_summary sum = tw_network_summary_of(network);
-    return sum.n_tiled > 0 ? sum.n_tiled - 1000 * (sum.n_host + sum.n_unknown) : -1000000;
+    return sum.n_tiled + sum.n_views > 0 ? sum.n_tiled - 1000 * (sum.n_host + sum.n_unknown) : -1000000;
 }
 
 /* As it is; when something has no description then, with the small inputs as constants, as exporters have them. */
@@ -143,6 +151,20 @@ static bool open_network(test *t)
     return true;
 }
 
+/* The tests keep elements of bfloat16, which numpy has not, as the whole numbers that their bits are. */
+static void settle_type(tw_network_data *data, const char *wanted)
+{
+    if (strcmp(data->type, "uint16") == 0 && strcmp(wanted, "bfloat16") == 0) data->type = wanted;
+}
+
+/* Some files contradict their model, where the elements do not matter: they are drawn then, as if there were none. */
+static bool fits(const tw_network_data *data, const tw_network_data *wanted)
+{
+    bool same = data->n_dims == wanted->n_dims;
+    for (int d = 0; same && d < data->n_dims; d++) same = data->dim[d] == wanted->dim[d];
+    return same;
+}
+
 static bool open_inputs(test *t)
 {
     char path[1024];
@@ -152,10 +174,22 @@ static bool open_inputs(test *t)
     if (tw_network_open(t->ctx, path, &(tw_network_options){0}, &probe) != TW_OK) return false;
     for (int i = 0; i < tw_network_n_inputs(probe) && t->n_inputs < MAX_INPUTS; i++) {
         if (!open_data(t, "input", i, &data)) return tw_context_n_messages(t->ctx) == 0;
-        t->input[t->n_inputs] = *data;
-        t->input[t->n_inputs++].name = tw_network_input(probe, i).name;
+        tw_network_data wanted = tw_network_input(probe, i), *input = &t->input[t->n_inputs];
+        *input = *data;
+        input->name = wanted.name;
+        settle_type(input, wanted.type);
+        t->n_inputs += fits(input, &wanted);
     }
     return true;
+}
+
+/* ONNX's tests of bfloat16 cut off the bits that the standard rounds: one unit of the last place. */
+static bool is_close(const tw_network_data *got, tw_network_data want, double *off)
+{
+    bool close, coarse = strcmp(got->type, "bfloat16") == 0;
+    settle_type(&want, got->type);
+    *off = tw_network_data_differ(got, &want, &close);
+    return close || (coarse && *off <= 1.0 / 128);
 }
 
 static void compare(test *t, const tw_network_verdict *v)
@@ -163,13 +197,12 @@ static void compare(test *t, const tw_network_verdict *v)
     int host = v->n_host + v->n_skipped;
     for (int i = 0; i < v->n_outputs; i++) {
         const tw_network_data *want;
-        bool close;
+        double off;
         if (!open_data(t, "output", i, &want)) {
             end_as(t, NO, "output %d: %s", i, first_message(t));
             return;
         }
-        double off = tw_network_data_differ(&v->output[i], want, &close);
-        if (!close) {
+        if (!is_close(&v->output[i], *want, &off)) {
             end_as(t, WRONG, "output %d is off by %g", i, off);
             return;
         }
@@ -183,19 +216,31 @@ static void compare(test *t, const tw_network_verdict *v)
         }
 }
 
+/* Few tests need more than a moment's search. */
+static tw_status search(test *t, const tw_machine *machine, const tw_network_plan **plan)
+{
+    tw_network_search_options how = {.search = {.n_threads = 1}};
+    tw_status status = TW_OK;
+    *plan = NULL;
+    for (int64_t budget = 100000; budget <= 1000000; budget *= 10) {
+        how.search.budget = budget;
+        how.search.time_limit = 30;
+        status = tw_network_search(t->ctx, t->network, machine, &how, plan);
+        if (status != TW_OK || tw_network_plan_totals(*plan)->n_refused == 0) break;
+    }
+    return status;
+}
+
 static void run(test *t)
 {
     const tw_machine *machine;
     const tw_network_plan *plan;
     const tw_network_verdict *v = NULL;
-    tw_network_search_options how = {.search = {.n_threads = 1, 
-                                                .budget = 100000}};
     if (!open_inputs(t) || !open_network(t)) {
         end_as(t, NO, "%s", first_message(t));
         return;
     }
-    if (tw_machine_open(t->ctx, machine_name, &machine) != TW_OK ||
-        tw_network_search(t->ctx, t->network, machine, &how, &plan) != TW_OK) {
+    if (tw_machine_open(t->ctx, machine_name, &machine) != TW_OK || search(t, machine, &plan) != TW_OK) {
         end_as(t, NO, "%s", first_message(t));
         return;
     }
@@ -308,7 +353,8 @@ static void find_tests(const char *folder, list *l)
 static int print_table(double least)
 {
     int sum[N_OUTCOMES] = {0}, bad = 0, total = 0;
-    printf("%-16s %6s %6s %6s %6s %6s %6s  %s\n", "family", "tests", "tiled", "host", "wrong", "no", "crash", "passed");
+    printf("%-16s %6s %6s %6s %6s %6s %6s  %s\n", "family", "tests", "tiled", "host", "wrong", "no", "crash",
+           "passed");
     for (int i = 0; i < N_FAMILIES; i++) {
         const family *f = &families[i];
         int all = 0;

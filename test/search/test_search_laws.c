@@ -159,7 +159,7 @@ TEST(a_larger_memory_never_costs_more)
 TEST(more_buffers_allowed_are_never_worse)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(300); i++) {
+    for (int i = 0; i < async_rounds(120); i++) {
         problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 6000);
         const tw_plan *before = NULL;
         for (int64_t n = 1; n <= 4; n++) {
@@ -204,7 +204,7 @@ TEST(a_front_of_more_mappings_covers_one_of_fewer)
 TEST(the_family_of_the_notes_is_never_better_than_everything)
 {
     uint64_t rng = tw_test_seed();
-    for (int i = 0; i < async_rounds(300); i++) {
+    for (int i = 0; i < async_rounds(120); i++) {
         problem p = random_problem(&rng, TW_LOCKSTEP, 20000);
         tw_search_options options = options_of(&p);
         options.n_objectives = 1;

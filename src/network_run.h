@@ -1,0 +1,53 @@
+/* src/network_run.h - what the files of a run share. Two threads work on it: one runs the steps in their order, the other one
+ * judges them, always behind the first.
+ *
+ *   network_store.c  elements of the tensors: inputs, constants, what steps made, as long as somebody needs them
+ *   network_judge.c  evaluation of nodes, and comparison of what steps made with it
+ *   network_run.c    the steps */
+#ifndef TW_NETWORK_RUN_H
+#define TW_NETWORK_RUN_H
+#include "network.h"
+
+#include <pthread.h>
+
+typedef struct tw_run {
+    const tw_network_plan *plan;
+    const tw_network *net;
+    const tw_lowered *lowered;
+    const tw_network_run_options *options;
+    tw_context *ctx;
+    tw_step_verdict *verdict; /* per step                                                    */
+    tw_array *store;          /* per root tensor: its elements, data NULL: not there         */
+    tw_arena **owner;         /* per root tensor: its memory alone, NULL: the context's      */
+    int *last;                /* per root tensor: the last step that is run on it or judged by it */
+    pthread_mutex_t lock;     /* of constants in `store`, of the context, and of:            */
+    pthread_cond_t moved;
+    int n_ran;        /* steps that can be judged                                    */
+    bool over;        /* no more will follow                                         */
+    tw_status judged; /* how the second thread ended                                 */
+} tw_run;
+
+/* ---- network_store.c ---- */
+
+/* Makes the store, with the inputs in it. */
+TW_NODISCARD tw_status tw_run_begin(tw_run *r);
+void tw_run_end(tw_run *r);
+/* What a tensor holds now; its bytes are those of its root. */
+TW_NODISCARD tw_status tw_run_look(tw_run *r, int tensor, tw_array *out);
+bool tw_run_has(const tw_run *r, int tensor);
+/* Elements as the tensor's type has them. */
+TW_NODISCARD tw_status tw_run_keep(tw_run *r, int tensor, const double *value);
+TW_NODISCARD tw_status tw_run_keep_array(tw_run *r, int tensor, const tw_array *array);
+/* Step s is done with, by everybody. */
+void tw_run_release(tw_run *r, int s);
+
+/* ---- network_judge.c ---- */
+
+/* A value of the file as far as it is known: data NULL. */
+TW_NODISCARD tw_status tw_run_value(tw_run *r, int value, tw_array *out);
+/* The outputs of a node of this graph, on what the store holds. */
+TW_NODISCARD tw_status tw_run_evaluate(tw_run *r, int graph, const tw_onnx_node *node, tw_arena *arena,
+                                       tw_diag *diag, tw_array *output);
+/* Evaluates the nodes that step s stands for and compares; TW_OK also where there is nothing to compare with. */
+TW_NODISCARD tw_status tw_run_judge(tw_run *r, int s);
+#endif

@@ -1,0 +1,222 @@
+/* test/networks/test_run.c - networks of a few nodes on numbers: what is run, on which inputs, and what it is compared with.
+ * A run has a thread of its own (pthread_create in src/network_run.c), so these go to the thread sanitizer too. */
+#include "pb.h"
+#include "tilewright/network.h"
+#include "tw_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- networks ---- */
+
+enum { NODE = 1, INPUT = 11, OUTPUT = 12 };         /* fields of a graph      */
+enum { FLOAT = 1, UINT8 = 2, INT64 = 7, BOOL = 9 }; /* types of elements      */
+
+static void add_value(tw_text *graph, int field, const char *name, int type, int64_t n)
+{
+    tw_text dim = {0}, shape = {0}, tensor = {0}, of_value = {0}, value = {0};
+    pb_int(&dim, 1, n);
+    pb_message(&shape, 1, &dim);
+    pb_int(&tensor, 1, type);
+    pb_message(&tensor, 2, &shape);
+    pb_message(&of_value, 1, &tensor);
+    pb_text(&value, 1, name);
+    pb_message(&value, 2, &of_value);
+    pb_message(graph, field, &value);
+}
+
+/* `inputs` are words. */
+static tw_text node_of(const char *op, const char *inputs, const char *output)
+{
+    tw_text node = {0};
+    char *words = strdup(inputs), *rest = words;
+    for (char *word; (word = strsep(&rest, " "));)
+        if (*word) pb_text(&node, 1, word);
+    free(words);
+    pb_text(&node, 2, output);
+    pb_text(&node, 4, op);
+    return node;
+}
+
+static void add_node(tw_text *graph, const char *op, const char *inputs, const char *output)
+{
+    tw_text node = node_of(op, inputs, output);
+    pb_message(graph, NODE, &node);
+}
+
+static void add_branch(tw_text *node, const char *name, tw_text *graph)
+{
+    tw_text attribute = {0};
+    pb_text(&attribute, 1, name);
+    pb_message(&attribute, 6, graph);
+    pb_int(&attribute, 20, 5);
+    pb_message(node, 5, &attribute);
+}
+
+typedef struct ran {
+    tw_context *ctx;
+    tw_status status;
+    const tw_network *network;
+    const tw_network_verdict *verdict;
+} ran;
+
+/* The file is gone after this; what was mapped stays. */
+static tw_status open_graph(tw_context *ctx, tw_text *graph, const tw_network **out)
+{
+    char path[] = "/tmp/tw_run_XXXXXX.onnx";
+    tw_text model = {0}, opset = {0};
+    pb_int(&model, 1, 8);
+    pb_int(&opset, 2, 17);
+    pb_message(&model, 8, &opset);
+    pb_message(&model, 7, graph);
+    FILE *file = fdopen(mkstemps(path, 5), "wb");
+    CHECK_EQ(fwrite(model.bytes, 1, model.len, file), model.len);
+    fclose(file);
+    tw_text_release(&model);
+    tw_status status = tw_network_open(ctx, path, &(tw_network_options){0}, out);
+    unlink(path);
+    return status;
+}
+
+static ran run(tw_text *graph, const tw_network_run_options *options)
+{
+    ran r = {.ctx = tw_context_new()};
+    const tw_machine *machine;
+    const tw_network_plan *plan;
+    r.status = open_graph(r.ctx, graph, &r.network);
+    if (r.status == TW_OK) r.status = tw_machine_open(r.ctx, "kpu", &machine);
+    if (r.status == TW_OK) r.status = tw_network_search(r.ctx, r.network, machine, NULL, &plan);
+    if (r.status == TW_OK) r.status = tw_network_run(r.ctx, plan, options, &r.verdict);
+    for (int i = 0; r.status != TW_OK && i < tw_context_n_messages(r.ctx); i++)
+        print_error("%s\n", tw_context_message(r.ctx, i));
+    return r;
+}
+
+static tw_network_data data_of(const char *name, const char *type, int64_t n, const void *bytes)
+{
+    return (tw_network_data){.name = name, .type = type, .n_dims = 1, .dim = {n}, .n_elems = n, .bytes = bytes};
+}
+
+/* ---- inputs ---- */
+
+/* splitmix64, as the documentation of the inputs has it. */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+TEST(inputs_are_drawn_one_after_the_other_also_those_that_nobody_reads)
+{
+    enum { N = 9 };
+    tw_text g = {0};
+    const char *name[] = {"idle", "f", "u", "b", "i"}, *out[] = {NULL, "f2", "u2", "b2", "i2"};
+    const int type[] = {FLOAT, FLOAT, UINT8, BOOL, INT64};
+    for (int i = 0; i < 5; i++) add_value(&g, INPUT, name[i], type[i], N);
+    for (int i = 1; i < 5; i++) add_node(&g, "Identity", name[i], out[i]);
+    for (int i = 1; i < 5; i++) add_value(&g, OUTPUT, out[i], type[i], N);
+    ran r = run(&g, &(tw_network_run_options){.seed = 5});
+    CHECK_EQ(r.status, TW_OK);
+    uint64_t seed = 5;
+    const tw_network_data *o = r.verdict->output;
+    for (int i = 0; i < N; i++) next(&seed);
+    for (int i = 0; i < N; i++)
+        CHECK(((const float *)o[0].bytes)[i] == ldexpf((float)(next(&seed) >> 40), -23) - 1);
+    for (int i = 0; i < N; i++) CHECK_EQ(((const uint8_t *)o[1].bytes)[i], next(&seed) >> 56);
+    for (int i = 0; i < N; i++) CHECK_EQ(((const uint8_t *)o[2].bytes)[i], next(&seed) >> 63);
+    for (int i = 0; i < N; i++) CHECK_EQ(((const int64_t *)o[3].bytes)[i], next(&seed) >> 63);
+    tw_context_free(r.ctx);
+}
+
+TEST(inputs_of_another_shape_are_refused)
+{
+    static const float two[2];
+    tw_text g = {0};
+    add_value(&g, INPUT, "x", FLOAT, 3);
+    add_node(&g, "Neg", "x", "y");
+    add_value(&g, OUTPUT, "y", FLOAT, 3);
+    tw_network_data x = data_of("x", "float", 2, two);
+    ran r = run(&g, &(tw_network_run_options){.n_inputs = 1, .input = &x});
+    CHECK_EQ(r.status, TW_ERR_INPUT);
+    tw_context_free(r.ctx);
+}
+
+/* ---- steps ---- */
+
+/* The nodes of a chain are evaluated from x when its last step has run: x must still be there. */
+TEST(chains_are_compared_at_their_end)
+{
+    tw_text g = {0};
+    add_value(&g, INPUT, "v", FLOAT, 40);
+    add_node(&g, "Relu", "v", "x");
+    add_node(&g, "Softmax", "x", "s");
+    add_node(&g, "Neg", "s", "y");
+    add_value(&g, OUTPUT, "y", FLOAT, 40);
+    ran r = run(&g, &(tw_network_run_options){0});
+    CHECK_EQ(r.status, TW_OK);
+    CHECK_EQ(r.verdict->n_executed, r.verdict->n_steps);
+    CHECK_EQ(r.verdict->n_wrong, 0);
+    CHECK(r.verdict->step[r.verdict->n_steps - 1].equal);
+    double sum = 0;
+    for (int i = 0; i < 40; i++) sum += (double)((const float *)r.verdict->output[0].bytes)[i];
+    CHECK(fabs(sum + 1) < 1e-5);
+    tw_context_free(r.ctx);
+}
+
+/* Without rounding between the nodes i * 0.1f / 0.1f is below i for some i. */
+TEST(folded_nodes_jump_where_single_ones_do)
+{
+    enum { N = 200 };
+    float a[N], b[N];
+    int differ = 0;
+    tw_text g = {0};
+    for (int i = 0; i < N; i++) {
+        a[i] = (float)i * (b[i] = 0.1F);
+        differ += floor((double)a[i] / (double)b[i]) != (double)floorf(a[i] / b[i]);
+    }
+    CHECK(differ > 0);
+    add_value(&g, INPUT, "a", FLOAT, N);
+    add_value(&g, INPUT, "b", FLOAT, N);
+    add_node(&g, "Div", "a b", "q");
+    add_node(&g, "Floor", "q", "y");
+    add_value(&g, OUTPUT, "y", FLOAT, N);
+    tw_network_data in[] = {data_of("a", "float", N, a), data_of("b", "float", N, b)};
+    ran r = run(&g, &(tw_network_run_options){.n_inputs = 2, .input = in});
+    CHECK_EQ(r.status, TW_OK);
+    CHECK_EQ(r.verdict->n_steps, 1);
+    for (int i = 0; i < N; i++) CHECK(((const float *)r.verdict->output[0].bytes)[i] == floorf(a[i] / b[i]));
+    tw_context_free(r.ctx);
+}
+
+static tw_text branch(const char *op)
+{
+    tw_text g = {0};
+    add_node(&g, op, "x", op);
+    add_value(&g, OUTPUT, op, FLOAT, 6);
+    return g;
+}
+
+TEST(of_an_if_only_the_branch_that_is_taken_counts)
+{
+    static const float x[6] = {-3, -2, -1, 1, 2, 3};
+    for (uint8_t taken = 0; taken < 2; taken++) {
+        tw_text g = {0}, yes = branch("Neg"), no = branch("Sqrt"), node = node_of("If", "c", "y");
+        add_value(&g, INPUT, "c", BOOL, 1);
+        add_value(&g, INPUT, "x", FLOAT, 6);
+        add_branch(&node, "then_branch", &yes);
+        add_branch(&node, "else_branch", &no);
+        pb_message(&g, NODE, &node);
+        add_value(&g, OUTPUT, "y", FLOAT, 6);
+        tw_network_data in[] = {data_of("x", "float", 6, x), data_of("c", "bool", 1, &taken)};
+        ran r = run(&g, &(tw_network_run_options){.n_inputs = 2, .input = in});
+        CHECK_EQ(r.status, TW_OK);
+        CHECK_EQ(r.verdict->n_executed, 0);
+        const float *y = r.verdict->output[0].bytes;
+        for (int i = 0; i < 6; i++) CHECK(taken ? y[i] == -x[i] : x[i] < 0 ? isnan(y[i]) : y[i] == sqrtf(x[i]));
+        tw_context_free(r.ctx);
+    }
+}

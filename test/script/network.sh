@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# Whole networks as a user meets them: exit codes, messages, files that reproduce, the same answer from any number of threads.
+set -u
+build=$1 tw=$1/tilewright source=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+cp "$source/examples/09-network/digits.onnx" .
+digits=(digits.onnx -m snitch --dim=batch=1)
+
+fail() { echo "FAIL: $*" >&2; failed=1; }
+
+# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
+expect() {
+    local want=$1 got
+    shift
+    "$tw" "$@" >out.txt 2>err.txt
+    got=$?
+    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; head -5 err.txt >&2; }
+}
+says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
+# complains TEXT: this is the first line of err.txt, and nothing was printed.
+complains() {
+    [ "$(head -1 err.txt)" = "$1" ] || fail "the message is '$(head -1 err.txt)', not '$1'"
+    [ ! -s out.txt ] || fail "something was printed beside '$1'"
+}
+valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
+cycles() { sed -nE "s/^  time +([0-9']+) cycles.*/\1/p" "$1"; }
+
+# ---- a plan and its files ----
+all="costs.csv costs.json costs.png costs.svg mapping.yaml plan.json report.txt"
+expect 0 plan "${digits[@]}" -o one --threads=1
+says out.txt "wrote one/report.txt"
+[ "$(cd one && echo *)" = "$all" ] || fail "the files are $(cd one && echo *)"
+[ -z "$(find one -name '.*' -type f)" ] || fail "temporary files are left"
+valid_json one/plan.json; valid_json one/costs.json
+found=$(cycles out.txt)
+[ -n "$found" ] || fail "no time is printed"
+grep -q "\"cycles\": ${found//\'/}," one/plan.json || fail "text and document differ"
+[ "$(wc -l <one/costs.csv)" = 12 ] || fail "the cost table has $(wc -l <one/costs.csv) lines"
+[ "$(awk -F, 'NR > 1 { sum += $6 } END { print sum }' one/costs.csv)" = "${found//\'/}" ] || fail "the cost table does not add up"
+[ "$(head -c 8 one/costs.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "costs.png is no PNG"
+[ "$(stat -c %s one/costs.png)" -gt 4000 ] || fail "costs.png is nearly empty"
+grep -q '^<svg' one/costs.svg && tail -1 one/costs.svg | grep -q '^</svg>' || fail "costs.svg is no SVG"
+if command -v xmllint >/dev/null; then xmllint --noout one/costs.svg || fail "costs.svg is not well-formed"; fi
+awk 'length > 160 { exit 1 }' one/report.txt || fail "report.txt is wider than 160 columns"
+awk 'length > 80 { exit 1 }' <(grep -v '^wrote' out.txt) || fail "the report is wider than 80 columns"
+for word in MACs bound gap busy limit memory "bytes held" moved tile peak "on chip" folded total; do says one/report.txt "$word"; done
+
+# ---- the same from two threads, from any locale, and again ----
+expect 0 plan "${digits[@]}" -o two --threads=2
+diff -r one two >&2 || fail "two threads find something else"
+LC_ALL=C expect 0 plan "${digits[@]}" -o three
+diff -r one three >&2 || fail "files depend on the locale, or on the number of cores"
+
+# ---- the mapping reproduces; a part of it is kept to ----
+expect 0 eval "${digits[@]}" --mapping=one/mapping.yaml -o again
+[ "$(cycles out.txt)" = "$found" ] || fail "the mapping takes $(cycles out.txt), the plan $found cycles"
+cmp one/mapping.yaml again/mapping.yaml || fail "the mapping changes when it is written again"
+cmp one/costs.csv again/costs.csv || fail "the mapping costs something else"
+mkdir nothing
+(cd nothing && "$tw" eval ../digits.onnx -m snitch --dim=batch=1 --mapping=../one/mapping.yaml >/dev/null)
+[ -z "$(ls -A nothing)" ] || fail "eval writes files unasked"
+awk '/^  conv2:/ { gone = 1; next } /^  [a-z]/ { gone = 0 } !gone' one/mapping.yaml >part.yaml
+expect 0 plan "${digits[@]}" --mapping=part.yaml -o limited
+cmp one/mapping.yaml limited/mapping.yaml || fail "a partial mapping is not kept to, or not completed as before"
+sed 's/tiles: {oc: 1, /tiles: {oc: 2, /' one/mapping.yaml >other.yaml
+cmp -s one/mapping.yaml other.yaml && sed 's/tiles: {\([a-z0-9]*\): [0-9]*/tiles: {\1: 2/' one/mapping.yaml >other.yaml
+expect 0 plan "${digits[@]}" --mapping=other.yaml -o otherwise
+cmp -s one/mapping.yaml otherwise/mapping.yaml && fail "another mapping gives the same plan"
+expect 1 eval "${digits[@]}" --mapping=part.yaml; says err.txt "infeasible: layer 'conv2': "; says out.txt "no plan for conv2"
+echo 'mapping: {conv9: {levels: []}}' >bad.yaml
+expect 2 eval "${digits[@]}" --mapping=bad.yaml; complains "bad.yaml:1:11: error: the network has no layer 'conv9'"
+expect 2 eval "${digits[@]}" --mapping=nosuch.yaml
+expect 64 eval "${digits[@]}"
+
+# ---- other ways to look at it ----
+expect 0 plan "${digits[@]}" --json -o json; valid_json out.txt; says out.txt '"tilewright.network"'
+says err.txt "wrote json/report.txt"
+cmp out.txt json/plan.json || fail "the document on standard output is not plan.json"
+expect 0 plan "${digits[@]}" -q -o quiet; [ ! -s out.txt ] || fail "quiet is not"
+expect 0 plan "${digits[@]}" --rows=2-3 -o rows; says out.txt "2 of 11 steps"; says out.txt "9 others"
+for stage in graph shapes steps model; do
+    (cd nothing && "$tw" plan ../digits.onnx --dim=batch=1 --dump=$stage) >out.txt || fail "--dump=$stage fails"
+    [ -s out.txt ] || fail "--dump=$stage prints nothing"
+    "$tw" plan digits.onnx --dim=batch=1 --dump=$stage | cmp - out.txt || fail "--dump=$stage changes"
+done
+[ -z "$(ls -A nothing)" ] || fail "--dump writes files"
+expect 0 plan "${digits[@]}" --dump=mapping; cmp out.txt one/mapping.yaml || fail "--dump=mapping is not the mapping"
+expect 0 plan "${digits[@]}" --dump=machine; says out.txt "machine: snitch"
+says <("$tw" plan digits.onnx --dim=batch=1 --dump=steps) "conv1 [Conv+BatchNormalization+Relu] multiply-add"
+says <("$tw" plan digits.onnx --dim=batch=1 --dump=steps --no-fold) "bn1 [BatchNormalization]"
+says <("$tw" plan digits.onnx --dim=batch=1 --dump=model --dtype=i8) "{name: conv1.ifm, dtype: i8"
+expect 0 plan "${digits[@]}" --no-fold -o apart; says out.txt "all 15 steps"
+expect 0 plan "${digits[@]}" --strict -o strict
+expect 0 plan "${digits[@]}" --core=tick-three-level -o cores
+says cores/costs.csv "snitch cycles,snitch energy_fj,tick-three-level cycles,tick-three-level energy_fj"
+expect 0 plan digits.onnx -m tick-three-level --dim=batch=7 -o seven; says seven/report.txt "7x10"
+
+# ---- verify ----
+expect 0 verify "${digits[@]}" -o ran; says out.txt "11 tiled programs executed"
+[ -s ran/output_0.pb ] || fail "the result was not written"
+mkdir data && mv ran/output_0.pb data/
+expect 0 verify "${digits[@]}" --data=data; says out.txt "agrees with output_0.pb"
+expect 70 verify "${digits[@]}" --data=data --seed=9; says out.txt "differs from output_0.pb"
+expect 0 verify "${digits[@]}" --mapping=one/mapping.yaml --json; valid_json out.txt; says out.txt '"executed": true'
+grep -q '"equal": false, .*"compared": true' out.txt && fail "a tensor differs"
+expect 64 verify matmul:4x4x4 -m snitch
+
+# ---- what is not understood, and bad input ----
+expect 2 plan digits.onnx -m snitch
+complains "digits.onnx: error: input 'image' has no size for 'batch' (axis 0): say --dim batch=SIZE or --input-shape image=?x1x28x28 with a size for each ?"
+expect 2 plan digits.onnx -m snitch --dim=bach=1
+complains "digits.onnx: error: --dim bach: no dimension of the network has this name"
+expect 2 plan "${digits[@]}" --dim=batch=2; complains "digits.onnx: error: --dim batch: given as 1 and as 2"
+expect 2 plan digits.onnx -m snitch --input-shape=image=1x28; complains "digits.onnx: error: --input-shape image: 2 dimensions, the file says 4"
+expect 2 plan digits.onnx -m snitch --input-shape=picture=1x1x28x28
+complains "digits.onnx: error: --input-shape picture: the network has no such input"
+expect 2 plan "${digits[@]}" --dtype=i9; says err.txt "there is no element type 'i9'"
+expect 2 plan "${digits[@]}" --core=nosuch; says err.txt "nosuch"
+expect 2 plan nosuch.onnx -m snitch; complains "nosuch.onnx: error: cannot be read: No such file or directory"
+mkdir folder.onnx; expect 2 plan folder.onnx -m snitch; complains "folder.onnx: error: cannot be read: not a regular file"
+: >empty.onnx; expect 2 plan empty.onnx -m snitch; complains "empty.onnx: error: the file is empty"
+for n in 1 10 100 1000 5000 15000; do
+    head -c "$n" digits.onnx >cut.onnx
+    expect 2 plan cut.onnx -m snitch --dim=batch=1
+    says err.txt "cut.onnx: error: "
+done
+cp digits.onnx 'a "b" c.onnx'; expect 0 plan 'a "b" c.onnx' -m snitch --dim=batch=1 -o quoted
+valid_json quoted/plan.json; says quoted/costs.svg "a &quot;b&quot; c.onnx"
+for arguments in --dim=batch --dim==1 --dim=batch=-1 --dim=batch=x --input-shape=image --input-shape=image=1x --fill=image=x \
+    '--input-shape=image=1x1x28x28 --input-shape=image=2x1x28x28' '--fill=image=1 --fill=image=2' --gantt --explain --map \
+    --dump=layout '--objective=latency,energy --pareto'; do
+    # shellcheck disable=SC2086
+    expect 64 plan digits.onnx -m snitch $arguments
+done
+expect 64 plan matmul:4x4x4 -m snitch --strict; says err.txt "options of networks need an ONNX file"
+expect 64 plan digits.onnx --dim=batch=1; says err.txt "--machine is missing"
+
+# ---- an operator that nobody knows: x[4,8] -> Frobnicate -> Relu ----
+base64 -d >frob.onnx <<<CAhCAhAROmpaEwoBeBIOCgwIARIICgIIBAoCCAgKFQoBeBIBeRoBZiIKRnJvYm5pY2F0ZWoTCgF5Eg4KDAgBEggKAggECgIICAoPCgF5EgF6GgFyIgRSZWx1YhMKAXoSDgoMCAESCAoCCAQKAggIEgFn
+expect 0 plan frob.onnx -m snitch -o frob; [ "$(sed -n 3p out.txt)" = "  no time for Frobnicate 1 (no description)" ] ||
+    fail "what has no time is not on top"
+expect 2 plan frob.onnx -m snitch --strict; says err.txt "Frobnicate"
+expect 1 verify frob.onnx -m snitch; says err.txt "frob.onnx: infeasible: step 'f' (Frobnicate) cannot be executed"
+
+# ---- what cannot be written ----
+: >file
+expect 74 plan "${digits[@]}" -o file; says err.txt "file"
+expect 74 plan "${digits[@]}" -o file/below
+"$tw" plan "${digits[@]}" -o full >/dev/full 2>err.txt; [ $? = 74 ] || fail "a full disk is not 74"
+says err.txt "cannot write to standard output"
+"$tw" plan "${digits[@]}" -o pipe | head -1 >/dev/null; [ "${PIPESTATUS[0]}" = 0 ] || fail "a reader that goes away is an error"
+
+# ---- other people's networks: ResNet-18, MobileNetV2 .. ----
+if [ -n "${TW_SHARED:-}" ]; then
+    for network in "$TW_SHARED"/data/zigzag/workload/{alexnet,mobilenetv2,resnet18}.onnx \
+        "$TW_SHARED"/data/stream/lab1/workload/4_convs.onnx; do
+        expect 0 plan "$network" -m snitch -o shared
+        grep -qE "no (time|plan|shape)" out.txt && fail "$network is not planned completely"
+        time=$(cycles out.txt)
+        expect 0 eval "$network" -m snitch --mapping=shared/mapping.yaml
+        [ "$(cycles out.txt)" = "$time" ] || fail "$network: the mapping does not reproduce the plan"
+        valid_json shared/plan.json
+    done
+    expect 0 plan "$TW_SHARED/data/zigzag/workload/mobilenetv2.onnx" -m snitch -o shared
+    says out.txt "the most expensive 40 of 64 steps"; says out.txt "24 others"
+    grep -q others shared/report.txt && fail "report.txt leaves steps out"
+fi
+exit $failed
