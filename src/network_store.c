@@ -90,6 +90,20 @@ tw_status tw_run_keep(tw_run *r, int tensor, const double *value)
     return TW_OK;
 }
 
+/* The texts, too, outlive the evaluation. */
+static tw_status own_strings(tw_run *r, const tw_array *array)
+{
+    const char **text = (const char **)array->data;
+    tw_status status = TW_OK;
+    pthread_mutex_lock(&r->lock);
+    for (int64_t i = 0; i < array->n && status == TW_OK; i++) {
+        text[i] = tw_arena_printf(r->ctx->arena, "%s", text[i]);
+        if (!text[i]) status = TW_ERR_NOMEM;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
 /* A shape that was not known is the array's. */
 tw_status tw_run_keep_array(tw_run *r, int tensor, const tw_array *array)
 {
@@ -104,7 +118,7 @@ tw_status tw_run_keep_array(tw_run *r, int tensor, const tw_array *array)
     tw_array part = part_of(r, t);
     size_t bytes = (size_t)(array->n * tw_array_elem_bytes(array->type));
     if (bytes > 0) memcpy((void *)part.data, array->data, bytes);
-    return TW_OK;
+    return array->type == TW_ONNX_STRING ? own_strings(r, &part) : TW_OK;
 }
 
 /* ---- looking ---- */

@@ -1,6 +1,6 @@
 /* test/nodes/onnx_nodes.c - ONNX's own tests, each as tiled programs on a machine with a tiny scratchpad.
  *
- *     onnx_nodes [-m MACHINE] [-v] [--only TEXT] [--least PERCENT] [DIR]
+ *     onnx_nodes [-m MACHINE] [-v] [--only TEXT] [--every N] [--least PERCENT] [DIR]
  *
  * DIR holds a folder per test with model.onnx and test_data_set_0 (default: where Debian's libonnx-testdata puts them).
  * Every test runs in a process of its own: a crash is counted, and is a failure of this program. The table counts
@@ -216,7 +216,8 @@ static void compare(test *t, const tw_network_verdict *v)
         }
 }
 
-/* Few tests need more than a moment's search. */
+/* Few tests need more than a moment's search; one of them, with windows larger than the scratchpad, needs so much that a
+ * slow host leaves it out. */
 static tw_status search(test *t, const tw_machine *machine, const tw_network_plan **plan)
 {
     tw_network_search_options how = {.search = {.n_threads = 1}};
@@ -224,7 +225,7 @@ static tw_status search(test *t, const tw_machine *machine, const tw_network_pla
     *plan = NULL;
     for (int64_t budget = 100000; budget <= 1000000; budget *= 10) {
         how.search.budget = budget;
-        how.search.time_limit = 30;
+        how.search.time_limit = budget > 100000 ? 30 : 0;
         status = tw_network_search(t->ctx, t->network, machine, &how, plan);
         if (status != TW_OK || tw_network_plan_totals(*plan)->n_refused == 0) break;
     }
@@ -377,6 +378,7 @@ int main(int argc, char **argv)
     const char *folder = "/usr/share/libonnx-testdata/data", *only = NULL;
     bool verbose = false;
     double least = 0;
+    int every = 1;
     list all = {0};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-v") == 0)
@@ -385,6 +387,8 @@ int main(int argc, char **argv)
             machine_name = argv[++i];
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
             only = argv[++i];
+        else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc)
+            every = atoi(argv[++i]) > 1 ? atoi(argv[i]) : 1;
         else if (strcmp(argv[i], "--least") == 0 && i + 1 < argc)
             least = atof(argv[++i]);
         else
@@ -399,7 +403,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < all.n; i++) {
         const char *name = strrchr(all.path[i], '/') + 1;
         char why[TEXT] = "", op[64];
-        if (only && !strstr(name, only)) continue;
+        if ((only && !strstr(name, only)) || i % every != 0) continue;
         outcome o = run_apart(all.path[i], why);
         snprintf(op, sizeof op, "?");
         if (o != CRASH) op_of_model(all.path[i], op);
