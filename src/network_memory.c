@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, MOST_TENSORS = 4000 };
+enum { ALIGN = 64 };
 
 typedef struct homes { /* tensors that need a place */
     const tw_network_plan *plan;
@@ -26,6 +26,15 @@ typedef struct homes { /* tensors that need a place */
     bool *stays_outside; /* the network's output, or a view of it is */
     int n;
 } homes;
+
+/* Nodes of the packer's search: each looks at everything that is live at some step, so that all take about a second. */
+static int64_t nodes_for(const tw_pack_item *item, int n)
+{
+    enum { MOST = 200000, EFFORT = 20000000 };
+    int64_t pieces = 1;
+    for (int i = 0; i < n; i++) pieces += item[i].segment->upper - item[i].segment->lower;
+    return tw_clamp(EFFORT / pieces, 1, MOST);
+}
 
 static int64_t rounded(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
@@ -81,8 +90,7 @@ static tw_status place_outer(homes *h, tw_arena *scratch, tw_network_memory *out
         out->sum_bytes += rounded(h->place[i].bytes);
     }
     if (h->n == 0) return TW_OK;
-    tw_pack_options options = {
-        .capacity = TW_UNLIMITED, .minimize = true, .max_nodes = h->n > MOST_TENSORS ? 1 : 200000};
+    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true, .max_nodes = nodes_for(h->item, h->n)};
     TW_TRY(tw_pack_solve(h->item, h->n, &options, scratch, &r));
     out->peak_bytes = r.height;
     out->least_bytes = r.bound;
@@ -219,7 +227,7 @@ static tw_status place_inner(homes *h, const chip *c, const candidate *from, int
         int n_items = list_items(h, c, from, n, which), n_which = 0;
         while (which[n_which] >= 0) n_which++;
         if (n_which == 0) return TW_OK;
-        tw_pack_options options = {.capacity = c->size, .max_nodes = 20000};
+        tw_pack_options options = {.capacity = c->size, .max_nodes = nodes_for(h->item, n_items) / 8 + 1};
         TW_TRY(tw_pack_solve(h->item, n_items, &options, scratch, &r));
         if (r.verdict != TW_PACK_FITS) {
             leave_out(h, which, n_which, n_out);

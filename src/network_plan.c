@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
-static const double network_gap = 0.009; /* a layer's search ends when no more than this is to gain */
-static const int64_t network_budget = 1000000; /* of a layer: some tenths of a second */
+static const double network_gap = 0.0099; /* a layer's search ends when no more than this is to gain */
+/* Work for all layers together, and for one of them: seconds for the first, some tenths of one at least for the other. */
+static const int64_t network_budget = 180000000, least_budget = 1000000, most_budget = 10000000;
 static const double least_share = 0.1; /* seconds: enough to find something */
 
 typedef struct result { /* of one layer */
@@ -94,7 +95,8 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     o.time_limit = seconds;
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
     if (o.gap <= 0) o.gap = network_gap;
-    if (o.budget <= 0 && o.time_limit <= 0) o.budget = network_budget;
+    if (o.budget <= 0 && o.time_limit <= 0)
+        o.budget = tw_clamp(network_budget / t->network->n_layers, least_budget, most_budget);
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
     tw_status status = tw_plan_find(model, t->machine, &o, arena, scratch, diag, out);
