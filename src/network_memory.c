@@ -27,13 +27,13 @@ typedef struct homes { /* tensors that need a place */
     int n;
 } homes;
 
-/* Nodes of the packer's search: each looks at everything that is live at some step, so that all take about a second. */
+/* Nodes of the packer's search, so many that they take about a second: each tries every item against all that is live with it. */
 static int64_t nodes_for(const tw_pack_item *item, int n)
 {
-    enum { MOST = 200000, EFFORT = 20000000 };
+    enum { MOST = 200000, EFFORT = 1000000000 };
     int64_t pieces = 1;
     for (int i = 0; i < n; i++) pieces += item[i].segment->upper - item[i].segment->lower;
-    return tw_clamp(EFFORT / pieces, 1, MOST);
+    return tw_clamp(EFFORT / n / pieces, 1, MOST);
 }
 
 static int64_t rounded(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
