@@ -141,7 +141,7 @@ TEST(a_larger_memory_never_costs_more)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < async_rounds(400); i++) {
-        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 20000);
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 800);
         tw_machine larger = *p.machine;
         int m = (int)tw_test_pick(&rng, 1, larger.n_memories - 1);
         const tw_plan *before = search(&p, p.machine, options_of(&p));
@@ -160,7 +160,7 @@ TEST(more_buffers_allowed_are_never_worse)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < async_rounds(120); i++) {
-        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 6000);
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 800);
         const tw_plan *before = NULL;
         for (int64_t n = 1; n <= 4; n++) {
             tw_search_options options = options_of(&p);
@@ -179,7 +179,7 @@ TEST(a_front_of_more_mappings_covers_one_of_fewer)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < async_rounds(200); i++) {
-        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 6000);
+        problem p = random_problem(&rng, i % 2 ? TW_ASYNC : TW_LOCKSTEP, 400);
         while (!p.goal.pareto) p.goal = brute_random_goal(&rng, p.machine);
         tw_search_options few = options_of(&p), more = few;
         few.max_buffers = 1;
@@ -205,7 +205,7 @@ TEST(the_family_of_the_notes_is_never_better_than_everything)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < async_rounds(120); i++) {
-        problem p = random_problem(&rng, TW_LOCKSTEP, 20000);
+        problem p = random_problem(&rng, TW_LOCKSTEP, 3000);
         tw_search_options options = options_of(&p);
         options.n_objectives = 1;
         options.pareto = false;
