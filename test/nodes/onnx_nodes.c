@@ -410,5 +410,7 @@ int main(int argc, char **argv)
         family_of(op)->n[o]++;
         if (verbose || o == WRONG || o == CRASH) printf("%-7s %-56s %s\n", outcome_word[o], name, why);
     }
+    for (int i = 0; i < all.n; i++) free(all.path[i]);
+    free(all.path);
     return print_table(least);
 }
