@@ -235,7 +235,7 @@ TEST(every_kind_of_damage_is_found)
             }
             case_free(c);
         }
-        if (n < 40 || harmless * 50 > n) print_error("%s: %d cases, %d harmless\n", damages[d].name, n, harmless);
+        if (n < 40 || harmless * 25 > n) print_error("%s: %d cases, %d harmless\n", damages[d].name, n, harmless);
         CHECK(n >= 40 && harmless * 25 <= n);
     }
 }
