@@ -209,7 +209,6 @@ typedef struct tw_network_run_options {
     const tw_network_data *input; /* by name; others are random, drawn from `seed`                        */
     uint64_t seed;
     bool no_reference;            /* only run                                                             */
-    int n_threads;
     int64_t max_instructions;     /* longer programs are run as they are described, untiled; 0: 2^24      */
     bool (*progress)(void *user, const tw_network_progress *progress);
     void *user;
