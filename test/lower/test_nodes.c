@@ -5,6 +5,7 @@
  * point of the nest), a step of the host by the evaluator. Floats may be off by 1e-5 + 1e-3 of the expected size,
  * integers not at all. Inputs that say how (the target of a Reshape) are known when shapes are inferred, data are not. */
 #include "lower/lower.h"
+#include "onnx_data.h"
 #include "tw_test.h"
 #include "verify/verify.h"
 
@@ -25,26 +26,7 @@ typedef struct tally {
     bool no_fold;
 } tally;
 
-static const char *data_folder(void)
-{
-    const char *folder = getenv("TW_ONNX_TESTDATA");
-    return folder ? folder : "/usr/share/libonnx-testdata/data";
-}
-
 /* ---- tensors ---- */
-
-static tw_status read_tensor(const char *path, tw_onnx_type type, tw_arena *arena, tw_diag *diag, tw_array *out)
-{
-    const char *bytes;
-    size_t n;
-    const tw_constant *constant;
-    TW_TRY(tw_file_read(path, SIZE_MAX, arena, diag, &bytes, &n));
-    TW_TRY(tw_constant_parse(path, (const uint8_t *)bytes, n, arena, diag, &constant));
-    *out = (tw_array){.type = constant->type, .n_dims = constant->n_dims, .n = constant->n_elems};
-    memcpy(out->dim, constant->dim, sizeof out->dim);
-    if (type == TW_ONNX_BF16 && out->type == TW_ONNX_U16) out->type = type;
-    return tw_constant_read(constant, path, arena, diag, &out->data);
-}
 
 static bool is_float(tw_onnx_type type)
 {

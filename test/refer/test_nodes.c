@@ -7,6 +7,7 @@
  * The data have no bfloat16 of their own: such tensors are labelled uint16, and what was computed was cut off
  * instead of rounded, so that the last of 8 bits may differ. */
 #include "refer/refer.h"
+#include "onnx_data.h"
 #include "tw_test.h"
 
 #include <glob.h>
@@ -25,26 +26,7 @@ typedef struct tally {
     int count[N_VERDICTS];
 } tally;
 
-static const char *data_folder(void)
-{
-    const char *folder = getenv("TW_ONNX_TESTDATA");
-    return folder ? folder : "/usr/share/libonnx-testdata/data";
-}
-
 /* ---- one folder ---- */
-
-static tw_status read_tensor(const char *path, tw_onnx_type type, tw_arena *arena, tw_diag *diag, tw_array *out)
-{
-    const char *bytes;
-    size_t n;
-    const tw_constant *constant;
-    TW_TRY(tw_file_read(path, SIZE_MAX, arena, diag, &bytes, &n));
-    TW_TRY(tw_constant_parse(path, (const uint8_t *)bytes, n, arena, diag, &constant));
-    *out = (tw_array){.type = constant->type, .n_dims = constant->n_dims, .n = constant->n_elems};
-    memcpy(out->dim, constant->dim, sizeof out->dim);
-    if (type == TW_ONNX_BF16 && out->type == TW_ONNX_U16) out->type = type;
-    return tw_constant_read(constant, path, arena, diag, &out->data);
-}
 
 static bool is_float(tw_onnx_type type)
 {
