@@ -176,6 +176,10 @@ static tw_status print_text_file(net_session *s, FILE *out)
                             .n_rows = -1};
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
+static tw_status print_html_file(net_session *s, FILE *out)
+{
+    return tw_network_print_html(s->ctx, s->plan, s->n_plans, s->verdict, out);
+}
 static tw_status print_json_file(net_session *s, FILE *out)
 {
     return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
@@ -205,7 +209,7 @@ static const struct {
     const char *name;
     net_printer print;
 } files[] = {
-    {"report.txt", print_text_file}, {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
+    {"report.html", print_html_file}, {"report.txt", print_text_file}, {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
     {"costs.csv", print_csv},        {"costs.json", print_costs_json}, {"costs.svg", draw_svg},
     {"costs.png", draw_png}};
 

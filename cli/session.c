@@ -85,6 +85,12 @@ static tw_status print_json_file(session *s, FILE *out)
     return tw_plan_print_json(s->ctx, s->plan, s->verdict, &print, out);
 }
 
+static tw_status print_html_file(session *s, FILE *out)
+{
+    tw_print_options print = file_options(s);
+    return tw_plan_print_html(s->ctx, s->plan, s->verdict, &print, out);
+}
+
 static tw_status print_mapping_file(session *s, FILE *out) { return tw_plan_print_mapping(s->ctx, s->plan, out); }
 static tw_status print_lowering_file(session *s, FILE *out) { return tw_plan_print_lowering(s->ctx, s->plan, out); }
 
@@ -247,7 +253,7 @@ static int write_front(session *s)
 
 /* ---- all files ---- */
 
-enum { FILES_MAX = 6 };
+enum { FILES_MAX = 8 };
 typedef struct named_file {
     const char *name;
     printer print; /* NULL: written apart */
@@ -257,6 +263,7 @@ typedef struct named_file {
 static int list_files(const session *s, named_file file[FILES_MAX])
 {
     int n = 0;
+    file[n++] = (named_file){"report.html", print_html_file};
     file[n++] = (named_file){"report.txt", print_report_file};
     file[n++] = (named_file){"plan.json", print_json_file};
     file[n++] = (named_file){"mapping.yaml", print_mapping_file};

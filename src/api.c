@@ -9,6 +9,7 @@
 #include "pipeline.h"
 #include "remedy.h"
 #include "report/injection.h"
+#include "report/page.h"
 #include "report/placement.h"
 #include "report/whynot.h"
 #include "search/limits.h"
@@ -419,6 +420,15 @@ tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verd
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status = tw_report_json(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_html(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                             const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_page(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "network.h"
 
 #include "input/tree.h"
+#include "report/page.h"
 #include "search/mapping.h"
 
 #include <errno.h>
@@ -359,6 +360,15 @@ tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan, co
                                 FILE *out)
 {
     return tw_report_network_json(plan, verdict, &ctx->diag, out);
+}
+
+tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                const tw_network_verdict *verdict, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_network_page(plan, n_plans, verdict, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
 }
 
 /* Layers without a plan have none: the mapping is of those that have one. */

@@ -226,6 +226,9 @@ TW_API TW_NODISCARD tw_status tw_network_print_text(tw_context *ctx, const tw_ne
                                                     FILE *out);
 TW_API TW_NODISCARD tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan,
                                                     const tw_network_verdict *verdict, FILE *out);
+/* As one HTML file to look at; `plan` as for tw_network_print_costs, the first is shown layer by layer. */
+TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                                    const tw_network_verdict *verdict, FILE *out);
 /* A mapping file that tw_network_eval and partial mappings read. */
 TW_API TW_NODISCARD tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out);
 /* The cost table: a row per step, a column per core. `plan` are plans of one network on different machines (cores). */

@@ -468,6 +468,11 @@ TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan 
 TW_API TW_NODISCARD tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan,
                                                  const tw_verdict *const *verdict, const tw_print_options *options,
                                                  FILE *out);
+/* The same as one HTML file to look at, which asks for nothing from anywhere: docs/tour.md. Of the options only the
+ * remedies count. Plans of more than two million instructions are drawn up to there. */
+TW_API TW_NODISCARD tw_status tw_plan_print_html(tw_context *ctx, const tw_plan *plan,
+                                                 const tw_verdict *const *verdict, const tw_print_options *options,
+                                                 FILE *out);
 /* Async machines. One line per command: JSON lines or CSV; `engine` NULL: all of them. */
 typedef enum tw_format { TW_FORMAT_TEXT, TW_FORMAT_CSV, TW_FORMAT_JSON, TW_FORMAT_JSONL } tw_format;
 TW_API TW_NODISCARD tw_status tw_plan_print_events(tw_context *ctx, const tw_plan *plan, tw_format format,
@@ -775,6 +780,20 @@ TW_API TW_NODISCARD tw_status tw_packed_print_json(tw_context *ctx, const tw_pac
 /* Addresses upwards, time to the right. Without offsets: the buffers of the clique, one on the other. */
 TW_API TW_NODISCARD tw_status tw_packed_print_map(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
                                                   const tw_print_options *options, FILE *out);
+
+/* ---- comparing: two documents of plans or networks, as tw_plan_print_json or tw_network_print_json wrote them ---- */
+
+typedef struct tw_comparison tw_comparison;
+/* `a` and `b` are files, or folders with a plan.json in them. */
+TW_API TW_NODISCARD tw_status tw_comparison_open(tw_context *ctx, const char *a, const char *b,
+                                                 const tw_comparison **out);
+/* What matters most. */
+TW_API TW_NODISCARD tw_status tw_comparison_print_text(tw_context *ctx, const tw_comparison *comparison,
+                                                       const tw_print_options *options, FILE *out);
+/* Every value: docs/json.md, "Comparisons". */
+TW_API TW_NODISCARD tw_status tw_comparison_print_json(tw_context *ctx, const tw_comparison *comparison, FILE *out);
+/* A page that needs nothing else. */
+TW_API TW_NODISCARD tw_status tw_comparison_print_html(tw_context *ctx, const tw_comparison *comparison, FILE *out);
 
 /* ---- geometry, for callers that only need the numbers ---- */
 

@@ -70,6 +70,21 @@ int64_t tw_cost_cycles(const tw_cost *cost, int64_t work)
     return INT64_MAX;
 }
 
+double tw_cost_rate(const tw_cost *cost)
+{
+    switch (cost->kind) {
+    case TW_COST_LINEAR: return (double)cost->per_cycle;
+    case TW_COST_STEPPED: return cost->fixed > 0 ? (double)cost->per_cycle / (double)cost->fixed : 0;
+    case TW_COST_ARRAY: return (double)cost->array[0] * (double)cost->array[1];
+    case TW_COST_DESCRIPTOR: return cost->per_beat > 0 ? (double)cost->beat * TW_MILLI / (double)cost->per_beat : 0;
+    case TW_COST_KERNEL:
+        return cost->per_point > 0 ? (double)cost->cores * TW_MILLI / (double)cost->per_point : 0;
+    case TW_COST_CONSTANT:
+    case TW_N_COSTS: break;
+    }
+    return 0;
+}
+
 /* a + b * c, INT64_MAX when that is too much. */
 static int64_t add_product(int64_t a, int64_t b, int64_t c)
 {
@@ -657,6 +672,7 @@ void tw_machine_print(const tw_machine *machine, tw_text *out)
     tw_text_printf(out, "machine: %s\nunit: %s\ntiming: %s\n", machine->name, tw_unit_name(machine->unit),
                    tw_timing_name(machine->timing));
     if (machine->timing == TW_ASYNC) tw_text_printf(out, "reuse: %s\n", tw_reuse_name(machine->reuse));
+    if (machine->clock_mhz > 0) tw_text_printf(out, "clock_mhz: %" PRId64 "\n", machine->clock_mhz);
     if (machine->barrier > 0) print_milli("barrier", machine->barrier, out), tw_text_printf(out, "\n");
     if (machine->launch > 0) print_milli("launch", machine->launch, out), tw_text_printf(out, "\n");
     if (machine->pads) tw_text_printf(out, "pad_to: tile\n");

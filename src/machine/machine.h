@@ -61,6 +61,7 @@ typedef enum tw_beats {
     TW_N_BEATS
 } tw_beats;
 const char *tw_beats_name(tw_beats beats); /* "packed", "rows", "lines" */
+enum { TW_CLOCK_MAX = 1000000 }; /* MHz */
 enum { TW_ARRAY_DIMS = 2, TW_MAX_UNROLLS = 16, TW_MILLI = 1000 };
 /* Memory banks that cores and movers share, and what the cores lose there: thousandths of the time of a point. The rows
  * of a tile lie `stride` banks apart. */
@@ -101,6 +102,8 @@ typedef struct tw_cost {
  * kernel: the work being thousandths of a cycle, see tw_cost_of_transfer and tw_cost_of_kernel.
  * Saturates at INT64_MAX, which the simulator reports as overflow. */
 int64_t tw_cost_cycles(const tw_cost *cost, int64_t work);
+/* Work per cycle at best: units moved, points executed. 0: the cycles do not depend on the amount. */
+double tw_cost_rate(const tw_cost *cost);
 /* Whether the work of an instruction is not what it moves or executes but `passes`, see tw_instr. */
 static inline bool tw_cost_has_passes(const tw_cost *cost) { return cost->kind >= TW_COST_ARRAY; }
 /* A tile as it lies in its tensor: `planes` times `rows` rows, the first at `at`, `stride` apart. */
@@ -221,6 +224,7 @@ struct tw_machine {
     int compute; /* index of the compute engine */
     unsigned has_apart;           /* bit c: tw_compute c has a cost of its own there, */
     tw_cost apart[TW_N_COMPUTES]; /* this one                                         */
+    int64_t clock_mhz; /* 0: not said */
     /* async */
     int64_t barrier; /* thousandths of a cycle that every command takes longer, until its engine and the others know */
     int64_t launch;  /* thousandths of a cycle before the first command of an operator that is not fused with one

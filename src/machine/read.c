@@ -668,6 +668,7 @@ static tw_status read_machine(const tw_node *root, const int64_t *values, tw_dia
     r.unit_known = tw_field_word(&f, "unit", TW_REQUIRED, unit_word, TW_N_UNITS, &unit);
     machine.unit = (tw_unit)unit;
     read_timing(&r, &f);
+    tw_field_int(&f, "clock_mhz", TW_OPTIONAL, 1, TW_CLOCK_MAX, &machine.clock_mhz);
     read_parameters(&r, async_node(&r, &f, "parameters") ? tw_field_map(&f, "parameters", TW_OPTIONAL) : NULL);
     read_common(&r, &f);
     const tw_node *memories = tw_field_list(&f, "memories", TW_REQUIRED);

@@ -167,6 +167,12 @@ void tw_json_null(tw_json *j)
     fputs_unlocked("null", j->out);
 }
 
+void tw_json_raw(tw_json *j, const char *bytes, size_t n)
+{
+    before_value(j);
+    fwrite_unlocked(bytes, 1, n, j->out);
+}
+
 void tw_json_end(tw_json *j)
 {
     assert(j->depth == 0);
@@ -215,5 +221,6 @@ void tw_json_head(tw_json *j, const char *schema, int version, const tw_model *m
     tw_json_key_string(j, "name", machine->name);
     tw_json_key_string(j, "unit", tw_unit_name(machine->unit));
     tw_json_key_string(j, "timing", tw_timing_name(machine->timing));
+    if (machine->clock_mhz > 0) tw_json_key_int(j, "clock_mhz", machine->clock_mhz);
     tw_json_close(j);
 }

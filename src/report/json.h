@@ -38,6 +38,8 @@ void tw_json_int(tw_json *j, int64_t x);
 void tw_json_number(tw_json *j, double x);
 void tw_json_bool(tw_json *j, bool x);
 void tw_json_null(tw_json *j);
+/* A value that is JSON already. */
+void tw_json_raw(tw_json *j, const char *bytes, size_t n);
 /* After the last close: the newline that ends the document. */
 void tw_json_end(tw_json *j);
 

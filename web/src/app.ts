@@ -1,0 +1,61 @@
+// What the views share: the plan at hand, one axis of time, one selection.
+import type { PageData, PlanData } from "./format";
+import type { Trace } from "./trace";
+
+/** Called after something of the shared state has changed; redraws are collected into the next frame. */
+export type Listener = () => void;
+
+export interface Window {
+  from: number; // cycles
+  to: number;
+}
+
+/** The axis of time: which cycles are shown, and the marks on it. */
+export interface Axis {
+  readonly end: number; // of the plan
+  readonly shown: Window;
+  /** Cycle under the pointer or the playhead of the tile walk; null: none. */
+  readonly now: number | null;
+  /** The two cursors between which time is measured. */
+  readonly cursors: [number | null, number | null];
+  show(window: Window): void; // clamped
+  setNow(cycle: number | null): void;
+  setCursor(which: 0 | 1, cycle: number | null): void;
+  onChange(listener: Listener): void;
+}
+
+/** What was clicked on, and what goes with it. */
+export interface Selection {
+  readonly event: number; // -1: none
+  /** The same tile on its way through all levels, by start; includes `event`. */
+  readonly path: Uint32Array;
+  /** Pairs of producer and consumer among them. */
+  readonly links: Uint32Array;
+  /** Events that a search found. */
+  readonly found: Uint32Array;
+  /** Text that was searched for, "": none. */
+  readonly text: string;
+  select(event: number): void;
+  search(text: string): void; // "w[3,7]"
+  onChange(listener: Listener): void;
+}
+
+export interface App {
+  readonly page: PageData;
+  readonly plan: PlanData; // at hand: of a network, the layer that was chosen
+  readonly trace: Trace | null;
+  readonly axis: Axis;
+  readonly selection: Selection;
+  /** Shows a view by its name, "Timeline". */
+  open(view: string): void;
+  /** Network: another layer's plan, by its number in page.plans. */
+  choosePlan(plan: number): Promise<void>;
+  /** After a change of the colour scheme or the width. */
+  onResize(listener: Listener): void;
+}
+
+/** A view fills its host once; `draw` is called in a frame whenever it is visible and something changed. */
+export interface View {
+  draw(): void;
+}
+export type MakeView = (host: HTMLElement, app: App) => View;

@@ -1,0 +1,329 @@
+// What the page is given: documents that tilewright wrote, and the events of plans as columns of small integers.
+// docs/design/report.md describes both; src/report/columns.c and src/report/page.c write them.
+import { unzlibSync } from "fflate";
+
+export interface PageData {
+  schema: "tilewright.page";
+  version: number;
+  kind: "plan" | "network" | "compare";
+  title: string; // "matmul on kpu"
+  /** plan: one; network: one per different layer that has a plan; compare: two. */
+  plans: PlanData[];
+  network: NetworkDoc | null; // plan.json of a network
+  costs: CostsDoc | null; // costs.json of a network
+}
+
+export interface PlanData {
+  name: string;
+  doc: PlanDoc; // plan.json, without its rows; compare: as the file has it
+  trace: TraceHead | null; // null: the file has no events
+  /** Of a network: the layer's number in its document, otherwise -1. */
+  layer: number;
+}
+
+// ---- plan.json: docs/json.md; only what the page uses is written out here ----
+
+export interface PlanDoc {
+  schema: string;
+  version: number;
+  tool: { name: string; version: string };
+  model: { name: string };
+  machine: { name: string; unit: "byte" | "element"; timing: "async" | "lockstep"; clock_mhz?: number | null };
+  summary: Summary;
+  ops: OpDoc[];
+  placement?: PlacementDoc[];
+  remedies?: RemedyDoc[];
+}
+export interface Summary {
+  ticks: number;
+  cycles: number;
+  executions: number;
+  points: number;
+  instructions: number;
+  energy_fj?: number;
+}
+export interface OpDoc {
+  name: string;
+  loops: { name: string; extent: number; reduces: boolean }[];
+  summary: Summary;
+  bottleneck: string;
+  bound: { ticks: number; cycles: number; engine: string };
+  engines: EngineDoc[];
+  links: LinkDoc[];
+  memories: { name: string; size: number | null; slots: number; peak_live: number; peak_tick: number | null }[];
+  mapping: LevelDoc[];
+  layout: { memory: string; operand: string; slot: number; offset: number; size: number }[];
+  async?: AsyncDoc;
+  search: SearchDoc | null;
+  front?: { values: number[]; mapping: string }[];
+  verdict: VerdictDoc | null;
+  rows?: RowDoc[];
+}
+export interface EngineDoc {
+  name: string;
+  loads: number;
+  load_units: number;
+  stores: number;
+  store_units: number;
+  runs: number;
+  busy_cycles: number;
+  active_cycles: number;
+  awaited_cycles: number;
+}
+export interface LinkDoc {
+  outer: string;
+  inner: string;
+  operand: string;
+  transfers: number;
+  units: number;
+  least_units: number;
+  elements: number;
+  loads: number;
+  load_units: number;
+  partial_stores: number;
+  partial_units: number;
+  slots: number;
+  held_units: number;
+}
+export interface LevelDoc {
+  memory: string;
+  pass: boolean;
+  tiles?: Record<string, { count: number; largest: number }>;
+  order?: string[];
+  cut?: string;
+  accumulate?: string;
+  buffers: Record<string, number>;
+}
+export interface AsyncDoc {
+  energy_fj: number;
+  serpentine: boolean;
+  advice: string;
+  engines: {
+    name: string;
+    count: number;
+    busy_cycles: number;
+    wait_data_cycles: number;
+    wait_credit_cycles: number;
+    idle_cycles: number;
+    critical_cycles: number;
+  }[];
+  critical_path: { engine: string; cycles: number }[];
+  pools: {
+    memory: string;
+    operands: string[];
+    slots: number;
+    slot_units: number;
+    needed: number;
+    peak: number;
+    wait_cycles: number;
+  }[];
+  stays: { memory: string; operand: string; keep: string; passes: boolean; tiles_held: number }[];
+}
+export interface SearchDoc {
+  best: number;
+  points: number;
+  proven: boolean;
+  objectives: { measure: string; at: string | null; value: number }[];
+  bound: number;
+  gap: number;
+  root_bound: number;
+  bound_by: string;
+  bound_at: string | null;
+  space: string;
+  space_points: number;
+  nodes: number;
+  closed: Record<string, number>;
+  ending: string;
+}
+export interface VerdictDoc {
+  verified: boolean;
+  checked: boolean;
+  executed: boolean;
+  equal: boolean | null;
+  rows: number;
+  instructions: number;
+  elements: number | null;
+  reference: string | null;
+  first_fault: string | null;
+}
+/** docs/json.md, "Placement" and "Remedies". */
+export interface PlacementDoc {
+  [key: string]: unknown;
+}
+export interface RemedyDoc {
+  [key: string]: unknown;
+}
+export interface RowDoc {
+  tick: number;
+  level: number;
+  memory: string;
+  contains_rows: boolean;
+  start_cycle: number;
+  end_cycle: number;
+  live: number;
+  actions: ActionDoc[];
+}
+export interface ActionDoc {
+  op: OpName;
+  engine: string;
+  operand: string;
+  slot: number;
+  tile: number[];
+  sources?: number[];
+  accumulates: boolean;
+  units: number;
+  start_cycle: number;
+  end_cycle: number;
+  busy_end?: number;
+  unit?: number;
+  from?: string;
+  to?: string;
+  wait?: "none" | "engine" | "data" | "credit";
+  waited?: number;
+  partial?: boolean;
+}
+/** docs/json.md, "Networks". */
+export interface NetworkDoc {
+  [key: string]: any;
+}
+export interface CostsDoc {
+  [key: string]: any;
+}
+
+// ---- events ----
+
+export type OpName = "load" | "store" | "exec" | "sum" | "fill";
+export interface TraceHead {
+  n: number; // events in the columns
+  instructions: number; // of the plan: more, when it is too long to be drawn as a whole
+  complete: boolean;
+  end: number; // cycles of the part that is here
+  clock_mhz: number | null; // null: the machine file does not say
+  unit: "byte" | "element";
+  timing: "async" | "lockstep";
+  memories: { name: string; size: number | null }[]; // outermost first
+  engines: {
+    name: string;
+    kind: "moves" | "computes" | "adds";
+    outer: number; // memory, -1: none
+    memory: number;
+    count: number; // units
+    rate: number | null; // units, or points, per cycle at best; null: its cost does not depend on the amount
+    latency: number; // cycles
+  }[];
+  tracks: { engine: number; unit: number; lane: number; level: number; name: string }[]; // in the order of rows
+  ops: TraceOp[];
+  kinds: EventKind[];
+  columns: { name: string; n: number; bytes: number; raw: number }[];
+}
+export interface TraceOp {
+  name: string;
+  compute: string; // "multiply-add", ..
+  first: number; // event
+  n: number;
+  start: number; // cycle
+  cycles: number;
+  loops: { name: string; extent: number; reduces: boolean }[];
+  operands: {
+    name: string;
+    tensor: string;
+    dtype: string;
+    output: boolean;
+    shape: number[];
+    /** Per axis: position = (sum of coef x loop + offset) / divisor; outside [0, extent) is padding. */
+    axes: { offset: number; divisor: number; terms: [number, number][] }[];
+  }[];
+  /** Tiled levels, outermost first. */
+  levels: {
+    memory: number;
+    order: number[]; // loops
+    /** Per loop: null when nothing is cut up to this level; else by index [lo, hi), flattened. -1: never met. */
+    spans: (number[] | null)[];
+  }[];
+  cut: number[]; // loops that some level cuts: columns index0, index1, .. are about these
+  first_buffer: number;
+  buffers: { memory: number; operands: number[]; slot: number; offset: number; size: number }[];
+}
+/** What events have in common. */
+export interface EventKind {
+  op: OpName;
+  track: number;
+  operator: number;
+  operand: number; // moved or written
+  level: number; // of its tile, -1: the whole operand
+  from: number; // memories
+  to: number;
+  partial: boolean; // moves partial sums
+  accumulates: boolean;
+  opens: boolean; // its target holds a new value from its start on
+  joins: boolean; // one command with the event before it
+  nested: boolean; // events of the next level happen inside
+  sources: number; // how many buffers it reads
+}
+export const WAITS = ["none", "engine", "data", "credit"] as const;
+
+// ---- reading ----
+
+function text(id: string): string | null {
+  return document.getElementById(id)?.textContent ?? null;
+}
+
+function bytesOfBase64(base64: string): Uint8Array {
+  const binary = atob(base64.trim());
+  const out = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) out[i] = binary.charCodeAt(i);
+  return out;
+}
+
+async function inflate(bytes: Uint8Array, raw: number): Promise<Uint8Array> {
+  if (typeof DecompressionStream === "undefined") return unzlibSync(bytes, { out: new Uint8Array(raw) });
+  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export async function readPage(): Promise<PageData> {
+  const packed = text("tw-page");
+  if (!packed) throw new Error("the page holds no plan");
+  const bytes = bytesOfBase64(packed);
+  const json = await inflate(bytes, bytes.length * 8);
+  const page = JSON.parse(new TextDecoder().decode(json)) as PageData;
+  if (page.schema !== "tilewright.page" || page.version !== 1) throw new Error("the page's data have another version");
+  return page;
+}
+
+/** The columns of the i-th plan, by name. */
+export async function readColumns(i: number, head: TraceHead): Promise<Map<string, Uint8Array>> {
+  const packed = bytesOfBase64(text(`tw-columns-${i}`) ?? "");
+  const columns = new Map<string, Uint8Array>();
+  let at = 0;
+  const parts = head.columns.map((c) => {
+    const part = packed.subarray(at, at + c.bytes);
+    at += c.bytes;
+    return inflate(part, c.raw).then((raw) => columns.set(c.name, raw));
+  });
+  await Promise.all(parts);
+  return columns;
+}
+
+/** Little-endian groups of seven bits, the last without its high bit: exact up to 2^53. */
+export class Varints {
+  private at = 0;
+  constructor(private readonly bytes: Uint8Array) {}
+  next(): number {
+    const b = this.bytes;
+    let x = b[this.at++];
+    if (x < 128) return x;
+    x &= 127;
+    for (let scale = 128; ; scale *= 128) {
+      const y = b[this.at++];
+      if (y === undefined) throw new Error("a column ends too early");
+      if (y < 128) return x + y * scale;
+      x += (y & 127) * scale;
+    }
+  }
+  /** 0, -1, 1, -2, .. */
+  nextSigned(): number {
+    const x = this.next();
+    return x % 2 === 0 ? x / 2 : -(x + 1) / 2;
+  }
+}
