@@ -2,17 +2,17 @@
  *
  * The line is erased with blanks, so that it needs no terminal that understands more than a carriage return. */
 #include "progress.h"
+#include "terminal.h"
 
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const double first_shown = 0.5; /* seconds: what is faster needs no comfort */
 static const double pause_between = 0.1;
-enum { COLUMNS = 80, LINE_BYTES = 512 };
+enum { LINE_BYTES = 512 };
 
 /* ---- Ctrl-C ---- */
 
@@ -37,12 +37,6 @@ static void watch_interrupts(void)
 }
 
 /* ---- the line ---- */
-
-static int terminal_columns(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : COLUMNS;
-}
 
 /* "8'616", or three digits and an exponent where there would be too many. */
 static void print_number(double x, FILE *out)
@@ -78,7 +72,7 @@ static void print_line(const progress *p, const tw_progress *now, FILE *out)
  * since a character there would move some terminals to the next line. */
 static void draw(progress *p, const char *line)
 {
-    int width = (int)strlen(line), most = terminal_columns() - 1;
+    int width = (int)strlen(line), most = terminal_width(STDERR_FILENO) - 1;
     if (width > most) width = most;
     fprintf(stderr, "\r%.*s%*s", width, line, p->width > width ? p->width - width : 0, "");
     if (width == 0) fputc('\r', stderr);

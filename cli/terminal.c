@@ -20,12 +20,16 @@ static bool wants_colour(const char *when)
     return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
-static int terminal_columns(void)
+int terminal_width(int descriptor)
 {
     struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-    if (size.ws_col < COLUMNS_MIN) return COLUMNS_MIN;
-    return size.ws_col > COLUMNS_MAX ? COLUMNS_MAX : size.ws_col;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static int report_columns(void)
+{
+    int width = terminal_width(STDOUT_FILENO);
+    return width < COLUMNS_MIN ? COLUMNS_MIN : width > COLUMNS_MAX ? COLUMNS_MAX : width;
 }
 
 int terminal_read_columns(const struct argp_state *state, const char *text)
@@ -40,7 +44,7 @@ const char *terminal_read_colour(const struct argp_state *state, const char *tex
 
 void terminal_apply(const terminal *wanted, tw_print_options *out)
 {
-    out->columns = wanted->columns ? wanted->columns : terminal_columns();
+    out->columns = wanted->columns ? wanted->columns : report_columns();
     out->colour = wants_colour(wanted->colour);
     out->seconds = isatty(STDOUT_FILENO); /* what goes into a file is the same every time */
     out->ascii = wanted->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;

@@ -11,6 +11,8 @@ typedef struct terminal {
     const char *colour; /* "auto", "always", "never" */
 } terminal;
 
+/* Columns of the terminal behind a descriptor; 80 when there is none. */
+int terminal_width(int descriptor);
 /* Values of --columns and --color; another text ends the process with a usage error. */
 int terminal_read_columns(const struct argp_state *state, const char *text);
 const char *terminal_read_colour(const struct argp_state *state, const char *text);

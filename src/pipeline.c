@@ -270,11 +270,20 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
 
 /* ---- verification ---- */
 
+typedef struct counter {
+    tw_verdict *verdict;
+    const tw_verify_options *options;
+    int64_t total;
+} counter;
+
 static tw_status count_rows(void *user, const tw_rowset *row)
 {
-    tw_verdict *verdict = user;
-    verdict->rows++;
-    verdict->instructions += row->n_events;
+    enum { BETWEEN = 1 << 12 }; /* rows from report to report */
+    const counter *c = user;
+    c->verdict->rows++;
+    c->verdict->instructions += row->n_events;
+    if (c->options->progress && c->verdict->rows % BETWEEN == 0)
+        c->options->progress(c->options->progress_user, c->verdict->instructions, c->total);
     return TW_OK;
 }
 
@@ -306,8 +315,9 @@ static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options,
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
-    tw_row_sink counter = {count_rows, NULL, v};
-    TW_TRY(tw_watch(plan, &counter, checker, executor, scratch, judges, diag));
+    counter count = {v, options, plan->timeline.sum.instructions};
+    tw_row_sink counted = {count_rows, NULL, &count};
+    TW_TRY(tw_watch(plan, &counted, checker, executor, scratch, judges, diag));
     v->first_fault = tw_checker_finish(checker);
     v->checked = v->first_fault == NULL;
     if (!executes) return TW_OK;

@@ -227,11 +227,10 @@ static tw_status open_columns(tw_columns *c)
 static tw_status fill(tw_columns *c, int64_t max_events, tw_diag *diag)
 {
     tw_trace_sink sink = {take_track, take_begin, take_event, take_end, c};
-    tw_trace_options how = {.max_events = max_events};
     TW_TRY(open_columns(c));
     tw_arena *scratch = tw_arena_new(); /* what the walk needs is given back while what is learnt grows */
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = tw_trace_walk(c->plan, &how, &sink, scratch, diag, &c->complete);
+    tw_status status = tw_trace_walk(c->plan, max_events, &sink, scratch, diag, &c->complete);
     tw_arena_free(scratch);
     for (int i = 0; i < c->n_columns && status == TW_OK; i++) status = tw_packer_close(&c->column[i]);
     return status;
@@ -290,28 +289,32 @@ static void head_machine(const tw_machine *machine, tw_json *j)
     tw_json_close(j);
 }
 
+static void put_rate(double rate, tw_json *j)
+{
+    tw_json_key(j, "rate");
+    if (rate > 0)
+        tw_json_number(j, rate);
+    else
+        tw_json_null(j);
+}
+
 static void head_engine(const tw_engine *engine, tw_json *j)
 {
     static const char *const kinds[] = {[TW_MOVES] = "moves", [TW_COMPUTES] = "computes", [TW_ADDS] = "adds"};
     const tw_cost *cost = &engine->cost;
     bool has_latency = cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY || cost->kind == TW_COST_CONSTANT;
-    double rate = tw_cost_rate(cost);
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", engine->name);
     tw_json_key_string(j, "kind", kinds[engine->kind]);
     tw_json_key_int(j, "outer", engine->kind == TW_MOVES ? engine->outer : -1);
     tw_json_key_int(j, "memory", engine->memory);
     tw_json_key_int(j, "count", tw_max(engine->count, 1));
-    tw_json_key(j, "rate");
-    if (rate > 0)
-        tw_json_number(j, rate);
-    else
-        tw_json_null(j);
+    put_rate(tw_cost_rate(cost), j);
     tw_json_key_int(j, "latency", has_latency ? cost->fixed : 0);
     tw_json_close(j);
 }
 
-/* The compute engine has, for some operators, another cost: the first operator's is told. */
+/* The compute engine has, for some operators, another cost: its rate is told for each of them, too. */
 static void head_engines(const tw_plan *plan, tw_json *j)
 {
     const tw_machine *machine = plan->op[0].program.machine;
@@ -452,7 +455,9 @@ static void head_op(const tw_columns *c, int i, int64_t first_buffer, tw_json *j
     tw_json_key_int(j, "first", part->first);
     tw_json_key_int(j, "n", part->n);
     tw_json_key_int(j, "start", part->start);
+    tw_json_key_int(j, "ready", part->start + tw_trace_launch(c->plan, i));
     tw_json_key_int(j, "cycles", part->cycles);
+    put_rate(tw_cost_rate(&program->machine->engine[program->machine->compute].cost), j);
     head_loops(op, j);
     tw_json_key(j, "operands");
     tw_json_open(j, '[');

@@ -1,7 +1,6 @@
 /* src/report/trace.c - see trace.h. */
 #include "report/trace.h"
 #include "report/cuts.h"
-#include "sim/order.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +13,11 @@ typedef struct busy_track {
 typedef struct tracer {
     const tw_plan *plan;
     const tw_program *program;
-    const tw_trace_options *options;
+    int64_t max_events;
     const tw_trace_sink *sink;
-    tw_arena *scratch;
+    tw_arena *own; /* rows come while others use the caller's scratch */
     int op;
-    int64_t origin; /* cycle of the plan at which the operator begins */
+    int64_t origin, ready; /* cycles of the plan at which the operator begins, and has been launched */
     tw_cuts cuts;
     int64_t outer[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* per level: index of the tile that its rows are inside of */
     int64_t *residency;                           /* per buffer: what lies there, -1: nothing yet              */
@@ -37,12 +36,12 @@ static tw_status add_track(tracer *t, tw_track track)
     if (t->n_tracks == t->track_room) {
         int room = t->track_room ? 2 * t->track_room : 32;
         busy_track *list;
-        TW_ALLOC(t->scratch, list, room);
+        TW_ALLOC(t->own, list, room);
         if (t->n_tracks) memcpy(list, t->track, (size_t)t->n_tracks * sizeof *list);
         t->track = list;
         t->track_room = room;
     }
-    t->track[t->n_tracks++] = (busy_track){track, t->origin};
+    t->track[t->n_tracks++] = (busy_track){track, t->ready};
     return t->sink->track ? t->sink->track(t->sink->user, t->n_tracks - 1, &track) : TW_OK;
 }
 
@@ -153,7 +152,7 @@ static tw_status set_times(tracer *t, const tw_rowset *row, const tw_event *from
     event->joins = async && in->together;
     if (event->joins) return TW_OK; /* on the track of the one before */
     event->track = async ? t->first_unit[in->engine] + in->unit : 0;
-    if (!async) TW_TRY(find_lane(t, in->engine, row->level, event->start, &event->track));
+    if (!async) TW_TRY(find_lane(t, in->nested ? -1 : in->engine, row->level, event->start, &event->track));
     int64_t *free_at = &t->track[event->track].free_at;
     event->gap = event->start - *free_at;
     event->wait = async ? from->wait : TW_WAIT_NONE;
@@ -165,8 +164,7 @@ static tw_status take_row(void *user, const tw_rowset *row)
 {
     tracer *t = user;
     tw_trace_event event = {.op = t->op};
-    int64_t most = t->options->max_events;
-    t->full = most > 0 && t->n_events + row->n_events > most;
+    t->full = t->max_events > 0 && t->n_events + row->n_events > t->max_events;
     if (t->full) return TW_INFEASIBLE; /* any status but TW_OK ends the walk */
     t->n_events += row->n_events;
     for (int i = 0; i < row->n_events; i++) {
@@ -192,64 +190,67 @@ static tw_status begin_op(tracer *t, int op)
     t->cuts = tw_cuts_of(t->program);
     memset(t->outer, 0, sizeof t->outer);
     int n = t->program->layout.n_buffers;
-    TW_ALLOC(t->scratch, t->residency, n + 1);
+    TW_ALLOC(t->own, t->residency, n + 1);
     for (int b = 0; b < n; b++) t->residency[b] = -1;
-    for (int i = 0; i < t->n_tracks; i++) t->track[i].free_at = t->origin;
+    t->ready = t->origin + tw_trace_launch(t->plan, op);
+    for (int i = 0; i < t->n_tracks; i++) t->track[i].free_at = tw_max(t->track[i].free_at, t->ready);
     return t->sink->begin ? t->sink->begin(t->sink->user, op, t->origin) : TW_OK;
 }
 
-static tw_status walk_in_order(tracer *t, const tw_row_sink *sink, tw_diag *diag)
-{
-    const tw_timeline *known = &t->plan->op[t->op].timeline;
-    tw_timeline again;
-    tw_order *order = tw_order_new(t->plan->machine, sink, t->scratch);
-    if (!order) return TW_ERR_NOMEM;
-    for (int e = 0; e < t->plan->machine->n_engines; e++) {
-        const tw_engine_use *use = &known->engine[e];
-        tw_order_expect(order, e, use->loads + use->stores + use->ops);
-        tw_order_expect_loads(order, e, use->loads);
-    }
-    tw_row_sink first = tw_order_sink(order);
-    TW_TRY(tw_timeline_walk(t->program, &first, t->scratch, diag, &again));
-    return tw_order_flush(order);
-}
-
-static tw_status walk_op(tracer *t, int op, tw_diag *diag)
+static tw_status walk_op(tracer *t, int op, tw_arena *scratch, tw_diag *diag)
 {
     tw_row_sink sink = {take_row, NULL, t};
     tw_timeline again;
     TW_TRY(begin_op(t, op));
-    tw_status status = t->options->by_time && t->program->flow
-                           ? walk_in_order(t, &sink, diag)
-                           : tw_timeline_walk(t->program, &sink, t->scratch, diag, &again);
+    tw_status status = tw_timeline_walk(t->program, &sink, scratch, diag, &again);
     if (t->full) status = TW_OK;
     t->origin += t->plan->op[op].timeline.sum.cycles;
     if (status != TW_OK || !t->sink->end) return status;
     return t->sink->end(t->sink->user, op, t->origin);
 }
 
-tw_status tw_trace_walk(const tw_plan *plan, const tw_trace_options *options, const tw_trace_sink *sink,
-                        tw_arena *scratch, tw_diag *diag, bool *complete)
+static tw_status walk_ops(tracer *t, tw_arena *scratch, tw_diag *diag)
 {
-    tw_arena_mark mark = tw_arena_save(scratch);
-    tracer *t;
-    TW_ALLOC(scratch, t, 1);
-    *t = (tracer){.plan = plan, .options = options, .sink = sink, .scratch = scratch};
-    tw_status status = plan->machine->timing == TW_ASYNC ? add_units(t) : TW_OK;
-    for (int i = 0; i < plan->model->n_ops && status == TW_OK && !t->full; i++) status = walk_op(t, i, diag);
-    *complete = !t->full;
-    tw_arena_rewind(scratch, mark);
+    if (t->plan->machine->timing == TW_ASYNC) TW_TRY(add_units(t));
+    for (int i = 0; i < t->plan->model->n_ops && !t->full; i++) {
+        tw_arena_mark mark = tw_arena_save(scratch);
+        tw_status status = walk_op(t, i, scratch, diag);
+        tw_arena_rewind(scratch, mark);
+        TW_TRY(status);
+    }
+    return TW_OK;
+}
+
+tw_status tw_trace_walk(const tw_plan *plan, int64_t max_events, const tw_trace_sink *sink, tw_arena *scratch,
+                        tw_diag *diag, bool *complete)
+{
+    tracer t = {.plan = plan, .max_events = max_events, .sink = sink, .own = tw_arena_new()};
+    if (!t.own) return TW_ERR_NOMEM;
+    tw_status status = walk_ops(&t, scratch, diag);
+    *complete = !t.full;
+    tw_arena_free(t.own);
     return status;
+}
+
+int64_t tw_trace_launch(const tw_plan *plan, int op)
+{
+    return tw_cdiv(plan->op[op].program.machine->launch, TW_MILLI);
 }
 
 /* ---- names ---- */
 
+/* The memory that it tiles for in the first operator that has so many levels. */
+static const char *name_of_level(const tw_plan *plan, int level)
+{
+    int op = 0;
+    while (op + 1 < plan->model->n_ops && plan->op[op].program.n_tiled <= level) op++;
+    return plan->machine->memory[plan->op[op].program.tiled[level].memory].name;
+}
+
 const char *tw_track_name(const tw_plan *plan, const tw_track *track, char *text)
 {
-    const tw_program *program = &plan->op[0].program;
     if (track->engine < 0) {
-        const char *memory = plan->machine->memory[program->tiled[track->level].memory].name;
-        snprintf(text, TW_TRACE_TEXT, "%.120s tiles", memory);
+        snprintf(text, TW_TRACE_TEXT, "%.120s tiles", name_of_level(plan, track->level));
         return text;
     }
     const tw_engine *engine = &plan->machine->engine[track->engine];

@@ -27,7 +27,7 @@ typedef struct tw_trace_event {
     int level; /* tiled level that its tile belongs to, -1: the whole operand */
     const tw_instr *instr;
     int64_t start, busy_end, end; /* cycles of the plan                       */
-    int64_t gap;                  /* cycles that the track did nothing before it, since the operator began */
+    int64_t gap;                  /* cycles that the track did nothing before it, since the operator was launched */
     tw_wait wait;                 /* the reason; lockstep: TW_WAIT_NONE, the row was not over            */
     bool joins;                   /* one command with the event before it: same track, same times         */
     int64_t index[TW_MAX_LOOPS];  /* tile along each loop, counted over the whole operator                */
@@ -49,16 +49,13 @@ typedef struct tw_trace_sink {
     void *user;
 } tw_trace_sink;
 
-typedef struct tw_trace_options {
-    bool by_time;       /* events by start instead of in the order of the program; of events that start together those
-                           come first that come first in the program */
-    int64_t max_events; /* the walk ends before the command that would make them more, 0: no limit */
-} tw_trace_options;
-
-/* Of all operators. Async tracks are announced first, in the order of engines; others when they are met. *complete is
- * whether all events were shown. */
-TW_NODISCARD tw_status tw_trace_walk(const tw_plan *plan, const tw_trace_options *options, const tw_trace_sink *sink,
+/* All operators, in the order of the program. Async tracks are announced first, in the order of engines; others when they
+ * are met. The walk ends before the command that would make more than `max_events` (0: no limit); *complete is whether all
+ * were shown. */
+TW_NODISCARD tw_status tw_trace_walk(const tw_plan *plan, int64_t max_events, const tw_trace_sink *sink,
                                      tw_arena *scratch, tw_diag *diag, bool *complete);
+/* Cycles of the operator before which no engine does anything: its launch. */
+int64_t tw_trace_launch(const tw_plan *plan, int op);
 
 enum { TW_TRACE_TEXT = 256 };
 /* "dma", "streamer 1", "l2 tiles"; `text` has room for TW_TRACE_TEXT bytes and is returned. */

@@ -79,7 +79,7 @@ says err.txt "has no engine 'dmx'; its engines are dma, mover, streamer, array"
 
 # ---- files ----
 expect 0 eval "${on_kpu[@]}" --events -o made; valid_lines out.txt
-says err.txt "wrote made/report.txt, plan.json, mapping.yaml and events.jsonl"
+says err.txt "wrote made/report.html, report.txt, plan.json, mapping.yaml and events.jsonl"
 cmp -s made/events.jsonl events.jsonl || fail "the file of events differs from standard output"
 valid_json made/plan.json; says made/plan.json '"async": {'; narrow made/report.txt
 expect 0 eval "${on_kpu[@]}" --events=csv -o made -q; is_empty out.txt; is_empty err.txt

@@ -36,8 +36,8 @@ expect 0 plan --help; says out.txt "--objective"
 expect 0 eval --help; says out.txt "--mapping"
 
 # ---- the example ----
-expect 0; says out.txt "wrote out/report.txt"; is_empty err.txt
-for file in report.txt plan.json mapping.yaml; do [ -s "out/$file" ] || fail "out/$file was not written"; done
+expect 0; says out.txt "wrote out/report.html"; is_empty err.txt
+for file in report.html report.txt plan.json mapping.yaml; do [ -s "out/$file" ] || fail "out/$file was not written"; done
 valid_json out/plan.json
 grep -q $'\033' out/report.txt && fail "out/report.txt has colours"
 grep -q "left out" out/report.txt && fail "out/report.txt leaves rows out"
@@ -98,7 +98,7 @@ expect 64 eval "${on_reduction[@]}" --max-macs=0
 
 # ---- JSON: one document on standard output, messages beside it ----
 expect 0 plan matmul:64x48x96 -m tick-10k -o json --json; valid_json out.txt; says out.txt '"tilewright.plan"'
-says err.txt "wrote json/report.txt"
+says err.txt "wrote json/report.html"
 grep -q '"rows": \[' out.txt && fail "rows are written unasked"
 expect 0 eval "${on_reduction[@]}" --json --rows=all; valid_json out.txt
 says out.txt '"actions"'
@@ -124,7 +124,7 @@ expect 64 eval matmul:8x8x8 -m tick-10k --mapping=x --dump=nothing
 expect 64 eval matmul:8x8x8 -m tick-10k --mapping=x --dump=model --json
 
 # ---- files are replaced as a whole, or not at all ----
-ls -A one | grep -qvE '^(report.txt|plan.json|mapping.yaml)$' && fail "temporary files are left"
+ls -A one | grep -qvE '^(report.html|report.txt|plan.json|mapping.yaml)$' && fail "temporary files are left"
 : >file
 expect 74 plan matmul:8x8x8 -m tick-10k -o file; says err.txt "file"
 expect 74 plan matmul:8x8x8 -m tick-10k -o file/below

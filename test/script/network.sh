@@ -29,9 +29,9 @@ valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON documen
 cycles() { sed -nE "s/^  time +([0-9']+) cycles.*/\1/p" "$1"; }
 
 # ---- a plan and its files ----
-all="costs.csv costs.json costs.png costs.svg mapping.yaml plan.json report.txt"
+all="costs.csv costs.json costs.png costs.svg mapping.yaml plan.json report.html report.txt"
 expect 0 plan "${digits[@]}" -o one --threads=1
-says out.txt "wrote one/report.txt"
+says out.txt "wrote one/report.html"
 [ "$(cd one && echo *)" = "$all" ] || fail "the files are $(cd one && echo *)"
 [ -z "$(find one -name '.*' -type f)" ] || fail "temporary files are left"
 valid_json one/plan.json; valid_json one/costs.json
@@ -77,7 +77,7 @@ expect 64 eval "${digits[@]}"
 
 # ---- other ways to look at it ----
 expect 0 plan "${digits[@]}" --json -o json; valid_json out.txt; says out.txt '"tilewright.network"'
-says err.txt "wrote json/report.txt"
+says err.txt "wrote json/report.html"
 cmp out.txt json/plan.json || fail "the document on standard output is not plan.json"
 expect 0 plan "${digits[@]}" -q -o quiet; [ ! -s out.txt ] || fail "quiet is not"
 expect 0 plan "${digits[@]}" --rows=2-3 -o rows; says out.txt "2 of 11 steps"; says out.txt "9 others"

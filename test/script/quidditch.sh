@@ -71,10 +71,10 @@ expect 74 emit "$dispatch" -m snitch-note --target quidditch --lowering-config "
 
 # ---- the files of a plan ----
 expect 0 eval "$dispatch" -m snitch-note --lowering-config "$hand" -o folder
-says out.txt "wrote folder/report.txt, plan.json, mapping.yaml and lowering_config.txt"
+says out.txt "wrote folder/report.html, report.txt, plan.json, mapping.yaml and lowering_config.txt"
 cmp folder/lowering_config.txt wanted.txt || fail "the folder has another attribute"
 expect 0 eval "$dispatch" -m snitch-note --mapping=two.yaml -o folder
-says out.txt "wrote folder/report.txt, plan.json and mapping.yaml"
+says out.txt "wrote folder/report.html, report.txt, plan.json and mapping.yaml"
 [ -e folder/lowering_config.txt ] && fail "an attribute of an earlier plan is still there"
 
 # ---- a searched plan, and the same out of the cache ----

@@ -139,7 +139,7 @@ expect 0 plan "${small[@]}" -o limited --max-buffers=1; grep -qE 'buffers: .* [2
 
 # ---- Pareto fronts ----
 expect 0 plan "${small[@]}" -o front --objective=latency,peak:buffer --pareto; narrow out.txt; narrow front/report.txt; cp out.txt report.txt
-says report.txt "Pareto front of matmul"; says report.txt "wrote front/report.txt, plan.json, mapping.yaml and front/"
+says report.txt "Pareto front of matmul"; says report.txt "wrote front/report.html, report.txt, plan.json, mapping.yaml and front/"
 sed -nE "s/^ +([0-9]+) +([0-9']+) +([0-9']+)  .*/\1 \2 \3/p" front/report.txt | tr -d "'" >points.txt
 n=$(find front/front -name '[0-9]*.yaml' | wc -l)
 [ "$n" -gt 3 ] && [ "$(wc -l <points.txt)" = "$n" ] || fail "$n files for $(wc -l <points.txt) points"

@@ -222,7 +222,9 @@ export interface TraceOp {
   first: number; // event
   n: number;
   start: number; // cycle
+  ready: number; // when it is launched: no engine does anything before
   cycles: number;
+  rate: number | null; // points per cycle that the compute engine does of it at best
   loops: { name: string; extent: number; reduces: boolean }[];
   operands: {
     name: string;

@@ -10,6 +10,34 @@ export interface TrackIndex {
   waits: Float64Array[];
 }
 
+/** What a trace holds about its events, see Trace. */
+export type TraceArrays = Pick<
+  Trace,
+  | "kind" | "start" | "busyEnd" | "end" | "gap" | "wait" | "work" | "dst"
+  | "sourceFirst" | "source" | "freedFirst" | "freed" | "index"
+>;
+
+function emptyArrays(head: TraceHead): TraceArrays {
+  const { n } = head;
+  const count = (name: string) => head.columns.find((c) => c.name === name)?.n ?? 0;
+  const width = Math.max(0, ...head.ops.map((o) => o.cut.length));
+  return {
+    kind: new Uint16Array(n),
+    start: new Float64Array(n),
+    busyEnd: new Float64Array(n),
+    end: new Float64Array(n),
+    gap: new Float64Array(n),
+    wait: new Uint8Array(n),
+    work: new Float64Array(n),
+    dst: new Int32Array(n),
+    sourceFirst: new Uint32Array(n + 1),
+    source: new Int32Array(count("src")),
+    freedFirst: new Uint32Array(n + 1),
+    freed: new Int32Array(count("freed")),
+    index: Array.from({ length: width }, () => new Int32Array(n)),
+  };
+}
+
 export class Trace {
   readonly n: number;
   readonly kind: Uint16Array;
@@ -29,34 +57,46 @@ export class Trace {
   readonly tracks: TrackIndex[];
 
   static async read(i: number, head: TraceHead): Promise<Trace> {
-    return new Trace(head, await readColumns(i, head));
+    return Trace.decoded(head, await readColumns(i, head));
+  }
+  static decoded(head: TraceHead, columns: Map<string, Uint8Array>): Trace {
+    const trace = new Trace(head, emptyArrays(head));
+    trace.decode(columns);
+    return trace;
+  }
+  /** Of events that come from somewhere else than columns: rows.ts. */
+  static fromArrays(head: TraceHead, arrays: TraceArrays): Trace {
+    const trace = new Trace(head, arrays);
+    trace.indexTracks();
+    return trace;
   }
 
-  constructor(
+  private constructor(
     readonly head: TraceHead,
-    columns: Map<string, Uint8Array>,
+    arrays: TraceArrays,
   ) {
-    const n = (this.n = head.n);
+    this.n = head.n;
+    this.kind = arrays.kind;
+    this.start = arrays.start;
+    this.busyEnd = arrays.busyEnd;
+    this.end = arrays.end;
+    this.gap = arrays.gap;
+    this.wait = arrays.wait;
+    this.work = arrays.work;
+    this.dst = arrays.dst;
+    this.sourceFirst = arrays.sourceFirst;
+    this.source = arrays.source;
+    this.freedFirst = arrays.freedFirst;
+    this.freed = arrays.freed;
+    this.index = arrays.index;
+    this.tracks = head.tracks.map(() => ({}) as TrackIndex);
+  }
+
+  private decode(columns: Map<string, Uint8Array>) {
     const column = (name: string) => new Varints(columns.get(name) ?? new Uint8Array());
-    const count = (name: string) => head.columns.find((c) => c.name === name)?.n ?? 0;
-    this.kind = new Uint16Array(n);
-    this.start = new Float64Array(n);
-    this.busyEnd = new Float64Array(n);
-    this.end = new Float64Array(n);
-    this.gap = new Float64Array(n);
-    this.wait = new Uint8Array(n);
-    this.work = new Float64Array(n);
-    this.dst = new Int32Array(n);
-    this.sourceFirst = new Uint32Array(n + 1);
-    this.source = new Int32Array(count("src"));
-    this.freedFirst = new Uint32Array(n + 1);
-    this.freed = new Int32Array(count("freed"));
-    const width = Math.max(0, ...head.ops.map((o) => o.cut.length));
-    this.index = Array.from({ length: width }, () => new Int32Array(n));
     this.decodeTimes(column("kind"), column("time"), column("dur"), column("tail"), column("work"));
     this.decodeBuffers(column("dst"), column("src"), column("n_freed"), column("freed"));
-    for (let i = 0; i < width; i++) this.decodeIndex(i, column(`index${i}`));
-    this.tracks = head.tracks.map(() => ({}) as TrackIndex);
+    for (let i = 0; i < this.index.length; i++) this.decodeIndex(i, column(`index${i}`));
     this.indexTracks();
   }
 
@@ -66,7 +106,10 @@ export class Trace {
     for (let e = 0; e < this.n; e++) {
       const k = (this.kind[e] = kinds.next());
       const kind = this.head.kinds[k];
-      if (kind.operator !== op) free.fill(this.head.ops[(op = kind.operator)].start);
+      if (kind.operator !== op) {
+        const { ready } = this.head.ops[(op = kind.operator)];
+        for (let t = 0; t < free.length; t++) free[t] = Math.max(free[t], ready);
+      }
       if (kind.joins) {
         this.start[e] = this.start[e - 1];
         this.busyEnd[e] = this.busyEnd[e - 1];

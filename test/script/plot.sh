@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# --plot as a user meets it: every kind in every format, what is refused and how.
+set -u
+tw=$1/tilewright source=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache
+
+fail() { echo "FAIL: $*" >&2; failed=1; }
+# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
+expect() {
+    local want=$1 got
+    shift
+    "$tw" "$@" >out.txt 2>err.txt
+    got=$?
+    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
+}
+# refuses MESSAGE ARGS...: wrong usage, told in these words, nothing written.
+refuses() {
+    local message=$1
+    shift
+    expect 64 "$@"
+    head -1 err.txt | grep -qxF -- "$message" || { fail "'$*' does not say '$message'"; head -2 err.txt >&2; }
+    [ ! -e x.png ] || fail "'$*' wrote a picture"
+}
+# picture FILE: it is what its name says.
+picture() {
+    [ "$(cat out.txt)" = "wrote $1" ] || fail "$1: prints '$(cat out.txt)'"
+    case $1 in
+        *.png) [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "$1 is no PNG" ;;
+        *.pdf) [ "$(head -c 5 "$1")" = %PDF- ] && tail -1 "$1" | grep -q '^%%EOF' || fail "$1 is no PDF" ;;
+        *.svg)
+            grep -q '^<svg' "$1" && tail -1 "$1" | grep -q '^</svg>' || fail "$1 is no SVG"
+            if command -v xmllint >/dev/null; then xmllint --noout "$1" || fail "$1 is not well-formed"; fi ;;
+    esac
+    [ "$(stat -c %s "$1")" -gt 2000 ] || fail "$1 is nearly empty"
+}
+
+kpu=(matmul:128x128x128,dtype=i8 -m kpu --mapping="$source/examples/06-kpu/mapping.yaml")
+tick=(matmul:64x64x64 -m tick-three-level)
+digits=("$source/examples/09-network/digits.onnx" -m snitch --dim=batch=1)
+front=(matmul:32x32x32,dtype=i8 -m kpu --objective=latency,energy --pareto --budget=500)
+
+for ending in png svg pdf; do
+    for kind in gantt buffers roofline traffic; do
+        expect 0 eval "${kpu[@]}" --plot=$kind -o $kind.$ending && picture $kind.$ending
+        expect 0 plan "${tick[@]}" --plot=$kind -o tick-$kind.$ending && picture tick-$kind.$ending
+    done
+    expect 0 plan "${front[@]}" --plot=pareto -o pareto.$ending && picture pareto.$ending
+    expect 0 plan "${digits[@]}" --plot=costs -o costs.$ending && picture costs.$ending
+done
+[ "$(ls)" = "$(printf '%s\n' {buffers,costs,gantt,pareto,roofline,tick-buffers,tick-gantt,tick-roofline,tick-traffic,traffic}.{pdf,png,svg} cache err.txt out.txt | sort)" ] ||
+    fail "other files than pictures: $(ls | tr '\n' ' ')"
+
+# The same bytes every time; options that change the picture.
+for kind in gantt.svg buffers.pdf traffic.png; do
+    expect 0 eval "${kpu[@]}" --plot=${kind%.*} -o again-$kind
+    cmp -s $kind again-$kind || fail "$kind differs from run to run"
+done
+expect 0 eval "${kpu[@]}" --plot=gantt --cycles=1000:1600 --plot-width=175 --plot-op=matmul -o near.svg
+grep -q 'width="175mm"' near.svg && grep -q ">ofm\[" near.svg && grep -q "600 cycles" near.svg || fail "near.svg shows something else"
+expect 0 eval "${kpu[@]}" --plot=gantt -q -o quiet.svg
+[ ! -s out.txt ] || fail "-q prints"
+
+# What cannot be.
+e="tilewright eval: " p="tilewright plan: "
+refuses "$e--plot takes one of gantt, buffers, roofline, traffic, costs, pareto, not 'pie'" eval "${kpu[@]}" --plot=pie -o x.png
+refuses "$e--plot writes .png, .svg or .pdf, not 'x.jpg'" eval "${kpu[@]}" --plot=gantt -o x.jpg
+refuses "$e--plot needs -o with the name of the picture: x.png, x.svg or x.pdf" eval "${kpu[@]}" --plot=gantt
+refuses "${p}--plot needs -o with the name of the picture: x.png, x.svg or x.pdf" plan "${tick[@]}" --plot=gantt
+refuses "$e--plot=pareto needs a search: 'tilewright plan' with --pareto" eval "${kpu[@]}" --plot=pareto -o x.png
+refuses "${p}--plot=pareto needs --pareto and two objectives, such as --objective=latency,energy" plan "${tick[@]}" --plot=pareto -o x.png
+refuses "$e--plot=costs is of networks, and 'matmul:128x128x128,dtype=i8' is no ONNX file" eval "${kpu[@]}" --plot=costs -o x.png
+refuses "${p}--plot=gantt is of single operators; of networks there is --plot=costs" plan "${digits[@]}" --plot=gantt -o x.png
+refuses "$e--plot excludes --json, --dump, --events, --gantt, --injection and --symbolic" eval "${kpu[@]}" --plot=gantt --json -o x.png
+refuses "$e--cycles goes with --gantt, --plot=gantt and --plot=buffers" eval "${kpu[@]}" --plot=traffic --cycles=1:2 -o x.png
+refuses "tilewright: --cycles ends at 99999, but the plan ends at cycle 9650" eval "${kpu[@]}" --plot=buffers --cycles=1:99999 -o x.png
+refuses "$e--plot-width takes a number from 40 to 500, not '3'" eval "${kpu[@]}" --plot=gantt --plot-width=3 -o x.png
+refuses "$e--plot-width goes with --plot" eval "${kpu[@]}" --plot-width=90
+refuses "$e--plot-op goes with --plot" eval "${kpu[@]}" --plot-op=matmul
+expect 2 eval "${kpu[@]}" --plot=gantt --plot-op=conv -o x.png
+[ "$(cat err.txt)" = "error: no operator 'conv'; there are matmul" ] || fail "an operator that is not there: $(cat err.txt)"
+expect 74 eval "${kpu[@]}" --plot=gantt -o nowhere/x.png
+[ "$(cat err.txt)" = "tilewright: cannot write 'nowhere/x.png': No such file or directory" ] || fail "no folder: $(cat err.txt)"
+
+[ $failed = 0 ] && echo "pictures are as they should be"
+exit $failed
