@@ -1,0 +1,221 @@
+// Small helpers to build the page: elements, tables that can be sorted and read by a test, numbers as people read them.
+
+type Attribute = string | number | boolean | null | undefined | ((event: any) => void);
+export type Attributes = Record<string, Attribute>;
+export type Child = Node | string | number | null | undefined | false;
+
+function build<E extends Element>(made: E, attributes: Attributes, children: Child[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name.replace(/^on/, ""), value as EventListener);
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children)
+    if (child !== null && child !== undefined && child !== false)
+      made.append(child instanceof Node ? child : String(child));
+  return made;
+}
+
+/** An element; `onclick: f` listens, true is an attribute without value, false and null are none. */
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  children: Child[] = [],
+): HTMLElementTagNameMap[K] {
+  return build(document.createElement(tag), attributes, children);
+}
+
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  children: Child[] = [],
+): SVGElementTagNameMap[K] {
+  return build(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+// ---- tables ----
+
+export interface Column<R> {
+  key: string; // data-key of its cells
+  title: string;
+  hint?: string; // shown over the title
+  /** The exact value: data-value, and what is sorted by. */
+  value(row: R): number | string | null;
+  /** What is shown; a number in groups of three digits when this is missing. */
+  show?(row: R): Child;
+}
+export interface TableOptions<R> {
+  name?: string; // data-table
+  caption?: string;
+  /** Attributes of a row. */
+  row?(row: R): Attributes;
+  /** Numbers of the column that it is sorted by at first; -1: as given. */
+  sort?: number;
+  descending?: boolean;
+}
+export interface Table<R> {
+  element: HTMLTableElement;
+  update(rows: readonly R[]): void;
+}
+
+/** A table whose rows may change; what the reader sorted by stays. */
+export function liveTable<R>(columns: Column<R>[], options: TableOptions<R> = {}): Table<R> {
+  let rows: readonly R[] = [];
+  let by = options.sort ?? -1;
+  let down = options.descending ?? false;
+  const body = el("tbody");
+  const heads = columns.map((column, i) => {
+    const button = el("button", { type: "button", title: column.hint, onclick: () => sort(i) }, [column.title]);
+    return el("th", { scope: "col", "data-key": column.key, "aria-sort": "none" }, [button]);
+  });
+  const element = el("table", { "data-table": options.name }, [
+    options.caption && el("caption", {}, [options.caption]),
+    el("thead", {}, [el("tr", {}, heads)]),
+    body,
+  ]);
+  function sort(column: number) {
+    down = by === column ? !down : isNumeric(columns[column], rows);
+    by = column;
+    fill();
+  }
+  function fill() {
+    const numeric = columns.map((column) => isNumeric(column, rows));
+    heads.forEach((head, i) => {
+      head.setAttribute("aria-sort", i !== by ? "none" : down ? "descending" : "ascending");
+      head.classList.toggle("number", numeric[i]);
+    });
+    body.replaceChildren(...sorted(rows, columns[by], down).map((row) => tableRow(columns, numeric, row, options)));
+  }
+  return {
+    element,
+    update(next) {
+      rows = next;
+      fill();
+    },
+  };
+}
+
+/** A table of rows that stay as they are. */
+export function table<R>(columns: Column<R>[], rows: readonly R[], options: TableOptions<R> = {}): HTMLTableElement {
+  const made = liveTable(columns, options);
+  made.update(rows);
+  return made.element;
+}
+
+function isNumeric<R>(column: Column<R>, rows: readonly R[]): boolean {
+  return rows.some((row) => typeof column.value(row) === "number");
+}
+
+function sorted<R>(rows: readonly R[], column: Column<R> | undefined, down: boolean): readonly R[] {
+  if (!column) return rows;
+  const sign = down ? -1 : 1;
+  return [...rows].sort((a, b) => sign * compare(column.value(a), column.value(b)));
+}
+
+/** What is missing comes first, numbers before text. */
+function compare(a: number | string | null, b: number | string | null): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a === "string" && typeof b === "string") return a.localeCompare(b, "en", { numeric: true });
+  const rank = (x: number | string | null) => (x === null ? 0 : typeof x === "number" ? 1 : 2);
+  return rank(a) - rank(b);
+}
+
+function tableRow<R>(columns: Column<R>[], numeric: boolean[], row: R, options: TableOptions<R>): HTMLTableRowElement {
+  const cells = columns.map((column, i) => {
+    const value = column.value(row);
+    const shown = column.show ? column.show(row) : typeof value === "number" ? digits(value) : (value ?? "–");
+    return el("td", { "data-key": column.key, "data-value": value, class: numeric[i] && typeof value !== "string" && "number" }, [shown]);
+  });
+  return el("tr", options.row?.(row) ?? {}, cells);
+}
+
+/** A list of names and values; `key` becomes data-key. */
+export function details(entries: { key: string; title: string; value: number | string | null; show?: Child }[]): HTMLElement[] {
+  return entries.map(({ key, title, value, show }) =>
+    el("div", {}, [
+      el("dt", {}, [title]),
+      el("dd", { "data-key": key, "data-value": value }, [show ?? (typeof value === "number" ? digits(value) : value)]),
+    ]),
+  );
+}
+
+// ---- numbers ----
+
+const THIN = "\u202f"; // a narrow space that does not break
+
+/** 1'234'567: groups of three digits, as the text report has them; up to `places` digits behind the point. */
+export function digits(x: number, places = Number.isInteger(x) ? 0 : 2): string {
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "–";
+  const [whole, part] = Math.abs(x).toFixed(places).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, "'");
+  return (x < 0 ? "−" : "") + grouped + (part ? "." + part : "");
+}
+
+/** A share of one: "12.5 %". */
+export function percent(share: number, places = 1): string {
+  return Number.isFinite(share) ? (100 * share).toFixed(places) + THIN + "%" : "–";
+}
+
+/** With a binary prefix: "1.5 MiB"; other units than bytes in groups of digits. */
+export function amount(units: number, unit: "byte" | "element" = "byte"): string {
+  if (unit === "element") return digits(units) + THIN + (units === 1 ? "element" : "elements");
+  const names = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; Math.abs(units) >= 1024 && i < names.length - 1; i++) units /= 1024;
+  return digits(units, Number.isInteger(units) ? 0 : units < 10 ? 2 : 1) + THIN + names[i];
+}
+
+export function bytes(n: number): string {
+  return amount(n, "byte");
+}
+
+const TIMES = ["ns", "µs", "ms", "s"];
+
+/** Cycles as time: "1.25 µs", with so many digits that count. */
+export function duration(cycles: number, clockMhz: number, precision = 4): string {
+  const ns = (cycles * 1000) / clockMhz;
+  const i = timeUnit(ns);
+  return Number((ns / 1000 ** i).toPrecision(precision)) + THIN + TIMES[i];
+}
+
+/** A time on an axis that reaches to `last` and has a tick every `step`, all in cycles: ticks differ in their text. */
+export function tickTime(cycles: number, last: number, step: number, clockMhz: number): string {
+  const i = timeUnit((last * 1000) / clockMhz);
+  const scale = 1000 / clockMhz / 1000 ** i;
+  const places = Math.max(0, Math.min(9, -Math.floor(Math.log10(step * scale) + 1e-9)));
+  return (cycles * scale).toFixed(places) + THIN + TIMES[i];
+}
+
+function timeUnit(ns: number): number {
+  let i = 0;
+  while (Math.abs(ns) >= 1000 ** (i + 1) && i < TIMES.length - 1) i++;
+  return i;
+}
+
+/** 12.3k, 4.56M: for ticks and labels with little room. */
+export function short(x: number): string {
+  const names = ["", "k", "M", "G", "T", "P"];
+  let i = 0;
+  let y = Math.abs(x);
+  for (; y >= 1000 && i < names.length - 1; i++) y /= 1000;
+  return (x < 0 ? "−" : "") + Number(y.toPrecision(4)) + names[i];
+}
+
+// ---- canvases ----
+
+/** Gives a canvas a size in CSS pixels, sharp on any screen; returns its context, in CSS pixels and cleared. */
+export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  const ratio = window.devicePixelRatio || 1;
+  const w = Math.max(1, Math.round(width * ratio));
+  const h = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d")!;
+  context.setTransform(w / width, 0, 0, h / height, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}

@@ -1,0 +1,96 @@
+// The keyboard. Everything that the pointer does on the axis of time can be done with keys.
+import { fit, pan, placeCursor, zoom } from "./axis";
+import { el } from "./dom";
+import type { Shell } from "./shell";
+import { changeTrack, selectAt, showPath, step, trackOf } from "./step";
+
+const HELP: [string, string][] = [
+  ["1 … 6", "views"],
+  ["a d ← →", "earlier, later"],
+  ["w s + −", "closer, farther"],
+  ["0 Home", "show everything"],
+  ["z", "show the whole way of the selected tile"],
+  ["n p", "next, previous event of the track; after a search: next, previous of what was found"],
+  ["↑ ↓", "the track above, below"],
+  ["Enter", "select the event at the pointer's time"],
+  ["m", "set the first cursor, then the second: the time between them is measured"],
+  ["/", "search a tile: w[3,7], w[3,*], w, exec, an engine"],
+  ["Escape", "clear selection, search and cursors"],
+  ["t", "light or dark"],
+  ["?", "this help"],
+];
+const POINTER: [string, string][] = [
+  ["wheel", "closer, farther"],
+  ["drag", "earlier, later"],
+  ["shift + drag", "zoom into what is marked"],
+  ["double click", "show everything"],
+  ["click", "follow a tile through all levels"],
+  ["alt + click", "set a cursor"],
+];
+
+export function helpDialog(): HTMLDialogElement {
+  const list = (entries: [string, string][]) =>
+    el(
+      "dl",
+      { class: "keys" },
+      entries.flatMap(([keys, text]) => [
+        el("dt", {}, [el("kbd", {}, [keys])]),
+        el("dd", {}, [text]),
+      ]),
+    );
+  const dialog = el("dialog", { "aria-label": "keys" }, [el("h2", {}, ["Keys"]), list(HELP), el("h2", {}, ["Pointer"]), list(POINTER)]);
+  dialog.append(el("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, ["Close"]));
+  return dialog;
+}
+
+export function attachKeys(shell: Shell, toggleTheme: () => void, help: HTMLDialogElement): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.open) return;
+    const target = event.target as HTMLElement;
+    if (target.matches("input, select, textarea, [contenteditable]")) return;
+    const free = target === document.body || target.matches("canvas[data-time]");
+    const onTime = shell.timed && (free || event.key.length === 1); // buttons and tabs need Enter, Home and arrows themselves
+    if (pageKey(event.key, shell, toggleTheme, help) || (onTime && timeKey(event.key, shell))) event.preventDefault();
+  });
+}
+
+function pageKey(key: string, shell: Shell, toggleTheme: () => void, help: HTMLDialogElement): boolean {
+  const search = document.querySelector<HTMLInputElement>('[role="tabpanel"]:not([hidden]) input[type="search"]');
+  if (/^[1-9]$/.test(key) && shell.tabs[Number(key) - 1]) shell.open(shell.tabs[Number(key) - 1]);
+  else if (key === "t") toggleTheme();
+  else if (key === "?") help.showModal();
+  else if (key === "/" && search) search.focus();
+  else return false;
+  return true;
+}
+
+function timeKey(key: string, shell: Shell): boolean {
+  const { axis, selection } = shell;
+  const { from, to } = axis.shown;
+  const middle = axis.now !== null && axis.now >= from && axis.now <= to ? axis.now : (from + to) / 2;
+  const actions: Record<string, () => void> = {
+    a: () => pan(axis, -0.2),
+    d: () => pan(axis, 0.2),
+    w: () => zoom(axis, 1 / 1.5, middle),
+    s: () => zoom(axis, 1.5, middle),
+    "0": () => fit(axis),
+    z: () => showPath(shell),
+    n: () => step(shell, 1),
+    p: () => step(shell, -1),
+    N: () => step(shell, -1),
+    m: () => placeCursor(axis, middle),
+    Enter: () => selectAt(shell, trackOf(shell), middle),
+    ArrowUp: () => changeTrack(shell, -1),
+    ArrowDown: () => changeTrack(shell, 1),
+    Escape: () => {
+      selection.select(-1);
+      selection.search("");
+      axis.setCursor(0, null);
+      axis.setCursor(1, null);
+    },
+  };
+  const same: Record<string, string> = { ArrowLeft: "a", ArrowRight: "d", "+": "w", "=": "w", "-": "s", Home: "0" };
+  const action = actions[same[key] ?? key];
+  action?.();
+  return action !== undefined;
+}

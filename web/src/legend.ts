@@ -1,0 +1,42 @@
+// What the colours and patterns of the timeline mean: those that occur.
+import { el, sizeCanvas } from "./dom";
+import { lookOf, type Look } from "./mix";
+import { operandFill, waitFill, WAIT_NAMES, type Form, type Wait } from "./theme";
+import type { Trace } from "./trace";
+
+const SWATCH = 14; // pixels
+const FORMS: Form[] = ["moved", "partial", "solid", "nested"];
+const WORDS: Record<Form, string> = { moved: "", partial: "partial sums of", solid: "computed", nested: "tiles of" };
+
+export function legendItems(trace: Trace, waits: Wait[]): HTMLLIElement[] {
+  return [
+    ...looksOf(trace).map(({ text, operand, form }) => item(text, (c) => operandFill(c, operand, form))),
+    ...waits.map((wait) => item(WAIT_NAMES[wait], (c) => waitFill(c, wait))),
+  ];
+}
+
+function item(text: string, fill: (c: CanvasRenderingContext2D) => CanvasPattern | string): HTMLLIElement {
+  const canvas = el("canvas", { "aria-hidden": "true" });
+  const c = sizeCanvas(canvas, SWATCH, SWATCH);
+  c.fillStyle = fill(c);
+  c.fillRect(0, 0, SWATCH, SWATCH);
+  return el("li", {}, [canvas, text]);
+}
+
+/** The looks that occur, with the names of the operands that have them. */
+function looksOf(trace: Trace): (Look & { text: string })[] {
+  const looks: (Look & { names: Set<string> })[] = [];
+  for (const kind of trace.head.kinds) {
+    const { operand, form } = lookOf(kind);
+    const name = trace.head.ops[kind.operator].operands[operand]?.name ?? "?";
+    const known = looks.find((look) => look.operand === operand && look.form === form);
+    if (known) known.names.add(name);
+    else looks.push({ operand, form, names: new Set([name]) });
+  }
+  looks.sort((a, b) => FORMS.indexOf(a.form) - FORMS.indexOf(b.form) || a.operand - b.operand);
+  return looks.map(({ operand, form, names }) => ({ operand, form, text: `${WORDS[form]} ${listOf([...names])}`.trim() }));
+}
+
+function listOf(names: string[]): string {
+  return names.slice(0, 3).join(", ") + (names.length > 3 ? ", …" : "");
+}

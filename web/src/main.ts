@@ -1,0 +1,144 @@
+// The page: reads what tilewright put into it, chooses the tabs, and hands over to the shell.
+import "./style.css";
+import { el } from "./dom";
+import { readPage, type PageData } from "./format";
+import { attachKeys, helpDialog } from "./keys";
+import { errorText, Shell, type Tab } from "./shell";
+import { setTheme } from "./theme";
+import { buffers } from "./views/buffers";
+import { compare } from "./views/compare";
+import { counters } from "./views/counters";
+import { gantt } from "./views/gantt";
+import { network } from "./views/network";
+import { overview, verdictLine } from "./views/overview";
+import { tables } from "./views/tables";
+import { walk } from "./views/walk";
+
+const OVERVIEW: Tab = { name: "Overview", make: [overview], timed: false, lasting: false };
+const TIMELINE: Tab = { name: "Timeline", make: [gantt, buffers, counters], timed: true, lasting: false };
+const TILES: Tab = { name: "Tiles", make: [walk], timed: true, lasting: false };
+const TABLES: Tab = { name: "Tables", make: [tables], timed: false, lasting: false };
+const NETWORK: Tab = { name: "Network", make: [network], timed: false, lasting: true };
+const COMPARE: Tab = { name: "Compare", make: [compare], timed: false, lasting: true };
+
+/** Views of a plan; two networks that are compared are no plans. */
+function tabsOf(page: PageData): Tab[] {
+  const timed = page.plans.some((plan) => plan.trace) ? [TIMELINE, TILES] : [];
+  const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES] : [];
+  if (page.kind === "network") return [NETWORK, ...plan, COMPARE];
+  return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
+}
+
+// ---- head ----
+
+function themeToggle(): { button: HTMLButtonElement; toggle: () => void; onChange: (f: () => void) => void } {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const button = el("button", { type: "button", title: "key t" });
+  const listeners: (() => void)[] = [];
+  let dark = system.matches;
+  let own = false; // the reader decided
+  const apply = () => {
+    setTheme(dark ? "dark" : "light");
+    button.textContent = dark ? "Light" : "Dark";
+    button.setAttribute("aria-label", dark ? "light colours" : "dark colours");
+    for (const listener of listeners) listener();
+  };
+  const toggle = () => {
+    own = true;
+    dark = !dark;
+    apply();
+  };
+  button.addEventListener("click", toggle);
+  system.addEventListener("change", () => {
+    if (!own) (dark = system.matches), apply();
+  });
+  apply();
+  return { button, toggle, onChange: (f) => listeners.push(f) };
+}
+
+/** Of a network the layers that have a plan, of a comparison its two. */
+function planChooser(shell: Shell): HTMLElement | null {
+  const { plans } = shell.page;
+  if (plans.length < 2) return null;
+  const options = plans.map((plan, i) => el("option", { value: i }, [plan.name]));
+  const select = el("select", { onchange: () => void shell.choosePlan(Number(select.value)) }, options);
+  const label = el("label", {}, [shell.page.kind === "network" ? "layer " : "plan ", select]);
+  shell.onChoice(() => {
+    select.value = String(plans.indexOf(shell.plan));
+    label.hidden = !shell.ofOnePlan;
+  });
+  return label;
+}
+
+function head(shell: Shell, theme: HTMLElement, help: HTMLDialogElement): HTMLElement {
+  const verdict = el("div", { class: "verdict", "data-verdict": true });
+  shell.onChoice(() => {
+    const told = shell.page.kind === "plan" || shell.ofOnePlan;
+    verdict.replaceChildren(told ? verdictLine(shell) : "");
+  });
+  const helpButton = el("button", { type: "button", "aria-label": "keys", title: "key ?", onclick: () => help.showModal() }, ["?"]);
+  return el("header", {}, [
+    el("div", { class: "title" }, [el("h1", {}, [shell.page.title]), verdict, planChooser(shell), theme, helpButton]),
+    shell.tablist,
+  ]);
+}
+
+// ---- print ----
+
+/** On paper: light colours, all views. */
+function attachPrint(shell: Shell) {
+  let before: string | undefined;
+  const begin = () => {
+    if (before !== undefined) return;
+    before = document.documentElement.dataset.theme ?? "light";
+    setTheme("light");
+    shell.print(true);
+  };
+  const end = () => {
+    if (before === undefined) return;
+    setTheme(before === "dark" ? "dark" : "light");
+    before = undefined;
+    shell.print(false);
+  };
+  addEventListener("beforeprint", begin);
+  addEventListener("afterprint", end);
+  matchMedia("print").addEventListener("change", (event) => (event.matches ? begin() : end()));
+}
+
+// ---- start ----
+
+/** For tests: the state of the page, a promise that all is drawn, and how long the last frame took. */
+declare global {
+  interface Window {
+    tw: { app: Shell | null; ready: Promise<void>; frame(): number };
+  }
+}
+
+async function start(root: HTMLElement): Promise<void> {
+  const theme = themeToggle();
+  const page = await readPage();
+  document.title = page.title;
+  const shell = new Shell(page, tabsOf(page));
+  const help = helpDialog();
+  window.tw.app = shell;
+  root.append(head(shell, theme.button, help), shell.main, help);
+  theme.onChange(() => shell.resize());
+  attachKeys(shell, theme.toggle, help);
+  attachPrint(shell);
+  addEventListener("hashchange", () => void shell.followAddress());
+  await shell.followAddress();
+  await nextFrame();
+  await shell.decode();
+  await nextFrame();
+}
+
+function nextFrame(): Promise<void> {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
+const root = document.getElementById("app")!;
+window.tw = { app: null, ready: Promise.resolve(), frame: () => window.tw.app?.lastFrame ?? 0 };
+window.tw.ready = start(root).catch((error) => {
+  console.error(error);
+  root.append(errorText(error));
+});

@@ -1,0 +1,122 @@
+// How far two plans are over time: points executed, and units that crossed the outermost link, each from 0 to all of it.
+import { timeScale, drawMarks, drawRuler, attachTime, RULER_HEIGHT } from "./axis";
+import type { App } from "./app";
+import { digits, el, percent, sizeCanvas, table } from "./dom";
+import { theme } from "./theme";
+import { upperBound, type Trace } from "./trace";
+
+const HEIGHT = 190;
+
+/** Sums of work up to times. */
+export interface Curve {
+  times: Float64Array;
+  sums: Float64Array;
+}
+
+function curveOf(trace: Trace, counts: (e: number) => boolean): Curve {
+  const events: number[] = [];
+  for (let e = 0; e < trace.n; e++) if (counts(e)) events.push(e);
+  events.sort((a, b) => trace.busyEnd[a] - trace.busyEnd[b]);
+  const sums = new Float64Array(events.length);
+  let sum = 0;
+  events.forEach((e, i) => (sums[i] = sum += trace.work[e]));
+  return { times: Float64Array.from(events, (e) => trace.busyEnd[e]), sums };
+}
+
+export class Progress {
+  readonly element: HTMLElement;
+  private readonly canvas = el("canvas", { role: "img", "aria-label": "work done over time, of both plans" });
+  private readonly points: Curve[];
+  private readonly moved: Curve[];
+
+  constructor(
+    private readonly app: App,
+    private readonly sides: Trace[],
+    names: string[],
+  ) {
+    this.points = sides.map((t) => curveOf(t, (e) => t.kindOf(e).op === "exec" && !t.kindOf(e).nested));
+    this.moved = sides.map((t) => curveOf(t, (e) => isOuter(t, e)));
+    const swatch = (side: number, dashed: boolean, text: string) => {
+      const line = el("span", { class: "curve", "aria-hidden": "true" });
+      line.style.borderTop = `3px ${dashed ? "dotted" : "solid"} var(--side-${side})`;
+      return el("li", {}, [line, text]);
+    };
+    const legend = names.flatMap((name, i) => [swatch(i, false, `${name}: points executed`), swatch(i, true, `${name}: moved over the outermost link`)]);
+    this.element = el("div", {}, [el("div", { class: "drawing" }, [this.canvas]), el("ul", { class: "legend" }, legend), el("div", { class: "scroll" }, [this.table(names)])]);
+    attachTime(this.canvas, app);
+  }
+
+  private table(names: string[]): HTMLElement {
+    const rows = [0.25, 0.5, 0.75, 1].map((share) => ({ share, at: this.points.map((curve) => reached(curve, share)) }));
+    return table<(typeof rows)[number]>(
+      [
+        { key: "share", title: "points executed", value: (r) => r.share, show: (r) => percent(r.share, 0) },
+        ...names.map((name, i) => ({ key: i ? "b" : "a", title: `${name}, after cycles`, value: (r: (typeof rows)[number]) => r.at[i] })),
+      ],
+      rows,
+      { name: "progress" },
+    );
+  }
+
+  draw() {
+    const width = this.canvas.parentElement!.clientWidth;
+    const c = sizeCanvas(this.canvas, width, HEIGHT);
+    const t = theme();
+    const s = timeScale(this.app.axis, width);
+    const top = RULER_HEIGHT + 6;
+    const bottom = HEIGHT - 8;
+    c.font = "11px system-ui, sans-serif";
+    c.textBaseline = "middle";
+    for (const share of [0, 0.5, 1]) {
+      const y = bottom - share * (bottom - top);
+      c.fillStyle = t.line;
+      c.fillRect(s.left, y, s.right - s.left, 1);
+      c.fillStyle = t.muted;
+      c.fillText(percent(share, 0), 4, y);
+    }
+    this.sides.forEach((_, i) => {
+      this.line(c, this.moved[i], i, true, s, top, bottom);
+      this.line(c, this.points[i], i, false, s, top, bottom);
+    });
+    drawRuler(c, this.app, width);
+    drawMarks(c, this.app.axis, width, RULER_HEIGHT, HEIGHT);
+  }
+
+  private line(c: CanvasRenderingContext2D, curve: Curve, side: number, dashed: boolean, s: ReturnType<typeof timeScale>, top: number, bottom: number) {
+    const all = curve.sums[curve.sums.length - 1];
+    if (!all) return;
+    c.strokeStyle = sideColor(side);
+    c.lineWidth = dashed ? 1.5 : 2.5;
+    c.setLineDash(dashed ? [2, 4] : []);
+    c.beginPath();
+    for (let x = s.left; x <= s.right; x++) {
+      const n = upperBound(curve.times, s.cycleOf(x));
+      const y = bottom - ((n ? curve.sums[n - 1] : 0) / all) * (bottom - top);
+      if (x === s.left) c.moveTo(x, y);
+      else c.lineTo(x, y);
+    }
+    c.stroke();
+    c.setLineDash([]);
+  }
+}
+
+function isOuter(t: Trace, e: number): boolean {
+  const kind = t.kindOf(e);
+  return (kind.op === "load" && kind.from === 0) || (kind.op === "store" && kind.to === 0);
+}
+
+function reached(curve: Curve, share: number): number | null {
+  const all = curve.sums[curve.sums.length - 1] ?? 0;
+  const at = curve.sums.findIndex((sum) => sum >= share * all);
+  return at < 0 ? null : curve.times[at];
+}
+
+export function sideColor(side: number): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--side-${side}`).trim() || theme().text;
+}
+
+export function shareText(x: number | null): string {
+  if (x === null) return "new";
+  if (x >= 9) return `× ${digits(x + 1, x < 99 ? 1 : 0)}`;
+  return (x > 0 ? "+" : "") + percent(x, Math.abs(x) < 0.0005 ? 4 : Math.abs(x) < 0.1 ? 2 : 0).replace("-", "−");
+}

@@ -1,0 +1,297 @@
+// The frame of the page: tabs, the plan at hand, and one loop that redraws what is visible.
+import type { App, Listener, MakeView, View } from "./app";
+import { TimeAxis } from "./axis";
+import { el } from "./dom";
+import type { PageData, PlanData } from "./format";
+import { TileSelection } from "./selection";
+import { Trace } from "./trace";
+
+/** A tab: one or more views below each other. */
+export interface Tab {
+  name: string;
+  make: MakeView[];
+  /** Drawn from events: made when they have been decoded. */
+  timed: boolean;
+  /** Is about the page and not about one plan: kept when another plan is chosen. */
+  lasting: boolean;
+}
+
+/** A view in its place. */
+interface Part {
+  host: HTMLElement;
+  view: View;
+  stale: boolean; // was out of sight when something changed
+}
+
+interface Panel {
+  tab: Tab;
+  host: HTMLElement;
+  button: HTMLButtonElement;
+  parts: Part[] | null; // null: not made yet
+  resized: Listener[];
+}
+
+const SHEET = "900px"; // wide, when its drawings shall be readable on paper
+const REST = 300; // milliseconds without a change after which views that are out of sight are drawn too
+
+export class Shell implements App {
+  plan: PlanData;
+  trace: Trace | null = null;
+  axis = new TimeAxis(1);
+  selection = new TileSelection(null);
+  /** Milliseconds that the last frame took. */
+  lastFrame = 0;
+  readonly tablist = el("div", { role: "tablist", "aria-label": "views" });
+  readonly main = el("main");
+  private readonly panels: Panel[];
+  private shown: Panel;
+  private making: Panel | null = null;
+  private printing = false;
+  private waiting = 0; // requested frame
+  private rest = 0; // timer
+  private decoding: Promise<void> = Promise.resolve();
+  private readonly chosen: Listener[] = [];
+
+  constructor(
+    readonly page: PageData,
+    tabs: Tab[],
+  ) {
+    this.plan = page.plans[0];
+    this.usePlan(null);
+    this.panels = tabs.map((tab, i) => this.addPanel(tab, i));
+    this.shown = this.panels[0];
+    this.tablist.addEventListener("keydown", (event) => this.moveFocus(event));
+    new ResizeObserver(() => this.resize()).observe(this.main);
+    addEventListener("scroll", () => this.drawStale((part) => this.inSight(part.host)), { passive: true });
+  }
+
+  get tabs(): string[] {
+    return this.panels.map((panel) => panel.tab.name);
+  }
+  get view(): string {
+    return this.shown.tab.name;
+  }
+  /** Whether what is shown is about one of several plans. */
+  get ofOnePlan(): boolean {
+    return this.page.kind !== "plan" && !this.shown.tab.lasting;
+  }
+  get timed(): boolean {
+    return this.shown.tab.timed && this.trace !== null;
+  }
+
+  private addPanel(tab: Tab, i: number): Panel {
+    const id = tab.name.toLowerCase();
+    const button = el(
+      "button",
+      { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `view-${id}`, title: `key ${i + 1}`, onclick: () => this.open(tab.name) },
+      [tab.name],
+    );
+    const host = el("section", { role: "tabpanel", id: `view-${id}`, "aria-labelledby": `tab-${id}`, "data-title": tab.name });
+    host.hidden = true;
+    this.tablist.append(button);
+    this.main.append(host);
+    return { tab, host, button, parts: null, resized: [] };
+  }
+
+  private moveFocus(event: KeyboardEvent) {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!step) return;
+    const n = this.panels.length;
+    const next = this.panels[(this.panels.indexOf(this.shown) + step + n) % n];
+    this.open(next.tab.name);
+    next.button.focus();
+  }
+
+  // ---- App ----
+
+  open(view: string): void {
+    const panel = this.panels.find((p) => p.tab.name.toLowerCase() === view.toLowerCase());
+    if (!panel) return;
+    this.shown = panel;
+    for (const p of this.panels) {
+      p.host.hidden = p !== panel && !this.printing;
+      p.button.setAttribute("aria-selected", String(p === panel));
+      p.button.tabIndex = p === panel ? 0 : -1;
+    }
+    this.tellChoice();
+    this.make(panel);
+    this.redraw();
+  }
+
+  async choosePlan(number: number): Promise<void> {
+    const plan = this.page.plans[number];
+    if (!plan || plan === this.plan) return this.decoding;
+    this.plan = plan;
+    this.usePlan(null);
+    for (const panel of this.panels) if (!panel.tab.lasting) this.empty(panel);
+    this.tellChoice();
+    this.make(this.shown);
+    this.redraw();
+    return this.decode();
+  }
+
+  onResize(listener: Listener): void {
+    (this.making ?? this.shown).resized.push(listener);
+  }
+  /** After another plan or view has been chosen. */
+  onChoice(listener: Listener): void {
+    this.chosen.push(listener);
+  }
+
+  // ---- the plan at hand ----
+
+  /** Reads the events of the plan at hand; the views that show them are made then. */
+  decode(): Promise<void> {
+    const plan = this.plan;
+    if (!plan?.trace || this.trace) return this.decoding;
+    const work = Trace.read(this.page.plans.indexOf(plan), plan.trace).then(
+      (trace) => plan === this.plan && this.takeTrace(trace), // or another was chosen meanwhile
+      (error) => this.tellUnread(error),
+    );
+    return (this.decoding = work.then(() => {}));
+  }
+
+  private takeTrace(trace: Trace) {
+    this.usePlan(trace);
+    for (const panel of this.panels) if (panel.tab.timed) this.empty(panel);
+    this.make(this.shown);
+    this.redraw();
+  }
+
+  private tellUnread(error: unknown) {
+    console.error(error);
+    for (const panel of this.panels) if (panel.tab.timed) panel.host.replaceChildren(errorText(error));
+  }
+
+  private usePlan(trace: Trace | null) {
+    this.trace = trace;
+    this.axis = new TimeAxis(this.plan?.trace?.end ?? 1);
+    this.selection = new TileSelection(trace);
+    this.axis.onChange(() => this.redraw());
+    this.selection.onChange(() => this.redraw());
+  }
+
+  private empty(panel: Panel) {
+    panel.host.replaceChildren();
+    panel.parts = null;
+    panel.resized = [];
+  }
+
+  private make(panel: Panel) {
+    if (panel.parts) return;
+    if (panel.tab.timed && !this.trace) return panel.host.replaceChildren(this.noEvents());
+    const parts: Part[] = (panel.parts = []);
+    this.making = panel;
+    for (const make of panel.tab.make) {
+      const host = el("div", { class: "view" });
+      panel.host.append(host);
+      this.guard(host, () => {
+        const view = make(host, this);
+        view.draw(); // in any case once: only then its height is known
+        parts.push({ host, view, stale: false });
+      });
+    }
+    this.making = null;
+  }
+
+  private noEvents(): HTMLElement {
+    const text = this.plan.trace ? "Reading the events …" : "The file of this plan holds no events, so there is no time to show.";
+    return el("p", { class: "message", role: "status" }, [text]);
+  }
+
+  // ---- frames ----
+
+  /** Draws what is visible in the next frame, however often it is asked for. */
+  redraw(): void {
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = 0;
+      this.draw();
+    });
+  }
+
+  /** Draws what can be seen; what is out of sight follows when nothing has changed for a while, or it comes into sight. */
+  private draw() {
+    const start = performance.now();
+    for (const part of this.visibleParts()) {
+      part.stale = !this.inSight(part.host);
+      if (!part.stale) this.drawPart(part);
+    }
+    this.lastFrame = performance.now() - start;
+    clearTimeout(this.rest);
+    this.rest = window.setTimeout(() => this.drawStale(() => true), REST);
+  }
+
+  private drawStale(which: (part: Part) => boolean) {
+    for (const part of this.visibleParts()) if (part.stale && which(part)) this.drawPart(part);
+  }
+
+  private drawPart(part: Part) {
+    part.stale = false;
+    this.guard(part.host, () => part.view.draw());
+  }
+
+  private visibleParts(): Part[] {
+    return (this.printing ? this.panels : [this.shown]).flatMap((panel) => panel.parts ?? []);
+  }
+
+  private inSight(host: HTMLElement): boolean {
+    const { top, bottom } = host.getBoundingClientRect();
+    return this.printing || (bottom >= 0 && top <= innerHeight);
+  }
+
+  resize(): void {
+    for (const panel of this.panels) for (const listener of panel.resized) this.guard(panel.host, listener);
+    this.redraw();
+  }
+
+  /** Shows all views below each other, drawn for the width of a sheet. */
+  print(on: boolean): void {
+    this.printing = on;
+    this.main.style.width = on ? SHEET : "";
+    for (const panel of this.panels) {
+      panel.host.hidden = !on && panel !== this.shown;
+      if (on) this.make(panel);
+      for (const part of panel.host.querySelectorAll("details")) this.unfold(part, on);
+    }
+    this.resize();
+    this.draw();
+  }
+
+  /** On paper nothing can be unfolded. */
+  private unfold(part: HTMLDetailsElement, on: boolean) {
+    if (on && !part.open) part.dataset.folded = "";
+    if (on || "folded" in part.dataset) part.open = on;
+    if (!on) delete part.dataset.folded;
+  }
+
+  /** What goes wrong in a view is said there, once; the others go on. */
+  private guard(host: HTMLElement, work: () => void) {
+    try {
+      work();
+    } catch (error) {
+      console.error(error);
+      if (!host.querySelector(":scope > .error")) host.prepend(errorText(error));
+    }
+  }
+
+  // ---- address: #timeline or #timeline/3 ----
+
+  private tellChoice() {
+    for (const listener of this.chosen) listener();
+    const number = this.page.plans.indexOf(this.plan);
+    const address = "#" + this.view.toLowerCase() + (number > 0 ? `/${number}` : "");
+    if (location.hash !== address) history.replaceState(null, "", address);
+  }
+  /** The view and plan that the address names. */
+  async followAddress(): Promise<void> {
+    const [view, number] = location.hash.slice(1).split("/");
+    this.open(this.panels.some((p) => p.tab.name.toLowerCase() === view) ? view : this.view);
+    await this.choosePlan(Number(number ?? this.page.plans.indexOf(this.plan)));
+  }
+}
+
+export function errorText(error: unknown): HTMLElement {
+  const text = error instanceof Error ? error.message : String(error);
+  return el("p", { class: "message error", role: "alert" }, [`This part cannot be shown: ${text}`]);
+}

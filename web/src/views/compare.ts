@@ -1,0 +1,398 @@
+// Two plans side by side: which is better, all their numbers, their mappings, and both in time on one axis.
+import type { App, Listener, MakeView, Selection, View } from "../app";
+import { TimeAxis } from "../axis";
+import { digits, el, liveTable, percent, table, type Table } from "../dom";
+import { differencesOf, faultOf, isNetwork, modelOf, remarksOf, verdictWord, type Difference, type Doc } from "../docvalues";
+import type { PlanData, PlanDoc } from "../format";
+import { energyText, shortName, type Step } from "../networkdoc";
+import { Progress, shareText } from "../progress";
+import { traceOfRows } from "../rows";
+import { RunStrip } from "../runstrip";
+import { TileSelection } from "../selection";
+import type { Trace } from "../trace";
+import { gantt } from "./gantt";
+import "./compare.css";
+
+const MOST_ROWS = 1500;
+const HALF = 66; // pixels: half a bar, as in compare.css
+const LETTERS = ["A", "B"];
+
+interface Side {
+  name: string; // of the file
+  doc: Doc;
+  trace: Trace | null;
+}
+
+class CompareView implements View {
+  private readonly message = el("p", { class: "message error", role: "alert", hidden: true });
+  private readonly body = el("div");
+  private parts: { draw(): void }[] = [];
+  private waiting = 0;
+
+  constructor(
+    host: HTMLElement,
+    private readonly app: App,
+  ) {
+    host.classList.add("compare");
+    host.append(this.chooser(), this.message, this.body);
+    this.attachDrop();
+    if (app.page.kind === "compare") this.show(app.page.plans.map((plan) => sideOf(plan.name, plan.doc as unknown as Doc)) as [Side, Side]);
+    else this.invite();
+  }
+
+  draw(): void {
+    for (const part of this.parts) part.draw();
+  }
+  private redraw() {
+    this.waiting ||= requestAnimationFrame(() => {
+      this.waiting = 0;
+      this.draw();
+    });
+  }
+
+  // ---- the other plan ----
+
+  private chooser(): HTMLElement {
+    const input = el("input", { type: "file", accept: ".json,application/json", "data-file": true });
+    input.addEventListener("change", () => input.files?.[0] && void this.load(input.files[0]));
+    const text = this.app.page.kind === "compare" ? "Compare A with another plan.json " : "Compare with a plan.json ";
+    return el("div", { class: "bar" }, [el("label", {}, [text, input]), el("span", { class: "muted" }, ["or drop one anywhere on this page; nothing leaves your computer"])]);
+  }
+
+  private attachDrop() {
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const file = event.dataTransfer?.files[0];
+      if (!file) return;
+      this.app.open("Compare");
+      void this.load(file);
+    });
+  }
+
+  private invite() {
+    this.body.replaceChildren(
+      el("p", {}, ["Choose the plan.json of another run to see both side by side: every number with its change, the mappings, and both timelines on one axis."]),
+      el("p", { class: "muted" }, ["On the command line: ", el("code", {}, ["tilewright compare out/ other/ -o compare.html"])]),
+    );
+  }
+
+  private async load(file: File): Promise<void> {
+    try {
+      const doc = JSON.parse(await file.text());
+      const fault = faultOf(doc);
+      if (fault) throw new Error(fault);
+      const other = sideOf(file.name, doc);
+      this.message.hidden = true;
+      this.show([this.own(isNetwork(doc)), other]);
+    } catch (error) {
+      this.message.textContent = `${file.name} cannot be compared: ${error instanceof Error ? error.message : error}`;
+      this.message.hidden = false;
+    }
+  }
+
+  /** What the page is about: of a network the whole or, for a plan, the layer at hand. */
+  private own(network: boolean): Side {
+    const { page, plan, trace } = this.app;
+    if (page.kind === "compare") return sideOf(page.plans[0].name, page.plans[0].doc as unknown as Doc);
+    if (page.network && (network || !plan)) return { name: "this page", doc: page.network, trace: null };
+    return { name: page.kind === "network" ? plan.name : "this page", doc: plan.doc as unknown as Doc, trace };
+  }
+
+  // ---- both ----
+
+  private show(sides: [Side, Side]) {
+    const [a, b] = sides;
+    const fault = [a, b].map((side) => faultOf(side.doc)).find(Boolean);
+    if (fault) return this.body.replaceChildren(el("p", { class: "message error", role: "alert" }, [`These cannot be compared: ${fault}`]));
+    const differences = differencesOf(a.doc, b.doc);
+    const remarks = remarksOf(a.doc, b.doc);
+    this.parts = [];
+    const networks = isNetwork(a.doc) && isNetwork(b.doc);
+    this.body.replaceChildren(
+      ...(remarks.length ? [el("section", { class: "message loud", "data-part": "remarks" }, [el("ul", {}, remarks.map((text) => el("li", {}, [text])))])] : []),
+      this.headline(differences),
+      el("div", { class: "sides" }, sides.map((side, i) => sideCard(side, i, differences))),
+      ...(networks ? [this.steps(a, b)] : []),
+      ...(isNetwork(a.doc) || isNetwork(b.doc) ? [] : [mappings(a.doc, b.doc), ...this.timelines(sides)]),
+      new Numbers(differences).element,
+    );
+    this.redraw();
+  }
+
+  private headline(all: Difference[]): HTMLElement {
+    const of = (key: string) => all.find((d) => d.key === key);
+    const cycles = of("cycles");
+    const energy = of("energy_fj");
+    const parts = [cycles && sentence(cycles, "cycles", digits), energy && sentence(energy, "energy", energyText)].filter((p): p is HTMLElement => Boolean(p));
+    return el("p", { class: "headline", "data-part": "headline" }, ["B needs ", ...parts.flatMap((part, i) => (i ? [" and ", part] : [part])), "."]);
+  }
+
+  private steps(a: Side, b: Side): HTMLElement {
+    const strips = [a, b].map((side) => new RunStrip(side.doc.steps as Step[], () => undefined));
+    this.parts.push(...strips);
+    return el("section", { class: "card", "data-part": "steps" }, [
+      el("h2", {}, ["Step by step"]),
+      ...strips.flatMap((strip, i) => [el("h3", { class: "side" }, [badge(i), shortName([a, b][i].name, 60)]), strip.element]),
+      el("div", { class: "scroll tall" }, [stepTable(a.doc.steps as Step[], b.doc.steps as Step[])]),
+    ]);
+  }
+
+  private timelines(sides: [Side, Side]): HTMLElement[] {
+    const traces = sides.map((side) => side.trace).filter((t): t is Trace => t !== null);
+    if (!traces.length) return [el("p", { class: "message" }, ["Neither file holds events, so there are no timelines: plan.json has them when it was written with rows."])];
+    const axis = new TimeAxis(Math.max(...traces.map((t) => t.head.end)));
+    axis.onChange(() => this.redraw());
+    const hosts = sides.map((side, i) => {
+      const host = el("div", { class: "view" });
+      const known = side.trace;
+      const content = known ? host : el("p", { class: "muted" }, ["This file holds no events that can be shown."]);
+      const cutOff = known && !known.head.complete && el("p", { class: "muted" }, [`The file has the first ${digits(known.n)} of ${digits(known.head.instructions)} instructions.`]);
+      if (known) this.parts.push(gantt(host, this.appOf(side, known, axis)));
+      return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [el("h2", { class: "side" }, [badge(i), `Timeline of ${side.name}`]), cutOff, content]);
+    });
+    if (traces.length < 2) return hosts;
+    const progress = new Progress(this.appOf(sides[0], traces[0], axis), traces, LETTERS);
+    this.parts.push(progress);
+    return [el("section", { class: "card", "data-part": "progress" }, [el("h2", {}, ["Work over time"]), progress.element]), ...hosts];
+  }
+
+  /** What the timeline needs of the page, for another plan: its own selection, the common axis. */
+  private appOf(side: Side, trace: Trace, axis: TimeAxis): App {
+    const plan: PlanData = { name: side.name, doc: side.doc as unknown as PlanDoc, trace: trace.head, layer: -1 };
+    const selection: Selection = new TileSelection(trace);
+    selection.onChange(() => this.redraw());
+    const { app } = this;
+    return {
+      page: app.page,
+      plan,
+      trace,
+      axis,
+      selection,
+      open: (view: string) => app.open(view),
+      choosePlan: (number: number) => app.choosePlan(number),
+      onResize: (listener: Listener) => app.onResize(listener),
+    };
+  }
+}
+
+/** Rows that cannot be read take only the timeline away. */
+function sideOf(name: string, doc: Doc): Side {
+  try {
+    return { name, doc, trace: isNetwork(doc) || faultOf(doc) ? null : traceOfRows(doc as unknown as PlanDoc) };
+  } catch {
+    return { name, doc, trace: null };
+  }
+}
+
+// ---- verdicts ----
+
+function badge(side: number): HTMLElement {
+  return el("span", { class: `letter side-${side}` }, [LETTERS[side]]);
+}
+
+/** Of a network the file without its folders. */
+function shortModel(doc: Doc): string {
+  return isNetwork(doc) ? modelOf(doc).split("/").pop()! : modelOf(doc);
+}
+
+function sentence(d: Difference, what: string, show: (x: number) => string): HTMLElement | null {
+  if (d.change === null || typeof d.a?.value !== "number" || typeof d.b?.value !== "number") return null;
+  if (what === "energy" && (d.a.value === 0 || d.b.value === 0)) return null; // a machine without such costs
+  if (d.change === 0) return el("span", {}, [`as ${what === "cycles" ? "many cycles" : "much energy"} (${show(d.a.value)})`]);
+  const much = d.relative === null ? "" : `${percent(Math.abs(d.relative), Math.abs(d.relative) < 0.1 ? 2 : 0)} `;
+  const word = what === "cycles" ? (d.change < 0 ? "fewer cycles" : "more cycles") : d.change < 0 ? "less energy" : "more energy";
+  const text = d.relative !== null && d.relative > 9 ? `${digits(d.relative + 1, 1)} times the ${what}` : `${much}${word}`;
+  return el("span", {}, [el("b", { class: d.better > 0 ? "good" : "bad" }, [text]), ` (${show(d.b.value)} instead of ${show(d.a.value)})`]);
+}
+
+function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
+  const { doc } = side;
+  const network = isNetwork(doc);
+  const value = (key: string) => {
+    const found = all.find((d) => d.key === key);
+    return (i ? found?.b : found?.a)?.value ?? null;
+  };
+  const bound = network ? value("bound") : (value("search.bound") ?? value("bound.cycles"));
+  const cycles = value("cycles");
+  const gap = typeof bound === "number" && typeof cycles === "number" && cycles > 0 && bound > 0 ? (cycles - bound) / cycles : null;
+  const verdict = network ? "network" : verdictWord(doc);
+  const energy = value("energy_fj");
+  const facts: [string, string, string | number | null][] = [
+    ["cycles", "cycles", cycles],
+    ["bound", network || value("search.bound") !== null ? "proven bound" : "busiest engine", bound],
+    ["gap", "gap", gap],
+    ["energy_fj", "energy", energy],
+    ["bottleneck", "bottleneck", value("bottleneck")],
+  ];
+  const show = (key: string, x: string | number) =>
+    typeof x === "string" ? x : key === "gap" ? percent(x, 2) : key === "energy_fj" ? energyText(x) : digits(x);
+  return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [
+    el("h2", { class: "side" }, [badge(i), `${shortModel(doc)} on ${doc.machine.name}`, el("span", { class: "badge", "data-badge": verdict === "network" ? null : verdict }, [verdict])]),
+    el("p", { class: "muted", title: side.name }, [shortName(side.name, 70)]),
+    el("dl", { class: "facts" }, facts.filter(([key, , x]) => x !== null && (x !== 0 || key === "gap")).map(([key, title, x]) => el("div", {}, [el("dt", {}, [title]), el("dd", { "data-key": key, "data-value": x }, [show(key, x!)])]))),
+  ]);
+}
+
+// ---- numbers ----
+
+class Numbers {
+  readonly element: HTMLElement;
+  private readonly table: Table<Difference>;
+  private readonly count = el("output");
+  private onlyChanged = true;
+  private alone = false; // also what only one of them has
+  private filter = "";
+
+  constructor(private readonly all: Difference[]) {
+    this.table = liveTable<Difference>(
+      [
+        { key: "value", title: "value", value: (d) => d.key },
+        { key: "a", title: "A", value: (d) => d.a?.value ?? null, show: (d) => text(d, d.a?.value) },
+        { key: "b", title: "B", value: (d) => d.b?.value ?? null, show: (d) => text(d, d.b?.value) },
+        { key: "change", title: "change", value: (d) => d.change, show: changeText },
+        { key: "relative", title: "relative", value: (d) => d.relative, show: (d) => (d.change === null ? "" : d.change === 0 ? "=" : shareText(d.relative)) },
+        { key: "better", title: "better or worse", value: (d) => (d.better > 0 ? "better" : d.better < 0 ? "worse" : null), show: changeBar },
+      ],
+      { name: "compare", row: (d) => ({ "data-key": d.key, class: d.same ? "same" : null }) },
+    );
+    this.element = el("section", { class: "card", "data-part": "numbers" }, [el("h2", {}, ["All numbers"]), this.controls(), el("div", { class: "scroll tall" }, [this.table.element])]);
+    this.fill();
+  }
+
+  private controls(): HTMLElement {
+    const box = (text: string, checked: boolean, change: (on: boolean) => void) => {
+      const input = el("input", { type: "checkbox", checked });
+      input.addEventListener("change", () => (change(input.checked), this.fill()));
+      return el("label", {}, [input, ` ${text}`]);
+    };
+    const input = el("input", { type: "search", placeholder: "filter: links units", "aria-label": "show only values with these words" });
+    input.addEventListener("input", () => ((this.filter = input.value.toLowerCase()), this.fill()));
+    return el("div", { class: "bar", role: "toolbar", "aria-label": "numbers" }, [
+      input,
+      box("only what differs", true, (on) => (this.onlyChanged = on)),
+      box("also what only one of them has", false, (on) => (this.alone = on)),
+      this.count,
+    ]);
+  }
+
+  private fill() {
+    const words = this.filter.split(/\s+/).filter(Boolean);
+    const wanted = this.all.filter((d) => (!this.onlyChanged || !d.same) && (this.alone || (d.a && d.b)) && words.every((word) => d.key.toLowerCase().includes(word)));
+    this.table.update(wanted.slice(0, MOST_ROWS));
+    const alone = this.all.filter((d) => !d.a || !d.b).length;
+    const equal = this.all.filter((d) => d.same).length;
+    const left = wanted.length > MOST_ROWS ? `; the first ${digits(MOST_ROWS)} of ${digits(wanted.length)} are shown` : "";
+    this.count.textContent = `${digits(this.all.length - alone - equal)} differ, ${digits(equal)} are equal, ${digits(alone)} are in one of the two only${left}`;
+  }
+}
+
+function number(x: number): string {
+  return Number.isInteger(x) ? digits(x) : (x < 0 ? "−" : "") + String(Number(Math.abs(x).toPrecision(4)));
+}
+function text(d: Difference, x: number | string | undefined): string {
+  if (x === undefined) return "–";
+  return typeof x === "string" ? x : d.key.endsWith("energy_fj") ? energyText(x) : number(x);
+}
+
+function changeText(d: Difference): string {
+  if (d.change === null) return "";
+  const size = text(d, Math.abs(d.change));
+  return (d.change > 0 ? "+" : d.change < 0 ? "−" : "") + size;
+}
+
+/** Left of the middle less, right of it more, as a ratio on a logarithm; the colour tells what is better, a sign too. */
+function changeBar(d: { relative: number | null; change: number | null; better: number }): HTMLElement | string {
+  if (!d.change) return "";
+  const ratio = d.relative === null ? Infinity : 1 + d.relative;
+  const share = Math.min(1, Math.abs(Math.log2(Math.max(1e-6, ratio))) / 3);
+  const fill = el("span", { class: d.better > 0 ? "better" : d.better < 0 ? "worse" : "neither" });
+  const width = Math.max(2, HALF * share);
+  fill.style.width = `${width}px`;
+  fill.style.left = `${d.change > 0 ? HALF : HALF - width}px`;
+  const word = d.better > 0 ? "better" : d.better < 0 ? "worse" : "";
+  return el("span", { class: "changebar", title: "left: less, right: more; full width: 8 times" }, [fill, el("i", {}), el("b", {}, [word])]);
+}
+
+// ---- mappings ----
+
+/** The mappings line by line; what differs is marked. */
+function mappings(a: Doc, b: Doc): HTMLElement {
+  const names = [...new Set([...opNames(a), ...opNames(b)])];
+  const rows = names.flatMap((name) => {
+    const [x, y] = [levelLines(a, name), levelLines(b, name)];
+    const keys = [...new Set([...x.keys(), ...y.keys()])];
+    return keys.map((key) => ({ op: name, key, a: x.get(key) ?? [], b: y.get(key) ?? [] }));
+  });
+  type Line = (typeof rows)[number];
+  const differs = (line: Line) => line.a.join() !== line.b.join();
+  const made = table<Line>(
+    [
+      ...(names.length > 1 ? [{ key: "op", title: "operator", value: (r: Line) => r.op }] : []),
+      { key: "what", title: "level", value: (r) => r.key },
+      { key: "a", title: "A", value: (r) => r.a.join(", "), show: (r) => marked(r.a, r.b) },
+      { key: "b", title: "B", value: (r) => r.b.join(", "), show: (r) => marked(r.b, r.a) },
+    ],
+    rows,
+    { name: "mapping", row: (r) => ({ "data-key": r.key, "data-differs": differs(r), class: differs(r) ? "differs" : "same" }) },
+  );
+  const n = rows.filter(differs).length;
+  const note = n ? `${digits(n)} of ${digits(rows.length)} lines differ: what does is marked` : "the mappings are the same";
+  return el("section", { class: "card", "data-part": "mapping" }, [el("h2", {}, ["Mappings"]), el("p", { class: "muted" }, [note]), el("div", { class: "scroll" }, [made])]);
+}
+
+/** Plans of one operator each compare whatever its name is. */
+function opNames(doc: Doc): string[] {
+  return doc.ops.length === 1 ? [""] : doc.ops.map((op: Doc) => op.name);
+}
+
+function levelLines(doc: Doc, name: string): Map<string, string[]> {
+  const op = name === "" ? doc.ops[0] : doc.ops.find((o: Doc) => o.name === name);
+  const lines = new Map<string, string[]>();
+  for (const level of op?.mapping ?? []) {
+    const put = (what: string, words: string[]) => words.length && lines.set(`${level.memory} ${what}`, words);
+    if (level.pass) put("tiles", ["those of the next level pass"]);
+    put("tiles", Object.entries<Doc>(level.tiles ?? {}).map(([loop, t]) => `${loop} ${t.count}×${t.largest}`));
+    put("order", level.order ?? []);
+    put("buffers", Object.entries(level.buffers ?? {}).map(([operand, n]) => `${operand} ${n}`));
+    put("cut", level.cut ? [level.cut] : []);
+    put("sums", level.accumulate ? [level.accumulate] : []);
+  }
+  for (const stay of op?.async?.stays ?? []) lines.set(`${stay.memory} keeps ${stay.operand}`, [stay.keep + (stay.passes ? ", handed on at once" : "")]);
+  return lines;
+}
+
+function marked(words: string[], others: string[]): HTMLElement {
+  return el("span", { class: "words" }, words.map((word, i) => el(word === others[i] ? "span" : "mark", {}, [word])));
+}
+
+// ---- steps of networks ----
+
+function stepTable(a: Step[], b: Step[]): HTMLElement {
+  const waiting = new Map<string, Step[]>();
+  for (const step of b) waiting.set(step.name, [...(waiting.get(step.name) ?? []), step]);
+  const pairs = a.map((step, number) => ({ number, name: step.name, a: step as Step | null, b: waiting.get(step.name)?.shift() ?? null }));
+  const rest = [...waiting.values()].flat().map((step) => ({ number: a.length, name: step.name, a: null, b: step }));
+  const rows = [...pairs, ...rest].map((pair) => {
+    const [x, y] = [pair.a?.cycles, pair.b?.cycles];
+    const change = x === undefined || y === undefined ? null : y - x;
+    return { ...pair, change, relative: change === null || !x ? null : change / x, better: change ? -Math.sign(change) : 0 };
+  });
+  type Row = (typeof rows)[number];
+  return table<Row>(
+    [
+      { key: "name", title: "step", value: (r) => r.name, show: (r) => el("span", { title: r.name }, [shortName(r.name, 44)]) },
+      { key: "op", title: "operators", value: (r) => (r.a ?? r.b)!.op },
+      { key: "a", title: "cycles A", value: (r) => r.a?.cycles ?? null },
+      { key: "b", title: "cycles B", value: (r) => r.b?.cycles ?? null },
+      { key: "change", title: "change", value: (r) => r.change, show: (r) => (r.change === null ? "" : (r.change > 0 ? "+" : "") + digits(r.change)) },
+      { key: "relative", title: "relative", value: (r) => r.relative, show: (r) => (r.change === null ? "" : r.change === 0 ? "=" : shareText(r.relative)) },
+      { key: "better", title: "better or worse", value: (r) => (r.better > 0 ? "better" : r.better < 0 ? "worse" : null), show: changeBar },
+      { key: "bottleneck", title: "bottleneck", value: (r) => [...new Set([r.a?.bottleneck, r.b?.bottleneck])].filter(Boolean).join(" → ") },
+    ],
+    rows,
+    { name: "compare-steps", row: (r) => ({ "data-key": r.name, class: r.change === 0 ? "same" : null }) },
+  );
+}
+
+export const compare: MakeView = (host, app) => new CompareView(host, app);

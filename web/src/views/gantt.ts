@@ -1,0 +1,321 @@
+// The timeline: a row per track, colours per operand, gaps by the reason for waiting, the way of the selected tile.
+import type { App, MakeView, View, Window } from "../app";
+import { attachTime, drawMarks, drawMeasure, drawRuler, fit, RULER_HEIGHT, timeScale, zoom, type TimeScale } from "../axis";
+import { details, digits, duration, el, liveTable, percent, sizeCanvas, type Table } from "../dom";
+import { cyclesText, eventFacts } from "../eventtext";
+import { legendItems } from "../legend";
+import { Minimap } from "../minimap";
+import { REASONS, TrackMix } from "../mix";
+import { drawSelection } from "../overlay";
+import { Painter, TAIL, type Row } from "../painter";
+import { showPath, step } from "../step";
+import { theme, type Wait } from "../theme";
+import { upperBound, type Trace } from "../trace";
+
+const OPERATORS = 15; // pixels, for their names
+const TABLE_PAUSE = 200; // milliseconds
+
+interface Spent {
+  track: string;
+  busy: number;
+  waits: Record<Wait, number>;
+  share: number;
+}
+
+class Gantt implements View {
+  private readonly trace: Trace;
+  private readonly mixes: TrackMix[];
+  private readonly canvas = el("canvas", { role: "img", "aria-label": "timeline: a row per engine, time to the right" });
+  private readonly tip = el("div", { class: "tip", role: "tooltip", hidden: true });
+  private readonly facts = el("dl", { class: "facts", "data-details": true, "aria-live": "polite" });
+  private readonly count = el("output", { "data-found": true });
+  private readonly measure = el("output", { "data-measure": true });
+  private readonly legend = el("ul", { class: "legend", "aria-label": "legend" });
+  private readonly summary = el("summary");
+  private readonly drawing = el("div", { class: "drawing" });
+  private readonly input: HTMLInputElement;
+  private readonly minimap: Minimap;
+  private readonly painter: Painter;
+  private readonly table: Table<Spent>;
+  private rows: Row[] = [];
+  private shownEvent = -2; // whose details stand in the list
+  private hovered = -1;
+  private hoveredIn: Window | null = null; // what was shown then
+  private tableTimer = 0;
+
+  constructor(
+    host: HTMLElement,
+    private readonly app: App,
+  ) {
+    this.trace = app.trace!;
+    this.mixes = this.trace.tracks.map((_, t) => new TrackMix(this.trace, t));
+    this.painter = new Painter(this.trace);
+    this.minimap = new Minimap(app, this.mixes);
+    this.input = this.searchField();
+    this.table = this.windowTable();
+    this.drawing.append(this.minimap.canvas, this.canvas);
+    if (!this.trace.head.complete) host.append(this.shortened());
+    host.append(
+      this.controls(),
+      this.drawing,
+      this.legend,
+      el("div", { class: "card selected" }, [this.facts]),
+      el("details", {}, [this.summary, el("div", { class: "scroll" }, [this.table.element])]),
+      this.tip,
+    );
+    this.attachPointer();
+    this.drawLegend();
+    app.onResize(() => this.drawLegend());
+  }
+
+  // ---- parts ----
+
+  private controls(): HTMLElement {
+    const { axis } = this.app;
+    const button = (text: string, name: string, onclick: () => void) => el("button", { type: "button", "aria-label": name, title: name, onclick }, [text]);
+    const middle = () => (axis.shown.from + axis.shown.to) / 2;
+    return el("div", { class: "bar", role: "toolbar", "aria-label": "timeline" }, [
+      this.input,
+      button("‹", "previous found", () => step(this.app, -1)),
+      button("›", "next found", () => step(this.app, 1)),
+      this.count,
+      this.measure,
+      el("span", { class: "push" }),
+      button("+", "closer", () => zoom(axis, 0.5, middle())),
+      button("−", "farther", () => zoom(axis, 2, middle())),
+      button("All", "show everything", () => fit(axis)),
+      button("Tile", "show the whole way of the selected tile", () => showPath(this.app)),
+    ]);
+  }
+
+  private searchField(): HTMLInputElement {
+    const input = el("input", { type: "search", placeholder: this.example(), "aria-label": "search a tile, an operand, an engine" });
+    let timer = 0;
+    const search = () => {
+      clearTimeout(timer);
+      if (input.value.trim() !== this.app.selection.text) this.app.selection.search(input.value);
+    };
+    input.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(search, 150);
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") input.blur();
+      if (event.key !== "Enter") return;
+      search();
+      step(this.app, event.shiftKey ? -1 : 1);
+    });
+    return input;
+  }
+
+  private shortened(): HTMLElement {
+    const { n, instructions, end } = this.trace.head;
+    const text = `The plan is too long to be drawn as a whole: the first ${digits(n)} of its ${digits(instructions)} events are here, up to cycle ${digits(end)}.`;
+    return el("p", { class: "message", role: "note" }, [text]);
+  }
+
+  private example(): string {
+    const middle = this.trace.n >> 1;
+    return this.trace.n ? `search ${this.trace.label(middle)}` : "search";
+  }
+
+  private windowTable(): Table<Spent> {
+    const cycles = (key: string, title: string, value: (row: Spent) => number) => ({
+      key,
+      title,
+      value,
+      show: (row: Spent) => digits(value(row), Number.isInteger(value(row)) ? 0 : 1),
+    });
+    const lockstep = this.trace.head.timing === "lockstep";
+    return liveTable<Spent>(
+      [
+        { key: "track", title: "engine", value: (row) => row.track },
+        cycles("busy_cycles", "busy", (row) => row.busy),
+        { key: "utilisation", title: "of the window", value: (row) => row.share, show: (row) => percent(row.share) },
+        cycles("wait_data_cycles", "waits for data", (row) => row.waits.data),
+        cycles("wait_credit_cycles", "waits for a buffer", (row) => row.waits.credit),
+        ...(lockstep ? [cycles("wait_row_cycles", "waits for the row", (row) => row.waits.row)] : []),
+        cycles("idle_cycles", "idle", (row) => row.waits.idle),
+      ],
+      { name: "window" },
+    );
+  }
+
+  private drawLegend() {
+    const spent = this.spentIn(0, this.app.axis.end);
+    const waits = REASONS.filter((wait) => spent.some((s) => s.waits[wait] > 0));
+    this.legend.replaceChildren(...legendItems(this.trace, [...waits, "idle"]));
+  }
+
+  private attachPointer() {
+    const { dragged } = attachTime(this.canvas, this.app);
+    this.canvas.addEventListener("click", (event) => {
+      if (!dragged() && !event.altKey && !event.shiftKey) this.app.selection.select(this.eventAt(event.offsetX, event.offsetY));
+    });
+    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
+    this.canvas.addEventListener("pointerleave", () => this.hideTip());
+    this.canvas.addEventListener("pointerdown", () => this.hideTip());
+  }
+
+  // ---- pointer ----
+
+  /** The event at a place; a narrow one may be missed by a few pixels. */
+  private eventAt(x: number, y: number): number {
+    const row = this.rows.find((r) => y >= r.y - 1 && y < r.y + r.height + TAIL);
+    const s = timeScale(this.app.axis, this.canvas.clientWidth);
+    if (!row || x < s.left || x > s.right) return -1;
+    const { events, starts, ends } = this.trace.tracks[row.track];
+    const cycle = s.cycleOf(x);
+    const p = upperBound(ends, cycle);
+    const near = [p, p - 1].find((i) => i >= 0 && i < events.length && s.xOf(starts[i]) - 2 <= x && s.xOf(ends[i]) + 2 >= x);
+    return near === undefined ? -1 : events[near];
+  }
+
+  private hover(event: PointerEvent) {
+    const found = event.buttons ? -1 : this.eventAt(event.offsetX, event.offsetY);
+    if (found < 0) return this.hideTip();
+    if (found !== this.hovered) this.tip.replaceChildren(el("dl", { class: "facts" }, details(eventFacts(this.trace, found))));
+    this.hovered = found;
+    this.hoveredIn = this.app.axis.shown;
+    this.tip.hidden = false;
+    const { offsetWidth, offsetHeight } = this.tip;
+    const left = Math.min(event.clientX + 14, innerWidth - offsetWidth - 6);
+    const below = event.clientY + 18 + offsetHeight < innerHeight;
+    this.tip.style.left = `${Math.max(4, left)}px`;
+    this.tip.style.top = `${Math.max(4, below ? event.clientY + 18 : event.clientY - offsetHeight - 12)}px`;
+  }
+
+  private hideTip() {
+    this.tip.hidden = true;
+    this.hovered = -1;
+  }
+
+  // ---- drawing ----
+
+  draw(): void {
+    if (this.hoveredIn !== this.app.axis.shown) this.hideTip();
+    const width = this.drawing.clientWidth;
+    const top = this.layOut();
+    const last = this.rows[this.rows.length - 1];
+    const height = last ? last.y + last.height + TAIL + 4 : top;
+    this.minimap.draw(width);
+    const c = sizeCanvas(this.canvas, width, height);
+    const s = timeScale(this.app.axis, width);
+    this.painter.start(c, s);
+    for (const row of this.rows) this.painter.paint(row, this.mixes[row.track]);
+    this.painter.write();
+    drawSelection(c, s, this.trace, this.rows, this.app.selection);
+    this.drawNames(c, s);
+    this.drawOperators(c, s, height);
+    drawRuler(c, this.app, width);
+    drawMarks(c, this.app.axis, width, RULER_HEIGHT, height);
+    drawMeasure(c, this.app, width);
+    this.tellState();
+    this.tableTimer ||= window.setTimeout(() => this.fillTable(), TABLE_PAUSE);
+  }
+
+  /** Rows get lower as they get more; returns where the first begins. */
+  private layOut(): number {
+    const n = this.trace.tracks.length;
+    const height = n <= 6 ? 30 : n <= 12 ? 24 : n <= 24 ? 18 : n <= 48 ? 12 : 9;
+    const top = RULER_HEIGHT + (this.trace.head.ops.length > 1 ? OPERATORS : 0);
+    this.rows = Array.from({ length: n }, (_, track) => ({ track, y: top + track * (height + TAIL + 2), height }));
+    return top;
+  }
+
+  private drawNames(c: CanvasRenderingContext2D, s: TimeScale) {
+    const { from, to } = this.app.axis.shown;
+    const small = this.rows[0]?.height < 12;
+    c.font = `${small ? 9 : 11}px system-ui, sans-serif`;
+    c.textBaseline = "middle";
+    for (const { track, y, height } of this.rows) {
+      const { busy } = this.mixes[track].spent(from, to);
+      c.textAlign = "right";
+      c.fillStyle = theme().muted;
+      const share = percent(busy / (to - from), 0);
+      c.fillText(share, s.left - 6, y + height / 2);
+      c.textAlign = "left";
+      c.fillStyle = theme().text;
+      const room = s.left - 18 - c.measureText(share).width;
+      c.fillText(cutTo(c, this.trace.head.tracks[track].name, room), 8, y + height / 2);
+    }
+  }
+
+  private drawOperators(c: CanvasRenderingContext2D, s: TimeScale, height: number) {
+    const { ops } = this.trace.head;
+    if (ops.length < 2) return;
+    c.font = "11px system-ui, sans-serif";
+    c.textAlign = "left";
+    c.textBaseline = "middle";
+    for (const op of ops) {
+      const x0 = s.xOf(op.start);
+      const x1 = Math.min(s.right, s.xOf(op.start + op.cycles));
+      if (x0 > s.right || x1 < s.left) continue;
+      c.fillStyle = theme().muted;
+      if (x0 >= s.left) c.fillRect(Math.round(x0), RULER_HEIGHT, 1, height - RULER_HEIGHT);
+      const left = Math.max(s.left, x0) + 4;
+      if (x1 - left > 12) c.fillText(cutTo(c, op.name, x1 - left - 4), left, RULER_HEIGHT + OPERATORS / 2);
+    }
+  }
+
+  // ---- text ----
+
+  private tellState() {
+    const { selection, axis } = this.app;
+    const at = selection.event >= 0 ? selection.found.indexOf(selection.event) : -1;
+    this.count.textContent = !selection.text
+      ? ""
+      : at >= 0
+        ? `${digits(at + 1)} of ${digits(selection.found.length)} found`
+        : `${digits(selection.found.length)} found`;
+    this.count.dataset.value = String(selection.found.length);
+    if (document.activeElement !== this.input && this.input.value.trim() !== selection.text) this.input.value = selection.text;
+    this.tellMeasure(axis.cursors);
+    if (selection.event === this.shownEvent) return;
+    this.shownEvent = selection.event;
+    this.facts.replaceChildren(...this.selectedFacts());
+  }
+
+  private selectedFacts(): (Node | string)[] {
+    const { event, path } = this.app.selection;
+    if (event < 0) return [el("div", { class: "muted" }, ["Nothing is selected: click on an event, or press Enter, to follow its tile through all levels."])];
+    const way = { key: "path", title: "on its way", value: path.length, show: `${digits(path.length)} events` };
+    return details([...eventFacts(this.trace, event), way]);
+  }
+
+  private tellMeasure([a, b]: [number | null, number | null]) {
+    const clock = this.trace.head.clock_mhz;
+    const between = a !== null && b !== null ? Math.abs(b - a) : null;
+    this.measure.dataset.value = between === null ? "" : String(between);
+    this.measure.textContent =
+      a === null ? "" : between === null ? `A at ${cyclesText(a, clock)}` : `A to B: ${digits(between)} cycles${clock ? ` = ${duration(between, clock)}` : ""}`;
+  }
+
+  private spentIn(from: number, to: number): Spent[] {
+    return this.mixes.map((mix, t) => {
+      const { busy, waits } = mix.spent(from, to);
+      return { track: this.trace.head.tracks[t].name, busy, waits, share: busy / (to - from) };
+    });
+  }
+
+  private fillTable() {
+    this.tableTimer = 0;
+    const { from, to } = this.app.axis.shown;
+    const cycle = (x: number) => digits(x, Number.isInteger(x) ? 0 : 1);
+    this.summary.textContent = `How the engines spend the cycles ${cycle(from)} to ${cycle(to)}, which are shown`;
+    this.table.element.dataset.from = String(from);
+    this.table.element.dataset.to = String(to);
+    this.table.update(this.spentIn(from, to));
+  }
+}
+
+/** A text that fits; a number at its end tells things apart and stays. */
+function cutTo(c: CanvasRenderingContext2D, text: string, room: number): string {
+  if (c.measureText(text).width <= room) return text;
+  const tail = "…" + (/ \d+$/.exec(text)?.[0] ?? "");
+  let n = text.length - tail.length;
+  while (n > 0 && c.measureText(text.slice(0, n) + tail).width > room) n--;
+  return n > 0 ? text.slice(0, n) + tail : "";
+}
+
+export const gantt: MakeView = (host, app) => new Gantt(host, app);

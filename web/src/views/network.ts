@@ -1,0 +1,344 @@
+// A network: what was left out, its steps and what each costs, cores side by side, what was fused, tensors in memory.
+import type { App, MakeView, View } from "../app";
+import { bytes, details, digits, el, liveTable, percent, table, type Column, type Table } from "../dom";
+import { coreTable, CostHeat } from "../heat";
+import { LifetimeMap } from "../lifetimes";
+import type { PlanData } from "../format";
+import { energyText, shortName, verdictOf, type Costs, type Network, type Place, type Step, type Tensors } from "../networkdoc";
+import { RunStrip } from "../runstrip";
+import "./network.css";
+
+const MOST_REFUSED = 8; // that are listed at the top
+
+interface Row extends Step {
+  number: number;
+  share: number | null;
+}
+
+class NetworkView implements View {
+  private readonly net: Network;
+  private readonly costs: Costs | null;
+  private readonly rows: Row[];
+  private readonly strip: RunStrip;
+  private readonly steps: Table<Row>;
+  private readonly heat: CostHeat | null;
+  private readonly map: LifetimeMap | null;
+  private readonly count = el("output", { "data-found": true });
+  private filter = "";
+
+  constructor(
+    host: HTMLElement,
+    private readonly app: App,
+  ) {
+    this.net = app.page.network as unknown as Network;
+    this.costs = app.page.costs as unknown as Costs | null;
+    const total = Math.max(1, this.net.totals.cycles);
+    this.rows = this.net.steps.map((step, number) => {
+      const share = step.cycles === undefined ? null : step.cycles / total;
+      return { ...step, number, share };
+    });
+    this.strip = new RunStrip(this.net.steps, (step) => this.open(step));
+    this.steps = liveTable(this.stepColumns(), { name: "steps", row: (row) => this.rowAttributes(row) });
+    this.heat = this.costs?.cores.length ? new CostHeat(this.costs, (step) => this.open(step)) : null;
+    const { tensors, steps, machine } = this.net;
+    this.map = tensors?.places.length ? new LifetimeMap(tensors, steps, machine.unit) : null;
+    host.classList.add("network");
+    host.append(...this.warnings(), this.figures(), ...this.parts());
+    app.onResize(() => this.heat?.draw());
+    this.fill();
+    this.heat?.draw();
+  }
+
+  draw(): void {
+    this.strip.draw();
+    this.map?.draw();
+  }
+
+  // ---- drill-down ----
+
+  private planOf(step: Step): number {
+    return step.layer === undefined ? -1 : this.app.page.plans.findIndex((plan) => plan.layer === step.layer);
+  }
+  private open(number: number) {
+    const plan = this.net.steps[number] ? this.planOf(this.net.steps[number]) : -1;
+    this.strip.choose(number);
+    if (plan < 0) return;
+    void this.app.choosePlan(plan).then(() => this.app.open("Overview"));
+  }
+  private rowAttributes(row: Row) {
+    const leads = this.planOf(row) >= 0;
+    return {
+      "data-step": row.number,
+      "data-kind": row.kind,
+      class: leads ? "opens" : "closed",
+      tabindex: 0,
+      title: leads ? "Enter or click: the plan of this layer" : (row.why ?? null),
+      onclick: () => this.open(row.number),
+      onkeydown: (event: KeyboardEvent) => event.key === "Enter" && this.open(row.number),
+      onpointerenter: () => this.strip.choose(row.number),
+      onfocus: () => this.strip.choose(row.number),
+    };
+  }
+
+  // ---- what is missing ----
+
+  private warnings(): HTMLElement[] {
+    const { undescribed, stale_shapes, values_without_shape, totals, steps } = this.net;
+    const made: HTMLElement[] = [];
+    if (undescribed.length) made.push(this.undescribed());
+    const refused = steps.filter((step) => step.kind === "tiled" && step.cycles === undefined);
+    if (refused.length) made.push(this.refused(refused));
+    const untimed = totals.untimed_steps > 0 && !undescribed.length;
+    const remarks = [
+      untimed && `${digits(totals.untimed_steps)} steps have no time: they are evaluated on the host`,
+      values_without_shape > 0 && `${digits(values_without_shape)} values have no known shape`,
+      ...stale_shapes,
+    ].filter((text): text is string => Boolean(text));
+    const list = remarks.map((text) => el("li", {}, [text]));
+    if (list.length) made.push(el("section", { class: "message" }, [el("ul", {}, list)]));
+    return made;
+  }
+
+  private refused(steps: Step[]): HTMLElement {
+    const rest = steps.length - MOST_REFUSED;
+    const item = (step: Step) => el("li", {}, [el("b", {}, [step.name]), ` ${step.op}: ${step.why ?? "no reason given"}`]);
+    return el("section", { class: "message error", "data-part": "refused" }, [
+      el("h2", {}, [`${digits(steps.length)} of ${digits(this.net.steps.length)} steps have no plan`]),
+      el("ul", {}, steps.slice(0, MOST_REFUSED).map(item)),
+      rest > 0 && el("p", {}, [`and ${digits(rest)} more, in the table of steps`]),
+    ]);
+  }
+
+  private undescribed(): HTMLElement {
+    const { undescribed } = this.net;
+    const nodes = undescribed.reduce((sum, u) => sum + u.count, 0);
+    const title = `${digits(nodes)} nodes of ${digits(undescribed.length)} operators are not described: their time is not counted`;
+    return el("section", { class: "message error loud", role: "alert", "data-part": "undescribed" }, [
+      el("h2", {}, [title]),
+      table(
+        [
+          { key: "op", title: "operator", value: (u) => u.op },
+          { key: "count", title: "nodes", value: (u) => u.count },
+          { key: "why", title: "why", value: (u) => u.why },
+        ],
+        undescribed,
+        { name: "undescribed" },
+      ),
+    ]);
+  }
+
+  // ---- totals ----
+
+  private figures(): HTMLElement {
+    const { totals: t, macs, tensors, steps } = this.net;
+    const layers = new Set(steps.filter((s) => s.cycles !== undefined).map((s) => s.layer)).size;
+    const gap = percent((t.cycles - t.bound) / Math.max(1, t.cycles), 2);
+    const entry = (key: string, title: string, value: number, show?: string) => ({ key, title, value, show });
+    const of = (x: number, all: number) => `${digits(x)} of ${digits(all)}`;
+    const entries = [
+      entry("cycles", "cycles, steps one after the other", t.cycles),
+      entry("bound", "no mapping takes fewer", t.bound, t.bound ? `${digits(t.bound)} (gap ${gap})` : "not searched"),
+      entry("planned_steps", "steps with a plan", t.planned_steps, of(t.planned_steps, steps.length)),
+      entry("proven_layers", "different layers proven", t.proven_layers, of(t.proven_layers, layers)),
+      entry("layers_within_1_percent", "within 1 % of the bound", t.layers_within_1_percent, of(t.layers_within_1_percent, layers)),
+      entry("macs", "multiply-adds", macs),
+    ];
+    if (t.energy_fj) entries.push(entry("energy_fj", "energy", t.energy_fj, energyText(t.energy_fj)));
+    if (tensors) entries.push(entry("peak_bytes", `tensors in ${tensors.memory}, peak`, tensors.peak_bytes, bytes(tensors.peak_bytes)));
+    return el("dl", { class: "figures", "data-part": "totals" }, details(entries));
+  }
+
+  // ---- parts ----
+
+  private parts(): HTMLElement[] {
+    const parts = [
+      part("Run", "cycles of the steps in their order; a click opens the plan of a step", this.strip.element),
+      part("Steps", null, this.filterBar(), scroll(this.steps.element)),
+    ];
+    if (this.heat && this.costs) {
+      const several = this.costs.cores.length > 1 ? [scroll(coreTable(this.costs))] : [];
+      parts.push(part("Costs", "each step on each core; ★ is the fastest", ...several, this.heat.element));
+    }
+    const fused = this.fused();
+    if (fused) parts.push(fused);
+    if (this.map) parts.push(this.tensors());
+    return parts;
+  }
+
+  private filterBar(): HTMLElement {
+    const name = "show only steps with these words";
+    const input = el("input", { type: "search", placeholder: "filter: conv array", "aria-label": name });
+    input.addEventListener("input", () => {
+      this.filter = input.value.toLowerCase();
+      this.fill();
+    });
+    return el("div", { class: "bar", role: "toolbar", "aria-label": "steps" }, [input, this.count]);
+  }
+
+  private fill() {
+    const words = this.filter.split(/\s+/).filter(Boolean);
+    const shown = this.rows.filter((row) => {
+      const parts = [row.name, row.op, row.kind, row.output, row.bottleneck, row.layer_name, verdictOf(row), row.why];
+      const text = parts.join(" ").toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    this.steps.update(shown);
+    const share = percent(shown.reduce((sum, row) => sum + (row.share ?? 0), 0));
+    const all = `${digits(this.rows.length)} steps`;
+    this.count.textContent = words.length ? `${digits(shown.length)} of ${all}, ${share} of the cycles` : all;
+  }
+
+  private stepColumns(): Column<Row>[] {
+    const number = (key: keyof Row & string, title: string, hint?: string, show?: (x: number) => string): Column<Row> => ({
+      key,
+      title,
+      hint,
+      value: (row) => (row[key] as number | undefined) ?? null,
+      show: show && ((row) => (typeof row[key] === "number" ? show(row[key] as number) : "–")),
+    });
+    const largest = this.rows.reduce((most, row) => Math.max(most, row.share ?? 0), 1e-9);
+    const proven = (row: Row) => (row.proven === undefined ? null : row.proven ? "yes" : "no");
+    return [
+      { key: "number", title: "#", value: (row) => row.number },
+      { key: "name", title: "step", value: (row) => row.name, show: (row) => named(row.name) },
+      { key: "op", title: "operators", value: (row) => row.op },
+      { key: "kind", title: "kind", value: (row) => row.kind, show: kindText },
+      { key: "output", title: "output", value: (row) => row.output },
+      { key: "layer", title: "layer", hint: "equal layers are planned once", value: (row) => row.layer ?? null },
+      number("macs", "macs", "multiply-adds", (x) => (x ? digits(x) : "–")),
+      { key: "cycles", title: "cycles", value: (row) => row.cycles ?? null, show: cyclesOrWhy },
+      { key: "share", title: "share", value: (row) => row.share, show: (row) => shareBar(row.share, largest) },
+      number("bound", "bound", "no mapping takes fewer cycles"),
+      number("gap", "gap", "(cycles - bound) / cycles", (x) => (x ? percent(x, 2) : "0")),
+      { key: "proven", title: "proven", value: proven, show: (row) => (row.proven ? el("b", { class: "good" }, ["yes"]) : proven(row) ?? "–") },
+      number("utilisation", "utilisation", "busy cycles of the compute engine, of all cycles", (x) => percent(x)),
+      { key: "bottleneck", title: "bottleneck", value: (row) => row.bottleneck ?? null },
+      number("energy_fj", "energy", undefined, (x) => (x ? energyText(x) : "–")),
+      { key: "verdict", title: "verdict", value: (row) => verdictOf(row) || null, show: verdictText },
+    ];
+  }
+
+  // ---- fused ----
+
+  private fused(): HTMLElement | null {
+    const { folded } = this.net;
+    const groups = this.app.page.plans.filter((plan) => plan.doc.ops.length > 1);
+    if (!folded.length && !groups.length) return null;
+    const ofStep = new Map<string, typeof folded>();
+    for (const f of folded) ofStep.set(f.into, [...(ofStep.get(f.into) ?? []), f]);
+    const chains = [...ofStep].map(([into, members]) => ({ into, members, ops: members.map((m) => m.op).join(" + ") }));
+    const step = (name: string) => this.net.steps.findIndex((s) => s.name === name);
+    const made = table<(typeof chains)[number]>(
+      [
+        { key: "step", title: "#", value: (c) => (step(c.into) < 0 ? null : step(c.into)) },
+        { key: "into", title: "step", value: (c) => c.into, show: (c) => named(c.into) },
+        { key: "ops", title: "computed as one", value: (c) => c.ops, show: (c) => chain(this.net.steps[step(c.into)]?.op ?? c.ops) },
+        {
+          key: "nodes",
+          title: "nodes that are no step",
+          value: (c) => c.members.map((m) => m.node).join(" "),
+          show: (c) => el("span", {}, c.members.map((m) => el("div", {}, [named(m.node)]))),
+        },
+      ],
+      chains,
+      { name: "folded" },
+    );
+    const opsOf = (plan: PlanData) => chain(plan.doc.ops.map((op) => op.name).join("+"));
+    const lists = groups.map((plan) => el("p", {}, [el("b", {}, [plan.name]), " ", opsOf(plan)]));
+    const note =
+      `${digits(folded.length)} nodes are computed inside ${digits(chains.length)} steps; ` +
+      `${digits(this.net.views)} only see bytes in another shape`;
+    const body = el("details", { open: chains.length <= 12 }, [el("summary", {}, [note]), scroll(made)]);
+    return part("Fused", null, ...lists, body);
+  }
+
+  // ---- tensors ----
+
+  private tensors(): HTMLElement {
+    const t = this.net.tensors!;
+    const fact = (key: string, title: string, value: number) => ({ key, title, value, show: bytes(value) });
+    const facts = details([
+      fact("peak_bytes", "peak", t.peak_bytes),
+      fact("least_bytes", "no placement is lower than", t.least_bytes),
+      fact("sum_bytes", "without sharing", t.sum_bytes),
+      fact("weight_bytes", "constants", t.weight_bytes),
+      fact("on_chip_peak", `${t.on_chip ?? "on chip"}, with buffers`, t.on_chip_peak),
+      fact("saved", "would not cross the outer link", t.saved),
+    ]);
+    const legend = t.saved ? el("p", { class: "muted" }, ["hatched: could stay on chip"]) : null;
+    const title = el("summary", {}, [`${digits(t.places.length)} tensors`]);
+    const body = el("details", { open: t.places.length <= 20 }, [title, scroll(this.tensorTable(t))]);
+    const list = el("dl", { class: "facts", "data-part": "tensors" }, facts);
+    return part("Tensors between the steps", null, list, this.map!.element, legend, body);
+  }
+
+  private tensorTable(t: Tensors): HTMLElement {
+    type Numbered = Place & { number: number };
+    const step = (i: number) => (i < 0 ? "input" : `${i} ${shortName(this.net.steps[i]?.name ?? "", 26)}`);
+    const rows: Numbered[] = t.places.map((place, number) => ({ ...place, number }));
+    return table<Numbered>(
+      [
+        { key: "name", title: "tensor", value: (p) => p.name, show: (p) => named(p.name) },
+        { key: "bytes", title: "bytes", value: (p) => p.bytes },
+        { key: "offset", title: `offset in ${t.memory}`, value: (p) => p.offset },
+        { key: "first_step", title: "needed from", value: (p) => p.first_step, show: (p) => step(p.first_step) },
+        { key: "last_step", title: "to", value: (p) => p.last_step, show: (p) => step(p.last_step) },
+        { key: "on_chip_offset", title: t.on_chip ? `offset in ${t.on_chip}` : "on chip", value: (p) => p.on_chip_offset ?? null },
+        { key: "saved", title: "saved", hint: "what would not cross the outer link", value: (p) => p.saved ?? null },
+      ],
+      rows,
+      {
+        name: "tensors",
+        row: (p) => ({ tabindex: 0, onpointerenter: () => this.map?.mark(p.number), onfocus: () => this.map?.mark(p.number) }),
+      },
+    );
+  }
+}
+
+function part(title: string, note: string | null, ...content: (HTMLElement | null)[]): HTMLElement {
+  const head = [el("h2", {}, [title]), note && el("p", { class: "muted" }, [note])];
+  return el("section", { class: "card", "data-part": title.toLowerCase() }, [...head, ...content]);
+}
+
+function scroll(wide: HTMLElement): HTMLElement {
+  return el("div", { class: "scroll" }, [wide]);
+}
+
+// ---- cells ----
+
+function named(name: string): HTMLElement {
+  return el("span", { title: name }, [shortName(name, 40)]);
+}
+
+function kindText(step: Step): HTMLElement {
+  const text = step.kind + (step.in_branch ? ", in a branch" : "");
+  return el("span", { class: step.kind === "tiled" ? null : "bad" }, [text]);
+}
+
+function cyclesOrWhy(step: Step): HTMLElement | string {
+  if (step.cycles !== undefined) return digits(step.cycles);
+  return el("span", { class: "why", title: step.why }, [step.why ?? "–"]);
+}
+
+function shareBar(share: number | null, largest: number): HTMLElement | string {
+  if (share === null) return "–";
+  const fill = el("span", { "aria-hidden": "true" });
+  fill.style.width = `${(100 * share) / largest}%`;
+  return el("span", { class: "sharebar" }, [fill, el("b", {}, [percent(share)])]);
+}
+
+/** "Conv+Relu" as two boxes with a line between them. */
+function chain(ops: string): HTMLElement {
+  return el("span", { class: "chain" }, ops.split("+").map((op) => el("span", {}, [op])));
+}
+
+function verdictText(step: Step): HTMLElement | string {
+  const word = verdictOf(step);
+  if (!word) return "–";
+  const { fault, why_not, deviation } = step.verdict!;
+  const title = fault ?? why_not ?? (deviation === undefined ? null : `deviation ${deviation.toExponential(1)}`);
+  const look = word === "equal" ? "good" : word === "wrong" || word === "not equal" ? "bad" : "muted";
+  return el("span", { class: look, title }, [word]);
+}
+
+export const network: MakeView = (host, app) => new NetworkView(host, app);

@@ -1,0 +1,387 @@
+// The plan at a glance: the verdict, what would help, the memories and what moves between them, traffic, roofline.
+import "./overview.css";
+import type { App, MakeView } from "../app";
+import { brief, groupBy, rate, times, units, type Unit } from "../chart";
+import { amount, details, digits, duration, el, percent, table, type Child, type Column } from "../dom";
+import { causes, flowOf, type EngineUse, type Flow, type Lane } from "../flow";
+import type { LinkDoc, OpDoc, PlanData, PlanDoc, RemedyDoc, VerdictDoc } from "../format";
+import { memoryChart } from "../memorychart";
+import { roofline, roofsOf, type Roof } from "../roofline";
+import { trafficBars } from "../trafficbars";
+
+// ---- the verdict ----
+
+type Badge = "verified" | "checked" | "not verified" | "wrong";
+
+function badgeOf(verdict: VerdictDoc | null): Badge {
+  if (!verdict) return "not verified";
+  if (verdict.first_fault !== null || !verdict.checked || verdict.equal === false) return "wrong";
+  return verdict.verified ? "verified" : "checked";
+}
+
+/** Of all operators: the worst of any. */
+function badgeOfAll(ops: OpDoc[]): Badge {
+  const badges = ops.map((op) => badgeOf(op.verdict));
+  return (["wrong", "not verified", "checked", "verified"] as const).find((b) => badges.includes(b)) ?? "not verified";
+}
+
+function badgeText(ops: OpDoc[]): string {
+  const badge = badgeOfAll(ops);
+  const references = [...new Set(ops.flatMap((op) => op.verdict?.reference ?? []))];
+  if (badge === "verified") return references.length ? `verified against ${references.join(", ")}` : "verified";
+  if (badge === "checked") return "checked, not executed";
+  const fault = ops.map((op) => op.verdict?.first_fault).find((f) => f);
+  return badge === "wrong" && fault ? `wrong: ${fault}` : badge;
+}
+
+/** "proven optimal", "search gap 8.1 %"; null when the mapping was given. */
+function searchText(ops: OpDoc[]): string | null {
+  const searches = ops.flatMap((op) => op.search ?? []);
+  if (!searches.length) return null;
+  const measure = searches[0].objectives[0]?.measure ?? "latency";
+  const what = measure === "latency" ? "" : `${measure} `;
+  if (searches.every((s) => s.proven)) return `${what}proven optimal over its space`;
+  return `${what}search gap ${percent(Math.max(...searches.map((s) => s.gap)))}`;
+}
+
+function total(ops: OpDoc[], of: (op: OpDoc) => number): number {
+  return ops.reduce((sum, op) => sum + of(op), 0);
+}
+
+function boundedBy(ops: OpDoc[]): string {
+  const names = [...new Set(ops.map((op) => op.bottleneck))];
+  return names.length > 3 ? `${names.slice(0, 3).join(", ")}, ..` : names.join(", ");
+}
+
+/** "9'650 cycles · 17.8 % above the bound 8'192 (array) · bound by array · verified against OpenBLAS" */
+export function verdictLine(app: App): Node {
+  const { summary, ops } = app.plan.doc;
+  const bound = total(ops, (op) => op.bound.cycles);
+  const engines = [...new Set(ops.map((op) => op.bound.engine))];
+  const above = summary.cycles / bound - 1;
+  const cycles = el("strong", { "data-key": "cycles", "data-value": summary.cycles }, [`${digits(summary.cycles)} cycles`]);
+  const parts: Child[] = [cycles];
+  if (bound > 0 && summary.cycles > 0)
+    parts.push(
+      `${above > 0 ? `${percent(above)} above` : "at"} the bound ${digits(bound)}${engines.length === 1 ? ` (${engines[0]})` : ""}`,
+    );
+  parts.push(`bound by ${boundedBy(ops)}`, searchText(ops));
+  const shown = parts.filter((part) => part !== null);
+  const badge = badgeOfAll(ops);
+  return el("span", { class: "verdict-line" }, [
+    ...shown.flatMap((part, i) => (i ? [" · ", part] : [part])),
+    " ",
+    el("span", { class: "badge", "data-badge": badge, "data-key": "verdict", "data-value": badge }, [badgeText(ops)]),
+  ]);
+}
+
+// ---- cards ----
+
+interface Card {
+  key: string;
+  title: string;
+  value: number;
+  show: string;
+  below: string;
+}
+
+function energyText(femtojoules: number): string {
+  const names = ["fJ", "pJ", "nJ", "µJ", "mJ", "J"];
+  let i = 0;
+  for (; Math.abs(femtojoules) >= 1000 && i < names.length - 1; i++) femtojoules /= 1000;
+  return `${Number(femtojoules.toPrecision(4))} ${names[i]}`;
+}
+
+function timeCard(plan: PlanData): Card {
+  const { cycles, ticks, instructions } = plan.doc.summary;
+  const clock = plan.trace?.clock_mhz ?? plan.doc.machine.clock_mhz ?? null;
+  const counted = ticks ? `${digits(ticks)} ticks` : `${digits(instructions)} instructions`;
+  const below = clock ? `${duration(cycles, clock)} at ${digits(clock)} MHz` : counted;
+  return { key: "cycles", title: "cycles", value: cycles, show: digits(cycles), below };
+}
+
+function idealCard({ ops, summary }: PlanDoc): Card {
+  const bound = total(ops, (op) => op.bound.cycles);
+  const engines = [...new Set(ops.map((op) => op.bound.engine))].join(", ");
+  const below = bound > 0 ? `${engines} alone, plan ${times(summary.cycles / bound)}` : "";
+  return { key: "ideal", title: "ideal", value: bound, show: digits(bound), below };
+}
+
+function computeCard(flows: Flow[]): Card {
+  const cycles = flows.reduce((sum, f) => sum + f.cycles, 0);
+  const busy = flows.reduce((sum, f) => sum + f.compute.busy * f.cycles, 0) / cycles;
+  const points = flows.reduce((sum, f) => sum + f.compute.work, 0) / cycles;
+  const peak = flows.length === 1 ? flows[0].compute.peak : null;
+  const below = `${rate(points)} ${peak ? `of ${rate(peak)} ` : ""}points/cycle`;
+  return { key: "compute_busy", title: `${flows[0].compute.name} is busy`, value: busy, show: percent(busy), below };
+}
+
+function linkCard(doc: PlanDoc): Card | null {
+  const outermost = doc.ops[0]?.memories[0]?.name;
+  const links = doc.ops.flatMap((op) => op.links.filter((l) => l.outer === outermost));
+  const moved = links.reduce((sum, l) => sum + l.units, 0);
+  const least = links.reduce((sum, l) => sum + l.least_units, 0);
+  if (!least) return null;
+  const below = `${times(moved / least)} the least, ${amount(least, doc.machine.unit)}`;
+  const show = amount(moved, doc.machine.unit);
+  return { key: "outer_units", title: `over the link of ${outermost}`, value: moved, show, below };
+}
+
+function memoryCard(doc: PlanDoc): Card | null {
+  const limited = doc.ops.flatMap((op) => op.memories.filter((m) => m.size !== null && m.size > 0));
+  if (!limited.length) return null;
+  const full = (m: (typeof limited)[0]) => m.peak_live / m.size!;
+  const fullest = limited.reduce((best, m) => (full(m) > full(best) ? m : best));
+  const value = full(fullest);
+  const below = `${digits(fullest.peak_live)} of ${units(fullest.size!, doc.machine.unit)} at once`;
+  return { key: "fullest", title: `${fullest.name} at its fullest`, value, show: percent(value), below };
+}
+
+function energyCard({ summary }: PlanDoc): Card | null {
+  const value = summary.energy_fj;
+  if (!value) return null;
+  const below = `${energyText(value / Math.max(1, summary.points))} per point`;
+  return { key: "energy_fj", title: "energy", value, show: energyText(value), below };
+}
+
+function cardsOf(plan: PlanData, flows: Flow[]): Card[] {
+  const { doc } = plan;
+  const cards = [timeCard(plan), idealCard(doc), computeCard(flows), energyCard(doc), linkCard(doc), memoryCard(doc)];
+  return cards.filter((card) => card !== null);
+}
+
+function cardRow(cards: Card[]): HTMLElement {
+  const entries = details(cards.map(({ key, title, value, show }) => ({ key, title, value, show })));
+  entries.forEach((entry, i) => entry.append(el("div", { class: "muted" }, [cards[i].below])));
+  return el("dl", { class: "figures", "data-table": "overview" }, entries);
+}
+
+/** A share of one with a bar behind it. */
+function bar(part: number): HTMLElement {
+  const width = `${Math.max(0, Math.min(1, part)) * 100}%`;
+  return el("span", { class: "share" }, [el("span", { style: `width: ${width}` }), percent(part)]);
+}
+
+// ---- what would help ----
+
+function gainOf(remedy: RemedyDoc): number | null {
+  return remedy.gain as number | null;
+}
+
+const REMEDIES: Column<RemedyDoc>[] = [
+  { key: "gain", title: "gain", value: gainOf, show: (r) => (r.feasible ? bar(gainOf(r) ?? 0) : "–") },
+  { key: "more", title: "more", value: (r) => String(r.more) },
+  { key: "at", title: "at", value: (r) => String(r.at) },
+  { key: "change", title: "change", value: (r) => String(r.change) },
+  { key: "value", title: "then", value: (r) => (r.value as number | null) ?? null },
+  {
+    key: "proven",
+    title: "proof",
+    value: (r) => String(r.proven),
+    show: (r) => (!r.feasible ? "no plan found" : r.proven ? "proven" : "best found"),
+  },
+];
+
+function adviceOf(ops: OpDoc[]): HTMLElement | null {
+  const said = ops.filter((op) => op.async?.advice);
+  if (!said.length) return null;
+  const slowest = said.reduce((best, op) => (op.summary.cycles > best.summary.cycles ? op : best));
+  const of = ops.length > 1 ? `${slowest.name}: ` : "";
+  return el("p", { class: "advice" }, [of + slowest.async!.advice]);
+}
+
+function remedies(doc: PlanDoc): HTMLElement {
+  const list = (doc.remedies ?? []).filter((r) => r.gain !== 0);
+  const idle = groupBy((doc.remedies ?? []).filter((r) => r.gain === 0), (r) => String(r.more)).map(
+    ([more, same]) => `${more} at ${same.map((r) => r.at).join(", ")}`,
+  );
+  return el("div", { class: "card" }, [
+    el("h2", {}, ["What would help"]),
+    adviceOf(doc.ops),
+    list.length > 0 && scroll(table(REMEDIES, list.slice(0, 6), { name: "top-remedies" })),
+    idle.length > 0 && el("p", { class: "muted" }, [`No gain from more ${idle.join("; ")}.`]),
+    !doc.remedies &&
+      el("p", { class: "muted" }, [
+        "What more memory, bandwidth, channels or buffers would give is searched by ",
+        el("code", {}, ["tilewright plan .. --explain"]),
+        ".",
+      ]),
+  ]);
+}
+
+// ---- operators ----
+
+function operatorColumns(doc: PlanDoc, choose: (op: number) => void): Column<OpDoc>[] {
+  const part = (op: OpDoc) => op.summary.cycles / Math.max(1, doc.summary.cycles);
+  const reached = (op: OpDoc) => op.bound.cycles / Math.max(1, op.summary.cycles);
+  const button = (op: OpDoc) =>
+    el("button", { type: "button", class: "plain", onclick: () => choose(doc.ops.indexOf(op)) }, [op.name]);
+  return [
+    { key: "name", title: "operator", value: (op) => op.name, show: button },
+    { key: "cycles", title: "cycles", value: (op) => op.summary.cycles },
+    { key: "share", title: "of all", value: part, show: (op) => bar(part(op)) },
+    { key: "bound", title: "bound", value: (op) => op.bound.cycles },
+    { key: "reached", title: "reached", value: reached, show: (op) => percent(reached(op)) },
+    { key: "bottleneck", title: "bottleneck", value: (op) => op.bottleneck },
+    { key: "points", title: "points", value: (op) => op.summary.points },
+    { key: "verdict", title: "verdict", value: (op) => badgeOf(op.verdict) },
+  ];
+}
+
+function operatorTable(doc: PlanDoc, choose: (op: number) => void): HTMLElement {
+  const rows = table(operatorColumns(doc, choose), doc.ops, { name: "operators" });
+  return el("div", { class: "card" }, [el("h2", {}, ["Operators"]), scroll(rows)]);
+}
+
+function chooser(doc: PlanDoc, choose: (op: number) => void): HTMLSelectElement {
+  const options = doc.ops.map((op, i) => el("option", { value: i }, [op.name]));
+  const select = el("select", { "data-choose": "op", onchange: () => choose(Number(select.value)) }, options);
+  return select;
+}
+
+// ---- the numbers of the pictures ----
+
+function scroll(content: HTMLElement): HTMLElement {
+  return el("div", { class: "scroll" }, [content]);
+}
+
+function numbers(...tables: HTMLElement[]): HTMLElement {
+  return el("details", { class: "numbers" }, [el("summary", {}, ["the numbers"]), ...tables.map(scroll)]);
+}
+
+function share(of: number, whole: number | null): number | null {
+  return whole ? of / whole : null;
+}
+
+function laneTable(flow: Flow): HTMLTableElement {
+  const perCycle = (l: Lane) => l.units / flow.cycles;
+  const columns: Column<Lane>[] = [
+    { key: "operand", title: "operand", value: (l) => l.link.operand },
+    { key: "from", title: "from", value: (l) => (l.inwards ? l.link.outer : l.link.inner) },
+    { key: "to", title: "to", value: (l) => (l.inwards ? l.link.inner : l.link.outer) },
+    { key: "engine", title: "by", value: (l) => l.engine?.name ?? null },
+    { key: "units", title: `${flow.unit}s`, value: (l) => l.units },
+    { key: "partial_units", title: "of partial sums", value: (l) => l.partial },
+    { key: "units_per_cycle", title: "per cycle", value: perCycle, show: (l) => rate(perCycle(l)) },
+    { key: "refetch", title: "times the least", value: (l) => share(l.link.units, l.link.least_units) },
+  ];
+  return table(columns, flow.lanes, { name: "lanes" });
+}
+
+function useTable(flow: Flow): HTMLTableElement {
+  const movers = [...new Set(flow.lanes.flatMap((l) => l.engine ?? []))];
+  const number = (x: number | null): Child => (x === null ? "–" : rate(x));
+  const used = (e: EngineUse) => share(e.perCycle, e.peak);
+  const columns: Column<EngineUse>[] = [
+    { key: "name", title: "engine", value: (e) => e.name },
+    { key: "work", title: `${flow.unit}s or points`, value: (e) => e.work },
+    { key: "per_cycle", title: "per cycle", value: (e) => e.perCycle, show: (e) => rate(e.perCycle) },
+    { key: "peak", title: "at best", value: (e) => e.peak, show: (e) => number(e.peak) },
+    { key: "utilisation", title: "utilisation", value: used, show: (e) => (e.peak ? percent(e.perCycle / e.peak) : "–") },
+    { key: "busy", title: "busy", value: (e) => e.busy, show: (e) => percent(e.busy) },
+  ];
+  return table(columns, [...movers, flow.compute], { name: "utilisation" });
+}
+
+function trafficTable(flow: Flow): HTMLTableElement {
+  const columns: Column<LinkDoc>[] = [
+    { key: "outer", title: "outer", value: (l) => l.outer },
+    { key: "inner", title: "inner", value: (l) => l.inner },
+    { key: "operand", title: "operand", value: (l) => l.operand },
+    { key: "compulsory", title: "must cross", value: (l) => causes(l).compulsory },
+    { key: "repeated", title: "again", value: (l) => causes(l).repeated },
+    { key: "partial", title: "partial sums", value: (l) => causes(l).partial },
+    { key: "units", title: `all ${flow.unit}s`, value: (l) => l.units },
+  ];
+  return table(columns, flow.op.links, { name: "traffic" });
+}
+
+function roofTable(flow: Flow): HTMLTableElement {
+  const number = (x: number | null): Child => (x === null ? "–" : rate(x));
+  const columns: Column<Roof>[] = [
+    { key: "memory", title: "into", value: (r) => r.crossing.memory },
+    { key: "units", title: `${flow.unit}s, both ways`, value: (r) => r.crossing.units },
+    { key: "intensity", title: `points per ${flow.unit}`, value: (r) => r.intensity, show: (r) => rate(r.intensity) },
+    { key: "rate", title: `${brief(flow.unit)}/cycle at best`, value: (r) => r.rate, show: (r) => number(r.rate) },
+    { key: "attainable", title: "points/cycle at best", value: (r) => r.attainable, show: (r) => number(r.attainable) },
+    { key: "achieved", title: "achieved", value: () => flow.compute.perCycle, show: () => rate(flow.compute.perCycle) },
+  ];
+  return table(columns, roofsOf(flow), { name: "roofline" });
+}
+
+// ---- pictures ----
+
+function keyOf(words: [string, string][]): HTMLElement {
+  const items = words.map(([look, text]) => el("li", {}, [el("span", { class: `swatch ${look}` }), text]));
+  return el("ul", { class: "legend" }, items);
+}
+
+function memoriesKey(): HTMLElement {
+  return el("p", { class: "muted" }, [
+    "Strips show where buffers lie; the mark below them is the most that was alive at once. ",
+    "Engines are filled as far as they are used, arrows are as thick as what they carry.",
+  ]);
+}
+
+function trafficKey(unit: Unit): HTMLElement {
+  return keyOf([
+    ["solid", `${unit}s that must cross once`],
+    ["again", "that cross again"],
+    ["sums", "partial sums, out and back"],
+  ]);
+}
+
+interface Figure {
+  host: HTMLElement;
+  draw(width: number): SVGSVGElement | null;
+}
+
+/** The three pictures of an operator; they are drawn for the width that they get. */
+function figures(plan: PlanData, op: number, host: HTMLElement): Figure[] {
+  const flow = flowOf(plan, op);
+  const made: Figure[] = [];
+  const add = (title: string, draw: Figure["draw"], key: HTMLElement | null, ...tables: HTMLElement[]) => {
+    const figure = el("div", { class: "figure" });
+    const content = [el("h2", {}, [title]), key, figure, numbers(...tables)];
+    host.append(el("section", { class: "card", "data-picture": title }, content));
+    made.push({ host: figure, draw });
+  };
+  const traced = plan.trace?.ops[op] ?? null;
+  add("Memories", (width) => memoryChart(flow, traced, width), memoriesKey(), laneTable(flow), useTable(flow));
+  add("Traffic", (width) => trafficBars(flow, width), trafficKey(flow.unit), trafficTable(flow));
+  add("Roofline", (width) => roofline(flow, width), null, roofTable(flow));
+  return made;
+}
+
+export const overview: MakeView = (host, app) => {
+  const { plan } = app;
+  const { doc } = plan;
+  const several = doc.ops.length > 1;
+  const pictures = el("div", { class: "pictures" });
+  let shown: Figure[] = [];
+  let drawn = 0; // width
+  const choose = (op: number) => {
+    pictures.replaceChildren();
+    shown = figures(plan, op, pictures);
+    select.value = String(op);
+    drawn = 0;
+    draw();
+  };
+  const draw = () => {
+    const width = host.clientWidth;
+    if (width === 0 || width === drawn) return;
+    drawn = width;
+    for (const figure of shown) figure.host.replaceChildren(figure.draw(figure.host.clientWidth) ?? "Nothing moves.");
+  };
+  const select = chooser(doc, choose);
+  host.classList.add("overview");
+  host.append(cardRow(cardsOf(plan, doc.ops.map((_, i) => flowOf(plan, i)))), remedies(doc));
+  const show = (op: number) => {
+    choose(op);
+    pictures.scrollIntoView({ block: "nearest" });
+  };
+  if (several) host.append(operatorTable(doc, show), el("label", { class: "bar" }, ["pictures of ", select]));
+  host.append(pictures);
+  choose(0);
+  return { draw };
+};

@@ -1,0 +1,167 @@
+// Every number of plan.json, as it stands there. The tables follow from the document itself, so that none is missing:
+//
+// - an object is a table of its fields, named as the object: <table data-table="summary"><td data-key="cycles" ..>
+// - a list of objects is a table with a row for each, in the document's order; fields of their objects are named with
+//   dots, data-key="tiles.m.count"
+// - entries that have lists themselves, as operators do, are sections: <section data-op="fc1">
+// - where a name is taken already, that of its parent comes before it: data-table="async.engines"
+//
+// data-value is the exact value: a string as it is, a list as JSON, and nothing where the document says null.
+import "./tables.css";
+import type { MakeView } from "../app";
+import { digits, el, table, type Child, type Column } from "../dom";
+
+type Value = null | boolean | number | string | Value[] | Fields;
+type Fields = { [key: string]: Value };
+type Taken = Set<string>;
+
+const LONG = 20; // rows; longer tables are folded
+const LEFT_OUT = new Set(["rows"]); // events: the timeline has them
+const HINTS: Record<string, string> = {
+  active_cycles: "cycles in which it has something under way",
+  awaited_cycles: "cycles for which a row waits for it; async: its share of the critical path",
+  busy_cycles: "summed cost of its instructions",
+  coarse: "lifetimes are whole operators",
+  critical_cycles: "its share of the critical path",
+  gap: "(best - bound) / best",
+  held_units: "size of its buffers in the inner memory",
+  idle_cycles: "behind the last command of each unit",
+  least_units: "what must cross once",
+  live: "most that must be there at once",
+  needed: "fewest with which the program does not deadlock",
+  partial_units: "units of partial sums, read back or written",
+  passes: "every tile is handed on at once",
+  peak: "most that were held at once",
+  peak_live: "most that is alive at once",
+  root_bound: "the bound before anything was cut",
+  slots: "buffers; of a memory: end of the last buffer",
+  tiles_held: "tiles that are there at once",
+  wait_credit_cycles: "idle before a command whose buffer became free last",
+  wait_cycles: "engines stood idle so long for one of them",
+  wait_data_cycles: "idle before a command whose data came last",
+};
+
+// ---- what kind of value ----
+
+function isFields(value: Value | undefined): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function isRows(value: Value | undefined): value is Fields[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isFields);
+}
+function hasRows(fields: Fields): boolean {
+  return Object.entries(fields).some(([key, value]) => !LEFT_OUT.has(key) && isRows(value));
+}
+
+/** Fields of fields get a dot: [["tiles.m.count", 4], ..]. */
+function flatten(fields: Fields, before = ""): [string, Value][] {
+  return Object.entries(fields).flatMap(([key, value]) =>
+    isFields(value) ? flatten(value, `${before}${key}.`) : [[before + key, value] as [string, Value]],
+  );
+}
+
+/** What is sorted by and stands in data-value. */
+function exact(value: Value | undefined): number | string | null {
+  if (value === undefined || value === null) return null;
+  return typeof value === "number" || typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function shown(value: Value | undefined): Child {
+  if (value === undefined) return "";
+  if (value === null) return "–";
+  if (typeof value === "number") return numberText(value);
+  if (typeof value === "string") return value.includes("\n") ? folded("text", el("pre", {}, [value])) : value;
+  if (!Array.isArray(value)) return String(value);
+  return value.map((v) => (typeof v === "number" ? numberText(v) : String(v))).join(", ");
+}
+
+function numberText(x: number): string {
+  if (Math.abs(x) >= 1e15) return x.toExponential(3);
+  return Number.isInteger(x) ? digits(x) : String(Number(x.toPrecision(6)));
+}
+
+function words(key: string): string {
+  return key.replaceAll(/[_.]/g, " ");
+}
+
+// ---- tables ----
+
+function folded(title: string, ...content: Node[]): HTMLElement {
+  return el("details", {}, [el("summary", {}, [title]), ...content]);
+}
+
+function recordTable(name: string, fields: [string, Value][]): HTMLElement {
+  const rows = fields.map(([key, value]) => {
+    const plain = exact(value);
+    const cell = { "data-key": key, "data-value": plain, class: typeof plain === "number" && "number" };
+    const title = el("th", { scope: "row", title: HINTS[key] }, [words(key)]);
+    return el("tr", {}, [title, el("td", cell, [shown(value)])]);
+  });
+  const caption = el("caption", {}, [words(name)]);
+  return el("table", { "data-table": name, class: "record" }, [caption, el("tbody", {}, rows)]);
+}
+
+function rowsTable(name: string, rows: Fields[]): HTMLElement {
+  const flat = rows.map((row) => new Map(flatten(row)));
+  const keys = [...new Set(flat.flatMap((row) => [...row.keys()]))];
+  const columns: Column<Map<string, Value>>[] = keys.map((key) => ({
+    key,
+    title: words(key),
+    hint: HINTS[key],
+    value: (row) => exact(row.get(key)),
+    show: (row) => shown(row.get(key)),
+  }));
+  const made = el("div", { class: "scroll" }, [table(columns, flat, { name, caption: words(name) })]);
+  return rows.length > LONG ? folded(`${words(name)}: ${digits(rows.length)} rows`, made) : made;
+}
+
+// ---- the document ----
+
+function claim(taken: Taken, parent: string, key: string): string {
+  const name = taken.has(key) ? `${parent}.${key}` : key;
+  taken.add(name);
+  return name;
+}
+
+/** The table of an object's own fields, and below it those of what it holds. */
+function showFields(host: HTMLElement, name: string, fields: Fields, taken: Taken) {
+  const entries = Object.entries(fields).filter(([key]) => !LEFT_OUT.has(key));
+  const holds = ([, value]: [string, Value]) => isFields(value) || isRows(value);
+  const own = entries.filter((entry) => !holds(entry));
+  if (own.length) host.append(recordTable(name, own));
+  for (const [key, value] of entries.filter(holds)) {
+    if (isFields(value)) showObject(host, claim(taken, name, key), value, taken);
+    else if (isRows(value)) showList(host, claim(taken, name, key), value, taken);
+  }
+}
+
+function showObject(host: HTMLElement, name: string, fields: Fields, taken: Taken) {
+  if (hasRows(fields)) showFields(host, name, fields, taken);
+  else host.append(recordTable(name, flatten(fields)));
+}
+
+function showList(host: HTMLElement, name: string, rows: Fields[], taken: Taken) {
+  if (!rows.some(hasRows)) return host.append(rowsTable(name, rows));
+  rows.forEach((row, i) => {
+    const title = String(row.name ?? row.memory ?? i);
+    const section = el("section", { "data-of": name, "data-index": i, "data-op": name === "ops" && title });
+    showFields(section, name, row, new Set());
+    const head = el("summary", {}, [partTitle(name, title, row)]);
+    host.append(el("details", { class: "part", open: i === 0 }, [head, section]));
+  });
+}
+
+function partTitle(name: string, title: string, row: Fields): string {
+  if (name === "ops") return `operator ${title}`;
+  const ops = Array.isArray(row.ops) ? ` for ${row.ops.join(", ")}` : "";
+  return `${words(name)}: ${title}${ops}`;
+}
+
+export const tables: MakeView = (host, app) => {
+  const doc = app.plan.doc as unknown as Fields;
+  const { schema, version, tool, model, machine, ...rest } = doc;
+  host.classList.add("tables");
+  host.append(recordTable("document", flatten({ schema, version, tool, model, machine })));
+  showFields(host, "document", rest, new Set());
+  return { draw: () => {} };
+};
