@@ -10,5 +10,6 @@ int cmd_verify(int argc, char **argv);
 int cmd_emit(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 int cmd_place(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_machines(int argc, char **argv);
 #endif

@@ -17,6 +17,7 @@ static const struct {
     {"emit", "tilewright emit", cmd_emit},
     {"calibrate", "tilewright calibrate", cmd_calibrate},
     {"place", "tilewright place", cmd_place},
+    {"compare", "tilewright compare", cmd_compare},
     {"machines", "tilewright machines", cmd_machines},
 };
 

@@ -1,5 +1,6 @@
 /* cli/network.c - see network.h. */
 #include "network.h"
+#include "busy.h"
 #include "output.h"
 #include "progress.h"
 #include "status.h"
@@ -205,6 +206,12 @@ static tw_status draw_png(net_session *s, FILE *out)
     return tw_network_draw_costs_png(s->ctx, s->plan, s->n_plans, out);
 }
 
+static tw_status draw_plot(net_session *s, FILE *out)
+{
+    const cli_plot *plot = &s->options->plot;
+    return tw_network_plot_costs(s->ctx, s->plan, s->n_plans, plot->image, plot->width_mm, out);
+}
+
 static const struct {
     const char *name;
     net_printer print;
@@ -235,7 +242,10 @@ static int write_file(net_session *s, const char *name, net_printer print)
 {
     output_file file;
     if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
-    return finish_file(s, name, &file, print(s, file.stream));
+    busy *b = busy_begin(s->options->quiet, "writing %s/%s", s->options->folder, name);
+    tw_status status = print(s, file.stream);
+    busy_end(b);
+    return finish_file(s, name, &file, status);
 }
 
 static int write_output(net_session *s, int i)
@@ -262,6 +272,24 @@ static int write_files(net_session *s)
     return code;
 }
 
+/* The picture that --plot asks for, instead of all files. */
+static int write_plot(net_session *s)
+{
+    output_file file;
+    const char *path = s->options->plot.file;
+    tw_status status = TW_ERR_IO;
+    if (output_path_open(&file, path)) {
+        status = draw_plot(s, file.stream);
+        if (status == TW_OK && output_file_commit(&file)) return EXIT_DONE;
+        if (status != TW_OK) output_file_drop(&file);
+        if (status == TW_OK) status = TW_ERR_IO;
+    }
+    if (status != TW_ERR_IO) return status_exit(s->ctx, status);
+    tw_context_clear_messages(s->ctx);
+    output_complain(path);
+    return EXIT_WRITING;
+}
+
 /* ---- standard output ---- */
 
 static bool is_stage(const net_session *s, const char *stage)
@@ -284,19 +312,21 @@ static tw_status print_it(net_session *s, FILE *out)
     const cli_options *o = s->options;
     if (o->dump) return print_stage(s, out);
     if (o->json) return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
-    return o->quiet ? TW_OK : tw_network_print_text(s->ctx, s->plan[0], s->verdict, &o->print, out);
+    if (o->quiet) return TW_OK;
+    if (o->plot.file) return fprintf(out, "wrote %s\n", o->plot.file) < 0 ? TW_ERR_IO : TW_OK;
+    return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &o->print, out);
 }
 
 static void say_where(const net_session *s, FILE *out)
 {
-    size_t n = sizeof files / sizeof *files;
+    enum { N = sizeof files / sizeof *files };
+    const char *name[N];
+    int results = s->verdict ? s->verdict->n_outputs : 0;
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
-    fprintf(out, "%swrote %s/", out == stderr ? "" : "\n", s->options->folder);
-    for (size_t i = 0; i < n; i++) fprintf(out, "%s%s", files[i].name, i + 2 < n ? ", " : i + 1 < n ? " and " : "");
-    if (s->verdict && s->verdict->n_outputs > 0)
-        fprintf(out, "; the result%s as output_0.pb%s", s->verdict->n_outputs == 1 ? "" : "s",
-                s->verdict->n_outputs == 1 ? "" : "..");
-    fputc('\n', out);
+    for (int i = 0; i < N; i++) name[i] = files[i].name;
+    if (out != stderr) fputc('\n', out);
+    output_say_wrote(s->options->folder, name, N, s->options->print.columns, out);
+    if (results > 0) fprintf(out, "and the result%s as output_0.pb%s\n", results == 1 ? "" : "s", results == 1 ? "" : "..");
 }
 
 static int print(net_session *s)
@@ -325,6 +355,7 @@ static const char *unfit_option(const net_session *s)
         return "--dump=layout, program and timeline";
     if (o->explain) return "--explain";
     if (o->print.map) return "--map";
+    if (o->trace) return "--trace";
     if (o->search.pareto) return "--pareto";
     return o->lowering ? "--lowering-config" : NULL;
 }
@@ -364,7 +395,7 @@ static int judge(const net_session *s)
 /* Files and the report; a plan that is not complete is shown all the same. */
 static int report(net_session *s)
 {
-    int code = s->options->dump ? EXIT_DONE : write_files(s);
+    int code = s->options->dump ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
     if (code == EXIT_DONE) code = print(s);
     return code == EXIT_DONE ? judge(s) : code;
 }

@@ -32,6 +32,7 @@ enum {
     KEY_PLAIN,
     KEY_SYMBOLIC,
     KEY_MAP,
+    KEY_TRACE,
 };
 
 /* ---- values ---- */
@@ -104,10 +105,12 @@ static const struct argp_option report_options[] = {
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
     {"map", KEY_MAP, 0, 0, "draw where buffers lie in memories that have a placement", 0},
+    {"trace", KEY_TRACE, "FILE", 0,
+     "also write a trace to open in ui.perfetto.dev: x.pftrace, or x.json as for Chrome (docs/trace.md)", 0},
     {"quiet", 'q', 0, 0, "no text report, only messages, files and the exit code", 0},
     {0, 0, 0, 0, "Instead of the report, of plans on async machines (with -o into a file too):", 2},
     {"gantt", KEY_GANTT, 0, 0, "the engines over time", 0},
-    {"cycles", KEY_CYCLES, "FROM:TO", 0, "with --gantt: only these cycles", 0},
+    {"cycles", KEY_CYCLES, "FROM:TO", 0, "with --gantt, and --plot of gantt or buffers: only these cycles", 0},
     {"events", KEY_EVENTS, "jsonl|csv", OPTION_ARG_OPTIONAL, "every command, one line each; default jsonl", 0},
     {"engine", KEY_ENGINE, "NAME", 0, "with --events: only this engine's commands", 0},
     {"injection", KEY_INJECTION, "text|csv|json", OPTION_ARG_OPTIONAL,
@@ -163,7 +166,8 @@ static void check_views(const struct argp_state *state)
     if (p->n_views + o->json + (o->dump != NULL) > 1)
         argp_error(state, "--json, --dump, --events, --gantt, --injection and --symbolic exclude each other");
     if (o->engine && o->view != VIEW_EVENTS) argp_error(state, "--engine goes with --events");
-    if (p->cycles && o->view != VIEW_GANTT) argp_error(state, "--cycles goes with --gantt");
+    if (p->cycles && o->view != VIEW_GANTT && !options_plot_has_cycles(&o->plot))
+        argp_error(state, "--cycles goes with --gantt, --plot=gantt and --plot=buffers");
     if (o->injection.plain && o->view != VIEW_INJECTION) argp_error(state, "--plain goes with --injection");
 }
 
@@ -182,6 +186,7 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     case KEY_ASCII: p->terminal.ascii = true; break;
     case KEY_MAP: o->print.map = true; break;
     case KEY_COLOR: p->terminal.colour = terminal_read_colour(state, arg); break;
+    case KEY_TRACE: o->trace = arg; break;
     case 'q': o->quiet = true; break;
     case KEY_NO_VERIFY: o->verify = false; break;
     case KEY_SEED: o->seed = (uint64_t)value_number(state, "--seed", arg, 0, INT64_MAX); break;
@@ -216,7 +221,7 @@ static error_t hand_down(struct argp_state *state, int n_children)
 
 #define OPTION_OUTPUT                                                                   \
     {                                                                                   \
-        "output", 'o', "DIR", 0, "folder for report.txt, plan.json and mapping.yaml", 0 \
+        "output", 'o', "DIR", 0, "folder for report.html, report.txt, plan.json, mapping.yaml", 0 \
     }
 #define OPTION_MACHINE                                                                              \
     {                                                                                               \
@@ -238,7 +243,7 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 2);
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no command '%s'; commands are plan, eval, verify, emit, calibrate, place, machines, help",
+        argp_error(state, "there is no command '%s'; commands are plan, eval, verify, emit, calibrate, place, compare, machines, help",
                    arg);
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -273,7 +278,7 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
     cli_options *o = ((parser *)state->input)->out;
     switch (key) {
     case 'm': o->machine = arg; break;
-    case 'o': o->folder = folder(state, arg); break;
+    case 'o': o->folder = o->file = folder(state, arg); break;
     case ARGP_KEY_ARG: return take_workload(arg, state);
     case ARGP_KEY_END:
         require(state, o->workload, "the workload");
@@ -290,7 +295,7 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
 
 static error_t parse_plan(int key, char *arg, struct argp_state *state)
 {
-    return key == ARGP_KEY_INIT ? hand_down(state, 4) : parse_workload(key, arg, state);
+    return key == ARGP_KEY_INIT ? hand_down(state, 5) : parse_workload(key, arg, state);
 }
 
 /* Of networks: `plan` verifies everything else by itself. */
@@ -324,7 +329,7 @@ static error_t parse_mapping(int key, char *arg, struct argp_state *state)
 static error_t parse_eval(int key, char *arg, struct argp_state *state)
 {
     const cli_options *o = ((parser *)state->input)->out;
-    if (key == ARGP_KEY_INIT) return hand_down(state, 2);
+    if (key == ARGP_KEY_INIT) return hand_down(state, 3);
     error_t error = parse_mapping(key, arg, state);
     if (key == ARGP_KEY_END && !o->mapping && !o->lowering)
         argp_error(state, "--mapping or --lowering-config is missing");
@@ -390,13 +395,14 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "  emit WORKLOAD -m MACHINE --target=NAME    a plan as another compiler reads it\n"
         "  calibrate -m MACHINE DATA.csv...          a machine's parameters from measured cycles\n"
         "  place FILE.csv [--capacity=SIZE]          addresses for buffers with lifetimes\n"
+        "  compare A B [-o FILE.html]                how two plans differ\n"
         "  machines [NAME]                           list or print built-in machines\n"
         "'tilewright COMMAND --help' tells more. Without a command the built-in example is planned: "
         "matmul:128x128x512 on tick-three-level.\n\n"
         "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
     static const struct argp_option options[] = {OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_example, "[COMMAND ...]", doc, children, 0, 0};
-    *out = (cli_options){.workload = "matmul:128x128x512", .machine = "tick-three-level", .folder = "out"};
+    *out = (cli_options){.workload = "matmul:128x128x512", .machine = "tick-three-level", .folder = "out", .explain = true};
     parse(&argp, argc, argv, out);
 }
 
@@ -404,7 +410,7 @@ void cli_options_plan(int argc, char **argv, cli_options *out)
 {
     static const struct argp_child children[] = {
         {&report_argp, 0, 0, 0}, {&options_goal_argp, 0, 0, 0}, {&options_effort_argp, 0, 0, 0},
-        {&options_network_argp, 0, 0, 0}, {0}};
+        {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
     static const char doc[] =
         "Searches the best mapping of each operator of WORKLOAD, verifies the plan, prints it and "
         "writes it to a folder (default: out). WORKLOAD is a line such as matmul:128x128x512, a YAML file or an ONNX "
@@ -417,7 +423,8 @@ void cli_options_plan(int argc, char **argv, cli_options *out)
 
 void cli_options_eval(int argc, char **argv, cli_options *out)
 {
-    static const struct argp_child children[] = {{&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
     static const struct argp_option options[] = {
         OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_OUTPUT, {0}};

@@ -2,6 +2,7 @@
 #ifndef TW_CLI_OPTIONS_H
 #define TW_CLI_OPTIONS_H
 #include "options_network.h"
+#include "options_plot.h"
 
 /* Exit codes: sysexits where they fit. */
 enum {
@@ -20,7 +21,8 @@ typedef struct cli_options {
     const char *workload, *machine, *mapping;
     const char *lowering; /* text or @file of lowering configs instead of a mapping, NULL: none */
     const char *target;   /* of emit                                                    */
-    const char *file;     /* that emit writes, NULL: standard output                    */
+    const char *file;     /* that emit or --plot writes, NULL: none was named           */
+    cli_plot plot;        /* a picture instead of the report                            */
     tw_search_options search;
     const char *limits; /* partial mapping that the search keeps to, NULL: none */
     bool no_cache, explain;
@@ -33,6 +35,7 @@ typedef struct cli_options {
     bool columns_given;
     const char *dump;   /* stage, NULL: none                          */
     const char *folder; /* of the report's files, NULL: none is written */
+    const char *trace;  /* file, NULL: none                           */
     uint64_t seed;
     int64_t max_macs;         /* 0: the library's default                 */
     int64_t max_instructions; /* the same                               */

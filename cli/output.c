@@ -129,3 +129,17 @@ bool output_file_commit(output_file *file)
     output_file_drop(file);
     return false;
 }
+
+void output_say_wrote(const char *folder, const char *const *name, int n, int columns, FILE *out)
+{
+    int at = fprintf(out, "wrote %s/%s", folder, name[0]);
+    for (int i = 1; i < n; i++) {
+        const char *link = i < n - 1 ? ", " : " and ";
+        bool breaks = at + (int)(strlen(link) + strlen(name[i])) + 1 > columns; /* 1: a comma may follow */
+        if (breaks)
+            fputs(i < n - 1 ? ",\n" : " and\n", out), at = fprintf(out, "  %s", name[i]);
+        else
+            at += fprintf(out, "%s%s", link, name[i]);
+    }
+    fputc('\n', out);
+}

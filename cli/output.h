@@ -10,6 +10,9 @@ FILE *output_open(void);
 /* Ends the stream; 0, or the errno of the first error other than EPIPE. */
 int output_close(FILE *stream);
 
+/* "wrote out/report.html, plan.json and mapping.yaml", in lines of at most so many columns where names allow it. */
+void output_say_wrote(const char *folder, const char *const *name, int n, int columns, FILE *out);
+
 /* Makes the folder and what is missing above it. */
 bool output_make_folder(const char *path);
 /* A file that replaces folder/name when it is complete: it is written beside it under another name. */

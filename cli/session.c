@@ -1,5 +1,6 @@
 /* cli/session.c - see session.h. */
 #include "session.h"
+#include "busy.h"
 #include "find.h"
 #include "oracle.h"
 #include "output.h"
@@ -42,7 +43,11 @@ static int verify(session *s)
     s->verdict = calloc((size_t)n, sizeof *s->verdict);
     if (!s->verdict) return exit_code(s, TW_ERR_NOMEM);
     for (int i = 0; i < n; i++) {
+        busy *b = busy_begin(s->options->quiet, "verifying %s", tw_model_op_name(s->model, i));
+        how.progress = busy_at;
+        how.progress_user = b;
         tw_status status = tw_plan_verify(s->ctx, s->plan, i, &how, &s->verdict[i]);
+        busy_end(b);
         if (status != TW_OK) code = exit_code(s, status);
         if (status == TW_WRONG)
             complain("the plan of '%s' is wrong, please report it: %s", tw_model_op_name(s->model, i),
@@ -147,16 +152,26 @@ static const char *view_file(const cli_options *o)
     return NULL;
 }
 
+/* The last cycle that can be shown: a picture has all operators one after the other, or the one that is named. */
+static int64_t end_of(const session *s)
+{
+    const cli_options *o = s->options;
+    int64_t longest = 0;
+    for (int i = 0; i < tw_model_n_ops(s->model); i++) {
+        int64_t cycles = tw_plan_op_summary(s->plan, i)->cycles;
+        if (o->plot.op && strcmp(o->plot.op, tw_model_op_name(s->model, i)) == 0) return cycles;
+        longest = cycles > longest ? cycles : longest;
+    }
+    return o->plot.kind != PLOT_NONE ? tw_plan_summary(s->plan)->cycles : longest;
+}
+
 /* The cycles that were asked for, against those that there are. */
 static int check_cycles(const session *s)
 {
     const cli_options *o = s->options;
-    int64_t end = 0;
-    for (int i = 0; i < tw_model_n_ops(s->model); i++) {
-        int64_t cycles = tw_plan_op_summary(s->plan, i)->cycles;
-        end = cycles > end ? cycles : end;
-    }
-    if (o->view != VIEW_GANTT || ((o->from == 0 || o->from < end) && o->to <= end)) return EXIT_DONE;
+    int64_t end = end_of(s);
+    bool asked = o->view == VIEW_GANTT || options_plot_has_cycles(&o->plot);
+    if (!asked || ((o->from == 0 || o->from < end) && o->to <= end)) return EXIT_DONE;
     if (o->from >= end)
         complain("--cycles begins at %" PRId64 ", but the plan ends at cycle %" PRId64, o->from, end);
     else
@@ -196,7 +211,10 @@ static int write_file(session *s, const char *name, printer print)
     output_file file;
     const char *folder = s->options->folder;
     if (!output_file_open(&file, folder, name)) return cannot_write(folder, name);
-    return finish_file(s, folder, name, &file, print(s, file.stream));
+    busy *b = busy_begin(s->options->quiet, "writing %s/%s", folder, name);
+    tw_status status = print(s, file.stream);
+    busy_end(b);
+    return finish_file(s, folder, name, &file, status);
 }
 
 /* ---- the files of a Pareto front ---- */
@@ -293,6 +311,58 @@ static int write_files(session *s)
     return write_front(s);
 }
 
+/* ---- the trace ---- */
+
+static tw_trace_format trace_format(const char *path)
+{
+    size_t n = strlen(path);
+    return n >= 5 && strcmp(path + n - 5, ".json") == 0 ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+}
+
+static tw_status print_trace_file(session *s, FILE *out)
+{
+    return tw_plan_print_trace(s->ctx, s->plan, trace_format(s->options->trace), out);
+}
+
+static int cannot_write_path(const char *path)
+{
+    output_complain(path);
+    return EXIT_WRITING;
+}
+
+/* A file outside of the folder; `path` NULL: none. */
+static int write_path(session *s, const char *path, printer print)
+{
+    output_file file;
+    if (!path) return EXIT_DONE;
+    if (!output_path_open(&file, path)) return cannot_write_path(path);
+    tw_status status = print(s, file.stream);
+    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write_path(path);
+    output_file_drop(&file);
+    if (status != TW_ERR_IO) return exit_code(s, status);
+    tw_context_clear_messages(s->ctx);
+    return cannot_write_path(path);
+}
+
+/* ---- the picture ---- */
+
+static tw_status print_picture(session *s, FILE *out)
+{
+    static const tw_plot_kind kind[] = {[PLOT_GANTT] = TW_PLOT_GANTT,
+                                        [PLOT_BUFFERS] = TW_PLOT_BUFFERS,
+                                        [PLOT_ROOFLINE] = TW_PLOT_ROOFLINE,
+                                        [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC,
+                                        [PLOT_PARETO] = TW_PLOT_PARETO};
+    const cli_plot *plot = &s->options->plot;
+    tw_plot_options how = {.kind = kind[plot->kind],
+                           .image = plot->image,
+                           .width_mm = plot->width_mm,
+                           .op = plot->op,
+                           .from = s->options->from,
+                           .to = s->options->to};
+    return tw_plan_plot(s->ctx, s->plan, &how, out);
+}
+
 /* ---- standard output ---- */
 
 typedef enum input { NO_INPUT, MODEL, MACHINE, MAPPING } input;
@@ -332,17 +402,21 @@ static tw_status print_stdout(session *s, FILE *out)
     if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &how, out);
     if (o->view != VIEW_NONE && !(o->quiet && o->folder)) return print_view(s, &how, out);
     if (o->quiet) return TW_OK;
+    if (o->plot.file) return fprintf(out, "wrote %s\n", o->plot.file) < 0 ? TW_ERR_IO : TW_OK;
     return tw_plan_print_text(s->ctx, s->plan, s->verdict, &how, out);
 }
 
 static void say_where(const session *s, FILE *out)
 {
     named_file file[FILES_MAX];
-    if (!s->plan || !s->options->folder || s->options->quiet) return;
-    int n = list_files(s, file);
-    fprintf(out, "\nwrote %s/%s", s->options->folder, file[0].name);
-    for (int i = 1; i < n; i++) fprintf(out, "%s%s", i == n - 1 ? " and " : ", ", file[i].name);
-    fputc('\n', out);
+    const char *name[FILES_MAX];
+    const cli_options *o = s->options;
+    if (!s->plan || o->quiet) return;
+    int n = o->folder ? list_files(s, file) : 0;
+    for (int i = 0; i < n; i++) name[i] = file[i].name;
+    if (n > 0 || o->trace) fputc('\n', out);
+    if (n > 0) output_say_wrote(o->folder, name, n, o->print.columns, out);
+    if (o->trace) fprintf(out, "wrote %s\n", o->trace);
 }
 
 /* A report on a terminal says so itself; elsewhere it has the same bytes whether there is a cache or not. */
@@ -394,6 +468,8 @@ static int report(session *s)
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
     say_cached(s);
     int code = s->options->folder ? write_files(s) : EXIT_DONE;
+    if (code == EXIT_DONE) code = write_path(s, s->options->trace, print_trace_file);
+    if (code == EXIT_DONE) code = write_path(s, s->options->plot.file, print_picture);
     if (code == EXIT_DONE) code = print(s);
     return code != EXIT_DONE ? code : wrong;
 }
@@ -415,9 +491,17 @@ static tw_status open_inputs(session *s)
     return o->mapping ? tw_mapping_open(s->ctx, s->model, s->machine, o->mapping, &s->mapping) : TW_OK;
 }
 
+static tw_status evaluate(session *s)
+{
+    busy *b = busy_begin(s->options->quiet, "simulating");
+    tw_status status = tw_plan_eval(s->ctx, s->model, s->machine, s->mapping, &s->plan);
+    busy_end(b);
+    return status;
+}
+
 static tw_status make_plan(session *s)
 {
-    if (s->mapping) return tw_plan_eval(s->ctx, s->model, s->machine, s->mapping, &s->plan);
+    if (s->mapping) return evaluate(s);
     tw_status status = find_plan(s);
     return status == TW_OK && s->options->explain ? find_remedies(s) : status;
 }
@@ -442,7 +526,9 @@ static int explain(session *s)
     const tw_why_not *why;
     bool wanted = o->json || !(o->quiet || o->dump || o->view != VIEW_NONE);
     if (!wanted || !has_mapping(s)) return EXIT_INFEASIBLE;
+    busy *b = busy_begin(o->quiet, "looking for the nearest mapping that fits");
     tw_status status = tw_plan_why_not(s->ctx, s->model, s->machine, s->mapping, &why);
+    busy_end(b);
     tw_context_clear_messages(s->ctx);
     if (status != TW_OK || why->n_groups == 0) return EXIT_INFEASIBLE;
     FILE *out = output_open();

@@ -10,7 +10,9 @@
 #include "remedy.h"
 #include "report/injection.h"
 #include "report/page.h"
+#include "report/perfetto.h"
 #include "report/placement.h"
+#include "report/plot.h"
 #include "report/whynot.h"
 #include "search/limits.h"
 #include "sim/injection.h"
@@ -448,6 +450,23 @@ tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int6
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status =
         tw_report_gantt(plan, op, from, to, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = format == TW_TRACE_CHROME ? tw_report_chrome(plan, ctx->scratch, &ctx->diag, out)
+                                                 : tw_report_perfetto(plan, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_plot(plan, options, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -416,3 +416,12 @@ tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *cons
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
+
+tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_image image,
+                                double width_mm, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_costs_plot(plan, n_plans, image, width_mm, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}

@@ -238,6 +238,9 @@ TW_API TW_NODISCARD tw_status tw_network_draw_costs_svg(tw_context *ctx, const t
                                                         FILE *out);
 TW_API TW_NODISCARD tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
                                                         FILE *out);
+/* The same for print, of the width of tw_plot_options. */
+TW_API TW_NODISCARD tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                                    tw_image image, double width_mm, FILE *out);
 
 #ifdef __cplusplus
 }

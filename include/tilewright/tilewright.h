@@ -443,6 +443,8 @@ typedef struct tw_verify_options {
     uint64_t seed;            /* of the numbers that are put in                                     */
     int64_t max_macs;         /* larger operators are checked but not executed; 0: 2^31             */
     int64_t max_instructions; /* longer programs are neither checked nor executed; 0: 2^24  */
+    void (*progress)(void *progress_user, int64_t done, int64_t total); /* instructions; NULL: nobody asks     */
+    void *progress_user;
 } tw_verify_options;
 /* TW_WRONG when a fault was found; the verdict is written in that case too. */
 TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op,
@@ -486,6 +488,32 @@ TW_API TW_NODISCARD tw_status tw_plan_print_injection(tw_context *ctx, const tw_
 /* Traffic of every link as formulas in the extents and tile sizes of the loops: M, TM, .. */
 TW_API TW_NODISCARD tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_plan *plan,
                                                      const tw_print_options *options, FILE *out);
+/* Engines, flows and counters over time for a trace viewer, docs/trace.md: packets that ui.perfetto.dev opens, or the
+ * JSON of Chrome's about:tracing. `out` takes binary data. */
+typedef enum tw_trace_format { TW_TRACE_PERFETTO, TW_TRACE_CHROME } tw_trace_format;
+TW_API TW_NODISCARD tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format,
+                                                  FILE *out);
+/* Pictures for print, docs/plots.md. */
+typedef enum tw_plot_kind {
+    TW_PLOT_GANTT,    /* the engines over time                                                              */
+    TW_PLOT_BUFFERS,  /* what lies at which address of each memory over time                                */
+    TW_PLOT_ROOFLINE, /* points per cycle over points per unit moved, for each level                        */
+    TW_PLOT_TRAFFIC,  /* what crosses each link: what must, and what crosses again                          */
+    TW_PLOT_PARETO,   /* the front in its first two objectives; of plans that were searched for one         */
+    TW_N_PLOTS
+} tw_plot_kind;
+typedef enum tw_image { TW_IMAGE_PNG, TW_IMAGE_SVG, TW_IMAGE_PDF } tw_image;
+typedef struct tw_plot_options { /* all zero: the engines over time, as PNG                                 */
+    tw_plot_kind kind;
+    tw_image image;
+    double width_mm;  /* 40 to 500; 0: 85, a column of a paper. A PNG has 640 pixels for 85 mm              */
+    const char *op;   /* name of an operator, NULL: all of them                                             */
+    int64_t from, to; /* GANTT, BUFFERS: cycles of the plan, or of the operator named; to 0: the end        */
+} tw_plot_options;
+/* `out` takes binary data. TW_ERR_INPUT, with a message, where there is nothing to draw. Memory does not grow with the
+ * number of instructions. */
+TW_API TW_NODISCARD tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options,
+                                           FILE *out);
 /* The plan's mapping as a mapping file that reproduces the plan. */
 TW_API TW_NODISCARD tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out);
 /* One stage of the walk as stable text: "model", "machine", "mapping", "layout", "program", "timeline". */

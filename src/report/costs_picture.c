@@ -7,35 +7,48 @@
  * A bar is as long as its step's share of the longest step on that core, in a colour that tells the same by its darkness, also
  * to those who see no colours. The figures of the fastest core of a step are dark, the others faint. Networks of very many
  * steps are drawn by layer. */
-#include "report/canvas.h"
 #include "report/network_row.h"
 #include "report/network_words.h"
 #include "report/number.h"
+#include "report/plot.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    MARGIN = 24,
-    ROW = 20,
-    BASE = 14, /* of a text, from the top of its row */
-    TITLE_Y = 38,
-    LEGEND_Y = 62,
-    CORE_Y = 98,
-    UNIT_Y = 114,
-    HEAD = 124,
-    NUMBER_WIDTH = 44,
-    NAME_WIDTH = 250,
-    OP_WIDTH = 170,
-    BAR_WIDTH = 170,
-    CYCLES_WIDTH = 70,
-    ENERGY_WIDTH = 70,
-    CELL_GAP = 24,
-    LEGEND_WIDTH = 160,
-    MOST_ROWS = 1200,
-    MOST_CHARACTERS = 48,
-};
+enum { MOST_CHARACTERS = 48 };
+
+/* Lengths and sizes of texts: one set for the screen, and one that is made to fit a width of paper. */
+typedef struct look {
+    double margin, row, base; /* base line of a text, from the top of its row */
+    double title_y, legend_y, core_y, unit_y, head;
+    double number, name, op, bar, cycles, energy, gap; /* widths, the last between two cores; op, energy 0: not shown */
+    double gradient; /* width of the legend's colours */
+    double text, title_text, core_text;
+    int many, most_rows; /* steps from which on rows are layers, and the most that are drawn */
+} look;
+static const look screen = {.margin = 24,
+                            .row = 20,
+                            .base = 14,
+                            .title_y = 38,
+                            .legend_y = 62,
+                            .core_y = 98,
+                            .unit_y = 114,
+                            .head = 124,
+                            .number = 44,
+                            .name = 250,
+                            .op = 170,
+                            .bar = 170,
+                            .cycles = 70,
+                            .energy = 70,
+                            .gap = 24,
+                            .gradient = 160,
+                            .text = 11,
+                            .title_text = 18,
+                            .core_text = 14,
+                            .many = 1200,
+                            .most_rows = 1200};
+
 static const unsigned ink = 0x1b1f24, faint = 0x6a737d, paper = 0xffffff, stripe = 0xf4f6f8, rule = 0xc4cad0;
 
 typedef struct drawing {
@@ -43,6 +56,7 @@ typedef struct drawing {
     int n_plans, n_rows;
     const int *step; /* per row */
     bool by_layer, energy;
+    look look;
     const int64_t *longest; /* per core */
     tw_arena *scratch;
     tw_canvas canvas;
@@ -74,37 +88,29 @@ static void short_number(int64_t x, char out[32])
 
 /* ---- texts ---- */
 
-/* About the width of a text of size 11, and rather more: fonts differ. */
-static double pixels_of(const char *text)
-{
-    double sum = 0;
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        bool wide = (c >= 'A' && c <= 'Z') || strchr("mw@%&", c);
-        if ((c & 0xc0) != 0x80) sum += c >= 0xe0 ? 11.5 : c == 'W' || c == 'M' ? 11 : wide ? 9 : 7;
-    }
-    return sum;
-}
-
 typedef const char *(*clipper)(const char *text, int most, tw_arena *arena);
-static const char *fitting(const char *text, int pixels, clipper clip, tw_arena *arena)
+static const char *fitting(const drawing *d, const char *text, double width, clipper clip)
 {
     const char *shorter = text;
     for (int most = MOST_CHARACTERS; most > 3; most--) {
-        shorter = clip(text, most, arena);
-        if (!shorter || pixels_of(shorter) <= pixels) break;
+        shorter = clip(text, most, d->scratch);
+        if (!shorter || tw_canvas_text_width(shorter, d->look.text) <= width) break;
     }
     return shorter;
 }
 
 /* ---- where things are ---- */
 
-static double name_x(void) { return MARGIN + NUMBER_WIDTH; }
-static double op_x(void) { return name_x() + NAME_WIDTH; }
-static double cell_width(const drawing *d) { return BAR_WIDTH + CYCLES_WIDTH + (d->energy ? ENERGY_WIDTH : 0); }
-static double cell_x(const drawing *d, int core) { return op_x() + OP_WIDTH + core * (cell_width(d) + CELL_GAP); }
-static double right_edge(const drawing *d) { return cell_x(d, d->n_plans) - CELL_GAP; }
-static double row_y(int row) { return HEAD + row * ROW; }
+static double name_x(const drawing *d) { return d->look.margin + d->look.number; }
+static double op_x(const drawing *d) { return name_x(d) + d->look.name; }
+static double cell_width(const drawing *d) { return d->look.bar + d->look.cycles + (d->energy ? d->look.energy : 0); }
+static double cell_x(const drawing *d, int core)
+{
+    return op_x(d) + d->look.op + core * (cell_width(d) + d->look.gap);
+}
+static double right_edge(const drawing *d) { return cell_x(d, d->n_plans) - d->look.gap; }
+static double title_x(const drawing *d) { return d->look.margin < screen.margin ? d->look.margin : name_x(d); }
+static double row_y(const drawing *d, int row) { return d->look.head + row * d->look.row; }
 
 static void put(drawing *d, double x, double y, double size, tw_anchor anchor, unsigned colour, const char *text)
 {
@@ -128,23 +134,23 @@ static void draw_numbers(drawing *d, double x, double y, int64_t cycles, int64_t
 {
     char text[32];
     short_number(cycles, text);
-    put(d, x, y, 11, TW_LEFT, colour, text);
-    if (!d->energy || energy == 0) return;
-    put(d, x + CYCLES_WIDTH + ENERGY_WIDTH - 8, y, 11, TW_RIGHT, faint, TW_ENERGY(energy));
+    put(d, x, y, d->look.text, TW_LEFT, colour, text);
+    if (!d->energy || d->look.energy == 0 || energy == 0) return;
+    put(d, x + d->look.cycles + d->look.energy - 4, y, d->look.text, TW_RIGHT, faint, TW_ENERGY(energy));
 }
 
 static void draw_cell(drawing *d, int r, int core, bool first)
 {
     tw_network_row row = tw_network_row_of(d->plan[core], d->step[r]);
-    double x = cell_x(d, core), y = row_y(r);
+    double x = cell_x(d, core), y = row_y(d, r);
     if (!row.plan) {
-        put(d, x, y + BASE, 11, TW_LEFT, faint, row.op ? "no plan" : "time unknown");
+        put(d, x, y + d->look.base, d->look.text, TW_LEFT, faint, row.op ? "no plan" : "time unknown");
         return;
     }
     double share = d->longest[core] > 0 ? (double)row.cycles / (double)d->longest[core] : 0;
-    double width = share * (BAR_WIDTH - 8);
-    tw_canvas_rect(&d->canvas, x, y + 3, width < 1 ? 1 : width, ROW - 6, heat(share));
-    draw_numbers(d, x + BAR_WIDTH, y + BASE, row.cycles, row.energy_fj, first ? ink : faint);
+    double width = share * (d->look.bar - 8);
+    tw_canvas_rect(&d->canvas, x, y + d->look.row * 0.15, width < 1 ? 1 : width, d->look.row - d->look.row * 0.3, heat(share));
+    draw_numbers(d, x + d->look.bar, y + d->look.base, row.cycles, row.energy_fj, first ? ink : faint);
 }
 
 static tw_status draw_row(drawing *d, int r)
@@ -153,20 +159,20 @@ static tw_status draw_row(drawing *d, int r)
     int s = d->step[r], layer = net->layer_of[s];
     const tw_step *step = &net->lowered->step[s];
     char number[32];
-    double y = row_y(r);
+    double y = row_y(d, r);
     tw_arena_mark mark = tw_arena_save(d->scratch);
     const char *op = tw_short_op(step->op, d->scratch),
-               *name = fitting(step->name, NAME_WIDTH - 10, tw_clip_front, d->scratch);
-    if (op) op = fitting(op, OP_WIDTH - 10, tw_clip_back, d->scratch);
+               *name = fitting(d, step->name, d->look.name - 10, tw_clip_front);
+    if (op && d->look.op > 0) op = fitting(d, op, d->look.op - 10, tw_clip_back);
     if (!op || !name) return TW_ERR_NOMEM;
     if (d->by_layer && layer >= 0)
         snprintf(number, sizeof number, "%d\u00d7", net->layer[layer].n_steps);
     else
         snprintf(number, sizeof number, "%d", s);
-    if (r % 2) tw_canvas_rect(&d->canvas, MARGIN / 2.0, y, right_edge(d), ROW, stripe);
-    put(d, name_x() - 12, y + BASE, 11, TW_RIGHT, faint, number);
-    put(d, name_x(), y + BASE, 11, TW_LEFT, ink, name);
-    put(d, op_x(), y + BASE, 11, TW_LEFT, faint, op);
+    if (r % 2) tw_canvas_rect(&d->canvas, d->look.margin / 2, y, right_edge(d), d->look.row, stripe);
+    put(d, name_x(d) - 12, y + d->look.base, d->look.text, TW_RIGHT, faint, number);
+    put(d, name_x(d), y + d->look.base, d->look.text, TW_LEFT, ink, name);
+    if (d->look.op > 0) put(d, op_x(d), y + d->look.base, d->look.text, TW_LEFT, faint, op);
     tw_arena_rewind(d->scratch, mark);
     for (int i = 0; i < d->n_plans; i++) draw_cell(d, r, i, i == fastest(d, s));
     return TW_OK;
@@ -176,16 +182,16 @@ static tw_status draw_row(drawing *d, int r)
 
 static void draw_total(drawing *d)
 {
-    double y = row_y(d->n_rows);
+    double y = row_y(d, d->n_rows);
     char text[80];
-    tw_canvas_rect(&d->canvas, MARGIN / 2.0, y, right_edge(d), 1, rule);
-    put(d, name_x(), y + BASE + 4, 12, TW_LEFT, ink, "total");
+    tw_canvas_rect(&d->canvas, d->look.margin / 2, y, right_edge(d), 1, rule);
+    put(d, name_x(d), y + d->look.base + 4, d->look.text + 1, TW_LEFT, ink, "total");
     for (int i = 0; i < d->n_plans; i++) {
         const tw_network_totals *t = &d->plan[i]->totals;
-        draw_numbers(d, cell_x(d, i) + BAR_WIDTH, y + BASE + 4, t->cycles, t->energy_fj, ink);
+        draw_numbers(d, cell_x(d, i) + d->look.bar, y + d->look.base + 4, t->cycles, t->energy_fj, ink);
         int missing = t->n_refused + t->n_untimed;
         snprintf(text, sizeof text, "without %d step%s", missing, missing == 1 ? "" : "s");
-        if (missing > 0) put(d, cell_x(d, i), y + BASE + 4, 11, TW_LEFT, faint, text);
+        if (missing > 0) put(d, cell_x(d, i), y + d->look.base + 4, d->look.text, TW_LEFT, faint, text);
     }
 }
 
@@ -193,32 +199,37 @@ static void draw_total(drawing *d)
 static void draw_legend(drawing *d)
 {
     enum { PIECES = 40 };
-    double x = name_x(), y = LEGEND_Y - 10;
-    for (int i = 0; i < PIECES; i++)
-        tw_canvas_rect(&d->canvas, x + i * (LEGEND_WIDTH / PIECES), y, LEGEND_WIDTH / PIECES, 10,
-                       heat((i + 0.5) / PIECES));
-    put(d, x + LEGEND_WIDTH + 10, LEGEND_Y - 1, 11, TW_LEFT, faint,
-        d->n_plans > 1 ? "0 to the longest step of the core; dark figures: the fastest core of the step"
-                       : "0 to the longest step");
+    static const char *const several[] = {"0 to the longest step of the core; dark figures: the fastest core of the step",
+                                          "0 to the core's longest; dark: fastest", "dark: fastest core", ""};
+    double x = title_x(d), y = d->look.legend_y - 10, piece = d->look.gradient / PIECES;
+    int i = 0;
+    for (int k = 0; k < PIECES; k++) tw_canvas_rect(&d->canvas, x + k * piece, y, piece, 10, heat((k + 0.5) / PIECES));
+    x += d->look.gradient + 10;
+    while (*several[i] && tw_canvas_text_width(several[i], d->look.text) > right_edge(d) - x) i++;
+    put(d, x, d->look.legend_y - 1, d->look.text, TW_LEFT, faint, d->n_plans > 1 ? several[i] : "0 to the longest step");
 }
 
-static void draw_head(drawing *d)
+static tw_status draw_head(drawing *d)
 {
     const char *path = d->plan[0]->network->file->path, *slash = strrchr(path, '/');
     char text[TW_CANVAS_TEXT];
     snprintf(text, sizeof text, "%.200s: cycles %sof each %s", slash ? slash + 1 : path,
-             d->energy ? "and energy " : "", d->by_layer ? "distinct layer" : "step");
-    put(d, name_x(), TITLE_Y, 18, TW_LEFT, ink, text);
+             d->energy && d->look.energy > 0 ? "and energy " : "", d->by_layer ? "distinct layer" : "step");
+    const char *title = tw_plot_fit(text, right_edge(d) - title_x(d), d->look.title_text, d->scratch);
+    if (!title) return TW_ERR_NOMEM;
+    put(d, title_x(d), d->look.title_y, d->look.title_text, TW_LEFT, ink, title);
     draw_legend(d);
-    put(d, name_x(), UNIT_Y, 11, TW_LEFT, faint, d->by_layer ? "layer" : "step");
-    put(d, op_x(), UNIT_Y, 11, TW_LEFT, faint, "operator");
+    put(d, name_x(d), d->look.unit_y, d->look.text, TW_LEFT, faint, d->by_layer ? "layer" : "step");
+    if (d->look.op > 0) put(d, op_x(d), d->look.unit_y, d->look.text, TW_LEFT, faint, "operator");
     for (int i = 0; i < d->n_plans; i++) {
         double x = cell_x(d, i);
-        put(d, x, CORE_Y, 14, TW_LEFT, ink, d->plan[i]->machine->name);
-        put(d, x + BAR_WIDTH, UNIT_Y, 11, TW_LEFT, faint, "cycles");
-        if (d->plan[i]->totals.energy_fj > 0) put(d, x + cell_width(d) - 8, UNIT_Y, 11, TW_RIGHT, faint, "energy");
+        put(d, x, d->look.core_y, d->look.core_text, TW_LEFT, ink, d->plan[i]->machine->name);
+        put(d, x + d->look.bar, d->look.unit_y, d->look.text, TW_LEFT, faint, "cycles");
+        if (d->plan[i]->totals.energy_fj > 0 && d->look.energy > 0)
+            put(d, x + cell_width(d) - 4, d->look.unit_y, d->look.text, TW_RIGHT, faint, "energy");
     }
-    tw_canvas_rect(&d->canvas, MARGIN / 2.0, HEAD - 1, right_edge(d), 1, rule);
+    tw_canvas_rect(&d->canvas, d->look.margin / 2, d->look.head - 1, right_edge(d), 1, rule);
+    return TW_OK;
 }
 
 /* ---- all of it ---- */
@@ -229,10 +240,10 @@ static tw_status list_rows(drawing *d)
     const tw_network *net = d->plan[0]->network;
     int n = net->lowered->n_steps, *step;
     int64_t *longest;
-    d->by_layer = n > MOST_ROWS;
+    d->by_layer = n > d->look.many;
     TW_ALLOC(d->scratch, step, n + 1);
     TW_ALLOC(d->scratch, longest, d->n_plans);
-    for (int s = 0; s < n && d->n_rows < MOST_ROWS; s++)
+    for (int s = 0; s < n && d->n_rows < d->look.most_rows; s++)
         if (!d->by_layer || (net->layer_of[s] >= 0 && net->layer[net->layer_of[s]].first_step == s))
             step[d->n_rows++] = s;
     for (int i = 0; i < d->n_plans; i++) {
@@ -247,27 +258,34 @@ static tw_status list_rows(drawing *d)
 
 static tw_status draw_all(drawing *d)
 {
-    draw_head(d);
+    TW_TRY(draw_head(d));
     for (int r = 0; r < d->n_rows; r++) TW_TRY(draw_row(d, r));
     draw_total(d);
     return TW_OK;
 }
 
+static tw_status finish(drawing *d, int width, int height, tw_diag *diag)
+{
+    tw_canvas_rect(&d->canvas, 0, 0, width, height, paper);
+    tw_status status = draw_all(d);
+    if (status != TW_OK) {
+        tw_canvas_drop(&d->canvas);
+        return status;
+    }
+    status = tw_canvas_close(&d->canvas);
+    return status == TW_ERR_IO ? tw_diag_io(diag, (tw_loc){0}, "cannot write the picture") : status;
+}
+
+static int height_of(const drawing *d) { return (int)(d->look.head + (d->n_rows + 1) * d->look.row + d->look.margin); }
+
 static tw_status draw(const tw_network_plan *const *plan, int n_plans, tw_canvas_kind kind, tw_arena *scratch,
                       tw_diag *diag, FILE *out)
 {
-    drawing d = {.plan = plan, .n_plans = n_plans, .scratch = scratch};
+    drawing d = {.plan = plan, .n_plans = n_plans, .scratch = scratch, .look = screen};
     TW_TRY(list_rows(&d));
-    int width = (int)right_edge(&d) + MARGIN, height = HEAD + (d.n_rows + 1) * ROW + MARGIN;
+    int width = (int)(right_edge(&d) + d.look.margin), height = height_of(&d);
     TW_TRY(tw_canvas_open(&d.canvas, kind, width, height, out));
-    tw_canvas_rect(&d.canvas, 0, 0, width, height, paper);
-    tw_status status = draw_all(&d);
-    if (status != TW_OK) {
-        tw_canvas_drop(&d.canvas);
-        return status;
-    }
-    status = tw_canvas_close(&d.canvas);
-    return status == TW_ERR_IO ? tw_diag_io(diag, (tw_loc){0}, "cannot write the picture") : status;
+    return finish(&d, width, height, diag);
 }
 
 tw_status tw_report_costs_svg(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
@@ -280,4 +298,49 @@ tw_status tw_report_costs_png(const tw_network_plan *const *plan, int n_plans, t
                               FILE *out)
 {
     return draw(plan, n_plans, TW_CANVAS_PNG, scratch, diag, out);
+}
+
+/* ---- for print ---- */
+
+/* Each column of text that still leaves room for bars is shown: energies first, then operators. */
+static look fit_look(const drawing *d, double width)
+{
+    enum { CYCLES = 40, ENERGY = 48, OP = 70, ROOMY = 44, GAP = 6 };
+    look l = {.margin = TW_PLOT_MARGIN,
+              .row = 13,
+              .base = 10,
+              .title_y = 15,
+              .legend_y = 32,
+              .core_y = 48,
+              .unit_y = 61,
+              .head = 66,
+              .number = 26,
+              .name = width / 4,
+              .cycles = CYCLES,
+              .gap = GAP,
+              .gradient = 60,
+              .text = TW_PLOT_TEXT,
+              .title_text = TW_PLOT_TEXT,
+              .core_text = TW_PLOT_TEXT,
+              .many = 64,
+              .most_rows = 1000};
+    double room = width - 2 * l.margin - l.number - l.name + GAP, each = room / d->n_plans - CYCLES - GAP;
+    if (d->energy && each - ENERGY >= ROOMY) l.energy = ENERGY;
+    if (each - l.energy - OP / (double)d->n_plans >= ROOMY) l.op = OP;
+    l.bar = each - l.energy - l.op / d->n_plans;
+    return l;
+}
+
+tw_status tw_report_costs_plot(const tw_network_plan *const *plan, int n_plans, tw_image image, double width_mm,
+                               tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    drawing d = {.plan = plan, .n_plans = n_plans, .scratch = scratch, .look = {.many = 64, .most_rows = 1000}};
+    int width;
+    TW_TRY(tw_plot_units(&width_mm, &width, diag));
+    TW_TRY(list_rows(&d));
+    d.look = fit_look(&d, width);
+    if (d.look.bar < 0)
+        return tw_diag_error(diag, (tw_loc){0}, "a picture of %g mm has no room for %d cores", width_mm, n_plans);
+    TW_TRY(tw_canvas_open_print(&d.canvas, tw_plot_canvas(image), width, height_of(&d), width_mm, out));
+    return finish(&d, width, height_of(&d), diag);
 }

@@ -41,4 +41,6 @@ tw_status tw_report_costs_svg(const tw_network_plan *const *plan, int n_plans, t
                               FILE *out);
 tw_status tw_report_costs_png(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
                               FILE *out);
+tw_status tw_report_costs_plot(const tw_network_plan *const *plan, int n_plans, tw_image image, double width_mm,
+                               tw_arena *scratch, tw_diag *diag, FILE *out);
 #endif

@@ -1,25 +1,7 @@
 #!/usr/bin/env bash
 # The views of async plans as a user meets them: what is printed, what goes into files, what is refused and how.
-set -u
-build=$1 tw=$1/tilewright
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache
+. "$2"/test/lib/script.sh
 
-fail() { echo "FAIL: $*" >&2; failed=1; }
-# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
-expect() {
-    local want=$1 got
-    shift
-    "$tw" "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
-is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
-valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
 valid_lines() {
     local line
     while IFS= read -r line; do
@@ -27,7 +9,6 @@ valid_lines() {
         "$build"/test/json_check line.json || { fail "$1: not JSON: $line"; return; }
     done <"$1"
 }
-narrow() { ! grep -nE '^.{81,}' "$1" >&2 || fail "$1 is too wide"; }
 
 cat >map.yaml <<'YAML'
 mapping:

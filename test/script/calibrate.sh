@@ -1,26 +1,7 @@
 #!/usr/bin/env bash
 # `tilewright calibrate` as a user meets it: what it prints and writes, and what is refused and how.
-set -u
-build=$1 tw=$1/tilewright
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-export LC_ALL=C.UTF-8
-
-fail() { echo "FAIL: $*" >&2; failed=1; }
-# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
-expect() {
-    local want=$1 got
-    shift
-    "$tw" calibrate "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
-is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
-narrow() { ! grep -nE '^.{81,}' "$1" >&2 || fail "$1 is too wide"; }
-valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
+. "$2"/test/lib/script.sh
+sub=calibrate
 
 # machine SETUP BEAT START: one DMA engine and eight cores
 machine() {

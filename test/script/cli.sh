@@ -1,28 +1,9 @@
 #!/usr/bin/env bash
 # The command as a user meets it: sub-commands, exit codes, what goes to which stream, files, colours, closed pipes.
-set -u
-build=$1 tw=$1/tilewright source=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export XDG_CACHE_HOME=$scratch/cache
-failed=0
+. "$2"/test/lib/script.sh
+
 example=$source/examples/02-reduction/mapping.yaml
 on_reduction=(matmul:128x128x512 -m tick-100k "--mapping=$example")
-
-fail() { echo "FAIL: $*" >&2; failed=1; }
-
-# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
-expect() {
-    local want=$1 got
-    shift
-    "$tw" "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
-is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
-valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
 
 # The checker of documents is there, and would notice.
 echo '{"a": 1' >bad.json

@@ -1,31 +1,15 @@
 #!/usr/bin/env bash
 # Whole networks as a user meets them: exit codes, messages, files that reproduce, the same answer from any number of threads.
-set -u
-build=$1 tw=$1/tilewright source=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
+. "$2"/test/lib/script.sh
+
 cp "$source/examples/09-network/digits.onnx" .
 digits=(digits.onnx -m snitch --dim=batch=1)
 
-fail() { echo "FAIL: $*" >&2; failed=1; }
-
-# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
-expect() {
-    local want=$1 got
-    shift
-    "$tw" "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; head -5 err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
 # complains TEXT: this is the first line of err.txt, and nothing was printed.
 complains() {
     [ "$(head -1 err.txt)" = "$1" ] || fail "the message is '$(head -1 err.txt)', not '$1'"
     [ ! -s out.txt ] || fail "something was printed beside '$1'"
 }
-valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
 cycles() { sed -nE "s/^  time +([0-9']+) cycles.*/\1/p" "$1"; }
 
 # ---- a plan and its files ----

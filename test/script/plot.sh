@@ -1,22 +1,7 @@
 #!/usr/bin/env bash
 # --plot as a user meets it: every kind in every format, what is refused and how.
-set -u
-tw=$1/tilewright source=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache
+. "$2"/test/lib/script.sh
 
-fail() { echo "FAIL: $*" >&2; failed=1; }
-# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
-expect() {
-    local want=$1 got
-    shift
-    "$tw" "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
 # refuses MESSAGE ARGS...: wrong usage, told in these words, nothing written.
 refuses() {
     local message=$1

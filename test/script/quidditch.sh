@@ -1,21 +1,6 @@
 #!/usr/bin/env bash
 # Lowering configs on the command line: eval reads them, emit writes them, and both tell what is wrong.
-set -u
-build=$1 source=$2 tw=$1/tilewright
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-export XDG_CACHE_HOME=$scratch/cache
-cd "$scratch" || exit 2
-failed=0
-fail() { echo "FAIL: $*" >&2; failed=1; }
-# expect CODE ARGUMENT...: runs the command; its output is in out.txt and err.txt.
-expect() {
-  local want=$1 got=0
-  shift
-  "$tw" "$@" >out.txt 2>err.txt || got=$?
-  [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2':"; cat "$1" >&2; }; }
+. "$2"/test/lib/script.sh
 
 dispatch=matmul_transpose_b:1x1200x400:f64
 name='#quidditch_snitch.lowering_config'
@@ -71,7 +56,7 @@ expect 74 emit "$dispatch" -m snitch-note --target quidditch --lowering-config "
 
 # ---- the files of a plan ----
 expect 0 eval "$dispatch" -m snitch-note --lowering-config "$hand" -o folder
-says out.txt "wrote folder/report.html, report.txt, plan.json, mapping.yaml and lowering_config.txt"
+says out.txt "wrote folder/report.html, report.txt, plan.json, mapping.yaml and"; says out.txt "  lowering_config.txt"
 cmp folder/lowering_config.txt wanted.txt || fail "the folder has another attribute"
 expect 0 eval "$dispatch" -m snitch-note --mapping=two.yaml -o folder
 says out.txt "wrote folder/report.html, report.txt, plan.json and mapping.yaml"

@@ -1,28 +1,9 @@
 #!/usr/bin/env bash
 # The options of a search as a user meets them: objectives, spaces, fronts, remedies, limits, Ctrl-C, progress, the cache.
-set -u
-build=$1 tw=$1/tilewright
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache HOME=$scratch/nobody
+. "$2"/test/lib/script.sh
+export HOME=$scratch/nobody
 unset TILEWRIGHT_NO_CACHE
 
-fail() { echo "FAIL: $*" >&2; failed=1; }
-# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
-expect() {
-    local want=$1 got
-    shift
-    "$tw" "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -15 "$1" >&2; }; }
-lacks() { ! grep -qF -- "$2" "$1" || fail "$1 says '$2'"; }
-is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
-valid_json() { "$build"/test/json_check "$1" || fail "$1 is not one JSON document"; }
-narrow() { ! grep -nE '^.{81,}' "$1" >&2 || fail "$1 is too wide"; }
 # The best value that a report states: "  search      latency 8'616 cycles, proven".
 best() { sed -nE "s/^  search +latency ([0-9']+) cycles.*/\1/p" "${1:-out.txt}" | tr -d "'"; }
 cycles() { sed -nE "s/^  time .* ([0-9']+) cycles for.*/\1/p; s/^  time +([0-9']+) cycles for.*/\1/p" out.txt | tr -d "'"; }

@@ -1,25 +1,7 @@
 #!/usr/bin/env bash
 # A mapping that does not fit, as a user meets it: one reason on standard error, the page or the document on standard
 # output, exit code 1; and what it suggests, given back, fits.
-set -u
-build=$1 source=$2 tw=$1/tilewright
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-export LC_ALL=C.UTF-8 XDG_CACHE_HOME=$scratch/cache
-
-fail() { echo "FAIL: $*" >&2; failed=1; }
-expect() {
-    local want=$1 got
-    shift
-    "$tw" "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
-is_empty() { [ ! -s "$1" ] || { fail "$1 is not empty"; head -5 "$1" >&2; }; }
-narrow() { ! grep -nE '^.{81,}' "$1" >&2 || fail "$1 is too wide"; }
+. "$2"/test/lib/script.sh
 
 snitch=(matmul_transpose_b:1x1200x400:f64 -m "$source"/examples/machines/snitch.yaml)
 config='l1_tiles = [0, 240, 80], l1_tiles_interchange = [0, 2, 1], dual_buffer = false'

@@ -24,7 +24,15 @@ const LESS_UNITS = { better: -1, units: true } as const;
 const SUMMARY: Known = { ticks: LESS, cycles: LESS, energy_fj: LESS, executions: PLAIN, points: PLAIN, instructions: PLAIN };
 const BOUND: Known = { cycles: PLAIN, ticks: PLAIN };
 const SEARCH: Known = { best: LESS, bound: PLAIN, gap: LESS, nodes: PLAIN };
-const ENGINE: Known = { busy_cycles: PLAIN, awaited_cycles: PLAIN, runs: PLAIN, loads: PLAIN, load_units: UNITS, stores: PLAIN, store_units: UNITS };
+const ENGINE: Known = {
+  busy_cycles: PLAIN,
+  awaited_cycles: PLAIN,
+  runs: PLAIN,
+  loads: PLAIN,
+  load_units: UNITS,
+  stores: PLAIN,
+  store_units: UNITS,
+};
 const WAITS: Known = { wait_data_cycles: LESS, wait_credit_cycles: LESS, idle_cycles: LESS, critical_cycles: PLAIN };
 const LINK: Known = { units: LESS_UNITS, transfers: PLAIN, least_units: UNITS, partial_units: LESS_UNITS, held_units: UNITS };
 const MEMORY: Known = { slots: LESS_UNITS, peak_live: LESS_UNITS, size: UNITS };
@@ -40,7 +48,14 @@ const TOTALS: Known = {
   layers_within_1_percent: MORE,
 };
 const NETWORK: Known = { macs: PLAIN, nodes: PLAIN, views: PLAIN };
-const TENSORS: Known = { peak_bytes: LESS, least_bytes: PLAIN, sum_bytes: PLAIN, weight_bytes: PLAIN, on_chip_peak: PLAIN, saved: MORE };
+const TENSORS: Known = {
+  peak_bytes: LESS,
+  least_bytes: PLAIN,
+  sum_bytes: PLAIN,
+  weight_bytes: PLAIN,
+  on_chip_peak: PLAIN,
+  saved: MORE,
+};
 const STEP: Known = {
   cycles: LESS,
   energy_fj: LESS,
@@ -161,7 +176,7 @@ export interface Difference {
 
 /** Remarks about what makes two documents hard to compare. */
 export function remarksOf(a: Doc, b: Doc): string[] {
-  const differ = (what: string, x: unknown, y: unknown) => (x === y || x === undefined || y === undefined ? [] : [`${what}: ${x} and ${y}`]);
+  const differ = (what: string, x: string, y: string) => (x === y || !x || !y ? [] : [`${what}: ${x} and ${y}`]);
   const kind = (doc: Doc) => (isNetwork(doc) ? "a network" : "a plan");
   return [
     ...differ("different documents", kind(a), kind(b)),

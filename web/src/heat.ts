@@ -13,6 +13,7 @@ export class CostHeat {
   readonly element: HTMLElement;
   private readonly table: Table<Row>;
   private readonly rows: Row[];
+  private readonly scale = el("div", { class: "heat-scale muted", "aria-hidden": "true" });
   private measure: Measure = "cycles";
   private perRow = true;
   private lowest = 1;
@@ -24,15 +25,24 @@ export class CostHeat {
     private readonly open: (step: number) => void,
   ) {
     const known = costs.cores.map((core) => core.energy_fj > 0); // 0: the machine has no such costs
-    this.rows = costs.steps.map((step, number) => ({ ...step, number, energy_fj: step.energy_fj.map((x, i) => (known[i] ? x : null)) }));
-    this.table = liveTable(this.columns(), {
-      name: "costs",
-      row: (row) => ({ "data-step": row.number, tabindex: 0, class: "opens", onclick: () => this.open(row.number), onkeydown: (e: KeyboardEvent) => e.key === "Enter" && this.open(row.number) }),
+    this.rows = costs.steps.map((step, number) => {
+      const energy_fj = step.energy_fj.map((x, i) => (known[i] ? x : null));
+      return { ...step, number, energy_fj };
     });
-    this.element = el("div", { class: "heat" }, [this.controls(), this.scale, el("div", { class: "scroll" }, [this.table.element])]);
+    this.table = liveTable(this.columns(), { name: "costs", row: (row) => this.rowAttributes(row.number) });
+    const wide = el("div", { class: "scroll" }, [this.table.element]);
+    this.element = el("div", { class: "heat" }, [this.controls(), this.scale, wide]);
   }
 
-  private readonly scale = el("div", { class: "heat-scale muted", "aria-hidden": "true" });
+  private rowAttributes(step: number) {
+    return {
+      "data-step": step,
+      class: "opens",
+      tabindex: 0,
+      onclick: () => this.open(step),
+      onkeydown: (event: KeyboardEvent) => event.key === "Enter" && this.open(step),
+    };
+  }
 
   private controls(): HTMLElement {
     const measured = this.costs.cores.some((core) => core.energy_fj > 0);
@@ -43,13 +53,14 @@ export class CostHeat {
   }
 
   private choice(name: string, texts: string[], choose: (i: number) => void): HTMLElement {
-    const buttons = texts.map((text, i) => el("button", { type: "button", "aria-pressed": i === 0, onclick: () => pick(i) }, [text]));
+    const press = (i: number) => buttons.forEach((b, k) => b.setAttribute("aria-pressed", String(k === i)));
     const pick = (i: number) => {
-      buttons.forEach((b, k) => b.setAttribute("aria-pressed", String(k === i)));
+      press(i);
       choose(i);
       this.draw();
     };
-    buttons.forEach((b, k) => b.setAttribute("aria-pressed", String(k === 0)));
+    const buttons = texts.map((text, i) => el("button", { type: "button", onclick: () => pick(i) }, [text]));
+    press(0);
     return el("span", { role: "group", "aria-label": name }, [`${name} `, ...buttons]);
   }
 
@@ -61,12 +72,14 @@ export class CostHeat {
       value: (row) => row[this.measure][i] ?? null,
       show: (row) => this.cell(row, i),
     }));
+    const named = (row: Row) => el("span", { title: row.name }, [shortName(row.name)]);
+    const winner = (row: Row) => this.costs.cores[this.best(row) ?? -1]?.machine ?? "–";
     return [
       { key: "step", title: "#", value: (row) => row.number },
-      { key: "name", title: "step", value: (row) => row.name, show: (row) => el("span", { title: row.name }, [shortName(row.name)]) },
+      { key: "name", title: "step", value: (row) => row.name, show: named },
       { key: "op", title: "operators", value: (row) => row.op },
       ...cores,
-      { key: "best", title: "best", value: (row) => this.best(row), show: (row) => this.costs.cores[this.best(row) ?? -1]?.machine ?? "–" },
+      { key: "best", title: "best", value: (row) => this.best(row), show: winner },
     ];
   }
 
@@ -81,7 +94,8 @@ export class CostHeat {
 
   private cell(row: Row, i: number): HTMLElement {
     const x = row[this.measure][i];
-    if (x === null || x === undefined) return el("span", { class: "heat-none" }, [row.cycles[i] === null ? "no plan" : "not known"]);
+    const missing = row.cycles[i] === null ? "no plan" : "not known";
+    if (x === null || x === undefined) return el("span", { class: "heat-none" }, [missing]);
     const known = row[this.measure].filter((y): y is number => y !== null);
     const least = Math.min(...known);
     const color = heatColor(this.perRow ? place(x, least, least * this.worst) : place(x, this.lowest, this.highest));
@@ -112,7 +126,8 @@ export class CostHeat {
       made.style.background = heatColor(share);
       return made;
     });
-    const [low, high] = this.perRow ? ["the best core of the step", `${digits(this.worst, 1)} × the best`] : [show(this.lowest), show(this.highest)];
+    const low = this.perRow ? "the best core of the step" : show(this.lowest);
+    const high = this.perRow ? `${digits(this.worst, 1)} × the best` : show(this.highest);
     this.scale.replaceChildren(el("span", {}, [low]), el("span", { class: "heat-steps" }, cells), el("span", {}, [high]));
   }
 }
@@ -148,13 +163,15 @@ export function coreTable(costs: Costs): HTMLElement {
     return known.length ? step.cycles.indexOf(Math.min(...known)) : -1;
   });
   const rows = costs.cores.map((core, i) => ({ ...core, wins: best.filter((b) => b === i).length }));
+  const energy = (fj: number) => (fj ? energyText(fj) : "–");
+  const share = (wins: number) => `${digits(wins)} (${percent(wins / Math.max(1, costs.steps.length), 0)})`;
   const table = liveTable<(typeof rows)[number]>(
     [
       { key: "machine", title: "core", value: (r) => r.machine },
       { key: "cycles", title: "cycles", value: (r) => r.cycles },
-      { key: "energy_fj", title: "energy", value: (r) => r.energy_fj, show: (r) => (r.energy_fj ? energyText(r.energy_fj) : "–") },
+      { key: "energy_fj", title: "energy", value: (r) => r.energy_fj, show: (r) => energy(r.energy_fj) },
       { key: "planned_steps", title: "steps with a plan", value: (r) => r.planned_steps },
-      { key: "wins", title: "fastest in", value: (r) => r.wins, show: (r) => `${digits(r.wins)} (${percent(r.wins / Math.max(1, costs.steps.length), 0)})` },
+      { key: "wins", title: "fastest in", value: (r) => r.wins, show: (r) => share(r.wins) },
     ],
     { name: "cores" },
   );

@@ -28,10 +28,10 @@ export class LifetimeMap {
     private readonly steps: Step[],
     unit: "byte" | "element",
   ) {
-    this.maps = memoriesOf(tensors, unit).map((memory) => ({
-      memory,
-      canvas: el("canvas", { role: "img", "aria-label": `addresses in ${memory.name} over the steps; the table below has the numbers` }),
-    }));
+    this.maps = memoriesOf(tensors, unit).map((memory) => {
+      const label = `addresses in ${memory.name} over the steps; the table below has the numbers`;
+      return { memory, canvas: el("canvas", { role: "img", "aria-label": label }) };
+    });
     this.element = el("div", {}, this.maps.map(({ canvas }) => el("div", { class: "drawing" }, [canvas])));
     for (const { memory, canvas } of this.maps) attachTip(canvas, (x, y) => this.about(memory, canvas, x, y));
   }
@@ -67,8 +67,13 @@ export class LifetimeMap {
     if (!found) return null;
     const { place } = found;
     const name = (step: number) => (step < 0 ? "before the first step" : `${step} ${this.steps[step]?.name ?? ""}`);
-    const lines = [el("b", {}, [place.name]), `${bytes(place.bytes)} at ${digits(found.offset)}`, `from ${name(place.first_step)}`, `to ${name(place.last_step)}`];
-    return place.on_chip_offset === undefined ? lines : [...lines, `could stay in ${this.tensors.on_chip}: ${bytes(place.saved ?? 0)} less to move`];
+    return [
+      el("b", {}, [place.name]),
+      `${bytes(place.bytes)} at ${digits(found.offset)}`,
+      `from ${name(place.first_step)}`,
+      `to ${name(place.last_step)}`,
+      place.on_chip_offset !== undefined && `could stay in ${this.tensors.on_chip}: ${bytes(place.saved ?? 0)} less to move`,
+    ];
   }
 
   // ---- drawing ----
@@ -114,7 +119,8 @@ export class LifetimeMap {
     }
     c.textAlign = "center";
     const every = Math.max(1, Math.ceil(this.steps.length / Math.max(1, (width - LEFT) / 40)));
-    for (let step = 0; step < this.steps.length; step += every) c.fillText(String(step), (this.xOf(step, width) + this.xOf(step + 1, width)) / 2, HEIGHT - 8);
+    for (let step = 0; step < this.steps.length; step += every)
+      c.fillText(String(step), this.xOf(step + 0.5, width), HEIGHT - 8);
     c.textAlign = "left";
     c.fillText("step", 4, HEIGHT - 8);
   }
@@ -151,7 +157,8 @@ function memoriesOf(t: Tensors, unit: "byte" | "element"): Memory[] {
   if (!inside.length || !t.on_chip) return [outer];
   const size = t.on_chip_size ?? 0;
   const high = Math.max(size, t.on_chip_peak);
-  const lines: Memory["lines"] = [{ at: t.on_chip_peak, text: `peak ${amount(t.on_chip_peak, unit)} with the steps' own buffers`, color: "accent", side: "right" }];
+  const peak = `peak ${amount(t.on_chip_peak, unit)} with the steps' own buffers`;
+  const lines: Memory["lines"] = [{ at: t.on_chip_peak, text: peak, color: "accent", side: "right" }];
   if (size) lines.push({ at: size, text: `capacity ${amount(size, unit)}`, color: "bad", side: "left" });
   const places = inside.map((p) => ({ ...p, offset: p.place.on_chip_offset! }));
   return [outer, { name: `${t.on_chip}: what could stay on chip`, places, top: high * 1.12, lines, unit }];

@@ -1,5 +1,4 @@
 // The documents of a network, as far as the page reads them: docs/json.md, "Networks" and "Cost tables".
-import { digits } from "./dom";
 
 export interface Network {
   network: string;
@@ -91,8 +90,4 @@ export function verdictOf(step: Step): string {
 /** "/layer1/layer1.0/conv1/Conv" has a long beginning that says little. */
 export function shortName(name: string, letters = 34): string {
   return name.length <= letters ? name : "…" + name.slice(name.length - letters + 1);
-}
-
-export function cyclesText(cycles: number): string {
-  return `${digits(cycles)} cycles`;
 }

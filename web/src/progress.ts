@@ -1,7 +1,7 @@
 // How far two plans are over time: points executed, and units that crossed the outermost link, each from 0 to all of it.
-import { timeScale, drawMarks, drawRuler, attachTime, RULER_HEIGHT } from "./axis";
 import type { App } from "./app";
-import { digits, el, percent, sizeCanvas, table } from "./dom";
+import { attachTime, drawMarks, drawRuler, RULER_HEIGHT, timeScale, type TimeScale } from "./axis";
+import { digits, el, percent, sizeCanvas, table, type Column } from "./dom";
 import { theme } from "./theme";
 import { upperBound, type Trace } from "./trace";
 
@@ -41,21 +41,28 @@ export class Progress {
       line.style.borderTop = `3px ${dashed ? "dotted" : "solid"} var(--side-${side})`;
       return el("li", {}, [line, text]);
     };
-    const legend = names.flatMap((name, i) => [swatch(i, false, `${name}: points executed`), swatch(i, true, `${name}: moved over the outermost link`)]);
-    this.element = el("div", {}, [el("div", { class: "drawing" }, [this.canvas]), el("ul", { class: "legend" }, legend), el("div", { class: "scroll" }, [this.table(names)])]);
+    const legend = names.flatMap((name, i) => [
+      swatch(i, false, `${name}: points executed`),
+      swatch(i, true, `${name}: moved over the outermost link`),
+    ]);
+    this.element = el("div", {}, [
+      el("div", { class: "drawing" }, [this.canvas]),
+      el("ul", { class: "legend" }, legend),
+      el("div", { class: "scroll" }, [this.table(names)]),
+    ]);
     attachTime(this.canvas, app);
   }
 
   private table(names: string[]): HTMLElement {
     const rows = [0.25, 0.5, 0.75, 1].map((share) => ({ share, at: this.points.map((curve) => reached(curve, share)) }));
-    return table<(typeof rows)[number]>(
-      [
-        { key: "share", title: "points executed", value: (r) => r.share, show: (r) => percent(r.share, 0) },
-        ...names.map((name, i) => ({ key: i ? "b" : "a", title: `${name}, after cycles`, value: (r: (typeof rows)[number]) => r.at[i] })),
-      ],
-      rows,
-      { name: "progress" },
-    );
+    type Row = (typeof rows)[number];
+    const side = (name: string, i: number): Column<Row> => ({
+      key: name.toLowerCase(),
+      title: `${name}, after cycles`,
+      value: (r) => r.at[i],
+    });
+    const share: Column<Row> = { key: "share", title: "points executed", value: (r) => r.share, show: (r) => percent(r.share, 0) };
+    return table<Row>([share, ...names.map(side)], rows, { name: "progress" });
   }
 
   draw() {
@@ -63,41 +70,45 @@ export class Progress {
     const c = sizeCanvas(this.canvas, width, HEIGHT);
     const t = theme();
     const s = timeScale(this.app.axis, width);
-    const top = RULER_HEIGHT + 6;
-    const bottom = HEIGHT - 8;
     c.font = "11px system-ui, sans-serif";
     c.textBaseline = "middle";
     for (const share of [0, 0.5, 1]) {
-      const y = bottom - share * (bottom - top);
+      const y = yOf(share);
       c.fillStyle = t.line;
       c.fillRect(s.left, y, s.right - s.left, 1);
       c.fillStyle = t.muted;
       c.fillText(percent(share, 0), 4, y);
     }
     this.sides.forEach((_, i) => {
-      this.line(c, this.moved[i], i, true, s, top, bottom);
-      this.line(c, this.points[i], i, false, s, top, bottom);
+      c.strokeStyle = sideColor(i);
+      line(c, this.moved[i], true, s);
+      line(c, this.points[i], false, s);
     });
     drawRuler(c, this.app, width);
     drawMarks(c, this.app.axis, width, RULER_HEIGHT, HEIGHT);
   }
+}
 
-  private line(c: CanvasRenderingContext2D, curve: Curve, side: number, dashed: boolean, s: ReturnType<typeof timeScale>, top: number, bottom: number) {
-    const all = curve.sums[curve.sums.length - 1];
-    if (!all) return;
-    c.strokeStyle = sideColor(side);
-    c.lineWidth = dashed ? 1.5 : 2.5;
-    c.setLineDash(dashed ? [2, 4] : []);
-    c.beginPath();
-    for (let x = s.left; x <= s.right; x++) {
-      const n = upperBound(curve.times, s.cycleOf(x));
-      const y = bottom - ((n ? curve.sums[n - 1] : 0) / all) * (bottom - top);
-      if (x === s.left) c.moveTo(x, y);
-      else c.lineTo(x, y);
-    }
-    c.stroke();
-    c.setLineDash([]);
+/** Height of a share of all work. */
+function yOf(share: number): number {
+  const top = RULER_HEIGHT + 6;
+  const bottom = HEIGHT - 8;
+  return bottom - share * (bottom - top);
+}
+
+/** A point per pixel, whatever the number of events. */
+function line(c: CanvasRenderingContext2D, curve: Curve, dashed: boolean, s: TimeScale) {
+  const all = curve.sums[curve.sums.length - 1];
+  if (!all) return;
+  c.lineWidth = dashed ? 1.5 : 2.5;
+  c.setLineDash(dashed ? [2, 4] : []);
+  c.beginPath();
+  for (let x = s.left; x <= s.right; x++) {
+    const n = upperBound(curve.times, s.cycleOf(x));
+    c.lineTo(x, yOf(n ? curve.sums[n - 1] / all : 0));
   }
+  c.stroke();
+  c.setLineDash([]);
 }
 
 function isOuter(t: Trace, e: number): boolean {

@@ -62,8 +62,10 @@ class Buffers {
   find(memory: number, operand: number, tile: number[]): number {
     const name = `${operand} ${tile.join()}`;
     let found = -1;
-    for (let i = 0; i < this.list.length; i++)
-      if (this.names[i] === name && this.list[i].memory === memory && (found < 0 || this.written[i] > this.written[found])) found = i;
+    for (let i = 0; i < this.list.length; i++) {
+      const holds = this.names[i] === name && this.list[i].memory === memory;
+      if (holds && (found < 0 || this.written[i] > this.written[found])) found = i;
+    }
     return found;
   }
 }
@@ -99,7 +101,10 @@ class Guesses {
 /** Cycles before anything can happen: an engine's first command waited since then. */
 function launchOf(doc: OpDoc): number {
   let launch = Infinity;
-  for (const { actions } of doc.rows ?? []) launch = Math.min(launch, actions[0].start_cycle - (actions[0].waited ?? actions[0].start_cycle));
+  for (const { actions } of doc.rows ?? []) {
+    const { start_cycle, waited = start_cycle } = actions[0];
+    launch = Math.min(launch, start_cycle - waited);
+  }
   return Number.isFinite(launch) ? launch : 0;
 }
 

@@ -51,7 +51,8 @@ export class RunStrip {
     const step = this.steps[i];
     if (!step) return null;
     const cycles = step.cycles ?? 0;
-    return [el("b", {}, [step.name]), `${i}: ${step.op}, ${step.output}`, `${digits(cycles)} cycles, ${percent(cycles / this.total)}`];
+    const cost = `${digits(cycles)} cycles, ${percent(cycles / this.total)}`;
+    return [el("b", {}, [step.name]), `${i}: ${step.op}, ${step.output}`, cost];
   }
   private colorOf(step: Step): string {
     const kind = this.kinds.find((k) => k.op === step.op);

@@ -1,7 +1,7 @@
 // Two plans side by side: which is better, all their numbers, their mappings, and both in time on one axis.
 import type { App, Listener, MakeView, Selection, View } from "../app";
 import { TimeAxis } from "../axis";
-import { digits, el, liveTable, percent, table, type Table } from "../dom";
+import { details, digits, el, liveTable, percent, table, type Table } from "../dom";
 import { differencesOf, faultOf, isNetwork, modelOf, remarksOf, verdictWord, type Difference, type Doc } from "../docvalues";
 import type { PlanData, PlanDoc } from "../format";
 import { energyText, shortName, type Step } from "../networkdoc";
@@ -36,7 +36,8 @@ class CompareView implements View {
     host.classList.add("compare");
     host.append(this.chooser(), this.message, this.body);
     this.attachDrop();
-    if (app.page.kind === "compare") this.show(app.page.plans.map((plan) => sideOf(plan.name, plan.doc as unknown as Doc)) as [Side, Side]);
+    const [a, b] = app.page.plans;
+    if (app.page.kind === "compare") this.show([givenSide(a), givenSide(b)]);
     else this.invite();
   }
 
@@ -56,7 +57,8 @@ class CompareView implements View {
     const input = el("input", { type: "file", accept: ".json,application/json", "data-file": true });
     input.addEventListener("change", () => input.files?.[0] && void this.load(input.files[0]));
     const text = this.app.page.kind === "compare" ? "Compare A with another plan.json " : "Compare with a plan.json ";
-    return el("div", { class: "bar" }, [el("label", {}, [text, input]), el("span", { class: "muted" }, ["or drop one anywhere on this page; nothing leaves your computer"])]);
+    const note = "or drop one anywhere on this page; nothing leaves your computer";
+    return el("div", { class: "bar" }, [el("label", {}, [text, input]), el("span", { class: "muted" }, [note])]);
   }
 
   private attachDrop() {
@@ -71,10 +73,11 @@ class CompareView implements View {
   }
 
   private invite() {
-    this.body.replaceChildren(
-      el("p", {}, ["Choose the plan.json of another run to see both side by side: every number with its change, the mappings, and both timelines on one axis."]),
-      el("p", { class: "muted" }, ["On the command line: ", el("code", {}, ["tilewright compare out/ other/ -o compare.html"])]),
-    );
+    const text =
+      "Choose the plan.json of another run to see both side by side: every number with its change, the mappings, " +
+      "and both timelines on one axis.";
+    const command = el("code", {}, ["tilewright compare out/ other/ -o compare.html"]);
+    this.body.replaceChildren(el("p", {}, [text]), el("p", { class: "muted" }, ["On the command line: ", command]));
   }
 
   private async load(file: File): Promise<void> {
@@ -94,7 +97,7 @@ class CompareView implements View {
   /** What the page is about: of a network the whole or, for a plan, the layer at hand. */
   private own(network: boolean): Side {
     const { page, plan, trace } = this.app;
-    if (page.kind === "compare") return sideOf(page.plans[0].name, page.plans[0].doc as unknown as Doc);
+    if (page.kind === "compare") return givenSide(page.plans[0]);
     if (page.network && (network || !plan)) return { name: "this page", doc: page.network, trace: null };
     return { name: page.kind === "network" ? plan.name : "this page", doc: plan.doc as unknown as Doc, trace };
   }
@@ -104,57 +107,72 @@ class CompareView implements View {
   private show(sides: [Side, Side]) {
     const [a, b] = sides;
     const fault = [a, b].map((side) => faultOf(side.doc)).find(Boolean);
-    if (fault) return this.body.replaceChildren(el("p", { class: "message error", role: "alert" }, [`These cannot be compared: ${fault}`]));
+    if (fault) return this.refuse(fault);
     const differences = differencesOf(a.doc, b.doc);
-    const remarks = remarksOf(a.doc, b.doc);
+    const networks = [a, b].filter((side) => isNetwork(side.doc)).length;
     this.parts = [];
-    const networks = isNetwork(a.doc) && isNetwork(b.doc);
     this.body.replaceChildren(
-      ...(remarks.length ? [el("section", { class: "message loud", "data-part": "remarks" }, [el("ul", {}, remarks.map((text) => el("li", {}, [text])))])] : []),
+      ...remarks(a.doc, b.doc),
       this.headline(differences),
       el("div", { class: "sides" }, sides.map((side, i) => sideCard(side, i, differences))),
-      ...(networks ? [this.steps(a, b)] : []),
-      ...(isNetwork(a.doc) || isNetwork(b.doc) ? [] : [mappings(a.doc, b.doc), ...this.timelines(sides)]),
+      ...(networks === 2 ? [this.steps(a, b)] : []),
+      ...(networks === 0 ? [mappings(a.doc, b.doc), ...this.timelines(sides)] : []),
       new Numbers(differences).element,
     );
     this.redraw();
+  }
+
+  private refuse(fault: string) {
+    this.parts = [];
+    this.body.replaceChildren(el("p", { class: "message error", role: "alert" }, [`These cannot be compared: ${fault}`]));
   }
 
   private headline(all: Difference[]): HTMLElement {
     const of = (key: string) => all.find((d) => d.key === key);
     const cycles = of("cycles");
     const energy = of("energy_fj");
-    const parts = [cycles && sentence(cycles, "cycles", digits), energy && sentence(energy, "energy", energyText)].filter((p): p is HTMLElement => Boolean(p));
-    return el("p", { class: "headline", "data-part": "headline" }, ["B needs ", ...parts.flatMap((part, i) => (i ? [" and ", part] : [part])), "."]);
+    const both = [cycles && sentence(cycles, "cycles", digits), energy && sentence(energy, "energy", energyText)];
+    const words = both.filter((part): part is HTMLElement => Boolean(part)).flatMap((part, i) => (i ? [" and ", part] : [part]));
+    return el("p", { class: "headline", "data-part": "headline" }, ["B needs ", ...words, "."]);
   }
 
   private steps(a: Side, b: Side): HTMLElement {
     const strips = [a, b].map((side) => new RunStrip(side.doc.steps as Step[], () => undefined));
     this.parts.push(...strips);
+    const title = (i: number) => el("h3", { class: "side" }, [badge(i), shortName([a, b][i].name, 60)]);
     return el("section", { class: "card", "data-part": "steps" }, [
       el("h2", {}, ["Step by step"]),
-      ...strips.flatMap((strip, i) => [el("h3", { class: "side" }, [badge(i), shortName([a, b][i].name, 60)]), strip.element]),
+      ...strips.flatMap((strip, i) => [title(i), strip.element]),
       el("div", { class: "scroll tall" }, [stepTable(a.doc.steps as Step[], b.doc.steps as Step[])]),
     ]);
   }
 
   private timelines(sides: [Side, Side]): HTMLElement[] {
     const traces = sides.map((side) => side.trace).filter((t): t is Trace => t !== null);
-    if (!traces.length) return [el("p", { class: "message" }, ["Neither file holds events, so there are no timelines: plan.json has them when it was written with rows."])];
+    const none = "Neither file holds events, so there are no timelines: only a plan.json with rows has them.";
+    if (!traces.length) return [el("p", { class: "message" }, [none])];
     const axis = new TimeAxis(Math.max(...traces.map((t) => t.head.end)));
     axis.onChange(() => this.redraw());
-    const hosts = sides.map((side, i) => {
-      const host = el("div", { class: "view" });
-      const known = side.trace;
-      const content = known ? host : el("p", { class: "muted" }, ["This file holds no events that can be shown."]);
-      const cutOff = known && !known.head.complete && el("p", { class: "muted" }, [`The file has the first ${digits(known.n)} of ${digits(known.head.instructions)} instructions.`]);
-      if (known) this.parts.push(gantt(host, this.appOf(side, known, axis)));
-      return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [el("h2", { class: "side" }, [badge(i), `Timeline of ${side.name}`]), cutOff, content]);
-    });
+    const hosts = sides.map((side, i) => this.timeline(side, i, axis));
     if (traces.length < 2) return hosts;
     const progress = new Progress(this.appOf(sides[0], traces[0], axis), traces, LETTERS);
     this.parts.push(progress);
-    return [el("section", { class: "card", "data-part": "progress" }, [el("h2", {}, ["Work over time"]), progress.element]), ...hosts];
+    const title = el("h2", {}, ["Work over time"]);
+    return [el("section", { class: "card", "data-part": "progress" }, [title, progress.element]), ...hosts];
+  }
+
+  private timeline(side: Side, i: number, axis: TimeAxis): HTMLElement {
+    const { trace } = side;
+    const host = el("div", { class: "view" });
+    const note = !trace
+      ? "This file holds no events that can be shown."
+      : !trace.head.complete
+        ? `The file has the first ${digits(trace.n)} of ${digits(trace.head.instructions)} instructions.`
+        : null;
+    const title = el("h2", { class: "side" }, [badge(i), `Timeline of ${side.name}`]);
+    const remark = note && el("p", { class: "muted" }, [note]);
+    if (trace) this.parts.push(gantt(host, this.appOf(side, trace, axis)));
+    return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [title, remark, host]);
   }
 
   /** What the timeline needs of the page, for another plan: its own selection, the common axis. */
@@ -185,6 +203,16 @@ function sideOf(name: string, doc: Doc): Side {
   }
 }
 
+function givenSide(plan: PlanData): Side {
+  return sideOf(plan.name, plan.doc as unknown as Doc);
+}
+
+/** What makes the two hard to compare. */
+function remarks(a: Doc, b: Doc): HTMLElement[] {
+  const list = remarksOf(a, b).map((text) => el("li", {}, [text]));
+  return list.length ? [el("section", { class: "message loud", "data-part": "remarks" }, [el("ul", {}, list)])] : [];
+}
+
 // ---- verdicts ----
 
 function badge(side: number): HTMLElement {
@@ -201,9 +229,11 @@ function sentence(d: Difference, what: string, show: (x: number) => string): HTM
   if (what === "energy" && (d.a.value === 0 || d.b.value === 0)) return null; // a machine without such costs
   if (d.change === 0) return el("span", {}, [`as ${what === "cycles" ? "many cycles" : "much energy"} (${show(d.a.value)})`]);
   const much = d.relative === null ? "" : `${percent(Math.abs(d.relative), Math.abs(d.relative) < 0.1 ? 2 : 0)} `;
-  const word = what === "cycles" ? (d.change < 0 ? "fewer cycles" : "more cycles") : d.change < 0 ? "less energy" : "more energy";
-  const text = d.relative !== null && d.relative > 9 ? `${digits(d.relative + 1, 1)} times the ${what}` : `${much}${word}`;
-  return el("span", {}, [el("b", { class: d.better > 0 ? "good" : "bad" }, [text]), ` (${show(d.b.value)} instead of ${show(d.a.value)})`]);
+  const less = what === "cycles" ? "fewer" : "less";
+  const many = d.relative !== null && d.relative > 9;
+  const text = many ? `${digits(d.relative! + 1, 1)} times the ${what}` : `${much}${d.change < 0 ? less : "more"} ${what}`;
+  const numbers = ` (${show(d.b.value)} instead of ${show(d.a.value)})`;
+  return el("span", {}, [el("b", { class: d.better > 0 ? "good" : "bad" }, [text]), numbers]);
 }
 
 function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
@@ -215,22 +245,26 @@ function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
   };
   const bound = network ? value("bound") : (value("search.bound") ?? value("bound.cycles"));
   const cycles = value("cycles");
-  const gap = typeof bound === "number" && typeof cycles === "number" && cycles > 0 && bound > 0 ? (cycles - bound) / cycles : null;
+  const known = typeof bound === "number" && typeof cycles === "number" && cycles > 0 && bound > 0;
+  const gap = known ? (cycles - bound) / cycles : null;
   const verdict = network ? "network" : verdictWord(doc);
-  const energy = value("energy_fj");
   const facts: [string, string, string | number | null][] = [
     ["cycles", "cycles", cycles],
     ["bound", network || value("search.bound") !== null ? "proven bound" : "busiest engine", bound],
     ["gap", "gap", gap],
-    ["energy_fj", "energy", energy],
+    ["energy_fj", "energy", value("energy_fj")],
     ["bottleneck", "bottleneck", value("bottleneck")],
   ];
   const show = (key: string, x: string | number) =>
     typeof x === "string" ? x : key === "gap" ? percent(x, 2) : key === "energy_fj" ? energyText(x) : digits(x);
+  const list = facts
+    .filter(([key, , x]) => x !== null && (x !== 0 || key === "gap"))
+    .map(([key, title, x]) => ({ key, title, value: x, show: show(key, x!) }));
+  const mark = el("span", { class: "badge", "data-badge": verdict }, [verdict]);
   return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [
-    el("h2", { class: "side" }, [badge(i), `${shortModel(doc)} on ${doc.machine.name}`, el("span", { class: "badge", "data-badge": verdict === "network" ? null : verdict }, [verdict])]),
+    el("h2", { class: "side" }, [badge(i), `${shortModel(doc)} on ${doc.machine.name}`, mark]),
     el("p", { class: "muted", title: side.name }, [shortName(side.name, 70)]),
-    el("dl", { class: "facts" }, facts.filter(([key, , x]) => x !== null && (x !== 0 || key === "gap")).map(([key, title, x]) => el("div", {}, [el("dt", {}, [title]), el("dd", { "data-key": key, "data-value": x }, [show(key, x!)])]))),
+    el("dl", { class: "facts" }, details(list)),
   ]);
 }
 
@@ -251,12 +285,13 @@ class Numbers {
         { key: "a", title: "A", value: (d) => d.a?.value ?? null, show: (d) => text(d, d.a?.value) },
         { key: "b", title: "B", value: (d) => d.b?.value ?? null, show: (d) => text(d, d.b?.value) },
         { key: "change", title: "change", value: (d) => d.change, show: changeText },
-        { key: "relative", title: "relative", value: (d) => d.relative, show: (d) => (d.change === null ? "" : d.change === 0 ? "=" : shareText(d.relative)) },
-        { key: "better", title: "better or worse", value: (d) => (d.better > 0 ? "better" : d.better < 0 ? "worse" : null), show: changeBar },
+        { key: "relative", title: "relative", value: (d) => d.relative, show: relativeText },
+        { key: "better", title: "better or worse", value: betterWord, show: changeBar },
       ],
       { name: "compare", row: (d) => ({ "data-key": d.key, class: d.same ? "same" : null }) },
     );
-    this.element = el("section", { class: "card", "data-part": "numbers" }, [el("h2", {}, ["All numbers"]), this.controls(), el("div", { class: "scroll tall" }, [this.table.element])]);
+    const wide = el("div", { class: "scroll tall" }, [this.table.element]);
+    this.element = el("section", { class: "card", "data-part": "numbers" }, [el("h2", {}, ["All numbers"]), this.controls(), wide]);
     this.fill();
   }
 
@@ -266,7 +301,8 @@ class Numbers {
       input.addEventListener("change", () => (change(input.checked), this.fill()));
       return el("label", {}, [input, ` ${text}`]);
     };
-    const input = el("input", { type: "search", placeholder: "filter: links units", "aria-label": "show only values with these words" });
+    const name = "show only values with these words";
+    const input = el("input", { type: "search", placeholder: "filter: links units", "aria-label": name });
     input.addEventListener("input", () => ((this.filter = input.value.toLowerCase()), this.fill()));
     return el("div", { class: "bar", role: "toolbar", "aria-label": "numbers" }, [
       input,
@@ -278,12 +314,15 @@ class Numbers {
 
   private fill() {
     const words = this.filter.split(/\s+/).filter(Boolean);
-    const wanted = this.all.filter((d) => (!this.onlyChanged || !d.same) && (this.alone || (d.a && d.b)) && words.every((word) => d.key.toLowerCase().includes(word)));
+    const asked = (d: Difference) => (!this.onlyChanged || !d.same) && (this.alone || (d.a && d.b));
+    const wanted = this.all.filter((d) => asked(d) && words.every((word) => d.key.toLowerCase().includes(word)));
     this.table.update(wanted.slice(0, MOST_ROWS));
     const alone = this.all.filter((d) => !d.a || !d.b).length;
     const equal = this.all.filter((d) => d.same).length;
     const left = wanted.length > MOST_ROWS ? `; the first ${digits(MOST_ROWS)} of ${digits(wanted.length)} are shown` : "";
-    this.count.textContent = `${digits(this.all.length - alone - equal)} differ, ${digits(equal)} are equal, ${digits(alone)} are in one of the two only${left}`;
+    const changed = this.all.length - alone - equal;
+    const counts = `${digits(changed)} differ, ${digits(equal)} are equal, ${digits(alone)} are in one of the two only`;
+    this.count.textContent = counts + left;
   }
 }
 
@@ -295,6 +334,19 @@ function text(d: Difference, x: number | string | undefined): string {
   return typeof x === "string" ? x : d.key.endsWith("energy_fj") ? energyText(x) : number(x);
 }
 
+interface Change {
+  change: number | null;
+  relative: number | null;
+  better: number;
+}
+
+function relativeText({ change, relative }: Change): string {
+  return change === null ? "" : change === 0 ? "=" : shareText(relative);
+}
+function betterWord({ better }: Change): string | null {
+  return better > 0 ? "better" : better < 0 ? "worse" : null;
+}
+
 function changeText(d: Difference): string {
   if (d.change === null) return "";
   const size = text(d, Math.abs(d.change));
@@ -302,7 +354,7 @@ function changeText(d: Difference): string {
 }
 
 /** Left of the middle less, right of it more, as a ratio on a logarithm; the colour tells what is better, a sign too. */
-function changeBar(d: { relative: number | null; change: number | null; better: number }): HTMLElement | string {
+function changeBar(d: Change): HTMLElement | string {
   if (!d.change) return "";
   const ratio = d.relative === null ? Infinity : 1 + d.relative;
   const share = Math.min(1, Math.abs(Math.log2(Math.max(1e-6, ratio))) / 3);
@@ -310,8 +362,8 @@ function changeBar(d: { relative: number | null; change: number | null; better: 
   const width = Math.max(2, HALF * share);
   fill.style.width = `${width}px`;
   fill.style.left = `${d.change > 0 ? HALF : HALF - width}px`;
-  const word = d.better > 0 ? "better" : d.better < 0 ? "worse" : "";
-  return el("span", { class: "changebar", title: "left: less, right: more; full width: 8 times" }, [fill, el("i", {}), el("b", {}, [word])]);
+  const title = "left: less, right: more; full width: 8 times";
+  return el("span", { class: "changebar", title }, [fill, el("i"), el("b", {}, [betterWord(d)])]);
 }
 
 // ---- mappings ----
@@ -334,11 +386,12 @@ function mappings(a: Doc, b: Doc): HTMLElement {
       { key: "b", title: "B", value: (r) => r.b.join(", "), show: (r) => marked(r.b, r.a) },
     ],
     rows,
-    { name: "mapping", row: (r) => ({ "data-key": r.key, "data-differs": differs(r), class: differs(r) ? "differs" : "same" }) },
+    { name: "mapping", row: (r) => ({ "data-key": r.key, "data-differs": differs(r), class: differs(r) ? null : "same" }) },
   );
   const n = rows.filter(differs).length;
   const note = n ? `${digits(n)} of ${digits(rows.length)} lines differ: what does is marked` : "the mappings are the same";
-  return el("section", { class: "card", "data-part": "mapping" }, [el("h2", {}, ["Mappings"]), el("p", { class: "muted" }, [note]), el("div", { class: "scroll" }, [made])]);
+  const head = [el("h2", {}, ["Mappings"]), el("p", { class: "muted" }, [note])];
+  return el("section", { class: "card", "data-part": "mapping" }, [...head, el("div", { class: "scroll" }, [made])]);
 }
 
 /** Plans of one operator each compare whatever its name is. */
@@ -358,7 +411,8 @@ function levelLines(doc: Doc, name: string): Map<string, string[]> {
     put("cut", level.cut ? [level.cut] : []);
     put("sums", level.accumulate ? [level.accumulate] : []);
   }
-  for (const stay of op?.async?.stays ?? []) lines.set(`${stay.memory} keeps ${stay.operand}`, [stay.keep + (stay.passes ? ", handed on at once" : "")]);
+  for (const { memory, operand, keep, passes } of op?.async?.stays ?? [])
+    lines.set(`${memory} keeps ${operand}`, [keep + (passes ? ", handed on at once" : "")]);
   return lines;
 }
 
@@ -371,8 +425,8 @@ function marked(words: string[], others: string[]): HTMLElement {
 function stepTable(a: Step[], b: Step[]): HTMLElement {
   const waiting = new Map<string, Step[]>();
   for (const step of b) waiting.set(step.name, [...(waiting.get(step.name) ?? []), step]);
-  const pairs = a.map((step, number) => ({ number, name: step.name, a: step as Step | null, b: waiting.get(step.name)?.shift() ?? null }));
-  const rest = [...waiting.values()].flat().map((step) => ({ number: a.length, name: step.name, a: null, b: step }));
+  const pairs = a.map((step) => ({ name: step.name, a: step as Step | null, b: waiting.get(step.name)?.shift() ?? null }));
+  const rest = [...waiting.values()].flat().map((step) => ({ name: step.name, a: null, b: step }));
   const rows = [...pairs, ...rest].map((pair) => {
     const [x, y] = [pair.a?.cycles, pair.b?.cycles];
     const change = x === undefined || y === undefined ? null : y - x;
@@ -385,14 +439,22 @@ function stepTable(a: Step[], b: Step[]): HTMLElement {
       { key: "op", title: "operators", value: (r) => (r.a ?? r.b)!.op },
       { key: "a", title: "cycles A", value: (r) => r.a?.cycles ?? null },
       { key: "b", title: "cycles B", value: (r) => r.b?.cycles ?? null },
-      { key: "change", title: "change", value: (r) => r.change, show: (r) => (r.change === null ? "" : (r.change > 0 ? "+" : "") + digits(r.change)) },
-      { key: "relative", title: "relative", value: (r) => r.relative, show: (r) => (r.change === null ? "" : r.change === 0 ? "=" : shareText(r.relative)) },
-      { key: "better", title: "better or worse", value: (r) => (r.better > 0 ? "better" : r.better < 0 ? "worse" : null), show: changeBar },
-      { key: "bottleneck", title: "bottleneck", value: (r) => [...new Set([r.a?.bottleneck, r.b?.bottleneck])].filter(Boolean).join(" → ") },
+      { key: "change", title: "change", value: (r) => r.change, show: (r) => signed(r.change) },
+      { key: "relative", title: "relative", value: (r) => r.relative, show: relativeText },
+      { key: "better", title: "better or worse", value: betterWord, show: changeBar },
+      { key: "bottleneck", title: "bottleneck", value: (r) => bottlenecks(r.a, r.b) },
     ],
     rows,
     { name: "compare-steps", row: (r) => ({ "data-key": r.name, class: r.change === 0 ? "same" : null }) },
   );
+}
+
+function signed(x: number | null): string {
+  return x === null ? "" : (x > 0 ? "+" : "") + digits(x);
+}
+
+function bottlenecks(a: Step | null, b: Step | null): string {
+  return [...new Set([a?.bottleneck, b?.bottleneck])].filter(Boolean).join(" → ");
 }
 
 export const compare: MakeView = (host, app) => new CompareView(host, app);

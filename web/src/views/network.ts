@@ -1,9 +1,9 @@
 // A network: what was left out, its steps and what each costs, cores side by side, what was fused, tensors in memory.
 import type { App, MakeView, View } from "../app";
 import { bytes, details, digits, el, liveTable, percent, table, type Column, type Table } from "../dom";
+import type { PlanData } from "../format";
 import { coreTable, CostHeat } from "../heat";
 import { LifetimeMap } from "../lifetimes";
-import type { PlanData } from "../format";
 import { energyText, shortName, verdictOf, type Costs, type Network, type Place, type Step, type Tensors } from "../networkdoc";
 import { RunStrip } from "../runstrip";
 import "./network.css";
@@ -144,7 +144,8 @@ class NetworkView implements View {
       entry("macs", "multiply-adds", macs),
     ];
     if (t.energy_fj) entries.push(entry("energy_fj", "energy", t.energy_fj, energyText(t.energy_fj)));
-    if (tensors) entries.push(entry("peak_bytes", `tensors in ${tensors.memory}, peak`, tensors.peak_bytes, bytes(tensors.peak_bytes)));
+    const peak = tensors?.peak_bytes;
+    if (tensors && peak) entries.push(entry("peak_bytes", `tensors in ${tensors.memory}, peak`, peak, bytes(peak)));
     return el("dl", { class: "figures", "data-part": "totals" }, details(entries));
   }
 
@@ -210,7 +211,7 @@ class NetworkView implements View {
       { key: "share", title: "share", value: (row) => row.share, show: (row) => shareBar(row.share, largest) },
       number("bound", "bound", "no mapping takes fewer cycles"),
       number("gap", "gap", "(cycles - bound) / cycles", (x) => (x ? percent(x, 2) : "0")),
-      { key: "proven", title: "proven", value: proven, show: (row) => (row.proven ? el("b", { class: "good" }, ["yes"]) : proven(row) ?? "–") },
+      { key: "proven", title: "proven", value: proven, show: (row) => (row.proven ? el("b", { class: "good" }, ["yes"]) : "–") },
       number("utilisation", "utilisation", "busy cycles of the compute engine, of all cycles", (x) => percent(x)),
       { key: "bottleneck", title: "bottleneck", value: (row) => row.bottleneck ?? null },
       number("energy_fj", "energy", undefined, (x) => (x ? energyText(x) : "–")),
@@ -228,11 +229,12 @@ class NetworkView implements View {
     for (const f of folded) ofStep.set(f.into, [...(ofStep.get(f.into) ?? []), f]);
     const chains = [...ofStep].map(([into, members]) => ({ into, members, ops: members.map((m) => m.op).join(" + ") }));
     const step = (name: string) => this.net.steps.findIndex((s) => s.name === name);
+    const opsAt = (c: (typeof chains)[number]) => this.net.steps[step(c.into)]?.op ?? c.ops;
     const made = table<(typeof chains)[number]>(
       [
         { key: "step", title: "#", value: (c) => (step(c.into) < 0 ? null : step(c.into)) },
         { key: "into", title: "step", value: (c) => c.into, show: (c) => named(c.into) },
-        { key: "ops", title: "computed as one", value: (c) => c.ops, show: (c) => chain(this.net.steps[step(c.into)]?.op ?? c.ops) },
+        { key: "ops", title: "computed as one", value: (c) => c.ops, show: (c) => chain(opsAt(c)) },
         {
           key: "nodes",
           title: "nodes that are no step",
