@@ -106,7 +106,7 @@ static const struct argp_option report_options[] = {
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
     {"map", KEY_MAP, 0, 0, "draw where buffers lie in memories that have a placement", 0},
     {"trace", KEY_TRACE, "FILE", 0,
-     "also write a trace to open in ui.perfetto.dev: x.pftrace, or x.json as for Chrome (docs/trace.md)", 0},
+     "also write a trace to open in ui.perfetto.dev: x.pftrace, or x.json as for Chrome; x.pftrace.gz and x.json.gz are smaller (docs/trace.md)", 0},
     {"quiet", 'q', 0, 0, "no text report, only messages, files and the exit code", 0},
     {0, 0, 0, 0, "Instead of the report, of plans on async machines (with -o into a file too):", 2},
     {"gantt", KEY_GANTT, 0, 0, "the engines over time", 0},

@@ -313,15 +313,22 @@ static int write_files(session *s)
 
 /* ---- the trace ---- */
 
-static tw_trace_format trace_format(const char *path)
+/* Whether the first `n` bytes of the path end so. */
+static bool ends_with(const char *path, size_t n, const char *ending)
 {
-    size_t n = strlen(path);
-    return n >= 5 && strcmp(path + n - 5, ".json") == 0 ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+    size_t len = strlen(ending);
+    return n >= len && memcmp(path + n - len, ending, len) == 0;
 }
 
+/* x.pftrace, x.json; with .gz behind it, smaller. */
 static tw_status print_trace_file(session *s, FILE *out)
 {
-    return tw_plan_print_trace(s->ctx, s->plan, trace_format(s->options->trace), out);
+    const char *path = s->options->trace;
+    size_t n = strlen(path);
+    bool gzip = ends_with(path, n, ".gz");
+    if (gzip) n -= strlen(".gz");
+    tw_trace_format format = ends_with(path, n, ".json") ? TW_TRACE_CHROME : TW_TRACE_PERFETTO;
+    return tw_plan_print_trace(s->ctx, s->plan, format, gzip, out);
 }
 
 static int cannot_write_path(const char *path)

@@ -489,10 +489,10 @@ TW_API TW_NODISCARD tw_status tw_plan_print_injection(tw_context *ctx, const tw_
 TW_API TW_NODISCARD tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_plan *plan,
                                                      const tw_print_options *options, FILE *out);
 /* Engines, flows and counters over time for a trace viewer, docs/trace.md: packets that ui.perfetto.dev opens, or the
- * JSON of Chrome's about:tracing. `out` takes binary data. */
+ * JSON of Chrome's about:tracing; as they are, or as gzip, which both viewers open too. */
 typedef enum tw_trace_format { TW_TRACE_PERFETTO, TW_TRACE_CHROME } tw_trace_format;
 TW_API TW_NODISCARD tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format,
-                                                  FILE *out);
+                                                  bool gzip, FILE *out);
 /* Pictures for print, docs/plots.md. */
 typedef enum tw_plot_kind {
     TW_PLOT_GANTT,    /* the engines over time                                                              */

@@ -146,16 +146,20 @@ export function crossings(flow: Flow): Crossing[] {
     const lanes = flow.lanes.filter((l) => l.link.inner === m.name && l.units > 0);
     if (!lanes.length) return [];
     const movers = [...new Set(lanes.flatMap((l) => (l.engine ? [l.engine] : [])))];
-    const known = lanes.every((l) => l.engine);
-    const sum = (of: (e: EngineUse) => number | null) =>
-      known && movers.every((e) => of(e)) ? movers.reduce((s, e) => s + of(e)!, 0) : null;
+    const units = lanes.reduce((s, l) => s + l.units, 0);
+    /** Each carries its part: the slowest one sets the pace. */
+    const pace = (of: (e: EngineUse) => number | null) => {
+      const carried = (e: EngineUse) => lanes.reduce((s, l) => s + (l.engine === e ? l.units : 0), 0);
+      if (!lanes.every((l) => l.engine && of(l.engine))) return null;
+      return units / Math.max(...movers.map((e) => carried(e) / of(e)!));
+    };
     return {
       memory: m.name,
       outer: [...new Set(lanes.map((l) => l.link.outer))],
-      units: lanes.reduce((s, l) => s + l.units, 0),
+      units,
       movers,
-      peak: sum((e) => e.peak),
-      whileBusy: sum((e) => e.whileBusy),
+      peak: pace((e) => e.peak),
+      whileBusy: pace((e) => e.whileBusy),
     };
   });
 }
