@@ -1,38 +1,22 @@
 #!/usr/bin/env bash
 # `tilewright compare` as a user meets it: what is printed, the page, and what is refused and how.
-set -u
-build=$1 tw=$1/tilewright source=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-export LC_ALL=C.UTF-8
+. "$2"/test/lib/script.sh
+sub=compare
 
-fail() { echo "FAIL: $*" >&2; failed=1; }
-# expect CODE ARGS...: runs the command, keeps its streams in out.txt and err.txt.
-expect() {
-    local want=$1 got
-    shift
-    "$tw" compare "$@" >out.txt 2>err.txt
-    got=$?
-    [ "$got" = "$want" ] || { fail "'$*' ends with $got, not $want"; cat err.txt >&2; }
-}
-says() { grep -qF -- "$2" "$1" || { fail "$1 does not say '$2'"; head -5 "$1" >&2; }; }
-narrow() { ! grep -nE '^.{81,}' "$1" >&2 || fail "$1 is too wide"; }
 # refuses TEXT MESSAGE..: a file of this text, and all that is said about it.
 refuses() {
     printf '%s' "$1" >bad.json
     shift
     printf '%s\n' "$@" >wanted.txt
     expect 2 bad.json a
-    [ ! -s out.txt ] || fail "something was printed about a bad file"
+    is_empty out.txt
     diff wanted.txt err.txt >&2 || fail "another message than '$1'"
 }
 
 "$tw" eval matmul:128x128x512 -m tick-100k --mapping="$source"/examples/02-reduction/mapping.yaml -o a -q || fail "no plan"
-"$tw" plan matmul:128x128x512 -m tick-100k --no-cache -o b -q || fail "no plan"
+"$tw" plan matmul:128x128x512 -m tick-100k -o b -q || fail "no plan"
 "$tw" eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$source"/examples/06-kpu/mapping.yaml -o kpu -q || fail "no plan"
-"$tw" plan "$source"/examples/09-network/digits.onnx -m kpu --dim=batch=1 --no-cache -o net -q || fail "no plan"
+"$tw" plan "$source"/examples/09-network/digits.onnx -m kpu --dim=batch=1 -o net -q || fail "no plan"
 
 # ---- reports ----
 expect 0 a b
@@ -46,6 +30,7 @@ says out.txt "0 values differ"
 expect 0 a kpu
 says out.txt "different machines: tick-100k and kpu"
 says out.txt "different units, which are not compared: element and byte"
+says out.txt "different loops: m 128, n 128, k 512 and m 128, n 128, k 128"
 narrow out.txt
 expect 0 net net
 says out.txt "0 values differ"
@@ -54,11 +39,11 @@ says out.txt "different documents: a network and a plan"
 says out.txt "cycles"
 narrow out.txt
 expect 0 a b -q
-[ ! -s out.txt ] || fail "not quiet"
+is_empty out.txt
 
 # ---- the document ----
 expect 0 a b --json
-"$build"/test/json_check out.txt || fail "not one JSON document"
+valid_json out.txt
 says out.txt '"schema": "tilewright.comparison"'
 says out.txt '{"key": "cycles", "a": 11, "b": 5, "change": -6, "relative": -0.5454545454545454, "better": true}'
 says out.txt '{"key": "mapping.buffer.accumulate", "a": "in-place", "b": "fused"}'
@@ -83,25 +68,25 @@ refuses '{"a": 1, "b": {"c": 2,
   "c": 3}}' "bad.json:2:5: error: not JSON: duplicate object key near '\"c\"'"
 refuses "$(printf '[%.0s' $(seq 3000))" "bad.json:1:2049: error: not JSON: maximum parsing depth reached near '['"
 refuses "$(printf '{"a": "\xff"}')" "bad.json:1:7: error: not JSON: unable to decode byte 0xff near '\"'"
-refuses '{"version": 1}' "bad.json: error: 'schema' is missing"
+refuses '{"version": 1}' "bad.json:1:1: error: 'schema' is missing"
 refuses '{"schema": "tilewright.costs", "version": 1}' \
-    "bad.json: error: schema is 'tilewright.costs', neither tilewright.plan nor tilewright.network"
-refuses '{"schema": "tilewright.plan", "version": 2}' "bad.json: error: version is 2, known is 1"
-refuses '{"schema": "tilewright.plan"}' "bad.json: error: 'version' is missing"
+    "bad.json:1:12: error: schema is 'tilewright.costs', neither tilewright.plan nor tilewright.network"
+refuses '{"schema": "tilewright.plan", "version": 2}' "bad.json:1:42: error: version is 2, known is 1"
+refuses '{"schema": "tilewright.plan"}' "bad.json:1:1: error: 'version' is missing"
 refuses '{"schema": "tilewright.plan", "version": 1, "machine": {"name": "m"}, "model": {}, "summary": {},
   "ops": [{"name": 1, "engines": [{}], "memories": [3], "mapping": [{"memory": "l1", "tiles": {"m": 2}}]}]}' \
-    "bad.json: error: 'machine.unit' is missing" \
-    "bad.json: error: 'model.name' is missing" \
-    "bad.json: error: 'summary.cycles' is missing" \
-    "bad.json: error: 'ops[0].name' is not a string" \
-    "bad.json: error: 'ops[0].summary' is missing" \
-    "bad.json: error: 'ops[0].engines[0].name' is missing" \
-    "bad.json: error: 'ops[0].memories[0]' is not an object" \
-    "bad.json: error: 'ops[0].mapping[0].tiles.m' is not an object"
+    "bad.json:1:56: error: 'machine.unit' is missing" \
+    "bad.json:1:80: error: 'model.name' is missing" \
+    "bad.json:1:95: error: 'summary.cycles' is missing" \
+    "bad.json:2:20: error: 'ops[0].name' is not a string" \
+    "bad.json:2:11: error: 'ops[0].summary' is missing" \
+    "bad.json:2:35: error: 'ops[0].engines[0].name' is missing" \
+    "bad.json:2:53: error: 'ops[0].memories[0]' is not an object" \
+    "bad.json:2:101: error: 'ops[0].mapping[0].tiles.m' is not an object"
 refuses '{"schema": "tilewright.network", "version": 1, "machine": {"name": "m", "unit": "byte"}, "network": "x",
   "totals": {"cycles": "many"}, "steps": [{}]}' \
-    "bad.json: error: 'totals.cycles' is not a number" \
-    "bad.json: error: 'steps[0].name' is missing"
+    "bad.json:2:24: error: 'totals.cycles' is not a number" \
+    "bad.json:2:43: error: 'steps[0].name' is missing"
 
 expect 2 missing.json a
 says err.txt "missing.json: error: cannot open: No such file or directory"
