@@ -45,7 +45,7 @@ static const tw_difference *find(const pair *p, const char *key, int n)
 TEST(fewer_cycles_are_better)
 {
     pair p;
-    double change;
+    double change = 0;
     compare(&p, PLAN("\"cycles\": 10", ENGINES("8")), PLAN("\"cycles\": 8", ENGINES("6")));
     const tw_difference *d = find(&p, "cycles", 0);
     CHECK(d && tw_difference_change(&p.rows, d, &change));
@@ -59,7 +59,7 @@ TEST(fewer_cycles_are_better)
 TEST(counts_beyond_2_to_the_53_stay_exact)
 {
     pair p;
-    double change;
+    double change = 0;
     compare(&p, PLAN("\"cycles\": 9007199254740993", ENGINES("1")),
             PLAN("\"cycles\": 9007199254740994", ENGINES("1")));
     CHECK_EQ(find(&p, "cycles", 0)->of[0]->count, INT64_C(9007199254740993));
@@ -105,7 +105,7 @@ TEST(of_equal_names_the_second_meets_the_second)
 TEST(what_only_the_second_has_comes_last)
 {
     pair p;
-    double change;
+    double change = 0;
     compare(&p, PLAN("\"cycles\": 1", ENGINES("1")), PLAN("\"cycles\": 1, \"ticks\": 3", ENGINES("1")));
     const tw_difference *d = find(&p, "ticks", 0);
     CHECK(d == &p.rows.row[p.rows.n_rows - 1]);
