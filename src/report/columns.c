@@ -3,6 +3,7 @@
 #include "program/print.h"
 #include "report/cuts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What events have in common. Compared and hashed as a whole. */
@@ -14,6 +15,7 @@ _Static_assert(SOURCES + 1 == TW_COUNT(((kind_key *)0)->field), "one field each"
 
 typedef struct kind {
     int number;
+    const struct track_entry *track;
     kind_key key;
     int64_t last[TW_MAX_LOOPS]; /* index of its last event, per cut loop */
     struct kind *next;
@@ -34,6 +36,7 @@ typedef struct op_part {
 typedef struct track_entry {
     tw_track track;
     kind *last; /* kind of its last event: that of most others */
+    int rank;   /* number in the page, known at the end */
 } track_entry;
 
 struct tw_columns_state {
@@ -88,7 +91,7 @@ static kind_key key_of(const tw_plan *plan, const tw_trace_event *e)
                        [SOURCES] = e->n_used}};
 }
 
-static tw_status find_kind(state *s, const kind_key *key, kind **out)
+static tw_status find_kind(state *s, const kind_key *key, const track_entry *track, kind **out)
 {
     bool found;
     kind *k = tw_table_entry(s->kinds, key->field, (int)TW_COUNT(key->field), &found);
@@ -97,6 +100,7 @@ static tw_status find_kind(state *s, const kind_key *key, kind **out)
     if (found) return TW_OK;
     k->number = s->n_kinds++;
     k->key = *key;
+    k->track = track;
     if (s->last_kind)
         s->last_kind->next = k;
     else
@@ -110,7 +114,7 @@ static tw_status kind_of(const tw_columns *c, const tw_trace_event *e, kind **ou
     kind_key key = key_of(c->plan, e);
     track_entry *track = c->state->track[e->track];
     if (!track->last || memcmp(&track->last->key, &key, sizeof key) != 0)
-        TW_TRY(find_kind(c->state, &key, &track->last));
+        TW_TRY(find_kind(c->state, &key, track, &track->last));
     *out = track->last;
     return TW_OK;
 }
@@ -224,6 +228,21 @@ static tw_status open_columns(tw_columns *c)
     return TW_OK;
 }
 
+/* Levels first, then engines in the machine's order with their units and lanes. */
+static int compare_tracks(const void *a, const void *b)
+{
+    const tw_track *x = &(*(track_entry *const *)a)->track, *y = &(*(track_entry *const *)b)->track;
+    int by_engine = x->engine - y->engine, by_level = x->engine < 0 ? x->level - y->level : 0;
+    return by_engine ? by_engine : by_level ? by_level : x->unit + x->lane - y->unit - y->lane;
+}
+
+/* Lanes are met when they are needed: in the page they stand where they belong. */
+static void rank_tracks(state *s)
+{
+    qsort(s->track, (size_t)s->n_tracks, sizeof *s->track, compare_tracks);
+    for (int t = 0; t < s->n_tracks; t++) s->track[t]->rank = t;
+}
+
 static tw_status fill(tw_columns *c, int64_t max_events, tw_diag *diag)
 {
     tw_trace_sink sink = {take_track, take_begin, take_event, take_end, c};
@@ -232,6 +251,7 @@ static tw_status fill(tw_columns *c, int64_t max_events, tw_diag *diag)
     if (!scratch) return TW_ERR_NOMEM;
     tw_status status = tw_trace_walk(c->plan, max_events, &sink, scratch, diag, &c->complete);
     tw_arena_free(scratch);
+    rank_tracks(c->state);
     for (int i = 0; i < c->n_columns && status == TW_OK; i++) status = tw_packer_close(&c->column[i]);
     return status;
 }
@@ -484,7 +504,7 @@ static void head_kind(const kind *k, tw_json *j)
     const int64_t *f = k->key.field;
     tw_json_open(j, '{');
     tw_json_key_string(j, "op", tw_opcode_name((tw_opcode)f[OP]));
-    tw_json_key_int(j, "track", f[TRACK]);
+    tw_json_key_int(j, "track", k->track->rank);
     tw_json_key_int(j, "operator", f[OPERATOR]);
     tw_json_key_int(j, "operand", f[OPERAND]);
     tw_json_key_int(j, "level", f[LEVEL]);

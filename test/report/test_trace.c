@@ -235,7 +235,10 @@ static void check_columns(const record *r)
         const json_t *kind = json_array_get(kinds, k), *op = json_array_get(ops, (size_t)e->op);
         CHECK(kind);
         CHECK_EQ(field(kind, "operator"), e->op);
-        CHECK_EQ(field(kind, "track"), e->track);
+        const json_t *track = json_array_get(json_object_get(head, "tracks"), (size_t)field(kind, "track"));
+        CHECK_EQ(field(track, "engine"), r->track[e->track].engine);
+        CHECK_EQ(field(track, "unit"), r->track[e->track].unit);
+        CHECK_EQ(field(track, "lane"), r->track[e->track].lane);
         CHECK_EQ(field(kind, "operand"), in->operand);
         CHECK_EQ(field(kind, "joins"), e->joins);
         CHECK_EQ(field(kind, "opens"), e->opens);

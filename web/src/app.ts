@@ -50,6 +50,8 @@ export interface App {
   open(view: string): void;
   /** Network: another layer's plan, by its number in page.plans. */
   choosePlan(plan: number): Promise<void>;
+  /** Whether an element needs to be drawn now: it is in sight, or nothing has changed for a while. */
+  sees(element: Element): boolean;
   /** After a change of the colour scheme or the width. */
   onResize(listener: Listener): void;
 }

@@ -71,10 +71,6 @@ export function timeScale(axis: Axis, width: number): TimeScale {
   return scaleOf(axis.shown, gutterOf(width), width - MARGIN);
 }
 
-export function cycleOf(axis: Axis, width: number, x: number): number {
-  return timeScale(axis, width).cycleOf(x);
-}
-
 /** Zooms by a factor so that `about` stays where it is. */
 export function zoom(axis: Axis, factor: number, about: number): void {
   const { from, to } = axis.shown;
@@ -139,32 +135,6 @@ function writeInside(c: CanvasRenderingContext2D, s: TimeScale, text: string, x:
 
 function tickText(cycle: number, length: number): string {
   return length > 20000 ? short(cycle) : digits(Math.round(cycle * 10) / 10);
-}
-
-/** The two cursors and the time under the pointer, over a part of a canvas. */
-export function drawMarks(c: CanvasRenderingContext2D, axis: Axis, width: number, top: number, bottom: number): void {
-  const t = theme();
-  const s = timeScale(axis, width);
-  const [a, b] = axis.cursors;
-  if (a !== null && b !== null) shade(c, s, a, b, top, bottom);
-  if (axis.now !== null) drawLine(c, s, axis.now, t.muted, 1, top, bottom);
-  for (const cursor of axis.cursors) if (cursor !== null) drawLine(c, s, cursor, t.accent, 2, top, bottom);
-}
-
-function drawLine(c: CanvasRenderingContext2D, s: TimeScale, cycle: number, color: string, thickness: number, top: number, bottom: number) {
-  const x = s.xOf(cycle);
-  if (x < s.left - 1 || x > s.right + 1) return;
-  c.fillStyle = color;
-  c.fillRect(Math.round(x) - thickness / 2, top, thickness, bottom - top);
-}
-
-function shade(c: CanvasRenderingContext2D, s: TimeScale, a: number, b: number, top: number, bottom: number) {
-  const x0 = Math.max(s.left, s.xOf(Math.min(a, b)));
-  const x1 = Math.min(s.right, s.xOf(Math.max(a, b)));
-  c.globalAlpha = 0.12;
-  c.fillStyle = theme().accent;
-  if (x1 > x0) c.fillRect(x0, top, x1 - x0, bottom - top);
-  c.globalAlpha = 1;
 }
 
 /** Names of the cursors in the ruler, and the time between them. */

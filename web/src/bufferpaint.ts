@@ -3,9 +3,10 @@
 // columns x rows, however many residencies there are.
 import type { TimeScale } from "./axis";
 import type { Band } from "./counts";
+import { Raster } from "./raster";
 import { PHASES, type Residencies } from "./residency";
-import { lastUpTo } from "./series";
-import { hatch, inkOn, mix, operandColor, rgb, theme } from "./theme";
+import { lastUpTo, type Steps } from "./series";
+import { hueOf, inkOn, mix, operandColor, rgb, SIDE, theme, wordOf } from "./theme";
 
 const WIDE = 12; // pixels
 const NEAR = 1e-6; // columns: an edge that was rounded down is still the edge
@@ -13,8 +14,13 @@ const FAINTEST = 0.1;
 const LETTER = 6.2; // pixels, about
 const LEAST_LABEL = 26; // pixels
 const LEAST_HEIGHT = 9;
+const LEAST_EDGES = 5; // pixels of a row that has lines above and below
+const LINE = 2; // pixels of a hatch's line
+export const STRIP = 8; // pixels below a map, for fragmentation
+const SHADES = 32; // of the strip
 
 export interface MapRow {
+  op: number;
   buffer: number; // -1: a band
   band: Band | null;
   operands: number[];
@@ -33,75 +39,114 @@ export function yOf(place: Place, address: number): number {
   return place.bottom - (address / place.addresses) * (place.bottom - place.top);
 }
 
-/** How an operand looks, made once per frame: strings of colours are slow. */
+/** A colour of pixels, and that of the lines over it: the same when it is not hatched. */
+interface Fill {
+  ground: number;
+  stripe: number;
+}
+const plain = (color: string): Fill => ({ ground: wordOf(color), stripe: wordOf(color) });
+const hatched = (color: string): Fill => ({ ground: wordOf(mix(theme().panel, color, 0.25)), stripe: wordOf(color) });
+
+/** How an operand looks. */
 interface Look {
-  live: string;
-  stale: string; // nobody needs it any more
-  pending: string | CanvasPattern;
-  dead: string | CanvasPattern;
+  live: Fill;
+  stale: Fill; // nobody needs it any more
+  pending: Fill;
   ink: string;
   tag: string; // behind a label
-  liveRgb: Rgb;
-  staleRgb: Rgb;
+  liveRgb: Float64Array;
+  staleRgb: Float64Array;
 }
-function lookOf(c: CanvasRenderingContext2D, operand: number): Look {
-  const { panel, bad } = theme();
-  const live = operandColor(operand);
+function lookOf(hue: number): Look {
+  const { panel } = theme();
+  const live = operandColor(hue);
   const stale = mix(live, panel, 0.68);
   return {
-    live,
-    stale,
-    pending: hatch(c, live),
-    dead: hatch(c, bad),
+    live: plain(live),
+    stale: plain(stale),
+    pending: hatched(live),
     ink: inkOn(live),
     tag: mix(live, panel, 0.8),
-    liveRgb: rgb(live),
-    staleRgb: rgb(stale),
+    liveRgb: Float64Array.from(rgb(live)),
+    staleRgb: Float64Array.from(rgb(stale)),
   };
 }
-type Rgb = [number, number, number];
+
+/** Colours of a theme: strings of colours are slow. */
+class Colors {
+  readonly theme = theme();
+  readonly panel = plain(this.theme.panel);
+  readonly idle = wordOf(this.theme.waits.idle);
+  readonly line = wordOf(this.theme.line);
+  readonly panelRgb = Float64Array.from(rgb(this.theme.panel));
+  readonly badRgb = Float64Array.from(rgb(this.theme.bad));
+  readonly dead = hatched(this.theme.bad);
+  readonly unused = hatched(this.theme.muted);
+  readonly shades = Array.from({ length: SHADES + 1 }, (_, i) => wordOf(mix(this.theme.waits.idle, this.theme.waits.credit, i / SHADES)));
+  private readonly looks: Look[] = [];
+
+  look(hue: number): Look {
+    return (this.looks[hue] ??= lookOf(hue));
+  }
+}
 
 export function operandOf(res: Residencies, r: number): number {
   const e = res.opener[r];
   return e < 0 ? (res.buffers[res.buffer[r]].operands[0] ?? 0) : res.trace.kindOf(e).operand;
 }
 
+/** Draws one memory. */
 export class BufferPainter {
   private wide: number[] = [];
-  private looks: Look[] = [];
-  private image: ImageData | null = null; // kept from frame to frame
+  private colors: Colors | null = null;
+  private pixels: Pixels | null = null; // kept from frame to frame
   private before = new Float64Array(PHASES.length);
   private after = new Float64Array(PHASES.length);
   private readonly owners = new Map<number, Float64Array[]>(); // per shared buffer
 
   constructor(private readonly res: Residencies) {}
 
-  /** `grain`: device pixels per column. */
-  paint(c: CanvasRenderingContext2D, s: TimeScale, rows: MapRow[], place: Place, grain: number) {
-    const pixels = new Pixels(c, s, place, grain, this.image);
-    this.image = pixels.image;
-    this.looks = [];
-    for (const operand of new Set(rows.flatMap((row) => row.operands))) this.looks[operand] = lookOf(c, operand);
+  /** `grain`: device pixels per column; `scattered`: drawn in a strip below. */
+  paint(c: CanvasRenderingContext2D, s: TimeScale, rows: MapRow[], place: Place, grain: number, scattered: Steps | null) {
+    if (this.colors?.theme !== theme()) this.colors = new Colors();
+    const pixels = (this.pixels = new Pixels(c, s, place, grain, this.colors, this.pixels));
     this.wide = [];
-    for (const row of rows) this.paintColumns(row, pixels, s.cycleOf(pixels.left));
-    for (const r of this.wide) this.rectangle(c, s, r, place);
+    pixels.clear();
+    for (const row of rows) this.paintRow(row, pixels, s.cycleOf(pixels.left));
+    for (const row of rows) pixels.edges(row);
+    if (scattered) pixels.strip(scattered);
+    pixels.put();
     c.font = "11px system-ui, sans-serif";
     c.textAlign = "left";
     c.textBaseline = "middle";
+    for (const row of rows) if (this.unused(row)) writeUnused(c, s, row, place);
     for (const r of this.wide) this.label(c, s, r, place);
+  }
+
+  private lookOf(op: number, operand: number): Look {
+    return this.colors!.look(hueOf(this.res.trace.head.ops[op].operands, operand));
+  }
+  /** Nothing ever lies there. */
+  private unused({ buffer }: MapRow): boolean {
+    return buffer >= 0 && this.res.first[buffer] === this.res.first[buffer + 1];
   }
 
   // ---- columns ----
 
-  private paintColumns(row: MapRow, pixels: Pixels, from: number) {
+  private paintRow(row: MapRow, pixels: Pixels, from: number) {
     const { columns, length, shares } = pixels;
     const owners = row.operands.length > 1 && row.buffer >= 0 ? this.ownersOf(row) : null;
     const owned = owners ? new Float32Array(owners.length * columns) : null;
+    const looks = row.operands.map((operand) => this.lookOf(row.op, operand));
+    const wide = this.wide.length;
     shares.fill(0);
+    pixels.begin(this.unused(row) ? this.colors!.unused : this.colors!.panel);
     const some = row.band
       ? bandShares(row.band, shares, columns, from, length)
       : this.bufferShares(row, pixels, from, owners, owned);
-    if (some) pixels.put(row, row.operands.map((operand) => this.looks[operand]), owned);
+    if (some) pixels.color(looks, owned);
+    for (let i = wide; i < this.wide.length; i++) this.rectangle(pixels, this.wide[i]);
+    pixels.end(row);
   }
 
   /** Collects the wide ones, and adds up the shares of the others; returns whether there are any. */
@@ -181,25 +226,16 @@ export class BufferPainter {
 
   // ---- rectangles ----
 
-  private rectangle(c: CanvasRenderingContext2D, s: TimeScale, r: number, place: Place) {
+  private rectangle(pixels: Pixels, r: number) {
     const { res } = this;
     const buffer = res.buffers[res.buffer[r]];
-    const look = this.looks[operandOf(res, r)];
-    const y = yOf(place, buffer.offset + buffer.size);
-    const h = yOf(place, buffer.offset) - y;
+    const look = this.lookOf(buffer.op, operandOf(res, r));
     const there = Math.min(res.arrive[r], res.over[r]);
     const needed = Math.max(there, res.needed[r]);
-    const part = (from: number, to: number, fill: string | CanvasPattern) => {
-      const x0 = Math.max(s.left, s.xOf(from));
-      const x1 = Math.min(s.right, s.xOf(to));
-      if (x1 <= x0) return;
-      c.fillStyle = fill;
-      c.fillRect(x0, y, x1 - x0, h);
-    };
-    part(res.begin[r], there, look.pending);
-    part(there, needed, look.live);
-    part(needed, res.over[r], res.dead(r) ? look.dead : look.stale);
-    outline(c, s, res.begin[r], res.over[r], y, h);
+    pixels.span(res.begin[r], there, look.pending);
+    pixels.span(there, needed, look.live);
+    pixels.span(needed, res.over[r], res.dead(r) ? this.colors!.dead : look.stale);
+    pixels.ends(res.begin[r], res.over[r]);
   }
 
   private label(c: CanvasRenderingContext2D, s: TimeScale, r: number, place: Place) {
@@ -215,7 +251,7 @@ export class BufferPainter {
     const width = text.length * LETTER;
     const there = Math.max(x0, s.xOf(Math.min(res.arrive[r], res.over[r])));
     const needed = Math.max(there, Math.min(x1, s.xOf(res.needed[r])));
-    const look = this.looks[operandOf(res, r)];
+    const look = this.lookOf(buffer.op, operandOf(res, r));
     if (needed - there > width + 6) return write(c, text, there + 3, y + h / 2, look.ink);
     if (x1 - x0 < width + 8) return;
     c.fillStyle = look.tag;
@@ -229,9 +265,14 @@ function write(c: CanvasRenderingContext2D, text: string, x: number, y: number, 
   c.fillText(text, x, y + 0.5);
 }
 
-function outline(c: CanvasRenderingContext2D, s: TimeScale, from: number, to: number, y: number, h: number) {
+function writeUnused(c: CanvasRenderingContext2D, s: TimeScale, row: MapRow, place: Place) {
+  const text = "never used";
+  const x = Math.max(s.left, s.xOf(row.from)) + 5;
+  const y = yOf(place, row.offset + row.size / 2);
+  if (yOf(place, row.offset) - y < LEAST_HEIGHT / 2 || Math.min(s.right, s.xOf(row.to)) - x < 80) return;
   c.fillStyle = theme().panel;
-  for (const x of [s.xOf(from), s.xOf(to)]) if (x >= s.left && x <= s.right) c.fillRect(x - 0.5, y, 1, h);
+  c.fillRect(x - 2, y - 7, text.length * LETTER + 4, 14);
+  write(c, text, x, y, theme().text);
 }
 
 function bandShares(band: Band, shares: Float32Array, columns: number, from: number, length: number): boolean {
@@ -246,21 +287,20 @@ function bandShares(band: Band, shares: Float32Array, columns: number, from: num
   return last > first;
 }
 
-// ---- colours ----
+// ---- pixels ----
 
 /** The colour of a column that several operands have a share in. */
-function blend(looks: Look[], key: "liveRgb" | "staleRgb", owned: Float32Array | null, column: number): Rgb {
-  if (!owned) return looks[0][key];
+function blend(looks: Look[], key: "liveRgb" | "staleRgb", owned: Float32Array, column: number, out: Float64Array): Float64Array {
   const n = looks.length;
   let sum = 0;
   for (let k = 0; k < n; k++) sum += owned[n * column + k];
   if (sum <= 0) return looks[0][key];
-  const out: Rgb = [0, 0, 0];
+  out.fill(0);
   for (let k = 0; k < n; k++) for (let i = 0; i < 3; i++) out[i] += (owned[n * column + k] / sum) * looks[k][key][i];
   return out;
 }
 
-/** Columns of a map as pixels. */
+/** A map, and the strip below it, as pixels. */
 class Pixels {
   readonly left: number; // CSS pixels: the first whole column of device pixels
   readonly columns: number;
@@ -268,89 +308,165 @@ class Pixels {
   readonly wide: number; // cycles from which on a residency is drawn as a rectangle
   readonly shares: Float32Array; // by column and phase
   private readonly ratio: number;
-  private readonly ground: Uint32Array; // colour per column, between the lines of a hatch
-  private readonly stripe: Uint32Array; // and on them
-  readonly image: ImageData;
-  private readonly words: Uint32Array;
-  private readonly panel = rgb(theme().panel);
-  private readonly bad = rgb(theme().bad);
+  private readonly weights: Weights;
+  private readonly grounds: Uint32Array; // colour per pixel of a line, between the lines of a hatch
+  private readonly stripes: Uint32Array; // and on them
+  private readonly raster: Raster;
+  private readonly bottom: number; // of the map
+  private readonly mixed = [new Float64Array(3), new Float64Array(3)];
+  private hatched = false; // something of the row is
 
   constructor(
     private readonly c: CanvasRenderingContext2D,
     private readonly s: TimeScale,
     private readonly place: Place,
     private readonly grain: number,
-    known: ImageData | null,
+    private readonly colors: Colors,
+    last: Pixels | null,
   ) {
     const { a: ratio } = c.getTransform();
     const first = Math.ceil(s.left * ratio);
+    const top = Math.round(place.top * ratio);
     this.ratio = ratio;
     this.left = first / ratio;
     this.columns = Math.max(1, Math.floor((Math.floor(s.right * ratio) - first) / grain));
     this.length = (s.perPixel * grain) / ratio;
     this.wide = s.perPixel * WIDE;
-    this.shares = new Float32Array(PHASES.length * this.columns);
-    this.ground = new Uint32Array(this.columns);
-    this.stripe = new Uint32Array(this.columns);
-    const width = this.columns * grain;
-    const height = Math.ceil((place.bottom - place.top) * ratio) + 1;
-    this.image = known?.width === width && known.height === height ? known : new ImageData(width, height);
-    this.words = new Uint32Array(this.image.data.buffer);
+    this.bottom = Math.round(place.bottom * ratio) - top;
+    const height = Math.round((place.bottom + 2 + STRIP) * ratio) - top;
+    this.raster = Raster.of(last?.raster ?? null, this.columns * grain, height);
+    this.raster.left = first;
+    this.raster.top = top;
+    this.weights = new Weights(colors.panelRgb, colors.badRgb);
+    const known = last?.columns === this.columns && last.grain === grain ? last : null;
+    this.shares = known?.shares ?? new Float32Array(PHASES.length * this.columns);
+    this.grounds = known?.grounds ?? new Uint32Array(this.raster.width);
+    this.stripes = known?.stripes ?? new Uint32Array(this.raster.width);
   }
 
-  /** Draws the shares as a row, where its operator runs. */
-  put(row: MapRow, looks: Look[], owned: Float32Array | null) {
-    const { ratio, s, place, image } = this;
-    const top = Math.round(yOf(place, row.offset + row.size) * ratio);
-    const height = Math.max(1, Math.round(yOf(place, row.offset) * ratio) - top);
-    const pixel = (cycle: number) => Math.round((s.xOf(cycle) - this.left) * ratio);
-    const from = Math.max(0, pixel(row.from));
-    const to = Math.min(image.width, pixel(row.to));
-    if (to <= from) return;
-    this.color(looks, owned);
-    this.fill(from, to, height, top);
-    this.c.putImageData(image, Math.round(this.left * ratio), top, from, 0, to - from, height);
+  private xOf(cycle: number): number {
+    return Math.round((this.s.xOf(cycle) - this.left) * this.ratio);
+  }
+  private yOf(address: number): number {
+    return Math.round(yOf(this.place, address) * this.ratio) - this.raster.top;
   }
 
-  private color(looks: Look[], owned: Float32Array | null) {
-    const { shares, panel, bad } = this;
-    for (let column = 0; column < this.columns; column++) {
-      const at = PHASES.length * column;
+  clear() {
+    const { raster, bottom, colors } = this;
+    raster.fill(0, raster.width, 0, bottom, colors.idle);
+    raster.fill(0, raster.width, bottom, raster.height, colors.panel.ground);
+  }
+  put() {
+    this.raster.put(this.c);
+  }
+  /** Lines of a row, at least one. */
+  private linesOf({ offset, size }: MapRow): [number, number] {
+    const top = this.yOf(offset + size);
+    return [top, Math.max(top + 1, this.yOf(offset))];
+  }
+
+  /** Lines above and below a row that is high enough. */
+  edges(row: MapRow) {
+    const [top, bottom] = this.linesOf(row);
+    if (bottom - top < LEAST_EDGES * this.ratio) return;
+    const thick = Math.round(this.ratio);
+    for (const y of [bottom, top]) this.raster.fill(this.xOf(row.from), this.xOf(row.to), y, y + thick, this.colors.line);
+  }
+  /** Below the map: the darker, the more of the free space lies outside the largest hole. */
+  strip(scattered: Steps) {
+    const { raster, columns, grain, length, s, colors } = this;
+    const top = raster.height - Math.round(STRIP * this.ratio);
+    const { mean } = scattered.scan(s.cycleOf(this.left), length, columns);
+    for (let i = 0, j = 0; i < columns; i = j) {
+      const shade = Math.round(SHADES * mean[i]);
+      for (j = i + 1; j < columns && Math.round(SHADES * mean[j]) === shade; ) j++;
+      raster.fill(i * grain, j * grain, top, raster.height, colors.shades[shade]);
+    }
+  }
+
+  // ---- a row: the colours of its pixels, then as many lines as it has ----
+
+  begin(fill: Fill) {
+    this.hatched = false;
+    this.span(-Infinity, Infinity, fill);
+  }
+  /** A part of the row's time. */
+  span(from: number, to: number, { ground, stripe }: Fill) {
+    const x0 = Math.max(0, this.xOf(from));
+    const x1 = Math.max(x0, this.xOf(to));
+    this.grounds.fill(ground, x0, x1);
+    this.stripes.fill(stripe, x0, x1);
+    this.hatched ||= ground !== stripe;
+  }
+  /** Lines where something begins and ends. */
+  ends(from: number, to: number) {
+    const { ground } = this.colors.panel;
+    for (const x of [this.xOf(from), this.xOf(to)]) if (x >= 0) this.grounds[x] = this.stripes[x] = ground;
+  }
+  /** The shares of its columns. */
+  color(looks: Look[], owned: Float32Array | null) {
+    const { shares, grounds, stripes, grain, weights } = this;
+    weights.use(looks[0].liveRgb, looks[0].staleRgb);
+    for (let column = 0, at = 0; column < this.columns; column++, at += PHASES.length) {
       const pending = visible(shares[at]);
-      const held = visible(shares[at + 1] + shares[at + 2] + shares[at + 3]);
-      const scale = held / (shares[at + 1] + shares[at + 2] + shares[at + 3] || 1);
-      const tone = blend(looks, "liveRgb", owned, column);
-      const pale = blend(looks, "staleRgb", owned, column);
+      const there = shares[at + 1] + shares[at + 2] + shares[at + 3];
+      if (pending + there === 0) continue;
+      const held = visible(there);
+      const scale = there > 0 ? held / there : 0;
       const rest = Math.max(0, 1 - held - pending);
-      let ground = 0xff000000;
-      let stripe = 0xff000000;
-      for (let k = 2; k >= 0; k--) {
-        const there = shares[at + 1] * tone[k] + shares[at + 2] * pale[k] + shares[at + 3] * bad[k];
-        const under = panel[k] * rest + there * scale;
-        ground |= clamp(under + pending * (0.25 * tone[k] + 0.75 * panel[k])) << (8 * k);
-        stripe |= clamp(under + pending * tone[k]) << (8 * k);
+      if (owned) this.blendInto(weights, looks, owned, column);
+      const live = shares[at + 1] * scale;
+      const stale = shares[at + 2] * scale;
+      const dead = shares[at + 3] * scale;
+      const ground = weights.word(rest + 0.75 * pending, live + 0.25 * pending, stale, dead);
+      const stripe = pending > 0 ? weights.word(rest, live + pending, stale, dead) : ground;
+      for (let x = column * grain; x < (column + 1) * grain; x++) {
+        grounds[x] = ground;
+        stripes[x] = stripe;
       }
-      this.ground[column] = ground;
-      this.stripe[column] = stripe;
+      this.hatched ||= pending > 0;
     }
   }
-
-  /** Lines of pixels repeat with the hatch. */
-  private fill(from: number, to: number, height: number, top: number) {
-    const { words, ground, stripe, grain } = this;
-    const { width } = this.image;
-    const period = Math.round(8 * this.ratio);
-    const line = Math.round(2.4 * this.ratio);
-    const different = Math.min(height, period);
-    for (let y = 0; y < different; y++)
-      for (let x = from; x < to; x++) {
-        const column = grain === 1 ? x : (x / grain) | 0;
-        words[y * width + x] = (x + y + top) % period < line ? stripe[column] : ground[column];
-      }
-    for (let y = different; y < height; y++) {
-      const same = (y - period) * width;
-      words.copyWithin(y * width + from, same + from, same + to);
+  private blendInto(weights: Weights, looks: Look[], owned: Float32Array, column: number) {
+    const [tone, pale] = this.mixed;
+    weights.use(blend(looks, "liveRgb", owned, column, tone), blend(looks, "staleRgb", owned, column, pale));
+  }
+  /** Puts the row where it lies while its operator runs. */
+  end(row: MapRow) {
+    const { stripes, hatched } = this;
+    const { words, width, left, top: first } = this.raster;
+    const from = Math.max(0, this.xOf(row.from));
+    const to = Math.min(width, this.xOf(row.to));
+    if (to <= from) return;
+    const [top, bottom] = this.linesOf(row);
+    const ground = this.grounds.subarray(from, to);
+    const period = hatched ? SIDE : 1; // of lines that differ
+    for (let y = top; y < Math.min(bottom, top + period); y++) {
+      words.set(ground, y * width + from);
+      if (hatched) for (let x = from; x < to; x++) if (((left + x + first + y) & (SIDE - 1)) < LINE) words[y * width + x] = stripes[x];
     }
+    this.raster.repeat(from, to, top, bottom, period);
+  }
+}
+
+/** Mixes the colours of an empty place, of what is live, stale and dead. */
+class Weights {
+  private tone: Float64Array = new Float64Array(3);
+  private pale: Float64Array = new Float64Array(3);
+  constructor(
+    private readonly panel: Float64Array,
+    private readonly bad: Float64Array,
+  ) {}
+  use(tone: Float64Array, pale: Float64Array) {
+    this.tone = tone;
+    this.pale = pale;
+  }
+  word(empty: number, live: number, stale: number, dead: number): number {
+    const { panel, tone, pale, bad } = this;
+    const r = clamp(empty * panel[0] + live * tone[0] + stale * pale[0] + dead * bad[0]);
+    const g = clamp(empty * panel[1] + live * tone[1] + stale * pale[1] + dead * bad[1]);
+    const b = clamp(empty * panel[2] + live * tone[2] + stale * pale[2] + dead * bad[2]);
+    return -16777216 | (b << 16) | (g << 8) | r; // opaque
   }
 }
 

@@ -105,9 +105,9 @@ export function groupBy<T, K>(items: readonly T[], key: (item: T) => K): [K, T[]
   return [...groups];
 }
 
-/** Colour of the i-th operand, whatever the theme. */
-export function operandColour(operand: number): string {
-  return `var(--operand-${operand % 7})`;
+/** A colour of operands, whatever the theme; theme.ts, hueOf. */
+export function operandColour(hue: number): string {
+  return `var(--operand-${hue})`;
 }
 
 // ---- words ----

@@ -1,7 +1,7 @@
 // Counters over time: how full the memories are, free slots, units under way, busy engines. Each is made once, by
 // replaying in the order of time what stands in the order of the program: a queue holds the next change of every buffer.
 import { buffersOf, Residencies, type Buffer } from "./residency";
-import { Queue, Recorder, Steps } from "./series";
+import { lastUpTo, Queue, Recorder, Steps } from "./series";
 import { upperBound, type Trace, type TrackIndex } from "./trace";
 
 /** Slots that the same operands of an operator share in a memory. */
@@ -386,12 +386,6 @@ function flightOf(trace: Trace, engine: number): Flight {
 /** When a unit of an engine works: spans that do not overlap, and the cycles of all before each. */
 export type Busy = Pick<TrackIndex, "starts" | "ends" | "busy">;
 
-/** Cycles before `time`. */
-function busyTo(unit: Busy, time: number): number {
-  const i = upperBound(unit.starts, time) - 1;
-  return i < 0 ? 0 : unit.busy[i] + Math.min(time, unit.ends[i]) - unit.starts[i];
-}
-
 /** Cycles in which at least one of the lanes works. */
 function unionOf(lanes: Busy[]): Busy {
   const room = sum(lanes.map((lane) => lane.starts.length));
@@ -432,13 +426,26 @@ export class Utilisation {
     });
     for (const unit of lanes.values()) this.units.push(unit.length > 1 ? unionOf(unit) : unit[0]);
   }
-  /** Cycles of [from, to) in which it works, summed over its units. */
-  cycles(from: number, to: number): number {
-    return sum(this.units.map((unit) => busyTo(unit, to) - busyTo(unit, from)));
-  }
-  /** The same as a share of what it could. */
-  share(from: number, to: number): number {
-    return to > from ? this.cycles(from, to) / (this.count * (to - from)) : 0;
+  /** Of n parts of [from, to) the share of its cycles in which it works, all its units taken together. */
+  shares(from: number, to: number, n: number): Float64Array {
+    const length = (to - from) / n;
+    const out = new Float64Array(n);
+    for (const { starts, ends, busy } of this.units) {
+      const cycles = (time: number, i: number) => (i < 0 ? 0 : busy[i] + Math.min(time, ends[i]) - starts[i]);
+      let i = upperBound(starts, from) - 1;
+      let before = cycles(from, i);
+      for (let k = 0, steps = 1; k < n; k++) {
+        const time = from + (k + 1) * length;
+        const first = Math.max(0, i);
+        const next = starts[first] <= time ? lastUpTo(starts, first, starts.length, time, first + steps) : -1;
+        const after = cycles(time, next);
+        out[k] += (after - before) / (this.count * length);
+        steps = next - i;
+        i = next;
+        before = after;
+      }
+    }
+    return out;
   }
 }
 

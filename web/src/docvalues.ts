@@ -124,6 +124,8 @@ function planValues(out: Collector, doc: Doc) {
 }
 
 function opValues(out: Collector, prefix: string, op: Doc, several: boolean) {
+  const loops = (op.loops ?? []) as { name: string; extent: number }[];
+  if (op.loops) out.words(`${prefix}loops`, loops.map((l) => `${l.name} ${l.extent}`).join(", "));
   if (several) out.known(prefix, op.summary, SUMMARY);
   out.known(`${prefix}bound.`, op.bound, BOUND);
   if (op.search) {
@@ -175,14 +177,16 @@ export interface Difference {
 }
 
 /** Remarks about what makes two documents hard to compare. */
-export function remarksOf(a: Doc, b: Doc): string[] {
+export function remarksOf(a: Doc, b: Doc, differences: Difference[]): string[] {
   const differ = (what: string, x: string, y: string) => (x === y || !x || !y ? [] : [`${what}: ${x} and ${y}`]);
   const kind = (doc: Doc) => (isNetwork(doc) ? "a network" : "a plan");
+  const loops = differences.find((d) => d.key.split(".").pop() === "loops" && d.a && d.b && !d.same);
   return [
     ...differ("different documents", kind(a), kind(b)),
     ...differ("different models", modelOf(a), modelOf(b)),
     ...differ("different machines", a.machine.name, b.machine.name),
     ...differ("different units, which are not compared", a.machine.unit, b.machine.unit),
+    ...(loops ? differ("different loops", String(loops.a!.value), String(loops.b!.value)) : []),
   ];
 }
 

@@ -203,8 +203,8 @@ export function short(x: number): string {
 
 // ---- canvases ----
 
-/** Gives a canvas a size in CSS pixels, sharp on any screen; returns its context, in CSS pixels and cleared. */
-export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+/** Gives a canvas a size in CSS pixels, sharp on any screen; returns its context, in CSS pixels and, unless told, cleared. */
+export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number, clear = true): CanvasRenderingContext2D {
   const ratio = window.devicePixelRatio || 1;
   const w = Math.max(1, Math.round(width * ratio));
   const h = Math.max(1, Math.round(height * ratio));
@@ -216,6 +216,6 @@ export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: num
   }
   const context = canvas.getContext("2d")!;
   context.setTransform(w / width, 0, 0, h / height, 0, 0);
-  context.clearRect(0, 0, width, height);
+  if (clear) context.clearRect(0, 0, width, height);
   return context;
 }

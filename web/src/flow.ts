@@ -1,5 +1,6 @@
 // What crosses each link of an operator's plan, and who carries it: the numbers behind the pictures of the overview.
 import type { EngineDoc, LinkDoc, OpDoc, PlanData, TraceHead, TraceOp } from "./format";
+import { hueOf } from "./theme";
 
 /** One operand in one direction over one link. */
 export interface Lane {
@@ -35,6 +36,7 @@ export interface Flow {
   unit: "byte" | "element";
   cycles: number;
   operands: string[];
+  hues: number[]; // of operands, see theme.ts
   memories: MemoryUse[]; // outermost first
   lanes: Lane[]; // from outside inwards, inputs before the output
   compute: EngineUse;
@@ -61,7 +63,7 @@ export function flowOf(plan: PlanData, op: number): Flow {
   const lanes: Lane[] = [];
   for (const link of doc.links) {
     const operand = operands.indexOf(link.operand);
-    const output = traced ? !!traced.operands[operand]?.output : link.transfers > link.loads;
+    const output = traced ? !!traced.operands[operand]?.output : isStored(link);
     for (const inwards of output ? [true, false] : [true]) {
       const units = inwards ? link.load_units : link.units - link.load_units;
       if (inwards && output && units === 0) continue;
@@ -75,6 +77,7 @@ export function flowOf(plan: PlanData, op: number): Flow {
     unit: plan.doc.machine.unit,
     cycles: Math.max(1, doc.summary.cycles),
     operands,
+    hues: huesOf(doc, operands, traced),
     memories: memories(doc, lanes),
     lanes,
     compute: computeUse(doc, head, op),
@@ -84,6 +87,15 @@ export function flowOf(plan: PlanData, op: number): Flow {
 /** In the order in which the operator has them; without events, in which links name them. */
 export function operandNames(doc: OpDoc, traced: TraceOp | null): string[] {
   return traced ? traced.operands.map((o) => o.name) : [...new Set(doc.links.map((l) => l.operand))];
+}
+
+function isStored(link: LinkDoc): boolean {
+  return link.transfers > link.loads;
+}
+
+function huesOf(doc: OpDoc, operands: string[], traced: TraceOp | null): number[] {
+  const stored = operands.map((name) => ({ output: doc.links.some((link) => link.operand === name && isStored(link)) }));
+  return operands.map((_, i) => hueOf(traced?.operands ?? stored, i));
 }
 
 function memories(doc: OpDoc, lanes: Lane[]): MemoryUse[] {

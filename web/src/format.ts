@@ -307,25 +307,29 @@ export async function readColumns(i: number, head: TraceHead): Promise<Map<strin
   return columns;
 }
 
-/** Little-endian groups of seven bits, the last without its high bit: exact up to 2^53. */
-export class Varints {
-  private at = 0;
-  constructor(private readonly bytes: Uint8Array) {}
-  next(): number {
-    const b = this.bytes;
-    let x = b[this.at++];
-    if (x < 128) return x;
-    x &= 127;
-    for (let scale = 128; ; scale *= 128) {
-      const y = b[this.at++];
-      if (y === undefined) throw new Error("a column ends too early");
-      if (y < 128) return x + y * scale;
-      x += (y & 127) * scale;
+export type Numbers = Uint8Array | Float64Array;
+
+/** The n numbers of a column: little-endian groups of seven bits, the last without its high bit; exact up to 2^53. */
+export function unpack(bytes: Uint8Array, n: number): Numbers {
+  if (bytes.length === n) return bytes; // all are small
+  const out = new Float64Array(n);
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    let x = bytes[at++];
+    if (x >= 128) {
+      x -= 128;
+      let scale = 128;
+      for (; bytes[at] >= 128; scale *= 128) x += (bytes[at++] - 128) * scale;
+      x += bytes[at++] * scale;
     }
+    out[i] = x;
   }
-  /** 0, -1, 1, -2, .. */
-  nextSigned(): number {
-    const x = this.next();
-    return x % 2 === 0 ? x / 2 : -(x + 1) / 2;
-  }
+  if (at > bytes.length) throw new Error("a column ends too early");
+  return out;
+}
+
+/** The number that x stands for in the order 0, -1, 1, -2, .. */
+export function signed(x: number): number {
+  const half = Math.floor(x / 2);
+  return x === 2 * half ? half : -half - 1;
 }

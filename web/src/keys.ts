@@ -16,6 +16,8 @@ const HELP: [string, string][] = [
   ["m", "set the first cursor, then the second: the time between them is measured"],
   ["/", "search a tile: w[3,7], w[3,*], w, exec, an engine"],
   ["Escape", "clear selection, search and cursors"],
+  ["space", "Tiles: play, stop"],
+  ["[ ]", "Tiles: one step back, forward"],
   ["t", "light or dark"],
   ["?", "this help"],
 ];
@@ -27,6 +29,8 @@ const POINTER: [string, string][] = [
   ["click", "follow a tile through all levels"],
   ["alt + click", "set a cursor"],
 ];
+
+const NO_TEXT = "[type=range], [type=checkbox], [type=radio], [type=button]";
 
 export function helpDialog(): HTMLDialogElement {
   const list = (entries: [string, string][]) =>
@@ -47,9 +51,9 @@ export function attachKeys(shell: Shell, toggleTheme: () => void, help: HTMLDial
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.open) return;
     const target = event.target as HTMLElement;
-    if (target.matches("input, select, textarea, [contenteditable]")) return;
+    if (target.matches(`input:not(${NO_TEXT}), select, textarea, [contenteditable]`)) return;
     const free = target === document.body || target.matches("canvas[data-time]");
-    const onTime = shell.timed && (free || event.key.length === 1); // buttons and tabs need Enter, Home and arrows themselves
+    const onTime = shell.timed && (free || event.key.length === 1); // controls need Enter, Home and arrows themselves
     if (pageKey(event.key, shell, toggleTheme, help) || (onTime && timeKey(event.key, shell))) event.preventDefault();
   });
 }

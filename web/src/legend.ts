@@ -10,7 +10,7 @@ const WORDS: Record<Form, string> = { moved: "", partial: "partial sums of", sol
 
 export function legendItems(trace: Trace, waits: Wait[]): HTMLLIElement[] {
   return [
-    ...looksOf(trace).map(({ text, operand, form }) => item(text, (c) => operandFill(c, operand, form))),
+    ...looksOf(trace).map(({ text, hue, form }) => item(text, (c) => operandFill(c, hue, form))),
     ...waits.map((wait) => item(WAIT_NAMES[wait], (c) => waitFill(c, wait))),
   ];
 }
@@ -27,14 +27,14 @@ function item(text: string, fill: (c: CanvasRenderingContext2D) => CanvasPattern
 function looksOf(trace: Trace): (Look & { text: string })[] {
   const looks: (Look & { names: Set<string> })[] = [];
   for (const kind of trace.head.kinds) {
-    const { operand, form } = lookOf(kind);
-    const name = trace.head.ops[kind.operator].operands[operand]?.name ?? "?";
-    const known = looks.find((look) => look.operand === operand && look.form === form);
+    const { hue, form } = lookOf(trace.head, kind);
+    const name = trace.head.ops[kind.operator].operands[kind.operand]?.name ?? "?";
+    const known = looks.find((look) => look.hue === hue && look.form === form);
     if (known) known.names.add(name);
-    else looks.push({ operand, form, names: new Set([name]) });
+    else looks.push({ hue, form, names: new Set([name]) });
   }
-  looks.sort((a, b) => FORMS.indexOf(a.form) - FORMS.indexOf(b.form) || a.operand - b.operand);
-  return looks.map(({ operand, form, names }) => ({ operand, form, text: `${WORDS[form]} ${listOf([...names])}`.trim() }));
+  looks.sort((a, b) => FORMS.indexOf(a.form) - FORMS.indexOf(b.form) || a.hue - b.hue);
+  return looks.map(({ hue, form, names }) => ({ hue, form, text: `${WORDS[form]} ${listOf([...names])}`.trim() }));
 }
 
 function listOf(names: string[]): string {

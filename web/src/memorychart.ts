@@ -26,6 +26,7 @@ import {
 import { digits, percent, short } from "./dom";
 import type { EngineUse, Flow, Lane, MemoryUse } from "./flow";
 import type { TraceOp } from "./format";
+import { hueOf } from "./theme";
 
 const MARGIN = 1;
 const PAD = 10; // inside boxes
@@ -179,7 +180,7 @@ function drawFill(parent: SVGElement, layout: Layout, box: Column, y: number, me
   for (const run of runsOf(layout, memory.name)) {
     const at = { x: x + run.from * scale, y, width: Math.max(1, (run.to - run.from) * scale - 0.5), height: 12 };
     const text = `${sharers(layout, memory.name, run.operand)}: ${digits(run.slots)} × ${digits(run.size)} from ${digits(run.from)} on`;
-    shape(parent, "rect", { ...at, fill: operandColour(layout.flow.operands.indexOf(run.operand)) }, text);
+    shape(parent, "rect", { ...at, fill: operandColour(layout.flow.hues[layout.flow.operands.indexOf(run.operand)]) }, text);
   }
   const peak = x + memory.peakLive * scale;
   const mark = { d: `M${peak - 4} ${y + 17}h8l-4 -6z`, fill: "var(--text)", stroke: "var(--panel)" };
@@ -213,7 +214,7 @@ function drawTensors(parent: SVGElement, box: Column, y: number, traced: TraceOp
     const text = `${o.name} ${o.shape.join("×")} ${o.dtype}`;
     const width = textWidth(text) + 26;
     if (x + width > box.x + box.width) return;
-    shape(parent, "rect", { x, y: y - 9, width: 9, height: 9, fill: operandColour(i) });
+    shape(parent, "rect", { x, y: y - 9, width: 9, height: 9, fill: operandColour(hueOf(traced.operands, i)) });
     write(parent, x + 13, y, text);
     x += width;
   });
@@ -227,7 +228,7 @@ function drawArrow(root: SVGElement, layout: Layout, lane: Lane) {
   const to = rowOf(layout, lane.link.inner).top;
   const x = columnOf(layout, lane).x + PAD + THICKEST / 2;
   const part = group(root, laneHover(lane, layout.flow), { class: "lane", "data-operand": lane.link.operand });
-  arrow(part, x, from, to, lane.inwards, (THICKEST * lane.units) / layout.most, operandColour(lane.operand));
+  arrow(part, x, from, to, lane.inwards, (THICKEST * lane.units) / layout.most, operandColour(layout.flow.hues[lane.operand]));
 }
 
 /** Between `top` and `bottom`, pointing down or up. */
@@ -356,7 +357,7 @@ function drawToCompute(root: SVGElement, layout: Layout, top: number) {
     if (lane.output && lane.inwards) continue;
     const from = rowOf(layout, lane.link.inner).bottom;
     const x = columnOf(layout, lane).x + PAD + THICKEST / 2;
-    arrow(group(root), x, from, top, !lane.output, 1.5, operandColour(lane.operand));
+    arrow(group(root), x, from, top, !lane.output, 1.5, operandColour(layout.flow.hues[lane.operand]));
   }
 }
 

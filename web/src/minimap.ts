@@ -13,6 +13,7 @@ export class Minimap {
   readonly canvas = document.createElement("canvas");
   private readonly picture = document.createElement("canvas");
   private drawnFor = ""; // width and theme of the picture
+  private drawn = ""; // what stands on the canvas
 
   constructor(
     private readonly app: App,
@@ -24,12 +25,15 @@ export class Minimap {
   }
 
   draw(width: number): void {
-    const c = sizeCanvas(this.canvas, width, HEIGHT);
+    const { shown } = this.app.axis;
     const s = this.scale(width);
     const t = theme();
     this.paintRun(width, s);
+    const state = [shown.from, shown.to, this.drawnFor].join();
+    if (state === this.drawn) return;
+    this.drawn = state;
+    const c = sizeCanvas(this.canvas, width, HEIGHT);
     c.drawImage(this.picture, 0, 0, width, HEIGHT);
-    const { shown } = this.app.axis;
     const [x0, x1] = [s.xOf(shown.from), Math.max(s.xOf(shown.from) + 2, s.xOf(shown.to))];
     c.fillStyle = t.panel;
     c.globalAlpha = 0.6;

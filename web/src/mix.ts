@@ -1,21 +1,23 @@
 // How the time of a track is spent, answered for any span in a few steps: busy with which operand, waiting for what.
 //
-// Sums over all events before the i-th are kept per class; a time lies in one event or in the gap before it, whose part
-// is added. The difference of two such answers is exact, and is what a pixel that covers a thousand events shows.
-import type { EventKind } from "./format";
-import type { Form, Wait } from "./theme";
+// Sums up to the start of every event are kept per class; a time lies in an event or in the gap before one, whose part
+// is added or taken away. The difference of two such answers is exact, and is what a pixel that covers a thousand events
+// shows. All of one event stands side by side: a pixel costs one place in memory, not one per class.
+import type { EventKind, TraceHead } from "./format";
+import { lastUpTo } from "./series";
+import { hueOf, type Form, type Wait } from "./theme";
 import type { Trace, TrackIndex } from "./trace";
 
 /** How an event looks. */
 export interface Look {
-  operand: number;
+  hue: number;
   form: Form;
 }
 
-export function lookOf(kind: EventKind): Look {
+export function lookOf(head: TraceHead, kind: EventKind): Look {
   const executes = kind.op === "exec" || kind.op === "sum";
   const form = kind.nested ? "nested" : kind.partial ? "partial" : executes ? "solid" : "moved";
-  return { operand: kind.operand, form };
+  return { hue: hueOf(head.ops[kind.operator].operands, kind.operand), form };
 }
 
 export const REASONS: Wait[] = ["data", "credit", "row"];
@@ -26,73 +28,71 @@ export function reasonOf(trace: Trace, event: number): Wait {
   return wait === 2 ? "data" : wait === 3 ? "credit" : trace.head.timing === "lockstep" ? "row" : "idle";
 }
 
-/** First position from p on whose time is later than `time`; found fast when it is near. */
-export function firstLater(times: Float64Array, time: number, p: number): number {
-  let reach = 1;
-  let lo = p;
-  while (p + reach < times.length && times[p + reach - 1] <= time) {
-    lo = p + reach;
-    reach *= 2;
-  }
-  let hi = Math.min(times.length, p + reach);
-  while (lo < hi) {
-    const mid = (lo + hi) >>> 1;
-    if (times[mid] <= time) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
+/** First position from p on whose time is later than `time`; found fast when it is near `guess`. */
+export function firstLater(times: Float64Array, time: number, p: number, guess = p): number {
+  return p === times.length || times[p] > time ? p : lastUpTo(times, p, times.length, time, guess) + 1;
 }
 
 export class TrackMix {
   readonly looks: Look[] = [];
+  readonly classes: number; // looks, then REASONS
   private readonly track: TrackIndex;
-  private readonly classOf: Int8Array; // of kinds, -1: not on this track
-  private readonly sums: Float64Array[];
+  /** Per event: its start, its class, and by class the cycles of events before it and of gaps up to it. */
+  private readonly rows: Float64Array;
 
   constructor(
     private readonly trace: Trace,
     number: number,
   ) {
-    const track = (this.track = trace.tracks[number]);
-    this.classOf = this.classify(number);
-    const n = track.events.length;
-    this.sums = this.looks.map(() => new Float64Array(n + 1));
+    const { events, starts, ends } = (this.track = trace.tracks[number]);
+    const classOf = this.classify(number);
+    const looks = this.looks.length;
+    const classes = (this.classes = looks + REASONS.length);
+    const reasons = [0, 1, 2, 3].map((wait) => (wait > 1 ? looks + wait - 2 : trace.head.timing === "lockstep" ? looks + 2 : -1));
+    const n = events.length;
+    const rows = (this.rows = new Float64Array((n + 1) * (classes + 2)));
+    const now = new Float64Array(classes);
+    let at = 0;
     for (let i = 0; i < n; i++) {
-      const own = this.classOf[trace.kind[track.events[i]]];
-      for (let k = 0; k < this.sums.length; k++) this.sums[k][i + 1] = this.sums[k][i];
-      this.sums[own][i + 1] += track.ends[i] - track.starts[i];
+      const e = events[i];
+      const reason = reasons[trace.wait[e]];
+      if (reason >= 0) now[reason] += trace.gap[e];
+      rows[at++] = starts[i];
+      rows[at++] = classOf[trace.kind[e]];
+      for (let k = 0; k < classes; k++) rows[at++] = now[k];
+      now[classOf[trace.kind[e]]] += ends[i] - starts[i];
     }
+    rows[at] = Infinity;
+    rows.set(now, at + 2);
   }
 
   private classify(number: number): Int8Array {
-    return Int8Array.from(this.trace.head.kinds, (kind) => {
+    const { head } = this.trace;
+    return Int8Array.from(head.kinds, (kind) => {
       if (kind.track !== number || kind.joins) return -1;
-      const look = lookOf(kind);
-      const known = this.looks.findIndex((l) => l.operand === look.operand && l.form === look.form);
+      const look = lookOf(head, kind);
+      const known = this.looks.findIndex((l) => l.hue === look.hue && l.form === look.form);
       return known >= 0 ? known : this.looks.push(look) - 1;
     });
   }
 
-  /** Number of classes: looks, then REASONS. */
-  get classes(): number {
-    return this.looks.length + REASONS.length;
-  }
-
-  /** Cycles of [0, time) per class. The time is known to be no earlier than the end of the event before the `near`-th. */
-  at(time: number, out: Float64Array, near = 0): void {
-    const { starts, ends, events, waits } = this.track;
-    const p = firstLater(ends, time, near);
-    const looks = this.looks.length;
-    for (let k = 0; k < looks; k++) out[k] = this.sums[k][p];
-    out[looks] = waits[2][p];
-    out[looks + 1] = waits[3][p];
-    out[looks + 2] = this.trace.head.timing === "lockstep" ? waits[0][p] + waits[1][p] : 0;
-    if (p === events.length) return;
-    if (time > starts[p]) out[this.classOf[this.trace.kind[events[p]]]] += time - starts[p];
-    const gap = this.trace.gap[events[p]];
-    const waited = Math.min(gap, time - (starts[p] - gap));
-    const reason = waited > 0 ? REASONS.indexOf(reasonOf(this.trace, events[p])) : -1;
-    if (reason >= 0) out[looks + reason] += waited;
+  /**
+   * Cycles of [0, time) per class. The time is known to be no earlier than the end of the event before the `near`-th;
+   * returns the first position that ends after it, which may be near `guess`.
+   */
+  at(time: number, out: Float64Array, near = 0, guess = near): number {
+    const { ends, events } = this.track;
+    const p = firstLater(ends, time, near, guess);
+    const { classes, rows } = this;
+    const at = p * (classes + 2);
+    const start = rows[at];
+    for (let k = 0; k < classes; k++) out[k] = rows[at + 2 + k];
+    if (time >= start) out[rows[at + 1]] += time - start;
+    else if (p < events.length) {
+      const reason = REASONS.indexOf(reasonOf(this.trace, events[p]));
+      if (reason >= 0) out[this.looks.length + reason] -= Math.min(this.trace.gap[events[p]], start - time);
+    }
+    return p;
   }
 
   /** How [from, to) is spent. */

@@ -62,8 +62,8 @@ class Overlay {
     const x1 = Math.min(this.s.right, end);
     if (x1 <= x0 || x1 <= reached[row.track] + 0.5) return;
     reached[row.track] = x1;
-    const { operand, form } = lookOf(this.trace.kindOf(e));
-    this.c.fillStyle = operandFill(this.c, operand, form);
+    const { hue, form } = lookOf(this.trace.head, this.trace.kindOf(e));
+    this.c.fillStyle = operandFill(this.c, hue, form);
     this.c.fillRect(x0, row.y, x1 - x0, row.height);
     if (row.height >= LABELLED) writeLabel(this.c, this.trace, e, x0, x1 - x0, row);
   }

@@ -1,13 +1,13 @@
 // Draws a track into a row. What is wide enough becomes a rectangle with its label; the rest is drawn column by column,
 // each pixel showing in stacked shares how its cycles are spent. So the work of a frame depends on pixels, not on events.
-//
-// A row is composed in memory and put on the canvas at once: tens of thousands of small rectangles would take longer.
 import type { TimeScale } from "./axis";
 import { firstLater, lookOf, reasonOf, REASONS, type TrackMix } from "./mix";
-import { inkOn, operandColor, operandPixels, panelPixels, SIDE, theme, waitPixels, type Wait } from "./theme";
-import type { Trace } from "./trace";
+import { Raster } from "./raster";
+import { inkOn, operandColor, operandPixels, panelPixels, SIDE, theme, waitPixels, type Theme, type Wait } from "./theme";
+import { upperBound, type Trace } from "./trace";
 
 const WIDE = 2; // pixels from which on an event is a rectangle of its own
+const CROWDED = 16; // events per pixel from which on a column is two pixels wide
 const SMALL = 9; // pixels of height below which a row has only bars
 const LETTER = 6.2; // pixels, about
 export const TAIL = 3; // pixels below the bars, for what is on its way
@@ -18,23 +18,23 @@ export interface Row {
   height: number; // of the bars
 }
 
-/** Fills of a frame. */
+/** Fills of a theme: a palette of squares, first those of the kinds of events. */
 interface Fills {
-  kinds: Uint32Array[];
+  theme: Theme;
+  palette: Uint32Array;
+  waits: Record<Wait, number>; // places in the palette
+  edge: number; // between two bars
   tails: string[]; // of kinds
-  waits: Record<Wait, Uint32Array>;
-  edge: Uint32Array; // between two bars
 }
 
-function fillsOf(trace: Trace): Fills {
-  const { kinds } = trace.head;
-  const waits = { data: waitPixels("data"), credit: waitPixels("credit"), row: waitPixels("row"), idle: waitPixels("idle") };
-  return {
-    kinds: kinds.map((kind) => operandPixels(lookOf(kind).operand, lookOf(kind).form)),
-    tails: kinds.map((kind) => operandColor(kind.operand, "partial")),
-    waits,
-    edge: panelPixels(),
-  };
+function fillsOf({ head }: Trace): Fills {
+  const looks = head.kinds.map((kind) => lookOf(head, kind));
+  const names: Wait[] = [...REASONS, "idle"];
+  const squares = [...looks.map(({ hue, form }) => operandPixels(hue, form)), ...names.map(waitPixels), panelPixels()];
+  const palette = new Uint32Array(squares.length * SIDE * SIDE);
+  squares.forEach((square, i) => palette.set(square, i * SIDE * SIDE));
+  const waits = Object.fromEntries(names.map((name, i) => [name, looks.length + i])) as Record<Wait, number>;
+  return { theme: theme(), palette, waits, edge: squares.length - 1, tails: looks.map(({ hue }) => operandColor(hue, "partial")) };
 }
 
 export class Painter {
@@ -47,7 +47,8 @@ export class Painter {
   private begin = 0; // cycle at `first`
   private step = 1; // cycles per device pixel
   private fills!: Fills;
-  private strip: Strip | null = null; // kept, as long as it has the right size
+  private raster: Raster | null = null; // kept, as long as it has the right size
+  private cells = new Uint8Array(); // place in the palette per column
   private wide: { event: number; x: number; width: number; row: Row }[] = [];
 
   constructor(private readonly trace: Trace) {}
@@ -62,33 +63,40 @@ export class Painter {
     this.last = Math.max(this.first + 1, Math.floor(scale.right * this.ratioX));
     this.begin = scale.cycleOf(this.first / this.ratioX);
     this.step = scale.perPixel / this.ratioX;
-    this.fills = fillsOf(this.trace);
+    if (this.fills?.theme !== theme()) this.fills = fillsOf(this.trace);
     this.wide = [];
   }
 
   /** Draws a row; labels and tails are left for `write`. */
   paint(row: Row, mixed: TrackMix): void {
     const { events, starts, ends } = this.trace.tracks[row.track];
-    const { first, last, begin, step } = this;
-    const strip = this.stripOf(row);
-    const columns = new Columns(strip, mixed, this.fills.waits);
-    strip.fill(0, last - first, this.fills.waits.idle);
-    for (let x = 0, p = 0; x < last - first; ) {
+    const { begin, step, fills } = this;
+    const raster = this.rasterOf(row);
+    const cells = this.cells.fill(fills.waits.idle);
+    const inside = upperBound(ends, begin + raster.width * step) - upperBound(ends, begin);
+    const grain = inside > CROWDED * raster.width ? 2 : 1;
+    const columns = new Columns(raster, mixed, grain);
+    for (let x = 0, p = 0; x < raster.width; ) {
       const cycle = begin + x * step;
       p = firstLater(ends, cycle, p);
       if (p === ends.length) break;
       const until = this.columnOf(Math.max(starts[p], cycle));
       if (until > x) {
         const from = Math.max(x, this.columnOf(starts[p] - this.trace.gap[events[p]]));
-        strip.fill(from, until, this.fills.waits[reasonOf(this.trace, events[p])]);
+        cells.fill(fills.waits[reasonOf(this.trace, events[p])], from, until);
         x = until;
       } else if (ends[p] - starts[p] >= WIDE * this.scale.perPixel) {
         const end = Math.max(x + 1, this.columnOf(ends[p]));
-        this.bar(strip, row, x, end, events[p++]);
+        this.bar(row, x, end, events[p++]);
         x = end;
-      } else columns.add(x++, cycle, step, p);
+      } else {
+        p = columns.add(x, cycle, step * grain, p);
+        x += grain;
+      }
     }
-    this.c.putImageData(strip.image, first, strip.top);
+    raster.weave(cells, fills.palette);
+    columns.draw();
+    raster.put(this.c);
   }
 
   /** Column of the plot at a cycle, kept inside. */
@@ -96,19 +104,18 @@ export class Painter {
     return Math.min(this.last - this.first, Math.max(0, Math.round((cycle - this.begin) / this.step)));
   }
 
-  private stripOf(row: Row): Strip {
-    const height = Math.max(1, Math.round(row.height * this.ratioY));
-    const width = this.last - this.first;
-    if (this.strip?.image.height !== height || this.strip.image.width !== width) this.strip = new Strip(this.c.createImageData(width, height));
-    this.strip.left = this.first;
-    this.strip.top = Math.round(row.y * this.ratioY);
-    return this.strip;
+  private rasterOf(row: Row): Raster {
+    const raster = Raster.of(this.raster, this.last - this.first, Math.max(1, Math.round(row.height * this.ratioY)));
+    raster.left = this.first;
+    raster.top = Math.round(row.y * this.ratioY);
+    if (this.cells.length !== raster.width) this.cells = new Uint8Array(raster.width);
+    return (this.raster = raster);
   }
 
-  private bar(strip: Strip, row: Row, from: number, to: number, event: number) {
-    strip.fill(from, to, this.fills.kinds[this.trace.kind[event]]);
+  private bar(row: Row, from: number, to: number, event: number) {
+    this.cells.fill(this.trace.kind[event], from, to);
     const begins = this.columnOf(this.trace.start[event]) === from && from > 0;
-    if (to - from >= 4 && begins) strip.fill(from, from + 1, this.fills.edge);
+    if (to - from >= 4 && begins) this.cells[from] = this.fills.edge;
     if (row.height >= SMALL) this.wide.push({ event, x: (this.first + from) / this.ratioX, width: (to - from) / this.ratioX, row });
   }
 
@@ -133,76 +140,71 @@ export class Painter {
 export function writeLabel(c: CanvasRenderingContext2D, trace: Trace, event: number, x: number, width: number, row: Row): void {
   const text = trace.label(event);
   if (text.length * LETTER + 6 > width) return;
-  const { operand, form } = lookOf(trace.kindOf(event));
+  const { hue, form } = lookOf(trace.head, trace.kindOf(event));
   c.font = "11px system-ui, sans-serif";
   c.textAlign = "left";
   c.textBaseline = "middle";
-  c.fillStyle = form === "partial" ? theme().text : inkOn(operandColor(operand, form));
+  c.fillStyle = form === "partial" ? theme().text : inkOn(operandColor(hue, form));
   c.fillText(text, x + 4, row.y + row.height / 2 + 0.5);
 }
 
-/** Pixels of a row. */
-class Strip {
-  readonly words: Uint32Array;
-  left = 0; // on the canvas
-  top = 0;
-
-  constructor(readonly image: ImageData) {
-    this.words = new Uint32Array(image.data.buffer);
-  }
-
-  /** Fills the columns [from, to) with squares of pixels that are lined up with the canvas. */
-  fill(from: number, to: number, square: Uint32Array): void {
-    const { width, height } = this.image;
-    const drawn = to - from > 2 * SIDE ? Math.min(SIDE, height) : height; // lines; the rest of a wide one are copies
-    for (let y = 0; y < drawn; y++) {
-      const line = ((this.top + y) % SIDE) * SIDE;
-      for (let x = from, at = y * width + from; x < to; x++, at++) this.words[at] = square[line + ((this.left + x) % SIDE)];
-    }
-    for (let y = drawn; y < height; y++) {
-      const above = (y - SIDE) * width;
-      this.words.copyWithin(y * width + from, above + from, above + to);
-    }
-  }
-  /** Fills the part [top, bottom) of a column. */
-  fillColumn(x: number, top: number, bottom: number, square: Uint32Array): void {
-    const across = (this.left + x) % SIDE;
-    const { width } = this.image;
-    for (let y = top; y < bottom; y++) this.words[y * width + x] = square[((this.top + y) % SIDE) * SIDE + across];
-  }
-}
-
-/** Columns that show shares. */
+/** Columns that show shares: first all are added, then drawn. */
 class Columns {
   private readonly fills: Uint32Array[]; // per class
+  private readonly found: Uint16Array; // columns
+  private readonly tops: Uint16Array; // of their classes
+  private n = 0; // of them
   private before: Float64Array;
   private after: Float64Array;
   private next = -1; // column that `before` belongs to
+  private events = 0; // in the last column
 
   constructor(
-    private readonly strip: Strip,
+    private readonly raster: Raster,
     private readonly mixed: TrackMix,
-    waits: Fills["waits"],
+    private readonly grain: number, // pixels per column
   ) {
-    this.fills = [...mixed.looks.map(({ operand, form }) => operandPixels(operand, form)), ...REASONS.map((reason) => waits[reason])];
+    this.fills = [...mixed.looks.map(({ hue, form }) => operandPixels(hue, form)), ...REASONS.map(waitPixels)];
+    this.found = new Uint16Array(raster.width);
+    this.tops = new Uint16Array(raster.width * mixed.classes);
     this.before = new Float64Array(mixed.classes);
     this.after = new Float64Array(mixed.classes);
   }
 
-  /** Stacks the shares of a column, which begins at `cycle` inside or before the p-th event, from the bottom up. */
-  add(x: number, cycle: number, length: number, p: number): void {
+  /** A column, which begins at `cycle` inside or before the p-th event; returns the event at its end. */
+  add(x: number, cycle: number, length: number, p: number): number {
     if (x !== this.next) this.mixed.at(cycle, this.before, p);
-    this.mixed.at(cycle + length, this.after, p);
-    const { height } = this.strip.image;
-    let sum = 0;
-    let y = height;
-    for (let k = 0; k < this.fills.length; k++) {
-      sum += this.after[k] - this.before[k];
-      const top = Math.max(0, height - Math.round((height * sum) / length));
-      this.strip.fillColumn(x, top, y, this.fills[k]);
-      y = Math.min(y, top);
+    const end = this.mixed.at(cycle + length, this.after, p, p + this.events);
+    const { before, after } = this;
+    const { height } = this.raster;
+    for (let k = 0, sum = 0, at = this.n * after.length; k < after.length; k++) {
+      sum += after[k] - before[k];
+      this.tops[at++] = Math.max(0, height - Math.round((height * sum) / length));
     }
-    [this.before, this.after] = [this.after, this.before];
-    this.next = x + 1;
+    this.found[this.n++] = x;
+    this.before = after;
+    this.after = before;
+    this.next = x + this.grain;
+    this.events = end - p;
+    return end;
+  }
+
+  /** Stacks the shares from the bottom up; what is left above is idle. */
+  draw(): void {
+    const { fills, found, tops } = this;
+    for (let i = 0, at = 0; i < this.n; i++) {
+      let bottom = this.raster.height;
+      for (let k = 0; k < fills.length; k++, at++) {
+        for (let x = found[i]; x < found[i] + this.grain; x++) this.fill(x, tops[at], bottom, fills[k]);
+        bottom = Math.min(bottom, tops[at]);
+      }
+    }
+  }
+
+  private fill(x: number, top: number, bottom: number, square: Uint32Array) {
+    const { words, width, left, top: first } = this.raster;
+    if (x >= width) return;
+    const across = (left + x) & (SIDE - 1);
+    for (let y = top, at = top * width + x; y < bottom; y++, at += width) words[at] = square[((first + y) & (SIDE - 1)) * SIDE + across];
   }
 }

@@ -1,7 +1,8 @@
 // How far two plans are over time: points executed, and units that crossed the outermost link, each from 0 to all of it.
 import type { App } from "./app";
-import { attachTime, drawMarks, drawRuler, RULER_HEIGHT, timeScale, type TimeScale } from "./axis";
-import { digits, el, percent, sizeCanvas, table, type Column } from "./dom";
+import { drawRuler, RULER_HEIGHT, timeScale, type TimeScale } from "./axis";
+import { digits, el, percent, table, type Column } from "./dom";
+import { Sheet } from "./sheet";
 import { theme } from "./theme";
 import { upperBound, type Trace } from "./trace";
 
@@ -11,31 +12,42 @@ const HEIGHT = 190;
 export interface Curve {
   times: Float64Array;
   sums: Float64Array;
+  all: number; // of the plan
 }
 
-function curveOf(trace: Trace, counts: (e: number) => boolean): Curve {
+/** A plan's events, and what it does in all: the events may end before. */
+export interface Work {
+  trace: Trace;
+  points: number;
+  moved: number; // over the outermost link
+}
+
+function curveOf(trace: Trace, all: number, counts: (e: number) => boolean): Curve {
   const events: number[] = [];
   for (let e = 0; e < trace.n; e++) if (counts(e)) events.push(e);
   events.sort((a, b) => trace.busyEnd[a] - trace.busyEnd[b]);
   const sums = new Float64Array(events.length);
   let sum = 0;
   events.forEach((e, i) => (sums[i] = sum += trace.work[e]));
-  return { times: Float64Array.from(events, (e) => trace.busyEnd[e]), sums };
+  return { times: Float64Array.from(events, (e) => trace.busyEnd[e]), sums, all };
 }
 
 export class Progress {
   readonly element: HTMLElement;
-  private readonly canvas = el("canvas", { role: "img", "aria-label": "work done over time, of both plans" });
+  private readonly sheet: Sheet;
   private readonly points: Curve[];
   private readonly moved: Curve[];
 
   constructor(
     private readonly app: App,
-    private readonly sides: Trace[],
+    sides: Work[],
     names: string[],
   ) {
-    this.points = sides.map((t) => curveOf(t, (e) => t.kindOf(e).op === "exec" && !t.kindOf(e).nested));
-    this.moved = sides.map((t) => curveOf(t, (e) => isOuter(t, e)));
+    this.sheet = new Sheet("work done over time, of both plans", app);
+    this.sheet = new Sheet("work done over time, of both plans", app);
+    const executes = (t: Trace, e: number) => t.kindOf(e).op === "exec" && !t.kindOf(e).nested;
+    this.points = sides.map(({ trace, points }) => curveOf(trace, points, (e) => executes(trace, e)));
+    this.moved = sides.map(({ trace, moved }) => curveOf(trace, moved, (e) => isOuter(trace, e)));
     const swatch = (side: number, dashed: boolean, text: string) => {
       const line = el("span", { class: "curve", "aria-hidden": "true" });
       line.style.borderTop = `3px ${dashed ? "dotted" : "solid"} var(--side-${side})`;
@@ -46,11 +58,10 @@ export class Progress {
       swatch(i, true, `${name}: moved over the outermost link`),
     ]);
     this.element = el("div", {}, [
-      el("div", { class: "drawing" }, [this.canvas]),
+      el("div", { class: "drawing" }, [this.sheet.element]),
       el("ul", { class: "legend" }, legend),
       el("div", { class: "scroll" }, [this.table(names)]),
     ]);
-    attachTime(this.canvas, app);
   }
 
   private table(names: string[]): HTMLElement {
@@ -66,8 +77,14 @@ export class Progress {
   }
 
   draw() {
-    const width = this.canvas.parentElement!.clientWidth;
-    const c = sizeCanvas(this.canvas, width, HEIGHT);
+    const width = this.element.clientWidth - 2; // inside its border
+    const picture = this.sheet.picture(width, HEIGHT);
+    if (picture) this.paint(picture.c, width);
+    this.sheet.mark(RULER_HEIGHT, HEIGHT);
+  }
+
+  private paint(c: CanvasRenderingContext2D, width: number) {
+    c.clearRect(0, 0, width, HEIGHT);
     const t = theme();
     const s = timeScale(this.app.axis, width);
     c.font = "11px system-ui, sans-serif";
@@ -79,13 +96,12 @@ export class Progress {
       c.fillStyle = t.muted;
       c.fillText(percent(share, 0), 4, y);
     }
-    this.sides.forEach((_, i) => {
+    this.points.forEach((_, i) => {
       c.strokeStyle = sideColor(i);
       line(c, this.moved[i], true, s);
       line(c, this.points[i], false, s);
     });
     drawRuler(c, this.app, width);
-    drawMarks(c, this.app.axis, width, RULER_HEIGHT, HEIGHT);
   }
 }
 
@@ -98,14 +114,15 @@ function yOf(share: number): number {
 
 /** A point per pixel, whatever the number of events. */
 function line(c: CanvasRenderingContext2D, curve: Curve, dashed: boolean, s: TimeScale) {
-  const all = curve.sums[curve.sums.length - 1];
-  if (!all) return;
+  const last = curve.times[curve.times.length - 1];
+  if (!curve.all || last === undefined) return;
+  const done = curve.sums[curve.sums.length - 1] >= curve.all;
   c.lineWidth = dashed ? 1.5 : 2.5;
   c.setLineDash(dashed ? [2, 4] : []);
   c.beginPath();
-  for (let x = s.left; x <= s.right; x++) {
+  for (let x = s.left; x <= s.right && (done || s.cycleOf(x) <= last); x++) {
     const n = upperBound(curve.times, s.cycleOf(x));
-    c.lineTo(x, yOf(n ? curve.sums[n - 1] / all : 0));
+    c.lineTo(x, yOf(n ? curve.sums[n - 1] / curve.all : 0));
   }
   c.stroke();
   c.setLineDash([]);
@@ -117,8 +134,7 @@ function isOuter(t: Trace, e: number): boolean {
 }
 
 function reached(curve: Curve, share: number): number | null {
-  const all = curve.sums[curve.sums.length - 1] ?? 0;
-  const at = curve.sums.findIndex((sum) => sum >= share * all);
+  const at = curve.sums.findIndex((sum) => sum >= share * curve.all);
   return at < 0 ? null : curve.times[at];
 }
 

@@ -47,8 +47,7 @@ export class Residencies {
   /** It is needed from `begin` to here: `begin` for one that nobody reads, `over` where the trace ends before it. */
   readonly needed: Float64Array;
   readonly cut: Uint8Array; // the trace ends before it
-  /** Cycles of all residencies before this one, by phase. */
-  readonly phases: Float64Array[];
+  readonly phases: Float64Array; // by residency and phase: cycles of all residencies before
 
   constructor(
     readonly trace: Trace,
@@ -64,7 +63,7 @@ export class Residencies {
     this.over = new Float64Array(n).fill(-1);
     this.needed = new Float64Array(n);
     this.cut = new Uint8Array(n);
-    this.phases = PHASES.map(() => new Float64Array(n + 1));
+    this.phases = new Float64Array(PHASES.length * (n + 1));
     this.walk();
     this.finish();
   }
@@ -109,12 +108,13 @@ export class Residencies {
         if (this.lastRead[r] < 0 && this.passedOn(r)) this.lastRead[r] = this.over[r];
       }
     }
+    const { phases } = this;
     const spent = new Float64Array(PHASES.length);
-    for (let r = 0; r < this.n; r++) {
+    for (let r = 0, at = PHASES.length; r < this.n; r++) {
       const over = this.over[r];
       this.needed[r] = this.cut[r] ? over : Math.max(this.begin[r], Math.min(this.lastRead[r], over));
       this.phasesOf(r, over, spent);
-      for (let p = 0; p < spent.length; p++) this.phases[p][r + 1] = this.phases[p][r] + spent[p];
+      for (let p = 0; p < PHASES.length; p++, at++) phases[at] = phases[at - PHASES.length] + spent[p];
     }
   }
 
@@ -167,7 +167,7 @@ export class Residencies {
   /** Cycles of each phase in all residencies before r, and in r up to `time`. */
   phasesAt(r: number, time: number, out: Float64Array): void {
     this.phasesOf(r, Math.max(time, this.begin[r]), out);
-    for (let p = 0; p < out.length; p++) out[p] += this.phases[p][r];
+    for (let p = 0, at = PHASES.length * r; p < PHASES.length; p++) out[p] += this.phases[at++];
   }
 }
 

@@ -108,10 +108,14 @@ function tickText(x: number): string {
 function drawRoofs(plot: Plot, roofs: Roof[]) {
   const known = roofs.filter((r) => r.rate);
   const byRate = groupBy(known, (r) => r.rate!).sort((a, b) => b[0] - a[0]);
-  byRate.forEach(([moved, same], i) => drawRoof(plot, moved, same, i));
+  const height = ([moved]: [number, Roof[]]) => plot.y(moved); // of its line, at the same place along the axis
+  byRate.forEach((roof, i) => {
+    const crowded = i > 0 && height(roof) - height(byRate[i - 1]) < 24; // no room between it and the one above
+    drawRoof(plot, roof[0], roof[1], i, crowded);
+  });
 }
 
-function drawRoof({ root, flow, x, y, top }: Plot, moved: number, same: Roof[], order: number) {
+function drawRoof({ root, flow, x, y, top }: Plot, moved: number, same: Roof[], order: number, below: boolean) {
   const [low, high] = x.domain();
   const [floor, ceiling] = y.domain();
   const from = Math.max(low, floor / moved);
@@ -128,7 +132,7 @@ function drawRoof({ root, flow, x, y, top }: Plot, moved: number, same: Roof[], 
   const length = Math.hypot(ends.x2 - ends.x1, ends.y2 - ends.y1);
   const at = Math.min(10 + (order % 3) * 40, Math.max(4, length - textWidth(text, 11) - 6));
   const angle = Math.atan2(ends.y2 - ends.y1, ends.x2 - ends.x1);
-  const label = write(part, 0, -5, text, { size: 11 });
+  const label = write(part, 0, below ? 14 : -5, text, { size: 11 });
   const degrees = (angle * 180) / Math.PI;
   const start = [ends.x1 + at * Math.cos(angle), ends.y1 + at * Math.sin(angle)];
   label.setAttribute("transform", `translate(${start[0]} ${start[1]}) rotate(${degrees})`);

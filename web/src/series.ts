@@ -8,15 +8,21 @@ export interface Range {
   mean: number;
 }
 
-const FAN = 4; // children of a node of the pyramid
+export interface Columns {
+  max: Float64Array;
+  mean: Float64Array;
+}
+export function columns(n: number): Columns {
+  return { max: new Float64Array(n), mean: new Float64Array(n) };
+}
+
+const FAN = 8; // children of a node of the pyramid
 
 /** values[i] holds from times[i] to times[i + 1], the last one up to `to`. */
 export class Steps {
   private sums: Float64Array | null = null;
-  private lows: Float64Array[] = [];
-  private highs: Float64Array[] = [];
-  private min = 0;
-  private max = 0;
+  private highs: Float64Array[] | null = null;
+  private lows: Float64Array[] | null = null; // of values times -1
 
   constructor(
     readonly times: Float64Array,
@@ -41,8 +47,9 @@ export class Steps {
     const first = this.find(lo);
     const last = this.lastBefore(hi, first);
     if (first === last || hi <= lo) return { min: this.values[first], max: this.values[first], mean: this.values[first] };
-    this.extremes(first, last + 1);
-    return { min: this.min, max: this.max, mean: (this.sumTo(hi, last) - this.sumTo(lo, first)) / (hi - lo) };
+    const min = -highest((this.lows ??= pyramid(this.values.map((x) => -x))), first, last + 1);
+    const max = highest((this.highs ??= pyramid(this.values)), first, last + 1);
+    return { min, max, mean: (this.sumTo(hi, last) - this.sumTo(lo, first)) / (hi - lo) };
   }
   /** Sum of value x cycles over the part of [from, to) that it has. */
   integral(from: number, to: number): number {
@@ -55,20 +62,21 @@ export class Steps {
     return i > first && this.times[i] >= time ? i - 1 : i;
   }
 
-  /** range() of n columns of `length` cycles each from `from` on, all of which it has. */
-  scan(from: number, length: number, n: number): { min: Float64Array; max: Float64Array; mean: Float64Array } {
-    const out = { min: new Float64Array(n), max: new Float64Array(n), mean: new Float64Array(n) };
+  /** The largest value and the average of n columns of `length` cycles each from `from` on, all of which it has; `out` has room for them. */
+  scan(from: number, length: number, n: number, out = columns(n)): Columns {
+    const { times, values } = this;
+    const sums = (this.sums ??= sumsOf(times, values));
+    const highs = (this.highs ??= pyramid(values));
+    const { max, mean } = out;
     let first = this.find(from);
     let sum = this.sumTo(from, first);
     for (let i = 0, steps = 1; i < n; i++) {
       const to = from + (i + 1) * length;
-      const next = lastUpTo(this.times, first, this.times.length, to, first + steps);
-      const last = next > first && this.times[next] >= to ? next - 1 : next;
-      const sumTo = this.sumTo(to, next);
-      this.extremes(first, last + 1);
-      out.min[i] = this.min;
-      out.max[i] = this.max;
-      out.mean[i] = (sumTo - sum) / length;
+      const next = lastUpTo(times, first, times.length, to, first + steps);
+      const last = next > first && times[next] >= to ? next - 1 : next;
+      const sumTo = sums[next] + values[next] * (to - times[next]);
+      max[i] = first === last ? values[first] : highest(highs, first, last + 1);
+      mean[i] = (sumTo - sum) / length;
       steps = next - first;
       first = next;
       sum = sumTo;
@@ -79,28 +87,6 @@ export class Steps {
   private sumTo(time: number, i: number): number {
     this.sums ??= sumsOf(this.times, this.values);
     return this.sums[i] + this.values[i] * (time - this.times[i]);
-  }
-  /** Leaves the least and the largest of the values [from, to) in min and max. */
-  private extremes(from: number, to: number): void {
-    if (!this.lows.length) {
-      this.lows = pyramid(this.values, Math.min);
-      this.highs = pyramid(this.values, Math.max);
-    }
-    this.min = Infinity;
-    this.max = -Infinity;
-    for (let level = 0; from < to; level++) {
-      const top = level + 1 === this.lows.length;
-      while (from < to && (top || from % FAN)) this.take(level, from++);
-      while (from < to && to % FAN) this.take(level, --to);
-      from /= FAN;
-      to /= FAN;
-    }
-  }
-  private take(level: number, i: number) {
-    const low = this.lows[level][i];
-    const high = this.highs[level][i];
-    if (low < this.min) this.min = low;
-    if (high > this.max) this.max = high;
   }
 }
 
@@ -132,20 +118,37 @@ function sumsOf(times: Float64Array, values: Float64Array): Float64Array {
   return sums;
 }
 
-/** Level 0 are the values, each entry of the next level the least (or largest) of FAN below it. */
-function pyramid(values: Float64Array, pick: (a: number, b: number) => number): Float64Array[] {
+/** Level 0 are the values, each entry of the next level is the largest of FAN below it. */
+function pyramid(values: Float64Array): Float64Array[] {
   const levels = [values];
   for (let below = values; below.length > FAN; levels.push(below)) {
     const level = new Float64Array(Math.ceil(below.length / FAN));
-    for (let i = 0; i < level.length; i++) {
-      let x = below[i * FAN];
-      const end = Math.min(below.length, (i + 1) * FAN);
-      for (let j = i * FAN + 1; j < end; j++) x = pick(x, below[j]);
-      level[i] = x;
-    }
+    for (let i = 0; i < level.length; i++) level[i] = largest(below, i * FAN, Math.min(below.length, (i + 1) * FAN));
     below = level;
   }
   return levels;
+}
+
+function largest(values: Float64Array, from: number, to: number): number {
+  let most = -Infinity;
+  for (let i = from; i < to; i++) if (values[i] > most) most = values[i];
+  return most;
+}
+
+/** The largest of the values [from, to): whole nodes of a pyramid, as high as they reach. */
+function highest(levels: Float64Array[], from: number, to: number): number {
+  let most = -Infinity;
+  for (let level = 0; from < to; level++) {
+    const values = levels[level];
+    const top = level + 1 === levels.length || to - from < FAN;
+    const up = top ? to : Math.min(to, Math.ceil(from / FAN) * FAN);
+    const down = top ? to : Math.max(up, Math.floor(to / FAN) * FAN);
+    for (let i = from; i < up; i++) if (values[i] > most) most = values[i];
+    for (let i = down; i < to; i++) if (values[i] > most) most = values[i];
+    from = up / FAN;
+    to = down / FAN;
+  }
+  return most;
 }
 
 /** Collects steps by time; several at one time are one, equal neighbours too. */

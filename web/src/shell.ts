@@ -20,7 +20,6 @@ export interface Tab {
 interface Part {
   host: HTMLElement;
   view: View;
-  stale: boolean; // was out of sight when something changed
 }
 
 interface Panel {
@@ -32,7 +31,8 @@ interface Panel {
 }
 
 const SHEET = "900px"; // wide, when its drawings shall be readable on paper
-const REST = 300; // milliseconds without a change after which views that are out of sight are drawn too
+const REST = 300; // milliseconds without a change after which what is out of sight is drawn too
+const NEAR = "100px"; // is as good as in sight
 
 export class Shell implements App {
   plan: PlanData;
@@ -49,6 +49,11 @@ export class Shell implements App {
   private printing = false;
   private waiting = 0; // requested frame
   private rest = 0; // timer
+  private resting = false; // everything is drawn
+  private readonly asked = new WeakSet<Element>(); // by `sees`
+  private readonly away = new WeakSet<Element>(); // of these, out of sight
+  private readonly sight = new IntersectionObserver((entries) => this.noteSight(entries), { rootMargin: NEAR });
+  private unread: unknown = null; // why the events of the plan at hand cannot be read
   private decoding: Promise<void> = Promise.resolve();
   private readonly chosen: Listener[] = [];
 
@@ -62,7 +67,6 @@ export class Shell implements App {
     this.shown = this.panels[0];
     this.tablist.addEventListener("keydown", (event) => this.moveFocus(event));
     new ResizeObserver(() => this.resize()).observe(this.main);
-    addEventListener("scroll", () => this.drawStale((part) => this.inSight(part.host)), { passive: true });
   }
 
   get tabs(): string[] {
@@ -160,11 +164,13 @@ export class Shell implements App {
 
   private tellUnread(error: unknown) {
     console.error(error);
-    for (const panel of this.panels) if (panel.tab.timed) panel.host.replaceChildren(errorText(error));
+    this.unread = error;
+    for (const panel of this.panels) if (panel.tab.timed) panel.host.replaceChildren(this.noEvents());
   }
 
   private usePlan(trace: Trace | null) {
     this.trace = trace;
+    this.unread = null;
     this.axis = new TimeAxis(this.plan?.trace?.end ?? 1);
     this.selection = new TileSelection(trace);
     this.axis.onChange(() => this.redraw());
@@ -188,13 +194,14 @@ export class Shell implements App {
       this.guard(host, () => {
         const view = make(host, this);
         view.draw(); // in any case once: only then its height is known
-        parts.push({ host, view, stale: false });
+        parts.push({ host, view });
       });
     }
     this.making = null;
   }
 
   private noEvents(): HTMLElement {
+    if (this.unread) return errorText(this.unread);
     const text = this.plan.trace ? "Reading the events …" : "The file of this plan holds no events, so there is no time to show.";
     return el("p", { class: "message", role: "status" }, [text]);
   }
@@ -213,31 +220,31 @@ export class Shell implements App {
   /** Draws what can be seen; what is out of sight follows when nothing has changed for a while, or it comes into sight. */
   private draw() {
     const start = performance.now();
-    for (const part of this.visibleParts()) {
-      part.stale = !this.inSight(part.host);
-      if (!part.stale) this.drawPart(part);
-    }
+    for (const { host, view } of this.visibleParts()) if (this.sees(host)) this.guard(host, () => view.draw());
     this.lastFrame = performance.now() - start;
     clearTimeout(this.rest);
-    this.rest = window.setTimeout(() => this.drawStale(() => true), REST);
+    if (!this.resting) this.rest = window.setTimeout(() => this.drawRest(), REST);
   }
 
-  private drawStale(which: (part: Part) => boolean) {
-    for (const part of this.visibleParts()) if (part.stale && which(part)) this.drawPart(part);
-  }
-
-  private drawPart(part: Part) {
-    part.stale = false;
-    this.guard(part.host, () => part.view.draw());
+  private drawRest() {
+    this.resting = true;
+    this.draw();
+    this.resting = false;
   }
 
   private visibleParts(): Part[] {
     return (this.printing ? this.panels : [this.shown]).flatMap((panel) => panel.parts ?? []);
   }
 
-  private inSight(host: HTMLElement): boolean {
-    const { top, bottom } = host.getBoundingClientRect();
-    return this.printing || (bottom >= 0 && top <= innerHeight);
+  sees(element: Element): boolean {
+    if (!this.asked.has(element)) this.sight.observe(element);
+    this.asked.add(element);
+    return this.printing || this.resting || !this.away.has(element);
+  }
+
+  private noteSight(entries: IntersectionObserverEntry[]) {
+    for (const { target, isIntersecting } of entries) isIntersecting ? this.away.delete(target) : this.away.add(target);
+    this.redraw();
   }
 
   resize(): void {

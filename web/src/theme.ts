@@ -21,6 +21,7 @@ export interface Theme {
 }
 
 const OPERANDS = 7;
+const OUTPUT = 2; // colour of outputs
 export const WAIT_NAMES: Record<Wait, string> = {
   data: "waits for data",
   credit: "waits for a free buffer",
@@ -61,10 +62,17 @@ export function setTheme(name: "light" | "dark"): void {
   squares = new Map();
 }
 
-/** Colour of the i-th operand of an operator. */
-export function operandColor(operand: number, form: Form = "moved"): string {
+/** Number of the colour of an operand: outputs have the same everywhere, inputs take the others in turn. */
+export function hueOf(operands: readonly { output: boolean }[], operand: number): number {
+  if (operands[operand]?.output) return OUTPUT;
+  const input = operands.slice(0, operand).filter((o) => !o.output).length % (OPERANDS - 1);
+  return input < OUTPUT ? input : input + 1;
+}
+
+/** A colour of operands, see hueOf. */
+export function operandColor(hue: number, form: Form = "moved"): string {
   const t = theme();
-  const color = t.operands[operand % OPERANDS];
+  const color = t.operands[hue % OPERANDS];
   if (form === "moved") return color;
   return form === "solid" ? mix(color, "#000000", 0.28) : mix(color, t.panel, form === "partial" ? 0.45 : 0.65);
 }
@@ -82,10 +90,24 @@ export function mix(a: string, b: string, share: number): string {
   return "#" + parts.map((x) => x.toString(16).padStart(2, "0")).join("");
 }
 
-/** Black or white, whichever is read better on a colour. */
+/** Relative luminance, as WCAG 2 has it. */
+function luminance(color: string): number {
+  const [r, g, b] = rgb(color).map((x) => (x <= 10 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+const INK = "#10141a";
+
+/** Black or white, whichever has more contrast on a colour. */
 export function inkOn(color: string): string {
+  const ground = luminance(color) + 0.05;
+  return ground * ground > (luminance(INK) + 0.05) * 1.05 ? INK : "#ffffff";
+}
+
+/** A colour as a pixel of ImageData. */
+export function wordOf(color: string): number {
   const [r, g, b] = rgb(color);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#10141a" : "#ffffff";
+  return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
 }
 
 // ---- patterns ----
@@ -110,9 +132,9 @@ function fillOfWait(wait: Wait): Fill {
   return { ground: mix(panel, waits[wait], 0.13), mark, ink: mix(panel, waits[wait], 0.6) };
 }
 
-function fillOfOperand(operand: number, form: Form): Fill {
-  if (form === "partial") return hatched(operandColor(operand));
-  return { ground: operandColor(operand, form), mark: null, ink: "" };
+function fillOfOperand(hue: number, form: Form): Fill {
+  if (form === "partial") return hatched(operandColor(hue));
+  return { ground: operandColor(hue, form), mark: null, ink: "" };
 }
 
 function hatched(color: string): Fill {
@@ -145,7 +167,8 @@ function square({ ground, mark, ink }: Fill): Square {
   c.fillRect(0, 0, SIDE, SIDE);
   c.strokeStyle = c.fillStyle = ink || ground;
   drawMark(c, mark);
-  const made = { canvas, words: new Uint32Array(c.getImageData(0, 0, SIDE, SIDE).data.buffer), pattern: null };
+  const words = new Uint32Array(c.getImageData(0, 0, SIDE, SIDE).data.buffer);
+  const made = { canvas, words, pattern: null };
   squares.set(key, made);
   return made;
 }
@@ -162,8 +185,8 @@ export function waitFill(context: CanvasRenderingContext2D, wait: Wait): CanvasP
 }
 
 /** Fill of an event of an operand. */
-export function operandFill(context: CanvasRenderingContext2D, operand: number, form: Form): CanvasPattern | string {
-  return paintOf(context, fillOfOperand(operand, form));
+export function operandFill(context: CanvasRenderingContext2D, hue: number, form: Form): CanvasPattern | string {
+  return paintOf(context, fillOfOperand(hue, form));
 }
 
 /** Hatched in a colour: partial sums, what is reserved but not there yet. */
@@ -171,13 +194,13 @@ export function hatch(context: CanvasRenderingContext2D, color: string): CanvasP
   return paintOf(context, hatched(color));
 }
 
-/** The same fills as SIDE x SIDE pixels, for drawing into ImageData. */
+/** The same fills as SIDE x SIDE pixels, for a Raster. */
 export function waitPixels(wait: Wait): Uint32Array {
   return square(fillOfWait(wait)).words;
 }
 export function panelPixels(): Uint32Array {
   return square({ ground: theme().panel, mark: null, ink: "" }).words;
 }
-export function operandPixels(operand: number, form: Form): Uint32Array {
-  return square(fillOfOperand(operand, form)).words;
+export function operandPixels(hue: number, form: Form): Uint32Array {
+  return square(fillOfOperand(hue, form)).words;
 }

@@ -1,13 +1,11 @@
 // The events of a plan in typed arrays, and what the views ask about them. Nothing here draws.
-import { readColumns, Varints, type EventKind, type TraceHead, type TraceOp } from "./format";
+import { readColumns, signed, unpack, type EventKind, type Numbers, type TraceHead, type TraceOp } from "./format";
 
 export interface TrackIndex {
   events: Uint32Array; // by start; joined ones are left out
   starts: Float64Array;
   ends: Float64Array; // busy ends
-  /** busy[i]: busy cycles of events [0, i); waits[w][i]: idle cycles before them, by reason. */
-  busy: Float64Array;
-  waits: Float64Array[];
+  busy: Float64Array; // busy[i]: busy cycles of events [0, i)
 }
 
 /** What a trace holds about its events, see Trace. */
@@ -93,90 +91,94 @@ export class Trace {
   }
 
   private decode(columns: Map<string, Uint8Array>) {
-    const column = (name: string) => new Varints(columns.get(name) ?? new Uint8Array());
-    this.decodeTimes(column("kind"), column("time"), column("dur"), column("tail"), column("work"));
+    const column = (name: string) => {
+      const n = this.head.columns.find((c) => c.name === name)?.n ?? 0;
+      return unpack(columns.get(name) ?? new Uint8Array(), n);
+    };
+    this.kind.set(column("kind"));
+    this.work.set(column("work"));
+    this.decodeTimes(column("time"), column("dur"), column("tail"));
     this.decodeBuffers(column("dst"), column("src"), column("n_freed"), column("freed"));
     for (let i = 0; i < this.index.length; i++) this.decodeIndex(i, column(`index${i}`));
     this.indexTracks();
   }
 
-  private decodeTimes(kinds: Varints, times: Varints, durs: Varints, tails: Varints, works: Varints) {
+  private decodeTimes(times: Numbers, durs: Numbers, tails: Numbers) {
+    const { kind, start, busyEnd, end, gap, wait } = this;
+    const { kinds, ops } = this.head;
     const free = new Float64Array(this.head.tracks.length);
-    let op = -1;
-    for (let e = 0; e < this.n; e++) {
-      const k = (this.kind[e] = kinds.next());
-      const kind = this.head.kinds[k];
-      if (kind.operator !== op) {
-        const { ready } = this.head.ops[(op = kind.operator)];
+    for (let e = 0, i = 0, op = -1; e < this.n; e++) {
+      const { operator, joins, track } = kinds[kind[e]];
+      if (operator !== op) {
+        const { ready } = ops[(op = operator)];
         for (let t = 0; t < free.length; t++) free[t] = Math.max(free[t], ready);
       }
-      if (kind.joins) {
-        this.start[e] = this.start[e - 1];
-        this.busyEnd[e] = this.busyEnd[e - 1];
-        this.end[e] = this.end[e - 1];
-      } else {
-        const time = times.next();
-        this.wait[e] = time % 4;
-        this.gap[e] = (time - this.wait[e]) / 4;
-        this.start[e] = free[kind.track] + this.gap[e];
-        this.busyEnd[e] = free[kind.track] = this.start[e] + durs.next();
-        this.end[e] = this.busyEnd[e] + tails.nextSigned();
+      if (joins) {
+        start[e] = start[e - 1];
+        busyEnd[e] = busyEnd[e - 1];
+        end[e] = end[e - 1];
+        continue;
       }
-      this.work[e] = works.next();
+      gap[e] = Math.floor(times[i] / 4);
+      wait[e] = times[i] - 4 * gap[e];
+      start[e] = free[track] + gap[e];
+      busyEnd[e] = free[track] = start[e] + durs[i];
+      end[e] = busyEnd[e] + signed(tails[i++]);
     }
   }
 
-  private decodeBuffers(dst: Varints, src: Varints, counts: Varints, freed: Varints) {
+  private decodeBuffers(dst: Numbers, src: Numbers, counts: Numbers, freed: Numbers) {
+    const { kinds, ops } = this.head;
+    const sources = Uint8Array.from(kinds, (kind) => kind.sources);
+    const firsts = Int32Array.from(kinds, (kind) => ops[kind.operator].first_buffer - 1);
     let s = 0;
     let f = 0;
     for (let e = 0; e < this.n; e++) {
-      const kind = this.kindOf(e);
-      const first = this.head.ops[kind.operator].first_buffer - 1;
-      const d = dst.next();
-      this.dst[e] = d ? first + d : -1;
+      const k = this.kind[e];
+      const first = firsts[k];
+      this.dst[e] = dst[e] ? first + dst[e] : -1;
       this.sourceFirst[e] = s;
-      for (let i = 0; i < kind.sources; i++) {
-        const b = src.next();
-        this.source[s++] = b ? first + b : -1;
-      }
+      for (let i = sources[k]; i > 0; i--, s++) this.source[s] = src[s] ? first + src[s] : -1;
       this.freedFirst[e] = f;
-      for (let i = counts.next(); i > 0; i--) this.freed[f++] = first + 1 + freed.next();
+      for (let i = counts[e]; i > 0; i--, f++) this.freed[f] = first + 1 + freed[f];
     }
     this.sourceFirst[this.n] = s;
     this.freedFirst[this.n] = f;
   }
 
-  private decodeIndex(i: number, column: Varints) {
-    const last = new Float64Array(this.head.kinds.length);
+  private decodeIndex(i: number, column: Numbers) {
+    const { kinds, ops } = this.head;
+    const last = new Int32Array(kinds.length);
+    const cut = Uint8Array.from(kinds, (kind) => Number(ops[kind.operator].cut.length > i));
     const out = this.index[i];
-    for (let e = 0; e < this.n; e++) {
+    for (let e = 0, at = 0; e < this.n; e++) {
       const k = this.kind[e];
-      if (this.head.ops[this.head.kinds[k].operator].cut.length > i) out[e] = last[k] += column.nextSigned();
+      if (cut[k]) out[e] = last[k] += signed(column[at++]);
     }
   }
 
   private indexTracks() {
+    const { kind, start, busyEnd } = this;
+    const trackOf = Int32Array.from(this.head.kinds, ({ joins, track }) => (joins ? -1 : track));
     const counts = new Uint32Array(this.tracks.length);
-    for (let e = 0; e < this.n; e++) if (!this.kindOf(e).joins) counts[this.kindOf(e).track]++;
+    for (let e = 0; e < this.n; e++) if (trackOf[kind[e]] >= 0) counts[trackOf[kind[e]]]++;
     for (let t = 0; t < this.tracks.length; t++)
       this.tracks[t] = {
         events: new Uint32Array(counts[t]),
         starts: new Float64Array(counts[t]),
         ends: new Float64Array(counts[t]),
         busy: new Float64Array(counts[t] + 1),
-        waits: [0, 1, 2, 3].map(() => new Float64Array(counts[t] + 1)),
       };
     counts.fill(0);
     for (let e = 0; e < this.n; e++) {
-      const kind = this.kindOf(e);
-      if (kind.joins) continue;
-      const t = this.tracks[kind.track];
-      const i = counts[kind.track]++;
+      const track = trackOf[kind[e]];
+      if (track < 0) continue;
+      const t = this.tracks[track];
+      const i = counts[track]++;
       t.events[i] = e;
-      t.starts[i] = this.start[e];
-      t.ends[i] = this.busyEnd[e];
-      t.busy[i + 1] = t.busy[i] + this.busyEnd[e] - this.start[e];
-      for (let w = 0; w < 4; w++) t.waits[w][i + 1] = t.waits[w][i] + (this.wait[e] === w ? this.gap[e] : 0);
+      t.starts[i] = start[e];
+      t.ends[i] = busyEnd[e];
+      t.busy[i + 1] = t.busy[i] + busyEnd[e] - start[e];
     }
   }
 

@@ -13,7 +13,7 @@ export function trafficBars(flow: Flow, width: number): SVGSVGElement {
   const links = groupBy(flow.op.links, (l) => `${l.outer} → ${l.inner}`);
   const height = links.reduce((y, [, rows]) => y + HEAD + rows.length * ROW, 4);
   const root = picture(width, height, `Traffic of ${flow.op.name} per link and operand`);
-  const hatches = flow.operands.map((_, i) => hatch(root, `sums-${flow.op.name}-${i}`, operandColour(i)));
+  const hatches = flow.operands.map((_, i) => hatch(root, `sums-${flow.op.name}-${i}`, operandColour(flow.hues[i])));
   const name = Math.min(110, Math.max(...flow.operands.map((o) => textWidth(o)))) + GAP;
   const label = width < 900 ? 150 : 380;
   const most = Math.max(1, ...flow.op.links.map((l) => l.units));
@@ -42,7 +42,7 @@ function drawBar(
   width: number,
 ) {
   const operand = flow.operands.indexOf(link.operand);
-  const colour = operandColour(operand);
+  const colour = operandColour(flow.hues[operand]);
   const { compulsory, repeated, partial } = causes(link);
   const part = group(root, barHover(flow, link));
   const put = (amount: number, look: Record<string, string | number>) => {

@@ -379,7 +379,7 @@ function checkEngines(maker, counts) {
     for (let i = 0; i < 8 && maker.end; i++) {
       const a = random(maker.end);
       const n = 1 + random(5);
-      const length = 1 + random(Math.floor((maker.end - a) / n));
+      const length = 1 + random(Math.max(1, Math.floor((maker.end - a) / n)));
       if (a + n * length > maker.end) continue;
       use.shares(a, a + n * length, n).forEach((share, part) => {
         const sum = busy.slice(a + part * length, a + (part + 1) * length).reduce((x, y) => x + y, 0);

@@ -1,12 +1,13 @@
 // What lies where and when: per memory a map with time to the right and addresses upwards.
 import { scaleLinear } from "d3-scale";
 import type { App, MakeView, View } from "../app";
-import { attachTime, cycleOf, drawMarks, reveal, timeScale, type TimeScale } from "../axis";
-import { BufferPainter, operandOf, yOf, type MapRow, type Place } from "../bufferpaint";
+import { reveal, timeScale, type TimeScale } from "../axis";
+import { BufferPainter, operandOf, STRIP, yOf, type MapRow, type Place } from "../bufferpaint";
 import { bandOf, countsOf, type Counts, type MemoryUse } from "../counts";
-import { amount, digits, el, percent, short, sizeCanvas, table, type Child } from "../dom";
+import { amount, digits, el, percent, short, table, type Child } from "../dom";
 import type { Residencies } from "../residency";
-import { hatch, mix, theme } from "../theme";
+import { Sheet } from "../sheet";
+import { theme } from "../theme";
 import type { Trace } from "../trace";
 import "./buffers.css";
 
@@ -14,7 +15,6 @@ const MOST_ROWS = 64; // buffers of an operator in a memory that are drawn one b
 const BANDS = 48; // otherwise
 const MOST_COLUMNS = 16000; // over all rows: more make columns wider
 const HEAD = 20; // pixels above a map, for its name
-const STRIP = 8; // below it, for fragmentation
 const GAP = 10;
 const MOST_LISTED = 40;
 
@@ -41,7 +41,8 @@ function rowsOf(res: Residencies, members: number[]): MapRow[] {
   if (members.length <= MOST_ROWS) return members.map((b) => ({ ...res.buffers[b], buffer: b, band: null }));
   return groupsOf(res, members).map((group) => {
     const band = bandOf(res, group);
-    return { ...band, buffer: -1, band, operands: res.buffers[group[0]].operands };
+    const { op, operands } = res.buffers[group[0]];
+    return { ...band, op, buffer: -1, band, operands };
   });
 }
 
@@ -87,23 +88,29 @@ class MemoryMap {
 
 // ---- drawing ----
 
-/** Its name, and how full it is: at the pointer, or at most. */
-function drawHead(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, unit: Unit, now: number | null) {
-  const t = theme();
-  const { use, place } = map;
-  const y = place.top - HEAD / 2;
-  const held = now === null ? null : use.reserved.at(now);
+function fullness(map: MemoryMap, unit: Unit, now: number | null): string {
+  const { use } = map;
+  const when = now === null ? `peak ${amount(use.peak, unit)} at ${digits(use.peakTime)}` : `${amount(use.reserved.at(now), unit)} held`;
   const scattered = now === null ? use.peakFragmentation : (use.fragmentation?.at(now) ?? 0);
-  const when = held === null ? `peak ${amount(use.peak, unit)} at ${digits(use.peakTime)}` : `${amount(held, unit)} held`;
+  return `${when}, ${percent(scattered, 0)} of the free space scattered`;
+}
+
+/** What stays around a map while time moves. */
+function drawFrame(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, unit: Unit) {
+  const t = theme();
+  const { place, use } = map;
   c.textBaseline = "middle";
   c.textAlign = "left";
   c.font = "600 12px system-ui, sans-serif";
   c.fillStyle = t.text;
-  c.fillText(map.name, 4, y);
-  c.font = "11px system-ui, sans-serif";
+  c.fillText(map.name, 4, place.top - HEAD / 2);
+  c.textAlign = "right";
+  c.font = "10px system-ui, sans-serif";
   c.fillStyle = t.muted;
-  const parts = [when, `${percent(scattered, 0)} of the free space scattered`];
-  c.fillText(parts.join(", "), s.left, y);
+  c.fillText("scattered", s.left - 6, place.bottom + 2 + STRIP / 2);
+  drawAddresses(c, s, map, unit);
+  c.fillStyle = t.bad;
+  if (use.size !== null) c.fillText(`capacity ${amount(use.size, unit)}${map.far ? ", far above" : ""}`, s.right - 2, place.top - 8);
 }
 
 /** Round numbers, of bytes powers of two. */
@@ -117,9 +124,6 @@ function drawAddresses(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap
   const t = theme();
   const { place } = map;
   const height = place.bottom - place.top;
-  c.font = "10px system-ui, sans-serif";
-  c.textAlign = "right";
-  c.textBaseline = "middle";
   for (const address of addressTicks(place.addresses, Math.max(1, Math.floor(height / 30)), unit)) {
     const y = Math.round(yOf(place, address)) + 0.5;
     c.fillStyle = t.line;
@@ -130,7 +134,7 @@ function drawAddresses(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap
 }
 
 /** The end of the memory; above it nothing can lie. */
-function drawCapacity(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, unit: Unit) {
+function drawCapacity(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap) {
   const t = theme();
   const { size } = map.use;
   if (size === null) return;
@@ -143,17 +147,16 @@ function drawCapacity(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap,
   c.lineTo(s.right, y);
   c.stroke();
   c.setLineDash([]);
-  c.font = "10px system-ui, sans-serif";
-  c.textAlign = "right";
-  c.textBaseline = "middle";
-  c.fillStyle = t.bad;
-  c.fillText(`capacity ${amount(size, unit)}${map.far ? ", far above" : ""}`, s.right - 2, map.place.top - 8);
 }
 
 function drawPeak(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap) {
   const x = s.xOf(map.use.peakTime);
   if (!map.use.peak || x < s.left - 1 || x > s.right + 1) return;
   const { top, bottom } = map.place;
+  c.save();
+  c.beginPath();
+  c.rect(s.left, top, s.right - s.left, bottom - top);
+  c.clip();
   c.strokeStyle = c.fillStyle = theme().text;
   c.lineWidth = 1;
   c.setLineDash([1, 3]);
@@ -167,74 +170,7 @@ function drawPeak(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap) {
   c.lineTo(x + 5, top);
   c.lineTo(x, top + 7);
   c.fill();
-}
-
-/** Edges between buffers, and what never holds anything. */
-function drawGround(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, rows: MapRow[], res: Residencies) {
-  const t = theme();
-  c.fillStyle = t.waits.idle;
-  c.fillRect(s.left, map.place.top, s.right - s.left, map.place.bottom - map.place.top);
-  for (const row of rows) {
-    const x0 = Math.max(s.left, s.xOf(row.from));
-    const x1 = Math.min(s.right, s.xOf(row.to));
-    const y = yOf(map.place, row.offset + row.size);
-    const h = yOf(map.place, row.offset) - y;
-    const unused = row.buffer >= 0 && res.first[row.buffer] === res.first[row.buffer + 1];
-    c.fillStyle = unused ? hatch(c, t.muted) : t.panel;
-    c.fillRect(x0, y, x1 - x0, h);
-    if (unused && h >= 10 && x1 - x0 > 80) writeOn(c, "never used", x0 + 5, y + h / 2);
-  }
-}
-
-function writeOn(c: CanvasRenderingContext2D, text: string, x: number, y: number) {
-  const t = theme();
-  c.font = "11px system-ui, sans-serif";
-  c.textAlign = "left";
-  c.textBaseline = "middle";
-  c.fillStyle = t.panel;
-  c.fillRect(x - 2, y - 7, c.measureText(text).width + 4, 14);
-  c.fillStyle = t.text;
-  c.fillText(text, x, y + 0.5);
-}
-
-function drawEdges(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, rows: MapRow[]) {
-  const { place } = map;
-  c.fillStyle = theme().line;
-  for (const row of rows) {
-    if (((place.bottom - place.top) * row.size) / place.addresses < 5) continue;
-    const x0 = Math.max(s.left, s.xOf(row.from));
-    const x1 = Math.min(s.right, s.xOf(row.to));
-    for (const address of [row.offset, row.offset + row.size]) c.fillRect(x0, Math.round(yOf(place, address)) - 0.5, x1 - x0, 1);
-  }
-}
-
-/** Below the map: the darker, the more of the free space lies outside the largest hole. */
-function drawFragmentation(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap) {
-  const steps = map.use.fragmentation;
-  const t = theme();
-  const y = map.place.bottom + 2;
-  c.font = "10px system-ui, sans-serif";
-  c.textAlign = "right";
-  c.textBaseline = "middle";
-  c.fillStyle = t.muted;
-  c.fillText("scattered", s.left - 6, y + STRIP / 2);
-  c.fillStyle = t.waits.idle;
-  c.fillRect(s.left, y, s.right - s.left, STRIP);
-  if (!steps) return;
-  let from = s.left;
-  let shade = -1;
-  const flush = (x: number) => {
-    c.fillStyle = mix(t.waits.idle, t.waits.credit, shade / 32);
-    if (shade > 0) c.fillRect(from, y, x - from, STRIP);
-    from = x;
-  };
-  const width = Math.floor(s.right - s.left);
-  const { mean } = steps.scan(s.cycleOf(s.left), s.perPixel, width);
-  for (let x = 0; x < width; x++) {
-    const next = Math.round(32 * mean[x]);
-    if (next !== shade) flush(s.left + x), (shade = next);
-  }
-  flush(s.right);
+  c.restore();
 }
 
 // ---- the view ----
@@ -244,9 +180,7 @@ class BuffersView implements View {
   private readonly res: Residencies;
   private readonly maps: MemoryMap[];
   private readonly hidden = new Set<number>();
-  private readonly canvas = el("canvas", { role: "img", "aria-keyshortcuts": "n p" });
-  private readonly still = el("canvas"); // see drawStill
-  private state = "";
+  private readonly sheet: Sheet;
   private readonly tip = el("div", { class: "tip", hidden: true });
   private readonly status = el("p", { class: "muted buffer-status", role: "status" });
   private pointer: { x: number; y: number; clientX: number; clientY: number } | null = null;
@@ -260,16 +194,16 @@ class BuffersView implements View {
     this.res = this.counts.residencies;
     this.maps = this.counts.memories.map((use) => new MemoryMap(use, trace.head.memories[use.memory].name, this.res));
     const names = this.maps.map((map) => map.name).join(", ");
-    this.canvas.setAttribute("aria-label", `Buffers of ${names}: time to the right, addresses upwards. The table below has the numbers.`);
+    this.sheet = new Sheet(`Buffers of ${names}: time to the right, addresses upwards. The table below has the numbers.`, app);
+    this.sheet.canvas.setAttribute("aria-keyshortcuts", "n p");
     host.append(
       el("div", { class: "bar" }, [el("h2", {}, ["Buffers"]), ...this.toggles(), this.legend()]),
-      el("div", { class: "drawing" }, [this.canvas]),
+      el("div", { class: "drawing" }, [this.sheet.element]),
       this.status,
       el("div", { class: "scroll" }, [memoryTable(this.maps, trace.head.unit)]),
       ...this.findings(),
       this.tip,
     );
-    this.still.getContext("2d", { willReadFrequently: true }); // pixels are put into it: keep it in main memory
     this.listen();
   }
 
@@ -297,21 +231,21 @@ class BuffersView implements View {
   }
 
   private listen() {
-    const time = attachTime(this.canvas, this.app);
-    this.canvas.addEventListener("pointermove", (event) => {
+    const { canvas, dragged } = this.sheet;
+    canvas.addEventListener("pointermove", (event) => {
       this.pointer = { x: event.offsetX, y: event.offsetY, clientX: event.clientX, clientY: event.clientY };
       this.showTip();
     });
-    this.canvas.addEventListener("pointerleave", () => {
+    canvas.addEventListener("pointerleave", () => {
       this.pointer = null;
       this.tip.hidden = true;
     });
-    this.canvas.addEventListener("click", (event) => {
-      if (time.dragged() || event.altKey || !this.pointer) return;
+    canvas.addEventListener("click", (event) => {
+      if (dragged() || event.altKey || !this.pointer) return;
       const r = this.residencyAt(this.pointer.x, this.pointer.y);
       this.app.selection.select(r < 0 ? -1 : this.res.opener[r]);
     });
-    this.canvas.addEventListener("keydown", (event) => {
+    canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "n" || event.key === "p") this.stepBy(event.key === "n" ? 1 : -1), event.preventDefault();
     });
@@ -341,30 +275,35 @@ class BuffersView implements View {
   draw() {
     const width = this.host.clientWidth - 2;
     if (width <= 0) return;
+    const { axis, selection } = this.app;
     const shown = this.maps.filter((_, i) => !this.hidden.has(i));
     const height = this.arrange(shown);
-    const s = timeScale(this.app.axis, width);
-    this.drawStill(shown, s, width, height);
-    const c = sizeCanvas(this.canvas, width, height);
-    c.drawImage(this.still, 0, 0, width, height);
-    for (const map of shown) drawHead(c, s, map, this.trace.head.unit, this.app.axis.now);
-    if (shown.length) drawMarks(c, this.app.axis, width, shown[0].place.top, shown[shown.length - 1].place.bottom);
+    const s = timeScale(axis, width);
+    const picture = this.sheet.picture(width, height, [...this.hidden]);
+    if (picture?.fresh) for (const map of shown) drawFrame(picture.c, s, map, this.trace.head.unit);
+    if (picture) this.drawMaps(picture.c, s, shown);
+    const over = this.sheet.overlay(selection.event < 0 ? "" : String(selection.event));
+    if (over) for (const map of shown) this.drawSelected(over, s, map);
+    if (shown.length) this.sheet.mark(shown[0].place.top, shown[shown.length - 1].place.bottom);
+    this.tellNow(shown, s);
     this.tellSelected();
     if (this.pointer) this.showTip();
   }
 
-  /** What does not change when only the pointer moves. */
-  private drawStill(shown: MemoryMap[], s: TimeScale, width: number, height: number) {
-    const { axis, selection } = this.app;
-    const { from, to } = axis.shown;
-    const state = [from, to, width, height, devicePixelRatio, theme().panel, selection.event, [...this.hidden]].join();
-    if (state === this.state) return;
-    this.state = state;
-    const c = sizeCanvas(this.still, width, height);
+  private drawMaps(c: CanvasRenderingContext2D, s: TimeScale, shown: MemoryMap[]) {
+    const { from, to } = this.app.axis.shown;
     const rows = shown.map((map) => map.rowsIn(from, to));
     const columns = (s.right - s.left) * c.getTransform().a * rows.reduce((n, r) => n + r.length, 0);
     const grain = Math.max(1, Math.ceil(columns / MOST_COLUMNS));
     shown.forEach((map, i) => this.drawMap(c, s, map, rows[i], grain));
+  }
+
+  /** How full the memories are: at the pointer's time, or at most. */
+  private tellNow(shown: MemoryMap[], s: TimeScale) {
+    const { now } = this.app.axis;
+    const { unit } = this.trace.head;
+    const note = (map: MemoryMap) => ({ x: s.left - 4, y: map.place.top - HEAD / 2, text: fullness(map, unit, now), right: false });
+    this.sheet.note(shown.map(note));
   }
 
   /** Gives each map its place; returns the height of all. */
@@ -380,20 +319,8 @@ class BuffersView implements View {
   }
 
   private drawMap(c: CanvasRenderingContext2D, s: TimeScale, map: MemoryMap, rows: MapRow[], grain: number) {
-    const { unit } = this.trace.head;
-    const { top, bottom } = map.place;
-    drawGround(c, s, map, rows, this.res);
-    c.save();
-    c.beginPath();
-    c.rect(s.left, top, s.right - s.left, bottom - top);
-    c.clip();
-    map.painter.paint(c, s, rows, map.place, grain);
-    drawEdges(c, s, map, rows);
-    this.drawSelected(c, s, map);
-    c.restore();
-    drawFragmentation(c, s, map);
-    drawAddresses(c, s, map, unit);
-    drawCapacity(c, s, map, unit);
+    map.painter.paint(c, s, rows, map.place, grain, map.use.fragmentation);
+    drawCapacity(c, s, map);
     drawPeak(c, s, map);
   }
 
@@ -403,6 +330,10 @@ class BuffersView implements View {
     const { res } = this;
     const { from, to } = this.app.axis.shown;
     let last = -1;
+    c.save();
+    c.beginPath();
+    c.rect(s.left, map.place.top, s.right - s.left, map.place.bottom - map.place.top);
+    c.clip();
     for (const e of path) {
       const r = res.written(e);
       if (r < 0 || r === last || res.over[r] < from || res.begin[r] > to) continue;
@@ -416,18 +347,18 @@ class BuffersView implements View {
       c.lineWidth = res.opener[r] === event ? 3 : 1.5;
       c.strokeRect(x0 + 0.5, y + 1, Math.max(1, x1 - x0 - 1), Math.max(1, yOf(map.place, buffer.offset) - y - 2));
     }
+    c.restore();
   }
 
   // ---- pointer ----
 
   private residencyAt(x: number, y: number): number {
     const map = this.maps.find((m, i) => !this.hidden.has(i) && y >= m.place.top && y < m.place.bottom);
-    const width = this.canvas.clientWidth;
-    const s = timeScale(this.app.axis, width);
+    const s = timeScale(this.app.axis, this.sheet.canvas.clientWidth);
     if (!map || x < s.left || x > s.right) return -1;
     const { top, bottom, addresses } = map.place;
     const address = ((bottom - y) / (bottom - top)) * addresses;
-    const time = cycleOf(this.app.axis, width, x);
+    const time = s.cycleOf(x);
     for (const b of map.use.buffers) {
       const { offset, size, from, to } = this.res.buffers[b];
       if (address < offset || address >= offset + size || time < from || time >= to) continue;

@@ -112,7 +112,7 @@ class CompareView implements View {
     const networks = [a, b].filter((side) => isNetwork(side.doc)).length;
     this.parts = [];
     this.body.replaceChildren(
-      ...remarks(a.doc, b.doc),
+      ...remarks(a.doc, b.doc, differences),
       this.headline(differences),
       el("div", { class: "sides" }, sides.map((side, i) => sideCard(side, i, differences))),
       ...(networks === 2 ? [this.steps(a, b)] : []),
@@ -155,7 +155,8 @@ class CompareView implements View {
     axis.onChange(() => this.redraw());
     const hosts = sides.map((side, i) => this.timeline(side, i, axis));
     if (traces.length < 2) return hosts;
-    const progress = new Progress(this.appOf(sides[0], traces[0], axis), traces, LETTERS);
+    const work = sides.map((side) => ({ trace: side.trace!, points: side.doc.summary.points as number, moved: outerUnits(side.doc) }));
+    const progress = new Progress(this.appOf(sides[0], traces[0], axis), work, LETTERS);
     this.parts.push(progress);
     const title = el("h2", {}, ["Work over time"]);
     return [el("section", { class: "card", "data-part": "progress" }, [title, progress.element]), ...hosts];
@@ -164,13 +165,8 @@ class CompareView implements View {
   private timeline(side: Side, i: number, axis: TimeAxis): HTMLElement {
     const { trace } = side;
     const host = el("div", { class: "view" });
-    const note = !trace
-      ? "This file holds no events that can be shown."
-      : !trace.head.complete
-        ? `The file has the first ${digits(trace.n)} of ${digits(trace.head.instructions)} instructions.`
-        : null;
     const title = el("h2", { class: "side" }, [badge(i), `Timeline of ${side.name}`]);
-    const remark = note && el("p", { class: "muted" }, [note]);
+    const remark = !trace && el("p", { class: "muted" }, ["This file holds no events that can be shown."]);
     if (trace) this.parts.push(gantt(host, this.appOf(side, trace, axis)));
     return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [title, remark, host]);
   }
@@ -189,6 +185,7 @@ class CompareView implements View {
       selection,
       open: (view: string) => app.open(view),
       choosePlan: (number: number) => app.choosePlan(number),
+      sees: (element: Element) => app.sees(element),
       onResize: (listener: Listener) => app.onResize(listener),
     };
   }
@@ -207,9 +204,16 @@ function givenSide(plan: PlanData): Side {
   return sideOf(plan.name, plan.doc as unknown as Doc);
 }
 
+/** Units that cross the outermost link. */
+function outerUnits(doc: Doc): number {
+  const outermost = doc.ops[0]?.memories[0]?.name;
+  const links = doc.ops.flatMap((op: Doc) => op.links ?? []).filter((link: Doc) => link.outer === outermost);
+  return links.reduce((sum: number, link: Doc) => sum + link.units, 0);
+}
+
 /** What makes the two hard to compare. */
-function remarks(a: Doc, b: Doc): HTMLElement[] {
-  const list = remarksOf(a, b).map((text) => el("li", {}, [text]));
+function remarks(a: Doc, b: Doc, differences: Difference[]): HTMLElement[] {
+  const list = remarksOf(a, b, differences).map((text) => el("li", {}, [text]));
   return list.length ? [el("section", { class: "message loud", "data-part": "remarks" }, [el("ul", {}, list)])] : [];
 }
 
@@ -377,7 +381,8 @@ function mappings(a: Doc, b: Doc): HTMLElement {
     return keys.map((key) => ({ op: name, key, a: x.get(key) ?? [], b: y.get(key) ?? [] }));
   });
   type Line = (typeof rows)[number];
-  const differs = (line: Line) => line.a.join() !== line.b.join();
+  const alone = (line: Line) => !line.a.length || !line.b.length;
+  const differs = (line: Line) => !alone(line) && line.a.join() !== line.b.join();
   const made = table<Line>(
     [
       ...(names.length > 1 ? [{ key: "op", title: "operator", value: (r: Line) => r.op }] : []),
@@ -386,11 +391,15 @@ function mappings(a: Doc, b: Doc): HTMLElement {
       { key: "b", title: "B", value: (r) => r.b.join(", "), show: (r) => marked(r.b, r.a) },
     ],
     rows,
-    { name: "mapping", row: (r) => ({ "data-key": r.key, "data-differs": differs(r), class: differs(r) ? null : "same" }) },
+    { name: "mapping-differences", row: (r) => ({ "data-key": r.key, "data-differs": differs(r), class: differs(r) ? null : "same" }) },
   );
   const n = rows.filter(differs).length;
-  const note = n ? `${digits(n)} of ${digits(rows.length)} lines differ: what does is marked` : "the mappings are the same";
-  const head = [el("h2", {}, ["Mappings"]), el("p", { class: "muted" }, [note])];
+  const single = rows.filter(alone).length;
+  const note = [
+    n ? `${digits(n)} of ${digits(rows.length)} lines differ: what does is marked` : !single && "the mappings are the same",
+    single && `${digits(single)} lines are in one of the two only`,
+  ];
+  const head = [el("h2", {}, ["Mappings"]), el("p", { class: "muted" }, [note.filter(Boolean).join("; ")])];
   return el("section", { class: "card", "data-part": "mapping" }, [...head, el("div", { class: "scroll" }, [made])]);
 }
 
@@ -417,7 +426,8 @@ function levelLines(doc: Doc, name: string): Map<string, string[]> {
 }
 
 function marked(words: string[], others: string[]): HTMLElement {
-  return el("span", { class: "words" }, words.map((word, i) => el(word === others[i] ? "span" : "mark", {}, [word])));
+  const same = (word: string, i: number) => !others.length || word === others[i];
+  return el("span", { class: "words" }, words.map((word, i) => el(same(word, i) ? "span" : "mark", {}, [word])));
 }
 
 // ---- steps of networks ----

@@ -1,18 +1,21 @@
 // Counters over time, small charts below each other on the axis of the timeline: how full the memories are, which slots
 // are free, what is under way, how busy the engines are.
 import type { App, MakeView, View, Window } from "../app";
-import { attachTime, drawMarks, timeScale, type TimeScale } from "../axis";
+import { timeScale, type TimeScale } from "../axis";
 import { countsOf, type Counts } from "../counts";
-import { amount, digits, el, liveTable, percent, sizeCanvas, type Table } from "../dom";
-import type { Range, Steps } from "../series";
-import { mix, operandColor, theme } from "../theme";
+import { amount, digits, el, liveTable, percent, type Table } from "../dom";
+import { Raster } from "../raster";
+import { columns, type Range, type Steps } from "../series";
+import { Sheet, type Note } from "../sheet";
+import { hueOf, mix, operandColor, theme, wordOf } from "../theme";
 import type { Trace } from "../trace";
 import "./buffers.css";
 
 const BINS = 100; // of a window: utilisation is an average over something
 const HEIGHT = 30;
 const GAP = 6;
-const MOST_STEPS = 2; // per pixel: more are drawn as an envelope
+const CROWDED = 16; // steps per pixel from which on a column is two pixels wide
+const PALE = 0.65; // between the average and the largest
 
 type Group = "occupancy" | "credits" | "in flight" | "utilisation";
 const GROUPS: Record<Group, string> = {
@@ -39,8 +42,8 @@ interface Line {
   tone: () => string;
   /** Steps that follow each other, each in its own time. */
   parts: Steps[];
-  /** Instead of steps: the average over a span of time. */
-  share: ((from: number, to: number) => number) | null;
+  /** Instead of steps: the averages over n parts of a span of time. */
+  shares: ((from: number, to: number, n: number) => Float64Array) | null;
 }
 
 // ---- charts of a plan ----
@@ -57,8 +60,8 @@ function occupancyCharts(counts: Counts, trace: Trace): Chart[] {
       scale: amount(use.peak, unit) + (use.size === null ? "" : ` of ${amount(use.size, unit)}`),
       limit: use.size,
       lines: [
-        { what: "reserved", tone: () => mix(theme().accent, theme().panel, 0.55), parts: [use.reserved], share: null },
-        { what: "live", tone: () => theme().accent, parts: [use.live], share: null },
+        { what: "reserved", tone: () => mix(theme().accent, theme().panel, 0.55), parts: [use.reserved], shares: null },
+        { what: "live", tone: () => theme().accent, parts: [use.live], shares: null },
       ],
       show: (value) => amount(Math.round(value), unit),
     };
@@ -69,9 +72,10 @@ function occupancyCharts(counts: Counts, trace: Trace): Chart[] {
 function creditCharts(counts: Counts, trace: Trace): Chart[] {
   const charts = new Map<string, Chart>();
   for (const pool of counts.memories.flatMap((use) => use.pools)) {
-    const names = pool.operands.map((o) => trace.head.ops[pool.op].operands[o].name);
+    const { operands } = trace.head.ops[pool.op];
+    const names = pool.operands.map((o) => operands[o].name);
     const name = `${trace.head.memories[pool.memory].name} ${names.join("/")}`;
-    const tone = () => operandColor(pool.operands[0] ?? 0);
+    const tone = () => operandColor(hueOf(operands, pool.operands[0] ?? 0));
     const chart = charts.get(name) ?? {
       group: "credits" as const,
       key: name,
@@ -79,7 +83,7 @@ function creditCharts(counts: Counts, trace: Trace): Chart[] {
       scale: "",
       most: 1,
       limit: null,
-      lines: [{ what: "free", tone, parts: [], share: null }],
+      lines: [{ what: "free", tone, parts: [], shares: null }],
       show: (value: number) => digits(value, Number.isInteger(value) ? 0 : 2),
     };
     chart.lines[0].parts.push(pool.free);
@@ -102,7 +106,7 @@ function flightCharts(counts: Counts, trace: Trace): Chart[] {
       scale: `at most ${amount(max, trace.head.unit)}`,
       most: Math.max(1, max),
       limit: null,
-      lines: [{ what: "under way", tone: () => theme().waits.credit, parts: [units], share: null }],
+      lines: [{ what: "under way", tone: () => theme().waits.credit, parts: [units], shares: null }],
       show: (value) => amount(Math.round(value), trace.head.unit),
     };
   });
@@ -118,7 +122,7 @@ function utilisationCharts(counts: Counts, trace: Trace): Chart[] {
       scale: "of 100 %",
       most: 1,
       limit: 1,
-      lines: [{ what: "busy", tone: () => theme().good, parts: [], share: (from, to) => use.share(from, to) }],
+      lines: [{ what: "busy", tone: () => theme().good, parts: [], shares: (from, to, n) => use.shares(from, to, n) }],
       show: (value) => percent(value),
     };
   });
@@ -133,7 +137,7 @@ function chartsOf(counts: Counts, trace: Trace): Chart[] {
 
 /** Over the part of a window that the line has; null: it has none. */
 function rangeOf(line: Line, { from, to }: Window): Range | null {
-  if (line.share) return binned(line.share, from, to);
+  if (line.shares) return binned(line.shares, from, to);
   const here = line.parts.filter((part) => part.from < to && from < part.to);
   if (!here.length) return null;
   const ranges = here.map((part) => part.range(from, to));
@@ -146,22 +150,16 @@ function rangeOf(line: Line, { from, to }: Window): Range | null {
 }
 
 /** The least and the largest average of BINS parts of a window, and that of the whole. */
-function binned(share: (from: number, to: number) => number, from: number, to: number): Range {
-  let min = Infinity;
-  let max = -Infinity;
-  for (let i = 0; i < BINS; i++) {
-    const value = share(from + ((to - from) * i) / BINS, from + ((to - from) * (i + 1)) / BINS);
-    min = Math.min(min, value);
-    max = Math.max(max, value);
-  }
-  return { min, max, mean: share(from, to) };
+function binned(shares: NonNullable<Line["shares"]>, from: number, to: number): Range {
+  const values = shares(from, to, BINS);
+  return { min: Math.min(...values), max: Math.max(...values), mean: shares(from, to, 1)[0] };
 }
 
 function valueAt(line: Line, time: number, { from, to }: Window): number | null {
-  if (line.share) {
+  if (line.shares) {
     const length = (to - from) / BINS;
     const start = from + Math.floor((time - from) / length) * length;
-    return line.share(start, start + length);
+    return line.shares(start, start + length, 1)[0];
   }
   const part = line.parts.find((steps) => steps.from <= time && time < steps.to);
   return part ? part.at(time) : null;
@@ -169,77 +167,73 @@ function valueAt(line: Line, time: number, { from, to }: Window): number | null 
 
 // ---- drawing ----
 
+/** Draws charts below each other, column by column: filled up to the average, pale up to the largest. */
 class ChartPainter {
-  constructor(
-    private readonly c: CanvasRenderingContext2D,
-    private readonly s: TimeScale,
-    private readonly shown: Window,
-  ) {}
+  private c!: CanvasRenderingContext2D;
+  private s!: TimeScale;
+  private shown!: Window;
+  private raster: Raster | null = null; // of a chart
+  private values = columns(0); // per column
+  private means = new Int32Array(); // lines of pixels above the average
+  private peaks = new Int32Array(); // above the largest
 
-  paint(chart: Chart, top: number, now: number | null) {
-    const { c, s } = this;
-    const t = theme();
-    c.fillStyle = t.waits.idle;
-    c.fillRect(s.left, top, s.right - s.left, HEIGHT);
-    const y = (value: number) => top + HEIGHT - (Math.min(value, chart.most) / chart.most) * (HEIGHT - 1);
-    for (const line of chart.lines) this.line(line, top + HEIGHT, y);
-    if (chart.limit !== null && chart.limit <= chart.most) this.limit(y(chart.limit), chart.group === "occupancy");
-    this.words(chart, top, now);
+  start(c: CanvasRenderingContext2D, s: TimeScale, shown: Window) {
+    this.c = c;
+    this.s = s;
+    this.shown = shown;
   }
 
-  private line(line: Line, bottom: number, y: (value: number) => number) {
-    const { c } = this;
-    c.fillStyle = c.strokeStyle = line.tone();
-    if (line.share) return this.bins(line.share, bottom, y);
-    for (const part of line.parts) {
-      const from = Math.max(part.from, this.shown.from);
-      const to = Math.min(part.to, this.shown.to);
-      if (to <= from) continue;
-      const first = part.find(from);
-      const last = part.lastBefore(to, first);
-      if (last - first > MOST_STEPS * (this.s.right - this.s.left)) this.envelope(part, from, to, bottom, y);
-      else this.steps(part, first, last, from, to, bottom, y);
+  paint(chart: Chart, top: number) {
+    const { s } = this;
+    const { a: ratio } = this.c.getTransform();
+    const left = Math.ceil(s.left * ratio);
+    const raster = (this.raster = Raster.of(this.raster, Math.max(1, Math.floor(s.right * ratio) - left), Math.round(HEIGHT * ratio)));
+    raster.left = left;
+    raster.top = Math.round(top * ratio);
+    if (this.means.length !== raster.width) {
+      this.values = columns(raster.width);
+      this.means = new Int32Array(raster.width);
+      this.peaks = new Int32Array(raster.width);
+    }
+    raster.fill(0, raster.width, 0, raster.height, wordOf(theme().waits.idle));
+    for (const line of chart.lines) this.line(line, raster, chart.most);
+    raster.put(this.c);
+    if (chart.limit !== null && chart.limit <= chart.most) this.limit(top + HEIGHT - (chart.limit / chart.most) * (HEIGHT - 1), chart.group === "occupancy");
+  }
+
+  private line(line: Line, raster: Raster, most: number) {
+    const { height } = raster;
+    const above = (value: number) => height - Math.round((Math.min(value, most) / most) * (height - 1));
+    this.means.fill(height);
+    this.peaks.fill(height);
+    if (line.shares) this.bins(line.shares, above);
+    else for (const part of line.parts) this.steps(part, raster.width, above);
+    fillBelow(raster, this.peaks, wordOf(mix(line.tone(), theme().waits.idle, PALE)));
+    fillBelow(raster, this.means, wordOf(line.tone()));
+  }
+
+  private steps(part: Steps, width: number, above: (value: number) => number) {
+    const { from, to } = this.shown;
+    const perPixel = (to - from) / width;
+    const first = Math.max(0, Math.round((part.from - from) / perPixel));
+    const last = Math.min(width, Math.round((part.to - from) / perPixel));
+    if (last <= first) return;
+    const start = Math.max(part.from, from + first * perPixel);
+    const length = Math.min(part.to, to) - start;
+    const crowded = part.find(start + length) - part.find(start) > CROWDED * (last - first);
+    const n = Math.ceil((last - first) / (crowded ? 2 : 1));
+    const { max, mean } = part.scan(start, length / n, n, this.values);
+    for (let x = first; x < last; x++) {
+      const column = crowded ? (x - first) >> 1 : x - first;
+      this.means[x] = above(mean[column]);
+      this.peaks[x] = above(max[column]);
     }
   }
 
-  private steps(part: Steps, first: number, last: number, from: number, to: number, bottom: number, y: (value: number) => number) {
-    const { c, s } = this;
-    c.beginPath();
-    c.moveTo(s.xOf(from), bottom);
-    for (let i = first; i <= last; i++) {
-      const height = y(part.values[i]);
-      c.lineTo(s.xOf(Math.max(from, part.times[i])), height);
-      c.lineTo(s.xOf(i < last ? part.times[i + 1] : to), height);
-    }
-    c.lineTo(s.xOf(to), bottom);
-    c.fill();
-  }
-
-  /** Per pixel: filled up to the average, pale up to the largest; below the least it is as full as ever. */
-  private envelope(part: Steps, from: number, to: number, bottom: number, y: (value: number) => number) {
-    const { c, s } = this;
-    const x0 = Math.ceil(s.xOf(from) - 0.01);
-    const n = Math.floor(s.xOf(to) + 0.01) - x0;
-    if (n <= 0) return;
-    const start = Math.max(from, s.cycleOf(x0));
-    const { min, max, mean } = part.scan(start, Math.min(s.perPixel, (to - start) / n), n);
-    const level = (values: Float64Array) => (i: number) => Math.round(2 * y(values[i])) / 2;
-    const bar = (i: number, j: number, top: number, end: number) => c.fillRect(x0 + i, top, j - i, end - top);
-    runs(n, level(mean), () => bottom, bar);
-    c.globalAlpha = 0.35;
-    runs(n, level(max), (i) => Math.max(level(min)(i), level(max)(i) + 1), bar);
-    c.globalAlpha = 1;
-  }
-
-  private bins(share: (from: number, to: number) => number, bottom: number, y: (value: number) => number) {
-    const { c, s, shown } = this;
-    const length = (shown.to - shown.from) / BINS;
-    for (let i = 0; i < BINS; i++) {
-      const from = shown.from + i * length;
-      const height = y(share(from, from + length));
-      const x = s.xOf(from);
-      c.fillRect(x, height, Math.max(1, s.xOf(from + length) - x - 1), bottom - height);
-    }
+  private bins(shares: NonNullable<Line["shares"]>, above: (value: number) => number) {
+    const values = shares(this.shown.from, this.shown.to, BINS);
+    const columns = this.means.length;
+    for (let x = 0; x < columns; x++) this.means[x] = this.peaks[x] = above(values[Math.floor((x * BINS) / columns)]);
   }
 
   private limit(y: number, hard: boolean) {
@@ -254,8 +248,8 @@ class ChartPainter {
     c.setLineDash([]);
   }
 
-  /** The name and the scale on the left, the values at the pointer on the right. */
-  private words(chart: Chart, top: number, now: number | null) {
+  /** What stands left of a chart, and stays when time moves: the name and the scale. */
+  name(chart: Chart, top: number) {
     const { c, s } = this;
     const t = theme();
     c.textBaseline = "middle";
@@ -266,32 +260,28 @@ class ChartPainter {
     c.fillStyle = t.muted;
     c.font = "10px system-ui, sans-serif";
     c.fillText(fitted(c, chart.scale, s.left - 8), 4, top + 22);
-    if (now === null) return;
-    const values = chart.lines.map((line) => valueAt(line, now, this.shown));
-    const text = values.map((value) => (value === null ? "–" : chart.show(value))).join(" · ");
-    c.font = "11px system-ui, sans-serif";
-    const width = c.measureText(text).width;
-    c.fillStyle = mix(t.panel, t.waits.idle, 0.3);
-    c.fillRect(s.right - width - 8, top + 2, width + 6, 15);
-    c.textAlign = "right";
-    c.fillStyle = t.text;
-    c.fillText(text, s.right - 5, top + 10);
   }
 }
 
-/** Calls back with runs [i, j) of columns that are alike. */
-function runs(
-  n: number,
-  topOf: (i: number) => number,
-  endOf: (i: number) => number,
-  draw: (i: number, j: number, top: number, end: number) => void,
-) {
-  for (let i = 0, j = 0; i < n; i = j) {
-    const top = topOf(i);
-    const end = endOf(i);
-    for (j = i + 1; j < n && topOf(j) === top && endOf(j) === end; ) j++;
-    draw(i, j, top, end);
+/** Fills each column below its first lines; neighbours that are alike at once. */
+function fillBelow(raster: Raster, above: Int32Array, word: number) {
+  const { words, width, height } = raster;
+  for (let i = 0, j = 0; i < width; i = j) {
+    for (j = i + 1; j < width && above[j] === above[i]; ) j++;
+    if (j - i > 4) raster.fill(i, j, above[i], height, word);
+    else for (let y = above[i]; y < height; y++) for (let x = i; x < j; x++) words[y * width + x] = word;
   }
+}
+
+function topOf(i: number): number {
+  return GAP + i * (HEIGHT + GAP);
+}
+
+/** The values at the pointer. */
+function noteOf(chart: Chart, now: number | null, shown: Window, x: number, y: number): Note[] {
+  if (now === null) return [];
+  const values = chart.lines.map((line) => valueAt(line, now, shown));
+  return [{ x, y, text: values.map((value) => (value === null ? "–" : chart.show(value))).join(" · "), right: true }];
 }
 
 function fitted(c: CanvasRenderingContext2D, text: string, room: number): string {
@@ -312,7 +302,8 @@ interface Row {
 class CountersView implements View {
   private readonly charts: Chart[];
   private readonly hidden = new Set<Group>();
-  private readonly parts = new Map<Group, { host: HTMLElement; canvas: HTMLCanvasElement; charts: Chart[] }>();
+  private readonly parts = new Map<Group, { host: HTMLElement; sheet: Sheet; charts: Chart[] }>();
+  private readonly painter = new ChartPainter();
   private readonly table: Table<Row>;
   private tabled: Window | null = null;
   private waiting = 0;
@@ -348,13 +339,12 @@ class CountersView implements View {
 
   private part(group: Group): HTMLElement {
     const label = `${GROUPS[group]} over time; the table below has the numbers`;
-    const canvas = el("canvas", { role: "img", "aria-label": label });
+    const sheet = new Sheet(label, this.app);
     const host = el("div", { class: "counter-group" }, [
       el("h3", {}, [GROUPS[group]]),
-      el("div", { class: "drawing" }, [canvas]),
+      el("div", { class: "drawing" }, [sheet.element]),
     ]);
-    this.parts.set(group, { host, canvas, charts: this.charts.filter((chart) => chart.group === group) });
-    attachTime(canvas, this.app);
+    this.parts.set(group, { host, sheet, charts: this.charts.filter((chart) => chart.group === group) });
     return host;
   }
 
@@ -362,14 +352,18 @@ class CountersView implements View {
     const width = this.host.clientWidth - 2;
     if (width <= 0) return;
     const { axis } = this.app;
-    for (const [group, { canvas, charts }] of this.parts) {
+    const s = timeScale(axis, width);
+    for (const [group, { sheet, charts }] of this.parts) {
       if (this.hidden.has(group)) continue;
       const height = charts.length * (HEIGHT + GAP) + GAP;
-      const c = sizeCanvas(canvas, width, height);
-      const s = timeScale(axis, width);
-      const painter = new ChartPainter(c, s, axis.shown);
-      charts.forEach((chart, i) => painter.paint(chart, GAP + i * (HEIGHT + GAP), axis.now));
-      drawMarks(c, axis, width, GAP, height - GAP);
+      const picture = sheet.picture(width, height);
+      if (picture) {
+        this.painter.start(picture.c, s, axis.shown);
+        if (picture.fresh) charts.forEach((chart, i) => this.painter.name(chart, topOf(i)));
+        charts.forEach((chart, i) => this.painter.paint(chart, topOf(i)));
+      }
+      sheet.mark(GAP, height - GAP);
+      sheet.note(charts.flatMap((chart, i) => noteOf(chart, axis.now, axis.shown, s.right - 2, topOf(i) + 10)));
     }
     this.tabulate();
   }

@@ -1,13 +1,14 @@
 // The timeline: a row per track, colours per operand, gaps by the reason for waiting, the way of the selected tile.
 import type { App, MakeView, View, Window } from "../app";
-import { attachTime, drawMarks, drawMeasure, drawRuler, fit, RULER_HEIGHT, timeScale, zoom, type TimeScale } from "../axis";
-import { details, digits, duration, el, liveTable, percent, sizeCanvas, type Table } from "../dom";
+import { drawMeasure, drawRuler, fit, RULER_HEIGHT, timeScale, zoom, type TimeScale } from "../axis";
+import { details, digits, duration, el, liveTable, percent, type Table } from "../dom";
 import { cyclesText, eventFacts } from "../eventtext";
 import { legendItems } from "../legend";
 import { Minimap } from "../minimap";
 import { REASONS, TrackMix } from "../mix";
 import { drawSelection } from "../overlay";
 import { Painter, TAIL, type Row } from "../painter";
+import { Sheet } from "../sheet";
 import { showPath, step } from "../step";
 import { theme, type Wait } from "../theme";
 import { upperBound, type Trace } from "../trace";
@@ -25,7 +26,7 @@ interface Spent {
 class Gantt implements View {
   private readonly trace: Trace;
   private readonly mixes: TrackMix[];
-  private readonly canvas = el("canvas", { role: "img", "aria-label": "timeline: a row per engine, time to the right" });
+  private readonly sheet: Sheet;
   private readonly tip = el("div", { class: "tip", role: "tooltip", hidden: true });
   private readonly facts = el("dl", { class: "facts", "data-details": true, "aria-live": "polite" });
   private readonly count = el("output", { "data-found": true });
@@ -50,10 +51,11 @@ class Gantt implements View {
     this.trace = app.trace!;
     this.mixes = this.trace.tracks.map((_, t) => new TrackMix(this.trace, t));
     this.painter = new Painter(this.trace);
+    this.sheet = new Sheet("timeline: a row per engine, time to the right", app);
     this.minimap = new Minimap(app, this.mixes);
     this.input = this.searchField();
     this.table = this.windowTable();
-    this.drawing.append(this.minimap.canvas, this.canvas);
+    this.drawing.append(this.minimap.canvas, this.sheet.element);
     if (!this.trace.head.complete) host.append(this.shortened());
     host.append(
       this.controls(),
@@ -148,13 +150,13 @@ class Gantt implements View {
   }
 
   private attachPointer() {
-    const { dragged } = attachTime(this.canvas, this.app);
-    this.canvas.addEventListener("click", (event) => {
+    const { canvas, dragged } = this.sheet;
+    canvas.addEventListener("click", (event) => {
       if (!dragged() && !event.altKey && !event.shiftKey) this.app.selection.select(this.eventAt(event.offsetX, event.offsetY));
     });
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => this.hideTip());
-    this.canvas.addEventListener("pointerdown", () => this.hideTip());
+    canvas.addEventListener("pointermove", (event) => this.hover(event));
+    canvas.addEventListener("pointerleave", () => this.hideTip());
+    canvas.addEventListener("pointerdown", () => this.hideTip());
   }
 
   // ---- pointer ----
@@ -162,7 +164,7 @@ class Gantt implements View {
   /** The event at a place; a narrow one may be missed by a few pixels. */
   private eventAt(x: number, y: number): number {
     const row = this.rows.find((r) => y >= r.y - 1 && y < r.y + r.height + TAIL);
-    const s = timeScale(this.app.axis, this.canvas.clientWidth);
+    const s = timeScale(this.app.axis, this.sheet.canvas.clientWidth);
     if (!row || x < s.left || x > s.right) return -1;
     const { events, starts, ends } = this.trace.tracks[row.track];
     const cycle = s.cycleOf(x);
@@ -194,23 +196,31 @@ class Gantt implements View {
 
   draw(): void {
     if (this.hoveredIn !== this.app.axis.shown) this.hideTip();
+    const { axis, selection } = this.app;
     const width = this.drawing.clientWidth;
     const top = this.layOut();
     const last = this.rows[this.rows.length - 1];
     const height = last ? last.y + last.height + TAIL + 4 : top;
+    const s = timeScale(axis, width);
     this.minimap.draw(width);
-    const c = sizeCanvas(this.canvas, width, height);
-    const s = timeScale(this.app.axis, width);
+    const picture = this.sheet.picture(width, height, axis.cursors);
+    if (picture) this.drawPicture(picture.c, s, width, height);
+    const chosen = selection.event >= 0 || selection.found.length ? `${selection.event} ${selection.text}` : "";
+    const over = this.sheet.overlay(chosen);
+    if (over) drawSelection(over, s, this.trace, this.rows, selection);
+    this.sheet.mark(RULER_HEIGHT, height);
+    this.tellState();
+  }
+
+  private drawPicture(c: CanvasRenderingContext2D, s: TimeScale, width: number, height: number) {
+    c.clearRect(0, 0, width, height);
     this.painter.start(c, s);
     for (const row of this.rows) this.painter.paint(row, this.mixes[row.track]);
     this.painter.write();
-    drawSelection(c, s, this.trace, this.rows, this.app.selection);
     this.drawNames(c, s);
     this.drawOperators(c, s, height);
     drawRuler(c, this.app, width);
-    drawMarks(c, this.app.axis, width, RULER_HEIGHT, height);
     drawMeasure(c, this.app, width);
-    this.tellState();
     this.tableTimer ||= window.setTimeout(() => this.fillTable(), TABLE_PAUSE);
   }
 
@@ -263,12 +273,8 @@ class Gantt implements View {
   private tellState() {
     const { selection, axis } = this.app;
     const at = selection.event >= 0 ? selection.found.indexOf(selection.event) : -1;
-    this.count.textContent = !selection.text
-      ? ""
-      : at >= 0
-        ? `${digits(at + 1)} of ${digits(selection.found.length)} found`
-        : `${digits(selection.found.length)} found`;
-    this.count.dataset.value = String(selection.found.length);
+    const found = digits(selection.found.length) + " found";
+    tell(this.count, !selection.text ? "" : at >= 0 ? `${digits(at + 1)} of ${found}` : found, selection.found.length);
     if (document.activeElement !== this.input && this.input.value.trim() !== selection.text) this.input.value = selection.text;
     this.tellMeasure(axis.cursors);
     if (selection.event === this.shownEvent) return;
@@ -286,9 +292,9 @@ class Gantt implements View {
   private tellMeasure([a, b]: [number | null, number | null]) {
     const clock = this.trace.head.clock_mhz;
     const between = a !== null && b !== null ? Math.abs(b - a) : null;
-    this.measure.dataset.value = between === null ? "" : String(between);
-    this.measure.textContent =
+    const text =
       a === null ? "" : between === null ? `A at ${cyclesText(a, clock)}` : `A to B: ${digits(between)} cycles${clock ? ` = ${duration(between, clock)}` : ""}`;
+    tell(this.measure, text, between ?? "");
   }
 
   private spentIn(from: number, to: number): Spent[] {
@@ -307,6 +313,13 @@ class Gantt implements View {
     this.table.element.dataset.to = String(to);
     this.table.update(this.spentIn(from, to));
   }
+}
+
+/** Touches the element only when something changes, which spares the browser a layout. */
+function tell(element: HTMLElement, text: string, value: number | string) {
+  if (element.textContent === text && element.dataset.value === String(value)) return;
+  element.textContent = text;
+  element.dataset.value = String(value);
 }
 
 /** A text that fits; a number at its end tells things apart and stays. */

@@ -1,7 +1,9 @@
 // One operand of the tile walk: its picture, which elements the tile at hand has, and what the colours mean.
+import { operandColour } from "../chart";
 import { digits, el } from "../dom";
 import type { Executions, Loads } from "../executions";
 import type { AxisMap, AxisTile } from "../region";
+import { hueOf } from "../theme";
 import { drawnAxes, range, TensorPicture, type TensorState } from "./tensor";
 
 export class OperandPanel {
@@ -18,15 +20,16 @@ export class OperandPanel {
     memory: string,
   ) {
     const { name, dtype, shape, output } = this.described;
+    const hue = hueOf(steps.op.operands, operand);
     this.most = loads?.visits?.most() ?? 0;
     this.axes = drawnAxes(this.described, steps.grid(operand, steps.level));
-    this.picture = new TensorPicture(this.described, operand, this.axes, this.names());
+    this.picture = new TensorPicture(this.described, hue, this.axes, this.names());
     const kind = output ? "output, " : "";
     this.figure = el("figure", { class: "card", "data-operand": name }, [
-      el("figcaption", {}, [named(operand, name), el("span", { class: "muted" }, [` ${kind}${dtype} ${shape.join(" × ")}`])]),
+      el("figcaption", {}, [named(hue, name), el("span", { class: "muted" }, [` ${kind}${dtype} ${shape.join(" × ")}`])]),
       this.picture.canvas,
       this.ranges,
-      output ? progressScale(operand) : heatScale(operand, this.most, memory),
+      output ? progressScale(hue) : heatScale(hue, this.most, memory),
     ]);
   }
   private get described() {
@@ -82,22 +85,22 @@ function signed(x: number): string {
   return x < 0 ? `−${-x}` : `+${x}`;
 }
 
-export function named(operand: number, name: string): HTMLElement {
-  const swatch = el("span", { class: "swatch", "aria-hidden": "true", style: `background: var(--operand-${operand % 7})` });
+export function named(hue: number, name: string): HTMLElement {
+  const swatch = el("span", { class: "swatch", "aria-hidden": "true", style: `background: ${operandColour(hue)}` });
   return el("span", { class: "walk-name" }, [swatch, name]);
 }
 
-function shadeOf(operand: number, percent: number): string {
-  return `color-mix(in srgb, var(--operand-${operand % 7}) ${percent}%, var(--panel))`;
+function shadeOf(hue: number, percent: number): string {
+  return `color-mix(in srgb, ${operandColour(hue)} ${percent}%, var(--panel))`;
 }
 
 /** From not loaded to the most often loaded tile. */
-function heatScale(operand: number, most: number, memory: string): HTMLElement {
+function heatScale(hue: number, most: number, memory: string): HTMLElement {
   if (!most) return el("p", { class: "walk-scale muted" }, [memory && `not loaded into ${memory}`]);
-  const ramp = `background: linear-gradient(to right, ${shadeOf(operand, 0)}, ${shadeOf(operand, 10)} 2%, ${shadeOf(operand, 60)})`;
+  const ramp = `background: linear-gradient(to right, ${shadeOf(hue, 0)}, ${shadeOf(hue, 10)} 2%, ${shadeOf(hue, 60)})`;
   return el("p", { class: "walk-scale muted" }, ["loads: 0", el("span", { class: "ramp", style: ramp }), digits(most)]);
 }
-function progressScale(operand: number): HTMLElement {
-  const done = `background: linear-gradient(to right, ${shadeOf(operand, 60)} 50%, ${shadeOf(operand, 16)} 50%)`;
+function progressScale(hue: number): HTMLElement {
+  const done = `background: linear-gradient(to right, ${shadeOf(hue, 60)} 50%, ${shadeOf(hue, 16)} 50%)`;
   return el("p", { class: "walk-scale muted" }, ["executed: 0", el("span", { class: "ramp", style: done }), "all"]);
 }

@@ -178,7 +178,7 @@ export class TensorPicture {
 
   constructor(
     private readonly operand: Operand,
-    private readonly number: number,
+    private readonly hue: number,
     private readonly axes: [number, number],
     private readonly axisNames: string[],
   ) {
@@ -302,7 +302,7 @@ export class TensorPicture {
     });
   }
   private shades(): string[] {
-    const color = operandColor(this.number);
+    const color = operandColor(this.hue);
     return Array.from({ length: SHADES + 1 }, (_, i) => mix(theme().panel, color, i ? 0.1 + (0.5 * i) / SHADES : 0));
   }
   private fillCell([x, y, w, h]: Rect, color: string) {
@@ -331,7 +331,7 @@ export class TensorPicture {
   private drawTile(tile: AxisTile[]) {
     const { c } = this;
     const [r, k] = [this.along(tile, 0), this.along(tile, 1)];
-    const color = operandColor(this.number);
+    const color = operandColor(this.hue);
     const reach = atLeast(this.rectOf([r.lo - r.before, r.hi + r.after], [k.lo - k.before, k.hi + k.after]));
     const inside = this.rectOf([r.lo, r.hi], [k.lo, k.hi]);
     if (r.before + r.after + k.before + k.after) {
@@ -346,7 +346,7 @@ export class TensorPicture {
       this.rectOf([r.lo, r.hi], [k.lo, k.lo + k.haloBefore]),
       this.rectOf([r.lo, r.hi], [k.hi - k.haloAfter, k.hi]),
     ];
-    c.fillStyle = hatch(c, operandColor(this.number, "solid"));
+    c.fillStyle = hatch(c, operandColor(this.hue, "solid"));
     c.globalAlpha = 0.65; // the tile's own colour shines through
     for (const band of halo) if (band[2] > 0 && band[3] > 0) c.fillRect(...band);
     c.globalAlpha = 1;
@@ -403,7 +403,7 @@ export class TensorPicture {
     c.strokeStyle = t.muted;
     c.strokeRect(LEFT + 0.5, y + 14.5, length - 1, 7);
     const here: Rect = [at(tile.lo), y + 14, Math.max(2, at(tile.hi) - at(tile.lo)), 8];
-    this.fillCell(here, operandColor(this.number));
+    this.fillCell(here, operandColor(this.hue));
     c.strokeStyle = t.text;
     c.strokeRect(...here);
   }

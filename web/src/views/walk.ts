@@ -6,7 +6,7 @@ import type { App, MakeView, View } from "../app";
 import { amount, digits, el, liveTable, sizeCanvas, type Column } from "../dom";
 import { Executions, type Loads } from "../executions";
 import { elements, haloElements, type AxisTile } from "../region";
-import { mix, operandColor, theme } from "../theme";
+import { hueOf, mix, operandColor, theme } from "../theme";
 import type { Trace } from "../trace";
 import { named, OperandPanel } from "./operandpanel";
 import { range, type Shade } from "./tensor";
@@ -359,7 +359,7 @@ class Walk implements View {
     const inner = Math.max(1, width - 2 * INSET);
     const picture = el("canvas");
     const c = sizeCanvas(picture, width, STRIP);
-    const color = operandColor(trace!.kindOf(steps.events[0]).operand);
+    const color = operandColor(this.hue(trace!.kindOf(steps.events[0]).operand));
     c.fillStyle = mix(t.panel, t.line, 0.6);
     c.fillRect(INSET, 4, inner, STRIP - 8);
     let before = 0;
@@ -482,12 +482,15 @@ class Walk implements View {
     return { operand, name, tiles, loads: sum((l) => l.n), most: counted, units: sum((l) => l.units) };
   }
 
+  private hue(operand: number): number {
+    return hueOf(this.steps.op.operands, operand);
+  }
   private tileColumns(): Column<TileRow>[] {
     const sum = (r: TileRow) => r.tile.reduce((n, t) => n * (t.hi - t.lo + t.before + t.after), 1) - elements(r.tile);
     const buffer = (r: TileRow) => this.steps.op.buffers[r.buffer];
     const where = (r: TileRow) => (buffer(r) ? this.trace!.head.memories[buffer(r).memory].name : null);
     return [
-      { key: "operand", title: "operand", value: (r) => r.name, show: (r) => named(r.operand, r.name) },
+      { key: "operand", title: "operand", value: (r) => r.name, show: (r) => named(this.hue(r.operand), r.name) },
       { key: "tile", title: "tile", value: (r) => r.index },
       { key: "region", title: "part", value: (r) => r.tile.map(range).join(" × ") || "one" },
       { key: "size", title: "elements", value: (r) => elements(r.tile) },
@@ -502,7 +505,7 @@ class Walk implements View {
   private heatColumns(): Column<HeatRow>[] {
     const unit = () => this.trace?.head.unit ?? "byte";
     return [
-      { key: "operand", title: "operand", value: (r) => r.name, show: (r) => named(r.operand, r.name) },
+      { key: "operand", title: "operand", value: (r) => r.name, show: (r) => named(this.hue(r.operand), r.name) },
       { key: "tiles", title: "tiles", value: (r) => r.tiles },
       { key: "loads", title: "loads", value: (r) => r.loads },
       { key: "most", title: "most loads of a tile", value: (r) => r.most },

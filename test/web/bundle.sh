@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The page that is committed and embedded: its sources have no type errors, they give this page, and no address is in it.
+set -u
+source=$2
+"$source"/tools/web_deps || exit $?
+cd "$source"/web || exit 1
+failed=0
+node_modules/.bin/tsc --noEmit || failed=1
+node build.mjs --check || failed=1
+# Names of XML dialects look like addresses; nothing is fetched from there.
+addresses=$(grep -oE '(https?|wss?)://[^"'"'"'`<> )]*' dist/report.html | grep -v '^http://www\.w3\.org/')
+[ -z "$addresses" ] || { echo "FAIL: the page names an address: $addresses" >&2; failed=1; }
+exit $failed

@@ -1,0 +1,54 @@
+// report.mjs BUILD: reports as a reader meets them, in headless Chromium. Every page is written by BUILD/tilewright;
+// screenshots for looking at go to BUILD/screenshots, more of them with TW_PICTURES=all. Ends with 1 when a check failed.
+import { checkActions, checkEvents } from "./events.mjs";
+import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
+import { check, checks, launch } from "./lib.mjs";
+import { checkCompare, checkNetwork, checkSecondPlan } from "./network.mjs";
+import { checkPage } from "./pages.mjs";
+import { makeReports } from "./reports.mjs";
+import { checkFrames, checkTimeline } from "./timeline.mjs";
+import { checkWalk, checkWindow } from "./walk.mjs";
+
+/** The fastest of three, since others may be busy on this machine. */
+function checkSizes({ million }) {
+  let { ms } = million;
+  for (let again = 0; again < 2 && ms > 1000; again++) ms = Math.min(ms, makeReports(["million"]).million.ms);
+  console.log(`million events: written in ${(ms / 1000).toFixed(2)} s, ${(million.bytes / 1e6).toFixed(2)} MB`);
+  check(million.bytes < 2e6, `a page of a million events has ${million.bytes} bytes`);
+  check(ms < 3000, `a report of a million events takes ${ms} ms`);
+}
+
+/** Works through a list, `n` at a time: much of what a page takes is waiting for the next frame. */
+async function atOnce(n, list, work) {
+  const left = [...list];
+  const worker = async () => {
+    while (left.length) await work(left.shift());
+  };
+  await Promise.all(Array.from({ length: n }, worker));
+}
+
+const reports = makeReports();
+checkSizes(reports);
+const small = await checkEvents(reports.small);
+await checkEvents(reports.operators);
+await checkActions(reports.lockstep);
+await checkActions(reports.conv);
+const browser = await launch();
+try {
+  const { kpu, ...looked } = reports;
+  await atOnce(3, Object.values(looked), (report) => checkPage(browser, report));
+  await checkTimeline(browser, reports.small, small);
+  await checkFrames(browser, reports.million);
+  await checkWalk(browser, reports.small, small);
+  await checkWindow(browser, reports.conv);
+  await checkNetwork(browser, reports.network);
+  await checkCompare(browser, reports.compare, [kpu, reports.searched]);
+  await checkSecondPlan(browser, kpu, reports.searched);
+  await checkDamaged(browser, reports.small);
+  await checkException(browser, reports.small);
+  await checkNoScript(browser, reports.small);
+} finally {
+  await browser.close();
+}
+console.log(`${checks.made} checks, ${checks.failed} failed`);
+process.exit(checks.failed ? 1 : 0);

@@ -1,0 +1,133 @@
+// Takes the pictures of the documentation: tools/pictures says how it is called. They are committed, and therefore written
+// with a palette: a third of the bytes.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { crc32, deflateSync } from "node:zlib";
+import { join, launch, source } from "../test/web/lib.mjs";
+import { makeReports } from "../test/web/reports.mjs";
+import { load, settle, show } from "../test/web/visit.mjs";
+
+const WIDTH = 1100;
+const LARGEST = 150_000; // bytes
+const folder = join(source, "docs/pictures");
+
+/** Searches a tile and selects the first that is found: its way through the levels. */
+async function follow(page, tile, from, to) {
+  await page.fill("input[type=search]", tile);
+  await page.press("input[type=search]", "Enter");
+  await page.evaluate((window_) => {
+    document.activeElement.blur();
+    window.tw.app.axis.show(window_);
+  }, { from, to });
+}
+
+/** Picture, its report, its tab; what is done before, and the view that is shown, otherwise the page down to `height`. */
+const PICTURES = [
+  { name: "overview", report: "kpu", tab: "Overview", width: 1400 },
+  { name: "timeline", report: "kpu", tab: "Timeline", part: 0 },
+  { name: "path", report: "kpu", tab: "Timeline", part: 0, before: (page) => follow(page, "w[1,2]", 300, 1700) },
+  {
+    name: "closer", report: "kpu", tab: "Timeline", part: 0,
+    before: (page) => page.evaluate(() => {
+      const { axis } = window.tw.app;
+      axis.show({ from: 0, to: 1400 });
+      axis.setCursor(0, 697);
+      axis.setCursor(1, 761);
+    }),
+  },
+  { name: "buffers", report: "kpu", tab: "Timeline", part: 1 },
+  { name: "counters", report: "kpu", tab: "Timeline", part: 2 },
+  { name: "tiles", report: "kpu", tab: "Tiles", before: walkTo(4650) },
+  { name: "window", report: "conv", tab: "Tiles", before: walkTo(6) },
+  { name: "compare", report: "compare", tab: "Compare", height: 900 },
+  { name: "network", report: "network", tab: "Network", height: 1000 },
+];
+
+function walkTo(cycle) {
+  return (page) => page.evaluate((now) => window.tw.app.axis.setNow(now), cycle);
+}
+
+function placeOf(page, { part, height }) {
+  return page.evaluate(([number, most]) => {
+    const panel = document.querySelector("[role=tabpanel]:not([hidden])");
+    const shown = number === undefined ? panel : panel.querySelectorAll(":scope > .view")[number];
+    const { top, bottom } = shown.getBoundingClientRect();
+    const y = number ? top + scrollY - 6 : 0;
+    return { x: 0, y, width: innerWidth, height: Math.min(bottom + scrollY + 6 - y, most ?? 1e9) };
+  }, [part, height]);
+}
+
+// ---- PNG ----
+
+/** Pixels of a PNG, as the browser reads it. */
+function pixelsOf(page, png) {
+  return page.evaluate(async (address) => {
+    const image = await createImageBitmap(await (await fetch(address)).blob());
+    const context = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height }).getContext("2d");
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, image.width, image.height);
+    return { width: image.width, height: image.height, words: [...new Uint32Array(data.buffer)] };
+  }, `data:image/png;base64,${png.toString("base64")}`);
+}
+
+const parts = (word) => [word & 255, (word >> 8) & 255, (word >> 16) & 255];
+
+/** At most 256 colours, and the number of one for each colour that is there: frequent ones stay, others become one that is
+ *  `far` from them at most. */
+function paletteOf(words, far = 4) {
+  const count = new Map();
+  for (const word of words) count.set(word, (count.get(word) ?? 0) + 1);
+  const palette = [];
+  const number = new Map();
+  for (const word of [...count.keys()].sort((a, b) => count.get(b) - count.get(a))) {
+    const [r, g, b] = parts(word);
+    let near = palette.findIndex((p) => (r - p[0]) ** 2 + (g - p[1]) ** 2 + (b - p[2]) ** 2 <= far * far);
+    if (near < 0) near = palette.push([r, g, b]) - 1;
+    number.set(word, near);
+  }
+  return palette.length > 256 ? paletteOf(words, far + 2) : { number, colours: Buffer.from(palette.flat()) };
+}
+
+function chunk(type, data) {
+  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
+  const length = Buffer.alloc(4);
+  const sum = Buffer.alloc(4);
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, sum]);
+}
+
+function encode({ width, height, words }) {
+  const { number, colours } = paletteOf(words);
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([8, 3], 8); // bits, palette
+  const lines = Buffer.alloc((width + 1) * height); // each begins with its filter: none
+  words.forEach((word, i) => (lines[Math.floor(i / width) * (width + 1) + (i % width) + 1] = number.get(word)));
+  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
+  return Buffer.concat([signature, chunk("IHDR", head), chunk("PLTE", colours), chunk("IDAT", deflateSync(lines, { level: 9 })), chunk("IEND", Buffer.alloc(0))]);
+}
+
+// ---- the run ----
+
+async function take(browser, reports, picture) {
+  const { page, context } = await load(browser, reports[picture.report], { width: picture.width ?? WIDTH, height: 3000 });
+  await show(page, picture.tab);
+  await picture.before?.(page);
+  await page.waitForTimeout(400); // tables follow the drawings
+  await settle(page);
+  const png = encode(await pixelsOf(page, await page.screenshot({ clip: await placeOf(page, picture) })));
+  await context.close();
+  writeFileSync(join(folder, `${picture.name}.png`), png);
+  console.log(`docs/pictures/${picture.name}.png: ${(png.length / 1000).toFixed(0)} kB`);
+  return png.length <= LARGEST;
+}
+
+mkdirSync(folder, { recursive: true });
+const reports = makeReports(["kpu", "conv", "searched", "compare", "network"]);
+const browser = await launch();
+let small = true;
+for (const picture of PICTURES) small = (await take(browser, reports, picture)) && small;
+await browser.close();
+if (!small) console.error(`pictures: one is larger than ${LARGEST / 1000} kB`);
+process.exit(small ? 0 : 1);
