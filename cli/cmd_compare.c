@@ -1,5 +1,6 @@
 /* cli/cmd_compare.c - how do two plans differ? */
 #include "cmd.h"
+#include "busy.h"
 #include "options.h"
 #include "output.h"
 #include "status.h"
@@ -80,7 +81,9 @@ static int write_page(run *r, const char *path)
 {
     output_file file;
     if (!output_path_open(&file, path)) return cannot_write(path);
+    busy *b = busy_begin(r->options->quiet, "writing %s", path);
     tw_status status = tw_comparison_print_html(r->ctx, r->result, file.stream);
+    busy_end(b);
     if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(path);
     output_file_drop(&file);
     return status == TW_ERR_IO ? cannot_write(path) : status_exit(r->ctx, status);
@@ -106,7 +109,9 @@ static int print(run *r)
 static int walk(run *r)
 {
     const compare_options *o = r->options;
+    busy *b = busy_begin(o->quiet, "comparing");
     tw_status status = r->ctx ? tw_comparison_open(r->ctx, o->input[0], o->input[1], &r->result) : TW_ERR_NOMEM;
+    busy_end(b);
     int code = status_exit(r->ctx, status);
     if (code == EXIT_DONE && o->output) code = write_page(r, o->output);
     return code == EXIT_DONE ? print(r) : code;

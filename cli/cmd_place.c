@@ -1,5 +1,6 @@
 /* cli/cmd_place.c - addresses for the buffers of a CSV file. */
 #include "cmd.h"
+#include "busy.h"
 #include "options.h"
 #include "output.h"
 #include "status.h"
@@ -156,7 +157,9 @@ static int walk(run *r)
 {
     const char *path = r->options->output;
     tw_status status = r->ctx ? tw_packing_open(r->ctx, r->options->input, &r->packing) : TW_ERR_NOMEM;
+    busy *b = busy_begin(r->options->quiet, "packing %s", r->options->input);
     if (status == TW_OK) status = tw_packing_solve(r->ctx, r->packing, &r->options->pack, &r->packed);
+    busy_end(b);
     int code = exit_code(r, status);
     if (!r->packed) return code;
     if (r->packed->verdict == TW_PACK_UNDECIDED) {

@@ -64,13 +64,21 @@ static tw_status search(net_session *s, const tw_machine *machine, const tw_netw
     return status;
 }
 
+static tw_status evaluate(net_session *s, const tw_machine *machine, const char *mapping, const tw_network_plan **out)
+{
+    busy *b = busy_begin(s->options->quiet, "simulating");
+    tw_status status = tw_network_eval(s->ctx, s->network, machine, mapping, out);
+    busy_end(b);
+    return status;
+}
+
 static tw_status plan_on(net_session *s, const char *name, const char *mapping)
 {
     const tw_machine *machine;
     tw_status status = tw_machine_open(s->ctx, name, &machine);
     if (status != TW_OK) return status;
     const tw_network_plan **out = &s->plan[s->n_plans++];
-    return mapping ? tw_network_eval(s->ctx, s->network, machine, mapping, out) : search(s, machine, out);
+    return mapping ? evaluate(s, machine, mapping, out) : search(s, machine, out);
 }
 
 static tw_status make_plans(net_session *s)

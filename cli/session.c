@@ -343,7 +343,9 @@ static int write_path(session *s, const char *path, printer print)
     output_file file;
     if (!path) return EXIT_DONE;
     if (!output_path_open(&file, path)) return cannot_write_path(path);
+    busy *b = busy_begin(s->options->quiet, "writing %s", path);
     tw_status status = print(s, file.stream);
+    busy_end(b);
     if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write_path(path);
     output_file_drop(&file);
     if (status != TW_ERR_IO) return exit_code(s, status);
@@ -570,21 +572,6 @@ int session_run(const cli_options *options) { return run_session(options, run); 
 
 /* ---- plans for other compilers ---- */
 
-static int emit_to_file(session *s)
-{
-    const char *path = s->options->file, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    output_file file;
-    int code;
-    if (!folder) return exit_code(s, TW_ERR_NOMEM);
-    if (*name && output_file_open(&file, folder, name))
-        code = finish_file(s, folder, name, &file, tw_plan_print_lowering(s->ctx, s->plan, file.stream));
-    else
-        code = cannot_write(folder, name);
-    free(folder);
-    return code;
-}
-
 static int emit_to_stdout(session *s)
 {
     FILE *out = output_open();
@@ -599,7 +586,7 @@ static int emit(session *s)
     if (code == EXIT_DONE) code = exit_code(s, s->mapping ? make_plan(s) : find_lowered(s));
     if (code == EXIT_DONE) code = verify(s);
     if (code != EXIT_DONE) return code;
-    return s->options->file ? emit_to_file(s) : emit_to_stdout(s);
+    return s->options->file ? write_path(s, s->options->file, print_lowering_file) : emit_to_stdout(s);
 }
 
 int session_emit(const cli_options *options) { return run_session(options, emit); }

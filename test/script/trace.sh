@@ -44,6 +44,19 @@ expect 74 eval "${on_kpu[@]}" --trace=missing/x.pftrace
 says err.txt "cannot write 'missing/x.pftrace'"
 expect 74 eval "${on_kpu[@]}" --trace=.
 [ -z "$(find . -name '*.pftrace.*')" ] || fail "files are left over"
+# gzip of the same bytes.
+expect 0 eval "${on_kpu[@]}" --trace=a.pftrace.gz
+gzip -dc a.pftrace.gz | cmp -s - a.pftrace || fail "a.pftrace.gz is not a.pftrace"
+expect 0 eval "${on_kpu[@]}" --trace=a.json.gz
+gzip -dc a.json.gz | cmp -s - a.json || fail "a.json.gz is not a.json"
+
+# What takes a second shows that it goes on, on a terminal.
+if command -v script >/dev/null; then
+    run="stty cols 80; $tw eval matmul:1536x1536x1024,dtype=i8 -m kpu --mapping=map.yaml --no-verify --trace=long.json"
+    TERM=dumb script -qec "$run" /dev/null </dev/null | tr '\r' '\n' >out.txt
+    says out.txt "writing long.json  [#---"
+fi
+
 printf 'x' >net.onnx
 expect 64 plan net.onnx -m kpu --trace=x.pftrace
 says err.txt "--trace"
