@@ -48,7 +48,7 @@ static int draw(const busy *b, int beat, double seconds)
 static struct timespec in_ms(long ms)
 {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_nsec += ms * 1000000;
     t.tv_sec += t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
@@ -82,7 +82,11 @@ busy *busy_begin(bool quiet, const char *fmt, ...)
     va_end(args);
     b->cells = UNKNOWN;
     pthread_mutex_init(&b->lock, NULL);
-    pthread_cond_init(&b->over, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->over, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     if (pthread_create(&b->thread, NULL, tick, b) == 0) return b;
     free(b);
     return NULL;
@@ -91,7 +95,9 @@ busy *busy_begin(bool quiet, const char *fmt, ...)
 void busy_at(void *user, int64_t done, int64_t total)
 {
     busy *b = user;
-    if (b && total > 0) b->cells = (int)((double)done / (double)total * CELLS);
+    if (!b || total <= 0) return;
+    double share = (double)done / (double)total;
+    b->cells = (int)((share < 0 ? 0 : share > 1 ? 1 : share) * CELLS);
 }
 
 void busy_end(busy *b)

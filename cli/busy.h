@@ -8,7 +8,7 @@
 #include "tilewright/tilewright.h"
 
 typedef struct busy busy;
-/* NULL: nobody would see it, which the functions below take. `what` is copied. */
+/* NULL: nobody would see it, which the functions below take. The text is copied. */
 busy *busy_begin(bool quiet, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* How far it is; as tw_verify_options has it, `user` is the busy. */
 void busy_at(void *user, int64_t done, int64_t total);

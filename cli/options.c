@@ -158,6 +158,15 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static bool is_trace_name(const char *name)
+{
+    static const char *const ending[] = {".pftrace", ".json", ".pftrace.gz", ".json.gz"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (n > strlen(ending[i]) && strcmp(name + n - strlen(ending[i]), ending[i]) == 0) return true;
+    return false;
+}
+
 static void check_views(const struct argp_state *state)
 {
     const parser *p = state->input;
@@ -169,6 +178,9 @@ static void check_views(const struct argp_state *state)
     if (p->cycles && o->view != VIEW_GANTT && !options_plot_has_cycles(&o->plot))
         argp_error(state, "--cycles goes with --gantt, --plot=gantt and --plot=buffers");
     if (o->injection.plain && o->view != VIEW_INJECTION) argp_error(state, "--plain goes with --injection");
+    if (o->trace && !is_trace_name(o->trace))
+        argp_error(state, "--trace writes .pftrace or .json, and these with .gz, not '%s'", o->trace);
+    if (o->trace && o->dump) argp_error(state, "--trace and --dump exclude each other");
 }
 
 static error_t parse_report(int key, char *arg, struct argp_state *state)

@@ -50,6 +50,7 @@ static void check_workload(const struct argp_state *state, const cli_options *o)
     bool network = tw_network_is_path(o->workload);
     if (network && o->plot.kind != PLOT_COSTS)
         argp_error(state, "--plot=%s is of single operators; of networks there is --plot=costs", word_of(&o->plot));
+    if (network && o->plot.op) argp_error(state, "--plot-op is of workloads, not of networks");
     if (!network && o->plot.kind == PLOT_COSTS)
         argp_error(state, "--plot=costs is of networks, and '%s' is no ONNX file", o->workload);
     if (o->plot.kind == PLOT_PARETO && (o->mapping || o->lowering))

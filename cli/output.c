@@ -136,10 +136,12 @@ void output_say_wrote(const char *folder, const char *const *name, int n, int co
     for (int i = 1; i < n; i++) {
         const char *link = i < n - 1 ? ", " : " and ";
         bool breaks = at + (int)(strlen(link) + strlen(name[i])) + 1 > columns; /* 1: a comma may follow */
-        if (breaks)
-            fputs(i < n - 1 ? ",\n" : " and\n", out), at = fprintf(out, "  %s", name[i]);
-        else
+        if (breaks) {
+            fputs(i < n - 1 ? ",\n" : " and\n", out);
+            at = fprintf(out, "  %s", name[i]);
+        } else {
             at += fprintf(out, "%s%s", link, name[i]);
+        }
     }
     fputc('\n', out);
 }

@@ -250,31 +250,6 @@ void tw_canvas_hatch(tw_canvas *c, const tw_point *p, int n, unsigned colour)
     fprintf(c->out, "Z\" fill=\"url(#hatch%d)\"/>\n", pattern);
 }
 
-/* ---- clipping ---- */
-
-void tw_canvas_clip(tw_canvas *c, double x, double y, double w, double h)
-{
-    if (c->kind == TW_CANVAS_SVG) {
-        fprintf(c->out,
-                "<clipPath id=\"clip%d\"><rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/></clipPath>\n"
-                "<g clip-path=\"url(#clip%d)\">\n",
-                c->n_clips, SHORT(x), SHORT(y), SHORT(w), SHORT(h), c->n_clips);
-        c->n_clips++;
-        return;
-    }
-    cairo_save(c->cairo);
-    cairo_rectangle(c->cairo, x, y, w, h);
-    cairo_clip(c->cairo);
-}
-
-void tw_canvas_unclip(tw_canvas *c)
-{
-    if (c->kind == TW_CANVAS_SVG)
-        fputs("</g>\n", c->out);
-    else
-        cairo_restore(c->cairo);
-}
-
 /* ---- texts ---- */
 
 /* The next character of a name, which need not be UTF-8; returns the bytes that were read. Control characters become blanks, what
@@ -320,14 +295,11 @@ static void write_escaped(const char *text, FILE *out)
     }
 }
 
-static void write_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, bool up, unsigned colour,
+static void write_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
                        const char *text)
 {
     static const char *const word[] = {"start", "middle", "end"};
-    if (up)
-        fprintf(c->out, "<text transform=\"translate(%s %s) rotate(-90)\"", SHORT(x), SHORT(y));
-    else
-        fprintf(c->out, "<text x=\"%s\" y=\"%s\"", SHORT(x), SHORT(y));
+    fprintf(c->out, "<text x=\"%s\" y=\"%s\"", SHORT(x), SHORT(y));
     fprintf(c->out, " font-size=\"%s\" text-anchor=\"%s\"", SHORT(size), word[anchor]);
     write_colour(c, "fill", colour);
     fputc('>', c->out);
@@ -335,7 +307,7 @@ static void write_text(tw_canvas *c, double x, double y, double size, tw_anchor 
     fputs("</text>\n", c->out);
 }
 
-static void show_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, bool up, unsigned colour,
+static void show_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
                       const char *text)
 {
     cairo_text_extents_t e;
@@ -344,18 +316,16 @@ static void show_text(tw_canvas *c, double x, double y, double size, tw_anchor a
     cairo_set_font_size(c->cairo, size);
     cairo_text_extents(c->cairo, text, &e);
     cairo_translate(c->cairo, x, y);
-    if (up) cairo_rotate(c->cairo, -acos(0));
     cairo_move_to(c->cairo, anchor == TW_LEFT ? 0 : anchor == TW_MIDDLE ? -e.x_advance / 2 : -e.x_advance, 0);
     cairo_show_text(c->cairo, text);
-    if (cairo_status(c->cairo) != CAIRO_STATUS_SUCCESS) c->failed = true;
     cairo_restore(c->cairo);
 }
 
-static void put_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, bool up, unsigned colour,
+static void put_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
                      const char *text)
 {
     if (c->kind == TW_CANVAS_SVG) {
-        write_text(c, x, y, size, anchor, up, colour, text);
+        write_text(c, x, y, size, anchor, colour, text);
         return;
     }
     char clean[TW_CANVAS_TEXT], one[5];
@@ -365,19 +335,13 @@ static void put_text(tw_canvas *c, double x, double y, double size, tw_anchor an
         n = (size_t)(stpcpy(clean + n, one) - clean);
     }
     clean[n] = 0;
-    show_text(c, x, y, size, anchor, up, colour, clean);
+    show_text(c, x, y, size, anchor, colour, clean);
 }
 
 void tw_canvas_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
                     const char *text)
 {
-    put_text(c, x, y, size, anchor, false, colour, text);
-}
-
-void tw_canvas_text_up(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
-                       const char *text)
-{
-    put_text(c, x, y, size, anchor, true, colour, text);
+    put_text(c, x, y, size, anchor, colour, text);
 }
 
 /* ---- the end ---- */
@@ -404,6 +368,8 @@ static bool finish(tw_canvas *c)
 
 tw_status tw_canvas_close(tw_canvas *c)
 {
+    cairo_status_t drawn = c->cairo ? cairo_status(c->cairo) : CAIRO_STATUS_SUCCESS;
+    c->failed |= drawn != CAIRO_STATUS_SUCCESS && drawn != CAIRO_STATUS_WRITE_ERROR;
     bool written = finish(c);
     tw_canvas_drop(c);
     if (c->failed) return TW_ERR_NOMEM;

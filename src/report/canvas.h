@@ -28,7 +28,7 @@ typedef struct tw_canvas {
     tw_canvas_kind kind;
     FILE *out;
     void *cairo, *surface;  /* of a PNG or PDF */
-    int n_clips, n_hatches; /* of an SVG: defined so far */
+    int n_hatches; /* of an SVG: defined so far */
     unsigned hatch[TW_CANVAS_HATCHES];
     bool failed;
 } tw_canvas;
@@ -52,16 +52,10 @@ void tw_canvas_hatch(tw_canvas *canvas, const tw_point *point, int n, unsigned c
 void tw_canvas_line(tw_canvas *canvas, const tw_point *point, int n, double width, double dash, unsigned colour);
 /* Filled, or with `width` > 0 only its line. */
 void tw_canvas_circle(tw_canvas *canvas, double x, double y, double radius, double width, unsigned colour);
-/* Only inside this rectangle something is drawn, until it is lifted. No clips within clips. */
-void tw_canvas_clip(tw_canvas *canvas, double x, double y, double w, double h);
-void tw_canvas_unclip(tw_canvas *canvas);
 
 /* Any bytes: what is not UTF-8 is drawn as U+FFFD, control characters as blanks. */
 void tw_canvas_text(tw_canvas *canvas, double x, double y, double size, tw_anchor anchor, unsigned colour,
                     const char *text);
-/* The same from below to above: the base line is at x, the anchor at y. */
-void tw_canvas_text_up(tw_canvas *canvas, double x, double y, double size, tw_anchor anchor, unsigned colour,
-                       const char *text);
 /* How wide a text is in the font that pictures ask for; others are about as wide. */
 double tw_canvas_text_width(const char *text, double size);
 

@@ -2,6 +2,7 @@
 #include "report/columns.h"
 #include "program/print.h"
 #include "report/cuts.h"
+#include "report/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ struct tw_columns_state {
     int n_kinds, n_tracks;
     kind *first_kind, *last_kind;
     track_entry **track; /* by number */
-    int track_room;
+    int64_t track_room;
     op_part *op;
     int n_ops;        /* that were begun        */
     int64_t last_end; /* of all events so far   */
@@ -60,13 +61,8 @@ static tw_status take_track(void *user, int number, const tw_track *track)
     track_entry *entry;
     TW_ALLOC(s->arena, entry, 1);
     entry->track = *track;
-    if (number >= s->track_room) {
-        track_entry **list;
-        s->track_room = s->track_room ? 2 * s->track_room : 64;
-        TW_ALLOC(s->arena, list, s->track_room);
-        if (number > 0) memcpy(list, s->track, (size_t)number * sizeof(track_entry *));
-        s->track = list;
-    }
+    s->track = tw_grow(s->arena, s->track, number, &s->track_room, sizeof(track_entry *));
+    if (!s->track) return TW_ERR_NOMEM;
     s->track[number] = entry;
     s->n_tracks = number + 1;
     return TW_OK;
@@ -251,7 +247,7 @@ static tw_status fill(tw_columns *c, int64_t max_events, tw_diag *diag)
     if (!scratch) return TW_ERR_NOMEM;
     tw_status status = tw_trace_walk(c->plan, max_events, &sink, scratch, diag, &c->complete);
     tw_arena_free(scratch);
-    rank_tracks(c->state);
+    if (status == TW_OK) rank_tracks(c->state);
     for (int i = 0; i < c->n_columns && status == TW_OK; i++) status = tw_packer_close(&c->column[i]);
     return status;
 }

@@ -89,8 +89,10 @@ static void put_row(printer *p, tw_table *table, const tw_difference *d)
     bool known = tw_difference_change(p->c, d, &change);
     int better = tw_difference_better(p->c, d);
     tw_table_row(table, better > 0 ? TW_GOOD : better < 0 ? TW_ALARM : TW_PLAIN);
+    const char *end = key + strlen(key) - tw_min((int64_t)strlen(key), KEY_WIDTH - 2);
+    while (((unsigned char)*end & 0xc0) == 0x80) end++; /* at a whole character */
     if (width > KEY_WIDTH) /* the end tells more than the beginning */
-        tw_table_printf(table, 0, "..%s", key + strlen(key) - (KEY_WIDTH - 2));
+        tw_table_printf(table, 0, "..%s", end);
     else
         tw_table_put(table, 0, key);
     tw_table_put(table, 1, value_text(d->of[0], p->scratch));
@@ -160,6 +162,7 @@ static tw_status put_numbers(printer *p)
     TW_TRY(choose(p, &chosen, &n));
     tw_table_init(&table, title, 5, 1, p->scratch);
     table.tail = true;
+    table.once = false; /* shortened keys may look alike */
     for (int64_t i = 0; i < p->c->n_rows; i++) {
         const tw_difference *d = &p->c->row[i];
         bool empty = is_nothing(d->of[0]) && is_nothing(d->of[1]);

@@ -65,11 +65,13 @@ static void spell(const place *at, tw_text *out)
         tw_text_printf(out, "[%zu]", at->index);
 }
 
-/* What a terminal would take for a command becomes '?'. */
+/* What a terminal would take for a command becomes '?': control characters, those of U+0080 to U+009F too. */
 static void tame(char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = '?';
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        if (*at < ' ' || *at == 0x7f) *at = '?';
+        if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) at[0] = at[1] = '?';
+    }
 }
 
 static void complain(reader *r, const place *at, const char *what)
@@ -449,7 +451,6 @@ static void read_machine(reader *r, const place *root)
     if (!is(r, &machine, JSON_OBJECT, true)) return;
     r->doc->machine = text_of(r, &machine, "name", true);
     r->doc->unit = text_of(r, &machine, "unit", true);
-    r->doc->timing = text_of(r, &machine, "timing", false);
 }
 
 static bool check_schema(reader *r, const place *root)
@@ -491,7 +492,10 @@ static tw_status complain_syntax(const char *file, const char *text, size_t n, c
 {
     if (json_error_code(e) == json_error_out_of_memory) return TW_ERR_NOMEM;
     size_t at = e->position > 0 ? (size_t)e->position - 1 : 0; /* the last byte that was read */
-    return tw_diag_error(diag, loc_of(file, text, n, at), "not JSON: %s", e->text);
+    char what[sizeof e->text];
+    snprintf(what, sizeof what, "%s", e->text);
+    tame(what);
+    return tw_diag_error(diag, loc_of(file, text, n, at), "not JSON: %s", what);
 }
 
 /* Integers are read as such. Numbers that are whole but too large for that make a second attempt, as doubles. */

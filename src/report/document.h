@@ -28,7 +28,7 @@ typedef struct tw_document {
     const char *text; /* JSON, zero-terminated                             */
     bool network;
     const char *model;                   /* its name; of a network, the file that it is from */
-    const char *machine, *unit, *timing; /* timing NULL: it does not say   */
+    const char *machine, *unit;
     const char *verdict;                 /* "verified", "checked", "not verified", "wrong" */
     const tw_doc_value *value;
     int64_t n_values;

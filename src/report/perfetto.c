@@ -5,7 +5,7 @@
  * is one sequence and nothing is packed (gzip makes a fifth of it). What is said once instead of every time:
  *
  *   - Names and categories are written when they are first met and then called by number, up to NAMES_MAX of them;
- *     others are written out, so that memory does not grow with the plan.
+ *     from then on they are written out, so that memory does not grow with the plan.
  *   - Where a command carries from and to is its category: three bytes where arguments would take twenty.
  *
  * Tracks hang on a plain track rather than on a process: children of a process are shown in an order of Perfetto's

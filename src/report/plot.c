@@ -47,8 +47,10 @@ static tw_status choose_cycles(tw_plot *plot)
     const tw_plot_options *o = plot->options;
     int64_t end = cycles_of(plot->plan, plot->first_op, plot->n_ops), to = o->to ? o->to : end;
     plot->origin = cycles_of(plot->plan, 0, plot->first_op);
-    plot->shown = (tw_span){plot->origin + o->from, plot->origin + to};
-    if (o->from >= 0 && to <= end && (o->from < to || end == 0)) return TW_OK;
+    if (o->from >= 0 && to <= end && (o->from < to || end == 0)) {
+        plot->shown = (tw_span){plot->origin + o->from, plot->origin + to};
+        return TW_OK;
+    }
     return tw_diag_error(plot->diag, (tw_loc){0}, "no cycles %" PRId64 ":%" PRId64 " to show, there are 0:%" PRId64,
                          o->from, to, end);
 }

@@ -62,8 +62,10 @@ TW_NODISCARD tw_status tw_plot_close(tw_plot *plot);
 typedef enum tw_form { TW_FORM_MOVED, TW_FORM_SOLID, TW_FORM_PARTIAL, TW_N_FORMS } tw_form;
 /* Kinds of what takes time: an operand in a form, the tiles of a level, a reason for waiting. */
 enum { TW_KIND_TILES = TW_MAX_OPERANDS * TW_N_FORMS, TW_KIND_DATA, TW_KIND_CREDIT, TW_KIND_ROW, TW_N_KINDS };
-static inline int tw_kind_of(int operand, tw_form form) { return operand * TW_N_FORMS + (int)form; }
-unsigned tw_operand_colour(int operand);
+static inline int tw_kind_of(int hue, tw_form form) { return hue * TW_N_FORMS + (int)form; }
+/* Operands are coloured by number: inputs in their order, but the output always has the same. */
+int tw_operand_hue(const tw_op *op, int operand);
+unsigned tw_operand_colour(int hue);
 /* Fills a shape as its kind looks. */
 void tw_plot_fill(tw_plot *plot, int kind, const tw_point *point, int n);
 void tw_plot_fill_rect(tw_plot *plot, int kind, double x, double y, double w, double h);

@@ -116,8 +116,8 @@ static tw_status put(buffers *b, int buffer, int op, int64_t end)
     const slot *s = &b->slot[b->slot_of[buffer]];
     double weight = (double)layout_of(b, op)->buffer[buffer].size;
     int64_t arrived = tw_min(h->arrived, end);
-    tw_part coming = {tw_kind_of(h->operand, TW_FORM_PARTIAL), 1},
-            there = {tw_kind_of(h->operand, TW_FORM_MOVED), 1};
+    int hue = tw_operand_hue(&b->plot->plan->model->op[op], h->operand);
+    tw_part coming = {tw_kind_of(hue, TW_FORM_PARTIAL), 1}, there = {tw_kind_of(hue, TW_FORM_MOVED), 1};
     h->full = false;
     TW_TRY(tw_strips_put(&b->strips, s->strip, (tw_span){h->since, arrived}, &coming, 1, weight, NULL));
     const char *label =

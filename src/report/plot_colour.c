@@ -6,10 +6,18 @@
 
 #include <string.h>
 
-unsigned tw_operand_colour(int operand)
+enum { OUTPUT_HUE = 2 };
+
+int tw_operand_hue(const tw_op *op, int operand)
+{
+    if (operand == tw_op_output(op)) return OUTPUT_HUE;
+    return operand < OUTPUT_HUE ? operand : operand + 1;
+}
+
+unsigned tw_operand_colour(int hue)
 {
     static const unsigned colour[TW_MAX_OPERANDS] = {0x56b4e9, 0xe69f00, 0x009e73, 0xcc79a7, 0x0072b2, 0xf0e442};
-    return colour[operand];
+    return colour[hue];
 }
 
 static const unsigned tiles = 0xd3d9e0;
@@ -95,10 +103,12 @@ static const char *operand_text(const tw_plot *plot, int kind)
 {
     static const char *const word[TW_N_FORMS] = {"", " computed", " partial"};
     const char *name[2] = {"", ""};
-    int operand = kind / TW_N_FORMS, n = 0;
+    int n = 0;
     for (int i = plot->first_op; i < plot->first_op + plot->n_ops && n < 3; i++) {
         const tw_op *op = &plot->plan->model->op[i];
-        if (operand >= op->n_operands) continue;
+        int operand = 0;
+        while (operand < op->n_operands && tw_operand_hue(op, operand) != kind / TW_N_FORMS) operand++;
+        if (operand == op->n_operands) continue;
         const char *mine = op->operand[operand].name;
         if (strcmp(mine, name[0]) == 0 || strcmp(mine, name[1]) == 0) continue;
         if (n < 2) name[n] = mine;

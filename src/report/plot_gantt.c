@@ -84,8 +84,9 @@ static int kind_of(const gantt *g, const tw_trace_event *event)
 {
     const tw_instr *in = event->instr;
     if (g->row[g->row_of[event->track]].track.engine < 0) return TW_KIND_TILES;
-    if (in->op > TW_STORE) return tw_kind_of(in->operand, TW_FORM_SOLID);
-    return tw_kind_of(in->operand, in->partial ? TW_FORM_PARTIAL : TW_FORM_MOVED);
+    int hue = tw_operand_hue(&g->plot->plan->model->op[event->op], in->operand);
+    if (in->op > TW_STORE) return tw_kind_of(hue, TW_FORM_SOLID);
+    return tw_kind_of(hue, in->partial ? TW_FORM_PARTIAL : TW_FORM_MOVED);
 }
 
 static tw_status put_command(gantt *g)

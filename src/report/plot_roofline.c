@@ -36,21 +36,7 @@ typedef struct roofline {
 /* ---- rates ---- */
 
 /* Units or points in a cycle at best, of all units of the engine; 0: its cost does not tell. */
-static double best_rate(const tw_engine *e)
-{
-    const tw_cost *c = &e->cost;
-    double count = (double)tw_max(1, e->count);
-    switch (c->kind) {
-    case TW_COST_LINEAR: return count * (double)c->per_cycle;
-    case TW_COST_STEPPED: return c->fixed > 0 ? count * (double)c->per_cycle / (double)c->fixed : 0;
-    case TW_COST_ARRAY: return count * (double)c->array[0] * (double)c->array[1];
-    case TW_COST_DESCRIPTOR: return c->per_beat > 0 ? count * TW_MILLI * (double)c->beat / (double)c->per_beat : 0;
-    case TW_COST_KERNEL: return c->per_point > 0 ? count * TW_MILLI * (double)c->cores / (double)c->per_point : 0;
-    case TW_COST_CONSTANT:
-    case TW_N_COSTS: break;
-    }
-    return 0;
-}
+static double best_rate(const tw_engine *e) { return (double)tw_max(1, e->count) * tw_cost_rate(&e->cost); }
 
 /* Cycles that an engine takes for its work at best; while it is busy, where nothing else is known. */
 static double least_cycles(const tw_engine *e, const tw_engine_use *use, double work)

@@ -67,7 +67,7 @@ static void measure(traffic *t)
     for (int i = plot->first_op; i < plot->first_op + plot->n_ops; i++)
         for (int m = 1; m < plot->plan->machine->n_memories; m++) measure_link(t, i, m);
     t->left = ceil(t->left) + TW_PLOT_MARGIN + 6;
-    t->right = plot->width - TW_PLOT_MARGIN - ceil(t->right) - 4;
+    t->right = fmax(t->left + 20, plot->width - TW_PLOT_MARGIN - ceil(t->right) - 4);
 }
 
 /* ---- drawing ---- */
@@ -81,10 +81,11 @@ static tw_status draw_bar(traffic *t, int op, int operand, const tw_link_use *us
     const char *name =
         tw_plot_fit(plot->plan->model->op[op].operand[operand].name, NAME_MAX, TW_PLOT_TEXT, plot->arena);
     if (!name) return TW_ERR_NOMEM;
+    int hue = tw_operand_hue(&plot->plan->model->op[op], operand);
     tw_plot_put(plot, t->left - 4, y + BAR - 1, TW_RIGHT, TW_INK, name);
-    tw_plot_fill_rect(plot, tw_kind_of(operand, TW_FORM_SOLID), t->left, y, must, BAR);
+    tw_plot_fill_rect(plot, tw_kind_of(hue, TW_FORM_SOLID), t->left, y, must, BAR);
     if (width > must)
-        tw_plot_fill_rect(plot, tw_kind_of(operand, TW_FORM_PARTIAL), t->left + must, y, width - must, BAR);
+        tw_plot_fill_rect(plot, tw_kind_of(hue, TW_FORM_PARTIAL), t->left + must, y, width - must, BAR);
     label_of(use, text);
     tw_plot_put(plot, t->left + width + 4, y + BAR - 1, TW_LEFT, TW_FAINT, text);
     plot->y += ROW;

@@ -1,6 +1,7 @@
 /* src/report/trace.c - see trace.h. */
 #include "report/trace.h"
 #include "report/cuts.h"
+#include "report/grow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,8 @@ typedef struct tracer {
     int64_t outer[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* per level: index of the tile that its rows are inside of */
     int64_t *residency;                           /* per buffer: what lies there, -1: nothing yet              */
     int64_t n_residencies;
-    int n_tracks, track_room;
+    int n_tracks;
+    int64_t track_room;
     busy_track *track;
     int first_unit[TW_MAX_ENGINES]; /* async: track of the engine's first unit */
     int64_t n_events;
@@ -33,14 +35,8 @@ typedef struct tracer {
 
 static tw_status add_track(tracer *t, tw_track track)
 {
-    if (t->n_tracks == t->track_room) {
-        int room = t->track_room ? 2 * t->track_room : 32;
-        busy_track *list;
-        TW_ALLOC(t->own, list, room);
-        if (t->n_tracks) memcpy(list, t->track, (size_t)t->n_tracks * sizeof *list);
-        t->track = list;
-        t->track_room = room;
-    }
+    t->track = tw_grow(t->own, t->track, t->n_tracks, &t->track_room, sizeof *t->track);
+    if (!t->track) return TW_ERR_NOMEM;
     t->track[t->n_tracks++] = (busy_track){track, t->ready};
     return t->sink->track ? t->sink->track(t->sink->user, t->n_tracks - 1, &track) : TW_OK;
 }

@@ -35,7 +35,8 @@ void tw_wire_fixed64(tw_wire *w, int field, uint64_t x)
     for (int i = 0; i < 8; i++) w->byte[w->n++] = (uint8_t)(x >> 8 * i);
 }
 
-void tw_wire_head(tw_wire *w, int field, size_t n)
+/* A field whose content, `n` bytes, follows. */
+static void put_head(tw_wire *w, int field, size_t n)
 {
     put_tag(w, field, BYTES);
     put(w, n);
@@ -45,7 +46,7 @@ void tw_wire_text(tw_wire *w, int field, const char *text)
 {
     size_t n = strlen(text), room = sizeof w->byte / 2 - (w->n < sizeof w->byte / 2 ? w->n : sizeof w->byte / 2);
     if (n > room) n = room;
-    tw_wire_head(w, field, n);
+    put_head(w, field, n);
     memcpy(w->byte + w->n, text, n);
     w->n += n;
 }

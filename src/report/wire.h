@@ -20,8 +20,6 @@ typedef struct tw_wire {
 void tw_wire_uint(tw_wire *w, int field, uint64_t x);
 void tw_wire_fixed64(tw_wire *w, int field, uint64_t x);
 void tw_wire_text(tw_wire *w, int field, const char *text);
-/* A field whose content, `n` bytes, is written behind it by the caller. */
-void tw_wire_head(tw_wire *w, int field, size_t n);
 size_t tw_wire_open(tw_wire *w, int field);
 void tw_wire_close(tw_wire *w, size_t at);
 #endif

@@ -42,7 +42,10 @@ says d.json "1 cycle = 1 ns"
 # What cannot be written is said, and nothing half-written is left.
 expect 74 eval "${on_kpu[@]}" --trace=missing/x.pftrace
 says err.txt "cannot write 'missing/x.pftrace'"
-expect 74 eval "${on_kpu[@]}" --trace=.
+mkdir x.json
+expect 74 eval "${on_kpu[@]}" --trace=x.json
+expect 64 eval "${on_kpu[@]}" --trace=x.txt
+says err.txt "--trace writes .pftrace or .json, and these with .gz, not 'x.txt'"
 [ -z "$(find . -name '*.pftrace.*')" ] || fail "files are left over"
 # gzip of the same bytes.
 expect 0 eval "${on_kpu[@]}" --trace=a.pftrace.gz

@@ -277,8 +277,9 @@ function bytesOfBase64(base64: string): Uint8Array {
   return out;
 }
 
-async function inflate(bytes: Uint8Array, raw: number): Promise<Uint8Array> {
-  if (typeof DecompressionStream === "undefined") return unzlibSync(bytes, { out: new Uint8Array(raw) });
+/** `raw`: bytes that it gives, where that is known. */
+async function inflate(bytes: Uint8Array, raw?: number): Promise<Uint8Array> {
+  if (typeof DecompressionStream === "undefined") return unzlibSync(bytes, raw ? { out: new Uint8Array(raw) } : {});
   const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
@@ -287,7 +288,7 @@ export async function readPage(): Promise<PageData> {
   const packed = text("tw-page");
   if (!packed) throw new Error("the page holds no plan");
   const bytes = bytesOfBase64(packed);
-  const json = await inflate(bytes, bytes.length * 8);
+  const json = await inflate(bytes);
   const page = JSON.parse(new TextDecoder().decode(json)) as PageData;
   if (page.schema !== "tilewright.page" || page.version !== 1) throw new Error("the page's data have another version");
   return page;

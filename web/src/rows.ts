@@ -369,7 +369,7 @@ class Builder {
     const sources = counted((e) => e.sources);
     const freed = counted((e) => e.freed);
     return {
-      kind: Uint16Array.from(of((e) => e.kind)),
+      kind: Uint32Array.from(of((e) => e.kind)),
       start: Float64Array.from(of((e) => e.start)),
       busyEnd: Float64Array.from(of((e) => e.busyEnd)),
       end: Float64Array.from(of((e) => e.end)),

@@ -150,7 +150,7 @@ export class Shell implements App {
     if (!plan?.trace || this.trace) return this.decoding;
     const work = Trace.read(this.page.plans.indexOf(plan), plan.trace).then(
       (trace) => plan === this.plan && this.takeTrace(trace), // or another was chosen meanwhile
-      (error) => this.tellUnread(error),
+      (error) => plan === this.plan && this.tellUnread(error),
     );
     return (this.decoding = work.then(() => {}));
   }

@@ -20,7 +20,7 @@ function emptyArrays(head: TraceHead): TraceArrays {
   const count = (name: string) => head.columns.find((c) => c.name === name)?.n ?? 0;
   const width = Math.max(0, ...head.ops.map((o) => o.cut.length));
   return {
-    kind: new Uint16Array(n),
+    kind: new Uint32Array(n),
     start: new Float64Array(n),
     busyEnd: new Float64Array(n),
     end: new Float64Array(n),
@@ -38,7 +38,7 @@ function emptyArrays(head: TraceHead): TraceArrays {
 
 export class Trace {
   readonly n: number;
-  readonly kind: Uint16Array;
+  readonly kind: Uint32Array;
   readonly start: Float64Array;
   readonly busyEnd: Float64Array;
   readonly end: Float64Array; // the target is there
