@@ -199,8 +199,8 @@ static void draw_total(drawing *d)
 static void draw_legend(drawing *d)
 {
     enum { PIECES = 40 };
-    static const char *const several[] = {"0 to the longest step of the core; dark figures: the fastest core of the step",
-                                          "0 to the core's longest; dark: fastest", "dark: fastest core", ""};
+    static const char *const several[] = {"0 to the longest step of the core; bold figures: the fastest core of the step",
+                                          "0 to the core's longest; bold figures: fastest", "bold: fastest core", ""};
     double x = title_x(d), y = d->look.legend_y - 10, piece = d->look.gradient / PIECES;
     int i = 0;
     for (int k = 0; k < PIECES; k++) tw_canvas_rect(&d->canvas, x + k * piece, y, piece, 10, heat((k + 0.5) / PIECES));

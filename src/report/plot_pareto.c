@@ -49,8 +49,11 @@ static tw_scale scale_of(front *f, int axis)
         lo = fmin(lo, f->point[i].value[axis]);
         hi = fmax(hi, f->point[i].value[axis]);
     }
+    enum { WIDE = 20 }; /* beyond that, a front would lie along the axes */
     choose_unit(f, axis, hi);
-    return tw_scale_linear(lo / f->one[axis], hi / f->one[axis], 0, PANEL);
+    lo /= f->one[axis];
+    hi /= f->one[axis];
+    return lo > 0 && hi > WIDE * lo ? tw_scale_log(lo, hi, 0, PANEL) : tw_scale_linear(lo, hi, 0, PANEL);
 }
 
 static const char *title_of(const front *f, int axis)

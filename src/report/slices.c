@@ -87,11 +87,20 @@ static tw_status end_command(slicer *s)
     return s->sink->slice(s->sink->user, &s->slice);
 }
 
+/* NULL: it did not wait, it had nothing to do. */
+static const char *reason_of(const slicer *s, const tw_trace_event *event)
+{
+    if (!is_async(s)) return "waits for the row";
+    if (event->wait == TW_WAIT_DATA) return "waits for data";
+    return event->wait == TW_WAIT_CREDIT ? "waits for credit" : NULL;
+}
+
 static tw_status show_wait(const slicer *s, const tw_trace_event *event)
 {
-    if (event->gap == 0 || (event->wait != TW_WAIT_DATA && event->wait != TW_WAIT_CREDIT)) return TW_OK;
+    const char *reason = reason_of(s, event);
+    if (event->gap == 0 || !reason) return TW_OK;
     tw_slice wait = {.track = FIRST_TRACK + event->track,
-                     .name = event->wait == TW_WAIT_DATA ? "waits for data" : "waits for credit",
+                     .name = reason,
                      .category = "wait",
                      .start_ns = ns_of(s, event->start - event->gap),
                      .end_ns = ns_of(s, event->start)};
@@ -394,7 +403,6 @@ const char *tw_slices_title(const tw_plan *plan, char *text)
     char clock[64] = "1 cycle = 1 ns";
     const tw_machine *machine = plan->machine;
     if (machine->clock_mhz > 0) snprintf(clock, sizeof clock, "%" PRId64 " MHz", machine->clock_mhz);
-    snprintf(text, TW_SLICE_TEXT, "%.200s%s on %.200s, %s", plan->model->op[0].name,
-             plan->model->n_ops > 1 ? ".." : "", machine->name, clock);
+    snprintf(text, TW_SLICE_TEXT, "%.200s on %.200s, %s", plan->model->name, machine->name, clock);
     return text;
 }

@@ -305,9 +305,12 @@ static inline void check_track(const expected_trace *x, const seen *s, int track
     for (int i = 0; i < x->n_events; i++) {
         const tw_trace_event *e = &x->event[i].event;
         if (e->track != track || e->joins) continue;
-        if (e->gap > 0 && (e->wait == TW_WAIT_DATA || e->wait == TW_WAIT_CREDIT)) {
+        bool lockstep = x->plan->machine->timing == TW_LOCKSTEP;
+        if (e->gap > 0 && (lockstep || e->wait == TW_WAIT_DATA || e->wait == TW_WAIT_CREDIT)) {
             const seen_slice *wait = next_slice(s, mine, &at);
-            CHECK_STR(wait->name, e->wait == TW_WAIT_DATA ? "waits for data" : "waits for credit");
+            CHECK_STR(wait->name, lockstep                    ? "waits for the row"
+                                  : e->wait == TW_WAIT_DATA ? "waits for data"
+                                                            : "waits for credit");
             CHECK_STR(wait->category, "wait");
             CHECK_EQ(wait->start, trace_ns(x->plan, e->start - e->gap));
             CHECK_EQ(wait->end, trace_ns(x->plan, e->start));

@@ -24,6 +24,7 @@ export class CostHeat {
     private readonly costs: Costs,
     private readonly open: (step: number) => void,
   ) {
+    this.perRow = costs.cores.length > 1; // one core is the best of every step
     const known = costs.cores.map((core) => core.energy_fj > 0); // 0: the machine has no such costs
     this.rows = costs.steps.map((step, number) => {
       const energy_fj = step.energy_fj.map((x, i) => (known[i] ? x : null));
@@ -47,7 +48,7 @@ export class CostHeat {
   private controls(): HTMLElement {
     const measured = this.costs.cores.some((core) => core.energy_fj > 0);
     return el("div", { class: "bar", role: "toolbar", "aria-label": "cost table" }, [
-      this.choice("colours", ["against the best of the step", "absolute"], (i) => (this.perRow = i === 0)),
+      this.perRow && this.choice("colours", ["against the best of the step", "absolute"], (i) => (this.perRow = i === 0)),
       measured && this.choice("shows", ["cycles", "energy"], (i) => (this.measure = i === 0 ? "cycles" : "energy_fj")),
     ]);
   }

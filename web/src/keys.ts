@@ -5,7 +5,7 @@ import type { Shell } from "./shell";
 import { changeTrack, selectAt, showPath, step, trackOf } from "./step";
 
 const HELP: [string, string][] = [
-  ["1 … 6", "views"],
+  ["1 2 3 ..", "views"],
   ["a d ← →", "earlier, later"],
   ["w s + −", "closer, farther"],
   ["0 Home", "show everything"],

@@ -10,7 +10,7 @@ import { compare } from "./views/compare";
 import { counters } from "./views/counters";
 import { gantt } from "./views/gantt";
 import { network } from "./views/network";
-import { overview, verdictLine } from "./views/overview";
+import { overview, verdictLine, networkLine } from "./views/overview";
 import { tables } from "./views/tables";
 import { walk } from "./views/walk";
 
@@ -74,7 +74,7 @@ function head(shell: Shell, theme: HTMLElement, help: HTMLDialogElement): HTMLEl
   const verdict = el("div", { class: "verdict", "data-verdict": true });
   shell.onChoice(() => {
     const told = shell.page.kind === "plan" || shell.ofOnePlan;
-    verdict.replaceChildren(told ? verdictLine(shell) : "");
+    verdict.replaceChildren(told ? verdictLine(shell) : shell.page.network ? networkLine(shell.page) : "");
   });
   const helpButton = el("button", { type: "button", "aria-label": "keys", title: "key ?", onclick: () => help.showModal() }, ["?"]);
   return el("header", {}, [

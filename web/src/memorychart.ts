@@ -325,21 +325,20 @@ function drawEngine(root: SVGElement, layout: Layout, row: Row, engine: EngineUs
   drawUse(root, box, y, ENGINE_HEIGHT, engine, brief(layout.flow.unit));
 }
 
-/** A box that is filled as far as the engine is used: by what it could do, or else by the time that it does something. */
+/** A box that is filled as far as the engine is busy. */
 function drawUse(root: SVGElement, box: Column, y: number, height: number, engine: EngineUse, unit: string) {
-  const used = engine.peak ? engine.perCycle / engine.peak : engine.busy;
   const part = group(root, engineHover(engine, unit));
   frame(part, box, y, height, "engine");
-  const filled = { x: box.x, y, width: box.width * Math.min(1, used), height, rx: 4 };
+  const filled = { x: box.x, y, width: box.width * Math.min(1, engine.busy), height, rx: 4 };
   shape(part, "rect", { ...filled, fill: "var(--accent)", opacity: 0.22 });
-  const share = engine.peak ? percent(engine.perCycle / engine.peak) : `busy ${percent(engine.busy)}`;
+  const share = `busy ${percent(engine.busy)}`;
   const room = box.width - 2 * PAD;
   const first = y + height / 2 - 3;
   write(part, box.x + PAD, first, engine.name, { bold: true, room: room - textWidth(share) - 6 });
   write(part, box.x + box.width - PAD, first, share, { anchor: "end" });
   const done = engine.peak ? `${rate(engine.perCycle)} of ${rate(engine.peak)}` : rate(engine.perCycle);
-  const busy = engine.peak ? ` · busy ${percent(engine.busy)}` : "";
-  const texts = [`${done} ${unit}/cycle${busy}`, `${done} ${unit}/cycle`, done];
+  const part_of = engine.peak ? ` · ${percent(engine.perCycle / engine.peak)}` : "";
+  const texts = [`${done} ${unit}/cycle${part_of}`, `${done} ${unit}/cycle`, done];
   write(part, box.x + PAD, first + LINE, fitting(texts, room));
 }
 

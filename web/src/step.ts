@@ -46,7 +46,7 @@ export function showPath(app: App): void {
 export function step(app: App, by: number): void {
   const { selection } = app;
   const trace = app.trace!;
-  const list = selection.found.length ? selection.found : trace.tracks[trackOf(app)].events;
+  const list = selection.text ? selection.found : trace.tracks[trackOf(app)].events;
   if (!list.length) return;
   if (selection.event < 0) return selectFirst(app, list, by);
   const at = positionOf(trace.start, list, selection.event);

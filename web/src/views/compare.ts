@@ -250,12 +250,12 @@ function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
   const bound = network ? value("bound") : (value("search.bound") ?? value("bound.cycles"));
   const cycles = value("cycles");
   const known = typeof bound === "number" && typeof cycles === "number" && cycles > 0 && bound > 0;
-  const gap = known ? (cycles - bound) / cycles : null;
+  const above = known ? cycles / bound - 1 : null;
   const verdict = network ? "network" : verdictWord(doc);
   const facts: [string, string, string | number | null][] = [
     ["cycles", "cycles", cycles],
     ["bound", network || value("search.bound") !== null ? "proven bound" : "busiest engine", bound],
-    ["gap", "gap", gap],
+    ["above", "above it", above],
     ["energy_fj", "energy", value("energy_fj")],
     ["bottleneck", "bottleneck", value("bottleneck")],
   ];

@@ -20,8 +20,8 @@ const PALE = 0.65; // between the average and the largest
 type Group = "occupancy" | "credits" | "in flight" | "utilisation";
 const GROUPS: Record<Group, string> = {
   occupancy: "Occupancy: peak of the capacity; pale is reserved, strong is still to be read",
-  credits: "Free slots",
-  "in flight": "Under way",
+  credits: "Free slots: strong up to the average of a column, pale up to its largest",
+  "in flight": "Under way: strong up to the average of a column, pale up to its largest",
   utilisation: "Utilisation",
 };
 

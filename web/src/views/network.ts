@@ -249,7 +249,7 @@ class NetworkView implements View {
     const lists = groups.map((plan) => el("p", {}, [el("b", {}, [plan.name]), " ", opsOf(plan)]));
     const note =
       `${digits(folded.length)} nodes are computed inside ${digits(chains.length)} steps; ` +
-      `${digits(this.net.views)} only see bytes in another shape`;
+      `${digits(this.net.views)} more only see the same bytes in another shape`;
     const body = el("details", { open: chains.length <= 12 }, [el("summary", {}, [note]), scroll(made)]);
     return part("Fused", null, ...lists, body);
   }

@@ -4,8 +4,9 @@ import type { App, MakeView } from "../app";
 import { brief, groupBy, rate, times, units, type Unit } from "../chart";
 import { amount, details, digits, duration, el, percent, table, type Child, type Column } from "../dom";
 import { causes, flowOf, type EngineUse, type Flow, type Lane } from "../flow";
-import type { LinkDoc, OpDoc, PlanData, PlanDoc, RemedyDoc, VerdictDoc } from "../format";
+import type { LinkDoc, OpDoc, PageData, PlanData, PlanDoc, RemedyDoc, VerdictDoc } from "../format";
 import { memoryChart } from "../memorychart";
+import type { Network, Step } from "../networkdoc";
 import { roofline, roofsOf, type Roof } from "../roofline";
 import { trafficBars } from "../trafficbars";
 
@@ -17,6 +18,13 @@ function badgeOf(verdict: VerdictDoc | null): Badge {
   if (!verdict) return "not verified";
   if (verdict.first_fault !== null || !verdict.checked || verdict.equal === false) return "wrong";
   return verdict.verified ? "verified" : "checked";
+}
+
+/** Of a network's layer: what the run of its steps said. */
+function badgeOfSteps(app: App): Badge | null {
+  if (!app.page.network) return null;
+  const steps = (app.page.network as Network).steps.filter((step) => step.layer === app.plan.layer && step.verdict);
+  return badgeOfVerdicts(steps.map((step) => step.verdict!));
 }
 
 /** Of all operators: the worst of any. */
@@ -67,12 +75,43 @@ export function verdictLine(app: App): Node {
     );
   parts.push(`bound by ${boundedBy(ops)}`, searchText(ops));
   const shown = parts.filter((part) => part !== null);
-  const badge = badgeOfAll(ops);
+  const ran = badgeOfSteps(app);
+  return verdictOf(shown, ran ?? badgeOfAll(ops), ran ?? badgeText(ops));
+}
+
+function verdictOf(parts: Child[], badge: Badge, text: string): Node {
   return el("span", { class: "verdict-line" }, [
-    ...shown.flatMap((part, i) => (i ? [" · ", part] : [part])),
+    ...parts.flatMap((part, i) => (i ? [" · ", part] : [part])),
     " ",
-    el("span", { class: "badge", "data-badge": badge, "data-key": "verdict", "data-value": badge }, [badgeText(ops)]),
+    el("span", { class: "badge", "data-badge": badge, "data-key": "verdict", "data-value": badge }, [text]),
   ]);
+}
+
+type StepVerdict = NonNullable<Step["verdict"]>;
+
+/** Null: none of them was run. */
+function badgeOfVerdicts(verdicts: StepVerdict[]): Badge | null {
+  if (verdicts.some((v) => v.fault || v.equal === false && v.compared)) return "wrong";
+  if (!verdicts.some((v) => v.executed)) return null;
+  return verdicts.every((v) => v.equal || !v.compared) ? "verified" : "not verified";
+}
+
+/** "10'120'315 cycles · gap 0.05 % · 31 of 31 steps planned · limited by array · verified" */
+export function networkLine(page: PageData): Node {
+  const { totals, steps } = page.network as Network;
+  const planned = steps.filter((step) => step.cycles !== undefined);
+  const spent = new Map<string, number>();
+  for (const step of planned)
+    if (step.bottleneck) spent.set(step.bottleneck, (spent.get(step.bottleneck) ?? 0) + step.cycles!);
+  const limit = [...spent].sort((a, b) => b[1] - a[1])[0]?.[0];
+  const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? "not verified";
+  const parts: Child[] = [
+    el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [`${digits(totals.cycles)} cycles`]),
+    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles, 2)}` : null,
+    `${totals.planned_steps} of ${steps.length} steps planned`,
+    limit ? `mostly bound by ${limit}` : null,
+  ];
+  return verdictOf(parts.filter((part) => part !== null), badge, badge);
 }
 
 // ---- cards ----
@@ -118,7 +157,7 @@ function computeCard(flows: Flow[]): Card {
 
 function linkCard(doc: PlanDoc): Card | null {
   const outermost = doc.ops[0]?.memories[0]?.name;
-  const links = doc.ops.flatMap((op) => op.links.filter((l) => l.outer === outermost));
+  const links = doc.ops.flatMap((op) => op.links.filter((l) => l.outer === outermost && l.units > 0)); // others stay
   const moved = links.reduce((sum, l) => sum + l.units, 0);
   const least = links.reduce((sum, l) => sum + l.least_units, 0);
   if (!least) return null;
@@ -191,8 +230,9 @@ function adviceOf(ops: OpDoc[]): HTMLElement | null {
 }
 
 function remedies(doc: PlanDoc): HTMLElement {
-  const list = (doc.remedies ?? []).filter((r) => r.gain !== 0);
-  const idle = groupBy((doc.remedies ?? []).filter((r) => r.gain === 0), (r) => String(r.more)).map(
+  const helps = (r: RemedyDoc) => !r.feasible || Math.abs(gainOf(r) ?? 0) >= 0.0005; // what is shown as 0.0 % does not
+  const list = (doc.remedies ?? []).filter(helps);
+  const idle = groupBy((doc.remedies ?? []).filter((r) => !helps(r)), (r) => String(r.more)).map(
     ([more, same]) => `${more} at ${same.map((r) => r.at).join(", ")}`,
   );
   return el("div", { class: "card" }, [

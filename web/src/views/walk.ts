@@ -3,6 +3,7 @@
 // the controls here.
 import "./walk.css";
 import type { App, MakeView, View } from "../app";
+import { reveal } from "../axis";
 import { amount, digits, el, liveTable, sizeCanvas, type Column } from "../dom";
 import { Executions, type Loads } from "../executions";
 import { elements, haloElements, type AxisTile } from "../region";
@@ -221,6 +222,7 @@ class Walk implements View {
   private setTime(time: number) {
     this.time = Math.max(0, Math.min(time, this.trace!.head.end));
     this.app.axis.setNow(this.time);
+    reveal(this.app.axis, this.time, this.time);
   }
   private step(by: number) {
     if (!this.trace) return;
