@@ -40,6 +40,20 @@ export function eventFacts(trace: Trace, e: number): Fact[] {
   return facts;
 }
 
+/** The time before an event in which its engine did nothing. */
+export function gapFacts(trace: Trace, next: number): Fact[] {
+  const { head } = trace;
+  const cycles = (key: string, title: string, value: number): Fact => ({ key, title, value, show: cyclesText(value, head.clock_mhz) });
+  return [
+    { key: "track", title: "engine", value: head.tracks[trace.kindOf(next).track].name, show: `${head.tracks[trace.kindOf(next).track].name} is idle` },
+    { key: "wait", title: "because", value: WAITS[trace.wait[next]], show: whyText(trace, next) },
+    cycles("waited", "waits", trace.gap[next]),
+    cycles("from", "from", trace.start[next] - trace.gap[next]),
+    cycles("to", "to", trace.start[next]),
+    { key: "next", title: "then", value: trace.label(next), show: `${VERBS[trace.kindOf(next).op]} ${trace.label(next)}` },
+  ];
+}
+
 function workName(op: string): string {
   return op === "exec" ? "points" : op === "sum" ? "elements" : "amount";
 }

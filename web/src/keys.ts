@@ -13,7 +13,7 @@ const HELP: [string, string][] = [
   ["n p", "next, previous event of the track; after a search: next, previous of what was found"],
   ["↑ ↓", "the track above, below"],
   ["Enter", "select the event at the pointer's time"],
-  ["m", "set the first cursor, then the second: the time between them is measured"],
+  ["m", "set the first cursor, then the second, and the time between them is measured; twice at a selected event: its length"],
   ["/", "search a tile: w[3,7], w[3,*], w, exec, an engine"],
   ["Escape", "clear selection, search and cursors"],
   ["space", "Tiles: play, stop"],
@@ -72,6 +72,8 @@ function timeKey(key: string, shell: Shell): boolean {
   const { axis, selection } = shell;
   const { from, to } = axis.shown;
   const middle = axis.now !== null && axis.now >= from && axis.now <= to ? axis.now : (from + to) / 2;
+  const [first, second] = axis.cursors;
+  const secondAtSamePlace = first === middle && second === null && selection.event >= 0;
   const actions: Record<string, () => void> = {
     a: () => pan(axis, -0.2),
     d: () => pan(axis, 0.2),
@@ -82,7 +84,7 @@ function timeKey(key: string, shell: Shell): boolean {
     n: () => step(shell, 1),
     p: () => step(shell, -1),
     N: () => step(shell, -1),
-    m: () => placeCursor(axis, middle),
+    m: () => placeCursor(axis, secondAtSamePlace ? shell.trace!.busyEnd[selection.event] : middle),
     Enter: () => selectAt(shell, trackOf(shell), middle),
     ArrowUp: () => changeTrack(shell, -1),
     ArrowDown: () => changeTrack(shell, 1),

@@ -2,7 +2,7 @@
 import type { App, MakeView, View, Window } from "../app";
 import { drawMeasure, drawRuler, fit, RULER_HEIGHT, timeScale, zoom, type TimeScale } from "../axis";
 import { details, digits, duration, el, liveTable, percent, type Table } from "../dom";
-import { cyclesText, eventFacts } from "../eventtext";
+import { cyclesText, eventFacts, gapFacts } from "../eventtext";
 import { legendItems } from "../legend";
 import { Minimap } from "../minimap";
 import { REASONS, TrackMix } from "../mix";
@@ -161,23 +161,32 @@ class Gantt implements View {
 
   // ---- pointer ----
 
-  /** The event at a place; a narrow one may be missed by a few pixels. */
-  private eventAt(x: number, y: number): number {
+  /** The event at a place, a narrow one may be missed by a few pixels; and in a gap, the event that ends it. */
+  private lookAt(x: number, y: number): { event: number; next: number } {
     const row = this.rows.find((r) => y >= r.y - 1 && y < r.y + r.height + TAIL);
     const s = timeScale(this.app.axis, this.sheet.canvas.clientWidth);
-    if (!row || x < s.left || x > s.right) return -1;
+    if (!row || x < s.left || x > s.right) return { event: -1, next: -1 };
     const { events, starts, ends } = this.trace.tracks[row.track];
-    const cycle = s.cycleOf(x);
-    const p = upperBound(ends, cycle);
+    const p = upperBound(ends, s.cycleOf(x));
     const near = [p, p - 1].find((i) => i >= 0 && i < events.length && s.xOf(starts[i]) - 2 <= x && s.xOf(ends[i]) + 2 >= x);
-    return near === undefined ? -1 : events[near];
+    return { event: near === undefined ? -1 : events[near], next: p < events.length ? events[p] : -1 };
   }
 
-  private hover(event: PointerEvent) {
-    const found = event.buttons ? -1 : this.eventAt(event.offsetX, event.offsetY);
-    if (found < 0) return this.hideTip();
-    if (found !== this.hovered) this.tip.replaceChildren(el("dl", { class: "facts" }, details(eventFacts(this.trace, found))));
-    this.hovered = found;
+  private eventAt(x: number, y: number): number {
+    return this.lookAt(x, y).event;
+  }
+
+  private hover(pointer: PointerEvent) {
+    const { event, next } = pointer.buttons ? { event: -1, next: -1 } : this.lookAt(pointer.offsetX, pointer.offsetY);
+    if (event < 0 && (next < 0 || this.trace.gap[next] <= 0)) return this.hideTip();
+    const key = event >= 0 ? 2 * event : 2 * next + 1;
+    const facts = () => (event >= 0 ? eventFacts(this.trace, event) : gapFacts(this.trace, next));
+    if (key !== this.hovered) this.tip.replaceChildren(el("dl", { class: "facts" }, details(facts())));
+    this.hovered = key;
+    this.placeTip(pointer);
+  }
+
+  private placeTip(event: PointerEvent) {
     this.hoveredIn = this.app.axis.shown;
     this.tip.hidden = false;
     const { offsetWidth, offsetHeight } = this.tip;

@@ -359,7 +359,7 @@ function keyOf(words: [string, string][]): HTMLElement {
 function memoriesKey(): HTMLElement {
   return el("p", { class: "muted" }, [
     "Strips show where buffers lie; the mark below them is the most that was alive at once. ",
-    "Engines are filled as far as they are used, arrows are as thick as what they carry.",
+    "Engines are filled as far as they are busy, arrows are as thick as what they carry.",
   ]);
 }
 
