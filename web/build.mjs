@@ -13,13 +13,30 @@ const result = await build({
   format: "iife",
   target: "es2022",
   charset: "utf8",
-  legalComments: "none",
+  legalComments: "none", // whole licences stand in the page instead, see notices
+  metafile: true,
   logLevel: "warning",
 });
 const text = (ending) => result.outputFiles.find((f) => f.path.endsWith(ending))?.text.trim() ?? "";
+
+/** The licences of the packages whose code is in the bundle, as they ask for; those that are alike once. */
+function notices() {
+  const used = Object.entries(Object.values(result.metafile.outputs).find((o) => o.entryPoint).inputs)
+    .filter(([, part]) => part.bytesInOutput > 0)
+    .map(([file]) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1])
+    .filter(Boolean);
+  const names = new Map();
+  for (const name of [...new Set(used)].sort()) {
+    const licence = readFileSync(`${here}node_modules/${name}/LICENSE`, "utf8").trim();
+    names.set(licence, [...(names.get(licence) ?? []), name]);
+  }
+  return [...names].map(([licence, list]) => `${list.join(", ")}\n\n${licence}`).join("\n\n");
+}
+
 // A function, since a replacement's "$&" means something; "</script" may stand in a string only in disguise.
 const page = readFileSync(here + "src/index.html", "utf8")
   .replace("/*STYLE*/", () => text(".css"))
+  .replace("/*NOTICES*/", notices)
   .replace("/*SCRIPT*/", () => text(".js").replaceAll("</script", "<\\/script"));
 const out = here + "dist/report.html";
 if (process.argv.includes("--check")) {
