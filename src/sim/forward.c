@@ -88,7 +88,8 @@ static void add_units(tw_forward *f)
     }
 }
 
-/* Free slots in the order in which they will be taken, held ones in the order of their tiles. */
+/* Free slots in the order in which they will be taken, held ones in the order of their tiles. What is resident is never
+ * taken from the ring: its buffer stands there too, but each moment is written down, and moved, once. */
 static void add_pool(tw_forward *f, int m, int o)
 {
     const tw_async *s = f->sim;
@@ -101,7 +102,7 @@ static void add_pool(tw_forward *f, int m, int o)
         add_moment(f, &s->there[buffer]);
         add_moment(f, &s->unused[buffer]);
     }
-    if (stay->pool != o) return;
+    if (stay->pool != o || stay->resident) return;
     const tw_free_ring *ring = &c->ring[m][o];
     f->now.n_free[m][o] = ring->n_free;
     for (int32_t i = 0; i < ring->n_free; i++) add_moment(f, &s->unused[ring->slot[(ring->head + i) % ring->n]]);
