@@ -28,11 +28,65 @@ int tw_fit(tw_lowering *l, int x, tw_onnx_type type)
     return tw_is_float_type(type) || type == TW_ONNX_BOOL ? x : tw_fn1(l, narrowing(type), x);
 }
 
+/* What is known about the results of a formula: whether each is a number of the type that `narrow` makes. A variable is one
+ * already, as what comes from a tensor is, but for a sum that is not stored yet. */
+typedef struct narrowness {
+    tw_fn narrow;
+    bool sum_first;
+    int n_vars;
+    bool step[TW_FORMULA_MAX_STEPS];
+} narrowness;
+
+static bool is_narrow(const narrowness *n, int x)
+{
+    return x < n->n_vars ? x > 0 || !n->sum_first : n->step[x - n->n_vars];
+}
+
+/* The small whole numbers that every type has. */
+static bool is_small(double x) { return x >= 0 && x <= 127 && x == floor(x); }
+
+static bool makes_narrow(const narrowness *n, const tw_formula_step *s)
+{
+    bool is_float = n->narrow == TW_FN_F32 || n->narrow == TW_FN_F16 || n->narrow == TW_FN_BF16;
+    switch (s->fn) {
+    case TW_FN_CONSTANT: return is_small(s->constant);
+    case TW_FN_ISNAN:
+    case TW_FN_ISINF:
+    case TW_FN_NOT:
+    case TW_FN_AND:
+    case TW_FN_OR:
+    case TW_FN_XOR:
+    case TW_FN_EQUAL:
+    case TW_FN_LESS:
+    case TW_FN_LESS_EQUAL:
+    case TW_FN_PRESENT: return true;
+    case TW_FN_MIN:
+    case TW_FN_MAX: return is_narrow(n, s->arg[0]) && is_narrow(n, s->arg[1]);
+    case TW_FN_SELECT: return is_narrow(n, s->arg[1]) && is_narrow(n, s->arg[2]);
+    case TW_FN_ABS:
+    case TW_FN_NEGATE:
+    case TW_FN_CEIL:
+    case TW_FN_FLOOR:
+    case TW_FN_ROUND: return is_float && is_narrow(n, s->arg[0]);
+    case TW_FN_F16:
+    case TW_FN_BF16: return n->narrow == TW_FN_F32 || s->fn == n->narrow;
+    default: return s->fn == n->narrow;
+    }
+}
+
+static bool is_of_type(const tw_lowering *l, int x, tw_fn narrow)
+{
+    const tw_formula_draft *f = l->f;
+    narrowness n = {.narrow = narrow, .sum_first = f == &l->nest.finish, .n_vars = f->n_vars};
+    for (int s = 0; s <= x - f->n_vars; s++) n.step[s] = makes_narrow(&n, &f->step[s]);
+    return is_narrow(&n, x);
+}
+
 int tw_rounded(tw_lowering *l, int x, tw_onnx_type type)
 {
-    bool narrow = tw_is_float_type(type) && type != TW_ONNX_F64;
-    bool exact = x >= l->f->n_vars || l->f == &l->nest.finish; /* what comes from a tensor is rounded already */
-    return narrow && exact ? tw_fn1(l, narrowing(type), x) : x;
+    tw_fn narrow = narrowing(type);
+    bool nothing = narrow == TW_N_FNS || l->f->failed || x < 0 || is_of_type(l, x, narrow);
+    return nothing ? x : tw_fn1(l, narrow, x);
 }
 
 /* Whether every value of `from` is one of `to`. */
@@ -48,7 +102,7 @@ static bool holds_all(tw_onnx_type from, tw_onnx_type to)
 
 int tw_cast(tw_lowering *l, int x, tw_onnx_type from, tw_onnx_type to)
 {
-    if (!tw_is_float_type(to)) x = tw_rounded(l, x, from);
+    x = tw_rounded(l, x, from);
     if (to == TW_ONNX_BOOL)
         return from == TW_ONNX_BOOL ? x : tw_fn1(l, TW_FN_NOT, tw_fn2(l, TW_FN_EQUAL, x, tw_num(l, 0)));
     return holds_all(from, to) ? x : tw_fn1(l, narrowing(to), x);

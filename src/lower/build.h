@@ -212,8 +212,8 @@ static inline int tw_choose(tw_lowering *l, int c, int a, int b)
 /* Integers wrap around into their type; floats stay. */
 int tw_fit(tw_lowering *l, int x, tw_onnx_type type);
 int tw_cast(tw_lowering *l, int x, tw_onnx_type from, tw_onnx_type to);
-/* A result of the formula as its type has it. Formulas are exact between their nodes, but where the next one jumps, it
- * has to jump at the same place. */
+/* A result of the formula as its type has it: floats are rounded, integers wrap around, unless it is known to be one. A
+ * formula of several nodes rounds what goes from one to the next, so that it computes what the nodes would one by one. */
 int tw_rounded(tw_lowering *l, int x, tw_onnx_type type);
 /* round(x) + zero, saturated; zero -1: none. */
 int tw_quantize(tw_lowering *l, int x, int zero, tw_onnx_type type);

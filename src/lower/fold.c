@@ -148,6 +148,13 @@ static void learn(known *k, int value, int is)
     k->is[k->n++] = is;
 }
 
+/* What the next node reads is a number of the value's type, as it would be in a tensor. What comes out of the group is
+ * rounded when it is stored. */
+static void learn_rounded(tw_lowering *l, const tw_group *group, known *k, int value, int is)
+{
+    learn(k, value, value == group->value ? is : tw_rounded(l, is, tw_shape_of(l, value)->type));
+}
+
 /* Dims of x that are not 1, as one stretch of the output's: how long it is and how many elements lie behind it. */
 static bool stretch_of(tw_seen x, tw_seen out, int64_t *extent, int64_t *inner)
 {
@@ -176,7 +183,7 @@ static int hold_input(tw_lowering *l, tw_seen x, tw_seen out)
     return tw_refused(l) ? 0 : tw_hold(l, x, loop);
 }
 
-static void fold_node(tw_lowering *l, const tw_onnx_node *node, known *k)
+static void fold_node(tw_lowering *l, const tw_group *group, const tw_onnx_node *node, known *k)
 {
     const tw_element *e = tw_element_of(l, node);
     tw_seen out = tw_see(l, node->output[0]);
@@ -187,7 +194,7 @@ static void fold_node(tw_lowering *l, const tw_onnx_node *node, known *k)
         arg[i] = reads ? find_known(k, node->input[i]) : -1;
         if (reads && arg[i] < 0) arg[i] = hold_input(l, tw_element_input(l, e, node, i), out);
     }
-    if (!tw_refused(l)) learn(k, node->output[0], tw_element_emit(l, e, node, arg));
+    if (!tw_refused(l)) learn_rounded(l, group, k, node->output[0], tw_element_emit(l, e, node, arg));
     l->holds_known = false;
 }
 
@@ -209,8 +216,9 @@ bool tw_fold_group(tw_lowering *l, const tw_group *group)
     if (!before) return false;
     *before = l->nest;
     known k = {0};
-    learn(&k, graph->node[group->node[0]].output[0], tw_tail(l));
-    for (int i = 1; i < group->n && !tw_refused(l); i++) fold_node(l, &graph->node[group->node[i]], &k);
+    int tail = tw_tail(l);
+    learn_rounded(l, group, &k, graph->node[group->node[0]].output[0], tail);
+    for (int i = 1; i < group->n && !tw_refused(l); i++) fold_node(l, group, &graph->node[group->node[i]], &k);
     bool done = !tw_refused(l) && !l->f->failed;
     if (!done) {
         l->why = NULL;
@@ -262,7 +270,8 @@ static void collect_inputs(tw_lowering *l, const tw_group *group, int first, map
     }
 }
 
-static void emit_node(tw_lowering *l, const tw_onnx_node *node, const map_inputs *in, known *made)
+static void emit_node(tw_lowering *l, const tw_group *group, const tw_onnx_node *node, const map_inputs *in,
+                      known *made)
 {
     const tw_element *e = tw_element_of(l, node);
     int arg[TW_ELEMENT_MAX_INPUTS];
@@ -273,7 +282,7 @@ static void emit_node(tw_lowering *l, const tw_onnx_node *node, const map_inputs
         for (int k = 0; arg[i] < 0 && k < in->n; k++)
             if (in->value[k] == node->input[i]) arg[i] = in->var[k];
     }
-    learn(made, node->output[0], tw_element_emit(l, e, node, arg));
+    learn_rounded(l, group, made, node->output[0], tw_element_emit(l, e, node, arg));
 }
 
 void tw_map_group(tw_lowering *l, const tw_group *group, int first)
@@ -283,7 +292,8 @@ void tw_map_group(tw_lowering *l, const tw_group *group, int first)
     known made = {0};
     collect_inputs(l, group, first, &in);
     if (!tw_refused(l)) tw_map(l, "", tw_see(l, group->value), in.n, in.seen, in.var);
-    for (int k = first; k < group->n && !tw_refused(l); k++) emit_node(l, &graph->node[group->node[k]], &in, &made);
+    for (int k = first; k < group->n && !tw_refused(l); k++)
+        emit_node(l, group, &graph->node[group->node[k]], &in, &made);
     l->holds_known = false;
     if (!tw_refused(l)) tw_set_value(l, find_known(&made, group->value));
 }

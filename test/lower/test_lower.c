@@ -183,7 +183,7 @@ TEST(what_follows_a_convolution_is_folded_into_it)
     check(conv_bn_relu,
           "Conv_0 [Conv+BatchNormalization+Relu] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=3 kx=3: x, w; held b, s, o, "
           "m, v "
-          "-> y; finish $0 = (sum + h0 - h3) * (h1 / sqrt(h4 + 9.999999747378752e-06)); max($0 + h2, 0)\n"
+          "-> y; finish $0 = (f32(sum + h0) - h3) * (h1 / sqrt(h4 + 9.999999747378752e-06)); max(f32($0 + h2), 0)\n"
           "folded BatchNormalization_1 [BatchNormalization] into Conv_0\n"
           "folded Relu_2 [Relu] into Conv_0\n"
           "1 steps, 8 tensors, 2 folds, 0 views\n");
@@ -202,12 +202,13 @@ TEST(without_folding_only_the_bias_stays)
 
 TEST(a_tensor_times_a_function_of_itself_is_folded)
 {
-    check("x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nSigmoid c -> s\nMul c s -> y\n< y\n",
-          "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> y; finish sum * "
-          "sigmoid(sum)\n"
-          "folded Sigmoid_1 [Sigmoid] into Conv_0\n"
-          "folded Mul_2 [Mul] into Conv_0\n"
-          "1 steps, 3 tensors, 2 folds, 0 views\n");
+    check(
+        "x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nSigmoid c -> s\nMul c s -> y\n< y\n",
+        "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> y; finish $0 = f32(sum); "
+        "$0 * f32(sigmoid($0))\n"
+        "folded Sigmoid_1 [Sigmoid] into Conv_0\n"
+        "folded Mul_2 [Mul] into Conv_0\n"
+        "1 steps, 3 tensors, 2 folds, 0 views\n");
 }
 
 TEST(nothing_is_folded_past_a_tensor_that_somebody_else_reads)
@@ -221,7 +222,7 @@ TEST(nothing_is_folded_past_a_tensor_that_somebody_else_reads)
 TEST(element_wise_chains_are_one_map)
 {
     check("a 2x5\nb 2x5\n!c 5\n!six 1=6\nAdd a b -> s\nMul s c -> m\nMin m six -> y\n< y\n",
-          "Add_0 [Add+Mul+Min] map d0=2 d1=5: a, b; held c -> y; value min((ifm + w) * h0, 6)\n"
+          "Add_0 [Add+Mul+Min] map d0=2 d1=5: a, b; held c -> y; value min(f32(f32(ifm + w) * h0), 6)\n"
           "folded Mul_1 [Mul] into Add_0\n"
           "folded Min_2 [Min] into Add_0\n"
           "1 steps, 4 tensors, 2 folds, 0 views\n");
@@ -231,7 +232,7 @@ TEST(channels_that_are_two_loops_take_their_bias_in_a_step_of_its_own)
 {
     check("x 1x4x5x5\n!w 6x2x3x3\n!b 6\nConv x w b -> c group:2\nRelu c -> y\n< y\n",
           "Conv_0.sum [Conv] multiply-add g=2 oc=3 oy=3 ox=3 | ic=2 ky=3 kx=3: x, w -> c.sum\n"
-          "Conv_0 [Conv+Relu] map c=6 s=9: c.sum; held b -> y; value max(ifm + h0, 0)\n"
+          "Conv_0 [Conv+Relu] map c=6 s=9: c.sum; held b -> y; value max(f32(ifm + h0), 0)\n"
           "folded Relu_1 [Relu] into Conv_0\n"
           "2 steps, 5 tensors, 1 folds, 0 views\n");
     check("x 1x4x5x5\n!w 4x1x3x3\n!b 4\nConv x w b -> y group:4\n< y\n",
@@ -271,7 +272,7 @@ TEST(a_concatenation_of_many_is_a_tree)
 TEST(a_function_is_known_by_its_name_whoever_defines_it)
 {
     check("x 3x4\n!w 4x5\nMatMul x w -> m\ncom.example.Silu m -> y\n< y\n",
-          "MatMul_0 [MatMul+Silu] multiply-add m=3 n=5 | k=4: x, w -> y; finish sum * sigmoid(sum)\n"
+          "MatMul_0 [MatMul+Silu] multiply-add m=3 n=5 | k=4: x, w -> y; finish $0 = f32(sum); $0 * sigmoid($0)\n"
           "folded Silu_1 [Silu] into MatMul_0\n"
           "1 steps, 3 tensors, 1 folds, 0 views\n");
 }

@@ -6,8 +6,8 @@
  * integers not at all. Inputs that say how (the target of a Reshape) are known when shapes are inferred, data are not. */
 #include "lower/lower.h"
 #include "onnx_data.h"
+#include "steps_run.h"
 #include "tw_test.h"
-#include "verify/verify.h"
 
 #include <glob.h>
 #include <math.h>
@@ -51,172 +51,6 @@ static bool same_array(const tw_array *a, const tw_array *b)
     return true;
 }
 
-/* ---- running steps ---- */
-
-typedef struct run {
-    const tw_lowered *lowered;
-    tw_array *root;  /* per tensor that is its own root */
-    tw_array *value; /* of the file, for subgraphs */
-    tw_arena *arena;
-    tw_diag *diag;
-} run;
-
-static size_t element_bytes(tw_onnx_type type)
-{
-    return type == TW_ONNX_STRING ? sizeof(char *) : (size_t)tw_onnx_type_bytes(type);
-}
-
-/* The elements of a tensor, wherever they lie; data NULL: not there. */
-static tw_array read_net(run *r, int t)
-{
-    const tw_net_tensor *tensor = &r->lowered->tensor[t];
-    const tw_array *root = &r->root[tensor->root];
-    tw_array a = *root;
-    if (!tensor->known || (!root->data && tensor->n_elems > 0)) return a;
-    a.type = tensor->type;
-    a.n = tensor->n_elems;
-    a.n_dims = tensor->n_dims;
-    memcpy(a.dim, tensor->dim, sizeof a.dim);
-    if (root->data) a.data = (const char *)root->data + (size_t)tensor->offset * element_bytes(a.type);
-    return a;
-}
-
-static tw_status write_net(run *r, int t, const tw_array *from)
-{
-    const tw_net_tensor *tensor = &r->lowered->tensor[t], *whole = &r->lowered->tensor[tensor->root];
-    tw_array *root = &r->root[tensor->root];
-    if (tensor->root == t) {
-        *root = *from;
-        return TW_OK;
-    }
-    if (!root->data) TW_TRY(tw_array_new(whole->type, whole->n_dims, whole->dim, r->arena, root));
-    memcpy((char *)root->data + (size_t)tensor->offset * element_bytes(from->type), from->data,
-           (size_t)from->n * element_bytes(from->type));
-    return TW_OK;
-}
-
-static const double *numbers_of(run *r, int t)
-{
-    tw_array a = read_net(r, t);
-    double *x = a.data ? TW_NEW(r->arena, double, a.n + 1) : NULL;
-    for (int64_t i = 0; x && i < a.n; i++) x[i] = tw_array_get(&a, i);
-    return x;
-}
-
-static bool fits(tw_onnx_type type, double x)
-{
-    static const struct {
-        tw_onnx_type type;
-        double lo, hi;
-    } range[] = {
-        {TW_ONNX_I8, -128, 127},
-        {TW_ONNX_U8, 0, 255},
-        {TW_ONNX_I16, -32768, 32767},
-        {TW_ONNX_U16, 0, 65535},
-        {TW_ONNX_I32, -2147483648.0, 2147483647},
-        {TW_ONNX_U32, 0, 4294967295.0},
-        {TW_ONNX_BOOL, 0, 1},
-        {TW_ONNX_I64, -0x1p63, 0x1p63},
-        {TW_ONNX_U64, 0, 0x1p64},
-    };
-    for (size_t i = 0; i < TW_COUNT(range); i++)
-        if (range[i].type == type) return range[i].lo <= x && x <= range[i].hi && x == trunc(x);
-    return true;
-}
-
-static tw_status run_tiled(run *r, const tw_step *step)
-{
-    const tw_op *op = step->model->op;
-    tw_reference_case c = {.model = step->model, .op = op};
-    int out = step->operand[step->n_operands - 1];
-    const tw_net_tensor *tensor = &r->lowered->tensor[out];
-    tw_array made;
-    for (int i = 0; i < step->n_operands - 1; i++)
-        if (!(c.input[i] = numbers_of(r, step->operand[i])))
-            return tw_diag_error(r->diag, (tw_loc){0}, "%s: no input %d", step->name, i);
-    for (int h = 0; h < op->n_held; h++)
-        if (!(c.held[h] = numbers_of(r, step->held[h])))
-            return tw_diag_error(r->diag, (tw_loc){0}, "%s: no held %d", step->name, h);
-    double *result = TW_NEW(r->arena, double, tensor->n_elems);
-    if (!result || !tw_reference_direct(NULL, &c, result)) return TW_ERR_NOMEM;
-    TW_TRY(tw_array_new(tensor->type, tensor->n_dims, tensor->dim, r->arena, &made));
-    for (int64_t i = 0; i < made.n; i++) {
-        if (!fits(tensor->type, result[i]))
-            return tw_diag_error(r->diag, (tw_loc){0}, "%s: %g does not fit its type", step->name, result[i]);
-        tw_array_set(&made, i, result[i]);
-    }
-    return write_net(r, out, &made);
-}
-
-static const tw_array *outer_value(void *user, int value)
-{
-    run *r = user;
-    int t = r->lowered->tensor_of_value[value];
-    if (t < 0) return NULL;
-    r->value[value] = read_net(r, t);
-    return r->value[value].data ? &r->value[value] : NULL;
-}
-
-static tw_status run_host(run *r, const tw_step *step)
-{
-    const tw_graph_file *file = r->lowered->shapes->file;
-    const tw_onnx_node *node = &file->graph[step->graph].node[step->node[0]];
-    const tw_array **input = TW_NEW(r->arena, const tw_array *, node->n_inputs + 1);
-    tw_array *own = TW_NEW(r->arena, tw_array, node->n_inputs + 1),
-             *output = TW_NEW(r->arena, tw_array, node->n_outputs + 1);
-    bool *wanted = TW_NEW(r->arena, bool, node->n_outputs + 1);
-    for (int i = 0; i < node->n_inputs; i++) {
-        if (step->input[i] < 0) continue;
-        own[i] = read_net(r, step->input[i]);
-        input[i] = &own[i];
-    }
-    for (int i = 0; i < node->n_outputs; i++) wanted[i] = step->output[i] >= 0;
-    tw_refer_case c = {.file = file,
-                       .node = node,
-                       .opset = tw_graph_opset(file, node->domain),
-                       .n_inputs = node->n_inputs,
-                       .n_outputs = node->n_outputs,
-                       .input = input,
-                       .wanted = wanted,
-                       .graph = step->graph,
-                       .outer = outer_value,
-                       .user = r};
-    TW_TRY(tw_refer_run(&c, r->arena, r->diag, output));
-    for (int i = 0; i < node->n_outputs; i++)
-        if (wanted[i]) TW_TRY(write_net(r, step->output[i], &output[i]));
-    return TW_OK;
-}
-
-/* Constants into their places. */
-static tw_status load_constants(run *r)
-{
-    const tw_graph_file *file = r->lowered->shapes->file;
-    for (int t = 0; t < r->lowered->n_tensors; t++) {
-        const tw_net_tensor *tensor = &r->lowered->tensor[t];
-        if (tensor->root != t || r->root[t].data || tensor->role != TW_ROLE_CONSTANT) continue;
-        if (tensor->literal) {
-            r->root[t] = *tensor->literal;
-            continue;
-        }
-        const tw_constant *constant = file->value[tensor->value].constant;
-        r->root[t] = (tw_array){.type = constant->type, .n_dims = constant->n_dims, .n = constant->n_elems};
-        memcpy(r->root[t].dim, constant->dim, sizeof r->root[t].dim);
-        TW_TRY(tw_constant_read(constant, file->path, r->arena, r->diag, &r->root[t].data));
-    }
-    return TW_OK;
-}
-
-static tw_status run_steps(run *r)
-{
-    TW_TRY(load_constants(r));
-    for (int s = 0; s < r->lowered->n_steps; s++) {
-        const tw_step *step = &r->lowered->step[s];
-        if (step->in_branch) continue; /* the host runs the If as a whole */
-        TW_TRY(step->kind == TW_STEP_TILED ? run_tiled(r, step) : run_host(r, step));
-    }
-    return TW_OK;
-}
-
 /* ---- one folder ---- */
 
 /* Operators whose later inputs say how, not what. */
@@ -250,7 +84,7 @@ static bool has_only_tensors(const tw_graph_file *file)
     return true;
 }
 
-static bool all_right(run *r, const char *set)
+static bool all_right(steps_run *r, const char *set)
 {
     const tw_graph_file *file = r->lowered->shapes->file;
     for (int i = 0; i < file->graph[0].n_outputs; i++) {
@@ -260,13 +94,13 @@ static bool all_right(run *r, const char *set)
         snprintf(path, sizeof path, "%s/output_%d.pb", set, i);
         if (read_tensor(path, file->value[value].declared.type, r->arena, r->diag, &expected) != TW_OK)
             return false;
-        tw_array got = read_net(r, r->lowered->tensor_of_value[value]);
+        tw_array got = steps_tensor(r, r->lowered->tensor_of_value[value]);
         if (!same_array(&got, &expected)) return false;
     }
     return true;
 }
 
-static verdict judge(run *r, const char *set)
+static verdict judge(steps_run *r, const char *set)
 {
     int n_tiled = 0, n_host = 0;
     for (int s = 0; s < r->lowered->n_steps; s++) {
@@ -276,7 +110,7 @@ static verdict judge(run *r, const char *set)
         else
             n_host++;
     }
-    tw_status status = run_steps(r);
+    tw_status status = steps_run_all(r);
     if (status == TW_INFEASIBLE) return UNKNOWN;
     bool right = status == TW_OK && all_right(r, set);
     if (n_tiled == 0 && n_host == 0) return right ? NO_STEPS : TILED_WRONG;
@@ -311,11 +145,8 @@ static verdict run_set(const tw_graph_file *file, const char *set, bool no_fold,
         printf("%s", text.bytes ? text.bytes : "");
         tw_text_release(&text);
     }
-    run r = {lowered, TW_NEW(arena, tw_array, lowered->n_tensors + 1), TW_NEW(arena, tw_array, file->n_values + 1),
-             arena, diag};
-    for (int i = 0; i < g->n_inputs; i++)
-        if (lowered->tensor_of_value[g->input[i]] >= 0)
-            r.root[lowered->tensor_of_value[g->input[i]]] = given[g->input[i]];
+    steps_run r = steps_run_of(lowered, arena, diag);
+    for (int i = 0; i < g->n_inputs; i++) steps_give(&r, g->input[i], &given[g->input[i]]);
     return judge(&r, set);
 }
 
