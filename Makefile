@@ -15,7 +15,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 .DEFAULT_GOAL := all
-.PHONY: all run test bench web web-deps report-bench pictures install networks fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build
@@ -28,13 +28,18 @@ web-deps:
 preset = { [ -f $(2)/build.ninja ] || cmake --preset $(1) >$(1).log 2>&1 || { cat $(1).log; rm -f $(1).log; exit 1; }; \
 	rm -f $(1).log; } && cmake --build --preset $(1)
 
-all: test-deps
+all: deps
+	@$(call preset,release,build)
+
+# The same with the tests: a build that was configured without their packages is configured again.
+all-tests: test-deps
+	@[ -f build/test/CTestTestfile.cmake ] || rm -f build/build.ninja
 	@$(call preset,release,build)
 
 run: all
 	@build/tilewright
 
-test: all web-deps
+test: all-tests web-deps
 	@$(call preset,asan,build-asan)
 	@$(call preset,tsan,build-tsan)
 	@tools/ctest_all tsan asan release
@@ -58,7 +63,7 @@ install: all
 
 # Large downloads into the user's cache (TW_MODELS); where they are there, `make test` uses them too.
 # A step that ends with 77 has nothing to work on: no npm, no registry.
-networks: all
+networks: all-tests
 	@for step in tools/fetch_models tools/ort/run_all "bash test/networks/shapes.sh build ." \
 	  "bash test/networks/verify.sh build . all"; do $$step || [ $$? -eq 77 ] || exit 1; done
 
