@@ -1,6 +1,6 @@
 /* src/onnx/graph.c - graphs. Names may be used in a file before they are defined in it (initializers come behind the nodes
  * that read them), so a graph is read in the order of meaning, not of the file: its parts are listed, then constants, inputs
- * and what nodes write are defined, and then the nodes are read. */
+ * and what nodes write are defined, then the nodes are read, and sorted where they have to be. */
 #include "onnx/reader.h"
 
 #include <stdio.h>
@@ -179,12 +179,13 @@ static tw_status define_nodes(tw_reader *reader, const parts *p, int g, tw_onnx_
 
 static tw_status read_nodes(tw_reader *reader, const parts *p, int g, tw_onnx_node *node)
 {
+    int first_read = reader->n_reads;
     for (int i = 0; i < p->n_nodes; i++) {
         reader->at[g] = i;
         TW_TRY(tw_reader_node_body(reader, p->node[i], g, &node[i]));
     }
     reader->at[g] = p->n_nodes;
-    return TW_OK;
+    return tw_reader_sort(reader, g, first_read, node);
 }
 
 /* The outputs of a branch may be values of the graph around it. */
@@ -197,8 +198,7 @@ static tw_status find_output(tw_reader *reader, tw_bytes message, int g, int *ou
         return tw_source_error(&reader->source, "output at byte %" PRId64 " has no name",
                                tw_source_offset(&reader->source, message.at));
     snprintf(gives, sizeof gives, "graph '%.200s' gives", reader->graph[g].name);
-    *out = tw_reader_find(reader, in.name, gives);
-    return TW_OK;
+    return tw_reader_find(reader, in.name, gives, out);
 }
 
 static tw_status find_outputs(tw_reader *reader, const parts *p, int g)

@@ -88,29 +88,18 @@ tw_status tw_reader_node_head(tw_reader *reader, tw_bytes message, int graph, in
     return status;
 }
 
-static void report_late(const tw_reader *reader, const char *verb, const tw_value *value)
+tw_status tw_reader_find(tw_reader *reader, int name, const char *verb, int *out)
 {
-    const tw_onnx_node *writer = &reader->graph[value->graph].node[value->node];
-    if (writer == reader->source.node)
-        (void)tw_source_error(&reader->source, "%s '%.200s', which it writes itself", verb, value->name);
-    else
-        (void)tw_source_error(&reader->source,
-                              "%s '%.200s', which node '%.200s' (%.100s) at byte %" PRId64 " writes later", verb,
-                              value->name, writer->name, writer->op, writer->offset);
-}
-
-int tw_reader_find(tw_reader *reader, int name, const char *verb)
-{
-    int found = tw_scope_find(reader->scope, name);
-    const tw_value *value = found < 0 ? NULL : tw_scope_value(reader->scope, found);
-    if (value && value->node < reader->at[value->graph]) return found;
-    reader->wrong = true;
-    if (value)
-        report_late(reader, verb, value);
-    else
+    *out = tw_scope_find(reader->scope, name);
+    if (*out < 0) {
+        reader->wrong = true;
         (void)tw_source_error(&reader->source, "%s '%.200s', which nothing defines", verb,
                               tw_scope_text(reader->scope, name));
-    return -1;
+        return TW_OK;
+    }
+    const tw_value *value = tw_scope_value(reader->scope, *out);
+    bool in_node = reader->at[value->graph] < reader->graph[value->graph].n_nodes;
+    return value->node >= 0 && in_node ? tw_reader_note_read(reader, value->graph, value->node) : TW_OK;
 }
 
 static tw_status read_input(tw_reader *reader, tw_bytes bytes, int *out)
@@ -118,9 +107,7 @@ static tw_status read_input(tw_reader *reader, tw_bytes bytes, int *out)
     *out = -1;
     if (bytes.n == 0) return TW_OK;
     int name = tw_scope_name(reader->scope, bytes);
-    if (name < 0) return TW_ERR_NOMEM;
-    *out = tw_reader_find(reader, name, "reads");
-    return TW_OK;
+    return name < 0 ? TW_ERR_NOMEM : tw_reader_find(reader, name, "reads", out);
 }
 
 static tw_status read_body(tw_reader *reader, tw_bytes message, int graph, int *input, tw_attribute *attribute)

@@ -4,15 +4,22 @@
 #include "onnx/scope.h"
 #include "onnx/source.h"
 
+typedef struct tw_read_of { /* node `node` of a graph, or a graph inside of it, reads what node `writer` writes */
+    int graph, node, writer;
+} tw_read_of;
+
 typedef struct tw_reader {
     tw_source source;
     tw_arena *scratch;
     tw_scope *scope;
     tw_graph *graph; /* those whose reading has begun; their node arrays have names, ops and offsets */
-    int *at;         /* of each: the node being read; what later ones write is not there yet         */
+    int *at;         /* of each: the node being read, or their number                                */
     int n_graphs, room_graphs;
     int depth;       /* of graphs around the present point                                           */
     int64_t n_items; /* against TW_ONNX_MAX_ITEMS                                                    */
+    tw_read_of *read; /* of graphs that are not sorted yet                                           */
+    int n_reads, room_reads;
+    bool sorted;     /* nodes had to be, and a note says so                                          */
     bool wrong;      /* something was reported, and reading went on                                  */
 } tw_reader;
 
@@ -26,7 +33,14 @@ TW_NODISCARD tw_status tw_reader_node_head(tw_reader *reader, tw_bytes message, 
 /* Its inputs and attributes, when all values of its graph are defined. */
 TW_NODISCARD tw_status tw_reader_node_body(tw_reader *reader, tw_bytes message, int graph, tw_onnx_node *node);
 TW_NODISCARD tw_status tw_reader_attribute(tw_reader *reader, tw_bytes message, int graph, tw_attribute *out);
-/* The value that a name means here; -1 and a message, "VERB 'x', which ..", when it means none or one that is not written
- * yet. Reading may go on. */
-int tw_reader_find(tw_reader *reader, int name, const char *verb);
+/* The value that a name means here, in *out; -1 and a message, "VERB 'x', which ..", when it means none. Reading may go on. */
+TW_NODISCARD tw_status tw_reader_find(tw_reader *reader, int name, const char *verb, int *out);
+
+/* ---- order.c ---- */
+
+/* The node of the graph that is being read, reads what node `writer` of it writes. */
+TW_NODISCARD tw_status tw_reader_note_read(tw_reader *reader, int graph, int writer);
+/* Sorts the nodes of a graph whose bodies are read, by its reads from `first_read` on, and forgets them. A cycle is reported,
+ * and reading may go on. */
+TW_NODISCARD tw_status tw_reader_sort(tw_reader *reader, int graph, int first_read, tw_onnx_node *node);
 #endif

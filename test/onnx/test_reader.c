@@ -537,7 +537,7 @@ TEST(graphs_nest_as_deep_as_the_limit_and_no_deeper)
     }
 }
 
-TEST(a_branch_sees_nothing_that_its_node_or_a_later_one_writes)
+TEST(a_branch_cannot_read_what_its_own_node_writes)
 {
     tw_text graph = {0}, node = node_of("If", "i", "x", "z"), inner = {0}, v = {0};
     add_node(&inner, "Neg", "n", "z", "k");
@@ -546,7 +546,7 @@ TEST(a_branch_sees_nothing_that_its_node_or_a_later_one_writes)
     pb_message(&graph, 1, &node);
     add_value(&graph, 11, "x", "1");
     refused(&graph,
-            "m.onnx: error: node 'n' (Neg) at byte 44: reads 'z', which node 'i' (If) at byte 12 writes later");
+            "m.onnx: error: node 'i' (If) at byte 12: needs what is made of its output: cycle: 'i' -> 'i'");
 }
 
 TEST(what_a_branch_defines_is_gone_behind_it)
@@ -584,7 +584,7 @@ TEST(a_value_that_is_written_twice)
     refused(&graph, "m.onnx: error: input 'x' at byte 29 is there twice");
 }
 
-TEST(values_that_nobody_defines_and_those_that_come_too_late)
+TEST(values_that_nobody_defines_and_cycles)
 {
     fixture f;
     tw_text graph = {0};
@@ -593,11 +593,11 @@ TEST(values_that_nobody_defines_and_those_that_come_too_late)
     add_value(&graph, 12, "q", "");
     refused(&graph, "m.onnx: error: graph 'g' gives 'q', which nothing defines");
     add_node(&graph, "Relu", "a", "z", "y");
-    add_node(&graph, "Neg", "b", "y", "z"); /* a cycle */
+    add_node(&graph, "Neg", "b", "y", "z");
     refused(&graph,
-            "m.onnx: error: node 'a' (Relu) at byte 12: reads 'z', which node 'b' (Neg) at byte 29 writes later");
+            "m.onnx: error: node 'a' (Relu) at byte 12: needs what is made of its output: cycle: 'a' -> 'b' -> 'a'");
     add_node(&graph, "Relu", "a", "y", "y");
-    refused(&graph, "m.onnx: error: node 'a' (Relu) at byte 12: reads 'y', which it writes itself");
+    refused(&graph, "m.onnx: error: node 'a' (Relu) at byte 12: needs what is made of its output: cycle: 'a' -> 'a'");
     add_node(&graph, "Relu", "a", "q", "y");
     add_node(&graph, "Relu", "b", "r", "z");
     tw_text model = model_of(&graph);
