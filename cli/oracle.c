@@ -25,8 +25,8 @@ const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *
 
 #else
 
-#include <cblas.h>
-#include <dnnl.h>
+#include "oracle_libraries.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -184,6 +184,8 @@ static const double *matrix_data(const view *v, const matrix *m, const double *f
 static bool run_product(const tw_reference_case *c, const product *p, double *out)
 {
     const tw_op *op = c->op;
+    const oracle_blas *lib = oracle_blas_load();
+    if (!lib) return false;
     view v[3] = {0};
     const int loop[3][2] = {{p->rows, p->depth}, {p->depth, p->columns}, {p->rows, p->columns}};
     for (int o = 0; o < 3; o++)
@@ -196,7 +198,7 @@ static bool run_product(const tw_reference_case *c, const product *p, double *ou
         const double *left = matrix_data(&v[0], &a, c->input[0] + view_at(&p->batch[0], i));
         const double *right = matrix_data(&v[1], &b, c->input[1] + view_at(&p->batch[1], i));
         double *to = out + view_at(&p->batch[2], i);
-        cblas_dgemm(CblasRowMajor, a.transpose, b.transpose, (blasint)m, (blasint)n, (blasint)k, 1, left,
+        lib->dgemm(CblasRowMajor, a.transpose, b.transpose, (blasint)m, (blasint)n, (blasint)k, 1, left,
                     (blasint)a.lead, right, (blasint)b.lead, 0, made, (blasint)n);
         for (int64_t e = 0; e < m * n; e++) to[view_at(&v[2], e)] = made[e];
     }
@@ -293,6 +295,7 @@ static int64_t operand_elems(const tw_reference_case *c, int operand)
 
 enum { DATA, WEIGHTS, RESULT, N_ARRAYS };
 typedef struct job { /* one primitive with its arrays, all in plain order */
+    const oracle_dnnl *lib;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_memory_desc_t desc[N_ARRAYS];
@@ -304,20 +307,21 @@ typedef struct job { /* one primitive with its arrays, all in plain order */
 
 static void job_release(job *j)
 {
-    if (j->primitive) dnnl_primitive_destroy(j->primitive);
-    if (j->primitive_desc) dnnl_primitive_desc_destroy(j->primitive_desc);
+    if (j->primitive) j->lib->primitive_destroy(j->primitive);
+    if (j->primitive_desc) j->lib->primitive_desc_destroy(j->primitive_desc);
     for (int i = 0; i < N_ARRAYS; i++) {
-        if (j->memory[i]) dnnl_memory_destroy(j->memory[i]);
+        if (j->memory[i]) j->lib->memory_destroy(j->memory[i]);
         free(j->array[i]);
     }
-    if (j->stream) dnnl_stream_destroy(j->stream);
-    if (j->engine) dnnl_engine_destroy(j->engine);
+    if (j->stream) j->lib->stream_destroy(j->stream);
+    if (j->engine) j->lib->engine_destroy(j->engine);
 }
 
 static bool job_init(job *j)
 {
-    return dnnl_engine_create(&j->engine, dnnl_cpu, 0) == dnnl_success &&
-           dnnl_stream_create(&j->stream, j->engine, dnnl_stream_default_flags) == dnnl_success;
+    j->lib = oracle_dnnl_load();
+    return j->lib && j->lib->engine_create(&j->engine, dnnl_cpu, 0) == dnnl_success &&
+           j->lib->stream_create(&j->stream, j->engine, dnnl_stream_default_flags) == dnnl_success;
 }
 
 /* Describes an array by its dimensions, outermost first. */
@@ -326,7 +330,7 @@ static bool job_describe(job *j, int which, const int64_t *dims, int n)
     static const dnnl_format_tag_t tag[] = {dnnl_abcd, dnnl_abcde};
     dnnl_dims_t d;
     for (int i = 0; i < n; i++) d[i] = dims[i];
-    return dnnl_memory_desc_init_by_tag(&j->desc[which], n, d, dnnl_f32, tag[n - 4]) == dnnl_success;
+    return j->lib->memory_desc_init_by_tag(&j->desc[which], n, d, dnnl_f32, tag[n - 4]) == dnnl_success;
 }
 
 /* Runs the described operation on arrays that are there; makes the result's. */
@@ -339,13 +343,13 @@ static bool job_run(job *j, const_dnnl_op_desc_t operation, int64_t n_result)
     if (!j->array[RESULT]) return false;
     for (int i = 0; i < N_ARRAYS; i++) {
         if (!j->array[i]) continue;
-        if (dnnl_memory_create(&j->memory[i], &j->desc[i], j->engine, j->array[i]) != dnnl_success) return false;
+        if (j->lib->memory_create(&j->memory[i], &j->desc[i], j->engine, j->array[i]) != dnnl_success) return false;
         args[n++] = (dnnl_exec_arg_t){argument[i], j->memory[i]};
     }
-    return dnnl_primitive_desc_create(&j->primitive_desc, operation, NULL, j->engine, NULL) == dnnl_success &&
-           dnnl_primitive_create(&j->primitive, j->primitive_desc) == dnnl_success &&
-           dnnl_primitive_execute(j->primitive, j->stream, n, args) == dnnl_success &&
-           dnnl_stream_wait(j->stream) == dnnl_success;
+    return j->lib->primitive_desc_create(&j->primitive_desc, operation, NULL, j->engine, NULL) == dnnl_success &&
+           j->lib->primitive_create(&j->primitive, j->primitive_desc) == dnnl_success &&
+           j->lib->primitive_execute(j->primitive, j->stream, n, args) == dnnl_success &&
+           j->lib->stream_wait(j->stream) == dnnl_success;
 }
 
 typedef struct geometry { /* as oneDNN takes it; dilation counts from 0 */
@@ -427,12 +431,12 @@ static bool start_convolution(job *j, const convolution *k, const view *result)
     dnnl_convolution_desc_t forward;
     dnnl_deconvolution_desc_t transposed;
     if (k->window[0].transposed)
-        return dnnl_dilated_deconvolution_forward_desc_init(&transposed, dnnl_forward_inference,
+        return j->lib->dilated_deconvolution_forward_desc_init(&transposed, dnnl_forward_inference,
                                                             dnnl_deconvolution_direct, &j->desc[DATA],
                                                             &j->desc[WEIGHTS], NULL, &j->desc[RESULT], g.stride,
                                                             g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
                job_run(j, &transposed, view_elems(result));
-    return dnnl_dilated_convolution_forward_desc_init(&forward, dnnl_forward_inference, dnnl_convolution_direct,
+    return j->lib->dilated_convolution_forward_desc_init(&forward, dnnl_forward_inference, dnnl_convolution_direct,
                                                       &j->desc[DATA], &j->desc[WEIGHTS], NULL, &j->desc[RESULT],
                                                       g.stride, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
            job_run(j, &forward, view_elems(result));
@@ -506,7 +510,7 @@ static bool start_pooling(job *j, const tw_op *op, const pooling *p, int64_t n)
                            : op->average_counts_padding ? dnnl_pooling_avg_include_padding
                                                         : dnnl_pooling_avg_exclude_padding;
     dnnl_pooling_v2_desc_t desc;
-    return dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &j->desc[DATA], &j->desc[RESULT],
+    return j->lib->pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &j->desc[DATA], &j->desc[RESULT],
                                              g.stride, g.kernel, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
            job_run(j, &desc, n);
 }
@@ -526,7 +530,7 @@ static bool run_pooling(const tw_reference_case *c, const pooling *p, double *ou
     return done;
 }
 
-bool tw_oracle_is_present(void) { return true; }
+bool tw_oracle_is_present(void) { return oracle_blas_load() && oracle_dnnl_load(); }
 
 const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *out)
 {
@@ -535,10 +539,7 @@ const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *
     convolution conv;
     pooling pool;
     if (c->op->value || c->op->finish) return NULL;
-    if (find_product(c->op, &matrices)) {
-        openblas_set_num_threads(1); /* verification may run beside other work */
-        return run_product(c, &matrices, out) ? "OpenBLAS" : NULL;
-    }
+    if (find_product(c->op, &matrices)) return run_product(c, &matrices, out) ? "OpenBLAS" : NULL;
     if (find_convolution(c->op, &conv)) return run_convolution(c, &conv, out) ? "oneDNN" : NULL;
     if (find_pooling(c->op, &pool)) return run_pooling(c, &pool, out) ? "oneDNN" : NULL;
     return NULL;
