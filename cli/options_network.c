@@ -6,7 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DIM = 600, KEY_SHAPE, KEY_STRICT, KEY_NO_FOLD, KEY_DTYPE, KEY_CORE, KEY_FILL, KEY_INPUT, KEY_DATA, KEY_TOLERANCE };
+enum {
+    KEY_DIM = 600,
+    KEY_SHAPE,
+    KEY_STRICT,
+    KEY_NO_FOLD,
+    KEY_DTYPE,
+    KEY_CORE,
+    KEY_FILL,
+    KEY_INPUT,
+    KEY_DATA,
+    KEY_TOLERANCE
+};
 
 static const struct argp_option network_options[] = {
     {0, 0, 0, 0, "Networks (WORKLOAD is an ONNX file):", 4},
@@ -15,7 +26,7 @@ static const struct argp_option network_options[] = {
     {"fill", KEY_FILL, "NAME=VALUE", 0,
      "an input all of whose elements are known to be this: shapes may depend on it", 0},
     {"strict", KEY_STRICT, 0, 0, "an operator without a description is an error", 0},
-    {"no-fold", KEY_NO_FOLD, 0, 0, "every node is a step of its own", 0},
+    {"no-fold", KEY_NO_FOLD, 0, 0, "every node is a step of its own, also if all it reads is constant", 0},
     {"dtype", KEY_DTYPE, "TYPE", 0, "plan tensors of floats as if they were of this type, such as i8", 0},
     {"core", KEY_CORE, "MACHINE", 0, "a further column of the cost table; may be given several times", 0},
     {0}};

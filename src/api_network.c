@@ -18,7 +18,8 @@ bool tw_network_is_path(const char *spec)
     return n > 5 && strcasecmp(spec + n - 5, ".onnx") == 0;
 }
 
-tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options, const tw_network **out)
+tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
+                          const tw_network **out)
 {
     static const tw_network_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
@@ -30,7 +31,8 @@ tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_op
 static tw_network_data data_of(const char *name, tw_onnx_type type, int n_dims, const int64_t *dim, int64_t n,
                                const void *bytes)
 {
-    tw_network_data data = {.name = name, .type = tw_onnx_type_name(type), .n_dims = n_dims, .n_elems = n, .bytes = bytes};
+    tw_network_data data = {
+        .name = name, .type = tw_onnx_type_name(type), .n_dims = n_dims, .n_elems = n, .bytes = bytes};
     memcpy(data.dim, dim, (size_t)n_dims * sizeof *dim);
     return data;
 }
@@ -91,7 +93,8 @@ tw_status tw_network_data_write(tw_context *ctx, const tw_network_data *data, FI
 
 static bool same_shape(const tw_network_data *a, const tw_network_data *b)
 {
-    bool same = a->n_dims == b->n_dims && strcmp(a->type, b->type) == 0 && (a->n_elems == 0 || (a->bytes && b->bytes));
+    bool same =
+        a->n_dims == b->n_dims && strcmp(a->type, b->type) == 0 && (a->n_elems == 0 || (a->bytes && b->bytes));
     for (int d = 0; same && d < a->n_dims; d++) same = a->dim[d] == b->dim[d];
     return same;
 }
@@ -139,7 +142,11 @@ tw_network_summary tw_network_summary_of(const tw_network *net)
                               .n_steps = lowered->n_steps,
                               .n_layers = net->n_layers,
                               .n_folded = lowered->n_folds,
-                              .n_views = lowered->n_views};
+                              .n_views = lowered->n_views,
+                              .n_constant_nodes = lowered->n_constant_nodes,
+                              .n_constants = lowered->n_constants,
+                              .constant_bytes = lowered->constant_bytes,
+                              .weight_bytes = lowered->weight_bytes};
     for (int s = 0; s < lowered->n_steps; s++) {
         const tw_step *step = &lowered->step[s];
         sum.n_tiled += step->kind == TW_STEP_TILED;
@@ -148,9 +155,6 @@ tw_network_summary tw_network_summary_of(const tw_network *net)
         if (step->kind == TW_STEP_TILED && step->model->op[0].compute == TW_MULTIPLY_ADD)
             sum.macs += tw_op_points(&step->model->op[0]);
     }
-    for (int t = 0; t < lowered->n_tensors; t++)
-        if (lowered->tensor[t].role == TW_ROLE_CONSTANT && lowered->tensor[t].root == t)
-            sum.weight_bytes += lowered->tensor[t].bytes;
     return sum;
 }
 
@@ -187,11 +191,14 @@ const char *tw_network_stale(const tw_network *net, int i) { return net->shapes-
 static tw_network_data value_data(const tw_network *net, int value)
 {
     const tw_shape_of_value *s = &net->shapes->value[value];
-    return data_of(net->file->value[value].name, s->type, s->known ? s->n_dims : 0, s->dim, s->known ? s->n_elems : 0,
-                   NULL);
+    return data_of(net->file->value[value].name, s->type, s->known ? s->n_dims : 0, s->dim,
+                   s->known ? s->n_elems : 0, NULL);
 }
 int tw_network_n_inputs(const tw_network *net) { return net->file->graph[0].n_inputs; }
-tw_network_data tw_network_input(const tw_network *net, int i) { return value_data(net, net->file->graph[0].input[i]); }
+tw_network_data tw_network_input(const tw_network *net, int i)
+{
+    return value_data(net, net->file->graph[0].input[i]);
+}
 int tw_network_n_outputs(const tw_network *net) { return net->file->graph[0].n_outputs; }
 tw_network_data tw_network_output(const tw_network *net, int i)
 {
@@ -265,8 +272,8 @@ static tw_status check_names(tw_context *ctx, const tw_network *network, const t
 }
 
 /* Layers that the machine cannot compute are in no mapping, and those that had no plan when it was written. */
-static tw_status list_mapped(tw_context *ctx, const tw_network *network, const tw_machine *machine, const tw_node *root,
-                             tw_model *out)
+static tw_status list_mapped(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                             const tw_node *root, tw_model *out)
 {
     tw_op *op;
     TW_ALLOC(ctx->scratch, op, network->n_layers + 1);

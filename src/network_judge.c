@@ -154,7 +154,7 @@ static tw_status compare(tw_run *r, const tw_array *got, const tw_array *want, b
     return v->fault ? TW_OK : TW_ERR_NOMEM;
 }
 
-static tw_status compare_node(tw_run *r, int s, const tw_onnx_node *node, const tw_array *output)
+static tw_status compare_node(tw_run *r, int j, const tw_onnx_node *node, const tw_array *output)
 {
     tw_array got;
     for (int i = 0; i < node->n_outputs; i++) {
@@ -162,9 +162,9 @@ static tw_status compare_node(tw_run *r, int s, const tw_onnx_node *node, const 
         if (tensor < 0 || !tw_run_has(r, tensor) || !output[i].data) continue;
         TW_TRY(tw_run_look(r, tensor, &got));
         if (got.n != output[i].n)
-            r->verdict[s].fault = "has another size";
+            r->verdict[j].fault = "has another size";
         else
-            TW_TRY(compare(r, &got, &output[i], is_quantised(node), &r->verdict[s]));
+            TW_TRY(compare(r, &got, &output[i], is_quantised(node), &r->verdict[j]));
     }
     return TW_OK;
 }
@@ -172,9 +172,9 @@ static tw_status compare_node(tw_run *r, int s, const tw_onnx_node *node, const 
 /* ---- steps ---- */
 
 /* The nodes of a step, one after the other; what the last of them makes has to agree. */
-static tw_status judge_nodes(tw_run *r, int s, tw_arena *arena, tw_diag *diag)
+static tw_status judge_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag)
 {
-    const tw_step *step = &r->lowered->step[s];
+    const tw_step *step = r->job[j].step;
     const tw_onnx_node *all = r->net->file->graph[step->graph].node;
     made *list;
     int most = 0;
@@ -187,20 +187,20 @@ static tw_status judge_nodes(tw_run *r, int s, tw_arena *arena, tw_diag *diag)
         TW_ALLOC(arena, output, node->n_outputs + 1);
         TW_TRY(evaluate(&e, step->graph, node, diag, output));
         for (int k = 0; k < node->n_outputs; k++) list[e.n_made++] = (made){node->output[k], output[k]};
-        TW_TRY(compare_node(r, s, node, output));
+        TW_TRY(compare_node(r, j, node, output));
     }
-    r->verdict[s].equal = r->verdict[s].compared && !r->verdict[s].fault;
+    r->verdict[j].equal = r->verdict[j].compared && !r->verdict[j].fault;
     return TW_OK;
 }
 
-tw_status tw_run_judge(tw_run *r, int s)
+tw_status tw_run_judge(tw_run *r, int j)
 {
-    const tw_step *step = &r->lowered->step[s];
+    const tw_step *step = r->job[j].step;
     tw_diag diag = {.muted = true};
-    if (step->kind != TW_STEP_TILED || step->in_branch || r->verdict[s].fault) return TW_OK;
+    if (step->kind != TW_STEP_TILED || step->in_branch || r->verdict[j].fault) return TW_OK;
     tw_arena *arena = tw_arena_new();
     if (!arena) return TW_ERR_NOMEM;
-    tw_status status = judge_nodes(r, s, arena, &diag);
+    tw_status status = judge_nodes(r, j, arena, &diag);
     tw_diag_release(&diag);
     tw_arena_free(arena);
     return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status; /* it has no answer */

@@ -69,18 +69,19 @@ static tw_status keep_fault(tw_run *r, tw_step_verdict *v)
     return v->fault ? TW_OK : TW_ERR_NOMEM;
 }
 
-static tw_status run_tiled(tw_run *r, int s, tw_arena *scratch)
+static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
 {
-    const tw_step *step = &r->lowered->step[s];
+    const tw_step *step = r->job[j].step;
     const tw_op *op = &step->model->op[0];
-    tw_step_verdict *v = &r->verdict[s];
-    const tw_plan *plan = r->plan->plan[r->net->layer_of[s]];
+    tw_step_verdict *v = &r->verdict[j];
+    int layer = r->job[j].layer;
+    const tw_plan *plan = layer >= 0 ? r->plan->plan[layer] : NULL;
     int64_t n = tw_tensor_elems(&step->model->tensor[op->operand[tw_op_output(op)].tensor]);
     tw_given given = {0};
     double *out;
     TW_TRY(gather(r, step, scratch, &given));
     TW_ALLOC(scratch, out, n + 1);
-    v->why_not = why_untiled(r, plan, r->net->layer_of[s]);
+    v->why_not = layer < 0 ? "a constant" : why_untiled(r, plan, layer);
     if (v->why_not) {
         TW_TRY(run_described(step, &given, out));
     } else {
@@ -93,12 +94,12 @@ static tw_status run_tiled(tw_run *r, int s, tw_arena *scratch)
 
 /* ---- the others ---- */
 
-static tw_status run_host(tw_run *r, int s, tw_arena *scratch)
+static tw_status run_host(tw_run *r, int j, tw_arena *scratch)
 {
-    const tw_step *step = &r->lowered->step[s];
+    const tw_step *step = r->job[j].step;
     const tw_onnx_node *node = &r->net->file->graph[step->graph].node[step->node[0]];
     tw_array *output;
-    r->verdict[s].why_not = step->why ? step->why : "evaluated, not planned";
+    r->verdict[j].why_not = step->why ? step->why : "evaluated, not planned";
     TW_ALLOC(scratch, output, node->n_outputs + 1);
     TW_TRY(tw_run_evaluate(r, step->graph, node, scratch, &r->ctx->diag, output));
     for (int i = 0; i < step->n_outputs; i++)
@@ -108,35 +109,35 @@ static tw_status run_host(tw_run *r, int s, tw_arena *scratch)
 
 /* ---- the whole ---- */
 
-static tw_status run_unknown(tw_run *r, int s)
+static tw_status run_unknown(tw_run *r, int j)
 {
-    const tw_step *step = &r->lowered->step[s];
+    const tw_step *step = r->job[j].step;
     return tw_diag_infeasible(&r->ctx->diag, (tw_loc){r->net->file->path, 0, 0},
                               "step '%s' (%s) cannot be executed: %s", step->name, step->op, step->why);
 }
 
-static tw_status run_step(tw_run *r, int s)
+static tw_status run_job(tw_run *r, int j)
 {
-    const tw_step *step = &r->lowered->step[s];
+    const tw_step *step = r->job[j].step;
     if (step->in_branch) {
-        r->verdict[s].why_not = "evaluated with its If";
+        r->verdict[j].why_not = "evaluated with its If";
         return TW_OK;
     }
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = step->kind == TW_STEP_TILED  ? run_tiled(r, s, scratch)
-                       : step->kind == TW_STEP_HOST ? run_host(r, s, scratch)
-                                                    : run_unknown(r, s);
+    tw_status status = step->kind == TW_STEP_TILED  ? run_tiled(r, j, scratch)
+                       : step->kind == TW_STEP_HOST ? run_host(r, j, scratch)
+                                                    : run_unknown(r, j);
     tw_arena_free(scratch);
     return status;
 }
 
-static bool tell(const tw_run *r, int s, const struct timespec *start)
+static bool tell(const tw_run *r, int j, const struct timespec *start)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     double seconds = (double)(t.tv_sec - start->tv_sec) + (double)(t.tv_nsec - start->tv_nsec) * 1e-9;
-    tw_network_progress p = {s, r->lowered->n_steps, r->lowered->step[s].name, 0, seconds};
+    tw_network_progress p = {j, r->n_jobs, r->job[j].step->name, 0, seconds};
     return !r->options->progress || r->options->progress(r->options->user, &p);
 }
 
@@ -150,26 +151,26 @@ static void announce(tw_run *r, int n_ran, bool over)
     pthread_mutex_unlock(&r->lock);
 }
 
-static tw_status run_steps(tw_run *r)
+static tw_status run_jobs(tw_run *r)
 {
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    for (int s = 0; s < r->lowered->n_steps; s++) {
-        if (!tell(r, s, &start)) break;
-        TW_TRY(run_step(r, s));
-        if (r->verdict[s].fault) break; /* what follows has nothing to stand on */
-        if (r->options->no_reference) tw_run_release(r, s);
-        announce(r, s + 1, false);
+    for (int j = 0; j < r->n_jobs; j++) {
+        if (!tell(r, j, &start)) break;
+        TW_TRY(run_job(r, j));
+        if (r->verdict[j].fault) break; /* what follows has nothing to stand on */
+        if (r->options->no_reference) tw_run_release(r, j);
+        announce(r, j + 1, false);
     }
     return TW_OK;
 }
 
-/* Whether step s has been run; waits for it. */
-static bool await(tw_run *r, int s)
+/* Whether job j has been run; waits for it. */
+static bool await(tw_run *r, int j)
 {
     pthread_mutex_lock(&r->lock);
-    while (s >= r->n_ran && !r->over) pthread_cond_wait(&r->moved, &r->lock);
-    bool ran = s < r->n_ran;
+    while (j >= r->n_ran && !r->over) pthread_cond_wait(&r->moved, &r->lock);
+    bool ran = j < r->n_ran;
     pthread_mutex_unlock(&r->lock);
     return ran;
 }
@@ -177,9 +178,9 @@ static bool await(tw_run *r, int s)
 static void *judge_all(void *user)
 {
     tw_run *r = user;
-    for (int s = 0; s < r->lowered->n_steps && r->judged == TW_OK && await(r, s); s++) {
-        r->judged = tw_run_judge(r, s);
-        tw_run_release(r, s);
+    for (int j = 0; j < r->n_jobs && r->judged == TW_OK && await(r, j); j++) {
+        r->judged = tw_run_judge(r, j);
+        tw_run_release(r, j);
     }
     return NULL;
 }
@@ -187,9 +188,9 @@ static void *judge_all(void *user)
 static tw_status run_both(tw_run *r)
 {
     pthread_t thread;
-    if (r->options->no_reference) return run_steps(r);
+    if (r->options->no_reference) return run_jobs(r);
     if (pthread_create(&thread, NULL, judge_all, r) != 0) return TW_ERR_NOMEM;
-    tw_status status = run_steps(r);
+    tw_status status = run_jobs(r);
     announce(r, r->n_ran, true);
     pthread_join(thread, NULL);
     return status != TW_OK ? status : r->judged;
@@ -215,18 +216,41 @@ static tw_status keep_outputs(tw_run *r, tw_network_verdict *out)
     return TW_OK;
 }
 
-static void count(const tw_run *r, tw_network_verdict *out)
+static void count_step(const tw_run *r, int j, tw_network_verdict *out)
 {
-    for (int s = 0; s < r->lowered->n_steps; s++) {
-        const tw_step_verdict *v = &r->verdict[s];
-        bool ran = s < r->n_ran;
-        out->n_executed += v->executed;
-        out->n_checked += v->checked;
-        out->n_equal += v->equal;
-        out->n_wrong += v->fault != NULL;
-        out->n_host += ran && r->lowered->step[s].kind != TW_STEP_TILED;
-        out->n_skipped += r->lowered->step[s].kind == TW_STEP_TILED && !v->executed;
+    const tw_step_verdict *v = &r->verdict[j];
+    const tw_step *step = r->job[j].step;
+    out->n_wrong += v->fault != NULL;
+    if (step->constant) {
+        out->n_constants += j < r->n_ran;
+        out->n_constants_equal += v->equal;
+        return;
     }
+    out->n_executed += v->executed;
+    out->n_checked += v->checked;
+    out->n_equal += v->equal;
+    out->n_host += j < r->n_ran && step->kind != TW_STEP_TILED;
+    out->n_skipped += step->kind == TW_STEP_TILED && !v->executed;
+}
+
+/* Counts; the verdicts of the network's steps are handed out, and the first fault of a constant. */
+static tw_status sum_up(const tw_run *r, tw_network_verdict *out)
+{
+    tw_step_verdict *step;
+    TW_ALLOC(r->ctx->arena, step, r->lowered->n_steps + 1);
+    for (int j = 0; j < r->n_jobs; j++) {
+        const tw_run_job *job = &r->job[j];
+        count_step(r, j, out);
+        if (!job->step->constant)
+            step[job->index] = r->verdict[j];
+        else if (r->verdict[j].fault && !out->constant_fault) {
+            out->constant_fault = tw_arena_printf(r->ctx->arena, "'%s': %s", job->step->name, r->verdict[j].fault);
+            if (!out->constant_fault) return TW_ERR_NOMEM;
+        }
+    }
+    out->n_steps = r->lowered->n_steps;
+    out->step = step;
+    return TW_OK;
 }
 
 tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan, const tw_network_run_options *options,
@@ -237,14 +261,16 @@ tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan, const
     if (!r.net->executable)
         return tw_diag_error(&ctx->diag, (tw_loc){r.net->file->path, 0, 0},
                              "a network that is planned with another element type cannot be executed");
-    TW_ALLOC(ctx->arena, r.verdict, r.lowered->n_steps + 1);
+    TW_TRY(tw_run_order(&r));
+    TW_ALLOC(ctx->arena, r.verdict, r.n_jobs + 1);
     pthread_mutex_init(&r.lock, NULL);
     pthread_cond_init(&r.moved, NULL);
     tw_status status = tw_run_begin(&r);
     if (status == TW_OK) status = run_both(&r);
-    *out = (tw_network_verdict){.n_steps = r.lowered->n_steps, .step = r.verdict};
-    count(&r, out);
-    if (status == TW_OK && out->n_wrong == 0 && r.n_ran == r.lowered->n_steps) status = keep_outputs(&r, out);
+    *out = (tw_network_verdict){0};
+    tw_status summed = sum_up(&r, out);
+    if (status == TW_OK) status = summed;
+    if (status == TW_OK && out->n_wrong == 0 && r.n_ran == r.n_jobs) status = keep_outputs(&r, out);
     tw_run_end(&r);
     pthread_cond_destroy(&r.moved);
     pthread_mutex_destroy(&r.lock);

@@ -1,6 +1,7 @@
 /* src/network_run.h - what the files of a run share. Two threads work on it: one runs the steps in their order, the other one
  * judges them, always behind the first.
  *
+ *   network_order.c  the jobs: steps, and before them what their constants are made by
  *   network_store.c  elements of the tensors: inputs, constants, what steps made, as long as somebody needs them
  *   network_judge.c  evaluation of nodes, and comparison of what steps made with it
  *   network_run.c    the steps */
@@ -10,22 +11,33 @@
 
 #include <pthread.h>
 
+typedef struct tw_run_job { /* a step of the network, or one that makes a constant of it */
+    const tw_step *step;
+    int index; /* of the step in its list                            */
+    int layer; /* whose plan it is run by, -1: none                  */
+} tw_run_job;
 typedef struct tw_run {
     const tw_network_plan *plan;
     const tw_network *net;
     const tw_lowered *lowered;
     const tw_network_run_options *options;
     tw_context *ctx;
-    tw_step_verdict *verdict; /* per step                                                    */
+    int n_jobs;
+    const tw_run_job *job;    /* in the order in which they are run: constants right before they are needed */
+    tw_step_verdict *verdict; /* per job                                                     */
     tw_array *store;          /* per root tensor: its elements, data NULL: not there         */
     tw_arena **owner;         /* per root tensor: its memory alone, NULL: the context's      */
-    int *last;                /* per root tensor: the last step that is run on it or judged by it */
+    int *last;                /* per root tensor: the last job that is run on it or judged by it */
     pthread_mutex_t lock;     /* of constants in `store`, of the context, and of:            */
     pthread_cond_t moved;
-    int n_ran;        /* steps that can be judged                                    */
+    int n_ran;        /* jobs that can be judged                                     */
     bool over;        /* no more will follow                                         */
     tw_status judged; /* how the second thread ended                                 */
 } tw_run;
+
+/* ---- network_order.c ---- */
+
+TW_NODISCARD tw_status tw_run_order(tw_run *r);
 
 /* ---- network_store.c ---- */
 
@@ -38,8 +50,8 @@ bool tw_run_has(const tw_run *r, int tensor);
 /* Elements as the tensor's type has them. */
 TW_NODISCARD tw_status tw_run_keep(tw_run *r, int tensor, const double *value);
 TW_NODISCARD tw_status tw_run_keep_array(tw_run *r, int tensor, const tw_array *array);
-/* Step s is done with, by everybody. */
-void tw_run_release(tw_run *r, int s);
+/* Job j is done with, by everybody. */
+void tw_run_release(tw_run *r, int j);
 
 /* ---- network_judge.c ---- */
 
@@ -48,6 +60,6 @@ TW_NODISCARD tw_status tw_run_value(tw_run *r, int value, tw_array *out);
 /* The outputs of a node of this graph, on what the store holds. */
 TW_NODISCARD tw_status tw_run_evaluate(tw_run *r, int graph, const tw_onnx_node *node, tw_arena *arena,
                                        tw_diag *diag, tw_array *output);
-/* Evaluates the nodes that step s stands for and compares; TW_OK also where there is nothing to compare with. */
-TW_NODISCARD tw_status tw_run_judge(tw_run *r, int s);
+/* Evaluates the nodes that job j stands for and compares; TW_OK also where there is nothing to compare with. */
+TW_NODISCARD tw_status tw_run_judge(tw_run *r, int j);
 #endif

@@ -10,29 +10,35 @@ static tw_loc file_of(const tw_run *r) { return (tw_loc){r->net->file->path, 0, 
 
 /* ---- lifetimes ---- */
 
-static void needed(tw_run *r, int value, int s)
+static void needed(tw_run *r, int tensor, int j)
 {
-    int tensor = value >= 0 ? r->lowered->tensor_of_value[value] : -1;
     if (tensor < 0) return;
     int *last = &r->last[r->lowered->tensor[tensor].root];
-    if (*last < s) *last = s;
+    if (*last < j) *last = j;
+}
+
+static void needed_by_job(tw_run *r, int j)
+{
+    const tw_step *step = r->job[j].step;
+    for (int o = 0; o < step->n_operands; o++) needed(r, step->operand[o], j);
+    for (int h = 0; step->kind == TW_STEP_TILED && h < step->model->op[0].n_held; h++) needed(r, step->held[h], j);
+    for (int i = 0; i < step->n_inputs; i++) needed(r, step->input[i], j);
+    for (int i = 0; i < step->n_outputs; i++) needed(r, step->output[i], j);
+    for (int i = 0; i < step->n_nodes; i++) {
+        const tw_onnx_node *node = &r->net->file->graph[step->graph].node[step->node[i]];
+        for (int k = 0; k < node->n_inputs; k++)
+            if (node->input[k] >= 0) needed(r, r->lowered->tensor_of_value[node->input[k]], j);
+    }
 }
 
 static tw_status find_last(tw_run *r)
 {
     const tw_lowered *lowered = r->lowered;
-    tw_lifetime *life;
-    TW_ALLOC(r->ctx->arena, life, lowered->n_tensors + 1);
     TW_ALLOC(r->ctx->arena, r->last, lowered->n_tensors + 1);
-    tw_network_lifetimes(lowered, life);
-    for (int t = 0; t < lowered->n_tensors; t++) r->last[t] = life[t].last;
+    for (int t = 0; t < lowered->n_tensors; t++) r->last[t] = -1;
+    for (int j = 0; j < r->n_jobs; j++) needed_by_job(r, j);
     for (int t = 0; t < lowered->n_tensors; t++)
-        if (lowered->tensor[t].is_output) r->last[lowered->tensor[t].root] = lowered->n_steps;
-    for (int s = 0; s < lowered->n_steps; s++)
-        for (int i = 0; i < lowered->step[s].n_nodes; i++) {
-            const tw_onnx_node *node = &r->net->file->graph[lowered->step[s].graph].node[lowered->step[s].node[i]];
-            for (int k = 0; k < node->n_inputs; k++) needed(r, node->input[k], s);
-        }
+        if (lowered->tensor[t].is_output) r->last[lowered->tensor[t].root] = r->n_jobs;
     return TW_OK;
 }
 
@@ -44,16 +50,16 @@ static void forget(tw_run *r, int root)
     r->store[root].data = NULL;
 }
 
-void tw_run_release(tw_run *r, int s)
+void tw_run_release(tw_run *r, int j)
 {
     for (int t = 0; t < r->lowered->n_tensors; t++)
-        if (r->last[t] == s) forget(r, t);
+        if (r->last[t] == j) forget(r, t);
 }
 
 void tw_run_end(tw_run *r)
 {
     for (int t = 0; r->owner && t < r->lowered->n_tensors; t++)
-        if (r->last[t] < r->lowered->n_steps) forget(r, t);
+        if (r->last[t] < r->n_jobs) forget(r, t);
 }
 
 /* ---- making ---- */
@@ -61,7 +67,7 @@ void tw_run_end(tw_run *r)
 /* What outlives the run is the context's. */
 static tw_status make_store(tw_run *r, int root, tw_onnx_type type, int n_dims, const int64_t *dim)
 {
-    if (r->last[root] < r->lowered->n_steps) {
+    if (r->last[root] < r->n_jobs) {
         if (!(r->owner[root] = tw_arena_new())) return TW_ERR_NOMEM;
         return tw_array_new(type, n_dims, dim, r->owner[root], &r->store[root]);
     }

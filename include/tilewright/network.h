@@ -47,7 +47,7 @@ typedef struct tw_network_options { /* all zero: the defaults                   
     int n_dims, n_shapes;
     const tw_network_dim *dim;
     const tw_network_shape *shape;
-    bool no_fold;      /* every node is a step of its own                                                */
+    bool no_fold;      /* every node is a step of its own, also where it depends on constants alone      */
     bool strict;       /* a step without a description is an error                                       */
     const char *dtype; /* plan tensors of floats as if they were of this type ("i8"); NULL: as they are. Such a network
                           cannot be executed                                                             */
@@ -74,6 +74,9 @@ typedef struct tw_network_summary {
     int n_nodes, n_steps, n_layers;    /* layers: distinct described operators                            */
     int n_tiled, n_host, n_unknown;    /* steps: described; evaluated as they are; neither                */
     int n_folded, n_views;             /* nodes that became part of another; that only see bytes differently */
+    int n_constant_nodes;              /* nodes that depend on constants alone, and are no steps          */
+    int n_constants;                   /* results of such nodes that steps read, and their bytes          */
+    int64_t constant_bytes;
     int64_t macs;                      /* multiply-adds of all described steps                            */
     int64_t weight_bytes;              /* constants that steps read                                       */
 } tw_network_summary;
@@ -201,6 +204,8 @@ typedef struct tw_network_verdict {
     int n_steps;
     const tw_step_verdict *step;   /* one per step of the network                                         */
     int n_executed, n_checked, n_equal, n_wrong, n_host, n_skipped;
+    int n_constants, n_constants_equal; /* steps that made constants; that agree with the reference         */
+    const char *constant_fault;         /* the first that does not: its name and what is wrong; NULL        */
     int n_outputs;
     const tw_network_data *output; /* what the programs computed                                          */
 } tw_network_verdict;

@@ -47,6 +47,9 @@ typedef struct tw_lowering {
     tw_fold *fold;
     int n_tensors, n_steps, n_folds, n_views, tensor_room, step_room, fold_room;
     int *tensor_of_value;
+    bool *made_of_constants; /* per value: computed of constants of the file (constants.c) */
+    int n_constant_nodes, n_too_large, too_large_room;
+    const char **too_large; /* steps that stay because of the size of their constant      */
     bool no_memory;
     /* the node at hand */
     int graph, index;
@@ -254,6 +257,19 @@ typedef struct tw_describer {
 extern const tw_describer tw_window_ops[], tw_matmul_ops[], tw_reduce_ops[], tw_norm_ops[], tw_move_ops[],
     tw_view_ops[], tw_recurrent_ops[], tw_quant_ops[], tw_position_ops[];
 
+/* ---- constants (constants.c) ---- */
+
+/* Finds the values that depend on constants alone. */
+TW_NODISCARD tw_status tw_constants_find(tw_lowering *l);
+/* Whether a value is there before the network runs. */
+bool tw_is_constant(const tw_lowering *l, int value);
+/* Whether all outputs of a node are, though the file does not have them. */
+bool tw_is_constant_node(const tw_lowering *l, const tw_onnx_node *node);
+/* Marks the steps that read constants alone, and gives their tensors that role. */
+TW_NODISCARD tw_status tw_constants_set_apart(tw_lowering *l);
+/* Counts the constants that the steps of `out` read. */
+TW_NODISCARD tw_status tw_constants_count(const tw_lowering *l, tw_lowered *out);
+
 /* ---- the walk: fold.c and lower.c ---- */
 
 enum { TW_GROUP_MAX = 24 };
@@ -272,6 +288,8 @@ void tw_variadic_chain(tw_lowering *l);
 TW_NODISCARD tw_status tw_readers_build(const tw_graph_file *file, tw_arena *arena, tw_reader_lists *out);
 /* Lowers all nodes of a graph; names begin with `prefix`. */
 void tw_lower_graph(tw_lowering *l, int graph, const char *prefix);
+/* Whether a graph is `around` or lies in it. */
+bool tw_is_within(const tw_graph_file *file, int graph, int around);
 /* The branches of the If at hand; true: one was chosen and nothing is left to do. */
 bool tw_lower_if(tw_lowering *l);
 /* The step of the node at hand as it is. */

@@ -23,7 +23,7 @@ static void add_item(tw_lowering *l, list *s, int item)
     if (tw_room_for(l, &s->item, s->n, &s->room, sizeof *s->item)) s->item[s->n++] = item;
 }
 
-static bool is_within(const tw_graph_file *file, int graph, int around)
+bool tw_is_within(const tw_graph_file *file, int graph, int around)
 {
     while (graph >= 0 && graph != around) graph = file->graph[graph].around;
     return graph >= 0;
@@ -36,14 +36,14 @@ static void add_outer_values(tw_lowering *l, int top, int graph, list *s)
     for (int n = 0; n < g->n_nodes; n++) {
         const tw_onnx_node *node = &g->node[n];
         for (int i = 0; i < node->n_inputs; i++)
-            if (node->input[i] >= 0 && !is_within(l->file, l->file->value[node->input[i]].graph, top))
+            if (node->input[i] >= 0 && !tw_is_within(l->file, l->file->value[node->input[i]].graph, top))
                 add_item(l, s, tw_tensor_of(l, node->input[i]));
         for (int a = 0; a < node->n_attributes; a++)
             if (node->attribute[a].graph >= 0 && node->attribute[a].kind == TW_ATTR_GRAPH)
                 add_outer_values(l, top, node->attribute[a].graph, s);
     }
     for (int i = 0; i < g->n_outputs; i++)
-        if (g->output[i] >= 0 && !is_within(l->file, l->file->value[g->output[i]].graph, top))
+        if (g->output[i] >= 0 && !tw_is_within(l->file, l->file->value[g->output[i]].graph, top))
             add_item(l, s, tw_tensor_of(l, g->output[i]));
 }
 

@@ -5,7 +5,7 @@
  *
  * A group grows from its first node over the readers of its values, in the order of the nodes. What may join is
  * element-wise, has the first one's shape, and reads only values of the group and others that the step can have: held
- * ones behind a reduction, up to five tensors in a map. The largest group with a single result is taken. The step stands
+ * ones behind a reduction, up to five tensors in a map. Constant nodes join constant ones only. The largest group whose last node makes its single result is taken (nodes that nobody reads make none). The step stands
  * where its last node stands, so that everything it reads is there. */
 #include "lower/build.h"
 
@@ -49,7 +49,7 @@ static bool inside(const growth *g, int value)
 static bool can_be_held(const tw_lowering *l, int value)
 {
     const tw_shape_of_value *shape = tw_shape_of(l, value);
-    bool constant = shape->constant || l->file->value[value].constant;
+    bool constant = tw_is_constant(l, value);
     int stretches = 0;
     for (int d = 0; d < shape->n_dims; d++) stretches += shape->dim[d] != 1 && (d == 0 || shape->dim[d - 1] == 1);
     return shape->n_elems == 1 || (constant && stretches == 1);
@@ -76,7 +76,8 @@ static bool can_join(growth *g, int index)
     const tw_onnx_node *node = &g->graph->node[index];
     const tw_element *e = g->taken[index] ? NULL : tw_element_of(g->l, node);
     int n_tensors = g->n_tensors;
-    bool joins = e && same_dims(g->l, node->output[0], g->shape);
+    bool joins = e && same_dims(g->l, node->output[0], g->shape) &&
+                 tw_is_constant(g->l, node->output[0]) == tw_is_constant(g->l, g->shape);
     for (int i = 0; joins && i < node->n_inputs; i++)
         if (tw_element_reads(e, node, i)) joins = can_read(g, node->input[i]);
     if (!joins) g->n_tensors = n_tensors;
@@ -125,7 +126,8 @@ void tw_group_of(tw_lowering *l, int node, const bool *taken, bool is_element, t
     for (int at = next_reader(&g, node); at >= 0 && g.group.n < TW_GROUP_MAX; at = next_reader(&g, at)) {
         if (!can_join(&g, at)) continue;
         g.group.node[g.group.n++] = at;
-        if (count_results(&g, &g.group.value) == 1) *group = g.group;
+        if (count_results(&g, &g.group.value) == 1 && g.group.value == g.graph->node[at].output[0])
+            *group = g.group;
     }
 }
 

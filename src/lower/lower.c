@@ -188,7 +188,7 @@ static void lower_group(tw_lowering *l, const tw_group *group)
 static bool is_there(const tw_lowering *l, int value)
 {
     const tw_shape_of_value *shape = tw_shape_of(l, value);
-    return l->file->value[value].constant || shape->constant ||
+    return l->file->value[value].constant || (shape->constant && tw_is_constant(l, value)) ||
            (shape->known && shape->is_tensor && shape->n_elems == 0);
 }
 
@@ -240,6 +240,7 @@ static void lower_alone(tw_lowering *l, int index)
 static void lower_node(tw_lowering *l, walk *w, int index)
 {
     const tw_onnx_node *node = &l->file->graph[l->graph].node[index];
+    if (!l->options->no_fold) l->n_constant_nodes += tw_is_constant_node(l, node);
     if (!w->taken[index] && !is_settled(l, node)) {
         bool element = tw_element_of(l, node) != NULL;
         const tw_describer *describer = element ? NULL : find_describer(node);
@@ -284,7 +285,7 @@ static tw_status count_undescribed(const tw_lowering *l, tw_lowered *out)
     int n = 0;
     for (int s = 0; s < l->n_steps; s++) {
         const tw_step *step = &l->step[s];
-        if (step->kind == TW_STEP_TILED) continue;
+        if (step->kind == TW_STEP_TILED || step->constant) continue;
         int c = 0;
         while (c < n && (strcmp(count[c].op, step->op) != 0 || strcmp(count[c].why, step->why) != 0)) c++;
         if (c == n) count[n++] = (tw_count){step->op, 0, step->why};
@@ -301,7 +302,7 @@ static tw_status check_strictly(const tw_lowering *l, tw_diag *diag)
     tw_status status = TW_OK;
     for (int s = 0; s < l->n_steps && l->options->strict; s++) {
         const tw_step *step = &l->step[s];
-        if (step->kind == TW_STEP_TILED) continue;
+        if (step->kind == TW_STEP_TILED || step->constant) continue;
         const tw_onnx_node *node = &l->file->graph[step->graph].node[step->node[0]];
         status = tw_diag_error(diag, (tw_loc){.file = l->file->path},
                                "node '%s' (%s) at byte %" PRId64 " is not described: %s", step->name, step->op,
@@ -321,21 +322,41 @@ static void mark_ends(tw_lowering *l, bool outputs)
     }
 }
 
+/* The steps of the network, and those that make its constants, each in their order. */
+static tw_status split_steps(const tw_lowering *l, tw_lowered *out)
+{
+    tw_step *step, *constant;
+    TW_ALLOC(l->arena, step, l->n_steps + 1);
+    TW_ALLOC(l->arena, constant, l->n_steps + 1);
+    for (int s = 0; s < l->n_steps; s++)
+        if (l->step[s].constant)
+            constant[out->n_constant_steps++] = l->step[s];
+        else
+            step[out->n_steps++] = l->step[s];
+    out->step = step;
+    out->constant_step = constant;
+    return TW_OK;
+}
+
 static tw_status hand_over(tw_lowering *l, tw_diag *diag, const tw_lowered **out)
 {
     tw_lowered *lowered;
+    TW_TRY(tw_constants_set_apart(l));
     TW_TRY(tw_tidy(l));
     TW_TRY(check_strictly(l, diag));
     TW_ALLOC(l->arena, lowered, 1);
     *lowered = (tw_lowered){.shapes = l->shapes,
                             .n_tensors = l->n_tensors,
-                            .n_steps = l->n_steps,
                             .n_folds = l->n_folds,
                             .n_views = l->n_views,
                             .tensor = l->tensor,
-                            .step = l->step,
                             .fold = l->fold,
-                            .tensor_of_value = l->tensor_of_value};
+                            .tensor_of_value = l->tensor_of_value,
+                            .n_constant_nodes = l->n_constant_nodes,
+                            .n_too_large = l->n_too_large,
+                            .too_large = l->too_large};
+    TW_TRY(split_steps(l, lowered));
+    TW_TRY(tw_constants_count(l, lowered));
     TW_TRY(count_undescribed(l, lowered));
     *out = lowered;
     return TW_OK;
@@ -350,6 +371,7 @@ tw_status tw_lower_network(const tw_shapes *shapes, const tw_lower_options *opti
     TW_ALLOC(arena, l->tensor_of_value, l->file->n_values + 1);
     for (int v = 0; v < l->file->n_values; v++) l->tensor_of_value[v] = -1;
     TW_TRY(tw_readers_build(l->file, arena, &l->readers));
+    TW_TRY(tw_constants_find(l));
     mark_ends(l, false);
     tw_lower_graph(l, 0, "");
     mark_ends(l, true);

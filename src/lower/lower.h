@@ -30,7 +30,8 @@ typedef struct tw_net_tensor {
     int root;          /* tensor whose bytes these are; itself when it has its own. Steps may write
                           such parts of a tensor one by one                                         */
     int64_t offset;    /* elements into them                                                        */
-    const tw_array *literal; /* CONSTANT made by lowering or inference: elements; NULL: the file has them (value) */
+    const tw_array *literal; /* CONSTANT made by lowering or inference: elements; NULL: the file has them (value), or
+                                constant steps make them                                            */
 } tw_net_tensor;
 
 typedef enum tw_step_kind {
@@ -44,6 +45,7 @@ typedef struct tw_step {
     tw_step_kind kind;
     const char *why;   /* HOST, UNKNOWN: the reason in a few words                                  */
     int graph;
+    bool constant;     /* reads constants alone: done before the network runs                      */
     bool in_branch;    /* of an If whose condition is not known: may not run. The If itself is a HOST step that
                           evaluates the branch that is taken                                        */
     int n_nodes;       /* that are done with this step: value of the output = what they compute     */
@@ -73,10 +75,22 @@ typedef struct tw_lowered {
     int n_undescribed;            /* HOST and UNKNOWN steps by operator, most frequent first        */
     const tw_count *undescribed;
     const int *tensor_of_value;   /* per value of the file, -1: none                                */
+    /* What depends on constants alone is no step of the network. */
+    int n_constant_nodes;         /* nodes of which nothing is left to do                           */
+    int n_constant_steps;         /* that make the constants, in an order in which they can be done. They have no plan
+                                     and no time; their outputs are of role CONSTANT                */
+    const tw_step *constant_step;
+    int n_constants;              /* constants that steps read and that the file does not have      */
+    int64_t constant_bytes;       /* of them                                                        */
+    int64_t weight_bytes;         /* of all constants that steps read                               */
+    int n_too_large;              /* steps that are left because their constant would be too large  */
+    const char *const *too_large; /* their names                                                    */
 } tw_lowered;
+/* A constant of more bytes, and of more than what it is made of, is not computed before the network runs. */
+#define TW_CONSTANT_MOST_BYTES (INT64_C(1) << 28)
 
 typedef struct tw_lower_options {
-    bool no_fold; /* every node is a step of its own                                                */
+    bool no_fold; /* every node is a step of its own, also where it depends on constants alone      */
     bool strict;  /* a step that is not TILED is an error                                           */
     tw_dtype float_as; /* plan f32 tensors as if they were of this type; TW_N_DTYPES: as they are.
                           Such a network cannot be executed                                         */

@@ -70,19 +70,28 @@ static void print_host(const tw_lowered *lowered, const tw_step *step, tw_text *
     tw_text_printf(out, " (%s)\n", step->why);
 }
 
+static void print_step(const tw_lowered *lowered, const tw_step *step, tw_text *out)
+{
+    tw_text_printf(out, "%s%s [%s] ", step->constant ? "constant " : "", step->name, step->op);
+    if (step->kind == TW_STEP_TILED)
+        print_tiled(lowered, step, out);
+    else
+        print_host(lowered, step, out);
+}
+
 void tw_lowered_print(const tw_lowered *lowered, tw_text *out)
 {
-    for (int s = 0; s < lowered->n_steps; s++) {
-        const tw_step *step = &lowered->step[s];
-        tw_text_printf(out, "%s [%s] ", step->name, step->op);
-        if (step->kind == TW_STEP_TILED)
-            print_tiled(lowered, step, out);
-        else
-            print_host(lowered, step, out);
-    }
+    for (int s = 0; s < lowered->n_constant_steps; s++) print_step(lowered, &lowered->constant_step[s], out);
+    for (int s = 0; s < lowered->n_steps; s++) print_step(lowered, &lowered->step[s], out);
     for (int f = 0; f < lowered->n_folds; f++)
         tw_text_printf(out, "folded %s [%s] into %s\n", lowered->fold[f].node, lowered->fold[f].op,
                        lowered->fold[f].into);
+    for (int i = 0; i < lowered->n_too_large; i++)
+        tw_text_printf(out, "not computed before the network runs, too large: %s\n", lowered->too_large[i]);
+    if (lowered->n_constant_nodes > 0 || lowered->n_constant_steps > 0)
+        tw_text_printf(out,
+                       "%d nodes and %d steps depend on constants alone; the network reads %d of their results\n",
+                       lowered->n_constant_nodes, lowered->n_constant_steps, lowered->n_constants);
     tw_text_printf(out, "%d steps, %d tensors, %d folds, %d views\n", lowered->n_steps, lowered->n_tensors,
                    lowered->n_folds, lowered->n_views);
 }

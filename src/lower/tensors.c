@@ -129,7 +129,7 @@ static int add_tensor(tw_lowering *l, tw_net_tensor tensor)
 static tw_tensor_role role_of(const tw_lowering *l, int value)
 {
     const tw_value *v = &l->file->value[value];
-    if (v->constant || tw_shape_of(l, value)->constant) return TW_ROLE_CONSTANT;
+    if (tw_is_constant(l, value)) return TW_ROLE_CONSTANT;
     return v->node < 0 ? TW_ROLE_INPUT : TW_ROLE_BETWEEN;
 }
 
@@ -140,7 +140,7 @@ static tw_net_tensor tensor_of_value(const tw_lowering *l, int value)
     tw_net_tensor t = {.name = v->name, .value = value, .role = role_of(l, value), .root = -1};
     t.known = shape->known && shape->is_tensor;
     t.type = shape->is_tensor ? shape->type : TW_ONNX_NONE;
-    if (!v->constant) t.literal = shape->constant;
+    if (!v->constant && t.role == TW_ROLE_CONSTANT) t.literal = shape->constant;
     if (!t.known) return t;
     t.n_dims = shape->n_dims;
     t.n_elems = shape->n_elems;

@@ -58,6 +58,17 @@ static void put_lists(const tw_network *net, tw_json *j)
         tw_json_close(j);
     }
     tw_json_close(j);
+    tw_json_key(j, "constants");
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "nodes", net->lowered->n_constant_nodes);
+    tw_json_key_int(j, "steps", net->lowered->n_constant_steps);
+    tw_json_key_int(j, "values", net->lowered->n_constants);
+    tw_json_key_int(j, "bytes", net->lowered->constant_bytes);
+    tw_json_key(j, "too_large");
+    tw_json_open_line(j, '[');
+    for (int i = 0; i < net->lowered->n_too_large; i++) tw_json_string(j, net->lowered->too_large[i]);
+    tw_json_close(j);
+    tw_json_close(j);
     tw_json_key(j, "stale_shapes");
     tw_json_open(j, '[');
     for (int i = 0; i < net->shapes->n_stale; i++) tw_json_string(j, net->shapes->stale[i]);

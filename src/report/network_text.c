@@ -147,6 +147,30 @@ static void put_folds(page *p)
     tw_text_release(&text);
 }
 
+/* "23 nodes depend on constants alone: 8 results of 1'024 bytes, made before the network runs" */
+static void put_constants(page *p)
+{
+    const tw_lowered *lowered = p->net->lowered;
+    tw_text text = {0};
+    if (lowered->n_constant_nodes > 0)
+        tw_text_printf(&text, "%d node%s depend%s on constants alone and %s no work", lowered->n_constant_nodes,
+                       plural(lowered->n_constant_nodes), lowered->n_constant_nodes == 1 ? "s" : "",
+                       lowered->n_constant_nodes == 1 ? "is" : "are");
+    if (lowered->n_constants > 0)
+        tw_text_printf(&text, "%s%d result%s of %s byte%s %s read like weights", text.len > 0 ? "; " : "",
+                       lowered->n_constants, plural(lowered->n_constants), TW_GROUPED(lowered->constant_bytes),
+                       lowered->constant_bytes == 1 ? "" : "s", lowered->n_constants == 1 ? "is" : "are");
+    for (int i = 0; i < lowered->n_too_large && i < 3; i++)
+        tw_text_printf(&text, "%s%s'%s'", text.len > 0 && i == 0 ? "; " : "", i ? ", " : "", lowered->too_large[i]);
+    if (lowered->n_too_large > 3) tw_text_printf(&text, " and %d more", lowered->n_too_large - 3);
+    if (lowered->n_too_large > 0)
+        tw_text_printf(&text, " %s left as %s: more than %s bytes of constants",
+                       lowered->n_too_large == 1 ? "is" : "are", lowered->n_too_large == 1 ? "it is" : "they are",
+                       TW_GROUPED(TW_CONSTANT_MOST_BYTES));
+    if (text.bytes) tw_fact_put(&p->line, TW_PLAIN, "constants", text.bytes);
+    tw_text_release(&text);
+}
+
 /* Both sides of an If are planned when nobody knows which one runs. */
 static void put_branches(page *p)
 {
@@ -240,7 +264,11 @@ static void put_verdict(page *p)
                    v->n_executed, plural(v->n_executed), v->n_equal, plural(v->n_equal));
     if (v->n_host > 0) tw_text_printf(&text, "; %d step%s on the host", v->n_host, plural(v->n_host));
     if (v->n_skipped > 0) tw_text_printf(&text, "; %d untiled", v->n_skipped);
+    if (v->n_constants > 0)
+        tw_text_printf(&text, "; %d of %d folded constant%s compared, equal too", v->n_constants_equal,
+                       v->n_constants, plural(v->n_constants));
     if (v->n_wrong > 0) tw_text_printf(&text, "; %d wrong", v->n_wrong);
+    if (v->constant_fault) tw_text_printf(&text, "; constant %s", v->constant_fault);
     put_faults(p, &text);
     if (text.bytes)
         tw_fact_put(&p->line, v->n_wrong ? TW_ALARM : TW_GOOD, v->n_wrong ? "wrong" : "verified", text.bytes);
@@ -264,6 +292,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     put_steps(p);
     put_memory(p);
     put_folds(p);
+    put_constants(p);
     put_verdict(p);
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");

@@ -327,6 +327,7 @@ TEST(running_sums_are_windows_and_triangles_are_maps)
 {
     check("x 3x4\n!a 1=1\nCast a -> axis to:7\nCumSum x axis -> y exclusive:1\n< y\n",
           "CumSum_1 [CumSum] add d0=3 d1=4 | k=4: x -> y\n"
+          "1 nodes and 0 steps depend on constants alone; the network reads 0 of their results\n"
           "1 steps, 2 tensors, 0 folds, 0 views\n");
     check("x 3x4\nTrilu x -> y upper:0\n< y\n",
           "Trilu_0 [Trilu] map d0=3 d1=4: x; held y.row, y.column -> y; value select(less_equal(h1, h0), ifm, 0)\n"
@@ -379,10 +380,9 @@ static void check_steps_alike(const tw_lowered *lowered, const char *node, const
 TEST(all_steps_of_an_lstm_are_the_same_models)
 {
     static const char *const what[] = {"hr", "gates", "c", "h"};
-    net n = lower(
-        "x 5x2x3\n!w 2x16x3\n!r 2x16x4\n!b 2x32\nLSTM x w r b -> y - c direction'bidirectional hidden_size:4\n"
-        "< y\n< c\n",
-        usual);
+    net n = lower("x 5x2x3\nh 2x2x4\ns 2x2x4\n!w 2x16x3\n!r 2x16x4\n!b 2x32\n"
+                  "LSTM x w r b - h s -> y - c direction'bidirectional hidden_size:4\n< y\n< c\n",
+                  usual);
     CHECK_EQ(n.status, TW_OK);
     CHECK_EQ(n.lowered->n_steps, 2 * (1 + 5 * 4));
     for (size_t i = 0; i < TW_COUNT(what); i++) check_steps_alike(n.lowered, "LSTM_0", what[i], 0, 2);
@@ -392,14 +392,104 @@ TEST(all_steps_of_an_lstm_are_the_same_models)
 TEST(an_lstm_of_bytes_quantises_its_state_in_every_step)
 {
     static const char *const what[] = {"hr", "gates", "c", "h"};
-    net n = lower("x 5x2x3\n!!w 1x3x16\n!!r 1x4x16\n!b 1x32\n!s 1=0.1\n!!z 1=3\n"
-                  "com.microsoft.DynamicQuantizeLSTM x w r b - - - - s z s z -> y hidden_size:4\n< y\n",
+    net n = lower("x 5x2x3\nh 1x2x4\n!!w 1x3x16\n!!r 1x4x16\n!b 1x32\n!s 1=0.1\n!!z 1=3\n"
+                  "com.microsoft.DynamicQuantizeLSTM x w r b - h - - s z s z -> y hidden_size:4\n< y\n",
                   usual);
     CHECK_EQ(n.status, TW_OK);
     CHECK_EQ(n.lowered->n_undescribed, 0);
     CHECK_EQ(n.lowered->n_steps, 6 + 5 * (6 + 3));
     for (size_t i = 0; i < TW_COUNT(what); i++)
         check_steps_alike(n.lowered, "DynamicQuantizeLSTM_0", what[i], 0, 1);
+    release(&n);
+}
+
+TEST(a_node_that_nobody_reads_delays_no_step)
+{
+    check("x 4x4\n!w 4x4\n!s 1=2\nMatMul x w -> a\nMatMul a w -> b\nMul a s -> idle\n< b\n",
+          "MatMul_0 [MatMul] multiply-add m=4 n=4 | k=4: x, w -> a\n"
+          "MatMul_1 [MatMul] multiply-add m=4 n=4 | k=4: a, w -> b\n"
+          "2 steps, 4 tensors, 0 folds, 0 views\n");
+}
+
+/* ---- constants ---- */
+
+/* More elements than inference computes with. */
+#define WEIGHTS "!w 600x256\n"
+
+TEST(weights_that_are_cut_and_joined_are_weights)
+{
+    check("x 4x256\n" WEIGHTS "!s 1=0\n!m 1=300\n!e 1=600\n"
+          "Cast s -> s1 to:7\nCast m -> m1 to:7\nCast e -> e1 to:7\n"
+          "Slice w s1 m1 s1 -> a\nSlice w m1 e1 s1 -> b\nConcat b a -> c axis:0\nTranspose c -> t\n"
+          "MatMul x t -> y\n< y\n",
+          "constant Concat_5 [Concat] map d1=153600: b=w+76800, a=w+0 -> c; value ifm + w\n"
+          "constant Transpose_6 [Transpose] map d0=256 d1=600: c -> t; value ifm * 1\n"
+          "MatMul_7 [MatMul] multiply-add m=4 n=600 | k=256: x, t -> y\n"
+          "7 nodes and 2 steps depend on constants alone; the network reads 1 of their results\n"
+          "1 steps, 7 tensors, 0 folds, 2 views\n");
+}
+
+TEST(a_constant_node_shares_no_step_with_one_that_waits_for_data)
+{
+    check("x 600x256\n" WEIGHTS "Neg w -> a\nAdd a x -> b\nRelu b -> y\n< y\n",
+          "constant Neg_0 [Neg] map d0=153600: w -> a; value -ifm\n"
+          "Add_1 [Add+Relu] map d0=153600: a, x -> y; value max(f32(ifm + w), 0)\n"
+          "folded Relu_2 [Relu] into Add_1\n"
+          "1 nodes and 1 steps depend on constants alone; the network reads 1 of their results\n"
+          "1 steps, 4 tensors, 1 folds, 0 views\n");
+}
+
+TEST(without_folding_constants_are_computed_by_steps)
+{
+    check_with("x 4\n!a 4=1\n!b 4=2\nMul a b -> c\nAdd x c -> y\n< y\n", unfolded,
+               "Mul_0 [Mul] map d0=4: a, b -> c; value ifm * w\n"
+               "Add_1 [Add] map d0=4: x, c -> y; value ifm + w\n"
+               "2 steps, 5 tensors, 0 folds, 0 views\n");
+    check("x 4\n!a 4=1\n!b 4=2\nMul a b -> c\nAdd x c -> y\n< y\n",
+          "Add_1 [Add] map d0=4: x, c -> y; value ifm + w\n"
+          "1 nodes and 0 steps depend on constants alone; the network reads 1 of their results\n"
+          "1 steps, 3 tensors, 0 folds, 0 views\n");
+}
+
+TEST(the_product_of_a_zero_state_is_a_constant)
+{
+    net n = lower("x 3x1x4\n!w 1x16x4\n!r 1x16x4\nLSTM x w r -> y hidden_size:4\n< y\n", usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_constant_steps, 1);
+    CHECK_STR(n.lowered->constant_step[0].name, "LSTM_0.hr0_0");
+    CHECK_EQ(n.lowered->n_steps, 1 + 3 * 4 - 1);
+    release(&n);
+}
+
+TEST(what_is_random_is_no_constant)
+{
+    net n = lower("x 600x256\n" WEIGHTS "RandomNormalLike w -> r\nAdd r x -> y\n< y\n", usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_constant_steps, 0);
+    CHECK_EQ(n.lowered->n_constant_nodes, 0);
+    CHECK_EQ(n.lowered->n_steps, 2);
+    release(&n);
+}
+
+TEST(little_that_becomes_too_much_stays_a_step_and_is_named)
+{
+    net n = lower("x 1x1\n!w 1x1=3\n!s 2=65536\nCast s -> s1 to:7\nExpand w s1 -> e\n"
+                  "ReduceMax e -> m\nAdd m x -> y\n< y\n",
+                  usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_constant_steps, 0);
+    CHECK_EQ(n.lowered->n_too_large, 1);
+    CHECK_STR(n.lowered->too_large[0], "Expand_1");
+    release(&n);
+}
+
+TEST(an_undescribed_operator_on_constants_has_no_time_to_count)
+{
+    net n = lower("x 4\n!a 300x300=2\nMatMul a a -> b\nDet b -> d\nAdd x d -> y\n< y\n", usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_undescribed, 0);
+    CHECK_EQ(n.lowered->n_constant_steps, 2);
+    CHECK_EQ(n.lowered->n_steps, 1);
     release(&n);
 }
 

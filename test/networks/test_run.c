@@ -9,7 +9,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* splitmix64, as the documentation of the inputs has it. */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
 /* ---- networks ---- */
+
+enum { SIDE = 150 }; /* of a matrix: more elements than inference computes with */
 
 enum { NODE = 1, INPUT = 11, OUTPUT = 12 };         /* fields of a graph      */
 enum { FLOAT = 1, UINT8 = 2, INT64 = 7, BOOL = 9 }; /* types of elements      */
@@ -25,6 +36,36 @@ static void add_value(tw_text *graph, int field, const char *name, int type, int
     pb_text(&value, 1, name);
     pb_message(&value, 2, &of_value);
     pb_message(graph, field, &value);
+}
+
+/* SIDE x SIDE floats. */
+static void add_matrix(tw_text *graph, int field, const char *name)
+{
+    tw_text shape = {0}, tensor = {0}, of_value = {0}, value = {0};
+    for (int i = 0; i < 2; i++) {
+        tw_text dim = {0};
+        pb_int(&dim, 1, SIDE);
+        pb_message(&shape, 1, &dim);
+    }
+    pb_int(&tensor, 1, FLOAT);
+    pb_message(&tensor, 2, &shape);
+    pb_message(&of_value, 1, &tensor);
+    pb_text(&value, 1, name);
+    pb_message(&value, 2, &of_value);
+    pb_message(graph, field, &value);
+}
+
+static void add_constant_matrix(tw_text *graph, const char *name, uint64_t *seed)
+{
+    tw_text t = {0};
+    float x[SIDE * SIDE];
+    for (int i = 0; i < SIDE * SIDE; i++) x[i] = ldexpf((float)(next(seed) >> 40), -23) - 1;
+    pb_int(&t, 1, SIDE);
+    pb_int(&t, 1, SIDE);
+    pb_int(&t, 2, FLOAT);
+    pb_text(&t, 8, name);
+    pb_bytes(&t, 9, x, sizeof x);
+    pb_message(graph, 5, &t);
 }
 
 /* `inputs` are words. */
@@ -63,7 +104,8 @@ typedef struct ran {
 } ran;
 
 /* The file is gone after this; what was mapped stays. */
-static tw_status open_graph(tw_context *ctx, tw_text *graph, const tw_network **out)
+static tw_status open_graph(tw_context *ctx, tw_text *graph, const tw_network_options *options,
+                            const tw_network **out)
 {
     char path[] = "/tmp/tw_run_XXXXXX.onnx";
     tw_text model = {0}, opset = {0};
@@ -75,23 +117,29 @@ static tw_status open_graph(tw_context *ctx, tw_text *graph, const tw_network **
     CHECK_EQ(fwrite(model.bytes, 1, model.len, file), model.len);
     fclose(file);
     tw_text_release(&model);
-    tw_status status = tw_network_open(ctx, path, &(tw_network_options){0}, out);
+    tw_status status = tw_network_open(ctx, path, options, out);
     unlink(path);
     return status;
 }
 
-static ran run(tw_text *graph, const tw_network_run_options *options)
+static ran run_on(const char *name, tw_text *graph, const tw_network_options *how,
+                  const tw_network_run_options *options)
 {
     ran r = {.ctx = tw_context_new()};
     const tw_machine *machine;
     const tw_network_plan *plan;
-    r.status = open_graph(r.ctx, graph, &r.network);
-    if (r.status == TW_OK) r.status = tw_machine_open(r.ctx, "kpu", &machine);
+    r.status = open_graph(r.ctx, graph, how, &r.network);
+    if (r.status == TW_OK) r.status = tw_machine_open(r.ctx, name, &machine);
     if (r.status == TW_OK) r.status = tw_network_search(r.ctx, r.network, machine, NULL, &plan);
     if (r.status == TW_OK) r.status = tw_network_run(r.ctx, plan, options, &r.verdict);
     for (int i = 0; r.status != TW_OK && i < tw_context_n_messages(r.ctx); i++)
         print_error("%s\n", tw_context_message(r.ctx, i));
     return r;
+}
+
+static ran run(tw_text *graph, const tw_network_run_options *options)
+{
+    return run_on("kpu", graph, &(tw_network_options){0}, options);
 }
 
 static tw_network_data data_of(const char *name, const char *type, int64_t n, const void *bytes)
@@ -100,15 +148,6 @@ static tw_network_data data_of(const char *name, const char *type, int64_t n, co
 }
 
 /* ---- inputs ---- */
-
-/* splitmix64, as the documentation of the inputs has it. */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
 
 TEST(inputs_are_drawn_one_after_the_other_also_those_that_nobody_reads)
 {
@@ -190,6 +229,65 @@ TEST(folded_nodes_jump_where_single_ones_do)
     CHECK_EQ(r.verdict->n_steps, 1);
     for (int i = 0; i < N; i++) CHECK(((const float *)r.verdict->output[0].bytes)[i] == floorf(a[i] / b[i]));
     tw_context_free(r.ctx);
+}
+
+/* ---- constants ---- */
+
+/* Values v0 .. of SIDE x SIDE floats: v0 and v1 are data, v2 .. v4 constants, the others nodes that read two that came
+ * before them, more often constants than not. The last three are the outputs. */
+static tw_text random_graph(uint64_t seed)
+{
+    static const char *const op[] = {"MatMul", "Add", "Mul", "Sub", "Neg", "Transpose", "Softmax", "Relu"};
+    enum { NODES = 14, FIRST = 5 };
+    tw_text g = {0};
+    char name[16], inputs[40];
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "v%d", i);
+        add_matrix(&g, INPUT, name);
+    }
+    for (int i = 2; i < FIRST; i++) {
+        snprintf(name, sizeof name, "v%d", i);
+        add_constant_matrix(&g, name, &seed);
+    }
+    for (int i = FIRST; i < FIRST + NODES; i++) {
+        const char *what = op[next(&seed) % TW_COUNT(op)];
+        int a = (int)(next(&seed) % (uint64_t)(i - 1)) + 1, b = (int)(next(&seed) % (uint64_t)(i - 1)) + 1;
+        bool two = what[0] == 'M' || what[0] == 'A' || strcmp(what, "Sub") == 0;
+        snprintf(inputs, sizeof inputs, two ? "v%d v%d" : "v%d", a, b);
+        snprintf(name, sizeof name, "v%d", i);
+        add_node(&g, what, inputs, name);
+        if (i >= FIRST + NODES - 3) add_matrix(&g, OUTPUT, name);
+    }
+    return g;
+}
+
+static void check_close(const tw_network_data *a, const tw_network_data *b)
+{
+    bool close;
+    tw_network_data_differ(a, b, &close);
+    CHECK(close);
+}
+
+TEST(constants_are_the_same_folded_and_unfolded)
+{
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    int n_constants = 0;
+    for (int i = 0; i < 5; i++, seed++) {
+        tw_text graph = random_graph(seed), again = random_graph(seed);
+        tw_network_run_options options = {.seed = seed};
+        ran r = run_on("snitch", &graph, &(tw_network_options){0}, &options);
+        ran apart = run_on("snitch", &again, &(tw_network_options){.no_fold = true}, &options);
+        if (r.status != TW_OK || apart.status != TW_OK) print_error("TW_SEED=%llu\n", (unsigned long long)seed);
+        CHECK_EQ(r.status, TW_OK);
+        CHECK_EQ(apart.status, TW_OK);
+        CHECK_EQ(apart.verdict->n_constants, 0);
+        CHECK_EQ(r.verdict->n_constants_equal, r.verdict->n_constants);
+        n_constants += r.verdict->n_constants;
+        for (int o = 0; o < 3; o++) check_close(&r.verdict->output[o], &apart.verdict->output[o]);
+        tw_context_free(r.ctx);
+        tw_context_free(apart.ctx);
+    }
+    CHECK(n_constants > 5);
 }
 
 static tw_text branch(const char *op)

@@ -61,6 +61,7 @@ expect 64 eval "${digits[@]}"
 
 # ---- other ways to look at it ----
 expect 0 plan "${digits[@]}" --json -o json; valid_json out.txt; says out.txt '"tilewright.network"'
+says out.txt '"constants": {"nodes": 0, "steps": 0, "values": 0, "bytes": 0, "too_large": []}'
 says err.txt "wrote json/report.html"
 cmp out.txt json/plan.json || fail "the document on standard output is not plan.json"
 expect 0 plan "${digits[@]}" -q -o quiet; [ ! -s out.txt ] || fail "quiet is not"
