@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE, see output.h */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow further shows as EFBIG      */
     const char *first = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof command / sizeof *command; i++)
         if (strcmp(first, command[i].name) == 0) {

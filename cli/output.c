@@ -50,84 +50,140 @@ bool output_make_folder(const char *path)
     return made;
 }
 
-/* mkstemp makes files that only their owner can read; a report is an ordinary file. */
-static bool open_to_all(int fd)
+/* ---- files that are replaced, and others that are written to ---- */
+
+/* A new file is an ordinary one; one that replaces another has its permissions, and its owner where that is allowed. */
+static bool give_mode(int fd, const target *old)
 {
     mode_t mask = umask(0);
     umask(mask);
-    return fchmod(fd, 0666 & ~mask) == 0;
+    if (!old->exists) return fchmod(fd, 0666 & ~mask) == 0;
+    if (fchown(fd, old->stat.st_uid, old->stat.st_gid) != 0 && fchown(fd, (uid_t)-1, old->stat.st_gid) != 0)
+        errno = 0; /* only root gives files away */
+    return fchmod(fd, old->stat.st_mode & 0777) == 0;
 }
 
 static void forget(output_file *file)
 {
-    int error = errno;
-    free(file->path);
-    free(file->temporary);
+    target_release(&file->target);
     *file = (output_file){0};
-    errno = error;
+}
+
+/* What is written directly goes the way of standard output: a reader that went away has what it wanted. */
+static ssize_t direct_write(void *cookie, const char *bytes, size_t n)
+{
+    const int *fd = cookie;
+    for (size_t done = 0; done < n;) {
+        ssize_t now = write(*fd, bytes + done, n - done);
+        if (now > 0) done += (size_t)now;
+        if (now < 0 && errno == EPIPE) break;
+        if (now < 0 && errno != EINTR) return 0;
+    }
+    return (ssize_t)n;
+}
+
+static int direct_close(void *cookie)
+{
+    int *fd = cookie, result = close(*fd);
+    free(fd);
+    return result;
+}
+
+static FILE *open_direct(int fd)
+{
+    int *cookie = malloc(sizeof *cookie);
+    FILE *stream = NULL;
+    if (cookie) {
+        *cookie = fd;
+        stream = fopencookie(cookie, "w", (cookie_io_functions_t){.write = direct_write, .close = direct_close});
+    }
+    if (!stream) {
+        close(fd);
+        free(cookie);
+        errno = ENOMEM;
+    }
+    return stream;
+}
+
+static FILE *open_temporary(output_file *file)
+{
+    int fd;
+    file->made = temporary_make(file->target.path, &fd);
+    FILE *stream = file->made ? fdopen(fd, "w") : NULL;
+    if (stream || !file->made) return stream;
+    temporary_remove(file->made);
+    close(fd);
+    return NULL;
+}
+
+bool output_path_open(output_file *file, const char *path)
+{
+    *file = (output_file){0};
+    if (!target_find(&file->target, path)) return false;
+    int fd = file->target.descriptor;
+    file->stream = fd >= 0 ? open_direct(fd) : open_temporary(file);
+    if (!file->stream) forget(file);
+    return file->stream;
 }
 
 bool output_file_open(output_file *file, const char *folder, const char *name)
 {
+    char *path;
     *file = (output_file){0};
-    int fd = -1;
-    if (asprintf(&file->path, "%s/%s", folder, name) < 0) file->path = NULL;
-    if (asprintf(&file->temporary, "%s/.%s.XXXXXX", folder, name) < 0) file->temporary = NULL;
-    if (file->path && file->temporary) fd = mkstemp(file->temporary);
-    if (fd >= 0) file->stream = fdopen(fd, "w");
-    if (file->stream) return true;
-    if (fd >= 0) {
-        close(fd);
-        unlink(file->temporary);
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+        errno = ENOMEM;
+        return false;
     }
-    forget(file);
-    return false;
+    bool open = output_path_open(file, path);
+    int error = errno;
+    free(path);
+    errno = error;
+    return open;
 }
 
 void output_file_drop(output_file *file)
 {
     int error = errno;
+    if (file->made) temporary_remove(file->made);
     if (file->stream) fclose(file->stream);
-    unlink(file->temporary);
     errno = error;
     forget(file);
 }
 
-bool output_path_open(output_file *file, const char *path)
+/* On disk first, then under its name, which ends the lock on it last. */
+static bool replace(output_file *file)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (*name == 0) {
-        errno = EINVAL;
-        return false;
+    int fd = fileno(file->stream);
+    bool done = fsync(fd) == 0 && give_mode(fd, &file->target) && temporary_rename(file->made, file->target.path) == 0;
+    if (done) file->made = NULL;
+    return done;
+}
+
+bool output_file_commit(output_file *file)
+{
+    bool done = fflush(file->stream) == 0 && !ferror(file->stream);
+    if (done && file->made) done = replace(file);
+    if (done && !file->made) { /* nothing is left to be written, and what failed before would have said so */
+        done = fclose(file->stream) == 0;
+        file->stream = NULL;
     }
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    bool open = folder && output_file_open(file, folder, name);
-    free(folder);
-    return open;
+    output_file_drop(file);
+    return done;
+}
+
+bool output_remove(const char *folder, const char *name)
+{
+    char *path;
+    struct stat st;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) return false;
+    bool removed = lstat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) && unlink(path) == 0;
+    free(path);
+    return removed;
 }
 
 void output_complain(const char *path)
 {
     fprintf(stderr, "tilewright: cannot write '%s': %s\n", path, strerror(errno));
-}
-
-bool output_file_commit(output_file *file)
-{
-    int fd = fileno(file->stream);
-    bool done = fflush(file->stream) == 0 && !ferror(file->stream) && fsync(fd) == 0 && open_to_all(fd);
-    int error = errno;
-    if (fclose(file->stream) != 0 && done) {
-        done = false;
-        error = errno;
-    }
-    file->stream = NULL;
-    errno = error;
-    if (done && rename(file->temporary, file->path) == 0) {
-        forget(file);
-        return true;
-    }
-    output_file_drop(file);
-    return false;
 }
 
 void output_say_wrote(const char *folder, const char *const *name, int n, int columns, FILE *out)

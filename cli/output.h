@@ -1,6 +1,9 @@
 /* cli/output.h - where the command writes: standard output, watched for errors, and files replaced as a whole. */
 #ifndef TW_CLI_OUTPUT_H
 #define TW_CLI_OUTPUT_H
+#include "target.h"
+#include "temporary.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -15,14 +18,16 @@ void output_say_wrote(const char *folder, const char *const *name, int n, int co
 
 /* Makes the folder and what is missing above it. */
 bool output_make_folder(const char *path);
-/* A file that replaces folder/name when it is complete: it is written beside it under another name. */
+/* A file that replaces folder/name when it is complete: it is written beside it under another name. What exists and
+ * is no regular file (a pipe, a device, /dev/stdout) is written to directly; see target.h. */
 typedef struct output_file {
     FILE *stream;
-    char *path, *temporary;
+    target target;
+    temporary *made; /* NULL: the target is written to directly */
 } output_file;
 /* Errors go to errno, here and below. */
 bool output_file_open(output_file *file, const char *folder, const char *name);
-/* The same for a path; EINVAL when it names no file. */
+/* The same for a path. */
 bool output_path_open(output_file *file, const char *path);
 /* Says that it could not be written, by errno. */
 void output_complain(const char *path);
@@ -30,4 +35,6 @@ void output_complain(const char *path);
 bool output_file_commit(output_file *file);
 /* Gives it up. */
 void output_file_drop(output_file *file);
+/* Removes a file, or the link to one, of an earlier run; false: there was none. Nothing else is removed. */
+bool output_remove(const char *folder, const char *name);
 #endif

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char lowering_name[] = "lowering_config.txt";
 
@@ -241,12 +240,9 @@ static int write_point(session *s, const char *folder, int op, int i)
 static void drop_points(const session *s, const char *folder, int op, int first)
 {
     for (int i = first;; i++) {
-        char name[200], *path;
+        char name[200];
         name_point(s, op, i, name, sizeof name);
-        if (asprintf(&path, "%s/%s", folder, name) < 0) return;
-        bool dropped = unlink(path) == 0;
-        free(path);
-        if (!dropped) return;
+        if (!output_remove(folder, name)) return;
     }
 }
 
@@ -294,10 +290,7 @@ static int list_files(const session *s, named_file file[FILES_MAX])
 /* Attributes that are there from an earlier plan would look like this one's. */
 static void drop_lowering(const session *s)
 {
-    char *path;
-    if (tw_plan_has_lowering(s->plan) || asprintf(&path, "%s/%s", s->options->folder, lowering_name) < 0) return;
-    unlink(path);
-    free(path);
+    if (!tw_plan_has_lowering(s->plan)) output_remove(s->options->folder, lowering_name);
 }
 
 static int write_files(session *s)

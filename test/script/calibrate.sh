@@ -69,6 +69,9 @@ awk -v m="$mean" 'BEGIN {exit !(m != "" && m < 0.005)}' || fail "the machine tha
 expect 0 -m guess.yaml rows.csv --train=all --ascii
 grep -qP '[^\x00-\x7f]' out.txt && fail "--ascii is not ASCII"
 expect 0 -m guess.yaml rows.csv -q -o found2.yaml; is_empty out.txt; is_empty err.txt
+mkfifo pipe.yaml; cat pipe.yaml >found3.yaml & reader=$!
+expect 0 -m guess.yaml rows.csv -q -o pipe.yaml; wait $reader
+[ -p pipe.yaml ] && cmp -s found2.yaml found3.yaml || fail "a pipe is not written to as one"
 expect 0 -m guess.yaml rows.csv --json --threads=1; cp out.txt one.json
 expect 0 -m guess.yaml rows.csv --json --threads=5; cmp -s out.txt one.json || fail "threads change the result"
 expect 0 -m guess.yaml rows.csv --json --seed=7; cmp -s out.txt one.json && fail "the seed changes nothing"
