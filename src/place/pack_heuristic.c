@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY_SEGMENTS = 64 };
+enum {
+    MANY_SEGMENTS = 64,
+    N_PLAIN_ORDERS = 4, /* by area, size, width, time                                              */
+    N_ORDERS = 6        /* and by alignment: the others then lie in the room that aligned ones leave */
+};
 
 typedef struct ranked {
-    double key;   /* larger first    */
-    int64_t time; /* smaller first   */
+    double key, second; /* larger first    */
+    int64_t time;       /* smaller first   */
     int item;
 } ranked;
 
@@ -19,6 +23,7 @@ static int by_key(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
     if (x->key != y->key) return x->key > y->key ? -1 : 1;
+    if (x->second != y->second) return x->second > y->second ? -1 : 1;
     if (x->time != y->time) return x->time < y->time ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
 }
@@ -106,8 +111,16 @@ static double key_of(const tw_pack_item *item, int order)
     case 0: return width * size;
     case 1: return size;
     case 2: return width;
-    default: return 0; /* by time */
+    case 3: return 0; /* by time */
+    default: return (double)item->align;
     }
+}
+
+/* Among items of one alignment: by size, either way round, as the highest of them need not be rounded up. */
+static double second_of(const tw_pack_item *item, int order)
+{
+    double size = (double)tw_pack_reach(item);
+    return order < N_PLAIN_ORDERS ? 0 : order == N_PLAIN_ORDERS ? size : -size;
 }
 
 /* ---- many items: a list of what is live, by address ---- */
@@ -217,12 +230,14 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, tw_arena *scratch, 
 {
     ranked *rank;
     int *fixed, n_fixed = 0, most = 1;
+    bool aligned = false;
     TW_ALLOC(scratch, rank, n + 1);
     TW_ALLOC(scratch, fixed, n + 1);
     int64_t n_segments = 0;
     for (int i = 0; i < n; i++) {
         if (item[i].fixed >= 0) fixed[n_fixed++] = i;
         n_segments += item[i].n_segments;
+        aligned = aligned || item[i].align > 1;
         most = (int)tw_max(most, item[i].n_segments);
     }
     TW_TRY(find_clash(item, fixed, n_fixed, scratch, clash));
@@ -231,7 +246,7 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, tw_arena *scratch, 
     if (n > TW_PACK_FIRST_FIT_MAX || n_segments > 2 * TW_PACK_FIRST_FIT_MAX || most > MANY_SEGMENTS) {
         block *live;
         TW_ALLOC(scratch, live, n + 1);
-        for (int i = 0; i < n; i++) rank[i] = (ranked){0, lifetime(&item[i]).lo, i};
+        for (int i = 0; i < n; i++) rank[i] = (ranked){0, 0, lifetime(&item[i]).lo, i};
         qsort(rank, (size_t)n, sizeof *rank, by_key);
         *height = fit_in_time(item, n, rank, fixed, n_fixed, live, offset);
         return TW_OK;
@@ -242,8 +257,9 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, tw_arena *scratch, 
     TW_ALLOC(scratch, done, n + 1);
     TW_ALLOC(scratch, now, n + 1);
     TW_ALLOC(scratch, span, most * n_segments + 1);
-    for (int order = 0; order < 4; order++) {
-        for (int i = 0; i < n; i++) rank[i] = (ranked){key_of(&item[i], order), lifetime(&item[i]).lo, i};
+    for (int order = 0; order < (aligned ? N_ORDERS : N_PLAIN_ORDERS); order++) {
+        for (int i = 0; i < n; i++)
+            rank[i] = (ranked){key_of(&item[i], order), second_of(&item[i], order), lifetime(&item[i]).lo, i};
         qsort(rank, (size_t)n, sizeof *rank, by_key);
         int64_t h = first_fit(item, n, rank, span, done, now);
         if (h >= *height) continue;

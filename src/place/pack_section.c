@@ -71,14 +71,16 @@ static int by_item(const void *a, const void *b)
 {
     const tw_pack_piece *x = a, *y = b;
     if (x->item != y->item) return x->item < y->item ? -1 : 1;
-    return x->section < y->section ? -1 : x->section > y->section;
+    if (x->section != y->section) return x->section < y->section ? -1 : 1;
+    return x->low < y->low ? -1 : x->low > y->low;
 }
 
 static int by_place(const void *a, const void *b)
 {
     const tw_pack_piece *x = a, *y = b;
     if (x->section != y->section) return x->section < y->section ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
+    if (x->item != y->item) return x->item < y->item ? -1 : 1;
+    return x->low < y->low ? -1 : x->low > y->low;
 }
 
 /* Whether every piece of a[0..n) is found in b[0..m), both ascending by item. */

@@ -6,7 +6,8 @@
 #define TW_PLACE_PACK_SECTION_H
 #include "place/pack.h"
 
-/* Item `item` lies in section `section` from `low` to `high`, relative to its offset. */
+/* Item `item` lies in section `section` from `low` to `high`, relative to its offset. It may have several pieces in a
+ * section, which are apart. */
 typedef struct tw_pack_piece {
     int item, section;
     int64_t low, high;
@@ -14,9 +15,9 @@ typedef struct tw_pack_piece {
 
 typedef struct tw_pack_sections {
     int n_items, n_sections;
-    const tw_pack_piece *piece; /* by item, then section: pieces first[i] .. first[i + 1] */
+    const tw_pack_piece *piece; /* by item, section, low: pieces first[i] .. first[i + 1] */
     const int *first;
-    const tw_pack_piece *by_section; /* the same by section, then item                         */
+    const tw_pack_piece *by_section; /* the same by section, item, low                         */
     const int *first_in;
 } tw_pack_sections;
 

@@ -145,6 +145,7 @@ static bool has_filled_hole(search *q, int s)
         if (!fits_into_hole(q, i)) continue;
         q->budget->counts->dominated++;
         q->why = q->in[i];
+        q->why.hole = true;
         return true;
     }
     return false;
@@ -213,9 +214,9 @@ bool tw_pack_place(search *q, int i, int64_t at)
     begin_change(q);
     put(q, &q->offset[i], at);
     const tw_pack_piece *p = pieces_of(q, i);
+    for (int k = 0; k < n_pieces_of(q, i); k++) take_out(q, p[k].section, q->sec->first[i] + k);
     for (int k = 0, n = n_pieces_of(q, i); k < n; k++) {
         int s = p[k].section;
-        take_out(q, s, q->sec->first[i] + k);
         touch(q, s);
         int64_t room = at + p[k].low - q->floor[s], top = at + p[k].high;
         if (!q->simple && room > 0 && room_is_usable(q, s, room)) {

@@ -8,7 +8,7 @@
  *   4. Every change is on the trail; leaving a case rewinds it.
  *
  * Among all placements that fit, one with the least sum of offsets is never cut off: in it every item is carried by
- * something and no item fits into a hole below it, which is all that "dominated" asks for.
+ * something, placed or still to come, and no item fits into a hole below it, which is all that "dominated" asks for.
  *
  * Obstacles are fixed items, and items with low > 0 that are placed above room that others may still use. Without them
  * and without constrained items the problem is `simple`: then any section lower than its neighbours may be filled
@@ -21,6 +21,7 @@ enum { N_WORDS = 4 }; /* a set of sections has 64 * N_WORDS buckets */
 
 typedef struct set {
     uint64_t word[N_WORDS];
+    bool hole; /* of a refutation: it also looked into a hole below a floor */
 } set;
 
 typedef struct slot { /* an item in the list of a section; those not yet placed come first */
@@ -105,6 +106,7 @@ static inline void set_add(set *x, const search *q, int s)
 static inline void set_join(set *x, const set *y)
 {
     for (int k = 0; k < N_WORDS; k++) x->word[k] |= y->word[k];
+    x->hole = x->hole || y->hole;
 }
 static inline bool set_meets(const set *x, const set *y)
 {

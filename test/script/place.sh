@@ -40,6 +40,15 @@ printf 'id,lower,upper,size,fixed\na,0,2,4,0\nb,1,3,4,2\n' >clash.csv
 expect 1 clash.csv
 says err.txt "clash.csv: infeasible: fixed offsets, windows and banks contradict each other"
 
+# Gaps that cover part of a buffer: what is carried only by a buffer still to come was once cut off.
+expect 0 "$source"/test/repro/place-partial-gaps.csv --capacity=8
+says out.txt "fits into 8, height 8"
+expect 0 "$source"/test/repro/place-partial-gaps.csv
+says out.txt "height      8, proven to be the least"
+# Alignment is part of the bound.
+expect 0 "$source"/test/repro/place-align.csv
+says out.txt "height      20'600, proven to be the least"
+
 printf 'id,lower,upper,size\na,0,x,4\n' >bad.csv
 expect 2 bad.csv
 says err.txt "bad.csv:2:5: error: upper 'x' is not an integer"
