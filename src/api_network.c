@@ -3,6 +3,7 @@
 
 #include "input/tree.h"
 #include "report/page.h"
+#include "search/limits.h"
 #include "search/mapping.h"
 
 #include <errno.h>
@@ -233,30 +234,59 @@ tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw
     return status;
 }
 
-tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
-                            const tw_limits **out)
-{
-    return tw_limits_open(ctx, network->model, machine, path, out);
-}
-
 static bool is_foreign(const tw_machine *machine, const tw_op *op)
 {
     return !(machine->engine[machine->compute].computes >> op->compute & 1);
 }
 
-/* The first entry of a mapping file; NULL: it is no such file, which its reader will say. */
-static const tw_node *first_entry(const tw_node *root)
+/* The map of a mapping file; NULL: it is no such file, which its reader will say. */
+static const tw_node *map_of(const tw_node *root)
 {
     const tw_node *map = root->kind == TW_NODE_MAP ? root->child : NULL;
     while (map && strcmp(map->key, "mapping") != 0) map = map->next;
-    return map && map->kind == TW_NODE_MAP ? map->child : NULL;
+    return map && map->kind == TW_NODE_MAP ? map : NULL;
 }
 
-static bool is_mapped(const tw_node *root, const char *layer)
+static const tw_node *first_entry(const tw_node *root) { return map_of(root) ? map_of(root)->child : NULL; }
+
+static const tw_node *find_entry(const tw_node *root, const char *layer)
 {
     const tw_node *entry = first_entry(root);
     while (entry && strcmp(entry->key, layer) != 0) entry = entry->next;
-    return entry != NULL;
+    return entry;
+}
+
+/* "layer: none": it had no plan when the file was written. */
+static bool is_none(const tw_node *entry) { return entry->kind == TW_SCALAR && strcmp(entry->text, "none") == 0; }
+
+/* The tree as if those entries were not there; its other readers know nothing of layers without a plan. */
+static tw_status without_none(tw_context *ctx, const tw_node *root, const tw_node **out)
+{
+    tw_node *top, *map, *entry;
+    const tw_node *old = map_of(root);
+    bool any = false;
+    for (const tw_node *e = first_entry(root); e; e = e->next) any |= is_none(e);
+    *out = root;
+    if (!any || root->n_children > 1) return TW_OK; /* another key is an error that its reader reports */
+    TW_ALLOC(ctx->arena, top, 1);
+    TW_ALLOC(ctx->arena, map, 1);
+    *top = *root;
+    *map = *old;
+    top->child = map;
+    map->child = NULL;
+    map->n_children = 0;
+    const tw_node **link = &map->child;
+    for (const tw_node *e = old->child; e; e = e->next) {
+        if (is_none(e)) continue;
+        TW_ALLOC(ctx->arena, entry, 1);
+        *entry = *e;
+        entry->next = NULL;
+        *link = entry;
+        link = &entry->next;
+        map->n_children++;
+    }
+    *out = top;
+    return TW_OK;
 }
 
 static tw_status check_names(tw_context *ctx, const tw_network *network, const tw_node *root)
@@ -271,7 +301,22 @@ static tw_status check_names(tw_context *ctx, const tw_network *network, const t
     return status;
 }
 
-/* Layers that the machine cannot compute are in no mapping, and those that had no plan when it was written. */
+/* Every layer that the machine computes has to have an entry. */
+static tw_status check_complete(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                                const char *path, const tw_node *root)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < network->n_layers && map_of(root); i++) {
+        const tw_op *op = &network->model->op[i];
+        if (!is_foreign(machine, op) && !find_entry(root, op->name))
+            status =
+                tw_diag_error(&ctx->diag, (tw_loc){path, 0, 0},
+                              "the mapping of layer '%s' is missing; 'none' would leave the layer out", op->name);
+    }
+    return status;
+}
+
+/* Layers that the machine cannot compute are in no mapping, those that had no plan when it was written are 'none'. */
 static tw_status list_mapped(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                              const tw_node *root, tw_model *out)
 {
@@ -281,7 +326,7 @@ static tw_status list_mapped(tw_context *ctx, const tw_network *network, const t
     out->op = op;
     out->n_ops = 0;
     for (int i = 0; i < network->n_layers; i++)
-        if (!is_foreign(machine, &network->model->op[i]) && is_mapped(root, network->model->op[i].name))
+        if (!is_foreign(machine, &network->model->op[i]) && find_entry(root, network->model->op[i].name))
             op[out->n_ops++] = network->model->op[i];
     return TW_OK;
 }
@@ -295,6 +340,19 @@ static tw_status read_tree(tw_context *ctx, const char *path, const tw_node **ro
     return tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, root);
 }
 
+tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
+                            const tw_limits **out)
+{
+    const tw_node *root;
+    tw_limits *limits;
+    TW_ALLOC(ctx->arena, limits, 1);
+    TW_TRY(read_tree(ctx, path, &root));
+    TW_TRY(without_none(ctx, root, &root));
+    TW_TRY(tw_limits_of_tree(root, network->model, machine, ctx->arena, &ctx->diag, limits));
+    *out = limits;
+    return TW_OK;
+}
+
 static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
                       const tw_network_plan **out)
 {
@@ -305,6 +363,8 @@ static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machi
     const tw_node *root;
     TW_TRY(read_tree(ctx, path, &root));
     TW_TRY(check_names(ctx, network, root));
+    TW_TRY(check_complete(ctx, network, machine, root->loc.file, root));
+    TW_TRY(without_none(ctx, root, &root));
     TW_TRY(list_mapped(ctx, network, machine, root, &mapped));
     TW_TRY(tw_mapping_of_tree(root, &mapped, machine, ctx->arena, &ctx->diag, &some));
     TW_ALLOC(ctx->arena, map, network->n_layers + 1);
@@ -378,7 +438,14 @@ tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *p
     return status;
 }
 
-/* Layers without a plan have none: the mapping is of those that have one. */
+/* "  conv1: none" of the layers that have no plan although the machine computes them. */
+static void print_none(const tw_network_plan *plan, tw_text *text)
+{
+    for (int i = 0; i < plan->network->n_layers; i++)
+        if (!plan->plan[i] && !is_foreign(plan->machine, &plan->network->model->op[i]))
+            tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
+}
+
 tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out)
 {
     const tw_network *net = plan->network;
@@ -398,6 +465,7 @@ tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan,
     some.op = op;
     some.n_ops = n;
     tw_mapping_print(&(tw_mapping){n, map}, &some, plan->machine, &text);
+    print_none(plan, &text);
     tw_arena_rewind(ctx->scratch, mark);
     return tw_text_write(&text, &ctx->diag, out);
 }

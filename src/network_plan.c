@@ -87,7 +87,8 @@ static tw_search_options options_of(team *t, int layer, tw_limits *limits)
     return o;
 }
 
-static tw_status search_layer(team *t, int layer, double seconds, tw_arena *arena, tw_diag *diag, const tw_plan **out)
+static tw_status search_layer(team *t, int layer, double seconds, tw_arena *arena, tw_diag *diag,
+                              const tw_plan **out)
 {
     tw_limits limits;
     tw_search_options o = options_of(t, layer, &limits);
@@ -107,15 +108,17 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
 static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, const tw_plan **out)
 {
     tw_mapping *mapping;
+    const tw_op *op = &t->network->layer[layer].model->op[0];
     TW_ALLOC(arena, mapping, 1);
     *mapping = (tw_mapping){1, &t->mapping->op[layer]};
+    if (!(t->machine->engine[t->machine->compute].computes >> op->compute & 1))
+        return tw_diag_error(diag, op->loc, "the machine does not compute '%s'", tw_compute_name(op->compute));
     if (mapping->op->n_levels == 0)
-        return tw_diag_error(diag, t->network->layer[layer].model->op[0].loc, "the machine does not compute '%s'",
-                             tw_compute_name(t->network->layer[layer].model->op[0].compute));
+        return tw_diag_error(diag, op->loc, "the mapping leaves it out: it says 'none'");
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = tw_plan_build(t->network->layer[layer].model, t->machine, mapping, NULL, NULL, arena, scratch,
-                                     diag, out);
+    tw_status status =
+        tw_plan_build(t->network->layer[layer].model, t->machine, mapping, NULL, NULL, arena, scratch, diag, out);
     tw_arena_free(scratch);
     return status;
 }

@@ -53,7 +53,9 @@ sed 's/tiles: {oc: 1, /tiles: {oc: 2, /' one/mapping.yaml >other.yaml
 cmp -s one/mapping.yaml other.yaml && sed 's/tiles: {\([a-z0-9]*\): [0-9]*/tiles: {\1: 2/' one/mapping.yaml >other.yaml
 expect 0 plan "${digits[@]}" --mapping=other.yaml -o otherwise
 cmp -s one/mapping.yaml otherwise/mapping.yaml && fail "another mapping gives the same plan"
-expect 1 eval "${digits[@]}" --mapping=part.yaml; says err.txt "infeasible: layer 'conv2': "; says out.txt "no plan for conv2"
+expect 2 eval "${digits[@]}" --mapping=part.yaml; complains "part.yaml: error: the mapping of layer 'conv2' is missing; 'none' would leave the layer out"
+echo '  conv2: none' >>part.yaml
+expect 1 eval "${digits[@]}" --mapping=part.yaml; says err.txt "infeasible: layer 'conv2': the mapping leaves it out"; says out.txt "no plan for conv2"
 echo 'mapping: {conv9: {levels: []}}' >bad.yaml
 expect 2 eval "${digits[@]}" --mapping=bad.yaml; complains "bad.yaml:1:11: error: the network has no layer 'conv9'"
 expect 2 eval "${digits[@]}" --mapping=nosuch.yaml

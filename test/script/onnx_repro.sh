@@ -13,4 +13,12 @@ says out.txt "5 tiled programs executed"
 [ "$(wc -l <err.txt)" = 1 ] || fail "$(wc -l <err.txt) lines instead of one note"
 says err.txt "note: nodes are not in the order of their data, and were sorted: node '' (Softmax) at byte 6 reads"
 
+# ---- the mapping of a plan has every layer, so that eval reproduces it; (network.sh: what is missing is named) ----
+expect 0 plan "$repro/dql.onnx" -m kpu -o plan
+for layer in dql.max dql.min dql.scale dql.zero dql; do grep -q "^  $layer:" plan/mapping.yaml || fail "the mapping has no '$layer'"; done
+time_of() { sed -nE "s/^  time +([0-9']+) cycles.*/\\1/p" "$1"; }
+planned=$(time_of out.txt)
+expect "$(grep -q '^  dql: none' plan/mapping.yaml && echo 1 || echo 0)" eval "$repro/dql.onnx" -m kpu --mapping=plan/mapping.yaml
+[ -n "$planned" ] && [ "$(time_of out.txt)" = "$planned" ] || fail "eval takes '$(time_of out.txt)' cycles, the plan '$planned'"
+lacks err.txt "does not compute"
 exit $failed
