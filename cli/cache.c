@@ -2,15 +2,18 @@
  *
  * The hash is FNV-1a of 128 bits. It need not be strong: it only names files, in a folder that nobody but the user
  * writes to, and every entry repeats its whole question. As a sum it finds accidents (a disk that was full, a file
- * that was edited), and whoever forges one deceives only himself: the mapping is checked and simulated again. */
+ * that was edited), and whoever forges one deceives only himself: the mapping is checked and simulated again, and what
+ * the entry says that it costs is dropped with it when the simulation says something else. */
 #include "cache.h"
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { FORMAT = 1, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
 static const char title[] = "# tilewright cache\n", sum_mark[] = "# sum ";
@@ -38,19 +41,28 @@ static char *folder_of_user(void)
     return n < 0 ? NULL : path;
 }
 
-/* All of an ordinary file, zero-terminated; NULL when there is none, or it is too large to be ours. */
+/* Up to `most` bytes, fewer when the file ends or cannot be read further: the sum tells then. */
+static size_t read_bytes(int fd, char *bytes, size_t most)
+{
+    size_t n = 0;
+    for (ssize_t now = 1; now > 0 && n < most; n += now > 0 ? (size_t)now : 0) now = read(fd, bytes + n, most - n);
+    return n;
+}
+
+/* All of an ordinary file, zero-terminated; NULL when there is none, or it is too large to be ours. A pipe is not waited
+ * for. */
 static char *read_file(const char *path, size_t *n)
 {
     struct stat st;
-    FILE *in = fopen(path, "r");
     char *bytes = NULL;
-    if (in && fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= ENTRY_MAX)
-        bytes = malloc((size_t)st.st_size + 1);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= ENTRY_MAX) bytes = malloc((size_t)st.st_size + 1);
     if (bytes) {
-        *n = fread(bytes, 1, (size_t)st.st_size, in);
+        *n = read_bytes(fd, bytes, (size_t)st.st_size);
         bytes[*n] = 0;
     }
-    if (in) fclose(in);
+    close(fd);
     return bytes;
 }
 
@@ -82,24 +94,16 @@ static void ask_options(const tw_search_options *s, FILE *out)
     fputc('\n', out);
 }
 
-/* The partial mapping as its file has it; false when it cannot be read a second time. */
-static bool ask_limits(const char *path, FILE *out)
-{
-    size_t n = 0;
-    if (!path) return true;
-    char *text = read_file(path, &n);
-    if (text) fprintf(out, "limits %zu\n%s\n", n, text);
-    free(text);
-    return text != NULL;
-}
-
+/* Everything is asked as it was read, not as its file has it now: that may be another one already. */
 static bool ask(const session *s, FILE *out)
 {
     ask_program(out);
     ask_options(&s->options->search, out);
     if (tw_model_print_to(s->ctx, s->model, out) != TW_OK) return false;
     if (tw_machine_print_to(s->ctx, s->machine, out) != TW_OK) return false;
-    return ask_limits(s->options->limits, out);
+    const char *limits = s->limits ? tw_limits_text(s->limits) : NULL;
+    if (limits) fprintf(out, "limits %zu\n%s\n", strlen(limits), limits);
+    return !ferror(out);
 }
 
 static bool is_wanted(const cli_options *o)
@@ -257,7 +261,8 @@ static char *skip_question(const cache_slot *slot, char *entry)
     FILE *out = open_memstream(&question, &n);
     if (!out) return NULL;
     write_question(slot, out);
-    if (fclose(out) == 0 && strncmp(entry, question, n) == 0) rest = entry + n;
+    bool whole = !ferror(out);
+    if (fclose(out) == 0 && whole && strncmp(entry, question, n) == 0) rest = entry + n;
     free(question);
     return rest;
 }
@@ -280,7 +285,7 @@ static bool restore(char *at, session *s, const char *path, tw_search_result *re
     const tw_mapping *mapping;
     for (int i = 0; i < tw_model_n_ops(s->model) && at; i++) at = read_result(at, &result[i]);
     return at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
-           tw_plan_restore(s->ctx, s->model, s->machine, mapping, result, plan) == TW_OK;
+           tw_plan_restore(s->ctx, s->model, s->machine, mapping, result, plan) == TW_OK && tw_plan_confirms(*plan);
 }
 
 bool cache_load(const cache_slot *slot, session *s, const tw_plan **plan)
@@ -291,7 +296,9 @@ bool cache_load(const cache_slot *slot, session *s, const tw_plan **plan)
     if (slot->name && result && asprintf(&path, "%s/%s", slot->folder, slot->name) >= 0)
         entry = read_file(path, &n);
     char *answer = entry && take_sum(entry, n) ? skip_question(slot, entry) : NULL;
-    bool loaded = answer && restore(answer, s, path, result, plan);
+    const tw_plan *restored;
+    bool loaded = answer && restore(answer, s, path, result, &restored);
+    if (loaded) *plan = restored;
     tw_context_clear_messages(s->ctx); /* a mapping that is refused has nobody to complain to */
     free(result);
     free(entry);
@@ -320,7 +327,18 @@ static bool write_entry(const cache_slot *slot, session *s, FILE *out)
 {
     write_question(slot, out);
     for (int i = 0; i < tw_model_n_ops(s->model); i++) write_result(result_of(s, i), out);
-    return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK;
+    return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK && !ferror(out);
+}
+
+/* What is no ordinary file was not put there by us; a pipe would wait for a reader. */
+static bool is_free(const cache_slot *slot)
+{
+    struct stat st;
+    char *path;
+    if (asprintf(&path, "%s/%s", slot->folder, slot->name) < 0) return false;
+    bool is_file = stat(path, &st) != 0 || S_ISREG(st.st_mode);
+    free(path);
+    return is_file;
 }
 
 static void put_entry(const cache_slot *slot, const char *entry, size_t n)
@@ -328,7 +346,8 @@ static void put_entry(const cache_slot *slot, const char *entry, size_t n)
     char digits[HASH_DIGITS + 1];
     output_file file;
     hash(entry, n, digits);
-    if (!output_make_folder(slot->folder) || !output_file_open(&file, slot->folder, slot->name)) return;
+    if (!output_make_folder(slot->folder) || !is_free(slot)) return;
+    if (!output_file_open(&file, slot->folder, slot->name)) return;
     fwrite(entry, 1, n, file.stream);
     fprintf(file.stream, "%s%s\n", sum_mark, digits);
     if (!output_file_commit(&file)) errno = 0; /* no cache, then */
@@ -338,7 +357,7 @@ void cache_store(const cache_slot *slot, session *s)
 {
     char *entry = NULL;
     size_t n = 0;
-    FILE *out = slot->name && is_lasting(s) ? open_memstream(&entry, &n) : NULL;
+    FILE *out = slot->name && is_lasting(s) && tw_plan_confirms(s->plan) ? open_memstream(&entry, &n) : NULL;
     bool written = out && write_entry(slot, s, out);
     if (out && fclose(out) == 0 && written) put_entry(slot, entry, n);
     tw_context_clear_messages(s->ctx);

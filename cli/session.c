@@ -516,7 +516,8 @@ static bool has_mapping(session *s)
 {
     const cli_options *o = s->options;
     if (s->mapping || !o->limits) return s->mapping;
-    tw_status status = tw_mapping_open(s->ctx, s->model, s->machine, o->limits, &s->mapping);
+    tw_status status =
+        tw_mapping_parse(s->ctx, s->model, s->machine, o->limits, tw_limits_text(s->limits), &s->mapping);
     tw_context_clear_messages(s->ctx);
     return status == TW_OK;
 }

@@ -191,12 +191,16 @@ tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_mach
     return mapping_of(ctx, root, model, machine, out);
 }
 
-static tw_status limits_of(tw_context *ctx, const tw_node *root, const tw_model *model, const tw_machine *machine,
-                           const tw_limits **out)
+/* `name` and `text` live as long as the context. */
+static tw_status limits_of(tw_context *ctx, const char *name, const char *text, size_t n, const tw_model *model,
+                           const tw_machine *machine, const tw_limits **out)
 {
+    const tw_node *root;
     tw_limits *limits;
+    TW_TRY(tw_tree_parse(name, text, n, ctx->arena, &ctx->diag, &root));
     TW_ALLOC(ctx->arena, limits, 1);
     TW_TRY(tw_limits_of_tree(root, model, machine, ctx->arena, &ctx->diag, limits));
+    limits->text = text;
     *out = limits;
     return TW_OK;
 }
@@ -204,18 +208,21 @@ static tw_status limits_of(tw_context *ctx, const tw_node *root, const tw_model 
 tw_status tw_limits_open(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *path,
                          const tw_limits **out)
 {
-    const tw_node *root;
-    TW_TRY(open_tree(ctx, path, &root));
-    return limits_of(ctx, root, model, machine, out);
+    const char *name, *text;
+    size_t n;
+    TW_TRY(open_bytes(ctx, path, &name, &text, &n));
+    return limits_of(ctx, name, text, n, model, machine, out);
 }
 
 tw_status tw_limits_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *name,
                           const char *text, const tw_limits **out)
 {
-    const tw_node *root;
-    TW_TRY(parse_tree(ctx, name, text, &root));
-    return limits_of(ctx, root, model, machine, out);
+    const char *own_name = tw_arena_printf(ctx->arena, "%s", name), *own = tw_arena_printf(ctx->arena, "%s", text);
+    if (!own_name || !own) return TW_ERR_NOMEM;
+    return limits_of(ctx, own_name, own, strlen(own), model, machine, out);
 }
+
+const char *tw_limits_text(const tw_limits *limits) { return limits->text; }
 
 tw_status tw_model_print_to(tw_context *ctx, const tw_model *model, FILE *out)
 {

@@ -17,7 +17,7 @@ struct tw_coster {
     tw_eval eval;
 };
 
-static void describe(const tw_program *p, const tw_timeline *timeline, tw_outcome *out)
+void tw_outcome_of(const tw_program *p, const tw_timeline *timeline, tw_outcome *out)
 {
     *out = (tw_outcome){
         .cycles = timeline->sum.cycles, .ticks = timeline->sum.ticks, .energy_fj = timeline->sum.energy_fj};
@@ -40,7 +40,7 @@ static tw_status cost(void *user, const tw_model *model, int op, const tw_machin
     tw_status status = tw_program_build(model, op, machine, map, b->scratch, &b->diag, &program);
     *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
     if (status == TW_OK) status = tw_timeline_measure(&program, meter, b->scratch, &b->diag, &timeline);
-    if (status == TW_OK) describe(&program, &timeline, out);
+    if (status == TW_OK) tw_outcome_of(&program, &timeline, out);
     tw_arena_rewind(b->scratch, mark);
     return meter->unfinished ? TW_OK : status;
 }

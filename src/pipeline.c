@@ -268,6 +268,30 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
     return tw_plan_build(model, machine, mapping, result, front, arena, scratch, diag, out);
 }
 
+static bool is_confirmed(const tw_op_plan *op)
+{
+    const tw_search_result *said = &op->search;
+    tw_search_options asked = {.n_objectives = said->n_objectives};
+    tw_diag muted = {.muted = true};
+    tw_goals goals;
+    tw_outcome outcome;
+    memcpy(asked.objective, said->objective, sizeof asked.objective);
+    if (said->n_objectives < 1 || tw_goals_of(&asked, op->program.machine, &muted, &goals) != TW_OK) return false;
+    tw_outcome_of(&op->program, &op->timeline, &outcome);
+    tw_value value = tw_goals_value(&goals, &outcome);
+    for (int i = 0; i < goals.n; i++)
+        if ((double)value.of[i] != said->value[i]) return false;
+    return said->best == (value.of[0] > INT64_MAX ? INT64_MAX : (int64_t)value.of[0]) &&
+           said->bound <= said->value[0] && (!said->proven || said->gap == 0);
+}
+
+bool tw_plan_confirms(const tw_plan *plan)
+{
+    for (int i = 0; i < plan->model->n_ops; i++)
+        if (plan->op[i].searched && !is_confirmed(&plan->op[i])) return false;
+    return true;
+}
+
 /* ---- verification ---- */
 
 typedef struct counter {

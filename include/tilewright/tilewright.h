@@ -165,6 +165,8 @@ TW_API TW_NODISCARD tw_status tw_limits_open(tw_context *ctx, const tw_model *mo
                                              const char *path, const tw_limits **out);
 TW_API TW_NODISCARD tw_status tw_limits_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                               const char *name, const char *text, const tw_limits **out);
+/* The text that they were read from, byte for byte: what decides a search is this, whatever the file holds by now. */
+TW_API const char *tw_limits_text(const tw_limits *limits);
 
 typedef struct tw_search_options { /* all zero: the defaults                                             */
     int n_objectives;              /* 0: latency alone                                                    */
@@ -246,6 +248,10 @@ TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op
 TW_API TW_NODISCARD tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                               const tw_mapping *mapping, const tw_search_result *results,
                                               const tw_plan **out);
+
+/* Whether the simulation of the plan says of every searched operator what its search said: the value of each objective.
+ * Of a restored plan that tells whether mapping and results belong together. */
+TW_API bool tw_plan_confirms(const tw_plan *plan);
 
 /* The Pareto front of an operator, best first objective first; 0 points when none was asked for. */
 typedef struct tw_front_point {

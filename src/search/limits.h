@@ -49,6 +49,7 @@ typedef struct tw_op_limits {
 struct tw_limits {
     int n_ops;
     const tw_op_limits *op;
+    const char *text; /* that they were read from, NULL: none */
 };
 
 /* No limit at all. */
