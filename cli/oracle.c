@@ -227,7 +227,7 @@ static int64_t pad_after(const spatial *s)
 static bool find_spatial(const tw_op *op, const tw_operand *data, int a, spatial *s)
 {
     const tw_axis *axis = &data->axis[a];
-    if (axis->n_terms != 2) return false;
+    if (axis->n_terms != 2 || axis->floors) return false;
     int first_reduces = op->loop[axis->term[0].loop].reduces;
     const tw_term *out = &axis->term[first_reduces], *tap = &axis->term[!first_reduces];
     if (op->loop[out->loop].reduces || !op->loop[tap->loop].reduces || out->coef < 1) return false;

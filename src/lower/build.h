@@ -244,6 +244,11 @@ void tw_transpose(tw_lowering *l, const char *suffix, tw_seen x, const int *perm
 void tw_concat_begin(tw_lowering *l, const char *suffix, int n, const tw_seen *x, int axis, tw_seen out);
 /* Concatenation along an axis. */
 void tw_concat(tw_lowering *l, int n, const tw_seen *x, int axis, tw_seen out);
+/* Resize by weighing neighbours, where it is no nearest one (resize.c). */
+void tw_interpolate(tw_lowering *l);
+/* Offset, divisor and first factor of an axis with (factor * i + offset) // divisor = table[i], which does not fall; false:
+ * there is none. A factor of 0 belongs to no loop. */
+bool tw_fit_line(const int64_t *table, int64_t n, tw_axis *axis);
 /* An axis attribute, which counts from the end when negative; refuses what is out of range. */
 int tw_axis_attribute(tw_lowering *l, const char *name, int64_t fallback, int n_dims);
 

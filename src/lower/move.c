@@ -634,12 +634,25 @@ static resize read_resize(tw_lowering *l)
     bool old = strcmp(l->node->op, "Upsample") == 0 || l->opset < 11;
     resize r = {old ? "asymmetric" : tw_onnx_string(l->node, "coordinate_transformation_mode", "half_pixel"),
                 old ? "floor" : tw_onnx_string(l->node, "nearest_mode", "round_prefer_floor")};
-    if (strcmp(tw_onnx_string(l->node, "mode", "nearest"), "nearest") != 0) tw_refuse(l, "interpolation");
     if (strcmp(r.coordinates, "tf_crop_and_resize") == 0 || strcmp(r.coordinates, "half_pixel_symmetric") == 0)
         tw_refuse(l, "a part that is cut out");
     if (tw_onnx_attribute(l->node, "axes") || tw_onnx_int(l->node, "antialias", 0))
         tw_refuse(l, "a choice of axes");
     return r;
+}
+
+/* How x is read along an axis by any factor: a line that is rounded down. */
+static bool add_line(tw_lowering *l, const resize *r, int64_t n_in, int64_t n_out, double scale, tw_axis *out)
+{
+    int64_t *table = n_out <= 1 << 16 ? TW_NEW(l->arena, int64_t, n_out) : NULL;
+    for (int64_t x = 0; table && x < n_out; x++)
+        table[x] = neighbour(r, source_of(r, (double)x, scale, n_in, n_out), n_in);
+    *out = (tw_axis){.extent = n_in};
+    if (!table || !tw_fit_line(table, n_out, out)) return false;
+    int loop = add_numbered(l, n_out);
+    out->n_terms = out->term[0].coef != 0 && loop >= 0;
+    out->term[0].loop = loop;
+    return true;
 }
 
 /* Loops n and repeats of an axis, and how x is read along it. */
@@ -654,6 +667,7 @@ static tw_axis add_nearest(tw_lowering *l, const nearest *n, int64_t n_in, int64
 
 static void lower_resize(tw_lowering *l)
 {
+    if (strcmp(tw_onnx_string(l->node, "mode", "nearest"), "nearest") != 0) return tw_interpolate(l);
     tw_seen x = tw_see_input(l, 0), y = tw_see_output(l, 0);
     resize r = read_resize(l);
     tw_axis axis[TW_ONNX_MAX_DIMS];
@@ -665,9 +679,11 @@ static void lower_resize(tw_lowering *l)
     int before = add_numbered(l, tw_product(x.dim, outer));
     for (int d = outer; d < x.n_dims; d++) {
         nearest n;
-        if (y.dim[d] > 1 << 20 || !find_nearest(&r, x.dim[d], y.dim[d], scale_of(l, d, x, y), &n))
-            return tw_refuse(l, "no whole factor");
-        axis[d] = add_nearest(l, &n, x.dim[d], y.dim[d]);
+        double scale = scale_of(l, d, x, y);
+        if (y.dim[d] <= 1 << 20 && find_nearest(&r, x.dim[d], y.dim[d], scale, &n))
+            axis[d] = add_nearest(l, &n, x.dim[d], y.dim[d]);
+        else if (!add_line(l, &r, x.dim[d], y.dim[d], scale, &axis[d]))
+            return tw_refuse(l, "places that are on no line");
     }
     tw_add_operand(l, x);
     tw_add_axis(l, before);

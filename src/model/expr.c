@@ -1,10 +1,10 @@
 /* src/model/expr.c - see expr.h.
  *
- *     expr = sum | "(" sum ")" [ "/" int ]
+ *     expr = sum | "(" sum ")" [ ("/" | "//") int ]
  *     sum  = ["-"] term { ("+" | "-") term }
  *     term = int | name | int "*" name | name "*" int
  *
- * A loop named twice is added up. Factors, offsets and divisors are bounded by TW_EXTENT_MAX. */
+ * A position exists where "/" leaves no rest; "//" rounds down. A loop named twice is added up. Factors, offsets and divisors are bounded by TW_EXTENT_MAX. */
 #include "model/expr.h"
 
 #include "input/field.h"
@@ -146,9 +146,12 @@ static tw_status parse_all(parser *p)
     TW_TRY(parse_sum(p));
     if (!take(p, ')')) return expected(p, "')'");
     if (!take(p, '/')) return TW_OK;
+    p->axis.floors = *p->at == '/';
+    p->at += p->axis.floors;
     TW_TRY(parse_int(p, &p->axis.divisor));
     if (p->axis.divisor == 0)
         return tw_diag_error(p->diag, loc_of(p, p->at - 1), "division by 0 in '%s'", p->node->text);
+    p->axis.floors &= p->axis.divisor > 1;
     return TW_OK;
 }
 
@@ -193,5 +196,5 @@ void tw_expr_print(const tw_axis *axis, const tw_op *op, tw_text *out)
         tw_text_printf(out, " + %" PRId64, axis->offset);
     else if (axis->offset < 0)
         tw_text_printf(out, " - %" PRId64, -axis->offset);
-    if (axis->divisor != 1) tw_text_printf(out, ")/%" PRId64, axis->divisor);
+    if (axis->divisor != 1) tw_text_printf(out, ")%s%" PRId64, axis->floors ? "//" : "/", axis->divisor);
 }

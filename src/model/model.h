@@ -79,9 +79,11 @@ typedef struct tw_term {
 } tw_term;
 
 /* Position along one tensor axis = (sum of coef * loop index + offset) / divisor. It exists where the
- * division leaves no rest and the result lies in [0, extent). */
+ * division leaves no rest and the result lies in [0, extent). With `floors` the division rounds down instead, and its rest
+ * counts for nothing: output row y of an image that is made larger reads the rows (3*y - 1)//5 and the one below. */
 typedef struct tw_axis {
     int64_t extent, offset, divisor;
+    bool floors;
     int n_terms;
     tw_term term[TW_MAX_TERMS];
 } tw_axis;
@@ -185,6 +187,14 @@ TW_NODISCARD tw_status tw_accumulator_check(tw_compute compute, tw_dtype accumul
  * TW_POSITION_MAX. */
 #define TW_POSITION_MAX (INT64_C(1) << 61)
 TW_NODISCARD bool tw_axis_values(const tw_axis *axis, const tw_op *op, int64_t *least, int64_t *most);
+/* The position of a value of the expression before the division; false when there is none inside the tensor. */
+static inline bool tw_axis_position(const tw_axis *axis, int64_t value, int64_t *position)
+{
+    if (value < 0) return false;
+    int64_t at = axis->divisor > 1 ? value / axis->divisor : value;
+    *position = at;
+    return at < axis->extent && (axis->floors || at * axis->divisor == value);
+}
 
 TW_NODISCARD tw_status tw_model_check(const tw_model *model, tw_diag *diag);
 /* Stable text, as a workload file of described operators that reads back as the same model. */

@@ -365,6 +365,7 @@ static void head_axis(const tw_axis *axis, tw_json *j)
     tw_json_open(j, '{');
     tw_json_key_int(j, "offset", axis->offset);
     tw_json_key_int(j, "divisor", axis->divisor);
+    if (axis->floors) tw_json_key_bool(j, "floors", true);
     tw_json_key(j, "terms");
     tw_json_open(j, '[');
     for (int t = 0; t < axis->n_terms; t++) {

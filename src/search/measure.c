@@ -26,8 +26,8 @@ static bool count_inside(const tw_op *op, const tw_axis *axis, int64_t *n, int64
         for (int64_t i = 0; i < extent[swap]; i++) {
             int64_t inside = 0;
             for (int64_t j = 0; j < extent[!swap]; j++) {
-                int64_t at = axis->offset + coef[swap] * i + coef[!swap] * j;
-                inside += at >= 0 && at % axis->divisor == 0 && at / axis->divisor < axis->extent;
+                int64_t at;
+                inside += tw_axis_position(axis, axis->offset + coef[swap] * i + coef[!swap] * j, &at);
             }
             if (swap == 0) *n += inside;
             seen[swap] += inside > 0;
@@ -204,7 +204,8 @@ int64_t tw_footprint_least(const tw_space *s, int o, const int64_t *len)
     for (int a = 0; a < s->op->operand[o].n_axes; a++) {
         const tw_axis *axis = &s->op->operand[o].axis[a];
         int64_t reach = axis_reach(axis, len) - s->overhang[o][a];
-        n *= tw_clamp(axis->divisor > 1 ? reach / axis->divisor : reach, 0, axis->extent);
+        int64_t least = axis->floors ? tw_cdiv(reach, axis->divisor) : reach / axis->divisor;
+        n *= tw_clamp(least, 0, axis->extent);
     }
     return n;
 }

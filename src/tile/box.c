@@ -32,6 +32,7 @@ tw_span tw_axis_reach(const tw_axis *axis, const tw_box *box)
 {
     tw_span n = numerators(axis, box);
     if (axis->divisor == 1) return n;
+    if (axis->floors) return (tw_span){tw_fdiv(n.lo, axis->divisor), tw_fdiv(n.hi - 1, axis->divisor) + 1};
     /* The multiples of the divisor within the numerators; a hull, since not each need be attained. */
     return (tw_span){tw_cdiv(n.lo, axis->divisor), tw_fdiv(n.hi - 1, axis->divisor) + 1};
 }

@@ -211,8 +211,8 @@ enum { MOST_MARKED = 1 << 26 };
 static void mark(const tw_op *op, const tw_axis *axis, int term, int64_t value, bool *seen)
 {
     if (term == axis->n_terms) {
-        int64_t at = tw_fdiv(value, axis->divisor);
-        if (at * axis->divisor == value && at >= 0 && at < axis->extent) seen[at] = true;
+        int64_t at;
+        if (tw_axis_position(axis, value, &at)) seen[at] = true;
         return;
     }
     for (int64_t i = 0; i < op->loop[axis->term[term].loop].extent; i++)

@@ -297,7 +297,8 @@ typedef enum state { PRESENT, ABSENT, LACKING } state;
 static state look(const tested *x, int64_t numerator, int64_t *offset)
 {
     int64_t at = x->axis->divisor > 1 ? numerator / x->axis->divisor : numerator;
-    if (numerator < 0 || at * x->axis->divisor != numerator || at >= x->axis->extent) return ABSENT;
+    if (numerator < 0 || at >= x->axis->extent) return ABSENT;
+    if (!x->axis->floors && at * x->axis->divisor != numerator) return ABSENT;
     if (at < x->held.lo || at >= x->held.hi) return LACKING;
     *offset += (at - x->held.lo) * x->stride;
     return PRESENT;

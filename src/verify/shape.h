@@ -38,7 +38,7 @@ static inline bool tw_verify_position(const tw_axis *axis, const int64_t index[T
     for (int t = 0; t < axis->n_terms; t++) sum += axis->term[t].coef * index[axis->term[t].loop];
     if (sum < 0) return false;
     if (axis->divisor > 1) {
-        if (sum % axis->divisor) return false;
+        if (sum % axis->divisor && !axis->floors) return false;
         sum /= axis->divisor;
     }
     *position = sum;

@@ -92,7 +92,8 @@ static void make_window(maker *m)
     const char *before = channels == IN || channels == DEPTHWISE ? "c, " : "", *dtype = types(m, true);
     char x[64], loops[96], reads[280];
     if (transposed) {
-        snprintf(x, sizeof x, "(ox + %" PRId64 " - kx)/2", pad);
+        /* .. or an image that is made one and a half times as large. */
+        snprintf(x, sizeof x, dilation == 2 ? "(2*ox + 3*kx - %" PRId64 ")//3" : "(ox + %" PRId64 " - kx)/2", pad);
         in = tw_max(1, pick(m, 1, 3));
     } else {
         snprintf(x, sizeof x, "%" PRId64 "*ox + %" PRId64 "*kx - %" PRId64, stride, dilation, pad);

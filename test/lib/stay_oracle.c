@@ -75,7 +75,7 @@ static int64_t footprint(const tw_operand *operand, const int64_t *lo, const int
             first += c > 0 ? c * l : c * h;
             last += c > 0 ? c * h : c * l;
         }
-        while (first % axis->divisor != 0) first++;
+        while (first % axis->divisor != 0) first += axis->floors ? -1 : 1;
         while (last % axis->divisor != 0) last--;
         first = first / axis->divisor > 0 ? first / axis->divisor : 0;
         last = last / axis->divisor < axis->extent - 1 ? last / axis->divisor : axis->extent - 1;

@@ -290,6 +290,95 @@ TEST(constants_are_the_same_folded_and_unfolded)
     CHECK(n_constants > 5);
 }
 
+/* ---- images ---- */
+
+static void add_shaped(tw_text *graph, int field, const char *name, int type, int n_dims, const int64_t *dim)
+{
+    tw_text shape = {0}, tensor = {0}, of_value = {0}, value = {0};
+    for (int i = 0; i < n_dims; i++) {
+        tw_text one = {0};
+        pb_int(&one, 1, dim[i]);
+        pb_message(&shape, 1, &one);
+    }
+    pb_int(&tensor, 1, type);
+    pb_message(&tensor, 2, &shape);
+    pb_message(&of_value, 1, &tensor);
+    pb_text(&value, 1, name);
+    pb_message(&value, 2, &of_value);
+    pb_message(graph, field, &value);
+}
+
+static void add_int64s(tw_text *graph, const char *name, int n_dims, const int64_t *dim, const int64_t *x,
+                       int64_t n)
+{
+    tw_text t = {0};
+    for (int i = 0; i < n_dims; i++) pb_int(&t, 1, dim[i]);
+    pb_int(&t, 2, INT64);
+    pb_text(&t, 8, name);
+    pb_bytes(&t, 9, x, (size_t)n * sizeof *x);
+    pb_message(graph, 5, &t);
+}
+
+static void add_string(tw_text *node, const char *name, const char *text)
+{
+    tw_text a = {0};
+    pb_text(&a, 1, name);
+    pb_text(&a, 4, text);
+    pb_int(&a, 20, 3);
+    pb_message(node, 5, &a);
+}
+
+static void add_integer(tw_text *node, const char *name, int64_t x)
+{
+    tw_text a = {0};
+    pb_text(&a, 1, name);
+    pb_int(&a, 3, x);
+    pb_int(&a, 20, 2);
+    pb_message(node, 5, &a);
+}
+
+static tw_text resize_graph(uint64_t *seed)
+{
+    static const char *const places[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
+    static const char *const mode[] = {"linear", "linear", "cubic", "nearest"};
+    const int64_t four = 4;
+    int64_t in[4] = {1, 2}, out[4] = {1, 2};
+    tw_text g = {0}, node = {0};
+    for (int d = 2; d < 4; d++) {
+        in[d] = 1 + (int64_t)(next(seed) % 12);
+        out[d] = 1 + (int64_t)(next(seed) % 20);
+    }
+    add_shaped(&g, INPUT, "x", FLOAT, 4, in);
+    add_int64s(&g, "s", 1, &four, out, 4);
+    pb_text(&node, 1, "x");
+    pb_text(&node, 1, "");
+    pb_text(&node, 1, "");
+    pb_text(&node, 1, "s");
+    pb_text(&node, 2, "y");
+    pb_text(&node, 4, "Resize");
+    add_string(&node, "mode", mode[next(seed) % 4]);
+    add_string(&node, "coordinate_transformation_mode", places[next(seed) % 4]);
+    if (next(seed) % 4 == 0) add_integer(&node, "exclude_outside", 1);
+    pb_message(&g, NODE, &node);
+    add_shaped(&g, OUTPUT, "y", FLOAT, 4, out);
+    return g;
+}
+
+TEST(images_of_any_size_become_images_of_any_size_in_tiles)
+{
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    for (int i = 0; i < 60; i++) {
+        uint64_t before = seed;
+        tw_text g = resize_graph(&seed);
+        ran r = run_on("snitch", &g, &(tw_network_options){0}, &(tw_network_run_options){.seed = seed});
+        bool right = r.status == TW_OK && r.verdict->n_executed == r.verdict->n_steps &&
+                     r.verdict->n_equal == r.verdict->n_steps;
+        if (!right) print_error("TW_SEED=%llu\n", (unsigned long long)before);
+        CHECK(right);
+        tw_context_free(r.ctx);
+    }
+}
+
 static tw_text branch(const char *op)
 {
     tw_text g = {0};

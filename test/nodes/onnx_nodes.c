@@ -71,7 +71,7 @@ static family families[] = {
     {"slice", true, " Slice ", {0}},
     {"concat", true, " Concat ", {0}},
     {"split", true, " Split ", {0}},
-    {"resize", false, " Resize Upsample ", {0}},
+    {"resize", true, " Resize Upsample ", {0}},
     {"gather", false, " Gather GatherElements GatherND ", {0}},
     {"lstm", false, " LSTM ", {0}},
     {"gru", false, " GRU ", {0}},

@@ -13,6 +13,7 @@ static tw_axis random_axis(uint64_t *rng, int n_loops)
 {
     tw_axis axis = {
         .extent = tw_test_pick(rng, 1, 12), .offset = tw_test_pick(rng, -6, 6), .divisor = tw_test_pick(rng, 1, 3)};
+    axis.floors = axis.divisor > 1 && tw_test_pick(rng, 0, 1);
     axis.n_terms = (int)tw_test_pick(rng, 1, n_loops);
     for (int t = 0; t < axis.n_terms; t++) {
         int64_t coef = tw_test_pick(rng, -3, 3);
@@ -35,6 +36,7 @@ static tw_box random_box(uint64_t *rng, int n_loops)
 static int64_t enumerate(const tw_axis *axis, const tw_box *box, int term, int64_t sum, tw_span *hull)
 {
     if (term == axis->n_terms) {
+        while (axis->floors && sum % axis->divisor != 0) sum--;
         if (sum % axis->divisor != 0) return 0;
         int64_t at = sum / axis->divisor;
         if (at < 0 || at >= axis->extent) return 0;

@@ -128,6 +128,7 @@ TEST(what_is_touched_at_all_is_what_visiting_every_point_marks)
     for (int i = 0; i < 50000; i++) {
         tw_op op = random_op(&rng);
         if (tw_test_pick(&rng, 0, 1)) op.operand[0].axis[0].divisor = tw_test_pick(&rng, 1, 3);
+        op.operand[0].axis[0].floors = op.operand[0].axis[0].divisor > 1 && tw_test_pick(&rng, 0, 1);
         int64_t expected = 1, got;
         for (int a = 0; a < op.operand[0].n_axes; a++) {
             const tw_axis *axis = &op.operand[0].axis[a];
@@ -138,8 +139,8 @@ TEST(what_is_touched_at_all_is_what_visiting_every_point_marks)
                 bool inside = true;
                 for (int l = 0; l < 3; l++) inside = inside && index[l] < op.loop[l].extent;
                 for (int t = 0; t < axis->n_terms; t++) value += axis->term[t].coef * index[axis->term[t].loop];
-                if (!inside || value < 0 || value % axis->divisor || value / axis->divisor >= axis->extent)
-                    continue;
+                bool whole = axis->floors || value % axis->divisor == 0;
+                if (!inside || value < 0 || !whole || value / axis->divisor >= axis->extent) continue;
                 n += !seen[value / axis->divisor];
                 seen[value / axis->divisor] = true;
             }

@@ -4,7 +4,8 @@
  *     pad       a map whose tiles may lie wholly outside the input
  *     concat    a map each of whose points has one input of several
  *     reduce    windows of which the sum, maximum, minimum or product of a formula is taken
- *     product   sums of products of shifted numbers in one type, finished into another */
+ *     product   sums of products of shifted numbers in one type, finished into another
+ *     resize    rows between rows of an image, each the sum of weighed neighbours or the nearest of them */
 #ifndef TW_TEST_VERIFY_DESCRIBED_H
 #define TW_TEST_VERIFY_DESCRIBED_H
 #include "core/core.h"
@@ -117,7 +118,23 @@ static inline void described_product(uint64_t *r, int a, int b, int c, FILE *f)
             PICK(r, "k, n, j", "n, j, k"), out);
 }
 
-enum { DESCRIBED_KINDS = 5 };
+static inline void described_resize(uint64_t *r, int a, int b, int c, FILE *f)
+{
+    int in = (int)tw_test_pick(r, 1, 2 * b), step = (int)tw_test_pick(r, 1, 7), by = (int)tw_test_pick(r, 2, 5);
+    bool nearest = tw_test_pick(r, 0, 2) == 0;
+    described_head(f, nearest ? "map" : "multiply-add");
+    fprintf(f,
+            nearest ? "    loops: {a: %d, b: %d}\n    value: \"x\"\n"
+                    : "    loops: {a: %d, b: %d, k: 2}\n    reduce: [k]\n",
+            a, b + c);
+    fprintf(f, "    reads:\n      x: {dtype: f32, at: [a, (%d*b%s%s - %d)//%d], shape: [%d, %d]}\n", step,
+            nearest ? "" : " + k*", nearest ? "" : (const char *const[]){"2", "3", "4", "5"}[by - 2],
+            (int)tw_test_pick(r, 0, by), by, a, in);
+    if (!nearest) fprintf(f, "      w: {dtype: f32, at: [b, k]}\n");
+    fprintf(f, "    writes: {out: {dtype: f32, at: [a, b]}}\n");
+}
+
+enum { DESCRIBED_KINDS = 6 };
 /* A workload of one operator with extents up to about `size`; may be refused by the reader. */
 static inline void described_text(uint64_t *r, int kind, int64_t size, char *text, size_t room)
 {
@@ -128,6 +145,7 @@ static inline void described_text(uint64_t *r, int kind, int64_t size, char *tex
     case 1: described_pad(r, a, b, c, f); break;
     case 2: described_concat(r, a, b, c, f); break;
     case 3: described_reduce(r, a, b, c, f); break;
+    case 5: described_resize(r, a, b, c, f); break;
     default: described_product(r, a, b, c, f);
     }
     CHECK_EQ(fclose(f), 0);

@@ -232,8 +232,9 @@ export interface TraceOp {
     dtype: string;
     output: boolean;
     shape: number[];
-    /** Per axis: position = (sum of coef x loop + offset) / divisor; outside [0, extent) is padding. */
-    axes: { offset: number; divisor: number; terms: [number, number][] }[];
+    /** Per axis: position = (sum of coef x loop + offset) / divisor, which rounds down where it `floors` and has to leave no
+     *  rest where not; outside [0, extent) is padding. */
+    axes: { offset: number; divisor: number; floors?: boolean; terms: [number, number][] }[];
   }[];
   /** Tiled levels, outermost first. */
   levels: {

@@ -29,7 +29,8 @@ export function reachOf(axis: AxisMap, box: Span[]): Span {
     lo += coef > 0 ? coef * first : coef * (end - 1);
     hi += coef > 0 ? coef * (end - 1) : coef * first;
   }
-  return [Math.ceil(lo / axis.divisor), Math.floor(hi / axis.divisor) + 1];
+  const first = axis.floors ? Math.floor(lo / axis.divisor) : Math.ceil(lo / axis.divisor);
+  return [first, Math.floor(hi / axis.divisor) + 1];
 }
 
 export function clip([lo, hi]: Span, extent: number): AxisRegion {

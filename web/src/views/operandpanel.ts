@@ -79,7 +79,8 @@ function formula(axis: AxisMap, loops: { name: string }[]): string {
   const terms = axis.terms.map(([loop, coef]) => (coef === 1 ? "+" : coef === -1 ? "−" : signed(coef)) + loops[loop].name);
   if (axis.offset || !terms.length) terms.push(signed(axis.offset));
   const sum = terms.join("").replace(/^\+/, "");
-  return axis.divisor === 1 ? sum : terms.length > 1 ? `(${sum})/${axis.divisor}` : `${sum}/${axis.divisor}`;
+  const over = (axis.floors ? "//" : "/") + axis.divisor;
+  return axis.divisor === 1 ? sum : terms.length > 1 ? `(${sum})${over}` : sum + over;
 }
 function signed(x: number): string {
   return x < 0 ? `−${-x}` : `+${x}`;
