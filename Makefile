@@ -12,12 +12,14 @@
 #   make place-campaign   placements against brute force: 20'000 cases for each of SEEDS (1 .. 20)
 #   make fuzz       every fuzz target for FUZZ_SECONDS (60)
 #   make fuzz-onnx  the reader of networks from real models, for FUZZ_SECONDS (600)
+#   make mutate     MUTATIONS (100000) inputs that are almost right, from SEED: no crash, no fault of ours, one answer
 #   make tidy | format | coverage | goldens | clean
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+MUTATIONS ?= 100000
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .DEFAULT_GOAL := all
-.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks place-campaign fuzz fuzz-onnx tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks place-campaign fuzz fuzz-onnx mutate tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build
@@ -85,6 +87,9 @@ fuzz-onnx: test-deps
 	  find "$$models" -maxdepth 1 -name '*.onnx' -size -4M -exec cp -t build-fuzz/seeds-onnx {} +
 	@build-fuzz/fuzz_onnx -timeout=5 -max_total_time=$(if $(filter file,$(origin FUZZ_SECONDS)),600,$(FUZZ_SECONDS)) \
 	  build-fuzz/corpus/fuzz_onnx build-fuzz/seeds-onnx $(wildcard /usr/share/libonnx-testdata/data)
+
+mutate: all-tests
+	@build/test/mutate build/tilewright . --count=$(MUTATIONS) --keep=build/mutate-failures $(if $(SEED),--seed=$(SEED))
 
 tidy: all
 	@tools/deps tidy
