@@ -1,6 +1,7 @@
 /* src/search/branch.c - see branch.h. */
 #include "search/branch.h"
 
+#include "search/first.h"
 #include "search/heap.h"
 #include "search/menu.h"
 #include "search/seed.h"
@@ -28,6 +29,8 @@ enum {
 #define ONE_RUN        INT64_C(20000000) /* longer programs are not simulated to their end */
 #define DISH_WORK      INT64_C(1000000)  /* a mapping of the menu, with all its buffers    */
 #define MENU_WORK      INT64_C(8000000)  /* no more of them are tried after that           */
+#define MUST_WORK      INT64_C(4000000)  /* a first mapping, whatever budget and time are left,     */
+#define MUST_END       (INT64_C(1) << 31) /* and whatever budget is left                            */
 #define LAST_WORK      INT64_C(2000000)  /* when nothing was found, for each frame */
 #define DEFAULT_BUDGET INT64_C(150000000)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
@@ -46,6 +49,8 @@ typedef struct task { /* some parts, searched for a while */
     tw_value left; /* least bound of what could not be settled */
     tw_part *at;   /* the part at hand */
     tw_part *seed; /* only this mapping is tried; its own */
+    bool must;     /* simulates a mapping whatever the budget: there is none yet */
+    const tw_meter *meter; /* of the simulation that runs, NULL: none */
     tw_status status;
 } task;
 
@@ -122,7 +127,9 @@ static bool task_stopped(void *user)
         if (all->options->time_limit > 0 && seconds_since(&all->start) > all->options->time_limit)
             atomic_compare_exchange_strong(&all->stop, &none, TW_END_TIME);
     }
-    return atomic_load_explicit(&all->stop, memory_order_relaxed) != 0 || t->work > all->budget ||
+    int stop = atomic_load_explicit(&all->stop, memory_order_relaxed);
+    if (t->must) return stop == TW_END_STOPPED || (stop != 0 && t->work + (t->meter ? t->meter->done : 0) > MUST_WORK);
+    return stop != 0 || t->work > all->budget ||
            atomic_load_explicit(&all->winner, memory_order_relaxed) < t - all->task;
 }
 
@@ -150,6 +157,7 @@ static tw_status task_found(void *user, const tw_op_map *map, const tw_value *va
 {
     task *t = user;
     *better = tw_front_wants(&t->front, value);
+    t->must = false;
     TW_TRY(tw_front_offer(&t->front, t->all->space->op, value, t->at->frame, map));
     claim(t);
     return TW_OK;
@@ -196,10 +204,13 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     const tw_space *s = t->all->space;
     int64_t most = t->seed ? DISH_WORK - t->work : ONE_RUN;
     tw_meter meter = {.limit = tw_min(t->all->budget - t->work, most), .stopped = task_stopped, .user = t};
+    if (t->must) meter.limit = MUST_END;
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
+    t->meter = &meter;
     tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map,
                                           &meter, out, short_by);
+    t->meter = NULL;
     *unfinished = meter.unfinished;
     t->n_points += machine == s->machine; /* others are relaxations */
     t->work += meter.done + NODE_WORK;
@@ -519,6 +530,73 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
     return TW_OK;
 }
 
+/* ---- by construction ---- */
+
+/* Whether the best found is within a hundredth of what nothing can beat. */
+static bool is_good(const branch *b)
+{
+    const tw_hunt *out = b->out;
+    return out->front.n > 0 && out->any_root && 99 * out->front.best[0].value.of[0] <= 100 * out->root.of[0];
+}
+
+/* One mapping, with the orders and keeps that suit it. Without it there may be no plan at all. */
+static tw_status try_first(branch *b, const tw_part *part)
+{
+    enum { LOOKS = 250 };
+    task *t = &b->task[0];
+    TW_TRY(begin_task(b, t, 0, 0));
+    t->must = b->out->front.n == 0;
+    tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
+                      task_cost, task_outline, task_stopped};
+    tw_status status = tw_seed_choices(b->space, b->goals, part, LOOKS, &judge, &t->at);
+    if (t->status == TW_OK) t->status = status;
+    memset(t->closed, 0, sizeof t->closed);
+    TW_TRY(merge_task(b, t));
+    tell(b);
+    return TW_OK;
+}
+
+/* Every way in which a frame's tiles may grow, those of equal tiles once. */
+static tw_status run_first_frame(branch *b, int frame)
+{
+    enum { MOST = 32 };
+    const size_t size = (size_t)b->space->frame[frame].n_vars * sizeof(tw_range);
+    int64_t end = b->budget - MENU_WORK;
+    tw_part *seen[MOST];
+    int n = 0;
+    tw_first way;
+    tw_status status = TW_OK;
+    for (int k = 0; status == TW_OK && n < MOST && tw_first_way(k, &way) && !is_over(b) && !is_good(b); k++) {
+        if (b->out->front.n > 0 && b->budget < tw_max(end, 0)) break;
+        tw_part *part;
+        status = tw_first_part(b->space, frame, &way, &part);
+        if (status != TW_OK || !part) continue;
+        bool again = false;
+        for (int i = 0; i < n; i++) again |= memcmp(seen[i]->var, part->var, size) == 0;
+        seen[n++] = part;
+        if (!again) status = try_first(b, part);
+    }
+    while (n > 0) free(seen[--n]);
+    return status;
+}
+
+/* Mappings by construction, in the frames with the fewest tiled levels: an operator that reduces nothing has one in every
+ * memory that its smallest tiles fit into. */
+static tw_status run_first(branch *b)
+{
+    enum { MOST_FRAMES = 4 };
+    int n = 0;
+    if (b->options->exhaustive || b->out->front.counts || b->goals->pareto) return TW_OK;
+    aim(b);
+    for (int tiled = 1; tiled < TW_MAX_MEMORIES && b->out->front.n == 0; tiled++)
+        for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES && !is_over(b); i++) {
+            if (b->space->frame[i].n_tiled != tiled) continue;
+            TW_TRY(run_first_frame(b, i));
+            n++;
+        }
+    return TW_OK;
+}
+
 /* ---- the menu ---- */
 
 static tw_status serve_round(branch *b, const tw_menu *menu, int *next)
@@ -662,8 +740,9 @@ static tw_status end_early(branch *b)
 static tw_status run_rounds(branch *b)
 {
     TW_TRY(open_frames(b));
-    TW_TRY(run_menu(b));
-    if (is_over(b)) return end_early(b);
+    if (b->space->reductions == 0) TW_TRY(run_first(b));
+    if (!is_near(b) && b->budget > 0) TW_TRY(run_menu(b));
+    if (is_over(b) || is_near(b)) return end_early(b);
     tw_status status = first_round(b);
     while (b->n_tasks > 0) {
         if (status == TW_OK) run_round(b);

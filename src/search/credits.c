@@ -491,6 +491,7 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
         return try_dual(&c, &r);
     if (widest(&c, &r) >= 0) TW_TRY(try_flow(&c, &r));
     if (widest(&c, &r) >= 0) TW_TRY(try_full(&c, &r));
+    if (leaf->quick && leaf->n_found == 0) return try_least(&c, &r); /* nothing to choose, or not so */
     if (leaf->quick || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     return search_span(&c, &r);
 }

@@ -15,6 +15,7 @@ typedef struct climb {
     tw_part *now;  /* the mapping at hand: every range is one number */
     tw_part *next; /* a neighbour of it */
     tw_estimate value;
+    bool sized; /* sizes stay as they are */
 } climb;
 
 static bool is_better(const climb *c, const tw_estimate *a, const tw_estimate *b)
@@ -125,7 +126,7 @@ static tw_status improve(climb *c)
 {
     for (bool moved = true; moved && c->left > 0;) {
         moved = false;
-        for (int t = c->frame->n_tiled - 1; t >= 0; t--)
+        for (int t = c->frame->n_tiled - 1; t >= 0 && !c->sized; t--)
             for (int l = 0; l < c->space->op->n_loops; l++) TW_TRY(step_size(c, t, l, &moved));
         for (int i = c->frame->rule; i < c->frame->n_vars; i++) TW_TRY(step_choice(c, i, &moved));
     }
@@ -164,26 +165,57 @@ tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t gra
     return TW_OK;
 }
 
+/* From c->now to the end of the climb, and simulates where that is. */
+static tw_status climb_from_here(climb *c, tw_part **at)
+{
+    c->value = (tw_estimate){.short_by = INT64_MAX};
+    if (tw_part_complete(c->space, c->now))
+        TW_TRY(tw_leaf_estimate(c->space, c->goals, c->now, c->judge, &c->value));
+    if (!c->sized) TW_TRY(shrink(c));
+    if (!c->value.fits) return TW_OK;
+    TW_TRY(improve(c));
+    *at = c->now;
+    tw_status status = tw_leaf_quick(c->space, c->goals, c->now, c->judge);
+    *at = NULL;
+    return status;
+}
+
+static tw_status begin_climb(climb *c, int frame, const tw_part *start, bool *empty)
+{
+    bool none;
+    c->now = tw_part_of_frame(c->space, frame, empty);
+    c->next = tw_part_of_frame(c->space, frame, &none);
+    if (!c->now || !c->next) return TW_ERR_NOMEM;
+    for (int i = 0; i < c->frame->rule; i++) c->now->var[i].lo = c->now->var[i].hi;
+    if (start) memcpy(c->now->var, start->var, (size_t)c->frame->n_vars * sizeof *start->var);
+    return TW_OK;
+}
+
+static tw_status run_climb(climb *c, int frame, const tw_part *start, tw_part **at)
+{
+    bool empty;
+    tw_status status = begin_climb(c, frame, start, &empty);
+    if (status == TW_OK && !empty) status = climb_from_here(c, at);
+    free(c->now);
+    free(c->next);
+    return status;
+}
+
 tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame, const tw_part *start, int64_t most,
                         const tw_judge *judge, tw_part **at)
 {
-    bool empty, none;
     climb c = {.space = space, .frame = &space->frame[frame], .goals = goals, .judge = judge, .left = most};
-    c.now = tw_part_of_frame(space, frame, &empty);
-    c.next = tw_part_of_frame(space, frame, &none);
-    tw_status status = c.now && c.next ? TW_OK : TW_ERR_NOMEM;
-    if (status == TW_OK && !empty) {
-        for (int i = 0; i < c.frame->rule; i++) c.now->var[i].lo = c.now->var[i].hi;
-        if (start) memcpy(c.now->var, start->var, (size_t)c.frame->n_vars * sizeof *start->var);
-        c.value = (tw_estimate){.short_by = INT64_MAX};
-        if (tw_part_complete(space, c.now)) status = tw_leaf_estimate(space, goals, c.now, judge, &c.value);
-        if (status == TW_OK) status = shrink(&c);
-        if (status == TW_OK && c.value.fits) status = improve(&c);
-        *at = c.now;
-        if (status == TW_OK && c.value.fits) status = tw_leaf_quick(space, goals, c.now, judge);
-        *at = NULL;
-    }
-    free(c.now);
-    free(c.next);
-    return status;
+    return run_climb(&c, frame, start, at);
+}
+
+tw_status tw_seed_choices(const tw_space *space, const tw_goals *goals, const tw_part *start, int64_t most,
+                          const tw_judge *judge, tw_part **at)
+{
+    climb c = {.space = space,
+               .frame = &space->frame[start->frame],
+               .goals = goals,
+               .judge = judge,
+               .left = most,
+               .sized = true};
+    return run_climb(&c, start->frame, start, at);
 }

@@ -11,6 +11,9 @@
  * until they fit. *at is the part at hand while the judge is asked. */
 TW_NODISCARD tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame, const tw_part *start,
                                      int64_t most, const tw_judge *judge, tw_part **at);
+/* The same from `start` alone, whose sizes stay as they are: only orders, rules, modes and keeps are improved. */
+TW_NODISCARD tw_status tw_seed_choices(const tw_space *space, const tw_goals *goals, const tw_part *start,
+                                       int64_t most, const tw_judge *judge, tw_part **at);
 /* The tiles with the least traffic into a memory that is as large as that of the frame's one tiled level, for the k-th order of
  * the loops and tiles of multiples of `granule`; NULL when there are none. */
 TW_NODISCARD tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t granule,

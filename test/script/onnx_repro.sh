@@ -21,4 +21,11 @@ planned=$(time_of out.txt)
 expect "$(grep -q '^  dql: none' plan/mapping.yaml && echo 1 || echo 0)" eval "$repro/dql.onnx" -m kpu --mapping=plan/mapping.yaml
 [ -n "$planned" ] && [ "$(time_of out.txt)" = "$planned" ] || fail "eval takes '$(time_of out.txt)' cycles, the plan '$planned'"
 lacks err.txt "does not compute"
+
+# ---- a large element-wise operator has a plan whatever the budget: 2'097'400 cycles are the least possible ----
+for budget in 1 100000000; do
+    expect 0 plan "$repro/relu_128.onnx" -m kpu -o relu --budget=$budget
+    relu=$(time_of out.txt); relu=${relu//\'/}
+    [ "${relu:-0}" -ge 2097400 ] && [ "$relu" -le 2100000 ] || fail "relu_128 takes '$relu' cycles with a budget of $budget"
+done
 exit $failed

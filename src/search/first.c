@@ -1,0 +1,179 @@
+/* src/search/first.c - see first.h.
+ *
+ * Whether a tile fits is asked with footprints that no tile of these lengths exceeds, and with alignment; so what is built
+ * here fits, but for policies of placement that leave gaps. */
+#include "search/first.h"
+
+#include "search/view.h"
+
+#include <stdlib.h>
+
+typedef struct plant {
+    const tw_space *s;
+    const tw_frame *f;
+    const tw_first *first;
+    int t; /* the level at hand */
+    int unroll[TW_ARRAY_DIMS];
+    int64_t size[TW_MAX_MEMORIES][TW_MAX_LOOPS];
+} plant;
+
+/* ---- what fits ---- */
+
+static int64_t buffers_in(const plant *p, int m, int o)
+{
+    const tw_space *s = p->s;
+    bool output = o == tw_op_output(s->op), passes = p->f->memory[p->t] != m;
+    if (!s->async && passes) return tw_space_pass_slots(s, m, o);
+    /* A partial sum and what is added to it, and where the sum goes. */
+    int64_t least = output && !s->async && s->reductions ? 3 : 1;
+    return tw_max(tw_max(least, p->first->buffers), s->limits.level[m - 1].slots[o].at_least);
+}
+
+static bool fits(const plant *p, const int64_t *len)
+{
+    const tw_space *s = p->s;
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS];
+        if (p->f->grain[m] != p->t) continue;
+        for (int o = 0; o < s->op->n_operands; o++) {
+            count[o] = tw_space_holds(s, m, o) ? buffers_in(p, m, o) : 0;
+            units[o] = tw_sat_mul(s->elem_units[o], tw_footprint_most(s, o, len));
+        }
+        int64_t used = tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align, s->resident);
+        if (used > s->machine->memory[m].size) return false;
+    }
+    return true;
+}
+
+/* ---- sizes that a loop may have ---- */
+
+static int64_t piece_of(const plant *p, int l) { return p->s->op->loop[l].extent; }
+
+/* What the lengths of tiles are multiples of, where the loop is cut: of the tile inside; of innermost ones as the machine wants
+ * it, or so that no pass over an array is wasted. */
+static int64_t step_of(const plant *p, int l, int64_t size)
+{
+    const tw_engine *mac = &p->s->machine->engine[p->s->machine->compute];
+    if (p->t != p->f->n_tiled - 1) return p->size[p->t + 1][l];
+    if (mac->tile_multiple > 1 && !(mac->multiple_parallel && p->s->op->loop[l].reduces)) return mac->tile_multiple;
+    for (int d = 0; d < TW_ARRAY_DIMS && mac->cost.kind == TW_COST_ARRAY; d++)
+        if (p->unroll[d] == l && size > mac->cost.array[d]) return mac->cost.array[d];
+    return 1;
+}
+
+static int64_t least_of(const plant *p, int l)
+{
+    const tw_level_limits *limits = &p->s->limits.level[p->f->memory[p->t] - 1];
+    int64_t piece = piece_of(p, l), least = tw_max(step_of(p, l, 1), tw_max(p->s->min_tile, limits->min_tile));
+    if (p->t < p->f->n_tiled - 1) least = tw_max(least, p->size[p->t + 1][l]);
+    least = tw_max(least, tw_cdiv(piece, limits->tiles[l].at_most));
+    int64_t allowed = tw_number_above(&limits->sizes[l], least);
+    return allowed == 0 ? piece : tw_min(allowed, piece);
+}
+
+/* The largest allowed size that is not above `size`, 0: none. */
+static int64_t allowed_below(const plant *p, int l, int64_t size)
+{
+    if (size >= piece_of(p, l)) return piece_of(p, l);
+    int64_t step = step_of(p, l, size);
+    return tw_number_below(&p->s->limits.level[p->f->memory[p->t] - 1].sizes[l], size / step * step);
+}
+
+/* The smallest size that cuts the loop into as many tiles, as far as it is allowed. */
+static int64_t evened(const plant *p, int l, int64_t size)
+{
+    int64_t piece = piece_of(p, l), step = step_of(p, l, size), even = tw_cdiv(piece, tw_cdiv(piece, size));
+    even = tw_cdiv(even, step) * step;
+    return even < size && allowed_below(p, l, even) == even ? even : size;
+}
+
+/* ---- growth ---- */
+
+/* Makes the loop as long as fits, `most` at most; whether it grew. */
+static bool grow(plant *p, int l, int64_t most)
+{
+    int64_t *len = p->size[p->t], was = len[l], lo = was, hi = tw_min(most, piece_of(p, l));
+    while (lo < hi) { /* lo fits */
+        int64_t middle = hi - (hi - lo) / 2;
+        len[l] = middle;
+        if (fits(p, len))
+            lo = middle;
+        else
+            hi = middle - 1;
+    }
+    len[l] = tw_max(was, allowed_below(p, l, lo));
+    return len[l] > was;
+}
+
+static void grow_by_turns(plant *p)
+{
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (int l = p->s->op->n_loops - 1; l >= 0; l--) grows |= grow(p, l, 2 * p->size[p->t][l]);
+    }
+}
+
+/* Along the rows of an operand, and then what it does not have. */
+static void grow_rows(plant *p, const tw_operand *operand)
+{
+    for (int a = operand->n_axes - 1; a >= 0; a--)
+        for (int i = 0; i < operand->axis[a].n_terms; i++) grow(p, operand->axis[a].term[i].loop, TW_EXTENT_MAX);
+    for (int l = p->s->op->n_loops - 1; l >= 0; l--) grow(p, l, TW_EXTENT_MAX);
+}
+
+static bool grow_level(plant *p)
+{
+    const tw_space *s = p->s;
+    const tw_engine *mac = &s->machine->engine[s->machine->compute];
+    for (int l = 0; l < s->op->n_loops; l++) p->size[p->t][l] = least_of(p, l);
+    if (!fits(p, p->size[p->t])) return false;
+    for (int l = 0; l < s->op->n_loops; l++) /* sums are complete before they leave */
+        if (s->op->loop[l].reduces) grow(p, l, TW_EXTENT_MAX);
+    for (int d = 0; d < TW_ARRAY_DIMS && mac->cost.kind == TW_COST_ARRAY; d++)
+        if (p->unroll[d] >= 0) grow(p, p->unroll[d], mac->cost.array[d]);
+    if (p->first->growth == TW_GROW_TOGETHER)
+        grow_by_turns(p);
+    else
+        grow_rows(p, &s->op->operand[p->first->growth == TW_GROW_READ ? 0 : tw_op_output(s->op)]);
+    for (int l = 0; l < s->op->n_loops && p->first->even; l++) p->size[p->t][l] = evened(p, l, p->size[p->t][l]);
+    return true;
+}
+
+/* Tiles and a rest, wherever that is allowed and not the same. */
+static void leave_rests(const tw_space *s, tw_part *part)
+{
+    const tw_frame *f = &s->frame[part->frame];
+    for (int i = f->rule; i < f->modes; i++)
+        if (tw_part_may_choose(s, part, i, 1)) part->var[i] = (tw_range){1, 1};
+}
+
+tw_status tw_first_part(const tw_space *s, int frame, const tw_first *first, tw_part **out)
+{
+    plant p = {.s = s, .f = &s->frame[frame], .first = first};
+    bool empty;
+    *out = NULL;
+    tw_level_unroll(&(tw_level_map){.unrolls = {p.f->unroll[0], p.f->unroll[1]}}, s->op, p.unroll);
+    for (p.t = p.f->n_tiled - 1; p.t >= 0; p.t--)
+        if (!grow_level(&p)) return TW_OK;
+    tw_part *part = tw_part_of_frame(s, frame, &empty);
+    if (!part) return TW_ERR_NOMEM;
+    for (int t = 0; t < p.f->n_tiled; t++)
+        for (int l = 0; l < s->op->n_loops; l++)
+            part->var[tw_var_size(s, t, l)] = (tw_range){(int32_t)p.size[t][l], (int32_t)p.size[t][l]};
+    if (!first->even || s->machine->engine[s->machine->compute].tile_multiple > 1) leave_rests(s, part);
+    if (!empty && tw_part_complete(s, part))
+        *out = part;
+    else
+        free(part);
+    return TW_OK;
+}
+
+bool tw_first_way(int k, tw_first *out)
+{
+    static const int64_t buffers[] = {2, 1, 3, 4, 8};
+    if (k >= 2 * TW_N_GROWTHS * (int)TW_COUNT(buffers)) return false;
+    *out = (tw_first){.growth = (tw_growth)(k / 2 % TW_N_GROWTHS),
+                      .buffers = buffers[k / (2 * TW_N_GROWTHS)],
+                      .even = k % 2 == 0};
+    return true;
+}
