@@ -1,6 +1,7 @@
 /* src/coster.c - see coster.h. */
 #include "coster.h"
 
+#include "placing.h"
 #include "program/program.h"
 #include "sim/timeline.h"
 
@@ -17,16 +18,17 @@ struct tw_coster {
     tw_eval eval;
 };
 
-void tw_outcome_of(const tw_program *p, const tw_timeline *timeline, tw_outcome *out)
+tw_status tw_outcome_of(const tw_program *p, const tw_timeline *timeline, tw_arena *scratch, tw_outcome *out)
 {
     *out = (tw_outcome){
         .cycles = timeline->sum.cycles, .ticks = timeline->sum.ticks, .energy_fj = timeline->sum.energy_fj};
     for (int e = 0; e < p->machine->n_engines; e++)
         out->moved[e] = timeline->engine[e].load_units + timeline->engine[e].store_units;
     for (int m = 1; m < p->machine->n_memories; m++) {
-        out->used[m] = p->layout.used[m];
+        TW_TRY(tw_group_need(p, m, scratch, &out->used[m]));
         for (int o = 0; o < p->op->n_operands; o++) out->crossed[m] += timeline->link[m][o].units;
     }
+    return TW_OK;
 }
 
 static tw_status cost(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
@@ -38,9 +40,10 @@ static tw_status cost(void *user, const tw_model *model, int op, const tw_machin
     tw_timeline timeline;
     b->diag.short_by = 0;
     tw_status status = tw_program_build(model, op, machine, map, b->scratch, &b->diag, &program);
+    if (status == TW_OK) status = tw_group_check(&program, b->scratch, &b->diag);
     *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
     if (status == TW_OK) status = tw_timeline_measure(&program, meter, b->scratch, &b->diag, &timeline);
-    if (status == TW_OK) tw_outcome_of(&program, &timeline, out);
+    if (status == TW_OK && !meter->unfinished) status = tw_outcome_of(&program, &timeline, b->scratch, out);
     tw_arena_rewind(b->scratch, mark);
     return meter->unfinished ? TW_OK : status;
 }
@@ -113,7 +116,7 @@ static bool reorders(const tw_program *p)
     return prefetches && !out->resident && out->grain >= 0;
 }
 
-static void outline_program(const tw_program *p, tw_outline *out)
+static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outline *out)
 {
     *out = (tw_outline){.exact = true,
                         .monotone = is_monotone(p),
@@ -140,12 +143,14 @@ static void outline_program(const tw_program *p, tw_outline *out)
             if (p->layout.buffer[i].memory == m)
                 end = tw_max(end, p->layout.buffer[i].offset + p->layout.buffer[i].size);
         int64_t align = p->machine->memory[m].align;
+        TW_TRY(tw_group_need_behind(p, m, scratch, &out->behind[m]));
         out->extra[m] = tw_max(0, p->layout.used[m] - tw_cdiv(end, align) * align);
     }
     int64_t compute;
     out->exact = out->exact &&
                  tw_ckd_mul(tw_op_points(p->op), p->machine->engine[p->machine->compute].energy_fj, &compute) &&
                  add_to(&out->energy_fj, compute);
+    return TW_OK;
 }
 
 static tw_status outline(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
@@ -155,7 +160,7 @@ static tw_status outline(void *user, const tw_model *model, int op, const tw_mac
     tw_arena_mark mark = tw_arena_save(b->scratch);
     tw_program program;
     tw_status status = tw_program_build_roomy(model, op, machine, map, b->scratch, &b->diag, &program);
-    if (status == TW_OK) outline_program(&program, out);
+    if (status == TW_OK) status = outline_program(&program, b->scratch, out);
     tw_arena_rewind(b->scratch, mark);
     return status;
 }

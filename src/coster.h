@@ -10,6 +10,7 @@ typedef struct tw_coster tw_coster;
 tw_coster *tw_coster_new(int n);
 void tw_coster_free(tw_coster *coster);
 const tw_eval *tw_coster_eval(const tw_coster *coster);
-/* What a program cost, of which this is the timeline. */
-void tw_outcome_of(const tw_program *p, const tw_timeline *timeline, tw_outcome *out);
+/* What a program cost, of which this is the timeline; of memories what its group takes. */
+TW_NODISCARD tw_status tw_outcome_of(const tw_program *p, const tw_timeline *timeline, tw_arena *scratch,
+                                     tw_outcome *out);
 #endif

@@ -1,6 +1,8 @@
 /* src/nearest.c - see nearest.h. */
 #include "nearest.h"
 
+#include "placing.h"
+
 typedef struct change {
     bool found;
     int64_t n_execs;
@@ -26,6 +28,7 @@ static int64_t fits(const tw_model *model, int op, const tw_machine *machine, co
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
     tw_status status = tw_program_build(model, op, machine, map, scratch, &muted, &program);
+    if (status == TW_OK) status = tw_group_check(&program, scratch, &muted);
     int64_t execs = status == TW_OK && runs(&program) ? program.n_execs : -1;
     tw_arena_rewind(scratch, mark);
     return execs;
@@ -38,6 +41,7 @@ static bool is_too_large(const tw_model *model, int op, const tw_machine *machin
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
     tw_status status = tw_program_build(model, op, machine, map, scratch, &muted, &program);
+    if (status == TW_OK) status = tw_group_check(&program, scratch, &muted);
     tw_arena_rewind(scratch, mark);
     return status != TW_OK;
 }

@@ -89,12 +89,13 @@ static tw_status check_groups(const tw_model *model, const tw_machine *machine, 
 }
 
 /* Program and timeline of one operator. */
-static tw_status build_op(const tw_model *model, int i, const tw_machine *machine, const tw_op_map *map,
+static tw_status build_op(const tw_model *model, int i, const tw_machine *machine, const tw_op_map *maps,
                           tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_op_plan *out)
 {
     const tw_machine *view;
     diag->short_by = 0;
-    TW_TRY(tw_machine_view(model, i, machine, arena, &view));
+    const tw_op_map *map = &maps[i];
+    TW_TRY(tw_machine_view(model, i, machine, maps, arena, &view));
     tw_status built = tw_program_build(model, i, view, map, arena, diag, &out->program);
     if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted)
         tw_nearest_note(model, i, view, map, scratch, diag);
@@ -131,7 +132,7 @@ tw_status tw_group_build(const tw_model *model, const tw_machine *machine, const
                          int *n_placings)
 {
     for (int i = first; i < first + n; i++)
-        TW_TRY(build_op(model, i, machine, &map[i], arena, scratch, diag, &op[i]));
+        TW_TRY(build_op(model, i, machine, map, arena, scratch, diag, &op[i]));
     return place_group(machine, op, first, n, arena, scratch, diag, placing, n_placings);
 }
 
@@ -176,6 +177,7 @@ static void explain(const tw_model *model, int op, const tw_machine *machine, co
     tw_program program;
     tw_diag_note(diag, model->op[op].loc, "of the mappings that were tried, this one comes nearest:");
     tw_status status = tw_program_build(model, op, machine, map, scratch, diag, &program);
+    if (status == TW_OK) status = tw_group_check(&program, scratch, diag);
     (void)status; /* the search has its own; this one is about the messages */
 }
 
@@ -200,34 +202,17 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
     return TW_OK;
 }
 
-/* A fused operator works on what the one before it left, in one piece. */
-static tw_op_map whole_map(const tw_model *model, int op, const tw_machine *machine)
-{
-    tw_op_map map = {.loc = model->op[op].loc, .n_levels = machine->n_memories - 1};
-    for (int l = 0; l < map.n_levels; l++) {
-        tw_level_map *level = &map.level[l];
-        *level = (tw_level_map){.loc = map.loc, .memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED};
-        level->pass = l + 1 < map.n_levels;
-        for (int i = 0; i < model->op[op].n_loops; i++) level->order[i] = i, level->count[i] = 1;
-        for (int o = 0; o < model->op[op].n_operands; o++) {
-            unsigned what = o == tw_op_output(&model->op[op]) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-            level->slots[o] = (machine->memory[l + 1].holds & what) != 0;
-        }
-    }
-    return map;
-}
-
 static tw_status find_ops(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
                           const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_found *found, tw_op_map *map,
                           tw_search_result *result)
 {
     for (int i = 0; i < model->n_ops; i++) {
         if (model->op[i].fused) {
-            map[i] = found[i].map = whole_map(model, i, machine);
+            map[i] = found[i].map = tw_whole_map(model, i, machine);
             continue;
         }
         const tw_machine *view;
-        TW_TRY(tw_machine_view(model, i, machine, scratch, &view));
+        TW_TRY(tw_machine_view(model, i, machine, NULL, scratch, &view));
         tw_status status = tw_search_op(model, i, view, options, eval, scratch, diag, &found[i], &result[i]);
         map[i] = found[i].map;
         if (status == TW_INFEASIBLE && found[i].nearest) explain(model, i, view, &map[i], scratch, diag);
@@ -268,7 +253,7 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
     return tw_plan_build(model, machine, mapping, result, front, arena, scratch, diag, out);
 }
 
-static bool is_confirmed(const tw_op_plan *op)
+static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)
 {
     const tw_search_result *said = &op->search;
     tw_search_options asked = {.n_objectives = said->n_objectives};
@@ -277,7 +262,7 @@ static bool is_confirmed(const tw_op_plan *op)
     tw_outcome outcome;
     memcpy(asked.objective, said->objective, sizeof asked.objective);
     if (said->n_objectives < 1 || tw_goals_of(&asked, op->program.machine, &muted, &goals) != TW_OK) return false;
-    tw_outcome_of(&op->program, &op->timeline, &outcome);
+    if (tw_outcome_of(&op->program, &op->timeline, scratch, &outcome) != TW_OK) return false;
     tw_value value = tw_goals_value(&goals, &outcome);
     for (int i = 0; i < goals.n; i++)
         if ((double)value.of[i] != said->value[i]) return false;
@@ -287,9 +272,12 @@ static bool is_confirmed(const tw_op_plan *op)
 
 bool tw_plan_confirms(const tw_plan *plan)
 {
-    for (int i = 0; i < plan->model->n_ops; i++)
-        if (plan->op[i].searched && !is_confirmed(&plan->op[i])) return false;
-    return true;
+    tw_arena *scratch = tw_arena_new();
+    bool good = scratch != NULL;
+    for (int i = 0; i < plan->model->n_ops && good; i++)
+        good = !plan->op[i].searched || is_confirmed(&plan->op[i], scratch);
+    tw_arena_free(scratch);
+    return good;
 }
 
 /* ---- verification ---- */

@@ -3,6 +3,7 @@
 
 #include "place/pack.h"
 #include "sim/timeline.h"
+#include "tile/box.h"
 
 #include <string.h>
 
@@ -16,44 +17,7 @@ int tw_group_size(const tw_model *model, int first)
     return n;
 }
 
-/* ---- the machine as one operator meets it ---- */
-
 static int64_t align_up(int64_t at, int64_t align) { return tw_cdiv(at, align) * align; }
-
-/* Units that the fused operators behind `op` take of a memory that never gives anything back. */
-static int64_t reserved_behind(const tw_model *model, int op, const tw_machine *machine, int m)
-{
-    int64_t sum = 0, align = machine->memory[m].align;
-    for (int i = op + 1; i < model->n_ops && model->op[i].fused; i++)
-        for (int o = 0; o < model->op[i].n_operands; o++) {
-            const tw_tensor *t = &model->tensor[model->op[i].operand[o].tensor];
-            unsigned what = o == tw_op_output(&model->op[i]) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-            if (tw_op_is_resident(model, &model->op[i], o) || !(machine->memory[m].holds & what)) continue;
-            sum = align_up(sum, align) + tw_machine_units(machine, t->dtype, tw_tensor_elems(t));
-        }
-    return sum;
-}
-
-tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, tw_arena *arena,
-                          const tw_machine **out)
-{
-    tw_machine *view;
-    TW_ALLOC(arena, view, 1);
-    *view = tw_machine_for(machine, &model->op[op]);
-    for (int m = 1; m < machine->n_memories && !model->op[op].fused; m++) {
-        tw_memory *memory = &view->memory[m];
-        if (memory->placement != TW_PLACE_BUMP || memory->size == TW_UNLIMITED) continue;
-        int64_t behind = reserved_behind(model, op, machine, m);
-        if (behind == 0) continue;
-        /* what comes behind starts at a multiple of the alignment */
-        int64_t left = tw_max(1, tw_fdiv(memory->size - behind, memory->align) * memory->align);
-        memory->reserved = behind;
-        memory->full = memory->size;
-        memory->size = left;
-    }
-    *out = view;
-    return TW_OK;
-}
 
 /* ---- lots ---- */
 
@@ -335,18 +299,235 @@ tw_status tw_placing_apply(const tw_placing *g, tw_op_plan *op, tw_arena *arena)
         int64_t used = 0;
         for (int i = 0; i < g->n_lots; i++) {
             const tw_lot *lot = &g->lot[i];
-            if (lot->op > k || lot->last_op < k || lot->n == 0) continue;
+            if (lot->op > k || lot->last_op < k) continue;
+            used = tw_max(used, lot->offset + lot->size);
+            if (lot->n == 0) continue;
             int first = lot->op == k ? lot->first : resident_buffer(&op[k].program, g->memory);
             int n = lot->op == k ? lot->n : 1;
             int64_t shift = lot->offset - layout->buffer[first].offset;
             for (int b = first; b < first + n; b++) buffer[b].offset += shift;
-            used = tw_max(used, lot->offset + lot->size);
         }
         layout->buffer = buffer;
         layout->used[g->memory] = used;
     }
     return TW_OK;
 }
+
+/* ---- what is fused behind ---- */
+
+tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
+{
+    tw_op_map map = {.loc = model->op[op].loc, .n_levels = machine->n_memories - 1};
+    for (int l = 0; l < map.n_levels; l++) {
+        tw_level_map *level = &map.level[l];
+        *level = (tw_level_map){.loc = map.loc, .memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED};
+        level->pass = l + 1 < map.n_levels;
+        for (int i = 0; i < model->op[op].n_loops; i++) level->order[i] = i, level->count[i] = 1;
+        for (int o = 0; o < model->op[op].n_operands; o++) {
+            unsigned what = o == tw_op_output(&model->op[op]) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+            level->slots[o] = (machine->memory[l + 1].holds & what) != 0;
+        }
+    }
+    return map;
+}
+
+/* Programs of the n - 1 operators behind `first`, at their places in `op`. */
+static tw_status build_behind(const tw_model *model, int first, int n, const tw_machine *machine,
+                              const tw_op_map *given, tw_arena *arena, tw_op_plan *op)
+{
+    tw_diag muted = {.muted = true};
+    for (int k = 1; k < n; k++) {
+        tw_machine *view;
+        tw_op_map *map;
+        TW_ALLOC(arena, view, 1);
+        TW_ALLOC(arena, map, 1);
+        *view = tw_machine_for(machine, &model->op[first + k]);
+        *map = given ? given[first + k] : tw_whole_map(model, first + k, machine);
+        TW_TRY(tw_program_build_roomy(model, first + k, view, map, arena, &muted, &op[k].program));
+    }
+    return TW_OK;
+}
+
+/* What they need of one memory beside what `first` leaves there, which is lot 0. */
+static tw_status lots_behind(const tw_op_plan *op, int first, int n, const tw_memory *m, int memory, tw_arena *arena,
+                             tw_placing *g)
+{
+    lots l = {.g = g};
+    int room = 1;
+    *g = (tw_placing){.memory = memory, .first_op = first, .n_ops = n, .align = m->align};
+    for (int k = 1; k < n; k++) room += op[k].program.layout.n_buffers + 1;
+    TW_ALLOC(arena, g->lot, room);
+    TW_ALLOC(arena, l.of, n);
+    g->lot[g->n_lots++] =
+        (tw_lot){.op = first, .last_op = first, .operand = tw_op_output(op[1].program.op - 1), .n = 1};
+    for (int k = 1; k < n; k++) {
+        TW_ALLOC(arena, l.of[k], op[k].program.layout.n_buffers + 1);
+        add_lots(&l, k, &op[k].program);
+    }
+    return TW_OK;
+}
+
+/* The same with lot 0 of this size. */
+static int64_t live_behind(tw_placing *g, int64_t left)
+{
+    g->lot[0].size = left;
+    g->live = 0;
+    find_peak(g);
+    return g->live;
+}
+
+static tw_status describe_behind(const tw_op *op, const tw_machine *machine, tw_placing *g, tw_dtype output,
+                                 tw_arena *arena, const tw_behind **out)
+{
+    tw_behind *b;
+    tw_box all = tw_box_of_op(op);
+    tw_region region;
+    int64_t elems = tw_region_of(&op->operand[tw_op_output(op)], &all, &region);
+    TW_ALLOC(arena, b, 1);
+    *b = (tw_behind){.n = g->n_lots, .lot = g->lot};
+    for (int sums = 0; sums < 2; sums++) {
+        if (g->lot[0].last_op > g->first_op)
+            b->left[sums] = tw_machine_units(machine, sums ? op->accumulator : output, elems);
+        b->least[sums] = live_behind(g, b->left[sums]);
+    }
+    *out = b;
+    return TW_OK;
+}
+
+/* Where nothing is ever given back, those behind take their part from the end: the first one meets a smaller memory. What
+ * comes behind starts at a multiple of the alignment. */
+static void reserve_behind(tw_placing *g, tw_memory *m)
+{
+    g->lot[0].size = 0;
+    m->reserved = put_bump(g);
+    m->full = m->size;
+    if (m->size != TW_UNLIMITED && m->reserved > 0)
+        m->size = tw_max(1, tw_fdiv(m->size - m->reserved, m->align) * m->align);
+}
+
+static tw_status look_behind(const tw_model *model, int first, const tw_machine *machine, const tw_op_map *map,
+                             tw_arena *arena, tw_machine *view)
+{
+    const tw_op *op = &model->op[first];
+    int n = tw_group_size(model, first);
+    tw_op_plan *plan;
+    TW_ALLOC(arena, plan, n);
+    tw_status status = build_behind(model, first, n, machine, map, arena, plan);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* whoever builds them says so */
+    TW_TRY(status);
+    for (int m = 1; m < machine->n_memories; m++) {
+        tw_memory *memory = &view->memory[m];
+        tw_placing g;
+        TW_TRY(lots_behind(plan, first, n, memory, m, arena, &g));
+        TW_TRY(describe_behind(op, machine, &g, model->tensor[op->operand[tw_op_output(op)].tensor].dtype, arena,
+                               &memory->behind));
+        if (memory->placement == TW_PLACE_BUMP) reserve_behind(&g, memory);
+    }
+    return TW_OK;
+}
+
+tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                          tw_arena *arena, const tw_machine **out)
+{
+    tw_machine *view;
+    TW_ALLOC(arena, view, 1);
+    *view = tw_machine_for(machine, &model->op[op]);
+    if (!model->op[op].fused && tw_group_size(model, op) > 1 && machine->timing == TW_ASYNC)
+        TW_TRY(look_behind(model, op, machine, map, arena, view));
+    *out = view;
+    return TW_OK;
+}
+
+/* Lots of those behind, lot 0 with the size that the program gives it. */
+static tw_status copy_behind(const tw_program *p, int m, tw_arena *scratch, tw_placing *g)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    const tw_behind *b = memory->behind;
+    int output = tw_op_output(p->op), first = p->layout.first[m][output];
+    *g = (tw_placing){.memory = m, .first_op = b->lot[0].op, .align = memory->align, .n_lots = b->n};
+    TW_ALLOC(scratch, g->lot, b->n);
+    memcpy(g->lot, b->lot, (size_t)b->n * sizeof *g->lot);
+    g->n_ops = tw_group_size(p->model, g->first_op);
+    g->lot[0].size = b->left[0] > 0 && first >= 0 ? p->layout.buffer[first].size : 0;
+    return TW_OK;
+}
+
+tw_status tw_group_need_behind(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    tw_placing g;
+    *need = memory->reserved;
+    if (!memory->behind || memory->placement == TW_PLACE_BUMP) return TW_OK;
+    tw_arena_mark mark = tw_arena_save(scratch);
+    TW_TRY(copy_behind(p, m, scratch, &g));
+    *need = memory->placement == TW_PLACE_SLOTS ? put_slots(&g) : live_behind(&g, g.lot[0].size);
+    tw_arena_rewind(scratch, mark);
+    return TW_OK;
+}
+
+/* All lots of the group together, packed. */
+static tw_status pack_group(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+{
+    tw_placing behind, g;
+    TW_TRY(copy_behind(p, m, scratch, &behind));
+    g = behind;
+    g.n_lots = 0;
+    lots l = {.g = &g};
+    int *of;
+    TW_ALLOC(scratch, g.lot, behind.n_lots + p->layout.n_buffers + 1);
+    TW_ALLOC(scratch, of, p->layout.n_buffers + 1);
+    l.of = &of;
+    add_lots(&l, 0, p);
+    for (int i = 0; i < g.n_lots; i++)
+        if (g.lot[i].operand == tw_op_output(p->op) && g.lot[i].n > 0) g.lot[i].last_op = behind.lot[0].last_op;
+    for (int i = 1; i < behind.n_lots; i++) g.lot[g.n_lots++] = behind.lot[i];
+    return put_lifetime(&g, scratch, need);
+}
+
+tw_status tw_group_need(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    int64_t own = p->layout.used[m], behind;
+    *need = own;
+    if (!memory->behind) return TW_OK;
+    TW_TRY(tw_group_need_behind(p, m, scratch, &behind));
+    *need = memory->placement == TW_PLACE_BUMP && behind > 0 ? align_up(own, memory->align) + behind
+                                                             : tw_max(own, behind);
+    if (memory->placement != TW_PLACE_LIFETIME) return TW_OK;
+    tw_arena_mark mark = tw_arena_save(scratch);
+    TW_TRY(pack_group(p, m, scratch, need));
+    tw_arena_rewind(scratch, mark);
+    return TW_OK;
+}
+
+static tw_status refuse_group(const tw_program *p, int m, int64_t need, tw_diag *diag)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    int64_t size = tw_memory_full(memory);
+    tw_status status = tw_diag_infeasible(diag, p->map->level[m - 1].loc,
+                                          "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
+                                          memory->name, need - size, need, size);
+    diag->short_by = need - size;
+    if (diag->muted) return status;
+    tw_diag_note(diag, p->map->level[m - 1].loc,
+                 "'%s' alone takes %" PRId64 " in '%s'; the operators that are fused with it need more", p->op->name,
+                 p->layout.used[m], memory->name);
+    tw_diag_note(diag, memory->loc, "memory '%s' declared here with %" PRId64, memory->name, size);
+    return status;
+}
+
+tw_status tw_group_check(const tw_program *p, tw_arena *scratch, tw_diag *diag)
+{
+    for (int m = 1; m < p->machine->n_memories; m++) {
+        int64_t need;
+        if (!p->machine->memory[m].behind || tw_memory_full(&p->machine->memory[m]) == TW_UNLIMITED) continue;
+        TW_TRY(tw_group_need(p, m, scratch, &need));
+        if (need > tw_memory_full(&p->machine->memory[m])) return refuse_group(p, m, need, diag);
+    }
+    return TW_OK;
+}
+
+/* ---- words ---- */
 
 const char *tw_lot_name(const tw_placing *g, const tw_op_plan *op, int i, tw_arena *arena)
 {

@@ -28,7 +28,18 @@ TW_NODISCARD tw_status tw_placing_check(const tw_placing *placing, const tw_op_p
 int tw_group_size(const tw_model *model, int first);
 /* "w[1] of fc1" */
 const char *tw_lot_name(const tw_placing *placing, const tw_op_plan *op, int lot, tw_arena *arena);
-/* The machine as operator `op` of the model meets it: its costs, and what the rest of its group leaves of the memories. */
-TW_NODISCARD tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, tw_arena *arena,
-                                       const tw_machine **out);
+
+/* A fused operator works on what the one before it left, in one piece: that mapping. */
+tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine);
+/* The machine as operator `op` of the model meets it: its costs, and what the rest of its group needs of the memories.
+ * `map` has the mappings of all operators; NULL: the fused ones work in one piece. */
+TW_NODISCARD tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                                       tw_arena *arena, const tw_machine **out);
+/* Units of memory m that the group takes whose first operator, built for such a view, is `first`. That program alone may
+ * fit and its group not. */
+TW_NODISCARD tw_status tw_group_need(const tw_program *first, int m, tw_arena *scratch, int64_t *need);
+/* What those behind it take of memory m, at least; exact but where buffers are packed by lifetime. */
+TW_NODISCARD tw_status tw_group_need_behind(const tw_program *first, int m, tw_arena *scratch, int64_t *need);
+/* TW_INFEASIBLE with the reason when the group does not fit; diag->short_by says by how much. */
+TW_NODISCARD tw_status tw_group_check(const tw_program *first, tw_arena *scratch, tw_diag *diag);
 #endif

@@ -54,7 +54,7 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
     tw_found found;
     *result = (tw_search_result){0};
     const tw_machine *view;
-    TW_TRY(tw_machine_view(model, op, machine, a->scratch, &view));
+    TW_TRY(tw_machine_view(model, op, machine, NULL, a->scratch, &view));
     tw_status status =
         tw_search_op(model, op, view, options, tw_coster_eval(a->coster), a->scratch, &muted, &found, result);
     *map = found.map;
@@ -92,7 +92,7 @@ static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_
     int64_t short_by;
     tw_arena_mark mark = tw_arena_save(t->asker.scratch);
     const tw_machine *view;
-    TW_TRY(tw_machine_view(t->plan->model, op, machine, t->asker.scratch, &view));
+    TW_TRY(tw_machine_view(t->plan->model, op, machine, t->plan->mapping->op, t->asker.scratch, &view));
     tw_status status = eval->cost(eval->user[0], t->plan->model, op, view, map, &meter, &cost, &short_by);
     tw_arena_rewind(t->asker.scratch, mark);
     if (status == TW_ERR_NOMEM) return status;
@@ -442,9 +442,15 @@ typedef struct capacity {
     tw_diag *diag;
 } capacity;
 
-/* Searches for buffers that are small in these memories, which are without limit, in the first most of all: the
- * program that has them, and whether less is impossible. TW_INFEASIBLE with *exact: nothing fits. */
-static tw_status find_smallest(capacity *c, const int *memory, int n, tw_program *out, bool *exact)
+typedef struct smallest {
+    tw_program program;              /* of the operator                                                   */
+    int64_t used[TW_MAX_MEMORIES];   /* by it and those that are fused behind it                           */
+    bool exact;                      /* less is impossible                                                */
+} smallest;
+
+/* Searches for buffers that are small in these memories, which are without limit, in the first most of all.
+ * TW_INFEASIBLE with out->exact: nothing fits. */
+static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *out)
 {
     tw_machine *relaxed;
     tw_op_map *map;
@@ -459,9 +465,14 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, tw_program
     for (int i = 0; i < options.n_objectives; i++)
         options.objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
     tw_status status = ask(&c->asker, c->model, c->op, relaxed, &options, map, &result);
-    *exact = result.proven;
+    *out = (smallest){.exact = result.proven};
     TW_TRY(status);
-    return tw_program_build(c->model, c->op, relaxed, map, c->asker.scratch, &muted, out);
+    const tw_machine *view;
+    TW_TRY(tw_machine_view(c->model, c->op, relaxed, NULL, c->asker.scratch, &view));
+    TW_TRY(tw_program_build(c->model, c->op, view, map, c->asker.scratch, &muted, &out->program));
+    for (int m = 1; m < view->n_memories; m++)
+        TW_TRY(tw_group_need(&out->program, m, c->asker.scratch, &out->used[m]));
+    return TW_OK;
 }
 
 /* "'ifm' 1 x 4, 'ofm' 2 x 1" */
@@ -474,16 +485,17 @@ static void list_buffers(const tw_program *p, int m, tw_text *out)
                            TW_GROUPED(layout->buffer[layout->first[m][o]].size));
 }
 
-static void say_one(capacity *c, int m, const tw_program *p, bool exact)
+static void say_one(capacity *c, int m, const smallest *s)
 {
     const tw_memory *memory = &c->machine->memory[m];
-    int64_t used = p->layout.used[m];
+    int64_t used = s->used[m];
     tw_text buffers = {0};
-    list_buffers(p, m, &buffers);
+    list_buffers(&s->program, m, &buffers);
+    if (used > s->program.layout.used[m]) tw_text_printf(&buffers, ", and what is fused behind");
     if (!buffers.failed)
         tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has: %s%s",
                      TW_GROUPED(used), tw_unit_plural(c->machine->unit), memory->name,
-                     TW_GROUPED(used - memory->size), buffers.bytes, exact ? "" : "; less may do");
+                     TW_GROUPED(used - memory->size), buffers.bytes, s->exact ? "" : "; less may do");
     tw_text_release(&buffers);
 }
 
@@ -491,11 +503,10 @@ static void say_one(capacity *c, int m, const tw_program *p, bool exact)
 static bool note_one(capacity *c, int m)
 {
     tw_arena_mark mark = tw_arena_save(c->asker.scratch);
-    tw_program p = {0};
-    bool exact;
-    tw_status status = find_smallest(c, &m, 1, &p, &exact);
-    bool helps = status == TW_OK && !c->asker.stopped && p.layout.used[m] > c->machine->memory[m].size;
-    if (helps) say_one(c, m, &p, exact);
+    smallest s;
+    tw_status status = find_smallest(c, &m, 1, &s);
+    bool helps = status == TW_OK && !c->asker.stopped && s.used[m] > c->machine->memory[m].size;
+    if (helps) say_one(c, m, &s);
     tw_arena_rewind(c->asker.scratch, mark);
     return helps;
 }
@@ -514,16 +525,15 @@ static void list_sizes(const tw_machine *machine, const int64_t used[TW_MAX_MEMO
 static void note_all(capacity *c, const int *memory, int n)
 {
     tw_arena_mark mark = tw_arena_save(c->asker.scratch);
-    tw_program p;
-    bool exact;
-    tw_status status = find_smallest(c, memory, n, &p, &exact);
-    tw_arena_rewind(c->asker.scratch, mark); /* `used` lies in the program itself */
+    smallest s;
+    tw_status status = find_smallest(c, memory, n, &s);
+    tw_arena_rewind(c->asker.scratch, mark); /* the sizes lie outside of it */
     tw_loc loc = c->model->op[c->op].loc;
     if (c->asker.stopped) return;
-    if (status == TW_INFEASIBLE && exact) tw_diag_note(c->diag, loc, "memories of any size would not help");
+    if (status == TW_INFEASIBLE && s.exact) tw_diag_note(c->diag, loc, "memories of any size would not help");
     if (status != TW_OK) return;
     tw_text sizes = {0};
-    list_sizes(c->machine, p.layout.used, &sizes);
+    list_sizes(c->machine, s.used, &sizes);
     if (sizes.len && !sizes.failed)
         tw_diag_note(c->diag, loc, "no single memory is to blame; it would fit with these %s: %s",
                      tw_unit_plural(c->machine->unit), sizes.bytes);

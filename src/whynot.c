@@ -86,7 +86,7 @@ static tw_status build_program(bench *b, int i, const tw_machine *roomy, tw_diag
     const tw_machine *view;
     bool raised = false;
     b->op[i] = (tw_op_plan){0};
-    TW_TRY(tw_machine_view(b->model, i, roomy, b->work, &view));
+    TW_TRY(tw_machine_view(b->model, i, roomy, b->map, b->work, &view));
     TW_TRY(tw_program_build(b->model, i, view, &b->map[i], b->work, diag, &b->op[i].program));
     if (!raise_slots(&b->op[i].program, &b->map[i], &raised)) return TW_INFEASIBLE;
     return raised ? tw_program_build(b->model, i, view, &b->map[i], b->work, diag, &b->op[i].program) : TW_OK;
@@ -593,7 +593,7 @@ static tw_status keep_base(bench *b, tw_diag *diag)
     tw_machine *roomy;
     TW_ALLOC(b->kept, roomy, 1);
     *roomy = without_limits(b->machine);
-    TW_TRY(tw_machine_view(b->model, b->first, roomy, b->kept, &view));
+    TW_TRY(tw_machine_view(b->model, b->first, roomy, b->mapping->op, b->kept, &view));
     return tw_program_build(b->model, b->first, view, &b->mapping->op[b->first], b->kept, diag, &b->base);
 }
 

@@ -146,6 +146,15 @@ typedef enum tw_doubling {
 } tw_doubling;
 const char *tw_doubling_name(tw_doubling doubling); /* "any", "dual", "dual-inputs" */
 
+/* What the operators that are fused behind the one at hand need of a memory; see tw_machine_view. Of two numbers the first
+ * is for a mapping whose output has finished elements only, the second for one that leaves sums there. */
+typedef struct tw_behind {
+    int64_t left[2];          /* units of the output at hand, which stays there for the next one, at least      */
+    int64_t least[2];         /* units that the others take at least, what is left for them included            */
+    int n;                    /* pieces: the first is what is left for them, its size open                      */
+    const struct tw_lot *lot; /* in the order in which they are given out                                       */
+} tw_behind;
+
 typedef struct tw_memory {
     const char *name;
     tw_loc loc;
@@ -153,14 +162,20 @@ typedef struct tw_memory {
     int64_t align;     /* units; buffers start at a multiple of it, at least 1 */
     unsigned holds;    /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
     tw_placement placement;
-    int64_t reserved, full; /* of a view: units that others take behind these, and all that there are; 0, 0: see
-                               tw_machine_view */
+    /* of a view, see tw_machine_view: */
+    const tw_behind *behind; /* NULL: nothing                                                             */
+    int64_t reserved, full;  /* `bump`: units that they take behind these, and all that there are; 0, 0: nothing */
     unsigned keeps; /* TW_HOLDS_..: what a mapping may keep there for longer than a tile                */
     tw_doubling doubles;
     bool whole;     /* an operand that is kept all the time is one buffer, and moved as a whole          */
     int64_t energy_fj; /* femtojoules to read or to write one unit */
 } tw_memory;
 enum { TW_HOLDS_INPUTS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_ALL = 3 };
+/* Its units, also in a view that takes some away for others. */
+static inline int64_t tw_memory_full(const tw_memory *memory)
+{
+    return memory->reserved > 0 ? memory->full : memory->size;
+}
 
 /* Accumulation over a cut reduction loop. */
 typedef enum tw_accumulate {

@@ -3,18 +3,38 @@
 
 #include <math.h>
 
+/* Units of memory m that the group takes at least, when this operator takes `own`. */
+static int64_t group_least(const tw_memory *m, bool sums, int64_t own)
+{
+    if (m->reserved > 0) return tw_sat_add(tw_sat_mul(tw_cdiv(own, m->align), m->align), m->reserved);
+    return m->behind ? tw_max(own, m->behind->least[sums]) : own;
+}
+
+/* Whether the innermost memory holds sums that are not finished. */
+static bool surely_sums(const tw_view *v)
+{
+    for (int t = 0; t < v->f->n_tiled; t++)
+        if (v->surely[t] & v->s->reductions) return true;
+    return false;
+}
+
 static bool fits(tw_view *v)
 {
     const tw_space *s = v->s;
     for (int m = 1; m < s->machine->n_memories; m++) {
         int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS];
+        const tw_memory *memory = &s->machine->memory[m];
+        bool sums = surely_sums(v);
+        int output = tw_op_output(s->op);
         tw_view_slots(v, m, count, units);
-        int64_t used = s->machine->memory[m].placement == TW_PLACE_SLOTS
-                           ? tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align, s->resident)
+        if (memory->behind) units[output] = tw_max(units[output], memory->behind->left[sums]);
+        int64_t used = memory->placement == TW_PLACE_SLOTS
+                           ? tw_stacked(count, units, s->op->n_operands, memory->align, s->resident)
                            : tw_given_least(count, units, s->op->n_operands);
+        used = group_least(memory, sums, used);
         v->out->cost.used[m] = used;
-        if (used <= s->machine->memory[m].size) continue;
-        v->out->short_by = used - s->machine->memory[m].size;
+        if (used <= tw_memory_full(memory)) continue;
+        v->out->short_by = used - tw_memory_full(memory);
         return false;
     }
     return true;

@@ -28,8 +28,10 @@ typedef struct credits {
     int n_pools;
     pool pool[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
     int64_t n_tries;
-    bool has_full; /* what try_full tried */
+    bool has_full; /* what was tried first, and whether it did not fit */
     int32_t full[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
+    bool full_refused;
+    bool refused; /* what was tried last did not fit */
     tw_outcome least; /* whatever the buffers           */
 } credits;
 
@@ -122,8 +124,8 @@ static int64_t given_out(const credits *c, const int64_t *count, const int64_t *
     return tw_sat_add(end, c->outline.extra[m] > 0 ? tw_cdiv(end, align) * align - end + c->outline.extra[m] : 0);
 }
 
-/* Units of memory m with the lower or the upper ends. */
-static int64_t used_by(const credits *c, const span *r, bool high, int m)
+/* Units of memory m with the lower or the upper ends, for this operator alone. */
+static int64_t own_by(const credits *c, const span *r, bool high, int m)
 {
     const tw_space *s = c->leaf->space;
     int64_t count[TW_MAX_OPERANDS] = {0}, units[TW_MAX_OPERANDS] = {0};
@@ -137,12 +139,21 @@ static int64_t used_by(const credits *c, const span *r, bool high, int m)
     return given_out(c, count, units, m);
 }
 
+/* The same for its whole group. */
+static int64_t used_by(const credits *c, const span *r, bool high, int m)
+{
+    const tw_memory *memory = &c->leaf->space->machine->memory[m];
+    int64_t own = own_by(c, r, high, m);
+    if (memory->reserved <= 0) return tw_max(own, c->outline.behind[m]);
+    return tw_sat_add(tw_sat_mul(tw_cdiv(own, memory->align), memory->align), memory->reserved);
+}
+
 /* The memory that is too small, 0: none. */
 static int overflows(const credits *c, const span *r, bool high)
 {
     const tw_machine *machine = c->leaf->space->machine;
     for (int m = 1; m < machine->n_memories; m++)
-        if (used_by(c, r, high, m) > machine->memory[m].size) return m;
+        if (used_by(c, r, high, m) > tw_memory_full(&machine->memory[m])) return m;
     return 0;
 }
 
@@ -181,7 +192,8 @@ static bool first_span(credits *c, span *r)
     if (m > 0) {
         tw_op_map map;
         put(c, r->lo, &map);
-        c->leaf->judge->refused(c->leaf->judge->user, &map, used_by(c, r, false, m) - s->machine->memory[m].size);
+        int64_t size = tw_memory_full(&s->machine->memory[m]);
+        c->leaf->judge->refused(c->leaf->judge->user, &map, used_by(c, r, false, m) - size);
         return false;
     }
     for (int i = 0; i < c->n_pools; i++) {
@@ -193,7 +205,7 @@ static bool first_span(credits *c, span *r)
         /* What alignment leaves between buffers more of them may fill. */
         int64_t gaps = (s->machine->memory[p->memory].align - 1) * s->op->n_operands;
         if (size != TW_UNLIMITED && p->units > 0)
-            most = tw_min(most, r->lo[i] + (size - used_by(c, r, false, p->memory) + gaps) / p->units);
+            most = tw_min(most, r->lo[i] + (size - own_by(c, r, false, p->memory) + gaps) / p->units);
         most = doubled_at_most(c, p, r->lo[i], most);
         r->hi[i] = (int32_t)tw_max(tw_number_below(limit, most), r->lo[i]);
     }
@@ -246,10 +258,26 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
 static tw_status try_counts(credits *c, const int32_t *count)
 {
     tw_op_map map;
-    if (c->has_full && memcmp(count, c->full, (size_t)c->n_pools * sizeof *count) == 0) return TW_OK; /* again */
+    if (c->has_full && memcmp(count, c->full, (size_t)c->n_pools * sizeof *count) == 0) { /* again */
+        c->refused = c->full_refused;
+        return TW_OK;
+    }
+    int64_t refused = c->leaf->n_refused;
     put(c, count, &map);
     c->n_tries++;
-    return tw_leaf_try(c->leaf, &map);
+    tw_status status = tw_leaf_try(c->leaf, &map);
+    c->refused = c->leaf->n_refused > refused;
+    return status;
+}
+
+/* The same, and remembers what it tried. */
+static tw_status try_first(credits *c, const int32_t *count)
+{
+    TW_TRY(try_counts(c, count));
+    memcpy(c->full, count, sizeof c->full);
+    c->has_full = true;
+    c->full_refused = c->refused;
+    return TW_OK;
 }
 
 /* Up to `most` buffers more than needed for each pool, as far as they fit, all growing together; whether any more would fit. */
@@ -306,10 +334,7 @@ static tw_status try_flow(credits *c, const span *r)
         grow(c, &guess, TW_MAX_CREDITS, &fitting);
         memcpy(count, fitting.hi, sizeof count);
     }
-    TW_TRY(try_counts(c, count));
-    memcpy(c->full, count, sizeof c->full);
-    c->has_full = true;
-    return TW_OK;
+    return try_first(c, count);
 }
 
 /* More and more buffers, as long as that helps: programs with many take longer to simulate. */
@@ -320,9 +345,7 @@ static tw_status try_full(credits *c, const span *r)
     for (int64_t most = 1; more && tw_leaf_wants(c->leaf, &c->least, TW_BOUND_LINK); most *= 4) {
         int64_t found = c->leaf->n_better;
         more = grow(c, r, most, &full);
-        TW_TRY(try_counts(c, full.hi));
-        memcpy(c->full, full.hi, sizeof c->full);
-        c->has_full = true;
+        TW_TRY(try_first(c, full.hi));
         if (c->leaf->judge->stopped(c->leaf->judge->user) || (most > 16 && c->leaf->n_better == found)) break;
     }
     return TW_OK;
@@ -369,7 +392,10 @@ static tw_status search_span(credits *c, const span *r)
     }
     TW_TRY(bound_span(c, r, &least, &known));
     if (!tw_leaf_wants(c->leaf, &least, TW_BOUND_RELAXED)) return TW_OK;
-    if (known && c->outline.monotone && !c->placed) return try_counts(c, r->hi);
+    if (known && c->outline.monotone && !c->placed) {
+        TW_TRY(try_counts(c, r->hi));
+        if (!c->refused) return TW_OK; /* packed with those behind it, it may not fit: then with fewer */
+    }
     return halve(c, r, i);
 }
 
@@ -465,7 +491,7 @@ tw_status tw_leaf_outlined(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
         r.lo[i] = (int32_t)needed;
     }
     for (int m = 1; m < s->machine->n_memories; m++)
-        *short_by += tw_max(0, used_by(&c, &r, false, m) - s->machine->memory[m].size);
+        *short_by += tw_max(0, used_by(&c, &r, false, m) - tw_memory_full(&s->machine->memory[m]));
     return TW_OK;
 }
 

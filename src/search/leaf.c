@@ -10,6 +10,7 @@ tw_status tw_leaf_try(tw_leaf *leaf, const tw_op_map *map)
         leaf->judge->cost(leaf->judge->user, leaf->space->machine, map, &outcome, &unfinished, &short_by);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) {
         if (status == TW_INFEASIBLE) leaf->judge->refused(leaf->judge->user, map, short_by);
+        leaf->n_refused++;
         return TW_OK;
     }
     TW_TRY(status);

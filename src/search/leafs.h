@@ -12,6 +12,7 @@ typedef struct tw_leaf {
     tw_least least;   /* of the part  */
     tw_op_map map;    /* buffers open */
     int64_t n_found;  /* mappings that fit                       */
+    int64_t n_refused; /* those that do not                       */
     int64_t n_better; /* of those that were better than all before */
 } tw_leaf;
 

@@ -28,6 +28,8 @@ typedef struct tw_outline {
     bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* slots lie directly behind each other           */
     bool changes[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* an input whose tile changes with every step    */
     int64_t extra[TW_MAX_MEMORIES];                 /* units beside the buffers                       */
+    int64_t behind[TW_MAX_MEMORIES]; /* units that operators fused behind need: after these buffers (`bump`), or when these
+                                        are gone; at least so many where buffers are packed              */
     int64_t energy_fj;
     bool exact;    /* false: numbers leave 64 bits; only `here`, `needed` and `slot_units` are given. All hold
                       as long as no tile lies wholly in padding and is left out                              */

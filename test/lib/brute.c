@@ -4,7 +4,7 @@
  * is what the others depend on: levels, cuts and orders of all levels, then keeping, sums, unrolling and buffers. */
 #include "brute.h"
 
-#include "placing.h"
+#include "pipeline.h"
 #include "sim/timeline.h"
 
 #include <stdlib.h>
@@ -15,7 +15,8 @@ enum { BRUTE_MAX_OPS = 4 };
 typedef struct walk {
     const brute_space *space;
     const tw_op *op;
-    const tw_machine *machine; /* as the operator meets it */
+    const tw_machine *machine; /* with the operator's costs  */
+    const tw_machine *roomy;   /* with memories of any size  */
     tw_op_map map;
     tw_op_map behind[BRUTE_MAX_OPS];                /* of all operators; the first is `map` */
     int64_t len[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* longest piece that reaches a level */
@@ -51,24 +52,52 @@ static void check_memory(tw_status status)
     if (status == TW_ERR_NOMEM) abort();
 }
 
-static tw_status build(walk *w, tw_program *program)
-{
-    w->behind[0] = w->map;
-    tw_mapping mapping = {w->space->model->n_ops, w->behind};
-    TW_TRY(tw_mapping_check(&mapping, w->space->model, w->machine, &w->diag));
-    return tw_program_build(w->space->model, 0, w->machine, &w->map, w->scratch, &w->diag, program);
-}
-
-static tw_outcome outcome_of(const walk *w, const tw_program *program, const tw_timeline *t)
+static tw_outcome outcome_of(const walk *w, const tw_timeline *t)
 {
     tw_outcome out = {.cycles = t->sum.cycles, .ticks = t->sum.ticks, .energy_fj = t->sum.energy_fj};
     for (int e = 0; e < w->machine->n_engines; e++)
         out.moved[e] = t->engine[e].load_units + t->engine[e].store_units;
-    for (int m = 0; m < w->machine->n_memories; m++) {
+    for (int m = 0; m < w->machine->n_memories; m++)
         for (int o = 0; o < w->op->n_operands; o++) out.crossed[m] += t->link[m][o].units;
-        out.used[m] = program->layout.used[m];
-    }
     return out;
+}
+
+static tw_status check(walk *w)
+{
+    w->behind[0] = w->map;
+    tw_mapping mapping = {w->space->model->n_ops, w->behind};
+    return tw_mapping_check(&mapping, w->space->model, w->machine, &w->diag);
+}
+
+/* One operator alone: does it fit, what does it cost? */
+static tw_status run_alone(walk *w, tw_outcome *out)
+{
+    tw_program program;
+    tw_timeline timeline;
+    TW_TRY(tw_program_build(w->space->model, 0, w->machine, &w->map, w->scratch, &w->diag, &program));
+    TW_TRY(tw_timeline_run(&program, w->scratch, &w->diag, &timeline));
+    *out = outcome_of(w, &timeline);
+    for (int m = 0; m < w->machine->n_memories; m++) out->used[m] = program.layout.used[m];
+    return TW_OK;
+}
+
+/* With others fused behind it: all are built as if there were room for anything, placed together, and then held against
+ * the memories that there are. */
+static tw_status run_group(walk *w, tw_outcome *out)
+{
+    tw_op_plan op[BRUTE_MAX_OPS];
+    tw_placing placing[TW_MAX_MEMORIES];
+    int n_placings = 0;
+    memset(op, 0, sizeof op);
+    TW_TRY(tw_group_build(w->space->model, w->roomy, w->behind, 0, w->space->model->n_ops, w->scratch, w->scratch,
+                          &w->diag, op, placing, &n_placings));
+    *out = outcome_of(w, &op[0].timeline);
+    for (int i = 0; i < n_placings; i++) {
+        int m = placing[i].memory;
+        out->used[m] = placing[i].height[placing[i].policy];
+        if (out->used[m] > w->machine->memory[m].size) return TW_INFEASIBLE;
+    }
+    return TW_OK;
 }
 
 /* Whether a machine that pads loops is asked for innermost tiles of this size along the loop. */
@@ -96,14 +125,12 @@ static void judge(walk *w)
 {
     if (!is_asked_for(w)) return;
     tw_arena_mark mark = tw_arena_save(w->scratch);
-    tw_program program;
-    tw_timeline timeline;
-    tw_status status = build(w, &program);
-    if (status == TW_OK) status = tw_timeline_run(&program, w->scratch, &w->diag, &timeline);
+    tw_outcome outcome;
+    tw_status status = check(w);
+    if (status == TW_OK) status = (w->space->model->n_ops > 1 ? run_group : run_alone)(w, &outcome);
     check_memory(status);
     w->n_tried++;
     if (status == TW_OK) {
-        tw_outcome outcome = outcome_of(w, &program, &timeline);
         w->n_good++;
         w->fn(w->user, &w->map, &outcome);
     }
@@ -351,7 +378,13 @@ static walk walk_of(const brute_space *space)
 {
     walk w = {.space = space, .op = &space->model->op[0], .scratch = tw_arena_new(), .diag = {.muted = true}};
     if (!w.scratch) abort();
-    check_memory(tw_machine_view(space->model, 0, space->machine, w.scratch, &w.machine));
+    tw_machine *machine = TW_NEW(w.scratch, tw_machine, 2);
+    if (!machine) abort();
+    machine[0] = tw_machine_for(space->machine, w.op);
+    machine[1] = *space->machine;
+    for (int m = 1; m < space->machine->n_memories; m++) machine[1].memory[m].size = TW_UNLIMITED;
+    w.machine = &machine[0];
+    w.roomy = &machine[1];
     assert(space->model->n_ops <= BRUTE_MAX_OPS);
     w.map.n_levels = space->machine->n_memories - 1;
     for (int i = 1; i < space->model->n_ops; i++) w.behind[i] = one_tile(&space->model->op[i], w.map.n_levels);
@@ -369,28 +402,12 @@ int64_t brute_size(const brute_space *space, int64_t limit)
     return w.n_tried;
 }
 
-/* Whether the operators behind the first one fit, each with its one tile. */
-static bool others_fit(walk *w)
-{
-    tw_arena_mark mark = tw_arena_save(w->scratch);
-    const tw_machine *view;
-    tw_program program;
-    tw_status status = TW_OK;
-    for (int i = 1; i < w->space->model->n_ops && status == TW_OK; i++) {
-        check_memory(tw_machine_view(w->space->model, i, w->space->machine, w->scratch, &view));
-        status = tw_program_build(w->space->model, i, view, &w->behind[i], w->scratch, &w->diag, &program);
-        check_memory(status);
-    }
-    tw_arena_rewind(w->scratch, mark);
-    return status == TW_OK;
-}
-
 int64_t brute_run(const brute_space *space, brute_fn fn, void *user)
 {
     walk w = walk_of(space);
     w.fn = fn;
     w.user = user;
-    if (others_fit(&w)) walk_level(&w, 0);
+    walk_level(&w, 0);
     tw_arena_free(w.scratch);
     return w.n_good;
 }

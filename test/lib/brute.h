@@ -23,7 +23,8 @@
  * keeps operands whole it has one tile or all; where loops are padded the innermost tiles have sizes that divide the loop
  * (and are multiples of what the compute engine asks for), or, if none does, any multiple, and are cut by size.
  *
- * Operators behind the first one are fused with it and have one tile each. */
+ * Operators behind the first one are fused with it and have one tile each; a mapping is good if all of them together fit, and
+ * takes of a memory what they take together. */
 #ifndef TW_BRUTE_H
 #define TW_BRUTE_H
 #include "search/mapping.h"

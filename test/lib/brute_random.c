@@ -9,7 +9,7 @@
 typedef struct maker {
     uint64_t *rng;
     brute_case *out;
-    bool async, cluster;
+    bool async, cluster, group;
     bool barrier; /* then all costs are of descriptors and kernels */
     int n_memories;
     unsigned holds[4];    /* 1 inputs, 2 output */
@@ -168,9 +168,35 @@ static void make_reduction(maker *m)
     print_op(m, compute[pick(m, 0, 3)], loops, "d1", reads, "d0");
 }
 
+/* A product, or its sums in another type, with one or two additions fused behind it. */
+static void make_group(maker *m)
+{
+    static const char *const type[] = {"i8", "i16", "i32"};
+    int64_t e[3], n_behind = pick(m, 1, 2), wide = chance(m, 3) ? 1 : 2, narrow = pick(m, 0, wide);
+    size_t room = sizeof m->out->workload;
+    char *out = m->out->workload;
+    for (int l = 0; l < 3; l++) e[l] = l < 2 && chance(m, 3) ? 1 : extent(m);
+    int n = snprintf(out, room,
+                     "workload: w\nops:\n  - {name: op, op: matmul, shape: [%" PRId64 ", %" PRId64 ", %" PRId64
+                     "], dtype: i8, out_dtype: %s, accumulator: %s, output: t0}\n",
+                     e[0], e[1], e[2], type[narrow], type[wide]);
+    for (int64_t i = 0; i < n_behind; i++) {
+        const char *dtype = type[narrow];
+        narrow = pick(m, 0, 2);
+        n += snprintf(out + n, room - (size_t)n,
+                      "  - {name: more%" PRId64 ", op: add, shape: [%" PRId64 ", %" PRId64
+                      "], dtype: %s, out_dtype: %s, inputs: {ifm: t%" PRId64 "}, output: t%" PRId64 ", fused: true}\n",
+                      i, e[0], e[1], dtype, type[narrow], i, i + 1);
+    }
+}
+
 static void make_operator(maker *m)
 {
     m->formulas = NULL;
+    if (m->group) {
+        make_group(m);
+        return;
+    }
     switch (pick(m, 0, 14)) {
     case 0:
     case 1:
@@ -282,12 +308,14 @@ static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
         fprintf(f, "  - {name: %s, ", memory_name(i));
         if (i == 0 || chance(m, 8))
             fprintf(f, "size: unlimited");
+        else if (m->group && !chance(m, 4)) /* about what those behind need */
+            fprintf(f, "size: %" PRId64, pick(m, all / 3, all));
         else
             fprintf(f, "size: %" PRId64, pick(m, least, chance(m, 2) ? least + all : least + 2 * all));
         if (i > 0 && !strstr(m->out->workload, "epilogue") && chance(m, 3))
             fprintf(f, ", align: %" PRId64, (int64_t)1 << pick(m, 1, 3));
         if (m->async) fprintf(f, ", holds: %s", word[m->holds[i]]);
-        if (m->cluster && i > 0) print_policy(m, f);
+        if ((m->cluster || m->group) && i > 0) print_policy(m, f);
         if (chance(m, 2)) fprintf(f, ", energy: %" PRId64 " pJ", pick(m, 0, 200));
         fprintf(f, "}\n");
     }
@@ -407,7 +435,8 @@ static void choose_paths(maker *m)
     }
     if (seen != 3) m->holds[m->n_memories - 1] = 3;
     /* what is fused finds its input where the output lies */
-    for (int i = 1; i < m->n_memories && strstr(m->out->workload, "epilogue"); i++) m->holds[i] = 3;
+    bool fused = m->group || strstr(m->out->workload, "epilogue");
+    for (int i = 1; i < m->n_memories && fused; i++) m->holds[i] = 3;
 }
 
 static void make_machine(maker *m, int64_t least, int64_t all)
@@ -458,7 +487,7 @@ static bool try_case(maker *m, brute_wish wish)
     int64_t least, all;
     make_operator(m);
     if (tw_read_model(&b, "workload", m->out->workload, &model) != TW_OK) give_up(m->out, &b);
-    measure(&model, chance(m, 2), &least, &all);
+    measure(&model, chance(m, 2) || (m->group && chance(m, 2)), &least, &all);
     make_machine(m, least, all);
     if (tw_read_machine(&b, "machine", m->out->machine, &machine) != TW_OK) give_up(m->out, &b);
     brute_space space = {&model, &machine, pick(m, 1, 3), wish.full};
@@ -471,7 +500,8 @@ static bool try_case(maker *m, brute_wish wish)
 
 void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
 {
-    maker m = {.rng = rng, .out = out, .async = wish.timing == TW_ASYNC, .cluster = wish.cluster};
+    maker m = {.rng = rng, .out = out, .async = wish.timing == TW_ASYNC, .cluster = wish.cluster, .group = wish.group};
+    if (wish.group) m.cluster = chance(&m, 2);
     while (!try_case(&m, wish)) continue;
 }
 

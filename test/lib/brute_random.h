@@ -7,7 +7,10 @@
  *
  * A *cluster* is an async machine with what those of the other kind do not have: costs of descriptors and kernels, movers
  * that fetch ahead, results that are written at the end, dual buffers, operands that are kept whole or not at all, buffers in
- * the order of the program, loops that are padded, a launch, a barrier; and operators may have one fused behind them. */
+ * the order of the program, loops that are padded, a launch, a barrier; and operators may have one fused behind them.
+ *
+ * A *group* is a product with one or two operators fused behind it, of types of all widths, on a cluster or on another async
+ * machine, with every way to place buffers, aligned or not. */
 #ifndef TW_BRUTE_RANDOM_H
 #define TW_BRUTE_RANDOM_H
 #include "brute.h"
@@ -22,6 +25,7 @@ typedef struct brute_wish {
     int64_t limit; /* mappings to try at most     */
     bool full;     /* counted as brute_space says */
     bool cluster;  /* async                       */
+    bool group;    /* async                       */
 } brute_wish;
 
 /* A case whose space is not larger than the wish says. Texts that cannot be read end the process. */

@@ -7,4 +7,51 @@ found=$source/test/search/found
 expect 1 plan matmul:4x8x6,dtype=i8,epilogue=add -m "$found"/forward-assert.yaml -o out
 says err.txt "infeasible"
 
+# A mapping whose sums are wider than what it leaves fitted alone but not with the addition behind it.
+fused=matmul:4x6x4,dtype=i8,out_dtype=i8,accumulator=i32,epilogue=add
+cycles() { sed -nE "s/^  search +latency ([0-9']+) cycles, proven.*/\\1/p" out.txt; }
+for size in 72 95 116 133 141 144; do
+    sed "s/size: 141/size: $size/" "$found"/fused-accumulator.yaml >machine.yaml
+    expect 0 plan "$fused" -m machine.yaml -o out
+    want=111
+    [ "$size" = 144 ] && want=109 # sums and all
+    [ "$(cycles)" = "$want" ] || fail "l1 of $size: $(cycles) cycles, not $want"
+    expect 0 plan "$fused" -m machine.yaml --max-buffers=1 --exhaustive -o out
+    verified=$(cycles)
+    expect 0 plan "$fused" -m machine.yaml --max-buffers=1 -o out
+    [ "$(cycles)" = "$verified" ] || fail "l1 of $size: $(cycles) cycles, $verified when all are tried"
+done
+sed "s/size: 141/size: 71/" "$found"/fused-accumulator.yaml >machine.yaml
+expect 1 plan "$fused" -m machine.yaml -o out
+says err.txt "short by 1: buffers need 72 of 71"
+says err.txt "with 72 bytes 'l1' would be large enough, 1 more than it has"
+
+# A fused operator of many tiles needs less of a memory that gives nothing back than one of a single tile.
+cat >machine.yaml <<'YAML'
+machine: m
+unit: byte
+timing: async
+memories: [{name: dram, size: unlimited}, {name: l1, size: 88, placement: bump}]
+engines:
+  - {name: mac, computes: [multiply-add, add], on: l1, cost: {latency: 1, per_cycle: 1}}
+  - {name: dma, between: [dram, l1], cost: {latency: 3, per_cycle: 5}}
+YAML
+cat >map.yaml <<'YAML'
+mapping:
+  matmul: {levels: [{at: l1, tiles: {m: 1, n: 1, k: 1}}]}
+  matmul.add: {levels: [{at: l1, tiles: {m: 2, n: 1}, buffers: {bias: 1, ofm: 1}}]}
+YAML
+expect 0 eval matmul:4x6x4,dtype=i8,out_dtype=i8,epilogue=add -m machine.yaml --mapping=map.yaml -o out
+sed -i 's/size: 88/size: 87/' machine.yaml
+expect 1 eval matmul:4x6x4,dtype=i8,out_dtype=i8,epilogue=add -m machine.yaml --mapping=map.yaml -o out
+says err.txt "short by 1: buffers need 88 of 87"
+
+# Taking out sizes that do not fit let mappings of more executions than the family of the notes has into it.
+for how in "" --exhaustive; do
+    expect 0 plan matmul:12x8x12 -m "$found"/notes-leak.yaml --space=notes --mode=separate $how -o out
+    says out.txt "latency 5'858 cycles, proven, attained by 4"
+    expect 1 plan matmul:11x11x7 -m "$found"/notes-empty.yaml --space=notes --mode=separate --objective=ticks $how -o out
+    says err.txt "no mapping of 'matmul' in the space 'notes' fits machine 'm'"
+done
+
 exit $failed

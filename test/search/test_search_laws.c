@@ -156,6 +156,30 @@ TEST(a_larger_memory_never_costs_more)
     }
 }
 
+/* What a mapping leaves for the operators behind it, sums among that, decides whether its group fits: a mapping that needs
+ * more must not stand in the way of one that needs less. */
+TEST(a_larger_memory_never_costs_a_group_more)
+{
+    enum { STEPS = 8 };
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(60); i++) {
+        brute_case c;
+        brute_random_make(&rng, (brute_wish){.timing = TW_ASYNC, .limit = 800, .group = true}, &c);
+        problem p = open_problem(&c, &rng);
+        tw_machine larger = *p.machine;
+        int m = (int)tw_test_pick(&rng, 1, larger.n_memories - 1);
+        const tw_plan *before = NULL;
+        larger.memory[m].size = tw_test_pick(&rng, 1, 20);
+        for (int step = 0; step < STEPS; step++, larger.memory[m].size += tw_test_pick(&rng, 1, 16)) {
+            const tw_plan *after = search(&p, &larger, options_of(&p));
+            check_law(&p, p.goal.pareto ? first_value(after) <= first_value(before) : is_at_most(after, before),
+                      "larger memory of a group");
+            before = after;
+        }
+        close_problem(&p);
+    }
+}
+
 TEST(more_buffers_allowed_are_never_worse)
 {
     uint64_t rng = tw_test_seed();
@@ -170,6 +194,70 @@ TEST(more_buffers_allowed_are_never_worse)
                       "more buffers");
             before = after;
         }
+        close_problem(&p);
+    }
+}
+
+/* ---- the family of the notes ---- */
+
+/* A product, and machines of one or two levels that are small beside it. */
+static brute_case notes_case(uint64_t *rng)
+{
+    brute_case c = {.max_buffers = 0};
+    int64_t e[3], level = tw_test_pick(rng, 1, 4) == 1;
+    for (int l = 0; l < 3; l++) e[l] = tw_test_pick(rng, 1, level ? 8 : 13);
+    print_matmul(c.workload, sizeof c.workload, e[0], e[1], e[2], "i8");
+    char outer[160] = "", link[160] = "";
+    if (level) {
+        snprintf(outer, sizeof outer, ", {name: l2, size: %" PRId64 "}", tw_test_pick(rng, 20, 200));
+        snprintf(link, sizeof link, "  - {name: m2, between: [outside, l2], channels: 1, cost: {constant: %" PRId64 "}}\n",
+                 tw_test_pick(rng, 1, 9));
+    }
+    snprintf(c.machine, sizeof c.machine,
+             "machine: m\nunit: element\ntiming: lockstep\nmemories: [{name: outside, size: unlimited}%s, {name: l1, size: "
+             "%" PRId64 "}]\nengines:\n%s  - {name: mv, between: [%s, l1], channels: %s, cost: {step: %" PRId64
+             ", per_step: %" PRId64 "}}\n  - {name: ad, computes: sum, on: l1, cost: {latency: 0, per_cycle: 8}%s}\n"
+             "  - {name: mac, computes: multiply-add, on: l1, accumulate: [separate, in-place, fused], cost: {latency: "
+             "%" PRId64 ", per_cycle: %" PRId64 "}}\n",
+             outer, tw_test_pick(rng, 3, 60), link, level ? "l2" : "outside",
+             tw_test_pick(rng, 0, 1) ? "unlimited" : "1", tw_test_pick(rng, 1, 4), tw_test_pick(rng, 1, 9),
+             tw_test_pick(rng, 0, 1) ? ", shares: mac" : "", tw_test_pick(rng, 0, 9), tw_test_pick(rng, 1, 8));
+    return c;
+}
+
+/* Executions of the innermost level, those of its largest piece. */
+static int64_t execs_of(const tw_plan *plan, int level)
+{
+    const tw_level_map *map = &plan->mapping->op[0].level[level];
+    return map->count[0] * map->count[1] * map->count[2];
+}
+
+/* Bounds leave nothing out and let nothing in: the best, how many attain it and the first of them are those of the whole
+ * family, and they belong to it. */
+TEST(the_family_of_the_notes_has_the_same_optima_with_and_without_bounds)
+{
+    static const tw_mode mode[] = {TW_MODE_DEFAULT, TW_MODE_SEPARATE, TW_MODE_IN_PLACE, TW_MODE_FUSED};
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(400); i++) {
+        brute_case c = notes_case(&rng);
+        problem p = open_problem(&c, &rng);
+        p.goal = (brute_goal){.n = 1, .objective = {{tw_test_pick(&rng, 0, 1) ? TW_TICKS : TW_CYCLES, NULL}}};
+        tw_search_options options = options_of(&p);
+        options.space = TW_SPACE_NOTES;
+        options.mode = mode[tw_test_pick(&rng, 0, 3)];
+        if (p.machine->n_memories > 2) options.approach = TW_APPROACH_DIRECT + (tw_approach)tw_test_pick(&rng, 0, 1);
+        options.max_execs = tw_test_pick(&rng, 0, 1) ? 0 : tw_test_pick(&rng, 1, 200);
+        const tw_plan *a = search(&p, p.machine, options);
+        options.exhaustive = true;
+        const tw_plan *b = search(&p, p.machine, options);
+        bool good = !a == !b;
+        if (a && b)
+            good = first_value(a) == first_value(b) &&
+                   tw_plan_search_result(a, 0)->n_optima == tw_plan_search_result(b, 0)->n_optima &&
+                   memcmp(a->mapping->op[0].level, b->mapping->op[0].level, sizeof a->mapping->op[0].level) == 0;
+        if (a && p.machine->n_memories == 2)
+            good &= execs_of(a, 0) <= (options.max_execs > 0 ? options.max_execs : 512);
+        check_law(&p, good, "notes");
         close_problem(&p);
     }
 }
