@@ -655,6 +655,7 @@ static bool settle(const tw_space *s, tw_part *p, int *open, unsigned *mask, int
 {
     const tw_frame *f = &s->frame[p->frame];
     *open = -1;
+    if (!few_enough(s, f, p)) return false; /* sizes that do not fit were taken out since that was asked */
     for (int i = f->rule; i < f->n_vars; i++) {
         if (!tw_range_open(p->var[i])) continue;
         *mask = choices(s, p, i, n);
