@@ -116,19 +116,17 @@ static tw_status find_dtype(tw_context *ctx, const char *name, tw_dtype *out)
 
 /* ---- layers ---- */
 
-/* "model/conv1" of "/model/conv1": a name that a mapping file can hold as it is. Of a long one the end tells more. */
+/* "model/conv1" of "/model/conv1": a name that mapping files and workloads can hold as it is. Of a long one the end tells
+ * more. */
 static const char *plain_name(tw_arena *arena, const char *name)
 {
     enum { MOST = 120 };
     size_t n = strlen(name);
     if (n > MOST) name += n - MOST;
     while (*name == '/') name++;
-    char *copy = tw_arena_printf(arena, "%s%s", *name ? "" : "step", name);
-    for (char *c = copy; c && *c; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ||
-                     *c == '.' || *c == '/' || (*c == '-' && c != copy);
-        if (!plain) *c = '_';
-    }
+    char *copy = tw_arena_printf(arena, "%s%s", !*name ? "step" : tw_is_digit(*name) ? "_" : "", name);
+    for (char *c = copy; c && *c; c++)
+        if (!tw_is_alnum(*c) && !strchr(c == copy ? "_." : "_./-", *c)) *c = '_';
     return copy;
 }
 
@@ -211,8 +209,8 @@ static tw_status find_layers(tw_network *net, tw_arena *arena, tw_arena *scratch
     return TW_OK;
 }
 
-/* Cleaned names may have become equal. */
-static tw_status make_unique(tw_network *net, tw_op *op, tw_arena *arena, tw_arena *scratch)
+/* Cleaned names may have become equal; tensors are called after their operators. */
+static tw_status make_unique(tw_network *net, tw_op *op, tw_tensor *tensor, tw_arena *arena, tw_arena *scratch)
 {
     tw_table *table = tw_table_new(sizeof(int), scratch);
     if (!table) return TW_ERR_NOMEM;
@@ -227,6 +225,10 @@ static tw_status make_unique(tw_network *net, tw_op *op, tw_arena *arena, tw_are
             if (number == before) break;
             op[i].name = tw_arena_printf(arena, "%s~%d", net->layer[i].model->op[0].name, k);
             if (!op[i].name) return TW_ERR_NOMEM;
+        }
+        for (int o = 0; op[i].name != net->layer[i].model->op[0].name && o < op[i].n_operands; o++) {
+            const char **name = &tensor[op[i].operand[o].tensor].name;
+            if (!(*name = tw_arena_printf(arena, "%s.%s", op[i].name, op[i].operand[o].name))) return TW_ERR_NOMEM;
         }
     }
     return TW_OK;
@@ -253,7 +255,7 @@ static tw_status join_layers(tw_network *net, tw_arena *arena, tw_arena *scratch
         n += one->n_tensors;
     }
     net->model = model;
-    return make_unique(net, op, arena, scratch);
+    return make_unique(net, op, tensor, arena, scratch);
 }
 
 /* ---- texts ---- */

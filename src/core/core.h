@@ -72,6 +72,16 @@ static inline tw_span tw_span_clip(tw_span s, int64_t lo, int64_t hi)
     return (tw_span){tw_clamp(s.lo, lo, hi), tw_clamp(s.hi, lo, hi)};
 }
 
+/* ---- characters ---- */
+
+/* Of ASCII, whatever the locale of the process: <ctype.h> asks that. */
+static inline bool tw_is_digit(char c) { return c >= '0' && c <= '9'; }
+static inline bool tw_is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static inline bool tw_is_alnum(char c) { return tw_is_digit(c) || tw_is_alpha(c); }
+static inline bool tw_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static inline bool tw_is_print(char c) { return c >= ' ' && c <= '~'; }
+static inline char tw_to_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
 /* ---- arena ---- */
 
 typedef struct tw_arena tw_arena;
@@ -159,8 +169,8 @@ const char *tw_grouped(int64_t x, char buf[TW_GROUPED_MAX]);
 /* ---- files ---- */
 
 /* The whole file in the arena, zero-terminated; at most `limit` bytes. Reports to diag. */
-TW_NODISCARD tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag *diag, const char **bytes,
-                       size_t *n);
+TW_NODISCARD tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag *diag,
+                                    const char **bytes, size_t *n);
 
 /* ---- numbers that look random ---- */
 

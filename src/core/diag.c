@@ -1,5 +1,6 @@
-/* src/core/diag.c - messages with their place, in the order in which they were found. */
-#include "core/core.h"
+/* src/core/diag.c - messages with their place, in the order in which they were found. What they quote is shown in its
+ * visible form, wherever it comes from. */
+#include "core/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ void tw_diag_release(tw_diag *diag)
 static void add_place(tw_text *t, tw_loc loc)
 {
     if (!loc.file) return;
-    tw_text_printf(t, "%s:", loc.file);
+    tw_text_add_visible(t, loc.file);
+    tw_text_add(t, ":", 1);
     if (loc.line > 0) tw_text_printf(t, "%d:%d:", loc.line, loc.col);
     tw_text_add(t, " ", 1);
 }
@@ -39,7 +41,8 @@ static void add_message(tw_diag *diag, tw_loc loc, const char *severity, const c
     vsnprintf(body, sizeof body, fmt, args);
     tw_text t = {0};
     add_place(&t, loc);
-    tw_text_printf(&t, "%s: %s", severity, body);
+    tw_text_printf(&t, "%s: ", severity);
+    tw_text_add_visible(&t, body);
     if (t.failed) {
         tw_text_release(&t);
         return;

@@ -1,6 +1,7 @@
 /* src/emit/lowering.c - see lowering.h. A scanner that goes through the text once; the first error of form ends it,
  * values that are out of range are counted and it goes on. */
 #include "emit/lowering.h"
+#include "core/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -274,6 +275,7 @@ static int most_configs(const char *text)
 tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, tw_diag *diag,
                            const tw_lowering **out, int *n)
 {
+    text += tw_utf8_mark(text, strlen(text));
     scanner s = {.file = file, .at = text, .line_start = text, .line = 1, .diag = diag};
     tw_lowering *all;
     int n_read = 0, room = most_configs(text);

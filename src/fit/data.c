@@ -1,5 +1,6 @@
 /* src/fit/data.c - see data.h. */
 #include "fit/data.h"
+#include "core/utf8.h"
 
 #include "fit/template.h"
 #include "input/tree.h"
@@ -173,6 +174,9 @@ static tw_status read_list(reader *r, const char *path, drop_list *out)
     tw_csv_field *entry;
     if (!name) return TW_ERR_NOMEM;
     TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, r->arena, r->diag, &bytes, &n));
+    size_t mark = tw_utf8_mark(bytes, n);
+    bytes += mark;
+    n -= mark;
     int line = 1, n_lines = 1;
     for (size_t i = 0; i < n; i++) n_lines += bytes[i] == '\n';
     TW_ALLOC(r->arena, entry, n_lines);

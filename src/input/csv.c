@@ -3,6 +3,7 @@
  * One pass cuts the bytes into fields. A bad row is reported and left out, so that one run reports several; the
  * result is then refused as a whole. */
 #include "input/csv.h"
+#include "core/utf8.h"
 
 #include <string.h>
 
@@ -81,7 +82,7 @@ static tw_status read_quoted(reader *r, const char **text)
     }
     r->at++;
     while (r->at < r->end && is_blank(*r->at)) r->at++;
-    *text = out;
+    *text = tw_csv_is_guarded(out) ? out + 1 : out;
     if (ends_line(r) || *r->at == ',') return TW_OK;
     return tw_diag_error(r->diag, here(r), "a comma must follow the closing quote");
 }
@@ -95,7 +96,9 @@ static tw_status read_plain(reader *r, const char **text)
         if (!is_blank(*r->at)) last = r->at + 1;
     }
     *text = tw_arena_strndup(r->arena, begin, (size_t)(last - begin));
-    return *text ? TW_OK : TW_ERR_NOMEM;
+    if (!*text) return TW_ERR_NOMEM;
+    if (tw_csv_is_guarded(*text)) ++*text;
+    return TW_OK;
 }
 
 /* The fields of one row, up to the end of its last line. */
@@ -186,8 +189,7 @@ static tw_status read_rows(reader *r, tw_csv *csv)
 
 tw_status tw_csv_parse(const char *file, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag, tw_csv *out)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-    size_t skip = n >= 3 && memcmp(bytes, mark, 3) == 0 ? 3 : 0;
+    size_t skip = tw_utf8_mark(bytes, n);
     reader r = {.file = file,
                 .at = bytes + skip,
                 .end = bytes + n,
@@ -203,6 +205,28 @@ tw_status tw_csv_parse(const char *file, const char *bytes, size_t n, tw_arena *
     *out = csv;
     return TW_OK;
 }
+
+/* ---- formulas of spreadsheets ---- */
+
+/* Whether a cell begins as a formula, behind quotes and blanks. */
+static bool begins_formula(const char *text)
+{
+    text += strspn(text, "'\" \t");
+    return *text && strchr("=+-@", *text);
+}
+
+/* [+-]digits[.digits] */
+static bool is_number(const char *text)
+{
+    text += *text == '+' || *text == '-';
+    size_t whole = strspn(text, "0123456789"), point = text[whole] == '.';
+    size_t part = point ? strspn(text + whole + 1, "0123456789") : 0;
+    return whole > 0 && !text[whole + point + part];
+}
+
+bool tw_csv_wants_guard(const char *text) { return begins_formula(text) && !is_number(text); }
+
+bool tw_csv_is_guarded(const char *text) { return *text == '\'' && begins_formula(text + 1); }
 
 int tw_csv_find(const tw_csv *csv, const char *name)
 {

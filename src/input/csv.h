@@ -4,7 +4,7 @@
  *     1x32x80w1-32-80,1345,"1, 32"          a field in quotes may hold commas, line ends and "" for one quote
  *
  * Lines end with LF or CRLF; a byte order mark and blank lines are skipped; blanks around a field without quotes are
- * dropped. Refused, each with its place: rows of another length than the header, names that occur twice, quotes that
+ * dropped, and so is a ' that guards a text against being taken for a formula. Refused, each with its place: rows of another length than the header, names that occur twice, quotes that
  * never end or are followed by more, control characters. */
 #ifndef TW_INPUT_CSV_H
 #define TW_INPUT_CSV_H
@@ -37,4 +37,9 @@ static inline tw_loc tw_csv_loc(const tw_csv *csv, const tw_csv_field *field)
 {
     return (tw_loc){csv->file, field->line, field->col};
 }
+
+/* A spreadsheet computes a cell that begins with =, +, - or @. Writers put a ' before a text that does and is no number, and
+ * readers take it away again: what one writes and the other reads is the same text. */
+bool tw_csv_wants_guard(const char *text);
+bool tw_csv_is_guarded(const char *text);
 #endif

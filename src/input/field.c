@@ -43,11 +43,31 @@ static bool wrong(const tw_node *node, const char *what, const char *wanted, tw_
 
 /* ---- bare nodes ---- */
 
-bool tw_name_is_valid(const char *text)
+static bool is_name(const char *text)
 {
-    if (!*text || isdigit((unsigned char)*text) || *text == '-' || strlen(text) > TW_NAME_MAX) return false;
+    if (!*text || tw_is_digit(*text) || *text == '-') return false;
     for (; *text; text++)
-        if (!isalnum((unsigned char)*text) && !strchr("_.-", *text)) return false;
+        if (!tw_is_alnum(*text) && !strchr("_.-", *text)) return false;
+    return true;
+}
+
+bool tw_name_is_valid(const char *text) { return strlen(text) <= TW_NAME_MAX && is_name(text); }
+
+bool tw_label_is_valid(const char *text)
+{
+    char name[TW_LABEL_MAX + 1];
+    size_t n = strlen(text);
+    if (n > TW_LABEL_MAX) return false;
+    for (size_t i = 0; i <= n; i++) name[i] = i > 0 && (text[i] == '/' || text[i] == '~') ? '_' : text[i];
+    return is_name(name);
+}
+
+bool tw_node_label(const tw_node *node, const char *what, tw_diag *diag, const char **out)
+{
+    if (node->kind != TW_SCALAR || !tw_label_is_valid(node->text))
+        return wrong(node, what, "a name (letters, digits, '_', '.', '-', '/', '~'; only letters, '_', '.' first)",
+                     diag);
+    *out = node->text;
     return true;
 }
 
@@ -64,11 +84,10 @@ static bool scan_int(const char *text, const char *separators, int64_t *out, con
 {
     bool minus = *text == '-';
     const char *at = text + minus;
-    if (!isdigit((unsigned char)*at) || (*at == '0' && isdigit((unsigned char)at[1]))) return false;
+    if (!tw_is_digit(*at) || (*at == '0' && tw_is_digit(at[1]))) return false;
     int64_t x = 0;
-    for (; *at && (isdigit((unsigned char)*at) || (strchr(separators, *at) && isdigit((unsigned char)at[1])));
-         at++) {
-        if (!isdigit((unsigned char)*at)) continue;
+    for (; *at && (tw_is_digit(*at) || (strchr(separators, *at) && tw_is_digit(at[1]))); at++) {
+        if (!tw_is_digit(*at)) continue;
         int64_t more;
         x = tw_ckd_mul(x, 10, &more) && tw_ckd_add(more, *at - '0', &more) ? more : INT64_MAX;
     }
@@ -373,6 +392,12 @@ bool tw_field_name(tw_fields *f, const char *key, tw_presence presence, const ch
 {
     const tw_node *node = tw_field_node(f, key, presence);
     return node && counted(f, tw_node_name(node, key, f->diag, out));
+}
+
+bool tw_field_label(tw_fields *f, const char *key, tw_presence presence, const char **out)
+{
+    const tw_node *node = tw_field_node(f, key, presence);
+    return node && counted(f, tw_node_label(node, key, f->diag, out));
 }
 
 bool tw_field_int(tw_fields *f, const char *key, tw_presence presence, int64_t min, int64_t max, int64_t *out)

@@ -40,6 +40,8 @@ const tw_node *tw_field_list(tw_fields *f, const char *key, tw_presence presence
 const tw_node *tw_field_map(tw_fields *f, const char *key, tw_presence presence);
 /* An identifier: letters, digits, _ . - and not starting with a digit or '-'. */
 bool tw_field_name(tw_fields *f, const char *key, tw_presence presence, const char **out);
+/* The name of an operator or a tensor, which may have the '/' and '~' of those that come from networks. */
+bool tw_field_label(tw_fields *f, const char *key, tw_presence presence, const char **out);
 /* A plain integer in min..max. */
 bool tw_field_int(tw_fields *f, const char *key, tw_presence presence, int64_t min, int64_t max, int64_t *out);
 bool tw_field_bool(tw_fields *f, const char *key, tw_presence presence, bool *out);
@@ -53,6 +55,7 @@ bool tw_field_words(tw_fields *f, const char *key, tw_presence presence, const c
 
 /* The same for a bare node, such as an entry of a list. `what` names it in messages. */
 bool tw_node_name(const tw_node *node, const char *what, tw_diag *diag, const char **out);
+bool tw_node_label(const tw_node *node, const char *what, tw_diag *diag, const char **out);
 bool tw_node_int(const tw_node *node, const char *what, int64_t min, int64_t max, tw_diag *diag, int64_t *out);
 bool tw_node_word(const tw_node *node, const char *what, const char *const *word, int n, tw_diag *diag, int *out);
 bool tw_node_words(const tw_node *node, const char *what, const char *const *word, int n, tw_diag *diag,
@@ -74,9 +77,10 @@ bool tw_field_energy(tw_fields *f, const char *key, tw_presence presence, int64_
 #define TW_MILLI_MAX INT64_C(1000000000000)
 bool tw_node_milli(const tw_node *node, const char *what, tw_diag *diag, int64_t *out);
 
-enum { TW_NAME_MAX = 127 }; /* bytes of an identifier */
+enum { TW_NAME_MAX = 127, TW_LABEL_MAX = 191 }; /* bytes of an identifier, of the name of a tensor */
 /* Whether the text is an identifier as tw_field_name wants it. */
 bool tw_name_is_valid(const char *text);
+bool tw_label_is_valid(const char *text);
 
 /* Words in a row for a message, "a, b, c"; cut off with "..." when there are too many. Starts zeroed. */
 typedef struct tw_words {

@@ -6,6 +6,7 @@
  * libyaml counts columns in characters, tw_loc in bytes. Events come in the order of the text, so a
  * cursor walks the bytes beside them and translates; it never goes back, hence linear in all. */
 #include "input/tree.h"
+#include "core/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -248,8 +249,7 @@ tw_status tw_tree_parse(const char *file, const char *bytes, size_t n, tw_arena 
 {
     if (n > TW_INPUT_BYTES_MAX)
         return tw_diag_error(diag, (tw_loc){file, 0, 0}, "file is larger than %zu bytes", TW_INPUT_BYTES_MAX);
-    bool mark = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
-    const char *text = mark ? bytes + 3 : bytes;
+    const char *text = bytes + tw_utf8_mark(bytes, n);
     builder b = {.file = file, .arena = arena, .diag = diag, .cursor = {.at = text, .end = bytes + n}};
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) return TW_ERR_NOMEM;

@@ -12,10 +12,11 @@
 #include <string.h>
 
 enum {
-    MAX_OPS = 256,
-    MAX_TENSORS = 4096,
-    EPILOGUE_MAX = 2,                 /* operators that one entry of `ops` makes */
-    PART_MAX = (TW_NAME_MAX - 1) / 2, /* operator and operand names: joined they name a tensor */
+    MAX_OPS = 4096,
+    MAX_TENSORS = 16384,
+    EPILOGUE_MAX = 2,                          /* operators that one entry of `ops` makes */
+    OP_MAX = TW_NAME_MAX,                      /* bytes of an operator's name, and of an */
+    PART_MAX = TW_LABEL_MAX - 1 - TW_NAME_MAX, /* operand's: joined they name a tensor   */
 };
 
 typedef struct reader {
@@ -58,7 +59,7 @@ static void read_tensor(reader *r, const tw_node *node)
 {
     tw_tensor t = {.loc = node->loc};
     tw_fields f = tw_fields_open(node, "tensor", r->diag);
-    tw_field_name(&f, "name", TW_REQUIRED, &t.name);
+    tw_field_label(&f, "name", TW_REQUIRED, &t.name);
     tw_field_dtype(&f, "dtype", TW_REQUIRED, &t.dtype);
     t.n_axes = read_shape(&f, TW_REQUIRED, t.extent);
     if (tw_fields_close(&f) != TW_OK) {
@@ -225,7 +226,7 @@ static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_d
     if (!part_name_is_good(node->key))
         TW_REFUSE(parent, node->key_loc, "operand '%s' must have a name of at most %d bytes", node->key, PART_MAX);
     tw_fields f = tw_fields_open(node, "operand", r->diag);
-    tw_field_name(&f, "tensor", TW_OPTIONAL, &d->tensor[i]);
+    tw_field_label(&f, "tensor", TW_OPTIONAL, &d->tensor[i]);
     int t = d->tensor[i] ? find_tensor(r, d->tensor[i]) : -1;
     const tw_tensor *known = t >= 0 ? &r->tensor[t] : NULL;
     d->dtype[i] = known ? known->dtype : fallback;
@@ -352,7 +353,7 @@ static tw_dtype dtype_of_inputs(const reader *r, const tw_node *inputs)
 
 static void name_operand(tw_fields *f, tw_draft *d, int i, const tw_node *node)
 {
-    f->n_bad += !tw_node_name(node, d->op.operand[i].name, f->diag, &d->tensor[i]);
+    f->n_bad += !tw_node_label(node, d->op.operand[i].name, f->diag, &d->tensor[i]);
     d->locs.operand[i] = node->loc;
 }
 
@@ -396,9 +397,9 @@ static void read_op_name(reader *r, tw_fields *f, tw_op *op)
 {
     const tw_node *node = tw_field_node(f, "name", TW_REQUIRED);
     if (!node) return;
-    f->n_bad += !tw_node_name(node, "name", f->diag, &op->name);
-    if (op->name && strlen(op->name) > PART_MAX)
-        TW_REFUSE(f, node->loc, "operator name has %zu bytes, more than %d", strlen(op->name), PART_MAX);
+    f->n_bad += !tw_node_label(node, "name", f->diag, &op->name);
+    if (op->name && strlen(op->name) > OP_MAX)
+        TW_REFUSE(f, node->loc, "operator name has %zu bytes, more than %d", strlen(op->name), OP_MAX);
     for (int o = 0; op->name && o < r->n_ops; o++) {
         if (strcmp(r->op[o].name, op->name) != 0) continue;
         TW_REFUSE(f, node->loc, "operator '%s' is given twice", op->name);

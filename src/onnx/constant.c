@@ -72,7 +72,8 @@ static tw_status read_external(const tw_source *source, tw_bytes message, tw_con
     }
     TW_TRY(tw_source_end(source, &w, "external data"));
     if (is(key, "location")) {
-        c->location = tw_source_name(value, source->arena);
+        if (memchr(value.at, 0, value.n)) return fail(source, c, "the location of its external data holds a zero");
+        c->location = tw_arena_strndup(source->arena, (const char *)value.at, value.n);
         return c->location ? TW_OK : TW_ERR_NOMEM;
     }
     if (is(key, "offset") && !decimal_of(value, &c->external_offset))
@@ -106,6 +107,8 @@ static tw_status read_name(const tw_source *source, tw_bytes message, tw_constan
         if (f.tag == TW_WIRE_BYTES(8)) name = f.bytes;
     TW_TRY(tw_source_end(source, &w, "tensor"));
     c->name = tw_source_name(name, source->arena);
+    c->name_at = name.at;
+    c->name_bytes = name.n;
     return c->name ? TW_OK : TW_ERR_NOMEM;
 }
 
@@ -152,6 +155,8 @@ tw_status tw_constant_of_sparse(const tw_source *source, tw_bytes message, tw_co
     }
     TW_TRY(tw_source_end(source, &w, "sparse tensor"));
     c.name = values.name;
+    c.name_at = values.name_at;
+    c.name_bytes = values.name_bytes;
     c.type = values.type;
     TW_TRY(take_raw(source, (tw_bytes){NULL, 0}, &c));
     *out = c;

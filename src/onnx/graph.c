@@ -64,7 +64,7 @@ static tw_status list_parts(tw_reader *reader, tw_bytes message, parts *out)
 static tw_status define_constant(tw_reader *reader, const tw_constant *constant, int graph)
 {
     const tw_source *source = &reader->source;
-    tw_bytes bytes = {(const uint8_t *)constant->name, strlen(constant->name)};
+    tw_bytes bytes = {constant->name_at, constant->name_bytes};
     if (bytes.n == 0) return tw_source_error(source, "constant at byte %" PRId64 " has no name", constant->offset);
     int name = tw_scope_name(reader->scope, bytes);
     if (name < 0) return TW_ERR_NOMEM;

@@ -43,6 +43,8 @@ tw_onnx_type tw_onnx_type_called(const char *name); /* TW_ONNX_NONE: there is no
 /* A constant of the file: an initializer, the value of a Constant node, a tensor attribute, a .pb file. */
 typedef struct tw_constant {
     const char *name; /* "" when it has none */
+    const uint8_t *name_at; /* as the file has it: what it is found by                             */
+    size_t name_bytes;
     tw_onnx_type type;
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS];

@@ -5,6 +5,7 @@
  *     value 2 'y' in graph 0: node 0 float ?
  *     graph 0 'net': (0) -> (2)
  *       node 0 'c1' Conv (0, 1, -) -> (2) group=1 pads=[1, 1, 1, 1] */
+#include "core/utf8.h"
 #include "onnx/source.h"
 
 #include <string.h>
@@ -34,7 +35,10 @@ static void print_constant(const tw_constant *c, tw_text *out)
     char shape[TW_SHAPE_MAX];
     tw_text_printf(out, "%s %s at byte %" PRId64, tw_onnx_type_name(c->type),
                    tw_onnx_shape(c->dim, c->n_dims, shape), c->offset);
-    if (c->external) tw_text_printf(out, " in '%s' from byte %" PRId64, c->location, c->external_offset);
+    if (!c->external) return;
+    tw_text_printf(out, " in '");
+    tw_text_add_visible(out, c->location);
+    tw_text_printf(out, "' from byte %" PRId64, c->external_offset);
 }
 
 static void print_value(const tw_value *v, int index, tw_text *out)

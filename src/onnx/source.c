@@ -1,5 +1,6 @@
 /* src/onnx/source.c - see source.h. */
 #include "onnx/source.h"
+#include "core/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,19 +34,28 @@ tw_status tw_source_end_repeated(const tw_source *source, const tw_repeated *rep
     return broken ? tw_source_end(source, broken, what) : TW_OK;
 }
 
-static bool is_control(uint8_t c) { return c < 32 || c == 127; }
+/* Whether the text already has what a visible form would write out. */
+static bool looks_escaped(const char *text, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++)
+        if (text[i] == '\\' && strchr("xuU\\", text[i + 1])) return true;
+    return false;
+}
 
 const char *tw_source_name(tw_bytes bytes, tw_arena *arena)
 {
-    size_t n_control = 0;
-    for (size_t i = 0; i < bytes.n; i++) n_control += is_control(bytes.at[i]);
-    if (n_control == 0) return tw_arena_strndup(arena, (const char *)bytes.at, bytes.n);
-    char *name = tw_arena_alloc(arena, bytes.n + 3 * n_control + 1, 1), *to = name;
-    if (!name) return NULL;
-    for (size_t i = 0; i < bytes.n; i++)
-        if (is_control(bytes.at[i]))
-            to += sprintf(to, "\\x%02x", bytes.at[i]);
-        else
-            *to++ = (char)bytes.at[i];
+    const char *raw = tw_arena_strndup(arena, (const char *)bytes.at, bytes.n);
+    if (!raw) return NULL;
+    bool plain = tw_utf8_visible_span(raw, bytes.n) == bytes.n && !memchr(raw, '\t', bytes.n);
+    if (plain && !looks_escaped(raw, bytes.n)) return raw;
+    tw_text text = {0};
+    char form[TW_VISIBLE_MAX];
+    for (size_t at = 0; at < bytes.n;) { /* a zero among the bytes is a control character like others */
+        at += (size_t)tw_visible_next(raw + at, form);
+        tw_text_add(&text, form, strlen(form));
+        if (strcmp(form, "\\") == 0) tw_text_add(&text, form, 1);
+    }
+    const char *name = text.failed ? NULL : tw_arena_strndup(arena, text.bytes, text.len);
+    tw_text_release(&text);
     return name;
 }

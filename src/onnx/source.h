@@ -20,7 +20,8 @@ tw_status tw_source_error(const tw_source *source, const char *fmt, ...) TW_PRIN
 TW_NODISCARD tw_status tw_source_end(const tw_source *source, const tw_wire *wire, const char *what);
 TW_NODISCARD tw_status tw_source_end_repeated(const tw_source *source, const tw_repeated *repeated,
                                               const char *what);
-/* A copy that prints on one line: control characters become "\x0a". NULL when out of memory. */
+/* The name in its visible form (core/utf8.h), so that every writer may print it as it is. Different bytes give different
+ * names: where anything is written out, or looks as if it were, a backslash is doubled. NULL when out of memory. */
 TW_NODISCARD const char *tw_source_name(tw_bytes bytes, tw_arena *arena);
 
 /* The tensor of a message. The elements in it are not looked at. */

@@ -1,9 +1,11 @@
 /* src/place/packfile.c - see packfile.h. A cell is a piece of the text with its place; every refusal points at one. */
 #include "place/packfile.h"
+#include "core/utf8.h"
+#include "input/csv.h"
 
 #include <string.h>
 
-enum { MAX_COLUMNS = 64, MAX_GAPS = 1000 };
+enum { MAX_COLUMNS = 64, MAX_CELLS = MAX_COLUMNS + 1, MAX_GAPS = 1000 }; /* `offset` comes on top of the columns */
 
 typedef enum column {
     COL_ID,
@@ -59,7 +61,7 @@ static int split(const char *line, int n, tw_loc loc, cell *out)
     int count = 0, from = 0;
     for (int k = 0; k <= n; k++) {
         if (k < n && line[k] != ',') continue;
-        if (count < MAX_COLUMNS) out[count] = (cell){line + from, k - from, {loc.file, loc.line, from + 1}};
+        if (count < MAX_CELLS) out[count] = (cell){line + from, k - from, {loc.file, loc.line, from + 1}};
         count++;
         from = k + 1;
     }
@@ -101,15 +103,22 @@ static tw_status read_at_least(reader *r, cell c, const char *what, int64_t leas
     return tw_diag_error(r->diag, trim(c).loc, "%s is %" PRId64 ", less than %" PRId64, what, *out, least);
 }
 
+/* A name, without the ' that guards it against being taken for a formula. */
+static tw_status read_name(reader *r, cell c, const char **out)
+{
+    *out = tw_arena_strndup(r->arena, c.text, (size_t)c.n);
+    if (!*out) return TW_ERR_NOMEM;
+    if (tw_csv_is_guarded(*out)) ++*out;
+    return TW_OK;
+}
+
 /* ---- the header ---- */
 
 static tw_status read_header(reader *r, const cell *c, int n)
 {
     for (int k = 0; k < N_COLUMNS; k++) r->at[k] = -1;
-    if (n > MAX_COLUMNS)
-        return tw_diag_error(r->diag, c[0].loc, "the header has %d columns, more than %d", n, MAX_COLUMNS);
     r->n_columns = n;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n && k < MAX_CELLS; k++) {
         cell title = trim(c[k]);
         size_t m = 0;
         while (m < TW_COUNT(names) && !(strlen(names[m].name) == (size_t)title.n &&
@@ -121,6 +130,10 @@ static tw_status read_header(reader *r, const cell *c, int n)
         *at = k;
         if (names[m].last_included) r->addend = 1;
     }
+    int others = n - (r->at[COL_OFFSET] >= 0);
+    if (others > MAX_COLUMNS)
+        return tw_diag_error(r->diag, c[0].loc, "the header has %d columns beside 'offset', more than %d", others,
+                             MAX_COLUMNS);
     for (int k = COL_ID; k <= COL_SIZE; k++)
         if (r->at[k] < 0) return tw_diag_error(r->diag, c[0].loc, "column '%s' is missing", required[k]);
     return TW_OK;
@@ -285,8 +298,8 @@ static tw_status find_partners(reader *r, const tw_packfile *f, const cell *same
     for (int i = 0; i < f->n; i++) {
         partner[i] = -1;
         if (!same || same[i].n == 0) continue;
-        const char *id = tw_arena_strndup(r->arena, same[i].text, (size_t)same[i].n);
-        if (!id) return TW_ERR_NOMEM;
+        const char *id;
+        TW_TRY(read_name(r, same[i], &id));
         partner[i] = find_id(table, size - 1, id)->buffer - 1;
         if (partner[i] < 0) return tw_diag_error(r->diag, same[i].loc, "there is no buffer '%.40s'", id);
     }
@@ -300,6 +313,9 @@ static tw_status read_lines(const char *name, const char *bytes, size_t n, tw_ar
                             const char ***lines, int *n_lines)
 {
     int64_t most = 1;
+    size_t mark = tw_utf8_mark(bytes, n);
+    bytes += mark;
+    n -= mark;
     for (size_t k = 0; k < n; k++) most += bytes[k] == '\n';
     if (most > TW_PACKFILE_MAX + 2)
         return tw_diag_error(diag, (tw_loc){name, 0, 0}, "more than %d buffers", TW_PACKFILE_MAX);
@@ -310,10 +326,10 @@ static tw_status read_lines(const char *name, const char *bytes, size_t n, tw_ar
         size_t length = end ? (size_t)(end - (bytes + from)) : n - from;
         size_t kept = length > 0 && bytes[from + length - 1] == '\r' ? length - 1 : length;
         if (kept == 0) break;
-        const char *nul = memchr(bytes + from, 0, kept);
-        if (nul || kept > INT32_MAX / 2)
-            return tw_diag_error(diag, (tw_loc){name, *n_lines + 1, nul ? (int)(nul - (bytes + from)) + 1 : 1},
-                                 "this is not a line of text");
+        size_t text = tw_utf8_visible_span(bytes + from, kept);
+        if (text < kept || kept > INT32_MAX / 2)
+            return tw_diag_error(diag, (tw_loc){name, *n_lines + 1, (int)tw_min((int64_t)text, INT32_MAX / 2) + 1},
+                                 "this is not text: a control character, or not UTF-8");
         (*lines)[*n_lines] = tw_arena_strndup(arena, bytes + from, kept);
         if (!(*lines)[(*n_lines)++]) return TW_ERR_NOMEM;
         from += length + 1;
@@ -335,7 +351,7 @@ static tw_status read_buffers(reader *r, tw_packfile *f, tw_pack_item *item, cel
     TW_ALLOC(r->arena, loc, f->n + 1);
     tw_status status = TW_OK;
     for (int i = 0; i < f->n; i++) {
-        cell c[MAX_COLUMNS];
+        cell c[MAX_CELLS];
         const char *line = f->line[1 + i];
         int n = split(line, (int)strlen(line), (tw_loc){name, i + 2, 1}, c);
         if (n != r->n_columns) {
@@ -344,9 +360,8 @@ static tw_status read_buffers(reader *r, tw_packfile *f, tw_pack_item *item, cel
         }
         cell own = trim(c[r->at[COL_ID]]);
         if (own.n == 0) status = tw_diag_error(r->diag, own.loc, "the buffer has no id");
-        id[i] = tw_arena_strndup(r->arena, own.text, (size_t)own.n);
         loc[i] = own.loc;
-        if (!id[i]) return TW_ERR_NOMEM;
+        TW_TRY(read_name(r, own, &id[i]));
         if (r->at[COL_SAME_AS] >= 0) same[i] = trim(c[r->at[COL_SAME_AS]]);
         tw_span life;
         tw_status one = read_buffer(r, c, &item[i], &life, &size[i]);
@@ -372,12 +387,17 @@ tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_are
     const char **line = NULL;
     int n_lines = 0;
     TW_TRY(read_lines(name, bytes, n, arena, diag, &line, &n_lines));
-    cell title[MAX_COLUMNS];
+    cell title[MAX_CELLS];
     TW_TRY(read_header(&r, title, split(line[0], (int)strlen(line[0]), (tw_loc){name, 1, 1}, title)));
     f.line = line;
     f.n = n_lines - 1;
     f.n_columns = r.n_columns;
     f.offset_column = r.at[COL_OFFSET];
+    bool *is_number;
+    TW_ALLOC(arena, is_number, f.n_columns + 1);
+    for (int k = 0; k < N_COLUMNS; k++)
+        if (r.at[k] >= 0) is_number[r.at[k]] = k != COL_ID && k != COL_SAME_AS && k != COL_HINT && k != COL_OFFSET;
+    f.is_number = is_number;
     tw_pack_item *item, *joined;
     cell *same;
     int *partner, *group, conflict, bad;
@@ -402,27 +422,35 @@ tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_are
     return TW_OK;
 }
 
+/* A cell as it was written; one that a spreadsheet would compute is guarded, unless it was already. Times and sizes that a
+ * column of ours holds are no formulas. */
+static void print_cell(const char *text, size_t n, bool ours, tw_text *out)
+{
+    enum { MOST = 64 };
+    char begin[MOST + 2] = {0};
+    while (n > 0 && (*text == ' ' || *text == '\t')) text++, n--;
+    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t')) n--;
+    memcpy(begin, text, n < MOST ? n : MOST);
+    if (n > MOST) begin[MOST] = 'x'; /* so long, it is no number */
+    if (!ours && tw_csv_wants_guard(begin) && !tw_csv_is_guarded(begin)) tw_text_add(out, "'", 1);
+    tw_text_add(out, text, n);
+}
+
 void tw_packfile_print(const tw_packfile *f, const int64_t *offset, tw_text *out)
 {
     for (int i = -1; i < f->n; i++) {
-        const char *line = f->line[1 + i];
-        const char *at = line;
-        for (int k = 0; f->offset_column >= 0 && k < f->n_columns; k++) {
+        const char *at = f->line[1 + i];
+        for (int k = 0; k < f->n_columns; k++) {
             size_t n = strcspn(at, ",");
             if (k > 0) tw_text_add(out, ",", 1);
             if (k == f->offset_column && i >= 0)
                 tw_text_printf(out, "%" PRId64, offset[f->item_of[i]]);
             else
-                tw_text_add(out, at, n);
+                print_cell(at, n, i >= 0 && f->is_number[k], out);
             at += n + (at[n] == ',');
         }
-        if (f->offset_column < 0) {
-            tw_text_add(out, line, strlen(line));
-            if (i < 0)
-                tw_text_printf(out, ",offset");
-            else
-                tw_text_printf(out, ",%" PRId64, offset[f->item_of[i]]);
-        }
+        if (f->offset_column < 0 && i < 0) tw_text_printf(out, ",offset");
+        if (f->offset_column < 0 && i >= 0) tw_text_printf(out, ",%" PRId64, offset[f->item_of[i]]);
         tw_text_add(out, "\n", 1);
     }
 }

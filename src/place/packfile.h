@@ -12,7 +12,8 @@
  *     window   it must lie inside one of these: "0-1024 4096-8192"
  *     same_as  id of a buffer that starts at the same address (in place)
  *
- * Other columns are copied to the output. A gap "3-5" is a time in which the buffer needs nothing; "3-5@0:64" one in which it needs only bytes 0..64. With `end`
+ * A byte order mark is skipped. Other columns are copied to the output, where names and copied cells that a spreadsheet would
+ * take for formulas get a ' in front, which is not part of a name that is read. A gap "3-5" is a time in which the buffer needs nothing; "3-5@0:64" one in which it needs only bytes 0..64. With `end`
  * the ends of gaps are included too. */
 #ifndef TW_PLACE_PACKFILE_H
 #define TW_PLACE_PACKFILE_H
@@ -24,6 +25,7 @@ typedef struct tw_packfile {
     int n, n_columns;
     const char *const *line; /* as written, without its end; [0] the header, [1 + i] buffer i */
     int offset_column;       /* -1: none                                                      */
+    const bool *is_number;   /* per column: it holds numbers that were read                   */
     const char *const *id;
     const int64_t *lower, *upper, *size;
     const tw_pack_item *item; /* joined: items that start at one address are one               */

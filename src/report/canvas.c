@@ -1,6 +1,6 @@
 /* src/report/canvas.c - see canvas.h. SVG is written as it comes; cairo draws the rest. */
 #include "report/canvas.h"
-#include "report/utf8.h"
+#include "core/utf8.h"
 
 #include <cairo-pdf.h>
 #include <cairo.h>
@@ -252,22 +252,6 @@ void tw_canvas_hatch(tw_canvas *c, const tw_point *p, int n, unsigned colour)
 
 /* ---- texts ---- */
 
-/* The next character of a name, which need not be UTF-8; returns the bytes that were read. Control characters become blanks, what
- * is no character, or none that XML may hold, U+FFFD. */
-static size_t next_character(const char *text, char out[5])
-{
-    static const char replacement[] = "\xef\xbf\xbd";
-    size_t n = (size_t)tw_utf8_length((const unsigned char *)text);
-    if (n == 0 || strncmp(text, "\xef\xbf\xbe", 3) == 0 || strncmp(text, "\xef\xbf\xbf", 3) == 0) {
-        strcpy(out, replacement);
-        return n ? n : 1;
-    }
-    memcpy(out, text, n);
-    out[n] = 0;
-    if ((unsigned char)*out < ' ' || *out == 0x7f) *out = ' ';
-    return n;
-}
-
 /* In hundredths of the size: from ' ' to '~'; others are taken to be wide. */
 double tw_canvas_text_width(const char *text, double size)
 {
@@ -278,19 +262,20 @@ double tw_canvas_text_width(const char *text, double size)
         63, 28, 28, 58, 28, 97, 63, 61, 63,  63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84};
     enum { OTHER = 84, WIDE = 105 };
     int sum = 0;
-    for (char c[5]; *text;) {
-        text += next_character(text, c);
-        unsigned char first = (unsigned char)*c;
-        sum += first < 0x80 ? width[first - ' '] : first < 0xe0 ? OTHER : WIDE;
+    for (char form[TW_VISIBLE_MAX]; *text;) {
+        text += tw_visible_next(text, form);
+        unsigned char first = (unsigned char)*form;
+        if (first >= 0x80) sum += first < 0xe0 ? OTHER : WIDE;
+        for (const char *c = form; first < 0x80 && *c; c++) sum += width[*c - ' '];
     }
     return sum * size / 100;
 }
 
 static void write_escaped(const char *text, FILE *out)
 {
-    char c[5];
+    char c[TW_VISIBLE_MAX];
     while (*text) {
-        text += next_character(text, c);
+        text += tw_visible_next(text, c);
         fputs(*c == '<' ? "&lt;" : *c == '>' ? "&gt;" : *c == '&' ? "&amp;" : *c == '"' ? "&quot;" : c, out);
     }
 }
@@ -328,10 +313,10 @@ static void put_text(tw_canvas *c, double x, double y, double size, tw_anchor an
         write_text(c, x, y, size, anchor, colour, text);
         return;
     }
-    char clean[TW_CANVAS_TEXT], one[5];
+    char clean[TW_CANVAS_TEXT], one[TW_VISIBLE_MAX];
     size_t n = 0;
     while (*text && n + sizeof one < sizeof clean) {
-        text += next_character(text, one);
+        text += tw_visible_next(text, one);
         n = (size_t)(stpcpy(clean + n, one) - clean);
     }
     clean[n] = 0;

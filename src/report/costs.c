@@ -1,4 +1,6 @@
 /* src/report/costs.c - the cost table: what each step takes on each core, as data. */
+#include "core/utf8.h"
+#include "input/csv.h"
 #include "report/json.h"
 #include "report/network_row.h"
 
@@ -6,14 +8,17 @@
 
 /* ---- CSV ---- */
 
-/* A field, in quotes where it needs them (RFC 4180). `more` follows the text inside of them. */
+/* A field, in quotes where it needs them (RFC 4180), in its visible form, and guarded against being taken for a formula.
+ * `more` follows the text inside of the quotes. */
 static void put_field(const char *text, const char *more, FILE *out)
 {
     bool quoted = text[strcspn(text, ",\"\r\n")] || *text == ' ' || (*text && text[strlen(text) - 1] == ' ');
     if (quoted) fputc('"', out);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"') fputc('"', out);
-        fputc(*c, out);
+    if (tw_csv_wants_guard(text)) fputc('\'', out);
+    for (char form[TW_VISIBLE_MAX]; *text;) {
+        text += tw_visible_next(text, form);
+        if (*form == '"') fputc('"', out);
+        fputs(form, out);
     }
     fputs(more, out);
     if (quoted) fputc('"', out);

@@ -4,6 +4,7 @@
  * in the tree are chains on the stack, and are only spelt out where something is wrong. Jansson bounds the nesting (2048)
  * and does not tell where a value was written: jsonplace.h finds it again. */
 #include "report/document.h"
+#include "core/utf8.h"
 
 #include "report/grow.h"
 #include "report/jsonplace.h"
@@ -80,7 +81,8 @@ static void complain(reader *r, const place *at, const char *what)
     bool heard = r->diag->n_texts < TW_DIAG_MAX; /* to look for each of a million faults would take for ever */
     if (heard) spell(at, &path);
     if (path.bytes) tame(path.bytes);
-    tw_diag_error(r->diag, heard ? loc_of_place(r, at) : (tw_loc){0}, "'%s' %s", path.bytes ? path.bytes : "", what);
+    tw_diag_error(r->diag, heard ? loc_of_place(r, at) : (tw_loc){0}, "'%s' %s", path.bytes ? path.bytes : "",
+                  what);
     tw_text_release(&path);
 }
 
@@ -460,7 +462,8 @@ static bool check_schema(reader *r, const place *root)
     const char *name = json_string_value(schema.value);
     r->doc->network = strcmp(name, "tilewright.network") == 0;
     if (!r->doc->network && strcmp(name, "tilewright.plan") != 0) {
-        tw_diag_error(r->diag, loc_of_place(r, &schema), "schema is '%.*s', neither tilewright.plan nor tilewright.network", NAME_SHOWN,
+        tw_diag_error(r->diag, loc_of_place(r, &schema),
+                      "schema is '%.*s', neither tilewright.plan nor tilewright.network", NAME_SHOWN,
                       copy_of(r, schema.value));
         return false;
     }
@@ -502,6 +505,9 @@ static tw_status complain_syntax(const char *file, const char *text, size_t n, c
 tw_status tw_document_read(const char *file, const char *text, size_t n, tw_arena *arena, tw_diag *diag,
                            tw_document *out)
 {
+    size_t mark = tw_utf8_mark(text, n);
+    text += mark;
+    n -= mark;
     tw_document doc = {.file = file, .text = text, .model = "", .machine = "", .unit = ""};
     reader r = {.doc = &doc, .arena = arena, .diag = diag, .len = n};
     json_error_t error;

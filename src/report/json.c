@@ -2,7 +2,7 @@
  *
  * A document may have millions of lines, and one thread writes it: stdio need not lock for every character. */
 #include "report/json.h"
-#include "report/utf8.h"
+#include "core/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,6 +70,15 @@ static void write_ascii(FILE *out, unsigned char c)
         putc_unlocked(c, out);
 }
 
+/* A character by its number, above 0xffff by two. */
+static void write_code(FILE *out, unsigned c)
+{
+    if (c > 0xffff)
+        fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+    else
+        fprintf(out, "\\u%04x", c);
+}
+
 /* Bytes that stand for themselves: of most names all. */
 static size_t plain_length(const unsigned char *s)
 {
@@ -88,13 +97,14 @@ static void write_quoted(FILE *out, const char *text)
             s += plain;
             continue;
         }
-        int n = tw_utf8_length(s);
-        if (n == 0)
-            fputs_unlocked("\\ufffd", out);
-        else if (n == 1)
+        int n = tw_utf8_length((const char *)s);
+        unsigned c = n > 0 ? tw_utf8_decode((const char *)s, n) : 0xfffd;
+        if (n == 1)
             write_ascii(out, *s);
-        else
+        else if (n > 1 && tw_utf8_is_visible(c))
             fwrite_unlocked(s, 1, (size_t)n, out);
+        else
+            write_code(out, c);
         s += n ? n : 1;
     }
     putc_unlocked('"', out);

@@ -30,7 +30,8 @@ void tw_json_open(tw_json *j, char kind);
 void tw_json_open_line(tw_json *j, char kind);
 void tw_json_close(tw_json *j);
 void tw_json_key(tw_json *j, const char *key);
-/* NULL becomes null. Bytes that are not UTF-8 become U+FFFD, so that the document is always valid. */
+/* NULL becomes null. Bytes that are not UTF-8 become U+FFFD, so that the document is always valid; characters that are not
+ * visible (core/utf8.h) are written by their numbers, so that a terminal may show it. */
 void tw_json_string(tw_json *j, const char *text);
 void tw_json_int(tw_json *j, int64_t x);
 /* Whole numbers up to 10^21 are written as integers, all others so that they read back as the same; what is not finite

@@ -1,5 +1,6 @@
 /* src/report/line.c - see line.h. */
 #include "report/line.h"
+#include "core/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,39 +60,46 @@ void tw_line_init(tw_line *line, const tw_print_options *options, FILE *out)
     line->glyph = options->ascii ? ascii_glyphs : utf8_glyphs;
 }
 
-/* Bytes of the character that starts at `s`: its lead byte and the continuation bytes that follow. */
-static int character_length(const char *s)
-{
-    int n = 1;
-    while (n < 4 && (s[n] & 0xc0) == 0x80) n++;
-    return n;
-}
-
 int tw_text_width(const char *text)
 {
     int n = 0;
-    for (; *text; text += character_length(text)) n++;
+    for (char form[TW_VISIBLE_MAX]; *text; n += tw_visible_width(form)) text += tw_visible_next(text, form);
     return n;
 }
 
-static void put_character(tw_line *line, int at, tw_style style, const char *s, int n)
+/* Bytes of `text` whose visible forms take at most `width` columns; at least one character. */
+static size_t fitting_bytes(const char *text, int width)
+{
+    size_t n = 0;
+    char form[TW_VISIBLE_MAX];
+    for (int used = 0; text[n];) {
+        size_t next = n + (size_t)tw_visible_next(text + n, form);
+        used += tw_visible_width(form);
+        if (used > width && n > 0) break;
+        n = next;
+    }
+    return n;
+}
+
+static void put_character(tw_line *line, int at, tw_style style, const char *s, size_t n)
 {
     if (at < 0 || at >= line->columns) return;
     for (; line->used <= at; line->used++) {
         strcpy(line->cell[line->used].bytes, " ");
         line->cell[line->used].style = TW_PLAIN;
     }
-    bool control = n == 1 && ((unsigned char)*s < 0x20 || *s == 0x7f);
-    memcpy(line->cell[at].bytes, control ? "?" : s, (size_t)n);
+    memcpy(line->cell[at].bytes, s, n);
     line->cell[at].bytes[n] = 0;
     line->cell[at].style = (unsigned char)style;
 }
 
 int tw_line_put(tw_line *line, int at, tw_style style, const char *text)
 {
-    for (int n; *text; text += n) {
-        n = character_length(text);
-        put_character(line, at++, style, text, n);
+    for (char form[TW_VISIBLE_MAX]; *text;) {
+        text += tw_visible_next(text, form);
+        bool spelled = tw_visible_width(form) > 1;
+        size_t step = spelled ? 1 : strlen(form);
+        for (const char *c = form; *c; c += step) put_character(line, at++, style, c, step);
     }
     return at;
 }
@@ -144,8 +152,7 @@ void tw_line_wrap(tw_line *line, int at, tw_style style, const char *text)
             column = at;
         }
         while (tw_text_width(word) > line->columns - at) { /* a word that no line can hold is broken */
-            size_t cut = 0;
-            for (int i = 0; i < line->columns - at; i++) cut += (size_t)character_length(word + cut);
+            size_t cut = fitting_bytes(word, line->columns - at);
             char rest = word[cut];
             word[cut] = 0;
             tw_line_put(line, at, style, word);

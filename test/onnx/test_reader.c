@@ -1018,3 +1018,38 @@ TEST(all_of_the_installed_test_data_of_onnx)
     print_message("%zu models, %d tensors\n", found.gl_pathc, n_tensors);
     globfree(&found);
 }
+
+/* ---- names that are no text ---- */
+
+/* Constants, values and nodes find each other by the bytes of their names, however they are shown. */
+TEST(names_are_found_by_their_bytes_and_shown_visibly)
+{
+    static const struct {
+        const char *raw, *shown;
+    } name[] = {
+        {"w\x01", "w\\x01"},          {"w\\x01", "w\\\\x01"}, {"w\xff", "w\\xff"},
+        {"\xe2\x80\xaew", "\\u202ew"}, {"w\xc2\x9b", "w\\u009b"}, {"a\\b", "a\\b"},
+    };
+    tw_text graph = {0};
+    for (size_t k = 0; k < TW_COUNT(name); k++) add_floats(&graph, name[k].raw, 2);
+    add_value(&graph, 11, "x", "2");
+    for (size_t k = 0; k < TW_COUNT(name); k++) {
+        tw_text node = {0};
+        char out[2] = {(char)('p' + k), 0};
+        pb_text(&node, 1, "x");
+        pb_text(&node, 1, name[k].raw);
+        pb_text(&node, 2, out);
+        pb_text(&node, 4, "Add");
+        pb_message(&graph, 1, &node);
+    }
+    add_value(&graph, 12, "p", "2");
+    tw_text model = model_of(&graph);
+    fixture f = accepted(&model);
+    for (size_t k = 0; k < TW_COUNT(name); k++) {
+        const tw_onnx_node *node = &f.file->graph[0].node[k];
+        const tw_value *value = &f.file->value[node->input[1]];
+        CHECK(value->constant != NULL);
+        CHECK_STR(value->name, name[k].shown);
+    }
+    release(&f);
+}

@@ -87,6 +87,84 @@ TEST(the_output_is_the_input_with_offsets)
                   "id,lower,upper,size,same_as,offset\na,0,3,4,,8\nb,3,5,8,a,8\n");
 }
 
+/* What a spreadsheet would compute is guarded, once; numbers and columns that were read as numbers are left alone. */
+TEST(cells_that_look_like_formulas_are_guarded)
+{
+    static const int64_t offset[] = {0, 4, 8};
+    check_printed("id,lower,upper,size,=note\n=1+2,-3,3,4,@x\n'=1+2x,-3,3,4,-1.5\n\"=a\",-3,3,4,+a\n", offset,
+                  "id,lower,upper,size,'=note,offset\n'=1+2,-3,3,4,'@x,0\n'=1+2x,-3,3,4,-1.5,4\n"
+                  "'\"=a\",-3,3,4,'+a,8\n");
+}
+
+TEST(guarded_names_are_read_as_the_names_they_guard)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_diag diag = {0};
+    tw_packfile f;
+    CHECK_EQ(read_text("id,lower,upper,size,same_as\n=a,0,3,4,\n'@b,3,5,8,=a\n''-c,5,6,8,'@b\n'd,0,1,1,\n", arena,
+                       &diag, &f),
+             TW_OK);
+    CHECK_STR(f.id[0], "=a");
+    CHECK_STR(f.id[1], "@b");
+    CHECK_STR(f.id[2], "'-c");
+    CHECK_STR(f.id[3], "'d");
+    CHECK_EQ(f.n_items, 2);
+    static const int64_t offset[] = {0, 8};
+    tw_text out = {0};
+    tw_packfile again;
+    tw_packfile_print(&f, offset, &out);
+    CHECK_EQ(read_text(out.bytes, arena, &diag, &again), TW_OK);
+    for (int i = 0; i < f.n; i++) CHECK_STR(again.id[i], f.id[i]);
+    tw_text_release(&out);
+    tw_diag_release(&diag);
+    tw_arena_free(arena);
+}
+
+TEST(a_file_with_as_many_columns_as_allowed_is_read_again_with_its_offsets)
+{
+    for (int others = 59; others <= 61; others++) {
+        tw_arena *arena = tw_arena_new();
+        tw_diag diag = {0};
+        tw_packfile f, again;
+        tw_text text = {0}, out = {0};
+        tw_text_printf(&text, "id,lower,upper,size");
+        for (int k = 0; k < others; k++) tw_text_printf(&text, ",c%d", k);
+        tw_text_printf(&text, "\na,0,1,2");
+        for (int k = 0; k < others; k++) tw_text_printf(&text, ",");
+        tw_status status = read_text(text.bytes, arena, &diag, &f);
+        CHECK_EQ(status, others <= 60 ? TW_OK : TW_ERR_INPUT);
+        if (status == TW_OK) {
+            tw_packfile_print(&f, (int64_t[]){7}, &out);
+            CHECK_EQ(read_text(out.bytes, arena, &diag, &again), TW_OK);
+            CHECK_EQ(again.n_columns, others + 5);
+            CHECK_EQ(again.offset_column, others + 4);
+        } else {
+            CHECK_STR(diag.last, "b.csv:1:1: error: the header has 65 columns beside 'offset', more than 64");
+        }
+        tw_text_release(&text);
+        tw_text_release(&out);
+        tw_diag_release(&diag);
+        tw_arena_free(arena);
+    }
+}
+
+TEST(a_byte_order_mark_is_no_part_of_the_first_column)
+{
+    static const int64_t offset[] = {0};
+    check_printed("\xef\xbb\xbfid,lower,upper,size\na,0,3,4\n", offset, "id,lower,upper,size,offset\na,0,3,4,0\n");
+}
+
+TEST(lines_that_are_no_text_are_refused)
+{
+    static const char *const line[] = {"a\033[2J,0,1,2\n", "a\xff,0,1,2\n", "a\xc2\x9b,0,1,2\n",
+                                       "a\xe2\x80\xae,0,1,2\n"};
+    for (size_t k = 0; k < TW_COUNT(line); k++) {
+        char text[200] = "id,lower,upper,size\n";
+        check_refused(strcat(text, line[k]),
+                      "b.csv:2:2: error: this is not text: a control character, or not UTF-8\n");
+    }
+}
+
 TEST(ends_and_gaps_are_read_as_they_are_meant)
 {
     tw_arena *arena = tw_arena_new();

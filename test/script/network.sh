@@ -32,6 +32,21 @@ awk 'length > 160 { exit 1 }' one/report.txt || fail "report.txt is wider than 1
 awk 'length > 80 { exit 1 }' <(grep -v '^wrote' out.txt) || fail "the report is wider than 80 columns"
 for word in MACs bound gap busy limit memory "bytes held" moved tile peak "on chip" folded total; do says one/report.txt "$word"; done
 
+# ---- names that are no text, steer a terminal or are formulas for a spreadsheet ----
+LC_ALL=C sed 's/conv1/=\x1b\xffv1/g; s/conv2/1\/nv2/g; s/pool1/+\xe2\x80\xae1/g; s/relu1/\xc2\x9b2J1/g' digits.onnx >hostile.onnx
+expect 0 plan hostile.onnx -m snitch --dim=batch=1 -o hostile
+says out.txt '=\x1b\xffv1'
+says out.txt '+\u202e1'
+says hostile/costs.csv "0,'=\\x1b\\xffv1,"
+says hostile/costs.csv "1,'+\\u202e1,"
+for file in out.txt hostile/*.csv hostile/*.json hostile/*.yaml hostile/*.txt hostile/*.svg hostile/report.html; do
+    ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xff|\xc2[\x80-\x9f]|\xe2\x80\xae' "$file" || fail "$file shows names as they are"
+done
+expect 0 plan hostile.onnx -m snitch --dim=batch=1 --dump=model; mv out.txt model.yaml
+says model.yaml "name: _1/nv2"
+expect 0 plan model.yaml -m snitch --dump=model
+cmp out.txt model.yaml || fail "the dump of a network's model is read as another one"
+
 # ---- the same from two threads, from any locale, and again ----
 expect 0 plan "${digits[@]}" -o two --threads=2
 diff -r one two >&2 || fail "two threads find something else"
