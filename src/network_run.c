@@ -31,12 +31,58 @@ static tw_status numbers_of(tw_run *r, int tensor, int64_t n, tw_arena *scratch,
     return TW_OK;
 }
 
+static tw_status refuse_row(tw_run *r, const tw_step *step, const tw_array *index, int64_t row, int64_t extent)
+{
+    return tw_diag_error(&r->ctx->diag, (tw_loc){r->net->file->path, 0, 0},
+                         "step '%s': index %" PRId64 " is %" PRId64 ", outside the %" PRId64 " that there are",
+                         step->name, row, tw_array_get_int(index, row), extent);
+}
+
+/* Rows of a tensor, where its index finds them. */
+static tw_status rows_of(tw_run *r, const tw_step *step, int operand, tw_arena *scratch, const double **out)
+{
+    const tw_selection *s = &step->select[operand];
+    tw_array whole, index;
+    double *rows;
+    TW_TRY(tw_run_look(r, step->operand[operand], &whole));
+    TW_TRY(tw_run_look(r, step->operand[s->index], &index));
+    TW_ALLOC(scratch, rows, s->outer * s->count * s->apart);
+    for (int64_t o = 0; o < s->outer; o++)
+        for (int64_t i = 0; i < s->count; i++) {
+            int64_t from = tw_selection_at(s, &index, o, i), to = (o * s->count + i) * s->apart;
+            if (from < 0) return refuse_row(r, step, &index, i, s->extent);
+            for (int64_t k = 0; k < s->inner; k++) rows[to + k] = tw_array_get(&whole, from + k);
+        }
+    *out = rows;
+    return TW_OK;
+}
+
+/* What a step made is written where the index of its output says. */
+static tw_status keep_rows(tw_run *r, const tw_step *step, const double *rows)
+{
+    int operand = step->n_operands - 1;
+    const tw_selection *s = &step->select[operand];
+    tw_array whole, index;
+    TW_TRY(tw_run_look(r, step->operand[operand], &whole));
+    TW_TRY(tw_run_look(r, step->operand[s->index], &index));
+    for (int64_t o = 0; o < s->outer; o++)
+        for (int64_t i = 0; i < s->count; i++) {
+            int64_t to = tw_selection_at(s, &index, o, i), from = (o * s->count + i) * s->apart;
+            if (to < 0) return refuse_row(r, step, &index, i, s->extent);
+            for (int64_t k = 0; k < s->inner; k++) tw_array_set(&whole, to + k, rows[from + k]);
+        }
+    return TW_OK;
+}
+
 static tw_status gather(tw_run *r, const tw_step *step, tw_arena *scratch, tw_given *out)
 {
     const tw_op *op = &step->model->op[0];
     for (int o = 0; o < tw_op_output(op); o++) {
         int64_t n = tw_tensor_elems(&step->model->tensor[op->operand[o].tensor]);
-        TW_TRY(numbers_of(r, step->operand[o], n, scratch, &out->input[o]));
+        if (step->select[o].count > 0)
+            TW_TRY(rows_of(r, step, o, scratch, &out->input[o]));
+        else
+            TW_TRY(numbers_of(r, step->operand[o], n, scratch, &out->input[o]));
     }
     for (int h = 0; h < op->n_held; h++) {
         int64_t n = op->held[h].loop < 0 ? 1 : op->loop[op->held[h].loop].extent;
@@ -89,6 +135,7 @@ static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
         v->executed = v->checked = v->fault == NULL;
         if (v->fault) return keep_fault(r, v);
     }
+    if (step->select[step->n_operands - 1].count > 0) return keep_rows(r, step, out);
     return tw_run_keep(r, step->operand[step->n_operands - 1], out);
 }
 

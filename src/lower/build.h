@@ -28,6 +28,7 @@ typedef struct tw_nest { /* a step in the making */
     tw_op op;
     int net[TW_MAX_OPERANDS]; /* net tensors of the operands   */
     int held[TW_MAX_HELD];    /* and of what is held           */
+    tw_selection select[TW_MAX_OPERANDS];
     tw_formula_draft value, finish;
     int value_is, finish_is; /* index of the result, -1: none */
 } tw_nest;
@@ -48,6 +49,7 @@ typedef struct tw_lowering {
     int n_tensors, n_steps, n_folds, n_views, tensor_room, step_room, fold_room;
     int *tensor_of_value;
     bool *made_of_constants; /* per value: computed of constants of the file (constants.c) */
+    bool *made_of_given;     /* per value: an input whose elements are given, or computed of one */
     int n_constant_nodes, n_too_large, too_large_room;
     const char **too_large; /* steps that stay because of the size of their constant      */
     bool no_memory;
@@ -249,6 +251,8 @@ void tw_interpolate(tw_lowering *l);
 /* Offset, divisor and first factor of an axis with (factor * i + offset) // divisor = table[i], which does not fall; false:
  * there is none. A factor of 0 belongs to no loop. */
 bool tw_fit_line(const int64_t *table, int64_t n, tw_axis *axis);
+/* Gather of several rows (select.c). */
+void tw_gather_by_index(tw_lowering *l);
 /* An axis attribute, which counts from the end when negative; refuses what is out of range. */
 int tw_axis_attribute(tw_lowering *l, const char *name, int64_t fallback, int n_dims);
 
@@ -260,7 +264,7 @@ typedef struct tw_describer {
     bool folds; /* what follows may be folded into its last step */
 } tw_describer;
 extern const tw_describer tw_window_ops[], tw_matmul_ops[], tw_reduce_ops[], tw_norm_ops[], tw_move_ops[],
-    tw_view_ops[], tw_recurrent_ops[], tw_quant_ops[], tw_position_ops[];
+    tw_view_ops[], tw_recurrent_ops[], tw_quant_ops[], tw_position_ops[], tw_select_ops[];
 
 /* ---- constants (constants.c) ---- */
 

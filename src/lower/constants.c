@@ -9,6 +9,9 @@
  * a node (the product of a zero state with the weights of a recurrent cell). No element is computed here: planning needs
  * shapes alone. `verify` computes them and holds them against the reference like every other step.
  *
+ * An input whose elements the caller gives is no constant, though shapes and branches may depend on it: what is computed of it
+ * is work, however well it is known.
+ *
  * A node that turns little into much (the Expand of a scalar) is left as it is when its result is larger than
  * TW_CONSTANT_MOST_BYTES and than all that it reads: the network would carry it around as a weight. */
 #include "lower/build.h"
@@ -107,6 +110,27 @@ static int branch_taken(const tw_lowering *l, const tw_onnx_node *node)
     return a && a->kind == TW_ATTR_GRAPH ? a->graph : -1;
 }
 
+/* Whether the graph reads a value that depends on a given input. */
+static bool reads_given(const tw_lowering *l, int graph)
+{
+    const tw_graph *g = &l->file->graph[graph];
+    for (int n = 0; n < g->n_nodes; n++)
+        for (int i = 0; i < g->node[n].n_outputs; i++)
+            if (g->node[n].output[i] >= 0 && l->made_of_given[g->node[n].output[i]]) return true;
+    return false;
+}
+
+static bool is_given_node(const tw_lowering *l, const tw_onnx_node *node)
+{
+    bool given = false;
+    if (is_of_shapes(node)) return false;
+    for (int i = 0; i < node->n_inputs; i++) given |= node->input[i] >= 0 && l->made_of_given[node->input[i]];
+    for (int a = 0; a < node->n_attributes && !given; a++)
+        if (node->attribute[a].kind == TW_ATTR_GRAPH && node->attribute[a].graph >= 0)
+            given = reads_given(l, node->attribute[a].graph);
+    return given;
+}
+
 static void mark_graph(tw_lowering *l, int graph);
 
 static void mark_node(tw_lowering *l, const tw_onnx_node *node)
@@ -114,11 +138,12 @@ static void mark_node(tw_lowering *l, const tw_onnx_node *node)
     for (int a = 0; a < node->n_attributes; a++)
         if (node->attribute[a].kind == TW_ATTR_GRAPH && node->attribute[a].graph >= 0)
             mark_graph(l, node->attribute[a].graph);
-    bool constant = is_constant_node(l, node);
+    bool constant = is_constant_node(l, node), given = is_given_node(l, node);
     int branch = constant ? -1 : branch_taken(l, node);
     for (int i = 0; i < node->n_outputs; i++) {
         if (node->output[i] < 0) continue;
         int from = branch >= 0 && i < l->file->graph[branch].n_outputs ? l->file->graph[branch].output[i] : -1;
+        l->made_of_given[node->output[i]] = given;
         l->made_of_constants[node->output[i]] = constant || (from >= 0 && depends_on_constants(l, from));
     }
 }
@@ -131,7 +156,11 @@ static void mark_graph(tw_lowering *l, int graph)
 
 tw_status tw_constants_find(tw_lowering *l)
 {
+    const tw_graph *main = &l->file->graph[0];
     TW_ALLOC(l->arena, l->made_of_constants, l->file->n_values + 1);
+    TW_ALLOC(l->arena, l->made_of_given, l->file->n_values + 1);
+    for (int i = 0; i < main->n_inputs; i++)
+        l->made_of_given[main->input[i]] = tw_shape_of(l, main->input[i])->constant != NULL;
     mark_graph(l, 0);
     return TW_OK;
 }
@@ -150,6 +179,7 @@ bool tw_is_constant_node(const tw_lowering *l, const tw_onnx_node *node)
     for (int i = 0; i < node->n_outputs; i++) {
         if (node->output[i] < 0) continue;
         if (is_file_constant(l, node->output[i]) || !tw_is_constant(l, node->output[i])) return false;
+        if (l->made_of_given[node->output[i]]) return false;
         any = true;
     }
     return any;
@@ -165,7 +195,12 @@ typedef struct
     bool changed;
 } search;
 
-static bool varies(const search *s, int tensor) { return tensor >= 0 && s->root_varies[s->l->tensor[tensor].root]; }
+static bool varies(const search *s, int tensor)
+{
+    if (tensor < 0) return false;
+    const tw_net_tensor *t = &s->l->tensor[tensor];
+    return s->root_varies[t->root] || (t->value >= 0 && s->l->made_of_given[t->value]);
+}
 
 static bool any_varies(const search *s, const int *tensor, int n)
 {
@@ -217,7 +252,7 @@ static bool is_bound(const tw_lowering *l, const tw_step *step)
 
 static void set_varying(search *s, int tensor)
 {
-    if (tensor < 0 || varies(s, tensor)) return;
+    if (tensor < 0 || s->root_varies[s->l->tensor[tensor].root]) return;
     s->root_varies[s->l->tensor[tensor].root] = true;
     s->changed = true;
 }

@@ -13,7 +13,8 @@ static const tw_describer *find_describer(const tw_onnx_node *node)
 {
     static const tw_describer *const table[] = {tw_window_ops,    tw_matmul_ops, tw_reduce_ops,
                                                 tw_norm_ops,      tw_move_ops,   tw_view_ops,
-                                                tw_recurrent_ops, tw_quant_ops,  tw_position_ops};
+                                                tw_recurrent_ops, tw_quant_ops,  tw_position_ops,
+                                                tw_select_ops};
     for (size_t t = 0; t < TW_COUNT(table); t++)
         for (const tw_describer *d = table[t]; d->op; d++)
             if (strcmp(d->op, node->op) == 0 && strcmp(d->domain, node->domain) == 0) return d;

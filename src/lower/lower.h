@@ -3,7 +3,7 @@
  *     Conv -> BatchNormalization -> Relu          one step, a described convolution whose `finish` does the rest
  *     Softmax                                     four steps: maximum, exponentials, their sum, quotients
  *     Reshape, Squeeze, Identity ...              no step: the tensor is another view of the same bytes
- *     Resize, Gather, NonZero ...                 a step on the host: evaluated as it is, its time is not known
+ *     NonZero, TopK, Unique ...                   a step on the host: evaluated as it is, its time is not known
  *
  * A step's model has one operator. Its tensors have the shapes that the operator wants to see, which need not be those of
  * the network: [n, g, c, y, x] for a grouped convolution, one axis where a sum of two tensors needs no more. Only the
@@ -34,6 +34,16 @@ typedef struct tw_net_tensor {
                                 constant steps make them                                            */
 } tw_net_tensor;
 
+/* An operand that is rows of a tensor: [outer, count, inner] of [outer, extent, inner], row i being the one that element i of
+ * another operand names. Negative ones count from the end. In the step's model the rows are `apart` elements from each
+ * other, of which `inner` count. */
+typedef struct tw_selection {
+    int index; /* operand that has the numbers of the rows */
+    int64_t outer, extent, count, inner, apart; /* count 0: no selection */
+} tw_selection;
+/* Where a row begins in the tensor; -1: there is no such row. */
+int64_t tw_selection_at(const tw_selection *selection, const tw_array *index, int64_t outer, int64_t row);
+
 typedef enum tw_step_kind {
     TW_STEP_TILED,   /* model                                                                       */
     TW_STEP_HOST,    /* evaluated by refer/, not tiled; time unknown                                */
@@ -55,6 +65,8 @@ typedef struct tw_step {
     int n_operands;
     int operand[TW_MAX_OPERANDS]; /* net tensors: inputs, output                                    */
     int held[TW_MAX_HELD];        /* net tensors, one per held value                                */
+    tw_selection select[TW_MAX_OPERANDS]; /* of operands that are rows of their tensor; of the output: the rows that are
+                                             written, the others stay as they are                   */
     /* HOST, UNKNOWN */
     int n_inputs, n_outputs;
     const int *input, *output;    /* net tensors, -1: left out. Inputs of the node in its order, then what its

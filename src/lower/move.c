@@ -300,7 +300,7 @@ static void lower_gather(tw_lowering *l)
     tw_seen x = tw_see_input(l, 0);
     const tw_array *index = tw_known_input(l, 1);
     int axis = tw_axis_attribute(l, "axis", 0, x.n_dims);
-    if (!index || index->n != 1) tw_refuse(l, "elements by index");
+    if (!index || index->n != 1 || l->made_of_given[l->node->input[1]]) return tw_gather_by_index(l);
     if (tw_refused(l)) return;
     int64_t at = tw_array_get_int(index, 0);
     cuts c = whole_cuts(x);

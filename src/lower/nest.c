@@ -227,12 +227,16 @@ static void settle_tensors(tw_lowering *l, tw_tensor *tensor)
     }
 }
 
-/* Every operand is its tensor as a whole, in some shape. */
+/* Every operand is its tensor as a whole, in some shape, or rows of all of it. */
 static void check_elems(tw_lowering *l, const tw_tensor *tensor)
 {
-    for (int i = 0; i < l->nest.op.n_operands; i++)
-        if (tw_product(tensor[i].extent, tensor[i].n_axes) != l->tensor[l->nest.net[i]].n_elems)
-            tw_refuse(l, "shapes contradict each other");
+    for (int i = 0; i < l->nest.op.n_operands; i++) {
+        const tw_selection *s = &l->nest.select[i];
+        int64_t whole = tw_product((const int64_t[]){s->outer, s->extent, s->inner}, 3),
+                rows = tw_product((const int64_t[]){s->outer, s->count, s->apart}, 3);
+        int64_t n = tw_product(tensor[i].extent, tensor[i].n_axes), want = l->tensor[l->nest.net[i]].n_elems;
+        if (s->count > 0 ? whole != want || rows != n : n != want) tw_refuse(l, "shapes contradict each other");
+    }
 }
 
 static const tw_model *settled_model(tw_lowering *l)
@@ -283,4 +287,5 @@ void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node)
                       .n_operands = model->op->n_operands};
     memcpy(step->operand, l->nest.net, sizeof step->operand);
     memcpy(step->held, l->nest.held, sizeof step->held);
+    memcpy(step->select, l->nest.select, sizeof step->select);
 }

@@ -58,6 +58,10 @@ static void print_tiled(const tw_lowered *lowered, const tw_step *step, tw_text 
     print_list(lowered, ": ", step->operand, step->n_operands - 1, out);
     print_list(lowered, "; held ", step->held, op->n_held, out);
     print_list(lowered, " -> ", &step->operand[step->n_operands - 1], 1, out);
+    for (int o = 0; o < step->n_operands; o++)
+        if (step->select[o].count > 0)
+            tw_text_printf(out, "; %s is %" PRId64 " of %" PRId64 " rows by %s", op->operand[o].name,
+                           step->select[o].count, step->select[o].extent, op->operand[step->select[o].index].name);
     print_formulas(op, out);
     tw_text_printf(out, "\n");
 }

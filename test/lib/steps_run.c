@@ -81,6 +81,33 @@ static bool fits(tw_onnx_type type, double x)
     return true;
 }
 
+/* Rows of a tensor that another names; NULL: there is no such row. */
+static const double *rows_of(steps_run *r, const tw_step *step, int operand)
+{
+    const tw_selection *s = &step->select[operand];
+    tw_array whole = steps_tensor(r, step->operand[operand]), index = steps_tensor(r, step->operand[s->index]);
+    double *x = TW_NEW(r->arena, double, s->outer * s->count * s->apart);
+    for (int64_t i = 0; x && i < s->outer * s->count * s->inner; i++) {
+        int64_t row = i / s->inner, from = tw_selection_at(s, &index, row / s->count, row % s->count);
+        if (from < 0) return NULL;
+        x[row * s->apart + i % s->inner] = tw_array_get(&whole, from + i % s->inner);
+    }
+    return x;
+}
+
+static tw_status write_rows(steps_run *r, const tw_step *step, const double *result)
+{
+    const tw_selection *s = &step->select[step->n_operands - 1];
+    tw_array whole = steps_tensor(r, step->operand[step->n_operands - 1]);
+    tw_array index = steps_tensor(r, step->operand[s->index]);
+    for (int64_t i = 0; i < s->outer * s->count * s->inner; i++) {
+        int64_t row = i / s->inner, to = tw_selection_at(s, &index, row / s->count, row % s->count);
+        if (to < 0) return tw_diag_error(r->diag, (tw_loc){0}, "%s: no such row", step->name);
+        tw_array_set(&whole, to + i % s->inner, result[i]);
+    }
+    return TW_OK;
+}
+
 static tw_status run_tiled(steps_run *r, const tw_step *step)
 {
     const tw_op *op = step->model->op;
@@ -89,13 +116,15 @@ static tw_status run_tiled(steps_run *r, const tw_step *step)
     const tw_net_tensor *tensor = &r->lowered->tensor[out];
     tw_array made;
     for (int i = 0; i < step->n_operands - 1; i++)
-        if (!(c.input[i] = numbers_of(r, step->operand[i])))
+        if (!(c.input[i] = step->select[i].count > 0 ? rows_of(r, step, i) : numbers_of(r, step->operand[i])))
             return tw_diag_error(r->diag, (tw_loc){0}, "%s: no input %d", step->name, i);
     for (int h = 0; h < op->n_held; h++)
         if (!(c.held[h] = numbers_of(r, step->held[h])))
             return tw_diag_error(r->diag, (tw_loc){0}, "%s: no held %d", step->name, h);
-    double *result = TW_NEW(r->arena, double, tensor->n_elems);
+    double *result =
+        TW_NEW(r->arena, double, tw_tensor_elems(&step->model->tensor[op->operand[tw_op_output(op)].tensor]) + 1);
     if (!result || !tw_reference_direct(NULL, &c, result)) return TW_ERR_NOMEM;
+    if (step->select[step->n_operands - 1].count > 0) return write_rows(r, step, result);
     TW_TRY(tw_array_new(tensor->type, tensor->n_dims, tensor->dim, r->arena, &made));
     for (int64_t i = 0; i < made.n; i++) {
         if (!fits(tensor->type, result[i]))
@@ -155,7 +184,8 @@ static tw_status load_constants(steps_run *r)
             r->root[t] = *tensor->literal;
             continue;
         }
-        const tw_constant *constant = file->value[tensor->value].constant;
+        const tw_constant *constant = tensor->value >= 0 ? file->value[tensor->value].constant : NULL;
+        if (!constant) continue; /* constant steps make it */
         r->root[t] = (tw_array){.type = constant->type, .n_dims = constant->n_dims, .n = constant->n_elems};
         memcpy(r->root[t].dim, constant->dim, sizeof r->root[t].dim);
         TW_TRY(tw_constant_read(constant, file->path, r->arena, r->diag, &r->root[t].data));
@@ -163,13 +193,16 @@ static tw_status load_constants(steps_run *r)
     return TW_OK;
 }
 
+static tw_status run_step(steps_run *r, const tw_step *step)
+{
+    if (step->in_branch) return TW_OK; /* the host runs the If as a whole */
+    return step->kind == TW_STEP_TILED ? run_tiled(r, step) : run_host(r, step);
+}
+
 tw_status steps_run_all(steps_run *r)
 {
     TW_TRY(load_constants(r));
-    for (int s = 0; s < r->lowered->n_steps; s++) {
-        const tw_step *step = &r->lowered->step[s];
-        if (step->in_branch) continue; /* the host runs the If as a whole */
-        TW_TRY(step->kind == TW_STEP_TILED ? run_tiled(r, step) : run_host(r, step));
-    }
+    for (int s = 0; s < r->lowered->n_constant_steps; s++) TW_TRY(run_step(r, &r->lowered->constant_step[s]));
+    for (int s = 0; s < r->lowered->n_steps; s++) TW_TRY(run_step(r, &r->lowered->step[s]));
     return TW_OK;
 }

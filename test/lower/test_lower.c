@@ -493,6 +493,44 @@ TEST(an_undescribed_operator_on_constants_has_no_time_to_count)
     release(&n);
 }
 
+/* Shapes may depend on what is given for an input, but work on it is work. */
+TEST(an_input_whose_elements_are_given_is_no_constant)
+{
+    net n = lower("i 3\n" WEIGHTS "Cast i -> j to:7\nGather w j -> g\nNeg g -> y\n< y\n", usual);
+    tw_array *given = TW_NEW(n.arena, tw_array, n.file->n_values + 1);
+    const int64_t three = 3;
+    CHECK_EQ(tw_array_new(TW_ONNX_F32, 1, &three, n.arena, &given[n.file->graph[0].input[0]]), TW_OK);
+    tw_infer_options options = {.given = given};
+    CHECK_EQ(tw_infer_shapes(n.file, &options, n.arena, &n.diag, &n.shapes), TW_OK);
+    CHECK_EQ(tw_lower_network(n.shapes, &usual, n.arena, &n.diag, &n.lowered), TW_OK);
+    CHECK_EQ(n.lowered->n_constant_steps, 0);
+    CHECK_EQ(n.lowered->n_constant_nodes, 0);
+    CHECK_EQ(n.lowered->n_steps, 1);
+    release(&n);
+}
+
+/* ---- elements by index ---- */
+
+TEST(rows_by_index_are_moved_one_by_one)
+{
+    check("x 2x5x8\ni 3x2\nCast i -> j to:7\nGather x j -> g axis:1\nRelu g -> y\n< y\n",
+          "Cast_0 [Cast] map d0=6: i -> j; value i64(ifm)\n"
+          "Gather_1 [Gather+Relu] map d0=2 d1=6 d2=8: x, j -> y; ifm is 6 of 5 rows by w; value max(ifm, 0)\n"
+          "folded Relu_2 [Relu] into Gather_1\n"
+          "2 steps, 4 tensors, 1 folds, 0 views\n");
+}
+
+TEST(rows_by_index_are_written_into_a_copy)
+{
+    check("x 4x5x8\ni 3x2\nu 3x8\nCast i -> j to:7\nScatterND x j u -> y\n< y\n",
+          "Cast_0 [Cast] map d0=6: i -> j; value i64(ifm)\n"
+          "ScatterND_1.rows [ScatterND] multiply-add i=3 | k=2: j, y.strides, y.extents -> y.rows; value "
+          "(ifm + select(less(ifm, 0), in2, 0)) * w\n"
+          "ScatterND_1.copy [ScatterND] map d0=160: x -> y; value ifm * 1\n"
+          "ScatterND_1 [ScatterND] map d1=3 d2=8: u, y.rows -> y; ofm is 3 of 20 rows by w; value ifm * 1\n"
+          "4 steps, 8 tensors, 0 folds, 0 views\n");
+}
+
 /* ---- what is not described ---- */
 
 TEST(what_is_not_described_is_listed_with_its_reason)

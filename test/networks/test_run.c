@@ -367,7 +367,7 @@ static tw_text resize_graph(uint64_t *seed)
 TEST(images_of_any_size_become_images_of_any_size_in_tiles)
 {
     uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 30; i++) {
         uint64_t before = seed;
         tw_text g = resize_graph(&seed);
         ran r = run_on("snitch", &g, &(tw_network_options){0}, &(tw_network_run_options){.seed = seed});
@@ -377,6 +377,92 @@ TEST(images_of_any_size_become_images_of_any_size_in_tiles)
         CHECK(right);
         tw_context_free(r.ctx);
     }
+}
+
+/* ---- elements by index ---- */
+
+static int64_t drawn(uint64_t *seed, int64_t least, int64_t most)
+{
+    return least + (int64_t)(next(seed) % (uint64_t)(most - least + 1));
+}
+
+/* Gather along any axis, by an index of any shape, negative ones among it. */
+static tw_text gather_graph(uint64_t *seed)
+{
+    int64_t x[3], index[2], y[4], n = 0, list[16];
+    int axis = (int)drawn(seed, 0, 2), rank = (int)drawn(seed, 0, 2), m = 0;
+    tw_text g = {0}, node = node_of("Gather", "x i", "g");
+    for (int d = 0; d < 3; d++) x[d] = drawn(seed, 1, 7);
+    for (int d = 0; d < rank; d++) index[d] = drawn(seed, 1, 4);
+    for (n = 1, m = 0; m < rank; m++) n *= index[m];
+    for (int64_t i = 0; i < n; i++) list[i] = drawn(seed, -x[axis], x[axis] - 1);
+    m = 0;
+    for (int d = 0; d < axis; d++) y[m++] = x[d];
+    for (int d = 0; d < rank; d++) y[m++] = index[d];
+    for (int d = axis + 1; d < 3; d++) y[m++] = x[d];
+    add_shaped(&g, INPUT, "x", FLOAT, 3, x);
+    add_int64s(&g, "i", rank, index, list, n);
+    add_integer(&node, "axis", axis);
+    pb_message(&g, NODE, &node);
+    add_node(&g, "Relu", "g", "y");
+    add_shaped(&g, OUTPUT, "y", FLOAT, m, y);
+    return g;
+}
+
+/* ScatterND of rows, planes or elements that are all different. */
+static tw_text scatter_graph(uint64_t *seed)
+{
+    int64_t x[3], k = drawn(seed, 1, 3), rows = 1, index[2] = {0, k}, u[3], list[3 * 343];
+    int m = 1;
+    tw_text g = {0};
+    for (int d = 0; d < 3; d++) x[d] = drawn(seed, 1, 7);
+    for (int d = 0; d < k; d++) rows *= x[d];
+    index[0] = u[0] = drawn(seed, 1, rows);
+    for (int d = (int)k; d < 3; d++) u[m++] = x[d];
+    int64_t first = drawn(seed, 0, rows - 1);
+    for (int64_t i = 0; i < index[0]; i++) {
+        int64_t row = (first + i) % rows;
+        for (int d = (int)k - 1; d >= 0; row /= x[d--])
+            list[i * k + d] =
+                row % x[d] - (next(seed) % 2 ? x[d] : 0); /* the same position, counted from the end */
+    }
+    add_shaped(&g, INPUT, "x", FLOAT, 3, x);
+    add_shaped(&g, INPUT, "u", FLOAT, m, u);
+    add_int64s(&g, "i", 2, index, list, index[0] * k);
+    add_node(&g, "ScatterND", "x i u", "y");
+    add_shaped(&g, OUTPUT, "y", FLOAT, 3, x);
+    return g;
+}
+
+TEST(rows_are_found_and_written_by_index_in_tiles)
+{
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    for (int i = 0; i < 40; i++) {
+        uint64_t before = seed;
+        tw_text g = i % 2 ? gather_graph(&seed) : scatter_graph(&seed);
+        ran r = run_on("snitch", &g, &(tw_network_options){0}, &(tw_network_run_options){.seed = seed});
+        bool right = r.status == TW_OK && r.verdict->n_executed == r.verdict->n_steps && r.verdict->n_wrong == 0 &&
+                     (r.verdict->n_steps == 0 || r.verdict->step[r.verdict->n_steps - 1].equal);
+        if (!right) print_error("TW_SEED=%llu, case %d\n", (unsigned long long)before, i % 2);
+        CHECK(right);
+        tw_context_free(r.ctx);
+    }
+}
+
+TEST(an_index_without_a_row_is_told)
+{
+    static const int64_t index[] = {1, 4, 0};
+    static const float x[4];
+    tw_text g = {0};
+    tw_network_data in[] = {data_of("x", "float", 4, x), data_of("i", "int64", 3, index)};
+    add_value(&g, INPUT, "x", FLOAT, 4);
+    add_value(&g, INPUT, "i", INT64, 3);
+    add_node(&g, "Gather", "x i", "y");
+    add_value(&g, OUTPUT, "y", FLOAT, 3);
+    ran r = run(&g, &(tw_network_run_options){.n_inputs = 2, .input = in});
+    CHECK_EQ(r.status, TW_ERR_INPUT);
+    CHECK(strstr(tw_context_message(r.ctx, 0), "step 'Gather_0': index 1 is 4, outside the 4 that there are"));
+    tw_context_free(r.ctx);
 }
 
 static tw_text branch(const char *op)

@@ -72,7 +72,7 @@ static family families[] = {
     {"concat", true, " Concat ", {0}},
     {"split", true, " Split ", {0}},
     {"resize", true, " Resize Upsample ", {0}},
-    {"gather", false, " Gather GatherElements GatherND ", {0}},
+    {"gather", true, " Gather GatherElements GatherND ", {0}},
     {"lstm", false, " LSTM ", {0}},
     {"gru", false, " GRU ", {0}},
     {"others", false, NULL, {0}},
