@@ -307,12 +307,12 @@ static tw_status upsample(const tw_rule_case *c)
 static void keep_aspect(const tw_rule_case *c, const int *axis, int n, const char *policy, int64_t *size)
 {
     bool larger = strcmp(policy, "not_smaller") == 0;
-    double factor = larger ? 0 : INFINITY;
+    float factor = larger ? 0 : INFINITY;
     for (int i = 0; i < n; i++) {
-        double f = (double)size[i] / (double)tw_max(1, c->in[0]->dim[axis[i]]);
-        factor = larger ? fmax(factor, f) : fmin(factor, f);
+        float f = (float)size[i] / (float)tw_max(1, c->in[0]->dim[axis[i]]);
+        factor = larger ? fmaxf(factor, f) : fminf(factor, f);
     }
-    for (int i = 0; i < n; i++) size[i] = (int64_t)fmin(floor(factor * (double)c->in[0]->dim[axis[i]] + 0.5), 1e15);
+    for (int i = 0; i < n; i++) size[i] = (int64_t)fminf(roundf(factor * (float)c->in[0]->dim[axis[i]]), 1e15f);
 }
 
 static tw_status resize_axes(const tw_rule_case *c, int axis[TW_ONNX_MAX_DIMS], int *n)

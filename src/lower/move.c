@@ -575,25 +575,27 @@ typedef struct resize {
     const char *coordinates, *nearest;
 } resize;
 
-/* Where output position x of n_out lies among n_in, before it is rounded. */
-static double source_of(const resize *r, double x, double scale, int64_t n_in, int64_t n_out)
+/* Where output position x of n_out lies among n_in, before it is rounded; in floats, as onnxruntime has it. */
+static float source_of(const resize *r, float x, float scale, int64_t n_in, int64_t n_out)
 {
     const char *c = r->coordinates;
+    float wide = (float)n_in * scale; /* the extent before it was rounded down */
     if (strcmp(c, "asymmetric") == 0) return x / scale;
-    if (strcmp(c, "tf_half_pixel_for_nn") == 0) return (x + 0.5) / scale;
-    if (strcmp(c, "align_corners") == 0) return n_out == 1 ? 0 : x * (double)(n_in - 1) / (double)(n_out - 1);
+    if (strcmp(c, "tf_half_pixel_for_nn") == 0) return (x + 0.5f) / scale;
+    if (strcmp(c, "align_corners") == 0) return wide == 1 ? 0 : x * (float)(n_in - 1) / (wide - 1);
     if (strcmp(c, "pytorch_half_pixel") == 0 && n_out == 1) return 0;
-    return (x + 0.5) / scale - 0.5;
+    return (x + 0.5f) / scale - 0.5f;
 }
 
-static int64_t neighbour(const resize *r, double x, int64_t n_in)
+static int64_t neighbour(const resize *r, float scale, float x, int64_t n_in)
 {
     const char *n = r->nearest;
-    double at = strcmp(n, "floor") == 0               ? floor(x)
-                : strcmp(n, "ceil") == 0              ? ceil(x)
-                : strcmp(n, "round_prefer_ceil") == 0 ? floor(x + 0.5)
-                                                      : ceil(x - 0.5);
-    return tw_clamp((int64_t)at, 0, n_in - 1);
+    bool up = strcmp(n, "ceil") == 0 || (strcmp(n, "simple") == 0 && scale < 1);
+    double at = up                                     ? ceil((double)x)
+                : strcmp(n, "round_prefer_floor") == 0 ? ceil((double)x - 0.5)
+                : strcmp(n, "round_prefer_ceil") == 0  ? floor((double)x + 0.5)
+                                                       : floor((double)x);
+    return tw_clamp((int64_t)fmax(-1, fmin(at, (double)n_in)), 0, n_in - 1);
 }
 
 /* How an axis is read: repeated `repeats` times each, or from `start` on by `step`. */
@@ -601,14 +603,14 @@ typedef struct nearest {
     int64_t repeats, start, step;
 } nearest;
 
-static bool find_nearest(const resize *r, int64_t n_in, int64_t n_out, double scale, nearest *out)
+static bool find_nearest(const resize *r, int64_t n_in, int64_t n_out, float scale, nearest *out)
 {
-    int64_t first = neighbour(r, source_of(r, 0, scale, n_in, n_out), n_in);
-    int64_t second = n_out > 1 ? neighbour(r, source_of(r, 1, scale, n_in, n_out), n_in) : first;
+    int64_t first = neighbour(r, scale, source_of(r, 0, scale, n_in, n_out), n_in);
+    int64_t second = n_out > 1 ? neighbour(r, scale, source_of(r, 1, scale, n_in, n_out), n_in) : first;
     bool even = n_out % n_in == 0, affine = true;
     *out = (nearest){n_out / n_in, first, second - first};
     for (int64_t x = 0; x < n_out && (even || affine); x++) {
-        int64_t at = neighbour(r, source_of(r, (double)x, scale, n_in, n_out), n_in);
+        int64_t at = neighbour(r, scale, source_of(r, (float)x, scale, n_in, n_out), n_in);
         even = even && at == x / out->repeats;
         affine = affine && at == first + x * out->step;
     }
@@ -619,34 +621,36 @@ static bool find_nearest(const resize *r, int64_t n_in, int64_t n_out, double sc
 }
 
 /* Scales from an attribute, an input, or from the sizes. */
-static double scale_of(tw_lowering *l, int d, tw_seen x, tw_seen y)
+static float scale_of(tw_lowering *l, int d, tw_seen x, tw_seen y)
 {
     const tw_attribute *a = tw_onnx_attribute(l->node, "scales");
     int input = strcmp(l->node->op, "Resize") == 0 && l->opset >= 11 ? 2 : 1;
     const tw_array *known = tw_known_input(l, input);
-    if (a && a->n == x.n_dims) return (double)a->floats[d];
-    if (known && known->n == x.n_dims) return tw_array_get(known, d);
-    return (double)y.dim[d] / (double)x.dim[d];
+    if (a && a->n == x.n_dims) return a->floats[d];
+    if (known && known->n == x.n_dims) return (float)tw_array_get(known, d);
+    return (float)y.dim[d] / (float)x.dim[d];
 }
 
 static resize read_resize(tw_lowering *l)
 {
     bool old = strcmp(l->node->op, "Upsample") == 0 || l->opset < 11;
     resize r = {old ? "asymmetric" : tw_onnx_string(l->node, "coordinate_transformation_mode", "half_pixel"),
-                old ? "floor" : tw_onnx_string(l->node, "nearest_mode", "round_prefer_floor")};
+                old ? "simple" : tw_onnx_string(l->node, "nearest_mode", "round_prefer_floor")};
     if (strcmp(r.coordinates, "tf_crop_and_resize") == 0 || strcmp(r.coordinates, "half_pixel_symmetric") == 0)
         tw_refuse(l, "a part that is cut out");
-    if (tw_onnx_attribute(l->node, "axes") || tw_onnx_int(l->node, "antialias", 0))
+    if (tw_onnx_attribute(l->node, "axes") ||
+        strcmp(tw_onnx_string(l->node, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0 ||
+        tw_onnx_int(l->node, "antialias", 0))
         tw_refuse(l, "a choice of axes");
     return r;
 }
 
 /* How x is read along an axis by any factor: a line that is rounded down. */
-static bool add_line(tw_lowering *l, const resize *r, int64_t n_in, int64_t n_out, double scale, tw_axis *out)
+static bool add_line(tw_lowering *l, const resize *r, int64_t n_in, int64_t n_out, float scale, tw_axis *out)
 {
     int64_t *table = n_out <= 1 << 16 ? TW_NEW(l->arena, int64_t, n_out) : NULL;
     for (int64_t x = 0; table && x < n_out; x++)
-        table[x] = neighbour(r, source_of(r, (double)x, scale, n_in, n_out), n_in);
+        table[x] = neighbour(r, scale, source_of(r, (float)x, scale, n_in, n_out), n_in);
     *out = (tw_axis){.extent = n_in};
     if (!table || !tw_fit_line(table, n_out, out)) return false;
     int loop = add_numbered(l, n_out);
@@ -679,7 +683,7 @@ static void lower_resize(tw_lowering *l)
     int before = add_numbered(l, tw_product(x.dim, outer));
     for (int d = outer; d < x.n_dims; d++) {
         nearest n;
-        double scale = scale_of(l, d, x, y);
+        float scale = scale_of(l, d, x, y);
         if (y.dim[d] <= 1 << 20 && find_nearest(&r, x.dim[d], y.dim[d], scale, &n))
             axis[d] = add_nearest(l, &n, x.dim[d], y.dim[d]);
         else if (!add_line(l, &r, x.dim[d], y.dim[d], scale, &axis[d]))

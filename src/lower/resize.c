@@ -76,7 +76,7 @@ typedef struct interpolation {
     const char *places; /* the coordinate mode                    */
     bool cubic, exclude, antialias;
     double a, beyond; /* of cubic; what tf_crop_and_resize reads outside */
-    double scale[TW_ONNX_MAX_DIMS], start[TW_ONNX_MAX_DIMS], end[TW_ONNX_MAX_DIMS];
+    float scale[TW_ONNX_MAX_DIMS], start[TW_ONNX_MAX_DIMS], end[TW_ONNX_MAX_DIMS];
 } interpolation;
 
 static bool is_mode(const interpolation *r, const char *name) { return strcmp(r->places, name) == 0; }
@@ -97,12 +97,12 @@ static bool keeps_aspect(const tw_lowering *l)
 }
 
 /* One scale for all axes: the largest or smallest that the sizes allow. */
-static double common_scale(tw_lowering *l, const interpolation *r, const tw_array *sizes, const tw_attribute *axes)
+static float common_scale(tw_lowering *l, const interpolation *r, const tw_array *sizes, const tw_attribute *axes)
 {
     bool larger = strcmp(tw_onnx_string(l->node, "keep_aspect_ratio_policy", ""), "not_smaller") == 0;
-    double scale = 0;
+    float scale = 0;
     for (int i = 0; i < (int)sizes->n && !tw_refused(l); i++) {
-        double other = tw_array_get(sizes, i) / (double)r->x.dim[listed_axis(l, axes, i, r->x.n_dims)];
+        float other = (float)tw_array_get(sizes, i) / (float)r->x.dim[listed_axis(l, axes, i, r->x.n_dims)];
         if (i == 0 || (larger ? other > scale : other < scale)) scale = other;
     }
     return scale;
@@ -118,15 +118,15 @@ static void read_scales(tw_lowering *l, interpolation *r)
     bool crops = is_mode(r, "tf_crop_and_resize"), by_scales = scales && scales->n == n;
     if (crops && !(roi && roi->n == 2 * n)) tw_refuse(l, "the region is not constant");
     if (tw_has_input(l, old ? 1 : 2) && !scales) tw_refuse(l, "how much is not constant");
-    double common = !by_scales && sizes && keeps_aspect(l) ? common_scale(l, r, sizes, axes) : 0;
-    for (int d = 0; d < r->x.n_dims; d++) r->scale[d] = (double)r->y.dim[d] / (double)r->x.dim[d];
+    float common = !by_scales && sizes && keeps_aspect(l) ? common_scale(l, r, sizes, axes) : 0;
+    for (int d = 0; d < r->x.n_dims; d++) r->scale[d] = (float)r->y.dim[d] / (float)r->x.dim[d];
     for (int i = 0; i < n && !tw_refused(l); i++) {
         int d = listed_axis(l, axes, i, r->x.n_dims);
-        if (by_scales) r->scale[d] = tw_array_get(scales, i);
-        if (list && list->kind == TW_ATTR_FLOATS && list->n == n) r->scale[d] = (double)list->floats[i];
+        if (by_scales) r->scale[d] = (float)tw_array_get(scales, i);
+        if (list && list->kind == TW_ATTR_FLOATS && list->n == n) r->scale[d] = list->floats[i];
         if (common > 0) r->scale[d] = common;
-        if (crops) r->start[d] = tw_array_get(roi, i);
-        if (crops) r->end[d] = tw_array_get(roi, i + n);
+        if (crops) r->start[d] = (float)tw_array_get(roi, i);
+        if (crops) r->end[d] = (float)tw_array_get(roi, i + n);
     }
 }
 
@@ -152,20 +152,20 @@ static interpolation read_interpolation(tw_lowering *l)
 
 /* ---- one axis ---- */
 
-/* Where output position i of axis d lies among the input's. */
-static double place_of(const interpolation *r, int d, int64_t i)
+/* Where output position i of axis d lies among the input's; in floats, as onnxruntime has it. */
+static float place_of(const interpolation *r, int d, int64_t i)
 {
-    double in = (double)r->x.dim[d], out = (double)r->y.dim[d], at = (double)i, scale = r->scale[d];
+    float in = (float)r->x.dim[d], out = (float)r->y.dim[d], at = (float)i, scale = r->scale[d], wide = in * scale;
     if (is_mode(r, "asymmetric")) return at / scale;
-    if (is_mode(r, "tf_half_pixel_for_nn")) return (at + 0.5) / scale;
-    if (is_mode(r, "align_corners")) return in * scale == 1 ? 0 : at * (in - 1) / (in * scale - 1);
+    if (is_mode(r, "tf_half_pixel_for_nn")) return (at + 0.5f) / scale;
+    if (is_mode(r, "align_corners")) return wide == 1 ? 0 : at * (in - 1) / (wide - 1);
     if (is_mode(r, "tf_crop_and_resize")) {
-        double from = r->start[d], to = r->end[d];
-        return out > 1 ? (from + at * (to - from) / (out - 1)) * (in - 1) : (from + to) / 2 * (in - 1);
+        float from = r->start[d], to = r->end[d];
+        return out > 1 ? from * (in - 1) + at * (to - from) * (in - 1) / (out - 1) : 0.5f * (from + to) * (in - 1);
     }
     if (is_mode(r, "pytorch_half_pixel") && out <= 1) return 0;
-    double half = (at + 0.5) / scale - 0.5;
-    return is_mode(r, "half_pixel_symmetric") ? half + in / 2 * (1 - out / (in * scale)) : half;
+    if (!is_mode(r, "half_pixel_symmetric")) return (at + 0.5f) / scale - 0.5f;
+    return (float)((double)(in / 2 * (1 - out / wide)) + ((double)at + 0.5) / (double)scale - 0.5);
 }
 
 /* The row at or above a place; one that is a rounding below a row is on it. */

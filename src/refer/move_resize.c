@@ -1,6 +1,7 @@
 /* src/refer/move_resize.c - Resize and Upsample.
  *
- * Every position of an output axis is a place between the input's: the coordinate mode says which. Nearest rounds it
+ * Every position of an output axis is a place between the input's: the coordinate mode says which. Scales are floats of 32
+ * bits, and so are places: a position that is near a boundary falls on the side on which onnxruntime sees it. Nearest rounds it
  * to one element and moves that, whatever its type. Linear and cubic weigh the elements around it, axis by axis in
  * double, with one rounding at the end; a filter for a smaller image may be stretched (antialias). The two filters
  * differ in their weights and their reach alone. */
@@ -10,7 +11,7 @@
 #include <string.h>
 
 typedef enum places { HALF_PIXEL, SYMMETRIC, PYTORCH, CORNERS, ASYMMETRIC, TF_NEAREST, TF_CROP } places;
-typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL } rounding;
+typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, SIMPLE } rounding; /* SIMPLE: before version 11 */
 
 typedef struct resizing {
     const tw_array *x;
@@ -19,41 +20,42 @@ typedef struct resizing {
     rounding rounding;
     double a, beyond; /* of cubic; what tf_crop_and_resize reads outside */
     bool exclude, antialias;
-    double scale[TW_ONNX_MAX_DIMS], start[TW_ONNX_MAX_DIMS], end[TW_ONNX_MAX_DIMS];
+    float scale[TW_ONNX_MAX_DIMS], start[TW_ONNX_MAX_DIMS], end[TW_ONNX_MAX_DIMS];
     int64_t out[TW_ONNX_MAX_DIMS];
 } resizing;
 
 /* ---- one axis ---- */
 
 /* Where output position i of axis k lies in the input. */
-static double place_of(const resizing *r, int k, int64_t i)
+static float place_of(const resizing *r, int k, int64_t i)
 {
-    double at = (double)i, scale = r->scale[k], in = (double)r->x->dim[k], out = (double)r->out[k];
-    double wide = in * scale; /* the output's extent before it was rounded */
+    float at = (float)i, scale = r->scale[k], in = (float)r->x->dim[k], out = (float)r->out[k];
+    float wide = in * scale; /* the output's extent before it was rounded */
     switch (r->places) {
     case HALF_PIXEL: break;
-    case SYMMETRIC: return in / 2 * (1 - out / wide) + (at + 0.5) / scale - 0.5;
-    case PYTORCH: return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
+    case SYMMETRIC: return (float)((double)(in / 2 * (1 - out / wide)) + ((double)at + 0.5) / (double)scale - 0.5);
+    case PYTORCH: return out > 1 ? (at + 0.5f) / scale - 0.5f : 0;
     case CORNERS: return wide == 1 ? 0 : at * (in - 1) / (wide - 1);
     case ASYMMETRIC: return at / scale;
-    case TF_NEAREST: return (at + 0.5) / scale;
+    case TF_NEAREST: return (at + 0.5f) / scale;
     case TF_CROP:
-        if (out <= 1) return 0.5 * (r->start[k] + r->end[k]) * (in - 1);
+        if (out <= 1) return 0.5f * (r->start[k] + r->end[k]) * (in - 1);
         return r->start[k] * (in - 1) + at * (r->end[k] - r->start[k]) * (in - 1) / (out - 1);
     }
-    return (at + 0.5) / scale - 0.5;
+    return (at + 0.5f) / scale - 0.5f;
 }
 
-static bool is_beyond(const resizing *r, int k, double at)
+static bool is_beyond(const resizing *r, int k, float at)
 {
-    return r->places == TF_CROP && !(at >= 0 && at <= (double)(r->x->dim[k] - 1));
+    return r->places == TF_CROP && !(at >= 0 && at <= (float)(r->x->dim[k] - 1));
 }
 
 static int64_t nearest(const resizing *r, int k, double at)
 {
+    bool up = r->rounding == CEIL || (r->rounding == SIMPLE && r->scale[k] < 1);
     double rounded = r->rounding == PREFER_FLOOR  ? ceil(at - 0.5)
                      : r->rounding == PREFER_CEIL ? floor(at + 0.5)
-                     : r->rounding == CEIL        ? ceil(at)
+                     : up                         ? ceil(at)
                                                   : floor(at);
     return tw_clamp(tw_moving_floor(rounded), 0, r->x->dim[k] - 1);
 }
@@ -65,7 +67,10 @@ typedef struct filter { /* of one axis: n taps per output position */
 } filter;
 
 /* How far a filter is stretched: less than 1 for a smaller image. */
-static double stretch_of(const resizing *r, int k) { return r->antialias && r->scale[k] < 1 ? r->scale[k] : 1; }
+static double stretch_of(const resizing *r, int k)
+{
+    return r->antialias && r->scale[k] < 1 ? (double)r->scale[k] : 1;
+}
 
 static void weigh(const resizing *r, int k, double at, filter f, int64_t first)
 {
@@ -89,11 +94,12 @@ static tw_status make_filter(const tw_refer_case *c, tw_arena *arena, tw_diag *d
     int64_t first = tw_moving_floor(-r->reach / stretch_of(r, k)) + 1;
     out->n = 2 - 2 * first;
     if (out->n > TW_REFER_MAX_ELEMS / r->out[k])
-        return tw_refer_unknown(c, diag, "axis %d made %g times smaller", k, 1 / r->scale[k]);
+        return tw_refer_unknown(c, diag, "axis %d made %g times smaller", k, 1 / (double)r->scale[k]);
     TW_ALLOC(arena, out->at, out->n * r->out[k]);
     TW_ALLOC(arena, out->weight, out->n * r->out[k]);
     for (int64_t i = 0; i < r->out[k]; i++)
-        weigh(r, k, place_of(r, k, i), (filter){out->n, out->at + i * out->n, out->weight + i * out->n}, first);
+        weigh(r, k, (double)place_of(r, k, i), (filter){out->n, out->at + i * out->n, out->weight + i * out->n},
+              first);
     return TW_OK;
 }
 
@@ -105,8 +111,8 @@ static tw_status make_tables(const resizing *r, tw_arena *arena, int64_t *table[
     for (int k = 0; k < r->x->n_dims; k++) {
         TW_ALLOC(arena, table[k], r->out[k]);
         for (int64_t i = 0; i < r->out[k]; i++) {
-            double at = place_of(r, k, i);
-            table[k][i] = is_beyond(r, k, at) ? -1 : nearest(r, k, at);
+            float at = place_of(r, k, i);
+            table[k][i] = is_beyond(r, k, at) ? -1 : nearest(r, k, (double)at);
         }
     }
     return TW_OK;
@@ -207,11 +213,10 @@ static tw_status read_modes(const tw_refer_case *c, tw_diag *diag, resizing *r)
     TW_TRY(choose(c, diag, "mode", filters, TW_COUNT(filters), "nearest", &r->reach));
     TW_TRY(choose(c, diag, "coordinate_transformation_mode", place_names, TW_COUNT(place_names),
                   old ? "asymmetric" : "half_pixel", &place));
-    TW_TRY(choose(c, diag, "nearest_mode", round_names, TW_COUNT(round_names), old ? "floor" : "round_prefer_floor",
-                  &to));
+    TW_TRY(choose(c, diag, "nearest_mode", round_names, TW_COUNT(round_names), "round_prefer_floor", &to));
     if (r->reach == 3) r->reach = 1;
     r->places = (places)place;
-    r->rounding = (rounding)to;
+    r->rounding = old ? SIMPLE : (rounding)to;
     r->a = (double)tw_onnx_float(c->node, "cubic_coeff_a", -0.75f);
     r->beyond = (double)tw_onnx_float(c->node, "extrapolation_value", 0);
     r->exclude = tw_onnx_int(c->node, "exclude_outside", 0) != 0;
@@ -237,11 +242,14 @@ static tw_status read_axes(const tw_refer_case *c, tw_arena *arena, tw_diag *dia
     return TW_OK;
 }
 
+/* A scale counts for the region, which is the whole axis where nothing is cut out. */
 static tw_status scale_axis(const tw_refer_case *c, tw_diag *diag, resizing *r, int k, double scale)
 {
     if (!(scale > 0) || scale > 1e9) return tw_refer_error(c, diag, "the scale of axis %d is %g", k, scale);
-    r->scale[k] = scale;
-    r->out[k] = tw_moving_floor((double)floorf((float)r->x->dim[k] * (float)scale));
+    r->scale[k] = (float)scale;
+    float part = r->places == TF_CROP ? r->end[k] - r->start[k] : 1;
+    if (!(part > 0) || part > 1e9f) return tw_refer_error(c, diag, "the region of axis %d is empty", k);
+    r->out[k] = tw_moving_floor((double)floorf((float)r->x->dim[k] * (r->scale[k] * part)));
     return TW_OK;
 }
 
@@ -263,7 +271,7 @@ static tw_status read_sizes(const tw_refer_case *c, tw_diag *diag, const tw_arra
         int k = axis[i];
         r->out[k] = tw_array_get_int(sizes, i);
         if (r->out[k] < 0) return tw_refer_error(c, diag, "the size of axis %d is %" PRId64, k, r->out[k]);
-        if (r->x->dim[k] > 0 && r->out[k] > 0) r->scale[k] = (double)r->out[k] / (double)r->x->dim[k];
+        if (r->x->dim[k] > 0 && r->out[k] > 0) r->scale[k] = (float)r->out[k] / (float)r->x->dim[k];
     }
     return TW_OK;
 }
@@ -275,14 +283,14 @@ static tw_status keep_aspect(const tw_refer_case *c, tw_diag *diag, const int *a
     int policy;
     TW_TRY(choose(c, diag, "keep_aspect_ratio_policy", policies, TW_COUNT(policies), "stretch", &policy));
     if (policy == 0 || n == 0) return TW_OK;
-    double scale = r->scale[axis[0]];
+    float scale = r->scale[axis[0]];
     for (int i = 1; i < n; i++) {
-        double other = r->scale[axis[i]];
+        float other = r->scale[axis[i]];
         if (policy == 1 ? other < scale : other > scale) scale = other;
     }
     for (int i = 0; i < n; i++) {
         r->scale[axis[i]] = scale;
-        r->out[axis[i]] = tw_moving_floor(scale * (double)r->x->dim[axis[i]] + 0.5);
+        r->out[axis[i]] = tw_moving_floor((double)roundf(scale * (float)r->x->dim[axis[i]]));
     }
     return TW_OK;
 }
@@ -294,8 +302,8 @@ static tw_status read_roi(const tw_refer_case *c, tw_diag *diag, const int *axis
     if (!roi || roi->n != 2 * n || !tw_onnx_is_float(roi->type))
         return tw_refer_error(c, diag, "the region must have %d numbers", 2 * n);
     for (int i = 0; i < n; i++) {
-        r->start[axis[i]] = tw_array_get(roi, i);
-        r->end[axis[i]] = tw_array_get(roi, i + n);
+        r->start[axis[i]] = (float)tw_array_get(roi, i);
+        r->end[axis[i]] = (float)tw_array_get(roi, i + n);
     }
     return TW_OK;
 }
@@ -322,12 +330,12 @@ tw_status tw_run_resize(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, 
     if (by_scales == by_sizes && r.x->n_dims > 0)
         return tw_refer_error(c, diag,
                               by_sizes ? "there are scales and sizes" : "there are neither scales nor sizes");
+    TW_TRY(read_roi(c, diag, axis, n, &r));
     if (by_scales) TW_TRY(read_scales(c, diag, scales, axis, n, &r));
     if (by_sizes) {
         TW_TRY(read_sizes(c, diag, sizes, axis, n, &r));
         TW_TRY(keep_aspect(c, diag, axis, n, &r));
     }
-    TW_TRY(read_roi(c, diag, axis, n, &r));
     return resize(c, arena, diag, &r, output);
 }
 

@@ -1,6 +1,6 @@
 /* test/nodes/onnx_nodes.c - ONNX's own tests, each as tiled programs on a machine with a tiny scratchpad.
  *
- *     onnx_nodes [-m MACHINE] [-v] [--only TEXT] [--every N] [--least PERCENT] [DIR]
+ *     onnx_nodes [-m MACHINE] [-v] [--only TEXT] [--every N] [--least PERCENT] [--keep] [DIR]
  *
  * DIR holds a folder per test with model.onnx and test_data_set_0 (default: where Debian's libonnx-testdata puts them).
  * Every test runs in a process of its own: a crash is counted, and is a failure of this program. The table counts
@@ -11,7 +11,8 @@
  *     no      not supported: no description, a type that is no tensor, ..
  *
  * Families that are to be tiled need `tiled` in PERCENT of their tests, those that may run on the host either; with --least
- * the exit code is 1 when a family falls short. Uses the library's public interface alone. */
+ * the exit code is 1 when a family falls short. With --keep our outputs are written beside the expected ones, as ours_0.pb.
+ * Uses the library's public interface alone. */
 #include "tilewright/network.h"
 
 #include <dirent.h>
@@ -30,6 +31,7 @@ enum { SECONDS = 300, TEXT = 400, MAX_INPUTS = 64 };
 static const char *const outcome_word[] = {"tiled", "host", "wrong", "no", "CRASH"};
 
 static const char *machine_name = "test/onnx/tiny.yaml";
+static bool keeps; /* our outputs, in files */
 
 /* ---- families ---- */
 
@@ -192,8 +194,20 @@ static bool is_close(const tw_network_data *got, tw_network_data want, double *o
     return close || (coarse && *off <= 1.0 / 128);
 }
 
+static void keep_outputs(test *t, const tw_network_verdict *v)
+{
+    for (int i = 0; keeps && i < v->n_outputs; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/test_data_set_0/ours_%d.pb", t->folder, i);
+        FILE *file = fopen(path, "wb");
+        if (file && tw_network_data_write(t->ctx, &v->output[i], file) != TW_OK) (void)unlink(path);
+        if (file) fclose(file);
+    }
+}
+
 static void compare(test *t, const tw_network_verdict *v)
 {
+    keep_outputs(t, v);
     int host = v->n_host + v->n_skipped;
     for (int i = 0; i < v->n_outputs; i++) {
         const tw_network_data *want;
@@ -383,6 +397,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-v") == 0)
             verbose = true;
+        else if (strcmp(argv[i], "--keep") == 0)
+            keeps = true;
         else if (strcmp(argv[i], "-m") == 0 && i + 1 < argc)
             machine_name = argv[++i];
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)

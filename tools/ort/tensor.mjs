@@ -6,11 +6,15 @@ const TYPES = [
   [1, 'float', 'float32', Float32Array],
   [2, 'uint8', 'uint8', Uint8Array],
   [3, 'int8', 'int8', Int8Array],
+  [4, 'uint16', 'uint16', Uint16Array],
+  [5, 'int16', 'int16', Int16Array],
   [6, 'int32', 'int32', Int32Array],
   [7, 'int64', 'int64', BigInt64Array],
   [9, 'bool', 'bool', Uint8Array],
   [10, 'float16', 'float16', Uint16Array],
   [11, 'double', 'float64', Float64Array],
+  [12, 'uint32', 'uint32', Uint32Array],
+  [13, 'uint64', 'uint64', BigUint64Array],
 ];
 const typeBy = (column, value) => {
   const found = TYPES.find((type) => type[column] === value);
@@ -18,6 +22,9 @@ const typeBy = (column, value) => {
   return found;
 };
 const count = (dims) => dims.reduce((product, dim) => product * dim, 1);
+export const typeNumber = (tensor) => typeBy(2, tensor.type)[0];
+export const arrayOf = (number) => typeBy(0, number)[3];
+export const ortType = (number) => typeBy(0, number)[2];
 export const typeName = (tensor) => typeBy(2, tensor.type)[1];
 
 // splitmix64 (src/core/core.h): one number after the other for all elements of all inputs in the file's order.
@@ -50,7 +57,7 @@ export function drawn(ort, input, dims, next) {
 
 export function filled(ort, input, dims, value) {
   const [, , type, Elements] = typeBy(0, input.type);
-  const number = Elements === BigInt64Array ? BigInt(value) : Number(value);
+  const number = Elements === BigInt64Array || Elements === BigUint64Array ? BigInt(value) : Number(value);
   return new ort.Tensor(type, new Elements(count(dims)).fill(number), dims);
 }
 

@@ -62,3 +62,8 @@ export function bytesField(field, value) {
   const bytes = Buffer.from(value);
   return Buffer.concat([writeVarint((field << 3) | 2), writeVarint(bytes.length), bytes]);
 }
+export function floatField(field, value) {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return Buffer.concat([writeVarint((field << 3) | 5), bytes]);
+}
