@@ -33,8 +33,8 @@ typedef struct tw_least {
 TW_NODISCARD tw_status tw_space_measure(tw_space *space, tw_arena *scratch);
 /* Takes sizes out of its ranges that cannot fit; false: nothing fits. */
 bool tw_part_tighten(const tw_space *space, tw_part *part);
-/* Whether some tile may lie wholly in padding and be left out of the program. */
-bool tw_part_skips(const tw_space *space, const tw_part *part);
+/* Whether some tile of an input may lie wholly in padding. */
+bool tw_part_is_hollow(const tw_space *space, const tw_part *part);
 void tw_part_least(const tw_space *space, const tw_part *part, tw_least *out);
 /* Lockstep: executions, first loads and last stores alone, without the rows between executions. */
 void tw_part_unpaused(const tw_space *space, const tw_part *part, int64_t *ticks, int64_t *cycles);

@@ -45,7 +45,7 @@ static tw_status ask_outline(credits *c)
 {
     const tw_leaf *leaf = c->leaf;
     TW_TRY(leaf->judge->outline(leaf->judge->user, &leaf->map, &c->outline));
-    c->outline.exact = c->outline.exact && !(leaf->space->clipped && tw_part_skips(leaf->space, leaf->part));
+    c->outline.exact = c->outline.exact && !(leaf->space->clipped && tw_part_is_hollow(leaf->space, leaf->part));
     return TW_OK;
 }
 
@@ -54,11 +54,11 @@ static void raise_least(credits *c)
 {
     const tw_space *s = c->leaf->space;
     c->least = c->leaf->least.cost;
-    if (!c->outline.exact) return;
-    c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
     int64_t executing =
         tw_cdiv(tw_sat_mul(c->outline.n_execs, c->outline.alone), s->machine->engine[s->machine->compute].count);
     c->least.cycles = tw_max(c->least.cycles, tw_sat_add(executing, tw_cdiv(s->machine->launch, TW_MILLI)));
+    if (!c->outline.exact) return;
+    c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES) continue;

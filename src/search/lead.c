@@ -99,7 +99,7 @@ static int64_t compute_and_ends(const tw_view *v, int n_out, const int *out, int
     if (wasted) return least;
     for (int o = 0; o < output; o++) stretch(v, unroll, v->lo, o, units);
     stretch(v, unroll, v->last, output, units);
-    lead = tw_max(lead, lead_in(v, units));
+    if (!v->hollow) lead = tw_max(lead, lead_in(v, units));
     drain = tw_max(drain, way_in(v, output, out, 0, n_out, units));
     return tw_min(least, tw_sat_add(tw_sat_add(lead, compute), drain));
 }
@@ -109,13 +109,12 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     const tw_space *s = v->s;
     int output = tw_op_output(s->op), in[TW_MAX_MEMORIES] = {0}, out[TW_MAX_MEMORIES] = {0};
     int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
-    bool edges = !v->skips;
+    /* The first executions may read padding alone: then nothing comes before them. */
+    const int64_t (*first)[TW_MAX_OPERANDS] = v->hollow ? v->small_units : v->lo_units;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t lead = edges ? lead_in(v, v->lo_units) : 0,
-            drain = edges ? way_in(v, output, out, 0, n_out, v->last_units) : 0;
+    int64_t lead = v->hollow ? 0 : lead_in(v, v->lo_units), drain = way_in(v, output, out, 0, n_out, v->last_units);
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
-    int64_t compute =
-        edges ? tw_sat_add(compute_and_ends(v, n_out, out, lead, drain), rest) : tw_view_compute(v, -1);
+    int64_t compute = tw_sat_add(compute_and_ends(v, n_out, out, lead, drain), rest);
     tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
@@ -124,14 +123,14 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
         busy = tw_sat_add(busy, launch_of(s));
         int64_t before = INT64_MAX, after = INT64_MAX,
                 more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
-        for (int k = 0; k < n_in && edges; k++)
+        for (int k = 0; k < n_in; k++)
             for (int o = 0; o < output; o++) {
                 if (tw_space_mover(s, in[k], o) != e) continue;
-                before = tw_min(before, way_in(v, o, in, 0, k, v->lo_units));
+                before = tw_min(before, way_in(v, o, in, 0, k, first));
                 int64_t last = way_in(v, o, in, k + 1, n_in, v->small_units);
                 after = tw_min(after, tw_sat_add(last, tw_sat_add(one_exec(v), drain)));
             }
-        for (int k = 0; k < n_out && edges; k++) {
+        for (int k = 0; k < n_out; k++) {
             if (tw_space_mover(s, out[k], output) != e) continue;
             before = tw_min(before, tw_sat_add(lead, tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out,
                                                                                     v->small_units))));

@@ -86,7 +86,7 @@ static tw_status measure_operands(tw_space *s, tw_arena *scratch)
 {
     for (int o = 0; o < s->op->n_operands; o++) {
         TW_TRY(tw_traffic_least(s->op, o, scratch, &s->least[o]));
-        if (!s->clipped || o == tw_op_output(s->op) || (s->clipped == 1u << o && s->points_inside > 0)) continue;
+        if (!s->leaves_out || o == tw_op_output(s->op) || (s->clipped == 1u << o && s->points_inside > 0)) continue;
         int64_t n = 1;
         const tw_operand *operand = &s->op->operand[o];
         for (int a = 0; a < operand->n_axes; a++)

@@ -147,7 +147,7 @@ void tw_part_unpaused(const tw_space *s, const tw_part *p, int64_t *ticks, int64
     tw_view_of(s, p, NULL, &v);
     *ticks = v.execs[v.f->n_tiled];
     *cycles = tw_view_compute(&v, -1);
-    for (int t = 0; t < v.f->n_tiled && !v.skips; t++) {
+    for (int t = 0; t < v.f->n_tiled && !v.hollow; t++) {
         *ticks = tw_sat_add(*ticks, tw_sat_mul(v.execs[t], 2 + 2 * v.f->n_pass[t]));
         *cycles = tw_sat_add(*cycles, tw_sat_mul(v.execs[t], edge_cost(&v, t)));
     }
@@ -158,7 +158,7 @@ void tw_bound_rows(tw_view *v)
     const tw_space *s = v->s;
     int n_tiled = v->f->n_tiled;
     int64_t ticks = 0, cycles = 0;
-    for (int t = 0; t < n_tiled && !v->skips; t++) {
+    for (int t = 0; t < n_tiled && !v->hollow; t++) {
         pace p;
         if (!pace_least(v, t, edge_cost(v, t), &p)) {
             v->out->feasible = false;
@@ -168,7 +168,7 @@ void tw_bound_rows(tw_view *v)
         ticks = tw_sat_add(ticks, p.ticks);
         cycles = tw_sat_add(cycles, p.cycles);
     }
-    if (v->skips) { /* fills may run before anything is there, the last store may not */
+    if (v->hollow) { /* fills, and maps of nothing, may run before anything is there; the last store may not */
         ticks = tw_sat_add(v->execs[n_tiled], 1);
         cycles = tw_view_compute(v, -1);
     }

@@ -81,7 +81,7 @@ static void measure(const tw_leaf *leaf, int t, level *v)
     int64_t partials = 1;
     *v = (level){
         .leaf = leaf, .t = t, .memory = f->memory[t], .even = true, .instances = 1, .mode = map->accumulate};
-    v->skips = s->clipped && tw_part_skips(s, leaf->part);
+    v->skips = s->clipped && tw_part_is_hollow(s, leaf->part);
     for (int i = 0; i < s->op->n_loops; i++) {
         int l = map->order[i];
         bool even, ignored;

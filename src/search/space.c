@@ -218,6 +218,7 @@ tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, 
     for (int o = 0; o < s.op->n_operands; o++)
         if (tw_op_is_resident(model, s.op, o)) s.resident |= 1u << o;
     s.clipped = tw_op_clipped(s.op);
+    s.leaves_out = s.clipped && !s.async && s.op->compute != TW_MAP;
     s.cuts = cuts_of(&s, options->cut);
     TW_TRY(modes_of(&s, options, diag, &s.modes));
     for (int o = 0; o < s.op->n_operands; o++) {

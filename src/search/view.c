@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-bool tw_part_skips(const tw_space *s, const tw_part *p)
+bool tw_part_is_hollow(const tw_space *s, const tw_part *p)
 {
     const tw_frame *f = &s->frame[p->frame];
     for (int o = 0; o < tw_op_output(s->op); o++)
@@ -52,7 +52,8 @@ static void look(const tw_space *s, const tw_part *p, tw_view *v)
     v->s = s;
     v->p = p;
     v->f = &s->frame[p->frame];
-    v->skips = s->clipped && tw_part_skips(s, p);
+    v->hollow = s->clipped && tw_part_is_hollow(s, p);
+    v->skips = v->hollow && s->leaves_out;
     v->points = v->skips ? s->points_inside : tw_op_points(s->op);
     v->execs[0] = 1;
     bool even[TW_MAX_LOOPS];
@@ -203,8 +204,9 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     const tw_space *s = v->s;
     int t = v->f->grain[m];
     tw_load sum = {1, tw_sat_mul(s->least[o], s->elem_units[o])};
-    if (v->skips) sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
-    for (int l = 0; l < s->op->n_loops && !v->skips; l++) {
+    bool fewer = v->hollow && o < tw_op_output(s->op); /* the output is made everywhere */
+    if (fewer || v->skips) sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
+    for (int l = 0; l < s->op->n_loops && !fewer && !v->skips; l++) {
         /* A nested program begins with empty buffers. */
         int64_t again = tw_space_depends(s, o, l) || s->async ? 1 : v->n[t][l];
         sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? v->n[t + 1][l] : again);

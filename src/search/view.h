@@ -36,7 +36,8 @@ typedef struct tw_view { /* of a part */
     int64_t n[TW_MAX_MEMORIES + 1][TW_MAX_LOOPS]; /* tiles of level t - 1 along the loop, at least  */
     int64_t execs[TW_MAX_MEMORIES + 1];           /* of level t - 1: instances of level t           */
     int64_t points;                               /* that are executed                              */
-    bool skips;                                   /* tiles may lie in padding and be left out       */
+    bool hollow; /* tiles of inputs may lie wholly in padding, and are then not moved                    */
+    bool skips;  /* and so may executions: see tw_space.leaves_out                                       */
     tw_least *out;
     /* of each tiled level */
     int64_t lo_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* of a tile of the lengths in lo           */

@@ -3,63 +3,12 @@
  * Random element-wise operators, broadcasts and moves of odd and prime extents on every built-in machine, with a budget of
  * one piece of work: each has a plan or a proof that there is none. Large ones must be near the bound of the space, which
  * knows nothing of how the first mapping is made. */
+#include "map_random.h"
 #include "report/plan.h"
 #include "tw_test.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef struct workload {
-    char text[2000];
-    int64_t elems;
-} workload;
-
-static int add(char *at, size_t room, const char *text) { return snprintf(at, room, "%s", text); }
-
-/* One input of a map: all loops, some of them (a broadcast), backwards (a transpose), or shifted (a slice, padding). */
-static void describe_input(uint64_t *rng, int n_loops, const int64_t *extent, char *at, char *shape)
-{
-    int kind = (int)tw_test_pick(rng, 0, 3), n = 0;
-    char *a = at, *s = shape;
-    int64_t shift = tw_test_pick(rng, -3, 3);
-    for (int i = 0; i < n_loops; i++) {
-        int l = kind == 2 ? n_loops - 1 - i : i;
-        bool dropped = kind == 1 && n_loops - i > 1 && tw_test_pick(rng, 0, 1);
-        if (dropped) continue;
-        a += sprintf(a, "%sd%d", n ? ", " : "", l);
-        if (kind == 3 && shift != 0) a += sprintf(a, " %c %" PRId64, shift < 0 ? '-' : '+', shift < 0 ? -shift : shift);
-        s += sprintf(s, "%s%" PRId64, n ? ", " : "", extent[l]);
-        n++;
-    }
-}
-
-static workload random_workload(uint64_t *rng, int64_t most)
-{
-    static const int64_t odd[] = {1, 2, 3, 7, 8, 13, 16, 31, 64, 97, 127, 128, 509, 512, 1021, 7919, 65537};
-    workload w = {.elems = 1};
-    int n_loops = (int)tw_test_pick(rng, 1, 5), n_inputs = (int)tw_test_pick(rng, 1, 2);
-    int64_t extent[5];
-    for (int l = 0; l < n_loops; l++) {
-        extent[l] = odd[tw_test_pick(rng, 0, TW_COUNT(odd) - 1)];
-        if (w.elems * extent[l] > most) extent[l] = 1;
-        w.elems *= extent[l];
-    }
-    char *at = w.text;
-    at += sprintf(at, "workload: w\nops:\n  - name: op\n    compute: map\n    value: \"%s\"\n    loops: {",
-                  n_inputs == 2 ? "a + b" : "a");
-    for (int l = 0; l < n_loops; l++) at += sprintf(at, "%sd%d: %" PRId64, l ? ", " : "", l, extent[l]);
-    at += add(at, 40, "}\n    reads:\n");
-    for (int i = 0; i < n_inputs; i++) {
-        char index[200], shape[200];
-        describe_input(rng, n_loops, extent, index, shape);
-        at += sprintf(at, "      %c: {dtype: %s, at: [%s], shape: [%s]}\n", 'a' + i,
-                      tw_test_pick(rng, 0, 1) ? "f32" : "i8", index, shape);
-    }
-    at += add(at, 60, "    writes: {y: {dtype: f32, at: [");
-    for (int l = 0; l < n_loops; l++) at += sprintf(at, "%sd%d", l ? ", " : "", l);
-    add(at, 10, "]}}\n");
-    return w;
-}
 
 static bool is_proven(tw_context *ctx)
 {
@@ -72,7 +21,7 @@ TEST(a_map_has_a_plan_or_a_proof_whatever_the_budget)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 40; i++) {
-        workload w = random_workload(&rng, INT64_C(1) << tw_test_pick(&rng, 4, 18));
+        map_random w = map_random_make(&rng, INT64_C(1) << tw_test_pick(&rng, 4, 18));
         tw_context *ctx = tw_context_new();
         const tw_model *model;
         CHECK_EQ(tw_model_parse(ctx, "workload", w.text, &model), TW_OK);

@@ -1,0 +1,193 @@
+/* test/search/test_bound.c - what a part of the space is said to cost at least, no mapping of it beats.
+ *
+ * A random walk from a whole frame down to one mapping: a part is divided, one of the parts that come out is taken, until all
+ * but buffers is chosen. The mapping is simulated with some buffers; if it fits, every part on the way must have been called
+ * feasible, and each figure of its bound is at most what the simulation says. Operators of every kind on every built-in machine, and
+ * on random ones. */
+#include "search/bound.h"
+
+#include "async_random.h"
+#include "brute_random.h"
+#include "coster.h"
+#include "map_random.h"
+#include "tw_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STEPS = 400 };
+
+typedef struct walk {
+    const tw_space *space;
+    uint64_t *rng;
+    tw_part *next; /* of the parts that came out of the last division, one at random */
+    int n;
+    int n_parts;
+    tw_least least[MOST_STEPS];
+} walk;
+
+static bool take(void *user, tw_part *part)
+{
+    walk *w = user;
+    w->n++;
+    if (tw_test_pick(w->rng, 1, w->n) > 1) {
+        free(part);
+        return true;
+    }
+    free(w->next);
+    w->next = part;
+    return true;
+}
+
+/* Down to a mapping whose buffers are open; NULL: into nothing. */
+static tw_part *walk_down(walk *w, tw_part *part)
+{
+    for (;;) {
+        bool divided;
+        if (w->n_parts < MOST_STEPS) tw_part_least(w->space, part, &w->least[w->n_parts++]);
+        w->next = NULL;
+        w->n = 0;
+        CHECK_EQ(tw_part_divide(w->space, part, take, w, &divided), TW_OK);
+        if (!divided) return part;
+        free(part);
+        part = w->next;
+        if (!part) return NULL;
+    }
+}
+
+static void choose_buffers(const tw_space *s, uint64_t *rng, tw_op_map *map)
+{
+    for (int i = 0; i < map->n_levels; i++)
+        for (int o = 0; o < s->op->n_operands; o++) {
+            int64_t n = tw_test_pick(rng, 1, 3);
+            if (s->async && tw_test_pick(rng, 0, 1)) n = 0; /* as many as are needed */
+            if (!s->async && o == tw_op_output(s->op))
+                n = tw_max(n, tw_mapping_min_output_slots(map->level[i].accumulate, 2));
+            if (!map->level[i].pass || s->async) map->level[i].slots[o] = n;
+        }
+}
+
+static bool is_at_most(const tw_machine *machine, const tw_outcome *bound, const tw_outcome *real)
+{
+    bool good = bound->cycles <= real->cycles && bound->energy_fj <= real->energy_fj;
+    if (machine->timing == TW_LOCKSTEP) good &= bound->ticks <= real->ticks;
+    for (int e = 0; e < machine->n_engines; e++) good &= bound->moved[e] <= real->moved[e];
+    for (int m = 1; m < machine->n_memories; m++)
+        good &= bound->crossed[m] <= real->crossed[m] && bound->used[m] <= real->used[m];
+    return good;
+}
+
+static void check_walk(const tw_space *s, const walk *w, const tw_op_map *map, const tw_outcome *real,
+                       const char *text)
+{
+    for (int i = 0; i < w->n_parts; i++) {
+        const tw_least *l = &w->least[i];
+        if (l->feasible && is_at_most(s->machine, &l->cost, real)) continue;
+        tw_text out = {0};
+        tw_mapping_print(&(tw_mapping){1, map}, s->model, s->machine, &out);
+        fprintf(stderr, "part %d of %d: feasible %d, cycles %" PRId64 ", simulated %" PRId64 "\n%son %s\n%s", i,
+                w->n_parts, l->feasible, l->cost.cycles, real->cycles, text, s->machine->name, out.bytes);
+        tw_text_release(&out);
+        CHECK(false);
+    }
+}
+
+/* Some walks through the space of the first operator; returns how many ended in a mapping that fits. */
+static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t *rng, const char *text, int n)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_coster *coster = tw_coster_new(1);
+    const tw_eval *eval = tw_coster_eval(coster);
+    tw_machine here = tw_machine_for(machine, &model->op[0]);
+    tw_search_options options = {.space = tw_test_pick(rng, 0, 1) ? TW_SPACE_ALL : TW_SPACE_WINDOWS};
+    tw_diag diag = {.muted = true};
+    tw_space space;
+    int n_found = 0;
+    CHECK_EQ(tw_space_of(model, 0, &here, &options, arena, &diag, &space), TW_OK);
+    CHECK_EQ(tw_space_measure(&space, arena), TW_OK);
+    for (int i = 0; i < n; i++) {
+        walk w = {.space = &space, .rng = rng};
+        bool empty;
+        tw_part *part = tw_part_of_frame(&space, (int)tw_test_pick(rng, 0, space.n_frames - 1), &empty);
+        if (!empty) part = walk_down(&w, part);
+        if (!empty && part) {
+            tw_op_map map;
+            tw_outcome real;
+            tw_meter meter = {.limit = 200000};
+            int64_t ignored;
+            tw_part_map(&space, part, &map);
+            choose_buffers(&space, rng, &map);
+            tw_status status = eval->cost(eval->user[0], model, 0, &here, &map, &meter, &real, &ignored);
+            if (status == TW_OK && !meter.unfinished) {
+                check_walk(&space, &w, &map, &real, text);
+                n_found++;
+            }
+        }
+        free(part);
+    }
+    tw_coster_free(coster);
+    tw_arena_free(arena);
+    return n_found;
+}
+
+TEST(bounds_of_maps_on_every_machine_are_bounds)
+{
+    uint64_t rng = tw_test_seed();
+    int n_found = 0;
+    for (int i = 0; i < async_rounds(60); i++) {
+        tw_context *ctx = tw_context_new();
+        map_random r = map_random_make(&rng, INT64_C(1) << tw_test_pick(&rng, 3, 13));
+        const tw_model *model;
+        CHECK_EQ(tw_model_parse(ctx, "workload", r.text, &model), TW_OK);
+        for (int k = 0; tw_machine_builtin_name(k); k++) {
+            const tw_machine *machine;
+            CHECK_EQ(tw_machine_open(ctx, tw_machine_builtin_name(k), &machine), TW_OK);
+            n_found += walk_space(model, machine, &rng, r.text, 6);
+        }
+        tw_context_free(ctx);
+    }
+    CHECK(n_found > 500);
+}
+
+TEST(bounds_of_sums_on_every_machine_are_bounds)
+{
+    static const char *const spec[] = {"conv:5x9x7,out=6,kernel=3,pad=1",  "conv:3x8x8,out=4,kernel=5x3,stride=2,pad=2",
+                                       "dwconv:7x9x9,kernel=3,stride=2,pad=1", "pool:5x11x9,kernel=3,stride=2,pad=1,ceil",
+                                       "pool:6x9x9,kernel=2,type=average",  "matmul:17x9x23,dtype=i8,batch=2",
+                                       "gemv:33x47",                        "conv:4x5x5,out=3,kernel=4,stride=2,pad=1,transposed",
+                                       "matmul_transpose_b:1x40x24:f64"};
+    uint64_t rng = tw_test_seed();
+    int n_found = 0;
+    for (size_t i = 0; i < TW_COUNT(spec); i++) {
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        CHECK_EQ(tw_model_open(ctx, spec[i], &model), TW_OK);
+        for (int k = 0; tw_machine_builtin_name(k); k++) {
+            const tw_machine *machine;
+            CHECK_EQ(tw_machine_open(ctx, tw_machine_builtin_name(k), &machine), TW_OK);
+            n_found += walk_space(model, machine, &rng, spec[i], async_rounds(60));
+        }
+        tw_context_free(ctx);
+    }
+    CHECK(n_found > 200);
+}
+
+TEST(bounds_on_random_machines_are_bounds)
+{
+    uint64_t rng = tw_test_seed();
+    for (int i = 0; i < async_rounds(400); i++) {
+        brute_case c;
+        brute_wish wish = {.timing = i % 3 == 0 ? TW_LOCKSTEP : TW_ASYNC, .limit = 3000, .cluster = i % 3 == 2};
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        brute_random_make(&rng, wish, &c);
+        CHECK_EQ(tw_model_parse(ctx, "workload", c.workload, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", c.machine, &machine), TW_OK);
+        char text[sizeof c.workload + sizeof c.machine + 2];
+        snprintf(text, sizeof text, "%s%s", c.workload, c.machine);
+        if (model->n_ops == 1) walk_space(model, machine, &rng, text, 20);
+        tw_context_free(ctx);
+    }
+}
