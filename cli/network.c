@@ -15,7 +15,8 @@
 typedef struct net_session {
     const cli_options *options;
     tw_context *ctx;
-    const tw_network *network;
+    const tw_machine *machine; /* NULL: none was asked for */
+    const tw_network *network; /* as it suits the machine  */
     int n_plans;
     const tw_network_plan *plan[1 + CLI_MAX_CORES]; /* the machine's, then those of further cores */
     const tw_network_verdict *verdict;              /* NULL: not run                               */
@@ -25,9 +26,18 @@ typedef struct net_session {
 
 /* ---- opening ---- */
 
+/* As it suits a machine; NULL: none in particular. */
+static tw_status open_network_for(net_session *s, const char *name, const tw_machine **machine, const tw_network **out)
+{
+    tw_network_options how = s->options->network.open;
+    tw_status status = name ? tw_machine_open(s->ctx, name, machine) : TW_OK;
+    how.machine = name ? *machine : NULL;
+    return status == TW_OK ? tw_network_open(s->ctx, s->options->workload, &how, out) : status;
+}
+
 static tw_status open_network(net_session *s)
 {
-    return tw_network_open(s->ctx, s->options->workload, &s->options->network.open, &s->network);
+    return open_network_for(s, s->options->machine, &s->machine, &s->network);
 }
 
 /* ---- progress ---- */
@@ -49,17 +59,18 @@ static bool show(void *user, const tw_network_progress *now)
 
 /* ---- plans ---- */
 
-static tw_status search(net_session *s, const tw_machine *machine, const tw_network_plan **out)
+static tw_status search(net_session *s, const tw_network *network, const tw_machine *machine,
+                        const tw_network_plan **out)
 {
     tw_network_search_options how = {
         .search = s->options->search, .keep_space = s->options->space_given, .progress = show, .user = s};
     if (s->options->limits) {
-        tw_status status = tw_network_limits(s->ctx, s->network, machine, s->options->limits, &how.search.limits);
+        tw_status status = tw_network_limits(s->ctx, network, machine, s->options->limits, &how.search.limits);
         if (status != TW_OK) return status;
     }
     s->doing = "planning";
     progress_begin(&s->progress, NULL, s->options->quiet);
-    tw_status status = tw_network_search(s->ctx, s->network, machine, &how, out);
+    tw_status status = tw_network_search(s->ctx, network, machine, &how, out);
     progress_end(&s->progress);
     return status;
 }
@@ -72,20 +83,21 @@ static tw_status evaluate(net_session *s, const tw_machine *machine, const char 
     return status;
 }
 
-static tw_status plan_on(net_session *s, const char *name, const char *mapping)
+/* A column of the cost table. */
+static tw_status plan_core(net_session *s, const char *name)
 {
     const tw_machine *machine;
-    tw_status status = tw_machine_open(s->ctx, name, &machine);
-    if (status != TW_OK) return status;
-    const tw_network_plan **out = &s->plan[s->n_plans++];
-    return mapping ? evaluate(s, machine, mapping, out) : search(s, machine, out);
+    const tw_network *network;
+    tw_status status = open_network_for(s, name, &machine, &network);
+    return status == TW_OK ? search(s, network, machine, &s->plan[s->n_plans++]) : status;
 }
 
 static tw_status make_plans(net_session *s)
 {
     const cli_options *o = s->options;
-    tw_status status = plan_on(s, o->machine, o->mapping);
-    for (int i = 0; i < o->network.n_cores && status == TW_OK; i++) status = plan_on(s, o->network.core[i], NULL);
+    const tw_network_plan **first = &s->plan[s->n_plans++];
+    tw_status status = o->mapping ? evaluate(s, s->machine, o->mapping, first) : search(s, s->network, s->machine, first);
+    for (int i = 0; i < o->network.n_cores && status == TW_OK; i++) status = plan_core(s, o->network.core[i]);
     return status;
 }
 

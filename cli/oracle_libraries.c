@@ -32,7 +32,7 @@ static rlim_t used_bytes(void)
 static bool has_room(int resource)
 {
     struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
     return limit.rlim_cur > START_BYTES && limit.rlim_cur - START_BYTES > used_bytes();
 }
 

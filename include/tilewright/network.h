@@ -55,6 +55,8 @@ typedef struct tw_network_options { /* all zero: the defaults                   
     int n_data, n_fills;
     const tw_network_data *data;
     const tw_network_fill *fill;
+    const tw_machine *machine; /* that it is planned for: loops that an array is better laid out over stay apart. NULL:
+                                  any; such a network can be planned for every machine, too                 */
 } tw_network_options;
 TW_API TW_NODISCARD tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
                                               const tw_network **out);

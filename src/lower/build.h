@@ -152,6 +152,12 @@ int tw_scalar(tw_lowering *l, tw_seen seen);
 /* Output axis (a loop) along which a tensor of `inner` elements behind and `extent` elements along lies; -1. */
 int tw_find_output_loop(const tw_lowering *l, int64_t extent, int64_t inner);
 
+/* Where windows leave something over at the ends of an operand, it becomes a view of what they reach (trim.c). */
+void tw_trim_views(tw_lowering *l);
+/* Constants of the settled nest of which it reads a part are replaced by that part, which a step of its own copies
+ * (trim.c); true: there were some. */
+bool tw_trim_constants(tw_lowering *l);
+
 /* ---- nests from shapes (broadcast.c) ---- */
 
 /* Begins a nest over the space of these dims. Each operand has in every dim either all of it or 1 (missing ones before

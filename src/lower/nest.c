@@ -239,7 +239,8 @@ static void check_elems(tw_lowering *l, const tw_tensor *tensor)
     }
 }
 
-static const tw_model *settled_model(tw_lowering *l)
+/* The nest as it stands. */
+static const tw_model *model_of(tw_lowering *l)
 {
     tw_model *model = TW_NEW(l->arena, tw_model, 1);
     tw_op *op = TW_NEW(l->arena, tw_op, 1);
@@ -251,12 +252,33 @@ static const tw_model *settled_model(tw_lowering *l)
     settle_tensors(l, tensor);
     if (tw_refused(l)) return NULL;
     check_elems(l, tensor);
-    tw_nest *nest = &l->nest;
-    if (nest->op.compute == TW_MAP) nest->op.accumulator = tensor[tw_op_output(&nest->op)].dtype;
-    settle_formulas(l);
-    *op = nest->op;
+    *op = l->nest.op;
     *model = (tw_model){.name = "layer", .n_tensors = op->n_operands, .tensor = tensor, .n_ops = 1, .op = op};
     return model;
+}
+
+static const tw_model *settled_model(tw_lowering *l)
+{
+    tw_op *op = &l->nest.op;
+    if (op->compute == TW_MAP && op->n_operands > 0)
+        op->accumulator = tw_dtype_of(l, l->tensor[l->nest.net[tw_op_output(op)]].type);
+    settle_formulas(l);
+    return tw_refused(l) ? NULL : model_of(l);
+}
+
+static void simplify(tw_lowering *l)
+{
+    if (!tw_op_simplify(&l->nest.op, l->options->n_grids, l->options->grid, l->arena)) l->no_memory = true;
+}
+
+/* The fewest loops for the work that the node describes. Constants that have become smaller may allow fewer still. */
+static const tw_model *simplified_model(tw_lowering *l)
+{
+    tw_op_drop_ones(&l->nest.op);
+    tw_trim_views(l);
+    simplify(l);
+    if (!tw_refused(l) && tw_trim_constants(l)) simplify(l);
+    return tw_refused(l) ? NULL : model_of(l);
 }
 
 static bool is_sound(tw_lowering *l, const tw_model *model)
@@ -274,6 +296,8 @@ void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node)
     if (tw_refused(l)) return;
     const tw_model *model = settled_model(l);
     if (tw_refused(l) || !is_sound(l, model)) return;
+    model = simplified_model(l);
+    if (tw_refused(l)) return;
     if (!tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step)) return;
     tw_step *step = &l->step[l->n_steps++];
     *step = (tw_step){.name = tw_say(l, "%s%s", l->name, l->nest.suffix),

@@ -204,7 +204,7 @@ TEST(a_tensor_times_a_function_of_itself_is_folded)
 {
     check(
         "x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nSigmoid c -> s\nMul c s -> y\n< y\n",
-        "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> y; finish $0 = f32(sum); "
+        "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oyox=64 | ic=3: x, w -> y; finish $0 = f32(sum); "
         "$0 * f32(sigmoid($0))\n"
         "folded Sigmoid_1 [Sigmoid] into Conv_0\n"
         "folded Mul_2 [Mul] into Conv_0\n"
@@ -214,7 +214,7 @@ TEST(a_tensor_times_a_function_of_itself_is_folded)
 TEST(nothing_is_folded_past_a_tensor_that_somebody_else_reads)
 {
     check("x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nRelu c -> y\n< y\n< c\n",
-          "Conv_0 [Conv] multiply-add oc=4 oy=8 ox=8 | ic=3 ky=1 kx=1: x, w -> c\n"
+          "Conv_0 [Conv] multiply-add oc=4 oyox=64 | ic=3: x, w -> c\n"
           "Relu_1 [Relu] map d0=256: c -> y; value max(ifm, 0)\n"
           "2 steps, 4 tensors, 0 folds, 0 views\n");
 }
@@ -298,7 +298,7 @@ TEST(batch_normalisation_in_training_also_moves_its_statistics)
 TEST(positions_of_the_largest_are_the_least_places_where_they_lie)
 {
     check("x 1x2x4x4\nMaxPool x -> y i kernel_shape=2,2 strides=2,2\n< y\n< i\n",
-          "MaxPool_0 [MaxPool] max c=2 oy=2 ox=2 | ky=2 kx=2: x -> y\n"
+          "MaxPool_0 [MaxPool] max coy=4 ox=2 | ky=2 kx=2: x -> y\n"
           "MaxPool_0.places [MaxPool] map c=2 oy=2 ox=2 ky=2 kx=2: x, y, y.count; held y.channel -> y.places; "
           "value select(and(present(ifm), equal(ifm, w)), h0 * 16 + in2, 32)\n"
           "MaxPool_0.positions [MaxPool] min d0=8 | r1=4: y.places -> i\n"
@@ -323,10 +323,58 @@ TEST(positions_of_the_largest_are_the_least_places_where_they_lie)
           "4 steps, 7 tensors, 0 folds, 0 views\n");
 }
 
+TEST(loops_that_walk_neighbouring_axes_are_one)
+{
+    check("x 2x8x6x6\n!w 16x8x1x1\nConv x w -> y\n< y\n",
+          "Conv_0 [Conv] multiply-add b=2 oc=16 oyox=36 | ic=8: x, w -> y\n"
+          "1 steps, 3 tensors, 0 folds, 0 views\n");
+    check("x 1x8x4x4\n!w 16x8x4x4\nConv x w -> y\n< y\n",
+          "Conv_0 [Conv] multiply-add oc=16 | ickykx=128: x, w -> y\n"
+          "1 steps, 3 tensors, 0 folds, 0 views\n");
+    /* One channel: an array has more of two loops. */
+    const tw_grid grid = {16, 16, true, 1U << TW_MULTIPLY_ADD};
+    check_with("x 1x1x16x16\n!w 1x1x1x1\nConv x w -> y\n< y\n",
+               (tw_lower_options){.float_as = TW_N_DTYPES, .n_grids = 1, .grid = &grid},
+               "Conv_0 [Conv] multiply-add oy=16 ox=16: x, w -> y\n"
+               "1 steps, 3 tensors, 0 folds, 0 views\n");
+    check("x 1x1x16x16\n!w 1x1x1x1\nConv x w -> y\n< y\n",
+          "Conv_0 [Conv] multiply-add oyox=256: x, w -> y\n"
+          "1 steps, 3 tensors, 0 folds, 0 views\n");
+}
+
+TEST(taps_that_meet_only_padding_are_gone)
+{
+    check("x 1x4x1x5\n!w 3x4x3x3\nConv x w -> y pads=1,1,1,1\n< y\n",
+          "constant Conv_0.taps [Conv] map d0d1=12 d3=3: w -> y.taps; value ifm * 1\n"
+          "Conv_0 [Conv] multiply-add oc=3 ox=5 | ic=4 kx=3: x, y.taps -> y\n"
+          "0 nodes and 1 steps depend on constants alone; the network reads 1 of their results\n"
+          "1 steps, 4 tensors, 0 folds, 0 views\n");
+    /* Weights that are no constant, and networks in which nothing is folded, keep the rest where it is. */
+    check("x 1x4x1x5\nw 3x4x3x3\nConv x w -> y pads=1,1,1,1\n< y\n",
+          "Conv_0 [Conv] multiply-add oc=3 ox=5 | ic=4 kx=3: x, w -> y\n"
+          "1 steps, 3 tensors, 0 folds, 0 views\n");
+    check("x 1x4x1x5\nAveragePool x -> y kernel_shape=3,3 pads=1,1,1,1\n< y\n",
+          "AveragePool_0 [AveragePool] average c=4 ox=5 | kx=3: x -> y\n"
+          "1 steps, 2 tensors, 0 folds, 0 views\n");
+    check("x 1x4x1x5\nAveragePool x -> y kernel_shape=3,3 pads=1,1,1,1 count_include_pad:1\n< y\n",
+          "AveragePool_0 [AveragePool] average c=4 ox=5 | ky=3 kx=3: x -> y\n"
+          "1 steps, 2 tensors, 0 folds, 0 views\n");
+}
+
+TEST(windows_on_blocks_are_reductions)
+{
+    check("x 1x1x131\n!w 6x1x32\nConv x w -> y strides=16\n< y\n",
+          "Conv_0 [Conv] multiply-add oc=6 ox=7 | kx0=2 kx1=16: y.part=x+0, w -> y\n"
+          "1 steps, 4 tensors, 0 folds, 0 views\n");
+    check("x 1x2x8x8\n!w 32x2x4x4\nConv x w -> y strides=4,4\n< y\n",
+          "Conv_0 [Conv] multiply-add oc=32 oy=2 ox=2 | ic=2 ky=4 kx=4: x, w -> y\n"
+          "1 steps, 3 tensors, 0 folds, 0 views\n");
+}
+
 TEST(running_sums_are_windows_and_triangles_are_maps)
 {
     check("x 3x4\n!a 1=1\nCast a -> axis to:7\nCumSum x axis -> y exclusive:1\n< y\n",
-          "CumSum_1 [CumSum] add d0=3 d1=4 | k=4: x -> y\n"
+          "CumSum_1 [CumSum] add d0=3 d1=4 | k=3: x -> y\n"
           "1 nodes and 0 steps depend on constants alone; the network reads 0 of their results\n"
           "1 steps, 2 tensors, 0 folds, 0 views\n");
     check("x 3x4\nTrilu x -> y upper:0\n< y\n",
