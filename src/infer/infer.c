@@ -51,11 +51,27 @@ static const tw_rule_ref *find_rule(const tw_pass *pass, const tw_onnx_node *nod
 
 /* ---- types by the rule's line ---- */
 
+static const char variables[] = "TUVWFNMI";
 typedef struct binding {
-    tw_onnx_type of[4]; /* T U V W */
+    tw_onnx_type of[sizeof variables]; /* by the place of their letter */
 } binding;
 
-static bool is_variable(char letter) { return 'T' <= letter && letter <= 'W'; }
+static const char *find_variable(char letter) { return letter ? strchr(variables, letter) : NULL; }
+
+/* What a variable of this letter must be; NULL: anything, or the type is that. */
+static const char *expected_class(char letter, tw_onnx_type type)
+{
+    bool is_float = type == TW_ONNX_F32 || type == TW_ONNX_F16 || type == TW_ONNX_BF16 || type == TW_ONNX_F64;
+    bool is_whole = type == TW_ONNX_U8 || type == TW_ONNX_I8 || type == TW_ONNX_U16 || type == TW_ONNX_I16 ||
+                    type == TW_ONNX_U32 || type == TW_ONNX_I32 || type == TW_ONNX_U64 || type == TW_ONNX_I64;
+    switch (letter) {
+    case 'F': return is_float ? NULL : "floats";
+    case 'I': return is_whole ? NULL : "whole numbers";
+    case 'N':
+    case 'M': return is_float || is_whole ? NULL : "numbers";
+    default: return NULL;
+    }
+}
 
 static tw_onnx_type fixed_type(char letter)
 {
@@ -77,8 +93,10 @@ static tw_status check_type(const tw_rule_case *c, int k, char letter, binding *
         return tw_rule_error(c, "input %d is of type %s, int32 or int64 expected", k, tw_onnx_type_name(type));
     if (letter == 'q' && type != TW_ONNX_U8 && type != TW_ONNX_I8)
         return tw_rule_error(c, "input %d is of type %s, uint8 or int8 expected", k, tw_onnx_type_name(type));
-    if (is_variable(letter)) {
-        tw_onnx_type *bound = &b->of[letter - 'T'];
+    const char *variable = find_variable(letter), *class = expected_class(letter, type);
+    if (class) return tw_rule_error(c, "input %d is of type %s, %s expected", k, tw_onnx_type_name(type), class);
+    if (variable) {
+        tw_onnx_type *bound = &b->of[variable - variables];
         if (*bound == TW_ONNX_NONE) *bound = type;
         want = *bound;
     }
@@ -123,7 +141,8 @@ static tw_status type_outputs(const tw_rule_case *c, const char *types, const bi
     for (int k = 0; k < c->n_out; k++) {
         char what = next_letter(&at).what;
         if (!what) return tw_rule_error(c, "%d outputs, at most %d expected", c->n_out, k);
-        c->out[k].type = is_variable(what) ? b->of[what - 'T'] : fixed_type(what);
+        const char *variable = find_variable(what);
+        c->out[k].type = variable ? b->of[variable - variables] : fixed_type(what);
     }
     return TW_OK;
 }
@@ -244,6 +263,7 @@ static tw_status apply(const tw_rule_case *c, const tw_rule_ref *found)
     binding b = {0};
     if (!found) return TW_OK;
     const tw_rule *rule = found->rule;
+    TW_TRY(tw_rule_attributes(c));
     TW_TRY(check_inputs(c, rule->types, &b));
     TW_TRY(type_outputs(c, rule->types, &b));
     if (!all_known(c)) return rule->partial ? rule->shape(c) : TW_OK;

@@ -6,6 +6,7 @@
  *     {"Conv", "", "TTT?:T", conv}      three inputs of one type, the last may be left out; the output has that type
  *
  *     T U V W   a type, the same wherever the letter stands        i   int32 or int64
+ *     F         such a type of floats, N M of numbers, I of whole numbers: no bools, no texts
  *     l n b f y int64, int32, bool, float, uint8                   q   uint8 or int8
  *     .         any type; as an output: the function sets it
  *     ?         the one before may be left out                     +   the one before, once or more often
@@ -49,6 +50,8 @@ extern const tw_rules tw_rules_window, tw_rules_element, tw_rules_math, tw_rules
 
 /* "node 'c1' (Conv) at byte 17: ..." */
 tw_status tw_rule_error(const tw_rule_case *c, const char *fmt, ...) TW_PRINTF(2, 3);
+/* Refuses attributes that are of another kind than their name has in the standard (attributes.c). */
+TW_NODISCARD tw_status tw_rule_attributes(const tw_rule_case *c);
 /* NULL: left out, or there are not so many. */
 const tw_shape_of_value *tw_rule_in(const tw_rule_case *c, int k);
 

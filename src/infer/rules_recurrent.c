@@ -262,15 +262,15 @@ static tw_status spectral_window(const tw_rule_case *c)
 
 #define MS "com.microsoft"
 static const tw_rule rules[] = {
-    {"RNN", "", "TTTT?n?T?:TT", rnn},
-    {"GRU", "", "TTTT?n?T?:TT", gru},
-    {"LSTM", "", "TTTT?n?T?T?T?:TTT", lstm},
+    {"RNN", "", "FFFF?n?F?:FF", rnn},
+    {"GRU", "", "FFFF?n?F?:FF", gru},
+    {"LSTM", "", "FFFF?n?F?F?F?:FFF", lstm},
     {"DynamicQuantizeLSTM", MS, "TUUT?n?T?T?T?TUTU:TTT", dynamic_quantize_lstm},
     {"Attention", MS, "TTT?n?T?T?n?:TT", attention},
     {"QAttention", MS, "TUVWWn?T?U?V?:VV", attention},
     {"MultiHeadAttention", MS, "TT?T?T?n?T?T?T?:TTT", multi_head_attention},
     {"GroupQueryAttention", MS, "TT?T?T?T?nnT?T?:TTT", like_query},
-    {"Einsum", "", "T+:T", einsum},
+    {"Einsum", "", "N+:N", einsum},
     {"DFT", "", "Tl?l?:T", dft},
     {"STFT", "", "TlT?l?:T", stft},
     {"MelWeightMatrix", "", "iiiTT:.", mel_weights},
