@@ -16,7 +16,7 @@
 bool tw_network_is_path(const char *spec)
 {
     size_t n = strlen(spec);
-    return n > 5 && strcasecmp(spec + n - 5, ".onnx") == 0;
+    return n > 5 && tw_same_word(spec + n - 5, ".onnx");
 }
 
 tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,

@@ -421,7 +421,7 @@ __attribute__((format(printf, 3, 4))) static void differ(measure *d, double far,
     char text[160];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tw_vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     d->sum += 1 + far;
     tw_text_printf(d->what, "%s%s%s", d->what->len ? *d->place ? "; " : ", " : "", d->place, text);

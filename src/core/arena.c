@@ -20,8 +20,8 @@ enum { HEADER = (sizeof(chunk) + ALIGN - 1) / ALIGN * ALIGN };
 
 struct tw_arena {
     chunk *top, *spare; /* spare: NULL or a chunk for later */
-    size_t held, peak; /* bytes from the host, now and at most */
-    int64_t fail_at;   /* requests left before failure, 0: never */
+    size_t held, peak;  /* bytes from the host, now and at most */
+    int64_t fail_at;    /* requests left before failure, 0: never */
     bool failing;
 };
 
@@ -104,12 +104,12 @@ char *tw_arena_printf(tw_arena *arena, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    int n = tw_vsnprintf(NULL, 0, fmt, args);
     va_end(args);
     char *text = n < 0 ? NULL : tw_arena_alloc(arena, (size_t)n + 1, 1);
     if (!text) return NULL;
     va_start(args, fmt);
-    vsnprintf(text, (size_t)n + 1, fmt, args);
+    tw_vsnprintf(text, (size_t)n + 1, fmt, args);
     va_end(args);
     return text;
 }

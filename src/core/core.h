@@ -74,13 +74,28 @@ static inline tw_span tw_span_clip(tw_span s, int64_t lo, int64_t hi)
 
 /* ---- characters ---- */
 
-/* Of ASCII, whatever the locale of the process: <ctype.h> asks that. */
+/* Of ASCII, whatever the locale of the process, which the functions of the host ask. */
 static inline bool tw_is_digit(char c) { return c >= '0' && c <= '9'; }
 static inline bool tw_is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static inline bool tw_is_alnum(char c) { return tw_is_digit(c) || tw_is_alpha(c); }
 static inline bool tw_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static inline bool tw_is_print(char c) { return c >= ' ' && c <= '~'; }
+static inline bool tw_is_control(char c) { return (unsigned char)c < 32 || c == 127; }
+static inline char tw_to_upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 32) : c; }
 static inline char tw_to_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+/* Whether two words are the same but for upper and lower case of ASCII. */
+bool tw_same_word(const char *a, const char *b);
+
+/* ---- numbers as text ---- */
+
+/* As their namesakes, with a point in numbers whatever the locale of the process (number.c says why). Everything that may
+ * print or read a number that is not whole goes through these. */
+int tw_vsnprintf(char *out, size_t room, const char *fmt, va_list args) TW_PRINTF(3, 0);
+int tw_snprintf(char *out, size_t room, const char *fmt, ...) TW_PRINTF(3, 4);
+int tw_fprintf(FILE *out, const char *fmt, ...) TW_PRINTF(2, 3);
+double tw_strtod(const char *text, char **end);
+float tw_strtof(const char *text, char **end);
 
 /* ---- arena ---- */
 

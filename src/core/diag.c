@@ -38,7 +38,7 @@ static void add_message(tw_diag *diag, tw_loc loc, const char *severity, const c
 {
     if (diag->muted || diag->n_texts == TW_DIAG_MAX) return;
     char body[1024];
-    vsnprintf(body, sizeof body, fmt, args);
+    tw_vsnprintf(body, sizeof body, fmt, args);
     tw_text t = {0};
     add_place(&t, loc);
     tw_text_printf(&t, "%s: ", severity);

@@ -41,16 +41,22 @@ void tw_text_printf(tw_text *t, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    int n = tw_vsnprintf(NULL, 0, fmt, args);
     va_end(args);
     if (n < 0 || !reserve(t, (size_t)n)) {
         t->failed = true;
         return;
     }
     va_start(args, fmt);
-    vsnprintf(t->bytes + t->len, (size_t)n + 1, fmt, args);
+    tw_vsnprintf(t->bytes + t->len, (size_t)n + 1, fmt, args);
     va_end(args);
     t->len += (size_t)n;
+}
+
+bool tw_same_word(const char *a, const char *b)
+{
+    while (*a && tw_to_lower(*a) == tw_to_lower(*b)) a++, b++;
+    return tw_to_lower(*a) == tw_to_lower(*b);
 }
 
 const char *tw_grouped(int64_t x, char buf[TW_GROUPED_MAX])

@@ -3,7 +3,6 @@
 #include "emit/lowering.h"
 #include "core/utf8.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define ATTRIBUTE "#quidditch_snitch.lowering_config"
@@ -27,7 +26,7 @@ static tw_loc here(const scanner *s) { return (tw_loc){s->file, s->line, (int)(s
 /* The only place where lines end. */
 static void skip_space(scanner *s)
 {
-    for (; isspace((unsigned char)*s->at) || strncmp(s->at, "//", 2) == 0; s->at++) {
+    for (; tw_is_space(*s->at) || strncmp(s->at, "//", 2) == 0; s->at++) {
         if (*s->at == '/') s->at += strcspn(s->at, "\n");
         if (!*s->at) return;
         if (*s->at == '\n') s->line++, s->line_start = s->at + 1;
@@ -37,7 +36,7 @@ static void skip_space(scanner *s)
 static size_t word_length(const char *at)
 {
     size_t n = 0;
-    while (isalnum((unsigned char)at[n]) || (at[n] && strchr("_.-", at[n]))) n++;
+    while (tw_is_alnum(at[n]) || (at[n] && strchr("_.-", at[n]))) n++;
     return n;
 }
 
@@ -53,7 +52,7 @@ static quote quote_at(const char *at)
         snprintf(q.text, sizeof q.text, "the end");
     else if (n > 0)
         snprintf(q.text, sizeof q.text, "'%.*s%s'", (int)tw_min((int64_t)n, 40), at, n > 40 ? "..." : "");
-    else if (isprint((unsigned char)*at))
+    else if (tw_is_print(*at))
         snprintf(q.text, sizeof q.text, "'%c'", *at);
     else
         snprintf(q.text, sizeof q.text, "byte 0x%02x", (unsigned char)*at);

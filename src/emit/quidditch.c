@@ -345,7 +345,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const view *v, const ch
     char text[300];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tw_vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     if (v->why && v->op != v->first) tw_text_printf(v->why, "in '%s' ", v->plan->model->op[v->op].name);
     if (v->why) tw_text_printf(v->why, "%s", text);

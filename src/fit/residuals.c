@@ -74,7 +74,7 @@ static void draw_row(const picture *p, int row, tw_line *line)
     if (row == HALF)
         snprintf(label, sizeof label, "0");
     else if (row == 1 || row == ROWS - 2)
-        snprintf(label, sizeof label, "%+.0f%%", 100 * error);
+        tw_snprintf(label, sizeof label, "%+.0f%%", 100 * error);
     else if (row == 0 || row == ROWS - 1)
         snprintf(label, sizeof label, "%s", row ? "below" : "above");
     tw_line_put_right(line, LEFT - 2, TW_DIM, label);

@@ -9,7 +9,7 @@ tw_status tw_rule_error(const tw_rule_case *c, const char *fmt, ...)
     char text[800];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tw_vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     return tw_diag_error(c->diag, (tw_loc){c->file->path, 0, 0}, "node '%.100s' (%.60s) at byte %" PRId64 ": %s",
                          c->node->name, c->node->op, c->node->offset, text);

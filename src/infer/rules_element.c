@@ -96,7 +96,7 @@ static tw_status cast(const tw_rule_case *c)
     if (!to) return tw_rule_error(c, "attribute 'to' is missing");
     c->out[0].type = tw_rule_type(c, "to", TW_ONNX_NONE);
     for (int t = 0; to->kind == TW_ATTR_STRING && t < TW_ONNX_N_TYPES; t++) /* before version 6 */
-        if (strcasecmp(tw_onnx_type_name((tw_onnx_type)t), to->s) == 0) c->out[0].type = (tw_onnx_type)t;
+        if (tw_same_word(tw_onnx_type_name((tw_onnx_type)t), to->s)) c->out[0].type = (tw_onnx_type)t;
     return tw_rule_same(c);
 }
 

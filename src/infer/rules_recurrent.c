@@ -1,7 +1,6 @@
 /* src/infer/rules_recurrent.c - recurrent layers, attention, contractions by formula, transforms. */
 #include "infer/rule.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- recurrent layers ---- */
@@ -115,7 +114,7 @@ typedef struct formula {
     tw_dims dots;          /* what ... stands for      */
 } formula;
 
-static int letter_index(char ch) { return islower((unsigned char)ch) ? ch - 'a' : ch - 'A' + 26; }
+static int letter_index(char ch) { return (ch >= 'a' && ch <= 'z') ? ch - 'a' : ch - 'A' + 26; }
 
 /* Takes one symbol of a term; -1 at its end, LETTERS + 1 for what is none. */
 static int next_symbol(const char **at)
@@ -125,7 +124,7 @@ static int next_symbol(const char **at)
     if (ch == 0 || ch == ',' || strncmp(*at, "->", 2) == 0) return -1;
     *at += 1;
     if (ch == '.') return strncmp(*at, "..", 2) == 0 ? (*at += 2, ELLIPSIS) : ELLIPSIS + 1;
-    return isascii(ch) && isalpha((unsigned char)ch) ? letter_index(ch) : ELLIPSIS + 1;
+    return tw_is_alpha(ch) ? letter_index(ch) : ELLIPSIS + 1;
 }
 
 static int count_letters(const char *at)

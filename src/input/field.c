@@ -3,7 +3,6 @@
  * Every complaint of a getter has one form: the field in quotes, what it must be, what was found. */
 #include "input/field.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  * models, whose complaints carry the columns that this file writes into the nodes. */
 #include "input/tree.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { LINE_MAX_BYTES = 1000 };
@@ -106,7 +105,7 @@ static bool is_flag(piece key)
 
 static tw_status add_value(const line *l, tw_node *op, const char *name, piece value, tw_node **out)
 {
-    bool is_list = isdigit((unsigned char)*value.at) && memchr(value.at, 'x', value.n);
+    bool is_list = tw_is_digit(*value.at) && memchr(value.at, 'x', value.n);
     if (value.n == 0) {
         tw_diag_error(l->diag, loc_at(l, value.at), "option '%s' has no value", name);
         return TW_ERR_INPUT;
@@ -139,7 +138,7 @@ static tw_status add_option(const line *l, tw_node *op, piece option)
 static size_t kind_length(const char *text)
 {
     size_t n = 0;
-    while (isalpha((unsigned char)text[n]) || (n > 0 && text[n] == '_')) n++;
+    while (tw_is_alpha(text[n]) || (n > 0 && text[n] == '_')) n++;
     return n;
 }
 
@@ -183,7 +182,7 @@ static tw_status check_line(const line *l)
         return tw_diag_error(l->diag, loc_at(l, l->text), "a one-line workload has at most %d bytes",
                              LINE_MAX_BYTES);
     for (size_t i = 0; i < n; i++)
-        if (!isgraph((unsigned char)l->text[i]))
+        if (!(tw_is_print(l->text[i]) && l->text[i] != ' '))
             return tw_diag_error(l->diag, loc_at(l, l->text + i),
                                  "a space or special character in a one-line workload");
     if (!tw_oneline_is(l->text))

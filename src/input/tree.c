@@ -8,7 +8,6 @@
 #include "input/tree.h"
 #include "core/utf8.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -142,7 +141,7 @@ static void check_key(builder *b, const frame *top, const char *key, tw_loc loc)
 static bool has_control(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (iscntrl((unsigned char)text[i])) return true;
+        if (tw_is_control(text[i])) return true;
     return false;
 }
 
@@ -218,7 +217,7 @@ static tw_status report_syntax(builder *b, const yaml_parser_t *p, const char *b
     /* The context lies before the problem, and the cursor only goes forward. */
     tw_loc context = reader || !p->context ? (tw_loc){0} : loc_of_mark(b, p->context_mark);
     tw_loc loc = reader ? loc_of_offset(b, bytes, p->problem_offset) : loc_of_mark(b, p->problem_mark);
-    COMPLAIN(b, loc, "%c%s", tolower((unsigned char)problem[0]), problem + 1);
+    COMPLAIN(b, loc, "%c%s", tw_to_lower(problem[0]), problem + 1);
     if (context.file) tw_diag_note(b->diag, context, "%s", p->context);
     return TW_ERR_INPUT;
 }

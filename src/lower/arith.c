@@ -218,7 +218,7 @@ static const struct {
 int tw_activation(tw_lowering *l, const char *name, int x, const float *alpha, const float *beta)
 {
     for (size_t i = 0; i < TW_COUNT(activations); i++)
-        if (strcasecmp(activations[i].name, name) == 0)
+        if (tw_same_word(activations[i].name, name))
             return activations[i].emit(l, x, (double)(alpha ? *alpha : activations[i].alpha),
                                        (double)(beta ? *beta : activations[i].beta));
     tw_refuse(l, "an activation that is not described");

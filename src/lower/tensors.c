@@ -31,9 +31,9 @@ const char *tw_say(tw_lowering *l, const char *fmt, ...)
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    int n = tw_vsnprintf(NULL, 0, fmt, args);
     char *text = n < 0 ? NULL : tw_arena_alloc(l->arena, (size_t)n + 1, 1);
-    if (text) vsnprintf(text, (size_t)n + 1, fmt, again);
+    if (text) tw_vsnprintf(text, (size_t)n + 1, fmt, again);
     va_end(again);
     va_end(args);
     if (!text) l->no_memory = true;

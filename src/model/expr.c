@@ -9,7 +9,6 @@
 
 #include "input/field.h"
 
-#include <ctype.h>
 #include <string.h>
 
 typedef struct parser {
@@ -20,13 +19,13 @@ typedef struct parser {
     tw_axis axis;
 } parser;
 
-static bool is_name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_name_char(char c) { return tw_is_alnum(c) || c == '_'; }
 
 bool tw_expr_is_loop_name(const char *text)
 {
     size_t n = 0;
     while (is_name_char(text[n])) n++;
-    return 0 < n && n <= TW_LOOP_NAME_MAX && !text[n] && !isdigit((unsigned char)*text);
+    return 0 < n && n <= TW_LOOP_NAME_MAX && !text[n] && !tw_is_digit(*text);
 }
 
 static tw_loc loc_of(const parser *p, const char *at)
@@ -58,10 +57,10 @@ static tw_status expected(parser *p, const char *what)
 
 static tw_status parse_int(parser *p, int64_t *out)
 {
-    if (!isdigit((unsigned char)peek(p))) return expected(p, "a number");
+    if (!tw_is_digit(peek(p))) return expected(p, "a number");
     const char *begin = p->at;
     int64_t x = 0;
-    for (; isdigit((unsigned char)*p->at); p->at++) x = tw_min(x * 10 + (*p->at - '0'), TW_EXTENT_MAX + 1);
+    for (; tw_is_digit(*p->at); p->at++) x = tw_min(x * 10 + (*p->at - '0'), TW_EXTENT_MAX + 1);
     if (x > TW_EXTENT_MAX)
         return tw_diag_error(p->diag, loc_of(p, begin), "number in '%s' exceeds %" PRId64, p->node->text,
                              TW_EXTENT_MAX);
@@ -110,7 +109,7 @@ static tw_status parse_term(parser *p, int64_t sign)
     int loop = -1;
     char c = peek(p);
     const char *at = p->at;
-    bool number = isdigit((unsigned char)c), name = !number && is_name_char(c);
+    bool number = tw_is_digit(c), name = !number && is_name_char(c);
     if (!number && !name) return expected(p, "a loop or a number");
     if (number)
         TW_TRY(parse_int(p, &factor));

@@ -9,7 +9,6 @@
  * A step that is used twice, or whose text is long, is written first and given a number: "$0 = exp(x); $0 / (1 + $0)". */
 #include "model/formula.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +41,8 @@ static void print_number(double x, tw_text *out)
 {
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x) break;
+        tw_snprintf(text, sizeof text, "%.*g", digits, x);
+        if (tw_strtod(text, NULL) == x) break;
     }
     tw_text_printf(out, "%s", isnan(x) ? "nan" : text);
 }
@@ -186,14 +185,14 @@ static tw_status expected(parser *p, const char *what)
     return tw_diag_error(p->diag, loc_of(p, p->at), "%s expected at '%.40s'", what, p->at);
 }
 
-static bool is_name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_name_char(char c) { return tw_is_alnum(c) || c == '_'; }
 
 /* The length of a word that begins here. */
 static int word_length(const char *at)
 {
     int n = 0;
     while (is_name_char(at[n])) n++;
-    return isdigit((unsigned char)*at) ? 0 : n;
+    return tw_is_digit(*at) ? 0 : n;
 }
 
 static bool is_word(const char *at, int n, const char *word)
@@ -212,7 +211,7 @@ bool tw_formula_is_name(const char *text)
 static bool begins_number(const char *at)
 {
     int n = word_length(at);
-    return isdigit((unsigned char)*at) || *at == '.' || is_word(at, n, "inf") || is_word(at, n, "nan");
+    return tw_is_digit(*at) || *at == '.' || is_word(at, n, "inf") || is_word(at, n, "nan");
 }
 
 static size_t digits_at(const char *at) { return strspn(at, "0123456789"); }
@@ -226,14 +225,14 @@ static tw_status parse_number(parser *p, double sign, int *out)
         if (*end == '.') end += 1 + digits_at(end + 1);
         size_t mark = *end == 'e' || *end == 'E' ? 1 : 0;
         if (mark && (end[1] == '+' || end[1] == '-')) mark++;
-        if (mark && isdigit((unsigned char)end[mark])) end += mark + digits_at(end + mark);
+        if (mark && tw_is_digit(end[mark])) end += mark + digits_at(end + mark);
     }
     size_t n = (size_t)(end - begin);
     if (n >= sizeof digits || is_name_char(*end) || (n == 1 && *begin == '.')) return expected(p, "a number");
     memcpy(digits, begin, n);
     digits[n] = 0;
     p->at = end;
-    *out = tw_formula_constant(&p->draft, sign * strtod(digits, NULL));
+    *out = tw_formula_constant(&p->draft, sign * tw_strtod(digits, NULL));
     return TW_OK;
 }
 
@@ -284,8 +283,8 @@ static tw_status parse_numbered(parser *p, int *out)
 {
     const char *begin = p->at++;
     int i = 0;
-    if (!isdigit((unsigned char)*p->at)) return expected(p, "a number");
-    for (; isdigit((unsigned char)*p->at); p->at++) i = (int)tw_min(10 * i + (*p->at - '0'), TW_FORMULA_MAX_STEPS);
+    if (!tw_is_digit(*p->at)) return expected(p, "a number");
+    for (; tw_is_digit(*p->at); p->at++) i = (int)tw_min(10 * i + (*p->at - '0'), TW_FORMULA_MAX_STEPS);
     if (i >= p->n_numbers)
         return tw_diag_error(p->diag, loc_of(p, begin), "'%.*s' was not given before",
                              (int)tw_min(p->at - begin, 40), begin);

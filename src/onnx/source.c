@@ -12,7 +12,7 @@ tw_status tw_source_error(const tw_source *source, const char *fmt, ...)
     char body[512];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(body, sizeof body, fmt, args);
+    tw_vsnprintf(body, sizeof body, fmt, args);
     va_end(args);
     tw_loc loc = {source->path, 0, 0};
     const tw_onnx_node *node = source->node;

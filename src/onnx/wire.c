@@ -20,7 +20,7 @@ static bool TW_PRINTF(2, 3) fail(tw_wire *wire, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    vsnprintf(wire->wrong, sizeof wire->wrong, fmt, args);
+    tw_vsnprintf(wire->wrong, sizeof wire->wrong, fmt, args);
     va_end(args);
     wire->broken = true;
     return false;

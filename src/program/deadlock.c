@@ -11,7 +11,7 @@ static void add(phrase *p, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(p->text + p->len, sizeof p->text - p->len, fmt, args);
+    int n = tw_vsnprintf(p->text + p->len, sizeof p->text - p->len, fmt, args);
     va_end(args);
     p->len += n < 0 ? 0 : (size_t)n;
     if (p->len >= sizeof p->text) p->len = sizeof p->text - 1;

@@ -58,7 +58,7 @@ static const tw_activation list[] = {
 const tw_activation *tw_activation_find(const char *op)
 {
     for (size_t i = 0; i < TW_COUNT(list); i++)
-        if (strcasecmp(list[i].op, op) == 0) return &list[i];
+        if (tw_same_word(list[i].op, op)) return &list[i];
     return NULL;
 }
 

@@ -4,7 +4,6 @@
  * are broadcast; counted from the right, they are letters of their own. */
 #include "refer/entries.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { ELLIPSIS = 128, MAX_OPERANDS = TW_WALK_OPERANDS - 1 };
@@ -36,11 +35,11 @@ static tw_status read_term(const tw_refer_case *c, tw_diag *diag, const char *te
                            int n_ellipsis, term *t)
 {
     int letters = 0;
-    for (size_t i = 0; i < n; i++) letters += isalpha((unsigned char)text[i]) != 0;
+    for (size_t i = 0; i < n; i++) letters += tw_is_alpha(text[i]) != 0;
     if (n_dims >= 0) n_ellipsis = n_dims - letters;
     for (size_t i = 0; i < n; i++) {
         if (text[i] == ' ') continue;
-        if (isalpha((unsigned char)text[i])) {
+        if (tw_is_alpha(text[i])) {
             TW_TRY(add_letter(c, diag, t, text[i]));
         } else if (n - i >= 3 && memcmp(text + i, "...", 3) == 0) {
             for (int k = n_ellipsis; k > 0; k--) TW_TRY(add_letter(c, diag, t, ELLIPSIS + k));

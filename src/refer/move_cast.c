@@ -19,8 +19,9 @@ static const char *shortest(double x, tw_onnx_type type, tw_arena *arena)
     if (isnan(x)) return "NaN";
     if (isinf(x)) return x > 0 ? "INF" : "-INF";
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        double back = type == TW_ONNX_F32 ? (double)strtof(text, NULL) : tw_onnx_rounded(type, strtod(text, NULL));
+        tw_snprintf(text, sizeof text, "%.*g", digits, x);
+        double back =
+            type == TW_ONNX_F32 ? (double)tw_strtof(text, NULL) : tw_onnx_rounded(type, tw_strtod(text, NULL));
         if (back == x) break;
     }
     return tw_arena_strndup(arena, text, strlen(text));
@@ -48,9 +49,9 @@ static bool read_text(const char *text, tw_array *one)
     char *end;
     errno = 0;
     if (one->type == TW_ONNX_F32) {
-        *(float *)tw_moving_at(one, 0) = strtof(text, &end);
+        *(float *)tw_moving_at(one, 0) = tw_strtof(text, &end);
     } else if (tw_onnx_is_float(one->type)) {
-        tw_array_put_reals(one, &(double){strtod(text, &end)});
+        tw_array_put_reals(one, &(double){tw_strtod(text, &end)});
     } else {
         int64_t v = one->type == TW_ONNX_U64 ? (int64_t)strtoull(text, &end, 10) : strtoll(text, &end, 10);
         if (errno != 0) return false;
@@ -112,7 +113,7 @@ static int64_t type_of(const tw_attribute *to)
 {
     if (to->kind != TW_ATTR_STRING) return to->i > 0 && to->i < TW_ONNX_N_TYPES ? to->i : -1;
     for (int t = 1; t < TW_ONNX_N_TYPES; t++)
-        if (strcasecmp(tw_onnx_type_name((tw_onnx_type)t), to->s) == 0) return t;
+        if (tw_same_word(tw_onnx_type_name((tw_onnx_type)t), to->s)) return t;
     return -1;
 }
 

@@ -93,7 +93,7 @@ static void sentence(const tw_refer_case *c, char out[MESSAGE_MAX], const char *
     const tw_onnx_node *node = c->node;
     int n = snprintf(out, MESSAGE_MAX, "node '%.100s' (%.60s) at byte %" PRId64 ": ", node->name, node->op,
                      node->offset);
-    vsnprintf(out + n, (size_t)(MESSAGE_MAX - n), fmt, args);
+    tw_vsnprintf(out + n, (size_t)(MESSAGE_MAX - n), fmt, args);
 }
 
 static tw_loc place_of(const tw_refer_case *c) { return (tw_loc){c->file ? c->file->path : NULL, 0, 0}; }

@@ -22,10 +22,10 @@ static cairo_status_t write_bytes(void *user, const unsigned char *bytes, unsign
 /* Width and height with their unit are given apart from the lengths that coordinates count. */
 static void begin_svg(tw_canvas *c, int width, int height, double scale, const char *unit)
 {
-    fprintf(c->out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.6g%s\" height=\"%.6g%s\" viewBox=\"0 0 %d %d\" "
-            "font-family=\"%s\">\n",
-            width * scale, unit, height * scale, unit, width, height, family);
+    tw_fprintf(c->out,
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.6g%s\" height=\"%.6g%s\" viewBox=\"0 0 %d %d\" "
+               "font-family=\"%s\">\n",
+               width * scale, unit, height * scale, unit, width, height, family);
 }
 
 static tw_status begin_cairo(tw_canvas *c, double width, double height, double scale)
@@ -95,7 +95,7 @@ static void set_colour(tw_canvas *c, unsigned colour)
 static void write_colour(tw_canvas *c, const char *name, unsigned colour)
 {
     fprintf(c->out, " %s=\"#%06x\"", name, colour & 0xffffff);
-    if (colour >> 24) fprintf(c->out, " %s-opacity=\"%.2f\"", name, opacity(colour));
+    if (colour >> 24) tw_fprintf(c->out, " %s-opacity=\"%.2f\"", name, opacity(colour));
 }
 
 /* ---- numbers of an SVG ---- */
@@ -103,7 +103,7 @@ static void write_colour(tw_canvas *c, const char *name, unsigned colour)
 /* Hundredths, as short as they can be written: "12", "0.5", "7.25". */
 static const char *shortest(double x, char text[32])
 {
-    snprintf(text, 32, "%.2f", x);
+    tw_snprintf(text, 32, "%.2f", x);
     char *end = text + strlen(text);
     while (end[-1] == '0') *--end = 0;
     if (end[-1] == '.') *--end = 0;

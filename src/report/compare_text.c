@@ -75,9 +75,9 @@ static void change_text(const tw_difference *d, double change, char *out, size_t
     else if (base == 0)
         snprintf(out, room, "new");
     else if (share >= 9)
-        snprintf(out, room, "x %.*f", share < 99 ? 1 : 0, share + 1);
+        tw_snprintf(out, room, "x %.*f", share < 99 ? 1 : 0, share + 1);
     else
-        snprintf(out, room, "%+.*f%%", fabs(share) < 0.1 ? 1 : 0, 100 * share);
+        tw_snprintf(out, room, "%+.*f%%", fabs(share) < 0.1 ? 1 : 0, 100 * share);
 }
 
 static void put_row(printer *p, tw_table *table, const tw_difference *d)
@@ -91,7 +91,7 @@ static void put_row(printer *p, tw_table *table, const tw_difference *d)
     tw_table_row(table, better > 0 ? TW_GOOD : better < 0 ? TW_ALARM : TW_PLAIN);
     const char *end = key + strlen(key) - tw_min((int64_t)strlen(key), KEY_WIDTH - 2);
     while (((unsigned char)*end & 0xc0) == 0x80) end++; /* at a whole character */
-    if (width > KEY_WIDTH) /* the end tells more than the beginning */
+    if (width > KEY_WIDTH)                              /* the end tells more than the beginning */
         tw_table_printf(table, 0, "..%s", end);
     else
         tw_table_put(table, 0, key);

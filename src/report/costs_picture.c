@@ -22,7 +22,8 @@ enum { MOST_CHARACTERS = 48 };
 typedef struct look {
     double margin, row, base; /* base line of a text, from the top of its row */
     double title_y, legend_y, core_y, unit_y, head;
-    double number, name, op, bar, cycles, energy, gap; /* widths, the last between two cores; op, energy 0: not shown */
+    double number, name, op, bar, cycles, energy,
+        gap;         /* widths, the last between two cores; op, energy 0: not shown */
     double gradient; /* width of the legend's colours */
     double text, title_text, core_text;
     int many, most_rows; /* steps from which on rows are layers, and the most that are drawn */
@@ -83,7 +84,7 @@ static void short_number(int64_t x, char out[32])
     double v = (double)x;
     int u = 0;
     while (v >= 999.5 && u < 4) v /= 1000, u++;
-    snprintf(out, 32, u == 0 || v >= 99.95 ? "%.0f%s" : v >= 9.995 ? "%.1f%s" : "%.2f%s", v, unit[u]);
+    tw_snprintf(out, 32, u == 0 || v >= 99.95 ? "%.0f%s" : v >= 9.995 ? "%.1f%s" : "%.2f%s", v, unit[u]);
 }
 
 /* ---- texts ---- */
@@ -103,7 +104,10 @@ static const char *fitting(const drawing *d, const char *text, double width, cli
 
 static double name_x(const drawing *d) { return d->look.margin + d->look.number; }
 static double op_x(const drawing *d) { return name_x(d) + d->look.name; }
-static double cell_width(const drawing *d) { return d->look.bar + d->look.cycles + (d->energy ? d->look.energy : 0); }
+static double cell_width(const drawing *d)
+{
+    return d->look.bar + d->look.cycles + (d->energy ? d->look.energy : 0);
+}
 static double cell_x(const drawing *d, int core)
 {
     return op_x(d) + d->look.op + core * (cell_width(d) + d->look.gap);
@@ -149,7 +153,8 @@ static void draw_cell(drawing *d, int r, int core, bool first)
     }
     double share = d->longest[core] > 0 ? (double)row.cycles / (double)d->longest[core] : 0;
     double width = share * (d->look.bar - 8);
-    tw_canvas_rect(&d->canvas, x, y + d->look.row * 0.15, width < 1 ? 1 : width, d->look.row - d->look.row * 0.3, heat(share));
+    tw_canvas_rect(&d->canvas, x, y + d->look.row * 0.15, width < 1 ? 1 : width, d->look.row - d->look.row * 0.3,
+                   heat(share));
     draw_numbers(d, x + d->look.bar, y + d->look.base, row.cycles, row.energy_fj, first ? ink : faint);
 }
 
@@ -199,14 +204,17 @@ static void draw_total(drawing *d)
 static void draw_legend(drawing *d)
 {
     enum { PIECES = 40 };
-    static const char *const several[] = {"0 to the longest step of the core; bold figures: the fastest core of the step",
-                                          "0 to the core's longest; bold figures: fastest", "bold: fastest core", ""};
+    static const char *const several[] = {
+        "0 to the longest step of the core; bold figures: the fastest core of the step",
+        "0 to the core's longest; bold figures: fastest", "bold: fastest core", ""};
     double x = title_x(d), y = d->look.legend_y - 10, piece = d->look.gradient / PIECES;
     int i = 0;
-    for (int k = 0; k < PIECES; k++) tw_canvas_rect(&d->canvas, x + k * piece, y, piece, 10, heat((k + 0.5) / PIECES));
+    for (int k = 0; k < PIECES; k++)
+        tw_canvas_rect(&d->canvas, x + k * piece, y, piece, 10, heat((k + 0.5) / PIECES));
     x += d->look.gradient + 10;
     while (*several[i] && tw_canvas_text_width(several[i], d->look.text) > right_edge(d) - x) i++;
-    put(d, x, d->look.legend_y - 1, d->look.text, TW_LEFT, faint, d->n_plans > 1 ? several[i] : "0 to the longest step");
+    put(d, x, d->look.legend_y - 1, d->look.text, TW_LEFT, faint,
+        d->n_plans > 1 ? several[i] : "0 to the longest step");
 }
 
 static tw_status draw_head(drawing *d)
@@ -276,7 +284,10 @@ static tw_status finish(drawing *d, int width, int height, tw_diag *diag)
     return status == TW_ERR_IO ? tw_diag_io(diag, (tw_loc){0}, "cannot write the picture") : status;
 }
 
-static int height_of(const drawing *d) { return (int)(d->look.head + (d->n_rows + 1) * d->look.row + d->look.margin); }
+static int height_of(const drawing *d)
+{
+    return (int)(d->look.head + (d->n_rows + 1) * d->look.row + d->look.margin);
+}
 
 static tw_status draw(const tw_network_plan *const *plan, int n_plans, tw_canvas_kind kind, tw_arena *scratch,
                       tw_diag *diag, FILE *out)

@@ -5,7 +5,6 @@
 #include "report/reach.h"
 #include "tile/box.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -16,7 +15,7 @@ static const char *upper(tw_symbols *s, const char *before, const char *name, in
     if (number > 0) snprintf(digits, sizeof digits, "%d", number);
     char *text = tw_arena_printf(s->arena, "%s%s%s", before, name, digits);
     s->failed = s->failed || !text;
-    for (char *at = text ? text + strlen(before) : NULL; at && *at; at++) *at = (char)toupper((unsigned char)*at);
+    for (char *at = text ? text + strlen(before) : NULL; at && *at; at++) *at = tw_to_upper(*at);
     return text ? text : "";
 }
 

@@ -143,14 +143,12 @@ void tw_json_int(tw_json *j, int64_t x)
 static void print_double(double x, char *out, size_t size)
 {
     if (x > -1e21 && x < 1e21 && (x <= -0x1p53 || x >= 0x1p53))
-        snprintf(out, size, "%.0f", x);
+        tw_snprintf(out, size, "%.0f", x);
     else
         for (int digits = 15; digits <= 17; digits++) {
-            snprintf(out, size, "%.*g", digits, x);
-            if (strtod(out, NULL) == x) break;
+            tw_snprintf(out, size, "%.*g", digits, x);
+            if (tw_strtod(out, NULL) == x) break;
         }
-    for (char *c = out; *c; c++) /* the locale is the caller's */
-        if (*c == ',') *c = '.';
 }
 
 void tw_json_number(tw_json *j, double x)

@@ -109,7 +109,7 @@ int tw_line_printf(tw_line *line, int at, tw_style style, const char *fmt, ...)
     char text[4 * TW_COLUMNS_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tw_vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     return tw_line_put(line, at, style, text);
 }

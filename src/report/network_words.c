@@ -18,7 +18,7 @@ const char *tw_gap_text(double gap, bool proven, char out[TW_GAP_MAX])
     else if (hundredths < 1000)
         snprintf(out, TW_GAP_MAX, "%d.%02d%%", (int)hundredths / 100, (int)hundredths % 100);
     else
-        snprintf(out, TW_GAP_MAX, "%.0f%%", gap * 100);
+        tw_snprintf(out, TW_GAP_MAX, "%.0f%%", gap * 100);
     return out;
 }
 

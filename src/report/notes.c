@@ -59,7 +59,7 @@ void tw_notes_printf(tw_notes *notes, tw_style style, const char *fmt, ...)
     char text[4 * TW_COLUMNS_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tw_vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     tw_notes_add(notes, style, text);
 }

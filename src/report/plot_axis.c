@@ -54,7 +54,7 @@ static void with_unit(double value, double step, double most, char text[TW_GROUP
         if (whole)
             snprintf(text, TW_GROUPED_MAX, "%s%s", tw_grouped(llround(value / unit[i].one), number), unit[i].name);
         else
-            snprintf(text, TW_GROUPED_MAX, "%.1f%s", value / unit[i].one, unit[i].name);
+            tw_snprintf(text, TW_GROUPED_MAX, "%.1f%s", value / unit[i].one, unit[i].name);
         return;
     }
     tw_grouped(llround(value), text);
@@ -64,12 +64,12 @@ void tw_tick_text(double value, double step, double most, char text[TW_GROUPED_M
 {
     enum { DIGITS = 6 };
     if (fabs(value) > 9e17 || (value != 0 && most < 1e-5)) {
-        snprintf(text, TW_GROUPED_MAX, "%.3g", value);
+        tw_snprintf(text, TW_GROUPED_MAX, "%.3g", value);
     } else if (step >= 1) {
         with_unit(value, step, most, text);
     } else {
         int digits = (int)ceil(-log10(step) - 1e-9);
-        snprintf(text, TW_GROUPED_MAX, "%.*f", digits < DIGITS ? digits : DIGITS, value);
+        tw_snprintf(text, TW_GROUPED_MAX, "%.*f", digits < DIGITS ? digits : DIGITS, value);
     }
 }
 

@@ -140,7 +140,7 @@ static void number(double value, char text[TW_GROUPED_MAX])
     if (value >= 1000 && value < 9e17)
         tw_grouped(llround(value), text);
     else
-        snprintf(text, TW_GROUPED_MAX, "%.3g", value);
+        tw_snprintf(text, TW_GROUPED_MAX, "%.3g", value);
 }
 
 /* "l3  28.2 points/byte at most 64 bytes/cycle" */

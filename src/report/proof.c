@@ -27,7 +27,7 @@ static const char *count_text(double x, char out[TW_GROUPED_MAX])
 {
     char text[TW_GROUPED_MAX];
     if (x < 1e6) return tw_grouped((int64_t)x, out);
-    snprintf(text, sizeof text, "%.1e", x);
+    tw_snprintf(text, sizeof text, "%.1e", x);
     size_t mantissa = strcspn(text, "e");
     snprintf(out, TW_GROUPED_MAX, "%.*se%d", (int)mantissa, text, atoi(text + mantissa + 1));
     return out;
@@ -284,12 +284,9 @@ tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *s
 
 static const char *ending_word(tw_ending ending)
 {
-    static const char *const word[] = {[TW_END_DONE] = "done",
-                                       [TW_END_BUDGET] = "budget",
-                                       [TW_END_TIME] = "time",
-                                       [TW_END_STOPPED] = "stopped",
-                                       [TW_END_MEMORY] = "memory",
-                                       [TW_END_GAP] = "gap"};
+    static const char *const word[] = {
+        [TW_END_DONE] = "done",       [TW_END_BUDGET] = "budget", [TW_END_TIME] = "time",
+        [TW_END_STOPPED] = "stopped", [TW_END_MEMORY] = "memory", [TW_END_GAP] = "gap"};
     return word[ending];
 }
 

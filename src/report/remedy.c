@@ -39,7 +39,7 @@ static const char *value_text(const tw_plan *plan, double value, char out[TW_GRO
 {
     tw_measure measure = plan->op[0].search.objective[0].measure;
     if (value >= 0x1p62 || measure == TW_EDP)
-        snprintf(out, TW_GROUPED_MAX, "%.4g", value);
+        tw_snprintf(out, TW_GROUPED_MAX, "%.4g", value);
     else if (measure == TW_ENERGY)
         tw_energy((int64_t)value, out);
     else

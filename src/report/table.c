@@ -46,7 +46,7 @@ void tw_table_printf(tw_table *table, int column, const char *fmt, ...)
     char text[TW_COLUMNS_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    tw_vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     tw_table_put(table, column, text);
 }

@@ -8,7 +8,7 @@ static void set(tw_fault *fault, const char *where, const char *fmt, va_list arg
     if (fault->set) return;
     fault->set = true;
     int n = snprintf(fault->text, sizeof fault->text, "%s", where);
-    vsnprintf(fault->text + n, sizeof fault->text - (size_t)n, fmt, args);
+    tw_vsnprintf(fault->text + n, sizeof fault->text - (size_t)n, fmt, args);
 }
 
 void tw_fault_set(tw_fault *fault, const char *fmt, ...)
