@@ -4,6 +4,7 @@
 #include "sim/order.h"
 #include "sim/tee.h"
 #include "sim/timeline.h"
+#include "verify/expect.h"
 
 #include <string.h>
 
@@ -27,22 +28,9 @@ tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_M
     tw_verify_input in = {.model = p->model,
                           .op = p->op,
                           .machine = p->machine,
-                          .layout = &p->layout,
-                          .n_levels = p->n_tiled,
-                          .level = level};
-    tw_program_levels(p, level);
-    for (int l = 0; l < p->map->n_levels; l++) in.is_pass[p->map->level[l].memory] = p->map->level[l].pass;
-    in.padded = p->padded;
-    memcpy(in.largest, p->largest, sizeof in.largest);
+                          .layout = &p->layout};
+    tw_verify_expect(p->map, level, &in);
     if (p->flow) find_residents(p, &in, resident);
-    for (int o = 0; o < tw_op_output(p->op) && p->flow; o++) {
-        const tw_stay *s = &p->flow->stay[tw_machine_innermost(p->machine, TW_HOLDS_INPUTS)][o];
-        in.restless[o] = s->filler >= 0 && s->depth >= p->flow->n_places;
-    }
-    in.innermost = -1;
-    if (p->flow && p->n_tiled == 1 && p->flow->n_places > 0 && !p->flow->serpentine)
-        in.innermost = p->flow->place[p->flow->n_places - 1].loop;
-    if (p->flow) memcpy(in.unroll, p->flow->unroll, sizeof in.unroll);
     if (p->flow) memcpy(in.holds_sums, p->flow->sums, sizeof in.holds_sums);
     return in;
 }

@@ -1,8 +1,8 @@
 /* src/verify/verify.h - nothing is believed.
  *
  * Two judges watch the rows of a timeline go by. Neither uses a line of what made them: no tile
- * geometry, no mapping, no builder, no simulator. They know the operator, the machine, the layout
- * table and the instructions.
+ * geometry, no builder, no simulator. They know the operator, the machine, the mapping as it was written (expect.h), the
+ * layout table and the instructions.
  *
  *   check.c    tracks what every buffer holds and re-derives capacity, overlap, engine use, hazards, order, cost
  *              of rows, and that every loop point is executed once and reaches memory once

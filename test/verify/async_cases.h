@@ -238,18 +238,7 @@ static inline void async_types(uint64_t *r, tw_model *model)
 static inline void async_input(test_case *c)
 {
     case_input(c);
-    for (int d = 0; d < TW_ARRAY_DIMS; d++) c->in.unroll[d] = c->program.flow->unroll[d];
     for (int m = 0; m < TW_MAX_MEMORIES; m++) c->in.holds_sums[m] = c->program.flow->sums[m];
-    c->in.padded = c->program.padded;
-    memcpy(c->in.largest, c->program.largest, sizeof c->in.largest);
-    int memory = tw_machine_innermost(&c->machine, TW_HOLDS_INPUTS);
-    for (int o = 0; o < tw_op_output(c->program.op); o++) {
-        const tw_stay *s = &c->program.flow->stay[memory][o];
-        c->in.restless[o] = s->filler >= 0 && s->depth >= c->program.flow->n_places;
-    }
-    const tw_flow *flow = c->program.flow;
-    bool sweeps = c->program.n_tiled == 1 && flow->n_places > 0 && !flow->serpentine;
-    c->in.innermost = sweeps ? flow->place[flow->n_places - 1].loop : -1;
 }
 
 /* The next random case that is accepted by the builder and does not deadlock, with its commands. */

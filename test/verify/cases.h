@@ -7,7 +7,7 @@
 #include "program/program.h"
 #include "sim/timeline.h"
 #include "tw_test.h"
-#include "verify/verify.h"
+#include "verify/expect.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,14 +187,9 @@ typedef struct test_case {
 
 static inline void case_input(test_case *c)
 {
-    tw_program_levels(&c->program, c->level);
-    c->in = (tw_verify_input){.model = &c->model,
-                              .op = c->program.op,
-                              .machine = &c->machine,
-                              .layout = &c->program.layout,
-                              .n_levels = c->program.n_tiled,
-                              .level = c->level};
-    for (int l = 0; l < c->map.n_levels; l++) c->in.is_pass[c->map.level[l].memory] = c->map.level[l].pass;
+    c->in = (tw_verify_input){
+        .model = &c->model, .op = c->program.op, .machine = &c->machine, .layout = &c->program.layout};
+    tw_verify_expect(&c->map, c->level, &c->in);
 }
 
 /* The next random case of this kind; draws until the readers and the builder accept one. */

@@ -1,0 +1,135 @@
+/* src/verify/expect.c - see expect.h. */
+#include "verify/expect.h"
+
+/* A loop that a level cuts. Those of all levels, outermost first, are the nest that the program walks. */
+typedef struct cut_loop {
+    int level, loop; /* the level counts those that are tiled */
+} cut_loop;
+
+typedef struct cut_loops {
+    int n;
+    cut_loop at[TW_MAX_MEMORIES * TW_MAX_LOOPS];
+} cut_loops;
+
+/* Tiles of a piece, and the longest of them: as many as are asked for, or as many as a size makes. */
+static int64_t tiles_of(const tw_level_map *map, int loop, int64_t len)
+{
+    int64_t size = map->size[loop];
+    return size > 0 ? len / size + (len % size != 0) : map->count[loop];
+}
+
+static int64_t longest_of(const tw_level_map *map, int loop, int64_t len)
+{
+    int64_t n = map->count[loop];
+    if (map->size[loop] > 0) return map->size[loop] < len ? map->size[loop] : len;
+    return len / n + (len % n != 0);
+}
+
+/* From the whole loops inwards: what is cut where, and what is left of each loop in the end. */
+static void walk_levels(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in, cut_loops *nest)
+{
+    int n = 0;
+    unsigned cut = 0;
+    for (int l = 0; l < in->op->n_loops; l++) in->largest[l] = in->op->loop[l].extent;
+    for (int i = 0; i < map->n_levels; i++) {
+        const tw_level_map *at = &map->level[i];
+        in->is_pass[at->memory] = at->pass;
+        if (at->pass) continue;
+        cut = 0;
+        for (int k = 0; k < in->op->n_loops; k++) {
+            int l = at->order[k];
+            if (tiles_of(at, l, in->largest[l]) <= 1) continue;
+            cut |= 1u << l;
+            nest->at[nest->n++] = (cut_loop){n, l};
+        }
+        for (int l = 0; l < in->op->n_loops; l++) in->largest[l] = longest_of(at, l, in->largest[l]);
+        level[n++] = (tw_level_info){.memory = at->memory, .mode = at->accumulate};
+    }
+    in->n_levels = n;
+    in->level = level;
+    in->padded = 0;
+    for (int l = 0; l < in->op->n_loops && in->machine->pads; l++) /* those that the innermost level cuts */
+        if ((cut >> l & 1) && in->op->loop[l].extent % in->largest[l] != 0) in->padded |= 1u << l;
+}
+
+/* ---- inputs that change with every execution ---- */
+
+static bool depends(const tw_op *op, int operand, int loop)
+{
+    for (int a = 0; a < op->operand[operand].n_axes; a++)
+        for (int t = 0; t < op->operand[operand].axis[a].n_terms; t++)
+            if (op->operand[operand].axis[a].term[t].loop == loop) return true;
+    return false;
+}
+
+/* Fused: it is the output of the operator before, and lies there already. */
+static bool is_left_there(const tw_verify_input *in, int operand)
+{
+    const tw_op *op = in->op;
+    return op->fused && op->operand[operand].tensor == op[-1].operand[op[-1].n_operands - 1].tensor;
+}
+
+/* Whether a memory that keeps the operand as it is told keeps tiles of it while loops that the level cuts go on. */
+static bool keeps_more(const tw_level_map *memory, const tw_level_map *tiled, const cut_loops *nest, int level, int operand,
+                       int n_loops)
+{
+    int keep = memory->keeps[operand];
+    bool behind = keep < 0; /* the loop while which it is kept, or all */
+    for (int k = 0; keep != 0 && k < n_loops; k++) {
+        for (int i = 0; i < nest->n && behind; i++)
+            if (nest->at[i].level == level && nest->at[i].loop == tiled->order[k]) return true;
+        if (tiled->order[k] == keep - 1) behind = true;
+    }
+    return false;
+}
+
+/* The innermost memory of inputs gets a new tile for every execution: its tiles are those that are executed, it keeps no more
+ * than one of them and, where a tile that is still needed stays, the innermost loop changes it. */
+static bool is_restless(const tw_op_map *map, const tw_verify_input *in, const cut_loops *nest, int operand)
+{
+    int memory = in->machine->n_memories - 1, grain = 0;
+    while (!(in->machine->memory[memory].holds & TW_HOLDS_INPUTS)) memory--;
+    while (in->level[grain].memory < memory) grain++;
+    if (is_left_there(in, operand)) return false;
+    if (nest->n == 0) return true;
+    const cut_loop *last = &nest->at[nest->n - 1];
+    const tw_level_map *tiled = &map->level[in->level[grain].memory - 1];
+    if (last->level > grain || keeps_more(&map->level[memory - 1], tiled, nest, grain, operand, in->op->n_loops))
+        return false;
+    return in->machine->reuse != TW_REUSE_RESIDENT || depends(in->op, operand, last->loop);
+}
+
+/* ---- arrays ---- */
+
+/* As the mapping says or, where it is silent, the two longest parallel loops in the order of their declaration; of loops that
+ * are as long as each other the first. */
+static void lay_out(const tw_op_map *map, tw_verify_input *in)
+{
+    const int *given = map->level[map->n_levels - 1].unrolls;
+    bool over[TW_MAX_LOOPS] = {false};
+    int n = 0;
+    for (int d = 0; d < TW_ARRAY_DIMS; d++) in->unroll[d] = given[0] > 0 ? given[d] - 1 : -1;
+    if (given[0] > 0) return;
+    for (int d = 0; d < TW_ARRAY_DIMS; d++) {
+        int longest = -1;
+        for (int l = 0; l < in->op->n_loops; l++) {
+            if (in->op->loop[l].reduces || over[l]) continue;
+            if (longest < 0 || in->op->loop[l].extent > in->op->loop[longest].extent) longest = l;
+        }
+        if (longest >= 0) over[longest] = true;
+    }
+    for (int l = 0; l < in->op->n_loops; l++)
+        if (over[l]) in->unroll[n++] = l;
+}
+
+void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in)
+{
+    cut_loops nest = {0};
+    walk_levels(map, level, in, &nest);
+    in->innermost = -1;
+    if (in->machine->timing != TW_ASYNC) return;
+    for (int o = 0; o < in->op->n_operands - 1; o++) in->restless[o] = is_restless(map, in, &nest, o);
+    bool plain = in->n_levels == 1 && nest.n > 0 && !map->level[map->n_levels - 1].serpentine;
+    if (plain) in->innermost = nest.at[nest.n - 1].loop;
+    lay_out(map, in);
+}

@@ -1,0 +1,14 @@
+/* src/verify/expect.h - what a mapping, as it was written, says about the program that is made of it.
+ *
+ * A judge has to know which loops lie over an array, how long the largest tile is, which loops are padded up to it, and
+ * which inputs change with every execution: what an execution costs depends on that. All of it follows from the mapping and the
+ * machine, and is worked out here once more. Nothing is asked of those who built the program. */
+#ifndef TW_VERIFY_EXPECT_H
+#define TW_VERIFY_EXPECT_H
+#include "search/opmap.h"
+#include "verify/verify.h"
+
+/* Fills levels, is_pass, padded, largest, restless, innermost and unroll of `in`, whose model, operator and machine are
+ * there. in->level will point to `level`. */
+void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in);
+#endif
