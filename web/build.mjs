@@ -1,5 +1,6 @@
 // Bundles the page into one file, dist/report.html, which the C build embeds. `node build.mjs --check` only tells
 // whether the committed file is what the sources give.
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync, mkdirSync, existsSync } from "node:fs";
 import { build } from "esbuild";
 
@@ -33,11 +34,20 @@ function notices() {
   return [...names].map(([licence, list]) => `${list.join(", ")}\n\n${licence}`).join("\n\n");
 }
 
+/** What the page may do: run the one script that was built here, style itself, and ask for nothing from anywhere. A script that
+ *  came in by a name or by data would not run. */
+function policy(script) {
+  const hash = createHash("sha256").update(script, "utf8").digest("base64");
+  return `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
+}
+
+const script = text(".js").replaceAll("</script", "<\\/script");
 // A function, since a replacement's "$&" means something; "</script" may stand in a string only in disguise.
 const page = readFileSync(here + "src/index.html", "utf8")
   .replace("/*STYLE*/", () => text(".css"))
   .replace("/*NOTICES*/", notices)
-  .replace("/*SCRIPT*/", () => text(".js").replaceAll("</script", "<\\/script"));
+  .replace("/*POLICY*/", policy(script))
+  .replace("/*SCRIPT*/", () => script);
 const out = here + "dist/report.html";
 if (process.argv.includes("--check")) {
   const same = existsSync(out) && readFileSync(out, "utf8") === page;
