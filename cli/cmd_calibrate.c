@@ -1,5 +1,6 @@
 /* cli/cmd_calibrate.c - which values of a machine's parameters explain measured cycles? */
 #include "cmd.h"
+#include "limit.h"
 #include "options_calibrate.h"
 #include "output.h"
 #include "status.h"
@@ -51,7 +52,7 @@ static tw_status calibrate(run *r)
 {
     tw_calibrate_options options = r->options->fit;
     progress p;
-    progress_begin(&p, NULL, r->options->quiet);
+    progress_begin(&p, NULL, NULL, r->options->quiet);
     options.progress = show;
     options.user = &p;
     tw_status status = tw_calibrate(r->ctx, r->machine, r->use, r->options->n_files, &options, &r->result);
@@ -107,6 +108,7 @@ int cmd_calibrate(int argc, char **argv)
     calibrate_options options;
     calibrate_options_read(argc, argv, &options);
     run r = {.options = &options, .ctx = tw_context_new(), .use = calloc((size_t)options.n_files, sizeof *r.use)};
+    if (r.ctx) limit_apply(r.ctx, options.time_limit);
     int code = walk(&r);
     free(r.use);
     tw_context_free(r.ctx);

@@ -1,5 +1,6 @@
 /* cli/cmd_place.c - addresses for the buffers of a CSV file. */
 #include "cmd.h"
+#include "limit.h"
 #include "busy.h"
 #include "options.h"
 #include "output.h"
@@ -28,6 +29,7 @@ enum {
 typedef struct place_options {
     const char *input, *output;
     tw_pack_options pack;
+    double time_limit; /* seconds, 0: none */
     bool map, json, quiet;
     terminal terminal;
     tw_print_options print;
@@ -38,7 +40,7 @@ static const struct argp_option options[] = {
      0},
     {"minimize", KEY_MINIMIZE, 0, 0, "with --capacity: the least height, if it is not above SIZE", 0},
     {"output", 'o', "FILE", 0, "write the file with a column 'offset' ('-': to standard output)", 0},
-    {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "stop then, with the best so far", 0},
+    {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "of the whole command: ends with the best so far", 0},
     {"nodes", KEY_NODES, "N", 0, "stop after so many nodes of the search; the same on every machine", 0},
     {"map", KEY_MAP, 0, 0, "draw the addresses over time", 0},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/place.md)", 0},
@@ -69,7 +71,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_CAPACITY: o->pack.capacity = value_bytes(state, "--capacity", arg); break;
     case KEY_MINIMIZE: o->pack.minimize = true; break;
-    case KEY_TIME_LIMIT: o->pack.seconds = value_seconds(state, "--time-limit", arg); break;
+    case KEY_TIME_LIMIT: o->time_limit = value_seconds(state, "--time-limit", arg); break;
     case KEY_NODES: o->pack.max_nodes = value_number(state, "--nodes", arg, 1, INT64_MAX); break;
     case 'o': o->output = arg; break;
     case ARGP_KEY_ARG:
@@ -179,6 +181,7 @@ int cmd_place(int argc, char **argv)
     place_options o;
     read_options(argc, argv, &o);
     run r = {.options = &o, .ctx = tw_context_new()};
+    if (r.ctx) limit_apply(r.ctx, o.time_limit);
     int code = walk(&r);
     tw_context_free(r.ctx);
     return code;

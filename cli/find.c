@@ -1,12 +1,14 @@
 /* cli/find.c - see find.h. */
 #include "find.h"
 #include "cache.h"
+#include "limit.h"
 #include "progress.h"
 
-/* The options as given, and what is known only now. */
-static tw_search_options watched_options(const session *s, progress *p)
+/* The options as given, and what is known only now: with a time limit, this share of it that is left. */
+static tw_search_options watched_options(const session *s, double share, progress *p)
 {
     tw_search_options options = s->options->search;
+    options.time_limit = limit_of_search(options.time_limit, share);
     options.limits = s->limits;
     options.progress = progress_show;
     options.user = p;
@@ -16,10 +18,11 @@ static tw_search_options watched_options(const session *s, progress *p)
 static tw_status search(session *s)
 {
     progress p;
-    tw_search_options options = watched_options(s, &p);
-    progress_begin(&p, s->model, s->options->quiet);
+    tw_search_options options = watched_options(s, s->options->explain ? 0.5 : 1, &p);
+    progress_begin(&p, s->ctx, s->model, s->options->quiet);
     tw_status status = tw_plan_search(s->ctx, s->model, s->machine, &options, &s->plan);
     progress_end(&p);
+    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -37,10 +40,11 @@ tw_status find_plan(session *s)
 tw_status find_lowered(session *s)
 {
     progress p;
-    tw_search_options options = watched_options(s, &p);
-    progress_begin(&p, s->model, s->options->quiet);
+    tw_search_options options = watched_options(s, 1, &p);
+    progress_begin(&p, s->ctx, s->model, s->options->quiet);
     tw_status status = tw_plan_search_lowering(s->ctx, s->model, s->machine, &options, &s->plan);
     progress_end(&p);
+    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -48,12 +52,13 @@ tw_status find_remedies(session *s)
 {
     progress p;
     static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
-    tw_search_options options = watched_options(s, &p);
+    tw_search_options options = watched_options(s, 1, &p);
     options.pareto = false; /* of the front, the plan is the best in the first objective */
     if (progress_was_stopped()) return TW_OK;
-    progress_begin(&p, s->model, s->options->quiet);
+    progress_begin(&p, s->ctx, s->model, s->options->quiet);
     tw_status status = tw_plan_remedies(s->ctx, s->plan, &options, &s->remedy, &s->n_remedies);
     progress_end(&p);
+    limit_apply(s->ctx, s->options->search.time_limit);
     if (status == TW_OK && s->n_remedies == 0) s->remedy = &nothing;
     return status;
 }

@@ -1,5 +1,6 @@
 /* cli/main.c - which sub-command? Without one, the built-in example. */
 #include "cmd.h"
+#include "limit.h"
 #include "options.h"
 
 #include <locale.h>
@@ -23,6 +24,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+    limit_begin();
     setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE, see output.h */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow further shows as EFBIG      */

@@ -1,6 +1,7 @@
 /* cli/network.c - see network.h. */
 #include "network.h"
 #include "busy.h"
+#include "limit.h"
 #include "output.h"
 #include "progress.h"
 #include "status.h"
@@ -22,6 +23,8 @@ typedef struct net_session {
     const tw_network_verdict *verdict;              /* NULL: not run                               */
     progress progress;
     const char *doing; /* "planning", "running" */
+    int n_to_plan;     /* searches that are still to be made, and the run */
+    bool runs;         /* after planning                                  */
 } net_session;
 
 /* ---- opening ---- */
@@ -68,10 +71,12 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
         tw_status status = tw_network_limits(s->ctx, network, machine, s->options->limits, &how.search.limits);
         if (status != TW_OK) return status;
     }
+    how.search.time_limit = limit_of_search(s->options->search.time_limit, 1.0 / s->n_to_plan--);
     s->doing = "planning";
-    progress_begin(&s->progress, NULL, s->options->quiet);
+    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
     tw_status status = tw_network_search(s->ctx, network, machine, &how, out);
     progress_end(&s->progress);
+    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -95,6 +100,7 @@ static tw_status plan_core(net_session *s, const char *name)
 static tw_status make_plans(net_session *s)
 {
     const cli_options *o = s->options;
+    s->n_to_plan = o->network.n_cores + 1 - (o->mapping != NULL) + s->runs;
     const tw_network_plan **first = &s->plan[s->n_plans++];
     tw_status status = o->mapping ? evaluate(s, s->machine, o->mapping, first) : search(s, s->network, s->machine, first);
     for (int i = 0; i < o->network.n_cores && status == TW_OK; i++) status = plan_core(s, o->network.core[i]);
@@ -153,9 +159,10 @@ static tw_status run(net_session *s)
                                   .progress = show,
                                   .user = s};
     s->doing = "running";
-    progress_begin(&s->progress, NULL, s->options->quiet);
+    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
     status = tw_network_run(s->ctx, s->plan[0], &how, &s->verdict);
     progress_end(&s->progress);
+    limit_apply(s->ctx, s->options->search.time_limit);
     return status;
 }
 
@@ -258,6 +265,15 @@ static int finish_file(net_session *s, const char *name, output_file *file, tw_s
     return cannot_write(folder, name);
 }
 
+/* There is no time for this file. One that is there from an earlier plan would look like this one's. */
+static int leave_out(net_session *s, const char *name)
+{
+    tw_context_clear_messages(s->ctx);
+    output_remove(s->options->folder, name);
+    fprintf(stderr, "tilewright: '%s/%s' is left out: time was up\n", s->options->folder, name);
+    return EXIT_DONE;
+}
+
 static int write_file(net_session *s, const char *name, net_printer print)
 {
     output_file file;
@@ -265,7 +281,9 @@ static int write_file(net_session *s, const char *name, net_printer print)
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", s->options->folder, name);
     tw_status status = print(s, file.stream);
     busy_end(b);
-    return finish_file(s, name, &file, status);
+    if (status != TW_STOPPED) return finish_file(s, name, &file, status);
+    output_file_drop(&file);
+    return leave_out(s, name);
 }
 
 static int write_output(net_session *s, int i)
@@ -415,7 +433,9 @@ static int judge(const net_session *s)
 /* Files and the report; a plan that is not complete is shown all the same. */
 static int report(net_session *s)
 {
+    limit_apply_grace(s->ctx, s->options->search.time_limit);
     int code = s->options->dump ? EXIT_DONE : s->options->plot.file ? write_plot(s) : write_files(s);
+    limit_apply(s->ctx, 0); /* whatever there is is printed */
     if (code == EXIT_DONE) code = print(s);
     return code == EXIT_DONE ? judge(s) : code;
 }
@@ -432,6 +452,7 @@ static int plan_all(net_session *s)
 static int verify_all(net_session *s)
 {
     if (s->options->dump) return plan_all(s);
+    s->runs = true;
     int code = first_part(s);
     if (code == EXIT_DONE) code = status_exit(s->ctx, make_plans(s));
     if (code != EXIT_DONE) return code;
@@ -448,6 +469,7 @@ static int with_session(const cli_options *options, int (*walk)(net_session *s))
     if (!s) return status_exit(NULL, TW_ERR_NOMEM);
     s->options = options;
     s->ctx = tw_context_new();
+    if (s->ctx) limit_apply(s->ctx, options->search.time_limit);
     int code = walk(s);
     tw_context_free(s->ctx);
     free(s);

@@ -33,6 +33,7 @@ enum {
     KEY_SYMBOLIC,
     KEY_MAP,
     KEY_TRACE,
+    KEY_TIME_LIMIT,
 };
 
 /* ---- values ---- */
@@ -243,6 +244,10 @@ static error_t hand_down(struct argp_state *state, int n_children)
     {                                                                   \
         "mapping", KEY_MAPPING, "FILE", 0, "the mapping to evaluate", 0 \
     }
+#define OPTION_TIME_LIMIT                                                                   \
+    {                                                                                       \
+        "time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "of the whole command: what is not reached by then is left out", 0 \
+    }
 #define OPTION_LOWERING                                                                                       \
     {                                                                                                         \
         "lowering-config", KEY_LOWERING, "TEXT|@FILE", 0, "instead: Quidditch's attributes (docs/emit.md)", 0 \
@@ -340,8 +345,12 @@ static error_t parse_mapping(int key, char *arg, struct argp_state *state)
 
 static error_t parse_eval(int key, char *arg, struct argp_state *state)
 {
-    const cli_options *o = ((parser *)state->input)->out;
+    cli_options *o = ((parser *)state->input)->out;
     if (key == ARGP_KEY_INIT) return hand_down(state, 3);
+    if (key == KEY_TIME_LIMIT) {
+        o->search.time_limit = value_seconds(state, "--time-limit", arg);
+        return 0;
+    }
     error_t error = parse_mapping(key, arg, state);
     if (key == ARGP_KEY_END && !o->mapping && !o->lowering)
         argp_error(state, "--mapping or --lowering-config is missing");
@@ -439,7 +448,7 @@ void cli_options_eval(int argc, char **argv, cli_options *out)
         {&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
     static const struct argp_option options[] = {
-        OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_OUTPUT, {0}};
+        OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_TIME_LIMIT, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){0};
     parse(&argp, argc, argv, out);

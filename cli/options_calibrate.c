@@ -22,6 +22,7 @@ enum {
     KEY_COPIES,
     KEY_BALANCE,
     KEY_THREADS,
+    KEY_TIME_LIMIT,
     KEY_JSON,
     KEY_COLUMNS,
     KEY_ASCII,
@@ -51,6 +52,7 @@ static const struct argp_option options[] = {
     {"ascii", KEY_ASCII, 0, 0, "no box-drawing characters", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
     {"quiet", 'q', 0, 0, "no report, only messages, files and the exit code", 0},
+    {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "of the whole command: the fit ends with the best so far", 0},
     {"threads", KEY_THREADS, "N", 0, "default: one per core; the result does not depend on it", 0},
     {0}};
 
@@ -160,6 +162,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o': o->output = arg; break;
     case KEY_TRAIN: o->fit.train = read_share(state, arg); break;
     case KEY_SEED: o->fit.seed = (uint64_t)value_number(state, "--seed", arg, 0, INT64_MAX); break;
+    case KEY_TIME_LIMIT: o->time_limit = value_seconds(state, "--time-limit", arg); break;
     case KEY_THREADS: o->fit.n_threads = (int)value_number(state, "--threads", arg, 1, 64); break;
     case KEY_COPIES: o->fit.drop_copies = true; break;
     case KEY_BALANCE: o->fit.balance = true; break;

@@ -23,6 +23,7 @@ typedef struct calibrate_options {
     const char *drop[CALIBRATE_FILES];
     int n_drop;
     tw_calibrate_options fit;
+    double time_limit; /* seconds, 0: none */
     bool json, quiet;
     tw_print_options print;
 } calibrate_options;

@@ -150,7 +150,8 @@ const struct argp options_goal_argp = {goal_options, parse_goal, 0, 0, 0, 0, 0};
 
 static const struct argp_option effort_options[] = {
     {0, 0, 0, 0, "How it is searched (Ctrl-C ends a search with the best so far):", 5},
-    {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "ends the search with the best so far", 0},
+    {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0,
+     "of the whole command: the search ends with the best so far, what is not reached is left out", 0},
     {"memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0, "of the search's own lists, as in 512MiB; default 256MiB", 0},
     {"gap", KEY_GAP, "PERCENT", 0, "ends the search when its gap is at most this; default: with a proof", 0},
     {"budget", KEY_BUDGET, "N", 0,

@@ -29,7 +29,7 @@ static rlim_t used_bytes(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-static bool has_room(int resource)
+static bool has_room(__rlimit_resource_t resource)
 {
     struct rlimit limit;
     if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;

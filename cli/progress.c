@@ -18,12 +18,14 @@ enum { LINE_BYTES = 512 };
 
 /* The search's threads get the signal too: a plain sig_atomic_t would be a race. */
 static volatile atomic_bool stopped;
+static tw_context *volatile working; /* whose work a signal ends */
 static struct sigaction before;
 
 static void stop(int signal)
 {
     (void)signal;
     stopped = true;
+    if (working) tw_context_interrupt(working);
 }
 
 bool progress_was_stopped(void) { return stopped; }
@@ -82,9 +84,10 @@ static void draw(progress *p, const char *line)
 
 /* ---- the interface ---- */
 
-void progress_begin(progress *p, const tw_model *model, bool quiet)
+void progress_begin(progress *p, tw_context *ctx, const tw_model *model, bool quiet)
 {
     *p = (progress){.model = model, .shown = !quiet && isatty(STDERR_FILENO)};
+    working = ctx;
     watch_interrupts();
 }
 
@@ -114,4 +117,5 @@ void progress_end(progress *p)
 {
     if (p->width > 0) draw(p, "");
     sigaction(SIGINT, &before, NULL);
+    working = NULL;
 }

@@ -16,13 +16,13 @@ typedef struct progress {
     double last; /* seconds at which progress_say last drew                            */
 } progress;
 
-/* From here on Ctrl-C ends the search only. */
-void progress_begin(progress *p, const tw_model *model, bool quiet);
+/* From here on Ctrl-C ends the work of the context only. */
+void progress_begin(progress *p, tw_context *ctx, const tw_model *model, bool quiet);
 /* As tw_search_options has it; `user` is a progress. */
 bool progress_show(void *user, const tw_progress *now);
 /* Any other line after so many seconds of work; false after Ctrl-C. Without a model. */
 bool progress_say(progress *p, double seconds, const char *line);
-/* The line is gone, and Ctrl-C has its old meaning. */
+/* The line is gone, and Ctrl-C has its old meaning. What was interrupted stays so until limit_apply. */
 void progress_end(progress *p);
 /* Whether there was a Ctrl-C. */
 bool progress_was_stopped(void);

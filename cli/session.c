@@ -2,6 +2,7 @@
 #include "session.h"
 #include "busy.h"
 #include "find.h"
+#include "limit.h"
 #include "oracle.h"
 #include "output.h"
 #include "status.h"
@@ -204,6 +205,15 @@ static int finish_file(session *s, const char *folder, const char *name, output_
     return cannot_write(folder, name);
 }
 
+/* There is no time for this file. One that is there from an earlier plan would look like this one's. */
+static int leave_out(session *s, const char *name)
+{
+    output_remove(s->options->folder, name);
+    complain("'%s/%s' is left out: time was up", s->options->folder, name);
+    if (s->n_left_out < SESSION_FILES) s->left_out[s->n_left_out++] = name;
+    return EXIT_DONE;
+}
+
 /* A file is replaced only by a complete one. */
 static int write_file(session *s, const char *name, printer print)
 {
@@ -213,7 +223,10 @@ static int write_file(session *s, const char *name, printer print)
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", folder, name);
     tw_status status = print(s, file.stream);
     busy_end(b);
-    return finish_file(s, folder, name, &file, status);
+    if (status != TW_STOPPED) return finish_file(s, folder, name, &file, status);
+    output_file_drop(&file);
+    tw_context_clear_messages(s->ctx);
+    return leave_out(s, name);
 }
 
 /* ---- the files of a Pareto front ---- */
@@ -267,7 +280,7 @@ static int write_front(session *s)
 
 /* ---- all files ---- */
 
-enum { FILES_MAX = 8 };
+enum { FILES_MAX = SESSION_FILES };
 typedef struct named_file {
     const char *name;
     printer print; /* NULL: written apart */
@@ -297,7 +310,7 @@ static int write_files(session *s)
 {
     named_file file[FILES_MAX];
     int n = list_files(s, file), code = make_folder(s->options->folder);
-    for (int i = 0; i < n && code == EXIT_DONE; i++)
+    for (int i = n - 1; i >= 0 && code == EXIT_DONE; i--) /* what takes longest comes last */
         if (file[i].print) code = write_file(s, file[i].name, file[i].print);
     if (code != EXIT_DONE) return code;
     drop_lowering(s);
@@ -408,6 +421,13 @@ static tw_status print_stdout(session *s, FILE *out)
     return tw_plan_print_text(s->ctx, s->plan, s->verdict, &how, out);
 }
 
+static bool is_left_out(const session *s, const char *name)
+{
+    for (int i = 0; i < s->n_left_out; i++)
+        if (strcmp(s->left_out[i], name) == 0) return true;
+    return false;
+}
+
 static void say_where(const session *s, FILE *out)
 {
     named_file file[FILES_MAX];
@@ -415,7 +435,10 @@ static void say_where(const session *s, FILE *out)
     const cli_options *o = s->options;
     if (!s->plan || o->quiet) return;
     int n = o->folder ? list_files(s, file) : 0;
-    for (int i = 0; i < n; i++) name[i] = file[i].name;
+    int n_written = 0;
+    for (int i = 0; i < n; i++)
+        if (!is_left_out(s, file[i].name)) name[n_written++] = file[i].name;
+    n = n_written;
     if (n > 0 || o->trace) fputc('\n', out);
     if (n > 0) output_say_wrote(o->folder, name, n, o->print.columns, out);
     if (o->trace) fprintf(out, "wrote %s\n", o->trace);
@@ -469,9 +492,11 @@ static int report(session *s)
     int wrong = s->options->verify ? verify(s) : EXIT_DONE;
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
     say_cached(s);
+    limit_apply_grace(s->ctx, s->options->search.time_limit);
     int code = s->options->folder ? write_files(s) : EXIT_DONE;
     if (code == EXIT_DONE) code = write_path(s, s->options->trace, print_trace_file);
     if (code == EXIT_DONE) code = write_path(s, s->options->plot.file, print_picture);
+    limit_apply(s->ctx, 0); /* whatever there is is printed */
     if (code == EXIT_DONE) code = print(s);
     return code != EXIT_DONE ? code : wrong;
 }
@@ -556,6 +581,7 @@ static int run(session *s)
 static int run_session(const cli_options *options, int (*run_it)(session *s))
 {
     session s = {.options = options, .ctx = tw_context_new()};
+    if (s.ctx) limit_apply(s.ctx, options->search.time_limit);
     int code = run_it(&s);
     free(s.verdict);
     tw_context_free(s.ctx);

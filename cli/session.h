@@ -5,6 +5,8 @@
 #define TW_CLI_SESSION_H
 #include "options.h"
 
+enum { SESSION_FILES = 8 };
+
 typedef struct session {
     const cli_options *options;
     tw_context *ctx;
@@ -17,6 +19,8 @@ typedef struct session {
     const tw_remedy *remedy;   /* NULL: nobody asked                         */
     int n_remedies;
     const tw_verdict **verdict; /* NULL: not verified; else one per operator */
+    int n_left_out;             /* files for which there was no time         */
+    const char *left_out[SESSION_FILES];
 } session;
 
 /* The whole run; returns the exit code. */

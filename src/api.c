@@ -32,6 +32,8 @@ tw_context *tw_context_new(void)
 {
     tw_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx) return NULL;
+    tw_deadline_init(&ctx->deadline, 0, NULL);
+    ctx->diag.deadline = &ctx->deadline;
     ctx->arena = tw_arena_new();
     ctx->scratch = tw_arena_new();
     if (ctx->arena && ctx->scratch) return ctx;
@@ -64,6 +66,12 @@ tw_status tw_context_close_later(tw_context *ctx, void (*close)(void *what), voi
 int tw_context_n_messages(const tw_context *ctx) { return ctx->diag.n_texts; }
 const char *tw_context_message(const tw_context *ctx, int i) { return ctx->diag.text[i]; }
 void tw_context_clear_messages(tw_context *ctx) { tw_diag_release(&ctx->diag); }
+
+/* ---- time ---- */
+
+void tw_context_limit_time(tw_context *ctx, double seconds) { tw_deadline_init(&ctx->deadline, seconds, NULL); }
+void tw_context_interrupt(tw_context *ctx) { atomic_store(&ctx->deadline.interrupted, true); }
+bool tw_context_is_over(const tw_context *ctx) { return tw_deadline_is_over(&ctx->deadline); }
 
 /* ---- reading ---- */
 
@@ -304,7 +312,7 @@ tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search
 {
     static const tw_search_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_remedies_find(plan, options ? options : &defaults, ctx->arena, ctx->scratch, out, n);
+    tw_status status = tw_remedies_find(plan, options ? options : &defaults, ctx->diag.deadline, ctx->arena, ctx->scratch, out, n);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -93,7 +93,9 @@ tw_status tw_packing_solve(tw_context *ctx, const tw_packing *packing, const tw_
     tw_packed *p;
     TW_ALLOC(ctx->arena, p, 1);
     double before = tw_pack_clock();
-    TW_TRY(tw_pack_solve(f->item, f->n_items, options, ctx->arena, &r));
+    tw_pack_options within = *options;
+    within.seconds = tw_deadline_seconds(ctx->diag.deadline, options->seconds);
+    TW_TRY(tw_pack_solve(f->item, f->n_items, &within, ctx->arena, &r));
     *p = (tw_packed){.verdict = r.verdict,
                      .height = r.height,
                      .bound = r.bound,

@@ -1,6 +1,7 @@
 /* src/context.h - what a context owns: the arenas of its values, its messages, and the texts of its machines. */
 #ifndef TW_CONTEXT_H
 #define TW_CONTEXT_H
+#include "core/deadline.h"
 #include "input/tree.h"
 
 /* The bytes that a machine was read from, told by the root of its tree, which machines with other values share. */
@@ -20,7 +21,8 @@ typedef struct tw_closing {
 
 struct tw_context {
     tw_arena *arena, *scratch;
-    tw_diag diag;
+    tw_deadline deadline; /* of all that is made with the context     */
+    tw_diag diag;   /* looks at it                              */
     const tw_source *source; /* the newest first */
     tw_closing *closing;     /* the newest first */
 };

@@ -66,12 +66,16 @@ static tw_status run(const tw_op_plan *plan, const tw_given *given, tw_arena *sc
     tw_level_info level[TW_MAX_MEMORIES];
     tw_resident resident[TW_MAX_OPERANDS];
     tw_verify_input in = tw_verify_input_of(&plan->program, level, resident);
+    in.deadline = diag->deadline;
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = tw_executor_new_given(&in, given, judges);
     if (!checker || !executor) return TW_ERR_NOMEM;
     TW_TRY(tw_watch(plan, NULL, checker, executor, scratch, judges, diag));
     *fault = tw_checker_finish(checker);
-    return *fault ? TW_OK : tw_executor_output(executor, out, fault);
+    if (!*fault) TW_TRY(tw_executor_output(executor, out, fault));
+    if (!tw_deadline_is_over(diag->deadline)) return TW_OK;
+    *fault = NULL; /* of judges whose time is up, nothing is believed */
+    return TW_STOPPED;
 }
 
 tw_status tw_plan_execute(const tw_plan *plan, const tw_model *model, const tw_given *given, tw_arena *scratch,

@@ -5,10 +5,12 @@
  * them, all loads of such an input; the other bounds of a search do not see that. */
 #include "lowered.h"
 
+#include "core/deadline.h"
 #include "emit/quidditch.h"
 #include "pipeline.h"
 #include "search/bound.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { FAMILIES_MAX = 1000 };
@@ -36,6 +38,7 @@ static scene scene_of(const tw_model *model, int first, const tw_machine *machin
     scene s = {.model = *model, .first = first, .machine = machine, .given = options, .options = *options};
     s.model.op = &model->op[first];
     s.model.n_ops = tw_quidditch_end(model, first) - first;
+    s.options.time_limit = 0; /* the deadline of all dispatches counts */
     s.options.n_objectives = 0;
     s.options.pareto = false;
     s.options.limits = NULL;
@@ -102,8 +105,10 @@ static tw_status search_families(scene *s, tw_diag *diag, const tw_plan **out)
         return tw_diag_infeasible(diag, s->model.op->loc, "operator '%s' has too many loops: give a mapping",
                                   s->model.op->name);
     for (int f = 0; f < n; f++) {
-        tw_diag muted = {.muted = true};
+        tw_diag muted = tw_diag_quiet(diag);
         bool last = f == n - 1 && !best;
+        double left = tw_deadline_left(diag->deadline);
+        s->options.time_limit = isfinite(left) ? tw_deadline_seconds(diag->deadline, left / (n - f)) : 0;
         tw_status status = search_family(s, f, best, last ? diag : &muted, &plan);
         if (status == TW_OK && is_better(plan, best)) best = plan;
         if (status == TW_ERR_NOMEM || (last && status != TW_OK)) return status;
@@ -129,22 +134,44 @@ static tw_status search_dispatch(scene *s, tw_diag *diag, const tw_plan **out)
     return search_families(s, diag, out);
 }
 
+/* Each has its share of the time: what is left is divided by those that are left. */
+static tw_status search_dispatches(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
+                                   tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_op_map *map)
+{
+    const tw_deadline *all = diag->deadline;
+    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) {
+        const tw_plan *plan = NULL;
+        scene s = scene_of(model, o, machine, options);
+        tw_deadline share;
+        double left = tw_deadline_left(all);
+        s.arena = arena;
+        s.scratch = scratch;
+        tw_deadline_init(&share, isfinite(left) ? left * s.model.n_ops / (model->n_ops - o) : 0, all);
+        diag->deadline = &share;
+        tw_status status = search_dispatch(&s, diag, &plan);
+        diag->deadline = all;
+        TW_TRY(status);
+        assert(plan);
+        memcpy(&map[o], plan->mapping->op, (size_t)s.model.n_ops * sizeof *map);
+    }
+    return TW_OK;
+}
+
 tw_status tw_lowered_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
                           tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_plan **out)
 {
     tw_mapping *mapping;
     tw_op_map *map;
+    tw_deadline limit;
+    const tw_deadline *deadline = diag->deadline;
     TW_ALLOC(arena, mapping, 1);
     TW_ALLOC(arena, map, model->n_ops);
-    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) {
-        const tw_plan *plan = NULL;
-        scene s = scene_of(model, o, machine, options);
-        s.arena = arena;
-        s.scratch = scratch;
-        TW_TRY(search_dispatch(&s, diag, &plan));
-        assert(plan);
-        memcpy(&map[o], plan->mapping->op, (size_t)s.model.n_ops * sizeof *map);
-    }
     *mapping = (tw_mapping){model->n_ops, map};
-    return tw_plan_build(model, machine, mapping, NULL, NULL, arena, scratch, diag, out);
+    tw_deadline_init(&limit, options->time_limit, deadline);
+    diag->deadline = &limit;
+    tw_status status = search_dispatches(model, machine, options, arena, scratch, diag, map);
+    diag->deadline = NULL; /* as in tw_plan_find */
+    if (status == TW_OK) status = tw_plan_build(model, machine, mapping, NULL, NULL, arena, scratch, diag, out);
+    diag->deadline = deadline;
+    return status;
 }

@@ -1,6 +1,7 @@
 /* src/nearest.c - see nearest.h. */
 #include "nearest.h"
 
+#include "core/deadline.h"
 #include "placing.h"
 
 typedef struct change {
@@ -83,7 +84,7 @@ static void try_fewer_buffers(const tw_model *model, int op, const tw_machine *m
 
 /* More tiles along one loop: every next count up to 16, then in steps of a sixteenth, until one fits. */
 static void try_more_tiles(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                           int level, tw_arena *scratch, change *best)
+                           int level, const tw_deadline *deadline, tw_arena *scratch, change *best)
 {
     const tw_op *o = &model->op[op];
     for (int l = 0; l < o->n_loops; l++) {
@@ -97,6 +98,7 @@ static void try_more_tiles(const tw_model *model, int op, const tw_machine *mach
                 break;
             at->count[l] = c;
             int64_t execs = fits(model, op, machine, &changed, scratch);
+            if (tw_deadline_is_over(deadline)) return;
             keep(best, (change){.n_execs = execs, .level = level, .loop = l, .operand = -1, .value = c});
             if (execs >= 0) break;
         }
@@ -109,7 +111,7 @@ void tw_nearest_note(const tw_model *model, int op, const tw_machine *machine, c
     change best = {0};
     for (int l = 0; l < map->n_levels; l++) {
         try_fewer_buffers(model, op, machine, map, l, scratch, &best);
-        if (!map->level[l].pass) try_more_tiles(model, op, machine, map, l, scratch, &best);
+        if (!map->level[l].pass) try_more_tiles(model, op, machine, map, l, diag->deadline, scratch, &best);
     }
     if (!best.found) return;
     const tw_level_map *level = &map->level[best.level];

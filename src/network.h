@@ -17,8 +17,8 @@ TW_NODISCARD tw_status tw_network_build(tw_context *ctx, const tw_network *netwo
                                         const tw_network_search_options *options, const tw_mapping *mapping,
                                         const tw_network_plan **out);
 /* Lifetimes over the steps to addresses; what could stay on the chip. Reads everything of the plan but `memory`. */
-TW_NODISCARD tw_status tw_network_place(const tw_network_plan *plan, tw_arena *arena, tw_arena *scratch,
-                                        tw_network_memory *out);
+TW_NODISCARD tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadline, tw_arena *arena,
+                                        tw_arena *scratch, tw_network_memory *out);
 TW_NODISCARD tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan,
                                           const tw_network_run_options *options, tw_network_verdict *out);
 /* The first and the last step that need the bytes of each root tensor; first -1: before the first step. Tensors that nobody

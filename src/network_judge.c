@@ -196,7 +196,7 @@ static tw_status judge_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag)
 tw_status tw_run_judge(tw_run *r, int j)
 {
     const tw_step *step = r->job[j].step;
-    tw_diag diag = {.muted = true};
+    tw_diag diag = {.muted = true, .deadline = r->ctx->diag.deadline};
     if (step->kind != TW_STEP_TILED || step->in_branch || r->verdict[j].fault) return TW_OK;
     tw_arena *arena = tw_arena_new();
     if (!arena) return TW_ERR_NOMEM;

@@ -18,6 +18,7 @@ enum { ALIGN = 64 };
 
 typedef struct homes { /* tensors that need a place */
     const tw_network_plan *plan;
+    const tw_deadline *deadline;
     tw_tensor_place *place;
     tw_pack_item *item;
     tw_pack_segment *segment;
@@ -90,7 +91,10 @@ static tw_status place_outer(homes *h, tw_arena *scratch, tw_network_memory *out
         out->sum_bytes += rounded(h->place[i].bytes);
     }
     if (h->n == 0) return TW_OK;
-    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true, .max_nodes = nodes_for(h->item, h->n)};
+    tw_pack_options options = {.capacity = TW_UNLIMITED,
+                               .minimize = true,
+                               .max_nodes = nodes_for(h->item, h->n),
+                               .seconds = tw_deadline_seconds(h->deadline, 0)};
     TW_TRY(tw_pack_solve(h->item, h->n, &options, scratch, &r));
     out->peak_bytes = r.height;
     out->least_bytes = r.bound;
@@ -227,7 +231,9 @@ static tw_status place_inner(homes *h, const chip *c, const candidate *from, int
         int n_items = list_items(h, c, from, n, which), n_which = 0;
         while (which[n_which] >= 0) n_which++;
         if (n_which == 0) return TW_OK;
-        tw_pack_options options = {.capacity = c->size, .max_nodes = nodes_for(h->item, n_items) / 8 + 1};
+        tw_pack_options options = {.capacity = c->size,
+                                   .max_nodes = nodes_for(h->item, n_items) / 8 + 1,
+                                   .seconds = tw_deadline_seconds(h->deadline, 0)};
         TW_TRY(tw_pack_solve(h->item, n_items, &options, scratch, &r));
         if (r.verdict != TW_PACK_FITS) {
             leave_out(h, which, n_which, n_out);
@@ -274,9 +280,10 @@ static int64_t count_weights(const tw_lowered *lowered, tw_arena *scratch)
     return sum;
 }
 
-tw_status tw_network_place(const tw_network_plan *plan, tw_arena *arena, tw_arena *scratch, tw_network_memory *out)
+tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadline, tw_arena *arena,
+                           tw_arena *scratch, tw_network_memory *out)
 {
-    homes h = {.plan = plan};
+    homes h = {.plan = plan, .deadline = deadline};
     tw_arena_mark mark = tw_arena_save(scratch);
     *out = (tw_network_memory){.memory = plan->machine->memory[0].name,
                                .weight_bytes = count_weights(plan->network->lowered, scratch)};

@@ -5,11 +5,12 @@
  * called waits, and tells how far it is. */
 #include "network.h"
 
+#include "core/deadline.h"
 #include "pipeline.h"
 #include "search/limits.h"
 
+#include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +20,6 @@ enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
 static const double network_gap = 0.0099; /* a layer's search ends when no more than this is to gain */
 /* Work for all layers together, and for one of them: seconds for the first, some tenths of one at least for the other. */
 static const int64_t network_budget = 180000000, least_budget = 1000000, most_budget = 10000000;
-static const double least_share = 0.1; /* seconds: enough to find something */
 
 typedef struct result { /* of one layer */
     const tw_plan *plan;
@@ -34,13 +34,13 @@ typedef struct team {
     const tw_mapping *mapping; /* NULL: search                          */
     const int *order;          /* of the layers                         */
     result *result;            /* per layer                             */
-    double begin;              /* of the clock                          */
+    int64_t begin_ns;          /* of the clock                          */
+    tw_deadline deadline;      /* of the searches                       */
     pthread_mutex_t lock;      /* of what follows                       */
     pthread_cond_t changed;
     int n_taken, n_done, n_refused, n_running;
     int at_work; /* a layer, -1: none */
     double points_left;
-    atomic_bool stopped;
 } team;
 
 typedef struct worker {
@@ -49,37 +49,23 @@ typedef struct worker {
     pthread_t thread;
 } worker;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* ---- one layer ---- */
 
-static bool go_on(void *user, const tw_progress *progress)
-{
-    (void)progress;
-    return !atomic_load(&((team *)user)->stopped);
-}
-
-/* A layer's share of the time that is left. */
+/* A layer's share of the time that is left: half of it is for all layers alike, half goes by points. 0: no limit. */
 static double time_share(team *t, int layer, int n_workers)
 {
-    double limit = t->options->search.time_limit;
-    if (limit <= 0) return 0;
-    double left = limit - (now() - t->begin), points = (double)tw_op_points(&t->network->layer[layer].model->op[0]);
-    double share = left * n_workers * points / (t->points_left > points ? t->points_left : points);
-    return share > least_share ? share : least_share;
+    double left = tw_deadline_left(&t->deadline), points = (double)tw_op_points(&t->network->layer[layer].model->op[0]);
+    if (isinf(left)) return 0;
+    double n_left = t->network->n_layers - t->n_done, all = t->points_left > points ? t->points_left : points;
+    double share = left * n_workers * 0.5 * (1 / n_left + points / all);
+    return share < left ? tw_deadline_seconds(&t->deadline, share) : tw_deadline_seconds(&t->deadline, 0);
 }
 
 static tw_search_options options_of(team *t, int layer, tw_limits *limits)
 {
     tw_search_options o = t->options->search;
     o.n_threads = 1;
-    o.progress = go_on;
-    o.user = t;
+    o.progress = NULL; /* the deadline tells */
     if (o.limits) {
         *limits = (tw_limits){1, &o.limits->op[layer]};
         o.limits = limits;
@@ -127,17 +113,21 @@ static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, 
 static const char *reason_of(const tw_diag *diag)
 {
     if (diag->n_texts == 0) return "no mapping was found";
-    const char *error = strstr(diag->text[0], "error: "), *infeasible = strstr(diag->text[0], "infeasible: ");
-    return error ? error + strlen("error: ") : infeasible ? infeasible + strlen("infeasible: ") : diag->text[0];
+    static const char *const severity[] = {"error: ", "infeasible: ", "stopped: "};
+    for (size_t i = 0; i < TW_COUNT(severity); i++) {
+        const char *found = strstr(diag->text[0], severity[i]);
+        if (found) return found + strlen(severity[i]);
+    }
+    return diag->text[0];
 }
 
 static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
 {
-    tw_diag diag = {0};
+    tw_diag diag = {.deadline = &t->deadline};
     result *r = &t->result[layer];
     r->status = t->mapping ? eval_layer(t, layer, arena, &diag, &r->plan)
                            : search_layer(t, layer, seconds, arena, &diag, &r->plan);
-    if (r->status == TW_INFEASIBLE || r->status == TW_ERR_INPUT) {
+    if (r->status == TW_INFEASIBLE || r->status == TW_ERR_INPUT || r->status == TW_STOPPED) {
         r->refusal = tw_arena_printf(arena, "%s", reason_of(&diag));
         r->status = r->refusal ? TW_OK : TW_ERR_NOMEM;
     }
@@ -192,10 +182,10 @@ static void watch(team *t)
                                  .n_layers = t->network->n_layers,
                                  .name = t->at_work >= 0 ? t->network->model->op[t->at_work].name : "",
                                  .n_refused = t->n_refused,
-                                 .seconds = now() - t->begin};
+                                 .seconds = tw_deadline_since(t->begin_ns)};
         pthread_mutex_unlock(&t->lock);
         bool more = !t->options->progress || t->options->progress(t->options->user, &p);
-        if (!more) atomic_store(&t->stopped, true);
+        if (!more) atomic_store(&t->deadline.interrupted, true);
         pthread_mutex_lock(&t->lock);
     }
     pthread_mutex_unlock(&t->lock);
@@ -259,7 +249,8 @@ static tw_status list_order(team *t, tw_arena *arena)
 
 static tw_status plan_layers(team *t, tw_context *ctx)
 {
-    t->begin = now();
+    t->begin_ns = tw_deadline_now();
+    tw_deadline_init(&t->deadline, t->options->search.time_limit, ctx->diag.deadline);
     t->at_work = -1;
     TW_TRY(list_order(t, ctx->arena));
     TW_ALLOC(ctx->arena, t->result, t->network->n_layers + 1);
@@ -336,8 +327,8 @@ tw_status tw_network_build(tw_context *ctx, const tw_network *network, const tw_
     *plan = (tw_network_plan){.network = network, .machine = machine};
     TW_TRY(plan_layers(&t, ctx));
     TW_TRY(keep_results(&t, ctx->arena, plan));
-    plan->totals = totals_of(plan, now() - t.begin);
-    TW_TRY(tw_network_place(plan, ctx->arena, ctx->scratch, &plan->memory));
+    plan->totals = totals_of(plan, tw_deadline_since(t.begin_ns));
+    TW_TRY(tw_network_place(plan, ctx->diag.deadline, ctx->arena, ctx->scratch, &plan->memory));
     *out = plan;
     return TW_OK;
 }

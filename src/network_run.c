@@ -7,6 +7,7 @@
  * Elements are kept in the type that the network gives them; programs work on doubles. */
 #include "network_run.h"
 
+#include "core/deadline.h"
 #include "execute.h"
 
 #include <string.h>
@@ -99,12 +100,13 @@ static const char *why_untiled(const tw_run *r, const tw_plan *plan, int layer)
 }
 
 /* As it is described, where there is no program. */
-static tw_status run_described(const tw_step *step, const tw_given *given, double *out)
+static tw_status run_described(const tw_step *step, const tw_given *given, const tw_deadline *deadline, double *out)
 {
-    tw_reference_case c = {.model = step->model, .op = &step->model->op[0]};
+    tw_reference_case c = {.model = step->model, .op = &step->model->op[0], .deadline = deadline};
     memcpy(c.input, given->input, sizeof c.input);
     memcpy(c.held, given->held, sizeof c.held);
-    return tw_reference_direct(NULL, &c, out) ? TW_OK : TW_ERR_NOMEM;
+    if (!tw_reference_direct(NULL, &c, out)) return TW_ERR_NOMEM;
+    return tw_deadline_is_over(deadline) ? TW_STOPPED : TW_OK;
 }
 
 static tw_status keep_fault(tw_run *r, tw_step_verdict *v)
@@ -129,9 +131,10 @@ static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
     TW_ALLOC(scratch, out, n + 1);
     v->why_not = layer < 0 ? "a constant" : why_untiled(r, plan, layer);
     if (v->why_not) {
-        TW_TRY(run_described(step, &given, out));
+        TW_TRY(run_described(step, &given, r->ctx->diag.deadline, out));
     } else {
-        TW_TRY(tw_plan_execute(plan, step->model, &given, scratch, &r->ctx->diag, out, &v->fault));
+        tw_diag quiet = tw_diag_quiet(&r->ctx->diag);
+        TW_TRY(tw_plan_execute(plan, step->model, &given, scratch, &quiet, out, &v->fault));
         v->executed = v->checked = v->fault == NULL;
         if (v->fault) return keep_fault(r, v);
     }
@@ -198,13 +201,24 @@ static void announce(tw_run *r, int n_ran, bool over)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* Steps from this one on are not reached: what was done before it stands. */
+static tw_status stop_at(tw_run *r, int j)
+{
+    r->stopped = true;
+    (void)tw_diag_stopped(&r->ctx->diag, (tw_loc){r->net->file->path, 0, 0}, "step '%s' (%d of %d)",
+                          r->job[j].step->name, j + 1, r->n_jobs);
+    return TW_OK;
+}
+
 static tw_status run_jobs(tw_run *r)
 {
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (int j = 0; j < r->n_jobs; j++) {
         if (!tell(r, j, &start)) break;
-        TW_TRY(run_job(r, j));
+        tw_status status = tw_deadline_is_over(r->ctx->diag.deadline) ? TW_STOPPED : run_job(r, j);
+        if (status == TW_STOPPED) return stop_at(r, j);
+        TW_TRY(status);
         if (r->verdict[j].fault) break; /* what follows has nothing to stand on */
         if (r->options->no_reference) tw_run_release(r, j);
         announce(r, j + 1, false);
@@ -240,7 +254,8 @@ static tw_status run_both(tw_run *r)
     tw_status status = run_jobs(r);
     announce(r, r->n_ran, true);
     pthread_join(thread, NULL);
-    return status != TW_OK ? status : r->judged;
+    r->stopped |= r->judged == TW_STOPPED;
+    return status != TW_OK ? status : r->judged == TW_STOPPED ? TW_OK : r->judged;
 }
 
 static tw_status keep_outputs(tw_run *r, tw_network_verdict *out)
@@ -316,6 +331,7 @@ tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan, const
     if (status == TW_OK) status = run_both(&r);
     *out = (tw_network_verdict){0};
     tw_status summed = sum_up(&r, out);
+    out->stopped = r.stopped;
     if (status == TW_OK) status = summed;
     if (status == TW_OK && out->n_wrong == 0 && r.n_ran == r.n_jobs) status = keep_outputs(&r, out);
     tw_run_end(&r);

@@ -32,6 +32,7 @@ typedef struct tw_run {
     pthread_cond_t moved;
     int n_ran;        /* jobs that can be judged                                     */
     bool over;        /* no more will follow                                         */
+    bool stopped;     /* time was up before all steps were run and judged            */
     tw_status judged; /* how the second thread ended                                 */
 } tw_run;
 

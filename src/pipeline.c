@@ -5,9 +5,11 @@
  * Every stage takes the finished values before it as const and makes one new value. */
 #include "pipeline.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/deadline.h"
 #include "coster.h"
 #include "execute.h"
 #include "lots.h"
@@ -202,6 +204,15 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
     return TW_OK;
 }
 
+/* Seconds of those that are left for operator `op`: its share of the points that are still to be planned; 0: no limit. */
+static double time_of_op(const tw_model *model, int op, const tw_deadline *deadline)
+{
+    double left = tw_deadline_left(deadline), points = (double)tw_op_points(&model->op[op]), sum = points;
+    for (int i = op + 1; i < model->n_ops; i++)
+        if (!model->op[i].fused) sum += (double)tw_op_points(&model->op[i]);
+    return isfinite(left) && sum > points ? left * points / sum : 0;
+}
+
 static tw_status find_ops(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
                           const tw_eval *eval, tw_arena *scratch, tw_diag *diag, tw_found *found, tw_op_map *map,
                           tw_search_result *result)
@@ -213,7 +224,12 @@ static tw_status find_ops(const tw_model *model, const tw_machine *machine, cons
         }
         const tw_machine *view;
         TW_TRY(tw_machine_view(model, i, machine, NULL, scratch, &view));
+        tw_deadline share;
+        const tw_deadline *all = diag->deadline;
+        tw_deadline_init(&share, time_of_op(model, i, all), all);
+        diag->deadline = &share;
         tw_status status = tw_search_op(model, i, view, options, eval, scratch, diag, &found[i], &result[i]);
+        diag->deadline = all;
         map[i] = found[i].map;
         if (status == TW_INFEASIBLE && found[i].nearest) explain(model, i, view, &map[i], scratch, diag);
         if (status == TW_INFEASIBLE) tw_smallest_capacity_note(model, i, machine, options, scratch, diag);
@@ -241,16 +257,23 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
     TW_ALLOC(scratch, result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, map};
     TW_TRY(check_groups(model, machine, diag));
+    tw_deadline limit;
+    const tw_deadline *deadline = diag->deadline;
+    tw_deadline_init(&limit, options->time_limit, deadline);
+    diag->deadline = &limit;
     tw_coster *coster = tw_coster_new(threads_of(options));
-    if (!coster) return TW_ERR_NOMEM;
-    tw_status status = find_ops(model, machine, options, tw_coster_eval(coster), scratch, diag, found, map, result);
+    tw_status status = coster ? find_ops(model, machine, options, tw_coster_eval(coster), scratch, diag, found, map, result) : TW_ERR_NOMEM;
     tw_coster_free(coster);
+    diag->deadline = deadline;
     TW_TRY(status);
     tw_front_list *front;
     TW_ALLOC(arena, front, model->n_ops);
     for (int i = 0; i < model->n_ops; i++)
         TW_TRY(keep_front(&found[i], mapping, i, result[i].n_objectives, arena, &front[i]));
-    return tw_plan_build(model, machine, mapping, result, front, arena, scratch, diag, out);
+    diag->deadline = NULL; /* what was found is not given up for the last simulation, which is short: branch.c */
+    status = tw_plan_build(model, machine, mapping, result, front, arena, scratch, diag, out);
+    diag->deadline = deadline;
+    return status;
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)
@@ -311,19 +334,30 @@ static bool is_affordable(const tw_program *p)
     return mib < MOST_MIB;
 }
 
-static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch,
-                       tw_arena *judges, tw_diag *diag, tw_verdict *v)
+/* Whether numbers are run through the program: not those of a huge operator, and not when there is no time for it. */
+static bool is_executed(const tw_program *p, const tw_verify_options *options, const tw_deadline *deadline, bool *stopped)
+{
+    static const int64_t default_max = INT64_C(1) << 31;
+    static const double seconds_per_elem = 2e-8; /* to draw one and to store it */
+    double elems = 0;
+    if (tw_op_points(p->op) > (options->max_macs > 0 ? options->max_macs : default_max) || !is_affordable(p))
+        return false;
+    for (int o = 0; o < p->op->n_operands; o++)
+        elems += (double)tw_tensor_elems(&p->model->tensor[p->op->operand[o].tensor]);
+    *stopped = elems * seconds_per_elem > tw_deadline_left(deadline);
+    return !*stopped;
+}
+
+/* What both judges say of the program. */
+static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch, tw_arena *judges,
+                      tw_diag *diag, tw_verdict *v)
 {
     const tw_program *p = &plan->program;
-    static const int64_t default_max = INT64_C(1) << 31, default_max_instrs = INT64_C(1) << 24;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_resident resident[TW_MAX_OPERANDS];
     tw_verify_input in = tw_verify_input_of(p, level, resident);
-    bool executes =
-        tw_op_points(p->op) <= (options->max_macs > 0 ? options->max_macs : default_max) && is_affordable(p);
-    if (plan->timeline.sum.instructions >
-        (options->max_instructions > 0 ? options->max_instructions : default_max_instrs))
-        return TW_OK; /* neither checked nor executed */
+    in.deadline = diag->deadline;
+    bool executes = is_executed(p, options, diag->deadline, &v->stopped);
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
@@ -339,6 +373,21 @@ static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options,
     v->equal = fault == NULL;
     v->elements = tw_tensor_elems(&p->model->tensor[p->op->operand[tw_op_output(p->op)].tensor]);
     if (!v->first_fault) v->first_fault = fault;
+    return TW_OK;
+}
+
+/* Of judges whose time is up, nothing is believed. */
+static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch,
+                       tw_arena *judges, tw_diag *diag, tw_verdict *v)
+{
+    static const int64_t default_max = INT64_C(1) << 24;
+    int64_t most = options->max_instructions > 0 ? options->max_instructions : default_max;
+    tw_diag quiet = tw_diag_quiet(diag);
+    if (plan->timeline.sum.instructions > most) return TW_OK; /* neither checked nor executed */
+    tw_status status = tw_deadline_is_over(diag->deadline) ? TW_STOPPED : hear(plan, options, scratch, judges, &quiet, v);
+    if (status == TW_OK && tw_deadline_is_over(diag->deadline)) status = TW_STOPPED;
+    if (status != TW_STOPPED) return status;
+    *v = (tw_verdict){.stopped = true};
     return TW_OK;
 }
 

@@ -1,6 +1,8 @@
 /* src/placing.c - see placing.h. */
 #include "placing.h"
 
+#include "core/deadline.h"
+
 #include "place/pack.h"
 #include "sim/timeline.h"
 #include "tile/box.h"
@@ -215,12 +217,13 @@ static void find_peak(tw_placing *g)
 }
 
 /* As low as can be. A lot is there from the operator that makes it to the last one that needs it. */
-static tw_status put_lifetime(tw_placing *g, tw_arena *scratch, int64_t *height)
+static tw_status put_lifetime(tw_placing *g, const tw_deadline *deadline, tw_arena *scratch, int64_t *height)
 {
     tw_pack_segment *segment;
     tw_pack_item *item;
     tw_pack_result result;
-    tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
+    tw_pack_options options = {
+        .capacity = TW_UNLIMITED, .minimize = true, .seconds = tw_deadline_seconds(deadline, 0)};
     tw_arena_mark mark = tw_arena_save(scratch);
     *height = 0;
     TW_ALLOC(scratch, segment, g->n_lots + 1);
@@ -239,7 +242,7 @@ static tw_status put_lifetime(tw_placing *g, tw_arena *scratch, int64_t *height)
     return TW_OK;
 }
 
-static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch)
+static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch, const tw_diag *diag)
 {
     int64_t *kept = NULL;
     TW_ALLOC(arena, kept, g->n_lots + 1);
@@ -248,7 +251,7 @@ static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch
         switch ((tw_placement)policy) {
         case TW_PLACE_SLOTS: g->height[policy] = put_slots(g); break;
         case TW_PLACE_BUMP: g->height[policy] = put_bump(g); break;
-        case TW_PLACE_LIFETIME: TW_TRY(put_lifetime(g, scratch, &g->height[policy])); break;
+        case TW_PLACE_LIFETIME: TW_TRY(put_lifetime(g, diag->deadline, scratch, &g->height[policy])); break;
         case TW_N_PLACEMENTS: break;
         }
         for (int i = 0; i < g->n_lots && policy == (int)g->policy; i++) kept[i] = g->lot[i].offset;
@@ -284,7 +287,7 @@ tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, t
     }
     for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], scratch, diag));
     settle_lifetimes(&g);
-    TW_TRY(put_by_policy(&g, arena, scratch));
+    TW_TRY(put_by_policy(&g, arena, scratch, diag));
     *out = g;
     return TW_OK;
 }
@@ -481,7 +484,7 @@ static tw_status pack_group(const tw_program *p, int m, tw_arena *scratch, int64
     for (int i = 0; i < g.n_lots; i++)
         if (g.lot[i].operand == tw_op_output(p->op) && g.lot[i].n > 0) g.lot[i].last_op = behind.lot[0].last_op;
     for (int i = 1; i < behind.n_lots; i++) g.lot[g.n_lots++] = behind.lot[i];
-    return put_lifetime(&g, scratch, need);
+    return put_lifetime(&g, NULL, scratch, need);
 }
 
 tw_status tw_group_need(const tw_program *p, int m, tw_arena *scratch, int64_t *need)

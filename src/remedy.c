@@ -19,7 +19,9 @@
 
 typedef struct asker {
     const tw_search_options *given; /* whose `progress` is heard                                   */
-    bool stopped;                   /* it ended a search: what that one found is no answer         */
+    bool stopped;                   /* it, or the deadline, ended a search: what that one found is no answer */
+    const tw_deadline *deadline;
+    int n_left; /* searches that are still to come, 0: not known */
     tw_search_options options;
     tw_coster *coster;
     tw_arena *scratch;
@@ -29,20 +31,28 @@ static bool ask_progress(void *user, const tw_progress *progress)
 {
     asker *a = user;
     if (!a->stopped && a->given->progress) a->stopped = !a->given->progress(a->given->user, progress);
+    a->stopped |= tw_deadline_is_over(a->deadline);
     return !a->stopped;
 }
 
 /* Only the first objective counts. */
-static tw_status asker_init(asker *a, const tw_search_options *options, tw_arena *scratch)
+static tw_status asker_init(asker *a, const tw_search_options *options, const tw_deadline *deadline, tw_arena *scratch)
 {
     int64_t threads = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
-    *a = (asker){.given = options, .options = *options, .scratch = scratch};
+    *a = (asker){.given = options, .options = *options, .deadline = deadline, .scratch = scratch};
     a->coster = tw_coster_new((int)tw_clamp(threads, 1, TW_MAX_THREADS));
     a->options.pareto = false;
     a->options.n_objectives = (int)tw_min(options->n_objectives, 1);
-    if (options->progress) a->options.progress = ask_progress;
+    a->options.progress = ask_progress;
     a->options.user = a;
     return a->coster ? TW_OK : TW_ERR_NOMEM;
+}
+
+/* Seconds for the next search, as many for each that may still come and for what follows them; 0: no limit. */
+static double time_of_search(const asker *a)
+{
+    double left = tw_deadline_left(a->deadline);
+    return isfinite(left) ? left / (double)(1 + tw_max(1, a->n_left)) : 0;
 }
 
 /* tw_search_op without a word. TW_INFEASIBLE with result->proven: there is none. */
@@ -50,7 +60,9 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
                      const tw_search_options *options, tw_op_map *map, tw_search_result *result)
 {
     tw_arena_mark mark = tw_arena_save(a->scratch);
-    tw_diag muted = {.muted = true};
+    tw_deadline share;
+    tw_deadline_init(&share, time_of_search(a), a->deadline);
+    tw_diag muted = {.muted = true, .deadline = &share};
     tw_found found;
     *result = (tw_search_result){0};
     const tw_machine *view;
@@ -58,6 +70,7 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
     tw_status status =
         tw_search_op(model, op, view, options, tw_coster_eval(a->coster), a->scratch, &muted, &found, result);
     *map = found.map;
+    a->stopped |= tw_deadline_is_over(a->deadline);
     tw_arena_rewind(a->scratch, mark);
     return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
 }
@@ -78,16 +91,19 @@ typedef struct trial {
     tw_op_map *best; /* of each operator on the machine as it is: the plan's, or a better one met on the way */
     double *value;
     bool proven; /* the plan is */
+    bool counts; /* searches are only counted, none is made */
     tw_arena *arena, *work;
     tried *list;
     int n, room;
 } trial;
 
+static bool is_over(void *user) { return tw_deadline_is_over(((const asker *)user)->deadline); }
+
 /* The first objective of a mapping; INFINITY where it is not possible. */
 static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_op_map *map, double *out)
 {
     const tw_eval *eval = tw_coster_eval(t->asker.coster);
-    tw_meter meter = {.limit = INT64_MAX};
+    tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = &t->asker};
     tw_outcome cost;
     int64_t short_by;
     tw_arena_mark mark = tw_arena_save(t->asker.scratch);
@@ -96,7 +112,7 @@ static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_
     tw_status status = eval->cost(eval->user[0], t->plan->model, op, view, map, &meter, &cost, &short_by);
     tw_arena_rewind(t->asker.scratch, mark);
     if (status == TW_ERR_NOMEM) return status;
-    *out = status == TW_OK ? (double)tw_goals_value(&t->goals, &cost).of[0] : INFINITY;
+    *out = status == TW_OK && !meter.unfinished ? (double)tw_goals_value(&t->goals, &cost).of[0] : INFINITY;
     return TW_OK;
 }
 
@@ -154,6 +170,8 @@ static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, c
     tw_machine *copy;
     tried one = {.remedy = remedy};
     if (!remedy.change) return TW_ERR_NOMEM;
+    if (t->counts) t->asker.n_left += only >= 0 ? 1 : n_ops;
+    if (t->counts) return TW_OK;
     TW_ALLOC(t->work, copy, 1);
     TW_ALLOC(t->work, one.value, n_ops);
     TW_ALLOC(t->work, one.proven, n_ops);
@@ -164,6 +182,7 @@ static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, c
         one.proven[i] = t->plan->op[i].search.proven;
         if (only >= 0 && only != i) continue;
         if (goes_on(t, i)) TW_TRY(answer_op(t, i, options, &one));
+        t->asker.n_left--;
         if (t->asker.stopped) return TW_OK;
     }
     return keep(t, &one);
@@ -382,18 +401,27 @@ static void sort(tw_remedy *list, int n)
     }
 }
 
-static tw_status try_all(trial *t)
+static tw_status try_each(trial *t)
 {
     TW_TRY(try_memories(t));
     TW_TRY(try_engines(t));
     return try_buffers(t);
 }
 
-static tw_status begin(trial *t, const tw_search_options *options, tw_arena *scratch)
+/* Each gets its share of the time. */
+static tw_status try_all(trial *t)
+{
+    t->counts = true;
+    TW_TRY(try_each(t));
+    t->counts = false;
+    return try_each(t);
+}
+
+static tw_status begin(trial *t, const tw_search_options *options, const tw_deadline *deadline, tw_arena *scratch)
 {
     int n_ops = t->plan->model->n_ops;
     tw_diag muted = {.muted = true};
-    TW_TRY(asker_init(&t->asker, options, scratch));
+    TW_TRY(asker_init(&t->asker, options, deadline, scratch));
     TW_TRY(tw_goals_of(&t->asker.options, t->plan->machine, &muted, &t->goals));
     TW_ALLOC(t->work, t->best, n_ops);
     TW_ALLOC(t->work, t->value, n_ops);
@@ -420,11 +448,13 @@ static tw_status finish(trial *t, const tw_remedy **out, int *n)
     return TW_OK;
 }
 
-tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, tw_arena *arena,
-                           tw_arena *scratch, const tw_remedy **out, int *n)
+tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_deadline *deadline,
+                           tw_arena *arena, tw_arena *scratch, const tw_remedy **out, int *n)
 {
+    tw_deadline limit;
+    tw_deadline_init(&limit, options->time_limit, deadline);
     trial t = {.plan = plan, .arena = arena, .work = tw_arena_new()};
-    tw_status status = t.work ? begin(&t, options, scratch) : TW_ERR_NOMEM;
+    tw_status status = t.work ? begin(&t, options, &limit, scratch) : TW_ERR_NOMEM;
     if (status == TW_OK) status = try_all(&t);
     if (status == TW_OK) status = finish(&t, out, n);
     tw_coster_free(t.asker.coster);
@@ -504,6 +534,7 @@ static bool note_one(capacity *c, int m)
 {
     tw_arena_mark mark = tw_arena_save(c->asker.scratch);
     smallest s;
+    c->asker.n_left--;
     tw_status status = find_smallest(c, &m, 1, &s);
     bool helps = status == TW_OK && !c->asker.stopped && s.used[m] > c->machine->memory[m].size;
     if (helps) say_one(c, m, &s);
@@ -546,8 +577,10 @@ void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *
     capacity c = {.model = model, .op = op, .machine = machine, .diag = diag};
     int memory[TW_MAX_MEMORIES], n = 0;
     bool helped = false;
-    if (diag->muted || asker_init(&c.asker, options, scratch) != TW_OK) return;
+    if (diag->muted || tw_deadline_is_over(diag->deadline)) return;
+    if (asker_init(&c.asker, options, diag->deadline, scratch) != TW_OK) return;
     c.asker.options.exhaustive = false; /* the same answer, sooner */
+    c.asker.n_left = machine->n_memories;
     for (int m = machine->n_memories - 1; m >= 1; m--)
         if (machine->memory[m].size != TW_UNLIMITED) memory[n++] = m;
     for (int i = n - 1; i >= 0 && !c.asker.stopped; i--) helped = note_one(&c, memory[i]) || helped;

@@ -4,6 +4,7 @@
  * memory would have to be. Nothing here is estimated: a number that is given was simulated. */
 #ifndef TW_REMEDY_H
 #define TW_REMEDY_H
+#include "core/deadline.h"
 #include "report/plan.h"
 
 /* The changes, the largest gain first, equal ones in the machine's order:
@@ -13,10 +14,11 @@
  *     each mover                                 lockstep: unlimited channels; async: one more that takes turns
  *     each limit on buffers in `options`         one more
  *
- * The options are those that the plan was found with. Each search may take as long as the one that found the plan;
- * when `progress` ends one, the list holds what was finished before. */
-TW_NODISCARD tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, tw_arena *arena,
-                                        tw_arena *scratch, const tw_remedy **out, int *n);
+ * The options are those that the plan was found with; their time limit is for all searches together, which share it. When
+ * `progress` or the deadline ends one, the list holds what was finished before. */
+TW_NODISCARD tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options,
+                                        const tw_deadline *deadline, tw_arena *arena, tw_arena *scratch,
+                                        const tw_remedy **out, int *n);
 
 /* Nothing in the space of operator `op` fits: notes, for each memory that could be enlarged alone, the smallest size that
  * makes it fit. Where none can, the sizes that do together, the innermost as small as possible. Searches as the options

@@ -6,6 +6,7 @@
  * and again along the loop that helps most. */
 #include "whynot.h"
 
+#include "core/deadline.h"
 #include "lots.h"
 #include "moves.h"
 #include "pipeline.h"
@@ -41,7 +42,11 @@ typedef struct bench {
     unsigned too_small; /* bit m: memory m is, for the mapping as it was given                   */
     int64_t n_tried;
     int64_t spent; /* work of the trials that were simulated                                */
+    const tw_deadline *deadline;
 } bench;
+
+/* Whether what was found by now has to do. */
+static bool is_over(const bench *b) { return tw_deadline_is_over(b->deadline); }
 
 typedef struct trial {
     bool legal; /* apart from its size */
@@ -106,7 +111,7 @@ static tw_status build_programs(bench *b, const tw_machine *machine, tw_diag *di
 /* What the trial's programs take in memory m. Lifetimes are those of operators, which is what placing goes by. */
 static tw_status height_of(bench *b, const tw_machine *machine, int m, int64_t *height)
 {
-    tw_diag muted = {.muted = true};
+    tw_diag muted = {.muted = true, .deadline = b->deadline};
     tw_placing g;
     if (!needs_placing(b, machine, m)) {
         *height = b->op[b->first].program.layout.used[m];
@@ -149,7 +154,7 @@ static int64_t work_of(const tw_program *p) { return p->n_execs * (1 + p->layout
 /* Builds what b->map says. */
 static tw_status try_map(bench *b, const tw_machine *machine, trial *t)
 {
-    tw_diag muted = {.muted = true};
+    tw_diag muted = {.muted = true, .deadline = b->deadline};
     *t = (trial){0};
     begin_trial(b);
     b->n_tried++;
@@ -180,7 +185,7 @@ static tw_status try_moves(bench *b, const tw_move *first, const tw_move *second
 /* The time of b->map, by what `eval` does; 0: it would take too long. *fits is settled by it. */
 static tw_status simulate(bench *b, const tw_machine *machine, const trial *t, bool *fits, int64_t *cycles)
 {
-    tw_diag muted = {.muted = true};
+    tw_diag muted = {.muted = true, .deadline = b->deadline};
     tw_placing *placing;
     int n_placings = 0;
     *cycles = 0;
@@ -193,6 +198,7 @@ static tw_status simulate(bench *b, const tw_machine *machine, const trial *t, b
     tw_status status = tw_group_build(b->model, machine, b->map, b->first, b->n, b->work, b->scratch, &muted, b->op,
                                       placing, &n_placings);
     if (status == TW_ERR_NOMEM) return status;
+    if (status == TW_STOPPED) return TW_OK;
     *fits = status == TW_OK;
     for (int i = b->first; i < b->first + b->n && *fits; i++) *cycles += b->op[i].timeline.sum.cycles;
     return TW_OK;
@@ -246,7 +252,7 @@ static tw_status edit_by_tile(bench *b, const tw_move *move, int n, int64_t miss
 {
     const tw_move *best = NULL;
     trial t;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !is_over(b); i++) {
         TW_TRY(try_moves(b, &move[i], NULL, &t));
         if (!t.legal || t.missing >= missing) continue;
         best = &move[i];
@@ -266,7 +272,7 @@ static tw_status edit_by_order(bench *b, const tw_move *move, int n, int64_t mis
     const tw_move *best = NULL;
     bool some = false;
     trial t;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !is_over(b); i++) {
         tw_edit edit = {0};
         TW_TRY(try_moves(b, &move[i], NULL, &t));
         if (!t.legal || t.missing >= missing) continue;
@@ -284,7 +290,7 @@ static tw_status edit_by_order(bench *b, const tw_move *move, int n, int64_t mis
 
 static tw_status edit_by_moves(bench *b, const tw_move *move, int n, int64_t missing, edits *list)
 {
-    for (int i = 0, k; i < n; i += k) {
+    for (int i = 0, k; i < n && !is_over(b); i += k) {
         for (k = 1;
              i + k < n && move[i + k].index == move[i].index && tw_moves_are_one_kind(&move[i], &move[i + k]);)
             k++;
@@ -299,7 +305,7 @@ static tw_status edit_by_moves(bench *b, const tw_move *move, int n, int64_t mis
 /* The other policies. A lockstep machine has none. */
 static tw_status edit_placements(bench *b, int memory, edits *list)
 {
-    for (int policy = 0; policy < TW_N_PLACEMENTS && b->machine->timing == TW_ASYNC; policy++) {
+    for (int policy = 0; policy < TW_N_PLACEMENTS && b->machine->timing == TW_ASYNC && !is_over(b); policy++) {
         tw_machine *other;
         trial t;
         tw_placement now = b->machine->memory[memory].placement;
@@ -369,7 +375,7 @@ static tw_status keep_helpful(bench *b, tw_move *move, int *n, int64_t missing, 
 {
     int kept = 0;
     TW_ALLOC(b->kept, *distance, *n + 1);
-    for (int i = 0; i < *n; i++) {
+    for (int i = 0; i < *n && !is_over(b); i++) {
         trial t;
         tw_text what = {0};
         TW_TRY(try_moves(b, &move[i], NULL, &t));
@@ -403,7 +409,7 @@ static tw_status list_pairs(bench *b, const tw_move *move, const double *distanc
 static tw_status try_pairs(bench *b, const tw_move *move, const pair *list, int n, edits *found)
 {
     int n_fit = 0;
-    for (int i = 0; i < n && i < MOST_TRIALS && n_fit < ENOUGH_FIT; i++) {
+    for (int i = 0; i < n && i < MOST_TRIALS && n_fit < ENOUGH_FIT && !is_over(b); i++) {
         trial t;
         TW_TRY(try_moves(b, &move[list[i].first], list[i].second < 0 ? NULL : &move[list[i].second], &t));
         if (!t.legal || !t.fits) continue;
@@ -420,7 +426,7 @@ static tw_status best_cut(bench *b, const tw_program *now, const tw_op_map *map,
 {
     int64_t execs = INT64_MAX;
     *best = -1;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !is_over(b); i++) {
         trial t;
         bool halves = move[i].kind == TW_EDIT_TILE && 2 * move[i].to <= move[i].from;
         bool first = i == 0 || !tw_moves_are_one_kind(&move[i], &move[i - 1]) || 2 * move[i - 1].to > move[i].from;
@@ -440,7 +446,7 @@ static tw_status best_cut(bench *b, const tw_program *now, const tw_op_map *map,
 static tw_status cut_until_it_fits(bench *b, int64_t missing, edits *found)
 {
     tw_op_map map = b->mapping->op[b->first];
-    for (int i = 0; i < MOST_CUTS && missing > 0; i++) {
+    for (int i = 0; i < MOST_CUTS && missing > 0 && !is_over(b); i++) {
         tw_program *now;
         tw_move *move;
         trial t;
@@ -519,7 +525,7 @@ static tw_excuse excuse_of(const tw_placement_use *use)
 static tw_status time_programs(bench *b)
 {
     for (int i = b->first; i < b->first + b->n; i++) {
-        tw_diag muted = {.muted = true};
+        tw_diag muted = {.muted = true, .deadline = b->deadline};
         const tw_program *p = &b->op[i].program;
         tw_status status =
             work_of(p) > MOST_WORK ? TW_INFEASIBLE : tw_timeline_run(p, b->scratch, &muted, &b->op[i].timeline);
@@ -531,7 +537,7 @@ static tw_status time_programs(bench *b)
 
 static tw_status find_shortages(bench *b, tw_shortage *list, int *n)
 {
-    tw_diag muted = {.muted = true};
+    tw_diag muted = {.muted = true, .deadline = b->deadline};
     TW_TRY(time_programs(b));
     for (int m = 1; m < b->machine->n_memories; m++) {
         int64_t size = b->machine->memory[m].size;
@@ -582,6 +588,7 @@ static tw_status find_changes(bench *b, answer *a)
     sort_edits(&a->single, is_more_useful);
     TW_TRY(find_nearest(b, move, n, now.missing, &a->nearest));
     a->why.n_tried = b->n_tried;
+    a->why.stopped = is_over(b);
     TW_TRY(copy_edits(b, &a->single, &a->why.edit, &a->why.n_edits));
     return copy_edits(b, &a->nearest, &a->why.nearest, &a->why.n_nearest);
 }
@@ -681,6 +688,7 @@ tw_status tw_why_not_find(const tw_model *model, const tw_machine *machine, cons
                .mapping = mapping,
                .arena = arena,
                .scratch = scratch,
+               .deadline = diag->deadline,
                .mark = tw_arena_save(scratch)};
     b.kept = tw_arena_new();
     b.work = tw_arena_new();

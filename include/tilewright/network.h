@@ -208,6 +208,7 @@ typedef struct tw_network_verdict {
     int n_executed, n_checked, n_equal, n_wrong, n_host, n_skipped;
     int n_constants, n_constants_equal; /* steps that made constants; that agree with the reference         */
     const char *constant_fault;         /* the first that does not: its name and what is wrong; NULL        */
+    bool stopped;                  /* time was up: the others were not reached                            */
     int n_outputs;
     const tw_network_data *output; /* what the programs computed                                          */
 } tw_network_verdict;

@@ -48,6 +48,7 @@ typedef enum tw_status {
     TW_ERR_NOMEM,  /* the host is out of memory                                                             */
     TW_ERR_IO,     /* a file cannot be read or written                                                      */
     TW_WRONG,      /* verification found a plan to be wrong: our fault                                      */
+    TW_STOPPED,    /* time was up, or it was interrupted, before there was an answer: tw_context_limit_time  */
 } tw_status;
 
 /* "ok", "infeasible", ...; never NULL. */
@@ -65,6 +66,14 @@ TW_API int tw_context_n_messages(const tw_context *ctx);
 TW_API const char *tw_context_message(const tw_context *ctx, int i);
 /* Forgets the messages; the texts handed out become invalid, values stay. */
 TW_API void tw_context_clear_messages(tw_context *ctx);
+
+/* Time. All work of a context ends so many seconds from now, 0: there is no limit; an interruption before this call is
+ * forgotten. Whatever can hand out something unfinished does and says so: searches have the best so far with its gap,
+ * verdicts tell that they were not reached. Everything else ends with TW_STOPPED. A limit makes results depend on the host. */
+TW_API void tw_context_limit_time(tw_context *ctx, double seconds);
+/* As if time were up now; from any thread, or a signal handler. */
+TW_API void tw_context_interrupt(tw_context *ctx);
+TW_API bool tw_context_is_over(const tw_context *ctx);
 
 /* ---- inputs ---- */
 
@@ -442,6 +451,7 @@ typedef struct tw_verdict {
     int64_t rows, instructions, elements;
     const char *reference;   /* who computed the reference                                           */
     const char *first_fault; /* NULL when none: "row 4: load into slot ..."                          */
+    bool stopped;            /* time was up: what was not done by then is not said                   */
 } tw_verdict;
 typedef struct tw_verify_options {
     tw_reference_fn reference; /* NULL: the library's own direct evaluation                          */
@@ -606,6 +616,7 @@ typedef struct tw_group_why { /* a group that does not fit                      
     const tw_edit *edit;       /* single changes: those that fit first, the fastest first of all             */
     const tw_edit *nearest;    /* that fit: three by distance, then each that is faster than all nearer ones */
     int64_t n_tried;           /* mappings that were looked at                                               */
+    bool stopped;              /* time was up before all were                                                */
 } tw_group_why;
 typedef struct tw_why_not {
     const tw_model *model;

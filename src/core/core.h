@@ -151,8 +151,12 @@ typedef struct tw_diag {
     const char *last; /* the newest stored text, NULL when none */
     int64_t short_by; /* units that the newest infeasible message misses in a memory, 0: not that */
     bool muted;       /* count errors, store nothing: for callers that only ask "is it legal?" */
+    const struct tw_deadline *deadline; /* when the work that reports here shall end, NULL: never (core/deadline.h) */
 } tw_diag;
+/* One that stores nothing, for work that ends with the work of `diag`. */
+static inline tw_diag tw_diag_quiet(const tw_diag *diag) { return (tw_diag){.muted = true, .deadline = diag->deadline}; }
 
+/* Forgets the messages; the deadline stays. */
 void tw_diag_release(tw_diag *diag);
 /* Error: the user wrote something wrong; returns TW_ERR_INPUT so that `return tw_diag_error(..)` reads well. */
 tw_status tw_diag_error(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
@@ -160,6 +164,9 @@ tw_status tw_diag_error(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRIN
 tw_status tw_diag_infeasible(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
 /* A remark that belongs to the message before it. */
 void tw_diag_note(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
+/* Time was up, or somebody interrupted, before `what` ended (printed as "before the simulation of 'conv' ended"); returns
+ * TW_STOPPED. */
+tw_status tw_diag_stopped(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
 /* The host failed us (a file that cannot be read): returns TW_ERR_IO. */
 tw_status tw_diag_io(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
 

@@ -1,5 +1,6 @@
 /* src/core/diag.c - messages with their place, in the order in which they were found. What they quote is shown in its
  * visible form, wherever it comes from. */
+#include "core/deadline.h"
 #include "core/utf8.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@ const char *tw_status_name(tw_status status)
     case TW_ERR_NOMEM: return "out of memory";
     case TW_ERR_IO: return "input/output error";
     case TW_WRONG: return "wrong";
+    case TW_STOPPED: return "stopped";
     }
     return "unknown status";
 }
@@ -22,7 +24,7 @@ const char *tw_status_name(tw_status status)
 void tw_diag_release(tw_diag *diag)
 {
     for (int i = 0; i < diag->n_texts; i++) free(diag->text[i]);
-    *diag = (tw_diag){0};
+    *diag = (tw_diag){.deadline = diag->deadline};
 }
 
 static void add_place(tw_text *t, tw_loc loc)
@@ -51,6 +53,14 @@ static void add_message(tw_diag *diag, tw_loc loc, const char *severity, const c
     diag->last = t.bytes;
 }
 
+TW_PRINTF(4, 5) static void add(tw_diag *diag, tw_loc loc, const char *severity, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    add_message(diag, loc, severity, fmt, args);
+    va_end(args);
+}
+
 #define FORWARD(severity)                        \
     va_list args;                                \
     va_start(args, fmt);                         \
@@ -76,6 +86,18 @@ tw_status tw_diag_io(tw_diag *diag, tw_loc loc, const char *fmt, ...)
     FORWARD("error");
     diag->n_errors++;
     return TW_ERR_IO;
+}
+
+tw_status tw_diag_stopped(tw_diag *diag, tw_loc loc, const char *fmt, ...)
+{
+    char what[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    bool time = !diag->deadline || tw_deadline_ending(diag->deadline) == TW_END_TIME;
+    add(diag, loc, "stopped", "%s before %s ended", time ? "the time limit came" : "it was interrupted", what);
+    return TW_STOPPED;
 }
 
 void tw_diag_note(tw_diag *diag, tw_loc loc, const char *fmt, ...) { FORWARD("note"); }

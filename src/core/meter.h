@@ -14,7 +14,7 @@ typedef struct tw_meter {
 /* Notes n more pieces of work; false when that is enough. */
 TW_NODISCARD static inline bool tw_meter_add(tw_meter *m, int64_t n)
 {
-    enum { INTERVAL = 1 << 17 };
+    enum { INTERVAL = 1 << 12 };
     m->done += n;
     if (m->done <= m->limit && (m->done < m->ask || !m->stopped)) return true;
     m->ask = m->done + INTERVAL;

@@ -213,7 +213,8 @@ static tw_status describe_parameters(walk *w)
         parameter[j] = (tw_parameter_fit){
             .name = p->name, .before = p->value, .after = w->fit.value[j], .least = p->least, .most = p->most};
         parameter[j].at_bound = is_at_bound(&parameter[j]);
-        TW_TRY(try_change(w, &parameter[j], j, now));
+        w->fit.stopped |= tw_deadline_is_over(w->diag->deadline);
+        if (!w->fit.stopped) TW_TRY(try_change(w, &parameter[j], j, now));
     }
     w->out->parameter = parameter;
     w->out->n_parameters = w->machine->n_parameters;
@@ -266,10 +267,11 @@ tw_status tw_calibrate_run(const tw_machine *machine, const tw_data_use *data, i
               .scratch = scratch,
               .diag = diag,
               .out = &result};
-    w.clock = tw_clock_new((int)tw_clamp(threads, 1, 64), time);
+    w.clock = tw_clock_new((int)tw_clamp(threads, 1, 64), time, diag->deadline);
     if (!w.clock) return TW_ERR_NOMEM;
     tw_status status = run(&w);
     tw_clock_free(w.clock);
+    if (status == TW_STOPPED) return tw_diag_stopped(diag, (tw_loc){0}, "the prediction of all rows");
     if (status == TW_OK) *out = result;
     return status;
 }

@@ -29,7 +29,7 @@ struct tw_clock {
     atomic_int next;
 };
 
-tw_clock *tw_clock_new(int n_threads, tw_time_fn time)
+tw_clock *tw_clock_new(int n_threads, tw_time_fn time, const tw_deadline *deadline)
 {
     tw_clock *c = calloc(1, sizeof *c);
     if (!c) return NULL;
@@ -38,6 +38,7 @@ tw_clock *tw_clock_new(int n_threads, tw_time_fn time)
         worker *w = &c->worker[c->n_workers++];
         w->clock = c;
         w->diag.muted = true;
+        w->diag.deadline = deadline;
         w->arena = tw_arena_new();
         w->scratch = tw_arena_new();
         if (w->arena && w->scratch) continue;

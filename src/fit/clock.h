@@ -4,6 +4,7 @@
  * they belong: the answer does not depend on how many threads there are. */
 #ifndef TW_FIT_CLOCK_H
 #define TW_FIT_CLOCK_H
+#include "core/deadline.h"
 #include "machine/machine.h"
 #include "search/mapping.h"
 
@@ -20,8 +21,8 @@ typedef tw_status (*tw_time_fn)(const tw_model *model, const tw_machine *machine
                                 tw_arena *arena, tw_arena *scratch, tw_diag *diag, int64_t *cycles);
 
 typedef struct tw_clock tw_clock;
-/* NULL when out of memory. */
-tw_clock *tw_clock_new(int n_threads, tw_time_fn time);
+/* NULL when out of memory. Runs end with TW_STOPPED when the deadline, which may be NULL, is over. */
+tw_clock *tw_clock_new(int n_threads, tw_time_fn time, const tw_deadline *deadline);
 void tw_clock_free(tw_clock *clock);
 /* cycles[i] of sample pick[i], 0: does not fit; `pick` NULL: of sample i. A status other than these two is that of
  * the first sample that has one. */

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     N_STARTS = 5,
@@ -43,7 +42,8 @@ typedef struct fitter {
     double *sorted;
     tw_loss loss;
     const char *stage;
-    struct timespec begin;
+    int64_t begin_ns;
+    double longest_run; /* seconds */
     tw_fit *out;
 } fitter;
 
@@ -62,23 +62,33 @@ static double mean_error(const fitter *f, const double *residual)
     return sum / weights;
 }
 
+/* What follows the fit takes some runs more: it ends as long as there is time for them. */
+static bool is_late(fitter *f, int64_t begin_ns)
+{
+    enum { RUNS_AFTER = 3 };
+    double seconds = tw_deadline_since(begin_ns);
+    f->longest_run = fmax(f->longest_run, seconds);
+    return tw_deadline_is_over(f->diag->deadline) ||
+           tw_deadline_left(f->diag->deadline) < RUNS_AFTER * f->longest_run;
+}
+
 static void show(fitter *f, const double *residual)
 {
-    struct timespec now;
     const tw_fit_problem *p = f->problem;
     f->out->n_runs++;
     if (!p->progress) return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     tw_fit_progress progress = {.stage = f->stage, .n_runs = f->out->n_runs, .error = mean_error(f, residual)};
-    progress.seconds = (double)(now.tv_sec - f->begin.tv_sec) + (double)(now.tv_nsec - f->begin.tv_nsec) / 1e9;
+    progress.seconds = tw_deadline_since(f->begin_ns);
     if (!p->progress(p->user, &progress)) f->out->stopped = true;
 }
 
 static tw_status find_residuals(fitter *f, const int64_t *value, double *residual)
 {
     const tw_fit_problem *p = f->problem;
+    int64_t begin_ns = tw_deadline_now();
     TW_TRY(tw_machine_with(p->machine, value, f->diag, f->trial));
     TW_TRY(tw_clock_run(p->clock, f->trial, p->sample, f->pick, f->m, f->cycles));
+    f->out->stopped |= is_late(f, begin_ns);
     for (int i = 0; i < f->m; i++)
         residual[i] = tw_fit_residual(tw_max(f->cycles[i], 1), p->sample[f->pick[i]].measured);
     show(f, residual);
@@ -410,7 +420,7 @@ tw_status tw_fit_run(const tw_fit_problem *problem, tw_arena *scratch, tw_diag *
     TW_ALLOC(scratch, all, m);
     TW_ALLOC(scratch, part, m);
     for (int i = 0; i < problem->n_samples; i++) all[i] = i;
-    clock_gettime(CLOCK_MONOTONIC, &f.begin);
+    f.begin_ns = tw_deadline_now();
     TW_TRY(run(&f, all, part, fit.value));
     *out = fit;
     return TW_OK;

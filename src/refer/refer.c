@@ -1,4 +1,5 @@
 /* src/refer/refer.c - finds an operator's implementation, and what implementations need (entries.h). */
+#include "core/deadline.h"
 #include "refer/entries.h"
 
 #include <stdio.h>
@@ -185,9 +186,13 @@ tw_status tw_refer_make(const tw_refer_case *c, tw_diag *diag, tw_onnx_type type
 
 tw_status tw_refer_work(const tw_refer_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d)
 {
+    static const double steps_per_second = 1e9;
     int64_t work;
-    if (tw_ckd_mul(a, b, &work) && tw_ckd_mul(work, d, &work) && work <= TW_REFER_MAX_WORK) return TW_OK;
-    return tw_refer_unknown(c, diag, "more than %" PRId64 " steps", TW_REFER_MAX_WORK);
+    if (!tw_ckd_mul(a, b, &work) || !tw_ckd_mul(work, d, &work) || work > TW_REFER_MAX_WORK)
+        return tw_refer_unknown(c, diag, "more than %" PRId64 " steps", TW_REFER_MAX_WORK);
+    if ((double)work < steps_per_second * tw_deadline_left(diag->deadline)) return TW_OK;
+    return tw_diag_stopped(diag, (tw_loc){c->file ? c->file->path : NULL, 0, 0}, "the evaluation of '%s'",
+                           c->node->op);
 }
 
 tw_status tw_refer_broadcast(const tw_refer_case *c, tw_diag *diag, const tw_array *const *a, int n, int *n_dims,

@@ -270,8 +270,9 @@ static void put_verdict(page *p)
     if (v->n_wrong > 0) tw_text_printf(&text, "; %d wrong", v->n_wrong);
     if (v->constant_fault) tw_text_printf(&text, "; constant %s", v->constant_fault);
     put_faults(p, &text);
-    if (text.bytes)
-        tw_fact_put(&p->line, v->n_wrong ? TW_ALARM : TW_GOOD, v->n_wrong ? "wrong" : "verified", text.bytes);
+    if (v->stopped) tw_text_printf(&text, "; time was up before the rest was reached");
+    const char *title = v->n_wrong ? "wrong" : v->stopped ? "in part" : "verified";
+    if (text.bytes) tw_fact_put(&p->line, v->n_wrong ? TW_ALARM : v->stopped ? TW_PLAIN : TW_GOOD, title, text.bytes);
     tw_text_release(&text);
 }
 

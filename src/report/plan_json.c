@@ -229,6 +229,7 @@ static void write_verdict(tw_json *j, const tw_verdict *v)
     int_or_null(j, "elements", v->elements, v->executed);
     tw_json_key_string(j, "reference", v->reference);
     tw_json_key_string(j, "first_fault", v->first_fault);
+    if (v->stopped) tw_json_key_bool(j, "stopped", true);
     tw_json_close(j);
 }
 

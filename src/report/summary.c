@@ -109,7 +109,9 @@ void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line
         return;
     }
     if (!verdict->checked) {
-        tw_fact_put(line, TW_PLAIN, "verified", "no: too many instructions to check, see --max-instructions");
+        tw_fact_put(line, TW_PLAIN, "verified",
+                    verdict->stopped ? "no: time was up"
+                                     : "no: too many instructions to check, see --max-instructions");
         return;
     }
     char text[512];
@@ -119,8 +121,8 @@ void tw_verdict_print(const tw_verdict *verdict, const char *unit, tw_line *line
                  instructions, verdict->reference ? verdict->reference : "the reference");
         tw_fact_put(line, TW_GOOD, "verified", text);
     } else {
-        snprintf(text, sizeof text, "%s %s, %s instructions; not executed: too large, see --max-macs", rows, unit,
-                 instructions);
+        snprintf(text, sizeof text, "%s %s, %s instructions; not executed: %s", rows, unit, instructions,
+                 verdict->stopped ? "time was up" : "too large, see --max-macs");
         tw_fact_put(line, TW_PLAIN, "checked", text);
     }
 }

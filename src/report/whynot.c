@@ -175,8 +175,8 @@ static tw_status print_nearest(const tw_group_why *group, tw_line *line, tw_aren
     static const char *const title[] = {"nearest that fit", "", "needs", "", "cycles", "distance"};
     tw_table table;
     if (group->n_nearest == 0) {
-        tw_line_printf(line, 2, TW_PLAIN, "none of the %s mappings that were tried fits",
-                       TW_GROUPED(group->n_tried));
+        tw_line_printf(line, 2, TW_PLAIN, "none of the %s mappings that were tried fits%s",
+                       TW_GROUPED(group->n_tried), group->stopped ? "; time was up before all were" : "");
         tw_line_end(line);
         return TW_OK;
     }

@@ -76,6 +76,7 @@ static tw_status write_group(tw_json *j, const tw_why_not *why, const tw_group_w
     TW_TRY(write_edits(j, why, "changes", group->edit, group->n_edits));
     TW_TRY(write_edits(j, why, "nearest", group->nearest, group->n_nearest));
     tw_json_key_int(j, "tried", group->n_tried);
+    if (group->stopped) tw_json_key_bool(j, "stopped", true);
     tw_json_close(j);
     return TW_OK;
 }

@@ -6,11 +6,11 @@
 #include "search/menu.h"
 #include "search/seed.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -20,6 +20,7 @@ enum {
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
     WEIGH_WORK = 30,    /* a mapping of the menu                             */
+    LOOK_WORK = 3,      /* a choice of its sizes                             */
     ASK_WORK = 4,       /* a choice of buffers                               */
     LAST_LOOKS = 300,   /* the same, mappings                               */
     NODE_WORK = 40,     /* pieces of work that a node counts as             */
@@ -34,6 +35,7 @@ enum {
 #define LAST_WORK      INT64_C(2000000)  /* when nothing was found, for each frame */
 #define DEFAULT_BUDGET INT64_C(150000000)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
+static const double share_of_search = 0.85; /* of the time; the rest is for when nothing was found */
 
 typedef struct task { /* some parts, searched for a while */
     struct branch *all;
@@ -59,8 +61,10 @@ typedef struct branch {
     const tw_goals *goals;
     const tw_search_options *options;
     const tw_eval *eval;
-    int64_t budget; /* that is left */
-    struct timespec start;
+    const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
+    int64_t budget;  /* that is left                                  */
+    int64_t one_run; /* instructions of a program that is simulated, at most */
+    int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
     tw_hunt *out;
@@ -84,19 +88,12 @@ typedef struct branch {
     double last_told;
 } branch;
 
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
-}
-
 /* ---- the judge of a leaf ---- */
 
 /* What is known at the end of the last round; called by the thread that called the search. */
 static void tell(branch *b)
 {
-    double now = seconds_since(&b->start);
+    double now = tw_deadline_since(b->start_ns);
     if (!b->options->progress || now - b->last_told < 0.05) return;
     b->last_told = now;
     tw_progress p = {.op = b->space->op_index,
@@ -124,8 +121,8 @@ static bool task_stopped(void *user)
     int none = 0;
     if ((t->n_asked++ & 15) == 0) {
         if (t->worker == 0) tell(all);
-        if (all->options->time_limit > 0 && seconds_since(&all->start) > all->options->time_limit)
-            atomic_compare_exchange_strong(&all->stop, &none, TW_END_TIME);
+        tw_ending ending = tw_deadline_ending(all->deadline);
+        if (ending != TW_END_DONE) atomic_compare_exchange_strong(&all->stop, &none, (int)ending);
     }
     int stop = atomic_load_explicit(&all->stop, memory_order_relaxed);
     if (t->must) return stop == TW_END_STOPPED || (stop != 0 && t->work + (t->meter ? t->meter->done : 0) > MUST_WORK);
@@ -202,9 +199,9 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    int64_t most = t->seed ? DISH_WORK - t->work : ONE_RUN;
+    int64_t most = t->seed ? tw_min(DISH_WORK, t->all->one_run) - t->work : t->all->one_run;
     tw_meter meter = {.limit = tw_min(t->all->budget - t->work, most), .stopped = task_stopped, .user = t};
-    if (t->must) meter.limit = MUST_END;
+    if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : MUST_END;
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
     t->meter = &meter;
@@ -639,12 +636,11 @@ static tw_status run_menu(branch *b)
     tw_menu *menu = malloc(sizeof *menu);
     tw_status status = menu ? TW_OK : TW_ERR_NOMEM;
     for (int tiled = 1; tiled <= TW_MENU_LEVELS && status == TW_OK && !is_over(b); tiled++) {
-        menu->n = 0;
-        menu->n_weighed = 0;
+        *menu = (tw_menu){.deadline = b->deadline};
         for (int i = 0; i < b->space->n_frames; i++)
             if (b->space->frame[i].n_tiled == tiled)
                 tw_menu_add(b->space, i, front->n > 0 ? (int64_t)front->best[0].value.of[0] : INT64_MAX, menu);
-        b->budget -= WEIGH_WORK * menu->n_weighed;
+        b->budget -= WEIGH_WORK * menu->n_weighed + LOOK_WORK * menu->n_looked;
         status = serve(b, menu);
     }
     free(menu);
@@ -707,13 +703,18 @@ static void bound_memory(branch *b)
     b->heap = kept;
 }
 
-/* The budget is used up and nothing was found: one mapping at least, if a climb leads to one. */
+/* Budget or time are used up and nothing was found: one mapping at least, if a climb leads to one. */
 static tw_status last_resort(branch *b)
 {
     if (b->out->front.n > 0 || b->heap.n == 0 || b->options->exhaustive) return TW_OK;
+    if (atomic_load(&b->stop) == TW_END_STOPPED) return TW_OK;
+    b->deadline = b->last; /* some time was kept for this */
+    b->one_run = ONE_RUN;
+    atomic_store(&b->stop, 0);
     for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
         b->budget = LAST_WORK;
         TW_TRY(run_seed(b, i, NULL, LAST_LOOKS));
+        if (atomic_load(&b->stop) != 0) break;
     }
     b->budget = 0;
     return TW_OK;
@@ -742,6 +743,10 @@ static tw_status run_rounds(branch *b)
     TW_TRY(open_frames(b));
     if (b->space->reductions == 0) TW_TRY(run_first(b));
     if (!is_near(b) && b->budget > 0) TW_TRY(run_menu(b));
+    if (atomic_load(&b->stop) == TW_END_TIME && b->out->front.n == 0) {
+        b->out->ending = TW_END_TIME;
+        return last_resort(b);
+    }
     if (is_over(b) || is_near(b)) return end_early(b);
     tw_status status = first_round(b);
     while (b->n_tasks > 0) {
@@ -751,7 +756,7 @@ static tw_status run_rounds(branch *b)
         int stop = atomic_load(&b->stop);
         if (stop != 0) b->out->ending = (tw_ending)stop;
         if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
-        if (stop == 0 && b->budget <= 0) TW_TRY(last_resort(b));
+        if (stop != 0 || b->budget <= 0) TW_TRY(last_resort(b));
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
         bool seeds = b->space->async || b->out->n_nodes >= MANY_NODES;
@@ -775,11 +780,20 @@ static void close_books(branch *b)
     if (out->any_open && !tw_front_wants(&out->front, &out->open)) out->any_open = false;
     if (!out->any_open) out->ending = TW_END_DONE;
     if (out->any_open && out->ending == TW_END_DONE) out->ending = TW_END_BUDGET;
-    out->seconds = seconds_since(&b->start);
+    out->seconds = tw_deadline_since(b->start_ns);
+}
+
+/* What is found is simulated once more for the plan, and again for each view of it: with little time only programs are
+ * looked for with which that is quick. */
+static int64_t longest_run(const tw_deadline *deadline)
+{
+    static const double per_second = 3e5;
+    double most = tw_deadline_left(deadline) * per_second;
+    return most < (double)ONE_RUN ? tw_max(1, (int64_t)most) : ONE_RUN;
 }
 
 tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_search_options *options,
-                    const tw_eval *eval, tw_hunt *out)
+                    const tw_eval *eval, const tw_deadline *deadline, tw_hunt *out)
 {
     branch *b = calloc(1, sizeof *b);
     if (!b) return TW_ERR_NOMEM;
@@ -792,7 +806,13 @@ tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_searc
     atomic_store(&b->winner, TASKS);
     b->budget = options->budget > 0 ? options->budget : DEFAULT_BUDGET;
     b->out = out;
-    clock_gettime(CLOCK_MONOTONIC, &b->start);
+    tw_deadline most;
+    double left = tw_deadline_left(deadline);
+    tw_deadline_init(&most, isfinite(left) ? share_of_search * left : 0, deadline);
+    b->deadline = &most;
+    b->last = deadline;
+    b->one_run = longest_run(deadline);
+    b->start_ns = tw_deadline_now();
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->begins, NULL);
     pthread_cond_init(&b->ends, NULL);

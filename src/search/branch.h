@@ -7,6 +7,7 @@
  * tasks behind it did by then is forgotten. */
 #ifndef TW_SEARCH_BRANCH_H
 #define TW_SEARCH_BRANCH_H
+#include "core/deadline.h"
 #include "search/front.h"
 #include "search/leaf.h"
 
@@ -26,6 +27,7 @@ typedef struct tw_hunt { /* what comes out */
     double seconds;
 } tw_hunt;
 
+/* `deadline` may end it, with what was found by then; NULL: it does not. */
 TW_NODISCARD tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_search_options *options,
-                                 const tw_eval *eval, tw_hunt *out);
+                                 const tw_eval *eval, const tw_deadline *deadline, tw_hunt *out);
 #endif

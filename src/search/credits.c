@@ -470,7 +470,9 @@ static tw_status try_all(credits *c, int32_t *count, int i)
         if (!tw_leaf_allows(c->leaf, c->pool[i].memory, c->pool[i].operand, n)) continue;
         count[i] = (int32_t)n;
         TW_TRY(try_all(c, count, i + 1));
-        if (c->leaf->judge->stopped(c->leaf->judge->user)) break;
+        if (!c->leaf->judge->stopped(c->leaf->judge->user)) continue;
+        c->leaf->judge->left(c->leaf->judge->user, &c->leaf->part->bound);
+        break;
     }
     return TW_OK;
 }

@@ -12,6 +12,7 @@ enum {
     MOST_SIZES = 16,     /* of a loop at one level                                */
     MOST_PARALLEL = 4,   /* loops of a level that are put into every order        */
     MOST_WEIGHED = 8000, /* nests of a frame                                      */
+    MOST_LOOKS = 200000, /* choices of sizes of a frame                           */
     EXECS = 32,          /* so many executions count as a cycle: short programs first */
     MOST_PLACES = TW_MENU_LEVELS * TW_MAX_LOOPS,
 };
@@ -21,6 +22,8 @@ typedef struct cook {
     const tw_frame *f;
     tw_menu *menu;
     int64_t below, left; /* cycles; nests that may still be weighed */
+    int64_t looks_left;  /* choices of sizes that may still be looked at */
+    tw_pulse pulse;
     unsigned windows;
     int unroll[TW_ARRAY_DIMS]; /* -1: none */
     int n_sizes[TW_MENU_LEVELS][TW_MAX_LOOPS];
@@ -412,6 +415,16 @@ static int64_t least_moved(const cook *c, int t)
     return most;
 }
 
+/* Counts a choice of sizes; false: that is enough. */
+static bool may_look(cook *c)
+{
+    if (c->looks_left <= 0 || c->left <= 0) return false;
+    c->looks_left--;
+    c->menu->n_looked++;
+    if (tw_pulse_is_over(&c->pulse, 256)) c->looks_left = 0;
+    return c->looks_left > 0;
+}
+
 /* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
 static void choose_outer(cook *c, int l)
 {
@@ -427,6 +440,7 @@ static void choose_outer(cook *c, int l)
         int64_t size = c->sizes[0][l][i];
         if (i > 0 && (c->s->op->loop[l].reduces || size < c->dish.size[inner][l])) break;
         c->dish.size[0][l] = (int32_t)size;
+        if (!may_look(c)) return;
         choose_outer(c, l + 1);
     }
 }
@@ -465,6 +479,7 @@ static void choose_inner(cook *c, int l)
     if (l < c->s->op->n_loops) {
         for (int i = 0; i < c->n_sizes[t][l]; i++) {
             c->dish.size[t][l] = (int32_t)c->sizes[t][l][i];
+            if (!may_look(c)) return;
             if (may_fit(c, l + 1)) choose_inner(c, l + 1);
         }
         return;
@@ -509,6 +524,8 @@ void tw_menu_add(const tw_space *s, int frame, int64_t below, tw_menu *menu)
               .menu = menu,
               .below = below,
               .left = MOST_WEIGHED,
+              .looks_left = MOST_LOOKS,
+              .pulse = {.deadline = menu->deadline},
               .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_MENU_LEVELS || is_mirrored(s, frame)) return;
     tw_level_map map = {.unrolls = {c.f->unroll[0], c.f->unroll[1]}};

@@ -10,6 +10,7 @@
  * that fills it most. The best are simulated. What is found proves nothing. */
 #ifndef TW_SEARCH_MENU_H
 #define TW_SEARCH_MENU_H
+#include "core/deadline.h"
 #include "search/space.h"
 
 enum {
@@ -25,7 +26,8 @@ typedef struct tw_dish { /* a mapping, buffers open */
 } tw_dish;
 typedef struct tw_menu {
     int n;
-    int64_t n_weighed;
+    int64_t n_weighed, n_looked; /* nests, and choices of sizes */
+    const tw_deadline *deadline;       /* that may end it, NULL: none  */
     tw_dish dish[TW_MENU_DISHES]; /* the best first, of each frame and choice of sizes one */
 } tw_menu;
 

@@ -1,6 +1,7 @@
 /* src/search/search.c - see search.h: the space, the hunt, and what is said about it. */
 #include "search/branch.h"
 
+#include <math.h>
 #include <string.h>
 
 static double gap_of(double best, double bound) { return best > bound && best > 0 ? (best - bound) / best : 0; }
@@ -81,6 +82,12 @@ static tw_status conclude(const tw_space *s, const tw_goals *goals, const tw_sea
         s->op->name, s->machine->name, why[hunt->ending]);
 }
 
+/* Whether a search that gives up is followed by one over the family of the notes. */
+static bool has_notes(const tw_space *s, const tw_search_options *options)
+{
+    return options->space == TW_SPACE_ALL && !s->async && !options->exhaustive;
+}
+
 /* A search that gave up must not be worse than one over the family of the notes, which is small. */
 static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
                            const tw_eval *eval, tw_arena *arena, tw_diag *diag, tw_hunt *hunt)
@@ -89,13 +96,13 @@ static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_se
     tw_space family;
     tw_hunt other;
     bool ended = !hunt->any_open || hunt->ending == TW_END_STOPPED || hunt->ending == TW_END_GAP;
-    if (ended || options->space != TW_SPACE_ALL || s->async || options->exhaustive) return TW_OK;
+    if (ended || !has_notes(s, options)) return TW_OK;
     notes.space = TW_SPACE_NOTES;
     notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
     notes.max_execs = notes.max_outer = notes.max_inner = 0;
     TW_TRY(tw_space_of(s->model, s->op_index, s->machine, &notes, arena, diag, &family));
     TW_TRY(tw_space_measure(&family, arena));
-    tw_status status = tw_branch(&family, goals, &notes, eval, &other);
+    tw_status status = tw_branch(&family, goals, &notes, eval, diag->deadline, &other);
     for (int i = 0; i < other.front.n && status == TW_OK; i++)
         status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
     hunt->n_nodes += other.n_nodes;
@@ -104,6 +111,14 @@ static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_se
     if (hunt->front.n > 0 && !tw_front_wants(&hunt->front, &hunt->open)) hunt->any_open = false;
     tw_front_release(&other.front);
     return status;
+}
+
+/* Seconds for the space itself, so that some are left for the notes; 0: all there are. */
+static double time_of_space(const tw_space *s, const tw_search_options *options, const tw_diag *diag)
+{
+    static const double share = 0.75;
+    double left = tw_deadline_left(diag->deadline);
+    return has_notes(s, options) && isfinite(left) ? left * share : 0;
 }
 
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
@@ -117,7 +132,9 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
     TW_TRY(tw_goals_of(options, machine, diag, &goals));
     TW_TRY(tw_space_of(model, op, machine, options, arena, diag, &space));
     TW_TRY(tw_space_measure(&space, arena));
-    tw_status status = tw_branch(&space, &goals, options, eval, &hunt);
+    tw_deadline most;
+    tw_deadline_init(&most, time_of_space(&space, options, diag), diag->deadline);
+    tw_status status = tw_branch(&space, &goals, options, eval, &most, &hunt);
     if (status == TW_OK) status = ask_notes(&space, &goals, options, eval, arena, diag, &hunt);
     bool none = status == TW_OK && hunt.front.n == 0 && !hunt.any_open;
     if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */

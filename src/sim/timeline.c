@@ -1,6 +1,7 @@
 /* src/sim/timeline.c - the simulator of each discipline, and a timeline's totals as stable text. */
 #include "sim/timeline.h"
 
+#include "core/deadline.h"
 #include "sim/discipline.h"
 
 /* Each unit moved is read at one end and written at the other. */
@@ -31,10 +32,21 @@ static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_mete
     return status;
 }
 
+static bool is_over(void *user) { return tw_deadline_is_over(((const tw_diag *)user)->deadline); }
+
+/* To the end, unless the deadline says otherwise. */
+static tw_status run_all(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
+                         tw_timeline *out)
+{
+    tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = diag};
+    tw_status status = run(program, sink, &meter, scratch, diag, out);
+    if (!meter.unfinished) return status;
+    return tw_diag_stopped(diag, program->op->loc, "the simulation of '%s'", program->op->name);
+}
+
 tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag, tw_timeline *out)
 {
-    tw_meter meter = {.limit = INT64_MAX};
-    return run(program, NULL, &meter, scratch, diag, out);
+    return run_all(program, NULL, scratch, diag, out);
 }
 
 tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_arena *scratch, tw_diag *diag,
@@ -46,8 +58,7 @@ tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_are
 tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,
                            tw_timeline *out)
 {
-    tw_meter meter = {.limit = INT64_MAX};
-    return run(program, sink, &meter, scratch, diag, out);
+    return run_all(program, sink, scratch, diag, out);
 }
 
 void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text *out)

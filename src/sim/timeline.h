@@ -38,7 +38,7 @@ typedef struct tw_timeline {
     tw_pool_use pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* async */
 } tw_timeline;
 
-/* Simulates without keeping rows: memory does not grow with the program. */
+/* Simulates without keeping rows: memory does not grow with the program. TW_STOPPED when the deadline of `diag` ends it. */
 TW_NODISCARD tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag,
                                        tw_timeline *out);
 /* The same within a limit of instructions really looked at; TW_INFEASIBLE when that is not enough. */

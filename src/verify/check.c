@@ -323,7 +323,7 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
     if (!c) return NULL;
     c->in = *in;
     c->arena = arena;
-    c->cover = tw_cover_new(in->op, arena);
+    c->cover = tw_cover_new(in->op, in->deadline, arena);
     c->value = TW_NEW(arena, tw_checker_value, in->layout->n_buffers + 1);
     if (!c->cover || !c->value) return NULL;
     for (int l = 0; l < in->n_levels; l++)

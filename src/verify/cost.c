@@ -54,10 +54,11 @@ static moved_rows rows_of(const tw_verify_input *in, const tw_instr *i, int64_t 
     return r;
 }
 
-static int64_t verify_rows(const tw_cost *cost, const moved_rows *r)
+static int64_t verify_rows(const tw_verify_input *in, const tw_cost *cost, const moved_rows *r)
 {
     int64_t body = 0;
-    for (int64_t k = 0; k < r->rows; k++) {
+    tw_pulse pulse = {.deadline = in->deadline};
+    for (int64_t k = 0; k < r->rows && !tw_pulse_is_over(&pulse, 8); k++) {
         int64_t from = r->first + k * r->apart, to = k * r->units, beats = 0;
         int64_t outside = (from + r->units - 1) / cost->beat - from / cost->beat + 1,
                 inside = (to + r->units - 1) / cost->beat - to / cost->beat + 1;
@@ -99,7 +100,7 @@ static int64_t verify_transfer(const tw_verify_input *in, const tw_cost *cost, c
     for (int a = 0; a < o->n_axes; a++) elems *= tw_span_len(i->region.axis[a]);
     if (elems == 0) return -1;
     moved_rows r = rows_of(in, i, i->work / elems);
-    return verify_rows(cost, &r) + verify_fill(cost, verify_zeroed(in, i->operand, i->work / elems));
+    return verify_rows(in, cost, &r) + verify_fill(cost, verify_zeroed(in, i->operand, i->work / elems));
 }
 
 /* Thousandths that the banks cost: by how many of them two rows of the last input lie apart. */

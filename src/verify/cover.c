@@ -12,7 +12,9 @@
  * points in padding weigh nothing. Whether a point lies in padding is a condition on few loops at a
  * time: (oy, ky) for rows, (ox, kx) for columns. Loops that share such a condition form a group; the
  * weight of a box is the product over its groups, a group is summed by visiting its combinations, and a
- * group without condition is one loop, answered by prefix sums.
+ * group without condition is one loop. For the sake of those loops it is not the weights that are drawn but their sums
+ * below every index; the weight of an index is the difference of two. Sums from below and weights determine each other,
+ * so that the weights are as random as the sums, and a span of any length takes two of these.
  *
  * Visiting is dear and tiles repeat: results are remembered in small tables keyed by the spans. */
 #include "verify/cover.h"
@@ -21,7 +23,7 @@
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
-enum { MEMO_SIZE = 64, PREFIX_MAX = 1 << 16, MAX_CONDITIONS = TW_MAX_OPERANDS * TW_MAX_AXES };
+enum { MEMO_SIZE = 64, MAX_CONDITIONS = TW_MAX_OPERANDS * TW_MAX_AXES };
 
 typedef struct memo_entry {
     bool full, any;
@@ -33,11 +35,6 @@ typedef struct memo { /* results that depend on the spans of a few loops */
     unsigned loops;
     memo_entry entry[MEMO_SIZE];
 } memo;
-
-typedef struct prefix { /* sums of the weights below every step-th index of a loop */
-    int64_t step;
-    uint64_t *sum;
-} prefix;
 
 typedef struct group { /* loops that conditions tie together */
     unsigned loops;
@@ -54,7 +51,7 @@ typedef struct contribution { /* one product of inputs: a factor of its own and 
 
 struct tw_cover {
     const tw_op *op;
-    prefix prefix[TW_MAX_LOOPS];
+    tw_pulse pulse;
     int n_contributions;
     contribution contribution[TW_MAX_OPERANDS];
     memo *touch[TW_MAX_OPERANDS][TW_MAX_AXES];
@@ -76,42 +73,20 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return tw_cover_add((uint64_t)product & PRIME, (uint64_t)(product >> 61));
 }
 
-/* Weight of an index of a loop; loops from TW_MAX_LOOPS on name factors of contributions. */
-static uint64_t weight_of(int loop, int64_t index)
+/* What the indices of a loop below this one weigh together; loops from TW_MAX_LOOPS on name factors of contributions. */
+static uint64_t sum_below(int loop, int64_t index)
 {
     uint64_t state = UINT64_C(0x7117e3719117) * (uint64_t)(loop + 1);
     state = tw_random_next(&state) ^ (uint64_t)index;
     return tw_random_next(&state) % PRIME;
 }
 
-/* ---- sums over one loop ---- */
-
-static bool prefix_init(prefix *p, int loop, int64_t extent, tw_arena *arena)
+static uint64_t sum_of_span(int loop, tw_span span)
 {
-    p->step = (extent + PREFIX_MAX - 1) / PREFIX_MAX;
-    int64_t n = extent / p->step + 1;
-    p->sum = TW_NEW(arena, uint64_t, n);
-    if (!p->sum) return false;
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < n * p->step && i <= extent; i++) {
-        if (i % p->step == 0) p->sum[i / p->step] = sum;
-        sum = tw_cover_add(sum, weight_of(loop, i));
-    }
-    return true;
+    return tw_cover_subtract(sum_below(loop, span.hi), sum_below(loop, span.lo));
 }
 
-static uint64_t sum_below(const prefix *p, int loop, int64_t index)
-{
-    uint64_t sum = p->sum[index / p->step];
-    for (int64_t i = index / p->step * p->step; i < index; i++) sum = tw_cover_add(sum, weight_of(loop, i));
-    return sum;
-}
-
-static uint64_t sum_of_span(const tw_cover *cover, int loop, tw_span span)
-{
-    const prefix *p = &cover->prefix[loop];
-    return tw_cover_subtract(sum_below(p, loop, span.hi), sum_below(p, loop, span.lo));
-}
+static uint64_t weight_of(int loop, int64_t index) { return sum_of_span(loop, (tw_span){index, index + 1}); }
 
 /* ---- remembered results ---- */
 
@@ -185,7 +160,7 @@ static void tie(contribution *c, const tw_axis *axis)
 /* Groups of a product of the inputs in [first, end). */
 static bool contribution_init(contribution *c, const tw_op *op, int first, int end, tw_arena *arena)
 {
-    *c = (contribution){.factor = weight_of(TW_MAX_LOOPS, first), .n_groups = op->n_loops};
+    *c = (contribution){.factor = sum_below(TW_MAX_LOOPS, first), .n_groups = op->n_loops};
     for (int l = 0; l < op->n_loops; l++) c->group[l] = (group){.loops = 1u << l};
     for (int o = first; o < end; o++)
         for (int a = 0; a < op->operand[o].n_axes; a++) {
@@ -205,8 +180,9 @@ static bool in_bounds(const group *g, const int64_t index[TW_MAX_LOOPS])
     return true;
 }
 
-static uint64_t visit_group(const group *g, const tw_box *box)
+static uint64_t visit_group(const group *g, const tw_box *box, tw_pulse *pulse)
 {
+    enum { WORK = 16 };
     int64_t index[TW_MAX_LOOPS];
     uint64_t sum = 0;
     tw_verify_visit_first(box, g->loops, index);
@@ -218,19 +194,19 @@ static uint64_t visit_group(const group *g, const tw_box *box)
             product = multiply(product, weight_of(l, index[l]));
         }
         sum = tw_cover_add(sum, product);
-    } while (tw_verify_visit_next(box, g->loops, index));
+    } while (tw_verify_visit_next(box, g->loops, index) && !tw_pulse_is_over(pulse, WORK));
     return sum;
 }
 
-static uint64_t group_weight(const tw_cover *cover, const group *g, const tw_box *box)
+static uint64_t group_weight(tw_cover *cover, const group *g, const tw_box *box)
 {
     if (!g->memo) {
         int loop = __builtin_ctz(g->loops);
-        return sum_of_span(cover, loop, box->span[loop]);
+        return sum_of_span(loop, box->span[loop]);
     }
     memo_entry *e = memo_find(g->memo, box);
     if (!e->full) {
-        e->weight = visit_group(g, box);
+        e->weight = visit_group(g, box, &cover->pulse);
         e->full = true;
     }
     return e->weight;
@@ -238,13 +214,12 @@ static uint64_t group_weight(const tw_cover *cover, const group *g, const tw_box
 
 /* ---- answers ---- */
 
-tw_cover *tw_cover_new(const tw_op *op, tw_arena *arena)
+tw_cover *tw_cover_new(const tw_op *op, const tw_deadline *deadline, tw_arena *arena)
 {
     tw_cover *cover = TW_NEW(arena, tw_cover, 1);
     if (!cover) return NULL;
     cover->op = op;
-    for (int l = 0; l < op->n_loops; l++)
-        if (!prefix_init(&cover->prefix[l], l, op->loop[l].extent, arena)) return NULL;
+    cover->pulse.deadline = deadline;
     for (int o = 0; o < op->n_operands; o++)
         for (int a = 0; a < op->operand[o].n_axes; a++)
             if (!(cover->touch[o][a] = memo_new(tw_verify_axis_loops(&op->operand[o].axis[a]), arena))) return NULL;
@@ -286,12 +261,13 @@ uint64_t tw_cover_region(const tw_cover *cover, const tw_region *region)
     const tw_operand *out = &cover->op->operand[tw_op_output(cover->op)];
     uint64_t weight = 1;
     for (int a = 0; a < out->n_axes; a++)
-        weight = multiply(weight, sum_of_span(cover, out->axis[a].term[0].loop, region->axis[a]));
+        weight = multiply(weight, sum_of_span(out->axis[a].term[0].loop, region->axis[a]));
     return weight;
 }
 
-static void visit_axis(const tw_axis *axis, const tw_box *box, memo_entry *e)
+static void visit_axis(const tw_axis *axis, const tw_box *box, tw_pulse *pulse, memo_entry *e)
 {
+    enum { WORK = 8 };
     unsigned loops = tw_verify_axis_loops(axis);
     int64_t index[TW_MAX_LOOPS], at;
     e->any = false;
@@ -301,7 +277,7 @@ static void visit_axis(const tw_axis *axis, const tw_box *box, memo_entry *e)
         if (!tw_verify_position(axis, index, &at)) continue;
         e->any = true;
         e->touch = (tw_span){tw_min(e->touch.lo, at), tw_max(e->touch.hi, at + 1)};
-    } while (tw_verify_visit_next(box, loops, index));
+    } while (tw_verify_visit_next(box, loops, index) && !tw_pulse_is_over(pulse, WORK));
     e->full = true;
 }
 
@@ -320,7 +296,7 @@ bool tw_cover_touch(tw_cover *cover, int operand, int axis, const tw_box *box, t
     const tw_axis *a = &cover->op->operand[operand].axis[axis];
     if (a->n_terms == 1 && a->term[0].coef == 1 && a->divisor == 1) return touch_plain(a, box, out);
     memo_entry *e = memo_find(cover->touch[operand][axis], box);
-    if (!e->full) visit_axis(&cover->op->operand[operand].axis[axis], box, e);
+    if (!e->full) visit_axis(&cover->op->operand[operand].axis[axis], box, &cover->pulse, e);
     *out = e->touch;
     return e->any;
 }

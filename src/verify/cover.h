@@ -6,11 +6,12 @@
  * one number, and a point that is missing or doubled changes it. */
 #ifndef TW_VERIFY_COVER_H
 #define TW_VERIFY_COVER_H
+#include "core/deadline.h"
 #include "model/model.h"
 
 typedef struct tw_cover tw_cover;
-/* NULL when out of memory. */
-tw_cover *tw_cover_new(const tw_op *op, tw_arena *arena);
+/* NULL when out of memory. When the deadline (NULL: none) is over, fingerprints are no longer right. */
+tw_cover *tw_cover_new(const tw_op *op, const tw_deadline *deadline, tw_arena *arena);
 
 /* Fingerprint of what the points of a sound box contribute. Padding contributes nothing: a point counts
  * where the inputs it combines lie inside their tensors, and where each input contributes on its own

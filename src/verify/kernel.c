@@ -383,7 +383,9 @@ int tw_kernel_run(const tw_op *op, tw_compute compute, const tw_box *box, const 
     set_inner(&k);
     int64_t n = k.inner >= 0 ? tw_span_len(box->span[k.inner]) : 1, index[TW_MAX_LOOPS], offset[TW_MAX_OPERANDS];
     tw_verify_visit_first(box, (1u << op->n_loops) - 1, index);
+    tw_pulse pulse = {.deadline = value ? value->deadline : NULL};
     do {
+        if (tw_pulse_is_over(&pulse, n)) return -1;
         tw_span points = {0, n};
         int lacking = resolve(&k, &points, offset);
         if (lacking >= 0) return lacking;

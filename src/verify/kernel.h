@@ -1,6 +1,7 @@
 /* src/verify/kernel.h - runs a box of loop points on dense arrays of doubles. */
 #ifndef TW_VERIFY_KERNEL_H
 #define TW_VERIFY_KERNEL_H
+#include "core/deadline.h"
 #include "model/model.h"
 
 typedef struct tw_kernel_input {
@@ -13,6 +14,7 @@ typedef struct tw_kernel_value {
     const double *held[TW_MAX_HELD]; /* one number, or one for each index of its loop */
     double bound;                    /* see tw_draw; 0: values are taken as they are  */
     bool positive;
+    const tw_deadline *deadline; /* that may end it, NULL: none */
 } tw_kernel_value;
 
 /* Accumulates the points of a sound box into `out`, which holds the box' output region, row-major.

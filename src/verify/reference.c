@@ -129,8 +129,9 @@ static void run_nest(const tw_reference_case *c, double *out, double *n_read)
     int64_t index[TW_MAX_LOOPS];
     for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
     tw_verify_visit_first(&box, outer, index);
+    tw_pulse pulse = {.deadline = c->deadline};
     do run_loop(c, longest, index, out, n_read);
-    while (tw_verify_visit_next(&box, outer, index));
+    while (tw_verify_visit_next(&box, outer, index) && !tw_pulse_is_over(&pulse, 8 * op->loop[longest].extent));
 }
 
 static double round_to(tw_dtype dtype, double x)

@@ -14,6 +14,7 @@
  * before it. */
 #ifndef TW_VERIFY_VERIFY_H
 #define TW_VERIFY_VERIFY_H
+#include "core/deadline.h"
 #include "program/instr.h"
 
 /* A tile that lies in a buffer from the beginning (an input) or stays there (the output), see tw_op.fused. */
@@ -39,6 +40,7 @@ typedef struct tw_verify_input {
                                          levels                                                */
     int n_residents;
     const tw_resident *resident;
+    const tw_deadline *deadline;            /* that may end it; NULL: none. A judgement made after that is worth nothing   */
     int unroll[TW_ARRAY_DIMS];        /* async: loops laid out over the rows and columns of the array, -1: none */
 } tw_verify_input;
 
@@ -82,6 +84,7 @@ struct tw_reference_case {
     double bound;                         /* not 0: what `value` gives is rounded and cut off at this size, of a product it
                                              becomes -1 or 1, so that the order of points does not matter; */
     bool positive;                        /* and loses its sign before that */
+    const tw_deadline *deadline;                /* that may end it; NULL: none. What is computed then is not finished */
 };
 /* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels but the
  * evaluation of formulas. Sums have the accumulator's type when they are finished. NULL only when out of memory. */

@@ -320,7 +320,9 @@ TEST(a_transfer_costs_its_set_up_its_rows_and_its_beats)
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 4000; i++) {
         tw_cost cost = random_cost(&rng, false, 0);
-        tw_shape s = {.planes = 1, .rows = tw_test_pick(&rng, 1, 12), .units = tw_test_pick(&rng, 1, 200)};
+        tw_shape s = {.planes = 1,
+                      .rows = tw_test_pick(&rng, 1, i % 4 ? 12 : 500),
+                      .units = tw_test_pick(&rng, 1, 200)};
         s.at = tw_test_pick(&rng, 0, 300);
         s.stride = s.units + tw_test_pick(&rng, 0, 200);
         int64_t body = count_beats(&cost, s.at, s.rows, s.units, s.stride) * cost.per_beat;

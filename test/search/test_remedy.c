@@ -520,7 +520,7 @@ TEST(out_of_memory_is_said_wherever_it_happens)
             const tw_remedy *remedy;
             int n_remedies;
             tw_arena_fail_at(which ? arena : scratch, n);
-            status = tw_remedies_find(plan, &options, arena, scratch, &remedy, &n_remedies);
+            status = tw_remedies_find(plan, &options, NULL, arena, scratch, &remedy, &n_remedies);
             CHECK(status == TW_ERR_NOMEM || status == TW_OK);
             if (status == TW_OK) CHECK_EQ(n_remedies, TW_COUNT(async_edit) + 1);
             tw_arena_free(arena);

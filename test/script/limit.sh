@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# --time-limit is for the command as its user sees it, whatever the command is busy with, and Ctrl-C is heard soon. What is
+# said then is true: nothing is proven or verified by running out of time.
+#
+# Time is told by the processor, of one thread: a loaded machine makes a command wait, not work. By the wall clock it may take
+# four times as long.
+. "$2"/test/lib/script.sh
+slow=1
+grep -q '^TW_SANITIZE:STRING=.' "$build"/CMakeCache.txt && slow=5
+
+# limited LIMIT CODES ARGS..: ends with one of CODES within a tenth more than the limit and half a second.
+limited() {
+    local limit=$1 codes=$2 code cpu wall
+    shift 2
+    TIMEFORMAT='%U %S %R'
+    { time "$tw" "$@" --time-limit="$limit" >out.txt 2>err.txt; } 2>time.txt
+    code=$?
+    [[ " $codes " == *" $code "* ]] || { fail "'$*' ends with $code, not one of $codes"; head -5 err.txt >&2; }
+    read -r cpu wall < <(tail -1 time.txt | awk '{print $1 + $2, $3}')
+    awk -v cpu="$cpu" -v wall="$wall" -v most="$(echo "$limit" | awk -v s=$slow '{print s * (1.1 * $1 + 0.5)}')" \
+        'BEGIN { exit !(cpu <= most && wall <= 4 * most) }' ||
+        fail "'$*' takes $cpu s of the processor, $wall s in all, with a limit of $limit s"
+    lacks err.txt "proven"
+}
+one=(--threads=1 --no-cache -q)
+
+# A second search, of the family of the notes, has no time of its own.
+limited 0.6 "0 1" plan conv:64x56x56,out=64,kernel=3,pad=1 -m tick-three-level "${one[@]}"
+# Sizes of tiles that are weighed by the million.
+limited 0.5 "0 1" plan add:64x512x512x8 -m kpu "${one[@]}"
+# Programs of millions of instructions, and the explanation after "infeasible".
+limited 0.5 "0 1" plan conv:200000000x28x28,out=8,kernel=3,pad=1 -m snitch "${one[@]}"
+# A loop of 2^31 that the checker looks at, which is over in no time.
+expect 0 plan matmul:2147483647x1x1 -m tick-100k "${one[@]}" --time-limit=30 --json
+says out.txt '"checked": true'
+# Searches for remedies share one limit, and so do operators.
+limited 0.6 "0 1" plan matmul:512x512x512 -m kpu "${one[@]}" --explain
+cat >three.yaml <<'YAML'
+workload: three
+ops:
+  - {name: one, op: matmul, shape: [512, 512, 512]}
+  - {name: two, op: matmul, shape: [512, 512, 500]}
+  - {name: three, op: matmul, shape: [512, 512, 508]}
+YAML
+limited 0.6 "0 1" plan three.yaml -m kpu "${one[@]}"
+# Fronts; the search for a lowering, which is one for each family.
+limited 0.6 "0 1" plan conv:64x56x56,out=64,kernel=3,pad=1 -m kpu --objective=latency,energy --pareto "${one[@]}"
+limited 0.6 "0 1" emit matmul:400x161x600 -m snitch --target=quidditch --threads=1
+
+# A mapping whose program is long: nothing is told rather than something wrong.
+cat >long.yaml <<'YAML'
+mapping:
+  matmul:
+    levels:
+      - {at: l1, tiles: {m: 512, n: 512, k: 512}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 1}, accumulate: fused}
+YAML
+limited 0.5 "1" eval matmul:4096x4096x4096 -m snitch --mapping long.yaml
+says err.txt "the time limit came before the simulation of 'matmul' ended"
+
+# Verification that is not reached is said not to be.
+limited 0.6 "0" plan matmul:1290x1290x1290 -m tick-100k --json --no-cache --threads=1
+says out.txt '"verified": false'
+says out.txt '"stopped": true'
+lacks out.txt '"executed": true'
+
+# ---- Ctrl-C ----
+# After half a second, while sizes are weighed: what is found by then is told at once.
+TIMEFORMAT=%U
+{ time timeout --foreground --preserve-status -s INT 0.5 "$tw" plan add:64x512x512x8 -m kpu "${one[@]}" >out.txt 2>err.txt; } 2>time.txt
+awk -v most="$((slow * 2))" '{ exit !($1 <= most) }' <(tail -1 time.txt) || fail "Ctrl-C is heard after $(tail -1 time.txt) s"
+
+exit $failed
