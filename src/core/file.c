@@ -29,6 +29,18 @@ static tw_status read_stream(FILE *f, const char *path, size_t limit, tw_arena *
     return status;
 }
 
+/* A regular file of n bytes, without a copy; false when it is not that any more. */
+static bool read_known(FILE *f, size_t n, tw_arena *arena, const char **bytes)
+{
+    char *room = tw_arena_alloc(arena, n + 1, 1);
+    if (!room || fread(room, 1, n, f) != n || fgetc(f) != EOF) {
+        rewind(f);
+        return false;
+    }
+    *bytes = room;
+    return true;
+}
+
 tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag *diag, const char **bytes,
                        size_t *n)
 {
@@ -37,7 +49,15 @@ tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag 
         return tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot read: it is a directory");
     FILE *f = fopen(path, "rb");
     if (!f) return tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot open: %s", strerror(errno));
-    tw_status status = read_stream(f, path, limit, arena, diag, bytes, n);
+    tw_arena_mark mark = tw_arena_save(arena);
+    bool regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+    tw_status status = TW_OK;
+    if (regular && (size_t)st.st_size <= limit && read_known(f, (size_t)st.st_size, arena, bytes)) {
+        *n = (size_t)st.st_size;
+    } else {
+        tw_arena_rewind(arena, mark);
+        status = read_stream(f, path, limit, arena, diag, bytes, n);
+    }
     fclose(f);
     return status;
 }

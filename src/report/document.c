@@ -8,6 +8,7 @@
 
 #include "report/grow.h"
 #include "report/jsonplace.h"
+#include "report/jsonrows.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -491,14 +492,15 @@ static tw_status read_root(reader *r, const json_t *value)
     return r->failed ? TW_ERR_NOMEM : TW_OK;
 }
 
-static tw_status complain_syntax(const char *file, const char *text, size_t n, const json_error_t *e, tw_diag *diag)
+static tw_status complain_syntax(const char *file, const char *text, size_t n, const tw_json_short *s,
+                                 const json_error_t *e, tw_diag *diag)
 {
     if (json_error_code(e) == json_error_out_of_memory) return TW_ERR_NOMEM;
     size_t at = e->position > 0 ? (size_t)e->position - 1 : 0; /* the last byte that was read */
     char what[sizeof e->text];
     snprintf(what, sizeof what, "%s", e->text);
     tame(what);
-    return tw_diag_error(diag, loc_of(file, text, n, at), "not JSON: %s", what);
+    return tw_diag_error(diag, loc_of(file, text, n, tw_json_long_place(s, at)), "not JSON: %s", what);
 }
 
 /* Integers are read as such. Numbers that are whole but too large for that make a second attempt, as doubles. */
@@ -511,10 +513,15 @@ tw_status tw_document_read(const char *file, const char *text, size_t n, tw_aren
     tw_document doc = {.file = file, .text = text, .model = "", .machine = "", .unit = ""};
     reader r = {.doc = &doc, .arena = arena, .diag = diag, .len = n};
     json_error_t error;
-    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    tw_json_short s;
+    TW_TRY(tw_json_without_rows(text, n, arena, &s));
+    if (s.n > TW_DOCUMENT_VALUES_MAX)
+        return tw_diag_error(diag, (tw_loc){file, 0, 0}, "the document has %zu bytes beside its rows, more than %d",
+                             s.n, TW_DOCUMENT_VALUES_MAX);
+    json_t *root = json_loadb(s.text, s.n, JSON_REJECT_DUPLICATES, &error);
     if (!root && json_error_code(&error) == json_error_numeric_overflow)
-        root = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
-    if (!root) return complain_syntax(file, text, n, &error, diag);
+        root = json_loadb(s.text, s.n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+    if (!root) return complain_syntax(file, text, n, &s, &error, diag);
     tw_status status = read_root(&r, root);
     json_decref(root);
     if (status == TW_OK) *out = doc;

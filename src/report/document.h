@@ -11,7 +11,10 @@
 #define TW_REPORT_DOCUMENT_H
 #include "core/core.h"
 
-enum { TW_DOCUMENT_BYTES_MAX = 256 << 20 };
+enum {
+    TW_DOCUMENT_BYTES_MAX = 256 << 20, /* of a file                                                       */
+    TW_DOCUMENT_VALUES_MAX = 16 << 20, /* of it beside its rows: values take some twenty times as much memory */
+};
 
 typedef struct tw_doc_value {
     const char *key;
@@ -27,9 +30,9 @@ typedef struct tw_document {
     const char *file;
     const char *text; /* JSON, zero-terminated                             */
     bool network;
-    const char *model;                   /* its name; of a network, the file that it is from */
+    const char *model; /* its name; of a network, the file that it is from */
     const char *machine, *unit;
-    const char *verdict;                 /* "verified", "checked", "not verified", "wrong" */
+    const char *verdict; /* "verified", "checked", "not verified", "wrong" */
     const tw_doc_value *value;
     int64_t n_values;
 } tw_document;
