@@ -13,6 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { DATA_MAX = 256 };
+typedef struct data_list {
+    tw_network_data all[DATA_MAX];
+    int n;
+} data_list;
+
 typedef struct net_session {
     const cli_options *options;
     tw_context *ctx;
@@ -20,6 +26,7 @@ typedef struct net_session {
     const tw_network *network; /* as it suits the machine  */
     int n_plans;
     const tw_network_plan *plan[1 + CLI_MAX_CORES]; /* the machine's, then those of further cores */
+    data_list data, known;                          /* of inputs, for a run; those that shapes depend on */
     const tw_network_verdict *verdict;              /* NULL: not run                               */
     progress progress;
     const char *doing; /* "planning", "running" */
@@ -35,6 +42,8 @@ static tw_status open_network_for(net_session *s, const char *name, const tw_mac
     tw_network_options how = s->options->network.open;
     tw_status status = name ? tw_machine_open(s->ctx, name, machine) : TW_OK;
     how.machine = name ? *machine : NULL;
+    how.n_data = s->known.n;
+    how.data = s->known.all;
     return status == TW_OK ? tw_network_open(s->ctx, s->options->workload, &how, out) : status;
 }
 
@@ -109,12 +118,6 @@ static tw_status make_plans(net_session *s)
 
 /* ---- running ---- */
 
-enum { DATA_MAX = 256 };
-typedef struct data_list {
-    tw_network_data all[DATA_MAX];
-    int n;
-} data_list;
-
 /* folder/KIND_i.pb; NULL in *out when there is none. */
 static tw_status open_numbered(net_session *s, const char *kind, int i, const tw_network_data **out)
 {
@@ -147,20 +150,59 @@ static tw_status open_inputs(net_session *s, const tw_network *network, data_lis
     return TW_OK;
 }
 
+static bool is_filled(const net_session *s, const char *input)
+{
+    const tw_network_options *o = &s->options->network.open;
+    for (int i = 0; i < o->n_fills; i++)
+        if (strcmp(o->fill[i].input, input) == 0) return true;
+    return false;
+}
+
+static bool says_how(const net_session *s, const char *input)
+{
+    for (int i = 0; i < tw_network_n_inputs(s->network); i++)
+        if (strcmp(tw_network_input(s->network, i).name, input) == 0) return tw_network_input_says_how(s->network, i);
+    return false;
+}
+
+/* Shapes may depend on inputs that files give: the network is read once more, with those known. */
+static tw_status read_again(net_session *s)
+{
+    for (int i = 0; i < s->data.n; i++)
+        if (says_how(s, s->data.all[i].name) && !is_filled(s, s->data.all[i].name))
+            s->known.all[s->known.n++] = s->data.all[i];
+    if (s->known.n == 0) return TW_OK;
+    tw_status status = open_network(s);
+    if (status == TW_OK) tw_context_clear_messages(s->ctx); /* they were told before */
+    return status;
+}
+
+static tw_network_run_options run_options(net_session *s)
+{
+    return (tw_network_run_options){.n_inputs = s->data.n,
+                                    .input = s->data.all,
+                                    .seed = s->options->seed,
+                                    .max_instructions = s->options->max_instructions,
+                                    .max_memory = s->options->network.max_memory,
+                                    .progress = show,
+                                    .user = s};
+}
+
+/* Inputs from files, and whether everything is there: before anything is searched. */
+static tw_status prepare(net_session *s)
+{
+    tw_status status = open_inputs(s, s->network, &s->data);
+    if (status == TW_OK) status = read_again(s);
+    tw_network_run_options how = run_options(s);
+    return status == TW_OK ? tw_network_run_check(s->ctx, s->network, &how) : status;
+}
+
 static tw_status run(net_session *s)
 {
-    data_list list = {.n = 0};
-    tw_status status = open_inputs(s, s->network, &list);
-    if (status != TW_OK) return status;
-    tw_network_run_options how = {.n_inputs = list.n,
-                                  .input = list.all,
-                                  .seed = s->options->seed,
-                                  .max_instructions = s->options->max_instructions,
-                                  .progress = show,
-                                  .user = s};
+    tw_network_run_options how = run_options(s);
     s->doing = "running";
     progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
-    status = tw_network_run(s->ctx, s->plan[0], &how, &s->verdict);
+    tw_status status = tw_network_run(s->ctx, s->plan[0], &how, &s->verdict);
     progress_end(&s->progress);
     limit_apply(s->ctx, s->options->search.time_limit);
     return status;
@@ -454,6 +496,7 @@ static int verify_all(net_session *s)
     if (s->options->dump) return plan_all(s);
     s->runs = true;
     int code = first_part(s);
+    if (code == EXIT_DONE) code = status_exit(s->ctx, prepare(s));
     if (code == EXIT_DONE) code = status_exit(s->ctx, make_plans(s));
     if (code != EXIT_DONE) return code;
     int wrong = status_exit(s->ctx, run(s));

@@ -16,7 +16,8 @@ enum {
     KEY_FILL,
     KEY_INPUT,
     KEY_DATA,
-    KEY_TOLERANCE
+    KEY_TOLERANCE,
+    KEY_MAX_MEMORY
 };
 
 static const struct argp_option network_options[] = {
@@ -121,6 +122,7 @@ static const struct argp_option run_options[] = {
     {0, 0, 0, 0, "What it is run on:", 5},
     {"input", KEY_INPUT, "NAME=FILE.pb", 0, "elements of an input; others are random", 0},
     {"data", KEY_DATA, "DIR", 0, "input_0.pb.. of all inputs; output_0.pb.. are compared with the results", 0},
+    {"max-memory", KEY_MAX_MEMORY, "SIZE", 0, "that the run may take, as in 4GiB; default half of the host's", 0},
     {"tolerance", KEY_TOLERANCE, "PERCENT", 0,
      "how far results may be off, of the largest element; default 0.1% for floats, nothing for whole numbers", 0},
     {0}};
@@ -137,6 +139,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
         n->n_inputs++;
         return 0;
     case KEY_DATA: n->data = arg; return 0;
+    case KEY_MAX_MEMORY: n->max_memory = value_bytes(state, "--max-memory", arg); return 0;
     case KEY_TOLERANCE: n->tolerance = value_percent(state, "--tolerance", arg) / 100; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

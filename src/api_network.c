@@ -200,6 +200,7 @@ tw_network_data tw_network_input(const tw_network *net, int i)
 {
     return value_data(net, net->file->graph[0].input[i]);
 }
+bool tw_network_input_says_how(const tw_network *net, int i) { return net->asks[net->file->graph[0].input[i]] != NULL; }
 int tw_network_n_outputs(const tw_network *net) { return net->file->graph[0].n_outputs; }
 tw_network_data tw_network_output(const tw_network *net, int i)
 {
@@ -398,6 +399,12 @@ const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan) { r
 const tw_network_memory *tw_network_plan_memory(const tw_network_plan *plan) { return &plan->memory; }
 
 /* ---- running ---- */
+
+tw_status tw_network_run_check(tw_context *ctx, const tw_network *network, const tw_network_run_options *options)
+{
+    static const tw_network_run_options defaults = {0};
+    return tw_run_check(ctx, network, options ? options : &defaults);
+}
 
 tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan, const tw_network_run_options *options,
                          const tw_network_verdict **out)

@@ -68,22 +68,24 @@ static tw_status fill_input(tw_context *ctx, const tw_graph_file *file, const tw
 }
 
 /* The elements of inputs that are known beforehand, by value. */
-static tw_status given_data(tw_context *ctx, const tw_graph_file *file, const tw_network_options *options,
-                            const tw_array **out)
+static tw_status given_data(tw_context *ctx, const tw_network_options *options, tw_network *net)
 {
     tw_array *given;
-    *out = NULL;
-    if (options->n_data == 0 && options->n_fills == 0) return TW_OK;
-    TW_ALLOC(ctx->arena, given, file->n_values);
-    for (int i = 0; i < options->n_fills; i++) TW_TRY(fill_input(ctx, file, options, &options->fill[i], given));
+    bool *derived;
+    TW_ALLOC(ctx->arena, given, net->file->n_values + 1);
+    TW_ALLOC(ctx->arena, derived, net->file->n_values + 1);
+    for (int i = 0; i < options->n_fills; i++)
+        TW_TRY(fill_input(ctx, net->file, options, &options->fill[i], given));
     for (int i = 0; i < options->n_data; i++) {
         const tw_network_data *d = &options->data[i];
         int value = -1;
-        TW_TRY(find_input(ctx, file, d->name, &value));
+        TW_TRY(find_input(ctx, net->file, d->name, &value));
         given[value] = (tw_array){tw_onnx_type_called(d->type), d->n_dims, {0}, d->n_elems, d->bytes};
         memcpy(given[value].dim, d->dim, sizeof given[value].dim);
     }
-    *out = given;
+    TW_TRY(tw_network_derive(ctx, net->file, given, derived));
+    net->given = given;
+    net->derived = derived;
     return TW_OK;
 }
 
@@ -288,8 +290,8 @@ static tw_status write_shapes(tw_network *net, tw_arena *arena)
 
 /* Squares of the usual sizes, when the machine is not known. */
 static const tw_grid usual_grid[] = {
-    {8, 8, true, ~0U},   {16, 16, true, ~0U},   {32, 32, true, ~0U},   {64, 64, true, ~0U},   {128, 128, true, ~0U},
-    {8, 8, false, ~0U},  {16, 16, false, ~0U},  {32, 32, false, ~0U},  {64, 64, false, ~0U},  {128, 128, false, ~0U},
+    {8, 8, true, ~0U},  {16, 16, true, ~0U},  {32, 32, true, ~0U},  {64, 64, true, ~0U},  {128, 128, true, ~0U},
+    {8, 8, false, ~0U}, {16, 16, false, ~0U}, {32, 32, false, ~0U}, {64, 64, false, ~0U}, {128, 128, false, ~0U},
 };
 
 /* The array that the loops of an operator lie over, if the machine has one for it. */
@@ -317,7 +319,8 @@ static tw_status find_grids(const tw_machine *machine, tw_arena *arena, tw_lower
 
 /* ---- the whole ---- */
 
-tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_options *options, const tw_network **out)
+tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_options *options,
+                          const tw_network **out)
 {
     tw_network *net;
     tw_lower_options how = {.no_fold = options->no_fold, .strict = options->strict};
@@ -326,8 +329,9 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
     TW_TRY(find_grids(options->machine, ctx->arena, &how));
     net->executable = !options->dtype;
     TW_TRY(open_file(ctx, path, &net->file));
-    TW_TRY(given_data(ctx, net->file, options, &net->given));
+    TW_TRY(given_data(ctx, options, net));
     TW_TRY(infer(ctx, net->file, options, net->given, &net->shapes));
+    TW_TRY(tw_network_ask(net->file, net->shapes, ctx->arena, ctx->scratch, &net->asks));
     TW_TRY(tw_lower_network(net->shapes, &how, ctx->arena, &ctx->diag, &net->lowered));
     TW_TRY(find_layers(net, ctx->arena, ctx->scratch));
     TW_TRY(join_layers(net, ctx->arena, ctx->scratch));

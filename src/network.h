@@ -1,8 +1,10 @@
 /* src/network.h - the walk of a whole network: read, infer, lower, find what is equal, plan, place, run.
  *
  *   network.c         the file as steps and layers
+ *   network_ask.c     inputs that are no data: shapes, axes
  *   network_plan.c    layers to plans, several at a time
  *   network_memory.c  where the tensors between the steps lie
+ *   network_need.c    what a run needs: inputs, files, memory
  *   network_run.c     steps on numbers, each against the reference */
 #ifndef TW_NETWORK_H
 #define TW_NETWORK_H
@@ -19,6 +21,13 @@ TW_NODISCARD tw_status tw_network_build(tw_context *ctx, const tw_network *netwo
 /* Lifetimes over the steps to addresses; what could stay on the chip. Reads everything of the plan but `memory`. */
 TW_NODISCARD tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadline, tw_arena *arena,
                                         tw_arena *scratch, tw_network_memory *out);
+/* Per value: the node that an input of the network tells what to do; NULL: it is data. */
+TW_NODISCARD tw_status tw_network_ask(const tw_graph_file *file, const tw_shapes *shapes, tw_arena *arena,
+                                      tw_arena *scratch, const tw_onnx_node *const **out);
+/* Fills in `given` of inputs that follow from the shapes in the file, and marks them. */
+TW_NODISCARD tw_status tw_network_derive(tw_context *ctx, const tw_graph_file *file, tw_array *given, bool *derived);
+/* Whether a run has what it needs; messages say what is missing. TW_INFEASIBLE: too large. */
+TW_NODISCARD tw_status tw_run_check(tw_context *ctx, const tw_network *network, const tw_network_run_options *options);
 TW_NODISCARD tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan,
                                           const tw_network_run_options *options, tw_network_verdict *out);
 /* The first and the last step that need the bytes of each root tensor; first -1: before the first step. Tensors that nobody

@@ -197,7 +197,23 @@ static void announce(tw_run *r, int n_ran, bool over)
     pthread_mutex_lock(&r->lock);
     r->n_ran = n_ran;
     r->over = over;
-    pthread_cond_signal(&r->moved);
+    pthread_cond_broadcast(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Waits until the judge is near enough. */
+static void await_judge(tw_run *r, int j)
+{
+    pthread_mutex_lock(&r->lock);
+    while (!r->options->no_reference && j > r->n_judged + TW_RUN_AHEAD) pthread_cond_wait(&r->moved, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void announce_judged(tw_run *r, int n_judged)
+{
+    pthread_mutex_lock(&r->lock);
+    r->n_judged = n_judged;
+    pthread_cond_broadcast(&r->moved);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -216,6 +232,7 @@ static tw_status run_jobs(tw_run *r)
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (int j = 0; j < r->n_jobs; j++) {
         if (!tell(r, j, &start)) break;
+        await_judge(r, j);
         tw_status status = tw_deadline_is_over(r->ctx->diag.deadline) ? TW_STOPPED : run_job(r, j);
         if (status == TW_STOPPED) return stop_at(r, j);
         TW_TRY(status);
@@ -242,7 +259,9 @@ static void *judge_all(void *user)
     for (int j = 0; j < r->n_jobs && r->judged == TW_OK && await(r, j); j++) {
         r->judged = tw_run_judge(r, j);
         tw_run_release(r, j);
+        announce_judged(r, j + 1);
     }
+    announce_judged(r, r->n_jobs); /* nobody waits for a judge who is gone */
     return NULL;
 }
 
@@ -323,6 +342,7 @@ tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan, const
     if (!r.net->executable)
         return tw_diag_error(&ctx->diag, (tw_loc){r.net->file->path, 0, 0},
                              "a network that is planned with another element type cannot be executed");
+    TW_TRY(tw_run_check(ctx, plan->network, options));
     TW_TRY(tw_run_order(&r));
     TW_ALLOC(ctx->arena, r.verdict, r.n_jobs + 1);
     pthread_mutex_init(&r.lock, NULL);

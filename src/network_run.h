@@ -16,6 +16,8 @@ typedef struct tw_run_job { /* a step of the network, or one that makes a consta
     int index; /* of the step in its list                            */
     int layer; /* whose plan it is run by, -1: none                  */
 } tw_run_job;
+enum { TW_RUN_AHEAD = 3 }; /* steps by which the first thread may be before the second: bounds what is kept */
+
 typedef struct tw_run {
     const tw_network_plan *plan;
     const tw_network *net;
@@ -31,6 +33,7 @@ typedef struct tw_run {
     pthread_mutex_t lock;     /* of constants in `store`, of the context, and of:            */
     pthread_cond_t moved;
     int n_ran;        /* jobs that can be judged                                     */
+    int n_judged;     /* of them                                                     */
     bool over;        /* no more will follow                                         */
     bool stopped;     /* time was up before all steps were run and judged            */
     tw_status judged; /* how the second thread ended                                 */

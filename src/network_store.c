@@ -115,7 +115,9 @@ tw_status tw_run_keep_array(tw_run *r, int tensor, const tw_array *array)
 {
     const tw_net_tensor *t = &r->lowered->tensor[tensor], *root = &r->lowered->tensor[t->root];
     if (t->known && (array->type != t->type || array->n != t->n_elems))
-        return tw_diag_error(&r->ctx->diag, file_of(r), "tensor '%s' has another type or size than was inferred",
+        return tw_diag_error(&r->ctx->diag, file_of(r),
+                             "tensor '%s' has another type or size than the file says: give the inputs that decide "
+                             "about it (--input, --data)",
                              t->name);
     if (!t->known)
         TW_TRY(make_store(r, t->root, array->type, array->n_dims, array->dim));
@@ -215,7 +217,8 @@ static tw_status fill_input(tw_run *r, int value, uint64_t *seed)
 {
     const tw_network_data *data = given_input(r, r->net->file->value[value].name);
     int tensor = r->lowered->tensor_of_value[value];
-    const tw_array *known = r->net->given && r->net->given[value].data ? &r->net->given[value] : NULL;
+    bool is_known = r->net->given && r->net->given[value].data && !(data && r->net->derived[value]);
+    const tw_array *known = is_known ? &r->net->given[value] : NULL;
     if (known && tensor >= 0) r->store[tensor] = *known;
     if (known) return TW_OK;
     if (!data) return draw_input(r, value, tensor, seed);

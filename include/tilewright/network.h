@@ -114,6 +114,8 @@ TW_API const char *tw_network_stale(const tw_network *network, int i);
 /* Inputs and outputs; type and dims without elements. */
 TW_API int tw_network_n_inputs(const tw_network *network);
 TW_API tw_network_data tw_network_input(const tw_network *network, int i);
+/* Whether input i is no data but says how: a shape, axes, scales. Given to tw_network_open it makes shapes known. */
+TW_API bool tw_network_input_says_how(const tw_network *network, int i);
 TW_API int tw_network_n_outputs(const tw_network *network);
 TW_API tw_network_data tw_network_output(const tw_network *network, int i);
 /* "graph", "shapes", "steps" or "model" (all layers, as a workload file) as stable text. */
@@ -218,9 +220,14 @@ typedef struct tw_network_run_options {
     uint64_t seed;
     bool no_reference;            /* only run                                                             */
     int64_t max_instructions;     /* longer programs are run as they are described, untiled; 0: 2^24      */
+    int64_t max_memory;           /* bytes that it may take; 0: half of the host's                        */
     bool (*progress)(void *user, const tw_network_progress *progress);
     void *user;
 } tw_network_run_options;
+/* Whether a run has what it needs: the elements of inputs that decide about shapes, the files of the weights, memory. Messages
+ * say what is missing; TW_INFEASIBLE: memory. Needs no plan. */
+TW_API TW_NODISCARD tw_status tw_network_run_check(tw_context *ctx, const tw_network *network,
+                                                   const tw_network_run_options *options);
 /* Runs every step: tiled programs on byte-addressed memories whose free bytes are poison, the others by evaluation of
  * the operator. Weights are read from the file now. TW_WRONG: a fault or a tensor that differs. */
 TW_API TW_NODISCARD tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan,

@@ -308,18 +308,22 @@ static tw_status read_numbers(const tw_source *source, const tw_constant *c, con
     return TW_OK;
 }
 
+static tw_status check_typed(const tw_source *source, const tw_constant *c, typed *how)
+{
+    int64_t have, need;
+    char text[TW_SHAPE_MAX + 96], shape[TW_SHAPE_MAX];
+    if (!typed_of(c->type, how)) return fail(source, c, "elements of its type cannot be read");
+    if (!c->message) return fail(source, c, "elements of sparse tensors cannot be read");
+    if (all_there(c, how, &have, &need)) return TW_OK;
+    snprintf(text, sizeof text, "%" PRId64 " numbers in its field, %s %s needs %" PRId64, have,
+             tw_onnx_type_name(c->type), tw_onnx_shape(c->dim, c->n_dims, shape), need);
+    return fail(source, c, have < 0 ? "its numbers are cut off" : text);
+}
+
 static tw_status read_typed(const tw_source *source, const tw_constant *c, const void **out)
 {
     typed how;
-    int64_t have, need;
-    char text[TW_SHAPE_MAX + 96], shape[TW_SHAPE_MAX];
-    if (!typed_of(c->type, &how)) return fail(source, c, "elements of its type cannot be read");
-    if (!c->message) return fail(source, c, "elements of sparse tensors cannot be read");
-    if (!all_there(c, &how, &have, &need)) {
-        snprintf(text, sizeof text, "%" PRId64 " numbers in its field, %s %s needs %" PRId64, have,
-                 tw_onnx_type_name(c->type), tw_onnx_shape(c->dim, c->n_dims, shape), need);
-        return fail(source, c, have < 0 ? "its numbers are cut off" : text);
-    }
+    TW_TRY(check_typed(source, c, &how));
     return c->type == TW_ONNX_STRING ? read_strings(source, c, &how, out) : read_numbers(source, c, &how, out);
 }
 
@@ -379,16 +383,33 @@ static bool read_whole(int fd, uint8_t *to, int64_t n, int64_t from)
     return true;
 }
 
-static tw_status read_opened(const tw_source *source, const tw_constant *c, int fd, int64_t size, const void **out)
+/* Opens the file, which is long enough. */
+static tw_status open_whole(const tw_source *source, const tw_constant *c, int *fd)
 {
     char text[512];
-    int64_t need = bytes_needed(c), room = external_room(c, size);
-    if (room < need) {
-        snprintf(text, sizeof text,
-                 "'%.200s' has %" PRId64 " bytes of it from byte %" PRId64 ", %" PRId64 " are needed", c->location,
-                 room, c->external_offset, need);
+    int64_t size;
+    if (tw_onnx_type_bytes(c->type) == 0) return fail(source, c, "elements of its type cannot be read");
+    if (!stays_inside(c->location)) {
+        snprintf(text, sizeof text, "its external data '%.200s' lies outside the model's folder", c->location);
         return fail(source, c, text);
     }
+    *fd = open_external(c, source->path, &size);
+    if (*fd < 0) {
+        snprintf(text, sizeof text, "its external data '%.200s' is not there", c->location);
+        return fail(source, c, text);
+    }
+    int64_t need = bytes_needed(c), room = external_room(c, size);
+    if (room >= need) return TW_OK;
+    close(*fd);
+    snprintf(text, sizeof text,
+             "'%.200s' has %" PRId64 " bytes of it from byte %" PRId64 ", %" PRId64 " are needed", c->location,
+             room, c->external_offset, need);
+    return fail(source, c, text);
+}
+
+static tw_status read_opened(const tw_source *source, const tw_constant *c, int fd, const void **out)
+{
+    int64_t need = bytes_needed(c);
     uint8_t *bytes = tw_arena_alloc(source->arena, (size_t)tw_max(need, 1), 1);
     if (!bytes) return TW_ERR_NOMEM;
     *out = bytes;
@@ -399,20 +420,10 @@ static tw_status read_opened(const tw_source *source, const tw_constant *c, int 
 
 static tw_status read_file(const tw_source *source, const tw_constant *c, const void **out)
 {
-    char text[512];
-    int64_t size;
-    if (tw_onnx_type_bytes(c->type) == 0) return fail(source, c, "elements of its type cannot be read");
-    if (!stays_inside(c->location)) {
-        snprintf(text, sizeof text, "its external data '%.200s' lies outside the model's folder", c->location);
-        return fail(source, c, text);
-    }
-    int fd = open_external(c, source->path, &size);
-    if (fd < 0) {
-        snprintf(text, sizeof text, "its external data '%.200s' is not there", c->location);
-        return fail(source, c, text);
-    }
+    int fd;
     const void *elements = NULL;
-    tw_status status = read_opened(source, c, fd, size, &elements);
+    TW_TRY(open_whole(source, c, &fd));
+    tw_status status = read_opened(source, c, fd, &elements);
     close(fd);
     if (status == TW_OK) *out = elements;
     return status;
@@ -437,6 +448,17 @@ bool tw_constant_is_there(const tw_constant *constant, const char *path)
     if (constant->external) return external_is_there(constant, path);
     if (constant->raw) return true;
     return constant->message && typed_of(constant->type, &how) && all_there(constant, &how, &have, &need);
+}
+
+tw_status tw_constant_check(const tw_constant *constant, const char *path, tw_diag *diag)
+{
+    tw_source source = {path, {NULL, 0}, NULL, diag, NULL};
+    typed how;
+    int fd;
+    if (!constant->external) return constant->raw ? TW_OK : check_typed(&source, constant, &how);
+    TW_TRY(open_whole(&source, constant, &fd));
+    close(fd);
+    return TW_OK;
 }
 
 /* Alignment that a C program expects of the type's elements. */

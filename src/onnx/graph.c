@@ -24,12 +24,14 @@ tw_status tw_reader_charge(tw_reader *reader, int64_t n_items)
     return tw_source_error(&reader->source, "more than %d nodes, values, attributes and inputs", TW_ONNX_MAX_ITEMS);
 }
 
+/* Everything is counted before anything is made of it: what is too much costs nothing but the walk. */
 static tw_status count_parts(tw_reader *reader, tw_bytes message, parts *out)
 {
     tw_wire w = tw_wire_of(message);
     int64_t n = 0;
     *out = (parts){.name = {message.at, 0}};
     for (tw_field f; tw_wire_next(&w, &f); n++) {
+        if (f.tag == TW_WIRE_BYTES(1)) n += tw_reader_node_items(f.bytes);
         if (n >= TW_ONNX_MAX_ITEMS) return tw_reader_charge(reader, n + 1);
         if (f.tag == TW_WIRE_BYTES(2)) out->name = f.bytes;
 #define X(part, field) \

@@ -20,7 +20,7 @@
 enum {
     TW_ONNX_MAX_DIMS = 16,   /* of one tensor            */
     TW_ONNX_MAX_DEPTH = 16,  /* of graphs in graphs      */
-    TW_ONNX_MAX_ITEMS = 1 << 22, /* nodes, values, attributes, inputs of a file */
+    TW_ONNX_MAX_ITEMS = 1 << 20, /* nodes, values, attributes, inputs of a file */
 };
 
 /* The numbers are those of TensorProto.DataType. id, number, name, bytes of an element (0: no fixed size) */
@@ -152,6 +152,8 @@ TW_NODISCARD tw_status tw_constant_parse(const char *path, const uint8_t *bytes,
                                          tw_diag *diag, const tw_constant **out);
 /* Whether its elements can be had: not external, or the external file is there (beside `path`) and long enough. */
 bool tw_constant_is_there(const tw_constant *constant, const char *path);
+/* The same with a message that says what is missing; nothing is read. */
+TW_NODISCARD tw_status tw_constant_check(const tw_constant *constant, const char *path, tw_diag *diag);
 /* The elements as dense bytes of the host's types; strings as const char *. Points into the mapping when they lie there
  * in that form and aligned, else they are made in the arena. Reports what is missing or too short. */
 TW_NODISCARD tw_status tw_constant_read(const tw_constant *constant, const char *path, tw_arena *arena, tw_diag *diag,

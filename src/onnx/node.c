@@ -12,6 +12,14 @@ enum {
     DOMAIN = TW_WIRE_BYTES(7)
 };
 
+int64_t tw_reader_node_items(tw_bytes message)
+{
+    int64_t n = 0;
+    tw_wire w = tw_wire_of(message);
+    for (tw_field f; tw_wire_next(&w, &f);) n += f.tag == INPUT || f.tag == OUTPUT || f.tag == ATTRIBUTE;
+    return n;
+}
+
 /* Names and counts. */
 static tw_status read_names(const tw_source *source, tw_bytes message, tw_onnx_node *node)
 {
@@ -79,7 +87,6 @@ tw_status tw_reader_node_head(tw_reader *reader, tw_bytes message, int graph, in
     int *output;
     node->offset = tw_source_offset(&reader->source, message.at);
     TW_TRY(read_names(&reader->source, message, node));
-    TW_TRY(tw_reader_charge(reader, (int64_t)node->n_inputs + node->n_outputs + node->n_attributes));
     TW_ALLOC(reader->source.arena, output, node->n_outputs);
     node->output = output;
     reader->source.node = node;

@@ -27,6 +27,8 @@ typedef struct tw_reader {
 TW_NODISCARD tw_status tw_reader_charge(tw_reader *reader, int64_t n_items);
 /* The graph of a message as the next of reader->graph; its index goes to *out. around: -1 for the main graph. */
 TW_NODISCARD tw_status tw_reader_graph(tw_reader *reader, tw_bytes message, int around, int *out);
+/* Inputs, outputs and attributes of a node; the fields of one that is broken up to there. */
+int64_t tw_reader_node_items(tw_bytes message);
 /* Name, op, domain and outputs of a node. */
 TW_NODISCARD tw_status tw_reader_node_head(tw_reader *reader, tw_bytes message, int graph, int at,
                                            tw_onnx_node *node);

@@ -15,6 +15,8 @@ struct tw_network {
     const tw_shapes *shapes;
     const tw_lowered *lowered;
     const tw_array *given; /* per value: elements of inputs that are known from the beginning; NULL: none */
+    const bool *derived;   /* per value: `given` follows from the shapes in the file, the user may know better; NULL: none */
+    const tw_onnx_node *const *asks; /* per value: an input of the network that tells this node what to do; NULL: data */
     bool executable;      /* false: tensors are planned as another type than they are */
     int n_layers;
     const tw_layer *layer;

@@ -184,6 +184,61 @@ TEST(inputs_of_another_shape_are_refused)
     tw_context_free(r.ctx);
 }
 
+TEST(inputs_that_the_shapes_in_the_file_settle_are_derived)
+{
+    static const float x[3] = {1, 2, 3};
+    tw_text g = {0};
+    add_value(&g, INPUT, "x", FLOAT, 3);
+    add_value(&g, INPUT, "repeats", INT64, 1);
+    add_node(&g, "Tile", "x repeats", "y");
+    add_value(&g, OUTPUT, "y", FLOAT, 6);
+    tw_network_data in = data_of("x", "float", 3, x);
+    ran r = run(&g, &(tw_network_run_options){.n_inputs = 1, .input = &in});
+    CHECK_EQ(r.status, TW_OK);
+    for (int i = 0; i < 6; i++) CHECK(((const float *)r.verdict->output[0].bytes)[i] == x[i % 3]);
+    tw_context_free(r.ctx);
+}
+
+/* Also through whole numbers that are computed; what only gives its shape is data. */
+TEST(other_inputs_that_say_how_are_asked_for)
+{
+    static const int64_t starts = 0, ends = 2, one = 1;
+    tw_text g = {0};
+    add_value(&g, INPUT, "x", FLOAT, 3);
+    add_value(&g, INPUT, "starts", INT64, 1);
+    add_value(&g, INPUT, "half", INT64, 1);
+    add_node(&g, "Add", "half half", "ends");
+    add_node(&g, "Slice", "x starts ends", "y");
+    add_value(&g, OUTPUT, "y", FLOAT, 2);
+    tw_text again = {0};
+    tw_text_add(&again, g.bytes, g.len);
+    ran r = run(&g, &(tw_network_run_options){0});
+    CHECK_EQ(r.status, TW_ERR_INPUT);
+    CHECK_EQ(tw_context_n_messages(r.ctx), 2);
+    CHECK(strstr(tw_context_message(r.ctx, 0), "error: input 'starts' is no data, it tells node '' (Slice)") !=
+          NULL);
+    CHECK(strstr(tw_context_message(r.ctx, 1), "--input=half=FILE.pb, --data=FOLDER or --fill=half=VALUE") != NULL);
+    CHECK(!tw_network_input_says_how(r.network, 0) && tw_network_input_says_how(r.network, 2));
+    tw_context_free(r.ctx);
+    tw_network_data in[] = {data_of("starts", "int64", 1, &starts), data_of("half", "int64", 1, &one)};
+    r = run(&again, &(tw_network_run_options){.n_inputs = 2, .input = in});
+    CHECK_EQ(r.status, TW_OK);
+    CHECK_EQ(r.verdict->output[0].dim[0], ends);
+    tw_context_free(r.ctx);
+}
+
+TEST(a_run_that_needs_too_much_memory_is_refused_before_it_begins)
+{
+    tw_text g = {0};
+    add_value(&g, INPUT, "x", FLOAT, 1 << 20);
+    add_node(&g, "Neg", "x", "y");
+    add_value(&g, OUTPUT, "y", FLOAT, 1 << 20);
+    ran r = run(&g, &(tw_network_run_options){.max_memory = 1 << 20});
+    CHECK_EQ(r.status, TW_INFEASIBLE);
+    CHECK(strstr(tw_context_message(r.ctx, 0), "running it would take about") != NULL);
+    tw_context_free(r.ctx);
+}
+
 /* ---- steps ---- */
 
 /* The nodes of a chain are evaluated from x when its last step has run: x must still be there. */

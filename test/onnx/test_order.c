@@ -1,4 +1,5 @@
-/* test/onnx/test_order.c - nodes that do not stand in the order of their data: the reader sorts them. */
+/* test/onnx/test_order.c - nodes that do not stand in the order of their data: the reader sorts them; and how many there may
+ * be. */
 #include "onnx/graph.h"
 #include "pb.h"
 #include "tw_test.h"
@@ -246,4 +247,17 @@ TEST(every_shuffled_graph_is_sorted)
         }
         release(&f);
     }
+}
+
+/* ---- how many ---- */
+
+TEST(too_many_nodes_are_refused_before_anything_is_made_of_them)
+{
+    tw_text g = {0};
+    for (int i = 0; i < 400000; i++) pb_bytes(&g, 1, "\x0a\x01x\x12\x01y\x22\x04Relu", 12);
+    fixture f = read_graph(&g);
+    CHECK_EQ(f.status, TW_ERR_INPUT);
+    CHECK_STR(f.diag.text[0], "m.onnx: error: more than 1048576 nodes, values, attributes and inputs");
+    CHECK(tw_arena_peak(f.arena) < 1 << 20);
+    release(&f);
 }

@@ -13,19 +13,19 @@ says out.txt "5 tiled programs executed"
 [ "$(wc -l <err.txt)" = 1 ] || fail "$(wc -l <err.txt) lines instead of one note"
 says err.txt "note: nodes are not in the order of their data, and were sorted: node '' (Softmax) at byte 6 reads"
 
-# ---- the mapping of a plan has every layer, so that eval reproduces it; (network.sh: what is missing is named) ----
-expect 0 plan "$repro/dql.onnx" -m kpu -o plan
-for layer in dql.max dql.min dql.scale dql.zero dql; do grep -q "^  $layer:" plan/mapping.yaml || fail "the mapping has no '$layer'"; done
-time_of() { sed -nE "s/^  time +([0-9']+) cycles.*/\\1/p" "$1"; }
-planned=$(time_of out.txt)
-expect "$(grep -q '^  dql: none' plan/mapping.yaml && echo 1 || echo 0)" eval "$repro/dql.onnx" -m kpu --mapping=plan/mapping.yaml
-[ -n "$planned" ] && [ "$(time_of out.txt)" = "$planned" ] || fail "eval takes '$(time_of out.txt)' cycles, the plan '$planned'"
-lacks err.txt "does not compute"
-
-# ---- a large element-wise operator has a plan whatever the budget: 2'097'400 cycles are the least possible ----
-for budget in 1 100000000; do
-    expect 0 plan "$repro/relu_128.onnx" -m kpu -o relu --budget=$budget
-    relu=$(time_of out.txt); relu=${relu//\'/}
-    [ "${relu:-0}" -ge 2097400 ] && [ "$relu" -le 2100000 ] || fail "relu_128 takes '$relu' cycles with a budget of $budget"
-done
+# ---- files and memory are looked at before anything is searched or drawn ----
+room=4000000 # kB; sanitizers need more to begin with
+(ulimit -v $room; "$tw" --version >/dev/null 2>&1) || room=unlimited
+(ulimit -v $room; timeout 20 "$tw" verify "$repro/ext_huge.onnx" -m kpu >out.txt 2>err.txt); code=$?
+[ $code = 2 ] || fail "verify of ext_huge.onnx ends with $code"
+says err.txt "ext_huge.onnx: error: tensor 'w' at byte 36: its external data 'nothere.bin' is not there"
+cp "$repro/ext_huge.onnx" .
+truncate -s 1152921504606846976 nothere.bin 2>/dev/null && {
+    (ulimit -v $room; timeout 20 "$tw" verify ext_huge.onnx -m kpu --max-memory=1GiB >out.txt 2>err.txt); code=$?
+    [ $code = 1 ] || fail "verify of ext_huge.onnx with its file ends with $code"
+    says err.txt "ext_huge.onnx: infeasible: running it would take about"
+    says err.txt "it may take 1.0 GiB (--max-memory)"
+}
+expect 1 verify "$repro/h_add.onnx" -m kpu --max-memory=4KiB
+expect 0 verify "$repro/h_add.onnx" -m kpu --max-memory=1MiB
 exit $failed
