@@ -58,7 +58,7 @@ static int innermost_cut(const tw_op *op, const tw_level_limits *level)
 static int64_t least_in_sequence(const scene *s, const tw_level_limits *level)
 {
     const tw_op *op = s->model.op;
-    tw_machine machine = tw_machine_for(s->machine, op);
+    tw_machine machine = tw_machine_for(s->machine, &s->model, op);
     int inner = machine.n_memories - 1, innermost = innermost_cut(op, level);
     int link = tw_machine_link(&machine, tw_machine_outer(&machine, inner, TW_HOLDS_INPUTS), inner, TW_INWARDS);
     const tw_engine *compute = &machine.engine[machine.compute];

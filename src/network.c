@@ -298,7 +298,7 @@ static const tw_grid usual_grid[] = {
 static bool grid_of(const tw_machine *machine, tw_compute compute, tw_grid *out)
 {
     const tw_op op = {.compute = compute};
-    tw_machine view = tw_machine_for(machine, &op);
+    tw_machine view = tw_machine_for(machine, NULL, &op);
     const tw_engine *engine = &view.engine[view.compute];
     *out = (tw_grid){engine->cost.array[0], engine->cost.array[1], engine->unrolls_parallel, 1U << compute};
     return engine->cost.kind == TW_COST_ARRAY;

@@ -344,7 +344,7 @@ static tw_status build_behind(const tw_model *model, int first, int n, const tw_
         tw_op_map *map;
         TW_ALLOC(arena, view, 1);
         TW_ALLOC(arena, map, 1);
-        *view = tw_machine_for(machine, &model->op[first + k]);
+        *view = tw_machine_for(machine, model, &model->op[first + k]);
         *map = given ? given[first + k] : tw_whole_map(model, first + k, machine);
         TW_TRY(tw_program_build_roomy(model, first + k, view, map, arena, &muted, &op[k].program));
     }
@@ -434,7 +434,7 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
 {
     tw_machine *view;
     TW_ALLOC(arena, view, 1);
-    *view = tw_machine_for(machine, &model->op[op]);
+    *view = tw_machine_for(machine, model, &model->op[op]);
     if (!model->op[op].fused && tw_group_size(model, op) > 1 && machine->timing == TW_ASYNC)
         TW_TRY(look_behind(model, op, machine, map, arena, view));
     *out = view;

@@ -1,6 +1,8 @@
 /* src/machine/machine.c - costs, finders, invariants and the printer of machines, see machine.h. */
 #include "machine/machine.h"
 
+#include "machine/arrange.h"
+
 #include <string.h>
 
 const char *tw_unit_name(tw_unit unit)
@@ -180,11 +182,30 @@ int64_t tw_cost_of_units(const tw_cost *cost, int64_t units)
                                     : units);
 }
 
-tw_machine tw_machine_for(const tw_machine *machine, const tw_op *op)
+/* The strided mover that fills the memory of the compute engine, which must hold inputs and output; -1: there is none. */
+static int strided_link(const tw_machine *machine)
+{
+    int memory = machine->engine[machine->compute].memory, outer = tw_machine_outer(machine, memory, TW_HOLDS_INPUTS);
+    if (machine->timing != TW_ASYNC || tw_machine_innermost(machine, TW_HOLDS_INPUTS) != memory) return -1;
+    int link = tw_machine_link(machine, outer, memory, TW_INWARDS);
+    return link >= 0 && machine->engine[link].strided ? link : -1;
+}
+
+tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, const tw_op *op)
 {
     tw_machine view = *machine;
     tw_engine *engine = &view.engine[view.compute];
     if (view.has_apart >> op->compute & 1) engine->cost = view.apart[op->compute];
+    int link = strided_link(machine);
+    if (link >= 0 && model && tw_op_is_move(model, op) && tw_arranging_pays(&view, model, op, link)) {
+        view.arranged = true;
+        view.pads = false;
+        view.has_apart = 0;
+        for (int m = 1; m < view.n_memories; m++) view.memory[m].keeps = 0; /* a buffer is handed over, and stored */
+        engine->cost = (tw_cost){.kind = TW_COST_CONSTANT};
+        engine->min_tile = engine->tile_multiple = 1;
+        engine->energy_fj = 0;
+    }
     if (op->fused) view.launch = 0;
     return view;
 }
@@ -618,8 +639,8 @@ static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_t
     tw_text_printf(out, ", between: [%s, %s]", machine->memory[engine->outer].name,
                    machine->memory[engine->memory].name);
     if (machine->timing == TW_ASYNC)
-        tw_text_printf(out, ", carries: %s%s%s", tw_carries_name(engine->carries),
-                       engine->joins ? ", joins: inputs" : "",
+        tw_text_printf(out, ", carries: %s%s%s%s", tw_carries_name(engine->carries),
+                       engine->joins ? ", joins: inputs" : "", engine->strided ? ", strided: true" : "",
                        engine->drains       ? ", prefetch: innermost"
                        : engine->prefetches ? ", prefetch: all"
                                             : "");

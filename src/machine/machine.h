@@ -199,6 +199,8 @@ typedef struct tw_engine {
                           when there is room for it                                                   */
     bool drains;       /* MOVES: but only inside one sweep of the innermost loop: the first inputs of the next one
                           wait for the last execution of this one                                     */
+    bool strided;      /* MOVES, async, DESCRIPTOR: both ends of a transfer may be strided, so that the tile of an operator that
+                          only moves elements comes in the order in which its output has them      */
     bool pipelined;    /* async: the next command may start when the work is done, before the latency  */
     int64_t count;     /* async: so many of them take turns                                            */
     int64_t energy_fj; /* COMPUTES: femtojoules of one loop point                                      */
@@ -245,13 +247,17 @@ struct tw_machine {
     int64_t launch;  /* thousandths of a cycle before the first command of an operator that is not fused with one
                         before it */
     bool pads;       /* loops are padded up to a multiple of the tile: edge tiles take as long as whole ones */
+    bool arranged;   /* of a view: the movers do all of the operator, which only moves elements; see tw_machine_for */
     int n_parameters;
     tw_parameter parameter[TW_MAX_PARAMETERS];
     const struct tw_node *root; /* of the file that it was read from */
 };
 
-/* The machine as this operator meets it: with the cost that its compute engine has for it. */
-tw_machine tw_machine_for(const tw_machine *machine, const tw_op *op);
+/* The machine as this operator of the model meets it: with the cost that its compute engine has for it. Where the mover that
+ * fills the compute engine's memory is strided, an operator that only moves elements needs no computing: loads put the
+ * elements into the order of the output, and an execution stands for handing the buffer over to the store. It takes no time
+ * and asks nothing of the tiles. Without a model (NULL) nothing is called a move. */
+tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, const tw_op *op);
 
 /* The memory before `memory` on the path of those that hold `what` (TW_HOLDS_..); -1 before the outermost. */
 int tw_machine_outer(const tw_machine *machine, int memory, unsigned what);

@@ -412,6 +412,7 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
     engine->carries = (unsigned)carries + 1;
     if (async_node(r, f, "joins"))
         engine->joins = tw_field_word(f, "joins", TW_OPTIONAL, joined, TW_COUNT(joined), &joins);
+    if (async_node(r, f, "strided")) tw_field_bool(f, "strided", TW_OPTIONAL, &engine->strided);
     const tw_node *prefetch = async_node(r, f, "prefetch");
     static const char *const ahead[] = {"none", "all", "innermost"};
     int how = 0;
@@ -550,6 +551,8 @@ static void read_engine(reader *r, const tw_node *node)
     read_by_kind(r, &f, &engine);
     bool cost_known = read_cost(r, &f, tw_field_node(&f, "cost", TW_REQUIRED), engine.kind, &engine.cost);
     read_units(r, &f, cost_known, &engine);
+    if (engine.strided && cost_known && engine.cost.kind != TW_COST_DESCRIPTOR)
+        TW_REFUSE(&f, tw_field_node(&f, "strided", TW_OPTIONAL)->key_loc, "'strided' needs a cost with 'beat'");
     r->n_bad += tw_fields_close(&f) != TW_OK;
     if (engine.name) machine->engine[machine->n_engines++] = engine;
 }

@@ -1,5 +1,6 @@
 /* src/program/flowcursor.c - see flowcursor.h. */
 #include "program/flowcursor.h"
+#include "machine/arrange.h"
 #include "tile/box.h"
 
 #include <string.h>
@@ -103,13 +104,29 @@ static int64_t zeroed_units(const tw_flow_cursor *c, int operand)
     return units;
 }
 
+/* Whether the transfer puts elements into the order of the output: into the compute engine's memory. */
+static bool is_arranged(const tw_flow_cursor *c, int engine, int operand)
+{
+    const tw_program *p = c->program;
+    return p->machine->arranged && operand < tw_op_output(p->op) && p->machine->engine[engine].strided;
+}
+
+/* What the buffer holds that the tile is laid out in: the output's there, or what is kept of the input if that is more. */
+static const tw_box *laid_box(const tw_flow_cursor *c, int level)
+{
+    int grain = c->flow->stay[c->out_memory][tw_op_output(c->program->op)].grain;
+    return box_of(c, grain < level ? grain : level);
+}
+
 /* What a transfer of the current tile costs by its shape, where the engine asks for it. */
 static int64_t price_of(const tw_flow_cursor *c, int engine, int level, int operand, bool partial)
 {
     const tw_cost *cost = &c->program->machine->engine[engine].cost;
     if (cost->kind != TW_COST_DESCRIPTOR) return 0;
     int64_t elem = partial ? c->program->partial_units : c->program->elem_units[operand];
-    tw_shape shape = shape_of(c, level, operand, elem);
+    tw_shape shape = is_arranged(c, engine, operand)
+                         ? tw_arranged(c->program->op, operand, box_of(c, level), laid_box(c, level), elem)
+                         : shape_of(c, level, operand, elem);
     int64_t zeroed = zeroed_units(c, operand);
     return tw_cost_sum(tw_cost_of_transfer(cost, &shape), zeroed > 0 ? tw_cost_of_fill(cost, zeroed) : 0);
 }

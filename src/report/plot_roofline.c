@@ -68,7 +68,7 @@ static void add_links(const tw_op_plan *op, level *l)
 
 static void add_op(roofline *r, const tw_op_plan *op)
 {
-    tw_machine machine = tw_machine_for(op->program.machine, op->program.op);
+    tw_machine machine = tw_machine_for(op->program.machine, op->program.model, op->program.op);
     const tw_engine_use *use = &op->timeline.engine[machine.compute];
     double points = (double)op->timeline.sum.macs;
     double least = least_cycles(&machine.engine[machine.compute], use, points);

@@ -104,6 +104,15 @@ static int64_t compute_and_ends(const tw_view *v, int n_out, const int *out, int
     return tw_min(least, tw_sat_add(tw_sat_add(lead, compute), drain));
 }
 
+/* Cycles of the rows that a strided mover has to carry, both ways, in transfers of one row or of several. */
+static int64_t arranged_cycles(const tw_space *s, const tw_engine *engine)
+{
+    const tw_cost *cost = &engine->cost;
+    if (!engine->strided || engine->carries != TW_BOTH_WAYS) return 0;
+    int64_t row = cost->per_row + tw_min(cost->row_least, cost->setup + cost->per_beat);
+    return tw_cdiv(tw_sat_mul(s->arranged_rows, row), TW_MILLI);
+}
+
 void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
@@ -120,6 +129,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
         int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
+        busy = tw_max(busy, tw_cdiv(arranged_cycles(s, engine), engine->count));
         busy = tw_sat_add(busy, launch_of(s));
         int64_t before = INT64_MAX, after = INT64_MAX,
                 more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);

@@ -1,4 +1,5 @@
 /* src/search/measure.c - what an operator needs whatever the mapping, and what tiles and commands cost; see bound.h. */
+#include "machine/arrange.h"
 #include "search/view.h"
 #include "tile/box.h"
 #include "tile/traffic.h"
@@ -155,8 +156,21 @@ static int64_t movement_into(const tw_space *s, int m)
     return best < 9e18 ? (int64_t)best : INT64_MAX;
 }
 
+/* Elements of a run follow each other in the input and in the output. A tile that has one index alone of the loop at which
+ * runs end may come in longer rows, but then it goes in rows that end there: each run is the end of a row, on one way or
+ * the other. */
+static void measure_rows(tw_space *s)
+{
+    tw_box all = tw_box_of_op(s->op);
+    for (int o = 0; o < tw_op_output(s->op) && s->machine->arranged; o++) {
+        tw_shape shape = tw_arranged(s->op, o, &all, &all, 1);
+        s->arranged_rows = tw_sat_add(s->arranged_rows, tw_sat_mul(shape.planes, shape.rows));
+    }
+}
+
 tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
 {
+    measure_rows(s);
     measure_points(s);
     s->window_points = is_product(s->op) && windows_are_plain(s->op) ? window_points(s->op) : 0;
     measure_edges(s);

@@ -56,6 +56,7 @@ typedef struct tw_space {
     int64_t overhang[TW_MAX_OPERANDS][TW_MAX_AXES]; /* positions that an axis reaches outside its tensor */
     int64_t useful[TW_MAX_LOOPS];   /* values of a loop that touch something, at least             */
     int64_t least[TW_MAX_OPERANDS]; /* elements that must be moved                                 */
+    int64_t arranged_rows;          /* an arranged move: rows of all transfers, in and out, at least */
     double window_points; /* is_product: points of the loops that only shift windows, else 0             */
     int64_t movement[TW_MAX_MEMORIES]; /* units that must cross into memory m, whatever the schedule  */
     int n_frames;

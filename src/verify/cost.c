@@ -54,6 +54,109 @@ static moved_rows rows_of(const tw_verify_input *in, const tw_instr *i, int64_t 
     return r;
 }
 
+/* ---- elements that a mover puts into the order of the output ---- */
+
+typedef struct moved_element {
+    int64_t index[TW_MAX_LOOPS]; /* of the loop point */
+} moved_element;
+
+/* Where the input has the element of a loop point, -1: it has none. */
+static int64_t place_in_input(const tw_operand *o, const moved_element *e)
+{
+    int64_t at = 0;
+    for (int a = 0; a < o->n_axes; a++) {
+        int64_t x = o->axis[a].offset;
+        for (int t = 0; t < o->axis[a].n_terms; t++) x += o->axis[a].term[t].coef * e->index[o->axis[a].term[t].loop];
+        if (x < 0 || x >= o->axis[a].extent) return -1;
+        at = at * o->axis[a].extent + x;
+    }
+    return at;
+}
+
+static int64_t place_in_buffer(const tw_verify_input *in, const tw_box *box, const moved_element *e)
+{
+    const tw_operand *o = &in->op->operand[in->op->n_operands - 1];
+    int64_t at = 0;
+    for (int a = 0; a < o->n_axes; a++) {
+        int l = o->axis[a].term[0].loop;
+        at = in->laid_whole ? at * in->op->loop[l].extent + e->index[l]
+                            : at * tw_span_len(box->span[l]) + e->index[l] - box->span[l].lo;
+    }
+    return at;
+}
+
+/* The points of a box at which the input has elements are a box, too: one loop after the other is tried. */
+static tw_box present_part(const tw_verify_input *in, const tw_operand *o, const tw_box *box)
+{
+    tw_box part = *box;
+    for (int a = 0; a < o->n_axes; a++)
+        for (int t = 0; t < o->axis[a].n_terms; t++) {
+            int l = o->axis[a].term[t].loop;
+            int64_t coef = o->axis[a].term[t].coef, from = o->axis[a].offset;
+            while (part.span[l].lo < part.span[l].hi && coef * part.span[l].lo + from < 0) part.span[l].lo++;
+            while (part.span[l].lo < part.span[l].hi && coef * (part.span[l].hi - 1) + from >= o->axis[a].extent)
+                part.span[l].hi--;
+        }
+    (void)in;
+    return part;
+}
+
+/* The next point of the box in the order of the output; false at its end. */
+static bool next_point(const tw_verify_input *in, const tw_box *box, moved_element *e)
+{
+    const tw_operand *o = &in->op->operand[in->op->n_operands - 1];
+    for (int a = o->n_axes - 1; a >= 0; a--) {
+        int l = o->axis[a].term[0].loop;
+        if (++e->index[l] < box->span[l].hi) return true;
+        e->index[l] = box->span[l].lo;
+    }
+    return false;
+}
+
+/* How far the first element's neighbours follow it in both places. */
+static int64_t first_run(const tw_verify_input *in, const tw_operand *o, const tw_box *box, const tw_box *part,
+                         moved_element *e)
+{
+    int64_t from = place_in_input(o, e), to = place_in_buffer(in, box, e), run = 1;
+    while (next_point(in, part, e) && place_in_input(o, e) == from + run && place_in_buffer(in, box, e) == to + run)
+        run++;
+    return run;
+}
+
+static moved_rows arranged_rows(const tw_verify_input *in, const tw_instr *i, int64_t elem)
+{
+    const tw_operand *o = &in->op->operand[i->operand], *output = &in->op->operand[in->op->n_operands - 1];
+    tw_box part = present_part(in, o, &i->box);
+    moved_element first, e;
+    int64_t together = 1;
+    for (int l = 0; l < in->op->n_loops; l++) first.index[l] = part.span[l].lo;
+    e = first;
+    int64_t run = first_run(in, o, &i->box, &part, &e), begin = place_in_input(o, &first);
+    moved_rows r = {1, 1, run * elem, begin * elem, 0};
+    for (int a = output->n_axes - 1; a >= 0; a--) {
+        int l = output->axis[a].term[0].loop;
+        int64_t n = tw_span_len(part.span[l]);
+        if (together < run) {
+            together *= n;
+        } else if (n > r.rows) {
+            r.planes *= r.rows;
+            r.rows = n;
+            e = first;
+            e.index[l]++;
+            r.apart = (place_in_input(o, &e) - begin) * elem;
+        } else {
+            r.planes *= n;
+        }
+    }
+    return r;
+}
+
+static bool is_arranged(const tw_verify_input *in, const tw_instr *i)
+{
+    return in->machine->arranged && i->op == TW_LOAD && i->operand < in->op->n_operands - 1 &&
+           in->machine->engine[i->engine].strided;
+}
+
 static int64_t verify_rows(const tw_verify_input *in, const tw_cost *cost, const moved_rows *r)
 {
     int64_t body = 0;
@@ -99,8 +202,9 @@ static int64_t verify_transfer(const tw_verify_input *in, const tw_cost *cost, c
     int64_t elems = 1;
     for (int a = 0; a < o->n_axes; a++) elems *= tw_span_len(i->region.axis[a]);
     if (elems == 0) return -1;
-    moved_rows r = rows_of(in, i, i->work / elems);
-    return verify_rows(in, cost, &r) + verify_fill(cost, verify_zeroed(in, i->operand, i->work / elems));
+    int64_t elem = i->work / elems;
+    moved_rows r = is_arranged(in, i) ? arranged_rows(in, i, elem) : rows_of(in, i, elem);
+    return verify_rows(in, cost, &r) + verify_fill(cost, verify_zeroed(in, i->operand, elem));
 }
 
 /* Thousandths that the banks cost: by how many of them two rows of the last input lie apart. */

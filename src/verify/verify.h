@@ -36,6 +36,7 @@ typedef struct tw_verify_input {
     unsigned padded;                  /* bit l: loop l is padded up to a multiple of its tile, */
     int64_t largest[TW_MAX_LOOPS];    /* this one                                              */
     bool restless[TW_MAX_OPERANDS];   /* an input whose tile changes with every execution      */
+    bool laid_whole;                  /* async: the output's buffer in the compute engine's memory holds all of it     */
     int innermost;                    /* loop whose tiles follow each other, -1: there is one execution, or several
                                          levels                                                */
     int n_residents;

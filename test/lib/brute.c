@@ -380,7 +380,7 @@ static walk walk_of(const brute_space *space)
     if (!w.scratch) abort();
     tw_machine *machine = TW_NEW(w.scratch, tw_machine, 2);
     if (!machine) abort();
-    machine[0] = tw_machine_for(space->machine, w.op);
+    machine[0] = tw_machine_for(space->machine, space->model, w.op);
     machine[1] = *space->machine;
     for (int m = 1; m < space->machine->n_memories; m++) machine[1].memory[m].size = TW_UNLIMITED;
     w.machine = &machine[0];

@@ -238,7 +238,7 @@ static void print_descriptor(maker *m, FILE *f)
     if (chance(m, 3)) fprintf(f, ", per_beat: %s", milli(m, 3));
     if (chance(m, 3)) fprintf(f, ", row_least: %s", milli(m, 6));
     if (chance(m, 2)) fprintf(f, ", fill: %s, fill_waits: %" PRId64, milli(m, 20), pick(m, 0, 12));
-    fprintf(f, "}");
+    fprintf(f, "}%s", chance(m, 2) ? ", strided: true" : "");
 }
 
 static void print_kernel(maker *m, FILE *f, const char *key)

@@ -20,7 +20,7 @@ static const char full[] =
     "  - {name: l1, size: 64 KiB, align: 8, placement: bump, keeps: [output], whole: true, buffers: dual}\n"
     "engines:\n"
     "  - {name: far, between: [l3, l2], prefetch: all, cost: {setup: 1.5, beat: 8, beats: rows}}\n"
-    "  - {name: dma, between: [l2, l1], joins: inputs, prefetch: innermost,\n"
+    "  - {name: dma, between: [l2, l1], joins: inputs, prefetch: innermost, strided: true,\n"
     "     cost: {setup: 13.6, per_row: 0.001, row_least: 3.57, beat: 64, per_beat: 0.99, beats: lines, fill: 50,\n"
     "            fill_waits: 16384, clash_waits: 26000}}\n"
     "  - {name: cores, computes: [multiply-add, add, max], on: l1, writes: end, tile_multiple: 8,\n"
@@ -164,6 +164,7 @@ static void check_same_machine(const tw_machine *a, const tw_machine *b)
         CHECK_EQ(x->prefetches, y->prefetches);
         CHECK_EQ(x->drains, y->drains);
         CHECK_EQ(x->joins, y->joins);
+        CHECK_EQ(x->strided, y->strided);
         CHECK_EQ(x->late, y->late);
         CHECK_EQ(x->tile_multiple, y->tile_multiple);
         CHECK_EQ(x->multiple_parallel, y->multiple_parallel);
@@ -285,11 +286,11 @@ TEST(an_operator_meets_the_cost_of_what_it_computes_and_pays_the_launch_unless_i
     tw_machine m;
     read_or_fail(&b, full, &m);
     tw_op op = {.compute = TW_MULTIPLY_ADD};
-    tw_machine view = tw_machine_for(&m, &op);
+    tw_machine view = tw_machine_for(&m, NULL, &op);
     CHECK_EQ(view.engine[2].cost.start, 41300);
     CHECK_EQ(view.launch, 41300);
     op = (tw_op){.compute = TW_ADD, .fused = true};
-    view = tw_machine_for(&m, &op);
+    view = tw_machine_for(&m, NULL, &op);
     CHECK_EQ(view.engine[2].cost.per_point, 18800);
     CHECK_EQ(view.launch, 0);
     tw_bench_free(&b);

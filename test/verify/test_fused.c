@@ -78,7 +78,7 @@ static test_case *fused_case_new(uint64_t *r, int op, record **rec)
         CHECK_EQ(tw_read_model(&b, "workload", c->line, &c->model), TW_OK);
         CHECK_EQ(c->model.n_ops, 2);
         tw_machine machine = fused_machine(r);
-        c->machine = tw_machine_for(&machine, &c->model.op[op]);
+        c->machine = tw_machine_for(&machine, &c->model, &c->model.op[op]);
         tw_op_map map[2];
         for (int i = 0; i < 2; i++) map[i] = unshared_map(r, &c->model.op[i], &c->machine);
         c->map = map[op];
