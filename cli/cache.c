@@ -5,6 +5,7 @@
  * that was edited), and whoever forges one deceives only himself: the mapping is checked and simulated again, and what
  * the entry says that it costs is dropped with it when the simulation says something else. */
 #include "cache.h"
+#include "memo.h"
 #include "output.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static bool ask(const session *s, FILE *out)
     if (tw_machine_print_to(s->ctx, s->machine, out) != TW_OK) return false;
     const char *limits = s->limits ? tw_limits_text(s->limits) : NULL;
     if (limits) fprintf(out, "limits %zu\n%s\n", strlen(limits), limits);
-    return !ferror(out);
+    return true;
 }
 
 static bool is_wanted(const cli_options *o)
@@ -116,12 +117,16 @@ void cache_slot_init(cache_slot *slot, const session *s)
 {
     *slot = (cache_slot){0};
     char digits[HASH_DIGITS + 1];
-    FILE *out = is_wanted(s->options) ? open_memstream(&slot->question, &slot->n_question) : NULL;
-    bool asked = out && ask(s, out);
-    if (out && fclose(out) == 0 && asked) {
-        hash(slot->question, slot->n_question, digits);
-        slot->folder = folder_of_user();
-        if (asprintf(&slot->name, "%s.yaml", digits) < 0) slot->name = NULL;
+    memo question;
+    if (is_wanted(s->options) && memo_open(&question)) {
+        bool asked = ask(s, question.stream);
+        if (memo_close(&question) && asked) {
+            hash(question.bytes, question.n, digits);
+            slot->folder = folder_of_user();
+            if (asprintf(&slot->name, "%s.yaml", digits) < 0) slot->name = NULL;
+        }
+        slot->question = question.bytes;
+        slot->n_question = question.n;
     }
     tw_context_clear_messages(s->ctx);
     if (!slot->folder || !slot->name) cache_slot_release(slot);
@@ -256,14 +261,12 @@ static void write_question(const cache_slot *slot, FILE *out)
 /* What follows the question in an entry, NULL when it holds another one. */
 static char *skip_question(const cache_slot *slot, char *entry)
 {
-    char *question = NULL, *rest = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&question, &n);
-    if (!out) return NULL;
-    write_question(slot, out);
-    bool whole = !ferror(out);
-    if (fclose(out) == 0 && whole && strncmp(entry, question, n) == 0) rest = entry + n;
-    free(question);
+    memo question;
+    if (!memo_open(&question)) return NULL;
+    write_question(slot, question.stream);
+    bool same = memo_close(&question) && strncmp(entry, question.bytes, question.n) == 0;
+    char *rest = same ? entry + question.n : NULL;
+    free(question.bytes);
     return rest;
 }
 
@@ -327,7 +330,7 @@ static bool write_entry(const cache_slot *slot, session *s, FILE *out)
 {
     write_question(slot, out);
     for (int i = 0; i < tw_model_n_ops(s->model); i++) write_result(result_of(s, i), out);
-    return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK && !ferror(out);
+    return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK;
 }
 
 /* What is no ordinary file was not put there by us; a pipe would wait for a reader. */
@@ -355,11 +358,10 @@ static void put_entry(const cache_slot *slot, const char *entry, size_t n)
 
 void cache_store(const cache_slot *slot, session *s)
 {
-    char *entry = NULL;
-    size_t n = 0;
-    FILE *out = slot->name && is_lasting(s) && tw_plan_confirms(s->plan) ? open_memstream(&entry, &n) : NULL;
-    bool written = out && write_entry(slot, s, out);
-    if (out && fclose(out) == 0 && written) put_entry(slot, entry, n);
+    memo entry;
+    if (!slot->name || !is_lasting(s) || !tw_plan_confirms(s->plan) || !memo_open(&entry)) return;
+    bool written = write_entry(slot, s, entry.stream);
+    if (memo_close(&entry) && written) put_entry(slot, entry.bytes, entry.n);
     tw_context_clear_messages(s->ctx);
-    free(entry);
+    free(entry.bytes);
 }

@@ -1,5 +1,6 @@
 /* cli/cmd_calibrate.c - which values of a machine's parameters explain measured cycles? */
 #include "cmd.h"
+#include "finish.h"
 #include "limit.h"
 #include "options_calibrate.h"
 #include "output.h"
@@ -17,6 +18,7 @@ typedef struct run {
     const tw_machine *machine;
     tw_data_use *use;
     const tw_calibration *result;
+    output_batch files; /* written, but not under their names yet */
 } run;
 
 static int exit_code(run *r, tw_status status) { return status_exit(r->ctx, status); }
@@ -73,14 +75,21 @@ static int write_machine(run *r, const char *path)
     output_file file;
     if (!output_path_open(&file, path)) return cannot_write(path);
     tw_status status = tw_machine_print_source(r->ctx, r->result->machine, file.stream);
-    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(path);
+    if (status == TW_OK) return output_batch_add(&r->files, &file) ? EXIT_DONE : cannot_write(path);
     output_file_drop(&file);
     return status == TW_ERR_IO ? cannot_write(path) : exit_code(r, status);
+}
+
+static void say_where(const void *user, FILE *out)
+{
+    const calibrate_options *o = user;
+    if (o->output && !o->quiet) fprintf(out, "\nwrote %s\n", o->output);
 }
 
 static int print(run *r)
 {
     const calibrate_options *o = r->options;
+    finish end = {.ctx = r->ctx, .files = &r->files, .say = say_where, .user = o, .apart = o->json};
     FILE *out = output_open();
     if (!out) return exit_code(r, TW_ERR_NOMEM);
     tw_status status = TW_OK;
@@ -88,11 +97,7 @@ static int print(run *r)
         status = tw_calibration_print_json(r->ctx, r->result, out);
     else if (!o->quiet)
         status = tw_calibration_print_text(r->ctx, r->result, &o->print, out);
-    if (o->output && !o->quiet && status == TW_OK) fprintf(o->json ? stderr : out, "\nwrote %s\n", o->output);
-    int error = output_close(out);
-    if (!error) return exit_code(r, status);
-    fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
-    return EXIT_WRITING;
+    return finish_output(&end, out, status);
 }
 
 static int walk(run *r)
@@ -110,6 +115,7 @@ int cmd_calibrate(int argc, char **argv)
     run r = {.options = &options, .ctx = tw_context_new(), .use = calloc((size_t)options.n_files, sizeof *r.use)};
     if (r.ctx) limit_apply(r.ctx, options.time_limit);
     int code = walk(&r);
+    output_batch_drop(&r.files);
     free(r.use);
     tw_context_free(r.ctx);
     return code;

@@ -1,6 +1,8 @@
 /* cli/cmd_compare.c - how do two plans differ? */
 #include "cmd.h"
 #include "busy.h"
+#include "finish.h"
+#include "help.h"
 #include "options.h"
 #include "output.h"
 #include "status.h"
@@ -59,7 +61,7 @@ static void read_options(int argc, char **argv, compare_options *out)
                               "plan.json or folders that have one.";
     static const struct argp argp = {options, parse, "A B", doc, 0, 0, 0};
     *out = (compare_options){.terminal = {.colour = "auto"}};
-    cli_parse(&argp, argc, argv, out);
+    help_parse(&argp, argc, argv, out);
     terminal_apply(&out->terminal, &out->print);
 }
 
@@ -69,6 +71,7 @@ typedef struct run {
     const compare_options *options;
     tw_context *ctx;
     const tw_comparison *result;
+    output_batch files; /* written, but not under their names yet */
 } run;
 
 static int cannot_write(const char *path)
@@ -84,14 +87,21 @@ static int write_page(run *r, const char *path)
     busy *b = busy_begin(r->options->quiet, "writing %s", path);
     tw_status status = tw_comparison_print_html(r->ctx, r->result, file.stream);
     busy_end(b);
-    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(path);
+    if (status == TW_OK) return output_batch_add(&r->files, &file) ? EXIT_DONE : cannot_write(path);
     output_file_drop(&file);
     return status == TW_ERR_IO ? cannot_write(path) : status_exit(r->ctx, status);
+}
+
+static void say_where(const void *user, FILE *out)
+{
+    const compare_options *o = user;
+    if (o->output && !o->quiet) fprintf(out, "\nwrote %s\n", o->output);
 }
 
 static int print(run *r)
 {
     const compare_options *o = r->options;
+    finish end = {.ctx = r->ctx, .files = &r->files, .say = say_where, .user = o, .apart = o->json};
     FILE *out = output_open();
     if (!out) return status_exit(r->ctx, TW_ERR_NOMEM);
     tw_status status = TW_OK;
@@ -99,11 +109,7 @@ static int print(run *r)
         status = tw_comparison_print_json(r->ctx, r->result, out);
     else if (!o->quiet)
         status = tw_comparison_print_text(r->ctx, r->result, &o->print, out);
-    if (o->output && !o->quiet && status == TW_OK) fprintf(o->json ? stderr : out, "\nwrote %s\n", o->output);
-    int error = output_close(out);
-    if (!error) return status == TW_ERR_IO ? EXIT_DONE : status_exit(r->ctx, status); /* a reader that went away */
-    fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
-    return EXIT_WRITING;
+    return finish_output(&end, out, status);
 }
 
 static int walk(run *r)
@@ -123,6 +129,7 @@ int cmd_compare(int argc, char **argv)
     read_options(argc, argv, &o);
     run r = {.options = &o, .ctx = tw_context_new()};
     int code = walk(&r);
+    output_batch_drop(&r.files);
     tw_context_free(r.ctx);
     return code;
 }

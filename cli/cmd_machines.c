@@ -1,7 +1,9 @@
 /* cli/cmd_machines.c - the machines that come with the library. */
 #include "cmd.h"
 #include "options.h"
+#include "finish.h"
 #include "output.h"
+#include "status.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,13 +35,10 @@ int cmd_machines(int argc, char **argv)
     cli_options options;
     cli_options_machines(argc, argv, &options);
     FILE *out = output_open();
-    if (!out) return EXIT_FAULT;
+    if (!out) return status_exit(NULL, TW_ERR_NOMEM);
     bool found = print_machines(options.machine, out);
-    int error = output_close(out);
-    if (error) {
-        fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
-        return EXIT_WRITING;
-    }
+    int code = finish_output(&(finish){0}, out, TW_OK);
+    if (code != EXIT_DONE) return code;
     if (!found) fprintf(stderr, "tilewright: there is no built-in machine '%s'\n", options.machine);
     return found ? EXIT_DONE : EXIT_INPUT;
 }

@@ -2,6 +2,8 @@
 #include "cmd.h"
 #include "limit.h"
 #include "busy.h"
+#include "finish.h"
+#include "help.h"
 #include "options.h"
 #include "output.h"
 #include "status.h"
@@ -97,7 +99,7 @@ static void read_options(int argc, char **argv, place_options *out)
                               "size and more (docs/place.md).";
     static const struct argp argp = {options, parse, "FILE.csv", doc, 0, 0, 0};
     *out = (place_options){.pack.capacity = INT64_MAX, .terminal = {.colour = "auto"}};
-    cli_parse(&argp, argc, argv, out);
+    help_parse(&argp, argc, argv, out);
     terminal_apply(&out->terminal, &out->print);
     out->print.seconds = true;
 }
@@ -109,6 +111,7 @@ typedef struct run {
     tw_context *ctx;
     const tw_packing *packing;
     const tw_packed *packed;
+    output_batch files; /* written, but not under their names yet */
 } run;
 
 static int exit_code(run *r, tw_status status) { return status_exit(r->ctx, status); }
@@ -125,7 +128,7 @@ static int write_offsets(run *r, const char *path)
     output_file file;
     if (!output_path_open(&file, path)) return cannot_write(path);
     tw_status status = tw_packed_print_csv(r->ctx, r->packing, r->packed, file.stream);
-    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write(path);
+    if (status == TW_OK) return output_batch_add(&r->files, &file) ? EXIT_DONE : cannot_write(path);
     output_file_drop(&file);
     return status == TW_ERR_IO ? cannot_write(path) : exit_code(r, status);
 }
@@ -138,20 +141,25 @@ static tw_status print_report(run *r, bool to_stdout, FILE *out)
     if (o->json) return tw_packed_print_json(r->ctx, r->packing, r->packed, out);
     if (!o->quiet) status = tw_packed_print_text(r->ctx, r->packing, r->packed, &o->print, out);
     if (o->map && status == TW_OK) status = tw_packed_print_map(r->ctx, r->packing, r->packed, &o->print, out);
-    if (o->output && r->packed->offset && !o->quiet && status == TW_OK) fprintf(out, "\nwrote %s\n", o->output);
     return status;
+}
+
+static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
+static void say_where(const void *user, FILE *out)
+{
+    const run *r = user;
+    const place_options *o = r->options;
+    if (o->output && !is_stdout(o->output) && r->packed->offset && !o->quiet && !o->json)
+        fprintf(out, "\nwrote %s\n", o->output);
 }
 
 static int print(run *r)
 {
-    bool to_stdout = r->options->output && strcmp(r->options->output, "-") == 0;
+    finish end = {.ctx = r->ctx, .files = &r->files, .say = say_where, .user = r};
     FILE *out = output_open();
     if (!out) return exit_code(r, TW_ERR_NOMEM);
-    tw_status status = print_report(r, to_stdout, out);
-    int error = output_close(out);
-    if (!error) return status == TW_ERR_IO ? EXIT_DONE : exit_code(r, status); /* a reader that went away */
-    fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
-    return EXIT_WRITING;
+    return finish_output(&end, out, print_report(r, is_stdout(r->options->output), out));
 }
 
 /* Infeasible is an answer: it is reported like the others, and so is "undecided", which ends with the same code. */
@@ -183,6 +191,7 @@ int cmd_place(int argc, char **argv)
     run r = {.options = &o, .ctx = tw_context_new()};
     if (r.ctx) limit_apply(r.ctx, o.time_limit);
     int code = walk(&r);
+    output_batch_drop(&r.files);
     tw_context_free(r.ctx);
     return code;
 }

@@ -3,10 +3,10 @@
 #include "limit.h"
 #include "options.h"
 
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *full_name;
@@ -24,8 +24,9 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+    static char held_back[BUFSIZ]; /* no memory is needed to print help */
     limit_begin();
-    setlocale(LC_CTYPE, "");
+    setvbuf(stdout, held_back, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof held_back);
     signal(SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE, see output.h */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow further shows as EFBIG      */
     const char *first = argc > 1 ? argv[1] : "";

@@ -1,6 +1,8 @@
 /* cli/network.c - see network.h. */
 #include "network.h"
 #include "busy.h"
+#include "fence.h"
+#include "finish.h"
 #include "limit.h"
 #include "output.h"
 #include "progress.h"
@@ -32,6 +34,7 @@ typedef struct net_session {
     const char *doing; /* "planning", "running" */
     int n_to_plan;     /* searches that are still to be made, and the run */
     bool runs;         /* after planning                                  */
+    output_batch files; /* written, but not under their names yet */
 } net_session;
 
 /* ---- opening ---- */
@@ -299,7 +302,7 @@ static int cannot_write(const char *folder, const char *name)
 static int finish_file(net_session *s, const char *name, output_file *file, tw_status status)
 {
     const char *folder = s->options->folder;
-    if (status == TW_OK) return output_file_commit(file) ? EXIT_DONE : cannot_write(folder, name);
+    if (status == TW_OK) return output_batch_add(&s->files, file) ? EXIT_DONE : cannot_write(folder, name);
     bool full = ferror(file->stream);
     output_file_drop(file);
     if (!full) return status_exit(s->ctx, status);
@@ -316,16 +319,48 @@ static int leave_out(net_session *s, const char *name)
     return EXIT_DONE;
 }
 
+enum { DRAWING_STOPPED = 100 }; /* by the clock; no exit code */
+typedef struct drawing {
+    net_session *s;
+    const char *path;
+    net_printer draw;
+} drawing;
+
+/* What went wrong is said. */
+static int draw(void *user, FILE *out)
+{
+    const drawing *d = user;
+    tw_status status = d->draw(d->s, out);
+    if (status == TW_OK && fflush(out) == 0) return EXIT_DONE;
+    if (status == TW_STOPPED) return DRAWING_STOPPED;
+    if (status != TW_OK && status != TW_ERR_IO) return status_exit(d->s->ctx, status);
+    output_complain(d->path);
+    return EXIT_WRITING;
+}
+
+static int draw_fenced(net_session *s, const char *path, net_printer how, output_file *file)
+{
+    drawing d = {s, path, how};
+    int code = fence_draw(draw, &d, file->stream);
+    return code == FENCE_BROKEN ? EXIT_FAULT : code;
+}
+
+/* Pictures that a library draws are drawn behind a fence. */
 static int write_file(net_session *s, const char *name, net_printer print)
 {
     output_file file;
+    tw_status status = TW_OK;
+    int code = EXIT_DONE;
     if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", s->options->folder, name);
-    tw_status status = print(s, file.stream);
+    if (print == draw_png)
+        code = draw_fenced(s, name, print, &file);
+    else
+        status = print(s, file.stream);
     busy_end(b);
-    if (status != TW_STOPPED) return finish_file(s, name, &file, status);
+    if (code == EXIT_DONE && status != TW_STOPPED) return finish_file(s, name, &file, status);
     output_file_drop(&file);
-    return leave_out(s, name);
+    return status == TW_STOPPED || code == DRAWING_STOPPED ? leave_out(s, name) : code;
 }
 
 static int write_output(net_session *s, int i)
@@ -357,15 +392,16 @@ static int write_plot(net_session *s)
 {
     output_file file;
     const char *path = s->options->plot.file;
-    tw_status status = TW_ERR_IO;
     if (output_path_open(&file, path)) {
-        status = draw_plot(s, file.stream);
-        if (status == TW_OK && output_file_commit(&file)) return EXIT_DONE;
-        if (status != TW_OK) output_file_drop(&file);
-        if (status == TW_OK) status = TW_ERR_IO;
+        int code = draw_fenced(s, path, draw_plot, &file);
+        if (code == EXIT_DONE && output_batch_add(&s->files, &file)) return EXIT_DONE;
+        if (code != EXIT_DONE) {
+            output_file_drop(&file);
+            if (code != DRAWING_STOPPED) return code;
+            fprintf(stderr, "tilewright: '%s' is left out: time was up\n", path);
+            return EXIT_INFEASIBLE;
+        }
     }
-    if (status != TW_ERR_IO) return status_exit(s->ctx, status);
-    tw_context_clear_messages(s->ctx);
     output_complain(path);
     return EXIT_WRITING;
 }
@@ -393,15 +429,18 @@ static tw_status print_it(net_session *s, FILE *out)
     if (o->dump) return print_stage(s, out);
     if (o->json) return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
     if (o->quiet) return TW_OK;
-    if (o->plot.file) return fprintf(out, "wrote %s\n", o->plot.file) < 0 ? TW_ERR_IO : TW_OK;
+    if (o->plot.file) return TW_OK; /* which say_where tells */
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &o->print, out);
 }
 
-static void say_where(const net_session *s, FILE *out)
+static void say_where(const void *user, FILE *out)
 {
     enum { N = sizeof files / sizeof *files };
     const char *name[N];
+    const net_session *s = user;
     int results = s->verdict ? s->verdict->n_outputs : 0;
+    bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
+    if (picture) fprintf(out, "wrote %s\n", s->options->plot.file);
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
     for (int i = 0; i < N; i++) name[i] = files[i].name;
     if (out != stderr) fputc('\n', out);
@@ -411,18 +450,9 @@ static void say_where(const net_session *s, FILE *out)
 
 static int print(net_session *s)
 {
+    finish end = {.ctx = s->ctx, .files = &s->files, .say = say_where, .user = s, .apart = s->options->json};
     FILE *out = output_open();
-    if (!out) return status_exit(s->ctx, TW_ERR_NOMEM);
-    tw_status status = print_it(s, out);
-    if (status == TW_OK && !s->options->json) say_where(s, out);
-    int error = output_close(out);
-    if (error) {
-        fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(error));
-        return EXIT_WRITING;
-    }
-    if (status == TW_OK && s->options->json) say_where(s, stderr);
-    if (status == TW_ERR_IO) tw_context_clear_messages(s->ctx); /* a reader that went away */
-    return status == TW_ERR_IO ? EXIT_DONE : status_exit(s->ctx, status);
+    return out ? finish_output(&end, out, print_it(s, out)) : status_exit(s->ctx, TW_ERR_NOMEM);
 }
 
 /* ---- the walk ---- */
@@ -514,6 +544,7 @@ static int with_session(const cli_options *options, int (*walk)(net_session *s))
     s->ctx = tw_context_new();
     if (s->ctx) limit_apply(s->ctx, options->search.time_limit);
     int code = walk(s);
+    output_batch_drop(&s->files); /* what is not in place by now must not appear */
     tw_context_free(s->ctx);
     free(s);
     return code;

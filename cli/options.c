@@ -1,6 +1,7 @@
 /* cli/options.c - see options.h. One argp parser for the options that all reports share, one per sub-command
  * on top of it. */
 #include "options.h"
+#include "help.h"
 #include "options_search.h"
 #include "terminal.h"
 #include "value.h"
@@ -383,24 +384,11 @@ static error_t parse_machines(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static void print_version(FILE *out, struct argp_state *state)
-{
-    (void)state;
-    fprintf(out, "tilewright %s\n", tw_version());
-}
-
-void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-    argp_program_version_hook = print_version;
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(argp, argc, argv, 0, NULL, input);
-}
-
 static void parse(const struct argp *argp, int argc, char **argv, cli_options *out)
 {
     parser p = {.out = out, .terminal.colour = "auto"};
     out->verify = true;
-    cli_parse(argp, argc, argv, &p);
+    help_parse(argp, argc, argv, &p);
     terminal_apply(&p.terminal, &out->print);
 }
 

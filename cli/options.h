@@ -51,8 +51,6 @@ void cli_options_plan(int argc, char **argv, cli_options *out);
 void cli_options_eval(int argc, char **argv, cli_options *out);
 void cli_options_verify(int argc, char **argv, cli_options *out);
 void cli_options_emit(int argc, char **argv, cli_options *out);
-/* Any parser with what all commands have in common: --version, and the exit code of wrong usage. */
-void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* out->machine is the name given, or NULL. */
 void cli_options_machines(int argc, char **argv, cli_options *out);
 #endif

@@ -1,4 +1,5 @@
 /* cli/options_calibrate.c - see options_calibrate.h. */
+#include "help.h"
 #include "options_calibrate.h"
 #include "terminal.h"
 #include "value.h"
@@ -200,7 +201,7 @@ void calibrate_options_read(int argc, char **argv, calibrate_options *out)
     static const struct argp argp = {options, parse, "DATA.csv...", doc, 0, 0, 0};
     parser p = {.out = out, .terminal = {.colour = "auto"}};
     *out = (calibrate_options){.fit.train = 0.5};
-    cli_parse(&argp, argc, argv, &p);
+    help_parse(&argp, argc, argv, &p);
     terminal_apply(&p.terminal, &out->print);
 }
 

@@ -23,6 +23,12 @@ const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *
     return NULL;
 }
 
+int64_t tw_oracle_elems(const tw_reference_case *c)
+{
+    (void)c;
+    return 0;
+}
+
 #else
 
 #include "oracle_libraries.h"
@@ -543,6 +549,16 @@ const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *
     if (find_convolution(c->op, &conv)) return run_convolution(c, &conv, out) ? "oneDNN" : NULL;
     if (find_pooling(c->op, &pool)) return run_pooling(c, &pool, out) ? "oneDNN" : NULL;
     return NULL;
+}
+
+int64_t tw_oracle_elems(const tw_reference_case *c)
+{
+    product matrices;
+    convolution conv;
+    pooling pool;
+    bool known = !c->op->value && !c->op->finish &&
+                 (find_product(c->op, &matrices) || find_convolution(c->op, &conv) || find_pooling(c->op, &pool));
+    return known ? operand_elems(c, tw_op_output(c->op)) : 0;
 }
 
 #endif

@@ -11,4 +11,8 @@
 bool tw_oracle_is_present(void);
 /* A tw_reference_fn: "OpenBLAS", "oneDNN", or NULL when neither has an answer or they were not built in. */
 const char *tw_oracle_reference(void *user, const tw_reference_case *c, double *out);
+/* Elements of the output of an operator that one of them would be asked about; 0: none of them. */
+int64_t tw_oracle_elems(const tw_reference_case *c);
+/* The same behind a fence (fence.h): a library that does not survive is an answer that is missing. */
+const char *tw_oracle_reference_fenced(void *user, const tw_reference_case *c, double *out);
 #endif

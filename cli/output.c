@@ -22,12 +22,30 @@ static ssize_t watched_write(void *cookie, const char *bytes, size_t n)
     return first_error == 0 ? (ssize_t)n : 0; /* marks the stream, so that writers stop; output_close reports */
 }
 
-FILE *output_open(void) { return fopencookie(NULL, "w", (cookie_io_functions_t){.write = watched_write}); }
+FILE *output_open(void)
+{
+    static char held_back[1 << 16];
+    FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = watched_write});
+    if (stream) setvbuf(stream, held_back, _IOFBF, sizeof held_back);
+    return stream;
+}
+
+/* A stream that lost something for want of memory has no error of its own. */
+static int error_of(bool lost) { return first_error == EPIPE ? 0 : first_error ? first_error : lost ? ENOMEM : 0; }
+
+int output_flush(FILE *stream)
+{
+    bool lost = fflush(stream) != 0 || ferror(stream);
+    return error_of(lost);
+}
+
+bool output_was_left(void) { return first_error == EPIPE; }
 
 int output_close(FILE *stream)
 {
-    fclose(stream);
-    return first_error == EPIPE ? 0 : first_error;
+    bool lost = ferror(stream);
+    lost |= fclose(stream) != 0;
+    return error_of(lost);
 }
 
 /* ---- files ---- */
@@ -145,30 +163,69 @@ void output_file_drop(output_file *file)
 {
     int error = errno;
     if (file->made) temporary_remove(file->made);
+    file->made = NULL;
     if (file->stream) fclose(file->stream);
     errno = error;
     forget(file);
 }
 
-/* On disk first, then under its name, which ends the lock on it last. */
-static bool replace(output_file *file)
+/* On disk, with its permissions. What is written to directly is then over. */
+static bool complete(output_file *file)
 {
+    bool done = fflush(file->stream) == 0 && !ferror(file->stream);
+    if (!file->made) {
+        done = fclose(file->stream) == 0 && done;
+        file->stream = NULL;
+        return done;
+    }
     int fd = fileno(file->stream);
-    bool done = fsync(fd) == 0 && give_mode(fd, &file->target) && temporary_rename(file->made, file->target.path) == 0;
-    if (done) file->made = NULL;
-    return done;
+    return done && fsync(fd) == 0 && give_mode(fd, &file->target);
+}
+
+/* Under its name. The stream, and with it the lock, ends last. */
+static bool appear(output_file *file)
+{
+    if (file->made && temporary_rename(file->made, file->target.path) != 0) return false;
+    file->made = NULL;
+    output_file_drop(file);
+    return true;
 }
 
 bool output_file_commit(output_file *file)
 {
-    bool done = fflush(file->stream) == 0 && !ferror(file->stream);
-    if (done && file->made) done = replace(file);
-    if (done && !file->made) { /* nothing is left to be written, and what failed before would have said so */
-        done = fclose(file->stream) == 0;
-        file->stream = NULL;
-    }
+    if (complete(file) && appear(file)) return true;
     output_file_drop(file);
-    return done;
+    return false;
+}
+
+bool output_batch_add(output_batch *batch, output_file *file)
+{
+    if (batch->n == OUTPUT_BATCH && !output_batch_commit(batch)) return false;
+    if (!complete(file)) {
+        output_file_drop(file);
+        return false;
+    }
+    batch->file[batch->n++] = *file;
+    *file = (output_file){0};
+    return true;
+}
+
+bool output_batch_commit(output_batch *batch)
+{
+    for (int i = 0; i < batch->n; i++) {
+        if (appear(&batch->file[i])) continue;
+        output_complain(batch->file[i].target.path);
+        output_batch_drop(batch);
+        return false;
+    }
+    batch->n = 0;
+    return true;
+}
+
+void output_batch_drop(output_batch *batch)
+{
+    for (int i = 0; i < batch->n; i++) output_file_drop(&batch->file[i]);
+    batch->n = 0;
 }
 
 bool output_remove(const char *folder, const char *name)

@@ -10,7 +10,11 @@
 /* A stream to standard output that remembers the first error. A reader that went away (EPIPE) is no fault of
  * anybody: what follows is dropped in silence. NULL when out of memory. */
 FILE *output_open(void);
-/* Ends the stream; 0, or the errno of the first error other than EPIPE. */
+/* Sends what is still held back; 0, or the errno of the first error other than EPIPE. */
+int output_flush(FILE *stream);
+/* Whether the reader went away. */
+bool output_was_left(void);
+/* Ends the stream; returns as output_flush does. */
 int output_close(FILE *stream);
 
 /* "wrote out/report.html, plan.json and mapping.yaml", in lines of at most so many columns where names allow it. */
@@ -35,6 +39,20 @@ void output_complain(const char *path);
 bool output_file_commit(output_file *file);
 /* Gives it up. */
 void output_file_drop(output_file *file);
+
+/* Files that are complete and wait for their names: all of them appear, or none. More than there is room for are put in place
+ * in parts. All zero: empty. */
+enum { OUTPUT_BATCH = 64 };
+typedef struct output_batch {
+    int n;
+    output_file file[OUTPUT_BATCH];
+} output_batch;
+/* Takes a file over when all of it was written; false with errno gives it up. */
+bool output_batch_add(output_batch *batch, output_file *file);
+/* Puts all in place. False says which one cannot be written and gives up the rest. */
+bool output_batch_commit(output_batch *batch);
+void output_batch_drop(output_batch *batch);
+
 /* Removes a file, or the link to one, of an earlier run; false: there was none. Nothing else is removed. */
 bool output_remove(const char *folder, const char *name);
 #endif

@@ -1,7 +1,9 @@
 /* cli/session.c - see session.h. */
 #include "session.h"
 #include "busy.h"
+#include "fence.h"
 #include "find.h"
+#include "finish.h"
 #include "limit.h"
 #include "oracle.h"
 #include "output.h"
@@ -35,7 +37,7 @@ static int exit_code(session *s, tw_status status) { return status_exit(s->ctx, 
 
 static int verify(session *s)
 {
-    tw_verify_options how = {.reference = tw_oracle_reference,
+    tw_verify_options how = {.reference = tw_oracle_reference_fenced,
                              .seed = s->options->seed,
                              .max_macs = s->options->max_macs,
                              .max_instructions = s->options->max_instructions};
@@ -194,10 +196,10 @@ static int make_folder(const char *folder)
     return EXIT_WRITING;
 }
 
-/* Puts the file in place, or gives it up when printing it failed. */
+/* Keeps the file for the end, or gives it up when printing it failed. */
 static int finish_file(session *s, const char *folder, const char *name, output_file *file, tw_status status)
 {
-    if (status == TW_OK) return output_file_commit(file) ? EXIT_DONE : cannot_write(folder, name);
+    if (status == TW_OK) return output_batch_add(&s->files, file) ? EXIT_DONE : cannot_write(folder, name);
     bool full = ferror(file->stream);
     output_file_drop(file);
     if (!full) return exit_code(s, status);
@@ -208,7 +210,6 @@ static int finish_file(session *s, const char *folder, const char *name, output_
 /* There is no time for this file. One that is there from an earlier plan would look like this one's. */
 static int leave_out(session *s, const char *name)
 {
-    output_remove(s->options->folder, name);
     complain("'%s/%s' is left out: time was up", s->options->folder, name);
     if (s->n_left_out < SESSION_FILES) s->left_out[s->n_left_out++] = name;
     return EXIT_DONE;
@@ -250,12 +251,13 @@ static int write_point(session *s, const char *folder, int op, int i)
 }
 
 /* A longer front that was there before would look like a part of this one. */
-static void drop_points(const session *s, const char *folder, int op, int first)
+static void drop_points(const session *s, int op)
 {
-    for (int i = first;; i++) {
-        char name[200];
+    for (int i = tw_plan_n_front(s->plan, op);; i++) {
+        char name[200], in_folder[220];
         name_point(s, op, i, name, sizeof name);
-        if (!output_remove(folder, name)) return;
+        snprintf(in_folder, sizeof in_folder, "front/%s", name);
+        if (!output_remove(s->options->folder, in_folder)) return;
     }
 }
 
@@ -263,7 +265,6 @@ static int write_front_of(session *s, const char *folder, int op)
 {
     int n = tw_plan_n_front(s->plan, op), code = make_folder(folder);
     for (int i = 0; i < n && code == EXIT_DONE; i++) code = write_point(s, folder, op, i);
-    if (code == EXIT_DONE) drop_points(s, folder, op, n);
     return code;
 }
 
@@ -301,9 +302,12 @@ static int list_files(const session *s, named_file file[FILES_MAX])
 }
 
 /* Attributes that are there from an earlier plan would look like this one's. */
-static void drop_lowering(const session *s)
+static void drop_old(const session *s)
 {
+    if (!s->options->folder || !s->plan) return;
     if (!tw_plan_has_lowering(s->plan)) output_remove(s->options->folder, lowering_name);
+    for (int i = 0; i < s->n_left_out; i++) output_remove(s->options->folder, s->left_out[i]);
+    for (int op = 0; s->options->search.pareto && op < tw_model_n_ops(s->model); op++) drop_points(s, op);
 }
 
 static int write_files(session *s)
@@ -312,9 +316,26 @@ static int write_files(session *s)
     int n = list_files(s, file), code = make_folder(s->options->folder);
     for (int i = n - 1; i >= 0 && code == EXIT_DONE; i--) /* what takes longest comes last */
         if (file[i].print) code = write_file(s, file[i].name, file[i].print);
-    if (code != EXIT_DONE) return code;
-    drop_lowering(s);
-    return write_front(s);
+    return code == EXIT_DONE ? write_front(s) : code;
+}
+
+/* ---- the picture ---- */
+
+static tw_status print_picture(session *s, FILE *out)
+{
+    static const tw_plot_kind kind[] = {[PLOT_GANTT] = TW_PLOT_GANTT,
+                                        [PLOT_BUFFERS] = TW_PLOT_BUFFERS,
+                                        [PLOT_ROOFLINE] = TW_PLOT_ROOFLINE,
+                                        [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC,
+                                        [PLOT_PARETO] = TW_PLOT_PARETO};
+    const cli_plot *plot = &s->options->plot;
+    tw_plot_options how = {.kind = kind[plot->kind],
+                           .image = plot->image,
+                           .width_mm = plot->width_mm,
+                           .op = plot->op,
+                           .from = s->options->from,
+                           .to = s->options->to};
+    return tw_plan_plot(s->ctx, s->plan, &how, out);
 }
 
 /* ---- the trace ---- */
@@ -343,39 +364,36 @@ static int cannot_write_path(const char *path)
     return EXIT_WRITING;
 }
 
-/* A file outside of the folder; `path` NULL: none. */
+typedef struct printing { /* of one file */
+    session *s;
+    const char *path;
+    printer print;
+} printing;
+
+/* Prints all of it; what went wrong is said. */
+static int print_path(void *user, FILE *out)
+{
+    const printing *p = user;
+    tw_status status = p->print(p->s, out);
+    if (status == TW_OK && fflush(out) == 0) return EXIT_DONE;
+    if (status != TW_OK && status != TW_ERR_IO) return exit_code(p->s, status);
+    tw_context_clear_messages(p->s->ctx);
+    return cannot_write_path(p->path);
+}
+
+/* A file outside of the folder; `path` NULL: none. Pictures are drawn behind a fence. */
 static int write_path(session *s, const char *path, printer print)
 {
     output_file file;
+    printing p = {s, path, print};
     if (!path) return EXIT_DONE;
     if (!output_path_open(&file, path)) return cannot_write_path(path);
     busy *b = busy_begin(s->options->quiet, "writing %s", path);
-    tw_status status = print(s, file.stream);
+    int code = print == print_picture ? fence_draw(print_path, &p, file.stream) : print_path(&p, file.stream);
     busy_end(b);
-    if (status == TW_OK) return output_file_commit(&file) ? EXIT_DONE : cannot_write_path(path);
+    if (code == EXIT_DONE) return output_batch_add(&s->files, &file) ? EXIT_DONE : cannot_write_path(path);
     output_file_drop(&file);
-    if (status != TW_ERR_IO) return exit_code(s, status);
-    tw_context_clear_messages(s->ctx);
-    return cannot_write_path(path);
-}
-
-/* ---- the picture ---- */
-
-static tw_status print_picture(session *s, FILE *out)
-{
-    static const tw_plot_kind kind[] = {[PLOT_GANTT] = TW_PLOT_GANTT,
-                                        [PLOT_BUFFERS] = TW_PLOT_BUFFERS,
-                                        [PLOT_ROOFLINE] = TW_PLOT_ROOFLINE,
-                                        [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC,
-                                        [PLOT_PARETO] = TW_PLOT_PARETO};
-    const cli_plot *plot = &s->options->plot;
-    tw_plot_options how = {.kind = kind[plot->kind],
-                           .image = plot->image,
-                           .width_mm = plot->width_mm,
-                           .op = plot->op,
-                           .from = s->options->from,
-                           .to = s->options->to};
-    return tw_plan_plot(s->ctx, s->plan, &how, out);
+    return code == FENCE_BROKEN ? EXIT_FAULT : code;
 }
 
 /* ---- standard output ---- */
@@ -403,6 +421,12 @@ static tw_print_options stdout_options(const session *s)
     return print;
 }
 
+/* A picture instead of the report. */
+static bool is_picture(const cli_options *o)
+{
+    return o->plot.file && !o->dump && !o->json && o->view == VIEW_NONE;
+}
+
 static tw_status print_stdout(session *s, FILE *out)
 {
     const cli_options *o = s->options;
@@ -417,7 +441,7 @@ static tw_status print_stdout(session *s, FILE *out)
     if (o->json) return tw_plan_print_json(s->ctx, s->plan, s->verdict, &how, out);
     if (o->view != VIEW_NONE && !(o->quiet && o->folder)) return print_view(s, &how, out);
     if (o->quiet) return TW_OK;
-    if (o->plot.file) return fprintf(out, "wrote %s\n", o->plot.file) < 0 ? TW_ERR_IO : TW_OK;
+    if (is_picture(o)) return TW_OK; /* which say_where tells */
     return tw_plan_print_text(s->ctx, s->plan, s->verdict, &how, out);
 }
 
@@ -428,12 +452,16 @@ static bool is_left_out(const session *s, const char *name)
     return false;
 }
 
-static void say_where(const session *s, FILE *out)
+/* The files are in place: what an earlier run left goes, and the user is told where they are. */
+static void say_where(const void *user, FILE *out)
 {
+    const session *s = user;
     named_file file[FILES_MAX];
     const char *name[FILES_MAX];
     const cli_options *o = s->options;
-    if (!s->plan || o->quiet) return;
+    drop_old(s);
+    if (!s->plan || o->quiet || o->target) return;
+    if (is_picture(o)) fprintf(out, "wrote %s\n", o->plot.file);
     int n = o->folder ? list_files(s, file) : 0;
     int n_written = 0;
     for (int i = 0; i < n; i++)
@@ -457,33 +485,19 @@ static bool is_data(const cli_options *o)
     return o->view == VIEW_EVENTS || (o->view == VIEW_INJECTION && o->format != TW_FORMAT_TEXT);
 }
 
-/* Ends standard output, to which something was printed with this result. */
-static int finish_stdout(session *s, FILE *out, tw_status status)
+/* Ends standard output, to which something was printed with this result, and puts the files in place. */
+static int finish_stdout(session *s, FILE *out, tw_status status, bool apart)
 {
-    bool lost = ferror(out);
-    int error = output_close(out);
-    if (lost && !error) { /* the reader went away: whatever it wanted it has */
-        tw_context_clear_messages(s->ctx);
-        return EXIT_DONE;
-    }
-    if (error) {
-        tw_context_clear_messages(s->ctx);
-        complain("cannot write to standard output: %s", strerror(error));
-        return EXIT_WRITING;
-    }
-    return exit_code(s, status);
+    finish end = {.ctx = s->ctx, .files = &s->files, .say = say_where, .user = s, .apart = apart};
+    return finish_output(&end, out, status);
 }
 
 static int print(session *s)
 {
     FILE *out = output_open();
     if (!out) return exit_code(s, TW_ERR_NOMEM);
-    tw_status status = print_stdout(s, out);
     bool apart = s->options->json || s->options->dump || is_data(s->options);
-    if (status == TW_OK && !apart) say_where(s, out);
-    int code = finish_stdout(s, out, status);
-    if (code == EXIT_DONE && apart) say_where(s, stderr);
-    return code;
+    return finish_stdout(s, out, print_stdout(s, out), apart);
 }
 
 /* Verifies the plan, writes the files, prints the report. A plan that was found wrong is shown all the same. */
@@ -537,14 +551,25 @@ static tw_status make_plan(session *s)
 
 /* The mapping that was asked about. A partial one stands for itself with the defaults of what it leaves open, if that
  * makes a mapping. */
-static bool has_mapping(session *s)
+static tw_status find_mapping(session *s)
 {
     const cli_options *o = s->options;
-    if (s->mapping || !o->limits) return s->mapping;
+    if (s->mapping || !o->limits) return s->mapping ? TW_OK : TW_INFEASIBLE;
     tw_status status =
         tw_mapping_parse(s->ctx, s->model, s->machine, o->limits, tw_limits_text(s->limits), &s->mapping);
     tw_context_clear_messages(s->ctx);
-    return status == TW_OK;
+    return status;
+}
+
+static tw_status ask_why(session *s, const tw_why_not **why)
+{
+    tw_status status = find_mapping(s);
+    if (status != TW_OK) return status;
+    busy *b = busy_begin(s->options->quiet, "looking for the nearest mapping that fits");
+    status = tw_plan_why_not(s->ctx, s->model, s->machine, s->mapping, why);
+    busy_end(b);
+    tw_context_clear_messages(s->ctx);
+    return status;
 }
 
 /* Why the mapping does not fit, if it is for want of memory: other reasons were said in a line. */
@@ -553,16 +578,13 @@ static int explain(session *s)
     const cli_options *o = s->options;
     const tw_why_not *why;
     bool wanted = o->json || !(o->quiet || o->dump || o->view != VIEW_NONE);
-    if (!wanted || !has_mapping(s)) return EXIT_INFEASIBLE;
-    busy *b = busy_begin(o->quiet, "looking for the nearest mapping that fits");
-    tw_status status = tw_plan_why_not(s->ctx, s->model, s->machine, s->mapping, &why);
-    busy_end(b);
-    tw_context_clear_messages(s->ctx);
+    tw_status status = wanted ? ask_why(s, &why) : TW_INFEASIBLE;
+    if (status == TW_ERR_NOMEM) return exit_code(s, status);
     if (status != TW_OK || why->n_groups == 0) return EXIT_INFEASIBLE;
     FILE *out = output_open();
     if (!out) return exit_code(s, TW_ERR_NOMEM);
     status = o->json ? tw_why_not_print_json(s->ctx, why, out) : tw_why_not_print_text(s->ctx, why, &o->print, out);
-    int code = finish_stdout(s, out, status);
+    int code = finish_stdout(s, out, status, false);
     return code == EXIT_DONE ? EXIT_INFEASIBLE : code;
 }
 
@@ -583,6 +605,7 @@ static int run_session(const cli_options *options, int (*run_it)(session *s))
     session s = {.options = options, .ctx = tw_context_new()};
     if (s.ctx) limit_apply(s.ctx, options->search.time_limit);
     int code = run_it(&s);
+    output_batch_drop(&s.files); /* what is not in place by now must not appear */
     free(s.verdict);
     tw_context_free(s.ctx);
     return code;
@@ -596,7 +619,7 @@ static int emit_to_stdout(session *s)
 {
     FILE *out = output_open();
     if (!out) return exit_code(s, TW_ERR_NOMEM);
-    return finish_stdout(s, out, tw_plan_print_lowering(s->ctx, s->plan, out));
+    return finish_stdout(s, out, tw_plan_print_lowering(s->ctx, s->plan, out), false);
 }
 
 /* What is found wrong is not handed on. */
@@ -605,8 +628,9 @@ static int emit(session *s)
     int code = exit_code(s, s->ctx ? open_inputs(s) : TW_ERR_NOMEM);
     if (code == EXIT_DONE) code = exit_code(s, s->mapping ? make_plan(s) : find_lowered(s));
     if (code == EXIT_DONE) code = verify(s);
-    if (code != EXIT_DONE) return code;
-    return s->options->file ? write_path(s, s->options->file, print_lowering_file) : emit_to_stdout(s);
+    if (code != EXIT_DONE || !s->options->file) return code == EXIT_DONE ? emit_to_stdout(s) : code;
+    code = write_path(s, s->options->file, print_lowering_file);
+    return code != EXIT_DONE || output_batch_commit(&s->files) ? code : EXIT_WRITING;
 }
 
 int session_emit(const cli_options *options) { return run_session(options, emit); }

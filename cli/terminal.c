@@ -2,9 +2,9 @@
 #include "terminal.h"
 #include "value.h"
 
-#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -42,10 +42,21 @@ const char *terminal_read_colour(const struct argp_state *state, const char *tex
     return when_words[value_word(state, "--color", text, when_words)];
 }
 
+/* Whether the user's locale is one of UTF-8, by its name: "de_DE.UTF-8", "C.utf8". The locale itself is not asked for, since
+ * nothing else of it is wanted here, and no number must be written by it. */
+static bool shows_utf8(void)
+{
+    static const char *const variable[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *name = NULL;
+    for (size_t i = 0; i < sizeof variable / sizeof *variable && !(name && *name); i++) name = getenv(variable[i]);
+    const char *codeset = name ? strchr(name, '.') : NULL;
+    return codeset && (strncasecmp(codeset, ".UTF-8", 6) == 0 || strncasecmp(codeset, ".UTF8", 5) == 0);
+}
+
 void terminal_apply(const terminal *wanted, tw_print_options *out)
 {
     out->columns = wanted->columns ? wanted->columns : report_columns();
     out->colour = wants_colour(wanted->colour);
     out->seconds = isatty(STDOUT_FILENO); /* what goes into a file is the same every time */
-    out->ascii = wanted->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    out->ascii = wanted->ascii || !shows_utf8();
 }

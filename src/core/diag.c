@@ -21,9 +21,13 @@ const char *tw_status_name(tw_status status)
     return "unknown status";
 }
 
+/* What is said when there is no memory for what there is to say. */
+static char lost[] = "error: out of memory: a message is lost";
+
 void tw_diag_release(tw_diag *diag)
 {
-    for (int i = 0; i < diag->n_texts; i++) free(diag->text[i]);
+    for (int i = 0; i < diag->n_texts; i++)
+        if (diag->text[i] != lost) free(diag->text[i]);
     *diag = (tw_diag){.deadline = diag->deadline};
 }
 
@@ -45,12 +49,9 @@ static void add_message(tw_diag *diag, tw_loc loc, const char *severity, const c
     add_place(&t, loc);
     tw_text_printf(&t, "%s: ", severity);
     tw_text_add_visible(&t, body);
-    if (t.failed) {
-        tw_text_release(&t);
-        return;
-    }
-    diag->text[diag->n_texts++] = t.bytes;
-    diag->last = t.bytes;
+    bool failed = t.failed;
+    if (failed) tw_text_release(&t);
+    diag->last = diag->text[diag->n_texts++] = failed ? lost : t.bytes;
 }
 
 TW_PRINTF(4, 5) static void add(tw_diag *diag, tw_loc loc, const char *severity, const char *fmt, ...)

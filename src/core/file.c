@@ -48,6 +48,7 @@ tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot read: it is a directory");
     FILE *f = fopen(path, "rb");
+    if (!f && errno == ENOMEM) return TW_ERR_NOMEM;
     if (!f) return tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot open: %s", strerror(errno));
     tw_arena_mark mark = tw_arena_save(arena);
     bool regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;

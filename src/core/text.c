@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char nothing[1]; /* what a text holds that never got memory */
+
 void tw_text_release(tw_text *t)
 {
-    free(t->bytes);
+    if (t->bytes != nothing) free(t->bytes);
     *t = (tw_text){0};
 }
 
@@ -22,6 +24,7 @@ static bool reserve(tw_text *t, size_t n)
     char *bytes = room - t->len > n ? realloc(t->bytes, room) : NULL;
     if (!bytes) {
         t->failed = true;
+        if (!t->bytes) t->bytes = nothing;
         return false;
     }
     t->bytes = bytes;
@@ -43,10 +46,7 @@ void tw_text_printf(tw_text *t, const char *fmt, ...)
     va_start(args, fmt);
     int n = tw_vsnprintf(NULL, 0, fmt, args);
     va_end(args);
-    if (n < 0 || !reserve(t, (size_t)n)) {
-        t->failed = true;
-        return;
-    }
+    if (!reserve(t, n < 0 ? SIZE_MAX / 2 : (size_t)n)) return; /* n < 0: too long to be printed at all */
     va_start(args, fmt);
     tw_vsnprintf(t->bytes + t->len, (size_t)n + 1, fmt, args);
     va_end(args);

@@ -22,7 +22,7 @@ void tw_heading_print(const tw_op_plan *plan, tw_line *line)
         if (op->loop[l].extent > 1)
             tw_text_printf(&loops, "%s %s, ", op->loop[l].name, tw_grouped(op->loop[l].extent, number));
     tw_text_printf(&loops, "%s points", tw_grouped(tw_op_points(op), number));
-    if (!title.failed && !loops.failed) {
+    if (tw_line_has(line, &title) && tw_line_has(line, &loops)) {
         int at = tw_text_width(title.bytes) + 2;
         bool one_line = at + tw_text_width(loops.bytes) <= line->columns;
         if (one_line)
@@ -120,7 +120,7 @@ static void print_energy(const tw_op_plan *plan, tw_line *line)
     for (int i = 0; i < n && list[i].energy_fj > 0; i++)
         tw_text_printf(&text, "%s%s %s", i ? ", " : ": ", list[i].name,
                        TW_PERCENT(list[i].energy_fj, s->energy_fj));
-    if (!text.failed) tw_fact_put(line, TW_PLAIN, "energy", text.bytes);
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "energy", text.bytes);
     tw_text_release(&text);
 }
 
@@ -203,6 +203,7 @@ tw_status tw_report_gantt(const tw_plan *plan, int op, int64_t from, int64_t to,
     TW_TRY(tw_gantt_watch(&gantt, o, scratch, diag));
     tw_heading_print(o, &line);
     tw_gantt_print(&gantt, &line);
+    TW_TRY(tw_line_status(&line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the chart");
     return TW_OK;
 }

@@ -1,6 +1,7 @@
 /* src/report/canvas.c - see canvas.h. SVG is written as it comes; cairo draws the rest. */
 #include "report/canvas.h"
 #include "core/utf8.h"
+#include "report/font.h"
 
 #include <cairo-pdf.h>
 #include <cairo.h>
@@ -43,8 +44,9 @@ static tw_status begin_cairo(tw_canvas *c, double width, double height, double s
         return TW_ERR_NOMEM;
     }
     cairo_scale(c->cairo, scale, scale);
-    cairo_select_font_face(c->cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-    return TW_OK;
+    tw_status status = tw_font_choose(c->cairo);
+    if (status != TW_OK) tw_canvas_drop(c);
+    return status;
 }
 
 tw_status tw_canvas_open(tw_canvas *c, tw_canvas_kind kind, int width, int height, FILE *out)

@@ -11,6 +11,7 @@
 #include "report/jsonrows.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <math.h>
 #include <string.h>
 
@@ -492,10 +493,37 @@ static tw_status read_root(reader *r, const json_t *value)
     return r->failed ? TW_ERR_NOMEM : TW_OK;
 }
 
+/* A token for which jansson finds no memory it calls invalid: only its allocator knows better. The one that is in use is
+ * asked as before, and what it says is remembered. */
+static _Thread_local bool ran_out;
+static json_malloc_t given_malloc;
+
+static void *watched_malloc(size_t n)
+{
+    void *block = given_malloc(n);
+    ran_out |= !block;
+    return block;
+}
+
+static void watch_allocator(void)
+{
+    json_free_t given_free;
+    json_get_alloc_funcs(&given_malloc, &given_free);
+    json_set_alloc_funcs(watched_malloc, given_free);
+}
+
+static json_t *parse(const char *text, size_t n, size_t flags, json_error_t *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_allocator);
+    ran_out = false;
+    return json_loadb(text, n, flags, error);
+}
+
 static tw_status complain_syntax(const char *file, const char *text, size_t n, const tw_json_short *s,
                                  const json_error_t *e, tw_diag *diag)
 {
-    if (json_error_code(e) == json_error_out_of_memory) return TW_ERR_NOMEM;
+    if (ran_out || json_error_code(e) == json_error_out_of_memory) return TW_ERR_NOMEM;
     size_t at = e->position > 0 ? (size_t)e->position - 1 : 0; /* the last byte that was read */
     char what[sizeof e->text];
     snprintf(what, sizeof what, "%s", e->text);
@@ -518,11 +546,11 @@ tw_status tw_document_read(const char *file, const char *text, size_t n, tw_aren
     if (s.n > TW_DOCUMENT_VALUES_MAX)
         return tw_diag_error(diag, (tw_loc){file, 0, 0}, "the document has %zu bytes beside its rows, more than %d",
                              s.n, TW_DOCUMENT_VALUES_MAX);
-    json_t *root = json_loadb(s.text, s.n, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = parse(s.text, s.n, JSON_REJECT_DUPLICATES, &error);
     if (!root && json_error_code(&error) == json_error_numeric_overflow)
-        root = json_loadb(s.text, s.n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+        root = parse(s.text, s.n, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
     if (!root) return complain_syntax(file, text, n, &s, &error, diag);
-    tw_status status = read_root(&r, root);
+    tw_status status = ran_out ? TW_ERR_NOMEM : read_root(&r, root);
     json_decref(root);
     if (status == TW_OK) *out = doc;
     return status;

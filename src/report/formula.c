@@ -199,6 +199,7 @@ static void multiply_by_number(tw_symbols *s, product *out, int loop, tw_places 
     for (int q = 0; q < p->flow->n_places; q++)
         if ((counted >> q & 1) && n_places_of(p->flow, loop) > 1)
             tw_text_printf(&levels, "%d", ordinal(p->flow, q));
+    s->failed = s->failed || levels.failed;
     const char *name =
         checked(s, tw_arena_printf(s->arena, "n%s%s", s->extent[loop], levels.len ? levels.bytes : ""));
     const char *meaning =
@@ -232,7 +233,8 @@ static void multiply_by_count(tw_symbols *s, product *out, int loop, tw_places s
         counted |= (tw_places)1 << q;
         tw_text_printf(&sizes, ",%s", s->tile[q]);
     }
-    if (n == 0)
+    s->failed = s->failed || sizes.failed;
+    if (n == 0 || sizes.failed)
         ;
     else if (uneven || n_runs > 1)
         multiply_by_number(s, out, loop, counted, still);
@@ -242,7 +244,6 @@ static void multiply_by_count(tw_symbols *s, product *out, int loop, tw_places s
     else
         multiply(out, checked(s, tw_arena_printf(s->arena, "tiles(%s%s)", from, sizes.bytes)),
                  nested_tiles(whole, size, n));
-    s->failed = s->failed || sizes.failed;
     tw_text_release(&sizes);
 }
 

@@ -166,3 +166,11 @@ void tw_line_wrap(tw_line *line, int at, tw_style style, const char *text)
     }
     tw_line_end(line);
 }
+
+bool tw_line_has(tw_line *line, const tw_text *text)
+{
+    line->failed |= text->failed;
+    return !text->failed;
+}
+
+tw_status tw_line_status(const tw_line *line) { return line->failed ? TW_ERR_NOMEM : TW_OK; }

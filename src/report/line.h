@@ -43,7 +43,8 @@ typedef struct tw_line {
     int columns;
     bool colour;
     tw_glyphs glyph;
-    int used; /* cells from the left edge to the last one written */
+    bool failed; /* out of memory: something is missing               */
+    int used;    /* cells from the left edge to the last one written  */
     struct {
         char bytes[5];
         unsigned char style;
@@ -61,6 +62,11 @@ void tw_line_put_right(tw_line *line, int end, tw_style style, const char *text)
 void tw_line_end(tw_line *line);
 /* Words from column `at`, broken into as many lines as they need, each continued at column `at`; ends the line. */
 void tw_line_wrap(tw_line *line, int at, tw_style style, const char *text);
+
+/* Whether the text is whole; the line remembers one that is not. */
+bool tw_line_has(tw_line *line, const tw_text *text);
+/* TW_ERR_NOMEM when something is missing. */
+TW_NODISCARD tw_status tw_line_status(const tw_line *line);
 
 /* Characters of a UTF-8 text. */
 int tw_text_width(const char *text);

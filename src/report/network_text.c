@@ -82,7 +82,7 @@ static void put_undescribed(page *p)
         const tw_count *c = &lowered->undescribed[i];
         tw_text_printf(&text, "%s%s %d (%s)", i ? ", " : "", c->op, c->n, c->why);
     }
-    if (text.bytes) tw_fact_put(&p->line, TW_ALARM, "no time for", text.bytes);
+    if (tw_line_has(&p->line, &text) && text.len > 0) tw_fact_put(&p->line, TW_ALARM, "no time for", text.bytes);
     tw_text_release(&text);
 }
 
@@ -100,7 +100,7 @@ static void put_refused(page *p)
         if (!all && more > 0) tw_text_printf(&text, " and %d more step%s", more, plural(more));
         tw_text_printf(&text, ": %s", why);
     }
-    if (text.bytes) tw_fact_put(&p->line, TW_ALARM, "no plan for", text.bytes);
+    if (tw_line_has(&p->line, &text) && text.len > 0) tw_fact_put(&p->line, TW_ALARM, "no plan for", text.bytes);
     tw_text_release(&text);
 }
 
@@ -143,7 +143,7 @@ static void put_folds(page *p)
     if (lowered->n_views > 0)
         tw_text_printf(&text, "%s%d view%s need%s no work", n ? "; " : "", lowered->n_views,
                        plural(lowered->n_views), lowered->n_views == 1 ? "s" : "");
-    if (text.bytes) tw_fact_put(&p->line, TW_PLAIN, "folded", text.bytes);
+    if (tw_line_has(&p->line, &text) && text.len > 0) tw_fact_put(&p->line, TW_PLAIN, "folded", text.bytes);
     tw_text_release(&text);
 }
 
@@ -167,7 +167,7 @@ static void put_constants(page *p)
         tw_text_printf(&text, " %s left as %s: more than %s bytes of constants",
                        lowered->n_too_large == 1 ? "is" : "are", lowered->n_too_large == 1 ? "it is" : "they are",
                        TW_GROUPED(TW_CONSTANT_MOST_BYTES));
-    if (text.bytes) tw_fact_put(&p->line, TW_PLAIN, "constants", text.bytes);
+    if (tw_line_has(&p->line, &text) && text.len > 0) tw_fact_put(&p->line, TW_PLAIN, "constants", text.bytes);
     tw_text_release(&text);
 }
 
@@ -200,7 +200,7 @@ static void put_stale(page *p)
     if (shapes->n_stale == 0) return;
     tw_text_printf(&text, "%d shape%s in the file %s wrong, such as %s", shapes->n_stale, plural(shapes->n_stale),
                    shapes->n_stale == 1 ? "is" : "are", shapes->stale[0]);
-    if (text.bytes) tw_fact_put(&p->line, TW_ALARM, "stale", text.bytes);
+    if (tw_line_has(&p->line, &text) && text.len > 0) tw_fact_put(&p->line, TW_ALARM, "stale", text.bytes);
     tw_text_release(&text);
 }
 
@@ -272,7 +272,8 @@ static void put_verdict(page *p)
     put_faults(p, &text);
     if (v->stopped) tw_text_printf(&text, "; time was up before the rest was reached");
     const char *title = v->n_wrong ? "wrong" : v->stopped ? "in part" : "verified";
-    if (text.bytes) tw_fact_put(&p->line, v->n_wrong ? TW_ALARM : v->stopped ? TW_PLAIN : TW_GOOD, title, text.bytes);
+    if (tw_line_has(&p->line, &text) && text.len > 0)
+        tw_fact_put(&p->line, v->n_wrong ? TW_ALARM : v->stopped ? TW_PLAIN : TW_GOOD, title, text.bytes);
     tw_text_release(&text);
 }
 
@@ -296,6 +297,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     put_constants(p);
     put_verdict(p);
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
+    TW_TRY(tw_line_status(&p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
     return TW_OK;
 }

@@ -1,40 +1,18 @@
 /* src/report/page.c - see page.h. */
 #include "report/page.h"
 #include "report/columns.h"
+#include "report/memo.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { VERSION = 1 };
-
-/* A document that grows in memory. */
-typedef struct memo {
-    char *bytes;
-    size_t len;
-    FILE *stream;
-} memo;
-
-static tw_status memo_open(memo *m)
-{
-    *m = (memo){0};
-    m->stream = open_memstream(&m->bytes, &m->len);
-    return m->stream ? TW_OK : TW_ERR_NOMEM;
-}
-
-/* Its bytes are complete after this; the status is the caller's or that of the stream. */
-static tw_status memo_close(memo *m, tw_status status)
-{
-    bool failed = ferror(m->stream) != 0;
-    failed |= fclose(m->stream) != 0;
-    return status == TW_OK && failed ? TW_ERR_NOMEM : status;
-}
 
 typedef struct page {
     FILE *out;
     tw_arena *scratch;
     tw_diag *diag;
-    memo json;
+    tw_memo json;
     tw_json j;
     int n_plans;
 } page;
@@ -62,7 +40,7 @@ static const char *mark_in_template(void)
 
 static tw_status page_open(page *p, const char *kind, const char *title)
 {
-    TW_TRY(memo_open(&p->json));
+    TW_TRY(tw_memo_open(&p->json));
     p->j = (tw_json){.out = p->json.stream};
     fwrite(tw_page_template, 1, (size_t)(mark_in_template() - tw_page_template), p->out);
     put_head(p, kind, title);
@@ -75,7 +53,7 @@ static tw_status put_document(page *p)
     tw_packer packer;
     tw_status status = tw_packer_open(&packer);
     if (status == TW_OK) {
-        tw_packer_add(&packer, p->json.bytes, p->json.len);
+        tw_packer_add(&packer, p->json.text.bytes, p->json.text.len);
         status = tw_packer_close(&packer);
     }
     fputs("<script type=\"text/plain\" id=\"tw-page\">", p->out);
@@ -92,9 +70,9 @@ static tw_status page_close(page *p, tw_status status)
         tw_json_close(&p->j);
         tw_json_end(&p->j);
     }
-    status = memo_close(&p->json, status);
+    status = tw_memo_close(&p->json, status);
     if (status == TW_OK) status = put_document(p);
-    free(p->json.bytes);
+    tw_memo_release(&p->json);
     TW_TRY(status);
     const char *rest = mark_in_template() + strlen(TW_PAGE_MARK);
     fwrite(rest, 1, (size_t)(tw_page_template_end - rest), p->out);
@@ -122,14 +100,14 @@ static tw_status put_columns(page *p, const tw_plan *plan, int64_t max_events)
 static tw_status put_doc(page *p, const tw_plan *plan, const tw_verdict *const *verdict,
                          const tw_print_options *options)
 {
-    memo doc;
+    tw_memo doc;
     tw_print_options how = {.remedy = options->remedy, .n_remedies = options->n_remedies};
-    TW_TRY(memo_open(&doc));
+    TW_TRY(tw_memo_open(&doc));
     tw_status status =
-        memo_close(&doc, tw_report_json(plan, verdict, &how, p->scratch, p->diag, doc.stream));
+        tw_memo_close(&doc, tw_report_json(plan, verdict, &how, p->scratch, p->diag, doc.stream));
     tw_json_key(&p->j, "doc");
-    if (status == TW_OK) tw_json_raw(&p->j, doc.bytes, doc.len);
-    free(doc.bytes);
+    if (status == TW_OK) tw_json_raw(&p->j, doc.text.bytes, doc.text.len);
+    tw_memo_release(&doc);
     return status;
 }
 
@@ -200,22 +178,22 @@ static tw_status put_layers(page *p, const tw_network_plan *plan)
 static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_plans,
                              const tw_network_verdict *verdict)
 {
-    memo doc, costs;
-    TW_TRY(memo_open(&doc));
-    tw_status status = memo_close(&doc, tw_report_network_json(plan[0], verdict, p->diag, doc.stream));
+    tw_memo doc, costs;
+    TW_TRY(tw_memo_open(&doc));
+    tw_status status = tw_memo_close(&doc, tw_report_network_json(plan[0], verdict, p->diag, doc.stream));
     if (status == TW_OK) {
         tw_json_key(&p->j, "network");
-        tw_json_raw(&p->j, doc.bytes, doc.len);
+        tw_json_raw(&p->j, doc.text.bytes, doc.text.len);
     }
-    free(doc.bytes);
+    tw_memo_release(&doc);
     TW_TRY(status);
-    TW_TRY(memo_open(&costs));
-    status = memo_close(&costs, tw_report_costs(plan, n_plans, TW_FORMAT_JSON, p->diag, costs.stream));
+    TW_TRY(tw_memo_open(&costs));
+    status = tw_memo_close(&costs, tw_report_costs(plan, n_plans, TW_FORMAT_JSON, p->diag, costs.stream));
     if (status == TW_OK) {
         tw_json_key(&p->j, "costs");
-        tw_json_raw(&p->j, costs.bytes, costs.len);
+        tw_json_raw(&p->j, costs.text.bytes, costs.text.len);
     }
-    free(costs.bytes);
+    tw_memo_release(&costs);
     return status;
 }
 

@@ -103,7 +103,7 @@ void tw_dead_lots_print(const tw_placement_use *use, tw_unit unit, tw_line *line
         sum += use->lot[i].size;
     }
     if (text.len > 0) tw_text_printf(&text, ": %s %s", TW_GROUPED(sum), tw_unit_plural(unit));
-    if (text.len > 0 && !text.failed) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
+    if (tw_line_has(line, &text) && text.len > 0) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
     tw_text_release(&text);
 }
 
@@ -147,7 +147,7 @@ static void print_live(const tw_placement_use *use, tw_unit unit, tw_line *line)
     else
         tw_text_printf(&text, "; no placement ends before %s, and none before %s was found", TW_GROUPED(use->least),
                        TW_GROUPED(use->lifetime));
-    if (!text.failed) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
+    if (tw_line_has(line, &text)) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
     tw_text_release(&text);
 }
 
@@ -217,6 +217,7 @@ tw_status tw_report_map(const tw_plan *plan, const tw_print_options *options, tw
         print_heading(plan, &plan->placement[i], &line);
         TW_TRY(tw_lots_draw(&plan->placement[i], &line, scratch));
     }
+    TW_TRY(tw_line_status(&line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the map");
     return TW_OK;
 }

@@ -155,7 +155,7 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
     describe_closers(r, &text[2]);
     if (r->root_bound > 0) describe_bound(machine, r, &text[3]); /* of a peak it may be nothing */
     for (size_t i = 0; i < TW_COUNT(text); i++) {
-        if (text[i].len && !text[i].failed) tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);
+        if (tw_line_has(line, &text[i]) && text[i].len) tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);
         tw_text_release(&text[i]);
     }
 }
@@ -244,7 +244,7 @@ static void print_fact(const front *f, int point, const char *tiles, tw_line *li
     memcpy(r.value, tw_plan_front(f->plan, f->op, point)->value, sizeof r.value);
     describe_values(f->plan->machine, &r, &text);
     tw_text_printf(&text, "; %s", tiles);
-    if (!text.failed) tw_fact_put(line, TW_PLAIN, tw_grouped(point + 1, number), text.bytes);
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, tw_grouped(point + 1, number), text.bytes);
     tw_text_release(&text);
 }
 
@@ -271,6 +271,7 @@ tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *s
     for (int k = 0; k < f.n; k++) {
         tw_text tiles = {0};
         tw_status status = point_tiles(&f, k, scratch, diag, &tiles);
+        if (status == TW_OK && !tw_line_has(line, &tiles)) status = TW_ERR_NOMEM;
         if (status == TW_OK && table) print_row(&f, k, at, tiles.bytes, line);
         if (status == TW_OK && !table) print_fact(&f, k, tiles.bytes, line);
         tw_text_release(&tiles);

@@ -86,7 +86,7 @@ static void print_rest(const char *title, const tw_remedy *remedy, int n, bool p
             mark = ", ";
         }
     }
-    if (text.len && !text.failed) tw_fact_put(line, TW_PLAIN, title, text.bytes);
+    if (tw_line_has(line, &text) && text.len) tw_fact_put(line, TW_PLAIN, title, text.bytes);
     tw_text_release(&text);
 }
 

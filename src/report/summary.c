@@ -164,7 +164,7 @@ static void print_engine_facts(const char *name, const engine_row *row, tw_line 
     for (int c = 0; c < ENGINE_COLUMNS; c++)
         if (strcmp(row->cell[c], "-") != 0)
             tw_text_printf(&text, "%s%s %s", text.len ? ", " : "", engine_title[c], row->cell[c]);
-    if (!text.failed) tw_fact_put(line, TW_PLAIN, name, text.len ? text.bytes : "-");
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, name, text.len ? text.bytes : "-");
     tw_text_release(&text);
 }
 
@@ -318,7 +318,7 @@ void tw_mapping_table_print(const tw_program *program, const tw_cuts *cuts, tw_l
     int n = program->map->n_levels;
     for (int l = 0; l < n; l++)
         describe_level(program, cuts, &program->map->level[l], line->glyph.times, &cell[l * MAPPING_COLUMNS]);
-    for (int i = 0; i < n * MAPPING_COLUMNS; i++) failed = failed || cell[i].failed || !cell[i].bytes;
+    for (int i = 0; i < n * MAPPING_COLUMNS; i++) failed = !tw_line_has(line, &cell[i]) || !cell[i].bytes || failed;
     if (!failed) print_mapping_cells(cell, n, line);
     for (int i = 0; i < n * MAPPING_COLUMNS; i++) tw_text_release(&cell[i]);
     tw_line_end(line);

@@ -26,7 +26,7 @@ static void print_sizes(const tw_symbols *s, tw_line *line)
     for (int o = 0; o < p->op->n_operands; o++)
         tw_text_printf(&widths, "%s %" PRId64 ", ", p->op->operand[o].name, p->elem_units[o]);
     tw_text_printf(&widths, "a partial sum %" PRId64, p->partial_units);
-    if (!extents.failed && !tiles.failed && !widths.failed) {
+    if (tw_line_has(line, &extents) && tw_line_has(line, &tiles) && tw_line_has(line, &widths)) {
         tw_fact_put(line, TW_PLAIN, "loops", extents.bytes);
         tw_fact_put(line, TW_PLAIN, "tiles", tiles.bytes);
         if (p->machine->unit == TW_UNIT_BYTE) tw_fact_put(line, TW_PLAIN, "bytes", widths.bytes);
@@ -320,6 +320,7 @@ tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *option
         tw_arena_rewind(scratch, mark);
         TW_TRY(status);
     }
+    TW_TRY(tw_line_status(&line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the formulas");
     return TW_OK;
 }

@@ -101,6 +101,7 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         print_total(plan, &line);
     }
     if (options->remedy) TW_TRY(print_remedies(plan, options, &line, scratch));
+    TW_TRY(tw_line_status(&line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
     return TW_OK;
 }

@@ -240,7 +240,7 @@ static void print_names(tw_ticktable *t, int level)
     tw_text_printf(&text, "execution %s", tile);
     const char *memory = t->program->machine->memory[t->program->tiled[level].memory].name;
     int at = tw_line_printf(t->line, INDENT, TW_DIM, "tiles in %s:", memory) + 1;
-    if (!text.failed) tw_line_wrap(t->line, at, TW_DIM, text.bytes);
+    if (tw_line_has(t->line, &text)) tw_line_wrap(t->line, at, TW_DIM, text.bytes);
     tw_text_release(&text);
 }
 
@@ -260,7 +260,7 @@ static void print_slots(tw_ticktable *t, int memory)
     }
     if (m->size != TW_UNLIMITED) tw_text_printf(&text, " of %s", tw_grouped(m->size, size));
     int at = tw_line_printf(t->line, INDENT, TW_DIM, "%s:", m->name) + 1;
-    if (!text.failed && text.len) tw_line_wrap(t->line, at, TW_DIM, text.bytes);
+    if (tw_line_has(t->line, &text) && text.len) tw_line_wrap(t->line, at, TW_DIM, text.bytes);
     tw_text_release(&text);
 }
 
@@ -287,7 +287,7 @@ static void print_legend(tw_ticktable *t)
                    arrow, t->line->glyph.enter, t->line->glyph.dead);
     if (zoomed) tw_text_printf(&text, "; a bar with %% shows only the used part");
     if (widened) tw_text_printf(&text, "; slots too small for their name are drawn wider");
-    if (!text.failed) tw_line_wrap(t->line, INDENT, TW_DIM, text.bytes);
+    if (tw_line_has(t->line, &text)) tw_line_wrap(t->line, INDENT, TW_DIM, text.bytes);
     tw_text_release(&text);
 }
 

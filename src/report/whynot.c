@@ -107,7 +107,7 @@ static tw_status print_shortage(const tw_why_not *why, const tw_shortage *s, tw_
     tw_line_end(line);
     tw_text_printf(&text, "%s on %s: placement %s ends at %s", why->model->op[use->first_op].name,
                    why->machine->name, use->policy, TW_GROUPED(use->height));
-    if (!text.failed) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
+    if (tw_line_has(line, &text)) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
     tw_text_release(&text);
     tw_line_end(line);
     TW_TRY(tw_lots_print(use, why->machine->unit, line, arena));
@@ -258,6 +258,7 @@ tw_status tw_report_whynot_text(const tw_why_not *why, const tw_print_options *o
     }
     if (why->n_groups > 0 && why->group[0].n_nearest > 0)
         TW_TRY(print_mapping(why, &why->group[0].nearest[0], &line));
+    TW_TRY(tw_line_status(&line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
     return TW_OK;
 }

@@ -286,6 +286,67 @@ TEST(only_files_and_links_of_earlier_runs_are_removed)
     leave();
 }
 
+/* ---- several files ---- */
+
+static void add_text(output_batch *batch, const char *path, const char *text)
+{
+    output_file file;
+    CHECK(output_path_open(&file, path));
+    fputs(text, file.stream);
+    CHECK(output_batch_add(batch, &file));
+}
+
+TEST(files_of_a_batch_appear_together_or_not_at_all)
+{
+    output_batch batch = {0};
+    enter();
+    put("b", "old");
+    add_text(&batch, "a", "new a");
+    add_text(&batch, "b", "new b");
+    check_text("b", "old");
+    CHECK_EQ(n_entries(), 3);
+    output_batch_drop(&batch);
+    CHECK_EQ(n_entries(), 1);
+    check_text("b", "old");
+    add_text(&batch, "a", "new a");
+    add_text(&batch, "b", "new b");
+    CHECK(output_batch_commit(&batch));
+    CHECK_EQ(n_entries(), 2);
+    check_text("a", "new a");
+    check_text("b", "new b");
+    leave();
+}
+
+TEST(a_batch_takes_more_files_than_it_holds)
+{
+    enum { N = 3 * OUTPUT_BATCH / 2 };
+    output_batch batch = {0};
+    char name[20];
+    enter();
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "file%d", i);
+        add_text(&batch, name, name);
+    }
+    CHECK(output_batch_commit(&batch));
+    CHECK_EQ(n_entries(), N);
+    check_text("file0", "file0");
+    check_text(name, name);
+    leave();
+}
+
+TEST(a_folder_that_goes_away_fails_the_batch)
+{
+    output_batch batch = {0};
+    enter();
+    mkdir("f", 0777);
+    add_text(&batch, "a", "x");
+    add_text(&batch, "f/b", "x");
+    CHECK_EQ(system("rm -r f"), 0);
+    CHECK(!output_batch_commit(&batch));
+    CHECK_EQ(batch.n, 0);
+    leave();
+}
+
 /* ---- runs that die ---- */
 
 /* A run in the middle of writing x. */
