@@ -5,7 +5,7 @@
 #include "network.h"
 
 #include "core/table.h"
-#include "machine/machine.h"
+#include "merge.h"
 
 #include <string.h>
 
@@ -286,39 +286,6 @@ static tw_status write_shapes(tw_network *net, tw_arena *arena)
     return TW_OK;
 }
 
-/* ---- machines ---- */
-
-/* Squares of the usual sizes, when the machine is not known. */
-static const tw_grid usual_grid[] = {
-    {8, 8, true, ~0U},  {16, 16, true, ~0U},  {32, 32, true, ~0U},  {64, 64, true, ~0U},  {128, 128, true, ~0U},
-    {8, 8, false, ~0U}, {16, 16, false, ~0U}, {32, 32, false, ~0U}, {64, 64, false, ~0U}, {128, 128, false, ~0U},
-};
-
-/* The array that the loops of an operator lie over, if the machine has one for it. */
-static bool grid_of(const tw_machine *machine, tw_compute compute, tw_grid *out)
-{
-    const tw_op op = {.compute = compute};
-    tw_machine view = tw_machine_for(machine, NULL, &op);
-    const tw_engine *engine = &view.engine[view.compute];
-    *out = (tw_grid){engine->cost.array[0], engine->cost.array[1], engine->unrolls_parallel, 1U << compute};
-    return engine->cost.kind == TW_COST_ARRAY;
-}
-
-static tw_status find_grids(const tw_machine *machine, tw_arena *arena, tw_lower_options *how)
-{
-    tw_grid *grid;
-    how->n_grids = TW_COUNT(usual_grid);
-    how->grid = usual_grid;
-    if (!machine) return TW_OK;
-    TW_ALLOC(arena, grid, TW_N_COMPUTES);
-    how->n_grids = 0;
-    how->grid = grid;
-    for (int c = 0; c < TW_N_COMPUTES; c++) how->n_grids += grid_of(machine, (tw_compute)c, &grid[how->n_grids]);
-    return TW_OK;
-}
-
-/* ---- the whole ---- */
-
 tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_options *options,
                           const tw_network **out)
 {
@@ -326,7 +293,7 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
     tw_lower_options how = {.no_fold = options->no_fold, .strict = options->strict};
     TW_ALLOC(ctx->arena, net, 1);
     TW_TRY(find_dtype(ctx, options->dtype, &how.float_as));
-    TW_TRY(find_grids(options->machine, ctx->arena, &how));
+    how.judge = tw_merge_judge_of(options->machine);
     net->executable = !options->dtype;
     TW_TRY(open_file(ctx, path, &net->file));
     TW_TRY(given_data(ctx, options, net));

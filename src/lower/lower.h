@@ -106,8 +106,7 @@ typedef struct tw_lower_options {
     bool strict;  /* a step that is not TILED is an error                                           */
     tw_dtype float_as; /* plan f32 tensors as if they were of this type; TW_N_DTYPES: as they are.
                           Such a network cannot be executed                                         */
-    int n_grids;       /* arrays that the steps are planned for: loops are merged as it suits them  */
-    const tw_grid *grid;
+    tw_merge_judge judge; /* loops that are better left apart stay so                            */
 } tw_lower_options;
 TW_NODISCARD tw_status tw_lower_network(const tw_shapes *shapes, const tw_lower_options *options, tw_arena *arena,
                                         tw_diag *diag, const tw_lowered **out);

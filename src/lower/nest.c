@@ -268,7 +268,7 @@ static const tw_model *settled_model(tw_lowering *l)
 
 static void simplify(tw_lowering *l)
 {
-    if (!tw_op_simplify(&l->nest.op, l->options->n_grids, l->options->grid, l->arena)) l->no_memory = true;
+    if (!tw_op_simplify(&l->nest.op, &l->options->judge, l->arena)) l->no_memory = true;
 }
 
 /* The fewest loops for the work that the node describes. Constants that have become smaller may allow fewer still. */

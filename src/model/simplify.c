@@ -284,14 +284,14 @@ static void merge(tw_op *op, int outer, int inner, const char *name)
     remove_loop(op, inner);
 }
 
-/* ---- what merging costs on an array ---- */
+/* ---- arrays ---- */
 
 static bool may_lie_over(const tw_op *op, int loop, const tw_grid *grid)
 {
-    return !grid->parallel || !op->loop[loop].reduces;
+    return loop < 0 || !grid->parallel || !op->loop[loop].reduces;
 }
 
-/* Passes of the whole operator with loop r over the rows and loop c over the columns, -1: none. */
+/* With loop r over the rows and loop c over the columns, -1: none. */
 static int64_t passes_with(const tw_op *op, const tw_grid *grid, int r, int c)
 {
     int64_t n = 1;
@@ -302,37 +302,21 @@ static int64_t passes_with(const tw_op *op, const tw_grid *grid, int r, int c)
     return n;
 }
 
-static int64_t least_passes(const tw_op *op, const tw_grid *grid)
+int64_t tw_grid_passes(const tw_grid *grid, const tw_op *op)
 {
     int64_t least = INT64_MAX;
     for (int r = -1; r < op->n_loops; r++)
-        for (int c = -1; c < op->n_loops; c++) {
-            bool may = (r < 0 || may_lie_over(op, r, grid)) && (c < 0 || may_lie_over(op, c, grid));
-            if (may && (r != c || r < 0)) least = tw_min(least, passes_with(op, grid, r, c));
-        }
+        for (int c = -1; c < op->n_loops; c++)
+            if (may_lie_over(op, r, grid) && may_lie_over(op, c, grid) && (r != c || r < 0))
+                least = tw_min(least, passes_with(op, grid, r, c));
     return least;
-}
-
-static bool is_worse_on(const tw_op *merged, const tw_op *op, const tw_grid *grid)
-{
-    return least_passes(merged, grid) > least_passes(op, grid);
-}
-
-/* Element-wise work is counted by points on every engine that we know, and stays one loop. */
-static bool is_worse(const tw_op *merged, const tw_op *op, int n_grids, const tw_grid *grid)
-{
-    if (op->compute == TW_MAP) return false;
-    for (int g = 0; g < n_grids; g++)
-        if ((grid[g].computes >> op->compute & 1) && is_worse_on(merged, op, &grid[g])) return true;
-    return false;
 }
 
 /* ---- the whole ---- */
 
 typedef struct merging {
     tw_op *op;
-    int n_grids;
-    const tw_grid *grid;
+    const tw_merge_judge *judge;
     tw_arena *arena;
     bool no_memory;
 } merging;
@@ -345,7 +329,8 @@ static bool try_pair(merging *m, int outer, int inner)
     if (!name || is_called(m->op, name)) return false;
     tw_op merged = *m->op;
     merge(&merged, outer, inner, name);
-    if (is_worse(&merged, m->op, m->n_grids, m->grid)) return false;
+    const tw_merge_judge *judge = m->judge;
+    if (judge->is_worse && judge->is_worse(judge->user, m->op, outer, inner, &merged)) return false;
     *m->op = merged;
     return true;
 }
@@ -358,9 +343,9 @@ static bool merge_one(merging *m)
     return false;
 }
 
-bool tw_op_simplify(tw_op *op, int n_grids, const tw_grid *grid, tw_arena *arena)
+bool tw_op_simplify(tw_op *op, const tw_merge_judge *judge, tw_arena *arena)
 {
-    merging m = {op, n_grids, grid, arena, false};
+    merging m = {op, judge, arena, false};
     tw_op_drop_ones(op);
     if (tw_op_drop_taps(op)) tw_op_drop_ones(op);
     split_windows(op, arena, &m.no_memory);

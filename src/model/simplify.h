@@ -16,21 +16,29 @@
  * added up in another order. Held vectors stay along their loops, formulas as they are.
  *
  * Merging costs nothing on engines that count points or bytes: each tile of the two loops has one of as many points of the
- * merged one, and only where both loops were cut unevenly the first load and the last store could be shorter. An array that two loops lie over at once is another matter, since there they are one loop less. So
- * loops stay apart where one of the given grids would take more passes, all other loops whole. */
+ * merged one, and only where both loops were cut unevenly the first load and the last store could be shorter. Engines
+ * that see loops are another matter: an array that two loops lie over at once, cores that share the longest one. So a
+ * judge is asked. */
 #ifndef TW_MODEL_SIMPLIFY_H
 #define TW_MODEL_SIMPLIFY_H
 #include "model/model.h"
 
+typedef struct tw_merge_judge {
+    /* Whether an operator is worse off with the loop `outer` of `merged` than with that and `inner` of `apart`. NULL: never. */
+    bool (*is_worse)(const void *user, const tw_op *apart, int outer, int inner, const tw_op *merged);
+    const void *user;
+} tw_merge_judge;
+
+/* Rewrites a sound operator into a sound one. False: out of memory. */
+TW_NODISCARD bool tw_op_simplify(tw_op *op, const tw_merge_judge *judge, tw_arena *arena);
+
 /* An array of processing elements: one pass is rows x columns points of two loops. */
 typedef struct tw_grid {
     int64_t rows, columns;
-    bool parallel;     /* only loops that name the output lie over it       */
-    unsigned computes; /* bit c set for each tw_compute that is done there  */
+    bool parallel; /* only loops that name the output lie over it */
 } tw_grid;
-
-/* Rewrites a sound operator into a sound one. False: out of memory. */
-TW_NODISCARD bool tw_op_simplify(tw_op *op, int n_grids, const tw_grid *grid, tw_arena *arena);
+/* Passes that the operator takes at least, no loop being cut. */
+int64_t tw_grid_passes(const tw_grid *grid, const tw_op *op);
 
 /* Two of the rewritings by themselves; true: something has changed. */
 bool tw_op_drop_ones(tw_op *op);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    MOST_COUNTS = 4096,  /* of tiles along a loop                                 */
+    MOST_COUNTS = 4096,  /* of tiles along a loop that are all looked at, and of the smallest sizes */
     MOST_SIZES = 16,     /* of a loop at one level                                */
     MOST_PARALLEL = 4,   /* loops of a level that are put into every order        */
     MOST_WEIGHED = 8000, /* nests of a frame                                      */
@@ -76,21 +76,30 @@ static void add_size(cook *c, int t, int l, int64_t size)
     c->n_sizes[t][l]++;
 }
 
+/* Numbers of tiles to look at, rising: all up to MOST_COUNTS, then one for each of the smallest sizes; 0: no more. */
+static int64_t count_after(int64_t extent, int64_t count)
+{
+    if (count < tw_min(extent, MOST_COUNTS)) return count + 1;
+    int64_t size = tw_min(tw_cdiv(extent, count) - 1, MOST_COUNTS);
+    return size < 1 ? 0 : tw_cdiv(extent, size);
+}
+
 /* First those that divide; if there are too many, so far apart that there is room down to 1. Then others, if there is room. */
 static void list_sizes(cook *c, int t, int l)
 {
-    int64_t extent = c->s->op->loop[l].extent, most = tw_min(extent, MOST_COUNTS);
+    int64_t extent = c->s->op->loop[l].extent;
     int n_divisors = 0;
-    for (int64_t count = 1; count <= most; count++) n_divisors += extent % count == 0 && is_allowed(c, t, l, count);
+    for (int64_t count = 1; count > 0; count = count_after(extent, count))
+        n_divisors += extent % count == 0 && is_allowed(c, t, l, count);
     double apart = n_divisors > MOST_SIZES ? pow((double)extent, 1.0 / MOST_SIZES) : 1, before = INFINITY;
-    for (int64_t count = 1; count <= most; count++) {
+    for (int64_t count = 1; count > 0; count = count_after(extent, count)) {
         if (extent % count != 0 || !is_allowed(c, t, l, count) || (double)extent / (double)count * apart > before)
             continue;
         before = (double)extent / (double)count;
         add_size(c, t, l, extent / count);
     }
     before = (double)extent;
-    for (int64_t count = 2; count <= most; count++) {
+    for (int64_t count = count_after(extent, 1); count > 0; count = count_after(extent, count)) {
         int64_t size = tw_cdiv(extent, count);
         if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, count) || 4 * (double)size > 3 * before)
             continue;

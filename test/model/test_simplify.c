@@ -7,6 +7,7 @@
  * always the same:
  *
  *     TW_SEED=n TW_CASE=i     only this one */
+#include "merge.h"
 #include "model/simplify.h"
 #include "report/plan.h"
 #include "tw_read.h"
@@ -63,7 +64,7 @@ static sliding random_sliding(uint64_t *rng)
         if (pick(rng, 0, 5) == 0)
             s = (sliding){pick(rng, 2, 4) * 8, 16, 8, 1, pick(rng, 0, 1) * 8, 0, false, false};
         s.transposed = pick(rng, 0, 5) == 0;
-        s.floors = s.transposed && pick(rng, 0, 1) == 1;
+        s.floors = s.transposed && s.stride > 1 && pick(rng, 0, 1) == 1;
         int64_t reach = (s.kernel - 1) * s.dilation + 1;
         s.out = s.transposed ? (s.in - 1) * s.stride + reach - 2 * s.pad
                              : tw_fdiv(s.in + 2 * s.pad - reach, s.stride) + 1;
@@ -230,14 +231,20 @@ static int64_t number_from(const char *name, int64_t fallback)
     return text ? strtoll(text, NULL, 10) : fallback;
 }
 
+static bool at_random(const void *user, const tw_op *apart, int outer, int inner, const tw_op *merged)
+{
+    uint64_t rng = *(const uint64_t *)user + (uint64_t)(100 * outer + inner + apart->n_loops + merged->n_operands);
+    return pick(&rng, 0, 1) == 1;
+}
+
 static void check_numbers(uint64_t seed, int64_t i)
 {
     uint64_t rng = seed * 1000003 + (uint64_t)i;
     tw_op op = random_op(&rng), simple = op;
     if (!is_sound(&op)) return; /* such as a window that never meets its input */
     tw_arena *arena = tw_arena_new();
-    tw_grid grid = {pick(&rng, 1, 4), pick(&rng, 1, 4), pick(&rng, 0, 1) == 1, ~0U};
-    CHECK(tw_op_simplify(&simple, (int)pick(&rng, 0, 1), &grid, arena));
+    const tw_merge_judge judge = {pick(&rng, 0, 1) ? at_random : NULL, &rng};
+    CHECK(tw_op_simplify(&simple, &judge, arena));
     bool good = is_sound(&simple) && compute_the_same(&op, &simple, &rng);
     if (!good) fprintf(stderr, "TW_SEED=%" PRIu64 " TW_CASE=%" PRId64 " differs\n", seed, i);
     CHECK(good);
@@ -267,7 +274,6 @@ static const char *const machines[] = {
     "engines: [{name: mv, between: [dram, l1], cost: {latency: 3, per_cycle: 4}}, {name: mac, computes: "
     "[multiply-add, add, max, min, product, average, map], on: l1, unrolls: parallel, cost: {array: [3, 2]}}]\n",
 };
-static const tw_grid grid_of_last = {3, 2, true, ~0U};
 
 /* A model of this operator alone. */
 static tw_model model_of(tw_op *op, tw_tensor *tensor)
@@ -315,7 +321,12 @@ static int check_time(uint64_t seed, int64_t i)
     int m = (int)pick(&rng, 0, 2);
     if (!is_sound(&op) || tw_op_points(&op) > 600) return 0;
     tw_arena *arena = tw_arena_new();
-    CHECK(tw_op_simplify(&simple, m == 2, &grid_of_last, arena));
+    tw_bench bench = tw_bench_new();
+    tw_machine machine;
+    CHECK_EQ(tw_read_machine(&bench, "machine", machines[m], &machine), TW_OK);
+    tw_merge_judge judge = tw_merge_judge_of(&machine);
+    CHECK(tw_op_simplify(&simple, &judge, arena));
+    tw_bench_free(&bench);
     bool changed = simple.n_loops != op.n_loops;
     int64_t before = changed ? optimum(op, machines[m]) : -1, after = changed ? optimum(simple, machines[m]) : -1;
     bool good = before < 0 || before == INT64_MAX || after <= before + 2 + before / 50;

@@ -29,6 +29,11 @@ at_most kpu spectrum 36904 "oc=201 ox=98 | kx0=5 kx1=80: y.part=x+0, w"
 at_most kpu image 265 "multiply-add oy=16 ox=16: x"
 at_most snitch image 1650 "multiply-add oyox=256: x"
 
+# Of 100 positions 13 or 12 would fall to each of eight cores, and none of the kernel's unrollings divides 13.
+at_most snitch hundred 2197842 "oc=384 oy=10 ox=10 | ic=384"
+# Tiles of 16 positions of 262'144 are found, too.
+at_most kpu large 1048918 "oc=64 oyox=262144 | ic=4"
+
 # The columns of a cost table are what each machine would have for itself.
 expect 0 plan "$nets/image.onnx" -m snitch --core=kpu -o both
 grep -q '1650,.*265' both/costs.csv || fail "the columns of both machines are $(tail -n 1 both/costs.csv)"
