@@ -147,7 +147,7 @@ TEST(bounds_of_maps_on_every_machine_are_bounds)
         }
         tw_context_free(ctx);
     }
-    CHECK(n_found > 500);
+    CHECK(n_found > 5 * async_rounds(60)); /* some walks lead to a mapping that fits */
 }
 
 TEST(bounds_of_sums_on_every_machine_are_bounds)
@@ -170,7 +170,7 @@ TEST(bounds_of_sums_on_every_machine_are_bounds)
         }
         tw_context_free(ctx);
     }
-    CHECK(n_found > 200);
+    CHECK(n_found > async_rounds(60));
 }
 
 TEST(bounds_on_random_machines_are_bounds)
