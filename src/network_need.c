@@ -141,7 +141,7 @@ static const char *size_text(double bytes, char text[32])
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     int u = 0;
     for (; bytes >= 1024 && u < 6; u++) bytes /= 1024;
-    snprintf(text, 32, "%.*f %s", u == 0 ? 0 : 1, bytes, unit[u]);
+    tw_snprintf(text, 32, "%.*f %s", u == 0 ? 0 : 1, bytes, unit[u]);
     return text;
 }
 

@@ -94,7 +94,7 @@ tw_status tw_diag_stopped(tw_diag *diag, tw_loc loc, const char *fmt, ...)
     char what[512];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
+    tw_vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
     bool time = !diag->deadline || tw_deadline_ending(diag->deadline) == TW_END_TIME;
     add(diag, loc, "stopped", "%s before %s ended", time ? "the time limit came" : "it was interrupted", what);
