@@ -1,5 +1,9 @@
 /* src/network_plan.c - layers to plans, several at a time: see network.h.
  *
+ * A budget is of work, not of time, so that the plan does not depend on the host. In the first round every layer has the
+ * same, whatever else the network has. What layers leave of it is handed on in a second round: to those that ran out, by
+ * the cycles that may still be gained in all their steps, as long as that is enough to find more than the first did.
+ *
  * Threads take layers from one list, the one with the most points first, and search each with one thread: what is found
  * does not depend on how many there are. Every thread has an arena of its own, which the context keeps. The thread that
  * called waits, and tells how far it is. */
@@ -18,13 +22,14 @@
 
 enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
 static const double network_gap = 0.0099; /* a layer's search ends when no more than this is to gain */
-/* Work for all layers together, and for one of them: seconds for the first, some tenths of one at least for the other. */
-static const int64_t network_budget = 180000000, least_budget = 1000000, most_budget = 10000000;
+/* Work: of a layer in the first round, and in the second at least and at most. */
+static const int64_t base_budget = 300000, more_budget = 1000000, most_budget = 3000000;
 
 typedef struct result { /* of one layer */
     const tw_plan *plan;
     const char *refusal;
     tw_status status;
+    int64_t budget; /* of the search to come, 0: the options' */
 } result;
 
 typedef struct team {
@@ -32,7 +37,8 @@ typedef struct team {
     const tw_machine *machine;
     const tw_network_search_options *options;
     const tw_mapping *mapping; /* NULL: search                          */
-    const int *order;          /* of the layers                         */
+    int *order;                /* of the layers                         */
+    int n_order;               /* those of this round                   */
     result *result;            /* per layer                             */
     int64_t begin_ns;          /* of the clock                          */
     tw_deadline deadline;      /* of the searches                       */
@@ -82,8 +88,7 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     o.time_limit = seconds;
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
     if (o.gap <= 0) o.gap = network_gap;
-    if (o.budget <= 0 && o.time_limit <= 0)
-        o.budget = tw_clamp(network_budget / t->network->n_layers, least_budget, most_budget);
+    if (t->result[layer].budget > 0) o.budget = t->result[layer].budget;
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
     tw_status status = tw_plan_find(model, t->machine, &o, arena, scratch, diag, out);
@@ -121,15 +126,28 @@ static const char *reason_of(const tw_diag *diag)
     return diag->text[0];
 }
 
+/* What a later round found counts when it is no worse. */
+static bool is_no_worse(const tw_plan *plan, const tw_plan *before)
+{
+    return !before || plan->op[0].search.value[0] <= before->op[0].search.value[0];
+}
+
 static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
 {
     tw_diag diag = {.deadline = &t->deadline};
     result *r = &t->result[layer];
-    r->status = t->mapping ? eval_layer(t, layer, arena, &diag, &r->plan)
-                           : search_layer(t, layer, seconds, arena, &diag, &r->plan);
-    if (r->status == TW_INFEASIBLE || r->status == TW_ERR_INPUT || r->status == TW_STOPPED) {
+    const tw_plan *plan = NULL;
+    r->status = t->mapping ? eval_layer(t, layer, arena, &diag, &plan)
+                           : search_layer(t, layer, seconds, arena, &diag, &plan);
+    bool refused = r->status == TW_INFEASIBLE || r->status == TW_ERR_INPUT || r->status == TW_STOPPED;
+    if (refused && !r->plan) {
         r->refusal = tw_arena_printf(arena, "%s", reason_of(&diag));
         r->status = r->refusal ? TW_OK : TW_ERR_NOMEM;
+    } else if (refused) {
+        r->status = TW_OK;
+    } else if (plan && is_no_worse(plan, r->plan)) {
+        r->plan = plan;
+        r->refusal = NULL;
     }
     tw_diag_release(&diag);
 }
@@ -138,7 +156,7 @@ static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
 
 static int take(team *t)
 {
-    int layer = t->n_taken < t->network->n_layers ? t->order[t->n_taken++] : -1;
+    int layer = t->n_taken < t->n_order ? t->order[t->n_taken++] : -1;
     if (layer >= 0) t->at_work = layer;
     return layer;
 }
@@ -195,7 +213,7 @@ static int count_workers(const team *t)
 {
     int wanted = t->options->search.n_threads;
     if (wanted <= 0) wanted = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return (int)tw_clamp(wanted, 1, tw_clamp(t->network->n_layers, 1, MAX_WORKERS));
+    return (int)tw_clamp(wanted, 1, tw_clamp(t->n_order, 1, MAX_WORKERS));
 }
 
 static void free_arena(void *arena) { tw_arena_free(arena); }
@@ -231,6 +249,7 @@ static int by_points(const void *a, const void *b)
     return x->layer - y->layer;
 }
 
+/* The largest first. */
 static tw_status list_order(team *t, tw_arena *arena)
 {
     int n = t->network->n_layers, *order;
@@ -244,7 +263,77 @@ static tw_status list_order(team *t, tw_arena *arena)
     qsort(all, (size_t)n, sizeof *all, by_points);
     for (int i = 0; i < n; i++) order[i] = all[i].layer;
     t->order = order;
+    t->n_order = n;
     return TW_OK;
+}
+
+/* ---- the second round ---- */
+
+static bool ran_out(const result *r)
+{
+    return r->plan && r->plan->op[0].searched && r->plan->op[0].search.ending == TW_END_BUDGET &&
+           r->plan->op[0].search.gap > network_gap;
+}
+
+/* What may still be gained in all steps of a layer, of the first objective. */
+static double open_of(const team *t, int layer)
+{
+    const tw_search_result *s = &t->result[layer].plan->op[0].search;
+    return (s->value[0] - s->bound) * t->network->layer[layer].n_steps;
+}
+
+/* Puts the layers that ran out first, those with most to gain before the others; returns how many there are. */
+static int list_open(team *t)
+{
+    int n = 0;
+    for (int i = 0; i < t->network->n_layers; i++) {
+        if (!ran_out(&t->result[i])) continue;
+        int at = n++;
+        for (; at > 0 && open_of(t, t->order[at - 1]) < open_of(t, i); at--) t->order[at] = t->order[at - 1];
+        t->order[at] = i;
+    }
+    return n;
+}
+
+/* What the first round left of its budgets. */
+static int64_t unused_work(const team *t)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < t->network->n_layers; i++)
+        if (t->result[i].plan) sum += tw_max(0, base_budget - t->result[i].plan->op[0].search.work);
+    return sum;
+}
+
+/* Hands it on by what is to gain. A share that is too small to find more goes to those before it; a network always has enough
+ * for one layer. */
+static void hand_on(team *t)
+{
+    int n = list_open(t);
+    int64_t pool = tw_max(unused_work(t), most_budget);
+    for (t->n_order = 0; t->n_order < n; t->n_order++) {
+        double rest = 0;
+        for (int k = t->n_order; k < n; k++) rest += open_of(t, t->order[k]);
+        double share = (double)pool * open_of(t, t->order[t->n_order]) / rest;
+        int64_t budget = tw_clamp((int64_t)share, more_budget, most_budget);
+        if (pool < more_budget) break;
+        t->result[t->order[t->n_order]].budget = tw_min(budget, pool);
+        pool -= budget;
+    }
+}
+
+static tw_status run_rounds(team *t, tw_context *ctx)
+{
+    const tw_search_options *o = &t->options->search;
+    bool budgets = !t->mapping && o->budget <= 0 && isinf(tw_deadline_left(&t->deadline));
+    for (int i = 0; i < t->network->n_layers && budgets; i++) t->result[i].budget = base_budget;
+    TW_TRY(run_team(t, ctx));
+    for (int i = 0; i < t->network->n_layers; i++) TW_TRY(t->result[i].status);
+    if (!budgets || tw_deadline_is_over(&t->deadline)) return TW_OK;
+    hand_on(t);
+    if (t->n_order == 0) return TW_OK;
+    t->n_taken = 0;
+    t->n_done = t->network->n_layers - t->n_order;
+    return run_team(t, ctx);
 }
 
 static tw_status plan_layers(team *t, tw_context *ctx)
@@ -256,7 +345,7 @@ static tw_status plan_layers(team *t, tw_context *ctx)
     TW_ALLOC(ctx->arena, t->result, t->network->n_layers + 1);
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->changed, NULL);
-    tw_status status = run_team(t, ctx);
+    tw_status status = run_rounds(t, ctx);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->changed);
     TW_TRY(status);
@@ -291,6 +380,7 @@ static void add_layer(const tw_network_plan *plan, int layer, tw_network_totals 
     if (!p->op[0].searched) return;
     sum->n_proven += p->op[0].search.proven;
     sum->n_close += p->op[0].search.proven || p->op[0].search.gap < 0.01;
+    sum->n_ran_out += p->op[0].search.ending == TW_END_BUDGET && p->op[0].search.gap >= 0.01;
 }
 
 static tw_network_totals totals_of(const tw_network_plan *plan, double seconds)

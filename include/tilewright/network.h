@@ -164,6 +164,7 @@ typedef struct tw_network_totals {
     int64_t cycles, energy_fj, macs; /* of the steps that have a plan                                    */
     double bound;          /* proven: no mapping of the spaces searched takes fewer cycles in these steps */
     int n_proven, n_close; /* layers: gap 0; below 1 %                                                   */
+    int n_ran_out;         /* layers: the budget ended the search                                        */
     int n_planned, n_refused; /* steps with a plan; TILED steps without one                              */
     int n_untimed;         /* steps that are not TILED                                                   */
     double seconds;        /* that the searches took                                                     */

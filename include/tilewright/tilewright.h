@@ -238,6 +238,7 @@ typedef struct tw_search_result {
     double n_space;       /* points of the space                                                             */
     int64_t n_nodes;      /* parts of the space that were looked at                                          */
     int64_t n_points;     /* points that were simulated                                                      */
+    int64_t work;         /* pieces of work, as tw_search_options.budget counts them                         */
     int64_t closed[TW_N_BOUNDS]; /* parts that each bound closed                                           */
     int64_t n_optima; /* TW_SPACE_NOTES, or exhaustive: points that attain the best; otherwise 0         */
     bool proven;      /* gap is 0 and nothing better exists in the space                                 */

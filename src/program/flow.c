@@ -338,10 +338,22 @@ typedef struct sweep {
     const tw_program *p;
     const tw_operand *operand;
     int grain;
+    unsigned axes;                   /* that are looked at          */
     tw_box box[TW_MAX_MEMORIES + 1]; /* box[t] is what level t cuts */
     int64_t elems;
     bool fits;
 } sweep;
+
+/* Positions of the tile at hand along these axes. */
+static int64_t footprint_of(const sweep *s)
+{
+    int64_t n = 1;
+    for (unsigned rest = s->axes; rest; rest &= rest - 1) {
+        const tw_axis *axis = &s->operand->axis[__builtin_ctz(rest)];
+        n *= tw_span_len(tw_span_clip(tw_axis_reach(axis, &s->box[s->grain + 1]), 0, axis->extent));
+    }
+    return n;
+}
 
 /* Sums the footprints of all tiles over the loops in `loops`, level by level. */
 static void sweep_tiles(sweep *s, unsigned loops, int level)
@@ -351,9 +363,7 @@ static void sweep_tiles(sweep *s, unsigned loops, int level)
         loops &= loops - 1;
     }
     if (loops == 0) {
-        tw_region region;
-        int64_t n = tw_region_of(s->operand, &s->box[s->grain + 1], &region);
-        s->fits = s->fits && tw_ckd_add(s->elems, n, &s->elems);
+        s->fits = s->fits && tw_ckd_add(s->elems, footprint_of(s), &s->elems);
         return;
     }
     int l = __builtin_ctz(loops);
@@ -378,6 +388,45 @@ static unsigned windowed_loops(const tw_op *op, const tw_operand *operand)
     return loops;
 }
 
+static unsigned axis_loops(const tw_axis *axis)
+{
+    unsigned loops = 0;
+    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
+    return loops;
+}
+
+/* Takes from `left` an axis and all that share windowed loops with it, directly or by others; *loops are those. */
+static unsigned take_axes(const tw_operand *operand, unsigned windowed, unsigned *left, unsigned *loops)
+{
+    unsigned axes = *left & -*left, before;
+    *loops = axis_loops(&operand->axis[__builtin_ctz(axes)]) & windowed;
+    do {
+        before = axes;
+        for (int a = 0; a < operand->n_axes; a++) {
+            unsigned of = axis_loops(&operand->axis[a]) & windowed;
+            if (!(*left >> a & 1) || !(of & *loops)) continue;
+            axes |= 1u << a;
+            *loops |= of;
+        }
+    } while (axes != before);
+    *left &= ~axes;
+    return axes;
+}
+
+/* Elements of all tiles of the operand, each once. Tiles are boxes: axes that share no loop are summed up apart, rows apart
+ * from columns, and the sums multiplied. */
+static bool sweep_operand(sweep *s, unsigned windowed, int64_t *elems)
+{
+    *elems = 1;
+    for (unsigned left = (1u << s->operand->n_axes) - 1, loops; left != 0;) {
+        s->axes = take_axes(s->operand, windowed, &left, &loops);
+        s->elems = 0;
+        sweep_tiles(s, loops, 0);
+        if (!s->fits || !tw_ckd_mul(*elems, s->elems, elems)) return false;
+    }
+    return true;
+}
+
 bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count *out)
 {
     const tw_stay *stay = &p->flow->stay[memory][operand];
@@ -395,8 +444,7 @@ bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count
         *out = (tw_flow_count){1, tw_region_of(s.operand, s.box, &region), tw_region_of(s.operand, s.box, &region)};
         return true;
     }
-    sweep_tiles(&s, windowed_loops(p->op, s.operand), 0);
-    c.sweep = s.elems;
+    bool fits = sweep_operand(&s, windowed_loops(p->op, s.operand), &c.sweep);
     *out = c;
-    return s.fits && tw_ckd_mul(c.sweep, repeats, &out->elems);
+    return fits && tw_ckd_mul(c.sweep, repeats, &out->elems);
 }

@@ -33,6 +33,7 @@ static void put_totals(const tw_network_totals *t, tw_json *j)
     tw_json_key_int(j, "untimed_steps", t->n_untimed);
     tw_json_key_int(j, "proven_layers", t->n_proven);
     tw_json_key_int(j, "layers_within_1_percent", t->n_close);
+    tw_json_key_int(j, "layers_out_of_budget", t->n_ran_out);
     tw_json_close(j);
 }
 
@@ -113,6 +114,7 @@ static void put_costs(const tw_network_row *row, tw_json *j)
         tw_json_key_number(j, "bound", row->bound);
         tw_json_key_number(j, "gap", row->gap);
         tw_json_key_bool(j, "proven", row->proven);
+        if (row->ran_out) tw_json_key_bool(j, "ran_out", true);
         tw_json_key_string(j, "space", tw_space_word(row->plan->op[0].search.space));
     }
     tw_json_key_int(j, "energy_fj", row->energy_fj);

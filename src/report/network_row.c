@@ -29,6 +29,7 @@ static void put_plan(const tw_plan *plan, tw_network_row *row)
     row->bound = op->search.bound;
     row->gap = op->search.gap;
     row->proven = op->search.proven;
+    row->ran_out = op->search.ending == TW_END_BUDGET && op->search.gap >= 0.01;
 }
 
 tw_network_row tw_network_row_of(const tw_network_plan *plan, int s)

@@ -64,6 +64,29 @@ static void put_time(page *p)
     if (t->energy_fj > 0) tw_fact_put(&p->line, TW_PLAIN, "energy", TW_ENERGY(t->energy_fj));
 }
 
+static bool ran_out(const tw_plan *plan)
+{
+    return plan && plan->op[0].searched && plan->op[0].search.ending == TW_END_BUDGET && plan->op[0].search.gap >= 0.01;
+}
+
+/* Layers whose searches the budget ended, the first few by name. */
+static void put_ran_out(page *p)
+{
+    enum { LISTED = 3 };
+    int n = p->plan->totals.n_ran_out, listed = 0;
+    tw_text text = {0};
+    if (n == 0) return;
+    tw_text_printf(&text, "%d layer%s ran out of work with a gap above 1%%:", n, plural(n));
+    for (int i = 0; i < p->net->n_layers && listed < LISTED; i++)
+        if (ran_out(p->plan->plan[i]))
+            tw_text_printf(&text, "%s %s (%s)", listed++ ? "," : "", p->net->model->op[i].name,
+                           tw_gap_text(p->plan->plan[i]->op[0].search.gap, false, (char[TW_GAP_MAX]){0}));
+    if (n > listed) tw_text_printf(&text, " and %d more", n - listed);
+    tw_text_printf(&text, "; --budget=N gives each more");
+    if (!text.failed) tw_fact_put(&p->line, TW_PLAIN, "budget", text.bytes);
+    tw_text_release(&text);
+}
+
 static void put_steps(page *p)
 {
     tw_network_summary sum = tw_network_summary_of(p->net);
@@ -291,6 +314,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     put_branches(p);
     put_stale(p);
     put_time(p);
+    put_ran_out(p);
     put_steps(p);
     put_memory(p);
     put_folds(p);

@@ -388,6 +388,7 @@ static tw_status merge_task(branch *b, task *t)
     }
     out->n_nodes += t->n_nodes;
     out->n_points += t->n_points;
+    out->work += t->work;
     b->budget -= t->work;
     for (int i = 0; i < TW_N_BOUNDS; i++) out->closed[i] += t->closed[i];
     if (t->any_left) keep_least(b->goals, &out->any_open, &out->open, &t->left);
@@ -640,7 +641,9 @@ static tw_status run_menu(branch *b)
         for (int i = 0; i < b->space->n_frames; i++)
             if (b->space->frame[i].n_tiled == tiled)
                 tw_menu_add(b->space, i, front->n > 0 ? (int64_t)front->best[0].value.of[0] : INT64_MAX, menu);
-        b->budget -= WEIGH_WORK * menu->n_weighed + LOOK_WORK * menu->n_looked;
+        int64_t work = WEIGH_WORK * menu->n_weighed + LOOK_WORK * menu->n_looked;
+        b->out->work += work;
+        b->budget -= work;
         status = serve(b, menu);
     }
     free(menu);

@@ -22,7 +22,7 @@ typedef struct tw_hunt { /* what comes out */
     tw_closer root_by;
     int root_at;
     bool any_root;
-    int64_t n_nodes, n_points, closed[TW_N_BOUNDS];
+    int64_t n_nodes, n_points, work, closed[TW_N_BOUNDS];
     tw_ending ending;
     double seconds;
 } tw_hunt;

@@ -30,6 +30,7 @@ static void describe(const tw_space *s, const tw_goals *goals, const tw_search_o
     r->proven = !hunt->any_open;
     r->n_space = options->exhaustive && r->proven ? (double)hunt->n_points : tw_space_count(s);
     r->n_nodes = hunt->n_nodes;
+    r->work = hunt->work;
     r->n_points =
         (double)hunt->n_points < r->n_space ? hunt->n_points : (int64_t)r->n_space; /* seeds may come again */
     memcpy(r->closed, hunt->closed, sizeof r->closed);
@@ -107,6 +108,7 @@ static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_se
         status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
     hunt->n_nodes += other.n_nodes;
     hunt->n_points += other.n_points;
+    hunt->work += other.work;
     hunt->seconds += other.seconds;
     if (hunt->front.n > 0 && !tw_front_wants(&hunt->front, &hunt->open)) hunt->any_open = false;
     tw_front_release(&other.front);

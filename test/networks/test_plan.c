@@ -1,0 +1,59 @@
+/* test/networks/test_plan.c - budgets of the layers of a network. */
+#include "tilewright/network.h"
+#include "tw_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+
+enum { BASE = 300000 }; /* work of a layer in the first round: src/network_plan.c */
+
+static const tw_network_plan *plan_digits(tw_context *ctx, const tw_machine *machine, int n_threads)
+{
+    const tw_network *network;
+    const tw_network_plan *plan;
+    tw_network_search_options options = {.search.n_threads = n_threads};
+    tw_network_dim batch = {"batch", 1};
+    tw_network_options open = {.n_dims = 1, .dim = &batch};
+    const char *source = getenv("TW_SOURCE");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/examples/09-network/digits.onnx", source ? source : ".");
+    CHECK_EQ(tw_network_open(ctx, path, &open, &network), TW_OK);
+    CHECK_EQ(tw_network_search(ctx, network, machine, &options, &plan), TW_OK);
+    return plan;
+}
+
+TEST(a_layer_is_planned_no_worse_than_alone_however_many_others_there_are)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_machine *machine;
+    CHECK_EQ(tw_machine_open(ctx, "kpu", &machine), TW_OK);
+    const tw_network_plan *plan = plan_digits(ctx, machine, 1);
+    tw_search_options alone = {.space = TW_SPACE_WINDOWS, .gap = 0.0099, .budget = BASE, .n_threads = 1};
+    for (int i = 0; i < tw_network_plan_n_layers(plan); i++) {
+        tw_layer_info layer = tw_network_plan_layer(plan, i);
+        const tw_plan *own;
+        CHECK(layer.plan);
+        CHECK_EQ(tw_plan_search(ctx, layer.model, machine, &alone, &own), TW_OK);
+        CHECK(tw_plan_summary(layer.plan)->cycles <= tw_plan_summary(own)->cycles);
+        CHECK(tw_plan_search_result(own, 0)->work > 0);
+    }
+    tw_context_free(ctx);
+}
+
+TEST(shares_of_what_is_left_do_not_depend_on_threads)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_machine *machine;
+    CHECK_EQ(tw_machine_open(ctx, "kpu", &machine), TW_OK);
+    const tw_network_plan *one = plan_digits(ctx, machine, 1), *many = plan_digits(ctx, machine, 7);
+    for (int i = 0; i < tw_network_plan_n_layers(one); i++) {
+        const tw_search_result *a = tw_plan_search_result(tw_network_plan_layer(one, i).plan, 0);
+        const tw_search_result *b = tw_plan_search_result(tw_network_plan_layer(many, i).plan, 0);
+        CHECK_EQ(a->best, b->best);
+        CHECK_EQ(a->work, b->work);
+        CHECK(a->bound == b->bound);
+    }
+    CHECK_EQ(tw_network_plan_totals(one)->n_ran_out, tw_network_plan_totals(many)->n_ran_out);
+    tw_context_free(ctx);
+}
