@@ -7,6 +7,7 @@
 #include "limit.h"
 #include "oracle.h"
 #include "output.h"
+#include "progress.h"
 #include "status.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@ static const char lowering_name[] = "lowering_config.txt";
 
 /* Ticks, or commands of an async machine, up to which the files hold every row; of longer plans they hold this many. */
 enum { FILE_ROWS_MAX = 20000 };
+/* Who has pressed Ctrl-C waits for what is there: what takes longer to verify is not. */
+static const double seconds_after_interrupt = 0.3;
 
 __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
 {
@@ -503,6 +506,7 @@ static int print(session *s)
 /* Verifies the plan, writes the files, prints the report. A plan that was found wrong is shown all the same. */
 static int report(session *s)
 {
+    if (progress_was_stopped()) tw_context_limit_time(s->ctx, seconds_after_interrupt);
     int wrong = s->options->verify ? verify(s) : EXIT_DONE;
     if (wrong != EXIT_DONE && !s->verdict) return wrong;
     say_cached(s);
