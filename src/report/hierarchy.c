@@ -114,6 +114,7 @@ static void fill_memory(const tw_op_plan *plan, int m, const tw_line *line, tw_p
     picture->box[m].inside.failed = !picture->box[m].right;
     for (int o = 0; o < p->op->n_operands; o++) {
         const char *name = tw_sharers_name(p, m, o, arena);
+        picture->box[m].inside.failed |= !name;
         width = (int)tw_max(width, name ? tw_text_width(name) : 0);
     }
     for (int o = 0; o < p->op->n_operands; o++)
