@@ -171,8 +171,9 @@ static tw_status compare_node(tw_run *r, int j, const tw_onnx_node *node, const 
 
 /* ---- steps ---- */
 
-/* The nodes of a step, one after the other; what the last of them makes has to agree. */
-static tw_status judge_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag)
+/* The nodes of a step, one after the other, each handed to `take`. */
+static tw_status walk_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag,
+                            tw_status (*take)(tw_run *r, int j, const tw_onnx_node *node, const tw_array *output))
 {
     const tw_step *step = r->job[j].step;
     const tw_onnx_node *all = r->net->file->graph[step->graph].node;
@@ -187,10 +188,35 @@ static tw_status judge_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag)
         TW_ALLOC(arena, output, node->n_outputs + 1);
         TW_TRY(evaluate(&e, step->graph, node, diag, output));
         for (int k = 0; k < node->n_outputs; k++) list[e.n_made++] = (made){node->output[k], output[k]};
-        TW_TRY(compare_node(r, j, node, output));
+        TW_TRY(take(r, j, node, output));
     }
+    return TW_OK;
+}
+
+/* What the last of them makes has to agree. */
+static tw_status judge_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag)
+{
+    TW_TRY(walk_nodes(r, j, arena, diag, compare_node));
     r->verdict[j].equal = r->verdict[j].compared && !r->verdict[j].fault;
     return TW_OK;
+}
+
+/* Values between the nodes of one step have no room in the store. */
+static tw_status keep_node(tw_run *r, int j, const tw_onnx_node *node, const tw_array *output)
+{
+    const tw_step *step = r->job[j].step;
+    const tw_onnx_node *last = &r->net->file->graph[step->graph].node[step->node[step->n_nodes - 1]];
+    for (int i = 0; i < node->n_outputs; i++) {
+        int tensor = node->output[i] >= 0 ? r->lowered->tensor_of_value[node->output[i]] : -1;
+        bool wanted = tensor >= 0 && (node == last || tensor == step->operand[step->n_operands - 1]);
+        if (wanted) TW_TRY(tw_run_keep_array(r, tensor, &output[i]));
+    }
+    return TW_OK;
+}
+
+tw_status tw_run_by_nodes(tw_run *r, int j, tw_arena *scratch)
+{
+    return walk_nodes(r, j, scratch, &r->ctx->diag, keep_node);
 }
 
 tw_status tw_run_judge(tw_run *r, int j)

@@ -8,7 +8,6 @@
 #include "network_run.h"
 
 #include "core/deadline.h"
-#include "execute.h"
 
 #include <string.h>
 #include <time.h>
@@ -128,6 +127,13 @@ static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
     tw_given given = {0};
     double *out;
     TW_TRY(gather(r, step, scratch, &given));
+    r->inexact = !tw_run_is_exact(step, &given) || r->inexact;
+    if (r->inexact && step->n_nodes > 0) {
+        r->inexact = false;
+        v->why_not = "its whole numbers need more than 53 bits";
+        return tw_run_by_nodes(r, j, scratch);
+    }
+    if (step->n_nodes > 0) r->inexact = false;
     TW_ALLOC(scratch, out, n + 1);
     v->why_not = layer < 0 ? "a constant" : why_untiled(r, plan, layer);
     if (v->why_not) {

@@ -4,9 +4,11 @@
  *   network_order.c  the jobs: steps, and before them what their constants are made by
  *   network_store.c  elements of the tensors: inputs, constants, what steps made, as long as somebody needs them
  *   network_judge.c  evaluation of nodes, and comparison of what steps made with it
+ *   network_exact.c  whether whole numbers stay whole in doubles
  *   network_run.c    the steps */
 #ifndef TW_NETWORK_RUN_H
 #define TW_NETWORK_RUN_H
+#include "execute.h"
 #include "network.h"
 
 #include <pthread.h>
@@ -34,6 +36,7 @@ typedef struct tw_run {
     pthread_cond_t moved;
     int n_ran;        /* jobs that can be judged                                     */
     int n_judged;     /* of them                                                     */
+    bool inexact;     /* a step of the chain at hand was                             */
     bool over;        /* no more will follow                                         */
     bool stopped;     /* time was up before all steps were run and judged            */
     tw_status judged; /* how the second thread ended                                 */
@@ -64,6 +67,10 @@ TW_NODISCARD tw_status tw_run_value(tw_run *r, int value, tw_array *out);
 /* The outputs of a node of this graph, on what the store holds. */
 TW_NODISCARD tw_status tw_run_evaluate(tw_run *r, int graph, const tw_onnx_node *node, tw_arena *arena,
                                        tw_diag *diag, tw_array *output);
+/* Whether doubles hold all whole numbers that the program of a step computes on these elements (network_exact.c). */
+bool tw_run_is_exact(const tw_step *step, const tw_given *given);
+/* The nodes of job j by evaluation instead: what the last of them writes is kept. */
+TW_NODISCARD tw_status tw_run_by_nodes(tw_run *r, int j, tw_arena *scratch);
 /* Evaluates the nodes that job j stands for and compares; TW_OK also where there is nothing to compare with. */
 TW_NODISCARD tw_status tw_run_judge(tw_run *r, int j);
 #endif

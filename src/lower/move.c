@@ -579,6 +579,7 @@ typedef struct resize {
 static float source_of(const resize *r, float x, float scale, int64_t n_in, int64_t n_out)
 {
     const char *c = r->coordinates;
+    if (scale == 1 && n_in == n_out) return x;
     float wide = (float)n_in * scale; /* the extent before it was rounded down */
     if (strcmp(c, "asymmetric") == 0) return x / scale;
     if (strcmp(c, "tf_half_pixel_for_nn") == 0) return (x + 0.5f) / scale;

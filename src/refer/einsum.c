@@ -138,29 +138,47 @@ static void add_operand(const sum *s, int i, tw_walk *w)
     tw_walk_strides(w, stride, 0);
 }
 
-static tw_status add_up(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const sum *s, tw_array *output)
+/* Whole numbers wrap around: their sums are those of 64 bits without a sign, whatever the type. */
+static tw_status add_wholes(const sum *s, tw_walk *w, int64_t inner, tw_arena *arena, tw_array *output)
+{
+    uint64_t *y;
+    TW_ALLOC(arena, y, tw_max(output->n, 1));
+    for (int64_t i = 0; i < w->n; i++, tw_walk_next(w)) {
+        uint64_t product = 1;
+        for (int k = 0; k < s->n_operands; k++) product *= (uint64_t)tw_array_get_int(s->operand[k], w->at[k]);
+        y[i / inner] += product;
+    }
+    tw_array_put_wholes(output, (const int64_t *)y);
+    return TW_OK;
+}
+
+static tw_status add_reals(const sum *s, tw_walk *w, int64_t inner, tw_arena *arena, tw_array *output)
 {
     const double *v[MAX_OPERANDS];
     double *y;
+    TW_ALLOC(arena, y, tw_max(output->n, 1));
+    for (int i = 0; i < s->n_operands; i++)
+        if (!(v[i] = tw_array_reals(s->operand[i], arena))) return TW_ERR_NOMEM;
+    for (int64_t i = 0; i < w->n; i++, tw_walk_next(w)) {
+        double product = 1;
+        for (int k = 0; k < s->n_operands; k++) product *= v[k][w->at[k]];
+        y[i / inner] += product;
+    }
+    tw_array_put_reals(output, y);
+    return TW_OK;
+}
+
+static tw_status add_up(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const sum *s, tw_array *output)
+{
     int64_t inner = 1;
     for (int l = s->n_out; l < s->n_loops; l++)
         if (!tw_ckd_mul(inner, s->extent[l], &inner))
             return tw_refer_unknown(c, diag, "more loops than can be run");
     TW_TRY(tw_refer_work(c, diag, output->n, inner, 1));
-    TW_ALLOC(arena, y, tw_max(output->n, 1));
     tw_walk w = tw_walk_of(s->n_loops, s->extent);
-    for (int i = 0; i < s->n_operands; i++) {
-        v[i] = tw_array_reals(s->operand[i], arena);
-        if (!v[i]) return TW_ERR_NOMEM;
-        add_operand(s, i, &w);
-    }
-    for (int64_t i = 0; i < w.n; i++, tw_walk_next(&w)) {
-        double product = 1;
-        for (int k = 0; k < s->n_operands; k++) product *= v[k][w.at[k]];
-        y[i / inner] += product;
-    }
-    tw_array_put_reals(output, y);
-    return TW_OK;
+    for (int i = 0; i < s->n_operands; i++) add_operand(s, i, &w);
+    return tw_onnx_is_whole(output->type) ? add_wholes(s, &w, inner, arena, output)
+                                          : add_reals(s, &w, inner, arena, output);
 }
 
 tw_status tw_refer_einsum(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)

@@ -105,6 +105,12 @@ static tw_status make_filter(const tw_refer_case *c, tw_arena *arena, tw_diag *d
 
 /* ---- all axes ---- */
 
+/* An axis that keeps its extent at a scale of 1 stays as it is, also where the mode would shift it by half an element. */
+static bool is_untouched(const resizing *r, int k)
+{
+    return r->places != TF_CROP && r->out[k] == r->x->dim[k] && r->scale[k] == 1;
+}
+
 /* Where the elements of nearest lie; for the others, whether they lie beyond (-1). */
 static tw_status make_tables(const resizing *r, tw_arena *arena, int64_t *table[TW_ONNX_MAX_DIMS])
 {
@@ -112,15 +118,10 @@ static tw_status make_tables(const resizing *r, tw_arena *arena, int64_t *table[
         TW_ALLOC(arena, table[k], r->out[k]);
         for (int64_t i = 0; i < r->out[k]; i++) {
             float at = place_of(r, k, i);
-            table[k][i] = is_beyond(r, k, at) ? -1 : nearest(r, k, (double)at);
+            table[k][i] = is_untouched(r, k) ? i : is_beyond(r, k, at) ? -1 : nearest(r, k, (double)at);
         }
     }
     return TW_OK;
-}
-
-static bool is_untouched(const resizing *r, int k)
-{
-    return r->places != TF_CROP && r->out[k] == r->x->dim[k] && r->scale[k] == 1;
 }
 
 /* Applies the filter of axis k to `data`, whose axes before k have their new extents already. */

@@ -548,3 +548,56 @@ TEST(of_an_if_only_the_branch_that_is_taken_counts)
         tw_context_free(r.ctx);
     }
 }
+
+/* ---- whole numbers ---- */
+
+/* Doubles know them up to 2^53; what leaves that is evaluated on integers, and wraps around there. */
+TEST(whole_numbers_of_64_bits_are_exact)
+{
+    enum { N = 4 };
+    static const int64_t a[N] = {INT64_MAX, (INT64_C(1) << 53) + 1, -3, 1}, b[N] = {2, 1, INT64_C(1) << 62, 5};
+    static const char *const op[] = {"Add", "Mul", "Sub", "Max"};
+    for (int k = 0; k < 4; k++) {
+        tw_text g = {0};
+        add_value(&g, INPUT, "a", INT64, N);
+        add_value(&g, INPUT, "b", INT64, N);
+        add_node(&g, op[k], "a b", "y");
+        add_value(&g, OUTPUT, "y", INT64, N);
+        tw_network_data in[] = {data_of("a", "int64", N, a), data_of("b", "int64", N, b)};
+        ran r = run(&g, &(tw_network_run_options){.n_inputs = 2, .input = in});
+        CHECK_EQ(r.status, TW_OK);
+        CHECK_EQ(r.verdict->n_executed, 0);
+        CHECK_STR(r.verdict->step[0].why_not, "its whole numbers need more than 53 bits");
+        const int64_t *y = r.verdict->output[0].bytes;
+        for (int i = 0; i < N; i++) {
+            uint64_t p = (uint64_t)a[i], q = (uint64_t)b[i];
+            int64_t want = k == 0        ? (int64_t)(p + q)
+                           : k == 1      ? (int64_t)(p * q)
+                           : k == 2      ? (int64_t)(p - q)
+                           : a[i] > b[i] ? a[i]
+                                         : b[i];
+            CHECK(y[i] == want);
+        }
+        tw_context_free(r.ctx);
+    }
+}
+
+TEST(products_of_32_bits_wrap_around_exactly_and_small_ones_stay_tiled)
+{
+    enum { N = 3, INT32 = 6 };
+    static const int32_t large[N] = {2000000011, -2000000011, 123456789}, small[N] = {2000, -3, 7};
+    for (int k = 0; k < 2; k++) {
+        const int32_t *x = k == 0 ? large : small;
+        tw_text g = {0};
+        add_value(&g, INPUT, "x", INT32, N);
+        add_node(&g, "Mul", "x x", "y");
+        add_value(&g, OUTPUT, "y", INT32, N);
+        tw_network_data in = data_of("x", "int32", N, x);
+        ran r = run(&g, &(tw_network_run_options){.n_inputs = 1, .input = &in});
+        CHECK_EQ(r.status, TW_OK);
+        CHECK_EQ(r.verdict->n_executed, k);
+        for (int i = 0; i < N; i++)
+            CHECK_EQ(((const int32_t *)r.verdict->output[0].bytes)[i], (int32_t)((uint32_t)x[i] * (uint32_t)x[i]));
+        tw_context_free(r.ctx);
+    }
+}
