@@ -1,6 +1,7 @@
 /* cli/busy.c - see busy.h. */
 #include "busy.h"
 #include "terminal.h"
+#include "visible.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -11,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CELLS = 24, WHAT_BYTES = 200, LINE_BYTES = 320, UNKNOWN = -1 };
+enum { CELLS = 24, UNKNOWN = -1 };
 static const long first_ms = 500, pause_ms = 100;
 
 struct busy {
-    char what[WHAT_BYTES];
+    char *what;
     atomic_int cells; /* of the bar that are full, UNKNOWN: nobody said */
     pthread_t thread;
     pthread_mutex_t lock;
@@ -34,15 +35,15 @@ static void draw_bar(int cells, int beat, char bar[CELLS + 1])
         memset(bar, '#', (size_t)cells);
 }
 
-static int draw(const busy *b, int beat, double seconds)
+/* Draws it over a line of `width` columns; returns its own. */
+static int draw(const busy *b, int beat, double seconds, int width)
 {
-    char bar[CELLS + 1], line[LINE_BYTES];
+    char bar[CELLS + 1], *line;
     draw_bar(b->cells, beat, bar);
-    int n = snprintf(line, sizeof line, "%s  [%s]  %.1f s", b->what, bar, seconds), most = terminal_width(STDERR_FILENO) - 1;
-    if (n > most) n = most;
-    fprintf(stderr, "\r%.*s", n, line);
-    fflush(stderr);
-    return n;
+    if (asprintf(&line, "%s  [%s]  %.1f s", b->what, bar, seconds) < 0) return width;
+    width = visible_overwrite(line, width, terminal_width(STDERR_FILENO));
+    free(line);
+    return width;
 }
 
 static struct timespec in_ms(long ms)
@@ -63,11 +64,11 @@ static void *tick(void *user)
     pthread_mutex_lock(&b->lock);
     for (int beat = 0; !b->done; beat++) {
         if (pthread_cond_timedwait(&b->over, &b->lock, &next) == 0) continue;
-        width = draw(b, beat, (double)(first_ms + beat * pause_ms) / 1000);
+        width = draw(b, beat, (double)(first_ms + beat * pause_ms) / 1000, width);
         next = in_ms(pause_ms);
     }
     pthread_mutex_unlock(&b->lock);
-    if (width > 0) fprintf(stderr, "\r%*s\r", width, "");
+    if (width > 0) visible_overwrite("", width, width);
     return NULL;
 }
 
@@ -78,8 +79,12 @@ busy *busy_begin(bool quiet, const char *fmt, ...)
     if (!b) return NULL;
     va_list args;
     va_start(args, fmt);
-    vsnprintf(b->what, sizeof b->what, fmt, args);
+    int n = vasprintf(&b->what, fmt, args);
     va_end(args);
+    if (n < 0) {
+        free(b);
+        return NULL;
+    }
     b->cells = UNKNOWN;
     pthread_mutex_init(&b->lock, NULL);
     pthread_condattr_t monotonic;
@@ -88,6 +93,7 @@ busy *busy_begin(bool quiet, const char *fmt, ...)
     pthread_cond_init(&b->over, &monotonic);
     pthread_condattr_destroy(&monotonic);
     if (pthread_create(&b->thread, NULL, tick, b) == 0) return b;
+    free(b->what);
     free(b);
     return NULL;
 }
@@ -110,5 +116,6 @@ void busy_end(busy *b)
     pthread_join(b->thread, NULL);
     pthread_cond_destroy(&b->over);
     pthread_mutex_destroy(&b->lock);
+    free(b->what);
     free(b);
 }

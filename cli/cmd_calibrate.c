@@ -4,8 +4,8 @@
 #include "limit.h"
 #include "options_calibrate.h"
 #include "output.h"
-#include "status.h"
 #include "progress.h"
+#include "status.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,7 +83,9 @@ static int write_machine(run *r, const char *path)
 static void say_where(const void *user, FILE *out)
 {
     const calibrate_options *o = user;
-    if (o->output && !o->quiet) fprintf(out, "\nwrote %s\n", o->output);
+    if (!o->output || o->quiet) return;
+    fputc('\n', out);
+    output_say_file(o->output, out);
 }
 
 static int print(run *r)

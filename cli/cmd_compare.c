@@ -1,6 +1,6 @@
 /* cli/cmd_compare.c - how do two plans differ? */
-#include "cmd.h"
 #include "busy.h"
+#include "cmd.h"
 #include "finish.h"
 #include "help.h"
 #include "options.h"
@@ -95,7 +95,9 @@ static int write_page(run *r, const char *path)
 static void say_where(const void *user, FILE *out)
 {
     const compare_options *o = user;
-    if (o->output && !o->quiet) fprintf(out, "\nwrote %s\n", o->output);
+    if (!o->output || o->quiet) return;
+    fputc('\n', out);
+    output_say_file(o->output, out);
 }
 
 static int print(run *r)

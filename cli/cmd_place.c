@@ -1,9 +1,9 @@
 /* cli/cmd_place.c - addresses for the buffers of a CSV file. */
-#include "cmd.h"
-#include "limit.h"
 #include "busy.h"
+#include "cmd.h"
 #include "finish.h"
 #include "help.h"
+#include "limit.h"
 #include "options.h"
 #include "output.h"
 #include "status.h"
@@ -150,8 +150,9 @@ static void say_where(const void *user, FILE *out)
 {
     const run *r = user;
     const place_options *o = r->options;
-    if (o->output && !is_stdout(o->output) && r->packed->offset && !o->quiet && !o->json)
-        fprintf(out, "\nwrote %s\n", o->output);
+    if (!o->output || is_stdout(o->output) || !r->packed->offset || o->quiet || o->json) return;
+    fputc('\n', out);
+    output_say_file(o->output, out);
 }
 
 static int print(run *r)

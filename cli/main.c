@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "limit.h"
 #include "options.h"
+#include "visible.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ int main(int argc, char **argv)
 {
     static char held_back[BUFSIZ]; /* no memory is needed to print help */
     limit_begin();
+    visible_begin();
     setvbuf(stdout, held_back, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof held_back);
     signal(SIGPIPE, SIG_IGN); /* a reader that went away shows as EPIPE, see output.h */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow further shows as EFBIG      */

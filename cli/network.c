@@ -31,16 +31,17 @@ typedef struct net_session {
     data_list data, known;                          /* of inputs, for a run; those that shapes depend on */
     const tw_network_verdict *verdict;              /* NULL: not run                               */
     progress progress;
-    const char *doing; /* "planning", "running" */
-    int n_to_plan;     /* searches that are still to be made, and the run */
-    bool runs;         /* after planning                                  */
+    const char *doing;  /* "planning", "running" */
+    int n_to_plan;      /* searches that are still to be made, and the run */
+    bool runs;          /* after planning                                  */
     output_batch files; /* written, but not under their names yet */
 } net_session;
 
 /* ---- opening ---- */
 
 /* As it suits a machine; NULL: none in particular. */
-static tw_status open_network_for(net_session *s, const char *name, const tw_machine **machine, const tw_network **out)
+static tw_status open_network_for(net_session *s, const char *name, const tw_machine **machine,
+                                  const tw_network **out)
 {
     tw_network_options how = s->options->network.open;
     tw_status status = name ? tw_machine_open(s->ctx, name, machine) : TW_OK;
@@ -92,7 +93,8 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
     return status;
 }
 
-static tw_status evaluate(net_session *s, const tw_machine *machine, const char *mapping, const tw_network_plan **out)
+static tw_status evaluate(net_session *s, const tw_machine *machine, const char *mapping,
+                          const tw_network_plan **out)
 {
     busy *b = busy_begin(s->options->quiet, "simulating");
     tw_status status = tw_network_eval(s->ctx, s->network, machine, mapping, out);
@@ -114,7 +116,8 @@ static tw_status make_plans(net_session *s)
     const cli_options *o = s->options;
     s->n_to_plan = o->network.n_cores + 1 - (o->mapping != NULL) + s->runs;
     const tw_network_plan **first = &s->plan[s->n_plans++];
-    tw_status status = o->mapping ? evaluate(s, s->machine, o->mapping, first) : search(s, s->network, s->machine, first);
+    tw_status status =
+        o->mapping ? evaluate(s, s->machine, o->mapping, first) : search(s, s->network, s->machine, first);
     for (int i = 0; i < o->network.n_cores && status == TW_OK; i++) status = plan_core(s, o->network.core[i]);
     return status;
 }
@@ -164,7 +167,8 @@ static bool is_filled(const net_session *s, const char *input)
 static bool says_how(const net_session *s, const char *input)
 {
     for (int i = 0; i < tw_network_n_inputs(s->network); i++)
-        if (strcmp(tw_network_input(s->network, i).name, input) == 0) return tw_network_input_says_how(s->network, i);
+        if (strcmp(tw_network_input(s->network, i).name, input) == 0)
+            return tw_network_input_says_how(s->network, i);
     return false;
 }
 
@@ -287,10 +291,10 @@ static tw_status draw_plot(net_session *s, FILE *out)
 static const struct {
     const char *name;
     net_printer print;
-} files[] = {
-    {"report.html", print_html_file}, {"report.txt", print_text_file}, {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
-    {"costs.csv", print_csv},        {"costs.json", print_costs_json}, {"costs.svg", draw_svg},
-    {"costs.png", draw_png}};
+} files[] = {{"report.html", print_html_file}, {"report.txt", print_text_file},
+             {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
+             {"costs.csv", print_csv},         {"costs.json", print_costs_json},
+             {"costs.svg", draw_svg},          {"costs.png", draw_png}};
 
 static int cannot_write(const char *folder, const char *name)
 {
@@ -440,12 +444,13 @@ static void say_where(const void *user, FILE *out)
     const net_session *s = user;
     int results = s->verdict ? s->verdict->n_outputs : 0;
     bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
-    if (picture) fprintf(out, "wrote %s\n", s->options->plot.file);
+    if (picture) output_say_file(s->options->plot.file, out);
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
     for (int i = 0; i < N; i++) name[i] = files[i].name;
     if (out != stderr) fputc('\n', out);
     output_say_wrote(s->options->folder, name, N, s->options->print.columns, out);
-    if (results > 0) fprintf(out, "and the result%s as output_0.pb%s\n", results == 1 ? "" : "s", results == 1 ? "" : "..");
+    if (results > 0)
+        fprintf(out, "and the result%s as output_0.pb%s\n", results == 1 ? "" : "s", results == 1 ? "" : "..");
 }
 
 static int print(net_session *s)

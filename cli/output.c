@@ -1,6 +1,8 @@
 /* cli/output.c - see output.h. */
 #include "output.h"
 
+#include "visible.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,9 +245,16 @@ void output_complain(const char *path)
     fprintf(stderr, "tilewright: cannot write '%s': %s\n", path, strerror(errno));
 }
 
+void output_say_file(const char *path, FILE *out)
+{
+    fputs("wrote ", out);
+    visible_print(path, out);
+    fputc('\n', out);
+}
+
 void output_say_wrote(const char *folder, const char *const *name, int n, int columns, FILE *out)
 {
-    int at = fprintf(out, "wrote %s/%s", folder, name[0]);
+    int at = fprintf(out, "wrote ") + visible_print(folder, out) + fprintf(out, "/%s", name[0]);
     for (int i = 1; i < n; i++) {
         const char *link = i < n - 1 ? ", " : " and ";
         bool breaks = at + (int)(strlen(link) + strlen(name[i])) + 1 > columns; /* 1: a comma may follow */

@@ -19,6 +19,8 @@ int output_close(FILE *stream);
 
 /* "wrote out/report.html, plan.json and mapping.yaml", in lines of at most so many columns where names allow it. */
 void output_say_wrote(const char *folder, const char *const *name, int n, int columns, FILE *out);
+/* "wrote PATH" */
+void output_say_file(const char *path, FILE *out);
 
 /* Makes the folder and what is missing above it. */
 bool output_make_folder(const char *path);

@@ -3,6 +3,7 @@
  * The line is erased with blanks, so that it needs no terminal that understands more than a carriage return. */
 #include "progress.h"
 #include "terminal.h"
+#include "visible.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -70,16 +71,9 @@ static void print_line(const progress *p, const tw_progress *now, FILE *out)
     fprintf(out, " nodes/s  %.1f s", now->seconds);
 }
 
-/* Puts `line` in the place of what is there. Names are ASCII, so that bytes are columns; the last column stays free,
- * since a character there would move some terminals to the next line. */
 static void draw(progress *p, const char *line)
 {
-    int width = (int)strlen(line), most = terminal_width(STDERR_FILENO) - 1;
-    if (width > most) width = most;
-    fprintf(stderr, "\r%.*s%*s", width, line, p->width > width ? p->width - width : 0, "");
-    if (width == 0) fputc('\r', stderr);
-    fflush(stderr);
-    p->width = width;
+    p->width = visible_overwrite(line, p->width, terminal_width(STDERR_FILENO));
 }
 
 /* ---- the interface ---- */

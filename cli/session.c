@@ -464,7 +464,7 @@ static void say_where(const void *user, FILE *out)
     const cli_options *o = s->options;
     drop_old(s);
     if (!s->plan || o->quiet || o->target) return;
-    if (is_picture(o)) fprintf(out, "wrote %s\n", o->plot.file);
+    if (is_picture(o)) output_say_file(o->plot.file, out);
     int n = o->folder ? list_files(s, file) : 0;
     int n_written = 0;
     for (int i = 0; i < n; i++)
@@ -472,7 +472,7 @@ static void say_where(const void *user, FILE *out)
     n = n_written;
     if (n > 0 || o->trace) fputc('\n', out);
     if (n > 0) output_say_wrote(o->folder, name, n, o->print.columns, out);
-    if (o->trace) fprintf(out, "wrote %s\n", o->trace);
+    if (o->trace) output_say_file(o->trace, out);
 }
 
 /* A report on a terminal says so itself; elsewhere it has the same bytes whether there is a cache or not. */

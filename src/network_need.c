@@ -34,9 +34,10 @@ static tw_status check_inputs(tw_context *ctx, const tw_network *net, const tw_n
         const tw_onnx_node *asks = net->asks ? net->asks[v] : NULL;
         if (!asks || is_given(net, options, v)) continue;
         status = tw_diag_error(&ctx->diag, file_of(net),
-                               "input '%.200s' is no data, it tells node '%.100s' (%.60s) at byte %" PRId64
-                               " what to do: give it by --input=%.60s=FILE.pb, --data=FOLDER or --fill=%.60s=VALUE",
-                               name, asks->name, asks->op, asks->offset, name, name);
+                               "input '%.*s' is no data, it tells node '%.*s' (%.*s) at byte %" PRId64
+                               " what to do: give it by --input=%.*s=FILE.pb, --data=FOLDER or --fill=%.*s=VALUE",
+                               TW_FIRST(200, name), TW_FIRST(100, asks->name), TW_FIRST(60, asks->op), asks->offset,
+                               TW_FIRST(60, name), TW_FIRST(60, name));
     }
     return status;
 }
@@ -157,8 +158,9 @@ static tw_status check_memory(tw_context *ctx, const tw_network *net, const tw_n
     if (n.most <= limit) return TW_OK;
     return tw_diag_infeasible(
         &ctx->diag, file_of(net),
-        "running it would take about %s of memory at step '%.200s'; it may take %s (--max-memory)",
-        size_text(n.most, needed), n.at < 0 ? "" : net->lowered->step[n.at].name, size_text(limit, had));
+        "running it would take about %s of memory at step '%.*s'; it may take %s (--max-memory)",
+        size_text(n.most, needed), TW_FIRST(200, n.at < 0 ? "" : net->lowered->step[n.at].name),
+        size_text(limit, had));
 }
 
 tw_status tw_run_check(tw_context *ctx, const tw_network *net, const tw_network_run_options *options)

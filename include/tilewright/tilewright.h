@@ -55,6 +55,18 @@ typedef enum tw_status {
 TW_API const char *tw_status_name(tw_status status);
 TW_API const char *tw_version(void);
 
+/* ---- text of other people ---- */
+
+/* Names of files and what is in them may hold anything. Messages and reports show such text in its visible form, one
+ * character after the other: as it is, or written out ("\x1b", "\u202e") where it could steer a terminal, reorder a line or
+ * is no UTF-8. */
+enum { TW_VISIBLE_MAX = 12 }; /* bytes of the visible form of one character, with the zero behind it */
+/* The visible form of the character at `s`, which ends with a zero, or of the one byte that is none; returns the bytes that
+ * were read. */
+TW_API int tw_visible_next(const char *s, char out[TW_VISIBLE_MAX]);
+/* Columns that such a form takes: one, or the letters that were written out. */
+TW_API int tw_visible_width(const char *form);
+
 /* ---- context ---- */
 
 typedef struct tw_context tw_context;
@@ -151,8 +163,8 @@ typedef enum tw_approach {
 } tw_approach;
 /* Which mappings are candidates: docs/search.md. */
 typedef enum tw_space_name {
-    TW_SPACE_ALL,   /* everything that a mapping may choose                      */
-    TW_SPACE_NOTES, /* the family of the tick machine: few executions, 1 or 2 buffers */
+    TW_SPACE_ALL,     /* everything that a mapping may choose                      */
+    TW_SPACE_NOTES,   /* the family of the tick machine: few executions, 1 or 2 buffers */
     TW_SPACE_WINDOWS, /* everything, but loops that shift a window are never cut      */
     TW_N_SPACES
 } tw_space_name;
@@ -478,7 +490,7 @@ typedef struct tw_print_options {
     bool cached;               /* text: says that the search was an earlier one, see tw_plan_restore */
     const tw_remedy *remedy;   /* as tw_plan_remedies gave them; NULL: nobody asked                 */
     int n_remedies;
-    bool map;                  /* text: draws the placement's address maps                          */
+    bool map; /* text: draws the placement's address maps                          */
 } tw_print_options;
 /* `verdict` may be NULL, or hold one entry per operator. */
 TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan,
@@ -539,50 +551,51 @@ TW_API TW_NODISCARD tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan,
 /* ---- placement: where things lie, and why they do not fit; docs/whynot.md ---- */
 
 /* A *group* is an operator and the fused ones behind it: they share one address space per memory. */
-typedef struct tw_lot_use {      /* a piece of memory that is given out as one                              */
-    const char *name;            /* "w[1]"                                                                  */
-    const char *op, *operand;    /* whose it is                                                             */
-    const char *last_op;         /* that touches it: it is kept until this operator is over                 */
-    int slot;                    /* -1: all slots of its pool                                               */
+typedef struct tw_lot_use {   /* a piece of memory that is given out as one                              */
+    const char *name;         /* "w[1]"                                                                  */
+    const char *op, *operand; /* whose it is                                                             */
+    const char *last_op;      /* that touches it: it is kept until this operator is over                 */
+    int slot;                 /* -1: all slots of its pool                                               */
     int64_t size, offset;
-    int64_t lower, upper;        /* live in commands [lower, upper) of the group; lockstep: in rows         */
-    int64_t reads, writes;       /* commands that do; 0 both: nothing ever lies there                       */
-    bool dead;                   /* nothing reads it                                                        */
-    bool at_peak;                /* one of those that make up `live`                                        */
+    int64_t lower, upper;  /* live in commands [lower, upper) of the group; lockstep: in rows         */
+    int64_t reads, writes; /* commands that do; 0 both: nothing ever lies there                       */
+    bool dead;             /* nothing reads it                                                        */
+    bool at_peak;          /* one of those that make up `live`                                        */
 } tw_lot_use;
-typedef struct tw_placement_use { /* of one memory in one group                                             */
-    const char *memory, *policy;  /* "slots", "bump", "lifetime"                                            */
-    int first_op, n_ops;          /* the group                                                              */
-    int64_t capacity, align;      /* capacity INT64_MAX: unlimited                                          */
-    int64_t height;               /* end of the last lot where the policy puts it                           */
+typedef struct tw_placement_use {  /* of one memory in one group                                             */
+    const char *memory, *policy;   /* "slots", "bump", "lifetime"                                            */
+    int first_op, n_ops;           /* the group                                                              */
+    int64_t capacity, align;       /* capacity INT64_MAX: unlimited                                          */
+    int64_t height;                /* end of the last lot where the policy puts it                           */
     int64_t slots, bump, lifetime; /* heights that the policies give these lots                             */
-    int64_t least;                /* proven: no placement is lower                                          */
-    bool proven;                  /* `lifetime` is as low                                                   */
-    int64_t live;                 /* most units that must be there at once: lots that something touches,    */
-    const char *live_op;          /* while this operator runs                                               */
+    int64_t least;                 /* proven: no placement is lower                                          */
+    bool proven;                   /* `lifetime` is as low                                                   */
+    int64_t live;                  /* most units that must be there at once: lots that something touches,    */
+    const char *live_op;           /* while this operator runs                                               */
     int64_t n_commands;
-    bool coarse;                  /* too many commands to look at: lifetimes are those of operators         */
+    bool coarse; /* too many commands to look at: lifetimes are those of operators         */
     int n_lots;
-    const tw_lot_use *lot;        /* in the order of the program                                            */
+    const tw_lot_use *lot; /* in the order of the program                                            */
 } tw_placement_use;
 /* Of the memories of a plan that have a policy other than `slots` or serve a group of several operators. */
 TW_API int tw_plan_n_placements(const tw_plan *plan);
 TW_API const tw_placement_use *tw_plan_placement(const tw_plan *plan, int i);
 /* The lots of each as a picture: addresses upwards, commands to the right. */
-TW_API TW_NODISCARD tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan, const tw_print_options *options,
-                                                FILE *out);
+TW_API TW_NODISCARD tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan,
+                                                const tw_print_options *options, FILE *out);
 
 /* What an allocator could do about a memory that is too small. */
 typedef enum tw_excuse {
-    TW_EXCUSE_NONE,     /* nothing: what must be there at once is larger than the memory                    */
-    TW_EXCUSE_REUSE,    /* let lots that are not needed at the same time share addresses                    */
-    TW_EXCUSE_PACKING,  /* put the same lots elsewhere: all of them have room side by side                  */
-    TW_EXCUSE_UNUSED,   /* leave out what nothing ever lies in                                              */
-    TW_EXCUSE_ALIGNED,  /* nothing: what must be there at once fits but for alignment and gaps              */
-    TW_EXCUSE_UNKNOWN,  /* the exact packing was not found                                                  */
+    TW_EXCUSE_NONE,    /* nothing: what must be there at once is larger than the memory                    */
+    TW_EXCUSE_REUSE,   /* let lots that are not needed at the same time share addresses                    */
+    TW_EXCUSE_PACKING, /* put the same lots elsewhere: all of them have room side by side                  */
+    TW_EXCUSE_UNUSED,  /* leave out what nothing ever lies in                                              */
+    TW_EXCUSE_ALIGNED, /* nothing: what must be there at once fits but for alignment and gaps              */
+    TW_EXCUSE_UNKNOWN, /* the exact packing was not found                                                  */
     TW_N_EXCUSES
 } tw_excuse;
-TW_API const char *tw_excuse_word(tw_excuse excuse); /* "none", "reuse", "packing", "unused", "aligned", "unknown" */
+TW_API const char *
+tw_excuse_word(tw_excuse excuse); /* "none", "reuse", "packing", "unused", "aligned", "unknown" */
 typedef struct tw_shortage {
     tw_placement_use use;
     int64_t over; /* units by which its height exceeds the memory */
@@ -604,9 +617,9 @@ typedef struct tw_edit { /* a changed mapping, or the same on a machine with ano
     const char *what, *from, *to; /* "n", "240", "120"; SEVERAL: "n 120, k 40", NULL, NULL                   */
     double distance;              /* 1 for everything that is changed, and 1 for each time it is halved     */
     bool fits;
-    const char *memory;       /* that misses most; when it fits, of those that were too small the fullest    */
-    int64_t height, capacity; /* of that memory                                                              */
-    int64_t cycles;           /* of the group; 0: does not fit, or would take too long to simulate           */
+    const char *memory;        /* that misses most; when it fits, of those that were too small the fullest    */
+    int64_t height, capacity;  /* of that memory                                                              */
+    int64_t cycles;            /* of the group; 0: does not fit, or would take too long to simulate           */
     const tw_mapping *mapping; /* complete. Other groups that do not fit have the nearest that does          */
     const char *policy;        /* PLACEMENT: of `memory` */
 } tw_edit;
@@ -673,7 +686,7 @@ TW_API TW_NODISCARD tw_status tw_machine_with_values(tw_context *ctx, const tw_m
  * comments too, as it was. The machine is one of this context. */
 TW_API TW_NODISCARD tw_status tw_machine_print_source(tw_context *ctx, const tw_machine *machine, FILE *out);
 
-typedef struct tw_data tw_data; /* a file of measurements: workloads, mappings, cycles; docs/calibrate.md */
+typedef struct tw_data tw_data;  /* a file of measurements: workloads, mappings, cycles; docs/calibrate.md */
 typedef struct tw_data_options { /* all zero: as the file's columns tell                                       */
     const char *workload;        /* template over the columns: "matmul:{M}x{N}x{K}"                            */
     const char *lowering;        /* template of a lowering configuration,                                      */
@@ -716,7 +729,7 @@ typedef struct tw_parameter_fit {
     const char *name;
     int64_t before, after, least, most; /* thousandths                                                         */
     bool at_bound;
-    int tried;     /* percent by which the value was changed for `growth`: 10, -10 where the range ends, 0: neither */
+    int tried; /* percent by which the value was changed for `growth`: 10, -10 where the range ends, 0: neither */
     double growth; /* of the mean error, 0.01 being one percent                                                */
 } tw_parameter_fit;
 /* Errors are of predicted / measured - 1, without sign; shares, not percents. */
@@ -727,13 +740,14 @@ typedef struct tw_error_summary { /* of rows that were measured and that fit the
     double mean, kept; /* of all rows, and of those that are no outliers                                       */
     double median, p90, worst, bias; /* bias: median of the error with its sign                                */
     double tau;                      /* Kendall's rank correlation (b) of measured and predicted               */
-    int pairs, right; /* pairs of rows of one workload that differ by more than 1 %, and those ordered as measured */
+    int pairs,
+        right; /* pairs of rows of one workload that differ by more than 1 %, and those ordered as measured */
 } tw_error_summary;
 typedef struct tw_sweep_summary { /* of a workload that a file measured with four tiles or more; no outliers    */
     const char *file, *workload;
     int tiles;
-    const char *best, *pick;            /* measured best, predicted best                                       */
-    int64_t best_cycles, pick_cycles;   /* as measured                                                         */
+    const char *best, *pick;          /* measured best, predicted best                                       */
+    int64_t best_cycles, pick_cycles; /* as measured                                                         */
     int64_t best_predicted, pick_predicted;
 } tw_sweep_summary;
 typedef struct tw_row_fit {
@@ -749,9 +763,9 @@ typedef struct tw_calibration {
     const tw_error_summary *error; /* per file and side of the split; then all files, where there are several  */
     const tw_sweep_summary *sweep;
     const tw_row_fit *row;
-    int fits[2][2];      /* rows: [measured fits][predicted fits]                                              */
+    int fits[2][2]; /* rows: [measured fits][predicted fits]                                              */
     int n_listed, n_copies, n_elsewhere; /* rows that were left out                                            */
-    double scale, far;   /* robust deviation of ln(predicted / measured), and from where on a row is an outlier */
+    double scale, far; /* robust deviation of ln(predicted / measured), and from where on a row is an outlier */
     double train;
     uint64_t seed;
     int n_runs;
@@ -762,7 +776,8 @@ TW_API TW_NODISCARD tw_status tw_calibrate(tw_context *ctx, const tw_machine *ma
                                            const tw_calibration **out);
 TW_API TW_NODISCARD tw_status tw_calibration_print_text(tw_context *ctx, const tw_calibration *calibration,
                                                         const tw_print_options *options, FILE *out);
-TW_API TW_NODISCARD tw_status tw_calibration_print_json(tw_context *ctx, const tw_calibration *calibration, FILE *out);
+TW_API TW_NODISCARD tw_status tw_calibration_print_json(tw_context *ctx, const tw_calibration *calibration,
+                                                        FILE *out);
 
 /* ---- packing: buffers with lifetimes, from a file, to addresses; docs/place.md ---- */
 
@@ -802,7 +817,7 @@ typedef struct tw_packed {
     const int64_t *offset; /* per buffer; NULL unless it fits                                       */
     int64_t capacity;      /* as asked                                                              */
     bool minimized;
-    double seconds;        /* of wall clock                                                         */
+    double seconds; /* of wall clock                                                         */
     tw_pack_counts counts;
 } tw_packed;
 
@@ -816,16 +831,18 @@ TW_API tw_packing_buffer tw_packing_get(const tw_packing *packing, int i);
 TW_API TW_NODISCARD tw_status tw_packing_solve(tw_context *ctx, const tw_packing *packing,
                                                const tw_pack_options *options, const tw_packed **out);
 /* The file's columns, and `offset`. Only when it fits. */
-TW_API TW_NODISCARD tw_status tw_packed_print_csv(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
-                                                  FILE *out);
+TW_API TW_NODISCARD tw_status tw_packed_print_csv(tw_context *ctx, const tw_packing *packing,
+                                                  const tw_packed *packed, FILE *out);
 /* The verdict, with the buffers that are too many; options->seconds also tells how long it took. */
-TW_API TW_NODISCARD tw_status tw_packed_print_text(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
-                                                   const tw_print_options *options, FILE *out);
-TW_API TW_NODISCARD tw_status tw_packed_print_json(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
+TW_API TW_NODISCARD tw_status tw_packed_print_text(tw_context *ctx, const tw_packing *packing,
+                                                   const tw_packed *packed, const tw_print_options *options,
                                                    FILE *out);
+TW_API TW_NODISCARD tw_status tw_packed_print_json(tw_context *ctx, const tw_packing *packing,
+                                                   const tw_packed *packed, FILE *out);
 /* Addresses upwards, time to the right. Without offsets: the buffers of the clique, one on the other. */
-TW_API TW_NODISCARD tw_status tw_packed_print_map(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
-                                                  const tw_print_options *options, FILE *out);
+TW_API TW_NODISCARD tw_status tw_packed_print_map(tw_context *ctx, const tw_packing *packing,
+                                                  const tw_packed *packed, const tw_print_options *options,
+                                                  FILE *out);
 
 /* ---- comparing: two documents of plans or networks, as tw_plan_print_json or tw_network_print_json wrote them ---- */
 

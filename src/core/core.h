@@ -90,10 +90,14 @@ bool tw_same_word(const char *a, const char *b);
 /* ---- numbers as text ---- */
 
 /* As their namesakes, with a point in numbers whatever the locale of the process (number.c says why). Everything that may
- * print or read a number that is not whole goes through these. */
+ * print or read a number that is not whole goes through these. A text that has no room is cut behind a whole character. */
 int tw_vsnprintf(char *out, size_t room, const char *fmt, va_list args) TW_PRINTF(3, 0);
 int tw_snprintf(char *out, size_t room, const char *fmt, ...) TW_PRINTF(3, 4);
 int tw_fprintf(FILE *out, const char *fmt, ...) TW_PRINTF(2, 3);
+/* How many of the first `most` bytes of a text, which may end before them with a zero, end with a whole character: fewer than
+ * `most` where a UTF-8 sequence would be cut. For "%.*s", to which TW_FIRST gives both arguments. */
+int tw_utf8_cut(const char *text, int most);
+#define TW_FIRST(most, text) tw_utf8_cut((text), (most)), (text)
 double tw_strtod(const char *text, char **end);
 float tw_strtof(const char *text, char **end);
 
@@ -151,10 +155,14 @@ typedef struct tw_diag {
     const char *last; /* the newest stored text, NULL when none */
     int64_t short_by; /* units that the newest infeasible message misses in a memory, 0: not that */
     bool muted;       /* count errors, store nothing: for callers that only ask "is it legal?" */
-    const struct tw_deadline *deadline; /* when the work that reports here shall end, NULL: never (core/deadline.h) */
+    const struct tw_deadline
+        *deadline; /* when the work that reports here shall end, NULL: never (core/deadline.h) */
 } tw_diag;
 /* One that stores nothing, for work that ends with the work of `diag`. */
-static inline tw_diag tw_diag_quiet(const tw_diag *diag) { return (tw_diag){.muted = true, .deadline = diag->deadline}; }
+static inline tw_diag tw_diag_quiet(const tw_diag *diag)
+{
+    return (tw_diag){.muted = true, .deadline = diag->deadline};
+}
 
 /* Forgets the messages; the deadline stays. */
 void tw_diag_release(tw_diag *diag);

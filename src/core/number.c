@@ -17,6 +17,7 @@ int tw_vsnprintf(char *out, size_t room, const char *fmt, va_list args)
     locale_t c = plain(), before = c ? uselocale(c) : (locale_t)0;
     int n = vsnprintf(out, room, fmt, args);
     if (before) uselocale(before);
+    if (n > 0 && room > 0 && (size_t)n >= room) out[tw_utf8_cut(out, (int)room - 1)] = 0;
     return n;
 }
 

@@ -32,6 +32,16 @@ unsigned tw_utf8_decode(const char *s, int n)
     return c;
 }
 
+/* Bytes of the sequence that such a byte begins; 1 where it begins none. */
+static int promised(unsigned char lead) { return lead > 0xf4 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1; }
+
+int tw_utf8_cut(const char *text, int most)
+{
+    int n = text ? (int)strnlen(text, (size_t)most) : 0, tail = 1;
+    while (tail < 4 && tail < n && continues((unsigned char)text[n - tail])) tail++;
+    return n == most && n > 0 && promised((unsigned char)text[n - tail]) > tail ? n - tail : n;
+}
+
 bool tw_utf8_is_visible(unsigned c)
 {
     static const struct {

@@ -2,12 +2,11 @@
  *
  * Everything that a person sees (terminal, tables, pictures, messages) shows a name in its visible form: characters
  * stand for themselves, and what could steer a terminal, reorder a line or break it is written out: "\x1b" for a control
- * character or a byte that is not UTF-8, "\u202e" for a character that has no shape of its own but moves others. */
+ * character or a byte that is not UTF-8, "\u202e" for a character that has no shape of its own but moves others. The public
+ * interface has it one character at a time (tw_visible_next). */
 #ifndef TW_CORE_UTF8_H
 #define TW_CORE_UTF8_H
 #include "core/core.h"
-
-enum { TW_VISIBLE_MAX = 12 }; /* bytes of the visible form of one character, with the zero behind it */
 
 /* Length of the UTF-8 sequence at `s`, which ends with a zero; 0 when it is none: overlong forms, surrogates and what is
  * above U+10FFFF are refused. */
@@ -17,10 +16,6 @@ unsigned tw_utf8_decode(const char *s, int n);
 /* Whether the character may be shown as it is: no control character, no mark that reorders or ends lines, no
  * non-character. */
 bool tw_utf8_is_visible(unsigned character);
-/* The visible form of the character at `s`, or of the one byte that is none; returns the bytes that were read. */
-int tw_visible_next(const char *s, char out[TW_VISIBLE_MAX]);
-/* Columns that such a form takes: one, or the letters that were written out. */
-int tw_visible_width(const char *form);
 /* Adds the visible form of a text that ends with a zero. */
 void tw_text_add_visible(tw_text *t, const char *text);
 /* Bytes of a byte order mark in front of a text: 3 or 0. Editors and spreadsheets put it there, and every reader of text

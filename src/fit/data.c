@@ -127,8 +127,8 @@ static tw_status find_cycles(reader *r)
                              "no column 'cycles', and no '--cycles' that says where they are");
     if (read_number(&r->csv, text, &r->cycles)) return TW_OK;
     return tw_diag_error(r->diag, (tw_loc){"--cycles", 1, 1},
-                         "'%.80s' is neither a column of '%s' nor a column plus or minus a number", text,
-                         r->csv.file);
+                         "'%.*s' is neither a column of '%s' nor a column plus or minus a number",
+                         TW_FIRST(80, text), r->csv.file);
 }
 
 static tw_status find_name(reader *r)
@@ -136,7 +136,8 @@ static tw_status find_name(reader *r)
     const char *name = r->options->name;
     r->name = name ? tw_csv_find(&r->csv, name) : 0;
     if (r->name >= 0) return TW_OK;
-    return tw_diag_error(r->diag, (tw_loc){"--name", 1, 1}, "'%s' has no column '%.80s'", r->csv.file, name);
+    return tw_diag_error(r->diag, (tw_loc){"--name", 1, 1}, "'%s' has no column '%.*s'", r->csv.file,
+                         TW_FIRST(80, name));
 }
 
 /* "COLUMN=VALUE" or "COLUMN!=VALUE" */
@@ -146,13 +147,14 @@ static tw_status find_where(reader *r)
     for (int i = 0; i < r->options->n_where; i++) {
         const char *text = r->options->where[i], *equals = strchr(text, '=');
         tw_loc loc = {"--where", 1, 1};
-        if (!equals) return tw_diag_error(r->diag, loc, "'%.80s' is not of the form COLUMN=VALUE", text);
+        if (!equals)
+            return tw_diag_error(r->diag, loc, "'%.*s' is not of the form COLUMN=VALUE", TW_FIRST(80, text));
         bool differs = equals > text && equals[-1] == '!';
         const char *name = tw_arena_strndup(r->arena, text, (size_t)(equals - text) - differs);
         if (!name) return TW_ERR_NOMEM;
         r->where[i] = (condition){tw_csv_find(&r->csv, name), differs, equals + 1};
         if (r->where[i].column < 0)
-            return tw_diag_error(r->diag, loc, "'%s' has no column '%.80s'", r->csv.file, name);
+            return tw_diag_error(r->diag, loc, "'%s' has no column '%.*s'", r->csv.file, TW_FIRST(80, name));
     }
     return TW_OK;
 }
@@ -246,11 +248,12 @@ static tw_status read_cycles(const reader *r, int row, int64_t *out)
     const tw_csv_field *field = tw_csv_cell(&r->csv, row, r->cycles.column);
     int64_t x;
     if (!read_count(field->text, &x))
-        return tw_diag_error(r->diag, tw_csv_loc(&r->csv, field), "'%.80s' is no number of cycles", field->text);
+        return tw_diag_error(r->diag, tw_csv_loc(&r->csv, field), "'%.*s' is no number of cycles",
+                             TW_FIRST(80, field->text));
     *out = x ? x + r->cycles.plus : 0;
     if (x == 0 || *out > 0) return TW_OK;
-    return tw_diag_error(r->diag, tw_csv_loc(&r->csv, field),
-                         "'%.80s' gives %" PRId64 " cycles, must be at least 1", field->text, *out);
+    return tw_diag_error(r->diag, tw_csv_loc(&r->csv, field), "'%.*s' gives %" PRId64 " cycles, must be at least 1",
+                         TW_FIRST(80, field->text), *out);
 }
 
 /* The first message of `inner`, without its own place, as an error of the row. */
@@ -261,8 +264,8 @@ static tw_status pass_on(const reader *r, tw_loc loc, const char *what, const ch
     const char *message = inner->n_texts > 0 ? inner->text[0] : "";
     const char *at = strstr(message, severity);
     if (status == TW_ERR_INPUT || status == TW_ERR_IO || status == TW_INFEASIBLE)
-        status =
-            tw_diag_error(r->diag, loc, "%s '%.160s': %s", what, text, at ? at + sizeof severity - 1 : message);
+        status = tw_diag_error(r->diag, loc, "%s '%.*s': %s", what, TW_FIRST(160, text),
+                               at ? at + sizeof severity - 1 : message);
     tw_diag_release(inner);
     return status;
 }
@@ -389,7 +392,7 @@ static tw_status check_lists(const reader *r)
             const tw_csv_field *entry = &r->drop[i].entry[k];
             if (!r->drop[i].used[k])
                 status = tw_diag_error(r->diag, (tw_loc){r->drop[i].file, entry->line, entry->col},
-                                       "'%s' has no row '%.80s'", r->csv.file, entry->text);
+                                       "'%s' has no row '%.*s'", r->csv.file, TW_FIRST(80, entry->text));
         }
     return status;
 }

@@ -28,7 +28,7 @@ static void list_columns(const tw_csv *csv, tw_text *out)
 {
     enum { MOST = 12 };
     for (int c = 0; c < csv->n_columns && c < MOST; c++)
-        tw_text_printf(out, "%s'%.40s'", c ? ", " : "", csv->name[c].text);
+        tw_text_printf(out, "%s'%.*s'", c ? ", " : "", TW_FIRST(40, csv->name[c].text));
     if (csv->n_columns > MOST) tw_text_printf(out, " and %d more", csv->n_columns - MOST);
 }
 
@@ -109,7 +109,8 @@ tw_status tw_template_expand(const char *text, const tw_csv *csv, int row, tw_ar
         if (!p.dispatch)
             tw_text_printf(&t, "%s", field->text);
         else if (!add_dispatch(field->text, &t))
-            status = tw_diag_error(diag, tw_csv_loc(csv, field), "'%.80s' is no name of a dispatch", field->text);
+            status = tw_diag_error(diag, tw_csv_loc(csv, field), "'%.*s' is no name of a dispatch",
+                                   TW_FIRST(80, field->text));
     }
     if (status == TW_OK && (t.failed || !(*out = tw_arena_strndup(arena, t.bytes ? t.bytes : "", t.len))))
         status = TW_ERR_NOMEM;

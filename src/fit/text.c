@@ -23,11 +23,12 @@ static const char *short_name(const char *path, const tw_line *line, char out[2 
 {
     const char *name = base_name(path), *dot = strrchr(name, '.');
     int n = dot && dot > name ? (int)(dot - name) : (int)strlen(name), tail = FILE_WIDTH / 2;
+    while (n > FILE_WIDTH && tail > 0 && (name[n - tail] & 0xc0) == 0x80) tail--; /* the rest of a character */
     if (n <= FILE_WIDTH)
         snprintf(out, 2 * FILE_WIDTH + 8, "%.*s", n, name);
     else
-        snprintf(out, 2 * FILE_WIDTH + 8, "%.*s%s%.*s", FILE_WIDTH - tail - 1, name, line->glyph.etc, tail,
-                 name + n - tail);
+        snprintf(out, 2 * FILE_WIDTH + 8, "%.*s%s%.*s", TW_FIRST(FILE_WIDTH - tail - 1, name), line->glyph.etc,
+                 tail, name + n - tail);
     return out;
 }
 #define SHORT(path) short_name((path), line, (char[2 * FILE_WIDTH + 8]){0})
@@ -160,9 +161,9 @@ static tw_status print_sweeps(const tw_calibration *c, tw_arena *scratch, tw_lin
         tw_table_row(&t, TW_PLAIN);
         tw_table_put(&t, 0, SHORT(s->file));
         tw_table_printf(&t, 1, "%d", s->tiles);
-        tw_table_printf(&t, 2, "%.20s", s->best);
+        tw_table_printf(&t, 2, "%.*s", TW_FIRST(20, s->best));
         tw_table_number(&t, 3, s->best_cycles);
-        tw_table_printf(&t, 4, "%.20s", s->pick);
+        tw_table_printf(&t, 4, "%.*s", TW_FIRST(20, s->pick));
         tw_table_number(&t, 5, s->pick_cycles);
         tw_table_printf(&t, 6, "%.3f", (double)s->pick_cycles / (double)s->best_cycles);
     }
@@ -197,7 +198,7 @@ static tw_status print_outliers(const tw_calibration *c, tw_arena *scratch, tw_l
     t.once = false;
     for (int i = 0; i < n && i < OUTLIERS_SHOWN; i++) {
         tw_table_row(&t, TW_PLAIN);
-        tw_table_printf(&t, 0, "%.30s", row[i]->name);
+        tw_table_printf(&t, 0, "%.*s", TW_FIRST(30, row[i]->name));
         tw_table_put(&t, 1, row[i]->test ? "test" : "train");
         tw_table_number(&t, 2, row[i]->measured);
         tw_table_number(&t, 3, row[i]->predicted);
@@ -227,7 +228,7 @@ static tw_status print_misfits(const tw_calibration *c, tw_arena *scratch, tw_li
         if ((r->measured > 0) == (r->before > 0)) continue;
         n++;
         tw_table_row(&t, TW_ALARM);
-        tw_table_printf(&t, 0, "%.30s", r->name);
+        tw_table_printf(&t, 0, "%.*s", TW_FIRST(30, r->name));
         tw_table_put(&t, 1, r->measured > 0 ? "yes" : "no");
         tw_table_put(&t, 2, r->before > 0 ? "yes" : "no");
         tw_table_printf(&t, 3, "%d", r->line);

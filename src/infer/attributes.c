@@ -58,8 +58,8 @@ tw_status tw_rule_attributes(const tw_rule_case *c)
         const tw_attribute *a = &c->node->attribute[i];
         for (size_t k = 0; k < TW_COUNT(kinds); k++)
             if (holds(kinds[k].names, a->name) && !agrees(a, kinds[k].kind))
-                return tw_rule_error(c, "attribute '%.100s' is %s, %s expected", a->name, kind_name(a->kind),
-                                     kind_name(kinds[k].kind));
+                return tw_rule_error(c, "attribute '%.*s' is %s, %s expected", TW_FIRST(100, a->name),
+                                     kind_name(a->kind), kind_name(kinds[k].kind));
     }
     return TW_OK;
 }

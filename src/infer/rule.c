@@ -11,8 +11,8 @@ tw_status tw_rule_error(const tw_rule_case *c, const char *fmt, ...)
     va_start(args, fmt);
     tw_vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return tw_diag_error(c->diag, (tw_loc){c->file->path, 0, 0}, "node '%.100s' (%.60s) at byte %" PRId64 ": %s",
-                         c->node->name, c->node->op, c->node->offset, text);
+    return tw_diag_error(c->diag, (tw_loc){c->file->path, 0, 0}, "node '%.*s' (%.*s) at byte %" PRId64 ": %s",
+                         TW_FIRST(100, c->node->name), TW_FIRST(60, c->node->op), c->node->offset, text);
 }
 
 const tw_shape_of_value *tw_rule_in(const tw_rule_case *c, int k) { return k < c->n_in ? c->in[k] : NULL; }

@@ -41,7 +41,8 @@ static tw_status read_auto_pad(const tw_rule_case *c, auto_pad *out)
     else if (strcmp(text, "SAME_UPPER") == 0 || strcmp(text, "SAME_LOWER") == 0)
         *out = PAD_SAME;
     else
-        return tw_rule_error(c, "auto_pad is '%.40s'; it may be NOTSET, SAME_UPPER, SAME_LOWER or VALID", text);
+        return tw_rule_error(c, "auto_pad is '%.*s'; it may be NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+                             TW_FIRST(40, text));
     return TW_OK;
 }
 

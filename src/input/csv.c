@@ -134,7 +134,8 @@ static void check_names(reader *r, const tw_csv *csv)
     for (int c = 0; c < csv->n_columns; c++)
         for (int b = 0; b < c && *csv->name[c].text; b++) {
             if (strcmp(csv->name[c].text, csv->name[b].text) != 0) continue;
-            COMPLAIN(r, tw_csv_loc(csv, &csv->name[c]), "column '%.80s' is given twice", csv->name[c].text);
+            COMPLAIN(r, tw_csv_loc(csv, &csv->name[c]), "column '%.*s' is given twice",
+                     TW_FIRST(80, csv->name[c].text));
             break;
         }
 }

@@ -30,7 +30,7 @@ static found found_of(const tw_node *node)
     else if (!*node->text && !node->quoted)
         snprintf(f.text, sizeof f.text, "nothing");
     else
-        snprintf(f.text, sizeof f.text, "%s'%s'", node->quoted ? "text " : "", node->text);
+        tw_snprintf(f.text, sizeof f.text, "%s'%s'", node->quoted ? "text " : "", node->text);
     return f;
 }
 

@@ -171,8 +171,10 @@ static tw_status add_scalar(builder *b, const char *text, size_t n, bool quoted,
 
 static void refuse_extras(builder *b, tw_loc loc, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
-    if (anchor) COMPLAIN(b, loc, "anchor '&%.100s' is not allowed here; write the value out", (const char *)anchor);
-    if (tag) COMPLAIN(b, loc, "tag '%.100s' is not allowed here", (const char *)tag);
+    if (anchor)
+        COMPLAIN(b, loc, "anchor '&%.*s' is not allowed here; write the value out",
+                 TW_FIRST(100, (const char *)anchor));
+    if (tag) COMPLAIN(b, loc, "tag '%.*s' is not allowed here", TW_FIRST(100, (const char *)tag));
 }
 
 static tw_status take_scalar(builder *b, const yaml_event_t *e, tw_loc loc)
@@ -184,8 +186,8 @@ static tw_status take_scalar(builder *b, const yaml_event_t *e, tw_loc loc)
 
 static tw_status take_alias(builder *b, const yaml_event_t *e, tw_loc loc)
 {
-    COMPLAIN(b, loc, "alias '*%.100s' is not allowed here; write the value out",
-             (const char *)e->data.alias.anchor);
+    COMPLAIN(b, loc, "alias '*%.*s' is not allowed here; write the value out",
+             TW_FIRST(100, (const char *)e->data.alias.anchor));
     return add_scalar(b, "alias", 5, false, loc);
 }
 

@@ -182,7 +182,7 @@ static bool take(parser *p, char c)
 static tw_status expected(parser *p, const char *what)
 {
     if (!peek(p)) return tw_diag_error(p->diag, loc_of(p, p->at), "%s expected at the end of the formula", what);
-    return tw_diag_error(p->diag, loc_of(p, p->at), "%s expected at '%.40s'", what, p->at);
+    return tw_diag_error(p->diag, loc_of(p, p->at), "%s expected at '%.*s'", what, TW_FIRST(40, p->at));
 }
 
 static bool is_name_char(char c) { return tw_is_alnum(c) || c == '_'; }

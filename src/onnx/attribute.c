@@ -129,10 +129,10 @@ static tw_status take(tw_reader *reader, tw_bytes message, const fields *f, int 
     case TW_ATTR_INTS: return read_ints(source, message, f->n_ints, out);
     case TW_ATTR_STRINGS: return read_strings(source, message, f->n_strings, out);
     case TW_ATTR_TENSOR:
-        if (!f->t.at) return tw_source_error(source, "attribute '%.200s' has no tensor", out->name);
+        if (!f->t.at) return tw_source_error(source, "attribute '%.*s' has no tensor", TW_FIRST(200, out->name));
         return read_tensor(source, f->t, false, out);
     case TW_ATTR_GRAPH:
-        if (!f->g.at) return tw_source_error(source, "attribute '%.200s' has no graph", out->name);
+        if (!f->g.at) return tw_source_error(source, "attribute '%.*s' has no graph", TW_FIRST(200, out->name));
         return tw_reader_graph(reader, f->g, graph, &out->graph);
     case TW_ATTR_OTHER: return f->sparse.at ? read_tensor(source, f->sparse, true, out) : TW_OK;
     }

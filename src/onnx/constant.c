@@ -18,7 +18,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw data is handed ou
 
 static tw_status fail(const tw_source *source, const tw_constant *c, const char *what)
 {
-    return tw_source_error(source, "tensor '%.200s' at byte %" PRId64 ": %s", c->name, c->offset, what);
+    return tw_source_error(source, "tensor '%.*s' at byte %" PRId64 ": %s", TW_FIRST(200, c->name), c->offset,
+                           what);
 }
 
 static tw_status add_dim(const tw_source *source, uint64_t bits, tw_constant *c)
@@ -300,8 +301,8 @@ static tw_status read_numbers(const tw_source *source, const tw_constant *c, con
     for (tw_field f; tw_repeated_next(&r, &f); to += size) {
         int64_t x = how->tag == TW_WIRE_VARINT(5) ? (int32_t)f.bits : (int64_t)f.bits;
         if (is_number(how->tag) && (x < how->lo || x > how->hi))
-            return tw_source_error(source, "tensor '%.200s' at byte %" PRId64 ": %" PRId64 " is outside %s",
-                                   c->name, c->offset, x, tw_onnx_type_name(c->type));
+            return tw_source_error(source, "tensor '%.*s' at byte %" PRId64 ": %" PRId64 " is outside %s",
+                                   TW_FIRST(200, c->name), c->offset, x, tw_onnx_type_name(c->type));
         memcpy(to, &f.bits, size);
     }
     *out = bytes;
@@ -390,20 +391,20 @@ static tw_status open_whole(const tw_source *source, const tw_constant *c, int *
     int64_t size;
     if (tw_onnx_type_bytes(c->type) == 0) return fail(source, c, "elements of its type cannot be read");
     if (!stays_inside(c->location)) {
-        snprintf(text, sizeof text, "its external data '%.200s' lies outside the model's folder", c->location);
+        snprintf(text, sizeof text, "its external data '%.*s' lies outside the model's folder",
+                 TW_FIRST(200, c->location));
         return fail(source, c, text);
     }
     *fd = open_external(c, source->path, &size);
     if (*fd < 0) {
-        snprintf(text, sizeof text, "its external data '%.200s' is not there", c->location);
+        snprintf(text, sizeof text, "its external data '%.*s' is not there", TW_FIRST(200, c->location));
         return fail(source, c, text);
     }
     int64_t need = bytes_needed(c), room = external_room(c, size);
     if (room >= need) return TW_OK;
     close(*fd);
-    snprintf(text, sizeof text,
-             "'%.200s' has %" PRId64 " bytes of it from byte %" PRId64 ", %" PRId64 " are needed", c->location,
-             room, c->external_offset, need);
+    snprintf(text, sizeof text, "'%.*s' has %" PRId64 " bytes of it from byte %" PRId64 ", %" PRId64 " are needed",
+             TW_FIRST(200, c->location), room, c->external_offset, need);
     return fail(source, c, text);
 }
 
@@ -414,8 +415,8 @@ static tw_status read_opened(const tw_source *source, const tw_constant *c, int 
     if (!bytes) return TW_ERR_NOMEM;
     *out = bytes;
     if (read_whole(fd, bytes, need, c->external_offset)) return TW_OK;
-    return tw_diag_io(source->diag, (tw_loc){source->path, 0, 0}, "tensor '%.200s': '%.200s' cannot be read",
-                      c->name, c->location);
+    return tw_diag_io(source->diag, (tw_loc){source->path, 0, 0}, "tensor '%.*s': '%.*s' cannot be read",
+                      TW_FIRST(200, c->name), TW_FIRST(200, c->location));
 }
 
 static tw_status read_file(const tw_source *source, const tw_constant *c, const void **out)

@@ -72,8 +72,8 @@ static tw_status define_constant(tw_reader *reader, const tw_constant *constant,
     if (name < 0) return TW_ERR_NOMEM;
     int before = tw_scope_find(reader->scope, name);
     if (before >= 0 && tw_scope_value(reader->scope, before)->graph == graph)
-        return tw_source_error(source, "constant '%.200s' at byte %" PRId64 " is there twice", constant->name,
-                               constant->offset);
+        return tw_source_error(source, "constant '%.*s' at byte %" PRId64 " is there twice",
+                               TW_FIRST(200, constant->name), constant->offset);
     int value = tw_scope_define(reader->scope, name, graph);
     if (value < 0) return TW_ERR_NOMEM;
     tw_scope_value(reader->scope, value)->constant = constant;
@@ -138,8 +138,8 @@ static tw_status define_input(tw_reader *reader, tw_bytes message, int graph, in
     if (in.name < 0) return tw_source_error(&reader->source, "input at byte %" PRId64 " has no name", offset);
     int before = find_here(reader, in.name, graph);
     if (before >= 0 && !tw_scope_value(reader->scope, before)->constant)
-        return tw_source_error(&reader->source, "input '%.200s' at byte %" PRId64 " is there twice",
-                               tw_scope_text(reader->scope, in.name), offset);
+        return tw_source_error(&reader->source, "input '%.*s' at byte %" PRId64 " is there twice",
+                               TW_FIRST(200, tw_scope_text(reader->scope, in.name)), offset);
     if (before < 0 && (*out = tw_scope_define(reader->scope, in.name, graph)) < 0) return TW_ERR_NOMEM;
     return TW_OK;
 }
@@ -199,7 +199,7 @@ static tw_status find_output(tw_reader *reader, tw_bytes message, int g, int *ou
     if (in.name < 0)
         return tw_source_error(&reader->source, "output at byte %" PRId64 " has no name",
                                tw_source_offset(&reader->source, message.at));
-    snprintf(gives, sizeof gives, "graph '%.200s' gives", reader->graph[g].name);
+    snprintf(gives, sizeof gives, "graph '%.*s' gives", TW_FIRST(200, reader->graph[g].name));
     return tw_reader_find(reader, in.name, gives, out);
 }
 

@@ -48,13 +48,14 @@ static void report_twice(tw_reader *reader, const tw_value *value)
     const tw_onnx_node *writer = value->node < 0 ? NULL : &reader->graph[value->graph].node[value->node];
     reader->wrong = true;
     if (!writer)
-        (void)tw_source_error(&reader->source, "writes '%.200s', which is an input or a constant", value->name);
+        (void)tw_source_error(&reader->source, "writes '%.*s', which is an input or a constant",
+                              TW_FIRST(200, value->name));
     else if (writer == reader->source.node)
-        (void)tw_source_error(&reader->source, "writes '%.200s' twice", value->name);
+        (void)tw_source_error(&reader->source, "writes '%.*s' twice", TW_FIRST(200, value->name));
     else
-        (void)tw_source_error(&reader->source,
-                              "writes '%.200s', which node '%.200s' (%.100s) at byte %" PRId64 " writes too",
-                              value->name, writer->name, writer->op, writer->offset);
+        (void)tw_source_error(
+            &reader->source, "writes '%.*s', which node '%.*s' (%.*s) at byte %" PRId64 " writes too",
+            TW_FIRST(200, value->name), TW_FIRST(200, writer->name), TW_FIRST(100, writer->op), writer->offset);
 }
 
 static tw_status define(tw_reader *reader, tw_bytes bytes, int graph, int at, int *out)
@@ -100,8 +101,8 @@ tw_status tw_reader_find(tw_reader *reader, int name, const char *verb, int *out
     *out = tw_scope_find(reader->scope, name);
     if (*out < 0) {
         reader->wrong = true;
-        (void)tw_source_error(&reader->source, "%s '%.200s', which nothing defines", verb,
-                              tw_scope_text(reader->scope, name));
+        (void)tw_source_error(&reader->source, "%s '%.*s', which nothing defines", verb,
+                              TW_FIRST(200, tw_scope_text(reader->scope, name)));
         return TW_OK;
     }
     const tw_value *value = tw_scope_value(reader->scope, *out);

@@ -98,9 +98,9 @@ static bool order_from(walk *w, int node, int *again)
 static void add_name(tw_text *text, const tw_onnx_node *node)
 {
     if (node->name[0])
-        tw_text_printf(text, "'%.40s'", node->name);
+        tw_text_printf(text, "'%.*s'", TW_FIRST(40, node->name));
     else
-        tw_text_printf(text, "%.30s at byte %" PRId64, node->op, node->offset);
+        tw_text_printf(text, "%.*s at byte %" PRId64, TW_FIRST(30, node->op), node->offset);
 }
 
 /* "'a' -> 'b' -> 'a'" of the nodes from `bottom` of the stack on, which wait for each other and for the first of them:
@@ -154,9 +154,10 @@ static void note(tw_reader *reader, const tw_onnx_node *node, const tw_onnx_node
     if (!reader->sorted)
         tw_diag_note(
             reader->source.diag, (tw_loc){reader->source.path, 0, 0},
-            "nodes are not in the order of their data, and were sorted: node '%.200s' (%.100s) at byte %" PRId64
-            " reads what node '%.200s' (%.100s) at byte %" PRId64 " writes",
-            node->name, node->op, node->offset, writer->name, writer->op, writer->offset);
+            "nodes are not in the order of their data, and were sorted: node '%.*s' (%.*s) at byte %" PRId64
+            " reads what node '%.*s' (%.*s) at byte %" PRId64 " writes",
+            TW_FIRST(200, node->name), TW_FIRST(100, node->op), node->offset, TW_FIRST(200, writer->name),
+            TW_FIRST(100, writer->op), writer->offset);
     reader->sorted = true;
 }
 

@@ -17,8 +17,8 @@ tw_status tw_source_error(const tw_source *source, const char *fmt, ...)
     tw_loc loc = {source->path, 0, 0};
     const tw_onnx_node *node = source->node;
     if (!node) return tw_diag_error(source->diag, loc, "%s", body);
-    return tw_diag_error(source->diag, loc, "node '%.200s' (%.100s) at byte %" PRId64 ": %s", node->name, node->op,
-                         node->offset, body);
+    return tw_diag_error(source->diag, loc, "node '%.*s' (%.*s) at byte %" PRId64 ": %s", TW_FIRST(200, node->name),
+                         TW_FIRST(100, node->op), node->offset, body);
 }
 
 tw_status tw_source_end(const tw_source *source, const tw_wire *wire, const char *what)

@@ -76,7 +76,7 @@ static cell trim(cell c)
 }
 
 /* As much of a cell as a message shows. */
-static int shown(cell c) { return c.n < 40 ? c.n : 40; }
+static int shown(cell c) { return c.n < 40 ? c.n : tw_utf8_cut(c.text, 40); }
 
 static tw_status read_number(reader *r, cell c, const char *what, int64_t *out)
 {
@@ -289,7 +289,8 @@ static tw_status find_partners(reader *r, const tw_packfile *f, const cell *same
     for (int i = 0; i < f->n; i++) {
         entry *e = find_id(table, size - 1, f->id[i]);
         if (e->buffer) {
-            tw_status status = tw_diag_error(r->diag, f->loc[i], "buffer '%.40s' is there twice", f->id[i]);
+            tw_status status =
+                tw_diag_error(r->diag, f->loc[i], "buffer '%.*s' is there twice", TW_FIRST(40, f->id[i]));
             tw_diag_note(r->diag, f->loc[e->buffer - 1], "the first one is here");
             return status;
         }
@@ -301,7 +302,8 @@ static tw_status find_partners(reader *r, const tw_packfile *f, const cell *same
         const char *id;
         TW_TRY(read_name(r, same[i], &id));
         partner[i] = find_id(table, size - 1, id)->buffer - 1;
-        if (partner[i] < 0) return tw_diag_error(r->diag, same[i].loc, "there is no buffer '%.40s'", id);
+        if (partner[i] < 0)
+            return tw_diag_error(r->diag, same[i].loc, "there is no buffer '%.*s'", TW_FIRST(40, id));
     }
     return TW_OK;
 }
@@ -409,14 +411,15 @@ tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_are
     TW_TRY(find_partners(&r, &f, same, partner));
     TW_TRY(tw_pack_join(item, partner, f.n, arena, &joined, &f.n_items, group, &conflict));
     if (conflict >= 0)
-        return tw_diag_error(diag, f.loc[conflict],
-                             "'%.40s' contradicts the buffers that it shares its offset with", f.id[conflict]);
+        return tw_diag_error(diag, f.loc[conflict], "'%.*s' contradicts the buffers that it shares its offset with",
+                             TW_FIRST(40, f.id[conflict]));
     f.item = joined;
     f.item_of = group;
     const char *wrong = tw_pack_check(joined, f.n_items, &bad);
     for (int i = 0; wrong && bad < f.n_items && i < f.n; i++)
         if (group[i] == bad)
-            return tw_diag_error(diag, f.loc[i], "the buffers with '%.40s' cannot be placed: %s", f.id[i], wrong);
+            return tw_diag_error(diag, f.loc[i], "the buffers with '%.*s' cannot be placed: %s",
+                                 TW_FIRST(40, f.id[i]), wrong);
     if (wrong) return tw_diag_error(diag, (tw_loc){name, 0, 0}, "%s", wrong);
     *out = f;
     return TW_OK;

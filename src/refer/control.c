@@ -48,7 +48,7 @@ static tw_status find_value(scope *s, const tw_refer_case *c, int v, const tw_ar
     *out = scope_find(s, v);
     if (*out) return TW_OK;
     if (s->status != TW_OK) return s->status;
-    return tw_refer_error(c, s->diag, "'%.100s' has no value", s->file->value[v].name);
+    return tw_refer_error(c, s->diag, "'%.*s' has no value", TW_FIRST(100, s->file->value[v].name));
 }
 
 /* ---- nodes in order ---- */
@@ -114,8 +114,8 @@ tw_status tw_refer_graph(const tw_graph_file *file, int graph, tw_arena *arena, 
         int v = g->output[i];
         if (!scope_find(&s, v)) {
             if (s.status != TW_OK) return s.status;
-            return tw_diag_error(diag, (tw_loc){file->path, 0, 0}, "output '%.100s' of the graph has no value",
-                                 file->value[v].name);
+            return tw_diag_error(diag, (tw_loc){file->path, 0, 0}, "output '%.*s' of the graph has no value",
+                                 TW_FIRST(100, file->value[v].name));
         }
     }
     return TW_OK;

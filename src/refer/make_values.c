@@ -37,7 +37,7 @@ static tw_status make_from(const tw_refer_case *c, tw_arena *arena, tw_diag *dia
     case TW_ATTR_INTS: return make_list(c, arena, diag, TW_ONNX_I64, a->n, a->ints, out);
     case TW_ATTR_STRING: return make_list(c, arena, diag, TW_ONNX_STRING, -1, &a->s, out);
     case TW_ATTR_STRINGS: return make_list(c, arena, diag, TW_ONNX_STRING, a->n, a->strings, out);
-    default: return tw_refer_unknown(c, diag, "a constant in attribute '%.40s'", a->name);
+    default: return tw_refer_unknown(c, diag, "a constant in attribute '%.*s'", TW_FIRST(40, a->name));
     }
 }
 

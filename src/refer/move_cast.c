@@ -66,7 +66,7 @@ static tw_status cast_from_text(const tw_refer_case *c, tw_diag *diag, const tw_
     for (int64_t i = 0; i < x->n; i++) {
         tw_array one = {.type = out->type, .n = 1, .data = tw_moving_at(out, i)};
         if (!read_text(text[i], &one))
-            return tw_refer_error(c, diag, "'%.40s' is not a number of type %s", text[i],
+            return tw_refer_error(c, diag, "'%.*s' is not a number of type %s", TW_FIRST(40, text[i]),
                                   tw_onnx_type_name(out->type));
     }
     return TW_OK;

@@ -92,8 +92,8 @@ enum { MESSAGE_MAX = 512 };
 static void sentence(const tw_refer_case *c, char out[MESSAGE_MAX], const char *fmt, va_list args)
 {
     const tw_onnx_node *node = c->node;
-    int n = snprintf(out, MESSAGE_MAX, "node '%.100s' (%.60s) at byte %" PRId64 ": ", node->name, node->op,
-                     node->offset);
+    int n = snprintf(out, MESSAGE_MAX, "node '%.*s' (%.*s) at byte %" PRId64 ": ", TW_FIRST(100, node->name),
+                     TW_FIRST(60, node->op), node->offset);
     tw_vsnprintf(out + n, (size_t)(MESSAGE_MAX - n), fmt, args);
 }
 

@@ -221,7 +221,7 @@ static tw_status draw_head(drawing *d)
 {
     const char *path = d->plan[0]->network->file->path, *slash = strrchr(path, '/');
     char text[TW_CANVAS_TEXT];
-    snprintf(text, sizeof text, "%.200s: cycles %sof each %s", slash ? slash + 1 : path,
+    snprintf(text, sizeof text, "%.*s: cycles %sof each %s", TW_FIRST(200, slash ? slash + 1 : path),
              d->energy && d->look.energy > 0 ? "and energy " : "", d->by_layer ? "distinct layer" : "step");
     const char *title = tw_plot_fit(text, right_edge(d) - title_x(d), d->look.title_text, d->scratch);
     if (!title) return TW_ERR_NOMEM;

@@ -11,8 +11,8 @@
 #include "report/jsonrows.h"
 
 #include <jansson.h>
-#include <pthread.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 enum { VERSION = 1, NAME_SHOWN = 200 };
@@ -63,7 +63,7 @@ static void spell(const place *at, tw_text *out)
     if (!at->up) return;
     spell(at->up, out);
     if (at->key)
-        tw_text_printf(out, "%s%.*s", out->len ? "." : "", NAME_SHOWN, at->key);
+        tw_text_printf(out, "%s%.*s", out->len ? "." : "", TW_FIRST(NAME_SHOWN, at->key));
     else
         tw_text_printf(out, "[%zu]", at->index);
 }
@@ -464,9 +464,10 @@ static bool check_schema(reader *r, const place *root)
     const char *name = json_string_value(schema.value);
     r->doc->network = strcmp(name, "tilewright.network") == 0;
     if (!r->doc->network && strcmp(name, "tilewright.plan") != 0) {
+        const char *found = copy_of(r, schema.value);
         tw_diag_error(r->diag, loc_of_place(r, &schema),
-                      "schema is '%.*s', neither tilewright.plan nor tilewright.network", NAME_SHOWN,
-                      copy_of(r, schema.value));
+                      "schema is '%.*s', neither tilewright.plan nor tilewright.network",
+                      TW_FIRST(NAME_SHOWN, found));
         return false;
     }
     if (!is(r, &version, JSON_INTEGER, true)) return false;

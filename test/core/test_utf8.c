@@ -60,3 +60,36 @@ TEST(messages_show_what_they_quote)
     CHECK_STR(diag.last, "a\\x1b.csv:1:2: error: '\\u202e\\xff' is wrong");
     tw_diag_release(&diag);
 }
+
+/* Oracle: whole characters from the front, as many as there is room for. */
+TEST(a_text_is_cut_behind_a_whole_character)
+{
+    static const char text[] = "a\u00e9\u20ac\U0001f600z\u20ac\u00e9";
+    for (int most = 0; most <= (int)sizeof text; most++) {
+        int whole = 0;
+        for (int n; text[whole] && whole + (n = tw_utf8_length(text + whole)) <= most;) whole += n;
+        CHECK_EQ(tw_utf8_cut(text, most), whole);
+        char shown[64], want[64];
+        snprintf(want, sizeof want, "'%.*s'", whole, text);
+        snprintf(shown, sizeof shown, "'%.*s'", TW_FIRST(most, text));
+        CHECK_STR(shown, want);
+        tw_snprintf(shown, (size_t)most + 1, "%s", text);
+        CHECK_EQ(strlen(shown), whole);
+    }
+    CHECK_EQ(tw_utf8_cut("\xff\xff\xff\xff", 3), 3); /* what is no character is not cut either */
+    CHECK_EQ(tw_utf8_cut("\x80\x80\x80\x80\x80\x80", 5), 5);
+    CHECK_EQ(tw_utf8_cut(NULL, 5), 0);
+}
+
+TEST(a_message_that_is_too_long_ends_with_a_whole_character)
+{
+    char name[3001] = "";
+    for (int shift = 0; shift < 3; shift++) {
+        tw_diag diag = {0};
+        memset(name, 'x', (size_t)shift);
+        for (int i = shift; i + 3 < (int)sizeof name; i += 3) memcpy(name + i, "\u20ac", 4);
+        (void)tw_diag_error(&diag, (tw_loc){0}, "'%s' is wrong", name);
+        CHECK_EQ(strstr(diag.last, "\\x") != NULL, 0);
+        tw_diag_release(&diag);
+    }
+}
