@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,27 +340,26 @@ static bool stays_inside(const char *location)
     return true;
 }
 
-static void external_path(const tw_constant *c, const char *model, tw_text *out)
-{
-    const char *slash = strrchr(model, '/');
-    if (slash) tw_text_add(out, model, (size_t)(slash - model) + 1);
-    tw_text_printf(out, "%s", c->location);
-}
-
-/* Opens the file when it is a regular one; -1 otherwise. */
+/* Opens the file, which lies beside the model, when it is a regular one; -1 with errno otherwise. Allocates nothing: want of
+ * memory would look like a file that is missing. */
 static int open_external(const tw_constant *c, const char *model, int64_t *size)
 {
-    tw_text path = {0};
-    external_path(c, model, &path);
-    int fd = path.failed ? -1 : open(path.bytes, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    tw_text_release(&path);
+    char path[PATH_MAX];
     struct stat st;
+    const char *slash = strrchr(model, '/');
+    int n = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - model) + 1 : 0, model, c->location);
+    if (n < 0 || (size_t)n >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return -1;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         *size = st.st_size;
         return fd;
     }
     close(fd);
+    errno = ENOENT;
     return -1;
 }
 
@@ -384,6 +384,17 @@ static bool read_whole(int fd, uint8_t *to, int64_t n, int64_t from)
     return true;
 }
 
+static tw_status cannot_open(const tw_source *source, const tw_constant *c, int error)
+{
+    char text[512];
+    if (error == ENOMEM) return TW_ERR_NOMEM;
+    if (error == ENOENT || error == ENOTDIR)
+        snprintf(text, sizeof text, "its external data '%.*s' is not there", TW_FIRST(200, c->location));
+    else
+        snprintf(text, sizeof text, "its external data '%.*s' cannot be opened: %s", TW_FIRST(200, c->location), strerror(error));
+    return fail(source, c, text);
+}
+
 /* Opens the file, which is long enough. */
 static tw_status open_whole(const tw_source *source, const tw_constant *c, int *fd)
 {
@@ -396,10 +407,7 @@ static tw_status open_whole(const tw_source *source, const tw_constant *c, int *
         return fail(source, c, text);
     }
     *fd = open_external(c, source->path, &size);
-    if (*fd < 0) {
-        snprintf(text, sizeof text, "its external data '%.*s' is not there", TW_FIRST(200, c->location));
-        return fail(source, c, text);
-    }
+    if (*fd < 0) return cannot_open(source, c, errno);
     int64_t need = bytes_needed(c), room = external_room(c, size);
     if (room >= need) return TW_OK;
     close(*fd);

@@ -749,6 +749,17 @@ TEST(external_data_is_read_where_it_is_and_refused_where_it_is_not)
     check_external(4, "", NULL, NULL, 0, "its external data '' lies outside the model's folder");
 }
 
+TEST(external_data_that_cannot_be_opened_says_why)
+{
+    char location[5001], message[400];
+    memset(location, 'w', sizeof location - 1); /* longer than any path, which nothing is allocated for */
+    location[sizeof location - 1] = 0;
+    snprintf(message, sizeof message, "its external data '%.200s' cannot be opened: File name too long", location);
+    check_external(4, location, NULL, NULL, 0, message);
+    location[300] = 0;
+    check_external(4, location, NULL, NULL, 0, message);
+}
+
 TEST(external_data_that_is_described_badly)
 {
     tw_text graph = {0}, t = external_tensor(NULL, "1", NULL);
