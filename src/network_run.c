@@ -31,11 +31,15 @@ static tw_status numbers_of(tw_run *r, int tensor, int64_t n, tw_arena *scratch,
     return TW_OK;
 }
 
-static tw_status refuse_row(tw_run *r, const tw_step *step, const tw_array *index, int64_t row, int64_t extent)
+static tw_status refuse_row(tw_run *r, const tw_step *step, const tw_selection *s, const tw_array *index, int64_t row)
 {
-    return tw_diag_error(&r->ctx->diag, (tw_loc){r->net->file->path, 0, 0},
+    tw_loc loc = {r->net->file->path, 0, 0};
+    if (s->counts)
+        return tw_diag_error(&r->ctx->diag, loc, "step '%s': entry %" PRId64 " of its indices is outside the tensor",
+                             step->name, row);
+    return tw_diag_error(&r->ctx->diag, loc,
                          "step '%s': index %" PRId64 " is %" PRId64 ", outside the %" PRId64 " that there are",
-                         step->name, row, tw_array_get_int(index, row), extent);
+                         step->name, row, tw_array_get_int(index, row), s->extent);
 }
 
 /* Rows of a tensor, where its index finds them. */
@@ -46,19 +50,19 @@ static tw_status rows_of(tw_run *r, const tw_step *step, int operand, tw_arena *
     double *rows;
     TW_TRY(tw_run_look(r, step->operand[operand], &whole));
     TW_TRY(tw_run_look(r, step->operand[s->index], &index));
-    TW_ALLOC(scratch, rows, s->outer * s->count * s->apart);
+    TW_ALLOC(scratch, rows, s->outer * s->count * s->inner);
     for (int64_t o = 0; o < s->outer; o++)
         for (int64_t i = 0; i < s->count; i++) {
-            int64_t from = tw_selection_at(s, &index, o, i), to = (o * s->count + i) * s->apart;
-            if (from < 0) return refuse_row(r, step, &index, i, s->extent);
+            int64_t from = tw_selection_at(s, &index, o, i), to = (o * s->count + i) * s->inner;
+            if (from < 0) return refuse_row(r, step, s, &index, i);
             for (int64_t k = 0; k < s->inner; k++) rows[to + k] = tw_array_get(&whole, from + k);
         }
     *out = rows;
     return TW_OK;
 }
 
-/* What a step made is written where the index of its output says. */
-static tw_status keep_rows(tw_run *r, const tw_step *step, const double *rows)
+/* What a step made is written where the index of its output says; with `turn`, the rows whose turn it is. */
+static tw_status keep_rows(tw_run *r, const tw_step *step, const double *rows, const int32_t *turn, int32_t now)
 {
     int operand = step->n_operands - 1;
     const tw_selection *s = &step->select[operand];
@@ -67,10 +71,47 @@ static tw_status keep_rows(tw_run *r, const tw_step *step, const double *rows)
     TW_TRY(tw_run_look(r, step->operand[s->index], &index));
     for (int64_t o = 0; o < s->outer; o++)
         for (int64_t i = 0; i < s->count; i++) {
-            int64_t to = tw_selection_at(s, &index, o, i), from = (o * s->count + i) * s->apart;
-            if (to < 0) return refuse_row(r, step, &index, i, s->extent);
-            for (int64_t k = 0; k < s->inner; k++) tw_array_set(&whole, to + k, rows[from + k]);
+            int64_t to = tw_selection_at(s, &index, o, i), from = (o * s->count + i) * s->inner;
+            if (to < 0) return refuse_row(r, step, s, &index, i);
+            for (int64_t k = 0; k < s->inner && (!turn || turn[i] == now); k++)
+                tw_array_set(&whole, to + k, rows[from + k]);
         }
+    return TW_OK;
+}
+
+/* ---- rows that are combined ---- */
+
+/* A row that several updates name has to be written before it is read again. So such a step runs in turns: in the first it
+ * writes what the first update of every row makes, in the second what the second does to that. */
+typedef struct turns {
+    int32_t n;
+    const int32_t *of; /* per row of the updates; NULL: all at once */
+} turns;
+
+/* A step that reads the rows that it writes. */
+static bool combines_rows(const tw_step *step)
+{
+    int output = step->n_operands - 1;
+    return step->select[output].count > 0 && step->select[0].count > 0 && step->operand[0] == step->operand[output];
+}
+
+static tw_status find_turns(tw_run *r, const tw_step *step, tw_arena *scratch, turns *out)
+{
+    const tw_selection *s = &step->select[0];
+    tw_array index;
+    int32_t *of, *named;
+    *out = (turns){.n = 1};
+    if (!combines_rows(step)) return TW_OK;
+    TW_TRY(tw_run_look(r, step->operand[s->index], &index));
+    TW_ALLOC(scratch, of, s->count);
+    TW_ALLOC(scratch, named, s->extent);
+    for (int64_t i = 0; i < s->count; i++) {
+        int64_t at = tw_selection_at(s, &index, 0, i);
+        if (at < 0) return refuse_row(r, step, s, &index, i);
+        of[i] = named[at / s->inner]++;
+        out->n = (int32_t)tw_max(out->n, of[i] + 1);
+    }
+    out->of = of;
     return TW_OK;
 }
 
@@ -116,36 +157,67 @@ static tw_status keep_fault(tw_run *r, tw_step_verdict *v)
     return v->fault ? TW_OK : TW_ERR_NOMEM;
 }
 
-static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
+static const char *const too_wide = "its whole numbers need more than 53 bits";
+
+/* The step's program on these inputs, or its description. */
+static tw_status run_once(tw_run *r, int j, const tw_given *given, tw_arena *scratch, double *out)
+{
+    tw_step_verdict *v = &r->verdict[j];
+    const tw_step *step = r->job[j].step;
+    int layer = r->job[j].layer;
+    if (v->why_not) return run_described(step, given, r->ctx->diag.deadline, out);
+    tw_diag quiet = tw_diag_quiet(&r->ctx->diag);
+    TW_TRY(tw_plan_execute(r->plan->plan[layer], step->model, given, scratch, &quiet, out, &v->fault));
+    v->executed = v->checked = v->fault == NULL;
+    return v->fault ? keep_fault(r, v) : TW_OK;
+}
+
+/* Evaluates the nodes instead of running the step. */
+static tw_status run_nodes(tw_run *r, int j, const char *why, tw_arena *scratch)
+{
+    r->inexact = false;
+    r->verdict[j].executed = r->verdict[j].checked = false;
+    r->verdict[j].why_not = why;
+    return tw_run_by_nodes(r, j, scratch);
+}
+
+/* One turn of a step; *exact: its doubles held its whole numbers, else it has not run. */
+static tw_status run_turn(tw_run *r, int j, const turns *t, int32_t now, tw_arena *scratch, bool *exact)
 {
     const tw_step *step = r->job[j].step;
     const tw_op *op = &step->model->op[0];
-    tw_step_verdict *v = &r->verdict[j];
-    int layer = r->job[j].layer;
-    const tw_plan *plan = layer >= 0 ? r->plan->plan[layer] : NULL;
     int64_t n = tw_tensor_elems(&step->model->tensor[op->operand[tw_op_output(op)].tensor]);
     tw_given given = {0};
     double *out;
     TW_TRY(gather(r, step, scratch, &given));
     r->inexact = !tw_run_is_exact(step, &given) || r->inexact;
-    if (r->inexact && step->n_nodes > 0) {
-        r->inexact = false;
-        v->why_not = "its whole numbers need more than 53 bits";
-        return tw_run_by_nodes(r, j, scratch);
-    }
-    if (step->n_nodes > 0) r->inexact = false;
+    *exact = !r->inexact || step->n_nodes == 0;
+    if (!*exact) return TW_OK;
+    if (r->inexact) r->verdict[j].why_not = too_wide; /* the last step of the chain makes what counts */
     TW_ALLOC(scratch, out, n + 1);
-    v->why_not = layer < 0 ? "a constant" : why_untiled(r, plan, layer);
-    if (v->why_not) {
-        TW_TRY(run_described(step, &given, r->ctx->diag.deadline, out));
-    } else {
-        tw_diag quiet = tw_diag_quiet(&r->ctx->diag);
-        TW_TRY(tw_plan_execute(plan, step->model, &given, scratch, &quiet, out, &v->fault));
-        v->executed = v->checked = v->fault == NULL;
-        if (v->fault) return keep_fault(r, v);
-    }
-    if (step->select[step->n_operands - 1].count > 0) return keep_rows(r, step, out);
+    TW_TRY(run_once(r, j, &given, scratch, out));
+    if (r->verdict[j].fault) return TW_OK;
+    if (step->select[step->n_operands - 1].count > 0) return keep_rows(r, step, out, t->of, now);
     return tw_run_keep(r, step->operand[step->n_operands - 1], out);
+}
+
+static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
+{
+    enum { MOST_TURNS = 64 };
+    const tw_step *step = r->job[j].step;
+    int layer = r->job[j].layer;
+    turns t;
+    TW_TRY(find_turns(r, step, scratch, &t));
+    if (t.n > MOST_TURNS) return run_nodes(r, j, "a row is named too often", scratch);
+    r->verdict[j].why_not = layer < 0 ? "a constant" : why_untiled(r, r->plan->plan[layer], layer);
+    for (int32_t now = 0; now < t.n && !r->verdict[j].fault; now++) {
+        bool exact;
+        tw_arena_mark mark = tw_arena_save(scratch);
+        TW_TRY(run_turn(r, j, &t, now, scratch, &exact));
+        if (!exact) return run_nodes(r, j, too_wide, scratch);
+        tw_arena_rewind(scratch, mark);
+    }
+    return TW_OK;
 }
 
 /* ---- the others ---- */
@@ -280,6 +352,8 @@ static tw_status run_both(tw_run *r)
     announce(r, r->n_ran, true);
     pthread_join(thread, NULL);
     r->stopped |= r->judged == TW_STOPPED;
+    if (status == TW_OK && r->complaint)
+        return tw_diag_error(&r->ctx->diag, (tw_loc){r->net->file->path, 0, 0}, "%s", r->complaint);
     return status != TW_OK ? status : r->judged == TW_STOPPED ? TW_OK : r->judged;
 }
 

@@ -40,6 +40,7 @@ typedef struct tw_run {
     bool over;        /* no more will follow                                         */
     bool stopped;     /* time was up before all steps were run and judged            */
     tw_status judged; /* how the second thread ended                                 */
+    const char *complaint; /* what it found to be wrong with the inputs of a node    */
 } tw_run;
 
 /* ---- network_order.c ---- */

@@ -35,11 +35,12 @@ typedef struct tw_net_tensor {
 } tw_net_tensor;
 
 /* An operand that is rows of a tensor: [outer, count, inner] of [outer, extent, inner], row i being the one that element i of
- * another operand names. Negative ones count from the end. In the step's model the rows are `apart` elements from each
- * other, of which `inner` count. */
+ * another operand names. Negative ones count from the end. In the step's model the rows stand one behind the other, as
+ * an operand that is `scattered`. */
 typedef struct tw_selection {
-    int index; /* operand that has the numbers of the rows */
-    int64_t outer, extent, count, inner, apart; /* count 0: no selection */
+    int index;   /* operand that has the numbers of the rows */
+    bool counts; /* a step before made these numbers of the node's indices: what lies outside of the tensor is none */
+    int64_t outer, extent, count, inner; /* count 0: no selection */
 } tw_selection;
 /* Where a row begins in the tensor; -1: there is no such row. */
 int64_t tw_selection_at(const tw_selection *selection, const tw_array *index, int64_t outer, int64_t row);

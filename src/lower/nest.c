@@ -233,7 +233,7 @@ static void check_elems(tw_lowering *l, const tw_tensor *tensor)
     for (int i = 0; i < l->nest.op.n_operands; i++) {
         const tw_selection *s = &l->nest.select[i];
         int64_t whole = tw_product((const int64_t[]){s->outer, s->extent, s->inner}, 3),
-                rows = tw_product((const int64_t[]){s->outer, s->count, s->apart}, 3);
+                rows = tw_product((const int64_t[]){s->outer, s->count, s->inner}, 3);
         int64_t n = tw_product(tensor[i].extent, tensor[i].n_axes), want = l->tensor[l->nest.net[i]].n_elems;
         if (s->count > 0 ? whole != want || rows != n : n != want) tw_refuse(l, "shapes contradict each other");
     }

@@ -170,6 +170,9 @@ static tw_status check_operand(const tw_op *op, int i, const tw_op_locs *locs, t
     if (operand->n_axes < 1 || operand->n_axes > TW_MAX_AXES)
         return tw_diag_error(diag, locs->operand[i], "operand '%s' has %d axes, outside 1..%d", operand->name,
                              operand->n_axes, TW_MAX_AXES);
+    if (operand->scattered < 0 || operand->scattered > operand->n_axes)
+        return tw_diag_error(diag, locs->operand[i], "operand '%s' scatters %d axes, outside 0..%d", operand->name,
+                             operand->scattered, operand->n_axes);
     int64_t elems = 8; /* the widest type */
     for (int a = 0; a < operand->n_axes; a++) {
         TW_TRY(check_axis(op, &operand->axis[a], locs->axis[i][a], diag));
@@ -411,7 +414,9 @@ static void print_operand(const tw_model *model, const tw_op *op, int i, tw_text
         if (a) tw_text_printf(out, ", ");
         tw_expr_print(&operand->axis[a], op, out);
     }
-    tw_text_printf(out, "]}\n");
+    tw_text_printf(out, "]");
+    if (operand->scattered > 0) tw_text_printf(out, ", scattered: %d", operand->scattered);
+    tw_text_printf(out, "}\n");
 }
 
 static void print_held(const tw_op *op, tw_text *out)

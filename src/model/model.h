@@ -16,7 +16,7 @@
  * loops fits int64_t. 2. The output is the last operand; each of its axes is one parallel loop with
  * coefficient 1, offset 0, divisor 1 and the loop's extent, and each parallel loop is one of its axes.
  * 3. Every loop reaches some operand, and an axis without loops stands inside its tensor; all but sums and maps have one
- * input, average a float output; no position before its division exceeds TW_POSITION_MAX; the accumulator holds
+ * input, average a float output; an operand scatters at most the axes that it has; no position before its division exceeds TW_POSITION_MAX; the accumulator holds
  * every value of the output's type. 4. The operators are in an order in which every tensor is written before it is
  * read, at most once. 5. A map has a value and reduces no loop; what is held lies along parallel loops; formulas have as
  * many variables as there are inputs (`finish`: one) and values held; their names can stand in a text. With `finish` the
@@ -93,6 +93,8 @@ typedef struct tw_operand {
     int tensor;       /* index into the model's tensors                   */
     int n_axes;
     tw_axis axis[TW_MAX_AXES];
+    int scattered; /* the first so many axes count rows that lie apart, so that no two are moved as one; 0: as its
+                      tensor has them */
 } tw_operand;
 
 /* How a loop point changes its output. */

@@ -232,6 +232,9 @@ static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_d
     d->dtype[i] = known ? known->dtype : fallback;
     tw_field_dtype(&f, "dtype", TW_OPTIONAL, &d->dtype[i]);
     read_at(&f, d, i);
+    int64_t scattered = 0;
+    tw_field_int(&f, "scattered", TW_OPTIONAL, 0, TW_MAX_AXES, &scattered);
+    d->op.operand[i].scattered = (int)scattered;
     if (f.n_bad == 0 && parent->n_bad == 0)
         settle_extents(&f, d, i, known);
     else

@@ -21,6 +21,7 @@ static bool is_called(const tw_op *op, const char *name) { return tw_op_find_loo
 static void remove_axis(tw_operand *operand, int a)
 {
     operand->n_axes--;
+    operand->scattered -= a < operand->scattered;
     memmove(&operand->axis[a], &operand->axis[a + 1], (size_t)(operand->n_axes - a) * sizeof *operand->axis);
 }
 
@@ -238,7 +239,7 @@ static meeting meeting_of(const tw_op *op, const tw_operand *operand, int outer,
     }
     *at = a_outer;
     if (n_outer == 0 && n_inner == 0) return ABSENT;
-    if (n_outer != 1 || n_inner != 1 || a_inner != a_outer + 1) return APART;
+    if (n_outer != 1 || n_inner != 1 || a_inner != a_outer + 1 || a_inner == operand->scattered) return APART;
     const tw_axis *axis = &operand->axis[a_outer];
     int64_t extent;
     bool alone = axis->n_terms == 1 && axis->term[0].coef == 1 && axis->divisor == 1;

@@ -67,7 +67,7 @@ static int64_t moved_len(const tw_flow_cursor *c, const tw_axis *axis, tw_span s
 }
 
 /* How the current tile lies in its tensor: from the last axis outwards whole axes make one row, the next axis counts
- * rows, those before it planes. */
+ * rows, those before it planes. Rows that are scattered have a gap of one element between them. */
 static tw_shape shape_of(const tw_flow_cursor *c, int level, int operand, int64_t elem)
 {
     const tw_operand *o = &c->program->op->operand[operand];
@@ -78,6 +78,7 @@ static tw_shape shape_of(const tw_flow_cursor *c, int level, int operand, int64_
     if (tw_region_of(o, box_of(c, level), &region) == 0) return (tw_shape){0};
     for (int a = o->n_axes - 1; a >= 0; a--) {
         int64_t len = moved_len(c, &o->axis[a], region.axis[a]);
+        if (a == o->scattered - 1) together = false, below += elem;
         s.at += region.axis[a].lo * below;
         if (together) {
             s.units *= len;

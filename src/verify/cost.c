@@ -41,6 +41,9 @@ static moved_rows rows_of(const tw_verify_input *in, const tw_instr *i, int64_t 
     bool together = true, counted = false;
     for (int a = o->n_axes - 1; a >= 0; a--) {
         int64_t len = moved_len(in, i, a);
+        bool row_ends = o->scattered == a + 1; /* its neighbour lies elsewhere: at least an element further */
+        if (row_ends) below += elem;
+        together = together && !row_ends;
         if (together)
             r.units *= len;
         else if (counted)

@@ -86,16 +86,25 @@ static const double *rows_of(steps_run *r, const tw_step *step, int operand)
 {
     const tw_selection *s = &step->select[operand];
     tw_array whole = steps_tensor(r, step->operand[operand]), index = steps_tensor(r, step->operand[s->index]);
-    double *x = TW_NEW(r->arena, double, s->outer * s->count * s->apart);
+    double *x = TW_NEW(r->arena, double, s->outer * s->count * s->inner);
     for (int64_t i = 0; x && i < s->outer * s->count * s->inner; i++) {
         int64_t row = i / s->inner, from = tw_selection_at(s, &index, row / s->count, row % s->count);
         if (from < 0) return NULL;
-        x[row * s->apart + i % s->inner] = tw_array_get(&whole, from + i % s->inner);
+        x[i] = tw_array_get(&whole, from + i % s->inner);
     }
     return x;
 }
 
-static tw_status write_rows(steps_run *r, const tw_step *step, const double *result)
+/* How many rows before this one have the same number. */
+static int64_t turn_of(const tw_selection *s, const tw_array *index, int64_t row)
+{
+    int64_t turn = 0;
+    for (int64_t i = 0; i < row; i++) turn += tw_selection_at(s, index, 0, i) == tw_selection_at(s, index, 0, row);
+    return turn;
+}
+
+/* A step that reads what it writes takes the rows that have the same number one after the other; turn -1: all rows. */
+static tw_status write_rows(steps_run *r, const tw_step *step, const double *result, int64_t turn, bool *more)
 {
     const tw_selection *s = &step->select[step->n_operands - 1];
     tw_array whole = steps_tensor(r, step->operand[step->n_operands - 1]);
@@ -103,12 +112,14 @@ static tw_status write_rows(steps_run *r, const tw_step *step, const double *res
     for (int64_t i = 0; i < s->outer * s->count * s->inner; i++) {
         int64_t row = i / s->inner, to = tw_selection_at(s, &index, row / s->count, row % s->count);
         if (to < 0) return tw_diag_error(r->diag, (tw_loc){0}, "%s: no such row", step->name);
-        tw_array_set(&whole, to + i % s->inner, result[i]);
+        int64_t its = turn < 0 ? -1 : turn_of(s, &index, row);
+        if (its == turn) tw_array_set(&whole, to + i % s->inner, result[i]);
+        *more |= its > turn;
     }
     return TW_OK;
 }
 
-static tw_status run_tiled(steps_run *r, const tw_step *step)
+static tw_status run_tiled(steps_run *r, const tw_step *step, int64_t turn)
 {
     const tw_op *op = step->model->op;
     tw_reference_case c = {.model = step->model, .op = op};
@@ -124,7 +135,11 @@ static tw_status run_tiled(steps_run *r, const tw_step *step)
     double *result =
         TW_NEW(r->arena, double, tw_tensor_elems(&step->model->tensor[op->operand[tw_op_output(op)].tensor]) + 1);
     if (!result || !tw_reference_direct(NULL, &c, result)) return TW_ERR_NOMEM;
-    if (step->select[step->n_operands - 1].count > 0) return write_rows(r, step, result);
+    if (step->select[step->n_operands - 1].count > 0) {
+        bool combines = step->operand[0] == out, more = false;
+        TW_TRY(write_rows(r, step, result, combines ? turn : -1, &more));
+        return more ? run_tiled(r, step, turn + 1) : TW_OK;
+    }
     TW_TRY(tw_array_new(tensor->type, tensor->n_dims, tensor->dim, r->arena, &made));
     for (int64_t i = 0; i < made.n; i++) {
         if (!fits(tensor->type, result[i]))
@@ -196,7 +211,7 @@ static tw_status load_constants(steps_run *r)
 static tw_status run_step(steps_run *r, const tw_step *step)
 {
     if (step->in_branch) return TW_OK; /* the host runs the If as a whole */
-    return step->kind == TW_STEP_TILED ? run_tiled(r, step) : run_host(r, step);
+    return step->kind == TW_STEP_TILED ? run_tiled(r, step, 0) : run_host(r, step);
 }
 
 tw_status steps_run_all(steps_run *r)

@@ -562,6 +562,19 @@ TEST(an_input_whose_elements_are_given_is_no_constant)
     release(&n);
 }
 
+/* The judge of a run evaluates the node on v, though the step reads another view of the same bytes. */
+TEST(what_a_node_reads_is_kept_where_its_step_reads_a_part_of_it)
+{
+    net n = lower("x 1x1x11\nNeg x -> a\nIdentity a -> v\nMaxPool v -> y kernel_shape=2 strides=4\n< y\n", usual);
+    CHECK_EQ(n.status, TW_OK);
+    const tw_step *pool = step_called(n.lowered, "MaxPool_2");
+    int v = n.file->graph[0].node[2].input[0];
+    CHECK(n.lowered->tensor[pool->operand[0]].value != v);
+    CHECK(n.lowered->tensor_of_value[v] >= 0);
+    CHECK_EQ(n.lowered->tensor[n.lowered->tensor_of_value[v]].root, n.lowered->tensor[pool->operand[0]].root);
+    release(&n);
+}
+
 /* ---- elements by index ---- */
 
 TEST(rows_by_index_are_moved_one_by_one)
@@ -578,10 +591,36 @@ TEST(rows_by_index_are_written_into_a_copy)
     check("x 4x5x8\ni 3x2\nu 3x8\nCast i -> j to:7\nScatterND x j u -> y\n< y\n",
           "Cast_0 [Cast] map d0=6: i -> j; value i64(ifm)\n"
           "ScatterND_1.rows [ScatterND] multiply-add i=3 | k=2: j, y.strides, y.extents -> y.rows; value "
-          "(ifm + select(less(ifm, 0), in2, 0)) * w\n"
+          "$0 = ifm + select(less(ifm, 0), in2, 0); select(less($0, 0), -60, select(less($0, in2), $0 * w, -60))\n"
           "ScatterND_1.copy [ScatterND] map d0=160: x -> y; value ifm * 1\n"
           "ScatterND_1 [ScatterND] map d1=3 d2=8: u, y.rows -> y; ofm is 3 of 20 rows by w; value ifm * 1\n"
           "4 steps, 8 tensors, 0 folds, 0 views\n");
+}
+
+/* What is there is read where it will be written, by the same index. */
+TEST(rows_that_are_combined_are_read_and_written)
+{
+    check("x 5x8\ni 3x1\nu 3x8\nCast i -> j to:7\nScatterND x j u -> y reduction'add\n< y\n",
+          "Cast_0 [Cast] map d0=3: i -> j; value i64(ifm)\n"
+          "ScatterND_1.copy [ScatterND] map d0=40: x -> y; value ifm * 1\n"
+          "ScatterND_1 [ScatterND] map d1=3 d2=8: y, u, j -> y; ifm is 3 of 5 rows by in2; ofm is 3 of 5 rows by in2; "
+          "value ifm + w\n"
+          "3 steps, 5 tensors, 0 folds, 0 views\n");
+}
+
+/* Rows and columns of the index are the first ones of x: their places are a constant. */
+TEST(an_index_for_a_part_of_the_elements_is_described)
+{
+    net n = lower("x 4x5x6\ni 2x3x2\nCast i -> j to:7\nGatherElements x j -> y axis:1\n< y\n", usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_undescribed, 0);
+    const tw_step *elements = step_called(n.lowered, "GatherElements_1.elements"), *last = &n.lowered->step[2];
+    CHECK_STR(last->name, "GatherElements_1");
+    CHECK_EQ(elements->model->op->loop[0].extent, 2);
+    CHECK_EQ(last->select[0].extent, 120);
+    CHECK_EQ(last->select[0].count, 12);
+    CHECK_EQ(last->model->op->operand[0].scattered, 1);
+    release(&n);
 }
 
 /* ---- what is not described ---- */

@@ -476,6 +476,30 @@ TEST(running_out_of_memory_at_any_request_is_survived)
 
 /* ---- formulas ---- */
 
+/* Layers of a network are told apart by it. */
+TEST(scattered_rows_are_part_of_the_text_of_a_model)
+{
+    static const char text[] = "workload: w\n"
+                               "ops:\n"
+                               "  - name: put\n"
+                               "    compute: map\n"
+                               "    loops: {b: 2, r: 4, c: 5}\n"
+                               "    value: \"x\"\n"
+                               "    reads: {x: {at: [b, r, c], scattered: 2}}\n"
+                               "    writes: {y: {at: [b, r, c], scattered: 3}}\n";
+    tw_bench b = tw_bench_new();
+    tw_model model;
+    tw_text got = {0};
+    read_or_fail(&b, text, &model);
+    check_round_trip(&b, &model);
+    tw_model_print(&model, &got);
+    CHECK(strstr(got.bytes, "      x: {tensor: put.x, at: [b, r, c], scattered: 2}\n") != NULL);
+    CHECK_EQ(model.op[0].operand[1].scattered, 3);
+    CHECK(!tw_op_is_move(&model, &model.op[0]));
+    tw_text_release(&got);
+    tw_bench_free(&b);
+}
+
 TEST(formulas_are_part_of_the_text_of_a_model)
 {
     static const char text[] = "workload: w\n"

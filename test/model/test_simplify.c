@@ -341,6 +341,29 @@ static int check_time(uint64_t seed, int64_t i)
     return before >= 0 && after >= 0;
 }
 
+/* Two loops along a row are one, and so are two that count rows; a row and its neighbour are not. */
+TEST(rows_that_lie_apart_stay_rows)
+{
+    tw_op op = {.name = "op", .compute = TW_MAP, .n_loops = 5, .n_operands = 2};
+    static const char *const name[] = {"a", "b", "one", "c", "d"};
+    for (int l = 0; l < 5; l++) op.loop[l] = (tw_loop){name[l], l == 2 ? 1 : l + 2, false};
+    for (int o = 0; o < 2; o++) {
+        op.operand[o] = (tw_operand){.name = o ? "y" : "x", .tensor = o, .n_axes = 5, .scattered = o ? 0 : 3};
+        for (int a = 0; a < 5; a++)
+            op.operand[o].axis[a] =
+                (tw_axis){.extent = op.loop[a].extent, .divisor = 1, .n_terms = 1, .term = {{a, 1}}};
+    }
+    tw_arena *arena = tw_arena_new();
+    const tw_merge_judge judge = {0};
+    CHECK(tw_op_simplify(&op, &judge, arena));
+    CHECK_EQ(op.n_loops, 2);
+    CHECK_EQ(op.loop[0].extent, 6);
+    CHECK_EQ(op.loop[1].extent, 30);
+    CHECK_EQ(op.operand[0].scattered, 1);
+    CHECK_EQ(op.operand[1].scattered, 0);
+    tw_arena_free(arena);
+}
+
 TEST(the_optimum_of_fewer_loops_is_not_slower)
 {
     uint64_t seed = (uint64_t)number_from("TW_SEED", 14);

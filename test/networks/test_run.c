@@ -25,11 +25,15 @@ enum { SIDE = 150 }; /* of a matrix: more elements than inference computes with 
 enum { NODE = 1, INPUT = 11, OUTPUT = 12 };         /* fields of a graph      */
 enum { FLOAT = 1, UINT8 = 2, INT64 = 7, BOOL = 9 }; /* types of elements      */
 
-static void add_value(tw_text *graph, int field, const char *name, int type, int64_t n)
+/* [rows, n], or [n] without rows. */
+static void add_table(tw_text *graph, int field, const char *name, int type, int64_t rows, int64_t n)
 {
-    tw_text dim = {0}, shape = {0}, tensor = {0}, of_value = {0}, value = {0};
-    pb_int(&dim, 1, n);
-    pb_message(&shape, 1, &dim);
+    tw_text shape = {0}, tensor = {0}, of_value = {0}, value = {0};
+    for (int i = rows == 0; i < 2; i++) {
+        tw_text dim = {0};
+        pb_int(&dim, 1, i == 0 ? rows : n);
+        pb_message(&shape, 1, &dim);
+    }
     pb_int(&tensor, 1, type);
     pb_message(&tensor, 2, &shape);
     pb_message(&of_value, 1, &tensor);
@@ -38,21 +42,15 @@ static void add_value(tw_text *graph, int field, const char *name, int type, int
     pb_message(graph, field, &value);
 }
 
+static void add_value(tw_text *graph, int field, const char *name, int type, int64_t n)
+{
+    add_table(graph, field, name, type, 0, n);
+}
+
 /* SIDE x SIDE floats. */
 static void add_matrix(tw_text *graph, int field, const char *name)
 {
-    tw_text shape = {0}, tensor = {0}, of_value = {0}, value = {0};
-    for (int i = 0; i < 2; i++) {
-        tw_text dim = {0};
-        pb_int(&dim, 1, SIDE);
-        pb_message(&shape, 1, &dim);
-    }
-    pb_int(&tensor, 1, FLOAT);
-    pb_message(&tensor, 2, &shape);
-    pb_message(&of_value, 1, &tensor);
-    pb_text(&value, 1, name);
-    pb_message(&value, 2, &of_value);
-    pb_message(graph, field, &value);
+    add_table(graph, field, name, FLOAT, SIDE, SIDE);
 }
 
 static void add_constant_matrix(tw_text *graph, const char *name, uint64_t *seed)
@@ -283,6 +281,108 @@ TEST(folded_nodes_jump_where_single_ones_do)
     CHECK_EQ(r.status, TW_OK);
     CHECK_EQ(r.verdict->n_steps, 1);
     for (int i = 0; i < N; i++) CHECK(((const float *)r.verdict->output[0].bytes)[i] == floorf(a[i] / b[i]));
+    tw_context_free(r.ctx);
+}
+
+/* ---- elements by index ---- */
+
+static tw_network_data table_of(const char *name, const char *type, int64_t rows, int64_t n, const void *bytes)
+{
+    return (tw_network_data){
+        .name = name, .type = type, .n_dims = 2, .dim = {rows, n}, .n_elems = rows * n, .bytes = bytes};
+}
+
+static tw_text node_with_text(const char *op, const char *inputs, const char *attribute, const char *text)
+{
+    tw_text node = node_of(op, inputs, "y"), a = {0};
+    pb_text(&a, 1, attribute);
+    pb_text(&a, 4, text);
+    pb_int(&a, 20, 3);
+    pb_message(&node, 5, &a);
+    return node;
+}
+
+enum { ROWS = 5, WIDE = 6, UPDATES = 9 };
+typedef struct combined {
+    const char *name;
+    float (*of)(float a, float b);
+} combined;
+static float plus(float a, float b) { return a + b; }
+static float times(float a, float b) { return a * b; }
+static float larger(float a, float b) { return a > b ? a : b; }
+static float smaller(float a, float b) { return a < b ? a : b; }
+
+/* One update after the other, as the standard has it. */
+TEST(rows_that_several_updates_name_are_combined_with_each_of_them)
+{
+    static const combined how[] = {{"add", plus}, {"mul", times}, {"max", larger}, {"min", smaller}};
+    uint64_t seed = getenv("TW_SEED") ? strtoull(getenv("TW_SEED"), NULL, 10) : 1;
+    for (size_t h = 0; h < TW_COUNT(how); h++) {
+        float x[ROWS * WIDE], u[UPDATES * WIDE], want[ROWS * WIDE];
+        int64_t at[UPDATES];
+        for (int i = 0; i < ROWS * WIDE; i++) want[i] = x[i] = ldexpf((float)(next(&seed) >> 56), -5) - 4;
+        for (int i = 0; i < UPDATES * WIDE; i++) u[i] = ldexpf((float)(next(&seed) >> 56), -5) - 4;
+        for (int i = 0; i < UPDATES; i++) {
+            int row = (int)(next(&seed) % ROWS);
+            at[i] = next(&seed) & 1 ? row : row - ROWS;
+            for (int k = 0; k < WIDE; k++)
+                want[row * WIDE + k] = how[h].of(want[row * WIDE + k], u[i * WIDE + k]);
+        }
+        tw_text g = {0}, node = node_with_text("ScatterND", "x i u", "reduction", how[h].name);
+        add_table(&g, INPUT, "x", FLOAT, ROWS, WIDE);
+        add_table(&g, INPUT, "i", INT64, UPDATES, 1);
+        add_table(&g, INPUT, "u", FLOAT, UPDATES, WIDE);
+        pb_message(&g, NODE, &node);
+        add_table(&g, OUTPUT, "y", FLOAT, ROWS, WIDE);
+        tw_network_data in[] = {table_of("x", "float", ROWS, WIDE, x), table_of("i", "int64", UPDATES, 1, at),
+                                table_of("u", "float", UPDATES, WIDE, u)};
+        ran r = run(&g, &(tw_network_run_options){.n_inputs = 3, .input = in});
+        CHECK_EQ(r.status, TW_OK);
+        CHECK_EQ(r.verdict->n_executed, 2);
+        for (int i = 0; i < ROWS * WIDE; i++) CHECK(((const float *)r.verdict->output[0].bytes)[i] == want[i]);
+        tw_context_free(r.ctx);
+    }
+}
+
+/* Number 7 of a table of 2 x 5 is an element, the column 7 is none. */
+TEST(indices_that_would_hit_another_row_are_refused)
+{
+    static const struct {
+        const char *op;
+        int64_t at[2];
+    } wrong[] = {{"GatherND", {0, 7}},       {"GatherND", {1, -6}},       {"GatherElements", {0, 2}},
+                 {"GatherElements", {-3, 0}}, {"GatherElements", {0, INT64_MAX}}};
+    static const float x[10];
+    for (size_t w = 0; w < TW_COUNT(wrong); w++) {
+        tw_text g = {0};
+        bool tuple = strcmp(wrong[w].op, "GatherND") == 0;
+        add_table(&g, INPUT, "x", FLOAT, 2, 5);
+        add_table(&g, INPUT, "i", INT64, 1, 2);
+        add_node(&g, wrong[w].op, "x i", "y");
+        add_table(&g, OUTPUT, "y", FLOAT, tuple ? 0 : 1, tuple ? 1 : 2);
+        tw_network_data in[] = {table_of("x", "float", 2, 5, x), table_of("i", "int64", 1, 2, wrong[w].at)};
+        ran r = run(&g, &(tw_network_run_options){.n_inputs = 2, .input = in, .no_reference = w % 2 == 0});
+        CHECK_EQ(r.status, TW_ERR_INPUT);
+        tw_context_free(r.ctx);
+    }
+}
+
+/* A step in the middle of a chain, too: it does not have to hold what the node will be evaluated for. */
+TEST(whole_numbers_that_doubles_do_not_hold_are_combined_as_integers)
+{
+    static const uint64_t x[3] = {UINT64_MAX, 5, 7}, u[2] = {9, UINT64_MAX - 1}, want[3] = {UINT64_MAX, 9, UINT64_MAX - 1};
+    static const int64_t at[2] = {1, 2};
+    enum { UINT64 = 13 };
+    tw_text g = {0}, node = node_with_text("ScatterElements", "x i u", "reduction", "max");
+    add_value(&g, INPUT, "x", UINT64, 3);
+    add_value(&g, INPUT, "i", INT64, 2);
+    add_value(&g, INPUT, "u", UINT64, 2);
+    pb_message(&g, NODE, &node);
+    add_value(&g, OUTPUT, "y", UINT64, 3);
+    tw_network_data in[] = {data_of("x", "uint64", 3, x), data_of("i", "int64", 2, at), data_of("u", "uint64", 2, u)};
+    ran r = run(&g, &(tw_network_run_options){.n_inputs = 3, .input = in});
+    CHECK_EQ(r.status, TW_OK);
+    for (int i = 0; i < 3; i++) CHECK(((const uint64_t *)r.verdict->output[0].bytes)[i] == want[i]);
     tw_context_free(r.ctx);
 }
 

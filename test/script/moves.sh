@@ -28,6 +28,18 @@ plans transpose.yaml 12000
 [ "$(busy)" != 0 ] || fail "the cores do nothing of a transpose"
 plans pad.yaml 12000
 [ "$(busy)" != 0 ] || fail "the cores do nothing of a pad"
+# Rows that an index names lie apart: as if there were a gap behind each, also where they are stored.
+workload "a * 2" "r: 64, c: 8" "a: {at: [r, c]}" "r, c" >rows.yaml
+sed 's/reads: {a: {at: \[r, c\]/&, scattered: 1/' rows.yaml >read.yaml
+sed 's/reads: {a: {at: \[r, c\]/&, shape: [64, 9]/' rows.yaml >gaps.yaml
+sed 's/writes: {o: {at: \[r, c\]/&, scattered: 1/' rows.yaml >written.yaml
+for how in rows read gaps written; do
+    plans $how.yaml 2200
+    printf -v "$how" %s "$(cycles)"
+done
+[ "$read" = "$gaps" ] || fail "rows that lie apart take $read cycles, rows with gaps $gaps"
+[ "$read" -gt "$rows" ] || fail "rows that lie apart are read as one"
+[ "$written" -gt "$rows" ] || fail "rows that lie apart are written as one"
 # Without strides the cores do it all.
 "$tw" machines snitch | sed '/strided/d' >plain.yaml
 expect 0 plan concat.yaml -m plain.yaml -o out --no-cache

@@ -78,19 +78,28 @@ const gatherND = (r) => {
   const least = Math.min(...dims.slice(batch_dims, batch_dims + depth));
   return one('GatherND', [any(r, dims), indices(r, [...dims.slice(0, batch_dims), ...r.dims(r.int(1, 2), 3), depth], least, T.I64)], batch_dims ? { batch_dims } : {});
 };
-// Several updates of one element come in no order that is said: indices are distinct.
+// Several updates of one element come in no order that is said: indices are distinct, unless what they do adds up.
 const distinct = (r, n, m) => r.shuffled([...Array(n).keys()]).slice(0, m);
+const REDUCTIONS = ['add', 'mul', 'max', 'min'];
+const negative = (r, i, n) => (r.chance(0.15) ? i - n : i);
+// Two updates of a row of half or double precision are added up in one order or the other.
+const small = (r, type, dims) => r.tensor(type, dims, { lo: -4, hi: 4 });
 const scatterElements = (r) => {
-  const dims = r.dims(r.int(1, 3), 6), axis = r.int(0, dims.length - 1), type = r.type(NUMBERS), n = r.int(1, dims[axis]);
+  const dims = r.dims(r.int(1, 3), 6), axis = r.int(0, dims.length - 1), type = r.type(NUMBERS), reduction = r.pick([undefined, 'none', ...REDUCTIONS]);
+  const again = REDUCTIONS.includes(reduction) && r.chance(0.6), n = r.int(1, again ? 8 : dims[axis]);
   const to = dims.map((d, k) => (k === axis ? n : r.int(1, d))), inner = count(to.slice(axis + 1)), outer = count(to.slice(0, axis)), all = Array(count(to));
+  const chosen = () => (again ? Array.from({ length: n }, () => r.int(0, dims[axis] - 1)) : distinct(r, dims[axis], n));
   for (let o = 0; o < outer; o++)
-    for (let i = 0; i < inner; i++) distinct(r, dims[axis], n).forEach((v, k) => { all[(o * n + k) * inner + i] = v; });
-  const reduction = r.pick([undefined, 'none', 'add', 'mul', 'max', 'min']);
-  return one('ScatterElements', [r.tensor(type, dims), tensorOf(T.I64, to, all), r.tensor(type, to)], { axis: r.axis(axis, dims.length), reduction }, type, { opset: 18 });
+    for (let i = 0; i < inner; i++) chosen().forEach((v, k) => { all[(o * n + k) * inner + i] = negative(r, v, dims[axis]); });
+  const make = again ? small : (_, ...rest) => r.tensor(...rest);
+  return one('ScatterElements', [make(r, type, dims), tensorOf(T.I64, to, all), make(r, type, to)], { axis: r.axis(axis, dims.length), reduction }, type, { opset: 18 });
 };
 const scatterND = (r) => {
-  const dims = r.dims(r.int(1, 3), 5), type = r.type(NUMBERS), rows = distinct(r, dims[0], r.int(1, dims[0])), reduction = r.pick([undefined, 'add', 'mul', 'max', 'min']);
-  return one('ScatterND', [r.tensor(type, dims), tensorOf(T.I64, [rows.length, 1], rows), r.tensor(type, [rows.length, ...dims.slice(1)])], { reduction }, type, { opset: 18 });
+  const dims = r.dims(r.int(1, 4), 5), type = r.type(NUMBERS), reduction = r.pick([undefined, ...REDUCTIONS]), depth = r.int(1, dims.length), rows = count(dims.slice(0, depth));
+  const again = reduction && r.chance(0.6), n = r.int(1, again ? 8 : Math.min(rows, 12)), chosen = again ? Array.from({ length: n }, () => r.int(0, rows - 1)) : distinct(r, rows, n);
+  const tuple = (row) => dims.slice(0, depth).map((d, k) => negative(r, Math.floor(row / count(dims.slice(k + 1, depth))) % d, d));
+  const make = again ? small : (_, ...rest) => r.tensor(...rest);
+  return one('ScatterND', [make(r, type, dims), tensorOf(T.I64, [n, depth], chosen.flatMap(tuple)), make(r, type, [n, ...dims.slice(depth)])], { reduction }, type, { opset: 18 });
 };
 const blocks = (r) => {
   const b = r.int(1, 3), c = r.dim(3), h = r.dim(3), w = r.dim(3), type = r.pick([T.F32, T.F32, T.F64]);
