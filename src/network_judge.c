@@ -219,15 +219,26 @@ tw_status tw_run_by_nodes(tw_run *r, int j, tw_arena *scratch)
     return walk_nodes(r, j, scratch, &r->ctx->diag, keep_node);
 }
 
+/* What the evaluation says about its input is told when both threads have ended. */
+static tw_status keep_complaint(tw_run *r, const tw_diag *diag)
+{
+    const char *said = diag->last ? strstr(diag->last, "error: ") : NULL;
+    pthread_mutex_lock(&r->lock);
+    r->complaint = tw_arena_printf(r->ctx->arena, "%s", said ? said + strlen("error: ") : "the inputs are wrong");
+    pthread_mutex_unlock(&r->lock);
+    return r->complaint ? TW_ERR_INPUT : TW_ERR_NOMEM;
+}
+
 tw_status tw_run_judge(tw_run *r, int j)
 {
     const tw_step *step = r->job[j].step;
-    tw_diag diag = {.muted = true, .deadline = r->ctx->diag.deadline};
+    tw_diag diag = {.deadline = r->ctx->diag.deadline};
     if (step->kind != TW_STEP_TILED || step->in_branch || r->verdict[j].fault) return TW_OK;
     tw_arena *arena = tw_arena_new();
     if (!arena) return TW_ERR_NOMEM;
     tw_status status = judge_nodes(r, j, arena, &diag);
+    if (status == TW_ERR_INPUT) status = keep_complaint(r, &diag);
     tw_diag_release(&diag);
     tw_arena_free(arena);
-    return status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status; /* it has no answer */
+    return status == TW_INFEASIBLE ? TW_OK : status; /* it has no answer */
 }

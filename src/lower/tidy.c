@@ -58,6 +58,21 @@ static void use(const tw_lowering *l, int *number, const int *tensor, int n)
         if (tensor[i] >= 0) number[tensor[i]] = number[root_of(l, tensor[i])] = 1;
 }
 
+/* What a node reads is looked at when its step is judged, also where the step itself reads another view of it. */
+static void use_views_of_nodes(const tw_lowering *l, int *number)
+{
+    for (int s = 0; s < l->n_steps; s++) {
+        const tw_step *step = &l->step[s];
+        for (int i = 0; i < step->n_nodes; i++) {
+            const tw_onnx_node *node = &l->file->graph[step->graph].node[step->node[i]];
+            for (int k = 0; k < node->n_inputs; k++) {
+                int t = node->input[k] >= 0 ? l->tensor_of_value[node->input[k]] : -1;
+                if (t >= 0 && root_of(l, t) != t && number[root_of(l, t)]) number[t] = 1;
+            }
+        }
+    }
+}
+
 static void use_all(const tw_lowering *l, int *number)
 {
     for (int s = 0; s < l->n_steps; s++) {
@@ -73,6 +88,7 @@ static void use_all(const tw_lowering *l, int *number)
     for (int t = 0; t < l->n_tensors; t++)
         if (l->tensor[t].is_output || (l->tensor[t].role == TW_ROLE_INPUT && root_of(l, t) == t))
             use(l, number, &t, 1);
+    use_views_of_nodes(l, number);
 }
 
 static void renumber(const int *number, int *tensor, int n)
