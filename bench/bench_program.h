@@ -10,7 +10,7 @@
 #include "input/tree.h"
 #include "machine/read.h"
 #include "model/read.h"
-#include "search/mapping.h"
+#include "mapping/mapping.h"
 #include "sim/timeline.h"
 
 #include <string.h>

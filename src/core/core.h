@@ -178,6 +178,14 @@ tw_status tw_diag_stopped(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PR
 /* The host failed us (a file that cannot be read): returns TW_ERR_IO. */
 tw_status tw_diag_io(tw_diag *diag, tw_loc loc, const char *fmt, ...) TW_PRINTF(3, 4);
 
+/* ---- what a stage works with ---- */
+
+/* Its value goes into `arena`, what it needs on the way into `scratch`, and what it has to say into `diag`. */
+typedef struct tw_work {
+    tw_arena *arena, *scratch;
+    tw_diag *diag;
+} tw_work;
+
 /* ---- text that grows ---- */
 
 /* A zeroed tw_text is empty and ready; `bytes` is NULL or zero-terminated. A failed allocation

@@ -152,7 +152,7 @@ static void check_workgroups(scanner *s, const list *tiles)
         }
 }
 
-static void keep_tiles(const list *tiles, tw_loc loc, tw_lowering *out)
+static void keep_tiles(const list *tiles, tw_loc loc, tw_quidditch_config *out)
 {
     out->n_tiles = tiles->n;
     out->tiles_loc = loc;
@@ -160,7 +160,7 @@ static void keep_tiles(const list *tiles, tw_loc loc, tw_lowering *out)
 }
 
 /* The entries are the first loops in another order. */
-static void keep_interchange(scanner *s, const list *loops, tw_loc loc, tw_lowering *out)
+static void keep_interchange(scanner *s, const list *loops, tw_loc loc, tw_quidditch_config *out)
 {
     unsigned seen = 0;
     out->n_interchange = loops->n;
@@ -180,7 +180,7 @@ static void keep_interchange(scanner *s, const list *loops, tw_loc loc, tw_lower
     }
 }
 
-static tw_status read_value(scanner *s, field f, tw_lowering *out)
+static tw_status read_value(scanner *s, field f, tw_quidditch_config *out)
 {
     list values;
     skip_space(s);
@@ -195,7 +195,7 @@ static tw_status read_value(scanner *s, field f, tw_lowering *out)
     return TW_OK;
 }
 
-static tw_status read_field(scanner *s, unsigned *seen, tw_lowering *out)
+static tw_status read_field(scanner *s, unsigned *seen, tw_quidditch_config *out)
 {
     int f = 0;
     skip_space(s);
@@ -213,7 +213,7 @@ static tw_status read_field(scanner *s, unsigned *seen, tw_lowering *out)
     return read_value(s, (field)f, out);
 }
 
-static tw_status read_fields(scanner *s, tw_lowering *out)
+static tw_status read_fields(scanner *s, tw_quidditch_config *out)
 {
     unsigned seen = 0;
     do TW_TRY(read_field(s, &seen, out));
@@ -233,7 +233,7 @@ static tw_status skip_name(scanner *s)
     return expect(s, '=', "after", name);
 }
 
-static tw_status read_attribute(scanner *s, tw_lowering *out)
+static tw_status read_attribute(scanner *s, tw_quidditch_config *out)
 {
     if (strncmp(s->at, ATTRIBUTE, strlen(ATTRIBUTE)) != 0 || word_length(s->at + 1) != strlen(ATTRIBUTE) - 1)
         return tw_diag_error(s->diag, here(s), "attribute %s is not '" ATTRIBUTE "'", quote_at(s->at).text);
@@ -244,14 +244,14 @@ static tw_status read_attribute(scanner *s, tw_lowering *out)
     return expect(s, '>', "at the end of", ATTRIBUTE);
 }
 
-static void set_defaults(tw_lowering *out, tw_loc loc)
+static void set_defaults(tw_quidditch_config *out, tw_loc loc)
 {
-    *out = (tw_lowering){.loc = loc, .tiles_loc = loc, .interchange_loc = loc};
+    *out = (tw_quidditch_config){.loc = loc, .tiles_loc = loc, .interchange_loc = loc};
     for (int l = 0; l < TW_MAX_LOOPS; l++) out->interchange[l] = l, out->tile_loc[l] = loc;
 }
 
 /* Fields without the attribute's name are the only config; they go on to the end. */
-static tw_status read_config(scanner *s, bool first, tw_lowering *out)
+static tw_status read_config(scanner *s, bool first, tw_quidditch_config *out)
 {
     TW_TRY(skip_name(s));
     skip_space(s);
@@ -272,11 +272,11 @@ static int most_configs(const char *text)
 }
 
 tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, tw_diag *diag,
-                           const tw_lowering **out, int *n)
+                           const tw_quidditch_config **out, int *n)
 {
     text += tw_utf8_mark(text, strlen(text));
     scanner s = {.file = file, .at = text, .line_start = text, .line = 1, .diag = diag};
-    tw_lowering *all;
+    tw_quidditch_config *all;
     int n_read = 0, room = most_configs(text);
     TW_ALLOC(arena, all, room);
     do {
@@ -293,7 +293,7 @@ tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, 
 
 /* ---- printing ---- */
 
-void tw_lowering_print(const tw_lowering *lowering, int n_loops, tw_text *out)
+void tw_lowering_print(const tw_quidditch_config *lowering, int n_loops, tw_text *out)
 {
     tw_text_printf(out, ATTRIBUTE "<workgroup_tiles = [");
     for (int l = 0; l < n_loops; l++) tw_text_printf(out, "%s0", l ? ", " : "");

@@ -14,7 +14,7 @@
 #define TW_EMIT_LOWERING_H
 #include "model/model.h"
 
-typedef struct tw_lowering {
+typedef struct tw_quidditch_config {
     tw_loc loc;
     int n_tiles, n_interchange; /* entries that were given; behind them are the defaults */
     int64_t tile[TW_MAX_LOOPS];
@@ -22,12 +22,12 @@ typedef struct tw_lowering {
     tw_loc tiles_loc, interchange_loc; /* of the lists, without one: of the config       */
     tw_loc tile_loc[TW_MAX_LOOPS];     /* of the entries, likewise                       */
     bool dual_buffer;
-} tw_lowering;
+} tw_quidditch_config;
 
 /* The configs of a text, at least one; `file` stands for it in messages and must outlive the configs. Reports what is not of
  * this form, and tiles for workgroups: a plan is about one cluster. */
 TW_NODISCARD tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, tw_diag *diag,
-                                        const tw_lowering **out, int *n);
+                                        const tw_quidditch_config **out, int *n);
 /* As the attribute, for an operator of so many loops. */
-void tw_lowering_print(const tw_lowering *lowering, int n_loops, tw_text *out);
+void tw_lowering_print(const tw_quidditch_config *lowering, int n_loops, tw_text *out);
 #endif

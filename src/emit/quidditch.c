@@ -76,12 +76,12 @@ static bool doubles_all(const tw_machine *machine)
     return machine->memory[machine->n_memories - 1].doubles == TW_DOUBLE_INPUTS;
 }
 
-static bool is_cut(const tw_lowering *lowering, const tw_op *op, int loop)
+static bool is_cut(const tw_quidditch_config *lowering, const tw_op *op, int loop)
 {
     return lowering->tile[loop] > 0 && lowering->tile[loop] < op->loop[loop].extent;
 }
 
-static cuts cuts_of(const tw_lowering *lowering, const tw_op *op, const tw_machine *machine)
+static cuts cuts_of(const tw_quidditch_config *lowering, const tw_op *op, const tw_machine *machine)
 {
     cuts c = {.dual = lowering->dual_buffer, .all_inputs = doubles_all(machine)};
     for (int i = 0; i < op->n_loops; i++)
@@ -115,7 +115,7 @@ static tw_level_map whole_level(const tw_op *op, int memory, tw_loc loc)
     return level;
 }
 
-static tw_level_map level_of(const tw_lowering *lowering, const tw_op *op, const tw_machine *machine)
+static tw_level_map level_of(const tw_quidditch_config *lowering, const tw_op *op, const tw_machine *machine)
 {
     cuts c = cuts_of(lowering, op, machine);
     tw_level_map level = whole_level(op, machine->n_memories - 1, lowering->tiles_loc);
@@ -142,7 +142,7 @@ static tw_op_map map_of(const tw_op *op, const tw_machine *machine, const tw_lev
     return map;
 }
 
-static void map_dispatch(const tw_lowering *lowering, const tw_model *model, int first, const tw_machine *machine,
+static void map_dispatch(const tw_quidditch_config *lowering, const tw_model *model, int first, const tw_machine *machine,
                          tw_op_map *out)
 {
     int memory = machine->n_memories - 1;
@@ -169,7 +169,7 @@ static tw_status check_list(const char *name, int n, tw_loc loc, const tw_op *op
                          op->n_loops, loops_of(op).text);
 }
 
-static tw_status check_lowering(const tw_lowering *lowering, const tw_op *op, tw_diag *diag)
+static tw_status check_lowering(const tw_quidditch_config *lowering, const tw_op *op, tw_diag *diag)
 {
     if (!tw_quidditch_is_tiled(op))
         return tw_diag_error(diag, lowering->loc, "operator '%s' is no contraction, Quidditch tiles nothing else",
@@ -201,7 +201,7 @@ static tw_status check_machine(const tw_machine *machine, tw_loc loc, tw_diag *d
     return tw_diag_error(diag, loc, "machine '%s' %s, a lowering config cannot be for it", machine->name, why);
 }
 
-static tw_status check_number(const tw_lowering *lowering, int n, const tw_model *model, tw_diag *diag)
+static tw_status check_number(const tw_quidditch_config *lowering, int n, const tw_model *model, tw_diag *diag)
 {
     int n_dispatches = 0;
     for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) n_dispatches++;
@@ -214,7 +214,7 @@ static tw_status check_number(const tw_lowering *lowering, int n, const tw_model
 tw_status tw_quidditch_read_file(const char *file, const char *text, const tw_model *model,
                                  const tw_machine *machine, tw_arena *arena, tw_diag *diag, tw_mapping *out)
 {
-    const tw_lowering *lowering;
+    const tw_quidditch_config *lowering;
     tw_op_map *op;
     int n, i = 0;
     TW_TRY(tw_lowering_read(file, text, arena, diag, &lowering, &n));
@@ -407,11 +407,11 @@ static share share_of(const tw_level_map *level, const tw_op *op, int operand)
     return out;
 }
 
-static tw_lowering lowering_of(const view *v)
+static tw_quidditch_config lowering_of(const view *v)
 {
     const tw_op *op = op_of(v);
     const tw_level_map *level = innermost(v);
-    tw_lowering out = {0};
+    tw_quidditch_config out = {0};
     for (int i = 0; i < op->n_loops; i++) {
         int64_t extent = op->loop[i].extent;
         out.tile[i] = tw_level_n_tiles(level, i, extent) > 1 ? tw_level_largest(level, i, extent) : 0;
@@ -470,7 +470,7 @@ static bool check_fused(const view *v)
     return check_level(v, &wanted);
 }
 
-bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_lowering *out, tw_text *why)
+bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_quidditch_config *out, tw_text *why)
 {
     view v = {plan, op, op, why};
     const char *misfit = unfit(plan->machine);
@@ -488,7 +488,7 @@ bool tw_quidditch_can_print(const tw_plan *plan)
     const tw_machine *machine = plan->machine;
     bool good = machine->memory[machine->n_memories - 1].placement == TW_PLACE_BUMP, some = false;
     for (int o = 0; good && o < plan->model->n_ops; o = tw_quidditch_end(plan->model, o)) {
-        tw_lowering ignored;
+        tw_quidditch_config ignored;
         if (!tw_quidditch_is_tiled(&plan->model->op[o])) continue;
         some = true;
         good = tw_quidditch_lowering_of(plan, o, &ignored, NULL);
@@ -510,7 +510,7 @@ tw_status tw_quidditch_print(const tw_plan *plan, tw_diag *diag, tw_text *out)
     tw_status status = TW_OK;
     for (int o = 0; o < plan->model->n_ops; o = tw_quidditch_end(plan->model, o)) {
         const tw_op *op = &plan->model->op[o];
-        tw_lowering lowering;
+        tw_quidditch_config lowering;
         tw_text why = {0};
         print_comment(op, out);
         if (tw_quidditch_is_tiled(op) && !tw_quidditch_lowering_of(plan, o, &lowering, &why))

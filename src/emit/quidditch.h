@@ -16,8 +16,8 @@
 #ifndef TW_EMIT_QUIDDITCH_H
 #define TW_EMIT_QUIDDITCH_H
 #include "emit/lowering.h"
-#include "report/plan.h"
-#include "search/limits.h"
+#include "plan/plan.h"
+#include "mapping/limits.h"
 
 /* Configs, one for each dispatch of the model, to a mapping of all its operators. `file` stands for the text in messages
  * and must outlive the mapping; without it, that is "<lowering-config>". */
@@ -40,7 +40,7 @@ bool tw_quidditch_is_tiled(const tw_op *op);
 int tw_quidditch_end(const tw_model *model, int op);
 /* Whether a config can say what the plan does with the dispatch that begins with operator `op`. If not, what differs is
  * added to `why`, when it is not NULL: "'ifm' has 2 buffers, Quidditch gives it 1". */
-bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_lowering *out, tw_text *why);
+bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_quidditch_config *out, tw_text *why);
 /* Whether the machine's innermost memory is one that is filled as Quidditch fills it, and every contraction of the plan
  * has a config. */
 bool tw_quidditch_can_print(const tw_plan *plan);

@@ -6,7 +6,7 @@
 #define TW_FIT_CLOCK_H
 #include "core/deadline.h"
 #include "machine/machine.h"
-#include "search/mapping.h"
+#include "mapping/mapping.h"
 
 typedef struct tw_fit_sample {
     const tw_model *model;

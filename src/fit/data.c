@@ -5,7 +5,7 @@
 #include "fit/template.h"
 #include "input/tree.h"
 #include "model/read.h"
-#include "search/mapping_read.h"
+#include "mapping/mapping_read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #ifndef TW_FIT_DATA_H
 #define TW_FIT_DATA_H
 #include "machine/machine.h"
-#include "search/mapping.h"
+#include "mapping/mapping.h"
 
 enum { TW_DATA_ROWS_MAX = 20000 }; /* rows are compared with each other */
 

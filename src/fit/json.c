@@ -1,5 +1,5 @@
 /* src/fit/json.c - a calibration as one JSON document, described field by field in docs/calibrate.md. */
-#include "report/json.h"
+#include "write/json.h"
 #include "fit/print.h"
 #include "machine/machine.h"
 

@@ -10,7 +10,7 @@
 #include "fit/residuals.h"
 
 #include "fit/errors.h"
-#include "report/number.h"
+#include "write/number.h"
 
 #include <math.h>
 #include <stdio.h>

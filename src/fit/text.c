@@ -2,8 +2,8 @@
 #include "fit/errors.h"
 #include "fit/print.h"
 #include "fit/residuals.h"
-#include "report/number.h"
-#include "report/table.h"
+#include "write/number.h"
+#include "write/table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* src/infer/infer.c - the pass: every node once, in order; see infer.h and, for the operators, rule.h.
  *
  * What a node's rule cannot tell without elements stays unknown unless they can be computed: when all inputs are few
- * known elements, the evaluator (refer/) is asked. A shape that is still unknown is taken from the file if it is there
+ * known elements, the evaluator (reference/) is asked. A shape that is still unknown is taken from the file if it is there
  * in full; whatever reads an unknown shape is unknown itself, and the pass goes on. */
 #include "infer/infer.h"
 

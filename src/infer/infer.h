@@ -1,6 +1,6 @@
 /* src/infer/infer.h - the shape and type of every value of a network, and the small constants shapes are made of.
  *
- * One pass in the order of the nodes. A node whose inputs are all known small constants is evaluated (refer/); so are
+ * One pass in the order of the nodes. A node whose inputs are all known small constants is evaluated (reference/); so are
  * Shape, Size and the like of known shapes. Everything else has a rule from its inputs' shapes. Only sizes and types are
  * looked at: elements of large constants are read when a rule needs them (the target of a Reshape), weights never.
  *
@@ -9,7 +9,7 @@
  * (files are often stale) and the inferred shape counts. */
 #ifndef TW_INFER_INFER_H
 #define TW_INFER_INFER_H
-#include "refer/refer.h"
+#include "reference/refer.h"
 
 /* Constants of the file of at most so many elements are always read when they are there, larger ones where a rule needs
  * them. */

@@ -288,16 +288,16 @@ TW_NODISCARD tw_status tw_constants_count(const tw_lowering *l, tw_lowered *out)
 /* ---- the walk: fold.c and lower.c ---- */
 
 enum { TW_GROUP_MAX = 24 };
-typedef struct tw_group { /* nodes that become one step, first the one that the others are folded into */
+typedef struct tw_node_group { /* nodes that become one step, first the one that the others are folded into */
     int n, node[TW_GROUP_MAX];
     int value; /* what comes out */
-} tw_group;
+} tw_node_group;
 /* The group that begins with this node; `taken` marks nodes of earlier groups. */
-void tw_group_of(tw_lowering *l, int node, const bool *taken, bool is_element, tw_group *group);
+void tw_group_of(tw_lowering *l, int node, const bool *taken, bool is_element, tw_node_group *group);
 /* Folds the nodes after the first into the open nest; false: not possible, nothing has changed. */
-bool tw_fold_group(tw_lowering *l, const tw_group *group);
+bool tw_fold_group(tw_lowering *l, const tw_node_group *group);
 /* The map of a group of element-wise nodes, from its node `first` on. */
-void tw_map_group(tw_lowering *l, const tw_group *group, int first);
+void tw_map_group(tw_lowering *l, const tw_node_group *group, int first);
 /* Sum, Mean, Min and Max of more inputs than an operator has: in several steps. */
 void tw_variadic_chain(tw_lowering *l);
 TW_NODISCARD tw_status tw_readers_build(const tw_graph_file *file, tw_arena *arena, tw_reader_lists *out);

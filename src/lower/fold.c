@@ -19,7 +19,7 @@ typedef struct growth {
     const bool *taken;
     bool map;  /* the first node is element-wise          */
     int shape; /* value that has the shape of the group   */
-    tw_group group;
+    tw_node_group group;
     int n_tensors, tensor[TW_MAX_OPERANDS]; /* map: values read from outside          */
 } growth;
 
@@ -30,7 +30,7 @@ static bool same_dims(const tw_lowering *l, int a, int b)
            memcmp(x->dim, y->dim, (size_t)x->n_dims * sizeof *x->dim) == 0;
 }
 
-static bool holds_node(const tw_group *group, int node)
+static bool holds_node(const tw_node_group *group, int node)
 {
     for (int i = 0; i < group->n; i++)
         if (group->node[i] == node) return true;
@@ -114,11 +114,11 @@ static int next_reader(const growth *g, int after)
     return least;
 }
 
-void tw_group_of(tw_lowering *l, int node, const bool *taken, bool is_element, tw_group *group)
+void tw_group_of(tw_lowering *l, int node, const bool *taken, bool is_element, tw_node_group *group)
 {
     growth g = {.l = l, .graph = &l->file->graph[l->graph], .taken = taken, .map = is_element};
     const tw_onnx_node *first = &g.graph->node[node];
-    g.group = *group = (tw_group){.n = 1, .node = {node}, .value = first->output[0]};
+    g.group = *group = (tw_node_group){.n = 1, .node = {node}, .value = first->output[0]};
     g.shape = first->output[0];
     if (l->options->no_fold || g.shape < 0 || !tw_shape_of(l, g.shape)->known) return;
     for (int i = 0; is_element && i < first->n_inputs; i++)
@@ -152,7 +152,7 @@ static void learn(known *k, int value, int is)
 
 /* What the next node reads is a number of the value's type, as it would be in a tensor. What comes out of the group is
  * rounded when it is stored. */
-static void learn_rounded(tw_lowering *l, const tw_group *group, known *k, int value, int is)
+static void learn_rounded(tw_lowering *l, const tw_node_group *group, known *k, int value, int is)
 {
     learn(k, value, value == group->value ? is : tw_rounded(l, is, tw_shape_of(l, value)->type));
 }
@@ -185,7 +185,7 @@ static int hold_input(tw_lowering *l, tw_seen x, tw_seen out)
     return tw_refused(l) ? 0 : tw_hold(l, x, loop);
 }
 
-static void fold_node(tw_lowering *l, const tw_group *group, const tw_onnx_node *node, known *k)
+static void fold_node(tw_lowering *l, const tw_node_group *group, const tw_onnx_node *node, known *k)
 {
     const tw_element *e = tw_element_of(l, node);
     tw_seen out = tw_see(l, node->output[0]);
@@ -201,7 +201,7 @@ static void fold_node(tw_lowering *l, const tw_group *group, const tw_onnx_node 
 }
 
 /* The nest is open, and what it writes is the first output of the group's first node as a whole. */
-static bool is_open_for(tw_lowering *l, const tw_group *group)
+static bool is_open_for(tw_lowering *l, const tw_node_group *group)
 {
     const tw_onnx_node *first = &l->file->graph[l->graph].node[group->node[0]];
     const tw_nest *nest = &l->nest;
@@ -209,7 +209,7 @@ static bool is_open_for(tw_lowering *l, const tw_group *group)
            nest->net[tw_op_output(&nest->op)] == l->tensor_of_value[first->output[0]];
 }
 
-bool tw_fold_group(tw_lowering *l, const tw_group *group)
+bool tw_fold_group(tw_lowering *l, const tw_node_group *group)
 {
     const tw_graph *graph = &l->file->graph[l->graph];
     if (!is_open_for(l, group)) return false;
@@ -257,7 +257,7 @@ static void add_input(tw_lowering *l, map_inputs *in, int value, tw_seen seen)
     in->seen[in->n++] = seen;
 }
 
-static void collect_inputs(tw_lowering *l, const tw_group *group, int first, map_inputs *in)
+static void collect_inputs(tw_lowering *l, const tw_node_group *group, int first, map_inputs *in)
 {
     const tw_graph *graph = &l->file->graph[l->graph];
     known made = {0};
@@ -272,7 +272,7 @@ static void collect_inputs(tw_lowering *l, const tw_group *group, int first, map
     }
 }
 
-static void emit_node(tw_lowering *l, const tw_group *group, const tw_onnx_node *node, const map_inputs *in,
+static void emit_node(tw_lowering *l, const tw_node_group *group, const tw_onnx_node *node, const map_inputs *in,
                       known *made)
 {
     const tw_element *e = tw_element_of(l, node);
@@ -287,7 +287,7 @@ static void emit_node(tw_lowering *l, const tw_group *group, const tw_onnx_node 
     learn_rounded(l, group, made, node->output[0], tw_element_emit(l, e, node, arg));
 }
 
-void tw_map_group(tw_lowering *l, const tw_group *group, int first)
+void tw_map_group(tw_lowering *l, const tw_node_group *group, int first)
 {
     const tw_graph *graph = &l->file->graph[l->graph];
     map_inputs in = {0};

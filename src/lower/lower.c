@@ -99,7 +99,7 @@ static void close_nest(tw_lowering *l, const int *node, int n)
     if (list) tw_nest_end(l, joined_ops(l, node, n), n, list);
 }
 
-static void record_folds(tw_lowering *l, const tw_group *group, int first)
+static void record_folds(tw_lowering *l, const tw_node_group *group, int first)
 {
     for (int i = first + 1; i < group->n; i++) {
         if (!tw_room_for(l, &l->fold, l->n_folds, &l->fold_room, sizeof *l->fold)) return;
@@ -112,7 +112,7 @@ static void record_folds(tw_lowering *l, const tw_group *group, int first)
 /* ---- groups ---- */
 
 /* Element-wise nodes of a group, from the given one on, as one map; false: it is not possible. */
-static bool lower_map(tw_lowering *l, const tw_group *group, int first)
+static bool lower_map(tw_lowering *l, const tw_node_group *group, int first)
 {
     int n_steps = l->n_steps, n_views = l->n_views;
     set_node(l, group->node[first]);
@@ -143,21 +143,21 @@ static bool is_variadic(const tw_onnx_node *node)
 /* One element-wise node by itself, on the host if it must be. */
 static void lower_element(tw_lowering *l, int index)
 {
-    const tw_group alone = {.n = 1, .node = {index}, .value = l->file->graph[l->graph].node[index].output[0]};
+    const tw_node_group alone = {.n = 1, .node = {index}, .value = l->file->graph[l->graph].node[index].output[0]};
     if (lower_map(l, &alone, 0)) return;
     const char *why = l->why;
     if (is_variadic(l->node) && lower_chain(l, tw_variadic_chain)) return;
     tw_add_host(l, why);
 }
 
-static void lower_elements(tw_lowering *l, const tw_group *group, int first)
+static void lower_elements(tw_lowering *l, const tw_node_group *group, int first)
 {
     if (first >= group->n || (group->n - first > 1 && lower_map(l, group, first))) return;
     for (int i = first; i < group->n && !l->no_memory; i++) lower_element(l, group->node[i]);
 }
 
 /* The first node of a group by its describer; true: the others are folded into it. */
-static bool lower_described(tw_lowering *l, const tw_group *group, const tw_describer *describer)
+static bool lower_described(tw_lowering *l, const tw_node_group *group, const tw_describer *describer)
 {
     int n_steps = l->n_steps, n_views = l->n_views;
     bool folded = false;
@@ -173,7 +173,7 @@ static bool lower_described(tw_lowering *l, const tw_group *group, const tw_desc
     return folded && !l->why;
 }
 
-static void lower_group(tw_lowering *l, const tw_group *group)
+static void lower_group(tw_lowering *l, const tw_node_group *group)
 {
     const tw_onnx_node *first = &l->file->graph[l->graph].node[group->node[0]];
     const tw_describer *describer = find_describer(first);
@@ -203,19 +203,19 @@ static bool is_settled(const tw_lowering *l, const tw_onnx_node *node)
 
 typedef struct walk {
     bool *taken;           /* nodes that belong to a group                     */
-    const tw_group **ends; /* per node: the group of several that ends with it */
+    const tw_node_group **ends; /* per node: the group of several that ends with it */
 } walk;
 
 static void begin_group(tw_lowering *l, walk *w, int index, bool element)
 {
-    tw_group group, *kept;
+    tw_node_group group, *kept;
     tw_group_of(l, index, w->taken, element, &group);
     for (int i = 0; i < group.n; i++) w->taken[group.node[i]] = true;
     if (group.n == 1) {
         lower_group(l, &group);
         return;
     }
-    if (!(kept = TW_NEW(l->arena, tw_group, 1))) {
+    if (!(kept = TW_NEW(l->arena, tw_node_group, 1))) {
         l->no_memory = true;
         return;
     }
@@ -226,7 +226,7 @@ static void begin_group(tw_lowering *l, walk *w, int index, bool element)
 static void lower_alone(tw_lowering *l, int index)
 {
     const tw_describer *describer = find_describer(&l->file->graph[l->graph].node[index]);
-    const tw_group alone = {.n = 1, .node = {index}};
+    const tw_node_group alone = {.n = 1, .node = {index}};
     if (describer) {
         lower_described(l, &alone, describer);
         return;
@@ -258,7 +258,7 @@ void tw_lower_graph(tw_lowering *l, int graph, const char *prefix)
     int n = l->file->graph[graph].n_nodes, outer = l->graph, index = l->index;
     const char *outer_prefix = l->prefix;
     const bool nested = l->node != NULL;
-    walk w = {TW_NEW(l->arena, bool, n + 1), TW_NEW(l->arena, const tw_group *, n + 1)};
+    walk w = {TW_NEW(l->arena, bool, n + 1), TW_NEW(l->arena, const tw_node_group *, n + 1)};
     if (!w.taken || !w.ends) l->no_memory = true;
     l->graph = graph;
     l->prefix = prefix;

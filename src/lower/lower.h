@@ -47,7 +47,7 @@ int64_t tw_selection_at(const tw_selection *selection, const tw_array *index, in
 
 typedef enum tw_step_kind {
     TW_STEP_TILED,   /* model                                                                       */
-    TW_STEP_HOST,    /* evaluated by refer/, not tiled; time unknown                                */
+    TW_STEP_HOST,    /* evaluated by reference/, not tiled; time unknown                                */
     TW_STEP_UNKNOWN, /* no description and no evaluation: only the tensors flow                     */
 } tw_step_kind;
 typedef struct tw_step {

@@ -66,7 +66,7 @@ static int64_t computing(const tw_machine *machine, const tw_op *op, int64_t ele
     const tw_cost *cost = &machine->engine[machine->compute].cost;
     int64_t len[TW_MAX_LOOPS], cycles = tw_cost_cycles(cost, tw_op_points(op));
     for (int l = 0; l < op->n_loops; l++) len[l] = op->loop[l].extent;
-    tw_nest nest = tw_nest_of(op, len, elem);
+    tw_kernel_nest nest = tw_nest_of(op, len, elem);
     if (cost->kind == TW_COST_KERNEL) return tw_cost_of_kernel(cost, &nest, false);
     return cycles < INT64_MAX / TW_MILLI ? cycles * TW_MILLI : INT64_MAX;
 }

@@ -138,9 +138,9 @@ static int64_t lost_of(const tw_banks *banks, int64_t stride, bool pressed)
     return lost;
 }
 
-tw_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem)
+tw_kernel_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem)
 {
-    tw_nest n = {1, 1, 1, elem};
+    tw_kernel_nest n = {1, 1, 1, elem};
     for (int l = 0; l < op->n_loops; l++) {
         *(op->loop[l].reduces ? &n.reduction : &n.others) *= len[l];
         if (!op->loop[l].reduces) n.share = tw_max(n.share, len[l]);
@@ -150,7 +150,7 @@ tw_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem)
     return n;
 }
 
-int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_nest *nest, bool pressed)
+int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool pressed)
 {
     int64_t rows = tw_cdiv(nest->share, cost->cores), lanes = 1;
     for (int i = cost->n_unrolls - 1; i >= 0; i--)

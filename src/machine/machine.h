@@ -116,14 +116,14 @@ typedef struct tw_shape {
 int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *shape);
 /* An execution as a kernel sees it: the longest parallel loop, which the cores share, the product of the other parallel
  * ones, and of the reductions; units from one row of the input that is streamed to the next. */
-typedef struct tw_nest {
+typedef struct tw_kernel_nest {
     int64_t share, others, reduction, stride;
-} tw_nest;
+} tw_kernel_nest;
 /* A tile of these lengths per loop; `elem` are the units of an element of the streamed input. */
-tw_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem);
+tw_kernel_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem);
 /* Thousandths of a cycle. A core does ceil(share / cores) rows; with u of them unrolled it takes others * rows / u rounds
  * of reduction * max(u, depth) points. `pressed`: a mover works on the memory meanwhile. */
-int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_nest *nest, bool pressed);
+int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool pressed);
 /* A sum that stays at INT64_MAX once it is there. */
 static inline int64_t tw_cost_sum(int64_t a, int64_t b)
 {

@@ -18,7 +18,7 @@ static void find_places(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_M
             assert(flow->n_places < TW_MAX_PLACES); /* each doubles the executions, which are below 2^36 */
             if (p->op->loop[l].reduces) flow->reductions |= (tw_places)1 << flow->n_places;
             flow->trips[flow->n_places] = most[l][t];
-            flow->place[flow->n_places++] = (tw_place){t, l};
+            flow->place[flow->n_places++] = (tw_flow_place){t, l};
         }
 }
 

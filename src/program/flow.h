@@ -31,14 +31,14 @@
 #ifndef TW_PROGRAM_FLOW_H
 #define TW_PROGRAM_FLOW_H
 #include "program/instr.h"
-#include "search/mapping.h"
+#include "mapping/mapping.h"
 
 enum { TW_MAX_PLACES = 40 };
 typedef uint64_t tw_places;
 
-typedef struct tw_place {
+typedef struct tw_flow_place {
     int level, loop;
-} tw_place;
+} tw_flow_place;
 
 typedef struct tw_stay { /* of one operand in one memory */
     bool here;           /* the memory is on the operand's path; memory 0 is on all                 */
@@ -63,7 +63,7 @@ typedef struct tw_stay { /* of one operand in one memory */
 
 typedef struct tw_flow {
     int n_places; /* outermost first */
-    tw_place place[TW_MAX_PLACES];
+    tw_flow_place place[TW_MAX_PLACES];
     int64_t trips[TW_MAX_PLACES]; /* at most                                                          */
     tw_places reductions;
     bool serpentine;

@@ -426,7 +426,7 @@ static int64_t waits_of(const tw_flow_cursor *c, bool clash)
 }
 
 /* The tile as a kernel sees it; padded loops have their whole length. */
-static tw_nest nest_of(const tw_flow_cursor *c)
+static tw_kernel_nest nest_of(const tw_flow_cursor *c)
 {
     const tw_program *p = c->program;
     int64_t len[TW_MAX_LOOPS];
@@ -556,7 +556,7 @@ static bool emit_exec(tw_flow_cursor *c)
     in->passes = in->pressed = passes_of(c);
     const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
     if (cost->kind == TW_COST_KERNEL) {
-        tw_nest nest = nest_of(c);
+        tw_kernel_nest nest = nest_of(c);
         in->passes = tw_cost_of_kernel(cost, &nest, false);
         in->pressed = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true),
                                   waits_of(c, tw_banks_clash(&cost->banks, nest.stride)));

@@ -48,7 +48,7 @@ typedef struct task { /* some parts, searched for a while */
     bool has_nearest, any_left;
     int64_t least_short;
     tw_op_map nearest;
-    tw_value left; /* least bound of what could not be settled */
+    tw_goal_value left; /* least bound of what could not be settled */
     tw_part *at;   /* the part at hand */
     tw_part *seed; /* only this mapping is tried; its own */
     bool must;     /* simulates a mapping whatever the budget: there is none yet */
@@ -70,7 +70,7 @@ typedef struct branch {
     tw_hunt *out;
     int64_t part_size;
     bool has_seeds;
-    tw_value floor; /* nothing that is open had a lower bound when the round began                */
+    tw_goal_value floor; /* nothing that is open had a lower bound when the round began                */
     tw_wide enough; /* a first objective of so much ends the search, -1: nothing but a proof does */
     /* the round at hand */
     task task[TASKS];
@@ -101,7 +101,7 @@ static void tell(branch *b)
                      .seconds = now,
                      .nodes = b->out->n_nodes,
                      .simulated = b->out->n_points};
-    tw_value open = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->root;
+    tw_goal_value open = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->root;
     if (b->out->any_open && tw_value_compare(b->goals, &b->out->open, &open) < 0) open = b->out->open;
     p.bound = (double)(open.of[0]);
     if (p.found) {
@@ -141,7 +141,7 @@ static void claim(task *t)
     while (mine < first && !atomic_compare_exchange_weak(&all->winner, &first, mine)) continue;
 }
 
-static bool task_wanted(void *user, const tw_value *bound, tw_closer closer)
+static bool task_wanted(void *user, const tw_goal_value *bound, tw_closer closer)
 {
     task *t = user;
     t->work += ASK_WORK;
@@ -150,7 +150,7 @@ static bool task_wanted(void *user, const tw_value *bound, tw_closer closer)
     return false;
 }
 
-static tw_status task_found(void *user, const tw_op_map *map, const tw_value *value, bool *better)
+static tw_status task_found(void *user, const tw_op_map *map, const tw_goal_value *value, bool *better)
 {
     task *t = user;
     *better = tw_front_wants(&t->front, value);
@@ -176,19 +176,19 @@ static void task_refused(void *user, const tw_op_map *map, int64_t short_by)
     if (t->front.n == 0) keep_nearest(&t->has_nearest, &t->least_short, &t->nearest, map, short_by);
 }
 
-static void keep_least(const tw_goals *goals, bool *any, tw_value *least, const tw_value *bound)
+static void keep_least(const tw_goals *goals, bool *any, tw_goal_value *least, const tw_goal_value *bound)
 {
     if (!*any || tw_value_compare(goals, bound, least) < 0) *least = *bound;
     *any = true;
 }
 
-static void task_left(void *user, const tw_value *bound)
+static void task_left(void *user, const tw_goal_value *bound)
 {
     task *t = user;
     keep_least(t->all->goals, &t->any_left, &t->left, bound);
 }
 
-static void task_ignored(void *user, const tw_value *bound)
+static void task_ignored(void *user, const tw_goal_value *bound)
 {
     (void)user;
     (void)bound;
@@ -441,7 +441,7 @@ static tw_part *next_open(branch *b)
 static void aim(branch *b)
 {
     double gap = b->options->gap;
-    b->floor = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->any_root ? b->out->root : (tw_value){{0}};
+    b->floor = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->any_root ? b->out->root : (tw_goal_value){{0}};
     if (b->out->any_open && tw_value_compare(b->goals, &b->out->open, &b->floor) < 0) b->floor = b->out->open;
     b->enough = -1;
     if (gap > 0 && gap < 1 && !b->goals->pareto && !b->out->front.counts)
@@ -491,7 +491,7 @@ static tw_status open_frames(branch *b)
             }
             keep_least(b->goals, &b->out->any_root, &b->out->root, &p->bound);
         }
-        if (b->options->exhaustive) p->bound = (tw_value){{0}};
+        if (b->options->exhaustive) p->bound = (tw_goal_value){{0}};
         if (!least.feasible && !b->options->exhaustive) {
             b->out->closed[TW_BOUND_CAPACITY]++;
             free(p);

@@ -16,9 +16,9 @@ typedef struct tw_hunt { /* what comes out */
     bool has_nearest; /* the refused mapping that misses least memory */
     int64_t least_short;
     tw_op_map nearest;
-    tw_value open; /* least bound of what stayed open; valid when any_open */
+    tw_goal_value open; /* least bound of what stayed open; valid when any_open */
     bool any_open; /* something that stayed open may be better             */
-    tw_value root; /* least bound of all frames                            */
+    tw_goal_value root; /* least bound of all frames                            */
     tw_closer root_by;
     int root_at;
     bool any_root;

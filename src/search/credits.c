@@ -386,7 +386,7 @@ static tw_status search_span(credits *c, const span *r)
     if (!c->timed && !c->placed && c->leaf->n_found > 0) return TW_OK; /* the others are no different */
     if (i < 0) return try_counts(c, r->lo);
     if (c->n_tries >= MOST_TRIES || c->leaf->judge->stopped(c->leaf->judge->user)) {
-        tw_value bound = tw_goals_value(c->leaf->goals, &c->least);
+        tw_goal_value bound = tw_goals_value(c->leaf->goals, &c->least);
         c->leaf->judge->left(c->leaf->judge->user, &bound);
         return TW_OK;
     }

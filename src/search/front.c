@@ -69,7 +69,7 @@ static tw_status offer_point(tw_front *f, const tw_best *best)
     return insert(f, at, best);
 }
 
-tw_status tw_front_offer(tw_front *f, const tw_op *op, const tw_value *value, int frame, const tw_op_map *map)
+tw_status tw_front_offer(tw_front *f, const tw_op *op, const tw_goal_value *value, int frame, const tw_op_map *map)
 {
     tw_best best = {*value, frame, *map};
     if (f->goals->pareto) return offer_point(f, &best);
@@ -96,7 +96,7 @@ tw_status tw_front_merge(tw_front *f, const tw_op *op, const tw_front *other)
     return TW_OK;
 }
 
-bool tw_front_wants(const tw_front *f, const tw_value *bound)
+bool tw_front_wants(const tw_front *f, const tw_goal_value *bound)
 {
     if (!f->goals->pareto) {
         int order = f->n == 0 ? -1 : tw_value_compare(f->goals, bound, &f->best[0].value);

@@ -4,7 +4,7 @@
 #include "search/search.h"
 
 typedef struct tw_best {
-    tw_value value;
+    tw_goal_value value;
     int frame; /* that the mapping is from */
     tw_op_map map;
 } tw_best;
@@ -21,10 +21,10 @@ typedef struct tw_front {
 void tw_front_release(tw_front *front);
 TW_NODISCARD tw_status tw_front_copy(tw_front *to, const tw_front *from);
 /* Takes the mapping in if nothing there is as good. TW_ERR_NOMEM is the only failure. */
-TW_NODISCARD tw_status tw_front_offer(tw_front *front, const tw_op *op, const tw_value *value, int frame,
+TW_NODISCARD tw_status tw_front_offer(tw_front *front, const tw_op *op, const tw_goal_value *value, int frame,
                                       const tw_op_map *map);
 /* What another search over other parts of the space found, which began with a copy of this front and n_optima 0. */
 TW_NODISCARD tw_status tw_front_merge(tw_front *front, const tw_op *op, const tw_front *other);
 /* Whether mappings that cost at least this could get in. */
-bool tw_front_wants(const tw_front *front, const tw_value *bound);
+bool tw_front_wants(const tw_front *front, const tw_goal_value *bound);
 #endif

@@ -19,7 +19,7 @@ tw_status tw_leaf_try(tw_leaf *leaf, const tw_op_map *map)
         return TW_OK;
     }
     leaf->n_found++;
-    tw_value value = tw_goals_value(leaf->goals, &outcome);
+    tw_goal_value value = tw_goals_value(leaf->goals, &outcome);
     bool better;
     TW_TRY(leaf->judge->found(leaf->judge->user, map, &value, &better));
     leaf->n_better += better;
@@ -29,7 +29,7 @@ tw_status tw_leaf_try(tw_leaf *leaf, const tw_op_map *map)
 bool tw_leaf_wants(const tw_leaf *leaf, const tw_outcome *least, tw_closer closer)
 {
     if (leaf->exhaustive) return true;
-    tw_value bound = tw_goals_value(leaf->goals, least);
+    tw_goal_value bound = tw_goals_value(leaf->goals, least);
     return leaf->judge->wanted(leaf->judge->user, &bound, closer);
 }
 
@@ -49,7 +49,7 @@ tw_status tw_leaf_refine(const tw_space *space, const tw_goals *goals, tw_part *
     tw_status status = space->async ? tw_leaf_outlined(&leaf, &least, &ignored) : tw_leaf_paced(&leaf, &least);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* the search will tell */
     TW_TRY(status);
-    tw_value bound = tw_goals_value(goals, &least);
+    tw_goal_value bound = tw_goals_value(goals, &least);
     if (tw_value_compare(goals, &bound, &part->bound) > 0) {
         part->bound = bound;
         part->closer = space->async ? TW_BOUND_LINK : TW_BOUND_ROWS;

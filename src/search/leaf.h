@@ -16,12 +16,12 @@
 typedef struct tw_judge {
     void *user;
     /* Whether a part with this bound may still hold something. */
-    bool (*wanted)(void *user, const tw_value *bound, tw_closer closer);
+    bool (*wanted)(void *user, const tw_goal_value *bound, tw_closer closer);
     /* A mapping that fits, with its value. */
-    tw_status (*found)(void *user, const tw_op_map *map, const tw_value *value, bool *better);
+    tw_status (*found)(void *user, const tw_op_map *map, const tw_goal_value *value, bool *better);
     void (*refused)(void *user, const tw_op_map *map, int64_t short_by);
     /* Something with this bound could not be settled within the means. */
-    void (*left)(void *user, const tw_value *bound);
+    void (*left)(void *user, const tw_goal_value *bound);
     /* tw_eval.cost within the budget; TW_OK with *unfinished when that is not enough. */
     tw_status (*cost)(void *user, const tw_machine *machine, const tw_op_map *map, tw_outcome *out,
                       bool *unfinished, int64_t *short_by);
@@ -37,7 +37,7 @@ typedef struct tw_estimate {
     bool legal, fits;
     int64_t short_by; /* it does not fit: units that are missing */
     int64_t execs;
-    tw_value bound;
+    tw_goal_value bound;
 } tw_estimate;
 TW_NODISCARD tw_status tw_leaf_estimate(const tw_space *space, const tw_goals *goals, const tw_part *part,
                                         const tw_judge *judge, tw_estimate *out);

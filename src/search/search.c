@@ -42,7 +42,7 @@ static void describe(const tw_space *s, const tw_goals *goals, const tw_search_o
 static tw_status keep_front(const tw_hunt *hunt, tw_arena *arena, tw_found *found)
 {
     tw_op_map *map;
-    tw_value *value;
+    tw_goal_value *value;
     TW_ALLOC(arena, map, hunt->front.n);
     TW_ALLOC(arena, value, hunt->front.n);
     for (int i = 0; i < hunt->front.n; i++) {
@@ -148,4 +148,19 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
     if (status == TW_OK) status = conclude(&space, &goals, options, &hunt, arena, diag, found, result);
     tw_front_release(&hunt.front);
     return status;
+}
+
+const char *tw_space_word(tw_space_name space)
+{
+    static const char *const word[] = {[TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", [TW_SPACE_WINDOWS] = "windows"};
+    return word[space];
+}
+
+const char *tw_closer_name(tw_closer closer)
+{
+    static const char *const name[] = {
+        [TW_BOUND_CAPACITY] = "capacity", [TW_BOUND_COMPUTE] = "compute", [TW_BOUND_LINK] = "link",
+        [TW_BOUND_MOVEMENT] = "movement", [TW_BOUND_ROWS] = "rows",       [TW_BOUND_PEAK] = "peak",
+        [TW_BOUND_ENERGY] = "energy",     [TW_BOUND_RELAXED] = "relaxed"};
+    return name[closer];
 }

@@ -10,8 +10,8 @@
 #ifndef TW_SEARCH_SEARCH_H
 #define TW_SEARCH_SEARCH_H
 #include "core/meter.h"
-#include "search/limits.h"
-#include "search/objective.h"
+#include "mapping/limits.h"
+#include "mapping/objective.h"
 
 enum { TW_MAX_THREADS = 64 };
 
@@ -58,7 +58,7 @@ typedef struct tw_found {
     bool nearest; /* infeasible: `map` is the mapping that misses the least memory */
     int n_front;
     const tw_op_map *front; /* Pareto: best first objective first */
-    const tw_value *front_value;
+    const tw_goal_value *front_value;
 } tw_found;
 
 /* Searches operator `op`. TW_INFEASIBLE when nothing fits. The front is made in `arena`. */

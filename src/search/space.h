@@ -67,7 +67,7 @@ typedef struct tw_range {
     int32_t lo, hi;
 } tw_range;
 typedef struct tw_part {
-    tw_value bound;
+    tw_goal_value bound;
     tw_closer closer; /* what gives the bound                                                       */
     bool refined;     /* all but buffers is chosen, and the bound knows it                           */
     int at;           /* engine or memory that it is about, -1: none                                */

@@ -316,7 +316,7 @@ static int64_t kernel_cycles(const tw_view *v, const tw_cost *cost)
         int64_t size = v->lo[0][l];
         if (size != v->hi[0][l] || (s->op->loop[l].extent % size != 0 && !s->machine->pads)) return 0;
     }
-    tw_nest nest = tw_nest_of(s->op, v->lo[0], s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]);
+    tw_kernel_nest nest = tw_nest_of(s->op, v->lo[0], s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]);
     int64_t busy = tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false)));
     return tw_cdiv(busy, s->machine->engine[s->machine->compute].count);
 }

@@ -114,7 +114,7 @@ static void add_pool(tw_forward *f, int m, int o)
 static void take_snapshot(tw_forward *f)
 {
     const tw_flow_cursor *c = f->cursor;
-    tw_place place = c->flow->place[f->place];
+    tw_flow_place place = c->flow->place[f->place];
     f->now.n = 0;
     add_units(f);
     for (int m = 1; m < f->sim->machine->n_memories; m++)
@@ -155,7 +155,7 @@ static bool repeats(const tw_forward *f, int64_t *delta, int64_t share[TW_MAX_EN
 static int64_t rounds_ahead(const tw_forward *f)
 {
     const tw_flow_cursor *c = f->cursor;
-    tw_place place = c->flow->place[f->place];
+    tw_flow_place place = c->flow->place[f->place];
     tw_span piece = place.level > 0 ? c->tile[place.level - 1].span[place.loop]
                                     : (tw_span){0, c->program->op->loop[place.loop].extent};
     tw_split s = tw_level_split(c->program->tiled[place.level].map, place.loop, tw_span_len(piece));

@@ -87,3 +87,9 @@ void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text 
         tw_text_printf(out, "memory %s: static %" PRId64 ", peak live %" PRId64 "\n",
                        program->machine->memory[m].name, program->layout.used[m], t->peak_live[m]);
 }
+
+const char *tw_wait_name(tw_wait wait)
+{
+    static const char *const name[] = {"none", "engine", "data", "credit"};
+    return name[wait];
+}

@@ -9,7 +9,7 @@
 
 void *tw_space_take(tw_execution *s, int64_t n, size_t size)
 {
-    tw_space *w = s->space;
+    tw_byte_space *w = s->space;
     size_t need;
     if (n < 0 || __builtin_mul_overflow((size_t)n, size, &need) || need > SIZE_MAX / 4) {
         s->no_memory = true;
@@ -23,7 +23,7 @@ void *tw_space_take(tw_execution *s, int64_t n, size_t size)
             s->no_memory = true;
             return NULL;
         }
-        *w = (tw_space){at, 0, room};
+        *w = (tw_byte_space){at, 0, room};
     }
     void *taken = w->at + w->used;
     w->used += need;

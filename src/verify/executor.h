@@ -21,10 +21,10 @@ typedef struct tw_place { /* a buffer, or a tensor in the outermost memory */
     tw_region region;
 } tw_place;
 
-typedef struct tw_space { /* memory that is used again when what it was taken for is over */
+typedef struct tw_byte_space { /* memory that is used again when what it was taken for is over */
     uint8_t *at;
     size_t used, room;
-} tw_space;
+} tw_byte_space;
 
 struct tw_executor {
     tw_verify_input in;
@@ -46,7 +46,7 @@ struct tw_executor {
 typedef struct tw_execution {
     tw_site at;
     tw_executor *e;
-    tw_space *space; /* for what it needs until it is done */
+    tw_byte_space *space; /* for what it needs until it is done */
     bool no_memory;
 } tw_execution;
 

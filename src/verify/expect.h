@@ -5,7 +5,7 @@
  * machine, and is worked out here once more. Nothing is asked of those who built the program. */
 #ifndef TW_VERIFY_EXPECT_H
 #define TW_VERIFY_EXPECT_H
-#include "search/opmap.h"
+#include "mapping/opmap.h"
 #include "verify/verify.h"
 
 /* Fills levels, is_pass, padded, largest, restless, innermost and unroll of `in`, whose model, operator and machine are

@@ -8,7 +8,7 @@ struct tw_parts {
     int n_axes;
     int n_parts, room; /* of the array; dropped parts are chained by `next` */
     int free;
-    tw_part *part;
+    tw_stored_part *part;
     int n_placed, n_buckets; /* a power of two */
     int *bucket;
     int *first; /* per place */
@@ -33,7 +33,7 @@ tw_parts *tw_parts_new(const tw_operand *operand, int n_places, tw_arena *arena)
     return p->first && p->bucket ? p : NULL;
 }
 
-tw_part *tw_parts_at(const tw_parts *parts, int part) { return &parts->part[part]; }
+tw_stored_part *tw_parts_at(const tw_parts *parts, int part) { return &parts->part[part]; }
 int tw_parts_first(const tw_parts *parts, int place) { return parts->first[place]; }
 
 /* ---- the table ---- */
@@ -61,7 +61,7 @@ int tw_parts_find(const tw_parts *parts, int place, const tw_region *region)
 
 static void chain_in(tw_parts *parts, int part)
 {
-    tw_part *p = &parts->part[part];
+    tw_stored_part *p = &parts->part[part];
     int *bucket = bucket_of(parts, p->place, &p->region);
     p->chain = *bucket;
     *bucket = part;
@@ -96,7 +96,7 @@ static bool reserve(tw_parts *parts)
     if (parts->n_parts < parts->room) return true;
     int room = parts->room ? 2 * parts->room : 16;
     if (room > INT32_MAX / 4) return false;
-    tw_part *wider = TW_NEW(parts->arena, tw_part, room);
+    tw_stored_part *wider = TW_NEW(parts->arena, tw_stored_part, room);
     if (!wider) return false;
     if (parts->room) memcpy(wider, parts->part, (size_t)parts->n_parts * sizeof *wider);
     parts->part = wider;
@@ -113,7 +113,7 @@ int tw_parts_new_loose(tw_parts *parts, const tw_region *region)
         i = parts->n_parts++;
     else
         return TW_PART_NONE;
-    parts->part[i] = (tw_part){.region = *region,
+    parts->part[i] = (tw_stored_part){.region = *region,
                                .place = TW_PART_NONE,
                                .inside = TW_PART_NONE,
                                .next = TW_PART_NONE,
@@ -136,7 +136,7 @@ void tw_parts_drop(tw_parts *parts, int part)
 
 static void put_one(tw_parts *parts, int part, int place)
 {
-    tw_part *p = &parts->part[part];
+    tw_stored_part *p = &parts->part[part];
     p->place = place;
     p->before = TW_PART_NONE;
     p->next = parts->first[place];
@@ -163,7 +163,7 @@ void tw_parts_put(tw_parts *parts, int part, int place, bool whole)
 
 void tw_parts_lift(tw_parts *parts, int part)
 {
-    tw_part *p = &parts->part[part];
+    tw_stored_part *p = &parts->part[part];
     chain_out(parts, part);
     if (p->before != TW_PART_NONE)
         parts->part[p->before].next = p->next;

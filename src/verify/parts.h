@@ -14,7 +14,7 @@
 
 enum { TW_PART_NONE = -1 };
 
-typedef struct tw_part {
+typedef struct tw_stored_part {
     tw_region region;
     int place;             /* TW_PART_NONE: loose                         */
     int inside;            /* bundle: the first of its parts, else TW_PART_NONE */
@@ -24,13 +24,13 @@ typedef struct tw_part {
     int64_t there, read;   /* checker: from when on, and until when it is read */
     bool gone;             /* checker: moved on, only `read` is left      */
     int64_t offset, bytes; /* executor: where in its place                */
-} tw_part;
+} tw_stored_part;
 
 typedef struct tw_parts tw_parts;
 /* Regions of this operand, places 0..n_places - 1. NULL when out of memory. */
 tw_parts *tw_parts_new(const tw_operand *operand, int n_places, tw_arena *arena);
 /* A pointer that the next part to be added may invalidate. */
-tw_part *tw_parts_at(const tw_parts *parts, int part);
+tw_stored_part *tw_parts_at(const tw_parts *parts, int part);
 /* TW_PART_NONE when the place does not hold exactly this region. */
 int tw_parts_find(const tw_parts *parts, int place, const tw_region *region);
 /* The first of a place; the others follow by `next`. */

@@ -18,7 +18,7 @@ typedef struct job { /* what an instruction will write when its row ends */
 } job;
 
 typedef struct level {
-    tw_space space; /* for the halves of one row, used again by the next */
+    tw_byte_space space; /* for the halves of one row, used again by the next */
     job *job;
     int n_jobs, job_room;
     const tw_instr *nested; /* of the open row */

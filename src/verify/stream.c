@@ -26,7 +26,7 @@ typedef struct job_read {
 } job_read;
 
 typedef struct job { /* an instruction under way */
-    tw_space space;
+    tw_byte_space space;
     tw_event event;
     tw_rowset row; /* of which `event` is the only event */
     int n_reads;
@@ -114,7 +114,7 @@ static bool check_buffer(const tw_execution *s, int buffer, int operand)
 /* A part of a buffer as a place of its own. */
 static tw_place part_place(const tw_execution *s, int buffer, int part)
 {
-    const tw_part *p = tw_parts_at(s->e->stream->parts, part);
+    const tw_stored_part *p = tw_parts_at(s->e->stream->parts, part);
     tw_place place = s->e->buffer[buffer];
     place.data += p->offset;
     place.shadow += p->offset;
@@ -514,7 +514,7 @@ static job *job_new(tw_executor *e, const tw_rowset *row, const tw_event *event)
     else
         j = TW_NEW(e->arena, job, 1);
     if (!j) return NULL;
-    tw_space space = j->space;
+    tw_byte_space space = j->space;
     *j = (job){.space = {space.at, 0, space.room}, .event = *event, .row = *row};
     j->row.event = &j->event;
     j->row.n_events = 1;

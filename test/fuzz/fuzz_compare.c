@@ -1,6 +1,6 @@
 /* test/fuzz/fuzz_compare.c - bytes to the reader of documents. What it accepts is compared with itself: nothing differs,
  * and both printers get to its end. */
-#include "report/compare.h"
+#include "report/data/compare.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * The first byte picks the workload. A refusal comes with a message; what is accepted must be a legal mapping whose
  * printed form reads as the same one, and when it is evaluated its attribute must say the same again. */
 #include "emit/quidditch.h"
-#include "pipeline.h"
-#include "search/mapping.h"
+#include "plan/plan.h"
+#include "mapping/mapping.h"
 
 #include "machine/read.h"
 #include "model/read.h"
@@ -46,7 +46,7 @@ static void return_mapping(const tw_model *model, const tw_machine *machine, con
     tw_mapping again;
     tw_text attribute = {0}, a = {0}, b = {0};
     expect(tw_mapping_check(mapping, model, machine, diag) == TW_OK);
-    expect(tw_plan_build(model, machine, mapping, NULL, NULL, arena, scratch, diag, &plan) == TW_OK);
+    expect(tw_plan_build(model, machine, mapping, NULL, &(tw_work){arena, scratch, diag}, &plan) == TW_OK);
     expect(tw_quidditch_can_print(plan) && tw_quidditch_print(plan, diag, &attribute) == TW_OK);
     expect(tw_quidditch_read(attribute.bytes, model, machine, arena, diag, &again) == TW_OK);
     tw_mapping_print(mapping, model, machine, &a);

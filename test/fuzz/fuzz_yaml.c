@@ -8,7 +8,7 @@
 #include "machine/read.h"
 #include "model/read.h"
 #include "program/program.h"
-#include "search/limits.h"
+#include "mapping/limits.h"
 #include "sim/timeline.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * An indented block that begins with `workload:`, `machine:`, `# for` or `# limits for` is a complete file; the lines of
  * the block that begins with `kind:` are one-line workloads. */
-#include "search/limits.h"
+#include "mapping/limits.h"
 #include "tw_read.h"
 
 /* The indented block at `text`, without its indentation; *end is behind it. */

@@ -1,7 +1,7 @@
 /* test/lib/async_random.c - see async_random.h. */
 #include "async_random.h"
 
-#include "report/plan.h"
+#include "plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>

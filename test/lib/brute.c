@@ -4,7 +4,7 @@
  * is what the others depend on: levels, cuts and orders of all levels, then keeping, sums, unrolling and buffers. */
 #include "brute.h"
 
-#include "pipeline.h"
+#include "plan/plan.h"
 #include "sim/timeline.h"
 
 #include <stdlib.h>
@@ -87,12 +87,13 @@ static tw_status run_group(walk *w, tw_outcome *out)
 {
     tw_op_plan op[BRUTE_MAX_OPS];
     tw_placing placing[TW_MAX_MEMORIES];
-    int n_placings = 0;
+    tw_parts parts = {op, placing, 0};
+    const tw_group group = {
+        .model = w->space->model, .machine = w->roomy, .map = w->behind, .n = w->space->model->n_ops};
     memset(op, 0, sizeof op);
-    TW_TRY(tw_group_build(w->space->model, w->roomy, w->behind, 0, w->space->model->n_ops, w->scratch, w->scratch,
-                          &w->diag, op, placing, &n_placings));
+    TW_TRY(tw_group_build(&group, &(tw_work){w->scratch, w->scratch, &w->diag}, &parts));
     *out = outcome_of(w, &op[0].timeline);
-    for (int i = 0; i < n_placings; i++) {
+    for (int i = 0; i < parts.n_placings; i++) {
         int m = placing[i].memory;
         out->used[m] = placing[i].height[placing[i].policy];
         if (out->used[m] > w->machine->memory[m].size) return TW_INFEASIBLE;

@@ -27,8 +27,8 @@
  * takes of a memory what they take together. */
 #ifndef TW_BRUTE_H
 #define TW_BRUTE_H
-#include "search/mapping.h"
-#include "search/objective.h"
+#include "mapping/mapping.h"
+#include "mapping/objective.h"
 
 typedef struct brute_space {
     const tw_model *model; /* of one operator, and those that are fused with it */

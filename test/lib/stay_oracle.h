@@ -6,7 +6,7 @@
  * knows of masks or formulas, and of the library only the descriptions of operator, machine and mapping are read. */
 #ifndef TW_STAY_ORACLE_H
 #define TW_STAY_ORACLE_H
-#include "search/mapping.h"
+#include "mapping/mapping.h"
 
 typedef struct stay_count { /* of one operand on the link into one memory */
     int64_t loads, load_elems;

@@ -5,7 +5,7 @@
 #define TW_READ_H
 #include "machine/read.h"
 #include "model/read.h"
-#include "search/mapping.h"
+#include "mapping/mapping.h"
 #include "tw_test.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* test/lower/test_nearest.c - nearest elements of all coordinate modes and roundings against onnxruntime: test/refer/resize.txt has
+/* test/lower/test_nearest.c - nearest elements of all coordinate modes and roundings against onnxruntime: test/reference/resize.txt has
  * its answers (tools/ort/resize.mjs wrote them), and both the evaluator and the description have to take the same elements. */
 #include "lower/lower.h"
 #include "pb.h"
@@ -140,7 +140,7 @@ TEST(the_nearest_elements_are_those_of_onnxruntime)
     char path[4096];
     int n = 0, described = 0;
     line l;
-    snprintf(path, sizeof path, "%s/test/refer/resize.txt", getenv("TW_SOURCE") ? getenv("TW_SOURCE") : ".");
+    snprintf(path, sizeof path, "%s/test/reference/resize.txt", getenv("TW_SOURCE") ? getenv("TW_SOURCE") : ".");
     FILE *file = fopen(path, "r");
     CHECK(file != NULL);
     for (; read_line(file, &l); n++) described += check_line(&l);

@@ -336,7 +336,7 @@ TEST(a_transfer_costs_its_set_up_its_rows_and_its_beats)
 /* ---- kernels ---- */
 
 /* Point by point: rounds of the core that has most rows, and in each of them every step of the reduction. */
-static int64_t count_kernel(const tw_cost *c, const tw_nest *n, bool pressed)
+static int64_t count_kernel(const tw_cost *c, const tw_kernel_nest *n, bool pressed)
 {
     int64_t rows = 0, lanes = 1, lost = 0;
     for (int64_t i = 0; i < n->share; i++) rows += i % c->cores == 0;
@@ -368,7 +368,7 @@ TEST(a_kernel_costs_its_call_its_lanes_and_its_rounds)
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 4000; i++) {
         tw_cost cost = random_cost(&rng, true, 0);
-        tw_nest n = {tw_test_pick(&rng, 1, 40), tw_test_pick(&rng, 1, 5), tw_test_pick(&rng, 1, 30),
+        tw_kernel_nest n = {tw_test_pick(&rng, 1, 40), tw_test_pick(&rng, 1, 5), tw_test_pick(&rng, 1, 30),
                      tw_test_pick(&rng, 1, 600)};
         for (int k = 0; k < cost.n_unrolls; k++) cost.unroll[k] = (int16_t)tw_test_pick(&rng, 1, 8);
         CHECK_EQ(tw_cost_of_kernel(&cost, &n, false), count_kernel(&cost, &n, false));
@@ -382,7 +382,7 @@ TEST(costs_that_leave_64_bits_saturate)
     int64_t most = INT64_C(1000000000000);
     tw_cost kernel = {.kind = TW_COST_KERNEL, .cores = 1, .depth = 1, .per_point = most},
             mover = {.kind = TW_COST_DESCRIPTOR, .beat = 1, .per_beat = most, .beats = TW_BEATS_ROWS};
-    tw_nest nest = {TW_EXTENT_MAX, TW_EXTENT_MAX, TW_EXTENT_MAX, 1};
+    tw_kernel_nest nest = {TW_EXTENT_MAX, TW_EXTENT_MAX, TW_EXTENT_MAX, 1};
     tw_shape shape = {
         .planes = TW_EXTENT_MAX, .rows = TW_EXTENT_MAX, .units = TW_EXTENT_MAX, .stride = TW_EXTENT_MAX};
     CHECK_EQ(tw_cost_of_kernel(&kernel, &nest, false), INT64_MAX);
@@ -391,7 +391,7 @@ TEST(costs_that_leave_64_bits_saturate)
     CHECK_EQ(tw_cost_of_transfer(&mover, &shape), INT64_MAX);
     kernel.each = 1;
     CHECK_EQ(tw_cost_cycles(&kernel, INT64_MAX), INT64_MAX);
-    nest = (tw_nest){1, 1, 20000, 1}; /* only the product before it is divided leaves them */
+    nest = (tw_kernel_nest){1, 1, 20000, 1}; /* only the product before it is divided leaves them */
     CHECK(tw_cost_of_kernel(&kernel, &nest, false) == INT64_MAX ||
           tw_cost_of_kernel(&kernel, &nest, false) == 20000 * most);
 }

@@ -7,9 +7,9 @@
  * always the same:
  *
  *     TW_SEED=n TW_CASE=i     only this one */
-#include "merge.h"
+#include "machine/merge.h"
 #include "model/simplify.h"
-#include "report/plan.h"
+#include "plan/plan.h"
 #include "tw_read.h"
 #include "tw_test.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 
-enum { BASE = 300000 }; /* work of a layer in the first round: src/network_plan.c */
+enum { BASE = 300000 }; /* work of a layer in the first round: src/plan/network_plan.c */
 
 static const tw_network_plan *plan_digits(tw_context *ctx, const tw_machine *machine, int n_threads)
 {

@@ -1,5 +1,5 @@
 /* test/networks/test_run.c - networks of a few nodes on numbers: what is run, on which inputs, and what it is compared with.
- * A run has a thread of its own (pthread_create in src/network_run.c), so these go to the thread sanitizer too. */
+ * A run has a thread of its own (pthread_create in src/plan/network_run.c), so these go to the thread sanitizer too. */
 #include "pb.h"
 #include "tilewright/network.h"
 #include "tw_test.h"

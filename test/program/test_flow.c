@@ -3,7 +3,7 @@
  * Random machines, operators and mappings. What the simulator counts on every link must be what the oracle counts with
  * sets (stay_oracle.h), what the formula says, and what tw_traffic_count says. */
 #include "async_random.h"
-#include "report/plan.h"
+#include "plan/plan.h"
 #include "stay_oracle.h"
 #include "tile/traffic.h"
 

@@ -1,7 +1,7 @@
 /* test/report/async_plans.h - plans on async machines to print: random ones, and helpers to open and to print them. */
 #ifndef TW_TEST_REPORT_ASYNC_PLANS_H
 #define TW_TEST_REPORT_ASYNC_PLANS_H
-#include "report/plan.h"
+#include "plan/plan.h"
 #include "tw_test.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* test/report/test_bound.c - a bound that a simulation beats would be a lie: none does. */
-#include "report/bound.h"
+#include "report/facts/bound.h"
 #include "test/verify/cases.h"
 
 /* Movers of unequal cost, some with one channel and some without. */

@@ -1,5 +1,5 @@
 /* test/report/test_compare.c - documents of two plans, written by hand: what is read, what meets what, what is better. */
-#include "report/compare.h"
+#include "report/data/compare.h"
 #include "tw_test.h"
 
 #include <string.h>

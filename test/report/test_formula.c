@@ -1,7 +1,7 @@
 /* test/report/test_formula.c - the formulas of --symbolic, evaluated from their text by a calculator that knows
  * nothing but the sizes of loops and tiles, against what the simulator counted. */
 #include "async_plans.h"
-#include "report/formula.h"
+#include "report/facts/formula.h"
 
 #include <ctype.h>
 

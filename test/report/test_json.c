@@ -1,5 +1,5 @@
 /* test/report/test_json.c - the writer alone, and the plan's document read back by jansson. */
-#include "report/json.h"
+#include "write/json.h"
 #include "tw_test.h"
 
 #include <jansson.h>

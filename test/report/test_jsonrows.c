@@ -1,5 +1,5 @@
 /* test/report/test_jsonrows.c - documents without their rows are the same but for these, and places are found again. */
-#include "report/jsonrows.h"
+#include "report/data/jsonrows.h"
 #include "tw_test.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* The trace is read back by a decoder of its own: wire format, field numbers and types of Perfetto's public schema
  * (protos/perfetto/trace), a sequence with its names. */
-#include "report/counters.h"
-#include "report/perfetto.h"
-#include "report/slices.h"
-#include "report/wire.h"
+#include "report/trace/counters.h"
+#include "report/trace/perfetto.h"
+#include "report/trace/slices.h"
+#include "write/wire.h"
 #include "trace_check.h"
 
 /* ---- the public schema, as far as it is used ---- */
@@ -324,7 +324,7 @@ TEST(an_example_of_every_built_in_kind_of_machine)
 
 TEST(lengths_of_more_than_one_byte_move_their_message)
 {
-    tw_wire w = {0};
+    tw_wire_out w = {0};
     char text[301] = "";
     memset(text, 'x', 300);
     size_t outer = tw_wire_open(&w, 1), inner = tw_wire_open(&w, 2);
@@ -340,7 +340,7 @@ TEST(lengths_of_more_than_one_byte_move_their_message)
 
 TEST(texts_that_find_no_room_are_cut_off)
 {
-    static tw_wire w;
+    static tw_wire_out w;
     static char text[3 * TW_WIRE_ROOM];
     memset(text, 'x', sizeof text - 1);
     tw_wire_text(&w, 2, text);

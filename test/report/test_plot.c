@@ -1,8 +1,8 @@
 /* test/report/test_plot.c - pictures of plans, read back: areas of an SVG against the rows and the residencies of the plan,
  * texts against the edges of the picture and each other, the heads of PNG and PDF. */
 #include "async_plans.h"
-#include "report/plot.h"
-#include "report/trace.h"
+#include "report/plot/plot.h"
+#include "report/trace/trace.h"
 
 #include <cairo.h>
 #include <math.h>

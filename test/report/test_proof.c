@@ -1,6 +1,6 @@
 /* test/report/test_proof.c - what a search said, told again: every way to end, in words and as data. The results are made
  * up, and handed to a plan by tw_plan_restore; the searches themselves are tested elsewhere. */
-#include "report/json.h"
+#include "write/json.h"
 #include "tw_test.h"
 
 #include <float.h>

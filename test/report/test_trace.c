@@ -3,8 +3,8 @@
  * What a trace says about times, tiles and buffers is compared with tw_plan_walk, event by event; what the columns say
  * is decoded here as docs/design/report.md describes them and compared with the trace. */
 #include "async_random.h"
-#include "report/columns.h"
-#include "report/trace.h"
+#include "report/data/columns.h"
+#include "report/trace/trace.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "async_plans.h"
 #include "async_random.h"
 #include "brute_random.h"
-#include "report/trace.h"
+#include "report/trace/trace.h"
 
 #include <stdlib.h>
 

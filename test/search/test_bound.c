@@ -8,7 +8,7 @@
 
 #include "async_random.h"
 #include "brute_random.h"
-#include "coster.h"
+#include "plan/evaluate.h"
 #include "map_random.h"
 #include "tw_read.h"
 
@@ -97,8 +97,8 @@ static void check_walk(const tw_space *s, const walk *w, const tw_op_map *map, c
 static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t *rng, const char *text, int n)
 {
     tw_arena *arena = tw_arena_new();
-    tw_coster *coster = tw_coster_new(1);
-    const tw_eval *eval = tw_coster_eval(coster);
+    tw_evaluator *evaluator = tw_evaluator_new(1);
+    const tw_eval *eval = tw_evaluator_eval(evaluator);
     tw_machine here = tw_machine_for(machine, model, &model->op[0]);
     tw_search_options options = {.space = tw_test_pick(rng, 0, 1) ? TW_SPACE_ALL : TW_SPACE_WINDOWS};
     tw_diag diag = {.muted = true};
@@ -126,7 +126,7 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
         }
         free(part);
     }
-    tw_coster_free(coster);
+    tw_evaluator_free(evaluator);
     tw_arena_free(arena);
     return n_found;
 }

@@ -203,10 +203,10 @@ typedef struct verdict {
     brute_goal wanted;
     tw_goals goals;
     bool found;
-    tw_value best;
+    tw_goal_value best;
     tw_op_map map;
     int n_front;
-    tw_value front[MAX_FRONT];
+    tw_goal_value front[MAX_FRONT];
 } verdict;
 
 typedef struct trial { /* one operator, perhaps with one fused behind it, and one machine */
@@ -223,7 +223,7 @@ typedef struct trial { /* one operator, perhaps with one fused behind it, and on
     tw_text *report;
 } trial;
 
-static void add_to_front(verdict *v, const tw_value *value)
+static void add_to_front(verdict *v, const tw_goal_value *value)
 {
     for (int i = 0; i < v->n_front; i++)
         if (tw_value_covers(&v->goals, &v->front[i], value)) return;
@@ -237,7 +237,7 @@ static void add_to_front(verdict *v, const tw_value *value)
 
 static void judge_one(verdict *v, const tw_op_map *map, const tw_outcome *outcome)
 {
-    tw_value value = tw_goals_value(&v->goals, outcome);
+    tw_goal_value value = tw_goals_value(&v->goals, outcome);
     if (v->wanted.pareto) add_to_front(v, &value);
     if (v->found && tw_value_compare(&v->goals, &value, &v->best) >= 0) return;
     v->found = true;
@@ -284,7 +284,7 @@ static void judge(void *user, const tw_op_map *map, const tw_outcome *outcome)
 
 /* ---- reports ---- */
 
-static void print_values(tw_text *out, const tw_goals *goals, const tw_value *value)
+static void print_values(tw_text *out, const tw_goals *goals, const tw_goal_value *value)
 {
     for (int i = 0; i < goals->n; i++) tw_text_printf(out, " %.0f", (double)value->of[i]);
 }
@@ -372,7 +372,7 @@ static tw_outcome outcome_of(const trial *t, const tw_plan *plan)
     return out;
 }
 
-static bool equals(const verdict *v, const tw_value *value, const double *claimed)
+static bool equals(const verdict *v, const tw_goal_value *value, const double *claimed)
 {
     for (int i = 0; i < v->goals.n; i++)
         if ((double)value->of[i] != claimed[i]) return false;
@@ -392,7 +392,7 @@ static bool check_mapping(trial *t, const verdict *v, const tw_plan *plan, const
         complain(t, v, plan, "a mapping of the search does not run: %s\n%s", tw_context_message(t->ctx, 0), text);
     if (good) {
         tw_outcome outcome = outcome_of(t, other);
-        tw_value value = tw_goals_value(&v->goals, &outcome);
+        tw_goal_value value = tw_goals_value(&v->goals, &outcome);
         good = equals(v, &value, claimed) ||
                complain(t, v, plan, "a mapping does not cost what the search says, but %.0f..\n%s",
                         (double)value.of[0], text);
@@ -471,7 +471,7 @@ static bool check_search(trial *t, const verdict *v, tw_space_name space, bool e
     if (!check_result(t, v, plan, exhaustive)) return false;
     if (!v->wanted.pareto && !exhaustive && !check_near(t, v, &options)) return false;
     tw_outcome outcome = outcome_of(t, plan);
-    tw_value value = tw_goals_value(&v->goals, &outcome);
+    tw_goal_value value = tw_goals_value(&v->goals, &outcome);
     if (!equals(v, &value, tw_plan_search_result(plan, 0)->value))
         return complain(t, v, plan, "the plan does not cost what its search says");
     char *text = NULL;

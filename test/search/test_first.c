@@ -4,7 +4,7 @@
  * one piece of work: each has a plan or a proof that there is none. Large ones must be near the bound of the space, which
  * knows nothing of how the first mapping is made. */
 #include "map_random.h"
-#include "report/plan.h"
+#include "plan/plan.h"
 #include "tw_test.h"
 
 #include <stdio.h>

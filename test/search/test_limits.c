@@ -3,7 +3,7 @@
  * Two oracles enumerate: sets of numbers are tried number by number, and mappings are judged by the lists of all tiles
  * that their levels make, as the documentation puts it. */
 #include "async_random.h"
-#include "search/limits.h"
+#include "mapping/limits.h"
 #include "tw_read.h"
 
 static const char async_text[] =

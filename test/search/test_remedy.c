@@ -4,10 +4,10 @@
 #include "tw_read.h"
 #include "tw_test.h"
 
-#include "pipeline.h"
-#include "remedy.h"
-#include "report/remedy.h"
-#include "search/limits.h"
+#include "plan/plan.h"
+#include "advise/remedy.h"
+#include "report/text/remedy.h"
+#include "mapping/limits.h"
 
 static const char lockstep[] =
     "{machine: m, unit: element, timing: lockstep, memories: [{name: out, size: unlimited}, {name: mid, size: 90}, "
@@ -366,7 +366,7 @@ static tw_status try_size(tw_bench *b, const tw_model *model, const tw_machine *
     tw_arena *scratch = tw_arena_new();
     const tw_plan *plan;
     changed.memory[m].size = size;
-    tw_status status = tw_plan_find(model, &changed, options, b->arena, scratch, &muted, &plan);
+    tw_status status = tw_plan_find(model, &changed, options, NULL, &(tw_work){b->arena, scratch, &muted}, &plan);
     tw_arena_free(scratch);
     return status;
 }

@@ -6,8 +6,8 @@
  * The search calls pthread_create: this file is for the thread sanitizer too. */
 #include "async_random.h"
 #include "brute_random.h"
-#include "report/plan.h"
-#include "search/limits.h"
+#include "plan/plan.h"
+#include "mapping/limits.h"
 #include "tw_read.h"
 
 #include <math.h>
@@ -429,12 +429,12 @@ typedef struct obedient {
     const tw_op_limits *limits;
     const tw_goals *goals;
     bool found;
-    tw_value best;
+    tw_goal_value best;
     tw_op_map best_map;
     int64_t n;
     uint64_t *rng; /* of all of them, one is kept */
     tw_op_map one;
-    tw_value one_value;
+    tw_goal_value one_value;
 } obedient;
 
 static bool obeys_cuts(const tw_op *op, const tw_level_limits *limits, const tw_level_map *map, const int64_t *len)
@@ -488,7 +488,7 @@ static void try_obedient(void *user, const tw_op_map *map, const tw_outcome *out
 {
     obedient *o = user;
     if (!obeys(o, map)) return;
-    tw_value value = tw_goals_value(o->goals, outcome);
+    tw_goal_value value = tw_goals_value(o->goals, outcome);
     if (tw_test_pick(o->rng, 0, o->n++) == 0) o->one = *map, o->one_value = value;
     if (o->found && tw_value_compare(o->goals, &value, &o->best) >= 0) return;
     o->found = true;

@@ -5,7 +5,7 @@
  * (queue_oracle.h) for other numbers of buffers: the simulator must agree, deadlocks included. */
 #include "async_random.h"
 #include "queue_oracle.h"
-#include "report/plan.h"
+#include "plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/plan.h"
+#include "plan/plan.h"
 #include "tilewright/tilewright.h"
 
 enum { MOST_ROWS = 4000 };

@@ -3,10 +3,11 @@
  * An arena is told to fail at its n-th request, n walks upward. Until there is enough, the answer must be
  * TW_ERR_NOMEM and nothing else: not "infeasible", not "wrong", not another optimum. Once there is enough, it must
  * be the answer that a run with all the memory in the world gives, compared as text. */
-#include "coster.h"
+#include "report/report.h"
+#include "plan/evaluate.h"
 #include "machine/read.h"
 #include "model/read.h"
-#include "pipeline.h"
+#include "plan/plan.h"
 #include "search/search.h"
 #include "sim/tee.h"
 #include "tw_test.h"
@@ -68,7 +69,7 @@ static void subject_read(subject *s)
         CHECK_EQ(tw_tree_parse("mapping", s->mapping_text, strlen(s->mapping_text), s->arena, &diag, &root), TW_OK);
         CHECK_EQ(tw_mapping_of_tree(root, &s->model, &s->machine, s->arena, &diag, &s->mapping), TW_OK);
         tw_status status =
-            tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, NULL, s->arena, scratch, &diag, &s->plan);
+            tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, &(tw_work){s->arena, scratch, &diag}, &s->plan);
         if (status != TW_OK) print_error("%s\n", diag.last);
         CHECK_EQ(status, TW_OK);
     }
@@ -252,9 +253,9 @@ static tw_status outline_of(void *user, const tw_model *model, int op, const tw_
 /* Candidates are evaluated in `arena`, the search itself works in `scratch`. */
 static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_text *out)
 {
-    tw_coster *coster = tw_coster_new(1);
-    CHECK(coster != NULL);
-    asked a = {arena, tw_coster_eval(coster), 0, s->fail_cost};
+    tw_evaluator *evaluator = tw_evaluator_new(1);
+    CHECK(evaluator != NULL);
+    asked a = {arena, tw_evaluator_eval(evaluator), 0, s->fail_cost};
     tw_eval eval = {.cost = cost_of, .outline = outline_of, .user = {&a}, .n_users = 1};
     tw_found found;
     tw_search_result result;
@@ -265,7 +266,7 @@ static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_d
         tw_text_printf(out, "best %" PRId64 ", %" PRId64 " points, %" PRId64 " optima, %d in front, proven %d\n",
                        result.best, result.n_points, result.n_optima, found.n_front, result.proven);
     tw_text_printf(out, "%" PRId64 " questions\n", a.n);
-    tw_coster_free(coster);
+    tw_evaluator_free(evaluator);
     return status;
 }
 
@@ -336,7 +337,7 @@ TEST(one_question_without_memory_is_enough)
 static tw_status plan(const subject *s, tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_text *out)
 {
     const tw_plan *made;
-    TW_TRY(tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, NULL, arena, scratch, diag, &made));
+    TW_TRY(tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, &(tw_work){arena, scratch, diag}, &made));
     tw_text_printf(out, "%" PRId64 " ticks, %" PRId64 " cycles\n", made->sum.ticks, made->sum.cycles);
     return TW_OK;
 }
@@ -346,7 +347,7 @@ TEST(a_plan_is_made_or_there_is_too_little_memory) { walk_all(plan); }
 static tw_status verdict(const subject *s, tw_arena *arena, tw_arena *scratch, tw_diag *diag, tw_text *out)
 {
     const tw_verdict *v;
-    TW_TRY(tw_plan_judge(s->plan, 0, &(tw_verify_options){.seed = 1}, arena, scratch, diag, &v));
+    TW_TRY(tw_plan_judge(s->plan, 0, &(tw_verify_options){.seed = 1}, &(tw_work){arena, scratch, diag}, &v));
     tw_text_printf(out, "%d %d %d, %" PRId64 " rows, by %s\n", v->checked, v->executed, v->equal, v->rows,
                    v->reference);
     return TW_OK;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "async_cases.h"
-#include "execute.h"
+#include "plan/execute.h"
 #include "tw_read.h"
 
 static double tolerance_of(tw_dtype dtype)

@@ -1,4 +1,4 @@
-// resize.mjs: which element of an axis onnxruntime takes for each of a nearest Resize, as lines for test/refer/resize.txt:
+// resize.mjs: which element of an axis onnxruntime takes for each of a nearest Resize, as lines for test/reference/resize.txt:
 //   "half_pixel floor 7 scale 0.6000000238418579: 0 2 3 5", "... 7 size 9: ...". $TW_ORT is where onnxruntime-node is.
 import { createRequire } from 'node:module';
 import path from 'node:path';

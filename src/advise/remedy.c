@@ -1,0 +1,589 @@
+/* src/advise/remedy.c - see remedy.h.
+ *
+ * A change is a copy of the machine (or of the options) with one number made better; it is answered by the same search
+ * that found the plan. Engines can only change what takes time, except that on a lockstep machine a link may be too
+ * slow to pass a level through: where time does not count they are left out. */
+#include "advise/remedy.h"
+
+#include "plan/placing.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "plan/evaluate.h"
+#include "plan/links.h"
+#include "write/number.h"
+#include "search/search.h"
+
+/* ---- searches ---- */
+
+typedef struct asker {
+    const tw_search_options *given; /* whose `progress` is heard                                   */
+    bool stopped;                   /* it, or the deadline, ended a search: what that one found is no answer */
+    const tw_deadline *deadline;
+    int n_left; /* searches that are still to come, 0: not known */
+    tw_search_options options;
+    tw_evaluator *evaluator;
+    tw_arena *scratch;
+} asker;
+
+static bool ask_progress(void *user, const tw_progress *progress)
+{
+    asker *a = user;
+    if (!a->stopped && a->given->progress) a->stopped = !a->given->progress(a->given->user, progress);
+    a->stopped |= tw_deadline_is_over(a->deadline);
+    return !a->stopped;
+}
+
+/* Only the first objective counts. */
+static tw_status asker_init(asker *a, const tw_search_options *options, const tw_deadline *deadline, tw_arena *scratch)
+{
+    int64_t threads = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
+    *a = (asker){.given = options, .options = *options, .deadline = deadline, .scratch = scratch};
+    a->evaluator = tw_evaluator_new((int)tw_clamp(threads, 1, TW_MAX_THREADS));
+    a->options.pareto = false;
+    a->options.n_objectives = (int)tw_min(options->n_objectives, 1);
+    a->options.progress = ask_progress;
+    a->options.user = a;
+    return a->evaluator ? TW_OK : TW_ERR_NOMEM;
+}
+
+/* Seconds for the next search, as many for each that may still come and for what follows them; 0: no limit. */
+static double time_of_search(const asker *a)
+{
+    double left = tw_deadline_left(a->deadline);
+    return isfinite(left) ? left / (double)(1 + tw_max(1, a->n_left)) : 0;
+}
+
+/* tw_search_op without a word. TW_INFEASIBLE with result->proven: there is none. */
+static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *machine,
+                     const tw_search_options *options, tw_op_map *map, tw_search_result *result)
+{
+    tw_arena_mark mark = tw_arena_save(a->scratch);
+    tw_deadline share;
+    tw_deadline_init(&share, time_of_search(a), a->deadline);
+    tw_diag muted = {.muted = true, .deadline = &share};
+    tw_found found;
+    *result = (tw_search_result){0};
+    const tw_machine *view;
+    TW_TRY(tw_machine_view(model, op, machine, NULL, a->scratch, &view));
+    tw_status status =
+        tw_search_op(model, op, view, options, tw_evaluator_eval(a->evaluator), a->scratch, &muted, &found, result);
+    *map = found.map;
+    a->stopped |= tw_deadline_is_over(a->deadline);
+    tw_arena_rewind(a->scratch, mark);
+    return status == TW_ERR_INPUT ? TW_INFEASIBLE : status;
+}
+
+/* ---- changes ---- */
+
+typedef struct tried {
+    tw_remedy remedy;
+    const tw_machine *machine;
+    double *value; /* of each operator, INFINITY: nothing was found */
+    bool *proven;
+} tried;
+
+typedef struct trial {
+    const tw_plan *plan;
+    asker asker;
+    tw_goals goals;
+    tw_op_map *best; /* of each operator on the machine as it is: the plan's, or a better one met on the way */
+    double *value;
+    bool proven; /* the plan is */
+    bool counts; /* searches are only counted, none is made */
+    tw_arena *arena, *work;
+    tried *list;
+    int n, room;
+} trial;
+
+static bool is_over(void *user) { return tw_deadline_is_over(((const asker *)user)->deadline); }
+
+/* The first objective of a mapping; INFINITY where it is not possible. */
+static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_op_map *map, double *out)
+{
+    const tw_eval *eval = tw_evaluator_eval(t->asker.evaluator);
+    tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = &t->asker};
+    tw_outcome cost;
+    int64_t short_by;
+    tw_arena_mark mark = tw_arena_save(t->asker.scratch);
+    const tw_machine *view;
+    TW_TRY(tw_machine_view(t->plan->model, op, machine, t->plan->mapping->op, t->asker.scratch, &view));
+    tw_status status = eval->cost(eval->user[0], t->plan->model, op, view, map, &meter, &cost, &short_by);
+    tw_arena_rewind(t->asker.scratch, mark);
+    if (status == TW_ERR_NOMEM) return status;
+    *out = status == TW_OK && !meter.unfinished ? (double)tw_goals_value(&t->goals, &cost).of[0] : INFINITY;
+    return TW_OK;
+}
+
+/* Between searches too somebody may want to stop: many small ones never ask. */
+static bool goes_on(trial *t, int op)
+{
+    return ask_progress(&t->asker,
+                        &(tw_progress){.op = op, .found = true, .best = t->value[op], .bound = t->value[op]});
+}
+
+static tw_status keep(trial *t, const tried *one)
+{
+    if (t->n == t->room) {
+        tried *more;
+        TW_ALLOC(t->work, more, 2 * t->room + 16);
+        for (int i = 0; i < t->n; i++) more[i] = t->list[i];
+        t->list = more;
+        t->room = 2 * t->room + 16;
+    }
+    t->list[t->n++] = *one;
+    return TW_OK;
+}
+
+/* A search that gave up on the plan may have missed what this one meets. */
+static tw_status learn(trial *t, int op, const tw_op_map *map)
+{
+    double value;
+    if (t->plan->op[op].search.proven) return TW_OK;
+    TW_TRY(value_of(t, op, t->plan->machine, map, &value));
+    if (value >= t->value[op]) return TW_OK;
+    t->value[op] = value;
+    t->best[op] = *map;
+    return TW_OK;
+}
+
+static tw_status answer_op(trial *t, int op, const tw_search_options *options, tried *one)
+{
+    tw_op_map map;
+    tw_search_result result;
+    one->proven[op] = t->plan->model->op[op].fused; /* it has one mapping */
+    if (one->proven[op]) return value_of(t, op, one->machine, &t->best[op], &one->value[op]);
+    tw_status status = ask(&t->asker, t->plan->model, op, one->machine, options, &map, &result);
+    if (status != TW_OK && status != TW_INFEASIBLE) return status;
+    one->value[op] = status == TW_OK ? result.value[0] : INFINITY;
+    one->proven[op] = result.proven;
+    /* What takes more buffers than the user allows says nothing about the plan. */
+    return status == TW_OK && options == &t->asker.options ? learn(t, op, &map) : TW_OK;
+}
+
+/* Searches with the change made and adds what came out. `only`: the operator that it concerns, -1: all. */
+static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, const tw_search_options *options,
+                        int only)
+{
+    int n_ops = t->plan->model->n_ops;
+    tw_machine *copy;
+    tried one = {.remedy = remedy};
+    if (!remedy.change) return TW_ERR_NOMEM;
+    if (t->counts) t->asker.n_left += only >= 0 ? 1 : n_ops;
+    if (t->counts) return TW_OK;
+    TW_ALLOC(t->work, copy, 1);
+    TW_ALLOC(t->work, one.value, n_ops);
+    TW_ALLOC(t->work, one.proven, n_ops);
+    *copy = *machine;
+    one.machine = copy;
+    for (int i = 0; i < n_ops; i++) {
+        one.value[i] = t->value[i];
+        one.proven[i] = t->plan->op[i].search.proven;
+        if (only >= 0 && only != i) continue;
+        if (goes_on(t, i)) TW_TRY(answer_op(t, i, options, &one));
+        t->asker.n_left--;
+        if (t->asker.stopped) return TW_OK;
+    }
+    return keep(t, &one);
+}
+
+/* The sum over the operators. Where a search gave up, the best mapping of the machine as it is still counts. */
+static tw_status settle(trial *t, tried *one)
+{
+    tw_remedy *r = &one->remedy;
+    double before = 0;
+    r->proven = t->proven;
+    for (int i = 0; i < t->plan->model->n_ops; i++) {
+        double known = INFINITY;
+        if (!one->proven[i] && !t->asker.stopped) TW_TRY(value_of(t, i, one->machine, &t->best[i], &known));
+        r->value += fmin(one->value[i], known);
+        r->proven = r->proven && one->proven[i];
+        before += t->value[i];
+    }
+    r->feasible = r->value < INFINITY;
+    if (!r->feasible) r->value = 0;
+    if (r->feasible && before > 0) r->gain = 1 - r->value / before;
+    return TW_OK;
+}
+
+/* A tenth more, at least one; 0 when there is no such number. */
+static int64_t tenth_more(int64_t x, int64_t most) { return x <= most - tw_cdiv(x, 10) ? x + tw_cdiv(x, 10) : 0; }
+/* A tenth less, rounded down, but not nothing. */
+static int64_t tenth_less(int64_t x) { return x > 1 ? x - tw_cdiv(x, 10) : x; }
+
+static tw_status try_memories(trial *t)
+{
+    const tw_machine *machine = t->plan->machine;
+    for (int m = 1; m < machine->n_memories; m++) {
+        const tw_memory *memory = &machine->memory[m];
+        int64_t size = memory->size == TW_UNLIMITED ? 0 : tenth_more(memory->size, INT64_MAX / 4);
+        if (size == 0 || memory->align > INT64_MAX / 4) continue;
+        tw_machine changed = *machine;
+        changed.memory[m].size = size = tw_cdiv(size, memory->align) * memory->align;
+        const char *text =
+            tw_arena_printf(t->arena, "%s larger: %s %s", TW_PERCENT(size - memory->size, memory->size),
+                            TW_GROUPED(size), tw_unit_plural(machine->unit));
+        TW_TRY(answer(t, (tw_remedy){TW_MORE_MEMORY, memory->name, text}, &changed, &t->asker.options, -1));
+    }
+    return TW_OK;
+}
+
+static bool make_milli_faster(int64_t *x, const char *of, tw_arena *arena, const char **text)
+{
+    int64_t old = *x;
+    *x = tenth_less(old);
+    if (*x == old) return false;
+    *text = tw_arena_printf(arena, "%s less time for each %s", TW_PERCENT(old - *x, old), of);
+    return true;
+}
+
+/* Makes the cost smaller and says how; false when it is as small as it gets. An array grows by whole rows and
+ * columns, which is no tenth of anything: it is left alone. */
+static bool make_faster(tw_cost *cost, const char *work, tw_arena *arena, const char **text)
+{
+    tw_cost old = *cost;
+    switch (cost->kind) {
+    case TW_COST_ARRAY: return false;
+    case TW_COST_CONSTANT:
+        cost->fixed = tenth_less(old.fixed);
+        cost->busy = tenth_less(old.busy);
+        if (cost->fixed == old.fixed) return false;
+        *text = tw_arena_printf(arena, "%s less time: %s cycles", TW_PERCENT(old.fixed - cost->fixed, old.fixed),
+                                TW_GROUPED(cost->fixed));
+        return true;
+    case TW_COST_STEPPED:
+        if (cost->fixed == 0) return false;
+        break;
+    case TW_COST_DESCRIPTOR: return make_milli_faster(&cost->per_beat, "beat", arena, text);
+    case TW_COST_KERNEL: return make_milli_faster(&cost->per_point, "point", arena, text);
+    case TW_N_COSTS:
+    case TW_COST_LINEAR: break;
+    }
+    cost->per_cycle = tenth_more(old.per_cycle, TW_EXTENT_MAX);
+    *text =
+        tw_arena_printf(arena, "%s more: %s %s per %s", TW_PERCENT(cost->per_cycle - old.per_cycle, old.per_cycle),
+                        TW_GROUPED(cost->per_cycle), work, cost->kind == TW_COST_STEPPED ? "step" : "cycle");
+    return cost->per_cycle > 0;
+}
+
+static tw_status try_bandwidth(trial *t, int e)
+{
+    const tw_engine *engine = &t->plan->machine->engine[e];
+    tw_machine changed = *t->plan->machine;
+    const char *work = engine->kind == TW_MOVES      ? tw_unit_plural(changed.unit)
+                       : engine->kind == TW_COMPUTES ? "points"
+                                                     : "sums";
+    const char *text;
+    if (!make_faster(&changed.engine[e].cost, work, t->arena, &text)) return TW_OK;
+    return answer(t, (tw_remedy){TW_MORE_BANDWIDTH, engine->name, text}, &changed, &t->asker.options, -1);
+}
+
+static tw_status try_channels(trial *t, int e)
+{
+    const tw_engine *engine = &t->plan->machine->engine[e];
+    tw_machine changed = *t->plan->machine;
+    const char *text;
+    if (engine->kind != TW_MOVES) return TW_OK;
+    if (changed.timing == TW_ASYNC) {
+        if (engine->count >= TW_MAX_UNITS) return TW_OK;
+        changed.engine[e].count++;
+        text = tw_arena_printf(t->arena, "one more: %" PRId64 " take turns", engine->count + 1);
+    } else {
+        if (!engine->one_channel) return TW_OK;
+        changed.engine[e].one_channel = false;
+        text = tw_arena_printf(t->arena, "unlimited channels, not 1");
+    }
+    return answer(t, (tw_remedy){TW_MORE_CHANNELS, engine->name, text}, &changed, &t->asker.options, -1);
+}
+
+static bool time_counts(const trial *t)
+{
+    tw_measure first = t->asker.options.n_objectives > 0 ? t->asker.options.objective[0].measure : TW_CYCLES;
+    return t->plan->machine->timing == TW_LOCKSTEP || first == TW_CYCLES || first == TW_EDP;
+}
+
+static tw_status try_engines(trial *t)
+{
+    for (int e = 0; e < t->plan->machine->n_engines && time_counts(t); e++) {
+        TW_TRY(try_bandwidth(t, e));
+        TW_TRY(try_channels(t, e));
+    }
+    return TW_OK;
+}
+
+/* ---- changes of what the user allows ---- */
+
+/* The largest number that a limit allows, 0: none; and the same limit with the next one allowed too. */
+static int64_t most_allowed(const tw_number_limit *limit)
+{
+    int64_t most = limit->at_most / limit->multiple_of * limit->multiple_of;
+    for (int i = limit->n_list - 1; i >= 0; i--)
+        if (limit->list[i] <= most) return limit->list[i];
+    return limit->n_list > 0 ? 0 : most;
+}
+
+static tw_status allow_more(tw_number_limit *limit, int64_t more, tw_arena *arena)
+{
+    int64_t *list;
+    limit->at_most = more;
+    if (limit->n_list == 0) return TW_OK;
+    TW_ALLOC(arena, list, limit->n_list + 1);
+    int n = 0;
+    while (n < limit->n_list && limit->list[n] < more) list[n] = limit->list[n], n++;
+    list[n++] = more;
+    limit->list = list;
+    limit->n_list = n;
+    return TW_OK;
+}
+
+static tw_status try_limit(trial *t, int op, int level, int operand)
+{
+    const tw_limits *limits = t->asker.options.limits;
+    const tw_machine *machine = t->plan->machine;
+    const tw_number_limit *slots = &limits->op[op].level[level].slots[operand];
+    int64_t most = most_allowed(slots), ceiling = machine->timing == TW_ASYNC ? TW_MAX_CREDITS : TW_MAX_SLOTS;
+    if (t->asker.options.max_buffers > 0) ceiling = tw_min(ceiling, t->asker.options.max_buffers);
+    if (most < 1 || most > ceiling - slots->multiple_of) return TW_OK;
+    tw_op_limits *changed;
+    TW_ALLOC(t->asker.scratch, changed, limits->n_ops);
+    for (int i = 0; i < limits->n_ops; i++) changed[i] = limits->op[i];
+    tw_limits all = {limits->n_ops, changed};
+    int64_t more = most + slots->multiple_of;
+    TW_TRY(allow_more(&changed[op].level[level].slots[operand], more, t->asker.scratch));
+    tw_search_options options = t->asker.options;
+    options.limits = &all;
+    const tw_op *of = &t->plan->model->op[op];
+    bool several = t->plan->model->n_ops > 1;
+    const char *text =
+        tw_arena_printf(t->arena, "%" PRId64 " of '%s'%s%s%s, not %" PRId64, more, of->operand[operand].name,
+                        several ? " of '" : "", several ? of->name : "", several ? "'" : "", most);
+    return answer(t, (tw_remedy){TW_MORE_BUFFERS, machine->memory[level + 1].name, text}, machine, &options, op);
+}
+
+static tw_status try_buffers(trial *t)
+{
+    const tw_limits *limits = t->asker.options.limits;
+    if (t->asker.options.max_buffers > 0 && t->asker.options.space == TW_SPACE_ALL) {
+        tw_search_options options = t->asker.options;
+        options.max_buffers++;
+        const char *text = tw_arena_printf(t->arena, "%" PRId64 " of each operand, not %" PRId64,
+                                           options.max_buffers, t->asker.options.max_buffers);
+        TW_TRY(
+            answer(t, (tw_remedy){TW_MORE_BUFFERS, t->plan->machine->name, text}, t->plan->machine, &options, -1));
+    }
+    for (int i = 0; limits && i < limits->n_ops; i++)
+        for (int l = 0; l < limits->op[i].n_levels; l++)
+            for (int o = 0; o < t->plan->model->op[i].n_operands; o++) {
+                tw_arena_mark mark = tw_arena_save(t->asker.scratch);
+                TW_TRY(try_limit(t, i, l, o));
+                tw_arena_rewind(t->asker.scratch, mark);
+            }
+    return TW_OK;
+}
+
+/* ---- all of them ---- */
+
+/* Whether a stands before b, of which a was found first. */
+static bool is_before(const tw_remedy *a, const tw_remedy *b)
+{
+    if (a->feasible != b->feasible) return a->feasible;
+    return a->gain >= b->gain;
+}
+
+static void sort(tw_remedy *list, int n)
+{
+    for (int i = 1; i < n; i++) {
+        tw_remedy moved = list[i];
+        int at = i;
+        for (; at > 0 && !is_before(&list[at - 1], &moved); at--) list[at] = list[at - 1];
+        list[at] = moved;
+    }
+}
+
+static tw_status try_each(trial *t)
+{
+    TW_TRY(try_memories(t));
+    TW_TRY(try_engines(t));
+    return try_buffers(t);
+}
+
+/* Each gets its share of the time. */
+static tw_status try_all(trial *t)
+{
+    t->counts = true;
+    TW_TRY(try_each(t));
+    t->counts = false;
+    return try_each(t);
+}
+
+static tw_status begin(trial *t, const tw_search_options *options, const tw_deadline *deadline, tw_arena *scratch)
+{
+    int n_ops = t->plan->model->n_ops;
+    tw_diag muted = {.muted = true};
+    TW_TRY(asker_init(&t->asker, options, deadline, scratch));
+    TW_TRY(tw_goals_of(&t->asker.options, t->plan->machine, &muted, &t->goals));
+    TW_ALLOC(t->work, t->best, n_ops);
+    TW_ALLOC(t->work, t->value, n_ops);
+    t->proven = true;
+    for (int i = 0; i < n_ops; i++) {
+        t->best[i] = t->plan->mapping->op[i];
+        t->value[i] = t->plan->op[i].search.value[0];
+        t->proven = t->proven && t->plan->op[i].search.proven;
+    }
+    return TW_OK;
+}
+
+static tw_status finish(trial *t, const tw_remedy **out, int *n)
+{
+    tw_remedy *list;
+    TW_ALLOC(t->arena, list, t->n);
+    for (int i = 0; i < t->n; i++) {
+        TW_TRY(settle(t, &t->list[i]));
+        list[i] = t->list[i].remedy;
+    }
+    sort(list, t->n);
+    *out = list;
+    *n = t->n;
+    return TW_OK;
+}
+
+tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_deadline *deadline,
+                           tw_arena *arena, tw_arena *scratch, const tw_remedy **out, int *n)
+{
+    tw_deadline limit;
+    tw_deadline_init(&limit, options->time_limit, deadline);
+    trial t = {.plan = plan, .arena = arena, .work = tw_arena_new()};
+    tw_status status = t.work ? begin(&t, options, &limit, scratch) : TW_ERR_NOMEM;
+    if (status == TW_OK) status = try_all(&t);
+    if (status == TW_OK) status = finish(&t, out, n);
+    tw_evaluator_free(t.asker.evaluator);
+    tw_arena_free(t.work);
+    return status;
+}
+
+/* ---- the smallest capacity ---- */
+
+typedef struct capacity {
+    const tw_model *model;
+    int op;
+    const tw_machine *machine;
+    asker asker;
+    tw_diag *diag;
+} capacity;
+
+typedef struct smallest {
+    tw_program program;              /* of the operator                                                   */
+    int64_t used[TW_MAX_MEMORIES];   /* by it and those that are fused behind it                           */
+    bool exact;                      /* less is impossible                                                */
+} smallest;
+
+/* Searches for buffers that are small in these memories, which are without limit, in the first most of all.
+ * TW_INFEASIBLE with out->exact: nothing fits. */
+static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *out)
+{
+    tw_machine *relaxed;
+    tw_op_map *map;
+    TW_ALLOC(c->asker.scratch, relaxed, 1);
+    TW_ALLOC(c->asker.scratch, map, 1);
+    *relaxed = *c->machine;
+    tw_search_options options = c->asker.options;
+    tw_search_result result;
+    tw_diag muted = {.muted = true};
+    options.n_objectives = (int)tw_min(n, TW_MAX_OBJECTIVES);
+    for (int i = 0; i < n; i++) relaxed->memory[memory[i]].size = TW_UNLIMITED;
+    for (int i = 0; i < options.n_objectives; i++)
+        options.objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
+    tw_status status = ask(&c->asker, c->model, c->op, relaxed, &options, map, &result);
+    *out = (smallest){.exact = result.proven};
+    TW_TRY(status);
+    const tw_machine *view;
+    TW_TRY(tw_machine_view(c->model, c->op, relaxed, NULL, c->asker.scratch, &view));
+    TW_TRY(tw_program_build(c->model, c->op, view, map, c->asker.scratch, &muted, &out->program));
+    for (int m = 1; m < view->n_memories; m++)
+        TW_TRY(tw_group_need(&out->program, m, c->asker.scratch, &out->used[m]));
+    return TW_OK;
+}
+
+/* "'ifm' 1 x 4, 'ofm' 2 x 1" */
+static void list_buffers(const tw_program *p, int m, tw_text *out)
+{
+    const tw_layout *layout = &p->layout;
+    for (int o = 0; o < p->op->n_operands; o++)
+        if (layout->count[m][o] > 0)
+            tw_text_printf(out, "%s'%s' %d x %s", out->len ? ", " : "", p->op->operand[o].name, layout->count[m][o],
+                           TW_GROUPED(layout->buffer[layout->first[m][o]].size));
+}
+
+static void say_one(capacity *c, int m, const smallest *s)
+{
+    const tw_memory *memory = &c->machine->memory[m];
+    int64_t used = s->used[m];
+    tw_text buffers = {0};
+    list_buffers(&s->program, m, &buffers);
+    if (used > s->program.layout.used[m]) tw_text_printf(&buffers, ", and what is fused behind");
+    if (!buffers.failed)
+        tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has: %s%s",
+                     TW_GROUPED(used), tw_unit_plural(c->machine->unit), memory->name,
+                     TW_GROUPED(used - memory->size), buffers.bytes, s->exact ? "" : "; less may do");
+    tw_text_release(&buffers);
+}
+
+/* Whether the memory alone, made large enough, helps. */
+static bool note_one(capacity *c, int m)
+{
+    tw_arena_mark mark = tw_arena_save(c->asker.scratch);
+    smallest s;
+    c->asker.n_left--;
+    tw_status status = find_smallest(c, &m, 1, &s);
+    bool helps = status == TW_OK && !c->asker.stopped && s.used[m] > c->machine->memory[m].size;
+    if (helps) say_one(c, m, &s);
+    tw_arena_rewind(c->asker.scratch, mark);
+    return helps;
+}
+
+/* "64 in 'l2' (has 60), 2 in 'l1' (has 1)" */
+static void list_sizes(const tw_machine *machine, const int64_t used[TW_MAX_MEMORIES], tw_text *out)
+{
+    for (int m = 1; m < machine->n_memories; m++) {
+        const tw_memory *memory = &machine->memory[m];
+        if (used[m] > memory->size)
+            tw_text_printf(out, "%s%s in '%s' (has %s)", out->len ? ", " : "", TW_GROUPED(used[m]), memory->name,
+                           TW_GROUPED(memory->size));
+    }
+}
+
+static void note_all(capacity *c, const int *memory, int n)
+{
+    tw_arena_mark mark = tw_arena_save(c->asker.scratch);
+    smallest s;
+    tw_status status = find_smallest(c, memory, n, &s);
+    tw_arena_rewind(c->asker.scratch, mark); /* the sizes lie outside of it */
+    tw_loc loc = c->model->op[c->op].loc;
+    if (c->asker.stopped) return;
+    if (status == TW_INFEASIBLE && s.exact) tw_diag_note(c->diag, loc, "memories of any size would not help");
+    if (status != TW_OK) return;
+    tw_text sizes = {0};
+    list_sizes(c->machine, s.used, &sizes);
+    if (sizes.len && !sizes.failed)
+        tw_diag_note(c->diag, loc, "no single memory is to blame; it would fit with these %s: %s",
+                     tw_unit_plural(c->machine->unit), sizes.bytes);
+    tw_text_release(&sizes);
+}
+
+void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *machine,
+                               const tw_search_options *options, tw_arena *scratch, tw_diag *diag)
+{
+    capacity c = {.model = model, .op = op, .machine = machine, .diag = diag};
+    int memory[TW_MAX_MEMORIES], n = 0;
+    bool helped = false;
+    if (diag->muted || tw_deadline_is_over(diag->deadline)) return;
+    if (asker_init(&c.asker, options, diag->deadline, scratch) != TW_OK) return;
+    c.asker.options.exhaustive = false; /* the same answer, sooner */
+    c.asker.n_left = machine->n_memories;
+    for (int m = machine->n_memories - 1; m >= 1; m--)
+        if (machine->memory[m].size != TW_UNLIMITED) memory[n++] = m;
+    for (int i = n - 1; i >= 0 && !c.asker.stopped; i--) helped = note_one(&c, memory[i]) || helped;
+    if (!helped && !c.asker.stopped && n > 0) note_all(&c, memory, n);
+    tw_evaluator_free(c.asker.evaluator);
+}

@@ -1,0 +1,664 @@
+/* src/api/api.c - the public functions: each opens a context's arenas and calls the stage that does the work. */
+#include "report/report.h"
+#include "advise/advise.h"
+#include "plan/context.h"
+#include "emit/quidditch.h"
+#include "input/tree.h"
+#include "emit/best.h"
+#include "machine/read.h"
+#include "model/axis.h"
+#include "model/read.h"
+#include "plan/plan.h"
+#include "advise/remedy.h"
+#include "write/gzip.h"
+#include "report/text/injection.h"
+#include "report/page/page.h"
+#include "report/trace/perfetto.h"
+#include "report/text/placement.h"
+#include "report/plot/plot.h"
+#include "report/text/whynot.h"
+#include "mapping/limits.h"
+#include "sim/injection.h"
+#include "tile/best.h"
+#include "tile/traffic.h"
+#include "advise/whynot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- context ---- */
+
+tw_context *tw_context_new(void)
+{
+    tw_context *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) return NULL;
+    tw_deadline_init(&ctx->deadline, 0, NULL);
+    ctx->diag.deadline = &ctx->deadline;
+    ctx->arena = tw_arena_new();
+    ctx->scratch = tw_arena_new();
+    if (ctx->arena && ctx->scratch) return ctx;
+    tw_context_free(ctx);
+    return NULL;
+}
+
+void tw_context_free(tw_context *ctx)
+{
+    if (!ctx) return;
+    for (tw_closing *c = ctx->closing; c; c = c->next) c->close(c->what);
+    tw_diag_release(&ctx->diag);
+    tw_arena_free(ctx->arena);
+    tw_arena_free(ctx->scratch);
+    free(ctx);
+}
+
+int tw_context_n_messages(const tw_context *ctx) { return ctx->diag.n_texts; }
+const char *tw_context_message(const tw_context *ctx, int i) { return ctx->diag.text[i]; }
+void tw_context_clear_messages(tw_context *ctx) { tw_diag_release(&ctx->diag); }
+
+/* ---- time ---- */
+
+void tw_context_limit_time(tw_context *ctx, double seconds) { tw_deadline_init(&ctx->deadline, seconds, NULL); }
+void tw_context_interrupt(tw_context *ctx) { atomic_store(&ctx->deadline.interrupted, true); }
+bool tw_context_is_over(const tw_context *ctx) { return tw_deadline_is_over(&ctx->deadline); }
+
+/* ---- reading ---- */
+
+/* A file's bytes. The name is copied, since positions refer to it. */
+static tw_status open_bytes(tw_context *ctx, const char *path, const char **name, const char **bytes, size_t *n)
+{
+    *name = tw_arena_printf(ctx->arena, "%s", path);
+    if (!*name) return TW_ERR_NOMEM;
+    return tw_file_read(*name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, bytes, n);
+}
+
+static tw_status open_tree(tw_context *ctx, const char *path, const tw_node **root)
+{
+    const char *bytes, *name;
+    size_t n;
+    TW_TRY(open_bytes(ctx, path, &name, &bytes, &n));
+    return tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, root);
+}
+
+static tw_status parse_tree(tw_context *ctx, const char *name, const char *text, const tw_node **root)
+{
+    const char *copy = tw_arena_printf(ctx->arena, "%s", name);
+    if (!copy) return TW_ERR_NOMEM;
+    return tw_tree_parse(copy, text, strlen(text), ctx->arena, &ctx->diag, root);
+}
+
+static tw_status model_of(tw_context *ctx, const tw_node *root, const tw_model **out)
+{
+    tw_model *model;
+    TW_ALLOC(ctx->arena, model, 1);
+    TW_TRY(tw_model_of_tree(root, ctx->arena, &ctx->diag, model));
+    *out = model;
+    return TW_OK;
+}
+
+tw_status tw_model_open(tw_context *ctx, const char *spec, const tw_model **out)
+{
+    const tw_node *root;
+    if (tw_oneline_is(spec)) {
+        const char *line = tw_arena_printf(ctx->arena, "%s", spec);
+        if (!line) return TW_ERR_NOMEM;
+        TW_TRY(tw_oneline_parse(line, ctx->arena, &ctx->diag, &root));
+    } else {
+        TW_TRY(open_tree(ctx, spec, &root));
+    }
+    return model_of(ctx, root, out);
+}
+
+tw_status tw_model_parse(tw_context *ctx, const char *name, const char *text, const tw_model **out)
+{
+    const tw_node *root;
+    TW_TRY(parse_tree(ctx, name, text, &root));
+    return model_of(ctx, root, out);
+}
+
+int tw_model_n_ops(const tw_model *model) { return model->n_ops; }
+const char *tw_model_op_name(const tw_model *model, int op) { return model->op[op].name; }
+
+/* A machine from bytes that live as long as the context. */
+static tw_status machine_of(tw_context *ctx, const char *name, const char *bytes, size_t n, const tw_machine **out)
+{
+    tw_machine *machine;
+    tw_machine_source *source;
+    TW_ALLOC(ctx->arena, machine, 1);
+    TW_ALLOC(ctx->arena, source, 1);
+    *source = (tw_machine_source){.text = bytes, .n = n, .next = ctx->source};
+    TW_TRY(tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, &source->root));
+    TW_TRY(tw_machine_of_tree(source->root, &ctx->diag, machine));
+    ctx->source = source;
+    *out = machine;
+    return TW_OK;
+}
+
+tw_status tw_machine_parse(tw_context *ctx, const char *name, const char *text, const tw_machine **out)
+{
+    size_t n = strlen(text);
+    const char *copy = tw_arena_printf(ctx->arena, "%s", name), *bytes = tw_arena_strndup(ctx->arena, text, n);
+    if (!copy || !bytes) return TW_ERR_NOMEM;
+    return machine_of(ctx, copy, bytes, n, out);
+}
+
+tw_status tw_machine_open(tw_context *ctx, const char *spec, const tw_machine **out)
+{
+    const char *bytes, *name;
+    size_t n;
+    for (const tw_builtin *b = tw_machine_builtins; b->name; b++)
+        if (strcmp(b->name, spec) == 0) return machine_of(ctx, b->name, b->text, strlen(b->text), out);
+    TW_TRY(open_bytes(ctx, spec, &name, &bytes, &n));
+    return machine_of(ctx, name, bytes, n, out);
+}
+
+static const tw_builtin *builtin(int i)
+{
+    const tw_builtin *b = tw_machine_builtins;
+    while (b->name && i-- > 0) b++;
+    return b;
+}
+
+const char *tw_machine_builtin_name(int i) { return builtin(i)->name; }
+const char *tw_machine_builtin_text(int i) { return builtin(i)->text; }
+
+static tw_status mapping_of(tw_context *ctx, const tw_node *root, const tw_model *model, const tw_machine *machine,
+                            const tw_mapping **out)
+{
+    tw_mapping *mapping;
+    TW_ALLOC(ctx->arena, mapping, 1);
+    TW_TRY(tw_mapping_of_tree(root, model, machine, ctx->arena, &ctx->diag, mapping));
+    *out = mapping;
+    return TW_OK;
+}
+
+tw_status tw_mapping_open(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *path,
+                          const tw_mapping **out)
+{
+    const tw_node *root;
+    TW_TRY(open_tree(ctx, path, &root));
+    return mapping_of(ctx, root, model, machine, out);
+}
+
+tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *name,
+                           const char *text, const tw_mapping **out)
+{
+    const tw_node *root;
+    TW_TRY(parse_tree(ctx, name, text, &root));
+    return mapping_of(ctx, root, model, machine, out);
+}
+
+/* `name` and `text` live as long as the context. */
+static tw_status limits_of(tw_context *ctx, const char *name, const char *text, size_t n, const tw_model *model,
+                           const tw_machine *machine, const tw_limits **out)
+{
+    const tw_node *root;
+    tw_limits *limits;
+    TW_TRY(tw_tree_parse(name, text, n, ctx->arena, &ctx->diag, &root));
+    TW_ALLOC(ctx->arena, limits, 1);
+    TW_TRY(tw_limits_of_tree(root, model, machine, ctx->arena, &ctx->diag, limits));
+    limits->text = text;
+    *out = limits;
+    return TW_OK;
+}
+
+tw_status tw_limits_open(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *path,
+                         const tw_limits **out)
+{
+    const char *name, *text;
+    size_t n;
+    TW_TRY(open_bytes(ctx, path, &name, &text, &n));
+    return limits_of(ctx, name, text, n, model, machine, out);
+}
+
+tw_status tw_limits_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *name,
+                          const char *text, const tw_limits **out)
+{
+    const char *own_name = tw_arena_printf(ctx->arena, "%s", name), *own = tw_arena_printf(ctx->arena, "%s", text);
+    if (!own_name || !own) return TW_ERR_NOMEM;
+    return limits_of(ctx, own_name, own, strlen(own), model, machine, out);
+}
+
+const char *tw_limits_text(const tw_limits *limits) { return limits->text; }
+
+tw_status tw_model_print_to(tw_context *ctx, const tw_model *model, FILE *out)
+{
+    tw_text text = {0};
+    tw_model_print(model, &text);
+    return tw_text_write(&text, &ctx->diag, out);
+}
+
+tw_status tw_machine_print_to(tw_context *ctx, const tw_machine *machine, FILE *out)
+{
+    tw_text text = {0};
+    tw_machine_print(machine, &text);
+    return tw_text_write(&text, &ctx->diag, out);
+}
+
+tw_status tw_mapping_print_to(tw_context *ctx, const tw_mapping *mapping, const tw_model *model,
+                              const tw_machine *machine, FILE *out)
+{
+    tw_text text = {0};
+    tw_mapping_print(mapping, model, machine, &text);
+    return tw_text_write(&text, &ctx->diag, out);
+}
+
+/* ---- plans ---- */
+
+tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                       const tw_plan **out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status = tw_plan_build(model, machine, mapping, &(tw_origin){.advisor = &tw_advice}, &work, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                         const tw_search_options *options, const tw_plan **out)
+{
+    static const tw_search_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status =
+        tw_plan_find(model, machine, options ? options : &defaults, &tw_advice, &work, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op)
+{
+    return plan->op[op].searched ? &plan->op[op].search : NULL;
+}
+
+/* The caller's names need not live as long as the plan. */
+static tw_status keep_name(tw_context *ctx, const char **name)
+{
+    if (!*name) return TW_OK;
+    *name = tw_arena_printf(ctx->arena, "%s", *name);
+    return *name ? TW_OK : TW_ERR_NOMEM;
+}
+
+tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                          const tw_mapping *mapping, const tw_search_result *results, const tw_plan **out)
+{
+    tw_search_result *copy;
+    TW_ALLOC(ctx->arena, copy, model->n_ops);
+    for (int i = 0; i < model->n_ops; i++) {
+        copy[i] = results[i];
+        TW_TRY(keep_name(ctx, &copy[i].bound_at));
+        for (int k = 0; k < copy[i].n_objectives; k++) TW_TRY(keep_name(ctx, &copy[i].objective[k].at));
+    }
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status =
+        tw_plan_build(model, machine, mapping, &(tw_origin){copy, NULL, &tw_advice}, &work, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
+                           const tw_remedy **out, int *n)
+{
+    static const tw_search_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_remedies_find(plan, options ? options : &defaults, ctx->diag.deadline, ctx->arena, ctx->scratch, out, n);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+const tw_summary *tw_plan_summary(const tw_plan *plan) { return &plan->sum; }
+const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op) { return &plan->op[op].timeline.sum; }
+int tw_plan_n_engines(const tw_plan *plan) { return plan->machine->n_engines; }
+int tw_plan_n_memories(const tw_plan *plan) { return plan->machine->n_memories; }
+const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine)
+{
+    return &plan->op[op].timeline.engine[engine];
+}
+int tw_plan_n_operands(const tw_plan *plan, int op) { return plan->model->op[op].n_operands; }
+const tw_link_use *tw_plan_link_use(const tw_plan *plan, int op, int memory, int operand)
+{
+    return &plan->op[op].link[memory][operand];
+}
+const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory)
+{
+    return &plan->op[op].memory[memory];
+}
+const tw_pool_use *tw_plan_pool_use(const tw_plan *plan, int op, int memory, int operand)
+{
+    const tw_flow *flow = plan->op[op].program.flow;
+    int lead = flow && flow->stay[memory][operand].here ? flow->stay[memory][operand].pool : operand;
+    return &plan->op[op].timeline.pool[memory][lead];
+}
+
+/* ---- rows ---- */
+
+typedef struct walker {
+    const tw_program *program;
+    tw_arena *scratch;
+    tw_row_fn fn;
+    void *user;
+} walker;
+
+static tw_status walk_begin(void *user, const tw_rowset *rowset)
+{
+    walker *w = user;
+    tw_arena_mark mark = tw_arena_save(w->scratch);
+    tw_action *action;
+    TW_ALLOC(w->scratch, action, rowset->n_events + 1);
+    tw_row row;
+    tw_report_row(w->program, rowset, action, &row);
+    tw_status status = w->fn(w->user, &row);
+    tw_arena_rewind(w->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user)
+{
+    walker w = {&plan->op[op].program, ctx->scratch, fn, user};
+    tw_timeline ignored;
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, NULL, &w}, ctx->scratch, &ctx->diag, &ignored);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const tw_injection_options *options,
+                            tw_injection_fn fn, void *user, tw_injection_summary *out)
+{
+    static const tw_injection_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_injection_run(&plan->op[op].program, plan->op[op].timeline.sum.instructions,
+                                        options ? options : &defaults, fn, user, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
+                         const tw_verdict **out)
+{
+    static const tw_verify_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status =
+        tw_plan_judge(plan, op, options ? options : &defaults, &work, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* ---- printing ---- */
+
+static const tw_print_options plain = {0};
+
+tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                             const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_text(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                             const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_json(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_html(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
+                             const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_page(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_events(tw_context *ctx, const tw_plan *plan, tw_format format, const char *engine,
+                               FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_events(plan, format, engine, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int64_t from, int64_t to,
+                              const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_report_gantt(plan, op, from, to, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_format format, bool gzip, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    FILE *to = gzip ? tw_gzip_open(out) : out;
+    if (!to) return TW_ERR_NOMEM;
+    tw_status status = format == TW_TRACE_CHROME ? tw_report_chrome(plan, ctx->scratch, &ctx->diag, to)
+                                                 : tw_report_perfetto(plan, ctx->scratch, &ctx->diag, to);
+    tw_arena_rewind(ctx->scratch, mark);
+    bool lost = gzip && (fclose(to) != 0 || fflush(out) != 0);
+    return lost && status == TW_OK ? tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write the trace") : status;
+}
+
+tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_plot(plan, options, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* An operator's rows follow its summary, which takes a run of its own. */
+static tw_status print_injection(tw_context *ctx, const tw_plan *plan, int op,
+                                 const tw_injection_options *injection, tw_injection_printer *printer)
+{
+    tw_injection_summary sum, again;
+    TW_TRY(tw_plan_injection(ctx, plan, op, injection, NULL, NULL, &sum));
+    tw_injection_begin(printer, op, &sum);
+    TW_TRY(tw_plan_injection(ctx, plan, op, injection, tw_injection_put, printer, &again));
+    return tw_injection_end(printer, ctx->scratch);
+}
+
+static tw_status print_injections(tw_context *ctx, const tw_plan *plan, tw_format format,
+                                  const tw_injection_options *injection, const tw_print_options *options, FILE *out)
+{
+    tw_injection_printer printer;
+    TW_TRY(tw_injection_open(&printer, plan, format, injection && injection->plain, options, ctx->scratch,
+                             &ctx->diag, out));
+    for (int i = 0; i < plan->model->n_ops; i++) {
+        tw_status status = print_injection(ctx, plan, i, injection, &printer);
+        if (status == TW_ERR_IO && ferror(out)) break; /* said once, by close */
+        TW_TRY(status);
+    }
+    return tw_injection_close(&printer, &ctx->diag);
+}
+
+tw_status tw_plan_print_injection(tw_context *ctx, const tw_plan *plan, tw_format format,
+                                  const tw_injection_options *injection, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = print_injections(ctx, plan, format, injection, options ? options : &plain, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_plan *plan, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_symbolic(plan, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* ---- placement ---- */
+
+int tw_plan_n_placements(const tw_plan *plan) { return plan->n_placings; }
+const tw_placement_use *tw_plan_placement(const tw_plan *plan, int i) { return &plan->placement[i]; }
+
+tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_map(plan, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                          const tw_mapping *mapping, const tw_why_not **out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_why_not_find(model, machine, mapping, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_why_not_print_text(tw_context *ctx, const tw_why_not *why, const tw_print_options *options, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_whynot_text(why, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_why_not_print_json(tw_context *ctx, const tw_why_not *why, FILE *out)
+{
+    return tw_report_whynot_json(why, &ctx->diag, out);
+}
+
+tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan, const char *stage, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_dump(plan, stage, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_mapping(tw_context *ctx, const tw_plan *plan, FILE *out)
+{
+    return tw_mapping_print_to(ctx, plan->mapping, plan->model, plan->machine, out);
+}
+
+/* ---- other compilers ---- */
+
+static tw_status mapping_of_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                     const char *file, const char *text, const tw_mapping **out)
+{
+    tw_mapping *mapping;
+    TW_ALLOC(ctx->arena, mapping, 1);
+    TW_TRY(tw_quidditch_read_file(file, text, model, machine, ctx->arena, &ctx->diag, mapping));
+    *out = mapping;
+    return TW_OK;
+}
+
+tw_status tw_mapping_of_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                 const char *text, const tw_mapping **out)
+{
+    return mapping_of_lowering(ctx, model, machine, "<lowering-config>", text, out);
+}
+
+tw_status tw_mapping_open_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                   const char *path, const tw_mapping **out)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    if (strlen(bytes) != n) return tw_diag_error(&ctx->diag, (tw_loc){name, 0, 0}, "is no text");
+    return mapping_of_lowering(ctx, model, machine, name, bytes, out);
+}
+
+tw_status tw_plan_search_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
+                                  const tw_search_options *options, const tw_plan **out)
+{
+    static const tw_search_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status =
+        tw_lowered_find(model, machine, options ? options : &defaults, &work, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_plan_print_lowering(tw_context *ctx, const tw_plan *plan, FILE *out)
+{
+    tw_text text = {0};
+    tw_status status = tw_quidditch_print(plan, &ctx->diag, &text);
+    if (status == TW_OK) return tw_text_write(&text, &ctx->diag, out);
+    tw_text_release(&text);
+    return status;
+}
+
+bool tw_plan_has_lowering(const tw_plan *plan) { return tw_quidditch_can_print(plan); }
+
+/* ---- geometry ---- */
+
+/* The loops named in `text`, each once. */
+static tw_status read_order(tw_context *ctx, const tw_op *op, const char *text, int order[TW_MAX_LOOPS])
+{
+    unsigned seen = 0;
+    int n = 0;
+    for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        const char *name = tw_arena_strndup(ctx->arena, at, len);
+        if (!name) return TW_ERR_NOMEM;
+        int l = tw_op_find_loop(op, name);
+        if (l < 0 || (seen >> l & 1))
+            return tw_diag_error(&ctx->diag, op->loc, "'%s' in order '%s' is no loop of '%s', or stands twice",
+                                 name, text, op->name);
+        seen |= 1u << l;
+        order[n++] = l;
+        at += len;
+    }
+    if (n == op->n_loops) return TW_OK;
+    return tw_diag_error(&ctx->diag, op->loc, "order '%s' names %d of the %d loops of '%s'", text, n, op->n_loops,
+                         op->name);
+}
+
+tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op_number, const tw_traffic_nest *asked,
+                           const char *operand, int depth, tw_traffic *out)
+{
+    const tw_op *op = &model->op[op_number];
+    tw_tile_nest nest = {.op = op, .serpentine = asked->serpentine};
+    int o = tw_op_find_operand(op, operand);
+    if (o < 0) return tw_diag_error(&ctx->diag, op->loc, "operator '%s' has no operand '%s'", op->name, operand);
+    if (depth < 0 || depth > op->n_loops)
+        return tw_diag_error(&ctx->diag, op->loc, "depth is %d, outside 0..%d", depth, op->n_loops);
+    TW_TRY(read_order(ctx, op, asked->order, nest.order));
+    for (int l = 0; l < op->n_loops; l++) {
+        if (asked->tile[l] < 1)
+            return tw_diag_error(&ctx->diag, op->loc, "tile of '%s' is %" PRId64 ", must be at least 1",
+                                 op->loop[l].name, asked->tile[l]);
+        nest.split[l] = tw_split_by_size(op->loop[l].extent, asked->tile[l]);
+    }
+    if (tw_traffic_of(&nest, o, depth, out)) return TW_OK;
+    return tw_diag_error(&ctx->diag, op->loc, "traffic of '%s' exceeds 2^63", operand);
+}
+
+tw_status tw_traffic_best(tw_context *ctx, const tw_model *model, int op_number, const char *order, int64_t granule,
+                          int64_t capacity, tw_tile_choice *out)
+{
+    const tw_op *op = &model->op[op_number];
+    tw_best_request request = {.op = op, .granule = granule, .capacity = capacity};
+    TW_TRY(read_order(ctx, op, order, request.order));
+    if (granule < 1 || granule > TW_EXTENT_MAX)
+        return tw_diag_error(&ctx->diag, op->loc, "granule is %" PRId64 ", outside 1..%" PRId64, granule,
+                             TW_EXTENT_MAX);
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_best_find(&request, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_window_check(tw_context *ctx, const tw_window_axis *axis)
+{
+    return tw_window_axis_check(axis, (tw_loc){0}, &ctx->diag);
+}

@@ -1,0 +1,129 @@
+/* src/api/fit.c - the public functions of calibration, see api.c. */
+#include "plan/context.h"
+#include "emit/quidditch.h"
+#include "fit/calibrate.h"
+#include "fit/print.h"
+#include "fit/source.h"
+#include "machine/read.h"
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- parameters ---- */
+
+int tw_machine_n_parameters(const tw_machine *machine) { return machine->n_parameters; }
+
+tw_parameter_info tw_machine_parameter(const tw_machine *machine, int i)
+{
+    const tw_parameter *p = &machine->parameter[i];
+    return (tw_parameter_info){p->name, p->value, p->least, p->most};
+}
+
+tw_status tw_machine_with_values(tw_context *ctx, const tw_machine *machine, const int64_t *value,
+                                 const tw_machine **out)
+{
+    tw_machine *other;
+    TW_ALLOC(ctx->arena, other, 1);
+    TW_TRY(tw_machine_with(machine, value, &ctx->diag, other));
+    *out = other;
+    return TW_OK;
+}
+
+tw_status tw_machine_print_source(tw_context *ctx, const tw_machine *machine, FILE *out)
+{
+    const tw_machine_source *source = ctx->source;
+    tw_text text = {0};
+    while (source && source->root != machine->root) source = source->next;
+    assert(source && "the machine is of another context");
+    tw_source_print(machine, source->text, source->n, &text);
+    tw_status status = text.failed ? TW_ERR_NOMEM : TW_OK;
+    if (status == TW_OK && fwrite(text.bytes, 1, text.len, out) != text.len)
+        status = tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
+    tw_text_release(&text);
+    return status;
+}
+
+/* ---- measurements ---- */
+
+static tw_status data_of(tw_context *ctx, const tw_machine *machine, const char *name, const char *bytes, size_t n,
+                         const tw_data_options *options, const tw_data **out)
+{
+    static const tw_data_options defaults = {0};
+    tw_data *data;
+    TW_ALLOC(ctx->arena, data, 1);
+    TW_TRY(tw_data_read(name, bytes, n, options ? options : &defaults, machine, tw_quidditch_read, ctx->arena,
+                        &ctx->diag, data));
+    *out = data;
+    return TW_OK;
+}
+
+tw_status tw_data_open(tw_context *ctx, const tw_machine *machine, const char *path, const tw_data_options *options,
+                       const tw_data **out)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    return data_of(ctx, machine, name, bytes, n, options, out);
+}
+
+tw_status tw_data_parse(tw_context *ctx, const tw_machine *machine, const char *name, const char *text,
+                        const tw_data_options *options, const tw_data **out)
+{
+    const char *copy = tw_arena_printf(ctx->arena, "%s", name);
+    if (!copy) return TW_ERR_NOMEM;
+    return data_of(ctx, machine, copy, text, strlen(text), options, out);
+}
+
+int tw_data_n_rows(const tw_data *data) { return data->n_rows; }
+
+/* ---- the fit ---- */
+
+static tw_status time_plan(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                           tw_arena *arena, tw_arena *scratch, tw_diag *diag, int64_t *cycles)
+{
+    const tw_plan *plan;
+    TW_TRY(tw_plan_build(model, machine, mapping, NULL, &(tw_work){arena, scratch, diag}, &plan));
+    *cycles = plan->sum.cycles;
+    return TW_OK;
+}
+
+static tw_status calibrate(tw_context *ctx, const tw_machine *machine, const tw_data_use *data, int n_data,
+                           const tw_calibrate_options *options, tw_calibration *out)
+{
+    int64_t value[TW_MAX_PARAMETERS];
+    TW_TRY(tw_calibrate_run(machine, data, n_data, options, time_plan, ctx->arena, ctx->scratch, &ctx->diag, out));
+    for (int i = 0; i < out->n_parameters; i++) value[i] = out->parameter[i].after;
+    return tw_machine_with_values(ctx, machine, value, &out->machine);
+}
+
+tw_status tw_calibrate(tw_context *ctx, const tw_machine *machine, const tw_data_use *data, int n_data,
+                       const tw_calibrate_options *options, const tw_calibration **out)
+{
+    tw_calibration *calibration;
+    TW_ALLOC(ctx->arena, calibration, 1);
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = calibrate(ctx, machine, data, n_data, options, calibration);
+    tw_arena_rewind(ctx->scratch, mark);
+    if (status == TW_OK) *out = calibration;
+    return status;
+}
+
+tw_status tw_calibration_print_text(tw_context *ctx, const tw_calibration *calibration,
+                                    const tw_print_options *options, FILE *out)
+{
+    static const tw_print_options plain = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_calibration_text(calibration, calibration->machine->name, options ? options : &plain, ctx->scratch, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_calibration_print_json(tw_context *ctx, const tw_calibration *calibration, FILE *out)
+{
+    (void)ctx;
+    tw_calibration_json(calibration, calibration->machine->name, out);
+    return TW_OK;
+}

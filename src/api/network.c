@@ -1,0 +1,484 @@
+/* src/api/network.c - the public functions of networks: see tilewright/network.h. */
+#include "report/report.h"
+#include "plan/network.h"
+
+#include "input/tree.h"
+#include "report/page/page.h"
+#include "mapping/limits.h"
+#include "mapping/mapping.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- reading ---- */
+
+bool tw_network_is_path(const char *spec)
+{
+    size_t n = strlen(spec);
+    return n > 5 && tw_same_word(spec + n - 5, ".onnx");
+}
+
+tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
+                          const tw_network **out)
+{
+    static const tw_network_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_network_read(ctx, path, options ? options : &defaults, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+static tw_network_data data_of(const char *name, tw_onnx_type type, int n_dims, const int64_t *dim, int64_t n,
+                               const void *bytes)
+{
+    tw_network_data data = {
+        .name = name, .type = tw_onnx_type_name(type), .n_dims = n_dims, .n_elems = n, .bytes = bytes};
+    memcpy(data.dim, dim, (size_t)n_dims * sizeof *dim);
+    return data;
+}
+
+tw_status tw_network_data_open(tw_context *ctx, const char *path, const tw_network_data **out)
+{
+    enum { MOST = INT32_MAX };
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    const tw_constant *c;
+    const void *elements;
+    tw_network_data *data;
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_ALLOC(ctx->arena, data, 1);
+    TW_TRY(tw_file_read(name, MOST, ctx->arena, &ctx->diag, &bytes, &n));
+    TW_TRY(tw_constant_parse(name, (const uint8_t *)bytes, n, ctx->arena, &ctx->diag, &c));
+    TW_TRY(tw_constant_read(c, name, ctx->arena, &ctx->diag, &elements));
+    *data = data_of(c->name, c->type, c->n_dims, c->dim, c->n_elems, elements);
+    *out = data;
+    return TW_OK;
+}
+
+/* ---- tensors by themselves ---- */
+
+static void write_varint(FILE *out, uint64_t x)
+{
+    for (; x >= 0x80; x >>= 7) fputc((int)(x & 0x7f) | 0x80, out);
+    fputc((int)x, out);
+}
+
+static void write_field(FILE *out, int field, uint64_t n, const void *bytes)
+{
+    write_varint(out, (uint64_t)field << 3 | 2);
+    write_varint(out, n);
+    fwrite(bytes, 1, (size_t)n, out);
+}
+
+/* A TensorProto. */
+tw_status tw_network_data_write(tw_context *ctx, const tw_network_data *data, FILE *out)
+{
+    enum { DIMS = 1, TYPE = 2, STRINGS = 6, NAME = 8, RAW = 9 };
+    tw_onnx_type type = tw_onnx_type_called(data->type);
+    for (int d = 0; d < data->n_dims; d++) {
+        write_varint(out, DIMS << 3);
+        write_varint(out, (uint64_t)data->dim[d]);
+    }
+    write_varint(out, TYPE << 3);
+    write_varint(out, (uint64_t)type);
+    write_field(out, NAME, strlen(data->name), data->name);
+    if (type != TW_ONNX_STRING)
+        write_field(out, RAW, (uint64_t)(data->n_elems * tw_onnx_type_bytes(type)), data->bytes);
+    for (int64_t i = 0; type == TW_ONNX_STRING && i < data->n_elems; i++) {
+        const char *text = ((const char *const *)data->bytes)[i];
+        write_field(out, STRINGS, strlen(text), text);
+    }
+    return ferror(out) ? tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno)) : TW_OK;
+}
+
+static bool same_shape(const tw_network_data *a, const tw_network_data *b)
+{
+    bool same =
+        a->n_dims == b->n_dims && strcmp(a->type, b->type) == 0 && (a->n_elems == 0 || (a->bytes && b->bytes));
+    for (int d = 0; same && d < a->n_dims; d++) same = a->dim[d] == b->dim[d];
+    return same;
+}
+
+static double differ_strings(const tw_network_data *a, const tw_network_data *b)
+{
+    const char *const *x = a->bytes, *const *y = b->bytes;
+    for (int64_t i = 0; i < a->n_elems; i++)
+        if (strcmp(x[i], y[i]) != 0) return NAN;
+    return 0;
+}
+
+double tw_network_data_differ(const tw_network_data *a, const tw_network_data *b, bool *close)
+{
+    tw_onnx_type type = tw_onnx_type_called(a->type);
+    bool whole = type != TW_ONNX_F32 && type != TW_ONNX_F64 && type != TW_ONNX_F16 && type != TW_ONNX_BF16;
+    double worst = 0, scale = 0, differs;
+    *close = same_shape(a, b);
+    if (!*close) return NAN;
+    if (type == TW_ONNX_STRING) {
+        differs = differ_strings(a, b);
+        *close = differs == 0;
+        return differs;
+    }
+    tw_array x = {type, a->n_dims, {0}, a->n_elems, a->bytes}, y = {type, b->n_dims, {0}, b->n_elems, b->bytes};
+    for (int64_t i = 0; i < a->n_elems; i++) {
+        double p = tw_array_get(&x, i), q = tw_array_get(&y, i);
+        if (p == q || (isnan(p) && isnan(q))) p = q = isfinite(q) ? q : 0;
+        if (!(fabs(p - q) <= (whole ? 0 : 1e-7 + 1e-3 * fabs(q)))) *close = false;
+        worst = fabs(p - q) > worst || isnan(p - q) ? fabs(p - q) : worst;
+        scale = fabs(q) > scale ? fabs(q) : scale;
+    }
+    return scale > 0 ? worst / scale : worst;
+}
+
+/* ---- what is in it ---- */
+
+tw_step_info tw_network_step(const tw_network *net, int s)
+{
+    const tw_step *step = &net->lowered->step[s];
+    static const tw_step_type type[] = {
+        [TW_STEP_TILED] = TW_TILED, [TW_STEP_HOST] = TW_ON_HOST, [TW_STEP_UNKNOWN] = TW_UNKNOWN_STEP};
+    return (tw_step_info){.name = step->name,
+                          .op = step->op,
+                          .type = type[step->kind],
+                          .why = step->why,
+                          .layer = net->layer_of[s],
+                          .shape = net->shape_text[s],
+                          .points = step->kind == TW_STEP_TILED ? tw_op_points(&step->model->op[0]) : 0};
+}
+
+tw_fold_info tw_network_fold(const tw_network *net, int i)
+{
+    const tw_fold *f = &net->lowered->fold[i];
+    return (tw_fold_info){f->node, f->op, f->into};
+}
+
+int tw_network_n_undescribed(const tw_network *net) { return net->lowered->n_undescribed; }
+tw_undescribed tw_network_undescribed(const tw_network *net, int i)
+{
+    const tw_count *c = &net->lowered->undescribed[i];
+    return (tw_undescribed){c->op, c->why, c->n};
+}
+int tw_network_n_unshaped(const tw_network *net) { return net->shapes->n_unknown; }
+int tw_network_n_stale(const tw_network *net) { return net->shapes->n_stale; }
+const char *tw_network_stale(const tw_network *net, int i) { return net->shapes->stale[i]; }
+
+static tw_network_data value_data(const tw_network *net, int value)
+{
+    const tw_shape_of_value *s = &net->shapes->value[value];
+    return data_of(net->file->value[value].name, s->type, s->known ? s->n_dims : 0, s->dim,
+                   s->known ? s->n_elems : 0, NULL);
+}
+int tw_network_n_inputs(const tw_network *net) { return net->file->graph[0].n_inputs; }
+tw_network_data tw_network_input(const tw_network *net, int i)
+{
+    return value_data(net, net->file->graph[0].input[i]);
+}
+bool tw_network_input_says_how(const tw_network *net, int i) { return net->asks[net->file->graph[0].input[i]] != NULL; }
+int tw_network_n_outputs(const tw_network *net) { return net->file->graph[0].n_outputs; }
+tw_network_data tw_network_output(const tw_network *net, int i)
+{
+    return value_data(net, net->file->graph[0].output[i]);
+}
+
+tw_status tw_network_dump(tw_context *ctx, const tw_network *net, const char *stage, FILE *out)
+{
+    tw_text text = {0};
+    if (strcmp(stage, "graph") == 0)
+        tw_graph_print(net->file, &text);
+    else if (strcmp(stage, "shapes") == 0)
+        tw_shapes_print(net->shapes, &text);
+    else if (strcmp(stage, "steps") == 0)
+        tw_lowered_print(net->lowered, &text);
+    else if (strcmp(stage, "model") == 0)
+        tw_model_print(net->model, &text);
+    else
+        return tw_diag_error(&ctx->diag, (tw_loc){0}, "of a network there is no stage '%s'", stage);
+    return tw_text_write(&text, &ctx->diag, out);
+}
+
+/* ---- planning ---- */
+
+tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                            const tw_network_search_options *options, const tw_network_plan **out)
+{
+    static const tw_network_search_options defaults = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_network_build(ctx, network, machine, options ? options : &defaults, NULL, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+static bool is_foreign(const tw_machine *machine, const tw_op *op)
+{
+    return !(machine->engine[machine->compute].computes >> op->compute & 1);
+}
+
+/* The map of a mapping file; NULL: it is no such file, which its reader will say. */
+static const tw_node *map_of(const tw_node *root)
+{
+    const tw_node *map = root->kind == TW_NODE_MAP ? root->child : NULL;
+    while (map && strcmp(map->key, "mapping") != 0) map = map->next;
+    return map && map->kind == TW_NODE_MAP ? map : NULL;
+}
+
+static const tw_node *first_entry(const tw_node *root) { return map_of(root) ? map_of(root)->child : NULL; }
+
+static const tw_node *find_entry(const tw_node *root, const char *layer)
+{
+    const tw_node *entry = first_entry(root);
+    while (entry && strcmp(entry->key, layer) != 0) entry = entry->next;
+    return entry;
+}
+
+/* "layer: none": it had no plan when the file was written. */
+static bool is_none(const tw_node *entry) { return entry->kind == TW_SCALAR && strcmp(entry->text, "none") == 0; }
+
+/* The tree as if those entries were not there; its other readers know nothing of layers without a plan. */
+static tw_status without_none(tw_context *ctx, const tw_node *root, const tw_node **out)
+{
+    tw_node *top, *map, *entry;
+    const tw_node *old = map_of(root);
+    bool any = false;
+    for (const tw_node *e = first_entry(root); e; e = e->next) any |= is_none(e);
+    *out = root;
+    if (!any || root->n_children > 1) return TW_OK; /* another key is an error that its reader reports */
+    TW_ALLOC(ctx->arena, top, 1);
+    TW_ALLOC(ctx->arena, map, 1);
+    *top = *root;
+    *map = *old;
+    top->child = map;
+    map->child = NULL;
+    map->n_children = 0;
+    const tw_node **link = &map->child;
+    for (const tw_node *e = old->child; e; e = e->next) {
+        if (is_none(e)) continue;
+        TW_ALLOC(ctx->arena, entry, 1);
+        *entry = *e;
+        entry->next = NULL;
+        *link = entry;
+        link = &entry->next;
+        map->n_children++;
+    }
+    *out = top;
+    return TW_OK;
+}
+
+static tw_status check_names(tw_context *ctx, const tw_network *network, const tw_node *root)
+{
+    tw_status status = TW_OK;
+    for (const tw_node *entry = first_entry(root); entry; entry = entry->next) {
+        int i = 0;
+        while (i < network->n_layers && strcmp(network->model->op[i].name, entry->key) != 0) i++;
+        if (i == network->n_layers)
+            status = tw_diag_error(&ctx->diag, entry->key_loc, "the network has no layer '%s'", entry->key);
+    }
+    return status;
+}
+
+/* Every layer that the machine computes has to have an entry. */
+static tw_status check_complete(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                                const char *path, const tw_node *root)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < network->n_layers && map_of(root); i++) {
+        const tw_op *op = &network->model->op[i];
+        if (!is_foreign(machine, op) && !find_entry(root, op->name))
+            status =
+                tw_diag_error(&ctx->diag, (tw_loc){path, 0, 0},
+                              "the mapping of layer '%s' is missing; 'none' would leave the layer out", op->name);
+    }
+    return status;
+}
+
+/* Layers that the machine cannot compute are in no mapping, those that had no plan when it was written are 'none'. */
+static tw_status list_mapped(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                             const tw_node *root, tw_model *out)
+{
+    tw_op *op;
+    TW_ALLOC(ctx->scratch, op, network->n_layers + 1);
+    *out = *network->model;
+    out->op = op;
+    out->n_ops = 0;
+    for (int i = 0; i < network->n_layers; i++)
+        if (!is_foreign(machine, &network->model->op[i]) && find_entry(root, network->model->op[i].name))
+            op[out->n_ops++] = network->model->op[i];
+    return TW_OK;
+}
+
+static tw_status read_tree(tw_context *ctx, const char *path, const tw_node **root)
+{
+    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
+    size_t n;
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
+    return tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, root);
+}
+
+tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
+                            const tw_limits **out)
+{
+    const tw_node *root;
+    tw_limits *limits;
+    TW_ALLOC(ctx->arena, limits, 1);
+    TW_TRY(read_tree(ctx, path, &root));
+    TW_TRY(without_none(ctx, root, &root));
+    TW_TRY(tw_limits_of_tree(root, network->model, machine, ctx->arena, &ctx->diag, limits));
+    *out = limits;
+    return TW_OK;
+}
+
+static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
+                      const tw_network_plan **out)
+{
+    static const tw_network_search_options none = {0};
+    tw_model mapped;
+    tw_mapping some;
+    tw_op_map *map;
+    const tw_node *root;
+    TW_TRY(read_tree(ctx, path, &root));
+    TW_TRY(check_names(ctx, network, root));
+    TW_TRY(check_complete(ctx, network, machine, root->loc.file, root));
+    TW_TRY(without_none(ctx, root, &root));
+    TW_TRY(list_mapped(ctx, network, machine, root, &mapped));
+    TW_TRY(tw_mapping_of_tree(root, &mapped, machine, ctx->arena, &ctx->diag, &some));
+    TW_ALLOC(ctx->arena, map, network->n_layers + 1);
+    for (int i = 0, k = 0; i < network->n_layers; i++)
+        if (k < mapped.n_ops && mapped.op[k].name == network->model->op[i].name) map[i] = some.op[k++];
+    return tw_network_build(ctx, network, machine, &none, &(tw_mapping){network->n_layers, map}, out);
+}
+
+tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
+                          const char *mapping_path, const tw_network_plan **out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = eval(ctx, network, machine, mapping_path, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+int tw_network_plan_n_layers(const tw_network_plan *plan) { return plan->network->n_layers; }
+tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int i)
+{
+    const tw_layer *layer = &plan->network->layer[i];
+    return (tw_layer_info){.name = plan->network->model->op[i].name,
+                           .first_step = layer->first_step,
+                           .n_steps = layer->n_steps,
+                           .model = layer->model,
+                           .plan = plan->plan[i],
+                           .refusal = plan->refusal[i],
+                           .foreign = is_foreign(plan->machine, &layer->model->op[0])};
+}
+const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan) { return &plan->totals; }
+const tw_network_memory *tw_network_plan_memory(const tw_network_plan *plan) { return &plan->memory; }
+
+/* ---- running ---- */
+
+tw_status tw_network_run_check(tw_context *ctx, const tw_network *network, const tw_network_run_options *options)
+{
+    static const tw_network_run_options defaults = {0};
+    return tw_run_check(ctx, network, options ? options : &defaults);
+}
+
+tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan, const tw_network_run_options *options,
+                         const tw_network_verdict **out)
+{
+    static const tw_network_run_options defaults = {0};
+    tw_network_verdict *verdict;
+    TW_ALLOC(ctx->arena, verdict, 1);
+    tw_status status = tw_network_execute(ctx, plan, options ? options : &defaults, verdict);
+    if (status == TW_OK || status == TW_WRONG) *out = verdict;
+    return status;
+}
+
+/* ---- printing ---- */
+
+tw_status tw_network_print_text(tw_context *ctx, const tw_network_plan *plan, const tw_network_verdict *verdict,
+                                const tw_print_options *options, FILE *out)
+{
+    static const tw_print_options plain = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status =
+        tw_report_network_text(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan, const tw_network_verdict *verdict,
+                                FILE *out)
+{
+    return tw_report_network_json(plan, verdict, &ctx->diag, out);
+}
+
+tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                                const tw_network_verdict *verdict, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_network_page(plan, n_plans, verdict, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+/* "  conv1: none" of the layers that have no plan although the machine computes them. */
+static void print_none(const tw_network_plan *plan, tw_text *text)
+{
+    for (int i = 0; i < plan->network->n_layers; i++)
+        if (!plan->plan[i] && !is_foreign(plan->machine, &plan->network->model->op[i]))
+            tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
+}
+
+tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out)
+{
+    const tw_network *net = plan->network;
+    tw_op_map *map;
+    tw_op *op;
+    int n = 0;
+    tw_text text = {0};
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    TW_ALLOC(ctx->scratch, map, net->n_layers + 1);
+    TW_ALLOC(ctx->scratch, op, net->n_layers + 1);
+    for (int i = 0; i < net->n_layers; i++) {
+        if (!plan->plan[i]) continue;
+        op[n] = net->model->op[i];
+        map[n++] = plan->plan[i]->mapping->op[0];
+    }
+    tw_model some = *net->model;
+    some.op = op;
+    some.n_ops = n;
+    tw_mapping_print(&(tw_mapping){n, map}, &some, plan->machine, &text);
+    print_none(plan, &text);
+    tw_arena_rewind(ctx->scratch, mark);
+    return tw_text_write(&text, &ctx->diag, out);
+}
+
+tw_status tw_network_print_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_format format,
+                                 FILE *out)
+{
+    return tw_report_costs(plan, n_plans, format, &ctx->diag, out);
+}
+
+tw_status tw_network_draw_costs_svg(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_costs_svg(plan, n_plans, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_costs_png(plan, n_plans, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
+tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_image image,
+                                double width_mm, FILE *out)
+{
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    tw_status status = tw_report_costs_plot(plan, n_plans, image, width_mm, ctx->scratch, &ctx->diag, out);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* src/mapping/limits.h - which mappings the user allows: a mapping file with parts left open.
+ *
+ * Everything that a mapping file may say may be missing, and then it is searched for. Where a mapping has a number, limits
+ * have a set of numbers: 32 itself, `{at most: 64, multiple of: 16}`, or a list of candidates. */
+#ifndef TW_MAPPING_LIMITS_H
+#define TW_MAPPING_LIMITS_H
+#include "mapping/mapping.h"
+
+/* at_least <= x <= at_most, a multiple of `multiple_of`, and one of the list if there is one. */
+typedef struct tw_number_limit {
+    int64_t at_least, at_most, multiple_of; /* 1, INT64_MAX, 1: any                     */
+    int n_list;                             /* 0: no list                               */
+    const int64_t *list;                    /* ascending, without repetitions           */
+} tw_number_limit;
+enum { TW_MAX_CANDIDATES = 256 }; /* in a list */
+tw_number_limit tw_number_any(void);
+/* Whether it allows every number. */
+bool tw_number_is_any(const tw_number_limit *limit);
+bool tw_number_allows(const tw_number_limit *limit, int64_t x);
+/* Whether it is one number alone, as when the file gives it plainly. It then cuts as in a mapping: a size into tiles of that
+ * size and a rest, whatever `cut` says; a count, where `cut` allows one rule only, as that rule cuts every piece. */
+bool tw_number_is_one(const tw_number_limit *limit);
+/* Smallest allowed number >= x, largest <= x; 0 when there is none. */
+int64_t tw_number_above(const tw_number_limit *limit, int64_t x);
+int64_t tw_number_below(const tw_number_limit *limit, int64_t x);
+
+/* A size must be allowed, except that a tile that holds all of its loop's piece is always a multiple. */
+typedef struct tw_level_limits {
+    tw_loc loc;
+    int pass;                            /* 1 must pass, 0 must tile, -1 either                    */
+    tw_number_limit tiles[TW_MAX_LOOPS]; /* counts                                                 */
+    tw_number_limit sizes[TW_MAX_LOOPS]; /* of the largest tile                                    */
+    tw_number_limit slots[TW_MAX_OPERANDS];
+    unsigned cuts;       /* bit per tw_cut                                                           */
+    unsigned accumulate; /* bit per tw_accumulate                                                    */
+    bool has_order;
+    int order[TW_MAX_LOOPS];        /* all loops: those that are cut stand in this order              */
+    uint32_t keep[TW_MAX_OPERANDS]; /* bit 0 tile, bit 1 all, bit 2 + l loop l; all set: any          */
+    bool has_unroll;
+    int unroll[TW_ARRAY_DIMS];
+    int64_t min_tile;
+} tw_level_limits;
+
+typedef struct tw_op_limits {
+    int n_levels;
+    tw_level_limits level[TW_MAX_MEMORIES];
+} tw_op_limits;
+
+struct tw_limits {
+    int n_ops;
+    const tw_op_limits *op;
+    const char *text; /* that they were read from, NULL: none */
+};
+
+/* No limit at all. */
+tw_op_limits tw_op_limits_none(const tw_machine *machine);
+/* Tree to limits: operators and levels may be absent. */
+TW_NODISCARD tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine,
+                                         tw_arena *arena, tw_diag *diag, tw_limits *out);
+
+/* Whether a complete mapping, one that tw_mapping_check accepts, does what the limits allow. Words that mean the same are
+ * not told apart: the place of a loop that is not cut, how sums add up where no reduction is cut, greedy and balanced
+ * cuts with the same tiles, keeping while the innermost loop stays and keeping a tile. Buffers that an async mapping
+ * leaves open are allowed where the limits say nothing about them. */
+bool tw_limits_allow(const tw_op_limits *limits, const tw_op *op, const tw_machine *machine, const tw_op_map *map);
+/* Whether a memory may keep the operand while the first `depth` of the `n_cut` loops in `cut` stay, which are those that its
+ * level cuts, outermost first. `here` are the limits of the memory, `tiled` those of the level that its tiles are cut by:
+ * its own, or of the memory that it passes them to. */
+bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *tiled, const tw_op *op, int operand,
+                          const int *cut, int n_cut, int depth);
+#endif

@@ -1,0 +1,61 @@
+/* src/mapping/mapping.h - how an operator is cut, in what order, with how many buffers.
+ *
+ * One level per memory inside the outermost one, in the machine's order. A *tiled* level cuts the
+ * box of loop points that the level above hands it, and runs the pieces in `order`; the piece is
+ * handed to the next tiled level (multistage) or, at the innermost one, to the compute engine. A
+ * *pass-through* level cuts nothing: every tile of the next tiled level crosses it in a small FIFO.
+ *
+ *     l3   tiled   m: 5 tiles                 l3   pass
+ *     l2   tiled   n: 2 tiles          or     l2   pass
+ *     l1   tiled   n: 2, k: 9 tiles           l1   tiled  m: 4, n: 4, k: 12 tiles
+ *
+ * A loop is cut either by `count` (cut rule balanced or greedy) or by `size` (tiles of that size,
+ * the last one what is left: greedy by nature).
+ *
+ * On an async machine any order is allowed, and a level may keep an operand: "while loop m stays" holds all its
+ * tiles that the loops inside m touch. A tile is kept while the loops that change it stay, and no longer. */
+#ifndef TW_MAPPING_MAPPING_H
+#define TW_MAPPING_MAPPING_H
+#include "input/tree.h"
+#include "mapping/opmap.h"
+#include "tile/split.h"
+
+struct tw_mapping {
+    int n_ops; /* one per operator of the model, same order */
+    const tw_op_map *op;
+};
+
+/* The loop while which the operand is kept, or TW_KEEP_TILE, TW_KEEP_ALL. */
+static inline int tw_level_keep(const tw_level_map *map, int operand)
+{
+    return map->keeps[operand] > 0 ? map->keeps[operand] - 1 : map->keeps[operand] < 0 ? TW_KEEP_ALL : TW_KEEP_TILE;
+}
+/* The first operand of those that it shares its buffers with, often itself. */
+static inline int tw_level_pool(const tw_level_map *map, int operand) { return operand - map->shares[operand]; }
+/* The loops laid out over the rows and columns of an array, -1: none; by default the two longest parallel ones. */
+void tw_level_unroll(const tw_level_map *map, const tw_op *op, int loop[TW_ARRAY_DIMS]);
+/* How a tiled level cuts an interval of loop `loop` that is `len` long, and whether it can. */
+tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
+bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);
+/* How many tiles that makes and how long the largest is, whether it can or not. */
+int64_t tw_level_n_tiles(const tw_level_map *map, int loop, int64_t len);
+int64_t tw_level_largest(const tw_level_map *map, int loop, int64_t len);
+/* The first of the tiles that it cuts a box into. */
+tw_box tw_level_first_tile(const tw_level_map *map, const tw_op *op, const tw_box *box);
+
+/* Fewest output slots with which the mode can accumulate over `n_reduction_tiles`. */
+int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tiles);
+/* Everything that does not need the tile geometry: see docs/formats.md, "mapping". */
+TW_NODISCARD tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
+                                        tw_diag *diag);
+/* Stable text, as a mapping file that reads back as the same mapping. It says everything that the mapping settles, so that
+ * it allows nothing else when it is read as limits. */
+void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
+
+/* Tree to mapping; absent operators and levels are errors. A level that gives no tiles keeps its
+ * box whole; `buffers` default to 1 (the output to the mode's minimum), at a pass-through level to
+ * TW_PASS_SLOTS; `order` to the loops as declared, parallel ones before reductions. */
+enum { TW_PASS_SLOTS = 2, TW_MAX_SLOTS = 64, TW_MAX_CREDITS = 1 << 16 /* async */ };
+TW_NODISCARD tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine,
+                                          tw_arena *arena, tw_diag *diag, tw_mapping *out);
+#endif

@@ -1,0 +1,172 @@
+/* src/mapping/mapping_read.c - see mapping_read.h. */
+#include "mapping/mapping_read.h"
+
+#include <string.h>
+
+/* ---- names ---- */
+
+static tw_words loop_names(const tw_op *op)
+{
+    tw_words words = {0};
+    for (int l = 0; l < op->n_loops; l++) tw_words_add(&words, op->loop[l].name);
+    return words;
+}
+
+int tw_map_loop(tw_fields *f, const tw_op *op, const char *name, tw_loc loc)
+{
+    int l = tw_op_find_loop(op, name);
+    if (l < 0)
+        TW_REFUSE(f, loc, "operator '%s' has no loop '%s'; its loops are %s", op->name, name, loop_names(op).text);
+    return l;
+}
+
+int tw_map_operand(tw_fields *f, const tw_op *op, const char *text, size_t len, tw_loc loc)
+{
+    tw_words all = {0};
+    for (int i = 0; i < op->n_operands; i++) {
+        if (strlen(op->operand[i].name) == len && strncmp(op->operand[i].name, text, len) == 0) return i;
+        tw_words_add(&all, op->operand[i].name);
+    }
+    TW_REFUSE(f, loc, "operator '%s' has no operand '%.*s'; its operands are %s", op->name, (int)len, text,
+              all.text);
+    return -1;
+}
+
+int tw_map_op(tw_fields *f, const tw_model *model, const tw_node *node)
+{
+    tw_words all = {0};
+    for (int o = 0; o < model->n_ops; o++) {
+        if (strcmp(model->op[o].name, node->key) == 0) return o;
+        tw_words_add(&all, model->op[o].name);
+    }
+    TW_REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key,
+              all.text);
+    return -1;
+}
+
+static tw_words level_names(const tw_machine *machine)
+{
+    tw_words words = {0};
+    for (int m = 1; m < machine->n_memories; m++) tw_words_add(&words, machine->memory[m].name);
+    return words;
+}
+
+int tw_map_memory(tw_fields *f, const tw_machine *machine, int next, bool may_skip)
+{
+    const tw_node *at = tw_field_node(f, "at", TW_REQUIRED);
+    if (!at) return -1;
+    int m = at->kind == TW_SCALAR ? tw_machine_find_memory(machine, at->text) : -1;
+    if (m < 1) {
+        TW_REFUSE(f, at->loc, "'at' must be one of %s, found %s%s%s", level_names(machine).text,
+                  m == 0 ? "the outermost memory '" : "'", at->kind == TW_SCALAR ? at->text : "...", "'");
+        return -1;
+    }
+    if (m < next) {
+        TW_REFUSE(f, at->loc, "level '%s' comes after '%s': levels go from the outside in", at->text,
+                  machine->memory[next - 1].name);
+        return -1;
+    }
+    for (int skipped = next; skipped < m && !may_skip; skipped++)
+        TW_REFUSE(f, at->loc, "memory '%s' has no level before '%s'", machine->memory[skipped].name, at->text);
+    return m;
+}
+
+/* ---- values ---- */
+
+int tw_map_loops(tw_fields *f, const tw_node *list, const tw_op *op, int *loop, tw_loc *loc)
+{
+    int n = 0;
+    unsigned seen = 0;
+    for (const tw_node *node = list->child; node; node = node->next) {
+        int l = tw_map_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc);
+        if (l < 0) continue;
+        if (seen >> l & 1)
+            TW_REFUSE(f, node->loc, "loop '%s' is given twice in 'order'", op->loop[l].name);
+        else
+            loop[n] = l, loc[n] = node->loc, n++;
+        seen |= 1U << l;
+    }
+    return n;
+}
+
+bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out)
+{
+    const char *text = word->kind == TW_SCALAR ? word->text : "";
+    int loop = tw_op_find_loop(op, text);
+    bool tile = strcmp(text, "tile") == 0, all = strcmp(text, "all") == 0;
+    if (!tile && !all && loop < 0) {
+        TW_REFUSE(f, word->loc, "'keep' of '%s' must be a loop, 'tile' or 'all', found '%s'; the loops are %s",
+                  operand, word->kind == TW_SCALAR ? text : "...", loop_names(op).text);
+        return false;
+    }
+    *out = tile ? TW_KEEP_TILE : all ? TW_KEEP_ALL : loop;
+    return true;
+}
+
+void tw_map_unroll(tw_fields *f, const tw_op *op, int unrolls[TW_ARRAY_DIMS], tw_loc *loc)
+{
+    const tw_node *list = tw_field_list(f, "unroll", TW_OPTIONAL);
+    if (!list) return;
+    *loc = list->loc;
+    if (list->n_children != TW_ARRAY_DIMS) {
+        TW_REFUSE(f, list->loc, "'unroll' must name %d loops: rows, then columns", TW_ARRAY_DIMS);
+        return;
+    }
+    int i = 0;
+    for (const tw_node *node = list->child; node; node = node->next, i++)
+        unrolls[i] = tw_map_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc) + 1;
+    if (unrolls[0] == unrolls[1] && unrolls[0] > 0)
+        TW_REFUSE(f, list->loc, "'unroll' names '%s' twice", op->loop[unrolls[0] - 1].name);
+}
+
+/* ---- what the machine lets a level have ---- */
+
+bool tw_map_holds(const tw_op *op, const tw_machine *machine, int memory, int operand)
+{
+    unsigned what = operand == tw_op_output(op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    return machine->memory[memory].holds & what;
+}
+
+bool tw_map_offers(const tw_machine *machine, tw_accumulate mode)
+{
+    return machine->engine[machine->compute].accumulate >> mode & 1;
+}
+
+tw_status tw_map_check_offered(const tw_machine *machine, tw_accumulate mode, tw_loc loc, tw_diag *diag)
+{
+    tw_words all = {0};
+    if (tw_map_offers(machine, mode)) return TW_OK;
+    for (int m = 0; m < TW_N_ACCUMULATES; m++)
+        if (tw_map_offers(machine, (tw_accumulate)m)) tw_words_add(&all, tw_accumulate_name((tw_accumulate)m));
+    return tw_diag_error(diag, loc, "machine '%s' does not accumulate '%s'; it offers %s", machine->name,
+                         tw_accumulate_name(mode), all.text);
+}
+
+tw_status tw_map_check_order(const tw_op *op, const tw_machine *machine, const int *order, const tw_loc *loc,
+                             tw_diag *diag)
+{
+    unsigned seen = 0;
+    int reduction = -1;
+    for (int i = 0; i < op->n_loops; i++) {
+        int l = order[i];
+        if (l < 0 || l >= op->n_loops || (seen >> l & 1))
+            return tw_diag_error(diag, loc[i], "'order' must hold every loop once");
+        seen |= 1U << l;
+        if (machine->timing == TW_ASYNC) continue;
+        if (op->loop[l].reduces)
+            reduction = l;
+        else if (reduction >= 0)
+            return tw_diag_error(
+                diag, loc[i],
+                "loop '%s' is inside reduction loop '%s': partial sums would have to leave the memory",
+                op->loop[l].name, op->loop[reduction].name);
+    }
+    return TW_OK;
+}
+
+tw_status tw_map_check_pass(const tw_machine *machine, int memory, tw_loc loc, tw_diag *diag)
+{
+    if (memory < machine->n_memories - 1) return TW_OK;
+    return tw_diag_error(diag, loc, "the innermost memory '%s' cannot be passed through",
+                         machine->memory[memory].name);
+}

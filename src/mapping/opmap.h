@@ -1,0 +1,36 @@
+/* src/mapping/opmap.h - the mapping of one operator as it was written: data alone, which the verifier reads too. What it means
+ * is in mapping.h. */
+#ifndef TW_MAPPING_OPMAP_H
+#define TW_MAPPING_OPMAP_H
+#include "machine/machine.h"
+#include "model/model.h"
+
+typedef struct tw_level_map {
+    tw_loc loc;
+    int memory;                     /* >= 1                                                       */
+    bool pass;                      /* pass-through: of the rest only `slots` counts              */
+    tw_cut cut;                     /* how counts cut                                             */
+    int64_t count[TW_MAX_LOOPS];    /* tiles per loop; 0 when `size` is given instead             */
+    int64_t size[TW_MAX_LOOPS];     /* largest tile per loop, 0 when `count` is given             */
+    int order[TW_MAX_LOOPS];        /* all loops, outermost first; lockstep: reductions last      */
+    int64_t min_tile;               /* a cut loop keeps at least this many points per tile, 1: any */
+    int64_t slots[TW_MAX_OPERANDS]; /* buffers per operand; partial sums live in the output's. Async: 0
+                                       means as many as are needed, two where one would do        */
+    tw_accumulate accumulate;
+    /* async machines only */
+    int keeps[TW_MAX_OPERANDS];  /* see tw_level_keep: 0 one tile, -1 all, else the loop's number + 1 */
+    int shares[TW_MAX_OPERANDS]; /* see tw_level_pool: how many operands before it the pool stands */
+    bool serpentine;             /* every second sweep of a loop runs backwards                   */
+    int unrolls[TW_ARRAY_DIMS];  /* see tw_level_unroll: 0 both: not given; else numbers + 1      */
+} tw_level_map;
+enum {
+    TW_KEEP_TILE = -1, /* one tile                                                  */
+    TW_KEEP_ALL = -2,  /* everything, while the level works on one tile of the next */
+};
+
+typedef struct tw_op_map {
+    tw_loc loc;
+    int n_levels; /* the machine's memories less one; level l maps memory l + 1 */
+    tw_level_map level[TW_MAX_MEMORIES];
+} tw_op_map;
+#endif

@@ -1,0 +1,173 @@
+/* src/plan/build.c - a mapping to a plan, see plan.h.
+ *
+ *     mapping (read, or found by search) -> programs with their layouts -> timelines -> addresses of each group
+ *
+ * Every stage takes the finished values before it as const and makes one new value. */
+#include "place/layout.h"
+#include "plan/describe.h"
+#include "plan/placing.h"
+#include "tile/traffic.h"
+
+/* Operators run one after the other; false when the total leaves 64 bits. */
+static bool add_sum(tw_summary *to, const tw_summary *from)
+{
+    return tw_ckd_add(to->ticks, from->ticks, &to->ticks) && tw_ckd_add(to->cycles, from->cycles, &to->cycles) &&
+           tw_ckd_add(to->execs, from->execs, &to->execs) && tw_ckd_add(to->macs, from->macs, &to->macs) &&
+           tw_ckd_add(to->instructions, from->instructions, &to->instructions) &&
+           tw_ckd_add(to->energy_fj, from->energy_fj, &to->energy_fj);
+}
+
+/* The operator's own view of the machine has less of a memory where others of its group take their part. */
+static void describe_memories(tw_op_plan *op, const tw_machine *machine)
+{
+    for (int m = 0; m < machine->n_memories; m++)
+        op->memory[m] = (tw_memory_use){machine->memory[m].name, machine->memory[m].size,
+                                        op->program.layout.used[m], op->timeline.peak_live[m]};
+}
+
+/* Operand o between memory m and the one outside it. */
+static tw_link_use describe_link(const tw_op_plan *plan, int m, int o, int64_t least)
+{
+    const tw_program *p = &plan->program;
+    const tw_link_count *count = &plan->timeline.link[m][o];
+    int outer = p->flow ? p->flow->stay[m][o].outer : m - 1;
+    if (p->flow && !p->flow->stay[m][o].here) return (tw_link_use){.operand = p->op->operand[o].name};
+    tw_link_use use = {.outer = p->machine->memory[outer].name,
+                       .inner = p->machine->memory[m].name,
+                       .operand = p->op->operand[o].name,
+                       .transfers = count->transfers,
+                       .units = count->units,
+                       .loads = count->loads,
+                       .load_units = count->load_units,
+                       .partial_stores = count->partial_stores,
+                       .partial_units = count->partial_units,
+                       .n_slots = p->layout.count[m][o],
+                       .least_units = tw_program_units(p, o, least)};
+    use.elems = (count->units - count->partial_units) / p->elem_units[o] + count->partial_units / p->partial_units;
+    if (!p->flow && o != tw_op_output(p->op)) use.loads = use.transfers, use.load_units = use.units;
+    if (use.n_slots > 0) use.held_units = use.n_slots * p->layout.buffer[p->layout.first[m][o]].size;
+    return use;
+}
+
+static tw_status describe_links(tw_op_plan *plan, tw_arena *scratch)
+{
+    const tw_program *p = &plan->program;
+    for (int o = 0; o < p->op->n_operands; o++) {
+        int64_t least;
+        TW_TRY(tw_traffic_least(p->op, o, scratch, &least));
+        for (int m = 1; m < p->machine->n_memories; m++) plan->link[m][o] = describe_link(plan, m, o, least);
+    }
+    return TW_OK;
+}
+
+tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_diag *diag)
+{
+    for (int i = 0; i < model->n_ops; i++) {
+        if (!model->op[i].fused) continue;
+        if (machine->timing != TW_ASYNC)
+            return tw_diag_error(diag, model->op[i].loc, "operator '%s' is fused, which needs an async machine",
+                                 model->op[i].name);
+        if (tw_machine_innermost(machine, TW_HOLDS_INPUTS) != tw_machine_innermost(machine, TW_HOLDS_OUTPUT))
+            return tw_diag_error(
+                diag, model->op[i].loc,
+                "operator '%s' is fused, but the compute engine of '%s' does not read from the memory "
+                "that it writes",
+                model->op[i].name, machine->name);
+    }
+    return TW_OK;
+}
+
+/* Program and timeline of one operator. */
+static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_op_plan *out)
+{
+    const tw_machine *view;
+    tw_diag *diag = work->diag;
+    diag->short_by = 0;
+    const tw_op_map *map = &group->map[i];
+    TW_TRY(tw_machine_view(group->model, i, group->machine, group->map, work->arena, &view));
+    tw_status built = tw_program_build(group->model, i, view, map, work->arena, diag, &out->program);
+    if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted && group->advisor)
+        group->advisor->too_large(group->model, i, view, map, work->scratch, diag);
+    TW_TRY(built);
+    TW_TRY(tw_layout_check(&out->program.layout, view, diag));
+    return tw_timeline_run(&out->program, work->scratch, diag, &out->timeline);
+}
+
+/* Whether somebody has to look where things lie: a single operator's slots are where the layout put them. */
+static bool needs_placing(const tw_machine *machine, int memory, int n_ops)
+{
+    return n_ops > 1 || machine->memory[memory].placement != TW_PLACE_SLOTS;
+}
+
+/* Addresses of a group of operators. */
+static tw_status place_group(const tw_group *group, const tw_work *work, tw_parts *out)
+{
+    const tw_machine *machine = group->machine;
+    for (int m = 1; m < machine->n_memories; m++) {
+        tw_placing *g = &out->placing[out->n_placings];
+        if (!needs_placing(machine, m, group->n)) continue;
+        TW_TRY(tw_placing_build(out->op, group->first, group->n, m, work->arena, work->scratch, work->diag, g));
+        g->capacity = machine->memory[m].size;
+        TW_TRY(tw_placing_check(g, out->op, work->diag));
+        TW_TRY(tw_placing_apply(g, out->op, work->arena));
+        out->n_placings++;
+    }
+    return TW_OK;
+}
+
+tw_status tw_group_build(const tw_group *group, const tw_work *work, tw_parts *out)
+{
+    for (int i = group->first; i < group->first + group->n; i++)
+        TW_TRY(build_op(group, i, work, &out->op[i]));
+    return place_group(group, work, out);
+}
+
+/* The parts of all groups, one after the other. */
+static tw_status build_groups(const tw_plan *plan, const tw_advisor *advisor, const tw_work *work, tw_parts *out)
+{
+    const tw_model *model = plan->model;
+    tw_group group = {.model = model, .machine = plan->machine, .map = plan->mapping->op, .advisor = advisor};
+    TW_ALLOC(work->arena, out->op, model->n_ops);
+    TW_ALLOC(work->arena, out->placing, model->n_ops * plan->machine->n_memories);
+    for (; group.first < model->n_ops; group.first += group.n) {
+        group.n = tw_group_size(model, group.first);
+        TW_TRY(tw_group_build(&group, work, out));
+    }
+    return TW_OK;
+}
+
+/* Sums, and what the public interface shows of each operator. */
+static tw_status describe(tw_plan *plan, tw_op_plan *op, const tw_origin *origin, const tw_work *work)
+{
+    const tw_model *model = plan->model;
+    TW_TRY(tw_placements_describe(plan->placing, plan->n_placings, op, work->arena, &plan->placement));
+    for (int i = 0; i < model->n_ops; i++) {
+        describe_memories(&op[i], plan->machine);
+        TW_TRY(describe_links(&op[i], work->scratch));
+        op[i].searched = origin->found != NULL && !model->op[i].fused;
+        if (origin->found) op[i].search = origin->found[i];
+        if (!add_sum(&plan->sum, &op[i].timeline.sum))
+            return tw_diag_error(work->diag, model->op[i].loc, "the time of all operators exceeds 2^63 cycles");
+    }
+    return TW_OK;
+}
+
+tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                        const tw_origin *origin, const tw_work *work, const tw_plan **out)
+{
+    static const tw_origin given = {0};
+    tw_parts parts = {0};
+    tw_plan *plan;
+    if (!origin) origin = &given;
+    TW_ALLOC(work->arena, plan, 1);
+    *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .front = origin->front};
+    TW_TRY(tw_groups_check(model, machine, work->diag));
+    TW_TRY(tw_mapping_check(mapping, model, machine, work->diag));
+    TW_TRY(build_groups(plan, origin->advisor, work, &parts));
+    plan->op = parts.op;
+    plan->placing = parts.placing;
+    plan->n_placings = parts.n_placings;
+    TW_TRY(describe(plan, parts.op, origin, work));
+    *out = plan;
+    return TW_OK;
+}

@@ -1,0 +1,95 @@
+/* src/plan/execute.c - see execute.h. */
+#include "plan/execute.h"
+
+#include "sim/order.h"
+#include "sim/tee.h"
+#include "sim/timeline.h"
+#include "verify/expect.h"
+
+#include <string.h>
+
+/* Operands that stay between two operators, each in one buffer. */
+static void find_residents(const tw_program *p, tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS])
+{
+    in->resident = resident;
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            if (!p->flow->stay[m][o].here || !p->flow->stay[m][o].resident) continue;
+            tw_resident *r = &resident[in->n_residents++];
+            *r = (tw_resident){.operand = o, .buffer = p->layout.first[m][o]};
+            for (int a = 0; a < p->op->operand[o].n_axes; a++)
+                r->region.axis[a] = (tw_span){0, p->op->operand[o].axis[a].extent};
+        }
+}
+
+tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
+                                   tw_resident resident[TW_MAX_OPERANDS])
+{
+    tw_verify_input in = {.model = p->model,
+                          .op = p->op,
+                          .machine = p->machine,
+                          .layout = &p->layout};
+    tw_verify_expect(p->map, level, &in);
+    if (p->flow) find_residents(p, &in, resident);
+    if (p->flow) memcpy(in.holds_sums, p->flow->sums, sizeof in.holds_sums);
+    return in;
+}
+
+/* The executor sees a timeline in the order of time: lockstep rows are, the commands of an async program are put so. */
+tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker *checker, tw_executor *executor,
+                   tw_arena *scratch, tw_arena *judges, tw_diag *diag)
+{
+    const tw_program *p = &plan->program;
+    tw_row_tee tee = {0};
+    tw_order *order = NULL;
+    if (other) tw_row_tee_add(&tee, *other);
+    tw_row_tee_add(&tee, tw_checker_sink(checker));
+    if (executor) {
+        tw_row_sink sink = tw_executor_sink(executor);
+        if (p->flow && !(order = tw_order_new(p->machine, &sink, judges))) return TW_ERR_NOMEM;
+        for (int e = 0; order && e < p->machine->n_engines; e++) {
+            const tw_engine_use *use = &plan->timeline.engine[e];
+            tw_order_expect(order, e, use->loads + use->stores + use->ops);
+            tw_order_expect_loads(order, e, use->loads);
+        }
+        tw_row_tee_add(&tee, order ? tw_order_sink(order) : sink);
+    }
+    tw_row_sink all = tw_row_tee_sink(&tee);
+    tw_timeline ignored;
+    TW_TRY(tw_timeline_walk(p, &all, scratch, diag, &ignored));
+    return order ? tw_order_flush(order) : TW_OK;
+}
+
+static tw_status run(const tw_op_plan *plan, const tw_given *given, tw_arena *scratch, tw_arena *judges,
+                     tw_diag *diag, double *out, const char **fault)
+{
+    tw_level_info level[TW_MAX_MEMORIES];
+    tw_resident resident[TW_MAX_OPERANDS];
+    tw_verify_input in = tw_verify_input_of(&plan->program, level, resident);
+    in.deadline = diag->deadline;
+    tw_checker *checker = tw_checker_new(&in, judges);
+    tw_executor *executor = tw_executor_new_given(&in, given, judges);
+    if (!checker || !executor) return TW_ERR_NOMEM;
+    TW_TRY(tw_watch(plan, NULL, checker, executor, scratch, judges, diag));
+    *fault = tw_checker_finish(checker);
+    if (!*fault) TW_TRY(tw_executor_output(executor, out, fault));
+    if (!tw_deadline_is_over(diag->deadline)) return TW_OK;
+    *fault = NULL; /* of judges whose time is up, nothing is believed */
+    return TW_STOPPED;
+}
+
+tw_status tw_plan_execute(const tw_plan *plan, const tw_model *model, const tw_given *given, tw_arena *scratch,
+                          tw_diag *diag, double *out, const char **fault)
+{
+    const char *found = NULL;
+    tw_arena *judges = tw_arena_new();
+    if (!judges) return TW_ERR_NOMEM;
+    tw_op_plan as_given = plan->op[0];
+    as_given.program.model = model;
+    as_given.program.op = &model->op[0];
+    tw_status status = run(&as_given, given, scratch, judges, diag, out, &found);
+    *fault = found ? tw_arena_printf(scratch, "%s", found) : NULL;
+    if (found && !*fault) status = TW_ERR_NOMEM;
+    tw_arena_free(judges);
+    return status;
+}

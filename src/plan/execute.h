@@ -1,0 +1,21 @@
+/* src/plan/execute.h - lets the judges watch the program of a plan, and runs it on given numbers. */
+#ifndef TW_PLAN_EXECUTE_H
+#define TW_PLAN_EXECUTE_H
+#include "plan/plan.h"
+#include "verify/verify.h"
+
+/* What the judges need to know about a program; `level` and `resident` are written and must live as long. */
+tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
+                                   tw_resident resident[TW_MAX_OPERANDS]);
+/* Walks the program once, past the judges and `other`; `other` and `executor` may be NULL. What the walk needs is
+ * allocated in `scratch`, what it needs until the judges are asked in `judges`. */
+TW_NODISCARD tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker *checker,
+                                tw_executor *executor, tw_arena *scratch, tw_arena *judges, tw_diag *diag);
+
+/* The output of the plan's only operator for given inputs, as its instructions compute it; the checker looks on. `model`
+ * has an operator that differs from the plan's at most in names and formulas: those of `model` count. `out` has room for all its elements. `*fault`, in `scratch`, is the first fault of either judge, NULL: there is none, and
+ * only then `out` is written. Plans are only read: several threads may run at once, each with its own `scratch` and
+ * `diag`. */
+TW_NODISCARD tw_status tw_plan_execute(const tw_plan *plan, const tw_model *model, const tw_given *given,
+                                       tw_arena *scratch, tw_diag *diag, double *out, const char **fault);
+#endif

@@ -1,0 +1,173 @@
+/* src/plan/find.c - the mapping of every operator by search, and the plan of what was found; see plan.h. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/deadline.h"
+#include "plan/evaluate.h"
+#include "plan/placing.h"
+#include "plan/plan.h"
+#include "search/search.h"
+
+/* What stops the mapping that misses least. */
+static void explain(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                    tw_arena *scratch, tw_diag *diag)
+{
+    tw_program program;
+    tw_diag_note(diag, model->op[op].loc, "of the mappings that were tried, this one comes nearest:");
+    tw_status status = tw_program_build(model, op, machine, map, scratch, diag, &program);
+    if (status == TW_OK) status = tw_group_check(&program, scratch, diag);
+    (void)status; /* the search has its own; this one is about the messages */
+}
+
+/* The points of a front, each as the whole model's mapping with this one for operator `op`. */
+static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, int op, int n_goals, tw_arena *arena,
+                            tw_front_list *out)
+{
+    tw_front_point *point;
+    TW_ALLOC(arena, point, found->n_front);
+    for (int i = 0; i < found->n_front; i++) {
+        tw_mapping *one;
+        tw_op_map *map;
+        TW_ALLOC(arena, one, 1);
+        TW_ALLOC(arena, map, mapping->n_ops);
+        memcpy(map, mapping->op, (size_t)mapping->n_ops * sizeof *map);
+        map[op] = found->front[i];
+        *one = (tw_mapping){mapping->n_ops, map};
+        point[i].mapping = one;
+        for (int g = 0; g < n_goals; g++) point[i].value[g] = (double)found->front_value[i].of[g];
+    }
+    *out = (tw_front_list){found->n_front, point};
+    return TW_OK;
+}
+
+/* Seconds of those that are left for operator `op`: its share of the points that are still to be planned; 0: no limit. */
+static double time_of_op(const tw_model *model, int op, const tw_deadline *deadline)
+{
+    double left = tw_deadline_left(deadline), points = (double)tw_op_points(&model->op[op]), sum = points;
+    for (int i = op + 1; i < model->n_ops; i++)
+        if (!model->op[i].fused) sum += (double)tw_op_points(&model->op[i]);
+    return isfinite(left) && sum > points ? left * points / sum : 0;
+}
+
+/* What is searched, and what was found. */
+typedef struct hunt {
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_search_options *options;
+    const tw_advisor *advisor;
+    tw_found *found;
+    tw_op_map *map;
+    tw_search_result *result;
+} hunt;
+
+static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+{
+    const tw_machine *view;
+    tw_deadline share;
+    const tw_deadline *all = diag->deadline;
+    TW_TRY(tw_machine_view(h->model, i, h->machine, NULL, scratch, &view));
+    tw_deadline_init(&share, time_of_op(h->model, i, all), all);
+    diag->deadline = &share;
+    tw_status status =
+        tw_search_op(h->model, i, view, h->options, eval, scratch, diag, &h->found[i], &h->result[i]);
+    diag->deadline = all;
+    h->map[i] = h->found[i].map;
+    if (status != TW_INFEASIBLE) return status;
+    if (h->found[i].nearest) explain(h->model, i, view, &h->map[i], scratch, diag);
+    if (h->advisor) h->advisor->nothing_fits(h->model, i, h->machine, h->options, scratch, diag);
+    return status;
+}
+
+static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+{
+    for (int i = 0; i < h->model->n_ops; i++)
+        if (h->model->op[i].fused)
+            h->map[i] = h->found[i].map = tw_whole_map(h->model, i, h->machine);
+        else
+            TW_TRY(find_op(h, i, eval, scratch, diag));
+    return TW_OK;
+}
+
+static int threads_of(const tw_search_options *options)
+{
+    int64_t cores = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
+    return (int)tw_clamp(cores, 1, TW_MAX_THREADS);
+}
+
+/* On all threads, within the time that the options and the work allow. */
+static tw_status run_hunt(hunt *h, const tw_work *work)
+{
+    tw_diag *diag = work->diag;
+    tw_deadline limit;
+    const tw_deadline *deadline = diag->deadline;
+    tw_deadline_init(&limit, h->options->time_limit, deadline);
+    diag->deadline = &limit;
+    tw_evaluator *evaluator = tw_evaluator_new(threads_of(h->options));
+    tw_status status =
+        evaluator ? find_ops(h, tw_evaluator_eval(evaluator), work->scratch, diag) : TW_ERR_NOMEM;
+    tw_evaluator_free(evaluator);
+    diag->deadline = deadline;
+    return status;
+}
+
+/* What was found is not given up for the last simulation, which is short: branch.c. */
+static tw_status build_found(const hunt *h, const tw_mapping *mapping, const tw_work *work, const tw_plan **out)
+{
+    tw_front_list *front;
+    tw_diag *diag = work->diag;
+    TW_ALLOC(work->arena, front, h->model->n_ops);
+    for (int i = 0; i < h->model->n_ops; i++)
+        TW_TRY(keep_front(&h->found[i], mapping, i, h->result[i].n_objectives, work->arena, &front[i]));
+    const tw_deadline *deadline = diag->deadline;
+    const tw_origin origin = {h->result, front, h->advisor};
+    diag->deadline = NULL;
+    tw_status status = tw_plan_build(h->model, h->machine, mapping, &origin, work, out);
+    diag->deadline = deadline;
+    return status;
+}
+
+tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
+                       const tw_advisor *advisor, const tw_work *work, const tw_plan **out)
+{
+    hunt h = {.model = model, .machine = machine, .options = options, .advisor = advisor};
+    tw_mapping *mapping;
+    TW_ALLOC(work->arena, mapping, 1);
+    TW_ALLOC(work->arena, h.map, model->n_ops);
+    TW_ALLOC(work->scratch, h.found, model->n_ops);
+    TW_ALLOC(work->scratch, h.result, model->n_ops);
+    *mapping = (tw_mapping){model->n_ops, h.map};
+    TW_TRY(tw_groups_check(model, machine, work->diag));
+    TW_TRY(run_hunt(&h, work));
+    return build_found(&h, mapping, work, out);
+}
+
+static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)
+{
+    const tw_search_result *said = &op->search;
+    tw_search_options asked = {.n_objectives = said->n_objectives};
+    tw_diag muted = {.muted = true};
+    tw_goals goals;
+    tw_outcome outcome;
+    memcpy(asked.objective, said->objective, sizeof asked.objective);
+    if (said->n_objectives < 1 || tw_goals_of(&asked, op->program.machine, &muted, &goals) != TW_OK) return false;
+    if (tw_outcome_of(&op->program, &op->timeline, scratch, &outcome) != TW_OK) return false;
+    tw_goal_value value = tw_goals_value(&goals, &outcome);
+    for (int i = 0; i < goals.n; i++)
+        if ((double)value.of[i] != said->value[i]) return false;
+    return said->best == (value.of[0] > INT64_MAX ? INT64_MAX : (int64_t)value.of[0]) &&
+           said->bound <= said->value[0] && (!said->proven || said->gap == 0);
+}
+
+bool tw_plan_confirms(const tw_plan *plan)
+{
+    tw_arena *scratch = tw_arena_new();
+    bool good = scratch != NULL;
+    for (int i = 0; i < plan->model->n_ops && good; i++)
+        good = !plan->op[i].searched || is_confirmed(&plan->op[i], scratch);
+    tw_arena_free(scratch);
+    return good;
+}
+
+int tw_plan_n_front(const tw_plan *plan, int op) { return plan->front ? plan->front[op].n : 0; }
+const tw_front_point *tw_plan_front(const tw_plan *plan, int op, int i) { return &plan->front[op].point[i]; }

@@ -1,0 +1,362 @@
+/* src/plan/network.c - an ONNX file as steps, and the steps as layers: see network.h.
+ *
+ * Two steps are the same layer when their operators print as the same text once names and formulas are taken out: neither
+ * counts for a plan. */
+#include "plan/network.h"
+
+#include "core/table.h"
+#include "machine/merge.h"
+
+#include <string.h>
+
+/* ---- reading ---- */
+
+static void close_file(void *file) { tw_graph_close(file); }
+
+static tw_status open_file(tw_context *ctx, const char *path, const tw_graph_file **out)
+{
+    const char *name = tw_arena_printf(ctx->arena, "%s", path);
+    if (!name) return TW_ERR_NOMEM;
+    TW_TRY(tw_graph_open(name, ctx->arena, &ctx->diag, out));
+    return tw_context_close_later(ctx, close_file, (void *)*out);
+}
+
+static tw_status find_input(tw_context *ctx, const tw_graph_file *file, const char *name, int *out)
+{
+    const tw_graph *main = &file->graph[0];
+    for (int i = 0; i < main->n_inputs; i++)
+        if (strcmp(file->value[main->input[i]].name, name) == 0) {
+            *out = main->input[i];
+            return TW_OK;
+        }
+    return tw_diag_error(&ctx->diag, (tw_loc){file->path, 0, 0}, "there is no input '%s'", name);
+}
+
+/* The size that an option or the file gives a dimension of an input; -1: neither does. */
+static int64_t size_of(const tw_network_options *options, const tw_value *value, int d)
+{
+    for (int i = 0; i < options->n_shapes; i++)
+        if (strcmp(options->shape[i].input, value->name) == 0 && d < options->shape[i].n_dims)
+            return options->shape[i].dim[d];
+    for (int i = 0; value->declared.symbol[d] && i < options->n_dims; i++)
+        if (strcmp(options->dim[i].name, value->declared.symbol[d]) == 0) return options->dim[i].size;
+    return value->declared.dim[d];
+}
+
+static tw_status fill_input(tw_context *ctx, const tw_graph_file *file, const tw_network_options *options,
+                            const tw_network_fill *fill, tw_array *given)
+{
+    enum { MOST = 1 << 26 };
+    int index = -1;
+    TW_TRY(find_input(ctx, file, fill->input, &index));
+    const tw_value *value = &file->value[index];
+    int64_t dim[TW_ONNX_MAX_DIMS], n = 1;
+    int n_dims = value->declared.n_dims;
+    for (int i = 0; i < options->n_shapes; i++)
+        if (strcmp(options->shape[i].input, value->name) == 0) n_dims = options->shape[i].n_dims;
+    bool known = n_dims >= 0 && value->declared.type != TW_ONNX_NONE && value->declared.type != TW_ONNX_STRING;
+    for (int d = 0; known && d < n_dims; d++) {
+        dim[d] = size_of(options, value, d);
+        known = dim[d] >= 0 && tw_ckd_mul(n, dim[d], &n) && n <= MOST;
+    }
+    if (!known)
+        return tw_diag_error(&ctx->diag, (tw_loc){file->path, 0, 0}, "input '%s' cannot be filled: give its shape",
+                             fill->input);
+    TW_TRY(tw_array_new(value->declared.type, n_dims, dim, ctx->arena, &given[index]));
+    for (int64_t i = 0; i < n; i++) tw_array_set(&given[index], i, fill->value);
+    return TW_OK;
+}
+
+/* The elements of inputs that are known beforehand, by value. */
+static tw_status given_data(tw_context *ctx, const tw_network_options *options, tw_network *net)
+{
+    tw_array *given;
+    bool *derived;
+    TW_ALLOC(ctx->arena, given, net->file->n_values + 1);
+    TW_ALLOC(ctx->arena, derived, net->file->n_values + 1);
+    for (int i = 0; i < options->n_fills; i++)
+        TW_TRY(fill_input(ctx, net->file, options, &options->fill[i], given));
+    for (int i = 0; i < options->n_data; i++) {
+        const tw_network_data *d = &options->data[i];
+        int value = -1;
+        TW_TRY(find_input(ctx, net->file, d->name, &value));
+        given[value] = (tw_array){tw_onnx_type_called(d->type), d->n_dims, {0}, d->n_elems, d->bytes};
+        memcpy(given[value].dim, d->dim, sizeof given[value].dim);
+    }
+    TW_TRY(tw_network_derive(ctx, net->file, given, derived));
+    net->given = given;
+    net->derived = derived;
+    return TW_OK;
+}
+
+static tw_status infer(tw_context *ctx, const tw_graph_file *file, const tw_network_options *options,
+                       const tw_array *given, const tw_shapes **out)
+{
+    tw_dim_value *dim;
+    tw_input_shape *shape;
+    tw_infer_options how = {options->n_dims, options->n_shapes, NULL, NULL, given};
+    TW_ALLOC(ctx->arena, dim, options->n_dims + 1);
+    TW_ALLOC(ctx->arena, shape, options->n_shapes + 1);
+    for (int i = 0; i < options->n_dims; i++) dim[i] = (tw_dim_value){options->dim[i].name, options->dim[i].size};
+    for (int i = 0; i < options->n_shapes; i++) {
+        shape[i] = (tw_input_shape){.name = options->shape[i].input, .n_dims = options->shape[i].n_dims};
+        memcpy(shape[i].dim, options->shape[i].dim, sizeof shape[i].dim);
+    }
+    how.dim = dim;
+    how.input = shape;
+    return tw_infer_shapes(file, &how, ctx->arena, &ctx->diag, out);
+}
+
+static tw_status find_dtype(tw_context *ctx, const char *name, tw_dtype *out)
+{
+    *out = TW_N_DTYPES;
+    if (!name) return TW_OK;
+    for (int d = 0; d < TW_N_DTYPES; d++)
+        if (strcmp(tw_dtype_name((tw_dtype)d), name) == 0) *out = (tw_dtype)d;
+    if (*out != TW_N_DTYPES) return TW_OK;
+    return tw_diag_error(&ctx->diag, (tw_loc){0}, "there is no element type '%s'", name);
+}
+
+/* ---- layers ---- */
+
+/* "model/conv1" of "/model/conv1": a name that mapping files and workloads can hold as it is. Of a long one the end tells
+ * more. */
+static const char *plain_name(tw_arena *arena, const char *name)
+{
+    enum { MOST = 120 };
+    size_t n = strlen(name);
+    if (n > MOST) name += n - MOST;
+    while (*name == '/') name++;
+    char *copy = tw_arena_printf(arena, "%s%s", !*name ? "step" : tw_is_digit(*name) ? "_" : "", name);
+    for (char *c = copy; c && *c; c++)
+        if (!tw_is_alnum(*c) && !strchr(c == copy ? "_." : "_./-", *c)) *c = '_';
+    return copy;
+}
+
+/* The operator of a step by another name; its tensors are called after its operands. */
+static tw_status rename_model(const tw_model *model, const char *name, tw_arena *arena, const tw_model **out)
+{
+    tw_model *copy;
+    tw_op *op;
+    tw_tensor *tensor;
+    TW_ALLOC(arena, copy, 1);
+    TW_ALLOC(arena, op, 1);
+    TW_ALLOC(arena, tensor, model->n_tensors);
+    *op = model->op[0];
+    op->name = name;
+    memcpy(tensor, model->tensor, (size_t)model->n_tensors * sizeof *tensor);
+    for (int o = 0; o < op->n_operands; o++) {
+        tw_tensor *t = &tensor[op->operand[o].tensor];
+        t->name = *name ? tw_arena_printf(arena, "%s.%s", name, op->operand[o].name) : op->operand[o].name;
+        if (!t->name) return TW_ERR_NOMEM;
+    }
+    *copy = (tw_model){*name ? name : "layer", model->n_tensors, tensor, 1, op};
+    *out = copy;
+    return TW_OK;
+}
+
+/* A number per distinct text. */
+static tw_status number_of(tw_table *table, const tw_text *text, tw_arena *scratch, int *n, int *out)
+{
+    int64_t *key, words = (int64_t)(text->len + 7) / 8;
+    bool found;
+    TW_ALLOC(scratch, key, words);
+    memcpy(key, text->bytes, text->len);
+    int *number = tw_table_entry(table, key, (int)words, &found);
+    if (!number) return TW_ERR_NOMEM;
+    if (!found) *number = (*n)++;
+    *out = *number;
+    return TW_OK;
+}
+
+static tw_status number_step(const tw_step *step, tw_table *table, tw_arena *scratch, int *n, int *out)
+{
+    const tw_model *same;
+    tw_text text = {0};
+    TW_TRY(rename_model(step->model, "", scratch, &same));
+    tw_op op = same->op[0];
+    tw_model bare = *same;
+    op.value = op.finish = NULL; /* what is done to an element takes no time of its own */
+    op.n_held = 0;
+    bare.op = &op;
+    tw_model_print(&bare, &text);
+    tw_status status = text.failed ? TW_ERR_NOMEM : number_of(table, &text, scratch, n, out);
+    tw_text_release(&text);
+    return status;
+}
+
+static tw_status find_layers(tw_network *net, tw_arena *arena, tw_arena *scratch)
+{
+    const tw_lowered *lowered = net->lowered;
+    tw_table *table = tw_table_new(sizeof(int), scratch);
+    tw_layer *layer;
+    int *layer_of;
+    if (!table) return TW_ERR_NOMEM;
+    TW_ALLOC(arena, layer_of, lowered->n_steps + 1);
+    TW_ALLOC(arena, layer, lowered->n_steps + 1);
+    for (int s = 0; s < lowered->n_steps; s++) {
+        int n = net->n_layers;
+        layer_of[s] = -1;
+        if (lowered->step[s].kind != TW_STEP_TILED) continue;
+        TW_TRY(number_step(&lowered->step[s], table, scratch, &net->n_layers, &layer_of[s]));
+        if (layer_of[s] == n) {
+            const char *name = plain_name(arena, lowered->step[s].name);
+            if (!name) return TW_ERR_NOMEM;
+            layer[n].first_step = s;
+            TW_TRY(rename_model(lowered->step[s].model, name, arena, &layer[n].model));
+        }
+        layer[layer_of[s]].n_steps++;
+    }
+    net->layer = layer;
+    net->layer_of = layer_of;
+    return TW_OK;
+}
+
+/* Cleaned names may have become equal; tensors are called after their operators. */
+static tw_status make_unique(tw_network *net, tw_op *op, tw_tensor *tensor, tw_arena *arena, tw_arena *scratch)
+{
+    tw_table *table = tw_table_new(sizeof(int), scratch);
+    if (!table) return TW_ERR_NOMEM;
+    for (int i = 0, n = 0, number; i < net->n_layers; i++) {
+        for (int k = 1, before;; k++) {
+            tw_text text = {0};
+            before = n;
+            tw_text_printf(&text, "%s", op[i].name);
+            tw_status status = text.failed ? TW_ERR_NOMEM : number_of(table, &text, scratch, &n, &number);
+            tw_text_release(&text);
+            TW_TRY(status);
+            if (number == before) break;
+            op[i].name = tw_arena_printf(arena, "%s~%d", net->layer[i].model->op[0].name, k);
+            if (!op[i].name) return TW_ERR_NOMEM;
+        }
+        for (int o = 0; op[i].name != net->layer[i].model->op[0].name && o < op[i].n_operands; o++) {
+            const char **name = &tensor[op[i].operand[o].tensor].name;
+            if (!(*name = tw_arena_printf(arena, "%s.%s", op[i].name, op[i].operand[o].name))) return TW_ERR_NOMEM;
+        }
+    }
+    return TW_OK;
+}
+
+/* All layers side by side. */
+static tw_status join_layers(tw_network *net, tw_arena *arena, tw_arena *scratch)
+{
+    tw_model *model;
+    tw_op *op;
+    tw_tensor *tensor;
+    int n = 0;
+    for (int i = 0; i < net->n_layers; i++) n += net->layer[i].model->n_tensors;
+    TW_ALLOC(arena, model, 1);
+    TW_ALLOC(arena, op, net->n_layers + 1);
+    TW_ALLOC(arena, tensor, n + 1);
+    *model = (tw_model){"network", n, tensor, net->n_layers, op};
+    n = 0;
+    for (int i = 0; i < net->n_layers; i++) {
+        const tw_model *one = net->layer[i].model;
+        op[i] = one->op[0];
+        for (int o = 0; o < op[i].n_operands; o++) op[i].operand[o].tensor += n;
+        memcpy(&tensor[n], one->tensor, (size_t)one->n_tensors * sizeof *tensor);
+        n += one->n_tensors;
+    }
+    net->model = model;
+    return make_unique(net, op, tensor, arena, scratch);
+}
+
+/* ---- texts ---- */
+
+static const char *shape_text(const tw_lowered *lowered, const tw_step *step, tw_arena *arena)
+{
+    int t = step->kind == TW_STEP_TILED ? step->operand[step->n_operands - 1]
+            : step->n_outputs > 0       ? step->output[0]
+                                        : -1;
+    if (t < 0 || !lowered->tensor[t].known) return "?";
+    const tw_net_tensor *tensor = &lowered->tensor[t];
+    char text[24 * TW_ONNX_MAX_DIMS] = "scalar";
+    for (int d = 0, n = 0; d < tensor->n_dims; d++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%" PRId64, d ? "x" : "", tensor->dim[d]);
+    return tw_arena_printf(arena, "%s", text);
+}
+
+static tw_status write_shapes(tw_network *net, tw_arena *arena)
+{
+    const char **text;
+    TW_ALLOC(arena, text, net->lowered->n_steps + 1);
+    for (int s = 0; s < net->lowered->n_steps; s++)
+        if (!(text[s] = shape_text(net->lowered, &net->lowered->step[s], arena))) return TW_ERR_NOMEM;
+    net->shape_text = text;
+    return TW_OK;
+}
+
+tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_options *options,
+                          const tw_network **out)
+{
+    tw_network *net;
+    tw_lower_options how = {.no_fold = options->no_fold, .strict = options->strict};
+    TW_ALLOC(ctx->arena, net, 1);
+    TW_TRY(find_dtype(ctx, options->dtype, &how.float_as));
+    how.judge = tw_merge_judge_of(options->machine);
+    net->executable = !options->dtype;
+    TW_TRY(open_file(ctx, path, &net->file));
+    TW_TRY(given_data(ctx, options, net));
+    TW_TRY(infer(ctx, net->file, options, net->given, &net->shapes));
+    TW_TRY(tw_network_ask(net->file, net->shapes, ctx->arena, ctx->scratch, &net->asks));
+    TW_TRY(tw_lower_network(net->shapes, &how, ctx->arena, &ctx->diag, &net->lowered));
+    TW_TRY(find_layers(net, ctx->arena, ctx->scratch));
+    TW_TRY(join_layers(net, ctx->arena, ctx->scratch));
+    TW_TRY(write_shapes(net, ctx->arena));
+    *out = net;
+    return TW_OK;
+}
+
+/* ---- lifetimes ---- */
+
+static void needs(const tw_lowered *lowered, tw_lifetime *of, int tensor, int step)
+{
+    if (tensor < 0) return;
+    tw_lifetime *l = &of[lowered->tensor[tensor].root];
+    if (l->last < l->first && l->first > step) l->first = step;
+    if (step > l->last) l->last = step;
+}
+
+void tw_network_lifetimes(const tw_lowered *lowered, tw_lifetime *of)
+{
+    for (int t = 0; t < lowered->n_tensors; t++) {
+        bool input = lowered->tensor[t].role == TW_ROLE_INPUT;
+        of[t] = input ? (tw_lifetime){-1, -1} : (tw_lifetime){lowered->n_steps, -1};
+    }
+    for (int s = 0; s < lowered->n_steps; s++) {
+        const tw_step *step = &lowered->step[s];
+        for (int o = 0; o < step->n_operands; o++) needs(lowered, of, step->operand[o], s);
+        for (int h = 0; step->kind == TW_STEP_TILED && h < step->model->op[0].n_held; h++)
+            needs(lowered, of, step->held[h], s);
+        for (int i = 0; i < step->n_inputs; i++) needs(lowered, of, step->input[i], s);
+        for (int i = 0; i < step->n_outputs; i++) needs(lowered, of, step->output[i], s);
+    }
+    for (int t = 0; t < lowered->n_tensors; t++)
+        if (lowered->tensor[t].is_output) needs(lowered, of, t, lowered->n_steps - 1);
+}
+
+tw_network_summary tw_network_summary_of(const tw_network *net)
+{
+    const tw_lowered *lowered = net->lowered;
+    tw_network_summary sum = {.path = net->file->path,
+                              .producer = net->file->producer,
+                              .opset = tw_graph_opset(net->file, ""),
+                              .n_nodes = net->file->graph[0].n_nodes,
+                              .n_steps = lowered->n_steps,
+                              .n_layers = net->n_layers,
+                              .n_folded = lowered->n_folds,
+                              .n_views = lowered->n_views,
+                              .n_constant_nodes = lowered->n_constant_nodes,
+                              .n_constants = lowered->n_constants,
+                              .constant_bytes = lowered->constant_bytes,
+                              .weight_bytes = lowered->weight_bytes};
+    for (int s = 0; s < lowered->n_steps; s++) {
+        const tw_step *step = &lowered->step[s];
+        sum.n_tiled += step->kind == TW_STEP_TILED;
+        sum.n_host += step->kind == TW_STEP_HOST;
+        sum.n_unknown += step->kind == TW_STEP_UNKNOWN;
+        if (step->kind == TW_STEP_TILED && step->model->op[0].compute == TW_MULTIPLY_ADD)
+            sum.macs += tw_op_points(&step->model->op[0]);
+    }
+    return sum;
+}

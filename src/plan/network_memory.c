@@ -1,0 +1,297 @@
+/* src/plan/network_memory.c - where the tensors between the steps lie: see network.h.
+ *
+ * In the outermost memory every tensor has its place from the step that writes it to the last one that reads it; the
+ * exact packer makes that as low as can be. Constants are there all the time and are counted apart.
+ *
+ * In the next memory inwards the steps have their buffers, from address 0 up to what the step's plan takes. Above them there is
+ * room, more in some steps than in others. A tensor that fits there during all its life need not leave the chip. Which ones
+ * stay is chosen greedily, the most bytes saved for each byte and step first; whether a choice can be placed is
+ * asked of the packer at the end, and what cannot is left out. */
+#include "plan/network.h"
+
+#include "place/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64 };
+
+typedef struct homes { /* tensors that need a place */
+    const tw_network_plan *plan;
+    const tw_deadline *deadline;
+    tw_tensor_place *place;
+    tw_pack_item *item;
+    tw_pack_segment *segment;
+    int *tensor;         /* of the network                          */
+    int *home_of;        /* per tensor of the network, -1: it needs none */
+    bool *stays_outside; /* the network's output, or a view of it is */
+    int n;
+} homes;
+
+/* Nodes of the packer's search, so many that they take about a second: each tries every item against all that is live with it. */
+static int64_t nodes_for(const tw_pack_item *item, int n)
+{
+    enum { MOST = 200000, EFFORT = 1000000000 };
+    int64_t pieces = 1;
+    for (int i = 0; i < n; i++) pieces += item[i].segment->upper - item[i].segment->lower;
+    return tw_clamp(EFFORT / n / pieces, 1, MOST);
+}
+
+static int64_t rounded(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
+
+/* ---- the outermost memory ---- */
+
+static bool needs_home(const tw_lowered *lowered, int t, const tw_lifetime *life)
+{
+    const tw_net_tensor *tensor = &lowered->tensor[t];
+    return tensor->root == t && tensor->role != TW_ROLE_CONSTANT && tensor->known && tensor->bytes > 0 &&
+           life[t].last >= life[t].first && life[t].last >= 0;
+}
+
+static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
+{
+    const tw_lowered *lowered = h->plan->network->lowered;
+    tw_lifetime *life;
+    TW_ALLOC(scratch, life, lowered->n_tensors + 1);
+    tw_network_lifetimes(lowered, life);
+    for (int t = 0; t < lowered->n_tensors; t++) h->n += needs_home(lowered, t, life);
+    TW_ALLOC(arena, h->place, h->n + 1);
+    TW_ALLOC(scratch, h->item, h->n + lowered->n_steps + 1);
+    TW_ALLOC(scratch, h->segment, h->n + lowered->n_steps + 1);
+    TW_ALLOC(scratch, h->tensor, h->n + 1);
+    TW_ALLOC(scratch, h->stays_outside, h->n + 1);
+    TW_ALLOC(scratch, h->home_of, lowered->n_tensors + 1);
+    for (int t = 0, i = 0; t < lowered->n_tensors; t++) {
+        h->home_of[t] = needs_home(lowered, t, life) ? i : -1;
+        if (h->home_of[t] < 0) continue;
+        const tw_net_tensor *tensor = &lowered->tensor[t];
+        h->tensor[i] = t;
+        h->place[i++] = (tw_tensor_place){
+            .name = tensor->name, .bytes = tensor->bytes, .first_step = life[t].first, .last_step = life[t].last};
+    }
+    for (int t = 0; t < lowered->n_tensors; t++) {
+        int home = h->home_of[lowered->tensor[t].root];
+        if (home >= 0 && lowered->tensor[t].is_output) h->stays_outside[home] = true;
+    }
+    return TW_OK;
+}
+
+/* Time is counted in steps, from the moment before the first. */
+static void put_item(homes *h, int at, const tw_tensor_place *p, int64_t size)
+{
+    h->segment[at] = (tw_pack_segment){p->first_step + 1, p->last_step + 2, 0, size};
+    h->item[at] = (tw_pack_item){.segment = &h->segment[at], .n_segments = 1, .align = ALIGN, .fixed = -1};
+}
+
+static tw_status place_outer(homes *h, tw_arena *scratch, tw_network_memory *out)
+{
+    tw_pack_result r = {0};
+    for (int i = 0; i < h->n; i++) {
+        put_item(h, i, &h->place[i], rounded(h->place[i].bytes));
+        out->sum_bytes += rounded(h->place[i].bytes);
+    }
+    if (h->n == 0) return TW_OK;
+    tw_pack_options options = {.capacity = TW_UNLIMITED,
+                               .minimize = true,
+                               .max_nodes = nodes_for(h->item, h->n),
+                               .seconds = tw_deadline_seconds(h->deadline, 0)};
+    TW_TRY(tw_pack_solve(h->item, h->n, &options, scratch, &r));
+    out->peak_bytes = r.height;
+    out->least_bytes = r.bound;
+    out->peak_step = (int)r.peak.lo - 1;
+    for (int i = 0; i < h->n && r.offset; i++) h->place[i].offset = r.offset[i];
+    return TW_OK;
+}
+
+/* ---- the next memory inwards ---- */
+
+typedef struct chip {
+    const tw_network_plan *plan;
+    int64_t size;   /* of the memory, in the machine's units           */
+    int64_t *taken; /* per step: by its own buffers and what stays     */
+    int64_t *base;  /* per step: by its own buffers                    */
+} chip;
+
+/* How much a tensor takes there. */
+static int64_t units_of(const homes *h, int i)
+{
+    const tw_net_tensor *tensor = &h->plan->network->lowered->tensor[h->tensor[i]];
+    return rounded(h->plan->machine->unit == TW_UNIT_ELEMENT ? tensor->n_elems : tensor->bytes);
+}
+
+/* Steps without a plan may need all of it. */
+static tw_status chip_init(chip *c, const tw_network_plan *plan, tw_arena *scratch)
+{
+    const tw_network *net = plan->network;
+    *c = (chip){.plan = plan, .size = plan->machine->memory[1].size};
+    TW_ALLOC(scratch, c->taken, net->lowered->n_steps + 1);
+    TW_ALLOC(scratch, c->base, net->lowered->n_steps + 1);
+    for (int s = 0; s < net->lowered->n_steps; s++) {
+        const tw_plan *p = net->layer_of[s] >= 0 ? plan->plan[net->layer_of[s]] : NULL;
+        c->base[s] = p ? tw_min(c->size, p->op[0].memory[1].static_units) : c->size;
+    }
+    memcpy(c->taken, c->base, (size_t)net->lowered->n_steps * sizeof *c->taken);
+    return TW_OK;
+}
+
+/* Units that cross the outermost link for each tensor as the steps are planned: written once, read by each step as often as
+ * its plan says. */
+static void count_crossings(homes *h)
+{
+    const tw_network *net = h->plan->network;
+    for (int s = 0; s < net->lowered->n_steps; s++) {
+        const tw_step *step = &net->lowered->step[s];
+        const tw_plan *p = net->layer_of[s] >= 0 ? h->plan->plan[net->layer_of[s]] : NULL;
+        for (int o = 0; p && o < step->n_operands; o++) {
+            int home = h->home_of[net->lowered->tensor[step->operand[o]].root];
+            if (home >= 0) h->place[home].saved_bytes += p->op[0].link[1][o].units;
+        }
+    }
+}
+
+static bool has_room(const chip *c, const tw_tensor_place *p, int64_t units)
+{
+    for (int s = (int)tw_max(0, p->first_step); s <= p->last_step; s++)
+        if (c->taken[s] + units > c->size) return false;
+    return true;
+}
+
+typedef struct candidate {
+    double worth; /* units saved for each unit and step */
+    int i;
+} candidate;
+static int by_worth(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->worth != y->worth) return x->worth > y->worth ? -1 : 1;
+    return x->i - y->i;
+}
+
+/* Only what is made and used up inside: an input comes from outside, an output has to go there. */
+static int list_candidates(const homes *h, candidate *out)
+{
+    int n = 0;
+    for (int i = 0; i < h->n; i++) {
+        const tw_net_tensor *tensor = &h->plan->network->lowered->tensor[h->tensor[i]];
+        if (tensor->role != TW_ROLE_BETWEEN || h->stays_outside[i]) continue;
+        tw_tensor_place *p = &h->place[i];
+        out[n++] =
+            (candidate){(double)p->saved_bytes / ((double)units_of(h, i) * (p->last_step - p->first_step + 1)), i};
+    }
+    qsort(out, (size_t)n, sizeof *out, by_worth);
+    return n;
+}
+
+static void choose(homes *h, chip *c, const candidate *from, int n)
+{
+    for (int k = 0; k < n; k++) {
+        tw_tensor_place *p = &h->place[from[k].i];
+        int64_t units = units_of(h, from[k].i);
+        p->fits_on_chip = p->saved_bytes > 0 && has_room(c, p, units);
+        for (int s = (int)tw_max(0, p->first_step); p->fits_on_chip && s <= p->last_step; s++) c->taken[s] += units;
+    }
+}
+
+/* The steps' buffers as one item at address 0, and those that are to stay; the first `n_tensors` of them are meant. */
+static int list_items(homes *h, const chip *c, const candidate *from, int n, int *which)
+{
+    int n_items = 0, n_steps = h->plan->network->lowered->n_steps;
+    for (int k = 0; k < n; k++) {
+        const tw_tensor_place *p = &h->place[from[k].i];
+        if (!p->fits_on_chip) continue;
+        put_item(h, n_items, p, units_of(h, from[k].i));
+        which[n_items++] = from[k].i;
+    }
+    int n_tensors = n_items;
+    for (int s = 0, end; s < n_steps; s = end) { /* steps in a row that take the same are one item */
+        for (end = s + 1; end < n_steps && c->base[end] == c->base[s];) end++;
+        if (c->base[s] == 0) continue;
+        h->segment[n_items] = (tw_pack_segment){s + 1, end + 1, 0, c->base[s]};
+        h->item[n_items] = (tw_pack_item){.segment = &h->segment[n_items], .n_segments = 1, .align = 1, .fixed = 0};
+        n_items++;
+    }
+    which[n_tensors] = -1;
+    return n_items;
+}
+
+/* The last `n` of those that are to stay go. */
+static void leave_out(homes *h, const int *which, int n_which, int n)
+{
+    for (int k = (int)tw_max(0, n_which - n); k < n_which; k++) h->place[which[k]].fits_on_chip = false;
+}
+
+/* Places what was chosen; as long as that does not work, the least worthy are left out: one, then two, then four.. */
+static tw_status place_inner(homes *h, const chip *c, const candidate *from, int n, tw_arena *scratch,
+                             tw_network_memory *out)
+{
+    int *which;
+    TW_ALLOC(scratch, which, h->n + 1);
+    for (int n_out = 1;; n_out *= 2) {
+        tw_pack_result r = {0};
+        int n_items = list_items(h, c, from, n, which), n_which = 0;
+        while (which[n_which] >= 0) n_which++;
+        if (n_which == 0) return TW_OK;
+        tw_pack_options options = {.capacity = c->size,
+                                   .max_nodes = nodes_for(h->item, n_items) / 8 + 1,
+                                   .seconds = tw_deadline_seconds(h->deadline, 0)};
+        TW_TRY(tw_pack_solve(h->item, n_items, &options, scratch, &r));
+        if (r.verdict != TW_PACK_FITS) {
+            leave_out(h, which, n_which, n_out);
+            continue;
+        }
+        out->on_chip_peak = r.height;
+        for (int k = 0; k < n_which; k++) {
+            h->place[which[k]].on_chip_offset = r.offset[k];
+            out->saved_bytes += h->place[which[k]].saved_bytes;
+        }
+        return TW_OK;
+    }
+}
+
+static tw_status stay_on_chip(homes *h, tw_arena *scratch, tw_network_memory *out)
+{
+    const tw_machine *machine = h->plan->machine;
+    chip c;
+    candidate *from;
+    if (machine->n_memories < 2 || machine->memory[1].size == TW_UNLIMITED) return TW_OK;
+    out->on_chip = machine->memory[1].name;
+    out->on_chip_size = machine->memory[1].size;
+    TW_TRY(chip_init(&c, h->plan, scratch));
+    TW_ALLOC(scratch, from, h->n + 1);
+    count_crossings(h);
+    int n = list_candidates(h, from);
+    choose(h, &c, from, n);
+    TW_TRY(place_inner(h, &c, from, n, scratch, out));
+    for (int i = 0; i < h->n; i++)
+        if (!h->place[i].fits_on_chip) h->place[i].saved_bytes = 0;
+    return TW_OK;
+}
+
+/* Constants that some step reads. */
+static int64_t count_weights(const tw_lowered *lowered, tw_arena *scratch)
+{
+    tw_lifetime *life = TW_NEW(scratch, tw_lifetime, lowered->n_tensors + 1);
+    int64_t sum = 0;
+    if (!life) return 0;
+    tw_network_lifetimes(lowered, life);
+    for (int t = 0; t < lowered->n_tensors; t++)
+        if (lowered->tensor[t].role == TW_ROLE_CONSTANT && lowered->tensor[t].root == t && life[t].last >= 0)
+            sum += lowered->tensor[t].bytes;
+    return sum;
+}
+
+tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadline, tw_arena *arena,
+                           tw_arena *scratch, tw_network_memory *out)
+{
+    homes h = {.plan = plan, .deadline = deadline};
+    tw_arena_mark mark = tw_arena_save(scratch);
+    *out = (tw_network_memory){.memory = plan->machine->memory[0].name,
+                               .weight_bytes = count_weights(plan->network->lowered, scratch)};
+    tw_status status = list_homes(&h, arena, scratch);
+    if (status == TW_OK) status = place_outer(&h, scratch, out);
+    if (status == TW_OK) status = stay_on_chip(&h, scratch, out);
+    out->n_tensors = h.n;
+    out->tensor = h.place;
+    tw_arena_rewind(scratch, mark);
+    return status;
+}

@@ -1,0 +1,557 @@
+/* src/plan/placing.c - see placing.h. */
+#include "plan/placing.h"
+
+#include "core/deadline.h"
+
+#include "place/pack.h"
+#include "sim/timeline.h"
+#include "tile/box.h"
+
+#include <string.h>
+
+/* Longer programs are not walked for lifetimes. */
+enum { MOST_COMMANDS = 1 << 20 };
+
+int tw_group_size(const tw_model *model, int first)
+{
+    int n = 1;
+    while (first + n < model->n_ops && model->op[first + n].fused) n++;
+    return n;
+}
+
+static int64_t align_up(int64_t at, int64_t align) { return tw_cdiv(at, align) * align; }
+
+/* ---- lots ---- */
+
+/* Whether the pool's slots are one lot. */
+static bool is_one_lot(const tw_program *p, int first, int n)
+{
+    return n > 1 && p->layout.buffer[first + 1].inside;
+}
+
+static tw_lot lot_of(const tw_program *p, int op, int operand, int slot, int first, int n)
+{
+    const tw_buffer *b = p->layout.buffer;
+    int64_t size = b[first + n - 1].offset + b[first + n - 1].size - b[first].offset;
+    return (tw_lot){
+        .op = op, .operand = operand, .slot = slot, .first = first, .n = n, .size = size, .lower = INT64_MAX};
+}
+
+/* What is left between the last buffer and the end is given out for nothing. */
+static int64_t unused_of(const tw_program *p, int memory, int64_t align)
+{
+    int64_t end = 0;
+    for (int i = 0; i < p->layout.n_buffers; i++) {
+        const tw_buffer *b = &p->layout.buffer[i];
+        if (b->memory == memory) end = tw_max(end, b->offset + b->size);
+    }
+    return tw_max(0, p->layout.used[memory] - align_up(end, align));
+}
+
+/* The lot of the operator before in which this operator's resident input lies, -1: it has none. */
+static int lot_before(const tw_placing *g, int op, const tw_program *p, int operand)
+{
+    if (operand == tw_op_output(p->op) || !p->flow || !p->flow->stay[g->memory][operand].resident) return -1;
+    for (int i = g->n_lots - 1; i >= 0; i--) {
+        if (g->lot[i].op == op - 1 && g->lot[i].operand == tw_op_output(p->op - 1) && g->lot[i].n > 0) return i;
+    }
+    return -1;
+}
+
+typedef struct lots {
+    tw_placing *g;
+    int **of; /* per operator of the group and buffer: its lot, -1: another memory */
+} lots;
+
+static void add_buffers(lots *l, int k, const tw_program *p, int first, int n, int operand, int slot)
+{
+    tw_placing *g = l->g;
+    int op = g->first_op + k, shared = lot_before(g, op, p, operand);
+    if (shared < 0) {
+        shared = g->n_lots++;
+        g->lot[shared] = lot_of(p, op, operand, slot, first, n);
+    }
+    g->lot[shared].last_op = op;
+    for (int i = 0; i < n; i++) l->of[k][first + i] = shared;
+}
+
+static void add_lots(lots *l, int k, const tw_program *p)
+{
+    int n;
+    tw_placing *g = l->g;
+    for (int i = 0; i < p->layout.n_buffers; i += n) {
+        const tw_buffer *b = &p->layout.buffer[i];
+        n = 1;
+        l->of[k][i] = -1;
+        if (b->memory != g->memory) continue;
+        int count = p->layout.count[g->memory][b->operand];
+        bool one = b->slot == 0 && is_one_lot(p, i, count);
+        n = one ? count : 1;
+        add_buffers(l, k, p, i, n, b->operand, one || count == 1 ? -1 : b->slot);
+    }
+    int64_t unused = unused_of(p, g->memory, g->align);
+    if (unused > 0)
+        g->lot[g->n_lots++] = (tw_lot){.op = g->first_op + k,
+                                       .last_op = g->first_op + k,
+                                       .operand = tw_op_output(p->op),
+                                       .slot = -1,
+                                       .size = unused,
+                                       .lower = INT64_MAX};
+}
+
+/* ---- lifetimes ---- */
+
+typedef struct watcher {
+    tw_placing *g;
+    const int *of;
+    int64_t number;
+} watcher;
+
+static void touch(const watcher *w, int buffer, bool reads, bool writes)
+{
+    if (buffer < 0 || w->of[buffer] < 0) return;
+    tw_lot *lot = &w->g->lot[w->of[buffer]];
+    lot->lower = tw_min(lot->lower, w->number);
+    lot->upper = w->number + 1;
+    lot->reads += reads;
+    lot->writes += writes;
+}
+
+static tw_status see_row(void *user, const tw_rowset *row)
+{
+    watcher *w = user;
+    for (int i = 0; i < row->n_events; i++) {
+        const tw_instr *in = &row->event[i].instr;
+        for (int k = 0; k < in->n_src; k++) touch(w, in->src[k], true, false);
+        touch(w, in->dst, in->accumulates, true);
+    }
+    w->number++;
+    return TW_OK;
+}
+
+static tw_status watch_op(tw_placing *g, const int *of, const tw_op_plan *op, tw_arena *scratch, tw_diag *diag)
+{
+    watcher w = {g, of, g->n_commands};
+    tw_row_sink sink = {see_row, NULL, &w};
+    tw_timeline ignored;
+    int64_t begin = g->n_commands;
+    if (op->timeline.sum.instructions <= MOST_COMMANDS) {
+        TW_TRY(tw_timeline_walk(&op->program, &sink, scratch, diag, &ignored));
+        g->n_commands = w.number;
+    } else {
+        g->coarse = true;
+        g->n_commands += op->timeline.sum.instructions;
+        for (int i = 0; i < op->program.layout.n_buffers; i++) {
+            w.number = begin;
+            touch(&w, i, true, true);
+            w.number = g->n_commands - 1;
+            touch(&w, i, true, true);
+        }
+    }
+    return TW_OK;
+}
+
+/* A lot that nothing touches is there for the time of one command, so that it counts. */
+static void settle_lifetimes(tw_placing *g)
+{
+    for (int i = 0; i < g->n_lots; i++) {
+        tw_lot *lot = &g->lot[i];
+        if (lot->lower != INT64_MAX) continue;
+        lot->lower = 0;
+        lot->upper = tw_max(1, g->n_commands);
+    }
+}
+
+/* ---- policies ---- */
+
+static int64_t put_bump(tw_placing *g)
+{
+    int64_t end = 0;
+    for (int i = 0; i < g->n_lots; i++) {
+        g->lot[i].offset = align_up(end, g->align);
+        end = g->lot[i].offset + g->lot[i].size;
+    }
+    return end;
+}
+
+/* The first place from `at` on where a lot of this size meets nothing that was put before and is needed by operator op. */
+static int64_t free_place(const tw_placing *g, int n_put, const tw_lot *lot, int64_t at)
+{
+    at = align_up(at, g->align);
+    for (int i = 0; i < n_put; i++) {
+        const tw_lot *other = &g->lot[i];
+        bool meet = other->op <= lot->op && lot->op <= other->last_op && at < other->offset + other->size &&
+                    other->offset < at + lot->size;
+        if (!meet) continue;
+        at = align_up(other->offset + other->size, g->align);
+        i = -1; /* those before it again */
+    }
+    return at;
+}
+
+/* Each operator has the memory for itself, but for what the one before it left there. */
+static int64_t put_slots(tw_placing *g)
+{
+    int64_t end = 0, height = 0;
+    for (int i = 0; i < g->n_lots; i++) {
+        tw_lot *lot = &g->lot[i];
+        if (i > 0 && lot->op != lot[-1].op) end = 0;
+        lot->offset = free_place(g, i, lot, end);
+        end = lot->offset + lot->size;
+        height = tw_max(height, end);
+    }
+    return height;
+}
+
+/* The operator that needs most. */
+static void find_peak(tw_placing *g)
+{
+    for (int op = g->first_op; op < g->first_op + g->n_ops; op++) {
+        int64_t sum = 0;
+        for (int i = 0; i < g->n_lots; i++)
+            if (g->lot[i].op <= op && op <= g->lot[i].last_op) sum += g->lot[i].size;
+        if (sum <= g->live) continue;
+        g->live = sum;
+        g->live_op = op;
+    }
+}
+
+/* As low as can be. A lot is there from the operator that makes it to the last one that needs it. */
+static tw_status put_lifetime(tw_placing *g, const tw_deadline *deadline, tw_arena *scratch, int64_t *height)
+{
+    tw_pack_segment *segment;
+    tw_pack_item *item;
+    tw_pack_result result;
+    tw_pack_options options = {
+        .capacity = TW_UNLIMITED, .minimize = true, .seconds = tw_deadline_seconds(deadline, 0)};
+    tw_arena_mark mark = tw_arena_save(scratch);
+    *height = 0;
+    TW_ALLOC(scratch, segment, g->n_lots + 1);
+    TW_ALLOC(scratch, item, g->n_lots + 1);
+    for (int i = 0; i < g->n_lots; i++) {
+        const tw_lot *lot = &g->lot[i];
+        segment[i] = (tw_pack_segment){lot->op, lot->last_op + 1, 0, lot->size};
+        item[i] = (tw_pack_item){.segment = &segment[i], .n_segments = 1, .align = g->align, .fixed = -1};
+    }
+    TW_TRY(tw_pack_solve(item, g->n_lots, &options, scratch, &result));
+    for (int i = 0; i < g->n_lots; i++) g->lot[i].offset = result.offset[i];
+    *height = result.height;
+    g->least = result.bound;
+    g->proven = result.height == result.bound;
+    tw_arena_rewind(scratch, mark);
+    return TW_OK;
+}
+
+static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch, const tw_diag *diag)
+{
+    int64_t *kept = NULL;
+    TW_ALLOC(arena, kept, g->n_lots + 1);
+    find_peak(g);
+    for (int policy = 0; policy < TW_N_PLACEMENTS; policy++) {
+        switch ((tw_placement)policy) {
+        case TW_PLACE_SLOTS: g->height[policy] = put_slots(g); break;
+        case TW_PLACE_BUMP: g->height[policy] = put_bump(g); break;
+        case TW_PLACE_LIFETIME: TW_TRY(put_lifetime(g, diag->deadline, scratch, &g->height[policy])); break;
+        case TW_N_PLACEMENTS: break;
+        }
+        for (int i = 0; i < g->n_lots && policy == (int)g->policy; i++) kept[i] = g->lot[i].offset;
+    }
+    for (int i = 0; i < g->n_lots; i++) g->lot[i].offset = kept[i];
+    return TW_OK;
+}
+
+/* The buffer of an operator in which what the one before it left lies. */
+static int resident_buffer(const tw_program *p, int memory)
+{
+    for (int o = 0; o < tw_op_output(p->op); o++)
+        if (p->flow->stay[memory][o].resident) return p->layout.first[memory][o];
+    return -1;
+}
+
+/* ---- the whole ---- */
+
+tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, tw_arena *arena, tw_arena *scratch,
+                           tw_diag *diag, tw_placing *out)
+{
+    const tw_memory *m = &op[first].program.machine->memory[memory];
+    tw_placing g = {.memory = memory, .first_op = first, .n_ops = n, .policy = m->placement, .align = m->align};
+    lots l = {.g = &g};
+    int room = 0;
+    g.capacity = op[first + n - 1].program.machine->memory[memory].size;
+    TW_ALLOC(arena, l.of, n);
+    for (int k = 0; k < n; k++) room += op[first + k].program.layout.n_buffers + 1;
+    TW_ALLOC(arena, g.lot, room);
+    for (int k = 0; k < n; k++) {
+        TW_ALLOC(arena, l.of[k], op[first + k].program.layout.n_buffers + 1);
+        add_lots(&l, k, &op[first + k].program);
+    }
+    for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], scratch, diag));
+    settle_lifetimes(&g);
+    TW_TRY(put_by_policy(&g, arena, scratch, diag));
+    *out = g;
+    return TW_OK;
+}
+
+tw_status tw_placing_apply(const tw_placing *g, tw_op_plan *op, tw_arena *arena)
+{
+    for (int k = g->first_op; k < g->first_op + g->n_ops; k++) {
+        tw_layout *layout = &op[k].program.layout;
+        tw_buffer *buffer;
+        TW_ALLOC(arena, buffer, layout->n_buffers + 1);
+        memcpy(buffer, layout->buffer, (size_t)layout->n_buffers * sizeof *buffer);
+        int64_t used = 0;
+        for (int i = 0; i < g->n_lots; i++) {
+            const tw_lot *lot = &g->lot[i];
+            if (lot->op > k || lot->last_op < k) continue;
+            used = tw_max(used, lot->offset + lot->size);
+            if (lot->n == 0) continue;
+            int first = lot->op == k ? lot->first : resident_buffer(&op[k].program, g->memory);
+            int n = lot->op == k ? lot->n : 1;
+            int64_t shift = lot->offset - layout->buffer[first].offset;
+            for (int b = first; b < first + n; b++) buffer[b].offset += shift;
+        }
+        layout->buffer = buffer;
+        layout->used[g->memory] = used;
+    }
+    return TW_OK;
+}
+
+/* ---- what is fused behind ---- */
+
+tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
+{
+    tw_op_map map = {.loc = model->op[op].loc, .n_levels = machine->n_memories - 1};
+    for (int l = 0; l < map.n_levels; l++) {
+        tw_level_map *level = &map.level[l];
+        *level = (tw_level_map){.loc = map.loc, .memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED};
+        level->pass = l + 1 < map.n_levels;
+        for (int i = 0; i < model->op[op].n_loops; i++) level->order[i] = i, level->count[i] = 1;
+        for (int o = 0; o < model->op[op].n_operands; o++) {
+            unsigned what = o == tw_op_output(&model->op[op]) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+            level->slots[o] = (machine->memory[l + 1].holds & what) != 0;
+        }
+    }
+    return map;
+}
+
+/* Programs of the n - 1 operators behind `first`, at their places in `op`. */
+static tw_status build_behind(const tw_model *model, int first, int n, const tw_machine *machine,
+                              const tw_op_map *given, tw_arena *arena, tw_op_plan *op)
+{
+    tw_diag muted = {.muted = true};
+    for (int k = 1; k < n; k++) {
+        tw_machine *view;
+        tw_op_map *map;
+        TW_ALLOC(arena, view, 1);
+        TW_ALLOC(arena, map, 1);
+        *view = tw_machine_for(machine, model, &model->op[first + k]);
+        *map = given ? given[first + k] : tw_whole_map(model, first + k, machine);
+        TW_TRY(tw_program_build_roomy(model, first + k, view, map, arena, &muted, &op[k].program));
+    }
+    return TW_OK;
+}
+
+/* What they need of one memory beside what `first` leaves there, which is lot 0. */
+static tw_status lots_behind(const tw_op_plan *op, int first, int n, const tw_memory *m, int memory, tw_arena *arena,
+                             tw_placing *g)
+{
+    lots l = {.g = g};
+    int room = 1;
+    *g = (tw_placing){.memory = memory, .first_op = first, .n_ops = n, .align = m->align};
+    for (int k = 1; k < n; k++) room += op[k].program.layout.n_buffers + 1;
+    TW_ALLOC(arena, g->lot, room);
+    TW_ALLOC(arena, l.of, n);
+    g->lot[g->n_lots++] =
+        (tw_lot){.op = first, .last_op = first, .operand = tw_op_output(op[1].program.op - 1), .n = 1};
+    for (int k = 1; k < n; k++) {
+        TW_ALLOC(arena, l.of[k], op[k].program.layout.n_buffers + 1);
+        add_lots(&l, k, &op[k].program);
+    }
+    return TW_OK;
+}
+
+/* The same with lot 0 of this size. */
+static int64_t live_behind(tw_placing *g, int64_t left)
+{
+    g->lot[0].size = left;
+    g->live = 0;
+    find_peak(g);
+    return g->live;
+}
+
+static tw_status describe_behind(const tw_op *op, const tw_machine *machine, tw_placing *g, tw_dtype output,
+                                 tw_arena *arena, const tw_behind **out)
+{
+    tw_behind *b;
+    tw_box all = tw_box_of_op(op);
+    tw_region region;
+    int64_t elems = tw_region_of(&op->operand[tw_op_output(op)], &all, &region);
+    TW_ALLOC(arena, b, 1);
+    *b = (tw_behind){.n = g->n_lots, .lot = g->lot};
+    for (int sums = 0; sums < 2; sums++) {
+        if (g->lot[0].last_op > g->first_op)
+            b->left[sums] = tw_machine_units(machine, sums ? op->accumulator : output, elems);
+        b->least[sums] = live_behind(g, b->left[sums]);
+    }
+    *out = b;
+    return TW_OK;
+}
+
+/* Where nothing is ever given back, those behind take their part from the end: the first one meets a smaller memory. What
+ * comes behind starts at a multiple of the alignment. */
+static void reserve_behind(tw_placing *g, tw_memory *m)
+{
+    g->lot[0].size = 0;
+    m->reserved = put_bump(g);
+    m->full = m->size;
+    if (m->size != TW_UNLIMITED && m->reserved > 0)
+        m->size = tw_max(1, tw_fdiv(m->size - m->reserved, m->align) * m->align);
+}
+
+static tw_status look_behind(const tw_model *model, int first, const tw_machine *machine, const tw_op_map *map,
+                             tw_arena *arena, tw_machine *view)
+{
+    const tw_op *op = &model->op[first];
+    int n = tw_group_size(model, first);
+    tw_op_plan *plan;
+    TW_ALLOC(arena, plan, n);
+    tw_status status = build_behind(model, first, n, machine, map, arena, plan);
+    if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* whoever builds them says so */
+    TW_TRY(status);
+    for (int m = 1; m < machine->n_memories; m++) {
+        tw_memory *memory = &view->memory[m];
+        tw_placing g;
+        TW_TRY(lots_behind(plan, first, n, memory, m, arena, &g));
+        TW_TRY(describe_behind(op, machine, &g, model->tensor[op->operand[tw_op_output(op)].tensor].dtype, arena,
+                               &memory->behind));
+        if (memory->placement == TW_PLACE_BUMP) reserve_behind(&g, memory);
+    }
+    return TW_OK;
+}
+
+tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                          tw_arena *arena, const tw_machine **out)
+{
+    tw_machine *view;
+    TW_ALLOC(arena, view, 1);
+    *view = tw_machine_for(machine, model, &model->op[op]);
+    if (!model->op[op].fused && tw_group_size(model, op) > 1 && machine->timing == TW_ASYNC)
+        TW_TRY(look_behind(model, op, machine, map, arena, view));
+    *out = view;
+    return TW_OK;
+}
+
+/* Lots of those behind, lot 0 with the size that the program gives it. */
+static tw_status copy_behind(const tw_program *p, int m, tw_arena *scratch, tw_placing *g)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    const tw_behind *b = memory->behind;
+    int output = tw_op_output(p->op), first = p->layout.first[m][output];
+    *g = (tw_placing){.memory = m, .first_op = b->lot[0].op, .align = memory->align, .n_lots = b->n};
+    TW_ALLOC(scratch, g->lot, b->n);
+    memcpy(g->lot, b->lot, (size_t)b->n * sizeof *g->lot);
+    g->n_ops = tw_group_size(p->model, g->first_op);
+    g->lot[0].size = b->left[0] > 0 && first >= 0 ? p->layout.buffer[first].size : 0;
+    return TW_OK;
+}
+
+tw_status tw_group_need_behind(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    tw_placing g;
+    *need = memory->reserved;
+    if (!memory->behind || memory->placement == TW_PLACE_BUMP) return TW_OK;
+    tw_arena_mark mark = tw_arena_save(scratch);
+    TW_TRY(copy_behind(p, m, scratch, &g));
+    *need = memory->placement == TW_PLACE_SLOTS ? put_slots(&g) : live_behind(&g, g.lot[0].size);
+    tw_arena_rewind(scratch, mark);
+    return TW_OK;
+}
+
+/* All lots of the group together, packed. */
+static tw_status pack_group(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+{
+    tw_placing behind, g;
+    TW_TRY(copy_behind(p, m, scratch, &behind));
+    g = behind;
+    g.n_lots = 0;
+    lots l = {.g = &g};
+    int *of;
+    TW_ALLOC(scratch, g.lot, behind.n_lots + p->layout.n_buffers + 1);
+    TW_ALLOC(scratch, of, p->layout.n_buffers + 1);
+    l.of = &of;
+    add_lots(&l, 0, p);
+    for (int i = 0; i < g.n_lots; i++)
+        if (g.lot[i].operand == tw_op_output(p->op) && g.lot[i].n > 0) g.lot[i].last_op = behind.lot[0].last_op;
+    for (int i = 1; i < behind.n_lots; i++) g.lot[g.n_lots++] = behind.lot[i];
+    return put_lifetime(&g, NULL, scratch, need);
+}
+
+tw_status tw_group_need(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    int64_t own = p->layout.used[m], behind;
+    *need = own;
+    if (!memory->behind) return TW_OK;
+    TW_TRY(tw_group_need_behind(p, m, scratch, &behind));
+    *need = memory->placement == TW_PLACE_BUMP && behind > 0 ? align_up(own, memory->align) + behind
+                                                             : tw_max(own, behind);
+    if (memory->placement != TW_PLACE_LIFETIME) return TW_OK;
+    tw_arena_mark mark = tw_arena_save(scratch);
+    TW_TRY(pack_group(p, m, scratch, need));
+    tw_arena_rewind(scratch, mark);
+    return TW_OK;
+}
+
+static tw_status refuse_group(const tw_program *p, int m, int64_t need, tw_diag *diag)
+{
+    const tw_memory *memory = &p->machine->memory[m];
+    int64_t size = tw_memory_full(memory);
+    tw_status status = tw_diag_infeasible(diag, p->map->level[m - 1].loc,
+                                          "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
+                                          memory->name, need - size, need, size);
+    diag->short_by = need - size;
+    if (diag->muted) return status;
+    tw_diag_note(diag, p->map->level[m - 1].loc,
+                 "'%s' alone takes %" PRId64 " in '%s'; the operators that are fused with it need more", p->op->name,
+                 p->layout.used[m], memory->name);
+    tw_diag_note(diag, memory->loc, "memory '%s' declared here with %" PRId64, memory->name, size);
+    return status;
+}
+
+tw_status tw_group_check(const tw_program *p, tw_arena *scratch, tw_diag *diag)
+{
+    for (int m = 1; m < p->machine->n_memories; m++) {
+        int64_t need;
+        if (!p->machine->memory[m].behind || tw_memory_full(&p->machine->memory[m]) == TW_UNLIMITED) continue;
+        TW_TRY(tw_group_need(p, m, scratch, &need));
+        if (need > tw_memory_full(&p->machine->memory[m])) return refuse_group(p, m, need, diag);
+    }
+    return TW_OK;
+}
+
+/* ---- words ---- */
+
+const char *tw_lot_name(const tw_placing *g, const tw_op_plan *op, int i, tw_arena *arena)
+{
+    const tw_lot *lot = &g->lot[i];
+    const tw_op *o = op[lot->op].program.op;
+    const char *name = o->operand[lot->operand].name, *of = g->n_ops > 1 ? o->name : "", *sep = *of ? "." : "";
+    if (lot->n == 0) return tw_arena_printf(arena, "%s%s%s, unpadded", of, sep, name);
+    if (lot->slot < 0) return tw_arena_printf(arena, "%s%s%s", of, sep, name);
+    return tw_arena_printf(arena, "%s%s%s[%d]", of, sep, name, lot->slot);
+}
+
+tw_status tw_placing_check(const tw_placing *g, const tw_op_plan *op, tw_diag *diag)
+{
+    int64_t need = g->height[g->policy];
+    const tw_program *p = &op[g->first_op].program;
+    const tw_memory *m = &p->machine->memory[g->memory];
+    if (need <= g->capacity) return TW_OK;
+    tw_status status =
+        tw_diag_infeasible(diag, p->map->level[g->memory - 1].loc,
+                           "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64, m->name,
+                           need - g->capacity, need, g->capacity);
+    diag->short_by = need - g->capacity;
+    return status;
+}

@@ -1,0 +1,45 @@
+/* src/plan/placing.h - which pieces of memory a plan needs, when each is live, and where each lies.
+ *
+ * A *group* is an operator and the fused ones behind it: they share their memories, one address space per memory. A
+ * *lot* is a piece of memory that is given out as one: a slot, a pool of tiles that are kept, an operand that is whole, or a
+ * tensor that stays between two operators. Its lifetime counts commands (rows on a lockstep machine) of the group from
+ * the first that writes it to the last that touches it. Inside an operator engines run side by side and the order of
+ * commands is not that of time; so lots share addresses only when no operator needs both.
+ *
+ *     command   0    1    2    3    4    5    6    7
+ *     ifm[0]    ########################                     3 policies, the same lots:
+ *     w[0]      #####     ####      ####                       slots     operator by operator, operand by operand
+ *     w[1]           #########  ########                       bump      in this order, never freed
+ *     ofm            ##############################            lifetime  packed, as low as can be                */
+#ifndef TW_PLAN_PLACING_H
+#define TW_PLAN_PLACING_H
+#include "program/program.h"
+#include "plan/plan.h"
+
+/* Lots of the group of operators [first, first + n) in `memory`, with the offsets that the memory's policy gives them and
+ * what the other policies would take. Capacity is not looked at. */
+TW_NODISCARD tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, tw_arena *arena,
+                                        tw_arena *scratch, tw_diag *diag, tw_placing *out);
+/* Writes the offsets into the layouts of the operators. */
+TW_NODISCARD tw_status tw_placing_apply(const tw_placing *placing, tw_op_plan *op, tw_arena *arena);
+/* TW_INFEASIBLE with the reason when the lots do not fit. */
+TW_NODISCARD tw_status tw_placing_check(const tw_placing *placing, const tw_op_plan *op, tw_diag *diag);
+/* Operators of the group that begins with `first`. */
+int tw_group_size(const tw_model *model, int first);
+/* "w[1] of fc1" */
+const char *tw_lot_name(const tw_placing *placing, const tw_op_plan *op, int lot, tw_arena *arena);
+
+/* A fused operator works on what the one before it left, in one piece: that mapping. */
+tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine);
+/* The machine as operator `op` of the model meets it: its costs, and what the rest of its group needs of the memories.
+ * `map` has the mappings of all operators; NULL: the fused ones work in one piece. */
+TW_NODISCARD tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                                       tw_arena *arena, const tw_machine **out);
+/* Units of memory m that the group takes whose first operator, built for such a view, is `first`. That program alone may
+ * fit and its group not. */
+TW_NODISCARD tw_status tw_group_need(const tw_program *first, int m, tw_arena *scratch, int64_t *need);
+/* What those behind it take of memory m, at least; exact but where buffers are packed by lifetime. */
+TW_NODISCARD tw_status tw_group_need_behind(const tw_program *first, int m, tw_arena *scratch, int64_t *need);
+/* TW_INFEASIBLE with the reason when the group does not fit; diag->short_by says by how much. */
+TW_NODISCARD tw_status tw_group_check(const tw_program *first, tw_arena *scratch, tw_diag *diag);
+#endif

@@ -1,0 +1,112 @@
+/* src/plan/plan.h - a finished plan, and the whole walk that makes it: model, machine and mapping in, a plan out.
+ *
+ *   find.c    the mapping of every operator by search (evaluate.c: what a mapping costs)
+ *   build.c   programs, timelines and addresses of a mapping (placing.c: which pieces of memory lie where)
+ *   judge.c   what checker and executor say of it (execute.c: they watch, or run it on given numbers) */
+#ifndef TW_PLAN_PLAN_H
+#define TW_PLAN_PLAN_H
+#include "program/program.h"
+#include "mapping/mapping.h"
+#include "sim/timeline.h"
+
+typedef struct tw_op_plan {
+    tw_program program;
+    tw_timeline timeline;
+    bool searched;
+    tw_search_result search;
+    tw_memory_use memory[TW_MAX_MEMORIES];
+    tw_link_use link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into memory m, from 1 on */
+} tw_op_plan;
+
+/* A piece of memory that is given out as one, see placing.h. */
+typedef struct tw_lot {
+    int op, operand;
+    int last_op;      /* that touches it: it is kept until that one is over                           */
+    int slot;         /* -1: all slots of the pool                                                    */
+    int first, n;     /* buffers of the operator's layout; n 0: nothing ever lies there               */
+    int64_t size;     /* units                                                                        */
+    int64_t lower, upper; /* live in commands [lower, upper) of the group                             */
+    int64_t reads, writes; /* commands that do                                                        */
+    int64_t offset;
+} tw_lot;
+
+typedef struct tw_placing { /* of one memory in one group of operators */
+    int memory, first_op, n_ops;
+    tw_placement policy;
+    int64_t capacity, align;
+    int n_lots;
+    tw_lot *lot;               /* in the order in which `bump` gives them out                         */
+    int64_t n_commands;
+    bool coarse;               /* too many commands to look at: lifetimes are whole operators         */
+    int64_t height[TW_N_PLACEMENTS]; /* that each policy takes                                        */
+    bool proven;               /* the last one is the least                                           */
+    int64_t least;             /* no placement is lower than this                                     */
+    int64_t live;              /* most units that must be there at once,                              */
+    int live_op;               /* in this operator                                                    */
+} tw_placing;
+
+typedef struct tw_front_list { /* Pareto front of one operator */
+    int n;
+    const tw_front_point *point;
+} tw_front_list;
+
+struct tw_plan {
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *mapping;
+    const tw_op_plan *op; /* one per operator of the model, run one after the other */
+    const tw_front_list *front; /* one per operator, NULL: not searched */
+    int n_placings;             /* per group and memory                 */
+    const tw_placing *placing;
+    const tw_placement_use *placement; /* the same for the public interface */
+    tw_summary sum;
+};
+
+/* Who is asked for help when nothing fits: notes follow the reason. What helps is found by planning again, so that it
+ * lies above this folder: advise/. */
+typedef struct tw_advisor {
+    /* The mapping of operator `op` needs more than a memory of `machine`, the operator's view, has. */
+    void (*too_large)(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
+                      tw_arena *scratch, tw_diag *diag);
+    /* Nothing in the space of operator `op` fits. */
+    void (*nothing_fits)(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
+                         tw_arena *scratch, tw_diag *diag);
+} tw_advisor;
+
+/* Where a mapping comes from. */
+typedef struct tw_origin {
+    const tw_search_result *found; /* how the search of each operator ended; NULL: it was given       */
+    const tw_front_list *front;    /* the Pareto front of each; NULL: none                            */
+    const tw_advisor *advisor;     /* NULL: nobody is asked                                           */
+} tw_origin;
+
+/* Lays out, programs and times the mapping of every operator; `origin` NULL: a given mapping, and nobody is asked. */
+TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                                     const tw_origin *origin, const tw_work *work, const tw_plan **out);
+/* Finds a mapping first. */
+TW_NODISCARD tw_status tw_plan_find(const tw_model *model, const tw_machine *machine,
+                                    const tw_search_options *options, const tw_advisor *advisor, const tw_work *work,
+                                    const tw_plan **out);
+/* Lets both judges watch operator `op`. The verdict is written whenever the run was possible. */
+TW_NODISCARD tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options,
+                                     const tw_work *work, const tw_verdict **out);
+
+/* Operators [first, first + n), a group: see placing.h. `map` has an entry for every operator of the model. */
+typedef struct tw_group {
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_op_map *map;
+    int first, n;
+    const tw_advisor *advisor; /* NULL: nobody is asked */
+} tw_group;
+/* What is made of groups: `op` has room for every operator of the model, `placing` for every memory of each group. */
+typedef struct tw_parts {
+    tw_op_plan *op;
+    tw_placing *placing;
+    int n_placings;
+} tw_parts;
+/* Programs, timelines and addresses of the group, added to `out`. */
+TW_NODISCARD tw_status tw_group_build(const tw_group *group, const tw_work *work, tw_parts *out);
+/* A fused operator finds its input where the one before it left it: next to the compute engine. */
+TW_NODISCARD tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_diag *diag);
+#endif

@@ -1,0 +1,15 @@
+/* src/report/facts/network_words.h - names and numbers of a network for people: short enough for a column, never misleading. */
+#ifndef TW_REPORT_FACTS_NETWORK_WORDS_H
+#define TW_REPORT_FACTS_NETWORK_WORDS_H
+#include "core/core.h"
+
+enum { TW_GAP_MAX = 16 };
+/* "0" of what is proven, else per cent with two digits that are cut off: what is below 1 % does not look like it. "-": none. */
+const char *tw_gap_text(double gap, bool proven, char out[TW_GAP_MAX]);
+
+/* "Conv+BN+Relu" of "Conv+BatchNormalization+Relu". NULL when out of memory, like the others. */
+const char *tw_short_op(const char *op, tw_arena *arena);
+/* At most `most` characters (3 or more): names lose their beginning, "..4/conv1", operators their end, "Conv+BN+.." */
+const char *tw_clip_front(const char *text, int most, tw_arena *arena);
+const char *tw_clip_back(const char *text, int most, tw_arena *arena);
+#endif

@@ -1,0 +1,66 @@
+/* src/report/plot/canvas.h - shapes and texts on paper: as SVG, whose texts stay texts, as PNG or as PDF.
+ *
+ *     tw_canvas c;
+ *     TW_TRY(tw_canvas_open(&c, TW_CANVAS_PNG, 640, 480, out));
+ *     tw_canvas_rect(&c, 0, 0, 640, 480, 0xffffff);
+ *     tw_canvas_text(&c, 20, 40, 12, TW_LEFT, 0x000000, "hello");
+ *     TW_TRY(tw_canvas_close(&c));
+ *
+ * Lengths are in pixels, or in the units of a picture for print; y grows downwards; a text stands on its base line at
+ * y. Colours are 0xrrggbb, or what tw_faded makes of one. Points that are not finite are the caller's mistake. */
+#ifndef TW_REPORT_PLOT_CANVAS_H
+#define TW_REPORT_PLOT_CANVAS_H
+#include "core/core.h"
+
+typedef enum tw_canvas_kind { TW_CANVAS_SVG, TW_CANVAS_PNG, TW_CANVAS_PDF } tw_canvas_kind;
+typedef enum tw_anchor { TW_LEFT, TW_MIDDLE, TW_RIGHT } tw_anchor;
+typedef struct tw_point {
+    double x, y;
+} tw_point;
+
+enum {
+    TW_CANVAS_MAX = 30000,  /* pixels along one side                       */
+    TW_CANVAS_TEXT = 512,   /* bytes of a text on a PNG or PDF, more is cut */
+    TW_CANVAS_HATCHES = 32, /* colours that an SVG may hatch with          */
+};
+
+typedef struct tw_canvas {
+    tw_canvas_kind kind;
+    FILE *out;
+    void *cairo, *surface;  /* of a PNG or PDF */
+    int n_hatches; /* of an SVG: defined so far */
+    unsigned hatch[TW_CANVAS_HATCHES];
+    bool failed;
+} tw_canvas;
+
+/* A pixel is a pixel, and 1/96 inch of a PDF. */
+TW_NODISCARD tw_status tw_canvas_open(tw_canvas *canvas, tw_canvas_kind kind, int width, int height, FILE *out);
+/* For print: `mm` millimetres are `width` units; a PNG has two pixels for each unit. */
+TW_NODISCARD tw_status tw_canvas_open_print(tw_canvas *canvas, tw_canvas_kind kind, int width, int height,
+                                            double mm, FILE *out);
+
+/* What is behind it shows through; opacity 0..1. */
+unsigned tw_faded(unsigned colour, double opacity);
+/* `share` of b in a, neither faded. */
+unsigned tw_mixed(unsigned a, unsigned b, double share);
+
+void tw_canvas_rect(tw_canvas *canvas, double x, double y, double w, double h, unsigned colour);
+/* What n >= 3 points enclose: filled, and with slanting lines that meet those of its neighbours. */
+void tw_canvas_area(tw_canvas *canvas, const tw_point *point, int n, unsigned colour);
+void tw_canvas_hatch(tw_canvas *canvas, const tw_point *point, int n, unsigned colour);
+/* Through n >= 2 points; `dash` is the length of dashes and of the gaps between them, 0: none. */
+void tw_canvas_line(tw_canvas *canvas, const tw_point *point, int n, double width, double dash, unsigned colour);
+/* Filled, or with `width` > 0 only its line. */
+void tw_canvas_circle(tw_canvas *canvas, double x, double y, double radius, double width, unsigned colour);
+
+/* Any bytes: what is not UTF-8 is drawn as U+FFFD, control characters as blanks. */
+void tw_canvas_text(tw_canvas *canvas, double x, double y, double size, tw_anchor anchor, unsigned colour,
+                    const char *text);
+/* How wide a text is in the font that pictures ask for; others are about as wide. */
+double tw_canvas_text_width(const char *text, double size);
+
+/* TW_ERR_IO when something could not be written, TW_ERR_NOMEM; releases everything. */
+TW_NODISCARD tw_status tw_canvas_close(tw_canvas *canvas);
+/* Gives it up without writing. */
+void tw_canvas_drop(tw_canvas *canvas);
+#endif

@@ -1,0 +1,45 @@
+/* src/report/report.h - what can be printed of a plan and of a planned network, one function per document. */
+#ifndef TW_REPORT_REPORT_H
+#define TW_REPORT_REPORT_H
+#include "plan/network.h"
+#include "plan/plan.h"
+
+/* ---- plans ---- */
+
+/* `verdict` is NULL or holds one entry (possibly NULL) per operator; `options` are not NULL. */
+tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
+                         tw_arena *scratch, tw_diag *diag, FILE *out);
+tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
+                         tw_arena *scratch, tw_diag *diag, FILE *out);
+/* Async machines: one line per command; `engine` NULL: of all. */
+tw_status tw_report_events(const tw_plan *plan, tw_format format, const char *engine, tw_arena *scratch,
+                           tw_diag *diag, FILE *out);
+/* Async machines: operator `op` in the cycles [from, to); to 0: to its end. */
+tw_status tw_report_gantt(const tw_plan *plan, int op, int64_t from, int64_t to, const tw_print_options *options,
+                          tw_arena *scratch, tw_diag *diag, FILE *out);
+/* Async machines: the traffic as formulas. */
+tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *options, tw_arena *scratch, tw_diag *diag,
+                             FILE *out);
+/* TW_ERR_INPUT for a lockstep machine, which has no `what`. */
+tw_status tw_report_needs_async(const tw_plan *plan, const char *what, tw_diag *diag);
+/* One stage as stable text; TW_ERR_INPUT for an unknown name. */
+tw_status tw_report_dump(const tw_plan *plan, const char *stage, tw_arena *scratch, tw_diag *diag, FILE *out);
+/* A row as the public interface shows it. `action` has room for row->n_events. */
+void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_row *out);
+/* Whether rows of the next level are nested in this one: they do its EXEC. */
+bool tw_row_contains_rows(const tw_rowset *row);
+
+/* ---- networks ---- */
+
+tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_verdict *verdict,
+                                 const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out);
+tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_diag *diag,
+                                 FILE *out);
+tw_status tw_report_costs(const tw_network_plan *const *plan, int n_plans, tw_format format, tw_diag *diag, FILE *out);
+tw_status tw_report_costs_svg(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
+                              FILE *out);
+tw_status tw_report_costs_png(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
+                              FILE *out);
+tw_status tw_report_costs_plot(const tw_network_plan *const *plan, int n_plans, tw_image image, double width_mm,
+                               tw_arena *scratch, tw_diag *diag, FILE *out);
+#endif

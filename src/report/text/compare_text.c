@@ -1,0 +1,229 @@
+/* src/report/text/compare_text.c - the main differences for a terminal: totals, then the largest of the rest, then how the
+ * mappings differ. Everything stands in the JSON document. */
+#include "report/data/compare.h"
+
+#include "write/number.h"
+#include "write/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 16, MAPPING_SHOWN = 24, KEY_WIDTH = 40 };
+
+typedef struct printer {
+    const tw_comparison_rows *c;
+    tw_line line;
+    tw_arena *scratch;
+    int64_t n_equal, n_changed, n_alone, n_shown;
+} printer;
+
+static const tw_doc_value *some(const tw_difference *d) { return d->of[0] ? d->of[0] : d->of[1]; }
+static bool is_nothing(const tw_doc_value *v) { return !v || (!v->words && v->number == 0); }
+static const char *key_of(const tw_difference *d) { return some(d)->key; }
+static bool is_total(const tw_difference *d) { return !strchr(key_of(d), '.'); }
+static bool is_mapping(const tw_difference *d)
+{
+    const char *at = strstr(key_of(d), "mapping.");
+    return at && (at == key_of(d) || at[-1] == '.');
+}
+
+static bool same(const tw_difference *d)
+{
+    const tw_doc_value *a = d->of[0], *b = d->of[1];
+    if (!a || !b || !a->words != !b->words) return false;
+    if (a->words) return strcmp(a->words, b->words) == 0;
+    return a->whole && b->whole ? a->count == b->count : a->number == b->number;
+}
+
+/* How much a row is worth a line, 0: nothing. Of networks the cycles of steps count, of plans what became better or worse. */
+static double weight(const printer *p, const tw_difference *d)
+{
+    double change;
+    if (same(d) || is_total(d) || is_mapping(d) || !tw_difference_change(p->c, d, &change)) return 0;
+    if (p->c->doc[0]->network) {
+        const char *dot = strrchr(key_of(d), '.');
+        return strncmp(key_of(d), "steps.", 6) == 0 && strcmp(dot, ".cycles") == 0 ? fabs(change) : 0;
+    }
+    double base = fabs(d->of[0]->number);
+    return d->of[0]->better == 0 ? 0 : base > 0 ? fabs(change) / base : HUGE_VAL;
+}
+
+/* ---- cells ---- */
+
+static const char *number_text(const tw_doc_value *m, tw_arena *arena)
+{
+    bool fits = m->whole || (fabs(m->number) < 1e15 && floor(m->number) == m->number);
+    int64_t count = m->whole ? m->count : fits ? (int64_t)m->number : 0;
+    if (fits && tw_doc_value_is_energy(m)) return tw_arena_printf(arena, "%s", TW_ENERGY(count));
+    return fits ? tw_arena_printf(arena, "%s", TW_GROUPED(count)) : tw_arena_printf(arena, "%.4g", m->number);
+}
+
+static const char *value_text(const tw_doc_value *m, tw_arena *arena)
+{
+    const char *text = !m ? "-" : m->words ? m->words : number_text(m, arena);
+    return text ? text : "";
+}
+
+/* "+12%", "-0.4%", "x 31". */
+static void change_text(const tw_difference *d, double change, char *out, size_t room)
+{
+    double base = fabs(d->of[0]->number), share = base > 0 ? change / base : 0;
+    if (change == 0)
+        snprintf(out, room, "=");
+    else if (base == 0)
+        snprintf(out, room, "new");
+    else if (share >= 9)
+        tw_snprintf(out, room, "x %.*f", share < 99 ? 1 : 0, share + 1);
+    else
+        tw_snprintf(out, room, "%+.*f%%", fabs(share) < 0.1 ? 1 : 0, 100 * share);
+}
+
+static void put_row(printer *p, tw_table *table, const tw_difference *d)
+{
+    double change;
+    char text[64];
+    const char *key = key_of(d);
+    int width = tw_text_width(key);
+    bool known = tw_difference_change(p->c, d, &change);
+    int better = tw_difference_better(p->c, d);
+    tw_table_row(table, better > 0 ? TW_GOOD : better < 0 ? TW_ALARM : TW_PLAIN);
+    const char *end = key + strlen(key) - tw_min((int64_t)strlen(key), KEY_WIDTH - 2);
+    while (((unsigned char)*end & 0xc0) == 0x80) end++; /* at a whole character */
+    if (width > KEY_WIDTH)                              /* the end tells more than the beginning */
+        tw_table_printf(table, 0, "..%s", end);
+    else
+        tw_table_put(table, 0, key);
+    tw_table_put(table, 1, value_text(d->of[0], p->scratch));
+    tw_table_put(table, 2, value_text(d->of[1], p->scratch));
+    if (known) change_text(d, change, text, sizeof text);
+    tw_table_put(table, 3, known ? text : "");
+    tw_table_put(table, 4, better > 0 ? "better" : better < 0 ? "worse" : "");
+    p->n_shown += d->of[0] && d->of[1] && !same(d);
+}
+
+/* ---- which rows ---- */
+
+typedef struct candidate {
+    double weight;
+    int64_t row;
+} candidate;
+
+static int by_weight(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+static int by_row(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* The heaviest, in the order of the document. */
+static tw_status choose(printer *p, candidate **out, int64_t *n)
+{
+    TW_ALLOC(p->scratch, *out, p->c->n_rows + 1);
+    *n = 0;
+    for (int64_t i = 0; i < p->c->n_rows; i++) {
+        double w = weight(p, &p->c->row[i]);
+        if (w > 0) (*out)[(*n)++] = (candidate){w, i};
+    }
+    qsort(*out, (size_t)*n, sizeof **out, by_weight);
+    *n = tw_min(*n, SHOWN);
+    qsort(*out, (size_t)*n, sizeof **out, by_row);
+    return TW_OK;
+}
+
+/* ---- parts of the report ---- */
+
+static void put_heads(printer *p)
+{
+    for (int i = 0; i < 2; i++) {
+        const tw_document *doc = p->c->doc[i];
+        tw_line_put(&p->line, 0, TW_BOLD, i ? "B" : "A");
+        tw_line_printf(&p->line, 3, TW_PLAIN, "%s on %s%s%s", doc->model, doc->machine, doc->network ? "" : ", ",
+                       doc->network ? "" : doc->verdict);
+        tw_line_end(&p->line);
+        tw_line_wrap(&p->line, 3, TW_DIM, doc->file);
+    }
+    for (int i = 0; i < p->c->n_remarks; i++) tw_line_wrap(&p->line, 0, TW_ALARM, p->c->remark[i]);
+    tw_line_end(&p->line);
+}
+
+static tw_status put_numbers(printer *p)
+{
+    static const char *const title[] = {"value", "A", "B", "change", ""};
+    tw_table table;
+    candidate *chosen;
+    int64_t n;
+    TW_TRY(choose(p, &chosen, &n));
+    tw_table_init(&table, title, 5, 1, p->scratch);
+    table.tail = true;
+    table.once = false; /* shortened keys may look alike */
+    for (int64_t i = 0; i < p->c->n_rows; i++) {
+        const tw_difference *d = &p->c->row[i];
+        bool empty = is_nothing(d->of[0]) && is_nothing(d->of[1]);
+        if (is_total(d) && !some(d)->words && !empty) put_row(p, &table, d);
+    }
+    for (int64_t i = 0; i < n; i++) put_row(p, &table, &p->c->row[chosen[i].row]);
+    return tw_table_print(&table, &p->line);
+}
+
+static tw_status put_mapping(printer *p)
+{
+    static const char *const title[] = {"mapping", "A", "B"};
+    tw_table table;
+    int shown = 0;
+    bool other_machine = strcmp(p->c->doc[0]->machine, p->c->doc[1]->machine) != 0;
+    tw_table_init(&table, title, 3, 3, p->scratch);
+    for (int64_t i = 0; i < p->c->n_rows && shown < MAPPING_SHOWN; i++) {
+        const tw_difference *d = &p->c->row[i];
+        bool both = d->of[0] && d->of[1];
+        if (!is_mapping(d) || same(d) || (!both && other_machine)) continue;
+        tw_table_row(&table, TW_PLAIN);
+        tw_table_put(&table, 0, strstr(key_of(d), "mapping.") + 8);
+        tw_table_put(&table, 1, value_text(d->of[0], p->scratch));
+        tw_table_put(&table, 2, value_text(d->of[1], p->scratch));
+        p->n_shown += both;
+        shown++;
+    }
+    if (shown == 0) return TW_OK;
+    tw_line_end(&p->line);
+    return tw_table_print(&table, &p->line);
+}
+
+static void put_counts(printer *p)
+{
+    for (int64_t i = 0; i < p->c->n_rows; i++) {
+        const tw_difference *d = &p->c->row[i];
+        if (!d->of[0] || !d->of[1])
+            p->n_alone++;
+        else if (same(d))
+            p->n_equal++;
+        else
+            p->n_changed++;
+    }
+    tw_line_end(&p->line);
+    tw_line_printf(&p->line, 2, TW_DIM, "%s values differ, %s are equal, %s are in one of the two only",
+                   TW_GROUPED(p->n_changed), TW_GROUPED(p->n_equal), TW_GROUPED(p->n_alone));
+    tw_line_end(&p->line);
+    if (p->n_shown >= p->n_changed) return;
+    tw_line_put(&p->line, 2, TW_DIM,
+                "the largest differences are shown; --json prints all, -o FILE.html draws them");
+    tw_line_end(&p->line);
+}
+
+tw_status tw_compare_text(const tw_comparison_rows *rows, const tw_print_options *options, tw_arena *scratch,
+                          FILE *out)
+{
+    printer p = {.c = rows, .scratch = scratch};
+    tw_line_init(&p.line, options, out);
+    put_heads(&p);
+    TW_TRY(put_numbers(&p));
+    TW_TRY(put_mapping(&p));
+    put_counts(&p);
+    return TW_OK;
+}

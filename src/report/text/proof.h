@@ -1,0 +1,22 @@
+/* src/report/text/proof.h - what a search says for itself: the value, the proof or the gap, what closed the rest of the space;
+ * and the front of a Pareto search.
+ *
+ *       search      latency 8'616 cycles, proven
+ *                   3.2e12 points: 12'345 parts looked at, 310 simulated
+ *                   closed by link 5'020, compute 210
+ *                   bound at the root 8'552 cycles, by compute (mac): 0.7% above                          */
+#ifndef TW_REPORT_TEXT_PROOF_H
+#define TW_REPORT_TEXT_PROOF_H
+#include "write/json.h"
+#include "write/line.h"
+#include "plan/plan.h"
+
+/* Nothing for a plan that was not searched. */
+void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw_line *line);
+/* A row for each point of the front of operator `op`: its values, and the tiles; nothing when there is no front. */
+TW_NODISCARD tw_status tw_front_print(const tw_plan *plan, int op, tw_line *line, tw_arena *scratch, tw_diag *diag);
+
+/* Keys and values, inside the operator's object. */
+void tw_search_json(const tw_op_plan *plan, tw_json *j);
+TW_NODISCARD tw_status tw_front_json(const tw_plan *plan, int op, tw_json *j);
+#endif

@@ -1,0 +1,107 @@
+/* src/report/text/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
+#include "report/text/async.h"
+#include "write/number.h"
+#include "report/text/placement.h"
+#include "report/report.h"
+#include "report/text/proof.h"
+#include "report/text/remedy.h"
+#include "report/text/summary.h"
+#include "report/text/ticktable.h"
+#include "report/text/traffic.h"
+#include "sim/tee.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratch, tw_diag *diag)
+{
+    tw_timeline again;
+    return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
+}
+
+static void print_total(const tw_plan *plan, tw_line *line)
+{
+    char ticks[2 * TW_GROUPED_MAX] = "", text[256];
+    if (plan->machine->timing == TW_LOCKSTEP)
+        snprintf(ticks, sizeof ticks, "%s ticks, ", TW_GROUPED(plan->sum.ticks));
+    tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
+    tw_line_end(line);
+    snprintf(text, sizeof text, "%s%s cycles, one operator after the other; %s points", ticks,
+             TW_GROUPED(plan->sum.cycles), TW_GROUPED(plan->sum.macs));
+    tw_fact_put(line, TW_PLAIN, "time", text);
+    if (plan->sum.energy_fj > 0) tw_fact_put(line, TW_PLAIN, "energy", TW_ENERGY(plan->sum.energy_fj));
+}
+
+/* ---- one operator ---- */
+
+/* Everything that the printers keep over the two walks lies in `arena`; `scratch` is the walk's own. */
+static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
+                          tw_line *line, tw_arena *arena, tw_arena *scratch, tw_diag *diag)
+{
+    if (plan->program.flow) return tw_async_print(plan, verdict, options, line, arena, scratch, diag);
+    tw_cuts cuts = tw_cuts_of(&plan->program);
+    tw_shown shown = tw_shown_of(options, plan->timeline.sum.ticks);
+    tw_usage usage;
+    tw_ticktable *table;
+    TW_ALLOC(arena, table, 1);
+    tw_usage_init(&usage, &plan->program);
+    TW_TRY(tw_ticktable_init(table, &plan->program, &cuts, &usage, &plan->timeline, &shown, line, arena));
+    tw_row_tee first = {0};
+    tw_row_tee_add(&first, tw_usage_sink(&usage));
+    tw_ticktable_measure(table, &first);
+    TW_TRY(walk(plan, tw_row_tee_sink(&first), scratch, diag));
+    tw_heading_print(plan, line);
+    tw_summary_print(plan, &usage, verdict, options, line);
+    tw_traffic_print(plan, line);
+    tw_mapping_table_print(&plan->program, &cuts, line);
+    TW_TRY(tw_ticktable_begin(table));
+    TW_TRY(walk(plan, tw_ticktable_rows(table), scratch, diag));
+    tw_ticktable_end(table);
+    return TW_OK;
+}
+
+static tw_status print_remedies(const tw_plan *plan, const tw_print_options *options, tw_line *line,
+                                tw_arena *scratch)
+{
+    tw_arena_mark mark = tw_arena_save(scratch);
+    tw_line_end(line);
+    tw_status status = tw_report_remedies_text(plan, options->remedy, options->n_remedies, line, scratch);
+    tw_arena_rewind(scratch, mark);
+    return status;
+}
+
+static tw_status print_placements(const tw_plan *plan, const tw_print_options *options, tw_line *line,
+                                  tw_arena *scratch)
+{
+    tw_arena_mark mark = tw_arena_save(scratch);
+    tw_status status = tw_placements_print(plan, options->map, line, scratch);
+    tw_arena_rewind(scratch, mark);
+    return status;
+}
+
+tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
+                         tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    tw_line line;
+    tw_line_init(&line, options, out);
+    tw_status status = TW_OK;
+    for (int i = 0; i < plan->model->n_ops && status == TW_OK; i++) {
+        tw_arena *arena = tw_arena_new();
+        if (!arena) return TW_ERR_NOMEM;
+        if (i > 0) tw_line_end(&line);
+        status = tw_front_print(plan, i, &line, scratch, diag);
+        if (status == TW_OK)
+            status = print_op(&plan->op[i], verdict ? verdict[i] : NULL, options, &line, arena, scratch, diag);
+        tw_arena_free(arena);
+    }
+    if (status != TW_OK) return status;
+    TW_TRY(print_placements(plan, options, &line, scratch));
+    if (plan->model->n_ops > 1) {
+        tw_line_end(&line);
+        print_total(plan, &line);
+    }
+    if (options->remedy) TW_TRY(print_remedies(plan, options, &line, scratch));
+    TW_TRY(tw_line_status(&line));
+    if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
+    return TW_OK;
+}

@@ -1,8 +1,0 @@
-/* src/report/traffic.h - what crosses each link: per operand how often, how much, how much more than it must. */
-#ifndef TW_REPORT_TRAFFIC_H
-#define TW_REPORT_TRAFFIC_H
-#include "report/line.h"
-#include "report/plan.h"
-
-void tw_traffic_print(const tw_op_plan *plan, tw_line *line);
-#endif
