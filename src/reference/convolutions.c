@@ -2,7 +2,8 @@
  *
  * For a block of output positions the taps are gathered into a matrix with one row per input channel and tap
  * (zeros where there is padding); weights times that matrix is the block of the output. The transposed operator
- * multiplies first and scatters afterwards. Quantised operators subtract zeros first, which makes padding 0 too. */
+ * multiplies first and scatters afterwards. Quantised operators subtract zeros first, which makes padding 0 too.
+ * Padding takes no part: a weight that is infinite or no number does not meet its zeros. */
 #include "reference/product.h"
 #include "reference/quant.h"
 #include "reference/slide.h"
@@ -16,6 +17,7 @@ typedef struct conv {
     tw_slide slide;
     int64_t n_images, groups, ins, outs; /* channels of one group */
     const double *x, *w;                 /* w: groups x outs x ins x taps; transposed: groups x ins x outs x taps */
+    bool skips;                          /* some weight is not finite: padding is left out one tap at a time      */
 } conv;
 
 static int64_t block_width(const conv *v, int64_t rows)
@@ -31,15 +33,30 @@ static void gather(const conv *v, const double *x, const int64_t *reads, int64_t
         for (int64_t t = 0; t < v->slide.n_taps * width; t++) *columns++ = reads[t] < 0 ? 0 : x[reads[t]];
 }
 
+/* y += w times the columns, without those taps that are padding. */
+static void add_without_padding(const conv *v, const double *w, const int64_t *reads, int64_t width,
+                                const double *columns, double *y)
+{
+    const tw_slide *s = &v->slide;
+    for (int64_t o = 0; o < v->outs; o++, y += s->n_out)
+        for (int64_t row = 0; row < v->ins * s->n_taps; row++, w++)
+            for (int64_t i = 0; i < width; i++)
+                if (reads[row % s->n_taps * width + i] >= 0) y[i] += *w * columns[row * width + i];
+}
+
 static void convolve_block(const conv *v, int64_t from, int64_t to, const int64_t *reads, double *columns,
                            double *y)
 {
     const tw_slide *s = &v->slide;
     int64_t rows = v->ins * s->n_taps, width = to - from;
     for (int64_t i = 0; i < v->n_images * v->groups; i++) {
+        const double *w = v->w + i % v->groups * v->outs * rows;
+        double *to_y = y + i * v->outs * s->n_out + from;
         gather(v, v->x + i * v->ins * s->n_in, reads, width, columns);
-        tw_product_add(v->outs, width, rows, (tw_rows){v->w + i % v->groups * v->outs * rows, rows},
-                       (tw_rows){columns, width}, y + i * v->outs * s->n_out + from, s->n_out);
+        if (v->skips)
+            add_without_padding(v, w, reads, width, columns, to_y);
+        else
+            tw_product_add(v->outs, width, rows, (tw_rows){w, rows}, (tw_rows){columns, width}, to_y, s->n_out);
     }
 }
 
@@ -92,6 +109,7 @@ static tw_status run_product(const tw_refer_case *c, tw_arena *arena, tw_diag *d
     TW_TRY(tw_refer_work(c, diag, tw_max(out->n, 1), tw_max(v->ins, 1), v->slide.n_taps));
     TW_ALLOC(arena, y, tw_max(out->n, 1));
     if (!v->x || !v->w) return TW_ERR_NOMEM;
+    for (int64_t i = 0; i < w->n; i++) v->skips |= !isfinite(v->w[i]);
     TW_TRY(convolve(v, arena, y));
     *result = y;
     return TW_OK;

@@ -271,3 +271,23 @@ TEST(half_floats_round_once_and_survive_the_round_trip)
     CHECK(isinf(tw_array_get(half, 0)));
     end(&b);
 }
+
+/* The tap that is no number meets padding in the first row and the first column of the output: there it takes no part. */
+TEST(a_weight_that_is_no_number_does_not_meet_padding)
+{
+    bench b = begin();
+    tw_array *x = filled(&b, TW_ONNX_F32, -2, 2, DIMS(2, 3, 4, 5)), *w = filled(&b, TW_ONNX_F32, -1, 1, DIMS(2, 3, 3, 3));
+    tw_attribute pads[] = {{.name = "pads", .kind = TW_ATTR_INTS, .n = 4, .ints = (int64_t[]){1, 1, 1, 1}}, {0}};
+    tw_array_set(w, 9, 0); /* channel 1, tap (0, 0) of the first filter */
+    const tw_array *without = STANDARD("Conv", pads, x, w);
+    tw_array_set(w, 9, NAN);
+    const tw_array *with = STANDARD("Conv", pads, x, w);
+    for (int64_t i = 0; i < with->n; i++) {
+        bool first_filter = i / 20 % 2 == 0, meets = i / 5 % 4 > 0 && i % 5 > 0;
+        if (first_filter && meets)
+            CHECK(isnan(tw_array_get(with, i)));
+        else
+            CHECK(fabs(tw_array_get(with, i) - tw_array_get(without, i)) < 1e-5);
+    }
+    end(&b);
+}
