@@ -1,4 +1,5 @@
 /* cli/network.c - see network.h. */
+#include "tilewright/paint.h"
 #include "network.h"
 #include "busy.h"
 #include "fence.h"
@@ -547,7 +548,10 @@ static int with_session(const cli_options *options, int (*walk)(net_session *s))
     if (!s) return status_exit(NULL, TW_ERR_NOMEM);
     s->options = options;
     s->ctx = tw_context_new();
-    if (s->ctx) limit_apply(s->ctx, options->search.time_limit);
+    if (s->ctx) {
+        limit_apply(s->ctx, options->search.time_limit);
+        tw_context_use_painter(s->ctx, tw_cairo_painter());
+    }
     int code = walk(s);
     output_batch_drop(&s->files); /* what is not in place by now must not appear */
     tw_context_free(s->ctx);

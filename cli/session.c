@@ -1,4 +1,5 @@
 /* cli/session.c - see session.h. */
+#include "tilewright/paint.h"
 #include "session.h"
 #include "busy.h"
 #include "fence.h"
@@ -607,7 +608,10 @@ static int run(session *s)
 static int run_session(const cli_options *options, int (*run_it)(session *s))
 {
     session s = {.options = options, .ctx = tw_context_new()};
-    if (s.ctx) limit_apply(s.ctx, options->search.time_limit);
+    if (s.ctx) {
+        limit_apply(s.ctx, options->search.time_limit);
+        tw_context_use_painter(s.ctx, tw_cairo_painter());
+    }
     int code = run_it(&s);
     output_batch_drop(&s.files); /* what is not in place by now must not appear */
     free(s.verdict);

@@ -55,6 +55,8 @@ int tw_context_n_messages(const tw_context *ctx) { return ctx->diag.n_texts; }
 const char *tw_context_message(const tw_context *ctx, int i) { return ctx->diag.text[i]; }
 void tw_context_clear_messages(tw_context *ctx) { tw_diag_release(&ctx->diag); }
 
+void tw_context_use_painter(tw_context *ctx, const tw_painter *painter) { ctx->painter = painter; }
+
 /* ---- time ---- */
 
 void tw_context_limit_time(tw_context *ctx, double seconds) { tw_deadline_init(&ctx->deadline, seconds, NULL); }
@@ -452,7 +454,7 @@ tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_for
 tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options, FILE *out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_plot(plan, options, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_plot(plan, options, ctx->painter, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -458,27 +458,28 @@ tw_status tw_network_print_costs(tw_context *ctx, const tw_network_plan *const *
     return tw_report_costs(plan, n_plans, format, &ctx->diag, out);
 }
 
-tw_status tw_network_draw_costs_svg(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, FILE *out)
+static tw_status draw_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_costs_picture picture)
 {
+    picture.painter = ctx->painter;
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_costs_svg(plan, n_plans, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_costs_picture(plan, n_plans, &picture, ctx->scratch, &ctx->diag);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
 
+tw_status tw_network_draw_costs_svg(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, FILE *out)
+{
+    return draw_costs(ctx, plan, n_plans, (tw_costs_picture){.image = TW_IMAGE_SVG, .out = out});
+}
+
 tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, FILE *out)
 {
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_costs_png(plan, n_plans, ctx->scratch, &ctx->diag, out);
-    tw_arena_rewind(ctx->scratch, mark);
-    return status;
+    return draw_costs(ctx, plan, n_plans, (tw_costs_picture){.image = TW_IMAGE_PNG, .out = out});
 }
 
 tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_image image,
                                 double width_mm, FILE *out)
 {
-    tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_costs_plot(plan, n_plans, image, width_mm, ctx->scratch, &ctx->diag, out);
-    tw_arena_rewind(ctx->scratch, mark);
-    return status;
+    return draw_costs(ctx, plan, n_plans,
+                      (tw_costs_picture){.image = image, .print = true, .width_mm = width_mm, .out = out});
 }

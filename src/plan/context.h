@@ -3,6 +3,7 @@
 #define TW_PLAN_CONTEXT_H
 #include "core/deadline.h"
 #include "input/tree.h"
+#include "tilewright/paint.h"
 
 /* The bytes that a machine was read from, told by the root of its tree, which machines with other values share. */
 typedef struct tw_machine_source {
@@ -25,6 +26,7 @@ struct tw_context {
     tw_diag diag;   /* looks at it                              */
     const tw_machine_source *source; /* the newest first */
     tw_closing *closing;     /* the newest first */
+    const tw_painter *painter; /* of PNG and PDF, NULL: none */
 };
 /* What a stage works with: values and messages are the context's. */
 static inline tw_work tw_context_work(tw_context *ctx) { return (tw_work){ctx->arena, ctx->scratch, &ctx->diag}; }

@@ -3,6 +3,7 @@
 #define TW_REPORT_REPORT_H
 #include "plan/network.h"
 #include "plan/plan.h"
+#include "tilewright/paint.h"
 
 /* ---- plans ---- */
 
@@ -36,10 +37,14 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
 tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_diag *diag,
                                  FILE *out);
 tw_status tw_report_costs(const tw_network_plan *const *plan, int n_plans, tw_format format, tw_diag *diag, FILE *out);
-tw_status tw_report_costs_svg(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
-                              FILE *out);
-tw_status tw_report_costs_png(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
-                              FILE *out);
-tw_status tw_report_costs_plot(const tw_network_plan *const *plan, int n_plans, tw_image image, double width_mm,
-                               tw_arena *scratch, tw_diag *diag, FILE *out);
+/* The cost table as a picture: for a screen, or for print with a width as in tw_plot_options. */
+typedef struct tw_costs_picture {
+    tw_image image;
+    bool print;
+    double width_mm;           /* print */
+    const tw_painter *painter; /* NULL: SVG only */
+    FILE *out;
+} tw_costs_picture;
+tw_status tw_report_costs_picture(const tw_network_plan *const *plan, int n_plans, const tw_costs_picture *picture,
+                                  tw_arena *scratch, tw_diag *diag);
 #endif

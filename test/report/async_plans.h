@@ -1,6 +1,7 @@
 /* test/report/async_plans.h - plans on async machines to print: random ones, and helpers to open and to print them. */
 #ifndef TW_TEST_REPORT_ASYNC_PLANS_H
 #define TW_TEST_REPORT_ASYNC_PLANS_H
+#include "tilewright/paint.h"
 #include "plan/plan.h"
 #include "tw_test.h"
 
@@ -20,6 +21,7 @@ static inline opened try_plan(const char *model, const char *machine, const char
     opened o = {.ctx = tw_context_new()};
     const tw_mapping *mapping;
     tw_text text = {0};
+    tw_context_use_painter(o.ctx, tw_cairo_painter());
     tw_text_printf(&text, "mapping: {%s: {levels: [%s]}}\n", op, levels);
     CHECK_EQ(tw_model_open(o.ctx, model, &o.model), TW_OK);
     tw_status status = strchr(machine, '\n') ? tw_machine_parse(o.ctx, "machine", machine, &o.machine)

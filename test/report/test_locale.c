@@ -2,6 +2,7 @@
  *
  * The locale is de_DE, whose decimal point is a comma. Where it is not installed it is made by localedef in a folder of its own;
  * where that cannot be done either, the tests report themselves skipped. */
+#include "tilewright/paint.h"
 #include "core/core.h"
 #include "tilewright/tilewright.h"
 #include "tw_test.h"
@@ -82,6 +83,7 @@ static void write_plan(const char *spec, const char *machine_name, FILE *out)
     const tw_model *model;
     const tw_machine *machine;
     const tw_plan *plan;
+    tw_context_use_painter(ctx, tw_cairo_painter());
     tw_print_options options = {.columns = 80};
     CHECK_EQ(tw_model_open(ctx, spec, &model), TW_OK);
     CHECK_EQ(tw_machine_open(ctx, machine_name, &machine), TW_OK);

@@ -1,5 +1,6 @@
 /* test/report/test_network.c - a planned network as text, JSON, CSV and pictures: goldens of a small one, names that nobody
  * should give to a node, lists that are too long for a screen. */
+#include "tilewright/paint.h"
 #include "pb.h"
 #include "report/facts/network_words.h"
 #include "tilewright/network.h"
@@ -85,6 +86,7 @@ static planned plan_graph(tw_text *graph, const char *machine_name)
 {
     planned p = {.ctx = tw_context_new()};
     const tw_machine *machine;
+    tw_context_use_painter(p.ctx, tw_cairo_painter());
     tw_status status = open_graph(p.ctx, graph, &p.network);
     if (status == TW_OK) status = tw_machine_open(p.ctx, machine_name, &machine);
     if (status == TW_OK) status = tw_network_search(p.ctx, p.network, machine, NULL, &p.plan);

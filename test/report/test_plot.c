@@ -497,3 +497,18 @@ TEST(a_full_disk_is_told)
     }
     tw_context_free(o.ctx);
 }
+
+TEST(without_a_painter_there_is_svg_and_a_reason)
+{
+    opened o = open_snitch();
+    char *bytes;
+    size_t n;
+    FILE *out = open_memstream(&bytes, &n);
+    tw_context_use_painter(o.ctx, NULL);
+    CHECK_EQ(tw_plan_plot(o.ctx, o.plan, &(tw_plot_options){.image = TW_IMAGE_SVG}, out), TW_OK);
+    CHECK_EQ(tw_plan_plot(o.ctx, o.plan, &(tw_plot_options){.image = TW_IMAGE_PNG}, out), TW_ERR_INPUT);
+    CHECK(strstr(tw_context_message(o.ctx, 0), "need a painter") != NULL);
+    fclose(out);
+    free(bytes);
+    tw_context_free(o.ctx);
+}

@@ -29,4 +29,8 @@ strange=$(nm -D --defined-only "$(find "$root" -name 'libtilewright.so')" | awk 
 [ -z "$strange" ] || { echo "exports $strange"; exit 1; }
 internal=$(nm -D --defined-only "$(find "$root" -name 'libtilewright.so')" | awk '$3 ~ /^tw_(arena|cursor|program|layout)_/ {print $3}')
 [ -z "$internal" ] || { echo "exports internal $internal"; exit 1; }
+if ldd "$(find "$root" -name libtilewright.so)" | grep -q cairo; then echo "the planner links cairo"; exit 1; fi
+sed 's/tw_context_free/bad |= (tw_context_use_painter(ctx, tw_cairo_painter()), tw_plan_plot(ctx, plan, \&(tw_plot_options){0}, stdout)) != TW_OK; tw_context_free/; 1i #include <tilewright/paint.h>' "$root"/user.c >"$root"/draws.c
+cc -Wall -Werror -o "$root"/draws "$root"/draws.c $(pkg-config --cflags --libs tilewright-cairo tilewright)
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir tilewright) "$root"/draws | head -c 4 | grep -q PNG
 "$root"/usr/bin/tilewright --version

@@ -1,10 +1,7 @@
-/* src/report/plot/canvas.c - see canvas.h. SVG is written as it comes; cairo draws the rest. */
+/* src/report/plot/canvas.c - see canvas.h. SVG is written as it comes; a painter draws the rest. */
 #include "report/plot/canvas.h"
 #include "core/utf8.h"
-#include "report/plot/font.h"
 
-#include <cairo-pdf.h>
-#include <cairo.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,58 +10,52 @@ static const char family[] = "DejaVu Sans, Helvetica, Arial, sans-serif";
 enum { HATCH = 4 }; /* units between its lines, along x */
 static const double hatch_width = 0.8;
 
-static cairo_status_t write_bytes(void *user, const unsigned char *bytes, unsigned n)
-{
-    return fwrite(bytes, 1, n, user) == n ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
-}
+/* Whether it is written here. */
+static bool is_text(const tw_canvas *c) { return c->medium.image == TW_IMAGE_SVG; }
 
 /* ---- opening ---- */
 
 /* Width and height with their unit are given apart from the lengths that coordinates count. */
 static void begin_svg(tw_canvas *c, int width, int height, double scale, const char *unit)
 {
-    tw_fprintf(c->out,
+    tw_fprintf(c->medium.out,
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.6g%s\" height=\"%.6g%s\" viewBox=\"0 0 %d %d\" "
                "font-family=\"%s\">\n",
                width * scale, unit, height * scale, unit, width, height, family);
 }
 
-static tw_status begin_cairo(tw_canvas *c, double width, double height, double scale)
+static tw_status begin_sheet(tw_canvas *c, double width, double height, double scale)
 {
-    /* No two runs write different bytes: the date is one that was once and for all. */
-    static const char date[] = "2000-01-01T00:00:00Z";
-    bool pdf = c->kind == TW_CANVAS_PDF;
-    c->surface = pdf ? cairo_pdf_surface_create_for_stream(write_bytes, c->out, width * scale, height * scale)
-                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)lround(width * scale),
-                                                  (int)lround(height * scale));
-    if (pdf) cairo_pdf_surface_set_metadata(c->surface, CAIRO_PDF_METADATA_CREATE_DATE, date);
-    c->cairo = cairo_create(c->surface);
-    if (cairo_status(c->cairo) != CAIRO_STATUS_SUCCESS) {
-        tw_canvas_drop(c);
-        return TW_ERR_NOMEM;
-    }
-    cairo_scale(c->cairo, scale, scale);
-    tw_status status = tw_font_choose(c->cairo);
-    if (status != TW_OK) tw_canvas_drop(c);
-    return status;
+    const tw_medium *m = &c->medium;
+    if (!m->painter) return TW_ERR_INPUT;
+    c->sheet = m->painter->open(m->image, width, height, scale, m->out);
+    return c->sheet ? TW_OK : TW_ERR_NOMEM;
 }
 
-tw_status tw_canvas_open(tw_canvas *c, tw_canvas_kind kind, int width, int height, FILE *out)
+tw_status tw_canvas_open(tw_canvas *c, const tw_medium *medium, int width, int height)
 {
     const double point = 72.0 / 96;
-    *c = (tw_canvas){.kind = kind, .out = out};
-    if (kind != TW_CANVAS_SVG) return begin_cairo(c, width, height, kind == TW_CANVAS_PDF ? point : 1);
+    *c = (tw_canvas){.medium = *medium};
+    if (!is_text(c)) return begin_sheet(c, width, height, medium->image == TW_IMAGE_PDF ? point : 1);
     begin_svg(c, width, height, 1, "");
     return TW_OK;
 }
 
-tw_status tw_canvas_open_print(tw_canvas *c, tw_canvas_kind kind, int width, int height, double mm, FILE *out)
+tw_status tw_canvas_open_print(tw_canvas *c, const tw_medium *medium, int width, int height, double mm)
 {
-    *c = (tw_canvas){.kind = kind, .out = out};
-    if (kind != TW_CANVAS_SVG)
-        return begin_cairo(c, width, height, kind == TW_CANVAS_PDF ? mm / 25.4 * 72 / width : 2);
+    *c = (tw_canvas){.medium = *medium};
+    if (!is_text(c))
+        return begin_sheet(c, width, height, medium->image == TW_IMAGE_PDF ? mm / 25.4 * 72 / width : 2);
     begin_svg(c, width, height, mm / width, "mm");
     return TW_OK;
+}
+
+tw_status tw_canvas_explain(tw_status status, tw_diag *diag)
+{
+    if (status == TW_ERR_IO) return tw_diag_io(diag, (tw_loc){0}, "cannot write the picture");
+    if (status == TW_ERR_INPUT)
+        return tw_diag_error(diag, (tw_loc){0}, "PNG and PDF need a painter: see tilewright/paint.h; SVG needs none");
+    return status;
 }
 
 /* ---- colours ---- */
@@ -87,17 +78,11 @@ unsigned tw_mixed(unsigned a, unsigned b, double share)
     return out;
 }
 
-static void set_colour(tw_canvas *c, unsigned colour)
-{
-    cairo_set_source_rgba(c->cairo, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
-                          (colour & 255) / 255.0, opacity(colour));
-}
-
 /* fill="#rrggbb", or another attribute */
 static void write_colour(tw_canvas *c, const char *name, unsigned colour)
 {
-    fprintf(c->out, " %s=\"#%06x\"", name, colour & 0xffffff);
-    if (colour >> 24) tw_fprintf(c->out, " %s-opacity=\"%.2f\"", name, opacity(colour));
+    fprintf(c->medium.out, " %s=\"#%06x\"", name, colour & 0xffffff);
+    if (colour >> 24) tw_fprintf(c->medium.out, " %s-opacity=\"%.2f\"", name, opacity(colour));
 }
 
 /* ---- numbers of an SVG ---- */
@@ -116,89 +101,68 @@ static const char *shortest(double x, char text[32])
 
 static void write_path(tw_canvas *c, const tw_point *p, int n)
 {
-    fprintf(c->out, "M%s %s", SHORT(p[0].x), SHORT(p[0].y));
+    fprintf(c->medium.out, "M%s %s", SHORT(p[0].x), SHORT(p[0].y));
     for (int i = 1; i < n; i++)
         if (p[i].y == p[i - 1].y)
-            fprintf(c->out, "H%s", SHORT(p[i].x));
+            fprintf(c->medium.out, "H%s", SHORT(p[i].x));
         else if (p[i].x == p[i - 1].x)
-            fprintf(c->out, "V%s", SHORT(p[i].y));
+            fprintf(c->medium.out, "V%s", SHORT(p[i].y));
         else
-            fprintf(c->out, "L%s %s", SHORT(p[i].x), SHORT(p[i].y));
+            fprintf(c->medium.out, "L%s %s", SHORT(p[i].x), SHORT(p[i].y));
 }
 
 /* ---- shapes ---- */
 
 void tw_canvas_rect(tw_canvas *c, double x, double y, double w, double h, unsigned colour)
 {
-    if (c->kind == TW_CANVAS_SVG) {
-        fprintf(c->out, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"", SHORT(x), SHORT(y), SHORT(w),
-                SHORT(h));
+    if (is_text(c)) {
+        fprintf(c->medium.out, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"", SHORT(x), SHORT(y),
+                SHORT(w), SHORT(h));
         write_colour(c, "fill", colour);
-        fputs("/>\n", c->out);
+        fputs("/>\n", c->medium.out);
         return;
     }
-    set_colour(c, colour);
-    cairo_rectangle(c->cairo, x, y, w, h);
-    cairo_fill(c->cairo);
-}
-
-static void trace_points(tw_canvas *c, const tw_point *p, int n)
-{
-    cairo_move_to(c->cairo, p[0].x, p[0].y);
-    for (int i = 1; i < n; i++) cairo_line_to(c->cairo, p[i].x, p[i].y);
+    const tw_point corner[] = {{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}};
+    c->medium.painter->area(c->sheet, corner, TW_COUNT(corner), colour);
 }
 
 void tw_canvas_area(tw_canvas *c, const tw_point *p, int n, unsigned colour)
 {
-    if (c->kind == TW_CANVAS_SVG) {
-        fputs("<path d=\"", c->out);
+    if (is_text(c)) {
+        fputs("<path d=\"", c->medium.out);
         write_path(c, p, n);
-        fputs("Z\"", c->out);
+        fputs("Z\"", c->medium.out);
         write_colour(c, "fill", colour);
-        fputs("/>\n", c->out);
+        fputs("/>\n", c->medium.out);
         return;
     }
-    set_colour(c, colour);
-    trace_points(c, p, n);
-    cairo_fill(c->cairo);
+    c->medium.painter->area(c->sheet, p, n, colour);
 }
 
 void tw_canvas_line(tw_canvas *c, const tw_point *p, int n, double width, double dash, unsigned colour)
 {
-    if (c->kind == TW_CANVAS_SVG) {
-        fputs("<path d=\"", c->out);
+    if (is_text(c)) {
+        fputs("<path d=\"", c->medium.out);
         write_path(c, p, n);
-        fprintf(c->out, "\" fill=\"none\" stroke-width=\"%s\"", SHORT(width));
+        fprintf(c->medium.out, "\" fill=\"none\" stroke-width=\"%s\"", SHORT(width));
         write_colour(c, "stroke", colour);
-        if (dash > 0) fprintf(c->out, " stroke-dasharray=\"%s\"", SHORT(dash));
-        fputs("/>\n", c->out);
+        if (dash > 0) fprintf(c->medium.out, " stroke-dasharray=\"%s\"", SHORT(dash));
+        fputs("/>\n", c->medium.out);
         return;
     }
-    set_colour(c, colour);
-    cairo_set_line_width(c->cairo, width);
-    cairo_set_dash(c->cairo, &dash, dash > 0, 0);
-    trace_points(c, p, n);
-    cairo_stroke(c->cairo);
+    c->medium.painter->line(c->sheet, p, n, width, dash, colour);
 }
 
 void tw_canvas_circle(tw_canvas *c, double x, double y, double radius, double width, unsigned colour)
 {
-    if (c->kind == TW_CANVAS_SVG) {
-        fprintf(c->out, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"", SHORT(x), SHORT(y), SHORT(radius));
+    if (is_text(c)) {
+        fprintf(c->medium.out, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"", SHORT(x), SHORT(y), SHORT(radius));
         write_colour(c, width > 0 ? "stroke" : "fill", colour);
-        if (width > 0) fprintf(c->out, " fill=\"none\" stroke-width=\"%s\"", SHORT(width));
-        fputs("/>\n", c->out);
+        if (width > 0) fprintf(c->medium.out, " fill=\"none\" stroke-width=\"%s\"", SHORT(width));
+        fputs("/>\n", c->medium.out);
         return;
     }
-    set_colour(c, colour);
-    cairo_new_sub_path(c->cairo);
-    cairo_arc(c->cairo, x, y, radius, 0, 2 * acos(-1));
-    cairo_set_line_width(c->cairo, width);
-    cairo_set_dash(c->cairo, NULL, 0, 0);
-    if (width > 0)
-        cairo_stroke(c->cairo);
-    else
-        cairo_fill(c->cairo);
+    c->medium.painter->circle(c->sheet, (tw_point){x, y}, radius, width, colour);
 }
 
 /* ---- hatching ---- */
@@ -209,47 +173,27 @@ static int find_hatch(tw_canvas *c, unsigned colour)
     for (int i = 0; i < c->n_hatches; i++)
         if (c->hatch[i] == colour) return i;
     if (c->n_hatches == TW_CANVAS_HATCHES) return c->n_hatches - 1;
-    fprintf(c->out,
+    fprintf(c->medium.out,
             "<pattern id=\"hatch%d\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\">"
             "<path d=\"M-1 1L1 -1M0 %dL%d 0M%d %dL%d %d\" stroke-width=\"%s\"",
             c->n_hatches, HATCH, HATCH, HATCH, HATCH, HATCH - 1, HATCH + 1, HATCH + 1, HATCH - 1,
             SHORT(hatch_width));
     write_colour(c, "stroke", colour);
-    fputs("/></pattern>\n", c->out);
+    fputs("/></pattern>\n", c->medium.out);
     c->hatch[c->n_hatches] = colour;
     return c->n_hatches++;
 }
 
-/* All slanting lines of the plane that meet the shape: x + y is a multiple of their distance. */
-static void draw_hatch(tw_canvas *c, const tw_point *p, int n, unsigned colour)
-{
-    double left, top, right, bottom;
-    cairo_save(c->cairo);
-    trace_points(c, p, n);
-    cairo_clip_preserve(c->cairo);
-    cairo_fill_extents(c->cairo, &left, &top, &right, &bottom);
-    cairo_new_path(c->cairo);
-    for (double sum = ceil((left + top) / HATCH) * HATCH; sum <= right + bottom; sum += HATCH) {
-        cairo_move_to(c->cairo, sum - top + 1, top - 1);
-        cairo_line_to(c->cairo, sum - bottom - 1, bottom + 1);
-    }
-    set_colour(c, colour);
-    cairo_set_line_width(c->cairo, hatch_width);
-    cairo_set_dash(c->cairo, NULL, 0, 0);
-    cairo_stroke(c->cairo);
-    cairo_restore(c->cairo);
-}
-
 void tw_canvas_hatch(tw_canvas *c, const tw_point *p, int n, unsigned colour)
 {
-    if (c->kind != TW_CANVAS_SVG) {
-        draw_hatch(c, p, n, colour);
+    if (!is_text(c)) {
+        c->medium.painter->hatch(c->sheet, p, n, HATCH, hatch_width, colour);
         return;
     }
     int pattern = find_hatch(c, colour);
-    fputs("<path d=\"", c->out);
+    fputs("<path d=\"", c->medium.out);
     write_path(c, p, n);
-    fprintf(c->out, "Z\" fill=\"url(#hatch%d)\"/>\n", pattern);
+    fprintf(c->medium.out, "Z\" fill=\"url(#hatch%d)\"/>\n", pattern);
 }
 
 /* ---- texts ---- */
@@ -282,83 +226,51 @@ static void write_escaped(const char *text, FILE *out)
     }
 }
 
-static void write_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
-                       const char *text)
+static void write_text(tw_canvas *c, const tw_label *label)
 {
     static const char *const word[] = {"start", "middle", "end"};
-    fprintf(c->out, "<text x=\"%s\" y=\"%s\"", SHORT(x), SHORT(y));
-    fprintf(c->out, " font-size=\"%s\" text-anchor=\"%s\"", SHORT(size), word[anchor]);
-    write_colour(c, "fill", colour);
-    fputc('>', c->out);
-    write_escaped(text, c->out);
-    fputs("</text>\n", c->out);
+    fprintf(c->medium.out, "<text x=\"%s\" y=\"%s\"", SHORT(label->x), SHORT(label->y));
+    fprintf(c->medium.out, " font-size=\"%s\" text-anchor=\"%s\"", SHORT(label->size), word[label->anchor]);
+    write_colour(c, "fill", label->colour);
+    fputc('>', c->medium.out);
+    write_escaped(label->text, c->medium.out);
+    fputs("</text>\n", c->medium.out);
 }
 
-static void show_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
-                      const char *text)
+void tw_canvas_text(tw_canvas *c, const tw_label *label)
 {
-    cairo_text_extents_t e;
-    cairo_save(c->cairo);
-    set_colour(c, colour);
-    cairo_set_font_size(c->cairo, size);
-    cairo_text_extents(c->cairo, text, &e);
-    cairo_translate(c->cairo, x, y);
-    cairo_move_to(c->cairo, anchor == TW_LEFT ? 0 : anchor == TW_MIDDLE ? -e.x_advance / 2 : -e.x_advance, 0);
-    cairo_show_text(c->cairo, text);
-    cairo_restore(c->cairo);
-}
-
-static void put_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
-                     const char *text)
-{
-    if (c->kind == TW_CANVAS_SVG) {
-        write_text(c, x, y, size, anchor, colour, text);
-        return;
-    }
     char clean[TW_CANVAS_TEXT], one[TW_VISIBLE_MAX];
     size_t n = 0;
-    while (*text && n + sizeof one < sizeof clean) {
+    if (is_text(c)) {
+        write_text(c, label);
+        return;
+    }
+    for (const char *text = label->text; *text && n + sizeof one < sizeof clean;) {
         text += tw_visible_next(text, one);
         n = (size_t)(stpcpy(clean + n, one) - clean);
     }
     clean[n] = 0;
-    show_text(c, x, y, size, anchor, colour, clean);
-}
-
-void tw_canvas_text(tw_canvas *c, double x, double y, double size, tw_anchor anchor, unsigned colour,
-                    const char *text)
-{
-    put_text(c, x, y, size, anchor, colour, text);
+    tw_label visible = *label;
+    visible.text = clean;
+    c->medium.painter->text(c->sheet, &visible);
 }
 
 /* ---- the end ---- */
 
 void tw_canvas_drop(tw_canvas *c)
 {
-    if (c->cairo) cairo_destroy(c->cairo);
-    if (c->surface) cairo_surface_destroy(c->surface);
-    c->cairo = c->surface = NULL;
-}
-
-static bool finish(tw_canvas *c)
-{
-    switch (c->kind) {
-    case TW_CANVAS_SVG: return fputs("</svg>\n", c->out) >= 0;
-    case TW_CANVAS_PNG:
-        return cairo_surface_write_to_png_stream(c->surface, write_bytes, c->out) == CAIRO_STATUS_SUCCESS;
-    case TW_CANVAS_PDF: break;
-    }
-    cairo_show_page(c->cairo);
-    cairo_surface_finish(c->surface);
-    return cairo_surface_status(c->surface) == CAIRO_STATUS_SUCCESS;
+    if (c->sheet) c->medium.painter->drop(c->sheet);
+    c->sheet = NULL;
 }
 
 tw_status tw_canvas_close(tw_canvas *c)
 {
-    cairo_status_t drawn = c->cairo ? cairo_status(c->cairo) : CAIRO_STATUS_SUCCESS;
-    c->failed |= drawn != CAIRO_STATUS_SUCCESS && drawn != CAIRO_STATUS_WRITE_ERROR;
-    bool written = finish(c);
-    tw_canvas_drop(c);
-    if (c->failed) return TW_ERR_NOMEM;
-    return written && fflush(c->out) == 0 && !ferror(c->out) ? TW_OK : TW_ERR_IO;
+    FILE *out = c->medium.out;
+    tw_status drawn = TW_OK;
+    if (is_text(c))
+        fputs("</svg>\n", out);
+    else
+        drawn = c->medium.painter->close(c->sheet);
+    c->sheet = NULL;
+    return drawn != TW_OK ? drawn : fflush(out) == 0 && !ferror(out) ? TW_OK : TW_ERR_IO;
 }

@@ -1,9 +1,9 @@
-/* src/report/plot/canvas.h - shapes and texts on paper: as SVG, whose texts stay texts, as PNG or as PDF.
+/* src/report/plot/canvas.h - shapes and texts on paper: as SVG, whose texts stay texts; as PNG or PDF by a painter.
  *
  *     tw_canvas c;
- *     TW_TRY(tw_canvas_open(&c, TW_CANVAS_PNG, 640, 480, out));
+ *     TW_TRY(tw_canvas_open(&c, &(tw_medium){TW_IMAGE_PNG, painter, out}, 640, 480));
  *     tw_canvas_rect(&c, 0, 0, 640, 480, 0xffffff);
- *     tw_canvas_text(&c, 20, 40, 12, TW_LEFT, 0x000000, "hello");
+ *     tw_canvas_text(&c, &(tw_label){20, 40, 12, TW_LEFT, 0x000000, "hello"});
  *     TW_TRY(tw_canvas_close(&c));
  *
  * Lengths are in pixels, or in the units of a picture for print; y grows downwards; a text stands on its base line at
@@ -11,12 +11,13 @@
 #ifndef TW_REPORT_PLOT_CANVAS_H
 #define TW_REPORT_PLOT_CANVAS_H
 #include "core/core.h"
+#include "tilewright/paint.h"
 
-typedef enum tw_canvas_kind { TW_CANVAS_SVG, TW_CANVAS_PNG, TW_CANVAS_PDF } tw_canvas_kind;
-typedef enum tw_anchor { TW_LEFT, TW_MIDDLE, TW_RIGHT } tw_anchor;
-typedef struct tw_point {
-    double x, y;
-} tw_point;
+typedef struct tw_medium {
+    tw_image image;
+    const tw_painter *painter; /* of a PNG or PDF; NULL: there is none, and only SVG */
+    FILE *out;
+} tw_medium;
 
 enum {
     TW_CANVAS_MAX = 30000,  /* pixels along one side                       */
@@ -25,19 +26,19 @@ enum {
 };
 
 typedef struct tw_canvas {
-    tw_canvas_kind kind;
-    FILE *out;
-    void *cairo, *surface;  /* of a PNG or PDF */
+    tw_medium medium;
+    void *sheet;   /* of a PNG or PDF           */
     int n_hatches; /* of an SVG: defined so far */
     unsigned hatch[TW_CANVAS_HATCHES];
-    bool failed;
 } tw_canvas;
 
-/* A pixel is a pixel, and 1/96 inch of a PDF. */
-TW_NODISCARD tw_status tw_canvas_open(tw_canvas *canvas, tw_canvas_kind kind, int width, int height, FILE *out);
+/* A pixel is a pixel, and 1/96 inch of a PDF. TW_ERR_INPUT: nobody draws such an image here. */
+TW_NODISCARD tw_status tw_canvas_open(tw_canvas *canvas, const tw_medium *medium, int width, int height);
 /* For print: `mm` millimetres are `width` units; a PNG has two pixels for each unit. */
-TW_NODISCARD tw_status tw_canvas_open_print(tw_canvas *canvas, tw_canvas_kind kind, int width, int height,
-                                            double mm, FILE *out);
+TW_NODISCARD tw_status tw_canvas_open_print(tw_canvas *canvas, const tw_medium *medium, int width, int height,
+                                            double mm);
+/* Says what a status of open and close means, and returns it. */
+tw_status tw_canvas_explain(tw_status status, tw_diag *diag);
 
 /* What is behind it shows through; opacity 0..1. */
 unsigned tw_faded(unsigned colour, double opacity);
@@ -54,8 +55,7 @@ void tw_canvas_line(tw_canvas *canvas, const tw_point *point, int n, double widt
 void tw_canvas_circle(tw_canvas *canvas, double x, double y, double radius, double width, unsigned colour);
 
 /* Any bytes: what is not UTF-8 is drawn as U+FFFD, control characters as blanks. */
-void tw_canvas_text(tw_canvas *canvas, double x, double y, double size, tw_anchor anchor, unsigned colour,
-                    const char *text);
+void tw_canvas_text(tw_canvas *canvas, const tw_label *label);
 /* How wide a text is in the font that pictures ask for; others are about as wide. */
 double tw_canvas_text_width(const char *text, double size);
 

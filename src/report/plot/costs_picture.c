@@ -117,10 +117,7 @@ static double right_edge(const drawing *d) { return cell_x(d, d->n_plans) - d->l
 static double title_x(const drawing *d) { return d->look.margin < screen.margin ? d->look.margin : name_x(d); }
 static double row_y(const drawing *d, int row) { return d->look.head + row * d->look.row; }
 
-static void put(drawing *d, double x, double y, double size, tw_anchor anchor, unsigned colour, const char *text)
-{
-    tw_canvas_text(&d->canvas, x, y, size, anchor, colour, text);
-}
+static void put(drawing *d, tw_label label) { tw_canvas_text(&d->canvas, &label); }
 
 /* ---- cells ---- */
 
@@ -139,9 +136,9 @@ static void draw_numbers(drawing *d, double x, double y, int64_t cycles, int64_t
 {
     char text[32];
     short_number(cycles, text);
-    put(d, x, y, d->look.text, TW_LEFT, colour, text);
+    put(d, (tw_label){x, y, d->look.text, TW_LEFT, colour, text});
     if (!d->energy || d->look.energy == 0 || energy == 0) return;
-    put(d, x + d->look.cycles + d->look.energy - 4, y, d->look.text, TW_RIGHT, faint, TW_ENERGY(energy));
+    put(d, (tw_label){x + d->look.cycles + d->look.energy - 4, y, d->look.text, TW_RIGHT, faint, TW_ENERGY(energy)});
 }
 
 static void draw_cell(drawing *d, int r, int core, bool first)
@@ -149,7 +146,7 @@ static void draw_cell(drawing *d, int r, int core, bool first)
     tw_network_row row = tw_network_row_of(d->plan[core], d->step[r]);
     double x = cell_x(d, core), y = row_y(d, r);
     if (!row.plan) {
-        put(d, x, y + d->look.base, d->look.text, TW_LEFT, faint, row.op ? "no plan" : "time unknown");
+        put(d, (tw_label){x, y + d->look.base, d->look.text, TW_LEFT, faint, row.op ? "no plan" : "time unknown"});
         return;
     }
     double share = d->longest[core] > 0 ? (double)row.cycles / (double)d->longest[core] : 0;
@@ -176,9 +173,9 @@ static tw_status draw_row(drawing *d, int r)
     else
         snprintf(number, sizeof number, "%d", s);
     if (r % 2) tw_canvas_rect(&d->canvas, d->look.margin / 2, y, right_edge(d), d->look.row, stripe);
-    put(d, name_x(d) - 12, y + d->look.base, d->look.text, TW_RIGHT, faint, number);
-    put(d, name_x(d), y + d->look.base, d->look.text, TW_LEFT, ink, name);
-    if (d->look.op > 0) put(d, op_x(d), y + d->look.base, d->look.text, TW_LEFT, faint, op);
+    put(d, (tw_label){name_x(d) - 12, y + d->look.base, d->look.text, TW_RIGHT, faint, number});
+    put(d, (tw_label){name_x(d), y + d->look.base, d->look.text, TW_LEFT, ink, name});
+    if (d->look.op > 0) put(d, (tw_label){op_x(d), y + d->look.base, d->look.text, TW_LEFT, faint, op});
     tw_arena_rewind(d->scratch, mark);
     for (int i = 0; i < d->n_plans; i++) draw_cell(d, r, i, i == fastest(d, s));
     return TW_OK;
@@ -191,13 +188,13 @@ static void draw_total(drawing *d)
     double y = row_y(d, d->n_rows);
     char text[80];
     tw_canvas_rect(&d->canvas, d->look.margin / 2, y, right_edge(d), 1, rule);
-    put(d, name_x(d), y + d->look.base + 4, d->look.text + 1, TW_LEFT, ink, "total");
+    put(d, (tw_label){name_x(d), y + d->look.base + 4, d->look.text + 1, TW_LEFT, ink, "total"});
     for (int i = 0; i < d->n_plans; i++) {
         const tw_network_totals *t = &d->plan[i]->totals;
         draw_numbers(d, cell_x(d, i) + d->look.bar, y + d->look.base + 4, t->cycles, t->energy_fj, ink);
         int missing = t->n_refused + t->n_untimed;
         snprintf(text, sizeof text, "without %d step%s", missing, missing == 1 ? "" : "s");
-        if (missing > 0) put(d, cell_x(d, i), y + d->look.base + 4, d->look.text, TW_LEFT, faint, text);
+        if (missing > 0) put(d, (tw_label){cell_x(d, i), y + d->look.base + 4, d->look.text, TW_LEFT, faint, text});
     }
 }
 
@@ -214,8 +211,8 @@ static void draw_legend(drawing *d)
         tw_canvas_rect(&d->canvas, x + k * piece, y, piece, 10, heat((k + 0.5) / PIECES));
     x += d->look.gradient + 10;
     while (*several[i] && tw_canvas_text_width(several[i], d->look.text) > right_edge(d) - x) i++;
-    put(d, x, d->look.legend_y - 1, d->look.text, TW_LEFT, faint,
-        d->n_plans > 1 ? several[i] : "0 to the longest step");
+    put(d, (tw_label){x, d->look.legend_y - 1, d->look.text, TW_LEFT, faint,
+        d->n_plans > 1 ? several[i] : "0 to the longest step"});
 }
 
 static tw_status draw_head(drawing *d)
@@ -226,16 +223,16 @@ static tw_status draw_head(drawing *d)
              d->energy && d->look.energy > 0 ? "and energy " : "", d->by_layer ? "distinct layer" : "step");
     const char *title = tw_plot_fit(text, right_edge(d) - title_x(d), d->look.title_text, d->scratch);
     if (!title) return TW_ERR_NOMEM;
-    put(d, title_x(d), d->look.title_y, d->look.title_text, TW_LEFT, ink, title);
+    put(d, (tw_label){title_x(d), d->look.title_y, d->look.title_text, TW_LEFT, ink, title});
     draw_legend(d);
-    put(d, name_x(d), d->look.unit_y, d->look.text, TW_LEFT, faint, d->by_layer ? "layer" : "step");
-    if (d->look.op > 0) put(d, op_x(d), d->look.unit_y, d->look.text, TW_LEFT, faint, "operator");
+    put(d, (tw_label){name_x(d), d->look.unit_y, d->look.text, TW_LEFT, faint, d->by_layer ? "layer" : "step"});
+    if (d->look.op > 0) put(d, (tw_label){op_x(d), d->look.unit_y, d->look.text, TW_LEFT, faint, "operator"});
     for (int i = 0; i < d->n_plans; i++) {
         double x = cell_x(d, i);
-        put(d, x, d->look.core_y, d->look.core_text, TW_LEFT, ink, d->plan[i]->machine->name);
-        put(d, x + d->look.bar, d->look.unit_y, d->look.text, TW_LEFT, faint, "cycles");
+        put(d, (tw_label){x, d->look.core_y, d->look.core_text, TW_LEFT, ink, d->plan[i]->machine->name});
+        put(d, (tw_label){x + d->look.bar, d->look.unit_y, d->look.text, TW_LEFT, faint, "cycles"});
         if (d->plan[i]->totals.energy_fj > 0 && d->look.energy > 0)
-            put(d, x + cell_width(d) - 4, d->look.unit_y, d->look.text, TW_RIGHT, faint, "energy");
+            put(d, (tw_label){x + cell_width(d) - 4, d->look.unit_y, d->look.text, TW_RIGHT, faint, "energy"});
     }
     tw_canvas_rect(&d->canvas, d->look.margin / 2, d->look.head - 1, right_edge(d), 1, rule);
     return TW_OK;
@@ -281,8 +278,7 @@ static tw_status finish(drawing *d, int width, int height, tw_diag *diag)
         tw_canvas_drop(&d->canvas);
         return status;
     }
-    status = tw_canvas_close(&d->canvas);
-    return status == TW_ERR_IO ? tw_diag_io(diag, (tw_loc){0}, "cannot write the picture") : status;
+    return tw_canvas_explain(tw_canvas_close(&d->canvas), diag);
 }
 
 static int height_of(const drawing *d)
@@ -290,26 +286,14 @@ static int height_of(const drawing *d)
     return (int)(d->look.head + (d->n_rows + 1) * d->look.row + d->look.margin);
 }
 
-static tw_status draw(const tw_network_plan *const *plan, int n_plans, tw_canvas_kind kind, tw_arena *scratch,
-                      tw_diag *diag, FILE *out)
+/* For a screen: as wide as it has to be. */
+static tw_status draw_screen(drawing *d, const tw_medium *medium, tw_diag *diag)
 {
-    drawing d = {.plan = plan, .n_plans = n_plans, .scratch = scratch, .look = screen};
-    TW_TRY(list_rows(&d));
-    int width = (int)(right_edge(&d) + d.look.margin), height = height_of(&d);
-    TW_TRY(tw_canvas_open(&d.canvas, kind, width, height, out));
-    return finish(&d, width, height, diag);
-}
-
-tw_status tw_report_costs_svg(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
-                              FILE *out)
-{
-    return draw(plan, n_plans, TW_CANVAS_SVG, scratch, diag, out);
-}
-
-tw_status tw_report_costs_png(const tw_network_plan *const *plan, int n_plans, tw_arena *scratch, tw_diag *diag,
-                              FILE *out)
-{
-    return draw(plan, n_plans, TW_CANVAS_PNG, scratch, diag, out);
+    d->look = screen;
+    TW_TRY(list_rows(d));
+    int width = (int)(right_edge(d) + d->look.margin), height = height_of(d);
+    TW_TRY(tw_canvas_explain(tw_canvas_open(&d->canvas, medium, width, height), diag));
+    return finish(d, width, height, diag);
 }
 
 /* ---- for print ---- */
@@ -343,16 +327,23 @@ static look fit_look(const drawing *d, double width)
     return l;
 }
 
-tw_status tw_report_costs_plot(const tw_network_plan *const *plan, int n_plans, tw_image image, double width_mm,
-                               tw_arena *scratch, tw_diag *diag, FILE *out)
+static tw_status draw_print(drawing *d, const tw_medium *medium, double width_mm, tw_diag *diag)
 {
-    drawing d = {.plan = plan, .n_plans = n_plans, .scratch = scratch, .look = {.many = 64, .most_rows = 1000}};
     int width;
     TW_TRY(tw_plot_units(&width_mm, &width, diag));
-    TW_TRY(list_rows(&d));
-    d.look = fit_look(&d, width);
-    if (d.look.bar < 0)
-        return tw_diag_error(diag, (tw_loc){0}, "a picture of %g mm has no room for %d cores", width_mm, n_plans);
-    TW_TRY(tw_canvas_open_print(&d.canvas, tw_plot_canvas(image), width, height_of(&d), width_mm, out));
-    return finish(&d, width, height_of(&d), diag);
+    d->look = (look){.many = 64, .most_rows = 1000};
+    TW_TRY(list_rows(d));
+    d->look = fit_look(d, width);
+    if (d->look.bar < 0)
+        return tw_diag_error(diag, (tw_loc){0}, "a picture of %g mm has no room for %d cores", width_mm, d->n_plans);
+    TW_TRY(tw_canvas_explain(tw_canvas_open_print(&d->canvas, medium, width, height_of(d), width_mm), diag));
+    return finish(d, width, height_of(d), diag);
+}
+
+tw_status tw_report_costs_picture(const tw_network_plan *const *plan, int n_plans, const tw_costs_picture *picture,
+                                  tw_arena *scratch, tw_diag *diag)
+{
+    drawing d = {.plan = plan, .n_plans = n_plans, .scratch = scratch};
+    const tw_medium medium = {picture->image, picture->painter, picture->out};
+    return picture->print ? draw_print(&d, &medium, picture->width_mm, diag) : draw_screen(&d, &medium, diag);
 }

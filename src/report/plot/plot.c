@@ -63,22 +63,15 @@ tw_status tw_plot_units(double *mm, int *units, tw_diag *diag)
     return tw_diag_error(diag, (tw_loc){0}, "a picture is %d to %d mm wide, not %g", LEAST_MM, MOST_MM, *mm);
 }
 
-tw_canvas_kind tw_plot_canvas(tw_image image)
-{
-    static const tw_canvas_kind kind[] = {
-        [TW_IMAGE_PNG] = TW_CANVAS_PNG, [TW_IMAGE_SVG] = TW_CANVAS_SVG, [TW_IMAGE_PDF] = TW_CANVAS_PDF};
-    return kind[image];
-}
-
-tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, tw_arena *scratch, tw_diag *diag,
-                         FILE *out)
+tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, const tw_painter *painter,
+                         tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     static tw_status (*const draw[TW_N_PLOTS])(tw_plot * plot) = {[TW_PLOT_GANTT] = tw_plot_gantt,
                                                                   [TW_PLOT_BUFFERS] = tw_plot_buffers,
                                                                   [TW_PLOT_ROOFLINE] = tw_plot_roofline,
                                                                   [TW_PLOT_TRAFFIC] = tw_plot_traffic,
                                                                   [TW_PLOT_PARETO] = tw_plot_pareto};
-    tw_plot plot = {.plan = plan, .options = options, .scratch = scratch, .diag = diag, .out = out};
+    tw_plot plot = {.plan = plan, .options = options, .painter = painter, .scratch = scratch, .diag = diag, .out = out};
     if (plan->model->n_ops == 0) return tw_diag_error(diag, (tw_loc){0}, "a plan without operators has no picture");
     plot.mm = options->width_mm;
     TW_TRY(tw_plot_units(&plot.mm, &plot.width, diag));
@@ -95,7 +88,7 @@ tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, tw
 
 void tw_plot_put(tw_plot *plot, double x, double y, tw_anchor anchor, unsigned colour, const char *text)
 {
-    tw_canvas_text(&plot->canvas, x, y, TW_PLOT_TEXT, anchor, colour, text);
+    tw_canvas_text(&plot->canvas, &(tw_label){x, y, TW_PLOT_TEXT, anchor, colour, text});
 }
 
 const char *tw_plot_fit(const char *text, double width, double size, tw_arena *arena)
@@ -130,8 +123,9 @@ tw_status tw_plot_open(tw_plot *plot, double height, const char *what)
     double all = TW_PLOT_MARGIN + TW_PLOT_LINE + 4 + height + TW_PLOT_MARGIN;
     if (all * 2 > TW_CANVAS_MAX)
         return tw_diag_error(plot->diag, (tw_loc){0}, "the picture would be too high; choose one operator");
-    TW_TRY(tw_canvas_open_print(&plot->canvas, tw_plot_canvas(plot->options->image), plot->width, (int)ceil(all),
-                                plot->mm, plot->out));
+    const tw_medium medium = {plot->options->image, plot->painter, plot->out};
+    TW_TRY(tw_canvas_explain(tw_canvas_open_print(&plot->canvas, &medium, plot->width, (int)ceil(all), plot->mm),
+                             plot->diag));
     tw_canvas_rect(&plot->canvas, 0, 0, plot->width, ceil(all), TW_PAPER);
     plot->y = TW_PLOT_MARGIN + TW_PLOT_LINE + 4;
     return put_title(plot, what);
@@ -139,6 +133,5 @@ tw_status tw_plot_open(tw_plot *plot, double height, const char *what)
 
 tw_status tw_plot_close(tw_plot *plot)
 {
-    tw_status status = tw_canvas_close(&plot->canvas);
-    return status == TW_ERR_IO ? tw_diag_io(plot->diag, (tw_loc){0}, "cannot write the picture") : status;
+    return tw_canvas_explain(tw_canvas_close(&plot->canvas), plot->diag);
 }

@@ -24,6 +24,7 @@ typedef struct tw_plot {
     tw_arena *arena;     /* of the picture: a walk rewinds `scratch` */
     tw_arena *scratch;
     tw_diag *diag;
+    const tw_painter *painter;
     FILE *out;
     int width; /* units */
     double mm;
@@ -31,8 +32,9 @@ typedef struct tw_plot {
     tw_canvas canvas;
 } tw_plot;
 
-tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, tw_arena *scratch, tw_diag *diag,
-                         FILE *out);
+/* `painter` draws PNG and PDF. */
+tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, const tw_painter *painter,
+                         tw_arena *scratch, tw_diag *diag, FILE *out);
 /* Those behind it. */
 tw_status tw_plot_gantt(tw_plot *plot);
 tw_status tw_plot_buffers(tw_plot *plot);
@@ -42,7 +44,6 @@ tw_status tw_plot_pareto(tw_plot *plot);
 
 /* How many units a picture of so many millimetres has; *mm 0: a column of a paper. */
 TW_NODISCARD tw_status tw_plot_units(double *mm, int *units, tw_diag *diag);
-tw_canvas_kind tw_plot_canvas(tw_image image);
 /* Opens a picture of so many units below its title, which says `what` the plan costs. */
 TW_NODISCARD tw_status tw_plot_open(tw_plot *plot, double height, const char *what);
 /* A text of the usual size. */

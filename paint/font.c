@@ -1,5 +1,5 @@
-/* src/report/plot/font.c - see font.h. The font file is open as long as cairo holds a font made of it. */
-#include "report/plot/font.h"
+/* paint/font.c - see font.h. The font file is open as long as cairo holds a font made of it. */
+#include "paint/font.h"
 
 #include <cairo-ft.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void close_font(void *user)
 
 static const char *find_place(void)
 {
-    for (size_t i = 0; i < TW_COUNT(places); i++)
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (access(places[i], R_OK) == 0) return places[i];
     return NULL;
 }
@@ -42,23 +42,23 @@ static font_file *open_font(const char *path)
     return NULL;
 }
 
-static tw_status choose_file(cairo_t *cairo, const char *path)
+static bool choose_file(cairo_t *cairo, const char *path)
 {
     static const cairo_user_data_key_t key;
     font_file *f = open_font(path);
-    if (!f) return TW_ERR_NOMEM;
+    if (!f) return false;
     cairo_font_face_t *font = cairo_ft_font_face_create_for_ft_face(f->face, 0);
     if (cairo_font_face_set_user_data(font, &key, f, close_font) != CAIRO_STATUS_SUCCESS) {
         cairo_font_face_destroy(font);
         close_font(f);
-        return TW_ERR_NOMEM;
+        return false;
     }
     cairo_set_font_face(cairo, font);
     cairo_font_face_destroy(font);
-    return TW_OK;
+    return true;
 }
 
-tw_status tw_font_choose(cairo_t *cairo)
+bool font_choose(cairo_t *cairo)
 {
     const char *path = find_place();
     cairo_font_options_t *edges = cairo_font_options_create();
@@ -68,8 +68,8 @@ tw_status tw_font_choose(cairo_t *cairo)
     cairo_set_font_options(cairo, edges);
     bool made = cairo_font_options_status(edges) == CAIRO_STATUS_SUCCESS;
     cairo_font_options_destroy(edges);
-    if (!made) return TW_ERR_NOMEM;
+    if (!made) return false;
     if (path) return choose_file(cairo, path);
     cairo_select_font_face(cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-    return TW_OK;
+    return true;
 }
