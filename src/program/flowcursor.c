@@ -246,6 +246,11 @@ static tw_status init_memory(tw_flow_cursor *c, int m, tw_arena *arena)
     return TW_OK;
 }
 
+static bool share_pool(const tw_flow *flow, int m, int a, int b)
+{
+    return flow->stay[m][a].here && flow->stay[m][b].here && flow->stay[m][a].pool == flow->stay[m][b].pool;
+}
+
 tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_arena *arena)
 {
     const tw_op *op = program->op;
@@ -262,7 +267,7 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
     for (int e = 0; e < program->machine->n_engines; e++) c->prefetches |= program->machine->engine[e].prefetches;
     for (int m = 1; m < program->machine->n_memories; m++) /* the loads must not get what the store gives back */
         for (int o = 0; o < tw_op_output(op); o++)
-            c->prefetches &= program->flow->stay[m][o].pool != program->flow->stay[m][tw_op_output(op)].pool;
+            c->prefetches &= !share_pool(program->flow, m, o, tw_op_output(op));
     if (c->prefetches) TW_ALLOC(arena, c->freed, program->layout.n_buffers + 1);
     for (int i = 0; c->prefetches && i < program->layout.n_buffers; i++) c->freed[i] = -1;
     for (int l = 0; l < op->n_loops; l++) cut_loop(c, l, 0);
