@@ -89,7 +89,6 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
     if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted && group->advisor)
         group->advisor->too_large(group->model, i, view, map, work->scratch, diag);
     TW_TRY(built);
-    TW_TRY(tw_layout_check(&out->program.layout, view, diag));
     return tw_timeline_run(&out->program, work->scratch, diag, &out->timeline);
 }
 

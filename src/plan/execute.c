@@ -6,22 +6,6 @@
 #include "sim/timeline.h"
 #include "verify/expect.h"
 
-#include <string.h>
-
-/* Operands that stay between two operators, each in one buffer. */
-static void find_residents(const tw_program *p, tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS])
-{
-    in->resident = resident;
-    for (int m = 1; m < p->machine->n_memories; m++)
-        for (int o = 0; o < p->op->n_operands; o++) {
-            if (!p->flow->stay[m][o].here || !p->flow->stay[m][o].resident) continue;
-            tw_resident *r = &resident[in->n_residents++];
-            *r = (tw_resident){.operand = o, .buffer = p->layout.first[m][o]};
-            for (int a = 0; a < p->op->operand[o].n_axes; a++)
-                r->region.axis[a] = (tw_span){0, p->op->operand[o].axis[a].extent};
-        }
-}
-
 tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
                                    tw_resident resident[TW_MAX_OPERANDS])
 {
@@ -30,9 +14,18 @@ tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_M
                           .machine = p->machine,
                           .layout = &p->layout};
     tw_verify_expect(p->map, level, &in);
-    if (p->flow) find_residents(p, &in, resident);
-    if (p->flow) memcpy(in.holds_sums, p->flow->sums, sizeof in.holds_sums);
+    tw_verify_residents(&in, resident);
     return in;
+}
+
+tw_claims tw_claims_of(const tw_op_plan *plan)
+{
+    return (tw_claims){.sum = plan->timeline.sum,
+                       .engine = plan->timeline.engine,
+                       .memory = plan->memory,
+                       .link = plan->link,
+                       .pool = plan->timeline.pool,
+                       .search = plan->searched ? &plan->search : NULL};
 }
 
 /* The executor sees a timeline in the order of time: lockstep rows are, the commands of an async program are put so. */
@@ -67,6 +60,8 @@ static tw_status run(const tw_op_plan *plan, const tw_given *given, tw_arena *sc
     tw_resident resident[TW_MAX_OPERANDS];
     tw_verify_input in = tw_verify_input_of(&plan->program, level, resident);
     in.deadline = diag->deadline;
+    tw_claims claims = tw_claims_of(plan);
+    in.claims = &claims;
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = tw_executor_new_given(&in, given, judges);
     if (!checker || !executor) return TW_ERR_NOMEM;

@@ -7,6 +7,8 @@
 /* What the judges need to know about a program; `level` and `resident` are written and must live as long. */
 tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
                                    tw_resident resident[TW_MAX_OPERANDS]);
+/* What the plan reports of the operator. */
+tw_claims tw_claims_of(const tw_op_plan *plan);
 /* Walks the program once, past the judges and `other`; `other` and `executor` may be NULL. What the walk needs is
  * allocated in `scratch`, what it needs until the judges are asked in `judges`. */
 TW_NODISCARD tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker *checker,

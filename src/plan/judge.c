@@ -55,6 +55,8 @@ static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, 
     tw_resident resident[TW_MAX_OPERANDS];
     tw_verify_input in = tw_verify_input_of(p, level, resident);
     in.deadline = diag->deadline;
+    tw_claims claims = tw_claims_of(plan);
+    in.claims = &claims;
     bool executes = is_executed(p, options, diag->deadline, &v->stopped);
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;

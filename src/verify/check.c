@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/row_follow.h"
 #include "verify/shape.h"
 #include "verify/stream_checker.h"
 
@@ -83,6 +84,12 @@ static bool live_reserve(tw_checker *c, tw_checker_level *l)
     tw_checker_live *wider = TW_NEW(c->arena, tw_checker_live, room);
     if (!wider) return false;
     if (l->live) memcpy(wider, l->live, (size_t)l->live_room * sizeof *wider);
+    for (int m = l->outer + 1; m < l->memory; m++) {
+        int64_t *more = TW_NEW(c->arena, int64_t, room);
+        if (!more) return false;
+        if (l->live) memcpy(more, l->passing[m], (size_t)l->live_room * sizeof *more);
+        l->passing[m] = more;
+    }
     l->live = wider;
     l->live_room = room;
     return true;
@@ -93,20 +100,34 @@ static void retire(tw_checker *c, tw_checker_level *l, int buffer)
 {
     tw_checker_value *v = &c->value[buffer];
     const tw_buffer *b = &c->in.layout->buffer[buffer];
-    if (v->full && b->memory == l->memory) {
+    if (v->full) {
         int64_t elems = tw_verify_region_elems(&c->in.op->operand[b->operand], &v->region);
         int64_t units = tw_verify_units(&c->in, b->operand, elems);
-        l->live[v->born].change += units;
-        l->live[tw_max(v->born, v->last_read) + 1].change -= units;
+        int64_t until = tw_max(v->born, v->last_read) + 1;
+        bool own = b->memory == l->memory;
+        *(own ? &l->live[v->born].change : &l->passing[b->memory][v->born]) += units;
+        *(own ? &l->live[until].change : &l->passing[b->memory][until]) -= units;
     }
     v->full = false;
+}
+
+/* The most that was alive in a memory that is passed through; no row says it. */
+static void find_passing_peak(tw_checker *c, const tw_checker_level *l, int memory)
+{
+    int64_t units = 0;
+    for (int64_t r = 0; r < l->n_rows; r++) {
+        units += l->passing[memory][r];
+        c->tally.live[memory] = tw_max(c->tally.live[memory], units);
+    }
 }
 
 static void check_live(tw_checker *c, const tw_checker_level *l)
 {
     int64_t units = 0;
+    for (int m = l->outer + 1; m < l->memory && l->live; m++) find_passing_peak(c, l, m);
     for (int64_t r = 0; r < l->n_rows && !c->fault.set; r++) {
         units += l->live[r].change;
+        c->tally.live[l->memory] = tw_max(c->tally.live[l->memory], units);
         if (units != l->live[r].claimed)
             tw_fault_set(&c->fault, "row %" PRId64 " (%s) claims %" PRId64 " live units, has %" PRId64,
                          l->live[r].tick, c->in.machine->memory[l->memory].name, l->live[r].claimed, units);
@@ -126,12 +147,15 @@ static bool belongs_to(const tw_checker_level *l, const tw_buffer *b)
 }
 
 /* A program starts with empty buffers. */
-static void program_begin(tw_checker *c, int at, int64_t clock)
+static void program_begin(tw_checker *c, int at, int64_t clock, const tw_box *box)
 {
     tw_checker_level *l = &c->level[at];
+    if (l->follows) tw_row_follow_begin(l, box);
     l->n_rows = 0;
     l->clock = clock;
     if (l->live) memset(l->live, 0, (size_t)l->live_room * sizeof *l->live);
+    for (int m = l->outer + 1; m < l->memory && l->live; m++)
+        memset(l->passing[m], 0, (size_t)l->live_room * sizeof *l->passing[m]);
 }
 
 static void program_end(tw_checker *c, int at)
@@ -139,6 +163,7 @@ static void program_end(tw_checker *c, int at)
     tw_checker_level *l = &c->level[at];
     for (int i = 0; i < c->in.layout->n_buffers; i++)
         if (belongs_to(l, &c->in.layout->buffer[i])) retire(c, l, i);
+    if (l->follows) tw_row_follow_end(c, l);
     check_live(c, l);
 }
 
@@ -149,7 +174,8 @@ static void put(const tw_checked *s, int buffer, const tw_region *region, uint64
     int64_t row = s->level->n_rows - 1;
     retire(s->c, s->level, buffer);
     s->c->value[buffer] =
-        (tw_checker_value){.full = true, .region = *region, .points = points, .born = row, .last_read = row};
+        (tw_checker_value){.full = true, .region = *region, .points = points, .born = row, .last_read = row, .wrote = row};
+    s->c->value[buffer].box = s->at.instr->box;
 }
 
 /* Adds to a value that goes on living. */
@@ -157,6 +183,19 @@ static void add_points(const tw_checked *s, int buffer, uint64_t points)
 {
     tw_checker_value *v = &s->c->value[buffer];
     v->points = tw_cover_add(v->points, points);
+    v->wrote = s->level->n_rows - 1;
+}
+
+/* The first row in which it could have been loaded: when the buffer was no longer used, and behind the load before it on
+ * the way through the queues. */
+static void apply_load(const tw_checked *s)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_checker_value *old = &s->c->value[i->dst], *from = i->src[0] >= 0 ? &s->c->value[i->src[0]] : NULL;
+    int64_t ready = old->full ? tw_max(old->wrote, old->last_read) + 1 : 0;
+    if (from && belongs_to(s->level, &s->at.in->layout->buffer[i->src[0]])) ready = tw_max(ready, from->ready + 1);
+    put(s, i->dst, &i->region, 0);
+    s->c->value[i->dst].ready = ready;
 }
 
 static void apply_store(const tw_checked *s)
@@ -203,7 +242,7 @@ static void apply_sum(const tw_checked *s)
 static void apply(const tw_checked *s)
 {
     switch (s->at.instr->op) {
-    case TW_LOAD: put(s, s->at.instr->dst, &s->at.instr->region, 0); break;
+    case TW_LOAD: apply_load(s); break;
     case TW_STORE: apply_store(s); break;
     case TW_EXEC: apply_exec(s); break;
     case TW_SUM: apply_sum(s); break;
@@ -248,12 +287,15 @@ static void judge_begin(tw_checked *s)
     }
     s->at.instr = NULL;
     if (!tw_rules_row(s)) return;
+    if (s->level->follows && !tw_row_follow_place(s)) return;
     for (int i = 0; i < row->n_events; i++) {
         s->at.instr = &row->event[i].instr;
         mark_reads(s);
     }
+    s->at.instr = NULL;
+    if (s->level->follows && !tw_row_follow_buffers(s)) return;
     if (s->level->nested)
-        program_begin(c, row->level + 1, row->start_cycle);
+        program_begin(c, row->level + 1, row->start_cycle, &s->level->nested->box);
     else
         c->next_tick++;
 }
@@ -292,6 +334,9 @@ static void judge_end(tw_checked *s)
     for (int i = 0; i < s->at.row->n_events; i++) {
         s->at.instr = &s->at.row->event[i].instr;
         apply(s);
+        tw_tally_instr(&c->tally, s->at.instr);
+        if (!s->at.instr->nested)
+            tw_tally_busy(&c->tally, s->at.instr->engine, s->at.row->event[i].end_cycle - s->at.row->event[i].start_cycle);
     }
     s->level->clock = s->at.row->end_cycle;
 }
@@ -317,17 +362,35 @@ tw_row_sink tw_checker_sink(tw_checker *c)
                      : (tw_row_sink){checker_begin, checker_end, c};
 }
 
+/* Lockstep: every level walks through the tiles of the mapping. */
+static void follow_levels(tw_checker *c)
+{
+    tw_box all = {0};
+    if (!c->in.map || c->in.machine->timing == TW_ASYNC) return;
+    for (int l = 0; l < c->in.op->n_loops; l++) all.span[l].hi = c->in.op->loop[l].extent;
+    for (int t = 0; t < c->in.n_levels; t++) {
+        tw_steps_init(&c->level[t].steps, c->in.op, c->in.map, t, true);
+        c->level[t].follows = true;
+        c->level[t].innermost = t == c->in.n_levels - 1;
+        int n = c->in.layout->count[c->level[t].memory][tw_op_output(c->in.op)];
+        c->level[t].results.n = n < TW_RESULTS_MAX ? n : TW_RESULTS_MAX;
+        tw_row_follow_begin(&c->level[t], &all);
+    }
+}
+
 tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
 {
     tw_checker *c = TW_NEW(arena, tw_checker, 1);
     if (!c) return NULL;
     c->in = *in;
     c->arena = arena;
+    if (!tw_tally_init(&c->tally, &c->in, arena)) return NULL;
     c->cover = tw_cover_new(in->op, in->deadline, arena);
     c->value = TW_NEW(arena, tw_checker_value, in->layout->n_buffers + 1);
     if (!c->cover || !c->value) return NULL;
     for (int l = 0; l < in->n_levels; l++)
         c->level[l] = (tw_checker_level){.memory = in->level[l].memory, .outer = l ? in->level[l - 1].memory : 0};
+    follow_levels(c);
     if (in->machine->timing == TW_ASYNC && !(c->stream = tw_stream_check_new(c))) return NULL;
     return check_layout(c) ? c : NULL;
 }
@@ -340,9 +403,11 @@ const char *tw_checker_finish(tw_checker *c)
         tw_stream_check_finish(c);
     else if (!c->fault.set && c->in.n_levels > 0)
         program_end(c, 0);
+    if (!c->stream && c->in.n_levels > 0) c->tally.sum.ticks = c->next_tick, c->tally.sum.cycles = c->level[0].clock;
     tw_region whole = tw_verify_whole(&op->operand[tw_op_output(op)]);
     if (!c->fault.set && c->stored != tw_cover_region(c->cover, &whole))
         tw_fault_set(&c->fault, "the stores do not write every element of '%s' once",
                      op->operand[tw_op_output(op)].name);
+    tw_tally_compare(&c->tally, &c->fault);
     return c->fault.set ? c->fault.text : NULL;
 }

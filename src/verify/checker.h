@@ -9,18 +9,31 @@
 #define TW_VERIFY_CHECKER_H
 #include "verify/cover.h"
 #include "verify/fault.h"
+#include "verify/steps.h"
+#include "verify/tally.h"
 
 typedef struct tw_checker_value { /* what a buffer holds */
     bool full;
     tw_region region;
     uint64_t points;         /* output: fingerprint of what was accumulated */
     int64_t born, last_read; /* rows of its level's program                 */
+    int64_t wrote, ready;    /* row of the last write; the first row in which it could have been loaded */
+    tw_box box;              /* of a tile that was loaded: what it is for */
 } tw_checker_value;
 
 typedef struct tw_checker_live {
     int64_t change; /* units that become alive in this row less those that died before it */
     int64_t claimed, tick;
 } tw_checker_live;
+
+enum { TW_RESULTS_MAX = 64 }; /* more buffers of an output than that a lockstep mapping cannot have */
+typedef struct tw_results {    /* which buffers of the output are in use, in the order of the program */
+    int n, accumulator;        /* -1: none                                                           */
+    bool held[TW_RESULTS_MAX];
+    int64_t freed[TW_RESULTS_MAX], n_freed;
+    int sum[2 * TW_RESULTS_MAX]; /* where those that have not come yet put their results           */
+    int64_t n_sums, n_summed;
+} tw_results;
 
 typedef struct tw_checker_level {
     int memory, outer;       /* works in `memory`; loads from and stores to `outer`    */
@@ -29,6 +42,14 @@ typedef struct tw_checker_level {
     const tw_instr *nested;  /* of the open row: the EXEC that contains the next level */
     uint64_t pieces, points; /* stored into its target so far, by the next level       */
     tw_checker_live *live;
+    int64_t *passing[TW_MAX_MEMORIES]; /* the same change for each memory that is passed through */
+    /* see row_follow.h; without a mapping of no use */
+    bool follows, innermost, started; /* started: a reduction is under way                     */
+    tw_steps steps;
+    int64_t last_exec, last_sum;      /* rows, -1: none yet                                    */
+    int n_loaded, n_queued;           /* in the row before: into the memory, into queues       */
+    int turn[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_results results;
     int64_t live_room;
 } tw_checker_level;
 
@@ -40,6 +61,7 @@ struct tw_checker {
     tw_checker_value *value; /* per buffer */
     int depth;               /* open rows  */
     int64_t next_tick;
+    tw_tally tally;
     uint64_t stored; /* positions of the output that reached the outermost memory */
     tw_checker_level level[TW_MAX_MEMORIES];
     /* async machines: instead of all after `fault` but `stored`, see stream_checker.h; otherwise NULL */

@@ -1,5 +1,9 @@
 /* src/verify/expect.c - see expect.h. */
 #include "verify/expect.h"
+#include "verify/shape.h"
+#include "verify/stays.h"
+
+#include <string.h>
 
 /* A loop that a level cuts. Those of all levels, outermost first, are the nest that the program walks. */
 typedef struct cut_loop {
@@ -124,6 +128,7 @@ static void lay_out(const tw_op_map *map, tw_verify_input *in)
 
 void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in)
 {
+    in->map = map;
     cut_loops nest = {0};
     walk_levels(map, level, in, &nest);
     in->innermost = -1;
@@ -134,4 +139,22 @@ void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES]
     lay_out(map, in);
     int memory = in->machine->engine[in->machine->compute].memory;
     in->laid_whole = in->machine->memory[memory].whole && map->level[memory - 1].keeps[in->op->n_operands - 1] < 0;
+    tw_stays stays;
+    tw_stays_init(&stays, in);
+    memcpy(in->holds_sums, stays.sums, sizeof in->holds_sums);
+}
+
+void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS])
+{
+    const tw_op *op = in->op;
+    in->resident = resident;
+    in->n_residents = 0;
+    for (int o = 0; o < op->n_operands && in->machine->timing == TW_ASYNC; o++) {
+        bool output = o == op->n_operands - 1, stays = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
+        int memory = in->machine->n_memories - 1;
+        if (!stays && (output || !is_left_there(in, o))) continue;
+        while (memory > 0 && !(in->machine->memory[memory].holds & (output ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS))) memory--;
+        resident[in->n_residents++] = (tw_resident){
+            .operand = o, .buffer = in->layout->first[memory][o], .region = tw_verify_whole(&op->operand[o])};
+    }
 }

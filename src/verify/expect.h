@@ -5,10 +5,11 @@
  * machine, and is worked out here once more. Nothing is asked of those who built the program. */
 #ifndef TW_VERIFY_EXPECT_H
 #define TW_VERIFY_EXPECT_H
-#include "mapping/opmap.h"
 #include "verify/verify.h"
 
-/* Fills levels, is_pass, padded, largest, restless, innermost and unroll of `in`, whose model, operator and machine are
+/* Fills levels, is_pass, padded, largest, restless, innermost, holds_sums and unroll of `in`, whose model, operator and machine are
  * there. in->level will point to `level`. */
 void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in);
+/* Operands that stay between two operators, each in one buffer: `in` will point to `resident`. */
+void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS]);
 #endif

@@ -106,3 +106,45 @@ unsigned tw_verify_axis_loops(const tw_axis *axis)
     for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
     return loops;
 }
+
+/* The largest integer that is at most a / b; b is positive. */
+static int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* The first and the last position that the loops of a box lead to, inside the tensor or not. */
+static void reach_of(const tw_axis *axis, const tw_box *box, int64_t *first, int64_t *last)
+{
+    int64_t low = axis->offset, high = axis->offset;
+    for (int t = 0; t < axis->n_terms; t++) {
+        tw_span s = box->span[axis->term[t].loop];
+        int64_t a = axis->term[t].coef * s.lo, b = axis->term[t].coef * (s.hi - 1);
+        low += a < b ? a : b;
+        high += a < b ? b : a;
+    }
+    *first = axis->floors ? floor_of(low, axis->divisor) : -floor_of(-low, axis->divisor);
+    *last = floor_of(high, axis->divisor);
+}
+
+bool tw_verify_hull(const tw_op *op, int operand, const tw_box *box, tw_region *out)
+{
+    const tw_operand *o = &op->operand[operand];
+    for (int a = 0; a < o->n_axes; a++) {
+        int64_t first, last;
+        reach_of(&o->axis[a], box, &first, &last);
+        out->axis[a] = (tw_span){first > 0 ? first : 0, last < o->axis[a].extent ? last + 1 : o->axis[a].extent};
+        if (out->axis[a].lo >= out->axis[a].hi) return false;
+    }
+    return true;
+}
+
+bool tw_verify_can_miss(const tw_op *op, int operand)
+{
+    const tw_operand *o = &op->operand[operand];
+    tw_box all = {0};
+    for (int l = 0; l < op->n_loops; l++) all.span[l].hi = op->loop[l].extent;
+    for (int a = 0; a < o->n_axes; a++) {
+        int64_t first, last;
+        reach_of(&o->axis[a], &all, &first, &last);
+        if (o->axis[a].divisor > 1 || first < 0 || last >= o->axis[a].extent) return true;
+    }
+    return false;
+}

@@ -16,6 +16,10 @@ int64_t tw_verify_region_elems(const tw_operand *operand, const tw_region *regio
 /* What two regions have in common; no elements when that is nothing. */
 tw_region tw_verify_common(const tw_operand *operand, const tw_region *a, const tw_region *b);
 tw_region tw_verify_whole(const tw_operand *operand);
+/* The part of an operand that a box reaches, as a hull; false when that is nothing. */
+bool tw_verify_hull(const tw_op *op, int operand, const tw_box *box, tw_region *out);
+/* Whether some loop point has no element of the operand. */
+bool tw_verify_can_miss(const tw_op *op, int operand);
 /* What a box writes: each output axis is one parallel loop. */
 tw_region tw_verify_output_region(const tw_op *op, const tw_box *box);
 tw_dtype tw_verify_dtype(const tw_verify_input *in, int operand);

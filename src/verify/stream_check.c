@@ -205,6 +205,7 @@ static bool give_back_one(const tw_commanded *s, int buffer)
         return tw_fault_at(&s->at, "gives back buffer %s, %s", tw_buffer_name_of(s->at.in, buffer, -1, -1).text,
                            why);
     slot->held = slot->full = false;
+    tw_tally_give(&s->c->tally, buffer, s->event->busy_end);
     read_until(s, buffer);
     return true;
 }
@@ -218,6 +219,14 @@ static bool give_back(const tw_commanded *s)
 
 /* ---- the sink ---- */
 
+static void count_command(const tw_commanded *s)
+{
+    tw_tally *t = &s->c->tally;
+    tw_tally_busy(t, s->at.instr->engine, s->event->busy_end - s->event->start_cycle);
+    tw_tally_wait(t, s->event, s->awaited);
+    t->sum.cycles = tw_max(t->sum.cycles, tw_max(s->event->end_cycle, s->event->busy_end));
+}
+
 static void judge(tw_commanded *s)
 {
     const tw_rowset *row = s->at.row;
@@ -226,12 +235,16 @@ static void judge(tw_commanded *s)
         s->event = &row->event[i];
         s->at.instr = &s->event->instr;
         if (!tw_stream_rules(s)) return;
+        tw_tally_instr(&s->c->tally, s->at.instr);
+        if (s->at.instr->takes) tw_tally_take(&s->c->tally, s->at.instr->dst, s->event->start_cycle);
         apply(s);
         if (s->k->no_memory || !give_back(s)) return;
+        if (s->k->follow && !tw_follow_instr(s->k->follow, &s->at)) return;
     }
     s->event = &row->event[0];
     s->at.instr = &s->event->instr;
     if (!tw_stream_start(s)) return;
+    count_command(s);
     s->k->unit_free[s->at.instr->engine][s->at.instr->unit] = s->event->busy_end;
     s->k->n_commands++;
 }
@@ -240,7 +253,7 @@ tw_status tw_stream_check_command(void *checker, const tw_rowset *row)
 {
     tw_checker *c = checker;
     if (c->fault.set) return TW_OK;
-    judge(&(tw_commanded){{&c->in, &c->fault, row, NULL}, c, c->stream, NULL, 0, 0, -1});
+    judge(&(tw_commanded){{&c->in, &c->fault, row, NULL}, c, c->stream, NULL, 0, 0, -1, -1});
     return c->stream->no_memory ? TW_ERR_NOMEM : TW_OK;
 }
 
@@ -254,6 +267,7 @@ tw_stream_check *tw_stream_check_new(tw_checker *c)
     k->slot = TW_NEW(c->arena, tw_slot, n + 1);
     k->parts = tw_parts_new(&in->op->operand[tw_op_output(in->op)], n + 1, c->arena);
     if (!k->slot || !k->parts) return NULL;
+    if (in->map && !(k->follow = tw_follow_new(&c->in, c->arena))) return NULL;
     for (int e = 0; e < in->machine->n_engines; e++) {
         k->unit_free[e] = TW_NEW(c->arena, int64_t, tw_clamp(in->machine->engine[e].count, 1, INT16_MAX));
         if (!k->unit_free[e]) return NULL;
@@ -288,6 +302,7 @@ static bool check_resident(tw_checker *c, int buffer)
 
 void tw_stream_check_finish(tw_checker *c)
 {
+    if (c->stream->follow) tw_follow_finish(c->stream->follow, &c->fault);
     for (int i = 0; i < c->in.layout->n_buffers && !c->fault.set; i++)
         if (c->stream->slot[i].held && !check_resident(c, i))
             tw_fault_set(&c->fault, "buffer %s is still held at the end",

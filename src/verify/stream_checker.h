@@ -6,6 +6,7 @@
 #ifndef TW_VERIFY_STREAM_CHECKER_H
 #define TW_VERIFY_STREAM_CHECKER_H
 #include "verify/checker.h"
+#include "verify/follow.h"
 #include "verify/parts.h"
 
 typedef struct tw_slot { /* a buffer */
@@ -23,6 +24,7 @@ typedef struct tw_stream_check {
     tw_parts *parts;                    /* of the output: by buffer, and beside the tensor      */
     int outside;                        /* the place beside the tensor                          */
     int64_t *unit_free[TW_MAX_ENGINES]; /* per unit: when its last command lets it go           */
+    tw_follow *follow; /* NULL: there is no mapping to follow */
     int64_t n_commands;
     bool no_memory;
 } tw_stream_check;
@@ -35,6 +37,7 @@ typedef struct tw_commanded {
     const tw_event *event;
     int64_t data, credit; /* when all that it reads was there, and all that it takes was free */
     int64_t late;         /* when what it takes at its end was free, -1: it takes nothing so     */
+    int awaited;          /* the buffer whose credit was free last, -1: it takes none            */
 } tw_commanded;
 
 /* Where partial sums of a region are found. */

@@ -171,6 +171,7 @@ static bool check_unused(tw_commanded *s, int buffer)
                                                       : "read",
                            until);
     if (s->late >= 0) return true;
+    if (s->at.instr->takes && (s->awaited < 0 || until > s->credit)) s->awaited = buffer;
     int64_t *latest = s->at.instr->takes ? &s->credit : &s->data;
     *latest = tw_max(*latest, until);
     return true;

@@ -16,6 +16,7 @@
 #define TW_VERIFY_VERIFY_H
 #include "core/deadline.h"
 #include "program/instr.h"
+#include "mapping/opmap.h"
 
 /* A tile that lies in a buffer from the beginning (an input) or stays there (the output), see tw_op.fused. */
 typedef struct tw_resident {
@@ -23,12 +24,23 @@ typedef struct tw_resident {
     tw_region region;
 } tw_resident;
 
+/* What is reported of a run. All of it is compared with what the rows say; NULL: nothing is. */
+typedef struct tw_claims {
+    tw_summary sum;
+    const tw_engine_use *engine;                  /* per engine                      */
+    const tw_memory_use *memory;                  /* per memory                      */
+    const tw_link_use (*link)[TW_MAX_OPERANDS];   /* into memory m, from 1 on        */
+    const tw_pool_use (*pool)[TW_MAX_OPERANDS];   /* async: in memory m              */
+    const tw_search_result *search;               /* NULL: the mapping was given     */
+} tw_claims;
+
 /* What a judge needs to know about the run. */
 typedef struct tw_verify_input {
     const tw_model *model;
     const tw_op *op;
     const tw_machine *machine;
     const tw_layout *layout;
+    const tw_op_map *map; /* as it was written; NULL: the program is right or wrong by itself, whatever was asked for */
     int n_levels; /* tiled levels */
     const tw_level_info *level;
     bool is_pass[TW_MAX_MEMORIES];    /* memories that are passed through */
@@ -41,6 +53,7 @@ typedef struct tw_verify_input {
                                          levels                                                */
     int n_residents;
     const tw_resident *resident;
+    const tw_claims *claims;
     const tw_deadline *deadline;            /* that may end it; NULL: none. A judgement made after that is worth nothing   */
     int unroll[TW_ARRAY_DIMS];        /* async: loops laid out over the rows and columns of the array, -1: none */
 } tw_verify_input;

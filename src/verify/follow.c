@@ -1,0 +1,278 @@
+/* src/verify/follow.c - see follow.h.
+ *
+ * The instructions of a step come in two groups: the loads of its inputs, and the rest, that is the execution with sums that
+ * come back before it and what it stores. Where a mover fetches ahead, the rest of a step waits for the loads of the next one,
+ * unless one of those needs a buffer that was given back in the step before, or waits for all executions. */
+#include "verify/follow.h"
+#include "verify/shape.h"
+#include "verify/stays.h"
+
+#include <string.h>
+
+typedef struct group { /* instructions of a step that are still to come */
+    int64_t step;
+    int n, at;
+    tw_wanted want[TW_WANTED_MAX];
+    int moved;
+    tw_box box[TW_MAX_MEMORIES + 1];
+    int64_t index[TW_STEPS_PLACES];
+} group;
+
+typedef struct ring { /* the free buffers of a pool, in the order in which they became so */
+    int n, head, n_free;
+    int32_t *buffer;
+} ring;
+
+struct tw_follow {
+    const tw_verify_input *in;
+    tw_stays stays;
+    bool may_owe; /* tiles that lie in padding are given back by those who do not read them; nests that turn around too */
+    int64_t step;
+    group loads, rest, waiting; /* of this step; of the one before */
+    bool waited, ahead;         /* loads of this step stand before what waits; some of these have come */
+    bool drains;                /* one of them waits for all executions */
+    int loaded[TW_WANTED_MAX];  /* into which buffers they go */
+    int64_t *given;             /* per buffer: in which step it was given back, -1: never */
+    ring pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+};
+
+/* ---- start ---- */
+
+static bool is_empty(void *user, int operand, const tw_box *box)
+{
+    tw_region region;
+    return !tw_verify_hull(((const tw_follow *)user)->in->op, operand, box, &region);
+}
+
+static void snapshot(const tw_follow *f, group *g)
+{
+    const tw_steps *w = &f->stays.walk;
+    g->step = f->step;
+    g->at = 0;
+    g->moved = w->moved;
+    memcpy(g->box, w->box, (size_t)(w->n_levels + 1) * sizeof *g->box);
+    for (int p = 0; p < w->n; p++) g->index[p] = tw_steps_index(w, p);
+}
+
+static void ask_step(tw_follow *f)
+{
+    f->loads.n = tw_stays_loads(&f->stays, is_empty, f, f->loads.want);
+    f->rest.n = tw_stays_rest(&f->stays, f->rest.want);
+    snapshot(f, &f->loads);
+    snapshot(f, &f->rest);
+    f->waited = f->ahead = f->drains = false;
+}
+
+static bool init_rings(tw_follow *f, tw_arena *arena)
+{
+    const tw_layout *layout = f->in->layout;
+    for (int i = 0; i < layout->n_buffers; i++) f->pool[layout->buffer[i].memory][layout->buffer[i].operand].n++;
+    for (int m = 0; m < TW_MAX_MEMORIES; m++)
+        for (int o = 0; o < TW_MAX_OPERANDS; o++)
+            if (!(f->pool[m][o].buffer = TW_NEW(arena, int32_t, f->pool[m][o].n + 1))) return false;
+    for (int i = 0; i < layout->n_buffers; i++) {
+        ring *r = &f->pool[layout->buffer[i].memory][layout->buffer[i].operand];
+        r->buffer[r->n_free++] = i;
+    }
+    return true;
+}
+
+tw_follow *tw_follow_new(const tw_verify_input *in, tw_arena *arena)
+{
+    tw_follow *f = TW_NEW(arena, tw_follow, 1);
+    if (!f) return NULL;
+    f->in = in;
+    f->given = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
+    if (!f->given || !init_rings(f, arena)) return NULL;
+    for (int i = 0; i < in->layout->n_buffers; i++) f->given[i] = -1;
+    tw_stays_init(&f->stays, in);
+    f->may_owe = f->stays.walk.turns;
+    for (int o = 0; o < in->op->n_operands; o++) f->may_owe |= tw_verify_can_miss(in->op, o);
+    ask_step(f);
+    return f;
+}
+
+/* ---- which comes next ---- */
+
+static void next_step(tw_follow *f)
+{
+    tw_stays_next(&f->stays);
+    f->step++;
+    if (!f->stays.walk.done) ask_step(f);
+}
+
+/* All steps are over when the walk is and nothing is left of its last step. */
+static bool is_last_step(const tw_follow *f)
+{
+    const tw_steps *w = &f->stays.walk;
+    uint64_t all = w->n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << w->n) - 1;
+    return (w->last & all) == all;
+}
+
+/* The group that the next instruction belongs to, NULL: nothing is left. */
+static group *next_group(tw_follow *f, const tw_instr *i)
+{
+    bool input = i->op == TW_LOAD && i->operand != tw_op_output(f->in->op);
+    for (;;) {
+        if (f->waiting.at < f->waiting.n && f->loads.at == 0 && f->waiting.at == 0 && f->loads.n > 0)
+            f->ahead = input, f->waited = true;
+        if (f->waiting.at < f->waiting.n && !(f->ahead && f->loads.at < f->loads.n)) return &f->waiting;
+        if (f->loads.at < f->loads.n) return &f->loads;
+        if (f->stays.walk.done) return NULL;
+        if (f->stays.fetches_ahead && !is_last_step(f)) {
+            f->waiting = f->rest;
+            next_step(f);
+        } else if (f->rest.at < f->rest.n) {
+            return &f->rest;
+        } else {
+            next_step(f);
+            if (f->stays.walk.done) return NULL;
+        }
+    }
+}
+
+/* ---- is it that one ---- */
+
+static int memory_of(const tw_follow *f, const tw_instr *i)
+{
+    int buffer = i->op == TW_STORE ? i->src[0] : i->dst;
+    return buffer < 0 ? 0 : f->in->layout->buffer[buffer].memory;
+}
+
+static bool same_box(const tw_op *op, const tw_box *a, const tw_box *b)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (a->span[l].lo != b->span[l].lo || a->span[l].hi != b->span[l].hi) return false;
+    return true;
+}
+
+static bool same_region(const tw_operand *o, const tw_region *a, const tw_region *b)
+{
+    for (int x = 0; x < o->n_axes; x++)
+        if (a->axis[x].lo != b->axis[x].lo || a->axis[x].hi != b->axis[x].hi) return false;
+    return true;
+}
+
+/* Tile indices, of several levels put together. */
+static bool check_index(const tw_follow *f, const tw_site *s, const group *g, const tw_wanted *w)
+{
+    const tw_steps *walk = &f->stays.walk;
+    int64_t index[TW_MAX_LOOPS] = {0};
+    for (int p = 0; p < walk->n && walk->level[p] <= w->grain; p++)
+        index[walk->loop[p]] = index[walk->loop[p]] * walk->most[p] + g->index[p];
+    for (int l = 0; l < f->in->op->n_loops; l++)
+        if (index[l] != s->instr->index[l])
+            return tw_fault_at(s, "calls itself tile %" PRId64 " of loop '%s', it is %" PRId64, s->instr->index[l],
+                               f->in->op->loop[l].name, index[l]);
+    return true;
+}
+
+static bool check_tile(const tw_follow *f, const tw_site *s, const group *g, const tw_wanted *w)
+{
+    const tw_instr *i = s->instr;
+    const tw_box *box = &g->box[w->grain + 1];
+    tw_region region;
+    if (!same_box(f->in->op, &i->box, box)) return tw_fault_at(s, "is for another tile than the mapping asks for here");
+    if (i->op != TW_EXEC && (!tw_verify_hull(f->in->op, w->operand, box, &region) ||
+                             !same_region(&f->in->op->operand[w->operand], &i->region, &region)))
+        return tw_fault_at(s, "moves another region than its tile needs");
+    return check_index(f, s, g, w);
+}
+
+static bool check_kind(const tw_follow *f, const tw_site *s, const tw_wanted *w)
+{
+    const tw_instr *i = s->instr;
+    const char *name = f->in->op->operand[w->operand].name;
+    if (i->op != w->op || i->operand != w->operand || memory_of(f, i) != w->memory)
+        return tw_fault_at(s, "comes where the mapping asks for %s of '%s' in '%s'", tw_verify_opcode_name(w->op), name,
+                           f->in->machine->memory[w->memory].name);
+    if (i->partial != w->partial)
+        return tw_fault_at(s, "moves %s sums, they are %s", i->partial ? "partial" : "finished", w->partial ? "partial" : "finished");
+    if (i->together != w->together) return tw_fault_at(s, "is %s one command with the load before it", w->together ? "not" : "");
+    if (i->op == TW_EXEC && (i->accumulates == w->afresh || i->takes != w->takes))
+        return tw_fault_at(s, "%s, the mapping asks it to %s", i->accumulates ? "adds" : "starts afresh",
+                           w->afresh ? "start afresh" : "add");
+    return true;
+}
+
+static bool check_drains(const tw_follow *f, const tw_site *s, const group *g)
+{
+    bool drains = s->instr->op == TW_LOAD && f->in->machine->engine[s->instr->engine].drains && g->step > 0 &&
+                  g->moved < f->stays.walk.n - 1;
+    if (s->instr->op != TW_LOAD || s->instr->drains == drains) return true;
+    return tw_fault_at(s, drains ? "does not wait for the end of the sweep before" : "waits for the end of a sweep that goes on");
+}
+
+/* ---- units and buffers ---- */
+
+static bool check_turn(const tw_site *s, const tw_wanted *w)
+{
+    const tw_instr *i = s->instr;
+    if (i->engine != w->engine) return tw_fault_at(s, "is not on its engine");
+    return i->unit == w->unit ? true : tw_fault_at(s, "is on unit %d, it is the turn of %d", i->unit, w->unit);
+}
+
+static bool check_taken(tw_follow *f, const tw_site *s)
+{
+    const tw_instr *i = s->instr;
+    const tw_buffer *b = i->dst >= 0 ? &f->in->layout->buffer[i->dst] : NULL;
+    if (!i->takes || !b || f->stays.of[b->memory][i->operand].resident) return true;
+    ring *r = &f->pool[b->memory][b->operand];
+    if (r->n_free == 0 || r->buffer[r->head] != i->dst)
+        return tw_fault_at(s, "takes buffer %s, another one became free before", tw_buffer_name_of(f->in, i->dst, -1, -1).text);
+    r->head = r->head + 1 == r->n ? 0 : r->head + 1;
+    r->n_free--;
+    return true;
+}
+
+static bool reads(const tw_instr *i, int buffer)
+{
+    for (int k = 0; k < i->n_src; k++)
+        if (i->src[k] == buffer) return true;
+    return false;
+}
+
+/* Whoever reads a tile for the last time gives its buffer back. If another one does, it is late. */
+static bool check_given(tw_follow *f, const tw_site *s, int64_t step)
+{
+    for (int k = 0; k < s->instr->n_gives; k++) {
+        int buffer = s->instr->gives[k];
+        const tw_buffer *b = &f->in->layout->buffer[buffer];
+        ring *r = &f->pool[b->memory][b->operand];
+        if (!f->may_owe && !reads(s->instr, buffer))
+            return tw_fault_at(s, "gives back buffer %s, which was read for the last time before",
+                               tw_buffer_name_of(f->in, buffer, -1, -1).text);
+        int tail = r->head + r->n_free++;
+        r->buffer[tail >= r->n ? tail - r->n : tail] = buffer;
+        f->given[buffer] = step;
+    }
+    return true;
+}
+
+/* Loads that run ahead of what waits could; those that do not could not. Looked at when all of them have come. */
+static bool check_ahead(tw_follow *f, const tw_site *s, const group *g)
+{
+    bool has_reason = false;
+    if (g != &f->loads || !f->waited) return true;
+    f->loaded[g->at - 1] = s->instr->dst;
+    f->drains |= s->instr->drains;
+    if (g->at < g->n) return true;
+    for (int k = 0; k < g->n; k++) has_reason |= f->given[f->loaded[k]] == f->step - 1;
+    if (f->ahead != (has_reason || f->drains)) return true;
+    return tw_fault_at(s, f->ahead ? "runs ahead, which its buffer does not allow" : "could run ahead of the execution before it");
+}
+
+bool tw_follow_instr(tw_follow *f, const tw_site *s)
+{
+    group *g = next_group(f, s->instr);
+    if (!g) return tw_fault_at(s, "comes after all that the mapping asks for");
+    const tw_wanted *w = &g->want[g->at++];
+    return check_kind(f, s, w) && check_tile(f, s, g, w) && check_drains(f, s, g) && check_turn(s, w) && check_taken(f, s) &&
+           check_given(f, s, g->step) && check_ahead(f, s, g);
+}
+
+void tw_follow_finish(tw_follow *f, tw_fault *fault)
+{
+    tw_instr none = {.op = TW_EXEC};
+    if (!fault->set && next_group(f, &none)) tw_fault_set(fault, "the program ends before the mapping does");
+}

@@ -1,0 +1,362 @@
+/* src/verify/stays.c - see stays.h. */
+#include "verify/stays.h"
+
+static int output_of(const tw_stays *s) { return s->in->op->n_operands - 1; }
+static unsigned role_of(const tw_stays *s, int operand) { return operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS; }
+static bool holds(const tw_stays *s, int memory, int operand)
+{
+    return s->in->machine->memory[memory].holds & role_of(s, operand);
+}
+static uint64_t bit(int p) { return UINT64_C(1) << p; }
+static uint64_t below(int p) { return p >= 64 ? ~UINT64_C(0) : bit(p) - 1; }
+
+static bool names(const tw_op *op, int operand, int loop)
+{
+    const tw_operand *o = &op->operand[operand];
+    for (int a = 0; a < o->n_axes; a++)
+        for (int t = 0; t < o->axis[a].n_terms; t++)
+            if (o->axis[a].term[t].loop == loop) return true;
+    return false;
+}
+
+/* Places whose loops change the operand's tile. */
+static uint64_t changing(const tw_stays *s, int operand)
+{
+    uint64_t set = 0;
+    for (int p = 0; p < s->walk.n; p++)
+        if (names(s->in->op, operand, s->walk.loop[p])) set |= bit(p);
+    return set;
+}
+
+/* Places of the levels up to this one. */
+static int places_up_to(const tw_stays *s, int level)
+{
+    int n = 0;
+    while (n < s->walk.n && s->walk.level[n] <= level) n++;
+    return n;
+}
+
+/* It was left by the operator before, or stays for the next one. */
+static bool is_resident(const tw_stays *s, int operand)
+{
+    const tw_op *op = s->in->op, *end = s->in->model->op + s->in->model->n_ops;
+    if (operand == output_of(s)) return op + 1 < end && op[1].fused;
+    return op->fused && op->operand[operand].tensor == op[-1].operand[op[-1].n_operands - 1].tensor;
+}
+
+static int innermost(const tw_stays *s, int operand)
+{
+    int memory = s->in->machine->n_memories - 1;
+    while (memory > 0 && !holds(s, memory, operand)) memory--;
+    return memory;
+}
+
+static int tiled_level(const tw_stays *s, int memory)
+{
+    int t = 0;
+    while (s->walk.map[t]->memory < memory) t++;
+    return t;
+}
+
+/* ---- how long ---- */
+
+/* Places outside which the operand stays, by what the mapping says for this memory. */
+static int depth_said(const tw_stays *s, const tw_stays_of *f, int memory, int operand)
+{
+    int keep = s->in->map->level[memory - 1].keeps[operand], depth = places_up_to(s, f->grain - 1);
+    const int *order = s->walk.map[f->grain]->order;
+    if (keep == 0) return places_up_to(s, f->grain);
+    if (keep < 0) return depth;
+    for (int i = 0; i < s->in->op->n_loops; i++) {
+        for (int p = depth; p < s->walk.n && s->walk.level[p] == f->grain; p++)
+            if (s->walk.loop[p] == order[i]) depth = p + 1;
+        if (order[i] == keep - 1) break;
+    }
+    return depth;
+}
+
+static bool is_whole(const tw_stays *s, int memory, int operand, int outer)
+{
+    return s->in->machine->memory[memory].whole && s->walk.map[0]->memory == memory && outer == 0 &&
+           s->in->map->level[memory - 1].keeps[operand] < 0;
+}
+
+static bool sends_again(const tw_stays *s, int operand)
+{
+    return operand != output_of(s) && s->in->machine->reuse == TW_REUSE_DECLARED;
+}
+
+static int mover(const tw_stays *s, int outer, int memory, unsigned way)
+{
+    const tw_machine *m = s->in->machine;
+    for (int e = 0; e < m->n_engines; e++)
+        if (m->engine[e].kind == TW_MOVES && m->engine[e].outer == outer && m->engine[e].memory == memory &&
+            (m->engine[e].carries & way))
+            return e;
+    return -1;
+}
+
+static void open(tw_stays *s, int memory, int operand, int outer)
+{
+    tw_stays_of *f = &s->of[memory][operand];
+    uint64_t moves = changing(s, operand);
+    f->here = true;
+    f->outer = outer;
+    f->inner = -1;
+    f->inwards = mover(s, outer, memory, TW_INWARDS);
+    f->outwards = mover(s, outer, memory, TW_OUTWARDS);
+    f->resident = is_resident(s, operand);
+    if (f->resident || is_whole(s, memory, operand, outer)) {
+        f->grain = -1;
+        return;
+    }
+    f->grain = tiled_level(s, memory);
+    f->depth = depth_said(s, f, memory, operand);
+    /* What does not change the tile does not send it away. */
+    while (!sends_again(s, operand) && f->depth > 0 && !(moves & bit(f->depth - 1))) f->depth--;
+}
+
+static void settle(const tw_stays *s, tw_stays_of *f, int operand)
+{
+    uint64_t moves = changing(s, operand);
+    uint64_t own = below(places_up_to(s, f->grain)), all = below(s->walk.n);
+    f->key = below(f->depth) & (sends_again(s, operand) ? all : moves);
+    f->still = (own & ~below(f->depth) & ~moves) | (all & ~own);
+}
+
+/* A nest that turns around comes back to where it was when a place moves that does not change the tile. */
+static bool goes_on(const tw_stays *s, const tw_stays_of *f) { return s->walk.turns && (below(f->depth) & ~f->key); }
+
+static int64_t tiles_between(const tw_stays *s, int operand, int from, int to)
+{
+    int64_t n = 1;
+    for (int p = from; p < to; p++)
+        if (names(s->in->op, operand, s->walk.loop[p])) n *= s->walk.most[p];
+    return n;
+}
+
+/* Whether tiles are handed on at once, `asked` being the places at whose first step the memory inside asks; and how many are
+ * held: those that the outermost place sweeps over that brings tiles back. */
+static void count_held(const tw_stays *s, tw_stays_of *f, int operand, uint64_t asked, bool may_pass)
+{
+    int end = places_up_to(s, f->grain), q = f->depth;
+    const tw_stays_of *inner = f->inner >= 0 ? &s->of[f->inner][operand] : NULL;
+    f->passes = may_pass && !f->resident && !(f->still & ~asked) && (!goes_on(s, f) || (inner && !(inner->key & ~f->key)));
+    while (q < end && !(f->still & ~asked & bit(q))) q++;
+    f->held = f->passes ? 1 : tiles_between(s, operand, goes_on(s, f) ? f->depth : q + 1, end);
+}
+
+/* ---- from the memory next to the execution outwards ---- */
+
+static void link_input(tw_stays *s, int operand)
+{
+    uint64_t asked = 0;
+    for (int m = s->in->machine->n_memories - 1; m > 0; m--) {
+        tw_stays_of *f = &s->of[m][operand];
+        if (!f->here) continue;
+        settle(s, f, operand);
+        count_held(s, f, operand, asked, true);
+        asked |= f->still;
+    }
+}
+
+static void link_output(tw_stays *s)
+{
+    int output = output_of(s), depth = s->walk.n, inner = -1;
+    uint64_t inside = 0;
+    for (int m = s->in->machine->n_memories - 1; m > 0; m--) {
+        tw_stays_of *f = &s->of[m][output];
+        if (!f->here) continue;
+        f->depth = depth = f->depth < depth ? f->depth : depth; /* what lies inside keeps it as long */
+        settle(s, f, output);
+        count_held(s, f, output, inside, inner >= 0);
+        f->leaves = s->reductions & ~f->still;
+        s->sums[m] = inner < 0 ? s->reductions != 0 : s->of[inner][output].leaves;
+        inside = f->still;
+        inner = m;
+    }
+}
+
+/* ---- pools ---- */
+
+/* Tiles that pass through need a buffer each as long as they are there together. */
+static void count_needed(tw_stays *s, int m)
+{
+    const tw_machine *machine = s->in->machine;
+    for (int lead = 0; lead <= output_of(s); lead++) {
+        int64_t held = 0, inputs = 0, output = 0;
+        for (int o = lead; o <= output_of(s); o++) {
+            const tw_stays_of *f = &s->of[m][o];
+            if (!f->here || o - s->in->map->level[m - 1].shares[o] != lead) continue;
+            bool meet = f->inner < 0;
+            for (int e = 0; e < machine->n_engines; e++)
+                meet |= machine->engine[e].joins && (machine->engine[e].memory == m || machine->engine[e].memory == f->inner);
+            if (!f->passes)
+                held += f->held;
+            else if (o == output_of(s))
+                output = 1;
+            else
+                inputs = meet ? inputs + 1 : 1;
+        }
+        bool meet = inputs > 0 && s->of[m][lead].inner < 0;
+        s->needed[m][lead] = held + (meet ? inputs + output : tw_max(inputs, output));
+    }
+}
+
+static void find_mover_rules(tw_stays *s)
+{
+    const tw_machine *m = s->in->machine;
+    for (int e = 0; e < m->n_engines; e++) s->fetches_ahead |= m->engine[e].prefetches;
+    for (int i = 1; i < m->n_memories; i++) /* loads that share buffers with the output do not run ahead of its store */
+        for (int o = 0; o < output_of(s) && s->of[i][o].here && s->of[i][output_of(s)].here; o++) {
+            const int *shares = s->in->map->level[i - 1].shares;
+            if (o - shares[o] == output_of(s) - shares[output_of(s)]) s->fetches_ahead = false;
+        }
+}
+
+/* A nest that turns around: whether the stays that the place which moved lies outside of have begun anew, and whether they
+ * will with the next move. Only one place changes its index then: those inside it stand where they turn. */
+static void turn(tw_stays *s)
+{
+    for (int m = 1; m < s->in->machine->n_memories; m++)
+        for (int o = 0; o <= output_of(s); o++) {
+            const tw_stays_of *f = &s->of[m][o];
+            int moved = s->walk.moved, next = f->depth - 1;
+            if (!f->here || moved >= f->depth) continue;
+            while (next >= 0 && (s->walk.last & bit(next))) next--;
+            s->fresh[m][o] = moved < 0 || (f->key & bit(moved));
+            s->ending[m][o] = next < 0 || (f->key & bit(next));
+        }
+}
+
+void tw_stays_init(tw_stays *s, const tw_verify_input *in)
+{
+    tw_box all = {0};
+    *s = (tw_stays){.in = in};
+    tw_steps_init(&s->walk, in->op, in->map, 0, false);
+    for (int l = 0; l < in->op->n_loops; l++) all.span[l].hi = in->op->loop[l].extent;
+    for (int p = 0; p < s->walk.n; p++)
+        if (in->op->loop[s->walk.loop[p]].reduces) s->reductions |= bit(p);
+    for (int o = 0; o <= output_of(s); o++)
+        for (int m = 1, outer = 0; m < in->machine->n_memories; m++) {
+            if (!holds(s, m, o) || (is_resident(s, o) && m != innermost(s, o))) continue;
+            open(s, m, o, outer);
+            s->of[outer][o].inner = m;
+            outer = m;
+        }
+    for (int o = 0; o < output_of(s); o++) link_input(s, o);
+    link_output(s);
+    for (int m = 1; m < in->machine->n_memories; m++) count_needed(s, m);
+    find_mover_rules(s);
+    for (int m = 0; m < TW_MAX_MEMORIES; m++)
+        for (int o = 0; o < TW_MAX_OPERANDS; o++) s->fresh[m][o] = s->ending[m][o] = true;
+    tw_steps_start(&s->walk, &all);
+    if (s->walk.turns) turn(s);
+}
+
+/* ---- a step ---- */
+
+static bool all_first(const tw_stays *s, uint64_t places) { return !(places & ~s->walk.first); }
+static bool all_last(const tw_stays *s, uint64_t places) { return !(places & ~s->walk.last); }
+
+/* The memories that send for a tile of the input, as bits: each only if the one inside does. */
+static unsigned senders(const tw_stays *s, int operand)
+{
+    unsigned set = 0;
+    for (int m = innermost(s, operand); m > 0; m = s->of[m][operand].outer) {
+        const tw_stays_of *f = &s->of[m][operand];
+        bool asks = (f->passes && f->inner >= 0) || (s->fresh[m][operand] && all_first(s, f->still));
+        if (f->resident || !asks) break;
+        set |= 1u << m;
+    }
+    return set;
+}
+
+/* Whether the inputs come into the memory in one command. */
+static bool is_joint(const tw_stays *s, int memory)
+{
+    const tw_machine *m = s->in->machine;
+    for (int e = 0; e < m->n_engines; e++)
+        if (m->engine[e].kind == TW_MOVES && m->engine[e].memory == memory && m->engine[e].joins) return true;
+    return false;
+}
+
+/* Engines and units: those of an engine take turns, in the order of the steps. */
+static int assign(tw_stays *s, tw_wanted *want, int n)
+{
+    for (int i = 0; i < n; i++) {
+        tw_wanted *w = &want[i];
+        const tw_stays_of *f = &s->of[w->memory][w->operand];
+        w->engine = w->op == TW_EXEC ? s->in->machine->compute : w->op == TW_LOAD ? f->inwards : f->outwards;
+        if (w->engine < 0 || s->in->machine->engine[w->engine].count < 2) continue;
+        int64_t *turn = &s->n_commands[w->engine];
+        if (!w->together) ++*turn;
+        w->unit = (int)((*turn - 1) % s->in->machine->engine[w->engine].count);
+    }
+    return n;
+}
+
+int tw_stays_loads(tw_stays *s, tw_stays_empty empty, void *user, tw_wanted out[TW_WANTED_MAX])
+{
+    int n = 0, n_memories = s->in->machine->n_memories;
+    unsigned set[TW_MAX_OPERANDS];
+    for (int o = 0; o < output_of(s); o++) set[o] = senders(s, o);
+    for (int from = 1, to; from < n_memories; from = to + 1) {
+        for (to = from; to < n_memories && !is_joint(s, to);) to++;
+        for (int o = 0; o < output_of(s); o++)
+            for (int m = from; m < to; m++)
+                if ((set[o] >> m & 1) && !empty(user, o, &s->walk.box[s->of[m][o].grain + 1]))
+                    out[n++] = (tw_wanted){.op = TW_LOAD, .operand = o, .memory = m, .grain = s->of[m][o].grain};
+        bool together = false;
+        for (int o = 0; o < output_of(s) && to < n_memories; o++) {
+            if (!(set[o] >> to & 1) || empty(user, o, &s->walk.box[s->of[to][o].grain + 1])) continue;
+            out[n++] = (tw_wanted){
+                .op = TW_LOAD, .operand = o, .memory = to, .grain = s->of[to][o].grain, .together = together};
+            together = true;
+        }
+    }
+    return assign(s, out, n);
+}
+
+static bool begins(const tw_stays *s, int m)
+{
+    int o = output_of(s);
+    return s->fresh[m][o] && all_first(s, s->of[m][o].still);
+}
+
+static bool ends(const tw_stays *s, int m)
+{
+    int o = output_of(s);
+    return s->ending[m][o] && !s->of[m][o].resident && all_last(s, s->of[m][o].still);
+}
+
+/* Sums come back from as far as they went. */
+static int bring_back(const tw_stays *s, int m, tw_wanted *out)
+{
+    int o = output_of(s), outer = s->of[m][o].outer, n = 0;
+    if (outer > 0 && (s->of[outer][o].passes || begins(s, outer))) n = bring_back(s, outer, out);
+    out[n++] = (tw_wanted){.op = TW_LOAD, .operand = o, .memory = m, .grain = s->of[m][o].grain, .partial = true};
+    return n;
+}
+
+int tw_stays_rest(tw_stays *s, tw_wanted out[TW_WANTED_MAX])
+{
+    int n = 0, o = output_of(s), m = innermost(s, o);
+    bool afresh = all_first(s, s->reductions), begin = begins(s, m), goes = ends(s, m);
+    if (begin && !afresh) n = bring_back(s, m, out);
+    out[n++] = (tw_wanted){.op = TW_EXEC, .operand = o, .memory = m, .grain = s->walk.n_levels - 1, .takes = begin && afresh,
+                           .afresh = afresh};
+    while (goes) {
+        out[n++] = (tw_wanted){.op = TW_STORE, .operand = o, .memory = m, .grain = s->of[m][o].grain,
+                               .partial = !all_last(s, s->reductions)};
+        m = s->of[m][o].outer;
+        goes = m > 0 && (s->of[m][o].passes || ends(s, m));
+    }
+    return assign(s, out, n);
+}
+
+void tw_stays_next(tw_stays *s)
+{
+    tw_steps_next(&s->walk);
+    if (s->walk.turns && !s->walk.done) turn(s);
+}

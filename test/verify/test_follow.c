@@ -1,0 +1,179 @@
+/* test/verify/test_follow.c - programs that do not do what their mapping asks for. Each is made of one mapping and judged by
+ * another: right by itself, but not what was written. And reports whose numbers are not those of their rows. */
+#include "plan/execute.h"
+#include "plan/plan.h"
+#include "tw_read.h"
+#include "tw_test.h"
+
+#define LOCKSTEP                                                                                                        \
+    "machine: m\nunit: element\ntiming: lockstep\nmemories: [{name: dram, size: unlimited}, {name: l2, size: unlimited}, " \
+    "{name: l1, size: unlimited}]\nengines: [{name: dma, between: [dram, l2], channels: 1, cost: {constant: 3}}, {name: "  \
+    "feed, between: [l2, l1], channels: unlimited, cost: {constant: 1}}, {name: mac, computes: multiply-add, on: l1, cost: " \
+    "{constant: 2}}, {name: add1, computes: sum, on: l1, cost: {constant: 1}}, {name: add2, computes: sum, on: l2, cost: "  \
+    "{constant: 1}}]\n"
+#define ASYNC                                                                                                           \
+    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l2, size: unlimited}, "     \
+    "{name: l1, size: unlimited}]\nengines: [{name: dma, between: [dram, l2], count: 2, cost: {latency: 5, per_cycle: 3}}, " \
+    "{name: feed, between: [l2, l1], cost: {constant: 4}}, {name: mac, computes: multiply-add, on: l1, cost: {constant: 2}}]\n"
+#define LEVELS(l2, l1) "mapping: {matmul: {levels: [{at: l2, " l2 "}, {at: l1, " l1 "}]}}\n"
+
+typedef struct judged {
+    tw_bench bench;
+    tw_model model;
+    tw_machine machine;
+    tw_mapping made, asked;
+    const tw_plan *plan;
+    tw_claims claims;
+} judged;
+
+static judged *judged_new(const char *machine, const char *made, const char *asked)
+{
+    tw_bench b = tw_bench_new();
+    judged *j = TW_NEW(b.arena, judged, 1);
+    CHECK(j != NULL);
+    j->bench = b;
+    CHECK_EQ(tw_read_model(&j->bench, "w", "matmul:12x10x9", &j->model), TW_OK);
+    CHECK_EQ(tw_read_machine(&j->bench, "m", machine, &j->machine), TW_OK);
+    CHECK_EQ(tw_read_mapping(&j->bench, "made", made, &j->model, &j->machine, &j->made), TW_OK);
+    CHECK_EQ(tw_read_mapping(&j->bench, "asked", asked, &j->model, &j->machine, &j->asked), TW_OK);
+    tw_arena *scratch = tw_arena_new();
+    CHECK_EQ(tw_plan_build(&j->model, &j->machine, &j->made, NULL, NULL, j->bench.arena, scratch, &j->bench.diag, &j->plan), TW_OK);
+    j->claims = tw_claims_of(&j->plan->op[0]);
+    tw_arena_free(scratch);
+    return j;
+}
+
+/* The checker's first fault, "" when there is none. */
+static const char *judge(judged *j, bool with_claims)
+{
+    static char text[320];
+    tw_level_info level[TW_MAX_MEMORIES];
+    tw_resident resident[TW_MAX_OPERANDS];
+    tw_program as_asked = j->plan->op[0].program;
+    as_asked.map = &j->asked.op[0];
+    tw_verify_input in = tw_verify_input_of(&as_asked, level, resident);
+    if (with_claims) in.claims = &j->claims;
+    tw_arena *scratch = tw_arena_new();
+    tw_checker *checker = tw_checker_new(&in, j->bench.arena);
+    CHECK(scratch != NULL && checker != NULL);
+    CHECK_EQ(tw_watch(&j->plan->op[0], NULL, checker, NULL, scratch, j->bench.arena, &j->bench.diag), TW_OK);
+    const char *fault = tw_checker_finish(checker);
+    snprintf(text, sizeof text, "%s", fault ? fault : "");
+    tw_arena_free(scratch);
+    return text;
+}
+
+static const char *fault_of(const char *machine, const char *made, const char *asked)
+{
+    static char text[320];
+    judged *j = judged_new(machine, made, asked);
+    snprintf(text, sizeof text, "%s", judge(j, false));
+    tw_bench b = j->bench;
+    tw_bench_free(&b);
+    return text;
+}
+
+TEST(rows_of_another_mapping_are_not_those_that_were_asked_for)
+{
+    static const char right[] = LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
+                                       "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}");
+    CHECK_STR(fault_of(LOCKSTEP, right, right), "");
+    CHECK_STR(fault_of(LOCKSTEP,
+                       LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [n, m, k], buffers: {ifm: 2, w: 2, ofm: 3}",
+                              "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
+                       right),
+              "row 17 (l2): EXEC is for another tile than the mapping asks for here");
+    CHECK_STR(fault_of(LOCKSTEP,
+                       LEVELS("tiles: {m: 3, n: 2}, sizes: {k: 6}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
+                              "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
+                       right),
+              "row 1 (l2): EXEC is for another tile than the mapping asks for here");
+    CHECK_STR(fault_of(LOCKSTEP,
+                       LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
+                              "tiles: {m: 3, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
+                       right),
+              "row 5 (l1): EXEC is for another tile than the mapping asks for here");
+}
+
+TEST(commands_of_another_mapping_are_not_those_that_were_asked_for)
+{
+    static const char right[] = LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]");
+    CHECK_STR(fault_of(ASYNC, right, right), "");
+    CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [n, m, k]", "tiles: {k: 3}, order: [k, m, n]"), right),
+              "command 13 (dma): LOAD comes where the mapping asks for LOAD of 'ifm' in 'l1'");
+    CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 2, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]"), right),
+              "command 0 (dma): LOAD is for another tile than the mapping asks for here");
+    CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "sizes: {k: 4}, order: [k, m, n]"), right),
+              "command 1 (feed): LOAD is for another tile than the mapping asks for here");
+    static const char kept[] = LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {w: all}", "tiles: {k: 3}, order: [k, m, n]");
+    CHECK_STR(fault_of(ASYNC, right, kept), "command 27 (dma): LOAD comes where the mapping asks for LOAD of 'w' in 'l1'");
+}
+
+/* One number of a report after the other is raised by one. */
+static void expect_claim(judged *j, int64_t *number, const char *words)
+{
+    ++*number;
+    const char *fault = judge(j, true);
+    if (!strstr(fault, words)) print_error("'%s' does not say '%s'\n", fault, words);
+    CHECK(strstr(fault, words) != NULL);
+    --*number;
+    CHECK_STR(judge(j, true), "");
+}
+
+static void expect_claims(const char *machine, const char *mapping)
+{
+    judged *j = judged_new(machine, mapping, mapping);
+    tw_engine_use engine[TW_MAX_ENGINES];
+    tw_memory_use memory[TW_MAX_MEMORIES];
+    tw_link_use link[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_pool_use pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    memcpy(engine, j->claims.engine, sizeof engine);
+    memcpy(memory, j->claims.memory, sizeof memory);
+    memcpy(link, j->claims.link, sizeof link);
+    memcpy(pool, j->claims.pool, sizeof pool);
+    j->claims.engine = engine, j->claims.memory = memory;
+    j->claims.link = (const tw_link_use(*)[TW_MAX_OPERANDS])link;
+    j->claims.pool = (const tw_pool_use(*)[TW_MAX_OPERANDS])pool;
+    CHECK_STR(judge(j, true), "");
+    expect_claim(j, &j->claims.sum.ticks, "the report says ticks");
+    expect_claim(j, &j->claims.sum.cycles, "the report says cycles");
+    expect_claim(j, &j->claims.sum.execs, "the report says executions");
+    expect_claim(j, &j->claims.sum.macs, "the report says points");
+    expect_claim(j, &j->claims.sum.energy_fj, "the report says energy");
+    expect_claim(j, &engine[0].loads, "the report says loads of dma");
+    expect_claim(j, &engine[1].load_units, "the report says units loaded of feed");
+    expect_claim(j, &engine[0].store_units, "the report says units stored of dma");
+    expect_claim(j, &engine[2].busy_cycles, "the report says busy cycles of mac");
+    expect_claim(j, &engine[1].wait_credit, "cycles of waiting for credits of feed");
+    expect_claim(j, &engine[2].critical_cycles, "the critical path");
+    expect_claim(j, &link[1][0].units, "the report says units of ifm into 'l2'");
+    expect_claim(j, &link[2][2].elems, "the report says elements of ofm into 'l1'");
+    expect_claim(j, &link[1][1].least_units, "the report says least units of w into 'l2'");
+    expect_claim(j, &link[2][1].held_units, "the report says units held of w into 'l1'");
+    expect_claim(j, &memory[1].peak_live, "the report says most units alive of l2");
+    if (j->machine.timing == TW_ASYNC) {
+        expect_claim(j, &pool[1][0].needed, "the report says buffers needed of ifm in 'l2'");
+        expect_claim(j, &pool[2][1].peak, "the report says most buffers in use of w in 'l1'");
+        expect_claim(j, &pool[2][2].wait_cycles, "the report says cycles of waiting of ofm in 'l1'");
+    }
+    tw_search_result found = {.n_objectives = 1, .best = j->claims.sum.cycles, .value = {(double)j->claims.sum.cycles}};
+    found.bound = found.value[0];
+    found.proven = true;
+    j->claims.search = &found;
+    CHECK_STR(judge(j, true), "");
+    found.bound++;
+    CHECK(strstr(judge(j, true), "the search says that nothing is below") != NULL);
+    found.bound -= 2;
+    CHECK(strstr(judge(j, true), "proven") != NULL);
+    found.value[0]++;
+    CHECK(strstr(judge(j, true), "the search says that objective 1 is") != NULL);
+    tw_bench b = j->bench;
+    tw_bench_free(&b);
+}
+
+TEST(every_number_of_a_report_is_counted_again)
+{
+    expect_claims(LOCKSTEP, LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
+                                   "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"));
+    expect_claims(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]"));
+}
