@@ -14,6 +14,7 @@
 #   make fuzz       every fuzz target for FUZZ_SECONDS (60)
 #   make fuzz-onnx  the reader of networks from real models, for FUZZ_SECONDS (600)
 #   make mutate     MUTATIONS (100000) inputs that are almost right, from SEED: no crash, no fault of ours, one answer
+#   make mutants    plants the faults of test/mutants one by one: does the verifier notice? REGEX= chooses
 #   make oom        every allocation of every command fails once (OOM_MOST=N: N of each): an answer, or a message and no file
 #   make tidy | format | coverage | goldens | clean
 PREFIX ?= /usr/local
@@ -22,7 +23,7 @@ MUTATIONS ?= 100000
 OOM_MOST ?= 0
 SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 .DEFAULT_GOAL := all
-.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks place-campaign onnx-random fuzz fuzz-onnx mutate oom tidy format coverage goldens clean deps test-deps
+.PHONY: all all-tests run test bench web web-deps report-bench pictures install networks place-campaign onnx-random fuzz fuzz-onnx mutate mutants oom tidy format coverage goldens clean deps test-deps
 
 deps:
 	@tools/deps build
@@ -97,6 +98,9 @@ fuzz-onnx: test-deps
 
 mutate: all-tests
 	@build/test/mutate build/tilewright . --count=$(MUTATIONS) --keep=build/mutate-failures $(if $(SEED),--seed=$(SEED))
+
+mutants: all
+	@tools/mutants $(REGEX)
 
 oom: all-tests
 	@build/test/oom_walk --most $(OOM_MOST) build/tilewright build/test/libfail_nth.so .
