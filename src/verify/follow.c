@@ -9,13 +9,17 @@
 
 #include <string.h>
 
-typedef struct group { /* instructions of a step that are still to come */
+typedef struct moment { /* where the nest stands in a step */
     int64_t step;
-    int n, at;
-    tw_wanted want[TW_WANTED_MAX];
     int moved;
     tw_box box[TW_MAX_MEMORIES + 1];
     int64_t index[TW_STEPS_PLACES];
+} moment;
+
+typedef struct group { /* instructions of a step that are still to come */
+    const moment *of;
+    int n, at;
+    tw_wanted want[TW_WANTED_MAX];
 } group;
 
 typedef struct ring { /* the free buffers of a pool, in the order in which they became so */
@@ -26,9 +30,12 @@ typedef struct ring { /* the free buffers of a pool, in the order in which they 
 struct tw_follow {
     const tw_verify_input *in;
     tw_stays stays;
+    bool can_miss[TW_MAX_OPERANDS];
     bool may_owe; /* tiles that lie in padding are given back by those who do not read them; nests that turn around too */
     int64_t step;
-    group loads, rest, waiting; /* of this step; of the one before */
+    moment moment[2];             /* of this step and of the one before, in turns */
+    group loads, *rest, *waiting; /* of this step; of the one before             */
+    group kept[2];
     bool waited, ahead;         /* loads of this step stand before what waits; some of these have come */
     bool drains;                /* one of them waits for all executions */
     int loaded[TW_WANTED_MAX];  /* into which buffers they go */
@@ -41,25 +48,28 @@ struct tw_follow {
 static bool is_empty(void *user, int operand, const tw_box *box)
 {
     tw_region region;
-    return !tw_verify_hull(((const tw_follow *)user)->in->op, operand, box, &region);
+    const tw_follow *f = user;
+    return f->can_miss[operand] && !tw_verify_hull(f->in->op, operand, box, &region);
 }
 
-static void snapshot(const tw_follow *f, group *g)
+static const moment *look(tw_follow *f)
 {
     const tw_steps *w = &f->stays.walk;
-    g->step = f->step;
-    g->at = 0;
-    g->moved = w->moved;
-    memcpy(g->box, w->box, (size_t)(w->n_levels + 1) * sizeof *g->box);
-    for (int p = 0; p < w->n; p++) g->index[p] = tw_steps_index(w, p);
+    moment *now = &f->moment[f->step % 2];
+    now->step = f->step;
+    now->moved = w->moved;
+    for (int t = 0; t <= w->n_levels; t++)
+        for (int l = 0; l < w->op->n_loops; l++) now->box[t].span[l] = w->box[t].span[l];
+    for (int p = 0; p < w->n; p++) now->index[p] = tw_steps_index(w, p);
+    return now;
 }
 
 static void ask_step(tw_follow *f)
 {
     f->loads.n = tw_stays_loads(&f->stays, is_empty, f, f->loads.want);
-    f->rest.n = tw_stays_rest(&f->stays, f->rest.want);
-    snapshot(f, &f->loads);
-    snapshot(f, &f->rest);
+    f->rest->n = tw_stays_rest(&f->stays, f->rest->want);
+    f->loads.of = f->rest->of = look(f);
+    f->loads.at = f->rest->at = 0;
     f->waited = f->ahead = f->drains = false;
 }
 
@@ -87,7 +97,9 @@ tw_follow *tw_follow_new(const tw_verify_input *in, tw_arena *arena)
     for (int i = 0; i < in->layout->n_buffers; i++) f->given[i] = -1;
     tw_stays_init(&f->stays, in);
     f->may_owe = f->stays.walk.turns;
-    for (int o = 0; o < in->op->n_operands; o++) f->may_owe |= tw_verify_can_miss(in->op, o);
+    for (int o = 0; o < in->op->n_operands; o++) f->may_owe |= f->can_miss[o] = tw_verify_can_miss(in->op, o);
+    f->rest = &f->kept[0];
+    f->waiting = &f->kept[1];
     ask_step(f);
     return f;
 }
@@ -114,16 +126,18 @@ static group *next_group(tw_follow *f, const tw_instr *i)
 {
     bool input = i->op == TW_LOAD && i->operand != tw_op_output(f->in->op);
     for (;;) {
-        if (f->waiting.at < f->waiting.n && f->loads.at == 0 && f->waiting.at == 0 && f->loads.n > 0)
+        if (f->waiting->at < f->waiting->n && f->loads.at == 0 && f->waiting->at == 0 && f->loads.n > 0)
             f->ahead = input, f->waited = true;
-        if (f->waiting.at < f->waiting.n && !(f->ahead && f->loads.at < f->loads.n)) return &f->waiting;
+        if (f->waiting->at < f->waiting->n && !(f->ahead && f->loads.at < f->loads.n)) return f->waiting;
         if (f->loads.at < f->loads.n) return &f->loads;
         if (f->stays.walk.done) return NULL;
         if (f->stays.fetches_ahead && !is_last_step(f)) {
+            group *before = f->waiting;
             f->waiting = f->rest;
+            f->rest = before;
             next_step(f);
-        } else if (f->rest.at < f->rest.n) {
-            return &f->rest;
+        } else if (f->rest->at < f->rest->n) {
+            return f->rest;
         } else {
             next_step(f);
             if (f->stays.walk.done) return NULL;
@@ -159,7 +173,7 @@ static bool check_index(const tw_follow *f, const tw_site *s, const group *g, co
     const tw_steps *walk = &f->stays.walk;
     int64_t index[TW_MAX_LOOPS] = {0};
     for (int p = 0; p < walk->n && walk->level[p] <= w->grain; p++)
-        index[walk->loop[p]] = index[walk->loop[p]] * walk->most[p] + g->index[p];
+        index[walk->loop[p]] = index[walk->loop[p]] * walk->most[p] + g->of->index[p];
     for (int l = 0; l < f->in->op->n_loops; l++)
         if (index[l] != s->instr->index[l])
             return tw_fault_at(s, "calls itself tile %" PRId64 " of loop '%s', it is %" PRId64, s->instr->index[l],
@@ -170,7 +184,7 @@ static bool check_index(const tw_follow *f, const tw_site *s, const group *g, co
 static bool check_tile(const tw_follow *f, const tw_site *s, const group *g, const tw_wanted *w)
 {
     const tw_instr *i = s->instr;
-    const tw_box *box = &g->box[w->grain + 1];
+    const tw_box *box = &g->of->box[w->grain + 1];
     tw_region region;
     if (!same_box(f->in->op, &i->box, box)) return tw_fault_at(s, "is for another tile than the mapping asks for here");
     if (i->op != TW_EXEC && (!tw_verify_hull(f->in->op, w->operand, box, &region) ||
@@ -197,8 +211,8 @@ static bool check_kind(const tw_follow *f, const tw_site *s, const tw_wanted *w)
 
 static bool check_drains(const tw_follow *f, const tw_site *s, const group *g)
 {
-    bool drains = s->instr->op == TW_LOAD && f->in->machine->engine[s->instr->engine].drains && g->step > 0 &&
-                  g->moved < f->stays.walk.n - 1;
+    bool drains = s->instr->op == TW_LOAD && f->in->machine->engine[s->instr->engine].drains && g->of->step > 0 &&
+                  g->of->moved < f->stays.walk.n - 1;
     if (s->instr->op != TW_LOAD || s->instr->drains == drains) return true;
     return tw_fault_at(s, drains ? "does not wait for the end of the sweep before" : "waits for the end of a sweep that goes on");
 }
@@ -268,7 +282,7 @@ bool tw_follow_instr(tw_follow *f, const tw_site *s)
     if (!g) return tw_fault_at(s, "comes after all that the mapping asks for");
     const tw_wanted *w = &g->want[g->at++];
     return check_kind(f, s, w) && check_tile(f, s, g, w) && check_drains(f, s, g) && check_turn(s, w) && check_taken(f, s) &&
-           check_given(f, s, g->step) && check_ahead(f, s, g);
+           check_given(f, s, g->of->step) && check_ahead(f, s, g);
 }
 
 void tw_follow_finish(tw_follow *f, tw_fault *fault)

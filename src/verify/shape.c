@@ -120,6 +120,11 @@ static void reach_of(const tw_axis *axis, const tw_box *box, int64_t *first, int
         low += a < b ? a : b;
         high += a < b ? b : a;
     }
+    if (axis->divisor == 1) {
+        *first = low;
+        *last = high;
+        return;
+    }
     *first = axis->floors ? floor_of(low, axis->divisor) : -floor_of(-low, axis->divisor);
     *last = floor_of(high, axis->divisor);
 }

@@ -206,7 +206,11 @@ static void count_needed(tw_stays *s, int m)
 static void find_mover_rules(tw_stays *s)
 {
     const tw_machine *m = s->in->machine;
-    for (int e = 0; e < m->n_engines; e++) s->fetches_ahead |= m->engine[e].prefetches;
+    for (int e = 0; e < m->n_engines; e++) {
+        s->fetches_ahead |= m->engine[e].prefetches;
+        if (m->engine[e].kind == TW_MOVES && m->engine[e].joins) s->joins[m->engine[e].memory] = true;
+    }
+    for (int o = 0; o <= output_of(s); o++) s->innermost[o] = innermost(s, o);
     for (int i = 1; i < m->n_memories; i++) /* loads that share buffers with the output do not run ahead of its store */
         for (int o = 0; o < output_of(s) && s->of[i][o].here && s->of[i][output_of(s)].here; o++) {
             const int *shares = s->in->map->level[i - 1].shares;
@@ -263,22 +267,13 @@ static bool all_last(const tw_stays *s, uint64_t places) { return !(places & ~s-
 static unsigned senders(const tw_stays *s, int operand)
 {
     unsigned set = 0;
-    for (int m = innermost(s, operand); m > 0; m = s->of[m][operand].outer) {
+    for (int m = s->innermost[operand]; m > 0; m = s->of[m][operand].outer) {
         const tw_stays_of *f = &s->of[m][operand];
         bool asks = (f->passes && f->inner >= 0) || (s->fresh[m][operand] && all_first(s, f->still));
         if (f->resident || !asks) break;
         set |= 1u << m;
     }
     return set;
-}
-
-/* Whether the inputs come into the memory in one command. */
-static bool is_joint(const tw_stays *s, int memory)
-{
-    const tw_machine *m = s->in->machine;
-    for (int e = 0; e < m->n_engines; e++)
-        if (m->engine[e].kind == TW_MOVES && m->engine[e].memory == memory && m->engine[e].joins) return true;
-    return false;
 }
 
 /* Engines and units: those of an engine take turns, in the order of the steps. */
@@ -302,7 +297,7 @@ int tw_stays_loads(tw_stays *s, tw_stays_empty empty, void *user, tw_wanted out[
     unsigned set[TW_MAX_OPERANDS];
     for (int o = 0; o < output_of(s); o++) set[o] = senders(s, o);
     for (int from = 1, to; from < n_memories; from = to + 1) {
-        for (to = from; to < n_memories && !is_joint(s, to);) to++;
+        for (to = from; to < n_memories && !s->joins[to];) to++;
         for (int o = 0; o < output_of(s); o++)
             for (int m = from; m < to; m++)
                 if ((set[o] >> m & 1) && !empty(user, o, &s->walk.box[s->of[m][o].grain + 1]))
@@ -341,7 +336,7 @@ static int bring_back(const tw_stays *s, int m, tw_wanted *out)
 
 int tw_stays_rest(tw_stays *s, tw_wanted out[TW_WANTED_MAX])
 {
-    int n = 0, o = output_of(s), m = innermost(s, o);
+    int n = 0, o = output_of(s), m = s->innermost[o];
     bool afresh = all_first(s, s->reductions), begin = begins(s, m), goes = ends(s, m);
     if (begin && !afresh) n = bring_back(s, m, out);
     out[n++] = (tw_wanted){.op = TW_EXEC, .operand = o, .memory = m, .grain = s->walk.n_levels - 1, .takes = begin && afresh,

@@ -38,6 +38,8 @@ typedef struct tw_stays {
     const tw_verify_input *in;
     tw_steps walk;
     uint64_t reductions; /* places */
+    int innermost[TW_MAX_OPERANDS]; /* memory next to the execution                 */
+    bool joins[TW_MAX_MEMORIES];    /* the inputs come into it in one command        */
     bool fetches_ahead;
     int64_t n_commands[TW_MAX_ENGINES]; /* that were asked for: units take turns */
     tw_stays_of of[TW_MAX_MEMORIES][TW_MAX_OPERANDS];

@@ -79,9 +79,12 @@ void tw_tally_wait(tw_tally *t, const tw_event *e, int awaited)
 void tw_tally_take(tw_tally *t, int buffer, int64_t start)
 {
     tw_tally_pool *p = pool_of(t, buffer);
-    int64_t late = 0, most = p->n_given < p->slots ? p->n_given : p->slots;
+    int64_t late = 0, most = p->n_given < p->slots ? p->n_given : p->slots, at = p->next;
     p->out++;
-    while (late < most && p->given_at[(p->next + p->slots - 1 - late) % p->slots] > start) late++;
+    for (; late < most; late++) {
+        at = at == 0 ? p->slots - 1 : at - 1;
+        if (p->given_at[at] <= start) break;
+    }
     p->needed = tw_max(p->needed, p->out);
     p->peak = tw_max(p->peak, p->out + late);
 }
@@ -90,7 +93,7 @@ void tw_tally_give(tw_tally *t, int buffer, int64_t end)
 {
     tw_tally_pool *p = pool_of(t, buffer);
     p->given_at[p->next] = end;
-    p->next = (p->next + 1) % p->slots;
+    p->next = p->next + 1 == p->slots ? 0 : p->next + 1;
     p->out--;
     p->n_given++;
 }
