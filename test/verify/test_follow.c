@@ -37,7 +37,7 @@ static judged *judged_new(const char *machine, const char *made, const char *ask
     CHECK_EQ(tw_read_mapping(&j->bench, "made", made, &j->model, &j->machine, &j->made), TW_OK);
     CHECK_EQ(tw_read_mapping(&j->bench, "asked", asked, &j->model, &j->machine, &j->asked), TW_OK);
     tw_arena *scratch = tw_arena_new();
-    CHECK_EQ(tw_plan_build(&j->model, &j->machine, &j->made, NULL, NULL, j->bench.arena, scratch, &j->bench.diag, &j->plan), TW_OK);
+    CHECK_EQ(tw_plan_build(&j->model, &j->machine, &j->made, NULL, &(tw_work){j->bench.arena, scratch, &j->bench.diag}, &j->plan), TW_OK);
     j->claims = tw_claims_of(&j->plan->op[0]);
     tw_arena_free(scratch);
     return j;
