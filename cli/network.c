@@ -36,6 +36,7 @@ typedef struct net_session {
     int n_to_plan;      /* searches that are still to be made, and the run */
     bool runs;          /* after planning                                  */
     output_batch files; /* written, but not under their names yet */
+    bool left_out[8];   /* of the files below: there was no time for it */
 } net_session;
 
 /* ---- opening ---- */
@@ -296,6 +297,7 @@ static const struct {
              {"plan.json", print_json_file},   {"mapping.yaml", print_mapping_file},
              {"costs.csv", print_csv},         {"costs.json", print_costs_json},
              {"costs.svg", draw_svg},          {"costs.png", draw_png}};
+enum { N_FILES = sizeof files / sizeof *files };
 
 static int cannot_write(const char *folder, const char *name)
 {
@@ -318,6 +320,8 @@ static int finish_file(net_session *s, const char *name, output_file *file, tw_s
 /* There is no time for this file. One that is there from an earlier plan would look like this one's. */
 static int leave_out(net_session *s, const char *name)
 {
+    _Static_assert(N_FILES <= sizeof s->left_out / sizeof *s->left_out, "each file has its mark");
+    for (int i = 0; i < N_FILES; i++) s->left_out[i] |= strcmp(files[i].name, name) == 0;
     tw_context_clear_messages(s->ctx);
     output_remove(s->options->folder, name);
     fprintf(stderr, "tilewright: '%s/%s' is left out: time was up\n", s->options->folder, name);
@@ -356,6 +360,7 @@ static int write_file(net_session *s, const char *name, net_printer print)
     output_file file;
     tw_status status = TW_OK;
     int code = EXIT_DONE;
+    if (tw_context_is_over(s->ctx)) return leave_out(s, name);
     if (!output_file_open(&file, s->options->folder, name)) return cannot_write(s->options->folder, name);
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", s->options->folder, name);
     if (print == draw_png)
@@ -386,7 +391,7 @@ static int write_files(net_session *s)
         fprintf(stderr, "tilewright: cannot make the folder '%s': %s\n", folder, strerror(errno));
         return EXIT_WRITING;
     }
-    for (size_t i = 0; i < sizeof files / sizeof *files && code == EXIT_DONE; i++)
+    for (int i = 0; i < N_FILES && code == EXIT_DONE; i++)
         code = write_file(s, files[i].name, files[i].print);
     for (int i = 0; s->verdict && i < s->verdict->n_outputs && code == EXIT_DONE; i++) code = write_output(s, i);
     return code;
@@ -440,16 +445,17 @@ static tw_status print_it(net_session *s, FILE *out)
 
 static void say_where(const void *user, FILE *out)
 {
-    enum { N = sizeof files / sizeof *files };
-    const char *name[N];
+    const char *name[N_FILES];
+    int n = 0;
     const net_session *s = user;
     int results = s->verdict ? s->verdict->n_outputs : 0;
     bool picture = s->options->plot.file && !s->options->json && !s->options->dump && !s->options->quiet;
     if (picture) output_say_file(s->options->plot.file, out);
     if (!s->options->folder || s->options->quiet || s->options->dump) return;
-    for (int i = 0; i < N; i++) name[i] = files[i].name;
+    for (int i = 0; i < N_FILES; i++)
+        if (!s->left_out[i]) name[n++] = files[i].name;
     if (out != stderr) fputc('\n', out);
-    output_say_wrote(s->options->folder, name, N, s->options->print.columns, out);
+    if (n > 0) output_say_wrote(s->options->folder, name, n, s->options->print.columns, out);
     if (results > 0)
         fprintf(out, "and the result%s as output_0.pb%s\n", results == 1 ? "" : "s", results == 1 ? "" : "..");
 }

@@ -224,6 +224,7 @@ static int write_file(session *s, const char *name, printer print)
 {
     output_file file;
     const char *folder = s->options->folder;
+    if (tw_context_is_over(s->ctx)) return leave_out(s, name);
     if (!output_file_open(&file, folder, name)) return cannot_write(folder, name);
     busy *b = busy_begin(s->options->quiet, "writing %s/%s", folder, name);
     tw_status status = print(s, file.stream);

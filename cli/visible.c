@@ -41,14 +41,24 @@ static size_t next_of(const char *bytes, size_t n, char form[TW_VISIBLE_MAX])
     return (size_t)tw_visible_next(padded, form);
 }
 
+/* What argp adds to a usage error comes as one piece of several lines, and names nothing but the command. */
+static bool is_hint(const char *bytes, size_t n)
+{
+    static const char hint[] = "Try `";
+    return n >= sizeof hint - 1 && memcmp(bytes, hint, sizeof hint - 1) == 0;
+}
+
 static ssize_t show(void *cookie, const char *bytes, size_t n)
 {
     (void)cookie;
     char form[TW_VISIBLE_MAX];
     piece p = {.n = 0};
-    size_t text = n > 0 && bytes[n - 1] == '\n' ? n - 1 : n;
-    for (size_t at = 0; at < text; add(&p, form)) at += next_of(bytes + at, text - at, form);
-    if (text < n) add(&p, "\n");
+    bool hint = is_hint(bytes, n);
+    for (size_t at = 0; at < n; add(&p, form)) {
+        bool ends_line = bytes[at] == '\n' && (hint || at + 1 == n);
+        at += next_of(bytes + at, n - at, form);
+        if (ends_line) strcpy(form, "\n");
+    }
     put(&p);
     return (ssize_t)n;
 }

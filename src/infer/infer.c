@@ -240,7 +240,7 @@ static tw_status compute(const tw_rule_case *c)
                          .input = input,
                          .wanted = wanted,
                          .graph = c->graph};
-    tw_diag quiet = {.muted = true};
+    tw_diag quiet = tw_diag_quiet(c->diag);
     tw_status status = tw_refer_run(&run, c->arena, &quiet, output);
     if (status == TW_ERR_INPUT) return tw_refer_run(&run, c->arena, c->diag, output);
     if (status == TW_INFEASIBLE) return TW_OK;
@@ -313,9 +313,12 @@ static bool is_file_constant(const tw_pass *pass, const tw_onnx_node *node)
 
 static tw_status walk(tw_pass *pass, int graph, tw_diag *diag)
 {
+    enum { WORK = 128 };
     const tw_graph *g = &pass->file->graph[graph];
-    for (int i = 0; i < g->n_nodes; i++)
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (tw_pulse_is_over(&pass->pulse, WORK)) return TW_STOPPED;
         if (!is_file_constant(pass, &g->node[i])) TW_TRY(visit(pass, graph, &g->node[i], diag));
+    }
     return TW_OK;
 }
 
@@ -323,7 +326,7 @@ tw_shape_of_value *tw_rule_value(const tw_rule_case *c, int value) { return &c->
 
 tw_status tw_rule_graph(const tw_rule_case *c, int graph, bool taken)
 {
-    tw_diag quiet = {.muted = true};
+    tw_diag quiet = tw_diag_quiet(c->diag);
     c->pass->dead[graph] = !taken;
     tw_status status = walk(c->pass, graph, taken ? c->diag : &quiet);
     return status == TW_ERR_INPUT && !taken ? TW_OK : status;
@@ -331,7 +334,7 @@ tw_status tw_rule_graph(const tw_rule_case *c, int graph, bool taken)
 
 tw_status tw_rule_try_graph(const tw_rule_case *c, int graph, bool *possible)
 {
-    tw_diag quiet = {.muted = true};
+    tw_diag quiet = tw_diag_quiet(c->diag);
     tw_status status = walk(c->pass, graph, &quiet);
     *possible = status != TW_ERR_INPUT;
     c->pass->dead[graph] = !*possible;
@@ -420,7 +423,7 @@ static tw_status collect(const tw_pass *pass, tw_shapes *out)
 tw_status tw_infer_shapes(const tw_graph_file *file, const tw_infer_options *options, tw_arena *arena,
                           tw_diag *diag, const tw_shapes **out)
 {
-    tw_pass pass = {.file = file, .options = options, .arena = arena};
+    tw_pass pass = {.file = file, .options = options, .arena = arena, .pulse = {.deadline = diag->deadline}};
     tw_shapes *shapes;
     TW_ALLOC(arena, shapes, 1);
     TW_ALLOC(arena, pass.value, file->n_values + 1);
@@ -428,7 +431,9 @@ tw_status tw_infer_shapes(const tw_graph_file *file, const tw_infer_options *opt
     TW_TRY(sort_rules(&pass));
     shape_constants(&pass);
     TW_TRY(tw_bind_inputs(&pass, diag));
-    TW_TRY(walk(&pass, 0, diag));
+    tw_status status = walk(&pass, 0, diag);
+    if (status == TW_STOPPED) return tw_diag_stopped(diag, (tw_loc){file->path, 0, 0}, "the inference of shapes");
+    if (status != TW_OK) return status;
     TW_TRY(read_small_constants(&pass, diag));
     *shapes = (tw_shapes){.file = file, .n_values = file->n_values, .value = pass.value};
     TW_TRY(collect(&pass, shapes));

@@ -1,6 +1,7 @@
 /* src/infer/pass.h - what the pass over the nodes knows while it runs. */
 #ifndef TW_INFER_PASS_H
 #define TW_INFER_PASS_H
+#include "core/deadline.h"
 #include "infer/rule.h"
 
 /* Largest number of elements, inputs and outputs of a node together, that are computed with. */
@@ -21,6 +22,7 @@ struct tw_pass {
     tw_dim_value *symbol;     /* sizes of named dimensions        */
     int n_rules;
     tw_rule_ref *rule;        /* sorted by operator, then domain  */
+    tw_pulse pulse;           /* of nodes                         */
 };
 
 /* Shapes of the main graph's inputs, and what the symbols stand for; reports every one that is open. */

@@ -11,6 +11,7 @@
  * One nest is open at a time. The last one of a node stays open until the node's followers are folded into it (fold.c). */
 #ifndef TW_LOWER_BUILD_H
 #define TW_LOWER_BUILD_H
+#include "core/deadline.h"
 #include "lower/lower.h"
 
 /* A tensor, seen in a shape. The same elements may be seen in any shape of as many elements. */
@@ -52,7 +53,10 @@ typedef struct tw_lowering {
     bool *made_of_given;     /* per value: an input whose elements are given, or computed of one */
     int n_constant_nodes, n_too_large, too_large_room;
     const char **too_large; /* steps that stay because of the size of their constant      */
-    bool no_memory;
+    bool no_memory; /* or what follows: nothing more is made          */
+    bool too_many;  /* steps                                          */
+    bool stopped;   /* by the clock                                   */
+    tw_pulse pulse; /* of nodes and steps                             */
     /* the node at hand */
     int graph, index;
     bool in_branch; /* of an If whose condition is not known            */
@@ -73,6 +77,10 @@ void tw_refuse(tw_lowering *l, const char *why);
 static inline bool tw_refused(const tw_lowering *l) { return l->why || l->no_memory; }
 /* Room for one more item in an array that doubles; false when out of memory. */
 bool tw_room_for(tw_lowering *l, void *items, int n, int *room, size_t size);
+/* Room for one more step; false also when there are too many, or time is up. */
+bool tw_room_for_step(tw_lowering *l);
+/* Looks at the clock now and then. */
+void tw_lowering_beat(tw_lowering *l);
 /* Text in the arena; "" when out of memory. */
 const char *tw_say(tw_lowering *l, const char *fmt, ...) TW_PRINTF(2, 3);
 

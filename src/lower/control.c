@@ -85,7 +85,7 @@ void tw_add_host(tw_lowering *l, const char *why)
     const int *output = outputs_of(l);
     int *node = TW_NEW(l->arena, int, 1);
     if (!node) l->no_memory = true;
-    if (l->no_memory || !tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step)) return;
+    if (l->no_memory || !tw_room_for_step(l)) return;
     *node = l->index;
     bool knows = tw_refer_knows(l->node);
     l->step[l->n_steps++] = (tw_step){.name = l->name,

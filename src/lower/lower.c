@@ -11,10 +11,9 @@
 
 static const tw_describer *find_describer(const tw_onnx_node *node)
 {
-    static const tw_describer *const table[] = {tw_window_ops,    tw_matmul_ops, tw_reduce_ops,
-                                                tw_norm_ops,      tw_move_ops,   tw_view_ops,
-                                                tw_recurrent_ops, tw_quant_ops,  tw_position_ops,
-                                                tw_select_ops};
+    static const tw_describer *const table[] = {tw_window_ops,   tw_matmul_ops, tw_reduce_ops,    tw_norm_ops,
+                                                tw_move_ops,     tw_view_ops,   tw_recurrent_ops, tw_quant_ops,
+                                                tw_position_ops, tw_select_ops};
     for (size_t t = 0; t < TW_COUNT(table); t++)
         for (const tw_describer *d = table[t]; d->op; d++)
             if (strcmp(d->op, node->op) == 0 && strcmp(d->domain, node->domain) == 0) return d;
@@ -262,7 +261,10 @@ void tw_lower_graph(tw_lowering *l, int graph, const char *prefix)
     if (!w.taken || !w.ends) l->no_memory = true;
     l->graph = graph;
     l->prefix = prefix;
-    for (int i = 0; i < n && !l->no_memory; i++) lower_node(l, &w, i);
+    for (int i = 0; i < n && !l->no_memory; i++) {
+        lower_node(l, &w, i);
+        tw_lowering_beat(l);
+    }
     l->graph = outer;
     l->prefix = outer_prefix;
     if (nested) set_node(l, index);
@@ -270,12 +272,18 @@ void tw_lower_graph(tw_lowering *l, int graph, const char *prefix)
 
 /* ---- the network ---- */
 
+static int by_kind(const void *a, const void *b)
+{
+    const tw_count *x = a, *y = b;
+    int order = strcmp(x->op, y->op);
+    return order ? order : strcmp(x->why, y->why);
+}
+
 static int by_count(const void *a, const void *b)
 {
     const tw_count *x = a, *y = b;
     int order = (x->n < y->n) - (x->n > y->n);
-    if (!order) order = strcmp(x->op, y->op);
-    return order ? order : strcmp(x->why, y->why);
+    return order ? order : by_kind(a, b);
 }
 
 /* HOST and UNKNOWN steps by operator and reason. */
@@ -283,17 +291,18 @@ static tw_status count_undescribed(const tw_lowering *l, tw_lowered *out)
 {
     tw_count *count;
     TW_ALLOC(l->arena, count, l->n_steps + 1);
-    int n = 0;
-    for (int s = 0; s < l->n_steps; s++) {
-        const tw_step *step = &l->step[s];
-        if (step->kind == TW_STEP_TILED || step->constant) continue;
-        int c = 0;
-        while (c < n && (strcmp(count[c].op, step->op) != 0 || strcmp(count[c].why, step->why) != 0)) c++;
-        if (c == n) count[n++] = (tw_count){step->op, 0, step->why};
-        count[c].n++;
-    }
-    qsort(count, (size_t)n, sizeof *count, by_count);
-    out->n_undescribed = n;
+    int n = 0, n_kinds = 0;
+    for (int s = 0; s < l->n_steps; s++)
+        if (l->step[s].kind != TW_STEP_TILED && !l->step[s].constant)
+            count[n++] = (tw_count){l->step[s].op, 1, l->step[s].why};
+    qsort(count, (size_t)n, sizeof *count, by_kind);
+    for (int i = 0; i < n; i++)
+        if (n_kinds > 0 && by_kind(&count[n_kinds - 1], &count[i]) == 0)
+            count[n_kinds - 1].n++;
+        else
+            count[n_kinds++] = count[i];
+    qsort(count, (size_t)n_kinds, sizeof *count, by_count);
+    out->n_undescribed = n_kinds;
     out->undescribed = count;
     return TW_OK;
 }
@@ -363,12 +372,26 @@ static tw_status hand_over(tw_lowering *l, tw_diag *diag, const tw_lowered **out
     return TW_OK;
 }
 
+/* Nothing more could be made. */
+static tw_status why_not(const tw_lowering *l, tw_diag *diag)
+{
+    tw_loc loc = {l->file->path, 0, 0};
+    if (l->stopped) return tw_diag_stopped(diag, loc, "the lowering of the network");
+    if (l->too_many) return tw_diag_error(diag, loc, "the network has more than %d steps", TW_LOWER_MAX_STEPS);
+    return TW_ERR_NOMEM;
+}
+
 tw_status tw_lower_network(const tw_shapes *shapes, const tw_lower_options *options, tw_arena *arena, tw_diag *diag,
                            const tw_lowered **out)
 {
     tw_lowering *l;
     TW_ALLOC(arena, l, 1);
-    *l = (tw_lowering){.shapes = shapes, .file = shapes->file, .options = options, .arena = arena, .prefix = ""};
+    *l = (tw_lowering){.shapes = shapes,
+                       .file = shapes->file,
+                       .options = options,
+                       .arena = arena,
+                       .prefix = "",
+                       .pulse = {.deadline = diag->deadline}};
     TW_ALLOC(arena, l->tensor_of_value, l->file->n_values + 1);
     for (int v = 0; v < l->file->n_values; v++) l->tensor_of_value[v] = -1;
     TW_TRY(tw_readers_build(l->file, arena, &l->readers));
@@ -376,5 +399,5 @@ tw_status tw_lower_network(const tw_shapes *shapes, const tw_lower_options *opti
     mark_ends(l, false);
     tw_lower_graph(l, 0, "");
     mark_ends(l, true);
-    return l->no_memory ? TW_ERR_NOMEM : hand_over(l, diag, out);
+    return l->no_memory ? why_not(l, diag) : hand_over(l, diag, out);
 }

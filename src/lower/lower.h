@@ -15,6 +15,9 @@
 #include "infer/infer.h"
 #include "model/simplify.h"
 
+/* Steps of one network, some 30 KB each: a file of a few megabytes can ask for any number of them. */
+enum { TW_LOWER_MAX_STEPS = 1 << 17 };
+
 typedef enum tw_tensor_role { TW_ROLE_INPUT, TW_ROLE_CONSTANT, TW_ROLE_BETWEEN } tw_tensor_role;
 typedef struct tw_net_tensor {
     const char *name;  /* the value's, or made from it: "y.max"                                     */

@@ -298,7 +298,7 @@ void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node)
     if (tw_refused(l) || !is_sound(l, model)) return;
     model = simplified_model(l);
     if (tw_refused(l)) return;
-    if (!tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step)) return;
+    if (!tw_room_for_step(l)) return;
     tw_step *step = &l->step[l->n_steps++];
     *step = (tw_step){.name = tw_say(l, "%s%s", l->name, l->nest.suffix),
                       .op = op,

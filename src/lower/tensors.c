@@ -26,6 +26,19 @@ bool tw_room_for(tw_lowering *l, void *items, int n, int *room, size_t size)
     return true;
 }
 
+void tw_lowering_beat(tw_lowering *l)
+{
+    enum { WORK = 256 };
+    if (tw_pulse_is_over(&l->pulse, WORK)) l->no_memory = l->stopped = true;
+}
+
+bool tw_room_for_step(tw_lowering *l)
+{
+    tw_lowering_beat(l);
+    if (l->n_steps == TW_LOWER_MAX_STEPS) l->no_memory = l->too_many = true;
+    return !l->no_memory && tw_room_for(l, &l->step, l->n_steps, &l->step_room, sizeof *l->step);
+}
+
 const char *tw_say(tw_lowering *l, const char *fmt, ...)
 {
     va_list args, again;

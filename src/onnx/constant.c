@@ -263,20 +263,23 @@ static bool typed_of(tw_onnx_type type, typed *out)
 
 static bool is_number(uint32_t tag) { return (tag & 7) == TW_WIRE_VARINT(0); }
 
-/* The numbers in the field; -1 when they cannot be walked. */
-static int64_t count_typed(const tw_constant *c, const typed *how)
+/* The numbers in the field, of which at most so many are counted; -1 when they cannot be walked. */
+static int64_t count_typed(const tw_constant *c, const typed *how, int64_t most)
 {
     if (!c->message) return 0;
     tw_repeated r = tw_repeated_of((tw_bytes){c->message, c->message_bytes}, how->tag);
     int64_t n = 0;
-    for (tw_field f; tw_repeated_next(&r, &f);) n++;
+    for (tw_field f; n < most && tw_repeated_next(&r, &f);) n++;
     return tw_repeated_broken(&r) ? -1 : n;
 }
 
-static bool all_there(const tw_constant *c, const typed *how, int64_t *have, int64_t *need)
+/* Whether the field has as many numbers as the shape says. A field that is longer is not walked to its end: whoever made it may
+ * let a million nodes ask. */
+static bool all_there(const tw_constant *c, const typed *how)
 {
-    *have = count_typed(c, how);
-    return tw_ckd_mul(c->n_elems, how->parts, need) && *have == *need;
+    int64_t need, beyond;
+    return tw_ckd_mul(c->n_elems, how->parts, &need) && tw_ckd_add(need, 1, &beyond) &&
+           count_typed(c, how, beyond) == need;
 }
 
 static tw_status read_strings(const tw_source *source, const tw_constant *c, const typed *how, const void **out)
@@ -312,11 +315,11 @@ static tw_status read_numbers(const tw_source *source, const tw_constant *c, con
 
 static tw_status check_typed(const tw_source *source, const tw_constant *c, typed *how)
 {
-    int64_t have, need;
     char text[TW_SHAPE_MAX + 96], shape[TW_SHAPE_MAX];
     if (!typed_of(c->type, how)) return fail(source, c, "elements of its type cannot be read");
     if (!c->message) return fail(source, c, "elements of sparse tensors cannot be read");
-    if (all_there(c, how, &have, &need)) return TW_OK;
+    if (all_there(c, how)) return TW_OK;
+    int64_t have = count_typed(c, how, INT64_MAX), need = c->n_elems * how->parts;
     snprintf(text, sizeof text, "%" PRId64 " numbers in its field, %s %s needs %" PRId64, have,
              tw_onnx_type_name(c->type), tw_onnx_shape(c->dim, c->n_dims, shape), need);
     return fail(source, c, have < 0 ? "its numbers are cut off" : text);
@@ -391,7 +394,8 @@ static tw_status cannot_open(const tw_source *source, const tw_constant *c, int 
     if (error == ENOENT || error == ENOTDIR)
         snprintf(text, sizeof text, "its external data '%.*s' is not there", TW_FIRST(200, c->location));
     else
-        snprintf(text, sizeof text, "its external data '%.*s' cannot be opened: %s", TW_FIRST(200, c->location), strerror(error));
+        snprintf(text, sizeof text, "its external data '%.*s' cannot be opened: %s", TW_FIRST(200, c->location),
+                 strerror(error));
     return fail(source, c, text);
 }
 
@@ -453,10 +457,9 @@ static bool external_is_there(const tw_constant *c, const char *model)
 bool tw_constant_is_there(const tw_constant *constant, const char *path)
 {
     typed how;
-    int64_t have, need;
     if (constant->external) return external_is_there(constant, path);
     if (constant->raw) return true;
-    return constant->message && typed_of(constant->type, &how) && all_there(constant, &how, &have, &need);
+    return constant->message && typed_of(constant->type, &how) && all_there(constant, &how);
 }
 
 tw_status tw_constant_check(const tw_constant *constant, const char *path, tw_diag *diag)

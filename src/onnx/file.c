@@ -28,7 +28,8 @@ static tw_status read_model(const tw_source *source, model *out)
             out->graph = f.bytes;
             break;
         case TW_WIRE_BYTES(8):
-            if (++out->n_opsets > TW_ONNX_MAX_ITEMS) return tw_source_error(source, "too many operator sets");
+            if (++out->n_opsets > TW_ONNX_MAX_OPSETS)
+                return tw_source_error(source, "more than %d operator sets", TW_ONNX_MAX_OPSETS);
             break;
         default: break;
         }
@@ -92,9 +93,15 @@ static tw_status read_file(const tw_source *source, tw_arena *scratch, tw_graph_
     TW_TRY(read_opsets(source, m.n_opsets, file));
     file->ir_version = m.ir_version;
     file->producer = tw_source_name(m.producer, source->arena);
-    tw_reader reader = {.source = *source, .scratch = scratch, .scope = tw_scope_new(source->arena, scratch)};
+    tw_reader reader = {.source = *source,
+                        .scratch = scratch,
+                        .scope = tw_scope_new(source->arena, scratch),
+                        .pulse = {.deadline = source->diag->deadline}};
     if (!file->producer || !reader.scope) return TW_ERR_NOMEM;
-    TW_TRY(tw_reader_graph(&reader, m.graph, -1, &main_graph));
+    tw_status status = tw_reader_graph(&reader, m.graph, -1, &main_graph);
+    if (status == TW_STOPPED)
+        return tw_diag_stopped(source->diag, (tw_loc){source->path, 0, 0}, "the reading of the network");
+    if (status != TW_OK) return status;
     return reader.wrong ? TW_ERR_INPUT : keep(&reader, file);
 }
 

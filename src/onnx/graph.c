@@ -85,6 +85,7 @@ static tw_status define_constants(tw_reader *reader, const tw_bytes *message, in
     tw_constant *constant;
     TW_ALLOC(reader->source.arena, constant, n);
     for (int i = 0; i < n; i++) {
+        TW_TRY(tw_reader_beat(reader));
         TW_TRY(sparse ? tw_constant_of_sparse(&reader->source, message[i], &constant[i])
                       : tw_constant_of(&reader->source, message[i], &constant[i]));
         TW_TRY(define_constant(reader, &constant[i], graph));
@@ -150,6 +151,7 @@ static tw_status define_inputs(tw_reader *reader, const parts *p, int g)
     TW_ALLOC(reader->source.arena, input, p->n_inputs);
     for (int i = 0; i < p->n_inputs; i++) {
         int value;
+        TW_TRY(tw_reader_beat(reader));
         TW_TRY(define_input(reader, p->input[i], g, &value));
         if (value >= 0) input[n++] = value;
     }
@@ -162,6 +164,7 @@ static tw_status declare_all(tw_reader *reader, const tw_bytes *message, int n, 
 {
     for (int i = 0; i < n; i++) {
         info in;
+        TW_TRY(tw_reader_beat(reader));
         TW_TRY(read_info(reader, message[i], &in));
         TW_TRY(declare(reader, &in, graph));
     }
@@ -175,7 +178,10 @@ static tw_status define_nodes(tw_reader *reader, const parts *p, int g, tw_onnx_
 {
     reader->graph[g].node = node;
     reader->graph[g].n_nodes = p->n_nodes;
-    for (int i = 0; i < p->n_nodes; i++) TW_TRY(tw_reader_node_head(reader, p->node[i], g, i, &node[i]));
+    for (int i = 0; i < p->n_nodes; i++) {
+        TW_TRY(tw_reader_beat(reader));
+        TW_TRY(tw_reader_node_head(reader, p->node[i], g, i, &node[i]));
+    }
     return TW_OK;
 }
 
@@ -184,6 +190,7 @@ static tw_status read_nodes(tw_reader *reader, const parts *p, int g, tw_onnx_no
     int first_read = reader->n_reads;
     for (int i = 0; i < p->n_nodes; i++) {
         reader->at[g] = i;
+        TW_TRY(tw_reader_beat(reader));
         TW_TRY(tw_reader_node_body(reader, p->node[i], g, &node[i]));
     }
     reader->at[g] = p->n_nodes;

@@ -20,6 +20,7 @@
 enum {
     TW_ONNX_MAX_DIMS = 16,   /* of one tensor            */
     TW_ONNX_MAX_DEPTH = 16,  /* of graphs in graphs      */
+    TW_ONNX_MAX_OPSETS = 256, /* each node looks for its own */
     TW_ONNX_MAX_ITEMS = 1 << 20, /* nodes, values, attributes, inputs of a file */
 };
 

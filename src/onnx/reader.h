@@ -1,6 +1,7 @@
 /* src/onnx/reader.h - what the parts of the reader share while a model is read. */
 #ifndef TW_ONNX_READER_H
 #define TW_ONNX_READER_H
+#include "core/deadline.h"
 #include "onnx/scope.h"
 #include "onnx/source.h"
 
@@ -21,10 +22,17 @@ typedef struct tw_reader {
     int n_reads, room_reads;
     bool sorted;     /* nodes had to be, and a note says so                                          */
     bool wrong;      /* something was reported, and reading went on                                  */
+    tw_pulse pulse;  /* of nodes, constants and values                                               */
 } tw_reader;
 
 /* Counts what is going to be made; reports when a file has too much of it. */
 TW_NODISCARD tw_status tw_reader_charge(tw_reader *reader, int64_t n_items);
+/* Looks at the clock now and then; TW_STOPPED when time is up. Each node, constant and value asks. */
+TW_NODISCARD static inline tw_status tw_reader_beat(tw_reader *reader)
+{
+    enum { WORK = 64 };
+    return tw_pulse_is_over(&reader->pulse, WORK) ? TW_STOPPED : TW_OK;
+}
 /* The graph of a message as the next of reader->graph; its index goes to *out. around: -1 for the main graph. */
 TW_NODISCARD tw_status tw_reader_graph(tw_reader *reader, tw_bytes message, int around, int *out);
 /* Inputs, outputs and attributes of a node; the fields of one that is broken up to there. */

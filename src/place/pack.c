@@ -360,7 +360,8 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
     int64_t capacity = tw_min(options->capacity, 2 * LARGEST) / unit;
     TW_TRY(scale(item, n, unit, scratch, &scaled));
     int clash;
-    TW_TRY(tw_pack_first_fit(scaled, n, scratch, offset, &upper, &clash));
+    double until = options->seconds > 0 ? tw_pack_clock() + options->seconds : 0;
+    TW_TRY(tw_pack_first_fit(scaled, n, until, scratch, offset, &upper, &clash));
     if (clash >= 0) {
         out->verdict = TW_PACK_DOES_NOT_FIT;
         out->bound = TW_UNLIMITED;
@@ -368,9 +369,8 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
     }
     for (int i = 0; upper == INT64_MAX && i < n; i++) /* those that take no room are in no component */
         offset[i] = lowest_offset(&scaled[i]);
-    tw_pack_budget budget = {.nodes = options->max_nodes, .counts = &out->counts};
+    tw_pack_budget budget = {.nodes = options->max_nodes, .counts = &out->counts, .until = until};
     if (budget.nodes <= 0) budget.nodes = options->minimize ? DEFAULT_NODES_MINIMIZE : DEFAULT_NODES_FITS;
-    if (options->seconds > 0) budget.until = tw_pack_clock() + options->seconds;
     TW_TRY(solve_parts(scaled, n, options, capacity, &budget, scratch, offset, &lower, &upper));
     for (int i = 0; i < n; i++) {
         int64_t reach = tw_pack_reach(&scaled[i]), least = lowest_offset(&scaled[i]);

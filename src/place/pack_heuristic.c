@@ -129,48 +129,91 @@ typedef struct block {
     int64_t lo, hi, until;
 } block;
 
-static int drop_ended(block *live, int n, int64_t now)
+typedef struct live_list { /* what is live now, by address; blocks do not overlap */
+    block *block;
+    int n;
+    int64_t next_end; /* when the first of them ends                                                  */
+    int64_t widest;   /* no hole below the highest block is wider: what is larger goes on top of it at once */
+} live_list;
+
+static int64_t top_of(const live_list *l) { return l->n > 0 ? l->block[l->n - 1].hi : 0; }
+
+static void drop_ended(live_list *l, int64_t now)
 {
-    int kept = 0;
-    for (int k = 0; k < n; k++)
-        if (live[k].until > now) live[kept++] = live[k];
-    return kept;
+    int n = l->n;
+    l->n = 0;
+    l->next_end = INT64_MAX;
+    l->widest = 0;
+    for (int k = 0; k < n; k++) {
+        if (l->block[k].until <= now) continue;
+        l->widest = tw_max(l->widest, l->block[k].lo - top_of(l));
+        l->next_end = tw_min(l->next_end, l->block[k].until);
+        l->block[l->n++] = l->block[k];
+    }
+}
+
+static void insert(live_list *l, block new)
+{
+    l->widest = tw_max(l->widest, new.lo - top_of(l));
+    l->next_end = tw_min(l->next_end, new.until);
+    int k = l->n++;
+    for (; k > 0 && l->block[k - 1].lo > new.lo; k--) l->block[k] = l->block[k - 1];
+    l->block[k] = new;
+}
+
+typedef struct fixed_list {
+    const int *item;
+    int n;
+} fixed_list;
+
+/* The lowest place from `at` on that meets no fixed item of this time; INT64_MAX: there is none. */
+static int64_t above_fixed(const tw_pack_item *item, int i, tw_span life, const fixed_list *fixed, int64_t at)
+{
+    int64_t reach = tw_pack_reach(&item[i]);
+    for (int f = 0; f < fixed->n && at != INT64_MAX; f++) {
+        const tw_pack_item *o = &item[fixed->item[f]];
+        tw_span other = lifetime(o);
+        int64_t end = o->fixed + tw_pack_reach(o);
+        bool meets = other.lo < life.hi && life.lo < other.hi && at < end && o->fixed < at + reach;
+        if (meets) at = tw_pack_fit(&item[i], reach, end);
+    }
+    return at;
+}
+
+/* The lowest place among the live blocks and fixed items, or, for who has no time, above all live blocks. */
+static int64_t place_live(const tw_pack_item *item, int i, tw_span life, const live_list *l,
+                          const fixed_list *fixed, bool late)
+{
+    int64_t reach = tw_pack_reach(&item[i]), before;
+    int first = late || reach > l->widest ? l->n : 0;
+    int64_t at = tw_pack_fit(&item[i], reach, first > 0 ? top_of(l) : 0);
+    do {
+        before = at;
+        for (int b = first; b < l->n && at != INT64_MAX && l->block[b].lo < at + reach; b++)
+            if (l->block[b].hi > at) at = tw_pack_fit(&item[i], reach, l->block[b].hi);
+        if (at != INT64_MAX) at = above_fixed(item, i, life, fixed, at);
+    } while (at != before && at != INT64_MAX && fixed->n > 0);
+    return at;
 }
 
 /* One pass; items with several segments keep their whole reach all the time. */
-static int64_t fit_in_time(const tw_pack_item *item, int n, const ranked *rank, const int *fixed, int n_fixed,
-                           block *live, int64_t *offset)
+static int64_t fit_in_time(const tw_pack_item *item, int n, const ranked *rank, const fixed_list *fixed,
+                           double until, block *room, int64_t *offset)
 {
-    int n_live = 0;
-    int64_t height = 0, next_end = INT64_MAX;
+    enum { CLOCK_EVERY = 64 };
+    live_list live = {.block = room, .next_end = INT64_MAX};
+    int64_t height = 0;
+    bool late = false;
     for (int k = 0; k < n; k++) {
         int i = rank[k].item;
         tw_span life = lifetime(&item[i]);
         int64_t reach = tw_pack_reach(&item[i]), at = item[i].fixed;
-        if (at < 0 && life.lo < life.hi && reach > 0) {
-            if (next_end <= life.lo) n_live = drop_ended(live, n_live, life.lo), next_end = INT64_MAX;
-            at = tw_pack_fit(&item[i], reach, 0);
-            for (bool moved = true; moved && at != INT64_MAX;) {
-                moved = false;
-                for (int b = 0; b < n_live && at != INT64_MAX && live[b].lo < at + reach; b++)
-                    if (live[b].hi > at) at = tw_pack_fit(&item[i], reach, live[b].hi);
-                for (int f = 0; f < n_fixed && at != INT64_MAX; f++) {
-                    const tw_pack_item *o = &item[fixed[f]];
-                    tw_span other = lifetime(o);
-                    if (other.lo >= life.hi || life.lo >= other.hi) continue;
-                    int64_t end = o->fixed + tw_pack_reach(o);
-                    if (at < end && o->fixed < at + reach) at = tw_pack_fit(&item[i], reach, end), moved = true;
-                }
-            }
-            if (at == INT64_MAX) return INT64_MAX;
-            int b = n_live++;
-            for (; b > 0 && live[b - 1].lo > at; b--) live[b] = live[b - 1];
-            live[b] = (block){at, at + reach, life.hi};
-            next_end = tw_min(next_end, life.hi);
-        } else if (at < 0) {
-            at = tw_pack_fit(&item[i], reach, 0);
-            if (at == INT64_MAX) return INT64_MAX;
-        }
+        bool lives = life.lo < life.hi && reach > 0;
+        if (k % CLOCK_EVERY == 0) late = late || (until > 0 && tw_pack_clock() >= until);
+        if (!late && live.next_end <= life.lo) drop_ended(&live, life.lo);
+        if (at < 0) at = lives ? place_live(item, i, life, &live, fixed, late) : tw_pack_fit(&item[i], reach, 0);
+        if (at == INT64_MAX) return INT64_MAX;
+        if (item[i].fixed < 0 && lives) insert(&live, (block){at, at + reach, life.hi});
         offset[i] = at;
         height = tw_max(height, at + reach);
     }
@@ -191,6 +234,18 @@ static int by_lower(const void *a, const void *b)
     return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
+static int drop_boxes(box *live, int n, int64_t now, int64_t *next_end)
+{
+    int kept = 0;
+    *next_end = INT64_MAX;
+    for (int b = 0; b < n; b++) {
+        if (live[b].upper <= now) continue;
+        *next_end = tw_min(*next_end, live[b].upper);
+        live[kept++] = live[b];
+    }
+    return kept;
+}
+
 /* The first fixed item in time that overlaps another, -1: none. Live boxes are kept by address. */
 static tw_status find_clash(const tw_pack_item *item, const int *fixed, int n_fixed, tw_arena *scratch, int *clash)
 {
@@ -209,11 +264,11 @@ static tw_status find_clash(const tw_pack_item *item, const int *fixed, int n_fi
         }
     qsort(all, (size_t)n, sizeof *all, by_lower);
     *clash = -1;
+    int64_t next_end = INT64_MAX;
     for (int k = 0; k < n; k++) {
-        int kept = 0;
-        for (int b = 0; b < n_live; b++)
-            if (live[b].upper > all[k].lower) live[kept++] = live[b];
-        int b = n_live = kept;
+        if (next_end <= all[k].lower) n_live = drop_boxes(live, n_live, all[k].lower, &next_end);
+        next_end = tw_min(next_end, all[k].upper);
+        int b = n_live;
         for (; b > 0 && live[b - 1].lo > all[k].lo; b--) live[b] = live[b - 1];
         live[b] = all[k];
         n_live++;
@@ -225,8 +280,8 @@ static tw_status find_clash(const tw_pack_item *item, const int *fixed, int n_fi
     return TW_OK;
 }
 
-tw_status tw_pack_first_fit(const tw_pack_item *item, int n, tw_arena *scratch, int64_t *offset, int64_t *height,
-                            int *clash)
+tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_arena *scratch, int64_t *offset,
+                            int64_t *height, int *clash)
 {
     ranked *rank;
     int *fixed, n_fixed = 0, most = 1;
@@ -248,7 +303,7 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, tw_arena *scratch, 
         TW_ALLOC(scratch, live, n + 1);
         for (int i = 0; i < n; i++) rank[i] = (ranked){0, 0, lifetime(&item[i]).lo, i};
         qsort(rank, (size_t)n, sizeof *rank, by_key);
-        *height = fit_in_time(item, n, rank, fixed, n_fixed, live, offset);
+        *height = fit_in_time(item, n, rank, &(fixed_list){fixed, n_fixed}, until, live, offset);
         return TW_OK;
     }
     int *done;
@@ -261,6 +316,7 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, tw_arena *scratch, 
         for (int i = 0; i < n; i++)
             rank[i] = (ranked){key_of(&item[i], order), second_of(&item[i], order), lifetime(&item[i]).lo, i};
         qsort(rank, (size_t)n, sizeof *rank, by_key);
+        if (order > 0 && until > 0 && tw_pack_clock() >= until) break;
         int64_t h = first_fit(item, n, rank, span, done, now);
         if (h >= *height) continue;
         *height = h;

@@ -4,6 +4,7 @@
  * counts for a plan. */
 #include "plan/network.h"
 
+#include "core/deadline.h"
 #include "core/table.h"
 #include "machine/merge.h"
 
@@ -185,9 +186,12 @@ static tw_status number_step(const tw_step *step, tw_table *table, tw_arena *scr
     return status;
 }
 
-static tw_status find_layers(tw_network *net, tw_arena *arena, tw_arena *scratch)
+static tw_status find_layers(tw_network *net, tw_context *ctx)
 {
+    enum { WORK = 512 };
     const tw_lowered *lowered = net->lowered;
+    tw_arena *arena = ctx->arena, *scratch = ctx->scratch;
+    tw_pulse pulse = {.deadline = ctx->diag.deadline};
     tw_table *table = tw_table_new(sizeof(int), scratch);
     tw_layer *layer;
     int *layer_of;
@@ -197,6 +201,8 @@ static tw_status find_layers(tw_network *net, tw_arena *arena, tw_arena *scratch
     for (int s = 0; s < lowered->n_steps; s++) {
         int n = net->n_layers;
         layer_of[s] = -1;
+        if (tw_pulse_is_over(&pulse, WORK))
+            return tw_diag_stopped(&ctx->diag, (tw_loc){net->file->path, 0, 0}, "the search for equal layers");
         if (lowered->step[s].kind != TW_STEP_TILED) continue;
         TW_TRY(number_step(&lowered->step[s], table, scratch, &net->n_layers, &layer_of[s]));
         if (layer_of[s] == n) {
@@ -300,7 +306,7 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
     TW_TRY(infer(ctx, net->file, options, net->given, &net->shapes));
     TW_TRY(tw_network_ask(net->file, net->shapes, ctx->arena, ctx->scratch, &net->asks));
     TW_TRY(tw_lower_network(net->shapes, &how, ctx->arena, &ctx->diag, &net->lowered));
-    TW_TRY(find_layers(net, ctx->arena, ctx->scratch));
+    TW_TRY(find_layers(net, ctx));
     TW_TRY(join_layers(net, ctx->arena, ctx->scratch));
     TW_TRY(write_shapes(net, ctx->arena));
     *out = net;

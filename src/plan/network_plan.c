@@ -45,7 +45,8 @@ typedef struct team {
     pthread_mutex_t lock;      /* of what follows                       */
     pthread_cond_t changed;
     int n_taken, n_done, n_refused, n_running;
-    int at_work; /* a layer, -1: none */
+    int at_work;     /* a layer, -1: none */
+    int64_t over_ns; /* of the clock: when the deadline was first seen to be over, 0: it is not */
     double points_left;
 } team;
 
@@ -60,7 +61,8 @@ typedef struct worker {
 /* A layer's share of the time that is left: half of it is for all layers alike, half goes by points. 0: no limit. */
 static double time_share(team *t, int layer, int n_workers)
 {
-    double left = tw_deadline_left(&t->deadline), points = (double)tw_op_points(&t->network->layer[layer].model->op[0]);
+    double left = tw_deadline_left(&t->deadline),
+           points = (double)tw_op_points(&t->network->layer[layer].model->op[0]);
     if (isinf(left)) return 0;
     double n_left = t->network->n_layers - t->n_done, all = t->points_left > points ? t->points_left : points;
     double share = left * n_workers * 0.5 * (1 / n_left + points / all);
@@ -132,6 +134,22 @@ static bool is_no_worse(const tw_plan *plan, const tw_plan *before)
     return !before || plan->op[0].search.value[0] <= before->op[0].search.value[0];
 }
 
+/* Whether the deadline is over for long. For a while after it layers still get what they have by construction. */
+static bool is_late(team *t)
+{
+    static const double late = 0.25; /* seconds */
+    if (!tw_deadline_is_over(&t->deadline)) return false;
+    if (t->over_ns == 0) t->over_ns = tw_deadline_now();
+    return tw_deadline_since(t->over_ns) > late;
+}
+
+static void leave_layer(const team *t, result *r)
+{
+    if (r->plan) return;
+    bool time = tw_deadline_ending(&t->deadline) == TW_END_TIME;
+    r->refusal = time ? "the time limit came before it was planned" : "it was interrupted before it was planned";
+}
+
 static void plan_layer(team *t, int layer, double seconds, tw_arena *arena)
 {
     tw_diag diag = {.deadline = &t->deadline};
@@ -169,8 +187,12 @@ static void *work(void *user)
     int n_workers = t->n_running;
     for (int layer; (layer = take(t)) >= 0;) {
         double seconds = time_share(t, layer, n_workers);
+        bool late = is_late(t);
         pthread_mutex_unlock(&t->lock);
-        plan_layer(t, layer, seconds, w->arena);
+        if (late)
+            leave_layer(t, &t->result[layer]);
+        else
+            plan_layer(t, layer, seconds, w->arena);
         pthread_mutex_lock(&t->lock);
         t->points_left -= (double)tw_op_points(&t->network->layer[layer].model->op[0]);
         t->n_refused += t->result[layer].refusal != NULL;

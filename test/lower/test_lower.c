@@ -7,11 +7,13 @@
  *     Conv x w -> y pads=1,1,1,1    a node; integers after =, one integer after :, text after ', a float after ~; its
  *                                   domain before a dot
  *     < y                           an output */
+#include "core/deadline.h"
 #include "lower/lower.h"
 #include "pb.h"
 #include "tw_test.h"
 
 #include <stdio.h>
+#include <time.h>
 
 /* ---- building ---- */
 
@@ -202,13 +204,12 @@ TEST(without_folding_only_the_bias_stays)
 
 TEST(a_tensor_times_a_function_of_itself_is_folded)
 {
-    check(
-        "x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nSigmoid c -> s\nMul c s -> y\n< y\n",
-        "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oyox=64 | ic=3: x, w -> y; finish $0 = f32(sum); "
-        "$0 * f32(sigmoid($0))\n"
-        "folded Sigmoid_1 [Sigmoid] into Conv_0\n"
-        "folded Mul_2 [Mul] into Conv_0\n"
-        "1 steps, 3 tensors, 2 folds, 0 views\n");
+    check("x 1x3x8x8\n!w 4x3x1x1\nConv x w -> c\nSigmoid c -> s\nMul c s -> y\n< y\n",
+          "Conv_0 [Conv+Sigmoid+Mul] multiply-add oc=4 oyox=64 | ic=3: x, w -> y; finish $0 = f32(sum); "
+          "$0 * f32(sigmoid($0))\n"
+          "folded Sigmoid_1 [Sigmoid] into Conv_0\n"
+          "folded Mul_2 [Mul] into Conv_0\n"
+          "1 steps, 3 tensors, 2 folds, 0 views\n");
 }
 
 TEST(nothing_is_folded_past_a_tensor_that_somebody_else_reads)
@@ -342,9 +343,8 @@ TEST(loops_that_walk_neighbouring_axes_are_one)
                (tw_lower_options){.float_as = TW_N_DTYPES, .judge = {.is_worse = always}},
                "Conv_0 [Conv] multiply-add oy=16 ox=16: x, w -> y\n"
                "1 steps, 3 tensors, 0 folds, 0 views\n");
-    check("x 1x1x16x16\n!w 1x1x1x1\nConv x w -> y\n< y\n",
-          "Conv_0 [Conv] multiply-add oyox=256: x, w -> y\n"
-          "1 steps, 3 tensors, 0 folds, 0 views\n");
+    check("x 1x1x16x16\n!w 1x1x1x1\nConv x w -> y\n< y\n", "Conv_0 [Conv] multiply-add oyox=256: x, w -> y\n"
+                                                           "1 steps, 3 tensors, 0 folds, 0 views\n");
 }
 
 TEST(taps_that_meet_only_padding_are_gone)
@@ -666,5 +666,59 @@ TEST(running_out_of_memory_is_reported_wherever_it_happens)
         tw_arena_free(arena);
     }
     CHECK_EQ(status, TW_OK);
+    release(&n);
+}
+
+/* ---- networks that somebody made to take long ---- */
+
+static tw_text mysteries(int n)
+{
+    tw_text lines = {0};
+    tw_text_printf(&lines, "x 4x4\n");
+    for (int i = 0; i < n; i++) tw_text_printf(&lines, "Mystery%d x -> m%d\n< m%d\n", i, i, i);
+    return lines;
+}
+
+TEST(a_hundred_thousand_kinds_of_unknown_operators_are_counted_at_once)
+{
+    enum { N = 100000 };
+    tw_text lines = mysteries(N);
+    clock_t start = clock();
+    net n = lower(lines.bytes, usual);
+    CHECK_EQ(n.status, TW_OK);
+    CHECK_EQ(n.lowered->n_undescribed, N);
+    CHECK_EQ(n.lowered->undescribed[0].n, 1);
+    CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 15); /* comparing each with each took half a minute */
+    tw_text_release(&lines);
+    release(&n);
+}
+
+TEST(too_many_steps_are_refused)
+{
+    tw_text lines = mysteries(TW_LOWER_MAX_STEPS + 1);
+    net n = lower(lines.bytes, usual);
+    CHECK_EQ(n.status, TW_ERR_INPUT);
+    CHECK_STR(n.diag.last, "net.onnx: error: the network has more than 131072 steps");
+    tw_text_release(&lines);
+    release(&n);
+}
+
+TEST(every_stage_ends_when_time_is_up)
+{
+    net n = lower(conv_bn_relu, usual);
+    const tw_graph_file *file;
+    const tw_shapes *shapes;
+    const tw_lowered *lowered;
+    tw_infer_options none = {0};
+    tw_deadline over;
+    tw_deadline_init(&over, 1e-9, NULL);
+    n.diag.deadline = &over;
+    CHECK_EQ(tw_graph_read("net.onnx", (const uint8_t *)n.bytes.bytes, n.bytes.len, n.arena, &n.diag, &file),
+             TW_STOPPED);
+    CHECK_STR(n.diag.last, "net.onnx: stopped: the time limit came before the reading of the network ended");
+    CHECK_EQ(tw_infer_shapes(n.file, &none, n.arena, &n.diag, &shapes), TW_STOPPED);
+    CHECK_STR(n.diag.last, "net.onnx: stopped: the time limit came before the inference of shapes ended");
+    CHECK_EQ(tw_lower_network(n.shapes, &usual, n.arena, &n.diag, &lowered), TW_STOPPED);
+    CHECK_STR(n.diag.last, "net.onnx: stopped: the time limit came before the lowering of the network ended");
     release(&n);
 }

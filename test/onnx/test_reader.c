@@ -545,8 +545,7 @@ TEST(a_branch_cannot_read_what_its_own_node_writes)
     add_attribute(&node, "then_branch", TW_ATTR_GRAPH, &v);
     pb_message(&graph, 1, &node);
     add_value(&graph, 11, "x", "1");
-    refused(&graph,
-            "m.onnx: error: node 'i' (If) at byte 12: needs what is made of its output: cycle: 'i' -> 'i'");
+    refused(&graph, "m.onnx: error: node 'i' (If) at byte 12: needs what is made of its output: cycle: 'i' -> 'i'");
 }
 
 TEST(what_a_branch_defines_is_gone_behind_it)
@@ -594,10 +593,12 @@ TEST(values_that_nobody_defines_and_cycles)
     refused(&graph, "m.onnx: error: graph 'g' gives 'q', which nothing defines");
     add_node(&graph, "Relu", "a", "z", "y");
     add_node(&graph, "Neg", "b", "y", "z");
-    refused(&graph,
-            "m.onnx: error: node 'a' (Relu) at byte 12: needs what is made of its output: cycle: 'a' -> 'b' -> 'a'");
+    refused(
+        &graph,
+        "m.onnx: error: node 'a' (Relu) at byte 12: needs what is made of its output: cycle: 'a' -> 'b' -> 'a'");
     add_node(&graph, "Relu", "a", "y", "y");
-    refused(&graph, "m.onnx: error: node 'a' (Relu) at byte 12: needs what is made of its output: cycle: 'a' -> 'a'");
+    refused(&graph,
+            "m.onnx: error: node 'a' (Relu) at byte 12: needs what is made of its output: cycle: 'a' -> 'a'");
     add_node(&graph, "Relu", "a", "q", "y");
     add_node(&graph, "Relu", "b", "r", "z");
     tw_text model = model_of(&graph);
@@ -747,6 +748,19 @@ TEST(external_data_is_read_where_it_is_and_refused_where_it_is_not)
     check_external(4, "/etc/passwd", NULL, NULL, 0,
                    "its external data '/etc/passwd' lies outside the model's folder");
     check_external(4, "", NULL, NULL, 0, "its external data '' lies outside the model's folder");
+}
+
+TEST(operator_sets_without_end)
+{
+    tw_text graph = {0}, model;
+    pb_text(&graph, 2, "g");
+    model = model_of(&graph);
+    for (int i = 0; i < TW_ONNX_MAX_OPSETS; i++) {
+        tw_text opset = {0};
+        pb_int(&opset, 2, 1);
+        pb_message(&model, 8, &opset);
+    }
+    refused_model(&model, "m.onnx: error: more than 256 operator sets");
 }
 
 TEST(external_data_that_cannot_be_opened_says_why)
@@ -1038,7 +1052,7 @@ TEST(names_are_found_by_their_bytes_and_shown_visibly)
     static const struct {
         const char *raw, *shown;
     } name[] = {
-        {"w\x01", "w\\x01"},          {"w\\x01", "w\\\\x01"}, {"w\xff", "w\\xff"},
+        {"w\x01", "w\\x01"},           {"w\\x01", "w\\\\x01"},    {"w\xff", "w\\xff"},
         {"\xe2\x80\xaew", "\\u202ew"}, {"w\xc2\x9b", "w\\u009b"}, {"a\\b", "a\\b"},
     };
     tw_text graph = {0};

@@ -60,6 +60,9 @@ clean out.txt err.txt
 
 # Options: our messages and those of the C library.
 shows 64 plan --nosuch="$evil"
+[ "$(wc -l <err.txt)" = 3 ] || fail "the hint behind a usage error is not two lines: $(cat err.txt)"
+expect 64 calibrate --nosuch
+lacks err.txt '\x0a'
 shows 64 plan "--$evil"
 shows 64 plan --budget="$evil"
 shows 64 "$evil"
