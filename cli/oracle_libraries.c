@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -36,9 +37,15 @@ static bool has_room(__rlimit_resource_t resource)
     return limit.rlim_cur > START_BYTES && limit.rlim_cur - START_BYTES > used_bytes();
 }
 
+static atomic_bool no_room;
+
+bool oracle_had_no_room(void) { return no_room; }
+
 static void *open_library(const char *name)
 {
-    return has_room(RLIMIT_AS) && has_room(RLIMIT_DATA) ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (has_room(RLIMIT_AS) && has_room(RLIMIT_DATA)) return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    no_room = true;
+    return NULL;
 }
 
 /* POSIX gives functions as data pointers; copied, since ISO C does not convert between the two. */

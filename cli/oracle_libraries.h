@@ -7,6 +7,7 @@
 #define TW_CLI_ORACLE_LIBRARIES_H
 #include <cblas.h>
 #include <dnnl.h>
+#include <stdbool.h>
 
 #define ORACLE_DNNL_FUNCTIONS(X) \
     X(dilated_convolution_forward_desc_init) X(dilated_deconvolution_forward_desc_init) X(engine_create) \
@@ -26,6 +27,8 @@ typedef struct oracle_dnnl {
 #undef X
 } oracle_dnnl;
 
+/* Whether a library was not loaded because the process may not take the memory with which it starts. */
+bool oracle_had_no_room(void);
 /* NULL where the library is not installed, lacks a function, or would not find the memory that it takes. */
 const oracle_blas *oracle_blas_load(void);
 const oracle_dnnl *oracle_dnnl_load(void);

@@ -78,11 +78,20 @@ void tw_symbols_init(tw_symbols *s, const tw_op_plan *plan, tw_arena *arena)
     }
 }
 
+static const char beyond[] = "have a number that does not fit into 64 bits",
+                  crowded[] = "need too many definitions";
+
+static void give_up(tw_symbols *s, const char *why)
+{
+    if (!s->failed) s->why = why;
+    s->failed = true;
+}
+
 static const char *define(tw_symbols *s, int64_t value, const char *meaning, const char *name)
 {
     for (int i = 0; i < s->n_definitions; i++)
         if (strcmp(s->definition[i].name, name) == 0) return s->definition[i].name;
-    if (s->n_definitions == TW_MAX_DEFINITIONS) s->failed = true;
+    if (s->n_definitions == TW_MAX_DEFINITIONS) give_up(s, crowded);
     if (s->failed) return "";
     s->definition[s->n_definitions++] = (tw_definition){name, meaning, value};
     return name;
@@ -120,7 +129,7 @@ static int64_t value_of(tw_symbols *s, const product *p)
 {
     int64_t value = 1;
     for (int i = 0; i < p->n; i++)
-        if (!tw_ckd_mul(value, p->factor[i].value, &value)) s->failed = true;
+        if (!tw_ckd_mul(value, p->factor[i].value, &value)) give_up(s, beyond);
     return value;
 }
 
@@ -343,7 +352,7 @@ static product sweep_of(tw_symbols *s, int operand, int grain)
         while (!s->plan->program.flow->stay[m][operand].here ||
                s->plan->program.flow->stay[m][operand].grain != grain)
             m++;
-        if (!tw_flow_traffic(&s->plan->program, m, operand, &count)) s->failed = true;
+        if (!tw_flow_traffic(&s->plan->program, m, operand, &count)) give_up(s, beyond);
         const char *name = window_name(s, "S", tw_operand_loops(o), grain);
         multiply(&out, define(s, count.sweep, "elements of all tiles, summed over them", name), count.sweep);
         return out;
@@ -379,7 +388,7 @@ static tw_count_formula beyond_first(tw_symbols *s, const product *repeats, cons
 {
     tw_count_formula f = formula_of(s, once), r = formula_of(s, repeats);
     int64_t value;
-    if (!tw_ckd_mul(f.num, r.num - 1, &value)) s->failed = true;
+    if (!tw_ckd_mul(f.num, r.num - 1, &value)) give_up(s, beyond);
     const char *text = once->n == 0 ? tw_arena_printf(s->arena, "%s-1", r.text)
                                     : tw_arena_printf(s->arena, "(%s-1)*%s", r.text, f.text);
     return (tw_count_formula){checked(s, text), value, 1};
@@ -392,7 +401,7 @@ static tw_count_formula plain_units(tw_symbols *s, int64_t width, const product 
     multiply_all(&all, repeats);
     tw_count_formula f = formula_of(s, &all);
     if (width > 1) f.text = checked(s, tw_arena_printf(s->arena, "%" PRId64 "*%s", width, f.text));
-    if (!tw_ckd_mul(f.num, width, &f.num)) s->failed = true;
+    if (!tw_ckd_mul(f.num, width, &f.num)) give_up(s, beyond);
     return f;
 }
 
@@ -402,7 +411,7 @@ static tw_count_formula units_with_sums(tw_symbols *s, int64_t width, const prod
     int64_t sum = 2 * s->plan->program.partial_units, each;
     tw_count_formula f = formula_of(s, sweep), r = formula_of(s, repeats);
     if (!tw_ckd_mul(sum, r.num - 1, &each) || !tw_ckd_add(each, width, &each) || !tw_ckd_mul(f.num, each, &f.num))
-        s->failed = true;
+        give_up(s, beyond);
     f.text =
         checked(s, tw_arena_printf(s->arena, "(%" PRId64 "+%" PRId64 "*(%s-1))*%s", width, sum, r.text, f.text));
     return f;
@@ -489,7 +498,7 @@ void tw_link_formulas_of(tw_symbols *s, int memory, int operand, tw_link_formula
         out->reuse.text =
             checked(s, tw_arena_printf(s->arena, "%s/(2*%s-1)", out->reuse.text, formula_of(s, &repeats).text));
         out->reuse.num = value_of(s, &points);
-        if (!tw_ckd_add(out->elems.num, out->elems_back.num, &out->reuse.den)) s->failed = true;
+        if (!tw_ckd_add(out->elems.num, out->elems_back.num, &out->reuse.den)) give_up(s, beyond);
     }
     find_held(s, memory, operand, out);
 }

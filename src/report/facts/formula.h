@@ -30,7 +30,8 @@ enum { TW_MAX_DEFINITIONS = 64 };
 typedef struct tw_symbols {
     const tw_op_plan *plan;
     tw_arena *arena;
-    bool failed;                      /* out of memory, or a number left 64 bits: do not print   */
+    bool failed;                      /* do not print: out of memory, or                         */
+    const char *why;                  /* "have a number that ..", NULL: out of memory            */
     const char *extent[TW_MAX_LOOPS]; /* "M"                                                     */
     const char *whole[TW_MAX_LOOPS];  /* "TM", of a loop that is not cut                         */
     const char *tile[TW_MAX_PLACES];  /* "TM", of the tiles that a place makes                   */

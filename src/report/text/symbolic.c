@@ -288,7 +288,7 @@ static void print_definitions(const tw_symbols *s, tw_line *line)
 
 /* ---- the page ---- */
 
-static tw_status print_op(const tw_op_plan *plan, tw_line *line, tw_arena *arena)
+static tw_status print_op(const tw_op_plan *plan, tw_line *line, tw_arena *arena, tw_diag *diag)
 {
     tw_symbols *s;
     TW_ALLOC(arena, s, 1);
@@ -305,6 +305,8 @@ static tw_status print_op(const tw_op_plan *plan, tw_line *line, tw_arena *arena
     TW_TRY(print_picture(s, line, arena));
     print_links(s, line, arena);
     print_definitions(s, line);
+    if (s->failed && s->why)
+        return tw_diag_error(diag, plan->program.op->loc, "the formulas of '%s' %s", plan->program.op->name, s->why);
     return s->failed ? TW_ERR_NOMEM : TW_OK;
 }
 
@@ -317,7 +319,7 @@ tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *option
     for (int i = 0; i < plan->model->n_ops; i++) {
         tw_arena_mark mark = tw_arena_save(scratch);
         if (i > 0) tw_line_end(&line);
-        tw_status status = print_op(&plan->op[i], &line, scratch);
+        tw_status status = print_op(&plan->op[i], &line, scratch, diag);
         tw_arena_rewind(scratch, mark);
         TW_TRY(status);
     }
