@@ -54,8 +54,8 @@ tw_status find_remedies(session *s)
     static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
     tw_search_options options = watched_options(s, 1, &p);
     options.pareto = false; /* of the front, the plan is the best in the first objective */
-    if (progress_was_stopped()) return TW_OK;
     progress_begin(&p, s->ctx, s->model, s->options->quiet);
+    if (progress_was_stopped()) tw_context_interrupt(s->ctx); /* each is then said to be not tried */
     tw_status status = tw_plan_remedies(s->ctx, s->plan, &options, &s->remedy, &s->n_remedies);
     progress_end(&p);
     limit_apply(s->ctx, s->options->search.time_limit);

@@ -294,8 +294,10 @@ typedef struct tw_remedy {
     double gain;        /* 1 - value / that of the best plan known without the change: the given one, unless it
                            was not proven and these searches met a better                            */
     bool proven;        /* both searches ended with a proof                                         */
+    bool untried;       /* time was up, or somebody interrupted, before its search ended: the others say nothing */
 } tw_remedy;
-/* Of a plan that tw_plan_search made with these options: every change that may help, the largest gain first. */
+/* Of a plan that tw_plan_search made with these options: every change that may help, the largest gain first; those for which
+ * there was no time stand behind the others. */
 TW_API TW_NODISCARD tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan,
                                                const tw_search_options *options, const tw_remedy **out, int *n);
 

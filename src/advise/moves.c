@@ -446,6 +446,7 @@ static void compare_orders(measure *d, int level)
     if (memcmp(a, b, (size_t)d->p->op->n_loops * sizeof *a) == 0) return;
     tw_text text = {0};
     put_order(d->p, d->map, level, &text);
+    d->what->failed = d->what->failed || text.failed;
     differ(d, 1, "order %s", text.bytes ? text.bytes : "");
     tw_text_release(&text);
 }

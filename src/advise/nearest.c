@@ -113,6 +113,8 @@ void tw_nearest_note(const tw_model *model, int op, const tw_machine *machine, c
         try_fewer_buffers(model, op, machine, map, l, scratch, &best);
         if (!map->level[l].pass) try_more_tiles(model, op, machine, map, l, diag->deadline, scratch, &best);
     }
+    if (!best.found && tw_deadline_is_over(diag->deadline))
+        tw_diag_note(diag, map->loc, "there was no time to look for a change with which it fits");
     if (!best.found) return;
     const tw_level_map *level = &map->level[best.level];
     const char *at = machine->memory[level->memory].name;

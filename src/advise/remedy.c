@@ -12,8 +12,8 @@
 
 #include "plan/evaluate.h"
 #include "plan/links.h"
-#include "write/number.h"
 #include "search/search.h"
+#include "write/number.h"
 
 /* ---- searches ---- */
 
@@ -36,7 +36,8 @@ static bool ask_progress(void *user, const tw_progress *progress)
 }
 
 /* Only the first objective counts. */
-static tw_status asker_init(asker *a, const tw_search_options *options, const tw_deadline *deadline, tw_arena *scratch)
+static tw_status asker_init(asker *a, const tw_search_options *options, const tw_deadline *deadline,
+                            tw_arena *scratch)
 {
     int64_t threads = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
     *a = (asker){.given = options, .options = *options, .deadline = deadline, .scratch = scratch};
@@ -183,7 +184,8 @@ static tw_status answer(trial *t, tw_remedy remedy, const tw_machine *machine, c
         if (only >= 0 && only != i) continue;
         if (goes_on(t, i)) TW_TRY(answer_op(t, i, options, &one));
         t->asker.n_left--;
-        if (t->asker.stopped) return TW_OK;
+        one.remedy.untried = t->asker.stopped;
+        if (t->asker.stopped) break;
     }
     return keep(t, &one);
 }
@@ -193,6 +195,7 @@ static tw_status settle(trial *t, tried *one)
 {
     tw_remedy *r = &one->remedy;
     double before = 0;
+    if (r->untried) return TW_OK;
     r->proven = t->proven;
     for (int i = 0; i < t->plan->model->n_ops; i++) {
         double known = INFINITY;
@@ -202,6 +205,8 @@ static tw_status settle(trial *t, tried *one)
         before += t->value[i];
     }
     r->feasible = r->value < INFINITY;
+    r->untried =
+        !r->feasible && t->asker.stopped; /* it had too little time, and the best mapping as it is was not asked */
     if (!r->feasible) r->value = 0;
     if (r->feasible && before > 0) r->gain = 1 - r->value / before;
     return TW_OK;
@@ -387,6 +392,7 @@ static tw_status try_buffers(trial *t)
 /* Whether a stands before b, of which a was found first. */
 static bool is_before(const tw_remedy *a, const tw_remedy *b)
 {
+    if (a->untried != b->untried) return b->untried;
     if (a->feasible != b->feasible) return a->feasible;
     return a->gain >= b->gain;
 }
@@ -473,9 +479,9 @@ typedef struct capacity {
 } capacity;
 
 typedef struct smallest {
-    tw_program program;              /* of the operator                                                   */
-    int64_t used[TW_MAX_MEMORIES];   /* by it and those that are fused behind it                           */
-    bool exact;                      /* less is impossible                                                */
+    tw_program program;            /* of the operator                                                   */
+    int64_t used[TW_MAX_MEMORIES]; /* by it and those that are fused behind it                           */
+    bool exact;                    /* less is impossible                                                */
 } smallest;
 
 /* Searches for buffers that are small in these memories, which are without limit, in the first most of all.
@@ -522,10 +528,10 @@ static void say_one(capacity *c, int m, const smallest *s)
     tw_text buffers = {0};
     list_buffers(&s->program, m, &buffers);
     if (used > s->program.layout.used[m]) tw_text_printf(&buffers, ", and what is fused behind");
-    if (!buffers.failed)
-        tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has: %s%s",
-                     TW_GROUPED(used), tw_unit_plural(c->machine->unit), memory->name,
-                     TW_GROUPED(used - memory->size), buffers.bytes, s->exact ? "" : "; less may do");
+    tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has: %s%s",
+                 TW_GROUPED(used), tw_unit_plural(c->machine->unit), memory->name, TW_GROUPED(used - memory->size),
+                 buffers.failed ? "there is no memory to say what takes it" : buffers.bytes,
+                 s->exact ? "" : "; less may do");
     tw_text_release(&buffers);
 }
 
@@ -571,13 +577,22 @@ static void note_all(capacity *c, const int *memory, int n)
     tw_text_release(&sizes);
 }
 
+static void note_no_time(const tw_op *op, tw_diag *diag)
+{
+    tw_diag_note(diag, op->loc, "there was no time to find out how large its memories would have to be");
+}
+
 void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *machine,
                                const tw_search_options *options, tw_arena *scratch, tw_diag *diag)
 {
     capacity c = {.model = model, .op = op, .machine = machine, .diag = diag};
     int memory[TW_MAX_MEMORIES], n = 0;
     bool helped = false;
-    if (diag->muted || tw_deadline_is_over(diag->deadline)) return;
+    if (diag->muted) return;
+    if (tw_deadline_is_over(diag->deadline)) {
+        note_no_time(&model->op[op], diag);
+        return;
+    }
     if (asker_init(&c.asker, options, diag->deadline, scratch) != TW_OK) return;
     c.asker.options.exhaustive = false; /* the same answer, sooner */
     c.asker.n_left = machine->n_memories;
@@ -585,5 +600,6 @@ void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *
         if (machine->memory[m].size != TW_UNLIMITED) memory[n++] = m;
     for (int i = n - 1; i >= 0 && !c.asker.stopped; i--) helped = note_one(&c, memory[i]) || helped;
     if (!helped && !c.asker.stopped && n > 0) note_all(&c, memory, n);
+    if (c.asker.stopped) note_no_time(&model->op[op], diag);
     tw_evaluator_free(c.asker.evaluator);
 }

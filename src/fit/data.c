@@ -4,8 +4,9 @@
 
 #include "fit/template.h"
 #include "input/tree.h"
-#include "model/read.h"
 #include "mapping/mapping_read.h"
+#include "model/read.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -323,9 +324,29 @@ static const char *tile_of(const char *lowering, tw_arena *arena)
         if (n > 1 || *at != '0') tw_text_printf(&t, "%s%.*s", t.len ? "x" : "", (int)n, at);
         at += n - 1;
     }
-    const char *copy = t.len ? tw_arena_strndup(arena, t.bytes, t.len) : lowering;
+    const char *copy = t.failed ? NULL : t.len ? tw_arena_strndup(arena, t.bytes, t.len) : lowering;
     tw_text_release(&t);
     return copy;
+}
+
+/* A fit simulates each row some hundred times: one with an extent of 2^31 would take hours. */
+static tw_status check_length(const reader *r, const tw_measured *m)
+{
+    tw_diag quiet = {.muted = true};
+    int64_t n = 0;
+    for (int i = 0; i < m->model->n_ops; i++) {
+        tw_program program;
+        tw_arena_mark mark = tw_arena_save(r->arena);
+        tw_status status =
+            tw_program_build(m->model, i, r->machine, &m->mapping->op[i], r->arena, &quiet, &program);
+        tw_arena_rewind(r->arena, mark);
+        if (status == TW_ERR_NOMEM) return status;
+        if (status == TW_OK && !tw_ckd_add(n, program.n_execs, &n))
+            n = INT64_MAX; /* what does not fit is not simulated */
+    }
+    if (n <= TW_FIT_MAX_EXECS) return TW_OK;
+    return tw_diag_error(r->diag, m->loc, "'%.*s' takes %" PRId64 " executions, must be at most %d",
+                         TW_FIRST(80, m->workload), n, TW_FIT_MAX_EXECS);
 }
 
 static tw_status find_mapping(const reader *r, int row, tw_measured *m)
@@ -342,7 +363,7 @@ static tw_status find_mapping(const reader *r, int row, tw_measured *m)
     if (status != TW_OK)
         return pass_on(r, m->loc, r->lowering ? "lowering_config" : "mapping", text, status, &inner);
     m->mapping = mapping;
-    return TW_OK;
+    return check_length(r, m);
 }
 
 static tw_status read_row(const reader *r, int row, tw_measured *m)

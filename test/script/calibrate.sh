@@ -104,4 +104,10 @@ echo "  - {name: cores, computes: [multiply-add, add], on: l1, writes: end, cost
 expect 2 -m plain.yaml rows.csv; says err.txt "the machine has no 'parameters'"
 expect 0 -m plain.yaml rows.csv --train=none
 
+# A row whose program is too long to be simulated over and over is refused at once.
+{ head -1 rows.csv; echo "1x160x2147483640w1-160-8,9000,1,160,2147483640,1,160,8"; } >endless.csv
+expect 2 -m guess.yaml endless.csv
+says err.txt "endless.csv:2:1: error: 'matmul_transpose_b:1x160x2147483640:f64"
+says err.txt "takes 268435456 executions, must be at most 1048576"
+
 exit $failed

@@ -84,7 +84,7 @@ static void put_ran_out(page *p)
                            tw_gap_text(p->plan->plan[i]->op[0].search.gap, false, (char[TW_GAP_MAX]){0}));
     if (n > listed) tw_text_printf(&text, " and %d more", n - listed);
     tw_text_printf(&text, "; --budget=N gives each more");
-    if (!text.failed) tw_fact_put(&p->line, TW_PLAIN, "budget", text.bytes);
+    if (tw_line_has(&p->line, &text)) tw_fact_put(&p->line, TW_PLAIN, "budget", text.bytes);
     tw_text_release(&text);
 }
 

@@ -2,8 +2,8 @@
 #include "report/text/remedy.h"
 
 #include "plan/links.h"
-#include "write/number.h"
 #include "report/text/summary.h"
+#include "write/number.h"
 #include "write/table.h"
 
 #include <math.h>
@@ -70,22 +70,29 @@ static void put_row(tw_table *table, const tw_plan *plan, const tw_remedy *remed
     tw_table_put(table, PROOF, remedy->proven ? "proven" : "best found");
 }
 
-static bool makes_no_difference(const tw_remedy *remedy) { return remedy->feasible && remedy->gain == 0; }
+typedef enum outcome { HELPS, NO_GAIN, NONE_FOUND, UNTRIED } outcome;
+static outcome outcome_of(const tw_remedy *remedy)
+{
+    if (remedy->untried) return UNTRIED;
+    if (!remedy->feasible || remedy->gain != 0) return HELPS; /* or makes it worse: a row of its own */
+    return remedy->proven ? NO_GAIN : NONE_FOUND;
+}
 
 /* "more memory: l3, l1; more channels: dma" */
-static void print_rest(const char *title, const tw_remedy *remedy, int n, bool proven, tw_line *line)
+static void print_rest(const char *title, const tw_remedy *remedy, int n, outcome which, const char *why,
+                       tw_line *line)
 {
     tw_text text = {0};
     for (int k = 0; k < N_KINDS; k++) {
         const char *mark = NULL;
         for (int i = 0; i < n; i++) {
-            if ((int)remedy[i].kind != k || !makes_no_difference(&remedy[i]) || remedy[i].proven != proven)
-                continue;
+            if ((int)remedy[i].kind != k || outcome_of(&remedy[i]) != which) continue;
             if (!mark) tw_text_printf(&text, "%smore %s: ", text.len ? "; " : "", kind_name((tw_change_kind)k));
             tw_text_printf(&text, "%s%s", mark ? mark : "", remedy[i].at);
             mark = ", ";
         }
     }
+    if (text.len) tw_text_printf(&text, "%s", why);
     if (tw_line_has(line, &text) && text.len) tw_fact_put(line, TW_PLAIN, title, text.bytes);
     tw_text_release(&text);
 }
@@ -115,17 +122,21 @@ tw_status tw_report_remedies_text(const tw_plan *plan, const tw_remedy *remedy, 
     tw_table_init(&table, title, N_COLUMNS, 2, arena);
     table.tail = true;
     table.once = false;
-    for (int i = 0; i < n; i++)
-        if (!makes_no_difference(&remedy[i])) put_row(&table, plan, &remedy[i]);
+    int n_tried = 0;
+    for (int i = 0; i < n; i++) {
+        n_tried += !remedy[i].untried;
+        if (outcome_of(&remedy[i]) == HELPS) put_row(&table, plan, &remedy[i]);
+    }
     if (table.n_rows > 0)
         TW_TRY(tw_table_print(&table, line));
-    else if (n > 0)
+    else if (n_tried > 0)
         tw_fact_put(line, TW_PLAIN, "would help", "nothing that was tried");
-    else
+    else if (n == 0)
         tw_fact_put(line, TW_PLAIN, "would help",
                     "there is nothing to try: no limited memory, no engine that could be faster");
-    print_rest("no gain", remedy, n, true, line);
-    print_rest("none found", remedy, n, false, line);
+    print_rest("no gain", remedy, n, NO_GAIN, "", line);
+    print_rest("none found", remedy, n, NONE_FOUND, "", line);
+    print_rest("not tried", remedy, n, UNTRIED, "; time was up, or it was interrupted", line);
     print_base(plan, remedy, n, line);
     tw_line_end(line);
     return TW_OK;
@@ -141,7 +152,13 @@ void tw_report_remedies_json(const tw_remedy *remedy, int n, tw_json *j)
         tw_json_key_string(j, "more", kind_name(remedy[i].kind));
         tw_json_key_string(j, "at", remedy[i].at);
         tw_json_key_string(j, "change", remedy[i].change);
-        tw_json_key_bool(j, "feasible", remedy[i].feasible);
+        tw_json_key_bool(j, "tried", !remedy[i].untried);
+        if (remedy[i].untried) {
+            tw_json_key(j, "feasible");
+            tw_json_null(j);
+        } else {
+            tw_json_key_bool(j, "feasible", remedy[i].feasible);
+        }
         if (remedy[i].feasible) {
             tw_json_key_number(j, "value", remedy[i].value);
             tw_json_key_number(j, "gain", remedy[i].gain);
