@@ -35,7 +35,8 @@ tw_status tw_machine_print_source(tw_context *ctx, const tw_machine *machine, FI
     const tw_machine_source *source = ctx->source;
     tw_text text = {0};
     while (source && source->root != machine->root) source = source->next;
-    assert(source && "the machine is of another context");
+    if (!source)
+        return tw_diag_error(&ctx->diag, (tw_loc){0}, "machine '%s' was built in code: there is no file of it", machine->name);
     tw_source_print(machine, source->text, source->n, &text);
     tw_status status = text.failed ? TW_ERR_NOMEM : TW_OK;
     if (status == TW_OK && fwrite(text.bytes, 1, text.len, out) != text.len)

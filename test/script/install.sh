@@ -29,6 +29,14 @@ strange=$(nm -D --defined-only "$(find "$root" -name 'libtilewright.so')" | awk 
 [ -z "$strange" ] || { echo "exports $strange"; exit 1; }
 internal=$(nm -D --defined-only "$(find "$root" -name 'libtilewright.so')" | awk '$3 ~ /^tw_(arena|cursor|program|layout)_/ {print $3}')
 [ -z "$internal" ] || { echo "exports internal $internal"; exit 1; }
+# examples/10-library says how it is compiled and what it prints.
+cd "$root"
+cp "$2"/examples/10-library/plan.c .
+command=$(sed -n 's/^    \(cc .*\)/\1/p' "$2"/examples/10-library/README.md)
+eval "$command"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir tilewright) ./plan >printed
+sed -n '/^    [0-9]/,$ s/^    //p' "$2"/examples/10-library/README.md | diff - printed
+cd "$OLDPWD"
 if ldd "$(find "$root" -name libtilewright.so)" | grep -q cairo; then echo "the planner links cairo"; exit 1; fi
 sed 's/tw_context_free/bad |= (tw_context_use_painter(ctx, tw_cairo_painter()), tw_plan_plot(ctx, plan, \&(tw_plot_options){0}, stdout)) != TW_OK; tw_context_free/; 1i #include <tilewright/paint.h>' "$root"/user.c >"$root"/draws.c
 cc -Wall -Werror -o "$root"/draws "$root"/draws.c $(pkg-config --cflags --libs tilewright-cairo tilewright)
