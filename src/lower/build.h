@@ -136,6 +136,10 @@ void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node);
 int tw_add_loop(tw_lowering *l, const char *name, int64_t extent, bool reduces);
 /* -1, no loop, when the extent is 1. */
 int tw_add_outer(tw_lowering *l, const char *name, int64_t extent);
+/* The same, called by its number: "d2". */
+int tw_add_numbered(tw_lowering *l, int64_t extent);
+/* "d0" .. "d15" */
+const char *tw_loop_name(int i);
 /* An input without axes yet; its variable in `value`. The output comes last. */
 int tw_add_operand(tw_lowering *l, tw_seen seen);
 /* One more axis of the newest operand: walked by a loop (-1: no axis), or as given. */
@@ -260,13 +264,16 @@ void tw_transpose(tw_lowering *l, const char *suffix, tw_seen x, const int *perm
 void tw_concat_begin(tw_lowering *l, const char *suffix, int n, const tw_seen *x, int axis, tw_seen out);
 /* Concatenation along an axis. */
 void tw_concat(tw_lowering *l, int n, const tw_seen *x, int axis, tw_seen out);
-/* Resize by weighing neighbours, where it is no nearest one (resize.c). */
+/* Resize by the nearest elements (nearest.c), or by weighing neighbours (resize.c). */
+void tw_take_nearest(tw_lowering *l);
 void tw_interpolate(tw_lowering *l);
 /* Offset, divisor and first factor of an axis with (factor * i + offset) // divisor = table[i], which does not fall; false:
  * there is none. A factor of 0 belongs to no loop. */
 bool tw_fit_line(const int64_t *table, int64_t n, tw_axis *axis);
 /* Gather of several rows (select.c). */
 void tw_gather_by_index(tw_lowering *l);
+/* y is x with the axis in the order of a constant index. */
+void tw_gather_axis(tw_lowering *l, const char *suffix, tw_seen x, int axis, tw_seen index, tw_seen y);
 /* An axis attribute, which counts from the end when negative; refuses what is out of range. */
 int tw_axis_attribute(tw_lowering *l, const char *name, int64_t fallback, int n_dims);
 

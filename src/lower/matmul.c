@@ -114,6 +114,10 @@ void tw_matmul(tw_lowering *l, const char *suffix, tw_seen a, bool trans_a, tw_s
 {
     product p;
     if (read_product(l, a, trans_a, b, trans_b, out, &p)) begin_product(l, suffix, &p);
+    bool narrow = !tw_refused(l) && l->nest.op.accumulator == TW_DTYPE_I32 && tw_type_of(l, out) != TW_ONNX_I32;
+    if (!narrow) return;
+    int sum = tw_tail(l);
+    tw_set_tail(l, tw_fit(l, sum, tw_type_of(l, out)));
 }
 
 static void lower_matmul(tw_lowering *l)

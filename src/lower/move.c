@@ -5,17 +5,7 @@
  * elsewhere, a repetition has a loop that the input does not see. Axes that stay together are walked as one. */
 #include "lower/build.h"
 
-#include <math.h>
 #include <string.h>
-
-static const char *const loop_names[] = {"d0", "d1", "d2",  "d3",  "d4",  "d5",  "d6",  "d7",
-                                         "d8", "d9", "d10", "d11", "d12", "d13", "d14", "d15"};
-
-/* One more loop, called by its number; -1 when the extent is 1. */
-static int add_numbered(tw_lowering *l, int64_t extent)
-{
-    return extent == 1 ? -1 : tw_add_loop(l, loop_names[l->nest.op.n_loops], extent, false);
-}
 
 static void same_elements(tw_lowering *l, tw_seen out)
 {
@@ -61,7 +51,7 @@ static void walk_permuted(tw_lowering *l, tw_seen x, const permutation *p)
         int64_t extent = 1;
         do extent *= p->extent[p->of[j++]];
         while (j < p->n && p->of[j] == p->of[j - 1] + 1);
-        loop[first] = add_numbered(l, extent);
+        loop[first] = tw_add_numbered(l, extent);
         starts[first] = 1;
     }
     tw_add_operand(l, x);
@@ -190,7 +180,7 @@ static void copy_cuts(tw_lowering *l, const char *suffix, tw_seen x, const cuts 
 {
     int loop[TW_ONNX_MAX_DIMS];
     tw_nest_begin(l, suffix, TW_MAP);
-    for (int d = 0; d < c->n; d++) loop[d] = add_numbered(l, c->axis[d].out);
+    for (int d = 0; d < c->n; d++) loop[d] = tw_add_numbered(l, c->axis[d].out);
     if (c->n == 0) loop[0] = tw_add_loop(l, "d0", 1, false);
     tw_add_operand(l, x);
     for (int d = 0; d < c->n; d++) {
@@ -427,7 +417,7 @@ static void pad_constant(tw_lowering *l, tw_seen x, const padding *p, tw_seen y)
             c.axis[c.n++] = (cut){x.dim[d], x.dim[d] + p->lo[d] + p->hi[d], -p->lo[d], 1};
     }
     if (c.n == 0) c.axis[c.n++] = (cut){1, 1, 0, 1};
-    for (int d = 0; d < c.n; d++) tw_add_loop(l, loop_names[d], c.axis[d].out, false);
+    for (int d = 0; d < c.n; d++) tw_add_loop(l, tw_loop_name(d), c.axis[d].out, false);
     tw_add_operand(l, x);
     for (int d = 0; d < c.n; d++)
         tw_add_axis_as(
@@ -569,132 +559,14 @@ static void lower_tile(tw_lowering *l)
     if (!tw_refused(l)) tw_set_value(l, var);
 }
 
-/* ---- nearest neighbours ---- */
-
-typedef struct resize {
-    const char *coordinates, *nearest;
-} resize;
-
-/* Where output position x of n_out lies among n_in, before it is rounded; in floats, as onnxruntime has it. */
-static float source_of(const resize *r, float x, float scale, int64_t n_in, int64_t n_out)
-{
-    const char *c = r->coordinates;
-    if (scale == 1 && n_in == n_out) return x;
-    float wide = (float)n_in * scale; /* the extent before it was rounded down */
-    if (strcmp(c, "asymmetric") == 0) return x / scale;
-    if (strcmp(c, "tf_half_pixel_for_nn") == 0) return (x + 0.5f) / scale;
-    if (strcmp(c, "align_corners") == 0) return wide == 1 ? 0 : x * (float)(n_in - 1) / (wide - 1);
-    if (strcmp(c, "pytorch_half_pixel") == 0 && n_out == 1) return 0;
-    return (x + 0.5f) / scale - 0.5f;
-}
-
-static int64_t neighbour(const resize *r, float scale, float x, int64_t n_in)
-{
-    const char *n = r->nearest;
-    bool up = strcmp(n, "ceil") == 0 || (strcmp(n, "simple") == 0 && scale < 1);
-    double at = up                                     ? ceil((double)x)
-                : strcmp(n, "round_prefer_floor") == 0 ? ceil((double)x - 0.5)
-                : strcmp(n, "round_prefer_ceil") == 0  ? floor((double)x + 0.5)
-                                                       : floor((double)x);
-    return tw_clamp((int64_t)fmax(-1, fmin(at, (double)n_in)), 0, n_in - 1);
-}
-
-/* How an axis is read: repeated `repeats` times each, or from `start` on by `step`. */
-typedef struct nearest {
-    int64_t repeats, start, step;
-} nearest;
-
-static bool find_nearest(const resize *r, int64_t n_in, int64_t n_out, float scale, nearest *out)
-{
-    int64_t first = neighbour(r, scale, source_of(r, 0, scale, n_in, n_out), n_in);
-    int64_t second = n_out > 1 ? neighbour(r, scale, source_of(r, 1, scale, n_in, n_out), n_in) : first;
-    bool even = n_out % n_in == 0, affine = true;
-    *out = (nearest){n_out / n_in, first, second - first};
-    for (int64_t x = 0; x < n_out && (even || affine); x++) {
-        int64_t at = neighbour(r, scale, source_of(r, (float)x, scale, n_in, n_out), n_in);
-        even = even && at == x / out->repeats;
-        affine = affine && at == first + x * out->step;
-    }
-    if (!even) out->repeats = 1;
-    if (even) out->start = 0;
-    if (even) out->step = 1;
-    return even || (affine && out->step > 0);
-}
-
-/* Scales from an attribute, an input, or from the sizes. */
-static float scale_of(tw_lowering *l, int d, tw_seen x, tw_seen y)
-{
-    const tw_attribute *a = tw_onnx_attribute(l->node, "scales");
-    int input = strcmp(l->node->op, "Resize") == 0 && l->opset >= 11 ? 2 : 1;
-    const tw_array *known = tw_known_input(l, input);
-    if (a && a->n == x.n_dims) return a->floats[d];
-    if (known && known->n == x.n_dims) return (float)tw_array_get(known, d);
-    return (float)y.dim[d] / (float)x.dim[d];
-}
-
-static resize read_resize(tw_lowering *l)
-{
-    bool old = strcmp(l->node->op, "Upsample") == 0 || l->opset < 11;
-    resize r = {old ? "asymmetric" : tw_onnx_string(l->node, "coordinate_transformation_mode", "half_pixel"),
-                old ? "simple" : tw_onnx_string(l->node, "nearest_mode", "round_prefer_floor")};
-    if (strcmp(r.coordinates, "tf_crop_and_resize") == 0 || strcmp(r.coordinates, "half_pixel_symmetric") == 0)
-        tw_refuse(l, "a part that is cut out");
-    if (tw_onnx_attribute(l->node, "axes") ||
-        strcmp(tw_onnx_string(l->node, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0 ||
-        tw_onnx_int(l->node, "antialias", 0))
-        tw_refuse(l, "a choice of axes");
-    return r;
-}
-
-/* How x is read along an axis by any factor: a line that is rounded down. */
-static bool add_line(tw_lowering *l, const resize *r, int64_t n_in, int64_t n_out, float scale, tw_axis *out)
-{
-    int64_t *table = n_out <= 1 << 16 ? TW_NEW(l->arena, int64_t, n_out) : NULL;
-    for (int64_t x = 0; table && x < n_out; x++)
-        table[x] = neighbour(r, scale, source_of(r, (float)x, scale, n_in, n_out), n_in);
-    *out = (tw_axis){.extent = n_in};
-    if (!table || !tw_fit_line(table, n_out, out)) return false;
-    int loop = add_numbered(l, n_out);
-    out->n_terms = out->term[0].coef != 0 && loop >= 0;
-    out->term[0].loop = loop;
-    return true;
-}
-
-/* Loops n and repeats of an axis, and how x is read along it. */
-static tw_axis add_nearest(tw_lowering *l, const nearest *n, int64_t n_in, int64_t n_out)
-{
-    int loop = add_numbered(l, n_out / n->repeats);
-    tw_axis axis = {.extent = n_in, .offset = n->start, .divisor = 1, .n_terms = loop >= 0};
-    axis.term[0] = (tw_term){loop, n->step};
-    add_numbered(l, n->repeats);
-    return axis;
-}
+/* ---- images ---- */
 
 static void lower_resize(tw_lowering *l)
 {
-    if (strcmp(tw_onnx_string(l->node, "mode", "nearest"), "nearest") != 0) return tw_interpolate(l);
-    tw_seen x = tw_see_input(l, 0), y = tw_see_output(l, 0);
-    resize r = read_resize(l);
-    tw_axis axis[TW_ONNX_MAX_DIMS];
-    if (x.n_dims != y.n_dims) tw_refuse(l, "shapes contradict each other");
-    if (tw_refused(l)) return;
-    int outer = 0;
-    while (outer < x.n_dims && x.dim[outer] == y.dim[outer] && scale_of(l, outer, x, y) == 1) outer++;
-    tw_nest_begin(l, "", TW_MAP);
-    int before = add_numbered(l, tw_product(x.dim, outer));
-    for (int d = outer; d < x.n_dims; d++) {
-        nearest n;
-        float scale = scale_of(l, d, x, y);
-        if (y.dim[d] <= 1 << 20 && find_nearest(&r, x.dim[d], y.dim[d], scale, &n))
-            axis[d] = add_nearest(l, &n, x.dim[d], y.dim[d]);
-        else if (!add_line(l, &r, x.dim[d], y.dim[d], scale, &axis[d]))
-            return tw_refuse(l, "places that are on no line");
-    }
-    tw_add_operand(l, x);
-    tw_add_axis(l, before);
-    for (int d = outer; d < x.n_dims; d++) tw_add_axis_as(l, axis[d]);
-    if (l->nest.op.operand[0].n_axes == 0) tw_add_axis_as(l, (tw_axis){.extent = 1, .divisor = 1});
-    same_elements(l, y);
+    if (strcmp(tw_onnx_string(l->node, "mode", "nearest"), "nearest") == 0)
+        tw_take_nearest(l);
+    else
+        tw_interpolate(l);
 }
 
 const tw_describer tw_move_ops[] = {

@@ -38,6 +38,15 @@ int tw_add_outer(tw_lowering *l, const char *name, int64_t extent)
     return extent == 1 ? -1 : tw_add_loop(l, name, extent, false);
 }
 
+const char *tw_loop_name(int i)
+{
+    static const char *const name[] = {"d0", "d1", "d2",  "d3",  "d4",  "d5",  "d6",  "d7",
+                                       "d8", "d9", "d10", "d11", "d12", "d13", "d14", "d15"};
+    return name[i];
+}
+
+int tw_add_numbered(tw_lowering *l, int64_t extent) { return tw_add_outer(l, tw_loop_name(l->nest.op.n_loops), extent); }
+
 int tw_add_operand(tw_lowering *l, tw_seen seen)
 {
     tw_op *op = &l->nest.op;

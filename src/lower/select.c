@@ -52,10 +52,10 @@ typedef struct row_index {
 } row_index;
 
 /* y is rows of x. */
-static void gather_rows(tw_lowering *l, tw_seen x, row_index index, const rows *r, tw_seen y)
+static void gather_rows(tw_lowering *l, const char *suffix, tw_seen x, row_index index, const rows *r, tw_seen y)
 {
     if (tw_refused(l)) return;
-    tw_nest_begin(l, "", TW_MAP);
+    tw_nest_begin(l, suffix, TW_MAP);
     row_loops loops = add_row_loops(l, r);
     TW_WALK(l, x, loops.outer, loops.row, loops.inner);
     int by = TW_WALK(l, index.seen, loops.row);
@@ -200,15 +200,20 @@ static bool is_index_type(tw_onnx_type type) { return type == TW_ONNX_I64 || typ
 
 /* ---- operators ---- */
 
+void tw_gather_axis(tw_lowering *l, const char *suffix, tw_seen x, int axis, tw_seen index, tw_seen y)
+{
+    if (tw_refused(l)) return;
+    rows r = {tw_product(x.dim, axis), x.dim[axis], tw_elems_of(index),
+              tw_product(&x.dim[axis + 1], x.n_dims - axis - 1)};
+    gather_rows(l, suffix, x, (row_index){index, false}, &r, y);
+}
+
 void tw_gather_by_index(tw_lowering *l)
 {
     tw_seen x = tw_see_input(l, 0), index = tw_see_input(l, 1), y = tw_see_output(l, 0);
     int axis = tw_axis_attribute(l, "axis", 0, x.n_dims);
     if (index.tensor < 0 || !is_index_type(tw_type_of(l, index))) tw_refuse(l, "an index of another type");
-    if (tw_refused(l)) return;
-    rows r = {tw_product(x.dim, axis), x.dim[axis], tw_elems_of(index),
-              tw_product(&x.dim[axis + 1], x.n_dims - axis - 1)};
-    gather_rows(l, x, (row_index){index, false}, &r, y);
+    tw_gather_axis(l, "", x, axis, index, y);
 }
 
 static void lower_gather_nd(tw_lowering *l)
@@ -225,7 +230,7 @@ static void lower_gather_nd(tw_lowering *l)
     if (outer != tw_product(index.dim, b)) return tw_refuse(l, "shapes contradict each other");
     bool counts = k > 1 || outer > 1;
     tw_seen numbers = counts ? number_tuples(l, index, outer, count, k, &x.dim[b]) : index;
-    if (!tw_refused(l)) gather_rows(l, x, (row_index){TW_RESHAPED(numbers, r.count), counts}, &r, y);
+    if (!tw_refused(l)) gather_rows(l, "", x, (row_index){TW_RESHAPED(numbers, r.count), counts}, &r, y);
 }
 
 /* The index has no more positions than x along any axis but its own. */
@@ -246,7 +251,7 @@ static void lower_gather_elements(tw_lowering *l)
     if (!read_elements(l, x, index, &axis)) return;
     row_index numbers = {number_elements(l, x, index, axis), true};
     rows r = {1, tw_elems_of(x), tw_elems_of(index), 1};
-    gather_rows(l, x, numbers, &r, y);
+    gather_rows(l, "", x, numbers, &r, y);
 }
 
 /* A copy of x whose rows become the updates, or are combined with them. */

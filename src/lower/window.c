@@ -216,7 +216,8 @@ static void activate(tw_lowering *l, int x)
     tw_set_tail(l, tw_activation(l, name, x, a, b));
 }
 
-static void float_conv(tw_lowering *l, bool transposed)
+/* Of floats, as the standard has it; planners also write it of bytes, whose sums wrap around. */
+static void plain_conv(tw_lowering *l, bool transposed)
 {
     conv c;
     int channel;
@@ -224,13 +225,15 @@ static void float_conv(tw_lowering *l, bool transposed)
     if (!read_conv(l, 0, 1, transposed, &c)) return;
     begin_conv(l, &c);
     bool biased = tw_has_input(l, 2);
-    int x = end_conv(l, &c, biased, tw_type_of(l, c.y), &channel);
+    tw_onnx_type type = tw_type_of(l, c.y);
+    bool narrow = !tw_is_float_type(type) && tw_onnx_type_bytes(type) < 4;
+    int x = end_conv(l, &c, biased, narrow ? TW_ONNX_I32 : type, &channel);
     if (biased && !tw_refused(l)) x = tw_plus(l, x, hold_channels(l, tw_see_input(l, 2), channel));
-    if (!tw_refused(l)) activate(l, x);
+    if (!tw_refused(l)) activate(l, tw_fit(l, x, type));
 }
 
-static void lower_conv(tw_lowering *l) { float_conv(l, false); }
-static void lower_conv_transpose(tw_lowering *l) { float_conv(l, true); }
+static void lower_conv(tw_lowering *l) { plain_conv(l, false); }
+static void lower_conv_transpose(tw_lowering *l) { plain_conv(l, true); }
 
 /* (x - x_zero) * (w - w_zero); what is zero is left out. */
 static void quantised_value(tw_lowering *l, const conv *c, tw_seen x_zero, tw_seen w_zero)

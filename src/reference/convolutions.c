@@ -127,13 +127,19 @@ static tw_status add_bias(const tw_refer_case *c, tw_diag *diag, const tw_array 
     return TW_OK;
 }
 
-static tw_status convolve_floats(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
+/* Floats. Planners also write convolutions of bytes, which are let through: doubles hold their sums. */
+static bool can_be_convolved(tw_onnx_type type)
+{
+    return tw_onnx_is_float(type) || (tw_onnx_is_whole(type) && tw_onnx_type_bytes(type) <= 2);
+}
+
+static tw_status convolve_plain(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
                                  double **y)
 {
     const tw_array *x, *w;
     TW_TRY(tw_refer_need(c, diag, 0, &x));
     TW_TRY(tw_refer_need(c, diag, 1, &w));
-    if (!tw_onnx_is_float(x->type) || x->type != w->type)
+    if (!can_be_convolved(x->type) || x->type != w->type)
         return tw_refer_error(c, diag, "operands of types %s and %s", tw_onnx_type_name(x->type),
                               tw_onnx_type_name(w->type));
     conv v = {.x = tw_array_reals(x, arena), .w = tw_array_reals(w, arena)};
@@ -144,7 +150,7 @@ static tw_status convolve_floats(const tw_refer_case *c, tw_arena *arena, tw_dia
 static tw_status run_conv(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     double *y;
-    TW_TRY(convolve_floats(c, arena, diag, output, &y));
+    TW_TRY(convolve_plain(c, arena, diag, output, &y));
     tw_array_put_reals(output, y);
     return TW_OK;
 }
@@ -161,7 +167,7 @@ static tw_status run_fused(const tw_refer_case *c, tw_arena *arena, tw_diag *dia
     if (name[0] && !f && !clip) return tw_refer_unknown(c, diag, "activation '%s'", name);
     double alpha = params && params->n > 0 ? (double)params->floats[0] : f ? f->alpha : -HUGE_VAL;
     double beta = params && params->n > 1 ? (double)params->floats[1] : f ? f->beta : HUGE_VAL;
-    TW_TRY(convolve_floats(c, arena, diag, output, &y));
+    TW_TRY(convolve_plain(c, arena, diag, output, &y));
     if (sum && !tw_refer_same_shape(sum, output)) return tw_refer_error(c, diag, "the sum has another shape");
     for (int64_t i = 0; i < output->n; i++) {
         double z = y[i] + (sum ? tw_array_get(sum, i) : 0);

@@ -156,6 +156,14 @@ static void put_beyond(const resizing *r, int64_t *const *table, double *data)
             if (table[k][w.index[k]] < 0) data[i] = r->beyond;
 }
 
+/* Whole numbers are cut off. Those that a float has room for are rounded to it before: 2.9999999999 is 3, as it is for
+ * onnxruntime, which computes with floats. */
+static void settle_wholes(double *data, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (fabs(data[i]) < 0x1p24) data[i] = (double)(float)data[i];
+}
+
 static tw_status interpolate(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const resizing *r,
                              int64_t *const *table, tw_array *output)
 {
@@ -165,6 +173,7 @@ static tw_status interpolate(const tw_refer_case *c, tw_arena *arena, tw_diag *d
     if (!data) return TW_ERR_NOMEM;
     for (int k = 0; k < r->x->n_dims; k++)
         if (!is_untouched(r, k)) TW_TRY(filter_axis(c, arena, diag, r, k, &data));
+    if (tw_onnx_is_whole(r->x->type)) settle_wholes(data, output->n);
     if (r->places == TF_CROP) put_beyond(r, table, data);
     tw_array_put_reals(output, data);
     return TW_OK;

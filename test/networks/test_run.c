@@ -145,6 +145,12 @@ static tw_network_data data_of(const char *name, const char *type, int64_t n, co
     return (tw_network_data){.name = name, .type = type, .n_dims = 1, .dim = {n}, .n_elems = n, .bytes = bytes};
 }
 
+static tw_network_data table_of(const char *name, const char *type, int64_t rows, int64_t n, const void *bytes)
+{
+    return (tw_network_data){
+        .name = name, .type = type, .n_dims = 2, .dim = {rows, n}, .n_elems = rows * n, .bytes = bytes};
+}
+
 /* ---- inputs ---- */
 
 TEST(inputs_are_drawn_one_after_the_other_also_those_that_nobody_reads)
@@ -284,13 +290,28 @@ TEST(folded_nodes_jump_where_single_ones_do)
     tw_context_free(r.ctx);
 }
 
-/* ---- elements by index ---- */
-
-static tw_network_data table_of(const char *name, const char *type, int64_t rows, int64_t n, const void *bytes)
+/* Planners write networks of bytes that the standard does not have: their sums are made in 32 bits and wrap around. */
+TEST(sums_of_bytes_wrap_around)
 {
-    return (tw_network_data){
-        .name = name, .type = type, .n_dims = 2, .dim = {rows, n}, .n_elems = rows * n, .bytes = bytes};
+    enum { N = 3, INT8 = 3 };
+    static const int8_t a[N * N] = {100, 100, 100, -100, 100, 7, 1, 2, 3}, b[N * N] = {100, 1, 0, 100, 0, 1, 100, 1, 1};
+    tw_text g = {0};
+    add_table(&g, INPUT, "a", INT8, N, N);
+    add_table(&g, INPUT, "b", INT8, N, N);
+    add_node(&g, "MatMul", "a b", "y");
+    add_table(&g, OUTPUT, "y", INT8, N, N);
+    tw_network_data in[] = {table_of("a", "int8", N, N, a), table_of("b", "int8", N, N, b)};
+    ran r = run(&g, &(tw_network_run_options){.n_inputs = 2, .input = in});
+    CHECK_EQ(r.status, TW_OK);
+    for (int i = 0; i < N * N; i++) {
+        int sum = 0;
+        for (int k = 0; k < N; k++) sum += a[i / N * N + k] * b[k * N + i % N];
+        CHECK_EQ(((const int8_t *)r.verdict->output[0].bytes)[i], (int8_t)(uint8_t)sum);
+    }
+    tw_context_free(r.ctx);
 }
+
+/* ---- elements by index ---- */
 
 static tw_text node_with_text(const char *op, const char *inputs, const char *attribute, const char *text)
 {

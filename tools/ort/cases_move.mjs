@@ -149,14 +149,16 @@ const resize = (r) => {
   if (copies(dims, scales)) scales.fill(1);
   // An axis that keeps its extent is never cut by onnxruntime: it is not asked to.
   const cut = (k) => spatial(k) && (by_sizes ? sizes[k] !== dims[k] : scales[k] !== 1);
-  const region = [...dims.map((_, k) => (cut(k) ? r.pick([0, 0.2]) : 0)), ...dims.map((_, k) => (cut(k) ? r.pick([1, 0.7, 1.3]) : 1))];
-  const crop = coordinate === 'tf_crop_and_resize' ? { ...tensorOf(T.F32, [2 * dims.length], region), fixed: true } : NONE;
+  // Negative axes end onnxruntime, or are left out by it.
+  const axes = dims === two && r.chance(0.25) ? [2, 3] : undefined, listed = (list) => (axes ? list.slice(2) : list);
+  const region = [...listed(dims.map((_, k) => (cut(k) ? r.pick([0, 0.2]) : 0))), ...listed(dims.map((_, k) => (cut(k) ? r.pick([1, 0.7, 1.3]) : 1)))];
+  const crop = coordinate === 'tf_crop_and_resize' ? { ...tensorOf(T.F32, [region.length], region), fixed: true } : NONE;
   const attrs = { mode, coordinate_transformation_mode: coordinate, nearest_mode: mode === 'nearest' && r.chance(0.8) ? r.pick(['round_prefer_floor', 'round_prefer_ceil', 'floor', 'ceil']) : undefined,
     cubic_coeff_a: mode === 'cubic' && r.chance(0.5) ? { f: -0.5 } : undefined, exclude_outside: mode === 'cubic' && r.chance(0.3) ? 1 : undefined,
     extrapolation_value: r.chance(0.3) ? { f: 5 } : undefined, keep_aspect_ratio_policy: by_sizes && crop === NONE && r.chance(0.2) ? r.pick(['not_larger', 'not_smaller']) : undefined,
-    antialias: mode !== 'nearest' && r.chance(0.15) ? 1 : undefined };
+    antialias: mode !== 'nearest' && r.chance(0.15) ? 1 : undefined, axes };
   const type = r.pick([T.F32, T.F32, T.F32, T.U8, T.I8, T.I32, T.F64, T.F16]), x = r.tensor(type, dims, type === T.I32 ? { lo: -1000, hi: 1000 } : {});
-  const how = by_sizes ? [NONE, ints(sizes)] : [{ ...tensorOf(T.F32, [dims.length], scales), fixed: true }];
+  const how = by_sizes ? [NONE, ints(listed(sizes))] : [{ ...tensorOf(T.F32, [listed(scales).length], listed(scales)), fixed: true }];
   return one('Resize', [x, crop, ...how], attrs, undefined, { opset: 19 });
 };
 const oldResize = (r) => {
