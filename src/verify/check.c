@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verify/room.h"
 #include "verify/row_follow.h"
 #include "verify/shape.h"
 #include "verify/stream_checker.h"
@@ -392,7 +393,9 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
         c->level[l] = (tw_checker_level){.memory = in->level[l].memory, .outer = l ? in->level[l - 1].memory : 0};
     follow_levels(c);
     if (in->machine->timing == TW_ASYNC && !(c->stream = tw_stream_check_new(c))) return NULL;
-    return check_layout(c) ? c : NULL;
+    if (!check_layout(c)) return NULL;
+    if (in->map && !c->fault.set) tw_room_check(&c->in, &c->fault);
+    return c;
 }
 
 const char *tw_checker_finish(tw_checker *c)

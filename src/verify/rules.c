@@ -3,6 +3,7 @@
  * Nothing changes here: an instruction is looked at against the values from before its row, and against the
  * other instructions of its row. */
 #include "verify/checker.h"
+#include "verify/room.h"
 #include "verify/shape.h"
 
 static const tw_operand *operand_of(const tw_checked *s, int operand) { return &s->at.in->op->operand[operand]; }
@@ -232,6 +233,7 @@ static bool check_exec(const tw_checked *s)
             return tw_fault_at(&s->at, "accumulates, the compute engine cannot");
         if (!read_exact(s, i->dst, &made)) return false;
     }
+    if (in->map && !i->nested && !tw_room_exec(&s->at)) return false;
     return check_work(s, tw_verify_points(in->op, &i->box));
 }
 

@@ -153,3 +153,12 @@ bool tw_verify_can_miss(const tw_op *op, int operand)
     }
     return false;
 }
+
+int64_t tw_verify_padding(const tw_op *op, int operand, int axis, const tw_box *box)
+{
+    const tw_axis *x = &op->operand[operand].axis[axis];
+    int64_t first, last;
+    reach_of(x, box, &first, &last);
+    if (last < 0 || first >= x->extent) return 0;
+    return tw_max(first < 0 ? -first : 0, last >= x->extent ? last + 1 - x->extent : 0);
+}

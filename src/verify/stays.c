@@ -144,6 +144,7 @@ static void count_held(const tw_stays *s, tw_stays_of *f, int operand, uint64_t 
     f->passes = may_pass && !f->resident && !(f->still & ~asked) && (!goes_on(s, f) || (inner && !(inner->key & ~f->key)));
     while (q < end && !(f->still & ~asked & bit(q))) q++;
     f->held = f->passes ? 1 : tiles_between(s, operand, goes_on(s, f) ? f->depth : q + 1, end);
+    f->held_table = f->passes ? 1 : tiles_between(s, operand, f->depth, end);
 }
 
 /* ---- from the memory next to the execution outwards ---- */

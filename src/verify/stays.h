@@ -22,6 +22,7 @@ typedef struct tw_stays_of { /* of one operand in one memory */
     bool passes;    /* each tile is handed on at once                              */
     bool leaves;    /* output: sums that are not finished leave                    */
     int64_t held;   /* tiles at once                                               */
+    int64_t held_table; /* tiles that differ during a stay          */
 } tw_stays_of;
 
 typedef struct tw_wanted {

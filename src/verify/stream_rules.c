@@ -3,6 +3,7 @@
  * Nothing changes here. Moments in which something is there, or free, are compared with the start of the command,
  * and the latest of them is noted: a command has no reason to start later. */
 #include "verify/cost.h"
+#include "verify/room.h"
 #include "verify/shape.h"
 #include "verify/stream_checker.h"
 
@@ -352,6 +353,7 @@ static bool check_exec(tw_commanded *s)
     if (i->n_src != in->op->n_operands - 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
     for (int o = 0; o < i->n_src; o++)
         if (!check_exec_input(s, o)) return false;
+    if (in->map && !tw_room_exec(&s->at)) return false;
     return check_exec_target(s) && check_work(s, tw_verify_points(in->op, &i->box)) && check_passes(s);
 }
 

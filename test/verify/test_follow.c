@@ -87,12 +87,59 @@ TEST(rows_of_another_mapping_are_not_those_that_were_asked_for)
                        LEVELS("tiles: {m: 3, n: 2}, sizes: {k: 6}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
                               "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
                        right),
-              "row 1 (l2): EXEC is for another tile than the mapping asks for here");
+              "layout: buffer l2.ifm0 has 24 units, its largest tile 20");
     CHECK_STR(fault_of(LOCKSTEP,
                        LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
                               "tiles: {m: 3, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
                        right),
               "row 5 (l1): EXEC is for another tile than the mapping asks for here");
+}
+
+/* Made for one machine, judged by another. */
+static const char *fault_on(const char *made, const char *asked, const char *mapping)
+{
+    static char text[320];
+    judged *j = judged_new(made, mapping, mapping);
+    tw_machine machine;
+    tw_op_plan *op = TW_NEW(j->bench.arena, tw_op_plan, 1);
+    CHECK_EQ(tw_read_machine(&j->bench, "asked", asked, &machine), TW_OK);
+    *op = j->plan->op[0];
+    op->program.machine = &machine;
+    tw_plan *plan = TW_NEW(j->bench.arena, tw_plan, 1);
+    *plan = *j->plan;
+    plan->op = op;
+    j->plan = plan;
+    snprintf(text, sizeof text, "%s", judge(j, false));
+    tw_bench b = j->bench;
+    tw_bench_free(&b);
+    return text;
+}
+
+#define TAKES(what, memory)                                                                                             \
+    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l1, size: unlimited" memory \
+    "}]\nengines: [{name: dma, between: [dram, l1], cost: {constant: 4}}, {name: mac, computes: multiply-add, on: l1, cost: " \
+    "{constant: 2}" what "}]\n"
+
+TEST(tiles_and_buffers_that_the_machine_does_not_take_are_faults)
+{
+    static const char mapping[] = "mapping: {matmul: {levels: [{at: l1, sizes: {m: 5, n: 4, k: 3}, buffers: {ifm: 2, w: 3}}]}}\n";
+    CHECK_STR(fault_on(TAKES("", ""), TAKES("", ""), mapping), "");
+    CHECK_STR(fault_on(TAKES("", ""), TAKES(", min_tile: 4", ""), mapping),
+              "tiles of loop 'n' in 'l1' have 3 points, at least 4 are asked for");
+    CHECK_STR(fault_on(TAKES("", ""), TAKES(", tile_multiple: 4", ""), mapping),
+              "command 2 (mac): EXEC has 5 points of loop 'm', 'mac' takes multiples of 4");
+    CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", buffers: dual-inputs"), mapping),
+              "layout: 'w' has 3 buffers in 'l1', which does not take so many of it");
+    CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", align: 16"), mapping), "layout: buffer l1.ifm1 starts at 15, not a multiple of 16");
+}
+
+TEST(buffers_are_those_of_the_mapping)
+{
+    static const char two[] = LEVELS("tiles: {m: 3}, buffers: {ifm: 2}", "tiles: {k: 3}"), 
+                      three[] = LEVELS("tiles: {m: 3}, buffers: {ifm: 3}", "tiles: {k: 3}");
+    CHECK_STR(fault_of(ASYNC, three, two), "layout: 'ifm' has 3 buffers in 'l2', the mapping asks for 2");
+    CHECK_STR(fault_of(ASYNC, LEVELS("sizes: {m: 5}, buffers: {ifm: 2}", "tiles: {k: 3}"), two),
+              "layout: buffer l2.ifm0 has 45 units, its largest tile 36");
 }
 
 TEST(commands_of_another_mapping_are_not_those_that_were_asked_for)
@@ -102,11 +149,11 @@ TEST(commands_of_another_mapping_are_not_those_that_were_asked_for)
     CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [n, m, k]", "tiles: {k: 3}, order: [k, m, n]"), right),
               "command 13 (dma): LOAD comes where the mapping asks for LOAD of 'ifm' in 'l1'");
     CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 2, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]"), right),
-              "command 0 (dma): LOAD is for another tile than the mapping asks for here");
+              "layout: buffer l2.ifm0 has 54 units, its largest tile 36");
     CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "sizes: {k: 4}, order: [k, m, n]"), right),
-              "command 1 (feed): LOAD is for another tile than the mapping asks for here");
+              "layout: buffer l1.ifm0 has 16 units, its largest tile 12");
     static const char kept[] = LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {w: all}", "tiles: {k: 3}, order: [k, m, n]");
-    CHECK_STR(fault_of(ASYNC, right, kept), "command 27 (dma): LOAD comes where the mapping asks for LOAD of 'w' in 'l1'");
+    CHECK_STR(fault_of(ASYNC, right, kept), "layout: 'w' has 1 buffers in 'l2', the mapping asks for 2");
 }
 
 /* One number of a report after the other is raised by one. */

@@ -1,0 +1,332 @@
+/* src/verify/room.c - see room.h. */
+#include "verify/room.h"
+#include "verify/shape.h"
+#include "verify/stays.h"
+
+enum { MOST_VISITED = 1 << 12 }; /* pieces of a loop that are looked at one by one */
+
+typedef struct room {
+    const tw_verify_input *in;
+    tw_fault *fault;
+    tw_stays stays;                                 /* async */
+    int level[TW_MAX_MEMORIES];                     /* tiled level whose tiles a memory has       */
+    const tw_level_map *map[TW_MAX_MEMORIES];       /* of the tiled levels                        */
+    int64_t longest[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* tile of each, per loop                     */
+} room;
+
+static bool is_async(const room *r) { return r->in->machine->timing == TW_ASYNC; }
+static int output_of(const room *r) { return r->in->op->n_operands - 1; }
+static const tw_level_map *map_of(const room *r, int memory) { return &r->in->map->level[memory - 1]; }
+static int lead_of(const room *r, int memory, int operand)
+{
+    return is_async(r) ? operand - map_of(r, memory)->shares[operand] : operand;
+}
+
+static bool is_here(const room *r, int memory, int operand)
+{
+    return !is_async(r) || r->stays.of[memory][operand].here;
+}
+
+/* ---- pieces of loops ---- */
+
+/* Every piece that levels up to t cut a loop into; -1 when there are too many. */
+static int pieces(const room *r, int t, int loop, tw_span out[MOST_VISITED])
+{
+    tw_span *now = out;
+    int n = 1;
+    now[0] = (tw_span){0, r->in->op->loop[loop].extent};
+    for (int level = 0; level <= t; level++) {
+        int64_t sum = 0;
+        for (int i = 0; i < n; i++) sum += tw_steps_tiles(r->map[level], loop, now[i].hi - now[i].lo);
+        if (sum > MOST_VISITED) return -1;
+        int to = (int)sum; /* from the last on, so that nothing is overwritten that is still needed */
+        for (int i = n - 1; i >= 0; i--) {
+            tw_span piece = now[i];
+            int64_t tiles = tw_steps_tiles(r->map[level], loop, piece.hi - piece.lo);
+            for (int64_t k = tiles - 1; k >= 0; k--) now[--to] = tw_steps_tile(r->map[level], loop, piece, k);
+        }
+        n = (int)sum;
+    }
+    return n;
+}
+
+/* The longest part of an axis that a tile of level t reaches inside the tensor; -1 when there are too many to look at. */
+static int64_t longest_clipped(const room *r, int operand, int a, int t)
+{
+    const tw_axis *axis = &r->in->op->operand[operand].axis[a];
+    tw_op alone = *r->in->op;
+    tw_span list[2][MOST_VISITED];
+    int n[2] = {1, 1};
+    int64_t longest = 0;
+    if (axis->n_terms > 2) return -1;
+    for (int k = 0; k < axis->n_terms; k++) n[k] = pieces(r, t, axis->term[k].loop, list[k]);
+    if (n[0] < 0 || n[1] < 0 || (int64_t)n[0] * n[1] > 16 * MOST_VISITED) return -1;
+    alone.operand[0] = r->in->op->operand[operand];
+    alone.operand[0].n_axes = 1;
+    alone.operand[0].axis[0] = *axis;
+    for (int i = 0; i < n[0]; i++)
+        for (int k = 0; k < n[1]; k++) {
+            tw_box box = {0};
+            tw_region region;
+            if (axis->n_terms > 0) box.span[axis->term[0].loop] = list[0][i];
+            if (axis->n_terms > 1) box.span[axis->term[1].loop] = list[1][k];
+            if (tw_verify_hull(&alone, 0, &box, &region)) longest = tw_max(longest, region.axis[0].hi - region.axis[0].lo);
+        }
+    return longest;
+}
+
+static bool axis_can_miss(const room *r, int operand, int a)
+{
+    tw_op alone = *r->in->op;
+    alone.operand[0] = r->in->op->operand[operand];
+    alone.operand[0].n_axes = 1;
+    alone.operand[0].axis[0] = r->in->op->operand[operand].axis[a];
+    return tw_verify_can_miss(&alone, 0);
+}
+
+static int64_t reach_of(const tw_axis *axis, const int64_t *len)
+{
+    int64_t reach = 1;
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t coef = axis->term[t].coef;
+        reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
+    }
+    return reach;
+}
+
+/* Elements of the largest tile of the operand in the memory; -1: not known. */
+static int64_t largest_tile(const room *r, int memory, int operand)
+{
+    const tw_operand *o = &r->in->op->operand[operand];
+    int t = r->level[memory];
+    int64_t elems = 1, len;
+    for (int a = 0; a < o->n_axes; a++) {
+        len = axis_can_miss(r, operand, a) ? longest_clipped(r, operand, a, t) : reach_of(&o->axis[a], r->longest[t]);
+        if (len < 0) return -1;
+        elems *= len;
+    }
+    return elems;
+}
+
+/* What is kept whole, loops that are padded at their padded length. */
+static int64_t whole_operand(const room *r, int operand)
+{
+    const tw_verify_input *in = r->in;
+    const tw_operand *o = &in->op->operand[operand];
+    int64_t elems = 1, len[TW_MAX_LOOPS];
+    tw_box all = {0};
+    tw_region region;
+    for (int l = 0; l < in->op->n_loops; l++) {
+        int64_t extent = in->op->loop[l].extent, tile = in->largest[l];
+        all.span[l].hi = extent;
+        len[l] = in->padded >> l & 1 ? (extent + tile - 1) / tile * tile : extent;
+    }
+    if (!in->padded) return tw_verify_hull(in->op, operand, &all, &region) ? tw_verify_region_elems(o, &region) : 0;
+    for (int a = 0; a < o->n_axes; a++) elems *= o->axis[a].divisor == 1 ? reach_of(&o->axis[a], len) : o->axis[a].extent;
+    return elems;
+}
+
+/* ---- pools ---- */
+
+static int64_t wanted_count(const room *r, int memory, int operand)
+{
+    const tw_level_map *map = map_of(r, memory);
+    if (!is_async(r)) return map->slots[operand];
+    const tw_stays_of *f = &r->stays.of[memory][operand];
+    if (!f->here || lead_of(r, memory, operand) != operand) return 0;
+    if (map->slots[operand] > 0 && !f->resident) return map->slots[operand];
+    int64_t needed = r->stays.needed[memory][operand];
+    return needed == 1 && map->pass ? 2 : needed;
+}
+
+/* Units of one buffer of the pool; -1: not known. */
+static int64_t wanted_size(const room *r, int memory, int lead)
+{
+    int64_t size = 0;
+    for (int o = lead; o <= output_of(r); o++) {
+        if (!is_here(r, memory, o) || lead_of(r, memory, o) != lead) continue;
+        bool whole = is_async(r) && r->stays.of[memory][o].grain < 0;
+        int64_t elems = whole ? whole_operand(r, o) : largest_tile(r, memory, o);
+        if (elems < 0) return -1;
+        size = tw_max(size, tw_verify_slot_units(r->in, memory, o, elems));
+    }
+    return size;
+}
+
+static void check_pool(const room *r, int memory, int o)
+{
+    const tw_layout *layout = r->in->layout;
+    int64_t count = wanted_count(r, memory, o), is = lead_of(r, memory, o) == o ? layout->count[memory][o] : 0;
+    const char *name = r->in->op->operand[o].name, *at = r->in->machine->memory[memory].name;
+    if (count != is) {
+        tw_fault_set(r->fault, "layout: '%s' has %" PRId64 " buffers in '%s', the mapping asks for %" PRId64, name, is, at, count);
+        return;
+    }
+    int64_t size = count > 0 ? wanted_size(r, memory, o) : -1;
+    for (int b = layout->first[memory][o]; size >= 0 && b < layout->first[memory][o] + count; b++)
+        if (layout->buffer[b].size != size)
+            tw_fault_set(r->fault, "layout: buffer %s has %" PRId64 " units, its largest tile %" PRId64,
+                         tw_buffer_name_of(r->in, b, -1, -1).text, layout->buffer[b].size, size);
+}
+
+/* ---- addresses ---- */
+
+static bool is_alone(const room *r)
+{
+    const tw_op *op = r->in->op, *end = r->in->model->op + r->in->model->n_ops;
+    return !op->fused && !(op + 1 < end && op[1].fused);
+}
+
+/* Operands in the order in which their buffers are given out; false where that is not laid down. */
+static bool order_of(const room *r, int memory, int order[TW_MAX_OPERANDS])
+{
+    tw_placement placement = r->in->machine->memory[memory].placement;
+    for (int o = 0; o <= output_of(r); o++) {
+        int k = o;
+        bool bump = is_async(r) && placement == TW_PLACE_BUMP;
+        for (; bump && k > 0 && r->stays.of[memory][order[k - 1]].depth > r->stays.of[memory][o].depth; k--) order[k] = order[k - 1];
+        order[k] = o;
+    }
+    return is_alone(r) && (!is_async(r) || placement != TW_PLACE_LIFETIME);
+}
+
+/* One behind the other, each at a multiple of the alignment; the tiles of what is kept are one piece where nothing is given back. */
+static void check_addresses(const room *r, int memory)
+{
+    const tw_layout *layout = r->in->layout;
+    const tw_memory *m = &r->in->machine->memory[memory];
+    int order[TW_MAX_OPERANDS];
+    int64_t end = 0;
+    bool known = order_of(r, memory, order);
+    for (int i = 0; i <= output_of(r) && known && !r->fault->set; i++) {
+        int o = order[i], first = layout->first[memory][o];
+        const tw_stays_of *f = &r->stays.of[memory][o];
+        if (lead_of(r, memory, o) != o || layout->count[memory][o] == 0) continue;
+        bool piece = is_async(r) && m->placement != TW_PLACE_SLOTS && f->held_table > 1;
+        for (int b = first; b < first + layout->count[memory][o]; b++) {
+            int64_t at = piece && b > first ? end : (end + m->align - 1) / m->align * m->align;
+            if (layout->buffer[b].offset != at)
+                tw_fault_set(r->fault, "layout: buffer %s lies at %" PRId64 ", the one before it ends at %" PRId64,
+                             tw_buffer_name_of(r->in, b, -1, -1).text, layout->buffer[b].offset, end);
+            end = at + layout->buffer[b].size;
+        }
+    }
+}
+
+/* The end of the last buffer. Others of a group, and a buffer that the compiler of a padded output gives out for nothing, may lie
+ * behind it. */
+static void check_used(const room *r, int memory)
+{
+    const tw_layout *layout = r->in->layout;
+    int64_t end = 0;
+    if (!r->in->claims || r->fault->set) return;
+    int64_t said = r->in->claims->memory[memory].static_units;
+    for (int b = 0; b < layout->n_buffers; b++)
+        if (layout->buffer[b].memory == memory) end = tw_max(end, layout->buffer[b].offset + layout->buffer[b].size);
+    bool exact = is_alone(r) && !r->in->padded;
+    if (said < end || (exact && said != end) || said > r->in->machine->memory[memory].size)
+        tw_fault_set(r->fault, "the report says that buffers take %" PRId64 " of '%s', they end at %" PRId64, said,
+                     r->in->machine->memory[memory].name, end);
+}
+
+/* ---- single and double buffers ---- */
+
+static void check_doubled(const room *r, int memory)
+{
+    const tw_memory *m = &r->in->machine->memory[memory];
+    int64_t doubled = 0;
+    if (!is_async(r) || m->doubles == TW_DOUBLE_ANY || map_of(r, memory)->pass) return;
+    for (int o = 0; o <= output_of(r) && !r->fault->set; o++) {
+        const tw_stays_of *f = &r->stays.of[memory][o];
+        int64_t count = r->in->layout->count[memory][o];
+        bool may = o < output_of(r) && f->inwards >= 0;
+        if (m->doubles == TW_DOUBLE_CHANGING) may = may && r->stays.walk.n > 0 && f->depth >= r->stays.walk.n;
+        if (!f->here || f->resident || lead_of(r, memory, o) != o) continue;
+        if (!may && (count == 1 || count == f->held)) continue;
+        if (!may || count > 2 || (doubled > 0 && count != doubled))
+            tw_fault_set(r->fault, "layout: '%s' has %" PRId64 " buffers in '%s', which does not take so many of it",
+                         r->in->op->operand[o].name, count, m->name);
+        doubled = count;
+    }
+}
+
+/* ---- cuts ---- */
+
+static void check_cuts(const room *r, int loop)
+{
+    const tw_engine *mac = &r->in->machine->engine[r->in->machine->compute];
+    int64_t len[2][64] = {{r->in->op->loop[loop].extent}};
+    int n[2] = {1, 0};
+    for (int t = 0; t < r->in->n_levels && !r->fault->set; t++) {
+        const tw_level_map *map = r->map[t];
+        int64_t least = tw_max(mac->min_tile, map->min_tile), *to = len[(t + 1) % 2];
+        int *m = &n[(t + 1) % 2];
+        *m = 0;
+        for (int i = 0; i < n[t % 2]; i++) {
+            int64_t piece = len[t % 2][i], tiles = tw_steps_tiles(map, loop, piece);
+            if (tiles > 1 && piece / tiles < least)
+                tw_fault_set(r->fault, "tiles of loop '%s' in '%s' have %" PRId64 " points, at least %" PRId64 " are asked for",
+                             r->in->op->loop[loop].name, r->in->machine->memory[map->memory].name, piece / tiles, least);
+            for (int64_t k = 0; k < tiles && *m < 62; k += tw_max(1, tiles - 1)) {
+                tw_span s = tw_steps_tile(map, loop, (tw_span){0, piece}, k);
+                bool known = false;
+                for (int j = 0; j < *m; j++) known |= to[j] == s.hi - s.lo;
+                if (!known) to[(*m)++] = s.hi - s.lo;
+            }
+        }
+    }
+}
+
+bool tw_room_exec(const tw_site *s)
+{
+    const tw_op *op = s->in->op;
+    const tw_engine *mac = &s->in->machine->engine[s->in->machine->compute];
+    for (int l = 0; l < op->n_loops && mac->tile_multiple > 1; l++) {
+        tw_span span = s->instr->box.span[l];
+        if ((mac->multiple_parallel && op->loop[l].reduces) || span.hi == op->loop[l].extent) continue;
+        if ((span.hi - span.lo) % mac->tile_multiple != 0)
+            return tw_fault_at(s, "has %" PRId64 " points of loop '%s', '%s' takes multiples of %" PRId64, span.hi - span.lo,
+                               op->loop[l].name, mac->name, mac->tile_multiple);
+    }
+    for (int o = 0; o < op->n_operands - 1 && mac->pad_half; o++)
+        for (int a = 0; a < op->operand[o].n_axes; a++) {
+            int64_t pad = tw_verify_padding(op, o, a, &s->instr->box), kernel = 0;
+            const tw_axis *axis = &op->operand[o].axis[a];
+            for (int t = 0; t < axis->n_terms && axis->n_terms > 1; t++)
+                if (op->loop[axis->term[t].loop].reduces) kernel = tw_max(kernel, op->loop[axis->term[t].loop].extent);
+            if (kernel > 0 && axis->divisor == 1 && pad > kernel / 2)
+                return tw_fault_at(s, "has %" PRId64 " elements of padding, '%s' takes half a kernel of %" PRId64, pad, mac->name, kernel);
+        }
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static void measure(room *r)
+{
+    const tw_verify_input *in = r->in;
+    int64_t len[TW_MAX_LOOPS];
+    int t = 0;
+    for (int l = 0; l < in->op->n_loops; l++) len[l] = in->op->loop[l].extent;
+    for (int i = 0; i < in->map->n_levels; i++) {
+        const tw_level_map *map = &in->map->level[i];
+        r->level[map->memory] = t;
+        if (map->pass) continue;
+        for (int l = 0; l < in->op->n_loops; l++) r->longest[t][l] = len[l] = tw_steps_longest(map, l, len[l]);
+        r->map[t++] = map;
+    }
+}
+
+void tw_room_check(const tw_verify_input *in, tw_fault *fault)
+{
+    room r = {.in = in, .fault = fault};
+    if (is_async(&r)) tw_stays_init(&r.stays, in);
+    measure(&r);
+    for (int l = 0; l < in->op->n_loops; l++) check_cuts(&r, l);
+    for (int m = 1; m < in->machine->n_memories; m++) {
+        for (int o = 0; o <= output_of(&r) && !fault->set; o++) check_pool(&r, m, o);
+        if (!fault->set) check_addresses(&r, m);
+        if (!fault->set) check_doubled(&r, m);
+        check_used(&r, m);
+    }
+}

@@ -1,0 +1,14 @@
+/* src/verify/room.h - whether the table of buffers is the one that the mapping asks for, and the cuts are those that the machine takes.
+ *
+ * Every pool has as many buffers as the mapping says or, where it is silent, as are needed; each is as large as the largest tile and no
+ * larger; where addresses follow from an order they are those. Tiles are not smaller than the compute engine takes, multiples of
+ * what it asks for, and have no more padding. */
+#ifndef TW_VERIFY_ROOM_H
+#define TW_VERIFY_ROOM_H
+#include "verify/fault.h"
+
+/* Of the whole; needs in->map. */
+void tw_room_check(const tw_verify_input *in, tw_fault *fault);
+/* Of one execution: false and a fault when the compute engine does not take its box. */
+bool tw_room_exec(const tw_site *site);
+#endif
