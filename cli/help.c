@@ -5,6 +5,7 @@
 #include "options.h"
 #include "status.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,17 @@ static const struct argp_option options[] = {{"help", '?', 0, 0, "Give this help
                                              {0}};
 
 static _Noreturn void end_without_memory(void) { exit(status_exit(NULL, TW_ERR_NOMEM)); }
+
+/* Ends the process, with what was printed on its way; a reader that went away has what it wanted. */
+static _Noreturn void end_printing(void)
+{
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!written && errno != EPIPE) {
+        fprintf(stderr, "tilewright: cannot write to standard output: %s\n", strerror(errno));
+        _exit(EXIT_WRITING); /* not to try again */
+    }
+    exit(EXIT_DONE);
+}
 
 static void render(const struct argp_state *state, unsigned what, memo *text)
 {
@@ -36,7 +48,7 @@ static _Noreturn void print_help(const struct argp_state *state, unsigned what)
     fwrite(one.bytes, 1, one.n, stdout);
     free(one.bytes);
     free(other.bytes);
-    exit(EXIT_DONE);
+    end_printing();
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -45,9 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case '?': print_help(state, ARGP_HELP_STD_HELP & ~(unsigned)(ARGP_HELP_EXIT_OK | ARGP_HELP_EXIT_ERR));
     case KEY_USAGE: print_help(state, ARGP_HELP_USAGE);
-    case 'V':
-        printf("tilewright %s\n", tw_version());
-        exit(EXIT_DONE);
+    case 'V': printf("tilewright %s\n", tw_version()); end_printing();
     default: return ARGP_ERR_UNKNOWN;
     }
 }

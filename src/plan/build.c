@@ -5,6 +5,7 @@
  * Every stage takes the finished values before it as const and makes one new value. */
 #include "place/layout.h"
 #include "plan/describe.h"
+#include "plan/evaluate.h"
 #include "plan/placing.h"
 #include "tile/traffic.h"
 
@@ -89,7 +90,9 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
     if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted && group->advisor)
         group->advisor->too_large(group->model, i, view, map, work->scratch, diag);
     TW_TRY(built);
-    return tw_timeline_run(&out->program, work->scratch, diag, &out->timeline);
+    bool known = group->evaluator && group->n == 1 &&
+                 tw_evaluator_recall(group->evaluator, group->model, i, view, map, &out->timeline);
+    return known ? TW_OK : tw_timeline_run(&out->program, work->scratch, diag, &out->timeline);
 }
 
 /* Whether somebody has to look where things lie: a single operator's slots are where the layout put them. */
@@ -122,10 +125,14 @@ tw_status tw_group_build(const tw_group *group, const tw_work *work, tw_parts *o
 }
 
 /* The parts of all groups, one after the other. */
-static tw_status build_groups(const tw_plan *plan, const tw_advisor *advisor, const tw_work *work, tw_parts *out)
+static tw_status build_groups(const tw_plan *plan, const tw_origin *origin, const tw_work *work, tw_parts *out)
 {
     const tw_model *model = plan->model;
-    tw_group group = {.model = model, .machine = plan->machine, .map = plan->mapping->op, .advisor = advisor};
+    tw_group group = {.model = model,
+                      .machine = plan->machine,
+                      .map = plan->mapping->op,
+                      .advisor = origin->advisor,
+                      .evaluator = origin->evaluator};
     TW_ALLOC(work->arena, out->op, model->n_ops);
     TW_ALLOC(work->arena, out->placing, model->n_ops * plan->machine->n_memories);
     for (; group.first < model->n_ops; group.first += group.n) {
@@ -162,7 +169,7 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .front = origin->front};
     TW_TRY(tw_groups_check(model, machine, work->diag));
     TW_TRY(tw_mapping_check(mapping, model, machine, work->diag));
-    TW_TRY(build_groups(plan, origin->advisor, work, &parts));
+    TW_TRY(build_groups(plan, origin, work, &parts));
     plan->op = parts.op;
     plan->placing = parts.placing;
     plan->n_placings = parts.n_placings;

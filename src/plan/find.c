@@ -59,6 +59,7 @@ typedef struct hunt {
     tw_found *found;
     tw_op_map *map;
     tw_search_result *result;
+    tw_evaluator *evaluator;
 } hunt;
 
 static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
@@ -103,15 +104,12 @@ static tw_status run_hunt(hunt *h, const tw_work *work)
     const tw_deadline *deadline = diag->deadline;
     tw_deadline_init(&limit, h->options->time_limit, deadline);
     diag->deadline = &limit;
-    tw_evaluator *evaluator = tw_evaluator_new(threads_of(h->options));
-    tw_status status =
-        evaluator ? find_ops(h, tw_evaluator_eval(evaluator), work->scratch, diag) : TW_ERR_NOMEM;
-    tw_evaluator_free(evaluator);
+    tw_status status = find_ops(h, tw_evaluator_eval(h->evaluator), work->scratch, diag);
     diag->deadline = deadline;
     return status;
 }
 
-/* What was found is not given up for the last simulation, which is short: branch.c. */
+/* What was found is not given up for the last simulation, which is short (branch.c) or was made before. */
 static tw_status build_found(const hunt *h, const tw_mapping *mapping, const tw_work *work, const tw_plan **out)
 {
     tw_front_list *front;
@@ -120,7 +118,7 @@ static tw_status build_found(const hunt *h, const tw_mapping *mapping, const tw_
     for (int i = 0; i < h->model->n_ops; i++)
         TW_TRY(keep_front(&h->found[i], mapping, i, h->result[i].n_objectives, work->arena, &front[i]));
     const tw_deadline *deadline = diag->deadline;
-    const tw_origin origin = {h->result, front, h->advisor};
+    const tw_origin origin = {h->result, front, h->advisor, h->evaluator};
     diag->deadline = NULL;
     tw_status status = tw_plan_build(h->model, h->machine, mapping, &origin, work, out);
     diag->deadline = deadline;
@@ -138,8 +136,11 @@ tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const t
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
     TW_TRY(tw_groups_check(model, machine, work->diag));
-    TW_TRY(run_hunt(&h, work));
-    return build_found(&h, mapping, work, out);
+    if (!(h.evaluator = tw_evaluator_new(threads_of(options)))) return TW_ERR_NOMEM;
+    tw_status status = run_hunt(&h, work);
+    if (status == TW_OK) status = build_found(&h, mapping, work, out);
+    tw_evaluator_free(h.evaluator);
+    return status;
 }
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)

@@ -78,6 +78,7 @@ typedef struct tw_origin {
     const tw_search_result *found; /* how the search of each operator ended; NULL: it was given       */
     const tw_front_list *front;    /* the Pareto front of each; NULL: none                            */
     const tw_advisor *advisor;     /* NULL: nobody is asked                                           */
+    const struct tw_evaluator *evaluator; /* of that search: may have simulated it already; NULL: none */
 } tw_origin;
 
 /* Lays out, programs and times the mapping of every operator; `origin` NULL: a given mapping, and nobody is asked. */
@@ -98,6 +99,7 @@ typedef struct tw_group {
     const tw_op_map *map;
     int first, n;
     const tw_advisor *advisor; /* NULL: nobody is asked */
+    const struct tw_evaluator *evaluator; /* as tw_origin has it */
 } tw_group;
 /* What is made of groups: `op` has room for every operator of the model, `placing` for every memory of each group. */
 typedef struct tw_parts {

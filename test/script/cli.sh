@@ -126,6 +126,10 @@ fi
 [ "${PIPESTATUS[0]}" = 0 ] || fail "a closed pipe is called a fault"
 is_empty err.txt
 if [ -w /dev/full ]; then
+    for what in --version --help "plan --usage"; do
+        "$tw" $what >/dev/full 2>err.txt; [ $? = 74 ] || fail "$what on a full disk is not 74"
+        says err.txt "cannot write to standard output"
+    done
     "$tw" eval "${on_reduction[@]}" >/dev/full 2>err.txt
     [ $? = 74 ] || fail "a full disk goes unnoticed"
     says err.txt "cannot write to standard output"

@@ -20,9 +20,28 @@ export async function checkNetwork(browser, report) {
   await checkColumns(page, "costs", costs.steps, { step: number, ...same("name", "op") }, report.name);
   await checkColumns(page, "cores", costs.cores, same("machine", "cycles", "planned_steps"), report.name);
   await checkColumns(page, "tensors", doc.tensors.places, same("name", "bytes", "offset", "first_step", "last_step"), report.name);
+  await checkConstants(page, doc.constants, report.name);
   await checkSorting(page, report.name);
   await checkDrillDown(page, doc, report.name);
   equal(problems, [], `${report.name}: messages while using the network`);
+  await context.close();
+}
+
+/** The counts of what depends on constants alone; a network without any has no such part. */
+async function checkConstants(page, constants, name) {
+  const shown = await page.$$eval("dl[data-part=constants] [data-key]", (list) => list.map((e) => [e.dataset.key, Number(e.dataset.value)]));
+  const { nodes, steps, values, bytes, too_large } = constants;
+  const some = nodes > 0 || values > 0 || too_large.length > 0;
+  equal(shown, some ? Object.entries({ nodes, steps, values, bytes }) : [], `${name}: constants`);
+}
+
+/** A network with such nodes. */
+export async function checkFolded(browser, report) {
+  const { page, context, problems } = await load(browser, report);
+  const { constants } = lib.readJson(report.folder, "plan.json");
+  check(constants.nodes === 10 && constants.values === 1, `${report.name}: constants of the document`);
+  await checkConstants(page, constants, report.name);
+  equal(problems, [], `${report.name}: messages`);
   await context.close();
 }
 

@@ -3,7 +3,7 @@
 import { checkActions, checkEvents } from "./events.mjs";
 import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
 import { check, checks, launch } from "./lib.mjs";
-import { checkCompare, checkNetwork, checkSecondPlan } from "./network.mjs";
+import { checkCompare, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
 import { checkPage } from "./pages.mjs";
 import { makeReports } from "./reports.mjs";
 import { checkFrames, checkTimeline } from "./timeline.mjs";
@@ -35,13 +35,14 @@ await checkActions(reports.lockstep);
 await checkActions(reports.conv);
 const browser = await launch();
 try {
-  const { kpu, ...looked } = reports;
+  const { kpu, constants, ...looked } = reports;
   await atOnce(3, Object.values(looked), (report) => checkPage(browser, report));
   await checkTimeline(browser, reports.small, small);
   await checkFrames(browser, reports.million);
   await checkWalk(browser, reports.small, small);
   await checkWindow(browser, reports.conv);
   await checkNetwork(browser, reports.network);
+  await checkFolded(browser, constants);
   await checkCompare(browser, reports.compare, [kpu, reports.searched]);
   await checkSecondPlan(browser, kpu, reports.searched);
   await checkDamaged(browser, reports.small);

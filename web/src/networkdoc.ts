@@ -19,6 +19,7 @@ export interface Network {
   };
   undescribed: { op: string; count: number; why: string }[];
   folded: { node: string; op: string; into: string }[];
+  constants?: { nodes: number; steps: number; values: number; bytes: number; too_large: string[] }; // missing in older documents
   stale_shapes: string[];
   steps: Step[];
   tensors: Tensors | null;

@@ -162,6 +162,8 @@ class NetworkView implements View {
     }
     const fused = this.fused();
     if (fused) parts.push(fused);
+    const constants = this.constants();
+    if (constants) parts.push(constants);
     if (this.map) parts.push(this.tensors());
     return parts;
   }
@@ -252,6 +254,24 @@ class NetworkView implements View {
       `${digits(this.net.views)} more only see the same bytes in another shape`;
     const body = el("details", { open: chains.length <= 12 }, [el("summary", {}, [note]), scroll(made)]);
     return part("Fused", null, ...lists, body);
+  }
+
+  // ---- constants ----
+
+  /** What depends on constants alone is no step. */
+  private constants(): HTMLElement | null {
+    const c = this.net.constants;
+    if (!c || !(c.nodes || c.values || c.too_large.length)) return null;
+    const fact = (key: string, title: string, value: number, show = digits(value)) => ({ key, title, value, show });
+    const facts = details([
+      fact("nodes", "nodes that are no work", c.nodes),
+      fact("steps", "steps before the network runs", c.steps),
+      fact("values", "results that steps read like weights", c.values),
+      fact("bytes", "bytes of these", c.bytes, bytes(c.bytes)),
+    ]);
+    const left = c.too_large.map((name) => el("li", {}, [named(name)]));
+    const rest = left.length ? [el("p", { class: "muted" }, ["left as they are, since their constant is too large:"]), el("ul", {}, left)] : [];
+    return part("Constants", "what depends on constants alone is done before the network runs", el("dl", { class: "facts", "data-part": "constants" }, facts), ...rest);
   }
 
   // ---- tensors ----
