@@ -268,7 +268,9 @@ static void lower_lp_norm(tw_lowering *l)
     int sum = tw_tail(l);
     if (!one) tw_set_tail(l, tw_fn1(l, TW_FN_SQRT, sum));
     tw_map(l, "", y, 2, input, var);
-    if (!tw_refused(l)) tw_set_value(l, tw_over(l, var[0], var[1]));
+    if (tw_refused(l)) return;
+    int nothing = tw_fn2(l, TW_FN_EQUAL, var[1], tw_num(l, 0)); /* what has no length stays zero */
+    tw_set_value(l, tw_choose(l, nothing, tw_num(l, 0), tw_over(l, var[0], var[1])));
 }
 
 /* Over a window of channels: x / (bias + alpha / size * sum of squares) ^ beta */

@@ -261,7 +261,7 @@ static void lp_row(double *v, int64_t n, int64_t step, bool squared)
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += squared ? v[i * step] * v[i * step] : fabs(v[i * step]);
     double norm = squared ? sqrt(sum) : sum;
-    for (int64_t i = 0; i < n; i++) v[i * step] /= norm;
+    for (int64_t i = 0; i < n && norm != 0; i++) v[i * step] /= norm; /* what has no length stays zero */
 }
 
 static tw_status run_lp(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)

@@ -311,6 +311,22 @@ TEST(sums_of_bytes_wrap_around)
     tw_context_free(r.ctx);
 }
 
+/* The standard says so since version 22, and onnxruntime has always done it. */
+TEST(what_has_no_length_stays_zero_when_it_is_normalised)
+{
+    static const float x[2 * 2] = {0, 0, 3, 4}, want[2 * 2] = {0, 0, 0.6F, 0.8F};
+    tw_text g = {0};
+    add_table(&g, INPUT, "x", FLOAT, 2, 2);
+    add_node(&g, "LpNormalization", "x", "y");
+    add_table(&g, OUTPUT, "y", FLOAT, 2, 2);
+    tw_network_data in = table_of("x", "float", 2, 2, x);
+    ran r = run(&g, &(tw_network_run_options){.n_inputs = 1, .input = &in});
+    CHECK_EQ(r.status, TW_OK);
+    CHECK_EQ(r.verdict->n_executed, r.verdict->n_steps);
+    for (int i = 0; i < 4; i++) CHECK(fabsf(((const float *)r.verdict->output[0].bytes)[i] - want[i]) < 1e-6F);
+    tw_context_free(r.ctx);
+}
+
 /* ---- elements by index ---- */
 
 static tw_text node_with_text(const char *op, const char *inputs, const char *attribute, const char *text)
