@@ -15,7 +15,7 @@ int main(void)
     tw_doc *dma = tw_doc_add(engines, NULL, "name", "dma", NULL);
     tw_doc_put_texts(dma, "between", 2, (const char *const[]){"dram", "l1"});
     tw_doc_add(dma, "cost", "latency", "100", "per_cycle", "16", NULL);
-    tw_doc *cores = tw_doc_add(engines, NULL, "name", "cores", "computes", "multiply-add", "on", "l1", NULL);
+    tw_doc *cores = tw_doc_add(engines, NULL, "name", "cores", "computes", "multiply-add", "memory", "l1", NULL);
     tw_doc_add(cores, "cost", "latency", "8", "per_cycle", "64", NULL);
     tw_doc *work = tw_doc_new(ctx, "work"), *ops = tw_doc_list(work, "ops");
     tw_doc_put(work, "workload", "work");

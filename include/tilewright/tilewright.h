@@ -35,6 +35,14 @@
 extern "C" {
 #endif
 
+/* The version of this header; tw_version() is that of the library. It grows in its first number when a program may have to
+ * be changed, in its second when there is more than before. Structs that callers fill grow at their end only, and what is zero
+ * means what it meant before they grew. */
+#define TW_VERSION_MAJOR  0
+#define TW_VERSION_MINOR  1
+#define TW_VERSION_PATCH  0
+#define TW_VERSION_NUMBER (TW_VERSION_MAJOR * 10000 + TW_VERSION_MINOR * 100 + TW_VERSION_PATCH)
+
 #define TW_API __attribute__((visibility("default")))
 /* A status must be looked at. */
 #define TW_NODISCARD __attribute__((warn_unused_result))
@@ -53,7 +61,8 @@ typedef enum tw_status {
 
 /* "ok", "infeasible", ...; never NULL. */
 TW_API const char *tw_status_name(tw_status status);
-TW_API const char *tw_version(void);
+TW_API const char *tw_version(void); /* "0.1.0" */
+TW_API int tw_version_number(void);  /* as TW_VERSION_NUMBER, of the library */
 
 /* ---- text of other people ---- */
 
@@ -76,6 +85,21 @@ TW_API void tw_context_free(tw_context *ctx);
 /* Messages so far, in order of discovery: "file:line:col: error: text". */
 TW_API int tw_context_n_messages(const tw_context *ctx);
 TW_API const char *tw_context_message(const tw_context *ctx, int i);
+/* The same taken apart. Kinds are numbers that will not change; others may join them. */
+typedef enum tw_message_kind {
+    TW_MESSAGE_ERROR = 1,      /* the input is wrong, or a file cannot be read or written */
+    TW_MESSAGE_INFEASIBLE = 2, /* the input is sound, there is no plan: the reason        */
+    TW_MESSAGE_NOTE = 3,       /* belongs to the message before it                        */
+    TW_MESSAGE_STOPPED = 4,    /* time was up, or it was interrupted                      */
+} tw_message_kind;
+typedef struct tw_message {
+    tw_message_kind kind;
+    int line, col;    /* from 1 on; 0: the whole file                     */
+    int n_file;       /* bytes of the file's name, 0: no place            */
+    const char *file; /* which is not followed by a zero                  */
+    const char *text; /* without place and kind                           */
+} tw_message;
+TW_API tw_message tw_context_message_parts(const tw_context *ctx, int i);
 /* Forgets the messages; the texts handed out become invalid, values stay. */
 TW_API void tw_context_clear_messages(tw_context *ctx);
 

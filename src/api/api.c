@@ -53,6 +53,13 @@ void tw_context_free(tw_context *ctx)
 
 int tw_context_n_messages(const tw_context *ctx) { return ctx->diag.n_texts; }
 const char *tw_context_message(const tw_context *ctx, int i) { return ctx->diag.text[i]; }
+tw_message tw_context_message_parts(const tw_context *ctx, int i)
+{
+    const struct tw_diag_part *p = &ctx->diag.part[i];
+    const char *text = ctx->diag.text[i];
+    return (tw_message){p->kind, p->line, p->col, p->n_file, text, text + p->body};
+}
+
 void tw_context_clear_messages(tw_context *ctx) { tw_diag_release(&ctx->diag); }
 
 void tw_context_use_painter(tw_context *ctx, const tw_painter *painter) { ctx->painter = painter; }

@@ -150,6 +150,11 @@ typedef struct tw_loc {
 #define TW_DIAG_MAX 50
 typedef struct tw_diag {
     char *text[TW_DIAG_MAX]; /* "file:line:col: error: ..."            */
+    struct tw_diag_part {
+        tw_message_kind kind;
+        int n_file, line, col;
+        int body; /* where in the text what was found stands    */
+    } part[TW_DIAG_MAX];
     int n_texts;
     int n_errors;     /* errors reported, stored or not         */
     const char *last; /* the newest stored text, NULL when none */

@@ -423,11 +423,15 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
         TW_REFUSE(f, prefetch->key_loc, "'prefetch' is for a mover that carries both ways");
 }
 
+/* `on` is what older files call it; readers of YAML 1.1 take that for `true`. */
 static const tw_node *read_on(reader *r, tw_fields *f, tw_engine *engine)
 {
-    const tw_node *on = tw_field_node(f, "on", TW_REQUIRED);
-    if (on) engine->memory = resolve_memory(f, r->machine, on);
-    return on;
+    const tw_node *old = tw_field_node(f, "on", TW_OPTIONAL);
+    const tw_node *memory = tw_field_node(f, "memory", old ? TW_OPTIONAL : TW_REQUIRED);
+    if (old && memory) TW_REFUSE(f, old->key_loc, "'on' is the older name of 'memory': one of the two is enough");
+    if (!memory) memory = old;
+    if (memory) engine->memory = resolve_memory(f, r->machine, memory);
+    return memory;
 }
 
 /* The compute engine adds to the output where it lies. */
