@@ -273,7 +273,7 @@ TEST(loops_whose_symbols_would_clash_are_spelt_out)
     tw_context_free(o.ctx);
 }
 
-/* The same plan, as if its loops were much longer: more than 2^63 elements cross. */
+/* The same plan, as if its loops were much longer: they have 2^62 points, and more than 2^63 bytes cross. */
 TEST(numbers_beyond_64_bits_are_said_to_be_that)
 {
     opened o = {.ctx = tw_context_new()};
@@ -281,15 +281,16 @@ TEST(numbers_beyond_64_bits_are_said_to_be_that)
     CHECK_EQ(tw_model_open(o.ctx, "matmul:8x8x8", &o.model), TW_OK);
     CHECK_EQ(tw_machine_parse(o.ctx, "r", resident, &o.machine), TW_OK);
     CHECK_EQ(tw_mapping_parse(o.ctx, o.model, o.machine, "m",
-                              "mapping: {matmul: {levels: [{at: near, sizes: {m: 4, n: 4, k: 4}}]}}\n", &mapping),
+                              "mapping: {matmul: {levels: [{at: near, sizes: {m: 1, n: 1, k: 1}}]}}\n", &mapping),
              TW_OK);
     CHECK_EQ(tw_plan_eval(o.ctx, o.model, o.machine, mapping, &o.plan), TW_OK);
     tw_op op = *o.plan->op[0].program.op;
     tw_op_plan one = o.plan->op[0];
     tw_plan plan = *o.plan;
-    for (int l = 0; l < op.n_loops; l++) op.loop[l].extent = TW_EXTENT_MAX;
+    for (int l = 0; l < op.n_loops; l++) op.loop[l].extent = l < 2 ? 1 << 21 : 1 << 20;
     for (int i = 0; i < op.n_operands; i++)
-        for (int a = 0; a < op.operand[i].n_axes; a++) op.operand[i].axis[a].extent = TW_EXTENT_MAX;
+        for (int a = 0; a < op.operand[i].n_axes; a++)
+            op.operand[i].axis[a].extent = op.loop[op.operand[i].axis[a].term[0].loop].extent;
     one.program.op = &op;
     plan.op = &one;
     char *text;
