@@ -177,6 +177,15 @@ static bool is_alone(const room *r)
     return !op->fused && !(op + 1 < end && op[1].fused);
 }
 
+/* What stays for the next operator lies where that one finds it whatever its own buffers are. */
+static void put_residents_first(const room *r, int memory, int order[TW_MAX_OPERANDS])
+{
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int o = 0; o <= output_of(r); o++)
+            if (r->stays.of[memory][o].resident == (pass == 0)) order[n++] = o;
+}
+
 /* Operands in the order in which their buffers are given out; false where that is not laid down. */
 static bool order_of(const room *r, int memory, int order[TW_MAX_OPERANDS])
 {
@@ -187,7 +196,9 @@ static bool order_of(const room *r, int memory, int order[TW_MAX_OPERANDS])
         for (; bump && k > 0 && r->stays.of[memory][order[k - 1]].depth > r->stays.of[memory][o].depth; k--) order[k] = order[k - 1];
         order[k] = o;
     }
-    return is_alone(r) && (!is_async(r) || placement != TW_PLACE_LIFETIME);
+    if (is_async(r) && placement == TW_PLACE_SLOTS) put_residents_first(r, memory, order);
+    bool first = !r->in->op->fused && placement == TW_PLACE_SLOTS; /* of its group */
+    return !is_async(r) || first || (is_alone(r) && placement != TW_PLACE_LIFETIME);
 }
 
 /* One behind the other, each at a multiple of the alignment; the tiles of what is kept are one piece where nothing is given back. */
