@@ -122,7 +122,8 @@ static int64_t whole_operand(const room *r, int operand)
         len[l] = in->padded >> l & 1 ? (extent + tile - 1) / tile * tile : extent;
     }
     if (!in->padded) return tw_verify_hull(in->op, operand, &all, &region) ? tw_verify_region_elems(o, &region) : 0;
-    for (int a = 0; a < o->n_axes; a++) elems *= o->axis[a].divisor == 1 ? reach_of(&o->axis[a], len) : o->axis[a].extent;
+    for (int l = 0; l < in->op->n_loops; l++) all.span[l].hi = len[l];
+    for (int a = 0; a < o->n_axes; a++) elems *= tw_verify_reach(in->op, operand, a, &all);
     return elems;
 }
 

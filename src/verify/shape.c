@@ -162,3 +162,10 @@ int64_t tw_verify_padding(const tw_op *op, int operand, int axis, const tw_box *
     if (last < 0 || first >= x->extent) return 0;
     return tw_max(first < 0 ? -first : 0, last >= x->extent ? last + 1 - x->extent : 0);
 }
+
+int64_t tw_verify_reach(const tw_op *op, int operand, int axis, const tw_box *box)
+{
+    int64_t first, last;
+    reach_of(&op->operand[operand].axis[axis], box, &first, &last);
+    return last < first ? 0 : last - first + 1;
+}

@@ -18,6 +18,8 @@ tw_region tw_verify_common(const tw_operand *operand, const tw_region *a, const 
 tw_region tw_verify_whole(const tw_operand *operand);
 /* The part of an operand that a box reaches, as a hull; false when that is nothing. */
 bool tw_verify_hull(const tw_op *op, int operand, const tw_box *box, tw_region *out);
+/* Positions from the first to the last that a box leads to along an axis, inside the tensor or not. */
+int64_t tw_verify_reach(const tw_op *op, int operand, int axis, const tw_box *box);
 /* Positions of padding that a box which reads something reaches along an axis, on the side where there are more. */
 int64_t tw_verify_padding(const tw_op *op, int operand, int axis, const tw_box *box);
 /* Whether some loop point has no element of the operand. */

@@ -52,13 +52,13 @@ static void count_transfer(tw_tally *t, const tw_instr *i, tw_engine_use *use)
 
 void tw_tally_instr(tw_tally *t, const tw_instr *i)
 {
-    tw_engine_use *use = &t->engine[i->engine];
     t->sum.instructions++;
+    if (i->nested) return; /* its program does the work: nobody asks which engine it names */
+    tw_engine_use *use = &t->engine[i->engine];
     if (i->op == TW_LOAD || i->op == TW_STORE) {
         count_transfer(t, i, use);
         return;
     }
-    if (i->nested) return;
     use->ops++;
     t->sum.execs += i->op != TW_SUM;
     if (i->op == TW_EXEC) add(t, &t->sum.macs, i->work);
