@@ -77,6 +77,14 @@ static void scatter_rows(tw_lowering *l, tw_seen x, row_index index, const rows 
     if (!tw_refused(l)) tw_set_value(l, 0);
 }
 
+/* Of two numbers one of which is none, the larger and the smaller are the update, as onnxruntime compares them. */
+static int combined(tw_lowering *l, tw_fn how, int so_far, int update)
+{
+    if (how == TW_FN_MAX) return tw_choose(l, tw_fn2(l, TW_FN_LESS, update, so_far), so_far, update);
+    if (how == TW_FN_MIN) return tw_choose(l, tw_fn2(l, TW_FN_LESS, so_far, update), so_far, update);
+    return tw_fn2(l, how, so_far, update);
+}
+
 /* Rows of y are combined with those of x, one after the other. */
 static void combine_rows(tw_lowering *l, tw_seen x, row_index index, const rows *r, tw_fn how, tw_seen y)
 {
@@ -90,7 +98,7 @@ static void combine_rows(tw_lowering *l, tw_seen x, row_index index, const rows 
     set_selection(l, tw_op_output(&l->nest.op), by, index.counts, r);
     if (tw_refused(l)) return;
     tw_value_begin(l);
-    tw_set_value(l, tw_fit(l, tw_fn2(l, how, so_far, update), tw_type_of(l, y)));
+    tw_set_value(l, tw_fit(l, combined(l, how, so_far, update), tw_type_of(l, y)));
 }
 
 static void copy_all(tw_lowering *l, tw_seen x, tw_seen y)

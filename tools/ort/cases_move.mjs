@@ -91,14 +91,14 @@ const scatterElements = (r) => {
   const chosen = () => (again ? Array.from({ length: n }, () => r.int(0, dims[axis] - 1)) : distinct(r, dims[axis], n));
   for (let o = 0; o < outer; o++)
     for (let i = 0; i < inner; i++) chosen().forEach((v, k) => { all[(o * n + k) * inner + i] = negative(r, v, dims[axis]); });
-  const make = again ? small : (_, ...rest) => r.tensor(...rest);
+  const make = again ? small : (_, ...rest) => r.tensor(...rest, { specials: true });
   return one('ScatterElements', [make(r, type, dims), tensorOf(T.I64, to, all), make(r, type, to)], { axis: r.axis(axis, dims.length), reduction }, type, { opset: 18 });
 };
 const scatterND = (r) => {
   const dims = r.dims(r.int(1, 4), 5), type = r.type(NUMBERS), reduction = r.pick([undefined, ...REDUCTIONS]), depth = r.int(1, dims.length), rows = count(dims.slice(0, depth));
   const again = reduction && r.chance(0.6), n = r.int(1, again ? 8 : Math.min(rows, 12)), chosen = again ? Array.from({ length: n }, () => r.int(0, rows - 1)) : distinct(r, rows, n);
   const tuple = (row) => dims.slice(0, depth).map((d, k) => negative(r, Math.floor(row / count(dims.slice(k + 1, depth))) % d, d));
-  const make = again ? small : (_, ...rest) => r.tensor(...rest);
+  const make = again ? small : (_, ...rest) => r.tensor(...rest, { specials: true });
   return one('ScatterND', [make(r, type, dims), tensorOf(T.I64, [n, depth], chosen.flatMap(tuple)), make(r, type, [n, ...dims.slice(depth)])], { reduction }, type, { opset: 18 });
 };
 const blocks = (r) => {
