@@ -19,6 +19,8 @@
 #include "sim/discipline.h"
 #include "sim/forward.h"
 
+enum { CHEAP = 4 }; /* so many buffers are made ready in the time of an instruction */
+
 /* ---- start ---- */
 
 static tw_moment *new_moments(int64_t n, int32_t *n_paths, tw_arena *arena)
@@ -57,6 +59,7 @@ static tw_status init(tw_async *s, tw_arena *arena)
     if (tensor->returns) s->returned = new_moments(tensor->n_tiles, &n_paths, arena);
     if (!s->there || !s->unused || (tensor->returns && !s->returned)) return TW_ERR_NOMEM;
     s->last.path = 0;
+    if (tw_async_is_brief(s)) return TW_OK;
     TW_ALLOC(arena, s->path, (int64_t)n_paths * s->width);
     for (int e = 0; e < s->n_engines; e++)
         for (int64_t u = 0; u < s->machine->engine[e].count; u++)
@@ -77,8 +80,9 @@ static void copy_path(const tw_async *s, int64_t *to, const int64_t *from)
 /* The moment is `after` cycles after a start that the path `from` leads to, spent by the engine. */
 static void set_moment(const tw_async *s, tw_moment *m, int64_t at, const int64_t *from, int engine, int64_t after)
 {
-    int64_t *to = tw_path_of(s, m);
     m->at = at;
+    if (tw_async_is_brief(s)) return;
+    int64_t *to = tw_path_of(s, m);
     copy_path(s, to, from);
     to[engine] += after;
 }
@@ -194,6 +198,7 @@ static void count_taken(tw_async *s, int64_t start, const tw_buffer *b)
 
 static void count_credits(tw_async *s, const command *c, const tw_instr *in)
 {
+    if (tw_async_is_brief(s)) return;
     const tw_buffer *buffer = s->program->layout.buffer;
     if (in->takes) count_taken(s, c->start, &buffer[in->dst]);
     for (int i = 0; i < in->n_gives; i++) {
@@ -287,7 +292,7 @@ static void apply(tw_async *s, const command *c)
     const tw_moment *cause = c->wait == TW_WAIT_DATA ? c->data : c->wait == TW_WAIT_CREDIT ? c->credit : c->unit;
     int64_t from[TW_MAX_ENGINES];
     int e = c->event->instr.engine;
-    copy_path(s, from, tw_path_of(s, cause));
+    if (!tw_async_is_brief(s)) copy_path(s, from, tw_path_of(s, cause));
     for (int i = 0; i < c->n; i++) apply_one(s, c, &c->event[i].instr, from);
     set_moment(s, &s->unit_free[e][c->event->instr.unit], c->busy_end, from, e, c->busy_end - c->start);
     delay_moment(s, &s->last, tw_max(c->end, c->busy_end), from, e, tw_max(c->end, c->busy_end) - c->start);
@@ -341,6 +346,7 @@ static tw_status run(tw_async *s, tw_arena *arena)
     tw_flow_cursor cursor;
     tw_event step[TW_FLOW_STEP_MAX];
     tw_forward *forward = NULL;
+    if (!tw_meter_add(s->meter, s->program->layout.n_buffers / CHEAP)) return TW_INFEASIBLE;
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     if (!s->sink && !cursor.prefetches && !by_place(s->machine)) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
     cursor.brief = !s->sink;
@@ -351,7 +357,8 @@ static tw_status run(tw_async *s, tw_arena *arena)
             for (k = i + 1; k < n && step[k].instr.together;) k++;
             TW_TRY(run_command(s, &step[i], k - i));
         }
-        if (forward && cursor.moved == forward->place) tw_forward_look(forward);
+        if (forward && cursor.moved == forward->place && !tw_meter_add(s->meter, tw_forward_look(forward)))
+            return TW_INFEASIBLE;
     }
     return TW_OK;
 }
@@ -374,10 +381,20 @@ static void describe_pools(const tw_async *s)
         }
 }
 
-tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, tw_arena *scratch,
-                       tw_diag *diag, tw_timeline *out)
+static void describe_engines(const tw_async *s)
+{
+    for (int e = 0; e < s->n_engines; e++) {
+        s->out->engine[e].engine = s->machine->engine[e].name;
+        s->out->engine[e].count = s->machine->engine[e].count;
+        s->out->engine[e].critical_cycles = tw_path_of(s, &s->last)[e];
+    }
+}
+
+tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
+                       tw_arena *scratch, tw_diag *diag, tw_timeline *out)
 {
     const tw_machine *machine = program->machine;
+    int width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES;
     tw_timeline result = {0};
     tw_async s = {.program = program,
                   .machine = machine,
@@ -386,19 +403,15 @@ tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_me
                   .diag = diag,
                   .out = &result,
                   .n_engines = machine->n_engines,
-                  .width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES};
+                  .width = brief ? 0 : width};
     TW_TRY(init(&s, scratch));
     TW_TRY(run(&s, scratch));
     result.sum.cycles = s.last.at;
-    for (int e = 0; e < machine->n_engines; e++) {
-        result.engine[e].engine = machine->engine[e].name;
-        result.engine[e].count = machine->engine[e].count;
-        result.engine[e].critical_cycles = tw_path_of(&s, &s.last)[e];
-    }
     if (s.overflows)
         return tw_diag_error(diag, program->op->loc, "the traffic or the work of '%s' exceeds 2^63",
                              program->op->name);
-    describe_pools(&s);
+    if (!brief) describe_engines(&s);
+    if (!brief) describe_pools(&s);
     *out = result;
     return TW_OK;
 }

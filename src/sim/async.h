@@ -29,7 +29,7 @@ typedef struct tw_async {
     tw_meter *meter;
     tw_diag *diag;
     tw_timeline *out;
-    int n_engines, width;
+    int n_engines, width;      /* width 0: brief, without paths and without counts of pools */
     int64_t *path;             /* `width` shares per row */
     tw_moment **unit_free;     /* per engine and unit */
     tw_moment *there, *unused; /* per buffer */
@@ -41,6 +41,8 @@ typedef struct tw_async {
     bool overflows; /* a count has left 64 bits */
     int64_t least_start; /* of the commands since the last look of forward.c */
 } tw_async;
+
+static inline bool tw_async_is_brief(const tw_async *s) { return s->width == 0; }
 
 static inline int64_t *tw_path_of(const tw_async *s, const tw_moment *m)
 {

@@ -7,6 +7,7 @@ enum {
     FEWEST_ROUNDS = 6,      /* a place that turns less often is not worth looking at */
     MOST_LOOKS = 200,       /* a program that has not settled by then will not       */
     MOST_BUFFERS = 1 << 14, /* larger states are not worth comparing             */
+    CHEAP = 8,              /* so many moments are written down and compared in the time of an instruction */
 };
 
 /* ---- which place ---- */
@@ -76,7 +77,10 @@ static void add(tw_forward *f, int64_t *at, int64_t *path)
     f->path[now->n++] = path;
 }
 
-static void add_moment(tw_forward *f, tw_moment *m) { add(f, &m->at, tw_path_of(f->sim, m)); }
+static void add_moment(tw_forward *f, tw_moment *m)
+{
+    add(f, &m->at, tw_async_is_brief(f->sim) ? NULL : tw_path_of(f->sim, m));
+}
 
 /* Units that take turns, the next one first. */
 static void add_units(tw_forward *f)
@@ -105,7 +109,9 @@ static void add_pool(tw_forward *f, int m, int o)
     if (stay->pool != o || stay->resident) return;
     const tw_free_ring *ring = &c->ring[m][o];
     f->now.n_free[m][o] = ring->n_free;
-    for (int32_t i = 0; i < ring->n_free; i++) add_moment(f, &s->unused[ring->slot[(ring->head + i) % ring->n]]);
+    for (int32_t i = 0, at = ring->head; i < ring->n_free; i++, at = at + 1 < ring->n ? at + 1 : 0)
+        add_moment(f, &s->unused[ring->slot[at]]);
+    if (tw_async_is_brief(s)) return;
     tw_pool_watch *w = &f->sim->pool[m][o];
     f->now.n_out[m][o] = w->n_out;
     for (int i = 0; i < w->slots; i++) add(f, &w->given_at[(w->next + i) % w->slots], NULL);
@@ -132,7 +138,7 @@ static bool repeats(const tw_forward *f, int64_t *delta, int64_t share[TW_MAX_EN
 {
     const tw_snapshot *a = &f->before, *b = &f->now;
     int width = f->sim->width;
-    const int64_t *first = NULL; /* a moment that has moved: all others must like it */
+    bool moved = false; /* one has: all others must like it */
     if (a->n != b->n || a->len != b->len || memcmp(a->n_free, b->n_free, sizeof a->n_free) != 0 ||
         memcmp(a->n_out, b->n_out, sizeof a->n_out) != 0)
         return false;
@@ -140,15 +146,15 @@ static bool repeats(const tw_forward *f, int64_t *delta, int64_t share[TW_MAX_EN
     for (int64_t i = 0; i < b->n; i++) {
         if (b->at[i] == a->at[i] && b->at[i] < f->sim->least_start) continue;
         if (b->at[i] - a->at[i] != *delta) return false;
-        if (!f->path[i]) continue;
+        if (width > 0 && !f->path[i]) continue;
         const int64_t *x = a->share + i * width, *y = b->share + i * width;
         for (int e = 0; e < width; e++) {
-            if (!first) share[e] = y[e] - x[e];
+            if (!moved) share[e] = y[e] - x[e];
             if (y[e] - x[e] != share[e]) return false;
         }
-        first = y;
+        moved = true;
     }
-    return first != NULL;
+    return moved;
 }
 
 /* Rounds ahead whose tiles are as long as that of the last one, less one so that the place does not end here. */
@@ -216,22 +222,43 @@ static bool skip(tw_forward *f, int64_t n, int64_t delta, const int64_t share[TW
     return true;
 }
 
-void tw_forward_look(tw_forward *f)
+/* Pays for looks with the instructions since the last call; whether they are paid for. */
+static bool has_paid(tw_forward *f)
+{
+    int64_t done = f->sim->out->sum.instructions;
+    f->owed = tw_max(0, f->owed - (done - f->seen));
+    f->seen = done;
+    return f->owed == 0;
+}
+
+/* Keeps the state to compare the next one with, unless comparing has become dearer than simulating: then later ones. */
+static void keep_snapshot(tw_forward *f, bool compared)
+{
+    tw_snapshot swap = f->before;
+    f->before = f->now;
+    f->now = swap;
+    f->full = !compared || f->owed == 0;
+}
+
+int64_t tw_forward_look(tw_forward *f)
 {
     int64_t delta, share[TW_MAX_ENGINES] = {0};
-    if (f->n_looks >= MOST_LOOKS) return;
+    bool may_look = has_paid(f) || f->full;
+    if (f->n_looks >= MOST_LOOKS || !may_look) return 0;
     f->n_looks++;
     take_snapshot(f);
+    int64_t work = tw_cdiv(f->now.n, CHEAP);
+    f->owed += work;
     bool of_one_sweep = f->full && f->cursor->ordinal[f->place] >= 2;
     int64_t n = of_one_sweep && repeats(f, &delta, share) ? rounds_ahead(f) : 0;
     if (n > 0 && skip(f, n, delta, share)) {
         f->n_looks = 0;
         f->full = false;
+        f->owed = 0;
     } else {
-        tw_snapshot swap = f->before;
-        f->before = f->now;
-        f->now = swap;
-        f->full = true;
+        keep_snapshot(f, of_one_sweep);
     }
+    f->seen = f->sim->out->sum.instructions;
     f->sim->least_start = INT64_MAX;
+    return work;
 }

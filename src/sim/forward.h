@@ -37,6 +37,8 @@ typedef struct tw_forward {
     int64_t n_looks;
     int64_t room; /* moments of a snapshot */
     bool full;    /* `before` holds the state one round ago */
+    int64_t owed; /* instructions to be simulated before the next look, so that looking takes no longer than simulating */
+    int64_t seen; /* instructions at the last call                                       */
     tw_snapshot before, now;
     int64_t **slot; /* the moments themselves, in the order of the snapshot */
     int64_t **path; /* their paths, NULL: none                              */
@@ -44,6 +46,7 @@ typedef struct tw_forward {
 
 /* *out is NULL when the program has no place whose rounds are alike. */
 TW_NODISCARD tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_arena *arena, tw_forward **out);
-/* To be called when `place` has moved: compares with the state one round ago and skips what repeats. */
-void tw_forward_look(tw_forward *f);
+/* To be called when `place` has moved: compares with the state one round ago and skips what repeats. Returns the work
+ * that this was, in instructions. */
+int64_t tw_forward_look(tw_forward *f);
 #endif

@@ -22,11 +22,12 @@ static tw_status add_energy(const tw_program *p, tw_diag *diag, tw_timeline *out
     return fits ? TW_OK : tw_diag_error(diag, p->op->loc, "the energy of '%s' exceeds 2^63 fJ", p->op->name);
 }
 
-static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, tw_arena *scratch,
-                     tw_diag *diag, tw_timeline *out)
+static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
+                     tw_arena *scratch, tw_diag *diag, tw_timeline *out)
 {
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status = (program->flow ? tw_async_run : tw_lockstep_run)(program, sink, meter, scratch, diag, out);
+    tw_status status = 
+        (program->flow ? tw_async_run : tw_lockstep_run)(program, sink, meter, brief, scratch, diag, out);
     tw_arena_rewind(scratch, mark);
     if (status == TW_OK) status = add_energy(program, diag, out);
     return status;
@@ -39,7 +40,7 @@ static tw_status run_all(const tw_program *program, const tw_row_sink *sink, tw_
                          tw_timeline *out)
 {
     tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = diag};
-    tw_status status = run(program, sink, &meter, scratch, diag, out);
+    tw_status status = run(program, sink, &meter, false, scratch, diag, out);
     if (!meter.unfinished) return status;
     return tw_diag_stopped(diag, program->op->loc, "the simulation of '%s'", program->op->name);
 }
@@ -52,7 +53,7 @@ tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag 
 tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_arena *scratch, tw_diag *diag,
                               tw_timeline *out)
 {
-    return run(program, NULL, meter, scratch, diag, out);
+    return run(program, NULL, meter, true, scratch, diag, out);
 }
 
 tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,

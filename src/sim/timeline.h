@@ -41,7 +41,8 @@ typedef struct tw_timeline {
 /* Simulates without keeping rows: memory does not grow with the program. TW_STOPPED when the deadline of `diag` ends it. */
 TW_NODISCARD tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag,
                                        tw_timeline *out);
-/* The same within a limit of instructions really looked at; TW_INFEASIBLE when that is not enough. */
+/* Cycles, counts and energy alone, within a limit of work: instructions really looked at, buffers, and moments compared.
+ * Critical paths and what is used of pools stay 0. TW_INFEASIBLE when the limit is not enough. */
 TW_NODISCARD tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_arena *scratch,
                                            tw_diag *diag, tw_timeline *out);
 /* The same, handing every row to the sink in order. A row is held back until every value in it is read again or
