@@ -229,6 +229,8 @@ typedef struct tw_search_options { /* all zero: the defaults                    
     int64_t max_buffers;  /* TW_SPACE_ALL: buffers of an operand in one memory, 0: as many as a mapping can have */
     bool exhaustive;      /* no bounds: simulate every point                                              */
     int64_t budget;       /* pieces of work before the search gives up on the rest, 0: some seconds' worth */
+    int64_t patience;     /* pieces of work without a better mapping before the search gives up on the rest, 0: no limit. Heeded
+                             where the first mappings are made by construction (latency on async machines)   */
     double gap;           /* the search ends when its gap is at most this, 0: with a proof. 0.01 is 1 %       */
     double time_limit;    /* seconds, 0: none. What a search with a time limit finds depends on the host  */
     int64_t memory_limit; /* bytes of the search's own lists, 0: 256 MiB                                  */

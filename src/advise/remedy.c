@@ -69,7 +69,7 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
     const tw_machine *view;
     TW_TRY(tw_machine_view(model, op, machine, NULL, a->scratch, &view));
     tw_status status =
-        tw_search_op(model, op, view, options, tw_evaluator_eval(a->evaluator), a->scratch, &muted, &found, result);
+        tw_search_op(model, op, view, options, tw_evaluator_eval(a->evaluator), NULL, a->scratch, &muted, &found, result);
     *map = found.map;
     a->stopped |= tw_deadline_is_over(a->deadline);
     tw_arena_rewind(a->scratch, mark);

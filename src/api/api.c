@@ -270,7 +270,7 @@ tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machin
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
     tw_status status =
-        tw_plan_find(model, machine, options ? options : &defaults, &tw_advice, &work, out);
+        tw_plan_find(model, machine, options ? options : &defaults, NULL, &tw_advice, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -98,6 +98,9 @@ bool tw_evaluator_recall(const tw_evaluator *e, const tw_model *model, int op, c
     return false;
 }
 
+/* Programs of fewer executions are measured, and simulated once more if they are the best. */
+static const int64_t short_execs = 20000;
+
 static tw_status cost(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
                       tw_meter *meter, tw_outcome *out, int64_t *short_by)
 {
@@ -109,9 +112,10 @@ static tw_status cost(void *user, const tw_model *model, int op, const tw_machin
     tw_status status = tw_program_build(model, op, machine, map, b->scratch, &b->diag, &program);
     if (status == TW_OK) status = tw_group_check(&program, b->scratch, &b->diag);
     *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
-    if (status == TW_OK) status = tw_timeline_measure(&program, meter, b->scratch, &b->diag, &timeline);
+    bool brief = status == TW_OK && program.flow && program.n_execs < short_execs;
+    if (status == TW_OK) status = tw_timeline_measure(&program, brief, meter, b->scratch, &b->diag, &timeline);
     if (status == TW_OK && !meter->unfinished) status = tw_outcome_of(&program, &timeline, b->scratch, out);
-    if (status == TW_OK && !meter->unfinished) remember(b, &program, model, op, map, &timeline);
+    if (status == TW_OK && !meter->unfinished && !brief) remember(b, &program, model, op, map, &timeline);
     tw_arena_rewind(b->scratch, mark);
     return meter->unfinished ? TW_OK : status;
 }

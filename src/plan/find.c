@@ -55,6 +55,7 @@ typedef struct hunt {
     const tw_model *model;
     const tw_machine *machine;
     const tw_search_options *options;
+    const tw_mapping *start; /* NULL: none */
     const tw_advisor *advisor;
     tw_found *found;
     tw_op_map *map;
@@ -71,7 +72,8 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     tw_deadline_init(&share, time_of_op(h->model, i, all), all);
     diag->deadline = &share;
     tw_status status =
-        tw_search_op(h->model, i, view, h->options, eval, scratch, diag, &h->found[i], &h->result[i]);
+        tw_search_op(h->model, i, view, h->options, eval, h->start ? &h->start->op[i] : NULL, scratch, diag, &h->found[i],
+                     &h->result[i]);
     diag->deadline = all;
     h->map[i] = h->found[i].map;
     if (status != TW_INFEASIBLE) return status;
@@ -126,9 +128,9 @@ static tw_status build_found(const hunt *h, const tw_mapping *mapping, const tw_
 }
 
 tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
-                       const tw_advisor *advisor, const tw_work *work, const tw_plan **out)
+                       const tw_mapping *start, const tw_advisor *advisor, const tw_work *work, const tw_plan **out)
 {
-    hunt h = {.model = model, .machine = machine, .options = options, .advisor = advisor};
+    hunt h = {.model = model, .machine = machine, .options = options, .start = start, .advisor = advisor};
     tw_mapping *mapping;
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, h.map, model->n_ops);

@@ -22,8 +22,10 @@
 
 enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
 static const double network_gap = 0.0099; /* a layer's search ends when no more than this is to gain */
-/* Work: of a layer in the first round, and in the second at least and at most. */
-static const int64_t base_budget = 300000, more_budget = 1000000, most_budget = 3000000;
+/* Work: of a layer in the first round, and in the second at least and at most; and without finding something better. */
+static const int64_t base_budget = 1000000, more_budget = 1000000, most_budget = 3000000;
+static const int64_t handed_on = 2; /* so many pieces of work that are left make one in the second round, which finds less */
+static const int64_t base_patience = 200000, more_patience = 250000;
 
 typedef struct result { /* of one layer */
     const tw_plan *plan;
@@ -90,10 +92,15 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     o.time_limit = seconds;
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
     if (o.gap <= 0) o.gap = network_gap;
-    if (t->result[layer].budget > 0) o.budget = t->result[layer].budget;
+    if (t->result[layer].budget > 0) {
+        o.budget = t->result[layer].budget;
+        o.patience = t->result[layer].plan ? more_patience : base_patience;
+    }
+    const tw_plan *before = t->result[layer].plan;
+    const tw_mapping *start = before && before->op[0].search.space == o.space ? before->mapping : NULL;
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = tw_plan_find(model, t->machine, &o, NULL, &(tw_work){arena, scratch, diag}, out);
+    tw_status status = tw_plan_find(model, t->machine, &o, start, NULL, &(tw_work){arena, scratch, diag}, out);
     tw_arena_free(scratch);
     return status;
 }
@@ -331,7 +338,7 @@ static int64_t unused_work(const team *t)
 static void hand_on(team *t)
 {
     int n = list_open(t);
-    int64_t pool = tw_max(unused_work(t), most_budget);
+    int64_t pool = tw_max(unused_work(t) / handed_on, most_budget);
     for (t->n_order = 0; t->n_order < n; t->n_order++) {
         double rest = 0;
         for (int k = t->n_order; k < n; k++) rest += open_of(t, t->order[k]);

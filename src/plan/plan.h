@@ -84,10 +84,10 @@ typedef struct tw_origin {
 /* Lays out, programs and times the mapping of every operator; `origin` NULL: a given mapping, and nobody is asked. */
 TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
                                      const tw_origin *origin, const tw_work *work, const tw_plan **out);
-/* Finds a mapping first. */
+/* Finds a mapping first. `start`: what an earlier search over the same space found, NULL: there was none. */
 TW_NODISCARD tw_status tw_plan_find(const tw_model *model, const tw_machine *machine,
-                                    const tw_search_options *options, const tw_advisor *advisor, const tw_work *work,
-                                    const tw_plan **out);
+                                    const tw_search_options *options, const tw_mapping *start,
+                                    const tw_advisor *advisor, const tw_work *work, const tw_plan **out);
 /* Lets both judges watch operator `op`. The verdict is written whenever the run was possible. */
 TW_NODISCARD tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options,
                                      const tw_work *work, const tw_verdict **out);

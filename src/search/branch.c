@@ -19,17 +19,19 @@ enum {
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
-    WEIGH_WORK = 30,    /* a mapping of the menu                             */
-    LOOK_WORK = 3,      /* a choice of its sizes                             */
+    WEIGH_WORK = 10,    /* a mapping of the menu                             */
+    LOOK_WORK = 1,      /* a choice of its sizes                             */
     ASK_WORK = 4,       /* a choice of buffers                               */
     LAST_LOOKS = 300,   /* the same, mappings                               */
     NODE_WORK = 40,     /* pieces of work that a node counts as             */
+    OUTLINE_WORK = 120, /* and a mapping whose transfers are counted        */
 };
 #define FIRST_WORK     INT64_C(2000000)
 #define TASK_WORK      INT64_C(8000000)  /* a task begins nothing more after that */
 #define ONE_RUN        INT64_C(20000000) /* longer programs are not simulated to their end */
 #define DISH_WORK      INT64_C(1000000)  /* a mapping of the menu, with all its buffers    */
 #define MENU_WORK      INT64_C(8000000)  /* no more of them are tried after that           */
+#define POLISH_WORK    INT64_C(60000)    /* what is near enough already is tried to improve on    */
 #define MUST_WORK      INT64_C(4000000)  /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 31) /* and whatever budget is left                            */
 #define LAST_WORK      INT64_C(2000000)  /* when nothing was found, for each frame */
@@ -62,12 +64,16 @@ typedef struct branch {
     const tw_search_options *options;
     const tw_eval *eval;
     const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
-    int64_t budget;  /* that is left                                  */
+    int64_t total;     /* pieces of work that all may take            */
+    int64_t gained_at; /* work when something better was found last, or the menu was made */
+    int64_t near_at;   /* work when something near enough was found   */
+    int64_t budget;    /* that is left: of `total`, and of patience   */
     int64_t one_run; /* instructions of a program that is simulated, at most */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
     tw_hunt *out;
+    const tw_op_map *start; /* NULL: none */
     int64_t part_size;
     bool has_seeds;
     tw_goal_value floor; /* nothing that is open had a lower bound when the round began                */
@@ -218,7 +224,7 @@ static tw_status task_outline(void *user, const tw_op_map *map, tw_outline *out)
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    t->work += NODE_WORK;
+    t->work += OUTLINE_WORK;
     return t->all->eval->outline(t->all->eval->user[t->worker], s->model, s->op_index, s->machine, map, out);
 }
 
@@ -378,18 +384,40 @@ static void drop_task(task *t)
     tw_front_release(&t->front);
 }
 
+static void spend(branch *b, int64_t work)
+{
+    int64_t patience = tw_menu_suits(b->space, b->goals) ? b->options->patience : 0;
+    b->out->work += work;
+    b->budget = b->total - b->out->work;
+    if (patience > 0) b->budget = tw_min(b->budget, patience - (b->out->work - b->gained_at));
+}
+
+/* Patience begins anew. */
+static void be_patient(branch *b)
+{
+    b->gained_at = b->out->work;
+    spend(b, 0);
+}
+
+static bool has_gained(const branch *b, const tw_front *front)
+{
+    const tw_front *known = &b->out->front;
+    return front->n > 0 && (b->goals->pareto || known->n == 0 || tw_front_wants(known, &front->best[0].value));
+}
+
 static tw_status merge_task(branch *b, task *t)
 {
     tw_hunt *out = b->out;
     tw_status status = t->status;
+    bool gained = has_gained(b, &t->front);
     if (t - b->task > atomic_load(&b->winner)) {
         drop_task(t);
         return TW_OK;
     }
     out->n_nodes += t->n_nodes;
     out->n_points += t->n_points;
-    out->work += t->work;
-    b->budget -= t->work;
+    spend(b, t->work);
+    if (gained) be_patient(b);
     for (int i = 0; i < TW_N_BOUNDS; i++) out->closed[i] += t->closed[i];
     if (t->any_left) keep_least(b->goals, &out->any_open, &out->open, &t->left);
     if (t->has_nearest)
@@ -528,6 +556,24 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
     return TW_OK;
 }
 
+/* What an earlier search found. */
+static tw_status run_start(branch *b)
+{
+    task *t = &b->task[0];
+    tw_outcome outcome;
+    bool unfinished;
+    int64_t short_by;
+    TW_TRY(begin_task(b, t, 0, 0));
+    t->must = true;
+    tw_status status = task_cost(t, b->space->machine, b->start, &outcome, &unfinished, &short_by);
+    if (status == TW_OK && !unfinished) {
+        tw_goal_value value = tw_goals_value(b->goals, &outcome);
+        status = tw_front_offer(&t->front, b->space->op, &value, -1, b->start);
+    }
+    t->status = status == TW_INFEASIBLE || status == TW_ERR_INPUT ? TW_OK : status;
+    return merge_task(b, t);
+}
+
 /* ---- by construction ---- */
 
 /* Whether the best found is within a hundredth of what nothing can beat. */
@@ -554,8 +600,8 @@ static tw_status try_first(branch *b, const tw_part *part)
     return TW_OK;
 }
 
-/* Every way in which a frame's tiles may grow, those of equal tiles once. */
-static tw_status run_first_frame(branch *b, int frame)
+/* Every way in which a frame's tiles may grow, those of equal tiles once; or until there is a mapping. */
+static tw_status run_first_frame(branch *b, int frame, bool one)
 {
     enum { MOST = 32 };
     const size_t size = (size_t)b->space->frame[frame].n_vars * sizeof(tw_range);
@@ -565,7 +611,7 @@ static tw_status run_first_frame(branch *b, int frame)
     tw_first way;
     tw_status status = TW_OK;
     for (int k = 0; status == TW_OK && n < MOST && tw_first_way(k, &way) && !is_over(b) && !is_good(b); k++) {
-        if (b->out->front.n > 0 && b->budget < tw_max(end, 0)) break;
+        if (b->out->front.n > 0 && (one || b->budget < tw_max(end, 0))) break;
         tw_part *part;
         status = tw_first_part(b->space, frame, &way, &part);
         if (status != TW_OK || !part) continue;
@@ -579,17 +625,19 @@ static tw_status run_first_frame(branch *b, int frame)
 }
 
 /* Mappings by construction, in the frames with the fewest tiled levels: an operator that reduces nothing has one in every
- * memory that its smallest tiles fit into. */
-static tw_status run_first(branch *b)
+ * memory that its smallest tiles fit into. `one`: a single one; otherwise what other ways may lead to. */
+static tw_status run_first(branch *b, bool one)
 {
     enum { MOST_FRAMES = 4 };
     int n = 0;
+    bool none = b->out->front.n == 0;
     if (b->options->exhaustive || b->out->front.counts || b->goals->pareto) return TW_OK;
     aim(b);
-    for (int tiled = 1; tiled < TW_MAX_MEMORIES && b->out->front.n == 0; tiled++)
+    if (one) b->enough = -1; /* what comes next is quick, and mostly better */
+    for (int tiled = 1; tiled < TW_MAX_MEMORIES && (b->out->front.n == 0 || !none); tiled++)
         for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES && !is_over(b); i++) {
             if (b->space->frame[i].n_tiled != tiled) continue;
-            TW_TRY(run_first_frame(b, i));
+            TW_TRY(run_first_frame(b, i, one));
             n++;
         }
     return TW_OK;
@@ -597,14 +645,31 @@ static tw_status run_first(branch *b)
 
 /* ---- the menu ---- */
 
-static tw_status serve_round(branch *b, const tw_menu *menu, int *next)
+/* Whether the best is the best of all, or near enough to it. */
+static bool is_near(branch *b)
+{
+    if (atomic_load(&b->winner) < TASKS) return true;
+    aim(b);
+    return b->out->front.n > 0 && b->out->front.best[0].value.of[0] <= b->enough;
+}
+
+/* What an estimate has to beat. Estimates of some nests are too high, all alike: so they are compared with what came from the
+ * menu, not with what was there before (`before`). */
+static int64_t menu_best(const branch *b, tw_wide before)
+{
+    const tw_front *front = &b->out->front;
+    return front->n > 0 && front->best[0].value.of[0] < before ? (int64_t)front->best[0].value.of[0] : INT64_MAX;
+}
+
+static tw_status serve_round(branch *b, const tw_menu *menu, tw_wide before, int most, int *next)
 {
     aim(b);
-    for (b->n_tasks = 0; *next < menu->n && b->n_tasks < TASKS; ++*next) {
+    b->enough = -1; /* what is near is asked between rounds */
+    for (b->n_tasks = 0; *next < menu->n && b->n_tasks < most; ++*next) {
         const tw_dish *dish = &menu->dish[*next];
         tw_part *seed = NULL;
         task *t = &b->task[b->n_tasks];
-        if (b->out->front.n > 0 && dish->cycles > b->out->front.best[0].value.of[0]) continue;
+        if (*next >= TASKS && dish->cycles > menu_best(b, before)) continue;
         TW_TRY(tw_menu_part(b->space, dish, &seed));
         if (!seed) continue;
         tw_status status = begin_task(b, t, 0, 0);
@@ -616,12 +681,22 @@ static tw_status serve_round(branch *b, const tw_menu *menu, int *next)
     return TW_OK;
 }
 
-/* Tries what is on the menu, on all cores. */
-static tw_status serve(branch *b, const tw_menu *menu)
+/* Whether a search for something near enough has found it, and a little work more has not found what is nearer. */
+static bool is_served(branch *b)
+{
+    bool near = is_near(b);
+    if (!near) b->near_at = b->out->work;
+    return near && (b->out->work - b->near_at >= POLISH_WORK || b->out->front.best[0].value.of[0] <= b->floor.of[0]);
+}
+
+/* Tries what is on the menu, on all cores; where something near is enough, few at a time in the beginning. */
+static tw_status serve(branch *b, const tw_menu *menu, tw_wide before)
 {
     int64_t end = tw_max(0, b->budget - MENU_WORK);
-    for (int next = 0; next < menu->n && !is_over(b) && b->budget > end;) {
-        tw_status status = serve_round(b, menu, &next);
+    int most = b->options->gap > 0 ? 1 : TASKS;
+    for (int next = 0; next < menu->n && !is_over(b) && b->budget > end && !is_served(b);) {
+        tw_status status = serve_round(b, menu, before, most, &next);
+        most = (int)tw_min(2 * most, TASKS);
         if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
         if (status == TW_OK && b->n_tasks > 0) run_round(b);
         TW_TRY(merge_round(b, status));
@@ -633,18 +708,20 @@ static tw_status serve(branch *b, const tw_menu *menu)
 static tw_status run_menu(branch *b)
 {
     const tw_front *front = &b->out->front;
+    tw_wide before = front->n > 0 ? front->best[0].value.of[0] : INT64_MAX;
     if (b->options->exhaustive || front->counts || !tw_menu_suits(b->space, b->goals)) return TW_OK;
     tw_menu *menu = malloc(sizeof *menu);
     tw_status status = menu ? TW_OK : TW_ERR_NOMEM;
-    for (int tiled = 1; tiled <= TW_MENU_LEVELS && status == TW_OK && !is_over(b); tiled++) {
+    bool near = false;
+    for (int tiled = 1; tiled <= TW_MENU_LEVELS && status == TW_OK && !is_over(b) && !near; tiled++) {
         *menu = (tw_menu){.deadline = b->deadline};
         for (int i = 0; i < b->space->n_frames; i++)
             if (b->space->frame[i].n_tiled == tiled)
-                tw_menu_add(b->space, i, front->n > 0 ? (int64_t)front->best[0].value.of[0] : INT64_MAX, menu);
-        int64_t work = WEIGH_WORK * menu->n_weighed + LOOK_WORK * menu->n_looked;
-        b->out->work += work;
-        b->budget -= work;
-        status = serve(b, menu);
+                tw_menu_add(b->space, i, menu_best(b, before), menu);
+        spend(b, WEIGH_WORK * menu->n_weighed + LOOK_WORK * menu->n_looked);
+        be_patient(b);
+        status = serve(b, menu, before);
+        near = is_near(b);
     }
     free(menu);
     return status;
@@ -706,7 +783,7 @@ static void bound_memory(branch *b)
     b->heap = kept;
 }
 
-/* Budget or time are used up and nothing was found: one mapping at least, if a climb leads to one. */
+/* Budget or time are used up and nothing was found: one mapping at least, if one can be made or a climb leads to one. */
 static tw_status last_resort(branch *b)
 {
     if (b->out->front.n > 0 || b->heap.n == 0 || b->options->exhaustive) return TW_OK;
@@ -714,21 +791,16 @@ static tw_status last_resort(branch *b)
     b->deadline = b->last; /* some time was kept for this */
     b->one_run = ONE_RUN;
     atomic_store(&b->stop, 0);
+    TW_TRY(run_first(b, true));
     for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
-        b->budget = LAST_WORK;
+        b->total = b->out->work + LAST_WORK;
+        be_patient(b);
         TW_TRY(run_seed(b, i, NULL, LAST_LOOKS));
         if (atomic_load(&b->stop) != 0) break;
     }
-    b->budget = 0;
+    b->total = 0;
+    spend(b, 0);
     return TW_OK;
-}
-
-/* Whether the best is the best of all, or near enough to it. */
-static bool is_near(branch *b)
-{
-    if (atomic_load(&b->winner) < TASKS) return true;
-    aim(b);
-    return b->out->front.n > 0 && b->out->front.best[0].value.of[0] <= b->enough;
 }
 
 /* What tasks behind the winner left open is forgotten, but not that it is above the floor. */
@@ -744,8 +816,12 @@ static tw_status end_early(branch *b)
 static tw_status run_rounds(branch *b)
 {
     TW_TRY(open_frames(b));
-    if (b->space->reductions == 0) TW_TRY(run_first(b));
-    if (!is_near(b) && b->budget > 0) TW_TRY(run_menu(b));
+    if (b->start) TW_TRY(run_start(b));
+    bool known = b->out->front.n > 0; /* then an earlier search has made these */
+    if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
+    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_menu(b));
+    bool others = !known && !b->space->reductions && !tw_menu_suits(b->space, b->goals);
+    if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) == TW_END_TIME && b->out->front.n == 0) {
         b->out->ending = TW_END_TIME;
         return last_resort(b);
@@ -796,7 +872,7 @@ static int64_t longest_run(const tw_deadline *deadline)
 }
 
 tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_search_options *options,
-                    const tw_eval *eval, const tw_deadline *deadline, tw_hunt *out)
+                    const tw_eval *eval, const tw_op_map *start, const tw_deadline *deadline, tw_hunt *out)
 {
     branch *b = calloc(1, sizeof *b);
     if (!b) return TW_ERR_NOMEM;
@@ -805,10 +881,12 @@ tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_searc
     b->goals = goals;
     b->options = options;
     b->eval = eval;
+    b->start = start;
     b->heap.goals = goals;
     atomic_store(&b->winner, TASKS);
-    b->budget = options->budget > 0 ? options->budget : DEFAULT_BUDGET;
+    b->total = options->budget > 0 ? options->budget : DEFAULT_BUDGET;
     b->out = out;
+    be_patient(b);
     tw_deadline most;
     double left = tw_deadline_left(deadline);
     tw_deadline_init(&most, isfinite(left) ? share_of_search * left : 0, deadline);

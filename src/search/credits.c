@@ -33,6 +33,7 @@ typedef struct credits {
     bool full_refused;
     bool refused; /* what was tried last did not fit */
     tw_outcome least; /* whatever the buffers           */
+    int64_t busiest;  /* cycles that the busiest engine takes, at least; 0: not known */
 } credits;
 
 typedef struct span {
@@ -58,6 +59,7 @@ static void raise_least(credits *c)
         tw_cdiv(tw_sat_mul(c->outline.n_execs, c->outline.alone), s->machine->engine[s->machine->compute].count);
     c->least.cycles = tw_max(c->least.cycles, tw_sat_add(executing, tw_cdiv(s->machine->launch, TW_MILLI)));
     if (!c->outline.exact) return;
+    c->busiest = executing;
     c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
@@ -65,6 +67,7 @@ static void raise_least(credits *c)
         int64_t busy = tw_cdiv(tw_busy_of(engine, c->outline.commands[e], c->outline.units[e]), engine->count);
         c->least.moved[e] = tw_max(c->least.moved[e], c->outline.units[e]);
         c->least.cycles = tw_max(c->least.cycles, busy);
+        c->busiest = tw_max(c->busiest, busy);
     }
     for (int m = 1; m < s->machine->n_memories; m++)
         c->least.crossed[m] = tw_max(c->least.crossed[m], c->outline.crossed[m]);
@@ -308,13 +311,14 @@ static bool grow(credits *c, const span *r, int64_t most, span *full)
     return more_fit;
 }
 
-/* Buffers for what is under way: a tile holds one while it comes and while it is read, and so many come in that time. */
+/* Buffers for what is under way: a tile holds one while it comes and while it is read, and so many come in that time, at the
+ * pace of the busiest engine. */
 static tw_status try_flow(credits *c, const span *r)
 {
     const tw_space *s = c->leaf->space;
     int32_t count[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
     span guess = *r;
-    double cycles = (double)tw_max(1, c->least.cycles);
+    double cycles = (double)tw_max(1, c->busiest > 0 ? c->busiest : c->least.cycles);
     for (int i = 0; i < c->n_pools; i++) {
         const pool *p = &c->pool[i];
         double held = 0, transfers = (double)c->outline.transfers[p->memory][p->operand];

@@ -9,7 +9,8 @@
 
 enum {
     MOST_COUNTS = 4096,  /* of tiles along a loop that are all looked at, and of the smallest sizes */
-    MOST_SIZES = 16,     /* of a loop at one level                                */
+    MOST_SIZES = 16,     /* of a loop at one level,                               */
+    ROOM = 4,            /* of which so many are left for those that do not divide, if they are too many */
     MOST_PARALLEL = 4,   /* loops of a level that are put into every order        */
     MOST_WEIGHED = 8000, /* nests of a frame                                      */
     MOST_LOOKS = 200000, /* choices of sizes of a frame                           */
@@ -25,6 +26,7 @@ typedef struct cook {
     int64_t looks_left;  /* choices of sizes that may still be looked at */
     tw_pulse pulse;
     unsigned windows;
+    double slack;              /* times as many passes as needed do no harm */
     int unroll[TW_ARRAY_DIMS]; /* -1: none */
     int n_sizes[TW_MENU_LEVELS][TW_MAX_LOOPS];
     int64_t sizes[TW_MENU_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
@@ -40,10 +42,12 @@ typedef struct cook {
 
 /* ---- sizes ---- */
 
-/* Passes over an array when the loop is cut into tiles that differ by one at most. */
-static int64_t passes_of(int64_t extent, int64_t count, int64_t rows)
+/* Passes over an array when the loop is cut into tiles of this size: where tiles that differ by one at most have it they
+ * are meant, otherwise tiles and a rest. */
+static int64_t passes_of(int64_t extent, int64_t size, int64_t rows)
 {
-    int64_t small = extent / count, n_large = extent % count;
+    int64_t count = tw_cdiv(extent, size), small = extent / count, n_large = extent % count;
+    if (tw_cdiv(extent, count) != size) return (count - 1) * tw_cdiv(size, rows) + tw_cdiv(extent - (count - 1) * size, rows);
     return n_large * tw_cdiv(small + 1, rows) + (count - n_large) * tw_cdiv(small, rows);
 }
 
@@ -55,14 +59,14 @@ static int64_t rows_of(const cook *c, int l)
     return 1;
 }
 
-/* Only the innermost level decides about passes: a quarter too many at most, where something else takes longer. */
-static bool is_allowed(const cook *c, int t, int l, int64_t count)
+/* Only the innermost level decides about passes: a quarter too many at most, or so many that movers still take longer. */
+static bool is_allowed(const cook *c, int t, int l, int64_t size)
 {
     const tw_level_limits *limits = &c->s->limits.level[c->f->memory[t] - 1];
     int64_t extent = c->s->op->loop[l].extent, rows = t == c->f->n_tiled - 1 ? rows_of(c, l) : 1;
-    if (c->windows >> l & 1) return count == 1;
-    if (count > 1 && extent / count < tw_max(c->s->min_tile, limits->min_tile)) return false;
-    return 4 * passes_of(extent, count, rows) <= 5 * tw_cdiv(extent, rows);
+    if (c->windows >> l & 1) return size == extent;
+    if (size < extent && extent / tw_cdiv(extent, size) < tw_max(c->s->min_tile, limits->min_tile)) return false;
+    return (double)passes_of(extent, size, rows) <= c->slack * (double)tw_cdiv(extent, rows);
 }
 
 static void add_size(cook *c, int t, int l, int64_t size)
@@ -84,24 +88,59 @@ static int64_t count_after(int64_t extent, int64_t count)
     return size < 1 ? 0 : tw_cdiv(extent, size);
 }
 
-/* First those that divide; if there are too many, so far apart that there is room down to 1. Then others, if there is room. */
-static void list_sizes(cook *c, int t, int l)
+/* Those that divide; if there are too many, so far apart that there is room down to 1. */
+static void list_divisors(cook *c, int t, int l)
 {
     int64_t extent = c->s->op->loop[l].extent;
     int n_divisors = 0;
     for (int64_t count = 1; count > 0; count = count_after(extent, count))
-        n_divisors += extent % count == 0 && is_allowed(c, t, l, count);
-    double apart = n_divisors > MOST_SIZES ? pow((double)extent, 1.0 / MOST_SIZES) : 1, before = INFINITY;
+        n_divisors += extent % count == 0 && is_allowed(c, t, l, extent / count);
+    double apart = n_divisors > MOST_SIZES ? pow((double)extent, 1.0 / (MOST_SIZES - ROOM)) : 1, before = INFINITY;
     for (int64_t count = 1; count > 0; count = count_after(extent, count)) {
-        if (extent % count != 0 || !is_allowed(c, t, l, count) || (double)extent / (double)count * apart > before)
-            continue;
+        bool divides = extent % count == 0 && is_allowed(c, t, l, extent / count);
+        if (!divides || (double)extent / (double)count * apart > before) continue;
         before = (double)extent / (double)count;
         add_size(c, t, l, extent / count);
     }
-    before = (double)extent;
+}
+
+/* What sizes had best be multiples of: rows of an array, or the points that are done at a time. */
+static int64_t grain_of(const cook *c, int l)
+{
+    const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
+    bool linear = cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_STEPPED;
+    return linear && !c->s->op->loop[l].reduces ? cost->per_cycle : rows_of(c, l);
+}
+
+/* Whether a size between half and twice as much is there that takes no more passes. */
+static bool is_matched(const cook *c, int t, int l, int64_t size)
+{
+    int64_t extent = c->s->op->loop[l].extent, rows = grain_of(c, l), passes = passes_of(extent, size, rows);
+    for (int i = 0; i < c->n_sizes[t][l]; i++) {
+        int64_t other = c->sizes[t][l][i];
+        if (2 * other > size && other < 2 * size && passes_of(extent, other, rows) <= passes) return true;
+    }
+    return false;
+}
+
+/* Whole passes and a rest, where what divides takes more. */
+static void list_passes(cook *c, int t, int l)
+{
+    int64_t extent = c->s->op->loop[l].extent, rows = grain_of(c, l);
+    for (int64_t size = rows; rows > 1 && size < extent; size *= 2)
+        if (is_allowed(c, t, l, size) && !is_matched(c, t, l, size)) add_size(c, t, l, size);
+}
+
+/* First those that divide, then those that waste no pass, then others, if there is room. */
+static void list_sizes(cook *c, int t, int l)
+{
+    int64_t extent = c->s->op->loop[l].extent;
+    list_divisors(c, t, l);
+    list_passes(c, t, l);
+    double before = (double)extent;
     for (int64_t count = count_after(extent, 1); count > 0; count = count_after(extent, count)) {
         int64_t size = tw_cdiv(extent, count);
-        if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, count) || 4 * (double)size > 3 * before)
+        if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, size) || 4 * (double)size > 3 * before)
             continue;
         before = (double)size;
         add_size(c, t, l, size);
@@ -434,6 +473,12 @@ static bool may_look(cook *c)
     return c->looks_left > 0;
 }
 
+/* Whether a program that takes so long but for its ends may be worth a place. */
+static bool may_be_light(const cook *c, int64_t busy)
+{
+    return is_wanted(c, tw_sat_add(tw_sat_add(busy, ends_of(c)), c->execs / EXECS));
+}
+
 /* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
 static void choose_outer(cook *c, int l)
 {
@@ -441,8 +486,9 @@ static void choose_outer(cook *c, int l)
     if (l == c->s->op->n_loops) {
         measure_level(c, 0);
         measure_level(c, inner);
-        bool light = is_wanted(c, least_moved(c, 0)) && is_wanted(c, least_moved(c, inner));
-        if (level_fits(c, 0) && light) order_level(c, 0, 0);
+        if (!level_fits(c, 0)) return;
+        int64_t moved = tw_max(least_moved(c, 0), least_moved(c, inner));
+        if (may_be_light(c, tw_max(c->compute, moved))) order_level(c, 0, 0);
         return;
     }
     for (int i = 0; i < c->n_sizes[0][l]; i++) {
@@ -462,9 +508,9 @@ static int64_t compute_of(cook *c)
     int t = c->f->n_tiled - 1;
     int64_t work = 1, execs = 1;
     for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t extent = s->op->loop[l].extent, count = tw_cdiv(extent, c->dish.size[t][l]);
-        work = tw_sat_mul(work, passes_of(extent, count, rows_of(c, l)));
-        execs = tw_sat_mul(execs, count);
+        int64_t extent = s->op->loop[l].extent, size = c->dish.size[t][l];
+        work = tw_sat_mul(work, passes_of(extent, size, rows_of(c, l)));
+        execs = tw_sat_mul(execs, tw_cdiv(extent, size));
     }
     c->execs = execs;
     return tw_cdiv(tw_busy_of(mac, execs, work), mac->count);
@@ -496,10 +542,12 @@ static void choose_inner(cook *c, int l)
     c->compute = compute_of(c);
     measure_level(c, t);
     if (!is_wanted(c, c->compute) || !level_fits(c, t)) return;
-    if (t > 0)
-        choose_outer(c, 0);
-    else if (is_wanted(c, least_moved(c, 0)))
-        order_level(c, 0, 0);
+    if (t == 0) {
+        if (may_be_light(c, tw_max(c->compute, least_moved(c, 0)))) order_level(c, 0, 0);
+        return;
+    }
+    memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
+    if (may_be_light(c, c->compute)) choose_outer(c, 0);
 }
 
 /* ---- the menu ---- */
@@ -518,6 +566,23 @@ static bool is_mirrored(const tw_space *s, int frame)
         if (a[0] == b[1] && a[1] == b[0]) return true;
     }
     return false;
+}
+
+/* How many times longer movers take than executions if every element is moved once and no pass is wasted. Smaller tiles than
+ * passes ask for shorten the ends of a program alone: where it is long, that is not worth looking for. */
+static double slack_of(cook *c)
+{
+    enum { LONG = 8 };
+    int64_t moved = 0;
+    for (int t = 0; t < c->f->n_tiled; t++)
+        for (int l = 0; l < c->s->op->n_loops; l++) c->dish.size[t][l] = (int32_t)c->s->op->loop[l].extent;
+    for (int t = 0; t < c->f->n_tiled; t++) {
+        measure_level(c, t);
+        moved = tw_max(moved, least_moved(c, t));
+    }
+    memset(c->units, 0, sizeof c->units);
+    if (moved > LONG * ends_of(c)) return 1.25;
+    return fmax(1.25, (double)moved / (double)tw_max(1, compute_of(c)));
 }
 
 bool tw_menu_suits(const tw_space *s, const tw_goals *goals)
@@ -541,6 +606,7 @@ void tw_menu_add(const tw_space *s, int frame, int64_t below, tw_menu *menu)
     tw_level_unroll(&map, s->op, c.unroll);
     if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY) c.unroll[0] = c.unroll[1] = -1;
     c.dish.frame = frame;
+    c.slack = slack_of(&c);
     for (int t = 0; t < c.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, t, l);
     choose_inner(&c, 0);

@@ -103,7 +103,7 @@ static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_se
     notes.max_execs = notes.max_outer = notes.max_inner = 0;
     TW_TRY(tw_space_of(s->model, s->op_index, s->machine, &notes, arena, diag, &family));
     TW_TRY(tw_space_measure(&family, arena));
-    tw_status status = tw_branch(&family, goals, &notes, eval, diag->deadline, &other);
+    tw_status status = tw_branch(&family, goals, &notes, eval, NULL, diag->deadline, &other);
     for (int i = 0; i < other.front.n && status == TW_OK; i++)
         status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
     hunt->n_nodes += other.n_nodes;
@@ -124,7 +124,7 @@ static double time_of_space(const tw_space *s, const tw_search_options *options,
 }
 
 tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                       const tw_eval *eval, tw_arena *arena, tw_diag *diag, tw_found *found,
+                       const tw_eval *eval, const tw_op_map *start, tw_arena *arena, tw_diag *diag, tw_found *found,
                        tw_search_result *result)
 {
     tw_space space;
@@ -136,14 +136,14 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
     TW_TRY(tw_space_measure(&space, arena));
     tw_deadline most;
     tw_deadline_init(&most, time_of_space(&space, options, diag), diag->deadline);
-    tw_status status = tw_branch(&space, &goals, options, eval, &most, &hunt);
+    tw_status status = tw_branch(&space, &goals, options, eval, start, &most, &hunt);
     if (status == TW_OK) status = ask_notes(&space, &goals, options, eval, arena, diag, &hunt);
     bool none = status == TW_OK && hunt.front.n == 0 && !hunt.any_open;
     if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
         tw_search_options all = *options;
         all.space = TW_SPACE_ALL;
         tw_front_release(&hunt.front);
-        return tw_search_op(model, op, machine, &all, eval, arena, diag, found, result);
+        return tw_search_op(model, op, machine, &all, eval, start, arena, diag, found, result);
     }
     if (status == TW_OK) status = conclude(&space, &goals, options, &hunt, arena, diag, found, result);
     tw_front_release(&hunt.front);

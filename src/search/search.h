@@ -61,8 +61,9 @@ typedef struct tw_found {
     const tw_goal_value *front_value;
 } tw_found;
 
-/* Searches operator `op`. TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
+/* Searches operator `op`. TW_INFEASIBLE when nothing fits. The front is made in `arena`. `start`, if not NULL, is what an
+ * earlier search with these options, but a smaller budget, found: it goes on from there. */
 TW_NODISCARD tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
-                                    const tw_search_options *options, const tw_eval *eval, tw_arena *arena,
-                                    tw_diag *diag, tw_found *found, tw_search_result *result);
+                                    const tw_search_options *options, const tw_eval *eval,
+                                    const tw_op_map *start, tw_arena *arena, tw_diag *diag, tw_found *found, tw_search_result *result);
 #endif

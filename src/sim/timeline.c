@@ -50,10 +50,10 @@ tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag 
     return run_all(program, NULL, scratch, diag, out);
 }
 
-tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_arena *scratch, tw_diag *diag,
+tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter, tw_arena *scratch, tw_diag *diag,
                               tw_timeline *out)
 {
-    return run(program, NULL, meter, true, scratch, diag, out);
+    return run(program, NULL, meter, brief, scratch, diag, out);
 }
 
 tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,

@@ -41,9 +41,9 @@ typedef struct tw_timeline {
 /* Simulates without keeping rows: memory does not grow with the program. TW_STOPPED when the deadline of `diag` ends it. */
 TW_NODISCARD tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag,
                                        tw_timeline *out);
-/* Cycles, counts and energy alone, within a limit of work: instructions really looked at, buffers, and moments compared.
- * Critical paths and what is used of pools stay 0. TW_INFEASIBLE when the limit is not enough. */
-TW_NODISCARD tw_status tw_timeline_measure(const tw_program *program, tw_meter *meter, tw_arena *scratch,
+/* The same within a limit of work: instructions really looked at, buffers, and moments compared; TW_INFEASIBLE when that is
+ * not enough. `brief`: cycles, counts and energy alone; critical paths and what is used of pools stay 0. */
+TW_NODISCARD tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter, tw_arena *scratch,
                                            tw_diag *diag, tw_timeline *out);
 /* The same, handing every row to the sink in order. A row is held back until every value in it is read again or
  * overwritten, so that memory grows with the longest time a dead value stays in its slot. */

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
-enum { BASE = 300000 }; /* work of a layer in the first round: src/plan/network_plan.c */
+enum { BASE = 1000000, PATIENCE = 200000 }; /* of a layer in the first round: src/plan/network_plan.c */
 
 static const tw_network_plan *plan_digits(tw_context *ctx, const tw_machine *machine, int n_threads)
 {
@@ -29,7 +28,7 @@ TEST(a_layer_is_planned_no_worse_than_alone_however_many_others_there_are)
     const tw_machine *machine;
     CHECK_EQ(tw_machine_open(ctx, "kpu", &machine), TW_OK);
     const tw_network_plan *plan = plan_digits(ctx, machine, 1);
-    tw_search_options alone = {.space = TW_SPACE_WINDOWS, .gap = 0.0099, .budget = BASE, .n_threads = 1};
+    tw_search_options alone = {.space = TW_SPACE_WINDOWS, .gap = 0.0099, .budget = BASE, .patience = PATIENCE, .n_threads = 1};
     for (int i = 0; i < tw_network_plan_n_layers(plan); i++) {
         tw_layer_info layer = tw_network_plan_layer(plan, i);
         const tw_plan *own;
@@ -38,6 +37,30 @@ TEST(a_layer_is_planned_no_worse_than_alone_however_many_others_there_are)
         CHECK(tw_plan_summary(layer.plan)->cycles <= tw_plan_summary(own)->cycles);
         CHECK(tw_plan_search_result(own, 0)->work > 0);
     }
+    tw_context_free(ctx);
+}
+
+/* A network in the shape of BlazeFace: many small layers, most of them depthwise, whose weights are not there. */
+TEST(every_layer_of_a_face_detector_has_a_plan_near_its_bound)
+{
+    tw_context *ctx = tw_context_new();
+    const tw_machine *machine;
+    const tw_network *network;
+    const tw_network_plan *plan;
+    const char *source = getenv("TW_SOURCE");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/test/networks/blaze.onnx", source ? source : ".");
+    CHECK_EQ(tw_machine_open(ctx, "kpu", &machine), TW_OK);
+    CHECK_EQ(tw_network_open(ctx, path, &(tw_network_options){.machine = machine}, &network), TW_OK);
+    CHECK_EQ(tw_network_search(ctx, network, machine, &(tw_network_search_options){0}, &plan), TW_OK);
+    const tw_network_totals *sum = tw_network_plan_totals(plan);
+    CHECK_EQ(sum->n_planned, 88);
+    CHECK_EQ(sum->n_refused + sum->n_untimed, 0);
+    CHECK((double)sum->cycles < 1.06 * sum->bound);
+    int64_t work = 0;
+    for (int i = 0; i < tw_network_plan_n_layers(plan); i++)
+        work += tw_plan_search_result(tw_network_plan_layer(plan, i).plan, 0)->work;
+    CHECK(work < 25 * (int64_t)BASE); /* of 52 layers, most end long before their budget */
     tw_context_free(ctx);
 }
 

@@ -71,3 +71,30 @@ TEST(a_time_limit_that_is_over_at_once_leaves_a_plan)
 {
     CHECK(percent_above("add:127x512x512", "kpu", 1e-9) < 5);
 }
+
+/* The first programs that a search meets here are of the smallest tiles, and longer than any budget. */
+TEST(a_reduction_of_a_large_tensor_has_a_plan_when_the_budget_finds_none)
+{
+    static const char text[] = "workload: w\n"
+                               "tensors:\n"
+                               "  - {name: x, dtype: f32, shape: [33554432]}\n"
+                               "  - {name: y, dtype: f32, shape: [1]}\n"
+                               "ops:\n"
+                               "  - name: most\n"
+                               "    compute: max\n"
+                               "    loops: {r: 33554432, one: 1}\n"
+                               "    reduce: [r]\n"
+                               "    reads: {ifm: {tensor: x, at: [r]}}\n"
+                               "    writes: {ofm: {tensor: y, at: [one]}}\n";
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    tw_search_options options = {.budget = 100000, .n_threads = 1, .space = TW_SPACE_WINDOWS};
+    CHECK_EQ(tw_model_parse(ctx, "workload", text, &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, "snitch", &machine), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+    /* 17 cycles for an element, on the one core that has the result; transfers run beside them. */
+    CHECK((double)tw_plan_search_result(plan, 0)->best < 1.01 * 17 * 33554432);
+    tw_context_free(ctx);
+}

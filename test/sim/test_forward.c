@@ -112,7 +112,7 @@ static void check_measured(const tw_program *p, tw_arena *scratch, tw_diag *diag
 {
     tw_meter meter = {.limit = INT64_MAX};
     tw_timeline brief;
-    CHECK_EQ(tw_timeline_measure(p, &meter, scratch, diag, &brief), TW_OK);
+    CHECK_EQ(tw_timeline_measure(p, true, &meter, scratch, diag, &brief), TW_OK);
     CHECK(!meter.unfinished && meter.done > 0);
     CHECK_EQ(brief.sum.cycles, plain->sum.cycles);
     CHECK_EQ(brief.sum.instructions, plain->sum.instructions);
@@ -128,7 +128,7 @@ static void check_measured(const tw_program *p, tw_arena *scratch, tw_diag *diag
             CHECK_EQ(memcmp(&brief.link[m][o], &plain->link[m][o], sizeof brief.link[m][o]), 0);
     int64_t done = meter.done;
     meter = (tw_meter){.limit = done - 1};
-    CHECK_EQ(tw_timeline_measure(p, &meter, scratch, diag, &brief), TW_INFEASIBLE);
+    CHECK_EQ(tw_timeline_measure(p, true, &meter, scratch, diag, &brief), TW_INFEASIBLE);
     CHECK(meter.unfinished);
 }
 

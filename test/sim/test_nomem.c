@@ -231,7 +231,7 @@ static tw_status cost_of(void *user, const tw_model *model, int op, const tw_mac
     if (++a->n == a->fail_at) return TW_ERR_NOMEM;
     tw_status status = tw_program_build(model, op, machine, map, a->scratch, &diag, &program);
     *short_by = status == TW_INFEASIBLE ? diag.short_by : 0;
-    if (status == TW_OK) status = tw_timeline_measure(&program, meter, a->scratch, &diag, &timeline);
+    if (status == TW_OK) status = tw_timeline_measure(&program, true, meter, a->scratch, &diag, &timeline);
     if (status == TW_OK) *out = (tw_outcome){.ticks = timeline.sum.ticks, .cycles = timeline.sum.cycles};
     for (int m = 1; status == TW_OK && m < machine->n_memories; m++) out->used[m] = program.layout.used[m];
     tw_arena_rewind(a->scratch, mark);
@@ -259,7 +259,7 @@ static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_d
     tw_eval eval = {.cost = cost_of, .outline = outline_of, .user = {&a}, .n_users = 1};
     tw_found found;
     tw_search_result result;
-    tw_status status = tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, scratch, diag, &found, &result);
+    tw_status status = tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, NULL, scratch, diag, &found, &result);
     if (status == TW_OK || (status == TW_INFEASIBLE && found.nearest))
         tw_mapping_print(&(tw_mapping){1, &found.map}, &s->model, &s->machine, out);
     if (status == TW_OK)

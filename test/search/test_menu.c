@@ -1,0 +1,94 @@
+/* test/search/test_menu.c - what is made by construction, and how long a search goes on after it.
+ *
+ * Layers of real networks that once ended above what could be had at once, each as one operator. The bounds know nothing of how
+ * mappings are made. */
+#include "plan/plan.h"
+#include "tw_test.h"
+
+#include <stdio.h>
+
+enum { BUDGET = 1000000, PATIENCE = 200000 };
+static const tw_search_options as_layer = {
+    .space = TW_SPACE_WINDOWS, .gap = 0.0099, .budget = BUDGET, .patience = PATIENCE, .n_threads = 1};
+
+static const tw_plan *plan_of(tw_context *ctx, const char *spec, const tw_search_options *options)
+{
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_plan *plan;
+    CHECK_EQ(tw_model_open(ctx, spec, &model), TW_OK);
+    CHECK_EQ(tw_machine_open(ctx, "kpu", &machine), TW_OK);
+    CHECK_EQ(tw_plan_search(ctx, model, machine, options, &plan), TW_OK);
+    return plan;
+}
+
+static tw_search_result result_of(const char *spec, const tw_search_options *options)
+{
+    tw_context *ctx = tw_context_new();
+    tw_search_result r = *tw_plan_search_result(plan_of(ctx, spec, options), 0);
+    tw_context_free(ctx);
+    return r;
+}
+
+/* Percent above the bound of the whole space. */
+static double percent_above(const char *spec)
+{
+    tw_search_result r = result_of(spec, &as_layer);
+    return 100 * ((double)r.best / r.root_bound - 1);
+}
+
+TEST(small_element_wise_layers_come_as_near_as_tiles_of_one_cycle)
+{
+    CHECK(percent_above("add:25088,dtype=f32") < 0.2); /* additions of MobileNetV2 */
+    CHECK(percent_above("add:12544,dtype=f32") < 0.2);
+    CHECK(percent_above("add:7840,dtype=f32") < 0.2);
+    CHECK(percent_above("add:50176,dtype=f32") < 0.2); /* of ResNet-18 */
+    CHECK(percent_above("add:4800,dtype=f32") < 0.2);  /* has more divisors than there is room for */
+}
+
+TEST(loops_that_nothing_divides_are_cut_into_whole_passes_and_a_rest)
+{
+    CHECK(percent_above("matmul:196x64x384,dtype=f32") < 8); /* 14x14 positions on 16 rows */
+    CHECK(percent_above("matmul:196x96x576,dtype=f32") < 8);
+    CHECK(percent_above("matmul:40x6625x120,dtype=f32") < 0.5); /* the alphabet of a text recogniser */
+    CHECK(percent_above("matmul:20x8210x256,dtype=f32") < 0.5);
+}
+
+TEST(patience_ends_a_search_that_finds_nothing_better)
+{
+    static const char spec[] = "conv:16x24x80,out=16,kernel=3,pad=1,dtype=f32";
+    tw_search_options hasty = as_layer, patient = as_layer, many = as_layer;
+    hasty.gap = patient.gap = many.gap = 1e-6;
+    hasty.patience = many.patience = 20000;
+    patient.patience = 400000;
+    many.n_threads = 5;
+    tw_search_result a = result_of(spec, &hasty), b = result_of(spec, &patient), c = result_of(spec, &many);
+    CHECK_EQ(a.ending, TW_END_BUDGET);
+    CHECK(a.work < b.work && b.work < BUDGET + BUDGET / 2);
+    CHECK(b.best <= a.best);
+    CHECK(a.bound <= (double)b.best);
+    CHECK_EQ(a.best, c.best);
+    CHECK_EQ(a.work, c.work);
+}
+
+TEST(a_search_that_goes_on_is_no_worse_than_where_it_began)
+{
+    tw_arena *arena = tw_arena_new(), *scratch = tw_arena_new();
+    tw_diag diag = {.muted = true};
+    const tw_work work = {arena, scratch, &diag};
+    tw_context *ctx = tw_context_new();
+    static const char *const spec[] = {"matmul:40x6625x120,dtype=f32", "add:25088,dtype=f32"};
+    for (size_t i = 0; i < TW_COUNT(spec); i++) {
+        const tw_plan *first = plan_of(ctx, spec[i], &as_layer), *again;
+        tw_search_options little = as_layer;
+        little.budget = 1;
+        CHECK_EQ(tw_plan_find(first->model, first->machine, &little, first->mapping, NULL, &work, &again), TW_OK);
+        CHECK_EQ(again->op[0].search.best, first->op[0].search.best);
+        little.budget = 300000;
+        CHECK_EQ(tw_plan_find(first->model, first->machine, &little, first->mapping, NULL, &work, &again), TW_OK);
+        CHECK(again->op[0].search.best <= first->op[0].search.best);
+    }
+    tw_context_free(ctx);
+    tw_arena_free(scratch);
+    tw_arena_free(arena);
+}
