@@ -791,7 +791,7 @@ static tw_status last_resort(branch *b)
     b->deadline = b->last; /* some time was kept for this */
     b->one_run = ONE_RUN;
     atomic_store(&b->stop, 0);
-    TW_TRY(run_first(b, true));
+    if (!isfinite(tw_deadline_left(b->last))) TW_TRY(run_first(b, true)); /* it may be long */
     for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
         b->total = b->out->work + LAST_WORK;
         be_patient(b);
