@@ -60,6 +60,16 @@ tw_shape tw_arranged(const tw_op *op, int operand, const tw_box *box, const tw_b
     return (tw_shape){others, rows, run * elem, s.at * elem, stride * elem};
 }
 
+tw_rim tw_rim_of(const tw_op *op, const tw_box *box)
+{
+    if (tw_op_output(op) != 1) return TW_RIM_NONE;
+    strides s = strides_of(op, &op->operand[0], box, box);
+    if (s.none) return TW_RIM_ALL;
+    for (int l = 0; l < op->n_loops; l++)
+        if (s.n[l] < tw_span_len(box->span[l])) return TW_RIM_SOME;
+    return TW_RIM_NONE;
+}
+
 /* Thousandths of a cycle of all executions, at least. */
 static int64_t computing(const tw_machine *machine, const tw_op *op, int64_t elem)
 {
@@ -85,6 +95,8 @@ bool tw_arranging_pays(const tw_machine *machine, const tw_model *model, const t
         tw_shape shape = o == tw_op_output(op) ? dense : tw_arranged(op, o, &all, &all, elem);
         arranged = tw_cost_sum(arranged, tw_cost_of_transfer(&cost, &shape));
         plain = tw_cost_sum(plain, tw_cost_of_transfer(&cost, &dense));
+        if (o == tw_op_output(op) && tw_rim_of(op, &all) != TW_RIM_NONE)
+            arranged = tw_cost_sum(arranged, tw_cost_of_fill(&cost, dense.units));
     }
     int64_t elem = tw_machine_units(machine, model->tensor[op->operand[0].tensor].dtype, 1);
     return arranged <= tw_max(plain, computing(machine, op, elem));

@@ -162,7 +162,7 @@ int64_t tw_op_points(const tw_op *op);
 /* Whether operand o of an operator of the model stays in the compute engine's memory between two operators. */
 bool tw_op_is_resident(const tw_model *model, const tw_op *op, int operand);
 /* Whether it only moves elements: each element of the output is one of exactly one input, of the same type, and strides
- * lead from one to the next. Fused operators are none. */
+ * lead from one to the next; where there is one input only, also 0. Fused operators are none. */
 bool tw_op_is_move(const tw_model *model, const tw_op *op);
 int64_t tw_tensor_elems(const tw_tensor *tensor);
 /* The names of the variables of `value` and of `finish`; returns their number. */

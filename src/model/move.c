@@ -2,7 +2,7 @@
  *
  * A move is a map whose value is one of its inputs, whichever has an element there: a transpose, a slice, a repetition
  * have one input that is everywhere; a concatenation adds up inputs of which one is present and the others are padding,
- * that is 0. */
+ * that is 0. A pad has one input, and zeros around it. */
 #include "model/model.h"
 
 /* The inputs whose sum a step is, as a mask; 0: it is something else. Multiplying by one is how a formula says a variable. */
@@ -26,6 +26,7 @@ static bool present_box(const tw_op *op, const tw_operand *input, tw_box *box)
     for (int l = 0; l < op->n_loops; l++) box->span[l] = (tw_span){0, op->loop[l].extent};
     for (int a = 0; a < input->n_axes; a++) {
         const tw_axis *axis = &input->axis[a];
+        if (axis->n_terms == 0 && (axis->offset < 0 || axis->offset >= axis->extent)) return false;
         if (axis->n_terms == 0) continue;
         if (axis->n_terms > 1 || axis->divisor != 1 || axis->term[0].coef < 1) return false;
         int l = axis->term[0].loop;
@@ -46,7 +47,7 @@ static bool meet(const tw_op *op, const tw_box *a, const tw_box *b)
     return true;
 }
 
-/* Whether every point has an element of exactly one input. */
+/* Whether every point has an element of exactly one input, or of the only one where there is any. */
 static bool covers(const tw_op *op)
 {
     tw_box box[TW_MAX_OPERANDS];
@@ -59,7 +60,7 @@ static bool covers(const tw_op *op)
         for (int l = 0; l < op->n_loops; l++) points *= tw_span_len(box[o].span[l]);
         left -= points;
     }
-    return left == 0;
+    return left == 0 || tw_op_output(op) == 1;
 }
 
 bool tw_op_is_move(const tw_model *model, const tw_op *op)

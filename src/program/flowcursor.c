@@ -119,6 +119,20 @@ static const tw_box *laid_box(const tw_flow_cursor *c, int level)
     return box_of(c, grain < level ? grain : level);
 }
 
+/* Units of a tile of a pad that is zeroed: before it is filled where a part of it is rim, before it is stored where all is
+ * and nothing was filled in. */
+static int64_t rim_units(const tw_flow_cursor *c, int engine, int level, int operand)
+{
+    const tw_program *p = c->program;
+    const tw_machine *machine = p->machine;
+    bool stores = operand == tw_op_output(p->op) && machine->engine[engine].memory == c->out_memory;
+    if (!machine->arranged || !(stores || is_arranged(c, engine, operand))) return 0;
+    const tw_box *box = box_of(c, level);
+    return tw_rim_of(p->op, box) == (stores ? TW_RIM_ALL : TW_RIM_SOME)
+               ? tw_box_points(p->op, box) * p->elem_units[operand]
+               : 0;
+}
+
 /* What a transfer of the current tile costs by its shape, where the engine asks for it. */
 static int64_t price_of(const tw_flow_cursor *c, int engine, int level, int operand, bool partial)
 {
@@ -128,7 +142,7 @@ static int64_t price_of(const tw_flow_cursor *c, int engine, int level, int oper
     tw_shape shape = is_arranged(c, engine, operand)
                          ? tw_arranged(c->program->op, operand, box_of(c, level), laid_box(c, level), elem)
                          : shape_of(c, level, operand, elem);
-    int64_t zeroed = zeroed_units(c, operand);
+    int64_t zeroed = zeroed_units(c, operand) + rim_units(c, engine, level, operand);
     return tw_cost_sum(tw_cost_of_transfer(cost, &shape), zeroed > 0 ? tw_cost_of_fill(cost, zeroed) : 0);
 }
 

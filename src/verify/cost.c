@@ -199,6 +199,23 @@ static int64_t verify_fill(const tw_cost *cost, int64_t units)
     return units > 0 ? cost->setup + cost->fill + rounds(units, cost->beat) * cost->per_beat : 0;
 }
 
+/* Units of a buffer that the movers zero for a pad: with the load when some of its points have no element of the input, with
+ * the store when none has. */
+static int64_t verify_rim(const tw_verify_input *in, const tw_instr *i, int64_t elem)
+{
+    const tw_engine *engine = &in->machine->engine[i->engine];
+    bool stores = i->op == TW_STORE && engine->memory == in->machine->engine[in->machine->compute].memory;
+    if (!in->machine->arranged || in->op->n_operands != 2 || !(stores || is_arranged(in, i))) return 0;
+    tw_box part = present_part(in, &in->op->operand[0], &i->box);
+    int64_t points = 1, present = 1;
+    for (int l = 0; l < in->op->n_loops; l++) {
+        int64_t len = tw_span_len(part.span[l]);
+        points *= tw_span_len(i->box.span[l]);
+        present *= len > 0 ? len : 0;
+    }
+    return (stores ? present == 0 : present < points) ? points * elem : 0;
+}
+
 static int64_t verify_transfer(const tw_verify_input *in, const tw_cost *cost, const tw_instr *i)
 {
     const tw_operand *o = &in->op->operand[i->operand];
@@ -207,7 +224,8 @@ static int64_t verify_transfer(const tw_verify_input *in, const tw_cost *cost, c
     if (elems == 0) return -1;
     int64_t elem = i->work / elems;
     moved_rows r = is_arranged(in, i) ? arranged_rows(in, i, elem) : rows_of(in, i, elem);
-    return verify_rows(in, cost, &r) + verify_fill(cost, verify_zeroed(in, i->operand, elem));
+    int64_t zeroed = verify_zeroed(in, i->operand, elem) + verify_rim(in, i, elem);
+    return verify_rows(in, cost, &r) + verify_fill(cost, zeroed);
 }
 
 /* Thousandths that the banks cost: by how many of them two rows of the last input lie apart. */

@@ -35,7 +35,7 @@ TEST(moves_are_told_from_what_computes)
          false}, /* nobody has one at x = 1 */
         {"    value: \"a\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x - 1], shape: [4, 4]}}\n"
          "    writes: {o: {at: [y, x]}}\n",
-         false}, /* zeros have to come from somewhere */
+         true}, /* a pad: zeros around it */
         {"    value: \"a\"\n    loops: {y: 4, x: 6}\n    reads: {a: {dtype: i8, at: [y, x]}}\n"
          "    writes: {o: {dtype: f32, at: [y, x]}}\n",
          false}, /* a conversion */
@@ -98,6 +98,10 @@ static void check_runs(const tw_op *op, int operand, const tw_box *box)
             if (!more) index[l] = box->span[l].lo;
         }
     }
+    int64_t points = 1;
+    for (int l = 0; l < op->n_loops; l++) points *= tw_span_len(box->span[l]);
+    if (tw_op_output(op) == 1)
+        CHECK_EQ(tw_rim_of(op, box), n == points ? TW_RIM_NONE : n > 0 ? TW_RIM_SOME : TW_RIM_ALL);
     tw_shape s = tw_arranged(op, operand, box, box, 4);
     CHECK_EQ(s.planes * s.rows * s.units, 4 * n);
     if (n == 0) return;

@@ -26,8 +26,9 @@ plans repeat.yaml 2000
 # A row for every element is more than what the cores take.
 plans transpose.yaml 12000
 [ "$(busy)" != 0 ] || fail "the cores do nothing of a transpose"
-plans pad.yaml 12000
-[ "$(busy)" != 0 ] || fail "the cores do nothing of a pad"
+plans pad.yaml 1700 # 12'544 bytes in rows of 224, 13'456 zeroed and stored; the cores took 9'108
+says out.txt "dma"
+[ -z "$(busy)" ] || fail "the cores work on a pad: $(busy)"
 # Rows that an index names lie apart: as if there were a gap behind each, also where they are stored.
 workload "a * 2" "r: 64, c: 8" "a: {at: [r, c]}" "r, c" >rows.yaml
 sed 's/reads: {a: {at: \[r, c\]/&, scattered: 1/' rows.yaml >read.yaml
