@@ -28,6 +28,7 @@ static void expect(bool holds)
 static void quote(const char *field, tw_text *out)
 {
     tw_text_add(out, "\"", 1);
+    if (tw_csv_wants_guard(field)) tw_text_add(out, "'", 1); /* which the reader drops */
     for (; *field; field++) tw_text_add(out, field[0] == '"' ? "\"\"" : field, field[0] == '"' ? 2 : 1);
     tw_text_add(out, "\"", 1);
 }
