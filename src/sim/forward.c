@@ -54,6 +54,7 @@ tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_arena *arena,
     *f = (tw_forward){.sim = sim, .cursor = cursor, .place = place, .room = count_moments(sim)};
     TW_TRY(new_snapshot(&f->before, f->room, sim->width, arena));
     TW_TRY(new_snapshot(&f->now, f->room, sim->width, arena));
+    TW_ALLOC(arena, f->growth, f->room * sim->width);
     TW_ALLOC(arena, f->slot, f->room);
     TW_ALLOC(arena, f->path, f->room);
     sim->least_start = INT64_MAX;
@@ -133,28 +134,39 @@ static void take_snapshot(tw_forward *f)
 
 /* ---- comparing and skipping ---- */
 
-/* Whether the state is that of a round ago, *delta later. */
-static bool repeats(const tw_forward *f, int64_t *delta, int64_t share[TW_MAX_ENGINES])
+/* How a state is that of a round ago, *delta later. */
+typedef enum likeness {
+    OTHER,
+    IN_TIME, /* all moments are, their paths not yet                                       */
+    ALIKE,   /* paths too: all grew by the same shares, or each by what it grew by a round ago */
+} likeness;
+
+/* Writes down what each path grew by. */
+static likeness compare(tw_forward *f, int64_t *delta)
 {
     const tw_snapshot *a = &f->before, *b = &f->now;
     int width = f->sim->width;
-    bool moved = false; /* one has: all others must like it */
+    const int64_t *first = NULL; /* of those that have moved: all others must like it */
+    bool moved = false, same = true, again = f->grows;
     if (a->n != b->n || a->len != b->len || memcmp(a->n_free, b->n_free, sizeof a->n_free) != 0 ||
         memcmp(a->n_out, b->n_out, sizeof a->n_out) != 0)
-        return false;
+        return OTHER;
     *delta = b->at[b->n - 1] - a->at[a->n - 1]; /* the last moment of all */
     for (int64_t i = 0; i < b->n; i++) {
         if (b->at[i] == a->at[i] && b->at[i] < f->sim->least_start) continue;
-        if (b->at[i] - a->at[i] != *delta) return false;
+        if (b->at[i] - a->at[i] != *delta) return OTHER;
         if (width > 0 && !f->path[i]) continue;
         const int64_t *x = a->share + i * width, *y = b->share + i * width;
+        int64_t *growth = f->growth + i * width;
         for (int e = 0; e < width; e++) {
-            if (!moved) share[e] = y[e] - x[e];
-            if (y[e] - x[e] != share[e]) return false;
+            again = again && growth[e] == y[e] - x[e];
+            growth[e] = y[e] - x[e];
+            same = same && (!first || growth[e] == first[e]);
         }
+        if (!first) first = growth;
         moved = true;
     }
-    return moved;
+    return !moved ? OTHER : same || again ? ALIKE : IN_TIME;
 }
 
 /* Rounds ahead whose tiles are as long as that of the last one, less one so that the place does not end here. */
@@ -206,7 +218,7 @@ static bool repeat_totals(tw_timeline *t, const tw_timeline *before, int64_t n, 
     return fits;
 }
 
-static bool skip(tw_forward *f, int64_t n, int64_t delta, const int64_t share[TW_MAX_ENGINES])
+static bool skip(tw_forward *f, int64_t n, int64_t delta)
 {
     int64_t ahead;
     tw_timeline total = *f->sim->out;
@@ -216,7 +228,7 @@ static bool skip(tw_forward *f, int64_t n, int64_t delta, const int64_t share[TW
     for (int64_t i = 0; i < f->now.n; i++) {
         if (f->now.at[i] == f->before.at[i]) continue;
         *f->slot[i] += ahead;
-        for (int e = 0; f->path[i] && e < f->sim->width; e++) f->path[i][e] += n * share[e];
+        for (int e = 0; f->path[i] && e < f->sim->width; e++) f->path[i][e] += n * f->growth[i * f->sim->width + e];
     }
     tw_flow_cursor_skip(f->cursor, f->place, n, n * (f->now.step - f->before.step));
     return true;
@@ -242,7 +254,7 @@ static void keep_snapshot(tw_forward *f, bool compared)
 
 int64_t tw_forward_look(tw_forward *f)
 {
-    int64_t delta, share[TW_MAX_ENGINES] = {0};
+    int64_t delta;
     bool may_look = has_paid(f) || f->full;
     if (f->n_looks >= MOST_LOOKS || !may_look) return 0;
     f->n_looks++;
@@ -250,13 +262,16 @@ int64_t tw_forward_look(tw_forward *f)
     int64_t work = tw_cdiv(f->now.n, CHEAP);
     f->owed += work;
     bool of_one_sweep = f->full && f->cursor->ordinal[f->place] >= 2;
-    int64_t n = of_one_sweep && repeats(f, &delta, share) ? rounds_ahead(f) : 0;
-    if (n > 0 && skip(f, n, delta, share)) {
+    likeness found = of_one_sweep ? compare(f, &delta) : OTHER;
+    int64_t n = found == ALIKE ? rounds_ahead(f) : 0;
+    if (n > 0 && skip(f, n, delta)) {
         f->n_looks = 0;
-        f->full = false;
+        f->full = f->grows = false;
         f->owed = 0;
     } else {
-        keep_snapshot(f, of_one_sweep);
+        bool once_more = found == IN_TIME && !f->grows; /* the next round, which tells whether paths go on like this */
+        keep_snapshot(f, of_one_sweep && !once_more);
+        f->grows = found == IN_TIME && f->full;
     }
     f->seen = f->sim->out->sum.instructions;
     f->sim->least_start = INT64_MAX;

@@ -11,8 +11,10 @@
  * moments; those of kind (a) are Delta later than a round ago; one of kind (b) was below the start and therefore did
  * not decide, and decides even less now. So all starts are Delta later, the state after the round is again the state
  * before it moved by Delta, and by induction so are all rounds that follow with tiles of that size. Which moment came
- * last is the same in every round, so a critical path grows by the same shares each time once it did so for all moments
- * of kind (a) at once.
+ * last is the same in every round: the path of a moment is that of the moment before it which decided, and shares of its
+ * own. So if the paths of all moments of kind (a) grew by the same shares, or each by what it grew by in the round before,
+ * they go on like that: with d(M) what the path of M grew by and p(M) the moment that decides M, the next round adds d(p(M)),
+ * and both say that this is d(M). (Two engines that are equally busy have paths of their own.)
  *
  * So n rounds are skipped by adding n Delta to the moments of kind (a), n times the shares to their paths and n times
  * the counts of the round to the totals. test/sim/test_forward.c compares this with the plain simulation. */
@@ -37,6 +39,8 @@ typedef struct tw_forward {
     int64_t n_looks;
     int64_t room; /* moments of a snapshot */
     bool full;    /* `before` holds the state one round ago */
+    bool grows;   /* `growth` is what each path grew by in the round before that */
+    int64_t *growth; /* `width` per moment */
     int64_t owed; /* instructions to be simulated before the next look, so that looking takes no longer than simulating */
     int64_t seen; /* instructions at the last call                                       */
     tw_snapshot before, now;

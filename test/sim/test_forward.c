@@ -8,6 +8,8 @@
 #include "program/program.h"
 #include "sim/timeline.h"
 
+#include <string.h>
+
 typedef struct text {
     char workload[120], machine[2000], mapping[800];
 } text;
@@ -185,6 +187,38 @@ TEST(what_is_skipped_is_what_would_have_happened)
     }
     print_message("%" PRId64 " of 4000 programs run, %" PRId64 " instructions\n", n, instructions);
     CHECK(n > 1500);
+}
+
+static const char *builtin(const char *name)
+{
+    int i = 0;
+    while (strcmp(tw_machine_builtin_name(i), name) != 0) i++;
+    return tw_machine_builtin_text(i);
+}
+
+/* Engines that are equally busy have critical paths of their own, which grow side by side for ever: here dma and mover. */
+TEST(engines_that_are_equally_busy_are_skipped_too)
+{
+    static const char levels[] =
+        "mapping: {add: {levels: [{at: l3, pass: true, buffers: {ifm: 8, w: 8, ofm: 8}}, {at: l2, pass: true, "
+        "buffers: {ifm: 5, w: 5, ofm: 5}}, {at: l1, pass: true, buffers: {ifm: 3, w: 3}}, {at: fabric, sizes: {d0: 4}, "
+        "order: [d0, d1, d2], buffers: {ofm: 2}}]}}";
+    tw_bench b = tw_bench_new();
+    tw_model model;
+    tw_machine machine;
+    tw_mapping mapping;
+    tw_program program;
+    tw_timeline line;
+    tw_meter meter = {.limit = INT64_MAX};
+    int64_t all = 0;
+    CHECK_EQ(tw_read_model(&b, "w", "add:40001x16x7", &model), TW_OK);
+    CHECK_EQ(tw_read_machine(&b, "m", builtin("kpu"), &machine), TW_OK);
+    CHECK_EQ(tw_read_mapping(&b, "p", levels, &model, &machine, &mapping), TW_OK);
+    CHECK(try_op(&b, &model, 0, &machine, mapping.op, &all));
+    CHECK_EQ(tw_program_build(&model, 0, &machine, mapping.op, b.arena, &b.diag, &program), TW_OK);
+    CHECK_EQ(tw_timeline_measure(&program, false, &meter, b.arena, &b.diag, &line), TW_OK);
+    CHECK(meter.done < all / 10);
+    tw_bench_free(&b);
 }
 
 /* A product and an operator fused behind it: what the one leaves for the other lies in a buffer that is never given back. */
