@@ -105,7 +105,8 @@ static nearest find_nearest(tw_lowering *l, const tw_resize *r, int d)
 
 /* ---- axes that are on no line ---- */
 
-/* The axis in the order of its table. A position that takes nothing takes the first element for now. */
+/* The axis in the order of its table. A position beyond the tensor reads the first element, which choose_elements then
+ * replaces by the number that stands for those beyond. */
 static tw_seen gather_axis(tw_lowering *l, const char *suffix, tw_seen x, int d, const nearest *a, tw_seen y)
 {
     tw_array *array;
