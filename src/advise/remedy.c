@@ -475,6 +475,7 @@ typedef struct capacity {
     int op;
     const tw_machine *machine;
     asker asker;
+    bool unsettled; /* of some memory it stayed open whether it alone would help */
     tw_diag *diag;
 } capacity;
 
@@ -543,6 +544,7 @@ static bool note_one(capacity *c, int m)
     c->asker.n_left--;
     tw_status status = find_smallest(c, &m, 1, &s);
     bool helps = status == TW_OK && !c->asker.stopped && s.used[m] > c->machine->memory[m].size;
+    c->unsettled |= !helps && !s.exact;
     if (helps) say_one(c, m, &s);
     tw_arena_rewind(c->asker.scratch, mark);
     return helps;
@@ -572,8 +574,8 @@ static void note_all(capacity *c, const int *memory, int n)
     tw_text sizes = {0};
     list_sizes(c->machine, s.used, &sizes);
     if (sizes.len && !sizes.failed)
-        tw_diag_note(c->diag, loc, "no single memory is to blame; it would fit with these %s: %s",
-                     tw_unit_plural(c->machine->unit), sizes.bytes);
+        tw_diag_note(c->diag, loc, "%sit would fit with these %s: %s",
+                     c->unsettled ? "" : "no single memory is to blame; ", tw_unit_plural(c->machine->unit), sizes.bytes);
     tw_text_release(&sizes);
 }
 
@@ -585,15 +587,18 @@ static void note_no_time(const tw_op *op, tw_diag *diag)
 void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *machine,
                                const tw_search_options *options, tw_arena *scratch, tw_diag *diag)
 {
+    static const double most_seconds = 10; /* nobody waits longer for advice */
     capacity c = {.model = model, .op = op, .machine = machine, .diag = diag};
     int memory[TW_MAX_MEMORIES], n = 0;
     bool helped = false;
+    tw_deadline limit;
     if (diag->muted) return;
     if (tw_deadline_is_over(diag->deadline)) {
         note_no_time(&model->op[op], diag);
         return;
     }
-    if (asker_init(&c.asker, options, diag->deadline, scratch) != TW_OK) return;
+    tw_deadline_init(&limit, most_seconds, diag->deadline);
+    if (asker_init(&c.asker, options, &limit, scratch) != TW_OK) return;
     c.asker.options.exhaustive = false; /* the same answer, sooner */
     c.asker.n_left = machine->n_memories;
     for (int m = machine->n_memories - 1; m >= 1; m--)

@@ -33,7 +33,7 @@ enum {
 #define MENU_WORK      INT64_C(8000000)  /* no more of them are tried after that           */
 #define POLISH_WORK    INT64_C(60000)    /* what is near enough already is tried to improve on    */
 #define MUST_WORK      INT64_C(4000000)  /* a first mapping, whatever budget and time are left,     */
-#define MUST_END       (INT64_C(1) << 31) /* and whatever budget is left                            */
+#define MUST_END       (INT64_C(1) << 27) /* and, all attempts together, whatever budget is left    */
 #define LAST_WORK      INT64_C(2000000)  /* when nothing was found, for each frame */
 #define DEFAULT_BUDGET INT64_C(150000000)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
@@ -68,6 +68,7 @@ typedef struct branch {
     int64_t gained_at; /* work when something better was found last, or the menu was made */
     int64_t near_at;   /* work when something near enough was found   */
     int64_t budget;    /* that is left: of `total`, and of patience   */
+    int64_t must_left; /* of MUST_END; only task 0 spends it          */
     int64_t one_run; /* instructions of a program that is simulated, at most */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
@@ -207,13 +208,14 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     const tw_space *s = t->all->space;
     int64_t most = t->seed ? tw_min(DISH_WORK, t->all->one_run) - t->work : t->all->one_run;
     tw_meter meter = {.limit = tw_min(t->all->budget - t->work, most), .stopped = task_stopped, .user = t};
-    if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : MUST_END;
+    if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : t->all->must_left;
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
     t->meter = &meter;
     tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map,
                                           &meter, out, short_by);
     t->meter = NULL;
+    if (t->must) t->all->must_left -= meter.done;
     *unfinished = meter.unfinished;
     t->n_points += machine == s->machine; /* others are relaxations */
     t->work += meter.done + NODE_WORK;
@@ -885,6 +887,7 @@ tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_searc
     b->heap.goals = goals;
     atomic_store(&b->winner, TASKS);
     b->total = options->budget > 0 ? options->budget : DEFAULT_BUDGET;
+    b->must_left = MUST_END;
     b->out = out;
     be_patient(b);
     tw_deadline most;
