@@ -159,7 +159,7 @@ static bool find_product(const tw_op *op, product *p)
 /* A matrix inside an operand as BLAS sees it: one of its strides is 1. */
 typedef struct matrix {
     CBLAS_TRANSPOSE transpose;
-    int64_t lead;
+    int64_t owner;
     double *copy; /* when neither stride is 1 */
 } matrix;
 
@@ -173,7 +173,7 @@ static bool matrix_of(const view *v, matrix *m)
     *m = (matrix){CblasNoTrans, v->extent[1], NULL};
     bool by_rows = v->extent[1] == 1 || v->stride[1] == 1, by_columns = v->extent[0] == 1 || v->stride[0] == 1;
     if (by_rows && v->stride[0] >= v->extent[1])
-        m->lead = v->stride[0];
+        m->owner = v->stride[0];
     else if (by_columns && v->stride[1] >= v->extent[0])
         *m = (matrix){CblasTrans, v->stride[1], NULL};
     else
@@ -206,7 +206,7 @@ static bool run_product(const tw_reference_case *c, const product *p, double *ou
         const double *right = matrix_data(&v[1], &b, c->input[1] + view_at(&p->batch[1], i));
         double *to = out + view_at(&p->batch[2], i);
         lib->dgemm(CblasRowMajor, a.transpose, b.transpose, (blasint)m, (blasint)n, (blasint)k, 1, left,
-                    (blasint)a.lead, right, (blasint)b.lead, 0, made, (blasint)n);
+                    (blasint)a.owner, right, (blasint)b.owner, 0, made, (blasint)n);
         for (int64_t e = 0; e < m * n; e++) to[view_at(&v[2], e)] = made[e];
     }
     free(made);
@@ -414,10 +414,10 @@ static bool find_convolution(const tw_op *op, convolution *k)
 static void convolution_views(const tw_op *op, const convolution *k, view v[N_ARRAYS])
 {
     const spatial *w = k->window;
-    const int lead[N_ARRAYS][3] = {
+    const int owner[N_ARRAYS][3] = {
         {k->batch, k->group, k->in}, {k->group, k->out, k->in}, {k->batch, k->group, k->out}};
     for (int o = 0; o < N_ARRAYS; o++)
-        for (int i = 0; i < 3; i++) view_add(&v[o], op, o, lead[o][i]);
+        for (int i = 0; i < 3; i++) view_add(&v[o], op, o, owner[o][i]);
     for (int i = 0; i < MAX_SPATIAL; i++) {
         view_add_window(&v[DATA], op, &w[i]);
         view_add(&v[WEIGHTS], op, 1, w[i].tap);

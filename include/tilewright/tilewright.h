@@ -579,7 +579,7 @@ TW_API TW_NODISCARD tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan,
 /* ---- placement: where things lie, and why they do not fit; docs/whynot.md ---- */
 
 /* A *group* is an operator and the fused ones behind it: they share one address space per memory. */
-typedef struct tw_lot_use {   /* a piece of memory that is given out as one                              */
+typedef struct tw_block_use {   /* a piece of memory that is given out as one                              */
     const char *name;         /* "w[1]"                                                                  */
     const char *op, *operand; /* whose it is                                                             */
     const char *last_op;      /* that touches it: it is kept until this operator is over                 */
@@ -589,34 +589,34 @@ typedef struct tw_lot_use {   /* a piece of memory that is given out as one     
     int64_t reads, writes; /* commands that do; 0 both: nothing ever lies there                       */
     bool dead;             /* nothing reads it                                                        */
     bool at_peak;          /* one of those that make up `live`                                        */
-} tw_lot_use;
+} tw_block_use;
 typedef struct tw_placement_use {  /* of one memory in one group                                             */
     const char *memory, *policy;   /* "slots", "bump", "lifetime"                                            */
     int first_op, n_ops;           /* the group                                                              */
     int64_t capacity, align;       /* capacity INT64_MAX: unlimited                                          */
-    int64_t height;                /* end of the last lot where the policy puts it                           */
-    int64_t slots, bump, lifetime; /* heights that the policies give these lots                             */
+    int64_t height;                /* end of the last block where the policy puts it                           */
+    int64_t slots, bump, lifetime; /* heights that the policies give these blocks                             */
     int64_t least;                 /* proven: no placement is lower                                          */
     bool proven;                   /* `lifetime` is as low                                                   */
-    int64_t live;                  /* most units that must be there at once: lots that something touches,    */
+    int64_t live;                  /* most units that must be there at once: blocks that something touches,    */
     const char *live_op;           /* while this operator runs                                               */
     int64_t n_commands;
     bool coarse; /* too many commands to look at: lifetimes are those of operators         */
-    int n_lots;
-    const tw_lot_use *lot; /* in the order of the program                                            */
+    int n_blocks;
+    const tw_block_use *block; /* in the order of the program                                            */
 } tw_placement_use;
 /* Of the memories of a plan that have a policy other than `slots` or serve a group of several operators. */
 TW_API int tw_plan_n_placements(const tw_plan *plan);
 TW_API const tw_placement_use *tw_plan_placement(const tw_plan *plan, int i);
-/* The lots of each as a picture: addresses upwards, commands to the right. */
+/* The blocks of each as a picture: addresses upwards, commands to the right. */
 TW_API TW_NODISCARD tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan,
                                                 const tw_print_options *options, FILE *out);
 
 /* What an allocator could do about a memory that is too small. */
 typedef enum tw_excuse {
     TW_EXCUSE_NONE,    /* nothing: what must be there at once is larger than the memory                    */
-    TW_EXCUSE_REUSE,   /* let lots that are not needed at the same time share addresses                    */
-    TW_EXCUSE_PACKING, /* put the same lots elsewhere: all of them have room side by side                  */
+    TW_EXCUSE_REUSE,   /* let blocks that are not needed at the same time share addresses                    */
+    TW_EXCUSE_PACKING, /* put the same blocks elsewhere: all of them have room side by side                  */
     TW_EXCUSE_UNUSED,  /* leave out what nothing ever lies in                                              */
     TW_EXCUSE_ALIGNED, /* nothing: what must be there at once fits but for alignment and gaps              */
     TW_EXCUSE_UNKNOWN, /* the exact packing was not found                                                  */
@@ -911,7 +911,7 @@ typedef struct tw_traffic {
     int64_t sweep;  /* elements of all of them, each once; more than the tensor where windows overlap */
     int64_t loads;  /* tile transfers                                                                 */
     int64_t elems;  /* elements transferred                                                           */
-    int64_t held;   /* most elements that stay resident at once                                       */
+    int64_t held;   /* most elements that residency resident at once                                       */
     int64_t n_held; /* tiles that these are                                                           */
 } tw_traffic;
 TW_API TW_NODISCARD tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op,

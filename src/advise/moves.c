@@ -134,14 +134,14 @@ static int64_t least_slots(const tw_program *p, int level, int o)
 static int64_t slots_now(const tw_program *p, int level, int o)
 {
     int m = p->map->level[level].memory;
-    if (p->layout.first[m][o] < 0 || (p->flow && p->flow->stay[m][o].pool != o)) return 0;
+    if (p->layout.first[m][o] < 0 || (p->flow && p->flow->residency[m][o].pool != o)) return 0;
     return p->layout.count[m][o];
 }
 
 /* An input of which a second buffer would let the next tile come while this one is used. */
 static bool can_double(const tw_program *p, int level, int o)
 {
-    const tw_stay *s = p->flow ? &p->flow->stay[p->map->level[level].memory][o] : NULL;
+    const tw_residency *s = p->flow ? &p->flow->residency[p->map->level[level].memory][o] : NULL;
     bool changes = !s || (s->here && !s->resident && s->filler >= 0 && s->depth >= p->flow->n_places);
     return slots_now(p, level, o) == 1 && changes;
 }

@@ -21,7 +21,7 @@ enum {
     MOST_NEAREST = 6,        /* are shown,                                                      */
     BY_DISTANCE = 3,         /* of these so many whatever their time                            */
     MOST_CUTS = 64,          /* one after the other                                             */
-    MOST_LOTS = 4096,        /* that are placed by other policies too                           */
+    MOST_BLOCKS = 4096,        /* that are placed by other policies too                           */
     MOST_COMMANDS = 1 << 20, /* longer programs are not walked, see placing.c                   */
     MOST_WORK = 1 << 22,     /* of one simulation; of all together four times that              */
 };
@@ -77,7 +77,7 @@ static bool raise_slots(const tw_program *p, tw_op_map *map, bool *raised)
 {
     for (int m = 1; p->flow && m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *s = &p->flow->stay[m][o];
+            const tw_residency *s = &p->flow->residency[m][o];
             if (!s->here || p->layout.count[m][o] >= p->flow->needed[m][s->pool]) continue;
             if (tw_level_pool(&map->level[m - 1], o) != o) return false;
             map->level[m - 1].slots[o] = p->flow->needed[m][o];
@@ -508,10 +508,10 @@ static tw_status find_nearest(bench *b, tw_move *move, int n, int64_t missing, e
 static tw_excuse excuse_of(const tw_placement_use *use)
 {
     int64_t sum = 0, end = 0;
-    for (int i = 0; i < use->n_lots; i++) {
-        bool unused = use->lot[i].reads == 0 && use->lot[i].writes == 0;
-        sum += use->lot[i].size;
-        if (!unused) end = tw_cdiv(end, use->align) * use->align + use->lot[i].size;
+    for (int i = 0; i < use->n_blocks; i++) {
+        bool unused = use->block[i].reads == 0 && use->block[i].writes == 0;
+        sum += use->block[i].size;
+        if (!unused) end = tw_cdiv(end, use->align) * use->align + use->block[i].size;
     }
     if (use->live > use->capacity) return TW_EXCUSE_NONE;
     if (use->lifetime <= use->capacity) return sum <= use->capacity ? TW_EXCUSE_PACKING : TW_EXCUSE_REUSE;
@@ -520,7 +520,7 @@ static tw_excuse excuse_of(const tw_placement_use *use)
 }
 
 /* The times of the programs in memories without limit, for lifetimes. Where there is none, or it takes too long, an
- * operator's lots live as long as it does. */
+ * operator's blocks live as long as it does. */
 static tw_status time_programs(bench *b)
 {
     for (int i = b->first; i < b->first + b->n; i++) {
@@ -582,7 +582,7 @@ static tw_status find_changes(bench *b, answer *a)
     TW_TRY(tw_moves_list(&b->base, b->kept, &move, &n));
     TW_TRY(edit_by_moves(b, move, n, now.missing, &a->single));
     for (int i = 0; i < a->why.n_memories; i++)
-        if (a->why.memory[i].use.n_lots <= MOST_LOTS)
+        if (a->why.memory[i].use.n_blocks <= MOST_BLOCKS)
             TW_TRY(edit_placements(b, tw_machine_find_memory(b->machine, a->why.memory[i].use.memory), &a->single));
     sort_edits(&a->single, is_more_useful);
     TW_TRY(find_nearest(b, move, n, now.missing, &a->nearest));

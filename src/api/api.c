@@ -336,8 +336,8 @@ const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory)
 const tw_pool_use *tw_plan_pool_use(const tw_plan *plan, int op, int memory, int operand)
 {
     const tw_flow *flow = plan->op[op].program.flow;
-    int lead = flow && flow->stay[memory][operand].here ? flow->stay[memory][operand].pool : operand;
-    return &plan->op[op].timeline.pool[memory][lead];
+    int owner = flow && flow->residency[memory][operand].here ? flow->residency[memory][operand].pool : operand;
+    return &plan->op[op].timeline.pool[memory][owner];
 }
 
 /* ---- rows ---- */

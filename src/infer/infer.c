@@ -206,7 +206,7 @@ static bool can_compute(const tw_rule_case *c)
     if (c->n_in == 0 || has_graphs(c->node) || !is_small(c)) return false;
     for (int k = 0; k < c->n_in; k++)
         if (c->in[k] && !has_elements(c->pass, c->node->input[k])) return false;
-    return tw_refer_knows(c->node);
+    return tw_ref_knows(c->node);
 }
 
 static void keep_computed(tw_shape_of_value *out, const tw_array *array)
@@ -232,7 +232,7 @@ static tw_status compute(const tw_rule_case *c)
     TW_ALLOC(c->arena, wanted, c->n_out + 1);
     for (int k = 0; k < c->n_in; k++) TW_TRY(tw_rule_constant(c, k, &input[k]));
     for (int k = 0; k < c->n_out; k++) wanted[k] = c->node->output[k] >= 0;
-    tw_refer_case run = {.file = c->file,
+    tw_ref_case run = {.file = c->file,
                          .node = c->node,
                          .opset = c->opset,
                          .n_inputs = c->n_in,
@@ -241,8 +241,8 @@ static tw_status compute(const tw_rule_case *c)
                          .wanted = wanted,
                          .graph = c->graph};
     tw_diag quiet = tw_diag_quiet(c->diag);
-    tw_status status = tw_refer_run(&run, c->arena, &quiet, output);
-    if (status == TW_ERR_INPUT) return tw_refer_run(&run, c->arena, c->diag, output);
+    tw_status status = tw_ref_run(&run, c->arena, &quiet, output);
+    if (status == TW_ERR_INPUT) return tw_ref_run(&run, c->arena, c->diag, output);
     if (status == TW_INFEASIBLE) return TW_OK;
     if (status != TW_OK) return status;
     for (int k = 0; k < c->n_out; k++) keep_computed(&c->out[k], &output[k]);

@@ -81,7 +81,7 @@ static bool reads_constants(const tw_lowering *l, int top, int graph)
 static bool is_constant_node(const tw_lowering *l, const tw_onnx_node *node)
 {
     int64_t read = 0;
-    if (node->n_inputs == 0 || is_random(node) || is_of_shapes(node) || !tw_refer_knows(node)) return false;
+    if (node->n_inputs == 0 || is_random(node) || is_of_shapes(node) || !tw_ref_knows(node)) return false;
     for (int i = 0; i < node->n_inputs; i++) {
         if (node->input[i] < 0) continue;
         if (!depends_on_constants(l, node->input[i])) return false;

@@ -87,7 +87,7 @@ void tw_add_host(tw_lowering *l, const char *why)
     if (!node) l->no_memory = true;
     if (l->no_memory || !tw_room_for_step(l)) return;
     *node = l->index;
-    bool knows = tw_refer_knows(l->node);
+    bool knows = tw_ref_knows(l->node);
     l->step[l->n_steps++] = (tw_step){.name = l->name,
                                       .op = l->node->op,
                                       .graph = l->graph,

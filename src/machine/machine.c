@@ -127,12 +127,12 @@ int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *s)
 }
 
 /* What the cores lose of their time to others, in thousandths. */
-static int64_t lost_of(const tw_banks *banks, int64_t stride, bool pressed)
+static int64_t lost_of(const tw_banks *banks, int64_t stride, bool contended)
 {
-    if (banks->count == 0) return pressed ? banks->busy : 0;
+    if (banks->count == 0) return contended ? banks->busy : 0;
     int64_t apart = stride / banks->width % banks->count, lost = 0;
     bool along = 2 * apart >= banks->wave && 2 * apart <= 3 * banks->wave;
-    if (pressed) lost = along ? banks->along : banks->busy;
+    if (contended) lost = along ? banks->along : banks->busy;
     if (apart == 0) lost += banks->full;
     if (2 * apart == banks->count) lost += banks->half;
     return lost;
@@ -150,14 +150,14 @@ tw_kernel_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem)
     return n;
 }
 
-int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool pressed)
+int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool contended)
 {
     int64_t rows = tw_cdiv(nest->share, cost->cores), lanes = 1;
     for (int i = cost->n_unrolls - 1; i >= 0; i--)
         if (rows % cost->unroll[i] == 0) lanes = cost->unroll[i];
     int64_t rounds = add_product(0, nest->others, rows / lanes);
     int64_t width =
-        tw_max(lanes * (TW_MILLI + lost_of(&cost->banks, nest->stride, pressed)), cost->depth * TW_MILLI);
+        tw_max(lanes * (TW_MILLI + lost_of(&cost->banks, nest->stride, contended)), cost->depth * TW_MILLI);
     int64_t points = add_product(0, add_product(0, nest->reduction, width), cost->per_point);
     if (points < INT64_MAX) points /= TW_MILLI;
     int64_t round = rounds > 1 ? tw_max(add_product(points, 1, cost->per_round), lanes * cost->row_least) : points;

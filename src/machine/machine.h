@@ -122,8 +122,8 @@ typedef struct tw_kernel_nest {
 /* A tile of these lengths per loop; `elem` are the units of an element of the streamed input. */
 tw_kernel_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem);
 /* Thousandths of a cycle. A core does ceil(share / cores) rows; with u of them unrolled it takes others * rows / u rounds
- * of reduction * max(u, depth) points. `pressed`: a mover works on the memory meanwhile. */
-int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool pressed);
+ * of reduction * max(u, depth) points. `contended`: a mover works on the memory meanwhile. */
+int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool contended);
 /* A sum that stays at INT64_MAX once it is there. */
 static inline int64_t tw_cost_sum(int64_t a, int64_t b)
 {
@@ -152,7 +152,7 @@ typedef struct tw_behind {
     int64_t left[2];          /* units of the output at hand, which stays there for the next one, at least      */
     int64_t least[2];         /* units that the others take at least, what is left for them included            */
     int n;                    /* pieces: the first is what is left for them, its size open                      */
-    const struct tw_lot *lot; /* in the order in which they are given out                                       */
+    const struct tw_block *block; /* in the order in which they are given out                                       */
 } tw_behind;
 
 typedef struct tw_memory {

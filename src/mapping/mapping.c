@@ -171,16 +171,16 @@ static tw_status check_credits(const scene *s, const tw_level_map *level, const 
 {
     for (int i = 0; i < s->op->n_operands; i++) {
         const char *name = s->op->operand[i].name, *memory = s->machine->memory[level->memory].name;
-        int lead = tw_level_pool(level, i);
+        int owner = tw_level_pool(level, i);
         if (level->slots[i] < 0 || level->slots[i] > TW_MAX_CREDITS)
             return tw_diag_error(s->diag, locs->slots[i], "'%s' is %" PRId64 ", outside 1..%d", name,
                                  level->slots[i], TW_MAX_CREDITS);
         if ((level->slots[i] > 0 || level->keeps[i] != 0) && !tw_map_holds(s->op, s->machine, level->memory, i))
             return tw_diag_error(s->diag, level->slots[i] > 0 ? locs->slots[i] : locs->keep[i],
                                  "memory '%s' does not hold '%s'", memory, name);
-        if (lead < 0 || lead > i || level->shares[lead] != 0 ||
-            (lead < i && !tw_map_holds(s->op, s->machine, level->memory, i)) ||
-            level->slots[lead] != level->slots[i])
+        if (owner < 0 || owner > i || level->shares[owner] != 0 ||
+            (owner < i && !tw_map_holds(s->op, s->machine, level->memory, i)) ||
+            level->slots[owner] != level->slots[i])
             return tw_diag_error(s->diag, locs->slots[i], "'%s' shares buffers in '%s' that are not there", name,
                                  memory);
     }
@@ -376,7 +376,7 @@ static void read_pool(tw_fields *f, const tw_op *op, const tw_node *node, tw_lev
                       unsigned *seen)
 {
     int64_t slots = 0;
-    int lead = -1;
+    int owner = -1;
     unsigned members = 0;
     f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_CREDITS, f->diag, &slots);
     for (const char *at = node->key;; at++) {
@@ -388,7 +388,7 @@ static void read_pool(tw_fields *f, const tw_op *op, const tw_node *node, tw_lev
             return;
         }
         members |= 1u << i;
-        lead = lead < 0 || i < lead ? i : lead;
+        owner = owner < 0 || i < owner ? i : owner;
         at += len;
         if (!*at) break;
     }
@@ -396,7 +396,7 @@ static void read_pool(tw_fields *f, const tw_op *op, const tw_node *node, tw_lev
     for (int i = 0; i < op->n_operands; i++) {
         if (!(members >> i & 1)) continue;
         level->slots[i] = slots;
-        level->shares[i] = i - lead;
+        level->shares[i] = i - owner;
         locs->slots[i] = node->loc;
     }
 }

@@ -335,7 +335,7 @@ static tw_status read_typed(const tw_source *source, const tw_constant *c, const
 /* ---- elements in another file ---- */
 
 /* Inside the folder of the model: relative, and no ".." among its parts. */
-static bool stays_inside(const char *location)
+static bool residencies_inside(const char *location)
 {
     if (location[0] == '/' || location[0] == 0) return false;
     for (const char *part = location; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
@@ -405,7 +405,7 @@ static tw_status open_whole(const tw_source *source, const tw_constant *c, int *
     char text[512];
     int64_t size;
     if (tw_onnx_type_bytes(c->type) == 0) return fail(source, c, "elements of its type cannot be read");
-    if (!stays_inside(c->location)) {
+    if (!residencies_inside(c->location)) {
         snprintf(text, sizeof text, "its external data '%.*s' lies outside the model's folder",
                  TW_FIRST(200, c->location));
         return fail(source, c, text);
@@ -447,7 +447,7 @@ static tw_status read_file(const tw_source *source, const tw_constant *c, const 
 static bool external_is_there(const tw_constant *c, const char *model)
 {
     int64_t size;
-    if (tw_onnx_type_bytes(c->type) == 0 || !stays_inside(c->location)) return false;
+    if (tw_onnx_type_bytes(c->type) == 0 || !residencies_inside(c->location)) return false;
     int fd = open_external(c, model, &size);
     if (fd < 0) return false;
     close(fd);

@@ -20,7 +20,7 @@ typedef struct tw_pools {
     int64_t size[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     unsigned sharers[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* other operands that use the pool, as bits */
     int depth[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* loops outside of which it is given out: the order of `bump` */
-    bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* its slots are one lot                                   */
+    bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* its slots are one block                                   */
     unsigned resident;                             /* bit o: operand o stays between operators: it lies first */
     int64_t extra[TW_MAX_MEMORIES];              /* units that are given out and never used                   */
     tw_loc loc[TW_MAX_MEMORIES];

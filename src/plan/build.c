@@ -31,8 +31,8 @@ static tw_link_use describe_link(const tw_op_plan *plan, int m, int o, int64_t l
 {
     const tw_program *p = &plan->program;
     const tw_link_count *count = &plan->timeline.link[m][o];
-    int outer = p->flow ? p->flow->stay[m][o].outer : m - 1;
-    if (p->flow && !p->flow->stay[m][o].here) return (tw_link_use){.operand = p->op->operand[o].name};
+    int outer = p->flow ? p->flow->residency[m][o].outer : m - 1;
+    if (p->flow && !p->flow->residency[m][o].here) return (tw_link_use){.operand = p->op->operand[o].name};
     tw_link_use use = {.outer = p->machine->memory[outer].name,
                        .inner = p->machine->memory[m].name,
                        .operand = p->op->operand[o].name,

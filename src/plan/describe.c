@@ -2,18 +2,18 @@
 #include "plan/describe.h"
 
 /* "w[1]": the operator stands beside it. */
-static const char *name_of(const tw_lot *lot, const tw_op *op, tw_arena *arena)
+static const char *name_of(const tw_block *block, const tw_op *op, tw_arena *arena)
 {
-    const char *operand = op->operand[lot->operand].name;
-    if (lot->n == 0) return tw_arena_printf(arena, "%s, unpadded", operand);
-    return lot->slot < 0 ? tw_arena_printf(arena, "%s", operand)
-                         : tw_arena_printf(arena, "%s[%d]", operand, lot->slot);
+    const char *operand = op->operand[block->operand].name;
+    if (block->n == 0) return tw_arena_printf(arena, "%s, unpadded", operand);
+    return block->slot < 0 ? tw_arena_printf(arena, "%s", operand)
+                         : tw_arena_printf(arena, "%s[%d]", operand, block->slot);
 }
 
 /* What nothing ever lies in need not be there. */
-static bool is_needed_by(const tw_lot *lot, int op)
+static bool is_needed_by(const tw_block *block, int op)
 {
-    return lot->reads + lot->writes > 0 && lot->op <= op && op <= lot->last_op;
+    return block->reads + block->writes > 0 && block->op <= op && op <= block->last_op;
 }
 
 /* The operator that needs most. */
@@ -23,8 +23,8 @@ static int find_peak(const tw_placing *g, int64_t *live)
     *live = 0;
     for (int op = g->first_op; op < g->first_op + g->n_ops; op++) {
         int64_t sum = 0;
-        for (int i = 0; i < g->n_lots; i++)
-            if (is_needed_by(&g->lot[i], op)) sum += g->lot[i].size;
+        for (int i = 0; i < g->n_blocks; i++)
+            if (is_needed_by(&g->block[i], op)) sum += g->block[i].size;
         if (sum <= *live) continue;
         *live = sum;
         peak = op;
@@ -32,32 +32,32 @@ static int find_peak(const tw_placing *g, int64_t *live)
     return peak;
 }
 
-static tw_status describe_lot(const tw_lot *lot, const tw_op_plan *op, int peak, tw_arena *arena, tw_lot_use *out)
+static tw_status describe_block(const tw_block *block, const tw_op_plan *op, int peak, tw_arena *arena, tw_block_use *out)
 {
-    const tw_op *owner = op[lot->op].program.op;
-    *out = (tw_lot_use){.name = name_of(lot, owner, arena),
+    const tw_op *owner = op[block->op].program.op;
+    *out = (tw_block_use){.name = name_of(block, owner, arena),
                         .op = owner->name,
-                        .operand = owner->operand[lot->operand].name,
-                        .last_op = op[lot->last_op].program.op->name,
-                        .slot = lot->slot,
-                        .size = lot->size,
-                        .offset = lot->offset,
-                        .lower = lot->lower,
-                        .upper = lot->upper,
-                        .reads = lot->reads,
-                        .writes = lot->writes,
-                        .dead = lot->reads == 0,
-                        .at_peak = is_needed_by(lot, peak)};
+                        .operand = owner->operand[block->operand].name,
+                        .last_op = op[block->last_op].program.op->name,
+                        .slot = block->slot,
+                        .size = block->size,
+                        .offset = block->offset,
+                        .lower = block->lower,
+                        .upper = block->upper,
+                        .reads = block->reads,
+                        .writes = block->writes,
+                        .dead = block->reads == 0,
+                        .at_peak = is_needed_by(block, peak)};
     return out->name ? TW_OK : TW_ERR_NOMEM;
 }
 
 tw_status tw_placement_describe(const tw_placing *g, const tw_op_plan *op, tw_arena *arena, tw_placement_use *out)
 {
-    tw_lot_use *lot;
+    tw_block_use *block;
     int64_t live;
     int peak = find_peak(g, &live);
-    TW_ALLOC(arena, lot, g->n_lots + 1);
-    for (int i = 0; i < g->n_lots; i++) TW_TRY(describe_lot(&g->lot[i], op, peak, arena, &lot[i]));
+    TW_ALLOC(arena, block, g->n_blocks + 1);
+    for (int i = 0; i < g->n_blocks; i++) TW_TRY(describe_block(&g->block[i], op, peak, arena, &block[i]));
     *out = (tw_placement_use){.memory = op[g->first_op].program.machine->memory[g->memory].name,
                               .policy = tw_placement_name(g->policy),
                               .first_op = g->first_op,
@@ -73,8 +73,8 @@ tw_status tw_placement_describe(const tw_placing *g, const tw_op_plan *op, tw_ar
                               .live_op = op[peak].program.op->name,
                               .n_commands = g->n_commands,
                               .coarse = g->coarse,
-                              .n_lots = g->n_lots,
-                              .lot = lot};
+                              .n_blocks = g->n_blocks,
+                              .block = block};
     out->proven = out->lifetime == out->least;
     return TW_OK;
 }

@@ -127,7 +127,7 @@ static bool add_to(int64_t *sum, int64_t x) { return tw_ckd_add(*sum, x, sum); }
 /* Transfers and units of operand o between memory m and the one outside it, added to the engines. */
 static bool count_link(const tw_program *p, int m, int o, tw_outline *out)
 {
-    const tw_stay *stay = &p->flow->stay[m][o];
+    const tw_residency *residency = &p->flow->residency[m][o];
     const tw_machine *machine = p->machine;
     int output = tw_op_output(p->op);
     tw_flow_count count;
@@ -137,19 +137,19 @@ static bool count_link(const tw_program *p, int m, int o, tw_outline *out)
     if (o == output) { /* finished elements leave once; the others leave and come back as partial sums */
         if (!tw_ckd_mul(count.elems - count.sweep, p->partial_units, &back)) return false;
         units = count.sweep * p->elem_units[o] + back;
-        if (back > 0 && stay->filler >= 0) {
-            out->commands[stay->filler] += 1;
-            if (!add_to(&out->units[stay->filler], back)) return false;
+        if (back > 0 && residency->filler >= 0) {
+            out->commands[residency->filler] += 1;
+            if (!add_to(&out->units[residency->filler], back)) return false;
         }
     }
-    int e = o == output ? stay->drain : stay->filler;
+    int e = o == output ? residency->drain : residency->filler;
     bool joins = machine->engine[e].joins && o < output;
     if (joins)
         out->commands[e] = tw_max(out->commands[e], count.transfers);
     else if (!add_to(&out->commands[e], count.transfers))
         return false;
     return add_to(&out->units[e], units) && add_to(&out->crossed[m], units) && add_to(&out->crossed[m], back) &&
-           tw_ckd_mul(units + back, machine->memory[stay->outer].energy_fj + machine->memory[m].energy_fj,
+           tw_ckd_mul(units + back, machine->memory[residency->outer].energy_fj + machine->memory[m].energy_fj,
                       &energy) &&
            add_to(&out->energy_fj, energy);
 }
@@ -159,7 +159,7 @@ static bool is_monotone(const tw_program *p)
     for (int e = 0; e < p->machine->n_engines; e++)
         if (p->machine->engine[e].count > 1) return false;
     for (int m = 1; m < p->machine->n_memories; m++)
-        if (p->flow->stay[m][tw_op_output(p->op)].returns) return false;
+        if (p->flow->residency[m][tw_op_output(p->op)].returns) return false;
     return true;
 }
 
@@ -182,7 +182,7 @@ static void outline_execs(const tw_program *p, tw_outline *out)
  * difference. */
 static bool reorders(const tw_program *p)
 {
-    const tw_stay *out = &p->flow->stay[tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT)][tw_op_output(p->op)];
+    const tw_residency *out = &p->flow->residency[tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT)][tw_op_output(p->op)];
     bool prefetches = false;
     for (int e = 0; e < p->machine->n_engines; e++) prefetches |= p->machine->engine[e].prefetches;
     return prefetches && !out->resident && out->grain >= 0;
@@ -192,20 +192,20 @@ static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outl
 {
     *out = (tw_outline){.exact = true,
                         .monotone = is_monotone(p),
-                        .pressed = p->machine->engine[p->machine->compute].cost.kind == TW_COST_KERNEL,
+                        .contended = p->machine->engine[p->machine->compute].cost.kind == TW_COST_KERNEL,
                         .reorders = reorders(p)};
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            if (!p->flow->stay[m][o].here) continue;
+            if (!p->flow->residency[m][o].here) continue;
             out->here[m][o] = true;
             out->needed[m][o] = p->flow->needed[m][o];
-            const tw_stay *stay = &p->flow->stay[m][o];
+            const tw_residency *residency = &p->flow->residency[m][o];
             int first = p->layout.first[m][o];
             out->slot_units[m][o] = p->layout.buffer[first].size;
-            out->depth[m][o] = stay->depth;
-            out->packed[m][o] = p->machine->memory[m].placement != TW_PLACE_SLOTS && stay->n_tiles > 1;
-            out->changes[m][o] = o < tw_op_output(p->op) && stay->filler >= 0 && stay->depth >= p->flow->n_places;
-            if (stay->resident) continue;
+            out->depth[m][o] = residency->depth;
+            out->packed[m][o] = p->machine->memory[m].placement != TW_PLACE_SLOTS && residency->n_tiles > 1;
+            out->changes[m][o] = o < tw_op_output(p->op) && residency->filler >= 0 && residency->depth >= p->flow->n_places;
+            if (residency->resident) continue;
             out->exact = count_link(p, m, o, out) && out->exact;
         }
     outline_execs(p, out);

@@ -2,7 +2,7 @@
 #include "plan/execute.h"
 
 #include "sim/order.h"
-#include "sim/tee.h"
+#include "sim/fanout.h"
 #include "sim/timeline.h"
 #include "verify/expect.h"
 
@@ -33,10 +33,10 @@ tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker 
                    tw_arena *scratch, tw_arena *judges, tw_diag *diag)
 {
     const tw_program *p = &plan->program;
-    tw_row_tee tee = {0};
+    tw_row_fanout fanout = {0};
     tw_order *order = NULL;
-    if (other) tw_row_tee_add(&tee, *other);
-    tw_row_tee_add(&tee, tw_checker_sink(checker));
+    if (other) tw_row_fanout_add(&fanout, *other);
+    tw_row_fanout_add(&fanout, tw_checker_sink(checker));
     if (executor) {
         tw_row_sink sink = tw_executor_sink(executor);
         if (p->flow && !(order = tw_order_new(p->machine, &sink, judges))) return TW_ERR_NOMEM;
@@ -45,9 +45,9 @@ tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker 
             tw_order_expect(order, e, use->loads + use->stores + use->ops);
             tw_order_expect_loads(order, e, use->loads);
         }
-        tw_row_tee_add(&tee, order ? tw_order_sink(order) : sink);
+        tw_row_fanout_add(&fanout, order ? tw_order_sink(order) : sink);
     }
-    tw_row_sink all = tw_row_tee_sink(&tee);
+    tw_row_sink all = tw_row_fanout_sink(&fanout);
     tw_timeline ignored;
     TW_TRY(tw_timeline_walk(p, &all, scratch, diag, &ignored));
     return order ? tw_order_flush(order) : TW_OK;

@@ -6,8 +6,8 @@ const char *tw_unit_brief(tw_unit unit) { return unit == TW_UNIT_BYTE ? "B" : "e
 
 bool tw_link_exists(const tw_op_plan *plan, int memory, int operand)
 {
-    const tw_stay *stay = &plan->program.flow->stay[memory][operand];
-    return memory > 0 && stay->here && !stay->resident;
+    const tw_residency *residency = &plan->program.flow->residency[memory][operand];
+    return memory > 0 && residency->here && !residency->resident;
 }
 
 static tw_amount amount(int64_t transfers, int64_t units, int64_t elem_units)
@@ -28,10 +28,10 @@ tw_crossing tw_crossing_of(const tw_op_plan *plan, int memory, int operand)
 {
     const tw_program *p = &plan->program;
     const tw_link_use *use = &plan->link[memory][operand];
-    const tw_stay *stay = &p->flow->stay[memory][operand];
+    const tw_residency *residency = &p->flow->residency[memory][operand];
     bool output = operand == tw_op_output(p->op);
-    tw_crossing c = {.engine = output ? stay->drain : stay->filler,
-                     .back_engine = output && stay->returns ? stay->filler : -1,
+    tw_crossing c = {.engine = output ? residency->drain : residency->filler,
+                     .back_engine = output && residency->returns ? residency->filler : -1,
                      .least = use->least_units / p->elem_units[operand]};
     if (output)
         split_output(plan, use, operand, &c);

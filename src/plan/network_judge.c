@@ -77,7 +77,7 @@ static tw_status evaluate(evaluation *e, int graph, const tw_onnx_node *node, tw
         input[i] = &array[i];
     }
     for (int i = 0; i < node->n_outputs; i++) wanted[i] = node->output[i] >= 0;
-    tw_refer_case c = {.file = e->r->net->file,
+    tw_ref_case c = {.file = e->r->net->file,
                        .node = node,
                        .opset = tw_graph_opset(e->r->net->file, node->domain),
                        .n_inputs = node->n_inputs,
@@ -87,7 +87,7 @@ static tw_status evaluate(evaluation *e, int graph, const tw_onnx_node *node, tw
                        .graph = graph,
                        .outer = find_outer,
                        .user = e};
-    tw_status status = tw_refer_run(&c, e->arena, diag, output);
+    tw_status status = tw_ref_run(&c, e->arena, diag, output);
     return e->status != TW_OK ? e->status : status;
 }
 

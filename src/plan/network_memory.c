@@ -24,7 +24,7 @@ typedef struct homes { /* tensors that need a place */
     tw_pack_segment *segment;
     int *tensor;         /* of the network                          */
     int *home_of;        /* per tensor of the network, -1: it needs none */
-    bool *stays_outside; /* the network's output, or a view of it is */
+    bool *residencies_outside; /* the network's output, or a view of it is */
     int n;
 } homes;
 
@@ -59,7 +59,7 @@ static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
     TW_ALLOC(scratch, h->item, h->n + lowered->n_steps + 1);
     TW_ALLOC(scratch, h->segment, h->n + lowered->n_steps + 1);
     TW_ALLOC(scratch, h->tensor, h->n + 1);
-    TW_ALLOC(scratch, h->stays_outside, h->n + 1);
+    TW_ALLOC(scratch, h->residencies_outside, h->n + 1);
     TW_ALLOC(scratch, h->home_of, lowered->n_tensors + 1);
     for (int t = 0, i = 0; t < lowered->n_tensors; t++) {
         h->home_of[t] = needs_home(lowered, t, life) ? i : -1;
@@ -71,7 +71,7 @@ static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
     }
     for (int t = 0; t < lowered->n_tensors; t++) {
         int home = h->home_of[lowered->tensor[t].root];
-        if (home >= 0 && lowered->tensor[t].is_output) h->stays_outside[home] = true;
+        if (home >= 0 && lowered->tensor[t].is_output) h->residencies_outside[home] = true;
     }
     return TW_OK;
 }
@@ -173,7 +173,7 @@ static int list_candidates(const homes *h, candidate *out)
     int n = 0;
     for (int i = 0; i < h->n; i++) {
         const tw_net_tensor *tensor = &h->plan->network->lowered->tensor[h->tensor[i]];
-        if (tensor->role != TW_ROLE_BETWEEN || h->stays_outside[i]) continue;
+        if (tensor->role != TW_ROLE_BETWEEN || h->residencies_outside[i]) continue;
         tw_tensor_place *p = &h->place[i];
         out[n++] =
             (candidate){(double)p->saved_bytes / ((double)units_of(h, i) * (p->last_step - p->first_step + 1)), i};

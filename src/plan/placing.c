@@ -21,19 +21,19 @@ int tw_group_size(const tw_model *model, int first)
 
 static int64_t align_up(int64_t at, int64_t align) { return tw_cdiv(at, align) * align; }
 
-/* ---- lots ---- */
+/* ---- blocks ---- */
 
-/* Whether the pool's slots are one lot. */
-static bool is_one_lot(const tw_program *p, int first, int n)
+/* Whether the pool's slots are one block. */
+static bool is_one_block(const tw_program *p, int first, int n)
 {
     return n > 1 && p->layout.buffer[first + 1].inside;
 }
 
-static tw_lot lot_of(const tw_program *p, int op, int operand, int slot, int first, int n)
+static tw_block block_of(const tw_program *p, int op, int operand, int slot, int first, int n)
 {
     const tw_buffer *b = p->layout.buffer;
     int64_t size = b[first + n - 1].offset + b[first + n - 1].size - b[first].offset;
-    return (tw_lot){
+    return (tw_block){
         .op = op, .operand = operand, .slot = slot, .first = first, .n = n, .size = size, .lower = INT64_MAX};
 }
 
@@ -48,34 +48,34 @@ static int64_t unused_of(const tw_program *p, int memory, int64_t align)
     return tw_max(0, p->layout.used[memory] - align_up(end, align));
 }
 
-/* The lot of the operator before in which this operator's resident input lies, -1: it has none. */
-static int lot_before(const tw_placing *g, int op, const tw_program *p, int operand)
+/* The block of the operator before in which this operator's resident input lies, -1: it has none. */
+static int block_before(const tw_placing *g, int op, const tw_program *p, int operand)
 {
-    if (operand == tw_op_output(p->op) || !p->flow || !p->flow->stay[g->memory][operand].resident) return -1;
-    for (int i = g->n_lots - 1; i >= 0; i--) {
-        if (g->lot[i].op == op - 1 && g->lot[i].operand == tw_op_output(p->op - 1) && g->lot[i].n > 0) return i;
+    if (operand == tw_op_output(p->op) || !p->flow || !p->flow->residency[g->memory][operand].resident) return -1;
+    for (int i = g->n_blocks - 1; i >= 0; i--) {
+        if (g->block[i].op == op - 1 && g->block[i].operand == tw_op_output(p->op - 1) && g->block[i].n > 0) return i;
     }
     return -1;
 }
 
-typedef struct lots {
+typedef struct blocks {
     tw_placing *g;
-    int **of; /* per operator of the group and buffer: its lot, -1: another memory */
-} lots;
+    int **of; /* per operator of the group and buffer: its block, -1: another memory */
+} blocks;
 
-static void add_buffers(lots *l, int k, const tw_program *p, int first, int n, int operand, int slot)
+static void add_buffers(blocks *l, int k, const tw_program *p, int first, int n, int operand, int slot)
 {
     tw_placing *g = l->g;
-    int op = g->first_op + k, shared = lot_before(g, op, p, operand);
+    int op = g->first_op + k, shared = block_before(g, op, p, operand);
     if (shared < 0) {
-        shared = g->n_lots++;
-        g->lot[shared] = lot_of(p, op, operand, slot, first, n);
+        shared = g->n_blocks++;
+        g->block[shared] = block_of(p, op, operand, slot, first, n);
     }
-    g->lot[shared].last_op = op;
+    g->block[shared].last_op = op;
     for (int i = 0; i < n; i++) l->of[k][first + i] = shared;
 }
 
-static void add_lots(lots *l, int k, const tw_program *p)
+static void add_blocks(blocks *l, int k, const tw_program *p)
 {
     int n;
     tw_placing *g = l->g;
@@ -85,13 +85,13 @@ static void add_lots(lots *l, int k, const tw_program *p)
         l->of[k][i] = -1;
         if (b->memory != g->memory) continue;
         int count = p->layout.count[g->memory][b->operand];
-        bool one = b->slot == 0 && is_one_lot(p, i, count);
+        bool one = b->slot == 0 && is_one_block(p, i, count);
         n = one ? count : 1;
         add_buffers(l, k, p, i, n, b->operand, one || count == 1 ? -1 : b->slot);
     }
     int64_t unused = unused_of(p, g->memory, g->align);
     if (unused > 0)
-        g->lot[g->n_lots++] = (tw_lot){.op = g->first_op + k,
+        g->block[g->n_blocks++] = (tw_block){.op = g->first_op + k,
                                        .last_op = g->first_op + k,
                                        .operand = tw_op_output(p->op),
                                        .slot = -1,
@@ -110,11 +110,11 @@ typedef struct watcher {
 static void touch(const watcher *w, int buffer, bool reads, bool writes)
 {
     if (buffer < 0 || w->of[buffer] < 0) return;
-    tw_lot *lot = &w->g->lot[w->of[buffer]];
-    lot->lower = tw_min(lot->lower, w->number);
-    lot->upper = w->number + 1;
-    lot->reads += reads;
-    lot->writes += writes;
+    tw_block *block = &w->g->block[w->of[buffer]];
+    block->lower = tw_min(block->lower, w->number);
+    block->upper = w->number + 1;
+    block->reads += reads;
+    block->writes += writes;
 }
 
 static tw_status see_row(void *user, const tw_rowset *row)
@@ -151,14 +151,14 @@ static tw_status watch_op(tw_placing *g, const int *of, const tw_op_plan *op, tw
     return TW_OK;
 }
 
-/* A lot that nothing touches is there for the time of one command, so that it counts. */
+/* A block that nothing touches is there for the time of one command, so that it counts. */
 static void settle_lifetimes(tw_placing *g)
 {
-    for (int i = 0; i < g->n_lots; i++) {
-        tw_lot *lot = &g->lot[i];
-        if (lot->lower != INT64_MAX) continue;
-        lot->lower = 0;
-        lot->upper = tw_max(1, g->n_commands);
+    for (int i = 0; i < g->n_blocks; i++) {
+        tw_block *block = &g->block[i];
+        if (block->lower != INT64_MAX) continue;
+        block->lower = 0;
+        block->upper = tw_max(1, g->n_commands);
     }
 }
 
@@ -167,21 +167,21 @@ static void settle_lifetimes(tw_placing *g)
 static int64_t put_bump(tw_placing *g)
 {
     int64_t end = 0;
-    for (int i = 0; i < g->n_lots; i++) {
-        g->lot[i].offset = align_up(end, g->align);
-        end = g->lot[i].offset + g->lot[i].size;
+    for (int i = 0; i < g->n_blocks; i++) {
+        g->block[i].offset = align_up(end, g->align);
+        end = g->block[i].offset + g->block[i].size;
     }
     return end;
 }
 
 /* The first place from `at` on where a lot of this size meets nothing that was put before and is needed by operator op. */
-static int64_t free_place(const tw_placing *g, int n_put, const tw_lot *lot, int64_t at)
+static int64_t free_place(const tw_placing *g, int n_put, const tw_block *block, int64_t at)
 {
     at = align_up(at, g->align);
     for (int i = 0; i < n_put; i++) {
-        const tw_lot *other = &g->lot[i];
-        bool meet = other->op <= lot->op && lot->op <= other->last_op && at < other->offset + other->size &&
-                    other->offset < at + lot->size;
+        const tw_block *other = &g->block[i];
+        bool meet = other->op <= block->op && block->op <= other->last_op && at < other->offset + other->size &&
+                    other->offset < at + block->size;
         if (!meet) continue;
         at = align_up(other->offset + other->size, g->align);
         i = -1; /* those before it again */
@@ -193,11 +193,11 @@ static int64_t free_place(const tw_placing *g, int n_put, const tw_lot *lot, int
 static int64_t put_slots(tw_placing *g)
 {
     int64_t end = 0, height = 0;
-    for (int i = 0; i < g->n_lots; i++) {
-        tw_lot *lot = &g->lot[i];
-        if (i > 0 && lot->op != lot[-1].op) end = 0;
-        lot->offset = free_place(g, i, lot, end);
-        end = lot->offset + lot->size;
+    for (int i = 0; i < g->n_blocks; i++) {
+        tw_block *block = &g->block[i];
+        if (i > 0 && block->op != block[-1].op) end = 0;
+        block->offset = free_place(g, i, block, end);
+        end = block->offset + block->size;
         height = tw_max(height, end);
     }
     return height;
@@ -208,15 +208,15 @@ static void find_peak(tw_placing *g)
 {
     for (int op = g->first_op; op < g->first_op + g->n_ops; op++) {
         int64_t sum = 0;
-        for (int i = 0; i < g->n_lots; i++)
-            if (g->lot[i].op <= op && op <= g->lot[i].last_op) sum += g->lot[i].size;
+        for (int i = 0; i < g->n_blocks; i++)
+            if (g->block[i].op <= op && op <= g->block[i].last_op) sum += g->block[i].size;
         if (sum <= g->live) continue;
         g->live = sum;
         g->live_op = op;
     }
 }
 
-/* As low as can be. A lot is there from the operator that makes it to the last one that needs it. */
+/* As low as can be. A block is there from the operator that makes it to the last one that needs it. */
 static tw_status put_lifetime(tw_placing *g, const tw_deadline *deadline, tw_arena *scratch, int64_t *height)
 {
     tw_pack_segment *segment;
@@ -226,15 +226,15 @@ static tw_status put_lifetime(tw_placing *g, const tw_deadline *deadline, tw_are
         .capacity = TW_UNLIMITED, .minimize = true, .seconds = tw_deadline_seconds(deadline, 0)};
     tw_arena_mark mark = tw_arena_save(scratch);
     *height = 0;
-    TW_ALLOC(scratch, segment, g->n_lots + 1);
-    TW_ALLOC(scratch, item, g->n_lots + 1);
-    for (int i = 0; i < g->n_lots; i++) {
-        const tw_lot *lot = &g->lot[i];
-        segment[i] = (tw_pack_segment){lot->op, lot->last_op + 1, 0, lot->size};
+    TW_ALLOC(scratch, segment, g->n_blocks + 1);
+    TW_ALLOC(scratch, item, g->n_blocks + 1);
+    for (int i = 0; i < g->n_blocks; i++) {
+        const tw_block *block = &g->block[i];
+        segment[i] = (tw_pack_segment){block->op, block->last_op + 1, 0, block->size};
         item[i] = (tw_pack_item){.segment = &segment[i], .n_segments = 1, .align = g->align, .fixed = -1};
     }
-    TW_TRY(tw_pack_solve(item, g->n_lots, &options, scratch, &result));
-    for (int i = 0; i < g->n_lots; i++) g->lot[i].offset = result.offset[i];
+    TW_TRY(tw_pack_solve(item, g->n_blocks, &options, scratch, &result));
+    for (int i = 0; i < g->n_blocks; i++) g->block[i].offset = result.offset[i];
     *height = result.height;
     g->least = result.bound;
     g->proven = result.height == result.bound;
@@ -245,7 +245,7 @@ static tw_status put_lifetime(tw_placing *g, const tw_deadline *deadline, tw_are
 static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch, const tw_diag *diag)
 {
     int64_t *kept = NULL;
-    TW_ALLOC(arena, kept, g->n_lots + 1);
+    TW_ALLOC(arena, kept, g->n_blocks + 1);
     find_peak(g);
     for (int policy = 0; policy < TW_N_PLACEMENTS; policy++) {
         switch ((tw_placement)policy) {
@@ -254,9 +254,9 @@ static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch
         case TW_PLACE_LIFETIME: TW_TRY(put_lifetime(g, diag->deadline, scratch, &g->height[policy])); break;
         case TW_N_PLACEMENTS: break;
         }
-        for (int i = 0; i < g->n_lots && policy == (int)g->policy; i++) kept[i] = g->lot[i].offset;
+        for (int i = 0; i < g->n_blocks && policy == (int)g->policy; i++) kept[i] = g->block[i].offset;
     }
-    for (int i = 0; i < g->n_lots; i++) g->lot[i].offset = kept[i];
+    for (int i = 0; i < g->n_blocks; i++) g->block[i].offset = kept[i];
     return TW_OK;
 }
 
@@ -264,7 +264,7 @@ static tw_status put_by_policy(tw_placing *g, tw_arena *arena, tw_arena *scratch
 static int resident_buffer(const tw_program *p, int memory)
 {
     for (int o = 0; o < tw_op_output(p->op); o++)
-        if (p->flow->stay[memory][o].resident) return p->layout.first[memory][o];
+        if (p->flow->residency[memory][o].resident) return p->layout.first[memory][o];
     return -1;
 }
 
@@ -275,15 +275,15 @@ tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, t
 {
     const tw_memory *m = &op[first].program.machine->memory[memory];
     tw_placing g = {.memory = memory, .first_op = first, .n_ops = n, .policy = m->placement, .align = m->align};
-    lots l = {.g = &g};
+    blocks l = {.g = &g};
     int room = 0;
     g.capacity = op[first + n - 1].program.machine->memory[memory].size;
     TW_ALLOC(arena, l.of, n);
     for (int k = 0; k < n; k++) room += op[first + k].program.layout.n_buffers + 1;
-    TW_ALLOC(arena, g.lot, room);
+    TW_ALLOC(arena, g.block, room);
     for (int k = 0; k < n; k++) {
         TW_ALLOC(arena, l.of[k], op[first + k].program.layout.n_buffers + 1);
-        add_lots(&l, k, &op[first + k].program);
+        add_blocks(&l, k, &op[first + k].program);
     }
     for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], scratch, diag));
     settle_lifetimes(&g);
@@ -300,14 +300,14 @@ tw_status tw_placing_apply(const tw_placing *g, tw_op_plan *op, tw_arena *arena)
         TW_ALLOC(arena, buffer, layout->n_buffers + 1);
         memcpy(buffer, layout->buffer, (size_t)layout->n_buffers * sizeof *buffer);
         int64_t used = 0;
-        for (int i = 0; i < g->n_lots; i++) {
-            const tw_lot *lot = &g->lot[i];
-            if (lot->op > k || lot->last_op < k) continue;
-            used = tw_max(used, lot->offset + lot->size);
-            if (lot->n == 0) continue;
-            int first = lot->op == k ? lot->first : resident_buffer(&op[k].program, g->memory);
-            int n = lot->op == k ? lot->n : 1;
-            int64_t shift = lot->offset - layout->buffer[first].offset;
+        for (int i = 0; i < g->n_blocks; i++) {
+            const tw_block *block = &g->block[i];
+            if (block->op > k || block->last_op < k) continue;
+            used = tw_max(used, block->offset + block->size);
+            if (block->n == 0) continue;
+            int first = block->op == k ? block->first : resident_buffer(&op[k].program, g->memory);
+            int n = block->op == k ? block->n : 1;
+            int64_t shift = block->offset - layout->buffer[first].offset;
             for (int b = first; b < first + n; b++) buffer[b].offset += shift;
         }
         layout->buffer = buffer;
@@ -351,29 +351,29 @@ static tw_status build_behind(const tw_model *model, int first, int n, const tw_
     return TW_OK;
 }
 
-/* What they need of one memory beside what `first` leaves there, which is lot 0. */
-static tw_status lots_behind(const tw_op_plan *op, int first, int n, const tw_memory *m, int memory, tw_arena *arena,
+/* What they need of one memory beside what `first` leaves there, which is block 0. */
+static tw_status blocks_behind(const tw_op_plan *op, int first, int n, const tw_memory *m, int memory, tw_arena *arena,
                              tw_placing *g)
 {
-    lots l = {.g = g};
+    blocks l = {.g = g};
     int room = 1;
     *g = (tw_placing){.memory = memory, .first_op = first, .n_ops = n, .align = m->align};
     for (int k = 1; k < n; k++) room += op[k].program.layout.n_buffers + 1;
-    TW_ALLOC(arena, g->lot, room);
+    TW_ALLOC(arena, g->block, room);
     TW_ALLOC(arena, l.of, n);
-    g->lot[g->n_lots++] =
-        (tw_lot){.op = first, .last_op = first, .operand = tw_op_output(op[1].program.op - 1), .n = 1};
+    g->block[g->n_blocks++] =
+        (tw_block){.op = first, .last_op = first, .operand = tw_op_output(op[1].program.op - 1), .n = 1};
     for (int k = 1; k < n; k++) {
         TW_ALLOC(arena, l.of[k], op[k].program.layout.n_buffers + 1);
-        add_lots(&l, k, &op[k].program);
+        add_blocks(&l, k, &op[k].program);
     }
     return TW_OK;
 }
 
-/* The same with lot 0 of this size. */
+/* The same with block 0 of this size. */
 static int64_t live_behind(tw_placing *g, int64_t left)
 {
-    g->lot[0].size = left;
+    g->block[0].size = left;
     g->live = 0;
     find_peak(g);
     return g->live;
@@ -387,9 +387,9 @@ static tw_status describe_behind(const tw_op *op, const tw_machine *machine, tw_
     tw_region region;
     int64_t elems = tw_region_of(&op->operand[tw_op_output(op)], &all, &region);
     TW_ALLOC(arena, b, 1);
-    *b = (tw_behind){.n = g->n_lots, .lot = g->lot};
+    *b = (tw_behind){.n = g->n_blocks, .block = g->block};
     for (int sums = 0; sums < 2; sums++) {
-        if (g->lot[0].last_op > g->first_op)
+        if (g->block[0].last_op > g->first_op)
             b->left[sums] = tw_machine_units(machine, sums ? op->accumulator : output, elems);
         b->least[sums] = live_behind(g, b->left[sums]);
     }
@@ -401,7 +401,7 @@ static tw_status describe_behind(const tw_op *op, const tw_machine *machine, tw_
  * comes behind starts at a multiple of the alignment. */
 static void reserve_behind(tw_placing *g, tw_memory *m)
 {
-    g->lot[0].size = 0;
+    g->block[0].size = 0;
     m->reserved = put_bump(g);
     m->full = m->size;
     if (m->size != TW_UNLIMITED && m->reserved > 0)
@@ -421,7 +421,7 @@ static tw_status look_behind(const tw_model *model, int first, const tw_machine 
     for (int m = 1; m < machine->n_memories; m++) {
         tw_memory *memory = &view->memory[m];
         tw_placing g;
-        TW_TRY(lots_behind(plan, first, n, memory, m, arena, &g));
+        TW_TRY(blocks_behind(plan, first, n, memory, m, arena, &g));
         TW_TRY(describe_behind(op, machine, &g, model->tensor[op->operand[tw_op_output(op)].tensor].dtype, arena,
                                &memory->behind));
         if (memory->placement == TW_PLACE_BUMP) reserve_behind(&g, memory);
@@ -441,17 +441,17 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
     return TW_OK;
 }
 
-/* Lots of those behind, lot 0 with the size that the program gives it. */
+/* Blocks of those behind, block 0 with the size that the program gives it. */
 static tw_status copy_behind(const tw_program *p, int m, tw_arena *scratch, tw_placing *g)
 {
     const tw_memory *memory = &p->machine->memory[m];
     const tw_behind *b = memory->behind;
     int output = tw_op_output(p->op), first = p->layout.first[m][output];
-    *g = (tw_placing){.memory = m, .first_op = b->lot[0].op, .align = memory->align, .n_lots = b->n};
-    TW_ALLOC(scratch, g->lot, b->n);
-    memcpy(g->lot, b->lot, (size_t)b->n * sizeof *g->lot);
+    *g = (tw_placing){.memory = m, .first_op = b->block[0].op, .align = memory->align, .n_blocks = b->n};
+    TW_ALLOC(scratch, g->block, b->n);
+    memcpy(g->block, b->block, (size_t)b->n * sizeof *g->block);
     g->n_ops = tw_group_size(p->model, g->first_op);
-    g->lot[0].size = b->left[0] > 0 && first >= 0 ? p->layout.buffer[first].size : 0;
+    g->block[0].size = b->left[0] > 0 && first >= 0 ? p->layout.buffer[first].size : 0;
     return TW_OK;
 }
 
@@ -463,27 +463,27 @@ tw_status tw_group_need_behind(const tw_program *p, int m, tw_arena *scratch, in
     if (!memory->behind || memory->placement == TW_PLACE_BUMP) return TW_OK;
     tw_arena_mark mark = tw_arena_save(scratch);
     TW_TRY(copy_behind(p, m, scratch, &g));
-    *need = memory->placement == TW_PLACE_SLOTS ? put_slots(&g) : live_behind(&g, g.lot[0].size);
+    *need = memory->placement == TW_PLACE_SLOTS ? put_slots(&g) : live_behind(&g, g.block[0].size);
     tw_arena_rewind(scratch, mark);
     return TW_OK;
 }
 
-/* All lots of the group together, packed. */
+/* All blocks of the group together, packed. */
 static tw_status pack_group(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
 {
     tw_placing behind, g;
     TW_TRY(copy_behind(p, m, scratch, &behind));
     g = behind;
-    g.n_lots = 0;
-    lots l = {.g = &g};
+    g.n_blocks = 0;
+    blocks l = {.g = &g};
     int *of;
-    TW_ALLOC(scratch, g.lot, behind.n_lots + p->layout.n_buffers + 1);
+    TW_ALLOC(scratch, g.block, behind.n_blocks + p->layout.n_buffers + 1);
     TW_ALLOC(scratch, of, p->layout.n_buffers + 1);
     l.of = &of;
-    add_lots(&l, 0, p);
-    for (int i = 0; i < g.n_lots; i++)
-        if (g.lot[i].operand == tw_op_output(p->op) && g.lot[i].n > 0) g.lot[i].last_op = behind.lot[0].last_op;
-    for (int i = 1; i < behind.n_lots; i++) g.lot[g.n_lots++] = behind.lot[i];
+    add_blocks(&l, 0, p);
+    for (int i = 0; i < g.n_blocks; i++)
+        if (g.block[i].operand == tw_op_output(p->op) && g.block[i].n > 0) g.block[i].last_op = behind.block[0].last_op;
+    for (int i = 1; i < behind.n_blocks; i++) g.block[g.n_blocks++] = behind.block[i];
     return put_lifetime(&g, NULL, scratch, need);
 }
 
@@ -532,14 +532,14 @@ tw_status tw_group_check(const tw_program *p, tw_arena *scratch, tw_diag *diag)
 
 /* ---- words ---- */
 
-const char *tw_lot_name(const tw_placing *g, const tw_op_plan *op, int i, tw_arena *arena)
+const char *tw_block_name(const tw_placing *g, const tw_op_plan *op, int i, tw_arena *arena)
 {
-    const tw_lot *lot = &g->lot[i];
-    const tw_op *o = op[lot->op].program.op;
-    const char *name = o->operand[lot->operand].name, *of = g->n_ops > 1 ? o->name : "", *sep = *of ? "." : "";
-    if (lot->n == 0) return tw_arena_printf(arena, "%s%s%s, unpadded", of, sep, name);
-    if (lot->slot < 0) return tw_arena_printf(arena, "%s%s%s", of, sep, name);
-    return tw_arena_printf(arena, "%s%s%s[%d]", of, sep, name, lot->slot);
+    const tw_block *block = &g->block[i];
+    const tw_op *o = op[block->op].program.op;
+    const char *name = o->operand[block->operand].name, *of = g->n_ops > 1 ? o->name : "", *sep = *of ? "." : "";
+    if (block->n == 0) return tw_arena_printf(arena, "%s%s%s, unpadded", of, sep, name);
+    if (block->slot < 0) return tw_arena_printf(arena, "%s%s%s", of, sep, name);
+    return tw_arena_printf(arena, "%s%s%s[%d]", of, sep, name, block->slot);
 }
 
 tw_status tw_placing_check(const tw_placing *g, const tw_op_plan *op, tw_diag *diag)

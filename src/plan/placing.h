@@ -1,13 +1,13 @@
 /* src/plan/placing.h - which pieces of memory a plan needs, when each is live, and where each lies.
  *
  * A *group* is an operator and the fused ones behind it: they share their memories, one address space per memory. A
- * *lot* is a piece of memory that is given out as one: a slot, a pool of tiles that are kept, an operand that is whole, or a
+ * *block* is a piece of memory that is given out as one: a slot, a pool of tiles that are kept, an operand that is whole, or a
  * tensor that stays between two operators. Its lifetime counts commands (rows on a lockstep machine) of the group from
  * the first that writes it to the last that touches it. Inside an operator engines run side by side and the order of
- * commands is not that of time; so lots share addresses only when no operator needs both.
+ * commands is not that of time; so blocks share addresses only when no operator needs both.
  *
  *     command   0    1    2    3    4    5    6    7
- *     ifm[0]    ########################                     3 policies, the same lots:
+ *     ifm[0]    ########################                     3 policies, the same blocks:
  *     w[0]      #####     ####      ####                       slots     operator by operator, operand by operand
  *     w[1]           #########  ########                       bump      in this order, never freed
  *     ofm            ##############################            lifetime  packed, as low as can be                */
@@ -16,18 +16,18 @@
 #include "program/program.h"
 #include "plan/plan.h"
 
-/* Lots of the group of operators [first, first + n) in `memory`, with the offsets that the memory's policy gives them and
+/* Blocks of the group of operators [first, first + n) in `memory`, with the offsets that the memory's policy gives them and
  * what the other policies would take. Capacity is not looked at. */
 TW_NODISCARD tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, tw_arena *arena,
                                         tw_arena *scratch, tw_diag *diag, tw_placing *out);
 /* Writes the offsets into the layouts of the operators. */
 TW_NODISCARD tw_status tw_placing_apply(const tw_placing *placing, tw_op_plan *op, tw_arena *arena);
-/* TW_INFEASIBLE with the reason when the lots do not fit. */
+/* TW_INFEASIBLE with the reason when the blocks do not fit. */
 TW_NODISCARD tw_status tw_placing_check(const tw_placing *placing, const tw_op_plan *op, tw_diag *diag);
 /* Operators of the group that begins with `first`. */
 int tw_group_size(const tw_model *model, int first);
 /* "w[1] of fc1" */
-const char *tw_lot_name(const tw_placing *placing, const tw_op_plan *op, int lot, tw_arena *arena);
+const char *tw_block_name(const tw_placing *placing, const tw_op_plan *op, int block, tw_arena *arena);
 
 /* A fused operator works on what the one before it left, in one piece: that mapping. */
 tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine);

@@ -19,7 +19,7 @@ typedef struct tw_op_plan {
 } tw_op_plan;
 
 /* A piece of memory that is given out as one, see placing.h. */
-typedef struct tw_lot {
+typedef struct tw_block {
     int op, operand;
     int last_op;      /* that touches it: it is kept until that one is over                           */
     int slot;         /* -1: all slots of the pool                                                    */
@@ -28,14 +28,14 @@ typedef struct tw_lot {
     int64_t lower, upper; /* live in commands [lower, upper) of the group                             */
     int64_t reads, writes; /* commands that do                                                        */
     int64_t offset;
-} tw_lot;
+} tw_block;
 
 typedef struct tw_placing { /* of one memory in one group of operators */
     int memory, first_op, n_ops;
     tw_placement policy;
     int64_t capacity, align;
-    int n_lots;
-    tw_lot *lot;               /* in the order in which `bump` gives them out                         */
+    int n_blocks;
+    tw_block *block;               /* in the order in which `bump` gives them out                         */
     int64_t n_commands;
     bool coarse;               /* too many commands to look at: lifetimes are whole operators         */
     int64_t height[TW_N_PLACEMENTS]; /* that each policy takes                                        */

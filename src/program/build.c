@@ -275,16 +275,16 @@ static void set_pool(const tw_program *p, int memory, int operand, int64_t elems
     bool sums = p->flow && operand == tw_op_output(p->op) && p->flow->sums[memory];
     int64_t units = sums ? elems * p->partial_units : tw_program_units(p, operand, elems);
     pools->count[memory][operand] = p->flow ? tw_flow_slots(p, p->flow, memory, operand) : map->slots[operand];
-    int lead = p->flow ? tw_level_pool(map, operand) : operand;
+    int owner = p->flow ? tw_level_pool(map, operand) : operand;
     if (p->flow) {
-        const tw_stay *stay = &p->flow->stay[memory][operand];
-        pools->depth[memory][operand] = stay->depth;
-        if (stay->resident) pools->resident |= 1u << operand;
+        const tw_residency *residency = &p->flow->residency[memory][operand];
+        pools->depth[memory][operand] = residency->depth;
+        if (residency->resident) pools->resident |= 1u << operand;
         pools->packed[memory][operand] =
-            p->machine->memory[memory].placement != TW_PLACE_SLOTS && stay->n_tiles > 1;
+            p->machine->memory[memory].placement != TW_PLACE_SLOTS && residency->n_tiles > 1;
     }
-    pools->size[memory][lead] = tw_max(pools->size[memory][lead], units);
-    if (lead != operand) pools->sharers[memory][lead] |= 1u << operand;
+    pools->size[memory][owner] = tw_max(pools->size[memory][owner], units);
+    if (owner != operand) pools->sharers[memory][owner] |= 1u << operand;
 }
 
 /* Where the output is padded, the compiler that pads it also gives out a buffer of its own size, and does not use it. */
@@ -310,7 +310,7 @@ static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_L
             elems *= len; /* at most the tensor's elements, which fit */
         }
         int64_t held = elems;
-        if (p->flow && p->flow->stay[p->tiled[t].memory][o].grain < 0) {
+        if (p->flow && p->flow->residency[p->tiled[t].memory][o].grain < 0) {
             tw_box all = tw_box_of_op(p->op);
             tw_region region;
             for (int l = 0; l < p->op->n_loops; l++)
@@ -415,7 +415,7 @@ static tw_status check_dual(const tw_program *p, int m, const tw_pools *pools, t
     tw_doubling doubles = p->machine->memory[m].doubles;
     if (doubles == TW_DOUBLE_ANY || p->map->level[m - 1].pass) return TW_OK;
     for (int o = 0; o < p->op->n_operands; o++) {
-        const tw_stay *s = &p->flow->stay[m][o];
+        const tw_residency *s = &p->flow->residency[m][o];
         bool changes = o < tw_op_output(p->op) && s->filler >= 0;
         if (doubles == TW_DOUBLE_CHANGING)
             changes = changes && p->flow->n_places > 0 && s->depth >= p->flow->n_places;

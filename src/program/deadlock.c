@@ -21,7 +21,7 @@ static void add(phrase *p, const char *fmt, ...)
 static void add_tile(phrase *out, const tw_flow_cursor *c, int memory, const tw_holder *holder)
 {
     const tw_op *op = c->program->op;
-    const tw_stay *s = &c->flow->stay[memory][holder->operand];
+    const tw_residency *s = &c->flow->residency[memory][holder->operand];
     int64_t rest = holder->number;
     const char *sep = "[";
     add(out, "%s", op->operand[holder->operand].name);
@@ -48,16 +48,16 @@ static void add_step(phrase *out, const tw_flow_cursor *c)
 /* The engine that reads the operand out of the memory for the last time. */
 static int giving_engine(const tw_flow_cursor *c, int memory, int operand)
 {
-    const tw_stay *s = &c->flow->stay[memory][operand];
+    const tw_residency *s = &c->flow->residency[memory][operand];
     if (operand == tw_op_output(c->program->op)) return s->drain;
-    return s->inner >= 0 ? c->flow->stay[s->inner][operand].filler : c->program->machine->compute;
+    return s->inner >= 0 ? c->flow->residency[s->inner][operand].filler : c->program->machine->compute;
 }
 
 static void note_holders(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
 {
     enum { MOST_NAMED = 4 };
     const tw_program *p = c->program;
-    int m = c->stuck_memory, pool = c->flow->stay[m][c->stuck_operand].pool;
+    int m = c->stuck_memory, pool = c->flow->residency[m][c->stuck_operand].pool;
     int first = p->layout.first[m][pool], n = p->layout.count[m][pool];
     phrase who = {0};
     unsigned operands = 0;
@@ -86,7 +86,7 @@ static int64_t measure(const tw_program *p, int memory, int pool, int64_t fallba
         if (c.step > MOST_STEPS) return fallback;
         n = tw_flow_cursor_next(&c, step);
         if (n < 0)
-            return c.stuck_memory == memory && c.flow->stay[memory][c.stuck_operand].pool == pool ? -1 : fallback;
+            return c.stuck_memory == memory && c.flow->residency[memory][c.stuck_operand].pool == pool ? -1 : fallback;
     }
     return c.ring[memory][pool].most_out;
 }
@@ -105,13 +105,13 @@ static int64_t try_slots(const tw_flow_cursor *c, int memory, int pool, int64_t 
     for (int m = 1; m < roomy.n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             int64_t *have = &map.level[m - 1].slots[o];
-            int lead = c->flow->stay[m][o].pool;
-            if (!c->flow->stay[m][o].here) continue;
-            if (m == memory && lead == pool) *have = slots;
-            if (*have > 0) *have = tw_max(*have, c->flow->needed[m][lead] + p->op->n_operands);
+            int owner = c->flow->residency[m][o].pool;
+            if (!c->flow->residency[m][o].here) continue;
+            if (m == memory && owner == pool) *have = slots;
+            if (*have > 0) *have = tw_max(*have, c->flow->needed[m][owner] + p->op->n_operands);
         }
     for (int o = 0; o < p->op->n_operands; o++)
-        if (c->flow->stay[memory][o].here && c->flow->stay[memory][o].pool == pool)
+        if (c->flow->residency[memory][o].here && c->flow->residency[memory][o].pool == pool)
             map.level[memory - 1].slots[o] = slots;
     if (arena &&
         tw_program_build(p->model, (int)(p->op - p->model->op), &roomy, &map, arena, &muted, &program) == TW_OK)
@@ -127,7 +127,7 @@ static int64_t fewest_slots(const tw_flow_cursor *c, int memory, int pool)
     int64_t enough = c->flow->needed[memory][pool], n = -1;
     int n_users = 0;
     for (int o = 0; o < p->op->n_operands; o++)
-        n_users += c->flow->stay[memory][o].here && c->flow->stay[memory][o].pool == pool;
+        n_users += c->flow->residency[memory][o].here && c->flow->residency[memory][o].pool == pool;
     if (n_users == 1) return enough;
     int64_t at_least = p->layout.count[memory][pool] + 1;
     for (int64_t slots = tw_max(enough, at_least); n < 0; slots++) n = try_slots(c, memory, pool, slots, enough);
@@ -137,12 +137,12 @@ static int64_t fewest_slots(const tw_flow_cursor *c, int memory, int pool)
 static void note_cure(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
 {
     const tw_program *p = c->program;
-    int m = c->stuck_memory, pool = c->flow->stay[m][c->stuck_operand].pool;
+    int m = c->stuck_memory, pool = c->flow->residency[m][c->stuck_operand].pool;
     int64_t needed = fewest_slots(c, m, pool), size = p->layout.buffer[p->layout.first[m][pool]].size;
     int64_t more = needed - p->layout.count[m][pool], room = p->machine->memory[m].size - p->layout.used[m];
     phrase names = {0};
     for (int o = 0; o < p->op->n_operands; o++)
-        if (c->flow->stay[m][o].here && c->flow->stay[m][o].pool == pool)
+        if (c->flow->residency[m][o].here && c->flow->residency[m][o].pool == pool)
             add(&names, "%s%s", names.len ? "+" : "", p->op->operand[o].name);
     int64_t units = 0;
     bool fits = tw_ckd_mul(more, size, &units) && units <= room;
@@ -154,11 +154,11 @@ static void note_cure(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
 tw_status tw_flow_explain_deadlock(const tw_flow_cursor *c, tw_diag *diag)
 {
     const tw_program *p = c->program;
-    int m = c->stuck_memory, o = c->stuck_operand, pool = c->flow->stay[m][o].pool;
+    int m = c->stuck_memory, o = c->stuck_operand, pool = c->flow->residency[m][o].pool;
     tw_loc loc = p->map->level[m - 1].loc;
     phrase tile = {0}, step = {0};
     tw_holder wanted = {o, 0};
-    for (int q = 0; q < c->flow->n_places; q++) wanted.number += c->flow->stay[m][o].number[q] * c->index[q];
+    for (int q = 0; q < c->flow->n_places; q++) wanted.number += c->flow->residency[m][o].number[q] * c->index[q];
     add_tile(&tile, c, m, &wanted);
     add_step(&step, c);
     tw_status status = tw_diag_infeasible(

@@ -98,27 +98,27 @@ static void number_tiles(const tw_flow *flow, const tw_op *op, int operand, int 
 }
 
 /* It is there from the beginning, or stays there: no mover has anything to do with it. */
-static void open_resident(tw_stay *s, int memory, int inner)
+static void open_resident(tw_residency *s, int memory, int inner)
 {
-    *s = (tw_stay){.here = memory == inner, .resident = true, .inner = -1, .filler = -1, .drain = -1};
+    *s = (tw_residency){.here = memory == inner, .resident = true, .inner = -1, .filler = -1, .drain = -1};
 }
 
-static void open_stay(const tw_program *p, tw_flow *flow, int memory, int operand)
+static void open_residency(const tw_program *p, tw_flow *flow, int memory, int operand)
 {
     unsigned what = operand == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    tw_stay *s = &flow->stay[memory][operand];
+    tw_residency *s = &flow->residency[memory][operand];
     if (!(p->machine->memory[memory].holds & what)) return;
     if (tw_op_is_resident(p->model, p->op, operand)) {
         open_resident(s, memory, tw_machine_innermost(p->machine, what));
         s->pool = (int16_t)operand;
         s->grain = -1;
-        if (s->here) flow->stay[0][operand].inner = memory;
+        if (s->here) flow->residency[0][operand].inner = memory;
         return;
     }
     s->here = true;
     s->outer = tw_machine_outer(p->machine, memory, what);
     s->inner = -1;
-    flow->stay[s->outer][operand].inner = memory;
+    flow->residency[s->outer][operand].inner = memory;
     s->filler = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_INWARDS);
     s->drain = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_OUTWARDS);
     s->pool = (int16_t)tw_level_pool(&p->map->level[memory - 1], operand);
@@ -128,7 +128,7 @@ static void open_stay(const tw_program *p, tw_flow *flow, int memory, int operan
         s->depth = settle_depth(flow, p->op, operand, s->depth);
 }
 
-static void close_stay(const tw_program *p, tw_flow *flow, tw_stay *s, int operand)
+static void close_residency(const tw_program *p, tw_flow *flow, tw_residency *s, int operand)
 {
     int grain = places_before(flow, s->grain + 1);
     bool declared = operand != tw_op_output(p->op) && p->machine->reuse == TW_REUSE_DECLARED;
@@ -139,7 +139,7 @@ static void close_stay(const tw_program *p, tw_flow *flow, tw_stay *s, int opera
 }
 
 /* Tiles that are held at once: those that the outermost place that brings a tile back sweeps over. */
-static int64_t count_needed(const tw_flow *flow, const tw_op *op, int operand, const tw_stay *s, tw_places back)
+static int64_t count_needed(const tw_flow *flow, const tw_op *op, int operand, const tw_residency *s, tw_places back)
 {
     int grain = places_before(flow, s->grain + 1), q = s->depth;
     int64_t n = 1;
@@ -149,22 +149,22 @@ static int64_t count_needed(const tw_flow *flow, const tw_op *op, int operand, c
     return n;
 }
 
-/* Whether a stay may go on although a place outside its depth moves: a sweep that turns around comes back to where it
+/* Whether a residency may go on although a place outside its depth moves: a sweep that turns around comes back to where it
  * was. All its tiles are then held. */
-static bool goes_on(const tw_flow *flow, const tw_stay *s)
+static bool goes_on(const tw_flow *flow, const tw_residency *s)
 {
     return flow->serpentine && (span_of(0, s->depth) & ~s->key) != 0;
 }
 
 /* Tiles handed on at once: the memory inside asks for each of them only once. */
-static bool passes(const tw_flow *flow, const tw_stay *s, tw_places asked, int operand)
+static bool passes(const tw_flow *flow, const tw_residency *s, tw_places asked, int operand)
 {
     if (s->running & ~asked) return false;
     if (!goes_on(flow, s)) return true;
-    return s->inner >= 0 && (flow->stay[s->inner][operand].key & ~s->key) == 0;
+    return s->inner >= 0 && (flow->residency[s->inner][operand].key & ~s->key) == 0;
 }
 
-static int64_t needed_by(const tw_flow *flow, const tw_op *op, int operand, const tw_stay *s, tw_places back)
+static int64_t needed_by(const tw_flow *flow, const tw_op *op, int operand, const tw_residency *s, tw_places back)
 {
     if (s->passing) return 1;
     return goes_on(flow, s) ? s->n_tiles : count_needed(flow, op, operand, s, back);
@@ -174,9 +174,9 @@ static int64_t needed_by(const tw_flow *flow, const tw_op *op, int operand, cons
 static void link_inputs(const tw_program *p, tw_flow *flow, int operand)
 {
     tw_places asked = 0; /* places that stand on their first index when the memory inside asks for a tile */
-    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_INPUTS); m > 0; m = flow->stay[m][operand].outer) {
-        tw_stay *s = &flow->stay[m][operand];
-        close_stay(p, flow, s, operand);
+    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_INPUTS); m > 0; m = flow->residency[m][operand].outer) {
+        tw_residency *s = &flow->residency[m][operand];
+        close_residency(p, flow, s, operand);
         s->last = s->running & ~asked;
         s->passing = passes(flow, s, asked, operand);
         asked = s->first = asked | s->running;
@@ -190,22 +190,22 @@ static void link_output(const tw_program *p, tw_flow *flow)
 {
     int output = tw_op_output(p->op), depth = flow->n_places;
     tw_places inside = 0;
-    tw_stay *outermost = NULL;
-    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT); m > 0; m = flow->stay[m][output].outer) {
-        tw_stay *s = &flow->stay[m][output];
+    tw_residency *outermost = NULL;
+    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT); m > 0; m = flow->residency[m][output].outer) {
+        tw_residency *s = &flow->residency[m][output];
         depth = s->depth = s->depth < depth ? s->depth : depth; /* what lies inside keeps it as long */
-        close_stay(p, flow, s, output);
+        close_residency(p, flow, s, output);
         s->first = s->last = s->running;
         s->passing = s->inner >= 0 && passes(flow, s, inside, output);
         s->returns = (flow->reductions & ~s->running) != 0;
-        flow->sums[m] = s->inner < 0 ? flow->reductions != 0 : flow->stay[s->inner][output].returns;
+        flow->sums[m] = s->inner < 0 ? flow->reductions != 0 : flow->residency[s->inner][output].returns;
         s->needed = needed_by(flow, p->op, output, s, s->running & ~inside);
         if (s->resident) s->passing = s->returns = false, s->needed = s->n_tiles;
         if (s->passing) s->n_tiles = 1;
         inside = s->running;
         outermost = s;
     }
-    tw_stay *tensor = &flow->stay[0][output];
+    tw_residency *tensor = &flow->residency[0][output];
     tensor->grain = outermost->grain;
     tensor->returns = outermost->returns;
     tensor->n_tiles = outermost->n_numbers;
@@ -216,19 +216,19 @@ static void link_output(const tw_program *p, tw_flow *flow)
 
 /* Whether the inputs that pass through a memory are there together: they come or go in one command, or are read by the
  * execution. Otherwise each has left before the next one comes. */
-static bool inputs_meet(const tw_flow *flow, int memory, const tw_stay *s)
+static bool inputs_meet(const tw_flow *flow, int memory, const tw_residency *s)
 {
     return s->inner < 0 || flow->joins[s->inner] || flow->joins[memory];
 }
 
 /* Tiles that are kept are all there at once; those that pass are not there together with the output that passes, nor,
  * mostly, with each other. Exact for a pool of one operand, and enough for one that is shared. */
-static void count_pool(const tw_program *p, tw_flow *flow, int memory, int lead)
+static void count_pool(const tw_program *p, tw_flow *flow, int memory, int owner)
 {
     int64_t held = 0, inputs = 0, output = 0;
-    for (int o = lead; o < p->op->n_operands; o++) {
-        const tw_stay *s = &flow->stay[memory][o];
-        if (!s->here || s->pool != lead) continue;
+    for (int o = owner; o < p->op->n_operands; o++) {
+        const tw_residency *s = &flow->residency[memory][o];
+        if (!s->here || s->pool != owner) continue;
         if (!s->passing)
             held += s->needed;
         else if (o == tw_op_output(p->op))
@@ -237,14 +237,14 @@ static void count_pool(const tw_program *p, tw_flow *flow, int memory, int lead)
             inputs = inputs_meet(flow, memory, s) ? inputs + 1 : 1;
     }
     /* Sums come back behind the inputs of the step, which wait in their innermost memory for the execution. */
-    bool meet = inputs > 0 && flow->stay[memory][lead].inner < 0;
-    flow->needed[memory][lead] = held + (meet ? inputs + output : tw_max(inputs, output));
+    bool meet = inputs > 0 && flow->residency[memory][owner].inner < 0;
+    flow->needed[memory][owner] = held + (meet ? inputs + output : tw_max(inputs, output));
 }
 
 int64_t tw_flow_slots(const tw_program *p, const tw_flow *flow, int memory, int operand)
 {
     const tw_level_map *map = &p->map->level[memory - 1];
-    const tw_stay *s = &flow->stay[memory][operand];
+    const tw_residency *s = &flow->residency[memory][operand];
     if (!s->here || s->pool != operand) return 0;
     if (map->slots[operand] > 0 && !s->resident) return map->slots[operand];
     int64_t needed = flow->needed[memory][operand];
@@ -258,12 +258,12 @@ static tw_status check_residents(const tw_program *p, const tw_flow *flow, tw_di
 {
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            int lead = tw_level_pool(&p->map->level[m - 1], o);
-            if (lead == o || !flow->stay[m][o].here || !flow->stay[m][lead].here) continue;
-            if (!flow->stay[m][o].resident && !flow->stay[m][lead].resident) continue;
+            int owner = tw_level_pool(&p->map->level[m - 1], o);
+            if (owner == o || !flow->residency[m][o].here || !flow->residency[m][owner].here) continue;
+            if (!flow->residency[m][o].resident && !flow->residency[m][owner].resident) continue;
             return tw_diag_error(diag, p->map->level[m - 1].loc,
                                  "'%s' and '%s' share buffers in '%s', but one of them stays between two operators",
-                                 p->op->operand[lead].name, p->op->operand[o].name, p->machine->memory[m].name);
+                                 p->op->operand[owner].name, p->op->operand[o].name, p->machine->memory[m].name);
         }
     return TW_OK;
 }
@@ -276,8 +276,8 @@ static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *d
         return tw_diag_error(diag, inner->loc, "'serpentine' needs a mapping with one tiled level, this one has %d",
                              p->n_tiled);
     TW_TRY(check_residents(p, flow, diag));
-    for (; m > 0; m = flow->stay[m][output].outer) {
-        const tw_stay *s = &flow->stay[m][output];
+    for (; m > 0; m = flow->residency[m][output].outer) {
+        const tw_residency *s = &flow->residency[m][output];
         if (!s->returns || s->filler >= 0 || s->resident) continue;
         return tw_diag_infeasible(
             diag, inner->loc,
@@ -285,7 +285,7 @@ static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *d
             "from '%s' inwards to it",
             p->op->operand[output].name, p->machine->memory[m].name, p->machine->memory[s->outer].name);
     }
-    if (flow->stay[0][output].returns && flow->stay[0][output].n_tiles > TW_FLOW_MAX_RETURNS)
+    if (flow->residency[0][output].returns && flow->residency[0][output].n_tiles > TW_FLOW_MAX_RETURNS)
         return tw_diag_error(diag, inner->loc, "more than %d tiles of partial sums in '%s'", TW_FLOW_MAX_RETURNS,
                              p->machine->memory[0].name);
     return TW_OK;
@@ -301,9 +301,9 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_M
     tw_level_unroll(inner, p->op, flow->unroll);
     flow->serpentine = inner->serpentine;
     for (int o = 0; o < p->op->n_operands; o++)
-        flow->stay[0][o] = (tw_stay){.here = true, .outer = -1, .inner = -1};
+        flow->residency[0][o] = (tw_residency){.here = true, .outer = -1, .inner = -1};
     for (int m = 1; m < p->machine->n_memories; m++) {
-        for (int o = 0; o < p->op->n_operands; o++) open_stay(p, flow, m, o);
+        for (int o = 0; o < p->op->n_operands; o++) open_residency(p, flow, m, o);
         int outer = tw_machine_outer(p->machine, m, TW_HOLDS_INPUTS);
         int filler =
             p->machine->memory[m].holds & TW_HOLDS_INPUTS ? tw_machine_link(p->machine, outer, m, TW_INWARDS) : -1;
@@ -429,17 +429,17 @@ static bool sweep_operand(sweep *s, unsigned windowed, int64_t *elems)
 
 bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count *out)
 {
-    const tw_stay *stay = &p->flow->stay[memory][operand];
+    const tw_residency *residency = &p->flow->residency[memory][operand];
     tw_flow_count c = {.transfers = 1};
     int64_t repeats = 1;
     for (int l = 0; l < p->op->n_loops; l++) {
-        int64_t n = count_paths(p, l, 0, p->op->loop[l].extent, stay->first);
+        int64_t n = count_paths(p, l, 0, p->op->loop[l].extent, residency->first);
         if (!tw_ckd_mul(c.transfers, n, &c.transfers)) return false;
         if (!depends(p->op, operand, l) && !tw_ckd_mul(repeats, n, &repeats)) return false;
     }
-    sweep s = {.p = p, .operand = &p->op->operand[operand], .grain = stay->grain, .fits = true};
-    for (int t = 0; t <= stay->grain + 1; t++) s.box[t] = tw_box_of_op(p->op);
-    if (stay->grain < 0) {
+    sweep s = {.p = p, .operand = &p->op->operand[operand], .grain = residency->grain, .fits = true};
+    for (int t = 0; t <= residency->grain + 1; t++) s.box[t] = tw_box_of_op(p->op);
+    if (residency->grain < 0) {
         tw_region region;
         *out = (tw_flow_count){1, tw_region_of(s.operand, s.box, &region), tw_region_of(s.operand, s.box, &region)};
         return true;

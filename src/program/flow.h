@@ -6,19 +6,19 @@
  *     loop    m    n    k    k
  *     level   0    0    0    1
  *
- * One step is one combination of indices: one execution. In each memory of its path an operand has a *stay*: a
+ * One step is one combination of indices: one execution. In each memory of its path an operand has a *residency*: a
  * tile arrives, is used, and leaves. Two numbers say how long. The grain is the tile of the tiled level that the
- * memory belongs to (the places of that level and of those outside it). The depth is a place: the stay lasts while
+ * memory belongs to (the places of that level and of those outside it). The depth is a place: the residency lasts while
  * the places outside the depth stand still, so what the loops inside touch is kept.
  *
- * During a stay some places run: those inside the depth that the operand does not depend on, and all inside the
+ * During a residency some places run: those inside the depth that the operand does not depend on, and all inside the
  * grain. With sets of places, bit p for place p, everything that a step has to know becomes a test of masks against
  * the places that stand on their first index and those on their last:
  *
  *     a tile comes    when all places of `first` stand on their first index
  *     it leaves       when moreover all places of `last` stand on their last
  *
- * For the output a stay begins when all running places stand on their first index and ends when they stand on their
+ * For the output a residency begins when all running places stand on their first index and ends when they stand on their
  * last. `first` collects the running places of this memory and of those inside it, since a tile is sent for only when the
  * memory inside asks; `last` are the running places that the memory inside does not fix. The same sets give
  * the traffic in closed form: see tw_flow_traffic.
@@ -40,7 +40,7 @@ typedef struct tw_flow_place {
     int level, loop;
 } tw_flow_place;
 
-typedef struct tw_stay { /* of one operand in one memory */
+typedef struct tw_residency { /* of one operand in one memory */
     bool here;           /* the memory is on the operand's path; memory 0 is on all                 */
     int grain;           /* tiled level, -1: it is whole                                            */
     int outer, inner;    /* next memories on the path, -1: none                                     */
@@ -48,18 +48,18 @@ typedef struct tw_stay { /* of one operand in one memory */
     int16_t drain;       /* output: mover to `outer`                                                */
     int16_t pool;        /* the operand under whose name the buffers are                            */
     int depth;           /* places outside of it                                                    */
-    tw_places key;       /* the stay ends when one of these moves                                   */
-    tw_places running;   /* places that run during a stay                                           */
+    tw_places key;       /* the residency ends when one of these moves                                   */
+    tw_places running;   /* places that run during a residency                                           */
     tw_places first, last;
     bool resident;                 /* it never comes and never goes: see tw_op.fused                          */
     bool passing;                  /* every tile is handed on at once                                         */
     bool returns;                  /* output: partial sums leave this memory and come back                    */
     int64_t needed;                /* tiles held at once                                                      */
-    int64_t n_tiles;               /* that differ during a stay: the table of who is where has so many entries */
+    int64_t n_tiles;               /* that differ during a residency: the table of who is where has so many entries */
     int64_t stride[TW_MAX_PLACES]; /* entry of a tile = sum of stride x index                       */
     int64_t n_numbers;             /* tiles of the operand at this grain, uneven ones counted full  */
     int64_t number[TW_MAX_PLACES]; /* number of a tile = sum of number x index                      */
-} tw_stay;
+} tw_residency;
 
 typedef struct tw_flow {
     int n_places; /* outermost first */
@@ -70,7 +70,7 @@ typedef struct tw_flow {
     bool sums[TW_MAX_MEMORIES];  /* unfinished sums of the output lie there; elsewhere only finished elements do */
     bool joins[TW_MAX_MEMORIES]; /* the inputs come into this memory in one command                  */
     int unroll[TW_ARRAY_DIMS];   /* loops over the rows and columns of the array, -1: none           */
-    tw_stay stay[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_residency residency[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* per pool: slots that suffice; with fewer an
                                                          operand that has a pool of its own deadlocks */
 } tw_flow;

@@ -115,7 +115,7 @@ static bool is_arranged(const tw_flow_cursor *c, int engine, int operand)
 /* What the buffer holds that the tile is laid out in: the output's there, or what is kept of the input if that is more. */
 static const tw_box *laid_box(const tw_flow_cursor *c, int level)
 {
-    int grain = c->flow->stay[c->out_memory][tw_op_output(c->program->op)].grain;
+    int grain = c->flow->residency[c->out_memory][tw_op_output(c->program->op)].grain;
     return box_of(c, grain < level ? grain : level);
 }
 
@@ -155,12 +155,12 @@ static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
 
 /* Serpentine nests: whether the stays whose depth the place `moved` lies outside of began with this move, and end with
  * the next one. Only the place that moves changes its index there; those inside it turn around. */
-static void renew_stays(tw_flow_cursor *c, int moved)
+static void renew_residencies(tw_flow_cursor *c, int moved)
 {
     const tw_flow *flow = c->flow;
     for (int m = 1; m < c->program->machine->n_memories; m++)
         for (int o = 0; o < c->program->op->n_operands; o++) {
-            const tw_stay *s = &flow->stay[m][o];
+            const tw_residency *s = &flow->residency[m][o];
             if (!s->here || moved >= s->depth) continue;
             c->fresh[m][o] = moved < 0 || (s->key >> moved & 1);
             int next = s->depth - 1;
@@ -176,13 +176,13 @@ static int64_t sum_over_places(const tw_flow_cursor *c, const int64_t *weight)
     return sum;
 }
 
-/* Which tile each stay is at, after places of these loops have moved. */
+/* Which tile each residency is at, after places of these loops have moved. */
 static void find_tiles(tw_flow_cursor *c, unsigned loops)
 {
     for (int o = 0; o < c->program->op->n_operands; o++) {
         if (!(c->touched[o] & loops)) continue;
         for (int m = 1; m < c->program->machine->n_memories; m++) {
-            const tw_stay *s = &c->flow->stay[m][o];
+            const tw_residency *s = &c->flow->residency[m][o];
             if (!s->here) continue;
             c->number[m][o] = sum_over_places(c, s->number);
             if (s->n_tiles > 1) c->now[m][o] = &c->where[m][o][sum_over_places(c, s->stride)];
@@ -211,7 +211,7 @@ static void advance(tw_flow_cursor *c)
     for (unsigned left = loops; left; left &= left - 1) cut_loop(c, __builtin_ctz(left), level);
     count_footprints(c, loops, level);
     find_tiles(c, loops);
-    if (flow->serpentine) renew_stays(c, p);
+    if (flow->serpentine) renew_residencies(c, p);
 }
 
 void tw_flow_cursor_skip(tw_flow_cursor *c, int place, int64_t n, int64_t steps)
@@ -243,7 +243,7 @@ static bool is_simple(const tw_op *op, const tw_operand *operand)
 static tw_status init_memory(tw_flow_cursor *c, int m, tw_arena *arena)
 {
     for (int o = 0; o < c->program->op->n_operands; o++) {
-        const tw_stay *s = &c->flow->stay[m][o];
+        const tw_residency *s = &c->flow->residency[m][o];
         c->fresh[m][o] = c->ending[m][o] = true;
         if (!s->here) continue;
         TW_ALLOC(arena, c->where[m][o], s->n_tiles);
@@ -262,7 +262,7 @@ static tw_status init_memory(tw_flow_cursor *c, int m, tw_arena *arena)
 
 static bool share_pool(const tw_flow *flow, int m, int a, int b)
 {
-    return flow->stay[m][a].here && flow->stay[m][b].here && flow->stay[m][a].pool == flow->stay[m][b].pool;
+    return flow->residency[m][a].here && flow->residency[m][b].here && flow->residency[m][a].pool == flow->residency[m][b].pool;
 }
 
 tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_arena *arena)
@@ -292,7 +292,7 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
         tw_region region;
         c->whole_elems[o] = tw_region_of(&op->operand[o], &c->whole, &region);
     }
-    if (c->flow->serpentine) renew_stays(c, -1);
+    if (c->flow->serpentine) renew_residencies(c, -1);
     return TW_OK;
 }
 
@@ -301,7 +301,7 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
 /* Takes a credit for the current tile, which the engine brings; false when there is none. */
 static bool take(tw_flow_cursor *c, int m, int o, int engine)
 {
-    const tw_stay *s = &c->flow->stay[m][o];
+    const tw_residency *s = &c->flow->residency[m][o];
     tw_free_ring *ring = &c->ring[m][s->pool];
     if (s->resident) {
         *c->now[m][o] = ring->slot[c->now[m][o] - c->where[m][o]];
@@ -396,7 +396,7 @@ static int64_t units_of(const tw_flow_cursor *c, int level, int operand, bool pa
 /* Brings the current tile from the next memory outside; false at a deadlock. */
 static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
 {
-    const tw_stay *s = &c->flow->stay[m][o];
+    const tw_residency *s = &c->flow->residency[m][o];
     bool partial = o == tw_op_output(c->program->op);
     if (!take(c, m, o, s->filler)) return false;
     tw_instr *in = emit(c, TW_LOAD, s->filler, o, s->grain, together);
@@ -415,7 +415,7 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
 static void emit_store(tw_flow_cursor *c, int m, bool takes)
 {
     int o = tw_op_output(c->program->op);
-    const tw_stay *s = &c->flow->stay[m][o];
+    const tw_residency *s = &c->flow->residency[m][o];
     tw_instr *in = emit(c, TW_STORE, s->drain, o, s->grain, false);
     in->takes = takes;
     in->partial = !is_last(c, c->flow->reductions);
@@ -433,7 +433,7 @@ static int64_t waits_of(const tw_flow_cursor *c, bool clash)
     const tw_program *p = c->program;
     int64_t sum = 0;
     for (int o = 0; o < tw_op_output(p->op) && p->padded; o++) {
-        const tw_stay *s = &c->flow->stay[c->in_memory][o];
+        const tw_residency *s = &c->flow->residency[c->in_memory][o];
         if (s->filler < 0 || s->depth < c->flow->n_places) continue; /* it does not change with every step */
         const tw_cost *cost = &p->machine->engine[s->filler].cost;
         int64_t zeroed = zeroed_units(c, o);
@@ -475,8 +475,8 @@ static int64_t passes_of(const tw_flow_cursor *c)
 static unsigned asked_for(const tw_flow_cursor *c, int o)
 {
     unsigned asked = 0;
-    for (int m = c->in_memory; m > 0; m = c->flow->stay[m][o].outer) {
-        const tw_stay *s = &c->flow->stay[m][o];
+    for (int m = c->in_memory; m > 0; m = c->flow->residency[m][o].outer) {
+        const tw_residency *s = &c->flow->residency[m][o];
         if (s->resident) break;
         bool hands_on = s->passing && s->inner >= 0; /* whatever the memory inside asks for */
         if (!hands_on && !(c->fresh[m][o] && is_first(c, s->running))) break;
@@ -488,14 +488,14 @@ static unsigned asked_for(const tw_flow_cursor *c, int o)
 /* The tile of memory m has been asked for by the memory inside, in the last instruction if that was a transfer. */
 static void after_reading(tw_flow_cursor *c, int m, int o, tw_instr *reader)
 {
-    const tw_stay *s = &c->flow->stay[m][o];
+    const tw_residency *s = &c->flow->residency[m][o];
     if (s->passing || (!c->flow->serpentine && is_last(c, s->last))) leave(c, reader, m, o);
 }
 
 /* False at a deadlock. */
 static bool bring(tw_flow_cursor *c, int m, int o, bool together, bool *moved)
 {
-    const tw_stay *s = &c->flow->stay[m][o];
+    const tw_residency *s = &c->flow->residency[m][o];
     *moved = elems_of(c, s->grain, o) > 0; /* what lies wholly in padding is not moved */
     if (*moved && !emit_load(c, m, o, together)) return false;
     if (s->outer > 0) after_reading(c, s->outer, o, *moved ? &c->out[c->n - 1].instr : NULL);
@@ -528,35 +528,35 @@ static bool bring_inputs(tw_flow_cursor *c)
 static bool begins(const tw_flow_cursor *c, int m)
 {
     int o = tw_op_output(c->program->op);
-    return c->fresh[m][o] && is_first(c, c->flow->stay[m][o].running);
+    return c->fresh[m][o] && is_first(c, c->flow->residency[m][o].running);
 }
 
 static bool ends(const tw_flow_cursor *c, int m)
 {
     int o = tw_op_output(c->program->op);
-    return c->ending[m][o] && !c->flow->stay[m][o].resident && is_last(c, c->flow->stay[m][o].running);
+    return c->ending[m][o] && !c->flow->residency[m][o].resident && is_last(c, c->flow->residency[m][o].running);
 }
 
 /* Partial sums come back into memory m from the next memory outside that holds them. */
 static bool bring_back(tw_flow_cursor *c, int m)
 {
-    int o = tw_op_output(c->program->op), outer = c->flow->stay[m][o].outer;
-    const tw_stay *s = &c->flow->stay[outer][o];
+    int o = tw_op_output(c->program->op), outer = c->flow->residency[m][o].outer;
+    const tw_residency *s = &c->flow->residency[outer][o];
     if (outer > 0 && (s->passing || begins(c, outer)) && !bring_back(c, outer)) return false;
     if (!emit_load(c, m, o, false)) return false;
     if (outer > 0 && s->passing) leave(c, &c->out[c->n - 1].instr, outer, o);
     return true;
 }
 
-/* What memory m holds moves on outwards: through every memory whose stay ends with it. */
+/* What memory m holds moves on outwards: through every memory whose residency ends with it. */
 static bool send_out(tw_flow_cursor *c, int m)
 {
-    int o = tw_op_output(c->program->op), outer = c->flow->stay[m][o].outer;
+    int o = tw_op_output(c->program->op), outer = c->flow->residency[m][o].outer;
     bool takes = outer > 0 && *c->now[outer][o] < 0;
-    if (takes && !take(c, outer, o, c->flow->stay[m][o].drain)) return false;
+    if (takes && !take(c, outer, o, c->flow->residency[m][o].drain)) return false;
     emit_store(c, m, takes);
     if (outer == 0) return true;
-    return (!c->flow->stay[outer][o].passing && !ends(c, outer)) || send_out(c, outer);
+    return (!c->flow->residency[outer][o].passing && !ends(c, outer)) || send_out(c, outer);
 }
 
 /* ---- steps ---- */
@@ -572,25 +572,25 @@ static bool emit_exec(tw_flow_cursor *c)
     in->takes = begin && afresh;
     in->accumulates = !afresh;
     in->work = tw_box_points(p->op, &c->tile[p->n_tiled - 1]);
-    in->passes = in->pressed = passes_of(c);
+    in->passes = in->contended = passes_of(c);
     const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
     if (cost->kind == TW_COST_KERNEL) {
         tw_kernel_nest nest = nest_of(c);
         in->passes = tw_cost_of_kernel(cost, &nest, false);
-        in->pressed = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true),
+        in->contended = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true),
                                   waits_of(c, tw_banks_clash(&cost->banks, nest.stride)));
     }
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;
     for (int o = 0; o < output; o++) in->src[o] = *c->now[in_memory][o];
     for (int o = 0; o < output; o++) {
-        const tw_stay *s = &c->flow->stay[in_memory][o];
+        const tw_residency *s = &c->flow->residency[in_memory][o];
         if (c->ending[in_memory][o] && !s->resident && is_last(c, s->last)) leave(c, in, in_memory, o);
     }
     if (c->flow->serpentine)
         for (int o = 0; o < output; o++)
-            for (int m = c->flow->stay[in_memory][o].outer; m > 0; m = c->flow->stay[m][o].outer) {
-                const tw_stay *s = &c->flow->stay[m][o];
+            for (int m = c->flow->residency[in_memory][o].outer; m > 0; m = c->flow->residency[m][o].outer) {
+                const tw_residency *s = &c->flow->residency[m][o];
                 if (!s->passing && c->ending[m][o] && is_last(c, s->running)) leave(c, in, m, o);
             }
     while (c->n_owed > 0 && give(c, in, c->owed[c->n_owed - 1])) c->n_owed--;

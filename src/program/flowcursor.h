@@ -6,7 +6,7 @@
  *     together stand behind each other, as one command),
  *     partial sums that come back,
  *     EXEC,
- *     at the end of the output's stay the stores, outwards through every memory whose stay ends as well.
+ *     at the end of the output's stay the stores, outwards through every memory whose residency ends as well.
  *
  * Where the mover prefetches, the loads of a step stand before the execution of the one before it, unless they need
  * the buffers that this gives back. Program order is an order of dependence: an instruction stands behind everything that it waits for, the credit of
@@ -27,7 +27,7 @@ typedef struct tw_free_ring { /* slots of a pool that are free, the longest free
 
 typedef struct tw_holder { /* who holds a buffer, for the report of a deadlock */
     int operand;
-    int64_t number; /* of the tile, see tw_stay */
+    int64_t number; /* of the tile, see tw_residency */
 } tw_holder;
 
 typedef struct tw_flow_cursor {
@@ -53,12 +53,12 @@ typedef struct tw_flow_cursor {
     int64_t whole_elems[TW_MAX_OPERANDS];
     unsigned simple; /* bit o: the elements of operand o are the product of its loops' lengths */
     unsigned touched[TW_MAX_OPERANDS];
-    bool fresh[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* serpentine: the stay began with this stand of its depth  */
+    bool fresh[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* serpentine: the residency began with this stand of its depth  */
     bool ending[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* and ends with it                                         */
     tw_free_ring ring[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    int32_t *where[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* buffer of each tile of the stay, -1: none             */
+    int32_t *where[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* buffer of each tile of the residency, -1: none             */
     int32_t *now[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* that of the current tile                              */
-    int64_t number[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of the current tile, see tw_stay                      */
+    int64_t number[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of the current tile, see tw_residency                      */
     tw_holder *holder;                                /* per buffer                                            */
     int16_t turn[TW_MAX_ENGINES];
     int n_owed; /* credits that the next EXEC gives back, since no transfer reads them last */

@@ -85,7 +85,7 @@ static void print_steps(const tw_program *p, int t, const tw_box *box, int64_t l
 }
 
 /* "stay l2 ifm: kept outside place 1, 8 slots, 4 needed" */
-static void print_stays(const tw_program *p, tw_text *out)
+static void print_residencies(const tw_program *p, tw_text *out)
 {
     const tw_flow *flow = p->flow;
     tw_text_printf(out, "nest:");
@@ -94,7 +94,7 @@ static void print_stays(const tw_program *p, tw_text *out)
     tw_text_add(out, "\n", 1);
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *s = &flow->stay[m][o];
+            const tw_residency *s = &flow->residency[m][o];
             if (!s->here) continue;
             tw_text_printf(out, "stay %s %s: %s outside place %d, pool of %s with %d slots, %" PRId64 " needed\n",
                            p->machine->memory[m].name, p->op->operand[o].name, s->passing ? "passes" : "kept",
@@ -127,7 +127,7 @@ void tw_program_print(const tw_program *p, tw_text *out)
     enum { SHOWN = 200 };
     tw_text_printf(out, "program of %s: %" PRId64 " executions\n", p->op->name, p->n_execs);
     if (p->flow) {
-        print_stays(p, out);
+        print_residencies(p, out);
         print_flow(p, SHOWN, out);
         return;
     }

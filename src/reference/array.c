@@ -1,4 +1,4 @@
-/* src/reference/array.c - elements of every type as double or int64_t, see refer.h and entries.h.
+/* src/reference/array.c - elements of every type as double or int64_t, see reference.h and entries.h.
  *
  * A conversion is one switch over the types with a loop in each case; the macros EACH_WHOLE and LOOP keep that to a
  * page. Half floats go through float: to nearest even from there, and from a double by rounding to odd first, so

@@ -15,7 +15,7 @@ typedef struct scope {
     tw_array *value; /* per value of the file; data NULL: not known              */
     tw_arena *keep;  /* constants live here, as long as the outermost scope       */
     tw_diag *diag;
-    const tw_refer_case *around; /* the node that this is a graph of, NULL: none             */
+    const tw_ref_case *around; /* the node that this is a graph of, NULL: none             */
     int64_t *steps;              /* taken so far, by all nested scopes                        */
     tw_status status;            /* of the last search, when it failed for another reason than absence */
 } scope;
@@ -42,13 +42,13 @@ static const tw_array *scope_find(void *user, int v)
     return s->around->outer(s->around->user, v);
 }
 
-static tw_status find_value(scope *s, const tw_refer_case *c, int v, const tw_array **out)
+static tw_status find_value(scope *s, const tw_ref_case *c, int v, const tw_array **out)
 {
     s->status = TW_OK;
     *out = scope_find(s, v);
     if (*out) return TW_OK;
     if (s->status != TW_OK) return s->status;
-    return tw_refer_error(c, s->diag, "'%.*s' has no value", TW_FIRST(100, s->file->value[v].name));
+    return tw_ref_error(c, s->diag, "'%.*s' has no value", TW_FIRST(100, s->file->value[v].name));
 }
 
 /* ---- nodes in order ---- */
@@ -62,10 +62,10 @@ static bool is_known(const scope *s, const tw_onnx_node *node)
     return true;
 }
 
-static tw_status count_step(scope *s, const tw_refer_case *c)
+static tw_status count_step(scope *s, const tw_ref_case *c)
 {
     if (++*s->steps <= MAX_STEPS) return TW_OK;
-    return tw_refer_unknown(c, s->diag, "more than %d steps of nodes and loops", MAX_STEPS);
+    return tw_ref_unknown(c, s->diag, "more than %d steps of nodes and loops", MAX_STEPS);
 }
 
 static tw_status run_node(scope *s, int graph, const tw_onnx_node *node, tw_arena *arena)
@@ -76,7 +76,7 @@ static tw_status run_node(scope *s, int graph, const tw_onnx_node *node, tw_aren
     TW_ALLOC(arena, input, node->n_inputs);
     TW_ALLOC(arena, output, node->n_outputs);
     TW_ALLOC(arena, wanted, node->n_outputs);
-    tw_refer_case c = {s->file,
+    tw_ref_case c = {s->file,
                        node,
                        tw_graph_opset(s->file, node->domain),
                        node->n_inputs,
@@ -90,7 +90,7 @@ static tw_status run_node(scope *s, int graph, const tw_onnx_node *node, tw_aren
     for (int i = 0; i < node->n_inputs; i++)
         if (node->input[i] >= 0) TW_TRY(find_value(s, &c, node->input[i], &input[i]));
     for (int i = 0; i < node->n_outputs; i++) wanted[i] = node->output[i] >= 0;
-    TW_TRY(tw_refer_run(&c, arena, s->diag, output));
+    TW_TRY(tw_ref_run(&c, arena, s->diag, output));
     for (int i = 0; i < node->n_outputs; i++)
         if (wanted[i]) s->value[node->output[i]] = output[i];
     return TW_OK;
@@ -104,7 +104,7 @@ static tw_status run_nodes(scope *s, int graph, tw_arena *arena)
     return TW_OK;
 }
 
-tw_status tw_refer_graph(const tw_graph_file *file, int graph, tw_arena *arena, tw_diag *diag, tw_array *value)
+tw_status tw_ref_graph(const tw_graph_file *file, int graph, tw_arena *arena, tw_diag *diag, tw_array *value)
 {
     int64_t steps = 0;
     const tw_graph *g = &file->graph[graph];
@@ -139,7 +139,7 @@ static void forget(const scope *s, int graph)
 }
 
 /* A scope for the graphs of a node: the table of the scope that the node is in, or a new one. */
-static tw_status open_scope(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, int64_t *steps, scope *s)
+static tw_status open_scope(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, int64_t *steps, scope *s)
 {
     *s = (scope){.file = c->file, .keep = arena, .diag = diag, .around = c, .steps = steps};
     if (c->outer == scope_find) {
@@ -149,21 +149,21 @@ static tw_status open_scope(const tw_refer_case *c, tw_arena *arena, tw_diag *di
         s->steps = in->steps;
         return TW_OK;
     }
-    if (!c->file) return tw_refer_error(c, diag, "its graphs are not there");
+    if (!c->file) return tw_ref_error(c, diag, "its graphs are not there");
     TW_ALLOC(arena, s->value, c->file->n_values);
     return TW_OK;
 }
 
-static tw_status graph_of(const tw_refer_case *c, tw_diag *diag, const char *name, int *out)
+static tw_status graph_of(const tw_ref_case *c, tw_diag *diag, const char *name, int *out)
 {
     const tw_attribute *a = tw_onnx_attribute(c->node, name);
-    if (!a || a->kind != TW_ATTR_GRAPH || a->graph < 0) return tw_refer_error(c, diag, "'%s' is missing", name);
+    if (!a || a->kind != TW_ATTR_GRAPH || a->graph < 0) return tw_ref_error(c, diag, "'%s' is missing", name);
     *out = a->graph;
     return TW_OK;
 }
 
 /* A copy that needs nothing of the original's arena. */
-static tw_status copy_array(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
+static tw_status copy_array(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
                             tw_array *out)
 {
     TW_TRY(tw_moving_reshaped(c, diag, x, x->n_dims, x->dim, arena, out));
@@ -174,32 +174,32 @@ static tw_status copy_array(const tw_refer_case *c, tw_arena *arena, tw_diag *di
 }
 
 /* A condition: one bool; true when it is left out. */
-static tw_status read_condition(const tw_refer_case *c, tw_diag *diag, const tw_array *x, bool *out)
+static tw_status read_condition(const tw_ref_case *c, tw_diag *diag, const tw_array *x, bool *out)
 {
     if (x && (x->n != 1 || x->type != TW_ONNX_BOOL))
-        return tw_refer_error(c, diag, "the condition is %" PRId64 " of %s instead of one bool", x->n,
+        return tw_ref_error(c, diag, "the condition is %" PRId64 " of %s instead of one bool", x->n,
                               tw_onnx_type_name(x->type));
     *out = !x || tw_array_get_int(x, 0) != 0;
     return TW_OK;
 }
 
-static tw_status run_if(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_if(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     scope s;
     const tw_array *condition, *result;
     bool holds = false;
     int graph = -1;
     int64_t steps = 0;
-    TW_TRY(tw_refer_need(c, diag, 0, &condition));
+    TW_TRY(tw_ref_need(c, diag, 0, &condition));
     TW_TRY(read_condition(c, diag, condition, &holds));
     TW_TRY(graph_of(c, diag, holds ? "then_branch" : "else_branch", &graph));
     TW_TRY(open_scope(c, arena, diag, &steps, &s));
     const tw_graph *g = &c->file->graph[graph];
     if (g->n_outputs != c->n_outputs)
-        return tw_refer_error(c, diag, "the branch has %d outputs, the node %d", g->n_outputs, c->n_outputs);
+        return tw_ref_error(c, diag, "the branch has %d outputs, the node %d", g->n_outputs, c->n_outputs);
     TW_TRY(run_nodes(&s, graph, arena));
     for (int i = 0; i < c->n_outputs; i++) {
-        if (!tw_refer_wants(c, i)) continue;
+        if (!tw_ref_wants(c, i)) continue;
         TW_TRY(find_value(&s, c, g->output[i], &result));
         TW_TRY(copy_array(c, arena, diag, result, &output[i]));
     }
@@ -224,14 +224,14 @@ static tw_status grow_pile(tw_arena *arena, pile *p, size_t each)
     return TW_OK;
 }
 
-static tw_status push(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, pile *p)
+static tw_status push(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, pile *p)
 {
     size_t each = (size_t)x->n * tw_moving_bytes(x->type);
     if (p->n == 0) p->first = *x;
-    if (x->type != p->first.type || !tw_refer_same_shape(x, &p->first))
-        return tw_refer_error(c, diag, "iteration %" PRId64 " gives another shape or type than the first", p->n);
-    if (x->n > 0 && p->n >= TW_REFER_MAX_ELEMS / x->n)
-        return tw_refer_unknown(c, diag, "more than %" PRId64 " elements", TW_REFER_MAX_ELEMS);
+    if (x->type != p->first.type || !tw_ref_same_shape(x, &p->first))
+        return tw_ref_error(c, diag, "iteration %" PRId64 " gives another shape or type than the first", p->n);
+    if (x->n > 0 && p->n >= TW_ref_MAX_ELEMS / x->n)
+        return tw_ref_unknown(c, diag, "more than %" PRId64 " elements", TW_ref_MAX_ELEMS);
     if (p->n == p->room) TW_TRY(grow_pile(arena, p, each));
     tw_array copy = *x;
     if (x->type == TW_ONNX_STRING) TW_TRY(copy_array(c, arena, diag, x, &copy));
@@ -244,34 +244,34 @@ static tw_status push(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, co
 
 /* The pile as one array with a new axis: position i of it is the i-th array, or the i-th from the end. Without arrays, the
  * shape is the one that the file states for value `v`. */
-static tw_status pile_array(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const pile *p, int v,
+static tw_status pile_array(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const pile *p, int v,
                             int64_t axis, bool backwards, tw_array *out)
 {
     const tw_declared *said = &c->file->value[v].declared;
     tw_array item = p->first;
     if (p->n == 0) {
         if (said->type == TW_ONNX_NONE)
-            return tw_refer_unknown(c, diag, "an empty output of a type that is not said");
+            return tw_ref_unknown(c, diag, "an empty output of a type that is not said");
         item = (tw_array){.type = said->type, .n_dims = said->n_dims > 0 ? said->n_dims : 0};
         for (int k = 0; k < item.n_dims; k++) item.dim[k] = tw_max(0, said->dim[k]);
     }
     int at, n_dims = item.n_dims + 1;
     int64_t dim[TW_ONNX_MAX_DIMS + 1], stride[TW_ONNX_MAX_DIMS + 1], inner[TW_ONNX_MAX_DIMS];
-    TW_TRY(tw_refer_axis(c, diag, axis, n_dims, &at));
+    TW_TRY(tw_ref_axis(c, diag, axis, n_dims, &at));
     tw_moving_strides(&item, inner);
     for (int k = 0, from = 0; k < n_dims; k++) {
         dim[k] = k == at ? p->n : item.dim[from];
         stride[k] = k == at ? (backwards ? -item.n : item.n) : inner[from];
         from += k != at;
     }
-    TW_TRY(tw_refer_make(c, diag, item.type, n_dims, dim, arena, out));
+    TW_TRY(tw_ref_make(c, diag, item.type, n_dims, dim, arena, out));
     tw_array all = {.type = item.type, .data = p->bytes};
     if (out->n > 0) tw_moving_view(out, &all, stride, backwards ? (p->n - 1) * item.n : 0);
     return TW_OK;
 }
 
 /* Position i of an axis, which is dropped. */
-static tw_status take(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, int axis,
+static tw_status take(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, int axis,
                       int64_t i, tw_array *out)
 {
     int64_t all[TW_ONNX_MAX_DIMS], dim[TW_ONNX_MAX_DIMS], stride[TW_ONNX_MAX_DIMS];
@@ -281,7 +281,7 @@ static tw_status take(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, co
         dim[k] = x->dim[from];
         stride[k] = all[from];
     }
-    TW_TRY(tw_refer_make(c, diag, x->type, x->n_dims - 1, dim, arena, out));
+    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims - 1, dim, arena, out));
     tw_moving_view(out, x, stride, i * all[axis]);
     return TW_OK;
 }
@@ -289,7 +289,7 @@ static tw_status take(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, co
 /* ---- iterations ---- */
 
 typedef struct loop {
-    const tw_refer_case *c;
+    const tw_ref_case *c;
     tw_diag *diag;
     scope scope;
     int graph;
@@ -311,7 +311,7 @@ static void loop_release(loop *l)
 }
 
 /* After it, loop_release is due whatever it returns. */
-static tw_status loop_init(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, int n_states, int first_out,
+static tw_status loop_init(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, int n_states, int first_out,
                            loop *l)
 {
     *l = (loop){.c = c, .diag = diag, .arena = arena, .n_states = n_states};
@@ -320,7 +320,7 @@ static tw_status loop_init(const tw_refer_case *c, tw_arena *arena, tw_diag *dia
     l->body = &c->file->graph[l->graph];
     l->n_piles = l->body->n_outputs - first_out - n_states;
     if (l->n_piles < 0 || c->n_outputs > n_states + l->n_piles)
-        return tw_refer_error(c, diag, "the body has %d outputs for %d states and %d outputs of the node",
+        return tw_ref_error(c, diag, "the body has %d outputs for %d states and %d outputs of the node",
                               l->body->n_outputs, n_states, c->n_outputs);
     TW_ALLOC(arena, l->state, n_states);
     TW_ALLOC(arena, l->pile, l->n_piles);
@@ -401,13 +401,13 @@ static tw_status iterate(loop *l, int64_t trips, bool go)
 
 static tw_status loop_over(loop *l, tw_array *output)
 {
-    const tw_refer_case *c = l->c;
+    const tw_ref_case *c = l->c;
     int64_t trips;
     bool go = false;
     TW_TRY(tw_moving_whole(c, l->diag, 0, INT64_MAX, &trips));
-    TW_TRY(read_condition(c, l->diag, tw_refer_input(c, 1), &go));
+    TW_TRY(read_condition(c, l->diag, tw_ref_input(c, 1), &go));
     if (l->body->n_inputs != 2 + l->n_states)
-        return tw_refer_error(c, l->diag, "the body has %d inputs for %d states", l->body->n_inputs, l->n_states);
+        return tw_ref_error(c, l->diag, "the body has %d inputs for %d states", l->body->n_inputs, l->n_states);
     for (int k = 0; k < l->n_states; k++)
         if (c->input[2 + k]) l->state[k] = *c->input[2 + k];
     TW_TRY(iterate(l, trips, go));
@@ -418,7 +418,7 @@ static tw_status loop_over(loop *l, tw_array *output)
     return TW_OK;
 }
 
-static tw_status run_loop(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_loop(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     loop l;
     tw_status status = loop_init(c, arena, diag, (int)tw_max(0, c->n_inputs - 2), 1, &l);
@@ -431,38 +431,38 @@ static tw_status run_loop(const tw_refer_case *c, tw_arena *arena, tw_diag *diag
 
 typedef struct scan { /* what a Scan says of its inputs and outputs */
     int n_states, n_ins;
-    tw_refer_list in_axes, out_axes, in_ways, out_ways; /* ways: 1 is backwards */
+    tw_ref_list in_axes, out_axes, in_ways, out_ways; /* ways: 1 is backwards */
     const tw_array *const *input;                       /* states, then what is scanned */
 } scan;
 
-static int64_t entry(tw_refer_list list, int64_t i) { return list.there && i < list.n ? list.v[i] : 0; }
+static int64_t entry(tw_ref_list list, int64_t i) { return list.there && i < list.n ? list.v[i] : 0; }
 
-static tw_status read_scan(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, scan *s)
+static tw_status read_scan(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, scan *s)
 {
     bool old = c->opset < 9;
     int64_t n = tw_onnx_int(c->node, "num_scan_inputs", 0), all = c->n_inputs - old;
-    if (n < 1 || n > all) return tw_refer_error(c, diag, "'num_scan_inputs' is %" PRId64 " of %" PRId64, n, all);
+    if (n < 1 || n > all) return tw_ref_error(c, diag, "'num_scan_inputs' is %" PRId64 " of %" PRId64, n, all);
     s->n_ins = (int)n;
     s->n_states = (int)(all - n);
     s->input = c->input + old;
-    TW_TRY(tw_refer_ints(c, "scan_input_axes", -1, arena, diag, &s->in_axes));
-    TW_TRY(tw_refer_ints(c, "scan_output_axes", -1, arena, diag, &s->out_axes));
-    TW_TRY(tw_refer_ints(c, old ? "directions" : "scan_input_directions", -1, arena, diag, &s->in_ways));
-    TW_TRY(tw_refer_ints(c, "scan_output_directions", -1, arena, diag, &s->out_ways));
+    TW_TRY(tw_ref_ints(c, "scan_input_axes", -1, arena, diag, &s->in_axes));
+    TW_TRY(tw_ref_ints(c, "scan_output_axes", -1, arena, diag, &s->out_axes));
+    TW_TRY(tw_ref_ints(c, old ? "directions" : "scan_input_directions", -1, arena, diag, &s->in_ways));
+    TW_TRY(tw_ref_ints(c, "scan_output_directions", -1, arena, diag, &s->out_ways));
     for (int i = old; i < c->n_inputs; i++)
-        if (!c->input[i]) return tw_refer_error(c, diag, "input %d is missing", i);
+        if (!c->input[i]) return tw_ref_error(c, diag, "input %d is missing", i);
     return TW_OK;
 }
 
 /* The axes that are scanned, and how long they all are. */
-static tw_status scan_length(const tw_refer_case *c, tw_diag *diag, const scan *s, int *axis, int64_t *length)
+static tw_status scan_length(const tw_ref_case *c, tw_diag *diag, const scan *s, int *axis, int64_t *length)
 {
     for (int i = 0; i < s->n_ins; i++) {
         const tw_array *x = s->input[s->n_states + i];
-        TW_TRY(tw_refer_axis(c, diag, entry(s->in_axes, i), x->n_dims, &axis[i]));
+        TW_TRY(tw_ref_axis(c, diag, entry(s->in_axes, i), x->n_dims, &axis[i]));
         if (i == 0) *length = x->dim[axis[0]];
         if (x->dim[axis[i]] != *length)
-            return tw_refer_error(c, diag, "scanned axes of %" PRId64 " and %" PRId64 " elements", *length,
+            return tw_ref_error(c, diag, "scanned axes of %" PRId64 " and %" PRId64 " elements", *length,
                                   x->dim[axis[i]]);
     }
     return TW_OK;
@@ -470,11 +470,11 @@ static tw_status scan_length(const tw_refer_case *c, tw_diag *diag, const scan *
 
 static tw_status scan_over(loop *l, const scan *s, tw_array *output)
 {
-    const tw_refer_case *c = l->c;
+    const tw_ref_case *c = l->c;
     int *axis;
     int64_t length = 0;
     if (l->body->n_inputs != s->n_states + s->n_ins)
-        return tw_refer_error(c, l->diag, "the body has %d inputs instead of %d", l->body->n_inputs,
+        return tw_ref_error(c, l->diag, "the body has %d inputs instead of %d", l->body->n_inputs,
                               s->n_states + s->n_ins);
     TW_ALLOC(l->arena, axis, s->n_ins);
     TW_TRY(scan_length(c, l->diag, s, axis, &length));
@@ -496,7 +496,7 @@ static tw_status scan_over(loop *l, const scan *s, tw_array *output)
     return TW_OK;
 }
 
-static tw_status scan_once(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const scan *s, tw_array *output)
+static tw_status scan_once(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const scan *s, tw_array *output)
 {
     loop l;
     tw_status status = loop_init(c, arena, diag, s->n_states, 0, &l);
@@ -506,7 +506,7 @@ static tw_status scan_once(const tw_refer_case *c, tw_arena *arena, tw_diag *dia
 }
 
 /* Opset 8: all inputs and outputs have a batch in front. */
-static tw_status scan_batches(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, scan s, tw_array *output)
+static tw_status scan_batches(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, scan s, tw_array *output)
 {
     const tw_array **input;
     tw_array *part, *result;
@@ -516,10 +516,10 @@ static tw_status scan_batches(const tw_refer_case *c, tw_arena *arena, tw_diag *
     TW_ALLOC(arena, part, n);
     TW_ALLOC(arena, result, c->n_outputs);
     TW_ALLOC(arena, batch, c->n_outputs);
-    if (tw_refer_input(c, 0)) return tw_refer_unknown(c, diag, "lengths of sequences");
+    if (tw_ref_input(c, 0)) return tw_ref_unknown(c, diag, "lengths of sequences");
     for (int i = 0; i < n; i++)
         if (s.input[i]->n_dims < 1 || s.input[i]->dim[0] != s.input[0]->dim[0])
-            return tw_refer_error(c, diag, "input %d has another batch than the first", i + 1);
+            return tw_ref_error(c, diag, "input %d has another batch than the first", i + 1);
     const tw_array *const *all = s.input;
     for (int64_t b = 0; b < all[0]->dim[0]; b++) {
         for (int i = 0; i < n; i++) {
@@ -530,19 +530,19 @@ static tw_status scan_batches(const tw_refer_case *c, tw_arena *arena, tw_diag *
         TW_TRY(scan_once(c, arena, diag, &s, result));
         for (int i = 0; i < c->n_outputs; i++) TW_TRY(push(c, arena, diag, &result[i], &batch[i]));
     }
-    if (all[0]->dim[0] == 0) return tw_refer_unknown(c, diag, "an empty batch");
+    if (all[0]->dim[0] == 0) return tw_ref_unknown(c, diag, "an empty batch");
     for (int i = 0; i < c->n_outputs; i++) TW_TRY(pile_array(c, arena, diag, &batch[i], 0, 0, false, &output[i]));
     return TW_OK;
 }
 
-static tw_status run_scan(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_scan(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     scan s;
     TW_TRY(read_scan(c, arena, diag, &s));
     return c->opset < 9 ? scan_batches(c, arena, diag, s, output) : scan_once(c, arena, diag, &s, output);
 }
 
-const tw_refer_entry tw_refer_control[] = {
+const tw_ref_entry tw_ref_control[] = {
     {"If", "", run_if},
     {"Loop", "", run_loop},
     {"Scan", "", run_scan},

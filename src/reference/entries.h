@@ -1,66 +1,66 @@
 /* src/reference/entries.h - what the implementations of operators share: tables, arguments, messages, walks.
  *
- * An implementation asks for its arguments, allocates its outputs (tw_refer_make) and fills them:
+ * An implementation asks for its arguments, allocates its outputs (tw_ref_make) and fills them:
  *
  *     const tw_array *x;
- *     TW_TRY(tw_refer_need(c, diag, 0, &x));
- *     TW_TRY(tw_refer_make(c, diag, x->type, x->n_dims, x->dim, arena, &output[0]));
+ *     TW_TRY(tw_ref_need(c, diag, 0, &x));
+ *     TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, &output[0]));
  *
  * Every output that is made counts against TW_REFER_MAX_ELEMS, and so does every input before an implementation is
- * called: products of a tensor's dims fit int64_t. `arena` is thrown away afterwards: tw_refer_run copies the
+ * called: products of a tensor's dims fit int64_t. `arena` is thrown away afterwards: tw_ref_run copies the
  * outputs, so an implementation allocates as it likes, and an output may even point into an input. */
 #ifndef TW_REFERENCE_ENTRIES_H
 #define TW_REFERENCE_ENTRIES_H
-#include "reference/refer.h"
+#include "reference/reference.h"
 
 /* Ended by an entry whose op is NULL. */
-extern const tw_refer_entry tw_refer_unary[], tw_refer_binary[], tw_refer_activations[], tw_refer_softmaxes[],
-    tw_refer_reductions[], tw_refer_norms[], tw_refer_products[], tw_refer_convolutions[], tw_refer_pools[],
-    tw_refer_quantised[], tw_refer_recurrent[], tw_refer_losses[];
-extern const tw_refer_entry tw_refer_moving[], tw_refer_indexing[], tw_refer_control[];
+extern const tw_ref_entry tw_ref_unary[], tw_ref_binary[], tw_ref_activations[], tw_ref_softmaxes[],
+    tw_ref_reductions[], tw_ref_norms[], tw_ref_products[], tw_ref_convolutions[], tw_ref_pools[],
+    tw_ref_quantised[], tw_ref_recurrent[], tw_ref_losses[];
+extern const tw_ref_entry tw_ref_moving[], tw_ref_indexing[], tw_ref_control[];
 
 /* ---- messages: "model.onnx: error: node 'c1' (Conv) at byte 4711: ..." ---- */
 
 /* The node or its inputs contradict the standard: TW_ERR_INPUT. */
-tw_status tw_refer_error(const tw_refer_case *c, tw_diag *diag, const char *fmt, ...) TW_PRINTF(3, 4);
+tw_status tw_ref_error(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...) TW_PRINTF(3, 4);
 /* A variant without an implementation: TW_INFEASIBLE. */
-tw_status tw_refer_unknown(const tw_refer_case *c, tw_diag *diag, const char *fmt, ...) TW_PRINTF(3, 4);
+tw_status tw_ref_unknown(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...) TW_PRINTF(3, 4);
 
 /* ---- arguments ---- */
 
 /* The input, NULL when it was left out or never given. */
-const tw_array *tw_refer_input(const tw_refer_case *c, int i);
+const tw_array *tw_ref_input(const tw_ref_case *c, int i);
 /* The same, but its absence is an error. */
-TW_NODISCARD tw_status tw_refer_need(const tw_refer_case *c, tw_diag *diag, int i, const tw_array **out);
+TW_NODISCARD tw_status tw_ref_need(const tw_ref_case *c, tw_diag *diag, int i, const tw_array **out);
 /* Whether somebody reads output i. */
-bool tw_refer_wants(const tw_refer_case *c, int i);
+bool tw_ref_wants(const tw_ref_case *c, int i);
 
 /* A list of integers that is an attribute in old opsets and an input in new ones. */
-typedef struct tw_refer_list {
+typedef struct tw_ref_list {
     bool there;
     int64_t n;
     const int64_t *v;
-} tw_refer_list;
+} tw_ref_list;
 /* From input `i` if that is given (an integer tensor; i < 0: never), else from the attribute `name`. */
-TW_NODISCARD tw_status tw_refer_ints(const tw_refer_case *c, const char *name, int i, tw_arena *arena,
-                                     tw_diag *diag, tw_refer_list *out);
+TW_NODISCARD tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *arena,
+                                     tw_diag *diag, tw_ref_list *out);
 /* An axis that may count from the end, as 0..n_dims-1; anything else is an error. */
-TW_NODISCARD tw_status tw_refer_axis(const tw_refer_case *c, tw_diag *diag, int64_t axis, int n_dims, int *out);
+TW_NODISCARD tw_status tw_ref_axis(const tw_ref_case *c, tw_diag *diag, int64_t axis, int n_dims, int *out);
 
 /* ---- shapes and walks ---- */
 
 /* Product of dims[from..to); the dims of an existing array, so it cannot overflow. */
-int64_t tw_refer_extent(const tw_array *a, int from, int to);
-bool tw_refer_same_shape(const tw_array *a, const tw_array *b);
+int64_t tw_ref_extent(const tw_array *a, int from, int to);
+bool tw_ref_same_shape(const tw_array *a, const tw_array *b);
 /* The output's elements, or a message when there are too many or a dim is negative. data is never NULL, n may be
  * 0. */
-TW_NODISCARD tw_status tw_refer_make(const tw_refer_case *c, tw_diag *diag, tw_onnx_type type, int n_dims,
+TW_NODISCARD tw_status tw_ref_make(const tw_ref_case *c, tw_diag *diag, tw_onnx_type type, int n_dims,
                                      const int64_t *dim, tw_arena *arena, tw_array *out);
 /* Refuses (TW_INFEASIBLE) what would take more than TW_REFER_MAX_WORK steps: a * b * d, none negative. */
-#define TW_REFER_MAX_WORK (INT64_C(1) << 37)
-TW_NODISCARD tw_status tw_refer_work(const tw_refer_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d);
+#define TW_ref_MAX_WORK (INT64_C(1) << 37)
+TW_NODISCARD tw_status tw_ref_work(const tw_ref_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d);
 /* The shape that n arrays (none NULL) are broadcast to, numpy's way. */
-TW_NODISCARD tw_status tw_refer_broadcast(const tw_refer_case *c, tw_diag *diag, const tw_array *const *a, int n,
+TW_NODISCARD tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *const *a, int n,
                                           int *n_dims, int64_t dim[TW_ONNX_MAX_DIMS]);
 
 /* Visits the positions of a shape in row-major order and tells where each operand has its element:
@@ -96,7 +96,7 @@ void tw_array_put_wholes(tw_array *out, const int64_t *v);
 double tw_onnx_rounded(tw_onnx_type type, double x);
 
 /* ---- one operator alone in its file ---- */
-tw_status tw_refer_einsum(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
+tw_status tw_ref_einsum(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
 
 /* ---- functions of one number, by the name of their operator ---- */
 

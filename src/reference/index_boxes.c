@@ -69,27 +69,27 @@ static int64_t select_boxes(const suppression *s, int64_t batch, int64_t class, 
     return n_kept;
 }
 
-static tw_status one_real(const tw_refer_case *c, tw_diag *diag, int i, double fallback, double *out)
+static tw_status one_real(const tw_ref_case *c, tw_diag *diag, int i, double fallback, double *out)
 {
-    const tw_array *a = tw_refer_input(c, i);
+    const tw_array *a = tw_ref_input(c, i);
     if (a && (a->n != 1 || !tw_onnx_is_number(a->type)))
-        return tw_refer_error(c, diag, "input %d must be one number", i);
+        return tw_ref_error(c, diag, "input %d must be one number", i);
     *out = a ? tw_array_get(a, 0) : fallback;
     return TW_OK;
 }
 
-static tw_status read_suppression(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, suppression *s)
+static tw_status read_suppression(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, suppression *s)
 {
     const tw_array *boxes, *scores;
-    TW_TRY(tw_refer_need(c, diag, 0, &boxes));
-    TW_TRY(tw_refer_need(c, diag, 1, &scores));
+    TW_TRY(tw_ref_need(c, diag, 0, &boxes));
+    TW_TRY(tw_ref_need(c, diag, 1, &scores));
     if (boxes->n_dims != 3 || scores->n_dims != 3 || boxes->dim[2] != 4 || boxes->dim[0] != scores->dim[0] ||
         boxes->dim[1] != scores->dim[2] || !tw_onnx_is_float(boxes->type) || !tw_onnx_is_float(scores->type))
-        return tw_refer_error(c, diag, "boxes must be B x N x 4 and scores B x C x N");
+        return tw_ref_error(c, diag, "boxes must be B x N x 4 and scores B x C x N");
     TW_TRY(tw_moving_whole(c, diag, 2, 0, &s->at_most));
     TW_TRY(one_real(c, diag, 3, 0, &s->overlap));
     TW_TRY(one_real(c, diag, 4, 0, &s->score));
-    s->any_score = !tw_refer_input(c, 4);
+    s->any_score = !tw_ref_input(c, 4);
     s->centered = tw_onnx_int(c->node, "center_point_box", 0) != 0;
     s->n_batches = boxes->dim[0];
     s->n_classes = scores->dim[1];
@@ -99,7 +99,7 @@ static tw_status read_suppression(const tw_refer_case *c, tw_arena *arena, tw_di
     return s->boxes && s->scores ? TW_OK : TW_ERR_NOMEM;
 }
 
-tw_status tw_run_non_max_suppression(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_non_max_suppression(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     suppression s;
     candidate *best;
@@ -117,7 +117,7 @@ tw_status tw_run_non_max_suppression(const tw_refer_case *c, tw_arena *arena, tw
             found[3 * n + 2] = kept[i];
         }
     }
-    TW_TRY(tw_refer_make(c, diag, TW_ONNX_I64, 2, (int64_t[]){n, 3}, arena, output));
+    TW_TRY(tw_ref_make(c, diag, TW_ONNX_I64, 2, (int64_t[]){n, 3}, arena, output));
     tw_array_put_wholes(output, found);
     return TW_OK;
 }

@@ -11,27 +11,27 @@ typedef struct rois {
     double scale;
 } rois;
 
-static tw_status read_rois(const tw_refer_case *c, tw_diag *diag, int box, rois *r)
+static tw_status read_rois(const tw_ref_case *c, tw_diag *diag, int box, rois *r)
 {
-    TW_TRY(tw_refer_need(c, diag, 0, &r->x));
-    TW_TRY(tw_refer_need(c, diag, 1, &r->boxes));
+    TW_TRY(tw_ref_need(c, diag, 0, &r->x));
+    TW_TRY(tw_ref_need(c, diag, 1, &r->boxes));
     if (r->x->n_dims != 4 || r->boxes->n_dims != 2 || r->boxes->dim[1] != box || !tw_onnx_is_float(r->x->type) ||
         !tw_onnx_is_float(r->boxes->type))
-        return tw_refer_error(c, diag, "the image must have 4 axes, and regions %d numbers", box);
+        return tw_ref_error(c, diag, "the image must have 4 axes, and regions %d numbers", box);
     r->n = r->boxes->dim[0];
     r->channels = r->x->dim[1];
     r->height = r->x->dim[2];
     r->width = r->x->dim[3];
     r->scale = (double)tw_onnx_float(c->node, "spatial_scale", 1);
-    if (r->x->n == 0) return tw_refer_error(c, diag, "the image is empty");
+    if (r->x->n == 0) return tw_ref_error(c, diag, "the image is empty");
     return TW_OK;
 }
 
-static tw_status make_pooled(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const rois *r,
+static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const rois *r,
                              tw_array *output)
 {
     int64_t dim[4] = {r->n, r->channels, r->out[0], r->out[1]};
-    return tw_refer_make(c, diag, r->x->type, 4, dim, arena, output);
+    return tw_ref_make(c, diag, r->x->type, 4, dim, arena, output);
 }
 
 static const double *plane_of(const rois *r, const double *image, int64_t batch, int64_t channel)
@@ -39,11 +39,11 @@ static const double *plane_of(const rois *r, const double *image, int64_t batch,
     return image + (batch * r->channels + channel) * r->height * r->width;
 }
 
-static tw_status batch_of(const tw_refer_case *c, tw_diag *diag, const rois *r, double batch, int64_t *out)
+static tw_status batch_of(const tw_ref_case *c, tw_diag *diag, const rois *r, double batch, int64_t *out)
 {
     *out = tw_moving_floor(batch);
     if (*out < 0 || *out >= r->x->dim[0])
-        return tw_refer_error(c, diag, "a region of image %" PRId64 " of %" PRId64, *out, r->x->dim[0]);
+        return tw_ref_error(c, diag, "a region of image %" PRId64 " of %" PRId64, *out, r->x->dim[0]);
     return TW_OK;
 }
 
@@ -68,7 +68,7 @@ static pair pair_of(double x, int64_t extent)
     return (pair){{low, low + 1}, {1 - (x - (double)low), x - (double)low}};
 }
 
-static tw_status align(const tw_refer_case *c, tw_diag *diag, const rois *r, int64_t region, bool half,
+static tw_status align(const tw_ref_case *c, tw_diag *diag, const rois *r, int64_t region, bool half,
                        aligned *out)
 {
     int64_t ratio = tw_onnx_int(c->node, "sampling_ratio", 0);
@@ -80,7 +80,7 @@ static tw_status align(const tw_refer_case *c, tw_diag *diag, const rois *r, int
         out->bin[k] = size / (double)r->out[k];
         out->grid[k] = ratio > 0 ? ratio : tw_max(0, -tw_moving_floor(-out->bin[k]));
         if (out->grid[k] > 1 << 15)
-            return tw_refer_unknown(c, diag, "a region of %g pixels in %" PRId64 " bins", size, r->out[k]);
+            return tw_ref_unknown(c, diag, "a region of %g pixels in %" PRId64 " bins", size, r->out[k]);
     }
     return TW_OK;
 }
@@ -108,7 +108,7 @@ static double pool_bin(const rois *r, const double *plane, const aligned *a, int
     return max ? best : sum / (double)n;
 }
 
-static tw_status read_align(const tw_refer_case *c, tw_diag *diag, rois *r, bool *half, bool *max)
+static tw_status read_align(const tw_ref_case *c, tw_diag *diag, rois *r, bool *half, bool *max)
 {
     const char *mode = tw_onnx_string(c->node, "mode", "avg");
     const char *places = tw_onnx_string(c->node, "coordinate_transformation_mode",
@@ -116,21 +116,21 @@ static tw_status read_align(const tw_refer_case *c, tw_diag *diag, rois *r, bool
     *half = strcmp(places, "half_pixel") == 0;
     *max = strcmp(mode, "max") == 0;
     if ((!*max && strcmp(mode, "avg") != 0) || (!*half && strcmp(places, "output_half_pixel") != 0))
-        return tw_refer_error(c, diag, "'mode' is '%s', 'coordinate_transformation_mode' is '%s'", mode, places);
+        return tw_ref_error(c, diag, "'mode' is '%s', 'coordinate_transformation_mode' is '%s'", mode, places);
     r->out[0] = tw_onnx_int(c->node, "output_height", 1);
     r->out[1] = tw_onnx_int(c->node, "output_width", 1);
     return read_rois(c, diag, 4, r);
 }
 
-tw_status tw_run_roi_align(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_roi_align(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     rois r;
     bool half, max;
     const tw_array *batches;
     TW_TRY(read_align(c, diag, &r, &half, &max));
-    TW_TRY(tw_refer_need(c, diag, 2, &batches));
+    TW_TRY(tw_ref_need(c, diag, 2, &batches));
     if (batches->n != r.n)
-        return tw_refer_error(c, diag, "%" PRId64 " regions and %" PRId64 " batch indices", r.n, batches->n);
+        return tw_ref_error(c, diag, "%" PRId64 " regions and %" PRId64 " batch indices", r.n, batches->n);
     TW_TRY(make_pooled(c, arena, diag, &r, output));
     double *image = tw_array_reals(r.x, arena);
     if (!image) return TW_ERR_NOMEM;
@@ -171,14 +171,14 @@ static double largest(const rois *r, const double *plane, tw_span rows, tw_span 
     return best;
 }
 
-tw_status tw_run_max_roi_pool(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_max_roi_pool(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     rois r;
-    tw_refer_list shape;
+    tw_ref_list shape;
     TW_TRY(read_rois(c, diag, 5, &r));
-    TW_TRY(tw_refer_ints(c, "pooled_shape", -1, arena, diag, &shape));
+    TW_TRY(tw_ref_ints(c, "pooled_shape", -1, arena, diag, &shape));
     if (shape.n != 2)
-        return tw_refer_error(c, diag, "'pooled_shape' has %" PRId64 " entries instead of 2", shape.n);
+        return tw_ref_error(c, diag, "'pooled_shape' has %" PRId64 " entries instead of 2", shape.n);
     memcpy(r.out, shape.v, sizeof r.out);
     TW_TRY(make_pooled(c, arena, diag, &r, output));
     double *image = tw_array_reals(r.x, arena);

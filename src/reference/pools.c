@@ -90,23 +90,23 @@ static tw_status slide_over(const pool *p, pool_function *f, const double *x, in
     return TW_OK;
 }
 
-static tw_status need_numbers(const tw_refer_case *c, tw_diag *diag, const tw_array **x)
+static tw_status need_numbers(const tw_ref_case *c, tw_diag *diag, const tw_array **x)
 {
-    TW_TRY(tw_refer_need(c, diag, 0, x));
+    TW_TRY(tw_ref_need(c, diag, 0, x));
     if (tw_onnx_is_number((*x)->type)) return TW_OK;
-    return tw_refer_error(c, diag, "elements of type %s", tw_onnx_type_name((*x)->type));
+    return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name((*x)->type));
 }
 
-static tw_status make_pooled(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
+static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
                              const pool *p, tw_onnx_type type, tw_array *out)
 {
     int64_t dim[TW_ONNX_MAX_DIMS] = {x->dim[0], x->dim[1]};
     memcpy(dim + 2, p->slide.out, (size_t)p->slide.n * sizeof *dim);
-    TW_TRY(tw_refer_make(c, diag, type, x->n_dims, dim, arena, out));
-    return tw_refer_work(c, diag, tw_max(out->n, p->slide.n_out), p->slide.n_taps, STEPS_PER_TAP);
+    TW_TRY(tw_ref_make(c, diag, type, x->n_dims, dim, arena, out));
+    return tw_ref_work(c, diag, tw_max(out->n, p->slide.n_out), p->slide.n_taps, STEPS_PER_TAP);
 }
 
-static tw_status run_pool(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
+static tw_status run_pool(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
                           pool_function *f, pool *p, bool global)
 {
     const tw_array *x;
@@ -125,35 +125,35 @@ static tw_status run_pool(const tw_refer_case *c, tw_arena *arena, tw_diag *diag
     return TW_OK;
 }
 
-static tw_status run_average(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_average(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     pool p = {.count_padding = tw_onnx_int(c->node, "count_include_pad", 0) != 0};
     return run_pool(c, arena, diag, output, pool_average, &p, false);
 }
 
 /* p was a float in the first opset. */
-static double power_of(const tw_refer_case *c)
+static double power_of(const tw_ref_case *c)
 {
     const tw_attribute *p = tw_onnx_attribute(c->node, "p");
     return !p ? 2 : p->kind == TW_ATTR_FLOAT ? (double)p->f : (double)p->i;
 }
 
-static tw_status run_lp(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_lp(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     return run_pool(c, arena, diag, output, pool_lp, &(pool){.p = power_of(c)}, false);
 }
 
-static tw_status run_global_average(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_global_average(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     return run_pool(c, arena, diag, output, pool_average, &(pool){0}, true);
 }
 
-static tw_status run_global_max(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_global_max(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     return run_pool(c, arena, diag, output, pool_max, &(pool){0}, true);
 }
 
-static tw_status run_global_lp(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_global_lp(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     return run_pool(c, arena, diag, output, pool_lp, &(pool){.p = power_of(c)}, true);
 }
@@ -172,7 +172,7 @@ static int64_t by_columns(const tw_slide *s, int64_t at)
     return channel * s->n_in + turned;
 }
 
-static tw_status run_max(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_max(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     const tw_array *x;
     pool p = {0};
@@ -181,7 +181,7 @@ static tw_status run_max(const tw_refer_case *c, tw_arena *arena, tw_diag *diag,
     TW_TRY(need_numbers(c, diag, &x));
     TW_TRY(tw_slide_read(c, arena, diag, x, NULL, &p.slide));
     TW_TRY(make_pooled(c, arena, diag, x, &p, x->type, output));
-    if (tw_refer_wants(c, 1)) {
+    if (tw_ref_wants(c, 1)) {
         TW_TRY(make_pooled(c, arena, diag, x, &p, TW_ONNX_I64, &output[1]));
         where = (int64_t *)output[1].data;
     }
@@ -196,22 +196,22 @@ static tw_status run_max(const tw_refer_case *c, tw_arena *arena, tw_diag *diag,
 }
 
 /* Indices count in the shape that the pool would have read; output_shape may be larger than that. */
-static tw_status unpooled_shape(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
+static tw_status unpooled_shape(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
                                 tw_array *natural, tw_array *out)
 {
     tw_slide s;
-    tw_refer_list wished;
-    if (!tw_onnx_attribute(c->node, "kernel_shape")) return tw_refer_error(c, diag, "kernel_shape is missing");
-    TW_TRY(tw_refer_ints(c, "kernel_shape", -1, arena, diag, &wished));
+    tw_ref_list wished;
+    if (!tw_onnx_attribute(c->node, "kernel_shape")) return tw_ref_error(c, diag, "kernel_shape is missing");
+    TW_TRY(tw_ref_ints(c, "kernel_shape", -1, arena, diag, &wished));
     if (x->n_dims < 2 || wished.n != x->n_dims - 2)
-        return tw_refer_error(c, diag, "kernel_shape does not fit the input");
+        return tw_ref_error(c, diag, "kernel_shape does not fit the input");
     TW_TRY(tw_slide_transposed(c, arena, diag, x, wished.v, &s));
     *natural = (tw_array){.n_dims = x->n_dims, .dim = {x->dim[0], x->dim[1]}};
     memcpy(natural->dim + 2, s.in, (size_t)s.n * sizeof s.in[0]);
     *out = *natural;
-    TW_TRY(tw_refer_ints(c, "", 2, arena, diag, &wished));
+    TW_TRY(tw_ref_ints(c, "", 2, arena, diag, &wished));
     if (!wished.there) return TW_OK;
-    if (wished.n != x->n_dims) return tw_refer_error(c, diag, "output_shape has %" PRId64 " numbers", wished.n);
+    if (wished.n != x->n_dims) return tw_ref_error(c, diag, "output_shape has %" PRId64 " numbers", wished.n);
     memcpy(out->dim, wished.v, (size_t)x->n_dims * sizeof out->dim[0]);
     return TW_OK;
 }
@@ -231,20 +231,20 @@ static int64_t placed(const tw_array *natural, const tw_array *out, int64_t inde
     return at;
 }
 
-static tw_status run_unpool(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_unpool(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     const tw_array *x, *index;
     tw_array natural, shape;
     TW_TRY(need_numbers(c, diag, &x));
-    TW_TRY(tw_refer_need(c, diag, 1, &index));
+    TW_TRY(tw_ref_need(c, diag, 1, &index));
     if (index->n != x->n || index->type != TW_ONNX_I64)
-        return tw_refer_error(c, diag, "the indices do not fit the input");
+        return tw_ref_error(c, diag, "the indices do not fit the input");
     TW_TRY(unpooled_shape(c, arena, diag, x, &natural, &shape));
-    TW_TRY(tw_refer_make(c, diag, x->type, shape.n_dims, shape.dim, arena, output));
+    TW_TRY(tw_ref_make(c, diag, x->type, shape.n_dims, shape.dim, arena, output));
     for (int64_t i = 0; i < x->n; i++) {
         int64_t at = placed(&natural, output, tw_array_get_int(index, i));
         if (at < 0)
-            return tw_refer_error(c, diag, "index %" PRId64 " is outside the result", tw_array_get_int(index, i));
+            return tw_ref_error(c, diag, "index %" PRId64 " is outside the result", tw_array_get_int(index, i));
         tw_array_set(output, at, tw_array_get(x, i));
     }
     return TW_OK;
@@ -258,7 +258,7 @@ static tw_status channels_moved(const tw_array *x, const double *v, bool back, t
 {
     int last = x->n_dims - 1;
     int64_t channels = x->dim[back ? 1 : last],
-            inner = x->n_dims < 2 ? 1 : tw_refer_extent(x, back ? 2 : 1, back ? x->n_dims : last);
+            inner = x->n_dims < 2 ? 1 : tw_ref_extent(x, back ? 2 : 1, back ? x->n_dims : last);
     double *to;
     TW_ALLOC(arena, to, tw_max(x->n, 1));
     for (int64_t i = 0; i < x->n; i++) {
@@ -274,7 +274,7 @@ static tw_status channels_moved(const tw_array *x, const double *v, bool back, t
 }
 
 /* Inputs: x, its scale and zero, scale and zero of y. */
-static tw_status quantised_average(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
+static tw_status quantised_average(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
                                    bool global)
 {
     const tw_array *x;
@@ -283,7 +283,7 @@ static tw_status quantised_average(const tw_refer_case *c, tw_arena *arena, tw_d
     pool p = {.count_padding = tw_onnx_int(c->node, "count_include_pad", 0) != 0};
     bool last = tw_onnx_int(c->node, "channels_last", 0) != 0;
     TW_TRY(need_numbers(c, diag, &x));
-    if (x->n_dims < 2) return tw_refer_error(c, diag, "the input has only %d axes", x->n_dims);
+    if (x->n_dims < 2) return tw_ref_error(c, diag, "the input has only %d axes", x->n_dims);
     TW_TRY(tw_grid_read(c, diag, 1, 2, x, -1, &of_x));
     TW_TRY(tw_grid_read(c, diag, 3, 4, x, -1, &of_y));
     double *v = tw_grid_reals(&of_x, x, arena), *y;
@@ -304,17 +304,17 @@ static tw_status quantised_average(const tw_refer_case *c, tw_arena *arena, tw_d
     return TW_OK;
 }
 
-static tw_status run_quantised(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_quantised(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     return quantised_average(c, arena, diag, output, false);
 }
 
-static tw_status run_quantised_global(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_quantised_global(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
     return quantised_average(c, arena, diag, output, true);
 }
 
-const tw_refer_entry tw_refer_pools[] = {
+const tw_ref_entry tw_ref_pools[] = {
     {"MaxPool", "", run_max},
     {"AveragePool", "", run_average},
     {"LpPool", "", run_lp},

@@ -19,7 +19,7 @@ double *tw_product_turned(const double *v, int64_t rows, int64_t columns, tw_are
 /* numpy's matmul of tensors: axes before the last two are broadcast, a vector is a row on the left and a column on
  * the right. x and y are the elements of a and b. Makes *out of that type; *result has its elements, not stored
  * yet. */
-TW_NODISCARD tw_status tw_product_tensors(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, const tw_array *a,
+TW_NODISCARD tw_status tw_product_tensors(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *a,
                                           const double *x, const tw_array *b, const double *y, tw_onnx_type type,
                                           tw_array *out, double **result);
 #endif

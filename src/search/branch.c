@@ -3,7 +3,7 @@
 
 #include "search/first.h"
 #include "search/heap.h"
-#include "search/menu.h"
+#include "search/shortlist.h"
 #include "search/seed.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ enum {
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
-    WEIGH_WORK = 10,    /* a mapping of the menu                             */
+    WEIGH_WORK = 10,    /* a mapping of the shortlist                             */
     LOOK_WORK = 1,      /* a choice of its sizes                             */
     ASK_WORK = 4,       /* a choice of buffers                               */
     LAST_LOOKS = 300,   /* the same, mappings                               */
@@ -29,8 +29,8 @@ enum {
 #define FIRST_WORK     INT64_C(2000000)
 #define TASK_WORK      INT64_C(8000000)  /* a task begins nothing more after that */
 #define ONE_RUN        INT64_C(20000000) /* longer programs are not simulated to their end */
-#define DISH_WORK      INT64_C(1000000)  /* a mapping of the menu, with all its buffers    */
-#define MENU_WORK      INT64_C(8000000)  /* no more of them are tried after that           */
+#define CANDIDATE_WORK      INT64_C(1000000)  /* a mapping of the shortlist, with all its buffers    */
+#define SHORTLIST_WORK      INT64_C(8000000)  /* no more of them are tried after that           */
 #define POLISH_WORK    INT64_C(60000)    /* what is near enough already is tried to improve on    */
 #define MUST_WORK      INT64_C(4000000)  /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 27) /* and, all attempts together, whatever budget is left    */
@@ -65,7 +65,7 @@ typedef struct branch {
     const tw_eval *eval;
     const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
     int64_t total;     /* pieces of work that all may take            */
-    int64_t gained_at; /* work when something better was found last, or the menu was made */
+    int64_t gained_at; /* work when something better was found last, or the shortlist was made */
     int64_t near_at;   /* work when something near enough was found   */
     int64_t budget;    /* that is left: of `total`, and of patience   */
     int64_t must_left; /* of MUST_END; only task 0 spends it          */
@@ -206,7 +206,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    int64_t most = t->seed ? tw_min(DISH_WORK, t->all->one_run) - t->work : t->all->one_run;
+    int64_t most = t->seed ? tw_min(CANDIDATE_WORK, t->all->one_run) - t->work : t->all->one_run;
     tw_meter meter = {.limit = tw_min(t->all->budget - t->work, most), .stopped = task_stopped, .user = t};
     if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : t->all->must_left;
     *unfinished = meter.limit <= 0;
@@ -388,7 +388,7 @@ static void drop_task(task *t)
 
 static void spend(branch *b, int64_t work)
 {
-    int64_t patience = tw_menu_suits(b->space, b->goals) ? b->options->patience : 0;
+    int64_t patience = tw_shortlist_suits(b->space, b->goals) ? b->options->patience : 0;
     b->out->work += work;
     b->budget = b->total - b->out->work;
     if (patience > 0) b->budget = tw_min(b->budget, patience - (b->out->work - b->gained_at));
@@ -607,7 +607,7 @@ static tw_status run_first_frame(branch *b, int frame, bool one)
 {
     enum { MOST = 32 };
     const size_t size = (size_t)b->space->frame[frame].n_vars * sizeof(tw_range);
-    int64_t end = b->budget - MENU_WORK;
+    int64_t end = b->budget - SHORTLIST_WORK;
     tw_part *seen[MOST];
     int n = 0;
     tw_first way;
@@ -645,7 +645,7 @@ static tw_status run_first(branch *b, bool one)
     return TW_OK;
 }
 
-/* ---- the menu ---- */
+/* ---- the shortlist ---- */
 
 /* Whether the best is the best of all, or near enough to it. */
 static bool is_near(branch *b)
@@ -656,23 +656,23 @@ static bool is_near(branch *b)
 }
 
 /* What an estimate has to beat. Estimates of some nests are too high, all alike: so they are compared with what came from the
- * menu, not with what was there before (`before`). */
-static int64_t menu_best(const branch *b, tw_wide before)
+ * shortlist, not with what was there before (`before`). */
+static int64_t shortlist_best(const branch *b, tw_wide before)
 {
     const tw_front *front = &b->out->front;
     return front->n > 0 && front->best[0].value.of[0] < before ? (int64_t)front->best[0].value.of[0] : INT64_MAX;
 }
 
-static tw_status serve_round(branch *b, const tw_menu *menu, tw_wide before, int most, int *next)
+static tw_status serve_round(branch *b, const tw_shortlist *shortlist, tw_wide before, int most, int *next)
 {
     aim(b);
     b->enough = -1; /* what is near is asked between rounds */
-    for (b->n_tasks = 0; *next < menu->n && b->n_tasks < most; ++*next) {
-        const tw_dish *dish = &menu->dish[*next];
+    for (b->n_tasks = 0; *next < shortlist->n && b->n_tasks < most; ++*next) {
+        const tw_candidate *candidate = &shortlist->candidate[*next];
         tw_part *seed = NULL;
         task *t = &b->task[b->n_tasks];
-        if (*next >= TASKS && dish->cycles > menu_best(b, before)) continue;
-        TW_TRY(tw_menu_part(b->space, dish, &seed));
+        if (*next >= TASKS && candidate->cycles > shortlist_best(b, before)) continue;
+        TW_TRY(tw_shortlist_part(b->space, candidate, &seed));
         if (!seed) continue;
         tw_status status = begin_task(b, t, 0, 0);
         t->seed = seed;
@@ -691,13 +691,13 @@ static bool is_served(branch *b)
     return near && (b->out->work - b->near_at >= POLISH_WORK || b->out->front.best[0].value.of[0] <= b->floor.of[0]);
 }
 
-/* Tries what is on the menu, on all cores; where something near is enough, few at a time in the beginning. */
-static tw_status serve(branch *b, const tw_menu *menu, tw_wide before)
+/* Tries what is on the shortlist, on all cores; where something near is enough, few at a time in the beginning. */
+static tw_status serve(branch *b, const tw_shortlist *shortlist, tw_wide before)
 {
-    int64_t end = tw_max(0, b->budget - MENU_WORK);
+    int64_t end = tw_max(0, b->budget - SHORTLIST_WORK);
     int most = b->options->gap > 0 ? 1 : TASKS;
-    for (int next = 0; next < menu->n && !is_over(b) && b->budget > end && !is_served(b);) {
-        tw_status status = serve_round(b, menu, before, most, &next);
+    for (int next = 0; next < shortlist->n && !is_over(b) && b->budget > end && !is_served(b);) {
+        tw_status status = serve_round(b, shortlist, before, most, &next);
         most = (int)tw_min(2 * most, TASKS);
         if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
         if (status == TW_OK && b->n_tasks > 0) run_round(b);
@@ -707,25 +707,25 @@ static tw_status serve(branch *b, const tw_menu *menu, tw_wide before)
 }
 
 /* Mappings made by construction, from the frames with the fewest tiled levels on. */
-static tw_status run_menu(branch *b)
+static tw_status run_shortlist(branch *b)
 {
     const tw_front *front = &b->out->front;
     tw_wide before = front->n > 0 ? front->best[0].value.of[0] : INT64_MAX;
-    if (b->options->exhaustive || front->counts || !tw_menu_suits(b->space, b->goals)) return TW_OK;
-    tw_menu *menu = malloc(sizeof *menu);
-    tw_status status = menu ? TW_OK : TW_ERR_NOMEM;
+    if (b->options->exhaustive || front->counts || !tw_shortlist_suits(b->space, b->goals)) return TW_OK;
+    tw_shortlist *shortlist = malloc(sizeof *shortlist);
+    tw_status status = shortlist ? TW_OK : TW_ERR_NOMEM;
     bool near = false;
-    for (int tiled = 1; tiled <= TW_MENU_LEVELS && status == TW_OK && !is_over(b) && !near; tiled++) {
-        *menu = (tw_menu){.deadline = b->deadline};
+    for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && status == TW_OK && !is_over(b) && !near; tiled++) {
+        *shortlist = (tw_shortlist){.deadline = b->deadline};
         for (int i = 0; i < b->space->n_frames; i++)
             if (b->space->frame[i].n_tiled == tiled)
-                tw_menu_add(b->space, i, menu_best(b, before), menu);
-        spend(b, WEIGH_WORK * menu->n_weighed + LOOK_WORK * menu->n_looked);
+                tw_shortlist_add(b->space, i, shortlist_best(b, before), shortlist);
+        spend(b, WEIGH_WORK * shortlist->n_weighed + LOOK_WORK * shortlist->n_looked);
         be_patient(b);
-        status = serve(b, menu, before);
+        status = serve(b, shortlist, before);
         near = is_near(b);
     }
-    free(menu);
+    free(shortlist);
     return status;
 }
 
@@ -821,8 +821,8 @@ static tw_status run_rounds(branch *b)
     if (b->start) TW_TRY(run_start(b));
     bool known = b->out->front.n > 0; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
-    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_menu(b));
-    bool others = !known && !b->space->reductions && !tw_menu_suits(b->space, b->goals);
+    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
+    bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) == TW_END_TIME && b->out->front.n == 0) {
         b->out->ending = TW_END_TIME;

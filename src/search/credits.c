@@ -252,7 +252,7 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
     tw_status status = judge->cost(judge->user, &c->roomy, &map, &relaxed, &unfinished, &ignored);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT || unfinished) return TW_OK;
     TW_TRY(status);
-    *known = !c->outline.pressed && memcmp(count, r->hi, (size_t)c->n_pools * sizeof *count) == 0 &&
+    *known = !c->outline.contended && memcmp(count, r->hi, (size_t)c->n_pools * sizeof *count) == 0 &&
              overflows(c, r, true) == 0;
     out->cycles = tw_max(out->cycles, relaxed.cycles);
     return TW_OK;

@@ -36,7 +36,7 @@ typedef struct tw_outline {
     bool monotone; /* one unit fills each pool: more buffers never take longer                            */
     int64_t n_execs, n_sweeps;  /* executions, and how many of them come last in a sweep of the innermost loop */
     int64_t alone, under;       /* cycles of one, of whole tiles, with and without transfers meanwhile; 0: not known */
-    bool pressed;  /* executions take longer while transfers run                                         */
+    bool contended;  /* executions take longer while transfers run                                         */
     bool reorders; /* the number of buffers decides in what order transfers stand                        */
 } tw_outline;
 

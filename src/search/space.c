@@ -1,4 +1,4 @@
-/* src/search/space.c - see space.h. */
+/* src/search/srows.c - see space.h. */
 #include "search/space.h"
 
 #include "tile/box.h"
@@ -514,7 +514,7 @@ static bool holds(const tw_space *s, int m, int o)
     return s->machine->memory[m].holds & (o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
 }
 
-/* How keep v of n cut loops is written in a mapping: the loops outside the stay are the first n - v. */
+/* How keep v of n cut loops is written in a mapping: the loops outside the residency are the first n - v. */
 static int keep_word(const cut_loops *c, int v) { return v == 0 ? 0 : v == c->n ? -1 : c->loop[c->n - v - 1] + 1; }
 
 /* Of the keeps 0 .. n those that differ, as a mask. */

@@ -1,9 +1,9 @@
-/* src/search/view.h - a part of the space as the bounds see it; shared by bound.c, pace.c (lockstep) and lead.c (async). */
+/* src/search/view.h - a part of the space as the bounds see it; shared by bound.c, rows.c (lockstep) and ends.c (async). */
 #ifndef TW_SEARCH_VIEW_H
 #define TW_SEARCH_VIEW_H
 #include "search/bound.h"
 
-/* Sums and products that stay at INT64_MAX once they are there. */
+/* Sums and products that residency at INT64_MAX once they are there. */
 static inline int64_t tw_sat_mul(int64_t a, int64_t b)
 {
     int64_t r;

@@ -44,7 +44,7 @@ static tw_status init(tw_async *s, tw_arena *arena)
 {
     const tw_program *p = s->program;
     int output = tw_op_output(p->op);
-    const tw_stay *tensor = &p->flow->stay[0][output];
+    const tw_residency *tensor = &p->flow->residency[0][output];
     int32_t n_paths = 1;
     TW_ALLOC(arena, s->unit_free, s->n_engines);
     for (int e = 0; e < s->n_engines; e++) {
@@ -138,7 +138,7 @@ static tw_status price(tw_async *s, const tw_engine *engine, int e, int64_t work
 }
 
 /* Whether a mover works on the engine's memory when the command starts. */
-static bool is_pressed(const tw_async *s, int64_t start, const tw_engine *engine)
+static bool is_contended(const tw_async *s, int64_t start, const tw_engine *engine)
 {
     for (int e = 0; e < s->n_engines; e++) {
         const tw_engine *mover = &s->machine->engine[e];
@@ -167,8 +167,8 @@ static tw_status schedule(tw_async *s, command *c)
     if (c->credit && c->credit->at > c->start) c->start = c->credit->at, c->wait = TW_WAIT_CREDIT;
     c->waited = c->start - c->unit->at;
     const tw_instr *first = &c->event->instr;
-    if (first->op == TW_EXEC && first->pressed != c->work && by_shape && is_pressed(s, c->start, engine))
-        c->work = first->pressed;
+    if (first->op == TW_EXEC && first->contended != c->work && by_shape && is_contended(s, c->start, engine))
+        c->work = first->contended;
     TW_TRY(price(s, engine, e, c->work));
     c->end = c->start + s->price[e].cycles;
     c->busy_end = c->start + s->price[e].busy;
@@ -368,12 +368,12 @@ static void describe_pools(const tw_async *s)
     const tw_program *p = s->program;
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *stay = &p->flow->stay[m][o];
-            if (!stay->here) continue;
-            tw_pool_use *use = &s->out->pool[m][stay->pool];
+            const tw_residency *residency = &p->flow->residency[m][o];
+            if (!residency->here) continue;
+            tw_pool_use *use = &s->out->pool[m][residency->pool];
             use->memory = s->machine->memory[m].name;
             use->operand[use->n_operands++] = p->op->operand[o].name;
-            if (stay->pool != o) continue;
+            if (residency->pool != o) continue;
             use->slots = p->layout.count[m][o];
             use->needed = tw_max(use->needed, 1); /* also where all tiles lie in padding */
             use->slot_units = p->layout.buffer[p->layout.first[m][o]].size;

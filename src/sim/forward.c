@@ -24,7 +24,7 @@ static int choose_place(const tw_flow_cursor *c)
 {
     const tw_flow *flow = c->flow;
     if (c->program->layout.n_buffers > MOST_BUFFERS) return -1;
-    if (flow->serpentine || flow->stay[0][tw_op_output(c->program->op)].returns) return -1;
+    if (flow->serpentine || flow->residency[0][tw_op_output(c->program->op)].returns) return -1;
     for (int p = 0; p < flow->n_places; p++)
         if (flow->trips[p] >= FEWEST_ROUNDS && is_uniform(c, flow->place[p].loop)) return p;
     return -1;
@@ -99,15 +99,15 @@ static void add_pool(tw_forward *f, int m, int o)
 {
     const tw_async *s = f->sim;
     const tw_flow_cursor *c = f->cursor;
-    const tw_stay *stay = &c->flow->stay[m][o];
-    if (!stay->here) return;
-    for (int64_t i = 0; i < stay->n_tiles; i++) {
+    const tw_residency *residency = &c->flow->residency[m][o];
+    if (!residency->here) return;
+    for (int64_t i = 0; i < residency->n_tiles; i++) {
         int32_t buffer = c->where[m][o][i];
         if (buffer < 0) continue;
         add_moment(f, &s->there[buffer]);
         add_moment(f, &s->unused[buffer]);
     }
-    if (stay->pool != o || stay->resident) return;
+    if (residency->pool != o || residency->resident) return;
     const tw_free_ring *ring = &c->ring[m][o];
     f->now.n_free[m][o] = ring->n_free;
     for (int32_t i = 0, at = ring->head; i < ring->n_free; i++, at = at + 1 < ring->n ? at + 1 : 0)

@@ -83,7 +83,7 @@ static void run_forwards(schedule *s, const tw_event *step, int n, bool last)
 static tw_status init(schedule *s, int64_t n_instrs, tw_arena *arena)
 {
     TW_ALLOC(arena, s->at, n_instrs);
-    const tw_stay *tensor = &s->program->flow->stay[0][tw_op_output(s->program->op)];
+    const tw_residency *tensor = &s->program->flow->residency[0][tw_op_output(s->program->op)];
     for (int e = 0; e < s->machine->n_engines; e++) TW_ALLOC(arena, s->unit[e], s->machine->engine[e].count);
     TW_ALLOC(arena, s->moment, s->program->layout.n_buffers + 1);
     TW_ALLOC(arena, s->read, s->program->layout.n_buffers + 1);
@@ -264,11 +264,11 @@ static tw_status count_all_slots(schedule *s, tw_arena *arena, tw_injection_summ
     TW_TRY(find_last_uses(s, arena));
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < op->n_operands; o++) {
-            const tw_stay *stay = s->program->flow->stay[m];
+            const tw_residency *residency = s->program->flow->residency[m];
             unsigned sharers = 0;
-            if (!stay[o].here) continue;
+            if (!residency[o].here) continue;
             for (int k = 0; k < op->n_operands; k++)
-                if (stay[k].here && stay[k].pool == stay[o].pool) sharers |= 1u << k;
+                if (residency[k].here && residency[k].pool == residency[o].pool) sharers |= 1u << k;
             out->slots[m][o] = count_slots(s, m, 1u << o, from, to);
             out->pool_slots[m][o] = sharers == 1u << o ? out->slots[m][o] : count_slots(s, m, sharers, from, to);
         }

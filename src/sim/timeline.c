@@ -12,8 +12,8 @@ static tw_status add_energy(const tw_program *p, tw_diag *diag, tw_timeline *out
     bool fits = tw_ckd_mul(out->sum.macs, p->machine->engine[p->machine->compute].energy_fj, &sum);
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            if (p->flow && !p->flow->stay[m][o].here) continue;
-            int outer = p->flow ? p->flow->stay[m][o].outer : m - 1;
+            if (p->flow && !p->flow->residency[m][o].here) continue;
+            int outer = p->flow ? p->flow->residency[m][o].outer : m - 1;
             fits = fits &&
                    tw_ckd_mul(out->link[m][o].units, memory[outer].energy_fj + memory[m].energy_fj, &part) &&
                    tw_ckd_add(sum, part, &sum);
@@ -77,10 +77,10 @@ void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text 
     }
     for (int m = 1; m < program->machine->n_memories; m++)
         for (int o = 0; o < program->op->n_operands; o++) {
-            const tw_stay *stay = program->flow ? &program->flow->stay[m][o] : NULL;
-            if (stay && !stay->here) continue;
+            const tw_residency *residency = program->flow ? &program->flow->residency[m][o] : NULL;
+            if (residency && !residency->here) continue;
             tw_text_printf(out, "link %s-%s: %s transfers %" PRId64 ", units %" PRId64 "\n",
-                           program->machine->memory[stay ? stay->outer : m - 1].name,
+                           program->machine->memory[residency ? residency->outer : m - 1].name,
                            program->machine->memory[m].name, program->op->operand[o].name, t->link[m][o].transfers,
                            t->link[m][o].units);
         }

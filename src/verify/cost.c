@@ -229,12 +229,12 @@ static int64_t verify_transfer(const tw_verify_input *in, const tw_cost *cost, c
 }
 
 /* Thousandths that the banks cost: by how many of them two rows of the last input lie apart. */
-static int64_t verify_banks(const tw_verify_input *in, const tw_banks *b, int64_t reduction, bool pressed)
+static int64_t verify_banks(const tw_verify_input *in, const tw_banks *b, int64_t reduction, bool contended)
 {
     int last = in->op->n_operands > 1 ? in->op->n_operands - 2 : 0;
-    if (b->count == 0) return pressed ? b->busy : 0;
+    if (b->count == 0) return contended ? b->busy : 0;
     int64_t apart = reduction * tw_verify_units(in, last, 1) / b->width % b->count, lost = 0;
-    if (pressed) lost = apart * 2 < b->wave || apart * 2 > b->wave * 3 ? b->busy : b->along;
+    if (contended) lost = apart * 2 < b->wave || apart * 2 > b->wave * 3 ? b->busy : b->along;
     return lost + (apart == 0 ? b->full : 0) + (apart * 2 == b->count ? b->half : 0);
 }
 
@@ -250,7 +250,7 @@ static bool verify_clash(const tw_verify_input *in, const tw_banks *b, const tw_
 }
 
 /* The cores share the longest parallel loop; each does its rows in groups, the largest that divides them. */
-static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, const tw_box *box, bool pressed)
+static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, const tw_box *box, bool contended)
 {
     int64_t longest = 0, parallel = 1, reduction = 1, group = 1;
     for (int l = 0; l < in->op->n_loops; l++) {
@@ -270,7 +270,7 @@ static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, con
             break;
         }
     int64_t calls = parallel / longest * (rows / group),
-            points = group * (TW_MILLI + verify_banks(in, &cost->banks, reduction, pressed));
+            points = group * (TW_MILLI + verify_banks(in, &cost->banks, reduction, contended));
     if (points < cost->depth * TW_MILLI) points = cost->depth * TW_MILLI;
     int64_t round = points * reduction * cost->per_point / TW_MILLI + (calls > 1 ? cost->per_round : 0);
     if (calls > 1 && round < group * cost->row_least) round = group * cost->row_least;
@@ -289,7 +289,7 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
     for (int o = 0; o < in->op->n_operands - 1; o++)
         for (int e = 0; e < m->n_engines; e++) {
             const tw_cost *cost = &m->engine[e].cost;
-            if (m->engine[e].kind != TW_MOVES || cost->kind != TW_COST_DESCRIPTOR || !in->restless[o]) continue;
+            if (m->engine[e].kind != TW_MOVES || cost->kind != TW_COST_DESCRIPTOR || !in->streamed[o]) continue;
             if (m->engine[e].memory != inputs || m->engine[e].outer != outer) continue;
             if (!(m->engine[e].carries & TW_INWARDS)) continue;
             int64_t units = verify_zeroed(in, o, tw_verify_units(in, o, 1));
@@ -298,10 +298,10 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
     return sum;
 }
 
-int64_t tw_verify_pressed(const tw_verify_input *in, const tw_instr *instr)
+int64_t tw_verify_contended(const tw_verify_input *in, const tw_instr *instr)
 {
     const tw_cost *cost = &in->machine->engine[instr->engine].cost;
-    if (cost->kind != TW_COST_KERNEL) return instr->pressed; /* nobody asks for it */
+    if (cost->kind != TW_COST_KERNEL) return instr->contended; /* nobody asks for it */
     return verify_kernel(in, cost, &instr->box, true) + verify_waits(in, verify_clash(in, &cost->banks, &instr->box));
 }
 

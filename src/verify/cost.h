@@ -13,6 +13,6 @@ int64_t tw_verify_busy(const tw_engine *engine, int64_t cycles);
 int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost *cost, const tw_box *box);
 /* What an instruction's `passes` must be: of an array, of a kernel, of a transfer by its rows. */
 int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr);
-/* And its `pressed`, if it is an EXEC. */
-int64_t tw_verify_pressed(const tw_verify_input *in, const tw_instr *instr);
+/* And its `contended`, if it is an EXEC. */
+int64_t tw_verify_contended(const tw_verify_input *in, const tw_instr *instr);
 #endif

@@ -1,7 +1,7 @@
 /* src/verify/expect.c - see expect.h. */
 #include "verify/expect.h"
 #include "verify/shape.h"
-#include "verify/stays.h"
+#include "verify/residency.h"
 
 #include <string.h>
 
@@ -89,7 +89,7 @@ static bool keeps_more(const tw_level_map *memory, const tw_level_map *tiled, co
 
 /* The innermost memory of inputs gets a new tile for every execution: its tiles are those that are executed, it keeps no more
  * than one of them and, where a tile that is still needed stays, the innermost loop changes it. */
-static bool is_restless(const tw_op_map *map, const tw_verify_input *in, const cut_loops *nest, int operand)
+static bool is_streamed(const tw_op_map *map, const tw_verify_input *in, const cut_loops *nest, int operand)
 {
     int memory = in->machine->n_memories - 1, grain = 0;
     while (!(in->machine->memory[memory].holds & TW_HOLDS_INPUTS)) memory--;
@@ -133,15 +133,15 @@ void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES]
     walk_levels(map, level, in, &nest);
     in->innermost = -1;
     if (in->machine->timing != TW_ASYNC) return;
-    for (int o = 0; o < in->op->n_operands - 1; o++) in->restless[o] = is_restless(map, in, &nest, o);
+    for (int o = 0; o < in->op->n_operands - 1; o++) in->streamed[o] = is_streamed(map, in, &nest, o);
     bool plain = in->n_levels == 1 && nest.n > 0 && !map->level[map->n_levels - 1].serpentine;
     if (plain) in->innermost = nest.at[nest.n - 1].loop;
     lay_out(map, in);
     int memory = in->machine->engine[in->machine->compute].memory;
     in->laid_whole = in->machine->memory[memory].whole && map->level[memory - 1].keeps[in->op->n_operands - 1] < 0;
-    tw_stays stays;
-    tw_stays_init(&stays, in);
-    memcpy(in->holds_sums, stays.sums, sizeof in->holds_sums);
+    tw_residencies residencies;
+    tw_residencies_init(&residencies, in);
+    memcpy(in->holds_sums, residencies.sums, sizeof in->holds_sums);
 }
 
 void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS])
@@ -150,9 +150,9 @@ void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERAN
     in->resident = resident;
     in->n_residents = 0;
     for (int o = 0; o < op->n_operands && in->machine->timing == TW_ASYNC; o++) {
-        bool output = o == op->n_operands - 1, stays = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
+        bool output = o == op->n_operands - 1, residencies = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
         int memory = in->machine->n_memories - 1;
-        if (!stays && (output || !is_left_there(in, o))) continue;
+        if (!residencies && (output || !is_left_there(in, o))) continue;
         while (memory > 0 && !(in->machine->memory[memory].holds & (output ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS))) memory--;
         resident[in->n_residents++] = (tw_resident){
             .operand = o, .buffer = in->layout->first[memory][o], .region = tw_verify_whole(&op->operand[o])};

@@ -5,7 +5,7 @@
  * unless one of those needs a buffer that was given back in the step before, or waits for all executions. */
 #include "verify/follow.h"
 #include "verify/shape.h"
-#include "verify/stays.h"
+#include "verify/residency.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ typedef struct ring { /* the free buffers of a pool, in the order in which they 
 
 struct tw_follow {
     const tw_verify_input *in;
-    tw_stays stays;
+    tw_residencies residencies;
     bool can_miss[TW_MAX_OPERANDS];
     bool may_owe; /* tiles that lie in padding are given back by those who do not read them; nests that turn around too */
     int64_t step;
@@ -54,7 +54,7 @@ static bool is_empty(void *user, int operand, const tw_box *box)
 
 static const moment *look(tw_follow *f)
 {
-    const tw_steps *w = &f->stays.walk;
+    const tw_steps *w = &f->residencies.walk;
     moment *now = &f->moment[f->step % 2];
     now->step = f->step;
     now->moved = w->moved;
@@ -66,8 +66,8 @@ static const moment *look(tw_follow *f)
 
 static void ask_step(tw_follow *f)
 {
-    f->loads.n = tw_stays_loads(&f->stays, is_empty, f, f->loads.want);
-    f->rest->n = tw_stays_rest(&f->stays, f->rest->want);
+    f->loads.n = tw_residencies_loads(&f->residencies, is_empty, f, f->loads.want);
+    f->rest->n = tw_residencies_rest(&f->residencies, f->rest->want);
     f->loads.of = f->rest->of = look(f);
     f->loads.at = f->rest->at = 0;
     f->waited = f->ahead = f->drains = false;
@@ -95,8 +95,8 @@ tw_follow *tw_follow_new(const tw_verify_input *in, tw_arena *arena)
     f->given = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
     if (!f->given || !init_rings(f, arena)) return NULL;
     for (int i = 0; i < in->layout->n_buffers; i++) f->given[i] = -1;
-    tw_stays_init(&f->stays, in);
-    f->may_owe = f->stays.walk.turns;
+    tw_residencies_init(&f->residencies, in);
+    f->may_owe = f->residencies.walk.turns;
     for (int o = 0; o < in->op->n_operands; o++) f->may_owe |= f->can_miss[o] = tw_verify_can_miss(in->op, o);
     f->rest = &f->kept[0];
     f->waiting = &f->kept[1];
@@ -108,15 +108,15 @@ tw_follow *tw_follow_new(const tw_verify_input *in, tw_arena *arena)
 
 static void next_step(tw_follow *f)
 {
-    tw_stays_next(&f->stays);
+    tw_residencies_next(&f->residencies);
     f->step++;
-    if (!f->stays.walk.done) ask_step(f);
+    if (!f->residencies.walk.done) ask_step(f);
 }
 
 /* All steps are over when the walk is and nothing is left of its last step. */
 static bool is_last_step(const tw_follow *f)
 {
-    const tw_steps *w = &f->stays.walk;
+    const tw_steps *w = &f->residencies.walk;
     uint64_t all = w->n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << w->n) - 1;
     return (w->last & all) == all;
 }
@@ -130,8 +130,8 @@ static group *next_group(tw_follow *f, const tw_instr *i)
             f->ahead = input, f->waited = true;
         if (f->waiting->at < f->waiting->n && !(f->ahead && f->loads.at < f->loads.n)) return f->waiting;
         if (f->loads.at < f->loads.n) return &f->loads;
-        if (f->stays.walk.done) return NULL;
-        if (f->stays.fetches_ahead && !is_last_step(f)) {
+        if (f->residencies.walk.done) return NULL;
+        if (f->residencies.fetches_ahead && !is_last_step(f)) {
             group *before = f->waiting;
             f->waiting = f->rest;
             f->rest = before;
@@ -140,7 +140,7 @@ static group *next_group(tw_follow *f, const tw_instr *i)
             return f->rest;
         } else {
             next_step(f);
-            if (f->stays.walk.done) return NULL;
+            if (f->residencies.walk.done) return NULL;
         }
     }
 }
@@ -170,7 +170,7 @@ static bool same_region(const tw_operand *o, const tw_region *a, const tw_region
 /* Tile indices, of several levels put together. */
 static bool check_index(const tw_follow *f, const tw_site *s, const group *g, const tw_wanted *w)
 {
-    const tw_steps *walk = &f->stays.walk;
+    const tw_steps *walk = &f->residencies.walk;
     int64_t index[TW_MAX_LOOPS] = {0};
     for (int p = 0; p < walk->n && walk->level[p] <= w->grain; p++)
         index[walk->loop[p]] = index[walk->loop[p]] * walk->most[p] + g->of->index[p];
@@ -212,7 +212,7 @@ static bool check_kind(const tw_follow *f, const tw_site *s, const tw_wanted *w)
 static bool check_drains(const tw_follow *f, const tw_site *s, const group *g)
 {
     bool drains = s->instr->op == TW_LOAD && f->in->machine->engine[s->instr->engine].drains && g->of->step > 0 &&
-                  g->of->moved < f->stays.walk.n - 1;
+                  g->of->moved < f->residencies.walk.n - 1;
     if (s->instr->op != TW_LOAD || s->instr->drains == drains) return true;
     return tw_fault_at(s, drains ? "does not wait for the end of the sweep before" : "waits for the end of a sweep that goes on");
 }
@@ -230,7 +230,7 @@ static bool check_taken(tw_follow *f, const tw_site *s)
 {
     const tw_instr *i = s->instr;
     const tw_buffer *b = i->dst >= 0 ? &f->in->layout->buffer[i->dst] : NULL;
-    if (!i->takes || !b || f->stays.of[b->memory][i->operand].resident) return true;
+    if (!i->takes || !b || f->residencies.of[b->memory][i->operand].resident) return true;
     ring *r = &f->pool[b->memory][b->operand];
     if (r->n_free == 0 || r->buffer[r->head] != i->dst)
         return tw_fault_at(s, "takes buffer %s, another one became free before", tw_buffer_name_of(f->in, i->dst, -1, -1).text);

@@ -1,14 +1,14 @@
 /* src/verify/room.c - see room.h. */
 #include "verify/room.h"
 #include "verify/shape.h"
-#include "verify/stays.h"
+#include "verify/residency.h"
 
 enum { MOST_VISITED = 1 << 12 }; /* pieces of a loop that are looked at one by one */
 
 typedef struct room {
     const tw_verify_input *in;
     tw_fault *fault;
-    tw_stays stays;                                 /* async */
+    tw_residencies residencies;                                 /* async */
     int level[TW_MAX_MEMORIES];                     /* tiled level whose tiles a memory has       */
     const tw_level_map *map[TW_MAX_MEMORIES];       /* of the tiled levels                        */
     int64_t longest[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* tile of each, per loop                     */
@@ -17,14 +17,14 @@ typedef struct room {
 static bool is_async(const room *r) { return r->in->machine->timing == TW_ASYNC; }
 static int output_of(const room *r) { return r->in->op->n_operands - 1; }
 static const tw_level_map *map_of(const room *r, int memory) { return &r->in->map->level[memory - 1]; }
-static int lead_of(const room *r, int memory, int operand)
+static int owner_of(const room *r, int memory, int operand)
 {
     return is_async(r) ? operand - map_of(r, memory)->shares[operand] : operand;
 }
 
 static bool is_here(const room *r, int memory, int operand)
 {
-    return !is_async(r) || r->stays.of[memory][operand].here;
+    return !is_async(r) || r->residencies.of[memory][operand].here;
 }
 
 /* ---- pieces of loops ---- */
@@ -133,20 +133,20 @@ static int64_t wanted_count(const room *r, int memory, int operand)
 {
     const tw_level_map *map = map_of(r, memory);
     if (!is_async(r)) return map->slots[operand];
-    const tw_stays_of *f = &r->stays.of[memory][operand];
-    if (!f->here || lead_of(r, memory, operand) != operand) return 0;
+    const tw_residencies_of *f = &r->residencies.of[memory][operand];
+    if (!f->here || owner_of(r, memory, operand) != operand) return 0;
     if (map->slots[operand] > 0 && !f->resident) return map->slots[operand];
-    int64_t needed = r->stays.needed[memory][operand];
+    int64_t needed = r->residencies.needed[memory][operand];
     return needed == 1 && map->pass ? 2 : needed;
 }
 
 /* Units of one buffer of the pool; -1: not known. */
-static int64_t wanted_size(const room *r, int memory, int lead)
+static int64_t wanted_size(const room *r, int memory, int owner)
 {
     int64_t size = 0;
-    for (int o = lead; o <= output_of(r); o++) {
-        if (!is_here(r, memory, o) || lead_of(r, memory, o) != lead) continue;
-        bool whole = is_async(r) && r->stays.of[memory][o].grain < 0;
+    for (int o = owner; o <= output_of(r); o++) {
+        if (!is_here(r, memory, o) || owner_of(r, memory, o) != owner) continue;
+        bool whole = is_async(r) && r->residencies.of[memory][o].grain < 0;
         int64_t elems = whole ? whole_operand(r, o) : largest_tile(r, memory, o);
         if (elems < 0) return -1;
         size = tw_max(size, tw_verify_slot_units(r->in, memory, o, elems));
@@ -157,7 +157,7 @@ static int64_t wanted_size(const room *r, int memory, int lead)
 static void check_pool(const room *r, int memory, int o)
 {
     const tw_layout *layout = r->in->layout;
-    int64_t count = wanted_count(r, memory, o), is = lead_of(r, memory, o) == o ? layout->count[memory][o] : 0;
+    int64_t count = wanted_count(r, memory, o), is = owner_of(r, memory, o) == o ? layout->count[memory][o] : 0;
     const char *name = r->in->op->operand[o].name, *at = r->in->machine->memory[memory].name;
     if (count != is) {
         tw_fault_set(r->fault, "layout: '%s' has %" PRId64 " buffers in '%s', the mapping asks for %" PRId64, name, is, at, count);
@@ -184,7 +184,7 @@ static void put_residents_first(const room *r, int memory, int order[TW_MAX_OPER
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int o = 0; o <= output_of(r); o++)
-            if (r->stays.of[memory][o].resident == (pass == 0)) order[n++] = o;
+            if (r->residencies.of[memory][o].resident == (pass == 0)) order[n++] = o;
 }
 
 /* Operands in the order in which their buffers are given out; false where that is not laid down. */
@@ -194,7 +194,7 @@ static bool order_of(const room *r, int memory, int order[TW_MAX_OPERANDS])
     for (int o = 0; o <= output_of(r); o++) {
         int k = o;
         bool bump = is_async(r) && placement == TW_PLACE_BUMP;
-        for (; bump && k > 0 && r->stays.of[memory][order[k - 1]].depth > r->stays.of[memory][o].depth; k--) order[k] = order[k - 1];
+        for (; bump && k > 0 && r->residencies.of[memory][order[k - 1]].depth > r->residencies.of[memory][o].depth; k--) order[k] = order[k - 1];
         order[k] = o;
     }
     if (is_async(r) && placement == TW_PLACE_SLOTS) put_residents_first(r, memory, order);
@@ -212,8 +212,8 @@ static void check_addresses(const room *r, int memory)
     bool known = order_of(r, memory, order);
     for (int i = 0; i <= output_of(r) && known && !r->fault->set; i++) {
         int o = order[i], first = layout->first[memory][o];
-        const tw_stays_of *f = &r->stays.of[memory][o];
-        if (lead_of(r, memory, o) != o || layout->count[memory][o] == 0) continue;
+        const tw_residencies_of *f = &r->residencies.of[memory][o];
+        if (owner_of(r, memory, o) != o || layout->count[memory][o] == 0) continue;
         bool piece = is_async(r) && m->placement != TW_PLACE_SLOTS && f->held_table > 1;
         for (int b = first; b < first + layout->count[memory][o]; b++) {
             int64_t at = piece && b > first ? end : (end + m->align - 1) / m->align * m->align;
@@ -249,11 +249,11 @@ static void check_doubled(const room *r, int memory)
     int64_t doubled = 0;
     if (!is_async(r) || m->doubles == TW_DOUBLE_ANY || map_of(r, memory)->pass) return;
     for (int o = 0; o <= output_of(r) && !r->fault->set; o++) {
-        const tw_stays_of *f = &r->stays.of[memory][o];
+        const tw_residencies_of *f = &r->residencies.of[memory][o];
         int64_t count = r->in->layout->count[memory][o];
         bool may = o < output_of(r) && f->inwards >= 0;
-        if (m->doubles == TW_DOUBLE_CHANGING) may = may && r->stays.walk.n > 0 && f->depth >= r->stays.walk.n;
-        if (!f->here || f->resident || lead_of(r, memory, o) != o) continue;
+        if (m->doubles == TW_DOUBLE_CHANGING) may = may && r->residencies.walk.n > 0 && f->depth >= r->residencies.walk.n;
+        if (!f->here || f->resident || owner_of(r, memory, o) != o) continue;
         if (!may && (count == 1 || count == f->held)) continue;
         if (!may || count > 2 || (doubled > 0 && count != doubled))
             tw_fault_set(r->fault, "layout: '%s' has %" PRId64 " buffers in '%s', which does not take so many of it",
@@ -332,7 +332,7 @@ static void measure(room *r)
 void tw_room_check(const tw_verify_input *in, tw_fault *fault)
 {
     room r = {.in = in, .fault = fault};
-    if (is_async(&r)) tw_stays_init(&r.stays, in);
+    if (is_async(&r)) tw_residencies_init(&r.residencies, in);
     measure(&r);
     for (int l = 0; l < in->op->n_loops; l++) check_cuts(&r, l);
     for (int m = 1; m < in->machine->n_memories; m++) {

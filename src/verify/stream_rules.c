@@ -46,9 +46,9 @@ static bool check_passes(const tw_commanded *s)
 {
     if (s->at.instr->op == TW_EXEC && !check_array(s)) return false;
     int64_t passes = tw_verify_shape(s->at.in, s->at.instr);
-    if (s->at.instr->op == TW_EXEC && s->at.instr->pressed != tw_verify_pressed(s->at.in, s->at.instr))
-        return tw_fault_at(&s->at, "claims %" PRId64 " under pressure, makes %" PRId64, s->at.instr->pressed,
-                           tw_verify_pressed(s->at.in, s->at.instr));
+    if (s->at.instr->op == TW_EXEC && s->at.instr->contended != tw_verify_contended(s->at.in, s->at.instr))
+        return tw_fault_at(&s->at, "claims %" PRId64 " under pressure, makes %" PRId64, s->at.instr->contended,
+                           tw_verify_contended(s->at.in, s->at.instr));
     if (s->at.instr->passes == passes) return true;
     return tw_fault_at(&s->at, "claims %" PRId64 " passes, makes %" PRId64, s->at.instr->passes, passes);
 }

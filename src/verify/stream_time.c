@@ -67,7 +67,7 @@ static int64_t held_until(const tw_commanded *s)
 }
 
 /* Whether a mover works on the memory of the compute engine when the command starts. */
-static bool is_pressed(const tw_commanded *s)
+static bool is_contended(const tw_commanded *s)
 {
     const tw_machine *m = s->at.in->machine;
     int64_t start = s->at.row->event[0].start_cycle;
@@ -81,8 +81,8 @@ static bool check_length(const tw_commanded *s)
 {
     const tw_event *e = &s->at.row->event[0];
     int64_t work = total_work(s);
-    if (e->instr.op == TW_EXEC && engine_of(s)->cost.kind == TW_COST_KERNEL && is_pressed(s))
-        work = e->instr.pressed;
+    if (e->instr.op == TW_EXEC && engine_of(s)->cost.kind == TW_COST_KERNEL && is_contended(s))
+        work = e->instr.contended;
     int64_t cycles = work < 0 ? -1 : tw_verify_cycles(engine_of(s), work);
     int64_t busy = tw_verify_busy(engine_of(s), cycles);
     if (cycles < 0) return tw_fault_at(&s->at, "takes longer than can be counted");

@@ -47,7 +47,7 @@ typedef struct tw_verify_input {
     bool holds_sums[TW_MAX_MEMORIES]; /* async: the output's buffers there are of the accumulator's type */
     unsigned padded;                  /* bit l: loop l is padded up to a multiple of its tile, */
     int64_t largest[TW_MAX_LOOPS];    /* this one                                              */
-    bool restless[TW_MAX_OPERANDS];   /* an input whose tile changes with every execution      */
+    bool streamed[TW_MAX_OPERANDS];   /* an input whose tile changes with every execution      */
     bool laid_whole;                  /* async: the output's buffer in the compute engine's memory holds all of it     */
     int innermost;                    /* loop whose tiles follow each other, -1: there is one execution, or several
                                          levels                                                */

@@ -394,7 +394,7 @@ TEST(signals_leave_nothing_behind)
     }
 }
 
-TEST(an_ignored_signal_stays_ignored)
+TEST(an_ignored_signal_residencies_ignored)
 {
     enter();
     signal(SIGHUP, SIG_IGN);

@@ -9,7 +9,7 @@ typedef struct writer {
     credit_result *out;
     int first_unit[N_STAGES];
     int64_t turn[N_STAGES];
-    int brought_by[1 << 16]; /* the command that begins each stay */
+    int brought_by[1 << 16]; /* the command that begins each residency */
 } writer;
 
 static credit_pool pool_of(const writer *w, int memory, char operand)
@@ -35,23 +35,23 @@ static int add(writer *w, credit_stage stage, char operand, const int64_t tile[3
     return queue_add(w->sim, w->first_unit[engine] + unit, cost.cycles, cost.busy);
 }
 
-/* The command needs a slot; returns the stay that begins with it. */
+/* The command needs a slot; returns the residency that begins with it. */
 static int takes(writer *w, int who, credit_pool p)
 {
-    int stay = queue_take(w->sim, who, (int)p);
-    if (stay >= (int)(sizeof w->brought_by / sizeof *w->brought_by)) abort();
-    w->brought_by[stay] = who;
-    return stay;
+    int residency = queue_take(w->sim, who, (int)p);
+    if (residency >= (int)(sizeof w->brought_by / sizeof *w->brought_by)) abort();
+    w->brought_by[residency] = who;
+    return residency;
 }
 
 /* The command reads what lies there, as the last one or not. */
-static void reads(writer *w, int who, int stay, bool last)
+static void reads(writer *w, int who, int residency, bool last)
 {
-    queue_after(w->sim, who, w->brought_by[stay]);
-    queue_use(w->sim, who, stay, last);
+    queue_after(w->sim, who, w->brought_by[residency]);
+    queue_use(w->sim, who, residency, last);
 }
 
-/* DRAM to L2; returns the stay there. */
+/* DRAM to L2; returns the residency there. */
 static int fetch(writer *w, char operand, const int64_t tile[3])
 {
     int dma = add(w, DMA, operand, tile), in_l3 = takes(w, dma, pool_of(w, 0, operand));

@@ -1,7 +1,7 @@
 /* test/lib/onnx_data.h - ONNX's own tests as Debian's libonnx-testdata has them. */
 #ifndef TW_TEST_ONNX_DATA_H
 #define TW_TEST_ONNX_DATA_H
-#include "reference/refer.h"
+#include "reference/reference.h"
 
 #include <stdlib.h>
 #include <string.h>

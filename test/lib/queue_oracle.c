@@ -14,12 +14,12 @@ typedef struct command {
     list after, behind, takes; /* commands, commands, stays */
 } command;
 
-typedef struct stay {
+typedef struct residency {
     int pool, writer;
     int64_t ticket; /* so many took before it in this pool */
     list users;
     int last_user; /* -1: it never ends */
-} stay;
+} residency;
 
 typedef struct unit {
     list commands;
@@ -34,11 +34,11 @@ typedef struct pool {
 
 struct queue_sim {
     bool anonymous;
-    int n_units, n_pools, n_commands, n_stays, room_commands, room_stays;
+    int n_units, n_pools, n_commands, n_residencies, room_commands, room_residencies;
     unit *unit;
     pool *pool;
     command *command;
-    stay *stay;
+    residency *residency;
     list open; /* stays that have begun and are not over */
     int64_t now, *future;
     int n_future, room_future;
@@ -81,11 +81,11 @@ void queue_free(queue_sim *s)
         free(s->command[i].behind.at);
         free(s->command[i].takes.at);
     }
-    for (int i = 0; i < s->n_stays; i++) free(s->stay[i].users.at);
+    for (int i = 0; i < s->n_residencies; i++) free(s->residency[i].users.at);
     for (int i = 0; i < s->n_units; i++) free(s->unit[i].commands.at);
     for (int i = 0; i < s->n_pools; i++) free(s->pool[i].given.at);
     free(s->command);
-    free(s->stay);
+    free(s->residency);
     free(s->unit);
     free(s->pool);
     free(s->open.at);
@@ -106,24 +106,24 @@ void queue_behind(queue_sim *s, int who, int other) { push(&s->command[who].behi
 
 int queue_take(queue_sim *s, int who, int from)
 {
-    s->stay = grown(s->stay, s->n_stays, &s->room_stays, sizeof *s->stay);
-    s->stay[s->n_stays] = (stay){.pool = from, .writer = who, .ticket = s->pool[from].n_takes++, .last_user = -1};
-    push(&s->command[who].takes, s->n_stays);
-    return s->n_stays++;
+    s->residency = grown(s->residency, s->n_residencies, &s->room_residencies, sizeof *s->residency);
+    s->residency[s->n_residencies] = (residency){.pool = from, .writer = who, .ticket = s->pool[from].n_takes++, .last_user = -1};
+    push(&s->command[who].takes, s->n_residencies);
+    return s->n_residencies++;
 }
 
 void queue_use(queue_sim *s, int who, int at, bool last)
 {
-    push(&s->stay[at].users, who);
+    push(&s->residency[at].users, who);
     if (!last) return;
-    s->stay[at].last_user = who;
-    push(&s->pool[s->stay[at].pool].given, at);
+    s->residency[at].last_user = who;
+    push(&s->pool[s->residency[at].pool].given, at);
 }
 
 /* ---- running it ---- */
 
 /* When the last of its users is done, and it has come at all; INT64_MAX when one has not begun. */
-static int64_t over_at(const queue_sim *s, const stay *y)
+static int64_t over_at(const queue_sim *s, const residency *y)
 {
     int64_t at = s->command[y->writer].t.end;
     if (y->last_user < 0 || s->command[y->writer].t.start < 0) return INT64_MAX;
@@ -135,16 +135,16 @@ static int64_t over_at(const queue_sim *s, const stay *y)
     return at;
 }
 
-static bool has_credit(const queue_sim *s, const command *m, const stay *y, int64_t *at)
+static bool has_credit(const queue_sim *s, const command *m, const residency *y, int64_t *at)
 {
     const pool *p = &s->pool[y->pool];
     int64_t wanted = 0;
     *at = 0;
-    for (int i = 0; i < m->takes.n; i++) wanted += s->stay[m->takes.at[i]].pool == y->pool;
+    for (int i = 0; i < m->takes.n; i++) wanted += s->residency[m->takes.at[i]].pool == y->pool;
     if (s->anonymous) return p->held + wanted <= p->slots;
     int64_t waits_for = y->ticket - p->slots;
     if (waits_for >= p->given.n) return false; /* nobody ever gives it back */
-    if (waits_for >= 0) *at = over_at(s, &s->stay[p->given.at[waits_for]]);
+    if (waits_for >= 0) *at = over_at(s, &s->residency[p->given.at[waits_for]]);
     return *at <= s->now;
 }
 
@@ -163,7 +163,7 @@ static bool can_start(const queue_sim *s, command *m)
     }
     for (int i = 0; i < m->takes.n; i++) {
         int64_t at;
-        if (!has_credit(s, m, &s->stay[m->takes.at[i]], &at)) return false;
+        if (!has_credit(s, m, &s->residency[m->takes.at[i]], &at)) return false;
         if (at > t->credit_at) t->credit_at = at;
     }
     return true;
@@ -185,7 +185,7 @@ static void start(queue_sim *s, int who)
     s->unit[m->unit].free_at = m->t.busy_end;
     s->unit[m->unit].head++;
     for (int i = 0; i < m->takes.n; i++) {
-        s->pool[s->stay[m->takes.at[i]].pool].held++;
+        s->pool[s->residency[m->takes.at[i]].pool].held++;
         push(&s->open, m->takes.at[i]);
     }
     expect(s, m->t.end);
@@ -197,7 +197,7 @@ static void give_back(queue_sim *s)
 {
     int left = 0;
     for (int i = 0; i < s->open.n; i++) {
-        const stay *y = &s->stay[s->open.at[i]];
+        const residency *y = &s->residency[s->open.at[i]];
         if (over_at(s, y) > s->now)
             s->open.at[left++] = s->open.at[i];
         else
@@ -260,7 +260,7 @@ int64_t queue_makespan(const queue_sim *s)
 }
 
 /* Whether it has left when the command starts, by the hands of those before it in the program. */
-static bool has_left(const queue_sim *s, const stay *y, int who)
+static bool has_left(const queue_sim *s, const residency *y, int who)
 {
     return y->last_user >= 0 && y->last_user < who && over_at(s, y) <= s->command[who].t.start;
 }
@@ -268,11 +268,11 @@ static bool has_left(const queue_sim *s, const stay *y, int who)
 int64_t queue_peak(const queue_sim *s, int of)
 {
     int64_t peak = 0;
-    for (int i = 0; i < s->n_stays; i++) {
+    for (int i = 0; i < s->n_residencies; i++) {
         int64_t held = 0;
-        if (s->stay[i].pool != of) continue;
-        for (int k = 0; k < s->n_stays && s->stay[k].writer <= s->stay[i].writer; k++)
-            held += s->stay[k].pool == of && !has_left(s, &s->stay[k], s->stay[i].writer);
+        if (s->residency[i].pool != of) continue;
+        for (int k = 0; k < s->n_residencies && s->residency[k].writer <= s->residency[i].writer; k++)
+            held += s->residency[k].pool == of && !has_left(s, &s->residency[k], s->residency[i].writer);
         if (held > peak) peak = held;
     }
     return peak;

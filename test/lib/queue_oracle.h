@@ -5,7 +5,7 @@
  * is left and a list is not empty, the program is dead. Nothing of the library is used: it is slow and obvious.
  *
  * A command may have to wait until others have ended (what they bring is there), until others are done with what
- * they read, and for a slot of each pool that it puts something into. A *stay* is that something: it begins with the
+ * they read, and for a slot of each pool that it puts something into. A *residency* is that something: it begins with the
  * command that takes the slot and is over when all who use it are done. */
 #ifndef TW_QUEUE_ORACLE_H
 #define TW_QUEUE_ORACLE_H
@@ -23,8 +23,8 @@ void queue_free(queue_sim *s);
 int queue_add(queue_sim *s, int unit, int64_t cycles, int64_t busy);
 void queue_after(queue_sim *s, int who, int other);  /* waits for the end of the other             */
 void queue_behind(queue_sim *s, int who, int other); /* waits until the other is done with reading */
-int queue_take(queue_sim *s, int who, int pool);     /* a stay begins                              */
-void queue_use(queue_sim *s, int who, int stay, bool last);
+int queue_take(queue_sim *s, int who, int pool);     /* a residency begins                              */
+void queue_use(queue_sim *s, int who, int residency, bool last);
 
 /* Plays it; false when it is dead. Commands that never start have a start of -1. */
 bool queue_run(queue_sim *s);

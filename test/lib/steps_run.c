@@ -172,7 +172,7 @@ static tw_status run_host(steps_run *r, const tw_step *step)
         input[i] = &own[i];
     }
     for (int i = 0; i < node->n_outputs; i++) wanted[i] = step->output[i] >= 0;
-    tw_refer_case c = {.file = file,
+    tw_ref_case c = {.file = file,
                        .node = node,
                        .opset = tw_graph_opset(file, node->domain),
                        .n_inputs = node->n_inputs,
@@ -182,7 +182,7 @@ static tw_status run_host(steps_run *r, const tw_step *step)
                        .graph = step->graph,
                        .outer = outer_value,
                        .user = r};
-    TW_TRY(tw_refer_run(&c, r->arena, r->diag, output));
+    TW_TRY(tw_ref_run(&c, r->arena, r->diag, output));
     for (int i = 0; i < node->n_outputs; i++)
         if (wanted[i]) TW_TRY(write_net(r, step->output[i], &output[i]));
     return TW_OK;

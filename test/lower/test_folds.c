@@ -166,7 +166,7 @@ static tw_array evaluate(bench *b)
     const tw_graph_file *file = b->shapes->file;
     tw_array *value = TW_NEW(b->arena, tw_array, file->n_values + 1);
     for (int i = 0; i < 2; i++) value[file->graph[0].input[i]] = b->given[i];
-    CHECK_EQ(tw_refer_graph(file, 0, b->arena, &b->diag, value), TW_OK);
+    CHECK_EQ(tw_ref_graph(file, 0, b->arena, &b->diag, value), TW_OK);
     return value[file->graph[0].output[0]];
 }
 

@@ -143,7 +143,7 @@ static void check_image(const image *m, uint64_t *rng, int64_t number)
     for (int64_t i = 0; i < x.n; i++) tw_array_set(&x, i, (double)(tw_test_pick(rng, 0, 1) ? 99 : tw_test_pick(rng, 0, 99)));
     tw_array *value = TW_NEW(arena, tw_array, file->n_values + 1);
     value[file->graph[0].input[0]] = x;
-    CHECK_EQ(tw_refer_graph(file, 0, arena, &diag, value), TW_OK);
+    CHECK_EQ(tw_ref_graph(file, 0, arena, &diag, value), TW_OK);
     steps_run r = steps_run_of(lowered, arena, &diag);
     steps_give(&r, file->graph[0].input[0], &x);
     tw_status status = steps_run_all(&r);

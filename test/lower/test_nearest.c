@@ -121,7 +121,7 @@ static bool check_line(const line *l)
     for (int64_t i = 0; i < l->n; i++) tw_array_set(&x, i, (double)i);
     tw_array *value = TW_NEW(arena, tw_array, file->n_values + 1);
     value[file->graph[0].input[0]] = x;
-    CHECK_EQ(tw_refer_graph(file, 0, arena, &diag, value), TW_OK);
+    CHECK_EQ(tw_ref_graph(file, 0, arena, &diag, value), TW_OK);
     check_taken(l, "evaluated", &value[file->graph[0].output[0]]);
     steps_run r = steps_run_of(lowered, arena, &diag);
     steps_give(&r, file->graph[0].input[0], &x);

@@ -336,7 +336,7 @@ TEST(a_transfer_costs_its_set_up_its_rows_and_its_beats)
 /* ---- kernels ---- */
 
 /* Point by point: rounds of the core that has most rows, and in each of them every step of the reduction. */
-static int64_t count_kernel(const tw_cost *c, const tw_kernel_nest *n, bool pressed)
+static int64_t count_kernel(const tw_cost *c, const tw_kernel_nest *n, bool contended)
 {
     int64_t rows = 0, lanes = 1, lost = 0;
     for (int64_t i = 0; i < n->share; i++) rows += i % c->cores == 0;
@@ -348,7 +348,7 @@ static int64_t count_kernel(const tw_cost *c, const tw_kernel_nest *n, bool pres
     if (c->banks.count > 0) {
         int64_t apart = n->stride / c->banks.width % c->banks.count;
         bool along = apart * 2 >= c->banks.wave && apart * 2 <= c->banks.wave * 3;
-        lost = (pressed ? along ? c->banks.along : c->banks.busy : 0) + (apart == 0 ? c->banks.full : 0) +
+        lost = (contended ? along ? c->banks.along : c->banks.busy : 0) + (apart == 0 ? c->banks.full : 0) +
                (apart * 2 == c->banks.count ? c->banks.half : 0);
     }
     int64_t rounds = 0, all = 0;

@@ -342,7 +342,7 @@ static int check_time(uint64_t seed, int64_t i)
 }
 
 /* Two loops along a row are one, and so are two that count rows; a row and its neighbour are not. */
-TEST(rows_that_lie_apart_stay_rows)
+TEST(rows_that_lie_apart_residency_rows)
 {
     tw_op op = {.name = "op", .compute = TW_MAP, .n_loops = 5, .n_operands = 2};
     static const char *const name[] = {"a", "b", "one", "c", "d"};

@@ -1,10 +1,10 @@
 /* test/program/test_flow.c - who keeps what: the instructions of async programs against sets of tiles.
  *
  * Random machines, operators and mappings. What the simulator counts on every link must be what the oracle counts with
- * sets (stay_oracle.h), what the formula says, and what tw_traffic_count says. */
+ * sets (residency_oracle.h), what the formula says, and what tw_traffic_count says. */
 #include "async_random.h"
 #include "plan/plan.h"
-#include "stay_oracle.h"
+#include "residency_oracle.h"
 #include "tile/traffic.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ typedef struct scene {
     const tw_op_plan *plan;
     const tw_op *op;
     const tw_program *program;
-    stay_result expected;
+    residency_result expected;
 } scene;
 
 static void differ(const scene *s, const char *what, int m, int o, int64_t got, int64_t expected)
@@ -39,7 +39,7 @@ static bool holds(const scene *s, int m, int o)
 static void compare_uneven(const scene *s, int m, int o)
 {
     const tw_link_use *got = &s->plan->link[m][o];
-    const stay_count *c = &s->expected.count[m][o];
+    const residency_count *c = &s->expected.count[m][o];
     if (got->loads < c->loads) differ(s, "too few loads", m, o, got->loads, c->loads);
     if (got->elems < c->load_elems + c->store_elems + c->partial_elems)
         differ(s, "too few elements", m, o, got->elems, c->load_elems + c->store_elems + c->partial_elems);
@@ -50,7 +50,7 @@ static void compare_uneven(const scene *s, int m, int o)
 static void compare_link(const scene *s, int m, int o)
 {
     const tw_link_use *got = &s->plan->link[m][o];
-    const stay_count *c = &s->expected.count[m][o];
+    const residency_count *c = &s->expected.count[m][o];
     const tw_program *p = s->program;
     bool output = o == tw_op_output(s->op);
     int64_t each = p->elem_units[o], partial = p->partial_units;
@@ -97,7 +97,7 @@ static int kept_depth(const scene *s, int m, int o)
 static void compare_traffic(const scene *s, int m, int o)
 {
     const tw_level_map *tiled = s->program->tiled[0].map;
-    const stay_count *c = &s->expected.count[m][o];
+    const residency_count *c = &s->expected.count[m][o];
     bool output = o == tw_op_output(s->op);
     int64_t tile[TW_MAX_LOOPS];
     char order[128] = "";
@@ -197,7 +197,7 @@ static bool check_case(const async_random *r)
     } else {
         open_without_plan(&s, &bare);
     }
-    stay_oracle(s.program->machine, s.op, s.program->map, &s.expected);
+    residency_oracle(s.program->machine, s.op, s.program->map, &s.expected);
     n_uneven += s.expected.uneven;
     if (status != (can_return(&s) ? TW_OK : TW_INFEASIBLE) && !(s.expected.uneven && status == TW_INFEASIBLE))
         async_random_fail(r, status == TW_OK ? "partial sums come back without an engine"

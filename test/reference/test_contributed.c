@@ -1,6 +1,6 @@
 /* test/reference/test_contributed.c - operators of com.microsoft against combinations of the standard's own operators,
  * which have tests of their own. */
-#include "reference/refer.h"
+#include "reference/reference.h"
 #include "tw_test.h"
 
 #include <math.h>
@@ -52,10 +52,10 @@ static tw_array *run(bench *b, const char *op, const char *domain, const tw_attr
     while (attribute && attribute[n_attributes].name) n_attributes++;
     tw_onnx_node node = {
         .name = "n", .op = op, .domain = domain, .n_attributes = n_attributes, .attribute = attribute};
-    tw_refer_case c = {
+    tw_ref_case c = {
         .node = &node, .opset = *domain ? 1 : 17, .n_inputs = n, .n_outputs = n_outputs, .input = in};
     tw_array *out = TW_NEW(b->arena, tw_array, n_outputs);
-    tw_status status = tw_refer_run(&c, b->arena, &b->diag, out);
+    tw_status status = tw_ref_run(&c, b->arena, &b->diag, out);
     if (status != TW_OK) print_error("%s\n", b->diag.last);
     CHECK_EQ(status, TW_OK);
     return out;

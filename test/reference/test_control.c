@@ -2,7 +2,7 @@
  *
  *     values   0 trips  1 go  2 start  3 step  4 end  5 all        of the main graph
  *              6 i  7 go_in  8 sum_in  9 sum  10 copy  11 go_out   of the body: sum = sum_in + step, which is outside */
-#include "reference/refer.h"
+#include "reference/reference.h"
 #include "tw_test.h"
 
 #include <string.h>
@@ -102,7 +102,7 @@ static void set(net *n, int64_t trips, bool go)
     n->array[STEP] = (tw_array){.type = TW_ONNX_F32, .n_dims = 1, .dim = {2}, .n = 2, .data = step};
 }
 
-static tw_status run(net *n) { return tw_refer_graph(&n->file, 0, n->arena, &n->diag, n->array); }
+static tw_status run(net *n) { return tw_ref_graph(&n->file, 0, n->arena, &n->diag, n->array); }
 
 static void check(const tw_array *a, int n_dims, const int64_t *dim, const float *want)
 {

@@ -2,7 +2,7 @@
  *
  * ONNX's own node tests are in test_nodes.c; here is what they leave out: opsets 18 and 19, contradictions with their
  * exact messages, hostile numbers, and the numbers of the coordinate modes worked out on paper. */
-#include "reference/refer.h"
+#include "reference/reference.h"
 #include "tw_test.h"
 
 #include <math.h>
@@ -93,13 +93,13 @@ static tw_status run(bench *b, const char *op)
                          .n_outputs = b->n_out,
                          .attribute = b->attribute,
                          .n_attributes = b->n_attributes};
-    tw_refer_case c = {.file = &file,
+    tw_ref_case c = {.file = &file,
                        .node = &node,
                        .opset = b->opset,
                        .n_inputs = b->n_in,
                        .n_outputs = b->n_out,
                        .input = b->input};
-    return tw_refer_run(&c, b->arena, &b->diag, b->out);
+    return tw_ref_run(&c, b->arena, &b->diag, b->out);
 }
 
 static void check_array(const tw_array *got, tw_onnx_type type, const char *shape, const void *data)

@@ -6,7 +6,7 @@
  *
  * The data have no bfloat16 of their own: such tensors are labelled uint16, and what was computed was cut off
  * instead of rounded, so that the last of 8 bits may differ. */
-#include "reference/refer.h"
+#include "reference/reference.h"
 #include "onnx_data.h"
 #include "tw_test.h"
 
@@ -88,7 +88,7 @@ static verdict run_set(const tw_graph_file *file, const char *set, tw_arena *are
         const tw_value *input = &file->value[g->input[i]];
         if (read_tensor(path, input->declared.type, arena, diag, &value[g->input[i]]) != TW_OK) return UNKNOWN;
     }
-    tw_status status = tw_refer_graph(file, 0, arena, diag, value);
+    tw_status status = tw_ref_graph(file, 0, arena, diag, value);
     if (status != TW_OK) return status == TW_INFEASIBLE ? UNKNOWN : WRONG;
     return compare(file, set, arena, diag, value);
 }

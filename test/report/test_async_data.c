@@ -154,7 +154,7 @@ static tw_status check_row(void *user, const tw_injection_row *row)
         CHECK_EQ(integer(field(mine, "loops"), p->op->loop[l].name), row->index[l]);
     for (int o = 0; o < tw_op_output(p->op); o++)
         for (int m = 1; m < p->machine->n_memories; m++) {
-            if (!p->flow->stay[m][o].here) continue;
+            if (!p->flow->residency[m][o].here) continue;
             const json_t *entry = json_array_get(list, i++);
             CHECK_EQ(json_is_array(entry), row->link[m][o].sent);
             if (!json_is_array(entry)) continue;

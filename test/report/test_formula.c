@@ -140,7 +140,7 @@ static void check_link(tw_symbols *s, int m, int o)
     const tw_pool_use *pool = &plan->timeline.pool[m][o];
     if (!output && f.held_tiles.num == 1 && pool->n_operands == 1)
         check_value(s, &f.held, (double)(pool->slot_units / plan->program.elem_units[o]), "held");
-    check_value(s, &f.held_tiles, (double)plan->program.flow->stay[m][o].needed, "tiles held");
+    check_value(s, &f.held_tiles, (double)plan->program.flow->residency[m][o].needed, "tiles held");
 }
 
 /* Reads every remark, too: each must name a factor that can be evaluated. */
@@ -164,7 +164,7 @@ static void check_plan(const opened *o)
     tw_symbols_init(&s, plan, arena);
     for (int m = 1; m < plan->program.machine->n_memories; m++)
         for (int operand = 0; operand < plan->program.op->n_operands; operand++) {
-            if (!plan->program.flow->stay[m][operand].here) continue;
+            if (!plan->program.flow->residency[m][operand].here) continue;
             check_link(&s, m, operand);
             check_conditions(&s, m, operand);
         }

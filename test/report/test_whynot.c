@@ -79,8 +79,8 @@ static const tw_shortage *only_shortage(const question *q)
 
 static void check_offsets(const tw_shortage *s, int n, const int64_t *offset, int64_t end, int64_t over)
 {
-    CHECK_EQ(s->use.n_lots, n);
-    for (int i = 0; i < n; i++) CHECK_EQ(s->use.lot[i].offset, offset[i]);
+    CHECK_EQ(s->use.n_blocks, n);
+    for (int i = 0; i < n; i++) CHECK_EQ(s->use.block[i].offset, offset[i]);
     CHECK_EQ(s->use.height, end);
     CHECK_EQ(s->over, over);
     CHECK_EQ(s->use.capacity, 100000);
@@ -91,10 +91,10 @@ TEST(the_note_s_tile_ends_63840_bytes_too_high_and_no_allocator_can_help)
     question q = ask(plain, cluster("bump", ""), tiles("ifm: 1, w: 1", all, false));
     const tw_shortage *s = only_shortage(&q);
     check_offsets(s, 3, (int64_t[]){0, 9600, 10240}, 163840, 63840);
-    CHECK_STR(s->use.lot[0].name, "ofm");
-    CHECK_STR(s->use.lot[1].name, "ifm");
-    CHECK_STR(s->use.lot[2].name, "w");
-    CHECK_EQ(s->use.lot[2].size, 153600);
+    CHECK_STR(s->use.block[0].name, "ofm");
+    CHECK_STR(s->use.block[1].name, "ifm");
+    CHECK_STR(s->use.block[2].name, "w");
+    CHECK_EQ(s->use.block[2].size, 153600);
     CHECK_EQ(s->use.live, 163840);
     CHECK_EQ(s->excuse, TW_EXCUSE_NONE);
     forget(&q);
@@ -105,7 +105,7 @@ TEST(the_operands_of_the_addition_come_behind)
     question q = ask(with_add, cluster("bump", ""), tiles("ifm: 1, w: 1", all, true));
     const tw_shortage *s = only_shortage(&q);
     check_offsets(s, 5, (int64_t[]){0, 9600, 10240, 163840, 173440}, 183040, 83040);
-    CHECK_STR(s->use.lot[0].last_op, "matmul_transpose_b.add");
+    CHECK_STR(s->use.block[0].last_op, "matmul_transpose_b.add");
     CHECK_STR(s->use.live_op, "matmul_transpose_b");
     CHECK_EQ(s->use.live, 163840);
     CHECK_EQ(s->use.lifetime, 163840);
@@ -303,19 +303,19 @@ static void check_shortage(const tw_shortage *s)
 {
     const tw_placement_use *use = &s->use;
     int64_t end = 0, most = 0;
-    for (int i = 0; i < use->n_lots; i++) {
-        const tw_lot_use *lot = &use->lot[i];
-        end = tw_max(end, lot->offset + lot->size);
-        CHECK(lot->lower < lot->upper && lot->upper <= use->n_commands);
-        CHECK_EQ(lot->offset % use->align, 0);
+    for (int i = 0; i < use->n_blocks; i++) {
+        const tw_block_use *block = &use->block[i];
+        end = tw_max(end, block->offset + block->size);
+        CHECK(block->lower < block->upper && block->upper <= use->n_commands);
+        CHECK_EQ(block->offset % use->align, 0);
     }
-    /* the operator that needs most: no lot is needed by an operator before its own or behind its last */
-    for (int i = 0; i < use->n_lots; i++) {
+    /* the operator that needs most: no block is needed by an operator before its own or behind its last */
+    for (int i = 0; i < use->n_blocks; i++) {
         int64_t sum = 0;
-        for (int k = 0; k < use->n_lots; k++) {
-            const tw_lot_use *lot = &use->lot[k];
-            bool here = strcmp(lot->op, use->lot[i].op) == 0 || strcmp(lot->last_op, use->lot[i].op) == 0;
-            if (here && lot->reads + lot->writes > 0) sum += lot->size;
+        for (int k = 0; k < use->n_blocks; k++) {
+            const tw_block_use *block = &use->block[k];
+            bool here = strcmp(block->op, use->block[i].op) == 0 || strcmp(block->last_op, use->block[i].op) == 0;
+            if (here && block->reads + block->writes > 0) sum += block->size;
         }
         most = tw_max(most, sum);
     }
@@ -368,7 +368,7 @@ static void check_json(question *q)
         const json_t *group = json_array_get(groups, (size_t)i);
         const json_t *memory = json_array_get(json_object_get(group, "memories"), 0);
         CHECK_EQ(number(memory, "over"), g->memory[0].over);
-        CHECK_EQ(json_array_size(json_object_get(memory, "lots")), g->memory[0].use.n_lots);
+        CHECK_EQ(json_array_size(json_object_get(memory, "lots")), g->memory[0].use.n_blocks);
         CHECK_EQ(json_array_size(json_object_get(group, "changes")), g->n_edits);
         CHECK_EQ(json_array_size(json_object_get(group, "nearest")), g->n_nearest);
         for (int k = 0; k < g->n_nearest; k++)

@@ -474,7 +474,7 @@ static inline int64_t expected_value(const expected_trace *x, const holding *lis
         for (int m = 1; m < machine->n_memories; m++)
             for (int o = 0; o < p->op->n_operands; o++) {
                 const tw_pool_use *use = &x->plan->op[op].timeline.pool[m][o];
-                if (use->n_operands == 0 || p->flow->stay[m][o].resident) continue;
+                if (use->n_operands == 0 || p->flow->residency[m][o].resident) continue;
                 int at = 0;
                 for (int k = 0; k < use->n_operands; k++)
                     at += snprintf(text + at, sizeof text - (size_t)at, "%s%s", k ? "+" : "", use->operand[k]);

@@ -13,7 +13,7 @@
 /* ---- pools ---- */
 
 typedef struct pools {                          /* per memory and operand */
-    int lead[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* the operand whose pool it uses, -1: none */
+    int owner[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* the operand whose pool it uses, -1: none */
     int64_t slots[TW_MAX_MEMORIES][TW_MAX_OPERANDS], needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 } pools;
 
@@ -28,10 +28,10 @@ static void write_buffers(async_random *r, const tw_program *p, const pools *q)
         char *text = r->buffers[m];
         size_t n = 0, room = sizeof r->buffers[m];
         *text = 0;
-        for (int lead = 0; lead < p->op->n_operands; lead++) {
+        for (int owner = 0; owner < p->op->n_operands; owner++) {
             bool any = false;
-            for (int o = lead; o < p->op->n_operands; o++) {
-                if (q->lead[m][o] != lead) continue;
+            for (int o = owner; o < p->op->n_operands; o++) {
+                if (q->owner[m][o] != owner) continue;
                 n += (size_t)snprintf(text + n, room - n, "%s%s",
                                       any ? "+"
                                       : n ? ", "
@@ -39,7 +39,7 @@ static void write_buffers(async_random *r, const tw_program *p, const pools *q)
                                       p->op->operand[o].name);
                 any = true;
             }
-            if (any) n += (size_t)snprintf(text + n, room - n, ": %" PRId64, q->slots[m][lead]);
+            if (any) n += (size_t)snprintf(text + n, room - n, ": %" PRId64, q->slots[m][owner]);
         }
     }
 }
@@ -49,7 +49,7 @@ static void read_pools(const tw_op_plan *plan, pools *q)
     const tw_program *p = &plan->program;
     for (int m = 0; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            q->lead[m][o] = m > 0 && holds(p, m, o) ? tw_level_pool(&p->map->level[m - 1], o) : -1;
+            q->owner[m][o] = m > 0 && holds(p, m, o) ? tw_level_pool(&p->map->level[m - 1], o) : -1;
             q->slots[m][o] = plan->timeline.pool[m][o].slots;
             q->needed[m][o] = plan->timeline.pool[m][o].needed;
         }
@@ -60,10 +60,10 @@ static void share_some(uint64_t *rng, const tw_program *p, pools *q)
 {
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 1; o < p->op->n_operands; o++) {
-            int other = (int)tw_test_pick(rng, 0, o - 1), lead = q->lead[m][other];
-            if (q->lead[m][o] < 0 || lead < 0 || tw_test_pick(rng, 0, 3)) continue;
-            q->lead[m][o] = lead;
-            q->slots[m][lead] += q->slots[m][o];
+            int other = (int)tw_test_pick(rng, 0, o - 1), owner = q->owner[m][other];
+            if (q->owner[m][o] < 0 || owner < 0 || tw_test_pick(rng, 0, 3)) continue;
+            q->owner[m][o] = owner;
+            q->slots[m][owner] += q->slots[m][o];
         }
 }
 
@@ -72,7 +72,7 @@ static void vary(uint64_t *rng, const tw_program *p, bool enough, pools *q)
 {
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            if (q->lead[m][o] != o) continue;
+            if (q->owner[m][o] != o) continue;
             int64_t needed = q->needed[m][o], more = tw_test_pick(rng, 0, 2);
             q->slots[m][o] = needed + (tw_test_pick(rng, 0, 1) ? more : 0);
             if (!enough && needed > 1 && tw_test_pick(rng, 0, 9) == 0)
@@ -142,8 +142,8 @@ typedef struct player {
     const tw_program *p;
     queue_sim *sim;
     int first_unit[TW_MAX_ENGINES];
-    int *stay;                /* per buffer: the one that goes on in it */
-    numbers *writer, *reader; /* per buffer: of that stay               */
+    int *residency;                /* per buffer: the one that goes on in it */
+    numbers *writer, *reader; /* per buffer: of that residency               */
     numbers *kept;            /* per tile of partial sums in the outermost memory: who stored it */
     int n_commands, *command; /* per instruction                        */
 } player;
@@ -156,7 +156,7 @@ static void read_buffer(player *y, int who, const tw_instr *in, int buffer)
     for (int i = 0; i < in->n_gives; i++) given |= in->gives[i] == buffer;
     for (int i = 0; i < y->writer[buffer].n; i++) queue_after(y->sim, who, y->writer[buffer].at[i]);
     push(&y->reader[buffer], who);
-    if (!given) queue_use(y->sim, who, y->stay[buffer], false);
+    if (!given) queue_use(y->sim, who, y->residency[buffer], false);
 }
 
 /* What is put there adds to what lies there: all who wrote it are done, and all who read it. */
@@ -164,7 +164,7 @@ static void write_buffer(player *y, int who, const tw_instr *in)
 {
     int b = in->dst;
     if (in->takes) {
-        y->stay[b] = queue_take(y->sim, who, pool_number(&y->p->layout.buffer[b]));
+        y->residency[b] = queue_take(y->sim, who, pool_number(&y->p->layout.buffer[b]));
         y->writer[b].n = y->reader[b].n = 0;
     }
     for (int i = 0; i < y->writer[b].n; i++) queue_after(y->sim, who, y->writer[b].at[i]);
@@ -183,7 +183,7 @@ static void play(player *y, int who, const tw_instr *in)
         write_buffer(y, who, in);
     else if (in->partial)
         push(&y->kept[in->tile], who);
-    for (int i = 0; i < in->n_gives; i++) queue_use(y->sim, who, y->stay[in->gives[i]], true);
+    for (int i = 0; i < in->n_gives; i++) queue_use(y->sim, who, y->residency[in->gives[i]], true);
 }
 
 static player play_record(const tw_program *p, const record *r, const int64_t *slots)
@@ -197,7 +197,7 @@ static player play_record(const tw_program *p, const record *r, const int64_t *s
     for (int i = 0; i < r->n; i++)
         if (r->list[i].instr.op != TW_EXEC) n_kept = (int)tw_max(n_kept, r->list[i].instr.tile + 1);
     y.sim = queue_new(n_units, TW_MAX_MEMORIES * TW_MAX_OPERANDS, slots, false);
-    y.stay = calloc((size_t)n_buffers, sizeof *y.stay);
+    y.residency = calloc((size_t)n_buffers, sizeof *y.residency);
     y.writer = calloc((size_t)n_buffers, sizeof *y.writer);
     y.reader = calloc((size_t)n_buffers, sizeof *y.reader);
     y.kept = calloc((size_t)n_kept, sizeof *y.kept);
@@ -220,7 +220,7 @@ static player play_record(const tw_program *p, const record *r, const int64_t *s
         free(y.reader[i].at);
     }
     for (int i = 0; i < n_kept; i++) free(y.kept[i].at);
-    free(y.stay);
+    free(y.residency);
     free(y.writer);
     free(y.reader);
     free(y.kept);
@@ -255,7 +255,7 @@ static bool refusal_is_exact(const tw_program *p, const pools *q)
     int output = tw_op_output(p->op);
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 1; o <= output; o++) {
-            bool shares = q->lead[m][o] >= 0 && q->lead[m][o] != o;
+            bool shares = q->owner[m][o] >= 0 && q->owner[m][o] != o;
             if (shares && (o == output || p->flow->joins[m])) return false;
         }
     return one_unit_each(p->machine);
@@ -453,7 +453,7 @@ static int check_needed(uint64_t *rng, async_random *c, const tw_program *p, con
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             pools less = *q;
-            if (q->lead[m][o] != o || q->needed[m][o] < 2) continue;
+            if (q->owner[m][o] != o || q->needed[m][o] < 2) continue;
             vary(rng, p, true, &less);
             less.slots[m][o] = q->needed[m][o] - 1;
             if (check_buffers(c, p, r, &less)) async_random_fail(c, "it lives with fewer buffers than are needed");
@@ -546,7 +546,7 @@ static int check_more(uint64_t *rng, async_random *c)
         for (int m = 1; is_monotone(&plan->op[0]) && m < p->machine->n_memories; m++)
             for (int o = 0; o < p->op->n_operands; o++) {
                 pools more = q;
-                if (q.lead[m][o] != o) continue;
+                if (q.owner[m][o] != o) continue;
                 more.slots[m][o] += tw_test_pick(rng, 1, 3);
                 int64_t after = cycles_with(c, p, &more);
                 if (after > plan->sum.cycles || after < 0) async_random_fail(c, "more buffers are slower");

@@ -101,7 +101,7 @@ static int64_t move_c(const cluster *c, int64_t nt)
 
 static bool a_changes(const cluster *c);
 
-static int64_t exec(const cluster *c, int64_t nt, int64_t kt, bool pressed)
+static int64_t exec(const cluster *c, int64_t nt, int64_t kt, bool contended)
 {
     int64_t n = pads_n(c) ? c->n : tw_min(c->n, c->N - nt * c->n),
             k = pads_k(c) ? c->k : tw_min(c->k, c->K - kt * c->k);
@@ -112,13 +112,13 @@ static int64_t exec(const cluster *c, int64_t nt, int64_t kt, bool pressed)
     int64_t apart = c->banks ? k * ELEM / c->width % c->banks : -1;
     if (apart == 0) lost += c->full;
     if (apart >= 0 && 2 * apart == c->banks) lost += c->half;
-    if (pressed && apart >= 0) lost += 2 * apart < c->wave || 2 * apart > 3 * c->wave ? c->busy : c->along;
+    if (contended && apart >= 0) lost += 2 * apart < c->wave || 2 * apart > 3 * c->wave ? c->busy : c->along;
     int64_t wide = lanes * (MILLI + lost), rounds = rows / lanes;
     if (wide < c->depth * MILLI) wide = c->depth * MILLI;
     int64_t round = k * wide * c->per_point / MILLI;
     if (rounds > 1) round = tw_max(round + c->per_round, lanes * c->least);
-    if (pressed && pads_k(c) && a_changes(c) && c->k * ELEM <= c->fill_waits) waits += zeros(c, c->k * ELEM);
-    if (pressed && pads_k(c) && c->n * c->k * ELEM <= c->fill_waits) waits += zeros(c, c->n * c->k * ELEM);
+    if (contended && pads_k(c) && a_changes(c) && c->k * ELEM <= c->fill_waits) waits += zeros(c, c->k * ELEM);
+    if (contended && pads_k(c) && c->n * c->k * ELEM <= c->fill_waits) waits += zeros(c, c->n * c->k * ELEM);
     return c->start + lanes * c->per_lane + rounds * round + waits;
 }
 

@@ -43,12 +43,12 @@ static void give_buffers(async_random *r, const tw_plan *plan, const tw_injectio
         size_t len = 0, room = sizeof r->buffers[m];
         r->buffers[m][0] = 0;
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *stay = p->flow->stay[m];
-            if (!stay[o].here || stay[o].pool != o) continue;
+            const tw_residency *residency = p->flow->residency[m];
+            if (!residency[o].here || residency[o].pool != o) continue;
             len +=
                 (size_t)snprintf(r->buffers[m] + len, room - len, "%s%s", len ? ", " : "", p->op->operand[o].name);
             for (int k = o + 1; k < p->op->n_operands; k++)
-                if (stay[k].here && stay[k].pool == o)
+                if (residency[k].here && residency[k].pool == o)
                     len += (size_t)snprintf(r->buffers[m] + len, room - len, "+%s", p->op->operand[k].name);
             len += (size_t)snprintf(r->buffers[m] + len, room - len, ": %" PRId64,
                                     tw_max(sum->pool_slots[m][o], plan->op[0].timeline.pool[m][o].needed));
@@ -64,7 +64,7 @@ static bool is_mixed(const tw_plan *plan)
     const tw_program *p = &plan->op[0].program;
     if (p->clipped) return true;
     for (int m = 0; m < p->machine->n_memories; m++)
-        if (p->flow->stay[m][tw_op_output(p->op)].returns) return true;
+        if (p->flow->residency[m][tw_op_output(p->op)].returns) return true;
     return false;
 }
 
@@ -76,7 +76,7 @@ static void check_order(const async_random *r, const tw_plan *plan, const table 
         for (int m = 1; m < r->n_memories; m++)
             for (int o = 0; o < tw_op_output(p->op); o++) {
                 const tw_injection_link *link = &t->row[i].link[m][o];
-                int inner = p->flow->stay[m][o].inner;
+                int inner = p->flow->residency[m][o].inner;
                 if (!link->sent) continue;
                 if (link->start < 0) async_random_fail(r, "a transfer starts before time 0");
                 int64_t read = inner < 0 ? t->row[i].compute : t->row[i].link[inner][o].start;

@@ -9,7 +9,7 @@
 #include "model/read.h"
 #include "plan/plan.h"
 #include "search/search.h"
-#include "sim/tee.h"
+#include "sim/fanout.h"
 #include "tw_test.h"
 #include "verify/verify.h"
 
@@ -191,11 +191,11 @@ static tw_status judge(const subject *s, tw_arena *arena, tw_arena *scratch, tw_
     tw_executor *executor = checker ? tw_executor_new(&in, 1, arena) : NULL;
     if (!executor) return TW_ERR_NOMEM;
     tw_text rows = {0};
-    tw_row_tee tee = {0};
-    tw_row_tee_add(&tee, (tw_row_sink){count, NULL, &rows});
-    tw_row_tee_add(&tee, tw_checker_sink(checker));
-    tw_row_tee_add(&tee, tw_executor_sink(executor));
-    tw_row_sink all = tw_row_tee_sink(&tee);
+    tw_row_fanout fanout = {0};
+    tw_row_fanout_add(&fanout, (tw_row_sink){count, NULL, &rows});
+    tw_row_fanout_add(&fanout, tw_checker_sink(checker));
+    tw_row_fanout_add(&fanout, tw_executor_sink(executor));
+    tw_row_sink all = tw_row_fanout_sink(&fanout);
     tw_timeline timeline;
     const char *who, *wrong;
     tw_status status = tw_timeline_walk(p, &all, scratch, diag, &timeline);

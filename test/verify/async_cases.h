@@ -182,16 +182,16 @@ static inline bool async_holds(const tw_op *op, const tw_machine *machine, int m
 static inline void async_buffers(uint64_t *r, const tw_op *op, const tw_machine *machine, tw_level_map *l)
 {
     bool automatic = tw_test_pick(r, 0, 1), shares = !automatic && tw_test_pick(r, 0, 1);
-    int lead = -1;
+    int owner = -1;
     for (int o = 0; o < op->n_operands; o++) {
         if (!async_holds(op, machine, l->memory, o)) continue;
         if (!automatic) l->slots[o] = tw_test_pick(r, 1, 8);
         if (tw_test_pick(r, 0, 1)) l->keeps[o] = tw_test_pick(r, 0, 2) ? (int)tw_test_pick(r, 1, op->n_loops) : -1;
-        if (lead >= 0 && shares && tw_test_pick(r, 0, 1)) {
-            l->shares[o] = o - lead;
-            l->slots[o] = l->slots[lead];
+        if (owner >= 0 && shares && tw_test_pick(r, 0, 1)) {
+            l->shares[o] = o - owner;
+            l->slots[o] = l->slots[owner];
         } else {
-            lead = o;
+            owner = o;
         }
     }
 }

@@ -272,7 +272,7 @@ static inline bool waits_at_its_end(const patient *p, int row, const tw_instr *i
 {
     const tw_event *e = &p->rec->row[row].event[0];
     const tw_engine *engine = &p->machine.engine[i->engine];
-    int64_t work = tw_cost_has_passes(&engine->cost) ? tw_max(i->passes, i->pressed) : i->work;
+    int64_t work = tw_cost_has_passes(&engine->cost) ? tw_max(i->passes, i->contended) : i->work;
     return engine->late && i->takes && e->end_cycle - e->start_cycle > tw_cost_cycles(&engine->cost, work);
 }
 /* A load that waited for the cores alone. */
@@ -285,7 +285,7 @@ static inline bool waits_for_the_drain(const patient *p, int row, const tw_instr
 static inline bool pressure_is_wrong(patient *p)
 {
     FIND(TW_EXEC, has_kernel);
-    e->instr.pressed += tw_test_pick(p->r, 0, 1) ? 1 : TW_MILLI;
+    e->instr.contended += tw_test_pick(p->r, 0, 1) ? 1 : TW_MILLI;
     return true;
 }
 /* The length that it has when nothing works on the memory, and the other way round. */
@@ -293,7 +293,7 @@ static inline bool pressure_is_not_felt(patient *p)
 {
     FIND(TW_EXEC, has_kernel);
     const tw_cost *cost = &p->machine.engine[e->instr.engine].cost;
-    int64_t alone = tw_cost_cycles(cost, e->instr.passes), under = tw_cost_cycles(cost, e->instr.pressed);
+    int64_t alone = tw_cost_cycles(cost, e->instr.passes), under = tw_cost_cycles(cost, e->instr.contended);
     int64_t now = e->end_cycle - e->start_cycle, by = now == alone   ? under - alone
                                                       : now == under ? alone - under
                                                                      : 0;

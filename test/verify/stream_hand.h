@@ -174,7 +174,7 @@ static inline void hand_step(hand *h, int k, int m, int n)
     i->accumulates = k == 1;
     i->box = (tw_box){{{m, m + 1}, {n, n + 1}, {2 * k, 2 * k + 2}}};
     i->work = 2;
-    i->passes = i->pressed = 1;
+    i->passes = i->contended = 1;
     hand_give(i, l1_a);
     hand_give(i, l1_w);
     i = hand_move(h, TW_STORE, LIFT, OFM, acc, c, hand_ofm(m, n, n + 1));

@@ -19,8 +19,8 @@ static bool agrees(const tw_program *p)
     if (!p->flow) return same;
     for (int d = 0; d < TW_ARRAY_DIMS; d++) same &= in.unroll[d] == p->flow->unroll[d];
     for (int o = 0; o < tw_op_output(p->op); o++) {
-        const tw_stay *s = &p->flow->stay[memory][o];
-        same &= in.restless[o] == (s->filler >= 0 && s->depth >= p->flow->n_places);
+        const tw_residency *s = &p->flow->residency[memory][o];
+        same &= in.streamed[o] == (s->filler >= 0 && s->depth >= p->flow->n_places);
     }
     bool sweeps = p->n_tiled == 1 && p->flow->n_places > 0 && !p->flow->serpentine;
     return same && in.innermost == (sweeps ? p->flow->place[p->flow->n_places - 1].loop : -1);

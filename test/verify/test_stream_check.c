@@ -54,7 +54,7 @@ static void buffer_is_unknown(hand *h) { hand_instr(h, LIFT, 0)->src[0] = N_BUFF
 static void pool_has_the_other_input(hand *h) { hand_instr(h, STREAM, 0)->src[0] = L2_IN + 1; }
 static void work_is_wrong(hand *h) { hand_instr(h, DMA, 0)->work = 3; }
 static void partial_work_is_counted_as_finished(hand *h) { hand_instr(h, LIFT, 0)->work = 1; }
-static void passes_are_wrong(hand *h) { hand_instr(h, MAC, 0)->passes = hand_instr(h, MAC, 0)->pressed = 2; }
+static void passes_are_wrong(hand *h) { hand_instr(h, MAC, 0)->passes = hand_instr(h, MAC, 0)->contended = 2; }
 static void loads_on_a_mover_that_joins_none(hand *h) { h->machine.engine[STREAM].joins = false; }
 static void sum_has_no_meaning(hand *h) { hand_instr(h, LIFT, 0)->op = TW_SUM; }
 static void store_adds(hand *h) { hand_instr(h, LIFT, 1)->accumulates = true; }

@@ -59,9 +59,9 @@ static void write_pool(const tw_pool_use *pool, tw_json *j)
     tw_json_close(j);
 }
 
-static void write_stay(const tw_program *p, int m, int o, tw_json *j)
+static void write_residency(const tw_program *p, int m, int o, tw_json *j)
 {
-    const tw_stay *stay = &p->flow->stay[m][o];
+    const tw_residency *residency = &p->flow->residency[m][o];
     int keep = tw_level_keep(&p->map->level[m - 1], o);
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "memory", p->machine->memory[m].name);
@@ -70,8 +70,8 @@ static void write_stay(const tw_program *p, int m, int o, tw_json *j)
                        keep == TW_KEEP_TILE  ? "tile"
                        : keep == TW_KEEP_ALL ? "all"
                                              : p->op->loop[keep].name);
-    tw_json_key_bool(j, "passes", stay->passing);
-    tw_json_key_int(j, "tiles_held", stay->needed);
+    tw_json_key_bool(j, "passes", residency->passing);
+    tw_json_key_int(j, "tiles_held", residency->needed);
     tw_json_close(j);
 }
 
@@ -102,7 +102,7 @@ tw_status tw_async_json(const tw_op_plan *plan, tw_json *j, tw_arena *scratch)
     tw_json_open(j, '[');
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++)
-            if (p->flow->stay[m][o].here) write_stay(p, m, o, j);
+            if (p->flow->residency[m][o].here) write_residency(p, m, o, j);
     tw_json_close(j);
     tw_json_close(j);
     return TW_OK;

@@ -32,7 +32,7 @@ static nest nest_of(const tw_program *p)
 /* Loops of the nest outside of what the memory keeps. */
 static int kept_from(const tw_program *p, const nest *n, int memory, int operand)
 {
-    int keep = tw_level_keep(&p->map->level[memory - 1], operand), grain = p->flow->stay[memory][operand].grain,
+    int keep = tw_level_keep(&p->map->level[memory - 1], operand), grain = p->flow->residency[memory][operand].grain,
         at = 0;
     while (at < n->n && n->level[at] < grain) at++;
     if (keep == TW_KEEP_ALL) return at;
@@ -112,7 +112,7 @@ const char *tw_link_condition(tw_symbols *s, int memory, int operand, int i)
     if (!output && p->machine->reuse == TW_REUSE_DECLARED) return NULL;
     nest n = nest_of(p);
     int kept = n.n;
-    for (int m = memory; m >= 0; m = p->flow->stay[m][operand].inner) /* what lies inside asks no more often */
+    for (int m = memory; m >= 0; m = p->flow->residency[m][operand].inner) /* what lies inside asks no more often */
         kept = (int)tw_min(kept, kept_from(p, &n, m, operand));
     for (int at = 0; at < kept; at++) {
         if (depends(p->op, operand, n.loop[at]) || place_of(p->flow, n.level[at], n.loop[at]) < 0) continue;

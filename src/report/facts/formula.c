@@ -349,8 +349,8 @@ static product sweep_of(tw_symbols *s, int operand, int grain)
     if (axes_share_loops(o)) { /* axes are no factors then */
         tw_flow_count count;
         int m = 1;
-        while (!s->plan->program.flow->stay[m][operand].here ||
-               s->plan->program.flow->stay[m][operand].grain != grain)
+        while (!s->plan->program.flow->residency[m][operand].here ||
+               s->plan->program.flow->residency[m][operand].grain != grain)
             m++;
         if (!tw_flow_traffic(&s->plan->program, m, operand, &count)) give_up(s, beyond);
         const char *name = window_name(s, "S", tw_operand_loops(o), grain);
@@ -373,7 +373,7 @@ static product least_of(tw_symbols *s, int memory, int operand)
     const tw_program *p = &s->plan->program;
     const tw_operand *o = &p->op->operand[operand];
     product out = {0};
-    if (is_plain_operand(p->op, o)) return sweep_of(s, operand, p->flow->stay[memory][operand].grain);
+    if (is_plain_operand(p->op, o)) return sweep_of(s, operand, p->flow->residency[memory][operand].grain);
     int64_t least = s->plan->link[memory][operand].least_units / p->elem_units[operand];
     const char *name = checked(s, tw_arena_printf(s->arena, "L(%s)", o->name));
     const char *meaning = checked(s, tw_arena_printf(s->arena, "elements of %s that the loops reach", o->name));
@@ -418,11 +418,11 @@ static tw_count_formula units_with_sums(tw_symbols *s, int64_t width, const prod
 }
 
 /* Places outside of those whose tiles are held together: up to the first that brings a tile back. */
-static int held_depth(const tw_flow *flow, const tw_stay *stay, int operand, bool output)
+static int held_depth(const tw_flow *flow, const tw_residency *residency, int operand, bool output)
 {
-    tw_places back = stay->last;
-    if (output && stay->inner >= 0) back &= ~flow->stay[stay->inner][operand].running;
-    for (int q = stay->depth; q < flow->n_places && flow->place[q].level <= stay->grain; q++)
+    tw_places back = residency->last;
+    if (output && residency->inner >= 0) back &= ~flow->residency[residency->inner][operand].running;
+    for (int q = residency->depth; q < flow->n_places && flow->place[q].level <= residency->grain; q++)
         if (back >> q & 1) return q + 1;
     return flow->n_places;
 }
@@ -444,14 +444,14 @@ static void multiply_by_length(tw_symbols *s, product *out, int loop, int depth,
 static void find_held(tw_symbols *s, int memory, int operand, tw_link_formulas *out)
 {
     const tw_program *p = &s->plan->program;
-    const tw_stay *stay = &p->flow->stay[memory][operand];
+    const tw_residency *residency = &p->flow->residency[memory][operand];
     const tw_operand *o = &p->op->operand[operand];
     bool plain = is_plain_operand(p->op, o);
-    int depth = held_depth(p->flow, stay, operand, operand == tw_op_output(p->op)), order[TW_MAX_LOOPS];
+    int depth = held_depth(p->flow, residency, operand, operand == tw_op_output(p->op)), order[TW_MAX_LOOPS];
     product held = {0}, tiles = {0};
     tw_places outside = 0;
     for (int q = 0; q < p->flow->n_places; q++)
-        if (q < depth || p->flow->place[q].level > stay->grain) outside |= (tw_places)1 << q;
+        if (q < depth || p->flow->place[q].level > residency->grain) outside |= (tw_places)1 << q;
     loops_by_axes(p->op, operand, order);
     for (int i = 0; i < p->op->n_loops; i++)
         if (depends(p->op, operand, order[i])) multiply_by_count(s, &tiles, order[i], outside);
@@ -460,9 +460,9 @@ static void find_held(tw_symbols *s, int memory, int operand, tw_link_formulas *
     for (int a = 0; a < o->n_axes; a++) {
         const tw_axis *axis = &o->axis[a];
         if (is_plain(p->op, axis))
-            multiply_by_length(s, &held, axis->term[0].loop, plain ? depth : TW_MAX_PLACES, stay->grain);
+            multiply_by_length(s, &held, axis->term[0].loop, plain ? depth : TW_MAX_PLACES, residency->grain);
         else if (axis->n_terms > 0)
-            multiply_by_window(s, &held, axis, stay->grain, false);
+            multiply_by_window(s, &held, axis, residency->grain, false);
     }
     if (!plain) multiply_all(&held, &tiles);
     out->held = formula_of(s, &held);
@@ -471,14 +471,14 @@ static void find_held(tw_symbols *s, int memory, int operand, tw_link_formulas *
 void tw_link_formulas_of(tw_symbols *s, int memory, int operand, tw_link_formulas *out)
 {
     const tw_program *p = &s->plan->program;
-    const tw_stay *stay = &p->flow->stay[memory][operand];
+    const tw_residency *residency = &p->flow->residency[memory][operand];
     bool output = operand == tw_op_output(p->op);
-    product own = {0}, repeats = {0}, all = {0}, points = {0}, sweep = sweep_of(s, operand, stay->grain);
+    product own = {0}, repeats = {0}, all = {0}, points = {0}, sweep = sweep_of(s, operand, residency->grain);
     *out = (tw_link_formulas){0};
     int order[TW_MAX_LOOPS];
     loops_by_axes(p->op, operand, order);
     for (int i = 0; i < p->op->n_loops; i++) {
-        multiply_by_count(s, depends(p->op, operand, order[i]) ? &own : &repeats, order[i], stay->first);
+        multiply_by_count(s, depends(p->op, operand, order[i]) ? &own : &repeats, order[i], residency->first);
         multiply(&points, s->extent[i], p->op->loop[i].extent);
     }
     bool sums = output && repeats.n > 0;
@@ -542,7 +542,7 @@ tw_count_formula tw_least_formula(tw_symbols *s, int operand)
 {
     const tw_program *p = &s->plan->program;
     int m = 1;
-    while (!p->flow->stay[m][operand].here) m++;
+    while (!p->flow->residency[m][operand].here) m++;
     product least = least_of(s, m, operand);
     return formula_of(s, &least);
 }

@@ -1,6 +1,6 @@
 /* src/report/facts/formula.h - the traffic of an async plan as formulas in the sizes of loops and tiles.
  *
- * An operand crosses the link into a memory once for every combination of the places that its stay does not sweep
+ * An operand crosses the link into a memory once for every combination of the places that its residency does not sweep
  * over (program/flow.h). Loop by loop that is a count of tiles; what the elements of all tiles add up to is, along an
  * axis that one loop walks, the loop's extent:
  *

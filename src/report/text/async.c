@@ -8,7 +8,7 @@
 #include "report/text/proof.h"
 #include "report/text/stalls.h"
 #include "report/text/summary.h"
-#include "sim/tee.h"
+#include "sim/fanout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,8 +82,8 @@ static int64_t memory_energy(const tw_op_plan *plan, int memory)
     int64_t units = 0;
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *stay = &p->flow->stay[m][o];
-            if (stay->here && (m == memory || stay->outer == memory)) units += plan->link[m][o].units;
+            const tw_residency *residency = &p->flow->residency[m][o];
+            if (residency->here && (m == memory || residency->outer == memory)) units += plan->link[m][o].units;
         }
     return units * p->machine->memory[memory].energy_fj;
 }
@@ -136,10 +136,10 @@ static tw_status watch(const tw_op_plan *plan, tw_activity *activity, tw_gantt *
                        tw_diag *diag)
 {
     tw_timeline again;
-    tw_row_tee tee = {0};
-    tw_row_tee_add(&tee, tw_activity_sink(activity));
-    tw_row_tee_add(&tee, tw_gantt_sink(gantt));
-    tw_row_sink sink = tw_row_tee_sink(&tee);
+    tw_row_fanout fanout = {0};
+    tw_row_fanout_add(&fanout, tw_activity_sink(activity));
+    tw_row_fanout_add(&fanout, tw_gantt_sink(gantt));
+    tw_row_sink sink = tw_row_fanout_sink(&fanout);
     return tw_timeline_walk(&plan->program, &sink, scratch, diag, &again);
 }
 

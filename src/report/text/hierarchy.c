@@ -17,45 +17,45 @@ static char *keep_text(tw_text *text, tw_arena *arena)
 
 /* ---- boxes ---- */
 
-const char *tw_sharers_name(const tw_program *p, int memory, int lead, tw_arena *arena)
+const char *tw_sharers_name(const tw_program *p, int memory, int owner, tw_arena *arena)
 {
     tw_text text = {0};
     for (int o = 0; o < p->op->n_operands; o++) {
-        const tw_stay *stay = &p->flow->stay[memory][o];
-        if (stay->here && stay->pool == lead)
+        const tw_residency *residency = &p->flow->residency[memory][o];
+        if (residency->here && residency->pool == owner)
             tw_text_printf(&text, "%s%s", text.len ? "+" : "", p->op->operand[o].name);
     }
     return keep_text(&text, arena);
 }
 
 /* Loops that run while a tile stays, outermost first: those of the places in `running` that the grain has. */
-static void list_running(const tw_program *p, const tw_stay *stay, tw_text *out)
+static void list_running(const tw_program *p, const tw_residency *residency, tw_text *out)
 {
     const tw_flow *flow = p->flow;
     unsigned seen = 0;
-    for (int at = 0; at < flow->n_places && flow->place[at].level <= stay->grain; at++) {
+    for (int at = 0; at < flow->n_places && flow->place[at].level <= residency->grain; at++) {
         int l = flow->place[at].loop;
-        if (!(stay->running >> at & 1) || (seen >> l & 1)) continue;
+        if (!(residency->running >> at & 1) || (seen >> l & 1)) continue;
         tw_text_printf(out, "%s%s", seen ? ", " : "", p->op->loop[l].name);
         seen |= 1u << l;
     }
 }
 
-void tw_stay_describe(const tw_program *p, int memory, int operand, tw_text *out)
+void tw_residency_describe(const tw_program *p, int memory, int operand, tw_text *out)
 {
-    const tw_stay *stay = &p->flow->stay[memory][operand];
+    const tw_residency *residency = &p->flow->residency[memory][operand];
     int keep = tw_level_keep(&p->map->level[memory - 1], operand);
     tw_text running = {0};
-    list_running(p, stay, &running);
-    if (stay->resident && operand == tw_op_output(p->op)) /* fused operators stand behind each other */
+    list_running(p, residency, &running);
+    if (residency->resident && operand == tw_op_output(p->op)) /* fused operators stand behind each other */
         tw_text_printf(out, "stays for %s", p->op[1].name);
-    else if (stay->resident)
+    else if (residency->resident)
         tw_text_printf(out, "left by %s", p->op[-1].name);
     else if (keep == TW_KEEP_ALL)
         tw_text_printf(out, "all kept");
     else if (keep != TW_KEEP_TILE)
         tw_text_printf(out, "kept while %s stays", p->op->loop[keep].name);
-    else if (stay->passing)
+    else if (residency->passing)
         tw_text_printf(out, "passes");
     else if (running.len > 0)
         tw_text_printf(out, "stays while %s run%s", running.bytes, strchr(running.bytes, ',') ? "" : "s");
@@ -70,31 +70,31 @@ void tw_tile_describe(const tw_program *p, int memory, int operand, const char *
     const tw_operand *o = &p->op->operand[operand];
     for (int a = 0; a < o->n_axes; a++)
         tw_text_printf(out, "%s%" PRId64, a ? times : "",
-                       tw_reach_of(p, &o->axis[a], p->flow->stay[memory][operand].grain).most);
+                       tw_reach_of(p, &o->axis[a], p->flow->residency[memory][operand].grain).most);
 }
 
 /* "ifm+w   4 × 1'024 B   ifm 32×32 passes; w 32×32 passes", one line per pool, briefer where nothing is shared. */
-static void describe_pool(const tw_op_plan *plan, int m, int lead, int name_width, const tw_line *line,
+static void describe_pool(const tw_op_plan *plan, int m, int owner, int name_width, const tw_line *line,
                           tw_picture *picture, tw_arena *arena)
 {
     const tw_program *p = &plan->program;
-    const tw_pool_use *pool = &plan->timeline.pool[m][lead];
-    const char *name = tw_sharers_name(p, m, lead, arena);
+    const tw_pool_use *pool = &plan->timeline.pool[m][owner];
+    const char *name = tw_sharers_name(p, m, owner, arena);
     tw_text text = {0};
     tw_text_printf(&text, "%-*s  %s %s %s %s", name_width, name ? name : "", TW_GROUPED(pool->slots),
                    line->glyph.times, TW_GROUPED(pool->slot_units), tw_unit_brief(p->machine->unit));
-    for (int o = lead; o < p->op->n_operands; o++) {
-        if (!p->flow->stay[m][o].here || p->flow->stay[m][o].pool != lead) continue;
-        tw_text_printf(&text, "%s", o == lead ? "   " : "; ");
+    for (int o = owner; o < p->op->n_operands; o++) {
+        if (!p->flow->residency[m][o].here || p->flow->residency[m][o].pool != owner) continue;
+        tw_text_printf(&text, "%s", o == owner ? "   " : "; ");
         if (pool->n_operands > 1) tw_text_printf(&text, "%s ", p->op->operand[o].name);
         tw_tile_describe(p, m, o, line->glyph.times, &text);
         tw_text_printf(&text, " ");
-        tw_stay_describe(p, m, o, &text);
-        int64_t needed = p->flow->stay[m][o].needed;
+        tw_residency_describe(p, m, o, &text);
+        int64_t needed = p->flow->residency[m][o].needed;
         if (needed > 1) tw_text_printf(&text, ": %s tiles", TW_GROUPED(needed));
     }
     picture->box[m].inside.failed = picture->box[m].inside.failed || !name || text.failed;
-    if (!text.failed) tw_notes_add(&picture->box[m].inside, tw_style_of_operand(lead), text.bytes);
+    if (!text.failed) tw_notes_add(&picture->box[m].inside, tw_style_of_operand(owner), text.bytes);
     tw_text_release(&text);
 }
 
@@ -118,7 +118,7 @@ static void fill_memory(const tw_op_plan *plan, int m, const tw_line *line, tw_p
         width = (int)tw_max(width, name ? tw_text_width(name) : 0);
     }
     for (int o = 0; o < p->op->n_operands; o++)
-        if (p->flow->stay[m][o].here && p->flow->stay[m][o].pool == o)
+        if (p->flow->residency[m][o].here && p->flow->residency[m][o].pool == o)
             describe_pool(plan, m, o, width, line, picture, arena);
 }
 
@@ -192,7 +192,7 @@ static void fill_inputs(const tw_op_plan *plan, int m, tw_picture *picture)
     for (int o = 0; o < tw_op_output(p->op); o++) {
         if (!tw_link_exists(plan, m, o)) continue;
         units += plan->link[m][o].units;
-        engine = p->flow->stay[m][o].filler;
+        engine = p->flow->residency[m][o].filler;
     }
     if (engine < 0) return;
     put_bandwidth(plan, engine, units, &picture->into[m]);

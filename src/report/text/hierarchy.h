@@ -9,10 +9,10 @@ TW_NODISCARD tw_status tw_hierarchy_print(const tw_op_plan *plan, tw_line *line,
 
 /* Pieces that other pictures of a plan use too. */
 
-/* "ifm+w": the operands of the pool that stands under `lead` in the memory; NULL when out of memory. */
-const char *tw_sharers_name(const tw_program *program, int memory, int lead, tw_arena *arena);
+/* "ifm+w": the operands of the pool that stands under `owner` in the memory; NULL when out of memory. */
+const char *tw_sharers_name(const tw_program *program, int memory, int owner, tw_arena *arena);
 /* "kept while m stays", "stays while k runs", "passes", "left by conv1": how long a tile stays. */
-void tw_stay_describe(const tw_program *program, int memory, int operand, tw_text *out);
+void tw_residency_describe(const tw_program *program, int memory, int operand, tw_text *out);
 /* "32×128": the operand's largest tile in the memory. */
 void tw_tile_describe(const tw_program *program, int memory, int operand, const char *times, tw_text *out);
 #endif

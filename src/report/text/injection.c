@@ -11,9 +11,9 @@
 
 enum { SCHEMA_VERSION = 1, INDENT = 2, GAP = 2, LOOP_MAX = 6 };
 
-static const tw_stay *stay_of(const tw_injection_printer *p, int memory, int operand)
+static const tw_residency *residency_of(const tw_injection_printer *p, int memory, int operand)
 {
-    return &p->op->program.flow->stay[memory][operand];
+    return &p->op->program.flow->residency[memory][operand];
 }
 
 static const char *memory_name(const tw_injection_printer *p, int memory)
@@ -23,7 +23,7 @@ static const char *memory_name(const tw_injection_printer *p, int memory)
 
 static const char *filler_name(const tw_injection_printer *p, int memory, int operand)
 {
-    return p->plan->machine->engine[stay_of(p, memory, operand)->filler].name;
+    return p->plan->machine->engine[residency_of(p, memory, operand)->filler].name;
 }
 
 /* ---- CSV: a line per transfer ---- */
@@ -45,7 +45,7 @@ static void csv_row(const tw_injection_printer *p, const tw_injection_row *row)
             fprintf(p->out, "%s,%" PRId64, op->name, row->step);
             tw_csv_put_indices(&p->loops, op, row->index, p->out);
             fprintf(p->out, ",%" PRId64 ",%s,%s,%s,%s,%" PRId64 ",%" PRId64 "\n", row->compute, op->operand[o].name,
-                    memory_name(p, stay_of(p, m, o)->outer), memory_name(p, m), filler_name(p, m, o), link->start,
+                    memory_name(p, residency_of(p, m, o)->outer), memory_name(p, m), filler_name(p, m, o), link->start,
                     link->arrive);
         }
 }
@@ -61,11 +61,11 @@ static void json_links(tw_injection_printer *p)
     tw_json_open(j, '[');
     for (int o = 0; o < tw_op_output(op); o++)
         for (int m = 1; m < p->plan->machine->n_memories; m++) {
-            const tw_stay *stay = stay_of(p, m, o);
-            if (!stay->here) continue;
+            const tw_residency *residency = residency_of(p, m, o);
+            if (!residency->here) continue;
             tw_json_open_line(j, '{');
             tw_json_key_string(j, "operand", op->operand[o].name);
-            tw_json_key_string(j, "from", memory_name(p, stay->outer));
+            tw_json_key_string(j, "from", memory_name(p, residency->outer));
             tw_json_key_string(j, "to", memory_name(p, m));
             tw_json_key_string(j, "engine", filler_name(p, m, o));
             tw_json_key(j, "slots_needed");
@@ -73,8 +73,8 @@ static void json_links(tw_injection_printer *p)
                 tw_json_null(j);
             else
                 tw_json_int(j, p->sum->slots[m][o]);
-            tw_json_key_int(j, "slots", p->op->timeline.pool[m][stay->pool].slots);
-            tw_json_key_string(j, "pool", op->operand[stay->pool].name);
+            tw_json_key_int(j, "slots", p->op->timeline.pool[m][residency->pool].slots);
+            tw_json_key_string(j, "pool", op->operand[residency->pool].name);
             tw_json_close(j);
         }
     tw_json_close(j);
@@ -89,15 +89,15 @@ static void json_buffers(tw_injection_printer *p)
     tw_json_open(j, '[');
     for (int m = 1; m < p->plan->machine->n_memories && !p->plain; m++)
         for (int o = 0; o < op->n_operands; o++) {
-            const tw_stay *stay = stay_of(p, m, o);
-            if (!stay->here) continue;
+            const tw_residency *residency = residency_of(p, m, o);
+            if (!residency->here) continue;
             tw_json_open_line(j, '{');
             tw_json_key_string(j, "memory", memory_name(p, m));
             tw_json_key_string(j, "operand", op->operand[o].name);
             tw_json_key_int(j, "needed", p->sum->slots[m][o]);
-            tw_json_key_string(j, "pool", op->operand[stay->pool].name);
+            tw_json_key_string(j, "pool", op->operand[residency->pool].name);
             tw_json_key_int(j, "pool_needed", p->sum->pool_slots[m][o]);
-            tw_json_key_int(j, "slots", p->op->timeline.pool[m][stay->pool].slots);
+            tw_json_key_int(j, "slots", p->op->timeline.pool[m][residency->pool].slots);
             tw_json_close(j);
         }
     tw_json_close(j);
@@ -151,7 +151,7 @@ static void json_row(tw_injection_printer *p, const tw_injection_row *row)
     tw_json_open_line(j, '[');
     for (int o = 0; o < tw_op_output(op); o++)
         for (int m = 1; m < p->plan->machine->n_memories; m++)
-            if (stay_of(p, m, o)->here) json_transfer(j, &row->link[m][o]);
+            if (residency_of(p, m, o)->here) json_transfer(j, &row->link[m][o]);
     tw_json_close(j);
     tw_json_close(j);
 }
@@ -193,7 +193,7 @@ static void measure(tw_injection_printer *p)
     }
     int end = first_link(p);
     for (int m = 1; m < p->plan->machine->n_memories; m++)
-        if (stay_of(p, m, 0)->here) end += link_width(p, m) + GAP;
+        if (residency_of(p, m, 0)->here) end += link_width(p, m) + GAP;
     p->tall = end + tw_max(p->number, tw_text_width("compute")) > p->line.columns;
 }
 
@@ -220,7 +220,7 @@ static void put_titles(tw_injection_printer *p)
     int at = first_link(p);
     for (int l = 0; l < op->n_loops; l++) loop[l] = op->loop[l].name;
     for (int m = 1; m < p->plan->machine->n_memories && !p->tall; m++) {
-        if (!stay_of(p, m, 0)->here) continue;
+        if (!residency_of(p, m, 0)->here) continue;
         tw_line_printf(&p->line, at, TW_BOLD, "%s%s%s", filler_name(p, m, 0), p->line.glyph.arrow,
                        memory_name(p, m));
         at += link_width(p, m) + GAP;
@@ -229,7 +229,7 @@ static void put_titles(tw_injection_printer *p)
     put_names(p, "step", loop, "operand", TW_BOLD);
     at = first_link(p);
     for (int m = 1; m < p->plan->machine->n_memories && !p->tall; m++) {
-        if (!stay_of(p, m, 0)->here) continue;
+        if (!residency_of(p, m, 0)->here) continue;
         int end = at + link_width(p, m);
         tw_line_put_right(&p->line, end - p->number - 1, TW_BOLD, "start");
         tw_line_put_right(&p->line, end, TW_BOLD, "there");
@@ -275,7 +275,7 @@ static void text_wide(tw_injection_printer *p, const tw_injection_row *row)
         int at = first_link(p);
         begin_line(p, row, o, o == 0);
         for (int m = 1; m < p->plan->machine->n_memories; m++) {
-            if (!stay_of(p, m, o)->here) continue;
+            if (!residency_of(p, m, o)->here) continue;
             put_link(p, &row->link[m][o], at + link_width(p, m));
             at += link_width(p, m) + GAP;
         }
@@ -290,7 +290,7 @@ static void text_tall(tw_injection_printer *p, const tw_injection_row *row)
     for (int o = 0; o < tw_op_output(p->op->program.op); o++)
         for (int m = 1; m < p->plan->machine->n_memories; m++) {
             int at = first_link(p) + 2 * p->number + 1;
-            if (!stay_of(p, m, o)->here || !row->link[m][o].sent) continue;
+            if (!residency_of(p, m, o)->here || !row->link[m][o].sent) continue;
             begin_line(p, row, o, first);
             put_link(p, &row->link[m][o], at);
             int room = p->line.columns - at - GAP - 1 - (int)tw_max(p->number, tw_text_width("compute"));
@@ -358,9 +358,9 @@ static tw_status text_slots(tw_injection_printer *p, tw_arena *scratch)
     tw_table_init(&table, title, TW_COUNT(title), 3, scratch);
     for (int m = 1; m < p->plan->machine->n_memories; m++)
         for (int o = 0; o < op->n_operands; o++) {
-            const tw_stay *stay = stay_of(p, m, o);
-            if (!stay->here) continue;
-            const tw_pool_use *pool = &p->op->timeline.pool[m][stay->pool];
+            const tw_residency *residency = residency_of(p, m, o);
+            if (!residency->here) continue;
+            const tw_pool_use *pool = &p->op->timeline.pool[m][residency->pool];
             const char *verdict = p->sum->pool_slots[m][o] <= pool->slots ? "enough" : "too few";
             tw_table_row(&table, strcmp(verdict, "too few") ? TW_PLAIN : TW_ALARM);
             tw_table_printf(&table, 0, "%.20s", memory_name(p, m));

@@ -21,7 +21,7 @@ static void begin_row(const tw_op_plan *plan, int from, int to, const tw_amount 
 static void add_link(const tw_op_plan *plan, int m, int o, tw_table *table, const tw_line *line)
 {
     const tw_program *p = &plan->program;
-    int outer = p->flow->stay[m][o].outer;
+    int outer = p->flow->residency[m][o].outer;
     bool output = o == tw_op_output(p->op);
     tw_crossing c = tw_crossing_of(plan, m, o);
     begin_row(plan, output ? m : outer, output ? outer : m, &c.moved, table, line);

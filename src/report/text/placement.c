@@ -10,49 +10,49 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- lots ---- */
+/* ---- blocks ---- */
 
-enum { MANY_LOTS = 16 };
+enum { MANY_BLOCKS = 16 };
 
-static bool are_alike(const tw_lot_use *a, const tw_lot_use *b)
+static bool are_alike(const tw_block_use *a, const tw_block_use *b)
 {
     return strcmp(a->op, b->op) == 0 && strcmp(a->operand, b->operand) == 0 && a->slot >= 0 && b->slot > a->slot &&
            a->size == b->size && strcmp(a->last_op, b->last_op) == 0;
 }
 
-/* Lots from `i` on that stand in one row. */
+/* Blocks from `i` on that stand in one row. */
 static int row_of(const tw_placement_use *use, int i)
 {
     int n = 1;
-    while (use->n_lots > MANY_LOTS && i + n < use->n_lots && are_alike(&use->lot[i + n - 1], &use->lot[i + n])) n++;
+    while (use->n_blocks > MANY_BLOCKS && i + n < use->n_blocks && are_alike(&use->block[i + n - 1], &use->block[i + n])) n++;
     return n;
 }
 
 /* The fused operators of "fc1" are called "fc1.add": "add". */
 static const char *brief(const tw_placement_use *use, const char *op)
 {
-    const char *first = use->lot[0].op;
+    const char *first = use->block[0].op;
     size_t n = strlen(first);
     return strncmp(op, first, n) == 0 && op[n] == '.' && op[n + 1] ? op + n + 1 : op;
 }
 
-static void note_lot(const tw_placement_use *use, const tw_lot_use *lot, int64_t end, tw_text *out)
+static void note_block(const tw_placement_use *use, const tw_block_use *block, int64_t end, tw_text *out)
 {
     if (end > use->capacity) tw_text_printf(out, "beyond the end");
-    if (strcmp(lot->op, lot->last_op) != 0)
-        tw_text_printf(out, "%sstays for %s", out->len ? ", " : "", brief(use, lot->last_op));
-    if (lot->reads == 0 && lot->writes == 0)
+    if (strcmp(block->op, block->last_op) != 0)
+        tw_text_printf(out, "%sstays for %s", out->len ? ", " : "", brief(use, block->last_op));
+    if (block->reads == 0 && block->writes == 0)
         tw_text_printf(out, "%snever used", out->len ? ", " : "");
-    else if (lot->dead)
+    else if (block->dead)
         tw_text_printf(out, "%snever read", out->len ? ", " : "");
 }
 
-enum { OPERATOR, LOT, SIZE, OFFSET, END, COMMANDS, NOTE, N_COLUMNS };
+enum { OPERATOR, BLOCK, SIZE, OFFSET, END, COMMANDS, NOTE, N_COLUMNS };
 
 /* The operator stands in the first column where there are several. */
-static void put_lots(tw_table *table, const tw_placement_use *use, int shift, int i, int n)
+static void put_blocks(tw_table *table, const tw_placement_use *use, int shift, int i, int n)
 {
-    const tw_lot_use *first = &use->lot[i], *last = &use->lot[i + n - 1];
+    const tw_block_use *first = &use->block[i], *last = &use->block[i + n - 1];
     int64_t lower = first->lower, upper = first->upper, end = 0;
     tw_text note = {0};
     for (int k = 0; k < n; k++) {
@@ -60,13 +60,13 @@ static void put_lots(tw_table *table, const tw_placement_use *use, int shift, in
         upper = tw_max(upper, first[k].upper);
         end = tw_max(end, first[k].offset + first[k].size);
     }
-    note_lot(use, first, end, &note);
+    note_block(use, first, end, &note);
     tw_table_row(table, end > use->capacity ? TW_ALARM : TW_PLAIN);
     if (shift == 0) tw_table_put(table, OPERATOR, brief(use, first->op));
     if (n > 1)
-        tw_table_printf(table, LOT - shift, "%s[%d-%d]", first->operand, first->slot, last->slot);
+        tw_table_printf(table, BLOCK - shift, "%s[%d-%d]", first->operand, first->slot, last->slot);
     else
-        tw_table_put(table, LOT - shift, first->name);
+        tw_table_put(table, BLOCK - shift, first->name);
     tw_table_put(table, SIZE - shift, TW_GROUPED(n * first->size));
     tw_table_put(table, OFFSET - shift, TW_GROUPED(first->offset));
     tw_table_put(table, END - shift, TW_GROUPED(end));
@@ -76,31 +76,31 @@ static void put_lots(tw_table *table, const tw_placement_use *use, int shift, in
     tw_text_release(&note);
 }
 
-tw_status tw_lots_print(const tw_placement_use *use, tw_unit unit, tw_line *line, tw_arena *arena)
+tw_status tw_blocks_print(const tw_placement_use *use, tw_unit unit, tw_line *line, tw_arena *arena)
 {
-    const char *title[] = {"operator", "lot", tw_unit_plural(unit), "offset", "end", use->coarse ? "" : "commands",
+    const char *title[] = {"operator", "block", tw_unit_plural(unit), "offset", "end", use->coarse ? "" : "commands",
                            ""};
     tw_table table;
     int shift = use->n_ops == 1;
     tw_table_init(&table, title + shift, N_COLUMNS - shift, 2 - shift, arena);
     table.tail = true;
-    for (int i = 0, n; i < use->n_lots; i += n) {
+    for (int i = 0, n; i < use->n_blocks; i += n) {
         n = row_of(use, i);
-        put_lots(&table, use, shift, i, n);
+        put_blocks(&table, use, shift, i, n);
     }
     TW_TRY(tw_table_print(&table, line));
     tw_line_end(line);
     return TW_OK;
 }
 
-void tw_dead_lots_print(const tw_placement_use *use, tw_unit unit, tw_line *line)
+void tw_dead_blocks_print(const tw_placement_use *use, tw_unit unit, tw_line *line)
 {
     tw_text text = {0};
     int64_t sum = 0;
-    for (int i = 0; i < use->n_lots; i++) {
-        if (!use->lot[i].dead) continue;
-        tw_text_printf(&text, "%s%s of %s", text.len ? "; " : "never read: ", use->lot[i].name, use->lot[i].op);
-        sum += use->lot[i].size;
+    for (int i = 0; i < use->n_blocks; i++) {
+        if (!use->block[i].dead) continue;
+        tw_text_printf(&text, "%s%s of %s", text.len ? "; " : "never read: ", use->block[i].name, use->block[i].op);
+        sum += use->block[i].size;
     }
     if (text.len > 0) tw_text_printf(&text, ": %s %s", TW_GROUPED(sum), tw_unit_plural(unit));
     if (tw_line_has(line, &text) && text.len > 0) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
@@ -168,13 +168,13 @@ static tw_status print_placement(const tw_plan *plan, const tw_placement_use *us
 {
     tw_unit unit = plan->machine->unit;
     print_heading(plan, use, line);
-    TW_TRY(tw_lots_print(use, unit, line, arena));
+    TW_TRY(tw_blocks_print(use, unit, line, arena));
     TW_TRY(print_policies(use, unit, line, arena));
     print_live(use, unit, line);
-    tw_dead_lots_print(use, unit, line);
+    tw_dead_blocks_print(use, unit, line);
     if (!map) return TW_OK;
     tw_line_end(line);
-    return tw_lots_draw(use, line, arena);
+    return tw_blocks_draw(use, line, arena);
 }
 
 tw_status tw_placements_print(const tw_plan *plan, bool map, tw_line *line, tw_arena *arena)
@@ -188,21 +188,21 @@ tw_status tw_placements_print(const tw_plan *plan, bool map, tw_line *line, tw_a
 
 /* ---- the picture ---- */
 
-static bool is_of_the_same(const tw_lot_use *a, const tw_lot_use *b)
+static bool is_of_the_same(const tw_block_use *a, const tw_block_use *b)
 {
     return strcmp(a->op, b->op) == 0 && strcmp(a->operand, b->operand) == 0;
 }
 
-tw_status tw_lots_draw(const tw_placement_use *use, tw_line *line, tw_arena *arena)
+tw_status tw_blocks_draw(const tw_placement_use *use, tw_line *line, tw_arena *arena)
 {
     tw_map_box *box;
-    TW_ALLOC(arena, box, use->n_lots + 1);
-    for (int i = 0, hue = 0; i < use->n_lots; i++) {
-        const tw_lot_use *lot = &use->lot[i];
-        hue += i > 0 && !is_of_the_same(lot, lot - 1); /* an operand's lots stand together */
-        box[i] = (tw_map_box){lot->name, lot->lower, lot->upper, lot->offset, lot->size, hue};
+    TW_ALLOC(arena, box, use->n_blocks + 1);
+    for (int i = 0, hue = 0; i < use->n_blocks; i++) {
+        const tw_block_use *block = &use->block[i];
+        hue += i > 0 && !is_of_the_same(block, block - 1); /* an operand's blocks stand together */
+        box[i] = (tw_map_box){block->name, block->lower, block->upper, block->offset, block->size, hue};
     }
-    return tw_addressmap_draw(box, use->n_lots,
+    return tw_addressmap_draw(box, use->n_blocks,
                               &(tw_map_options){.capacity = use->capacity, .rows = 32, .time = "commands"}, line,
                               arena);
 }
@@ -215,7 +215,7 @@ tw_status tw_report_map(const tw_plan *plan, const tw_print_options *options, tw
     for (int i = 0; i < plan->n_placings; i++) {
         if (i > 0) tw_line_end(&line);
         print_heading(plan, &plan->placement[i], &line);
-        TW_TRY(tw_lots_draw(&plan->placement[i], &line, scratch));
+        TW_TRY(tw_blocks_draw(&plan->placement[i], &line, scratch));
     }
     TW_TRY(tw_line_status(&line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the map");
@@ -224,22 +224,22 @@ tw_status tw_report_map(const tw_plan *plan, const tw_print_options *options, tw
 
 /* ---- JSON ---- */
 
-static void write_lot(tw_json *j, const tw_lot_use *lot)
+static void write_block(tw_json *j, const tw_block_use *block)
 {
     tw_json_open_line(j, '{');
-    tw_json_key_string(j, "name", lot->name);
-    tw_json_key_string(j, "op", lot->op);
-    tw_json_key_string(j, "operand", lot->operand);
-    tw_json_key_int(j, "slot", lot->slot);
-    tw_json_key_string(j, "last_op", lot->last_op);
-    tw_json_key_int(j, "offset", lot->offset);
-    tw_json_key_int(j, "size", lot->size);
-    tw_json_key_int(j, "lower", lot->lower);
-    tw_json_key_int(j, "upper", lot->upper);
-    tw_json_key_int(j, "reads", lot->reads);
-    tw_json_key_int(j, "writes", lot->writes);
-    tw_json_key_bool(j, "dead", lot->dead);
-    tw_json_key_bool(j, "at_peak", lot->at_peak);
+    tw_json_key_string(j, "name", block->name);
+    tw_json_key_string(j, "op", block->op);
+    tw_json_key_string(j, "operand", block->operand);
+    tw_json_key_int(j, "slot", block->slot);
+    tw_json_key_string(j, "last_op", block->last_op);
+    tw_json_key_int(j, "offset", block->offset);
+    tw_json_key_int(j, "size", block->size);
+    tw_json_key_int(j, "lower", block->lower);
+    tw_json_key_int(j, "upper", block->upper);
+    tw_json_key_int(j, "reads", block->reads);
+    tw_json_key_int(j, "writes", block->writes);
+    tw_json_key_bool(j, "dead", block->dead);
+    tw_json_key_bool(j, "at_peak", block->at_peak);
     tw_json_close(j);
 }
 
@@ -284,6 +284,6 @@ void tw_placement_json(const tw_placement_use *use, const tw_model *model, tw_js
     tw_json_key_bool(j, "coarse", use->coarse);
     tw_json_key(j, "lots");
     tw_json_open(j, '[');
-    for (int i = 0; i < use->n_lots; i++) write_lot(j, &use->lot[i]);
+    for (int i = 0; i < use->n_blocks; i++) write_block(j, &use->block[i]);
     tw_json_close(j);
 }

@@ -51,12 +51,12 @@ int64_t tw_idle_cycles(const tw_op_plan *plan, int engine)
 /* Whether the engine takes credits of the operand's pool in this memory. */
 static bool fills(const tw_program *p, int engine, int memory, int operand)
 {
-    const tw_stay *stay = &p->flow->stay[memory][operand];
-    if (!stay->here) return false;
-    if (stay->filler == engine && (operand != tw_op_output(p->op) || stay->returns)) return true;
+    const tw_residency *residency = &p->flow->residency[memory][operand];
+    if (!residency->here) return false;
+    if (residency->filler == engine && (operand != tw_op_output(p->op) || residency->returns)) return true;
     if (operand != tw_op_output(p->op)) return false;
-    if (stay->inner < 0) return engine == p->machine->compute;
-    return p->flow->stay[stay->inner][operand].drain == engine;
+    if (residency->inner < 0) return engine == p->machine->compute;
+    return p->flow->residency[residency->inner][operand].drain == engine;
 }
 
 const tw_pool_use *tw_worst_pool(const tw_op_plan *plan, int engine)
@@ -66,7 +66,7 @@ const tw_pool_use *tw_worst_pool(const tw_op_plan *plan, int engine)
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             if (!fills(p, engine, m, o)) continue;
-            const tw_pool_use *pool = &plan->timeline.pool[m][p->flow->stay[m][o].pool];
+            const tw_pool_use *pool = &plan->timeline.pool[m][p->flow->residency[m][o].pool];
             if (pool->wait_cycles > (worst ? worst->wait_cycles : 0)) worst = pool;
         }
     return worst;
@@ -151,10 +151,10 @@ static void advise_pool(const tw_op_plan *plan, const tw_pool_use *pool, tw_aren
 /* Whether the engine reads the operand's buffers in this memory. */
 static bool empties(const tw_program *p, int engine, int memory, int operand)
 {
-    const tw_stay *stay = &p->flow->stay[memory][operand];
-    if (!stay->here) return false;
-    if (operand == tw_op_output(p->op)) return stay->drain == engine;
-    return stay->inner < 0 ? engine == p->machine->compute : p->flow->stay[stay->inner][operand].filler == engine;
+    const tw_residency *residency = &p->flow->residency[memory][operand];
+    if (!residency->here) return false;
+    if (operand == tw_op_output(p->op)) return residency->drain == engine;
+    return residency->inner < 0 ? engine == p->machine->compute : p->flow->residency[residency->inner][operand].filler == engine;
 }
 
 /* A pool through which two engines hand tiles to each other, without a buffer more than they cannot do without. */
@@ -163,8 +163,8 @@ static const tw_pool_use *tight_pool(const tw_op_plan *plan, int a, int b)
     const tw_program *p = &plan->program;
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            if (!p->flow->stay[m][o].here) continue;
-            const tw_pool_use *pool = &plan->timeline.pool[m][p->flow->stay[m][o].pool];
+            if (!p->flow->residency[m][o].here) continue;
+            const tw_pool_use *pool = &plan->timeline.pool[m][p->flow->residency[m][o].pool];
             bool between = (fills(p, a, m, o) && empties(p, b, m, o)) || (fills(p, b, m, o) && empties(p, a, m, o));
             if (between && pool->slots <= pool->needed) return pool;
         }

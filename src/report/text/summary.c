@@ -249,16 +249,16 @@ static void describe_order(const tw_program *p, const tw_cuts *cuts, int level, 
 /* "ifm+w 4": operands that share buffers stand together, those that the memory does not hold are left out. */
 static void describe_pools(const tw_program *p, int memory, tw_text *out)
 {
-    for (int lead = 0; lead < p->op->n_operands; lead++) {
-        if (!p->flow->stay[memory][lead].here || p->flow->stay[memory][lead].pool != lead) continue;
+    for (int owner = 0; owner < p->op->n_operands; owner++) {
+        if (!p->flow->residency[memory][owner].here || p->flow->residency[memory][owner].pool != owner) continue;
         const char *mark = out->len ? ", " : "";
-        for (int o = lead; o < p->op->n_operands; o++) {
-            const tw_stay *stay = &p->flow->stay[memory][o];
-            if (!stay->here || stay->pool != lead) continue;
+        for (int o = owner; o < p->op->n_operands; o++) {
+            const tw_residency *residency = &p->flow->residency[memory][o];
+            if (!residency->here || residency->pool != owner) continue;
             tw_text_printf(out, "%s%s", mark, p->op->operand[o].name);
             mark = "+";
         }
-        tw_text_printf(out, " %d", p->layout.count[memory][lead]);
+        tw_text_printf(out, " %d", p->layout.count[memory][owner]);
     }
 }
 

@@ -42,16 +42,16 @@ static void print_sizes(const tw_symbols *s, tw_line *line)
 
 /* Stays that begin anew when the place before `depth` moves, one to a line from column `at` on: "ifm in l2: TM*K".
  * Ends the line that it finds. */
-static void print_stays(tw_symbols *s, int depth, int at, tw_line *line)
+static void print_residencies(tw_symbols *s, int depth, int at, tw_line *line)
 {
     const tw_program *p = &s->plan->program;
     int n = 0;
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *stay = &p->flow->stay[m][o];
+            const tw_residency *residency = &p->flow->residency[m][o];
             tw_link_formulas f;
             char text[400];
-            if (!stay->here || stay->passing || stay->depth != depth) continue;
+            if (!residency->here || residency->passing || residency->depth != depth) continue;
             tw_link_formulas_of(s, m, o, &f);
             snprintf(text, sizeof text, "%s in %s%s%s", p->op->operand[o].name, p->machine->memory[m].name,
                      f.held.text ? ": " : "", f.held.text ? f.held.text : "");
@@ -67,23 +67,23 @@ static int indent_of(int place) { return INDENT + 2 * (int)tw_min(place, 10); }
 /* "for m: ceil(M/TM) of TM", and what stays while it does: beside it where there is room, else below. */
 static void print_place(tw_symbols *s, int depth, tw_line *line)
 {
-    enum { STAYS = 40, ROOM = 20 };
+    enum { RESIDENCIES = 40, ROOM = 20 };
     const tw_program *p = &s->plan->program;
     int q = depth - 1, indent = indent_of(q);
     char text[400];
     if (depth == 0) {
-        print_stays(s, depth, INDENT, line);
+        print_residencies(s, depth, INDENT, line);
         return;
     }
     snprintf(text, sizeof text, "for %s: %s of %s", p->op->loop[p->flow->place[q].loop].name,
              tw_place_formula(s, q), s->tile[q]);
-    int end = (int)tw_max(indent + tw_text_width(text) + 2, STAYS);
+    int end = (int)tw_max(indent + tw_text_width(text) + 2, RESIDENCIES);
     if (end <= line->columns - ROOM) {
         tw_line_put(line, indent, TW_PLAIN, text);
-        print_stays(s, depth, end, line);
+        print_residencies(s, depth, end, line);
     } else {
         tw_line_wrap(line, indent, TW_PLAIN, text);
-        print_stays(s, depth, indent + 2, line);
+        print_residencies(s, depth, indent + 2, line);
     }
 }
 
@@ -119,7 +119,7 @@ static void fill_box(tw_symbols *s, int m, tw_notes *inside)
         tw_link_formulas_of(s, m, o, &f);
         tw_text_printf(&text, "%-*s  %s%s", name_width(p->op), p->op->operand[o].name,
                        f.held.text ? f.held.text : "", f.held.text ? "  " : "");
-        tw_stay_describe(p, m, o, &text);
+        tw_residency_describe(p, m, o, &text);
         if (f.held_tiles.num > 1) tw_text_printf(&text, ", %s tiles", f.held_tiles.text);
         s->failed = s->failed || text.failed;
         if (!text.failed) tw_notes_add(inside, tw_style_of_operand(o), text.bytes);
@@ -168,14 +168,14 @@ static tw_status print_picture(tw_symbols *s, tw_line *line, tw_arena *arena)
         for (int o = 0; o < output; o++) {
             if (!tw_link_exists(s->plan, m, o)) continue;
             if (filler < 0)
-                tw_notes_add(&picture->into[m], TW_BOLD, p->machine->engine[p->flow->stay[m][o].filler].name);
-            filler = p->flow->stay[m][o].filler;
+                tw_notes_add(&picture->into[m], TW_BOLD, p->machine->engine[p->flow->residency[m][o].filler].name);
+            filler = p->flow->residency[m][o].filler;
             fill_arrow(s, m, o, &picture->into[m]);
         }
         if (!tw_link_exists(s->plan, m, output)) continue;
-        tw_notes_add(&picture->out_of[m], TW_BOLD, p->machine->engine[p->flow->stay[m][output].drain].name);
+        tw_notes_add(&picture->out_of[m], TW_BOLD, p->machine->engine[p->flow->residency[m][output].drain].name);
         fill_arrow(s, m, output, &picture->out_of[m]);
-        picture->returns[m] = p->flow->stay[m][output].returns;
+        picture->returns[m] = p->flow->residency[m][output].returns;
     }
     fill_ends(s, picture);
     TW_TRY(tw_picture_draw(picture, line));
@@ -251,13 +251,13 @@ static void print_links(tw_symbols *s, tw_line *line, tw_arena *arena)
     columns at = {INDENT + 2, INDENT + 4 + width, INDENT + 4 + width + 14};
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_stay *stay = &p->flow->stay[m][o];
-            if (!stay->here) continue;
+            const tw_residency *residency = &p->flow->residency[m][o];
+            if (!residency->here) continue;
             bool output = o == tw_op_output(p->op);
-            int engine = output ? stay->drain : stay->filler, from = output ? m : stay->outer;
+            int engine = output ? residency->drain : residency->filler, from = output ? m : residency->outer;
             if (output || o == 0) {
                 tw_line_printf(line, INDENT, TW_BOLD, "%s%s%s by %s", p->machine->memory[from].name,
-                               line->glyph.arrow, p->machine->memory[output ? stay->outer : m].name,
+                               line->glyph.arrow, p->machine->memory[output ? residency->outer : m].name,
                                p->machine->engine[engine].name);
                 tw_line_end(line);
             }

@@ -8,7 +8,7 @@
 #include "report/text/summary.h"
 #include "report/text/ticktable.h"
 #include "report/text/traffic.h"
-#include "sim/tee.h"
+#include "sim/fanout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,10 +46,10 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
     TW_ALLOC(arena, table, 1);
     tw_usage_init(&usage, &plan->program);
     TW_TRY(tw_ticktable_init(table, &plan->program, &cuts, &usage, &plan->timeline, &shown, line, arena));
-    tw_row_tee first = {0};
-    tw_row_tee_add(&first, tw_usage_sink(&usage));
+    tw_row_fanout first = {0};
+    tw_row_fanout_add(&first, tw_usage_sink(&usage));
     tw_ticktable_measure(table, &first);
-    TW_TRY(walk(plan, tw_row_tee_sink(&first), scratch, diag));
+    TW_TRY(walk(plan, tw_row_fanout_sink(&first), scratch, diag));
     tw_heading_print(plan, line);
     tw_summary_print(plan, &usage, verdict, options, line);
     tw_traffic_print(plan, line);

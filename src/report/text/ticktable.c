@@ -168,10 +168,10 @@ static tw_status measure_end(void *user, const tw_rowset *row)
     return tw_row_contains_rows(row) ? note_heading(t, row->level, range) : TW_OK;
 }
 
-void tw_ticktable_measure(tw_ticktable *table, tw_row_tee *tee)
+void tw_ticktable_measure(tw_ticktable *table, tw_row_fanout *fanout)
 {
-    tw_row_tee_add(tee, tw_lifetimes_sink(&table->lives));
-    tw_row_tee_add(tee, (tw_row_sink){measure_begin, measure_end, table});
+    tw_row_fanout_add(fanout, tw_lifetimes_sink(&table->lives));
+    tw_row_fanout_add(fanout, (tw_row_sink){measure_begin, measure_end, table});
 }
 
 /* ---- widths ---- */

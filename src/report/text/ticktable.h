@@ -18,7 +18,7 @@
 #define TW_REPORT_TEXT_TICKTABLE_H
 #include "report/text/bar.h"
 #include "report/facts/usage.h"
-#include "sim/tee.h"
+#include "sim/fanout.h"
 #include "sim/timeline.h"
 
 enum { TW_TABLE_COLUMNS = 2 * TW_MAX_MEMORIES };
@@ -62,7 +62,7 @@ tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, cons
                             const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown,
                             tw_line *line, tw_arena *arena);
 /* Adds what has to see the first walk. */
-void tw_ticktable_measure(tw_ticktable *table, tw_row_tee *tee);
+void tw_ticktable_measure(tw_ticktable *table, tw_row_fanout *fanout);
 /* After it: legend and header. */
 tw_status tw_ticktable_begin(tw_ticktable *table);
 /* For the second walk. */

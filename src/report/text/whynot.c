@@ -1,4 +1,4 @@
-/* src/report/text/whynot.c - see whynot.h. What is short and by how much, the lots, whether an allocator could help; then
+/* src/report/text/whynot.c - see whynot.h. What is short and by how much, the blocks, whether an allocator could help; then
  * what would. */
 #include "report/text/whynot.h"
 
@@ -12,15 +12,15 @@
 
 /* ---- one memory ---- */
 
-static bool are_one_pool(const tw_lot_use *a, const tw_lot_use *b)
+static bool are_one_pool(const tw_block_use *a, const tw_block_use *b)
 {
     return a->slot >= 0 && b->slot >= 0 && strcmp(a->op, b->op) == 0 && strcmp(a->operand, b->operand) == 0;
 }
 
-/* The lot at the peak from `i` on, n_lots: none. */
+/* The block at the peak from `i` on, n_lots: none. */
 static int next_peak(const tw_placement_use *use, int i)
 {
-    while (i < use->n_lots && !use->lot[i].at_peak) i++;
+    while (i < use->n_blocks && !use->block[i].at_peak) i++;
     return i;
 }
 
@@ -28,13 +28,13 @@ static int next_peak(const tw_placement_use *use, int i)
 static void list_peak(const tw_placement_use *use, tw_text *out)
 {
     const char *mark = "";
-    for (int i = next_peak(use, 0), next; i < use->n_lots; i = next) {
-        const tw_lot_use *first = &use->lot[i], *last = first;
-        for (next = next_peak(use, i + 1); next < use->n_lots && are_one_pool(first, &use->lot[next]);) {
-            last = &use->lot[next];
+    for (int i = next_peak(use, 0), next; i < use->n_blocks; i = next) {
+        const tw_block_use *first = &use->block[i], *last = first;
+        for (next = next_peak(use, i + 1); next < use->n_blocks && are_one_pool(first, &use->block[next]);) {
+            last = &use->block[next];
             next = next_peak(use, next + 1);
         }
-        tw_text_printf(out, "%s", *mark && next >= use->n_lots ? " and " : mark);
+        tw_text_printf(out, "%s", *mark && next >= use->n_blocks ? " and " : mark);
         if (last == first)
             tw_text_printf(out, "%s", first->name);
         else
@@ -43,17 +43,17 @@ static void list_peak(const tw_placement_use *use, tw_text *out)
     }
 }
 
-/* The lot that is larger than the memory on its own, NULL: none. */
-static const tw_lot_use *too_large(const tw_placement_use *use)
+/* The block that is larger than the memory on its own, NULL: none. */
+static const tw_block_use *too_large(const tw_placement_use *use)
 {
-    for (int i = 0; i < use->n_lots; i++)
-        if (use->lot[i].size > use->capacity) return &use->lot[i];
+    for (int i = 0; i < use->n_blocks; i++)
+        if (use->block[i].size > use->capacity) return &use->block[i];
     return NULL;
 }
 
 static void explain_peak(const tw_placement_use *use, const char *unit, tw_text *out)
 {
-    const tw_lot_use *large = too_large(use);
+    const tw_block_use *large = too_large(use);
     tw_text_printf(out, "no allocator can help: ");
     if (large)
         tw_text_printf(out, "%s alone has %s of %s %s; ", large->name, TW_GROUPED(large->size),
@@ -70,12 +70,12 @@ static void explain(const tw_shortage *s, const char *unit, tw_text *out)
     case TW_EXCUSE_NONE: explain_peak(use, unit, out); return;
     case TW_EXCUSE_REUSE:
         tw_text_printf(out,
-                       "lifetime reuse would fit: lots that are not needed at the same time can share %s %s; at "
+                       "lifetime reuse would fit: blocks that are not needed at the same time can share %s %s; at "
                        "most %s must be there at once, while %s runs",
                        TW_GROUPED(use->lifetime), unit, TW_GROUPED(use->live), use->live_op);
         return;
     case TW_EXCUSE_PACKING:
-        tw_text_printf(out, "a better packing would fit: in another order the same lots end at %s",
+        tw_text_printf(out, "a better packing would fit: in another order the same blocks end at %s",
                        TW_GROUPED(use->lifetime));
         return;
     case TW_EXCUSE_UNUSED:
@@ -110,15 +110,15 @@ static tw_status print_shortage(const tw_why_not *why, const tw_shortage *s, tw_
     if (tw_line_has(line, &text)) tw_line_wrap(line, 2, TW_PLAIN, text.bytes);
     tw_text_release(&text);
     tw_line_end(line);
-    TW_TRY(tw_lots_print(use, why->machine->unit, line, arena));
+    TW_TRY(tw_blocks_print(use, why->machine->unit, line, arena));
     explain(s, unit, &text);
     bool failed = text.failed;
     if (!failed) tw_line_wrap(line, 2, TW_BOLD, text.bytes);
     tw_text_release(&text);
     if (failed) return TW_ERR_NOMEM;
-    tw_dead_lots_print(use, why->machine->unit, line);
+    tw_dead_blocks_print(use, why->machine->unit, line);
     tw_line_end(line);
-    TW_TRY(tw_lots_draw(use, line, arena));
+    TW_TRY(tw_blocks_draw(use, line, arena));
     tw_line_end(line);
     return TW_OK;
 }

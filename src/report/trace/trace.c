@@ -76,7 +76,7 @@ static int level_of(const tracer *t, const tw_rowset *row, const tw_instr *in)
 {
     if (!t->program->flow) return row->level;
     if (in->op > TW_STORE) return t->program->n_tiled - 1;
-    return t->program->flow->stay[memory_of(t, in->op == TW_LOAD ? in->dst : in->src[0])][in->operand].grain;
+    return t->program->flow->residency[memory_of(t, in->op == TW_LOAD ? in->dst : in->src[0])][in->operand].grain;
 }
 
 static void set_index(const tracer *t, const tw_rowset *row, tw_trace_event *event)

@@ -1,4 +1,4 @@
-/* src/reference/refer.h - ONNX operators on numbers, as the standard words them.
+/* src/reference/reference.h - ONNX operators on numbers, as the standard words them.
  *
  * An evaluator of single nodes, slow and obvious. It serves three: shape inference (constants that shapes are computed
  * from), operators that are not planned as tiled programs, and verification, where it is the reference that
@@ -6,8 +6,8 @@
  *
  * Arithmetic: floats of any width are added up in double and rounded once to the element's type; integers wrap around as in
  * two's complement. */
-#ifndef TW_REFERENCE_REFER_H
-#define TW_REFERENCE_REFER_H
+#ifndef TW_REFERENCE_REF_H
+#define TW_REFERENCE_REF_H
 #include "onnx/graph.h"
 
 typedef struct tw_array { /* a tensor with its elements                                        */
@@ -37,9 +37,9 @@ float tw_bf16_to_float(uint16_t bits);
 uint16_t tw_bf16_of_float(float x);
 
 /* Largest number of elements an evaluation may make; hostile shapes end there with a diagnostic. */
-#define TW_REFER_MAX_ELEMS (INT64_C(1) << 31)
+#define TW_ref_MAX_ELEMS (INT64_C(1) << 31)
 
-typedef struct tw_refer_case {
+typedef struct tw_ref_case {
     const tw_graph_file *file;
     const tw_onnx_node *node;
     int64_t opset; /* of the node's domain                                        */
@@ -50,21 +50,21 @@ typedef struct tw_refer_case {
     /* Subgraphs (If, Loop, Scan) see the values around them: NULL when there is none. */
     const tw_array *(*outer)(void *user, int value);
     void *user;
-} tw_refer_case;
+} tw_ref_case;
 /* Whether there is an implementation of this operator. */
-bool tw_refer_knows(const tw_onnx_node *node);
+bool tw_ref_knows(const tw_onnx_node *node);
 /* Computes all outputs in the arena. TW_INFEASIBLE: the operator, or this variant of it, has no implementation (one
  * message says which). TW_ERR_INPUT: the node or its inputs contradict the standard. */
-TW_NODISCARD tw_status tw_refer_run(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
+TW_NODISCARD tw_status tw_ref_run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
 /* The whole of a graph: `value` has one array per value of the file, data NULL where it is not known yet; inputs are
  * set by the caller, constants are read where they are needed, everything else is computed. `keep` false: arrays that
  * no later node reads may be forgotten. Stops at the first node without an implementation. */
-TW_NODISCARD tw_status tw_refer_graph(const tw_graph_file *file, int graph, tw_arena *arena, tw_diag *diag,
+TW_NODISCARD tw_status tw_ref_graph(const tw_graph_file *file, int graph, tw_arena *arena, tw_diag *diag,
                                       tw_array *value);
 
-/* Implementations by operator: one table per file, put together in refer.c. */
-typedef struct tw_refer_entry {
+/* Implementations by operator: one table per file, put together in reference.c. */
+typedef struct tw_ref_entry {
     const char *op, *domain; /* domain "" or "com.microsoft"; NULL: any */
-    tw_status (*run)(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
-} tw_refer_entry;
+    tw_status (*run)(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
+} tw_ref_entry;
 #endif

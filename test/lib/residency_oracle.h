@@ -1,27 +1,27 @@
-/* test/lib/stay_oracle.h - what crosses every link of an async machine, counted with sets of tiles, as an oracle.
+/* test/lib/residency_oracle.h - what crosses every link of an async machine, counted with sets of tiles, as an oracle.
  *
  * The tile nest is walked step by step. Every memory holds a set of tiles of each operand; the set is emptied when a
  * loop moves that the mapping does not keep it over. An input that is not in the set is asked of the next memory
  * outside; an output tile that was begun before comes back the same way, and what leaves a set is stored. Nothing here
  * knows of masks or formulas, and of the library only the descriptions of operator, machine and mapping are read. */
-#ifndef TW_STAY_ORACLE_H
-#define TW_STAY_ORACLE_H
+#ifndef TW_RESIDENCY_ORACLE_H
+#define TW_RESIDENCY_ORACLE_H
 #include "mapping/mapping.h"
 
-typedef struct stay_count { /* of one operand on the link into one memory */
+typedef struct residency_count { /* of one operand on the link into one memory */
     int64_t loads, load_elems;
     int64_t stores, store_elems; /* of complete results */
     int64_t partial_stores, partial_elems;
     int64_t most_held; /* tiles in the set at once */
-} stay_count;
+} residency_count;
 
-typedef struct stay_result {
-    stay_count count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+typedef struct residency_result {
+    residency_count count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t steps, points;
     bool empty_tiles; /* some tile of an input lies wholly in padding                                     */
     bool uneven;      /* a level cuts some pieces of a loop into one tile and others into more: there a program
                          keeps its tiles as if all were cut into more, and sends some again that are still there */
-} stay_result;
+} residency_result;
 
-void stay_oracle(const tw_machine *machine, const tw_op *op, const tw_op_map *map, stay_result *out);
+void residency_oracle(const tw_machine *machine, const tw_op *op, const tw_op_map *map, residency_result *out);
 #endif

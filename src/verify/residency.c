@@ -1,9 +1,9 @@
-/* src/verify/stays.c - see stays.h. */
-#include "verify/stays.h"
+/* src/verify/residency.c - see residency.h. */
+#include "verify/residency.h"
 
-static int output_of(const tw_stays *s) { return s->in->op->n_operands - 1; }
-static unsigned role_of(const tw_stays *s, int operand) { return operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS; }
-static bool holds(const tw_stays *s, int memory, int operand)
+static int output_of(const tw_residencies *s) { return s->in->op->n_operands - 1; }
+static unsigned role_of(const tw_residencies *s, int operand) { return operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS; }
+static bool holds(const tw_residencies *s, int memory, int operand)
 {
     return s->in->machine->memory[memory].holds & role_of(s, operand);
 }
@@ -20,7 +20,7 @@ static bool names(const tw_op *op, int operand, int loop)
 }
 
 /* Places whose loops change the operand's tile. */
-static uint64_t changing(const tw_stays *s, int operand)
+static uint64_t changing(const tw_residencies *s, int operand)
 {
     uint64_t set = 0;
     for (int p = 0; p < s->walk.n; p++)
@@ -29,7 +29,7 @@ static uint64_t changing(const tw_stays *s, int operand)
 }
 
 /* Places of the levels up to this one. */
-static int places_up_to(const tw_stays *s, int level)
+static int places_up_to(const tw_residencies *s, int level)
 {
     int n = 0;
     while (n < s->walk.n && s->walk.level[n] <= level) n++;
@@ -37,21 +37,21 @@ static int places_up_to(const tw_stays *s, int level)
 }
 
 /* It was left by the operator before, or stays for the next one. */
-static bool is_resident(const tw_stays *s, int operand)
+static bool is_resident(const tw_residencies *s, int operand)
 {
     const tw_op *op = s->in->op, *end = s->in->model->op + s->in->model->n_ops;
     if (operand == output_of(s)) return op + 1 < end && op[1].fused;
     return op->fused && op->operand[operand].tensor == op[-1].operand[op[-1].n_operands - 1].tensor;
 }
 
-static int innermost(const tw_stays *s, int operand)
+static int innermost(const tw_residencies *s, int operand)
 {
     int memory = s->in->machine->n_memories - 1;
     while (memory > 0 && !holds(s, memory, operand)) memory--;
     return memory;
 }
 
-static int tiled_level(const tw_stays *s, int memory)
+static int tiled_level(const tw_residencies *s, int memory)
 {
     int t = 0;
     while (s->walk.map[t]->memory < memory) t++;
@@ -61,7 +61,7 @@ static int tiled_level(const tw_stays *s, int memory)
 /* ---- how long ---- */
 
 /* Places outside which the operand stays, by what the mapping says for this memory. */
-static int depth_said(const tw_stays *s, const tw_stays_of *f, int memory, int operand)
+static int depth_said(const tw_residencies *s, const tw_residencies_of *f, int memory, int operand)
 {
     int keep = s->in->map->level[memory - 1].keeps[operand], depth = places_up_to(s, f->grain - 1);
     const int *order = s->walk.map[f->grain]->order;
@@ -75,18 +75,18 @@ static int depth_said(const tw_stays *s, const tw_stays_of *f, int memory, int o
     return depth;
 }
 
-static bool is_whole(const tw_stays *s, int memory, int operand, int outer)
+static bool is_whole(const tw_residencies *s, int memory, int operand, int outer)
 {
     return s->in->machine->memory[memory].whole && s->walk.map[0]->memory == memory && outer == 0 &&
            s->in->map->level[memory - 1].keeps[operand] < 0;
 }
 
-static bool sends_again(const tw_stays *s, int operand)
+static bool sends_again(const tw_residencies *s, int operand)
 {
     return operand != output_of(s) && s->in->machine->reuse == TW_REUSE_DECLARED;
 }
 
-static int mover(const tw_stays *s, int outer, int memory, unsigned way)
+static int mover(const tw_residencies *s, int outer, int memory, unsigned way)
 {
     const tw_machine *m = s->in->machine;
     for (int e = 0; e < m->n_engines; e++)
@@ -96,9 +96,9 @@ static int mover(const tw_stays *s, int outer, int memory, unsigned way)
     return -1;
 }
 
-static void open(tw_stays *s, int memory, int operand, int outer)
+static void open(tw_residencies *s, int memory, int operand, int outer)
 {
-    tw_stays_of *f = &s->of[memory][operand];
+    tw_residencies_of *f = &s->of[memory][operand];
     uint64_t moves = changing(s, operand);
     f->here = true;
     f->outer = outer;
@@ -116,7 +116,7 @@ static void open(tw_stays *s, int memory, int operand, int outer)
     while (!sends_again(s, operand) && f->depth > 0 && !(moves & bit(f->depth - 1))) f->depth--;
 }
 
-static void settle(const tw_stays *s, tw_stays_of *f, int operand)
+static void settle(const tw_residencies *s, tw_residencies_of *f, int operand)
 {
     uint64_t moves = changing(s, operand);
     uint64_t own = below(places_up_to(s, f->grain)), all = below(s->walk.n);
@@ -125,9 +125,9 @@ static void settle(const tw_stays *s, tw_stays_of *f, int operand)
 }
 
 /* A nest that turns around comes back to where it was when a place moves that does not change the tile. */
-static bool goes_on(const tw_stays *s, const tw_stays_of *f) { return s->walk.turns && (below(f->depth) & ~f->key); }
+static bool goes_on(const tw_residencies *s, const tw_residencies_of *f) { return s->walk.turns && (below(f->depth) & ~f->key); }
 
-static int64_t tiles_between(const tw_stays *s, int operand, int from, int to)
+static int64_t tiles_between(const tw_residencies *s, int operand, int from, int to)
 {
     int64_t n = 1;
     for (int p = from; p < to; p++)
@@ -137,10 +137,10 @@ static int64_t tiles_between(const tw_stays *s, int operand, int from, int to)
 
 /* Whether tiles are handed on at once, `asked` being the places at whose first step the memory inside asks; and how many are
  * held: those that the outermost place sweeps over that brings tiles back. */
-static void count_held(const tw_stays *s, tw_stays_of *f, int operand, uint64_t asked, bool may_pass)
+static void count_held(const tw_residencies *s, tw_residencies_of *f, int operand, uint64_t asked, bool may_pass)
 {
     int end = places_up_to(s, f->grain), q = f->depth;
-    const tw_stays_of *inner = f->inner >= 0 ? &s->of[f->inner][operand] : NULL;
+    const tw_residencies_of *inner = f->inner >= 0 ? &s->of[f->inner][operand] : NULL;
     f->passes = may_pass && !f->resident && !(f->still & ~asked) && (!goes_on(s, f) || (inner && !(inner->key & ~f->key)));
     while (q < end && !(f->still & ~asked & bit(q))) q++;
     f->held = f->passes ? 1 : tiles_between(s, operand, goes_on(s, f) ? f->depth : q + 1, end);
@@ -149,11 +149,11 @@ static void count_held(const tw_stays *s, tw_stays_of *f, int operand, uint64_t 
 
 /* ---- from the memory next to the execution outwards ---- */
 
-static void link_input(tw_stays *s, int operand)
+static void link_input(tw_residencies *s, int operand)
 {
     uint64_t asked = 0;
     for (int m = s->in->machine->n_memories - 1; m > 0; m--) {
-        tw_stays_of *f = &s->of[m][operand];
+        tw_residencies_of *f = &s->of[m][operand];
         if (!f->here) continue;
         settle(s, f, operand);
         count_held(s, f, operand, asked, true);
@@ -161,12 +161,12 @@ static void link_input(tw_stays *s, int operand)
     }
 }
 
-static void link_output(tw_stays *s)
+static void link_output(tw_residencies *s)
 {
     int output = output_of(s), depth = s->walk.n, inner = -1;
     uint64_t inside = 0;
     for (int m = s->in->machine->n_memories - 1; m > 0; m--) {
-        tw_stays_of *f = &s->of[m][output];
+        tw_residencies_of *f = &s->of[m][output];
         if (!f->here) continue;
         f->depth = depth = f->depth < depth ? f->depth : depth; /* what lies inside keeps it as long */
         settle(s, f, output);
@@ -181,14 +181,14 @@ static void link_output(tw_stays *s)
 /* ---- pools ---- */
 
 /* Tiles that pass through need a buffer each as long as they are there together. */
-static void count_needed(tw_stays *s, int m)
+static void count_needed(tw_residencies *s, int m)
 {
     const tw_machine *machine = s->in->machine;
-    for (int lead = 0; lead <= output_of(s); lead++) {
+    for (int owner = 0; owner <= output_of(s); owner++) {
         int64_t held = 0, inputs = 0, output = 0;
-        for (int o = lead; o <= output_of(s); o++) {
-            const tw_stays_of *f = &s->of[m][o];
-            if (!f->here || o - s->in->map->level[m - 1].shares[o] != lead) continue;
+        for (int o = owner; o <= output_of(s); o++) {
+            const tw_residencies_of *f = &s->of[m][o];
+            if (!f->here || o - s->in->map->level[m - 1].shares[o] != owner) continue;
             bool meet = f->inner < 0;
             for (int e = 0; e < machine->n_engines; e++)
                 meet |= machine->engine[e].joins && (machine->engine[e].memory == m || machine->engine[e].memory == f->inner);
@@ -199,12 +199,12 @@ static void count_needed(tw_stays *s, int m)
             else
                 inputs = meet ? inputs + 1 : 1;
         }
-        bool meet = inputs > 0 && s->of[m][lead].inner < 0;
-        s->needed[m][lead] = held + (meet ? inputs + output : tw_max(inputs, output));
+        bool meet = inputs > 0 && s->of[m][owner].inner < 0;
+        s->needed[m][owner] = held + (meet ? inputs + output : tw_max(inputs, output));
     }
 }
 
-static void find_mover_rules(tw_stays *s)
+static void find_mover_rules(tw_residencies *s)
 {
     const tw_machine *m = s->in->machine;
     for (int e = 0; e < m->n_engines; e++) {
@@ -221,11 +221,11 @@ static void find_mover_rules(tw_stays *s)
 
 /* A nest that turns around: whether the stays that the place which moved lies outside of have begun anew, and whether they
  * will with the next move. Only one place changes its index then: those inside it stand where they turn. */
-static void turn(tw_stays *s)
+static void turn(tw_residencies *s)
 {
     for (int m = 1; m < s->in->machine->n_memories; m++)
         for (int o = 0; o <= output_of(s); o++) {
-            const tw_stays_of *f = &s->of[m][o];
+            const tw_residencies_of *f = &s->of[m][o];
             int moved = s->walk.moved, next = f->depth - 1;
             if (!f->here || moved >= f->depth) continue;
             while (next >= 0 && (s->walk.last & bit(next))) next--;
@@ -234,10 +234,10 @@ static void turn(tw_stays *s)
         }
 }
 
-void tw_stays_init(tw_stays *s, const tw_verify_input *in)
+void tw_residencies_init(tw_residencies *s, const tw_verify_input *in)
 {
     tw_box all = {0};
-    *s = (tw_stays){.in = in};
+    *s = (tw_residencies){.in = in};
     tw_steps_init(&s->walk, in->op, in->map, 0, false);
     for (int l = 0; l < in->op->n_loops; l++) all.span[l].hi = in->op->loop[l].extent;
     for (int p = 0; p < s->walk.n; p++)
@@ -261,15 +261,15 @@ void tw_stays_init(tw_stays *s, const tw_verify_input *in)
 
 /* ---- a step ---- */
 
-static bool all_first(const tw_stays *s, uint64_t places) { return !(places & ~s->walk.first); }
-static bool all_last(const tw_stays *s, uint64_t places) { return !(places & ~s->walk.last); }
+static bool all_first(const tw_residencies *s, uint64_t places) { return !(places & ~s->walk.first); }
+static bool all_last(const tw_residencies *s, uint64_t places) { return !(places & ~s->walk.last); }
 
 /* The memories that send for a tile of the input, as bits: each only if the one inside does. */
-static unsigned senders(const tw_stays *s, int operand)
+static unsigned senders(const tw_residencies *s, int operand)
 {
     unsigned set = 0;
     for (int m = s->innermost[operand]; m > 0; m = s->of[m][operand].outer) {
-        const tw_stays_of *f = &s->of[m][operand];
+        const tw_residencies_of *f = &s->of[m][operand];
         bool asks = (f->passes && f->inner >= 0) || (s->fresh[m][operand] && all_first(s, f->still));
         if (f->resident || !asks) break;
         set |= 1u << m;
@@ -278,11 +278,11 @@ static unsigned senders(const tw_stays *s, int operand)
 }
 
 /* Engines and units: those of an engine take turns, in the order of the steps. */
-static int assign(tw_stays *s, tw_wanted *want, int n)
+static int assign(tw_residencies *s, tw_wanted *want, int n)
 {
     for (int i = 0; i < n; i++) {
         tw_wanted *w = &want[i];
-        const tw_stays_of *f = &s->of[w->memory][w->operand];
+        const tw_residencies_of *f = &s->of[w->memory][w->operand];
         w->engine = w->op == TW_EXEC ? s->in->machine->compute : w->op == TW_LOAD ? f->inwards : f->outwards;
         if (w->engine < 0 || s->in->machine->engine[w->engine].count < 2) continue;
         int64_t *turn = &s->n_commands[w->engine];
@@ -292,7 +292,7 @@ static int assign(tw_stays *s, tw_wanted *want, int n)
     return n;
 }
 
-int tw_stays_loads(tw_stays *s, tw_stays_empty empty, void *user, tw_wanted out[TW_WANTED_MAX])
+int tw_residencies_loads(tw_residencies *s, tw_residencies_empty empty, void *user, tw_wanted out[TW_WANTED_MAX])
 {
     int n = 0, n_memories = s->in->machine->n_memories;
     unsigned set[TW_MAX_OPERANDS];
@@ -314,20 +314,20 @@ int tw_stays_loads(tw_stays *s, tw_stays_empty empty, void *user, tw_wanted out[
     return assign(s, out, n);
 }
 
-static bool begins(const tw_stays *s, int m)
+static bool begins(const tw_residencies *s, int m)
 {
     int o = output_of(s);
     return s->fresh[m][o] && all_first(s, s->of[m][o].still);
 }
 
-static bool ends(const tw_stays *s, int m)
+static bool ends(const tw_residencies *s, int m)
 {
     int o = output_of(s);
     return s->ending[m][o] && !s->of[m][o].resident && all_last(s, s->of[m][o].still);
 }
 
 /* Sums come back from as far as they went. */
-static int bring_back(const tw_stays *s, int m, tw_wanted *out)
+static int bring_back(const tw_residencies *s, int m, tw_wanted *out)
 {
     int o = output_of(s), outer = s->of[m][o].outer, n = 0;
     if (outer > 0 && (s->of[outer][o].passes || begins(s, outer))) n = bring_back(s, outer, out);
@@ -335,7 +335,7 @@ static int bring_back(const tw_stays *s, int m, tw_wanted *out)
     return n;
 }
 
-int tw_stays_rest(tw_stays *s, tw_wanted out[TW_WANTED_MAX])
+int tw_residencies_rest(tw_residencies *s, tw_wanted out[TW_WANTED_MAX])
 {
     int n = 0, o = output_of(s), m = s->innermost[o];
     bool afresh = all_first(s, s->reductions), begin = begins(s, m), goes = ends(s, m);
@@ -351,7 +351,7 @@ int tw_stays_rest(tw_stays *s, tw_wanted out[TW_WANTED_MAX])
     return assign(s, out, n);
 }
 
-void tw_stays_next(tw_stays *s)
+void tw_residencies_next(tw_residencies *s)
 {
     tw_steps_next(&s->walk);
     if (s->walk.turns && !s->walk.done) turn(s);

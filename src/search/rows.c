@@ -1,4 +1,4 @@
-/* src/search/pace.c - lockstep: rows with and without executions, see bound.h. */
+/* src/search/rows.c - lockstep: rows with and without executions, see bound.h. */
 #include "search/view.h"
 
 #include <math.h>
@@ -32,11 +32,11 @@ static bool always_pauses(const tw_view *v, int t, unsigned may, unsigned covere
     return (v->surely[t] & reductions & covered) || !(may & ~reductions & ~covered);
 }
 
-typedef struct pace {             /* of a level, at least */
+typedef struct idle_rows {           /* of a level, at least */
     int64_t execs, ticks, cycles; /* executions; rows without one, and their cost */
-} pace;
+} idle_rows;
 
-typedef struct paces { /* what the stances of a level have in common */
+typedef struct stances { /* what the stances of a level have in common */
     const tw_view *v;
     int t;
     int64_t edge, size;
@@ -44,14 +44,14 @@ typedef struct paces { /* what the stances of a level have in common */
     int64_t at_least[TW_MAX_OPERANDS]; /* that the user wants                          */
     int64_t pause[TW_MAX_OPERANDS];    /* cost of a row that moves the operand         */
     double points;                     /* of a tile with one slot of each operand that fits, at most */
-} paces;
+} stances;
 
-static paces paces_of(const tw_view *v, int t, int64_t edge)
+static stances stances_of(const tw_view *v, int t, int64_t edge)
 {
     const tw_space *s = v->s;
     int m = v->f->memory[t];
     int64_t one[TW_MAX_OPERANDS];
-    paces c = {.v = v, .t = t, .edge = edge, .size = s->machine->memory[m].size};
+    stances c = {.v = v, .t = t, .edge = edge, .size = s->machine->memory[m].size};
     for (int o = 0; o < s->op->n_operands; o++) {
         one[o] = 1;
         c.least[o] = o == tw_op_output(s->op) ? v->output_slots[t] : 1;
@@ -63,7 +63,7 @@ static paces paces_of(const tw_view *v, int t, int64_t edge)
 }
 
 /* With these stances of the operands; false: that is not possible, or does not fit. */
-static bool pace_of(const paces *c, const stance *stands, pace *out)
+static bool idle_of(const stances *c, const stance *stands, idle_rows *out)
 {
     const tw_view *v = c->v;
     const tw_space *s = v->s;
@@ -102,17 +102,17 @@ static bool pace_of(const paces *c, const stance *stands, pace *out)
 }
 
 /* The least of all stances. */
-static bool pace_least(const tw_view *v, int t, int64_t edge, pace *out)
+static bool idle_least(const tw_view *v, int t, int64_t edge, idle_rows *out)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
     stance stands[TW_MAX_OPERANDS] = {0};
     bool found = false, inner = t == v->f->n_tiled - 1;
-    paces c = paces_of(v, t, edge);
+    stances c = stances_of(v, t, edge);
     stance most[TW_MAX_OPERANDS]; /* an operand whose tile surely changes is not still */
     for (int o = 0; o < v->s->op->n_operands; o++) most[o] = v->s->loops[o] & v->surely[t] ? SPARE : STILL;
     for (int o = 0; o < v->s->op->n_operands;) {
-        pace p;
-        if (pace_of(&c, stands, &p)) {
+        idle_rows p;
+        if (idle_of(&c, stands, &p)) {
             if (inner) { /* executions count here; outside, those of the level inside do */
                 p.ticks = tw_sat_add(p.ticks, p.execs);
                 p.cycles = tw_sat_add(p.cycles, tw_busy_of(mac, p.execs, v->points));
@@ -159,8 +159,8 @@ void tw_bound_rows(tw_view *v)
     int n_tiled = v->f->n_tiled;
     int64_t ticks = 0, cycles = 0;
     for (int t = 0; t < n_tiled && !v->hollow; t++) {
-        pace p;
-        if (!pace_least(v, t, edge_cost(v, t), &p)) {
+        idle_rows p;
+        if (!idle_least(v, t, edge_cost(v, t), &p)) {
             v->out->feasible = false;
             return;
         }

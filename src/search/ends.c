@@ -1,4 +1,4 @@
-/* src/search/lead.c - async: what comes before the first and after the last command of an engine, see bound.h. */
+/* src/search/ends.c - async: what comes before the first and after the last command of an engine, see bound.h. */
 #include "search/view.h"
 
 static int64_t cost_of(const tw_view *v, int e, int64_t work)
@@ -29,12 +29,12 @@ static int64_t way_in(const tw_view *v, int o, const int path[], int i, int j,
 }
 
 /* Before the first execution all its inputs have come through all engines; at each, one behind the other. */
-static int64_t lead_in(const tw_view *v, const int64_t (*units)[TW_MAX_OPERANDS])
+static int64_t fill_in(const tw_view *v, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
     int n_inputs = tw_op_output(s->op), path[TW_MAX_MEMORIES], n = path_of(s, 0, path);
-    int64_t lead = 0;
-    for (int o = 0; o < n_inputs; o++) lead = tw_max(lead, way_in(v, o, path, 0, n, units));
+    int64_t fill = 0;
+    for (int o = 0; o < n_inputs; o++) fill = tw_max(fill, way_in(v, o, path, 0, n, units));
     for (int k = 0; k < n; k++) {
         int e = tw_space_mover(s, path[k], 0), t = v->f->grain[path[k]];
         const tw_engine *engine = &s->machine->engine[e];
@@ -49,9 +49,9 @@ static int64_t lead_in(const tw_view *v, const int64_t (*units)[TW_MAX_OPERANDS]
         }
         for (int o = 0; o < n_inputs; o++) /* which one comes last */
             best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, path, k, n, units)));
-        lead = tw_max(lead, tw_sat_add(before, best));
+        fill = tw_max(fill, tw_sat_add(before, best));
     }
-    return lead;
+    return fill;
 }
 
 /* The least that one execution takes. */
@@ -83,25 +83,25 @@ static void stretch(const tw_view *v, const int *unroll, const int64_t (*from)[T
 
 /* Executions, the way of the first input tiles in and of the last output tile out. Along each loop that is laid out over an
  * array either the tiles take as few passes as can be, and then none of them is short, or one pass more. */
-static int64_t compute_and_ends(const tw_view *v, int n_out, const int *out, int64_t lead, int64_t drain)
+static int64_t compute_and_ends(const tw_view *v, int n_out, const int *out, int64_t fill, int64_t drain)
 {
     const tw_space *s = v->s;
     int64_t compute = tw_view_compute(v, -1), least = INT64_MAX, units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
     int output = tw_op_output(s->op), unroll[TW_ARRAY_DIMS];
     if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY)
-        return tw_sat_add(tw_sat_add(lead, compute), drain);
+        return tw_sat_add(tw_sat_add(fill, compute), drain);
     tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
     tw_level_unroll(&map, s->op, unroll);
     for (int d = 0; d < TW_ARRAY_DIMS; d++)
         if (unroll[d] >= 0) least = tw_min(least, tw_view_compute(v, unroll[d]));
     bool wasted = least == compute; /* surely */
-    if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(lead, least), drain);
+    if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(fill, least), drain);
     if (wasted) return least;
     for (int o = 0; o < output; o++) stretch(v, unroll, v->lo, o, units);
     stretch(v, unroll, v->last, output, units);
-    if (!v->hollow) lead = tw_max(lead, lead_in(v, units));
+    if (!v->hollow) fill = tw_max(fill, fill_in(v, units));
     drain = tw_max(drain, way_in(v, output, out, 0, n_out, units));
-    return tw_min(least, tw_sat_add(tw_sat_add(lead, compute), drain));
+    return tw_min(least, tw_sat_add(tw_sat_add(fill, compute), drain));
 }
 
 /* Cycles of the rows that a strided mover has to carry, both ways, in transfers of one row or of several. */
@@ -121,9 +121,9 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     /* The first executions may read padding alone: then nothing comes before them. */
     const int64_t (*first)[TW_MAX_OPERANDS] = v->hollow ? v->small_units : v->lo_units;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t lead = v->hollow ? 0 : lead_in(v, v->lo_units), drain = way_in(v, output, out, 0, n_out, v->last_units);
+    int64_t fill = v->hollow ? 0 : fill_in(v, v->lo_units), drain = way_in(v, output, out, 0, n_out, v->last_units);
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
-    int64_t compute = tw_sat_add(compute_and_ends(v, n_out, out, lead, drain), rest);
+    int64_t compute = tw_sat_add(compute_and_ends(v, n_out, out, fill, drain), rest);
     tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
@@ -142,7 +142,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
             }
         for (int k = 0; k < n_out; k++) {
             if (tw_space_mover(s, out[k], output) != e) continue;
-            before = tw_min(before, tw_sat_add(lead, tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out,
+            before = tw_min(before, tw_sat_add(fill, tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out,
                                                                                     v->small_units))));
             after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
         }

@@ -1,5 +1,5 @@
-/* test/lib/stay_oracle.c - see stay_oracle.h. */
-#include "stay_oracle.h"
+/* test/lib/residency_oracle.c - see residency_oracle.h. */
+#include "residency_oracle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct walk {
     const tw_machine *machine;
     const tw_op *op;
     const tw_op_map *map;
-    stay_result *out;
+    residency_result *out;
     int n_levels;
     const tw_level_map *level[TW_MAX_MEMORIES]; /* tiled ones */
     corner at;
@@ -181,7 +181,7 @@ static void put(walk *w, int m, int o, tile *t)
 /* The output's tile moves to the next memory outside, and takes its place there. */
 static void store(walk *w, int m, int o, tile *t)
 {
-    stay_count *c = &w->out->count[m][o];
+    residency_count *c = &w->out->count[m][o];
     int outer = next_outside(w, m, o);
     bool complete = t->done == t->total;
     *(complete ? &c->stores : &c->partial_stores) += 1;
@@ -284,7 +284,7 @@ static void run(walk *w, int t, int pos)
     if (w->level[t]->serpentine) w->backwards[t][pos] = !w->backwards[t][pos];
 }
 
-void stay_oracle(const tw_machine *machine, const tw_op *op, const tw_op_map *map, stay_result *out)
+void residency_oracle(const tw_machine *machine, const tw_op *op, const tw_op_map *map, residency_result *out)
 {
     static walk w; /* large */
     int output = op->n_operands - 1;

@@ -1,29 +1,29 @@
-/* src/verify/stays.h - what every step of an async program has to move, by the mapping alone.
+/* src/verify/residency.h - what every step of an async program has to move, by the mapping alone.
  *
  * In each memory of its path an operand has *stays*. The mapping says while which loops it stays; what the loops inside
  * touch is kept. So a memory is asked for a tile by the memory inside it, or by the execution, and sends for it when it is
- * asked for the first time in a stay: when every place that goes on during the stay and does not change the tile is at its
- * first step. The output arrives from the other side: a tile begins with the first of its steps in a stay and leaves with the
+ * asked for the first time in a residency: when every place that goes on during the residency and does not change the tile is at its
+ * first step. The output arrives from the other side: a tile begins with the first of its steps in a residency and leaves with the
  * last, as sums that come back when steps of their reduction are left.
  *
  * A list of wanted instructions is made for each step, in the order of the program; follow.c compares. */
-#ifndef TW_VERIFY_STAYS_H
-#define TW_VERIFY_STAYS_H
+#ifndef TW_VERIFY_RESIDENCIES_H
+#define TW_VERIFY_RESIDENCIES_H
 #include "verify/steps.h"
 
-typedef struct tw_stays_of { /* of one operand in one memory */
+typedef struct tw_residencies_of { /* of one operand in one memory */
     bool here, resident;
     int grain;      /* tiled level whose tiles these are, -1: all at once */
     int outer, inner; /* next memories on the path; inner -1: none        */
     int inwards, outwards; /* the movers between it and the memory outside, -1: none */
     int depth;      /* places outside which it stays: when one of those moves, it leaves */
-    uint64_t key;   /* of them those that end the stay in a nest that turns around */
+    uint64_t key;   /* of them those that end the residency in a nest that turns around */
     uint64_t still; /* places that go on without changing the tile                 */
     bool passes;    /* each tile is handed on at once                              */
     bool leaves;    /* output: sums that are not finished leave                    */
     int64_t held;   /* tiles at once                                               */
-    int64_t held_table; /* tiles that differ during a stay          */
-} tw_stays_of;
+    int64_t held_table; /* tiles that differ during a residency          */
+} tw_residencies_of;
 
 typedef struct tw_wanted {
     tw_opcode op;
@@ -35,7 +35,7 @@ typedef struct tw_wanted {
 } tw_wanted;
 
 enum { TW_WANTED_MAX = 4 * TW_MAX_MEMORIES * TW_MAX_OPERANDS };
-typedef struct tw_stays {
+typedef struct tw_residencies {
     const tw_verify_input *in;
     tw_steps walk;
     uint64_t reductions; /* places */
@@ -43,17 +43,17 @@ typedef struct tw_stays {
     bool joins[TW_MAX_MEMORIES];    /* the inputs come into it in one command        */
     bool fetches_ahead;
     int64_t n_commands[TW_MAX_ENGINES]; /* that were asked for: units take turns */
-    tw_stays_of of[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_residencies_of of[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     bool sums[TW_MAX_MEMORIES]; /* sums that are not finished lie there */
     int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* buffers of a pool that are needed; by its first operand */
     bool fresh[TW_MAX_MEMORIES][TW_MAX_OPERANDS], ending[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-} tw_stays;
+} tw_residencies;
 
 /* Needs in->map; the walk stands on the first step. */
-void tw_stays_init(tw_stays *s, const tw_verify_input *in);
+void tw_residencies_init(tw_residencies *s, const tw_verify_input *in);
 /* The loads of inputs of the current step, and what comes behind them. */
-typedef bool (*tw_stays_empty)(void *user, int operand, const tw_box *box); /* whether the tile lies in padding */
-int tw_stays_loads(tw_stays *s, tw_stays_empty empty, void *user, tw_wanted out[TW_WANTED_MAX]);
-int tw_stays_rest(tw_stays *s, tw_wanted out[TW_WANTED_MAX]);
-void tw_stays_next(tw_stays *s);
+typedef bool (*tw_residencies_empty)(void *user, int operand, const tw_box *box); /* whether the tile lies in padding */
+int tw_residencies_loads(tw_residencies *s, tw_residencies_empty empty, void *user, tw_wanted out[TW_WANTED_MAX]);
+int tw_residencies_rest(tw_residencies *s, tw_wanted out[TW_WANTED_MAX]);
+void tw_residencies_next(tw_residencies *s);
 #endif

@@ -1,4 +1,4 @@
-/* src/reference/refer.c - finds an operator's implementation, and what implementations need (entries.h). */
+/* src/reference/reference.c - finds an operator's implementation, and what implementations need (entries.h). */
 #include "core/deadline.h"
 #include "reference/entries.h"
 
@@ -7,7 +7,7 @@
 
 /* ---- dispatch ---- */
 
-static const tw_refer_entry *find_in(const tw_refer_entry *table, const tw_onnx_node *node)
+static const tw_ref_entry *find_in(const tw_ref_entry *table, const tw_onnx_node *node)
 {
     for (; table->op; table++)
         if (strcmp(table->op, node->op) == 0 && (!table->domain || strcmp(table->domain, node->domain) == 0))
@@ -15,31 +15,31 @@ static const tw_refer_entry *find_in(const tw_refer_entry *table, const tw_onnx_
     return NULL;
 }
 
-static const tw_refer_entry *find(const tw_onnx_node *node)
+static const tw_ref_entry *find(const tw_onnx_node *node)
 {
-    const tw_refer_entry *const tables[] = {
-        tw_refer_unary,     tw_refer_binary,   tw_refer_activations,  tw_refer_softmaxes, tw_refer_reductions,
-        tw_refer_norms,     tw_refer_products, tw_refer_convolutions, tw_refer_pools,     tw_refer_quantised,
-        tw_refer_recurrent, tw_refer_losses,   tw_refer_moving,       tw_refer_indexing,  tw_refer_control,
+    const tw_ref_entry *const tables[] = {
+        tw_ref_unary,     tw_ref_binary,   tw_ref_activations,  tw_ref_softmaxes, tw_ref_reductions,
+        tw_ref_norms,     tw_ref_products, tw_ref_convolutions, tw_ref_pools,     tw_ref_quantised,
+        tw_ref_recurrent, tw_ref_losses,   tw_ref_moving,       tw_ref_indexing,  tw_ref_control,
     };
     for (size_t i = 0; i < TW_COUNT(tables); i++) {
-        const tw_refer_entry *entry = find_in(tables[i], node);
+        const tw_ref_entry *entry = find_in(tables[i], node);
         if (entry) return entry;
     }
     return NULL;
 }
 
-bool tw_refer_knows(const tw_onnx_node *node) { return find(node) != NULL; }
+bool tw_ref_knows(const tw_onnx_node *node) { return find(node) != NULL; }
 
-static tw_status check_shape(const tw_refer_case *c, tw_diag *diag, int n_dims, const int64_t *dim)
+static tw_status check_shape(const tw_ref_case *c, tw_diag *diag, int n_dims, const int64_t *dim)
 {
     int64_t n = 1;
-    if (n_dims > TW_ONNX_MAX_DIMS) return tw_refer_error(c, diag, "a tensor with %d axes", n_dims);
+    if (n_dims > TW_ONNX_MAX_DIMS) return tw_ref_error(c, diag, "a tensor with %d axes", n_dims);
     for (int i = 0; i < n_dims; i++) {
-        if (dim[i] < 0) return tw_refer_error(c, diag, "axis %d of a tensor has %" PRId64 " elements", i, dim[i]);
+        if (dim[i] < 0) return tw_ref_error(c, diag, "axis %d of a tensor has %" PRId64 " elements", i, dim[i]);
         /* Zeros are left out, so that the product of any few dims is bounded too. */
-        if (dim[i] > 0 && (!tw_ckd_mul(n, dim[i], &n) || n > TW_REFER_MAX_ELEMS))
-            return tw_refer_error(c, diag, "a tensor has more than %" PRId64 " elements", TW_REFER_MAX_ELEMS);
+        if (dim[i] > 0 && (!tw_ckd_mul(n, dim[i], &n) || n > TW_ref_MAX_ELEMS))
+            return tw_ref_error(c, diag, "a tensor has more than %" PRId64 " elements", TW_ref_MAX_ELEMS);
     }
     return TW_OK;
 }
@@ -64,7 +64,7 @@ static tw_status copy_array(tw_array *a, tw_arena *arena)
 }
 
 /* In an arena of its own, from which only the outputs are taken over. */
-static tw_status run_apart(const tw_refer_entry *entry, const tw_refer_case *c, tw_arena *arena, tw_diag *diag,
+static tw_status run_apart(const tw_ref_entry *entry, const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
                            tw_array *output)
 {
     tw_arena *scratch = tw_arena_new();
@@ -75,10 +75,10 @@ static tw_status run_apart(const tw_refer_entry *entry, const tw_refer_case *c, 
     return status;
 }
 
-tw_status tw_refer_run(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_ref_run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
 {
-    const tw_refer_entry *entry = find(c->node);
-    if (!entry) return tw_refer_unknown(c, diag, "no implementation of this operator");
+    const tw_ref_entry *entry = find(c->node);
+    if (!entry) return tw_ref_unknown(c, diag, "no implementation of this operator");
     for (int i = 0; i < c->n_inputs; i++)
         if (c->input[i]) TW_TRY(check_shape(c, diag, c->input[i]->n_dims, c->input[i]->dim));
     for (int i = 0; i < c->n_outputs; i++) output[i] = (tw_array){0};
@@ -89,7 +89,7 @@ tw_status tw_refer_run(const tw_refer_case *c, tw_arena *arena, tw_diag *diag, t
 
 enum { MESSAGE_MAX = 512 };
 
-static void sentence(const tw_refer_case *c, char out[MESSAGE_MAX], const char *fmt, va_list args)
+static void sentence(const tw_ref_case *c, char out[MESSAGE_MAX], const char *fmt, va_list args)
 {
     const tw_onnx_node *node = c->node;
     int n = snprintf(out, MESSAGE_MAX, "node '%.*s' (%.*s) at byte %" PRId64 ": ", TW_FIRST(100, node->name),
@@ -97,9 +97,9 @@ static void sentence(const tw_refer_case *c, char out[MESSAGE_MAX], const char *
     tw_vsnprintf(out + n, (size_t)(MESSAGE_MAX - n), fmt, args);
 }
 
-static tw_loc place_of(const tw_refer_case *c) { return (tw_loc){c->file ? c->file->path : NULL, 0, 0}; }
+static tw_loc place_of(const tw_ref_case *c) { return (tw_loc){c->file ? c->file->path : NULL, 0, 0}; }
 
-tw_status tw_refer_error(const tw_refer_case *c, tw_diag *diag, const char *fmt, ...)
+tw_status tw_ref_error(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...)
 {
     char text[MESSAGE_MAX];
     va_list args;
@@ -109,7 +109,7 @@ tw_status tw_refer_error(const tw_refer_case *c, tw_diag *diag, const char *fmt,
     return tw_diag_error(diag, place_of(c), "%s", text);
 }
 
-tw_status tw_refer_unknown(const tw_refer_case *c, tw_diag *diag, const char *fmt, ...)
+tw_status tw_ref_unknown(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...)
 {
     char text[MESSAGE_MAX];
     va_list args;
@@ -121,81 +121,81 @@ tw_status tw_refer_unknown(const tw_refer_case *c, tw_diag *diag, const char *fm
 
 /* ---- arguments ---- */
 
-const tw_array *tw_refer_input(const tw_refer_case *c, int i)
+const tw_array *tw_ref_input(const tw_ref_case *c, int i)
 {
     return i >= 0 && i < c->n_inputs ? c->input[i] : NULL;
 }
 
-tw_status tw_refer_need(const tw_refer_case *c, tw_diag *diag, int i, const tw_array **out)
+tw_status tw_ref_need(const tw_ref_case *c, tw_diag *diag, int i, const tw_array **out)
 {
-    *out = tw_refer_input(c, i);
-    return *out ? TW_OK : tw_refer_error(c, diag, "input %d is missing", i);
+    *out = tw_ref_input(c, i);
+    return *out ? TW_OK : tw_ref_error(c, diag, "input %d is missing", i);
 }
 
-bool tw_refer_wants(const tw_refer_case *c, int i) { return i < c->n_outputs && (!c->wanted || c->wanted[i]); }
+bool tw_ref_wants(const tw_ref_case *c, int i) { return i < c->n_outputs && (!c->wanted || c->wanted[i]); }
 
-tw_status tw_refer_ints(const tw_refer_case *c, const char *name, int i, tw_arena *arena, tw_diag *diag,
-                        tw_refer_list *out)
+tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *arena, tw_diag *diag,
+                        tw_ref_list *out)
 {
-    const tw_array *a = tw_refer_input(c, i);
+    const tw_array *a = tw_ref_input(c, i);
     const tw_attribute *attribute = tw_onnx_attribute(c->node, name);
-    *out = (tw_refer_list){0};
+    *out = (tw_ref_list){0};
     if (a) {
-        if (!tw_onnx_is_whole(a->type)) return tw_refer_error(c, diag, "input %d has to be of integers", i);
-        *out = (tw_refer_list){true, a->n, tw_array_wholes(a, arena)};
+        if (!tw_onnx_is_whole(a->type)) return tw_ref_error(c, diag, "input %d has to be of integers", i);
+        *out = (tw_ref_list){true, a->n, tw_array_wholes(a, arena)};
         return out->v ? TW_OK : TW_ERR_NOMEM;
     }
     if (!attribute) return TW_OK;
     if (attribute->kind == TW_ATTR_INT)
-        *out = (tw_refer_list){true, 1, &attribute->i};
+        *out = (tw_ref_list){true, 1, &attribute->i};
     else if (attribute->kind == TW_ATTR_INTS)
-        *out = (tw_refer_list){true, attribute->n, attribute->ints};
+        *out = (tw_ref_list){true, attribute->n, attribute->ints};
     else
-        return tw_refer_error(c, diag, "attribute '%s' has to be a list of integers", name);
+        return tw_ref_error(c, diag, "attribute '%s' has to be a list of integers", name);
     return TW_OK;
 }
 
-tw_status tw_refer_axis(const tw_refer_case *c, tw_diag *diag, int64_t axis, int n_dims, int *out)
+tw_status tw_ref_axis(const tw_ref_case *c, tw_diag *diag, int64_t axis, int n_dims, int *out)
 {
     if (axis < -n_dims || axis >= n_dims)
-        return tw_refer_error(c, diag, "axis %" PRId64 " of a tensor with %d axes", axis, n_dims);
+        return tw_ref_error(c, diag, "axis %" PRId64 " of a tensor with %d axes", axis, n_dims);
     *out = (int)(axis < 0 ? axis + n_dims : axis);
     return TW_OK;
 }
 
 /* ---- shapes ---- */
 
-int64_t tw_refer_extent(const tw_array *a, int from, int to)
+int64_t tw_ref_extent(const tw_array *a, int from, int to)
 {
     int64_t n = 1;
     for (int i = from; i < to; i++) n *= a->dim[i];
     return n;
 }
 
-bool tw_refer_same_shape(const tw_array *a, const tw_array *b)
+bool tw_ref_same_shape(const tw_array *a, const tw_array *b)
 {
     return a->n_dims == b->n_dims && memcmp(a->dim, b->dim, (size_t)a->n_dims * sizeof a->dim[0]) == 0;
 }
 
-tw_status tw_refer_make(const tw_refer_case *c, tw_diag *diag, tw_onnx_type type, int n_dims, const int64_t *dim,
+tw_status tw_ref_make(const tw_ref_case *c, tw_diag *diag, tw_onnx_type type, int n_dims, const int64_t *dim,
                         tw_arena *arena, tw_array *out)
 {
     TW_TRY(check_shape(c, diag, n_dims, dim));
     return tw_array_new(type, n_dims, dim, arena, out);
 }
 
-tw_status tw_refer_work(const tw_refer_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d)
+tw_status tw_ref_work(const tw_ref_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d)
 {
     static const double steps_per_second = 1e9;
     int64_t work;
-    if (!tw_ckd_mul(a, b, &work) || !tw_ckd_mul(work, d, &work) || work > TW_REFER_MAX_WORK)
-        return tw_refer_unknown(c, diag, "more than %" PRId64 " steps", TW_REFER_MAX_WORK);
+    if (!tw_ckd_mul(a, b, &work) || !tw_ckd_mul(work, d, &work) || work > TW_ref_MAX_WORK)
+        return tw_ref_unknown(c, diag, "more than %" PRId64 " steps", TW_ref_MAX_WORK);
     if ((double)work < steps_per_second * tw_deadline_left(diag->deadline)) return TW_OK;
     return tw_diag_stopped(diag, (tw_loc){c->file ? c->file->path : NULL, 0, 0}, "the evaluation of '%s'",
                            c->node->op);
 }
 
-tw_status tw_refer_broadcast(const tw_refer_case *c, tw_diag *diag, const tw_array *const *a, int n, int *n_dims,
+tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *const *a, int n, int *n_dims,
                              int64_t dim[TW_ONNX_MAX_DIMS])
 {
     *n_dims = 0;
@@ -207,7 +207,7 @@ tw_status tw_refer_broadcast(const tw_refer_case *c, tw_diag *diag, const tw_arr
             if (*to == 1)
                 *to = a[i]->dim[d];
             else if (a[i]->dim[d] != 1 && a[i]->dim[d] != *to)
-                return tw_refer_error(c, diag, "extents %" PRId64 " and %" PRId64 " do not broadcast", *to,
+                return tw_ref_error(c, diag, "extents %" PRId64 " and %" PRId64 " do not broadcast", *to,
                                       a[i]->dim[d]);
         }
     return TW_OK;

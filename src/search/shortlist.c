@@ -1,5 +1,5 @@
-/* src/search/menu.c - see menu.h. */
-#include "search/menu.h"
+/* src/search/shortlist.c - see shortlist.h. */
+#include "search/shortlist.h"
 
 #include "search/view.h"
 
@@ -15,29 +15,29 @@ enum {
     MOST_WEIGHED = 8000, /* nests of a frame                                      */
     MOST_LOOKS = 200000, /* choices of sizes of a frame                           */
     EXECS = 32,          /* so many executions count as a cycle: short programs first */
-    MOST_PLACES = TW_MENU_LEVELS * TW_MAX_LOOPS,
+    MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
 
 typedef struct cook {
     const tw_space *s;
     const tw_frame *f;
-    tw_menu *menu;
+    tw_shortlist *shortlist;
     int64_t below, left; /* cycles; nests that may still be weighed */
     int64_t looks_left;  /* choices of sizes that may still be looked at */
     tw_pulse pulse;
     unsigned windows;
     double slack;              /* times as many passes as needed do no harm */
     int unroll[TW_ARRAY_DIMS]; /* -1: none */
-    int n_sizes[TW_MENU_LEVELS][TW_MAX_LOOPS];
-    int64_t sizes[TW_MENU_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
-    tw_dish dish;                                            /* at hand */
+    int n_sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
+    int64_t sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
+    tw_candidate candidate;                                            /* at hand */
     /* of its sizes */
     int64_t compute, execs;
-    int64_t trips[TW_MENU_LEVELS][TW_MAX_LOOPS];
-    int64_t units[TW_MENU_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
-    int64_t sweep[TW_MENU_LEVELS][TW_MAX_OPERANDS]; /* of all tiles, each once            */
-    int n_cut[TW_MENU_LEVELS];
-    int n_parallel[TW_MENU_LEVELS];
+    int64_t trips[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
+    int64_t units[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
+    int64_t sweep[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of all tiles, each once            */
+    int n_cut[TW_SHORTLIST_LEVELS];
+    int n_parallel[TW_SHORTLIST_LEVELS];
 } cook;
 
 /* ---- sizes ---- */
@@ -150,7 +150,7 @@ static void list_sizes(cook *c, int t, int l)
 /* ---- the weight of a nest ---- */
 
 typedef struct nest {
-    int n, end[TW_MENU_LEVELS]; /* places, and those before the end of each level */
+    int n, end[TW_SHORTLIST_LEVELS]; /* places, and those before the end of each level */
     int64_t trips[MOST_PLACES];
     unsigned depends[TW_MAX_OPERANDS]; /* places that change the operand's tile */
 } nest;
@@ -160,7 +160,7 @@ static nest nest_of(const cook *c)
     nest n = {0};
     for (int t = 0; t < c->f->n_tiled; t++) {
         for (int i = 0; i < c->n_cut[t]; i++) {
-            int l = c->dish.order[t][i];
+            int l = c->candidate.order[t][i];
             for (int o = 0; o < c->s->op->n_operands; o++)
                 if (tw_space_depends(c->s, o, l)) n.depends[o] |= 1u << n.n;
             n.trips[n.n++] = c->trips[t][l];
@@ -179,18 +179,18 @@ static int64_t product_of(const nest *n, unsigned places)
     return product;
 }
 
-typedef struct stay { /* a choice of how long a memory keeps an input */
+typedef struct residency { /* a choice of how long a memory keeps an input */
     int keep;
     unsigned first; /* places that stand on their first index when a tile comes: see program/flow.h */
     int64_t buffers, transfers, moved;
-} stay;
+} residency;
 
 /* `asked`: the same of the memory inside. */
-static stay stay_of(const cook *c, const nest *n, int m, int o, unsigned asked, int keep)
+static residency residency_of(const cook *c, const nest *n, int m, int o, unsigned asked, int keep)
 {
     int t = c->f->grain[m], end = n->end[t], depth = end - keep;
     unsigned running = (span_of(depth, end) & ~n->depends[o]) | span_of(end, n->n), back = running & ~asked;
-    stay s = {.keep = keep, .first = asked | running, .buffers = 1};
+    residency s = {.keep = keep, .first = asked | running, .buffers = 1};
     int q = back ? __builtin_ctz(back) : end;
     if (q < end) s.buffers = product_of(n, n->depends[o] & span_of(q + 1, end));
     s.transfers = product_of(n, span_of(0, n->n) & ~s.first);
@@ -205,7 +205,7 @@ typedef struct larder { /* the stays of all inputs in one memory */
     int m;
     int64_t room;
     const unsigned *asked;
-    stay now[TW_MAX_OPERANDS], best[TW_MAX_OPERANDS];
+    residency now[TW_MAX_OPERANDS], best[TW_MAX_OPERANDS];
     int64_t least, least_room; /* units moved, and held, by the best */
 } larder;
 
@@ -223,7 +223,7 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
     unsigned what = w->c->s->machine->memory[w->m].keeps, before = 0;
     if (!(what & TW_HOLDS_INPUTS) || w->c->s->machine->memory[w->m].whole) n_keeps = 0;
     for (int keep = 0; keep <= n_keeps; keep++) {
-        stay s = stay_of(w->c, w->n, w->m, o, w->asked[o], keep);
+        residency s = residency_of(w->c, w->n, w->m, o, w->asked[o], keep);
         if (keep > 0 && s.first == before) continue;
         before = s.first;
         w->now[o] = s;
@@ -273,7 +273,7 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         stock(&w, 0, 0, 0);
         if (w.least == INT64_MAX) return false;
         for (int o = 0; o < output; o++) {
-            c->dish.keep[m][o] = (int8_t)w.best[o].keep;
+            c->candidate.keep[m][o] = (int8_t)w.best[o].keep;
             asked[o] = w.best[o].first;
             load(s->machine, busy, tw_space_mover(s, m, o), w.best[o].transfers, w.best[o].moved);
         }
@@ -307,36 +307,36 @@ static int64_t ends_of(const cook *c)
     return cycles;
 }
 
-static bool is_lighter(const tw_dish *a, const tw_dish *b)
+static bool is_lighter(const tw_candidate *a, const tw_candidate *b)
 {
     return a->cycles < b->cycles || (a->cycles == b->cycles && a->moving < b->moving);
 }
 
-static void serve(tw_menu *menu, const tw_dish *dish)
+static void serve(tw_shortlist *shortlist, const tw_candidate *candidate)
 {
-    int at = 0, n = menu->n;
+    int at = 0, n = shortlist->n;
     for (int i = 0; i < n; i++) { /* one of each choice of sizes */
-        tw_dish *d = &menu->dish[i];
-        if (d->frame != dish->frame || memcmp(d->size, dish->size, sizeof d->size) != 0) continue;
-        if (!is_lighter(dish, d)) return;
+        tw_candidate *d = &shortlist->candidate[i];
+        if (d->frame != candidate->frame || memcmp(d->size, candidate->size, sizeof d->size) != 0) continue;
+        if (!is_lighter(candidate, d)) return;
         memmove(d, d + 1, (size_t)(n - i - 1) * sizeof *d);
         n--;
         break;
     }
-    while (at < n && !is_lighter(dish, &menu->dish[at])) at++;
-    if (at == TW_MENU_DISHES) return;
-    if (n == TW_MENU_DISHES) n--;
-    memmove(&menu->dish[at + 1], &menu->dish[at], (size_t)(n - at) * sizeof *dish);
-    menu->dish[at] = *dish;
-    menu->n = n + 1;
+    while (at < n && !is_lighter(candidate, &shortlist->candidate[at])) at++;
+    if (at == TW_SHORTLIST_CANDIDATES) return;
+    if (n == TW_SHORTLIST_CANDIDATES) n--;
+    memmove(&shortlist->candidate[at + 1], &shortlist->candidate[at], (size_t)(n - at) * sizeof *candidate);
+    shortlist->candidate[at] = *candidate;
+    shortlist->n = n + 1;
 }
 
 /* Whether something that takes so long is worth a place. */
 static bool is_wanted(const cook *c, int64_t cycles)
 {
-    const tw_menu *menu = c->menu;
+    const tw_shortlist *shortlist = c->shortlist;
     if (cycles >= c->below) return false;
-    return menu->n < TW_MENU_DISHES || cycles <= menu->dish[menu->n - 1].cycles;
+    return shortlist->n < TW_SHORTLIST_CANDIDATES || cycles <= shortlist->candidate[shortlist->n - 1].cycles;
 }
 
 static void weigh(cook *c)
@@ -345,7 +345,7 @@ static void weigh(cook *c)
     nest n = nest_of(c);
     loads busy = {{0}, {0}};
     int64_t waits, ends = ends_of(c), moving = 0;
-    c->menu->n_weighed++;
+    c->shortlist->n_weighed++;
     c->left--;
     if (!keep_most(c, &n, &busy, &waits)) return;
     int64_t cycles = tw_sat_add(c->compute, waits);
@@ -355,9 +355,9 @@ static void weigh(cook *c)
         /* Units that take turns may each get one operand. */
         cycles = tw_max(cycles, count > 1 ? tw_max(tw_cdiv(busy.all[e], count), busy.most[e]) : busy.all[e]);
     }
-    c->dish.cycles = tw_sat_add(tw_sat_add(cycles, ends), c->execs / EXECS);
-    c->dish.moving = moving;
-    if (is_wanted(c, c->dish.cycles)) serve(c->menu, &c->dish);
+    c->candidate.cycles = tw_sat_add(tw_sat_add(cycles, ends), c->execs / EXECS);
+    c->candidate.moving = moving;
+    if (is_wanted(c, c->candidate.cycles)) serve(c->shortlist, &c->candidate);
 }
 
 /* ---- orders and sizes ---- */
@@ -373,7 +373,7 @@ static void order_level(cook *c, int t, int i)
         order_level(c, t + 1, 0);
         return;
     }
-    int8_t *order = c->dish.order[t], chosen = order[i];
+    int8_t *order = c->candidate.order[t], chosen = order[i];
     for (int k = i; k < c->n_parallel[t]; k++) {
         order[i] = order[k];
         order[k] = chosen;
@@ -397,7 +397,7 @@ static int64_t sweep_of(const cook *c, int t, int o, const int64_t *n_tiles)
             if (coef == 0 && n_tiles[l] > 1)
                 coef = step, tiles = n_tiles[l], extent = c->s->op->loop[l].extent;
             else
-                reach += step * (c->dish.size[t][l] - 1);
+                reach += step * (c->candidate.size[t][l] - 1);
         }
         int64_t sum = coef * (extent - tiles) + tiles * reach;
         sum = axis->divisor > 1 ? tw_cdiv(sum, axis->divisor) : tw_max(1, sum - c->s->overhang[o][a]);
@@ -412,14 +412,14 @@ static void measure_level(cook *c, int t)
     int64_t len[TW_MAX_LOOPS], n_tiles[TW_MAX_LOOPS];
     int n = 0;
     for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t piece = t > 0 ? c->dish.size[t - 1][l] : s->op->loop[l].extent;
-        len[l] = c->dish.size[t][l];
+        int64_t piece = t > 0 ? c->candidate.size[t - 1][l] : s->op->loop[l].extent;
+        len[l] = c->candidate.size[t][l];
         c->trips[t][l] = tw_cdiv(piece, len[l]);
         n_tiles[l] = t > 0 ? c->trips[0][l] * c->trips[t][l] : c->trips[t][l];
     }
     for (int reduces = 0; reduces < 2; reduces++) {
         for (int l = 0; l < s->op->n_loops; l++)
-            if (c->trips[t][l] > 1 && s->op->loop[l].reduces == reduces) c->dish.order[t][n++] = (int8_t)l;
+            if (c->trips[t][l] > 1 && s->op->loop[l].reduces == reduces) c->candidate.order[t][n++] = (int8_t)l;
         if (!reduces) c->n_parallel[t] = n;
     }
     c->n_cut[t] = n;
@@ -468,7 +468,7 @@ static bool may_look(cook *c)
 {
     if (c->looks_left <= 0 || c->left <= 0) return false;
     c->looks_left--;
-    c->menu->n_looked++;
+    c->shortlist->n_looked++;
     if (tw_pulse_is_over(&c->pulse, 256)) c->looks_left = 0;
     return c->looks_left > 0;
 }
@@ -493,8 +493,8 @@ static void choose_outer(cook *c, int l)
     }
     for (int i = 0; i < c->n_sizes[0][l]; i++) {
         int64_t size = c->sizes[0][l][i];
-        if (i > 0 && (c->s->op->loop[l].reduces || size < c->dish.size[inner][l])) break;
-        c->dish.size[0][l] = (int32_t)size;
+        if (i > 0 && (c->s->op->loop[l].reduces || size < c->candidate.size[inner][l])) break;
+        c->candidate.size[0][l] = (int32_t)size;
         if (!may_look(c)) return;
         choose_outer(c, l + 1);
     }
@@ -508,7 +508,7 @@ static int64_t compute_of(cook *c)
     int t = c->f->n_tiled - 1;
     int64_t work = 1, execs = 1;
     for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t extent = s->op->loop[l].extent, size = c->dish.size[t][l];
+        int64_t extent = s->op->loop[l].extent, size = c->candidate.size[t][l];
         work = tw_sat_mul(work, passes_of(extent, size, rows_of(c, l)));
         execs = tw_sat_mul(execs, tw_cdiv(extent, size));
     }
@@ -522,7 +522,7 @@ static bool may_fit(cook *c, int l)
     int t = c->f->n_tiled - 1;
     int64_t len[TW_MAX_LOOPS];
     for (int i = 0; i < c->s->op->n_loops; i++)
-        len[i] = i < l ? c->dish.size[t][i] : c->sizes[t][i][c->n_sizes[t][i] - 1];
+        len[i] = i < l ? c->candidate.size[t][i] : c->sizes[t][i][c->n_sizes[t][i] - 1];
     for (int o = 0; o < c->s->op->n_operands; o++)
         c->units[t][o] = c->s->elem_units[o] * tw_footprint_most(c->s, o, len);
     return level_fits(c, t);
@@ -533,7 +533,7 @@ static void choose_inner(cook *c, int l)
     int t = c->f->n_tiled - 1;
     if (l < c->s->op->n_loops) {
         for (int i = 0; i < c->n_sizes[t][l]; i++) {
-            c->dish.size[t][l] = (int32_t)c->sizes[t][l][i];
+            c->candidate.size[t][l] = (int32_t)c->sizes[t][l][i];
             if (!may_look(c)) return;
             if (may_fit(c, l + 1)) choose_inner(c, l + 1);
         }
@@ -550,7 +550,7 @@ static void choose_inner(cook *c, int l)
     if (may_be_light(c, c->compute)) choose_outer(c, 0);
 }
 
-/* ---- the menu ---- */
+/* ---- the shortlist ---- */
 
 /* Whether rows and columns of the array have changed places, against a frame before this one, and nothing else has. */
 static bool is_mirrored(const tw_space *s, int frame)
@@ -575,7 +575,7 @@ static double slack_of(cook *c)
     enum { LONG = 8 };
     int64_t moved = 0;
     for (int t = 0; t < c->f->n_tiled; t++)
-        for (int l = 0; l < c->s->op->n_loops; l++) c->dish.size[t][l] = (int32_t)c->s->op->loop[l].extent;
+        for (int l = 0; l < c->s->op->n_loops; l++) c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
     for (int t = 0; t < c->f->n_tiled; t++) {
         measure_level(c, t);
         moved = tw_max(moved, least_moved(c, t));
@@ -585,58 +585,58 @@ static double slack_of(cook *c)
     return fmax(1.25, (double)moved / (double)tw_max(1, compute_of(c)));
 }
 
-bool tw_menu_suits(const tw_space *s, const tw_goals *goals)
+bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
 {
     tw_cost_kind kind = s->machine->engine[s->machine->compute].cost.kind;
     return s->async && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && kind != TW_COST_KERNEL;
 }
 
-void tw_menu_add(const tw_space *s, int frame, int64_t below, tw_menu *menu)
+void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist *shortlist)
 {
     cook c = {.s = s,
               .f = &s->frame[frame],
-              .menu = menu,
+              .shortlist = shortlist,
               .below = below,
               .left = MOST_WEIGHED,
               .looks_left = MOST_LOOKS,
-              .pulse = {.deadline = menu->deadline},
+              .pulse = {.deadline = shortlist->deadline},
               .windows = tw_op_windows(s->op)};
-    if (c.f->n_tiled > TW_MENU_LEVELS || is_mirrored(s, frame)) return;
+    if (c.f->n_tiled > TW_SHORTLIST_LEVELS || is_mirrored(s, frame)) return;
     tw_level_map map = {.unrolls = {c.f->unroll[0], c.f->unroll[1]}};
     tw_level_unroll(&map, s->op, c.unroll);
     if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY) c.unroll[0] = c.unroll[1] = -1;
-    c.dish.frame = frame;
+    c.candidate.frame = frame;
     c.slack = slack_of(&c);
     for (int t = 0; t < c.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, t, l);
     choose_inner(&c, 0);
 }
 
-/* Chooses what the dish keeps, as far as it may. */
-static void choose_keeps(const tw_space *s, const tw_dish *dish, tw_part *p)
+/* Chooses what the candidate keeps, as far as it may. */
+static void choose_keeps(const tw_space *s, const tw_candidate *candidate, tw_part *p)
 {
-    const tw_frame *f = &s->frame[dish->frame];
+    const tw_frame *f = &s->frame[candidate->frame];
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < tw_op_output(s->op); o++) {
             int var = tw_var_keep(s, f, m, o);
-            int32_t keep = dish->keep[m][o];
+            int32_t keep = candidate->keep[m][o];
             while (keep > 0 && !tw_part_may_choose(s, p, var, keep)) keep--;
             if (tw_part_may_choose(s, p, var, keep)) p->var[var] = (tw_range){keep, keep};
         }
 }
 
-static bool fill_in(const tw_space *s, const tw_dish *dish, tw_part *p)
+static bool fill_in(const tw_space *s, const tw_candidate *candidate, tw_part *p)
 {
-    const tw_frame *f = &s->frame[dish->frame];
+    const tw_frame *f = &s->frame[candidate->frame];
     for (int t = 0; t < f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++)
-            p->var[tw_var_size(s, t, l)] = (tw_range){dish->size[t][l], dish->size[t][l]};
+            p->var[tw_var_size(s, t, l)] = (tw_range){candidate->size[t][l], candidate->size[t][l]};
     if (!tw_part_complete(s, p)) return false;
     for (int t = 0; t < f->n_tiled; t++) {
         int order[TW_MAX_LOOPS], n = 0;
         unsigned seen = 0;
         for (int i = 0; i < s->op->n_loops && n < s->op->n_loops; i++) {
-            int l = dish->order[t][i];
+            int l = candidate->order[t][i];
             if (!(seen >> l & 1)) order[n++] = l;
             seen |= 1u << l;
         }
@@ -645,17 +645,17 @@ static bool fill_in(const tw_space *s, const tw_dish *dish, tw_part *p)
         if (!tw_part_set_order(s, p, t, order)) return false;
     }
     if (!tw_part_complete(s, p)) return false;
-    choose_keeps(s, dish, p);
+    choose_keeps(s, candidate, p);
     return tw_part_complete(s, p);
 }
 
-tw_status tw_menu_part(const tw_space *s, const tw_dish *dish, tw_part **out)
+tw_status tw_shortlist_part(const tw_space *s, const tw_candidate *candidate, tw_part **out)
 {
     bool empty;
-    tw_part *p = tw_part_of_frame(s, dish->frame, &empty);
+    tw_part *p = tw_part_of_frame(s, candidate->frame, &empty);
     *out = p;
     if (!p) return TW_ERR_NOMEM;
-    if (!empty && fill_in(s, dish, p)) return TW_OK;
+    if (!empty && fill_in(s, candidate, p)) return TW_OK;
     free(p);
     *out = NULL;
     return TW_OK;

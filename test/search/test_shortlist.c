@@ -1,4 +1,4 @@
-/* test/search/test_menu.c - what is made by construction, and how long a search goes on after it.
+/* test/search/test_shortlist.c - what is made by construction, and how long a search goes on after it.
  *
  * Layers of real networks that once ended above what could be had at once, each as one operator. The bounds know nothing of how
  * mappings are made. */
