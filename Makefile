@@ -28,7 +28,7 @@ SEEDS ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 deps:
 	@tools/deps build
 test-deps:
-	@tools/deps build test
+	@tools/deps build test tidy
 web-deps:
 	@tools/deps web
 
@@ -107,7 +107,7 @@ oom: all-tests
 
 tidy: all
 	@tools/deps tidy
-	@clang-tidy --quiet -p build $$(git ls-files 'src/*.c' 'cli/*.c')
+	@git ls-files 'src/*.c' 'cli/*.c' 'paint/*.c' | xargs -P$$(nproc) -n8 clang-tidy --quiet -p build
 format:
 	@tools/deps tidy
 	@clang-format -i $$(git ls-files '*.c' '*.h')

@@ -9,8 +9,8 @@
 #include "bench.h"
 #include "input/tree.h"
 #include "machine/read.h"
-#include "model/read.h"
 #include "mapping/mapping.h"
+#include "model/read.h"
 #include "sim/timeline.h"
 
 #include <string.h>

@@ -46,7 +46,7 @@ static char *folder_of_user(void)
 static size_t read_bytes(int fd, char *bytes, size_t most)
 {
     size_t n = 0;
-    for (ssize_t now = 1; now > 0 && n < most; n += now > 0 ? (size_t)now : 0) now = read(fd, bytes + n, most - n);
+    for (ssize_t now = 1; now > 0 && n<most; n += now> 0 ? (size_t)now : 0) now = read(fd, bytes + n, most - n);
     return n;
 }
 
@@ -58,7 +58,8 @@ static char *read_file(const char *path, size_t *n)
     char *bytes = NULL;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= ENTRY_MAX) bytes = malloc((size_t)st.st_size + 1);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= ENTRY_MAX)
+        bytes = malloc((size_t)st.st_size + 1);
     if (bytes) {
         *n = read_bytes(fd, bytes, (size_t)st.st_size);
         bytes[*n] = 0;

@@ -1,7 +1,7 @@
 /* cli/cmd_machines.c - the machines that come with the library. */
 #include "cmd.h"
-#include "options.h"
 #include "finish.h"
+#include "options.h"
 #include "output.h"
 #include "status.h"
 

@@ -8,10 +8,10 @@
 
 typedef struct finish {
     tw_context *ctx;
-    output_batch *files;                           /* NULL: none                                          */
-    void (*say)(const void *user, FILE *out);      /* where they are, NULL: nothing                       */
+    output_batch *files;                      /* NULL: none                                          */
+    void (*say)(const void *user, FILE *out); /* where they are, NULL: nothing                       */
     const void *user;
-    bool apart;                                    /* `say` says it on standard error                     */
+    bool apart; /* `say` says it on standard error                     */
 } finish;
 
 /* Ends standard output, to which something was printed with this status, and the files; returns the exit code. */

@@ -21,7 +21,10 @@ static double left_of(double seconds)
     return left > least ? left : least;
 }
 
-void limit_apply(tw_context *ctx, double seconds) { tw_context_limit_time(ctx, seconds > 0 ? left_of(seconds) : 0); }
+void limit_apply(tw_context *ctx, double seconds)
+{
+    tw_context_limit_time(ctx, seconds > 0 ? left_of(seconds) : 0);
+}
 
 void limit_apply_grace(tw_context *ctx, double seconds)
 {

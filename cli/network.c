@@ -1,5 +1,4 @@
 /* cli/network.c - see network.h. */
-#include "tilewright/paint.h"
 #include "network.h"
 #include "busy.h"
 #include "fence.h"
@@ -8,6 +7,7 @@
 #include "output.h"
 #include "progress.h"
 #include "status.h"
+#include "tilewright/paint.h"
 
 #include <errno.h>
 #include <math.h>
@@ -391,8 +391,7 @@ static int write_files(net_session *s)
         fprintf(stderr, "tilewright: cannot make the folder '%s': %s\n", folder, strerror(errno));
         return EXIT_WRITING;
     }
-    for (int i = 0; i < N_FILES && code == EXIT_DONE; i++)
-        code = write_file(s, files[i].name, files[i].print);
+    for (int i = 0; i < N_FILES && code == EXIT_DONE; i++) code = write_file(s, files[i].name, files[i].print);
     for (int i = 0; s->verdict && i < s->verdict->n_outputs && code == EXIT_DONE; i++) code = write_output(s, i);
     return code;
 }

@@ -40,7 +40,8 @@ enum {
 /* ---- values ---- */
 
 /* Words of an option; the index of a word is its value. */
-static const char *const stage_words[] = {"model", "machine", "mapping", "layout", "program", "timeline", "graph", "shapes", "steps", NULL};
+static const char *const stage_words[] = {"model",    "machine", "mapping", "layout", "program",
+                                          "timeline", "graph",   "shapes",  "steps",  NULL};
 
 /* "all", "A-B" (both included) or "N" (the first N). */
 static void read_rows(const struct argp_state *state, const char *text, tw_print_options *print)
@@ -100,7 +101,9 @@ static const struct argp_option report_options[] = {
     {0, 0, 0, 0, "What is printed:", 1},
     {"json", KEY_JSON, 0, 0, "one JSON document on standard output (docs/json.md)", 0},
     {"rows", KEY_ROWS, "all|A-B|N", 0, "ticks or steps to show; with --json rows are written only if asked for", 0},
-    {"dump", KEY_DUMP, "STAGE", 0, "print a stage instead: model, machine, mapping, layout, program or timeline; of a network graph, shapes, steps "
+    {"dump", KEY_DUMP, "STAGE", 0,
+     "print a stage instead: model, machine, mapping, layout, program or timeline; of a network graph, shapes, "
+     "steps "
      "or model",
      0},
     {"columns", KEY_COLUMNS, "N", 0, "width of the report, 60 to 400; default: the terminal's, or 80", 0},
@@ -108,7 +111,9 @@ static const struct argp_option report_options[] = {
     {"color", KEY_COLOR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 0},
     {"map", KEY_MAP, 0, 0, "draw where buffers lie in memories that have a placement", 0},
     {"trace", KEY_TRACE, "FILE", 0,
-     "also write a trace to open in ui.perfetto.dev: x.pftrace, or x.json as for Chrome; x.pftrace.gz and x.json.gz are smaller (docs/trace.md)", 0},
+     "also write a trace to open in ui.perfetto.dev: x.pftrace, or x.json as for Chrome; x.pftrace.gz and "
+     "x.json.gz are smaller (docs/trace.md)",
+     0},
     {"quiet", 'q', 0, 0, "no text report, only messages, files and the exit code", 0},
     {0, 0, 0, 0, "Instead of the report, of plans on async machines (with -o into a file too):", 2},
     {"gantt", KEY_GANTT, 0, 0, "the engines over time", 0},
@@ -233,8 +238,8 @@ static error_t hand_down(struct argp_state *state, int n_children)
     return 0;
 }
 
-#define OPTION_OUTPUT                                                                   \
-    {                                                                                   \
+#define OPTION_OUTPUT                                                                             \
+    {                                                                                             \
         "output", 'o', "DIR", 0, "folder for report.html, report.txt, plan.json, mapping.yaml", 0 \
     }
 #define OPTION_MACHINE                                                                              \
@@ -245,9 +250,10 @@ static error_t hand_down(struct argp_state *state, int n_children)
     {                                                                   \
         "mapping", KEY_MAPPING, "FILE", 0, "the mapping to evaluate", 0 \
     }
-#define OPTION_TIME_LIMIT                                                                   \
-    {                                                                                       \
-        "time-limit", KEY_TIME_LIMIT, "SECONDS", 0, "of the whole command: what is not reached by then is left out", 0 \
+#define OPTION_TIME_LIMIT                                                      \
+    {                                                                          \
+        "time-limit", KEY_TIME_LIMIT, "SECONDS", 0,                            \
+            "of the whole command: what is not reached by then is left out", 0 \
     }
 #define OPTION_LOWERING                                                                                       \
     {                                                                                                         \
@@ -261,7 +267,9 @@ static error_t parse_example(int key, char *arg, struct argp_state *state)
     case 'o': p->out->folder = folder(state, arg); break;
     case ARGP_KEY_INIT: return hand_down(state, 2);
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no command '%s'; commands are plan, eval, verify, emit, calibrate, place, compare, machines, help",
+        argp_error(state,
+                   "there is no command '%s'; commands are plan, eval, verify, emit, calibrate, place, compare, "
+                   "machines, help",
                    arg);
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -298,9 +306,7 @@ static error_t parse_workload(int key, char *arg, struct argp_state *state)
     case 'm': o->machine = arg; break;
     case 'o': o->folder = o->file = folder(state, arg); break;
     case ARGP_KEY_ARG: return take_workload(arg, state);
-    case ARGP_KEY_END:
-        require(state, o->workload, "the workload");
-        break;
+    case ARGP_KEY_END: require(state, o->workload, "the workload"); break;
     case ARGP_KEY_SUCCESS:
         if (needs_machine(o)) require(state, o->machine, "--machine");
         if (o->network.given && !tw_network_is_path(o->workload))
@@ -327,7 +333,8 @@ static error_t parse_verify(int key, char *arg, struct argp_state *state)
     }
     error_t error = parse_workload(key, arg, state);
     if (key == ARGP_KEY_END && !tw_network_is_path(o->workload))
-        argp_error(state, "'%s' is no ONNX file; 'tilewright plan' verifies other workloads by itself", o->workload);
+        argp_error(state, "'%s' is no ONNX file; 'tilewright plan' verifies other workloads by itself",
+                   o->workload);
     return error;
 }
 
@@ -411,18 +418,20 @@ void cli_options_example(int argc, char **argv, cli_options *out)
         "Exit codes: 0 done, 1 infeasible, 2 bad input, 64 usage, 70 our fault, 74 cannot write.";
     static const struct argp_option options[] = {OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_example, "[COMMAND ...]", doc, children, 0, 0};
-    *out = (cli_options){.workload = "matmul:128x128x512", .machine = "tick-three-level", .folder = "out", .explain = true};
+    *out = (cli_options){
+        .workload = "matmul:128x128x512", .machine = "tick-three-level", .folder = "out", .explain = true};
     parse(&argp, argc, argv, out);
 }
 
 void cli_options_plan(int argc, char **argv, cli_options *out)
 {
-    static const struct argp_child children[] = {
-        {&report_argp, 0, 0, 0}, {&options_goal_argp, 0, 0, 0}, {&options_effort_argp, 0, 0, 0},
-        {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0},         {&options_goal_argp, 0, 0, 0},
+                                                 {&options_effort_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0},
+                                                 {&options_plot_argp, 0, 0, 0},   {0}};
     static const char doc[] =
         "Searches the best mapping of each operator of WORKLOAD, verifies the plan, prints it and "
-        "writes it to a folder (default: out). WORKLOAD is a line such as matmul:128x128x512, a YAML file or an ONNX "
+        "writes it to a folder (default: out). WORKLOAD is a line such as matmul:128x128x512, a YAML file or an "
+        "ONNX "
         "file.";
     static const struct argp_option options[] = {OPTION_MACHINE, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_plan, "WORKLOAD", doc, children, 0, 0};
@@ -435,8 +444,8 @@ void cli_options_eval(int argc, char **argv, cli_options *out)
     static const struct argp_child children[] = {
         {&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
-    static const struct argp_option options[] = {
-        OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_TIME_LIMIT, OPTION_OUTPUT, {0}};
+    static const struct argp_option options[] = {OPTION_MACHINE,    OPTION_MAPPING, OPTION_LOWERING,
+                                                 OPTION_TIME_LIMIT, OPTION_OUTPUT,  {0}};
     static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){0};
     parse(&argp, argc, argv, out);
@@ -444,11 +453,12 @@ void cli_options_eval(int argc, char **argv, cli_options *out)
 
 void cli_options_verify(int argc, char **argv, cli_options *out)
 {
-    static const struct argp_child children[] = {{&report_argp, 0, 0, 0},          {&options_goal_argp, 0, 0, 0},
+    static const struct argp_child children[] = {{&report_argp, 0, 0, 0},         {&options_goal_argp, 0, 0, 0},
                                                  {&options_effort_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0},
                                                  {&options_run_argp, 0, 0, 0},    {0}};
-    static const char doc[] = "Plans a network, runs the tiled program of every layer on real data (the weights of the "
-                              "file, inputs given or random) and compares each tensor with an independent evaluation.";
+    static const char doc[] =
+        "Plans a network, runs the tiled program of every layer on real data (the weights of the "
+        "file, inputs given or random) and compares each tensor with an independent evaluation.";
     static const struct argp_option options[] = {
         OPTION_MACHINE,
         {"mapping", KEY_MAPPING, "FILE", 0, "run this mapping; default: search one", 0},

@@ -1,6 +1,6 @@
 /* cli/options_calibrate.c - see options_calibrate.h. */
-#include "help.h"
 #include "options_calibrate.h"
+#include "help.h"
 #include "terminal.h"
 #include "value.h"
 

@@ -15,10 +15,10 @@ typedef struct cli_network {
     const char *core[CLI_MAX_CORES]; /* further machines, for the cost table */
     int n_inputs;
     const char *input_name[CLI_MAX_BINDINGS], *input_file[CLI_MAX_BINDINGS];
-    const char *data; /* folder with input_0.pb.. and output_0.pb.., NULL: none */
-    double tolerance; /* of the results against those, as a part of the largest element; 0: as the types are */
+    const char *data;   /* folder with input_0.pb.. and output_0.pb.., NULL: none */
+    double tolerance;   /* of the results against those, as a part of the largest element; 0: as the types are */
     int64_t max_memory; /* that a run may take, in bytes; 0: the library's choice */
-    bool given;       /* some option of networks is                       */
+    bool given;         /* some option of networks is                       */
 } cli_network;
 
 extern const struct argp options_network_argp; /* what the network is  */

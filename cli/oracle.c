@@ -206,7 +206,7 @@ static bool run_product(const tw_reference_case *c, const product *p, double *ou
         const double *right = matrix_data(&v[1], &b, c->input[1] + view_at(&p->batch[1], i));
         double *to = out + view_at(&p->batch[2], i);
         lib->dgemm(CblasRowMajor, a.transpose, b.transpose, (blasint)m, (blasint)n, (blasint)k, 1, left,
-                    (blasint)a.owner, right, (blasint)b.owner, 0, made, (blasint)n);
+                   (blasint)a.owner, right, (blasint)b.owner, 0, made, (blasint)n);
         for (int64_t e = 0; e < m * n; e++) to[view_at(&v[2], e)] = made[e];
     }
     free(made);
@@ -439,13 +439,13 @@ static bool start_convolution(job *j, const convolution *k, const view *result)
     dnnl_deconvolution_desc_t transposed;
     if (k->window[0].transposed)
         return j->lib->dilated_deconvolution_forward_desc_init(&transposed, dnnl_forward_inference,
-                                                            dnnl_deconvolution_direct, &j->desc[DATA],
-                                                            &j->desc[WEIGHTS], NULL, &j->desc[RESULT], g.stride,
-                                                            g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
+                                                               dnnl_deconvolution_direct, &j->desc[DATA],
+                                                               &j->desc[WEIGHTS], NULL, &j->desc[RESULT], g.stride,
+                                                               g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
                job_run(j, &transposed, view_elems(result));
-    return j->lib->dilated_convolution_forward_desc_init(&forward, dnnl_forward_inference, dnnl_convolution_direct,
-                                                      &j->desc[DATA], &j->desc[WEIGHTS], NULL, &j->desc[RESULT],
-                                                      g.stride, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
+    return j->lib->dilated_convolution_forward_desc_init(
+               &forward, dnnl_forward_inference, dnnl_convolution_direct, &j->desc[DATA], &j->desc[WEIGHTS], NULL,
+               &j->desc[RESULT], g.stride, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
            job_run(j, &forward, view_elems(result));
 }
 
@@ -517,8 +517,9 @@ static bool start_pooling(job *j, const tw_op *op, const pooling *p, int64_t n)
                            : op->average_counts_padding ? dnnl_pooling_avg_include_padding
                                                         : dnnl_pooling_avg_exclude_padding;
     dnnl_pooling_v2_desc_t desc;
-    return j->lib->pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &j->desc[DATA], &j->desc[RESULT],
-                                             g.stride, g.kernel, g.dilation, g.pad_lo, g.pad_hi) == dnnl_success &&
+    return j->lib->pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind, &j->desc[DATA],
+                                                &j->desc[RESULT], g.stride, g.kernel, g.dilation, g.pad_lo,
+                                                g.pad_hi) == dnnl_success &&
            job_run(j, &desc, n);
 }
 

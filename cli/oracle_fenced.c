@@ -32,7 +32,8 @@ static const char *skip(void)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said))
-        fputs("tilewright: OpenBLAS and oneDNN are not asked, there is too little memory to start them (limits on address "
+        fputs("tilewright: OpenBLAS and oneDNN are not asked, there is too little memory to start them (limits on "
+              "address "
               "space or data): results are compared with the built-in reference alone\n",
               stderr);
     return NULL;

@@ -9,12 +9,14 @@
 #include <dnnl.h>
 #include <stdbool.h>
 
+/* clang-format off */
 #define ORACLE_DNNL_FUNCTIONS(X) \
     X(dilated_convolution_forward_desc_init) X(dilated_deconvolution_forward_desc_init) X(engine_create) \
     X(engine_destroy) X(memory_create) X(memory_desc_init_by_tag) X(memory_destroy) \
     X(pooling_v2_forward_desc_init) X(primitive_create) X(primitive_desc_create) \
     X(primitive_desc_destroy) X(primitive_destroy) X(primitive_execute) X(stream_create) \
     X(stream_destroy) X(stream_wait)
+/* clang-format on */
 
 typedef struct oracle_blas {
     __typeof__(cblas_dgemm) *dgemm;

@@ -11,8 +11,8 @@
 
 typedef struct progress {
     const tw_model *model;
-    bool shown; /* standard error is a terminal, and the user did not ask for silence */
-    int width;  /* characters on the line now                                         */
+    bool shown;  /* standard error is a terminal, and the user did not ask for silence */
+    int width;   /* characters on the line now                                         */
     double last; /* seconds at which progress_say last drew                            */
 } progress;
 

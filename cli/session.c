@@ -1,5 +1,4 @@
 /* cli/session.c - see session.h. */
-#include "tilewright/paint.h"
 #include "session.h"
 #include "busy.h"
 #include "fence.h"
@@ -10,6 +9,7 @@
 #include "output.h"
 #include "progress.h"
 #include "status.h"
+#include "tilewright/paint.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -22,7 +22,7 @@ typedef struct session {
     const tw_verdict **verdict; /* NULL: not verified; else one per operator */
     int n_left_out;             /* files for which there was no time         */
     const char *left_out[SESSION_FILES];
-    output_batch files;         /* written, but not under their names yet    */
+    output_batch files; /* written, but not under their names yet    */
 } session;
 
 /* The whole run; returns the exit code. */

@@ -93,7 +93,8 @@ static step advance(target *t)
         errno = *t->path ? EISDIR : ENOENT;
         return FAILED;
     }
-    if (lstat(t->path, &t->stat) != 0) return errno == ENOENT ? ARRIVED : FAILED; /* the folder may be missing too */
+    if (lstat(t->path, &t->stat) != 0)
+        return errno == ENOENT ? ARRIVED : FAILED; /* the folder may be missing too */
     return S_ISLNK(t->stat.st_mode) ? follow(t) : meet(t);
 }
 

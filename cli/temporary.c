@@ -111,7 +111,8 @@ static int create(const char *path)
     struct stat st;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return -1;
-    bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* by somebody who sweeps, and removes it */
+    bool taken =
+        flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* by somebody who sweeps, and removes it */
     if (!taken && fstat(fd, &st) == 0 && st.st_nlink > 0) return fd;
     close(fd);
     errno = EEXIST;
@@ -149,7 +150,8 @@ temporary *temporary_make(const char *path, int *descriptor)
     errno = EEXIST;
     for (int i = 0; i < TRIES && *descriptor < 0 && errno == EEXIST; i++) {
         choose_tag(tag);
-        int n = snprintf(t->path, sizeof t->path, "%s.%.*s%s%s", folder, NAME_BYTES, path + strlen(folder), mark, tag);
+        int n =
+            snprintf(t->path, sizeof t->path, "%s.%.*s%s%s", folder, NAME_BYTES, path + strlen(folder), mark, tag);
         if (n < 0 || (size_t)n >= sizeof t->path) {
             errno = ENAMETOOLONG;
             return NULL;

@@ -156,6 +156,7 @@ static tw_status close_sheet(void *user)
 
 const tw_painter *tw_cairo_painter(void)
 {
-    static const tw_painter painter = {sizeof painter, open_sheet, area, hatch, line, circle, text, close_sheet, drop};
+    static const tw_painter painter = {sizeof painter, open_sheet, area,        hatch, line,
+                                       circle,         text,       close_sheet, drop};
     return &painter;
 }

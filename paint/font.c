@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 static const char *const places[] = {
-    "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",      /* Debian */
-    "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf",    /* Fedora */
-    "/usr/share/fonts/TTF/DejaVuSans.ttf",                  /* Arch   */
+    "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",   /* Debian */
+    "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf", /* Fedora */
+    "/usr/share/fonts/TTF/DejaVuSans.ttf",               /* Arch   */
     "/usr/share/fonts/dejavu/DejaVuSans.ttf",
 };
 

@@ -6,7 +6,8 @@
 int main(void)
 {
     tw_context *ctx = tw_context_new();
-    tw_doc *pad = tw_doc_new(ctx, "pad"), *memories = tw_doc_list(pad, "memories"), *engines = tw_doc_list(pad, "engines");
+    tw_doc *pad = tw_doc_new(ctx, "pad"), *memories = tw_doc_list(pad, "memories"),
+           *engines = tw_doc_list(pad, "engines");
     tw_doc_put(pad, "machine", "pad");
     tw_doc_put(pad, "unit", "byte");
     tw_doc_put(pad, "timing", "async");
@@ -28,8 +29,10 @@ int main(void)
     const tw_buffer_info *b;
     int n;
     if (tw_machine_build(ctx, pad, &machine) || tw_model_build(ctx, work, &model) ||
-        tw_plan_search(ctx, model, machine, &(tw_search_options){.budget = 1000000}, &plan) || tw_plan_buffers(ctx, plan, 0, &b, &n))
-        return fprintf(stderr, "%s\n", tw_context_n_messages(ctx) > 0 ? tw_context_message(ctx, 0) : "no memory"), 1;
+        tw_plan_search(ctx, model, machine, &(tw_search_options){.budget = 1000000}, &plan) ||
+        tw_plan_buffers(ctx, plan, 0, &b, &n))
+        return fprintf(stderr, "%s\n", tw_context_n_messages(ctx) > 0 ? tw_context_message(ctx, 0) : "no memory"),
+               1;
     printf("%" PRId64 " cycles\n", tw_plan_summary(plan)->cycles);
     for (int i = 0; i < tw_plan_n_loops(plan, 0); i++) {
         int loop = tw_plan_order(plan, 0, 0, i);

@@ -69,16 +69,17 @@ TW_API int tw_plan_order(const tw_plan *plan, int op, int level, int place);
 
 typedef struct tw_buffer_info {
     const char *memory, *operand;
-    int slot;              /* which of the operand's buffers in that memory                          */
-    int64_t offset, size;  /* units of the machine                                                   */
-    int64_t first, last;   /* cycles of the operator: from the start of the first command that touches it to the end of
+    int slot;             /* which of the operand's buffers in that memory                          */
+    int64_t offset, size; /* units of the machine                                                   */
+    int64_t first,
+        last; /* cycles of the operator: from the start of the first command that touches it to the end of
                               the last one; last < first: nothing ever does                          */
     int64_t reads, writes; /* commands that do                                                       */
 } tw_buffer_info;
 /* Every buffer of operator `op`, in the order of its table: *out is an array of *n in the context. The timeline is walked
  * once. */
-TW_API TW_NODISCARD tw_status tw_plan_buffers(tw_context *ctx, const tw_plan *plan, int op, const tw_buffer_info **out,
-                                              int *n);
+TW_API TW_NODISCARD tw_status tw_plan_buffers(tw_context *ctx, const tw_plan *plan, int op,
+                                              const tw_buffer_info **out, int *n);
 
 #ifdef __cplusplus
 }

@@ -47,15 +47,17 @@ typedef struct tw_network_options { /* all zero: the defaults                   
     int n_dims, n_shapes;
     const tw_network_dim *dim;
     const tw_network_shape *shape;
-    bool no_fold;      /* every node is a step of its own, also where it depends on constants alone      */
-    bool strict;       /* a step without a description is an error                                       */
-    const char *dtype; /* plan tensors of floats as if they were of this type ("i8"); NULL: as they are. Such a network
+    bool no_fold; /* every node is a step of its own, also where it depends on constants alone      */
+    bool strict;  /* a step without a description is an error                                       */
+    const char
+        *dtype; /* plan tensors of floats as if they were of this type ("i8"); NULL: as they are. Such a network
                           cannot be executed                                                             */
     /* Inputs whose elements are known, as constants: shapes may depend on them. */
     int n_data, n_fills;
     const tw_network_data *data;
     const tw_network_fill *fill;
-    const tw_machine *machine; /* that it is planned for: loops that an array is better laid out over stay apart. NULL:
+    const tw_machine
+        *machine; /* that it is planned for: loops that an array is better laid out over stay apart. NULL:
                                   any; such a network can be planned for every machine, too                 */
 } tw_network_options;
 TW_API TW_NODISCARD tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
@@ -73,14 +75,14 @@ TW_API double tw_network_data_differ(const tw_network_data *a, const tw_network_
 typedef struct tw_network_summary {
     const char *path, *producer;
     int64_t opset;
-    int n_nodes, n_steps, n_layers;    /* layers: distinct described operators                            */
-    int n_tiled, n_host, n_unknown;    /* steps: described; evaluated as they are; neither                */
-    int n_folded, n_views;             /* nodes that became part of another; that only see bytes differently */
-    int n_constant_nodes;              /* nodes that depend on constants alone, and are no steps          */
-    int n_constants;                   /* results of such nodes that steps read, and their bytes          */
+    int n_nodes, n_steps, n_layers; /* layers: distinct described operators                            */
+    int n_tiled, n_host, n_unknown; /* steps: described; evaluated as they are; neither                */
+    int n_folded, n_views;          /* nodes that became part of another; that only see bytes differently */
+    int n_constant_nodes;           /* nodes that depend on constants alone, and are no steps          */
+    int n_constants;                /* results of such nodes that steps read, and their bytes          */
     int64_t constant_bytes;
-    int64_t macs;                      /* multiply-adds of all described steps                            */
-    int64_t weight_bytes;              /* constants that steps read                                       */
+    int64_t macs;         /* multiply-adds of all described steps                            */
+    int64_t weight_bytes; /* constants that steps read                                       */
 } tw_network_summary;
 TW_API tw_network_summary tw_network_summary_of(const tw_network *network);
 
@@ -88,10 +90,10 @@ typedef enum tw_step_type { TW_TILED, TW_ON_HOST, TW_UNKNOWN_STEP } tw_step_type
 typedef struct tw_step_info {
     const char *name, *op; /* "conv1", "Conv+Relu"                                                       */
     tw_step_type type;
-    const char *why;       /* not TILED: the reason                                                      */
-    int layer;             /* TILED; -1                                                                  */
-    const char *shape;     /* of its output: "1x64x112x112"; "?" unknown                                 */
-    int64_t points;        /* loop points                                                                */
+    const char *why;   /* not TILED: the reason                                                      */
+    int layer;         /* TILED; -1                                                                  */
+    const char *shape; /* of its output: "1x64x112x112"; "?" unknown                                 */
+    int64_t points;    /* loop points                                                                */
 } tw_step_info;
 TW_API tw_step_info tw_network_step(const tw_network *network, int step);
 /* What was folded: node into node. */
@@ -119,7 +121,8 @@ TW_API bool tw_network_input_says_how(const tw_network *network, int i);
 TW_API int tw_network_n_outputs(const tw_network *network);
 TW_API tw_network_data tw_network_output(const tw_network *network, int i);
 /* "graph", "shapes", "steps" or "model" (all layers, as a workload file) as stable text. */
-TW_API TW_NODISCARD tw_status tw_network_dump(tw_context *ctx, const tw_network *network, const char *stage, FILE *out);
+TW_API TW_NODISCARD tw_status tw_network_dump(tw_context *ctx, const tw_network *network, const char *stage,
+                                              FILE *out);
 
 /* ---- planning ---- */
 
@@ -131,20 +134,21 @@ typedef struct tw_network_progress {
     double seconds;
 } tw_network_progress;
 typedef struct tw_network_search_options {
-    tw_search_options search; /* of each layer. time_limit is for the whole network, n_threads counts layers at a time.
+    tw_search_options
+        search;      /* of each layer. time_limit is for the whole network, n_threads counts layers at a time.
                                  limits: for the model of all layers                                     */
-    bool keep_space;          /* search.space counts; false: the space for networks (docs/search.md)     */
+    bool keep_space; /* search.space counts; false: the space for networks (docs/search.md)     */
     /* Called some times a second from the calling thread; false ends the searches with the best so far. */
     bool (*progress)(void *user, const tw_network_progress *progress);
     void *user;
 } tw_network_search_options;
 /* Layers that the machine cannot run are no error: their steps have no plan, and say why. */
-TW_API TW_NODISCARD tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                                                const tw_network_search_options *options,
+TW_API TW_NODISCARD tw_status tw_network_search(tw_context *ctx, const tw_network *network,
+                                                const tw_machine *machine, const tw_network_search_options *options,
                                                 const tw_network_plan **out);
 /* A partial mapping of the layers, by their names: for tw_network_search_options.search.limits. */
-TW_API TW_NODISCARD tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                                                const char *path, const tw_limits **out);
+TW_API TW_NODISCARD tw_status tw_network_limits(tw_context *ctx, const tw_network *network,
+                                                const tw_machine *machine, const char *path, const tw_limits **out);
 /* A mapping file that an earlier plan wrote. */
 TW_API TW_NODISCARD tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                                               const char *mapping_path, const tw_network_plan **out);
@@ -152,22 +156,22 @@ TW_API TW_NODISCARD tw_status tw_network_eval(tw_context *ctx, const tw_network 
 typedef struct tw_layer_info { /* a distinct operator, planned                                           */
     const char *name;          /* of the first step that has it                                          */
     int first_step, n_steps;
-    const tw_model *model;     /* one operator                                                           */
-    const tw_plan *plan;       /* NULL: none                                                             */
-    const char *refusal;       /* then: why                                                              */
-    bool foreign;              /* the machine has no engine that computes such an operator               */
+    const tw_model *model; /* one operator                                                           */
+    const tw_plan *plan;   /* NULL: none                                                             */
+    const char *refusal;   /* then: why                                                              */
+    bool foreign;          /* the machine has no engine that computes such an operator               */
 } tw_layer_info;
 TW_API int tw_network_plan_n_layers(const tw_network_plan *plan);
 TW_API tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int layer);
 
 typedef struct tw_network_totals {
     int64_t cycles, energy_fj, macs; /* of the steps that have a plan                                    */
-    double bound;          /* proven: no mapping of the spaces searched takes fewer cycles in these steps */
-    int n_proven, n_close; /* layers: gap 0; below 1 %                                                   */
-    int n_ran_out;         /* layers: the budget ended the search                                        */
+    double bound;             /* proven: no mapping of the spaces searched takes fewer cycles in these steps */
+    int n_proven, n_close;    /* layers: gap 0; below 1 %                                                   */
+    int n_ran_out;            /* layers: the budget ended the search                                        */
     int n_planned, n_refused; /* steps with a plan; TILED steps without one                              */
-    int n_untimed;         /* steps that are not TILED                                                   */
-    double seconds;        /* that the searches took                                                     */
+    int n_untimed;            /* steps that are not TILED                                                   */
+    double seconds;           /* that the searches took                                                     */
 } tw_network_totals;
 TW_API const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan);
 
@@ -175,20 +179,20 @@ TW_API const tw_network_totals *tw_network_plan_totals(const tw_network_plan *pl
 typedef struct tw_tensor_place {
     const char *name;
     int64_t bytes;
-    int first_step, last_step;  /* it is needed from the one to the other                                 */
-    int64_t offset;             /* in the outermost memory                                                */
-    bool fits_on_chip;          /* it can stay in `on_chip` beside what the steps need there,             */
-    int64_t on_chip_offset;     /* at this address                                                        */
-    int64_t saved_bytes;        /* then so much need not cross the outermost link                         */
+    int first_step, last_step; /* it is needed from the one to the other                                 */
+    int64_t offset;            /* in the outermost memory                                                */
+    bool fits_on_chip;         /* it can stay in `on_chip` beside what the steps need there,             */
+    int64_t on_chip_offset;    /* at this address                                                        */
+    int64_t saved_bytes;       /* then so much need not cross the outermost link                         */
 } tw_tensor_place;
 typedef struct tw_network_memory {
-    const char *memory;         /* the outermost                                                          */
-    int64_t weight_bytes;       /* constants, there all the time                                          */
-    int64_t peak_bytes;         /* height that the tensors between steps take with lifetimes              */
-    int64_t least_bytes;        /* no placement is lower                                                  */
-    int64_t sum_bytes;          /* without lifetimes                                                      */
+    const char *memory;   /* the outermost                                                          */
+    int64_t weight_bytes; /* constants, there all the time                                          */
+    int64_t peak_bytes;   /* height that the tensors between steps take with lifetimes              */
+    int64_t least_bytes;  /* no placement is lower                                                  */
+    int64_t sum_bytes;    /* without lifetimes                                                      */
     int peak_step;
-    const char *on_chip;        /* the next memory inwards                                                */
+    const char *on_chip; /* the next memory inwards                                                */
     int64_t on_chip_size, on_chip_peak;
     int64_t saved_bytes;
     int n_tensors;
@@ -207,11 +211,11 @@ typedef struct tw_step_verdict {
 } tw_step_verdict;
 typedef struct tw_network_verdict {
     int n_steps;
-    const tw_step_verdict *step;   /* one per step of the network                                         */
+    const tw_step_verdict *step; /* one per step of the network                                         */
     int n_executed, n_checked, n_equal, n_wrong, n_host, n_skipped;
     int n_constants, n_constants_equal; /* steps that made constants; that agree with the reference         */
     const char *constant_fault;         /* the first that does not: its name and what is wrong; NULL        */
-    bool stopped;                  /* time was up: the others were not reached                            */
+    bool stopped;                       /* time was up: the others were not reached                            */
     int n_outputs;
     const tw_network_data *output; /* what the programs computed                                          */
 } tw_network_verdict;
@@ -219,9 +223,9 @@ typedef struct tw_network_run_options {
     int n_inputs;
     const tw_network_data *input; /* by name; others are random, drawn from `seed`                        */
     uint64_t seed;
-    bool no_reference;            /* only run                                                             */
-    int64_t max_instructions;     /* longer programs are run as they are described, untiled; 0: 2^24      */
-    int64_t max_memory;           /* bytes that it may take; 0: half of the host's                        */
+    bool no_reference;        /* only run                                                             */
+    int64_t max_instructions; /* longer programs are run as they are described, untiled; 0: 2^24      */
+    int64_t max_memory;       /* bytes that it may take; 0: half of the host's                        */
     bool (*progress)(void *user, const tw_network_progress *progress);
     void *user;
 } tw_network_run_options;
@@ -238,25 +242,26 @@ TW_API TW_NODISCARD tw_status tw_network_run(tw_context *ctx, const tw_network_p
 
 /* `verdict` and `options` may be NULL. */
 TW_API TW_NODISCARD tw_status tw_network_print_text(tw_context *ctx, const tw_network_plan *plan,
-                                                    const tw_network_verdict *verdict, const tw_print_options *options,
-                                                    FILE *out);
+                                                    const tw_network_verdict *verdict,
+                                                    const tw_print_options *options, FILE *out);
 TW_API TW_NODISCARD tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan,
                                                     const tw_network_verdict *verdict, FILE *out);
 /* As one HTML file to look at; `plan` as for tw_network_print_costs, the first is shown layer by layer. */
-TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
-                                                    const tw_network_verdict *verdict, FILE *out);
+TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan,
+                                                    int n_plans, const tw_network_verdict *verdict, FILE *out);
 /* A mapping file that tw_network_eval and partial mappings read. */
 TW_API TW_NODISCARD tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan, FILE *out);
 /* The cost table: a row per step, a column per core. `plan` are plans of one network on different machines (cores). */
-TW_API TW_NODISCARD tw_status tw_network_print_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
-                                                     tw_format format, FILE *out); /* TW_FORMAT_CSV or _JSON */
-TW_API TW_NODISCARD tw_status tw_network_draw_costs_svg(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
-                                                        FILE *out);
-TW_API TW_NODISCARD tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
-                                                        FILE *out);
+TW_API TW_NODISCARD tw_status tw_network_print_costs(tw_context *ctx, const tw_network_plan *const *plan,
+                                                     int n_plans, tw_format format,
+                                                     FILE *out); /* TW_FORMAT_CSV or _JSON */
+TW_API TW_NODISCARD tw_status tw_network_draw_costs_svg(tw_context *ctx, const tw_network_plan *const *plan,
+                                                        int n_plans, FILE *out);
+TW_API TW_NODISCARD tw_status tw_network_draw_costs_png(tw_context *ctx, const tw_network_plan *const *plan,
+                                                        int n_plans, FILE *out);
 /* The same for print, of the width of tw_plot_options. */
-TW_API TW_NODISCARD tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
-                                                    tw_image image, double width_mm, FILE *out);
+TW_API TW_NODISCARD tw_status tw_network_plot_costs(tw_context *ctx, const tw_network_plan *const *plan,
+                                                    int n_plans, tw_image image, double width_mm, FILE *out);
 
 #ifdef __cplusplus
 }

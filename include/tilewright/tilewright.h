@@ -222,14 +222,15 @@ typedef struct tw_search_options { /* all zero: the defaults                    
     tw_mode mode;
     tw_cut_rule cut;
     tw_approach approach;
-    int64_t min_tile;     /* smallest tile along any cut loop, 0 or 1: no limit                           */
-    int64_t max_execs;    /* TW_SPACE_NOTES: executions at a single tiled level, 0: 512                   */
-    int64_t max_outer;    /* TW_SPACE_NOTES: executions at each outer level of a multistage plan, 0: 16   */
-    int64_t max_inner;    /* TW_SPACE_NOTES: executions at its innermost level, 0: 64                     */
-    int64_t max_buffers;  /* TW_SPACE_ALL: buffers of an operand in one memory, 0: as many as a mapping can have */
-    bool exhaustive;      /* no bounds: simulate every point                                              */
-    int64_t budget;       /* pieces of work before the search gives up on the rest, 0: some seconds' worth */
-    int64_t patience;     /* pieces of work without a better mapping before the search gives up on the rest, 0: no limit. Heeded
+    int64_t min_tile;    /* smallest tile along any cut loop, 0 or 1: no limit                           */
+    int64_t max_execs;   /* TW_SPACE_NOTES: executions at a single tiled level, 0: 512                   */
+    int64_t max_outer;   /* TW_SPACE_NOTES: executions at each outer level of a multistage plan, 0: 16   */
+    int64_t max_inner;   /* TW_SPACE_NOTES: executions at its innermost level, 0: 64                     */
+    int64_t max_buffers; /* TW_SPACE_ALL: buffers of an operand in one memory, 0: as many as a mapping can have */
+    bool exhaustive;     /* no bounds: simulate every point                                              */
+    int64_t budget;      /* pieces of work before the search gives up on the rest, 0: some seconds' worth */
+    int64_t
+        patience; /* pieces of work without a better mapping before the search gives up on the rest, 0: no limit. Heeded
                              where the first mappings are made by construction (latency on async machines)   */
     double gap;           /* the search ends when its gap is at most this, 0: with a proof. 0.01 is 1 %       */
     double time_limit;    /* seconds, 0: none. What a search with a time limit finds depends on the host  */
@@ -579,7 +580,7 @@ TW_API TW_NODISCARD tw_status tw_plan_dump(tw_context *ctx, const tw_plan *plan,
 /* ---- placement: where things lie, and why they do not fit; docs/whynot.md ---- */
 
 /* A *group* is an operator and the fused ones behind it: they share one address space per memory. */
-typedef struct tw_block_use {   /* a piece of memory that is given out as one                              */
+typedef struct tw_block_use { /* a piece of memory that is given out as one                              */
     const char *name;         /* "w[1]"                                                                  */
     const char *op, *operand; /* whose it is                                                             */
     const char *last_op;      /* that touches it: it is kept until this operator is over                 */

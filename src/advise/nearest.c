@@ -16,7 +16,8 @@ static bool runs(const tw_program *p)
 {
     for (int m = 1; p->flow && m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++)
-            if (p->flow->residency[m][o].here && p->layout.count[m][o] < p->flow->needed[m][p->flow->residency[m][o].pool])
+            if (p->flow->residency[m][o].here &&
+                p->layout.count[m][o] < p->flow->needed[m][p->flow->residency[m][o].pool])
                 return false;
     return true;
 }

@@ -68,8 +68,8 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
     *result = (tw_search_result){0};
     const tw_machine *view;
     TW_TRY(tw_machine_view(model, op, machine, NULL, a->scratch, &view));
-    tw_status status =
-        tw_search_op(model, op, view, options, tw_evaluator_eval(a->evaluator), NULL, a->scratch, &muted, &found, result);
+    tw_status status = tw_search_op(model, op, view, options, tw_evaluator_eval(a->evaluator), NULL, a->scratch,
+                                    &muted, &found, result);
     *map = found.map;
     a->stopped |= tw_deadline_is_over(a->deadline);
     tw_arena_rewind(a->scratch, mark);
@@ -575,7 +575,8 @@ static void note_all(capacity *c, const int *memory, int n)
     list_sizes(c->machine, s.used, &sizes);
     if (sizes.len && !sizes.failed)
         tw_diag_note(c->diag, loc, "%sit would fit with these %s: %s",
-                     c->unsettled ? "" : "no single memory is to blame; ", tw_unit_plural(c->machine->unit), sizes.bytes);
+                     c->unsettled ? "" : "no single memory is to blame; ", tw_unit_plural(c->machine->unit),
+                     sizes.bytes);
     tw_text_release(&sizes);
 }
 

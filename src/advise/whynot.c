@@ -6,11 +6,11 @@
  * and again along the loop that helps most. */
 #include "advise/whynot.h"
 
+#include "advise/moves.h"
 #include "core/deadline.h"
 #include "plan/describe.h"
-#include "advise/moves.h"
-#include "plan/plan.h"
 #include "plan/placing.h"
+#include "plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum {
     MOST_NEAREST = 6,        /* are shown,                                                      */
     BY_DISTANCE = 3,         /* of these so many whatever their time                            */
     MOST_CUTS = 64,          /* one after the other                                             */
-    MOST_BLOCKS = 4096,        /* that are placed by other policies too                           */
+    MOST_BLOCKS = 4096,      /* that are placed by other policies too                           */
     MOST_COMMANDS = 1 << 20, /* longer programs are not walked, see placing.c                   */
     MOST_WORK = 1 << 22,     /* of one simulation; of all together four times that              */
 };

@@ -1,27 +1,27 @@
 /* src/api/api.c - the public functions: each opens a context's arenas and calls the stage that does the work. */
-#include "report/report.h"
 #include "advise/advise.h"
-#include "plan/context.h"
+#include "advise/remedy.h"
+#include "advise/whynot.h"
+#include "emit/best.h"
 #include "emit/quidditch.h"
 #include "input/tree.h"
-#include "emit/best.h"
 #include "machine/read.h"
+#include "mapping/limits.h"
 #include "model/axis.h"
 #include "model/read.h"
+#include "plan/context.h"
 #include "plan/plan.h"
-#include "advise/remedy.h"
-#include "write/gzip.h"
-#include "report/text/injection.h"
 #include "report/page/page.h"
-#include "report/trace/perfetto.h"
-#include "report/text/placement.h"
 #include "report/plot/plot.h"
+#include "report/report.h"
+#include "report/text/injection.h"
+#include "report/text/placement.h"
 #include "report/text/whynot.h"
-#include "mapping/limits.h"
+#include "report/trace/perfetto.h"
 #include "sim/injection.h"
 #include "tile/best.h"
 #include "tile/traffic.h"
-#include "advise/whynot.h"
+#include "write/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -269,8 +269,7 @@ tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machin
     static const tw_search_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status =
-        tw_plan_find(model, machine, options ? options : &defaults, NULL, &tw_advice, &work, out);
+    tw_status status = tw_plan_find(model, machine, options ? options : &defaults, NULL, &tw_advice, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -300,8 +299,7 @@ tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machi
     }
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status =
-        tw_plan_build(model, machine, mapping, &(tw_origin){copy, NULL, &tw_advice}, &work, out);
+    tw_status status = tw_plan_build(model, machine, mapping, &(tw_origin){copy, NULL, &tw_advice}, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -311,7 +309,8 @@ tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search
 {
     static const tw_search_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_remedies_find(plan, options ? options : &defaults, ctx->diag.deadline, ctx->arena, ctx->scratch, out, n);
+    tw_status status =
+        tw_remedies_find(plan, options ? options : &defaults, ctx->diag.deadline, ctx->arena, ctx->scratch, out, n);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -390,8 +389,7 @@ tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_
     static const tw_verify_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status =
-        tw_plan_judge(plan, op, options ? options : &defaults, &work, out);
+    tw_status status = tw_plan_judge(plan, op, options ? options : &defaults, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -591,8 +589,7 @@ tw_status tw_plan_search_lowering(tw_context *ctx, const tw_model *model, const 
     static const tw_search_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status =
-        tw_lowered_find(model, machine, options ? options : &defaults, &work, out);
+    tw_status status = tw_lowered_find(model, machine, options ? options : &defaults, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -1,6 +1,6 @@
 /* src/api/compare.c - the public functions about two documents, see tilewright.h. */
-#include "plan/context.h"
 #include "report/data/compare.h"
+#include "plan/context.h"
 #include "report/page/page.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* src/api/fit.c - the public functions of calibration, see api.c. */
-#include "plan/context.h"
 #include "emit/quidditch.h"
 #include "fit/calibrate.h"
 #include "fit/print.h"
 #include "fit/source.h"
 #include "machine/read.h"
+#include "plan/context.h"
 #include "plan/plan.h"
 
 #include <errno.h>
@@ -36,7 +36,8 @@ tw_status tw_machine_print_source(tw_context *ctx, const tw_machine *machine, FI
     tw_text text = {0};
     while (source && source->root != machine->root) source = source->next;
     if (!source)
-        return tw_diag_error(&ctx->diag, (tw_loc){0}, "machine '%s' was built in code: there is no file of it", machine->name);
+        return tw_diag_error(&ctx->diag, (tw_loc){0}, "machine '%s' was built in code: there is no file of it",
+                             machine->name);
     tw_source_print(machine, source->text, source->n, &text);
     tw_status status = text.failed ? TW_ERR_NOMEM : TW_OK;
     if (status == TW_OK && fwrite(text.bytes, 1, text.len, out) != text.len)

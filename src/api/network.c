@@ -1,11 +1,11 @@
 /* src/api/network.c - the public functions of networks: see tilewright/network.h. */
-#include "report/report.h"
 #include "plan/network.h"
+#include "report/report.h"
 
 #include "input/tree.h"
-#include "report/page/page.h"
 #include "mapping/limits.h"
 #include "mapping/mapping.h"
+#include "report/page/page.h"
 
 #include <errno.h>
 #include <math.h>
@@ -175,7 +175,10 @@ tw_network_data tw_network_input(const tw_network *net, int i)
 {
     return value_data(net, net->file->graph[0].input[i]);
 }
-bool tw_network_input_says_how(const tw_network *net, int i) { return net->asks[net->file->graph[0].input[i]] != NULL; }
+bool tw_network_input_says_how(const tw_network *net, int i)
+{
+    return net->asks[net->file->graph[0].input[i]] != NULL;
+}
 int tw_network_n_outputs(const tw_network *net) { return net->file->graph[0].n_outputs; }
 tw_network_data tw_network_output(const tw_network *net, int i)
 {
@@ -458,7 +461,8 @@ tw_status tw_network_print_costs(tw_context *ctx, const tw_network_plan *const *
     return tw_report_costs(plan, n_plans, format, &ctx->diag, out);
 }
 
-static tw_status draw_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans, tw_costs_picture picture)
+static tw_status draw_costs(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,
+                            tw_costs_picture picture)
 {
     picture.painter = ctx->painter;
     tw_arena_mark mark = tw_arena_save(ctx->scratch);

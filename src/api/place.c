@@ -1,6 +1,6 @@
 /* src/api/place.c - the public functions about packing, see tilewright.h. */
-#include "plan/context.h"
 #include "place/packfile.h"
+#include "plan/context.h"
 #include "report/text/packtext.h"
 
 #include <errno.h>

@@ -13,8 +13,8 @@
 
 typedef struct tw_deadline {
     const struct tw_deadline *outer; /* this one is over when the outer one is; NULL: stands alone           */
-    _Atomic int64_t end_ns;       /* of CLOCK_MONOTONIC                                                   */
-    atomic_bool interrupted;      /* may be set from another thread or a signal handler                   */
+    _Atomic int64_t end_ns;          /* of CLOCK_MONOTONIC                                                   */
+    atomic_bool interrupted;         /* may be set from another thread or a signal handler                   */
 } tw_deadline;
 
 /* Nanoseconds of CLOCK_MONOTONIC, and seconds from an instant to now. */

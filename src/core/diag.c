@@ -108,7 +108,8 @@ tw_status tw_diag_stopped(tw_diag *diag, tw_loc loc, const char *fmt, ...)
     tw_vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
     bool time = !diag->deadline || tw_deadline_ending(diag->deadline) == TW_END_TIME;
-    add(diag, loc, TW_MESSAGE_STOPPED, "%s before %s ended", time ? "the time limit came" : "it was interrupted", what);
+    add(diag, loc, TW_MESSAGE_STOPPED, "%s before %s ended", time ? "the time limit came" : "it was interrupted",
+        what);
     return TW_STOPPED;
 }
 

@@ -33,7 +33,10 @@ unsigned tw_utf8_decode(const char *s, int n)
 }
 
 /* Bytes of the sequence that such a byte begins; 1 where it begins none. */
-static int promised(unsigned char lead) { return lead > 0xf4 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1; }
+static int promised(unsigned char lead)
+{
+    return lead > 0xf4 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+}
 
 int tw_utf8_cut(const char *text, int most)
 {

@@ -5,8 +5,8 @@
  * them, all loads of such an input; the other bounds of a search do not see that. */
 #include "emit/best.h"
 
-#include "core/deadline.h"
 #include "advise/advise.h"
+#include "core/deadline.h"
 #include "emit/quidditch.h"
 #include "plan/plan.h"
 #include "search/bound.h"
@@ -85,7 +85,8 @@ static tw_status search_family(scene *s, int family, const tw_plan *best, tw_dia
     if (best && !dual && least_in_sequence(s, &op->level[op->n_levels - 1]) >= best->sum.cycles)
         return TW_INFEASIBLE;
     s->options.limits = &limits;
-    tw_status status = tw_plan_find(&s->model, s->machine, &s->options, NULL, &tw_advice, &(tw_work){s->arena, s->scratch, diag}, out);
+    tw_status status = tw_plan_find(&s->model, s->machine, &s->options, NULL, &tw_advice,
+                                    &(tw_work){s->arena, s->scratch, diag}, out);
     tw_arena_rewind(s->scratch, mark);
     return status;
 }
@@ -130,14 +131,15 @@ static tw_status search_dispatch(scene *s, tw_diag *diag, const tw_plan **out)
     if (s->given->progress) s->options.user = s;
     if (tiled && s->machine->memory[s->machine->n_memories - 1].doubles == TW_DOUBLE_ANY)
         return search_families(s, diag, out);
-    TW_TRY(tw_plan_find(&s->model, s->machine, &s->options, NULL, &tw_advice, &(tw_work){s->arena, s->scratch, diag}, out));
+    TW_TRY(tw_plan_find(&s->model, s->machine, &s->options, NULL, &tw_advice,
+                        &(tw_work){s->arena, s->scratch, diag}, out));
     if (!tiled || tw_quidditch_lowering_of(*out, 0, &ignored, NULL)) return TW_OK;
     return search_families(s, diag, out);
 }
 
 /* Each has its share of the time: what is left is divided by those that are left. */
-static tw_status search_dispatches(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
-                                   const tw_work *work, tw_op_map *map)
+static tw_status search_dispatches(const tw_model *model, const tw_machine *machine,
+                                   const tw_search_options *options, const tw_work *work, tw_op_map *map)
 {
     tw_diag *diag = work->diag;
     const tw_deadline *all = diag->deadline;
@@ -174,7 +176,8 @@ tw_status tw_lowered_find(const tw_model *model, const tw_machine *machine, cons
     diag->deadline = &limit;
     tw_status status = search_dispatches(model, machine, options, work, map);
     diag->deadline = NULL; /* as in tw_plan_find */
-    if (status == TW_OK) status = tw_plan_build(model, machine, mapping, &(tw_origin){.advisor = &tw_advice}, work, out);
+    if (status == TW_OK)
+        status = tw_plan_build(model, machine, mapping, &(tw_origin){.advisor = &tw_advice}, work, out);
     diag->deadline = deadline;
     return status;
 }

@@ -142,8 +142,8 @@ static tw_op_map map_of(const tw_op *op, const tw_machine *machine, const tw_lev
     return map;
 }
 
-static void map_dispatch(const tw_quidditch_config *lowering, const tw_model *model, int first, const tw_machine *machine,
-                         tw_op_map *out)
+static void map_dispatch(const tw_quidditch_config *lowering, const tw_model *model, int first,
+                         const tw_machine *machine, tw_op_map *out)
 {
     int memory = machine->n_memories - 1;
     for (int o = first, end = tw_quidditch_end(model, first); o < end; o++) {

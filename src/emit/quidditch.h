@@ -16,8 +16,8 @@
 #ifndef TW_EMIT_QUIDDITCH_H
 #define TW_EMIT_QUIDDITCH_H
 #include "emit/lowering.h"
-#include "plan/plan.h"
 #include "mapping/limits.h"
+#include "plan/plan.h"
 
 /* Configs, one for each dispatch of the model, to a mapping of all its operators. `file` stands for the text in messages
  * and must outlive the mapping; without it, that is "<lowering-config>". */

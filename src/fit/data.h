@@ -14,7 +14,7 @@
 #include "machine/machine.h"
 #include "mapping/mapping.h"
 
-enum { TW_DATA_ROWS_MAX = 20000 };    /* rows are compared with each other                     */
+enum { TW_DATA_ROWS_MAX = 20000 };   /* rows are compared with each other                     */
 enum { TW_FIT_MAX_EXECS = 1 << 20 }; /* of the program of one row, which is simulated over and over */
 
 typedef struct tw_measured { /* one row                                                                */

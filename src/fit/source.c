@@ -40,7 +40,7 @@ void tw_source_print(const tw_machine *machine, const char *text, size_t n, tw_t
     size_t from = 0, at = 0;
     for (int i; (i = next_value(machine, text, n, from, &at)) >= 0;) {
         size_t length = 0;
-        while (at + length < n && memchr("0123456789.'_", text[at + length], 13)) length++;
+        while (at + length < n && memchr("0123456789.'_", text[at + length], 13)) length++; /* NOLINT: no text */
         tw_text_add(out, text + from, at - from);
         tw_text_printf(out, "%s", TW_MILLI_TEXT(machine->parameter[i].value));
         from = at + length;

@@ -233,13 +233,13 @@ static tw_status compute(const tw_rule_case *c)
     for (int k = 0; k < c->n_in; k++) TW_TRY(tw_rule_constant(c, k, &input[k]));
     for (int k = 0; k < c->n_out; k++) wanted[k] = c->node->output[k] >= 0;
     tw_ref_case run = {.file = c->file,
-                         .node = c->node,
-                         .opset = c->opset,
-                         .n_inputs = c->n_in,
-                         .n_outputs = c->n_out,
-                         .input = input,
-                         .wanted = wanted,
-                         .graph = c->graph};
+                       .node = c->node,
+                       .opset = c->opset,
+                       .n_inputs = c->n_in,
+                       .n_outputs = c->n_out,
+                       .input = input,
+                       .wanted = wanted,
+                       .graph = c->graph};
     tw_diag quiet = tw_diag_quiet(c->diag);
     tw_status status = tw_ref_run(&run, c->arena, &quiet, output);
     if (status == TW_ERR_INPUT) return tw_ref_run(&run, c->arena, c->diag, output);

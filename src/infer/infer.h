@@ -16,7 +16,7 @@
 #define TW_INFER_SMALL_ELEMS 4096
 
 typedef struct tw_shape_of_value { /* of one value                                                    */
-    bool known;        /* false: depends on data (NonZero), or follows an operator that is not known  */
+    bool known;                    /* false: depends on data (NonZero), or follows an operator that is not known  */
     bool is_tensor;
     tw_onnx_type type;
     int n_dims;
@@ -25,12 +25,19 @@ typedef struct tw_shape_of_value { /* of one value                              
     const tw_array *constant; /* its elements, where they are known and few; NULL                     */
 } tw_shape_of_value;
 
-typedef struct tw_dim_value { const char *name; int64_t value; } tw_dim_value;
-typedef struct tw_input_shape { const char *name; int n_dims; int64_t dim[TW_ONNX_MAX_DIMS]; } tw_input_shape;
+typedef struct tw_dim_value {
+    const char *name;
+    int64_t value;
+} tw_dim_value;
+typedef struct tw_input_shape {
+    const char *name;
+    int n_dims;
+    int64_t dim[TW_ONNX_MAX_DIMS];
+} tw_input_shape;
 typedef struct tw_infer_options {
     int n_dims, n_inputs;
-    const tw_dim_value *dim;      /* --dim batch=1 */
-    const tw_input_shape *input;  /* --input-shape x=1x3x416x416 */
+    const tw_dim_value *dim;     /* --dim batch=1 */
+    const tw_input_shape *input; /* --input-shape x=1x3x416x416 */
     /* Elements of inputs that are known: shapes may depend on them (NULL data: not). One per value, or NULL. */
     const tw_array *given;
 } tw_infer_options;
@@ -39,9 +46,9 @@ typedef struct tw_shapes {
     const tw_graph_file *file;
     int n_values;
     const tw_shape_of_value *value; /* one per value of the file */
-    int n_stale;       /* values whose declared shape contradicts                                     */
+    int n_stale;              /* values whose declared shape contradicts                                     */
     const char *const *stale; /* "'y': the file says 1x3x?x?, it is 1x4x8x8"                         */
-    int n_unknown;     /* values without a shape; those in branches that are not taken do not count   */
+    int n_unknown;            /* values without a shape; those in branches that are not taken do not count   */
 } tw_shapes;
 /* TW_ERR_INPUT: a node contradicts its inputs (message names node, byte offset and shapes), an input has no shape, an
  * option names what is not there. */

@@ -19,10 +19,10 @@ struct tw_pass {
     tw_shape_of_value *value; /* one per value of the file        */
     bool *dead;               /* per graph: a branch not taken    */
     int n_symbols;
-    tw_dim_value *symbol;     /* sizes of named dimensions        */
+    tw_dim_value *symbol; /* sizes of named dimensions        */
     int n_rules;
-    tw_rule_ref *rule;        /* sorted by operator, then domain  */
-    tw_pulse pulse;           /* of nodes                         */
+    tw_rule_ref *rule; /* sorted by operator, then domain  */
+    tw_pulse pulse;    /* of nodes                         */
 };
 
 /* Shapes of the main graph's inputs, and what the symbols stand for; reports every one that is open. */

@@ -43,8 +43,8 @@ typedef struct tw_rules {
     size_t n;
     bool heavy; /* never computed here: no exporter makes shapes with them, and a small one can take long */
 } tw_rules;
-extern const tw_rules tw_rules_window, tw_rules_element, tw_rules_math, tw_rules_recurrent, tw_rules_quant, tw_rules_move,
-    tw_rules_pick, tw_rules_control;
+extern const tw_rules tw_rules_window, tw_rules_element, tw_rules_math, tw_rules_recurrent, tw_rules_quant,
+    tw_rules_move, tw_rules_pick, tw_rules_control;
 
 /* ---- what functions of shapes are made of ---- */
 

@@ -172,7 +172,7 @@ static tw_status loss(const tw_rule_case *c)
     return tw_rule_like(c, 1, c->in[0]);
 }
 
-#define MS     "com.microsoft"
+#define MS      "com.microsoft"
 #define REDUCE  "", "Nl?:N", reduce, true
 #define EXTREME "", "Tl?:T", reduce, true /* of bools too */
 static const tw_rule rules[] = {

@@ -53,10 +53,10 @@ typedef struct tw_lowering {
     bool *made_of_given;     /* per value: an input whose elements are given, or computed of one */
     int n_constant_nodes, n_too_large, too_large_room;
     const char **too_large; /* steps that residency because of the size of their constant      */
-    bool no_memory; /* or what follows: nothing more is made          */
-    bool too_many;  /* steps                                          */
-    bool stopped;   /* by the clock                                   */
-    tw_pulse pulse; /* of nodes and steps                             */
+    bool no_memory;         /* or what follows: nothing more is made          */
+    bool too_many;          /* steps                                          */
+    bool stopped;           /* by the clock                                   */
+    tw_pulse pulse;         /* of nodes and steps                             */
     /* the node at hand */
     int graph, index;
     bool in_branch; /* of an If whose condition is not known            */

@@ -201,7 +201,7 @@ static bool is_settled(const tw_lowering *l, const tw_onnx_node *node)
 }
 
 typedef struct walk {
-    bool *taken;           /* nodes that belong to a group                     */
+    bool *taken;                /* nodes that belong to a group                     */
     const tw_node_group **ends; /* per node: the group of several that ends with it */
 } walk;
 

@@ -214,7 +214,7 @@ static void take(tw_lowering *l, const char *suffix, int k, tw_seen x, const cut
 static cut slice_axis(int64_t n, int64_t start, int64_t end, int64_t step)
 {
     int64_t lo = step > 0 ? 0 : -1, hi = step > 0 ? n : n - 1;
-    start = tw_clamp(start < 0 ? start + n : start, step > 0 ? 0 : 0, hi);
+    start = tw_clamp(start < 0 ? start + n : start, 0, hi);
     end = tw_clamp(end < 0 ? end + n : end, lo, n);
     int64_t span = step > 0 ? end - start : start - end, size = step > 0 ? step : -step;
     return (cut){n, span > 0 ? tw_cdiv(span, size) : 0, start, step};

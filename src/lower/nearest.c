@@ -148,8 +148,7 @@ static void choose_elements(tw_lowering *l, const tw_resize *r, const nearest *a
     int value = 0;
     for (int d = 0; d < n; d++)
         if (a[d].beyond.tensor >= 0)
-            value = tw_choose(l, tw_hold(l, a[d].beyond, a[d].loop),
-                              tw_num(l, tw_resize_fill(l, r)), value);
+            value = tw_choose(l, tw_hold(l, a[d].beyond, a[d].loop), tw_num(l, tw_resize_fill(l, r)), value);
     tw_set_value(l, value);
 }
 

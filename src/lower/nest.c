@@ -45,7 +45,10 @@ const char *tw_loop_name(int i)
     return name[i];
 }
 
-int tw_add_numbered(tw_lowering *l, int64_t extent) { return tw_add_outer(l, tw_loop_name(l->nest.op.n_loops), extent); }
+int tw_add_numbered(tw_lowering *l, int64_t extent)
+{
+    return tw_add_outer(l, tw_loop_name(l->nest.op.n_loops), extent);
+}
 
 int tw_add_operand(tw_lowering *l, tw_seen seen)
 {

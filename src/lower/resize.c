@@ -279,8 +279,7 @@ static bool reaches_inside(const interpolation *r, const filter *f)
 static bool find_rows(const interpolation *r, filter *f, double little)
 {
     int64_t n = r->r.y.dim[f->axis];
-    for (int64_t i = 0; i < n; i++)
-        f->row[i] = row_of((double)tw_resize_place(&r->r, f->axis, i), little);
+    for (int64_t i = 0; i < n; i++) f->row[i] = row_of((double)tw_resize_place(&r->r, f->axis, i), little);
     return reaches_inside(r, f) && tw_fit_line(f->row, n, &f->map);
 }
 
@@ -310,8 +309,7 @@ static filter make_filter(tw_lowering *l, const interpolation *r, int d)
     if (tw_refused(l)) return f;
     choose_rows(r, &f);
     int64_t dim[] = {n, f.n};
-    f.weights =
-        tw_literal(l, tw_say(l, ".weights%d", d), r->wide ? TW_ONNX_F64 : TW_ONNX_F32, 2, dim, &f.weight);
+    f.weights = tw_literal(l, tw_say(l, ".weights%d", d), r->wide ? TW_ONNX_F64 : TW_ONNX_F32, 2, dim, &f.weight);
     for (int64_t i = 0; i < n && !tw_refused(l); i++) weigh(r, &f, i);
     if (!tw_refused(l) && r->r.beyond != 0) f.beyond = tw_resize_beyond(l, &r->r, d);
     return f;
@@ -368,8 +366,7 @@ static void finish_sums(tw_lowering *l, const interpolation *r, const filter *f,
     if (r->whole) result = cut_off(l, r, result);
     for (int i = 0; i < n; i++)
         if (f[i].beyond.tensor >= 0)
-            result = tw_choose(l, tw_hold(l, f[i].beyond, f[i].loop),
-                               tw_num(l, tw_resize_fill(l, &r->r)), result);
+            result = tw_choose(l, tw_hold(l, f[i].beyond, f[i].loop), tw_num(l, tw_resize_fill(l, &r->r)), result);
     tw_set_tail(l, result);
 }
 

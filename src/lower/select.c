@@ -160,8 +160,8 @@ static tw_seen number_tuples(tw_lowering *l, tw_seen tuples, int64_t outer, int6
 }
 
 /* Where the positions of a shape lie in a tensor that is as large or larger, `below` elements behind each: a constant. */
-static tw_seen places_within(tw_lowering *l, const char *suffix, int n_dims, const int64_t *dim, const int64_t *whole,
-                             int64_t below)
+static tw_seen places_within(tw_lowering *l, const char *suffix, int n_dims, const int64_t *dim,
+                             const int64_t *whole, int64_t below)
 {
     int64_t n = tw_product(dim, n_dims);
     tw_array *array;

@@ -79,8 +79,7 @@ double tw_cost_rate(const tw_cost *cost)
     case TW_COST_STEPPED: return cost->fixed > 0 ? (double)cost->per_cycle / (double)cost->fixed : 0;
     case TW_COST_ARRAY: return (double)cost->array[0] * (double)cost->array[1];
     case TW_COST_DESCRIPTOR: return cost->per_beat > 0 ? (double)cost->beat * TW_MILLI / (double)cost->per_beat : 0;
-    case TW_COST_KERNEL:
-        return cost->per_point > 0 ? (double)cost->cores * TW_MILLI / (double)cost->per_point : 0;
+    case TW_COST_KERNEL: return cost->per_point > 0 ? (double)cost->cores * TW_MILLI / (double)cost->per_point : 0;
     case TW_COST_CONSTANT:
     case TW_N_COSTS: break;
     }
@@ -185,7 +184,8 @@ int64_t tw_cost_of_units(const tw_cost *cost, int64_t units)
 /* The strided mover that fills the memory of the compute engine, which must hold inputs and output; -1: there is none. */
 static int strided_link(const tw_machine *machine)
 {
-    int memory = machine->engine[machine->compute].memory, outer = tw_machine_outer(machine, memory, TW_HOLDS_INPUTS);
+    int memory = machine->engine[machine->compute].memory,
+        outer = tw_machine_outer(machine, memory, TW_HOLDS_INPUTS);
     if (machine->timing != TW_ASYNC || tw_machine_innermost(machine, TW_HOLDS_INPUTS) != memory) return -1;
     int link = tw_machine_link(machine, outer, memory, TW_INWARDS);
     return link >= 0 && machine->engine[link].strided ? link : -1;
@@ -201,7 +201,8 @@ tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, cons
         view.arranged = true;
         view.pads = false;
         view.has_apart = 0;
-        for (int m = 1; m < view.n_memories; m++) view.memory[m].keeps = 0; /* a buffer is handed over, and stored */
+        for (int m = 1; m < view.n_memories; m++)
+            view.memory[m].keeps = 0; /* a buffer is handed over, and stored */
         engine->cost = (tw_cost){.kind = TW_COST_CONSTANT};
         engine->min_tile = engine->tile_multiple = 1;
         engine->energy_fj = 0;

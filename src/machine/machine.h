@@ -61,7 +61,7 @@ typedef enum tw_beats {
     TW_N_BEATS
 } tw_beats;
 const char *tw_beats_name(tw_beats beats); /* "packed", "rows", "lines" */
-enum { TW_CLOCK_MAX = 1000000 }; /* MHz */
+enum { TW_CLOCK_MAX = 1000000 };           /* MHz */
 enum { TW_ARRAY_DIMS = 2, TW_MAX_UNROLLS = 16, TW_MILLI = 1000 };
 /* Memory banks that cores and movers share, and what the cores lose there: thousandths of the time of a point. The rows
  * of a tile lie `stride` banks apart. */
@@ -84,17 +84,17 @@ typedef struct tw_cost {
     int64_t setup, per_row, per_beat;
     int64_t beat;   /* DESCRIPTOR: units of one beat                                                           */
     tw_beats beats; /* DESCRIPTOR: which beats a transfer takes                                                */
-    int64_t fill;       /* DESCRIPTOR: of zeroing a padded tile before it is filled, beside its beats          */
-    int64_t fill_waits; /* DESCRIPTOR: units of such a tile up to which the compute engine waits for the zeros, */
+    int64_t fill;   /* DESCRIPTOR: of zeroing a padded tile before it is filled, beside its beats          */
+    int64_t fill_waits;  /* DESCRIPTOR: units of such a tile up to which the compute engine waits for the zeros, */
     int64_t clash_waits; /* and the same when its rows lie half or all of the banks apart                      */
     /* KERNEL, in thousandths of a cycle: of a call, of each row that is unrolled, of each round of its outer loop
      * (none when there is one round, as with row_least: the least of a row in a round), of each point         */
     int64_t start, per_lane, per_round, per_point;
     int64_t row_least; /* DESCRIPTOR: the least that a row takes; KERNEL: see above                          */
-    tw_banks banks; /* KERNEL */
-    int64_t cores;                  /* KERNEL: that take ceil(length / cores) each of the longest parallel loop */
-    int64_t depth;                  /* KERNEL: points in flight that keep the multiplier busy                  */
-    int n_unrolls;                  /* KERNEL: the first of these that divides a core's share is unrolled      */
+    tw_banks banks;    /* KERNEL */
+    int64_t cores;     /* KERNEL: that take ceil(length / cores) each of the longest parallel loop */
+    int64_t depth;     /* KERNEL: points in flight that keep the multiplier busy                  */
+    int n_unrolls;     /* KERNEL: the first of these that divides a core's share is unrolled      */
     int16_t unroll[TW_MAX_UNROLLS];
 } tw_cost;
 /* constant: fixed; linear: fixed + ceil(work / per_cycle); stepped: fixed * ceil(work / per_cycle); array: as linear,
@@ -149,25 +149,26 @@ const char *tw_doubling_name(tw_doubling doubling); /* "any", "dual", "dual-inpu
 /* What the operators that are fused behind the one at hand need of a memory; see tw_machine_view. Of two numbers the first
  * is for a mapping whose output has finished elements only, the second for one that leaves sums there. */
 typedef struct tw_behind {
-    int64_t left[2];          /* units of the output at hand, which stays there for the next one, at least      */
-    int64_t least[2];         /* units that the others take at least, what is left for them included            */
-    int n;                    /* pieces: the first is what is left for them, its size open                      */
-    const struct tw_block *block; /* in the order in which they are given out                                       */
+    int64_t left[2];  /* units of the output at hand, which stays there for the next one, at least      */
+    int64_t least[2]; /* units that the others take at least, what is left for them included            */
+    int n;            /* pieces: the first is what is left for them, its size open                      */
+    const struct tw_block
+        *block; /* in the order in which they are given out                                       */
 } tw_behind;
 
 typedef struct tw_memory {
     const char *name;
     tw_loc loc;
-    int64_t size;      /* units; TW_UNLIMITED */
-    int64_t align;     /* units; buffers start at a multiple of it, at least 1 */
-    unsigned holds;    /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
+    int64_t size;   /* units; TW_UNLIMITED */
+    int64_t align;  /* units; buffers start at a multiple of it, at least 1 */
+    unsigned holds; /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
     tw_placement placement;
     /* of a view, see tw_machine_view: */
     const tw_behind *behind; /* NULL: nothing                                                             */
     int64_t reserved, full;  /* `bump`: units that they take behind these, and all that there are; 0, 0: nothing */
-    unsigned keeps; /* TW_HOLDS_..: what a mapping may keep there for longer than a tile                */
+    unsigned keeps;          /* TW_HOLDS_..: what a mapping may keep there for longer than a tile                */
     tw_doubling doubles;
-    bool whole;     /* an operand that is kept all the time is one buffer, and moved as a whole          */
+    bool whole;        /* an operand that is kept all the time is one buffer, and moved as a whole          */
     int64_t energy_fj; /* femtojoules to read or to write one unit */
 } tw_memory;
 enum { TW_HOLDS_INPUTS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_ALL = 3 };
@@ -199,21 +200,22 @@ typedef struct tw_engine {
                           when there is room for it                                                   */
     bool drains;       /* MOVES: but only inside one sweep of the innermost loop: the first inputs of the next one
                           wait for the last execution of this one                                     */
-    bool strided;      /* MOVES, async, DESCRIPTOR: both ends of a transfer may be strided, so that the tile of an operator that
+    bool
+        strided; /* MOVES, async, DESCRIPTOR: both ends of a transfer may be strided, so that the tile of an operator that
                           only moves elements comes in the order in which its output has them      */
     bool pipelined;    /* async: the next command may start when the work is done, before the latency  */
     int64_t count;     /* async: so many of them take turns                                            */
     int64_t energy_fj; /* COMPUTES: femtojoules of one loop point                                      */
     tw_cost cost;
-    unsigned computes;     /* COMPUTES: bit c set for each tw_compute it can do                      */
-    unsigned accumulate;   /* COMPUTES: bit m set for each tw_accumulate it offers                   */
-    int shares;            /* ADDS: the compute engine whose row it excludes, -1: a unit of its own  */
-    int64_t min_tile;      /* COMPUTES: a cut loop keeps at least this many points per tile, 1: any  */
-    int64_t tile_multiple; /* COMPUTES: a cut loop has tiles of a multiple of it, but for the last; 0 or 1: any */
+    unsigned computes;      /* COMPUTES: bit c set for each tw_compute it can do                      */
+    unsigned accumulate;    /* COMPUTES: bit m set for each tw_accumulate it offers                   */
+    int shares;             /* ADDS: the compute engine whose row it excludes, -1: a unit of its own  */
+    int64_t min_tile;       /* COMPUTES: a cut loop keeps at least this many points per tile, 1: any  */
+    int64_t tile_multiple;  /* COMPUTES: a cut loop has tiles of a multiple of it, but for the last; 0 or 1: any */
     bool multiple_parallel; /* COMPUTES: only parallel loops do                                      */
-    bool unrolls_parallel; /* COMPUTES, array: only loops that name the output lie over its rows and columns */
-    bool pad_half;         /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
-    bool late;             /* COMPUTES, async: needs the buffer that it writes only at its end       */
+    bool unrolls_parallel;  /* COMPUTES, array: only loops that name the output lie over its rows and columns */
+    bool pad_half;          /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
+    bool late;              /* COMPUTES, async: needs the buffer that it writes only at its end       */
 } tw_engine;
 
 enum { TW_INWARDS = 1, TW_OUTWARDS = 2, TW_BOTH_WAYS = 3 };
@@ -238,16 +240,17 @@ struct tw_machine {
     tw_memory memory[TW_MAX_MEMORIES];
     int n_engines;
     tw_engine engine[TW_MAX_ENGINES];
-    int compute; /* index of the compute engine */
+    int compute;                  /* index of the compute engine */
     unsigned has_apart;           /* bit c: tw_compute c has a cost of its own there, */
     tw_cost apart[TW_N_COMPUTES]; /* this one                                         */
-    int64_t clock_mhz; /* 0: not said */
+    int64_t clock_mhz;            /* 0: not said */
     /* async */
-    int64_t barrier; /* thousandths of a cycle that every command takes longer, until its engine and the others know */
-    int64_t launch;  /* thousandths of a cycle before the first command of an operator that is not fused with one
+    int64_t
+        barrier; /* thousandths of a cycle that every command takes longer, until its engine and the others know */
+    int64_t launch; /* thousandths of a cycle before the first command of an operator that is not fused with one
                         before it */
-    bool pads;       /* loops are padded up to a multiple of the tile: edge tiles take as long as whole ones */
-    bool arranged;   /* of a view: the movers do all of the operator, which only moves elements; see tw_machine_for */
+    bool pads;      /* loops are padded up to a multiple of the tile: edge tiles take as long as whole ones */
+    bool arranged; /* of a view: the movers do all of the operator, which only moves elements; see tw_machine_for */
     int n_parameters;
     tw_parameter parameter[TW_MAX_PARAMETERS];
     const struct tw_node *root; /* of the file that it was read from */

@@ -46,7 +46,7 @@ int tw_formula_call(tw_formula_draft *d, tw_fn fn, int a, int b, int c)
 static bool same_step(const tw_formula_step *a, const tw_formula_step *b)
 {
     return a->fn == b->fn && memcmp(a->arg, b->arg, sizeof a->arg) == 0 &&
-           memcmp(&a->constant, &b->constant, sizeof a->constant) == 0;
+           memcmp(&a->constant, &b->constant, sizeof a->constant) == 0; /* NOLINT: bits */
 }
 
 /* The steps that the result needs, moved one by one. */

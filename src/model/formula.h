@@ -16,6 +16,7 @@
 #include "core/core.h"
 
 /* id, word in texts, arguments. Infix in texts: add +, subtract -, multiply *, divide /, negate -. Truth is 1 and 0. */
+/* clang-format off */
 #define TW_FNS(X)                                                                                                    \
     X(CONSTANT, "constant", 0) X(PRESENT, "present", 1) /* 1 when the input has an element here; of a variable only */ \
     X(ADD, "+", 2) X(SUBTRACT, "-", 2) X(MULTIPLY, "*", 2) X(DIVIDE, "/", 2) X(NEGATE, "negate", 1)                    \
@@ -32,6 +33,7 @@
     X(SHIFT_LEFT, "shift_left", 2) X(SHIFT_RIGHT, "shift_right", 2) X(BIT_AND, "bit_and", 2) X(BIT_OR, "bit_or", 2)    \
     X(BIT_XOR, "bit_xor", 2) X(I8, "i8", 1) X(U8, "u8", 1) X(I16, "i16", 1) X(U16, "u16", 1) X(I32, "i32", 1)          \
     X(U32, "u32", 1) X(I64, "i64", 1) X(U64, "u64", 1) X(F16, "f16", 1) X(BF16, "bf16", 1) X(F32, "f32", 1)
+/* clang-format on */
 typedef enum tw_fn {
 #define X(id, word, args) TW_FN_##id,
     TW_FNS(X)
@@ -61,7 +63,8 @@ typedef struct tw_formula_draft {
 } tw_formula_draft;
 /* Each returns the index of its result. */
 int tw_formula_constant(tw_formula_draft *draft, double value);
-int tw_formula_call(tw_formula_draft *draft, tw_fn fn, int a, int b, int c); /* arguments that it has not are ignored */
+int tw_formula_call(tw_formula_draft *draft, tw_fn fn, int a, int b,
+                    int c); /* arguments that it has not are ignored */
 /* The formula with everything that the result does not need left out; NULL when out of memory or failed. `result` may be
  * a variable. */
 const tw_formula *tw_formula_finish(tw_formula_draft *draft, int result, tw_arena *arena);
@@ -74,8 +77,8 @@ bool tw_formula_equal(const tw_formula *a, const tw_formula *b); /* both may be 
 double tw_formula_eval(const tw_formula *formula, const double *var, unsigned present);
 /* n evaluations, n <= TW_FORMULA_BLOCK: variable v of the i-th is var[v][i * stride[v]]. */
 enum { TW_FORMULA_BLOCK = 256 };
-void tw_formula_eval_many(const tw_formula *formula, const double *const *var, const int64_t *stride, unsigned present,
-                          int64_t n, double *out);
+void tw_formula_eval_many(const tw_formula *formula, const double *const *var, const int64_t *stride,
+                          unsigned present, int64_t n, double *out);
 /* Whether a text can be the name of a variable: letters, digits and '_', not beginning with a digit; at most 31, and
  * neither "inf" nor "nan". */
 bool tw_formula_is_name(const char *text);

@@ -154,7 +154,8 @@ static tw_status check_axis(const tw_op *op, const tw_axis *axis, tw_loc loc, tw
             return tw_diag_error(diag, loc, "axis names loop %d with factor %" PRId64, axis->term[t].loop,
                                  axis->term[t].coef);
     if (!tw_axis_values(axis, op, &least, &most)) return tw_diag_error(diag, loc, "positions do not fit 62 bits");
-    if (axis->floors && axis->divisor == 1) return tw_diag_error(diag, loc, "axis is divided by 1 and rounded down");
+    if (axis->floors && axis->divisor == 1)
+        return tw_diag_error(diag, loc, "axis is divided by 1 and rounded down");
     int64_t at;
     if (axis->n_terms == 0 && !tw_axis_position(axis, least, &at))
         return tw_diag_error(diag, loc, "position %" PRId64 "/%" PRId64 " is never inside the tensor's %" PRId64,

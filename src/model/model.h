@@ -35,6 +35,7 @@ enum {
 _Static_assert(TW_MAX_LOOPS == TW_ACTION_MAX_TILE && TW_MAX_OPERANDS == TW_ACTION_MAX_SOURCES, "public limits");
 
 /* name, bytes, is a float */
+/* clang-format off */
 #define TW_DTYPES(X)        \
     X(I8, "i8", 1, false)   \
     X(U8, "u8", 1, false)   \
@@ -49,6 +50,7 @@ _Static_assert(TW_MAX_LOOPS == TW_ACTION_MAX_TILE && TW_MAX_OPERANDS == TW_ACTIO
     X(F16, "f16", 2, true)  \
     X(BF16, "bf16", 2, true) \
     X(BOOL, "bool", 1, false)
+/* clang-format on */
 typedef enum tw_dtype {
 #define X(id, name, bytes, is_float) TW_DTYPE_##id,
     TW_DTYPES(X)
@@ -100,12 +102,12 @@ typedef struct tw_operand {
 /* How a loop point changes its output. */
 typedef enum tw_compute {
     TW_MULTIPLY_ADD, /* out += product of the inputs, or `value`; nothing where an input is in the padding  */
-    TW_ADD,          /* out += sum of the inputs, or `value` of one input; without a reduction: element-wise addition */
-    TW_MAX,          /* out = max(out, input or `value` of one input)                                   */
-    TW_AVERAGE,      /* out += input / number of points of the window, see average_counts_padding */
-    TW_MIN,          /* out = min(out, input or `value` of one input)                                   */
-    TW_PRODUCT,      /* out *= input or `value` of one input                                            */
-    TW_MAP,          /* out = `value`; no loop reduces. Inputs in the padding count as 0, and `present` tells them apart */
+    TW_ADD,     /* out += sum of the inputs, or `value` of one input; without a reduction: element-wise addition */
+    TW_MAX,     /* out = max(out, input or `value` of one input)                                   */
+    TW_AVERAGE, /* out += input / number of points of the window, see average_counts_padding */
+    TW_MIN,     /* out = min(out, input or `value` of one input)                                   */
+    TW_PRODUCT, /* out *= input or `value` of one input                                            */
+    TW_MAP, /* out = `value`; no loop reduces. Inputs in the padding count as 0, and `present` tells them apart */
     TW_N_COMPUTES
 } tw_compute;
 const char *tw_compute_name(tw_compute compute);
@@ -126,7 +128,7 @@ typedef struct tw_op {
                                  NULL: as it is                                                                */
     int n_held;
     tw_held held[TW_MAX_HELD];
-    tw_dtype accumulator;        /* of partial sums; the output's type unless the workload says otherwise */
+    tw_dtype accumulator; /* of partial sums; the output's type unless the workload says otherwise */
     bool fused; /* runs where the operator before it left its output, which is an input of this one and never leaves
                    the compute engine's memory */
     bool average_counts_padding; /* divide by all points of the window, not only by those inside */

@@ -18,19 +18,21 @@
 #include "core/core.h"
 
 enum {
-    TW_ONNX_MAX_DIMS = 16,   /* of one tensor            */
-    TW_ONNX_MAX_DEPTH = 16,  /* of graphs in graphs      */
-    TW_ONNX_MAX_OPSETS = 256, /* each node looks for its own */
+    TW_ONNX_MAX_DIMS = 16,       /* of one tensor            */
+    TW_ONNX_MAX_DEPTH = 16,      /* of graphs in graphs      */
+    TW_ONNX_MAX_OPSETS = 256,    /* each node looks for its own */
     TW_ONNX_MAX_ITEMS = 1 << 20, /* nodes, values, attributes, inputs of a file */
 };
 
 /* The numbers are those of TensorProto.DataType. id, number, name, bytes of an element (0: no fixed size) */
+/* clang-format off */
 #define TW_ONNX_TYPES(X)                                                                                    \
     X(NONE, 0, "undefined", 0) X(F32, 1, "float", 4) X(U8, 2, "uint8", 1) X(I8, 3, "int8", 1)                \
     X(U16, 4, "uint16", 2) X(I16, 5, "int16", 2) X(I32, 6, "int32", 4) X(I64, 7, "int64", 8)                 \
     X(STRING, 8, "string", 0) X(BOOL, 9, "bool", 1) X(F16, 10, "float16", 2) X(F64, 11, "double", 8)         \
     X(U32, 12, "uint32", 4) X(U64, 13, "uint64", 8) X(C64, 14, "complex64", 8) X(C128, 15, "complex128", 16) \
     X(BF16, 16, "bfloat16", 2)
+/* clang-format on */
 typedef enum tw_onnx_type {
 #define X(id, number, name, bytes) TW_ONNX_##id = number,
     TW_ONNX_TYPES(X)
@@ -43,17 +45,19 @@ tw_onnx_type tw_onnx_type_called(const char *name); /* TW_ONNX_NONE: there is no
 
 /* A constant of the file: an initializer, the value of a Constant node, a tensor attribute, a .pb file. */
 typedef struct tw_constant {
-    const char *name; /* "" when it has none */
+    const char *name;       /* "" when it has none */
     const uint8_t *name_at; /* as the file has it: what it is found by                             */
     size_t name_bytes;
     tw_onnx_type type;
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS];
-    int64_t n_elems;      /* product of the dims                                                   */
-    int64_t offset;       /* of its message in the file, for diagnostics                           */
-    const uint8_t *raw;   /* dense little-endian elements in the file, of value_int(s), value_float(s), value_string(s) of a
+    int64_t n_elems; /* product of the dims                                                   */
+    int64_t offset;  /* of its message in the file, for diagnostics                           */
+    const uint8_t
+        *raw; /* dense little-endian elements in the file, of value_int(s), value_float(s), value_string(s) of a
                              Constant node in the arena; NULL: in another way                      */
-    const uint8_t *message; /* the whole TensorProto, for elements in typed fields (float_data..); NULL like `raw`: a
+    const uint8_t
+        *message; /* the whole TensorProto, for elements in typed fields (float_data..); NULL like `raw`: a
                                sparse tensor, which cannot be read                                 */
     size_t message_bytes;
     bool external;        /* the elements are in another file:                                     */
@@ -62,17 +66,25 @@ typedef struct tw_constant {
 } tw_constant;
 
 typedef enum tw_attribute_kind { /* the numbers are AttributeProto.AttributeType */
-    TW_ATTR_NONE = 0, TW_ATTR_FLOAT = 1, TW_ATTR_INT = 2, TW_ATTR_STRING = 3, TW_ATTR_TENSOR = 4, TW_ATTR_GRAPH = 5,
-    TW_ATTR_FLOATS = 6, TW_ATTR_INTS = 7, TW_ATTR_STRINGS = 8, TW_ATTR_OTHER = 9,
+                                 TW_ATTR_NONE = 0,
+                                 TW_ATTR_FLOAT = 1,
+                                 TW_ATTR_INT = 2,
+                                 TW_ATTR_STRING = 3,
+                                 TW_ATTR_TENSOR = 4,
+                                 TW_ATTR_GRAPH = 5,
+                                 TW_ATTR_FLOATS = 6,
+                                 TW_ATTR_INTS = 7,
+                                 TW_ATTR_STRINGS = 8,
+                                 TW_ATTR_OTHER = 9,
 } tw_attribute_kind;
 typedef struct tw_attribute {
     const char *name;
     tw_attribute_kind kind;
     int64_t i;
     float f;
-    const char *s;   /* zero-terminated copy; may hold zeros, s_bytes counts */
+    const char *s; /* zero-terminated copy; may hold zeros, s_bytes counts */
     size_t s_bytes;
-    int n;           /* of ints, floats or strings */
+    int n; /* of ints, floats or strings */
     const int64_t *ints;
     const float *floats;
     const char *const *strings;
@@ -81,10 +93,10 @@ typedef struct tw_attribute {
 } tw_attribute;
 
 typedef struct tw_onnx_node {
-    const char *name; /* as in the file, "" when it has none                   */
-    const char *op;   /* "Conv"                                                */
+    const char *name;   /* as in the file, "" when it has none                   */
+    const char *op;     /* "Conv"                                                */
     const char *domain; /* "" for ai.onnx                                      */
-    int64_t offset;   /* of its message in the file                            */
+    int64_t offset;     /* of its message in the file                            */
     int n_inputs, n_outputs, n_attributes;
     const int *input;  /* values, -1: left out  */
     const int *output; /* values, -1: left out  */
@@ -93,12 +105,12 @@ typedef struct tw_onnx_node {
 
 /* What a file says about a value's shape. */
 typedef struct tw_declared {
-    bool there;        /* the file says something                                              */
-    tw_onnx_type type; /* TW_ONNX_NONE: not a tensor, or not said                              */
-    bool is_tensor;    /* false: a sequence, an optional, a map                                */
-    int n_dims;        /* -1: rank not said                                                    */
-    int64_t dim[TW_ONNX_MAX_DIMS];          /* -1: not a number                                */
-    const char *symbol[TW_ONNX_MAX_DIMS];   /* "batch", NULL: none                             */
+    bool there;                           /* the file says something                                              */
+    tw_onnx_type type;                    /* TW_ONNX_NONE: not a tensor, or not said                              */
+    bool is_tensor;                       /* false: a sequence, an optional, a map                                */
+    int n_dims;                           /* -1: rank not said                                                    */
+    int64_t dim[TW_ONNX_MAX_DIMS];        /* -1: not a number                                */
+    const char *symbol[TW_ONNX_MAX_DIMS]; /* "batch", NULL: none                             */
 } tw_declared;
 
 typedef struct tw_value {
@@ -137,8 +149,8 @@ typedef struct tw_graph_file {
  * "model.onnx: error: node 'conv1' (Conv) at byte 4711: ..." with loc {path, 0, 0}. */
 TW_NODISCARD tw_status tw_graph_open(const char *path, tw_arena *arena, tw_diag *diag, const tw_graph_file **out);
 /* The same of bytes in memory, which must stay. */
-TW_NODISCARD tw_status tw_graph_read(const char *path, const uint8_t *bytes, size_t n, tw_arena *arena, tw_diag *diag,
-                                     const tw_graph_file **out);
+TW_NODISCARD tw_status tw_graph_read(const char *path, const uint8_t *bytes, size_t n, tw_arena *arena,
+                                     tw_diag *diag, const tw_graph_file **out);
 void tw_graph_close(const tw_graph_file *file);
 /* Version of a domain's operators, 0 when the file does not import it. */
 int64_t tw_graph_opset(const tw_graph_file *file, const char *domain);
@@ -157,8 +169,8 @@ bool tw_constant_is_there(const tw_constant *constant, const char *path);
 TW_NODISCARD tw_status tw_constant_check(const tw_constant *constant, const char *path, tw_diag *diag);
 /* The elements as dense bytes of the host's types; strings as const char *. Points into the mapping when they lie there
  * in that form and aligned, else they are made in the arena. Reports what is missing or too short. */
-TW_NODISCARD tw_status tw_constant_read(const tw_constant *constant, const char *path, tw_arena *arena, tw_diag *diag,
-                                        const void **out);
+TW_NODISCARD tw_status tw_constant_read(const tw_constant *constant, const char *path, tw_arena *arena,
+                                        tw_diag *diag, const void **out);
 /* Stable text: one line per node, value and constant, for --dump=graph and tests. */
 void tw_graph_print(const tw_graph_file *file, tw_text *out);
 #endif

@@ -16,13 +16,13 @@ typedef struct tw_reader {
     tw_graph *graph; /* those whose reading has begun; their node arrays have names, ops and offsets */
     int *at;         /* of each: the node being read, or their number                                */
     int n_graphs, room_graphs;
-    int depth;       /* of graphs around the present point                                           */
-    int64_t n_items; /* against TW_ONNX_MAX_ITEMS                                                    */
+    int depth;        /* of graphs around the present point                                           */
+    int64_t n_items;  /* against TW_ONNX_MAX_ITEMS                                                    */
     tw_read_of *read; /* of graphs that are not sorted yet                                           */
     int n_reads, room_reads;
-    bool sorted;     /* nodes had to be, and a note says so                                          */
-    bool wrong;      /* something was reported, and reading went on                                  */
-    tw_pulse pulse;  /* of nodes, constants and values                                               */
+    bool sorted;    /* nodes had to be, and a note says so                                          */
+    bool wrong;     /* something was reported, and reading went on                                  */
+    tw_pulse pulse; /* of nodes, constants and values                                               */
 } tw_reader;
 
 /* Counts what is going to be made; reports when a file has too much of it. */

@@ -17,7 +17,8 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
             tw_diag_note(diag, pools->loc[m], "'%s' takes %" PRId64 " x %" PRId64 " in '%s'", op->operand[o].name,
                          pools->count[m][o], pools->size[m][o], mem->name);
     if (mem->reserved > 0)
-        tw_diag_note(diag, pools->loc[m], "the fused operators behind it take %" PRId64 " in '%s'", mem->reserved, mem->name);
+        tw_diag_note(diag, pools->loc[m], "the fused operators behind it take %" PRId64 " in '%s'", mem->reserved,
+                     mem->name);
     tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, size);
     return status;
 }
@@ -116,7 +117,8 @@ tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machi
     *out = (tw_layout){.buffer = buffer};
     for (int m = 0; m < machine->n_memories; m++) {
         TW_TRY(lay_out(pools, op, machine, m, buffer, out, diag));
-        if (out->used[m] > machine->memory[m].size && !roomy) return refuse(pools, op, machine, m, out->used[m], diag);
+        if (out->used[m] > machine->memory[m].size && !roomy)
+            return refuse(pools, op, machine, m, out->used[m], diag);
     }
     return TW_OK;
 }
@@ -126,7 +128,8 @@ tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw
     for (int i = 0; i < layout->n_buffers; i++) {
         const tw_buffer *b = &layout->buffer[i];
         const tw_memory *mem = &machine->memory[b->memory];
-        if (b->offset < 0 || b->size < 0 || b->offset + b->size > mem->size || (!b->inside && b->offset % mem->align != 0))
+        if (b->offset < 0 || b->size < 0 || b->offset + b->size > mem->size ||
+            (!b->inside && b->offset % mem->align != 0))
             return tw_diag_error(diag, mem->loc, "buffer %d lies at %" PRId64 " +%" PRId64 " in '%s' of %" PRId64,
                                  i, b->offset, b->size, mem->name, mem->size);
         const tw_buffer *before = i > 0 && b[-1].memory == b->memory ? &b[-1] : NULL;

@@ -19,14 +19,14 @@ typedef struct tw_pools {
     int64_t count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t size[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     unsigned sharers[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* other operands that use the pool, as bits */
-    int depth[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* loops outside of which it is given out: the order of `bump` */
+    int depth[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* loops outside of which it is given out: the order of `bump` */
     bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* its slots are one block                                   */
     unsigned resident;                             /* bit o: operand o stays between operators: it lies first */
-    int64_t extra[TW_MAX_MEMORIES];              /* units that are given out and never used                   */
+    int64_t extra[TW_MAX_MEMORIES];                /* units that are given out and never used                   */
     tw_loc loc[TW_MAX_MEMORIES];
 } tw_pools;
-TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, bool roomy,
-                                       tw_arena *arena, tw_diag *diag, tw_layout *out);
+TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine,
+                                       bool roomy, tw_arena *arena, tw_diag *diag, tw_layout *out);
 TW_NODISCARD tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw_diag *diag);
 void tw_layout_print(const tw_layout *layout, const tw_op *op, const tw_machine *machine, tw_text *out);
 #endif

@@ -119,8 +119,7 @@ static tw_status place_group(const tw_group *group, const tw_work *work, tw_part
 
 tw_status tw_group_build(const tw_group *group, const tw_work *work, tw_parts *out)
 {
-    for (int i = group->first; i < group->first + group->n; i++)
-        TW_TRY(build_op(group, i, work, &out->op[i]));
+    for (int i = group->first; i < group->first + group->n; i++) TW_TRY(build_op(group, i, work, &out->op[i]));
     return place_group(group, work, out);
 }
 

@@ -22,11 +22,11 @@ typedef struct tw_closing {
 
 struct tw_context {
     tw_arena *arena, *scratch;
-    tw_deadline deadline; /* of all that is made with the context     */
-    tw_diag diag;   /* looks at it                              */
+    tw_deadline deadline;            /* of all that is made with the context     */
+    tw_diag diag;                    /* looks at it                              */
     const tw_machine_source *source; /* the newest first */
-    tw_closing *closing;     /* the newest first */
-    const tw_painter *painter; /* of PNG and PDF, NULL: none */
+    tw_closing *closing;             /* the newest first */
+    const tw_painter *painter;       /* of PNG and PDF, NULL: none */
 };
 /* What a stage works with: values and messages are the context's. */
 static inline tw_work tw_context_work(tw_context *ctx) { return (tw_work){ctx->arena, ctx->scratch, &ctx->diag}; }

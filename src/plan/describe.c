@@ -7,7 +7,7 @@ static const char *name_of(const tw_block *block, const tw_op *op, tw_arena *are
     const char *operand = op->operand[block->operand].name;
     if (block->n == 0) return tw_arena_printf(arena, "%s, unpadded", operand);
     return block->slot < 0 ? tw_arena_printf(arena, "%s", operand)
-                         : tw_arena_printf(arena, "%s[%d]", operand, block->slot);
+                           : tw_arena_printf(arena, "%s[%d]", operand, block->slot);
 }
 
 /* What nothing ever lies in need not be there. */
@@ -32,22 +32,23 @@ static int find_peak(const tw_placing *g, int64_t *live)
     return peak;
 }
 
-static tw_status describe_block(const tw_block *block, const tw_op_plan *op, int peak, tw_arena *arena, tw_block_use *out)
+static tw_status describe_block(const tw_block *block, const tw_op_plan *op, int peak, tw_arena *arena,
+                                tw_block_use *out)
 {
     const tw_op *owner = op[block->op].program.op;
     *out = (tw_block_use){.name = name_of(block, owner, arena),
-                        .op = owner->name,
-                        .operand = owner->operand[block->operand].name,
-                        .last_op = op[block->last_op].program.op->name,
-                        .slot = block->slot,
-                        .size = block->size,
-                        .offset = block->offset,
-                        .lower = block->lower,
-                        .upper = block->upper,
-                        .reads = block->reads,
-                        .writes = block->writes,
-                        .dead = block->reads == 0,
-                        .at_peak = is_needed_by(block, peak)};
+                          .op = owner->name,
+                          .operand = owner->operand[block->operand].name,
+                          .last_op = op[block->last_op].program.op->name,
+                          .slot = block->slot,
+                          .size = block->size,
+                          .offset = block->offset,
+                          .lower = block->lower,
+                          .upper = block->upper,
+                          .reads = block->reads,
+                          .writes = block->writes,
+                          .dead = block->reads == 0,
+                          .at_peak = is_needed_by(block, peak)};
     return out->name ? TW_OK : TW_ERR_NOMEM;
 }
 

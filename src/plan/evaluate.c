@@ -182,7 +182,8 @@ static void outline_execs(const tw_program *p, tw_outline *out)
  * difference. */
 static bool reorders(const tw_program *p)
 {
-    const tw_residency *out = &p->flow->residency[tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT)][tw_op_output(p->op)];
+    const tw_residency *out =
+        &p->flow->residency[tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT)][tw_op_output(p->op)];
     bool prefetches = false;
     for (int e = 0; e < p->machine->n_engines; e++) prefetches |= p->machine->engine[e].prefetches;
     return prefetches && !out->resident && out->grain >= 0;
@@ -204,7 +205,8 @@ static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outl
             out->slot_units[m][o] = p->layout.buffer[first].size;
             out->depth[m][o] = residency->depth;
             out->packed[m][o] = p->machine->memory[m].placement != TW_PLACE_SLOTS && residency->n_tiles > 1;
-            out->changes[m][o] = o < tw_op_output(p->op) && residency->filler >= 0 && residency->depth >= p->flow->n_places;
+            out->changes[m][o] =
+                o < tw_op_output(p->op) && residency->filler >= 0 && residency->depth >= p->flow->n_places;
             if (residency->resident) continue;
             out->exact = count_link(p, m, o, out) && out->exact;
         }

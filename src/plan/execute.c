@@ -1,18 +1,15 @@
 /* src/plan/execute.c - see execute.h. */
 #include "plan/execute.h"
 
-#include "sim/order.h"
 #include "sim/fanout.h"
+#include "sim/order.h"
 #include "sim/timeline.h"
 #include "verify/expect.h"
 
 tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
                                    tw_resident resident[TW_MAX_OPERANDS])
 {
-    tw_verify_input in = {.model = p->model,
-                          .op = p->op,
-                          .machine = p->machine,
-                          .layout = &p->layout};
+    tw_verify_input in = {.model = p->model, .op = p->op, .machine = p->machine, .layout = &p->layout};
     tw_verify_expect(p->map, level, &in);
     tw_verify_residents(&in, resident);
     return in;

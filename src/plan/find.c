@@ -71,9 +71,8 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     TW_TRY(tw_machine_view(h->model, i, h->machine, NULL, scratch, &view));
     tw_deadline_init(&share, time_of_op(h->model, i, all), all);
     diag->deadline = &share;
-    tw_status status =
-        tw_search_op(h->model, i, view, h->options, eval, h->start ? &h->start->op[i] : NULL, scratch, diag, &h->found[i],
-                     &h->result[i]);
+    tw_status status = tw_search_op(h->model, i, view, h->options, eval, h->start ? &h->start->op[i] : NULL,
+                                    scratch, diag, &h->found[i], &h->result[i]);
     diag->deadline = all;
     h->map[i] = h->found[i].map;
     if (status != TW_INFEASIBLE) return status;

@@ -33,7 +33,8 @@ static bool is_affordable(const tw_program *p)
 }
 
 /* Whether numbers are run through the program: not those of a huge operator, and not when there is no time for it. */
-static bool is_executed(const tw_program *p, const tw_verify_options *options, const tw_deadline *deadline, bool *stopped)
+static bool is_executed(const tw_program *p, const tw_verify_options *options, const tw_deadline *deadline,
+                        bool *stopped)
 {
     static const int64_t default_max = INT64_C(1) << 31;
     static const double seconds_per_elem = 2e-8; /* to draw one and to store it */
@@ -84,7 +85,8 @@ static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options,
     int64_t most = options->max_instructions > 0 ? options->max_instructions : default_max;
     tw_diag quiet = tw_diag_quiet(diag);
     if (plan->timeline.sum.instructions > most) return TW_OK; /* neither checked nor executed */
-    tw_status status = tw_deadline_is_over(diag->deadline) ? TW_STOPPED : hear(plan, options, scratch, judges, &quiet, v);
+    tw_status status =
+        tw_deadline_is_over(diag->deadline) ? TW_STOPPED : hear(plan, options, scratch, judges, &quiet, v);
     if (status == TW_OK && tw_deadline_is_over(diag->deadline)) status = TW_STOPPED;
     if (status != TW_STOPPED) return status;
     *v = (tw_verdict){.stopped = true};

@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "tilewright/network.h"
 
-typedef struct tw_layer { /* a distinct operator */
+typedef struct tw_layer {  /* a distinct operator */
     const tw_model *model; /* one operator, called like the first step that has it */
     int first_step, n_steps;
 } tw_layer;
@@ -23,21 +23,23 @@ struct tw_network {
     const tw_shapes *shapes;
     const tw_lowered *lowered;
     const tw_array *given; /* per value: elements of inputs that are known from the beginning; NULL: none */
-    const bool *derived;   /* per value: `given` follows from the shapes in the file, the user may know better; NULL: none */
-    const tw_onnx_node *const *asks; /* per value: an input of the network that tells this node what to do; NULL: data */
-    bool executable;      /* false: tensors are planned as another type than they are */
+    const bool
+        *derived; /* per value: `given` follows from the shapes in the file, the user may know better; NULL: none */
+    const tw_onnx_node *const
+        *asks;       /* per value: an input of the network that tells this node what to do; NULL: data */
+    bool executable; /* false: tensors are planned as another type than they are */
     int n_layers;
     const tw_layer *layer;
-    const int *layer_of;  /* per step, -1: not TILED                                  */
+    const int *layer_of;           /* per step, -1: not TILED                                  */
     const char *const *shape_text; /* per step                                        */
-    const tw_model *model; /* all layers, one operator each: what mapping files are about */
+    const tw_model *model;         /* all layers, one operator each: what mapping files are about */
 };
 
 struct tw_network_plan {
     const tw_network *network;
     const tw_machine *machine;
-    const tw_plan *const *plan;     /* per layer, NULL: none     */
-    const char *const *refusal;     /* per layer, NULL: none     */
+    const tw_plan *const *plan; /* per layer, NULL: none     */
+    const char *const *refusal; /* per layer, NULL: none     */
     tw_network_totals totals;
     tw_network_memory memory;
 };
@@ -56,9 +58,11 @@ TW_NODISCARD tw_status tw_network_place(const tw_network_plan *plan, const tw_de
 TW_NODISCARD tw_status tw_network_ask(const tw_graph_file *file, const tw_shapes *shapes, tw_arena *arena,
                                       tw_arena *scratch, const tw_onnx_node *const **out);
 /* Fills in `given` of inputs that follow from the shapes in the file, and marks them. */
-TW_NODISCARD tw_status tw_network_derive(tw_context *ctx, const tw_graph_file *file, tw_array *given, bool *derived);
+TW_NODISCARD tw_status tw_network_derive(tw_context *ctx, const tw_graph_file *file, tw_array *given,
+                                         bool *derived);
 /* Whether a run has what it needs; messages say what is missing. TW_INFEASIBLE: too large. */
-TW_NODISCARD tw_status tw_run_check(tw_context *ctx, const tw_network *network, const tw_network_run_options *options);
+TW_NODISCARD tw_status tw_run_check(tw_context *ctx, const tw_network *network,
+                                    const tw_network_run_options *options);
 TW_NODISCARD tw_status tw_network_execute(tw_context *ctx, const tw_network_plan *plan,
                                           const tw_network_run_options *options, tw_network_verdict *out);
 /* The first and the last step that need the bytes of each root tensor; first -1: before the first step. Tensors that nobody

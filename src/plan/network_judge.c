@@ -78,15 +78,15 @@ static tw_status evaluate(evaluation *e, int graph, const tw_onnx_node *node, tw
     }
     for (int i = 0; i < node->n_outputs; i++) wanted[i] = node->output[i] >= 0;
     tw_ref_case c = {.file = e->r->net->file,
-                       .node = node,
-                       .opset = tw_graph_opset(e->r->net->file, node->domain),
-                       .n_inputs = node->n_inputs,
-                       .n_outputs = node->n_outputs,
-                       .input = input,
-                       .wanted = wanted,
-                       .graph = graph,
-                       .outer = find_outer,
-                       .user = e};
+                     .node = node,
+                     .opset = tw_graph_opset(e->r->net->file, node->domain),
+                     .n_inputs = node->n_inputs,
+                     .n_outputs = node->n_outputs,
+                     .input = input,
+                     .wanted = wanted,
+                     .graph = graph,
+                     .outer = find_outer,
+                     .user = e};
     tw_status status = tw_ref_run(&c, e->arena, diag, output);
     return e->status != TW_OK ? e->status : status;
 }

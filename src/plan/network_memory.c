@@ -22,8 +22,8 @@ typedef struct homes { /* tensors that need a place */
     tw_tensor_place *place;
     tw_pack_item *item;
     tw_pack_segment *segment;
-    int *tensor;         /* of the network                          */
-    int *home_of;        /* per tensor of the network, -1: it needs none */
+    int *tensor;               /* of the network                          */
+    int *home_of;              /* per tensor of the network, -1: it needs none */
     bool *residencies_outside; /* the network's output, or a view of it is */
     int n;
 } homes;

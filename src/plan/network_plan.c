@@ -10,8 +10,8 @@
 #include "plan/network.h"
 
 #include "core/deadline.h"
-#include "plan/plan.h"
 #include "mapping/limits.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -24,7 +24,8 @@ enum { MAX_WORKERS = 64, PROGRESS_MS = 100 };
 static const double network_gap = 0.0099; /* a layer's search ends when no more than this is to gain */
 /* Work: of a layer in the first round, and in the second at least and at most; and without finding something better. */
 static const int64_t base_budget = 1000000, more_budget = 1000000, most_budget = 3000000;
-static const int64_t handed_on = 2; /* so many pieces of work that are left make one in the second round, which finds less */
+static const int64_t handed_on =
+    2; /* so many pieces of work that are left make one in the second round, which finds less */
 static const int64_t base_patience = 200000, more_patience = 250000;
 
 typedef struct result { /* of one layer */
@@ -117,8 +118,8 @@ static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, 
         return tw_diag_error(diag, op->loc, "the mapping leaves it out: it says 'none'");
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status =
-        tw_plan_build(t->network->layer[layer].model, t->machine, mapping, NULL, &(tw_work){arena, scratch, diag}, out);
+    tw_status status = tw_plan_build(t->network->layer[layer].model, t->machine, mapping, NULL,
+                                     &(tw_work){arena, scratch, diag}, out);
     tw_arena_free(scratch);
     return status;
 }

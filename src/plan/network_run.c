@@ -31,12 +31,13 @@ static tw_status numbers_of(tw_run *r, int tensor, int64_t n, tw_arena *scratch,
     return TW_OK;
 }
 
-static tw_status refuse_row(tw_run *r, const tw_step *step, const tw_selection *s, const tw_array *index, int64_t row)
+static tw_status refuse_row(tw_run *r, const tw_step *step, const tw_selection *s, const tw_array *index,
+                            int64_t row)
 {
     tw_loc loc = {r->net->file->path, 0, 0};
     if (s->counts)
-        return tw_diag_error(&r->ctx->diag, loc, "step '%s': entry %" PRId64 " of its indices is outside the tensor",
-                             step->name, row);
+        return tw_diag_error(&r->ctx->diag, loc,
+                             "step '%s': entry %" PRId64 " of its indices is outside the tensor", step->name, row);
     return tw_diag_error(&r->ctx->diag, loc,
                          "step '%s': index %" PRId64 " is %" PRId64 ", outside the %" PRId64 " that there are",
                          step->name, row, tw_array_get_int(index, row), s->extent);

@@ -34,12 +34,12 @@ typedef struct tw_run {
     int *last;                /* per root tensor: the last job that is run on it or judged by it */
     pthread_mutex_t lock;     /* of constants in `store`, of the context, and of:            */
     pthread_cond_t moved;
-    int n_ran;        /* jobs that can be judged                                     */
-    int n_judged;     /* of them                                                     */
-    bool inexact;     /* a step of the chain at hand was                             */
-    bool over;        /* no more will follow                                         */
-    bool stopped;     /* time was up before all steps were run and judged            */
-    tw_status judged; /* how the second thread ended                                 */
+    int n_ran;             /* jobs that can be judged                                     */
+    int n_judged;          /* of them                                                     */
+    bool inexact;          /* a step of the chain at hand was                             */
+    bool over;             /* no more will follow                                         */
+    bool stopped;          /* time was up before all steps were run and judged            */
+    tw_status judged;      /* how the second thread ended                                 */
     const char *complaint; /* what it found to be wrong with the inputs of a node    */
 } tw_run;
 

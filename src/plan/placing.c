@@ -53,7 +53,8 @@ static int block_before(const tw_placing *g, int op, const tw_program *p, int op
 {
     if (operand == tw_op_output(p->op) || !p->flow || !p->flow->residency[g->memory][operand].resident) return -1;
     for (int i = g->n_blocks - 1; i >= 0; i--) {
-        if (g->block[i].op == op - 1 && g->block[i].operand == tw_op_output(p->op - 1) && g->block[i].n > 0) return i;
+        if (g->block[i].op == op - 1 && g->block[i].operand == tw_op_output(p->op - 1) && g->block[i].n > 0)
+            return i;
     }
     return -1;
 }
@@ -92,11 +93,11 @@ static void add_blocks(blocks *l, int k, const tw_program *p)
     int64_t unused = unused_of(p, g->memory, g->align);
     if (unused > 0)
         g->block[g->n_blocks++] = (tw_block){.op = g->first_op + k,
-                                       .last_op = g->first_op + k,
-                                       .operand = tw_op_output(p->op),
-                                       .slot = -1,
-                                       .size = unused,
-                                       .lower = INT64_MAX};
+                                             .last_op = g->first_op + k,
+                                             .operand = tw_op_output(p->op),
+                                             .slot = -1,
+                                             .size = unused,
+                                             .lower = INT64_MAX};
 }
 
 /* ---- lifetimes ---- */
@@ -352,8 +353,8 @@ static tw_status build_behind(const tw_model *model, int first, int n, const tw_
 }
 
 /* What they need of one memory beside what `first` leaves there, which is block 0. */
-static tw_status blocks_behind(const tw_op_plan *op, int first, int n, const tw_memory *m, int memory, tw_arena *arena,
-                             tw_placing *g)
+static tw_status blocks_behind(const tw_op_plan *op, int first, int n, const tw_memory *m, int memory,
+                               tw_arena *arena, tw_placing *g)
 {
     blocks l = {.g = g};
     int room = 1;
@@ -482,7 +483,8 @@ static tw_status pack_group(const tw_program *p, int m, tw_arena *scratch, int64
     l.of = &of;
     add_blocks(&l, 0, p);
     for (int i = 0; i < g.n_blocks; i++)
-        if (g.block[i].operand == tw_op_output(p->op) && g.block[i].n > 0) g.block[i].last_op = behind.block[0].last_op;
+        if (g.block[i].operand == tw_op_output(p->op) && g.block[i].n > 0)
+            g.block[i].last_op = behind.block[0].last_op;
     for (int i = 1; i < behind.n_blocks; i++) g.block[g.n_blocks++] = behind.block[i];
     return put_lifetime(&g, NULL, scratch, need);
 }
@@ -507,14 +509,14 @@ static tw_status refuse_group(const tw_program *p, int m, int64_t need, tw_diag 
 {
     const tw_memory *memory = &p->machine->memory[m];
     int64_t size = tw_memory_full(memory);
-    tw_status status = tw_diag_infeasible(diag, p->map->level[m - 1].loc,
-                                          "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
-                                          memory->name, need - size, need, size);
+    tw_status status = tw_diag_infeasible(
+        diag, p->map->level[m - 1].loc, "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
+        memory->name, need - size, need, size);
     diag->short_by = need - size;
     if (diag->muted) return status;
     tw_diag_note(diag, p->map->level[m - 1].loc,
-                 "'%s' alone takes %" PRId64 " in '%s'; the operators that are fused with it need more", p->op->name,
-                 p->layout.used[m], memory->name);
+                 "'%s' alone takes %" PRId64 " in '%s'; the operators that are fused with it need more",
+                 p->op->name, p->layout.used[m], memory->name);
     tw_diag_note(diag, memory->loc, "memory '%s' declared here with %" PRId64, memory->name, size);
     return status;
 }

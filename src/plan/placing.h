@@ -13,8 +13,8 @@
  *     ofm            ##############################            lifetime  packed, as low as can be                */
 #ifndef TW_PLAN_PLACING_H
 #define TW_PLAN_PLACING_H
-#include "program/program.h"
 #include "plan/plan.h"
+#include "program/program.h"
 
 /* Blocks of the group of operators [first, first + n) in `memory`, with the offsets that the memory's policy gives them and
  * what the other policies would take. Capacity is not looked at. */
@@ -33,8 +33,8 @@ const char *tw_block_name(const tw_placing *placing, const tw_op_plan *op, int b
 tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine);
 /* The machine as operator `op` of the model meets it: its costs, and what the rest of its group needs of the memories.
  * `map` has the mappings of all operators; NULL: the fused ones work in one piece. */
-TW_NODISCARD tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                                       tw_arena *arena, const tw_machine **out);
+TW_NODISCARD tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine,
+                                       const tw_op_map *map, tw_arena *arena, const tw_machine **out);
 /* Units of memory m that the group takes whose first operator, built for such a view, is `first`. That program alone may
  * fit and its group not. */
 TW_NODISCARD tw_status tw_group_need(const tw_program *first, int m, tw_arena *scratch, int64_t *need);

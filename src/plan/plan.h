@@ -5,8 +5,8 @@
  *   judge.c   what checker and executor say of it (execute.c: they watch, or run it on given numbers) */
 #ifndef TW_PLAN_PLAN_H
 #define TW_PLAN_PLAN_H
-#include "program/program.h"
 #include "mapping/mapping.h"
+#include "program/program.h"
 #include "sim/timeline.h"
 
 typedef struct tw_op_plan {
@@ -21,11 +21,11 @@ typedef struct tw_op_plan {
 /* A piece of memory that is given out as one, see placing.h. */
 typedef struct tw_block {
     int op, operand;
-    int last_op;      /* that touches it: it is kept until that one is over                           */
-    int slot;         /* -1: all slots of the pool                                                    */
-    int first, n;     /* buffers of the operator's layout; n 0: nothing ever lies there               */
-    int64_t size;     /* units                                                                        */
-    int64_t lower, upper; /* live in commands [lower, upper) of the group                             */
+    int last_op;           /* that touches it: it is kept until that one is over                           */
+    int slot;              /* -1: all slots of the pool                                                    */
+    int first, n;          /* buffers of the operator's layout; n 0: nothing ever lies there               */
+    int64_t size;          /* units                                                                        */
+    int64_t lower, upper;  /* live in commands [lower, upper) of the group                             */
     int64_t reads, writes; /* commands that do                                                        */
     int64_t offset;
 } tw_block;
@@ -35,14 +35,14 @@ typedef struct tw_placing { /* of one memory in one group of operators */
     tw_placement policy;
     int64_t capacity, align;
     int n_blocks;
-    tw_block *block;               /* in the order in which `bump` gives them out                         */
+    tw_block *block; /* in the order in which `bump` gives them out                         */
     int64_t n_commands;
-    bool coarse;               /* too many commands to look at: lifetimes are whole operators         */
+    bool coarse;                     /* too many commands to look at: lifetimes are whole operators         */
     int64_t height[TW_N_PLACEMENTS]; /* that each policy takes                                        */
-    bool proven;               /* the last one is the least                                           */
-    int64_t least;             /* no placement is lower than this                                     */
-    int64_t live;              /* most units that must be there at once,                              */
-    int live_op;               /* in this operator                                                    */
+    bool proven;                     /* the last one is the least                                           */
+    int64_t least;                   /* no placement is lower than this                                     */
+    int64_t live;                    /* most units that must be there at once,                              */
+    int live_op;                     /* in this operator                                                    */
 } tw_placing;
 
 typedef struct tw_front_list { /* Pareto front of one operator */
@@ -54,7 +54,7 @@ struct tw_plan {
     const tw_model *model;
     const tw_machine *machine;
     const tw_mapping *mapping;
-    const tw_op_plan *op; /* one per operator of the model, run one after the other */
+    const tw_op_plan *op;       /* one per operator of the model, run one after the other */
     const tw_front_list *front; /* one per operator, NULL: not searched */
     int n_placings;             /* per group and memory                 */
     const tw_placing *placing;
@@ -75,9 +75,9 @@ typedef struct tw_advisor {
 
 /* Where a mapping comes from. */
 typedef struct tw_origin {
-    const tw_search_result *found; /* how the search of each operator ended; NULL: it was given       */
-    const tw_front_list *front;    /* the Pareto front of each; NULL: none                            */
-    const tw_advisor *advisor;     /* NULL: nobody is asked                                           */
+    const tw_search_result *found;        /* how the search of each operator ended; NULL: it was given       */
+    const tw_front_list *front;           /* the Pareto front of each; NULL: none                            */
+    const tw_advisor *advisor;            /* NULL: nobody is asked                                           */
     const struct tw_evaluator *evaluator; /* of that search: may have simulated it already; NULL: none */
 } tw_origin;
 
@@ -98,7 +98,7 @@ typedef struct tw_group {
     const tw_machine *machine;
     const tw_op_map *map;
     int first, n;
-    const tw_advisor *advisor; /* NULL: nobody is asked */
+    const tw_advisor *advisor;            /* NULL: nobody is asked */
     const struct tw_evaluator *evaluator; /* as tw_origin has it */
 } tw_group;
 /* What is made of groups: `op` has room for every operator of the model, `placing` for every memory of each group. */

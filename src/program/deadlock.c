@@ -86,7 +86,8 @@ static int64_t measure(const tw_program *p, int memory, int pool, int64_t fallba
         if (c.step > MOST_STEPS) return fallback;
         n = tw_flow_cursor_next(&c, step);
         if (n < 0)
-            return c.stuck_memory == memory && c.flow->residency[memory][c.stuck_operand].pool == pool ? -1 : fallback;
+            return c.stuck_memory == memory && c.flow->residency[memory][c.stuck_operand].pool == pool ? -1
+                                                                                                       : fallback;
     }
     return c.ring[memory][pool].most_out;
 }

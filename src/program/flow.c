@@ -139,7 +139,8 @@ static void close_residency(const tw_program *p, tw_flow *flow, tw_residency *s,
 }
 
 /* Tiles that are held at once: those that the outermost place that brings a tile back sweeps over. */
-static int64_t count_needed(const tw_flow *flow, const tw_op *op, int operand, const tw_residency *s, tw_places back)
+static int64_t count_needed(const tw_flow *flow, const tw_op *op, int operand, const tw_residency *s,
+                            tw_places back)
 {
     int grain = places_before(flow, s->grain + 1), q = s->depth;
     int64_t n = 1;

@@ -30,8 +30,8 @@
  * stay whose key does not move then goes on. Whether it does is asked when a place moves, see renew_stays. */
 #ifndef TW_PROGRAM_FLOW_H
 #define TW_PROGRAM_FLOW_H
-#include "program/instr.h"
 #include "mapping/mapping.h"
+#include "program/instr.h"
 
 enum { TW_MAX_PLACES = 40 };
 typedef uint64_t tw_places;
@@ -41,21 +41,21 @@ typedef struct tw_flow_place {
 } tw_flow_place;
 
 typedef struct tw_residency { /* of one operand in one memory */
-    bool here;           /* the memory is on the operand's path; memory 0 is on all                 */
-    int grain;           /* tiled level, -1: it is whole                                            */
-    int outer, inner;    /* next memories on the path, -1: none                                     */
-    int16_t filler;      /* mover from `outer` into this memory, -1: none                           */
-    int16_t drain;       /* output: mover to `outer`                                                */
-    int16_t pool;        /* the operand under whose name the buffers are                            */
-    int depth;           /* places outside of it                                                    */
-    tw_places key;       /* the residency ends when one of these moves                                   */
-    tw_places running;   /* places that run during a residency                                           */
+    bool here;                /* the memory is on the operand's path; memory 0 is on all                 */
+    int grain;                /* tiled level, -1: it is whole                                            */
+    int outer, inner;         /* next memories on the path, -1: none                                     */
+    int16_t filler;           /* mover from `outer` into this memory, -1: none                           */
+    int16_t drain;            /* output: mover to `outer`                                                */
+    int16_t pool;             /* the operand under whose name the buffers are                            */
+    int depth;                /* places outside of it                                                    */
+    tw_places key;            /* the residency ends when one of these moves                                   */
+    tw_places running;        /* places that run during a residency                                           */
     tw_places first, last;
-    bool resident;                 /* it never comes and never goes: see tw_op.fused                          */
-    bool passing;                  /* every tile is handed on at once                                         */
-    bool returns;                  /* output: partial sums leave this memory and come back                    */
-    int64_t needed;                /* tiles held at once                                                      */
-    int64_t n_tiles;               /* that differ during a residency: the table of who is where has so many entries */
+    bool resident;   /* it never comes and never goes: see tw_op.fused                          */
+    bool passing;    /* every tile is handed on at once                                         */
+    bool returns;    /* output: partial sums leave this memory and come back                    */
+    int64_t needed;  /* tiles held at once                                                      */
+    int64_t n_tiles; /* that differ during a residency: the table of who is where has so many entries */
     int64_t stride[TW_MAX_PLACES]; /* entry of a tile = sum of stride x index                       */
     int64_t n_numbers;             /* tiles of the operand at this grain, uneven ones counted full  */
     int64_t number[TW_MAX_PLACES]; /* number of a tile = sum of number x index                      */

@@ -262,7 +262,8 @@ static tw_status init_memory(tw_flow_cursor *c, int m, tw_arena *arena)
 
 static bool share_pool(const tw_flow *flow, int m, int a, int b)
 {
-    return flow->residency[m][a].here && flow->residency[m][b].here && flow->residency[m][a].pool == flow->residency[m][b].pool;
+    return flow->residency[m][a].here && flow->residency[m][b].here &&
+           flow->residency[m][a].pool == flow->residency[m][b].pool;
 }
 
 tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_arena *arena)
@@ -578,7 +579,7 @@ static bool emit_exec(tw_flow_cursor *c)
         tw_kernel_nest nest = nest_of(c);
         in->passes = tw_cost_of_kernel(cost, &nest, false);
         in->contended = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true),
-                                  waits_of(c, tw_banks_clash(&cost->banks, nest.stride)));
+                                    waits_of(c, tw_banks_clash(&cost->banks, nest.stride)));
     }
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;

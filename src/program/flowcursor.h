@@ -49,17 +49,20 @@ typedef struct tw_flow_cursor {
     bool backwards[TW_MAX_PLACES];
     tw_box tile[TW_MAX_MEMORIES]; /* of each tiled level */
     int64_t elems[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    tw_box whole;                                   /* all loops, and what of each operand they touch */
+    tw_box whole; /* all loops, and what of each operand they touch */
     int64_t whole_elems[TW_MAX_OPERANDS];
     unsigned simple; /* bit o: the elements of operand o are the product of its loops' lengths */
     unsigned touched[TW_MAX_OPERANDS];
-    bool fresh[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* serpentine: the residency began with this stand of its depth  */
+    bool fresh[TW_MAX_MEMORIES]
+              [TW_MAX_OPERANDS]; /* serpentine: the residency began with this stand of its depth  */
     bool ending[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* and ends with it                                         */
     tw_free_ring ring[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    int32_t *where[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* buffer of each tile of the residency, -1: none             */
-    int32_t *now[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* that of the current tile                              */
-    int64_t number[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of the current tile, see tw_residency                      */
-    tw_holder *holder;                                /* per buffer                                            */
+    int32_t
+        *where[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* buffer of each tile of the residency, -1: none             */
+    int32_t *now[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* that of the current tile                              */
+    int64_t number[TW_MAX_MEMORIES]
+                  [TW_MAX_OPERANDS]; /* of the current tile, see tw_residency                      */
+    tw_holder *holder;               /* per buffer                                            */
     int16_t turn[TW_MAX_ENGINES];
     int n_owed; /* credits that the next EXEC gives back, since no transfer reads them last */
     int32_t owed[TW_MAX_OPERANDS * TW_MAX_MEMORIES];

@@ -39,7 +39,7 @@ typedef struct tw_instr {
     int64_t work;                /* LOAD, STORE: units; EXEC: points; SUM, FILL: elements          */
     int64_t passes;              /* EXEC with an array cost: passes over the array; with a kernel or descriptor
                                     cost: thousandths of a cycle                               */
-    int64_t contended;             /* EXEC with a kernel cost: the same when a mover works on the memory meanwhile */
+    int64_t contended;           /* EXEC with a kernel cost: the same when a mover works on the memory meanwhile */
     int64_t tile;                /* async, LOAD and STORE: number of the operand's tile at this level */
     int64_t index[TW_MAX_LOOPS]; /* tile index per loop at this level                              */
     tw_box box;                  /* EXEC, SUM, FILL: loop points; LOAD, STORE: of the step served  */

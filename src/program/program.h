@@ -34,8 +34,8 @@ typedef struct tw_program {
     unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions */
     int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
     int64_t partial_units;               /* units of one partial sum                                  */
-    int64_t largest[TW_MAX_LOOPS]; /* tile of the innermost level                                     */
-    unsigned padded; /* bit l: the machine pads loop l up to a multiple of its tile                   */
+    int64_t largest[TW_MAX_LOOPS];       /* tile of the innermost level                                     */
+    unsigned padded;     /* bit l: the machine pads loop l up to a multiple of its tile                   */
     int64_t n_execs;     /* steps of the innermost level over the whole program, at most              */
     const tw_flow *flow; /* async machines, NULL otherwise                                        */
     tw_layout layout;
@@ -46,7 +46,8 @@ TW_NODISCARD tw_status tw_program_build(const tw_model *model, int op, const tw_
                                         const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
 /* The same for memories as large as they have to be, with as many buffers of everything as the mapping says. */
 TW_NODISCARD tw_status tw_program_build_roomy(const tw_model *model, int op, const tw_machine *machine,
-                                              const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
+                                              const tw_op_map *map, tw_arena *arena, tw_diag *diag,
+                                              tw_program *out);
 
 /* Units that a region of this operand takes. */
 static inline int64_t tw_program_units(const tw_program *program, int operand, int64_t elems)

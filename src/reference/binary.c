@@ -143,7 +143,7 @@ static tw_status fold(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, cons
     for (int k = 0; k < n; k++) {
         if (!tw_onnx_is_number(in[k]->type) || (!mixed && in[k]->type != in[0]->type))
             return tw_ref_error(c, diag, "operand %d is of type %s, operand 0 of type %s", k,
-                                  tw_onnx_type_name(in[k]->type), tw_onnx_type_name(in[0]->type));
+                                tw_onnx_type_name(in[k]->type), tw_onnx_type_name(in[0]->type));
         whole = whole && tw_onnx_is_whole(in[k]->type);
     }
     if (whole ? !r->whole : !r->real)
@@ -200,10 +200,10 @@ static tw_status run_pair(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, 
     X(BitwiseOr, NULL, whole_or, NULL, false, false)               \
     X(BitwiseXor, NULL, whole_xor, NULL, false, false)
 
-#define X(op, real, whole, natural, truth, mixed)                                                       \
+#define X(op, real, whole, natural, truth, mixed)                                                     \
     static tw_status run_##op(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output) \
-    {                                                                                                   \
-        return run_pair(c, arena, diag, output, &(rule){real, whole, natural, truth}, mixed);           \
+    {                                                                                                 \
+        return run_pair(c, arena, diag, output, &(rule){real, whole, natural, truth}, mixed);         \
     }
 PAIRS(X)
 #undef X

@@ -16,8 +16,8 @@ typedef struct scope {
     tw_arena *keep;  /* constants live here, as long as the outermost scope       */
     tw_diag *diag;
     const tw_ref_case *around; /* the node that this is a graph of, NULL: none             */
-    int64_t *steps;              /* taken so far, by all nested scopes                        */
-    tw_status status;            /* of the last search, when it failed for another reason than absence */
+    int64_t *steps;            /* taken so far, by all nested scopes                        */
+    tw_status status;          /* of the last search, when it failed for another reason than absence */
 } scope;
 
 /* ---- values ---- */
@@ -77,15 +77,15 @@ static tw_status run_node(scope *s, int graph, const tw_onnx_node *node, tw_aren
     TW_ALLOC(arena, output, node->n_outputs);
     TW_ALLOC(arena, wanted, node->n_outputs);
     tw_ref_case c = {s->file,
-                       node,
-                       tw_graph_opset(s->file, node->domain),
-                       node->n_inputs,
-                       node->n_outputs,
-                       input,
-                       wanted,
-                       graph,
-                       scope_find,
-                       s};
+                     node,
+                     tw_graph_opset(s->file, node->domain),
+                     node->n_inputs,
+                     node->n_outputs,
+                     input,
+                     wanted,
+                     graph,
+                     scope_find,
+                     s};
     TW_TRY(count_step(s, &c));
     for (int i = 0; i < node->n_inputs; i++)
         if (node->input[i] >= 0) TW_TRY(find_value(s, &c, node->input[i], &input[i]));
@@ -163,8 +163,7 @@ static tw_status graph_of(const tw_ref_case *c, tw_diag *diag, const char *name,
 }
 
 /* A copy that needs nothing of the original's arena. */
-static tw_status copy_array(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                            tw_array *out)
+static tw_status copy_array(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, tw_array *out)
 {
     TW_TRY(tw_moving_reshaped(c, diag, x, x->n_dims, x->dim, arena, out));
     const char **text = tw_moving_at(out, 0);
@@ -178,7 +177,7 @@ static tw_status read_condition(const tw_ref_case *c, tw_diag *diag, const tw_ar
 {
     if (x && (x->n != 1 || x->type != TW_ONNX_BOOL))
         return tw_ref_error(c, diag, "the condition is %" PRId64 " of %s instead of one bool", x->n,
-                              tw_onnx_type_name(x->type));
+                            tw_onnx_type_name(x->type));
     *out = !x || tw_array_get_int(x, 0) != 0;
     return TW_OK;
 }
@@ -271,8 +270,8 @@ static tw_status pile_array(const tw_ref_case *c, tw_arena *arena, tw_diag *diag
 }
 
 /* Position i of an axis, which is dropped. */
-static tw_status take(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, int axis,
-                      int64_t i, tw_array *out)
+static tw_status take(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, int axis, int64_t i,
+                      tw_array *out)
 {
     int64_t all[TW_ONNX_MAX_DIMS], dim[TW_ONNX_MAX_DIMS], stride[TW_ONNX_MAX_DIMS];
     tw_moving_strides(x, all);
@@ -321,7 +320,7 @@ static tw_status loop_init(const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
     l->n_piles = l->body->n_outputs - first_out - n_states;
     if (l->n_piles < 0 || c->n_outputs > n_states + l->n_piles)
         return tw_ref_error(c, diag, "the body has %d outputs for %d states and %d outputs of the node",
-                              l->body->n_outputs, n_states, c->n_outputs);
+                            l->body->n_outputs, n_states, c->n_outputs);
     TW_ALLOC(arena, l->state, n_states);
     TW_ALLOC(arena, l->pile, l->n_piles);
     l->work = tw_arena_new();
@@ -432,7 +431,7 @@ static tw_status run_loop(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, 
 typedef struct scan { /* what a Scan says of its inputs and outputs */
     int n_states, n_ins;
     tw_ref_list in_axes, out_axes, in_ways, out_ways; /* ways: 1 is backwards */
-    const tw_array *const *input;                       /* states, then what is scanned */
+    const tw_array *const *input;                     /* states, then what is scanned */
 } scan;
 
 static int64_t entry(tw_ref_list list, int64_t i) { return list.there && i < list.n ? list.v[i] : 0; }
@@ -463,7 +462,7 @@ static tw_status scan_length(const tw_ref_case *c, tw_diag *diag, const scan *s,
         if (i == 0) *length = x->dim[axis[0]];
         if (x->dim[axis[i]] != *length)
             return tw_ref_error(c, diag, "scanned axes of %" PRId64 " and %" PRId64 " elements", *length,
-                                  x->dim[axis[i]]);
+                                x->dim[axis[i]]);
     }
     return TW_OK;
 }
@@ -475,7 +474,7 @@ static tw_status scan_over(loop *l, const scan *s, tw_array *output)
     int64_t length = 0;
     if (l->body->n_inputs != s->n_states + s->n_ins)
         return tw_ref_error(c, l->diag, "the body has %d inputs instead of %d", l->body->n_inputs,
-                              s->n_states + s->n_ins);
+                            s->n_states + s->n_ins);
     TW_ALLOC(l->arena, axis, s->n_ins);
     TW_TRY(scan_length(c, l->diag, s, axis, &length));
     for (int k = 0; k < s->n_states; k++) l->state[k] = *s->input[k];

@@ -76,8 +76,8 @@ static tw_status convolve(const conv *v, tw_arena *arena, double *y)
 }
 
 /* Shapes of x and w against each other and `group`; the result's shape. */
-static tw_status prepare(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                         const tw_array *w, conv *v, int64_t dim[TW_ONNX_MAX_DIMS])
+static tw_status prepare(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, const tw_array *w,
+                         conv *v, int64_t dim[TW_ONNX_MAX_DIMS])
 {
     int64_t groups = tw_onnx_int(c->node, "group", 1);
     if (x->n_dims < 2 || w->n_dims != x->n_dims)
@@ -85,8 +85,8 @@ static tw_status prepare(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, c
     if (groups < 1 || x->dim[1] < 1 || w->dim[0] < 1 || w->dim[0] % groups || x->dim[1] % groups ||
         x->dim[1] / groups != w->dim[1])
         return tw_ref_error(c, diag,
-                              "%" PRId64 " channels in %" PRId64 " groups meet weights of %" PRId64 " x %" PRId64,
-                              x->dim[1], groups, w->dim[0], w->dim[1]);
+                            "%" PRId64 " channels in %" PRId64 " groups meet weights of %" PRId64 " x %" PRId64,
+                            x->dim[1], groups, w->dim[0], w->dim[1]);
     TW_TRY(tw_slide_read(c, arena, diag, x, w->dim + 2, &v->slide));
     v->n_images = x->dim[0];
     v->groups = groups;
@@ -116,8 +116,7 @@ static tw_status run_product(const tw_ref_case *c, tw_arena *arena, tw_diag *dia
 }
 
 /* Per channel: v += bias. */
-static tw_status add_bias(const tw_ref_case *c, tw_diag *diag, const tw_array *bias, const tw_array *out,
-                          double *v)
+static tw_status add_bias(const tw_ref_case *c, tw_diag *diag, const tw_array *bias, const tw_array *out, double *v)
 {
     if (!bias) return TW_OK;
     int64_t channels = out->dim[1], inner = tw_ref_extent(out, 2, out->n_dims);
@@ -133,15 +132,14 @@ static bool can_be_convolved(tw_onnx_type type)
     return tw_onnx_is_float(type) || (tw_onnx_is_whole(type) && tw_onnx_type_bytes(type) <= 2);
 }
 
-static tw_status convolve_plain(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
-                                 double **y)
+static tw_status convolve_plain(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, double **y)
 {
     const tw_array *x, *w;
     TW_TRY(tw_ref_need(c, diag, 0, &x));
     TW_TRY(tw_ref_need(c, diag, 1, &w));
     if (!can_be_convolved(x->type) || x->type != w->type)
         return tw_ref_error(c, diag, "operands of types %s and %s", tw_onnx_type_name(x->type),
-                              tw_onnx_type_name(w->type));
+                            tw_onnx_type_name(w->type));
     conv v = {.x = tw_array_reals(x, arena), .w = tw_array_reals(w, arena)};
     TW_TRY(run_product(c, arena, diag, x, w, &v, x->type, output, y));
     return add_bias(c, diag, tw_ref_input(c, 2), output, *y);
@@ -268,7 +266,7 @@ static tw_status prepare_back(const tw_ref_case *c, tw_arena *arena, tw_diag *di
         return tw_ref_error(c, diag, "input and weights do not match in type or number of axes");
     if (groups < 1 || x->dim[1] < 1 || x->dim[1] % groups || x->dim[1] != w->dim[0])
         return tw_ref_error(c, diag, "%" PRId64 " channels in %" PRId64 " groups meet weights of %" PRId64,
-                              x->dim[1], groups, w->dim[0]);
+                            x->dim[1], groups, w->dim[0]);
     TW_TRY(tw_slide_transposed(c, arena, diag, x, w->dim + 2, &v->slide));
     v->n_images = x->dim[0];
     v->groups = groups;

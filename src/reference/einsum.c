@@ -119,8 +119,8 @@ static tw_status find_extents(const tw_ref_case *c, tw_diag *diag, sum *s)
                 int64_t extent = s->operand[i]->dim[k];
                 if (s->loop[l] != s->in[i].letter[k] || extent == 1) continue;
                 if (s->extent[l] != 1 && s->extent[l] != extent)
-                    return tw_ref_error(c, diag, "extents %" PRId64 " and %" PRId64 " of one letter",
-                                          s->extent[l], extent);
+                    return tw_ref_error(c, diag, "extents %" PRId64 " and %" PRId64 " of one letter", s->extent[l],
+                                        extent);
                 s->extent[l] = extent;
             }
     return TW_OK;
@@ -172,8 +172,7 @@ static tw_status add_up(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, co
 {
     int64_t inner = 1;
     for (int l = s->n_out; l < s->n_loops; l++)
-        if (!tw_ckd_mul(inner, s->extent[l], &inner))
-            return tw_ref_unknown(c, diag, "more loops than can be run");
+        if (!tw_ckd_mul(inner, s->extent[l], &inner)) return tw_ref_unknown(c, diag, "more loops than can be run");
     TW_TRY(tw_ref_work(c, diag, output->n, inner, 1));
     tw_walk w = tw_walk_of(s->n_loops, s->extent);
     for (int i = 0; i < s->n_operands; i++) add_operand(s, i, &w);

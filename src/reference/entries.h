@@ -42,8 +42,8 @@ typedef struct tw_ref_list {
     const int64_t *v;
 } tw_ref_list;
 /* From input `i` if that is given (an integer tensor; i < 0: never), else from the attribute `name`. */
-TW_NODISCARD tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *arena,
-                                     tw_diag *diag, tw_ref_list *out);
+TW_NODISCARD tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *arena, tw_diag *diag,
+                                   tw_ref_list *out);
 /* An axis that may count from the end, as 0..n_dims-1; anything else is an error. */
 TW_NODISCARD tw_status tw_ref_axis(const tw_ref_case *c, tw_diag *diag, int64_t axis, int n_dims, int *out);
 
@@ -55,13 +55,13 @@ bool tw_ref_same_shape(const tw_array *a, const tw_array *b);
 /* The output's elements, or a message when there are too many or a dim is negative. data is never NULL, n may be
  * 0. */
 TW_NODISCARD tw_status tw_ref_make(const tw_ref_case *c, tw_diag *diag, tw_onnx_type type, int n_dims,
-                                     const int64_t *dim, tw_arena *arena, tw_array *out);
+                                   const int64_t *dim, tw_arena *arena, tw_array *out);
 /* Refuses (TW_INFEASIBLE) what would take more than TW_REFER_MAX_WORK steps: a * b * d, none negative. */
 #define TW_ref_MAX_WORK (INT64_C(1) << 37)
 TW_NODISCARD tw_status tw_ref_work(const tw_ref_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d);
 /* The shape that n arrays (none NULL) are broadcast to, numpy's way. */
 TW_NODISCARD tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *const *a, int n,
-                                          int *n_dims, int64_t dim[TW_ONNX_MAX_DIMS]);
+                                        int *n_dims, int64_t dim[TW_ONNX_MAX_DIMS]);
 
 /* Visits the positions of a shape in row-major order and tells where each operand has its element:
  *
@@ -86,9 +86,9 @@ void tw_walk_next(tw_walk *w);
 
 /* ---- elements in bulk ---- */
 
-bool tw_onnx_is_float(tw_onnx_type type);       /* f16, bf16, f32, f64       */
-bool tw_onnx_is_whole(tw_onnx_type type);       /* integers and bool         */
-bool tw_onnx_is_number(tw_onnx_type type);      /* one of the two            */
+bool tw_onnx_is_float(tw_onnx_type type);  /* f16, bf16, f32, f64       */
+bool tw_onnx_is_whole(tw_onnx_type type);  /* integers and bool         */
+bool tw_onnx_is_number(tw_onnx_type type); /* one of the two            */
 /* As tw_array_reals and tw_array_put_reals; u64 keeps its bits in int64_t. */
 int64_t *tw_array_wholes(const tw_array *a, tw_arena *arena);
 void tw_array_put_wholes(tw_array *out, const int64_t *v);

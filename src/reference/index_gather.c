@@ -23,8 +23,7 @@ tw_status tw_run_gather(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw
     for (int k = 0; k < at->n_dims; k++) dim[n++] = at->dim[k];
     for (int k = axis + 1; k < x->n_dims; k++) dim[n++] = x->dim[k];
     TW_TRY(tw_ref_make(c, diag, x->type, n, dim, arena, output));
-    int64_t outer = output->n == 0 ? 0 : tw_ref_extent(x, 0, axis),
-            inner = tw_ref_extent(x, axis + 1, x->n_dims);
+    int64_t outer = output->n == 0 ? 0 : tw_ref_extent(x, 0, axis), inner = tw_ref_extent(x, axis + 1, x->n_dims);
     for (int64_t i = 0; i < at->n; i++) {
         int64_t p;
         TW_TRY(tw_moving_place(c, diag, tw_array_get_int(at, i), x->dim[axis], &p));
@@ -46,7 +45,7 @@ tw_status tw_run_gather_elements(const tw_ref_case *c, tw_arena *arena, tw_diag 
     for (int k = 0; k < x->n_dims; k++)
         if (k != axis && at->dim[k] > x->dim[k])
             return tw_ref_error(c, diag, "axis %d of the indices is %" PRId64 ", of the data %" PRId64, k,
-                                  at->dim[k], x->dim[k]);
+                                at->dim[k], x->dim[k]);
     TW_TRY(tw_ref_make(c, diag, x->type, at->n_dims, at->dim, arena, output));
     tw_moving_strides(x, stride);
     int64_t step = stride[axis];
@@ -82,7 +81,7 @@ static tw_status read_nd(const tw_ref_case *c, tw_diag *diag, nd *g)
     for (int k = 0; k < g->batch; k++)
         if (g->x->dim[k] != g->at->dim[k])
             return tw_ref_error(c, diag, "axis %d is %" PRId64 " in the data, %" PRId64 " in the indices", k,
-                                  g->x->dim[k], g->at->dim[k]);
+                                g->x->dim[k], g->at->dim[k]);
     return TW_OK;
 }
 
@@ -109,8 +108,7 @@ tw_status tw_run_gather_nd(const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
     for (int k = g.batch + g.depth; k < x->n_dims; k++) dim[n++] = x->dim[k];
     TW_TRY(tw_ref_make(c, diag, x->type, n, dim, arena, output));
     if (output->n == 0) return TW_OK;
-    int64_t inner = tw_ref_extent(x, g.batch + g.depth, x->n_dims),
-            block = tw_ref_extent(x, g.batch, x->n_dims);
+    int64_t inner = tw_ref_extent(x, g.batch + g.depth, x->n_dims), block = tw_ref_extent(x, g.batch, x->n_dims);
     int64_t per_batch = tw_ref_extent(at, g.batch, at->n_dims - 1);
     for (int64_t i = 0; i < at->n / g.depth; i++) {
         int64_t p;
@@ -155,8 +153,7 @@ tw_status tw_run_compress(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, 
     memcpy(dim, x->dim, sizeof dim);
     dim[axis] = n;
     TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, dim, arena, output));
-    int64_t outer = output->n == 0 ? 0 : tw_ref_extent(x, 0, axis),
-            inner = tw_ref_extent(x, axis + 1, x->n_dims);
+    int64_t outer = output->n == 0 ? 0 : tw_ref_extent(x, 0, axis), inner = tw_ref_extent(x, axis + 1, x->n_dims);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < n; i++)
             tw_moving_run(output, (o * n + i) * inner, x, (o * x->dim[axis] + kept[i]) * inner, inner);

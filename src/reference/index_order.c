@@ -192,8 +192,8 @@ static tw_status group_slices(const tw_ref_case *c, tw_arena *arena, tw_diag *di
     return tw_onnx_int(c->node, "sorted", 1) ? TW_OK : order_by_first(arena, g);
 }
 
-static tw_status put_list(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, int i, const int64_t *v,
-                          int64_t n, tw_array *output)
+static tw_status put_list(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, int i, const int64_t *v, int64_t n,
+                          tw_array *output)
 {
     if (!tw_ref_wants(c, i)) return TW_OK;
     TW_TRY(tw_ref_make(c, diag, TW_ONNX_I64, 1, &n, arena, &output[i]));

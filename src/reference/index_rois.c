@@ -27,8 +27,7 @@ static tw_status read_rois(const tw_ref_case *c, tw_diag *diag, int box, rois *r
     return TW_OK;
 }
 
-static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const rois *r,
-                             tw_array *output)
+static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const rois *r, tw_array *output)
 {
     int64_t dim[4] = {r->n, r->channels, r->out[0], r->out[1]};
     return tw_ref_make(c, diag, r->x->type, 4, dim, arena, output);
@@ -68,8 +67,7 @@ static pair pair_of(double x, int64_t extent)
     return (pair){{low, low + 1}, {1 - (x - (double)low), x - (double)low}};
 }
 
-static tw_status align(const tw_ref_case *c, tw_diag *diag, const rois *r, int64_t region, bool half,
-                       aligned *out)
+static tw_status align(const tw_ref_case *c, tw_diag *diag, const rois *r, int64_t region, bool half, aligned *out)
 {
     int64_t ratio = tw_onnx_int(c->node, "sampling_ratio", 0);
     for (int k = 0; k < 2; k++) { /* a box is x1 y1 x2 y2 */
@@ -177,8 +175,7 @@ tw_status tw_run_max_roi_pool(const tw_ref_case *c, tw_arena *arena, tw_diag *di
     tw_ref_list shape;
     TW_TRY(read_rois(c, diag, 5, &r));
     TW_TRY(tw_ref_ints(c, "pooled_shape", -1, arena, diag, &shape));
-    if (shape.n != 2)
-        return tw_ref_error(c, diag, "'pooled_shape' has %" PRId64 " entries instead of 2", shape.n);
+    if (shape.n != 2) return tw_ref_error(c, diag, "'pooled_shape' has %" PRId64 " entries instead of 2", shape.n);
     memcpy(r.out, shape.v, sizeof r.out);
     TW_TRY(make_pooled(c, arena, diag, &r, output));
     double *image = tw_array_reals(r.x, arena);

@@ -103,8 +103,7 @@ static tw_status read_sampling(const tw_ref_case *c, tw_diag *diag, sampling *s)
     s->corners = tw_onnx_int(c->node, "align_corners", 0) != 0;
     s->n_axes = x->n_dims - 2;
     if (s->n_axes < 1 || g->n_dims != x->n_dims || g->dim[0] != x->dim[0] || g->dim[g->n_dims - 1] != s->n_axes)
-        return tw_ref_error(c, diag, "the grid must have %d axes, the last of them %d long", x->n_dims,
-                              s->n_axes);
+        return tw_ref_error(c, diag, "the grid must have %d axes, the last of them %d long", x->n_dims, s->n_axes);
     for (int k = 2; k < x->n_dims; k++)
         if (x->dim[k] == 0) return tw_ref_error(c, diag, "axis %d of the image is empty", k);
     if (!tw_onnx_is_number(x->type) || !tw_onnx_is_float(g->type))

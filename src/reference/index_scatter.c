@@ -70,8 +70,8 @@ static tw_status begin(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, sca
     TW_TRY(tw_ref_need(c, diag, 2, &s->update));
     if (!tw_onnx_is_whole(s->at->type) || s->update->type != s->x->type)
         return tw_ref_error(c, diag, "indices of %s and updates of %s for data of %s",
-                              tw_onnx_type_name(s->at->type), tw_onnx_type_name(s->update->type),
-                              tw_onnx_type_name(s->x->type));
+                            tw_onnx_type_name(s->at->type), tw_onnx_type_name(s->update->type),
+                            tw_onnx_type_name(s->x->type));
     TW_TRY(reduction_of(c, diag, s->x->type, &s->how));
     return tw_moving_reshaped(c, diag, s->x, s->x->n_dims, s->x->dim, arena, output);
 }
@@ -88,7 +88,7 @@ tw_status tw_run_scatter_elements(const tw_ref_case *c, tw_arena *arena, tw_diag
     for (int k = 0; k < s.x->n_dims; k++)
         if (k != axis && s.at->dim[k] > s.x->dim[k])
             return tw_ref_error(c, diag, "axis %d of the indices is %" PRId64 ", of the data %" PRId64, k,
-                                  s.at->dim[k], s.x->dim[k]);
+                                s.at->dim[k], s.x->dim[k]);
     tw_moving_strides(s.x, stride);
     int64_t step = stride[axis];
     stride[axis] = 0;

@@ -59,8 +59,7 @@ static void take_logarithms(loss *l)
 }
 
 /* One loss per target, and the weight that it counts with. */
-static tw_status weigh(const tw_ref_case *c, tw_diag *diag, const loss *l, int64_t i, double *value,
-                       double *weight)
+static tw_status weigh(const tw_ref_case *c, tw_diag *diag, const loss *l, int64_t i, double *value, double *weight)
 {
     int64_t class = tw_array_get_int(l->target, i);
     *value = *weight = 0;

@@ -33,8 +33,7 @@ tw_status tw_run_depth_to_space(const tw_ref_case *c, tw_arena *arena, tw_diag *
     if (!dcr && strcmp(mode, "CRD") != 0) return tw_ref_error(c, diag, "'mode' is '%s'", mode);
     const int64_t *d = x->dim;
     if (d[1] % (b * b) != 0)
-        return tw_ref_error(c, diag, "%" PRId64 " channels are not a multiple of blocks of %" PRId64, d[1],
-                              b * b);
+        return tw_ref_error(c, diag, "%" PRId64 " channels are not a multiple of blocks of %" PRId64, d[1], b * b);
     int64_t dim[4] = {d[0], d[1] / (b * b)};
     if (!tw_ckd_mul(d[2], b, &dim[2]) || !tw_ckd_mul(d[3], b, &dim[3]))
         return tw_ref_error(c, diag, "the image is too large");
@@ -54,8 +53,8 @@ tw_status tw_run_space_to_depth(const tw_ref_case *c, tw_arena *arena, tw_diag *
     TW_TRY(block_of(c, diag, &x, &b));
     const int64_t *d = x->dim;
     if (d[2] % b != 0 || d[3] % b != 0)
-        return tw_ref_error(
-            c, diag, "an image of %" PRId64 " x %" PRId64 " cannot be cut into blocks of %" PRId64, d[2], d[3], b);
+        return tw_ref_error(c, diag, "an image of %" PRId64 " x %" PRId64 " cannot be cut into blocks of %" PRId64,
+                            d[2], d[3], b);
     int64_t dim[4] = {d[0], 0, d[2] / b, d[3] / b};
     if (!tw_ckd_mul(d[1], b * b, &dim[1])) return tw_ref_error(c, diag, "there are too many channels");
     TW_TRY(tw_ref_make(c, diag, x->type, 4, dim, arena, output));
@@ -181,13 +180,13 @@ tw_status tw_run_reverse_sequence(const tw_ref_case *c, tw_arena *arena, tw_diag
     TW_TRY(tw_ref_ints(c, "sequence_lens", 1, arena, diag, &lens));
     if (x->n_dims < 2 || batch + time != 1 || batch * time != 0)
         return tw_ref_error(c, diag, "batch axis %" PRId64 " and time axis %" PRId64 " must be 0 and 1", batch,
-                              time);
+                            time);
     if (lens.n != x->dim[batch])
         return tw_ref_error(c, diag, "%" PRId64 " lengths for a batch of %" PRId64, lens.n, x->dim[batch]);
     for (int64_t i = 0; i < lens.n; i++)
         if (lens.v[i] < 0 || lens.v[i] > x->dim[time])
             return tw_ref_error(c, diag, "length %" PRId64 " is %" PRId64 " of %" PRId64, i, lens.v[i],
-                                  x->dim[time]);
+                                x->dim[time]);
     TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
     int64_t stride[TW_ONNX_MAX_DIMS];
     tw_moving_strides(x, stride);

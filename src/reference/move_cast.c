@@ -67,7 +67,7 @@ static tw_status cast_from_text(const tw_ref_case *c, tw_diag *diag, const tw_ar
         tw_array one = {.type = out->type, .n = 1, .data = tw_moving_at(out, i)};
         if (!read_text(text[i], &one))
             return tw_ref_error(c, diag, "'%.*s' is not a number of type %s", TW_FIRST(40, text[i]),
-                                  tw_onnx_type_name(out->type));
+                                tw_onnx_type_name(out->type));
     }
     return TW_OK;
 }
@@ -90,8 +90,8 @@ static void cast_element(const tw_array *x, int64_t i, tw_array *one)
         *(float *)tw_moving_at(one, 0) = x->type == TW_ONNX_U64 ? (float)(uint64_t)v : (float)v;
 }
 
-static tw_status cast_to(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                         tw_onnx_type type, tw_array *out)
+static tw_status cast_to(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, tw_onnx_type type,
+                         tw_array *out)
 {
     bool from_text = x->type == TW_ONNX_STRING, to_text = type == TW_ONNX_STRING;
     if (x->type != type && ((!from_text && !tw_onnx_is_number(x->type)) || (!to_text && !tw_onnx_is_number(type))))

@@ -62,8 +62,8 @@ void tw_moving_fill(tw_array *out, const void *element)
     for (int64_t i = 0; i < out->n; i++) memcpy(tw_moving_at(out, i), element, tw_moving_bytes(out->type));
 }
 
-tw_status tw_moving_reshaped(const tw_ref_case *c, tw_diag *diag, const tw_array *x, int n_dims,
-                             const int64_t *dim, tw_arena *arena, tw_array *out)
+tw_status tw_moving_reshaped(const tw_ref_case *c, tw_diag *diag, const tw_array *x, int n_dims, const int64_t *dim,
+                             tw_arena *arena, tw_array *out)
 {
     TW_TRY(tw_ref_make(c, diag, x->type, n_dims, dim, arena, out));
     if (out->n != x->n)
@@ -85,7 +85,7 @@ tw_status tw_moving_whole(const tw_ref_case *c, tw_diag *diag, int i, int64_t fa
     if (!a) return TW_OK;
     if (a->n != 1 || !tw_onnx_is_whole(a->type))
         return tw_ref_error(c, diag, "input %d must be one integer, it is %" PRId64 " of %s", i, a->n,
-                              tw_onnx_type_name(a->type));
+                            tw_onnx_type_name(a->type));
     *out = tw_array_get_int(a, 0);
     return TW_OK;
 }

@@ -56,17 +56,17 @@ static tw_status read_rim(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, 
     return TW_OK;
 }
 
-static tw_status padded_dim(const tw_ref_case *c, tw_diag *diag, pad_mode mode, int k, int64_t extent,
-                            tw_span pad, int64_t *out)
+static tw_status padded_dim(const tw_ref_case *c, tw_diag *diag, pad_mode mode, int k, int64_t extent, tw_span pad,
+                            int64_t *out)
 {
     if (!tw_ckd_add(extent, pad.lo, out) || !tw_ckd_add(*out, pad.hi, out) || *out < 0 || pad.lo < -extent ||
         pad.hi < -extent)
         return tw_ref_error(c, diag, "axis %d of %" PRId64 " elements is padded by %" PRId64 " and %" PRId64, k,
-                              extent, pad.lo, pad.hi);
+                            extent, pad.lo, pad.hi);
     int64_t widest = tw_max(pad.lo, pad.hi);
     if (mode == PAD_REFLECT && widest > tw_max(extent - 1, 0))
         return tw_ref_error(c, diag, "axis %d of %" PRId64 " elements cannot be reflected %" PRId64 " times", k,
-                              extent, widest);
+                            extent, widest);
     if (mode != PAD_CONSTANT && extent == 0 && *out > 0)
         return tw_ref_error(c, diag, "axis %d has no elements to pad with", k);
     return TW_OK;
@@ -80,8 +80,8 @@ static tw_status rim_element(const tw_ref_case *c, tw_arena *arena, tw_diag *dia
     *out = tw_moving_zero(x->type);
     if (value) {
         if (value->n != 1 || value->type != x->type)
-            return tw_ref_error(c, diag, "the value to pad with is %" PRId64 " of %s, the input is of %s",
-                                  value->n, tw_onnx_type_name(value->type), tw_onnx_type_name(x->type));
+            return tw_ref_error(c, diag, "the value to pad with is %" PRId64 " of %s, the input is of %s", value->n,
+                                tw_onnx_type_name(value->type), tw_onnx_type_name(x->type));
         *out = value->data;
     } else if (tw_onnx_attribute(c->node, "value") && tw_onnx_is_number(x->type)) {
         tw_array one;

@@ -17,8 +17,7 @@ tw_status tw_run_transpose(const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
     for (int k = 0; k < x->n_dims; k++) {
         int64_t from = perm.there ? perm.v[k] : x->n_dims - 1 - k;
         if (from < 0 || from >= x->n_dims || used[from])
-            return tw_ref_error(c, diag, "'perm' is no order of %d axes: entry %d is %" PRId64, x->n_dims, k,
-                                  from);
+            return tw_ref_error(c, diag, "'perm' is no order of %d axes: entry %d is %" PRId64, x->n_dims, k, from);
         used[from] = true;
         dim[k] = x->dim[from];
         stride[k] = all[from];
@@ -35,11 +34,11 @@ static tw_status check_joinable(const tw_ref_case *c, tw_diag *diag, const tw_ar
 {
     if (x->type != y->type || x->n_dims != y->n_dims)
         return tw_ref_error(c, diag, "input %d is %s of %d axes, input 0 is %s of %d", i,
-                              tw_onnx_type_name(y->type), y->n_dims, tw_onnx_type_name(x->type), x->n_dims);
+                            tw_onnx_type_name(y->type), y->n_dims, tw_onnx_type_name(x->type), x->n_dims);
     for (int k = 0; k < x->n_dims; k++)
         if (k != axis && x->dim[k] != y->dim[k])
-            return tw_ref_error(c, diag, "axis %d of input %d is %" PRId64 ", of input 0 %" PRId64, k, i,
-                                  y->dim[k], x->dim[k]);
+            return tw_ref_error(c, diag, "axis %d of input %d is %" PRId64 ", of input 0 %" PRId64, k, i, y->dim[k],
+                                x->dim[k]);
     return TW_OK;
 }
 
@@ -88,8 +87,7 @@ static tw_status equal_parts(const tw_ref_case *c, tw_diag *diag, int64_t extent
     return TW_OK;
 }
 
-static tw_status given_parts(const tw_ref_case *c, tw_diag *diag, tw_ref_list split, int64_t extent,
-                             int64_t *size)
+static tw_status given_parts(const tw_ref_case *c, tw_diag *diag, tw_ref_list split, int64_t extent, int64_t *size)
 {
     if (split.n != c->n_outputs)
         return tw_ref_error(c, diag, "'split' has %" PRId64 " parts, the node %d outputs", split.n, c->n_outputs);
@@ -133,8 +131,7 @@ tw_status tw_run_split(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_
     else
         TW_TRY(equal_parts(c, diag, x->dim[axis], size));
     for (int i = 0; i < c->n_outputs; at += size[i++])
-        if (tw_ref_wants(c, i))
-            TW_TRY(cut_part(c, arena, diag, x, axis, (tw_span){at, at + size[i]}, &output[i]));
+        if (tw_ref_wants(c, i)) TW_TRY(cut_part(c, arena, diag, x, axis, (tw_span){at, at + size[i]}, &output[i]));
     return TW_OK;
 }
 

@@ -339,7 +339,7 @@ tw_status tw_run_resize(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw
     bool by_scales = scales && scales->n > 0, by_sizes = sizes && sizes->n > 0;
     if (by_scales == by_sizes && r.x->n_dims > 0)
         return tw_ref_error(c, diag,
-                              by_sizes ? "there are scales and sizes" : "there are neither scales nor sizes");
+                            by_sizes ? "there are scales and sizes" : "there are neither scales nor sizes");
     TW_TRY(read_roi(c, diag, axis, n, &r));
     if (by_scales) TW_TRY(read_scales(c, diag, scales, axis, n, &r));
     if (by_sizes) {

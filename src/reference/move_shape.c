@@ -15,8 +15,8 @@ static tw_status check_rank(const tw_ref_case *c, tw_diag *diag, int64_t n_dims)
 }
 
 /* Zeros become the input's dims; the place of the -1, or -1, goes to `open`, and 1 in its place. */
-static tw_status copy_dims(const tw_ref_case *c, tw_diag *diag, const tw_array *x, tw_ref_list shape,
-                           int64_t *dim, int *open)
+static tw_status copy_dims(const tw_ref_case *c, tw_diag *diag, const tw_array *x, tw_ref_list shape, int64_t *dim,
+                           int *open)
 {
     bool zeros = tw_onnx_int(c->node, "allowzero", 0) != 0;
     *open = -1;
@@ -24,8 +24,7 @@ static tw_status copy_dims(const tw_ref_case *c, tw_diag *diag, const tw_array *
         dim[k] = shape.v[k];
         if (dim[k] == 0 && !zeros) {
             if (k >= x->n_dims)
-                return tw_ref_error(c, diag, "axis %d of the shape copies an axis that the input does not have",
-                                      k);
+                return tw_ref_error(c, diag, "axis %d of the shape copies an axis that the input does not have", k);
             dim[k] = x->dim[k];
         }
         if (dim[k] != -1) continue;
@@ -46,7 +45,7 @@ static tw_status infer_open(const tw_ref_case *c, tw_diag *diag, const tw_array 
             return tw_ref_error(c, diag, "the shape has a dim of %" PRId64, dim[k]);
     if (rest == 0 || x->n % rest != 0)
         return tw_ref_error(c, diag, "%" PRId64 " elements are not a multiple of the %" PRId64 " beside the -1",
-                              x->n, rest);
+                            x->n, rest);
     dim[open] = x->n / rest;
     return TW_OK;
 }

@@ -31,8 +31,7 @@ void tw_moving_fill(tw_array *out, const void *element);
 TW_NODISCARD tw_status tw_moving_reshaped(const tw_ref_case *c, tw_diag *diag, const tw_array *x, int n_dims,
                                           const int64_t *dim, tw_arena *arena, tw_array *out);
 /* A table for each axis of `out`, not written yet; none when out has no elements. */
-TW_NODISCARD tw_status tw_moving_tables_new(const tw_array *out, tw_arena *arena,
-                                            int64_t *from[TW_ONNX_MAX_DIMS]);
+TW_NODISCARD tw_status tw_moving_tables_new(const tw_array *out, tw_arena *arena, int64_t *from[TW_ONNX_MAX_DIMS]);
 /* The only element of input i as an integer, `fallback` when the input is left out. */
 TW_NODISCARD tw_status tw_moving_whole(const tw_ref_case *c, tw_diag *diag, int i, int64_t fallback, int64_t *out);
 /* An index that may count from the end, as 0..extent-1; anything else is an error. */

@@ -173,7 +173,7 @@ static tw_status check_tail(const tw_ref_case *c, tw_diag *diag, const layer *l)
     for (int i = 0; i < 2; i++)
         if (tail[i] && (tail[i]->n < 1 || l->n % tail[i]->n || !tw_onnx_is_float(tail[i]->type)))
             return tw_ref_error(c, diag, "scale or bias with %" PRId64 " elements for blocks of %" PRId64,
-                                  tail[i]->n, l->n);
+                                tail[i]->n, l->n);
     return TW_OK;
 }
 

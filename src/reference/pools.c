@@ -97,8 +97,8 @@ static tw_status need_numbers(const tw_ref_case *c, tw_diag *diag, const tw_arra
     return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name((*x)->type));
 }
 
-static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                             const pool *p, tw_onnx_type type, tw_array *out)
+static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, const pool *p,
+                             tw_onnx_type type, tw_array *out)
 {
     int64_t dim[TW_ONNX_MAX_DIMS] = {x->dim[0], x->dim[1]};
     memcpy(dim + 2, p->slide.out, (size_t)p->slide.n * sizeof *dim);
@@ -106,8 +106,8 @@ static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *dia
     return tw_ref_work(c, diag, tw_max(out->n, p->slide.n_out), p->slide.n_taps, STEPS_PER_TAP);
 }
 
-static tw_status run_pool(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
-                          pool_function *f, pool *p, bool global)
+static tw_status run_pool(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, pool_function *f,
+                          pool *p, bool global)
 {
     const tw_array *x;
     double *y;

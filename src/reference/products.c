@@ -77,8 +77,7 @@ static tw_status make_product(const tw_ref_case *c, tw_arena *arena, tw_diag *di
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS + 2];
     if (s.columns != t.rows)
-        return tw_ref_error(c, diag, "rows of %" PRId64 " meet columns of %" PRId64 " elements", s.columns,
-                              t.rows);
+        return tw_ref_error(c, diag, "rows of %" PRId64 " meet columns of %" PRId64 " elements", s.columns, t.rows);
     TW_TRY(tw_ref_broadcast(c, diag, batches, 2, &n_dims, dim));
     *w = tw_walk_of(n_dims, dim);
     tw_walk_operand(w, &s.batch);
@@ -135,7 +134,7 @@ static tw_status need_pair(const tw_ref_case *c, tw_diag *diag, const tw_array *
     TW_TRY(tw_ref_need(c, diag, 1, b));
     if (tw_onnx_is_number((*a)->type) && (*a)->type == (*b)->type) return TW_OK;
     return tw_ref_error(c, diag, "operands of types %s and %s", tw_onnx_type_name((*a)->type),
-                          tw_onnx_type_name((*b)->type));
+                        tw_onnx_type_name((*b)->type));
 }
 
 static tw_status run_matmul(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
@@ -198,8 +197,7 @@ static tw_status run_fused_matmul(const tw_ref_case *c, tw_arena *arena, tw_diag
 }
 
 /* v += beta * bias, broadcast to the shape of out. */
-static tw_status add_bias(const tw_ref_case *c, tw_diag *diag, const tw_array *bias, const tw_array *out,
-                          double *v)
+static tw_status add_bias(const tw_ref_case *c, tw_diag *diag, const tw_array *bias, const tw_array *out, double *v)
 {
     const tw_array *both[] = {out, bias};
     int n_dims;
@@ -207,8 +205,7 @@ static tw_status add_bias(const tw_ref_case *c, tw_diag *diag, const tw_array *b
     double beta = (double)tw_onnx_float(c->node, "beta", 1);
     TW_TRY(tw_ref_broadcast(c, diag, both, 2, &n_dims, dim));
     tw_walk w = tw_walk_of(n_dims, dim);
-    if (n_dims != out->n_dims || w.n != out->n)
-        return tw_ref_error(c, diag, "the bias is larger than the product");
+    if (n_dims != out->n_dims || w.n != out->n) return tw_ref_error(c, diag, "the bias is larger than the product");
     tw_walk_operand(&w, bias);
     for (int64_t i = 0; i < w.n; i++, tw_walk_next(&w)) v[i] += beta * tw_array_get(bias, w.at[0]);
     return TW_OK;

@@ -112,8 +112,7 @@ static tw_status run_integer(const tw_ref_case *c, tw_arena *arena, tw_diag *dia
 }
 
 /* v[i] holds reals; stores them on the grid of inputs `scale` and `zero`. */
-static tw_status store(const tw_ref_case *c, tw_diag *diag, int scale, int zero, const double *v,
-                       tw_array *output)
+static tw_status store(const tw_ref_case *c, tw_diag *diag, int scale, int zero, const double *v, tw_array *output)
 {
     tw_quant_grid g;
     TW_TRY(tw_grid_read(c, diag, scale, zero, output, -1, &g));

@@ -67,8 +67,8 @@ static tw_status read_direction(const tw_ref_case *c, tw_diag *diag, net *n)
 }
 
 /* Input i as dirs x n numbers; zeros when it was left out. Layout 1 has rows first: rows x dirs x hidden. */
-static tw_status read_state(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const net *n, int i,
-                            int64_t each, bool per_row, double **out)
+static tw_status read_state(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const net *n, int i, int64_t each,
+                            bool per_row, double **out)
 {
     const tw_array *a = tw_ref_input(c, i);
     int64_t total = n->n_dirs * each;
@@ -113,7 +113,7 @@ static tw_status read_shapes(const tw_ref_case *c, tw_diag *diag, const tw_array
         w->dim[second] != n->n_ins || r->dim[second] != n->n_hidden)
         return tw_ref_error(c, diag, "shapes of x, w and r do not match");
     return tw_ref_work(c, diag, tw_max(n->n_steps * n->n_rows, 1), n->n_dirs * width,
-                         tw_max(n->n_ins + n->n_hidden, 1));
+                       tw_max(n->n_ins + n->n_hidden, 1));
 }
 
 /* dirs x rows x columns with each matrix turned. */
@@ -338,8 +338,8 @@ static tw_status store_sequence(const tw_ref_case *c, tw_arena *arena, tw_diag *
     return TW_OK;
 }
 
-static tw_status store_state(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const net *n,
-                             tw_onnx_type type, const double *v, tw_array *out)
+static tw_status store_state(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const net *n, tw_onnx_type type,
+                             const double *v, tw_array *out)
 {
     int64_t dirs_first[] = {n->n_dirs, n->n_rows, n->n_hidden}, rows_first[] = {n->n_rows, n->n_dirs, n->n_hidden};
     TW_TRY(tw_ref_make(c, diag, type, 3, n->rows_first ? rows_first : dirs_first, arena, out));

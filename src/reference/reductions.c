@@ -141,10 +141,10 @@ static tw_status reduce(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw
     X(ReduceLogSum, 0, add, log_sum, 0, NULL)                    \
     X(ReduceLogSumExp, 0, add_power, log_power, 0, NULL)
 
-#define X(op, start, step, end, whole_start, whole)                                                     \
+#define X(op, start, step, end, whole_start, whole)                                                   \
     static tw_status run_##op(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output) \
-    {                                                                                                   \
-        return reduce(c, arena, diag, output, &(rule){start, step, end, whole_start, whole});           \
+    {                                                                                                 \
+        return reduce(c, arena, diag, output, &(rule){start, step, end, whole_start, whole});         \
     }
 REDUCTIONS(X)
 #undef X

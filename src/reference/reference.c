@@ -121,10 +121,7 @@ tw_status tw_ref_unknown(const tw_ref_case *c, tw_diag *diag, const char *fmt, .
 
 /* ---- arguments ---- */
 
-const tw_array *tw_ref_input(const tw_ref_case *c, int i)
-{
-    return i >= 0 && i < c->n_inputs ? c->input[i] : NULL;
-}
+const tw_array *tw_ref_input(const tw_ref_case *c, int i) { return i >= 0 && i < c->n_inputs ? c->input[i] : NULL; }
 
 tw_status tw_ref_need(const tw_ref_case *c, tw_diag *diag, int i, const tw_array **out)
 {
@@ -135,7 +132,7 @@ tw_status tw_ref_need(const tw_ref_case *c, tw_diag *diag, int i, const tw_array
 bool tw_ref_wants(const tw_ref_case *c, int i) { return i < c->n_outputs && (!c->wanted || c->wanted[i]); }
 
 tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *arena, tw_diag *diag,
-                        tw_ref_list *out)
+                      tw_ref_list *out)
 {
     const tw_array *a = tw_ref_input(c, i);
     const tw_attribute *attribute = tw_onnx_attribute(c->node, name);
@@ -178,7 +175,7 @@ bool tw_ref_same_shape(const tw_array *a, const tw_array *b)
 }
 
 tw_status tw_ref_make(const tw_ref_case *c, tw_diag *diag, tw_onnx_type type, int n_dims, const int64_t *dim,
-                        tw_arena *arena, tw_array *out)
+                      tw_arena *arena, tw_array *out)
 {
     TW_TRY(check_shape(c, diag, n_dims, dim));
     return tw_array_new(type, n_dims, dim, arena, out);
@@ -196,7 +193,7 @@ tw_status tw_ref_work(const tw_ref_case *c, tw_diag *diag, int64_t a, int64_t b,
 }
 
 tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *const *a, int n, int *n_dims,
-                             int64_t dim[TW_ONNX_MAX_DIMS])
+                           int64_t dim[TW_ONNX_MAX_DIMS])
 {
     *n_dims = 0;
     for (int i = 0; i < n; i++) *n_dims = a[i]->n_dims > *n_dims ? a[i]->n_dims : *n_dims;
@@ -208,7 +205,7 @@ tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *
                 *to = a[i]->dim[d];
             else if (a[i]->dim[d] != 1 && a[i]->dim[d] != *to)
                 return tw_ref_error(c, diag, "extents %" PRId64 " and %" PRId64 " do not broadcast", *to,
-                                      a[i]->dim[d]);
+                                    a[i]->dim[d]);
         }
     return TW_OK;
 }

@@ -20,7 +20,8 @@ typedef struct tw_array { /* a tensor with its elements                         
 } tw_array;
 
 /* Elements allocated in the arena, zeroed. TW_ERR_NOMEM. `*out` has its data written through (void *)out->data. */
-TW_NODISCARD tw_status tw_array_new(tw_onnx_type type, int n_dims, const int64_t *dim, tw_arena *arena, tw_array *out);
+TW_NODISCARD tw_status tw_array_new(tw_onnx_type type, int n_dims, const int64_t *dim, tw_arena *arena,
+                                    tw_array *out);
 /* The i-th element as a number. */
 double tw_array_get(const tw_array *array, int64_t i);
 int64_t tw_array_get_int(const tw_array *array, int64_t i);
@@ -60,7 +61,7 @@ TW_NODISCARD tw_status tw_ref_run(const tw_ref_case *c, tw_arena *arena, tw_diag
  * set by the caller, constants are read where they are needed, everything else is computed. `keep` false: arrays that
  * no later node reads may be forgotten. Stops at the first node without an implementation. */
 TW_NODISCARD tw_status tw_ref_graph(const tw_graph_file *file, int graph, tw_arena *arena, tw_diag *diag,
-                                      tw_array *value);
+                                    tw_array *value);
 
 /* Implementations by operator: one table per file, put together in reference.c. */
 typedef struct tw_ref_entry {

@@ -15,7 +15,7 @@ static tw_status read_list(const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
         out[i] = list.there ? list.v[i] : fallback;
         if (out[i] < least || out[i] > TW_EXTENT_MAX)
             return tw_ref_error(c, diag, "'%s' has a number %" PRId64 ", outside %" PRId64 "..%" PRId64, name,
-                                  out[i], least, TW_EXTENT_MAX);
+                                out[i], least, TW_EXTENT_MAX);
     }
     return TW_OK;
 }
@@ -59,7 +59,7 @@ static tw_status count_outputs(const tw_ref_case *c, tw_diag *diag, tw_slide *s,
     bool up = tw_onnx_int(c->node, "ceil_mode", 0) != 0;
     if (room < 0)
         return tw_ref_error(c, diag, "the kernel reaches %" PRId64 " elements, the padded input has %" PRId64,
-                              reach(s, i), room + reach(s, i));
+                            reach(s, i), room + reach(s, i));
     s->out[i] = (up ? tw_cdiv(room, s->stride[i]) : room / s->stride[i]) + 1;
     /* A window that starts behind the input and its left padding is dropped. */
     if (up && (s->out[i] - 1) * s->stride[i] >= s->in[i] + s->lo[i]) s->out[i]--;

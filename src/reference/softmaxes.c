@@ -52,8 +52,7 @@ static tw_status run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_ar
     const tw_array *x;
     int axis, behind;
     TW_TRY(tw_ref_need(c, diag, 0, &x));
-    if (!tw_onnx_is_float(x->type))
-        return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name(x->type));
+    if (!tw_onnx_is_float(x->type)) return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name(x->type));
     TW_TRY(tw_ref_axis(c, diag, tw_onnx_int(c->node, "axis", c->opset < 13 ? 1 : -1), x->n_dims, &axis));
     TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
     behind = c->opset < 13 ? x->n_dims : axis + 1;

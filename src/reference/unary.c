@@ -76,10 +76,10 @@ static int64_t whole_not(int64_t x) { return ~x; }
     X(IsNaN, is_nan, NULL, BOOL)          \
     X(Not, is_false, NULL, BOOL)
 
-#define X(op, f, g, type)                                                                               \
+#define X(op, f, g, type)                                                                             \
     static tw_status run_##op(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output) \
-    {                                                                                                   \
-        return map(c, arena, diag, output, f, g, TW_ONNX_##type);                                       \
+    {                                                                                                 \
+        return map(c, arena, diag, output, f, g, TW_ONNX_##type);                                     \
     }
 UNARY(X)
 #undef X

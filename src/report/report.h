@@ -36,7 +36,8 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
                                  const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out);
 tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_diag *diag,
                                  FILE *out);
-tw_status tw_report_costs(const tw_network_plan *const *plan, int n_plans, tw_format format, tw_diag *diag, FILE *out);
+tw_status tw_report_costs(const tw_network_plan *const *plan, int n_plans, tw_format format, tw_diag *diag,
+                          FILE *out);
 /* The cost table as a picture: for a screen, or for print with a width as in tw_plot_options. */
 typedef struct tw_costs_picture {
     tw_image image;

@@ -3,8 +3,8 @@
 
 #include "search/first.h"
 #include "search/heap.h"
-#include "search/shortlist.h"
 #include "search/seed.h"
+#include "search/shortlist.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -27,14 +27,14 @@ enum {
     OUTLINE_WORK = 120, /* and a mapping whose transfers are counted        */
 };
 #define FIRST_WORK     INT64_C(2000000)
-#define TASK_WORK      INT64_C(8000000)  /* a task begins nothing more after that */
-#define ONE_RUN        INT64_C(20000000) /* longer programs are not simulated to their end */
-#define CANDIDATE_WORK      INT64_C(1000000)  /* a mapping of the shortlist, with all its buffers    */
-#define SHORTLIST_WORK      INT64_C(8000000)  /* no more of them are tried after that           */
-#define POLISH_WORK    INT64_C(60000)    /* what is near enough already is tried to improve on    */
-#define MUST_WORK      INT64_C(4000000)  /* a first mapping, whatever budget and time are left,     */
-#define MUST_END       (INT64_C(1) << 27) /* and, all attempts together, whatever budget is left    */
-#define LAST_WORK      INT64_C(2000000)  /* when nothing was found, for each frame */
+#define TASK_WORK      INT64_C(8000000)   /* a task begins nothing more after that */
+#define ONE_RUN        INT64_C(20000000)  /* longer programs are not simulated to their end */
+#define CANDIDATE_WORK INT64_C(1000000)   /* a mapping of the shortlist, with all its buffers    */
+#define SHORTLIST_WORK INT64_C(8000000)   /* no more of them are tried after that           */
+#define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
+#define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
+#define MUST_END       (INT64_C(1) << 26) /* and, all attempts together, whatever budget is left    */
+#define LAST_WORK      INT64_C(2000000)   /* when nothing was found, for each frame */
 #define DEFAULT_BUDGET INT64_C(150000000)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
 static const double share_of_search = 0.85; /* of the time; the rest is for when nothing was found */
@@ -50,10 +50,10 @@ typedef struct task { /* some parts, searched for a while */
     bool has_nearest, any_left;
     int64_t least_short;
     tw_op_map nearest;
-    tw_goal_value left; /* least bound of what could not be settled */
-    tw_part *at;   /* the part at hand */
-    tw_part *seed; /* only this mapping is tried; its own */
-    bool must;     /* simulates a mapping whatever the budget: there is none yet */
+    tw_goal_value left;    /* least bound of what could not be settled */
+    tw_part *at;           /* the part at hand */
+    tw_part *seed;         /* only this mapping is tried; its own */
+    bool must;             /* simulates a mapping whatever the budget: there is none yet */
     const tw_meter *meter; /* of the simulation that runs, NULL: none */
     tw_status status;
 } task;
@@ -64,12 +64,12 @@ typedef struct branch {
     const tw_search_options *options;
     const tw_eval *eval;
     const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
-    int64_t total;     /* pieces of work that all may take            */
-    int64_t gained_at; /* work when something better was found last, or the shortlist was made */
-    int64_t near_at;   /* work when something near enough was found   */
-    int64_t budget;    /* that is left: of `total`, and of patience   */
-    int64_t must_left; /* of MUST_END; only task 0 spends it          */
-    int64_t one_run; /* instructions of a program that is simulated, at most */
+    int64_t total;                      /* pieces of work that all may take            */
+    int64_t gained_at;                  /* work when something better was found last, or the shortlist was made */
+    int64_t near_at;                    /* work when something near enough was found   */
+    int64_t budget;                     /* that is left: of `total`, and of patience   */
+    int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
+    int64_t one_run;                    /* instructions of a program that is simulated, at most */
     int64_t start_ns;
     atomic_int stop; /* a tw_ending, 0: go on */
     tw_heap heap;
@@ -78,7 +78,7 @@ typedef struct branch {
     int64_t part_size;
     bool has_seeds;
     tw_goal_value floor; /* nothing that is open had a lower bound when the round began                */
-    tw_wide enough; /* a first objective of so much ends the search, -1: nothing but a proof does */
+    tw_wide enough;      /* a first objective of so much ends the search, -1: nothing but a proof does */
     /* the round at hand */
     task task[TASKS];
     int n_tasks;
@@ -132,7 +132,8 @@ static bool task_stopped(void *user)
         if (ending != TW_END_DONE) atomic_compare_exchange_strong(&all->stop, &none, (int)ending);
     }
     int stop = atomic_load_explicit(&all->stop, memory_order_relaxed);
-    if (t->must) return stop == TW_END_STOPPED || (stop != 0 && t->work + (t->meter ? t->meter->done : 0) > MUST_WORK);
+    if (t->must)
+        return stop == TW_END_STOPPED || (stop != 0 && t->work + (t->meter ? t->meter->done : 0) > MUST_WORK);
     return stop != 0 || t->work > all->budget ||
            atomic_load_explicit(&all->winner, memory_order_relaxed) < t - all->task;
 }
@@ -688,7 +689,8 @@ static bool is_served(branch *b)
 {
     bool near = is_near(b);
     if (!near) b->near_at = b->out->work;
-    return near && (b->out->work - b->near_at >= POLISH_WORK || b->out->front.best[0].value.of[0] <= b->floor.of[0]);
+    return near &&
+           (b->out->work - b->near_at >= POLISH_WORK || b->out->front.best[0].value.of[0] <= b->floor.of[0]);
 }
 
 /* Tries what is on the shortlist, on all cores; where something near is enough, few at a time in the beginning. */

@@ -17,7 +17,7 @@ typedef struct tw_hunt { /* what comes out */
     int64_t least_short;
     tw_op_map nearest;
     tw_goal_value open; /* least bound of what stayed open; valid when any_open */
-    bool any_open; /* something that stayed open may be better             */
+    bool any_open;      /* something that stayed open may be better             */
     tw_goal_value root; /* least bound of all frames                            */
     tw_closer root_by;
     int root_at;

@@ -31,7 +31,7 @@ typedef struct credits {
     bool has_full; /* what was tried first, and whether it did not fit */
     int32_t full[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
     bool full_refused;
-    bool refused; /* what was tried last did not fit */
+    bool refused;     /* what was tried last did not fit */
     tw_outcome least; /* whatever the buffers           */
     int64_t busiest;  /* cycles that the busiest engine takes, at least; 0: not known */
 } credits;

@@ -119,7 +119,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
     int output = tw_op_output(s->op), in[TW_MAX_MEMORIES] = {0}, out[TW_MAX_MEMORIES] = {0};
     int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
     /* The first executions may read padding alone: then nothing comes before them. */
-    const int64_t (*first)[TW_MAX_OPERANDS] = v->hollow ? v->small_units : v->lo_units;
+    const int64_t(*first)[TW_MAX_OPERANDS] = v->hollow ? v->small_units : v->lo_units;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
     int64_t fill = v->hollow ? 0 : fill_in(v, v->lo_units), drain = way_in(v, output, out, 0, n_out, v->last_units);
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);

@@ -9,11 +9,11 @@ typedef struct tw_leaf {
     const tw_part *part;
     bool exhaustive, quick;
     const tw_judge *judge;
-    tw_least least;   /* of the part  */
-    tw_op_map map;    /* buffers open */
-    int64_t n_found;  /* mappings that fit                       */
+    tw_least least;    /* of the part  */
+    tw_op_map map;     /* buffers open */
+    int64_t n_found;   /* mappings that fit                       */
     int64_t n_refused; /* those that do not                       */
-    int64_t n_better; /* of those that were better than all before */
+    int64_t n_better;  /* of those that were better than all before */
 } tw_leaf;
 
 /* Simulates a whole mapping and hands the value over. */

@@ -32,7 +32,7 @@ static bool always_pauses(const tw_view *v, int t, unsigned may, unsigned covere
     return (v->surely[t] & reductions & covered) || !(may & ~reductions & ~covered);
 }
 
-typedef struct idle_rows {           /* of a level, at least */
+typedef struct idle_rows {        /* of a level, at least */
     int64_t execs, ticks, cycles; /* executions; rows without one, and their cost */
 } idle_rows;
 

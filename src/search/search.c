@@ -152,7 +152,8 @@ tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
 
 const char *tw_space_word(tw_space_name space)
 {
-    static const char *const word[] = {[TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", [TW_SPACE_WINDOWS] = "windows"};
+    static const char *const word[] = {
+        [TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", [TW_SPACE_WINDOWS] = "windows"};
     return word[space];
 }
 

@@ -28,16 +28,17 @@ typedef struct tw_outline {
     bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* slots lie directly behind each other           */
     bool changes[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* an input whose tile changes with every step    */
     int64_t extra[TW_MAX_MEMORIES];                 /* units beside the buffers                       */
-    int64_t behind[TW_MAX_MEMORIES]; /* units that operators fused behind need: after these buffers (`bump`), or when these
+    int64_t behind
+        [TW_MAX_MEMORIES]; /* units that operators fused behind need: after these buffers (`bump`), or when these
                                         are gone; at least so many where buffers are packed              */
     int64_t energy_fj;
     bool exact;    /* false: numbers leave 64 bits; only `here`, `needed` and `slot_units` are given. All hold
                       as long as no tile lies wholly in padding and is left out                              */
     bool monotone; /* one unit fills each pool: more buffers never take longer                            */
-    int64_t n_execs, n_sweeps;  /* executions, and how many of them come last in a sweep of the innermost loop */
-    int64_t alone, under;       /* cycles of one, of whole tiles, with and without transfers meanwhile; 0: not known */
-    bool contended;  /* executions take longer while transfers run                                         */
-    bool reorders; /* the number of buffers decides in what order transfers stand                        */
+    int64_t n_execs, n_sweeps; /* executions, and how many of them come last in a sweep of the innermost loop */
+    int64_t alone, under; /* cycles of one, of whole tiles, with and without transfers meanwhile; 0: not known */
+    bool contended;       /* executions take longer while transfers run                                         */
+    bool reorders;        /* the number of buffers decides in what order transfers stand                        */
 } tw_outline;
 
 typedef struct tw_eval {
@@ -64,6 +65,6 @@ typedef struct tw_found {
 /* Searches operator `op`. TW_INFEASIBLE when nothing fits. The front is made in `arena`. `start`, if not NULL, is what an
  * earlier search with these options, but a smaller budget, found: it goes on from there. */
 TW_NODISCARD tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
-                                    const tw_search_options *options, const tw_eval *eval,
-                                    const tw_op_map *start, tw_arena *arena, tw_diag *diag, tw_found *found, tw_search_result *result);
+                                    const tw_search_options *options, const tw_eval *eval, const tw_op_map *start,
+                                    tw_arena *arena, tw_diag *diag, tw_found *found, tw_search_result *result);
 #endif

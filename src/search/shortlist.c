@@ -30,7 +30,7 @@ typedef struct cook {
     int unroll[TW_ARRAY_DIMS]; /* -1: none */
     int n_sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
-    tw_candidate candidate;                                            /* at hand */
+    tw_candidate candidate;                                       /* at hand */
     /* of its sizes */
     int64_t compute, execs;
     int64_t trips[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
@@ -47,7 +47,8 @@ typedef struct cook {
 static int64_t passes_of(int64_t extent, int64_t size, int64_t rows)
 {
     int64_t count = tw_cdiv(extent, size), small = extent / count, n_large = extent % count;
-    if (tw_cdiv(extent, count) != size) return (count - 1) * tw_cdiv(size, rows) + tw_cdiv(extent - (count - 1) * size, rows);
+    if (tw_cdiv(extent, count) != size)
+        return (count - 1) * tw_cdiv(size, rows) + tw_cdiv(extent - (count - 1) * size, rows);
     return n_large * tw_cdiv(small + 1, rows) + (count - n_large) * tw_cdiv(small, rows);
 }
 
@@ -140,8 +141,7 @@ static void list_sizes(cook *c, int t, int l)
     double before = (double)extent;
     for (int64_t count = count_after(extent, 1); count > 0; count = count_after(extent, count)) {
         int64_t size = tw_cdiv(extent, count);
-        if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, size) || 4 * (double)size > 3 * before)
-            continue;
+        if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, size) || 4 * (double)size > 3 * before) continue;
         before = (double)size;
         add_size(c, t, l, size);
     }

@@ -21,13 +21,14 @@ typedef struct tw_candidate { /* a mapping, buffers open */
     int frame;
     int64_t cycles, moving; /* estimates: of the program, and of all movers together */
     int32_t size[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
-    int8_t order[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];    /* loops that are cut, outermost first; the others behind them */
+    int8_t order[TW_SHORTLIST_LEVELS]
+                [TW_MAX_LOOPS];                    /* loops that are cut, outermost first; the others behind them */
     int8_t keep[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* value of the variable */
 } tw_candidate;
 typedef struct tw_shortlist {
     int n;
-    int64_t n_weighed, n_looked; /* nests, and choices of sizes */
-    const tw_deadline *deadline;       /* that may end it, NULL: none  */
+    int64_t n_weighed, n_looked;                     /* nests, and choices of sizes */
+    const tw_deadline *deadline;                     /* that may end it, NULL: none  */
     tw_candidate candidate[TW_SHORTLIST_CANDIDATES]; /* the best first, of each frame and choice of sizes one */
 } tw_shortlist;
 

@@ -41,9 +41,10 @@ typedef struct tw_space {
     const tw_machine *machine;
     tw_op_limits limits;
     bool notes, async;
-    unsigned resident;    /* bit o: operand o neither comes nor goes, see tw_op.fused                */
-    unsigned clipped;     /* tw_op_clipped                                                          */
-    bool leaves_out;      /* executions whose inputs lie in padding are left out: lockstep, and no map, which always makes
+    unsigned resident; /* bit o: operand o neither comes nor goes, see tw_op.fused                */
+    unsigned clipped;  /* tw_op_clipped                                                          */
+    bool
+        leaves_out; /* executions whose inputs lie in padding are left out: lockstep, and no map, which always makes
                              something                                                              */
     unsigned cuts, modes; /* allowed at all                                                         */
     int64_t min_tile, max_buffers;

@@ -348,7 +348,8 @@ static tw_status run(tw_async *s, tw_arena *arena)
     tw_forward *forward = NULL;
     if (!tw_meter_add(s->meter, s->program->layout.n_buffers / CHEAP)) return TW_INFEASIBLE;
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
-    if (!s->sink && !cursor.prefetches && !by_place(s->machine)) TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
+    if (!s->sink && !cursor.prefetches && !by_place(s->machine))
+        TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
     cursor.brief = !s->sink;
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);

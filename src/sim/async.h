@@ -38,7 +38,7 @@ typedef struct tw_async {
     tw_priced price[TW_MAX_ENGINES];
     tw_pool_watch pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t n_commands;
-    bool overflows; /* a count has left 64 bits */
+    bool overflows;      /* a count has left 64 bits */
     int64_t least_start; /* of the commands since the last look of forward.c */
 } tw_async;
 

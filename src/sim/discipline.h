@@ -4,8 +4,8 @@
 #define TW_SIM_DISCIPLINE_H
 #include "sim/timeline.h"
 
-TW_NODISCARD tw_status tw_lockstep_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
-                                       tw_arena *scratch, tw_diag *diag, tw_timeline *out);
+TW_NODISCARD tw_status tw_lockstep_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter,
+                                       bool brief, tw_arena *scratch, tw_diag *diag, tw_timeline *out);
 TW_NODISCARD tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
                                     tw_arena *scratch, tw_diag *diag, tw_timeline *out);
 #endif

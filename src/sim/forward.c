@@ -269,7 +269,8 @@ int64_t tw_forward_look(tw_forward *f)
         f->full = f->grows = false;
         f->owed = 0;
     } else {
-        bool once_more = found == IN_TIME && !f->grows; /* the next round, which tells whether paths go on like this */
+        bool once_more =
+            found == IN_TIME && !f->grows; /* the next round, which tells whether paths go on like this */
         keep_snapshot(f, of_one_sweep && !once_more);
         f->grows = found == IN_TIME && f->full;
     }

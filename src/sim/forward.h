@@ -37,11 +37,12 @@ typedef struct tw_forward {
     tw_flow_cursor *cursor;
     int place;
     int64_t n_looks;
-    int64_t room; /* moments of a snapshot */
-    bool full;    /* `before` holds the state one round ago */
-    bool grows;   /* `growth` is what each path grew by in the round before that */
+    int64_t room;    /* moments of a snapshot */
+    bool full;       /* `before` holds the state one round ago */
+    bool grows;      /* `growth` is what each path grew by in the round before that */
     int64_t *growth; /* `width` per moment */
-    int64_t owed; /* instructions to be simulated before the next look, so that looking takes no longer than simulating */
+    int64_t
+        owed; /* instructions to be simulated before the next look, so that looking takes no longer than simulating */
     int64_t seen; /* instructions at the last call                                       */
     tw_snapshot before, now;
     int64_t **slot; /* the moments themselves, in the order of the snapshot */

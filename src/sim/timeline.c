@@ -26,7 +26,7 @@ static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_mete
                      tw_arena *scratch, tw_diag *diag, tw_timeline *out)
 {
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status = 
+    tw_status status =
         (program->flow ? tw_async_run : tw_lockstep_run)(program, sink, meter, brief, scratch, diag, out);
     tw_arena_rewind(scratch, mark);
     if (status == TW_OK) status = add_energy(program, diag, out);
@@ -50,8 +50,8 @@ tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag 
     return run_all(program, NULL, scratch, diag, out);
 }
 
-tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter, tw_arena *scratch, tw_diag *diag,
-                              tw_timeline *out)
+tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter, tw_arena *scratch,
+                              tw_diag *diag, tw_timeline *out)
 {
     return run(program, NULL, meter, brief, scratch, diag, out);
 }

@@ -43,8 +43,8 @@ TW_NODISCARD tw_status tw_timeline_run(const tw_program *program, tw_arena *scra
                                        tw_timeline *out);
 /* The same within a limit of work: instructions really looked at, buffers, and moments compared; TW_INFEASIBLE when that is
  * not enough. `brief`: cycles, counts and energy alone; critical paths and what is used of pools stay 0. */
-TW_NODISCARD tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter, tw_arena *scratch,
-                                           tw_diag *diag, tw_timeline *out);
+TW_NODISCARD tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter,
+                                           tw_arena *scratch, tw_diag *diag, tw_timeline *out);
 /* The same, handing every row to the sink in order. A row is held back until every value in it is read again or
  * overwritten, so that memory grows with the longest time a dead value stays in its slot. */
 TW_NODISCARD tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch,

@@ -174,8 +174,8 @@ static void put(const tw_checked *s, int buffer, const tw_region *region, uint64
 {
     int64_t row = s->level->n_rows - 1;
     retire(s->c, s->level, buffer);
-    s->c->value[buffer] =
-        (tw_checker_value){.full = true, .region = *region, .points = points, .born = row, .last_read = row, .wrote = row};
+    s->c->value[buffer] = (tw_checker_value){
+        .full = true, .region = *region, .points = points, .born = row, .last_read = row, .wrote = row};
     s->c->value[buffer].box = s->at.instr->box;
 }
 
@@ -337,7 +337,8 @@ static void judge_end(tw_checked *s)
         apply(s);
         tw_tally_instr(&c->tally, s->at.instr);
         if (!s->at.instr->nested)
-            tw_tally_busy(&c->tally, s->at.instr->engine, s->at.row->event[i].end_cycle - s->at.row->event[i].start_cycle);
+            tw_tally_busy(&c->tally, s->at.instr->engine,
+                          s->at.row->event[i].end_cycle - s->at.row->event[i].start_cycle);
     }
     s->level->clock = s->at.row->end_cycle;
 }
@@ -406,7 +407,8 @@ const char *tw_checker_finish(tw_checker *c)
         tw_stream_check_finish(c);
     else if (!c->fault.set && c->in.n_levels > 0)
         program_end(c, 0);
-    if (!c->stream && c->in.n_levels > 0) c->tally.sum.ticks = c->next_tick, c->tally.sum.cycles = c->level[0].clock;
+    if (!c->stream && c->in.n_levels > 0)
+        c->tally.sum.ticks = c->next_tick, c->tally.sum.cycles = c->level[0].clock;
     tw_region whole = tw_verify_whole(&op->operand[tw_op_output(op)]);
     if (!c->fault.set && c->stored != tw_cover_region(c->cover, &whole))
         tw_fault_set(&c->fault, "the stores do not write every element of '%s' once",

@@ -27,8 +27,8 @@ typedef struct tw_checker_live {
 } tw_checker_live;
 
 enum { TW_RESULTS_MAX = 64 }; /* more buffers of an output than that a lockstep mapping cannot have */
-typedef struct tw_results {    /* which buffers of the output are in use, in the order of the program */
-    int n, accumulator;        /* -1: none                                                           */
+typedef struct tw_results {   /* which buffers of the output are in use, in the order of the program */
+    int n, accumulator;       /* -1: none                                                           */
     bool held[TW_RESULTS_MAX];
     int64_t freed[TW_RESULTS_MAX], n_freed;
     int sum[2 * TW_RESULTS_MAX]; /* where those that have not come yet put their results           */
@@ -46,8 +46,8 @@ typedef struct tw_checker_level {
     /* see row_follow.h; without a mapping of no use */
     bool follows, innermost, started; /* started: a reduction is under way                     */
     tw_steps steps;
-    int64_t last_exec, last_sum;      /* rows, -1: none yet                                    */
-    int n_loaded, n_queued;           /* in the row before: into the memory, into queues       */
+    int64_t last_exec, last_sum; /* rows, -1: none yet                                    */
+    int n_loaded, n_queued;      /* in the row before: into the memory, into queues       */
     int turn[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     tw_results results;
     int64_t live_room;

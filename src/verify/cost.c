@@ -69,7 +69,8 @@ static int64_t place_in_input(const tw_operand *o, const moved_element *e)
     int64_t at = 0;
     for (int a = 0; a < o->n_axes; a++) {
         int64_t x = o->axis[a].offset;
-        for (int t = 0; t < o->axis[a].n_terms; t++) x += o->axis[a].term[t].coef * e->index[o->axis[a].term[t].loop];
+        for (int t = 0; t < o->axis[a].n_terms; t++)
+            x += o->axis[a].term[t].coef * e->index[o->axis[a].term[t].loop];
         if (x < 0 || x >= o->axis[a].extent) return -1;
         at = at * o->axis[a].extent + x;
     }
@@ -302,7 +303,8 @@ int64_t tw_verify_contended(const tw_verify_input *in, const tw_instr *instr)
 {
     const tw_cost *cost = &in->machine->engine[instr->engine].cost;
     if (cost->kind != TW_COST_KERNEL) return instr->contended; /* nobody asks for it */
-    return verify_kernel(in, cost, &instr->box, true) + verify_waits(in, verify_clash(in, &cost->banks, &instr->box));
+    return verify_kernel(in, cost, &instr->box, true) +
+           verify_waits(in, verify_clash(in, &cost->banks, &instr->box));
 }
 
 int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr)

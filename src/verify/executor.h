@@ -28,7 +28,8 @@ typedef struct tw_byte_space { /* memory that is used again when what it was tak
 
 struct tw_executor {
     tw_verify_input in;
-    tw_op op; /* as executed: averages may have become sums; `accumulator` is what outputs are on the chip until they are
+    tw_op
+        op; /* as executed: averages may have become sums; `accumulator` is what outputs are on the chip until they are
                  finished */
     tw_arena *arena;
     tw_fault fault;

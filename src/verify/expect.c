@@ -1,7 +1,7 @@
 /* src/verify/expect.c - see expect.h. */
 #include "verify/expect.h"
-#include "verify/shape.h"
 #include "verify/residency.h"
+#include "verify/shape.h"
 
 #include <string.h>
 
@@ -30,7 +30,8 @@ static int64_t longest_of(const tw_level_map *map, int loop, int64_t len)
 }
 
 /* From the whole loops inwards: what is cut where, and what is left of each loop in the end. */
-static void walk_levels(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in, cut_loops *nest)
+static void walk_levels(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in,
+                        cut_loops *nest)
 {
     int n = 0;
     unsigned cut = 0;
@@ -74,8 +75,8 @@ static bool is_left_there(const tw_verify_input *in, int operand)
 }
 
 /* Whether a memory that keeps the operand as it is told keeps tiles of it while loops that the level cuts go on. */
-static bool keeps_more(const tw_level_map *memory, const tw_level_map *tiled, const cut_loops *nest, int level, int operand,
-                       int n_loops)
+static bool keeps_more(const tw_level_map *memory, const tw_level_map *tiled, const cut_loops *nest, int level,
+                       int operand, int n_loops)
 {
     int keep = memory->keeps[operand];
     bool behind = keep < 0; /* the loop while which it is kept, or all */
@@ -150,10 +151,12 @@ void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERAN
     in->resident = resident;
     in->n_residents = 0;
     for (int o = 0; o < op->n_operands && in->machine->timing == TW_ASYNC; o++) {
-        bool output = o == op->n_operands - 1, residencies = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
+        bool output = o == op->n_operands - 1,
+             residencies = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
         int memory = in->machine->n_memories - 1;
         if (!residencies && (output || !is_left_there(in, o))) continue;
-        while (memory > 0 && !(in->machine->memory[memory].holds & (output ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS))) memory--;
+        while (memory > 0 && !(in->machine->memory[memory].holds & (output ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS)))
+            memory--;
         resident[in->n_residents++] = (tw_resident){
             .operand = o, .buffer = in->layout->first[memory][o], .region = tw_verify_whole(&op->operand[o])};
     }

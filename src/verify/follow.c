@@ -4,8 +4,8 @@
  * come back before it and what it stores. Where a mover fetches ahead, the rest of a step waits for the loads of the next one,
  * unless one of those needs a buffer that was given back in the step before, or waits for all executions. */
 #include "verify/follow.h"
-#include "verify/shape.h"
 #include "verify/residency.h"
+#include "verify/shape.h"
 
 #include <string.h>
 
@@ -31,15 +31,16 @@ struct tw_follow {
     const tw_verify_input *in;
     tw_residencies residencies;
     bool can_miss[TW_MAX_OPERANDS];
-    bool may_owe; /* tiles that lie in padding are given back by those who do not read them; nests that turn around too */
+    bool
+        may_owe; /* tiles that lie in padding are given back by those who do not read them; nests that turn around too */
     int64_t step;
     moment moment[2];             /* of this step and of the one before, in turns */
     group loads, *rest, *waiting; /* of this step; of the one before             */
     group kept[2];
-    bool waited, ahead;         /* loads of this step stand before what waits; some of these have come */
-    bool drains;                /* one of them waits for all executions */
-    int loaded[TW_WANTED_MAX];  /* into which buffers they go */
-    int64_t *given;             /* per buffer: in which step it was given back, -1: never */
+    bool waited, ahead;        /* loads of this step stand before what waits; some of these have come */
+    bool drains;               /* one of them waits for all executions */
+    int loaded[TW_WANTED_MAX]; /* into which buffers they go */
+    int64_t *given;            /* per buffer: in which step it was given back, -1: never */
     ring pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 };
 
@@ -186,7 +187,8 @@ static bool check_tile(const tw_follow *f, const tw_site *s, const group *g, con
     const tw_instr *i = s->instr;
     const tw_box *box = &g->of->box[w->grain + 1];
     tw_region region;
-    if (!same_box(f->in->op, &i->box, box)) return tw_fault_at(s, "is for another tile than the mapping asks for here");
+    if (!same_box(f->in->op, &i->box, box))
+        return tw_fault_at(s, "is for another tile than the mapping asks for here");
     if (i->op != TW_EXEC && (!tw_verify_hull(f->in->op, w->operand, box, &region) ||
                              !same_region(&f->in->op->operand[w->operand], &i->region, &region)))
         return tw_fault_at(s, "moves another region than its tile needs");
@@ -198,11 +200,13 @@ static bool check_kind(const tw_follow *f, const tw_site *s, const tw_wanted *w)
     const tw_instr *i = s->instr;
     const char *name = f->in->op->operand[w->operand].name;
     if (i->op != w->op || i->operand != w->operand || memory_of(f, i) != w->memory)
-        return tw_fault_at(s, "comes where the mapping asks for %s of '%s' in '%s'", tw_verify_opcode_name(w->op), name,
-                           f->in->machine->memory[w->memory].name);
+        return tw_fault_at(s, "comes where the mapping asks for %s of '%s' in '%s'", tw_verify_opcode_name(w->op),
+                           name, f->in->machine->memory[w->memory].name);
     if (i->partial != w->partial)
-        return tw_fault_at(s, "moves %s sums, they are %s", i->partial ? "partial" : "finished", w->partial ? "partial" : "finished");
-    if (i->together != w->together) return tw_fault_at(s, "is %s one command with the load before it", w->together ? "not" : "");
+        return tw_fault_at(s, "moves %s sums, they are %s", i->partial ? "partial" : "finished",
+                           w->partial ? "partial" : "finished");
+    if (i->together != w->together)
+        return tw_fault_at(s, "is %s one command with the load before it", w->together ? "not" : "");
     if (i->op == TW_EXEC && (i->accumulates == w->afresh || i->takes != w->takes))
         return tw_fault_at(s, "%s, the mapping asks it to %s", i->accumulates ? "adds" : "starts afresh",
                            w->afresh ? "start afresh" : "add");
@@ -214,7 +218,8 @@ static bool check_drains(const tw_follow *f, const tw_site *s, const group *g)
     bool drains = s->instr->op == TW_LOAD && f->in->machine->engine[s->instr->engine].drains && g->of->step > 0 &&
                   g->of->moved < f->residencies.walk.n - 1;
     if (s->instr->op != TW_LOAD || s->instr->drains == drains) return true;
-    return tw_fault_at(s, drains ? "does not wait for the end of the sweep before" : "waits for the end of a sweep that goes on");
+    return tw_fault_at(s, drains ? "does not wait for the end of the sweep before"
+                                 : "waits for the end of a sweep that goes on");
 }
 
 /* ---- units and buffers ---- */
@@ -233,7 +238,8 @@ static bool check_taken(tw_follow *f, const tw_site *s)
     if (!i->takes || !b || f->residencies.of[b->memory][i->operand].resident) return true;
     ring *r = &f->pool[b->memory][b->operand];
     if (r->n_free == 0 || r->buffer[r->head] != i->dst)
-        return tw_fault_at(s, "takes buffer %s, another one became free before", tw_buffer_name_of(f->in, i->dst, -1, -1).text);
+        return tw_fault_at(s, "takes buffer %s, another one became free before",
+                           tw_buffer_name_of(f->in, i->dst, -1, -1).text);
     r->head = r->head + 1 == r->n ? 0 : r->head + 1;
     r->n_free--;
     return true;
@@ -273,7 +279,8 @@ static bool check_ahead(tw_follow *f, const tw_site *s, const group *g)
     if (g->at < g->n) return true;
     for (int k = 0; k < g->n; k++) has_reason |= f->given[f->loaded[k]] == f->step - 1;
     if (f->ahead != (has_reason || f->drains)) return true;
-    return tw_fault_at(s, f->ahead ? "runs ahead, which its buffer does not allow" : "could run ahead of the execution before it");
+    return tw_fault_at(s, f->ahead ? "runs ahead, which its buffer does not allow"
+                                   : "could run ahead of the execution before it");
 }
 
 bool tw_follow_instr(tw_follow *f, const tw_site *s)
@@ -281,8 +288,8 @@ bool tw_follow_instr(tw_follow *f, const tw_site *s)
     group *g = next_group(f, s->instr);
     if (!g) return tw_fault_at(s, "comes after all that the mapping asks for");
     const tw_wanted *w = &g->want[g->at++];
-    return check_kind(f, s, w) && check_tile(f, s, g, w) && check_drains(f, s, g) && check_turn(s, w) && check_taken(f, s) &&
-           check_given(f, s, g->of->step) && check_ahead(f, s, g);
+    return check_kind(f, s, w) && check_tile(f, s, g, w) && check_drains(f, s, g) && check_turn(s, w) &&
+           check_taken(f, s) && check_given(f, s, g->of->step) && check_ahead(f, s, g);
 }
 
 void tw_follow_finish(tw_follow *f, tw_fault *fault)

@@ -19,11 +19,11 @@ double tw_numbers_neutral(tw_compute compute, tw_dtype dtype);
 typedef struct tw_draw {
     int64_t amplitude; /* signed inputs in -amplitude..amplitude, others in 0..2 * amplitude - 1, times scale */
     int64_t scale;
-    bool positive;    /* no negative values, because the output has none                          */
-    double density;   /* share of values of the first input that are not zero                     */
-    bool undivided;   /* averages of a type too narrow for them: run as sums                      */
-    bool factors;     /* products: -1, 1 and, with the share `density`, 2                         */
-    double bound;     /* sums and products of formulas: what `value` gives is made a whole number of at most this size,
+    bool positive;  /* no negative values, because the output has none                          */
+    double density; /* share of values of the first input that are not zero                     */
+    bool undivided; /* averages of a type too narrow for them: run as sums                      */
+    bool factors;   /* products: -1, 1 and, with the share `density`, 2                         */
+    double bound; /* sums and products of formulas: what `value` gives is made a whole number of at most this size,
                          of a product -1 or 1; 0: there are none. Without a sign where `positive` */
     double tolerance; /* relative; 0: results are compared exactly                                */
 } tw_draw;

@@ -114,11 +114,11 @@ int tw_parts_new_loose(tw_parts *parts, const tw_region *region)
     else
         return TW_PART_NONE;
     parts->part[i] = (tw_stored_part){.region = *region,
-                               .place = TW_PART_NONE,
-                               .inside = TW_PART_NONE,
-                               .next = TW_PART_NONE,
-                               .before = TW_PART_NONE,
-                               .chain = TW_PART_NONE};
+                                      .place = TW_PART_NONE,
+                                      .inside = TW_PART_NONE,
+                                      .next = TW_PART_NONE,
+                                      .before = TW_PART_NONE,
+                                      .chain = TW_PART_NONE};
     return i;
 }
 

@@ -2,7 +2,10 @@
 #include "verify/residency.h"
 
 static int output_of(const tw_residencies *s) { return s->in->op->n_operands - 1; }
-static unsigned role_of(const tw_residencies *s, int operand) { return operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS; }
+static unsigned role_of(const tw_residencies *s, int operand)
+{
+    return operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+}
 static bool holds(const tw_residencies *s, int memory, int operand)
 {
     return s->in->machine->memory[memory].holds & role_of(s, operand);
@@ -125,7 +128,10 @@ static void settle(const tw_residencies *s, tw_residencies_of *f, int operand)
 }
 
 /* A nest that turns around comes back to where it was when a place moves that does not change the tile. */
-static bool goes_on(const tw_residencies *s, const tw_residencies_of *f) { return s->walk.turns && (below(f->depth) & ~f->key); }
+static bool goes_on(const tw_residencies *s, const tw_residencies_of *f)
+{
+    return s->walk.turns && (below(f->depth) & ~f->key);
+}
 
 static int64_t tiles_between(const tw_residencies *s, int operand, int from, int to)
 {
@@ -141,7 +147,8 @@ static void count_held(const tw_residencies *s, tw_residencies_of *f, int operan
 {
     int end = places_up_to(s, f->grain), q = f->depth;
     const tw_residencies_of *inner = f->inner >= 0 ? &s->of[f->inner][operand] : NULL;
-    f->passes = may_pass && !f->resident && !(f->still & ~asked) && (!goes_on(s, f) || (inner && !(inner->key & ~f->key)));
+    f->passes =
+        may_pass && !f->resident && !(f->still & ~asked) && (!goes_on(s, f) || (inner && !(inner->key & ~f->key)));
     while (q < end && !(f->still & ~asked & bit(q))) q++;
     f->held = f->passes ? 1 : tiles_between(s, operand, goes_on(s, f) ? f->depth : q + 1, end);
     f->held_table = f->passes ? 1 : tiles_between(s, operand, f->depth, end);
@@ -191,7 +198,8 @@ static void count_needed(tw_residencies *s, int m)
             if (!f->here || o - s->in->map->level[m - 1].shares[o] != owner) continue;
             bool meet = f->inner < 0;
             for (int e = 0; e < machine->n_engines; e++)
-                meet |= machine->engine[e].joins && (machine->engine[e].memory == m || machine->engine[e].memory == f->inner);
+                meet |= machine->engine[e].joins &&
+                        (machine->engine[e].memory == m || machine->engine[e].memory == f->inner);
             if (!f->passes)
                 held += f->held;
             else if (o == output_of(s))
@@ -212,7 +220,8 @@ static void find_mover_rules(tw_residencies *s)
         if (m->engine[e].kind == TW_MOVES && m->engine[e].joins) s->joins[m->engine[e].memory] = true;
     }
     for (int o = 0; o <= output_of(s); o++) s->innermost[o] = innermost(s, o);
-    for (int i = 1; i < m->n_memories; i++) /* loads that share buffers with the output do not run ahead of its store */
+    for (int i = 1; i < m->n_memories;
+         i++) /* loads that share buffers with the output do not run ahead of its store */
         for (int o = 0; o < output_of(s) && s->of[i][o].here && s->of[i][output_of(s)].here; o++) {
             const int *shares = s->in->map->level[i - 1].shares;
             if (o - shares[o] == output_of(s) - shares[output_of(s)]) s->fetches_ahead = false;
@@ -340,10 +349,17 @@ int tw_residencies_rest(tw_residencies *s, tw_wanted out[TW_WANTED_MAX])
     int n = 0, o = output_of(s), m = s->innermost[o];
     bool afresh = all_first(s, s->reductions), begin = begins(s, m), goes = ends(s, m);
     if (begin && !afresh) n = bring_back(s, m, out);
-    out[n++] = (tw_wanted){.op = TW_EXEC, .operand = o, .memory = m, .grain = s->walk.n_levels - 1, .takes = begin && afresh,
+    out[n++] = (tw_wanted){.op = TW_EXEC,
+                           .operand = o,
+                           .memory = m,
+                           .grain = s->walk.n_levels - 1,
+                           .takes = begin && afresh,
                            .afresh = afresh};
     while (goes) {
-        out[n++] = (tw_wanted){.op = TW_STORE, .operand = o, .memory = m, .grain = s->of[m][o].grain,
+        out[n++] = (tw_wanted){.op = TW_STORE,
+                               .operand = o,
+                               .memory = m,
+                               .grain = s->of[m][o].grain,
                                .partial = !all_last(s, s->reductions)};
         m = s->of[m][o].outer;
         goes = m > 0 && (s->of[m][o].passes || ends(s, m));

@@ -13,16 +13,16 @@
 
 typedef struct tw_residencies_of { /* of one operand in one memory */
     bool here, resident;
-    int grain;      /* tiled level whose tiles these are, -1: all at once */
-    int outer, inner; /* next memories on the path; inner -1: none        */
+    int grain;             /* tiled level whose tiles these are, -1: all at once */
+    int outer, inner;      /* next memories on the path; inner -1: none        */
     int inwards, outwards; /* the movers between it and the memory outside, -1: none */
-    int depth;      /* places outside which it stays: when one of those moves, it leaves */
-    uint64_t key;   /* of them those that end the residency in a nest that turns around */
-    uint64_t still; /* places that go on without changing the tile                 */
-    bool passes;    /* each tile is handed on at once                              */
-    bool leaves;    /* output: sums that are not finished leave                    */
-    int64_t held;   /* tiles at once                                               */
-    int64_t held_table; /* tiles that differ during a residency          */
+    int depth;             /* places outside which it stays: when one of those moves, it leaves */
+    uint64_t key;          /* of them those that end the residency in a nest that turns around */
+    uint64_t still;        /* places that go on without changing the tile                 */
+    bool passes;           /* each tile is handed on at once                              */
+    bool leaves;           /* output: sums that are not finished leave                    */
+    int64_t held;          /* tiles at once                                               */
+    int64_t held_table;    /* tiles that differ during a residency          */
 } tw_residencies_of;
 
 typedef struct tw_wanted {
@@ -38,13 +38,13 @@ enum { TW_WANTED_MAX = 4 * TW_MAX_MEMORIES * TW_MAX_OPERANDS };
 typedef struct tw_residencies {
     const tw_verify_input *in;
     tw_steps walk;
-    uint64_t reductions; /* places */
+    uint64_t reductions;            /* places */
     int innermost[TW_MAX_OPERANDS]; /* memory next to the execution                 */
     bool joins[TW_MAX_MEMORIES];    /* the inputs come into it in one command        */
     bool fetches_ahead;
     int64_t n_commands[TW_MAX_ENGINES]; /* that were asked for: units take turns */
     tw_residencies_of of[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    bool sums[TW_MAX_MEMORIES]; /* sums that are not finished lie there */
+    bool sums[TW_MAX_MEMORIES];                       /* sums that are not finished lie there */
     int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* buffers of a pool that are needed; by its first operand */
     bool fresh[TW_MAX_MEMORIES][TW_MAX_OPERANDS], ending[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 } tw_residencies;
@@ -52,7 +52,8 @@ typedef struct tw_residencies {
 /* Needs in->map; the walk stands on the first step. */
 void tw_residencies_init(tw_residencies *s, const tw_verify_input *in);
 /* The loads of inputs of the current step, and what comes behind them. */
-typedef bool (*tw_residencies_empty)(void *user, int operand, const tw_box *box); /* whether the tile lies in padding */
+typedef bool (*tw_residencies_empty)(void *user, int operand,
+                                     const tw_box *box); /* whether the tile lies in padding */
 int tw_residencies_loads(tw_residencies *s, tw_residencies_empty empty, void *user, tw_wanted out[TW_WANTED_MAX]);
 int tw_residencies_rest(tw_residencies *s, tw_wanted out[TW_WANTED_MAX]);
 void tw_residencies_next(tw_residencies *s);

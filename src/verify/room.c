@@ -1,14 +1,14 @@
 /* src/verify/room.c - see room.h. */
 #include "verify/room.h"
-#include "verify/shape.h"
 #include "verify/residency.h"
+#include "verify/shape.h"
 
 enum { MOST_VISITED = 1 << 12 }; /* pieces of a loop that are looked at one by one */
 
 typedef struct room {
     const tw_verify_input *in;
     tw_fault *fault;
-    tw_residencies residencies;                                 /* async */
+    tw_residencies residencies;                     /* async */
     int level[TW_MAX_MEMORIES];                     /* tiled level whose tiles a memory has       */
     const tw_level_map *map[TW_MAX_MEMORIES];       /* of the tiled levels                        */
     int64_t longest[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* tile of each, per loop                     */
@@ -70,7 +70,8 @@ static int64_t longest_clipped(const room *r, int operand, int a, int t)
             tw_region region;
             if (axis->n_terms > 0) box.span[axis->term[0].loop] = list[0][i];
             if (axis->n_terms > 1) box.span[axis->term[1].loop] = list[1][k];
-            if (tw_verify_hull(&alone, 0, &box, &region)) longest = tw_max(longest, region.axis[0].hi - region.axis[0].lo);
+            if (tw_verify_hull(&alone, 0, &box, &region))
+                longest = tw_max(longest, region.axis[0].hi - region.axis[0].lo);
         }
     return longest;
 }
@@ -101,7 +102,8 @@ static int64_t largest_tile(const room *r, int memory, int operand)
     int t = r->level[memory];
     int64_t elems = 1, len;
     for (int a = 0; a < o->n_axes; a++) {
-        len = axis_can_miss(r, operand, a) ? longest_clipped(r, operand, a, t) : reach_of(&o->axis[a], r->longest[t]);
+        len =
+            axis_can_miss(r, operand, a) ? longest_clipped(r, operand, a, t) : reach_of(&o->axis[a], r->longest[t]);
         if (len < 0) return -1;
         elems *= len;
     }
@@ -160,7 +162,8 @@ static void check_pool(const room *r, int memory, int o)
     int64_t count = wanted_count(r, memory, o), is = owner_of(r, memory, o) == o ? layout->count[memory][o] : 0;
     const char *name = r->in->op->operand[o].name, *at = r->in->machine->memory[memory].name;
     if (count != is) {
-        tw_fault_set(r->fault, "layout: '%s' has %" PRId64 " buffers in '%s', the mapping asks for %" PRId64, name, is, at, count);
+        tw_fault_set(r->fault, "layout: '%s' has %" PRId64 " buffers in '%s', the mapping asks for %" PRId64, name,
+                     is, at, count);
         return;
     }
     int64_t size = count > 0 ? wanted_size(r, memory, o) : -1;
@@ -194,7 +197,9 @@ static bool order_of(const room *r, int memory, int order[TW_MAX_OPERANDS])
     for (int o = 0; o <= output_of(r); o++) {
         int k = o;
         bool bump = is_async(r) && placement == TW_PLACE_BUMP;
-        for (; bump && k > 0 && r->residencies.of[memory][order[k - 1]].depth > r->residencies.of[memory][o].depth; k--) order[k] = order[k - 1];
+        for (; bump && k > 0 && r->residencies.of[memory][order[k - 1]].depth > r->residencies.of[memory][o].depth;
+             k--)
+            order[k] = order[k - 1];
         order[k] = o;
     }
     if (is_async(r) && placement == TW_PLACE_SLOTS) put_residents_first(r, memory, order);
@@ -234,7 +239,8 @@ static void check_used(const room *r, int memory)
     if (!r->in->claims || r->fault->set) return;
     int64_t said = r->in->claims->memory[memory].static_units;
     for (int b = 0; b < layout->n_buffers; b++)
-        if (layout->buffer[b].memory == memory) end = tw_max(end, layout->buffer[b].offset + layout->buffer[b].size);
+        if (layout->buffer[b].memory == memory)
+            end = tw_max(end, layout->buffer[b].offset + layout->buffer[b].size);
     bool exact = is_alone(r) && !r->in->padded;
     if (said < end || (exact && said != end) || said > r->in->machine->memory[memory].size)
         tw_fault_set(r->fault, "the report says that buffers take %" PRId64 " of '%s', they end at %" PRId64, said,
@@ -252,11 +258,13 @@ static void check_doubled(const room *r, int memory)
         const tw_residencies_of *f = &r->residencies.of[memory][o];
         int64_t count = r->in->layout->count[memory][o];
         bool may = o < output_of(r) && f->inwards >= 0;
-        if (m->doubles == TW_DOUBLE_CHANGING) may = may && r->residencies.walk.n > 0 && f->depth >= r->residencies.walk.n;
+        if (m->doubles == TW_DOUBLE_CHANGING)
+            may = may && r->residencies.walk.n > 0 && f->depth >= r->residencies.walk.n;
         if (!f->here || f->resident || owner_of(r, memory, o) != o) continue;
         if (!may && (count == 1 || count == f->held)) continue;
         if (!may || count > 2 || (doubled > 0 && count != doubled))
-            tw_fault_set(r->fault, "layout: '%s' has %" PRId64 " buffers in '%s', which does not take so many of it",
+            tw_fault_set(r->fault,
+                         "layout: '%s' has %" PRId64 " buffers in '%s', which does not take so many of it",
                          r->in->op->operand[o].name, count, m->name);
         doubled = count;
     }
@@ -277,8 +285,10 @@ static void check_cuts(const room *r, int loop)
         for (int i = 0; i < n[t % 2]; i++) {
             int64_t piece = len[t % 2][i], tiles = tw_steps_tiles(map, loop, piece);
             if (tiles > 1 && piece / tiles < least)
-                tw_fault_set(r->fault, "tiles of loop '%s' in '%s' have %" PRId64 " points, at least %" PRId64 " are asked for",
-                             r->in->op->loop[loop].name, r->in->machine->memory[map->memory].name, piece / tiles, least);
+                tw_fault_set(
+                    r->fault,
+                    "tiles of loop '%s' in '%s' have %" PRId64 " points, at least %" PRId64 " are asked for",
+                    r->in->op->loop[loop].name, r->in->machine->memory[map->memory].name, piece / tiles, least);
             for (int64_t k = 0; k < tiles && *m < 62; k += tw_max(1, tiles - 1)) {
                 tw_span s = tw_steps_tile(map, loop, (tw_span){0, piece}, k);
                 bool known = false;
@@ -297,17 +307,19 @@ bool tw_room_exec(const tw_site *s)
         tw_span span = s->instr->box.span[l];
         if ((mac->multiple_parallel && op->loop[l].reduces) || span.hi == op->loop[l].extent) continue;
         if ((span.hi - span.lo) % mac->tile_multiple != 0)
-            return tw_fault_at(s, "has %" PRId64 " points of loop '%s', '%s' takes multiples of %" PRId64, span.hi - span.lo,
-                               op->loop[l].name, mac->name, mac->tile_multiple);
+            return tw_fault_at(s, "has %" PRId64 " points of loop '%s', '%s' takes multiples of %" PRId64,
+                               span.hi - span.lo, op->loop[l].name, mac->name, mac->tile_multiple);
     }
     for (int o = 0; o < op->n_operands - 1 && mac->pad_half; o++)
         for (int a = 0; a < op->operand[o].n_axes; a++) {
             int64_t pad = tw_verify_padding(op, o, a, &s->instr->box), kernel = 0;
             const tw_axis *axis = &op->operand[o].axis[a];
             for (int t = 0; t < axis->n_terms && axis->n_terms > 1; t++)
-                if (op->loop[axis->term[t].loop].reduces) kernel = tw_max(kernel, op->loop[axis->term[t].loop].extent);
+                if (op->loop[axis->term[t].loop].reduces)
+                    kernel = tw_max(kernel, op->loop[axis->term[t].loop].extent);
             if (kernel > 0 && axis->divisor == 1 && pad > kernel / 2)
-                return tw_fault_at(s, "has %" PRId64 " elements of padding, '%s' takes half a kernel of %" PRId64, pad, mac->name, kernel);
+                return tw_fault_at(s, "has %" PRId64 " elements of padding, '%s' takes half a kernel of %" PRId64,
+                                   pad, mac->name, kernel);
         }
     return true;
 }

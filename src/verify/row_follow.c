@@ -107,7 +107,8 @@ void tw_row_follow_end(tw_checker *c, tw_checker_level *l)
 {
     while (!l->steps.done && asked_for(l) == TW_LOAD) go_on(l, false);
     if (!c->fault.set && !l->steps.done)
-        tw_fault_set(&c->fault, "the program in '%s' ends before the mapping does", c->in.machine->memory[l->memory].name);
+        tw_fault_set(&c->fault, "the program in '%s' ends before the mapping does",
+                     c->in.machine->memory[l->memory].name);
     if (!c->fault.set && l->n_loaded + l->n_queued > 0)
         tw_fault_set(&c->fault, "the last loads into '%s' are for nobody", c->in.machine->memory[l->memory].name);
 }
@@ -118,7 +119,8 @@ static bool check_result(const tw_checked *s, int slot)
     int first = layout->first[s->level->memory][tw_op_output(s->at.in->op)];
     tw_buffer_name name;
     if (slot < 0 || first + slot == s->at.instr->dst) return true;
-    return tw_fault_at(&s->at, "does not take buffer %s, which has been free for longest", name_of(s, first + slot, &name));
+    return tw_fault_at(&s->at, "does not take buffer %s, which has been free for longest",
+                       name_of(s, first + slot, &name));
 }
 
 /* The sums follow the executions in their order. */
@@ -136,7 +138,8 @@ static bool check_tile(const tw_checked *s)
     tw_opcode wanted = TW_LOAD;
     while (!l->steps.done && (wanted = asked_for(l)) == TW_LOAD) go_on(l, false);
     if (l->steps.done) return tw_fault_at(&s->at, "comes after all that the mapping asks for");
-    if (i->op != wanted) return tw_fault_at(&s->at, "comes where the mapping asks for %s", tw_verify_opcode_name(wanted));
+    if (i->op != wanted)
+        return tw_fault_at(&s->at, "comes where the mapping asks for %s", tw_verify_opcode_name(wanted));
     for (int k = 0; k < l->steps.op->n_loops; k++) {
         tw_span is = i->box.span[k], wants = l->steps.box[1].span[k];
         if (is.lo != wants.lo || is.hi != wants.hi)
@@ -163,7 +166,8 @@ static bool shares_unit(const tw_checked *s)
 {
     const tw_machine *m = s->at.in->machine;
     for (int e = 0; e < m->n_engines; e++)
-        if (m->engine[e].kind == TW_ADDS && m->engine[e].memory == s->level->memory && m->engine[e].shares >= 0) return true;
+        if (m->engine[e].kind == TW_ADDS && m->engine[e].memory == s->level->memory && m->engine[e].shares >= 0)
+            return true;
     return false;
 }
 
@@ -221,7 +225,8 @@ static bool check_late(const tw_checked *row)
         const tw_instr *i = &row->at.row->event[k].instr;
         for (int o = 0; o < i->n_src && i->op == TW_EXEC; o++)
             n_loaded += i->src[o] >= 0 && value_of(row, i->src[o])->wrote == this_row(row) - 1;
-        n_queued += i->op == TW_LOAD && is_queue(row, i->src[0]) && value_of(row, i->src[0])->wrote == this_row(row) - 1;
+        n_queued +=
+            i->op == TW_LOAD && is_queue(row, i->src[0]) && value_of(row, i->src[0])->wrote == this_row(row) - 1;
     }
     if (n_loaded == row->level->n_loaded && n_queued == row->level->n_queued) return true;
     return tw_fault_at(&row->at, "does not use what was loaded in the row before it");
@@ -269,17 +274,20 @@ static bool check_evicted(const tw_checked *s)
 {
     const tw_instr *i = s->at.instr;
     const tw_layout *layout = s->at.in->layout;
-    int first = layout->first[s->level->memory][i->operand], n = layout->count[s->level->memory][i->operand], oldest = first;
+    int first = layout->first[s->level->memory][i->operand], n = layout->count[s->level->memory][i->operand],
+        oldest = first;
     tw_buffer_name name;
     for (int b = first; b < first + n; b++) {
         const tw_checker_value *v = value_of(s, b);
-        int64_t used = v->full ? v->last_read : -1, best = value_of(s, oldest)->full ? value_of(s, oldest)->last_read : -1;
+        int64_t used = v->full ? v->last_read : -1,
+                best = value_of(s, oldest)->full ? value_of(s, oldest)->last_read : -1;
         if (v->full && is_same_tile(&s->at.in->op->operand[i->operand], &v->box, &i->box))
             return tw_fault_at(&s->at, "brings what buffer %s has", name_of(s, b, &name));
         if (used < best) oldest = b;
     }
     if (oldest == i->dst) return true;
-    return tw_fault_at(&s->at, "does not take buffer %s, which was not used for longest", name_of(s, oldest, &name));
+    return tw_fault_at(&s->at, "does not take buffer %s, which was not used for longest",
+                       name_of(s, oldest, &name));
 }
 
 static bool check_region(const tw_checked *s)
@@ -287,8 +295,8 @@ static bool check_region(const tw_checked *s)
     const tw_instr *i = s->at.instr;
     const tw_operand *o = &s->at.in->op->operand[i->operand];
     tw_region region;
-    if (tw_verify_hull(s->at.in->op, i->operand, &i->box, &region) && tw_verify_region_inside(o, &i->region, &region) &&
-        tw_verify_region_inside(o, &region, &i->region))
+    if (tw_verify_hull(s->at.in->op, i->operand, &i->box, &region) &&
+        tw_verify_region_inside(o, &i->region, &region) && tw_verify_region_inside(o, &region, &i->region))
         return true;
     return tw_fault_at(&s->at, "moves another region than its tile needs");
 }
@@ -301,7 +309,9 @@ static bool check_queue(const tw_checked *s)
     int memory = layout->buffer[i->dst].memory, *turn = &s->level->turn[memory][i->operand];
     int next = layout->first[memory][i->operand] + (*turn)++ % layout->count[memory][i->operand];
     tw_buffer_name name;
-    return next == i->dst ? true : tw_fault_at(&s->at, "does not take buffer %s, whose turn it is", name_of(s, next, &name));
+    return next == i->dst
+               ? true
+               : tw_fault_at(&s->at, "does not take buffer %s, whose turn it is", name_of(s, next, &name));
 }
 
 /* An execution finds the tile that it is for, not only what it needs of it. */
@@ -311,7 +321,8 @@ static bool check_sources(const tw_checked *s)
     tw_buffer_name name;
     for (int o = 0; o < i->n_src; o++)
         if (i->src[o] >= 0 && !is_same_tile(&s->at.in->op->operand[o], &value_of(s, i->src[o])->box, &i->box))
-            return tw_fault_at(&s->at, "reads buffer %s, which was loaded for another tile", name_of(s, i->src[o], &name));
+            return tw_fault_at(&s->at, "reads buffer %s, which was loaded for another tile",
+                               name_of(s, i->src[o], &name));
     return true;
 }
 

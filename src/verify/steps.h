@@ -22,12 +22,12 @@ typedef struct tw_steps {
     bool turns;                               /* every second sweep of a place runs backwards           */
     int n;
     int level[TW_STEPS_PLACES], loop[TW_STEPS_PLACES];
-    int64_t most[TW_STEPS_PLACES];                      /* tiles, at most                                */
+    int64_t most[TW_STEPS_PLACES];                       /* tiles, at most                                */
     int64_t at[TW_STEPS_PLACES], count[TW_STEPS_PLACES]; /* steps of the sweep that are over; tiles now    */
     bool backwards[TW_STEPS_PLACES];
-    uint64_t first, last;             /* bit p: place p is at the first, at the last step of its sweep   */
-    int moved;                        /* the outermost place that moved last, -1: none has              */
-    tw_box box[TW_MAX_MEMORIES + 1];  /* box[0] is all, box[t + 1] the tile of level t                  */
+    uint64_t first, last;            /* bit p: place p is at the first, at the last step of its sweep   */
+    int moved;                       /* the outermost place that moved last, -1: none has              */
+    tw_box box[TW_MAX_MEMORIES + 1]; /* box[0] is all, box[t + 1] the tile of level t                  */
     bool done;
 } tw_steps;
 

@@ -24,7 +24,7 @@ typedef struct tw_stream_check {
     tw_parts *parts;                    /* of the output: by buffer, and beside the tensor      */
     int outside;                        /* the place beside the tensor                          */
     int64_t *unit_free[TW_MAX_ENGINES]; /* per unit: when its last command lets it go           */
-    tw_follow *follow; /* NULL: there is no mapping to follow */
+    tw_follow *follow;                  /* NULL: there is no mapping to follow */
     int64_t n_commands;
     bool no_memory;
 } tw_stream_check;

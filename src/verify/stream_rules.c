@@ -35,7 +35,8 @@ static bool check_array(const tw_commanded *s)
         if (over[d] < 0) continue;
         const tw_loop *loop = &s->at.in->op->loop[over[d]];
         if (engine->unrolls_parallel && loop->reduces)
-            return tw_fault_at(&s->at, "lays '%s' over '%s', which takes parallel loops only", loop->name, engine->name);
+            return tw_fault_at(&s->at, "lays '%s' over '%s', which takes parallel loops only", loop->name,
+                               engine->name);
         if (d > 0 && over[d] == over[0])
             return tw_fault_at(&s->at, "lays '%s' over rows and columns of '%s' at once", loop->name, engine->name);
     }

@@ -109,8 +109,8 @@ static void compare(tw_fault *fault, const char *of, const char *at, const claim
 {
     for (int i = 0; i < n && !fault->set; i++)
         if (c[i].said != c[i].is)
-            tw_fault_set(fault, "the report says %s%s%s%s: %" PRId64 ", it is %" PRId64, c[i].what, *of ? " of " : "", of, at,
-                         c[i].said, c[i].is);
+            tw_fault_set(fault, "the report says %s%s%s%s: %" PRId64 ", it is %" PRId64, c[i].what,
+                         *of ? " of " : "", of, at, c[i].said, c[i].is);
 }
 
 /* The memory outside of this one on the way of the operand. */
@@ -219,7 +219,8 @@ static void compare_links(const tw_tally *t, tw_fault *fault)
         int64_t least = least_units(t, o);
         for (int i = 1; i < m->n_memories && !fault->set; i++) {
             const tw_link_use *s = &t->in->claims->link[i][o], *is = &t->link[i][o];
-            int64_t slots = layout->count[i][o], held = slots > 0 ? slots * layout->buffer[layout->first[i][o]].size : 0;
+            int64_t slots = layout->count[i][o],
+                    held = slots > 0 ? slots * layout->buffer[layout->first[i][o]].size : 0;
             char at[80];
             if (!s->inner && is->transfers == 0) continue;
             const claim c[] = {{"transfers", s->transfers, is->transfers},
@@ -315,7 +316,8 @@ static void compare_search(const tw_tally *t, tw_fault *fault)
     double gap = s->value[0] > 0 ? (s->value[0] - s->bound) / s->value[0] : 0;
     if (fault->set || s->n_objectives < 1) return;
     if (s->bound > s->value[0])
-        tw_fault_set(fault, "the search says that nothing is below %.17g, but this is %.17g", s->bound, s->value[0]);
+        tw_fault_set(fault, "the search says that nothing is below %.17g, but this is %.17g", s->bound,
+                     s->value[0]);
     else if (s->proven && s->bound != s->value[0])
         tw_fault_set(fault, "the search calls %.17g proven, its bound is %.17g", s->value[0], s->bound);
     else if (fabs(s->gap - gap) > 1e-9)

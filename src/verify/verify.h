@@ -15,8 +15,8 @@
 #ifndef TW_VERIFY_VERIFY_H
 #define TW_VERIFY_VERIFY_H
 #include "core/deadline.h"
-#include "program/instr.h"
 #include "mapping/opmap.h"
+#include "program/instr.h"
 
 /* A tile that lies in a buffer from the beginning (an input) or stays there (the output), see tw_op.fused. */
 typedef struct tw_resident {
@@ -27,11 +27,11 @@ typedef struct tw_resident {
 /* What is reported of a run. All of it is compared with what the rows say; NULL: nothing is. */
 typedef struct tw_claims {
     tw_summary sum;
-    const tw_engine_use *engine;                  /* per engine                      */
-    const tw_memory_use *memory;                  /* per memory                      */
-    const tw_link_use (*link)[TW_MAX_OPERANDS];   /* into memory m, from 1 on        */
-    const tw_pool_use (*pool)[TW_MAX_OPERANDS];   /* async: in memory m              */
-    const tw_search_result *search;               /* NULL: the mapping was given     */
+    const tw_engine_use *engine;                /* per engine                      */
+    const tw_memory_use *memory;                /* per memory                      */
+    const tw_link_use (*link)[TW_MAX_OPERANDS]; /* into memory m, from 1 on        */
+    const tw_pool_use (*pool)[TW_MAX_OPERANDS]; /* async: in memory m              */
+    const tw_search_result *search;             /* NULL: the mapping was given     */
 } tw_claims;
 
 /* What a judge needs to know about the run. */
@@ -40,7 +40,8 @@ typedef struct tw_verify_input {
     const tw_op *op;
     const tw_machine *machine;
     const tw_layout *layout;
-    const tw_op_map *map; /* as it was written; NULL: the program is right or wrong by itself, whatever was asked for */
+    const tw_op_map
+        *map;     /* as it was written; NULL: the program is right or wrong by itself, whatever was asked for */
     int n_levels; /* tiled levels */
     const tw_level_info *level;
     bool is_pass[TW_MAX_MEMORIES];    /* memories that are passed through */
@@ -48,14 +49,14 @@ typedef struct tw_verify_input {
     unsigned padded;                  /* bit l: loop l is padded up to a multiple of its tile, */
     int64_t largest[TW_MAX_LOOPS];    /* this one                                              */
     bool streamed[TW_MAX_OPERANDS];   /* an input whose tile changes with every execution      */
-    bool laid_whole;                  /* async: the output's buffer in the compute engine's memory holds all of it     */
-    int innermost;                    /* loop whose tiles follow each other, -1: there is one execution, or several
+    bool laid_whole; /* async: the output's buffer in the compute engine's memory holds all of it     */
+    int innermost;   /* loop whose tiles follow each other, -1: there is one execution, or several
                                          levels                                                */
     int n_residents;
     const tw_resident *resident;
     const tw_claims *claims;
-    const tw_deadline *deadline;            /* that may end it; NULL: none. A judgement made after that is worth nothing   */
-    int unroll[TW_ARRAY_DIMS];        /* async: loops laid out over the rows and columns of the array, -1: none */
+    const tw_deadline *deadline; /* that may end it; NULL: none. A judgement made after that is worth nothing   */
+    int unroll[TW_ARRAY_DIMS];   /* async: loops laid out over the rows and columns of the array, -1: none */
 } tw_verify_input;
 
 typedef struct tw_checker tw_checker;
@@ -95,10 +96,10 @@ struct tw_reference_case {
     const tw_op *op;
     const double *input[TW_MAX_OPERANDS]; /* dense, row-major, one per input operand */
     const double *held[TW_MAX_HELD];      /* one number, or one for each index of its loop */
-    double bound;                         /* not 0: what `value` gives is rounded and cut off at this size, of a product it
+    double bound;                /* not 0: what `value` gives is rounded and cut off at this size, of a product it
                                              becomes -1 or 1, so that the order of points does not matter; */
-    bool positive;                        /* and loses its sign before that */
-    const tw_deadline *deadline;                /* that may end it; NULL: none. What is computed then is not finished */
+    bool positive;               /* and loses its sign before that */
+    const tw_deadline *deadline; /* that may end it; NULL: none. What is computed then is not finished */
 };
 /* The library's own reference: visits every point of the whole nest. Shares nothing with the tile kernels but the
  * evaluation of formulas. Sums have the accumulator's type when they are finished. NULL only when out of memory. */

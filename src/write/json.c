@@ -210,4 +210,3 @@ void tw_json_key_bool(tw_json *j, const char *key, bool x)
     tw_json_key(j, key);
     tw_json_bool(j, x);
 }
-

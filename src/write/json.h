@@ -12,7 +12,6 @@
 #ifndef TW_WRITE_JSON_H
 #define TW_WRITE_JSON_H
 #include "core/core.h"
-#include "core/core.h"
 
 enum { TW_JSON_DEPTH = 32 };
 

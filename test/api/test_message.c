@@ -25,7 +25,8 @@ TEST(a_message_is_its_parts)
     const tw_machine *machine;
     const tw_mapping *mapping;
     const tw_plan *plan;
-    CHECK_EQ(tw_model_parse(ctx, "bad\n.yaml", "workload: w\nops: [{name: a, op: matmul, shape: [4, 4, 4], dtype: i9}]\n", &model),
+    CHECK_EQ(tw_model_parse(ctx, "bad\n.yaml",
+                            "workload: w\nops: [{name: a, op: matmul, shape: [4, 4, 4], dtype: i9}]\n", &model),
              TW_ERR_INPUT);
     check_parts(ctx, 0, TW_MESSAGE_ERROR);
     CHECK_EQ(tw_context_message_parts(ctx, 0).line, 2);
@@ -33,7 +34,9 @@ TEST(a_message_is_its_parts)
     tw_context_clear_messages(ctx);
     CHECK_EQ(tw_model_open(ctx, "matmul:512x512x512", &model), TW_OK);
     CHECK_EQ(tw_machine_open(ctx, "tick-10k", &machine), TW_OK);
-    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "m", "mapping: {matmul: {levels: [{at: buffer, tiles: {m: 4}}]}}", &mapping), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "m",
+                              "mapping: {matmul: {levels: [{at: buffer, tiles: {m: 4}}]}}", &mapping),
+             TW_OK);
     CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_INFEASIBLE);
     check_parts(ctx, 0, TW_MESSAGE_INFEASIBLE);
     for (int i = 1; i < tw_context_n_messages(ctx); i++) check_parts(ctx, i, TW_MESSAGE_NOTE);

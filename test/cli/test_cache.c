@@ -80,16 +80,18 @@ static void put(const char *path, const char *text, size_t n)
 
 TEST(every_kind_of_plan_is_kept_and_comes_back)
 {
-    static const char *const kind[][2] = {{"matmul:12x10x14", "tick-10k"},        {"conv:4x8x8,out=6,kernel=3,pad=1", "tick-three-level"},
-                                          {"matmul:16x16x16,dtype=i8", "kpu"},    {"pool:4x8x8,kernel=2,stride=2", "tick-10k"},
-                                          {"gemv:24x30:f64,epilogue=add", "snitch"}, {"add:64x32", "tick-costed"}};
+    static const char *const kind[][2] = {
+        {"matmul:12x10x14", "tick-10k"},           {"conv:4x8x8,out=6,kernel=3,pad=1", "tick-three-level"},
+        {"matmul:16x16x16,dtype=i8", "kpu"},       {"pool:4x8x8,kernel=2,stride=2", "tick-10k"},
+        {"gemv:24x30:f64,epilogue=add", "snitch"}, {"add:64x32", "tick-costed"}};
     static const tw_measure measure[] = {TW_CYCLES, TW_ENERGY, TW_EDP};
     for (size_t i = 0; i < TW_COUNT(kind); i++)
         for (size_t k = 0; k < TW_COUNT(measure); k++) {
             question q;
             enter();
             ask(&q, kind[i][0], kind[i][1], NULL);
-            q.options.search = (tw_search_options){.n_objectives = 1, .objective = {{.measure = measure[k]}}, .budget = 100000};
+            q.options.search =
+                (tw_search_options){.n_objectives = 1, .objective = {{.measure = measure[k]}}, .budget = 100000};
             CHECK(!is_answered(&q));
             search(&q);
             CHECK(tw_plan_confirms(q.s.plan));
@@ -126,7 +128,10 @@ TEST(a_partial_mapping_that_changes_after_it_was_read_does_not_poison_the_cache)
 
 enum { ENTRY_BYTES = 1 << 16, SUM_BYTES = 6 + 32 + 1 };
 
-static void entry_path(const question *q, char path[200]) { snprintf(path, 200, "%s/%s", q->slot.folder, q->slot.name); }
+static void entry_path(const question *q, char path[200])
+{
+    snprintf(path, 200, "%s/%s", q->slot.folder, q->slot.name);
+}
 
 static size_t read_entry(const question *q, char entry[ENTRY_BYTES])
 {

@@ -416,7 +416,7 @@ TEST(what_a_killed_run_left_is_removed_by_the_next_but_not_what_a_living_one_wri
     pid_t living = start_writing();
     CHECK_EQ(n_entries(), 2);
     end_it(dead, SIGKILL);
-    put(".x.tilewright-note", "somebody else's");   /* names that are not of this kind */
+    put(".x.tilewright-note", "somebody else's"); /* names that are not of this kind */
     put("x.tilewright-abcdef", "somebody else's");
     CHECK_EQ(mkfifo(".x.tilewright-abcdef", 0600), 0); /* of this kind, but never made by us */
     CHECK_EQ(n_entries(), 5);

@@ -3,8 +3,8 @@
  * The first byte picks the workload. A refusal comes with a message; what is accepted must be a legal mapping whose
  * printed form reads as the same one, and when it is evaluated its attribute must say the same again. */
 #include "emit/quidditch.h"
-#include "plan/plan.h"
 #include "mapping/mapping.h"
+#include "plan/plan.h"
 
 #include "machine/read.h"
 #include "model/read.h"

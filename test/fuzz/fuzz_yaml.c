@@ -6,9 +6,9 @@
  * read again and print the same. An async mapping is also built and run: it ends, or it is refused. A mapping, as limits,
  * allows itself. */
 #include "machine/read.h"
+#include "mapping/limits.h"
 #include "model/read.h"
 #include "program/program.h"
-#include "mapping/limits.h"
 #include "sim/timeline.h"
 
 #include <stdlib.h>

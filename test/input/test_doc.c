@@ -36,13 +36,13 @@ typedef struct printed {
     char *text;
     size_t n;
 } printed;
-#define PRINTED(call)                                            \
-    ({                                                           \
-        printed p = {0};                                         \
-        FILE *out = open_memstream(&p.text, &p.n);               \
-        CHECK_EQ(call, TW_OK);                                   \
-        fclose(out);                                             \
-        p;                                                       \
+#define PRINTED(call)                              \
+    ({                                             \
+        printed p = {0};                           \
+        FILE *out = open_memstream(&p.text, &p.n); \
+        CHECK_EQ(call, TW_OK);                     \
+        fclose(out);                               \
+        p;                                         \
     })
 static void check_same(printed a, printed b)
 {
@@ -95,7 +95,8 @@ TEST(a_model_and_a_mapping_built_in_code_are_those_of_their_files)
 
 TEST(any_text_survives_being_printed_and_read)
 {
-    static const char *const text[] = {"plain", "-5", "- x", "", "a: b", "\"quoted\\\"", "x, y", "[1]", "1e6", "*x", "\xc3\xa9", " x "};
+    static const char *const text[] = {"plain", "-5",  "- x", "",   "a: b",     "\"quoted\\\"",
+                                       "x, y",  "[1]", "1e6", "*x", "\xc3\xa9", " x "};
     tw_arena *arena = tw_arena_new();
     tw_diag diag = {0};
     tw_text out = {0};
@@ -124,7 +125,10 @@ static void check_refused(void (*spoil)(tw_doc *doc), const char *message)
 }
 static void twice(tw_doc *d) { tw_doc_put(d, "unit", "byte"), tw_doc_put(d, "unit", "byte"); }
 static void key_in_list(tw_doc *d) { tw_doc_put(tw_doc_list(d, "memories"), "name", "x"); }
-static void no_key(tw_doc *d) { tw_doc_put(tw_doc_add(tw_doc_list(d, "memories"), NULL, "name", "x", NULL), NULL, "y"); }
+static void no_key(tw_doc *d)
+{
+    tw_doc_put(tw_doc_add(tw_doc_list(d, "memories"), NULL, "name", "x", NULL), NULL, "y");
+}
 static void not_finite(tw_doc *d) { tw_doc_put_real(d, "clock_mhz", INFINITY); }
 static void control(tw_doc *d) { tw_doc_put(d, "machine", "a\nb"); }
 static void unknown(tw_doc *d)
@@ -148,8 +152,10 @@ TEST(what_no_file_can_say_is_refused_with_its_place)
     check_refused(no_key, "d.memories[0][1]: error: an entry of a map needs a key");
     check_refused(not_finite, "d: error: a number is not finite");
     check_refused(control, "d.machine: error: control characters are not allowed");
-    check_refused(deep, "d.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x: error: lists and maps are nested too "
-                        "deeply");
+    check_refused(
+        deep,
+        "d.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x: error: lists and maps are nested too "
+        "deeply");
     tw_context *ctx = tw_context_new();
     const tw_machine *machine;
     tw_doc *doc = tw_doc_new(ctx, "d");
@@ -178,7 +184,8 @@ TEST(buffers_are_touched_as_often_as_the_links_say)
         int n;
         CHECK_EQ(tw_model_open(ctx, "matmul:48x40x56", &model), TW_OK);
         CHECK_EQ(tw_machine_open(ctx, machine_name[m], &machine), TW_OK);
-        CHECK_EQ(tw_plan_search(ctx, model, machine, &(tw_search_options){.gap = 0.2, .budget = 2000}, &plan), TW_OK);
+        CHECK_EQ(tw_plan_search(ctx, model, machine, &(tw_search_options){.gap = 0.2, .budget = 2000}, &plan),
+                 TW_OK);
         CHECK_EQ(tw_plan_buffers(ctx, plan, 0, &b, &n), TW_OK);
         int64_t end = tw_plan_op_summary(plan, 0)->cycles;
         for (int memory = 1; memory < tw_plan_n_memories(plan); memory++)
@@ -186,11 +193,13 @@ TEST(buffers_are_touched_as_often_as_the_links_say)
                 const tw_link_use *link = tw_plan_link_use(plan, 0, memory, o);
                 int64_t writes = 0, reads = 0;
                 for (int i = 0; i < n; i++) {
-                    if (!link->inner || strcmp(b[i].memory, link->inner) != 0 || strcmp(b[i].operand, link->operand) != 0)
+                    if (!link->inner || strcmp(b[i].memory, link->inner) != 0 ||
+                        strcmp(b[i].operand, link->operand) != 0)
                         continue;
                     writes += b[i].writes, reads += b[i].reads;
                     CHECK(b[i].offset >= 0 && b[i].size > 0);
-                    CHECK(b[i].last < b[i].first ? b[i].reads + b[i].writes == 0 : b[i].first >= 0 && b[i].last <= end);
+                    CHECK(b[i].last < b[i].first ? b[i].reads + b[i].writes == 0
+                                                 : b[i].first >= 0 && b[i].last <= end);
                 }
                 if (!link->inner) continue;
                 bool output = o == tw_plan_n_operands(plan, 0) - 1;

@@ -185,7 +185,8 @@ static void make_group(maker *m)
         narrow = pick(m, 0, 2);
         n += snprintf(out + n, room - (size_t)n,
                       "  - {name: more%" PRId64 ", op: add, shape: [%" PRId64 ", %" PRId64
-                      "], dtype: %s, out_dtype: %s, inputs: {ifm: t%" PRId64 "}, output: t%" PRId64 ", fused: true}\n",
+                      "], dtype: %s, out_dtype: %s, inputs: {ifm: t%" PRId64 "}, output: t%" PRId64
+                      ", fused: true}\n",
                       i, e[0], e[1], dtype, type[narrow], i, i + 1);
     }
 }
@@ -500,7 +501,8 @@ static bool try_case(maker *m, brute_wish wish)
 
 void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
 {
-    maker m = {.rng = rng, .out = out, .async = wish.timing == TW_ASYNC, .cluster = wish.cluster, .group = wish.group};
+    maker m = {
+        .rng = rng, .out = out, .async = wish.timing == TW_ASYNC, .cluster = wish.cluster, .group = wish.group};
     if (wish.group) m.cluster = chance(&m, 2);
     while (!try_case(&m, wish)) continue;
 }

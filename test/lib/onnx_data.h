@@ -13,7 +13,8 @@ static inline const char *data_folder(void)
 }
 
 /* A tensor of a file; numbers of `type` bfloat16 are called uint16 there. */
-static inline tw_status read_tensor(const char *path, tw_onnx_type type, tw_arena *arena, tw_diag *diag, tw_array *out)
+static inline tw_status read_tensor(const char *path, tw_onnx_type type, tw_arena *arena, tw_diag *diag,
+                                    tw_array *out)
 {
     const char *bytes;
     size_t n;

@@ -107,7 +107,8 @@ void queue_behind(queue_sim *s, int who, int other) { push(&s->command[who].behi
 int queue_take(queue_sim *s, int who, int from)
 {
     s->residency = grown(s->residency, s->n_residencies, &s->room_residencies, sizeof *s->residency);
-    s->residency[s->n_residencies] = (residency){.pool = from, .writer = who, .ticket = s->pool[from].n_takes++, .last_user = -1};
+    s->residency[s->n_residencies] =
+        (residency){.pool = from, .writer = who, .ticket = s->pool[from].n_takes++, .last_user = -1};
     push(&s->command[who].takes, s->n_residencies);
     return s->n_residencies++;
 }

@@ -173,15 +173,15 @@ static tw_status run_host(steps_run *r, const tw_step *step)
     }
     for (int i = 0; i < node->n_outputs; i++) wanted[i] = step->output[i] >= 0;
     tw_ref_case c = {.file = file,
-                       .node = node,
-                       .opset = tw_graph_opset(file, node->domain),
-                       .n_inputs = node->n_inputs,
-                       .n_outputs = node->n_outputs,
-                       .input = input,
-                       .wanted = wanted,
-                       .graph = step->graph,
-                       .outer = outer_value,
-                       .user = r};
+                     .node = node,
+                     .opset = tw_graph_opset(file, node->domain),
+                     .n_inputs = node->n_inputs,
+                     .n_outputs = node->n_outputs,
+                     .input = input,
+                     .wanted = wanted,
+                     .graph = step->graph,
+                     .outer = outer_value,
+                     .user = r};
     TW_TRY(tw_ref_run(&c, r->arena, r->diag, output));
     for (int i = 0; i < node->n_outputs; i++)
         if (wanted[i]) TW_TRY(write_net(r, step->output[i], &output[i]));

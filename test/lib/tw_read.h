@@ -4,8 +4,8 @@
 #ifndef TW_READ_H
 #define TW_READ_H
 #include "machine/read.h"
-#include "model/read.h"
 #include "mapping/mapping.h"
+#include "model/read.h"
 #include "tw_test.h"
 
 #include <stdio.h>

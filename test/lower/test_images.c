@@ -10,8 +10,9 @@
 #include <string.h>
 
 static const char *const modes[] = {"nearest", "nearest", "linear", "cubic"};
-static const char *const places[] = {"half_pixel",           "pytorch_half_pixel",   "align_corners",     "asymmetric",
-                                     "tf_half_pixel_for_nn", "half_pixel_symmetric", "tf_crop_and_resize"};
+static const char *const places[] = {"half_pixel",        "pytorch_half_pixel",   "align_corners",
+                                     "asymmetric",        "tf_half_pixel_for_nn", "half_pixel_symmetric",
+                                     "tf_crop_and_resize"};
 static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 static const tw_onnx_type types[] = {TW_ONNX_F32, TW_ONNX_U8, TW_ONNX_I8, TW_ONNX_I32, TW_ONNX_F64};
 
@@ -56,7 +57,8 @@ static void add_attribute(tw_text *node, const char *name, int kind, const char 
     pb_message(node, 5, &a);
 }
 
-static void add_constant(tw_text *graph, const char *name, tw_onnx_type type, int64_t n, const void *data, size_t bytes)
+static void add_constant(tw_text *graph, const char *name, tw_onnx_type type, int64_t n, const void *data,
+                         size_t bytes)
 {
     tw_text t = {0};
     pb_int(&t, 1, n);
@@ -120,7 +122,8 @@ static bool is_same(const tw_array *a, const tw_array *b)
 {
     if (a->n != b->n || a->type != b->type) return false;
     for (int64_t i = 0; i < a->n; i++)
-        if (fabs(tw_array_get(a, i) - tw_array_get(b, i)) > (a->type == TW_ONNX_F32 ? 2e-5 : 1e-9) * 100) return false;
+        if (fabs(tw_array_get(a, i) - tw_array_get(b, i)) > (a->type == TW_ONNX_F32 ? 2e-5 : 1e-9) * 100)
+            return false;
     return true;
 }
 
@@ -140,7 +143,8 @@ static void check_image(const image *m, uint64_t *rng, int64_t number)
     CHECK_EQ(tw_lower_network(shapes, &how, arena, &diag, &lowered), TW_OK);
     CHECK_EQ(tw_array_new(m->type, 3, m->in, arena, &x), TW_OK);
     /* Areas of one number, whose weighed sums are that number, and others. */
-    for (int64_t i = 0; i < x.n; i++) tw_array_set(&x, i, (double)(tw_test_pick(rng, 0, 1) ? 99 : tw_test_pick(rng, 0, 99)));
+    for (int64_t i = 0; i < x.n; i++)
+        tw_array_set(&x, i, (double)(tw_test_pick(rng, 0, 1) ? 99 : tw_test_pick(rng, 0, 99)));
     tw_array *value = TW_NEW(arena, tw_array, file->n_values + 1);
     value[file->graph[0].input[0]] = x;
     CHECK_EQ(tw_ref_graph(file, 0, arena, &diag, value), TW_OK);
@@ -150,8 +154,8 @@ static void check_image(const image *m, uint64_t *rng, int64_t number)
     tw_array y = steps_tensor(&r, lowered->tensor_of_value[file->graph[0].output[0]]);
     bool good = status == TW_OK && lowered->n_undescribed == 0 && is_same(&y, &value[file->graph[0].output[0]]);
     if (!good)
-        print_error("TW_SEED=%" PRIu64 " image %" PRId64 ": %s %s %s of type %d%s%s%s\n", tw_test_seed(), number, m->mode,
-                    m->place, m->rounding, (int)m->type, lowered->n_undescribed > 0 ? ": " : "",
+        print_error("TW_SEED=%" PRIu64 " image %" PRId64 ": %s %s %s of type %d%s%s%s\n", tw_test_seed(), number,
+                    m->mode, m->place, m->rounding, (int)m->type, lowered->n_undescribed > 0 ? ": " : "",
                     lowered->n_undescribed > 0 ? lowered->undescribed[0].why : "", diag.last ? diag.last : "");
     CHECK(good);
     tw_diag_release(&diag);

@@ -603,7 +603,8 @@ TEST(rows_that_are_combined_are_read_and_written)
     check("x 5x8\ni 3x1\nu 3x8\nCast i -> j to:7\nScatterND x j u -> y reduction'add\n< y\n",
           "Cast_0 [Cast] map d0=3: i -> j; value i64(ifm)\n"
           "ScatterND_1.copy [ScatterND] map d0=40: x -> y; value ifm * 1\n"
-          "ScatterND_1 [ScatterND] map d1=3 d2=8: y, u, j -> y; ifm is 3 of 5 rows by in2; ofm is 3 of 5 rows by in2; "
+          "ScatterND_1 [ScatterND] map d1=3 d2=8: y, u, j -> y; ifm is 3 of 5 rows by in2; ofm is 3 of 5 rows by "
+          "in2; "
           "value ifm + w\n"
           "3 steps, 5 tensors, 0 folds, 0 views\n");
 }

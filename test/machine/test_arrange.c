@@ -24,13 +24,16 @@ TEST(moves_are_told_from_what_computes)
          true}, /* slice */
         {"    value: \"a\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [x]}}\n    writes: {o: {at: [y, x]}}\n",
          true}, /* repetition */
-        {"    value: \"a + b\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x], shape: [4, 2]}, b: {at: [y, x - 2], "
+        {"    value: \"a + b\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x], shape: [4, 2]}, b: {at: [y, x "
+         "- 2], "
          "shape: [4, 4]}}\n    writes: {o: {at: [y, x]}}\n",
          true}, /* concatenation */
-        {"    value: \"a + b\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x], shape: [4, 3]}, b: {at: [y, x - 2], "
+        {"    value: \"a + b\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x], shape: [4, 3]}, b: {at: [y, x "
+         "- 2], "
          "shape: [4, 4]}}\n    writes: {o: {at: [y, x]}}\n",
          false}, /* both have an element at x = 2 */
-        {"    value: \"a + b\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x], shape: [4, 1]}, b: {at: [y, x - 2], "
+        {"    value: \"a + b\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x], shape: [4, 1]}, b: {at: [y, x "
+         "- 2], "
          "shape: [4, 4]}}\n    writes: {o: {at: [y, x]}}\n",
          false}, /* nobody has one at x = 1 */
         {"    value: \"a\"\n    loops: {y: 4, x: 6}\n    reads: {a: {at: [y, x - 1], shape: [4, 4]}}\n"
@@ -39,9 +42,11 @@ TEST(moves_are_told_from_what_computes)
         {"    value: \"a\"\n    loops: {y: 4, x: 6}\n    reads: {a: {dtype: i8, at: [y, x]}}\n"
          "    writes: {o: {dtype: f32, at: [y, x]}}\n",
          false}, /* a conversion */
-        {"    value: \"max(a, 0)\"\n    loops: {x: 6}\n    reads: {a: {at: [x]}}\n    writes: {o: {at: [x]}}\n", false},
+        {"    value: \"max(a, 0)\"\n    loops: {x: 6}\n    reads: {a: {at: [x]}}\n    writes: {o: {at: [x]}}\n",
+         false},
         {"    value: \"a * 2\"\n    loops: {x: 6}\n    reads: {a: {at: [x]}}\n    writes: {o: {at: [x]}}\n", false},
-        {"    value: \"a + b\"\n    loops: {x: 6}\n    reads: {a: {at: [x]}, b: {at: [x]}}\n    writes: {o: {at: [x]}}\n",
+        {"    value: \"a + b\"\n    loops: {x: 6}\n    reads: {a: {at: [x]}, b: {at: [x]}}\n    writes: {o: {at: "
+         "[x]}}\n",
          false},
         {"    value: \"a\"\n    loops: {x: 6}\n    reads: {a: {at: [x, x]}}\n    writes: {o: {at: [x]}}\n",
          false}, /* a diagonal */

@@ -321,9 +321,8 @@ TEST(a_transfer_costs_its_set_up_its_rows_and_its_beats)
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 4000; i++) {
         tw_cost cost = random_cost(&rng, false, 0);
-        tw_shape s = {.planes = 1,
-                      .rows = tw_test_pick(&rng, 1, i % 4 ? 12 : 500),
-                      .units = tw_test_pick(&rng, 1, 200)};
+        tw_shape s = {
+            .planes = 1, .rows = tw_test_pick(&rng, 1, i % 4 ? 12 : 500), .units = tw_test_pick(&rng, 1, 200)};
         s.at = tw_test_pick(&rng, 0, 300);
         s.stride = s.units + tw_test_pick(&rng, 0, 200);
         int64_t body = count_beats(&cost, s.at, s.rows, s.units, s.stride) * cost.per_beat;
@@ -369,7 +368,7 @@ TEST(a_kernel_costs_its_call_its_lanes_and_its_rounds)
     for (int i = 0; i < 4000; i++) {
         tw_cost cost = random_cost(&rng, true, 0);
         tw_kernel_nest n = {tw_test_pick(&rng, 1, 40), tw_test_pick(&rng, 1, 5), tw_test_pick(&rng, 1, 30),
-                     tw_test_pick(&rng, 1, 600)};
+                            tw_test_pick(&rng, 1, 600)};
         for (int k = 0; k < cost.n_unrolls; k++) cost.unroll[k] = (int16_t)tw_test_pick(&rng, 1, 8);
         CHECK_EQ(tw_cost_of_kernel(&cost, &n, false), count_kernel(&cost, &n, false));
         CHECK_EQ(tw_cost_of_kernel(&cost, &n, true), count_kernel(&cost, &n, true));

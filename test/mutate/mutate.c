@@ -51,7 +51,8 @@ static const subject subjects[] = {
     {"test/mutate/seeds/oneline-*", true, "plan @@ -m kpu" SEARCH},
     {"test/mutate/seeds/oneline-*", true, "plan @@ -m snitch" SEARCH},
     {"test/mutate/seeds/objective-*", true, "plan matmul:6x6x6 -m kpu --objective=@@" SEARCH},
-    {"test/mutate/seeds/lowering-*", true, "eval matmul_transpose_b:1x120x40:f64 -m snitch --lowering-config @@ --json -o %"},
+    {"test/mutate/seeds/lowering-*", true,
+     "eval matmul_transpose_b:1x120x40:f64 -m snitch --lowering-config @@ --json -o %"},
     {"test/mutate/seeds/place-*.csv", true, "place @ --json"},
     {"test/mutate/seeds/place-*.csv", true, "place @ --capacity=64 --json"},
     {"test/mutate/seeds/calibrate-*.csv", true, "calibrate -m snitch @ --json"},
@@ -213,8 +214,10 @@ static bool judge(trial *t)
     struct stat st;
     if (code >= 1000) return FAIL("ended by signal %d (%s)", code - 1000, strsignal(code - 1000));
     if (code != 0 && code != 1 && code != 2 && code != 64) return FAIL("exit code %d", code);
-    if (stat(t->message, &st) == 0 && code != 0 && st.st_size == 0) return FAIL("exit code %d without a word", code);
-    if ((code == 2 || code == 64) && access(t->out, F_OK) == 0) return FAIL("exit code %d, but files were written", code);
+    if (stat(t->message, &st) == 0 && code != 0 && st.st_size == 0)
+        return FAIL("exit code %d without a word", code);
+    if ((code == 2 || code == 64) && access(t->out, F_OK) == 0)
+        return FAIL("exit code %d, but files were written", code);
     if (code != 0) return true;
     if (is_threaded(t->subject)) add_arg(t, "--threads=1");
     int again = run(t, t->answer[1]);
@@ -286,7 +289,8 @@ static int run_campaign(const campaign *c)
         if (fork() == 0) work(c, w, ends[1]);
     close(ends[1]);
     for (; read(ends[0], &part, sizeof part) == sizeof part; heard++) bad += part;
-    while (wait(NULL) > 0) {}
+    while (wait(NULL) > 0) {
+    }
     if (heard != c->n_workers) {
         fprintf(stderr, "mutate: a worker did not end\n");
         return 2;
@@ -310,7 +314,8 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc; i++)
         if (strncmp(argv[i], "--keep=", 7) == 0)
             c.keep = argv[i] + 7;
-        else if (!option(argv[i], "--count", &count) && !option(argv[i], "--seed", &seed) && !option(argv[i], "--case", &only))
+        else if (!option(argv[i], "--count", &count) && !option(argv[i], "--seed", &seed) &&
+                 !option(argv[i], "--case", &only))
             argc = 0;
     if (argc < 3) {
         fprintf(stderr, "usage: mutate TILEWRIGHT SOURCE [--count=N] [--seed=N] [--case=I] [--keep=DIR]\n");

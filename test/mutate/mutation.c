@@ -47,7 +47,8 @@ static span some_line(uint64_t *rng, bytes b)
 {
     size_t lo = place(rng, b), hi = lo;
     while (lo > 0 && b.at[lo - 1] != '\n') lo--;
-    while (hi < b.n && b.at[hi++] != '\n') {}
+    while (hi < b.n && b.at[hi++] != '\n') {
+    }
     return (span){lo, hi};
 }
 
@@ -70,16 +71,46 @@ static span some_run(uint64_t *rng, bytes b, bool (*belongs)(char))
 
 static bytes change_number(uint64_t *rng, bytes b)
 {
-    static const char *const value[] = {"0", "1", "2", "3", "7", "-1", "-0", "1.5", "0.1", "1e3", "1e308", "1e999", "nan", "inf",
-                                        "127", "255", "256", "4096", "65536", "2147483647", "2147483648", "4294967296",
-                                        "9223372036854775807", "9223372036854775808", "18446744073709551616",
-                                        "99999999999999999999999999", "0x10", "1_000", "", "unlimited", "64KiB", "1 GiB", "''"};
+    static const char *const value[] = {"0",
+                                        "1",
+                                        "2",
+                                        "3",
+                                        "7",
+                                        "-1",
+                                        "-0",
+                                        "1.5",
+                                        "0.1",
+                                        "1e3",
+                                        "1e308",
+                                        "1e999",
+                                        "nan",
+                                        "inf",
+                                        "127",
+                                        "255",
+                                        "256",
+                                        "4096",
+                                        "65536",
+                                        "2147483647",
+                                        "2147483648",
+                                        "4294967296",
+                                        "9223372036854775807",
+                                        "9223372036854775808",
+                                        "18446744073709551616",
+                                        "99999999999999999999999999",
+                                        "0x10",
+                                        "1_000",
+                                        "",
+                                        "unlimited",
+                                        "64KiB",
+                                        "1 GiB",
+                                        "''"};
     span s = some_run(rng, b, is_number);
     if (mutation_pick(rng, 2)) { /* near what it was */
         char text[40];
         long long was = s.hi - s.lo < 18 ? atoll(b.at + s.lo) : 0;
         static const int step[] = {-2, -1, 1, 2};
-        int n = snprintf(text, sizeof text, "%lld", mutation_pick(rng, 3) ? was + step[mutation_pick(rng, 4)] : was * 3);
+        int n = snprintf(text, sizeof text, "%lld",
+                         mutation_pick(rng, 3) ? was + step[mutation_pick(rng, 4)] : was * 3);
         return replace(b, s, text, (size_t)n);
     }
     const char *with = value[mutation_pick(rng, sizeof value / sizeof *value)];
@@ -105,9 +136,40 @@ static bytes exchange_words(uint64_t *rng, bytes b)
 
 static bytes insert_odd(uint64_t *rng, bytes b)
 {
-    static const char *const odd[] = {"\xef\xbb\xbf", "\xff", "\xc3", "\xe2\x80\xae", "\x1b[2J", "\x01", "\r\n", "\t", "  ", "- ", ": ", "{", "}", "[",
-                                      "]", ",", "\"", "'", "#", "&a ", "*a", "!!int ", "|\n", "---\n", "~", "=1+1", "%s%n", "/../",
-                                      "\xc2\x85", "null", "true", "no", "\n\n", "<<: "};
+    static const char *const odd[] = {"\xef\xbb\xbf",
+                                      "\xff",
+                                      "\xc3",
+                                      "\xe2\x80\xae",
+                                      "\x1b[2J",
+                                      "\x01",
+                                      "\r\n",
+                                      "\t",
+                                      "  ",
+                                      "- ",
+                                      ": ",
+                                      "{",
+                                      "}",
+                                      "[",
+                                      "]",
+                                      ",",
+                                      "\"",
+                                      "'",
+                                      "#",
+                                      "&a ",
+                                      "*a",
+                                      "!!int ",
+                                      "|\n",
+                                      "---\n",
+                                      "~",
+                                      "=1+1",
+                                      "%s%n",
+                                      "/../",
+                                      "\xc2\x85",
+                                      "null",
+                                      "true",
+                                      "no",
+                                      "\n\n",
+                                      "<<: "};
     size_t at = place(rng, b);
     const char *with = odd[mutation_pick(rng, sizeof odd / sizeof *odd)];
     return replace(b, (span){at, at}, with, strlen(with));
@@ -125,7 +187,7 @@ static bytes change_byte(uint64_t *rng, bytes b)
     size_t at = place(rng, b);
     span s = {at, at + (at < b.n)};
     char c = s.hi > s.lo && mutation_pick(rng, 2) ? (char)(b.at[at] ^ (1 << mutation_pick(rng, 8)))
-                                                 : (char)mutation_pick(rng, 256);
+                                                  : (char)mutation_pick(rng, 256);
     return replace(b, s, &c, 1);
 }
 

@@ -28,7 +28,8 @@ TEST(a_layer_is_planned_no_worse_than_alone_however_many_others_there_are)
     const tw_machine *machine;
     CHECK_EQ(tw_machine_open(ctx, "kpu", &machine), TW_OK);
     const tw_network_plan *plan = plan_digits(ctx, machine, 1);
-    tw_search_options alone = {.space = TW_SPACE_WINDOWS, .gap = 0.0099, .budget = BASE, .patience = PATIENCE, .n_threads = 1};
+    tw_search_options alone = {
+        .space = TW_SPACE_WINDOWS, .gap = 0.0099, .budget = BASE, .patience = PATIENCE, .n_threads = 1};
     for (int i = 0; i < tw_network_plan_n_layers(plan); i++) {
         tw_layer_info layer = tw_network_plan_layer(plan, i);
         const tw_plan *own;

@@ -294,7 +294,8 @@ TEST(folded_nodes_jump_where_single_ones_do)
 TEST(sums_of_bytes_wrap_around)
 {
     enum { N = 3, INT8 = 3 };
-    static const int8_t a[N * N] = {100, 100, 100, -100, 100, 7, 1, 2, 3}, b[N * N] = {100, 1, 0, 100, 0, 1, 100, 1, 1};
+    static const int8_t a[N * N] = {100, 100, 100, -100, 100, 7, 1, 2, 3},
+                              b[N * N] = {100, 1, 0, 100, 0, 1, 100, 1, 1};
     tw_text g = {0};
     add_table(&g, INPUT, "a", INT8, N, N);
     add_table(&g, INPUT, "b", INT8, N, N);
@@ -364,8 +365,7 @@ TEST(rows_that_several_updates_name_are_combined_with_each_of_them)
         for (int i = 0; i < UPDATES; i++) {
             int row = (int)(next(&seed) % ROWS);
             at[i] = next(&seed) & 1 ? row : row - ROWS;
-            for (int k = 0; k < WIDE; k++)
-                want[row * WIDE + k] = how[h].of(want[row * WIDE + k], u[i * WIDE + k]);
+            for (int k = 0; k < WIDE; k++) want[row * WIDE + k] = how[h].of(want[row * WIDE + k], u[i * WIDE + k]);
         }
         tw_text g = {0}, node = node_with_text("ScatterND", "x i u", "reduction", how[h].name);
         add_table(&g, INPUT, "x", FLOAT, ROWS, WIDE);
@@ -390,8 +390,11 @@ TEST(indices_that_would_hit_another_row_are_refused)
     static const struct {
         const char *op;
         int64_t at[2];
-    } wrong[] = {{"GatherND", {0, 7}},       {"GatherND", {1, -6}},       {"GatherElements", {0, 2}},
-                 {"GatherElements", {-3, 0}}, {"GatherElements", {0, INT64_MAX}}};
+    } wrong[] = {{"GatherND", {0, 7}},
+                 {"GatherND", {1, -6}},
+                 {"GatherElements", {0, 2}},
+                 {"GatherElements", {-3, 0}},
+                 {"GatherElements", {0, INT64_MAX}}};
     static const float x[10];
     for (size_t w = 0; w < TW_COUNT(wrong); w++) {
         tw_text g = {0};
@@ -410,7 +413,8 @@ TEST(indices_that_would_hit_another_row_are_refused)
 /* A step in the middle of a chain, too: it does not have to hold what the node will be evaluated for. */
 TEST(whole_numbers_that_doubles_do_not_hold_are_combined_as_integers)
 {
-    static const uint64_t x[3] = {UINT64_MAX, 5, 7}, u[2] = {9, UINT64_MAX - 1}, want[3] = {UINT64_MAX, 9, UINT64_MAX - 1};
+    static const uint64_t x[3] = {UINT64_MAX, 5, 7}, u[2] = {9, UINT64_MAX - 1},
+                          want[3] = {UINT64_MAX, 9, UINT64_MAX - 1};
     static const int64_t at[2] = {1, 2};
     enum { UINT64 = 13 };
     tw_text g = {0}, node = node_with_text("ScatterElements", "x i u", "reduction", "max");
@@ -419,7 +423,8 @@ TEST(whole_numbers_that_doubles_do_not_hold_are_combined_as_integers)
     add_value(&g, INPUT, "u", UINT64, 2);
     pb_message(&g, NODE, &node);
     add_value(&g, OUTPUT, "y", UINT64, 3);
-    tw_network_data in[] = {data_of("x", "uint64", 3, x), data_of("i", "int64", 2, at), data_of("u", "uint64", 2, u)};
+    tw_network_data in[] = {data_of("x", "uint64", 3, x), data_of("i", "int64", 2, at),
+                            data_of("u", "uint64", 2, u)};
     ran r = run(&g, &(tw_network_run_options){.n_inputs = 3, .input = in});
     CHECK_EQ(r.status, TW_OK);
     for (int i = 0; i < 3; i++) CHECK(((const uint64_t *)r.verdict->output[0].bytes)[i] == want[i]);

@@ -35,28 +35,39 @@ static const char *const commands[] = {
     "machines nosuch",
     "-o out --no-cache --threads=1 --budget=20 --no-verify",
     "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --no-verify",
-    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml -o out --rows=all --map --no-verify",
-    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --json --rows=all --no-verify",
-    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --dump=timeline --no-verify",
-    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --dump=mapping --no-verify",
+    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml -o out --rows=all --map "
+    "--no-verify",
+    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --json --rows=all "
+    "--no-verify",
+    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --dump=timeline "
+    "--no-verify",
+    "eval matmul:128x128x512 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml --dump=mapping "
+    "--no-verify",
     "eval matmul:128x128x512 -m @/nosuch.yaml --mapping=@/examples/02-reduction/mapping.yaml",
     "eval matmul:128x128x512 -m tick-10k --mapping=@/examples/02-reduction/mapping.yaml --no-verify",
     "eval matmul:128x128x512 -m tick-10k --mapping=@/examples/02-reduction/mapping.yaml --json --no-verify",
-    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify -q --trace=x.pftrace.gz",
-    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify -q --trace=x.json",
+    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify -q "
+    "--trace=x.pftrace.gz",
+    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify -q "
+    "--trace=x.json",
     "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --gantt",
     "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --events=csv",
     "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --injection=json",
     "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --symbolic",
-    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --plot=gantt -o x.svg",
-    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --plot=buffers -o x.pdf",
-    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --plot=roofline -o x.png",
+    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --plot=gantt -o "
+    "x.svg",
+    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --plot=buffers "
+    "-o x.pdf",
+    "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --plot=roofline "
+    "-o x.png",
     "eval matmul:16x16x16 -m @/test/error/sizes.machine.yaml --mapping=@/test/error/order.mapping.yaml --no-verify",
     "plan matmul:12x8x12 -m tick-10k --threads=1 --no-cache --budget=2000 -o out --explain --no-verify",
     "plan matmul:12x8x12 -m tick-10k --threads=1 --budget=500 -o out --no-verify",
-    "plan matmul:8x8x8 -m tick-costed --threads=1 --objective=latency,peak:buffer --pareto --budget=500 -o out --no-verify",
+    "plan matmul:8x8x8 -m tick-costed --threads=1 --objective=latency,peak:buffer --pareto --budget=500 -o out "
+    "--no-verify",
     "plan conv:4x8x8,out=4,kernel=3,pad=1 -m kpu --threads=1 --no-cache --budget=300 --json --no-verify",
-    "plan matmul:64x64x64 -m tick-10k --threads=1 --no-cache --mapping=@/examples/02-reduction/mapping.yaml --no-verify",
+    "plan matmul:64x64x64 -m tick-10k --threads=1 --no-cache --mapping=@/examples/02-reduction/mapping.yaml "
+    "--no-verify",
     /* verified: without the library another reference is asked, and named */
     "eval matmul:16x16x16 -m tick-100k --mapping=@/examples/02-reduction/mapping.yaml -q",
     "eval conv:2x4x4,out=2,kernel=3,pad=1 -m tick-100k --mapping=conv.yaml -q",
@@ -74,15 +85,17 @@ static const char *const commands[] = {
 
 /* What they find in their folder. */
 static const char buffers_csv[] = "id,lower,upper,size\na,0,2,4\nb,1,3,4\nc,2,5,2\n";
-static const char rows_csv[] = "JSON Name,Kernel Time,M,N,K,m,n,k\n1x160x320w1-32-80,9000,1,160,320,1,32,80\n"
-                               "1x160x320w1-40-80,8000,1,160,320,1,40,80\n1x240x400w1-40-100,16000,1,240,400,1,40,100\n";
+static const char rows_csv[] =
+    "JSON Name,Kernel Time,M,N,K,m,n,k\n1x160x320w1-32-80,9000,1,160,320,1,32,80\n"
+    "1x160x320w1-40-80,8000,1,160,320,1,40,80\n1x240x400w1-40-100,16000,1,240,400,1,40,100\n";
 static const char conv_yaml[] = "mapping: {conv: {levels: [{at: buffer}]}}\n";
 static const char guess_yaml[] =
     "machine: cluster\nunit: byte\ntiming: async\nparameters:\n  setup: {value: 100, from: 0, to: 400}\n"
     "memories:\n  - {name: l3, size: unlimited}\n"
     "  - {name: l1, size: 100000, align: 8, placement: bump, keeps: [output], whole: true}\n"
     "engines:\n  - {name: dma, between: [l3, l1], joins: inputs, cost: {setup: setup, per_beat: 1, beat: 64}}\n"
-    "  - {name: cores, computes: [multiply-add, add], on: l1, writes: end, cost: {cores: 8, depth: 4, unroll: [7, 6, 5, 4], start: 50}}\n";
+    "  - {name: cores, computes: [multiply-add, add], on: l1, writes: end, cost: {cores: 8, depth: 4, unroll: [7, "
+    "6, 5, 4], start: 50}}\n";
 
 /* ---- files ---- */
 
@@ -166,8 +179,8 @@ static const char *differs(const left *got, const left *want)
     for (int i = 0; i < got->n; i++) {
         int k = find(want, got->path[i]);
         if (strstr(got->path[i], ".tilewright-")) return got->path[i];
-        if (counts(got->path[i]) && (k < 0 || got->size[i] != want->size[k] ||
-                                     memcmp(got->bytes[i], want->bytes[k], got->size[i]) != 0))
+        if (counts(got->path[i]) &&
+            (k < 0 || got->size[i] != want->size[k] || memcmp(got->bytes[i], want->bytes[k], got->size[i]) != 0))
             return got->path[i];
     }
     for (int i = 0; i < want->n; i++)
@@ -227,7 +240,8 @@ static void become(const setting *s, const char *command, long at)
     setenv("TW_FAIL_COUNT", at ? "/dev/null" : "../count", 1);
     setenv("LD_PRELOAD", s->shim, 1);
     if (chdir("work") != 0) _exit(99);
-    int out = open("../out", O_WRONLY | O_CREAT | O_TRUNC, 0666), err = open("../err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int out = open("../out", O_WRONLY | O_CREAT | O_TRUNC, 0666),
+        err = open("../err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     int in = open("/dev/null", O_RDONLY);
     dup2(in, 0), dup2(out, 1), dup2(err, 2);
     alarm(SECONDS_MAX);
@@ -264,7 +278,8 @@ static const char *judge(const result *r, const result *right, const left *befor
     static char text[500];
     const char *differing = NULL;
     if (WIFSIGNALED(r->status)) {
-        snprintf(text, sizeof text, "%s", WTERMSIG(r->status) == SIGALRM ? "does not end" : strsignal(WTERMSIG(r->status)));
+        snprintf(text, sizeof text, "%s",
+                 WTERMSIG(r->status) == SIGALRM ? "does not end" : strsignal(WTERMSIG(r->status)));
         return text;
     }
     bool same_out = r->n_out == right->n_out && memcmp(r->out, right->out, r->n_out) == 0;
@@ -303,7 +318,9 @@ static long count_of(void)
 static void prepare(const setting *s)
 {
     result r;
-    run(s, "eval matmul:8x8x8 -m tick-10k --mapping=@/examples/02-reduction/mapping.yaml -q -o ../given --no-verify", 0, &r);
+    run(s,
+        "eval matmul:8x8x8 -m tick-10k --mapping=@/examples/02-reduction/mapping.yaml -q -o ../given --no-verify",
+        0, &r);
     if (r.status != 0) {
         fputs(r.err, stderr);
         exit(70);
@@ -348,11 +365,15 @@ int main(int argc, char **argv)
     int i = 1, bad = 0;
     long n_runs = 0;
     for (; i + 1 < argc && argv[i][0] == '-'; i += 2)
-        if (strcmp(argv[i], "--most") == 0) s.most = atol(argv[i + 1]);
-        else if (strcmp(argv[i], "--only") == 0) s.only = argv[i + 1];
+        if (strcmp(argv[i], "--most") == 0)
+            s.most = atol(argv[i + 1]);
+        else if (strcmp(argv[i], "--only") == 0)
+            s.only = argv[i + 1];
     if (argc - i != 3) return 64;
-    s.tilewright = realpath(argv[i], NULL), s.shim = realpath(argv[i + 1], NULL), s.source = realpath(argv[i + 2], NULL);
-    if (!s.tilewright || !s.shim || !s.source || !mkdtemp(folder) || chdir(folder) != 0 || mkdir("work", 0777) != 0) return 70;
+    s.tilewright = realpath(argv[i], NULL), s.shim = realpath(argv[i + 1], NULL),
+    s.source = realpath(argv[i + 2], NULL);
+    if (!s.tilewright || !s.shim || !s.source || !mkdtemp(folder) || chdir(folder) != 0 || mkdir("work", 0777) != 0)
+        return 70;
     char cache[100];
     snprintf(cache, sizeof cache, "%s/work/cache", folder);
     setenv("XDG_CACHE_HOME", cache, 1);

@@ -1,6 +1,6 @@
 /* test/program/test_program.c - programs of any operator: geometry, refusals, out-of-memory, judged by the verifier. */
-#include "program/cursor.h"
 #include "async_random.h"
+#include "program/cursor.h"
 
 #include "cli/oracle.h"
 

@@ -52,8 +52,7 @@ static tw_array *run(bench *b, const char *op, const char *domain, const tw_attr
     while (attribute && attribute[n_attributes].name) n_attributes++;
     tw_onnx_node node = {
         .name = "n", .op = op, .domain = domain, .n_attributes = n_attributes, .attribute = attribute};
-    tw_ref_case c = {
-        .node = &node, .opset = *domain ? 1 : 17, .n_inputs = n, .n_outputs = n_outputs, .input = in};
+    tw_ref_case c = {.node = &node, .opset = *domain ? 1 : 17, .n_inputs = n, .n_outputs = n_outputs, .input = in};
     tw_array *out = TW_NEW(b->arena, tw_array, n_outputs);
     tw_status status = tw_ref_run(&c, b->arena, &b->diag, out);
     if (status != TW_OK) print_error("%s\n", b->diag.last);
@@ -276,7 +275,8 @@ TEST(half_floats_round_once_and_survive_the_round_trip)
 TEST(a_weight_that_is_no_number_does_not_meet_padding)
 {
     bench b = begin();
-    tw_array *x = filled(&b, TW_ONNX_F32, -2, 2, DIMS(2, 3, 4, 5)), *w = filled(&b, TW_ONNX_F32, -1, 1, DIMS(2, 3, 3, 3));
+    tw_array *x = filled(&b, TW_ONNX_F32, -2, 2, DIMS(2, 3, 4, 5)),
+             *w = filled(&b, TW_ONNX_F32, -1, 1, DIMS(2, 3, 3, 3));
     tw_attribute pads[] = {{.name = "pads", .kind = TW_ATTR_INTS, .n = 4, .ints = (int64_t[]){1, 1, 1, 1}}, {0}};
     tw_array_set(w, 9, 0); /* channel 1, tap (0, 0) of the first filter */
     const tw_array *without = STANDARD("Conv", pads, x, w);

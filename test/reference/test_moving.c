@@ -94,11 +94,11 @@ static tw_status run(bench *b, const char *op)
                          .attribute = b->attribute,
                          .n_attributes = b->n_attributes};
     tw_ref_case c = {.file = &file,
-                       .node = &node,
-                       .opset = b->opset,
-                       .n_inputs = b->n_in,
-                       .n_outputs = b->n_out,
-                       .input = b->input};
+                     .node = &node,
+                     .opset = b->opset,
+                     .n_inputs = b->n_in,
+                     .n_outputs = b->n_out,
+                     .input = b->input};
     return tw_ref_run(&c, b->arena, &b->diag, b->out);
 }
 

@@ -6,8 +6,8 @@
  *
  * The data have no bfloat16 of their own: such tensors are labelled uint16, and what was computed was cut off
  * instead of rounded, so that the last of 8 bits may differ. */
-#include "reference/reference.h"
 #include "onnx_data.h"
+#include "reference/reference.h"
 #include "tw_test.h"
 
 #include <glob.h>

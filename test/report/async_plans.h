@@ -1,8 +1,8 @@
 /* test/report/async_plans.h - plans on async machines to print: random ones, and helpers to open and to print them. */
 #ifndef TW_TEST_REPORT_ASYNC_PLANS_H
 #define TW_TEST_REPORT_ASYNC_PLANS_H
-#include "tilewright/paint.h"
 #include "plan/plan.h"
+#include "tilewright/paint.h"
 #include "tw_test.h"
 
 #include <stdio.h>

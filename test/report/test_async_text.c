@@ -1,11 +1,11 @@
 /* test/report/test_async_text.c - the pages about async plans: golden ones, and laws for random ones: no line is too
  * wide, ASCII is ASCII, a chart shows each engine as busy as it is, shares of time add up. */
-#include "report/report.h"
 #include "async_plans.h"
+#include "report/report.h"
 #include "report/text/async.h"
 #include "report/text/gantt.h"
-#include "write/number.h"
 #include "report/text/stalls.h"
+#include "write/number.h"
 
 /* A KPU with round numbers, so that these pages change only when the printers or the simulator do. */
 static const char kpu[] =

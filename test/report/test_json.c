@@ -1,6 +1,6 @@
 /* test/report/test_json.c - the writer alone, and the plan's document read back by jansson. */
-#include "write/json.h"
 #include "tw_test.h"
+#include "write/json.h"
 
 #include <jansson.h>
 #include <stdio.h>

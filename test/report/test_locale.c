@@ -2,8 +2,8 @@
  *
  * The locale is de_DE, whose decimal point is a comma. Where it is not installed it is made by localedef in a folder of its own;
  * where that cannot be done either, the tests report themselves skipped. */
-#include "tilewright/paint.h"
 #include "core/core.h"
+#include "tilewright/paint.h"
 #include "tilewright/tilewright.h"
 #include "tw_test.h"
 

@@ -1,9 +1,9 @@
 /* test/report/test_network.c - a planned network as text, JSON, CSV and pictures: goldens of a small one, names that nobody
  * should give to a node, lists that are too long for a screen. */
-#include "tilewright/paint.h"
 #include "pb.h"
 #include "report/facts/network_words.h"
 #include "tilewright/network.h"
+#include "tilewright/paint.h"
 #include "tw_test.h"
 
 #include <jansson.h>

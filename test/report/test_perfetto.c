@@ -3,8 +3,8 @@
 #include "report/trace/counters.h"
 #include "report/trace/perfetto.h"
 #include "report/trace/slices.h"
-#include "write/wire.h"
 #include "trace_check.h"
+#include "write/wire.h"
 
 /* ---- the public schema, as far as it is used ---- */
 

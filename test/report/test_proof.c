@@ -1,7 +1,7 @@
 /* test/report/test_proof.c - what a search said, told again: every way to end, in words and as data. The results are made
  * up, and handed to a plan by tw_plan_restore; the searches themselves are tested elsewhere. */
-#include "write/json.h"
 #include "tw_test.h"
+#include "write/json.h"
 
 #include <float.h>
 #include <jansson.h>
@@ -95,8 +95,8 @@ TEST(a_proof_is_told_with_what_closed_the_space_the_strongest_bound_first)
 
 TEST(what_is_not_proven_has_a_gap_and_a_reason)
 {
-    static const char *const reason[] = {"", "; out of budget", "; out of time", "; stopped", "; out of memory",
-                                         ", as asked"};
+    static const char *const reason[] = {"",          "; out of budget", "; out of time",
+                                         "; stopped", "; out of memory", ", as asked"};
     tw_search_result r = proven();
     r.proven = false;
     r.bound = 8600;

@@ -35,7 +35,10 @@ static tw_status keep_track(void *user, int number, const tw_track *track)
     return TW_OK;
 }
 
-static tw_status keep_begin(void *user, int op, int64_t start) { return ((record *)user)->origin[op] = start, TW_OK; }
+static tw_status keep_begin(void *user, int op, int64_t start)
+{
+    return ((record *)user)->origin[op] = start, TW_OK;
+}
 static tw_status keep_end(void *user, int op, int64_t end) { return ((record *)user)->end[op] = end, TW_OK; }
 
 static tw_status keep_event(void *user, const tw_trace_event *event)
@@ -105,7 +108,8 @@ static void check_tracks(const record *r)
     for (int64_t i = 0; i < r->n; i++) {
         const tw_trace_event *e = &r->event[i].event;
         if (e->op != op)
-            for (int t = 0; t < 600; t++) free_at[t] = tw_max(free_at[t], r->origin[e->op] + tw_trace_launch(r->plan, e->op));
+            for (int t = 0; t < 600; t++)
+                free_at[t] = tw_max(free_at[t], r->origin[e->op] + tw_trace_launch(r->plan, e->op));
         op = e->op;
         CHECK(e->track >= 0 && e->track < r->n_tracks);
         if (e->joins) {
@@ -364,8 +368,13 @@ TEST(a_trace_ends_before_the_command_that_would_be_too_many)
 
 TEST(base64_is_that_of_rfc_4648)
 {
-    static const char *const pair[][2] = {{"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-                                          {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+    static const char *const pair[][2] = {{"", ""},
+                                          {"f", "Zg=="},
+                                          {"fo", "Zm8="},
+                                          {"foo", "Zm9v"},
+                                          {"foob", "Zm9vYg=="},
+                                          {"fooba", "Zm9vYmE="},
+                                          {"foobar", "Zm9vYmFy"}};
     for (size_t i = 0; i < TW_COUNT(pair); i++) {
         char *text;
         size_t len;

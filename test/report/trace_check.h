@@ -308,7 +308,7 @@ static inline void check_track(const expected_trace *x, const seen *s, int track
         bool lockstep = x->plan->machine->timing == TW_LOCKSTEP;
         if (e->gap > 0 && (lockstep || e->wait == TW_WAIT_DATA || e->wait == TW_WAIT_CREDIT)) {
             const seen_slice *wait = next_slice(s, mine, &at);
-            CHECK_STR(wait->name, lockstep                    ? "waits for the row"
+            CHECK_STR(wait->name, lockstep                  ? "waits for the row"
                                   : e->wait == TW_WAIT_DATA ? "waits for data"
                                                             : "waits for credit");
             CHECK_STR(wait->category, "wait");

@@ -8,8 +8,8 @@
 
 #include "async_random.h"
 #include "brute_random.h"
-#include "plan/evaluate.h"
 #include "map_random.h"
+#include "plan/evaluate.h"
 #include "tw_read.h"
 
 #include <stdio.h>
@@ -152,10 +152,14 @@ TEST(bounds_of_maps_on_every_machine_are_bounds)
 
 TEST(bounds_of_sums_on_every_machine_are_bounds)
 {
-    static const char *const spec[] = {"conv:5x9x7,out=6,kernel=3,pad=1",  "conv:3x8x8,out=4,kernel=5x3,stride=2,pad=2",
-                                       "dwconv:7x9x9,kernel=3,stride=2,pad=1", "pool:5x11x9,kernel=3,stride=2,pad=1,ceil",
-                                       "pool:6x9x9,kernel=2,type=average",  "matmul:17x9x23,dtype=i8,batch=2",
-                                       "gemv:33x47",                        "conv:4x5x5,out=3,kernel=4,stride=2,pad=1,transposed",
+    static const char *const spec[] = {"conv:5x9x7,out=6,kernel=3,pad=1",
+                                       "conv:3x8x8,out=4,kernel=5x3,stride=2,pad=2",
+                                       "dwconv:7x9x9,kernel=3,stride=2,pad=1",
+                                       "pool:5x11x9,kernel=3,stride=2,pad=1,ceil",
+                                       "pool:6x9x9,kernel=2,type=average",
+                                       "matmul:17x9x23,dtype=i8,batch=2",
+                                       "gemv:33x47",
+                                       "conv:4x5x5,out=3,kernel=4,stride=2,pad=1,transposed",
                                        "matmul_transpose_b:1x40x24:f64"};
     uint64_t rng = tw_test_seed();
     int n_found = 0;

@@ -151,7 +151,8 @@ TEST(the_family_of_the_notes_has_the_optima_that_the_search_of_it_finds)
     static const tw_mode mode[] = {TW_MODE_SEPARATE, TW_MODE_IN_PLACE, TW_MODE_FUSED};
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < async_rounds(300); i++) {
-        int64_t e[3], how = tw_test_pick(&rng, 0, 2), max_execs = tw_test_pick(&rng, 1, 3) == 1 ? 1000 : tw_test_pick(&rng, 1, 30);
+        int64_t e[3], how = tw_test_pick(&rng, 0, 2),
+                      max_execs = tw_test_pick(&rng, 1, 3) == 1 ? 1000 : tw_test_pick(&rng, 1, 30);
         bool timed = tw_test_pick(&rng, 0, 1);
         for (int j = 0; j < 3; j++) e[j] = tw_test_pick(&rng, 1, 4);
         int64_t all = e[0] * e[2] + e[2] * e[1] + e[0] * e[1];
@@ -607,13 +608,10 @@ static void run_crew(brute_wish wish, int n_cases)
 }
 
 /* 2'000 pairs of operator and machine, half of them async, with three choices of objectives each. */
-TEST(the_search_finds_what_trying_everything_finds) 
-{
-    run_crew((brute_wish){0}, 2000);
-}
+TEST(the_search_finds_what_trying_everything_finds) { run_crew((brute_wish){0}, 2000); }
 
 /* Costs of descriptors and kernels, movers that fetch ahead, dual and whole buffers, padded loops, fused operators. */
-TEST(the_search_on_clusters_finds_what_trying_everything_finds) 
+TEST(the_search_on_clusters_finds_what_trying_everything_finds)
 {
     run_crew((brute_wish){.timing = TW_ASYNC, .cluster = true}, 800);
 }

@@ -28,7 +28,8 @@ TEST(a_map_has_a_plan_or_a_proof_whatever_the_budget)
         for (int k = 0; tw_machine_builtin_name(k); k++) {
             const tw_machine *machine;
             const tw_plan *plan = NULL;
-            tw_search_options options = {.budget = 1, .n_threads = 1, .space = k % 2 ? TW_SPACE_WINDOWS : TW_SPACE_ALL};
+            tw_search_options options = {
+                .budget = 1, .n_threads = 1, .space = k % 2 ? TW_SPACE_WINDOWS : TW_SPACE_ALL};
             CHECK_EQ(tw_machine_open(ctx, tw_machine_builtin_name(k), &machine), TW_OK);
             tw_context_clear_messages(ctx);
             tw_status status = tw_plan_search(ctx, model, machine, &options, &plan);
@@ -59,7 +60,8 @@ static double percent_above(const char *spec, const char *on, double time_limit)
 
 TEST(large_element_wise_operators_begin_near_their_bound)
 {
-    CHECK(percent_above("add:33554432", "kpu", 0) < 0.1); /* the largest tile that fits leaves no room for the next */
+    CHECK(percent_above("add:33554432", "kpu", 0) <
+          0.1); /* the largest tile that fits leaves no room for the next */
     CHECK(percent_above("add:33554393", "kpu", 0) < 0.1); /* a prime */
     CHECK(percent_above("add:127x512x512", "kpu", 0) < 0.1);
     CHECK(percent_above("add:64x512x512x8", "kpu", 0) < 0.1);
@@ -67,10 +69,7 @@ TEST(large_element_wise_operators_begin_near_their_bound)
     CHECK(percent_above("add:127x512x512", "snitch", 0) < 6);
 }
 
-TEST(a_time_limit_that_is_over_at_once_leaves_a_plan)
-{
-    CHECK(percent_above("add:127x512x512", "kpu", 1e-9) < 5);
-}
+TEST(a_time_limit_that_is_over_at_once_leaves_a_plan) { CHECK(percent_above("add:127x512x512", "kpu", 1e-9) < 5); }
 
 /* The first programs that a search meets here are of the smallest tiles, and longer than any budget. */
 TEST(a_reduction_of_a_large_tensor_has_a_plan_when_the_budget_finds_none)

@@ -371,7 +371,8 @@ static tw_status try_size(tw_bench *b, const tw_model *model, const tw_machine *
     tw_arena *scratch = tw_arena_new();
     const tw_plan *plan;
     changed.memory[m].size = size;
-    tw_status status = tw_plan_find(model, &changed, options, NULL, NULL, &(tw_work){b->arena, scratch, &muted}, &plan);
+    tw_status status =
+        tw_plan_find(model, &changed, options, NULL, NULL, &(tw_work){b->arena, scratch, &muted}, &plan);
     tw_arena_free(scratch);
     return status;
 }

@@ -386,11 +386,10 @@ TEST(layers_with_whole_windows_are_proven_or_nearly_so)
 /* A window that is too large to be held whole: everything is searched, and the result says so. */
 TEST(windows_are_cut_where_none_fits)
 {
-    static const char machine[] =
-        "machine: m\nunit: element\ntiming: async\n"
-        "memories: [{name: dram, size: unlimited}, {name: l1, size: 12}]\n"
-        "engines: [{name: mv, between: [dram, l1], cost: {constant: 1}},\n"
-        "          {name: mac, computes: multiply-add, on: l1, cost: {constant: 1}}]\n";
+    static const char machine[] = "machine: m\nunit: element\ntiming: async\n"
+                                  "memories: [{name: dram, size: unlimited}, {name: l1, size: 12}]\n"
+                                  "engines: [{name: mv, between: [dram, l1], cost: {constant: 1}},\n"
+                                  "          {name: mac, computes: multiply-add, on: l1, cost: {constant: 1}}]\n";
     tw_context *ctx = tw_context_new();
     const tw_search_options options = {.space = TW_SPACE_WINDOWS, .max_buffers = 2};
     const tw_plan *cut = search(ctx, "conv:1x4x4,out=1,kernel=3", machine, options);

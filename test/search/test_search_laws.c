@@ -6,8 +6,8 @@
  * The search calls pthread_create: this file is for the thread sanitizer too. */
 #include "async_random.h"
 #include "brute_random.h"
-#include "plan/plan.h"
 #include "mapping/limits.h"
+#include "plan/plan.h"
 #include "tw_read.h"
 
 #include <math.h>
@@ -210,18 +210,21 @@ static brute_case notes_case(uint64_t *rng)
     char outer[160] = "", link[160] = "";
     if (level) {
         snprintf(outer, sizeof outer, ", {name: l2, size: %" PRId64 "}", tw_test_pick(rng, 20, 200));
-        snprintf(link, sizeof link, "  - {name: m2, between: [outside, l2], channels: 1, cost: {constant: %" PRId64 "}}\n",
+        snprintf(link, sizeof link,
+                 "  - {name: m2, between: [outside, l2], channels: 1, cost: {constant: %" PRId64 "}}\n",
                  tw_test_pick(rng, 1, 9));
     }
-    snprintf(c.machine, sizeof c.machine,
-             "machine: m\nunit: element\ntiming: lockstep\nmemories: [{name: outside, size: unlimited}%s, {name: l1, size: "
-             "%" PRId64 "}]\nengines:\n%s  - {name: mv, between: [%s, l1], channels: %s, cost: {step: %" PRId64
-             ", per_step: %" PRId64 "}}\n  - {name: ad, computes: sum, on: l1, cost: {latency: 0, per_cycle: 8}%s}\n"
-             "  - {name: mac, computes: multiply-add, on: l1, accumulate: [separate, in-place, fused], cost: {latency: "
-             "%" PRId64 ", per_cycle: %" PRId64 "}}\n",
-             outer, tw_test_pick(rng, 3, 60), link, level ? "l2" : "outside",
-             tw_test_pick(rng, 0, 1) ? "unlimited" : "1", tw_test_pick(rng, 1, 4), tw_test_pick(rng, 1, 9),
-             tw_test_pick(rng, 0, 1) ? ", shares: mac" : "", tw_test_pick(rng, 0, 9), tw_test_pick(rng, 1, 8));
+    snprintf(
+        c.machine, sizeof c.machine,
+        "machine: m\nunit: element\ntiming: lockstep\nmemories: [{name: outside, size: unlimited}%s, {name: l1, "
+        "size: "
+        "%" PRId64 "}]\nengines:\n%s  - {name: mv, between: [%s, l1], channels: %s, cost: {step: %" PRId64
+        ", per_step: %" PRId64 "}}\n  - {name: ad, computes: sum, on: l1, cost: {latency: 0, per_cycle: 8}%s}\n"
+        "  - {name: mac, computes: multiply-add, on: l1, accumulate: [separate, in-place, fused], cost: {latency: "
+        "%" PRId64 ", per_cycle: %" PRId64 "}}\n",
+        outer, tw_test_pick(rng, 3, 60), link, level ? "l2" : "outside",
+        tw_test_pick(rng, 0, 1) ? "unlimited" : "1", tw_test_pick(rng, 1, 4), tw_test_pick(rng, 1, 9),
+        tw_test_pick(rng, 0, 1) ? ", shares: mac" : "", tw_test_pick(rng, 0, 9), tw_test_pick(rng, 1, 8));
     return c;
 }
 
@@ -245,7 +248,8 @@ TEST(the_family_of_the_notes_has_the_same_optima_with_and_without_bounds)
         tw_search_options options = options_of(&p);
         options.space = TW_SPACE_NOTES;
         options.mode = mode[tw_test_pick(&rng, 0, 3)];
-        if (p.machine->n_memories > 2) options.approach = TW_APPROACH_DIRECT + (tw_approach)tw_test_pick(&rng, 0, 1);
+        if (p.machine->n_memories > 2)
+            options.approach = TW_APPROACH_DIRECT + (tw_approach)tw_test_pick(&rng, 0, 1);
         options.max_execs = tw_test_pick(&rng, 0, 1) ? 0 : tw_test_pick(&rng, 1, 200);
         const tw_plan *a = search(&p, p.machine, options);
         options.exhaustive = true;

@@ -4,15 +4,15 @@
  * buffers there are. So the program of one plan is written down once, without times, and played by hand
  * (queue_oracle.h) for other numbers of buffers: the simulator must agree, deadlocks included. */
 #include "async_random.h"
-#include "queue_oracle.h"
 #include "plan/plan.h"
+#include "queue_oracle.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- pools ---- */
 
-typedef struct pools {                          /* per memory and operand */
+typedef struct pools {                           /* per memory and operand */
     int owner[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* the operand whose pool it uses, -1: none */
     int64_t slots[TW_MAX_MEMORIES][TW_MAX_OPERANDS], needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 } pools;
@@ -142,7 +142,7 @@ typedef struct player {
     const tw_program *p;
     queue_sim *sim;
     int first_unit[TW_MAX_ENGINES];
-    int *residency;                /* per buffer: the one that goes on in it */
+    int *residency;           /* per buffer: the one that goes on in it */
     numbers *writer, *reader; /* per buffer: of that residency               */
     numbers *kept;            /* per tile of partial sums in the outermost memory: who stored it */
     int n_commands, *command; /* per instruction                        */

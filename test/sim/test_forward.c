@@ -40,7 +40,8 @@ static void make_machine(uint64_t *rng, text *t)
              "  - {name: dma, between: [dram, l2], carries: %s, count: %" PRId64 ", %s}\n%s%s%s"
              "  - {name: stream, between: [l2, l1], carries: in, count: %" PRId64 "%s, %s}\n"
              "  - {name: drain, between: [l2, fab], carries: both, %s}\n"
-             "  - {name: mac, computes: multiply-add, on: fab, cost: {latency: %" PRId64 ", per_cycle: %" PRId64 "}}\n",
+             "  - {name: mac, computes: multiply-add, on: fab, cost: {latency: %" PRId64 ", per_cycle: %" PRId64
+             "}}\n",
              pick(rng, 0, 1) ? "declared" : "resident", two_way ? "both" : "in", pick(rng, 1, 3), cost_of(rng, a),
              two_way ? "" : "  - {name: write, between: [dram, l2], carries: out, ", two_way ? "" : cost_of(rng, b),
              two_way ? "" : "}\n", pick(rng, 1, 3), pick(rng, 0, 1) ? ", joins: inputs" : "", cost_of(rng, c),
@@ -58,7 +59,8 @@ static void make_mapping(uint64_t *rng, text *t)
         size[i] = pick(rng, 1, 4);
         extent[i] = tw_max(size[i], size[i] * pick(rng, 1, 14) - pick(rng, 0, 3));
     }
-    snprintf(t->workload, sizeof t->workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64, extent[0], extent[1], extent[2]);
+    snprintf(t->workload, sizeof t->workload, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64, extent[0], extent[1],
+             extent[2]);
     char l2[160] = "", l1[60] = "";
     if (pick(rng, 0, 1))
         snprintf(l2, sizeof l2, ", buffers: {ifm: %" PRId64 ", w: %" PRId64 ", ofm: %" PRId64 "}", pick(rng, 1, 30),
@@ -67,10 +69,10 @@ static void make_mapping(uint64_t *rng, text *t)
     snprintf(t->mapping, sizeof t->mapping,
              "mapping:\n  matmul:\n    levels:\n      - {at: l2, pass: true, keep: {ifm: %s, w: %s}%s}\n"
              "      - {at: l1, pass: true%s}\n"
-             "      - {at: fab, sizes: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64 "}, order: [%s], buffers: {ofm: %" PRId64
-             "}}\n",
-             keep[pick(rng, 0, 4)], keep[pick(rng, 0, 4)], l2, l1, size[0], size[1], size[2], order[pick(rng, 0, 5)],
-             pick(rng, 1, 3));
+             "      - {at: fab, sizes: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64
+             "}, order: [%s], buffers: {ofm: %" PRId64 "}}\n",
+             keep[pick(rng, 0, 4)], keep[pick(rng, 0, 4)], l2, l1, size[0], size[1], size[2],
+             order[pick(rng, 0, 5)], pick(rng, 1, 3));
 }
 
 static tw_status see(void *user, const tw_rowset *row)
@@ -201,7 +203,8 @@ TEST(engines_that_are_equally_busy_are_skipped_too)
 {
     static const char levels[] =
         "mapping: {add: {levels: [{at: l3, pass: true, buffers: {ifm: 8, w: 8, ofm: 8}}, {at: l2, pass: true, "
-        "buffers: {ifm: 5, w: 5, ofm: 5}}, {at: l1, pass: true, buffers: {ifm: 3, w: 3}}, {at: fabric, sizes: {d0: 4}, "
+        "buffers: {ifm: 5, w: 5, ofm: 5}}, {at: l1, pass: true, buffers: {ifm: 3, w: 3}}, {at: fabric, sizes: {d0: "
+        "4}, "
         "order: [d0, d1, d2], buffers: {ofm: 2}}]}}";
     tw_bench b = tw_bench_new();
     tw_model model;
@@ -228,8 +231,8 @@ static void make_group(uint64_t *rng, text *t)
     static const char *const keep[] = {"tile", "m", "n", "all"};
     char a[96], b[96];
     snprintf(t->workload, sizeof t->workload,
-             "matmul:%" PRId64 "x%" PRId64 "x%" PRId64 ",dtype=i8,out_dtype=i8,accumulator=%s,epilogue=add", pick(rng, 5, 30),
-             pick(rng, 5, 30), pick(rng, 9, 30), pick(rng, 0, 1) ? "i8" : "i32");
+             "matmul:%" PRId64 "x%" PRId64 "x%" PRId64 ",dtype=i8,out_dtype=i8,accumulator=%s,epilogue=add",
+             pick(rng, 5, 30), pick(rng, 5, 30), pick(rng, 9, 30), pick(rng, 0, 1) ? "i8" : "i32");
     snprintf(t->machine, sizeof t->machine,
              "machine: m\nunit: byte\ntiming: async\nreuse: %s\nmemories:\n"
              "  - {name: dram, size: unlimited}\n  - {name: l1, size: unlimited}\nengines:\n"
@@ -240,8 +243,8 @@ static void make_group(uint64_t *rng, text *t)
              pick(rng, 0, 1) ? "declared" : "resident", pick(rng, 1, 2), cost_of(rng, a), cost_of(rng, b),
              pick(rng, 0, 1) ? "end" : "start", pick(rng, 0, 9), pick(rng, 1, 9));
     snprintf(t->mapping, sizeof t->mapping,
-             "mapping:\n  matmul:\n    levels:\n      - {at: l1, sizes: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64
-             "}, order: [%s], buffers: {ifm: %" PRId64 ", w: %" PRId64 "}, keep: {ifm: %s}}\n"
+             "mapping:\n  matmul:\n    levels:\n      - {at: l1, sizes: {m: %" PRId64 ", n: %" PRId64
+             ", k: %" PRId64 "}, order: [%s], buffers: {ifm: %" PRId64 ", w: %" PRId64 "}, keep: {ifm: %s}}\n"
              "  matmul.add:\n    levels:\n      - {at: l1, sizes: {m: %" PRId64 ", n: %" PRId64
              "}, order: [m, n], buffers: {ofm: %" PRId64 "}}\n",
              pick(rng, 1, 5), pick(rng, 1, 5), pick(rng, 1, 9), order[pick(rng, 0, 3)], pick(rng, 1, 40),
@@ -272,15 +275,17 @@ TEST(a_thousand_million_instructions_take_no_longer_than_a_few_rounds)
     tw_program program;
     tw_timeline timeline;
     CHECK_EQ(tw_read_model(&b, "w", "matmul:2048x1024x1024", &model), TW_OK);
-    CHECK_EQ(tw_read_machine(&b, "m",
-                             "machine: m\nunit: element\ntiming: async\nmemories: [{name: d, size: unlimited}, {name: s, "
-                             "size: 64}]\nengines:\n  - {name: dma, between: [d, s], cost: {latency: 3, per_cycle: 2}, "
-                             "pipelined: true}\n  - {name: mac, computes: multiply-add, on: s, cost: {constant: 5}}\n",
-                             &machine),
+    CHECK_EQ(tw_read_machine(
+                 &b, "m",
+                 "machine: m\nunit: element\ntiming: async\nmemories: [{name: d, size: unlimited}, {name: s, "
+                 "size: 64}]\nengines:\n  - {name: dma, between: [d, s], cost: {latency: 3, per_cycle: 2}, "
+                 "pipelined: true}\n  - {name: mac, computes: multiply-add, on: s, cost: {constant: 5}}\n",
+                 &machine),
              TW_OK);
-    CHECK_EQ(tw_read_mapping(&b, "p",
-                             "mapping: {matmul: {levels: [{at: s, sizes: {m: 1, n: 2, k: 3}, buffers: {ifm: 2, w: 2}}]}}\n",
-                             &model, &machine, &mapping),
+    CHECK_EQ(tw_read_mapping(
+                 &b, "p",
+                 "mapping: {matmul: {levels: [{at: s, sizes: {m: 1, n: 2, k: 3}, buffers: {ifm: 2, w: 2}}]}}\n",
+                 &model, &machine, &mapping),
              TW_OK);
     CHECK_EQ(tw_program_build(&model, 0, &machine, &mapping.op[0], b.arena, &b.diag, &program), TW_OK);
     CHECK_EQ(tw_timeline_run(&program, scratch, &b.diag, &timeline), TW_OK);

@@ -3,11 +3,11 @@
  * An arena is told to fail at its n-th request, n walks upward. Until there is enough, the answer must be
  * TW_ERR_NOMEM and nothing else: not "infeasible", not "wrong", not another optimum. Once there is enough, it must
  * be the answer that a run with all the memory in the world gives, compared as text. */
-#include "report/report.h"
-#include "plan/evaluate.h"
 #include "machine/read.h"
 #include "model/read.h"
+#include "plan/evaluate.h"
 #include "plan/plan.h"
+#include "report/report.h"
 #include "search/search.h"
 #include "sim/fanout.h"
 #include "tw_test.h"
@@ -68,8 +68,8 @@ static void subject_read(subject *s)
     if (s->mapping_text) {
         CHECK_EQ(tw_tree_parse("mapping", s->mapping_text, strlen(s->mapping_text), s->arena, &diag, &root), TW_OK);
         CHECK_EQ(tw_mapping_of_tree(root, &s->model, &s->machine, s->arena, &diag, &s->mapping), TW_OK);
-        tw_status status =
-            tw_plan_build(&s->model, &s->machine, &s->mapping, NULL, &(tw_work){s->arena, scratch, &diag}, &s->plan);
+        tw_status status = tw_plan_build(&s->model, &s->machine, &s->mapping, NULL,
+                                         &(tw_work){s->arena, scratch, &diag}, &s->plan);
         if (status != TW_OK) print_error("%s\n", diag.last);
         CHECK_EQ(status, TW_OK);
     }
@@ -259,7 +259,8 @@ static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_d
     tw_eval eval = {.cost = cost_of, .outline = outline_of, .user = {&a}, .n_users = 1};
     tw_found found;
     tw_search_result result;
-    tw_status status = tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, NULL, scratch, diag, &found, &result);
+    tw_status status =
+        tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, NULL, scratch, diag, &found, &result);
     if (status == TW_OK || (status == TW_INFEASIBLE && found.nearest))
         tw_mapping_print(&(tw_mapping){1, &found.map}, &s->model, &s->machine, out);
     if (status == TW_OK)
@@ -285,9 +286,7 @@ static const subject problems[] = {
     {.line = "matmul:2x1x2",
      .machine_text = MACHINE("30", "16"),
      .options = {.n_objectives = 2, .objective = {{TW_CYCLES, NULL}, {TW_PEAK, "l1"}}, .pareto = true}},
-    {.line = "matmul:4x2x2",
-     .machine_text = MACHINE("30", "16"),
-     .options = {.approach = TW_APPROACH_MULTISTAGE}},
+    {.line = "matmul:4x2x2", .machine_text = MACHINE("30", "16"), .options = {.approach = TW_APPROACH_MULTISTAGE}},
     {.line = "conv:1x2x1,out=1,kernel=2x1,pad=1x0",
      .machine_text = MACHINE("40", "14"),
      .options = {.mode = TW_MODE_FUSED, .max_buffers = 2, .budget = 3000}}, /* gives up, and asks the notes */

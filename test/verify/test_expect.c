@@ -98,8 +98,9 @@ static plant *plant_new(const char *workload, const char *machine, const char *m
     CHECK_EQ(tw_read_model(&p->bench, "w", workload, &p->model), TW_OK);
     CHECK_EQ(tw_read_machine(&p->bench, "m", machine, &p->machine), TW_OK);
     CHECK_EQ(tw_read_mapping(&p->bench, "p", mapping, &p->model, &p->machine, &p->mapping), TW_OK);
-    CHECK_EQ(tw_program_build(&p->model, 0, &p->machine, &p->mapping.op[0], p->bench.arena, &p->bench.diag, &p->program),
-             TW_OK);
+    CHECK_EQ(
+        tw_program_build(&p->model, 0, &p->machine, &p->mapping.op[0], p->bench.arena, &p->bench.diag, &p->program),
+        TW_OK);
     p->flow = *p->program.flow;
     p->program.flow = &p->flow;
     return p;
@@ -129,9 +130,11 @@ static const char *fault_of(plant *p)
     return tw_checker_finish(checker);
 }
 
-#define ON_ARRAY                                                                                                       \
-    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l1, size: unlimited}]\n" \
-    "engines: [{name: dma, between: [dram, l1], cost: {constant: 1}}, {name: mac, computes: multiply-add, on: l1, cost: " \
+#define ON_ARRAY                                                                                                \
+    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l1, size: "     \
+    "unlimited}]\n"                                                                                             \
+    "engines: [{name: dma, between: [dram, l1], cost: {constant: 1}}, {name: mac, computes: multiply-add, on: " \
+    "l1, cost: "                                                                                                \
     "{array: [4, 8], latency: 3}}]\n"
 
 static const char *fault_over(int rows, int columns)
@@ -158,9 +161,11 @@ TEST(loops_that_lie_over_an_array_in_another_way_are_a_fault)
     CHECK_STR(fault_over(-1, -1), "command 2 (mac): EXEC claims 128 passes, makes 32");
 }
 
-#define THAT_PADS                                                                                                      \
-    "machine: m\nunit: element\ntiming: async\npad_to: tile\nmemories: [{name: dram, size: unlimited}, {name: l1, size: " \
-    "unlimited}]\nengines: [{name: dma, between: [dram, l1], cost: {constant: 1}}, {name: mac, computes: multiply-add, "  \
+#define THAT_PADS                                                                                               \
+    "machine: m\nunit: element\ntiming: async\npad_to: tile\nmemories: [{name: dram, size: unlimited}, {name: " \
+    "l1, size: "                                                                                                \
+    "unlimited}]\nengines: [{name: dma, between: [dram, l1], cost: {constant: 1}}, {name: mac, computes: "      \
+    "multiply-add, "                                                                                            \
     "on: l1, cost: {cores: 1, start: 2}}]\n"
 
 TEST(loops_of_every_length_are_padded_alike)
@@ -169,7 +174,8 @@ TEST(loops_of_every_length_are_padded_alike)
         for (int64_t k = 1; k <= 7; k++) {
             char mapping[120];
             snprintf(mapping, sizeof mapping,
-                     "mapping: {matmul: {levels: [{at: l1, sizes: {m: %" PRId64 ", n: 2, k: %" PRId64 "}}]}}\n", m, k);
+                     "mapping: {matmul: {levels: [{at: l1, sizes: {m: %" PRId64 ", n: 2, k: %" PRId64 "}}]}}\n", m,
+                     k);
             plant *p = plant_new("matmul:10x3x7", THAT_PADS, mapping);
             CHECK_EQ(p->program.padded, (10 % m != 0) | 2 | (7 % k != 0) << 2);
             CHECK(agrees(&p->program));
@@ -181,7 +187,8 @@ TEST(loops_of_every_length_are_padded_alike)
 TEST(a_padded_loop_that_is_taken_for_another_is_a_fault)
 {
     for (int wrong = 0; wrong < 2; wrong++) {
-        plant *p = plant_new("matmul:10x1x2", THAT_PADS, "mapping: {matmul: {levels: [{at: l1, sizes: {m: 4, n: 1, k: 2}}]}}\n");
+        plant *p = plant_new("matmul:10x1x2", THAT_PADS,
+                             "mapping: {matmul: {levels: [{at: l1, sizes: {m: 4, n: 1, k: 2}}]}}\n");
         CHECK_EQ(p->program.padded, 1);
         if (wrong) p->program.padded = 0;
         const char *fault = fault_of(p);

@@ -5,16 +5,23 @@
 #include "tw_read.h"
 #include "tw_test.h"
 
-#define LOCKSTEP                                                                                                        \
-    "machine: m\nunit: element\ntiming: lockstep\nmemories: [{name: dram, size: unlimited}, {name: l2, size: unlimited}, " \
-    "{name: l1, size: unlimited}]\nengines: [{name: dma, between: [dram, l2], channels: 1, cost: {constant: 3}}, {name: "  \
-    "feed, between: [l2, l1], channels: unlimited, cost: {constant: 1}}, {name: mac, computes: multiply-add, on: l1, cost: " \
-    "{constant: 2}}, {name: add1, computes: sum, on: l1, cost: {constant: 1}}, {name: add2, computes: sum, on: l2, cost: "  \
+#define LOCKSTEP                                                                                                   \
+    "machine: m\nunit: element\ntiming: lockstep\nmemories: [{name: dram, size: unlimited}, {name: l2, size: "     \
+    "unlimited}, "                                                                                                 \
+    "{name: l1, size: unlimited}]\nengines: [{name: dma, between: [dram, l2], channels: 1, cost: {constant: 3}}, " \
+    "{name: "                                                                                                      \
+    "feed, between: [l2, l1], channels: unlimited, cost: {constant: 1}}, {name: mac, computes: multiply-add, on: " \
+    "l1, cost: "                                                                                                   \
+    "{constant: 2}}, {name: add1, computes: sum, on: l1, cost: {constant: 1}}, {name: add2, computes: sum, on: "   \
+    "l2, cost: "                                                                                                   \
     "{constant: 1}}]\n"
-#define ASYNC                                                                                                           \
-    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l2, size: unlimited}, "     \
-    "{name: l1, size: unlimited}]\nengines: [{name: dma, between: [dram, l2], count: 2, cost: {latency: 5, per_cycle: 3}}, " \
-    "{name: feed, between: [l2, l1], cost: {constant: 4}}, {name: mac, computes: multiply-add, on: l1, cost: {constant: 2}}]\n"
+#define ASYNC                                                                                                  \
+    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l2, size: "    \
+    "unlimited}, "                                                                                             \
+    "{name: l1, size: unlimited}]\nengines: [{name: dma, between: [dram, l2], count: 2, cost: {latency: 5, "   \
+    "per_cycle: 3}}, "                                                                                         \
+    "{name: feed, between: [l2, l1], cost: {constant: 4}}, {name: mac, computes: multiply-add, on: l1, cost: " \
+    "{constant: 2}}]\n"
 #define LEVELS(l2, l1) "mapping: {matmul: {levels: [{at: l2, " l2 "}, {at: l1, " l1 "}]}}\n"
 
 typedef struct judged {
@@ -37,7 +44,9 @@ static judged *judged_new(const char *machine, const char *made, const char *ask
     CHECK_EQ(tw_read_mapping(&j->bench, "made", made, &j->model, &j->machine, &j->made), TW_OK);
     CHECK_EQ(tw_read_mapping(&j->bench, "asked", asked, &j->model, &j->machine, &j->asked), TW_OK);
     tw_arena *scratch = tw_arena_new();
-    CHECK_EQ(tw_plan_build(&j->model, &j->machine, &j->made, NULL, &(tw_work){j->bench.arena, scratch, &j->bench.diag}, &j->plan), TW_OK);
+    CHECK_EQ(tw_plan_build(&j->model, &j->machine, &j->made, NULL,
+                           &(tw_work){j->bench.arena, scratch, &j->bench.diag}, &j->plan),
+             TW_OK);
     j->claims = tw_claims_of(&j->plan->op[0]);
     tw_arena_free(scratch);
     return j;
@@ -75,19 +84,21 @@ static const char *fault_of(const char *machine, const char *made, const char *a
 
 TEST(rows_of_another_mapping_are_not_those_that_were_asked_for)
 {
-    static const char right[] = LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
-                                       "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}");
+    static const char right[] =
+        LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
+               "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}");
     CHECK_STR(fault_of(LOCKSTEP, right, right), "");
     CHECK_STR(fault_of(LOCKSTEP,
                        LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [n, m, k], buffers: {ifm: 2, w: 2, ofm: 3}",
                               "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
                        right),
               "row 17 (l2): EXEC is for another tile than the mapping asks for here");
-    CHECK_STR(fault_of(LOCKSTEP,
-                       LEVELS("tiles: {m: 3, n: 2}, sizes: {k: 6}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
-                              "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
-                       right),
-              "layout: buffer l2.ifm0 has 24 units, its largest tile 20");
+    CHECK_STR(
+        fault_of(LOCKSTEP,
+                 LEVELS("tiles: {m: 3, n: 2}, sizes: {k: 6}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
+                        "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
+                 right),
+        "layout: buffer l2.ifm0 has 24 units, its largest tile 20");
     CHECK_STR(fault_of(LOCKSTEP,
                        LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
                               "tiles: {m: 3, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"),
@@ -115,14 +126,16 @@ static const char *fault_on(const char *made, const char *asked, const char *map
     return text;
 }
 
-#define TAKES(what, memory)                                                                                             \
-    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l1, size: unlimited" memory \
-    "}]\nengines: [{name: dma, between: [dram, l1], cost: {constant: 4}}, {name: mac, computes: multiply-add, on: l1, cost: " \
+#define TAKES(what, memory)                                                                                 \
+    "machine: m\nunit: element\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l1, size: " \
+    "unlimited" memory "}]\nengines: [{name: dma, between: [dram, l1], cost: {constant: 4}}, {name: mac, "  \
+    "computes: multiply-add, on: l1, cost: "                                                                \
     "{constant: 2}" what "}]\n"
 
 TEST(tiles_and_buffers_that_the_machine_does_not_take_are_faults)
 {
-    static const char mapping[] = "mapping: {matmul: {levels: [{at: l1, sizes: {m: 5, n: 4, k: 3}, buffers: {ifm: 2, w: 3}}]}}\n";
+    static const char mapping[] =
+        "mapping: {matmul: {levels: [{at: l1, sizes: {m: 5, n: 4, k: 3}, buffers: {ifm: 2, w: 3}}]}}\n";
     CHECK_STR(fault_on(TAKES("", ""), TAKES("", ""), mapping), "");
     CHECK_STR(fault_on(TAKES("", ""), TAKES(", min_tile: 4", ""), mapping),
               "tiles of loop 'n' in 'l1' have 3 points, at least 4 are asked for");
@@ -130,12 +143,13 @@ TEST(tiles_and_buffers_that_the_machine_does_not_take_are_faults)
               "command 2 (mac): EXEC has 5 points of loop 'm', 'mac' takes multiples of 4");
     CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", buffers: dual-inputs"), mapping),
               "layout: 'w' has 3 buffers in 'l1', which does not take so many of it");
-    CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", align: 16"), mapping), "layout: buffer l1.ifm1 starts at 15, not a multiple of 16");
+    CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", align: 16"), mapping),
+              "layout: buffer l1.ifm1 starts at 15, not a multiple of 16");
 }
 
 TEST(buffers_are_those_of_the_mapping)
 {
-    static const char two[] = LEVELS("tiles: {m: 3}, buffers: {ifm: 2}", "tiles: {k: 3}"), 
+    static const char two[] = LEVELS("tiles: {m: 3}, buffers: {ifm: 2}", "tiles: {k: 3}"),
                       three[] = LEVELS("tiles: {m: 3}, buffers: {ifm: 3}", "tiles: {k: 3}");
     CHECK_STR(fault_of(ASYNC, three, two), "layout: 'ifm' has 3 buffers in 'l2', the mapping asks for 2");
     CHECK_STR(fault_of(ASYNC, LEVELS("sizes: {m: 5}, buffers: {ifm: 2}", "tiles: {k: 3}"), two),
@@ -144,15 +158,24 @@ TEST(buffers_are_those_of_the_mapping)
 
 TEST(commands_of_another_mapping_are_not_those_that_were_asked_for)
 {
-    static const char right[] = LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]");
+    static const char right[] =
+        LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]");
     CHECK_STR(fault_of(ASYNC, right, right), "");
-    CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [n, m, k]", "tiles: {k: 3}, order: [k, m, n]"), right),
-              "command 13 (dma): LOAD comes where the mapping asks for LOAD of 'ifm' in 'l1'");
-    CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 2, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]"), right),
-              "layout: buffer l2.ifm0 has 54 units, its largest tile 36");
-    CHECK_STR(fault_of(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "sizes: {k: 4}, order: [k, m, n]"), right),
-              "layout: buffer l1.ifm0 has 16 units, its largest tile 12");
-    static const char kept[] = LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {w: all}", "tiles: {k: 3}, order: [k, m, n]");
+    CHECK_STR(
+        fault_of(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [n, m, k]", "tiles: {k: 3}, order: [k, m, n]"), right),
+        "command 13 (dma): LOAD comes where the mapping asks for LOAD of 'ifm' in 'l1'");
+    CHECK_STR(
+        fault_of(ASYNC,
+                 LEVELS("tiles: {m: 2, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]"),
+                 right),
+        "layout: buffer l2.ifm0 has 54 units, its largest tile 36");
+    CHECK_STR(
+        fault_of(ASYNC,
+                 LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "sizes: {k: 4}, order: [k, m, n]"),
+                 right),
+        "layout: buffer l1.ifm0 has 16 units, its largest tile 12");
+    static const char kept[] =
+        LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {w: all}", "tiles: {k: 3}, order: [k, m, n]");
     CHECK_STR(fault_of(ASYNC, right, kept), "layout: 'w' has 1 buffers in 'l2', the mapping asks for 2");
 }
 
@@ -203,7 +226,8 @@ static void expect_claims(const char *machine, const char *mapping)
         expect_claim(j, &pool[2][1].peak, "the report says most buffers in use of w in 'l1'");
         expect_claim(j, &pool[2][2].wait_cycles, "the report says cycles of waiting of ofm in 'l1'");
     }
-    tw_search_result found = {.n_objectives = 1, .best = j->claims.sum.cycles, .value = {(double)j->claims.sum.cycles}};
+    tw_search_result found = {
+        .n_objectives = 1, .best = j->claims.sum.cycles, .value = {(double)j->claims.sum.cycles}};
     found.bound = found.value[0];
     found.proven = true;
     j->claims.search = &found;
@@ -222,5 +246,6 @@ TEST(every_number_of_a_report_is_counted_again)
 {
     expect_claims(LOCKSTEP, LEVELS("tiles: {m: 3, n: 2, k: 2}, order: [m, n, k], buffers: {ifm: 2, w: 2, ofm: 3}",
                                    "tiles: {m: 2, k: 2}, buffers: {ifm: 2, w: 2, ofm: 2}"));
-    expect_claims(ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]"));
+    expect_claims(
+        ASYNC, LEVELS("tiles: {m: 3, n: 2}, order: [m, n, k], keep: {ifm: m}", "tiles: {k: 3}, order: [k, m, n]"));
 }

@@ -162,11 +162,9 @@ static void put_times(tw_columns *c, const tw_trace_event *e)
 static void put_buffers(tw_columns *c, const tw_trace_event *e)
 {
     tw_packer_put(&c->column[TW_COLUMN_DST], (uint64_t)(e->instr->dst + 1));
-    for (int i = 0; i < e->n_used; i++)
-        tw_packer_put(&c->column[TW_COLUMN_SRC], (uint64_t)(e->instr->src[i] + 1));
+    for (int i = 0; i < e->n_used; i++) tw_packer_put(&c->column[TW_COLUMN_SRC], (uint64_t)(e->instr->src[i] + 1));
     tw_packer_put(&c->column[TW_COLUMN_N_FREED], (uint64_t)e->n_closed);
-    for (int i = 0; i < e->n_closed; i++)
-        tw_packer_put(&c->column[TW_COLUMN_FREED], (uint64_t)e->closed_buffer[i]);
+    for (int i = 0; i < e->n_closed; i++) tw_packer_put(&c->column[TW_COLUMN_FREED], (uint64_t)e->closed_buffer[i]);
 }
 
 static tw_status take_event(void *user, const tw_trace_event *e)
@@ -318,7 +316,8 @@ static void head_engine(const tw_engine *engine, tw_json *j)
 {
     static const char *const kinds[] = {[TW_MOVES] = "moves", [TW_COMPUTES] = "computes", [TW_ADDS] = "adds"};
     const tw_cost *cost = &engine->cost;
-    bool has_latency = cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY || cost->kind == TW_COST_CONSTANT;
+    bool has_latency =
+        cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY || cost->kind == TW_COST_CONSTANT;
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", engine->name);
     tw_json_key_string(j, "kind", kinds[engine->kind]);
@@ -488,8 +487,7 @@ static void head_op(const tw_columns *c, int i, int64_t first_buffer, tw_json *j
     tw_json_key_int(j, "first_buffer", first_buffer);
     tw_json_key(j, "buffers");
     tw_json_open(j, '[');
-    for (int b = 0; b < program->layout.n_buffers; b++)
-        head_buffer(&program->layout.buffer[b], op->n_operands, j);
+    for (int b = 0; b < program->layout.n_buffers; b++) head_buffer(&program->layout.buffer[b], op->n_operands, j);
     tw_json_close(j);
     tw_json_close(j);
 }

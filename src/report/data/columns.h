@@ -3,9 +3,9 @@
 #ifndef TW_REPORT_DATA_COLUMNS_H
 #define TW_REPORT_DATA_COLUMNS_H
 #include "core/table.h"
+#include "report/trace/trace.h"
 #include "write/json.h"
 #include "write/packed.h"
-#include "report/trace/trace.h"
 
 enum {
     TW_COLUMN_KIND,

@@ -1,9 +1,9 @@
 /* src/report/data/costs.c - the cost table: what each step takes on each core, as data. */
-#include "report/report.h"
 #include "core/utf8.h"
 #include "input/csv.h"
-#include "write/json.h"
 #include "report/facts/network_row.h"
+#include "report/report.h"
+#include "write/json.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
 #include "report/data/document.h"
 #include "core/utf8.h"
 
+#include "report/data/jsonrows.h"
 #include "write/grow.h"
 #include "write/jsonplace.h"
-#include "report/data/jsonrows.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * comes after what it depends on. Streamed: nothing is kept. docs/json.md has the fields. */
 #include "program/print.h"
 #include "report/data/csv.h"
-#include "write/json.h"
 #include "report/report.h"
+#include "write/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* src/report/data/network_json.c - a planned network as one document: docs/json.md. */
+#include "report/facts/network_row.h"
 #include "report/report.h"
 #include "write/json.h"
-#include "report/facts/network_row.h"
 
 static void put_head(const tw_network_plan *plan, tw_json *j)
 {

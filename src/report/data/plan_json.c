@@ -2,18 +2,18 @@
  *
  * Integers, but for the search's bounds and shares; what has no value (an unlimited size, a plan that was not
  * searched) is null. A change that could break a reader raises SCHEMA_VERSION; new fields do not. */
-#include "report/data/head.h"
 #include "program/print.h"
 #include "report/data/async_json.h"
+#include "report/data/head.h"
 #include "report/facts/bound.h"
 #include "report/facts/cuts.h"
-#include "write/json.h"
-#include "report/text/placement.h"
+#include "report/facts/usage.h"
 #include "report/report.h"
+#include "report/text/placement.h"
 #include "report/text/proof.h"
 #include "report/text/remedy.h"
 #include "report/text/stalls.h"
-#include "report/facts/usage.h"
+#include "write/json.h"
 
 #include <stdio.h>
 

@@ -32,8 +32,8 @@ static nest nest_of(const tw_program *p)
 /* Loops of the nest outside of what the memory keeps. */
 static int kept_from(const tw_program *p, const nest *n, int memory, int operand)
 {
-    int keep = tw_level_keep(&p->map->level[memory - 1], operand), grain = p->flow->residency[memory][operand].grain,
-        at = 0;
+    int keep = tw_level_keep(&p->map->level[memory - 1], operand),
+        grain = p->flow->residency[memory][operand].grain, at = 0;
     while (at < n->n && n->level[at] < grain) at++;
     if (keep == TW_KEEP_ALL) return at;
     for (; at < n->n && n->level[at] == grain; at++)

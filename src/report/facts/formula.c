@@ -1,7 +1,7 @@
 /* src/report/facts/formula.c - see formula.h. */
 #include "report/facts/formula.h"
-#include "report/facts/cuts.h"
 #include "plan/links.h"
+#include "report/facts/cuts.h"
 #include "report/facts/reach.h"
 #include "tile/box.h"
 

@@ -49,7 +49,7 @@ typedef struct tw_holding {
 typedef struct tw_holdings {
     const tw_program *program;
     const tw_lifetimes *lives;
-    int64_t *next; /* per buffer: the next life to begin */
+    int64_t *next;    /* per buffer: the next life to begin */
     tw_holding *held; /* per buffer                         */
 } tw_holdings;
 

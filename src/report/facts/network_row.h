@@ -11,8 +11,8 @@ typedef struct tw_network_row {
     const char *shape;   /* of the output                                           */
     int64_t macs;        /* 0: it multiplies nothing                                */
     int64_t cycles, energy_fj;
-    double bound, gap; /* of the search; gap -1: there was none                   */
-    bool proven, ran_out; /* the budget ended the search, with more than 1 % to gain    */
+    double bound, gap;      /* of the search; gap -1: there was none                   */
+    bool proven, ran_out;   /* the budget ended the search, with more than 1 % to gain    */
     const char *bottleneck; /* the engine that most of the critical path passes through */
     int64_t compute_busy;   /* cycles                                                  */
 } tw_network_row;

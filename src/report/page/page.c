@@ -1,7 +1,7 @@
 /* src/report/page/page.c - see page.h. */
-#include "report/report.h"
 #include "report/page/page.h"
 #include "report/data/columns.h"
+#include "report/report.h"
 #include "write/memo.h"
 
 #include <stdio.h>
@@ -104,8 +104,7 @@ static tw_status put_doc(page *p, const tw_plan *plan, const tw_verdict *const *
     tw_memo doc;
     tw_print_options how = {.remedy = options->remedy, .n_remedies = options->n_remedies};
     TW_TRY(tw_memo_open(&doc));
-    tw_status status =
-        tw_memo_close(&doc, tw_report_json(plan, verdict, &how, p->scratch, p->diag, doc.stream));
+    tw_status status = tw_memo_close(&doc, tw_report_json(plan, verdict, &how, p->scratch, p->diag, doc.stream));
     tw_json_key(&p->j, "doc");
     if (status == TW_OK) tw_json_raw(&p->j, doc.text.bytes, doc.text.len);
     tw_memo_release(&doc);

@@ -54,7 +54,8 @@ tw_status tw_canvas_explain(tw_status status, tw_diag *diag)
 {
     if (status == TW_ERR_IO) return tw_diag_io(diag, (tw_loc){0}, "cannot write the picture");
     if (status == TW_ERR_INPUT)
-        return tw_diag_error(diag, (tw_loc){0}, "PNG and PDF need a painter: see tilewright/paint.h; SVG needs none");
+        return tw_diag_error(diag, (tw_loc){0},
+                             "PNG and PDF need a painter: see tilewright/paint.h; SVG needs none");
     return status;
 }
 
@@ -116,8 +117,8 @@ static void write_path(tw_canvas *c, const tw_point *p, int n)
 void tw_canvas_rect(tw_canvas *c, double x, double y, double w, double h, unsigned colour)
 {
     if (is_text(c)) {
-        fprintf(c->medium.out, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"", SHORT(x), SHORT(y),
-                SHORT(w), SHORT(h));
+        fprintf(c->medium.out, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"", SHORT(x), SHORT(y), SHORT(w),
+                SHORT(h));
         write_colour(c, "fill", colour);
         fputs("/>\n", c->medium.out);
         return;

@@ -7,11 +7,11 @@
  * A bar is as long as its step's share of the longest step on that core, in a colour that tells the same by its darkness, also
  * to those who see no colours. The figures of the fastest core of a step are dark, the others faint. Networks of very many
  * steps are drawn by layer. */
-#include "report/report.h"
 #include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
-#include "write/number.h"
 #include "report/plot/plot.h"
+#include "report/report.h"
+#include "write/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -138,7 +138,8 @@ static void draw_numbers(drawing *d, double x, double y, int64_t cycles, int64_t
     short_number(cycles, text);
     put(d, (tw_label){x, y, d->look.text, TW_LEFT, colour, text});
     if (!d->energy || d->look.energy == 0 || energy == 0) return;
-    put(d, (tw_label){x + d->look.cycles + d->look.energy - 4, y, d->look.text, TW_RIGHT, faint, TW_ENERGY(energy)});
+    put(d,
+        (tw_label){x + d->look.cycles + d->look.energy - 4, y, d->look.text, TW_RIGHT, faint, TW_ENERGY(energy)});
 }
 
 static void draw_cell(drawing *d, int r, int core, bool first)
@@ -212,7 +213,7 @@ static void draw_legend(drawing *d)
     x += d->look.gradient + 10;
     while (*several[i] && tw_canvas_text_width(several[i], d->look.text) > right_edge(d) - x) i++;
     put(d, (tw_label){x, d->look.legend_y - 1, d->look.text, TW_LEFT, faint,
-        d->n_plans > 1 ? several[i] : "0 to the longest step"});
+                      d->n_plans > 1 ? several[i] : "0 to the longest step"});
 }
 
 static tw_status draw_head(drawing *d)
@@ -335,7 +336,8 @@ static tw_status draw_print(drawing *d, const tw_medium *medium, double width_mm
     TW_TRY(list_rows(d));
     d->look = fit_look(d, width);
     if (d->look.bar < 0)
-        return tw_diag_error(diag, (tw_loc){0}, "a picture of %g mm has no room for %d cores", width_mm, d->n_plans);
+        return tw_diag_error(diag, (tw_loc){0}, "a picture of %g mm has no room for %d cores", width_mm,
+                             d->n_plans);
     TW_TRY(tw_canvas_explain(tw_canvas_open_print(&d->canvas, medium, width, height_of(d), width_mm), diag));
     return finish(d, width, height_of(d), diag);
 }

@@ -71,7 +71,8 @@ tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, co
                                                                   [TW_PLOT_ROOFLINE] = tw_plot_roofline,
                                                                   [TW_PLOT_TRAFFIC] = tw_plot_traffic,
                                                                   [TW_PLOT_PARETO] = tw_plot_pareto};
-    tw_plot plot = {.plan = plan, .options = options, .painter = painter, .scratch = scratch, .diag = diag, .out = out};
+    tw_plot plot = {
+        .plan = plan, .options = options, .painter = painter, .scratch = scratch, .diag = diag, .out = out};
     if (plan->model->n_ops == 0) return tw_diag_error(diag, (tw_loc){0}, "a plan without operators has no picture");
     plot.mm = options->width_mm;
     TW_TRY(tw_plot_units(&plot.mm, &plot.width, diag));
@@ -131,7 +132,4 @@ tw_status tw_plot_open(tw_plot *plot, double height, const char *what)
     return put_title(plot, what);
 }
 
-tw_status tw_plot_close(tw_plot *plot)
-{
-    return tw_canvas_explain(tw_canvas_close(&plot->canvas), plot->diag);
-}
+tw_status tw_plot_close(tw_plot *plot) { return tw_canvas_explain(tw_canvas_close(&plot->canvas), plot->diag); }

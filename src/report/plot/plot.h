@@ -9,8 +9,8 @@
  *     legend                               [] ifm  [] w  [] ofm                                         */
 #ifndef TW_REPORT_PLOT_PLOT_H
 #define TW_REPORT_PLOT_PLOT_H
-#include "report/plot/canvas.h"
 #include "plan/plan.h"
+#include "report/plot/canvas.h"
 
 #define TW_PLOT_TEXT 9.4
 enum { TW_PLOT_MARGIN = 6, TW_PLOT_LINE = 13 /* from one line of text to the next */ };

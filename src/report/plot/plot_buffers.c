@@ -3,9 +3,9 @@
  * A buffer is a strip (plot_strip.h): residencies with their tile, hatched until they have arrived. Where an operator has
  * very many buffers in a memory, those behind each other are one strip, filled as far as they are. */
 #include "plan/links.h"
-#include "write/number.h"
 #include "report/plot/plot_strip.h"
 #include "report/trace/trace.h"
+#include "write/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
  *
  * Engines of many units have one row, and rows beyond the last that has room are one together: shares in columns. What
  * several operands do in one command is drawn on each other, by what is moved of each. */
-#include "write/grow.h"
-#include "write/number.h"
 #include "report/plot/plot_strip.h"
 #include "report/trace/trace.h"
+#include "write/grow.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <string.h>

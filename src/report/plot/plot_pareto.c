@@ -2,8 +2,8 @@
  *
  * Points that no other beats in these two are joined by a line of steps; those that are there for the sake of a third
  * objective are rings. Numbers are those of the files in front/, as many as have room. */
-#include "write/number.h"
 #include "report/plot/plot.h"
+#include "write/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -126,7 +126,7 @@ static void draw_number(front *f, int i, tw_plot_frame *taken, int *n_taken)
     double width = tw_canvas_text_width(text, TW_PLOT_TEXT), height = TW_PLOT_TEXT * 0.8;
     for (int corner = 0; corner < 4; corner++) {
         tw_plot_frame box = {corner < 2 ? p.x + MARK + 1 : p.x - MARK - 1 - width,
-                        corner % 2 == 0 ? p.y - height - 1 : p.y + 1, width, height};
+                             corner % 2 == 0 ? p.y - height - 1 : p.y + 1, width, height};
         if (!is_free(f, box, taken, *n_taken)) continue;
         tw_plot_put(f->plot, box.left, box.top + height, TW_LEFT, TW_FAINT, text);
         taken[(*n_taken)++] = box;

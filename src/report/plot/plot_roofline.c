@@ -11,8 +11,8 @@
  * link into its memory is made use of, and below two roofs: the highest is the compute engine's, the slanted one that
  * of its link. Movers that share a link count with what each has to carry: the slowest one is the roof. */
 #include "plan/links.h"
-#include "write/number.h"
 #include "report/plot/plot.h"
+#include "write/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -89,7 +89,8 @@ static tw_status add_stack(tw_strips *s, tw_strip *strip, int64_t from, int64_t 
     double lo = 0;
     for (int k = 0; k < TW_N_KINDS && all > 0; k++) {
         double hi = fmin(1, lo + time[k] / all);
-        if (time[k] > 0) TW_TRY(add_bar(s, strip, (tw_strip_bar){.kind = k, .from = from, .to = to, .lo = lo, .hi = hi}));
+        if (time[k] > 0)
+            TW_TRY(add_bar(s, strip, (tw_strip_bar){.kind = k, .from = from, .to = to, .lo = lo, .hi = hi}));
         lo = hi;
         time[k] = 0;
     }
@@ -113,7 +114,8 @@ static tw_status put_whole(tw_strips *s, tw_strip *strip, tw_span when, const tw
     TW_TRY(flush(s, strip, tw_min(when.lo, edge(s, strip->column + 1))));
     for (int i = 0; i < n; i++) {
         double hi = i == n - 1 ? fmin(1, lo + part[i].share) : lo + part[i].share;
-        tw_strip_bar bar = {.kind = part[i].kind, .from = when.lo, .to = when.hi, .lo = lo, .hi = hi, .whole = true};
+        tw_strip_bar bar = {
+            .kind = part[i].kind, .from = when.lo, .to = when.hi, .lo = lo, .hi = hi, .whole = true};
         if (label && tw_strips_shows_label(s, when)) {
             bar.label = tw_arena_strndup(s->arena, label, strlen(label));
             if (!bar.label) return TW_ERR_NOMEM;

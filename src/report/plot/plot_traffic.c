@@ -1,8 +1,8 @@
 /* src/report/plot/plot_traffic.c - what crosses each link: a bar per operand, first what must cross, then what crosses again;
  * see plot.h. All bars of a picture have the same scale. */
 #include "plan/links.h"
-#include "write/number.h"
 #include "report/plot/plot.h"
+#include "write/number.h"
 
 #include <math.h>
 #include <stdio.h>

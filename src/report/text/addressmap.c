@@ -10,11 +10,11 @@
 enum { GUTTER = 14, DEFAULT_ROWS = 40, MAX_ROWS = 200 };
 
 typedef struct axis {
-    int n;           /* distinct values, ascending      */
+    int n; /* distinct values, ascending      */
     int64_t *value;
-    int *at;         /* the grid line of each           */
-    int length;      /* grid lines are 0 .. length      */
-    bool exact;      /* no two values share a grid line */
+    int *at;    /* the grid line of each           */
+    int length; /* grid lines are 0 .. length      */
+    bool exact; /* no two values share a grid line */
 } axis;
 
 static int by_value(const void *a, const void *b)
@@ -36,7 +36,9 @@ static void lay(axis *a, int length, int apart)
     a->length = length;
     for (int k = 0; k < a->n; k++) {
         int ideal = (int)(share(a, k) * length + 0.5);
-        a->at[k] = a->exact ? (int)tw_clamp(ideal, k > 0 ? a->at[k - 1] + apart : 0, length - (a->n - 1 - k) * apart) : ideal;
+        a->at[k] = a->exact
+                       ? (int)tw_clamp(ideal, k > 0 ? a->at[k - 1] + apart : 0, length - (a->n - 1 - k) * apart)
+                       : ideal;
     }
 }
 
@@ -45,8 +47,10 @@ static int line_of(const axis *a, int64_t value)
     int lo = 0, hi = a->n - 1;
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
-        if (a->value[mid] < value) lo = mid + 1;
-        else hi = mid;
+        if (a->value[mid] < value)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return a->at[lo];
 }
@@ -116,7 +120,8 @@ static void put_address(const grid *g, int y, tw_line *line)
     char text[TW_GROUPED_MAX];
     for (int k = g->y.n - 1; k >= 0; k--)
         if (g->y.at[k] == y) {
-            tw_line_put_right(line, GUTTER - 1, y == g->capacity ? TW_BOLD : TW_DIM, tw_grouped(g->y.value[k], text));
+            tw_line_put_right(line, GUTTER - 1, y == g->capacity ? TW_BOLD : TW_DIM,
+                              tw_grouped(g->y.value[k], text));
             return;
         }
 }
@@ -129,8 +134,10 @@ static void draw_edges(const grid *g, int y, tw_line *line)
     for (int x = 0; x <= g->x.length; x++) {
         unsigned e = g->edge[corner(g, x, y)];
         bool limit = y == g->capacity && !(e & (EAST | WEST));
-        if (limit) tw_line_put(line, GUTTER + x, TW_BOLD, ascii ? "=" : "┄");
-        else if (e) tw_line_put(line, GUTTER + x, over ? TW_ALARM : TW_DIM, joint(e, ascii));
+        if (limit)
+            tw_line_put(line, GUTTER + x, TW_BOLD, ascii ? "=" : "┄");
+        else if (e)
+            tw_line_put(line, GUTTER + x, over ? TW_ALARM : TW_DIM, joint(e, ascii));
     }
 }
 
@@ -138,8 +145,8 @@ static void put_name(tw_line *line, int at, int room, tw_style style, const char
 {
     char text[4 * TW_COLUMNS_MAX + 1];
     size_t n = 0;
-    for (int k = 0; k < room && name[n] && n < sizeof text - 5; k++)
-        do n++;
+    for (int k = 0; k < room && name[n] && n < sizeof text - 5; k++) do
+            n++;
         while ((name[n] & 0xc0) == 0x80);
     memcpy(text, name, n);
     text[n] = 0;
@@ -169,7 +176,10 @@ static void draw_cells(const grid *g, int y, const tw_map_box *box, tw_line *lin
         while (end <= g->x.length && g->owner[corner(g, end, y)] == owner) end++;
         int hue = box[owner - 1].hue;
         put_name(line, GUTTER + x + 1, end - x - 1,
-                 over ? TW_ALARM : hue >= 0 ? tw_style_of_operand(hue) : TW_PLAIN, box[owner - 1].name);
+                 over       ? TW_ALARM
+                 : hue >= 0 ? tw_style_of_operand(hue)
+                            : TW_PLAIN,
+                 box[owner - 1].name);
     }
 }
 
@@ -201,7 +211,8 @@ static double fill_of(const tw_map_box *box, int n, double t0, double t1, double
     for (int i = 0; i < n; i++) {
         double from = (double)box[i].lower, to = (double)box[i].upper, low = (double)box[i].offset,
                high = low + (double)box[i].size;
-        double w = (to < t1 ? to : t1) - (from > t0 ? from : t0), h = (high < a1 ? high : a1) - (low > a0 ? low : a0);
+        double w = (to < t1 ? to : t1) - (from > t0 ? from : t0),
+               h = (high < a1 ? high : a1) - (low > a0 ? low : a0);
         if (w > 0 && h > 0) used += w * h;
     }
     return used / ((t1 - t0) * (a1 - a0));
@@ -211,7 +222,8 @@ static void draw_fill(const tw_map_box *box, int n, const grid *g, int rows, int
 {
     static const char *const shade[] = {" ", "░", "▒", "▓", "█"}, *const plain[] = {" ", ".", "+", "x", "#"};
     bool ascii = is_ascii(line), drawn = false;
-    double t_lo = (double)g->x.value[0], t_hi = (double)g->x.value[g->x.n - 1], top = (double)g->y.value[g->y.n - 1];
+    double t_lo = (double)g->x.value[0], t_hi = (double)g->x.value[g->x.n - 1],
+           top = (double)g->y.value[g->y.n - 1];
     char text[TW_GROUPED_MAX];
     for (int r = rows - 1; r >= 0; r--) {
         double a0 = top * r / rows, a1 = top * (r + 1) / rows;
@@ -222,7 +234,8 @@ static void draw_fill(const tw_map_box *box, int n, const grid *g, int rows, int
             tw_line_end(line);
             drawn = true;
         }
-        tw_line_put_right(line, GUTTER - 1, TW_DIM, tw_grouped(r == rows - 1 ? g->y.value[g->y.n - 1] : (int64_t)a1, text));
+        tw_line_put_right(line, GUTTER - 1, TW_DIM,
+                          tw_grouped(r == rows - 1 ? g->y.value[g->y.n - 1] : (int64_t)a1, text));
         for (int c = 0; c < g->x.length; c++) {
             double t0 = t_lo + (t_hi - t_lo) * c / g->x.length, t1 = t_lo + (t_hi - t_lo) * (c + 1) / g->x.length;
             double fill = fill_of(box, n, t0, t1, a0, a1);

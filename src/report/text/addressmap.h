@@ -28,6 +28,6 @@ typedef struct tw_map_options {
     int rows;         /* at most; 0: 40              */
     const char *time; /* what the time axis counts, NULL: nothing is said */
 } tw_map_options;
-TW_NODISCARD tw_status tw_addressmap_draw(const tw_map_box *box, int n, const tw_map_options *options, tw_line *line,
-                                          tw_arena *scratch);
+TW_NODISCARD tw_status tw_addressmap_draw(const tw_map_box *box, int n, const tw_map_options *options,
+                                          tw_line *line, tw_arena *scratch);
 #endif

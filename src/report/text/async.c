@@ -1,14 +1,14 @@
 /* src/report/text/async.c - see async.h. */
-#include "report/report.h"
 #include "report/text/async.h"
+#include "report/report.h"
 #include "report/text/gantt.h"
 #include "report/text/hierarchy.h"
 #include "report/text/linktable.h"
-#include "write/number.h"
 #include "report/text/proof.h"
 #include "report/text/stalls.h"
 #include "report/text/summary.h"
 #include "sim/fanout.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * crosses each link, the memories as a picture, where the time goes, and the engines over time. */
 #ifndef TW_REPORT_TEXT_ASYNC_H
 #define TW_REPORT_TEXT_ASYNC_H
-#include "write/line.h"
 #include "plan/plan.h"
+#include "write/line.h"
 
 /* `arena` holds what is kept for the page, `scratch` is the walk's own. */
 TW_NODISCARD tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict,

@@ -12,8 +12,8 @@
  * cells, the first cell of each looks different. A sink for commands: it needs the same memory for any number. */
 #ifndef TW_REPORT_TEXT_GANTT_H
 #define TW_REPORT_TEXT_GANTT_H
-#include "write/line.h"
 #include "plan/plan.h"
+#include "write/line.h"
 
 enum { TW_GANTT_UNITS = 4 }; /* an engine of more units has one row */
 

@@ -1,9 +1,9 @@
 /* src/report/text/hierarchy.c - see hierarchy.h. */
 #include "report/text/hierarchy.h"
-#include "report/facts/cuts.h"
 #include "plan/links.h"
-#include "write/number.h"
+#include "report/facts/cuts.h"
 #include "report/facts/reach.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <string.h>

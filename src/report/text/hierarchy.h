@@ -2,8 +2,8 @@
  * each link, how fast, and how often it is used. */
 #ifndef TW_REPORT_TEXT_HIERARCHY_H
 #define TW_REPORT_TEXT_HIERARCHY_H
-#include "report/text/picture.h"
 #include "plan/plan.h"
+#include "report/text/picture.h"
 
 TW_NODISCARD tw_status tw_hierarchy_print(const tw_op_plan *plan, tw_line *line, tw_arena *arena);
 

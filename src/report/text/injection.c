@@ -1,9 +1,9 @@
 /* src/report/text/injection.c - see injection.h. */
-#include "report/report.h"
 #include "report/text/injection.h"
+#include "report/report.h"
 #include "report/text/async.h"
-#include "write/number.h"
 #include "report/text/summary.h"
+#include "write/number.h"
 #include "write/table.h"
 
 #include <stdio.h>
@@ -45,8 +45,8 @@ static void csv_row(const tw_injection_printer *p, const tw_injection_row *row)
             fprintf(p->out, "%s,%" PRId64, op->name, row->step);
             tw_csv_put_indices(&p->loops, op, row->index, p->out);
             fprintf(p->out, ",%" PRId64 ",%s,%s,%s,%s,%" PRId64 ",%" PRId64 "\n", row->compute, op->operand[o].name,
-                    memory_name(p, residency_of(p, m, o)->outer), memory_name(p, m), filler_name(p, m, o), link->start,
-                    link->arrive);
+                    memory_name(p, residency_of(p, m, o)->outer), memory_name(p, m), filler_name(p, m, o),
+                    link->start, link->arrive);
         }
 }
 

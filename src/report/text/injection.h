@@ -5,11 +5,11 @@
  *     open; per operator: begin, put for every row, end; close                                                 */
 #ifndef TW_REPORT_TEXT_INJECTION_H
 #define TW_REPORT_TEXT_INJECTION_H
+#include "plan/plan.h"
 #include "report/data/csv.h"
+#include "report/facts/shown.h"
 #include "write/json.h"
 #include "write/line.h"
-#include "plan/plan.h"
-#include "report/facts/shown.h"
 
 typedef struct tw_injection_printer {
     const tw_plan *plan;

@@ -5,8 +5,8 @@
  *   reuse   loop points per element moved, whichever way */
 #ifndef TW_REPORT_TEXT_LINKTABLE_H
 #define TW_REPORT_TEXT_LINKTABLE_H
-#include "write/line.h"
 #include "plan/plan.h"
+#include "write/line.h"
 
 TW_NODISCARD tw_status tw_linktable_print(const tw_op_plan *plan, tw_line *line, tw_arena *arena);
 #endif

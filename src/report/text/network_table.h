@@ -7,8 +7,8 @@
  * unless options->n_rows asks for others. */
 #ifndef TW_REPORT_TEXT_NETWORK_TABLE_H
 #define TW_REPORT_TEXT_NETWORK_TABLE_H
-#include "write/line.h"
 #include "plan/network.h"
+#include "write/line.h"
 
 TW_NODISCARD tw_status tw_network_tables_print(const tw_network_plan *plan, const tw_network_verdict *verdict,
                                                const tw_print_options *options, tw_arena *scratch, tw_line *line);

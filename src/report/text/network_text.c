@@ -1,10 +1,10 @@
 /* src/report/text/network_text.c - a planned network for people: first what was not understood, then how long it takes, how good
  * that is, where tensors lie, whether it was run; then the tables. */
+#include "report/facts/network_words.h"
 #include "report/report.h"
 #include "report/text/network_table.h"
-#include "report/facts/network_words.h"
-#include "write/number.h"
 #include "report/text/summary.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,8 @@ static void put_time(page *p)
 
 static bool ran_out(const tw_plan *plan)
 {
-    return plan && plan->op[0].searched && plan->op[0].search.ending == TW_END_BUDGET && plan->op[0].search.gap >= 0.01;
+    return plan && plan->op[0].searched && plan->op[0].search.ending == TW_END_BUDGET &&
+           plan->op[0].search.gap >= 0.01;
 }
 
 /* Layers whose searches the budget ended, the first few by name. */

@@ -1,10 +1,10 @@
 /* src/report/text/placement.c - see placement.h. */
 #include "report/text/placement.h"
 
-#include "report/text/addressmap.h"
 #include "plan/links.h"
-#include "write/number.h"
+#include "report/text/addressmap.h"
 #include "report/text/summary.h"
+#include "write/number.h"
 #include "write/table.h"
 
 #include <stdio.h>
@@ -24,7 +24,9 @@ static bool are_alike(const tw_block_use *a, const tw_block_use *b)
 static int row_of(const tw_placement_use *use, int i)
 {
     int n = 1;
-    while (use->n_blocks > MANY_BLOCKS && i + n < use->n_blocks && are_alike(&use->block[i + n - 1], &use->block[i + n])) n++;
+    while (use->n_blocks > MANY_BLOCKS && i + n < use->n_blocks &&
+           are_alike(&use->block[i + n - 1], &use->block[i + n]))
+        n++;
     return n;
 }
 
@@ -78,8 +80,8 @@ static void put_blocks(tw_table *table, const tw_placement_use *use, int shift, 
 
 tw_status tw_blocks_print(const tw_placement_use *use, tw_unit unit, tw_line *line, tw_arena *arena)
 {
-    const char *title[] = {"operator", "block", tw_unit_plural(unit), "offset", "end", use->coarse ? "" : "commands",
-                           ""};
+    const char *title[] = {
+        "operator", "block", tw_unit_plural(unit), "offset", "end", use->coarse ? "" : "commands", ""};
     tw_table table;
     int shift = use->n_ops == 1;
     tw_table_init(&table, title + shift, N_COLUMNS - shift, 2 - shift, arena);

@@ -1,9 +1,9 @@
 /* src/report/text/placement.h - where the blocks of a group lie: a table, what the policies take, and a picture. */
 #ifndef TW_REPORT_TEXT_PLACEMENT_H
 #define TW_REPORT_TEXT_PLACEMENT_H
+#include "plan/plan.h"
 #include "write/json.h"
 #include "write/line.h"
-#include "plan/plan.h"
 
 /* Each block with its size, place and lifetime; many alike of one pool are one row. */
 TW_NODISCARD tw_status tw_blocks_print(const tw_placement_use *use, tw_unit unit, tw_line *line, tw_arena *arena);

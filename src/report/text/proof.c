@@ -2,10 +2,10 @@
  *
  * Values are doubles that hold whole numbers, but for energy x cycles, which may be larger than 2^63. */
 #include "report/text/proof.h"
-#include "report/facts/cuts.h"
 #include "plan/links.h"
-#include "write/number.h"
+#include "report/facts/cuts.h"
 #include "report/text/summary.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,8 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
     describe_closers(r, &text[2]);
     if (r->root_bound > 0) describe_bound(machine, r, &text[3]); /* of a peak it may be nothing */
     for (size_t i = 0; i < TW_COUNT(text); i++) {
-        if (tw_line_has(line, &text[i]) && text[i].len) tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);
+        if (tw_line_has(line, &text[i]) && text[i].len)
+            tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);
         tw_text_release(&text[i]);
     }
 }

@@ -7,9 +7,9 @@
  *                   bound at the root 8'552 cycles, by compute (mac): 0.7% above                          */
 #ifndef TW_REPORT_TEXT_PROOF_H
 #define TW_REPORT_TEXT_PROOF_H
+#include "plan/plan.h"
 #include "write/json.h"
 #include "write/line.h"
-#include "plan/plan.h"
 
 /* Nothing for a plan that was not searched. */
 void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw_line *line);

@@ -6,9 +6,9 @@
  *       no gain     more memory: l3, l1; more channels: dma, mover                                             */
 #ifndef TW_REPORT_TEXT_REMEDY_H
 #define TW_REPORT_TEXT_REMEDY_H
+#include "plan/plan.h"
 #include "write/json.h"
 #include "write/line.h"
-#include "plan/plan.h"
 
 /* Rows for changes that make a difference, then, by their names, those that do not. `plan` is the one that they
  * were found for. */

@@ -154,7 +154,8 @@ static bool empties(const tw_program *p, int engine, int memory, int operand)
     const tw_residency *residency = &p->flow->residency[memory][operand];
     if (!residency->here) return false;
     if (operand == tw_op_output(p->op)) return residency->drain == engine;
-    return residency->inner < 0 ? engine == p->machine->compute : p->flow->residency[residency->inner][operand].filler == engine;
+    return residency->inner < 0 ? engine == p->machine->compute
+                                : p->flow->residency[residency->inner][operand].filler == engine;
 }
 
 /* A pool through which two engines hand tiles to each other, without a buffer more than they cannot do without. */

@@ -2,8 +2,8 @@
  * idle; who makes up the critical path; what to change. */
 #ifndef TW_REPORT_TEXT_STALLS_H
 #define TW_REPORT_TEXT_STALLS_H
-#include "write/line.h"
 #include "plan/plan.h"
+#include "write/line.h"
 
 /* What a walk over the commands counts; a sink. */
 typedef struct tw_activity {

@@ -1,9 +1,9 @@
 /* src/report/text/summary.c - see summary.h. */
 #include "report/text/summary.h"
-#include "report/text/bar.h"
 #include "report/facts/bound.h"
-#include "write/number.h"
+#include "report/text/bar.h"
 #include "report/text/proof.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <string.h>

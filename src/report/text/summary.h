@@ -2,10 +2,10 @@
  * bound, does it fit, is it right; then the mapping as a table. */
 #ifndef TW_REPORT_TEXT_SUMMARY_H
 #define TW_REPORT_TEXT_SUMMARY_H
-#include "report/facts/cuts.h"
-#include "write/line.h"
 #include "plan/plan.h"
+#include "report/facts/cuts.h"
 #include "report/facts/usage.h"
+#include "write/line.h"
 
 /* Columns of a fact's name and of its text: "  bottleneck  dma: ..". */
 enum { TW_FACT_NAME = 2, TW_FACT_TEXT = 14 };

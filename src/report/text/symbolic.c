@@ -1,12 +1,12 @@
 /* src/report/text/symbolic.c - the traffic of an async plan as formulas: the nest and who stays where, the memories as a
  * picture with formulas on its arrows, and per link and operand each formula beside its value. */
+#include "plan/links.h"
+#include "report/facts/formula.h"
 #include "report/report.h"
 #include "report/text/async.h"
-#include "report/facts/formula.h"
 #include "report/text/hierarchy.h"
-#include "plan/links.h"
-#include "write/number.h"
 #include "report/text/summary.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -306,7 +306,8 @@ static tw_status print_op(const tw_op_plan *plan, tw_line *line, tw_arena *arena
     print_links(s, line, arena);
     print_definitions(s, line);
     if (s->failed && s->why)
-        return tw_diag_error(diag, plan->program.op->loc, "the formulas of '%s' %s", plan->program.op->name, s->why);
+        return tw_diag_error(diag, plan->program.op->loc, "the formulas of '%s' %s", plan->program.op->name,
+                             s->why);
     return s->failed ? TW_ERR_NOMEM : TW_OK;
 }
 

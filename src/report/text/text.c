@@ -1,14 +1,14 @@
 /* src/report/text/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
-#include "report/text/async.h"
-#include "write/number.h"
-#include "report/text/placement.h"
 #include "report/report.h"
+#include "report/text/async.h"
+#include "report/text/placement.h"
 #include "report/text/proof.h"
 #include "report/text/remedy.h"
 #include "report/text/summary.h"
 #include "report/text/ticktable.h"
 #include "report/text/traffic.h"
 #include "sim/fanout.h"
+#include "write/number.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* src/report/text/ticktable.c - see ticktable.h. */
 #include "report/text/ticktable.h"
-#include "write/grow.h"
 #include "report/report.h"
+#include "write/grow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,8 @@ static void find_columns(const tw_ticktable *t, bool shared, tw_tick_columns *c)
 }
 
 /* What the header says above a column in rows of this level; "" when the level leaves it empty. */
-static void column_title(const tw_ticktable *t, const tw_tick_columns *c, int level, int column, char out[TW_WORD_MAX])
+static void column_title(const tw_ticktable *t, const tw_tick_columns *c, int level, int column,
+                         char out[TW_WORD_MAX])
 {
     const tw_machine *machine = t->program->machine;
     const tw_tiled_level *tiled = &t->program->tiled[level];

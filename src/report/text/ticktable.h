@@ -16,8 +16,8 @@
  * Two walks over the rows: the first one measures and notes lifetimes, the second one prints. */
 #ifndef TW_REPORT_TEXT_TICKTABLE_H
 #define TW_REPORT_TEXT_TICKTABLE_H
-#include "report/text/bar.h"
 #include "report/facts/usage.h"
+#include "report/text/bar.h"
 #include "sim/fanout.h"
 #include "sim/timeline.h"
 
@@ -48,8 +48,8 @@ typedef struct tw_ticktable {
     tw_lifetimes lives;
     tw_holdings holdings;
     tw_headings heading[TW_MAX_MEMORIES];
-    int64_t tick;              /* newest row of any level                                     */
-    int64_t due;               /* first tick that was neither printed nor said to be left out */
+    int64_t tick;                   /* newest row of any level                                     */
+    int64_t due;                    /* first tick that was neither printed nor said to be left out */
     tw_tick_columns apart, shared;  /* both are measured                                           */
     const tw_tick_columns *columns; /* the one of them that is printed                             */
     int at[TW_TABLE_COLUMNS], width[TW_TABLE_COLUMNS];

@@ -3,8 +3,8 @@
 #include "report/text/whynot.h"
 
 #include "plan/links.h"
-#include "write/number.h"
 #include "report/text/placement.h"
+#include "write/number.h"
 #include "write/table.h"
 
 #include <stdio.h>

@@ -7,10 +7,10 @@
  *       {"ph": "C", "pid": 1, "ts": 0.100, "name": "l3 reserved", "args": {"bytes": 4096}} ]}
  *
  * Times are microseconds, with three digits: nanoseconds. A link belongs to the slice around its time on its thread. */
-#include "write/grow.h"
-#include "write/json.h"
 #include "report/trace/perfetto.h"
 #include "report/trace/slices.h"
+#include "write/grow.h"
+#include "write/json.h"
 
 typedef struct chrome_counter {
     const char *name, *unit;

@@ -5,9 +5,9 @@
  * step right behind its execution, so what only stores does not begin before the last execution that was seen.
  * Lockstep: what computes starts with its row, and rows come in order. */
 #include "report/trace/slices.h"
+#include "report/text/stalls.h"
 #include "report/trace/counters.h"
 #include "write/grow.h"
-#include "report/text/stalls.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -69,7 +69,10 @@ static tw_status find_lane(tracer *t, int engine, int level, int64_t start, int 
 
 /* ---- tiles ---- */
 
-static int memory_of(const tracer *t, int buffer) { return buffer < 0 ? 0 : t->program->layout.buffer[buffer].memory; }
+static int memory_of(const tracer *t, int buffer)
+{
+    return buffer < 0 ? 0 : t->program->layout.buffer[buffer].memory;
+}
 
 /* Tiles that are moved are those of the memory on the inner side. */
 static int level_of(const tracer *t, const tw_rowset *row, const tw_instr *in)
@@ -84,8 +87,7 @@ static void set_index(const tracer *t, const tw_rowset *row, tw_trace_event *eve
     const tw_instr *in = event->instr;
     for (int l = 0; l < t->program->op->n_loops; l++) {
         event->index[l] = in->index[l];
-        if (!t->program->flow)
-            event->index[l] += t->outer[row->level][l] * t->cuts.level[row->level].count[l];
+        if (!t->program->flow) event->index[l] += t->outer[row->level][l] * t->cuts.level[row->level].count[l];
     }
     for (int l = t->program->op->n_loops; l < TW_MAX_LOOPS; l++) event->index[l] = 0;
 }

@@ -19,7 +19,7 @@
 typedef struct tw_track {
     int engine; /* -1: the tiles of `level`, inside which other tracks work */
     int unit, lane;
-    int level;  /* engine -1: tiled level                                   */
+    int level; /* engine -1: tiled level                                   */
 } tw_track;
 
 typedef struct tw_trace_event {
