@@ -232,6 +232,7 @@ static tw_status compute(const tw_rule_case *c)
     TW_ALLOC(c->arena, wanted, c->n_out + 1);
     for (int k = 0; k < c->n_in; k++) TW_TRY(tw_rule_constant(c, k, &input[k]));
     for (int k = 0; k < c->n_out; k++) wanted[k] = c->node->output[k] >= 0;
+    tw_diag quiet = tw_diag_quiet(c->diag);
     tw_ref_case run = {.file = c->file,
                        .node = c->node,
                        .opset = c->opset,
@@ -239,10 +240,12 @@ static tw_status compute(const tw_rule_case *c)
                        .n_outputs = c->n_out,
                        .input = input,
                        .wanted = wanted,
-                       .graph = c->graph};
-    tw_diag quiet = tw_diag_quiet(c->diag);
-    tw_status status = tw_ref_run(&run, c->arena, &quiet, output);
-    if (status == TW_ERR_INPUT) return tw_ref_run(&run, c->arena, c->diag, output);
+                       .graph = c->graph,
+                       .arena = c->arena,
+                       .diag = &quiet};
+    tw_status status = tw_ref_run(&run, output);
+    run.diag = c->diag; /* what is wrong is said in a second run */
+    if (status == TW_ERR_INPUT) return tw_ref_run(&run, output);
     if (status == TW_INFEASIBLE) return TW_OK;
     if (status != TW_OK) return status;
     for (int k = 0; k < c->n_out; k++) keep_computed(&c->out[k], &output[k]);

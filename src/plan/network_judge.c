@@ -86,8 +86,10 @@ static tw_status evaluate(evaluation *e, int graph, const tw_onnx_node *node, tw
                      .wanted = wanted,
                      .graph = graph,
                      .outer = find_outer,
-                     .user = e};
-    tw_status status = tw_ref_run(&c, e->arena, diag, output);
+                     .user = e,
+                     .arena = e->arena,
+                     .diag = diag};
+    tw_status status = tw_ref_run(&c, output);
     return e->status != TW_OK ? e->status : status;
 }
 

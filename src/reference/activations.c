@@ -63,19 +63,17 @@ const tw_activation *tw_activation_find(const char *op)
 }
 
 /* x, plus a bias along the last axis when there is one, through the function. */
-static tw_status apply(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
-                       const tw_activation *f)
+static tw_status apply(const tw_ref_case *c, tw_array *output, const tw_activation *f)
 {
     const tw_array *x, *bias = tw_ref_input(c, 1);
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    if (!tw_onnx_is_number(x->type))
-        return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name(x->type));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    if (!tw_onnx_is_number(x->type)) return tw_ref_error(c, "elements of type %s", tw_onnx_type_name(x->type));
     if (bias && (bias->n_dims != 1 || x->n_dims < 1 || bias->n != x->dim[x->n_dims - 1]))
-        return tw_ref_error(c, diag, "the bias does not fit the last axis");
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
+        return tw_ref_error(c, "the bias does not fit the last axis");
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
     double alpha = f->alpha_name ? (double)tw_onnx_float(c->node, f->alpha_name, (float)f->alpha) : 0;
     double beta = f->beta_name ? (double)tw_onnx_float(c->node, f->beta_name, (float)f->beta) : 0;
-    double *v = tw_array_reals(x, arena);
+    double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
     for (int64_t i = 0; i < x->n; i++)
         v[i] = f->of(v[i] + (bias ? tw_array_get(bias, i % bias->n) : 0), alpha, beta);
@@ -83,15 +81,15 @@ static tw_status apply(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_
     return TW_OK;
 }
 
-static tw_status run_named(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_named(const tw_ref_case *c, tw_array *output)
 {
-    return apply(c, arena, diag, output, tw_activation_find(c->node->op));
+    return apply(c, output, tw_activation_find(c->node->op));
 }
 
-static tw_status run_gelu(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_gelu(const tw_ref_case *c, tw_array *output)
 {
     bool by_tanh = strcmp(tw_onnx_string(c->node, "approximate", "none"), "tanh") == 0;
-    return apply(c, arena, diag, output, tw_activation_find(by_tanh ? "FastGelu" : "Gelu"));
+    return apply(c, output, tw_activation_find(by_tanh ? "FastGelu" : "Gelu"));
 }
 
 const tw_ref_entry tw_ref_activations[] = {

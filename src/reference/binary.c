@@ -134,50 +134,48 @@ static tw_status fold_wholes(const tw_array *const *in, int n, const rule *r, tw
 }
 
 /* Operands of numbers; their types may differ only where `mixed`. The result has the first one's. */
-static tw_status fold(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *const *in, int n,
-                      const rule *r, bool mixed, tw_array *out)
+static tw_status fold(const tw_ref_case *c, const tw_array *const *in, int n, const rule *r, bool mixed,
+                      tw_array *out)
 {
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS];
     bool whole = true;
     for (int k = 0; k < n; k++) {
         if (!tw_onnx_is_number(in[k]->type) || (!mixed && in[k]->type != in[0]->type))
-            return tw_ref_error(c, diag, "operand %d is of type %s, operand 0 of type %s", k,
+            return tw_ref_error(c, "operand %d is of type %s, operand 0 of type %s", k,
                                 tw_onnx_type_name(in[k]->type), tw_onnx_type_name(in[0]->type));
         whole = whole && tw_onnx_is_whole(in[k]->type);
     }
-    if (whole ? !r->whole : !r->real)
-        return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name(in[0]->type));
-    TW_TRY(tw_ref_broadcast(c, diag, in, n, &n_dims, dim));
-    TW_TRY(tw_ref_make(c, diag, r->truth ? TW_ONNX_BOOL : in[0]->type, n_dims, dim, arena, out));
-    return whole ? fold_wholes(in, n, r, arena, out) : fold_reals(in, n, r, arena, out);
+    if (whole ? !r->whole : !r->real) return tw_ref_error(c, "elements of type %s", tw_onnx_type_name(in[0]->type));
+    TW_TRY(tw_ref_broadcast(c, in, n, &n_dims, dim));
+    TW_TRY(tw_ref_make(c, r->truth ? TW_ONNX_BOOL : in[0]->type, n_dims, dim, out));
+    return whole ? fold_wholes(in, n, r, c->arena, out) : fold_reals(in, n, r, c->arena, out);
 }
 
 /* Before opset 7, `broadcast` lays the second operand's axes from `axis` on against the first one's, and the
  * slopes of PRelu are per channel. */
-static tw_status aligned(const tw_ref_case *c, tw_diag *diag, const tw_array *a, const tw_array *b, tw_array *out)
+static tw_status aligned(const tw_ref_case *c, const tw_array *a, const tw_array *b, tw_array *out)
 {
     bool channels = strcmp(c->node->op, "PRelu") == 0 && b->n != 1;
     int64_t axis = tw_onnx_int(c->node, "axis", channels ? 1 : INT64_MAX);
     int first;
     *out = *b;
     if (c->opset >= 7 || axis == INT64_MAX || b->n_dims >= a->n_dims) return TW_OK;
-    TW_TRY(tw_ref_axis(c, diag, axis, a->n_dims, &first));
-    if (first + b->n_dims > a->n_dims) return tw_ref_error(c, diag, "the second operand ends behind the first");
+    TW_TRY(tw_ref_axis(c, axis, a->n_dims, &first));
+    if (first + b->n_dims > a->n_dims) return tw_ref_error(c, "the second operand ends behind the first");
     for (int i = first + b->n_dims; i < a->n_dims; i++) out->dim[out->n_dims++] = 1;
     return TW_OK;
 }
 
-static tw_status run_pair(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, const rule *r,
-                          bool mixed)
+static tw_status run_pair(const tw_ref_case *c, tw_array *output, const rule *r, bool mixed)
 {
     const tw_array *in[2];
     tw_array second;
-    TW_TRY(tw_ref_need(c, diag, 0, &in[0]));
-    TW_TRY(tw_ref_need(c, diag, 1, &in[1]));
-    TW_TRY(aligned(c, diag, in[0], in[1], &second));
+    TW_TRY(tw_ref_need(c, 0, &in[0]));
+    TW_TRY(tw_ref_need(c, 1, &in[1]));
+    TW_TRY(aligned(c, in[0], in[1], &second));
     in[1] = &second;
-    return fold(c, arena, diag, in, 2, r, mixed, output);
+    return fold(c, in, 2, r, mixed, output);
 }
 
 /* ---- operators ---- */
@@ -200,22 +198,21 @@ static tw_status run_pair(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, 
     X(BitwiseOr, NULL, whole_or, NULL, false, false)               \
     X(BitwiseXor, NULL, whole_xor, NULL, false, false)
 
-#define X(op, real, whole, natural, truth, mixed)                                                     \
-    static tw_status run_##op(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output) \
-    {                                                                                                 \
-        return run_pair(c, arena, diag, output, &(rule){real, whole, natural, truth}, mixed);         \
+#define X(op, real, whole, natural, truth, mixed)                                \
+    static tw_status run_##op(const tw_ref_case *c, tw_array *output)            \
+    {                                                                            \
+        return run_pair(c, output, &(rule){real, whole, natural, truth}, mixed); \
     }
 PAIRS(X)
 #undef X
 
-static tw_status equal_strings(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *const *in,
-                               tw_array *out)
+static tw_status equal_strings(const tw_ref_case *c, const tw_array *const *in, tw_array *out)
 {
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS];
     const char *const *a = in[0]->data, *const *b = in[1]->data;
-    TW_TRY(tw_ref_broadcast(c, diag, in, 2, &n_dims, dim));
-    TW_TRY(tw_ref_make(c, diag, TW_ONNX_BOOL, n_dims, dim, arena, out));
+    TW_TRY(tw_ref_broadcast(c, in, 2, &n_dims, dim));
+    TW_TRY(tw_ref_make(c, TW_ONNX_BOOL, n_dims, dim, out));
     tw_walk w = tw_walk_of(n_dims, dim);
     tw_walk_operand(&w, in[0]);
     tw_walk_operand(&w, in[1]);
@@ -223,74 +220,73 @@ static tw_status equal_strings(const tw_ref_case *c, tw_arena *arena, tw_diag *d
     return TW_OK;
 }
 
-static tw_status run_equal(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_equal(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *in[2];
-    TW_TRY(tw_ref_need(c, diag, 0, &in[0]));
-    TW_TRY(tw_ref_need(c, diag, 1, &in[1]));
-    if (in[0]->type == TW_ONNX_STRING && in[1]->type == TW_ONNX_STRING)
-        return equal_strings(c, arena, diag, in, output);
-    return run_pair(c, arena, diag, output, &(rule){real_eq, whole_eq, NULL, true}, false);
+    TW_TRY(tw_ref_need(c, 0, &in[0]));
+    TW_TRY(tw_ref_need(c, 1, &in[1]));
+    if (in[0]->type == TW_ONNX_STRING && in[1]->type == TW_ONNX_STRING) return equal_strings(c, in, output);
+    return run_pair(c, output, &(rule){real_eq, whole_eq, NULL, true}, false);
 }
 
-static tw_status run_mod(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_mod(const tw_ref_case *c, tw_array *output)
 {
     rule as_c = {fmod, whole_rem, natural_mod, false}, as_python = {real_mod, whole_mod, natural_mod, false};
-    return run_pair(c, arena, diag, output, tw_onnx_int(c->node, "fmod", 0) ? &as_c : &as_python, false);
+    return run_pair(c, output, tw_onnx_int(c->node, "fmod", 0) ? &as_c : &as_python, false);
 }
 
-static tw_status run_shift(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_shift(const tw_ref_case *c, tw_array *output)
 {
     const char *direction = tw_onnx_string(c->node, "direction", "");
     if (strcmp(direction, "LEFT") == 0)
-        return run_pair(c, arena, diag, output, &(rule){NULL, whole_left, natural_left, false}, false);
+        return run_pair(c, output, &(rule){NULL, whole_left, natural_left, false}, false);
     if (strcmp(direction, "RIGHT") == 0)
-        return run_pair(c, arena, diag, output, &(rule){NULL, whole_right, natural_right, false}, false);
-    return tw_ref_error(c, diag, "direction '%s' is neither LEFT nor RIGHT", direction);
+        return run_pair(c, output, &(rule){NULL, whole_right, natural_right, false}, false);
+    return tw_ref_error(c, "direction '%s' is neither LEFT nor RIGHT", direction);
 }
 
 /* ---- any number of operands ---- */
 
-static tw_status run_all(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, const rule *r)
+static tw_status run_all(const tw_ref_case *c, tw_array *output, const rule *r)
 {
     const tw_array **in;
-    TW_ALLOC(arena, in, tw_max(c->n_inputs, 1));
-    for (int i = 0; i < tw_max(c->n_inputs, 1); i++) TW_TRY(tw_ref_need(c, diag, i, &in[i]));
-    return fold(c, arena, diag, in, c->n_inputs, r, false, output);
+    TW_ALLOC(c->arena, in, tw_max(c->n_inputs, 1));
+    for (int i = 0; i < tw_max(c->n_inputs, 1); i++) TW_TRY(tw_ref_need(c, i, &in[i]));
+    return fold(c, in, c->n_inputs, r, false, output);
 }
 
-static tw_status run_min(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_min(const tw_ref_case *c, tw_array *output)
 {
-    return run_all(c, arena, diag, output, &(rule){real_min, tw_min, natural_min, false});
+    return run_all(c, output, &(rule){real_min, tw_min, natural_min, false});
 }
 
-static tw_status run_max(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_max(const tw_ref_case *c, tw_array *output)
 {
-    return run_all(c, arena, diag, output, &(rule){real_max, tw_max, natural_max, false});
+    return run_all(c, output, &(rule){real_max, tw_max, natural_max, false});
 }
 
-static tw_status run_sum(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_sum(const tw_ref_case *c, tw_array *output)
 {
-    return run_all(c, arena, diag, output, &(rule){.real = real_add});
+    return run_all(c, output, &(rule){.real = real_add});
 }
 
-static tw_status run_mean(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_mean(const tw_ref_case *c, tw_array *output)
 {
-    return run_all(c, arena, diag, output, &(rule){.real = real_add, .mean = true});
+    return run_all(c, output, &(rule){.real = real_add, .mean = true});
 }
 
 /* ---- Where ---- */
 
-static tw_status run_where(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_where(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *in[3];
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS];
-    for (int i = 0; i < 3; i++) TW_TRY(tw_ref_need(c, diag, i, &in[i]));
-    if (in[0]->type != TW_ONNX_BOOL) return tw_ref_error(c, diag, "the condition is not of type bool");
-    if (in[1]->type != in[2]->type) return tw_ref_error(c, diag, "the two choices have different types");
-    TW_TRY(tw_ref_broadcast(c, diag, in, 3, &n_dims, dim));
-    TW_TRY(tw_ref_make(c, diag, in[1]->type, n_dims, dim, arena, output));
+    for (int i = 0; i < 3; i++) TW_TRY(tw_ref_need(c, i, &in[i]));
+    if (in[0]->type != TW_ONNX_BOOL) return tw_ref_error(c, "the condition is not of type bool");
+    if (in[1]->type != in[2]->type) return tw_ref_error(c, "the two choices have different types");
+    TW_TRY(tw_ref_broadcast(c, in, 3, &n_dims, dim));
+    TW_TRY(tw_ref_make(c, in[1]->type, n_dims, dim, output));
     size_t bytes = (size_t)tw_array_elem_bytes(in[1]->type);
     tw_walk w = tw_walk_of(n_dims, dim);
     for (int k = 0; k < 3; k++) tw_walk_operand(&w, in[k]);

@@ -22,17 +22,15 @@ typedef struct sum {
     int n_ellipsis; /* the most axes that one stands for */
 } sum;
 
-static tw_status add_letter(const tw_ref_case *c, tw_diag *diag, term *t, int letter)
+static tw_status add_letter(const tw_ref_case *c, term *t, int letter)
 {
-    if (t->n == TW_ONNX_MAX_DIMS)
-        return tw_ref_error(c, diag, "a term with more than %d letters", TW_ONNX_MAX_DIMS);
+    if (t->n == TW_ONNX_MAX_DIMS) return tw_ref_error(c, "a term with more than %d letters", TW_ONNX_MAX_DIMS);
     t->letter[t->n++] = letter;
     return TW_OK;
 }
 
 /* Letters of text[0..n); an ellipsis becomes `n_ellipsis` letters, or as many as fill up n_dims axes (>= 0). */
-static tw_status read_term(const tw_ref_case *c, tw_diag *diag, const char *text, size_t n, int n_dims,
-                           int n_ellipsis, term *t)
+static tw_status read_term(const tw_ref_case *c, const char *text, size_t n, int n_dims, int n_ellipsis, term *t)
 {
     int letters = 0;
     for (size_t i = 0; i < n; i++) letters += tw_is_alpha(text[i]) != 0;
@@ -40,28 +38,27 @@ static tw_status read_term(const tw_ref_case *c, tw_diag *diag, const char *text
     for (size_t i = 0; i < n; i++) {
         if (text[i] == ' ') continue;
         if (tw_is_alpha(text[i])) {
-            TW_TRY(add_letter(c, diag, t, text[i]));
+            TW_TRY(add_letter(c, t, text[i]));
         } else if (n - i >= 3 && memcmp(text + i, "...", 3) == 0) {
-            for (int k = n_ellipsis; k > 0; k--) TW_TRY(add_letter(c, diag, t, ELLIPSIS + k));
+            for (int k = n_ellipsis; k > 0; k--) TW_TRY(add_letter(c, t, ELLIPSIS + k));
             i += 2;
         } else
-            return tw_ref_error(c, diag, "equation with a '%c'", text[i]);
+            return tw_ref_error(c, "equation with a '%c'", text[i]);
     }
-    if (n_dims >= 0 && t->n != n_dims)
-        return tw_ref_error(c, diag, "a term with %d letters for %d axes", t->n, n_dims);
+    if (n_dims >= 0 && t->n != n_dims) return tw_ref_error(c, "a term with %d letters for %d axes", t->n, n_dims);
     return TW_OK;
 }
 
-static tw_status read_operands(const tw_ref_case *c, tw_diag *diag, const char *text, size_t n, sum *s)
+static tw_status read_operands(const tw_ref_case *c, const char *text, size_t n, sum *s)
 {
     s->n_operands = c->n_inputs;
-    if (c->n_inputs > MAX_OPERANDS) return tw_ref_unknown(c, diag, "more than %d operands", MAX_OPERANDS);
+    if (c->n_inputs > MAX_OPERANDS) return tw_ref_unknown(c, "more than %d operands", MAX_OPERANDS);
     for (int i = 0; i < c->n_inputs; i++) {
         const char *comma = memchr(text, ',', n);
         size_t length = comma ? (size_t)(comma - text) : n;
-        if (!comma != (i + 1 == c->n_inputs)) return tw_ref_error(c, diag, "terms and operands differ in number");
-        TW_TRY(tw_ref_need(c, diag, i, &s->operand[i]));
-        TW_TRY(read_term(c, diag, text, length, s->operand[i]->n_dims, 0, &s->in[i]));
+        if (!comma != (i + 1 == c->n_inputs)) return tw_ref_error(c, "terms and operands differ in number");
+        TW_TRY(tw_ref_need(c, i, &s->operand[i]));
+        TW_TRY(read_term(c, text, length, s->operand[i]->n_dims, 0, &s->in[i]));
         for (int k = 0; k < s->in[i].n; k++)
             if (s->in[i].letter[k] - ELLIPSIS > s->n_ellipsis) s->n_ellipsis = s->in[i].letter[k] - ELLIPSIS;
         text += comma ? length + 1 : length;
@@ -79,39 +76,38 @@ static int times_used(const sum *s, int letter)
 }
 
 /* Without an arrow: the ellipsis, then all letters that occur once, in alphabetical order. */
-static tw_status implied_result(const tw_ref_case *c, tw_diag *diag, sum *s)
+static tw_status implied_result(const tw_ref_case *c, sum *s)
 {
-    for (int k = s->n_ellipsis; k > 0; k--) TW_TRY(add_letter(c, diag, &s->out, ELLIPSIS + k));
+    for (int k = s->n_ellipsis; k > 0; k--) TW_TRY(add_letter(c, &s->out, ELLIPSIS + k));
     for (int letter = 1; letter < ELLIPSIS; letter++)
-        if (times_used(s, letter) == 1) TW_TRY(add_letter(c, diag, &s->out, letter));
+        if (times_used(s, letter) == 1) TW_TRY(add_letter(c, &s->out, letter));
     return TW_OK;
 }
 
-static tw_status add_loop(const tw_ref_case *c, tw_diag *diag, sum *s, int letter)
+static tw_status add_loop(const tw_ref_case *c, sum *s, int letter)
 {
     for (int i = 0; i < s->n_loops; i++)
         if (s->loop[i] == letter) return TW_OK;
-    if (s->n_loops == TW_ONNX_MAX_DIMS) return tw_ref_unknown(c, diag, "more than %d letters", TW_ONNX_MAX_DIMS);
+    if (s->n_loops == TW_ONNX_MAX_DIMS) return tw_ref_unknown(c, "more than %d letters", TW_ONNX_MAX_DIMS);
     s->extent[s->n_loops] = 1;
     s->loop[s->n_loops++] = letter;
     return TW_OK;
 }
 
-static tw_status find_loops(const tw_ref_case *c, tw_diag *diag, sum *s)
+static tw_status find_loops(const tw_ref_case *c, sum *s)
 {
     for (int k = 0; k < s->out.n; k++) {
-        if (times_used(s, s->out.letter[k]) == 0)
-            return tw_ref_error(c, diag, "a letter of the result is in no operand");
-        TW_TRY(add_loop(c, diag, s, s->out.letter[k]));
-        if (s->n_loops != k + 1) return tw_ref_error(c, diag, "the result has a letter twice");
+        if (times_used(s, s->out.letter[k]) == 0) return tw_ref_error(c, "a letter of the result is in no operand");
+        TW_TRY(add_loop(c, s, s->out.letter[k]));
+        if (s->n_loops != k + 1) return tw_ref_error(c, "the result has a letter twice");
     }
     s->n_out = s->n_loops;
     for (int i = 0; i < s->n_operands; i++)
-        for (int k = 0; k < s->in[i].n; k++) TW_TRY(add_loop(c, diag, s, s->in[i].letter[k]));
+        for (int k = 0; k < s->in[i].n; k++) TW_TRY(add_loop(c, s, s->in[i].letter[k]));
     return TW_OK;
 }
 
-static tw_status find_extents(const tw_ref_case *c, tw_diag *diag, sum *s)
+static tw_status find_extents(const tw_ref_case *c, sum *s)
 {
     for (int i = 0; i < s->n_operands; i++)
         for (int k = 0; k < s->in[i].n; k++)
@@ -119,7 +115,7 @@ static tw_status find_extents(const tw_ref_case *c, tw_diag *diag, sum *s)
                 int64_t extent = s->operand[i]->dim[k];
                 if (s->loop[l] != s->in[i].letter[k] || extent == 1) continue;
                 if (s->extent[l] != 1 && s->extent[l] != extent)
-                    return tw_ref_error(c, diag, "extents %" PRId64 " and %" PRId64 " of one letter", s->extent[l],
+                    return tw_ref_error(c, "extents %" PRId64 " and %" PRId64 " of one letter", s->extent[l],
                                         extent);
                 s->extent[l] = extent;
             }
@@ -168,30 +164,30 @@ static tw_status add_reals(const sum *s, tw_walk *w, int64_t inner, tw_arena *ar
     return TW_OK;
 }
 
-static tw_status add_up(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const sum *s, tw_array *output)
+static tw_status add_up(const tw_ref_case *c, const sum *s, tw_array *output)
 {
     int64_t inner = 1;
     for (int l = s->n_out; l < s->n_loops; l++)
-        if (!tw_ckd_mul(inner, s->extent[l], &inner)) return tw_ref_unknown(c, diag, "more loops than can be run");
-    TW_TRY(tw_ref_work(c, diag, output->n, inner, 1));
+        if (!tw_ckd_mul(inner, s->extent[l], &inner)) return tw_ref_unknown(c, "more loops than can be run");
+    TW_TRY(tw_ref_work(c, output->n, inner, 1));
     tw_walk w = tw_walk_of(s->n_loops, s->extent);
     for (int i = 0; i < s->n_operands; i++) add_operand(s, i, &w);
-    return tw_onnx_is_whole(output->type) ? add_wholes(s, &w, inner, arena, output)
-                                          : add_reals(s, &w, inner, arena, output);
+    return tw_onnx_is_whole(output->type) ? add_wholes(s, &w, inner, c->arena, output)
+                                          : add_reals(s, &w, inner, c->arena, output);
 }
 
-tw_status tw_ref_einsum(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_ref_einsum(const tw_ref_case *c, tw_array *output)
 {
     const char *equation = tw_onnx_string(c->node, "equation", ""), *arrow = strstr(equation, "->");
     sum s = {0};
-    if (c->n_inputs < 1) return tw_ref_error(c, diag, "no operands");
-    TW_TRY(read_operands(c, diag, equation, arrow ? (size_t)(arrow - equation) : strlen(equation), &s));
+    if (c->n_inputs < 1) return tw_ref_error(c, "no operands");
+    TW_TRY(read_operands(c, equation, arrow ? (size_t)(arrow - equation) : strlen(equation), &s));
     if (arrow)
-        TW_TRY(read_term(c, diag, arrow + 2, strlen(arrow + 2), -1, s.n_ellipsis, &s.out));
+        TW_TRY(read_term(c, arrow + 2, strlen(arrow + 2), -1, s.n_ellipsis, &s.out));
     else
-        TW_TRY(implied_result(c, diag, &s));
-    TW_TRY(find_loops(c, diag, &s));
-    TW_TRY(find_extents(c, diag, &s));
-    TW_TRY(tw_ref_make(c, diag, s.operand[0]->type, s.n_out, s.extent, arena, output));
-    return add_up(c, arena, diag, &s, output);
+        TW_TRY(implied_result(c, &s));
+    TW_TRY(find_loops(c, &s));
+    TW_TRY(find_extents(c, &s));
+    TW_TRY(tw_ref_make(c, s.operand[0]->type, s.n_out, s.extent, output));
+    return add_up(c, &s, output);
 }

@@ -3,11 +3,11 @@
  * An implementation asks for its arguments, allocates its outputs (tw_ref_make) and fills them:
  *
  *     const tw_array *x;
- *     TW_TRY(tw_ref_need(c, diag, 0, &x));
- *     TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, &output[0]));
+ *     TW_TRY(tw_ref_need(c, 0, &x));
+ *     TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, &output[0]));
  *
  * Every output that is made counts against TW_REFER_MAX_ELEMS, and so does every input before an implementation is
- * called: products of a tensor's dims fit int64_t. `arena` is thrown away afterwards: tw_ref_run copies the
+ * called: products of a tensor's dims fit int64_t. The case's arena is thrown away afterwards: tw_ref_run copies the
  * outputs, so an implementation allocates as it likes, and an output may even point into an input. */
 #ifndef TW_REFERENCE_ENTRIES_H
 #define TW_REFERENCE_ENTRIES_H
@@ -22,16 +22,18 @@ extern const tw_ref_entry tw_ref_moving[], tw_ref_indexing[], tw_ref_control[];
 /* ---- messages: "model.onnx: error: node 'c1' (Conv) at byte 4711: ..." ---- */
 
 /* The node or its inputs contradict the standard: TW_ERR_INPUT. */
-tw_status tw_ref_error(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...) TW_PRINTF(3, 4);
+tw_status tw_ref_error(const tw_ref_case *c, const char *fmt, ...) TW_PRINTF(2, 3);
 /* A variant without an implementation: TW_INFEASIBLE. */
-tw_status tw_ref_unknown(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...) TW_PRINTF(3, 4);
+tw_status tw_ref_unknown(const tw_ref_case *c, const char *fmt, ...) TW_PRINTF(2, 3);
 
 /* ---- arguments ---- */
 
 /* The input, NULL when it was left out or never given. */
 const tw_array *tw_ref_input(const tw_ref_case *c, int i);
 /* The same, but its absence is an error. */
-TW_NODISCARD tw_status tw_ref_need(const tw_ref_case *c, tw_diag *diag, int i, const tw_array **out);
+TW_NODISCARD tw_status tw_ref_need(const tw_ref_case *c, int i, const tw_array **out);
+/* The same case with results in another arena. */
+tw_ref_case tw_ref_in(const tw_ref_case *c, tw_arena *arena);
 /* Whether somebody reads output i. */
 bool tw_ref_wants(const tw_ref_case *c, int i);
 
@@ -42,10 +44,9 @@ typedef struct tw_ref_list {
     const int64_t *v;
 } tw_ref_list;
 /* From input `i` if that is given (an integer tensor; i < 0: never), else from the attribute `name`. */
-TW_NODISCARD tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *arena, tw_diag *diag,
-                                   tw_ref_list *out);
+TW_NODISCARD tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_ref_list *out);
 /* An axis that may count from the end, as 0..n_dims-1; anything else is an error. */
-TW_NODISCARD tw_status tw_ref_axis(const tw_ref_case *c, tw_diag *diag, int64_t axis, int n_dims, int *out);
+TW_NODISCARD tw_status tw_ref_axis(const tw_ref_case *c, int64_t axis, int n_dims, int *out);
 
 /* ---- shapes and walks ---- */
 
@@ -54,14 +55,14 @@ int64_t tw_ref_extent(const tw_array *a, int from, int to);
 bool tw_ref_same_shape(const tw_array *a, const tw_array *b);
 /* The output's elements, or a message when there are too many or a dim is negative. data is never NULL, n may be
  * 0. */
-TW_NODISCARD tw_status tw_ref_make(const tw_ref_case *c, tw_diag *diag, tw_onnx_type type, int n_dims,
-                                   const int64_t *dim, tw_arena *arena, tw_array *out);
+TW_NODISCARD tw_status tw_ref_make(const tw_ref_case *c, tw_onnx_type type, int n_dims, const int64_t *dim,
+                                   tw_array *out);
 /* Refuses (TW_INFEASIBLE) what would take more than TW_REFER_MAX_WORK steps: a * b * d, none negative. */
 #define TW_ref_MAX_WORK (INT64_C(1) << 37)
-TW_NODISCARD tw_status tw_ref_work(const tw_ref_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d);
+TW_NODISCARD tw_status tw_ref_work(const tw_ref_case *c, int64_t a, int64_t b, int64_t d);
 /* The shape that n arrays (none NULL) are broadcast to, numpy's way. */
-TW_NODISCARD tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *const *a, int n,
-                                        int *n_dims, int64_t dim[TW_ONNX_MAX_DIMS]);
+TW_NODISCARD tw_status tw_ref_broadcast(const tw_ref_case *c, const tw_array *const *a, int n, int *n_dims,
+                                        int64_t dim[TW_ONNX_MAX_DIMS]);
 
 /* Visits the positions of a shape in row-major order and tells where each operand has its element:
  *
@@ -96,7 +97,7 @@ void tw_array_put_wholes(tw_array *out, const int64_t *v);
 double tw_onnx_rounded(tw_onnx_type type, double x);
 
 /* ---- one operator alone in its file ---- */
-tw_status tw_ref_einsum(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
+tw_status tw_ref_einsum(const tw_ref_case *c, tw_array *output);
 
 /* ---- functions of one number, by the name of their operator ---- */
 

@@ -69,46 +69,45 @@ static int64_t select_boxes(const suppression *s, int64_t batch, int64_t class, 
     return n_kept;
 }
 
-static tw_status one_real(const tw_ref_case *c, tw_diag *diag, int i, double fallback, double *out)
+static tw_status one_real(const tw_ref_case *c, int i, double fallback, double *out)
 {
     const tw_array *a = tw_ref_input(c, i);
-    if (a && (a->n != 1 || !tw_onnx_is_number(a->type)))
-        return tw_ref_error(c, diag, "input %d must be one number", i);
+    if (a && (a->n != 1 || !tw_onnx_is_number(a->type))) return tw_ref_error(c, "input %d must be one number", i);
     *out = a ? tw_array_get(a, 0) : fallback;
     return TW_OK;
 }
 
-static tw_status read_suppression(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, suppression *s)
+static tw_status read_suppression(const tw_ref_case *c, suppression *s)
 {
     const tw_array *boxes, *scores;
-    TW_TRY(tw_ref_need(c, diag, 0, &boxes));
-    TW_TRY(tw_ref_need(c, diag, 1, &scores));
+    TW_TRY(tw_ref_need(c, 0, &boxes));
+    TW_TRY(tw_ref_need(c, 1, &scores));
     if (boxes->n_dims != 3 || scores->n_dims != 3 || boxes->dim[2] != 4 || boxes->dim[0] != scores->dim[0] ||
         boxes->dim[1] != scores->dim[2] || !tw_onnx_is_float(boxes->type) || !tw_onnx_is_float(scores->type))
-        return tw_ref_error(c, diag, "boxes must be B x N x 4 and scores B x C x N");
-    TW_TRY(tw_moving_whole(c, diag, 2, 0, &s->at_most));
-    TW_TRY(one_real(c, diag, 3, 0, &s->overlap));
-    TW_TRY(one_real(c, diag, 4, 0, &s->score));
+        return tw_ref_error(c, "boxes must be B x N x 4 and scores B x C x N");
+    TW_TRY(tw_moving_whole(c, 2, 0, &s->at_most));
+    TW_TRY(one_real(c, 3, 0, &s->overlap));
+    TW_TRY(one_real(c, 4, 0, &s->score));
     s->any_score = !tw_ref_input(c, 4);
     s->centered = tw_onnx_int(c->node, "center_point_box", 0) != 0;
     s->n_batches = boxes->dim[0];
     s->n_classes = scores->dim[1];
     s->n_boxes = boxes->dim[1];
-    s->boxes = tw_array_reals(boxes, arena);
-    s->scores = tw_array_reals(scores, arena);
+    s->boxes = tw_array_reals(boxes, c->arena);
+    s->scores = tw_array_reals(scores, c->arena);
     return s->boxes && s->scores ? TW_OK : TW_ERR_NOMEM;
 }
 
-tw_status tw_run_non_max_suppression(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_non_max_suppression(const tw_ref_case *c, tw_array *output)
 {
     suppression s;
     candidate *best;
     int64_t *kept, *found, n = 0;
-    TW_TRY(read_suppression(c, arena, diag, &s));
+    TW_TRY(read_suppression(c, &s));
     int64_t pairs = s.n_boxes == 0 ? 0 : s.n_batches * s.n_classes, per_pair = tw_clamp(s.at_most, 0, s.n_boxes);
-    TW_ALLOC(arena, best, s.n_boxes);
-    TW_ALLOC(arena, kept, s.n_boxes);
-    TW_ALLOC(arena, found, 3 * pairs * per_pair);
+    TW_ALLOC(c->arena, best, s.n_boxes);
+    TW_ALLOC(c->arena, kept, s.n_boxes);
+    TW_ALLOC(c->arena, found, 3 * pairs * per_pair);
     for (int64_t p = 0; p < pairs; p++) {
         int64_t batch = p / s.n_classes, n_kept = select_boxes(&s, batch, p % s.n_classes, best, kept);
         for (int64_t i = 0; i < n_kept; i++, n++) {
@@ -117,7 +116,7 @@ tw_status tw_run_non_max_suppression(const tw_ref_case *c, tw_arena *arena, tw_d
             found[3 * n + 2] = kept[i];
         }
     }
-    TW_TRY(tw_ref_make(c, diag, TW_ONNX_I64, 2, (int64_t[]){n, 3}, arena, output));
+    TW_TRY(tw_ref_make(c, TW_ONNX_I64, 2, (int64_t[]){n, 3}, output));
     tw_array_put_wholes(output, found);
     return TW_OK;
 }

@@ -55,12 +55,12 @@ static tw_status text_keys(const tw_array *x, tw_arena *arena, uint64_t *key)
     return TW_OK;
 }
 
-static tw_status keys_of(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, uint64_t **out)
+static tw_status keys_of(const tw_ref_case *c, const tw_array *x, uint64_t **out)
 {
-    TW_ALLOC(arena, *out, x->n);
-    if (x->type == TW_ONNX_STRING) return text_keys(x, arena, *out);
+    TW_ALLOC(c->arena, *out, x->n);
+    if (x->type == TW_ONNX_STRING) return text_keys(x, c->arena, *out);
     if (!tw_onnx_is_number(x->type))
-        return tw_ref_unknown(c, diag, "the order of elements of %s", tw_onnx_type_name(x->type));
+        return tw_ref_unknown(c, "the order of elements of %s", tw_onnx_type_name(x->type));
     uint64_t turned = x->type == TW_ONNX_U64 ? 0 : UINT64_C(1) << 63;
     for (int64_t i = 0; i < x->n; i++)
         (*out)[i] =
@@ -70,42 +70,41 @@ static tw_status keys_of(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, c
 
 /* ---- TopK ---- */
 
-static tw_status read_k(const tw_ref_case *c, tw_diag *diag, int64_t extent, int64_t *k)
+static tw_status read_k(const tw_ref_case *c, int64_t extent, int64_t *k)
 {
     if (c->opset < 10)
         *k = tw_onnx_int(c->node, "k", -1);
     else
-        TW_TRY(tw_moving_whole(c, diag, 1, -1, k));
-    if (*k < 0 || *k > extent) return tw_ref_error(c, diag, "the first %" PRId64 " of %" PRId64, *k, extent);
+        TW_TRY(tw_moving_whole(c, 1, -1, k));
+    if (*k < 0 || *k > extent) return tw_ref_error(c, "the first %" PRId64 " of %" PRId64, *k, extent);
     return TW_OK;
 }
 
-static tw_status make_top(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, int axis,
-                          int64_t k, tw_array *output)
+static tw_status make_top(const tw_ref_case *c, const tw_array *x, int axis, int64_t k, tw_array *output)
 {
     int64_t dim[TW_ONNX_MAX_DIMS];
     memcpy(dim, x->dim, sizeof dim);
     dim[axis] = k;
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, dim, arena, &output[0]));
-    if (c->n_outputs > 1) TW_TRY(tw_ref_make(c, diag, TW_ONNX_I64, x->n_dims, dim, arena, &output[1]));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, dim, &output[0]));
+    if (c->n_outputs > 1) TW_TRY(tw_ref_make(c, TW_ONNX_I64, x->n_dims, dim, &output[1]));
     return TW_OK;
 }
 
-tw_status tw_run_top_k(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_top_k(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
     int axis;
     int64_t k;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    TW_TRY(tw_ref_axis(c, diag, tw_onnx_int(c->node, "axis", -1), x->n_dims, &axis));
-    TW_TRY(read_k(c, diag, x->dim[axis], &k));
-    TW_TRY(make_top(c, arena, diag, x, axis, k, output));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", -1), x->n_dims, &axis));
+    TW_TRY(read_k(c, x->dim[axis], &k));
+    TW_TRY(make_top(c, x, axis, k, output));
     if (output->n == 0) return TW_OK;
-    tw_arena_mark mark = tw_arena_save(arena);
+    tw_arena_mark mark = tw_arena_save(c->arena);
     uint64_t *key, turned = tw_onnx_int(c->node, "largest", 1) ? UINT64_MAX : 0;
     keyed *row;
-    TW_TRY(keys_of(c, arena, diag, x, &key));
-    TW_ALLOC(arena, row, x->dim[axis]);
+    TW_TRY(keys_of(c, x, &key));
+    TW_ALLOC(c->arena, row, x->dim[axis]);
     for (int64_t i = 0; i < x->n; i++) key[i] ^= turned;
     int64_t inner = tw_ref_extent(x, axis + 1, x->n_dims), extent = x->dim[axis];
     for (int64_t r = 0; r < x->n / extent; r++) {
@@ -117,7 +116,7 @@ tw_status tw_run_top_k(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_
             if (c->n_outputs > 1) *(int64_t *)tw_moving_at(&output[1], to + i * inner) = row[i].index;
         }
     }
-    tw_arena_rewind(arena, mark);
+    tw_arena_rewind(c->arena, mark);
     return TW_OK;
 }
 
@@ -129,15 +128,14 @@ typedef struct groups {
 } groups;
 
 /* Slices along the axis as rows of keys, sorted; equal ones are neighbours, the earliest first. */
-static tw_status sort_slices(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, int axis,
-                             keyed **out)
+static tw_status sort_slices(const tw_ref_case *c, const tw_array *x, int axis, keyed **out)
 {
     uint64_t *key, *rows;
     int64_t extent = x->dim[axis], inner = tw_ref_extent(x, axis + 1, x->n_dims);
     int64_t n = extent == 0 ? 0 : x->n / extent;
-    TW_TRY(keys_of(c, arena, diag, x, &key));
-    TW_ALLOC(arena, rows, x->n);
-    TW_ALLOC(arena, *out, extent);
+    TW_TRY(keys_of(c, x, &key));
+    TW_ALLOC(c->arena, rows, x->n);
+    TW_ALLOC(c->arena, *out, extent);
     for (int64_t i = 0; i < x->n; i++) {
         int64_t o = i / inner / extent, at = i / inner % extent;
         rows[at * n + o * inner + i % inner] = key[i];
@@ -179,52 +177,50 @@ static tw_status order_by_first(tw_arena *arena, groups *g)
     return TW_OK;
 }
 
-static tw_status group_slices(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, int axis,
-                              groups *g)
+static tw_status group_slices(const tw_ref_case *c, const tw_array *x, int axis, groups *g)
 {
     keyed *slice;
     *g = (groups){.n_items = x->dim[axis]};
-    TW_ALLOC(arena, g->first, g->n_items);
-    TW_ALLOC(arena, g->count, g->n_items);
-    TW_ALLOC(arena, g->group_of, g->n_items);
-    TW_TRY(sort_slices(c, arena, diag, x, axis, &slice));
+    TW_ALLOC(c->arena, g->first, g->n_items);
+    TW_ALLOC(c->arena, g->count, g->n_items);
+    TW_ALLOC(c->arena, g->group_of, g->n_items);
+    TW_TRY(sort_slices(c, x, axis, &slice));
     number_groups(slice, g);
-    return tw_onnx_int(c->node, "sorted", 1) ? TW_OK : order_by_first(arena, g);
+    return tw_onnx_int(c->node, "sorted", 1) ? TW_OK : order_by_first(c->arena, g);
 }
 
-static tw_status put_list(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, int i, const int64_t *v, int64_t n,
-                          tw_array *output)
+static tw_status put_list(const tw_ref_case *c, int i, const int64_t *v, int64_t n, tw_array *output)
 {
     if (!tw_ref_wants(c, i)) return TW_OK;
-    TW_TRY(tw_ref_make(c, diag, TW_ONNX_I64, 1, &n, arena, &output[i]));
+    TW_TRY(tw_ref_make(c, TW_ONNX_I64, 1, &n, &output[i]));
     tw_array_put_wholes(&output[i], v);
     return TW_OK;
 }
 
-tw_status tw_run_unique(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_unique(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
     int axis = 0;
     groups g;
     int64_t dim[TW_ONNX_MAX_DIMS];
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
+    TW_TRY(tw_ref_need(c, 0, &x));
     tw_array flat = {.type = x->type, .n_dims = 1, .dim = {x->n}, .n = x->n, .data = x->data};
     if (!tw_onnx_attribute(c->node, "axis"))
         x = &flat;
     else
-        TW_TRY(tw_ref_axis(c, diag, tw_onnx_int(c->node, "axis", 0), x->n_dims, &axis));
-    TW_TRY(group_slices(c, arena, diag, x, axis, &g));
+        TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", 0), x->n_dims, &axis));
+    TW_TRY(group_slices(c, x, axis, &g));
     memcpy(dim, x->dim, sizeof dim);
     dim[axis] = g.n;
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, dim, arena, &output[0]));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, dim, &output[0]));
     int64_t inner = tw_ref_extent(x, axis + 1, x->n_dims);
     for (int64_t i = 0; i < output->n; i += inner) {
         int64_t o = i / inner / g.n, at = i / inner % g.n;
         tw_moving_run(&output[0], i, x, (o * x->dim[axis] + g.first[at]) * inner, inner);
     }
-    TW_TRY(put_list(c, arena, diag, 1, g.first, g.n, output));
-    TW_TRY(put_list(c, arena, diag, 2, g.group_of, g.n_items, output));
-    return put_list(c, arena, diag, 3, g.count, g.n, output);
+    TW_TRY(put_list(c, 1, g.first, g.n, output));
+    TW_TRY(put_list(c, 2, g.group_of, g.n_items, output));
+    return put_list(c, 3, g.count, g.n, output);
 }
 
 /* ---- NonZero ---- */
@@ -239,13 +235,13 @@ static bool is_zero(const tw_array *x, int64_t i)
     }
 }
 
-tw_status tw_run_non_zero(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_non_zero(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
+    TW_TRY(tw_ref_need(c, 0, &x));
     int64_t dim[2] = {x->n_dims, 0};
     for (int64_t i = 0; i < x->n; i++) dim[1] += !is_zero(x, i);
-    TW_TRY(tw_ref_make(c, diag, TW_ONNX_I64, 2, dim, arena, output));
+    TW_TRY(tw_ref_make(c, TW_ONNX_I64, 2, dim, output));
     int64_t *out = tw_moving_at(output, 0), found = 0;
     tw_walk w = tw_walk_of(x->n_dims, x->dim);
     for (int64_t i = 0; i < w.n; i++, tw_walk_next(&w)) {

@@ -68,7 +68,7 @@ static double weighed(const sampling *s, const double *image, const taps *t, int
     return sum;
 }
 
-static tw_status order_of(const tw_ref_case *c, tw_diag *diag, int *order)
+static tw_status order_of(const tw_ref_case *c, int *order)
 {
     static const struct {
         const char *name;
@@ -79,10 +79,10 @@ static tw_status order_of(const tw_ref_case *c, tw_diag *diag, int *order)
         *order = mode[i].order;
         if (strcmp(name, mode[i].name) == 0) return TW_OK;
     }
-    return tw_ref_error(c, diag, "'mode' is '%s'", name);
+    return tw_ref_error(c, "'mode' is '%s'", name);
 }
 
-static tw_status padding_of(const tw_ref_case *c, tw_diag *diag, padding *out)
+static tw_status padding_of(const tw_ref_case *c, padding *out)
 {
     static const char *const name[] = {"zeros", "border", "reflection"};
     const char *wish = tw_onnx_string(c->node, "padding_mode", "zeros");
@@ -90,24 +90,24 @@ static tw_status padding_of(const tw_ref_case *c, tw_diag *diag, padding *out)
         *out = (padding)i;
         if (strcmp(wish, name[i]) == 0) return TW_OK;
     }
-    return tw_ref_error(c, diag, "'padding_mode' is '%s'", wish);
+    return tw_ref_error(c, "'padding_mode' is '%s'", wish);
 }
 
-static tw_status read_sampling(const tw_ref_case *c, tw_diag *diag, sampling *s)
+static tw_status read_sampling(const tw_ref_case *c, sampling *s)
 {
-    TW_TRY(tw_ref_need(c, diag, 0, &s->x));
-    TW_TRY(tw_ref_need(c, diag, 1, &s->grid));
-    TW_TRY(order_of(c, diag, &s->order));
-    TW_TRY(padding_of(c, diag, &s->padding));
+    TW_TRY(tw_ref_need(c, 0, &s->x));
+    TW_TRY(tw_ref_need(c, 1, &s->grid));
+    TW_TRY(order_of(c, &s->order));
+    TW_TRY(padding_of(c, &s->padding));
     const tw_array *x = s->x, *g = s->grid;
     s->corners = tw_onnx_int(c->node, "align_corners", 0) != 0;
     s->n_axes = x->n_dims - 2;
     if (s->n_axes < 1 || g->n_dims != x->n_dims || g->dim[0] != x->dim[0] || g->dim[g->n_dims - 1] != s->n_axes)
-        return tw_ref_error(c, diag, "the grid must have %d axes, the last of them %d long", x->n_dims, s->n_axes);
+        return tw_ref_error(c, "the grid must have %d axes, the last of them %d long", x->n_dims, s->n_axes);
     for (int k = 2; k < x->n_dims; k++)
-        if (x->dim[k] == 0) return tw_ref_error(c, diag, "axis %d of the image is empty", k);
+        if (x->dim[k] == 0) return tw_ref_error(c, "axis %d of the image is empty", k);
     if (!tw_onnx_is_number(x->type) || !tw_onnx_is_float(g->type))
-        return tw_ref_unknown(c, diag, "an image of %s", tw_onnx_type_name(x->type));
+        return tw_ref_unknown(c, "an image of %s", tw_onnx_type_name(x->type));
     return TW_OK;
 }
 
@@ -125,18 +125,18 @@ static void sample_place(const sampling *s, const double *image, int64_t place, 
     }
 }
 
-tw_status tw_run_grid_sample(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_grid_sample(const tw_ref_case *c, tw_array *output)
 {
     sampling s;
-    TW_TRY(read_sampling(c, diag, &s));
+    TW_TRY(read_sampling(c, &s));
     int64_t dim[TW_ONNX_MAX_DIMS] = {s.x->dim[0], s.x->dim[1]};
     for (int k = 0; k < s.n_axes; k++) dim[2 + k] = s.grid->dim[1 + k];
-    TW_TRY(tw_ref_make(c, diag, s.x->type, s.x->n_dims, dim, arena, output));
+    TW_TRY(tw_ref_make(c, s.x->type, s.x->n_dims, dim, output));
     if (output->n == 0) return TW_OK;
-    tw_arena_mark mark = tw_arena_save(arena);
-    double *image = tw_array_reals(s.x, arena);
+    tw_arena_mark mark = tw_arena_save(c->arena);
+    double *image = tw_array_reals(s.x, c->arena);
     if (!image) return TW_ERR_NOMEM;
     for (int64_t i = 0; i < s.grid->n / s.n_axes; i++) sample_place(&s, image, i, output);
-    tw_arena_rewind(arena, mark);
+    tw_arena_rewind(c->arena, mark);
     return TW_OK;
 }

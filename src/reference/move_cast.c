@@ -60,13 +60,13 @@ static bool read_text(const char *text, tw_array *one)
     return end != text && *end == 0;
 }
 
-static tw_status cast_from_text(const tw_ref_case *c, tw_diag *diag, const tw_array *x, tw_array *out)
+static tw_status cast_from_text(const tw_ref_case *c, const tw_array *x, tw_array *out)
 {
     const char *const *text = x->data;
     for (int64_t i = 0; i < x->n; i++) {
         tw_array one = {.type = out->type, .n = 1, .data = tw_moving_at(out, i)};
         if (!read_text(text[i], &one))
-            return tw_ref_error(c, diag, "'%.*s' is not a number of type %s", TW_FIRST(40, text[i]),
+            return tw_ref_error(c, "'%.*s' is not a number of type %s", TW_FIRST(40, text[i]),
                                 tw_onnx_type_name(out->type));
     }
     return TW_OK;
@@ -90,19 +90,18 @@ static void cast_element(const tw_array *x, int64_t i, tw_array *one)
         *(float *)tw_moving_at(one, 0) = x->type == TW_ONNX_U64 ? (float)(uint64_t)v : (float)v;
 }
 
-static tw_status cast_to(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, tw_onnx_type type,
-                         tw_array *out)
+static tw_status cast_to(const tw_ref_case *c, const tw_array *x, tw_onnx_type type, tw_array *out)
 {
     bool from_text = x->type == TW_ONNX_STRING, to_text = type == TW_ONNX_STRING;
     if (x->type != type && ((!from_text && !tw_onnx_is_number(x->type)) || (!to_text && !tw_onnx_is_number(type))))
-        return tw_ref_unknown(c, diag, "from %s to %s", tw_onnx_type_name(x->type), tw_onnx_type_name(type));
-    TW_TRY(tw_ref_make(c, diag, type, x->n_dims, x->dim, arena, out));
+        return tw_ref_unknown(c, "from %s to %s", tw_onnx_type_name(x->type), tw_onnx_type_name(type));
+    TW_TRY(tw_ref_make(c, type, x->n_dims, x->dim, out));
     if (x->type == type) {
         tw_moving_run(out, 0, x, 0, x->n);
         return TW_OK;
     }
-    if (to_text) return cast_to_text(x, arena, out);
-    if (from_text) return cast_from_text(c, diag, x, out);
+    if (to_text) return cast_to_text(x, c->arena, out);
+    if (from_text) return cast_from_text(c, x, out);
     for (int64_t i = 0; i < x->n; i++)
         cast_element(x, i, &(tw_array){.type = type, .n = 1, .data = tw_moving_at(out, i)});
     return TW_OK;
@@ -117,21 +116,21 @@ static int64_t type_of(const tw_attribute *to)
     return -1;
 }
 
-tw_status tw_run_cast(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_cast(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
+    TW_TRY(tw_ref_need(c, 0, &x));
     const tw_attribute *to = tw_onnx_attribute(c->node, "to");
-    if (!to) return tw_ref_error(c, diag, "'to' is missing");
+    if (!to) return tw_ref_error(c, "'to' is missing");
     int64_t type = type_of(to);
-    if (type < 0) return tw_ref_unknown(c, diag, "type %" PRId64, to->i);
-    return cast_to(c, arena, diag, x, (tw_onnx_type)type, output);
+    if (type < 0) return tw_ref_unknown(c, "type %" PRId64, to->i);
+    return cast_to(c, x, (tw_onnx_type)type, output);
 }
 
-tw_status tw_run_cast_like(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_run_cast_like(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x, *like;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    TW_TRY(tw_ref_need(c, diag, 1, &like));
-    return cast_to(c, arena, diag, x, like->type, output);
+    TW_TRY(tw_ref_need(c, 0, &x));
+    TW_TRY(tw_ref_need(c, 1, &like));
+    return cast_to(c, x, like->type, output);
 }

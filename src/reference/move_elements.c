@@ -62,12 +62,11 @@ void tw_moving_fill(tw_array *out, const void *element)
     for (int64_t i = 0; i < out->n; i++) memcpy(tw_moving_at(out, i), element, tw_moving_bytes(out->type));
 }
 
-tw_status tw_moving_reshaped(const tw_ref_case *c, tw_diag *diag, const tw_array *x, int n_dims, const int64_t *dim,
-                             tw_arena *arena, tw_array *out)
+tw_status tw_moving_reshaped(const tw_ref_case *c, const tw_array *x, int n_dims, const int64_t *dim, tw_array *out)
 {
-    TW_TRY(tw_ref_make(c, diag, x->type, n_dims, dim, arena, out));
+    TW_TRY(tw_ref_make(c, x->type, n_dims, dim, out));
     if (out->n != x->n)
-        return tw_ref_error(c, diag, "%" PRId64 " elements cannot have a shape of %" PRId64, x->n, out->n);
+        return tw_ref_error(c, "%" PRId64 " elements cannot have a shape of %" PRId64, x->n, out->n);
     tw_moving_run(out, 0, x, 0, x->n);
     return TW_OK;
 }
@@ -78,22 +77,22 @@ tw_status tw_moving_tables_new(const tw_array *out, tw_arena *arena, int64_t *fr
     return TW_OK;
 }
 
-tw_status tw_moving_whole(const tw_ref_case *c, tw_diag *diag, int i, int64_t fallback, int64_t *out)
+tw_status tw_moving_whole(const tw_ref_case *c, int i, int64_t fallback, int64_t *out)
 {
     *out = fallback;
     const tw_array *a = tw_ref_input(c, i);
     if (!a) return TW_OK;
     if (a->n != 1 || !tw_onnx_is_whole(a->type))
-        return tw_ref_error(c, diag, "input %d must be one integer, it is %" PRId64 " of %s", i, a->n,
+        return tw_ref_error(c, "input %d must be one integer, it is %" PRId64 " of %s", i, a->n,
                             tw_onnx_type_name(a->type));
     *out = tw_array_get_int(a, 0);
     return TW_OK;
 }
 
-tw_status tw_moving_place(const tw_ref_case *c, tw_diag *diag, int64_t index, int64_t extent, int64_t *out)
+tw_status tw_moving_place(const tw_ref_case *c, int64_t index, int64_t extent, int64_t *out)
 {
     if (index < -extent || index >= extent)
-        return tw_ref_error(c, diag, "index %" PRId64 " of an axis of %" PRId64 " elements", index, extent);
+        return tw_ref_error(c, "index %" PRId64 " of an axis of %" PRId64 " elements", index, extent);
     *out = index < 0 ? index + extent : index;
     return TW_OK;
 }

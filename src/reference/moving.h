@@ -28,21 +28,20 @@ void tw_moving_tables(tw_array *out, const tw_array *in, int64_t *const *from, c
 /* All of out is one element. */
 void tw_moving_fill(tw_array *out, const void *element);
 /* A copy of x that is called another shape of as many elements. */
-TW_NODISCARD tw_status tw_moving_reshaped(const tw_ref_case *c, tw_diag *diag, const tw_array *x, int n_dims,
-                                          const int64_t *dim, tw_arena *arena, tw_array *out);
+TW_NODISCARD tw_status tw_moving_reshaped(const tw_ref_case *c, const tw_array *x, int n_dims, const int64_t *dim,
+                                          tw_array *out);
 /* A table for each axis of `out`, not written yet; none when out has no elements. */
 TW_NODISCARD tw_status tw_moving_tables_new(const tw_array *out, tw_arena *arena, int64_t *from[TW_ONNX_MAX_DIMS]);
 /* The only element of input i as an integer, `fallback` when the input is left out. */
-TW_NODISCARD tw_status tw_moving_whole(const tw_ref_case *c, tw_diag *diag, int i, int64_t fallback, int64_t *out);
+TW_NODISCARD tw_status tw_moving_whole(const tw_ref_case *c, int i, int64_t fallback, int64_t *out);
 /* An index that may count from the end, as 0..extent-1; anything else is an error. */
-TW_NODISCARD tw_status tw_moving_place(const tw_ref_case *c, tw_diag *diag, int64_t index, int64_t extent,
-                                       int64_t *out);
+TW_NODISCARD tw_status tw_moving_place(const tw_ref_case *c, int64_t index, int64_t extent, int64_t *out);
 /* The largest integer not above x; what no int64_t can hold ends at +-2^53, and NaN is -2^53. */
 int64_t tw_moving_floor(double x);
 /* Weight of a cubic interpolation at distance x of a tap. */
 double tw_moving_cubic(double x, double a);
 
-typedef tw_status tw_ref_function(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
+typedef tw_status tw_ref_function(const tw_ref_case *c, tw_array *output);
 /* move_shape.c */
 tw_ref_function tw_run_identity, tw_run_reshape, tw_run_flatten, tw_run_squeeze, tw_run_unsqueeze;
 /* move_parts.c */

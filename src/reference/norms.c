@@ -31,21 +31,20 @@ static double epsilon_of(const tw_ref_case *c, float fallback)
     return (double)tw_onnx_float(c->node, "epsilon", fallback);
 }
 
-static tw_status need_float(const tw_ref_case *c, tw_diag *diag, int least_dims, const tw_array **x)
+static tw_status need_float(const tw_ref_case *c, int least_dims, const tw_array **x)
 {
-    TW_TRY(tw_ref_need(c, diag, 0, x));
-    if (!tw_onnx_is_float((*x)->type))
-        return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name((*x)->type));
-    if ((*x)->n_dims < least_dims) return tw_ref_error(c, diag, "input 0 has only %d axes", (*x)->n_dims);
+    TW_TRY(tw_ref_need(c, 0, x));
+    if (!tw_onnx_is_float((*x)->type)) return tw_ref_error(c, "elements of type %s", tw_onnx_type_name((*x)->type));
+    if ((*x)->n_dims < least_dims) return tw_ref_error(c, "input 0 has only %d axes", (*x)->n_dims);
     return TW_OK;
 }
 
 /* Input i with exactly n elements. */
-static tw_status need_n(const tw_ref_case *c, tw_diag *diag, int i, int64_t n, const tw_array **out)
+static tw_status need_n(const tw_ref_case *c, int i, int64_t n, const tw_array **out)
 {
-    TW_TRY(tw_ref_need(c, diag, i, out));
+    TW_TRY(tw_ref_need(c, i, out));
     if ((*out)->n == n && tw_onnx_is_float((*out)->type)) return TW_OK;
-    return tw_ref_error(c, diag, "input %d has %" PRId64 " elements, not %" PRId64, i, (*out)->n, n);
+    return tw_ref_error(c, "input %d has %" PRId64 " elements, not %" PRId64, i, (*out)->n, n);
 }
 
 /* ---- BatchNormalization ---- */
@@ -74,21 +73,20 @@ static tw_status train_channel(const tw_ref_case *c, const moments *m, const mom
     return TW_OK;
 }
 
-static tw_status run_batch(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_batch(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x, *param[4]; /* scale, bias, mean, variance */
-    TW_TRY(need_float(c, diag, 1, &x));
+    TW_TRY(need_float(c, 1, &x));
     bool training = c->opset >= 14 && tw_onnx_int(c->node, "training_mode", 0) != 0;
     bool spatial = c->opset >= 9 || tw_onnx_int(c->node, "spatial", 1) != 0;
     int64_t channels = x->n_dims < 2 ? 1 : spatial ? x->dim[1] : tw_ref_extent(x, 1, x->n_dims);
     int64_t inner = x->n_dims < 2 || !spatial ? 1 : tw_ref_extent(x, 2, x->n_dims);
-    for (int i = 0; i < 4; i++) TW_TRY(need_n(c, diag, i + 1, channels, &param[i]));
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
-    if (!training && (tw_ref_wants(c, 1) || tw_ref_wants(c, 2)))
-        return tw_ref_unknown(c, diag, "outputs of training");
+    for (int i = 0; i < 4; i++) TW_TRY(need_n(c, i + 1, channels, &param[i]));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
+    if (!training && (tw_ref_wants(c, 1) || tw_ref_wants(c, 2))) return tw_ref_unknown(c, "outputs of training");
     for (int i = 1; training && i < c->n_outputs && i < 3; i++)
-        TW_TRY(tw_ref_make(c, diag, param[1 + i]->type, 1, &channels, arena, &output[i]));
-    double *v = tw_array_reals(x, arena), epsilon = epsilon_of(c, 1e-5f);
+        TW_TRY(tw_ref_make(c, param[1 + i]->type, 1, &channels, &output[i]));
+    double *v = tw_array_reals(x, c->arena), epsilon = epsilon_of(c, 1e-5f);
     if (!v) return TW_ERR_NOMEM;
     for (int64_t k = 0; k < channels; k++) {
         moments m = {tw_array_get(param[2], k), tw_array_get(param[3], k)}, old = m;
@@ -105,19 +103,19 @@ static tw_status run_batch(const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
 /* ---- InstanceNormalization, GroupNormalization ---- */
 
 /* Channels in groups of consecutive ones; each group of each image is a block. */
-static tw_status by_groups(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, int64_t groups)
+static tw_status by_groups(const tw_ref_case *c, tw_array *output, int64_t groups)
 {
     const tw_array *x, *scale, *bias;
-    TW_TRY(need_float(c, diag, 2, &x));
+    TW_TRY(need_float(c, 2, &x));
     int64_t channels = x->dim[1], inner = tw_ref_extent(x, 2, x->n_dims);
     if (groups <= 0) groups = channels;
     if (groups == 0 || channels % groups)
-        return tw_ref_error(c, diag, "%" PRId64 " groups of %" PRId64 " channels", groups, channels);
-    TW_TRY(tw_ref_need(c, diag, 1, &scale));
-    TW_TRY(need_n(c, diag, 1, scale->n == groups ? groups : channels, &scale));
-    TW_TRY(need_n(c, diag, 2, scale->n, &bias));
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
-    double *v = tw_array_reals(x, arena), epsilon = epsilon_of(c, 1e-5f);
+        return tw_ref_error(c, "%" PRId64 " groups of %" PRId64 " channels", groups, channels);
+    TW_TRY(tw_ref_need(c, 1, &scale));
+    TW_TRY(need_n(c, 1, scale->n == groups ? groups : channels, &scale));
+    TW_TRY(need_n(c, 2, scale->n, &bias));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
+    double *v = tw_array_reals(x, c->arena), epsilon = epsilon_of(c, 1e-5f);
     if (!v) return TW_ERR_NOMEM;
     int64_t per_group = channels / groups;
     for (int64_t g = 0; g < x->dim[0] * groups; g++) {
@@ -133,16 +131,13 @@ static tw_status by_groups(const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
     return TW_OK;
 }
 
-static tw_status run_instance(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return by_groups(c, arena, diag, output, 0);
-}
+static tw_status run_instance(const tw_ref_case *c, tw_array *output) { return by_groups(c, output, 0); }
 
-static tw_status run_group(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_group(const tw_ref_case *c, tw_array *output)
 {
     int64_t groups = tw_onnx_int(c->node, "num_groups", -1);
-    if (groups < 1) return tw_ref_error(c, diag, "num_groups is missing or not positive");
-    return by_groups(c, arena, diag, output, groups);
+    if (groups < 1) return tw_ref_error(c, "num_groups is missing or not positive");
+    return by_groups(c, output, groups);
 }
 
 /* ---- LayerNormalization and what others made of it ---- */
@@ -167,28 +162,27 @@ static void layer_block(const layer *l, double *v, tw_array *means, tw_array *in
 }
 
 /* Scale and bias have to end as a block does. */
-static tw_status check_tail(const tw_ref_case *c, tw_diag *diag, const layer *l)
+static tw_status check_tail(const tw_ref_case *c, const layer *l)
 {
     const tw_array *tail[] = {l->scale, l->bias};
     for (int i = 0; i < 2; i++)
         if (tail[i] && (tail[i]->n < 1 || l->n % tail[i]->n || !tw_onnx_is_float(tail[i]->type)))
-            return tw_ref_error(c, diag, "scale or bias with %" PRId64 " elements for blocks of %" PRId64,
-                                tail[i]->n, l->n);
+            return tw_ref_error(c, "scale or bias with %" PRId64 " elements for blocks of %" PRId64, tail[i]->n,
+                                l->n);
     return TW_OK;
 }
 
-static tw_status by_layers(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
-                           const tw_array *x, double *v, int axis, layer *l)
+static tw_status by_layers(const tw_ref_case *c, tw_array *output, const tw_array *x, double *v, int axis, layer *l)
 {
     tw_array shape = *x, *extra[2] = {NULL, NULL};
     l->n = tw_ref_extent(x, axis, x->n_dims);
-    TW_TRY(check_tail(c, diag, l));
+    TW_TRY(check_tail(c, l));
     for (int i = axis; i < x->n_dims; i++) shape.dim[i] = 1;
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
     for (int i = 1; i < 3; i++)
         if (tw_ref_wants(c, i)) {
             extra[i - 1] = &output[i];
-            TW_TRY(tw_ref_make(c, diag, TW_ONNX_F32, shape.n_dims, shape.dim, arena, &output[i]));
+            TW_TRY(tw_ref_make(c, TW_ONNX_F32, shape.n_dims, shape.dim, &output[i]));
         }
     for (int64_t b = 0; l->n > 0 && b < x->n / l->n; b++)
         layer_block(l, v + b * l->n, extra[0], l->centred ? extra[1] : extra[0], b);
@@ -196,63 +190,51 @@ static tw_status by_layers(const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
     return TW_OK;
 }
 
-static tw_status layers(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, bool centred)
+static tw_status layers(const tw_ref_case *c, tw_array *output, bool centred)
 {
     const tw_array *x;
     int axis;
-    TW_TRY(need_float(c, diag, 1, &x));
-    TW_TRY(tw_ref_axis(c, diag, tw_onnx_int(c->node, "axis", -1), x->n_dims, &axis));
+    TW_TRY(need_float(c, 1, &x));
+    TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", -1), x->n_dims, &axis));
     layer l = {tw_ref_input(c, 1), centred ? tw_ref_input(c, 2) : NULL, centred, epsilon_of(c, 1e-5f), 0};
-    double *v = tw_array_reals(x, arena);
+    double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
-    return by_layers(c, arena, diag, output, x, v, axis, &l);
+    return by_layers(c, output, x, v, axis, &l);
 }
 
-static tw_status run_layer(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return layers(c, arena, diag, output, true);
-}
+static tw_status run_layer(const tw_ref_case *c, tw_array *output) { return layers(c, output, true); }
 
-static tw_status run_simplified(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return layers(c, arena, diag, output, false);
-}
+static tw_status run_simplified(const tw_ref_case *c, tw_array *output) { return layers(c, output, false); }
 
 /* v += a, which may be a tail of it. */
-static tw_status add_tail(const tw_ref_case *c, tw_diag *diag, double *v, int64_t n, const tw_array *a)
+static tw_status add_tail(const tw_ref_case *c, double *v, int64_t n, const tw_array *a)
 {
     if (!a) return TW_OK;
-    if (a->n < 1 || n % a->n) return tw_ref_error(c, diag, "skip or bias with %" PRId64 " elements", a->n);
+    if (a->n < 1 || n % a->n) return tw_ref_error(c, "skip or bias with %" PRId64 " elements", a->n);
     for (int64_t i = 0; i < n; i++) v[i] += tw_array_get(a, i % a->n);
     return TW_OK;
 }
 
 /* Inputs: x, skip, gamma, [beta,] bias. Output 3 is the sum that is normalised. */
-static tw_status skip(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, bool centred)
+static tw_status skip(const tw_ref_case *c, tw_array *output, bool centred)
 {
     const tw_array *x;
-    TW_TRY(need_float(c, diag, 1, &x));
+    TW_TRY(need_float(c, 1, &x));
     layer l = {tw_ref_input(c, 2), centred ? tw_ref_input(c, 3) : NULL, centred, epsilon_of(c, 1e-12f), 0};
-    double *v = tw_array_reals(x, arena);
+    double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
-    TW_TRY(add_tail(c, diag, v, x->n, tw_ref_input(c, 1)));
-    TW_TRY(add_tail(c, diag, v, x->n, tw_ref_input(c, centred ? 4 : 3)));
+    TW_TRY(add_tail(c, v, x->n, tw_ref_input(c, 1)));
+    TW_TRY(add_tail(c, v, x->n, tw_ref_input(c, centred ? 4 : 3)));
     if (tw_ref_wants(c, 3)) {
-        TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, &output[3]));
+        TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, &output[3]));
         tw_array_put_reals(&output[3], v);
     }
-    return by_layers(c, arena, diag, output, x, v, x->n_dims - 1, &l);
+    return by_layers(c, output, x, v, x->n_dims - 1, &l);
 }
 
-static tw_status run_skip(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return skip(c, arena, diag, output, true);
-}
+static tw_status run_skip(const tw_ref_case *c, tw_array *output) { return skip(c, output, true); }
 
-static tw_status run_skip_simplified(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return skip(c, arena, diag, output, false);
-}
+static tw_status run_skip_simplified(const tw_ref_case *c, tw_array *output) { return skip(c, output, false); }
 
 /* ---- LpNormalization, MeanVarianceNormalization, LRN ---- */
 
@@ -264,16 +246,16 @@ static void lp_row(double *v, int64_t n, int64_t step, bool squared)
     for (int64_t i = 0; i < n && norm != 0; i++) v[i * step] /= norm; /* what has no length stays zero */
 }
 
-static tw_status run_lp(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_lp(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
     int axis;
     int64_t p = tw_onnx_int(c->node, "p", 2);
-    TW_TRY(need_float(c, diag, 1, &x));
-    if (p != 1 && p != 2) return tw_ref_error(c, diag, "p is %" PRId64 ", neither 1 nor 2", p);
-    TW_TRY(tw_ref_axis(c, diag, tw_onnx_int(c->node, "axis", -1), x->n_dims, &axis));
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
-    double *v = tw_array_reals(x, arena);
+    TW_TRY(need_float(c, 1, &x));
+    if (p != 1 && p != 2) return tw_ref_error(c, "p is %" PRId64 ", neither 1 nor 2", p);
+    TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", -1), x->n_dims, &axis));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
+    double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
     int64_t n = x->dim[axis], step = tw_ref_extent(x, axis + 1, x->n_dims);
     for (int64_t i = 0; i < x->n; i += n * step)
@@ -283,34 +265,33 @@ static tw_status run_lp(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw
 }
 
 /* The shape of x with 1 for each axis that is averaged over. */
-static tw_status averaged_shape(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                                tw_array *out)
+static tw_status averaged_shape(const tw_ref_case *c, const tw_array *x, tw_array *out)
 {
     static const int64_t usual[] = {0, 2, 3};
     tw_ref_list axes;
-    TW_TRY(tw_ref_ints(c, "axes", -1, arena, diag, &axes));
+    TW_TRY(tw_ref_ints(c, "axes", -1, &axes));
     if (!axes.there) axes = (tw_ref_list){true, 3, usual};
     *out = (tw_array){.type = TW_ONNX_F64, .n_dims = x->n_dims};
     memcpy(out->dim, x->dim, sizeof out->dim);
     for (int64_t i = 0; i < axes.n; i++) {
         int axis;
-        TW_TRY(tw_ref_axis(c, diag, axes.v[i], x->n_dims, &axis));
+        TW_TRY(tw_ref_axis(c, axes.v[i], x->n_dims, &axis));
         out->dim[axis] = 1;
     }
     return TW_OK;
 }
 
-static tw_status run_mean_variance(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_mean_variance(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
     tw_array shape;
     moments *m;
-    TW_TRY(need_float(c, diag, 1, &x));
-    TW_TRY(averaged_shape(c, arena, diag, x, &shape));
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
+    TW_TRY(need_float(c, 1, &x));
+    TW_TRY(averaged_shape(c, x, &shape));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
     int64_t n = tw_ref_extent(&shape, 0, shape.n_dims);
-    double *v = tw_array_reals(x, arena), each = n ? (double)x->n / (double)n : 1;
-    TW_ALLOC(arena, m, tw_max(n, 1));
+    double *v = tw_array_reals(x, c->arena), each = n ? (double)x->n / (double)n : 1;
+    TW_ALLOC(c->arena, m, tw_max(n, 1));
     if (!v) return TW_ERR_NOMEM;
     for (int pass = 0; pass < 3; pass++) {
         tw_walk w = tw_walk_of(x->n_dims, x->dim);
@@ -329,17 +310,17 @@ static tw_status run_mean_variance(const tw_ref_case *c, tw_arena *arena, tw_dia
     return TW_OK;
 }
 
-static tw_status run_lrn(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_lrn(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
     int64_t size = tw_onnx_int(c->node, "size", 0);
     double alpha = (double)tw_onnx_float(c->node, "alpha", 1e-4f),
            beta = (double)tw_onnx_float(c->node, "beta", 0.75f);
     double bias = (double)tw_onnx_float(c->node, "bias", 1);
-    TW_TRY(need_float(c, diag, 2, &x));
-    if (size < 1 || size > TW_EXTENT_MAX) return tw_ref_error(c, diag, "size is %" PRId64, size);
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
-    const double *v = tw_array_reals(x, arena);
+    TW_TRY(need_float(c, 2, &x));
+    if (size < 1 || size > TW_EXTENT_MAX) return tw_ref_error(c, "size is %" PRId64, size);
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
+    const double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
     int64_t channels = x->dim[1], inner = tw_ref_extent(x, 2, x->n_dims);
     for (int64_t i = 0; i < x->n; i++) {

@@ -17,13 +17,14 @@ typedef struct view {
     int64_t n;
     int64_t in_padded; /* taps inside the input and its declared padding */
 } view;
-typedef struct pool {
+typedef struct pool pool;
+struct pool {
+    /* The value of a window; *where is the element it is from, for MaxPool. */
+    double (*of)(const pool *p, const view *v, int64_t *where);
     tw_slide slide;
     bool count_padding;
     double p;
-} pool;
-/* The value of a window; *where is the element it is from, for MaxPool. */
-typedef double pool_function(const pool *p, const view *v, int64_t *where);
+};
 
 static double pool_max(const pool *p __attribute__((unused)), const view *v, int64_t *where)
 {
@@ -73,8 +74,8 @@ static int64_t taps_in_padded(const tw_slide *s, int64_t i)
 }
 
 /* y and *where (NULL: not asked for) have one element per channel and position. */
-static tw_status slide_over(const pool *p, pool_function *f, const double *x, int64_t channels, tw_arena *arena,
-                            double *y, int64_t *where)
+static tw_status slide_over(const pool *p, const double *x, int64_t channels, tw_arena *arena, double *y,
+                            int64_t *where)
 {
     const tw_slide *s = &p->slide;
     int64_t *reads, at;
@@ -83,52 +84,51 @@ static tw_status slide_over(const pool *p, pool_function *f, const double *x, in
         tw_slide_reads(s, i, i + 1, reads);
         view v = {x, reads, s->n_taps, taps_in_padded(s, i)};
         for (int64_t k = 0; k < channels; k++, v.x += s->n_in) {
-            y[k * s->n_out + i] = f(p, &v, &at);
+            y[k * s->n_out + i] = p->of(p, &v, &at);
             if (where) where[k * s->n_out + i] = at < 0 ? -1 : k * s->n_in + at;
         }
     }
     return TW_OK;
 }
 
-static tw_status need_numbers(const tw_ref_case *c, tw_diag *diag, const tw_array **x)
+static tw_status need_numbers(const tw_ref_case *c, const tw_array **x)
 {
-    TW_TRY(tw_ref_need(c, diag, 0, x));
+    TW_TRY(tw_ref_need(c, 0, x));
     if (tw_onnx_is_number((*x)->type)) return TW_OK;
-    return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name((*x)->type));
+    return tw_ref_error(c, "elements of type %s", tw_onnx_type_name((*x)->type));
 }
 
-static tw_status make_pooled(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x, const pool *p,
-                             tw_onnx_type type, tw_array *out)
+static tw_status make_pooled(const tw_ref_case *c, const tw_array *x, const pool *p, tw_onnx_type type,
+                             tw_array *out)
 {
     int64_t dim[TW_ONNX_MAX_DIMS] = {x->dim[0], x->dim[1]};
     memcpy(dim + 2, p->slide.out, (size_t)p->slide.n * sizeof *dim);
-    TW_TRY(tw_ref_make(c, diag, type, x->n_dims, dim, arena, out));
-    return tw_ref_work(c, diag, tw_max(out->n, p->slide.n_out), p->slide.n_taps, STEPS_PER_TAP);
+    TW_TRY(tw_ref_make(c, type, x->n_dims, dim, out));
+    return tw_ref_work(c, tw_max(out->n, p->slide.n_out), p->slide.n_taps, STEPS_PER_TAP);
 }
 
-static tw_status run_pool(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, pool_function *f,
-                          pool *p, bool global)
+static tw_status run_pool(const tw_ref_case *c, tw_array *output, pool *p, bool global)
 {
     const tw_array *x;
     double *y;
-    TW_TRY(need_numbers(c, diag, &x));
+    TW_TRY(need_numbers(c, &x));
     if (global)
-        TW_TRY(tw_slide_global(c, diag, x, &p->slide));
+        TW_TRY(tw_slide_global(c, x, &p->slide));
     else
-        TW_TRY(tw_slide_read(c, arena, diag, x, NULL, &p->slide));
-    TW_TRY(make_pooled(c, arena, diag, x, p, x->type, output));
-    TW_ALLOC(arena, y, tw_max(output->n, 1));
-    const double *v = tw_array_reals(x, arena);
+        TW_TRY(tw_slide_read(c, x, NULL, &p->slide));
+    TW_TRY(make_pooled(c, x, p, x->type, output));
+    TW_ALLOC(c->arena, y, tw_max(output->n, 1));
+    const double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
-    TW_TRY(slide_over(p, f, v, x->dim[0] * x->dim[1], arena, y, NULL));
+    TW_TRY(slide_over(p, v, x->dim[0] * x->dim[1], c->arena, y, NULL));
     tw_array_put_reals(output, y);
     return TW_OK;
 }
 
-static tw_status run_average(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_average(const tw_ref_case *c, tw_array *output)
 {
-    pool p = {.count_padding = tw_onnx_int(c->node, "count_include_pad", 0) != 0};
-    return run_pool(c, arena, diag, output, pool_average, &p, false);
+    pool p = {.of = pool_average, .count_padding = tw_onnx_int(c->node, "count_include_pad", 0) != 0};
+    return run_pool(c, output, &p, false);
 }
 
 /* p was a float in the first opset. */
@@ -138,24 +138,24 @@ static double power_of(const tw_ref_case *c)
     return !p ? 2 : p->kind == TW_ATTR_FLOAT ? (double)p->f : (double)p->i;
 }
 
-static tw_status run_lp(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_lp(const tw_ref_case *c, tw_array *output)
 {
-    return run_pool(c, arena, diag, output, pool_lp, &(pool){.p = power_of(c)}, false);
+    return run_pool(c, output, &(pool){.of = pool_lp, .p = power_of(c)}, false);
 }
 
-static tw_status run_global_average(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_global_average(const tw_ref_case *c, tw_array *output)
 {
-    return run_pool(c, arena, diag, output, pool_average, &(pool){0}, true);
+    return run_pool(c, output, &(pool){.of = pool_average}, true);
 }
 
-static tw_status run_global_max(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_global_max(const tw_ref_case *c, tw_array *output)
 {
-    return run_pool(c, arena, diag, output, pool_max, &(pool){0}, true);
+    return run_pool(c, output, &(pool){.of = pool_max}, true);
 }
 
-static tw_status run_global_lp(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_global_lp(const tw_ref_case *c, tw_array *output)
 {
-    return run_pool(c, arena, diag, output, pool_lp, &(pool){.p = power_of(c)}, true);
+    return run_pool(c, output, &(pool){.of = pool_lp, .p = power_of(c)}, true);
 }
 
 /* ---- MaxPool and back ---- */
@@ -172,23 +172,23 @@ static int64_t by_columns(const tw_slide *s, int64_t at)
     return channel * s->n_in + turned;
 }
 
-static tw_status run_max(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_max(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
-    pool p = {0};
+    pool p = {.of = pool_max};
     double *y;
     int64_t *where = NULL;
-    TW_TRY(need_numbers(c, diag, &x));
-    TW_TRY(tw_slide_read(c, arena, diag, x, NULL, &p.slide));
-    TW_TRY(make_pooled(c, arena, diag, x, &p, x->type, output));
+    TW_TRY(need_numbers(c, &x));
+    TW_TRY(tw_slide_read(c, x, NULL, &p.slide));
+    TW_TRY(make_pooled(c, x, &p, x->type, output));
     if (tw_ref_wants(c, 1)) {
-        TW_TRY(make_pooled(c, arena, diag, x, &p, TW_ONNX_I64, &output[1]));
+        TW_TRY(make_pooled(c, x, &p, TW_ONNX_I64, &output[1]));
         where = (int64_t *)output[1].data;
     }
-    TW_ALLOC(arena, y, tw_max(output->n, 1));
-    const double *v = tw_array_reals(x, arena);
+    TW_ALLOC(c->arena, y, tw_max(output->n, 1));
+    const double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
-    TW_TRY(slide_over(&p, pool_max, v, x->dim[0] * x->dim[1], arena, y, where));
+    TW_TRY(slide_over(&p, v, x->dim[0] * x->dim[1], c->arena, y, where));
     tw_array_put_reals(output, y);
     for (int64_t i = 0; where && tw_onnx_int(c->node, "storage_order", 0) && i < output->n; i++)
         where[i] = where[i] < 0 ? -1 : by_columns(&p.slide, where[i]);
@@ -196,22 +196,20 @@ static tw_status run_max(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, t
 }
 
 /* Indices count in the shape that the pool would have read; output_shape may be larger than that. */
-static tw_status unpooled_shape(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                                tw_array *natural, tw_array *out)
+static tw_status unpooled_shape(const tw_ref_case *c, const tw_array *x, tw_array *natural, tw_array *out)
 {
     tw_slide s;
     tw_ref_list wished;
-    if (!tw_onnx_attribute(c->node, "kernel_shape")) return tw_ref_error(c, diag, "kernel_shape is missing");
-    TW_TRY(tw_ref_ints(c, "kernel_shape", -1, arena, diag, &wished));
-    if (x->n_dims < 2 || wished.n != x->n_dims - 2)
-        return tw_ref_error(c, diag, "kernel_shape does not fit the input");
-    TW_TRY(tw_slide_transposed(c, arena, diag, x, wished.v, &s));
+    if (!tw_onnx_attribute(c->node, "kernel_shape")) return tw_ref_error(c, "kernel_shape is missing");
+    TW_TRY(tw_ref_ints(c, "kernel_shape", -1, &wished));
+    if (x->n_dims < 2 || wished.n != x->n_dims - 2) return tw_ref_error(c, "kernel_shape does not fit the input");
+    TW_TRY(tw_slide_transposed(c, x, wished.v, &s));
     *natural = (tw_array){.n_dims = x->n_dims, .dim = {x->dim[0], x->dim[1]}};
     memcpy(natural->dim + 2, s.in, (size_t)s.n * sizeof s.in[0]);
     *out = *natural;
-    TW_TRY(tw_ref_ints(c, "", 2, arena, diag, &wished));
+    TW_TRY(tw_ref_ints(c, "", 2, &wished));
     if (!wished.there) return TW_OK;
-    if (wished.n != x->n_dims) return tw_ref_error(c, diag, "output_shape has %" PRId64 " numbers", wished.n);
+    if (wished.n != x->n_dims) return tw_ref_error(c, "output_shape has %" PRId64 " numbers", wished.n);
     memcpy(out->dim, wished.v, (size_t)x->n_dims * sizeof out->dim[0]);
     return TW_OK;
 }
@@ -231,20 +229,18 @@ static int64_t placed(const tw_array *natural, const tw_array *out, int64_t inde
     return at;
 }
 
-static tw_status run_unpool(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_unpool(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x, *index;
     tw_array natural, shape;
-    TW_TRY(need_numbers(c, diag, &x));
-    TW_TRY(tw_ref_need(c, diag, 1, &index));
-    if (index->n != x->n || index->type != TW_ONNX_I64)
-        return tw_ref_error(c, diag, "the indices do not fit the input");
-    TW_TRY(unpooled_shape(c, arena, diag, x, &natural, &shape));
-    TW_TRY(tw_ref_make(c, diag, x->type, shape.n_dims, shape.dim, arena, output));
+    TW_TRY(need_numbers(c, &x));
+    TW_TRY(tw_ref_need(c, 1, &index));
+    if (index->n != x->n || index->type != TW_ONNX_I64) return tw_ref_error(c, "the indices do not fit the input");
+    TW_TRY(unpooled_shape(c, x, &natural, &shape));
+    TW_TRY(tw_ref_make(c, x->type, shape.n_dims, shape.dim, output));
     for (int64_t i = 0; i < x->n; i++) {
         int64_t at = placed(&natural, output, tw_array_get_int(index, i));
-        if (at < 0)
-            return tw_ref_error(c, diag, "index %" PRId64 " is outside the result", tw_array_get_int(index, i));
+        if (at < 0) return tw_ref_error(c, "index %" PRId64 " is outside the result", tw_array_get_int(index, i));
         tw_array_set(output, at, tw_array_get(x, i));
     }
     return TW_OK;
@@ -274,44 +270,43 @@ static tw_status channels_moved(const tw_array *x, const double *v, bool back, t
 }
 
 /* Inputs: x, its scale and zero, scale and zero of y. */
-static tw_status quantised_average(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
-                                   bool global)
+static tw_status quantised_average(const tw_ref_case *c, tw_array *output, bool global)
 {
     const tw_array *x;
     tw_array shape, pooled;
     tw_quant_grid of_x, of_y;
-    pool p = {.count_padding = tw_onnx_int(c->node, "count_include_pad", 0) != 0};
+    pool p = {.of = pool_average, .count_padding = tw_onnx_int(c->node, "count_include_pad", 0) != 0};
     bool last = tw_onnx_int(c->node, "channels_last", 0) != 0;
-    TW_TRY(need_numbers(c, diag, &x));
-    if (x->n_dims < 2) return tw_ref_error(c, diag, "the input has only %d axes", x->n_dims);
-    TW_TRY(tw_grid_read(c, diag, 1, 2, x, -1, &of_x));
-    TW_TRY(tw_grid_read(c, diag, 3, 4, x, -1, &of_y));
-    double *v = tw_grid_reals(&of_x, x, arena), *y;
+    TW_TRY(need_numbers(c, &x));
+    if (x->n_dims < 2) return tw_ref_error(c, "the input has only %d axes", x->n_dims);
+    TW_TRY(tw_grid_read(c, 1, 2, x, -1, &of_x));
+    TW_TRY(tw_grid_read(c, 3, 4, x, -1, &of_y));
+    double *v = tw_grid_reals(&of_x, x, c->arena), *y;
     if (!v) return TW_ERR_NOMEM;
     shape = *x;
-    if (last) TW_TRY(channels_moved(x, v, false, arena, &shape, &v));
+    if (last) TW_TRY(channels_moved(x, v, false, c->arena, &shape, &v));
     if (global)
-        TW_TRY(tw_slide_global(c, diag, &shape, &p.slide));
+        TW_TRY(tw_slide_global(c, &shape, &p.slide));
     else
-        TW_TRY(tw_slide_read(c, arena, diag, &shape, NULL, &p.slide));
-    TW_TRY(make_pooled(c, arena, diag, &shape, &p, x->type, output));
-    TW_ALLOC(arena, y, tw_max(output->n, 1));
-    TW_TRY(slide_over(&p, pool_average, v, shape.dim[0] * shape.dim[1], arena, y, NULL));
+        TW_TRY(tw_slide_read(c, &shape, NULL, &p.slide));
+    TW_TRY(make_pooled(c, &shape, &p, x->type, output));
+    TW_ALLOC(c->arena, y, tw_max(output->n, 1));
+    TW_TRY(slide_over(&p, v, shape.dim[0] * shape.dim[1], c->arena, y, NULL));
     pooled = *output;
-    if (last) TW_TRY(channels_moved(&pooled, y, true, arena, output, &y));
+    if (last) TW_TRY(channels_moved(&pooled, y, true, c->arena, output, &y));
     for (int64_t i = 0; i < output->n; i++)
         tw_array_set(output, i, tw_quantised(y[i] / tw_grid_scale(&of_y, 0), tw_grid_zero(&of_y, 0), x->type));
     return TW_OK;
 }
 
-static tw_status run_quantised(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_quantised(const tw_ref_case *c, tw_array *output)
 {
-    return quantised_average(c, arena, diag, output, false);
+    return quantised_average(c, output, false);
 }
 
-static tw_status run_quantised_global(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_quantised_global(const tw_ref_case *c, tw_array *output)
 {
-    return quantised_average(c, arena, diag, output, true);
+    return quantised_average(c, output, true);
 }
 
 const tw_ref_entry tw_ref_pools[] = {

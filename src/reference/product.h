@@ -11,15 +11,22 @@ typedef struct tw_rows {
     const double *v;
     int64_t step;
 } tw_rows;
+typedef struct tw_product_size {
+    int64_t m, n, k; /* rows and columns of the product; products per element */
+} tw_product_size;
 /* y[m][n] += a[m][k] * b[k][n]; the rows of y are y_step apart. */
-void tw_product_add(int64_t m, int64_t n, int64_t k, tw_rows a, tw_rows b, double *y, int64_t y_step);
+void tw_product_add(tw_product_size size, tw_rows a, tw_rows b, double *y, int64_t y_step);
 /* The transposed of rows x columns numbers; NULL when out of memory. */
 double *tw_product_turned(const double *v, int64_t rows, int64_t columns, tw_arena *arena);
 
+/* A tensor with its elements as numbers. */
+typedef struct tw_factor {
+    const tw_array *shape;
+    const double *v;
+} tw_factor;
 /* numpy's matmul of tensors: axes before the last two are broadcast, a vector is a row on the left and a column on
- * the right. x and y are the elements of a and b. Makes *out of that type; *result has its elements, not stored
+ * the right. Makes *out of that type; *result has its elements, not stored
  * yet. */
-TW_NODISCARD tw_status tw_product_tensors(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *a,
-                                          const double *x, const tw_array *b, const double *y, tw_onnx_type type,
+TW_NODISCARD tw_status tw_product_tensors(const tw_ref_case *c, tw_factor a, tw_factor b, tw_onnx_type type,
                                           tw_array *out, double **result);
 #endif

@@ -22,8 +22,9 @@ static void add_one_row(int64_t n, double a, const double *restrict b, double *r
     for (int64_t j = 0; j < n; j++) y[j] += a * b[j];
 }
 
-void tw_product_add(int64_t m, int64_t n, int64_t k, tw_rows a, tw_rows b, double *y, int64_t y_step)
+void tw_product_add(tw_product_size size, tw_rows a, tw_rows b, double *y, int64_t y_step)
 {
+    const int64_t m = size.m, n = size.n, k = size.k;
     int64_t width = tw_clamp(BLOCK_ELEMS / tw_max(k, 1), 16, 1024);
     for (int64_t from = 0; from < n; from += width) {
         int64_t columns = tw_min(width, n - from);
@@ -68,54 +69,53 @@ static stack stack_of(const tw_array *a, bool is_left)
 }
 
 /* The shape of the product and its type; a walk over its matrices. */
-static tw_status make_product(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *a,
-                              const tw_array *b, tw_onnx_type type, tw_array *out, tw_walk *w)
+static tw_status make_product(const tw_ref_case *c, const tw_array *a, const tw_array *b, tw_onnx_type type,
+                              tw_array *out, tw_walk *w)
 {
-    if (a->n_dims < 1 || b->n_dims < 1) return tw_ref_error(c, diag, "an operand is a scalar");
+    if (a->n_dims < 1 || b->n_dims < 1) return tw_ref_error(c, "an operand is a scalar");
     stack s = stack_of(a, true), t = stack_of(b, false);
     const tw_array *batches[] = {&s.batch, &t.batch};
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS + 2];
     if (s.columns != t.rows)
-        return tw_ref_error(c, diag, "rows of %" PRId64 " meet columns of %" PRId64 " elements", s.columns, t.rows);
-    TW_TRY(tw_ref_broadcast(c, diag, batches, 2, &n_dims, dim));
+        return tw_ref_error(c, "rows of %" PRId64 " meet columns of %" PRId64 " elements", s.columns, t.rows);
+    TW_TRY(tw_ref_broadcast(c, batches, 2, &n_dims, dim));
     *w = tw_walk_of(n_dims, dim);
     tw_walk_operand(w, &s.batch);
     tw_walk_operand(w, &t.batch);
     if (a->n_dims > 1) dim[n_dims++] = s.rows;
     if (b->n_dims > 1) dim[n_dims++] = t.columns;
-    return tw_ref_make(c, diag, type, n_dims, dim, arena, out);
+    return tw_ref_make(c, type, n_dims, dim, out);
 }
 
-tw_status tw_product_tensors(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *a,
-                             const double *x, const tw_array *b, const double *y, tw_onnx_type type, tw_array *out,
+tw_status tw_product_tensors(const tw_ref_case *c, tw_factor a, tw_factor b, tw_onnx_type type, tw_array *out,
                              double **result)
 {
     tw_walk w;
     double *v;
-    TW_TRY(make_product(c, arena, diag, a, b, type, out, &w));
-    TW_ALLOC(arena, v, tw_max(out->n, 1));
-    int64_t m = stack_of(a, true).rows, k = stack_of(a, true).columns, n = stack_of(b, false).columns;
-    TW_TRY(tw_ref_work(c, diag, out->n, k, 1));
+    TW_TRY(make_product(c, a.shape, b.shape, type, out, &w));
+    TW_ALLOC(c->arena, v, tw_max(out->n, 1));
+    stack left = stack_of(a.shape, true);
+    const int64_t m = left.rows, k = left.columns, n = stack_of(b.shape, false).columns;
+    TW_TRY(tw_ref_work(c, out->n, k, 1));
     for (int64_t i = 0; i < w.n; i++, tw_walk_next(&w))
-        tw_product_add(m, n, k, (tw_rows){x + w.at[0] * m * k, k}, (tw_rows){y + w.at[1] * k * n, n}, v + i * m * n,
-                       n);
+        tw_product_add((tw_product_size){m, n, k}, (tw_rows){a.v + w.at[0] * m * k, k},
+                       (tw_rows){b.v + w.at[1] * k * n, n}, v + i * m * n, n);
     *result = v;
     return TW_OK;
 }
 
 /* Integers wrap around, so their products cannot be added up in double. */
-static tw_status multiply_wholes(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *a,
-                                 const tw_array *b, tw_array *out)
+static tw_status multiply_wholes(const tw_ref_case *c, const tw_array *a, const tw_array *b, tw_array *out)
 {
     tw_walk w;
     int64_t *v;
-    TW_TRY(make_product(c, arena, diag, a, b, a->type, out, &w));
-    const int64_t *x = tw_array_wholes(a, arena), *y = tw_array_wholes(b, arena);
-    TW_ALLOC(arena, v, tw_max(out->n, 1));
+    TW_TRY(make_product(c, a, b, a->type, out, &w));
+    const int64_t *x = tw_array_wholes(a, c->arena), *y = tw_array_wholes(b, c->arena);
+    TW_ALLOC(c->arena, v, tw_max(out->n, 1));
     if (!x || !y) return TW_ERR_NOMEM;
     int64_t m = stack_of(a, true).rows, k = stack_of(a, true).columns, n = stack_of(b, false).columns;
-    TW_TRY(tw_ref_work(c, diag, out->n, k, 1));
+    TW_TRY(tw_ref_work(c, out->n, k, 1));
     for (int64_t q = 0; q < w.n; q++, tw_walk_next(&w))
         for (int64_t i = 0; i < m * n; i++) {
             uint64_t sum = 0;
@@ -128,24 +128,24 @@ static tw_status multiply_wholes(const tw_ref_case *c, tw_arena *arena, tw_diag 
 }
 
 /* Two operands of numbers that have the same type. */
-static tw_status need_pair(const tw_ref_case *c, tw_diag *diag, const tw_array **a, const tw_array **b)
+static tw_status need_pair(const tw_ref_case *c, const tw_array **a, const tw_array **b)
 {
-    TW_TRY(tw_ref_need(c, diag, 0, a));
-    TW_TRY(tw_ref_need(c, diag, 1, b));
+    TW_TRY(tw_ref_need(c, 0, a));
+    TW_TRY(tw_ref_need(c, 1, b));
     if (tw_onnx_is_number((*a)->type) && (*a)->type == (*b)->type) return TW_OK;
-    return tw_ref_error(c, diag, "operands of types %s and %s", tw_onnx_type_name((*a)->type),
+    return tw_ref_error(c, "operands of types %s and %s", tw_onnx_type_name((*a)->type),
                         tw_onnx_type_name((*b)->type));
 }
 
-static tw_status run_matmul(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_matmul(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *a, *b;
     double *v;
-    TW_TRY(need_pair(c, diag, &a, &b));
-    if (tw_onnx_is_whole(a->type)) return multiply_wholes(c, arena, diag, a, b, output);
-    const double *x = tw_array_reals(a, arena), *y = tw_array_reals(b, arena);
+    TW_TRY(need_pair(c, &a, &b));
+    if (tw_onnx_is_whole(a->type)) return multiply_wholes(c, a, b, output);
+    const double *x = tw_array_reals(a, c->arena), *y = tw_array_reals(b, c->arena);
     if (!x || !y) return TW_ERR_NOMEM;
-    TW_TRY(tw_product_tensors(c, arena, diag, a, x, b, y, a->type, output, &v));
+    TW_TRY(tw_product_tensors(c, (tw_factor){a, x}, (tw_factor){b, y}, a->type, output, &v));
     tw_array_put_reals(output, v);
     return TW_OK;
 }
@@ -169,76 +169,75 @@ static tw_status turn(tw_array *a, double **v, tw_arena *arena)
 }
 
 /* alpha * a * b with a and b turned as transA and transB say. */
-static tw_status scaled_product(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output,
-                                double **out)
+static tw_status scaled_product(const tw_ref_case *c, tw_array *output, double **out)
 {
     const tw_array *a, *b;
-    TW_TRY(need_pair(c, diag, &a, &b));
+    TW_TRY(need_pair(c, &a, &b));
     tw_array left = *a, right = *b;
-    double *x = tw_array_reals(a, arena), *y = tw_array_reals(b, arena), *v;
+    double *x = tw_array_reals(a, c->arena), *y = tw_array_reals(b, c->arena), *v;
     double alpha = (double)tw_onnx_float(c->node, "alpha", 1);
     if (!x || !y) return TW_ERR_NOMEM;
-    if (tw_onnx_int(c->node, "transA", 0)) TW_TRY(turn(&left, &x, arena));
-    if (tw_onnx_int(c->node, "transB", 0)) TW_TRY(turn(&right, &y, arena));
-    TW_TRY(tw_product_tensors(c, arena, diag, &left, x, &right, y, a->type, output, &v));
+    if (tw_onnx_int(c->node, "transA", 0)) TW_TRY(turn(&left, &x, c->arena));
+    if (tw_onnx_int(c->node, "transB", 0)) TW_TRY(turn(&right, &y, c->arena));
+    TW_TRY(tw_product_tensors(c, (tw_factor){&left, x}, (tw_factor){&right, y}, a->type, output, &v));
     for (int64_t i = 0; i < output->n; i++) v[i] *= alpha;
     *out = v;
     return TW_OK;
 }
 
-static tw_status run_fused_matmul(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_fused_matmul(const tw_ref_case *c, tw_array *output)
 {
     double *v;
     if (tw_onnx_int(c->node, "transBatchA", 0) || tw_onnx_int(c->node, "transBatchB", 0))
-        return tw_ref_unknown(c, diag, "operands with their batch axes turned");
-    TW_TRY(scaled_product(c, arena, diag, output, &v));
+        return tw_ref_unknown(c, "operands with their batch axes turned");
+    TW_TRY(scaled_product(c, output, &v));
     tw_array_put_reals(output, v);
     return TW_OK;
 }
 
 /* v += beta * bias, broadcast to the shape of out. */
-static tw_status add_bias(const tw_ref_case *c, tw_diag *diag, const tw_array *bias, const tw_array *out, double *v)
+static tw_status add_bias(const tw_ref_case *c, const tw_array *bias, const tw_array *out, double *v)
 {
     const tw_array *both[] = {out, bias};
     int n_dims;
     int64_t dim[TW_ONNX_MAX_DIMS];
     double beta = (double)tw_onnx_float(c->node, "beta", 1);
-    TW_TRY(tw_ref_broadcast(c, diag, both, 2, &n_dims, dim));
+    TW_TRY(tw_ref_broadcast(c, both, 2, &n_dims, dim));
     tw_walk w = tw_walk_of(n_dims, dim);
-    if (n_dims != out->n_dims || w.n != out->n) return tw_ref_error(c, diag, "the bias is larger than the product");
+    if (n_dims != out->n_dims || w.n != out->n) return tw_ref_error(c, "the bias is larger than the product");
     tw_walk_operand(&w, bias);
     for (int64_t i = 0; i < w.n; i++, tw_walk_next(&w)) v[i] += beta * tw_array_get(bias, w.at[0]);
     return TW_OK;
 }
 
-static tw_status gemm(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, double **v)
+static tw_status gemm(const tw_ref_case *c, tw_array *output, double **v)
 {
     const tw_array *a, *b, *bias = tw_ref_input(c, 2);
-    TW_TRY(need_pair(c, diag, &a, &b));
-    if (a->n_dims != 2 || b->n_dims != 2) return tw_ref_error(c, diag, "an operand is not a matrix");
-    TW_TRY(scaled_product(c, arena, diag, output, v));
-    return bias ? add_bias(c, diag, bias, output, *v) : TW_OK;
+    TW_TRY(need_pair(c, &a, &b));
+    if (a->n_dims != 2 || b->n_dims != 2) return tw_ref_error(c, "an operand is not a matrix");
+    TW_TRY(scaled_product(c, output, v));
+    return bias ? add_bias(c, bias, output, *v) : TW_OK;
 }
 
-static tw_status run_gemm(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_gemm(const tw_ref_case *c, tw_array *output)
 {
     double *v;
-    TW_TRY(gemm(c, arena, diag, output, &v));
+    TW_TRY(gemm(c, output, &v));
     tw_array_put_reals(output, v);
     return TW_OK;
 }
 
-static tw_status run_fused_gemm(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_fused_gemm(const tw_ref_case *c, tw_array *output)
 {
     double *v;
     const char *name = tw_onnx_string(c->node, "activation", "");
     const tw_activation *f = tw_activation_find(name);
-    if (!f) return tw_ref_unknown(c, diag, "activation '%s'", name);
+    if (!f) return tw_ref_unknown(c, "activation '%s'", name);
     double alpha = (double)tw_onnx_float(c->node, "activation_alpha", (float)f->alpha);
     double beta = (double)tw_onnx_float(
         c->node, f->beta_name && strcmp(f->beta_name, "gamma") == 0 ? "activation_gamma" : "activation_beta",
         (float)f->beta);
-    TW_TRY(gemm(c, arena, diag, output, &v));
+    TW_TRY(gemm(c, output, &v));
     for (int64_t i = 0; i < output->n; i++) v[i] = f->of(v[i], alpha, beta);
     tw_array_put_reals(output, v);
     return TW_OK;
@@ -274,15 +273,15 @@ static double determinant(double *v, int64_t n)
     return product;
 }
 
-static tw_status run_det(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_det(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
+    TW_TRY(tw_ref_need(c, 0, &x));
     if (x->n_dims < 2 || x->dim[x->n_dims - 1] != x->dim[x->n_dims - 2])
-        return tw_ref_error(c, diag, "the matrices are not square");
+        return tw_ref_error(c, "the matrices are not square");
     int64_t n = x->dim[x->n_dims - 1];
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims - 2, x->dim, arena, output));
-    double *v = tw_array_reals(x, arena);
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims - 2, x->dim, output));
+    double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
     for (int64_t i = 0; i < output->n; i++) tw_array_set(output, i, determinant(v + i * n * n, n));
     return TW_OK;

@@ -8,18 +8,17 @@ static bool fits(const tw_array *a, int64_t n)
     return !a || (tw_onnx_is_number(a->type) && (a->n == 1 || a->n == n));
 }
 
-tw_status tw_grid_read(const tw_ref_case *c, tw_diag *diag, int scale, int zero, const tw_array *x, int axis,
-                       tw_quant_grid *out)
+tw_status tw_grid_read(const tw_ref_case *c, int scale, int zero, const tw_array *x, int axis, tw_quant_grid *out)
 {
     tw_quant_grid g = {tw_ref_input(c, scale), tw_ref_input(c, zero), 1, 1};
     bool along = axis >= 0 && axis < x->n_dims;
-    if (scale >= 0 && !g.scale) return tw_ref_error(c, diag, "input %d, a scale, is missing", scale);
+    if (scale >= 0 && !g.scale) return tw_ref_error(c, "input %d, a scale, is missing", scale);
     if (along) {
         g.n = tw_max(x->dim[axis], 1);
         g.inner = tw_max(tw_ref_extent(x, axis + 1, x->n_dims), 1);
     }
     if (!fits(g.scale, g.n) || !fits(g.zero, g.n))
-        return tw_ref_unknown(c, diag, "scales or zeros that are neither one nor %" PRId64, g.n);
+        return tw_ref_unknown(c, "scales or zeros that are neither one nor %" PRId64, g.n);
     *out = g;
     return TW_OK;
 }

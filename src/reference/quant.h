@@ -12,8 +12,8 @@ typedef struct tw_quant_grid {
 
 /* From inputs `scale` and `zero` (-1: none) for a tensor of x's shape; they have one element, or as many as
  * `axis`. */
-TW_NODISCARD tw_status tw_grid_read(const tw_ref_case *c, tw_diag *diag, int scale, int zero, const tw_array *x,
-                                    int axis, tw_quant_grid *out);
+TW_NODISCARD tw_status tw_grid_read(const tw_ref_case *c, int scale, int zero, const tw_array *x, int axis,
+                                    tw_quant_grid *out);
 double tw_grid_scale(const tw_quant_grid *g, int64_t i); /* of element i */
 double tw_grid_zero(const tw_quant_grid *g, int64_t i);
 /* The elements less their zeros; NULL when out of memory. */

@@ -35,7 +35,7 @@ typedef struct net {
 
 /* ---- reading ---- */
 
-static tw_status read_functions(const tw_ref_case *c, tw_diag *diag, net *n)
+static tw_status read_functions(const tw_ref_case *c, net *n)
 {
     static const char *const usual[3] = {"Sigmoid", "Tanh", "Tanh"};
     const tw_attribute *names = tw_onnx_attribute(c->node, "activations");
@@ -43,12 +43,12 @@ static tw_status read_functions(const tw_ref_case *c, tw_diag *diag, net *n)
     const tw_attribute *beta = tw_onnx_attribute(c->node, "activation_beta");
     int each = n->n_gates == 4 ? 3 : n->n_gates == 3 ? 2 : 1, n_alpha = 0, n_beta = 0;
     if (names && names->n && names->n != each * n->n_dirs)
-        return tw_ref_error(c, diag, "%d activations, not %d", names->n, each * (int)n->n_dirs);
+        return tw_ref_error(c, "%d activations, not %d", names->n, each * (int)n->n_dirs);
     for (int d = 0; d < n->n_dirs; d++)
         for (int i = 0; i < each; i++) {
             const char *name = names && names->n ? names->strings[d * each + i] : usual[n->n_gates == 1 ? 1 : i];
             const tw_activation *f = tw_activation_find(name);
-            if (!f) return tw_ref_unknown(c, diag, "activation '%s'", name);
+            if (!f) return tw_ref_unknown(c, "activation '%s'", name);
             function *to = &n->function[d][i];
             *to = (function){f, f->alpha, f->beta};
             if (f->alpha_name && alpha && n_alpha < alpha->n) to->alpha = (double)alpha->floats[n_alpha++];
@@ -57,27 +57,25 @@ static tw_status read_functions(const tw_ref_case *c, tw_diag *diag, net *n)
     return TW_OK;
 }
 
-static tw_status read_direction(const tw_ref_case *c, tw_diag *diag, net *n)
+static tw_status read_direction(const tw_ref_case *c, net *n)
 {
     const char *direction = tw_onnx_string(c->node, "direction", "forward");
     n->reverse = strcmp(direction, "reverse") == 0;
     n->n_dirs = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
     if (n->n_dirs == 2 || n->reverse || strcmp(direction, "forward") == 0) return TW_OK;
-    return tw_ref_error(c, diag, "direction '%s'", direction);
+    return tw_ref_error(c, "direction '%s'", direction);
 }
 
 /* Input i as dirs x n numbers; zeros when it was left out. Layout 1 has rows first: rows x dirs x hidden. */
-static tw_status read_state(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const net *n, int i, int64_t each,
-                            bool per_row, double **out)
+static tw_status read_state(const tw_ref_case *c, const net *n, int i, int64_t each, bool per_row, double **out)
 {
     const tw_array *a = tw_ref_input(c, i);
     int64_t total = n->n_dirs * each;
     double *v;
-    TW_ALLOC(arena, v, tw_max(total, 1));
+    TW_ALLOC(c->arena, v, tw_max(total, 1));
     *out = v;
     if (!a) return TW_OK;
-    if (a->n != total)
-        return tw_ref_error(c, diag, "input %d has %" PRId64 " elements, not %" PRId64, i, a->n, total);
+    if (a->n != total) return tw_ref_error(c, "input %d has %" PRId64 " elements, not %" PRId64, i, a->n, total);
     for (int64_t j = 0; j < total; j++) {
         int64_t row = j / n->n_hidden / n->n_dirs, dir = j / n->n_hidden % n->n_dirs;
         bool moved = per_row && n->rows_first;
@@ -86,23 +84,22 @@ static tw_status read_state(const tw_ref_case *c, tw_arena *arena, tw_diag *diag
     return TW_OK;
 }
 
-static tw_status read_lengths(const tw_ref_case *c, tw_diag *diag, net *n)
+static tw_status read_lengths(const tw_ref_case *c, net *n)
 {
     n->lengths = tw_ref_input(c, 4);
     if (!n->lengths) return TW_OK;
     if (n->lengths->n != n->n_rows)
-        return tw_ref_error(c, diag, "%" PRId64 " lengths for %" PRId64 " rows", n->lengths->n, n->n_rows);
+        return tw_ref_error(c, "%" PRId64 " lengths for %" PRId64 " rows", n->lengths->n, n->n_rows);
     for (int64_t i = 0; i < n->n_rows; i++)
         if (tw_array_get_int(n->lengths, i) < 0 || tw_array_get_int(n->lengths, i) > n->n_steps)
-            return tw_ref_error(c, diag, "row %" PRId64 " is longer than %" PRId64 " steps", i, n->n_steps);
+            return tw_ref_error(c, "row %" PRId64 " is longer than %" PRId64 " steps", i, n->n_steps);
     return TW_OK;
 }
 
-static tw_status read_shapes(const tw_ref_case *c, tw_diag *diag, const tw_array *x, const tw_array *w,
-                             const tw_array *r, net *n)
+static tw_status read_shapes(const tw_ref_case *c, const tw_array *x, const tw_array *w, const tw_array *r, net *n)
 {
     if (x->n_dims != 3 || w->n_dims != 3 || r->n_dims != 3)
-        return tw_ref_error(c, diag, "x, w and r have to have 3 axes");
+        return tw_ref_error(c, "x, w and r have to have 3 axes");
     n->n_hidden = n->quantised ? r->dim[1] : r->dim[2];
     n->n_steps = x->dim[n->rows_first ? 1 : 0];
     n->n_rows = x->dim[n->rows_first ? 0 : 1];
@@ -111,9 +108,8 @@ static tw_status read_shapes(const tw_ref_case *c, tw_diag *diag, const tw_array
     if (n->n_hidden < 1 || tw_onnx_int(c->node, "hidden_size", n->n_hidden) != n->n_hidden ||
         w->dim[0] != n->n_dirs || r->dim[0] != n->n_dirs || w->dim[first] != width || r->dim[first] != width ||
         w->dim[second] != n->n_ins || r->dim[second] != n->n_hidden)
-        return tw_ref_error(c, diag, "shapes of x, w and r do not match");
-    return tw_ref_work(c, diag, tw_max(n->n_steps * n->n_rows, 1), n->n_dirs * width,
-                       tw_max(n->n_ins + n->n_hidden, 1));
+        return tw_ref_error(c, "shapes of x, w and r do not match");
+    return tw_ref_work(c, tw_max(n->n_steps * n->n_rows, 1), n->n_dirs * width, tw_max(n->n_ins + n->n_hidden, 1));
 }
 
 /* dirs x rows x columns with each matrix turned. */
@@ -132,16 +128,15 @@ static tw_status turned(const tw_array *a, tw_arena *arena, double **out)
 }
 
 /* Quantised weights lie turned already; scales are one per direction or one per direction and column. */
-static tw_status dequantised(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *a, int scale,
-                             double **out)
+static tw_status dequantised(const tw_ref_case *c, const tw_array *a, int scale, double **out)
 {
     const tw_array *s, *zero = tw_ref_input(c, scale + 1);
-    TW_TRY(tw_ref_need(c, diag, scale, &s));
+    TW_TRY(tw_ref_need(c, scale, &s));
     int64_t dirs = a->dim[0], width = a->dim[2];
-    double *v = tw_array_reals(a, arena);
+    double *v = tw_array_reals(a, c->arena);
     if (!v) return TW_ERR_NOMEM;
     if ((s->n != dirs && s->n != dirs * width) || (zero && zero->n != s->n))
-        return tw_ref_error(c, diag, "input %d has %" PRId64 " scales", scale, s->n);
+        return tw_ref_error(c, "input %d has %" PRId64 " scales", scale, s->n);
     for (int64_t i = 0; i < a->n; i++) {
         int64_t d = i / (a->dim[1] * width), at = s->n == dirs ? d : d * width + i % width;
         v[i] = (v[i] - (zero ? tw_array_get(zero, at) : 0)) * tw_array_get(s, at);
@@ -171,27 +166,27 @@ static tw_status read_input(const tw_array *x, tw_arena *arena, net *n)
     return TW_OK;
 }
 
-static tw_status read_net(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, net *n)
+static tw_status read_net(const tw_ref_case *c, net *n)
 {
     const tw_array *x, *w, *r;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    TW_TRY(tw_ref_need(c, diag, 1, &w));
-    TW_TRY(tw_ref_need(c, diag, 2, &r));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    TW_TRY(tw_ref_need(c, 1, &w));
+    TW_TRY(tw_ref_need(c, 2, &r));
     n->rows_first = tw_onnx_int(c->node, "layout", 0) != 0;
     n->input_forget = tw_onnx_int(c->node, "input_forget", 0) != 0;
     n->linear_before_reset = tw_onnx_int(c->node, "linear_before_reset", 0) != 0;
     n->clip = (double)tw_onnx_float(c->node, "clip", INFINITY);
-    TW_TRY(read_direction(c, diag, n));
-    TW_TRY(read_functions(c, diag, n));
-    TW_TRY(read_shapes(c, diag, x, w, r, n));
-    TW_TRY(read_lengths(c, diag, n));
-    TW_TRY(read_input(x, arena, n));
-    TW_TRY(n->quantised ? dequantised(c, arena, diag, w, 8, &n->w) : turned(w, arena, &n->w));
-    TW_TRY(n->quantised ? dequantised(c, arena, diag, r, 10, &n->r) : turned(r, arena, &n->r));
-    TW_TRY(read_state(c, arena, diag, n, 3, 2 * n->n_gates * n->n_hidden, false, &n->b));
-    TW_TRY(read_state(c, arena, diag, n, 5, n->n_rows * n->n_hidden, true, &n->h));
-    TW_TRY(read_state(c, arena, diag, n, n->n_gates == 4 ? 6 : -1, n->n_rows * n->n_hidden, true, &n->c));
-    return read_state(c, arena, diag, n, n->n_gates == 4 ? 7 : -1, 3 * n->n_hidden, false, &n->p);
+    TW_TRY(read_direction(c, n));
+    TW_TRY(read_functions(c, n));
+    TW_TRY(read_shapes(c, x, w, r, n));
+    TW_TRY(read_lengths(c, n));
+    TW_TRY(read_input(x, c->arena, n));
+    TW_TRY(n->quantised ? dequantised(c, w, 8, &n->w) : turned(w, c->arena, &n->w));
+    TW_TRY(n->quantised ? dequantised(c, r, 10, &n->r) : turned(r, c->arena, &n->r));
+    TW_TRY(read_state(c, n, 3, 2 * n->n_gates * n->n_hidden, false, &n->b));
+    TW_TRY(read_state(c, n, 5, n->n_rows * n->n_hidden, true, &n->h));
+    TW_TRY(read_state(c, n, n->n_gates == 4 ? 6 : -1, n->n_rows * n->n_hidden, true, &n->c));
+    return read_state(c, n, n->n_gates == 4 ? 7 : -1, 3 * n->n_hidden, false, &n->p);
 }
 
 /* ---- one row, one step ---- */
@@ -243,8 +238,8 @@ static void step_gru(const row *w, double *room)
         reset[k] *= w->h[k];
     }
     if (!n->linear_before_reset)
-        tw_product_add(1, hidden, hidden, (tw_rows){reset, hidden}, (tw_rows){w->r + 2 * hidden, 3 * hidden}, part,
-                       hidden);
+        tw_product_add((tw_product_size){1, hidden, hidden}, (tw_rows){reset, hidden},
+                       (tw_rows){w->r + 2 * hidden, 3 * hidden}, part, hidden);
     for (int64_t k = 0; k < hidden; k++) {
         double update = activate(n, &w->f[0], sum_of_gate(w, 0, k));
         w->h[k] = (1 - update) * activate(n, &w->f[1], w->input[2 * hidden + k] + part[k]) + update * w->h[k];
@@ -258,12 +253,11 @@ static void step_rnn(const row *w)
 
 /* ---- one direction ---- */
 
-/* y[rows][columns] = x w + bias. */
-static void multiply(const double *x, int64_t rows, int64_t inner, int64_t columns, const double *w,
-                     const double *bias, double *y)
+/* y[m][n] = x w + bias. */
+static void multiply(tw_product_size size, const double *x, const double *w, const double *bias, double *y)
 {
-    for (int64_t i = 0; i < rows; i++) memcpy(y + i * columns, bias, (size_t)columns * sizeof *y);
-    tw_product_add(rows, columns, inner, (tw_rows){x, inner}, (tw_rows){w, columns}, y, columns);
+    for (int64_t i = 0; i < size.m; i++) memcpy(y + i * size.n, bias, (size_t)size.n * sizeof *y);
+    tw_product_add(size, (tw_rows){x, size.k}, (tw_rows){w, size.n}, y, size.n);
 }
 
 static int64_t length_of(const net *n, int64_t b)
@@ -309,12 +303,12 @@ static tw_status run_direction(const net *n, int64_t index, tw_arena *arena)
     TW_ALLOC(arena, d.input, tw_max(n->n_steps * n->n_rows * width, 1));
     TW_ALLOC(arena, d.state, tw_max(n->n_rows * width, 1));
     TW_ALLOC(arena, d.held, tw_max(states, 2 * n->n_hidden));
-    multiply(n->x, n->n_steps * n->n_rows, n->n_ins, width, n->w + index * n->n_ins * width,
+    multiply((tw_product_size){n->n_steps * n->n_rows, width, n->n_ins}, n->x, n->w + index * n->n_ins * width,
              n->b + 2 * index * width, d.input);
     for (int64_t step = 0; step < n->n_steps; step++) {
         memcpy(d.held, n->h + index * states, (size_t)states * sizeof *d.held);
         if (n->quantised) snap(d.held, states);
-        multiply(d.held, n->n_rows, n->n_hidden, width, n->r + index * n->n_hidden * width,
+        multiply((tw_product_size){n->n_rows, width, n->n_hidden}, d.held, n->r + index * n->n_hidden * width,
                  n->b + (2 * index + 1) * width, d.state);
         for (int64_t b = 0; b < n->n_rows; b++) step_row(n, &d, step, b);
     }
@@ -323,12 +317,11 @@ static tw_status run_direction(const net *n, int64_t index, tw_arena *arena)
 
 /* ---- storing ---- */
 
-static tw_status store_sequence(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const net *n,
-                                tw_onnx_type type, tw_array *out)
+static tw_status store_sequence(const tw_ref_case *c, const net *n, tw_onnx_type type, tw_array *out)
 {
     int64_t steps_first[] = {n->n_steps, n->n_dirs, n->n_rows, n->n_hidden};
     int64_t rows_first[] = {n->n_rows, n->n_steps, n->n_dirs, n->n_hidden};
-    TW_TRY(tw_ref_make(c, diag, type, 4, n->rows_first ? rows_first : steps_first, arena, out));
+    TW_TRY(tw_ref_make(c, type, 4, n->rows_first ? rows_first : steps_first, out));
     for (int64_t i = 0; i < out->n; i++) {
         int64_t k = i % n->n_hidden, b = i / n->n_hidden % n->n_rows, d = i / n->n_hidden / n->n_rows % n->n_dirs;
         int64_t t = i / n->n_hidden / n->n_rows / n->n_dirs;
@@ -338,11 +331,10 @@ static tw_status store_sequence(const tw_ref_case *c, tw_arena *arena, tw_diag *
     return TW_OK;
 }
 
-static tw_status store_state(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const net *n, tw_onnx_type type,
-                             const double *v, tw_array *out)
+static tw_status store_state(const tw_ref_case *c, const net *n, tw_onnx_type type, const double *v, tw_array *out)
 {
     int64_t dirs_first[] = {n->n_dirs, n->n_rows, n->n_hidden}, rows_first[] = {n->n_rows, n->n_dirs, n->n_hidden};
-    TW_TRY(tw_ref_make(c, diag, type, 3, n->rows_first ? rows_first : dirs_first, arena, out));
+    TW_TRY(tw_ref_make(c, type, 3, n->rows_first ? rows_first : dirs_first, out));
     for (int64_t i = 0; i < out->n; i++) {
         int64_t k = i % n->n_hidden, b = i / n->n_hidden % n->n_rows, d = i / n->n_hidden / n->n_rows;
         tw_array_set(out, n->rows_first ? (b * n->n_dirs + d) * n->n_hidden + k : i, v[i]);
@@ -350,36 +342,27 @@ static tw_status store_state(const tw_ref_case *c, tw_arena *arena, tw_diag *dia
     return TW_OK;
 }
 
-static tw_status run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, net *n)
+static tw_status run(const tw_ref_case *c, tw_array *output, net *n)
 {
-    TW_TRY(read_net(c, arena, diag, n));
+    TW_TRY(read_net(c, n));
     tw_onnx_type type = c->input[0]->type;
-    TW_ALLOC(arena, n->y, tw_max(n->n_steps * n->n_dirs * n->n_rows * n->n_hidden, 1));
-    for (int64_t d = 0; d < n->n_dirs; d++) TW_TRY(run_direction(n, d, arena));
-    if (tw_ref_wants(c, 0)) TW_TRY(store_sequence(c, arena, diag, n, type, &output[0]));
-    if (tw_ref_wants(c, 1)) TW_TRY(store_state(c, arena, diag, n, type, n->h, &output[1]));
-    if (tw_ref_wants(c, 2) && n->n_gates == 4) TW_TRY(store_state(c, arena, diag, n, type, n->c, &output[2]));
+    TW_ALLOC(c->arena, n->y, tw_max(n->n_steps * n->n_dirs * n->n_rows * n->n_hidden, 1));
+    for (int64_t d = 0; d < n->n_dirs; d++) TW_TRY(run_direction(n, d, c->arena));
+    if (tw_ref_wants(c, 0)) TW_TRY(store_sequence(c, n, type, &output[0]));
+    if (tw_ref_wants(c, 1)) TW_TRY(store_state(c, n, type, n->h, &output[1]));
+    if (tw_ref_wants(c, 2) && n->n_gates == 4) TW_TRY(store_state(c, n, type, n->c, &output[2]));
     return TW_OK;
 }
 
-static tw_status run_lstm(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return run(c, arena, diag, output, &(net){.n_gates = 4});
-}
+static tw_status run_lstm(const tw_ref_case *c, tw_array *output) { return run(c, output, &(net){.n_gates = 4}); }
 
-static tw_status run_gru(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return run(c, arena, diag, output, &(net){.n_gates = 3});
-}
+static tw_status run_gru(const tw_ref_case *c, tw_array *output) { return run(c, output, &(net){.n_gates = 3}); }
 
-static tw_status run_rnn(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return run(c, arena, diag, output, &(net){.n_gates = 1});
-}
+static tw_status run_rnn(const tw_ref_case *c, tw_array *output) { return run(c, output, &(net){.n_gates = 1}); }
 
-static tw_status run_quantised(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_quantised(const tw_ref_case *c, tw_array *output)
 {
-    return run(c, arena, diag, output, &(net){.n_gates = 4, .quantised = true});
+    return run(c, output, &(net){.n_gates = 4, .quantised = true});
 }
 
 const tw_ref_entry tw_ref_recurrent[] = {

@@ -50,15 +50,15 @@ static int64_t whole_add_square(int64_t sum, int64_t x) { return whole_add(sum, 
 
 /* ---- reducing ---- */
 
-static tw_status find_reduced(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, int n_dims, bool *reduced)
+static tw_status find_reduced(const tw_ref_case *c, int n_dims, bool *reduced)
 {
     tw_ref_list axes;
-    TW_TRY(tw_ref_ints(c, "axes", 1, arena, diag, &axes));
+    TW_TRY(tw_ref_ints(c, "axes", 1, &axes));
     bool all = axes.n == 0 && !tw_onnx_int(c->node, "noop_with_empty_axes", 0);
     for (int i = 0; i < n_dims; i++) reduced[i] = all;
     for (int64_t i = 0; i < axes.n; i++) {
         int axis;
-        TW_TRY(tw_ref_axis(c, diag, axes.v[i], n_dims, &axis));
+        TW_TRY(tw_ref_axis(c, axes.v[i], n_dims, &axis));
         reduced[axis] = true;
     }
     return TW_OK;
@@ -114,19 +114,18 @@ static tw_status reduce_wholes(const tw_array *x, const tw_array *kept, const ru
     return TW_OK;
 }
 
-static tw_status reduce(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, const rule *r)
+static tw_status reduce(const tw_ref_case *c, tw_array *output, const rule *r)
 {
     const tw_array *x;
     bool reduced[TW_ONNX_MAX_DIMS];
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    if (!tw_onnx_is_number(x->type))
-        return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name(x->type));
-    TW_TRY(find_reduced(c, arena, diag, x->n_dims, reduced));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    if (!tw_onnx_is_number(x->type)) return tw_ref_error(c, "elements of type %s", tw_onnx_type_name(x->type));
+    TW_TRY(find_reduced(c, x->n_dims, reduced));
     tw_array kept = shape_without(x, reduced, true);
     tw_array shape = shape_without(x, reduced, tw_onnx_int(c->node, "keepdims", 1) != 0);
-    TW_TRY(tw_ref_make(c, diag, x->type, shape.n_dims, shape.dim, arena, output));
+    TW_TRY(tw_ref_make(c, x->type, shape.n_dims, shape.dim, output));
     bool whole = tw_onnx_is_whole(x->type) && r->whole;
-    return whole ? reduce_wholes(x, &kept, r, arena, output) : reduce_reals(x, &kept, r, arena, output);
+    return whole ? reduce_wholes(x, &kept, r, c->arena, output) : reduce_reals(x, &kept, r, c->arena, output);
 }
 
 #define REDUCTIONS(X)                                            \
@@ -141,10 +140,10 @@ static tw_status reduce(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw
     X(ReduceLogSum, 0, add, log_sum, 0, NULL)                    \
     X(ReduceLogSumExp, 0, add_power, log_power, 0, NULL)
 
-#define X(op, start, step, end, whole_start, whole)                                                   \
-    static tw_status run_##op(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output) \
-    {                                                                                                 \
-        return reduce(c, arena, diag, output, &(rule){start, step, end, whole_start, whole});         \
+#define X(op, start, step, end, whole_start, whole)                              \
+    static tw_status run_##op(const tw_ref_case *c, tw_array *output)            \
+    {                                                                            \
+        return reduce(c, output, &(rule){start, step, end, whole_start, whole}); \
     }
 REDUCTIONS(X)
 #undef X
@@ -180,19 +179,19 @@ static int64_t best_of_row(const tw_array *x, int64_t from, int64_t n, int64_t s
     return best;
 }
 
-static tw_status run_arg(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_arg(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
     int axis;
     bool most = strcmp(c->node->op, "ArgMax") == 0, last = tw_onnx_int(c->node, "select_last_index", 0) != 0;
     bool reduced[TW_ONNX_MAX_DIMS] = {0};
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    TW_TRY(tw_ref_axis(c, diag, tw_onnx_int(c->node, "axis", 0), x->n_dims, &axis));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", 0), x->n_dims, &axis));
     reduced[axis] = true;
     tw_array shape = shape_without(x, reduced, tw_onnx_int(c->node, "keepdims", 1) != 0);
-    TW_TRY(tw_ref_make(c, diag, TW_ONNX_I64, shape.n_dims, shape.dim, arena, output));
+    TW_TRY(tw_ref_make(c, TW_ONNX_I64, shape.n_dims, shape.dim, output));
     split s = split_at(x, axis);
-    if (s.n == 0 && output->n > 0) return tw_ref_error(c, diag, "the axis is empty");
+    if (s.n == 0 && output->n > 0) return tw_ref_error(c, "the axis is empty");
     int64_t *out = (int64_t *)output->data;
     for (int64_t i = 0; i < s.before; i++)
         for (int64_t j = 0; j < s.behind; j++)
@@ -220,16 +219,16 @@ static void accumulate(const tw_array *x, int64_t from, int64_t n, int64_t step,
     }
 }
 
-static tw_status run_cumsum(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_cumsum(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x, *where;
     int axis;
     bool exclusive = tw_onnx_int(c->node, "exclusive", 0) != 0, reverse = tw_onnx_int(c->node, "reverse", 0) != 0;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    TW_TRY(tw_ref_need(c, diag, 1, &where));
-    if (where->n != 1) return tw_ref_error(c, diag, "the axis is not a single number");
-    TW_TRY(tw_ref_axis(c, diag, tw_array_get_int(where, 0), x->n_dims, &axis));
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    TW_TRY(tw_ref_need(c, 1, &where));
+    if (where->n != 1) return tw_ref_error(c, "the axis is not a single number");
+    TW_TRY(tw_ref_axis(c, tw_array_get_int(where, 0), x->n_dims, &axis));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
     split s = split_at(x, axis);
     int64_t first = reverse ? (s.n - 1) * s.behind : 0, step = reverse ? -s.behind : s.behind;
     for (int64_t i = 0; i < s.before; i++)

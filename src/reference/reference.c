@@ -31,15 +31,15 @@ static const tw_ref_entry *find(const tw_onnx_node *node)
 
 bool tw_ref_knows(const tw_onnx_node *node) { return find(node) != NULL; }
 
-static tw_status check_shape(const tw_ref_case *c, tw_diag *diag, int n_dims, const int64_t *dim)
+static tw_status check_shape(const tw_ref_case *c, int n_dims, const int64_t *dim)
 {
     int64_t n = 1;
-    if (n_dims > TW_ONNX_MAX_DIMS) return tw_ref_error(c, diag, "a tensor with %d axes", n_dims);
+    if (n_dims > TW_ONNX_MAX_DIMS) return tw_ref_error(c, "a tensor with %d axes", n_dims);
     for (int i = 0; i < n_dims; i++) {
-        if (dim[i] < 0) return tw_ref_error(c, diag, "axis %d of a tensor has %" PRId64 " elements", i, dim[i]);
+        if (dim[i] < 0) return tw_ref_error(c, "axis %d of a tensor has %" PRId64 " elements", i, dim[i]);
         /* Zeros are left out, so that the product of any few dims is bounded too. */
         if (dim[i] > 0 && (!tw_ckd_mul(n, dim[i], &n) || n > TW_ref_MAX_ELEMS))
-            return tw_ref_error(c, diag, "a tensor has more than %" PRId64 " elements", TW_ref_MAX_ELEMS);
+            return tw_ref_error(c, "a tensor has more than %" PRId64 " elements", TW_ref_MAX_ELEMS);
     }
     return TW_OK;
 }
@@ -64,25 +64,25 @@ static tw_status copy_array(tw_array *a, tw_arena *arena)
 }
 
 /* In an arena of its own, from which only the outputs are taken over. */
-static tw_status run_apart(const tw_ref_entry *entry, const tw_ref_case *c, tw_arena *arena, tw_diag *diag,
-                           tw_array *output)
+static tw_status run_apart(const tw_ref_entry *entry, const tw_ref_case *c, tw_array *output)
 {
     tw_arena *scratch = tw_arena_new();
-    tw_status status = scratch ? entry->run(c, scratch, diag, output) : TW_ERR_NOMEM;
+    const tw_ref_case apart = tw_ref_in(c, scratch);
+    tw_status status = scratch ? entry->run(&apart, output) : TW_ERR_NOMEM;
     for (int i = 0; status == TW_OK && i < c->n_outputs; i++)
-        if (output[i].data) status = copy_array(&output[i], arena);
+        if (output[i].data) status = copy_array(&output[i], c->arena);
     tw_arena_free(scratch);
     return status;
 }
 
-tw_status tw_ref_run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+tw_status tw_ref_run(const tw_ref_case *c, tw_array *output)
 {
     const tw_ref_entry *entry = find(c->node);
-    if (!entry) return tw_ref_unknown(c, diag, "no implementation of this operator");
+    if (!entry) return tw_ref_unknown(c, "no implementation of this operator");
     for (int i = 0; i < c->n_inputs; i++)
-        if (c->input[i]) TW_TRY(check_shape(c, diag, c->input[i]->n_dims, c->input[i]->dim));
+        if (c->input[i]) TW_TRY(check_shape(c, c->input[i]->n_dims, c->input[i]->dim));
     for (int i = 0; i < c->n_outputs; i++) output[i] = (tw_array){0};
-    return run_apart(entry, c, arena, diag, output);
+    return run_apart(entry, c, output);
 }
 
 /* ---- messages ---- */
@@ -99,47 +99,53 @@ static void sentence(const tw_ref_case *c, char out[MESSAGE_MAX], const char *fm
 
 static tw_loc place_of(const tw_ref_case *c) { return (tw_loc){c->file ? c->file->path : NULL, 0, 0}; }
 
-tw_status tw_ref_error(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...)
+tw_status tw_ref_error(const tw_ref_case *c, const char *fmt, ...)
 {
     char text[MESSAGE_MAX];
     va_list args;
     va_start(args, fmt);
     sentence(c, text, fmt, args);
     va_end(args);
-    return tw_diag_error(diag, place_of(c), "%s", text);
+    return tw_diag_error(c->diag, place_of(c), "%s", text);
 }
 
-tw_status tw_ref_unknown(const tw_ref_case *c, tw_diag *diag, const char *fmt, ...)
+tw_status tw_ref_unknown(const tw_ref_case *c, const char *fmt, ...)
 {
     char text[MESSAGE_MAX];
     va_list args;
     va_start(args, fmt);
     sentence(c, text, fmt, args);
     va_end(args);
-    return tw_diag_infeasible(diag, place_of(c), "%s", text);
+    return tw_diag_infeasible(c->diag, place_of(c), "%s", text);
 }
 
 /* ---- arguments ---- */
 
+tw_ref_case tw_ref_in(const tw_ref_case *c, tw_arena *arena)
+{
+    tw_ref_case in = *c;
+    in.arena = arena;
+    return in;
+}
+
 const tw_array *tw_ref_input(const tw_ref_case *c, int i) { return i >= 0 && i < c->n_inputs ? c->input[i] : NULL; }
 
-tw_status tw_ref_need(const tw_ref_case *c, tw_diag *diag, int i, const tw_array **out)
+tw_status tw_ref_need(const tw_ref_case *c, int i, const tw_array **out)
 {
     *out = tw_ref_input(c, i);
-    return *out ? TW_OK : tw_ref_error(c, diag, "input %d is missing", i);
+    return *out ? TW_OK : tw_ref_error(c, "input %d is missing", i);
 }
 
 bool tw_ref_wants(const tw_ref_case *c, int i) { return i < c->n_outputs && (!c->wanted || c->wanted[i]); }
 
-tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *arena, tw_diag *diag,
-                      tw_ref_list *out)
+tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_ref_list *out)
 {
     const tw_array *a = tw_ref_input(c, i);
     const tw_attribute *attribute = tw_onnx_attribute(c->node, name);
     *out = (tw_ref_list){0};
     if (a) {
-        if (!tw_onnx_is_whole(a->type)) return tw_ref_error(c, diag, "input %d has to be of integers", i);
-        *out = (tw_ref_list){true, a->n, tw_array_wholes(a, arena)};
+        if (!tw_onnx_is_whole(a->type)) return tw_ref_error(c, "input %d has to be of integers", i);
+        *out = (tw_ref_list){true, a->n, tw_array_wholes(a, c->arena)};
         return out->v ? TW_OK : TW_ERR_NOMEM;
     }
     if (!attribute) return TW_OK;
@@ -148,14 +154,14 @@ tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_arena *a
     else if (attribute->kind == TW_ATTR_INTS)
         *out = (tw_ref_list){true, attribute->n, attribute->ints};
     else
-        return tw_ref_error(c, diag, "attribute '%s' has to be a list of integers", name);
+        return tw_ref_error(c, "attribute '%s' has to be a list of integers", name);
     return TW_OK;
 }
 
-tw_status tw_ref_axis(const tw_ref_case *c, tw_diag *diag, int64_t axis, int n_dims, int *out)
+tw_status tw_ref_axis(const tw_ref_case *c, int64_t axis, int n_dims, int *out)
 {
     if (axis < -n_dims || axis >= n_dims)
-        return tw_ref_error(c, diag, "axis %" PRId64 " of a tensor with %d axes", axis, n_dims);
+        return tw_ref_error(c, "axis %" PRId64 " of a tensor with %d axes", axis, n_dims);
     *out = (int)(axis < 0 ? axis + n_dims : axis);
     return TW_OK;
 }
@@ -174,25 +180,24 @@ bool tw_ref_same_shape(const tw_array *a, const tw_array *b)
     return a->n_dims == b->n_dims && memcmp(a->dim, b->dim, (size_t)a->n_dims * sizeof a->dim[0]) == 0;
 }
 
-tw_status tw_ref_make(const tw_ref_case *c, tw_diag *diag, tw_onnx_type type, int n_dims, const int64_t *dim,
-                      tw_arena *arena, tw_array *out)
+tw_status tw_ref_make(const tw_ref_case *c, tw_onnx_type type, int n_dims, const int64_t *dim, tw_array *out)
 {
-    TW_TRY(check_shape(c, diag, n_dims, dim));
-    return tw_array_new(type, n_dims, dim, arena, out);
+    TW_TRY(check_shape(c, n_dims, dim));
+    return tw_array_new(type, n_dims, dim, c->arena, out);
 }
 
-tw_status tw_ref_work(const tw_ref_case *c, tw_diag *diag, int64_t a, int64_t b, int64_t d)
+tw_status tw_ref_work(const tw_ref_case *c, int64_t a, int64_t b, int64_t d)
 {
     static const double steps_per_second = 1e9;
     int64_t work;
     if (!tw_ckd_mul(a, b, &work) || !tw_ckd_mul(work, d, &work) || work > TW_ref_MAX_WORK)
-        return tw_ref_unknown(c, diag, "more than %" PRId64 " steps", TW_ref_MAX_WORK);
-    if ((double)work < steps_per_second * tw_deadline_left(diag->deadline)) return TW_OK;
-    return tw_diag_stopped(diag, (tw_loc){c->file ? c->file->path : NULL, 0, 0}, "the evaluation of '%s'",
+        return tw_ref_unknown(c, "more than %" PRId64 " steps", TW_ref_MAX_WORK);
+    if ((double)work < steps_per_second * tw_deadline_left(c->diag->deadline)) return TW_OK;
+    return tw_diag_stopped(c->diag, (tw_loc){c->file ? c->file->path : NULL, 0, 0}, "the evaluation of '%s'",
                            c->node->op);
 }
 
-tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *const *a, int n, int *n_dims,
+tw_status tw_ref_broadcast(const tw_ref_case *c, const tw_array *const *a, int n, int *n_dims,
                            int64_t dim[TW_ONNX_MAX_DIMS])
 {
     *n_dims = 0;
@@ -204,8 +209,7 @@ tw_status tw_ref_broadcast(const tw_ref_case *c, tw_diag *diag, const tw_array *
             if (*to == 1)
                 *to = a[i]->dim[d];
             else if (a[i]->dim[d] != 1 && a[i]->dim[d] != *to)
-                return tw_ref_error(c, diag, "extents %" PRId64 " and %" PRId64 " do not broadcast", *to,
-                                    a[i]->dim[d]);
+                return tw_ref_error(c, "extents %" PRId64 " and %" PRId64 " do not broadcast", *to, a[i]->dim[d]);
         }
     return TW_OK;
 }

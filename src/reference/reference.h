@@ -51,12 +51,14 @@ typedef struct tw_ref_case {
     /* Subgraphs (If, Loop, Scan) see the values around them: NULL when there is none. */
     const tw_array *(*outer)(void *user, int value);
     void *user;
+    tw_arena *arena; /* outputs are made here                                                */
+    tw_diag *diag;
 } tw_ref_case;
 /* Whether there is an implementation of this operator. */
 bool tw_ref_knows(const tw_onnx_node *node);
-/* Computes all outputs in the arena. TW_INFEASIBLE: the operator, or this variant of it, has no implementation (one
+/* Computes all outputs, in the case's arena. TW_INFEASIBLE: the operator, or this variant of it, has no implementation (one
  * message says which). TW_ERR_INPUT: the node or its inputs contradict the standard. */
-TW_NODISCARD tw_status tw_ref_run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
+TW_NODISCARD tw_status tw_ref_run(const tw_ref_case *c, tw_array *output);
 /* The whole of a graph: `value` has one array per value of the file, data NULL where it is not known yet; inputs are
  * set by the caller, constants are read where they are needed, everything else is computed. `keep` false: arrays that
  * no later node reads may be forgotten. Stops at the first node without an implementation. */
@@ -66,6 +68,6 @@ TW_NODISCARD tw_status tw_ref_graph(const tw_graph_file *file, int graph, tw_are
 /* Implementations by operator: one table per file, put together in reference.c. */
 typedef struct tw_ref_entry {
     const char *op, *domain; /* domain "" or "com.microsoft"; NULL: any */
-    tw_status (*run)(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output);
+    tw_status (*run)(const tw_ref_case *c, tw_array *output);
 } tw_ref_entry;
 #endif

@@ -16,13 +16,12 @@ typedef struct tw_slide {
 
 /* From the attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode. `kernel` is the weight's,
  * NULL: kernel_shape has to be there. x has at least two axes. */
-TW_NODISCARD tw_status tw_slide_read(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                                     const int64_t *kernel, tw_slide *out);
+TW_NODISCARD tw_status tw_slide_read(const tw_ref_case *c, const tw_array *x, const int64_t *kernel, tw_slide *out);
 /* The window covers the whole input: global pools. */
-TW_NODISCARD tw_status tw_slide_global(const tw_ref_case *c, tw_diag *diag, const tw_array *x, tw_slide *out);
+TW_NODISCARD tw_status tw_slide_global(const tw_ref_case *c, const tw_array *x, tw_slide *out);
 /* The other way round: x is what a convolution would have made, `out` what it would have read. */
-TW_NODISCARD tw_status tw_slide_transposed(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, const tw_array *x,
-                                           const int64_t *kernel, tw_slide *out);
+TW_NODISCARD tw_status tw_slide_transposed(const tw_ref_case *c, const tw_array *x, const int64_t *kernel,
+                                           tw_slide *out);
 /* Where each tap of the output positions [from, to) reads: at[tap * (to - from) + position - from], -1 for
  * padding. */
 void tw_slide_reads(const tw_slide *s, int64_t from, int64_t to, int64_t *at);

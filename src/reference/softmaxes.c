@@ -47,17 +47,17 @@ static void hardmax(double *v, int64_t n, int64_t step)
     }
 }
 
-static tw_status run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, row_function *f)
+static tw_status run(const tw_ref_case *c, tw_array *output, row_function *f)
 {
     const tw_array *x;
     int axis, behind;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    if (!tw_onnx_is_float(x->type)) return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name(x->type));
-    TW_TRY(tw_ref_axis(c, diag, tw_onnx_int(c->node, "axis", c->opset < 13 ? 1 : -1), x->n_dims, &axis));
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    if (!tw_onnx_is_float(x->type)) return tw_ref_error(c, "elements of type %s", tw_onnx_type_name(x->type));
+    TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", c->opset < 13 ? 1 : -1), x->n_dims, &axis));
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
     behind = c->opset < 13 ? x->n_dims : axis + 1;
     int64_t n = tw_ref_extent(x, axis, behind), step = tw_ref_extent(x, behind, x->n_dims);
-    double *v = tw_array_reals(x, arena);
+    double *v = tw_array_reals(x, c->arena);
     if (!v) return TW_ERR_NOMEM;
     for (int64_t i = 0; i < x->n; i += n * step)
         for (int64_t j = 0; j < step; j++) f(v + i + j, n, step);
@@ -65,20 +65,11 @@ static tw_status run(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_ar
     return TW_OK;
 }
 
-static tw_status run_softmax(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return run(c, arena, diag, output, softmax);
-}
+static tw_status run_softmax(const tw_ref_case *c, tw_array *output) { return run(c, output, softmax); }
 
-static tw_status run_log_softmax(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return run(c, arena, diag, output, log_softmax);
-}
+static tw_status run_log_softmax(const tw_ref_case *c, tw_array *output) { return run(c, output, log_softmax); }
 
-static tw_status run_hardmax(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
-{
-    return run(c, arena, diag, output, hardmax);
-}
+static tw_status run_hardmax(const tw_ref_case *c, tw_array *output) { return run(c, output, hardmax); }
 
 const tw_ref_entry tw_ref_softmaxes[] = {
     {"Softmax", "", run_softmax},

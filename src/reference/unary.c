@@ -25,16 +25,14 @@ static tw_status map_reals(const tw_array *x, real_function *f, tw_arena *arena,
 }
 
 /* g NULL: integers go through f too. `type` is that of the result, TW_ONNX_NONE: the operand's. */
-static tw_status map(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output, real_function *f,
-                     whole_function *g, tw_onnx_type type)
+static tw_status map(const tw_ref_case *c, tw_array *output, real_function *f, whole_function *g, tw_onnx_type type)
 {
     const tw_array *x;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    if (!tw_onnx_is_number(x->type))
-        return tw_ref_error(c, diag, "elements of type %s", tw_onnx_type_name(x->type));
-    TW_TRY(tw_ref_make(c, diag, type == TW_ONNX_NONE ? x->type : type, x->n_dims, x->dim, arena, output));
-    if (g && tw_onnx_is_whole(x->type) && x->type != TW_ONNX_U64) return map_wholes(x, g, arena, output);
-    return map_reals(x, f, arena, output);
+    TW_TRY(tw_ref_need(c, 0, &x));
+    if (!tw_onnx_is_number(x->type)) return tw_ref_error(c, "elements of type %s", tw_onnx_type_name(x->type));
+    TW_TRY(tw_ref_make(c, type == TW_ONNX_NONE ? x->type : type, x->n_dims, x->dim, output));
+    if (g && tw_onnx_is_whole(x->type) && x->type != TW_ONNX_U64) return map_wholes(x, g, c->arena, output);
+    return map_reals(x, f, c->arena, output);
 }
 
 static double reciprocal(double x) { return 1 / x; }
@@ -76,31 +74,31 @@ static int64_t whole_not(int64_t x) { return ~x; }
     X(IsNaN, is_nan, NULL, BOOL)          \
     X(Not, is_false, NULL, BOOL)
 
-#define X(op, f, g, type)                                                                             \
-    static tw_status run_##op(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output) \
-    {                                                                                                 \
-        return map(c, arena, diag, output, f, g, TW_ONNX_##type);                                     \
+#define X(op, f, g, type)                                             \
+    static tw_status run_##op(const tw_ref_case *c, tw_array *output) \
+    {                                                                 \
+        return map(c, output, f, g, TW_ONNX_##type);                  \
     }
 UNARY(X)
 #undef X
 
 /* All integer types, u64 included: only the bits count. */
-static tw_status run_bitwise_not(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_bitwise_not(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    if (!tw_onnx_is_whole(x->type)) return tw_ref_error(c, diag, "elements that are not integers");
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
-    return map_wholes(x, whole_not, arena, output);
+    TW_TRY(tw_ref_need(c, 0, &x));
+    if (!tw_onnx_is_whole(x->type)) return tw_ref_error(c, "elements that are not integers");
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
+    return map_wholes(x, whole_not, c->arena, output);
 }
 
-static tw_status run_is_inf(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_is_inf(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
     bool below = tw_onnx_int(c->node, "detect_negative", 1) != 0,
          above = tw_onnx_int(c->node, "detect_positive", 1) != 0;
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    TW_TRY(tw_ref_make(c, diag, TW_ONNX_BOOL, x->n_dims, x->dim, arena, output));
+    TW_TRY(tw_ref_need(c, 0, &x));
+    TW_TRY(tw_ref_make(c, TW_ONNX_BOOL, x->n_dims, x->dim, output));
     for (int64_t i = 0; i < x->n; i++) {
         double v = tw_array_get(x, i);
         tw_array_set(output, i, isinf(v) && (v < 0 ? below : above));
@@ -139,16 +137,16 @@ static tw_status clip_reals(const tw_array *x, double lo, double hi, tw_arena *a
 }
 
 /* Bounds are attributes before opset 11, inputs since. */
-static tw_status run_clip(const tw_ref_case *c, tw_arena *arena, tw_diag *diag, tw_array *output)
+static tw_status run_clip(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x, *lo = tw_ref_input(c, 1), *hi = tw_ref_input(c, 2);
-    TW_TRY(tw_ref_need(c, diag, 0, &x));
-    if ((lo && lo->n != 1) || (hi && hi->n != 1)) return tw_ref_error(c, diag, "bounds that are not scalars");
-    TW_TRY(tw_ref_make(c, diag, x->type, x->n_dims, x->dim, arena, output));
-    if (tw_onnx_is_whole(x->type)) return clip_wholes(x, lo, hi, arena, output);
+    TW_TRY(tw_ref_need(c, 0, &x));
+    if ((lo && lo->n != 1) || (hi && hi->n != 1)) return tw_ref_error(c, "bounds that are not scalars");
+    TW_TRY(tw_ref_make(c, x->type, x->n_dims, x->dim, output));
+    if (tw_onnx_is_whole(x->type)) return clip_wholes(x, lo, hi, c->arena, output);
     double least = lo ? tw_array_get(lo, 0) : (double)tw_onnx_float(c->node, "min", -INFINITY);
     double most = hi ? tw_array_get(hi, 0) : (double)tw_onnx_float(c->node, "max", INFINITY);
-    return clip_reals(x, least, most, arena, output);
+    return clip_reals(x, least, most, c->arena, output);
 }
 
 const tw_ref_entry tw_ref_unary[] = {

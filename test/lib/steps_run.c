@@ -181,8 +181,10 @@ static tw_status run_host(steps_run *r, const tw_step *step)
                      .wanted = wanted,
                      .graph = step->graph,
                      .outer = outer_value,
-                     .user = r};
-    TW_TRY(tw_ref_run(&c, r->arena, r->diag, output));
+                     .user = r,
+                     .arena = r->arena,
+                     .diag = r->diag};
+    TW_TRY(tw_ref_run(&c, output));
     for (int i = 0; i < node->n_outputs; i++)
         if (wanted[i]) TW_TRY(write_net(r, step->output[i], &output[i]));
     return TW_OK;

@@ -52,9 +52,15 @@ static tw_array *run(bench *b, const char *op, const char *domain, const tw_attr
     while (attribute && attribute[n_attributes].name) n_attributes++;
     tw_onnx_node node = {
         .name = "n", .op = op, .domain = domain, .n_attributes = n_attributes, .attribute = attribute};
-    tw_ref_case c = {.node = &node, .opset = *domain ? 1 : 17, .n_inputs = n, .n_outputs = n_outputs, .input = in};
+    tw_ref_case c = {.node = &node,
+                     .opset = *domain ? 1 : 17,
+                     .n_inputs = n,
+                     .n_outputs = n_outputs,
+                     .input = in,
+                     .arena = b->arena,
+                     .diag = &b->diag};
     tw_array *out = TW_NEW(b->arena, tw_array, n_outputs);
-    tw_status status = tw_ref_run(&c, b->arena, &b->diag, out);
+    tw_status status = tw_ref_run(&c, out);
     if (status != TW_OK) print_error("%s\n", b->diag.last);
     CHECK_EQ(status, TW_OK);
     return out;

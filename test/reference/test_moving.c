@@ -98,8 +98,10 @@ static tw_status run(bench *b, const char *op)
                      .opset = b->opset,
                      .n_inputs = b->n_in,
                      .n_outputs = b->n_out,
-                     .input = b->input};
-    return tw_ref_run(&c, b->arena, &b->diag, b->out);
+                     .input = b->input,
+                     .arena = b->arena,
+                     .diag = &b->diag};
+    return tw_ref_run(&c, b->out);
 }
 
 static void check_array(const tw_array *got, tw_onnx_type type, const char *shape, const void *data)
