@@ -290,7 +290,7 @@ static tw_status try_channels(trial *t, int e)
     tw_machine changed = *t->plan->machine;
     const char *text;
     if (engine->kind != TW_MOVES) return TW_OK;
-    if (changed.timing == TW_ASYNC) {
+    if (tw_machine_knows(&changed, "count")) {
         if (engine->count >= TW_MAX_UNITS) return TW_OK;
         changed.engine[e].count++;
         text = tw_arena_printf(t->arena, "one more: %" PRId64 " take turns", engine->count + 1);
@@ -305,7 +305,7 @@ static tw_status try_channels(trial *t, int e)
 static bool time_counts(const trial *t)
 {
     tw_measure first = t->asker.options.n_objectives > 0 ? t->asker.options.objective[0].measure : TW_CYCLES;
-    return t->plan->machine->timing == TW_LOCKSTEP || first == TW_CYCLES || first == TW_EDP;
+    return tw_discipline_of(t->plan->machine)->rows || first == TW_CYCLES || first == TW_EDP;
 }
 
 static tw_status try_engines(trial *t)
@@ -347,7 +347,7 @@ static tw_status try_limit(trial *t, int op, int level, int operand)
     const tw_limits *limits = t->asker.options.limits;
     const tw_machine *machine = t->plan->machine;
     const tw_number_limit *slots = &limits->op[op].level[level].slots[operand];
-    int64_t most = most_allowed(slots), ceiling = machine->timing == TW_ASYNC ? TW_MAX_CREDITS : TW_MAX_SLOTS;
+    int64_t most = most_allowed(slots), ceiling = tw_discipline_of(machine)->max_buffers;
     if (t->asker.options.max_buffers > 0) ceiling = tw_min(ceiling, t->asker.options.max_buffers);
     if (most < 1 || most > ceiling - slots->multiple_of) return TW_OK;
     tw_op_limits *changed;

@@ -301,10 +301,11 @@ static tw_status edit_by_moves(bench *b, const tw_move *move, int n, int64_t mis
     return TW_OK;
 }
 
-/* The other policies. A lockstep machine has none. */
+/* The other policies, where a machine can choose one. */
 static tw_status edit_placements(bench *b, int memory, edits *list)
 {
-    for (int policy = 0; policy < TW_N_PLACEMENTS && b->machine->timing == TW_ASYNC && !is_over(b); policy++) {
+    int n_policies = tw_machine_knows(b->machine, "placement") ? TW_N_PLACEMENTS : 0;
+    for (int policy = 0; policy < n_policies && !is_over(b); policy++) {
         tw_machine *other;
         trial t;
         tw_placement now = b->machine->memory[memory].placement;

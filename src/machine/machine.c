@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 
 #include "machine/arrange.h"
+#include "machine/discipline.h"
 
 #include <string.h>
 
@@ -9,12 +10,6 @@ const char *tw_unit_name(tw_unit unit)
 {
     static const char *const name[TW_N_UNITS] = {"element", "byte"};
     return name[unit];
-}
-
-const char *tw_timing_name(tw_timing timing)
-{
-    static const char *const name[TW_N_TIMINGS] = {"lockstep", "async"};
-    return name[timing];
 }
 
 const char *tw_reuse_name(tw_reuse reuse)
@@ -186,7 +181,7 @@ static int strided_link(const tw_machine *machine)
 {
     int memory = machine->engine[machine->compute].memory,
         outer = tw_machine_outer(machine, memory, TW_HOLDS_INPUTS);
-    if (machine->timing != TW_ASYNC || tw_machine_innermost(machine, TW_HOLDS_INPUTS) != memory) return -1;
+    if (tw_machine_innermost(machine, TW_HOLDS_INPUTS) != memory) return -1;
     int link = tw_machine_link(machine, outer, memory, TW_INWARDS);
     return link >= 0 && machine->engine[link].strided ? link : -1;
 }
@@ -307,7 +302,7 @@ static tw_status check_memories(const tw_machine *machine, tw_diag *diag)
 static tw_status check_compute(const tw_machine *machine, int inner, tw_diag *diag)
 {
     const char *which =
-        machine->timing == TW_ASYNC ? "innermost memory that holds the output," : "innermost memory";
+        tw_machine_knows(machine, "holds") ? "innermost memory that holds the output," : "innermost memory";
     int first = -1;
     for (int e = 0; e < machine->n_engines; e++) {
         const tw_engine *engine = &machine->engine[e];
@@ -553,7 +548,7 @@ static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_
     else
         tw_text_printf(out, "%" PRId64, memory->size);
     tw_text_printf(out, ", align: %" PRId64, memory->align);
-    if (machine->timing == TW_ASYNC) print_bits("holds", memory->holds, 2, holds_name, out);
+    if (tw_machine_knows(machine, "holds")) print_bits("holds", memory->holds, 2, holds_name, out);
     if (memory->keeps != TW_HOLDS_ALL) print_bits("keeps", memory->keeps, 2, holds_name, out);
     if (memory->whole) tw_text_printf(out, ", whole: true");
     if (memory->doubles != TW_DOUBLE_ANY) tw_text_printf(out, ", buffers: %s", tw_doubling_name(memory->doubles));
@@ -616,7 +611,7 @@ static void print_cost(const tw_machine *machine, const tw_cost *cost, tw_text *
     switch (cost->kind) {
     case TW_COST_CONSTANT:
         tw_text_printf(out, "{constant: %" PRId64, cost->fixed);
-        if (machine->timing == TW_ASYNC) tw_text_printf(out, ", busy: %" PRId64, cost->busy);
+        if (tw_machine_knows(machine, "busy")) tw_text_printf(out, ", busy: %" PRId64, cost->busy);
         tw_text_printf(out, "}");
         break;
     case TW_COST_LINEAR:
@@ -639,7 +634,7 @@ static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_t
 {
     tw_text_printf(out, ", between: [%s, %s]", machine->memory[engine->outer].name,
                    machine->memory[engine->memory].name);
-    if (machine->timing == TW_ASYNC)
+    if (tw_machine_knows(machine, "carries"))
         tw_text_printf(out, ", carries: %s%s%s%s", tw_carries_name(engine->carries),
                        engine->joins ? ", joins: inputs" : "", engine->strided ? ", strided: true" : "",
                        engine->drains       ? ", prefetch: innermost"
@@ -684,7 +679,7 @@ static void print_engine(const tw_machine *machine, const tw_engine *engine, tw_
     case TW_COMPUTES: print_compute(machine, engine, out); break;
     case TW_ADDS: print_adder(machine, engine, out); break;
     }
-    if (machine->timing == TW_ASYNC)
+    if (tw_machine_knows(machine, "count"))
         tw_text_printf(out, ", count: %" PRId64 ", pipelined: %s", engine->count,
                        engine->pipelined ? "true" : "false");
     tw_text_printf(out, ", cost: ");
@@ -696,7 +691,7 @@ void tw_machine_print(const tw_machine *machine, tw_text *out)
 {
     tw_text_printf(out, "machine: %s\nunit: %s\ntiming: %s\n", machine->name, tw_unit_name(machine->unit),
                    tw_timing_name(machine->timing));
-    if (machine->timing == TW_ASYNC) tw_text_printf(out, "reuse: %s\n", tw_reuse_name(machine->reuse));
+    if (tw_machine_knows(machine, "reuse")) tw_text_printf(out, "reuse: %s\n", tw_reuse_name(machine->reuse));
     if (machine->clock_mhz > 0) tw_text_printf(out, "clock_mhz: %" PRId64 "\n", machine->clock_mhz);
     if (machine->barrier > 0) print_milli("barrier", machine->barrier, out), tw_text_printf(out, "\n");
     if (machine->launch > 0) print_milli("launch", machine->launch, out), tw_text_printf(out, "\n");

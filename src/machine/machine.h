@@ -193,7 +193,7 @@ typedef struct tw_engine {
     tw_loc loc;
     tw_engine_kind kind;
     int outer, memory; /* MOVES: between memories outer < memory; others: works on `memory`, outer -1         */
-    bool one_channel;  /* MOVES, lockstep: transfers of a row follow each other; otherwise all run at once */
+    bool one_channel;  /* MOVES: transfers of a unit follow each other; otherwise all of a row run at once */
     unsigned carries;  /* MOVES: TW_INWARDS, TW_OUTWARDS                                               */
     bool joins;        /* MOVES, async: the inputs of a step are one command                           */
     bool prefetches;   /* MOVES, async, both ways: what the next step needs goes before what this one made,

@@ -6,6 +6,7 @@
 #include "machine/read.h"
 
 #include "input/field.h"
+#include "machine/discipline.h"
 
 #include <string.h>
 
@@ -13,21 +14,24 @@ typedef struct reader {
     tw_diag *diag;
     tw_machine *machine;
     bool unit_known;                       /* sizes with a suffix can be judged           */
-    bool timing_known;                     /* keys of one timing can be judged            */
+    bool timing_known;                     /* keys of one timing can be judged; otherwise it counts as the first */
     const tw_node *shares[TW_MAX_ENGINES]; /* ADDS: the name of the engine that it shares */
     const int64_t *values;                 /* of the parameters, NULL: as the file says   */
     int n_bad;
 } reader;
 
-static bool is_async(const reader *r) { return r->timing_known && r->machine->timing == TW_ASYNC; }
-static bool is_lockstep(const reader *r) { return r->timing_known && r->machine->timing == TW_LOCKSTEP; }
+/* Whether the key may stand there, as far as it can be told. */
+static bool knows(const reader *r, const char *key)
+{
+    return !r->timing_known || tw_machine_knows(r->machine, key);
+}
 
-/* The entry of a key that only async machines know; in a lockstep machine it is refused. */
-static const tw_node *async_node(const reader *r, tw_fields *f, const char *key)
+/* The entry of a key that not every timing knows; where it means nothing it is refused. */
+static const tw_node *known_node(const reader *r, tw_fields *f, const char *key)
 {
     const tw_node *node = tw_field_node(f, key, TW_OPTIONAL);
-    if (!node || !is_lockstep(r)) return node;
-    TW_REFUSE(f, node->key_loc, "'%s' is only for async machines", key);
+    if (!node || knows(r, key)) return node;
+    TW_REFUSE(f, node->key_loc, "'%s' is only for %s machines", key, tw_discipline_of_key(key)->name);
     return NULL;
 }
 
@@ -102,7 +106,7 @@ static bool check_new_memory(tw_fields *f, const tw_machine *machine, const tw_m
 static void read_holds(const reader *r, tw_fields *f, tw_memory *memory)
 {
     static const char *const word[] = {"inputs", "output"};
-    const tw_node *holds = async_node(r, f, "holds");
+    const tw_node *holds = known_node(r, f, "holds");
     if (!holds) return;
     tw_field_words(f, "holds", TW_OPTIONAL, word, TW_COUNT(word), &memory->holds);
     if (r->machine->n_memories == 0 && memory->holds != TW_HOLDS_ALL)
@@ -114,7 +118,7 @@ static void read_placement(const reader *r, tw_fields *f, tw_memory *memory)
     const char *word[TW_N_PLACEMENTS];
     int placement = TW_PLACE_SLOTS;
     for (int i = 0; i < TW_N_PLACEMENTS; i++) word[i] = tw_placement_name((tw_placement)i);
-    if (async_node(r, f, "placement"))
+    if (known_node(r, f, "placement"))
         tw_field_word(f, "placement", TW_OPTIONAL, word, TW_N_PLACEMENTS, &placement);
     memory->placement = (tw_placement)placement;
 }
@@ -122,12 +126,12 @@ static void read_placement(const reader *r, tw_fields *f, tw_memory *memory)
 static void read_keeps(const reader *r, tw_fields *f, tw_memory *memory)
 {
     static const char *const word[] = {"inputs", "output"};
-    if (async_node(r, f, "keeps")) tw_field_words(f, "keeps", TW_OPTIONAL, word, TW_COUNT(word), &memory->keeps);
-    if (async_node(r, f, "whole")) tw_field_bool(f, "whole", TW_OPTIONAL, &memory->whole);
+    if (known_node(r, f, "keeps")) tw_field_words(f, "keeps", TW_OPTIONAL, word, TW_COUNT(word), &memory->keeps);
+    if (known_node(r, f, "whole")) tw_field_bool(f, "whole", TW_OPTIONAL, &memory->whole);
     const char *doubling[TW_N_DOUBLINGS];
     int doubles = TW_DOUBLE_ANY;
     for (int i = 0; i < TW_N_DOUBLINGS; i++) doubling[i] = tw_doubling_name((tw_doubling)i);
-    if (async_node(r, f, "buffers")) tw_field_word(f, "buffers", TW_OPTIONAL, doubling, TW_N_DOUBLINGS, &doubles);
+    if (known_node(r, f, "buffers")) tw_field_word(f, "buffers", TW_OPTIONAL, doubling, TW_N_DOUBLINGS, &doubles);
     memory->doubles = (tw_doubling)doubles;
 }
 
@@ -215,7 +219,9 @@ static const struct cost_form *find_cost_form(const reader *r, tw_fields *f)
     if (clash) return NULL;
     if (!form)
         TW_REFUSE(f, f->node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}%s",
-                  is_async(r) ? ", {array}, {setup, per_row, beat, per_beat}, {cores, start, unroll, ..}" : "");
+                  tw_machine_knows(r->machine, "array")
+                      ? ", {array}, {setup, per_row, beat, per_beat}, {cores, start, unroll, ..}"
+                      : "");
     return form;
 }
 
@@ -223,13 +229,13 @@ static void read_constant(const reader *r, tw_fields *f, tw_cost *cost)
 {
     bool known = tw_field_int(f, "constant", TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
     cost->busy = cost->fixed;
-    if (async_node(r, f, "busy"))
+    if (known_node(r, f, "busy"))
         tw_field_int(f, "busy", TW_OPTIONAL, 0, known ? cost->fixed : TW_EXTENT_MAX, &cost->busy);
 }
 
 static void read_array(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
 {
-    const tw_node *array = async_node(r, f, "array");
+    const tw_node *array = known_node(r, f, "array");
     cost->per_cycle = 1;
     tw_field_int(f, "latency", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->fixed);
     if (!array) return;
@@ -252,7 +258,7 @@ static void read_descriptor(const reader *r, tw_fields *f, tw_engine_kind engine
     cost->beat = 1;
     cost->per_beat = TW_MILLI;
     if (engine != TW_MOVES) TW_REFUSE(f, f->node->loc, "a cost with 'beat' is only for movers");
-    if (is_lockstep(r)) TW_REFUSE(f, f->node->loc, "a cost with 'beat' is only for async machines");
+    if (!knows(r, "beat")) TW_REFUSE(f, f->node->loc, "a cost with 'beat' is only for async machines");
     tw_field_int(f, "beat", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->beat);
     read_milli(r, f, "setup", TW_OPTIONAL, &cost->setup);
     read_milli(r, f, "per_row", TW_OPTIONAL, &cost->per_row);
@@ -304,7 +310,7 @@ static void read_kernel(const reader *r, tw_fields *f, tw_engine_kind engine, tw
     cost->cores = 1;
     cost->per_point = TW_MILLI;
     if (engine != TW_COMPUTES) TW_REFUSE(f, f->node->loc, "a cost with 'cores' is only for the compute engine");
-    if (is_lockstep(r)) TW_REFUSE(f, f->node->loc, "a cost with 'cores' is only for async machines");
+    if (!knows(r, "cores")) TW_REFUSE(f, f->node->loc, "a cost with 'cores' is only for async machines");
     tw_field_int(f, "cores", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->cores);
     tw_field_int(f, "depth", TW_OPTIONAL, 1, TW_EXTENT_MAX, &cost->depth);
     read_unrolls(f, cost);
@@ -354,7 +360,7 @@ static bool read_cost(const reader *r, tw_fields *parent, const tw_node *node, t
 static void read_apart(const reader *r, tw_fields *f)
 {
     tw_machine *machine = r->machine;
-    const tw_node *map = async_node(r, f, "cost_of") ? tw_field_map(f, "cost_of", TW_OPTIONAL) : NULL;
+    const tw_node *map = known_node(r, f, "cost_of") ? tw_field_map(f, "cost_of", TW_OPTIONAL) : NULL;
     if (!map) return;
     tw_fields inner = tw_fields_open(map, "costs", f->diag);
     for (int c = 0; c < TW_N_COMPUTES; c++) {
@@ -381,21 +387,22 @@ static void read_between(tw_fields *f, const tw_machine *machine, const tw_node 
         TW_REFUSE(f, first->loc, "'%s' lies inside '%s': give the outer memory first", first->text, second->text);
     else
         TW_REFUSE(f, between->loc, "'%s' and '%s' are not neighbours%s", first->text, second->text,
-                  machine->timing == TW_ASYNC ? " on the path of the inputs or of the output" : "");
+                  tw_machine_knows(machine, "holds") ? " on the path of the inputs or of the output" : "");
 }
 
 static void read_channels(const reader *r, tw_fields *f, tw_engine *engine)
 {
     static const char *const word[] = {"unlimited", "1"};
     int channels = 0;
-    if (is_async(r)) {
+    if (!knows(r, "channels")) {
         const tw_node *node = tw_field_node(f, "channels", TW_OPTIONAL);
+        engine->one_channel = true;
         if (node)
             TW_REFUSE(f, node->key_loc,
                       "'channels' is only for lockstep machines; 'count' says how many take turns");
         return;
     }
-    tw_field_word(f, "channels", is_lockstep(r) ? TW_REQUIRED : TW_OPTIONAL, word, TW_COUNT(word), &channels);
+    tw_field_word(f, "channels", r->timing_known ? TW_REQUIRED : TW_OPTIONAL, word, TW_COUNT(word), &channels);
     engine->one_channel = channels == 1;
 }
 
@@ -409,12 +416,12 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
     engine->kind = TW_MOVES;
     read_between(f, r->machine, between, engine);
     read_channels(r, f, engine);
-    if (async_node(r, f, "carries")) tw_field_word(f, "carries", TW_OPTIONAL, way, TW_BOTH_WAYS, &carries);
+    if (known_node(r, f, "carries")) tw_field_word(f, "carries", TW_OPTIONAL, way, TW_BOTH_WAYS, &carries);
     engine->carries = (unsigned)carries + 1;
-    if (async_node(r, f, "joins"))
+    if (known_node(r, f, "joins"))
         engine->joins = tw_field_word(f, "joins", TW_OPTIONAL, joined, TW_COUNT(joined), &joins);
-    if (async_node(r, f, "strided")) tw_field_bool(f, "strided", TW_OPTIONAL, &engine->strided);
-    const tw_node *prefetch = async_node(r, f, "prefetch");
+    if (known_node(r, f, "strided")) tw_field_bool(f, "strided", TW_OPTIONAL, &engine->strided);
+    const tw_node *prefetch = known_node(r, f, "prefetch");
     static const char *const ahead[] = {"none", "all", "innermost"};
     int how = 0;
     if (prefetch) tw_field_word(f, "prefetch", TW_OPTIONAL, ahead, TW_COUNT(ahead), &how);
@@ -441,17 +448,19 @@ static void check_on(const reader *r, tw_fields *f, const tw_node *on, int memor
     int inner = tw_machine_innermost(r->machine, TW_HOLDS_OUTPUT);
     if (memory < 0 || memory == inner || inner == 0) return; /* 0: tw_machine_check says what is missing */
     TW_REFUSE(f, on->loc, "compute engine works on '%s', must be on the innermost memory%s '%s'", on->text,
-              is_async(r) ? " that holds the output," : "", r->machine->memory[inner].name);
+              tw_machine_knows(r->machine, "holds") ? " that holds the output," : "",
+              r->machine->memory[inner].name);
 }
 
 static void read_accumulate(const reader *r, tw_fields *f, tw_engine *engine)
 {
     const char *mode[TW_N_ACCUMULATES];
     for (int i = 0; i < TW_N_ACCUMULATES; i++) mode[i] = tw_accumulate_name((tw_accumulate)i);
-    engine->accumulate = is_async(r) ? 1U << TW_FUSED : (1U << TW_N_ACCUMULATES) - 1;
+    bool adders = tw_discipline_of(r->machine)->adders;
+    engine->accumulate = adders ? (1U << TW_N_ACCUMULATES) - 1 : 1U << TW_FUSED;
     const tw_node *node = tw_field_node(f, "accumulate", TW_OPTIONAL);
     tw_field_words(f, "accumulate", TW_OPTIONAL, mode, TW_N_ACCUMULATES, &engine->accumulate);
-    if (is_async(r) && !(engine->accumulate >> TW_FUSED & 1))
+    if (!adders && !(engine->accumulate >> TW_FUSED & 1))
         TW_REFUSE(f, node->loc, "'accumulate' must offer 'fused': async machines add up in the compute engine");
 }
 
@@ -479,7 +488,7 @@ static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
     engine->unrolls_parallel = unrolled == 1;
     static const char *const writes[] = {"start", "end"};
     int late = 0;
-    if (async_node(r, f, "writes")) tw_field_word(f, "writes", TW_OPTIONAL, writes, TW_COUNT(writes), &late);
+    if (known_node(r, f, "writes")) tw_field_word(f, "writes", TW_OPTIONAL, writes, TW_COUNT(writes), &late);
     engine->late = late == 1;
     read_apart(r, f);
     tw_field_energy(f, "energy", TW_OPTIONAL, &engine->energy_fj);
@@ -489,7 +498,8 @@ static void read_adder(reader *r, tw_fields *f, const tw_node *computes, tw_engi
 {
     f->what = "adder";
     engine->kind = TW_ADDS;
-    if (is_async(r)) TW_REFUSE(f, computes->loc, "async machines add up in the compute engine");
+    if (!tw_discipline_of(r->machine)->adders)
+        TW_REFUSE(f, computes->loc, "async machines add up in the compute engine");
     read_on(r, f, engine);
     r->shares[r->machine->n_engines] = tw_field_node(f, "shares", TW_OPTIONAL);
 }
@@ -535,8 +545,8 @@ static void check_new_engine(tw_fields *f, const tw_machine *machine, const tw_e
 /* How many of it there are, and whether they overlap their commands. */
 static void read_units(const reader *r, tw_fields *f, bool cost_known, tw_engine *engine)
 {
-    if (async_node(r, f, "count")) tw_field_int(f, "count", TW_OPTIONAL, 1, TW_MAX_UNITS, &engine->count);
-    const tw_node *pipelined = async_node(r, f, "pipelined");
+    if (known_node(r, f, "count")) tw_field_int(f, "count", TW_OPTIONAL, 1, TW_MAX_UNITS, &engine->count);
+    const tw_node *pipelined = known_node(r, f, "pipelined");
     if (pipelined) tw_field_bool(f, "pipelined", TW_OPTIONAL, &engine->pipelined);
     bool has_latency = engine->cost.kind == TW_COST_LINEAR || engine->cost.kind == TW_COST_ARRAY;
     if (engine->pipelined && cost_known && !has_latency)
@@ -616,7 +626,7 @@ static void read_timing(reader *r, tw_fields *f)
     int timing = 0, reuse = 0;
     r->timing_known = tw_field_word(f, "timing", TW_REQUIRED, timing_word, TW_N_TIMINGS, &timing);
     r->machine->timing = (tw_timing)timing;
-    if (async_node(r, f, "reuse")) tw_field_word(f, "reuse", TW_OPTIONAL, reuse_word, TW_N_REUSES, &reuse);
+    if (known_node(r, f, "reuse")) tw_field_word(f, "reuse", TW_OPTIONAL, reuse_word, TW_N_REUSES, &reuse);
     r->machine->reuse = (tw_reuse)reuse;
 }
 
@@ -625,9 +635,9 @@ static void read_common(reader *r, tw_fields *f)
 {
     static const char *const pads[] = {"nothing", "tile"};
     int pad = 0;
-    if (async_node(r, f, "barrier")) read_milli(r, f, "barrier", TW_OPTIONAL, &r->machine->barrier);
-    if (async_node(r, f, "launch")) read_milli(r, f, "launch", TW_OPTIONAL, &r->machine->launch);
-    if (async_node(r, f, "pad_to")) tw_field_word(f, "pad_to", TW_OPTIONAL, pads, TW_COUNT(pads), &pad);
+    if (known_node(r, f, "barrier")) read_milli(r, f, "barrier", TW_OPTIONAL, &r->machine->barrier);
+    if (known_node(r, f, "launch")) read_milli(r, f, "launch", TW_OPTIONAL, &r->machine->launch);
+    if (known_node(r, f, "pad_to")) tw_field_word(f, "pad_to", TW_OPTIONAL, pads, TW_COUNT(pads), &pad);
     r->machine->pads = pad == 1;
 }
 
@@ -677,7 +687,7 @@ static tw_status read_machine(const tw_node *root, const int64_t *values, tw_dia
     machine.unit = (tw_unit)unit;
     read_timing(&r, &f);
     tw_field_int(&f, "clock_mhz", TW_OPTIONAL, 1, TW_CLOCK_MAX, &machine.clock_mhz);
-    read_parameters(&r, async_node(&r, &f, "parameters") ? tw_field_map(&f, "parameters", TW_OPTIONAL) : NULL);
+    read_parameters(&r, known_node(&r, &f, "parameters") ? tw_field_map(&f, "parameters", TW_OPTIONAL) : NULL);
     read_common(&r, &f);
     const tw_node *memories = tw_field_list(&f, "memories", TW_REQUIRED);
     const tw_node *engines = tw_field_list(&f, "engines", TW_REQUIRED);

@@ -83,7 +83,7 @@ typedef struct reader {
     bool no_memory;
 } reader;
 
-static bool is_async(const reader *r) { return r->machine->timing == TW_ASYNC; }
+static bool has_credits(const reader *r) { return tw_discipline_of(r->machine)->credits; }
 
 /* What a number counts: how messages put it, and how large it can be. */
 typedef struct quantity {
@@ -284,7 +284,8 @@ static void read_tiling(reader *r, tw_fields *f, int memory, tw_level_limits *le
 {
     static const char *const key[] = {"tiles", "sizes", "cut", "order", "accumulate", "min_tile", "unroll"};
     const char *cut[TW_N_CUTS] = {tw_cut_name(TW_BALANCED), tw_cut_name(TW_GREEDY)};
-    for (size_t i = 0; i < TW_COUNT(key) - !is_async(r); i++) /* the last one is for async machines */
+    bool arrays = tw_machine_knows(r->machine, "array");
+    for (size_t i = 0; i < TW_COUNT(key) - !arrays; i++) /* the last one is about arrays */
         if (tw_field_node(f, key[i], TW_OPTIONAL)) level->pass = 0;
     read_cuts(r, f, "tiles", memory, count_of, level->tiles);
     read_cuts(r, f, "sizes", memory, size_of, level->sizes);
@@ -293,8 +294,8 @@ static void read_tiling(reader *r, tw_fields *f, int memory, tw_level_limits *le
     read_order(r, f, level);
     read_modes(r, f, level);
     tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &level->min_tile);
-    if (!is_async(r)) return;
-    read_unroll(r, f, level);
+    if (arrays) read_unroll(r, f, level);
+    if (!has_credits(r)) return;
     const tw_node *serpentine = tw_field_node(f, "serpentine", TW_OPTIONAL);
     if (serpentine)
         TW_REFUSE(f, serpentine->key_loc, "'serpentine' is not searched: a partial mapping cannot have it");
@@ -311,10 +312,10 @@ static int find_held(const reader *r, tw_fields *f, const tw_node *node, int mem
 
 static void read_slots(reader *r, tw_fields *f, int memory, tw_level_limits *level)
 {
-    quantity q = buffers_of(is_async(r) ? TW_MAX_CREDITS : TW_MAX_SLOTS);
+    quantity q = buffers_of(tw_discipline_of(r->machine)->max_buffers);
     const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
-        if (is_async(r) && strchr(node->key, '+')) {
+        if (has_credits(r) && strchr(node->key, '+')) {
             TW_REFUSE(f, node->key_loc,
                       "'%s' is a shared pool, which is not searched: a partial mapping cannot have it", node->key);
             continue;
@@ -344,7 +345,7 @@ static void read_keeps(const reader *r, tw_fields *f, const tw_node *node, uint3
 
 static void read_keep(const reader *r, tw_fields *f, int memory, tw_level_limits *level)
 {
-    const tw_node *map = is_async(r) ? tw_field_map(f, "keep", TW_OPTIONAL) : NULL;
+    const tw_node *map = has_credits(r) ? tw_field_map(f, "keep", TW_OPTIONAL) : NULL;
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int i = find_held(r, f, node, memory);
         if (i >= 0) read_keeps(r, f, node, &level->keep[i]);

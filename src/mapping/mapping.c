@@ -28,6 +28,17 @@ typedef struct scene {
     bool outermost; /* no level above this one is tiled */
 } scene;
 
+/* How a level speaks of its buffers: so many slots of each operand, or pools of credits. */
+typedef struct buffer_rules {
+    bool open; /* a number may be left open: 0 */
+    /* What it says, or what holds where it is silent; and all else that only such levels say. */
+    void (*read)(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs);
+    tw_status (*check)(const scene *s, const tw_level_map *level, const level_locs *locs);
+    /* What only such levels say, the numbers of buffers aside. */
+    void (*print)(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out);
+} buffer_rules;
+static const buffer_rules *rules_of(const tw_machine *machine);
+
 tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len)
 {
     if (map->size[loop] > 0) return tw_split_by_size(len, map->size[loop]);
@@ -90,8 +101,6 @@ static scene scene_of(const tw_op *op, const tw_machine *machine, tw_diag *diag)
     return s;
 }
 
-static bool is_async(const scene *s) { return s->machine->timing == TW_ASYNC; }
-
 /* Whether there is more than one tile along the reduction loops: 1 no, 2 yes. */
 static int64_t reduction_tiles(const scene *s, const tw_level_map *level)
 {
@@ -114,7 +123,6 @@ static bool can_accumulate(const tw_machine *machine, int memory, tw_accumulate 
 
 static tw_accumulate default_mode(const tw_machine *machine, int memory)
 {
-    if (machine->timing == TW_ASYNC) return TW_FUSED;
     if (can_accumulate(machine, memory, TW_IN_PLACE)) return TW_IN_PLACE;
     if (tw_map_offers(machine, TW_FUSED)) return TW_FUSED;
     return tw_map_offers(machine, TW_SEPARATE) ? TW_SEPARATE : TW_IN_PLACE;
@@ -166,7 +174,7 @@ static tw_status check_cuts(const scene *s, const tw_level_map *level, const lev
     return status;
 }
 
-/* Async: a count may be left open, and belongs to an operand that the memory holds. */
+/* A count may be left open, and belongs to an operand that the memory holds. */
 static tw_status check_credits(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
     for (int i = 0; i < s->op->n_operands; i++) {
@@ -189,7 +197,6 @@ static tw_status check_credits(const scene *s, const tw_level_map *level, const 
 
 static tw_status check_slots(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
-    if (is_async(s)) return check_credits(s, level, locs);
     int output = tw_op_output(s->op);
     int64_t least = level->pass ? 1 : tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
     for (int i = 0; i < s->op->n_operands; i++)
@@ -227,7 +234,7 @@ static tw_status check_level(const scene *s, const tw_level_map *level, const le
 {
     if (level->pass) {
         TW_TRY(tw_map_check_pass(s->machine, level->memory, locs->pass, s->diag));
-        return check_slots(s, level, locs);
+        return rules_of(s->machine)->check(s, level, locs);
     }
     tw_status cuts = check_cuts(s, level, locs);
     tw_status order = tw_map_check_order(s->op, s->machine, level->order, locs->order, s->diag);
@@ -235,7 +242,7 @@ static tw_status check_level(const scene *s, const tw_level_map *level, const le
     TW_TRY(order);
     TW_TRY(check_mode(s, level, locs));
     TW_TRY(check_unroll(s, level, locs));
-    return check_slots(s, level, locs);
+    return rules_of(s->machine)->check(s, level, locs);
 }
 
 static level_locs locs_of(tw_loc loc)
@@ -353,25 +360,25 @@ static void read_mode(tw_fields *f, const scene *s, tw_level_map *level, level_l
 
 static void default_slots(const scene *s, tw_level_map *level)
 {
-    if (is_async(s)) return; /* as many as are needed */
     for (int i = 0; i < s->op->n_operands; i++) level->slots[i] = level->pass ? TW_PASS_SLOTS : 1;
     if (!level->pass)
         level->slots[tw_op_output(s->op)] =
             tw_mapping_min_output_slots(level->accumulate, reduction_tiles(s, level));
 }
 
-static void read_slots(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+static void read_slots(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
 {
+    default_slots(s, level);
     const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
-        int i = tw_map_operand(f, op, node->key, strlen(node->key), node->key_loc);
+        int i = tw_map_operand(f, s->op, node->key, strlen(node->key), node->key_loc);
         if (i < 0) continue;
         f->n_bad += !tw_node_int(node, node->key, 1, TW_MAX_SLOTS, f->diag, &level->slots[i]);
         locs->slots[i] = node->loc;
     }
 }
 
-/* One entry of `buffers` on an async machine: the operands, with `+` between those that share a pool. */
+/* One entry of `buffers` that are pools: the operands, with `+` between those that share a pool. */
 static void read_pool(tw_fields *f, const tw_op *op, const tw_node *node, tw_level_map *level, level_locs *locs,
                       unsigned *seen)
 {
@@ -423,12 +430,20 @@ static void read_keep(tw_fields *f, const tw_op *op, tw_level_map *level, level_
     }
 }
 
-static void read_async(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+static void read_nest(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
 {
     const tw_node *serpentine = tw_field_node(f, "serpentine", TW_OPTIONAL);
     tw_field_bool(f, "serpentine", TW_OPTIONAL, &level->serpentine);
     if (serpentine) locs->serpentine = serpentine->loc;
     tw_map_unroll(f, op, level->unrolls, &locs->unroll);
+}
+
+/* Pools that are not mentioned have as many buffers as are needed. */
+static void read_credits(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
+{
+    if (!level->pass) read_nest(f, s->op, level, locs);
+    read_pools(f, s->op, level, locs);
+    read_keep(f, s->op, level, locs);
 }
 
 /* Everything but `at`, which the caller has resolved; true when the level is sound. */
@@ -448,15 +463,8 @@ static bool read_level(tw_fields *f, scene *s, tw_level_map *level)
         read_order(f, s->op, level, &locs);
         read_mode(f, s, level, &locs);
         tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &level->min_tile);
-        if (is_async(s)) read_async(f, s->op, level, &locs);
     }
-    default_slots(s, level);
-    if (is_async(s)) {
-        read_pools(f, s->op, level, &locs);
-        read_keep(f, s->op, level, &locs);
-    } else {
-        read_slots(f, s->op, level, &locs);
-    }
+    rules_of(s->machine)->read(f, s, level, &locs);
     return tw_fields_close(f) == TW_OK && check_level(s, level, &locs) == TW_OK;
 }
 
@@ -542,13 +550,13 @@ static void print_tiling(const tw_op *op, const tw_level_map *level, tw_text *ou
     tw_text_printf(out, "]");
 }
 
-/* Operands that share a pool stand together: "ifm+w: 4". Counts that an async mapping leaves
+/* Operands that share a pool stand together: "ifm+w: 4". Counts that a mapping leaves
  * open are left out. */
-static void print_buffers(const tw_op *op, const tw_level_map *level, bool async, tw_text *out)
+static void print_buffers(const tw_op *op, const tw_level_map *level, bool open, tw_text *out)
 {
     const char *sep = ", buffers: {";
     for (int i = 0; i < op->n_operands; i++) {
-        if (level->shares[i] != 0 || (async && level->slots[i] == 0)) continue;
+        if (level->shares[i] != 0 || (open && level->slots[i] == 0)) continue;
         tw_text_printf(out, "%s%s", sep, op->operand[i].name);
         for (int j = i + 1; j < op->n_operands; j++)
             if (tw_level_pool(level, j) == i) tw_text_printf(out, "+%s", op->operand[j].name);
@@ -558,7 +566,7 @@ static void print_buffers(const tw_op *op, const tw_level_map *level, bool async
     if (sep[2] != 'b') tw_text_printf(out, "}");
 }
 
-static void print_async(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
+static void print_keeps(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
     const char *sep = ", keep: {";
     for (int i = 0; i < op->n_operands; i++) {
@@ -585,6 +593,13 @@ static void print_unroll(const tw_op *op, const tw_level_map *level, const tw_ma
     tw_text_printf(out, ", unroll: [%s, %s]", op->loop[loop[0]].name, op->loop[loop[1]].name);
 }
 
+static const buffer_rules *rules_of(const tw_machine *machine)
+{
+    static const buffer_rules slots = {false, read_slots, check_slots, NULL},
+                              credits = {true, read_credits, check_credits, print_keeps};
+    return tw_discipline_of(machine)->credits ? &credits : &slots;
+}
+
 static void print_level(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
     tw_text_printf(out, "      - {at: %s", machine->memory[level->memory].name);
@@ -592,8 +607,9 @@ static void print_level(const tw_op *op, const tw_level_map *level, const tw_mac
         tw_text_printf(out, ", pass: true");
     else
         print_tiling(op, level, out);
-    print_buffers(op, level, machine->timing == TW_ASYNC, out);
-    if (machine->timing == TW_ASYNC) print_async(op, level, machine, out);
+    const buffer_rules *rules = rules_of(machine);
+    print_buffers(op, level, rules->open, out);
+    if (rules->print) rules->print(op, level, machine, out);
     if (!level->pass) print_unroll(op, level, machine, out);
     if (!level->pass) tw_text_printf(out, ", accumulate: %s", tw_accumulate_name(level->accumulate));
     if (!level->pass && level->min_tile > 1) tw_text_printf(out, ", min_tile: %" PRId64, level->min_tile);

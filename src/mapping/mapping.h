@@ -17,6 +17,7 @@
 #ifndef TW_MAPPING_MAPPING_H
 #define TW_MAPPING_MAPPING_H
 #include "input/tree.h"
+#include "machine/discipline.h"
 #include "mapping/opmap.h"
 #include "tile/split.h"
 
@@ -55,7 +56,7 @@ void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw
 /* Tree to mapping; absent operators and levels are errors. A level that gives no tiles keeps its
  * box whole; `buffers` default to 1 (the output to the mode's minimum), at a pass-through level to
  * TW_PASS_SLOTS; `order` to the loops as declared, parallel ones before reductions. */
-enum { TW_PASS_SLOTS = 2, TW_MAX_SLOTS = 64, TW_MAX_CREDITS = 1 << 16 /* async */ };
+enum { TW_PASS_SLOTS = 2 };
 TW_NODISCARD tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const tw_machine *machine,
                                           tw_arena *arena, tw_diag *diag, tw_mapping *out);
 #endif

@@ -152,7 +152,7 @@ tw_status tw_map_check_order(const tw_op *op, const tw_machine *machine, const i
         if (l < 0 || l >= op->n_loops || (seen >> l & 1))
             return tw_diag_error(diag, loc[i], "'order' must hold every loop once");
         seen |= 1U << l;
-        if (machine->timing == TW_ASYNC) continue;
+        if (tw_discipline_of(machine)->sums_leave) continue;
         if (op->loop[l].reduces)
             reduction = l;
         else if (reduction >= 0)

@@ -1,7 +1,7 @@
 /* src/mapping/objective.h - what a search makes small, resolved against a machine, and how values compare. */
 #ifndef TW_MAPPING_OBJECTIVE_H
 #define TW_MAPPING_OBJECTIVE_H
-#include "machine/machine.h"
+#include "machine/discipline.h"
 
 __extension__ typedef __int128 tw_wide; /* energy x cycles leaves 64 bits */
 

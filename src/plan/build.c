@@ -65,7 +65,7 @@ tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_d
 {
     for (int i = 0; i < model->n_ops; i++) {
         if (!model->op[i].fused) continue;
-        if (machine->timing != TW_ASYNC)
+        if (!tw_discipline_of(machine)->fuses)
             return tw_diag_error(diag, model->op[i].loc, "operator '%s' is fused, which needs an async machine",
                                  model->op[i].name);
         if (tw_machine_innermost(machine, TW_HOLDS_INPUTS) != tw_machine_innermost(machine, TW_HOLDS_OUTPUT))

@@ -436,7 +436,7 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
     tw_machine *view;
     TW_ALLOC(arena, view, 1);
     *view = tw_machine_for(machine, model, &model->op[op]);
-    if (!model->op[op].fused && tw_group_size(model, op) > 1 && machine->timing == TW_ASYNC)
+    if (!model->op[op].fused && tw_group_size(model, op) > 1)
         TW_TRY(look_behind(model, op, machine, map, arena, view));
     *out = view;
     return TW_OK;

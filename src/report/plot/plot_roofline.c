@@ -45,10 +45,7 @@ static double least_cycles(const tw_engine *e, const tw_engine_use *use, double 
     return rate > 0 ? work / rate : (double)use->busy_cycles / (double)tw_max(1, e->count);
 }
 
-static bool is_unbounded(const tw_machine *machine, const tw_engine *e)
-{
-    return machine->timing == TW_LOCKSTEP && e->kind == TW_MOVES && !e->one_channel;
-}
+static bool is_unbounded(const tw_engine *e) { return e->kind == TW_MOVES && !e->one_channel; }
 
 /* ---- what the operators do ---- */
 
@@ -60,7 +57,7 @@ static void add_links(const tw_op_plan *op, level *l)
     for (int e = 0; e < machine->n_engines; e++) {
         const tw_engine *mover = &machine->engine[e];
         const tw_engine_use *use = &op->timeline.engine[e];
-        if (mover->kind != TW_MOVES || mover->memory != l->memory || is_unbounded(machine, mover)) continue;
+        if (mover->kind != TW_MOVES || mover->memory != l->memory || is_unbounded(mover)) continue;
         slowest = fmax(slowest, least_cycles(mover, use, (double)(use->load_units + use->store_units)));
     }
     l->cycles += slowest;
