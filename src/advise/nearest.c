@@ -23,26 +23,24 @@ static bool runs(const tw_program *p)
 }
 
 /* Executions of the mapping when it fits, else -1. */
-static int64_t fits(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                    tw_arena *scratch)
+static int64_t fits(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch)
 {
     tw_diag muted = {.muted = true};
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status = tw_program_build(model, op, machine, map, scratch, &muted, &program);
+    tw_status status = tw_program_build(problem, map, scratch, &muted, &program);
     if (status == TW_OK) status = tw_group_check(&program, scratch, &muted);
     int64_t execs = status == TW_OK && runs(&program) ? program.n_execs : -1;
     tw_arena_rewind(scratch, mark);
     return execs;
 }
 
-static bool is_too_large(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                         tw_arena *scratch)
+static bool is_too_large(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch)
 {
     tw_diag muted = {.muted = true};
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status = tw_program_build(model, op, machine, map, scratch, &muted, &program);
+    tw_status status = tw_program_build(problem, map, scratch, &muted, &program);
     if (status == TW_OK) status = tw_group_check(&program, scratch, &muted);
     tw_arena_rewind(scratch, mark);
     return status != TW_OK;
@@ -62,32 +60,33 @@ static void set_slots(tw_level_map *level, const tw_op *op, int pool, int64_t n)
 
 /* The most slots below the given ones that fit, if any; fewer fit as well, down to what the program needs. The output
  * keeps what its mode needs, so only inputs are tried. */
-static void try_fewer_buffers(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                              int level, tw_arena *scratch, change *best)
+static void try_fewer_buffers(const tw_problem *problem, const tw_op_map *map, int level, tw_arena *scratch,
+                              change *best)
 {
-    for (int o = 0; o < tw_op_output(&model->op[op]); o++) {
+    const tw_op *op = &problem->model->op[problem->op];
+    for (int o = 0; o < tw_op_output(op); o++) {
         tw_op_map changed = *map;
         int64_t low = 0, high = map->level[level].slots[o] - 1; /* low fits, or is 0 */
         if (tw_level_pool(&map->level[level], o) != o) continue;
         while (low < high) {
             int64_t n = high - (high - low) / 2;
-            set_slots(&changed.level[level], &model->op[op], o, n);
-            if (is_too_large(model, op, machine, &changed, scratch))
+            set_slots(&changed.level[level], op, o, n);
+            if (is_too_large(problem, &changed, scratch))
                 high = n - 1;
             else
                 low = n;
         }
-        set_slots(&changed.level[level], &model->op[op], o, low);
-        int64_t execs = low > 0 ? fits(model, op, machine, &changed, scratch) : -1;
+        set_slots(&changed.level[level], op, o, low);
+        int64_t execs = low > 0 ? fits(problem, &changed, scratch) : -1;
         keep(best, (change){.n_execs = execs, .level = level, .loop = -1, .operand = o, .value = low});
     }
 }
 
 /* More tiles along one loop: every next count up to 16, then in steps of a sixteenth, until one fits. */
-static void try_more_tiles(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                           int level, const tw_deadline *deadline, tw_arena *scratch, change *best)
+static void try_more_tiles(const tw_problem *problem, const tw_op_map *map, int level, const tw_deadline *deadline,
+                           tw_arena *scratch, change *best)
 {
-    const tw_op *o = &model->op[op];
+    const tw_op *o = &problem->model->op[problem->op];
     for (int l = 0; l < o->n_loops; l++) {
         tw_op_map changed = *map;
         tw_level_map *at = &changed.level[level];
@@ -98,7 +97,7 @@ static void try_more_tiles(const tw_model *model, int op, const tw_machine *mach
             if (o->loop[l].reduces && at->slots[tw_op_output(o)] < tw_mapping_min_output_slots(at->accumulate, 2))
                 break;
             at->count[l] = c;
-            int64_t execs = fits(model, op, machine, &changed, scratch);
+            int64_t execs = fits(problem, &changed, scratch);
             if (tw_deadline_is_over(deadline)) return;
             keep(best, (change){.n_execs = execs, .level = level, .loop = l, .operand = -1, .value = c});
             if (execs >= 0) break;
@@ -106,23 +105,23 @@ static void try_more_tiles(const tw_model *model, int op, const tw_machine *mach
     }
 }
 
-void tw_nearest_note(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                     tw_arena *scratch, tw_diag *diag)
+void tw_nearest_note(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch, tw_diag *diag)
 {
+    const tw_op *op = &problem->model->op[problem->op];
     change best = {0};
     for (int l = 0; l < map->n_levels; l++) {
-        try_fewer_buffers(model, op, machine, map, l, scratch, &best);
-        if (!map->level[l].pass) try_more_tiles(model, op, machine, map, l, diag->deadline, scratch, &best);
+        try_fewer_buffers(problem, map, l, scratch, &best);
+        if (!map->level[l].pass) try_more_tiles(problem, map, l, diag->deadline, scratch, &best);
     }
     if (!best.found && tw_deadline_is_over(diag->deadline))
         tw_diag_note(diag, map->loc, "there was no time to look for a change with which it fits");
     if (!best.found) return;
     const tw_level_map *level = &map->level[best.level];
-    const char *at = machine->memory[level->memory].name;
+    const char *at = problem->machine->memory[level->memory].name;
     if (best.loop >= 0)
         tw_diag_note(diag, level->loc, "it fits with %" PRId64 " tiles along '%s' at '%s'", best.value,
-                     model->op[op].loop[best.loop].name, at);
+                     op->loop[best.loop].name, at);
     else
         tw_diag_note(diag, level->loc, "it fits with %" PRId64 " buffer%s of '%s' at '%s'", best.value,
-                     best.value == 1 ? "" : "s", model->op[op].operand[best.operand].name, at);
+                     best.value == 1 ? "" : "s", op->operand[best.operand].name, at);
 }

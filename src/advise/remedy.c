@@ -57,8 +57,8 @@ static double time_of_search(const asker *a)
 }
 
 /* tw_search_op without a word. TW_INFEASIBLE with result->proven: there is none. */
-static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *machine,
-                     const tw_search_options *options, tw_op_map *map, tw_search_result *result)
+static tw_status ask(asker *a, const tw_problem *problem, const tw_search_options *options, tw_op_map *map,
+                     tw_search_result *result)
 {
     tw_arena_mark mark = tw_arena_save(a->scratch);
     tw_deadline share;
@@ -67,9 +67,9 @@ static tw_status ask(asker *a, const tw_model *model, int op, const tw_machine *
     tw_found found;
     *result = (tw_search_result){0};
     const tw_machine *view;
-    TW_TRY(tw_machine_view(model, op, machine, NULL, a->scratch, &view));
-    tw_status status = tw_search_op(model, op, view, options, tw_evaluator_eval(a->evaluator), NULL, a->scratch,
-                                    &muted, &found, result);
+    TW_TRY(tw_machine_view(problem->model, problem->op, problem->machine, NULL, a->scratch, &view));
+    const tw_search search = {{problem->model, problem->op, view}, options, tw_evaluator_eval(a->evaluator), NULL};
+    tw_status status = tw_search_op(&search, a->scratch, &muted, &found, result);
     *map = found.map;
     a->stopped |= tw_deadline_is_over(a->deadline);
     tw_arena_rewind(a->scratch, mark);
@@ -110,7 +110,8 @@ static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_
     tw_arena_mark mark = tw_arena_save(t->asker.scratch);
     const tw_machine *view;
     TW_TRY(tw_machine_view(t->plan->model, op, machine, t->plan->mapping->op, t->asker.scratch, &view));
-    tw_status status = eval->cost(eval->user[0], t->plan->model, op, view, map, &meter, &cost, &short_by);
+    tw_status status =
+        eval->cost(eval->user[0], &(tw_problem){t->plan->model, op, view}, map, &meter, &cost, &short_by);
     tw_arena_rewind(t->asker.scratch, mark);
     if (status == TW_ERR_NOMEM) return status;
     *out = status == TW_OK && !meter.unfinished ? (double)tw_goals_value(&t->goals, &cost).of[0] : INFINITY;
@@ -155,7 +156,7 @@ static tw_status answer_op(trial *t, int op, const tw_search_options *options, t
     tw_search_result result;
     one->proven[op] = t->plan->model->op[op].fused; /* it has one mapping */
     if (one->proven[op]) return value_of(t, op, one->machine, &t->best[op], &one->value[op]);
-    tw_status status = ask(&t->asker, t->plan->model, op, one->machine, options, &map, &result);
+    tw_status status = ask(&t->asker, &(tw_problem){t->plan->model, op, one->machine}, options, &map, &result);
     if (status != TW_OK && status != TW_INFEASIBLE) return status;
     one->value[op] = status == TW_OK ? result.value[0] : INFINITY;
     one->proven[op] = result.proven;
@@ -454,13 +455,13 @@ static tw_status finish(trial *t, const tw_remedy **out, int *n)
     return TW_OK;
 }
 
-tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_deadline *deadline,
-                           tw_arena *arena, tw_arena *scratch, const tw_remedy **out, int *n)
+tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
+                           const tw_remedy **out, int *n)
 {
     tw_deadline limit;
-    tw_deadline_init(&limit, options->time_limit, deadline);
-    trial t = {.plan = plan, .arena = arena, .work = tw_arena_new()};
-    tw_status status = t.work ? begin(&t, options, &limit, scratch) : TW_ERR_NOMEM;
+    tw_deadline_init(&limit, options->time_limit, work->diag->deadline);
+    trial t = {.plan = plan, .arena = work->arena, .work = tw_arena_new()};
+    tw_status status = t.work ? begin(&t, options, &limit, work->scratch) : TW_ERR_NOMEM;
     if (status == TW_OK) status = try_all(&t);
     if (status == TW_OK) status = finish(&t, out, n);
     tw_evaluator_free(t.asker.evaluator);
@@ -471,9 +472,7 @@ tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options
 /* ---- the smallest capacity ---- */
 
 typedef struct capacity {
-    const tw_model *model;
-    int op;
-    const tw_machine *machine;
+    const tw_problem *problem;
     asker asker;
     bool unsettled; /* of some memory it stayed open whether it alone would help */
     tw_diag *diag;
@@ -493,7 +492,7 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *
     tw_op_map *map;
     TW_ALLOC(c->asker.scratch, relaxed, 1);
     TW_ALLOC(c->asker.scratch, map, 1);
-    *relaxed = *c->machine;
+    *relaxed = *c->problem->machine;
     tw_search_options options = c->asker.options;
     tw_search_result result;
     tw_diag muted = {.muted = true};
@@ -501,12 +500,14 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *
     for (int i = 0; i < n; i++) relaxed->memory[memory[i]].size = TW_UNLIMITED;
     for (int i = 0; i < options.n_objectives; i++)
         options.objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
-    tw_status status = ask(&c->asker, c->model, c->op, relaxed, &options, map, &result);
+    tw_status status =
+        ask(&c->asker, &(tw_problem){c->problem->model, c->problem->op, relaxed}, &options, map, &result);
     *out = (smallest){.exact = result.proven};
     TW_TRY(status);
     const tw_machine *view;
-    TW_TRY(tw_machine_view(c->model, c->op, relaxed, NULL, c->asker.scratch, &view));
-    TW_TRY(tw_program_build(c->model, c->op, view, map, c->asker.scratch, &muted, &out->program));
+    TW_TRY(tw_machine_view(c->problem->model, c->problem->op, relaxed, NULL, c->asker.scratch, &view));
+    TW_TRY(tw_program_build(&(tw_problem){c->problem->model, c->problem->op, view}, map, c->asker.scratch, &muted,
+                            &out->program));
     for (int m = 1; m < view->n_memories; m++)
         TW_TRY(tw_group_need(&out->program, m, c->asker.scratch, &out->used[m]));
     return TW_OK;
@@ -524,13 +525,14 @@ static void list_buffers(const tw_program *p, int m, tw_text *out)
 
 static void say_one(capacity *c, int m, const smallest *s)
 {
-    const tw_memory *memory = &c->machine->memory[m];
+    const tw_memory *memory = &c->problem->machine->memory[m];
     int64_t used = s->used[m];
     tw_text buffers = {0};
     list_buffers(&s->program, m, &buffers);
     if (used > s->program.layout.used[m]) tw_text_printf(&buffers, ", and what is fused behind");
     tw_diag_note(c->diag, memory->loc, "with %s %s '%s' would be large enough, %s more than it has: %s%s",
-                 TW_GROUPED(used), tw_unit_plural(c->machine->unit), memory->name, TW_GROUPED(used - memory->size),
+                 TW_GROUPED(used), tw_unit_plural(c->problem->machine->unit), memory->name,
+                 TW_GROUPED(used - memory->size),
                  buffers.failed ? "there is no memory to say what takes it" : buffers.bytes,
                  s->exact ? "" : "; less may do");
     tw_text_release(&buffers);
@@ -543,7 +545,7 @@ static bool note_one(capacity *c, int m)
     smallest s;
     c->asker.n_left--;
     tw_status status = find_smallest(c, &m, 1, &s);
-    bool helps = status == TW_OK && !c->asker.stopped && s.used[m] > c->machine->memory[m].size;
+    bool helps = status == TW_OK && !c->asker.stopped && s.used[m] > c->problem->machine->memory[m].size;
     c->unsettled |= !helps && !s.exact;
     if (helps) say_one(c, m, &s);
     tw_arena_rewind(c->asker.scratch, mark);
@@ -567,16 +569,16 @@ static void note_all(capacity *c, const int *memory, int n)
     smallest s;
     tw_status status = find_smallest(c, memory, n, &s);
     tw_arena_rewind(c->asker.scratch, mark); /* the sizes lie outside of it */
-    tw_loc loc = c->model->op[c->op].loc;
+    tw_loc loc = c->problem->model->op[c->problem->op].loc;
     if (c->asker.stopped) return;
     if (status == TW_INFEASIBLE && s.exact) tw_diag_note(c->diag, loc, "memories of any size would not help");
     if (status != TW_OK) return;
     tw_text sizes = {0};
-    list_sizes(c->machine, s.used, &sizes);
+    list_sizes(c->problem->machine, s.used, &sizes);
     if (sizes.len && !sizes.failed)
         tw_diag_note(c->diag, loc, "%sit would fit with these %s: %s",
-                     c->unsettled ? "" : "no single memory is to blame; ", tw_unit_plural(c->machine->unit),
-                     sizes.bytes);
+                     c->unsettled ? "" : "no single memory is to blame; ",
+                     tw_unit_plural(c->problem->machine->unit), sizes.bytes);
     tw_text_release(&sizes);
 }
 
@@ -585,17 +587,19 @@ static void note_no_time(const tw_op *op, tw_diag *diag)
     tw_diag_note(diag, op->loc, "there was no time to find out how large its memories would have to be");
 }
 
-void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *machine,
-                               const tw_search_options *options, tw_arena *scratch, tw_diag *diag)
+void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, tw_arena *scratch,
+                               tw_diag *diag)
 {
     static const double most_seconds = 10; /* nobody waits longer for advice */
-    capacity c = {.model = model, .op = op, .machine = machine, .diag = diag};
+    capacity c = {.problem = problem, .diag = diag};
+    const tw_machine *machine = problem->machine;
+    const tw_op *op = &problem->model->op[problem->op];
     int memory[TW_MAX_MEMORIES], n = 0;
     bool helped = false;
     tw_deadline limit;
     if (diag->muted) return;
     if (tw_deadline_is_over(diag->deadline)) {
-        note_no_time(&model->op[op], diag);
+        note_no_time(op, diag);
         return;
     }
     tw_deadline_init(&limit, most_seconds, diag->deadline);
@@ -606,6 +610,6 @@ void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *
         if (machine->memory[m].size != TW_UNLIMITED) memory[n++] = m;
     for (int i = n - 1; i >= 0 && !c.asker.stopped; i--) helped = note_one(&c, memory[i]) || helped;
     if (!helped && !c.asker.stopped && n > 0) note_all(&c, memory, n);
-    if (c.asker.stopped) note_no_time(&model->op[op], diag);
+    if (c.asker.stopped) note_no_time(op, diag);
     tw_evaluator_free(c.asker.evaluator);
 }

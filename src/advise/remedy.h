@@ -15,14 +15,13 @@
  *     each limit on buffers in `options`         one more
  *
  * The options are those that the plan was found with; their time limit is for all searches together, which share it. When
- * `progress` or the deadline ends one, the list holds what was finished before. */
-TW_NODISCARD tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options,
-                                        const tw_deadline *deadline, tw_arena *arena, tw_arena *scratch,
+ * `progress` or the diag's deadline ends one, the list holds what was finished before. */
+TW_NODISCARD tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
                                         const tw_remedy **out, int *n);
 
-/* Nothing in the space of operator `op` fits: notes, for each memory that could be enlarged alone, the smallest size that
+/* Nothing in the operator's space fits: notes, for each memory that could be enlarged alone, the smallest size that
  * makes it fit. Where none can, the sizes that do together, the innermost as small as possible. Searches as the options
  * say; a muted diag is spared that. */
-void tw_smallest_capacity_note(const tw_model *model, int op, const tw_machine *machine,
-                               const tw_search_options *options, tw_arena *scratch, tw_diag *diag);
+void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_options *options, tw_arena *scratch,
+                               tw_diag *diag);
 #endif

@@ -92,9 +92,10 @@ static tw_status build_program(bench *b, int i, const tw_machine *roomy, tw_diag
     bool raised = false;
     b->op[i] = (tw_op_plan){0};
     TW_TRY(tw_machine_view(b->model, i, roomy, b->map, b->work, &view));
-    TW_TRY(tw_program_build(b->model, i, view, &b->map[i], b->work, diag, &b->op[i].program));
+    TW_TRY(tw_program_build(&(tw_problem){b->model, i, view}, &b->map[i], b->work, diag, &b->op[i].program));
     if (!raise_slots(&b->op[i].program, &b->map[i], &raised)) return TW_INFEASIBLE;
-    return raised ? tw_program_build(b->model, i, view, &b->map[i], b->work, diag, &b->op[i].program) : TW_OK;
+    return raised ? tw_program_build(&(tw_problem){b->model, i, view}, &b->map[i], b->work, diag, &b->op[i].program)
+                  : TW_OK;
 }
 
 static tw_status build_programs(bench *b, const tw_machine *machine, tw_diag *diag)
@@ -118,7 +119,7 @@ static tw_status height_of(bench *b, const tw_machine *machine, int m, int64_t *
         return TW_OK;
     }
     for (int i = b->first; i < b->first + b->n; i++) b->op[i].timeline.sum.instructions = MOST_COMMANDS + 1;
-    TW_TRY(tw_placing_build(b->op, b->first, b->n, m, b->work, b->scratch, &muted, &g));
+    TW_TRY(tw_placing_build(b->op, b->first, b->n, m, &(tw_work){b->work, b->scratch, &muted}, &g));
     *height = g.height[machine->memory[m].placement];
     return TW_OK;
 }
@@ -455,8 +456,8 @@ static tw_status cut_until_it_fits(bench *b, int64_t missing, edits *found)
         b->map[b->first] = map;
         TW_TRY(try_map(b, b->machine, &t));
         TW_ALLOC(b->kept, now, 1);
-        TW_TRY(
-            tw_program_build(b->model, b->first, b->base.machine, &map, b->kept, &(tw_diag){.muted = true}, now));
+        TW_TRY(tw_program_build(&(tw_problem){b->model, b->first, b->base.machine}, &map, b->kept,
+                                &(tw_diag){.muted = true}, now));
         TW_TRY(tw_moves_list(now, b->kept, &move, &n));
         TW_TRY(best_cut(b, now, &map, move, n, missing - 1, &best));
         if (best < 0) return TW_OK;
@@ -544,7 +545,7 @@ static tw_status find_shortages(bench *b, tw_shortage *list, int *n)
         tw_placing g;
         if (size == TW_UNLIMITED) continue;
         if (!needs_placing(b, b->machine, m) && b->op[b->first].program.layout.used[m] <= size) continue;
-        TW_TRY(tw_placing_build(b->op, b->first, b->n, m, b->kept, b->scratch, &muted, &g));
+        TW_TRY(tw_placing_build(b->op, b->first, b->n, m, &(tw_work){b->kept, b->scratch, &muted}, &g));
         g.capacity = size;
         if (g.height[g.policy] <= size) continue;
         tw_shortage *s = &list[(*n)++];
@@ -601,7 +602,8 @@ static tw_status keep_base(bench *b, tw_diag *diag)
     TW_ALLOC(b->kept, roomy, 1);
     *roomy = without_limits(b->machine);
     TW_TRY(tw_machine_view(b->model, b->first, roomy, b->mapping->op, b->kept, &view));
-    return tw_program_build(b->model, b->first, view, &b->mapping->op[b->first], b->kept, diag, &b->base);
+    return tw_program_build(&(tw_problem){b->model, b->first, view}, &b->mapping->op[b->first], b->kept, diag,
+                            &b->base);
 }
 
 /* a->why.n_memories is 0 when the group fits. */

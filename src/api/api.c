@@ -269,7 +269,8 @@ tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machin
     static const tw_search_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_plan_find(model, machine, options ? options : &defaults, NULL, &tw_advice, &work, out);
+    tw_status status =
+        tw_plan_find(&(tw_request){model, machine, options ? options : &defaults, NULL, &tw_advice}, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -309,8 +310,8 @@ tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search
 {
     static const tw_search_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_remedies_find(plan, options ? options : &defaults, ctx->diag.deadline, ctx->arena, ctx->scratch, out, n);
+    tw_status status = tw_remedies_find(plan, options ? options : &defaults,
+                                        &(tw_work){ctx->arena, ctx->scratch, &ctx->diag}, out, n);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -85,7 +85,7 @@ static tw_status search_family(scene *s, int family, const tw_plan *best, tw_dia
     if (best && !dual && least_in_sequence(s, &op->level[op->n_levels - 1]) >= best->sum.cycles)
         return TW_INFEASIBLE;
     s->options.limits = &limits;
-    tw_status status = tw_plan_find(&s->model, s->machine, &s->options, NULL, &tw_advice,
+    tw_status status = tw_plan_find(&(tw_request){&s->model, s->machine, &s->options, NULL, &tw_advice},
                                     &(tw_work){s->arena, s->scratch, diag}, out);
     tw_arena_rewind(s->scratch, mark);
     return status;
@@ -131,7 +131,7 @@ static tw_status search_dispatch(scene *s, tw_diag *diag, const tw_plan **out)
     if (s->given->progress) s->options.user = s;
     if (tiled && s->machine->memory[s->machine->n_memories - 1].doubles == TW_DOUBLE_ANY)
         return search_families(s, diag, out);
-    TW_TRY(tw_plan_find(&s->model, s->machine, &s->options, NULL, &tw_advice,
+    TW_TRY(tw_plan_find(&(tw_request){&s->model, s->machine, &s->options, NULL, &tw_advice},
                         &(tw_work){s->arena, s->scratch, diag}, out));
     if (!tiled || tw_quidditch_lowering_of(*out, 0, &ignored, NULL)) return TW_OK;
     return search_families(s, diag, out);

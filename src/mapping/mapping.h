@@ -21,6 +21,13 @@
 #include "mapping/opmap.h"
 #include "tile/split.h"
 
+/* What is mapped: one operator of a model, on a machine. */
+typedef struct tw_problem {
+    const tw_model *model;
+    int op;                    /* its index in the model                              */
+    const tw_machine *machine; /* often its view for this operator: tw_machine_view   */
+} tw_problem;
+
 struct tw_mapping {
     int n_ops; /* one per operator of the model, same order */
     const tw_op_map *op;

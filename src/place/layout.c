@@ -1,10 +1,10 @@
 /* src/place/layout.c - see layout.h: slots one behind the other, pool by pool. */
 #include "place/layout.h"
 
-static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int64_t need,
-                        tw_diag *diag)
+static tw_status refuse(const tw_pools *pools, int m, int64_t need, tw_diag *diag)
 {
-    const tw_memory *mem = &machine->memory[m];
+    const tw_op *op = pools->op;
+    const tw_memory *mem = &pools->machine->memory[m];
     int64_t size = mem->reserved > 0 ? mem->full : mem->size;
     if (mem->reserved > 0) need = tw_cdiv(need, mem->align) * mem->align + mem->reserved;
     tw_status status = tw_diag_infeasible(
@@ -24,11 +24,11 @@ static tw_status refuse(const tw_pools *pools, const tw_op *op, const tw_machine
 }
 
 /* All is there at once; what the alignment wastes is least when the largest gap is behind the last. */
-static void put_gap_last(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int *order)
+static void put_gap_last(const tw_pools *pools, int m, int *order)
 {
-    int64_t align = machine->memory[m].align, most = 0;
-    int last = op->n_operands - 1, widest = last;
-    for (int o = 0; o < op->n_operands; o++) {
+    int64_t align = pools->machine->memory[m].align, most = 0;
+    int last = pools->op->n_operands - 1, widest = last;
+    for (int o = 0; o <= last; o++) {
         int64_t size = pools->packed[m][o] ? pools->size[m][o] * pools->count[m][o] : pools->size[m][o];
         if (pools->count[m][o] <= 0 || tw_cdiv(size, align) * align - size <= most) continue;
         most = tw_cdiv(size, align) * align - size;
@@ -38,24 +38,26 @@ static void put_gap_last(const tw_pools *pools, const tw_op *op, const tw_machin
     order[last] = widest;
 }
 
-static void put_residents_first(const tw_pools *pools, const tw_op *op, int *order)
+static void put_residents_first(const tw_pools *pools, int *order)
 {
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
-        for (int o = 0; o < op->n_operands; o++)
+        for (int o = 0; o < pools->op->n_operands; o++)
             if ((pools->resident >> o & 1) == (pass == 0)) order[n++] = o;
 }
 
 /* Operands of memory m in the order in which their pools are laid out. */
-static void order_pools(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m, int *order)
+static void order_pools(const tw_pools *pools, int m, int *order)
 {
+    const tw_op *op = pools->op;
+    tw_placement placement = pools->machine->memory[m].placement;
     for (int o = 0; o < op->n_operands; o++) order[o] = o;
-    if (machine->memory[m].placement == TW_PLACE_SLOTS) {
-        put_residents_first(pools, op, order);
+    if (placement == TW_PLACE_SLOTS) {
+        put_residents_first(pools, order);
         return;
     }
-    if (machine->memory[m].placement == TW_PLACE_LIFETIME) {
-        put_gap_last(pools, op, machine, m, order);
+    if (placement == TW_PLACE_LIFETIME) {
+        put_gap_last(pools, m, order);
         return;
     }
     for (int i = 1; i < op->n_operands; i++)
@@ -67,9 +69,10 @@ static void order_pools(const tw_pools *pools, const tw_op *op, const tw_machine
 }
 
 /* Slots of one pool from *end on; false when they leave 2^62. */
-static bool lay_pool(const tw_pools *pools, int m, int o, unsigned operands, int64_t align, tw_buffer *buffer,
-                     int *n_buffers, int64_t *end)
+static bool lay_pool(const tw_pools *pools, int m, int o, tw_buffer *buffer, int *n_buffers, int64_t *end)
 {
+    int64_t align = pools->machine->memory[m].align;
+    unsigned operands = pools->sharers[m][o] | 1u << o;
     for (int s = 0; s < (int)pools->count[m][o]; s++) {
         bool inside = s > 0 && pools->packed[m][o];
         int64_t at = inside ? *end : tw_cdiv(*end, align) * align;
@@ -80,12 +83,13 @@ static bool lay_pool(const tw_pools *pools, int m, int o, unsigned operands, int
 }
 
 /* Offsets of one memory's buffers; TW_ERR_INPUT when their sum leaves 64 bits. */
-static tw_status lay_out(const tw_pools *pools, const tw_op *op, const tw_machine *machine, int m,
-                         tw_buffer *buffer, tw_layout *out, tw_diag *diag)
+static tw_status lay_out(const tw_pools *pools, int m, tw_buffer *buffer, tw_layout *out, tw_diag *diag)
 {
-    int64_t align = machine->memory[m].align, end = 0;
+    const tw_op *op = pools->op;
+    const tw_memory *memory = &pools->machine->memory[m];
+    int64_t end = 0;
     int order[TW_MAX_OPERANDS];
-    order_pools(pools, op, machine, m, order);
+    order_pools(pools, m, order);
     for (int o = 0; o < op->n_operands; o++) out->first[m][o] = -1;
     for (int i = 0; i < op->n_operands; i++) {
         int o = order[i];
@@ -95,20 +99,20 @@ static tw_status lay_out(const tw_pools *pools, const tw_op *op, const tw_machin
             out->first[m][u] = out->n_buffers;
             out->count[m][u] = (int)pools->count[m][o];
         }
-        if (!lay_pool(pools, m, o, operands, align, buffer, &out->n_buffers, &end))
-            return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", machine->memory[m].name);
+        if (!lay_pool(pools, m, o, buffer, &out->n_buffers, &end))
+            return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", memory->name);
     }
-    if (pools->extra[m] > 0) end = tw_cdiv(end, align) * align + pools->extra[m];
+    if (pools->extra[m] > 0) end = tw_cdiv(end, memory->align) * memory->align + pools->extra[m];
     out->used[m] = end;
     return TW_OK;
 }
 
-tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine, bool roomy,
-                          tw_arena *arena, tw_diag *diag, tw_layout *out)
+tw_status tw_layout_build(const tw_pools *pools, bool roomy, tw_arena *arena, tw_diag *diag, tw_layout *out)
 {
+    const tw_machine *machine = pools->machine;
     int64_t n = 0;
     for (int m = 0; m < machine->n_memories; m++)
-        for (int o = 0; o < op->n_operands; o++) n += pools->count[m][o];
+        for (int o = 0; o < pools->op->n_operands; o++) n += pools->count[m][o];
     if (n > TW_MAX_BUFFERS)
         return tw_diag_error(diag, pools->loc[1], "the mapping has %" PRId64 " buffers, at most %d are allowed", n,
                              TW_MAX_BUFFERS);
@@ -116,9 +120,8 @@ tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machi
     TW_ALLOC(arena, buffer, n);
     *out = (tw_layout){.buffer = buffer};
     for (int m = 0; m < machine->n_memories; m++) {
-        TW_TRY(lay_out(pools, op, machine, m, buffer, out, diag));
-        if (out->used[m] > machine->memory[m].size && !roomy)
-            return refuse(pools, op, machine, m, out->used[m], diag);
+        TW_TRY(lay_out(pools, m, buffer, out, diag));
+        if (out->used[m] > machine->memory[m].size && !roomy) return refuse(pools, m, out->used[m], diag);
     }
     return TW_OK;
 }

@@ -16,6 +16,8 @@ enum { TW_MAX_BUFFERS = 1 << 18 };
 /* Lays pools of count[m][o] slots of size[m][o] units out. TW_INFEASIBLE when a memory is too small, unless `roomy`:
  * says by how much, which pools fill it, and at `loc[m]` where the level was written. */
 typedef struct tw_pools {
+    const tw_op *op; /* whose operands these are */
+    const tw_machine *machine;
     int64_t count[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t size[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     unsigned sharers[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* other operands that use the pool, as bits */
@@ -25,8 +27,8 @@ typedef struct tw_pools {
     int64_t extra[TW_MAX_MEMORIES];                /* units that are given out and never used                   */
     tw_loc loc[TW_MAX_MEMORIES];
 } tw_pools;
-TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, const tw_op *op, const tw_machine *machine,
-                                       bool roomy, tw_arena *arena, tw_diag *diag, tw_layout *out);
+TW_NODISCARD tw_status tw_layout_build(const tw_pools *pools, bool roomy, tw_arena *arena, tw_diag *diag,
+                                       tw_layout *out);
 TW_NODISCARD tw_status tw_layout_check(const tw_layout *layout, const tw_machine *machine, tw_diag *diag);
 void tw_layout_print(const tw_layout *layout, const tw_op *op, const tw_machine *machine, tw_text *out);
 #endif

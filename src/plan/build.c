@@ -86,12 +86,13 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
     diag->short_by = 0;
     const tw_op_map *map = &group->map[i];
     TW_TRY(tw_machine_view(group->model, i, group->machine, group->map, work->arena, &view));
-    tw_status built = tw_program_build(group->model, i, view, map, work->arena, diag, &out->program);
+    const tw_problem problem = {group->model, i, view};
+    tw_status built = tw_program_build(&problem, map, work->arena, diag, &out->program);
     if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted && group->advisor)
-        group->advisor->too_large(group->model, i, view, map, work->scratch, diag);
+        group->advisor->too_large(&problem, map, work->scratch, diag);
     TW_TRY(built);
-    bool known = group->evaluator && group->n == 1 &&
-                 tw_evaluator_recall(group->evaluator, group->model, i, view, map, &out->timeline);
+    bool known =
+        group->evaluator && group->n == 1 && tw_evaluator_recall(group->evaluator, &problem, map, &out->timeline);
     return known ? TW_OK : tw_timeline_run(&out->program, work->scratch, diag, &out->timeline);
 }
 
@@ -108,7 +109,7 @@ static tw_status place_group(const tw_group *group, const tw_work *work, tw_part
     for (int m = 1; m < machine->n_memories; m++) {
         tw_placing *g = &out->placing[out->n_placings];
         if (!needs_placing(machine, m, group->n)) continue;
-        TW_TRY(tw_placing_build(out->op, group->first, group->n, m, work->arena, work->scratch, work->diag, g));
+        TW_TRY(tw_placing_build(out->op, group->first, group->n, m, work, g));
         g->capacity = machine->memory[m].size;
         TW_TRY(tw_placing_check(g, out->op, work->diag));
         TW_TRY(tw_placing_apply(g, out->op, work->arena));

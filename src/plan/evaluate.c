@@ -56,17 +56,16 @@ static double praised(const tw_timeline *t, praise by)
 }
 
 /* Short programs are simulated again sooner than they are looked for. */
-static void remember(bench *b, const tw_program *p, const tw_model *model, int op, const tw_op_map *map,
-                     const tw_timeline *timeline)
+static void remember(bench *b, const tw_problem *problem, const tw_op_map *map, const tw_timeline *timeline)
 {
     static const int64_t short_program = 100000; /* instructions */
     if (timeline->sum.instructions < short_program) return;
     for (int by = 0; by < N_PRAISES; by++) {
         kept *k = &b->best[by];
-        bool same = k->model == model && k->op == op;
+        bool same = k->model == problem->model && k->op == problem->op;
         if (same && praised(timeline, (praise)by) >= praised(&k->timeline, (praise)by)) continue;
-        *k = (kept){.model = model, .op = op, .map = *map, .timeline = *timeline};
-        for (int m = 0; m < p->machine->n_memories; m++) k->size[m] = p->machine->memory[m].size;
+        *k = (kept){.model = problem->model, .op = problem->op, .map = *map, .timeline = *timeline};
+        for (int m = 0; m < problem->machine->n_memories; m++) k->size[m] = problem->machine->memory[m].size;
     }
 }
 
@@ -78,20 +77,20 @@ static bool is_same_level(const tw_level_map *a, const tw_level_map *b)
 }
 #undef SAME
 
-static bool is_of(const kept *k, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map)
+static bool is_of(const kept *k, const tw_problem *problem, const tw_op_map *map)
 {
-    bool same = k->model == model && k->op == op && k->map.n_levels == map->n_levels;
+    const tw_machine *machine = problem->machine;
+    bool same = k->model == problem->model && k->op == problem->op && k->map.n_levels == map->n_levels;
     for (int m = 0; same && m < machine->n_memories; m++) same = k->size[m] == machine->memory[m].size;
     for (int l = 0; same && l < map->n_levels; l++) same = is_same_level(&k->map.level[l], &map->level[l]);
     return same;
 }
 
-bool tw_evaluator_recall(const tw_evaluator *e, const tw_model *model, int op, const tw_machine *machine,
-                         const tw_op_map *map, tw_timeline *out)
+bool tw_evaluator_recall(const tw_evaluator *e, const tw_problem *problem, const tw_op_map *map, tw_timeline *out)
 {
     for (int i = 0; i < e->n; i++)
         for (int by = 0; by < N_PRAISES; by++)
-            if (is_of(&e->bench[i].best[by], model, op, machine, map)) {
+            if (is_of(&e->bench[i].best[by], problem, map)) {
                 *out = e->bench[i].best[by].timeline;
                 return true;
             }
@@ -101,21 +100,21 @@ bool tw_evaluator_recall(const tw_evaluator *e, const tw_model *model, int op, c
 /* Programs of fewer executions are measured, and simulated once more if they are the best. */
 static const int64_t short_execs = 20000;
 
-static tw_status cost(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                      tw_meter *meter, tw_outcome *out, int64_t *short_by)
+static tw_status cost(void *user, const tw_problem *problem, const tw_op_map *map, tw_meter *meter, tw_outcome *out,
+                      int64_t *short_by)
 {
     bench *b = user;
     tw_arena_mark mark = tw_arena_save(b->scratch);
     tw_program program;
     tw_timeline timeline;
     b->diag.short_by = 0;
-    tw_status status = tw_program_build(model, op, machine, map, b->scratch, &b->diag, &program);
+    tw_status status = tw_program_build(problem, map, b->scratch, &b->diag, &program);
     if (status == TW_OK) status = tw_group_check(&program, b->scratch, &b->diag);
     *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
     bool brief = status == TW_OK && program.flow && program.n_execs < short_execs;
     if (status == TW_OK) status = tw_timeline_measure(&program, brief, meter, b->scratch, &b->diag, &timeline);
     if (status == TW_OK && !meter->unfinished) status = tw_outcome_of(&program, &timeline, b->scratch, out);
-    if (status == TW_OK && !meter->unfinished && !brief) remember(b, &program, model, op, map, &timeline);
+    if (status == TW_OK && !meter->unfinished && !brief) remember(b, problem, map, &timeline);
     tw_arena_rewind(b->scratch, mark);
     return meter->unfinished ? TW_OK : status;
 }
@@ -227,13 +226,12 @@ static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outl
     return TW_OK;
 }
 
-static tw_status outline(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                         tw_outline *out)
+static tw_status outline(void *user, const tw_problem *problem, const tw_op_map *map, tw_outline *out)
 {
     bench *b = user;
     tw_arena_mark mark = tw_arena_save(b->scratch);
     tw_program program;
-    tw_status status = tw_program_build_roomy(model, op, machine, map, b->scratch, &b->diag, &program);
+    tw_status status = tw_program_build_roomy(problem, map, b->scratch, &b->diag, &program);
     if (status == TW_OK) status = outline_program(&program, b->scratch, out);
     tw_arena_rewind(b->scratch, mark);
     return status;

@@ -10,12 +10,12 @@
 #include "search/search.h"
 
 /* What stops the mapping that misses least. */
-static void explain(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                    tw_arena *scratch, tw_diag *diag)
+static void explain(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch, tw_diag *diag)
 {
     tw_program program;
-    tw_diag_note(diag, model->op[op].loc, "of the mappings that were tried, this one comes nearest:");
-    tw_status status = tw_program_build(model, op, machine, map, scratch, diag, &program);
+    tw_diag_note(diag, problem->model->op[problem->op].loc,
+                 "of the mappings that were tried, this one comes nearest:");
+    tw_status status = tw_program_build(problem, map, scratch, diag, &program);
     if (status == TW_OK) status = tw_group_check(&program, scratch, diag);
     (void)status; /* the search has its own; this one is about the messages */
 }
@@ -52,11 +52,7 @@ static double time_of_op(const tw_model *model, int op, const tw_deadline *deadl
 
 /* What is searched, and what was found. */
 typedef struct hunt {
-    const tw_model *model;
-    const tw_machine *machine;
-    const tw_search_options *options;
-    const tw_mapping *start; /* NULL: none */
-    const tw_advisor *advisor;
+    const tw_request *asked;
     tw_found *found;
     tw_op_map *map;
     tw_search_result *result;
@@ -65,27 +61,30 @@ typedef struct hunt {
 
 static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
+    const tw_request *asked = h->asked;
     const tw_machine *view;
     tw_deadline share;
     const tw_deadline *all = diag->deadline;
-    TW_TRY(tw_machine_view(h->model, i, h->machine, NULL, scratch, &view));
-    tw_deadline_init(&share, time_of_op(h->model, i, all), all);
+    TW_TRY(tw_machine_view(asked->model, i, asked->machine, NULL, scratch, &view));
+    tw_deadline_init(&share, time_of_op(asked->model, i, all), all);
     diag->deadline = &share;
-    tw_status status = tw_search_op(h->model, i, view, h->options, eval, h->start ? &h->start->op[i] : NULL,
-                                    scratch, diag, &h->found[i], &h->result[i]);
+    const tw_search search = {
+        {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL};
+    tw_status status = tw_search_op(&search, scratch, diag, &h->found[i], &h->result[i]);
     diag->deadline = all;
     h->map[i] = h->found[i].map;
     if (status != TW_INFEASIBLE) return status;
-    if (h->found[i].nearest) explain(h->model, i, view, &h->map[i], scratch, diag);
-    if (h->advisor) h->advisor->nothing_fits(h->model, i, h->machine, h->options, scratch, diag);
+    if (h->found[i].nearest) explain(&search.problem, &h->map[i], scratch, diag);
+    if (asked->advisor)
+        asked->advisor->nothing_fits(&(tw_problem){asked->model, i, asked->machine}, asked->options, scratch, diag);
     return status;
 }
 
 static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
-    for (int i = 0; i < h->model->n_ops; i++)
-        if (h->model->op[i].fused)
-            h->map[i] = h->found[i].map = tw_whole_map(h->model, i, h->machine);
+    for (int i = 0; i < h->asked->model->n_ops; i++)
+        if (h->asked->model->op[i].fused)
+            h->map[i] = h->found[i].map = tw_whole_map(h->asked->model, i, h->asked->machine);
         else
             TW_TRY(find_op(h, i, eval, scratch, diag));
     return TW_OK;
@@ -103,7 +102,7 @@ static tw_status run_hunt(hunt *h, const tw_work *work)
     tw_diag *diag = work->diag;
     tw_deadline limit;
     const tw_deadline *deadline = diag->deadline;
-    tw_deadline_init(&limit, h->options->time_limit, deadline);
+    tw_deadline_init(&limit, h->asked->options->time_limit, deadline);
     diag->deadline = &limit;
     tw_status status = find_ops(h, tw_evaluator_eval(h->evaluator), work->scratch, diag);
     diag->deadline = deadline;
@@ -115,29 +114,29 @@ static tw_status build_found(const hunt *h, const tw_mapping *mapping, const tw_
 {
     tw_front_list *front;
     tw_diag *diag = work->diag;
-    TW_ALLOC(work->arena, front, h->model->n_ops);
-    for (int i = 0; i < h->model->n_ops; i++)
+    TW_ALLOC(work->arena, front, h->asked->model->n_ops);
+    for (int i = 0; i < h->asked->model->n_ops; i++)
         TW_TRY(keep_front(&h->found[i], mapping, i, h->result[i].n_objectives, work->arena, &front[i]));
     const tw_deadline *deadline = diag->deadline;
-    const tw_origin origin = {h->result, front, h->advisor, h->evaluator};
+    const tw_origin origin = {h->result, front, h->asked->advisor, h->evaluator};
     diag->deadline = NULL;
-    tw_status status = tw_plan_build(h->model, h->machine, mapping, &origin, work, out);
+    tw_status status = tw_plan_build(h->asked->model, h->asked->machine, mapping, &origin, work, out);
     diag->deadline = deadline;
     return status;
 }
 
-tw_status tw_plan_find(const tw_model *model, const tw_machine *machine, const tw_search_options *options,
-                       const tw_mapping *start, const tw_advisor *advisor, const tw_work *work, const tw_plan **out)
+tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out)
 {
-    hunt h = {.model = model, .machine = machine, .options = options, .start = start, .advisor = advisor};
+    const tw_model *model = asked->model;
+    hunt h = {.asked = asked};
     tw_mapping *mapping;
     TW_ALLOC(work->arena, mapping, 1);
     TW_ALLOC(work->arena, h.map, model->n_ops);
     TW_ALLOC(work->scratch, h.found, model->n_ops);
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
-    TW_TRY(tw_groups_check(model, machine, work->diag));
-    if (!(h.evaluator = tw_evaluator_new(threads_of(options)))) return TW_ERR_NOMEM;
+    TW_TRY(tw_groups_check(model, asked->machine, work->diag));
+    if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);
     tw_evaluator_free(h.evaluator);

@@ -101,7 +101,8 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     const tw_mapping *start = before && before->op[0].search.space == o.space ? before->mapping : NULL;
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = tw_plan_find(model, t->machine, &o, start, NULL, &(tw_work){arena, scratch, diag}, out);
+    tw_status status =
+        tw_plan_find(&(tw_request){model, t->machine, &o, start, NULL}, &(tw_work){arena, scratch, diag}, out);
     tw_arena_free(scratch);
     return status;
 }

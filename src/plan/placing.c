@@ -64,9 +64,10 @@ typedef struct blocks {
     int **of; /* per operator of the group and buffer: its block, -1: another memory */
 } blocks;
 
-static void add_buffers(blocks *l, int k, const tw_program *p, int first, int n, int operand, int slot)
+static void add_buffers(blocks *l, int k, const tw_program *p, int first, int n, int slot)
 {
     tw_placing *g = l->g;
+    int operand = p->layout.buffer[first].operand;
     int op = g->first_op + k, shared = block_before(g, op, p, operand);
     if (shared < 0) {
         shared = g->n_blocks++;
@@ -88,7 +89,7 @@ static void add_blocks(blocks *l, int k, const tw_program *p)
         int count = p->layout.count[g->memory][b->operand];
         bool one = b->slot == 0 && is_one_block(p, i, count);
         n = one ? count : 1;
-        add_buffers(l, k, p, i, n, b->operand, one || count == 1 ? -1 : b->slot);
+        add_buffers(l, k, p, i, n, one || count == 1 ? -1 : b->slot);
     }
     int64_t unused = unused_of(p, g->memory, g->align);
     if (unused > 0)
@@ -271,9 +272,9 @@ static int resident_buffer(const tw_program *p, int memory)
 
 /* ---- the whole ---- */
 
-tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, tw_arena *arena, tw_arena *scratch,
-                           tw_diag *diag, tw_placing *out)
+tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, const tw_work *work, tw_placing *out)
 {
+    tw_arena *arena = work->arena;
     const tw_memory *m = &op[first].program.machine->memory[memory];
     tw_placing g = {.memory = memory, .first_op = first, .n_ops = n, .policy = m->placement, .align = m->align};
     blocks l = {.g = &g};
@@ -286,9 +287,9 @@ tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, t
         TW_ALLOC(arena, l.of[k], op[first + k].program.layout.n_buffers + 1);
         add_blocks(&l, k, &op[first + k].program);
     }
-    for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], scratch, diag));
+    for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], work->scratch, work->diag));
     settle_lifetimes(&g);
-    TW_TRY(put_by_policy(&g, arena, scratch, diag));
+    TW_TRY(put_by_policy(&g, arena, work->scratch, work->diag));
     *out = g;
     return TW_OK;
 }
@@ -335,30 +336,31 @@ tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
     return map;
 }
 
-/* Programs of the n - 1 operators behind `first`, at their places in `op`. */
-static tw_status build_behind(const tw_model *model, int first, int n, const tw_machine *machine,
-                              const tw_op_map *given, tw_arena *arena, tw_op_plan *op)
+/* Programs of the n - 1 operators behind the first one, at their places in `op`. */
+static tw_status build_behind(const tw_problem *first, int n, const tw_op_map *given, tw_arena *arena,
+                              tw_op_plan *op)
 {
+    const tw_model *model = first->model;
     tw_diag muted = {.muted = true};
     for (int k = 1; k < n; k++) {
         tw_machine *view;
         tw_op_map *map;
+        int i = first->op + k;
         TW_ALLOC(arena, view, 1);
         TW_ALLOC(arena, map, 1);
-        *view = tw_machine_for(machine, model, &model->op[first + k]);
-        *map = given ? given[first + k] : tw_whole_map(model, first + k, machine);
-        TW_TRY(tw_program_build_roomy(model, first + k, view, map, arena, &muted, &op[k].program));
+        *view = tw_machine_for(first->machine, model, &model->op[i]);
+        *map = given ? given[i] : tw_whole_map(model, i, first->machine);
+        TW_TRY(tw_program_build_roomy(&(tw_problem){model, i, view}, map, arena, &muted, &op[k].program));
     }
     return TW_OK;
 }
 
-/* What they need of one memory beside what `first` leaves there, which is block 0. */
-static tw_status blocks_behind(const tw_op_plan *op, int first, int n, const tw_memory *m, int memory,
-                               tw_arena *arena, tw_placing *g)
+/* What they need of g's memory beside what the first one leaves there, which is block 0. */
+static tw_status blocks_behind(const tw_op_plan *op, tw_arena *arena, tw_placing *g)
 {
+    int first = g->first_op, n = g->n_ops;
     blocks l = {.g = g};
     int room = 1;
-    *g = (tw_placing){.memory = memory, .first_op = first, .n_ops = n, .align = m->align};
     for (int k = 1; k < n; k++) room += op[k].program.layout.n_buffers + 1;
     TW_ALLOC(arena, g->block, room);
     TW_ALLOC(arena, l.of, n);
@@ -409,22 +411,22 @@ static void reserve_behind(tw_placing *g, tw_memory *m)
         m->size = tw_max(1, tw_fdiv(m->size - m->reserved, m->align) * m->align);
 }
 
-static tw_status look_behind(const tw_model *model, int first, const tw_machine *machine, const tw_op_map *map,
-                             tw_arena *arena, tw_machine *view)
+static tw_status look_behind(const tw_problem *first, const tw_op_map *map, tw_arena *arena, tw_machine *view)
 {
-    const tw_op *op = &model->op[first];
-    int n = tw_group_size(model, first);
+    const tw_model *model = first->model;
+    const tw_op *op = &model->op[first->op];
+    int n = tw_group_size(model, first->op);
     tw_op_plan *plan;
     TW_ALLOC(arena, plan, n);
-    tw_status status = build_behind(model, first, n, machine, map, arena, plan);
+    tw_status status = build_behind(first, n, map, arena, plan);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* whoever builds them says so */
     TW_TRY(status);
-    for (int m = 1; m < machine->n_memories; m++) {
+    for (int m = 1; m < view->n_memories; m++) {
         tw_memory *memory = &view->memory[m];
-        tw_placing g;
-        TW_TRY(blocks_behind(plan, first, n, memory, m, arena, &g));
-        TW_TRY(describe_behind(op, machine, &g, model->tensor[op->operand[tw_op_output(op)].tensor].dtype, arena,
-                               &memory->behind));
+        tw_placing g = {.memory = m, .first_op = first->op, .n_ops = n, .align = memory->align};
+        TW_TRY(blocks_behind(plan, arena, &g));
+        TW_TRY(describe_behind(op, first->machine, &g, model->tensor[op->operand[tw_op_output(op)].tensor].dtype,
+                               arena, &memory->behind));
         if (memory->placement == TW_PLACE_BUMP) reserve_behind(&g, memory);
     }
     return TW_OK;
@@ -437,7 +439,7 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
     TW_ALLOC(arena, view, 1);
     *view = tw_machine_for(machine, model, &model->op[op]);
     if (!model->op[op].fused && tw_group_size(model, op) > 1)
-        TW_TRY(look_behind(model, op, machine, map, arena, view));
+        TW_TRY(look_behind(&(tw_problem){model, op, machine}, map, arena, view));
     *out = view;
     return TW_OK;
 }

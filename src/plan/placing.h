@@ -18,8 +18,8 @@
 
 /* Blocks of the group of operators [first, first + n) in `memory`, with the offsets that the memory's policy gives them and
  * what the other policies would take. Capacity is not looked at. */
-TW_NODISCARD tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, tw_arena *arena,
-                                        tw_arena *scratch, tw_diag *diag, tw_placing *out);
+TW_NODISCARD tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, const tw_work *work,
+                                        tw_placing *out);
 /* Writes the offsets into the layouts of the operators. */
 TW_NODISCARD tw_status tw_placing_apply(const tw_placing *placing, tw_op_plan *op, tw_arena *arena);
 /* TW_INFEASIBLE with the reason when the blocks do not fit. */

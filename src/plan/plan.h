@@ -65,12 +65,11 @@ struct tw_plan {
 /* Who is asked for help when nothing fits: notes follow the reason. What helps is found by planning again, so that it
  * lies above this folder: advise/. */
 typedef struct tw_advisor {
-    /* The mapping of operator `op` needs more than a memory of `machine`, the operator's view, has. */
-    void (*too_large)(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                      tw_arena *scratch, tw_diag *diag);
-    /* Nothing in the space of operator `op` fits. */
-    void (*nothing_fits)(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                         tw_arena *scratch, tw_diag *diag);
+    /* The mapping needs more than a memory of the machine, the operator's view, has. */
+    void (*too_large)(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch, tw_diag *diag);
+    /* Nothing in the operator's space fits. */
+    void (*nothing_fits)(const tw_problem *problem, const tw_search_options *options, tw_arena *scratch,
+                         tw_diag *diag);
 } tw_advisor;
 
 /* Where a mapping comes from. */
@@ -84,10 +83,16 @@ typedef struct tw_origin {
 /* Lays out, programs and times the mapping of every operator; `origin` NULL: a given mapping, and nobody is asked. */
 TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
                                      const tw_origin *origin, const tw_work *work, const tw_plan **out);
-/* Finds a mapping first. `start`: what an earlier search over the same space found, NULL: there was none. */
-TW_NODISCARD tw_status tw_plan_find(const tw_model *model, const tw_machine *machine,
-                                    const tw_search_options *options, const tw_mapping *start,
-                                    const tw_advisor *advisor, const tw_work *work, const tw_plan **out);
+/* What is to be planned, and how a mapping of it is looked for. */
+typedef struct tw_request {
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_search_options *options;
+    const tw_mapping *start;   /* what an earlier search over the same space found; NULL: there was none */
+    const tw_advisor *advisor; /* NULL: nobody is asked                                                  */
+} tw_request;
+/* Finds a mapping first. */
+TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out);
 /* Lets both judges watch operator `op`. The verdict is written whenever the run was possible. */
 TW_NODISCARD tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options,
                                      const tw_work *work, const tw_verdict **out);

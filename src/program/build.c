@@ -471,12 +471,14 @@ static tw_status build_pools(tw_program *p, cuts *c, bool roomy, tw_arena *arena
     return status;
 }
 
-static tw_status build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map, bool roomy,
-                       tw_arena *arena, tw_diag *diag, tw_program *out)
+static tw_status build(const tw_problem *problem, const tw_op_map *map, bool roomy, tw_arena *arena, tw_diag *diag,
+                       tw_program *out)
 {
-    tw_program p = {.model = model, .op = &model->op[op], .machine = machine, .map = map};
+    const tw_model *model = problem->model;
+    const tw_machine *machine = problem->machine;
+    tw_program p = {.model = model, .op = &model->op[problem->op], .machine = machine, .map = map};
     cuts c;
-    tw_pools pools = {0};
+    tw_pools pools = {.op = p.op, .machine = machine};
     resolve_levels(&p);
     p.clipped = tw_op_clipped(p.op);
     for (int o = 0; o < p.op->n_operands; o++)
@@ -490,19 +492,19 @@ static tw_status build(const tw_model *model, int op, const tw_machine *machine,
             p.padded |= 1u << l;
     }
     TW_TRY(build_pools(&p, &c, roomy, arena, diag, &pools));
-    TW_TRY(tw_layout_build(&pools, p.op, machine, roomy, arena, diag, &p.layout));
+    TW_TRY(tw_layout_build(&pools, roomy, arena, diag, &p.layout));
     *out = p;
     return TW_OK;
 }
 
-tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                           tw_arena *arena, tw_diag *diag, tw_program *out)
+tw_status tw_program_build(const tw_problem *problem, const tw_op_map *map, tw_arena *arena, tw_diag *diag,
+                           tw_program *out)
 {
-    return build(model, op, machine, map, false, arena, diag, out);
+    return build(problem, map, false, arena, diag, out);
 }
 
-tw_status tw_program_build_roomy(const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                                 tw_arena *arena, tw_diag *diag, tw_program *out)
+tw_status tw_program_build_roomy(const tw_problem *problem, const tw_op_map *map, tw_arena *arena, tw_diag *diag,
+                                 tw_program *out)
 {
-    return build(model, op, machine, map, true, arena, diag, out);
+    return build(problem, map, true, arena, diag, out);
 }

@@ -114,8 +114,8 @@ static int64_t try_slots(const tw_flow_cursor *c, int memory, int pool, int64_t 
     for (int o = 0; o < p->op->n_operands; o++)
         if (c->flow->residency[memory][o].here && c->flow->residency[memory][o].pool == pool)
             map.level[memory - 1].slots[o] = slots;
-    if (arena &&
-        tw_program_build(p->model, (int)(p->op - p->model->op), &roomy, &map, arena, &muted, &program) == TW_OK)
+    if (arena && tw_program_build(&(tw_problem){p->model, (int)(p->op - p->model->op), &roomy}, &map, arena, &muted,
+                                  &program) == TW_OK)
         n = measure(&program, memory, pool, fallback, arena);
     tw_arena_free(arena);
     return n;

@@ -42,12 +42,11 @@ typedef struct tw_program {
 } tw_program;
 
 /* TW_ERR_INPUT when a cut is not legal, TW_INFEASIBLE when it does not fit or breaks a machine limit. */
-TW_NODISCARD tw_status tw_program_build(const tw_model *model, int op, const tw_machine *machine,
-                                        const tw_op_map *map, tw_arena *arena, tw_diag *diag, tw_program *out);
+TW_NODISCARD tw_status tw_program_build(const tw_problem *problem, const tw_op_map *map, tw_arena *arena,
+                                        tw_diag *diag, tw_program *out);
 /* The same for memories as large as they have to be, with as many buffers of everything as the mapping says. */
-TW_NODISCARD tw_status tw_program_build_roomy(const tw_model *model, int op, const tw_machine *machine,
-                                              const tw_op_map *map, tw_arena *arena, tw_diag *diag,
-                                              tw_program *out);
+TW_NODISCARD tw_status tw_program_build_roomy(const tw_problem *problem, const tw_op_map *map, tw_arena *arena,
+                                              tw_diag *diag, tw_program *out);
 
 /* Units that a region of this operand takes. */
 static inline int64_t tw_program_units(const tw_program *program, int operand, int64_t elems)

@@ -103,7 +103,7 @@ static void tell(branch *b)
     double now = tw_deadline_since(b->start_ns);
     if (!b->options->progress || now - b->last_told < 0.05) return;
     b->last_told = now;
-    tw_progress p = {.op = b->space->op_index,
+    tw_progress p = {.op = b->space->problem.op,
                      .found = b->out->front.n > 0,
                      .seconds = now,
                      .nodes = b->out->n_nodes,
@@ -213,8 +213,8 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
     t->meter = &meter;
-    tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], s->model, s->op_index, machine, map,
-                                          &meter, out, short_by);
+    const tw_problem problem = {s->problem.model, s->problem.op, machine};
+    tw_status status = t->all->eval->cost(t->all->eval->user[t->worker], &problem, map, &meter, out, short_by);
     t->meter = NULL;
     if (t->must) t->all->must_left -= meter.done;
     *unfinished = meter.unfinished;
@@ -228,7 +228,7 @@ static tw_status task_outline(void *user, const tw_op_map *map, tw_outline *out)
     task *t = user;
     const tw_space *s = t->all->space;
     t->work += OUTLINE_WORK;
-    return t->all->eval->outline(t->all->eval->user[t->worker], s->model, s->op_index, s->machine, map, out);
+    return t->all->eval->outline(t->all->eval->user[t->worker], &s->problem, map, out);
 }
 
 /* ---- a task ---- */
@@ -551,7 +551,7 @@ static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t lo
     TW_TRY(begin_task(b, t, 0, 0));
     tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
                       task_cost, task_outline, task_stopped};
-    tw_status status = tw_seed_frame(b->space, b->goals, frame, start, looks, &judge, &t->at);
+    tw_status status = tw_seed_frame(&(tw_climb){b->space, b->goals, &judge, &t->at, looks}, frame, start);
     if (t->status == TW_OK) t->status = status;
     memset(t->closed, 0, sizeof t->closed);
     TW_TRY(merge_task(b, t));
@@ -595,7 +595,7 @@ static tw_status try_first(branch *b, const tw_part *part)
     t->must = b->out->front.n == 0;
     tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
                       task_cost, task_outline, task_stopped};
-    tw_status status = tw_seed_choices(b->space, b->goals, part, LOOKS, &judge, &t->at);
+    tw_status status = tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, part);
     if (t->status == TW_OK) t->status = status;
     memset(t->closed, 0, sizeof t->closed);
     TW_TRY(merge_task(b, t));
@@ -875,17 +875,18 @@ static int64_t longest_run(const tw_deadline *deadline)
     return most < (double)ONE_RUN ? tw_max(1, (int64_t)most) : ONE_RUN;
 }
 
-tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_search_options *options,
-                    const tw_eval *eval, const tw_op_map *start, const tw_deadline *deadline, tw_hunt *out)
+tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goals *goals,
+                    const tw_deadline *deadline, tw_hunt *out)
 {
+    const tw_search_options *options = search->options;
     branch *b = calloc(1, sizeof *b);
     if (!b) return TW_ERR_NOMEM;
     *out = (tw_hunt){.front = {.goals = goals, .counts = space->notes || options->exhaustive}, .root_at = -1};
     b->space = space;
     b->goals = goals;
     b->options = options;
-    b->eval = eval;
-    b->start = start;
+    b->eval = search->eval;
+    b->start = search->start;
     b->heap.goals = goals;
     atomic_store(&b->winner, TASKS);
     b->total = options->budget > 0 ? options->budget : DEFAULT_BUDGET;

@@ -27,9 +27,7 @@ typedef struct tw_hunt { /* what comes out */
     double seconds;
 } tw_hunt;
 
-/* `deadline` may end it, with what was found by then; NULL: it does not. `start` is what an earlier search over this space
- * found, NULL: there was none. */
-TW_NODISCARD tw_status tw_branch(const tw_space *space, const tw_goals *goals, const tw_search_options *options,
-                                 const tw_eval *eval, const tw_op_map *start, const tw_deadline *deadline,
-                                 tw_hunt *out);
+/* `deadline` may end it, with what was found by then; NULL: it does not. */
+TW_NODISCARD tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goals *goals,
+                                 const tw_deadline *deadline, tw_hunt *out);
 #endif

@@ -16,7 +16,9 @@ static void describe_bound(const tw_space *s, const tw_hunt *hunt, tw_search_res
 static void describe(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
                      const tw_hunt *hunt, tw_search_result *r)
 {
-    *r = (tw_search_result){.n_objectives = goals->n, .space = options->space, .ending = hunt->ending};
+    *r = (tw_search_result){.space = options->space, .ending = hunt->ending, .proven = !hunt->any_open};
+    if (hunt->front.n == 0) return;
+    r->n_objectives = goals->n;
     const tw_best *best = &hunt->front.best[0];
     tw_wide first = best->value.of[0];
     for (int i = 0; i < goals->n; i++) {
@@ -27,7 +29,6 @@ static void describe(const tw_space *s, const tw_goals *goals, const tw_search_o
     tw_wide bound = hunt->any_open && hunt->open.of[0] < first ? hunt->open.of[0] : first;
     r->bound = (double)bound;
     r->gap = gap_of((double)first, (double)bound);
-    r->proven = !hunt->any_open;
     r->n_space = options->exhaustive && r->proven ? (double)hunt->n_points : tw_space_count(s);
     r->n_nodes = hunt->n_nodes;
     r->work = hunt->work;
@@ -39,8 +40,10 @@ static void describe(const tw_space *s, const tw_goals *goals, const tw_search_o
     describe_bound(s, hunt, r);
 }
 
-static tw_status keep_front(const tw_hunt *hunt, tw_arena *arena, tw_found *found)
+static tw_status keep_found(const tw_hunt *hunt, tw_arena *arena, tw_found *found)
 {
+    found->map = hunt->front.best[0].map;
+    if (!hunt->front.goals->pareto) return TW_OK;
     tw_op_map *map;
     tw_goal_value *value;
     TW_ALLOC(arena, map, hunt->front.n);
@@ -55,18 +58,12 @@ static tw_status keep_front(const tw_hunt *hunt, tw_arena *arena, tw_found *foun
     return TW_OK;
 }
 
-static tw_status conclude(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
-                          const tw_hunt *hunt, tw_arena *arena, tw_diag *diag, tw_found *found,
-                          tw_search_result *result)
+/* Nothing was found: why, and what came nearest. */
+static tw_status refuse(const tw_space *s, const tw_search_options *options, const tw_hunt *hunt, tw_diag *diag,
+                        tw_found *found)
 {
-    if (hunt->front.n > 0) {
-        describe(s, goals, options, hunt, result);
-        found->map = hunt->front.best[0].map;
-        return goals->pareto ? keep_front(hunt, arena, found) : TW_OK;
-    }
     found->nearest = hunt->has_nearest;
     found->map = hunt->nearest;
-    *result = (tw_search_result){.ending = hunt->ending, .proven = !hunt->any_open, .space = options->space};
     if (!hunt->any_open)
         return tw_diag_infeasible(diag, s->op->loc, "no mapping of '%s' in the space '%s' fits machine '%s'",
                                   s->op->name, tw_space_word(options->space), s->machine->name);
@@ -90,10 +87,12 @@ static bool has_notes(const tw_space *s, const tw_search_options *options)
 }
 
 /* A search that gave up must not be worse than one over the family of the notes, which is small. */
-static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
-                           const tw_eval *eval, tw_arena *arena, tw_diag *diag, tw_hunt *hunt)
+static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_goals *goals, tw_arena *arena,
+                           tw_diag *diag, tw_hunt *hunt)
 {
+    const tw_search_options *options = search->options;
     tw_search_options notes = *options;
+    tw_search small = {search->problem, &notes, search->eval, NULL};
     tw_space family;
     tw_hunt other;
     bool ended = !hunt->any_open || hunt->ending == TW_END_STOPPED || hunt->ending == TW_END_GAP;
@@ -101,9 +100,9 @@ static tw_status ask_notes(const tw_space *s, const tw_goals *goals, const tw_se
     notes.space = TW_SPACE_NOTES;
     notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
     notes.max_execs = notes.max_outer = notes.max_inner = 0;
-    TW_TRY(tw_space_of(s->model, s->op_index, s->machine, &notes, arena, diag, &family));
+    TW_TRY(tw_space_of(&search->problem, &notes, arena, diag, &family));
     TW_TRY(tw_space_measure(&family, arena));
-    tw_status status = tw_branch(&family, goals, &notes, eval, NULL, diag->deadline, &other);
+    tw_status status = tw_branch(&small, &family, goals, diag->deadline, &other);
     for (int i = 0; i < other.front.n && status == TW_OK; i++)
         status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
     hunt->n_nodes += other.n_nodes;
@@ -123,29 +122,33 @@ static double time_of_space(const tw_space *s, const tw_search_options *options,
     return has_notes(s, options) && isfinite(left) ? left * share : 0;
 }
 
-tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                       const tw_eval *eval, const tw_op_map *start, tw_arena *arena, tw_diag *diag, tw_found *found,
+tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
                        tw_search_result *result)
 {
+    const tw_search_options *options = search->options;
     tw_space space;
     tw_goals goals;
     tw_hunt hunt;
     *found = (tw_found){0};
-    TW_TRY(tw_goals_of(options, machine, diag, &goals));
-    TW_TRY(tw_space_of(model, op, machine, options, arena, diag, &space));
+    TW_TRY(tw_goals_of(options, search->problem.machine, diag, &goals));
+    TW_TRY(tw_space_of(&search->problem, options, arena, diag, &space));
     TW_TRY(tw_space_measure(&space, arena));
     tw_deadline most;
     tw_deadline_init(&most, time_of_space(&space, options, diag), diag->deadline);
-    tw_status status = tw_branch(&space, &goals, options, eval, start, &most, &hunt);
-    if (status == TW_OK) status = ask_notes(&space, &goals, options, eval, arena, diag, &hunt);
+    tw_status status = tw_branch(search, &space, &goals, &most, &hunt);
+    if (status == TW_OK) status = ask_notes(search, &space, &goals, arena, diag, &hunt);
     bool none = status == TW_OK && hunt.front.n == 0 && !hunt.any_open;
     if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
         tw_search_options all = *options;
         all.space = TW_SPACE_ALL;
         tw_front_release(&hunt.front);
-        return tw_search_op(model, op, machine, &all, eval, start, arena, diag, found, result);
+        return tw_search_op(&(tw_search){search->problem, &all, search->eval, search->start}, arena, diag, found,
+                            result);
     }
-    if (status == TW_OK) status = conclude(&space, &goals, options, &hunt, arena, diag, found, result);
+    if (status == TW_OK) {
+        describe(&space, &goals, options, &hunt, result);
+        status = hunt.front.n > 0 ? keep_found(&hunt, arena, found) : refuse(&space, options, &hunt, diag, found);
+    }
     tw_front_release(&hunt.front);
     return status;
 }

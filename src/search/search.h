@@ -45,11 +45,10 @@ typedef struct tw_eval {
     /* What the mapping costs on the machine. TW_INFEASIBLE, and in *short_by how much memory is missing (0: not a
      * matter of memory), when it does not fit; TW_ERR_INPUT when it is not legal. Reports nothing. TW_OK without an
      * outcome when the meter ends it. */
-    tw_status (*cost)(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                      tw_meter *meter, tw_outcome *out, int64_t *short_by);
+    tw_status (*cost)(void *user, const tw_problem *problem, const tw_op_map *map, tw_meter *meter, tw_outcome *out,
+                      int64_t *short_by);
     /* Async machines: the mapping's buffers do not matter, nor whether they fit. */
-    tw_status (*outline)(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                         tw_outline *out);
+    tw_status (*outline)(void *user, const tw_problem *problem, const tw_op_map *map, tw_outline *out);
     void *user[TW_MAX_THREADS]; /* one for each thread that may call at the same time */
     int n_users;
 } tw_eval;
@@ -62,9 +61,15 @@ typedef struct tw_found {
     const tw_goal_value *front_value;
 } tw_found;
 
-/* Searches operator `op`. TW_INFEASIBLE when nothing fits. The front is made in `arena`. `start`, if not NULL, is what an
- * earlier search with these options, but a smaller budget, found: it goes on from there. */
-TW_NODISCARD tw_status tw_search_op(const tw_model *model, int op, const tw_machine *machine,
-                                    const tw_search_options *options, const tw_eval *eval, const tw_op_map *start,
-                                    tw_arena *arena, tw_diag *diag, tw_found *found, tw_search_result *result);
+typedef struct tw_search { /* what is searched */
+    tw_problem problem;
+    const tw_search_options *options;
+    const tw_eval *eval; /* what a mapping costs                                                                 */
+    const tw_op_map
+        *start; /* what an earlier search with these options, but a smaller budget, found: it goes on from
+                               there; NULL: there was none                                                          */
+} tw_search;
+/* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
+TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
+                                    tw_search_result *result);
 #endif

@@ -191,31 +191,28 @@ static tw_status begin_climb(climb *c, int frame, const tw_part *start, bool *em
     return TW_OK;
 }
 
-static tw_status run_climb(climb *c, int frame, const tw_part *start, tw_part **at)
+static tw_status run_climb(const tw_climb *asked, int frame, const tw_part *start, bool sized)
 {
+    climb c = {.space = asked->space,
+               .frame = &asked->space->frame[frame],
+               .goals = asked->goals,
+               .judge = asked->judge,
+               .left = asked->most,
+               .sized = sized};
     bool empty;
-    tw_status status = begin_climb(c, frame, start, &empty);
-    if (status == TW_OK && !empty) status = climb_from_here(c, at);
-    free(c->now);
-    free(c->next);
+    tw_status status = begin_climb(&c, frame, start, &empty);
+    if (status == TW_OK && !empty) status = climb_from_here(&c, asked->at);
+    free(c.now);
+    free(c.next);
     return status;
 }
 
-tw_status tw_seed_frame(const tw_space *space, const tw_goals *goals, int frame, const tw_part *start, int64_t most,
-                        const tw_judge *judge, tw_part **at)
+tw_status tw_seed_frame(const tw_climb *asked, int frame, const tw_part *start)
 {
-    climb c = {.space = space, .frame = &space->frame[frame], .goals = goals, .judge = judge, .left = most};
-    return run_climb(&c, frame, start, at);
+    return run_climb(asked, frame, start, false);
 }
 
-tw_status tw_seed_choices(const tw_space *space, const tw_goals *goals, const tw_part *start, int64_t most,
-                          const tw_judge *judge, tw_part **at)
+tw_status tw_seed_choices(const tw_climb *asked, const tw_part *start)
 {
-    climb c = {.space = space,
-               .frame = &space->frame[start->frame],
-               .goals = goals,
-               .judge = judge,
-               .left = most,
-               .sized = true};
-    return run_climb(&c, start->frame, start, at);
+    return run_climb(asked, start->frame, start, true);
 }

@@ -190,13 +190,14 @@ static void keep_windows(tw_space *s)
         }
 }
 
-tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, const tw_search_options *options,
-                      tw_arena *arena, tw_diag *diag, tw_space *out)
+tw_status tw_space_of(const tw_problem *problem, const tw_search_options *options, tw_arena *arena, tw_diag *diag,
+                      tw_space *out)
 {
+    const tw_model *model = problem->model;
+    const tw_machine *machine = problem->machine;
     const tw_engine *mac = &machine->engine[machine->compute];
-    tw_space s = {.model = model,
-                  .op = &model->op[op],
-                  .op_index = op,
+    tw_space s = {.problem = *problem,
+                  .op = &model->op[problem->op],
                   .machine = machine,
                   .notes = options->space == TW_SPACE_NOTES,
                   .async = machine->timing == TW_ASYNC,
@@ -212,7 +213,7 @@ tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine, 
                              tw_compute_name(s.op->compute));
     s.max_buffers = s.async ? TW_MAX_CREDITS : TW_MAX_SLOTS;
     if (options->max_buffers > 0) s.max_buffers = tw_min(options->max_buffers, s.max_buffers);
-    s.limits = options->limits ? options->limits->op[op] : tw_op_limits_none(machine);
+    s.limits = options->limits ? options->limits->op[problem->op] : tw_op_limits_none(machine);
     if (options->space == TW_SPACE_WINDOWS) keep_windows(&s);
     TW_TRY(limit_sizes(&s, arena));
     for (int o = 0; o < s.op->n_operands; o++)
@@ -611,8 +612,14 @@ static int widest(const tw_space *s, const tw_part *p)
     return best;
 }
 
-static tw_status hand_over(const tw_space *s, const tw_part *p, int var, tw_range range, tw_part_fn take,
-                           void *user, bool *go_on)
+/* Who gets the parts that one divides into, until he has enough. */
+typedef struct receiver {
+    tw_part_fn take;
+    void *user;
+    bool full;
+} receiver;
+
+static tw_status hand_over(const tw_space *s, const tw_part *p, int var, tw_range range, receiver *to)
 {
     tw_part *child = copy_part(s, p);
     if (!child) return TW_ERR_NOMEM;
@@ -620,20 +627,18 @@ static tw_status hand_over(const tw_space *s, const tw_part *p, int var, tw_rang
     if (var < s->frame[p->frame].rule && !fit_part(s, child))
         free(child);
     else
-        *go_on = take(user, child);
+        to->full = !to->take(to->user, child);
     return TW_OK;
 }
 
-static tw_status halve(const tw_space *s, const tw_part *p, int var, tw_part_fn take, void *user)
+static tw_status halve(const tw_space *s, const tw_part *p, int var, receiver *to)
 {
     tw_range r = p->var[var];
     /* In the middle as ratios go: twice the size is as far as half of it. */
     int32_t middle = (int32_t)tw_clamp((int64_t)sqrt((double)r.lo * r.hi), r.lo, r.hi - 1);
-    bool go_on = true;
     /* Among parts with equal bounds the first is searched first: larger tiles make shorter programs. */
-    TW_TRY(hand_over(s, p, var, (tw_range){middle + 1, r.hi}, take, user, &go_on));
-    if (go_on) TW_TRY(hand_over(s, p, var, (tw_range){r.lo, middle}, take, user, &go_on));
-    return TW_OK;
+    TW_TRY(hand_over(s, p, var, (tw_range){middle + 1, r.hi}, to));
+    return to->full ? TW_OK : hand_over(s, p, var, (tw_range){r.lo, middle}, to);
 }
 
 /* The values that variable i may take, all before it being chosen: a mask, or a number of them (*n). */
@@ -714,25 +719,23 @@ bool tw_part_set_order(const tw_space *s, tw_part *p, int t, const int order[TW_
     return false;
 }
 
-static tw_status spread(const tw_space *s, const tw_part *p, int var, unsigned mask, int64_t n, tw_part_fn take,
-                        void *user)
+static tw_status spread(const tw_space *s, const tw_part *p, int var, unsigned mask, int64_t n, receiver *to)
 {
-    bool go_on = true;
-    for (int64_t v = 0; v < (n > 0 ? n : 32) && go_on; v++)
-        if (n > 0 || (mask >> v & 1))
-            TW_TRY(hand_over(s, p, var, (tw_range){(int32_t)v, (int32_t)v}, take, user, &go_on));
+    for (int64_t v = 0; v < (n > 0 ? n : 32) && !to->full; v++)
+        if (n > 0 || (mask >> v & 1)) TW_TRY(hand_over(s, p, var, (tw_range){(int32_t)v, (int32_t)v}, to));
     return TW_OK;
 }
 
 tw_status tw_part_divide(const tw_space *s, tw_part *p, tw_part_fn take, void *user, bool *divided)
 {
     int var = widest(s, p);
+    receiver to = {take, user, false};
     *divided = true;
-    if (var >= 0) return halve(s, p, var, take, user);
+    if (var >= 0) return halve(s, p, var, &to);
     unsigned mask;
     int64_t n;
     if (!settle(s, p, &var, &mask, &n)) return TW_OK; /* into nothing */
-    if (var >= 0) return spread(s, p, var, mask, n, take, user);
+    if (var >= 0) return spread(s, p, var, mask, n, &to);
     *divided = false;
     return TW_OK;
 }

@@ -35,10 +35,9 @@ typedef struct tw_frame {
 } tw_frame;
 
 typedef struct tw_space {
-    const tw_model *model;
-    const tw_op *op;
-    int op_index;
-    const tw_machine *machine;
+    tw_problem problem;
+    const tw_op *op;           /* of the problem */
+    const tw_machine *machine; /* of the problem */
     tw_op_limits limits;
     bool notes, async;
     unsigned resident; /* bit o: operand o neither comes nor goes, see tw_op.fused                */
@@ -91,8 +90,8 @@ static inline bool tw_range_open(tw_range r) { return r.lo < r.hi; }
 
 /* Loops that shift windows, as a mask: reductions that move along an axis together with another loop. */
 unsigned tw_op_windows(const tw_op *op);
-TW_NODISCARD tw_status tw_space_of(const tw_model *model, int op, const tw_machine *machine,
-                                   const tw_search_options *options, tw_arena *arena, tw_diag *diag, tw_space *out);
+TW_NODISCARD tw_status tw_space_of(const tw_problem *problem, const tw_search_options *options, tw_arena *arena,
+                                   tw_diag *diag, tw_space *out);
 /* Lockstep: buffers of an operand in a memory that is passed through; two unless the user wants another number. */
 int64_t tw_space_pass_slots(const tw_space *space, int m, int o);
 /* How many points it has, those that do not fit included. */

@@ -199,7 +199,9 @@ static void run_mapping(const input *in, const tw_model *model, const tw_machine
     for (int o = 0; o < model->n_ops; o++) {
         tw_program program;
         tw_timeline timeline;
-        if (tw_program_build(model, o, machine, &mapping->op[o], in->arena, in->diag, &program) != TW_OK) continue;
+        if (tw_program_build(&(tw_problem){model, o, machine}, &mapping->op[o], in->arena, in->diag, &program) !=
+            TW_OK)
+            continue;
         if (program.n_execs > MOST_EXECS) continue;
         tw_status status = tw_timeline_run(&program, in->arena, in->diag, &timeline);
         expect(status == TW_INFEASIBLE || (status == TW_OK && timeline.sum.macs == tw_op_points(program.op)));

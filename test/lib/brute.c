@@ -74,7 +74,8 @@ static tw_status run_alone(walk *w, tw_outcome *out)
 {
     tw_program program;
     tw_timeline timeline;
-    TW_TRY(tw_program_build(w->space->model, 0, w->machine, &w->map, w->scratch, &w->diag, &program));
+    TW_TRY(
+        tw_program_build(&(tw_problem){w->space->model, 0, w->machine}, &w->map, w->scratch, &w->diag, &program));
     TW_TRY(tw_timeline_run(&program, w->scratch, &w->diag, &timeline));
     *out = outcome_of(w, &timeline);
     for (int m = 0; m < w->machine->n_memories; m++) out->used[m] = program.layout.used[m];
@@ -177,7 +178,8 @@ static bool can_be_built(walk *w)
     for (int l = 0; l < w->map.n_levels; l++)
         for (int o = 0; o < w->op->n_operands; o++)
             w->map.level[l].slots[o] = has_buffers(w, l, o) ? 1 : is_async(w) ? 0 : TW_PASS_SLOTS;
-    tw_status status = tw_program_build(w->space->model, 0, w->machine, &w->map, w->scratch, &w->diag, &program);
+    tw_status status =
+        tw_program_build(&(tw_problem){w->space->model, 0, w->machine}, &w->map, w->scratch, &w->diag, &program);
     check_memory(status);
     tw_arena_rewind(w->scratch, mark);
     return status == TW_OK;

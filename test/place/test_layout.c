@@ -17,7 +17,7 @@ TEST(random_layouts_are_sound_and_as_tight_as_alignment_allows)
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 5000; i++) {
         tw_machine machine = machine_of(TW_UNLIMITED, tw_test_pick(&rng, 1, 64));
-        tw_pools pools = {0};
+        tw_pools pools = {.op = &op, .machine = &machine};
         int64_t need = 0, align = machine.memory[1].align;
         for (int o = 0; o < 2; o++) {
             pools.count[1][o] = tw_test_pick(&rng, 1, 4);
@@ -30,13 +30,13 @@ TEST(random_layouts_are_sound_and_as_tight_as_alignment_allows)
         tw_arena *arena = tw_arena_new();
         tw_diag diag = {0};
         tw_layout layout;
-        CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_OK);
+        CHECK_EQ(tw_layout_build(&pools, false, arena, &diag, &layout), TW_OK);
         CHECK_EQ(layout.used[1], need);
         CHECK_EQ(tw_layout_check(&layout, &machine, &diag), TW_OK);
         machine.memory[1].size = need;
-        CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_OK);
+        CHECK_EQ(tw_layout_build(&pools, false, arena, &diag, &layout), TW_OK);
         machine.memory[1].size = need - 1;
-        CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_INFEASIBLE);
+        CHECK_EQ(tw_layout_build(&pools, false, arena, &diag, &layout), TW_INFEASIBLE);
         tw_diag_release(&diag);
         tw_arena_free(arena);
     }
@@ -45,11 +45,15 @@ TEST(random_layouts_are_sound_and_as_tight_as_alignment_allows)
 TEST(a_refusal_names_the_memory_the_shortage_and_who_fills_it)
 {
     tw_machine machine = machine_of(100, 1);
-    tw_pools pools = {.count = {{0}, {2, 1}}, .size = {{0}, {30, 50}}, .loc = {{0}, {"map.yaml", 7, 9}}};
+    tw_pools pools = {.op = &op,
+                      .machine = &machine,
+                      .count = {{0}, {2, 1}},
+                      .size = {{0}, {30, 50}},
+                      .loc = {{0}, {"map.yaml", 7, 9}}};
     tw_arena *arena = tw_arena_new();
     tw_diag diag = {0};
     tw_layout layout;
-    CHECK_EQ(tw_layout_build(&pools, &op, &machine, false, arena, &diag, &layout), TW_INFEASIBLE);
+    CHECK_EQ(tw_layout_build(&pools, false, arena, &diag, &layout), TW_INFEASIBLE);
     CHECK_STR(diag.text[0], "map.yaml:7:9: infeasible: memory 'l1' is short by 10: buffers need 110 of 100");
     CHECK_STR(diag.text[1], "map.yaml:7:9: note: 'ifm' takes 2 x 30 in 'l1'");
     CHECK_STR(diag.text[2], "map.yaml:7:9: note: 'ofm' takes 1 x 50 in 'l1'");

@@ -43,7 +43,8 @@ static tw_outcome evaluate(const bench *b)
     tw_meter meter = {.limit = INT64_MAX};
     tw_outcome out;
     int64_t short_by;
-    CHECK_EQ(eval->cost(eval->user[1], b->model, 0, b->machine, &b->mapping->op[0], &meter, &out, &short_by),
+    CHECK_EQ(eval->cost(eval->user[1], &(tw_problem){b->model, 0, b->machine}, &b->mapping->op[0], &meter, &out,
+                        &short_by),
              TW_OK);
     return out;
 }
@@ -53,9 +54,9 @@ TEST(the_timeline_of_a_long_program_is_recalled_as_it_was)
     bench b = open_bench("matmul:48x48x48", "m: 1, n: 1, k: 1");
     tw_timeline got;
     const tw_plan *plan;
-    CHECK(!tw_evaluator_recall(b.evaluator, b.model, 0, b.machine, &b.mapping->op[0], &got));
+    CHECK(!tw_evaluator_recall(b.evaluator, &(tw_problem){b.model, 0, b.machine}, &b.mapping->op[0], &got));
     tw_outcome out = evaluate(&b);
-    CHECK(tw_evaluator_recall(b.evaluator, b.model, 0, b.machine, &b.mapping->op[0], &got));
+    CHECK(tw_evaluator_recall(b.evaluator, &(tw_problem){b.model, 0, b.machine}, &b.mapping->op[0], &got));
     CHECK_EQ(tw_plan_eval(b.ctx, b.model, b.machine, b.mapping, &plan), TW_OK);
     const tw_timeline *want = &plan->op[0].timeline;
     CHECK_EQ(got.sum.cycles, out.cycles);
@@ -74,8 +75,8 @@ TEST(another_mapping_or_a_larger_memory_is_not_recalled)
     evaluate(&b);
     larger.memory[1].size++;
     other.level[0].size[0] = 2;
-    CHECK(!tw_evaluator_recall(b.evaluator, b.model, 0, &larger, &b.mapping->op[0], &got));
-    CHECK(!tw_evaluator_recall(b.evaluator, b.model, 0, b.machine, &other, &got));
+    CHECK(!tw_evaluator_recall(b.evaluator, &(tw_problem){b.model, 0, &larger}, &b.mapping->op[0], &got));
+    CHECK(!tw_evaluator_recall(b.evaluator, &(tw_problem){b.model, 0, b.machine}, &other, &got));
     close_bench(&b);
 }
 
@@ -84,6 +85,6 @@ TEST(short_programs_are_not_kept)
     bench b = open_bench("matmul:4x4x4", "m: 2, n: 2, k: 2");
     tw_timeline got;
     evaluate(&b);
-    CHECK(!tw_evaluator_recall(b.evaluator, b.model, 0, b.machine, &b.mapping->op[0], &got));
+    CHECK(!tw_evaluator_recall(b.evaluator, &(tw_problem){b.model, 0, b.machine}, &b.mapping->op[0], &got));
     close_bench(&b);
 }

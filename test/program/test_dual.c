@@ -22,7 +22,8 @@ static const char *refusal(tw_bench *b, const char *doubles, const char *keys)
     text = tw_arena_printf(b->arena, "mapping:\n  gemv:\n    levels:\n      - {at: l1, sizes: {n: 2, k: 3}, %s}\n",
                            keys);
     CHECK_EQ(tw_read_mapping(b, "map", text, &model, &machine, &mapping), TW_OK);
-    tw_status status = tw_program_build(&model, 0, &machine, &mapping.op[0], b->arena, &b->diag, &program);
+    tw_status status =
+        tw_program_build(&(tw_problem){&model, 0, &machine}, &mapping.op[0], b->arena, &b->diag, &program);
     CHECK(status == TW_OK || status == TW_INFEASIBLE);
     return status == TW_OK ? NULL : b->diag.last;
 }

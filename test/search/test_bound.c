@@ -85,7 +85,7 @@ static void check_walk(const tw_space *s, const walk *w, const tw_op_map *map, c
         const tw_least *l = &w->least[i];
         if (l->feasible && is_at_most(s->machine, &l->cost, real)) continue;
         tw_text out = {0};
-        tw_mapping_print(&(tw_mapping){1, map}, s->model, s->machine, &out);
+        tw_mapping_print(&(tw_mapping){1, map}, s->problem.model, s->machine, &out);
         fprintf(stderr, "part %d of %d: feasible %d, cycles %" PRId64 ", simulated %" PRId64 "\n%son %s\n%s", i,
                 w->n_parts, l->feasible, l->cost.cycles, real->cycles, text, s->machine->name, out.bytes);
         tw_text_release(&out);
@@ -104,7 +104,7 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
     tw_diag diag = {.muted = true};
     tw_space space;
     int n_found = 0;
-    CHECK_EQ(tw_space_of(model, 0, &here, &options, arena, &diag, &space), TW_OK);
+    CHECK_EQ(tw_space_of(&(tw_problem){model, 0, &here}, &options, arena, &diag, &space), TW_OK);
     CHECK_EQ(tw_space_measure(&space, arena), TW_OK);
     for (int i = 0; i < n; i++) {
         walk w = {.space = &space, .rng = rng};
@@ -118,7 +118,8 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
             int64_t ignored;
             tw_part_map(&space, part, &map);
             choose_buffers(&space, rng, &map);
-            tw_status status = eval->cost(eval->user[0], model, 0, &here, &map, &meter, &real, &ignored);
+            tw_status status =
+                eval->cost(eval->user[0], &(tw_problem){model, 0, &here}, &map, &meter, &real, &ignored);
             if (status == TW_OK && !meter.unfinished) {
                 check_walk(&space, &w, &map, &real, text);
                 n_found++;

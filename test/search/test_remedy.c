@@ -371,8 +371,8 @@ static tw_status try_size(tw_bench *b, const tw_model *model, const tw_machine *
     tw_arena *scratch = tw_arena_new();
     const tw_plan *plan;
     changed.memory[m].size = size;
-    tw_status status =
-        tw_plan_find(model, &changed, options, NULL, NULL, &(tw_work){b->arena, scratch, &muted}, &plan);
+    tw_status status = tw_plan_find(&(tw_request){model, &changed, options, NULL, NULL},
+                                    &(tw_work){b->arena, scratch, &muted}, &plan);
     tw_arena_free(scratch);
     return status;
 }
@@ -436,7 +436,7 @@ static int check_capacity(tw_bench *b, const tw_model *model, const tw_machine *
     tw_arena *scratch = tw_arena_new();
     tw_diag diag = {0};
     int n = 0;
-    tw_smallest_capacity_note(model, 0, machine, &options, scratch, &diag);
+    tw_smallest_capacity_note(&(tw_problem){model, 0, machine}, &options, scratch, &diag);
     for (int m = 1; m < machine->n_memories; m++) {
         if (machine->memory[m].size == TW_UNLIMITED) continue;
         int64_t size = noted(&diag, machine->memory[m].name);
@@ -487,7 +487,7 @@ static void note(tw_diag *diag, const char *workload, const char *text)
     tw_arena *scratch = tw_arena_new();
     CHECK_EQ(tw_read_model(&b, "w", workload, &model), TW_OK);
     CHECK_EQ(tw_read_machine(&b, "m", text, &machine), TW_OK);
-    tw_smallest_capacity_note(&model, 0, &machine, &(tw_search_options){0}, scratch, diag);
+    tw_smallest_capacity_note(&(tw_problem){&model, 0, &machine}, &(tw_search_options){0}, scratch, diag);
     tw_arena_free(scratch);
     tw_bench_free(&b);
 }
@@ -526,7 +526,8 @@ TEST(out_of_memory_is_said_wherever_it_happens)
             const tw_remedy *remedy;
             int n_remedies;
             tw_arena_fail_at(which ? arena : scratch, n);
-            status = tw_remedies_find(plan, &options, NULL, arena, scratch, &remedy, &n_remedies);
+            tw_diag diag = {0};
+            status = tw_remedies_find(plan, &options, &(tw_work){arena, scratch, &diag}, &remedy, &n_remedies);
             CHECK(status == TW_ERR_NOMEM || status == TW_OK);
             if (status == TW_OK) CHECK_EQ(n_remedies, TW_COUNT(async_edit) + 1);
             tw_arena_free(arena);

@@ -82,10 +82,14 @@ TEST(a_search_that_goes_on_is_no_worse_than_where_it_began)
         const tw_plan *first = plan_of(ctx, spec[i], &as_layer), *again;
         tw_search_options little = as_layer;
         little.budget = 1;
-        CHECK_EQ(tw_plan_find(first->model, first->machine, &little, first->mapping, NULL, &work, &again), TW_OK);
+        CHECK_EQ(
+            tw_plan_find(&(tw_request){first->model, first->machine, &little, first->mapping, NULL}, &work, &again),
+            TW_OK);
         CHECK_EQ(again->op[0].search.best, first->op[0].search.best);
         little.budget = 300000;
-        CHECK_EQ(tw_plan_find(first->model, first->machine, &little, first->mapping, NULL, &work, &again), TW_OK);
+        CHECK_EQ(
+            tw_plan_find(&(tw_request){first->model, first->machine, &little, first->mapping, NULL}, &work, &again),
+            TW_OK);
         CHECK(again->op[0].search.best <= first->op[0].search.best);
     }
     tw_context_free(ctx);

@@ -144,7 +144,7 @@ static bool try_op(tw_bench *b, const tw_model *model, int op, const tw_machine 
     tw_program program;
     tw_timeline skipped, plain;
     int64_t seen = 0;
-    tw_status status = tw_program_build(model, op, machine, map, b->arena, &b->diag, &program);
+    tw_status status = tw_program_build(&(tw_problem){model, op, machine}, map, b->arena, &b->diag, &program);
     if (status == TW_OK) {
         status = tw_timeline_run(&program, scratch, &b->diag, &skipped);
         CHECK_EQ(tw_timeline_walk(&program, &(tw_row_sink){see, NULL, &seen}, scratch, &b->diag, &plain), status);
@@ -218,7 +218,7 @@ TEST(engines_that_are_equally_busy_are_skipped_too)
     CHECK_EQ(tw_read_machine(&b, "m", builtin("kpu"), &machine), TW_OK);
     CHECK_EQ(tw_read_mapping(&b, "p", levels, &model, &machine, &mapping), TW_OK);
     CHECK(try_op(&b, &model, 0, &machine, mapping.op, &all));
-    CHECK_EQ(tw_program_build(&model, 0, &machine, mapping.op, b.arena, &b.diag, &program), TW_OK);
+    CHECK_EQ(tw_program_build(&(tw_problem){&model, 0, &machine}, mapping.op, b.arena, &b.diag, &program), TW_OK);
     CHECK_EQ(tw_timeline_measure(&program, false, &meter, b.arena, &b.diag, &line), TW_OK);
     CHECK(meter.done < all / 10);
     tw_bench_free(&b);
@@ -287,7 +287,8 @@ TEST(a_thousand_million_instructions_take_no_longer_than_a_few_rounds)
                  "mapping: {matmul: {levels: [{at: s, sizes: {m: 1, n: 2, k: 3}, buffers: {ifm: 2, w: 2}}]}}\n",
                  &model, &machine, &mapping),
              TW_OK);
-    CHECK_EQ(tw_program_build(&model, 0, &machine, &mapping.op[0], b.arena, &b.diag, &program), TW_OK);
+    CHECK_EQ(tw_program_build(&(tw_problem){&model, 0, &machine}, &mapping.op[0], b.arena, &b.diag, &program),
+             TW_OK);
     CHECK_EQ(tw_timeline_run(&program, scratch, &b.diag, &timeline), TW_OK);
     CHECK_EQ(timeline.sum.execs, INT64_C(2048) * 512 * 342);
     CHECK(timeline.sum.instructions > INT64_C(1000000000));

@@ -147,7 +147,7 @@ static tw_status build(const subject *s, tw_arena *arena, tw_arena *scratch, tw_
 {
     tw_program program;
     (void)scratch;
-    TW_TRY(tw_program_build(&s->model, 0, &s->machine, &s->mapping.op[0], arena, diag, &program));
+    TW_TRY(tw_program_build(&(tw_problem){&s->model, 0, &s->machine}, &s->mapping.op[0], arena, diag, &program));
     tw_program_print(&program, out);
     return TW_OK;
 }
@@ -220,8 +220,8 @@ typedef struct asked {
     int64_t n, fail_at;  /* questions so far, the one that fails */
 } asked;
 
-static tw_status cost_of(void *user, const tw_model *model, int op, const tw_machine *machine, const tw_op_map *map,
-                         tw_meter *meter, tw_outcome *out, int64_t *short_by)
+static tw_status cost_of(void *user, const tw_problem *problem, const tw_op_map *map, tw_meter *meter,
+                         tw_outcome *out, int64_t *short_by)
 {
     asked *a = user;
     tw_diag diag = {.muted = true};
@@ -229,17 +229,16 @@ static tw_status cost_of(void *user, const tw_model *model, int op, const tw_mac
     tw_program program;
     tw_timeline timeline;
     if (++a->n == a->fail_at) return TW_ERR_NOMEM;
-    tw_status status = tw_program_build(model, op, machine, map, a->scratch, &diag, &program);
+    tw_status status = tw_program_build(problem, map, a->scratch, &diag, &program);
     *short_by = status == TW_INFEASIBLE ? diag.short_by : 0;
     if (status == TW_OK) status = tw_timeline_measure(&program, true, meter, a->scratch, &diag, &timeline);
     if (status == TW_OK) *out = (tw_outcome){.ticks = timeline.sum.ticks, .cycles = timeline.sum.cycles};
-    for (int m = 1; status == TW_OK && m < machine->n_memories; m++) out->used[m] = program.layout.used[m];
+    for (int m = 1; status == TW_OK && m < problem->machine->n_memories; m++) out->used[m] = program.layout.used[m];
     tw_arena_rewind(a->scratch, mark);
     return meter->unfinished ? TW_OK : status;
 }
 
-static tw_status outline_of(void *user, const tw_model *model, int op, const tw_machine *machine,
-                            const tw_op_map *map, tw_outline *out)
+static tw_status outline_of(void *user, const tw_problem *problem, const tw_op_map *map, tw_outline *out)
 {
     asked *a = user;
     tw_arena_mark mark = tw_arena_save(a->scratch);
@@ -247,7 +246,7 @@ static tw_status outline_of(void *user, const tw_model *model, int op, const tw_
     if (++a->n == a->fail_at) return TW_ERR_NOMEM;
     TW_ALLOC(a->scratch, room, 1);
     tw_arena_rewind(a->scratch, mark);
-    return a->eval->outline(a->eval->user[0], model, op, machine, map, out);
+    return a->eval->outline(a->eval->user[0], problem, map, out);
 }
 
 /* Candidates are evaluated in `arena`, the search itself works in `scratch`. */
@@ -259,8 +258,8 @@ static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_d
     tw_eval eval = {.cost = cost_of, .outline = outline_of, .user = {&a}, .n_users = 1};
     tw_found found;
     tw_search_result result;
-    tw_status status =
-        tw_search_op(&s->model, 0, &s->machine, &s->options, &eval, NULL, scratch, diag, &found, &result);
+    tw_status status = tw_search_op(&(tw_search){{&s->model, 0, &s->machine}, &s->options, &eval, NULL}, scratch,
+                                    diag, &found, &result);
     if (status == TW_OK || (status == TW_INFEASIBLE && found.nearest))
         tw_mapping_print(&(tw_mapping){1, &found.map}, &s->model, &s->machine, out);
     if (status == TW_OK)

@@ -261,7 +261,7 @@ static inline test_case *async_case_new(uint64_t *r, int kind, int64_t size, rec
             status = tw_mapping_check(&(tw_mapping){1, &c->map}, &c->model, &c->machine, &diag);
         }
         if (status == TW_OK)
-            status = tw_program_build(&c->model, 0, &c->machine, &c->map, arena, &diag, &c->program);
+            status = tw_program_build(&(tw_problem){&c->model, 0, &c->machine}, &c->map, arena, &diag, &c->program);
         tw_timeline timeline;
         tw_row_sink sink = {record_begin, record_end, *rec};
         if (status == TW_OK) status = tw_timeline_walk(&c->program, &sink, scratch, &diag, &timeline);

@@ -206,7 +206,7 @@ static inline test_case *case_new(uint64_t *r, int kind, int64_t size)
         tw_status status = case_model(c->line, arena, &diag, &c->model);
         if (status == TW_OK) {
             c->map = case_map(r, &c->model.op[0], &c->machine);
-            status = tw_program_build(&c->model, 0, &c->machine, &c->map, arena, &diag, &c->program);
+            status = tw_program_build(&(tw_problem){&c->model, 0, &c->machine}, &c->map, arena, &diag, &c->program);
         }
         tw_diag_release(&diag);
         if (status == TW_OK) {

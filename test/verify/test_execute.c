@@ -61,7 +61,7 @@ static test_case *case_of_line(const char *line)
     CHECK_EQ(case_model(line, arena, &diag, &c->model), TW_OK);
     c->machine = case_machine(&r);
     c->map = case_map(&r, &c->model.op[0], &c->machine);
-    CHECK_EQ(tw_program_build(&c->model, 0, &c->machine, &c->map, arena, &diag, &c->program), TW_OK);
+    CHECK_EQ(tw_program_build(&(tw_problem){&c->model, 0, &c->machine}, &c->map, arena, &diag, &c->program), TW_OK);
     tw_diag_release(&diag);
     case_input(c);
     return c;

@@ -40,7 +40,7 @@ static void see(void *user, const tw_op_map *map, const tw_outcome *outcome)
     tw_diag muted = {.muted = true};
     tw_program program;
     tw_arena_mark mark = tw_arena_save(s->arena);
-    CHECK_EQ(tw_program_build(s->model, 0, s->machine, map, s->arena, &muted, &program), TW_OK);
+    CHECK_EQ(tw_program_build(&(tw_problem){s->model, 0, s->machine}, map, s->arena, &muted, &program), TW_OK);
     bool good = agrees(&program);
     if (!good) {
         tw_text text = {0};
@@ -98,9 +98,9 @@ static plant *plant_new(const char *workload, const char *machine, const char *m
     CHECK_EQ(tw_read_model(&p->bench, "w", workload, &p->model), TW_OK);
     CHECK_EQ(tw_read_machine(&p->bench, "m", machine, &p->machine), TW_OK);
     CHECK_EQ(tw_read_mapping(&p->bench, "p", mapping, &p->model, &p->machine, &p->mapping), TW_OK);
-    CHECK_EQ(
-        tw_program_build(&p->model, 0, &p->machine, &p->mapping.op[0], p->bench.arena, &p->bench.diag, &p->program),
-        TW_OK);
+    CHECK_EQ(tw_program_build(&(tw_problem){&p->model, 0, &p->machine}, &p->mapping.op[0], p->bench.arena,
+                              &p->bench.diag, &p->program),
+             TW_OK);
     p->flow = *p->program.flow;
     p->program.flow = &p->flow;
     return p;

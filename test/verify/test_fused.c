@@ -84,7 +84,8 @@ static test_case *fused_case_new(uint64_t *r, int op, record **rec)
         c->map = map[op];
         tw_status status = tw_mapping_check(&(tw_mapping){2, map}, &c->model, &c->machine, &b.diag);
         if (status == TW_OK)
-            status = tw_program_build(&c->model, op, &c->machine, &c->map, arena, &b.diag, &c->program);
+            status =
+                tw_program_build(&(tw_problem){&c->model, op, &c->machine}, &c->map, arena, &b.diag, &c->program);
         tw_timeline timeline;
         tw_row_sink sink = {record_begin, record_end, *rec};
         if (status == TW_OK) status = tw_timeline_walk(&c->program, &sink, scratch, &b.diag, &timeline);

@@ -180,7 +180,8 @@ static size_t checker_peak(int64_t k, int64_t *n_commands)
     c->model = model;
     c->machine = machine;
     c->map = mapping.op[0];
-    CHECK_EQ(tw_program_build(&c->model, 0, &c->machine, &c->map, b.arena, &b.diag, &c->program), TW_OK);
+    CHECK_EQ(tw_program_build(&(tw_problem){&c->model, 0, &c->machine}, &c->map, b.arena, &b.diag, &c->program),
+             TW_OK);
     async_input(c);
     tw_arena *judge = tw_arena_new();
     tw_checker *checker = tw_checker_new(&c->in, judge);
