@@ -105,12 +105,12 @@ static void list_tiles(list *l, int level)
     }
 }
 
-/* A reduction that is cut needs room for partial sums. */
+/* A reduction that is cut needs room for partial sums; a number of buffers that is left open has it. */
 static void make_room_for_sums(const tw_program *p, int level, int loop, tw_op_map *map)
 {
     tw_level_map *at = &map->level[level];
     int output = tw_op_output(p->op);
-    if (p->flow || !p->op->loop[loop].reduces) return;
+    if (at->slots[output] == 0 || !p->op->loop[loop].reduces) return;
     at->slots[output] = tw_max(at->slots[output], tw_mapping_min_output_slots(at->accumulate, 2));
 }
 
@@ -119,31 +119,21 @@ static void make_room_for_sums(const tw_program *p, int level, int loop, tw_op_m
 /* The fewest slots of a pool with which the program works. */
 static int64_t least_slots(const tw_program *p, int level, int o)
 {
-    const tw_level_map *map = &p->map->level[level];
-    int m = map->memory;
-    if (p->flow) return tw_max(1, p->flow->needed[m][o]);
-    if (o != tw_op_output(p->op) || map->pass) return 1;
-    bool cut = false;
-    for (int loop = 0; loop < p->op->n_loops; loop++)
-        cut = cut || (p->op->loop[loop].reduces &&
-                      size_at(p->op, p->map, level, loop) < piece_at(p->op, p->map, level, loop));
-    return tw_mapping_min_output_slots(map->accumulate, cut ? 2 : 1);
+    return tw_max(1, p->stop[p->map->level[level].memory][o].needed);
 }
 
 /* Slots of the pool that stands under operand o, 0: none does. */
 static int64_t slots_now(const tw_program *p, int level, int o)
 {
     int m = p->map->level[level].memory;
-    if (p->layout.first[m][o] < 0 || (p->flow && p->flow->residency[m][o].pool != o)) return 0;
+    if (p->layout.first[m][o] < 0 || p->stop[m][o].pool != o) return 0;
     return p->layout.count[m][o];
 }
 
 /* An input of which a second buffer would let the next tile come while this one is used. */
 static bool can_double(const tw_program *p, int level, int o)
 {
-    const tw_residency *s = p->flow ? &p->flow->residency[p->map->level[level].memory][o] : NULL;
-    bool changes = !s || (s->here && !s->resident && s->filler >= 0 && s->depth >= p->flow->n_places);
-    return slots_now(p, level, o) == 1 && changes;
+    return slots_now(p, level, o) == 1 && p->stop[p->map->level[level].memory][o].changes;
 }
 
 static void list_buffers(list *l, int level)

@@ -11,14 +11,12 @@ typedef struct change {
     int64_t value;            /* tiles or buffers      */
 } change;
 
-/* Async: whether every pool has the slots without which the program deadlocks. */
+/* Whether every pool has the slots without which the program cannot work. */
 static bool runs(const tw_program *p)
 {
-    for (int m = 1; p->flow && m < p->machine->n_memories; m++)
+    for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++)
-            if (p->flow->residency[m][o].here &&
-                p->layout.count[m][o] < p->flow->needed[m][p->flow->residency[m][o].pool])
-                return false;
+            if (p->stop[m][o].here && p->layout.count[m][o] < p->stop[m][p->stop[m][o].pool].needed) return false;
     return true;
 }
 

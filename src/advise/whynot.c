@@ -72,15 +72,15 @@ static bool needs_placing(const bench *b, const tw_machine *machine, int m)
     return b->n > 1 || machine->memory[m].placement != TW_PLACE_SLOTS;
 }
 
-/* Async: pools that have fewer slots than their tiles need get them; false when one that is shared has not enough. */
+/* Pools that have fewer slots than their tiles need get them; false when one that is shared has not enough. */
 static bool raise_slots(const tw_program *p, tw_op_map *map, bool *raised)
 {
-    for (int m = 1; p->flow && m < p->machine->n_memories; m++)
+    for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            const tw_residency *s = &p->flow->residency[m][o];
-            if (!s->here || p->layout.count[m][o] >= p->flow->needed[m][s->pool]) continue;
+            const tw_stop *s = &p->stop[m][o];
+            if (!s->here || p->layout.count[m][o] >= p->stop[m][s->pool].needed) continue;
             if (tw_level_pool(&map->level[m - 1], o) != o) return false;
-            map->level[m - 1].slots[o] = p->flow->needed[m][o];
+            map->level[m - 1].slots[o] = s->needed;
             *raised = true;
         }
     return true;

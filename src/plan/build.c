@@ -31,9 +31,8 @@ static tw_link_use describe_link(const tw_op_plan *plan, int m, int o, int64_t l
 {
     const tw_program *p = &plan->program;
     const tw_link_count *count = &plan->timeline.link[m][o];
-    int outer = p->flow ? p->flow->residency[m][o].outer : m - 1;
-    if (p->flow && !p->flow->residency[m][o].here) return (tw_link_use){.operand = p->op->operand[o].name};
-    tw_link_use use = {.outer = p->machine->memory[outer].name,
+    if (!p->stop[m][o].here) return (tw_link_use){.operand = p->op->operand[o].name};
+    tw_link_use use = {.outer = p->machine->memory[p->stop[m][o].outer].name,
                        .inner = p->machine->memory[m].name,
                        .operand = p->op->operand[o].name,
                        .transfers = count->transfers,
@@ -45,7 +44,6 @@ static tw_link_use describe_link(const tw_op_plan *plan, int m, int o, int64_t l
                        .n_slots = p->layout.count[m][o],
                        .least_units = tw_program_units(p, o, least)};
     use.elems = (count->units - count->partial_units) / p->elem_units[o] + count->partial_units / p->partial_units;
-    if (!p->flow && o != tw_op_output(p->op)) use.loads = use.transfers, use.load_units = use.units;
     if (use.n_slots > 0) use.held_units = use.n_slots * p->layout.buffer[p->layout.first[m][o]].size;
     return use;
 }

@@ -111,10 +111,10 @@ static tw_status cost(void *user, const tw_problem *problem, const tw_op_map *ma
     tw_status status = tw_program_build(problem, map, b->scratch, &b->diag, &program);
     if (status == TW_OK) status = tw_group_check(&program, b->scratch, &b->diag);
     *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
-    bool brief = status == TW_OK && program.flow && program.n_execs < short_execs;
+    bool brief = status == TW_OK && program.n_execs < short_execs;
     if (status == TW_OK) status = tw_timeline_measure(&program, brief, meter, b->scratch, &b->diag, &timeline);
     if (status == TW_OK && !meter->unfinished) status = tw_outcome_of(&program, &timeline, b->scratch, out);
-    if (status == TW_OK && !meter->unfinished && !brief) remember(b, problem, map, &timeline);
+    if (status == TW_OK && !meter->unfinished && !timeline.brief) remember(b, problem, map, &timeline);
     tw_arena_rewind(b->scratch, mark);
     return meter->unfinished ? TW_OK : status;
 }
@@ -196,7 +196,7 @@ static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outl
                         .reorders = reorders(p)};
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            if (!p->flow->residency[m][o].here) continue;
+            if (!p->stop[m][o].here) continue;
             out->here[m][o] = true;
             out->needed[m][o] = p->flow->needed[m][o];
             const tw_residency *residency = &p->flow->residency[m][o];

@@ -36,7 +36,7 @@ tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker 
     tw_row_fanout_add(&fanout, tw_checker_sink(checker));
     if (executor) {
         tw_row_sink sink = tw_executor_sink(executor);
-        if (p->flow && !(order = tw_order_new(p->machine, &sink, judges))) return TW_ERR_NOMEM;
+        if (tw_timeline_runs_ahead(p) && !(order = tw_order_new(p->machine, &sink, judges))) return TW_ERR_NOMEM;
         for (int e = 0; order && e < p->machine->n_engines; e++) {
             const tw_engine_use *use = &plan->timeline.engine[e];
             tw_order_expect(order, e, use->loads + use->stores + use->ops);

@@ -51,7 +51,7 @@ static int64_t unused_of(const tw_program *p, int memory, int64_t align)
 /* The block of the operator before in which this operator's resident input lies, -1: it has none. */
 static int block_before(const tw_placing *g, int op, const tw_program *p, int operand)
 {
-    if (operand == tw_op_output(p->op) || !p->flow || !p->flow->residency[g->memory][operand].resident) return -1;
+    if (operand == tw_op_output(p->op) || !p->stop[g->memory][operand].resident) return -1;
     for (int i = g->n_blocks - 1; i >= 0; i--) {
         if (g->block[i].op == op - 1 && g->block[i].operand == tw_op_output(p->op - 1) && g->block[i].n > 0)
             return i;

@@ -271,20 +271,14 @@ static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
 
 static void set_pool(const tw_program *p, int memory, int operand, int64_t elems, tw_pools *pools)
 {
-    const tw_level_map *map = &p->map->level[memory - 1];
-    bool sums = p->flow && operand == tw_op_output(p->op) && p->flow->sums[memory];
-    int64_t units = sums ? elems * p->partial_units : tw_program_units(p, operand, elems);
-    pools->count[memory][operand] = p->flow ? tw_flow_slots(p, p->flow, memory, operand) : map->slots[operand];
-    int owner = p->flow ? tw_level_pool(map, operand) : operand;
-    if (p->flow) {
-        const tw_residency *residency = &p->flow->residency[memory][operand];
-        pools->depth[memory][operand] = residency->depth;
-        if (residency->resident) pools->resident |= 1u << operand;
-        pools->packed[memory][operand] =
-            p->machine->memory[memory].placement != TW_PLACE_SLOTS && residency->n_tiles > 1;
-    }
-    pools->size[memory][owner] = tw_max(pools->size[memory][owner], units);
-    if (owner != operand) pools->sharers[memory][owner] |= 1u << operand;
+    const tw_stop *stop = &p->stop[memory][operand];
+    int64_t units = stop->sums ? elems * p->partial_units : tw_program_units(p, operand, elems);
+    pools->count[memory][operand] = stop->slots;
+    pools->depth[memory][operand] = stop->depth;
+    pools->packed[memory][operand] = stop->packed;
+    if (stop->resident) pools->resident |= 1u << operand;
+    pools->size[memory][stop->pool] = tw_max(pools->size[memory][stop->pool], units);
+    if (stop->pool != operand) pools->sharers[memory][stop->pool] |= 1u << operand;
 }
 
 /* Where the output is padded, the compiler that pads it also gives out a buffer of its own size, and does not use it. */
@@ -310,7 +304,7 @@ static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_L
             elems *= len; /* at most the tensor's elements, which fit */
         }
         int64_t held = elems;
-        if (p->flow && p->flow->residency[p->tiled[t].memory][o].grain < 0) {
+        if (p->stop[p->tiled[t].memory][o].grain < 0) {
             tw_box all = tw_box_of_op(p->op);
             tw_region region;
             for (int l = 0; l < p->op->n_loops; l++)
@@ -436,6 +430,91 @@ static tw_status check_dual(const tw_program *p, int m, const tw_pools *pools, t
     return TW_OK;
 }
 
+/* ---- rows and streams ---- */
+
+/* Where operands stop on their way when each memory is on all of them. */
+static void stop_everywhere(tw_program *p, cuts *c)
+{
+    for (int t = 0; t < p->n_tiled; t++) {
+        const tw_tiled_level *level = &p->tiled[t];
+        bool cut = false;
+        for (int l = 0; l < p->op->n_loops; l++) cut |= p->op->loop[l].reduces && c->most[l][t] > 1;
+        for (int i = 0; i <= level->n_pass; i++)
+            for (int o = 0; o < p->op->n_operands; o++) {
+                int m = i < level->n_pass ? level->pass[i] : level->memory;
+                bool sums = m == level->memory && o == tw_op_output(p->op);
+                p->stop[m][o] = (tw_stop){
+                    .here = true,
+                    .changes = true,
+                    .outer = (int16_t)(m - 1),
+                    .pool = (int16_t)o,
+                    .grain = t,
+                    .slots = p->map->level[m - 1].slots[o],
+                    .needed = sums ? tw_mapping_min_output_slots(level->map->accumulate, cut ? 2 : 1) : 1};
+            }
+    }
+}
+
+static tw_stop stop_of(const tw_program *p, int m, int o)
+{
+    const tw_residency *s = &p->flow->residency[m][o];
+    return (tw_stop){.here = s->here,
+                     .resident = s->resident,
+                     .sums = o == tw_op_output(p->op) && p->flow->sums[m],
+                     .packed = p->machine->memory[m].placement != TW_PLACE_SLOTS && s->n_tiles > 1,
+                     .changes = s->here && !s->resident && s->filler >= 0 && s->depth >= p->flow->n_places,
+                     .outer = (int16_t)s->outer,
+                     .pool = (int16_t)tw_level_pool(&p->map->level[m - 1], o),
+                     .grain = s->grain,
+                     .depth = s->depth,
+                     .slots = tw_flow_slots(p, p->flow, m, o),
+                     .needed = p->flow->needed[m][o]};
+}
+
+static tw_status begin_rows(tw_program *p, cuts *c, tw_arena *arena, tw_diag *diag)
+{
+    (void)arena;
+    TW_TRY(check_adders(p, diag));
+    stop_everywhere(p, c);
+    return TW_OK;
+}
+
+static tw_status begin_stream(tw_program *p, cuts *c, tw_arena *arena, tw_diag *diag)
+{
+    TW_TRY(tw_flow_build(p, c->most, arena, diag, &p->flow));
+    for (int m = 1; m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) p->stop[m][o] = stop_of(p, m, o);
+    return TW_OK;
+}
+
+static tw_status check_rows(const tw_program *p, cuts *c, const tw_pools *pools, tw_diag *diag)
+{
+    for (int t = 0; t < p->n_tiled; t++) TW_TRY(check_pass_speed(p, t, c->smallest, pools, diag));
+    return TW_OK;
+}
+
+static tw_status check_stream(const tw_program *p, cuts *c, const tw_pools *pools, tw_diag *diag)
+{
+    (void)c;
+    for (int m = 1; m < p->machine->n_memories; m++) TW_TRY(check_dual(p, m, pools, diag));
+    return TW_OK;
+}
+
+/* What the two kinds of programs ask for while they are built. */
+typedef struct program_form {
+    /* Levels and cuts are there: everything but the pools. */
+    tw_status (*begin)(tw_program *p, cuts *c, tw_arena *arena, tw_diag *diag);
+    /* The pools are there. */
+    tw_status (*check)(const tw_program *p, cuts *c, const tw_pools *pools, tw_diag *diag);
+    bool roomy; /* memories that are as large as they have to be take it as well */
+} program_form;
+
+static const program_form *form_of(const tw_machine *machine)
+{
+    static const program_form rows = {begin_rows, check_rows, true}, stream = {begin_stream, check_stream, false};
+    return tw_discipline_of(machine)->rows ? &rows : &stream;
+}
+
 /* ---- the whole ---- */
 
 static tw_status check_cuts(tw_program *p, cuts *c, tw_diag *diag)
@@ -454,19 +533,12 @@ static tw_status check_cuts(tw_program *p, cuts *c, tw_diag *diag)
 /* Levels, limits and pools of a program whose cuts are legal. */
 static tw_status build_pools(tw_program *p, cuts *c, bool roomy, tw_arena *arena, tw_diag *diag, tw_pools *pools)
 {
-    bool async = p->machine->timing == TW_ASYNC;
-    if (async)
-        TW_TRY(tw_flow_build(p, c->most, arena, diag, &p->flow));
-    else
-        TW_TRY(check_adders(p, diag));
+    const program_form *form = form_of(p->machine);
+    TW_TRY(form->begin(p, c, arena, diag));
     tw_arena_mark mark = tw_arena_save(arena);
     tw_status status = check_pad_limit(p, arena, diag);
-    for (int t = 0; t < p->n_tiled && status == TW_OK; t++) {
-        status = size_pools(p, t, c->largest, arena, pools);
-        if (status == TW_OK && !async) status = check_pass_speed(p, t, c->smallest, pools, diag);
-    }
-    for (int m = 1; m < p->machine->n_memories && async && !roomy && status == TW_OK; m++)
-        status = check_dual(p, m, pools, diag);
+    for (int t = 0; t < p->n_tiled && status == TW_OK; t++) status = size_pools(p, t, c->largest, arena, pools);
+    if (status == TW_OK && (form->roomy || !roomy)) status = form->check(p, c, pools, diag);
     tw_arena_rewind(arena, mark);
     return status;
 }

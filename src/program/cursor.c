@@ -106,7 +106,8 @@ static tw_instr *emit(tw_cursor *c, tw_opcode op, int engine, int operand, int64
 {
     tw_instr *in = &c->out[c->n++];
     in->op = op;
-    in->accumulates = in->nested = false;
+    in->accumulates = in->nested = in->takes = in->partial = in->drains = in->together = false;
+    in->unit = in->n_gives = 0;
     in->engine = (int16_t)engine;
     in->operand = (int16_t)operand;
     in->n_src = 1;
@@ -139,6 +140,7 @@ static void emit_loads(tw_cursor *c, int operand, int buffer)
         tw_instr *in = emit(c, TW_LOAD, level->mover[i], operand, units);
         in->src[0] = (int16_t)from;
         in->dst = (int16_t)to;
+        in->takes = true;
         from = to;
     }
 }
@@ -154,6 +156,8 @@ static void emit_stores(tw_cursor *c, int buffer)
         in->src[0] = (int16_t)from;
         in->dst = (int16_t)to;
         in->accumulates = i == 0 && c->accumulate_outer;
+        in->takes =
+            i > 0; /* into a buffer of the level outside it fills a part of what the execution there has begun */
         from = to;
     }
 }
@@ -213,6 +217,7 @@ static int emit_exec(tw_cursor *c, bool fused)
     int slot = fused ? c->accumulator : acquire_output(c);
     tw_instr *in = emit(c, TW_EXEC, p->machine->compute, n_in, tw_box_points(p->op, &c->tile));
     in->accumulates = fused;
+    in->takes = !fused;
     in->nested = !c->level->innermost;
     in->dst = (int16_t)(c->pool[n_in].first + slot);
     in->n_src = (int16_t)n_in;
@@ -227,6 +232,7 @@ static int emit_fill(tw_cursor *c)
     int output = tw_op_output(p->op), slot = acquire_output(c);
     tw_instr *in = emit(c, TW_FILL, p->machine->compute, output, c->elems[output]);
     in->n_src = 0;
+    in->takes = true;
     in->dst = (int16_t)(c->pool[output].first + slot);
     return slot;
 }
@@ -239,6 +245,7 @@ static void emit_sum(tw_cursor *c, int slot)
     int to = separate ? acquire_output(c) : old;
     tw_instr *in = emit(c, TW_SUM, c->level->adder, output, c->elems[output]);
     in->n_src = 2;
+    in->takes = separate;
     in->src[0] = (int16_t)(first + old);
     in->src[1] = (int16_t)(first + slot);
     in->dst = (int16_t)(first + to);

@@ -107,7 +107,7 @@ static int64_t try_slots(const tw_flow_cursor *c, int memory, int pool, int64_t 
         for (int o = 0; o < p->op->n_operands; o++) {
             int64_t *have = &map.level[m - 1].slots[o];
             int owner = c->flow->residency[m][o].pool;
-            if (!c->flow->residency[m][o].here) continue;
+            if (!p->stop[m][o].here) continue;
             if (m == memory && owner == pool) *have = slots;
             if (*have > 0) *have = tw_max(*have, c->flow->needed[m][owner] + p->op->n_operands);
         }

@@ -507,10 +507,11 @@ static bool bring_inputs(tw_flow_cursor *c)
 {
     int n_inputs = tw_op_output(c->program->op), n_memories = c->program->machine->n_memories;
     unsigned asked[TW_MAX_OPERANDS];
+    const bool *joins = c->flow->joins;
     bool moved;
     for (int o = 0; o < n_inputs; o++) asked[o] = asked_for(c, o);
     for (int from = 1, to; from < n_memories; from = to + 1) {
-        for (to = from; to < n_memories && !c->flow->joins[to];) to++;
+        for (to = from; to < n_memories && !joins[to];) to++;
         for (int o = 0; o < n_inputs; o++)
             for (int m = from; m < to; m++)
                 if ((asked[o] >> m & 1) && !bring(c, m, o, false, &moved)) return false;
@@ -535,7 +536,8 @@ static bool begins(const tw_flow_cursor *c, int m)
 static bool ends(const tw_flow_cursor *c, int m)
 {
     int o = tw_op_output(c->program->op);
-    return c->ending[m][o] && !c->flow->residency[m][o].resident && is_last(c, c->flow->residency[m][o].running);
+    const tw_residency *s = &c->flow->residency[m][o];
+    return c->ending[m][o] && !s->resident && is_last(c, s->running);
 }
 
 /* Partial sums come back into memory m from the next memory outside that holds them. */
@@ -557,7 +559,8 @@ static bool send_out(tw_flow_cursor *c, int m)
     if (takes && !take(c, outer, o, c->flow->residency[m][o].drain)) return false;
     emit_store(c, m, takes);
     if (outer == 0) return true;
-    return (!c->flow->residency[outer][o].passing && !ends(c, outer)) || send_out(c, outer);
+    const tw_residency *next = &c->flow->residency[outer][o];
+    return (!next->passing && !ends(c, outer)) || send_out(c, outer);
 }
 
 /* ---- steps ---- */

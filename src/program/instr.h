@@ -18,14 +18,14 @@ enum { TW_MAX_GIVES = 16 };
  *   SUM    dst = src[0] + src[1]; dst is src[0] for an in-place sum; `box` as the EXEC that made src[1]
  *   FILL   writes the neutral value of the whole output tile of `box` into dst
  *
- * On async machines LOAD also brings partial sums of the output back, and every instruction says which
- * credits change hands: `takes`, dst was free before and is held from the start on; `gives`, these buffers are
- * free when the instruction ends its work (tw_engine_busy after its start). Buffers that it neither takes nor gives
- * stay as they are. */
+ * `takes`: dst was free before and is held from the start on. In a stream LOAD also brings partial sums of the output back,
+ * and every instruction says which credits come back: `gives`, these buffers are free when the instruction ends its work
+ * (tw_engine_busy after its start); buffers that it neither takes nor gives stay as they are. In rows nothing is given
+ * back: a buffer is free when nothing reads it any more. */
 typedef struct tw_instr {
     tw_opcode op;
     bool accumulates, nested;
-    bool takes;    /* async: a credit for dst                                        */
+    bool takes;    /* dst, which is free: in a stream, a credit for it                */
     bool partial;  /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
                                     STORE out of the compute engine's memory converts them         */
     bool drains;   /* LOAD: waits until the compute engine has done all that stands before it */
@@ -50,8 +50,8 @@ typedef struct tw_instr {
 typedef struct tw_event {
     tw_instr instr;
     int64_t start_cycle, end_cycle;
-    int64_t busy_end; /* async: when its engine can start the next command, and its sources are read */
-    tw_wait wait;     /* async: what it waited for last, and how long its unit stood idle before it  */
+    int64_t busy_end; /* when its engine can start the next command, and its sources are read; in rows: end_cycle */
+    tw_wait wait;     /* what it waited for last, and how long its unit stood idle before it; in rows: nothing */
     int64_t waited;
 } tw_event;
 

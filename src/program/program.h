@@ -24,6 +24,22 @@ typedef struct tw_tiled_level {
     bool innermost;
 } tw_tiled_level;
 
+/* One operand in one memory. The memories of a program of rows are on the path of every operand; in a stream each operand has
+ * its own path, see tw_residency. */
+typedef struct tw_stop {
+    bool here;      /* the memory is on the operand's path                                        */
+    bool resident;  /* it never comes and never goes: see tw_op.fused                             */
+    bool sums;      /* the output: unfinished sums lie there, of the accumulator's type           */
+    bool packed;    /* its tiles lie one behind the other, without gaps                           */
+    bool changes;   /* its tile changes from one execution to the next, so that a second buffer can be of use */
+    int16_t outer;  /* the memory before it on the path                                           */
+    int16_t pool;   /* the operand under whose name the buffers are                               */
+    int grain;      /* tiled level whose tiles lie there, -1: it is whole                         */
+    int depth;      /* places of the nest outside of its residency                                */
+    int64_t slots;  /* of the pool that stands under its own name, else 0                         */
+    int64_t needed; /* slots of that pool with which the program works                            */
+} tw_stop;
+
 typedef struct tw_program {
     const tw_model *model;
     const tw_op *op;
@@ -35,9 +51,10 @@ typedef struct tw_program {
     int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
     int64_t partial_units;               /* units of one partial sum                                  */
     int64_t largest[TW_MAX_LOOPS];       /* tile of the innermost level                                     */
-    unsigned padded;     /* bit l: the machine pads loop l up to a multiple of its tile                   */
-    int64_t n_execs;     /* steps of the innermost level over the whole program, at most              */
-    const tw_flow *flow; /* async machines, NULL otherwise                                        */
+    unsigned padded; /* bit l: the machine pads loop l up to a multiple of its tile                   */
+    int64_t n_execs; /* steps of the innermost level over the whole program, at most              */
+    tw_stop stop[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* from memory 1 on                              */
+    const tw_flow *flow; /* of a stream, NULL: the program is one of rows                          */
     tw_layout layout;
 } tw_program;
 

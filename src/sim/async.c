@@ -413,6 +413,7 @@ tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_me
                              program->op->name);
     if (!brief) describe_engines(&s);
     if (!brief) describe_pools(&s);
+    result.brief = brief;
     *out = result;
     return TW_OK;
 }

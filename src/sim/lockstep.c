@@ -272,6 +272,8 @@ static tw_status put_transfer(run *r, const tw_instr *in, int64_t row)
     tw_link_count *link = &r->out->link[r->program->machine->engine[in->engine].memory][in->operand];
     link->transfers++;
     add_to(r, &link->units, in->work);
+    link->loads += load;
+    link->load_units += load ? in->work : 0; /* at most the units */
     if (in->dst >= 0) r->wrote[in->dst] = r->touched[in->dst] = row;
     if (in->src[0] >= 0) r->touched[in->src[0]] = row;
     return keep_event(r, in, row, cycles);
@@ -340,6 +342,8 @@ static void count_nested(run *r, const tw_timeline *child)
         for (int o = 0; o < r->program->op->n_operands; o++) {
             t->link[m][o].transfers += child->link[m][o].transfers;
             add_to(r, &t->link[m][o].units, child->link[m][o].units);
+            t->link[m][o].loads += child->link[m][o].loads;
+            t->link[m][o].load_units += child->link[m][o].load_units; /* at most the units */
         }
     }
 }
@@ -610,7 +614,9 @@ static tw_status gather(run *r, tw_rowset *row, const tw_instr **nested)
             ev->start_cycle = mover_free[i];
             mover_free[i] += cycles;
         }
-        ev->end_cycle = ev->start_cycle + cycles;
+        ev->end_cycle = ev->busy_end = ev->start_cycle + cycles;
+        ev->wait = TW_WAIT_NONE;
+        ev->waited = 0;
         if (ev->instr.nested) *nested = &ev->instr;
     }
     row->event = list;

@@ -12,8 +12,8 @@ static tw_status add_energy(const tw_program *p, tw_diag *diag, tw_timeline *out
     bool fits = tw_ckd_mul(out->sum.macs, p->machine->engine[p->machine->compute].energy_fj, &sum);
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            if (p->flow && !p->flow->residency[m][o].here) continue;
-            int outer = p->flow ? p->flow->residency[m][o].outer : m - 1;
+            if (!p->stop[m][o].here) continue;
+            int outer = p->stop[m][o].outer;
             fits = fits &&
                    tw_ckd_mul(out->link[m][o].units, memory[outer].energy_fj + memory[m].energy_fj, &part) &&
                    tw_ckd_add(sum, part, &sum);
@@ -22,12 +22,19 @@ static tw_status add_energy(const tw_program *p, tw_diag *diag, tw_timeline *out
     return fits ? TW_OK : tw_diag_error(diag, p->op->loc, "the energy of '%s' exceeds 2^63 fJ", p->op->name);
 }
 
+static const tw_clock *clock_of(const tw_program *program)
+{
+    static const tw_clock lockstep = {tw_lockstep_run, false}, async = {tw_async_run, true};
+    return program->flow ? &async : &lockstep;
+}
+
+bool tw_timeline_runs_ahead(const tw_program *program) { return clock_of(program)->runs_ahead; }
+
 static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
                      tw_arena *scratch, tw_diag *diag, tw_timeline *out)
 {
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status =
-        (program->flow ? tw_async_run : tw_lockstep_run)(program, sink, meter, brief, scratch, diag, out);
+    tw_status status = clock_of(program)->run(program, sink, meter, brief, scratch, diag, out);
     tw_arena_rewind(scratch, mark);
     if (status == TW_OK) status = add_energy(program, diag, out);
     return status;
@@ -77,10 +84,9 @@ void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text 
     }
     for (int m = 1; m < program->machine->n_memories; m++)
         for (int o = 0; o < program->op->n_operands; o++) {
-            const tw_residency *residency = program->flow ? &program->flow->residency[m][o] : NULL;
-            if (residency && !residency->here) continue;
+            if (!program->stop[m][o].here) continue;
             tw_text_printf(out, "link %s-%s: %s transfers %" PRId64 ", units %" PRId64 "\n",
-                           program->machine->memory[residency ? residency->outer : m - 1].name,
+                           program->machine->memory[program->stop[m][o].outer].name,
                            program->machine->memory[m].name, program->op->operand[o].name, t->link[m][o].transfers,
                            t->link[m][o].units);
         }

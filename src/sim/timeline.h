@@ -32,6 +32,7 @@ typedef struct tw_link_count {
 
 typedef struct tw_timeline {
     tw_summary sum;
+    bool brief; /* critical paths and what is used of pools were left out */
     tw_engine_use engine[TW_MAX_ENGINES];
     int64_t peak_live[TW_MAX_MEMORIES];
     tw_link_count link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into and out of memory m, per operand */
@@ -42,12 +43,14 @@ typedef struct tw_timeline {
 TW_NODISCARD tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag *diag,
                                        tw_timeline *out);
 /* The same within a limit of work: instructions really looked at, buffers, and moments compared; TW_INFEASIBLE when that is
- * not enough. `brief`: cycles, counts and energy alone; critical paths and what is used of pools stay 0. */
+ * not enough. `brief`: cycles, counts and energy suffice; a clock to which the rest is extra work leaves it 0. */
 TW_NODISCARD tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter,
                                            tw_arena *scratch, tw_diag *diag, tw_timeline *out);
 /* The same, handing every row to the sink in order. A row is held back until every value in it is read again or
  * overwritten, so that memory grows with the longest time a dead value stays in its slot. */
 TW_NODISCARD tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch,
                                         tw_diag *diag, tw_timeline *out);
+/* Whether a walk hands instructions over in an order of the program that is not that of their starts: see sim/order.h. */
+bool tw_timeline_runs_ahead(const tw_program *program);
 void tw_timeline_print(const tw_timeline *timeline, const tw_program *program, tw_text *out);
 #endif

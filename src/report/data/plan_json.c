@@ -176,7 +176,7 @@ static void write_mapping(tw_json *j, const tw_program *p)
         tw_json_key(j, "buffers");
         tw_json_open_line(j, '{');
         for (int o = 0; o < p->op->n_operands; o++)
-            if (!p->flow || p->flow->residency[map->memory][o].here)
+            if (p->stop[map->memory][o].here)
                 tw_json_key_int(j, p->op->operand[o].name, p->layout.count[map->memory][o]);
         tw_json_close(j);
         tw_json_close(j);

@@ -542,7 +542,7 @@ tw_count_formula tw_least_formula(tw_symbols *s, int operand)
 {
     const tw_program *p = &s->plan->program;
     int m = 1;
-    while (!p->flow->residency[m][operand].here) m++;
+    while (!p->stop[m][operand].here) m++;
     product least = least_of(s, m, operand);
     return formula_of(s, &least);
 }

@@ -84,7 +84,7 @@ static void describe_pool(const tw_op_plan *plan, int m, int owner, int name_wid
     tw_text_printf(&text, "%-*s  %s %s %s %s", name_width, name ? name : "", TW_GROUPED(pool->slots),
                    line->glyph.times, TW_GROUPED(pool->slot_units), tw_unit_brief(p->machine->unit));
     for (int o = owner; o < p->op->n_operands; o++) {
-        if (!p->flow->residency[m][o].here || p->flow->residency[m][o].pool != owner) continue;
+        if (!p->stop[m][o].here || p->stop[m][o].pool != owner) continue;
         tw_text_printf(&text, "%s", o == owner ? "   " : "; ");
         if (pool->n_operands > 1) tw_text_printf(&text, "%s ", p->op->operand[o].name);
         tw_tile_describe(p, m, o, line->glyph.times, &text);

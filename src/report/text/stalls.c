@@ -164,8 +164,8 @@ static const tw_pool_use *tight_pool(const tw_op_plan *plan, int a, int b)
     const tw_program *p = &plan->program;
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
-            if (!p->flow->residency[m][o].here) continue;
-            const tw_pool_use *pool = &plan->timeline.pool[m][p->flow->residency[m][o].pool];
+            if (!p->stop[m][o].here) continue;
+            const tw_pool_use *pool = &plan->timeline.pool[m][p->stop[m][o].pool];
             bool between = (fills(p, a, m, o) && empties(p, b, m, o)) || (fills(p, b, m, o) && empties(p, a, m, o));
             if (between && pool->slots <= pool->needed) return pool;
         }

@@ -247,26 +247,18 @@ static void describe_order(const tw_program *p, const tw_cuts *cuts, int level, 
 }
 
 /* "ifm+w 4": operands that share buffers stand together, those that the memory does not hold are left out. */
-static void describe_pools(const tw_program *p, int memory, tw_text *out)
+static void describe_buffers(const tw_program *p, int memory, tw_text *out)
 {
     for (int owner = 0; owner < p->op->n_operands; owner++) {
-        if (!p->flow->residency[memory][owner].here || p->flow->residency[memory][owner].pool != owner) continue;
+        if (!p->stop[memory][owner].here || p->stop[memory][owner].pool != owner) continue;
         const char *mark = out->len ? ", " : "";
         for (int o = owner; o < p->op->n_operands; o++) {
-            const tw_residency *residency = &p->flow->residency[memory][o];
-            if (!residency->here || residency->pool != owner) continue;
+            if (!p->stop[memory][o].here || p->stop[memory][o].pool != owner) continue;
             tw_text_printf(out, "%s%s", mark, p->op->operand[o].name);
             mark = "+";
         }
         tw_text_printf(out, " %d", p->layout.count[memory][owner]);
     }
-}
-
-static void describe_buffers(const tw_program *p, int memory, tw_text *out)
-{
-    for (int o = 0; o < p->op->n_operands && !p->flow; o++)
-        tw_text_printf(out, "%s%s %d", o ? ", " : "", p->op->operand[o].name, p->layout.count[memory][o]);
-    if (p->flow) describe_pools(p, memory, out);
 }
 
 static void describe_level(const tw_program *p, const tw_cuts *cuts, const tw_level_map *map, const char *times,

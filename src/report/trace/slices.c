@@ -309,8 +309,7 @@ static tw_status begin_pools(slicer *s, const tw_op_plan *op, int64_t start)
         for (int o = 0; o < s->program->op->n_operands; o++) {
             const tw_pool_use *use = &op->timeline.pool[m][o];
             s->credits[m][o] = -1;
-            if (m == 0 || !s->program->flow || use->n_operands == 0 || s->program->flow->residency[m][o].resident)
-                continue;
+            if (m == 0 || use->n_operands == 0 || s->program->stop[m][o].resident) continue;
             TW_TRY(find_pool(s, use, &s->credits[m][o]));
             TW_TRY(change(s, s->credits[m][o], start, use->slots));
         }
