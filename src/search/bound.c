@@ -60,8 +60,8 @@ static int64_t movement_cycles(const tw_view *v, int m)
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || engine->memory != m) continue;
-        bool hidden = !s->async && v->f->memory[v->f->grain[m]] != m;
-        if (rate_of(engine) <= 0 || hidden || (!s->async && !engine->one_channel)) return 0;
+        bool hidden = s->discipline->rows && v->f->memory[v->f->grain[m]] != m;
+        if (rate_of(engine) <= 0 || hidden || !engine->one_channel) return 0;
         rate += rate_of(engine);
     }
     return rate > 0 ? (int64_t)floor((double)s->movement[m] / rate * (1 - 1e-9)) : 0;
@@ -106,10 +106,7 @@ void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
     out->feasible = fits(&v);
     if (!out->feasible) return;
     add_traffic(&v, &all);
-    if (s->async)
-        tw_bound_links(&v, &all);
-    else
-        tw_bound_rows(&v);
+    s->rules->bound(&v, &all);
     out->execs = v.execs[v.f->n_tiled];
     for (int m = 1; m < s->machine->n_memories; m++)
         tw_view_raise(&v, movement_cycles(&v, m), TW_BOUND_MOVEMENT, tw_machine_mover(s->machine, m));
@@ -119,7 +116,7 @@ void tw_part_bound(const tw_space *s, const tw_goals *goals, const tw_least *lea
 {
     const tw_goal *first = &goals->goal[0];
     part->bound = tw_goals_value(goals, &least->cost);
-    part->execs = s->async ? least->execs : 0;
+    part->execs = s->rules->short_first ? least->execs : 0;
     part->at = -1;
     switch (first->measure) {
     case TW_TICKS: part->closer = TW_BOUND_ROWS; break;

@@ -537,7 +537,7 @@ static tw_status open_frames(branch *b)
 static tw_status first_round(branch *b)
 {
     task *t = &b->task[0];
-    TW_TRY(begin_task(b, t, FIRST_NODES * (b->space->async ? 1 : 8), FIRST_WORK));
+    TW_TRY(begin_task(b, t, FIRST_NODES * b->space->rules->first_nodes, FIRST_WORK));
     b->n_tasks = 1;
     aim(b);
     for (tw_part *p; (p = tw_heap_pop(&b->heap));)
@@ -842,7 +842,7 @@ static tw_status run_rounds(branch *b)
         if (stop != 0 || b->budget <= 0) TW_TRY(last_resort(b));
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
-        bool seeds = b->space->async || b->out->n_nodes >= MANY_NODES;
+        bool seeds = b->space->rules->seeds_first || b->out->n_nodes >= MANY_NODES;
         if (seeds && !b->has_seeds && b->heap.n > 0 && !b->out->front.counts) {
             b->has_seeds = true;
             aim(b);

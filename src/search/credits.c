@@ -481,7 +481,7 @@ static tw_status try_all(credits *c, int32_t *count, int i)
     return TW_OK;
 }
 
-tw_status tw_leaf_outlined(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
+static tw_status outline_leaf(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
 {
     credits c = {.leaf = leaf};
     const tw_space *s = leaf->space;
@@ -501,7 +501,7 @@ tw_status tw_leaf_outlined(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
     return TW_OK;
 }
 
-tw_status tw_leaf_credits(tw_leaf *leaf)
+static tw_status search_credits(tw_leaf *leaf)
 {
     credits c = {.leaf = leaf};
     span r;
@@ -527,3 +527,19 @@ tw_status tw_leaf_credits(tw_leaf *leaf)
     if (leaf->quick || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
     return search_span(&c, &r);
 }
+
+static tw_status refine(tw_leaf *leaf, tw_outcome *least)
+{
+    int64_t ignored;
+    return outline_leaf(leaf, least, &ignored);
+}
+
+const tw_search_rules tw_search_stream = {.bound = tw_bound_links,
+                                          .refine = refine,
+                                          .refined_by = TW_BOUND_LINK,
+                                          .estimate = outline_leaf,
+                                          .buffers = search_credits,
+                                          .short_first = true,
+                                          .shortlist = true,
+                                          .seeds_first = true,
+                                          .first_nodes = 1};

@@ -23,9 +23,9 @@ static int64_t buffers_in(const plant *p, int m, int o)
 {
     const tw_space *s = p->s;
     bool output = o == tw_op_output(s->op), passes = p->f->memory[p->t] != m;
-    if (!s->async && passes) return tw_space_pass_slots(s, m, o);
+    if (!s->discipline->credits && passes) return tw_space_pass_slots(s, m, o);
     /* A partial sum and what is added to it, and where the sum goes. */
-    int64_t least = output && !s->async && s->reductions ? 3 : 1;
+    int64_t least = output && s->discipline->adders && s->reductions ? 3 : 1;
     return tw_max(tw_max(least, p->first->buffers), s->limits.level[m - 1].slots[o].at_least);
 }
 

@@ -42,17 +42,16 @@ tw_status tw_leaf_refine(const tw_space *space, const tw_goals *goals, tw_part *
 {
     tw_leaf leaf = {.space = space, .goals = goals, .part = part, .judge = judge};
     tw_outcome least;
-    int64_t ignored;
     part->refined = true;
     tw_part_least(space, part, &leaf.least);
     tw_part_map(space, part, &leaf.map);
-    tw_status status = space->async ? tw_leaf_outlined(&leaf, &least, &ignored) : tw_leaf_paced(&leaf, &least);
+    tw_status status = space->rules->refine(&leaf, &least);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* the search will tell */
     TW_TRY(status);
     tw_goal_value bound = tw_goals_value(goals, &least);
     if (tw_value_compare(goals, &bound, &part->bound) > 0) {
         part->bound = bound;
-        part->closer = space->async ? TW_BOUND_LINK : TW_BOUND_ROWS;
+        part->closer = space->rules->refined_by;
     }
     return TW_OK;
 }
@@ -68,7 +67,7 @@ tw_status tw_leaf_estimate(const tw_space *space, const tw_goals *goals, const t
     out->legal = true;
     out->short_by = leaf.least.short_by;
     if (!leaf.least.feasible) return TW_OK;
-    tw_status status = (space->async ? tw_leaf_outlined : tw_leaf_rated)(&leaf, &least, &out->short_by);
+    tw_status status = space->rules->estimate(&leaf, &least, &out->short_by);
     out->legal = status == TW_OK;
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK;
     out->fits = out->short_by == 0;
@@ -82,7 +81,7 @@ tw_status tw_leaf_quick(const tw_space *space, const tw_goals *goals, const tw_p
     tw_leaf leaf = {.space = space, .goals = goals, .part = part, .judge = judge, .quick = true};
     tw_part_least(space, part, &leaf.least);
     tw_part_map(space, part, &leaf.map);
-    return space->async ? tw_leaf_credits(&leaf) : tw_leaf_slots(&leaf);
+    return space->rules->buffers(&leaf);
 }
 
 tw_status tw_leaf_search(const tw_space *space, const tw_goals *goals, const tw_part *part, bool exhaustive,
@@ -92,5 +91,5 @@ tw_status tw_leaf_search(const tw_space *space, const tw_goals *goals, const tw_
     tw_part_least(space, part, &leaf.least);
     tw_part_map(space, part, &leaf.map);
     if (!leaf.least.feasible && !exhaustive) return TW_OK;
-    return space->async ? tw_leaf_credits(&leaf) : tw_leaf_slots(&leaf);
+    return space->rules->buffers(&leaf);
 }

@@ -153,8 +153,9 @@ void tw_part_unpaused(const tw_space *s, const tw_part *p, int64_t *ticks, int64
     }
 }
 
-void tw_bound_rows(tw_view *v)
+void tw_bound_rows(tw_view *v, const tw_traffic_bound *all)
 {
+    (void)all; /* what a mover carries in one row it carries beside the executions */
     const tw_space *s = v->s;
     int n_tiled = v->f->n_tiled;
     int64_t ticks = 0, cycles = 0;

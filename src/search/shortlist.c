@@ -588,7 +588,7 @@ static double slack_of(cook *c)
 bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
 {
     tw_cost_kind kind = s->machine->engine[s->machine->compute].cost.kind;
-    return s->async && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && kind != TW_COST_KERNEL;
+    return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && kind != TW_COST_KERNEL;
 }
 
 void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist *shortlist)

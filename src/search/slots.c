@@ -12,6 +12,7 @@
  * choices are made from the innermost level outwards: the cycles of one instance of a level, at least, are those of an execution
  * of the level outside. */
 #include "search/leafs.h"
+#include "search/view.h"
 #include "tile/box.h"
 
 #include <stdlib.h>
@@ -359,7 +360,7 @@ static void add_choice(const level *v, const choice *c, tw_outcome *least)
     }
 }
 
-tw_status tw_leaf_rated(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
+static tw_status rate_leaf(tw_leaf *leaf, tw_outcome *least, int64_t *short_by)
 {
     *short_by = 0;
     *least = leaf->least.cost;
@@ -489,7 +490,7 @@ static choice least_choice(const level *v, int64_t exec, int64_t *instance)
     return least;
 }
 
-tw_status tw_leaf_paced(tw_leaf *leaf, tw_outcome *least)
+static tw_status pace_leaf(tw_leaf *leaf, tw_outcome *least)
 {
     int64_t exec = least_exec(leaf);
     *least = leaf->least.cost;
@@ -511,7 +512,7 @@ tw_status tw_leaf_paced(tw_leaf *leaf, tw_outcome *least)
     return TW_OK;
 }
 
-tw_status tw_leaf_slots(tw_leaf *leaf)
+static tw_status search_slots(tw_leaf *leaf)
 {
     level levels[TW_MAX_MEMORIES];
     int n = leaf->space->frame[leaf->part->frame].n_tiled, made = 0;
@@ -527,3 +528,10 @@ tw_status tw_leaf_slots(tw_leaf *leaf)
     for (int t = 0; t < made; t++) free(levels[t].choice);
     return status;
 }
+
+const tw_search_rules tw_search_rows = {.bound = tw_bound_rows,
+                                        .refine = pace_leaf,
+                                        .refined_by = TW_BOUND_ROWS,
+                                        .estimate = rate_leaf,
+                                        .buffers = search_slots,
+                                        .first_nodes = 8};

@@ -19,9 +19,9 @@ static void number_variables(const tw_space *s, tw_frame *f)
     int n = f->n_tiled * s->op->n_loops;
     f->rule = n;
     f->modes = f->rule + n;
-    f->order = f->modes + (s->async ? 0 : f->n_tiled);
+    f->order = f->modes + (s->discipline->adders ? f->n_tiled : 0);
     f->keep = f->order + f->n_tiled;
-    f->n_vars = f->keep + (s->async ? (s->machine->n_memories - 1) * s->op->n_operands : 0);
+    f->n_vars = f->keep + (s->discipline->credits ? (s->machine->n_memories - 1) * s->op->n_operands : 0);
 }
 
 /* The frame in which the memories of `passed` are passed through. */
@@ -200,18 +200,19 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
                   .op = &model->op[problem->op],
                   .machine = machine,
                   .notes = options->space == TW_SPACE_NOTES,
-                  .async = machine->timing == TW_ASYNC,
+                  .discipline = tw_discipline_of(machine),
                   .min_tile = tw_max(options->min_tile, mac->min_tile),
                   .max_single = options->max_execs > 0 ? options->max_execs : 512,
                   .max_outer = options->max_outer > 0 ? options->max_outer : 16,
                   .max_inner = options->max_inner > 0 ? options->max_inner : 64};
-    if (s.notes && s.async)
+    s.rules = s.discipline->rows ? &tw_search_rows : &tw_search_stream;
+    if (s.notes && !s.discipline->rows)
         return tw_diag_error(diag, (tw_loc){0}, "the space 'notes' is about lockstep machines, '%s' is async",
                              machine->name);
     if (!(mac->computes >> s.op->compute & 1))
         return tw_diag_error(diag, s.op->loc, "engine '%s' of '%s' does not compute '%s'", mac->name, machine->name,
                              tw_compute_name(s.op->compute));
-    s.max_buffers = s.async ? TW_MAX_CREDITS : TW_MAX_SLOTS;
+    s.max_buffers = s.discipline->max_buffers;
     if (options->max_buffers > 0) s.max_buffers = tw_min(options->max_buffers, s.max_buffers);
     s.limits = options->limits ? options->limits->op[problem->op] : tw_op_limits_none(machine);
     if (options->space == TW_SPACE_WINDOWS) keep_windows(&s);
@@ -219,7 +220,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     for (int o = 0; o < s.op->n_operands; o++)
         if (tw_op_is_resident(model, s.op, o)) s.resident |= 1u << o;
     s.clipped = tw_op_clipped(s.op);
-    s.leaves_out = s.clipped && !s.async && s.op->compute != TW_MAP;
+    s.leaves_out = s.clipped && s.discipline->rows && s.op->compute != TW_MAP;
     s.cuts = cuts_of(&s, options->cut);
     TW_TRY(modes_of(&s, options, diag, &s.modes));
     for (int o = 0; o < s.op->n_operands; o++) {
@@ -265,7 +266,8 @@ static double count_frame(const tw_space *s, const tw_frame *f)
     for (int l = 0; l < s->op->n_loops; l++) orders += s->op->loop[l].extent > 1 && may_cut(s, f, l);
     for (int t = 0; t < f->n_tiled; t++) n *= tgamma(orders + 1.0);
     for (int m = 1; m < s->machine->n_memories; m++)
-        for (int o = 0; o < s->op->n_operands; o++) n *= (double)s->max_buffers * (s->async ? orders + 1 : 1);
+        for (int o = 0; o < s->op->n_operands; o++)
+            n *= (double)s->max_buffers * (s->discipline->credits ? orders + 1 : 1);
     return n;
 }
 
@@ -470,7 +472,7 @@ static int64_t n_orders(const tw_space *s, const tw_part *p, int t)
     cut_loops c = loops_cut(s, p, t);
     if (s->limits.level[s->frame[p->frame].memory[t] - 1].has_order) return 1;
     if (s->notes) return c.n_parallel <= 3 ? factorial(c.n_parallel) : 1;
-    if (s->async) return factorial(c.n);
+    if (s->discipline->sums_leave) return factorial(c.n);
     return factorial(c.n_parallel) * factorial(c.n - c.n_parallel);
 }
 
@@ -500,7 +502,7 @@ static cut_loops order_of(const tw_space *s, const tw_part *p, int t)
         for (int i = 0; i < s->op->n_loops; i++)
             for (int j = 0; j < c.n; j++)
                 if (c.loop[j] == limits->order[i]) out.loop[n++] = c.loop[j];
-    } else if (s->async) {
+    } else if (s->discipline->sums_leave) {
         permute(c.loop, c.n, k, out.loop);
     } else {
         int64_t inner = s->notes ? 1 : factorial(c.n - c.n_parallel);
@@ -777,8 +779,8 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
         *map = (tw_level_map){.loc = s->op->loc, .memory = m, .min_tile = 1, .cut = TW_BALANCED};
         if (f->memory[t] == m) map->min_tile = tw_max(1, s->limits.level[m - 1].min_tile);
         map->pass = f->memory[t] != m;
-        if (s->async) {
-            map->accumulate = TW_FUSED;
+        if (!s->discipline->adders) map->accumulate = TW_FUSED;
+        if (s->discipline->credits) {
             cut_loops c = order_of(s, p, t);
             for (int o = 0; o < s->op->n_operands; o++)
                 map->keeps[o] = keep_word(&c, p->var[tw_var_keep(s, f, m, o)].lo);
@@ -786,7 +788,7 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
             for (int o = 0; o < s->op->n_operands; o++) map->slots[o] = tw_space_pass_slots(s, m, o);
         }
         if (map->pass) continue;
-        if (!s->async) map->accumulate = (tw_accumulate)p->var[f->modes + t].lo;
+        if (s->discipline->adders) map->accumulate = (tw_accumulate)p->var[f->modes + t].lo;
         map_cuts(s, p, t, map);
         map_order(s, p, t, map);
         if (t == f->n_tiled - 1) memcpy(map->unrolls, f->unroll, sizeof map->unrolls);

@@ -5,9 +5,9 @@
  *
  *     size[t][l]   largest tile of loop l at tiled level t, a range until it is one number
  *     rule[t][l]   0 balanced: ceil(L / size) tiles that differ by one at most; 1 greedy: tiles of that size and a rest
- *     mode[t]      lockstep: how a cut reduction is added up
- *     order[t]     a permutation of the loops that level t cuts, by its number; lockstep: reductions innermost
- *     keep[m][o]   async: how long memory m keeps operand o: 0 one tile, 1 + i while the i-th cut loop of its level stays,
+ *     mode[t]      where there are adders: how a cut reduction is added up
+ *     order[t]     a permutation of the loops that level t cuts, by its number; reductions innermost, unless sums may leave
+ *     keep[m][o]   where there are credits: how long memory m keeps operand o: 0 one tile, 1 + i while the i-th cut loop of its level stays,
  *                  and last all
  *     buffers      see leaf.h
  *
@@ -34,12 +34,35 @@ typedef struct tw_frame {
     int rule, modes, order, keep; /* first variable of each kind; sizes begin at 0                  */
 } tw_frame;
 
+/* What the search does by one of two algorithms: for programs of rows (slots.c, rows.c) and for streams (credits.c, ends.c). */
+struct tw_view;
+struct tw_traffic_bound;
+struct tw_leaf;
+typedef struct tw_search_rules {
+    /* Raises the bound on time of a part. */
+    void (*bound)(struct tw_view *view, const struct tw_traffic_bound *all);
+    /* Of a mapping in which only buffers are open: what it costs at least, whatever they are, TW_INFEASIBLE when none fit; */
+    tw_status (*refine)(struct tw_leaf *leaf, tw_outcome *least);
+    tw_closer refined_by;
+    /* the same with less work, *short_by being what the fewest buffers miss in memory; */
+    tw_status (*estimate)(struct tw_leaf *leaf, tw_outcome *least, int64_t *short_by);
+    /* and a search over the buffers. */
+    tw_status (*buffers)(struct tw_leaf *leaf);
+    bool short_first; /* among equal bounds short programs are tried first            */
+    bool shortlist;   /* shortlist.h says something about time on such a machine       */
+    bool seeds_first; /* constructive seeds come right after the first round           */
+    int first_nodes;  /* nodes of the first round, as a multiple: how cheap they are   */
+} tw_search_rules;
+extern const tw_search_rules tw_search_rows, tw_search_stream;
+
 typedef struct tw_space {
     tw_problem problem;
     const tw_op *op;           /* of the problem */
     const tw_machine *machine; /* of the problem */
     tw_op_limits limits;
-    bool notes, async;
+    const tw_discipline *discipline; /* of the machine */
+    const tw_search_rules *rules;
+    bool notes;
     unsigned resident; /* bit o: operand o neither comes nor goes, see tw_op.fused                */
     unsigned clipped;  /* tw_op_clipped                                                          */
     bool

@@ -112,7 +112,7 @@ static void look_closer(tw_view *v)
 static int64_t output_slots(const tw_view *v, int t)
 {
     const tw_space *s = v->s;
-    if (s->async || !(v->surely[t] & s->reductions)) return 1; /* async: sums stay where they are */
+    if (!s->discipline->adders || !(v->surely[t] & s->reductions)) return 1; /* sums are made where they lie */
     unsigned modes =
         v->f->mode >= 0 ? 1u << v->f->mode : s->modes & s->limits.level[v->f->memory[t] - 1].accumulate;
     tw_range chosen = v->p->var[v->f->modes + t];
@@ -127,18 +127,17 @@ void tw_view_slots(const tw_view *v, int m, int64_t count[TW_MAX_OPERANDS], int6
 {
     const tw_space *s = v->s;
     int t = v->f->grain[m], output = tw_op_output(s->op);
-    bool passes = v->f->memory[t] != m;
+    bool fixed = !s->discipline->credits && v->f->memory[t] != m; /* buffers of what passes through */
     for (int o = 0; o < s->op->n_operands; o++) {
         units[o] = v->lo_units[t][o];
         count[o] = 1;
         if (!tw_space_holds(s, m, o))
             count[o] = 0;
-        else if (!s->async && passes)
+        else if (fixed)
             count[o] = tw_space_pass_slots(s, m, o);
-        else if (!s->async && o == output)
+        else if (o == output)
             count[o] = v->output_slots[t];
-        if (count[o] > 0 && !(passes && !s->async))
-            count[o] = tw_max(count[o], s->limits.level[m - 1].slots[o].at_least);
+        if (count[o] > 0 && !fixed) count[o] = tw_max(count[o], s->limits.level[m - 1].slots[o].at_least);
     }
 }
 
@@ -208,7 +207,7 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     if (fewer || v->skips) sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
     for (int l = 0; l < s->op->n_loops && !fewer && !v->skips; l++) {
         /* A nested program begins with empty buffers. */
-        int64_t again = tw_space_depends(s, o, l) || s->async ? 1 : v->n[t][l];
+        int64_t again = tw_space_depends(s, o, l) || !s->discipline->rows ? 1 : v->n[t][l];
         sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? v->n[t + 1][l] : again);
         sum.units = tw_sat_mul(sum.units, again);
     }
@@ -221,13 +220,11 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
 
 int tw_space_outside(const tw_space *s, int m, int o)
 {
-    if (!s->async) return m - 1;
     return tw_machine_outer(s->machine, m, o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
 }
 
 int tw_space_mover(const tw_space *s, int m, int o)
 {
-    if (!s->async) return tw_machine_mover(s->machine, m);
     return tw_machine_link(s->machine, tw_space_outside(s, m, o), m,
                            o == tw_op_output(s->op) ? TW_OUTWARDS : TW_INWARDS);
 }

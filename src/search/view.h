@@ -1,4 +1,4 @@
-/* src/search/view.h - a part of the space as the bounds see it; shared by bound.c, rows.c (lockstep) and ends.c (async). */
+/* src/search/view.h - a part of the space as the bounds see it; shared by bound.c, rows.c (programs of rows) and ends.c (streams). */
 #ifndef TW_SEARCH_VIEW_H
 #define TW_SEARCH_VIEW_H
 #include "search/bound.h"
@@ -71,7 +71,7 @@ typedef struct tw_traffic_bound {
 int64_t tw_view_compute(const tw_view *v, int more);
 void tw_view_raise(tw_view *v, int64_t cycles, tw_closer by, int at);
 
-/* The bounds on time of a machine of each discipline. */
-void tw_bound_rows(tw_view *v);
+/* The bounds on time of programs of rows and of streams. */
+void tw_bound_rows(tw_view *v, const tw_traffic_bound *all);
 void tw_bound_links(tw_view *v, const tw_traffic_bound *all);
 #endif

@@ -61,10 +61,10 @@ static void choose_buffers(const tw_space *s, uint64_t *rng, tw_op_map *map)
     for (int i = 0; i < map->n_levels; i++)
         for (int o = 0; o < s->op->n_operands; o++) {
             int64_t n = tw_test_pick(rng, 1, 3);
-            if (s->async && tw_test_pick(rng, 0, 1)) n = 0; /* as many as are needed */
-            if (!s->async && o == tw_op_output(s->op))
+            if (s->discipline->credits && tw_test_pick(rng, 0, 1)) n = 0; /* as many as are needed */
+            if (s->discipline->adders && o == tw_op_output(s->op))
                 n = tw_max(n, tw_mapping_min_output_slots(map->level[i].accumulate, 2));
-            if (!map->level[i].pass || s->async) map->level[i].slots[o] = n;
+            if (!map->level[i].pass || s->discipline->credits) map->level[i].slots[o] = n;
         }
 }
 
