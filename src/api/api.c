@@ -378,8 +378,9 @@ tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const 
 {
     static const tw_injection_options defaults = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_injection_run(&plan->op[op].program, plan->op[op].timeline.sum.instructions,
-                                        options ? options : &defaults, fn, user, ctx->scratch, &ctx->diag, out);
+    const tw_injection_request asked = {options ? options : &defaults, fn, user};
+    tw_status status = tw_injection_run(&plan->op[op].program, plan->op[op].timeline.sum.instructions, &asked,
+                                        ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -439,8 +440,8 @@ tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int6
                               const tw_print_options *options, FILE *out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_report_gantt(plan, op, from, to, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_gantt(&plan->op[op], (tw_span){from, to}, options ? options : &plain, ctx->scratch,
+                                       &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -479,9 +480,9 @@ static tw_status print_injection(tw_context *ctx, const tw_plan *plan, int op,
 static tw_status print_injections(tw_context *ctx, const tw_plan *plan, tw_format format,
                                   const tw_injection_options *injection, const tw_print_options *options, FILE *out)
 {
-    tw_injection_printer printer;
-    TW_TRY(tw_injection_open(&printer, plan, format, injection && injection->plain, options, ctx->scratch,
-                             &ctx->diag, out));
+    tw_injection_printer printer = {
+        .plan = plan, .format = format, .plain = injection && injection->plain, .options = options, .out = out};
+    TW_TRY(tw_injection_open(&printer, ctx->scratch, &ctx->diag));
     for (int i = 0; i < plan->model->n_ops; i++) {
         tw_status status = print_injection(ctx, plan, i, injection, &printer);
         if (status == TW_ERR_IO && ferror(out)) break; /* said once, by close */

@@ -26,17 +26,18 @@ tw_claims tw_claims_of(const tw_op_plan *plan)
 }
 
 /* The executor sees a timeline in the order of time: lockstep rows are, the commands of an async program are put so. */
-tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker *checker, tw_executor *executor,
-                   tw_arena *scratch, tw_arena *judges, tw_diag *diag)
+tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, const tw_judges *judges, tw_arena *scratch,
+                   tw_diag *diag)
 {
     const tw_program *p = &plan->program;
     tw_row_fanout fanout = {0};
     tw_order *order = NULL;
     if (other) tw_row_fanout_add(&fanout, *other);
-    tw_row_fanout_add(&fanout, tw_checker_sink(checker));
-    if (executor) {
-        tw_row_sink sink = tw_executor_sink(executor);
-        if (tw_timeline_runs_ahead(p) && !(order = tw_order_new(p->machine, &sink, judges))) return TW_ERR_NOMEM;
+    tw_row_fanout_add(&fanout, tw_checker_sink(judges->checker));
+    if (judges->executor) {
+        tw_row_sink sink = tw_executor_sink(judges->executor);
+        if (tw_timeline_runs_ahead(p) && !(order = tw_order_new(p->machine, &sink, judges->arena)))
+            return TW_ERR_NOMEM;
         for (int e = 0; order && e < p->machine->n_engines; e++) {
             const tw_engine_use *use = &plan->timeline.engine[e];
             tw_order_expect(order, e, use->loads + use->stores + use->ops);
@@ -50,36 +51,42 @@ tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker 
     return order ? tw_order_flush(order) : TW_OK;
 }
 
-static tw_status run(const tw_op_plan *plan, const tw_given *given, tw_arena *scratch, tw_arena *judges,
-                     tw_diag *diag, double *out, const char **fault)
+/* The judges live in the work's arena. */
+static tw_status run(const tw_op_plan *plan, const tw_given *given, const tw_work *work, double *out,
+                     const char **fault)
 {
     tw_level_info level[TW_MAX_MEMORIES];
     tw_resident resident[TW_MAX_OPERANDS];
     tw_verify_input in = tw_verify_input_of(&plan->program, level, resident);
-    in.deadline = diag->deadline;
+    in.deadline = work->diag->deadline;
     tw_claims claims = tw_claims_of(plan);
     in.claims = &claims;
-    tw_checker *checker = tw_checker_new(&in, judges);
-    tw_executor *executor = tw_executor_new_given(&in, given, judges);
-    if (!checker || !executor) return TW_ERR_NOMEM;
-    TW_TRY(tw_watch(plan, NULL, checker, executor, scratch, judges, diag));
-    *fault = tw_checker_finish(checker);
-    if (!*fault) TW_TRY(tw_executor_output(executor, out, fault));
-    if (!tw_deadline_is_over(diag->deadline)) return TW_OK;
+    tw_judges judges = {tw_checker_new(&in, work->arena), tw_executor_new_given(&in, given, work->arena),
+                        work->arena};
+    if (!judges.checker || !judges.executor) return TW_ERR_NOMEM;
+    TW_TRY(tw_watch(plan, NULL, &judges, work->scratch, work->diag));
+    *fault = tw_checker_finish(judges.checker);
+    if (!*fault) TW_TRY(tw_executor_output(judges.executor, out, fault));
+    if (!tw_deadline_is_over(work->diag->deadline)) return TW_OK;
     *fault = NULL; /* of judges whose time is up, nothing is believed */
     return TW_STOPPED;
 }
 
-tw_status tw_plan_execute(const tw_plan *plan, const tw_model *model, const tw_given *given, tw_arena *scratch,
-                          tw_diag *diag, double *out, const char **fault)
+tw_op_plan tw_op_plan_for(const tw_plan *plan, const tw_model *model)
+{
+    tw_op_plan op = plan->op[0];
+    op.program.model = model;
+    op.program.op = &model->op[0];
+    return op;
+}
+
+tw_status tw_plan_execute(const tw_op_plan *plan, const tw_given *given, tw_arena *scratch, tw_diag *diag,
+                          double *out, const char **fault)
 {
     const char *found = NULL;
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;
-    tw_op_plan as_given = plan->op[0];
-    as_given.program.model = model;
-    as_given.program.op = &model->op[0];
-    tw_status status = run(&as_given, given, scratch, judges, diag, out, &found);
+    tw_status status = run(plan, given, &(tw_work){judges, scratch, diag}, out, &found);
     *fault = found ? tw_arena_printf(scratch, "%s", found) : NULL;
     if (found && !*fault) status = TW_ERR_NOMEM;
     tw_arena_free(judges);

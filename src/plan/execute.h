@@ -9,15 +9,20 @@ tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_M
                                    tw_resident resident[TW_MAX_OPERANDS]);
 /* What the plan reports of the operator. */
 tw_claims tw_claims_of(const tw_op_plan *plan);
-/* Walks the program once, past the judges and `other`; `other` and `executor` may be NULL. What the walk needs is
- * allocated in `scratch`, what it needs until the judges are asked in `judges`. */
-TW_NODISCARD tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, tw_checker *checker,
-                                tw_executor *executor, tw_arena *scratch, tw_arena *judges, tw_diag *diag);
+typedef struct tw_judges {
+    tw_checker *checker;
+    tw_executor *executor; /* NULL: nothing is executed          */
+    tw_arena *arena;       /* lives until both have been asked   */
+} tw_judges;
+/* Walks the program once, past the judges and `other`, which may be NULL. */
+TW_NODISCARD tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, const tw_judges *judges,
+                                tw_arena *scratch, tw_diag *diag);
 
-/* The output of the plan's only operator for given inputs, as its instructions compute it; the checker looks on. `model`
- * has an operator that differs from the plan's at most in names and formulas: those of `model` count. `out` has room for all its elements. `*fault`, in `scratch`, is the first fault of either judge, NULL: there is none, and
+/* The plan's only operator as that of `model`, which differs from it at most in names and formulas. */
+tw_op_plan tw_op_plan_for(const tw_plan *plan, const tw_model *model);
+/* The operator's output for given inputs, as its instructions compute it; the checker looks on. `out` has room for all its elements. `*fault`, in `scratch`, is the first fault of either judge, NULL: there is none, and
  * only then `out` is written. Plans are only read: several threads may run at once, each with its own `scratch` and
  * `diag`. */
-TW_NODISCARD tw_status tw_plan_execute(const tw_plan *plan, const tw_model *model, const tw_given *given,
-                                       tw_arena *scratch, tw_diag *diag, double *out, const char **fault);
+TW_NODISCARD tw_status tw_plan_execute(const tw_op_plan *plan, const tw_given *given, tw_arena *scratch,
+                                       tw_diag *diag, double *out, const char **fault);
 #endif

@@ -64,7 +64,7 @@ static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, 
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
     counter count = {v, options, plan->timeline.sum.instructions};
     tw_row_sink counted = {count_rows, NULL, &count};
-    TW_TRY(tw_watch(plan, &counted, checker, executor, scratch, judges, diag));
+    TW_TRY(tw_watch(plan, &counted, &(tw_judges){checker, executor, judges}, scratch, diag));
     v->first_fault = tw_checker_finish(checker);
     v->checked = v->first_fault == NULL;
     if (!executes) return TW_OK;

@@ -168,7 +168,8 @@ static tw_status run_once(tw_run *r, int j, const tw_given *given, tw_arena *scr
     int layer = r->job[j].layer;
     if (v->why_not) return run_described(step, given, r->ctx->diag.deadline, out);
     tw_diag quiet = tw_diag_quiet(&r->ctx->diag);
-    TW_TRY(tw_plan_execute(r->plan->plan[layer], step->model, given, scratch, &quiet, out, &v->fault));
+    const tw_op_plan op = tw_op_plan_for(r->plan->plan[layer], step->model);
+    TW_TRY(tw_plan_execute(&op, given, scratch, &quiet, out, &v->fault));
     v->executed = v->checked = v->fault == NULL;
     return v->fault ? keep_fault(r, v) : TW_OK;
 }

@@ -15,14 +15,14 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
 /* Async machines: one line per command; `engine` NULL: of all. */
 tw_status tw_report_events(const tw_plan *plan, tw_format format, const char *engine, tw_arena *scratch,
                            tw_diag *diag, FILE *out);
-/* Async machines: operator `op` in the cycles [from, to); to 0: to its end. */
-tw_status tw_report_gantt(const tw_plan *plan, int op, int64_t from, int64_t to, const tw_print_options *options,
+/* Async machines: the operator in these cycles; their end 0: its own. */
+tw_status tw_report_gantt(const tw_op_plan *plan, tw_span cycles, const tw_print_options *options,
                           tw_arena *scratch, tw_diag *diag, FILE *out);
 /* Async machines: the traffic as formulas. */
 tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *options, tw_arena *scratch, tw_diag *diag,
                              FILE *out);
 /* TW_ERR_INPUT for a lockstep machine, which has no `what`. */
-tw_status tw_report_needs_async(const tw_plan *plan, const char *what, tw_diag *diag);
+tw_status tw_report_needs_async(const tw_machine *machine, const char *what, tw_diag *diag);
 /* One stage as stable text; TW_ERR_INPUT for an unknown name. */
 tw_status tw_report_dump(const tw_plan *plan, const char *stage, tw_arena *scratch, tw_diag *diag, FILE *out);
 /* A row as the public interface shows it. `action` has room for row->n_events. */

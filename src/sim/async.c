@@ -391,29 +391,29 @@ static void describe_engines(const tw_async *s)
     }
 }
 
-tw_status tw_async_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
-                       tw_arena *scratch, tw_diag *diag, tw_timeline *out)
+tw_status tw_async_run(const tw_program *program, const tw_sim_request *asked, tw_arena *scratch, tw_diag *diag,
+                       tw_timeline *out)
 {
     const tw_machine *machine = program->machine;
     int width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES;
     tw_timeline result = {0};
     tw_async s = {.program = program,
                   .machine = machine,
-                  .sink = sink,
-                  .meter = meter,
+                  .sink = asked->sink,
+                  .meter = asked->meter,
                   .diag = diag,
                   .out = &result,
                   .n_engines = machine->n_engines,
-                  .width = brief ? 0 : width};
+                  .width = asked->brief ? 0 : width};
     TW_TRY(init(&s, scratch));
     TW_TRY(run(&s, scratch));
     result.sum.cycles = s.last.at;
     if (s.overflows)
         return tw_diag_error(diag, program->op->loc, "the traffic or the work of '%s' exceeds 2^63",
                              program->op->name);
-    if (!brief) describe_engines(&s);
-    if (!brief) describe_pools(&s);
-    result.brief = brief;
+    if (!asked->brief) describe_engines(&s);
+    if (!asked->brief) describe_pools(&s);
+    result.brief = asked->brief;
     *out = result;
     return TW_OK;
 }

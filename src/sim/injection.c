@@ -313,7 +313,7 @@ static tw_status summarise(schedule *s, bool plain, tw_arena *arena, tw_injectio
 /* ---- rows ---- */
 
 /* The cursor walks along for the indices, which the records do not keep. */
-static tw_status show_rows(const schedule *s, tw_injection_fn fn, void *user, tw_arena *arena)
+static tw_status show_rows(const schedule *s, const tw_injection_request *asked, tw_arena *arena)
 {
     tw_flow_cursor cursor;
     tw_event events[TW_FLOW_STEP_MAX];
@@ -333,15 +333,15 @@ static tw_status show_rows(const schedule *s, tw_injection_fn fn, void *user, tw
                 row.link[s->machine->engine[r->engine].memory][r->operand] =
                     (tw_injection_link){true, r->start, r->start + r->cost};
         }
-        TW_TRY(fn(user, &row));
+        TW_TRY(asked->fn(asked->user, &row));
     }
     return TW_OK;
 }
 
-tw_status tw_injection_run(const tw_program *program, int64_t n_instrs, const tw_injection_options *options,
-                           tw_injection_fn fn, void *user, tw_arena *scratch, tw_diag *diag,
-                           tw_injection_summary *out)
+tw_status tw_injection_run(const tw_program *program, int64_t n_instrs, const tw_injection_request *asked,
+                           tw_arena *scratch, tw_diag *diag, tw_injection_summary *out)
 {
+    bool plain = asked->options->plain;
     schedule s = {.program = program, .machine = program->machine, .diag = diag};
     if (!program->flow)
         return tw_diag_error(diag, program->op->loc,
@@ -354,12 +354,12 @@ tw_status tw_injection_run(const tw_program *program, int64_t n_instrs, const tw
                                   "backwards, keeps all of them, at most %d",
                                   program->op->name, n_instrs, TW_INJECTION_MAX);
     TW_TRY(record_program(&s, n_instrs, scratch));
-    if (options->plain) {
+    if (plain) {
         make_plain(&s);
     } else {
         run_backwards(&s);
         shift(&s);
     }
-    TW_TRY(summarise(&s, options->plain, scratch, out));
-    return fn ? show_rows(&s, fn, user, scratch) : TW_OK;
+    TW_TRY(summarise(&s, plain, scratch, out));
+    return asked->fn ? show_rows(&s, asked, scratch) : TW_OK;
 }

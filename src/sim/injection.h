@@ -17,8 +17,13 @@
 /* Commands that may be kept for the way back. */
 enum { TW_INJECTION_MAX = 1 << 22 };
 
+typedef struct tw_injection_request {
+    const tw_injection_options *options;
+    tw_injection_fn fn; /* sees the rows; NULL: nobody does */
+    void *user;
+} tw_injection_request;
 /* `n_instrs`: of the whole program. TW_INFEASIBLE when they are too many. */
 TW_NODISCARD tw_status tw_injection_run(const tw_program *program, int64_t n_instrs,
-                                        const tw_injection_options *options, tw_injection_fn fn, void *user,
-                                        tw_arena *scratch, tw_diag *diag, tw_injection_summary *out);
+                                        const tw_injection_request *asked, tw_arena *scratch, tw_diag *diag,
+                                        tw_injection_summary *out);
 #endif

@@ -671,13 +671,12 @@ static tw_status show_row(run *r)
 
 /* ---- the whole ---- */
 
-tw_status tw_lockstep_run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
-                          tw_arena *scratch, tw_diag *diag, tw_timeline *out)
+tw_status tw_lockstep_run(const tw_program *program, const tw_sim_request *asked, tw_arena *scratch, tw_diag *diag,
+                          tw_timeline *out)
 {
-    (void)brief; /* there is nothing to leave out */
     int32_t outer[TW_MAX_OPERANDS];
     for (int o = 0; o < TW_MAX_OPERANDS; o++) outer[o] = -1;
-    shared_state all = {program, sink, meter, scratch, diag, NULL};
+    shared_state all = {program, asked->sink, asked->meter, scratch, diag, NULL};
     tw_arena *keep = program->n_tiled > 1 ? tw_arena_new() : NULL;
     tw_box box = tw_box_of_op(program->op);
     tw_status status = TW_OK;

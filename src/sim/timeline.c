@@ -30,11 +30,11 @@ static const tw_clock *clock_of(const tw_program *program)
 
 bool tw_timeline_runs_ahead(const tw_program *program) { return clock_of(program)->runs_ahead; }
 
-static tw_status run(const tw_program *program, const tw_row_sink *sink, tw_meter *meter, bool brief,
-                     tw_arena *scratch, tw_diag *diag, tw_timeline *out)
+static tw_status run(const tw_program *program, const tw_sim_request *asked, tw_arena *scratch, tw_diag *diag,
+                     tw_timeline *out)
 {
     tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status = clock_of(program)->run(program, sink, meter, brief, scratch, diag, out);
+    tw_status status = clock_of(program)->run(program, asked, scratch, diag, out);
     tw_arena_rewind(scratch, mark);
     if (status == TW_OK) status = add_energy(program, diag, out);
     return status;
@@ -47,7 +47,7 @@ static tw_status run_all(const tw_program *program, const tw_row_sink *sink, tw_
                          tw_timeline *out)
 {
     tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = diag};
-    tw_status status = run(program, sink, &meter, false, scratch, diag, out);
+    tw_status status = run(program, &(tw_sim_request){sink, &meter, false}, scratch, diag, out);
     if (!meter.unfinished) return status;
     return tw_diag_stopped(diag, program->op->loc, "the simulation of '%s'", program->op->name);
 }
@@ -60,7 +60,7 @@ tw_status tw_timeline_run(const tw_program *program, tw_arena *scratch, tw_diag 
 tw_status tw_timeline_measure(const tw_program *program, bool brief, tw_meter *meter, tw_arena *scratch,
                               tw_diag *diag, tw_timeline *out)
 {
-    return run(program, NULL, meter, brief, scratch, diag, out);
+    return run(program, &(tw_sim_request){NULL, meter, brief}, scratch, diag, out);
 }
 
 tw_status tw_timeline_walk(const tw_program *program, const tw_row_sink *sink, tw_arena *scratch, tw_diag *diag,

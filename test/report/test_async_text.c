@@ -401,7 +401,7 @@ static const tw_print_options wide = {.columns = 100};
 
 static tw_status print_chart(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
-    return tw_report_gantt(plan, 0, 0, 0, &wide, scratch, diag, out);
+    return tw_report_gantt(&plan->op[0], (tw_span){0, 0}, &wide, scratch, diag, out);
 }
 static tw_status print_formulas(const tw_plan *plan, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -420,7 +420,7 @@ static tw_status print_page(const tw_plan *plan, tw_arena *scratch, tw_diag *dia
 {
     tw_line line;
     tw_line_init(&line, &wide, out);
-    return tw_async_print(&plan->op[0], NULL, &wide, &line, scratch, scratch, diag);
+    return tw_async_print(&plan->op[0], NULL, &wide, &line, &(tw_work){scratch, scratch, diag});
 }
 
 TEST(a_printer_without_memory_says_so)

@@ -65,7 +65,8 @@ static const char *judge(judged *j, bool with_claims)
     tw_arena *scratch = tw_arena_new();
     tw_checker *checker = tw_checker_new(&in, j->bench.arena);
     CHECK(scratch != NULL && checker != NULL);
-    CHECK_EQ(tw_watch(&j->plan->op[0], NULL, checker, NULL, scratch, j->bench.arena, &j->bench.diag), TW_OK);
+    CHECK_EQ(tw_watch(&j->plan->op[0], NULL, &(tw_judges){checker, NULL, j->bench.arena}, scratch, &j->bench.diag),
+             TW_OK);
     const char *fault = tw_checker_finish(checker);
     snprintf(text, sizeof text, "%s", fault ? fault : "");
     tw_arena_free(scratch);

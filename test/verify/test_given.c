@@ -161,7 +161,7 @@ static void *run_job(void *user)
 {
     job *j = user;
     tw_diag diag = {0};
-    j->status = tw_plan_execute(j->plan, j->plan->model, j->given, j->scratch, &diag, j->out, &j->fault);
+    j->status = tw_plan_execute(&j->plan->op[0], j->given, j->scratch, &diag, j->out, &j->fault);
     tw_diag_release(&diag);
     return NULL;
 }

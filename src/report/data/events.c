@@ -167,11 +167,11 @@ static tw_status walk_op(writer *w, int op, bool csv, tw_arena *scratch, tw_diag
 
 /* ---- the whole ---- */
 
-tw_status tw_report_needs_async(const tw_plan *plan, const char *what, tw_diag *diag)
+tw_status tw_report_needs_async(const tw_machine *machine, const char *what, tw_diag *diag)
 {
-    if (!tw_discipline_of(plan->machine)->rows) return TW_OK;
-    return tw_diag_error(diag, (tw_loc){0}, "machine '%s' is lockstep: only async machines have %s",
-                         plan->machine->name, what);
+    if (!tw_discipline_of(machine)->rows) return TW_OK;
+    return tw_diag_error(diag, (tw_loc){0}, "machine '%s' is lockstep: only async machines have %s", machine->name,
+                         what);
 }
 
 static tw_status find_engine(const tw_plan *plan, const char *name, tw_diag *diag, int *out)
@@ -196,7 +196,7 @@ tw_status tw_report_events(const tw_plan *plan, tw_format format, const char *en
 {
     writer w = {.plan = plan, .out = out};
     bool csv = format == TW_FORMAT_CSV;
-    TW_TRY(tw_report_needs_async(plan, "events", diag));
+    TW_TRY(tw_report_needs_async(plan->machine, "events", diag));
     if (!csv && format != TW_FORMAT_JSONL)
         return tw_diag_error(diag, (tw_loc){0}, "events are written as jsonl or csv");
     TW_TRY(find_engine(plan, engine, diag, &w.engine));

@@ -329,8 +329,9 @@ static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_o
 
 /* ---- the document ---- */
 
-static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdict *verdict,
-                          const tw_print_options *options, tw_arena *scratch, tw_diag *diag)
+/* Of an object that stays open: rows may follow. */
+static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdict *verdict, tw_arena *scratch,
+                          tw_diag *diag)
 {
     const tw_op_plan *plan = &all->op[op];
     tw_usage usage;
@@ -353,8 +354,6 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
     tw_search_json(plan, j);
     TW_TRY(tw_front_json(all, op, j));
     write_verdict(j, verdict);
-    if (options->n_rows != 0) TW_TRY(write_rows(j, plan, options, scratch, diag));
-    tw_json_close(j);
     return TW_OK;
 }
 
@@ -384,8 +383,11 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     write_head(&j, plan);
     tw_json_key(&j, "ops");
     tw_json_open(&j, '[');
-    for (int i = 0; i < plan->model->n_ops; i++)
-        TW_TRY(write_op(&j, plan, i, verdict ? verdict[i] : NULL, options, scratch, diag));
+    for (int i = 0; i < plan->model->n_ops; i++) {
+        TW_TRY(write_op(&j, plan, i, verdict ? verdict[i] : NULL, scratch, diag));
+        if (options->n_rows != 0) TW_TRY(write_rows(&j, &plan->op[i], options, scratch, diag));
+        tw_json_close(&j);
+    }
     tw_json_close(&j);
     if (plan->n_placings > 0) write_placements(&j, plan);
     if (options->remedy) {

@@ -16,6 +16,7 @@ typedef struct page {
     tw_memo json;
     tw_json j;
     int n_plans;
+    int64_t max_events; /* that each plan may show */
 } page;
 
 /* ---- the frame ---- */
@@ -83,12 +84,12 @@ static tw_status page_close(page *p, tw_status status)
 
 /* ---- one plan ---- */
 
-static tw_status put_columns(page *p, const tw_plan *plan, int64_t max_events)
+static tw_status put_columns(page *p, const tw_plan *plan)
 {
     tw_columns columns;
     tw_arena_mark mark = tw_arena_save(p->scratch);
     tw_json_key(&p->j, "trace");
-    TW_TRY(tw_columns_fill(&columns, plan, max_events, p->scratch, p->diag));
+    TW_TRY(tw_columns_fill(&columns, plan, p->max_events, p->scratch, p->diag));
     tw_columns_head(&columns, &p->j);
     fprintf(p->out, "<script type=\"text/plain\" id=\"tw-columns-%d\">", p->n_plans);
     tw_status status = tw_columns_write(&columns, p->out);
@@ -112,13 +113,13 @@ static tw_status put_doc(page *p, const tw_plan *plan, const tw_verdict *const *
 }
 
 static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *plan,
-                          const tw_verdict *const *verdict, const tw_print_options *options, int64_t max_events)
+                          const tw_verdict *const *verdict, const tw_print_options *options)
 {
     tw_json_open(&p->j, '{');
     tw_json_key_string(&p->j, "name", name);
     tw_json_key_int(&p->j, "layer", layer);
     TW_TRY(put_doc(p, plan, verdict, options));
-    TW_TRY(put_columns(p, plan, max_events));
+    TW_TRY(put_columns(p, plan));
     tw_json_close(&p->j);
     p->n_plans++;
     return TW_OK;
@@ -136,11 +137,11 @@ static void put_no_network(page *p)
 tw_status tw_report_page(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
-    page p = {.out = out, .scratch = scratch, .diag = diag};
+    page p = {.out = out, .scratch = scratch, .diag = diag, .max_events = TW_PAGE_EVENTS};
     const char *title = tw_arena_printf(scratch, "%s on %s", plan->model->name, plan->machine->name);
     if (!title) return TW_ERR_NOMEM;
     TW_TRY(page_open(&p, "plan", title));
-    tw_status status = put_plan(&p, plan->model->name, -1, plan, verdict, options, TW_PAGE_EVENTS);
+    tw_status status = put_plan(&p, plan->model->name, -1, plan, verdict, options);
     if (status == TW_OK) put_no_network(&p);
     return page_close(&p, status);
 }
@@ -166,10 +167,10 @@ static int64_t share_of_layers(const tw_network_plan *plan)
 
 static tw_status put_layers(page *p, const tw_network_plan *plan)
 {
-    int64_t share = share_of_layers(plan);
+    p->max_events = share_of_layers(plan);
     for (int i = 0; i < plan->network->n_layers; i++) {
         const char *name = plan->network->model->op[i].name;
-        if (plan->plan[i]) TW_TRY(put_plan(p, name, i, plan->plan[i], NULL, &(tw_print_options){0}, share));
+        if (plan->plan[i]) TW_TRY(put_plan(p, name, i, plan->plan[i], NULL, &(tw_print_options){0}));
     }
     tw_json_close(&p->j);
     return TW_OK;

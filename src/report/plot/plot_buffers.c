@@ -119,10 +119,12 @@ static tw_status put(buffers *b, int buffer, int op, int64_t end)
     int hue = tw_operand_hue(&b->plot->plan->model->op[op], h->operand);
     tw_strip_part coming = {tw_kind_of(hue, TW_FORM_PARTIAL), 1}, there = {tw_kind_of(hue, TW_FORM_MOVED), 1};
     h->full = false;
-    TW_TRY(tw_strips_put(&b->strips, s->strip, (tw_span){h->since, arrived}, &coming, 1, weight, NULL));
+    TW_TRY(tw_strips_put(&b->strips, s->strip,
+                         &(tw_strip_piece){(tw_span){h->since, arrived}, &coming, 1, weight, NULL}));
     const char *label =
         tw_strips_shows_label(&b->strips, (tw_span){arrived, end}) ? label_of(b, h, op, text) : NULL;
-    return tw_strips_put(&b->strips, s->strip, (tw_span){arrived, end}, &there, 1, weight, label);
+    return tw_strips_put(&b->strips, s->strip,
+                         &(tw_strip_piece){(tw_span){arrived, end}, &there, 1, weight, label});
 }
 
 static tw_status take_event(void *user, const tw_trace_event *event)

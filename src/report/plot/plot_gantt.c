@@ -97,7 +97,8 @@ static tw_status put_command(gantt *g)
         c->part[i].share = c->all > 0 ? c->part[i].share / c->all : 1.0 / c->n_parts;
     row *r = &g->row[c->row];
     r->busy += (double)tw_span_len(tw_span_clip(c->when, g->strips.shown.lo, g->strips.shown.hi));
-    tw_status status = tw_strips_put(&g->strips, r->strip, c->when, c->part, c->n_parts, 1, c->label);
+    tw_status status =
+        tw_strips_put(&g->strips, r->strip, &(tw_strip_piece){c->when, c->part, c->n_parts, 1, c->label});
     c->n_parts = 0;
     return status;
 }
@@ -110,8 +111,8 @@ static tw_status put_gap(gantt *g, const tw_trace_event *event, const row *r)
                                [TW_WAIT_CREDIT] = TW_KIND_CREDIT};
     tw_strip_part part = {g->lockstep ? TW_KIND_ROW : kind[event->wait], 1};
     if (event->gap <= 0 || part.kind < 0) return TW_OK;
-    return tw_strips_put(&g->strips, r->strip, (tw_span){event->start - event->gap, event->start}, &part, 1, 1,
-                         NULL);
+    return tw_strips_put(&g->strips, r->strip,
+                         &(tw_strip_piece){(tw_span){event->start - event->gap, event->start}, &part, 1, 1, NULL});
 }
 
 static tw_status take_event(void *user, const tw_trace_event *event)

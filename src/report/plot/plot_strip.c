@@ -162,19 +162,21 @@ bool tw_strips_shows_label(const tw_strips *s, tw_span when)
     return (double)(when.hi - when.lo) / len * units >= LABEL_UNITS;
 }
 
-tw_status tw_strips_put(tw_strips *s, int number, tw_span when, const tw_strip_part *part, int n, double weight,
-                        const char *label)
+tw_status tw_strips_put(tw_strips *s, int number, const tw_strip_piece *piece)
 {
     tw_strip *strip = &s->strip[number];
-    when = tw_span_clip(when, strip->sum ? s->shown.lo : tw_max(s->shown.lo, strip->at), s->shown.hi);
+    const tw_strip_part *part = piece->part;
+    int n = piece->n_parts;
+    tw_span when =
+        tw_span_clip(piece->when, strip->sum ? s->shown.lo : tw_max(s->shown.lo, strip->at), s->shown.hi);
     if (tw_span_len(when) == 0) return TW_OK;
     for (int i = 0; i < n; i++) s->busy[part[i].kind] += (double)(when.hi - when.lo) * part[i].share;
     if (strip->sum) {
-        put_sum(s, strip, when, part, n, weight);
+        put_sum(s, strip, when, part, n, piece->weight);
         return TW_OK;
     }
     strip->at = when.hi;
-    return when.hi - when.lo >= s->wide ? put_whole(s, strip, when, part, n, label)
+    return when.hi - when.lo >= s->wide ? put_whole(s, strip, when, part, n, piece->label)
                                         : put_narrow(s, strip, when, part, n);
 }
 

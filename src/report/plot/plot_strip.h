@@ -55,9 +55,14 @@ TW_NODISCARD tw_status tw_strips_add(tw_strips *strips, int *out);
 /* A sum of several within these cycles: pieces in any order, each of some weight. Its own weight is the
  * owner's to set before the end. */
 TW_NODISCARD tw_status tw_strips_add_sum(tw_strips *strips, tw_span cycles, int *out);
-/* Part of the time and height of a strip; label NULL: none. `weight` counts only in a sum. */
-TW_NODISCARD tw_status tw_strips_put(tw_strips *strips, int strip, tw_span when, const tw_strip_part *part,
-                                     int n_parts, double weight, const char *label);
+typedef struct tw_strip_piece { /* of the time of a strip                    */
+    tw_span when;
+    const tw_strip_part *part; /* how its height is divided                 */
+    int n_parts;
+    double weight;     /* counts only in a sum                      */
+    const char *label; /* NULL: none                                */
+} tw_strip_piece;
+TW_NODISCARD tw_status tw_strips_put(tw_strips *strips, int strip, const tw_strip_piece *piece);
 /* Whether a label may be seen on a piece of this length. */
 bool tw_strips_shows_label(const tw_strips *strips, tw_span when);
 /* After the last piece. */

@@ -157,8 +157,9 @@ static void print_facts(const tw_op_plan *plan, const tw_verdict *verdict, const
 }
 
 tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
-                         tw_line *line, tw_arena *arena, tw_arena *scratch, tw_diag *diag)
+                         tw_line *line, const tw_work *work)
 {
+    tw_arena *arena = work->arena, *scratch = work->scratch;
     tw_cuts cuts = tw_cuts_of(&plan->program);
     tw_activity activity = {0};
     tw_gantt gantt;
@@ -166,7 +167,8 @@ tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, cons
     tw_span shown = {0, tw_max(plan->timeline.sum.cycles, 1)};
     if (!watched) shown.hi = tw_max(shown.hi / (plan->timeline.sum.instructions / SHOWN_OF_MORE), 1);
     TW_TRY(tw_gantt_init(&gantt, &plan->program, shown, line, arena));
-    TW_TRY(watched ? watch(plan, &activity, &gantt, scratch, diag) : tw_gantt_watch(&gantt, plan, scratch, diag));
+    TW_TRY(watched ? watch(plan, &activity, &gantt, scratch, work->diag)
+                   : tw_gantt_watch(&gantt, plan, scratch, work->diag));
     print_facts(plan, verdict, options, line);
     tw_mapping_table_print(&plan->program, &cuts, line);
     TW_TRY(tw_linktable_print(plan, line, arena));
@@ -190,19 +192,18 @@ static tw_status check_span(const tw_op_plan *plan, tw_span shown, tw_diag *diag
                          shown.hi, plan->program.op->name, plan->timeline.sum.cycles);
 }
 
-tw_status tw_report_gantt(const tw_plan *plan, int op, int64_t from, int64_t to, const tw_print_options *options,
+tw_status tw_report_gantt(const tw_op_plan *plan, tw_span cycles, const tw_print_options *options,
                           tw_arena *scratch, tw_diag *diag, FILE *out)
 {
-    TW_TRY(tw_report_needs_async(plan, "a Gantt chart", diag));
-    const tw_op_plan *o = &plan->op[op];
-    tw_span shown = {from, to ? to : tw_max(o->timeline.sum.cycles, 1)};
+    TW_TRY(tw_report_needs_async(plan->program.machine, "a Gantt chart", diag));
+    tw_span shown = {cycles.lo, cycles.hi ? cycles.hi : tw_max(plan->timeline.sum.cycles, 1)};
     tw_line line;
     tw_gantt gantt;
-    TW_TRY(check_span(o, shown, diag));
+    TW_TRY(check_span(plan, shown, diag));
     tw_line_init(&line, options, out);
-    TW_TRY(tw_gantt_init(&gantt, &o->program, shown, &line, scratch));
-    TW_TRY(tw_gantt_watch(&gantt, o, scratch, diag));
-    tw_heading_print(o, &line);
+    TW_TRY(tw_gantt_init(&gantt, &plan->program, shown, &line, scratch));
+    TW_TRY(tw_gantt_watch(&gantt, plan, scratch, diag));
+    tw_heading_print(plan, &line);
     tw_gantt_print(&gantt, &line);
     TW_TRY(tw_line_status(&line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the chart");

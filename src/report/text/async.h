@@ -7,8 +7,7 @@
 
 /* `arena` holds what is kept for the page, `scratch` is the walk's own. */
 TW_NODISCARD tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict,
-                                      const tw_print_options *options, tw_line *line, tw_arena *arena,
-                                      tw_arena *scratch, tw_diag *diag);
+                                      const tw_print_options *options, tw_line *line, const tw_work *work);
 /* "matmul on kpu  m 128, n 128, k 128, 2'097'152 points", on two lines where one is too short. */
 void tw_heading_print(const tw_op_plan *plan, tw_line *line);
 #endif

@@ -74,27 +74,27 @@ void tw_tile_describe(const tw_program *p, int memory, int operand, const char *
 }
 
 /* "ifm+w   4 × 1'024 B   ifm 32×32 passes; w 32×32 passes", one line per pool, briefer where nothing is shared. */
-static void describe_pool(const tw_op_plan *plan, int m, int owner, int name_width, const tw_line *line,
-                          tw_picture *picture, tw_arena *arena)
+static void describe_pool(const tw_op_plan *plan, int m, int owner, int name_width, const char *times,
+                          tw_notes *out)
 {
     const tw_program *p = &plan->program;
     const tw_pool_use *pool = &plan->timeline.pool[m][owner];
-    const char *name = tw_sharers_name(p, m, owner, arena);
+    const char *name = tw_sharers_name(p, m, owner, out->arena);
     tw_text text = {0};
-    tw_text_printf(&text, "%-*s  %s %s %s %s", name_width, name ? name : "", TW_GROUPED(pool->slots),
-                   line->glyph.times, TW_GROUPED(pool->slot_units), tw_unit_brief(p->machine->unit));
+    tw_text_printf(&text, "%-*s  %s %s %s %s", name_width, name ? name : "", TW_GROUPED(pool->slots), times,
+                   TW_GROUPED(pool->slot_units), tw_unit_brief(p->machine->unit));
     for (int o = owner; o < p->op->n_operands; o++) {
         if (!p->stop[m][o].here || p->stop[m][o].pool != owner) continue;
         tw_text_printf(&text, "%s", o == owner ? "   " : "; ");
         if (pool->n_operands > 1) tw_text_printf(&text, "%s ", p->op->operand[o].name);
-        tw_tile_describe(p, m, o, line->glyph.times, &text);
+        tw_tile_describe(p, m, o, times, &text);
         tw_text_printf(&text, " ");
         tw_residency_describe(p, m, o, &text);
         int64_t needed = p->flow->residency[m][o].needed;
         if (needed > 1) tw_text_printf(&text, ": %s tiles", TW_GROUPED(needed));
     }
-    picture->box[m].inside.failed = picture->box[m].inside.failed || !name || text.failed;
-    if (!text.failed) tw_notes_add(&picture->box[m].inside, tw_style_of_operand(owner), text.bytes);
+    out->failed = out->failed || !name || text.failed;
+    if (!text.failed) tw_notes_add(out, tw_style_of_operand(owner), text.bytes);
     tw_text_release(&text);
 }
 
@@ -119,7 +119,7 @@ static void fill_memory(const tw_op_plan *plan, int m, const tw_line *line, tw_p
     }
     for (int o = 0; o < p->op->n_operands; o++)
         if (p->flow->residency[m][o].here && p->flow->residency[m][o].pool == o)
-            describe_pool(plan, m, o, width, line, picture, arena);
+            describe_pool(plan, m, o, width, line->glyph.times, &picture->box[m].inside);
 }
 
 /* The tensors. */

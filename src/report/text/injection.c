@@ -378,22 +378,20 @@ static tw_status text_slots(tw_injection_printer *p, tw_arena *scratch)
 
 /* ---- the printer ---- */
 
-tw_status tw_injection_open(tw_injection_printer *p, const tw_plan *plan, tw_format format, bool plain,
-                            const tw_print_options *options, tw_arena *arena, tw_diag *diag, FILE *out)
+tw_status tw_injection_open(tw_injection_printer *p, tw_arena *arena, tw_diag *diag)
 {
-    TW_TRY(tw_report_needs_async(plan, "injection schedules", diag));
-    if (format == TW_FORMAT_JSONL)
+    TW_TRY(tw_report_needs_async(p->plan->machine, "injection schedules", diag));
+    if (p->format == TW_FORMAT_JSONL)
         return tw_diag_error(diag, (tw_loc){0}, "injection schedules are written as text, csv or json");
-    *p = (tw_injection_printer){.plan = plan, .format = format, .plain = plain, .options = options, .out = out};
-    TW_TRY(tw_csv_loops_init(&p->loops, plan->model, arena));
-    tw_line_init(&p->line, options, out);
-    p->json = (tw_json){.out = out, .pretty = true};
-    if (format == TW_FORMAT_CSV) csv_head(p);
-    if (format != TW_FORMAT_JSON) return TW_OK;
+    TW_TRY(tw_csv_loops_init(&p->loops, p->plan->model, arena));
+    tw_line_init(&p->line, p->options, p->out);
+    p->json = (tw_json){.out = p->out, .pretty = true};
+    if (p->format == TW_FORMAT_CSV) csv_head(p);
+    if (p->format != TW_FORMAT_JSON) return TW_OK;
     tw_json_open(&p->json, '{');
     tw_json_key_string(&p->json, "schema", "tilewright.injection");
     tw_json_key_int(&p->json, "version", SCHEMA_VERSION);
-    tw_json_key_bool(&p->json, "plain", plain);
+    tw_json_key_bool(&p->json, "plain", p->plain);
     tw_json_key(&p->json, "ops");
     tw_json_open(&p->json, '[');
     return TW_OK;

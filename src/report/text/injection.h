@@ -12,13 +12,15 @@
 #include "write/line.h"
 
 typedef struct tw_injection_printer {
+    /* what is printed, and where: set before tw_injection_open */
     const tw_plan *plan;
-    const tw_op_plan *op;
     tw_format format;
     bool plain;
     const tw_print_options *options;
-    const tw_injection_summary *sum;
     FILE *out;
+    /* at hand */
+    const tw_op_plan *op;
+    const tw_injection_summary *sum;
     tw_csv_loops loops;
     tw_line line;
     tw_json json;
@@ -32,9 +34,7 @@ typedef struct tw_injection_printer {
 } tw_injection_printer;
 
 /* The arena outlives the printer. TW_ERR_INPUT for a lockstep machine or a format that there is not. */
-TW_NODISCARD tw_status tw_injection_open(tw_injection_printer *printer, const tw_plan *plan, tw_format format,
-                                         bool plain, const tw_print_options *options, tw_arena *arena,
-                                         tw_diag *diag, FILE *out);
+TW_NODISCARD tw_status tw_injection_open(tw_injection_printer *printer, tw_arena *arena, tw_diag *diag);
 /* `sum` is that of the operator's whole run and outlives it. */
 void tw_injection_begin(tw_injection_printer *printer, int op, const tw_injection_summary *sum);
 /* A tw_injection_fn. */

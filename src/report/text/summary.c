@@ -168,12 +168,21 @@ static void print_engine_facts(const char *name, const engine_row *row, tw_line 
     tw_text_release(&text);
 }
 
-static void print_engine_row(const char *name, const engine_row *row, tw_style style, int at, const int *width,
-                             int gap, tw_line *line)
+typedef struct engine_columns {
+    int at;                    /* where the names end  */
+    int width[ENGINE_COLUMNS]; /* of the others        */
+    int gap;                   /* before each of them  */
+} engine_columns;
+
+/* `row` NULL: the titles. */
+static void print_engine_row(const char *name, const engine_row *row, tw_style style, const engine_columns *columns,
+                             tw_line *line)
 {
+    int at = columns->at;
     tw_line_put(line, INDENT, style, name);
     for (int c = 0; c < ENGINE_COLUMNS; c++)
-        tw_line_put_right(line, at += width[c] + gap, style, row ? row->cell[c] : engine_title[c]);
+        tw_line_put_right(line, at += columns->width[c] + columns->gap, style,
+                          row ? row->cell[c] : engine_title[c]);
     tw_line_end(line);
 }
 
@@ -181,7 +190,8 @@ static void print_engines(const tw_op_plan *plan, const tw_usage *usage, tw_line
 {
     const tw_machine *machine = plan->program.machine;
     engine_row row[TW_MAX_ENGINES];
-    int width[ENGINE_COLUMNS], name = tw_text_width("engine"), all = INDENT;
+    engine_columns columns;
+    int *width = columns.width, name = tw_text_width("engine"), all = INDENT;
     for (int c = 0; c < ENGINE_COLUMNS; c++) width[c] = tw_text_width(engine_title[c]);
     for (int e = 0; e < machine->n_engines; e++) {
         row[e] = engine_row_of(plan, usage, e);
@@ -190,12 +200,13 @@ static void print_engines(const tw_op_plan *plan, const tw_usage *usage, tw_line
     }
     for (int c = 0; c < ENGINE_COLUMNS; c++) all += width[c];
     int gap = (line->columns - all - name) / ENGINE_COLUMNS;
-    gap = (int)tw_min(gap, 2);
-    if (gap >= 1) print_engine_row("engine", NULL, TW_BOLD, INDENT + name, width, gap, line);
+    columns.gap = gap = (int)tw_min(gap, 2);
+    columns.at = INDENT + name;
+    if (gap >= 1) print_engine_row("engine", NULL, TW_BOLD, &columns, line);
     for (int e = 0; e < machine->n_engines; e++) {
         if (!is_used(&plan->timeline.engine[e])) continue;
         if (gap >= 1)
-            print_engine_row(machine->engine[e].name, &row[e], TW_PLAIN, INDENT + name, width, gap, line);
+            print_engine_row(machine->engine[e].name, &row[e], TW_PLAIN, &columns, line);
         else
             print_engine_facts(machine->engine[e].name, &row[e], line);
     }

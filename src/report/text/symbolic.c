@@ -187,18 +187,21 @@ static tw_status print_picture(tw_symbols *s, tw_line *line, tw_arena *arena)
 
 /* ---- formulas and values ---- */
 
-typedef struct columns {
-    int operand, what, formula; /* where they begin */
-} columns;
+typedef struct listing {
+    tw_line *line;
+    tw_arena *arena;
+    int operand, what, formula; /* columns where they begin */
+} listing;
 
 /* One formula, broken where it is too long, and its value at the right edge of the first line. */
-static void print_formula(tw_symbols *s, const columns *at, const char *operand, const char *what,
-                          const tw_count_formula *f, tw_line *line, tw_arena *arena)
+static void print_formula(tw_symbols *s, const listing *at, const char *operand, const char *what,
+                          const tw_count_formula *f)
 {
+    tw_line *line = at->line;
     tw_notes notes;
     const char *value = f->den == 1 ? TW_GROUPED(f->num) : TW_RATIO(f->num, f->den);
     if (!f->text) return;
-    tw_notes_init(&notes, line->columns - at->formula - tw_text_width(value) - 2, arena);
+    tw_notes_init(&notes, line->columns - at->formula - tw_text_width(value) - 2, at->arena);
     tw_notes_add(&notes, TW_PLAIN, f->text);
     s->failed = s->failed || notes.failed;
     tw_line_printf(line, at->operand, TW_BOLD, "%.*s", at->what - at->operand - 2, operand);
@@ -211,18 +214,17 @@ static void print_formula(tw_symbols *s, const columns *at, const char *operand,
 }
 
 /* The simulation is the truth: where it differs, tiles were skipped. */
-static void print_difference(const tw_symbols *s, int m, int o, const tw_link_formulas *f, const columns *at,
-                             tw_line *line)
+static void print_difference(const tw_symbols *s, int m, int o, const tw_link_formulas *f, const listing *at)
 {
     const tw_link_use *use = &s->plan->link[m][o];
     if (use->units == f->units.num) return;
     char text[200];
     snprintf(text, sizeof text, "simulated: %s in %s transfers; tiles of nothing but padding are not moved",
              TW_GROUPED(use->units), TW_GROUPED(use->transfers));
-    tw_line_wrap(line, at->formula, TW_PLAIN, text);
+    tw_line_wrap(at->line, at->formula, TW_PLAIN, text);
 }
 
-static void print_operand(tw_symbols *s, int m, int o, const columns *at, tw_line *line, tw_arena *arena)
+static void print_operand(tw_symbols *s, int m, int o, const listing *at)
 {
     const tw_program *p = &s->plan->program;
     const char *name = p->op->operand[o].name, *condition;
@@ -230,25 +232,25 @@ static void print_operand(tw_symbols *s, int m, int o, const columns *at, tw_lin
     tw_link_formulas_of(s, m, o, &f);
     if (s->failed) return;
     bool back = f.tiles_back.text != NULL;
-    print_formula(s, at, name, back ? "tiles out" : "tiles", &f.tiles, line, arena);
-    print_formula(s, at, "", "  back", &f.tiles_back, line, arena);
-    print_formula(s, at, "", back ? "elements out" : "elements", &f.elems, line, arena);
-    print_formula(s, at, "", "  back", &f.elems_back, line, arena);
-    if (p->machine->unit == TW_UNIT_BYTE) print_formula(s, at, "", "bytes", &f.units, line, arena);
-    print_formula(s, at, "", "f", &f.factor, line, arena);
+    print_formula(s, at, name, back ? "tiles out" : "tiles", &f.tiles);
+    print_formula(s, at, "", "  back", &f.tiles_back);
+    print_formula(s, at, "", back ? "elements out" : "elements", &f.elems);
+    print_formula(s, at, "", "  back", &f.elems_back);
+    if (p->machine->unit == TW_UNIT_BYTE) print_formula(s, at, "", "bytes", &f.units);
+    print_formula(s, at, "", "f", &f.factor);
     for (int i = 0; (condition = tw_link_condition(s, m, o, i)); i++)
-        tw_line_wrap(line, at->formula + 2, TW_DIM, condition);
-    print_formula(s, at, "", "reuse", &f.reuse, line, arena);
-    print_formula(s, at, "", "held", &f.held, line, arena);
-    if (f.held_tiles.num > 1) print_formula(s, at, "", "  tiles", &f.held_tiles, line, arena);
-    print_difference(s, m, o, &f, at, line);
+        tw_line_wrap(at->line, at->formula + 2, TW_DIM, condition);
+    print_formula(s, at, "", "reuse", &f.reuse);
+    print_formula(s, at, "", "held", &f.held);
+    if (f.held_tiles.num > 1) print_formula(s, at, "", "  tiles", &f.held_tiles);
+    print_difference(s, m, o, &f, at);
 }
 
 static void print_links(tw_symbols *s, tw_line *line, tw_arena *arena)
 {
     const tw_program *p = &s->plan->program;
     int width = name_width(p->op);
-    columns at = {INDENT + 2, INDENT + 4 + width, INDENT + 4 + width + 14};
+    listing at = {line, arena, INDENT + 2, INDENT + 4 + width, INDENT + 4 + width + 14};
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             const tw_residency *residency = &p->flow->residency[m][o];
@@ -261,7 +263,7 @@ static void print_links(tw_symbols *s, tw_line *line, tw_arena *arena)
                                p->machine->engine[engine].name);
                 tw_line_end(line);
             }
-            print_operand(s, m, o, &at, line, arena);
+            print_operand(s, m, o, &at);
         }
     tw_line_end(line);
 }
@@ -314,7 +316,7 @@ static tw_status print_op(const tw_op_plan *plan, tw_line *line, tw_arena *arena
 tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *options, tw_arena *scratch, tw_diag *diag,
                              FILE *out)
 {
-    TW_TRY(tw_report_needs_async(plan, "formulas", diag));
+    TW_TRY(tw_report_needs_async(plan->machine, "formulas", diag));
     tw_line line;
     tw_line_init(&line, options, out);
     for (int i = 0; i < plan->model->n_ops; i++) {

@@ -34,28 +34,27 @@ static void print_total(const tw_plan *plan, tw_line *line)
 
 /* ---- one operator ---- */
 
-/* Everything that the printers keep over the two walks lies in `arena`; `scratch` is the walk's own. */
+/* Everything that the printers keep over the two walks lies in the work's arena; its scratch is the walk's own. */
 static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
-                          tw_line *line, tw_arena *arena, tw_arena *scratch, tw_diag *diag)
+                          tw_line *line, const tw_work *work)
 {
-    if (plan->program.flow) return tw_async_print(plan, verdict, options, line, arena, scratch, diag);
-    tw_cuts cuts = tw_cuts_of(&plan->program);
+    if (plan->program.flow) return tw_async_print(plan, verdict, options, line, work);
     tw_shown shown = tw_shown_of(options, plan->timeline.sum.ticks);
     tw_usage usage;
     tw_ticktable *table;
-    TW_ALLOC(arena, table, 1);
+    TW_ALLOC(work->arena, table, 1);
     tw_usage_init(&usage, &plan->program);
-    TW_TRY(tw_ticktable_init(table, &plan->program, &cuts, &usage, &plan->timeline, &shown, line, arena));
+    TW_TRY(tw_ticktable_init(table, plan, &usage, &shown, line, work->arena));
     tw_row_fanout first = {0};
     tw_row_fanout_add(&first, tw_usage_sink(&usage));
     tw_ticktable_measure(table, &first);
-    TW_TRY(walk(plan, tw_row_fanout_sink(&first), scratch, diag));
+    TW_TRY(walk(plan, tw_row_fanout_sink(&first), work->scratch, work->diag));
     tw_heading_print(plan, line);
     tw_summary_print(plan, &usage, verdict, options, line);
     tw_traffic_print(plan, line);
-    tw_mapping_table_print(&plan->program, &cuts, line);
+    tw_mapping_table_print(&plan->program, &table->cuts, line);
     TW_TRY(tw_ticktable_begin(table));
-    TW_TRY(walk(plan, tw_ticktable_rows(table), scratch, diag));
+    TW_TRY(walk(plan, tw_ticktable_rows(table), work->scratch, work->diag));
     tw_ticktable_end(table);
     return TW_OK;
 }
@@ -91,7 +90,8 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         if (i > 0) tw_line_end(&line);
         status = tw_front_print(plan, i, &line, scratch, diag);
         if (status == TW_OK)
-            status = print_op(&plan->op[i], verdict ? verdict[i] : NULL, options, &line, arena, scratch, diag);
+            status = print_op(&plan->op[i], verdict ? verdict[i] : NULL, options, &line,
+                              &(tw_work){arena, scratch, diag});
         tw_arena_free(arena);
     }
     if (status != TW_OK) return status;

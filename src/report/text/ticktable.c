@@ -20,7 +20,7 @@ static int column_of(const tw_ticktable *t, const tw_tick_columns *c, int level,
 
 static bool adds_up(const tw_ticktable *t, int level)
 {
-    return t->cuts->level[level].sums && t->program->tiled[level].adder >= 0;
+    return t->cuts.level[level].sums && t->program->tiled[level].adder >= 0;
 }
 
 /* Where the levels share columns, one with fewer movers than another uses the last ones, so that the innermost
@@ -103,23 +103,23 @@ static void find_live_width(tw_ticktable *t, const tw_timeline *timeline)
     }
 }
 
-tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, const tw_cuts *cuts,
-                            const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown,
-                            tw_line *line, tw_arena *arena)
+tw_status tw_ticktable_init(tw_ticktable *table, const tw_op_plan *plan, const tw_usage *usage,
+                            const tw_shown *shown, tw_line *line, tw_arena *arena)
 {
+    const tw_program *program = &plan->program;
     *table = (tw_ticktable){.program = program,
-                            .cuts = cuts,
+                            .cuts = tw_cuts_of(program),
                             .usage = usage,
                             .line = line,
                             .arena = arena,
-                            .shown = *shown,
-                            .notation = tw_notation_of(program, cuts, line->glyph.arrow)};
+                            .shown = *shown};
+    table->notation = tw_notation_of(program, &table->cuts, line->glyph.arrow);
     find_columns(table, false, &table->apart);
     find_columns(table, true, &table->shared);
     measure_titles(table, &table->apart);
     measure_titles(table, &table->shared);
     find_gutter(table);
-    find_live_width(table, timeline);
+    find_live_width(table, &plan->timeline);
     return tw_lifetimes_init(&table->lives, program, &table->shown, arena);
 }
 

@@ -16,6 +16,7 @@
  * Two walks over the rows: the first one measures and notes lifetimes, the second one prints. */
 #ifndef TW_REPORT_TEXT_TICKTABLE_H
 #define TW_REPORT_TEXT_TICKTABLE_H
+#include "plan/plan.h"
 #include "report/facts/usage.h"
 #include "report/text/bar.h"
 #include "sim/fanout.h"
@@ -39,7 +40,7 @@ typedef struct tw_headings { /* ranges of ticks of the printed heading rows of o
 
 typedef struct tw_ticktable {
     const tw_program *program;
-    const tw_cuts *cuts;
+    tw_cuts cuts;
     const tw_usage *usage;
     tw_line *line;
     tw_arena *arena;
@@ -58,9 +59,8 @@ typedef struct tw_ticktable {
 } tw_ticktable;
 
 /* `usage` is read when the table is printed, not before. */
-tw_status tw_ticktable_init(tw_ticktable *table, const tw_program *program, const tw_cuts *cuts,
-                            const tw_usage *usage, const tw_timeline *timeline, const tw_shown *shown,
-                            tw_line *line, tw_arena *arena);
+tw_status tw_ticktable_init(tw_ticktable *table, const tw_op_plan *plan, const tw_usage *usage,
+                            const tw_shown *shown, tw_line *line, tw_arena *arena);
 /* Adds what has to see the first walk. */
 void tw_ticktable_measure(tw_ticktable *table, tw_row_fanout *fanout);
 /* After it: legend and header. */
