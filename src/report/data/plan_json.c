@@ -16,12 +16,13 @@
 #include "write/json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { SCHEMA_VERSION = 1 };
 
 /* ---- pieces ---- */
 
-static void write_summary(tw_json *j, const tw_summary *s, bool async)
+static void write_summary(tw_json *j, const tw_summary *s, bool energy)
 {
     tw_json_key(j, "summary");
     tw_json_open_line(j, '{');
@@ -30,7 +31,7 @@ static void write_summary(tw_json *j, const tw_summary *s, bool async)
     tw_json_key_int(j, "executions", s->execs);
     tw_json_key_int(j, "points", s->macs);
     tw_json_key_int(j, "instructions", s->instructions);
-    if (async) tw_json_key_int(j, "energy_fj", s->energy_fj);
+    if (energy) tw_json_key_int(j, "energy_fj", s->energy_fj);
     tw_json_close(j);
 }
 
@@ -48,23 +49,54 @@ static void write_loops(tw_json *j, const tw_op *op)
     tw_json_close(j);
 }
 
-static void write_bound(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
+/* Where the time goes: of rows found by a walk, of a stream known from its critical path. */
+typedef struct time_use {
+    tw_bound bound;
+    int bottleneck;
+    int64_t active[TW_MAX_ENGINES], awaited[TW_MAX_ENGINES];
+    int64_t peak_tick[TW_MAX_MEMORIES]; /* -1: there are no ticks */
+} time_use;
+
+static tw_status find_in_rows(const tw_op_plan *plan, tw_arena *scratch, tw_diag *diag, time_use *w)
+{
+    tw_usage usage;
+    tw_timeline again;
+    tw_usage_init(&usage, &plan->program);
+    tw_row_sink sink = tw_usage_sink(&usage);
+    TW_TRY(tw_timeline_walk(&plan->program, &sink, scratch, diag, &again));
+    w->bound = tw_bound_of(plan, &usage);
+    w->bottleneck = tw_usage_bottleneck(&usage);
+    memcpy(w->active, usage.active_cycles, sizeof w->active);
+    memcpy(w->awaited, usage.decisive_cycles, sizeof w->awaited);
+    memcpy(w->peak_tick, usage.peak_tick, sizeof w->peak_tick);
+    return TW_OK;
+}
+
+static void find_in_stream(const tw_op_plan *plan, time_use *w)
+{
+    tw_busiest busiest = tw_busiest_of(plan);
+    w->bound = (tw_bound){.cycles = busiest.cycles, .engine = busiest.engine};
+    w->bottleneck = busiest.engine;
+    for (int e = 0; e < plan->program.machine->n_engines; e++) {
+        w->active[e] = plan->timeline.engine[e].busy_cycles;
+        w->awaited[e] = plan->timeline.engine[e].critical_cycles;
+    }
+    for (int m = 0; m < TW_MAX_MEMORIES; m++) w->peak_tick[m] = -1;
+}
+
+static void write_bound(tw_json *j, const tw_op_plan *plan, const time_use *w)
 {
     const tw_engine *engine = plan->program.machine->engine;
-    tw_busiest busiest = plan->program.flow ? tw_busiest_of(plan) : (tw_busiest){0};
-    tw_bound bound = {.cycles = busiest.cycles, .engine = busiest.engine};
-    if (!plan->program.flow) bound = tw_bound_of(plan, usage);
-    int bottleneck = plan->program.flow ? busiest.engine : tw_usage_bottleneck(usage);
-    tw_json_key_string(j, "bottleneck", engine[bottleneck].name);
+    tw_json_key_string(j, "bottleneck", engine[w->bottleneck].name);
     tw_json_key(j, "bound");
     tw_json_open_line(j, '{');
-    tw_json_key_int(j, "ticks", bound.ticks);
-    tw_json_key_int(j, "cycles", bound.cycles);
-    tw_json_key_string(j, "engine", engine[bound.engine].name);
+    tw_json_key_int(j, "ticks", w->bound.ticks);
+    tw_json_key_int(j, "cycles", w->bound.cycles);
+    tw_json_key_string(j, "engine", engine[w->bound.engine].name);
     tw_json_close(j);
 }
 
-static void write_engines(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
+static void write_engines(tw_json *j, const tw_op_plan *plan, const time_use *w)
 {
     tw_json_key(j, "engines");
     tw_json_open(j, '[');
@@ -78,9 +110,8 @@ static void write_engines(tw_json *j, const tw_op_plan *plan, const tw_usage *us
         tw_json_key_int(j, "store_units", use->store_units);
         tw_json_key_int(j, "runs", use->ops);
         tw_json_key_int(j, "busy_cycles", use->busy_cycles);
-        bool async = plan->program.flow;
-        tw_json_key_int(j, "active_cycles", async ? use->busy_cycles : usage->active_cycles[e]);
-        tw_json_key_int(j, "awaited_cycles", async ? use->critical_cycles : usage->decisive_cycles[e]);
+        tw_json_key_int(j, "active_cycles", w->active[e]);
+        tw_json_key_int(j, "awaited_cycles", w->awaited[e]);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -122,7 +153,7 @@ static void int_or_null(tw_json *j, const char *key, int64_t x, bool known)
         tw_json_null(j);
 }
 
-static void write_memories(tw_json *j, const tw_op_plan *plan, const tw_usage *usage)
+static void write_memories(tw_json *j, const tw_op_plan *plan, const time_use *w)
 {
     tw_json_key(j, "memories");
     tw_json_open(j, '[');
@@ -133,7 +164,7 @@ static void write_memories(tw_json *j, const tw_op_plan *plan, const tw_usage *u
         int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
         tw_json_key_int(j, "slots", use->static_units);
         tw_json_key_int(j, "peak_live", use->peak_live);
-        int_or_null(j, "peak_tick", usage->peak_tick[m], !plan->program.flow && usage->peak_tick[m] >= 0);
+        int_or_null(j, "peak_tick", w->peak_tick[m], w->peak_tick[m] >= 0);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -334,23 +365,23 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
                           tw_diag *diag)
 {
     const tw_op_plan *plan = &all->op[op];
-    tw_usage usage;
-    tw_timeline again;
-    tw_usage_init(&usage, &plan->program);
-    tw_row_sink sink = tw_usage_sink(&usage);
-    bool async = plan->program.flow;
-    if (!async) TW_TRY(tw_timeline_walk(&plan->program, &sink, scratch, diag, &again));
+    bool stream = !tw_discipline_of(all->machine)->rows;
+    time_use w = {0};
+    if (stream)
+        find_in_stream(plan, &w);
+    else
+        TW_TRY(find_in_rows(plan, scratch, diag, &w));
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", plan->program.op->name);
     write_loops(j, plan->program.op);
-    write_summary(j, &plan->timeline.sum, async);
-    write_bound(j, plan, &usage);
-    write_engines(j, plan, &usage);
+    write_summary(j, &plan->timeline.sum, stream);
+    write_bound(j, plan, &w);
+    write_engines(j, plan, &w);
     write_links(j, plan);
-    write_memories(j, plan, &usage);
+    write_memories(j, plan, &w);
     write_mapping(j, &plan->program);
     write_layout(j, &plan->program);
-    if (async) TW_TRY(tw_async_json(plan, j, scratch));
+    if (stream) TW_TRY(tw_async_json(plan, j, scratch));
     tw_search_json(plan, j);
     TW_TRY(tw_front_json(all, op, j));
     write_verdict(j, verdict);
@@ -372,7 +403,7 @@ static void write_placements(tw_json *j, const tw_plan *plan)
 static void write_head(tw_json *j, const tw_plan *plan)
 {
     tw_json_head(j, "tilewright.plan", SCHEMA_VERSION, plan->model, plan->machine);
-    write_summary(j, &plan->sum, plan->machine->timing == TW_ASYNC);
+    write_summary(j, &plan->sum, !tw_discipline_of(plan->machine)->rows);
 }
 
 tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,

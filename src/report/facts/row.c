@@ -41,7 +41,7 @@ static int first_source(const tw_instr *instr)
     return -1;
 }
 
-static void add_async(const tw_program *program, const tw_event *event, tw_action *out)
+static void add_command(const tw_program *program, const tw_event *event, tw_action *out)
 {
     const tw_instr *instr = &event->instr;
     out->unit = instr->unit;
@@ -73,7 +73,7 @@ static tw_action action_of(const tw_program *program, const tw_event *event)
     } else {
         name_along_axes(operand, instr, &a);
     }
-    if (program->flow) add_async(program, event, &a);
+    if (!tw_discipline_of(program->machine)->rows) add_command(program, event, &a);
     return a;
 }
 

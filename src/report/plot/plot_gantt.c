@@ -31,7 +31,7 @@ typedef struct command { /* instructions that are one command */
 typedef struct gantt {
     tw_plot *plot;
     tw_strips strips;
-    bool lockstep;
+    bool rows; /* a track stands still until the row is over, whatever else it waits for */
     int n_rows;
     row row[MOST_ROWS];
     int64_t n_tracks, track_room;
@@ -43,7 +43,7 @@ typedef struct gantt {
 
 static bool is_shared(const gantt *g, const tw_track *track)
 {
-    return track->engine >= 0 && !g->lockstep && g->plot->plan->machine->engine[track->engine].count > MOST_UNITS;
+    return track->engine >= 0 && g->plot->plan->machine->engine[track->engine].count > MOST_UNITS;
 }
 
 /* The row of an engine of many units, or the last row; -1: a new one. */
@@ -109,7 +109,7 @@ static tw_status put_gap(gantt *g, const tw_trace_event *event, const row *r)
                                [TW_WAIT_ENGINE] = -1,
                                [TW_WAIT_DATA] = TW_KIND_DATA,
                                [TW_WAIT_CREDIT] = TW_KIND_CREDIT};
-    tw_strip_part part = {g->lockstep ? TW_KIND_ROW : kind[event->wait], 1};
+    tw_strip_part part = {g->rows ? TW_KIND_ROW : kind[event->wait], 1};
     if (event->gap <= 0 || part.kind < 0) return TW_OK;
     return tw_strips_put(&g->strips, r->strip,
                          &(tw_strip_piece){(tw_span){event->start - event->gap, event->start}, &part, 1, 1, NULL});
@@ -237,12 +237,13 @@ static double names_width(const tw_plot *plot)
 {
     double most = 0;
     const tw_machine *machine = plot->plan->machine;
+    bool rows = tw_discipline_of(machine)->rows; /* lanes, and tiles that others are nested in */
     for (int e = 0; e < machine->n_engines; e++) {
         double width = tw_canvas_text_width(machine->engine[e].name, TW_PLOT_TEXT);
-        bool several = machine->engine[e].count > 1 || machine->timing == TW_LOCKSTEP;
+        bool several = machine->engine[e].count > 1 || rows;
         most = width + (several ? 2 * TW_PLOT_TEXT : 0) > most ? width + (several ? 2 * TW_PLOT_TEXT : 0) : most;
     }
-    for (int m = 0; m < machine->n_memories && machine->timing == TW_LOCKSTEP; m++) {
+    for (int m = 0; m < machine->n_memories && rows; m++) {
         double width = tw_canvas_text_width(machine->memory[m].name, TW_PLOT_TEXT) + 3 * TW_PLOT_TEXT;
         most = width > most ? width : most;
     }
@@ -255,7 +256,7 @@ tw_status tw_plot_gantt(tw_plot *plot)
     bool complete;
     double left = (double)(int)(names_width(plot) + TW_PLOT_MARGIN + 4);
     TW_ALLOC(plot->arena, g, 1);
-    *g = (gantt){.plot = plot, .lockstep = plot->plan->machine->timing == TW_LOCKSTEP};
+    *g = (gantt){.plot = plot, .rows = tw_discipline_of(plot->plan->machine)->rows};
     TW_TRY(tw_strips_init(&g->strips, plot->shown, plot->width - SHARE_WIDTH - left, plot->arena));
     tw_trace_sink sink = {take_track, NULL, take_event, end_op, g};
     TW_TRY(tw_trace_walk(plot->plan, 0, &sink, plot->scratch, plot->diag, &complete));

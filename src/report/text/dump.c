@@ -60,8 +60,8 @@ static tw_status dump_rows(const tw_program *program, tw_arena *scratch, tw_diag
 {
     row_dump d = {.program = program, .diag = diag, .out = out};
     tw_timeline again;
-    tw_status status = tw_timeline_walk(program, &(tw_row_sink){program->flow ? dump_command : dump_row, NULL, &d},
-                                        scratch, diag, &again);
+    tw_row_sink sink = {tw_discipline_of(program->machine)->rows ? dump_row : dump_command, NULL, &d};
+    tw_status status = tw_timeline_walk(program, &sink, scratch, diag, &again);
     tw_text_release(&d.text);
     return status;
 }

@@ -22,8 +22,7 @@ static tw_status walk(const tw_op_plan *plan, tw_row_sink sink, tw_arena *scratc
 static void print_total(const tw_plan *plan, tw_line *line)
 {
     char ticks[2 * TW_GROUPED_MAX] = "", text[256];
-    if (plan->machine->timing == TW_LOCKSTEP)
-        snprintf(ticks, sizeof ticks, "%s ticks, ", TW_GROUPED(plan->sum.ticks));
+    if (plan->sum.ticks > 0) snprintf(ticks, sizeof ticks, "%s ticks, ", TW_GROUPED(plan->sum.ticks));
     tw_line_printf(line, 0, TW_BOLD, "all %d operators", plan->model->n_ops);
     tw_line_end(line);
     snprintf(text, sizeof text, "%s%s cycles, one operator after the other; %s points", ticks,

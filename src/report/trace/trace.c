@@ -26,7 +26,8 @@ typedef struct tracer {
     int n_tracks;
     int64_t track_room;
     busy_track *track;
-    int first_unit[TW_MAX_ENGINES]; /* async: track of the engine's first unit */
+    int first_unit
+        [TW_MAX_ENGINES]; /* track of the engine's first unit, -1: it has lanes, found as they are needed */
     int64_t n_events;
     bool full; /* the walk was stopped: there are more events than may be shown */
 } tracer;
@@ -41,12 +42,15 @@ static tw_status add_track(tracer *t, tw_track track)
     return t->sink->track ? t->sink->track(t->sink->user, t->n_tracks - 1, &track) : TW_OK;
 }
 
+/* In rows an engine may have any number of transfers under way at once: those engines have no units. */
 static tw_status add_units(tracer *t)
 {
     const tw_machine *machine = t->plan->machine;
+    bool rows = tw_discipline_of(machine)->rows;
     for (int e = 0; e < machine->n_engines; e++) {
-        t->first_unit[e] = t->n_tracks;
-        for (int64_t u = 0; u < machine->engine[e].count; u++) TW_TRY(add_track(t, (tw_track){e, (int)u, 0, 0}));
+        t->first_unit[e] = rows ? -1 : t->n_tracks;
+        for (int64_t u = 0; !rows && u < machine->engine[e].count; u++)
+            TW_TRY(add_track(t, (tw_track){e, (int)u, 0, 0}));
     }
     return TW_OK;
 }
@@ -75,63 +79,35 @@ static int memory_of(const tracer *t, int buffer)
 }
 
 /* Tiles that are moved are those of the memory on the inner side. */
-static int level_of(const tracer *t, const tw_rowset *row, const tw_instr *in)
+static int level_of(const tracer *t, const tw_instr *in)
 {
-    if (!t->program->flow) return row->level;
-    if (in->op > TW_STORE) return t->program->n_tiled - 1;
-    return t->program->flow->residency[memory_of(t, in->op == TW_LOAD ? in->dst : in->src[0])][in->operand].grain;
+    if (in->op == TW_EXEC && !in->nested) return t->program->n_tiled - 1;
+    return t->program->stop[memory_of(t, in->op == TW_STORE ? in->src[0] : in->dst)][in->operand].grain;
 }
 
 static void set_index(const tracer *t, const tw_rowset *row, tw_trace_event *event)
 {
     const tw_instr *in = event->instr;
-    for (int l = 0; l < t->program->op->n_loops; l++) {
-        event->index[l] = in->index[l];
-        if (!t->program->flow) event->index[l] += t->outer[row->level][l] * t->cuts.level[row->level].count[l];
-    }
+    for (int l = 0; l < t->program->op->n_loops; l++)
+        event->index[l] = in->index[l] + t->outer[row->level][l] * t->cuts.level[row->level].count[l];
     for (int l = t->program->op->n_loops; l < TW_MAX_LOOPS; l++) event->index[l] = 0;
 }
 
 /* ---- residencies ---- */
 
-static bool passes_through(const tw_tiled_level *level, int memory)
-{
-    for (int i = 0; i < level->n_pass; i++)
-        if (level->pass[i] == memory) return true;
-    return false;
-}
-
-static bool reads_target(const tw_instr *in)
-{
-    for (int i = 0; i < in->n_src; i++)
-        if (in->src[i] == in->dst) return true;
-    return false;
-}
-
-/* Lockstep programs have no credits. A store into a buffer of the level outside fills a part of what the execution
- * there has begun. */
-static bool opens(const tracer *t, const tw_rowset *row, const tw_instr *in)
-{
-    if (in->dst < 0) return false;
-    if (t->program->flow) return in->takes;
-    if (in->op == TW_LOAD) return true;
-    if (in->op == TW_STORE) return passes_through(&t->program->tiled[row->level], memory_of(t, in->dst));
-    return !in->accumulates && !reads_target(in);
-}
-
 static int64_t lies_in(const tracer *t, int buffer) { return buffer < 0 ? -1 : t->residency[buffer]; }
 
 static int n_sources(const tw_instr *in) { return in->op <= TW_STORE ? 1 : in->n_src; }
 
-static void set_residencies(tracer *t, const tw_rowset *row, tw_trace_event *event)
+static void set_residencies(tracer *t, tw_trace_event *event)
 {
     const tw_instr *in = event->instr;
     event->n_used = n_sources(in);
     for (int i = 0; i < event->n_used; i++) event->used[i] = lies_in(t, in->src[i]);
-    event->opens = opens(t, row, in);
+    event->opens = in->dst >= 0 && in->takes;
     if (event->opens) t->residency[in->dst] = t->n_residencies++;
     event->made = lies_in(t, in->dst);
-    event->n_closed = t->program->flow ? in->n_gives : 0;
+    event->n_closed = in->n_gives;
     for (int i = 0; i < event->n_closed; i++) {
         event->closed_buffer[i] = in->gives[i];
         event->closed[i] = lies_in(t, in->gives[i]);
@@ -143,17 +119,19 @@ static void set_residencies(tracer *t, const tw_rowset *row, tw_trace_event *eve
 static tw_status set_times(tracer *t, const tw_rowset *row, const tw_event *from, tw_trace_event *event)
 {
     const tw_instr *in = event->instr;
-    bool async = t->program->flow;
     event->start = t->origin + from->start_cycle;
     event->end = t->origin + from->end_cycle;
-    event->busy_end = async ? t->origin + from->busy_end : event->end;
-    event->joins = async && in->together;
+    event->busy_end = t->origin + from->busy_end;
+    event->joins = in->together;
     if (event->joins) return TW_OK; /* on the track of the one before */
-    event->track = async ? t->first_unit[in->engine] + in->unit : 0;
-    if (!async) TW_TRY(find_lane(t, in->nested ? -1 : in->engine, row->level, event->start, &event->track));
+    int unit = in->nested ? -1 : t->first_unit[in->engine];
+    if (unit >= 0)
+        event->track = unit + in->unit;
+    else
+        TW_TRY(find_lane(t, in->nested ? -1 : in->engine, row->level, event->start, &event->track));
     int64_t *free_at = &t->track[event->track].free_at;
     event->gap = event->start - *free_at;
-    event->wait = async ? from->wait : TW_WAIT_NONE;
+    event->wait = from->wait;
     *free_at = event->busy_end;
     return TW_OK;
 }
@@ -167,12 +145,12 @@ static tw_status take_row(void *user, const tw_rowset *row)
     t->n_events += row->n_events;
     for (int i = 0; i < row->n_events; i++) {
         event.instr = &row->event[i].instr;
-        event.level = level_of(t, row, event.instr);
+        event.level = level_of(t, event.instr);
         event.gap = 0;
         event.wait = TW_WAIT_NONE;
         TW_TRY(set_times(t, row, &row->event[i], &event));
         set_index(t, row, &event);
-        set_residencies(t, row, &event);
+        set_residencies(t, &event);
         if (event.instr->nested) memcpy(t->outer[row->level + 1], event.index, sizeof event.index);
         if (t->sink->event) TW_TRY(t->sink->event(t->sink->user, &event));
     }
@@ -209,7 +187,7 @@ static tw_status walk_op(tracer *t, int op, tw_arena *scratch, tw_diag *diag)
 
 static tw_status walk_ops(tracer *t, tw_arena *scratch, tw_diag *diag)
 {
-    if (t->plan->machine->timing == TW_ASYNC) TW_TRY(add_units(t));
+    TW_TRY(add_units(t));
     for (int i = 0; i < t->plan->model->n_ops && !t->full; i++) {
         tw_arena_mark mark = tw_arena_save(scratch);
         tw_status status = walk_op(t, i, scratch, diag);
@@ -253,8 +231,7 @@ const char *tw_track_name(const tw_plan *plan, const tw_track *track, char *text
     }
     const tw_engine *engine = &plan->machine->engine[track->engine];
     int number = track->unit + track->lane;
-    bool several = plan->machine->timing == TW_ASYNC ? engine->count > 1 : track->lane > 0;
-    if (several)
+    if (engine->count > 1 || track->lane > 0)
         snprintf(text, TW_TRACE_TEXT, "%.120s %d", engine->name, number);
     else
         snprintf(text, TW_TRACE_TEXT, "%.120s", engine->name);

@@ -3,7 +3,7 @@
  *     dma 0      |ifm[0,0]|w[0,0]|....|ifm[0,1]|      a track does one thing at a time; dots are a gap
  *     array      ........|ofm[0,0]|ofm[0,0]|
  *
- * A track is a unit of an engine; of a lockstep mover whose transfers run side by side, one lane of it; and for every
+ * A track is a unit of an engine; in rows, where transfers may run side by side, one lane of it; and for every
  * level that others are nested in, the tiles that it works on. An event lasts from `start` to `busy_end` on its track,
  * what it writes is there at `end`. Operators follow each other: times are those of the whole plan.
  *
