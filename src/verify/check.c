@@ -364,11 +364,11 @@ tw_row_sink tw_checker_sink(tw_checker *c)
                      : (tw_row_sink){checker_begin, checker_end, c};
 }
 
-/* Lockstep: every level walks through the tiles of the mapping. */
+/* Rows: every level walks through the tiles of the mapping. */
 static void follow_levels(tw_checker *c)
 {
     tw_box all = {0};
-    if (!c->in.map || c->in.machine->timing == TW_ASYNC) return;
+    if (!c->in.map) return;
     for (int l = 0; l < c->in.op->n_loops; l++) all.span[l].hi = c->in.op->loop[l].extent;
     for (int t = 0; t < c->in.n_levels; t++) {
         tw_steps_init(&c->level[t].steps, c->in.op, c->in.map, t, true);
@@ -392,8 +392,10 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
     if (!c->cover || !c->value) return NULL;
     for (int l = 0; l < in->n_levels; l++)
         c->level[l] = (tw_checker_level){.memory = in->level[l].memory, .outer = l ? in->level[l - 1].memory : 0};
-    follow_levels(c);
-    if (in->machine->timing == TW_ASYNC && !(c->stream = tw_stream_check_new(c))) return NULL;
+    if (tw_discipline_of(in->machine)->rows)
+        follow_levels(c);
+    else if (!(c->stream = tw_stream_check_new(c)))
+        return NULL;
     if (!check_layout(c)) return NULL;
     if (in->map && !c->fault.set) tw_room_check(&c->in, &c->fault);
     return c;

@@ -11,32 +11,36 @@
 #include "verify/executor.h"
 #include "verify/shape.h"
 
-static bool is_async(const tw_executor *e) { return e->in.machine->timing == TW_ASYNC; }
+static const tw_runner *runner_of(const tw_machine *machine)
+{
+    return tw_discipline_of(machine)->rows ? &tw_row_runner : &tw_stream_runner;
+}
 
-tw_row_sink tw_executor_sink(tw_executor *e) { return is_async(e) ? tw_stream_run_sink(e) : tw_row_run_sink(e); }
+tw_row_sink tw_executor_sink(tw_executor *e) { return e->runner->sink(e); }
 
 /* ---- start ---- */
 
-/* Whether outputs on the chip are of the accumulator's type: on a lockstep machine they count as what they become in the
- * end, and only an operator that is finished needs the other type. */
-static bool has_sums(const tw_verify_input *in) { return in->machine->timing == TW_ASYNC || in->op->finish; }
+/* Whether outputs on the chip are of the accumulator's type: where they count as what they become in the end, only an
+ * operator that is finished needs the other type. */
+static bool has_sums(const tw_executor *e) { return e->runner->converts || e->in.op->finish; }
 
-static int64_t bytes_per_unit(const tw_verify_input *in)
+static int64_t bytes_per_unit(const tw_executor *e)
 {
+    const tw_verify_input *in = &e->in;
     int64_t bytes = 1, sum = tw_dtype_bytes(in->op->accumulator);
     bool elements = in->machine->unit == TW_UNIT_ELEMENT;
     for (int o = 0; o < in->op->n_operands && elements; o++)
         bytes = tw_max(bytes, tw_dtype_bytes(tw_verify_dtype(in, o)));
-    if (elements && has_sums(in)) bytes = tw_max(bytes, sum);
-    if (!elements && in->machine->timing != TW_ASYNC && in->op->finish)
+    if (elements && has_sums(e)) bytes = tw_max(bytes, sum);
+    if (!elements && !e->runner->converts && in->op->finish)
         bytes = tw_cdiv(sum, tw_dtype_bytes(tw_verify_dtype(in, tw_op_output(in->op))));
     return bytes;
 }
 
-/* The type of what a buffer holds at first; on async machines that changes. */
+/* The type of what a buffer holds at first; it may change. */
 static tw_dtype dtype_in_buffer(const tw_executor *e, int operand)
 {
-    bool sums = operand == tw_op_output(&e->op) && !is_async(e);
+    bool sums = operand == tw_op_output(&e->op) && !e->runner->converts;
     return sums ? e->op.accumulator : tw_verify_dtype(&e->in, operand);
 }
 
@@ -44,7 +48,7 @@ static tw_dtype dtype_in_buffer(const tw_executor *e, int operand)
 static bool make_memory(tw_executor *e, int memory)
 {
     const tw_layout *layout = e->in.layout;
-    int64_t unit = bytes_per_unit(&e->in), end = 0, bytes;
+    int64_t unit = bytes_per_unit(e), end = 0, bytes;
     for (int i = 0; i < layout->n_buffers; i++)
         if (layout->buffer[i].memory == memory)
             end = tw_max(end, layout->buffer[i].offset + layout->buffer[i].size);
@@ -153,7 +157,8 @@ static tw_executor *make(const tw_verify_input *in, const source *from, tw_arena
     if (!e) return NULL;
     e->in = *in;
     e->op = *in->op;
-    if (!has_sums(in)) e->op.accumulator = tw_verify_dtype(in, tw_op_output(in->op));
+    e->runner = runner_of(in->machine);
+    if (!has_sums(e)) e->op.accumulator = tw_verify_dtype(in, tw_op_output(in->op));
     e->arena = arena;
     e->value.deadline = in->deadline;
     e->buffer = TW_NEW(arena, tw_place, in->layout->n_buffers + 1);
@@ -162,11 +167,11 @@ static tw_executor *make(const tw_verify_input *in, const source *from, tw_arena
         if (!make_tensor(e, o, from)) return NULL;
     for (int h = 0; h < in->op->n_held; h++)
         if (!make_held(e, h, from)) return NULL;
-    if ((is_async(e) ? tw_stream_run_init(e) : tw_row_run_init(e)) != TW_OK) return NULL;
+    if (e->runner->init(e) != TW_OK) return NULL;
     if (!check_layout(e)) return e;
     for (int m = 1; m < in->machine->n_memories; m++)
         if (!make_memory(e, m)) return NULL;
-    if (is_async(e) && tw_stream_run_place(e) != TW_OK) return NULL;
+    if (e->runner->place && e->runner->place(e) != TW_OK) return NULL;
     return e;
 }
 
@@ -254,7 +259,7 @@ tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *us
     const char *judge = NULL;
     double *expected, *got;
     int64_t n = tw_tensor_elems(&e->in.model->tensor[e->op.operand[tw_op_output(&e->op)].tensor]);
-    if (e->stream && !e->fault.set) TW_TRY(tw_stream_run_finish(e));
+    if (e->runner->finish && !e->fault.set) TW_TRY(e->runner->finish(e));
     if (!e->fault.set) {
         TW_ALLOC(e->arena, expected, n);
         TW_ALLOC(e->arena, got, n);
@@ -277,7 +282,7 @@ tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *us
 
 tw_status tw_executor_output(tw_executor *e, double *out, const char **fault)
 {
-    if (e->stream && !e->fault.set) TW_TRY(tw_stream_run_finish(e));
+    if (e->runner->finish && !e->fault.set) TW_TRY(e->runner->finish(e));
     if (!e->fault.set) compare(e, NULL, out);
     *fault = e->fault.set ? e->fault.text : NULL;
     return TW_OK;

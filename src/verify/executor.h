@@ -3,8 +3,8 @@
  *   execute.c  makes the memories and the numbers, compares the result
  *   bytes.c    reads and writes regions of places
  *   compute.c  what a box of loop points does to its output
- *   rows.c     runs the rows of a lockstep program
- *   stream.c   runs the commands of an async program */
+ *   rows.c     runs the rows of a lockstep program: tw_row_runner
+ *   stream.c   runs the commands of an async program: tw_stream_runner */
 #ifndef TW_VERIFY_EXECUTOR_H
 #define TW_VERIFY_EXECUTOR_H
 #include "verify/fault.h"
@@ -26,6 +26,20 @@ typedef struct tw_byte_space { /* memory that is used again when what it was tak
     size_t used, room;
 } tw_byte_space;
 
+/* Who runs a program: rows.c or stream.c. */
+typedef struct tw_runner {
+    tw_status (*init)(tw_executor *e);
+    tw_row_sink (*sink)(tw_executor *e);
+    /* Puts the inputs that are there from the beginning into their buffers; NULL: there never are any. */
+    tw_status (*place)(tw_executor *e);
+    /* Everything that is under way ends; NULL: nothing is behind the last row. */
+    tw_status (*finish)(tw_executor *e);
+    /* A buffer of the output holds sums in the accumulator's type until they are finished, and finished elements in the
+     * output's. Otherwise it counts as what it becomes in the end, and has the accumulator's type from the beginning. */
+    bool converts;
+} tw_runner;
+extern const tw_runner tw_row_runner, tw_stream_runner;
+
 struct tw_executor {
     tw_verify_input in;
     tw_op
@@ -39,8 +53,9 @@ struct tw_executor {
     tw_place *buffer;
     tw_place tensor[TW_MAX_OPERANDS];
     double *input[TW_MAX_OPERANDS];
-    struct tw_row_run *rows;      /* lockstep, else NULL */
-    struct tw_stream_run *stream; /* async, else NULL    */
+    const tw_runner *runner;
+    struct tw_row_run *rows;      /* of a program of rows, else NULL */
+    struct tw_stream_run *stream; /* of a stream, else NULL          */
 };
 
 /* The instruction at work. */
@@ -96,14 +111,4 @@ void tw_compute_finish(const tw_execution *s, const tw_region *region, double *s
  * is not there. */
 double *tw_compute_box(tw_execution *s, const tw_kernel_input *input, const tw_region *made);
 
-/* ---- rows.c, stream.c ---- */
-
-TW_NODISCARD tw_status tw_row_run_init(tw_executor *e);
-tw_row_sink tw_row_run_sink(tw_executor *e);
-TW_NODISCARD tw_status tw_stream_run_init(tw_executor *e);
-tw_row_sink tw_stream_run_sink(tw_executor *e);
-/* Puts the inputs that are there from the beginning into their buffers. */
-TW_NODISCARD tw_status tw_stream_run_place(tw_executor *e);
-/* Everything that is under way ends. */
-TW_NODISCARD tw_status tw_stream_run_finish(tw_executor *e);
 #endif

@@ -133,7 +133,7 @@ void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES]
     cut_loops nest = {0};
     walk_levels(map, level, in, &nest);
     in->innermost = -1;
-    if (in->machine->timing != TW_ASYNC) return;
+    if (tw_discipline_of(in->machine)->rows) return; /* the rest is about one nest of all levels */
     for (int o = 0; o < in->op->n_operands - 1; o++) in->streamed[o] = is_streamed(map, in, &nest, o);
     bool plain = in->n_levels == 1 && nest.n > 0 && !map->level[map->n_levels - 1].serpentine;
     if (plain) in->innermost = nest.at[nest.n - 1].loop;
@@ -150,7 +150,7 @@ void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERAN
     const tw_op *op = in->op;
     in->resident = resident;
     in->n_residents = 0;
-    for (int o = 0; o < op->n_operands && in->machine->timing == TW_ASYNC; o++) {
+    for (int o = 0; o < op->n_operands; o++) {
         bool output = o == op->n_operands - 1,
              residencies = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
         int memory = in->machine->n_memories - 1;

@@ -46,9 +46,9 @@ bool tw_fault_at(const tw_site *site, const char *fmt, ...)
 {
     char where[96];
     const tw_instr *instr = site->instr;
-    bool async = site->in->machine->timing == TW_ASYNC;
-    snprintf(where, sizeof where, "%s %" PRId64 " (%.40s)%s%s ", async ? "command" : "row", site->row->tick,
-             async ? engine_name(site->in, site->row) : memory_name(site->in, site->row->memory), instr ? ": " : "",
+    bool rows = tw_discipline_of(site->in->machine)->rows;
+    snprintf(where, sizeof where, "%s %" PRId64 " (%.40s)%s%s ", rows ? "row" : "command", site->row->tick,
+             rows ? memory_name(site->in, site->row->memory) : engine_name(site->in, site->row), instr ? ": " : "",
              instr ? tw_verify_opcode_name(instr->op) : "");
     va_list args;
     va_start(args, fmt);
@@ -68,7 +68,7 @@ tw_buffer_name tw_buffer_name_of(const tw_verify_input *in, int buffer, int oper
     }
     const tw_buffer *b = &in->layout->buffer[buffer];
     const char *what = b->operand >= 0 && b->operand < op->n_operands ? op->operand[b->operand].name : "?";
-    bool near = b->memory == memory && in->machine->timing == TW_LOCKSTEP;
+    bool near = b->memory == memory && tw_discipline_of(in->machine)->rows;
     snprintf(name.text, sizeof name.text, "%s%s%s%d", near ? "" : memory_name(in, b->memory), near ? "" : ".", what,
              b->slot);
     return name;

@@ -8,24 +8,17 @@ enum { MOST_VISITED = 1 << 12 }; /* pieces of a loop that are looked at one by o
 typedef struct room {
     const tw_verify_input *in;
     tw_fault *fault;
-    tw_residencies residencies;                     /* async */
+    tw_residencies residencies;                     /* in rows: a tile of everything, everywhere   */
     int level[TW_MAX_MEMORIES];                     /* tiled level whose tiles a memory has       */
     const tw_level_map *map[TW_MAX_MEMORIES];       /* of the tiled levels                        */
     int64_t longest[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* tile of each, per loop                     */
 } room;
 
-static bool is_async(const room *r) { return r->in->machine->timing == TW_ASYNC; }
 static int output_of(const room *r) { return r->in->op->n_operands - 1; }
 static const tw_level_map *map_of(const room *r, int memory) { return &r->in->map->level[memory - 1]; }
-static int owner_of(const room *r, int memory, int operand)
-{
-    return is_async(r) ? operand - map_of(r, memory)->shares[operand] : operand;
-}
+static int owner_of(const room *r, int memory, int operand) { return operand - map_of(r, memory)->shares[operand]; }
 
-static bool is_here(const room *r, int memory, int operand)
-{
-    return !is_async(r) || r->residencies.of[memory][operand].here;
-}
+static bool is_here(const room *r, int memory, int operand) { return r->residencies.of[memory][operand].here; }
 
 /* ---- pieces of loops ---- */
 
@@ -134,7 +127,6 @@ static int64_t whole_operand(const room *r, int operand)
 static int64_t wanted_count(const room *r, int memory, int operand)
 {
     const tw_level_map *map = map_of(r, memory);
-    if (!is_async(r)) return map->slots[operand];
     const tw_residencies_of *f = &r->residencies.of[memory][operand];
     if (!f->here || owner_of(r, memory, operand) != operand) return 0;
     if (map->slots[operand] > 0 && !f->resident) return map->slots[operand];
@@ -148,7 +140,7 @@ static int64_t wanted_size(const room *r, int memory, int owner)
     int64_t size = 0;
     for (int o = owner; o <= output_of(r); o++) {
         if (!is_here(r, memory, o) || owner_of(r, memory, o) != owner) continue;
-        bool whole = is_async(r) && r->residencies.of[memory][o].grain < 0;
+        bool whole = r->residencies.of[memory][o].grain < 0;
         int64_t elems = whole ? whole_operand(r, o) : largest_tile(r, memory, o);
         if (elems < 0) return -1;
         size = tw_max(size, tw_verify_slot_units(r->in, memory, o, elems));
@@ -196,15 +188,15 @@ static bool order_of(const room *r, int memory, int order[TW_MAX_OPERANDS])
     tw_placement placement = r->in->machine->memory[memory].placement;
     for (int o = 0; o <= output_of(r); o++) {
         int k = o;
-        bool bump = is_async(r) && placement == TW_PLACE_BUMP;
+        bool bump = placement == TW_PLACE_BUMP;
         for (; bump && k > 0 && r->residencies.of[memory][order[k - 1]].depth > r->residencies.of[memory][o].depth;
              k--)
             order[k] = order[k - 1];
         order[k] = o;
     }
-    if (is_async(r) && placement == TW_PLACE_SLOTS) put_residents_first(r, memory, order);
+    if (placement == TW_PLACE_SLOTS) put_residents_first(r, memory, order);
     bool first = !r->in->op->fused && placement == TW_PLACE_SLOTS; /* of its group */
-    return !is_async(r) || first || (is_alone(r) && placement != TW_PLACE_LIFETIME);
+    return first || (is_alone(r) && placement != TW_PLACE_LIFETIME);
 }
 
 /* One behind the other, each at a multiple of the alignment; the tiles of what is kept are one piece where nothing is given back. */
@@ -219,7 +211,7 @@ static void check_addresses(const room *r, int memory)
         int o = order[i], first = layout->first[memory][o];
         const tw_residencies_of *f = &r->residencies.of[memory][o];
         if (owner_of(r, memory, o) != o || layout->count[memory][o] == 0) continue;
-        bool piece = is_async(r) && m->placement != TW_PLACE_SLOTS && f->held_table > 1;
+        bool piece = m->placement != TW_PLACE_SLOTS && f->held_table > 1;
         for (int b = first; b < first + layout->count[memory][o]; b++) {
             int64_t at = piece && b > first ? end : (end + m->align - 1) / m->align * m->align;
             if (layout->buffer[b].offset != at)
@@ -253,7 +245,7 @@ static void check_doubled(const room *r, int memory)
 {
     const tw_memory *m = &r->in->machine->memory[memory];
     int64_t doubled = 0;
-    if (!is_async(r) || m->doubles == TW_DOUBLE_ANY || map_of(r, memory)->pass) return;
+    if (m->doubles == TW_DOUBLE_ANY || map_of(r, memory)->pass) return;
     for (int o = 0; o <= output_of(r) && !r->fault->set; o++) {
         const tw_residencies_of *f = &r->residencies.of[memory][o];
         int64_t count = r->in->layout->count[memory][o];
@@ -341,10 +333,20 @@ static void measure(room *r)
     }
 }
 
+/* The program of a level begins with empty buffers, one tile of each operand in each. */
+static void hold_tiles(room *r)
+{
+    for (int m = 1; m < r->in->machine->n_memories; m++)
+        for (int o = 0; o <= output_of(r); o++) r->residencies.of[m][o].here = true;
+}
+
 void tw_room_check(const tw_verify_input *in, tw_fault *fault)
 {
     room r = {.in = in, .fault = fault};
-    if (is_async(&r)) tw_residencies_init(&r.residencies, in);
+    if (tw_discipline_of(in->machine)->rows)
+        hold_tiles(&r);
+    else
+        tw_residencies_init(&r.residencies, in);
     measure(&r);
     for (int l = 0; l < in->op->n_loops; l++) check_cuts(&r, l);
     for (int m = 1; m < in->machine->n_memories; m++) {

@@ -301,10 +301,12 @@ static tw_status row_end(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
-tw_row_sink tw_row_run_sink(tw_executor *e) { return (tw_row_sink){row_begin, row_end, e}; }
+static tw_row_sink make_sink(tw_executor *e) { return (tw_row_sink){row_begin, row_end, e}; }
 
-tw_status tw_row_run_init(tw_executor *e)
+static tw_status init(tw_executor *e)
 {
     TW_ALLOC(e->arena, e->rows, 1);
     return TW_OK;
 }
+
+const tw_runner tw_row_runner = {.init = init, .sink = make_sink};

@@ -548,7 +548,7 @@ static tw_status stream_begin(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
-tw_row_sink tw_stream_run_sink(tw_executor *e) { return (tw_row_sink){stream_begin, NULL, e}; }
+static tw_row_sink make_sink(tw_executor *e) { return (tw_row_sink){stream_begin, NULL, e}; }
 
 /* What stays in buffers is written into the tensor, to be compared there. */
 static tw_status collect_residents(tw_executor *e)
@@ -567,14 +567,14 @@ static tw_status collect_residents(tw_executor *e)
     return e->fault.set ? TW_OK : advance(e, INT64_MAX);
 }
 
-tw_status tw_stream_run_finish(tw_executor *e)
+static tw_status finish(tw_executor *e)
 {
     TW_TRY(advance(e, INT64_MAX));
     return collect_residents(e);
 }
 
 /* Inputs that are there already. */
-tw_status tw_stream_run_place(tw_executor *e)
+static tw_status place_residents(tw_executor *e)
 {
     for (int i = 0; i < e->in.n_residents; i++) {
         const tw_resident *r = &e->in.resident[i];
@@ -589,7 +589,7 @@ tw_status tw_stream_run_place(tw_executor *e)
     return advance(e, 0);
 }
 
-tw_status tw_stream_run_init(tw_executor *e)
+static tw_status init(tw_executor *e)
 {
     tw_stream_run *r;
     int n = e->in.layout->n_buffers, output = tw_op_output(&e->op);
@@ -604,3 +604,6 @@ tw_status tw_stream_run_init(tw_executor *e)
     e->stream = r;
     return TW_OK;
 }
+
+const tw_runner tw_stream_runner = {
+    .init = init, .sink = make_sink, .place = place_residents, .finish = finish, .converts = true};

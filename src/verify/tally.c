@@ -20,7 +20,7 @@ static tw_tally_pool *pool_of(tw_tally *t, int buffer)
 bool tw_tally_init(tw_tally *t, const tw_verify_input *in, tw_arena *arena)
 {
     *t = (tw_tally){.in = in};
-    if (in->machine->timing != TW_ASYNC) return true;
+    if (!tw_discipline_of(in->machine)->credits) return true;
     for (int i = 0; i < in->layout->n_buffers; i++) pool_of(t, i)->slots++;
     for (int m = 0; m < in->machine->n_memories; m++)
         for (int o = 0; o < in->op->n_operands; o++) {
@@ -118,7 +118,6 @@ static int outside(const tw_tally *t, int memory, int operand)
 {
     const tw_machine *m = t->in->machine;
     unsigned what = operand == tw_op_output(t->in->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    if (m->timing != TW_ASYNC) return memory - 1;
     do memory--;
     while (memory > 0 && !(m->memory[memory].holds & what));
     return memory;
@@ -153,9 +152,9 @@ static void compare_engines(const tw_tally *t, tw_fault *fault)
 {
     const tw_machine *m = t->in->machine;
     int64_t critical = 0;
+    bool rows = tw_discipline_of(m)->rows; /* which have neither units nor a critical path */
     for (int e = 0; e < m->n_engines; e++) {
         const tw_engine_use *s = &t->in->claims->engine[e], *is = &t->engine[e];
-        bool async = m->timing == TW_ASYNC;
         const claim c[] = {{"loads", s->loads, is->loads},
                            {"units loaded", s->load_units, is->load_units},
                            {"stores", s->stores, is->stores},
@@ -164,13 +163,13 @@ static void compare_engines(const tw_tally *t, tw_fault *fault)
                            {"busy cycles", s->busy_cycles, is->busy_cycles},
                            {"cycles of waiting for data", s->wait_data, is->wait_data},
                            {"cycles of waiting for credits", s->wait_credit, is->wait_credit},
-                           {"units", s->count, async ? m->engine[e].count : 0}};
+                           {"units", s->count, rows ? 0 : m->engine[e].count}};
         compare(fault, m->engine[e].name, "", c, TW_COUNT(c));
         critical += s->critical_cycles;
         if (s->critical_cycles < 0 && !fault->set)
             tw_fault_set(fault, "the report gives '%s' less than nothing of the critical path", m->engine[e].name);
     }
-    const claim path[] = {{"cycles", critical, m->timing == TW_ASYNC ? t->sum.cycles : 0}};
+    const claim path[] = {{"cycles", critical, rows ? 0 : t->sum.cycles}};
     compare(fault, "the critical path", "", path, 1);
 }
 
@@ -242,7 +241,7 @@ static void compare_links(const tw_tally *t, tw_fault *fault)
 static void compare_pools(tw_tally *t, tw_fault *fault)
 {
     const tw_machine *m = t->in->machine;
-    for (int i = 1; i < m->n_memories && m->timing == TW_ASYNC; i++)
+    for (int i = 1; i < m->n_memories; i++)
         for (int o = 0; o < t->in->op->n_operands && !fault->set; o++) {
             const tw_pool_use *s = &t->in->claims->pool[i][o];
             const tw_tally_pool *is = &t->pool[i][o];

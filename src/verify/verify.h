@@ -15,6 +15,7 @@
 #ifndef TW_VERIFY_VERIFY_H
 #define TW_VERIFY_VERIFY_H
 #include "core/deadline.h"
+#include "machine/discipline.h"
 #include "mapping/opmap.h"
 #include "program/instr.h"
 

@@ -114,8 +114,10 @@ static inline tw_machine case_machine(uint64_t *r)
                                           .shares = -1,
                                           .min_tile = 1};
     for (int i = 0; i < m.n_memories; i++) {
-        m.memory[i] = (tw_memory){
-            .name = memory[i], .size = i ? 1 << 26 : TW_UNLIMITED, .align = tw_test_pick(r, 0, 1) ? 1 : 16};
+        m.memory[i] = (tw_memory){.name = memory[i],
+                                  .size = i ? 1 << 26 : TW_UNLIMITED,
+                                  .align = tw_test_pick(r, 0, 1) ? 1 : 16,
+                                  .holds = TW_HOLDS_ALL};
         if (i == 0) continue;
         m.engine[m.n_engines++] = (tw_engine){.name = mover[i],
                                               .kind = TW_MOVES,
