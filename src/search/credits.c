@@ -430,6 +430,15 @@ static bool takes_turns(const credits *c, const span *r)
 
 static const tw_op *leaf_op(const credits *c) { return c->leaf->space->op; }
 
+/* Whether it is still at work when another engine begins with what the transfer before has brought: one unit, which does not
+ * begin the next transfer before the end of this one. */
+static bool works_to_the_end(const tw_engine *mover)
+{
+    int64_t cycles = tw_cost_of_units(&mover->cost, 1);
+    bool constant = mover->cost.kind == TW_COST_CONSTANT;
+    return mover->count == 1 && !mover->pipelined && cycles > 0 && (!constant || mover->cost.busy == cycles);
+}
+
 /* Where the mover fetches the next tile while this one is executed, all but the last executions of a sweep are disturbed.
  * With single buffers transfers and executions follow each other. */
 static bool worth_trying(credits *c, const span *r, bool doubled)
@@ -439,7 +448,8 @@ static bool worth_trying(credits *c, const span *r, bool doubled)
     tw_outcome least = c->least;
     bool ahead = false; /* a transfer comes with every execution, before that of the step before it */
     for (int i = 0; i < leaf_op(c)->n_operands; i++) ahead |= o->changes[1][i];
-    ahead &= machine->engine[tw_machine_link(machine, 0, 1, TW_INWARDS)].prefetches;
+    const tw_engine *mover = &machine->engine[tw_machine_link(machine, 0, 1, TW_INWARDS)];
+    ahead &= mover->prefetches && works_to_the_end(mover);
     int64_t launch = tw_cdiv(machine->launch, TW_MILLI), last = ahead ? o->n_sweeps : o->n_execs;
     int64_t cycles = tw_sat_add(tw_sat_mul(o->n_execs - last, o->under), tw_sat_mul(last, o->alone));
     if (!doubled) cycles = tw_sat_add(tw_sat_mul(o->n_execs, o->alone), takes_turns(c, r) ? moving_cycles(c) : 0);

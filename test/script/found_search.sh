@@ -55,3 +55,22 @@ for how in "" --exhaustive; do
 done
 
 exit $failed
+
+# Executions were taken for disturbed by a mover that fetches ahead although it had sent its transfer by then: 151 "proven".
+cat >workload.yaml <<'YAML'
+workload: w
+ops:
+  - name: op
+    compute: min
+    loops: {d0: 5, d1: 4}
+    reduce: [d1]
+    held: {s: scalar}
+    value: "abs(ifm) + s"
+    finish: "f32(sum / s)"
+    accumulator: f64
+    reads: {ifm: {dtype: f32, at: [d0, d1]}}
+    writes: {ofm: {at: [d0]}}
+    epilogue: add
+YAML
+expect 0 plan workload.yaml -m "$found"/pipelined-prefetch.yaml --max-buffers=3 -o out
+[ "$(cycles | head -1)" = 149 ] || fail "a mover that prefetches and is pipelined: $(cycles | head -1) cycles, not 149"
