@@ -912,7 +912,7 @@ typedef struct tw_traffic {
     int64_t sweep;  /* elements of all of them, each once; more than the tensor where windows overlap */
     int64_t loads;  /* tile transfers                                                                 */
     int64_t elems;  /* elements transferred                                                           */
-    int64_t held;   /* most elements that residency resident at once                                       */
+    int64_t held;   /* most elements that stay resident at once                                       */
     int64_t n_held; /* tiles that these are                                                           */
 } tw_traffic;
 TW_API TW_NODISCARD tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op,

@@ -61,7 +61,8 @@ static int64_t least_in_sequence(const scene *s, const tw_level_limits *level)
     const tw_op *op = s->model.op;
     tw_machine machine = tw_machine_for(s->machine, &s->model, op);
     int inner = machine.n_memories - 1, innermost = innermost_cut(op, level);
-    int link = tw_machine_link(&machine, tw_machine_outer(&machine, inner, TW_HOLDS_INPUTS), inner, TW_INWARDS);
+    int link = tw_machine_link(&machine, tw_path_outer(tw_machine_role_path(&machine, TW_HOLDS_INPUTS), inner),
+                               inner, TW_INWARDS);
     const tw_engine *compute = &machine.engine[machine.compute];
     if (compute->cost.kind == TW_COST_ARRAY || link < 0) return 0;
     int64_t loads = 0;

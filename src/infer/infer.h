@@ -4,7 +4,7 @@
  * Shape, Size and the like of known shapes. Everything else has a rule from its inputs' shapes. Only sizes and types are
  * looked at: elements of large constants are read when a rule needs them (the target of a Reshape), weights never.
  *
- * Dimensions that the file names ("batch") are bound by the caller; those that residency open are an error that names the
+ * Dimensions that the file names ("batch") are bound by the caller; those that stay open are an error that names the
  * option that would help. What the file declares is compared with what is inferred: a contradiction is a warning
  * (files are often stale) and the inferred shape counts. */
 #ifndef TW_INFER_INFER_H

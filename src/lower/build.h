@@ -52,7 +52,7 @@ typedef struct tw_lowering {
     bool *made_of_constants; /* per value: computed of constants of the file (constants.c) */
     bool *made_of_given;     /* per value: an input whose elements are given, or computed of one */
     int n_constant_nodes, n_too_large, too_large_room;
-    const char **too_large; /* steps that residency because of the size of their constant      */
+    const char **too_large; /* steps that stay because of the size of their constant      */
     bool no_memory;         /* or what follows: nothing more is made          */
     bool too_many;          /* steps                                          */
     bool stopped;           /* by the clock                                   */

@@ -2,7 +2,7 @@
  *
  * Positions of the output are positions of the input by an affine map per axis, so each is a TW_MAP whose operands say
  * it all: a slice starts at an offset and steps, a concatenation reads every input where it lies and finds padding
- * elsewhere, a repetition has a loop that the input does not see. Axes that residency together are walked as one. */
+ * elsewhere, a repetition has a loop that the input does not see. Axes that stay together are walked as one. */
 #include "lower/build.h"
 
 #include <string.h>

@@ -251,6 +251,19 @@ static void check_elems(tw_lowering *l, const tw_tensor *tensor)
     }
 }
 
+/* Constants in a sum of products are weights. Where all inputs are, as with the initial state of a recurrence, the first
+ * is not: all steps are the same operator. */
+static void mark_weights(const tw_lowering *l, tw_op *op)
+{
+    bool all = true;
+    if (op->compute != TW_MULTIPLY_ADD) return;
+    for (int i = 0; i < tw_op_output(op); i++) {
+        op->operand[i].weights = l->tensor[l->nest.net[i]].role == TW_ROLE_CONSTANT;
+        all &= op->operand[i].weights;
+    }
+    if (all) op->operand[0].weights = false;
+}
+
 /* The nest as it stands. */
 static const tw_model *model_of(tw_lowering *l)
 {
@@ -265,6 +278,7 @@ static const tw_model *model_of(tw_lowering *l)
     if (tw_refused(l)) return NULL;
     check_elems(l, tensor);
     *op = l->nest.op;
+    mark_weights(l, op);
     *model = (tw_model){.name = "layer", .n_tensors = op->n_operands, .tensor = tensor, .n_ops = 1, .op = op};
     return model;
 }

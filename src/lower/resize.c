@@ -370,7 +370,7 @@ static void finish_sums(tw_lowering *l, const interpolation *r, const filter *f,
     tw_set_tail(l, result);
 }
 
-/* Axes that residency as they are and stand side by side are one loop. */
+/* Axes that stay as they are and stand side by side are one loop. */
 static void open_nest(tw_lowering *l, const interpolation *r, filter *f, int n)
 {
     tw_axis axis[TW_ONNX_MAX_DIMS];

@@ -180,8 +180,9 @@ int64_t tw_cost_of_units(const tw_cost *cost, int64_t units)
 static int strided_link(const tw_machine *machine)
 {
     int memory = machine->engine[machine->compute].memory,
-        outer = tw_machine_outer(machine, memory, TW_HOLDS_INPUTS);
-    if (tw_machine_innermost(machine, TW_HOLDS_INPUTS) != memory) return -1;
+        outer = tw_path_outer(tw_machine_role_path(machine, TW_HOLDS_ACTIVATIONS), memory);
+    if (machine->memory[memory].holds != TW_HOLDS_ALL) return -1;
+    if (tw_path_outer(tw_machine_role_path(machine, TW_HOLDS_WEIGHTS), memory) != outer) return -1;
     int link = tw_machine_link(machine, outer, memory, TW_INWARDS);
     return link >= 0 && machine->engine[link].strided ? link : -1;
 }
@@ -215,28 +216,48 @@ int64_t tw_engine_busy(const tw_engine *engine, int64_t work)
     return cycles - cost->fixed;
 }
 
-int tw_machine_outer(const tw_machine *machine, int memory, unsigned what)
+unsigned tw_role_of(const tw_op *op, int operand)
 {
-    for (int m = memory - 1; m > 0; m--)
-        if (machine->memory[m].holds & what) return m;
-    return memory > 0 ? 0 : -1;
+    if (operand == tw_op_output(op)) return TW_HOLDS_OUTPUT;
+    return op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS;
 }
 
-int tw_machine_innermost(const tw_machine *machine, unsigned what)
+tw_path tw_machine_role_path(const tw_machine *machine, unsigned role)
 {
-    return tw_machine_outer(machine, machine->n_memories, what);
+    tw_path path = 1;
+    for (int m = 1; m < machine->n_memories; m++)
+        if (machine->memory[m].holds & role) path |= 1u << m;
+    return path;
 }
 
-/* The memory before m on the path of `what`, -1 when m is not on it. */
-static int step_into(const tw_machine *machine, int m, unsigned what)
+tw_path tw_machine_path(const tw_machine *machine, const tw_op *op, int operand)
 {
-    return machine->memory[m].holds & what ? tw_machine_outer(machine, m, what) : -1;
+    return tw_machine_role_path(machine, tw_role_of(op, operand));
+}
+
+/* The roles, for what concerns each of them. */
+static const struct role {
+    unsigned bit;
+    const char *name;
+} roles[] = {{TW_HOLDS_ACTIVATIONS, "activations"}, {TW_HOLDS_WEIGHTS, "weights"}, {TW_HOLDS_OUTPUT, "the output"}};
+
+/* The memory before m on the path of the role, -1 when m is not on it. */
+static int step_into(const tw_machine *machine, int m, unsigned role)
+{
+    return machine->memory[m].holds & role ? tw_path_outer(tw_machine_role_path(machine, role), m) : -1;
+}
+
+/* Whether inputs of some role come from `outer` into `inner`. */
+static bool has_inputs(const tw_machine *machine, int outer, int inner)
+{
+    return step_into(machine, inner, TW_HOLDS_ACTIVATIONS) == outer ||
+           step_into(machine, inner, TW_HOLDS_WEIGHTS) == outer;
 }
 
 unsigned tw_machine_ways(const tw_machine *machine, int outer, int inner)
 {
     if (outer < 0 || inner <= outer) return 0;
-    unsigned ways = step_into(machine, inner, TW_HOLDS_INPUTS) == outer ? TW_INWARDS : 0;
+    unsigned ways = has_inputs(machine, outer, inner) ? TW_INWARDS : 0;
     return step_into(machine, inner, TW_HOLDS_OUTPUT) == outer ? TW_BOTH_WAYS : ways;
 }
 
@@ -399,20 +420,21 @@ static tw_status check_lockstep(const tw_machine *machine, tw_diag *diag)
 /* Both paths exist and begin at the outermost memory. */
 static tw_status check_holds(const tw_machine *machine, tw_diag *diag)
 {
-    static const char *const name[] = {[TW_HOLDS_INPUTS] = "inputs", [TW_HOLDS_OUTPUT] = "the output"};
     const tw_memory *outermost = &machine->memory[0];
     tw_status status = TW_OK;
     if (outermost->holds != TW_HOLDS_ALL)
         return tw_diag_error(diag, outermost->loc, "the outermost memory '%s' must hold inputs and output",
                              outermost->name);
     for (int m = 1; m < machine->n_memories; m++)
-        if (machine->memory[m].holds < TW_HOLDS_INPUTS || machine->memory[m].holds > TW_HOLDS_ALL)
+        if (machine->memory[m].holds == 0 || machine->memory[m].holds > TW_HOLDS_ALL)
             return tw_diag_error(diag, machine->memory[m].loc, "memory '%s' holds nothing",
                                  machine->memory[m].name);
-    for (unsigned what = TW_HOLDS_INPUTS; what <= TW_HOLDS_OUTPUT; what++)
-        if (tw_machine_innermost(machine, what) == 0)
-            status =
-                tw_diag_error(diag, outermost->loc, "no memory inside '%s' holds %s", outermost->name, name[what]);
+    if (tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_INPUTS)) == 0)
+        status = tw_diag_error(diag, outermost->loc, "no memory inside '%s' holds inputs", outermost->name);
+    for (size_t i = 0; i < TW_COUNT(roles) && status == TW_OK; i++)
+        if (tw_path_innermost(tw_machine_role_path(machine, roles[i].bit)) == 0)
+            status = tw_diag_error(diag, outermost->loc, "no memory inside '%s' holds %s", outermost->name,
+                                   roles[i].name);
     return status;
 }
 
@@ -439,10 +461,12 @@ static tw_status check_paths(const tw_machine *machine, tw_diag *diag)
 {
     tw_status status = TW_OK;
     for (int m = 1; m < machine->n_memories; m++) {
-        int in = step_into(machine, m, TW_HOLDS_INPUTS), out = step_into(machine, m, TW_HOLDS_OUTPUT);
+        int in = step_into(machine, m, TW_HOLDS_ACTIVATIONS), w = step_into(machine, m, TW_HOLDS_WEIGHTS),
+            out = step_into(machine, m, TW_HOLDS_OUTPUT);
         if (in >= 0 && check_step(machine, in, m, TW_INWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
+        if (w >= 0 && w != in && check_step(machine, w, m, TW_INWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
         if (out >= 0 && check_step(machine, out, m, TW_OUTWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
-        if (out >= 0 && out != in && check_step(machine, out, m, TW_INWARDS, false, diag) != TW_OK)
+        if (out >= 0 && out != in && out != w && check_step(machine, out, m, TW_INWARDS, false, diag) != TW_OK)
             status = TW_ERR_INPUT;
     }
     return status;
@@ -461,8 +485,7 @@ static tw_status check_use(const tw_machine *machine, const tw_engine *mover, tw
                              "engine '%s' carries out from '%s' to '%s', where the output does not pass; "
                              "it needs 'carries: in'",
                              mover->name, inner, outer);
-    bool has_inputs = step_into(machine, mover->memory, TW_HOLDS_INPUTS) == mover->outer;
-    if (mover->joins && !(has_inputs && (mover->carries & TW_INWARDS)))
+    if (mover->joins && !(has_inputs(machine, mover->outer, mover->memory) && (mover->carries & TW_INWARDS)))
         return tw_diag_error(diag, mover->loc, "engine '%s' joins inputs, but carries none", mover->name);
     return TW_OK;
 }
@@ -500,7 +523,8 @@ static tw_status check_async(const tw_machine *machine, tw_diag *diag)
     tw_status status = check_paths(machine, diag);
     for (int e = 0; e < machine->n_engines; e++)
         if (check_async_engine(machine, &machine->engine[e], diag) != TW_OK) status = TW_ERR_INPUT;
-    tw_status compute = check_compute(machine, tw_machine_innermost(machine, TW_HOLDS_OUTPUT), diag);
+    tw_status compute =
+        check_compute(machine, tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_OUTPUT)), diag);
     return status != TW_OK ? status : compute;
 }
 
@@ -526,7 +550,6 @@ static void print_bits(const char *key, unsigned bits, int n, const char *(*name
 
 static const char *compute_name(int i) { return tw_compute_name((tw_compute)i); }
 static const char *mode_name(int i) { return tw_accumulate_name((tw_accumulate)i); }
-static const char *holds_name(int i) { return i == 0 ? "inputs" : "output"; }
 
 /* In picojoules, with as many decimals as it takes. */
 static void print_energy(int64_t fj, tw_text *out)
@@ -540,6 +563,16 @@ static void print_energy(int64_t fj, tw_text *out)
     tw_text_printf(out, " pJ");
 }
 
+static void print_roles(const char *key, unsigned bits, tw_text *out)
+{
+    static const char *const inputs[] = {[0] = "",
+                                         [TW_HOLDS_ACTIVATIONS] = "activations",
+                                         [TW_HOLDS_WEIGHTS] = "weights",
+                                         [TW_HOLDS_INPUTS] = "inputs"};
+    const char *in = inputs[bits & TW_HOLDS_INPUTS], *output = bits & TW_HOLDS_OUTPUT ? "output" : "";
+    tw_text_printf(out, ", %s: [%s%s%s]", key, in, *in && *output ? ", " : "", output);
+}
+
 static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_text *out)
 {
     tw_text_printf(out, "  - {name: %s, size: ", memory->name);
@@ -548,8 +581,8 @@ static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_
     else
         tw_text_printf(out, "%" PRId64, memory->size);
     tw_text_printf(out, ", align: %" PRId64, memory->align);
-    if (tw_machine_knows(machine, "holds")) print_bits("holds", memory->holds, 2, holds_name, out);
-    if (memory->keeps != TW_HOLDS_ALL) print_bits("keeps", memory->keeps, 2, holds_name, out);
+    if (tw_machine_knows(machine, "holds")) print_roles("holds", memory->holds, out);
+    if (memory->keeps != TW_HOLDS_ALL) print_roles("keeps", memory->keeps, out);
     if (memory->whole) tw_text_printf(out, ", whole: true");
     if (memory->doubles != TW_DOUBLE_ANY) tw_text_printf(out, ", buffers: %s", tw_doubling_name(memory->doubles));
     if (memory->placement != TW_PLACE_SLOTS)

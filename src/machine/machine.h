@@ -5,8 +5,8 @@
  *     outside --move3--> l3 --move2--> l2 --move1--> l1 [mac, add1]
  *
  * A level of a mapping belongs to one memory of that path. In a lockstep machine exactly one mover stands between
- * neighbours. In an async machine a memory may hold only inputs or only the output, so that each of the two has a
- * path of its own; between two memories that follow each other on a path stand one mover for both
+ * neighbours. In an async machine a memory may hold operands of some roles only: activations, weights, the output. Each role
+ * has a path of its own; between two memories that follow each other on a path stand one mover for both
  * directions, or one for each:
  *
  *     inputs   dram --dma--> l3 --mover--> l2 --streamer--> l1
@@ -161,7 +161,7 @@ typedef struct tw_memory {
     tw_loc loc;
     int64_t size;   /* units; TW_UNLIMITED */
     int64_t align;  /* units; buffers start at a multiple of it, at least 1 */
-    unsigned holds; /* TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT */
+    unsigned holds; /* TW_HOLDS_..: operands of other roles bypass it */
     tw_placement placement;
     /* of a view, see tw_machine_view: */
     const tw_behind *behind; /* NULL: nothing                                                             */
@@ -171,7 +171,8 @@ typedef struct tw_memory {
     bool whole;        /* an operand that is kept all the time is one buffer, and moved as a whole          */
     int64_t energy_fj; /* femtojoules to read or to write one unit */
 } tw_memory;
-enum { TW_HOLDS_INPUTS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_ALL = 3 };
+/* Roles of operands, as bits. */
+enum { TW_HOLDS_ACTIVATIONS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_WEIGHTS = 4, TW_HOLDS_INPUTS = 5, TW_HOLDS_ALL = 7 };
 /* Its units, also in a view that takes some away for others. */
 static inline int64_t tw_memory_full(const tw_memory *memory)
 {
@@ -262,10 +263,22 @@ struct tw_machine {
  * and asks nothing of the tiles. Without a model (NULL) nothing is called a move. */
 tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, const tw_op *op);
 
-/* The memory before `memory` on the path of those that hold `what` (TW_HOLDS_..); -1 before the outermost. */
-int tw_machine_outer(const tw_machine *machine, int memory, unsigned what);
-/* The innermost memory that holds it. */
-int tw_machine_innermost(const tw_machine *machine, unsigned what);
+/* The memories that something passes between the outermost one and the compute engine, bit m for memory m; bit 0 is always set. */
+typedef unsigned tw_path;
+/* Of a role (one of TW_HOLDS_..), and of an operand. */
+tw_path tw_machine_role_path(const tw_machine *machine, unsigned role);
+tw_path tw_machine_path(const tw_machine *machine, const tw_op *op, int operand);
+/* TW_HOLDS_ACTIVATIONS, .._WEIGHTS or .._OUTPUT. */
+unsigned tw_role_of(const tw_op *op, int operand);
+/* The memory outside of `memory` on the path; -1 before the outermost. */
+static inline int tw_path_outer(tw_path path, int memory)
+{
+    for (int m = memory - 1; m > 0; m--)
+        if (path >> m & 1) return m;
+    return memory > 0 ? 0 : -1;
+}
+/* The memory where it ends: from there the compute engine reads, or there it writes. */
+static inline int tw_path_innermost(tw_path path) { return tw_path_outer(path, TW_MAX_MEMORIES); }
 /* Which ways something may pass between two memories, 0 when they are not neighbours on any path: inputs inwards, the
  * output outwards and, as partial sums, inwards. */
 unsigned tw_machine_ways(const tw_machine *machine, int outer, int inner);

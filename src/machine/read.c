@@ -103,12 +103,23 @@ static bool check_new_memory(tw_fields *f, const tw_machine *machine, const tw_m
     return false;
 }
 
+/* Roles of operands; `inputs` are activations and weights. */
+static void read_roles(tw_fields *f, const char *key, unsigned *out)
+{
+    static const char *const word[] = {"inputs", "output", "activations", "weights"};
+    static const unsigned role[] = {TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT, TW_HOLDS_ACTIVATIONS, TW_HOLDS_WEIGHTS};
+    unsigned words = 0;
+    if (!tw_field_words(f, key, TW_OPTIONAL, word, TW_COUNT(word), &words)) return;
+    *out = 0;
+    for (size_t i = 0; i < TW_COUNT(word); i++)
+        if (words >> i & 1) *out |= role[i];
+}
+
 static void read_holds(const reader *r, tw_fields *f, tw_memory *memory)
 {
-    static const char *const word[] = {"inputs", "output"};
     const tw_node *holds = known_node(r, f, "holds");
     if (!holds) return;
-    tw_field_words(f, "holds", TW_OPTIONAL, word, TW_COUNT(word), &memory->holds);
+    read_roles(f, "holds", &memory->holds);
     if (r->machine->n_memories == 0 && memory->holds != TW_HOLDS_ALL)
         TW_REFUSE(f, holds->loc, "the outermost memory must hold inputs and output");
 }
@@ -125,8 +136,7 @@ static void read_placement(const reader *r, tw_fields *f, tw_memory *memory)
 
 static void read_keeps(const reader *r, tw_fields *f, tw_memory *memory)
 {
-    static const char *const word[] = {"inputs", "output"};
-    if (known_node(r, f, "keeps")) tw_field_words(f, "keeps", TW_OPTIONAL, word, TW_COUNT(word), &memory->keeps);
+    if (known_node(r, f, "keeps")) read_roles(f, "keeps", &memory->keeps);
     if (known_node(r, f, "whole")) tw_field_bool(f, "whole", TW_OPTIONAL, &memory->whole);
     const char *doubling[TW_N_DOUBLINGS];
     int doubles = TW_DOUBLE_ANY;
@@ -445,7 +455,7 @@ static const tw_node *read_on(reader *r, tw_fields *f, tw_engine *engine)
 /* The compute engine adds to the output where it lies. */
 static void check_on(const reader *r, tw_fields *f, const tw_node *on, int memory)
 {
-    int inner = tw_machine_innermost(r->machine, TW_HOLDS_OUTPUT);
+    int inner = tw_path_innermost(tw_machine_role_path(r->machine, TW_HOLDS_OUTPUT));
     if (memory < 0 || memory == inner || inner == 0) return; /* 0: tw_machine_check says what is missing */
     TW_REFUSE(f, on->loc, "compute engine works on '%s', must be on the innermost memory%s '%s'", on->text,
               tw_machine_knows(r->machine, "holds") ? " that holds the output," : "",

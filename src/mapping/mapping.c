@@ -578,7 +578,7 @@ static void print_keeps(const tw_op *op, const tw_level_map *level, const tw_mac
                                              : op->loop[keep].name);
         sep = ", ";
     }
-    tw_text_printf(out, "}");
+    if (sep[2] != 'k') tw_text_printf(out, "}");
     if (level->serpentine) tw_text_printf(out, ", serpentine: true");
 }
 

@@ -123,8 +123,7 @@ void tw_map_unroll(tw_fields *f, const tw_op *op, int unrolls[TW_ARRAY_DIMS], tw
 
 bool tw_map_holds(const tw_op *op, const tw_machine *machine, int memory, int operand)
 {
-    unsigned what = operand == tw_op_output(op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    return machine->memory[memory].holds & what;
+    return machine->memory[memory].holds & tw_role_of(op, operand);
 }
 
 bool tw_map_offers(const tw_machine *machine, tw_accumulate mode)

@@ -416,6 +416,7 @@ static void print_operand(const tw_model *model, const tw_op *op, int i, tw_text
         tw_expr_print(&operand->axis[a], op, out);
     }
     tw_text_printf(out, "]");
+    if (operand->weights) tw_text_printf(out, ", role: weights");
     if (operand->scattered > 0) tw_text_printf(out, ", scattered: %d", operand->scattered);
     tw_text_printf(out, "}\n");
 }

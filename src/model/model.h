@@ -95,6 +95,7 @@ typedef struct tw_operand {
     int tensor;       /* index into the model's tensors                   */
     int n_axes;
     tw_axis axis[TW_MAX_AXES];
+    bool weights;  /* known before the operator runs: the role of a memory path; see tw_machine_path */
     int scattered; /* the first so many axes count rows that lie apart, so that no two are moved as one; 0: as its
                       tensor has them */
 } tw_operand;

@@ -46,6 +46,8 @@ static tw_operand *add_operand(tw_op *op, const char *name, const int *loop, int
         if (loop[i] >= 0) operand->axis[operand->n_axes++] = axis_of_loop(op, loop[i]);
     return operand;
 }
+/* What is known before the operator runs. */
+#define ADD_WEIGHTS(op, ...) (ADD_OPERAND((op), "w", __VA_ARGS__)->weights = true)
 #define ADD_OPERAND(op, name, ...) \
     add_operand((op), (name), (const int[]){__VA_ARGS__}, (int)TW_COUNT(((const int[]){__VA_ARGS__})))
 
@@ -215,9 +217,9 @@ static void build_matmul(tw_fields *f, int transpose, tw_op *op)
     else
         ADD_OPERAND(op, "ifm", b, m, k);
     if (transpose & 2)
-        ADD_OPERAND(op, "w", b, n, k);
+        ADD_WEIGHTS(op, b, n, k);
     else
-        ADD_OPERAND(op, "w", b, k, n);
+        ADD_WEIGHTS(op, b, k, n);
     ADD_OPERAND(op, "ofm", b, m, n);
 }
 
@@ -237,7 +239,7 @@ static void read_gemv(tw_fields *f, tw_op *op)
     if (!read_shape(f, 2, "n, k", s)) return;
     int n = add_loop(op, "n", s[0], false), k = add_loop(op, "k", s[1], true);
     ADD_OPERAND(op, "ifm", k);
-    ADD_OPERAND(op, "w", n, k);
+    ADD_WEIGHTS(op, n, k);
     ADD_OPERAND(op, "ofm", n);
 }
 
@@ -258,7 +260,7 @@ static void build_conv(tw_op *op, const window *w, int64_t batch, int64_t groups
     int ic = add_loop(op, "ic", ic_extent / groups, true);
     int ky = add_loop(op, "ky", w->axis[0].kernel, true), kx = add_loop(op, "kx", w->axis[1].kernel, true);
     add_window_axes(ADD_OPERAND(op, "ifm", b, g, ic), w, oy, ox, ky, kx);
-    ADD_OPERAND(op, "w", g, oc, ic, ky, kx);
+    ADD_WEIGHTS(op, g, oc, ic, ky, kx);
     ADD_OPERAND(op, "ofm", b, g, oc, oy, ox);
 }
 
@@ -289,7 +291,7 @@ static void build_channelwise(tw_op *op, const window *w, int64_t batch, int64_t
     int ox = add_loop(op, "ox", tw_window_n_outputs(&w->axis[1]), false);
     int ky = add_loop(op, "ky", w->axis[0].kernel, true), kx = add_loop(op, "kx", w->axis[1].kernel, true);
     add_window_axes(ADD_OPERAND(op, "ifm", b, c), w, oy, ox, ky, kx);
-    if (weights) ADD_OPERAND(op, "w", c, ky, kx);
+    if (weights) ADD_WEIGHTS(op, c, ky, kx);
     ADD_OPERAND(op, "ofm", b, c, oy, ox);
 }
 

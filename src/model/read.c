@@ -232,6 +232,9 @@ static void read_operand(reader *r, tw_fields *parent, const tw_node *node, tw_d
     d->dtype[i] = known ? known->dtype : fallback;
     tw_field_dtype(&f, "dtype", TW_OPTIONAL, &d->dtype[i]);
     read_at(&f, d, i);
+    static const char *const role[] = {"activations", "weights"};
+    int is = 0;
+    if (tw_field_word(&f, "role", TW_OPTIONAL, role, TW_COUNT(role), &is)) d->op.operand[i].weights = is == 1;
     int64_t scattered = 0;
     tw_field_int(&f, "scattered", TW_OPTIONAL, 0, TW_MAX_AXES, &scattered);
     d->op.operand[i].scattered = (int)scattered;

@@ -66,7 +66,8 @@ tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_d
         if (!tw_discipline_of(machine)->fuses)
             return tw_diag_error(diag, model->op[i].loc, "operator '%s' is fused, which needs an async machine",
                                  model->op[i].name);
-        if (tw_machine_innermost(machine, TW_HOLDS_INPUTS) != tw_machine_innermost(machine, TW_HOLDS_OUTPUT))
+        if (tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_ACTIVATIONS)) !=
+            tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_OUTPUT)))
             return tw_diag_error(
                 diag, model->op[i].loc,
                 "operator '%s' is fused, but the compute engine of '%s' does not read from the memory "

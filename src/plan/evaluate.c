@@ -181,8 +181,7 @@ static void outline_execs(const tw_program *p, tw_outline *out)
  * difference. */
 static bool reorders(const tw_program *p)
 {
-    const tw_residency *out =
-        &p->flow->residency[tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT)][tw_op_output(p->op)];
+    const tw_residency *out = &p->flow->residency[p->flow->innermost[tw_op_output(p->op)]][tw_op_output(p->op)];
     bool prefetches = false;
     for (int e = 0; e < p->machine->n_engines; e++) prefetches |= p->machine->engine[e].prefetches;
     return prefetches && !out->resident && out->grain >= 0;

@@ -59,9 +59,8 @@ static int grain_of(const tw_program *p, int memory)
 /* Whether the memory has one buffer for all of the operand: only where it comes from the tensor itself. */
 static bool is_whole(const tw_program *p, int memory, int operand)
 {
-    unsigned what = operand == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
     return p->machine->memory[memory].whole && p->tiled[0].memory == memory &&
-           tw_machine_outer(p->machine, memory, what) == 0 &&
+           tw_path_outer(tw_machine_path(p->machine, p->op, operand), memory) == 0 &&
            tw_level_keep(&p->map->level[memory - 1], operand) == TW_KEEP_ALL;
 }
 
@@ -105,18 +104,18 @@ static void open_resident(tw_residency *s, int memory, int inner)
 
 static void open_residency(const tw_program *p, tw_flow *flow, int memory, int operand)
 {
-    unsigned what = operand == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    const tw_path path = tw_machine_path(p->machine, p->op, operand);
     tw_residency *s = &flow->residency[memory][operand];
-    if (!(p->machine->memory[memory].holds & what)) return;
+    if (!(path >> memory & 1)) return;
     if (tw_op_is_resident(p->model, p->op, operand)) {
-        open_resident(s, memory, tw_machine_innermost(p->machine, what));
+        open_resident(s, memory, flow->innermost[operand]);
         s->pool = (int16_t)operand;
         s->grain = -1;
         if (s->here) flow->residency[0][operand].inner = memory;
         return;
     }
     s->here = true;
-    s->outer = tw_machine_outer(p->machine, memory, what);
+    s->outer = tw_path_outer(path, memory);
     s->inner = -1;
     flow->residency[s->outer][operand].inner = memory;
     s->filler = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_INWARDS);
@@ -124,7 +123,7 @@ static void open_residency(const tw_program *p, tw_flow *flow, int memory, int o
     s->pool = (int16_t)tw_level_pool(&p->map->level[memory - 1], operand);
     s->grain = is_whole(p, memory, operand) ? -1 : grain_of(p, memory);
     s->depth = s->grain < 0 ? 0 : kept_depth(p, flow, memory, operand, s->grain);
-    if (what == TW_HOLDS_OUTPUT || p->machine->reuse == TW_REUSE_RESIDENT)
+    if (operand == tw_op_output(p->op) || p->machine->reuse == TW_REUSE_RESIDENT)
         s->depth = settle_depth(flow, p->op, operand, s->depth);
 }
 
@@ -175,7 +174,7 @@ static int64_t needed_by(const tw_flow *flow, const tw_op *op, int operand, cons
 static void link_inputs(const tw_program *p, tw_flow *flow, int operand)
 {
     tw_places asked = 0; /* places that stand on their first index when the memory inside asks for a tile */
-    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_INPUTS); m > 0; m = flow->residency[m][operand].outer) {
+    for (int m = flow->innermost[operand]; m > 0; m = flow->residency[m][operand].outer) {
         tw_residency *s = &flow->residency[m][operand];
         close_residency(p, flow, s, operand);
         s->last = s->running & ~asked;
@@ -192,7 +191,7 @@ static void link_output(const tw_program *p, tw_flow *flow)
     int output = tw_op_output(p->op), depth = flow->n_places;
     tw_places inside = 0;
     tw_residency *outermost = NULL;
-    for (int m = tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT); m > 0; m = flow->residency[m][output].outer) {
+    for (int m = flow->innermost[output]; m > 0; m = flow->residency[m][output].outer) {
         tw_residency *s = &flow->residency[m][output];
         depth = s->depth = s->depth < depth ? s->depth : depth; /* what lies inside keeps it as long */
         close_residency(p, flow, s, output);
@@ -271,7 +270,7 @@ static tw_status check_residents(const tw_program *p, const tw_flow *flow, tw_di
 
 static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *diag)
 {
-    int output = tw_op_output(p->op), m = tw_machine_innermost(p->machine, TW_HOLDS_OUTPUT);
+    int output = tw_op_output(p->op), m = flow->innermost[output];
     const tw_level_map *inner = p->tiled[p->n_tiled - 1].map;
     if (flow->serpentine && p->n_tiled > 1)
         return tw_diag_error(diag, inner->loc, "'serpentine' needs a mapping with one tiled level, this one has %d",
@@ -292,6 +291,20 @@ static tw_status check_flow(const tw_program *p, const tw_flow *flow, tw_diag *d
     return TW_OK;
 }
 
+/* Whether several inputs come into the memory in one command: one mover brings them all, and joins them. */
+static bool inputs_join(const tw_program *p, const tw_flow *flow, int memory)
+{
+    int filler = -1, n = 0;
+    for (int o = 0; o < tw_op_output(p->op); o++) {
+        const tw_residency *s = &flow->residency[memory][o];
+        if (!s->here || s->filler < 0) continue;
+        if (filler >= 0 && s->filler != filler) return false;
+        filler = s->filler;
+        n++;
+    }
+    return n > 1 && p->machine->engine[filler].joins;
+}
+
 tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_arena *arena,
                         tw_diag *diag, const tw_flow **out)
 {
@@ -301,14 +314,13 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_M
     find_places(p, most, flow);
     tw_level_unroll(inner, p->op, flow->unroll);
     flow->serpentine = inner->serpentine;
-    for (int o = 0; o < p->op->n_operands; o++)
+    for (int o = 0; o < p->op->n_operands; o++) {
         flow->residency[0][o] = (tw_residency){.here = true, .outer = -1, .inner = -1};
+        flow->innermost[o] = tw_path_innermost(tw_machine_path(p->machine, p->op, o));
+    }
     for (int m = 1; m < p->machine->n_memories; m++) {
         for (int o = 0; o < p->op->n_operands; o++) open_residency(p, flow, m, o);
-        int outer = tw_machine_outer(p->machine, m, TW_HOLDS_INPUTS);
-        int filler =
-            p->machine->memory[m].holds & TW_HOLDS_INPUTS ? tw_machine_link(p->machine, outer, m, TW_INWARDS) : -1;
-        flow->joins[m] = filler >= 0 && p->machine->engine[filler].joins;
+        flow->joins[m] = inputs_join(p, flow, m);
     }
     for (int o = 0; o < tw_op_output(p->op); o++) link_inputs(p, flow, o);
     link_output(p, flow);

@@ -269,10 +269,8 @@ static bool share_pool(const tw_flow *flow, int m, int a, int b)
 tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_arena *arena)
 {
     const tw_op *op = program->op;
-    *c = (tw_flow_cursor){.program = program,
-                          .flow = program->flow,
-                          .in_memory = tw_machine_innermost(program->machine, TW_HOLDS_INPUTS),
-                          .out_memory = tw_machine_innermost(program->machine, TW_HOLDS_OUTPUT)};
+    *c = (tw_flow_cursor){
+        .program = program, .flow = program->flow, .out_memory = program->flow->innermost[tw_op_output(op)]};
     TW_ALLOC(arena, c->holder, program->layout.n_buffers + 1);
     for (int o = 0; o < op->n_operands; o++) {
         c->touched[o] = tw_operand_loops(&op->operand[o]);
@@ -434,7 +432,7 @@ static int64_t waits_of(const tw_flow_cursor *c, bool clash)
     const tw_program *p = c->program;
     int64_t sum = 0;
     for (int o = 0; o < tw_op_output(p->op) && p->padded; o++) {
-        const tw_residency *s = &c->flow->residency[c->in_memory][o];
+        const tw_residency *s = &c->flow->residency[c->flow->innermost[o]][o];
         if (s->filler < 0 || s->depth < c->flow->n_places) continue; /* it does not change with every step */
         const tw_cost *cost = &p->machine->engine[s->filler].cost;
         int64_t zeroed = zeroed_units(c, o);
@@ -476,7 +474,7 @@ static int64_t passes_of(const tw_flow_cursor *c)
 static unsigned asked_for(const tw_flow_cursor *c, int o)
 {
     unsigned asked = 0;
-    for (int m = c->in_memory; m > 0; m = c->flow->residency[m][o].outer) {
+    for (int m = c->flow->innermost[o]; m > 0; m = c->flow->residency[m][o].outer) {
         const tw_residency *s = &c->flow->residency[m][o];
         if (s->resident) break;
         bool hands_on = s->passing && s->inner >= 0; /* whatever the memory inside asks for */
@@ -568,7 +566,8 @@ static bool send_out(tw_flow_cursor *c, int m)
 static bool emit_exec(tw_flow_cursor *c)
 {
     const tw_program *p = c->program;
-    int output = tw_op_output(p->op), in_memory = c->in_memory, memory = c->out_memory;
+    int output = tw_op_output(p->op), memory = c->out_memory;
+    const int *innermost = c->flow->innermost;
     /* The memory may hold a larger tile of the output than one execution makes: each of its parts starts afresh. */
     bool begin = begins(c, memory), afresh = is_first(c, c->flow->reductions);
     if (begin && !(afresh ? take(c, memory, output, p->machine->compute) : bring_back(c, memory))) return false;
@@ -586,14 +585,14 @@ static bool emit_exec(tw_flow_cursor *c)
     }
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;
-    for (int o = 0; o < output; o++) in->src[o] = *c->now[in_memory][o];
+    for (int o = 0; o < output; o++) in->src[o] = *c->now[innermost[o]][o];
     for (int o = 0; o < output; o++) {
-        const tw_residency *s = &c->flow->residency[in_memory][o];
-        if (c->ending[in_memory][o] && !s->resident && is_last(c, s->last)) leave(c, in, in_memory, o);
+        const tw_residency *s = &c->flow->residency[innermost[o]][o];
+        if (c->ending[innermost[o]][o] && !s->resident && is_last(c, s->last)) leave(c, in, innermost[o], o);
     }
     if (c->flow->serpentine)
         for (int o = 0; o < output; o++)
-            for (int m = c->flow->residency[in_memory][o].outer; m > 0; m = c->flow->residency[m][o].outer) {
+            for (int m = c->flow->residency[innermost[o]][o].outer; m > 0; m = c->flow->residency[m][o].outer) {
                 const tw_residency *s = &c->flow->residency[m][o];
                 if (!s->passing && c->ending[m][o] && is_last(c, s->running)) leave(c, in, m, o);
             }

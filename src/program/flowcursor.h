@@ -33,8 +33,8 @@ typedef struct tw_holder { /* who holds a buffer, for the report of a deadlock *
 typedef struct tw_flow_cursor {
     const tw_program *program;
     const tw_flow *flow;
-    int in_memory, out_memory; /* that the compute engine reads from and writes to */
-    bool brief;                /* leave index, box and region of instructions alone */
+    int out_memory; /* that the compute engine writes to */
+    bool brief;     /* leave index, box and region of instructions alone */
     bool done;
     bool prefetches; /* executions wait for the loads of the next step, where these need nothing of this one */
     int64_t *freed;  /* per buffer: the step that gave it back last                                        */

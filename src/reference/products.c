@@ -1,7 +1,7 @@
 /* src/reference/products.c - MatMul, Gemm, their fused forms, Det; see product.h for the product itself.
  *
  * The inner loop runs along a row of b and of the result, both contiguous, over four rows of b at a time, in
- * blocks of columns that residency in the cache while all rows of a pass by. */
+ * blocks of columns that stay in the cache while all rows of a pass by. */
 #include "reference/product.h"
 
 #include <math.h>

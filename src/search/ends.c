@@ -10,46 +10,71 @@ static int64_t cost_of(const tw_view *v, int e, int64_t work)
 static int64_t launch_of(const tw_space *s) { return tw_cdiv(s->machine->launch, TW_MILLI); }
 
 /* Memories of an operand's path, outermost first without memory 0. */
-static int path_of(const tw_space *s, int o, int path[TW_MAX_MEMORIES])
+typedef struct route {
+    int n, memory[TW_MAX_MEMORIES];
+} route;
+
+static route route_of(const tw_space *s, int o)
 {
-    int n = 0;
+    route r = {0};
     for (int m = 1; m < s->machine->n_memories; m++)
-        if (tw_space_holds(s, m, o)) path[n++] = m;
-    return n;
+        if (tw_space_holds(s, m, o)) r.memory[r.n++] = m;
+    return r;
 }
 
-/* Cycles to bring tiles of this size of operand o from the i-th memory of its path to the j-th. */
-static int64_t way_in(const tw_view *v, int o, const int path[], int i, int j,
+/* The step of its route that the engine makes, -1: none. */
+static int step_of(const tw_space *s, const route *r, int o, int engine)
+{
+    int k = r->n - 1;
+    if (s->resident >> o & 1) return -1;
+    while (k >= 0 && tw_space_mover(s, r->memory[k], o) != engine) k--;
+    return k;
+}
+
+/* Cycles of steps [i, j) of the route of operand o, with tiles of this size. */
+static int64_t way_in(const tw_view *v, int o, const route *r, int i, int j,
                       const int64_t (*units)[TW_MAX_OPERANDS])
 {
     int64_t cycles = 0;
     for (int k = i; k < j && !(v->s->resident >> o & 1); k++)
-        cycles = tw_sat_add(cycles, cost_of(v, tw_space_mover(v->s, path[k], o), units[v->f->grain[path[k]]][o]));
+        cycles = tw_sat_add(cycles,
+                            cost_of(v, tw_space_mover(v->s, r->memory[k], o), units[v->f->grain[r->memory[k]]][o]));
     return cycles;
 }
 
-/* Before the first execution all its inputs have come through all engines; at each, one behind the other. */
-static int64_t fill_in(const tw_view *v, const int64_t (*units)[TW_MAX_OPERANDS])
+/* The way in of all inputs that an engine carries, one behind the other; 0: it carries none. */
+static int64_t fill_through(const tw_view *v, int e, const route *way, const int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
-    int n_inputs = tw_op_output(s->op), path[TW_MAX_MEMORIES], n = path_of(s, 0, path);
+    const tw_engine *engine = &s->machine->engine[e];
+    int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
+    for (int o = 0; o < tw_op_output(s->op); o++) {
+        int k = step_of(s, &way[o], o, e);
+        if (k < 0) continue;
+        int64_t moved = units[v->f->grain[way[o].memory[k]]][o];
+        before = tw_min(before, way_in(v, o, &way[o], 0, k, units));
+        busy[o] = engine->cost.kind == TW_COST_DESCRIPTOR ? cost_of(v, e, moved)
+                                                          : tw_engine_busy(engine, tw_max(1, moved));
+        all = tw_sat_add(all, busy[o]);
+    }
+    if (before == INT64_MAX) return 0;
+    for (int o = 0; o < tw_op_output(s->op); o++) { /* which one comes last */
+        int k = step_of(s, &way[o], o, e);
+        if (k >= 0) best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, &way[o], k, way[o].n, units)));
+    }
+    return tw_sat_add(before, best);
+}
+
+/* Before the first execution all its inputs have come through all engines. */
+static int64_t fill_in(const tw_view *v, const route *way, const int64_t (*units)[TW_MAX_OPERANDS])
+{
+    const tw_space *s = v->s;
     int64_t fill = 0;
-    for (int o = 0; o < n_inputs; o++) fill = tw_max(fill, way_in(v, o, path, 0, n, units));
-    for (int k = 0; k < n; k++) {
-        int e = tw_space_mover(s, path[k], 0), t = v->f->grain[path[k]];
+    for (int o = 0; o < tw_op_output(s->op); o++) fill = tw_max(fill, way_in(v, o, &way[o], 0, way[o].n, units));
+    for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
-        if (engine->count > 1 || engine->joins) continue;
-        int64_t before = INT64_MAX, all = 0, best = INT64_MAX, busy[TW_MAX_OPERANDS];
-        for (int o = 0; o < n_inputs; o++) {
-            before = tw_min(before, way_in(v, o, path, 0, k, units));
-            busy[o] = tw_engine_busy(engine, tw_max(1, units[t][o]));
-            if (engine->cost.kind == TW_COST_DESCRIPTOR) busy[o] = cost_of(v, e, units[t][o]);
-            if (s->resident >> o & 1) busy[o] = 0;
-            all = tw_sat_add(all, busy[o]);
-        }
-        for (int o = 0; o < n_inputs; o++) /* which one comes last */
-            best = tw_min(best, tw_sat_add(all - busy[o], way_in(v, o, path, k, n, units)));
-        fill = tw_max(fill, tw_sat_add(before, best));
+        if (engine->kind != TW_MOVES || engine->count > 1 || engine->joins) continue;
+        fill = tw_max(fill, fill_through(v, e, way, units));
     }
     return fill;
 }
@@ -83,7 +108,7 @@ static void stretch(const tw_view *v, const int *unroll, const int64_t (*from)[T
 
 /* Executions, the way of the first input tiles in and of the last output tile out. Along each loop that is laid out over an
  * array either the tiles take as few passes as can be, and then none of them is short, or one pass more. */
-static int64_t compute_and_ends(const tw_view *v, int n_out, const int *out, int64_t fill, int64_t drain)
+static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill, int64_t drain)
 {
     const tw_space *s = v->s;
     int64_t compute = tw_view_compute(v, -1), least = INT64_MAX, units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
@@ -99,8 +124,8 @@ static int64_t compute_and_ends(const tw_view *v, int n_out, const int *out, int
     if (wasted) return least;
     for (int o = 0; o < output; o++) stretch(v, unroll, v->lo, o, units);
     stretch(v, unroll, v->last, output, units);
-    if (!v->hollow) fill = tw_max(fill, fill_in(v, units));
-    drain = tw_max(drain, way_in(v, output, out, 0, n_out, units));
+    if (!v->hollow) fill = tw_max(fill, fill_in(v, way, units));
+    drain = tw_max(drain, way_in(v, output, &way[output], 0, way[output].n, units));
     return tw_min(least, tw_sat_add(tw_sat_add(fill, compute), drain));
 }
 
@@ -116,14 +141,17 @@ static int64_t arranged_cycles(const tw_space *s, const tw_engine *engine)
 void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
-    int output = tw_op_output(s->op), in[TW_MAX_MEMORIES] = {0}, out[TW_MAX_MEMORIES] = {0};
-    int n_in = path_of(s, 0, in), n_out = path_of(s, output, out);
+    int output = tw_op_output(s->op);
+    route way[TW_MAX_OPERANDS];
+    for (int o = 0; o <= output; o++) way[o] = route_of(s, o);
+    const route *out = &way[output];
     /* The first executions may read padding alone: then nothing comes before them. */
     const int64_t(*first)[TW_MAX_OPERANDS] = v->hollow ? v->small_units : v->lo_units;
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int64_t fill = v->hollow ? 0 : fill_in(v, v->lo_units), drain = way_in(v, output, out, 0, n_out, v->last_units);
+    int64_t fill = v->hollow ? 0 : fill_in(v, way, v->lo_units),
+            drain = way_in(v, output, out, 0, out->n, v->last_units);
     int64_t rest = tw_cost_cycles(&mac->cost, 1) - tw_engine_busy(mac, 1);
-    int64_t compute = tw_sat_add(compute_and_ends(v, n_out, out, fill, drain), rest);
+    int64_t compute = tw_sat_add(compute_and_ends(v, way, fill, drain), rest);
     tw_view_raise(v, tw_sat_add(launch_of(s), compute), TW_BOUND_COMPUTE, s->machine->compute);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
@@ -133,17 +161,17 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
         busy = tw_sat_add(busy, launch_of(s));
         int64_t before = INT64_MAX, after = INT64_MAX,
                 more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
-        for (int k = 0; k < n_in; k++)
-            for (int o = 0; o < output; o++) {
-                if (tw_space_mover(s, in[k], o) != e) continue;
-                before = tw_min(before, way_in(v, o, in, 0, k, first));
-                int64_t last = way_in(v, o, in, k + 1, n_in, v->small_units);
-                after = tw_min(after, tw_sat_add(last, tw_sat_add(one_exec(v), drain)));
-            }
-        for (int k = 0; k < n_out; k++) {
-            if (tw_space_mover(s, out[k], output) != e) continue;
-            before = tw_min(before, tw_sat_add(fill, tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, n_out,
-                                                                                    v->small_units))));
+        for (int o = 0; o < output; o++) {
+            int k = step_of(s, &way[o], o, e);
+            if (k < 0) continue;
+            before = tw_min(before, way_in(v, o, &way[o], 0, k, first));
+            int64_t last = way_in(v, o, &way[o], k + 1, way[o].n, v->small_units);
+            after = tw_min(after, tw_sat_add(last, tw_sat_add(one_exec(v), drain)));
+        }
+        int k = step_of(s, out, output, e);
+        if (k >= 0) {
+            int64_t made = tw_sat_add(one_exec(v), way_in(v, output, out, k + 1, out->n, v->small_units));
+            before = tw_min(before, tw_sat_add(fill, made));
             after = tw_min(after, way_in(v, output, out, 0, k, v->small_units));
         }
         if (before == INT64_MAX || after == INT64_MAX) before = after = more = 0;

@@ -220,8 +220,8 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
         return;
     }
     int t = w->c->f->grain[w->m], n_keeps = w->n->end[t] - (t > 0 ? w->n->end[t - 1] : 0);
-    unsigned what = w->c->s->machine->memory[w->m].keeps, before = 0;
-    if (!(what & TW_HOLDS_INPUTS) || w->c->s->machine->memory[w->m].whole) n_keeps = 0;
+    unsigned kept = w->c->s->machine->memory[w->m].keeps, before = 0;
+    if (!(kept & tw_role_of(w->c->s->op, o)) || w->c->s->machine->memory[w->m].whole) n_keeps = 0;
     for (int keep = 0; keep <= n_keeps; keep++) {
         residency s = residency_of(w->c, w->n, w->m, o, w->asked[o], keep);
         if (keep > 0 && s.first == before) continue;

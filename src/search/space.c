@@ -226,6 +226,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     for (int o = 0; o < s.op->n_operands; o++) {
         s.elem_units[o] = tw_machine_units(machine, model->tensor[s.op->operand[o].tensor].dtype, 1);
         s.loops[o] = tw_operand_loops(&s.op->operand[o]);
+        s.path[o] = tw_machine_path(machine, s.op, o);
     }
     s.reductions = tw_op_reductions(s.op);
     TW_TRY(make_frames(&s, options, arena));
@@ -512,10 +513,7 @@ static cut_loops order_of(const tw_space *s, const tw_part *p, int t)
     return out;
 }
 
-static bool holds(const tw_space *s, int m, int o)
-{
-    return s->machine->memory[m].holds & (o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
-}
+static bool holds(const tw_space *s, int m, int o) { return s->path[o] >> m & 1; }
 
 /* How keep v of n cut loops is written in a mapping: the loops outside the residency are the first n - v. */
 static int keep_word(const cut_loops *c, int v) { return v == 0 ? 0 : v == c->n ? -1 : c->loop[c->n - v - 1] + 1; }
@@ -529,7 +527,7 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
     if (s->resident >> o & 1) return 1;
     cut_loops c = order_of(s, p, f->grain[m]);
     const tw_memory *memory = &s->machine->memory[m];
-    unsigned what = o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    unsigned what = tw_role_of(s->op, o);
     bool settles = o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT;
     unsigned loops = tw_operand_loops(&s->op->operand[o]), keeps = 0, cut = 0;
     for (int i = 0; i < c.n; i++) cut |= 1u << c.loop[i];

@@ -73,6 +73,7 @@ typedef struct tw_space {
     int64_t max_single, max_outer, max_inner; /* notes: executions                                  */
     int64_t elem_units[TW_MAX_OPERANDS];
     unsigned loops[TW_MAX_OPERANDS]; /* tw_operand_loops                                            */
+    tw_path path[TW_MAX_OPERANDS];   /* tw_machine_path                                             */
     unsigned divided;                /* loops of axes that are divided: their footprints grow in steps */
     unsigned reductions;             /* tw_op_reductions                                            */
     int64_t points_inside;           /* loop points that touch no padding, at least                 */

@@ -212,15 +212,14 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
         sum.units = tw_sat_mul(sum.units, again);
     }
     /* What is kept as a whole may come, or go, at once. */
-    unsigned what = o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    if (s->machine->memory[m].whole && (s->machine->memory[m].keeps & what))
+    if (s->machine->memory[m].whole && (s->machine->memory[m].keeps & tw_role_of(s->op, o)))
         sum.transfers = tw_min(1, sum.transfers);
     return sum;
 }
 
 int tw_space_outside(const tw_space *s, int m, int o)
 {
-    return tw_machine_outer(s->machine, m, o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+    return tw_path_outer(s->path[o], m);
 }
 
 int tw_space_mover(const tw_space *s, int m, int o)

@@ -3,7 +3,7 @@
 #define TW_SEARCH_VIEW_H
 #include "search/bound.h"
 
-/* Sums and products that residency at INT64_MAX once they are there. */
+/* Sums and products that stay at INT64_MAX once they are there. */
 static inline int64_t tw_sat_mul(int64_t a, int64_t b)
 {
     int64_t r;
@@ -21,9 +21,8 @@ static inline bool tw_space_depends(const tw_space *s, int operand, int loop)
 /* Whether operand o is ever in memory m. */
 static inline bool tw_space_holds(const tw_space *s, int m, int o)
 {
-    unsigned what = o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    if ((s->resident >> o & 1) && m != tw_machine_innermost(s->machine, what)) return false;
-    return s->machine->memory[m].holds & what;
+    if ((s->resident >> o & 1) && m != tw_path_innermost(s->path[o])) return false;
+    return s->path[o] >> m & 1;
 }
 
 typedef struct tw_view { /* of a part */

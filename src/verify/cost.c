@@ -283,11 +283,8 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
 {
     const tw_machine *m = in->machine;
     int64_t sum = 0;
-    int inputs = m->n_memories - 1;
-    while (inputs > 0 && !(m->memory[inputs].holds & TW_HOLDS_INPUTS)) inputs--;
-    int outer = inputs - 1;
-    while (outer > 0 && !(m->memory[outer].holds & TW_HOLDS_INPUTS)) outer--;
-    for (int o = 0; o < in->op->n_operands - 1; o++)
+    for (int o = 0; o < in->op->n_operands - 1; o++) {
+        int inputs = tw_verify_outside(in, m->n_memories, o), outer = tw_verify_outside(in, inputs, o);
         for (int e = 0; e < m->n_engines; e++) {
             const tw_cost *cost = &m->engine[e].cost;
             if (m->engine[e].kind != TW_MOVES || cost->kind != TW_COST_DESCRIPTOR || !in->streamed[o]) continue;
@@ -296,6 +293,7 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
             int64_t units = verify_zeroed(in, o, tw_verify_units(in, o, 1));
             if (units <= (clash ? cost->clash_waits : cost->fill_waits)) sum += verify_fill(cost, units);
         }
+    }
     return sum;
 }
 

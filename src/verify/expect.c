@@ -92,8 +92,7 @@ static bool keeps_more(const tw_level_map *memory, const tw_level_map *tiled, co
  * than one of them and, where a tile that is still needed stays, the innermost loop changes it. */
 static bool is_streamed(const tw_op_map *map, const tw_verify_input *in, const cut_loops *nest, int operand)
 {
-    int memory = in->machine->n_memories - 1, grain = 0;
-    while (!(in->machine->memory[memory].holds & TW_HOLDS_INPUTS)) memory--;
+    int memory = tw_verify_outside(in, in->machine->n_memories, operand), grain = 0;
     while (in->level[grain].memory < memory) grain++;
     if (is_left_there(in, operand)) return false;
     if (nest->n == 0) return true;
@@ -152,11 +151,9 @@ void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERAN
     in->n_residents = 0;
     for (int o = 0; o < op->n_operands; o++) {
         bool output = o == op->n_operands - 1,
-             residencies = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
-        int memory = in->machine->n_memories - 1;
-        if (!residencies && (output || !is_left_there(in, o))) continue;
-        while (memory > 0 && !(in->machine->memory[memory].holds & (output ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS)))
-            memory--;
+             left = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
+        int memory = tw_verify_outside(in, in->machine->n_memories, o);
+        if (!left && (output || !is_left_there(in, o))) continue;
         resident[in->n_residents++] = (tw_resident){
             .operand = o, .buffer = in->layout->first[memory][o], .region = tw_verify_whole(&op->operand[o])};
     }

@@ -10,6 +10,6 @@
 /* Fills levels, is_pass, padded, largest, restless, innermost, holds_sums and unroll of `in`, whose model, operator and machine are
  * there. in->level will point to `level`. */
 void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in);
-/* Operands that residency between two operators, each in one buffer: `in` will point to `resident`. */
+/* Operands that stay between two operators, each in one buffer: `in` will point to `resident`. */
 void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS]);
 #endif

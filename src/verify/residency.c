@@ -1,11 +1,10 @@
 /* src/verify/residency.c - see residency.h. */
 #include "verify/residency.h"
 
+#include "verify/shape.h"
+
 static int output_of(const tw_residencies *s) { return s->in->op->n_operands - 1; }
-static unsigned role_of(const tw_residencies *s, int operand)
-{
-    return operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-}
+static unsigned role_of(const tw_residencies *s, int operand) { return tw_verify_role(s->in->op, operand); }
 static bool holds(const tw_residencies *s, int memory, int operand)
 {
     return s->in->machine->memory[memory].holds & role_of(s, operand);
@@ -190,16 +189,12 @@ static void link_output(tw_residencies *s)
 /* Tiles that pass through need a buffer each as long as they are there together. */
 static void count_needed(tw_residencies *s, int m)
 {
-    const tw_machine *machine = s->in->machine;
     for (int owner = 0; owner <= output_of(s); owner++) {
         int64_t held = 0, inputs = 0, output = 0;
         for (int o = owner; o <= output_of(s); o++) {
             const tw_residencies_of *f = &s->of[m][o];
             if (!f->here || o - s->in->map->level[m - 1].shares[o] != owner) continue;
-            bool meet = f->inner < 0;
-            for (int e = 0; e < machine->n_engines; e++)
-                meet |= machine->engine[e].joins &&
-                        (machine->engine[e].memory == m || machine->engine[e].memory == f->inner);
+            bool meet = f->inner < 0 || s->joins[m] || s->joins[f->inner];
             if (!f->passes)
                 held += f->held;
             else if (o == output_of(s))
@@ -212,19 +207,33 @@ static void count_needed(tw_residencies *s, int m)
     }
 }
 
+/* Whether a mover joins the inputs that come into the memory, which are several. */
+static bool joins_inputs(const tw_residencies *s, int m)
+{
+    const tw_engine *engine = s->in->machine->engine;
+    int by = -1, n = 0;
+    for (int o = 0; o < output_of(s); o++) {
+        const tw_residencies_of *f = &s->of[m][o];
+        if (!f->here || f->resident) continue;
+        n++;
+        if (f->inwards < 0 || !engine[f->inwards].joins || (by >= 0 && by != f->inwards)) return false;
+        by = f->inwards;
+    }
+    return n > 1;
+}
+
 static void find_mover_rules(tw_residencies *s)
 {
     const tw_machine *m = s->in->machine;
     for (int e = 0; e < m->n_engines; e++) {
         s->fetches_ahead |= m->engine[e].prefetches;
-        if (m->engine[e].kind == TW_MOVES && m->engine[e].joins) s->joins[m->engine[e].memory] = true;
     }
     for (int o = 0; o <= output_of(s); o++) s->innermost[o] = innermost(s, o);
     for (int i = 1; i < m->n_memories;
          i++) /* loads that share buffers with the output do not run ahead of its store */
-        for (int o = 0; o < output_of(s) && s->of[i][o].here && s->of[i][output_of(s)].here; o++) {
+        for (int o = 0; o < output_of(s) && s->of[i][output_of(s)].here; o++) {
             const int *shares = s->in->map->level[i - 1].shares;
-            if (o - shares[o] == output_of(s) - shares[output_of(s)]) s->fetches_ahead = false;
+            if (s->of[i][o].here && o - shares[o] == output_of(s) - shares[output_of(s)]) s->fetches_ahead = false;
         }
 }
 
@@ -260,6 +269,7 @@ void tw_residencies_init(tw_residencies *s, const tw_verify_input *in)
         }
     for (int o = 0; o < output_of(s); o++) link_input(s, o);
     link_output(s);
+    for (int m = 1; m < in->machine->n_memories; m++) s->joins[m] = joins_inputs(s, m);
     for (int m = 1; m < in->machine->n_memories; m++) count_needed(s, m);
     find_mover_rules(s);
     for (int m = 0; m < TW_MAX_MEMORIES; m++)

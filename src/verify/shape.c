@@ -169,3 +169,17 @@ int64_t tw_verify_reach(const tw_op *op, int operand, int axis, const tw_box *bo
     reach_of(&op->operand[operand].axis[axis], box, &first, &last);
     return last < first ? 0 : last - first + 1;
 }
+
+unsigned tw_verify_role(const tw_op *op, int operand)
+{
+    bool output = operand == op->n_operands - 1;
+    return output ? TW_HOLDS_OUTPUT : op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS;
+}
+
+int tw_verify_outside(const tw_verify_input *in, int memory, int operand)
+{
+    unsigned role = tw_verify_role(in->op, operand);
+    do memory--;
+    while (memory > 0 && !(in->machine->memory[memory].holds & role));
+    return memory;
+}

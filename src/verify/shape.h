@@ -54,4 +54,8 @@ static inline bool tw_verify_position(const tw_axis *axis, const int64_t index[T
 }
 /* Bit l is set when loop l occurs in the axis. */
 unsigned tw_verify_axis_loops(const tw_axis *axis);
+/* The role of an operand (TW_HOLDS_..), and the memory outside of `memory` that holds operands of that role, 0 at last; from
+ * n_memories on the one that the compute engine works on. */
+unsigned tw_verify_role(const tw_op *op, int operand);
+int tw_verify_outside(const tw_verify_input *in, int memory, int operand);
 #endif

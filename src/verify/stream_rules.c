@@ -82,22 +82,17 @@ static bool check_mover(const tw_commanded *s, int inner, int outer, unsigned wa
 /* The two ends of a transfer follow each other on the path of the operand. */
 static bool check_path(const tw_commanded *s, int inner, int outer, int operand)
 {
-    unsigned what = operand == output_of(s) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
     const tw_memory *memory = s->at.in->machine->memory;
-    int next = inner - 1;
-    while (next > 0 && !(memory[next].holds & what)) next--;
-    if (inner > 0 && (memory[inner].holds & what) && next == outer) return true;
+    bool holds = memory[inner].holds & tw_verify_role(s->at.in->op, operand);
+    if (inner > 0 && holds && tw_verify_outside(s->at.in, inner, operand) == outer) return true;
     return tw_fault_at(&s->at, "moves '%s' between '%s' and '%s', which is not on its path",
                        operand_of(s, operand)->name, memory[outer].name, memory[inner].name);
 }
 
-/* The innermost memory that holds inputs, or the output. */
-static int innermost(const tw_commanded *s, unsigned what)
+/* The memory between which and the compute engine nothing holds the operand. */
+static int innermost(const tw_commanded *s, int operand)
 {
-    const tw_machine *m = s->at.in->machine;
-    int memory = m->n_memories - 1;
-    while (memory > 0 && !(m->memory[memory].holds & what)) memory--;
-    return memory;
+    return tw_verify_outside(s->at.in, s->at.in->machine->n_memories, operand);
 }
 
 /* ---- reading ---- */
@@ -320,7 +315,7 @@ static bool check_exec_input(tw_commanded *s, int operand)
     int buffer = i->src[operand];
     if (buffer == -1) return any ? tw_fault_at(&s->at, "has no buffer for '%s', which it reads", o->name) : true;
     if (!check_buffer_use(s, buffer, operand)) return false;
-    if (memory_of(s, buffer) != innermost(s, TW_HOLDS_INPUTS))
+    if (memory_of(s, buffer) != innermost(s, operand))
         return tw_fault_at(&s->at, "reads buffer %s, which the compute engine does not reach",
                            name_of(s, buffer).text);
     return any ? check_input(s, buffer, operand, &need) : check_source(s, buffer, operand);
@@ -332,7 +327,7 @@ static bool check_exec_target(tw_commanded *s)
     tw_region made = tw_verify_output_region(s->at.in->op, &i->box);
     tw_found_sums found;
     if (!check_buffer_use(s, i->dst, output_of(s))) return false;
-    if (memory_of(s, i->dst) != innermost(s, TW_HOLDS_OUTPUT))
+    if (memory_of(s, i->dst) != innermost(s, output_of(s)))
         return tw_fault_at(&s->at, "writes buffer %s, which the compute engine does not reach",
                            name_of(s, i->dst).text);
     if (i->accumulates && i->takes)

@@ -113,16 +113,6 @@ static void compare(tw_fault *fault, const char *of, const char *at, const claim
                          *of ? " of " : "", of, at, c[i].said, c[i].is);
 }
 
-/* The memory outside of this one on the way of the operand. */
-static int outside(const tw_tally *t, int memory, int operand)
-{
-    const tw_machine *m = t->in->machine;
-    unsigned what = operand == tw_op_output(t->in->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
-    do memory--;
-    while (memory > 0 && !(m->memory[memory].holds & what));
-    return memory;
-}
-
 static void sum_energy(tw_tally *t)
 {
     const tw_machine *m = t->in->machine;
@@ -130,7 +120,7 @@ static void sum_energy(tw_tally *t)
     if (!tw_ckd_mul(t->sum.macs, m->engine[m->compute].energy_fj, &t->sum.energy_fj)) t->overflows = true;
     for (int i = 1; i < m->n_memories; i++)
         for (int o = 0; o < t->in->op->n_operands; o++) {
-            int64_t both = m->memory[i].energy_fj + m->memory[outside(t, i, o)].energy_fj;
+            int64_t both = m->memory[i].energy_fj + m->memory[tw_verify_outside(t->in, i, o)].energy_fj;
             if (!tw_ckd_mul(t->link[i][o].units, both, &part)) t->overflows = true;
             add(t, &t->sum.energy_fj, part);
         }

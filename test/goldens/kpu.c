@@ -208,7 +208,7 @@ static int64_t count_tiles(const kpu_events *all, int loop)
     return n;
 }
 
-/* Elements of A that residency while i stays. */
+/* Elements of A that stay while i stays. */
 static int64_t panel_elems(const scene *s, const kpu_case *c)
 {
     char workload[96];

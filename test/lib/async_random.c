@@ -11,6 +11,7 @@ typedef struct loops { /* what the generator must know of the operator */
     char name[12][8];
     int64_t extent[12];
     int n_operands;
+    bool weights; /* the second input is */
     const char *operand[3];
 } loops;
 
@@ -19,7 +20,7 @@ typedef struct maker {
     async_wish wish;
     async_random *out;
     loops l;
-    unsigned holds[ASYNC_MAX_MEMORIES]; /* 1 inputs, 2 output */
+    unsigned holds[ASYNC_MAX_MEMORIES]; /* 1 activations, 2 output, 4 weights */
 } maker;
 
 static int64_t pick(maker *m, int64_t lo, int64_t hi) { return tw_test_pick(m->rng, lo, hi); }
@@ -126,6 +127,7 @@ static void make_operator(maker *m)
     m->l.operand[1] = kind == 5 ? "ofm" : "w";
     m->l.operand[2] = "ofm";
     m->l.n_operands = kind == 5 ? 2 : 3;
+    m->l.weights = kind < 5;
 }
 
 /* ---- machines ---- */
@@ -163,24 +165,32 @@ static void print_mover(maker *m, FILE *f, int outer, int inner, const char *car
     fprintf(f, "}\n");
 }
 
-/* The engines on the way into one memory and out of it. */
-static void print_links(maker *m, FILE *f, int memory)
+static void print_links_from(maker *m, FILE *f, int outer, int memory, bool in, bool out)
 {
-    bool in = m->holds[memory] & 1, out = m->holds[memory] & 2;
-    int from = before(m, memory, 1), to = before(m, memory, 2);
-    if (in && out && from == to && chance(m, 2)) {
-        print_mover(m, f, from, memory, "both", true);
+    if (in && out && chance(m, 2)) {
+        print_mover(m, f, outer, memory, "both", true);
         return;
     }
-    if (in) print_mover(m, f, from, memory, "in", true);
+    if (in) print_mover(m, f, outer, memory, "in", true);
     if (!out) return;
-    if (in && from == to)
-        print_mover(m, f, to, memory, "out", false);
+    if (in)
+        print_mover(m, f, outer, memory, "out", false);
     else if (chance(m, 3)) { /* partial sums have an engine of their own, or none */
-        print_mover(m, f, to, memory, "out", false);
-        if (chance(m, 2)) print_mover(m, f, to, memory, "in", false);
+        print_mover(m, f, outer, memory, "out", false);
+        if (chance(m, 2)) print_mover(m, f, outer, memory, "in", false);
     } else
-        print_mover(m, f, to, memory, "both", false);
+        print_mover(m, f, outer, memory, "both", false);
+}
+
+/* The engines on the way into one memory and out of it: of all roles that come from the same memory together. */
+static void print_links(maker *m, FILE *f, int memory)
+{
+    for (int outer = memory - 1; outer >= 0; outer--) {
+        unsigned roles = 0;
+        for (unsigned role = 1; role <= 4; role *= 2)
+            if ((m->holds[memory] & role) && before(m, memory, role) == outer) roles |= role;
+        if (roles != 0) print_links_from(m, f, outer, memory, roles & 5, roles & 2);
+    }
 }
 
 static void choose_memories(maker *m)
@@ -188,18 +198,20 @@ static void choose_memories(maker *m)
     int n = (int)pick(m, 2, ASYNC_MAX_MEMORIES);
     unsigned seen = 0;
     m->out->n_memories = n;
-    m->holds[0] = 3;
+    m->holds[0] = 7;
     for (int i = 1; i < n; i++) {
-        m->holds[i] = chance(m, 2) ? 3 : (unsigned)pick(m, 1, 2);
+        m->holds[i] = chance(m, 2) ? 7 : chance(m, 2) ? (chance(m, 2) ? 5u : 2u) : (unsigned)pick(m, 1, 6);
         seen |= m->holds[i];
     }
-    if (seen != 3) m->holds[n - 1] = 3;
+    if (seen != 7) m->holds[n - 1] = 7;
     for (int i = 0; i < n; i++) snprintf(m->out->name[i], sizeof m->out->name[i], i ? "l%d" : "dram", n - i);
 }
 
 static void make_machine(maker *m)
 {
-    static const char *const word[] = {"", "inputs", "output", "[inputs, output]"};
+    static const char *const word[] = {
+        "",       "activations",       "output",          "[activations, output]", "weights",
+        "inputs", "[output, weights]", "[inputs, output]"};
     choose_memories(m);
     FILE *f = fmemopen(m->out->machine, sizeof m->out->machine, "w");
     fprintf(f, "machine: m\nunit: byte\ntiming: async\nreuse: %s\nmemories:\n",
@@ -272,7 +284,8 @@ static void print_keep(maker *m, FILE *f, int memory)
     for (int o = 0; o < m->l.n_operands; o++) {
         bool output = o == m->l.n_operands - 1;
         int64_t how = pick(m, -3, m->l.n - 1);
-        if (!(m->holds[memory] & (output ? 2u : 1u)) || how == -3 || chance(m, 3)) continue;
+        bool weights = strcmp(m->l.operand[o], "w") == 0 && m->l.weights;
+        if (!(m->holds[memory] & (output ? 2u : weights ? 4u : 1u)) || how == -3 || chance(m, 3)) continue;
         fprintf(f, "%s%s: %s", sep, m->l.operand[o], how == -2 ? "tile" : how == -1 ? "all" : m->l.name[how]);
         sep = ", ";
     }

@@ -32,9 +32,15 @@ static void walk_level(walk *w, int level);
 
 static bool is_async(const walk *w) { return w->machine->timing == TW_ASYNC; }
 
+static unsigned role_of(const tw_op *op, int o)
+{
+    if (o == op->n_operands - 1) return TW_HOLDS_OUTPUT;
+    return op->operand[o].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS;
+}
+
 static bool holds(const walk *w, int level, int operand)
 {
-    unsigned what = operand == tw_op_output(w->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    unsigned what = role_of(w->op, operand);
     return w->machine->memory[level + 1].holds & what;
 }
 
@@ -266,7 +272,7 @@ static bool cuts_something(const walk *w, int level)
 /* Whether the memory may keep the operand for longer than a tile. */
 static bool may_keep(const walk *w, int level, int operand)
 {
-    unsigned what = operand == tw_op_output(w->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+    unsigned what = role_of(w->op, operand);
     return w->machine->memory[level + 1].keeps & what;
 }
 

@@ -12,7 +12,7 @@ typedef struct maker {
     bool async, cluster, group;
     bool barrier; /* then all costs are of descriptors and kernels */
     int n_memories;
-    unsigned holds[4];    /* 1 inputs, 2 output */
+    unsigned holds[4];    /* 1 activations, 2 output, 4 weights */
     const char *formulas; /* of the operator, as lines of its description; NULL: none */
 } maker;
 
@@ -30,6 +30,9 @@ static const char *types(maker *m, bool integers_only)
     return type[pick(m, 0, integers_only ? 2 : 3)];
 }
 
+/* Weights may have memories of their own. */
+static const char *role(maker *m) { return chance(m, 2) ? "role: weights, " : ""; }
+
 static void print_op(maker *m, const char *compute, const char *loops, const char *reduce, const char *reads,
                      const char *at)
 {
@@ -44,39 +47,39 @@ static void print_op(maker *m, const char *compute, const char *loops, const cha
 
 static void make_matmul(maker *m)
 {
-    char loops[64], reads[160];
+    char loops[64], reads[200];
     const char *a = types(m, true), *b = chance(m, 2) ? a : types(m, true);
     snprintf(loops, sizeof loops, "m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64, extent(m), extent(m), extent(m));
-    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [m, k]}, w: {dtype: %s, at: [k, n]}", a, b);
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [m, k]}, w: {%sdtype: %s, at: [k, n]}", a, role(m), b);
     print_op(m, "multiply-add", loops, "k", reads, "m, n");
 }
 
 static void make_gemv(maker *m)
 {
-    char loops[64], reads[160];
+    char loops[64], reads[200];
     snprintf(loops, sizeof loops, "n: %" PRId64 ", k: %" PRId64, extent(m), extent(m));
-    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [k]}, w: {dtype: %s, at: [n, k]}", types(m, true),
-             types(m, true));
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [k]}, w: {%sdtype: %s, at: [n, k]}", types(m, true),
+             role(m), types(m, true));
     print_op(m, "multiply-add", loops, "k", reads, "n");
 }
 
 static void make_outer_product(maker *m)
 {
-    char loops[64], reads[160];
+    char loops[64], reads[200];
     snprintf(loops, sizeof loops, "m: %" PRId64 ", n: %" PRId64, extent(m), extent(m));
-    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [m]}, w: {dtype: %s, at: [n]}", types(m, true),
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [m]}, w: {%sdtype: %s, at: [n]}", types(m, true), role(m),
              types(m, true));
     print_op(m, "multiply-add", loops, "", reads, "m, n");
 }
 
 static void make_add(maker *m)
 {
-    char loops[64], reads[160];
+    char loops[64], reads[200];
     const char *at = chance(m, 2) ? "d0, d1" : "d0", *other = chance(m, 3) ? "d0" : at; /* or along one axis */
     snprintf(loops, sizeof loops, strchr(at, ',') ? "d0: %" PRId64 ", d1: %" PRId64 : "d0: %" PRId64, extent(m),
              extent(m));
-    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [%s]}, w: {dtype: %s, at: [%s]}", types(m, true), at,
-             types(m, true), other);
+    snprintf(reads, sizeof reads, "ifm: {dtype: %s, at: [%s]}, w: {%sdtype: %s, at: [%s]}", types(m, true), at,
+             role(m), types(m, true), other);
     print_op(m, "add", loops, "", reads, at);
 }
 
@@ -108,7 +111,7 @@ static void make_window(maker *m)
                  average ? "f32" : dtype, before, x, c);
     n += snprintf(reads + n, sizeof reads - (size_t)n, "%" PRId64 "]}", in);
     if (!pools)
-        snprintf(reads + n, sizeof reads - (size_t)n, ", w: {dtype: %s, at: [%skx]}", types(m, true),
+        snprintf(reads + n, sizeof reads - (size_t)n, ", w: {%sdtype: %s, at: [%skx]}", role(m), types(m, true),
                  channels == PLAIN ? "" : "c, ");
     print_op(m,
              average ? "average"
@@ -147,7 +150,7 @@ static void make_concat(maker *m)
 /* The frame around the input is made, not read. */
 static void make_frame(maker *m)
 {
-    char loops[64], reads[160];
+    char loops[64], reads[200];
     int64_t in = extent(m), before = pick(m, 0, 4), d = pick(m, 1, 3);
     m->formulas = "    held: {k: d0}\n    value: \"select(present(ifm), ifm, k)\"\n";
     snprintf(loops, sizeof loops, "d0: %" PRId64 ", d1: %" PRId64, d, in + before + pick(m, 0, 4));
@@ -160,7 +163,7 @@ static void make_frame(maker *m)
 static void make_reduction(maker *m)
 {
     static const char *const compute[] = {"min", "product", "add", "max"};
-    char loops[64], reads[160];
+    char loops[64], reads[200];
     m->formulas = "    held: {s: scalar}\n    value: \"abs(ifm) + s\"\n    finish: \"f32(sum / s)\"\n"
                   "    accumulator: f64\n";
     snprintf(loops, sizeof loops, "d0: %" PRId64 ", d1: %" PRId64, extent(m), extent(m));
@@ -303,7 +306,9 @@ static void print_policy(maker *m, FILE *f)
 /* Between single elements and more than everything. */
 static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
 {
-    static const char *const word[] = {"", "inputs", "output", "[inputs, output]"};
+    static const char *const word[] = {
+        "",       "activations",       "output",          "[activations, output]", "weights",
+        "inputs", "[output, weights]", "[inputs, output]"};
     fprintf(f, "memories:\n");
     for (int i = 0; i < m->n_memories; i++) {
         fprintf(f, "  - {name: %s, ", memory_name(i));
@@ -399,21 +404,29 @@ static void print_mover(maker *m, FILE *f, int outer, int inner, const char *car
     fprintf(f, "}\n");
 }
 
-/* The engines on the way into one memory and out of it. */
-static void print_links(maker *m, FILE *f, int memory)
+static void print_links_from(maker *m, FILE *f, int outer, int memory, bool in, bool out)
 {
-    bool in = m->holds[memory] & 1, out = m->holds[memory] & 2;
-    int from = before(m, memory, 1), to = before(m, memory, 2);
-    bool together = in && out && from == to;
+    bool together = in && out;
     if (together && (m->cluster ? !chance(m, 4) : chance(m, 2))) {
-        print_mover(m, f, from, memory, "both", true);
+        print_mover(m, f, outer, memory, "both", true);
         return;
     }
-    if (in) print_mover(m, f, from, memory, "in", true);
+    if (in) print_mover(m, f, outer, memory, "in", true);
     if (!out) return;
     bool apart = together || chance(m, 3); /* partial sums have an engine of their own, or none */
-    print_mover(m, f, to, memory, apart ? "out" : "both", false);
-    if (apart && !together && chance(m, 2)) print_mover(m, f, to, memory, "in", false);
+    print_mover(m, f, outer, memory, apart ? "out" : "both", false);
+    if (apart && !together && chance(m, 2)) print_mover(m, f, outer, memory, "in", false);
+}
+
+/* The engines on the way into one memory and out of it: of all roles that come from the same memory together. */
+static void print_links(maker *m, FILE *f, int memory)
+{
+    for (int outer = memory - 1; outer >= 0; outer--) {
+        unsigned roles = 0;
+        for (unsigned role = 1; role <= 4; role *= 2)
+            if ((m->holds[memory] & role) && before(m, memory, role) == outer) roles |= role;
+        if (roles != 0) print_links_from(m, f, outer, memory, roles & 5, roles & 2);
+    }
 }
 
 static void print_async(maker *m, FILE *f)
@@ -429,15 +442,16 @@ static void print_async(maker *m, FILE *f)
 static void choose_paths(maker *m)
 {
     unsigned seen = 0;
-    m->holds[0] = 3;
+    m->holds[0] = 7;
     for (int i = 1; i < m->n_memories; i++) {
-        m->holds[i] = m->async && chance(m, m->cluster ? 8 : 2) ? (unsigned)pick(m, 1, 2) : 3;
+        unsigned some = chance(m, 2) ? (chance(m, 2) ? 5u : 2u) : (unsigned)pick(m, 1, 6);
+        m->holds[i] = m->async && chance(m, m->cluster ? 8 : 2) ? some : 7;
         seen |= m->holds[i];
     }
-    if (seen != 3) m->holds[m->n_memories - 1] = 3;
+    if (seen != 7) m->holds[m->n_memories - 1] = 7;
     /* what is fused finds its input where the output lies */
     bool fused = m->group || strstr(m->out->workload, "epilogue");
-    for (int i = 1; i < m->n_memories && fused; i++) m->holds[i] = 3;
+    for (int i = 1; i < m->n_memories && fused; i++) m->holds[i] = 7;
 }
 
 static void make_machine(maker *m, int64_t least, int64_t all)

@@ -89,7 +89,9 @@ static int64_t footprint(const tw_operand *operand, const int64_t *lo, const int
 static bool holds(const walk *w, int memory, int operand)
 {
     bool output = operand == w->op->n_operands - 1;
-    return w->machine->memory[memory].holds & (output ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+    return w->machine->memory[memory].holds & (output                            ? TW_HOLDS_OUTPUT
+                                               : w->op->operand[operand].weights ? TW_HOLDS_WEIGHTS
+                                                                                 : TW_HOLDS_ACTIVATIONS);
 }
 
 static int next_outside(const walk *w, int memory, int operand)

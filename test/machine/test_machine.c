@@ -129,17 +129,40 @@ TEST(every_field_of_an_async_machine_arrives)
     tw_bench_free(&b);
 }
 
+TEST(weights_bypass_the_memory_that_does_not_hold_them)
+{
+    enum { DRAM, SRAM, REGISTERS };
+    static const char text[] = "machine: m\nunit: byte\ntiming: async\nmemories:\n"
+                               "  - {name: dram, size: unlimited}\n"
+                               "  - {name: sram, size: 64 KiB, holds: [activations, output]}\n"
+                               "  - {name: registers, size: 1 KiB}\n"
+                               "engines:\n"
+                               "  - {name: dma, between: [dram, sram], carries: both, cost: {constant: 1}}\n"
+                               "  - {name: feed, between: [sram, registers], carries: both, cost: {constant: 1}}\n"
+                               "  - {name: stream, between: [dram, registers], carries: in, cost: {constant: 1}}\n"
+                               "  - {name: mac, computes: multiply-add, memory: registers, cost: {constant: 1}}\n";
+    tw_bench b = tw_bench_new();
+    tw_machine m;
+    read_or_fail(&b, text, &m);
+    tw_path weights = tw_machine_role_path(&m, TW_HOLDS_WEIGHTS),
+            output = tw_machine_role_path(&m, TW_HOLDS_OUTPUT);
+    CHECK_EQ(tw_path_outer(weights, REGISTERS), DRAM);
+    CHECK_EQ(tw_path_outer(output, REGISTERS), SRAM);
+    CHECK_EQ(tw_machine_ways(&m, DRAM, REGISTERS), TW_INWARDS);
+    tw_bench_free(&b);
+}
+
 TEST(inputs_and_output_have_paths_of_their_own)
 {
     enum { DRAM, L3, L1, FABRIC };
     tw_bench b = tw_bench_new();
     tw_machine m;
     read_or_fail(&b, async, &m);
-    CHECK_EQ(tw_machine_innermost(&m, TW_HOLDS_INPUTS), L1);
-    CHECK_EQ(tw_machine_innermost(&m, TW_HOLDS_OUTPUT), FABRIC);
-    CHECK_EQ(tw_machine_outer(&m, FABRIC, TW_HOLDS_OUTPUT), L3);
-    CHECK_EQ(tw_machine_outer(&m, L3, TW_HOLDS_OUTPUT), DRAM);
-    CHECK_EQ(tw_machine_outer(&m, DRAM, TW_HOLDS_OUTPUT), -1);
+    CHECK_EQ(tw_path_innermost(tw_machine_role_path(&m, TW_HOLDS_INPUTS)), L1);
+    CHECK_EQ(tw_path_innermost(tw_machine_role_path(&m, TW_HOLDS_OUTPUT)), FABRIC);
+    CHECK_EQ(tw_path_outer(tw_machine_role_path(&m, TW_HOLDS_OUTPUT), FABRIC), L3);
+    CHECK_EQ(tw_path_outer(tw_machine_role_path(&m, TW_HOLDS_OUTPUT), L3), DRAM);
+    CHECK_EQ(tw_path_outer(tw_machine_role_path(&m, TW_HOLDS_OUTPUT), DRAM), -1);
     CHECK_EQ(tw_machine_ways(&m, DRAM, L3), TW_BOTH_WAYS);
     CHECK_EQ(tw_machine_ways(&m, L3, L1), TW_INWARDS);
     CHECK_EQ(tw_machine_ways(&m, L3, FABRIC), TW_BOTH_WAYS);

@@ -49,21 +49,22 @@ static void check_kind(const char *line, const char *want)
 
 TEST(a_transposed_batched_matmul_of_bytes)
 {
-    check_kind("matmul:2x3x4,batch=5,transpose=b,dtype=i8", "workload: matmul\n"
-                                                            "tensors:\n"
-                                                            "  - {name: matmul.ifm, dtype: i8, shape: [5, 2, 4]}\n"
-                                                            "  - {name: matmul.w, dtype: i8, shape: [5, 3, 4]}\n"
-                                                            "  - {name: matmul.ofm, dtype: i32, shape: [5, 2, 3]}\n"
-                                                            "ops:\n"
-                                                            "  - name: matmul\n"
-                                                            "    compute: multiply-add\n"
-                                                            "    loops: {b: 5, m: 2, n: 3, k: 4}\n"
-                                                            "    reduce: [k]\n"
-                                                            "    reads:\n"
-                                                            "      ifm: {tensor: matmul.ifm, at: [b, m, k]}\n"
-                                                            "      w: {tensor: matmul.w, at: [b, n, k]}\n"
-                                                            "    writes:\n"
-                                                            "      ofm: {tensor: matmul.ofm, at: [b, m, n]}\n");
+    check_kind("matmul:2x3x4,batch=5,transpose=b,dtype=i8",
+               "workload: matmul\n"
+               "tensors:\n"
+               "  - {name: matmul.ifm, dtype: i8, shape: [5, 2, 4]}\n"
+               "  - {name: matmul.w, dtype: i8, shape: [5, 3, 4]}\n"
+               "  - {name: matmul.ofm, dtype: i32, shape: [5, 2, 3]}\n"
+               "ops:\n"
+               "  - name: matmul\n"
+               "    compute: multiply-add\n"
+               "    loops: {b: 5, m: 2, n: 3, k: 4}\n"
+               "    reduce: [k]\n"
+               "    reads:\n"
+               "      ifm: {tensor: matmul.ifm, at: [b, m, k]}\n"
+               "      w: {tensor: matmul.w, at: [b, n, k], role: weights}\n"
+               "    writes:\n"
+               "      ofm: {tensor: matmul.ofm, at: [b, m, n]}\n");
 }
 
 TEST(a_matmul_whose_second_matrix_is_transposed_has_a_name_of_its_own)
@@ -119,29 +120,30 @@ TEST(a_transposed_grouped_convolution)
                "    reduce: [ic, ky, kx]\n"
                "    reads:\n"
                "      ifm: {tensor: conv.ifm, at: [g, ic, (oy - ky + 1)/2, (ox - kx + 1)/2]}\n"
-               "      w: {tensor: conv.w, at: [g, oc, ic, ky, kx]}\n"
+               "      w: {tensor: conv.w, at: [g, oc, ic, ky, kx], role: weights}\n"
                "    writes:\n"
                "      ofm: {tensor: conv.ofm, at: [g, oc, oy, ox]}\n");
 }
 
 TEST(bytes_that_are_added_up_in_32_bits)
 {
-    check_kind("gemv:2x3,dtype=i8,out_dtype=i8,accumulator=i32", "workload: gemv\n"
-                                                                 "tensors:\n"
-                                                                 "  - {name: gemv.ifm, dtype: i8, shape: [3]}\n"
-                                                                 "  - {name: gemv.w, dtype: i8, shape: [2, 3]}\n"
-                                                                 "  - {name: gemv.ofm, dtype: i8, shape: [2]}\n"
-                                                                 "ops:\n"
-                                                                 "  - name: gemv\n"
-                                                                 "    compute: multiply-add\n"
-                                                                 "    accumulator: i32\n"
-                                                                 "    loops: {n: 2, k: 3}\n"
-                                                                 "    reduce: [k]\n"
-                                                                 "    reads:\n"
-                                                                 "      ifm: {tensor: gemv.ifm, at: [k]}\n"
-                                                                 "      w: {tensor: gemv.w, at: [n, k]}\n"
-                                                                 "    writes:\n"
-                                                                 "      ofm: {tensor: gemv.ofm, at: [n]}\n");
+    check_kind("gemv:2x3,dtype=i8,out_dtype=i8,accumulator=i32",
+               "workload: gemv\n"
+               "tensors:\n"
+               "  - {name: gemv.ifm, dtype: i8, shape: [3]}\n"
+               "  - {name: gemv.w, dtype: i8, shape: [2, 3]}\n"
+               "  - {name: gemv.ofm, dtype: i8, shape: [2]}\n"
+               "ops:\n"
+               "  - name: gemv\n"
+               "    compute: multiply-add\n"
+               "    accumulator: i32\n"
+               "    loops: {n: 2, k: 3}\n"
+               "    reduce: [k]\n"
+               "    reads:\n"
+               "      ifm: {tensor: gemv.ifm, at: [k]}\n"
+               "      w: {tensor: gemv.w, at: [n, k], role: weights}\n"
+               "    writes:\n"
+               "      ofm: {tensor: gemv.ofm, at: [n]}\n");
 }
 
 TEST(an_average_pool_that_counts_padding)

@@ -30,7 +30,9 @@ static void differ(const scene *s, const char *what, int m, int o, int64_t got, 
 
 static bool holds(const scene *s, int m, int o)
 {
-    return s->program->machine->memory[m].holds & (o == tw_op_output(s->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+    return s->program->machine->memory[m].holds & (o == tw_op_output(s->op)    ? TW_HOLDS_OUTPUT
+                                                   : s->op->operand[o].weights ? TW_HOLDS_WEIGHTS
+                                                                               : TW_HOLDS_ACTIVATIONS);
 }
 
 /* ---- the set oracle ---- */

@@ -549,7 +549,9 @@ static void random_slots(const stage *s, int memory, tw_level_map *level, uint64
 {
     const tw_op *op = &s->model.op[0];
     for (int i = 0; i < op->n_operands; i++) {
-        unsigned what = i == op->n_operands - 1 ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS;
+        unsigned what = i == op->n_operands - 1  ? TW_HOLDS_OUTPUT
+                        : op->operand[i].weights ? TW_HOLDS_WEIGHTS
+                                                 : TW_HOLDS_ACTIVATIONS;
         if (!(s->machine.memory[memory].holds & what)) continue;
         level->slots[i] = tw_test_pick(rng, 3, 5);
         if (s->machine.timing == TW_ASYNC) level->keeps[i] = (int)tw_test_pick(rng, -1, op->n_loops);

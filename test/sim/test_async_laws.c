@@ -19,7 +19,9 @@ typedef struct pools {                           /* per memory and operand */
 
 static bool holds(const tw_program *p, int m, int o)
 {
-    return p->machine->memory[m].holds & (o == tw_op_output(p->op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+    return p->machine->memory[m].holds & (o == tw_op_output(p->op)    ? TW_HOLDS_OUTPUT
+                                          : p->op->operand[o].weights ? TW_HOLDS_WEIGHTS
+                                                                      : TW_HOLDS_ACTIVATIONS);
 }
 
 static void write_buffers(async_random *r, const tw_program *p, const pools *q)
@@ -143,7 +145,7 @@ typedef struct player {
     queue_sim *sim;
     int first_unit[TW_MAX_ENGINES];
     int *residency;           /* per buffer: the one that goes on in it */
-    numbers *writer, *reader; /* per buffer: of that residency               */
+    numbers *writer, *reader; /* per buffer: of that residency             */
     numbers *kept;            /* per tile of partial sums in the outermost memory: who stored it */
     int n_commands, *command; /* per instruction                        */
 } player;
@@ -246,17 +248,31 @@ static bool one_unit_each(const tw_machine *machine)
     return true;
 }
 
+/* One mover fills the pool, and one empties it: inputs of different roles may come and go by different ones. */
+static bool one_way(const tw_program *p, int m, int pool)
+{
+    int filler = -1, inner = -2;
+    for (int o = 0; o < tw_op_output(p->op); o++) {
+        const tw_residency *s = &p->flow->residency[m][o];
+        if (!s->here || s->pool != pool) continue;
+        if ((filler >= 0 && s->filler != filler) || (inner > -2 && s->inner != inner)) return false;
+        filler = s->filler;
+        inner = s->inner;
+    }
+    return true;
+}
+
 /* Whether a program that the library refuses is dead for certain. The library goes by the order of the program: a credit
- * that only a later instruction gives back does not come. Three things make that too careful, since the later one may
+ * that only a later instruction gives back does not come. Four things make that too careful, since the later one may
  * run ahead: units that take turns; a pool of inputs and output; a pool of inputs that come in one command, of which
- * one leaves by another engine. */
+ * one leaves by another engine; a pool that several movers fill or empty. */
 static bool refusal_is_exact(const tw_program *p, const pools *q)
 {
     int output = tw_op_output(p->op);
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 1; o <= output; o++) {
             bool shares = q->owner[m][o] >= 0 && q->owner[m][o] != o;
-            if (shares && (o == output || p->flow->joins[m])) return false;
+            if (shares && (o == output || p->flow->joins[m] || !one_way(p, m, q->owner[m][o]))) return false;
         }
     return one_unit_each(p->machine);
 }
@@ -267,7 +283,7 @@ static bool is_filled_in_order(const tw_op_plan *plan, int memory, int pool)
     const tw_program *p = &plan->program;
     int output = tw_op_output(p->op);
     bool shares = holds(p, memory, output) && tw_level_pool(&p->map->level[memory - 1], output) != output;
-    if (!one_unit_each(p->machine)) return false;
+    if (!one_unit_each(p->machine) || !one_way(p, memory, pool)) return false;
     return pool == output ? plan->timeline.link[memory][output].loads == 0 : !shares;
 }
 

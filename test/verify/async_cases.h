@@ -79,24 +79,34 @@ static inline void async_mover(uint64_t *r, tw_machine *m, int outer, int memory
     async_pipeline(r, &m->engine[m->n_engines++]);
 }
 
+static inline void async_step_from(uint64_t *r, tw_machine *m, int outer, int memory, bool in, bool out)
+{
+    bool split = tw_test_pick(r, 0, 1);
+    if (in && out && !split) {
+        async_mover(r, m, outer, memory, TW_BOTH_WAYS, true);
+        return;
+    }
+    if (in) async_mover(r, m, outer, memory, TW_INWARDS, true);
+    if (!out) return;
+    bool back = !in && tw_test_pick(r, 0, 7);
+    if (back && !split) {
+        async_mover(r, m, outer, memory, TW_BOTH_WAYS, false);
+        return;
+    }
+    async_mover(r, m, outer, memory, TW_OUTWARDS, false);
+    if (back) async_mover(r, m, outer, memory, TW_INWARDS, false);
+}
+
+/* The engines on the way into one memory and out of it: of all roles that come from the same memory together. */
 static inline void async_step(uint64_t *r, tw_machine *m, int memory)
 {
-    bool in = m->memory[memory].holds & TW_HOLDS_INPUTS, out = m->memory[memory].holds & TW_HOLDS_OUTPUT;
-    int from = tw_machine_outer(m, memory, TW_HOLDS_INPUTS), to = tw_machine_outer(m, memory, TW_HOLDS_OUTPUT);
-    bool split = tw_test_pick(r, 0, 1);
-    if (in && out && from == to && !split) {
-        async_mover(r, m, from, memory, TW_BOTH_WAYS, true);
-        return;
+    for (int outer = memory - 1; outer >= 0; outer--) {
+        unsigned roles = 0;
+        for (unsigned role = 1; role <= TW_HOLDS_WEIGHTS; role *= 2)
+            if ((m->memory[memory].holds & role) && tw_path_outer(tw_machine_role_path(m, role), memory) == outer)
+                roles |= role;
+        if (roles != 0) async_step_from(r, m, outer, memory, roles & TW_HOLDS_INPUTS, roles & TW_HOLDS_OUTPUT);
     }
-    if (in) async_mover(r, m, from, memory, TW_INWARDS, true);
-    if (!out) return;
-    bool back = !(in && from == to) && tw_test_pick(r, 0, 7);
-    if (back && !split) {
-        async_mover(r, m, to, memory, TW_BOTH_WAYS, false);
-        return;
-    }
-    async_mover(r, m, to, memory, TW_OUTWARDS, false);
-    if (back) async_mover(r, m, to, memory, TW_INWARDS, false);
 }
 
 /* Makes a cluster of it. */
@@ -142,7 +152,7 @@ static inline tw_machine async_machine(uint64_t *r)
     m.reuse = tw_test_pick(r, 0, 1) ? TW_REUSE_RESIDENT : TW_REUSE_DECLARED;
     unsigned all = 0;
     for (int i = 0; i < m.n_memories; i++) {
-        unsigned holds = i == 0 || tw_test_pick(r, 0, 2) ? TW_HOLDS_ALL : (unsigned)tw_test_pick(r, 1, 2);
+        unsigned holds = i == 0 || tw_test_pick(r, 0, 2) ? TW_HOLDS_ALL : (unsigned)tw_test_pick(r, 1, 6);
         if (i + 1 == m.n_memories && i > 0) holds |= TW_HOLDS_ALL & ~all;
         if (i > 0) all |= holds;
         m.memory[i] = (tw_memory){.name = memory[i],
@@ -154,7 +164,7 @@ static inline tw_machine async_machine(uint64_t *r)
     m.engine[m.n_engines++] = (tw_engine){.name = "array",
                                           .kind = TW_COMPUTES,
                                           .outer = -1,
-                                          .memory = tw_machine_innermost(&m, TW_HOLDS_OUTPUT),
+                                          .memory = tw_path_innermost(tw_machine_role_path(&m, TW_HOLDS_OUTPUT)),
                                           .count = tw_test_pick(r, 0, 3) ? 1 : 2,
                                           .cost = tw_test_pick(r, 0, 2) ? async_cost(r) : array,
                                           .computes = (1u << TW_N_COMPUTES) - 1,
@@ -176,7 +186,9 @@ static inline tw_machine async_machine(uint64_t *r)
 
 static inline bool async_holds(const tw_op *op, const tw_machine *machine, int memory, int operand)
 {
-    return machine->memory[memory].holds & (operand == tw_op_output(op) ? TW_HOLDS_OUTPUT : TW_HOLDS_INPUTS);
+    return machine->memory[memory].holds & (operand == tw_op_output(op)    ? TW_HOLDS_OUTPUT
+                                            : op->operand[operand].weights ? TW_HOLDS_WEIGHTS
+                                                                           : TW_HOLDS_ACTIVATIONS);
 }
 
 static inline void async_buffers(uint64_t *r, const tw_op *op, const tw_machine *machine, tw_level_map *l)

@@ -9,7 +9,6 @@ static bool agrees(const tw_program *p)
 {
     tw_level_info level[TW_MAX_MEMORIES], built[TW_MAX_MEMORIES];
     tw_verify_input in = {.model = p->model, .op = p->op, .machine = p->machine, .layout = &p->layout};
-    int memory = tw_machine_innermost(p->machine, TW_HOLDS_INPUTS);
     tw_verify_expect(p->map, level, &in);
     tw_program_levels(p, built);
     bool same = in.n_levels == p->n_tiled && in.padded == p->padded;
@@ -19,7 +18,7 @@ static bool agrees(const tw_program *p)
     if (!p->flow) return same;
     for (int d = 0; d < TW_ARRAY_DIMS; d++) same &= in.unroll[d] == p->flow->unroll[d];
     for (int o = 0; o < tw_op_output(p->op); o++) {
-        const tw_residency *s = &p->flow->residency[memory][o];
+        const tw_residency *s = &p->flow->residency[p->flow->innermost[o]][o];
         same &= in.streamed[o] == (s->filler >= 0 && s->depth >= p->flow->n_places);
     }
     bool sweeps = p->n_tiled == 1 && p->flow->n_places > 0 && !p->flow->serpentine;

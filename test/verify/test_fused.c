@@ -34,7 +34,7 @@ static void write_workload(uint64_t *r, char *text, size_t room)
 static tw_machine fused_machine(uint64_t *r)
 {
     tw_machine m = async_machine(r);
-    while (tw_machine_innermost(&m, TW_HOLDS_INPUTS) != tw_machine_innermost(&m, TW_HOLDS_OUTPUT))
+    while (m.memory[tw_path_innermost(tw_machine_role_path(&m, TW_HOLDS_ALL))].holds != TW_HOLDS_ALL)
         m = async_machine(r);
     return m;
 }
@@ -42,7 +42,7 @@ static tw_machine fused_machine(uint64_t *r)
 static void find_residents(test_case *c, tw_resident resident[TW_MAX_OPERANDS])
 {
     const tw_program *p = &c->program;
-    int m = tw_machine_innermost(&c->machine, TW_HOLDS_OUTPUT);
+    int m = tw_path_innermost(tw_machine_role_path(&c->machine, TW_HOLDS_OUTPUT));
     c->in.resident = resident;
     for (int o = 0; o < p->op->n_operands; o++) {
         if (!tw_op_is_resident(p->model, p->op, o)) continue;

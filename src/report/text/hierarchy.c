@@ -184,22 +184,24 @@ static void put_amount(const tw_op_plan *plan, int o, const tw_crossing *c, tw_n
                     TW_RATE(plan->timeline.sum.macs, c->all));
 }
 
+/* Mover by mover. */
 static void fill_inputs(const tw_op_plan *plan, int m, tw_picture *picture)
 {
     const tw_program *p = &plan->program;
-    int64_t units = 0;
-    int engine = -1;
-    for (int o = 0; o < tw_op_output(p->op); o++) {
-        if (!tw_link_exists(plan, m, o)) continue;
-        units += plan->link[m][o].units;
-        engine = p->flow->residency[m][o].filler;
-    }
-    if (engine < 0) return;
-    put_bandwidth(plan, engine, units, &picture->into[m]);
-    for (int o = 0; o < tw_op_output(p->op); o++) {
-        if (!tw_link_exists(plan, m, o)) continue;
-        tw_crossing c = tw_crossing_of(plan, m, o);
-        put_amount(plan, o, &c, &picture->into[m]);
+    for (int e = 0; e < p->machine->n_engines; e++) {
+        int64_t units = 0;
+        unsigned brings = 0;
+        for (int o = 0; o < tw_op_output(p->op); o++) {
+            if (!tw_link_exists(plan, m, o) || p->flow->residency[m][o].filler != e) continue;
+            units += plan->link[m][o].units;
+            brings |= 1u << o;
+        }
+        if (brings != 0) put_bandwidth(plan, e, units, &picture->into[m]);
+        for (int o = 0; o < tw_op_output(p->op); o++) {
+            if (!(brings >> o & 1)) continue;
+            tw_crossing c = tw_crossing_of(plan, m, o);
+            put_amount(plan, o, &c, &picture->into[m]);
+        }
     }
 }
 

@@ -8,7 +8,11 @@ enum { INDENT = 2, WIDEST = 110, POLE = 3, TEXT = 5 }; /* columns of an arrow an
 /* Which half of the picture a memory takes. */
 typedef enum half { LEFT = TW_HOLDS_INPUTS, RIGHT = TW_HOLDS_OUTPUT, WHOLE = TW_HOLDS_ALL } half;
 
-static half half_of(const tw_picture *p, int memory) { return (half)(p->machine->memory[memory].holds & WHOLE); }
+static half half_of(const tw_picture *p, int memory)
+{
+    unsigned holds = p->machine->memory[memory].holds;
+    return !(holds & TW_HOLDS_INPUTS) ? RIGHT : !(holds & TW_HOLDS_OUTPUT) ? LEFT : WHOLE;
+}
 static int from_of(const tw_picture *p, half h) { return h == RIGHT ? p->middle : p->left; }
 static int to_of(const tw_picture *p, half h) { return h == LEFT ? p->middle - 1 : p->right; }
 

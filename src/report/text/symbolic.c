@@ -167,7 +167,7 @@ static tw_status print_picture(tw_symbols *s, tw_line *line, tw_arena *arena)
         fill_box(s, m, &picture->box[m].inside);
         for (int o = 0; o < output; o++) {
             if (!tw_link_exists(s->plan, m, o)) continue;
-            if (filler < 0)
+            if (filler != p->flow->residency[m][o].filler)
                 tw_notes_add(&picture->into[m], TW_BOLD, p->machine->engine[p->flow->residency[m][o].filler].name);
             filler = p->flow->residency[m][o].filler;
             fill_arrow(s, m, o, &picture->into[m]);
