@@ -217,10 +217,7 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     return sum;
 }
 
-int tw_space_outside(const tw_space *s, int m, int o)
-{
-    return tw_path_outer(s->path[o], m);
-}
+int tw_space_outside(const tw_space *s, int m, int o) { return tw_path_outer(s->path[o], m); }
 
 int tw_space_mover(const tw_space *s, int m, int o)
 {
