@@ -422,8 +422,7 @@ static tw_status try_pairs(bench *b, const tw_move *move, const pair *list, int 
 }
 
 /* The move of those to at most half a tile that leaves least missing; -1: none helps. */
-static tw_status best_cut(bench *b, const tw_program *now, const tw_op_map *map, const tw_move *move, int n,
-                          int64_t missing, int *best)
+static tw_status best_cut(bench *b, const tw_program *now, const tw_move *move, int n, int64_t missing, int *best)
 {
     int64_t execs = INT64_MAX;
     *best = -1;
@@ -432,7 +431,7 @@ static tw_status best_cut(bench *b, const tw_program *now, const tw_op_map *map,
         bool halves = move[i].kind == TW_EDIT_TILE && 2 * move[i].to <= move[i].from;
         bool first = i == 0 || !tw_moves_are_one_kind(&move[i], &move[i - 1]) || 2 * move[i - 1].to > move[i].from;
         if (!(halves && first) && (move[i].kind != TW_EDIT_BUFFERS || tw_move_doubles(&move[i]))) continue;
-        b->map[b->first] = *map;
+        b->map[b->first] = *now->map;
         tw_move_apply(&move[i], now, &b->map[b->first]);
         TW_TRY(try_map(b, b->machine, &t));
         if (!t.legal || t.missing > missing || (t.missing == missing && t.execs >= execs)) continue;
@@ -459,7 +458,7 @@ static tw_status cut_until_it_fits(bench *b, int64_t missing, edits *found)
         TW_TRY(tw_program_build(&(tw_problem){b->model, b->first, b->base.machine}, &map, b->kept,
                                 &(tw_diag){.muted = true}, now));
         TW_TRY(tw_moves_list(now, b->kept, &move, &n));
-        TW_TRY(best_cut(b, now, &map, move, n, missing - 1, &best));
+        TW_TRY(best_cut(b, now, move, n, missing - 1, &best));
         if (best < 0) return TW_OK;
         b->map[b->first] = map;
         tw_move_apply(&move[best], now, &b->map[b->first]);
@@ -680,21 +679,21 @@ static tw_status look_at_all(bench *b, tw_diag *diag, tw_why_not *why)
 }
 
 tw_status tw_why_not_find(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                          tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_why_not **out)
+                          const tw_work *work, const tw_why_not **out)
 {
     tw_why_not *why;
-    TW_ALLOC(arena, why, 1);
+    TW_ALLOC(work->arena, why, 1);
     *why = (tw_why_not){.model = model, .machine = machine, .mapping = mapping};
     bench b = {.model = model,
                .machine = machine,
                .mapping = mapping,
-               .arena = arena,
-               .scratch = scratch,
-               .deadline = diag->deadline,
-               .mark = tw_arena_save(scratch)};
+               .arena = work->arena,
+               .scratch = work->scratch,
+               .deadline = work->diag->deadline,
+               .mark = tw_arena_save(work->scratch)};
     b.kept = tw_arena_new();
     b.work = tw_arena_new();
-    tw_status status = b.kept && b.work ? look_at_all(&b, diag, why) : TW_ERR_NOMEM;
+    tw_status status = b.kept && b.work ? look_at_all(&b, work->diag, why) : TW_ERR_NOMEM;
     tw_arena_free(b.kept);
     tw_arena_free(b.work);
     TW_TRY(status);

@@ -8,5 +8,5 @@
 
 /* See tw_plan_why_not. */
 TW_NODISCARD tw_status tw_why_not_find(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                                       tw_arena *arena, tw_arena *scratch, tw_diag *diag, const tw_why_not **out);
+                                       const tw_work *work, const tw_why_not **out);
 #endif

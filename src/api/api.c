@@ -196,13 +196,11 @@ tw_status tw_mapping_parse(tw_context *ctx, const tw_model *model, const tw_mach
     return mapping_of(ctx, root, model, machine, out);
 }
 
-/* `name` and `text` live as long as the context. */
-static tw_status limits_of(tw_context *ctx, const char *name, const char *text, size_t n, const tw_model *model,
+/* `text`, of which `root` is the tree, lives as long as the context. */
+static tw_status limits_of(tw_context *ctx, const tw_node *root, const char *text, const tw_model *model,
                            const tw_machine *machine, const tw_limits **out)
 {
-    const tw_node *root;
     tw_limits *limits;
-    TW_TRY(tw_tree_parse(name, text, n, ctx->arena, &ctx->diag, &root));
     TW_ALLOC(ctx->arena, limits, 1);
     TW_TRY(tw_limits_of_tree(root, model, machine, ctx->arena, &ctx->diag, limits));
     limits->text = text;
@@ -214,17 +212,21 @@ tw_status tw_limits_open(tw_context *ctx, const tw_model *model, const tw_machin
                          const tw_limits **out)
 {
     const char *name, *text;
+    const tw_node *root;
     size_t n;
     TW_TRY(open_bytes(ctx, path, &name, &text, &n));
-    return limits_of(ctx, name, text, n, model, machine, out);
+    TW_TRY(tw_tree_parse(name, text, n, ctx->arena, &ctx->diag, &root));
+    return limits_of(ctx, root, text, model, machine, out);
 }
 
 tw_status tw_limits_parse(tw_context *ctx, const tw_model *model, const tw_machine *machine, const char *name,
                           const char *text, const tw_limits **out)
 {
     const char *own_name = tw_arena_printf(ctx->arena, "%s", name), *own = tw_arena_printf(ctx->arena, "%s", text);
+    const tw_node *root;
     if (!own_name || !own) return TW_ERR_NOMEM;
-    return limits_of(ctx, own_name, own, strlen(own), model, machine, out);
+    TW_TRY(tw_tree_parse(own_name, own, strlen(own), ctx->arena, &ctx->diag, &root));
+    return limits_of(ctx, root, own, model, machine, out);
 }
 
 const char *tw_limits_text(const tw_limits *limits) { return limits->text; }
@@ -525,7 +527,8 @@ tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machi
                           const tw_mapping *mapping, const tw_why_not **out)
 {
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_why_not_find(model, machine, mapping, ctx->arena, ctx->scratch, &ctx->diag, out);
+    tw_status status =
+        tw_why_not_find(model, machine, mapping, &(tw_work){ctx->arena, ctx->scratch, &ctx->diag}, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -48,14 +48,14 @@ tw_status tw_machine_print_source(tw_context *ctx, const tw_machine *machine, FI
 
 /* ---- measurements ---- */
 
-static tw_status data_of(tw_context *ctx, const tw_machine *machine, const char *name, const char *bytes, size_t n,
+static tw_status data_of(tw_context *ctx, const tw_csv *csv, const tw_machine *machine,
                          const tw_data_options *options, const tw_data **out)
 {
     static const tw_data_options defaults = {0};
     tw_data *data;
     TW_ALLOC(ctx->arena, data, 1);
-    TW_TRY(tw_data_read(name, bytes, n, options ? options : &defaults, machine, tw_quidditch_read, ctx->arena,
-                        &ctx->diag, data));
+    const tw_data_meaning meaning = {options ? options : &defaults, machine, tw_quidditch_read};
+    TW_TRY(tw_data_read(csv, &meaning, ctx->arena, &ctx->diag, data));
     *out = data;
     return TW_OK;
 }
@@ -65,17 +65,21 @@ tw_status tw_data_open(tw_context *ctx, const tw_machine *machine, const char *p
 {
     const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
     size_t n;
+    tw_csv csv;
     if (!name) return TW_ERR_NOMEM;
     TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
-    return data_of(ctx, machine, name, bytes, n, options, out);
+    TW_TRY(tw_csv_parse(name, bytes, n, ctx->arena, &ctx->diag, &csv));
+    return data_of(ctx, &csv, machine, options, out);
 }
 
 tw_status tw_data_parse(tw_context *ctx, const tw_machine *machine, const char *name, const char *text,
                         const tw_data_options *options, const tw_data **out)
 {
     const char *copy = tw_arena_printf(ctx->arena, "%s", name);
+    tw_csv csv;
     if (!copy) return TW_ERR_NOMEM;
-    return data_of(ctx, machine, copy, text, strlen(text), options, out);
+    TW_TRY(tw_csv_parse(copy, text, strlen(text), ctx->arena, &ctx->diag, &csv));
+    return data_of(ctx, &csv, machine, options, out);
 }
 
 int tw_data_n_rows(const tw_data *data) { return data->n_rows; }
@@ -83,10 +87,10 @@ int tw_data_n_rows(const tw_data *data) { return data->n_rows; }
 /* ---- the fit ---- */
 
 static tw_status time_plan(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                           tw_arena *arena, tw_arena *scratch, tw_diag *diag, int64_t *cycles)
+                           const tw_work *work, int64_t *cycles)
 {
     const tw_plan *plan;
-    TW_TRY(tw_plan_build(model, machine, mapping, NULL, &(tw_work){arena, scratch, diag}, &plan));
+    TW_TRY(tw_plan_build(model, machine, mapping, NULL, work, &plan));
     *cycles = plan->sum.cycles;
     return TW_OK;
 }
@@ -95,7 +99,8 @@ static tw_status calibrate(tw_context *ctx, const tw_machine *machine, const tw_
                            const tw_calibrate_options *options, tw_calibration *out)
 {
     int64_t value[TW_MAX_PARAMETERS];
-    TW_TRY(tw_calibrate_run(machine, data, n_data, options, time_plan, ctx->arena, ctx->scratch, &ctx->diag, out));
+    const tw_calibrate_request asked = {machine, data, n_data, options, time_plan};
+    TW_TRY(tw_calibrate_run(&asked, &(tw_work){ctx->arena, ctx->scratch, &ctx->diag}, out));
     for (int i = 0; i < out->n_parameters; i++) value[i] = out->parameter[i].after;
     return tw_machine_with_values(ctx, machine, value, &out->machine);
 }

@@ -6,27 +6,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static tw_status read_stream(FILE *f, const char *path, size_t limit, tw_arena *arena, tw_diag *diag,
-                             const char **bytes, size_t *n)
+/* Until its end, whatever its length turns out to be. */
+static tw_status read_stream(FILE *f, const char *path, size_t limit, tw_diag *diag, tw_text *out)
 {
-    tw_text t = {0};
     char block[8192];
     size_t got;
-    while ((got = fread(block, 1, sizeof block, f)) > 0 && t.len <= limit) tw_text_add(&t, block, got);
-    tw_status status = TW_OK;
-    char *copy = NULL;
-    if (ferror(f)) {
-        status = tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot read: %s", strerror(errno));
-    } else if (t.len > limit) {
-        status = tw_diag_error(diag, (tw_loc){path, 0, 0}, "file is larger than %zu bytes", limit);
-    } else if (t.failed || !(copy = tw_arena_strndup(arena, t.len ? t.bytes : "", t.len))) {
-        status = TW_ERR_NOMEM;
-    } else {
-        *bytes = copy;
-        *n = t.len;
-    }
-    tw_text_release(&t);
-    return status;
+    while ((got = fread(block, 1, sizeof block, f)) > 0 && out->len <= limit) tw_text_add(out, block, got);
+    if (ferror(f)) return tw_diag_io(diag, (tw_loc){path, 0, 0}, "cannot read: %s", strerror(errno));
+    if (out->len > limit) return tw_diag_error(diag, (tw_loc){path, 0, 0}, "file is larger than %zu bytes", limit);
+    return out->failed ? TW_ERR_NOMEM : TW_OK;
 }
 
 /* A regular file of n bytes, without a copy; false when it is not that any more. */
@@ -56,8 +44,14 @@ tw_status tw_file_read(const char *path, size_t limit, tw_arena *arena, tw_diag 
     if (regular && (size_t)st.st_size <= limit && read_known(f, (size_t)st.st_size, arena, bytes)) {
         *n = (size_t)st.st_size;
     } else {
+        tw_text text = {0};
+        char *copy = NULL;
         tw_arena_rewind(arena, mark);
-        status = read_stream(f, path, limit, arena, diag, bytes, n);
+        status = read_stream(f, path, limit, diag, &text);
+        if (status == TW_OK && !(copy = tw_arena_strndup(arena, text.len ? text.bytes : "", text.len)))
+            status = TW_ERR_NOMEM;
+        if (status == TW_OK) *bytes = copy, *n = text.len;
+        tw_text_release(&text);
     }
     fclose(f);
     return status;

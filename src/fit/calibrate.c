@@ -253,25 +253,24 @@ static tw_status run(walk *w)
     return TW_OK;
 }
 
-tw_status tw_calibrate_run(const tw_machine *machine, const tw_data_use *data, int n_data,
-                           const tw_calibrate_options *options, tw_time_fn time, tw_arena *arena, tw_arena *scratch,
-                           tw_diag *diag, tw_calibration *out)
+tw_status tw_calibrate_run(const tw_calibrate_request *asked, const tw_work *work, tw_calibration *out)
 {
+    const tw_calibrate_options *options = asked->options;
     tw_calibration result = {.train = options->train, .seed = options->seed};
     int64_t threads = options->n_threads > 0 ? options->n_threads : sysconf(_SC_NPROCESSORS_ONLN);
-    walk w = {.machine = machine,
-              .data = data,
-              .n_data = n_data,
+    walk w = {.machine = asked->machine,
+              .data = asked->data,
+              .n_data = asked->n_data,
               .options = options,
-              .arena = arena,
-              .scratch = scratch,
-              .diag = diag,
+              .arena = work->arena,
+              .scratch = work->scratch,
+              .diag = work->diag,
               .out = &result};
-    w.clock = tw_clock_new((int)tw_clamp(threads, 1, 64), time, diag->deadline);
+    w.clock = tw_clock_new((int)tw_clamp(threads, 1, 64), asked->time, work->diag->deadline);
     if (!w.clock) return TW_ERR_NOMEM;
     tw_status status = run(&w);
     tw_clock_free(w.clock);
-    if (status == TW_STOPPED) return tw_diag_stopped(diag, (tw_loc){0}, "the prediction of all rows");
+    if (status == TW_STOPPED) return tw_diag_stopped(work->diag, (tw_loc){0}, "the prediction of all rows");
     if (status == TW_OK) *out = result;
     return status;
 }

@@ -68,7 +68,8 @@ static void *work(void *user)
         const tw_fit_sample *s = &c->sample[c->pick ? c->pick[i] : i];
         tw_arena_mark mark = tw_arena_save(w->arena), scratch = tw_arena_save(w->scratch);
         int64_t cycles = 0;
-        tw_status status = c->time(s->model, c->machine, s->mapping, w->arena, w->scratch, &w->diag, &cycles);
+        tw_status status =
+            c->time(s->model, c->machine, s->mapping, &(tw_work){w->arena, w->scratch, &w->diag}, &cycles);
         tw_arena_rewind(w->arena, mark);
         tw_arena_rewind(w->scratch, scratch);
         c->cycles[i] = status == TW_OK ? cycles : 0;

@@ -18,7 +18,7 @@ typedef struct tw_fit_sample {
 /* Cycles of a mapping, TW_INFEASIBLE when it does not fit: what later stages know. Both arenas are the caller's, who
  * rewinds them. */
 typedef tw_status (*tw_time_fn)(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
-                                tw_arena *arena, tw_arena *scratch, tw_diag *diag, int64_t *cycles);
+                                const tw_work *work, int64_t *cycles);
 
 typedef struct tw_clock tw_clock;
 /* NULL when out of memory. Runs end with TW_STOPPED when the deadline, which may be NULL, is over. */

@@ -418,15 +418,19 @@ static tw_status check_lists(const reader *r)
     return status;
 }
 
-tw_status tw_data_read(const char *file, const char *bytes, size_t n, const tw_data_options *options,
-                       const tw_machine *machine, tw_lower_fn lower, tw_arena *arena, tw_diag *diag, tw_data *out)
+tw_status tw_data_read(const tw_csv *csv, const tw_data_meaning *meaning, tw_arena *arena, tw_diag *diag,
+                       tw_data *out)
 {
-    tw_data data = {.file = file};
-    reader r = {
-        .options = options, .machine = machine, .lower = lower, .arena = arena, .diag = diag, .data = &data};
-    TW_TRY(tw_csv_parse(file, bytes, n, arena, diag, &r.csv));
+    tw_data data = {.file = csv->file};
+    reader r = {.csv = *csv,
+                .options = meaning->options,
+                .machine = meaning->machine,
+                .lower = meaning->lower,
+                .arena = arena,
+                .diag = diag,
+                .data = &data};
     if (r.csv.n_rows > TW_DATA_ROWS_MAX)
-        return tw_diag_error(diag, (tw_loc){file, 1, 1}, "%d rows, at most %d are allowed", r.csv.n_rows,
+        return tw_diag_error(diag, (tw_loc){csv->file, 1, 1}, "%d rows, at most %d are allowed", r.csv.n_rows,
                              TW_DATA_ROWS_MAX);
     tw_status templates = find_templates(&r), cycles = find_cycles(&r);
     if (templates != TW_OK || cycles != TW_OK) return templates != TW_OK ? templates : cycles;

@@ -11,6 +11,7 @@
  * repeats to the cycle, in `Kernel Time` and `Total Time`, are copies and can be dropped too. */
 #ifndef TW_FIT_DATA_H
 #define TW_FIT_DATA_H
+#include "input/csv.h"
 #include "machine/machine.h"
 #include "mapping/mapping.h"
 
@@ -40,10 +41,14 @@ struct tw_data {
 typedef tw_status (*tw_lower_fn)(const char *text, const tw_model *model, const tw_machine *machine,
                                  tw_arena *arena, tw_diag *diag, tw_mapping *out);
 
-/* `file` is used in messages and must outlive the data. Every bad row is reported. */
-TW_NODISCARD tw_status tw_data_read(const char *file, const char *bytes, size_t n, const tw_data_options *options,
-                                    const tw_machine *machine, tw_lower_fn lower, tw_arena *arena, tw_diag *diag,
-                                    tw_data *out);
+typedef struct tw_data_meaning { /* what the rows of a file say */
+    const tw_data_options *options;
+    const tw_machine *machine;
+    tw_lower_fn lower;
+} tw_data_meaning;
+/* The file's name is used in messages and must outlive the data. Every bad row is reported. */
+TW_NODISCARD tw_status tw_data_read(const tw_csv *csv, const tw_data_meaning *meaning, tw_arena *arena,
+                                    tw_diag *diag, tw_data *out);
 /* Marks, over all files together, the rows that are copies of a row with another name or workload: copy[file][row]. */
 void tw_data_find_copies(const tw_data *const *data, int n_data, bool *const *copy);
 #endif

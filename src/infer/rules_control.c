@@ -102,18 +102,17 @@ static void start_scalar(const tw_rule_case *c, int value, tw_onnx_type type, co
 
 /* Walks a body until the n carried values, its first inputs and outputs after `skip_in` and `skip_out`, have the shapes
  * that they start with, or none. */
-static tw_status settle(const tw_rule_case *c, int body, int n, int first_in, int skip_in, int skip_out,
-                        bool *steady)
+static tw_status settle(const tw_rule_case *c, int body, int n, int skip_in, int skip_out, bool *steady)
 {
     const tw_graph *g = &c->file->graph[body];
     int rounds = depth_of(c, body) > MAX_REPEATED_DEPTH ? 1 : 3;
     for (int k = 0; k < n; k++) steady[k] = rounds > 1;
     for (int round = 1;; round++) {
         bool changed = false;
-        for (int k = 0; k < n; k++) start_with(c, g->input[skip_in + k], tw_rule_in(c, first_in + k), steady[k]);
+        for (int k = 0; k < n; k++) start_with(c, g->input[skip_in + k], tw_rule_in(c, skip_in + k), steady[k]);
         TW_TRY(tw_rule_graph(c, body, true));
         for (int k = 0; k < n; k++) {
-            const tw_shape_of_value *before = tw_rule_in(c, first_in + k);
+            const tw_shape_of_value *before = tw_rule_in(c, skip_in + k);
             bool same = before && agree(before, result(c, body, skip_out + k));
             changed = changed || (steady[k] && !same);
             steady[k] = steady[k] && same;
@@ -168,7 +167,7 @@ static tw_status loop(const tw_rule_case *c)
     *(uint8_t *)yes->data = 1;
     start_scalar(c, g->input[0], TW_ONNX_I64, NULL);
     start_scalar(c, g->input[1], TW_ONNX_BOOL, yes);
-    TW_TRY(settle(c, body, n, 2, 2, 1, steady));
+    TW_TRY(settle(c, body, n, 2, 1, steady));
     TW_TRY(count_trips(c, body, &trips));
     tw_rule_value(c, g->input[1])->constant = NULL;
     for (int k = 0; k < n; k++) {
@@ -221,7 +220,7 @@ static tw_status scan(const tw_rule_case *c)
     TW_TRY(tw_rule_ints(c, "scan_input_axes", -1, &in_axes));
     TW_TRY(tw_rule_ints(c, "scan_output_axes", -1, &out_axes));
     for (int k = n; k < c->n_in; k++) TW_TRY(start_slice(c, k, scan_axis(&in_axes, k - n), g->input[k], &steps));
-    TW_TRY(settle(c, body, n, 0, 0, 0, steady));
+    TW_TRY(settle(c, body, n, 0, 0, steady));
     for (int k = 0; k < n; k++) {
         c->out[k].type = result(c, body, k)->type;
         if (steady[k]) copy_result(c, k, result(c, body, k));

@@ -118,24 +118,32 @@ static void add_inputs(tw_lowering *l, const space *s, int n_inputs, const tw_se
     }
 }
 
-void tw_broadcast(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen out, int n_dims,
-                  const int64_t *dim, int n_inputs, const tw_seen *input, int *var)
+/* What a nest reads, and the variable that each becomes. */
+typedef struct inputs {
+    int n;
+    const tw_seen *seen;
+    int *var;
+} inputs;
+
+/* A nest over the space of `over`, into which all inputs are broadcast. */
+static void broadcast(tw_lowering *l, const char *suffix, tw_compute compute, tw_seen over, const inputs *in,
+                      tw_seen out)
 {
-    for (int i = 0; i < n_inputs; i++)
-        if (input[i].tensor < 0) tw_refuse(l, "an input is missing");
+    for (int i = 0; i < in->n; i++)
+        if (in->seen[i].tensor < 0) tw_refuse(l, "an input is missing");
     if (tw_refused(l)) return;
     tw_nest_begin(l, suffix, compute);
-    space s = space_of(l, out, n_dims, dim, n_inputs, input);
+    space s = space_of(l, out, over.n_dims, over.dim, in->n, in->seen);
     add_loops(l, &s);
     if (tw_refused(l)) return;
-    add_inputs(l, &s, n_inputs, input, var);
+    add_inputs(l, &s, in->n, in->seen, in->var);
     tw_add_output(l, out);
 }
 
 void tw_map(tw_lowering *l, const char *suffix, tw_seen out, int n_inputs, const tw_seen *input, int *var)
 {
     for (int i = 0; i < n_inputs; i++) var[i] = 0;
-    tw_broadcast(l, suffix, TW_MAP, out, out.n_dims, out.dim, n_inputs, input, var);
+    broadcast(l, suffix, TW_MAP, out, &(inputs){n_inputs, input, var}, out);
     tw_value_begin(l);
 }
 
@@ -151,7 +159,7 @@ void tw_reduction(tw_lowering *l, const char *suffix, tw_compute compute, tw_see
     int var = 0;
     tw_seen kept = tw_without(x, gone);
     kept.tensor = out.tensor;
-    tw_broadcast(l, suffix, compute, kept, x.n_dims, x.dim, 1, &x, &var);
+    broadcast(l, suffix, compute, x, &(inputs){1, &x, &var}, kept);
 }
 
 static int64_t count_gone(tw_seen x, const bool *gone)

@@ -249,8 +249,12 @@ int tw_activation(tw_lowering *l, const char *name, int x, const float *alpha, c
 
 /* The steps of DynamicQuantizeLinear: y of bytes, scale and zero point. Their names begin with `prefix`. */
 void tw_dynamic_quantize(tw_lowering *l, const char *prefix, tw_seen x, tw_seen y, tw_seen scale, tw_seen zero);
+typedef struct tw_matrix {
+    tw_seen seen; /* its last two axes; those before are batches */
+    bool transposed;
+} tw_matrix;
 /* out[m, n] = sum over k of a[m, k] * b[k, n], either transposed; opens a nest with loops m, n, k = 0, 1, 2. */
-void tw_matmul(tw_lowering *l, const char *suffix, tw_seen a, bool trans_a, tw_seen b, bool trans_b, tw_seen out);
+void tw_matmul(tw_lowering *l, const char *suffix, tw_matrix a, tw_matrix b, tw_seen out);
 typedef struct tw_quantised { /* (x - zero) * scale; scale and zero of all or per column, zero may be left out */
     tw_seen x, scale, zero;
 } tw_quantised;

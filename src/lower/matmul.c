@@ -65,10 +65,11 @@ static void join_rows(product *p)
     p->batches--;
 }
 
-static bool read_product(tw_lowering *l, tw_seen a, bool trans_a, tw_seen b, bool trans_b, tw_seen y, product *p)
+static bool read_product(tw_lowering *l, tw_matrix a, tw_matrix b, tw_seen y, product *p)
 {
-    *p = (product){.a = a, .b = b, .y = y, .trans_a = trans_a, .trans_b = trans_b};
-    if (a.n_dims < 1 || b.n_dims < 1) tw_refuse(l, "a scalar is no matrix");
+    bool trans_a = a.transposed, trans_b = b.transposed;
+    *p = (product){.a = a.seen, .b = b.seen, .y = y, .trans_a = trans_a, .trans_b = trans_b};
+    if (p->a.n_dims < 1 || p->b.n_dims < 1) tw_refuse(l, "a scalar is no matrix");
     if (tw_refused(l)) return false;
     make_matrices(p);
     p->m = p->a.dim[p->a.n_dims - (trans_a ? 1 : 2)];
@@ -82,14 +83,14 @@ static bool read_product(tw_lowering *l, tw_seen a, bool trans_a, tw_seen b, boo
 
 /* ---- the nest ---- */
 
-static void add_matrix(tw_lowering *l, tw_seen x, const bool *has, int batches, bool transposed, int rows,
-                       int columns)
+/* Of the batches it has those that `has` says. */
+static void add_matrix(tw_lowering *l, tw_matrix x, const bool *has, int batches, int rows, int columns)
 {
-    tw_add_operand(l, x);
+    tw_add_operand(l, x.seen);
     for (int i = 0; i < batches; i++)
         if (has[i]) tw_add_axis(l, i);
-    tw_add_axis(l, transposed ? columns : rows);
-    tw_add_axis(l, transposed ? rows : columns);
+    tw_add_axis(l, x.transposed ? columns : rows);
+    tw_add_axis(l, x.transposed ? rows : columns);
 }
 
 static void begin_product(tw_lowering *l, const char *suffix, product *p)
@@ -102,18 +103,18 @@ static void begin_product(tw_lowering *l, const char *suffix, product *p)
     p->loop_n = tw_add_loop(l, "n", p->n, false);
     int k = tw_add_loop(l, "k", p->k, true);
     if (tw_refused(l)) return;
-    add_matrix(l, p->a, p->in_a, p->batches, p->trans_a, p->loop_m, k);
-    add_matrix(l, p->b, p->in_b, p->batches, p->trans_b, k, p->loop_n);
+    add_matrix(l, (tw_matrix){p->a, p->trans_a}, p->in_a, p->batches, p->loop_m, k);
+    add_matrix(l, (tw_matrix){p->b, p->trans_b}, p->in_b, p->batches, k, p->loop_n);
     tw_add_output(l, p->y);
     int sum = tw_tail(l);
     bool wraps = !tw_refused(l) && l->nest.op.accumulator == TW_DTYPE_I64;
     if (wraps) tw_set_tail(l, tw_fit(l, sum, tw_type_of(l, p->y)));
 }
 
-void tw_matmul(tw_lowering *l, const char *suffix, tw_seen a, bool trans_a, tw_seen b, bool trans_b, tw_seen out)
+void tw_matmul(tw_lowering *l, const char *suffix, tw_matrix a, tw_matrix b, tw_seen out)
 {
     product p;
-    if (read_product(l, a, trans_a, b, trans_b, out, &p)) begin_product(l, suffix, &p);
+    if (read_product(l, a, b, out, &p)) begin_product(l, suffix, &p);
     bool narrow = !tw_refused(l) && l->nest.op.accumulator == TW_DTYPE_I32 && tw_type_of(l, out) != TW_ONNX_I32;
     if (!narrow) return;
     int sum = tw_tail(l);
@@ -122,7 +123,8 @@ void tw_matmul(tw_lowering *l, const char *suffix, tw_seen a, bool trans_a, tw_s
 
 static void lower_matmul(tw_lowering *l)
 {
-    tw_matmul(l, "", tw_see_input(l, 0), false, tw_see_input(l, 1), false, tw_see_output(l, 0));
+    tw_matmul(l, "", (tw_matrix){tw_see_input(l, 0), false}, (tw_matrix){tw_see_input(l, 1), false},
+              tw_see_output(l, 0));
 }
 
 static void lower_fused_matmul(tw_lowering *l)
@@ -131,7 +133,7 @@ static void lower_fused_matmul(tw_lowering *l)
     double alpha = (double)tw_onnx_float(l->node, "alpha", 1);
     if (tw_onnx_int(l->node, "transBatchA", 0) || tw_onnx_int(l->node, "transBatchB", 0))
         tw_refuse(l, "transposed batches");
-    tw_matmul(l, "", tw_see_input(l, 0), a, tw_see_input(l, 1), b, tw_see_output(l, 0));
+    tw_matmul(l, "", (tw_matrix){tw_see_input(l, 0), a}, (tw_matrix){tw_see_input(l, 1), b}, tw_see_output(l, 0));
     if (tw_refused(l) || alpha == 1) return;
     int sum = tw_tail(l);
     tw_set_tail(l, tw_times(l, sum, tw_num(l, alpha)));
@@ -175,7 +177,8 @@ static void lower_gemm(tw_lowering *l)
     tw_seen c = tw_see_input(l, 2), y = tw_see_output(l, 0);
     addend how = addend_of(l, c, y);
     tw_seen sum = how == WHOLE ? tw_between_like(l, ".product", tw_type_of(l, y), y) : y;
-    tw_matmul(l, how == WHOLE ? ".product" : "", tw_see_input(l, 0), ta, tw_see_input(l, 1), tb, sum);
+    tw_matmul(l, how == WHOLE ? ".product" : "", (tw_matrix){tw_see_input(l, 0), ta},
+              (tw_matrix){tw_see_input(l, 1), tb}, sum);
     if (tw_refused(l)) return;
     int x = tw_tail(l);
     if (alpha != 1) x = tw_times(l, x, tw_num(l, alpha));
@@ -253,7 +256,8 @@ static void quantised_product(tw_lowering *l, const quantised *q, bool ta, bool 
     product p;
     tw_seen y = tw_see_output(l, 0), c = see_or_none(l, q->c);
     bool integer_c = tw_type_of(l, c) == TW_ONNX_I32;
-    if (!read_product(l, tw_see_input(l, q->a), ta, tw_see_input(l, q->b), tb, y, &p)) return;
+    if (!read_product(l, (tw_matrix){tw_see_input(l, q->a), ta}, (tw_matrix){tw_see_input(l, q->b), tb}, y, &p))
+        return;
     if (!begin_quantised(l, "", &p, see_or_none(l, q->a_zero), see_or_none(l, q->b_zero))) return;
     int x = tw_tail(l);
     if (c.tensor >= 0 && integer_c) x = tw_plus(l, x, hold_side(l, c, &p, false));
@@ -266,7 +270,8 @@ static void quantised_product(tw_lowering *l, const quantised *q, bool ta, bool 
 static void lower_matmul_integer(tw_lowering *l)
 {
     product p;
-    if (read_product(l, tw_see_input(l, 0), false, tw_see_input(l, 1), false, tw_see_output(l, 0), &p))
+    if (read_product(l, (tw_matrix){tw_see_input(l, 0), false}, (tw_matrix){tw_see_input(l, 1), false},
+                     tw_see_output(l, 0), &p))
         begin_quantised(l, "", &p, tw_see_input(l, 2), tw_see_input(l, 3));
 }
 
@@ -297,7 +302,7 @@ void tw_dynamic_matmul(tw_lowering *l, const char *suffix, tw_seen a, const tw_q
     tw_seen q = tw_between_like(l, tw_say(l, "%s.bytes", suffix), TW_ONNX_U8, a);
     tw_seen scale = tw_between(l, tw_say(l, "%s.scale", suffix), TW_ONNX_F32, 1, &one);
     tw_seen zero = tw_between(l, tw_say(l, "%s.zero", suffix), TW_ONNX_U8, 1, &one);
-    if (!read_product(l, q, false, b->x, false, y, &p)) return;
+    if (!read_product(l, (tw_matrix){q, false}, (tw_matrix){b->x, false}, y, &p)) return;
     tw_dynamic_quantize(l, suffix, a, q, scale, zero);
     if (!begin_quantised(l, suffix, &p, zero, b->zero)) return;
     int x = tw_tail(l);

@@ -434,6 +434,11 @@ static void pad_constant(tw_lowering *l, tw_seen x, const padding *p, tw_seen y)
 }
 
 typedef enum pad_mode { REFLECT, EDGE_BEFORE, EDGE_BEHIND, WRAP } pad_mode;
+typedef struct pad_step {
+    int axis;
+    int64_t lo, hi;
+    pad_mode mode;
+} pad_step;
 
 /* Operand of an axis [outer, n, inner] at coef * out + offset, or fixed at `offset` with coef 0. */
 static int add_shifted(tw_lowering *l, tw_seen x, const int *loop, int64_t coef, int64_t offset)
@@ -448,22 +453,21 @@ static int add_shifted(tw_lowering *l, tw_seen x, const int *loop, int64_t coef,
 }
 
 /* One axis, x as [outer, n, inner]. */
-static void pad_axis(tw_lowering *l, const char *suffix, tw_seen x, int64_t lo, int64_t hi, pad_mode mode,
-                     tw_seen y)
+static void pad_axis(tw_lowering *l, const char *suffix, tw_seen x, const pad_step *step, tw_seen y)
 {
-    int64_t n = x.dim[1];
+    int64_t n = x.dim[1], lo = step->lo, hi = step->hi;
     tw_nest_begin(l, suffix, TW_MAP);
     int loop[3] = {tw_add_outer(l, "d0", x.dim[0]), tw_add_loop(l, "d1", n + lo + hi, false),
                    tw_add_outer(l, "d2", x.dim[2])};
     int same = add_shifted(l, x, loop, 1, -lo), before, behind = -1;
-    if (mode == REFLECT) {
+    if (step->mode == REFLECT) {
         before = add_shifted(l, x, loop, -1, lo);
         behind = add_shifted(l, x, loop, -1, 2 * (n - 1) + lo);
-    } else if (mode == WRAP) {
+    } else if (step->mode == WRAP) {
         before = add_shifted(l, x, loop, 1, n - lo);
         behind = add_shifted(l, x, loop, 1, -n - lo);
     } else {
-        before = add_shifted(l, x, loop, 0, mode == EDGE_BEFORE ? 0 : n - 1);
+        before = add_shifted(l, x, loop, 0, step->mode == EDGE_BEFORE ? 0 : n - 1);
     }
     tw_add_output(l, y);
     if (tw_refused(l)) return;
@@ -471,12 +475,6 @@ static void pad_axis(tw_lowering *l, const char *suffix, tw_seen x, int64_t lo, 
     int other = behind < 0 ? before : tw_plus(l, before, behind);
     tw_set_value(l, tw_choose(l, tw_fn1(l, TW_FN_PRESENT, same), same, other));
 }
-
-typedef struct pad_step {
-    int axis;
-    int64_t lo, hi;
-    pad_mode mode;
-} pad_step;
 
 /* The axes one after the other; edges before and behind are two steps. */
 static int plan_pads(tw_lowering *l, tw_seen x, const padding *p, const char *mode, pad_step *step)
@@ -506,7 +504,7 @@ static void pad_by_copies(tw_lowering *l, tw_seen x, const padding *p, const cha
         const char *suffix = i == n - 1 ? "" : tw_say(l, ".axis%d", i);
         to.dim[s->axis] += s->lo + s->hi;
         to = i == n - 1 ? y : tw_between(l, suffix, tw_type_of(l, y), to.n_dims, to.dim);
-        pad_axis(l, suffix, from, s->lo, s->hi, s->mode, to);
+        pad_axis(l, suffix, from, s, to);
         x = to;
     }
 }

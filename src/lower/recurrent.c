@@ -117,17 +117,23 @@ static int activated(tw_lowering *l, const recurrence *r, int which, int x)
     return tw_activation(l, r->function[which], clipped(l, r, x), NULL, NULL);
 }
 
-/* out = x * the weights (input 1 or 2) of the gates from..from + n; x is [rows, k]. */
-static void multiply(tw_lowering *l, const recurrence *r, const char *name, tw_seen x, int input, int from, int n,
-                     tw_seen out)
+/* The weights of some gates. */
+typedef struct weights {
+    int input;   /* of the node: 1 those of x, 2 those of the state */
+    int from, n; /* gates                                           */
+} weights;
+
+/* out = x * weights; x is [rows, k]. */
+static void multiply(tw_lowering *l, const recurrence *r, const char *name, tw_seen x, weights of, tw_seen out)
 {
-    int64_t columns = n * r->H, k = x.dim[1];
+    int input = of.input;
+    int64_t columns = of.n * r->H, k = x.dim[1];
     tw_seen all = tw_see_input(l, input), none = {.tensor = -1};
-    tw_seen w =
-        of_direction(l, r, all, tw_say(l, "%c%d_", input == 1 ? 'W' : 'R', from), from * r->H * k, columns * k);
+    tw_seen w = of_direction(l, r, all, tw_say(l, "%c%d_", input == 1 ? 'W' : 'R', of.from), of.from * r->H * k,
+                             columns * k);
     if (tw_refused(l)) return;
     if (!r->quantised) {
-        tw_matmul(l, name, x, false, TW_RESHAPED(w, columns, k), true, out);
+        tw_matmul(l, name, (tw_matrix){x, false}, (tw_matrix){TW_RESHAPED(w, columns, k), true}, out);
         return;
     }
     tw_seen scale = tw_see_input(l, 6 + 2 * input), zero = tw_see_input(l, 7 + 2 * input);
@@ -146,7 +152,7 @@ static void all_inputs(tw_lowering *l, recurrence *r)
     r->wb = of_direction(l, r, bias, "Wb", 0, n);
     r->rb = of_direction(l, r, bias, "Rb", n, n);
     if (tw_refused(l)) return;
-    multiply(l, r, name, TW_RESHAPED(r->x, dim[0], r->I), 1, 0, r->gates, r->xw);
+    multiply(l, r, name, TW_RESHAPED(r->x, dim[0], r->I), (weights){1, 0, r->gates}, r->xw);
     if (tw_refused(l) || bias.tensor < 0) return;
     int sum = tw_tail(l);
     sum = tw_plus(l, sum, tw_hold(l, r->wb, 1));
@@ -154,15 +160,14 @@ static void all_inputs(tw_lowering *l, recurrence *r)
     tw_set_tail(l, sum);
 }
 
-/* state * R^T for the gates from..from + n. */
-static tw_seen recur(tw_lowering *l, const recurrence *r, const char *what, tw_seen state, int from, int n,
-                     bool bias)
+/* state * R^T for some gates. */
+static tw_seen recur(tw_lowering *l, const recurrence *r, const char *what, tw_seen state, weights of, bool bias)
 {
-    int64_t dim[] = {r->B, n, r->H};
+    int64_t dim[] = {r->B, of.n, r->H};
     const char *name = step_name(l, r, what);
     tw_seen out = tw_between(l, name, r->type, 3, dim);
     if (tw_refused(l)) return out;
-    multiply(l, r, name, TW_RESHAPED(state, r->B, r->H), 2, from, n, TW_RESHAPED(out, r->B, n * r->H));
+    multiply(l, r, name, TW_RESHAPED(state, r->B, r->H), of, TW_RESHAPED(out, r->B, of.n * r->H));
     if (tw_refused(l) || !bias || r->rb.tensor < 0) return out;
     int sum = tw_tail(l);
     tw_set_tail(l, tw_plus(l, sum, tw_hold(l, r->rb, 1)));
@@ -210,7 +215,7 @@ static tw_seen h_now(tw_lowering *l, const recurrence *r)
 
 static void step_rnn(tw_lowering *l, recurrence *r)
 {
-    tw_seen hr = recur(l, r, "hr", r->h, 0, 1, false), xw = inputs_now(l, r), h = h_now(l, r);
+    tw_seen hr = recur(l, r, "hr", r->h, (weights){2, 0, 1}, false), xw = inputs_now(l, r), h = h_now(l, r);
     if (tw_refused(l)) return;
     begin_state(l, r, step_name(l, r, "h"));
     int x = add_state(l, xw), y = add_state(l, hr);
@@ -222,14 +227,14 @@ static void step_rnn(tw_lowering *l, recurrence *r)
 /* The reset gate comes first: h_new = f(xw.h + (r * h) * Rh^T). Gates: z, r, h. */
 static void step_gru(tw_lowering *l, recurrence *r)
 {
-    tw_seen zr = recur(l, r, "hr", r->h, 0, 2, false), xw = inputs_now(l, r), h = h_now(l, r);
+    tw_seen zr = recur(l, r, "hr", r->h, (weights){2, 0, 2}, false), xw = inputs_now(l, r), h = h_now(l, r);
     tw_seen rh = tw_between(l, step_name(l, r, "rh"), r->type, 2, h.dim);
     if (tw_refused(l)) return;
     begin_state(l, r, step_name(l, r, "rh"));
     int x = add_gate(l, r, xw, 3, 1), y = add_gate(l, r, zr, 2, 1), before = add_state(l, r->h);
     tw_add_output(l, rh);
     tw_set_value(l, tw_times(l, activated(l, r, 0, tw_plus(l, x, y)), before));
-    tw_seen rhr = recur(l, r, "rhr", rh, 2, 1, false);
+    tw_seen rhr = recur(l, r, "rhr", rh, (weights){2, 2, 1}, false);
     if (tw_refused(l)) return;
     begin_state(l, r, step_name(l, r, "h"));
     int xz = add_gate(l, r, xw, 3, 0), hz = add_gate(l, r, zr, 2, 0), xh = add_gate(l, r, xw, 3, 2);
@@ -244,7 +249,7 @@ static void step_gru(tw_lowering *l, recurrence *r)
 static void step_gru_linear(tw_lowering *l, recurrence *r)
 {
     int64_t dim[] = {r->B, 2, r->H};
-    tw_seen hr = recur(l, r, "hr", r->h, 0, 3, true), xw = inputs_now(l, r), h = h_now(l, r);
+    tw_seen hr = recur(l, r, "hr", r->h, (weights){2, 0, 3}, true), xw = inputs_now(l, r), h = h_now(l, r);
     tw_seen zr = tw_between(l, step_name(l, r, "zr"), r->type, 3, dim);
     if (tw_refused(l)) return;
     tw_nest_begin(l, step_name(l, r, "zr"), TW_MAP);
@@ -290,7 +295,8 @@ static tw_seen c_now(tw_lowering *l, const recurrence *r)
 static void step_lstm(tw_lowering *l, recurrence *r)
 {
     int64_t n = r->gates * r->H, dim[] = {r->B, r->gates, r->H};
-    tw_seen hr = recur(l, r, "hr", r->h, 0, 4, false), xw = inputs_now(l, r), h = h_now(l, r), c = c_now(l, r);
+    tw_seen hr = recur(l, r, "hr", r->h, (weights){2, 0, 4}, false), xw = inputs_now(l, r), h = h_now(l, r),
+            c = c_now(l, r);
     tw_seen gates = tw_between(l, step_name(l, r, "gates"), r->type, 3, dim);
     if (tw_refused(l)) return;
     tw_seen sum[2] = {TW_RESHAPED(xw, r->B * n), TW_RESHAPED(hr, r->B * n)};

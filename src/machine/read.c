@@ -608,9 +608,11 @@ static void resolve_shares(reader *r)
 
 /* ---- the file ---- */
 
-static void read_list(reader *r, const tw_node *list, const char *key, int min, int max,
-                      void (*read)(reader *r, const tw_node *node))
+typedef void read_fn(reader *r, const tw_node *node);
+
+static void read_list(reader *r, const tw_node *list, const char *key, int max, read_fn *read)
 {
+    const int min = 2; /* of memories as of engines: nothing moves within one */
     if (!list) return;
     if (list->n_children < min || list->n_children > max) {
         tw_diag_error(r->diag, list->loc, "'%s' has %d entries, outside %d..%d", key, list->n_children, min, max);
@@ -702,8 +704,8 @@ static tw_status read_machine(const tw_node *root, const int64_t *values, tw_dia
     const tw_node *memories = tw_field_list(&f, "memories", TW_REQUIRED);
     const tw_node *engines = tw_field_list(&f, "engines", TW_REQUIRED);
     if (tw_fields_close(&f) != TW_OK) r.n_bad++;
-    read_list(&r, memories, "memories", 2, TW_MAX_MEMORIES, read_memory);
-    read_list(&r, engines, "engines", 2, TW_MAX_ENGINES, read_engine);
+    read_list(&r, memories, "memories", TW_MAX_MEMORIES, read_memory);
+    read_list(&r, engines, "engines", TW_MAX_ENGINES, read_engine);
     resolve_shares(&r);
     spread_barrier(&r);
     if (r.n_bad) return TW_ERR_INPUT;

@@ -521,27 +521,27 @@ static bool allows_unroll(const trial *t, int level)
 
 /* How many of the cut loops stay when loop l does: those up to it. Where it is not cut, its place in the order decides;
  * -1 when that is open. */
-static int loops_outside(const tw_level_limits *tiled, const int *cut, int n_cut, int l)
+static int loops_outside(const tw_level_limits *tiled, const tw_cut_loops *cut, int l)
 {
     unsigned up_to = 0;
     int n = 0;
-    for (int i = 0; i < n_cut; i++)
-        if (cut[i] == l) return i + 1;
+    for (int i = 0; i < cut->n; i++)
+        if (cut->loop[i] == l) return i + 1;
     if (!tiled->has_order) return -1;
     for (int i = 0; !(up_to >> l & 1); i++) up_to |= 1U << tiled->order[i];
-    for (int i = 0; i < n_cut; i++)
-        if (up_to >> cut[i] & 1) n++;
+    for (int i = 0; i < cut->n; i++)
+        if (up_to >> cut->loop[i] & 1) n++;
     return n;
 }
 
 bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *tiled, const tw_op *op, int operand,
-                          const int *cut, int n_cut, int depth)
+                          const tw_cut_loops *cut, int depth)
 {
     uint32_t words = here->keep[operand];
-    if (((words & keep_bit(TW_KEEP_TILE)) && depth == n_cut) || ((words & keep_bit(TW_KEEP_ALL)) && depth == 0))
+    if (((words & keep_bit(TW_KEEP_TILE)) && depth == cut->n) || ((words & keep_bit(TW_KEEP_ALL)) && depth == 0))
         return true;
     for (int l = 0; l < op->n_loops; l++) {
-        int outside = words & keep_bit(l) ? loops_outside(tiled, cut, n_cut, l) : n_cut + 1;
+        int outside = words & keep_bit(l) ? loops_outside(tiled, cut, l) : cut->n + 1;
         if (outside == depth || outside < 0) return true;
     }
     return false;
@@ -551,15 +551,15 @@ bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *ti
 static bool allows_keep(const trial *t, int level, int tiled, int operand)
 {
     const int *order = t->map->level[tiled].order;
-    int keep = tw_level_keep(&t->map->level[level], operand), cut[TW_MAX_LOOPS], n_cut = 0, depth = 0;
+    int keep = tw_level_keep(&t->map->level[level], operand), depth = 0;
+    tw_cut_loops cut = {0};
     bool inside = keep == TW_KEEP_ALL;
     for (int i = 0; i < t->op->n_loops; i++) {
-        if (is_cut(t, tiled, order[i])) cut[n_cut++] = order[i];
-        if (!inside) depth = n_cut;
+        if (is_cut(t, tiled, order[i])) cut.loop[cut.n++] = order[i];
+        if (!inside) depth = cut.n;
         inside |= order[i] == keep;
     }
-    return tw_limits_allow_keep(&t->limits->level[level], &t->limits->level[tiled], t->op, operand, cut, n_cut,
-                                depth);
+    return tw_limits_allow_keep(&t->limits->level[level], &t->limits->level[tiled], t->op, operand, &cut, depth);
 }
 
 static bool allows_buffers(const trial *t, int level)

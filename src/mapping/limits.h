@@ -63,9 +63,13 @@ TW_NODISCARD tw_status tw_limits_of_tree(const tw_node *root, const tw_model *mo
  * cuts with the same tiles, keeping while the innermost loop stays and keeping a tile. Buffers that an async mapping
  * leaves open are allowed where the limits say nothing about them. */
 bool tw_limits_allow(const tw_op_limits *limits, const tw_op *op, const tw_machine *machine, const tw_op_map *map);
-/* Whether a memory may keep the operand while the first `depth` of the `n_cut` loops in `cut` stay, which are those that its
- * level cuts, outermost first. `here` are the limits of the memory, `tiled` those of the level that its tiles are cut by:
+/* The loops that a level cuts, outermost first. */
+typedef struct tw_cut_loops {
+    int n;
+    int loop[TW_MAX_LOOPS];
+} tw_cut_loops;
+/* Whether a memory may keep the operand while the first `depth` of the loops in `cut` stay, which are those of its level. `here` are the limits of the memory, `tiled` those of the level that its tiles are cut by:
  * its own, or of the memory that it passes them to. */
 bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *tiled, const tw_op *op, int operand,
-                          const int *cut, int n_cut, int depth);
+                          const tw_cut_loops *cut, int depth);
 #endif

@@ -273,9 +273,17 @@ static void gather(const double *from, int64_t stride, int n, double *out)
     for (int i = 0; i < n; i++) out[i] = from[i * stride];
 }
 
-static void eval_chunk(const tw_formula *f, const double *const *var, const int64_t *stride, int64_t first,
-                       unsigned present, int n, double *out)
+/* The variables of many points: see tw_formula_eval_many. */
+typedef struct columns {
+    const double *const *var;
+    const int64_t *stride;
+    unsigned present;
+} columns;
+
+static void eval_chunk(const tw_formula *f, const columns *in, int64_t first, int n, double *out)
 {
+    const double *const *var = in->var;
+    const int64_t *stride = in->stride;
     double gathered[MAX_VARS][CHUNK], made[TW_FORMULA_MAX_STEPS][CHUNK];
     const double *value[MAX_VARS + TW_FORMULA_MAX_STEPS];
     for (int v = 0; v < f->n_vars; v++) {
@@ -289,7 +297,7 @@ static void eval_chunk(const tw_formula *f, const double *const *var, const int6
         if (step->fn == TW_FN_CONSTANT)
             fill(step->constant, n, to);
         else if (step->fn == TW_FN_PRESENT)
-            fill(present >> step->arg[0] & 1, n, to);
+            fill(in->present >> step->arg[0] & 1, n, to);
         else
             apply_many(step->fn, value[step->arg[0]], value[step->arg[1]], value[step->arg[2]], n, to);
     }
@@ -298,6 +306,7 @@ static void eval_chunk(const tw_formula *f, const double *const *var, const int6
 void tw_formula_eval_many(const tw_formula *f, const double *const *var, const int64_t *stride, unsigned present,
                           int64_t n, double *out)
 {
+    const columns in = {var, stride, present};
     for (int64_t first = 0; first < n; first += CHUNK)
-        eval_chunk(f, var, stride, first, present, (int)tw_min(CHUNK, n - first), out + first);
+        eval_chunk(f, &in, first, (int)tw_min(CHUNK, n - first), out + first);
 }

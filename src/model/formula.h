@@ -84,7 +84,12 @@ void tw_formula_eval_many(const tw_formula *formula, const double *const *var, c
 bool tw_formula_is_name(const char *text);
 /* "max(x * scale + bias, 0)" with these names of the variables; reads back as an equal formula. */
 void tw_formula_print(const tw_formula *formula, const char *const *name, tw_text *out);
-/* `text` at `loc`; messages point into it. */
-TW_NODISCARD tw_status tw_formula_parse(const char *text, tw_loc loc, int n_vars, const char *const *name,
-                                        tw_arena *arena, tw_diag *diag, const tw_formula **out);
+typedef struct tw_formula_text {
+    const char *text;
+    tw_loc loc; /* where it was written: messages point into it */
+    int n_vars; /* that it may name                             */
+    const char *const *name;
+} tw_formula_text;
+TW_NODISCARD tw_status tw_formula_parse(const tw_formula_text *source, tw_arena *arena, tw_diag *diag,
+                                        const tw_formula **out);
 #endif

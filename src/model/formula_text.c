@@ -362,10 +362,15 @@ static bool begins_line(parser *p)
     return at[strspn(at, " ")] == '=';
 }
 
-tw_status tw_formula_parse(const char *text, tw_loc loc, int n_vars, const char *const *name, tw_arena *arena,
-                           tw_diag *diag, const tw_formula **out)
+tw_status tw_formula_parse(const tw_formula_text *source, tw_arena *arena, tw_diag *diag, const tw_formula **out)
 {
-    parser p = {.text = text, .at = text, .loc = loc, .name = name, .diag = diag, .draft.n_vars = n_vars};
+    tw_loc loc = source->loc;
+    parser p = {.text = source->text,
+                .at = source->text,
+                .loc = loc,
+                .name = source->name,
+                .diag = diag,
+                .draft.n_vars = source->n_vars};
     int result;
     while (begins_line(&p)) TW_TRY(parse_line(&p));
     TW_TRY(parse_sum(&p, &result));

@@ -312,7 +312,8 @@ static tw_status read_formula(reader *r, tw_fields *f, const char *key, int n_va
     bool joined = node->kind == TW_SCALAR || join_lines(f, node, &text);
     tw_status status = text.failed ? TW_ERR_NOMEM : TW_OK;
     if (joined && status == TW_OK)
-        status = tw_formula_parse(text.bytes ? text.bytes : "", loc, n_vars, name, r->arena, r->diag, out);
+        status = tw_formula_parse(&(tw_formula_text){text.bytes ? text.bytes : "", loc, n_vars, name}, r->arena,
+                                  r->diag, out);
     f->n_bad += status == TW_ERR_INPUT;
     tw_text_release(&text);
     return status == TW_ERR_INPUT ? TW_OK : status;

@@ -295,16 +295,19 @@ static tw_status narrow_unknown(part *p, int64_t capacity, int64_t enough, tw_pa
     return TW_OK;
 }
 
-/* Everything in units. On return *lower and *upper hold the least height. */
-static tw_status solve_parts(const tw_pack_item *item, int n, const tw_pack_options *options, int64_t capacity,
-                             tw_pack_budget *budget, tw_arena *scratch, int64_t *offset, int64_t *lower,
-                             int64_t *upper)
+/* The least height is one of lower..upper. */
+typedef struct heights {
+    int64_t lower, upper;
+} heights;
+
+/* Everything in units. Narrows what is known of the least height. */
+static tw_status solve_parts(part *p, int n_parts, const tw_pack_options *options, tw_pack_budget *budget,
+                             tw_arena *scratch, heights *least)
 {
-    part *p;
-    int n_parts;
-    TW_TRY(split(item, n, scratch, offset, &p, &n_parts));
+    const int64_t capacity = options->capacity;
+    int64_t *lower = &least->lower, *upper = &least->upper;
     for (int k = 0; k < n_parts; k++) {
-        p[k].upper = *upper == INT64_MAX ? *upper : height_of(&p[k], offset);
+        p[k].upper = *upper == INT64_MAX ? *upper : height_of(&p[k], p[k].offset);
         tw_arena_mark mark = tw_arena_save(scratch);
         part bound = p[k];
         TW_TRY(prepare_part(&bound, scratch)); /* only for its bound: searches are made one at a time below */
@@ -356,28 +359,34 @@ static tw_status solve(const tw_pack_item *item, int n, const tw_pack_options *o
                        int64_t *offset, tw_pack_result *out)
 {
     tw_pack_item *scaled;
-    int64_t unit = common_unit(item, n), lower = 0, upper;
-    int64_t capacity = tw_min(options->capacity, 2 * LARGEST) / unit;
+    part *parts;
+    int n_parts;
+    int64_t unit = common_unit(item, n);
+    tw_pack_options in_units = *options;
+    int64_t capacity = in_units.capacity = tw_min(options->capacity, 2 * LARGEST) / unit;
     TW_TRY(scale(item, n, unit, scratch, &scaled));
-    int clash;
+    tw_pack_first first;
     double until = options->seconds > 0 ? tw_pack_clock() + options->seconds : 0;
-    TW_TRY(tw_pack_first_fit(scaled, n, until, scratch, offset, &upper, &clash));
-    if (clash >= 0) {
+    TW_TRY(tw_pack_first_fit(scaled, n, until, scratch, offset, &first));
+    if (first.clash >= 0) {
         out->verdict = TW_PACK_DOES_NOT_FIT;
         out->bound = TW_UNLIMITED;
         return TW_OK;
     }
-    for (int i = 0; upper == INT64_MAX && i < n; i++) /* those that take no room are in no component */
+    for (int i = 0; first.height == INT64_MAX && i < n; i++) /* those that take no room are in no component */
         offset[i] = lowest_offset(&scaled[i]);
     tw_pack_budget budget = {.nodes = options->max_nodes, .counts = &out->counts, .until = until};
     if (budget.nodes <= 0) budget.nodes = options->minimize ? DEFAULT_NODES_MINIMIZE : DEFAULT_NODES_FITS;
-    TW_TRY(solve_parts(scaled, n, options, capacity, &budget, scratch, offset, &lower, &upper));
+    heights least = {0, first.height};
+    TW_TRY(split(scaled, n, scratch, offset, &parts, &n_parts));
+    TW_TRY(solve_parts(parts, n_parts, &in_units, &budget, scratch, &least));
+    int64_t lower = least.lower, upper = least.upper;
     for (int i = 0; i < n; i++) {
-        int64_t reach = tw_pack_reach(&scaled[i]), least = lowest_offset(&scaled[i]);
-        if (least == INT64_MAX)
+        int64_t reach = tw_pack_reach(&scaled[i]), lowest = lowest_offset(&scaled[i]);
+        if (lowest == INT64_MAX)
             lower = upper = INT64_MAX;
         else
-            upper = tw_max(upper, offset[i] + reach), lower = tw_max(lower, least + reach);
+            upper = tw_max(upper, offset[i] + reach), lower = tw_max(lower, lowest + reach);
     }
     out->bound = lower > 2 * LARGEST / unit ? TW_UNLIMITED : lower * unit;
     if (upper <= capacity && upper != INT64_MAX) {

@@ -57,12 +57,17 @@ TW_NODISCARD tw_status tw_pack_solve(const tw_pack_item *item, int n, const tw_p
 /* NULL, or what is wrong with an item, or with their sum when `bad` is n. */
 const char *tw_pack_check(const tw_pack_item *item, int n, int *bad);
 
+typedef struct tw_pack_joined {
+    int n;
+    tw_pack_item *item;
+    int *group;   /* per item before: its index now                                                      */
+    int conflict; /* an item whose constraints contradict its group's; then nothing else counts; -1: none */
+} tw_pack_joined;
 /* Items that start at the same address become one. partner[i] is an item that i shares its offset with, or -1; chains
- * make one group. group[i] is the index of the joined item. *conflict is an item whose constraints contradict its
- * group's, -1: none; then nothing else is written. Pieces that are live together overlap: a byte that several members need counts
+ * make one group. Pieces that are live together overlap: a byte that several members need counts
  * once, and one between their pieces that none needs is free. A bank holds the whole group, a window its member. */
 TW_NODISCARD tw_status tw_pack_join(const tw_pack_item *item, const int *partner, int n, tw_arena *arena,
-                                    tw_pack_item **joined, int *n_joined, int *group, int *conflict);
+                                    tw_pack_joined *out);
 
 /* Seconds since some moment, by a clock that does not jump. */
 double tw_pack_clock(void);

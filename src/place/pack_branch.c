@@ -247,20 +247,27 @@ typedef enum answer { YES, NO, STOPPED, OUT_OF_MEMORY } answer;
 
 static answer descend(search *q, int from, int to);
 
-/* One case: it was entered with `possible`; what it touched is `dirty`. On NO, *jump says whether the refutation holds
- * without it, and `why` has grown. */
-static answer close_case(search *q, int from, int to, bool possible, int64_t mark, set *why, bool *jump)
+/* The cases of the items in sections [from, to), tried one after the other. */
+typedef struct cases {
+    int from, to;
+    int64_t mark; /* of the trail before each                 */
+    set *why;     /* what refutes those tried so far          */
+    bool jump;    /* the last refutation holds without its case */
+} cases;
+
+/* One case: it was entered with `possible`; what it touched is `dirty`. On NO, `jump` is set and `why` has grown. */
+static answer close_case(search *q, cases *c, bool possible)
 {
     set dirty = dirty_set(q);
-    answer a = possible ? descend(q, from, to) : NO;
+    answer a = possible ? descend(q, c->from, c->to) : NO;
     if (a != NO) return a;
-    rewind_to(q, mark);
-    *jump = !set_meets(&dirty, &q->why);
-    if (*jump) {
+    rewind_to(q, c->mark);
+    c->jump = !set_meets(&dirty, &q->why);
+    if (c->jump) {
         q->budget->counts->jumps++;
-        *why = q->why;
+        *c->why = q->why;
     } else {
-        set_join(why, &q->why);
+        set_join(c->why, &q->why);
     }
     return NO;
 }
@@ -270,7 +277,7 @@ static answer try_cases(search *q, int from, int to, int s, set *why)
     candidate *c = q->open + q->n_open_all;
     if (q->n_open_all + q->n_open[s] > q->open_room) return STOPPED;
     int n = list_candidates(q, s, c, why), lid = find_lid(q, c, n, from, to);
-    bool may_waste = lid < 0 && tw_pack_slack(q, s) > 0, jump = false;
+    bool may_waste = lid < 0 && tw_pack_slack(q, s) > 0;
     if (lid >= 0) {
         c[0] = c[lid];
         n = 1;
@@ -279,14 +286,14 @@ static answer try_cases(search *q, int from, int to, int s, set *why)
     if (q->by.taste != TASTE_NONE && n + may_waste > 1) n = look_ahead(q, c, n, why);
     q->n_open_all += n;
     answer a = NO;
-    int64_t mark = q->n_trail;
-    for (int k = 0; k < n && a == NO && !jump; k++) {
+    cases all = {from, to, q->n_trail, why, false};
+    for (int k = 0; k < n && a == NO && !all.jump; k++) {
         bool possible = tw_pack_place(q, c[k].item, q->start[c[k].item]);
-        a = close_case(q, from, to, possible, mark, why, &jump);
+        a = close_case(q, &all, possible);
     }
     q->n_open_all -= n;
-    if (a != NO || jump || !may_waste) return a;
-    return close_case(q, from, to, tw_pack_waste(q, s), mark, why, &jump);
+    if (a != NO || all.jump || !may_waste) return a;
+    return close_case(q, &all, tw_pack_waste(q, s));
 }
 
 /* The items of sections [from, to), which no other item crosses. */

@@ -196,22 +196,31 @@ static int64_t place_live(const tw_pack_item *item, int i, tw_span life, const l
     return at;
 }
 
+typedef struct pass {
+    const tw_pack_item *item;
+    const ranked *rank; /* the items in their order */
+    int n;
+    fixed_list fixed;
+    double until; /* see tw_pack_first_fit    */
+} pass;
+
 /* One pass; items with several segments keep their whole reach all the time. */
-static int64_t fit_in_time(const tw_pack_item *item, int n, const ranked *rank, const fixed_list *fixed,
-                           double until, block *room, int64_t *offset)
+static int64_t fit_in_time(const pass *p, block *room, int64_t *offset)
 {
+    const tw_pack_item *item = p->item;
     enum { CLOCK_EVERY = 64 };
     live_list live = {.block = room, .next_end = INT64_MAX};
     int64_t height = 0;
     bool late = false;
-    for (int k = 0; k < n; k++) {
-        int i = rank[k].item;
+    for (int k = 0; k < p->n; k++) {
+        int i = p->rank[k].item;
         tw_span life = lifetime(&item[i]);
         int64_t reach = tw_pack_reach(&item[i]), at = item[i].fixed;
         bool lives = life.lo < life.hi && reach > 0;
-        if (k % CLOCK_EVERY == 0) late = late || (until > 0 && tw_pack_clock() >= until);
+        if (k % CLOCK_EVERY == 0) late = late || (p->until > 0 && tw_pack_clock() >= p->until);
         if (!late && live.next_end <= life.lo) drop_ended(&live, life.lo);
-        if (at < 0) at = lives ? place_live(item, i, life, &live, fixed, late) : tw_pack_fit(&item[i], reach, 0);
+        if (at < 0)
+            at = lives ? place_live(item, i, life, &live, &p->fixed, late) : tw_pack_fit(&item[i], reach, 0);
         if (at == INT64_MAX) return INT64_MAX;
         if (item[i].fixed < 0 && lives) insert(&live, (block){at, at + reach, life.hi});
         offset[i] = at;
@@ -281,7 +290,7 @@ static tw_status find_clash(const tw_pack_item *item, const int *fixed, int n_fi
 }
 
 tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_arena *scratch, int64_t *offset,
-                            int64_t *height, int *clash)
+                            tw_pack_first *out)
 {
     ranked *rank;
     int *fixed, n_fixed = 0, most = 1;
@@ -295,15 +304,15 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_ar
         aligned = aligned || item[i].align > 1;
         most = (int)tw_max(most, item[i].n_segments);
     }
-    TW_TRY(find_clash(item, fixed, n_fixed, scratch, clash));
-    if (*clash >= 0) return TW_OK;
-    *height = INT64_MAX;
+    TW_TRY(find_clash(item, fixed, n_fixed, scratch, &out->clash));
+    if (out->clash >= 0) return TW_OK;
+    out->height = INT64_MAX;
     if (n > TW_PACK_FIRST_FIT_MAX || n_segments > 2 * TW_PACK_FIRST_FIT_MAX || most > MANY_SEGMENTS) {
         block *live;
         TW_ALLOC(scratch, live, n + 1);
         for (int i = 0; i < n; i++) rank[i] = (ranked){0, 0, lifetime(&item[i]).lo, i};
         qsort(rank, (size_t)n, sizeof *rank, by_key);
-        *height = fit_in_time(item, n, rank, &(fixed_list){fixed, n_fixed}, until, live, offset);
+        out->height = fit_in_time(&(pass){item, rank, n, {fixed, n_fixed}, until}, live, offset);
         return TW_OK;
     }
     int *done;
@@ -318,8 +327,8 @@ tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_ar
         qsort(rank, (size_t)n, sizeof *rank, by_key);
         if (order > 0 && until > 0 && tw_pack_clock() >= until) break;
         int64_t h = first_fit(item, n, rank, span, done, now);
-        if (h >= *height) continue;
-        *height = h;
+        if (h >= out->height) continue;
+        out->height = h;
         memcpy(offset, now, (size_t)n * sizeof *offset);
     }
     return TW_OK;

@@ -5,9 +5,12 @@
 
 enum { TW_PACK_FIRST_FIT_MAX = 4000 }; /* beyond, items are placed once, in the order of time */
 
-/* Offsets and their height, the best of a few orders; INT64_MAX when an item with windows found no room. *clash is a
- * fixed item that overlaps another fixed one, and then nothing else is written; -1: none. From `until` on (tw_pack_clock;
+typedef struct tw_pack_first {
+    int64_t height; /* INT64_MAX: an item with windows found no room                                   */
+    int clash;      /* a fixed item that overlaps another fixed one; then nothing else counts; -1: none */
+} tw_pack_first;
+/* Offsets and their height, the best of a few orders. From `until` on (tw_pack_clock;
  * 0: never) items are no longer put into holes, but on top of each other. */
 TW_NODISCARD tw_status tw_pack_first_fit(const tw_pack_item *item, int n, double until, tw_arena *scratch,
-                                         int64_t *offset, int64_t *height, int *clash);
+                                         int64_t *offset, tw_pack_first *out);
 #endif

@@ -190,17 +190,17 @@ static bool meet_constraints(const tw_pack_item *a, tw_pack_item *out)
     return out->bank == 0 || out->bank % out->align == 0 || out->align % out->bank == 0;
 }
 
-tw_status tw_pack_join(const tw_pack_item *item, const int *partner, int n, tw_arena *arena, tw_pack_item **joined,
-                       int *n_joined, int *group, int *conflict)
+tw_status tw_pack_join(const tw_pack_item *item, const int *partner, int n, tw_arena *arena, tw_pack_joined *joined)
 {
-    int *parent, *size, *first, *member;
+    int *parent, *size, *first, *member, *group;
     tw_pack_item *out;
+    TW_ALLOC(arena, group, n + 1);
     TW_ALLOC(arena, parent, n + 1);
     TW_ALLOC(arena, size, n + 1);
     TW_ALLOC(arena, first, n + 2);
     TW_ALLOC(arena, member, n + 1);
     TW_ALLOC(arena, out, n + 1);
-    *conflict = -1;
+    joined->conflict = -1;
     for (int i = 0; i < n; i++) parent[i] = i;
     for (int i = 0; i < n; i++)
         if (partner[i] >= 0) parent[root_of(parent, i)] = root_of(parent, partner[i]);
@@ -224,14 +224,13 @@ tw_status tw_pack_join(const tw_pack_item *item, const int *partner, int n, tw_a
         out[g].n_windows = 0;
         for (int k = 0; k < size[g]; k++) {
             if (!meet_constraints(&item[m[k]], &out[g])) {
-                *conflict = m[k];
+                joined->conflict = m[k];
                 return TW_OK;
             }
             TW_TRY(meet_windows(&item[m[k]], reach, &out[g], arena));
         }
         TW_TRY(join_segments(item, m, size[g], arena, &out[g]));
     }
-    *joined = out;
-    *n_joined = count;
+    *joined = (tw_pack_joined){count, out, group, -1};
     return TW_OK;
 }

@@ -123,9 +123,13 @@ static void index_pieces(const tw_pack_piece *piece, int n, int n_items, int n_s
     for (int s = 0; first_in && s < n_sections; s++) first_in[s + 1] += first_in[s];
 }
 
-/* All pieces of all sections by section, and the number of sections. */
-static tw_status cut_into_pieces(const tw_pack_item *item, const int *member, int n, tw_arena *arena,
-                                 tw_pack_piece **pieces, int *n_pieces, int *n_sections)
+/* All pieces of all sections, by section. */
+typedef struct pieces {
+    int n, n_sections;
+    tw_pack_piece *piece;
+} pieces;
+
+static tw_status cut_into_pieces(const tw_pack_item *item, const int *member, int n, tw_arena *arena, pieces *out)
 {
     int64_t n_segments = 0;
     for (int i = 0; i < n; i++) n_segments += item[member[i]].n_segments;
@@ -143,7 +147,7 @@ static tw_status cut_into_pieces(const tw_pack_item *item, const int *member, in
     int64_t total = 0;
     for (int pass = 0; pass < 2; pass++) {
         int64_t at = 0;
-        if (pass == 1) TW_ALLOC(arena, *pieces, total + 1);
+        if (pass == 1) TW_ALLOC(arena, out->piece, total + 1);
         for (int i = 0; i < n; i++)
             for (int k = 0; k < item[member[i]].n_segments; k++) {
                 const tw_pack_segment *g = &item[member[i]].segment[k];
@@ -151,32 +155,33 @@ static tw_status cut_into_pieces(const tw_pack_item *item, const int *member, in
                 int from = cut_of(cut, unique, g->lower), to = cut_of(cut, unique, g->upper);
                 if (pass == 0) total += to - from;
                 for (int s = from; pass == 1 && s < to; s++)
-                    (*pieces)[at++] = (tw_pack_piece){i, s, g->low, g->high};
+                    out->piece[at++] = (tw_pack_piece){i, s, g->low, g->high};
             }
     }
-    *n_pieces = (int)total;
-    *n_sections = unique > 0 ? unique - 1 : 0;
-    qsort(*pieces, (size_t)total, sizeof **pieces, by_place);
+    out->n = (int)total;
+    out->n_sections = unique > 0 ? unique - 1 : 0;
+    qsort(out->piece, (size_t)total, sizeof *out->piece, by_place);
     return TW_OK;
 }
 
 tw_status tw_pack_sections_build(const tw_pack_item *item, const int *member, int n, tw_arena *arena,
                                  tw_pack_sections *out)
 {
-    tw_pack_piece *piece = NULL;
-    int n_pieces, n_sections;
-    TW_TRY(cut_into_pieces(item, member, n, arena, &piece, &n_pieces, &n_sections));
+    pieces all;
+    TW_TRY(cut_into_pieces(item, member, n, arena, &all));
+    tw_pack_piece *piece = all.piece;
+    int n_sections = all.n_sections;
     int *first_in, *keep, *number;
     TW_ALLOC(arena, first_in, n_sections + 1);
     TW_ALLOC(arena, keep, n_sections + 1);
     TW_ALLOC(arena, number, n_sections + 1);
-    index_pieces(piece, n_pieces, n, n_sections, NULL, first_in);
+    index_pieces(piece, all.n, n, n_sections, NULL, first_in);
     int n_kept = drop_contained(piece, first_in, n_sections, keep);
     for (int s = 0; s < n_sections; s++) number[s] = -1;
     for (int k = 0; k < n_kept; k++) number[keep[k]] = k;
 
     int n_left = 0;
-    for (int k = 0; k < n_pieces; k++)
+    for (int k = 0; k < all.n; k++)
         if (number[piece[k].section] >= 0) {
             piece[n_left] = piece[k];
             piece[n_left].section = number[piece[k].section];

@@ -311,8 +311,8 @@ static tw_status find_partners(reader *r, const tw_packfile *f, const cell *same
 /* ---- the file ---- */
 
 /* Lines up to the first empty one. */
-static tw_status read_lines(const char *name, const char *bytes, size_t n, tw_arena *arena, tw_diag *diag,
-                            const char ***lines, int *n_lines)
+static tw_status read_lines(reader *r, const char *name, const char *bytes, size_t n, const char ***lines,
+                            int *n_lines)
 {
     int64_t most = 1;
     size_t mark = tw_utf8_mark(bytes, n);
@@ -320,8 +320,8 @@ static tw_status read_lines(const char *name, const char *bytes, size_t n, tw_ar
     n -= mark;
     for (size_t k = 0; k < n; k++) most += bytes[k] == '\n';
     if (most > TW_PACKFILE_MAX + 2)
-        return tw_diag_error(diag, (tw_loc){name, 0, 0}, "more than %d buffers", TW_PACKFILE_MAX);
-    TW_ALLOC(arena, *lines, most + 1);
+        return tw_diag_error(r->diag, (tw_loc){name, 0, 0}, "more than %d buffers", TW_PACKFILE_MAX);
+    TW_ALLOC(r->arena, *lines, most + 1);
     *n_lines = 0;
     for (size_t from = 0; from < n;) {
         const char *end = memchr(bytes + from, '\n', n - from);
@@ -330,13 +330,14 @@ static tw_status read_lines(const char *name, const char *bytes, size_t n, tw_ar
         if (kept == 0) break;
         size_t text = tw_utf8_visible_span(bytes + from, kept);
         if (text < kept || kept > INT32_MAX / 2)
-            return tw_diag_error(diag, (tw_loc){name, *n_lines + 1, (int)tw_min((int64_t)text, INT32_MAX / 2) + 1},
+            return tw_diag_error(r->diag,
+                                 (tw_loc){name, *n_lines + 1, (int)tw_min((int64_t)text, INT32_MAX / 2) + 1},
                                  "this is not text: a control character, or not UTF-8");
-        (*lines)[*n_lines] = tw_arena_strndup(arena, bytes + from, kept);
+        (*lines)[*n_lines] = tw_arena_strndup(r->arena, bytes + from, kept);
         if (!(*lines)[(*n_lines)++]) return TW_ERR_NOMEM;
         from += length + 1;
     }
-    if (*n_lines == 0) return tw_diag_error(diag, (tw_loc){name, 1, 1}, "the header is missing");
+    if (*n_lines == 0) return tw_diag_error(r->diag, (tw_loc){name, 1, 1}, "the header is missing");
     return TW_OK;
 }
 
@@ -388,7 +389,7 @@ tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_are
     tw_packfile f = {0};
     const char **line = NULL;
     int n_lines = 0;
-    TW_TRY(read_lines(name, bytes, n, arena, diag, &line, &n_lines));
+    TW_TRY(read_lines(&r, name, bytes, n, &line, &n_lines));
     cell title[MAX_CELLS];
     TW_TRY(read_header(&r, title, split(line[0], (int)strlen(line[0]), (tw_loc){name, 1, 1}, title)));
     f.line = line;
@@ -400,24 +401,26 @@ tw_status tw_packfile_read(const char *name, const char *bytes, size_t n, tw_are
     for (int k = 0; k < N_COLUMNS; k++)
         if (r.at[k] >= 0) is_number[r.at[k]] = k != COL_ID && k != COL_SAME_AS && k != COL_HINT && k != COL_OFFSET;
     f.is_number = is_number;
-    tw_pack_item *item, *joined;
+    tw_pack_item *item;
+    tw_pack_joined joined;
     cell *same;
-    int *partner, *group, conflict, bad;
+    int *partner, bad;
     TW_ALLOC(arena, item, f.n + 1);
     TW_ALLOC(arena, same, f.n + 1);
     TW_ALLOC(arena, partner, f.n + 1);
-    TW_ALLOC(arena, group, f.n + 1);
     TW_TRY(read_buffers(&r, &f, item, same, name));
     TW_TRY(find_partners(&r, &f, same, partner));
-    TW_TRY(tw_pack_join(item, partner, f.n, arena, &joined, &f.n_items, group, &conflict));
-    if (conflict >= 0)
-        return tw_diag_error(diag, f.loc[conflict], "'%.*s' contradicts the buffers that it shares its offset with",
-                             TW_FIRST(40, f.id[conflict]));
-    f.item = joined;
-    f.item_of = group;
-    const char *wrong = tw_pack_check(joined, f.n_items, &bad);
+    TW_TRY(tw_pack_join(item, partner, f.n, arena, &joined));
+    if (joined.conflict >= 0)
+        return tw_diag_error(diag, f.loc[joined.conflict],
+                             "'%.*s' contradicts the buffers that it shares its offset with",
+                             TW_FIRST(40, f.id[joined.conflict]));
+    f.item = joined.item;
+    f.n_items = joined.n;
+    f.item_of = joined.group;
+    const char *wrong = tw_pack_check(joined.item, joined.n, &bad);
     for (int i = 0; wrong && bad < f.n_items && i < f.n; i++)
-        if (group[i] == bad)
+        if (joined.group[i] == bad)
             return tw_diag_error(diag, f.loc[i], "the buffers with '%.*s' cannot be placed: %s",
                                  TW_FIRST(40, f.id[i]), wrong);
     if (wrong) return tw_diag_error(diag, (tw_loc){name, 0, 0}, "%s", wrong);

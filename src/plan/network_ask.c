@@ -115,19 +115,20 @@ static bool is_settled(const tw_declared *d)
     return settled;
 }
 
-/* Element k of n of an input that says how, from the shapes of what goes in and what comes out; false: it does not follow. */
-static bool derive_one(const char *op, int i, const tw_declared *x, const tw_declared *y, int64_t n, int64_t k,
-                       double *out)
+/* Writes element k of an input that says how, from the shapes of what goes in and what comes out; false: it does not
+ * follow. */
+static bool derive_one(const char *op, int i, const tw_declared *x, const tw_declared *y, tw_array *into, int64_t k)
 {
+    int64_t n = into->n;
     int axis = (int)(y->n_dims - n + k);
     bool all = n == y->n_dims, fits = x && x->n_dims == y->n_dims && all && x->dim[axis] > 0;
     if (n > y->n_dims) return false;
-    *out = (double)y->dim[axis];
+    tw_array_set(into, k, (double)y->dim[axis]);
     if (strcmp(op, "Expand") == 0) return true;
     if (strcmp(op, "Reshape") == 0 || strcmp(op, "ConstantOfShape") == 0) return all;
     if (strcmp(op, "Resize") == 0 && i == 3) return all;
     if (strcmp(op, "Tile") != 0 || !fits) return false;
-    *out = (double)(y->dim[axis] / x->dim[axis]);
+    tw_array_set(into, k, (double)(y->dim[axis] / x->dim[axis]));
     return i == 1 && y->dim[axis] % x->dim[axis] == 0;
 }
 
@@ -136,11 +137,8 @@ static bool derive(const tw_graph_file *file, const tw_onnx_node *node, int i, t
     const tw_declared *y = &file->value[node->output[0]].declared;
     const tw_declared *x = node->input[0] >= 0 ? &file->value[node->input[0]].declared : NULL;
     if (!is_settled(y) || (i > 0 && !(x && is_settled(x)))) return false;
-    for (int64_t k = 0; k < into->n; k++) {
-        double value;
-        if (!derive_one(node->op, i, i > 0 ? x : NULL, y, into->n, k, &value)) return false;
-        tw_array_set(into, k, value);
-    }
+    for (int64_t k = 0; k < into->n; k++)
+        if (!derive_one(node->op, i, i > 0 ? x : NULL, y, into, k)) return false;
     return true;
 }
 

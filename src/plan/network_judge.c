@@ -173,9 +173,10 @@ static tw_status compare_node(tw_run *r, int j, const tw_onnx_node *node, const 
 
 /* ---- steps ---- */
 
+typedef tw_status take_fn(tw_run *r, int j, const tw_onnx_node *node, const tw_array *output);
+
 /* The nodes of a step, one after the other, each handed to `take`. */
-static tw_status walk_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag,
-                            tw_status (*take)(tw_run *r, int j, const tw_onnx_node *node, const tw_array *output))
+static tw_status walk_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag, take_fn *take)
 {
     const tw_step *step = r->job[j].step;
     const tw_onnx_node *all = r->net->file->graph[step->graph].node;

@@ -85,15 +85,16 @@ static int settle_depth(const tw_flow *flow, const tw_op *op, int operand, int d
     return depth;
 }
 
-static void number_tiles(const tw_flow *flow, const tw_op *op, int operand, int from, int to, int64_t *stride,
-                         int64_t *n)
+/* How many tiles the places [from, to) make of an operand; stride[p] of them are one step of place p apart. */
+static int64_t number_tiles(const tw_flow *flow, const tw_op *op, int operand, int from, int to, int64_t *stride)
 {
-    *n = 1; /* at most the tensor's elements, rounded up once per level */
+    int64_t n = 1; /* at most the tensor's elements, rounded up once per level */
     for (int p = to - 1; p >= from; p--) {
         if (!depends(op, operand, flow->place[p].loop)) continue;
-        stride[p] = *n;
-        *n *= flow->trips[p];
+        stride[p] = n;
+        n *= flow->trips[p];
     }
+    return n;
 }
 
 /* It is there from the beginning, or stays there: no mover has anything to do with it. */
@@ -133,8 +134,8 @@ static void close_residency(const tw_program *p, tw_flow *flow, tw_residency *s,
     bool declared = operand != tw_op_output(p->op) && p->machine->reuse == TW_REUSE_DECLARED;
     s->key = declared ? span_of(0, s->depth) : select_places(flow, p->op, operand, true, 0, s->depth);
     s->running = select_places(flow, p->op, operand, false, s->depth, grain) | span_of(grain, flow->n_places);
-    number_tiles(flow, p->op, operand, s->depth, grain, s->stride, &s->n_tiles);
-    number_tiles(flow, p->op, operand, 0, grain, s->number, &s->n_numbers);
+    s->n_tiles = number_tiles(flow, p->op, operand, s->depth, grain, s->stride);
+    s->n_numbers = number_tiles(flow, p->op, operand, 0, grain, s->number);
 }
 
 /* Tiles that are held at once: those that the outermost place that brings a tile back sweeps over. */

@@ -411,20 +411,15 @@ bool tw_part_is_sized(const tw_space *s, const tw_part *p)
 
 /* ---- what comes after the sizes ---- */
 
-/* The loops that level t cuts, parallel ones first. */
-typedef struct cut_loops {
-    int n_parallel, n;
-    int loop[TW_MAX_LOOPS];
-} cut_loops;
-
-static cut_loops loops_cut(const tw_space *s, const tw_part *p, int t)
+/* The loops that level t cuts, the parallel ones first. */
+static tw_cut_loops loops_cut(const tw_space *s, const tw_part *p, int t, int *n_parallel)
 {
-    cut_loops c = {0};
+    tw_cut_loops c = {0};
     for (int reduces = 0; reduces < 2; reduces++) {
         for (int l = 0; l < s->op->n_loops; l++)
             if (s->op->loop[l].reduces == reduces && p->var[tw_var_size(s, t, l)].lo < tw_part_piece(s, p, t, l))
                 c.loop[c.n++] = l;
-        if (!reduces) c.n_parallel = c.n;
+        if (!reduces) *n_parallel = c.n;
     }
     return c;
 }
@@ -461,20 +456,22 @@ static unsigned rules_of(const tw_space *s, const tw_part *p, int t, int l)
 static unsigned modes_at(const tw_space *s, const tw_part *p, int t)
 {
     const tw_frame *f = &s->frame[p->frame];
-    cut_loops c = loops_cut(s, p, t);
+    int n_parallel;
+    tw_cut_loops c = loops_cut(s, p, t, &n_parallel);
     unsigned modes = f->mode >= 0 ? 1u << f->mode : s->modes & s->limits.level[f->memory[t] - 1].accumulate;
-    if (c.n == c.n_parallel) return modes & -modes; /* nothing to add: the first one */
+    if (c.n == n_parallel) return modes & -modes; /* nothing to add: the first one */
     if (tw_machine_adder(s->machine, f->memory[t]) < 0) modes &= 1u << TW_FUSED;
     return modes;
 }
 
 static int64_t n_orders(const tw_space *s, const tw_part *p, int t)
 {
-    cut_loops c = loops_cut(s, p, t);
+    int n_parallel;
+    tw_cut_loops c = loops_cut(s, p, t, &n_parallel);
     if (s->limits.level[s->frame[p->frame].memory[t] - 1].has_order) return 1;
-    if (s->notes) return c.n_parallel <= 3 ? factorial(c.n_parallel) : 1;
+    if (s->notes) return n_parallel <= 3 ? factorial(n_parallel) : 1;
     if (s->discipline->sums_leave) return factorial(c.n);
-    return factorial(c.n_parallel) * factorial(c.n - c.n_parallel);
+    return factorial(n_parallel) * factorial(c.n - n_parallel);
 }
 
 /* Puts the k-th permutation (in lexicographic order) of the loops in `from` into `to`. */
@@ -492,11 +489,12 @@ static void permute(const int *from, int n, int64_t k, int *to)
 }
 
 /* The cut loops in the order that the part chose. */
-static cut_loops order_of(const tw_space *s, const tw_part *p, int t)
+static tw_cut_loops order_of(const tw_space *s, const tw_part *p, int t)
 {
     const tw_frame *f = &s->frame[p->frame];
     const tw_level_limits *limits = &s->limits.level[f->memory[t] - 1];
-    cut_loops c = loops_cut(s, p, t), out = c;
+    int n_parallel;
+    tw_cut_loops c = loops_cut(s, p, t, &n_parallel), out = c;
     int64_t k = p->var[f->order + t].lo;
     if (limits->has_order) {
         int n = 0;
@@ -506,9 +504,9 @@ static cut_loops order_of(const tw_space *s, const tw_part *p, int t)
     } else if (s->discipline->sums_leave) {
         permute(c.loop, c.n, k, out.loop);
     } else {
-        int64_t inner = s->notes ? 1 : factorial(c.n - c.n_parallel);
-        permute(c.loop, c.n_parallel, k / inner, out.loop);
-        permute(c.loop + c.n_parallel, c.n - c.n_parallel, k % inner, out.loop + c.n_parallel);
+        int64_t inner = s->notes ? 1 : factorial(c.n - n_parallel);
+        permute(c.loop, n_parallel, k / inner, out.loop);
+        permute(c.loop + n_parallel, c.n - n_parallel, k % inner, out.loop + n_parallel);
     }
     return out;
 }
@@ -516,7 +514,10 @@ static cut_loops order_of(const tw_space *s, const tw_part *p, int t)
 static bool holds(const tw_space *s, int m, int o) { return s->path[o] >> m & 1; }
 
 /* How keep v of n cut loops is written in a mapping: the loops outside the residency are the first n - v. */
-static int keep_word(const cut_loops *c, int v) { return v == 0 ? 0 : v == c->n ? -1 : c->loop[c->n - v - 1] + 1; }
+static int keep_word(const tw_cut_loops *c, int v)
+{
+    return v == 0 ? 0 : v == c->n ? -1 : c->loop[c->n - v - 1] + 1;
+}
 
 /* Of the keeps 0 .. n those that differ, as a mask. */
 static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
@@ -525,7 +526,7 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
     const tw_level_limits *here = &s->limits.level[m - 1], *tiled = &s->limits.level[f->memory[f->grain[m]] - 1];
     if (!holds(s, m, o)) return 1;
     if (s->resident >> o & 1) return 1;
-    cut_loops c = order_of(s, p, f->grain[m]);
+    tw_cut_loops c = order_of(s, p, f->grain[m]);
     const tw_memory *memory = &s->machine->memory[m];
     unsigned what = tw_role_of(s->op, o);
     bool settles = o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT;
@@ -536,7 +537,7 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
         bool same = v > 0 && settles && !(loops >> c.loop[c.n - v] & 1), any = here->keep[o] == UINT32_MAX;
         if (v > 0 && (!(memory->keeps & what) || (memory->whole && v < c.n))) continue;
         if (memory->whole) same = v > 0 && settles && !(loops & cut); /* there is one way to keep it */
-        if (any ? !same : tw_limits_allow_keep(here, tiled, s->op, o, c.loop, c.n, c.n - v)) keeps |= 1u << v;
+        if (any ? !same : tw_limits_allow_keep(here, tiled, s->op, o, &c, c.n - v)) keeps |= 1u << v;
     }
     return keeps;
 }
@@ -711,7 +712,7 @@ bool tw_part_set_order(const tw_space *s, tw_part *p, int t, const int order[TW_
     int64_t n = n_orders(s, p, t);
     for (int64_t k = 0; k < n; k++) {
         p->var[f->order + t] = (tw_range){(int32_t)k, (int32_t)k};
-        cut_loops c = order_of(s, p, t);
+        tw_cut_loops c = order_of(s, p, t);
         int at = 0;
         for (int i = 0; i < s->op->n_loops && at < c.n; i++) at += order[i] == c.loop[at];
         if (at == c.n) return true;
@@ -758,7 +759,7 @@ static void map_cuts(const tw_space *s, const tw_part *p, int t, tw_level_map *m
 /* Loops that are not cut keep their place as declared, parallel ones first. */
 static void map_order(const tw_space *s, const tw_part *p, int t, tw_level_map *map)
 {
-    cut_loops c = order_of(s, p, t);
+    tw_cut_loops c = order_of(s, p, t);
     unsigned cut = 0;
     int n = 0, k = 0;
     for (int i = 0; i < c.n; i++) cut |= 1u << c.loop[i];
@@ -779,7 +780,7 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
         map->pass = f->memory[t] != m;
         if (!s->discipline->adders) map->accumulate = TW_FUSED;
         if (s->discipline->credits) {
-            cut_loops c = order_of(s, p, t);
+            tw_cut_loops c = order_of(s, p, t);
             for (int o = 0; o < s->op->n_operands; o++)
                 map->keeps[o] = keep_word(&c, p->var[tw_var_keep(s, f, m, o)].lo);
         } else if (map->pass) {

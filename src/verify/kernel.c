@@ -170,9 +170,15 @@ static void scale_add(double x, const double *b, double *out, int64_t n)
     for (; i < n; i++) out[i] += x * b[i];
 }
 
-static void multiply_add(const double *a, int64_t sa, const double *b, int64_t sb, double *restrict out, int64_t so,
-                         int64_t n)
+typedef struct series { /* elements `step` apart */
+    const double *at;
+    int64_t step;
+} series;
+
+static void multiply_add(series x, series y, double *restrict out, int64_t so, int64_t n)
 {
+    const double *a = x.at, *b = y.at;
+    const int64_t sa = x.step, sb = y.step;
     if (sa == 0 && sb == 1 && so == 1) {
         scale_add(*a, b, out, n);
     } else if (so == 0) {
@@ -219,7 +225,7 @@ static void multiply_two(const nest *k, const int64_t *offset, const int64_t *st
 {
     int a = stride[1] == 0; /* the one that stands still comes first */
     const double *x = k->input[a].data + offset[a], *y = k->input[!a].data + offset[!a];
-    multiply_add(x, stride[a], y, stride[!a], out, so, n);
+    multiply_add((series){x, stride[a]}, (series){y, stride[!a]}, out, so, n);
 }
 
 /* Values as they can be added up or multiplied in any order. */

@@ -64,8 +64,10 @@ static void read_rows(const char *bytes, size_t n, tw_arena *arena)
     tw_data data;
     expect(tw_tree_parse("machine", machine_text, strlen(machine_text), arena, &diag, &root) == TW_OK);
     expect(tw_machine_of_tree(root, &diag, &machine) == TW_OK);
-    tw_status status =
-        tw_data_read("fuzz", bytes, n, &(tw_data_options){0}, &machine, tw_quidditch_read, arena, &diag, &data);
+    tw_csv csv;
+    const tw_data_meaning meaning = {&(tw_data_options){0}, &machine, tw_quidditch_read};
+    tw_status status = tw_csv_parse("fuzz", bytes, n, arena, &diag, &csv);
+    if (status == TW_OK) status = tw_data_read(&csv, &meaning, arena, &diag, &data);
     expect(status == TW_OK || status == TW_ERR_INPUT);
     expect((status == TW_OK) == (diag.n_errors == 0));
     for (int i = 0; status == TW_OK && i < data.n_rows; i++)

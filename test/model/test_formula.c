@@ -12,7 +12,8 @@ static const tw_formula *parse(const char *text, tw_arena *arena)
 {
     const tw_formula *f = NULL;
     tw_diag diag = {0};
-    tw_status status = tw_formula_parse(text, (tw_loc){"f", 1, 1}, N_VARS, names, arena, &diag, &f);
+    tw_status status =
+        tw_formula_parse(&(tw_formula_text){text, (tw_loc){"f", 1, 1}, N_VARS, names}, arena, &diag, &f);
     if (status != TW_OK) print_error("%s: %s\n", text, diag.last);
     CHECK_EQ(status, TW_OK);
     tw_diag_release(&diag);
@@ -48,7 +49,8 @@ static void check_refused(const char *text, const char *want)
     tw_arena *arena = tw_arena_new();
     tw_diag diag = {0};
     const tw_formula *f;
-    CHECK_EQ(tw_formula_parse(text, (tw_loc){"f", 1, 11}, 2, names, arena, &diag, &f), TW_ERR_INPUT);
+    CHECK_EQ(tw_formula_parse(&(tw_formula_text){text, (tw_loc){"f", 1, 11}, 2, names}, arena, &diag, &f),
+             TW_ERR_INPUT);
     CHECK_STR(diag.last, want);
     tw_diag_release(&diag);
     tw_arena_free(arena);

@@ -194,24 +194,25 @@ TEST(the_clique_adds_up_to_the_load)
 TEST(an_in_place_pair_takes_the_larger_size_at_its_hand_over)
 {
     tw_pack_segment g[] = {{0, 3, 0, 8}, {2, 6, 0, 5}, {0, 6, 0, 4}};
-    tw_pack_item item[3], *joined;
-    int partner[] = {-1, 0, -1}, group[3], n, conflict;
+    tw_pack_item item[3];
+    tw_pack_joined joined;
+    int partner[] = {-1, 0, -1};
     for (int i = 0; i < 3; i++)
         item[i] = (tw_pack_item){.segment = &g[i], .n_segments = 1, .align = 1, .fixed = -1};
     tw_arena *arena = tw_arena_new();
-    CHECK_EQ(tw_pack_join(item, partner, 3, arena, &joined, &n, group, &conflict), TW_OK);
-    CHECK_EQ(conflict, -1);
-    CHECK_EQ(n, 2);
-    CHECK_EQ(group[0], group[1]);
-    CHECK_EQ(joined[0].n_segments, 2);
-    CHECK_EQ(joined[0].segment[0].upper, 3);
-    CHECK_EQ(joined[0].segment[0].high, 8);
-    CHECK_EQ(joined[0].segment[1].high, 5);
-    CHECK_EQ(solve(joined, n, TW_UNLIMITED, true, arena).height, 12);
+    CHECK_EQ(tw_pack_join(item, partner, 3, arena, &joined), TW_OK);
+    CHECK_EQ(joined.conflict, -1);
+    CHECK_EQ(joined.n, 2);
+    CHECK_EQ(joined.group[0], joined.group[1]);
+    CHECK_EQ(joined.item[0].n_segments, 2);
+    CHECK_EQ(joined.item[0].segment[0].upper, 3);
+    CHECK_EQ(joined.item[0].segment[0].high, 8);
+    CHECK_EQ(joined.item[0].segment[1].high, 5);
+    CHECK_EQ(solve(joined.item, joined.n, TW_UNLIMITED, true, arena).height, 12);
     item[0].fixed = 0;
     item[1].fixed = 4;
-    CHECK_EQ(tw_pack_join(item, partner, 3, arena, &joined, &n, group, &conflict), TW_OK);
-    CHECK_EQ(conflict, 1);
+    CHECK_EQ(tw_pack_join(item, partner, 3, arena, &joined), TW_OK);
+    CHECK_EQ(joined.conflict, 1);
     tw_arena_free(arena);
 }
 

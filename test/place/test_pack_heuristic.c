@@ -56,16 +56,15 @@ static void check(uint64_t *seed, int n_fixed)
 {
     problem *p = calloc(1, sizeof *p);
     tw_arena *scratch = tw_arena_new();
-    int64_t height;
-    int clash;
+    tw_pack_first first;
     draw(p, seed, n_fixed);
     for (int i = 0; i < N; i++) p->want[i] = p->item[i].fixed;
     for (int i = 0; i < N; i++)
         if (p->item[i].fixed < 0) p->want[i] = lowest(p, i);
-    CHECK_EQ(tw_pack_first_fit(p->item, N, 0, scratch, p->offset, &height, &clash), TW_OK);
-    CHECK_EQ(clash, -1);
+    CHECK_EQ(tw_pack_first_fit(p->item, N, 0, scratch, p->offset, &first), TW_OK);
+    CHECK_EQ(first.clash, -1);
     for (int i = 0; i < N; i++) CHECK_EQ(p->offset[i], p->want[i]);
-    CHECK(pack_check(p->item, N, p->offset, height) == NULL);
+    CHECK(pack_check(p->item, N, p->offset, first.height) == NULL);
     tw_arena_free(scratch);
     free(p);
 }
@@ -82,13 +81,12 @@ TEST(without_time_many_items_are_placed_all_the_same)
     uint64_t seed = tw_test_seed();
     problem *p = calloc(1, sizeof *p);
     tw_arena *scratch = tw_arena_new();
-    int64_t height, in_time;
-    int clash;
+    tw_pack_first first, in_time;
     draw(p, &seed, 20);
-    CHECK_EQ(tw_pack_first_fit(p->item, N, tw_pack_clock() - 1, scratch, p->offset, &height, &clash), TW_OK);
-    CHECK(pack_check(p->item, N, p->offset, height) == NULL);
-    CHECK_EQ(tw_pack_first_fit(p->item, N, 0, scratch, p->offset, &in_time, &clash), TW_OK);
-    CHECK(in_time < height);
+    CHECK_EQ(tw_pack_first_fit(p->item, N, tw_pack_clock() - 1, scratch, p->offset, &first), TW_OK);
+    CHECK(pack_check(p->item, N, p->offset, first.height) == NULL);
+    CHECK_EQ(tw_pack_first_fit(p->item, N, 0, scratch, p->offset, &in_time), TW_OK);
+    CHECK(in_time.height < first.height);
     tw_arena_free(scratch);
     free(p);
 }
@@ -99,14 +97,14 @@ TEST(many_items_that_are_live_at_once)
     enum { MANY = 100000 };
     tw_pack_segment segment = {0, 5, 0, 8};
     tw_pack_item *item = calloc(MANY, sizeof *item);
-    int64_t *offset = calloc(MANY, sizeof *offset), height;
+    int64_t *offset = calloc(MANY, sizeof *offset);
     tw_arena *scratch = tw_arena_new();
-    int clash;
+    tw_pack_first first;
     double start = tw_pack_clock();
     for (int i = 0; i < MANY; i++)
         item[i] = (tw_pack_item){.segment = &segment, .n_segments = 1, .align = 1, .fixed = -1};
-    CHECK_EQ(tw_pack_first_fit(item, MANY, 0, scratch, offset, &height, &clash), TW_OK);
-    CHECK_EQ(height, 8 * MANY);
+    CHECK_EQ(tw_pack_first_fit(item, MANY, 0, scratch, offset, &first), TW_OK);
+    CHECK_EQ(first.height, 8 * MANY);
     CHECK(tw_pack_clock() - start < 10);
     tw_arena_free(scratch);
     free(offset);

@@ -140,17 +140,16 @@ static void pair_some(uint64_t *seed, const pack_problem *p, int *partner)
 static int64_t least_height(const pack_problem *p, const int *partner, int64_t *load)
 {
     tw_arena *arena = tw_arena_new();
-    tw_pack_item *joined;
-    int n, group[MAX_ITEMS], conflict;
+    tw_pack_joined joined;
     tw_pack_options options = {.capacity = TW_UNLIMITED, .minimize = true};
     tw_pack_result r;
-    CHECK_EQ(tw_pack_join(p->item, partner, p->n, arena, &joined, &n, group, &conflict), TW_OK);
-    CHECK_EQ(conflict, -1);
-    CHECK_EQ(tw_pack_solve(joined, n, &options, arena, &r), TW_OK);
+    CHECK_EQ(tw_pack_join(p->item, partner, p->n, arena, &joined), TW_OK);
+    CHECK_EQ(joined.conflict, -1);
+    CHECK_EQ(tw_pack_solve(joined.item, joined.n, &options, arena, &r), TW_OK);
     CHECK(r.verdict != TW_PACK_UNDECIDED);
     if (r.verdict == TW_PACK_FITS) {
         CHECK_EQ(r.bound, r.height);
-        CHECK(pack_check(joined, n, r.offset, r.height) == NULL);
+        CHECK(pack_check(joined.item, joined.n, r.offset, r.height) == NULL);
     }
     *load = r.load;
     int64_t height = r.verdict == TW_PACK_FITS ? r.height : -1;
