@@ -303,10 +303,11 @@ static tw_status try_channels(trial *t, int e)
     return answer(t, (tw_remedy){TW_MORE_CHANNELS, engine->name, text}, &changed, &t->asker.options, -1);
 }
 
+/* Where it is known what every command waits for, a faster engine is worth a question only if time is the objective. */
 static bool time_counts(const trial *t)
 {
     tw_measure first = t->asker.options.n_objectives > 0 ? t->asker.options.objective[0].measure : TW_CYCLES;
-    return tw_discipline_of(t->plan->machine)->rows || first == TW_CYCLES || first == TW_EDP;
+    return !t->plan->op[0].timeline.has_waits || first == TW_CYCLES || first == TW_EDP;
 }
 
 static tw_status try_engines(trial *t)

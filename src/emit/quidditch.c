@@ -188,7 +188,7 @@ static tw_status check_lowering(const tw_quidditch_config *lowering, const tw_op
 /* NULL, or why no config can be about this machine. */
 static const char *unfit(const tw_machine *machine)
 {
-    if (tw_discipline_of(machine)->rows) return "is a lockstep machine";
+    if (!tw_machine_knows(machine, "buffers")) return "is a lockstep machine";
     if (machine->memory[machine->n_memories - 1].holds != TW_HOLDS_ALL)
         return "has no innermost memory that holds inputs and output";
     return NULL;

@@ -10,9 +10,15 @@ static const char *const stream_keys[] = {"reuse",     "barrier",  "launch", "pa
                                           "array",     "cost_of",  "beat",   "cores",   NULL};
 
 const tw_discipline tw_disciplines[TW_N_TIMINGS] = {
-    [TW_LOCKSTEP] =
-        {.name = "lockstep", .rows = true, .adders = true, .max_buffers = TW_MAX_SLOTS, .keys = row_keys},
+    [TW_LOCKSTEP] = {.name = "lockstep",
+                     .rows = true,
+                     .ticks = true,
+                     .check = tw_machine_check_rows,
+                     .adders = true,
+                     .max_buffers = TW_MAX_SLOTS,
+                     .keys = row_keys},
     [TW_ASYNC] = {.name = "async",
+                  .check = tw_machine_check_stream,
                   .credits = true,
                   .sums_leave = true,
                   .fuses = true,

@@ -14,10 +14,13 @@ enum { TW_MAX_SLOTS = 64, TW_MAX_CREDITS = 1 << 16 };
 
 typedef struct tw_discipline {
     const char *name;
-    /* Engines start together, in rows that are counted as ticks; the program of a level runs inside one execution of the level
-     * outside it and begins with empty buffers. Otherwise all levels are one stream of commands, each with a time and a
-     * reason for waiting of its own. */
+    /* The machine's own invariants, see tw_machine_check. */
+    tw_status (*check)(const tw_machine *machine, tw_diag *diag);
+    /* A program is rows whose engines start together, and the program of a level runs inside one execution of the level
+     * outside it. Otherwise all levels are one stream of commands. That chooses between the tables of functions, and is
+     * asked nowhere else: tools/debt counts it as a question about the timing. */
     bool rows;
+    bool ticks; /* rows are a measure of time beside cycles */
     /* Buffers change hands by credits: a mapping may leave their number open, let operands share them, and say how long what
      * lies in them is kept. */
     bool credits;
@@ -27,6 +30,10 @@ typedef struct tw_discipline {
     int64_t max_buffers;     /* of one operand in one memory                                                */
     const char *const *keys; /* of machine files that are known to it alone; the last is NULL              */
 } tw_discipline;
+
+/* In machine.c. */
+TW_NODISCARD tw_status tw_machine_check_rows(const tw_machine *machine, tw_diag *diag);
+TW_NODISCARD tw_status tw_machine_check_stream(const tw_machine *machine, tw_diag *diag);
 
 extern const tw_discipline tw_disciplines[TW_N_TIMINGS];
 static inline const tw_discipline *tw_discipline_of(const tw_machine *machine)

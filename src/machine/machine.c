@@ -406,7 +406,7 @@ static tw_status check_adders(const tw_machine *machine, tw_diag *diag)
     return status;
 }
 
-static tw_status check_lockstep(const tw_machine *machine, tw_diag *diag)
+tw_status tw_machine_check_rows(const tw_machine *machine, tw_diag *diag)
 {
     tw_status movers = check_movers(machine, diag), compute = check_compute(machine, machine->n_memories - 1, diag);
     tw_status adders = check_adders(machine, diag);
@@ -517,7 +517,7 @@ static tw_status check_async_engine(const tw_machine *machine, const tw_engine *
     return engine->kind == TW_MOVES ? check_use(machine, engine, diag) : TW_OK;
 }
 
-static tw_status check_async(const tw_machine *machine, tw_diag *diag)
+tw_status tw_machine_check_stream(const tw_machine *machine, tw_diag *diag)
 {
     TW_TRY(check_holds(machine, diag));
     tw_status status = check_paths(machine, diag);
@@ -531,7 +531,7 @@ static tw_status check_async(const tw_machine *machine, tw_diag *diag)
 tw_status tw_machine_check(const tw_machine *machine, tw_diag *diag)
 {
     TW_TRY(check_memories(machine, diag));
-    return machine->timing == TW_ASYNC ? check_async(machine, diag) : check_lockstep(machine, diag);
+    return tw_discipline_of(machine)->check(machine, diag);
 }
 
 /* ---- the printer ---- */

@@ -14,7 +14,7 @@ static tw_status resolve(const tw_objective *objective, const tw_machine *machin
 {
     bool named = objective->measure == TW_TRAFFIC || objective->measure == TW_PEAK;
     *out = (tw_goal){objective->measure, -1, -1};
-    if (objective->measure == TW_TICKS && !tw_discipline_of(machine)->rows)
+    if (objective->measure == TW_TICKS && !tw_discipline_of(machine)->ticks)
         return tw_diag_error(diag, (tw_loc){0},
                              "machine '%s' is async and has no ticks; the objective is 'latency'", machine->name);
     if (!named) return TW_OK;

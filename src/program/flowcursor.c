@@ -487,8 +487,9 @@ static unsigned asked_for(const tw_flow_cursor *c, int o)
 /* The tile of memory m has been asked for by the memory inside, in the last instruction if that was a transfer. */
 static void after_reading(tw_flow_cursor *c, int m, int o, tw_instr *reader)
 {
-    const tw_residency *s = &c->flow->residency[m][o];
-    if (s->passing || (!c->flow->serpentine && is_last(c, s->last))) leave(c, reader, m, o);
+    const tw_flow *flow = c->flow;
+    const tw_residency *s = &flow->residency[m][o];
+    if (s->passing || (!flow->serpentine && is_last(c, s->last))) leave(c, reader, m, o);
 }
 
 /* False at a deadlock. */

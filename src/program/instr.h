@@ -59,7 +59,9 @@ typedef struct tw_event {
  * row whose EXEC contains them. Async: the one command of one engine, in program order, which is an order in which
  * everything comes after what it depends on; `tick` counts commands, `level` is 0. */
 typedef struct tw_rowset {
-    int level;  /* index into the program's tiled levels, outermost 0        */
+    bool
+        command; /* the one command of one engine, with a time and a reason for waiting of its own; otherwise a row */
+    int level;   /* index into the program's tiled levels, outermost 0        */
     int memory; /* that level's memory                                       */
     int64_t tick, start_cycle, end_cycle;
     int64_t live_units; /* in `memory`, this row                              */

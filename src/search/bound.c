@@ -60,7 +60,7 @@ static int64_t movement_cycles(const tw_view *v, int m)
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || engine->memory != m) continue;
-        bool hidden = s->discipline->rows && v->f->memory[v->f->grain[m]] != m;
+        bool hidden = s->rules->nests && v->f->memory[v->f->grain[m]] != m;
         if (rate_of(engine) <= 0 || hidden || !engine->one_channel) return 0;
         rate += rate_of(engine);
     }

@@ -83,7 +83,7 @@ static tw_status refuse(const tw_space *s, const tw_search_options *options, con
 /* Whether a search that gives up is followed by one over the family of the notes. */
 static bool has_notes(const tw_space *s, const tw_search_options *options)
 {
-    return options->space == TW_SPACE_ALL && s->discipline->rows && !options->exhaustive;
+    return options->space == TW_SPACE_ALL && s->rules->notes && !options->exhaustive;
 }
 
 /* A search that gave up must not be worse than one over the family of the notes, which is small. */

@@ -534,4 +534,6 @@ const tw_search_rules tw_search_rows = {.bound = tw_bound_rows,
                                         .refined_by = TW_BOUND_ROWS,
                                         .estimate = rate_leaf,
                                         .buffers = search_slots,
+                                        .notes = true,
+                                        .nests = true,
                                         .first_nodes = 8};

@@ -206,7 +206,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
                   .max_outer = options->max_outer > 0 ? options->max_outer : 16,
                   .max_inner = options->max_inner > 0 ? options->max_inner : 64};
     s.rules = s.discipline->rows ? &tw_search_rows : &tw_search_stream;
-    if (s.notes && !s.discipline->rows)
+    if (s.notes && !s.rules->notes)
         return tw_diag_error(diag, (tw_loc){0}, "the space 'notes' is about lockstep machines, '%s' is async",
                              machine->name);
     if (!(mac->computes >> s.op->compute & 1))
@@ -220,7 +220,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     for (int o = 0; o < s.op->n_operands; o++)
         if (tw_op_is_resident(model, s.op, o)) s.resident |= 1u << o;
     s.clipped = tw_op_clipped(s.op);
-    s.leaves_out = s.clipped && s.discipline->rows && s.op->compute != TW_MAP;
+    s.leaves_out = s.clipped && s.rules->nests && s.op->compute != TW_MAP;
     s.cuts = cuts_of(&s, options->cut);
     TW_TRY(modes_of(&s, options, diag, &s.modes));
     for (int o = 0; o < s.op->n_operands; o++) {

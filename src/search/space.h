@@ -48,6 +48,9 @@ typedef struct tw_search_rules {
     tw_status (*estimate)(struct tw_leaf *leaf, tw_outcome *least, int64_t *short_by);
     /* and a search over the buffers. */
     tw_status (*buffers)(struct tw_leaf *leaf);
+    bool notes; /* the family of the notes is about such programs                */
+    bool nests; /* the program of a level begins with empty buffers, its transfers through a memory hide behind
+                         others, and executions whose inputs lie in padding are left out */
     bool short_first; /* among equal bounds short programs are tried first            */
     bool shortlist;   /* shortlist.h says something about time on such a machine       */
     bool seeds_first; /* constructive seeds come right after the first round           */

@@ -207,7 +207,7 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     if (fewer || v->skips) sum.transfers = tw_cdiv(s->least[o], tw_max(1, tw_footprint_most(s, o, v->hi[t])));
     for (int l = 0; l < s->op->n_loops && !fewer && !v->skips; l++) {
         /* A nested program begins with empty buffers. */
-        int64_t again = tw_space_depends(s, o, l) || !s->discipline->rows ? 1 : v->n[t][l];
+        int64_t again = tw_space_depends(s, o, l) || !s->rules->nests ? 1 : v->n[t][l];
         sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? v->n[t + 1][l] : again);
         sum.units = tw_sat_mul(sum.units, again);
     }

@@ -300,7 +300,8 @@ static void apply(tw_async *s, const command *c)
 
 static tw_status show(tw_async *s, const command *c)
 {
-    tw_rowset row = {.memory = s->machine->engine[c->event->instr.engine].memory,
+    tw_rowset row = {.command = true,
+                     .memory = s->machine->engine[c->event->instr.engine].memory,
                      .tick = s->n_commands,
                      .start_cycle = c->start,
                      .end_cycle = c->end,
@@ -414,6 +415,7 @@ tw_status tw_async_run(const tw_program *program, const tw_sim_request *asked, t
     if (!asked->brief) describe_engines(&s);
     if (!asked->brief) describe_pools(&s);
     result.brief = asked->brief;
+    result.has_waits = !asked->brief;
     *out = result;
     return TW_OK;
 }

@@ -32,7 +32,8 @@ typedef struct tw_link_count {
 
 typedef struct tw_timeline {
     tw_summary sum;
-    bool brief; /* critical paths and what is used of pools were left out */
+    bool brief;     /* critical paths and what is used of pools were left out            */
+    bool has_waits; /* engines have a share of the critical path and reasons for waiting */
     tw_engine_use engine[TW_MAX_ENGINES];
     int64_t peak_live[TW_MAX_MEMORIES];
     tw_link_count link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into and out of memory m, per operand */

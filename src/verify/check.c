@@ -396,6 +396,7 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
         follow_levels(c);
     else if (!(c->stream = tw_stream_check_new(c)))
         return NULL;
+    c->tally.paths = c->stream;
     if (!check_layout(c)) return NULL;
     if (in->map && !c->fault.set) tw_room_check(&c->in, &c->fault);
     return c;

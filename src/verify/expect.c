@@ -132,16 +132,16 @@ void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES]
     cut_loops nest = {0};
     walk_levels(map, level, in, &nest);
     in->innermost = -1;
-    if (tw_discipline_of(in->machine)->rows) return; /* the rest is about one nest of all levels */
+    tw_residencies residencies;
+    tw_residencies_init(&residencies, in);
+    memcpy(in->holds_sums, residencies.sums, sizeof in->holds_sums);
+    if (!residencies.one_nest) return;
     for (int o = 0; o < in->op->n_operands - 1; o++) in->streamed[o] = is_streamed(map, in, &nest, o);
     bool plain = in->n_levels == 1 && nest.n > 0 && !map->level[map->n_levels - 1].serpentine;
     if (plain) in->innermost = nest.at[nest.n - 1].loop;
     lay_out(map, in);
     int memory = in->machine->engine[in->machine->compute].memory;
     in->laid_whole = in->machine->memory[memory].whole && map->level[memory - 1].keeps[in->op->n_operands - 1] < 0;
-    tw_residencies residencies;
-    tw_residencies_init(&residencies, in);
-    memcpy(in->holds_sums, residencies.sums, sizeof in->holds_sums);
 }
 
 void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS])

@@ -46,10 +46,10 @@ bool tw_fault_at(const tw_site *site, const char *fmt, ...)
 {
     char where[96];
     const tw_instr *instr = site->instr;
-    bool rows = tw_discipline_of(site->in->machine)->rows;
-    snprintf(where, sizeof where, "%s %" PRId64 " (%.40s)%s%s ", rows ? "row" : "command", site->row->tick,
-             rows ? memory_name(site->in, site->row->memory) : engine_name(site->in, site->row), instr ? ": " : "",
-             instr ? tw_verify_opcode_name(instr->op) : "");
+    bool command = site->row->command;
+    snprintf(where, sizeof where, "%s %" PRId64 " (%.40s)%s%s ", command ? "command" : "row", site->row->tick,
+             command ? engine_name(site->in, site->row) : memory_name(site->in, site->row->memory),
+             instr ? ": " : "", instr ? tw_verify_opcode_name(instr->op) : "");
     va_list args;
     va_start(args, fmt);
     set(site->fault, where, fmt, args);
@@ -68,7 +68,7 @@ tw_buffer_name tw_buffer_name_of(const tw_verify_input *in, int buffer, int oper
     }
     const tw_buffer *b = &in->layout->buffer[buffer];
     const char *what = b->operand >= 0 && b->operand < op->n_operands ? op->operand[b->operand].name : "?";
-    bool near = b->memory == memory && tw_discipline_of(in->machine)->rows;
+    bool near = b->memory == memory;
     snprintf(name.text, sizeof name.text, "%s%s%s%d", near ? "" : memory_name(in, b->memory), near ? "" : ".", what,
              b->slot);
     return name;

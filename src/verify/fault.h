@@ -19,11 +19,11 @@ typedef struct tw_site {
     const tw_rowset *row;
     const tw_instr *instr; /* NULL: the row as a whole */
 } tw_site;
-/* "row 4 (l3): EXEC ", on an async machine "command 4 (dma): LOAD ", and the text. Always false, so that `return
+/* "row 4 (l3): EXEC ", of a stream "command 4 (dma): LOAD ", and the text. Always false, so that `return
  * tw_fault_at(..)` reads well. */
 bool tw_fault_at(const tw_site *site, const char *fmt, ...) TW_PRINTF(2, 3);
 
-/* "ofm1", with its memory ("l2.ofm1") when that is not `memory`, and always on an async machine; for -1 the tensor
+/* "ofm1", with its memory ("l2.ofm1") when that is not `memory`; for -1 the tensor
  * of `operand`. */
 typedef struct tw_buffer_name {
     char text[64];

@@ -252,10 +252,20 @@ static void turn(tw_residencies *s)
         }
 }
 
+static void hold_tiles(tw_residencies *s)
+{
+    for (int m = 1; m < s->in->machine->n_memories; m++)
+        for (int o = 0; o <= output_of(s); o++) s->of[m][o].here = true;
+}
+
 void tw_residencies_init(tw_residencies *s, const tw_verify_input *in)
 {
     tw_box all = {0};
-    *s = (tw_residencies){.in = in};
+    *s = (tw_residencies){.in = in, .one_nest = !tw_discipline_of(in->machine)->rows};
+    if (!s->one_nest) {
+        hold_tiles(s);
+        return;
+    }
     tw_steps_init(&s->walk, in->op, in->map, 0, false);
     for (int l = 0; l < in->op->n_loops; l++) all.span[l].hi = in->op->loop[l].extent;
     for (int p = 0; p < s->walk.n; p++)

@@ -37,6 +37,9 @@ typedef struct tw_wanted {
 enum { TW_WANTED_MAX = 4 * TW_MAX_MEMORIES * TW_MAX_OPERANDS };
 typedef struct tw_residencies {
     const tw_verify_input *in;
+    bool
+        one_nest; /* of all levels: a stream. In rows each level is a program of its own, which begins with empty buffers,
+                      and all that is known is that every memory has tiles of everything */
     tw_steps walk;
     uint64_t reductions;            /* places */
     int innermost[TW_MAX_OPERANDS]; /* memory next to the execution                 */

@@ -333,20 +333,10 @@ static void measure(room *r)
     }
 }
 
-/* The program of a level begins with empty buffers, one tile of each operand in each. */
-static void hold_tiles(room *r)
-{
-    for (int m = 1; m < r->in->machine->n_memories; m++)
-        for (int o = 0; o <= output_of(r); o++) r->residencies.of[m][o].here = true;
-}
-
 void tw_room_check(const tw_verify_input *in, tw_fault *fault)
 {
     room r = {.in = in, .fault = fault};
-    if (tw_discipline_of(in->machine)->rows)
-        hold_tiles(&r);
-    else
-        tw_residencies_init(&r.residencies, in);
+    tw_residencies_init(&r.residencies, in);
     measure(&r);
     for (int l = 0; l < in->op->n_loops; l++) check_cuts(&r, l);
     for (int m = 1; m < in->machine->n_memories; m++) {

@@ -456,7 +456,7 @@ static tw_status sources_read(tw_executor *e, job *j)
         if (again.no_memory) return TW_ERR_NOMEM;
         if (!now || memcmp(now, r->bytes, (size_t)n) != 0)
             tw_fault_at(&s.at, "reads %s until cycle %" PRId64 ", which is overwritten before",
-                        tw_buffer_name_of(&e->in, r->buffer, r->operand, j->row.memory).text, j->event.busy_end);
+                        tw_buffer_name_of(&e->in, r->buffer, r->operand, -1).text, j->event.busy_end);
     }
     return TW_OK;
 }
@@ -561,7 +561,7 @@ static tw_status collect_residents(tw_executor *e)
         event.instr.src[0] = r->buffer;
         event.instr.dst = -1;
         event.start_cycle = event.end_cycle = event.busy_end = e->stream->now;
-        tw_rowset row = {.n_events = 1, .event = &event, .tick = -1};
+        tw_rowset row = {.command = true, .n_events = 1, .event = &event, .tick = -1};
         TW_TRY(start(e, &row, &event));
     }
     return e->fault.set ? TW_OK : advance(e, INT64_MAX);
@@ -583,7 +583,7 @@ static tw_status place_residents(tw_executor *e)
             .instr = {.op = TW_LOAD, .operand = (int16_t)r->operand, .n_src = 1, .region = r->region}};
         event.instr.src[0] = -1;
         event.instr.dst = r->buffer;
-        tw_rowset row = {.n_events = 1, .event = &event};
+        tw_rowset row = {.command = true, .n_events = 1, .event = &event};
         TW_TRY(start(e, &row, &event));
     }
     return advance(e, 0);

@@ -142,7 +142,6 @@ static void compare_engines(const tw_tally *t, tw_fault *fault)
 {
     const tw_machine *m = t->in->machine;
     int64_t critical = 0;
-    bool rows = tw_discipline_of(m)->rows; /* which have neither units nor a critical path */
     for (int e = 0; e < m->n_engines; e++) {
         const tw_engine_use *s = &t->in->claims->engine[e], *is = &t->engine[e];
         const claim c[] = {{"loads", s->loads, is->loads},
@@ -153,13 +152,13 @@ static void compare_engines(const tw_tally *t, tw_fault *fault)
                            {"busy cycles", s->busy_cycles, is->busy_cycles},
                            {"cycles of waiting for data", s->wait_data, is->wait_data},
                            {"cycles of waiting for credits", s->wait_credit, is->wait_credit},
-                           {"units", s->count, rows ? 0 : m->engine[e].count}};
+                           {"units", s->count, t->paths ? m->engine[e].count : 0}};
         compare(fault, m->engine[e].name, "", c, TW_COUNT(c));
         critical += s->critical_cycles;
         if (s->critical_cycles < 0 && !fault->set)
             tw_fault_set(fault, "the report gives '%s' less than nothing of the critical path", m->engine[e].name);
     }
-    const claim path[] = {{"cycles", critical, rows ? 0 : t->sum.cycles}};
+    const claim path[] = {{"cycles", critical, t->paths ? t->sum.cycles : 0}};
     compare(fault, "the critical path", "", path, 1);
 }
 

@@ -19,6 +19,7 @@ typedef struct tw_tally {
     tw_link_use link[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t live[TW_MAX_MEMORIES]; /* most units alive: lockstep, set by the checker */
     tw_tally_pool pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    bool paths; /* set by a checker of streams: engines have units and a share of the critical path */
     bool overflows;
 } tw_tally;
 

@@ -116,7 +116,7 @@ typedef struct hand {
 static inline tw_instr *hand_add(hand *h, tw_instr i)
 {
     tw_rowset *row = &h->row[h->n - i.together];
-    if (!i.together) *row = (tw_rowset){.tick = h->n++, .event = h->event[row - h->row]};
+    if (!i.together) *row = (tw_rowset){.command = true, .tick = h->n++, .event = h->event[row - h->row]};
     tw_event *e = &h->event[row - h->row][row->n_events++];
     *e = (tw_event){.instr = i};
     row->memory = h->machine.engine[i.engine].memory;

@@ -169,7 +169,7 @@ static tw_status walk_op(writer *w, int op, bool csv, tw_arena *scratch, tw_diag
 
 tw_status tw_report_needs_async(const tw_machine *machine, const char *what, tw_diag *diag)
 {
-    if (!tw_discipline_of(machine)->rows) return TW_OK;
+    if (tw_discipline_of(machine)->credits) return TW_OK;
     return tw_diag_error(diag, (tw_loc){0}, "machine '%s' is lockstep: only async machines have %s", machine->name,
                          what);
 }

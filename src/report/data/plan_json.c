@@ -365,23 +365,23 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
                           tw_diag *diag)
 {
     const tw_op_plan *plan = &all->op[op];
-    bool stream = !tw_discipline_of(all->machine)->rows;
+    bool has_waits = plan->timeline.has_waits;
     time_use w = {0};
-    if (stream)
+    if (has_waits)
         find_in_stream(plan, &w);
     else
         TW_TRY(find_in_rows(plan, scratch, diag, &w));
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", plan->program.op->name);
     write_loops(j, plan->program.op);
-    write_summary(j, &plan->timeline.sum, stream);
+    write_summary(j, &plan->timeline.sum, has_waits);
     write_bound(j, plan, &w);
     write_engines(j, plan, &w);
     write_links(j, plan);
     write_memories(j, plan, &w);
     write_mapping(j, &plan->program);
     write_layout(j, &plan->program);
-    if (stream) TW_TRY(tw_async_json(plan, j, scratch));
+    if (has_waits) TW_TRY(tw_async_json(plan, j, scratch));
     tw_search_json(plan, j);
     TW_TRY(tw_front_json(all, op, j));
     write_verdict(j, verdict);
@@ -403,7 +403,7 @@ static void write_placements(tw_json *j, const tw_plan *plan)
 static void write_head(tw_json *j, const tw_plan *plan)
 {
     tw_json_head(j, "tilewright.plan", SCHEMA_VERSION, plan->model, plan->machine);
-    write_summary(j, &plan->sum, !tw_discipline_of(plan->machine)->rows);
+    write_summary(j, &plan->sum, plan->op[0].timeline.has_waits);
 }
 
 tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,

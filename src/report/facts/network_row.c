@@ -3,16 +3,15 @@
 
 #include <stdio.h>
 
-/* The engine with the largest share of the critical path; rows have none: there it is the one that is busy longest. */
+/* The engine with the largest share of the critical path or, where none is known, the one that is busy longest. */
 static const char *bottleneck_of(const tw_plan *plan)
 {
     const tw_op_plan *op = &plan->op[0];
     int64_t most = -1;
     const char *name = "";
-    bool rows = tw_discipline_of(plan->machine)->rows;
     for (int e = 0; e < plan->machine->n_engines; e++) {
         const tw_engine_use *use = &op->timeline.engine[e];
-        int64_t share = rows ? use->busy_cycles : use->critical_cycles;
+        int64_t share = op->timeline.has_waits ? use->critical_cycles : use->busy_cycles;
         if (share > most) most = share, name = plan->machine->engine[e].name;
     }
     return name;

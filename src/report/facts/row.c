@@ -54,7 +54,7 @@ static void add_command(const tw_program *program, const tw_event *event, tw_act
     for (int l = 0; l < program->op->n_loops; l++) out->index[l] = instr->index[l];
 }
 
-static tw_action action_of(const tw_program *program, const tw_event *event)
+static tw_action action_of(const tw_program *program, const tw_rowset *row, const tw_event *event)
 {
     const tw_instr *instr = &event->instr;
     const tw_layout *layout = &program->layout;
@@ -73,13 +73,13 @@ static tw_action action_of(const tw_program *program, const tw_event *event)
     } else {
         name_along_axes(operand, instr, &a);
     }
-    if (!tw_discipline_of(program->machine)->rows) add_command(program, event, &a);
+    if (row->command) add_command(program, event, &a);
     return a;
 }
 
 void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_row *out)
 {
-    for (int i = 0; i < row->n_events; i++) action[i] = action_of(program, &row->event[i]);
+    for (int i = 0; i < row->n_events; i++) action[i] = action_of(program, row, &row->event[i]);
     *out = (tw_row){.level = row->level,
                     .memory = program->machine->memory[row->memory].name,
                     .tick = row->tick,

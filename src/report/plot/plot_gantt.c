@@ -31,7 +31,7 @@ typedef struct command { /* instructions that are one command */
 typedef struct gantt {
     tw_plot *plot;
     tw_strips strips;
-    bool rows; /* a track stands still until the row is over, whatever else it waits for */
+    bool has_waits; /* otherwise a track stands still until the row is over */
     int n_rows;
     row row[MOST_ROWS];
     int64_t n_tracks, track_room;
@@ -109,7 +109,7 @@ static tw_status put_gap(gantt *g, const tw_trace_event *event, const row *r)
                                [TW_WAIT_ENGINE] = -1,
                                [TW_WAIT_DATA] = TW_KIND_DATA,
                                [TW_WAIT_CREDIT] = TW_KIND_CREDIT};
-    tw_strip_part part = {g->rows ? TW_KIND_ROW : kind[event->wait], 1};
+    tw_strip_part part = {g->has_waits ? kind[event->wait] : TW_KIND_ROW, 1};
     if (event->gap <= 0 || part.kind < 0) return TW_OK;
     return tw_strips_put(&g->strips, r->strip,
                          &(tw_strip_piece){(tw_span){event->start - event->gap, event->start}, &part, 1, 1, NULL});
@@ -237,7 +237,7 @@ static double names_width(const tw_plot *plot)
 {
     double most = 0;
     const tw_machine *machine = plot->plan->machine;
-    bool rows = tw_discipline_of(machine)->rows; /* lanes, and tiles that others are nested in */
+    bool rows = !plot->plan->op[0].timeline.has_waits; /* lanes, and tiles that others are nested in */
     for (int e = 0; e < machine->n_engines; e++) {
         double width = tw_canvas_text_width(machine->engine[e].name, TW_PLOT_TEXT);
         bool several = machine->engine[e].count > 1 || rows;
@@ -256,7 +256,7 @@ tw_status tw_plot_gantt(tw_plot *plot)
     bool complete;
     double left = (double)(int)(names_width(plot) + TW_PLOT_MARGIN + 4);
     TW_ALLOC(plot->arena, g, 1);
-    *g = (gantt){.plot = plot, .rows = tw_discipline_of(plot->plan->machine)->rows};
+    *g = (gantt){.plot = plot, .has_waits = plot->plan->op[0].timeline.has_waits};
     TW_TRY(tw_strips_init(&g->strips, plot->shown, plot->width - SHARE_WIDTH - left, plot->arena));
     tw_trace_sink sink = {take_track, NULL, take_event, end_op, g};
     TW_TRY(tw_trace_walk(plot->plan, 0, &sink, plot->scratch, plot->diag, &complete));

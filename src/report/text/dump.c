@@ -56,11 +56,16 @@ static tw_status dump_command(void *user, const tw_rowset *row)
     return write_text(&d->text, d->out, d->diag);
 }
 
+static tw_status dump_set(void *user, const tw_rowset *row)
+{
+    return (row->command ? dump_command : dump_row)(user, row);
+}
+
 static tw_status dump_rows(const tw_program *program, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     row_dump d = {.program = program, .diag = diag, .out = out};
     tw_timeline again;
-    tw_row_sink sink = {tw_discipline_of(program->machine)->rows ? dump_row : dump_command, NULL, &d};
+    tw_row_sink sink = {dump_set, NULL, &d};
     tw_status status = tw_timeline_walk(program, &sink, scratch, diag, &again);
     tw_text_release(&d.text);
     return status;

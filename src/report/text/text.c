@@ -37,7 +37,7 @@ static void print_total(const tw_plan *plan, tw_line *line)
 static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, const tw_print_options *options,
                           tw_line *line, const tw_work *work)
 {
-    if (plan->program.flow) return tw_async_print(plan, verdict, options, line, work);
+    if (plan->timeline.has_waits) return tw_async_print(plan, verdict, options, line, work);
     tw_shown shown = tw_shown_of(options, plan->timeline.sum.ticks);
     tw_usage usage;
     tw_ticktable *table;

@@ -55,7 +55,7 @@ enum { OPERATORS, FIRST_TRACK };
 enum { RANKS = 4 * TW_MAX_UNITS }; /* of one engine */
 
 static int64_t ns_of(const slicer *s, int64_t cycle) { return tw_cycles_ns(cycle, s->plan->machine->clock_mhz); }
-static bool in_rows(const slicer *s) { return tw_discipline_of(s->plan->machine)->rows; }
+static bool has_waits(const slicer *s) { return s->plan->op[0].timeline.has_waits; }
 static bool moves(const slicer *s, int engine)
 {
     return engine >= 0 && s->plan->machine->engine[engine].kind == TW_MOVES;
@@ -90,7 +90,7 @@ static tw_status end_command(slicer *s)
 /* NULL: it did not wait, it had nothing to do. */
 static const char *reason_of(const slicer *s, const tw_trace_event *event)
 {
-    if (in_rows(s)) return "waits for the row";
+    if (!has_waits(s)) return "waits for the row";
     if (event->wait == TW_WAIT_DATA) return "waits for data";
     return event->wait == TW_WAIT_CREDIT ? "waits for credit" : NULL;
 }
@@ -181,7 +181,7 @@ static int64_t free_from(const slicer *s, const unit *u)
 static int64_t earliest(const slicer *s)
 {
     int64_t all = INT64_MAX;
-    if (in_rows(s)) return s->last_exec;
+    if (!has_waits(s)) return s->last_exec;
     for (int i = 0; i < s->n_units; i++)
         if (s->to_come[s->unit[i].engine] > 0) all = tw_min(all, free_from(s, &s->unit[i]));
     return tw_min(all, s->op_end);

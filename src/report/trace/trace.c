@@ -46,10 +46,10 @@ static tw_status add_track(tracer *t, tw_track track)
 static tw_status add_units(tracer *t)
 {
     const tw_machine *machine = t->plan->machine;
-    bool rows = tw_discipline_of(machine)->rows;
+    bool units = t->plan->op[0].timeline.has_waits; /* each does one thing at a time */
     for (int e = 0; e < machine->n_engines; e++) {
-        t->first_unit[e] = rows ? -1 : t->n_tracks;
-        for (int64_t u = 0; !rows && u < machine->engine[e].count; u++)
+        t->first_unit[e] = units ? t->n_tracks : -1;
+        for (int64_t u = 0; units && u < machine->engine[e].count; u++)
             TW_TRY(add_track(t, (tw_track){e, (int)u, 0, 0}));
     }
     return TW_OK;
