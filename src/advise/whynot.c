@@ -16,14 +16,13 @@
 #include <string.h>
 
 enum {
-    MOST_TRIALS = 4000,      /* of pairs of moves                                               */
-    ENOUGH_FIT = 60,         /* of them                                                         */
-    MOST_NEAREST = 6,        /* are shown,                                                      */
-    BY_DISTANCE = 3,         /* of these so many whatever their time                            */
-    MOST_CUTS = 64,          /* one after the other                                             */
-    MOST_BLOCKS = 4096,      /* that are placed by other policies too                           */
-    MOST_COMMANDS = 1 << 20, /* longer programs are not walked, see placing.c                   */
-    MOST_WORK = 1 << 22,     /* of one simulation; of all together four times that              */
+    MOST_TRIALS = 4000,  /* of pairs of moves                                               */
+    ENOUGH_FIT = 60,     /* of them                                                         */
+    MOST_NEAREST = 6,    /* are shown,                                                      */
+    BY_DISTANCE = 3,     /* of these so many whatever their time                            */
+    MOST_CUTS = 64,      /* one after the other                                             */
+    MOST_BLOCKS = 4096,  /* that are placed by other policies too                           */
+    MOST_WORK = 1 << 22, /* of one simulation; of all together four times that              */
 };
 
 typedef struct bench {
@@ -118,7 +117,6 @@ static tw_status height_of(bench *b, const tw_machine *machine, int m, int64_t *
         *height = b->op[b->first].program.layout.used[m];
         return TW_OK;
     }
-    for (int i = b->first; i < b->first + b->n; i++) b->op[i].timeline.sum.instructions = MOST_COMMANDS + 1;
     TW_TRY(tw_placing_build(b->op, b->first, b->n, m, &(tw_work){b->work, b->scratch, &muted}, &g));
     *height = g.height[machine->memory[m].placement];
     return TW_OK;
@@ -520,17 +518,18 @@ static tw_excuse excuse_of(const tw_placement_use *use)
     return use->least > use->capacity ? TW_EXCUSE_ALIGNED : TW_EXCUSE_UNKNOWN;
 }
 
-/* The times of the programs in memories without limit, for lifetimes. Where there is none, or it takes too long, an
- * operator's blocks live as long as it does. */
-static tw_status time_programs(bench *b)
+/* Who touches what in memories without limit, for lifetimes. Where nobody can say, or it takes too long, an operator's
+ * blocks live as long as it does. */
+static tw_status watch_programs(bench *b)
 {
+    tw_diag muted = {.muted = true, .deadline = b->deadline};
     for (int i = b->first; i < b->first + b->n; i++) {
-        tw_diag muted = {.muted = true, .deadline = b->deadline};
-        const tw_program *p = &b->op[i].program;
+        tw_op_plan *op = &b->op[i];
+        if (work_of(&op->program) > MOST_WORK) continue;
         tw_status status =
-            work_of(p) > MOST_WORK ? TW_INFEASIBLE : tw_timeline_run(p, b->scratch, &muted, &b->op[i].timeline);
+            tw_touches_watch(&op->program, &(tw_work){b->work, b->scratch, &muted}, &op->timeline, &op->touches);
         if (status == TW_ERR_NOMEM) return status;
-        if (status != TW_OK) b->op[i].timeline.sum.instructions = tw_max(p->n_execs, MOST_COMMANDS + 1);
+        if (status != TW_OK) op->touches = (tw_touches){0};
     }
     return TW_OK;
 }
@@ -538,7 +537,7 @@ static tw_status time_programs(bench *b)
 static tw_status find_shortages(bench *b, tw_shortage *list, int *n)
 {
     tw_diag muted = {.muted = true, .deadline = b->deadline};
-    TW_TRY(time_programs(b));
+    TW_TRY(watch_programs(b));
     for (int m = 1; m < b->machine->n_memories; m++) {
         int64_t size = b->machine->memory[m].size;
         tw_placing g;

@@ -77,6 +77,19 @@ tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_d
     return TW_OK;
 }
 
+/* Whether somebody has to look where things lie: a single operator's slots are where the layout put them. */
+static bool needs_placing(const tw_group *group, int memory)
+{
+    return group->n > 1 || group->machine->memory[memory].placement != TW_PLACE_SLOTS;
+}
+
+static bool any_placing(const tw_group *group)
+{
+    bool any = false;
+    for (int m = 1; m < group->machine->n_memories; m++) any |= needs_placing(group, m);
+    return any;
+}
+
 /* Program and timeline of one operator. */
 static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_op_plan *out)
 {
@@ -92,27 +105,28 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
     TW_TRY(built);
     bool known =
         group->evaluator && group->n == 1 && tw_evaluator_recall(group->evaluator, &problem, map, &out->timeline);
+    bool looks = any_placing(group) && !(known && out->timeline.sum.instructions > TW_TOUCHES_MOST);
+    if (looks) return tw_touches_watch(&out->program, work, &out->timeline, &out->touches);
     return known ? TW_OK : tw_timeline_run(&out->program, work->scratch, diag, &out->timeline);
-}
-
-/* Whether somebody has to look where things lie: a single operator's slots are where the layout put them. */
-static bool needs_placing(const tw_machine *machine, int memory, int n_ops)
-{
-    return n_ops > 1 || machine->memory[memory].placement != TW_PLACE_SLOTS;
 }
 
 /* Addresses of a group of operators. */
 static tw_status place_group(const tw_group *group, const tw_work *work, tw_parts *out)
 {
     const tw_machine *machine = group->machine;
+    const tw_placing *placing = &out->placing[out->n_placings];
+    int n = 0;
     for (int m = 1; m < machine->n_memories; m++) {
-        tw_placing *g = &out->placing[out->n_placings];
-        if (!needs_placing(machine, m, group->n)) continue;
+        if (!needs_placing(group, m)) continue;
+        tw_placing *g = &out->placing[out->n_placings++];
+        n++;
         TW_TRY(tw_placing_build(out->op, group->first, group->n, m, work, g));
         g->capacity = machine->memory[m].size;
         TW_TRY(tw_placing_check(g, out->op, work->diag));
-        TW_TRY(tw_placing_apply(g, out->op, work->arena));
-        out->n_placings++;
+    }
+    for (int i = group->first; n > 0 && i < group->first + group->n; i++) {
+        tw_layout *layout = &out->op[i].program.layout;
+        TW_TRY(tw_placed_layout(placing, n, &out->op[i].program, i, work->arena, layout));
     }
     return TW_OK;
 }

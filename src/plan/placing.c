@@ -4,13 +4,9 @@
 #include "core/deadline.h"
 
 #include "place/pack.h"
-#include "sim/timeline.h"
 #include "tile/box.h"
 
 #include <string.h>
-
-/* Longer programs are not walked for lifetimes. */
-enum { MOST_COMMANDS = 1 << 20 };
 
 int tw_group_size(const tw_model *model, int first)
 {
@@ -103,54 +99,22 @@ static void add_blocks(blocks *l, int k, const tw_program *p)
 
 /* ---- lifetimes ---- */
 
-typedef struct watcher {
-    tw_placing *g;
-    const int *of;
-    int64_t number;
-} watcher;
-
-static void touch(const watcher *w, int buffer, bool reads, bool writes)
+/* The commands of an operator follow those of the one before it. `of`: the block of each of its buffers. */
+static void add_touches(tw_placing *g, const int *of, const tw_op_plan *op)
 {
-    if (buffer < 0 || w->of[buffer] < 0) return;
-    tw_block *block = &w->g->block[w->of[buffer]];
-    block->lower = tw_min(block->lower, w->number);
-    block->upper = w->number + 1;
-    block->reads += reads;
-    block->writes += writes;
-}
-
-static tw_status see_row(void *user, const tw_rowset *row)
-{
-    watcher *w = user;
-    for (int i = 0; i < row->n_events; i++) {
-        const tw_instr *in = &row->event[i].instr;
-        for (int k = 0; k < in->n_src; k++) touch(w, in->src[k], true, false);
-        touch(w, in->dst, in->accumulates, true);
+    const tw_touches *seen = &op->touches;
+    int64_t begin = g->n_commands, length = seen->of ? seen->n_commands : tw_max(1, op->timeline.sum.instructions);
+    for (int i = 0; i < op->program.layout.n_buffers; i++) {
+        tw_touch t = seen->of ? seen->of[i] : (tw_touch){0, length, 2, 2};
+        if (of[i] < 0 || t.upper == 0) continue;
+        tw_block *block = &g->block[of[i]];
+        block->lower = tw_min(block->lower, begin + t.lower);
+        block->upper = tw_max(block->upper, begin + t.upper);
+        block->reads += t.reads;
+        block->writes += t.writes;
     }
-    w->number++;
-    return TW_OK;
-}
-
-static tw_status watch_op(tw_placing *g, const int *of, const tw_op_plan *op, tw_arena *scratch, tw_diag *diag)
-{
-    watcher w = {g, of, g->n_commands};
-    tw_row_sink sink = {see_row, NULL, &w};
-    tw_timeline ignored;
-    int64_t begin = g->n_commands;
-    if (op->timeline.sum.instructions <= MOST_COMMANDS) {
-        TW_TRY(tw_timeline_walk(&op->program, &sink, scratch, diag, &ignored));
-        g->n_commands = w.number;
-    } else {
-        g->coarse = true;
-        g->n_commands += op->timeline.sum.instructions;
-        for (int i = 0; i < op->program.layout.n_buffers; i++) {
-            w.number = begin;
-            touch(&w, i, true, true);
-            w.number = g->n_commands - 1;
-            touch(&w, i, true, true);
-        }
-    }
-    return TW_OK;
+    g->coarse |= !seen->of;
+    g->n_commands += length;
 }
 
 /* A block that nothing touches is there for the time of one command, so that it counts. */
@@ -287,34 +251,41 @@ tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, c
         TW_ALLOC(arena, l.of[k], op[first + k].program.layout.n_buffers + 1);
         add_blocks(&l, k, &op[first + k].program);
     }
-    for (int k = 0; k < n; k++) TW_TRY(watch_op(&g, l.of[k], &op[first + k], work->scratch, work->diag));
+    for (int k = 0; k < n; k++) add_touches(&g, l.of[k], &op[first + k]);
     settle_lifetimes(&g);
     TW_TRY(put_by_policy(&g, arena, work->scratch, work->diag));
     *out = g;
     return TW_OK;
 }
 
-tw_status tw_placing_apply(const tw_placing *g, tw_op_plan *op, tw_arena *arena)
+/* The layout with what the placing says of its memory; `k` is an operator of its group. */
+static void move_buffers(const tw_placing *g, const tw_program *program, int k, tw_buffer *buffer,
+                         tw_layout *layout)
 {
-    for (int k = g->first_op; k < g->first_op + g->n_ops; k++) {
-        tw_layout *layout = &op[k].program.layout;
-        tw_buffer *buffer;
-        TW_ALLOC(arena, buffer, layout->n_buffers + 1);
-        memcpy(buffer, layout->buffer, (size_t)layout->n_buffers * sizeof *buffer);
-        int64_t used = 0;
-        for (int i = 0; i < g->n_blocks; i++) {
-            const tw_block *block = &g->block[i];
-            if (block->op > k || block->last_op < k) continue;
-            used = tw_max(used, block->offset + block->size);
-            if (block->n == 0) continue;
-            int first = block->op == k ? block->first : resident_buffer(&op[k].program, g->memory);
-            int n = block->op == k ? block->n : 1;
-            int64_t shift = block->offset - layout->buffer[first].offset;
-            for (int b = first; b < first + n; b++) buffer[b].offset += shift;
-        }
-        layout->buffer = buffer;
-        layout->used[g->memory] = used;
+    int64_t used = 0;
+    for (int i = 0; i < g->n_blocks; i++) {
+        const tw_block *block = &g->block[i];
+        if (block->op > k || block->last_op < k) continue;
+        used = tw_max(used, block->offset + block->size);
+        if (block->n == 0) continue;
+        int first = block->op == k ? block->first : resident_buffer(program, g->memory);
+        int n = block->op == k ? block->n : 1;
+        int64_t shift = block->offset - program->layout.buffer[first].offset;
+        for (int b = first; b < first + n; b++) buffer[b].offset += shift;
     }
+    layout->used[g->memory] = used;
+}
+
+tw_status tw_placed_layout(const tw_placing *placing, int n, const tw_program *program, int op, tw_arena *arena,
+                           tw_layout *out)
+{
+    tw_layout layout = program->layout;
+    tw_buffer *buffer;
+    TW_ALLOC(arena, buffer, layout.n_buffers + 1);
+    memcpy(buffer, layout.buffer, (size_t)layout.n_buffers * sizeof *buffer);
+    for (int i = 0; i < n; i++) move_buffers(&placing[i], program, op, buffer, &layout);
+    layout.buffer = buffer;
+    *out = layout;
     return TW_OK;
 }
 

@@ -17,11 +17,12 @@
 #include "program/program.h"
 
 /* Blocks of the group of operators [first, first + n) in `memory`, with the offsets that the memory's policy gives them and
- * what the other policies would take. Capacity is not looked at. */
+ * what the other policies would take. Lifetimes are those that the operators' `touches` say. Capacity is not looked at. */
 TW_NODISCARD tw_status tw_placing_build(const tw_op_plan *op, int first, int n, int memory, const tw_work *work,
                                         tw_placing *out);
-/* Writes the offsets into the layouts of the operators. */
-TW_NODISCARD tw_status tw_placing_apply(const tw_placing *placing, tw_op_plan *op, tw_arena *arena);
+/* The layout of operator `op` of a group, whose memories were placed, with the addresses that it has there. */
+TW_NODISCARD tw_status tw_placed_layout(const tw_placing *placing, int n, const tw_program *program, int op,
+                                        tw_arena *arena, tw_layout *out);
 /* TW_INFEASIBLE with the reason when the blocks do not fit. */
 TW_NODISCARD tw_status tw_placing_check(const tw_placing *placing, const tw_op_plan *op, tw_diag *diag);
 /* Operators of the group that begins with `first`. */

@@ -6,12 +6,14 @@
 #ifndef TW_PLAN_PLAN_H
 #define TW_PLAN_PLAN_H
 #include "mapping/mapping.h"
+#include "plan/touch.h"
 #include "program/program.h"
 #include "sim/timeline.h"
 
 typedef struct tw_op_plan {
     tw_program program;
     tw_timeline timeline;
+    tw_touches touches; /* of a group whose addresses had to be found */
     bool searched;
     tw_search_result search;
     tw_memory_use memory[TW_MAX_MEMORIES];
