@@ -565,8 +565,10 @@ static tw_status mapping_of_lowering(tw_context *ctx, const tw_model *model, con
                                      const char *file, const char *text, const tw_mapping **out)
 {
     tw_mapping *mapping;
+    tw_quidditch_configs lowering;
     TW_ALLOC(ctx->arena, mapping, 1);
-    TW_TRY(tw_quidditch_read_file(file, text, model, machine, ctx->arena, &ctx->diag, mapping));
+    TW_TRY(tw_lowering_read(file, text, ctx->arena, &ctx->diag, &lowering));
+    TW_TRY(tw_quidditch_map(&lowering, model, machine, ctx->arena, &ctx->diag, mapping));
     *out = mapping;
     return TW_OK;
 }

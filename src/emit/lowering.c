@@ -272,7 +272,7 @@ static int most_configs(const char *text)
 }
 
 tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, tw_diag *diag,
-                           const tw_quidditch_config **out, int *n)
+                           tw_quidditch_configs *out)
 {
     text += tw_utf8_mark(text, strlen(text));
     scanner s = {.file = file, .at = text, .line_start = text, .line = 1, .diag = diag};
@@ -286,8 +286,7 @@ tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, 
     } while (*s.at);
     assert(n_read <= room);
     if (s.n_bad > 0) return TW_ERR_INPUT;
-    *out = all;
-    *n = n_read;
+    *out = (tw_quidditch_configs){n_read, all};
     return TW_OK;
 }
 

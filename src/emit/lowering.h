@@ -24,10 +24,14 @@ typedef struct tw_quidditch_config {
     bool dual_buffer;
 } tw_quidditch_config;
 
+typedef struct tw_quidditch_configs {
+    int n;
+    const tw_quidditch_config *config;
+} tw_quidditch_configs;
 /* The configs of a text, at least one; `file` stands for it in messages and must outlive the configs. Reports what is not of
  * this form, and tiles for workgroups: a plan is about one cluster. */
 TW_NODISCARD tw_status tw_lowering_read(const char *file, const char *text, tw_arena *arena, tw_diag *diag,
-                                        const tw_quidditch_config **out, int *n);
+                                        tw_quidditch_configs *out);
 /* As the attribute, for an operator of so many loops. */
 void tw_lowering_print(const tw_quidditch_config *lowering, int n_loops, tw_text *out);
 #endif

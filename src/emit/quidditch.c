@@ -201,33 +201,31 @@ static tw_status check_machine(const tw_machine *machine, tw_loc loc, tw_diag *d
     return tw_diag_error(diag, loc, "machine '%s' %s, a lowering config cannot be for it", machine->name, why);
 }
 
-static tw_status check_number(const tw_quidditch_config *lowering, int n, const tw_model *model, tw_diag *diag)
+static tw_status check_number(const tw_quidditch_configs *lowering, const tw_model *model, tw_diag *diag)
 {
-    int n_dispatches = 0;
+    int n_dispatches = 0, n = lowering->n;
     for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) n_dispatches++;
     if (n == n_dispatches) return TW_OK;
-    return tw_diag_error(diag, lowering[n > n_dispatches ? n_dispatches : n - 1].loc,
+    return tw_diag_error(diag, lowering->config[n > n_dispatches ? n_dispatches : n - 1].loc,
                          "workload '%s' has %d dispatch%s, but there %s %d lowering config%s", model->name,
                          n_dispatches, n_dispatches == 1 ? "" : "es", n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
 }
 
-tw_status tw_quidditch_read_file(const char *file, const char *text, const tw_model *model,
-                                 const tw_machine *machine, tw_arena *arena, tw_diag *diag, tw_mapping *out)
+tw_status tw_quidditch_map(const tw_quidditch_configs *lowering, const tw_model *model, const tw_machine *machine,
+                           tw_arena *arena, tw_diag *diag, tw_mapping *out)
 {
-    const tw_quidditch_config *lowering;
     tw_op_map *op;
-    int n, i = 0;
-    TW_TRY(tw_lowering_read(file, text, arena, diag, &lowering, &n));
-    TW_TRY(check_machine(machine, lowering->loc, diag));
-    TW_TRY(check_number(lowering, n, model, diag));
+    int i = 0;
+    TW_TRY(check_machine(machine, lowering->config->loc, diag));
+    TW_TRY(check_number(lowering, model, diag));
     tw_status status = TW_OK;
     for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o), i++)
-        if (check_lowering(&lowering[i], &model->op[o], diag) != TW_OK) status = TW_ERR_INPUT;
+        if (check_lowering(&lowering->config[i], &model->op[o], diag) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
     TW_ALLOC(arena, op, model->n_ops);
     i = 0;
     for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o))
-        map_dispatch(&lowering[i++], model, o, machine, op);
+        map_dispatch(&lowering->config[i++], model, o, machine, op);
     tw_mapping mapping = {model->n_ops, op};
     TW_TRY(tw_mapping_check(&mapping, model, machine, diag));
     *out = mapping;
@@ -237,7 +235,9 @@ tw_status tw_quidditch_read_file(const char *file, const char *text, const tw_mo
 tw_status tw_quidditch_read(const char *text, const tw_model *model, const tw_machine *machine, tw_arena *arena,
                             tw_diag *diag, tw_mapping *out)
 {
-    return tw_quidditch_read_file("<lowering-config>", text, model, machine, arena, diag, out);
+    tw_quidditch_configs lowering;
+    TW_TRY(tw_lowering_read("<lowering-config>", text, arena, diag, &lowering));
+    return tw_quidditch_map(&lowering, model, machine, arena, diag, out);
 }
 
 /* ---- families ---- */

@@ -19,13 +19,12 @@
 #include "mapping/limits.h"
 #include "plan/plan.h"
 
-/* Configs, one for each dispatch of the model, to a mapping of all its operators. `file` stands for the text in messages
- * and must outlive the mapping; without it, that is "<lowering-config>". */
+/* Configs, one for each dispatch of the model, to a mapping of all its operators. */
+TW_NODISCARD tw_status tw_quidditch_map(const tw_quidditch_configs *lowering, const tw_model *model,
+                                        const tw_machine *machine, tw_arena *arena, tw_diag *diag, tw_mapping *out);
+/* The same from a text, which messages call "<lowering-config>". */
 TW_NODISCARD tw_status tw_quidditch_read(const char *text, const tw_model *model, const tw_machine *machine,
                                          tw_arena *arena, tw_diag *diag, tw_mapping *out);
-TW_NODISCARD tw_status tw_quidditch_read_file(const char *file, const char *text, const tw_model *model,
-                                              const tw_machine *machine, tw_arena *arena, tw_diag *diag,
-                                              tw_mapping *out);
 
 /* All mappings of a dispatch that a config can say, in families that differ in nothing but the sizes of tiles: which loops
  * are cut, in which order, and whether the innermost is a pipeline. The first half are pipelines; the last of the others

@@ -77,33 +77,39 @@ bool tw_field_dtype(tw_fields *f, const char *key, tw_presence presence, tw_dtyp
 /* Where the value of a field that is there was written. */
 static tw_loc loc_of(tw_fields *f, const char *key) { return tw_field_node(f, key, TW_OPTIONAL)->loc; }
 
-/* A list of integers in min..TW_EXTENT_MAX, or one integer; returns how many, 0 when absent or wrong.
- * `node[i]` is where entry i was written. */
-static int read_ints(tw_fields *f, const char *key, tw_presence presence, int64_t min, int most, int64_t *out,
-                     const tw_node **node)
+typedef struct int_list {
+    int n; /* 0: absent or wrong */
+    int64_t value[TW_MAX_AXES];
+    const tw_node *node[TW_MAX_AXES]; /* where each was written, also if it is wrong */
+} int_list;
+
+/* A list of integers in min..TW_EXTENT_MAX, or one integer. */
+static int_list read_ints(tw_fields *f, const char *key, tw_presence presence, int64_t min, int most)
 {
+    int_list out = {0};
     const tw_node *value = tw_field_node(f, key, presence);
-    if (!value) return 0;
+    if (!value) return out;
     bool list = value->kind == TW_LIST;
     int n = list ? value->n_children : 1, i = 0, bad = f->n_bad;
     if (n < 1 || n > most) {
         TW_REFUSE(f, value->loc, "'%s' has %d entries, outside 1..%d", key, n, most);
-        return 0;
+        return out;
     }
     for (const tw_node *entry = list ? value->child : value; i < n; entry = entry->next, i++) {
-        node[i] = entry;
-        f->n_bad += !tw_node_int(entry, key, min, extent_max, f->diag, &out[i]);
+        out.node[i] = entry;
+        f->n_bad += !tw_node_int(entry, key, min, extent_max, f->diag, &out.value[i]);
     }
-    return f->n_bad == bad ? n : 0;
+    out.n = f->n_bad == bad ? n : 0;
+    return out;
 }
 
 /* The sizes of the operator: exactly as many as `names` says, such as "channels, height, width". */
 static bool read_shape(tw_fields *f, int n, const char *names, int64_t *out)
 {
-    const tw_node *node[TW_MAX_AXES];
-    int got = read_ints(f, "shape", TW_REQUIRED, 1, TW_MAX_AXES, out, node);
-    if (got == n || got == 0) return got == n;
-    TW_REFUSE(f, loc_of(f, "shape"), "'shape' has %d entries, %s needs %d: %s", got, f->what, n, names);
+    const int_list got = read_ints(f, "shape", TW_REQUIRED, 1, TW_MAX_AXES);
+    if (got.n == n) memcpy(out, got.value, (size_t)n * sizeof *out);
+    if (got.n == n || got.n == 0) return got.n == n;
+    TW_REFUSE(f, loc_of(f, "shape"), "'shape' has %d entries, %s needs %d: %s", got.n, f->what, n, names);
     return false;
 }
 
@@ -111,20 +117,21 @@ static bool read_shape(tw_fields *f, int n, const char *names, int64_t *out)
 static void read_pair(tw_fields *f, const char *key, tw_presence presence, int64_t min, int64_t out[2],
                       const tw_node *node[2])
 {
-    int64_t got[2];
-    int n = read_ints(f, key, presence, min, 2, got, node);
-    if (n == 0) return;
-    if (n == 1) node[1] = node[0];
-    out[0] = got[0];
-    out[1] = got[n - 1];
+    const int_list got = read_ints(f, key, presence, min, 2);
+    for (int d = 0; d < 2; d++)
+        if (got.node[d]) node[d] = got.node[d];
+    if (got.n == 0) return;
+    if (got.n == 1) node[1] = node[0];
+    out[0] = got.value[0];
+    out[1] = got.value[got.n - 1];
 }
 
 /* One number, [y, x] or [top, left, bottom, right]. */
 static void read_pad(tw_fields *f, tw_window_axis axis[2])
 {
-    int64_t p[4] = {0, 0, 0, 0};
-    const tw_node *node[4];
-    int n = read_ints(f, "pad", TW_OPTIONAL, 0, 4, p, node);
+    const int_list got = read_ints(f, "pad", TW_OPTIONAL, 0, 4);
+    const int64_t *p = got.value;
+    int n = got.n;
     if (n == 3) {
         TW_REFUSE(f, loc_of(f, "pad"), "'pad' has 3 entries, must have 1, 2 or 4");
         return;
@@ -324,11 +331,10 @@ static void read_pool(tw_fields *f, tw_op *op)
 static void read_add(tw_fields *f, tw_op *op)
 {
     static const char *const name[TW_MAX_AXES] = {"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7"};
-    int64_t s[TW_MAX_AXES];
-    const tw_node *node[TW_MAX_AXES];
-    int loop[TW_MAX_AXES], n = read_ints(f, "shape", TW_REQUIRED, 1, TW_MAX_AXES, s, node);
+    const int_list s = read_ints(f, "shape", TW_REQUIRED, 1, TW_MAX_AXES);
+    int loop[TW_MAX_AXES], n = s.n;
     if (n == 0) return;
-    for (int a = 0; a < n; a++) loop[a] = add_loop(op, name[a], s[a], false);
+    for (int a = 0; a < n; a++) loop[a] = add_loop(op, name[a], s.value[a], false);
     add_operand(op, "ifm", loop, n);
     add_operand(op, "w", loop, n);
     add_operand(op, "ofm", loop, n);
