@@ -48,6 +48,12 @@ const char *tw_carries_name(unsigned carries)
     return name[carries & TW_BOTH_WAYS];
 }
 
+bool tw_dims_are_plain(const tw_cost *cost)
+{
+    return cost->n_dims == 2 && strcmp(cost->dim[0], tw_rows_name) == 0 &&
+           strcmp(cost->dim[1], tw_columns_name) == 0;
+}
+
 int64_t tw_cost_cycles(const tw_cost *cost, int64_t work)
 {
     int64_t cycles;
@@ -72,7 +78,11 @@ double tw_cost_rate(const tw_cost *cost)
     switch (cost->kind) {
     case TW_COST_LINEAR: return (double)cost->per_cycle;
     case TW_COST_STEPPED: return cost->fixed > 0 ? (double)cost->per_cycle / (double)cost->fixed : 0;
-    case TW_COST_ARRAY: return (double)cost->array[0] * (double)cost->array[1];
+    case TW_COST_ARRAY: {
+        double points = 1;
+        for (int d = 0; d < cost->n_dims; d++) points *= (double)cost->array[d];
+        return points;
+    }
     case TW_COST_DESCRIPTOR: return cost->per_beat > 0 ? (double)cost->beat * TW_MILLI / (double)cost->per_beat : 0;
     case TW_COST_KERNEL: return cost->per_point > 0 ? (double)cost->cores * TW_MILLI / (double)cost->per_point : 0;
     case TW_COST_CONSTANT:
@@ -499,8 +509,11 @@ static bool is_sound(const tw_engine *engine)
     if (cost->kind == TW_COST_CONSTANT) return 0 <= cost->busy && cost->busy <= cost->fixed;
     if (cost->kind == TW_COST_DESCRIPTOR) return engine->kind == TW_MOVES && cost->beat > 0;
     if (cost->kind == TW_COST_KERNEL) return engine->kind == TW_COMPUTES && cost->cores > 0 && cost->depth > 0;
-    return cost->kind != TW_COST_ARRAY ||
-           (engine->kind == TW_COMPUTES && cost->array[0] > 0 && cost->array[1] > 0 && cost->per_cycle == 1);
+    if (cost->kind != TW_COST_ARRAY) return true;
+    if (cost->n_dims < 1 || cost->n_dims > TW_MAX_DIMS) return false;
+    for (int d = 0; d < cost->n_dims; d++)
+        if (cost->array[d] < 1 || !cost->dim[d]) return false;
+    return engine->kind == TW_COMPUTES && cost->per_cycle == 1;
 }
 
 static tw_status check_async_engine(const tw_machine *machine, const tw_engine *engine, tw_diag *diag)
@@ -613,6 +626,19 @@ static void print_descriptor(const tw_cost *cost, tw_text *out)
     tw_text_printf(out, ", beats: %s}", tw_beats_name(cost->beats));
 }
 
+/* Rows and columns as a list, others by their names. */
+static void print_array(const tw_cost *cost, tw_text *out)
+{
+    bool plain = tw_dims_are_plain(cost);
+    tw_text_printf(out, "{array: %s", plain ? "[" : "{");
+    for (int d = 0; d < cost->n_dims; d++) {
+        tw_text_printf(out, d ? ", " : "");
+        if (!plain) tw_text_printf(out, "%s: ", cost->dim[d]);
+        tw_text_printf(out, "%" PRId64, cost->array[d]);
+    }
+    tw_text_printf(out, plain ? "]" : "}");
+}
+
 static void print_banks(const tw_banks *b, tw_text *out)
 {
     tw_text_printf(out, ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64, b->count, b->width,
@@ -654,8 +680,8 @@ static void print_cost(const tw_machine *machine, const tw_cost *cost, tw_text *
         tw_text_printf(out, "{step: %" PRId64 ", per_step: %" PRId64 "}", cost->per_cycle, cost->fixed);
         break;
     case TW_COST_ARRAY:
-        tw_text_printf(out, "{array: [%" PRId64 ", %" PRId64 "], latency: %" PRId64 "}", cost->array[0],
-                       cost->array[1], cost->fixed);
+        print_array(cost, out);
+        tw_text_printf(out, ", latency: %" PRId64 "}", cost->fixed);
         break;
     case TW_COST_DESCRIPTOR: print_descriptor(cost, out); break;
     case TW_COST_KERNEL: print_kernel(cost, out); break;

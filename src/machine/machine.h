@@ -62,7 +62,7 @@ typedef enum tw_beats {
 } tw_beats;
 const char *tw_beats_name(tw_beats beats); /* "packed", "rows", "lines" */
 enum { TW_CLOCK_MAX = 1000000 };           /* MHz */
-enum { TW_ARRAY_DIMS = 2, TW_MAX_UNROLLS = 16, TW_MILLI = 1000 };
+enum { TW_MAX_DIMS = 4 /* of an array */, TW_MAX_UNROLLS = 16, TW_MILLI = 1000 };
 /* Memory banks that cores and movers share, and what the cores lose there: thousandths of the time of a point. The rows
  * of a tile lie `stride` banks apart. */
 typedef struct tw_banks {
@@ -78,7 +78,9 @@ typedef struct tw_cost {
     int64_t fixed;                /* CONSTANT: all of it; LINEAR, ARRAY: the latency; STEPPED: cycles per step */
     int64_t per_cycle;            /* LINEAR: work done in a cycle; STEPPED: work of one step; ARRAY: 1         */
     int64_t busy;                 /* CONSTANT: cycles until the engine can start its next command              */
-    int64_t array[TW_ARRAY_DIMS]; /* ARRAY: points of two loops that are done in one cycle                     */
+    int n_dims;                   /* ARRAY: its dimensions                                                     */
+    const char *dim[TW_MAX_DIMS]; /* their names                                                               */
+    int64_t array[TW_MAX_DIMS];   /* points of the loops over each that are done in one cycle                  */
     int64_t each; /* DESCRIPTOR, KERNEL: thousandths of a cycle of every command: the machine's barrier        */
     /* DESCRIPTOR, in thousandths of a cycle: of each transfer, of each of its rows, of each beat              */
     int64_t setup, per_row, per_beat;
@@ -97,8 +99,11 @@ typedef struct tw_cost {
     int n_unrolls;     /* KERNEL: the first of these that divides a core's share is unrolled      */
     int16_t unroll[TW_MAX_UNROLLS];
 } tw_cost;
+/* The names of the dimensions of an array that is given as a list, and whether it is one. */
+static const char tw_rows_name[] = "rows", tw_columns_name[] = "columns";
+bool tw_dims_are_plain(const tw_cost *cost);
 /* constant: fixed; linear: fixed + ceil(work / per_cycle); stepped: fixed * ceil(work / per_cycle); array: as linear,
- * the work being passes over the array: the points of a tile with its two loops divided, rounded up; descriptor and
+ * the work being passes over the array: the points of a tile with those of the loops over each dimension divided, rounded up; descriptor and
  * kernel: the work being thousandths of a cycle, see tw_cost_of_transfer and tw_cost_of_kernel.
  * Saturates at INT64_MAX, which the simulator reports as overflow. */
 int64_t tw_cost_cycles(const tw_cost *cost, int64_t work);

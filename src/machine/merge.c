@@ -46,7 +46,7 @@ static bool is_worse(const void *user, const tw_op *apart, int outer, int inner,
     const tw_engine *engine = &machine->engine[machine->compute];
     const tw_cost *cost =
         machine->has_apart >> apart->compute & 1 ? &machine->apart[apart->compute] : &engine->cost;
-    const tw_grid grid = {cost->array[0], cost->array[1], engine->unrolls_parallel};
+    const tw_grid grid = {cost->array[0], cost->n_dims > 1 ? cost->array[1] : 1, engine->unrolls_parallel};
     if (apart->compute == TW_MAP) return false;
     if (cost->kind == TW_COST_ARRAY) return is_worse_on_grid(&grid, apart, merged);
     return cost->kind == TW_COST_KERNEL && is_worse_shared(cost, apart, merged, outer - (inner < outer));

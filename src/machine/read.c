@@ -243,6 +243,15 @@ static void read_constant(const reader *r, tw_fields *f, tw_cost *cost)
         tw_field_int(f, "busy", TW_OPTIONAL, 0, known ? cost->fixed : TW_EXTENT_MAX, &cost->busy);
 }
 
+static void read_dim(tw_fields *f, const tw_node *entry, tw_cost *cost)
+{
+    int d = cost->n_dims++;
+    cost->dim[d] = entry->key ? entry->key : d == 0 ? tw_rows_name : tw_columns_name;
+    if (entry->key && !tw_name_is_valid(entry->key))
+        TW_REFUSE(f, entry->key_loc, "'%s' is no name for a dimension", entry->key);
+    f->n_bad += !tw_node_int(entry, "array", 1, TW_EXTENT_MAX, f->diag, &cost->array[d]);
+}
+
 static void read_array(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
 {
     const tw_node *array = known_node(r, f, "array");
@@ -251,13 +260,13 @@ static void read_array(const reader *r, tw_fields *f, tw_engine_kind engine, tw_
     if (!array) return;
     if (engine != TW_COMPUTES)
         TW_REFUSE(f, array->key_loc, "'array' is only for the compute engine");
-    else if (array->kind != TW_LIST || array->n_children != TW_ARRAY_DIMS)
-        TW_REFUSE(f, array->loc, "'array' must be a list of two numbers, rows and columns");
+    else if (array->kind == TW_LIST ? array->n_children != 2 : array->kind != TW_NODE_MAP)
+        TW_REFUSE(f, array->loc,
+                  "'array' must be a list of two numbers, rows and columns, or a map of names and numbers");
+    else if (array->n_children < 1 || array->n_children > TW_MAX_DIMS)
+        TW_REFUSE(f, array->loc, "'array' has %d dimensions, outside 1..%d", array->n_children, TW_MAX_DIMS);
     else
-        for (int i = 0; i < TW_ARRAY_DIMS; i++) {
-            const tw_node *entry = i == 0 ? array->child : array->child->next;
-            f->n_bad += !tw_node_int(entry, "array", 1, TW_EXTENT_MAX, f->diag, &cost->array[i]);
-        }
+        for (const tw_node *entry = array->child; entry; entry = entry->next) read_dim(f, entry, cost);
 }
 
 static void read_descriptor(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)

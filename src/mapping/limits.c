@@ -273,11 +273,9 @@ static void read_modes(const reader *r, tw_fields *f, tw_level_limits *level)
 
 static void read_unroll(const reader *r, tw_fields *f, tw_level_limits *level)
 {
-    int unrolls[TW_ARRAY_DIMS] = {0};
     tw_loc loc;
-    tw_map_unroll(f, r->op, unrolls, &loc);
-    level->has_unroll = unrolls[0] > 0 && unrolls[1] > 0;
-    for (int d = 0; d < TW_ARRAY_DIMS; d++) level->unroll[d] = unrolls[d] - 1;
+    tw_map_unroll(f, r->op, &r->machine->engine[r->machine->compute].cost, &level->over, &loc);
+    level->has_unroll = tw_spread_is_given(&level->over, r->op);
 }
 
 static void read_tiling(reader *r, tw_fields *f, int memory, tw_level_limits *level)
@@ -511,12 +509,11 @@ static bool allows_mode(const trial *t, int level)
 static bool allows_unroll(const trial *t, int level)
 {
     const tw_level_limits *limits = &t->limits->level[level];
-    int loop[TW_ARRAY_DIMS];
-    bool counts =
-        level == t->map->n_levels - 1 && t->machine->engine[t->machine->compute].cost.kind == TW_COST_ARRAY;
+    const tw_cost *cost = &t->machine->engine[t->machine->compute].cost;
+    bool counts = level == t->map->n_levels - 1 && cost->kind == TW_COST_ARRAY;
     if (!limits->has_unroll || !counts) return true;
-    tw_level_unroll(&t->map->level[level], t->op, loop);
-    return loop[0] == limits->unroll[0] && loop[1] == limits->unroll[1];
+    tw_spread over = tw_spread_or_default(&t->map->level[level].over, t->op, cost->n_dims);
+    return memcmp(&over, &limits->over, sizeof over) == 0;
 }
 
 /* How many of the cut loops stay when loop l does: those up to it. Where it is not cut, its place in the order decides;

@@ -37,7 +37,7 @@ typedef struct tw_level_limits {
     int order[TW_MAX_LOOPS];        /* all loops: those that are cut stand in this order              */
     uint32_t keep[TW_MAX_OPERANDS]; /* bit 0 tile, bit 1 all, bit 2 + l loop l; all set: any          */
     bool has_unroll;
-    int unroll[TW_ARRAY_DIMS];
+    tw_spread over;
     int64_t min_tile;
 } tw_level_limits;
 

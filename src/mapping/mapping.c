@@ -76,20 +76,52 @@ int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tile
     return mode == TW_SEPARATE ? 3 : mode == TW_IN_PLACE ? 2 : 1;
 }
 
-void tw_level_unroll(const tw_level_map *map, const tw_op *op, int loop[TW_ARRAY_DIMS])
+bool tw_spread_is_given(const tw_spread *spread, const tw_op *op)
 {
-    int best = -1, second = -1;
+    for (int l = 0; l < op->n_loops; l++)
+        if (spread->dim[l] > 0) return true;
+    return false;
+}
+
+static int longest_parallel(const tw_op *op, unsigned without)
+{
+    int best = -1;
     for (int l = 0; l < op->n_loops; l++) {
-        if (op->loop[l].reduces) continue;
-        if (best < 0 || op->loop[l].extent > op->loop[best].extent)
-            second = best, best = l;
-        else if (second < 0 || op->loop[l].extent > op->loop[second].extent)
-            second = l;
+        if (op->loop[l].reduces || (without >> l & 1)) continue;
+        if (best < 0 || op->loop[l].extent > op->loop[best].extent) best = l;
     }
-    loop[0] = second >= 0 && second < best ? second : best;
-    loop[1] = second >= 0 && second < best ? best : second;
-    for (int d = 0; d < TW_ARRAY_DIMS; d++)
-        if (map->unrolls[0] > 0) loop[d] = map->unrolls[d] - 1;
+    return best;
+}
+
+tw_spread tw_spread_or_default(const tw_spread *given, const tw_op *op, int n_dims)
+{
+    tw_spread spread = {{0}};
+    unsigned chosen = 0;
+    if (tw_spread_is_given(given, op)) return *given;
+    for (int d = 0, l; d < n_dims && (l = longest_parallel(op, chosen)) >= 0; d++) chosen |= 1u << l;
+    for (int l = 0, d = 0; l < op->n_loops; l++)
+        if (chosen >> l & 1) spread.dim[l] = (int8_t)++d;
+    return spread;
+}
+
+int tw_spread_loop(const tw_spread *spread, const tw_op *op, int dim)
+{
+    int loop = -1;
+    for (int l = 0; l < op->n_loops; l++) {
+        if (spread->dim[l] != dim + 1) continue;
+        if (loop >= 0) return -1;
+        loop = l;
+    }
+    return loop;
+}
+
+int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost *cost, const int64_t *len)
+{
+    int64_t along[1 + TW_MAX_DIMS] = {1, 1, 1, 1, 1}, n;
+    for (int l = 0; l < op->n_loops; l++) along[spread->dim[l]] *= len[l];
+    n = along[0];
+    for (int d = 0; d < cost->n_dims; d++) n *= tw_cdiv(along[d + 1], cost->array[d]);
+    return n;
 }
 
 /* ---- levels ---- */
@@ -221,12 +253,12 @@ static tw_status check_mode(const scene *s, const tw_level_map *level, const lev
 static tw_status check_unroll(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    for (int d = 0; d < TW_ARRAY_DIMS && mac->unrolls_parallel; d++)
-        if (level->unrolls[d] > 0 && s->op->loop[level->unrolls[d] - 1].reduces)
+    for (int l = 0; l < s->op->n_loops && mac->unrolls_parallel; l++)
+        if (level->over.dim[l] > 0 && s->op->loop[l].reduces)
             return tw_diag_error(s->diag, locs->unroll,
                                  "'%s' reduces; engine '%s' keeps a sum in each element of its array and unrolls "
                                  "parallel loops only",
-                                 s->op->loop[level->unrolls[d] - 1].name, mac->name);
+                                 s->op->loop[l].name, mac->name);
     return TW_OK;
 }
 
@@ -430,18 +462,18 @@ static void read_keep(tw_fields *f, const tw_op *op, tw_level_map *level, level_
     }
 }
 
-static void read_nest(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+static void read_nest(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
 {
     const tw_node *serpentine = tw_field_node(f, "serpentine", TW_OPTIONAL);
     tw_field_bool(f, "serpentine", TW_OPTIONAL, &level->serpentine);
     if (serpentine) locs->serpentine = serpentine->loc;
-    tw_map_unroll(f, op, level->unrolls, &locs->unroll);
+    tw_map_unroll(f, s->op, &s->machine->engine[s->machine->compute].cost, &level->over, &locs->unroll);
 }
 
 /* Pools that are not mentioned have as many buffers as are needed. */
 static void read_credits(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
 {
-    if (!level->pass) read_nest(f, s->op, level, locs);
+    if (!level->pass) read_nest(f, s, level, locs);
     read_pools(f, s->op, level, locs);
     read_keep(f, s->op, level, locs);
 }
@@ -582,15 +614,45 @@ static void print_keeps(const tw_op *op, const tw_level_map *level, const tw_mac
     if (level->serpentine) tw_text_printf(out, ", serpentine: true");
 }
 
+/* "m", or "[oy, ox]" */
+static void print_over(const tw_op *op, const tw_spread *spread, int dim, tw_text *out)
+{
+    bool one = tw_spread_loop(spread, op, dim) >= 0;
+    const char *sep = one ? "" : "[";
+    for (int l = 0; l < op->n_loops; l++) {
+        if (spread->dim[l] != dim + 1) continue;
+        tw_text_printf(out, "%s%s", sep, op->loop[l].name);
+        sep = ", ";
+    }
+    if (!one) tw_text_printf(out, "]");
+}
+
+static bool has_loop(const tw_op *op, const tw_spread *spread, int dim)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (spread->dim[l] == dim + 1) return true;
+    return false;
+}
+
 /* Where an array is told which loops it has, whether the mapping says so or leaves it at the default. */
 static void print_unroll(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
-    int loop[TW_ARRAY_DIMS];
-    bool counts =
-        level->memory == machine->n_memories - 1 && machine->engine[machine->compute].cost.kind == TW_COST_ARRAY;
-    tw_level_unroll(level, op, loop);
-    if ((level->unrolls[0] == 0 && !counts) || loop[1] < 0) return;
-    tw_text_printf(out, ", unroll: [%s, %s]", op->loop[loop[0]].name, op->loop[loop[1]].name);
+    const tw_cost *cost = &machine->engine[machine->compute].cost;
+    bool counts = level->memory == machine->n_memories - 1 && cost->kind == TW_COST_ARRAY;
+    tw_spread spread = tw_spread_or_default(&level->over, op, cost->n_dims);
+    bool given = tw_spread_is_given(&level->over, op);
+    if (!given && (!counts || !has_loop(op, &spread, cost->n_dims - 1))) return;
+    bool plain = !counts || (tw_dims_are_plain(cost) && tw_spread_loop(&spread, op, 0) >= 0 &&
+                             tw_spread_loop(&spread, op, 1) >= 0);
+    const char *sep = plain ? ", unroll: [" : ", unroll: {";
+    for (int d = 0; d < TW_MAX_DIMS; d++) {
+        if (!has_loop(op, &spread, d)) continue;
+        tw_text_printf(out, "%s", sep);
+        if (!plain) tw_text_printf(out, "%s: ", cost->dim[d]);
+        print_over(op, &spread, d, out);
+        sep = ", ";
+    }
+    if (sep[2] != 'u') tw_text_printf(out, plain ? "]" : "}");
 }
 
 static const buffer_rules *rules_of(const tw_machine *machine)

@@ -103,20 +103,44 @@ bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_no
     return true;
 }
 
-void tw_map_unroll(tw_fields *f, const tw_op *op, int unrolls[TW_ARRAY_DIMS], tw_loc *loc)
+/* A loop, or a list of loops, lies over the dimension. */
+static void read_over(tw_fields *f, const tw_op *op, const tw_node *node, int dim, tw_spread *over)
 {
-    const tw_node *list = tw_field_list(f, "unroll", TW_OPTIONAL);
-    if (!list) return;
-    *loc = list->loc;
-    if (list->n_children != TW_ARRAY_DIMS) {
-        TW_REFUSE(f, list->loc, "'unroll' must name %d loops: rows, then columns", TW_ARRAY_DIMS);
+    const tw_node *entry = node->kind == TW_LIST ? node->child : node;
+    for (; entry; entry = node->kind == TW_LIST ? entry->next : NULL) {
+        int l = tw_map_loop(f, op, entry->kind == TW_SCALAR ? entry->text : "", entry->loc);
+        if (l >= 0 && over->dim[l] > 0)
+            TW_REFUSE(f, entry->loc, "'unroll' names '%s' twice", op->loop[l].name);
+        else if (l >= 0)
+            over->dim[l] = (int8_t)(dim + 1);
+    }
+}
+
+static int find_dim(const tw_cost *cost, const char *name)
+{
+    for (int d = 0; d < cost->n_dims; d++)
+        if (strcmp(cost->dim[d], name) == 0) return d;
+    return -1;
+}
+
+void tw_map_unroll(tw_fields *f, const tw_op *op, const tw_cost *cost, tw_spread *over, tw_loc *loc)
+{
+    const tw_node *node = tw_field_node(f, "unroll", TW_OPTIONAL);
+    int n = cost->kind == TW_COST_ARRAY ? cost->n_dims : 2, d = 0;
+    if (!node) return;
+    *loc = node->loc;
+    if (node->kind == TW_SCALAR || (node->kind == TW_LIST && node->n_children != n)) {
+        bool plain = cost->kind != TW_COST_ARRAY || tw_dims_are_plain(cost);
+        TW_REFUSE(f, node->loc, "'unroll' must name %d loops%s", n, plain ? ": rows, then columns" : "");
         return;
     }
-    int i = 0;
-    for (const tw_node *node = list->child; node; node = node->next, i++)
-        unrolls[i] = tw_map_loop(f, op, node->kind == TW_SCALAR ? node->text : "", node->loc) + 1;
-    if (unrolls[0] == unrolls[1] && unrolls[0] > 0)
-        TW_REFUSE(f, list->loc, "'unroll' names '%s' twice", op->loop[unrolls[0] - 1].name);
+    for (const tw_node *entry = node->child; entry; entry = entry->next, d++) {
+        int dim = node->kind == TW_LIST ? d : find_dim(cost, entry->key);
+        if (dim < 0)
+            TW_REFUSE(f, entry->key_loc, "the array has no dimension '%s'", entry->key);
+        else
+            read_over(f, op, entry, dim, over);
+    }
 }
 
 /* ---- what the machine lets a level have ---- */

@@ -18,8 +18,8 @@ int tw_map_memory(tw_fields *f, const tw_machine *machine, int next, bool may_sk
 int tw_map_loops(tw_fields *f, const tw_node *list, const tw_op *op, int *loop, tw_loc *loc);
 /* A word of `keep`: *out is a loop, TW_KEEP_TILE or TW_KEEP_ALL. */
 bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out);
-/* The loops of `unroll` + 1, and where the key stands; both left alone when it is absent. */
-void tw_map_unroll(tw_fields *f, const tw_op *op, int unrolls[TW_ARRAY_DIMS], tw_loc *loc);
+/* What `unroll` says about an array of this cost, and where the key stands; both left alone when it is absent. */
+void tw_map_unroll(tw_fields *f, const tw_op *op, const tw_cost *cost, tw_spread *over, tw_loc *loc);
 
 /* Whether the memory holds the operand, and whether the machine adds up this way. */
 bool tw_map_holds(const tw_op *op, const tw_machine *machine, int memory, int operand);

@@ -5,6 +5,11 @@
 #include "machine/machine.h"
 #include "model/model.h"
 
+/* Which loops lie over which dimension of an array. Several may lie over one: they fill it together. */
+typedef struct tw_spread {
+    int8_t dim[TW_MAX_LOOPS]; /* number + 1, 0: none */
+} tw_spread;
+
 typedef struct tw_level_map {
     tw_loc loc;
     int memory;                     /* >= 1                                                       */
@@ -21,7 +26,7 @@ typedef struct tw_level_map {
     int keeps[TW_MAX_OPERANDS];  /* see tw_level_keep: 0 one tile, -1 all, else the loop's number + 1 */
     int shares[TW_MAX_OPERANDS]; /* see tw_level_pool: how many operands before it the pool stands */
     bool serpentine;             /* every second sweep of a loop runs backwards                   */
-    int unrolls[TW_ARRAY_DIMS];  /* see tw_level_unroll: 0 both: not given; else numbers + 1      */
+    tw_spread over;              /* see tw_level_spread; no loop at all: not given                */
 } tw_level_map;
 enum {
     TW_KEEP_TILE = -1, /* one tile                                                  */

@@ -73,7 +73,7 @@ static void remember(bench *b, const tw_problem *problem, const tw_op_map *map, 
 static bool is_same_level(const tw_level_map *a, const tw_level_map *b)
 {
     return SAME(memory) && SAME(pass) && SAME(cut) && SAME(count) && SAME(size) && SAME(order) && SAME(min_tile) &&
-           SAME(slots) && SAME(accumulate) && SAME(keeps) && SAME(shares) && SAME(serpentine) && SAME(unrolls);
+           SAME(slots) && SAME(accumulate) && SAME(keeps) && SAME(shares) && SAME(serpentine) && SAME(over);
 }
 #undef SAME
 

@@ -70,7 +70,7 @@ typedef struct tw_flow {
     bool sums[TW_MAX_MEMORIES]; /* unfinished sums of the output lie there; elsewhere only finished elements do */
     int innermost[TW_MAX_OPERANDS]; /* memory that the compute engine reads the operand from, or writes it to */
     bool joins[TW_MAX_MEMORIES];    /* the inputs come into this memory in one command                  */
-    int unroll[TW_ARRAY_DIMS];      /* loops over the rows and columns of the array, -1: none           */
+    tw_spread over;                 /* loops over the dimensions of the array                           */
     tw_residency residency[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* per pool: slots that suffice; with fewer an
                                                          operand that has a pool of its own deadlocks */

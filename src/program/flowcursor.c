@@ -457,15 +457,10 @@ static int64_t passes_of(const tw_flow_cursor *c)
 {
     const tw_program *p = c->program;
     const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
-    int64_t n = 1;
+    int64_t len[TW_MAX_LOOPS];
     if (cost->kind != TW_COST_ARRAY) return 0;
-    for (int l = 0; l < p->op->n_loops; l++) {
-        int64_t len = tw_span_len(c->tile[p->n_tiled - 1].span[l]);
-        for (int d = 0; d < TW_ARRAY_DIMS; d++)
-            if (c->flow->unroll[d] == l) len = tw_cdiv(len, cost->array[d]);
-        n *= len;
-    }
-    return n;
+    for (int l = 0; l < p->op->n_loops; l++) len[l] = tw_span_len(c->tile[p->n_tiled - 1].span[l]);
+    return tw_spread_passes(&c->flow->over, p->op, cost, len);
 }
 
 /* ---- inputs ---- */

@@ -88,19 +88,19 @@ static int64_t one_exec(const tw_view *v)
 
 /* Raises lengths of tiles of each level to what they are at least where the loops over the array take no pass too many:
  * all tiles but one cover at most the passes but one. */
-static void stretch(const tw_view *v, const int *unroll, const int64_t (*from)[TW_MAX_LOOPS], int operand,
+static void stretch(const tw_view *v, const int64_t (*from)[TW_MAX_LOOPS], int operand,
                     int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
-    const int64_t *array = s->machine->engine[s->machine->compute].cost.array;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
     for (int t = 0; t < v->f->n_tiled; t++) {
         int64_t len[TW_MAX_LOOPS];
         for (int l = 0; l < s->op->n_loops; l++) len[l] = from[t][l];
-        for (int d = 0; d < TW_ARRAY_DIMS; d++) {
-            if (unroll[d] < 0) continue;
-            int64_t extent = s->op->loop[unroll[d]].extent;
-            int64_t least = extent - (tw_cdiv(extent, array[d]) - 1) * array[d];
-            len[unroll[d]] = tw_max(len[unroll[d]], least);
+        for (int d = 0; d < cost->n_dims; d++) {
+            int l = tw_spread_loop(&v->f->over, s->op, d);
+            if (l < 0) continue;
+            int64_t extent = s->op->loop[l].extent;
+            len[l] = tw_max(len[l], extent - (tw_cdiv(extent, cost->array[d]) - 1) * cost->array[d]);
         }
         units[t][operand] = tw_view_units(v, operand, len);
     }
@@ -112,18 +112,18 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill
 {
     const tw_space *s = v->s;
     int64_t compute = tw_view_compute(v, -1), least = INT64_MAX, units[TW_MAX_MEMORIES][TW_MAX_OPERANDS] = {{0}};
-    int output = tw_op_output(s->op), unroll[TW_ARRAY_DIMS];
-    if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY)
-        return tw_sat_add(tw_sat_add(fill, compute), drain);
-    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
-    tw_level_unroll(&map, s->op, unroll);
-    for (int d = 0; d < TW_ARRAY_DIMS; d++)
-        if (unroll[d] >= 0) least = tw_min(least, tw_view_compute(v, unroll[d]));
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int output = tw_op_output(s->op);
+    if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_sat_add(fill, compute), drain);
+    for (int d = 0; d < cost->n_dims; d++) {
+        int l = tw_spread_loop(&v->f->over, s->op, d);
+        if (l >= 0) least = tw_min(least, tw_view_compute(v, l));
+    }
     bool wasted = least == compute; /* surely */
     if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(fill, least), drain);
     if (wasted) return least;
-    for (int o = 0; o < output; o++) stretch(v, unroll, v->lo, o, units);
-    stretch(v, unroll, v->last, output, units);
+    for (int o = 0; o < output; o++) stretch(v, v->lo, o, units);
+    stretch(v, v->last, output, units);
     if (!v->hollow) fill = tw_max(fill, fill_in(v, way, units));
     drain = tw_max(drain, way_in(v, output, &way[output], 0, way[output].n, units));
     return tw_min(least, tw_sat_add(tw_sat_add(fill, compute), drain));

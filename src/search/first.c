@@ -13,7 +13,6 @@ typedef struct plant {
     const tw_frame *f;
     const tw_first *first;
     int t; /* the level at hand */
-    int unroll[TW_ARRAY_DIMS];
     int64_t size[TW_MAX_MEMORIES][TW_MAX_LOOPS];
 } plant;
 
@@ -56,8 +55,8 @@ static int64_t step_of(const plant *p, int l, int64_t size)
     const tw_engine *mac = &p->s->machine->engine[p->s->machine->compute];
     if (p->t != p->f->n_tiled - 1) return p->size[p->t + 1][l];
     if (mac->tile_multiple > 1 && !(mac->multiple_parallel && p->s->op->loop[l].reduces)) return mac->tile_multiple;
-    for (int d = 0; d < TW_ARRAY_DIMS && mac->cost.kind == TW_COST_ARRAY; d++)
-        if (p->unroll[d] == l && size > mac->cost.array[d]) return mac->cost.array[d];
+    for (int d = 0; d < mac->cost.n_dims && mac->cost.kind == TW_COST_ARRAY; d++)
+        if (tw_spread_loop(&p->f->over, p->s->op, d) == l && size > mac->cost.array[d]) return mac->cost.array[d];
     return 1;
 }
 
@@ -129,8 +128,10 @@ static bool grow_level(plant *p)
     if (!fits(p, p->size[p->t])) return false;
     for (int l = 0; l < s->op->n_loops; l++) /* sums are complete before they leave */
         if (s->op->loop[l].reduces) grow(p, l, TW_EXTENT_MAX);
-    for (int d = 0; d < TW_ARRAY_DIMS && mac->cost.kind == TW_COST_ARRAY; d++)
-        if (p->unroll[d] >= 0) grow(p, p->unroll[d], mac->cost.array[d]);
+    for (int d = 0; d < mac->cost.n_dims && mac->cost.kind == TW_COST_ARRAY; d++) {
+        int l = tw_spread_loop(&p->f->over, s->op, d);
+        if (l >= 0) grow(p, l, mac->cost.array[d]);
+    }
     if (p->first->growth == TW_GROW_TOGETHER)
         grow_by_turns(p);
     else
@@ -152,7 +153,6 @@ tw_status tw_first_part(const tw_space *s, int frame, const tw_first *first, tw_
     plant p = {.s = s, .f = &s->frame[frame], .first = first};
     bool empty;
     *out = NULL;
-    tw_level_unroll(&(tw_level_map){.unrolls = {p.f->unroll[0], p.f->unroll[1]}}, s->op, p.unroll);
     for (p.t = p.f->n_tiled - 1; p.t >= 0; p.t--)
         if (!grow_level(&p)) return TW_OK;
     tw_part *part = tw_part_of_frame(s, frame, &empty);

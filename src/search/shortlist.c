@@ -26,8 +26,7 @@ typedef struct cook {
     int64_t looks_left;  /* choices of sizes that may still be looked at */
     tw_pulse pulse;
     unsigned windows;
-    double slack;              /* times as many passes as needed do no harm */
-    int unroll[TW_ARRAY_DIMS]; /* -1: none */
+    double slack; /* times as many passes as needed do no harm */
     int n_sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t sizes[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS][MOST_SIZES]; /* of each level, falling */
     tw_candidate candidate;                                       /* at hand */
@@ -55,9 +54,9 @@ static int64_t passes_of(int64_t extent, int64_t size, int64_t rows)
 static int64_t rows_of(const cook *c, int l)
 {
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
-    for (int d = 0; d < TW_ARRAY_DIMS; d++)
-        if (c->unroll[d] == l) return cost->array[d];
-    return 1;
+    int d = c->f->over.dim[l] - 1;
+    bool alone = d >= 0 && cost->kind == TW_COST_ARRAY && tw_spread_loop(&c->f->over, c->s->op, d) == l;
+    return alone ? cost->array[d] : 1;
 }
 
 /* Only the innermost level decides about passes: a quarter too many at most, or so many that movers still take longer. */
@@ -557,13 +556,14 @@ static bool is_mirrored(const tw_space *s, int frame)
 {
     const tw_frame *f = &s->frame[frame];
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    int a[TW_ARRAY_DIMS], b[TW_ARRAY_DIMS];
-    tw_level_unroll(&(tw_level_map){.unrolls = {f->unroll[0], f->unroll[1]}}, s->op, a);
-    for (int i = 0; i < frame && cost->kind == TW_COST_ARRAY && cost->array[0] == cost->array[1]; i++) {
+    bool square = cost->kind == TW_COST_ARRAY && cost->n_dims == 2 && cost->array[0] == cost->array[1];
+    for (int i = 0; i < frame && square; i++) {
         const tw_frame *g = &s->frame[i];
         if (g->n_tiled != f->n_tiled || memcmp(g->memory, f->memory, sizeof g->memory) != 0) continue;
-        tw_level_unroll(&(tw_level_map){.unrolls = {g->unroll[0], g->unroll[1]}}, s->op, b);
-        if (a[0] == b[1] && a[1] == b[0]) return true;
+        bool mirrored = true;
+        for (int l = 0; l < s->op->n_loops; l++)
+            mirrored &= g->over.dim[l] == (f->over.dim[l] > 0 ? 3 - f->over.dim[l] : 0);
+        if (mirrored) return true;
     }
     return false;
 }
@@ -602,9 +602,6 @@ void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist 
               .pulse = {.deadline = shortlist->deadline},
               .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS || is_mirrored(s, frame)) return;
-    tw_level_map map = {.unrolls = {c.f->unroll[0], c.f->unroll[1]}};
-    tw_level_unroll(&map, s->op, c.unroll);
-    if (s->machine->engine[s->machine->compute].cost.kind != TW_COST_ARRAY) c.unroll[0] = c.unroll[1] = -1;
     c.candidate.frame = frame;
     c.slack = slack_of(&c);
     for (int t = 0; t < c.f->n_tiled; t++)

@@ -56,29 +56,34 @@ static bool may_pass(const tw_space *s, const tw_search_options *options, unsign
     return true;
 }
 
-static void add_frame(tw_space *s, tw_frame f, int mode, int rows, int columns)
+static void add_frame(tw_space *s, tw_frame f, int mode, const tw_spread *over)
 {
     f.mode = mode;
-    f.unroll[0] = rows;
-    f.unroll[1] = columns;
+    f.given = *over;
+    f.over = tw_spread_or_default(over, s->op, s->machine->engine[s->machine->compute].cost.n_dims);
     s->frame[s->n_frames++] = f;
 }
 
-/* One frame for each pair of loops that the array may unroll. */
+/* One frame for each choice of two loops over rows and columns, or of one over a row of lanes. An array of more dimensions has
+ * what the user says, or the default. */
 static void add_unrolled(tw_space *s, tw_frame f)
 {
+    static const tw_spread none = {{0}};
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    int usual[TW_ARRAY_DIMS];
-    tw_level_unroll(&(tw_level_map){0}, s->op, usual);
-    if (!is_array(s->machine) || !inner->has_unroll) add_frame(s, f, -1, 0, 0);
-    if (!is_array(s->machine)) return;
+    bool given = is_array(s->machine) && inner->has_unroll;
+    tw_spread usual = tw_spread_or_default(&none, s->op, mac->cost.n_dims);
+    add_frame(s, f, -1, given ? &inner->over : &none);
+    if (!is_array(s->machine) || given || mac->cost.n_dims > 2) return;
     for (int a = 0; a < s->op->n_loops; a++)
-        for (int b = 0; b < s->op->n_loops; b++) {
-            if (a == b || (!inner->has_unroll && a == usual[0] && b == usual[1])) continue;
-            if (mac->unrolls_parallel && (s->op->loop[a].reduces || s->op->loop[b].reduces)) continue;
-            if (inner->has_unroll && (a != inner->unroll[0] || b != inner->unroll[1])) continue;
-            add_frame(s, f, -1, a + 1, b + 1);
+        for (int b = 0; b < (mac->cost.n_dims == 2 ? s->op->n_loops : 1); b++) {
+            tw_spread over = {{0}};
+            bool two = mac->cost.n_dims == 2;
+            if (two && a == b) continue;
+            if (two) over.dim[b] = 2;
+            over.dim[a] = 1;
+            if (mac->unrolls_parallel && (s->op->loop[a].reduces || (two && s->op->loop[b].reduces))) continue;
+            if (memcmp(&over, &usual, sizeof over) != 0) add_frame(s, f, -1, &over);
         }
 }
 
@@ -93,7 +98,7 @@ static tw_status make_frames(tw_space *s, const tw_search_options *options, tw_a
             tw_frame f = frame_of(s, passed);
             if (!s->notes) add_unrolled(s, f);
             for (int m = 0; m < TW_N_ACCUMULATES && s->notes; m++)
-                if (s->modes >> m & 1) add_frame(s, f, m, 0, 0);
+                if (s->modes >> m & 1) add_frame(s, f, m, &(tw_spread){{0}});
         }
         if (passed == 0) break;
     }
@@ -790,6 +795,6 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
         if (s->discipline->adders) map->accumulate = (tw_accumulate)p->var[f->modes + t].lo;
         map_cuts(s, p, t, map);
         map_order(s, p, t, map);
-        if (t == f->n_tiled - 1) memcpy(map->unrolls, f->unroll, sizeof map->unrolls);
+        if (t == f->n_tiled - 1) map->over = f->given;
     }
 }

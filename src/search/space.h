@@ -28,8 +28,8 @@ typedef struct tw_frame {
     int memory[TW_MAX_MEMORIES]; /* of each tiled level, outermost first                            */
     int grain[TW_MAX_MEMORIES];  /* the tiled level that memory m belongs to                        */
     int n_pass[TW_MAX_MEMORIES]; /* memories passed through just outside tiled level t              */
-    int unroll[TW_ARRAY_DIMS];   /* loops + 1, 0 both: the default                                  */
-    int mode;                    /* notes: the one mode of all levels; -1: each level its own       */
+    tw_spread given, over; /* loops over the dimensions of an array: chosen, and with the default where none are */
+    int mode;              /* notes: the one mode of all levels; -1: each level its own       */
     int n_vars;
     int rule, modes, order, keep; /* first variable of each kind; sizes begin at 0                  */
 } tw_frame;

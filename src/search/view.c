@@ -279,23 +279,26 @@ static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
 static int64_t compute_passes(const tw_view *v, int more)
 {
     const tw_space *s = v->s;
-    const int64_t *array = s->machine->engine[s->machine->compute].cost.array;
-    int unroll[TW_ARRAY_DIMS];
-    tw_level_map map = {.unrolls = {v->f->unroll[0], v->f->unroll[1]}};
-    tw_level_unroll(&map, s->op, unroll);
-    if (v->skips) return tw_cdiv(v->points, array[0] * array[1]);
-    int64_t passes = 1;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    const tw_spread *over = &v->f->over;
+    int64_t passes = 1, together[TW_MAX_DIMS] = {1, 1, 1, 1}, points = 1;
+    for (int d = 0; d < cost->n_dims; d++) points = tw_sat_mul(points, cost->array[d]);
+    if (v->skips) return tw_cdiv(v->points, points);
     for (int l = 0; l < s->op->n_loops; l++) {
         int64_t along = s->op->loop[l].extent, extent = along;
         bool chosen = tw_part_is_sized(s, v->p);
         for (int t = 0; t < v->f->n_tiled; t++) chosen &= !tw_range_open(v->p->var[tw_var_rule(s, v->f, t, l)]);
-        for (int d = 0; d < TW_ARRAY_DIMS; d++) {
-            if (unroll[d] != l) continue;
-            along = tw_max(passes_along(v, l, array[d]), chosen ? passes_exactly(v, l, array[d]) : 0);
-            if (l == more) along = tw_max(along, tw_cdiv(extent, array[d]) + 1);
+        int d = over->dim[l] - 1;
+        if (d >= 0 && tw_spread_loop(over, s->op, d) != l) { /* one of several */
+            together[d] = tw_sat_mul(together[d], extent);
+            continue;
         }
+        if (d >= 0)
+            along = tw_max(passes_along(v, l, cost->array[d]), chosen ? passes_exactly(v, l, cost->array[d]) : 0);
+        if (d >= 0 && l == more) along = tw_max(along, tw_cdiv(extent, cost->array[d]) + 1);
         passes = tw_sat_mul(passes, along);
     }
+    for (int d = 0; d < cost->n_dims; d++) passes = tw_sat_mul(passes, tw_cdiv(together[d], cost->array[d]));
     return passes;
 }
 

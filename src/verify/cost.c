@@ -7,11 +7,11 @@ static int64_t rounds(int64_t work, int64_t per_round) { return work / per_round
 int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost *cost, const tw_box *box)
 {
     int64_t n = 1;
-    for (int l = 0; l < in->op->n_loops; l++) {
-        int64_t len = tw_span_len(box->span[l]);
-        for (int d = 0; d < TW_ARRAY_DIMS; d++)
-            if (in->unroll[d] == l) len = rounds(len, cost->array[d]);
-        n *= len;
+    for (int d = -1; d < cost->n_dims; d++) { /* -1: those that lie over nothing */
+        int64_t points = 1;
+        for (int l = 0; l < in->op->n_loops; l++)
+            if (in->over[l] == d + 1) points *= tw_span_len(box->span[l]);
+        n *= d < 0 ? points : rounds(points, cost->array[d]);
     }
     return n;
 }

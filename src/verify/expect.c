@@ -105,25 +105,24 @@ static bool is_streamed(const tw_op_map *map, const tw_verify_input *in, const c
 
 /* ---- arrays ---- */
 
-/* As the mapping says or, where it is silent, the two longest parallel loops in the order of their declaration; of loops that
- * are as long as each other the first. */
+/* As the mapping says or, where it is silent, the longest parallel loops in the order of their declaration, one over each
+ * dimension; of loops that are as long as each other the first. */
 static void lay_out(const tw_op_map *map, tw_verify_input *in)
 {
-    const int *given = map->level[map->n_levels - 1].unrolls;
-    bool over[TW_MAX_LOOPS] = {false};
-    int n = 0;
-    for (int d = 0; d < TW_ARRAY_DIMS; d++) in->unroll[d] = given[0] > 0 ? given[d] - 1 : -1;
-    if (given[0] > 0) return;
-    for (int d = 0; d < TW_ARRAY_DIMS; d++) {
+    const int8_t *given = map->level[map->n_levels - 1].over.dim;
+    bool chosen[TW_MAX_LOOPS] = {false}, any = false;
+    int8_t n = 0;
+    for (int l = 0; l < in->op->n_loops; l++) any |= (in->over[l] = given[l]) > 0;
+    for (int d = 0; d < in->machine->engine[in->machine->compute].cost.n_dims && !any; d++) {
         int longest = -1;
         for (int l = 0; l < in->op->n_loops; l++) {
-            if (in->op->loop[l].reduces || over[l]) continue;
+            if (in->op->loop[l].reduces || chosen[l]) continue;
             if (longest < 0 || in->op->loop[l].extent > in->op->loop[longest].extent) longest = l;
         }
-        if (longest >= 0) over[longest] = true;
+        if (longest >= 0) chosen[longest] = true;
     }
     for (int l = 0; l < in->op->n_loops; l++)
-        if (over[l]) in->unroll[n++] = l;
+        if (chosen[l]) in->over[l] = ++n;
 }
 
 void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in)

@@ -25,20 +25,18 @@ static bool check_work(const tw_commanded *s, int64_t work)
     return tw_fault_at(&s->at, "claims work %" PRId64 ", does %" PRId64, s->at.instr->work, work);
 }
 
-/* An array has two loops over it, each once, and of those that it may have. */
+/* An array has only loops over it that it may have. */
 static bool check_array(const tw_commanded *s)
 {
     const tw_engine *engine = &s->at.in->machine->engine[s->at.instr->engine];
-    const int *over = s->at.in->unroll;
-    if (engine->cost.kind != TW_COST_ARRAY) return true;
-    for (int d = 0; d < TW_ARRAY_DIMS; d++) {
-        if (over[d] < 0) continue;
-        const tw_loop *loop = &s->at.in->op->loop[over[d]];
-        if (engine->unrolls_parallel && loop->reduces)
+    for (int l = 0; l < s->at.in->op->n_loops && engine->cost.kind == TW_COST_ARRAY; l++) {
+        const tw_loop *loop = &s->at.in->op->loop[l];
+        if (s->at.in->over[l] > engine->cost.n_dims)
+            return tw_fault_at(&s->at, "lays '%s' over a dimension that '%s' does not have", loop->name,
+                               engine->name);
+        if (s->at.in->over[l] > 0 && engine->unrolls_parallel && loop->reduces)
             return tw_fault_at(&s->at, "lays '%s' over '%s', which takes parallel loops only", loop->name,
                                engine->name);
-        if (d > 0 && over[d] == over[0])
-            return tw_fault_at(&s->at, "lays '%s' over rows and columns of '%s' at once", loop->name, engine->name);
     }
     return true;
 }

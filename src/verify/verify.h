@@ -57,7 +57,7 @@ typedef struct tw_verify_input {
     const tw_resident *resident;
     const tw_claims *claims;
     const tw_deadline *deadline; /* that may end it; NULL: none. A judgement made after that is worth nothing   */
-    int unroll[TW_ARRAY_DIMS];   /* async: loops laid out over the rows and columns of the array, -1: none */
+    int8_t over[TW_MAX_LOOPS];   /* async: dimension of the array that the loop lies over + 1, 0: none      */
 } tw_verify_input;
 
 typedef struct tw_checker tw_checker;

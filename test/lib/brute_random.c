@@ -282,9 +282,12 @@ static void print_cost(maker *m, FILE *f, bool computes)
     if (form == 1)
         fprintf(f, "cost: {latency: %" PRId64 ", per_cycle: %" PRId64 "}%s", fixed, pick(m, 1, 8), pipelined);
     if (form == 2) fprintf(f, "cost: {per_step: %" PRId64 ", step: %" PRId64 "}", pick(m, 0, 6), pick(m, 1, 9));
-    if (form >= 3)
-        fprintf(f, "cost: {array: [%" PRId64 ", %" PRId64 "], latency: %" PRId64 "}%s", pick(m, 1, 3),
-                pick(m, 1, 3), fixed, pipelined);
+    if (form < 3) return;
+    int64_t shape = pick(m, 0, 3); /* rows and columns mostly; lanes; three dimensions */
+    fprintf(f, "cost: {array: %s%" PRId64, shape < 2 ? "[" : "{lanes: ", pick(m, 1, 3));
+    if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, 3));
+    if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, 2));
+    fprintf(f, "%s, latency: %" PRId64 "}%s", shape < 2 ? "]" : "}", fixed, pipelined);
 }
 
 static const char *memory_name(int i)

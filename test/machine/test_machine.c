@@ -234,6 +234,17 @@ TEST(energies_are_exact_in_femtojoules)
 }
 
 /* Everything that a printer could forget, in any combination. */
+static void random_array(uint64_t *rng, tw_cost *cost)
+{
+    static const char *const names[] = {tw_rows_name, tw_columns_name, "depth", "planes"};
+    *cost = (tw_cost){.kind = TW_COST_ARRAY, .fixed = cost->fixed, .per_cycle = 1};
+    cost->n_dims = (int)tw_test_pick(rng, 1, TW_MAX_DIMS);
+    for (int d = 0; d < cost->n_dims; d++) {
+        cost->dim[d] = names[d];
+        cost->array[d] = tw_test_pick(rng, 1, 64);
+    }
+}
+
 static void randomize(uint64_t *rng, tw_machine *m)
 {
     m->reuse = (tw_reuse)tw_test_pick(rng, 0, TW_N_REUSES - 1);
@@ -253,9 +264,7 @@ static void randomize(uint64_t *rng, tw_machine *m)
         cost->fixed = tw_test_pick(rng, 0, 200);
         if (cost->kind == TW_COST_CONSTANT) cost->busy = tw_test_pick(rng, 0, cost->fixed);
         if (cost->kind != TW_COST_CONSTANT) cost->per_cycle = tw_test_pick(rng, 1, 64);
-        if (cost->kind == TW_COST_ARRAY)
-            *cost =
-                (tw_cost){TW_COST_ARRAY, cost->fixed, 1, 0, {tw_test_pick(rng, 1, 64), tw_test_pick(rng, 1, 64)}};
+        if (cost->kind == TW_COST_ARRAY) random_array(rng, cost);
         engine->pipelined =
             (cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY) && tw_test_pick(rng, 0, 1);
     }
@@ -272,7 +281,11 @@ static void check_same_engine(const tw_engine *a, const tw_engine *b)
     CHECK_EQ(a->cost.fixed, b->cost.fixed);
     CHECK_EQ(a->cost.per_cycle, b->cost.per_cycle);
     CHECK_EQ(a->cost.busy, b->cost.busy);
-    for (int i = 0; i < TW_ARRAY_DIMS; i++) CHECK_EQ(a->cost.array[i], b->cost.array[i]);
+    CHECK_EQ(a->cost.n_dims, b->cost.n_dims);
+    for (int i = 0; i < a->cost.n_dims; i++) {
+        CHECK_EQ(a->cost.array[i], b->cost.array[i]);
+        CHECK_STR(a->cost.dim[i], b->cost.dim[i]);
+    }
     CHECK_EQ(a->carries, b->carries);
     CHECK_EQ(a->joins, b->joins);
     CHECK_EQ(a->pipelined, b->pipelined);

@@ -153,8 +153,9 @@ TEST(every_field_of_an_async_partial_mapping_arrives)
     check_number(&l2.slots[2], 65536, 65536, 1, 0);
     tw_level_limits fab = level_of(&s, "at: fab, unroll: [k, m]");
     CHECK(fab.has_unroll);
-    CHECK_EQ(fab.unroll[0], 2);
-    CHECK_EQ(fab.unroll[1], 0);
+    CHECK_EQ(fab.over.dim[2], 1);
+    CHECK_EQ(fab.over.dim[0], 2);
+    CHECK_EQ(fab.over.dim[1], 0);
     CHECK_EQ(fab.pass, 0);
     tw_bench_free(&s.bench);
 }
@@ -382,7 +383,7 @@ TEST(every_mistake_of_an_async_level_is_reported_where_it_stands)
          "lim.yaml:5:20: error: operator 'matmul' has no operand 'bias'; its operands are ifm, w, ofm\n"},
         {"at: l2, keep: all", "lim.yaml:5:19: error: 'keep' must be a map, found 'all'\n"},
         {"at: fab, unroll: [m]", "lim.yaml:5:22: error: 'unroll' must name 2 loops: rows, then columns\n"},
-        {"at: fab, unroll: [m, m]", "lim.yaml:5:22: error: 'unroll' names 'm' twice\n"},
+        {"at: fab, unroll: [m, m]", "lim.yaml:5:26: error: 'unroll' names 'm' twice\n"},
         {"at: fab, accumulate: [fused, in-place]",
          "lim.yaml:5:34: error: machine 'fixed' does not accumulate 'in-place'; it offers fused\n"},
         {"at: l2, pass: true, unroll: [m, n]",
@@ -582,8 +583,7 @@ static tw_op_map random_map(const stage *s, uint64_t *rng)
             if (tw_test_pick(rng, 0, 2)) random_cut(op, l, level, rng);
         if (async) shuffle(level->order, op->n_loops, rng);
         if (!async && tw_test_pick(rng, 0, 1)) level->order[0] = 1, level->order[1] = 0; /* both are parallel */
-        if (async && tw_test_pick(rng, 0, 1))
-            level->unrolls[0] = 1 + (int)tw_test_pick(rng, 0, 1), level->unrolls[1] = 3;
+        if (async && tw_test_pick(rng, 0, 1)) level->over.dim[tw_test_pick(rng, 0, 1)] = 1, level->over.dim[2] = 2;
     }
     return map;
 }
@@ -642,18 +642,16 @@ static bool same_tiling(const stage *s, int level, const tw_level_map *a, const 
                         const world *wb)
 {
     const tw_op *op = &s->model.op[0];
-    int x[TW_ARRAY_DIMS], y[TW_ARRAY_DIMS];
     for (int l = 0; l < op->n_loops; l++) {
         if (wa->cut[level][l].n != wb->cut[level][l].n) return false;
         for (int k = 0; k < wa->cut[level][l].n; k++)
             if (!same_tiles(&wa->cut[level][l].at[k], &wb->cut[level][l].at[k])) return false;
     }
-    tw_level_unroll(a, op, x);
-    tw_level_unroll(b, op, y);
+    tw_spread x = tw_spread_or_default(&a->over, op, 2), y = tw_spread_or_default(&b->over, op, 2);
     bool innermost = level == s->machine.n_memories - 2, async = s->machine.timing == TW_ASYNC;
     return same_order(s, wa, level, a->order, b->order) &&
            (!adds(s, wa, level) || a->accumulate == b->accumulate) &&
-           (!innermost || !async || (x[0] == y[0] && x[1] == y[1]));
+           (!innermost || !async || memcmp(&x, &y, sizeof x) == 0);
 }
 
 /* Whether two mappings do the same, by everything that they do. */
@@ -693,7 +691,7 @@ static void change(const stage *s, tw_op_map *map, uint64_t *rng)
         level->keeps[o] = level->slots[o] && s->machine.timing == TW_ASYNC ? (int)tw_test_pick(rng, -1, 3) : 0;
         break;
     case 5: level->accumulate = (tw_accumulate)tw_test_pick(rng, 0, 2); break;
-    case 6: level->unrolls[0] = 1, level->unrolls[1] = 2; break;
+    case 6: level->over = (tw_spread){{1, 2}}; break;
     case 7: level->pass = !level->pass; break;
     }
 }
@@ -823,7 +821,8 @@ static tw_op_limits random_limits(const stage *s, uint64_t *rng)
         level->has_order = tw_test_pick(rng, 0, 2) == 0;
         shuffle(level->order, op->n_loops, rng);
         level->has_unroll = tw_test_pick(rng, 0, 3) == 0;
-        level->unroll[0] = 0, level->unroll[1] = (int)tw_test_pick(rng, 1, 2);
+        level->over = (tw_spread){{1}};
+        level->over.dim[tw_test_pick(rng, 1, 2)] = 2;
         for (int l = 0; l < op->n_loops; l++) {
             if (tw_test_pick(rng, 0, 3) == 0) level->tiles[l] = random_number(rng, list);
             if (tw_test_pick(rng, 0, 3) == 0) level->sizes[l] = random_number(rng, list);
@@ -889,16 +888,16 @@ static bool naive_limits(const stage *s, const tw_op_limits *limits, const tw_op
     for (int i = 0; i < map->n_levels; i++) {
         const tw_level_limits *lim = &limits->level[i];
         const tw_level_map *level = &map->level[i];
-        int t = tiled_from(map, i), unroll[TW_ARRAY_DIMS];
+        int t = tiled_from(map, i);
         if (lim->pass != -1 && lim->pass != level->pass) return false;
         if (!level->pass) {
             for (int l = 0; l < op->n_loops; l++)
                 if (!loop_allowed(lim, level, w, i, l)) return false;
             if (lim->has_order && !same_order(s, w, i, lim->order, level->order)) return false;
             if (adds(s, w, i) && !(lim->accumulate >> level->accumulate & 1)) return false;
-            tw_level_unroll(level, op, unroll);
+            tw_spread over = tw_spread_or_default(&level->over, op, 2);
             if (lim->has_unroll && s->machine.timing == TW_ASYNC && i == map->n_levels - 1 &&
-                (unroll[0] != lim->unroll[0] || unroll[1] != lim->unroll[1]))
+                memcmp(&over, &lim->over, sizeof over) != 0)
                 return false;
         }
         for (int o = 0; o < op->n_operands; o++) {

@@ -657,7 +657,7 @@ TEST(a_whole_mapping_as_limits_is_the_answer)
         brute_run(&(brute_space){p.model, p.machine, p.c.max_buffers, false}, try_obedient, &o);
         const tw_engine *mac = &p.machine->engine[p.machine->compute];
         bool is_array = mac->cost.kind == TW_COST_ARRAY;
-        if (o.found && !(is_array && o.one.level[o.one.n_levels - 1].unrolls[0] == 0)) {
+        if (o.found && !(is_array && !tw_spread_is_given(&o.one.level[o.one.n_levels - 1].over, o.op))) {
             tw_text text = {0};
             tw_mapping_print(&(tw_mapping){1, &o.one}, p.model, p.machine, &text);
             CHECK_EQ(tw_limits_parse(p.ctx, p.model, p.machine, "limits", text.bytes, &options.limits), TW_OK);

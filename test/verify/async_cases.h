@@ -146,7 +146,12 @@ static inline void async_cluster(uint64_t *r, tw_machine *m)
 static inline tw_machine async_machine(uint64_t *r)
 {
     static const char *const memory[] = {"dram", "l3", "l2", "l1", "acc"};
-    static const tw_cost array = {.kind = TW_COST_ARRAY, .fixed = 2, .per_cycle = 1, .array = {2, 3}};
+    static const tw_cost array = {.kind = TW_COST_ARRAY,
+                                  .fixed = 2,
+                                  .per_cycle = 1,
+                                  .n_dims = 3,
+                                  .dim = {"rows", "columns", "depth"},
+                                  .array = {2, 3, 2}};
     tw_machine m = {.name = "random", .timing = TW_ASYNC, .n_memories = (int)tw_test_pick(r, 2, 5)};
     m.unit = tw_test_pick(r, 0, 1) ? TW_UNIT_BYTE : TW_UNIT_ELEMENT;
     m.reuse = tw_test_pick(r, 0, 1) ? TW_REUSE_RESIDENT : TW_REUSE_DECLARED;

@@ -55,7 +55,12 @@ static const tw_machine hand_machine = {
                 .outer = -1,
                 .memory = 3,
                 .count = 1,
-                .cost = {.kind = TW_COST_ARRAY, .fixed = 3, .per_cycle = 1, .array = {1, 2}},
+                .cost = {.kind = TW_COST_ARRAY,
+                         .fixed = 3,
+                         .per_cycle = 1,
+                         .n_dims = 2,
+                         .dim = {tw_rows_name, tw_columns_name},
+                         .array = {1, 2}},
                 .computes = 15,
                 .accumulate = 1u << TW_FUSED,
                 .shares = -1,
@@ -219,7 +224,7 @@ static inline void hand_write(hand *h)
                               .n_levels = 2,
                               .level = hand_level,
                               .holds_sums = {true, true, true, true, true, true, true, true},
-                              .unroll = {1, 2}};
+                              .over = {0, 1, 2}};
     for (int k = 0; k < 2; k++)
         for (int m = 0; m < 2; m++) hand_visit(h, k, m);
 }

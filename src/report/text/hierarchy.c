@@ -229,7 +229,9 @@ static void fill_output(const tw_op_plan *plan, int m, tw_picture *picture)
 static int64_t peak_points(const tw_engine *e)
 {
     int64_t points = e->cost.kind == TW_COST_LINEAR ? e->cost.per_cycle : 0, all;
-    if (e->cost.kind == TW_COST_ARRAY && !tw_ckd_mul(e->cost.array[0], e->cost.array[1], &points)) return 0;
+    if (e->cost.kind == TW_COST_ARRAY) points = 1;
+    for (int d = 0; d < e->cost.n_dims; d++)
+        if (!tw_ckd_mul(points, e->cost.array[d], &points)) return 0;
     return tw_ckd_mul(points, tw_max(e->count, 1), &all) ? all : 0;
 }
 

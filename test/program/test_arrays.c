@@ -1,0 +1,55 @@
+/* test/program/test_arrays.c - passes over arrays of any number of dimensions, several loops over one of them included. */
+#include "mapping/mapping.h"
+#include "tw_read.h"
+#include "tw_test.h"
+
+#include <tilewright/tilewright.h>
+
+static const char array_machine[] =
+    "machine: cube\nunit: byte\ntiming: async\nmemories:\n"
+    "  - {name: dram, size: unlimited}\n"
+    "  - {name: sram, size: 64 KiB, holds: [activations, output]}\n"
+    "  - {name: registers, size: 16 KiB}\n"
+    "engines:\n"
+    "  - {name: dma, between: [dram, sram], carries: both, cost: {latency: 20, per_cycle: 16}}\n"
+    "  - {name: feed, between: [sram, registers], carries: both, cost: {latency: 2, per_cycle: 32}}\n"
+    "  - {name: stream, between: [dram, registers], carries: in, cost: {latency: 20, per_cycle: 8}}\n"
+    "  - {name: mac, computes: multiply-add, memory: registers, cost: {array: {rows: 4, columns: 6, depth: 2}}}\n";
+
+/* Cycles of the one execution of a convolution with these loops over the array. */
+static int64_t cycles_of(const char *unroll)
+{
+    char mapping[400];
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *map;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    snprintf(mapping, sizeof mapping,
+             "mapping: {conv: {levels: [{at: sram, pass: true}, {at: registers, tiles: {oc: 1}%s%s}]}}\n",
+             *unroll ? ", unroll: " : "", unroll);
+    CHECK_EQ(tw_model_open(ctx, "conv:4x5x5,out=8,kernel=3,dtype=i8", &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "cube", array_machine, &machine), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "map", mapping, &map), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, map, &plan), TW_OK);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    int64_t cycles = 0;
+    for (int i = 0; i < tw_plan_n_engines(plan); i++) {
+        const tw_engine_use *use = tw_plan_engine_use(plan, 0, i);
+        if (strcmp(use->engine, "mac") == 0) cycles = use->busy_cycles;
+    }
+    tw_context_free(ctx);
+    return cycles;
+}
+
+/* oc 8, oy 3, ox 3 | ic 4, ky 3, kx 3: 2'592 points. */
+TEST(every_dimension_divides_what_lies_over_it)
+{
+    CHECK_EQ(cycles_of("{rows: oc, columns: [oy, ox], depth: ic}"), (8 / 4) * 2 * (4 / 2) * 9); /* 9 over 6 are 2 */
+    CHECK_EQ(cycles_of("{rows: oc, columns: oy, depth: ic}"), 2 * 1 * 2 * 3 * 9);
+    CHECK_EQ(cycles_of("{depth: [ic, ky, kx]}"), 8 * 9 * 18);
+    CHECK_EQ(cycles_of("{rows: [oc, oy, ox], columns: [ic, ky, kx]}"), 18 * 6);
+    CHECK_EQ(cycles_of("[oc, oy, ox]"), 2 * 1 * 2 * 36);
+    CHECK_EQ(cycles_of(""), 2 * 1 * 2 * 36); /* the longest parallel loops */
+}
