@@ -11,14 +11,15 @@ double tw_compute_neutral(const tw_execution *s)
     return tw_numbers_neutral(s->e->op.compute, s->e->op.accumulator);
 }
 
+/* What is no number stays none, in whatever order the points come. */
 void tw_compute_merge(const tw_execution *s, double *a, const double *b, int64_t n)
 {
     switch (s->e->op.compute) {
     case TW_MAX:
-        for (int64_t i = 0; i < n; i++) a[i] = a[i] > b[i] ? a[i] : b[i];
+        for (int64_t i = 0; i < n; i++) a[i] = a[i] > b[i] || a[i] != a[i] ? a[i] : b[i];
         break;
     case TW_MIN:
-        for (int64_t i = 0; i < n; i++) a[i] = a[i] < b[i] ? a[i] : b[i];
+        for (int64_t i = 0; i < n; i++) a[i] = a[i] < b[i] || a[i] != a[i] ? a[i] : b[i];
         break;
     case TW_PRODUCT:
         for (int64_t i = 0; i < n; i++) a[i] *= b[i];

@@ -200,14 +200,17 @@ static void multiply_all(const nest *k, const int64_t *offset, const int64_t *st
     }
 }
 
+/* What is no number stays none, in whatever order the points come. */
 static void accumulate(const nest *k, const double *a, int64_t sa, double *out, int64_t so, int64_t n)
 {
     switch (k->compute) {
     case TW_MAX:
-        for (int64_t i = 0; i < n; i++) out[i * so] = a[i * sa] > out[i * so] ? a[i * sa] : out[i * so];
+        for (int64_t i = 0; i < n; i++)
+            if (a[i * sa] > out[i * so] || a[i * sa] != a[i * sa]) out[i * so] = a[i * sa];
         break;
     case TW_MIN:
-        for (int64_t i = 0; i < n; i++) out[i * so] = a[i * sa] < out[i * so] ? a[i * sa] : out[i * so];
+        for (int64_t i = 0; i < n; i++)
+            if (a[i * sa] < out[i * so] || a[i * sa] != a[i * sa]) out[i * so] = a[i * sa];
         break;
     case TW_PRODUCT:
         for (int64_t i = 0; i < n; i++) out[i * so] *= a[i * sa];

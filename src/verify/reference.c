@@ -95,8 +95,8 @@ static bool evaluate(const tw_reference_case *c, const track *t, const int64_t i
 static double put_together(tw_compute compute, double old, double value)
 {
     switch (compute) {
-    case TW_MAX: return value > old ? value : old;
-    case TW_MIN: return value < old ? value : old;
+    case TW_MAX: return value > old || value != value ? value : old;
+    case TW_MIN: return value < old || value != value ? value : old;
     case TW_PRODUCT: return old * value;
     case TW_MAP: return value;
     default: return old + value;

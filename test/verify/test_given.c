@@ -33,7 +33,11 @@ static tw_given draw_given(uint64_t *r, const tw_model *model, const tw_op *op, 
     tw_given given = {0};
     for (int o = 0; o < tw_op_output(op); o++) {
         const tw_tensor *t = &model->tensor[op->operand[o].tensor];
-        given.input[o] = draw(r, t->dtype, tw_tensor_elems(t), arena);
+        double *x = draw(r, t->dtype, tw_tensor_elems(t), arena);
+        bool extreme = op->compute == TW_MAX || op->compute == TW_MIN;
+        for (int64_t i = 0; i < tw_tensor_elems(t) && extreme && tw_dtype_is_float(t->dtype); i++)
+            if (tw_test_pick(r, 0, 7) == 0) x[i] = (double)NAN;
+        given.input[o] = x;
     }
     for (int h = 0; h < op->n_held; h++) {
         int64_t n = op->held[h].loop < 0 ? 1 : op->loop[op->held[h].loop].extent;
