@@ -167,7 +167,7 @@ static tw_status cut_into_pieces(const tw_pack_item *item, const int *member, in
 tw_status tw_pack_sections_build(const tw_pack_item *item, const int *member, int n, tw_arena *arena,
                                  tw_pack_sections *out)
 {
-    pieces all;
+    pieces all = {0};
     TW_TRY(cut_into_pieces(item, member, n, arena, &all));
     tw_pack_piece *piece = all.piece;
     int n_sections = all.n_sections;
