@@ -175,6 +175,8 @@ typedef struct tw_memory {
     tw_doubling doubles;
     bool whole;        /* an operand that is kept all the time is one buffer, and moved as a whole          */
     int64_t energy_fj; /* femtojoules to read or to write one unit */
+    unsigned
+        per; /* bit d: there is one of it per index of dimension d of the compute engine's array; 0: one in all */
 } tw_memory;
 /* Roles of operands, as bits. */
 enum { TW_HOLDS_ACTIVATIONS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_WEIGHTS = 4, TW_HOLDS_INPUTS = 5, TW_HOLDS_ALL = 7 };
@@ -209,7 +211,9 @@ typedef struct tw_engine {
     bool
         strided; /* MOVES, async, DESCRIPTOR: both ends of a transfer may be strided, so that the tile of an operator that
                           only moves elements comes in the order in which its output has them      */
-    bool pipelined;    /* async: the next command may start when the work is done, before the latency  */
+    bool pipelined; /* async: the next command may start when the work is done, before the latency  */
+    bool multicast; /* MOVES: what several lanes of a private memory need alike is sent once        */
+    bool sums; /* MOVES: outwards, what the lanes of a private memory hold of an element is added up on the way */
     int64_t count;     /* async: so many of them take turns                                            */
     int64_t energy_fj; /* COMPUTES: femtojoules of one loop point                                      */
     tw_cost cost;
@@ -237,6 +241,7 @@ typedef struct tw_parameter {
     int64_t value, least, most; /* in thousandths                                           */
 } tw_parameter;
 
+typedef struct tw_platform tw_platform;
 struct tw_machine {
     const char *name;
     tw_unit unit;
@@ -260,6 +265,7 @@ struct tw_machine {
     int n_parameters;
     tw_parameter parameter[TW_MAX_PARAMETERS];
     const struct tw_node *root; /* of the file that it was read from */
+    const tw_platform *platform; /* all of it, see platform.h; NULL: the machine was made up and has no more than this */
 };
 
 /* The machine as this operator of the model meets it: with the cost that its compute engine has for it. Where the mover that

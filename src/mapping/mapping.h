@@ -18,6 +18,7 @@
 #define TW_MAPPING_MAPPING_H
 #include "input/tree.h"
 #include "machine/discipline.h"
+#include "mapping/group.h"
 #include "mapping/opmap.h"
 #include "tile/split.h"
 
@@ -29,8 +30,10 @@ typedef struct tw_problem {
 } tw_problem;
 
 struct tw_mapping {
-    int n_ops; /* one per operator of the model, same order */
+    int n_ops; /* one per operator of the model, same order; 0: all are in groups */
     const tw_op_map *op;
+    int n_groups; /* 0: operators run one after the other */
+    const tw_group_map *group;
 };
 
 /* The loop while which the operand is kept, or TW_KEEP_TILE, TW_KEEP_ALL. */

@@ -4,11 +4,14 @@
 #include "machine/machine.h"
 
 typedef struct tw_buffer {
-    int memory, operand;
+    int memory, operand;  /* in a program of groups: the platform's memory, the model's tensor */
     int slot;             /* number within its pool                  */
     int64_t offset, size; /* units of the machine                    */
     unsigned operands;    /* bit o: operand o may use it; more than one when a pool is shared */
     bool inside;          /* lies directly behind the one before it, whatever its alignment   */
+    int32_t pool;         /* number of the pool that it belongs to                            */
+    int32_t lane;  /* of a private memory: which copy of it; the lanes of a slot follow each other in the table */
+    int32_t group; /* in a program of groups: whose it is */
 } tw_buffer;
 
 typedef struct tw_layout {

@@ -31,7 +31,12 @@ typedef struct tw_instr {
     bool drains;   /* LOAD: waits until the compute engine has done all that stands before it */
     bool together; /* one command with the instruction before it: same start, same end */
     int16_t engine, operand;
-    int16_t unit; /* which of the engine's units, 0..count - 1                      */
+    int16_t unit;         /* which of the engine's units, 0..count - 1                      */
+    int16_t group, which; /* in a program of groups: the group, and the operator of it that the command is for */
+    int16_t
+        copies; /* targets, or for a STORE and the inputs of an EXEC sources: this many buffers, one behind the other, one per lane
+                       of a private memory; elsewhere 1 */
+    int32_t link; /* LOAD, STORE: what counts it belongs to, see tw_link_count */
     int16_t n_src, n_gives;
     int32_t dst;
     int32_t src[TW_MAX_OPERANDS];

@@ -1,0 +1,41 @@
+/* src/verify/joint.h - nothing is believed of groups, either.
+ *
+ * The judge of a program of groups (mapping/group.h; docs/design/groups.md has the rules) knows the workload, the machine as a
+ * graph, the groups as they were written, the table of buffers and the commands with their times. It derives everything else
+ * itself, and shares no code with what made them. */
+#ifndef TW_VERIFY_JOINT_H
+#define TW_VERIFY_JOINT_H
+#include "mapping/group.h"
+#include "verify/verify.h"
+
+/* What is reported of the run; compared with what the commands say. */
+typedef struct tw_joint_claims {
+    tw_summary sum;
+    const tw_engine_use
+        *engine; /* per engine of the platform: loads, load_units, stores, store_units, ops, busy_cycles */
+    const tw_memory_use *memory; /* per memory of the platform: static_units                          */
+} tw_joint_claims;
+
+typedef struct tw_joint_input {
+    const tw_model *model;
+    const tw_platform *platform;
+    int n_groups;
+    const tw_group_map *group;
+    int n_buffers;
+    const tw_buffer *buffer;
+    const tw_joint_claims *claims; /* NULL: nothing is compared */
+    const tw_deadline *deadline;   /* that may end it; NULL: none */
+    uint64_t seed;                 /* of the numbers that it is executed on */
+    bool executes;
+} tw_joint_input;
+
+typedef struct tw_joint_judge tw_joint_judge;
+/* NULL when out of memory. Everything is allocated in `arena`. */
+tw_joint_judge *tw_joint_judge_new(const tw_joint_input *in, tw_arena *arena);
+/* Takes the commands in program order, with their times; each row is one command. Only TW_ERR_NOMEM stops a run. */
+tw_row_sink tw_joint_judge_sink(tw_joint_judge *judge);
+/* After the last command: the first fault found, NULL when there is none. `*elements`: of all outputs, compared with the
+ * reference, which is computed operator by operator on whole tensors; 0 when nothing was executed. `*who`: the reference. */
+TW_NODISCARD tw_status tw_joint_judge_finish(tw_joint_judge *judge, const char **fault, const char **who,
+                                             int64_t *elements);
+#endif
