@@ -347,6 +347,7 @@ typedef struct tw_engine_use {
     int64_t wait_data;       /* idle before a command whose data came last                              */
     int64_t wait_credit;     /* idle before a command whose buffer became free last                     */
     int64_t critical_cycles; /* its share of the critical path; all shares add up to the makespan       */
+    int64_t wait_port;       /* idle before a transfer because a port was taken                         */
 } tw_engine_use;
 typedef struct tw_memory_use {
     const char *memory;
@@ -399,8 +400,9 @@ typedef enum tw_wait {
     TW_WAIT_ENGINE, /* its engine was busy                                   */
     TW_WAIT_DATA,   /* what it reads was not there                           */
     TW_WAIT_CREDIT, /* the buffer that it writes was not free                */
+    TW_WAIT_PORT,   /* the way into a memory that several movers share was taken */
 } tw_wait;
-TW_API const char *tw_wait_name(tw_wait wait); /* "none", "engine", "data", "credit" */
+TW_API const char *tw_wait_name(tw_wait wait); /* "none", "engine", "data", "credit", "port" */
 
 typedef enum tw_opcode { TW_LOAD, TW_STORE, TW_EXEC, TW_SUM, TW_FILL } tw_opcode;
 

@@ -77,7 +77,8 @@ static bool lay_pool(const tw_pools *pools, int m, int o, tw_buffer *buffer, int
         bool inside = s > 0 && pools->packed[m][o];
         int64_t at = inside ? *end : tw_cdiv(*end, align) * align;
         if (!tw_ckd_add(at, pools->size[m][o], end) || *end > INT64_MAX / 2) return false;
-        buffer[(*n_buffers)++] = (tw_buffer){m, o, s, at, pools->size[m][o], operands, inside};
+        buffer[(*n_buffers)++] =
+            (tw_buffer){m, o, s, at, pools->size[m][o], operands, inside, m * TW_MAX_OPERANDS + o, 0, 0};
     }
     return true;
 }

@@ -2,6 +2,7 @@
 #include "program/flowcursor.h"
 #include "machine/arrange.h"
 #include "tile/box.h"
+#include "tile/shape.h"
 
 #include <string.h>
 
@@ -66,33 +67,15 @@ static int64_t moved_len(const tw_flow_cursor *c, const tw_axis *axis, tw_span s
     return tw_span_len(span);
 }
 
-/* How the current tile lies in its tensor: from the last axis outwards whole axes make one row, the next axis counts
- * rows, those before it planes. Rows that are scattered have a gap of one element between them. */
+/* How the current tile lies in its tensor. */
 static tw_shape shape_of(const tw_flow_cursor *c, int level, int operand, int64_t elem)
 {
     const tw_operand *o = &c->program->op->operand[operand];
     tw_region region;
-    tw_shape s = {1, 1, elem, 0, 1};
-    int64_t below = elem; /* units of one step along the axis */
-    bool together = true, rows = false;
+    int64_t len[TW_MAX_AXES];
     if (tw_region_of(o, box_of(c, level), &region) == 0) return (tw_shape){0};
-    for (int a = o->n_axes - 1; a >= 0; a--) {
-        int64_t len = moved_len(c, &o->axis[a], region.axis[a]);
-        if (a == o->scattered - 1) together = false, below += elem;
-        s.at += region.axis[a].lo * below;
-        if (together) {
-            s.units *= len;
-        } else if (!rows) {
-            rows = len > 1;
-            s.rows = len;
-            s.stride = below;
-        } else {
-            s.planes *= len;
-        }
-        together = together && tw_span_len(region.axis[a]) == o->axis[a].extent;
-        below *= o->axis[a].extent;
-    }
-    return s;
+    for (int a = 0; a < o->n_axes; a++) len[a] = moved_len(c, &o->axis[a], region.axis[a]);
+    return tw_region_shape(o, &region, len, elem);
 }
 
 /* Units of a tile that is zeroed before it is filled, since a reduction in it is padded; 0: none. */
@@ -372,6 +355,7 @@ static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, 
     in->op = op;
     in->accumulates = in->nested = in->takes = in->partial = in->drains = false;
     in->together = together;
+    in->crosses = false;
     in->engine = (int16_t)engine;
     in->operand = (int16_t)operand;
     in->n_src = 1;
@@ -405,6 +389,7 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
     in->drains = c->program->machine->engine[s->filler].drains && c->step > 0 && c->moved < c->flow->n_places - 1;
     in->work = units_of(c, s->grain, o, partial);
     in->passes = price_of(c, s->filler, s->grain, o, partial);
+    in->link = m * TW_MAX_OPERANDS + o;
     in->tile = c->number[m][o];
     in->src[0] = s->outer == 0 ? -1 : *c->now[s->outer][o];
     in->dst = *c->now[m][o];
@@ -420,6 +405,7 @@ static void emit_store(tw_flow_cursor *c, int m, bool takes)
     in->partial = !is_last(c, c->flow->reductions);
     in->work = units_of(c, s->grain, o, in->partial);
     in->passes = price_of(c, s->drain, s->grain, o, in->partial);
+    in->link = m * TW_MAX_OPERANDS + o;
     in->tile = c->number[m][o];
     in->src[0] = *c->now[m][o];
     in->dst = s->outer == 0 ? -1 : *c->now[s->outer][o];

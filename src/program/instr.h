@@ -25,10 +25,13 @@ enum { TW_MAX_GIVES = 16 };
 typedef struct tw_instr {
     tw_opcode op;
     bool accumulates, nested;
-    bool takes;    /* dst, which is free: in a stream, a credit for it                */
-    bool partial;  /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
+    bool takes;   /* dst, which is free: in a stream, a credit for it                */
+    bool partial; /* LOAD, STORE of the output: elements are of the accumulator's type; otherwise a
                                     STORE out of the compute engine's memory converts them         */
-    bool drains;   /* LOAD: waits until the compute engine has done all that stands before it */
+    bool drains;  /* LOAD: waits until the compute engine has done all that stands before it */
+    bool
+        crosses; /* in a program of groups: LOAD from, or STORE to, a tensor that one group makes and another reads; `tile` is its
+                      number */
     bool together; /* one command with the instruction before it: same start, same end */
     int16_t engine, operand;
     int16_t unit;         /* which of the engine's units, 0..count - 1                      */
@@ -45,6 +48,7 @@ typedef struct tw_instr {
     int64_t passes;              /* EXEC with an array cost: passes over the array; with a kernel or descriptor
                                     cost: thousandths of a cycle                               */
     int64_t contended;           /* EXEC with a kernel cost: the same when a mover works on the memory meanwhile */
+    int64_t reads, writes;       /* in a program of groups, LOAD and STORE: units at the source, at the target */
     int64_t tile;                /* async, LOAD and STORE: number of the operand's tile at this level */
     int64_t index[TW_MAX_LOOPS]; /* tile index per loop at this level                              */
     tw_box box;                  /* EXEC, SUM, FILL: loop points; LOAD, STORE: of the step served  */

@@ -16,8 +16,10 @@
 
 #include <string.h>
 
+#include "program/flowcursor.h"
 #include "sim/discipline.h"
 #include "sim/forward.h"
+#include "sim/port.h"
 
 enum { CHEAP = 4 }; /* so many buffers are made ready in the time of an instruction */
 
@@ -32,37 +34,32 @@ static tw_moment *new_moments(int64_t n, int32_t *n_paths, tw_arena *arena)
 
 static tw_status init_pools(tw_async *s, tw_arena *arena)
 {
-    for (int m = 1; m < s->machine->n_memories; m++)
-        for (int o = 0; o < s->program->op->n_operands; o++) {
-            s->pool[m][o].slots = s->program->layout.count[m][o];
-            TW_ALLOC(arena, s->pool[m][o].given_at, s->pool[m][o].slots + 1);
-        }
+    for (int b = 0; b < s->n_buffers; b++) s->pool[s->buffer[b].pool].slots++;
+    for (int p = 0; p < s->n_pools; p++) TW_ALLOC(arena, s->pool[p].given_at, s->pool[p].slots + 1);
     return TW_OK;
 }
 
-static tw_status init(tw_async *s, tw_arena *arena)
+tw_status tw_async_init(tw_async *s, tw_arena *arena)
 {
-    const tw_program *p = s->program;
-    int output = tw_op_output(p->op);
-    const tw_residency *tensor = &p->flow->residency[0][output];
     int32_t n_paths = 1;
     TW_ALLOC(arena, s->unit_free, s->n_engines);
+    TW_ALLOC(arena, s->price, s->n_engines);
+    TW_ALLOC(arena, s->pool, s->n_pools);
     for (int e = 0; e < s->n_engines; e++) {
-        s->unit_free[e] = new_moments(s->machine->engine[e].count, &n_paths, arena);
+        s->unit_free[e] = new_moments(s->engine[e].count, &n_paths, arena);
         if (!s->unit_free[e]) return TW_ERR_NOMEM;
-        for (int64_t u = 0; u < s->machine->engine[e].count; u++)
-            s->unit_free[e][u].at = tw_cdiv(s->machine->launch, TW_MILLI);
+        for (int64_t u = 0; u < s->engine[e].count; u++) s->unit_free[e][u].at = tw_cdiv(s->launch, TW_MILLI);
         s->price[e] = (tw_priced){.work = -1};
     }
-    s->there = new_moments(p->layout.n_buffers, &n_paths, arena);
-    s->unused = new_moments(p->layout.n_buffers, &n_paths, arena);
-    if (tensor->returns) s->returned = new_moments(tensor->n_tiles, &n_paths, arena);
-    if (!s->there || !s->unused || (tensor->returns && !s->returned)) return TW_ERR_NOMEM;
+    s->there = new_moments(s->n_buffers, &n_paths, arena);
+    s->unused = new_moments(s->n_buffers, &n_paths, arena);
+    if (s->n_returned > 0) s->returned = new_moments(s->n_returned, &n_paths, arena);
+    if (!s->there || !s->unused || (s->n_returned > 0 && !s->returned)) return TW_ERR_NOMEM;
     s->last.path = 0;
     if (tw_async_is_brief(s)) return TW_OK;
     TW_ALLOC(arena, s->path, (int64_t)n_paths * s->width);
     for (int e = 0; e < s->n_engines; e++)
-        for (int64_t u = 0; u < s->machine->engine[e].count; u++)
+        for (int64_t u = 0; u < s->engine[e].count; u++)
             tw_path_of(s, &s->unit_free[e][u])[e] = s->unit_free[e][u].at;
     return init_pools(s, arena);
 }
@@ -74,7 +71,7 @@ static void copy_path(const tw_async *s, int64_t *to, const int64_t *from)
     if (s->width == TW_PATH_NARROW)
         memcpy(to, from, TW_PATH_NARROW * sizeof *to);
     else
-        memcpy(to, from, TW_MAX_ENGINES * sizeof *to);
+        memcpy(to, from, (size_t)s->width * sizeof *to);
 }
 
 /* The moment is `after` cycles after a start that the path `from` leads to, spent by the engine. */
@@ -95,15 +92,7 @@ static void delay_moment(const tw_async *s, tw_moment *m, int64_t at, const int6
 
 /* ---- a command ---- */
 
-typedef struct command {
-    tw_event *event; /* of the command; the times are filled in for those who watch */
-    int n;
-    const tw_moment *unit, *data, *credit; /* the last of each kind; data and credit may be NULL */
-    const tw_moment *late;                 /* an EXEC that writes at its end: when it may; or NULL               */
-    int64_t start, end, busy_end, work;
-    tw_wait wait;
-    int64_t waited;
-} command;
+typedef tw_async_command command;
 
 static void wait_for(const tw_moment **latest, const tw_moment *m)
 {
@@ -115,11 +104,11 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
     for (int k = 0; k < in->n_src; k++)
         if (in->src[k] >= 0) wait_for(&c->data, &s->there[in->src[k]]);
     if (in->drains)
-        for (int64_t u = 0; u < s->machine->engine[s->machine->compute].count; u++)
-            wait_for(&c->data, &s->unit_free[s->machine->compute][u]);
-    if (in->op == TW_LOAD && in->src[0] < 0 && in->partial) wait_for(&c->data, &s->returned[in->tile]);
+        for (int64_t u = 0; u < s->engine[s->drained].count; u++) wait_for(&c->data, &s->unit_free[s->drained][u]);
+    if (in->op == TW_LOAD && in->src[0] < 0 && (in->partial || in->crosses))
+        wait_for(&c->data, &s->returned[in->tile]);
     if (in->dst < 0) return;
-    if (in->takes && in->op == TW_EXEC && s->machine->engine[in->engine].late) {
+    if (in->takes && in->op == TW_EXEC && s->engine[in->engine].late) {
         c->late = &s->unused[in->dst];
         return;
     }
@@ -141,7 +130,7 @@ static tw_status price(tw_async *s, const tw_engine *engine, int e, int64_t work
 static bool is_contended(const tw_async *s, int64_t start, const tw_engine *engine)
 {
     for (int e = 0; e < s->n_engines; e++) {
-        const tw_engine *mover = &s->machine->engine[e];
+        const tw_engine *mover = &s->engine[e];
         if (mover->kind != TW_MOVES || mover->memory != engine->memory) continue;
         for (int64_t u = 0; u < mover->count; u++)
             if (s->unit_free[e][u].at > start) return true;
@@ -149,11 +138,11 @@ static bool is_contended(const tw_async *s, int64_t start, const tw_engine *engi
     return false;
 }
 
-static tw_status schedule(tw_async *s, command *c)
+/* What it waits for, and until when; ports not looked at. */
+static void look(tw_async *s, command *c)
 {
     int e = c->event->instr.engine;
-    const tw_engine *engine = &s->machine->engine[e];
-    bool by_shape = tw_cost_has_passes(&engine->cost);
+    bool by_shape = tw_cost_has_passes(&s->engine[e].cost);
     c->unit = &s->unit_free[e][c->event->instr.unit];
     c->work = 0;
     for (int i = 0; i < c->n; i++) {
@@ -165,17 +154,36 @@ static tw_status schedule(tw_async *s, command *c)
     c->wait = c->start > 0 ? TW_WAIT_ENGINE : TW_WAIT_NONE;
     if (c->data && c->data->at > c->start) c->start = c->data->at, c->wait = TW_WAIT_DATA;
     if (c->credit && c->credit->at > c->start) c->start = c->credit->at, c->wait = TW_WAIT_CREDIT;
+}
+
+/* The ports at both ends of a transfer. */
+static void pass_ports(tw_async *s, command *c)
+{
+    int64_t busy = c->busy_end - c->start, cost = c->end - c->start, start = c->start;
+    c->start = tw_ports_pass(s->ports, &c->event->instr, start, &busy);
+    if (c->start > start) c->wait = TW_WAIT_PORT;
+    c->waited += c->start - start;
+    c->busy_end = c->start + busy;
+    c->end = c->start + tw_max(cost, busy);
+}
+
+static tw_status schedule(tw_async *s, command *c)
+{
+    int e = c->event->instr.engine;
+    const tw_engine *engine = &s->engine[e];
+    look(s, c);
     c->waited = c->start - c->unit->at;
     const tw_instr *first = &c->event->instr;
-    if (first->op == TW_EXEC && first->contended != c->work && by_shape && is_contended(s, c->start, engine))
+    if (first->op == TW_EXEC && first->contended != c->work && tw_cost_has_passes(&engine->cost) &&
+        is_contended(s, c->start, engine))
         c->work = first->contended;
     TW_TRY(price(s, engine, e, c->work));
     c->end = c->start + s->price[e].cycles;
     c->busy_end = c->start + s->price[e].busy;
     if (c->late && c->late->at > c->end) c->end = c->busy_end = c->late->at;
+    if (s->ports && first->op != TW_EXEC) pass_ports(s, c);
     if (c->end < INT64_MAX / 2) return TW_OK;
-    return tw_diag_error(s->diag, s->program->op->loc, "the time of '%s' exceeds 2^62 cycles",
-                         s->program->op->name);
+    return tw_diag_error(s->diag, s->loc, "the time of '%s' exceeds 2^62 cycles", s->name);
 }
 
 /* ---- what it changes ---- */
@@ -184,8 +192,8 @@ static tw_status schedule(tw_async *s, command *c)
  * later than this. */
 static void count_taken(tw_async *s, int64_t start, const tw_buffer *b)
 {
-    tw_pool_watch *w = &s->pool[b->memory][b->operand];
-    tw_pool_use *use = &s->out->pool[b->memory][b->operand];
+    tw_pool_watch *w = &s->pool[b->pool];
+    tw_pool_use *use = &s->pool_use[b->pool];
     int64_t out = ++w->n_out;
     use->needed = tw_max(use->needed, out);
     for (int64_t i = 0, g = w->next; i < tw_min(w->n_given, w->slots); i++) {
@@ -199,11 +207,11 @@ static void count_taken(tw_async *s, int64_t start, const tw_buffer *b)
 static void count_credits(tw_async *s, const command *c, const tw_instr *in)
 {
     if (tw_async_is_brief(s)) return;
-    const tw_buffer *buffer = s->program->layout.buffer;
+    const tw_buffer *buffer = s->buffer;
     if (in->takes) count_taken(s, c->start, &buffer[in->dst]);
     for (int i = 0; i < in->n_gives; i++) {
         const tw_buffer *b = &buffer[in->gives[i]];
-        tw_pool_watch *w = &s->pool[b->memory][b->operand];
+        tw_pool_watch *w = &s->pool[b->pool];
         w->given_at[w->next] = c->busy_end;
         w->next = w->next + 1 == w->slots ? 0 : w->next + 1;
         w->n_out--;
@@ -219,7 +227,7 @@ static void add_to(tw_async *s, int64_t *sum, int64_t more)
 
 static void count_transfer(tw_async *s, const tw_instr *in, tw_engine_use *use)
 {
-    tw_link_count *link = &s->out->link[s->machine->engine[in->engine].memory][in->operand];
+    tw_link_count *link = &s->link[in->link];
     bool load = in->op == TW_LOAD;
     *(load ? &use->loads : &use->stores) += 1;
     add_to(s, load ? &use->load_units : &use->store_units, in->work);
@@ -239,21 +247,22 @@ static const tw_buffer *awaited(const tw_async *s, const command *c)
 {
     for (int i = 0; i < c->n; i++) {
         const tw_instr *in = &c->event[i].instr;
-        if (in->takes && c->credit == &s->unused[in->dst]) return &s->program->layout.buffer[in->dst];
+        if (in->takes && c->credit == &s->unused[in->dst]) return &s->buffer[in->dst];
     }
     return NULL;
 }
 
 static void count(tw_async *s, const command *c)
 {
-    tw_engine_use *use = &s->out->engine[c->event->instr.engine];
-    tw_summary *sum = &s->out->sum;
+    tw_engine_use *use = &s->use[c->event->instr.engine];
+    tw_summary *sum = s->sum;
     add_to(s, &use->busy_cycles, c->busy_end - c->start);
     if (c->wait == TW_WAIT_DATA) add_to(s, &use->wait_data, c->waited);
+    if (c->wait == TW_WAIT_PORT) add_to(s, &use->wait_port, c->waited);
     if (c->wait == TW_WAIT_CREDIT) {
         const tw_buffer *b = awaited(s, c);
         add_to(s, &use->wait_credit, c->waited);
-        if (b) add_to(s, &s->out->pool[b->memory][b->operand].wait_cycles, c->waited);
+        if (b) add_to(s, &s->pool_use[b->pool].wait_cycles, c->waited);
     }
     sum->instructions += c->n;
     for (int i = 0; i < c->n; i++) {
@@ -277,6 +286,7 @@ static void apply_one(tw_async *s, const command *c, const tw_instr *in, const i
     for (int i = 0; i < in->n_gives; i++) delay_moment(s, &s->unused[in->gives[i]], c->busy_end, from, e, busy);
     if (in->dst < 0) {
         if (in->partial) set_moment(s, &s->returned[in->tile], c->end, from, e, cost);
+        if (in->crosses) delay_moment(s, &s->returned[in->tile], c->end, from, e, cost);
         return;
     }
     if (in->takes) {
@@ -290,7 +300,7 @@ static void apply_one(tw_async *s, const command *c, const tw_instr *in, const i
 static void apply(tw_async *s, const command *c)
 {
     const tw_moment *cause = c->wait == TW_WAIT_DATA ? c->data : c->wait == TW_WAIT_CREDIT ? c->credit : c->unit;
-    int64_t from[TW_MAX_ENGINES];
+    int64_t from[TW_MAX_PLATFORM_ENGINES];
     int e = c->event->instr.engine;
     if (!tw_async_is_brief(s)) copy_path(s, from, tw_path_of(s, cause));
     for (int i = 0; i < c->n; i++) apply_one(s, c, &c->event[i].instr, from);
@@ -301,7 +311,7 @@ static void apply(tw_async *s, const command *c)
 static tw_status show(tw_async *s, const command *c)
 {
     tw_rowset row = {.command = true,
-                     .memory = s->machine->engine[c->event->instr.engine].memory,
+                     .memory = s->engine[c->event->instr.engine].memory,
                      .tick = s->n_commands,
                      .start_cycle = c->start,
                      .end_cycle = c->end,
@@ -319,7 +329,14 @@ static tw_status show(tw_async *s, const command *c)
     return s->sink->end ? s->sink->end(s->sink->user, &row) : TW_OK;
 }
 
-static tw_status run_command(tw_async *s, tw_event *event, int n)
+int64_t tw_async_ready(tw_async *s, tw_event *event, int n)
+{
+    command c = {.event = event, .n = n};
+    look(s, &c);
+    return c.start;
+}
+
+tw_status tw_async_command_run(tw_async *s, tw_event *event, int n)
 {
     command c = {.event = event, .n = n};
     TW_TRY(schedule(s, &c));
@@ -331,7 +348,20 @@ static tw_status run_command(tw_async *s, tw_event *event, int n)
     return TW_OK;
 }
 
-/* ---- the whole ---- */
+tw_status tw_async_finish(tw_async *s)
+{
+    s->sum->cycles = s->last.at;
+    if (s->overflows)
+        return tw_diag_error(s->diag, s->loc, "the traffic or the work of '%s' exceeds 2^63", s->name);
+    for (int e = 0; e < s->n_engines && !tw_async_is_brief(s); e++) {
+        s->use[e].engine = s->engine[e].name;
+        s->use[e].count = s->engine[e].count;
+        s->use[e].critical_cycles = tw_path_of(s, &s->last)[e];
+    }
+    return TW_OK;
+}
+
+/* ---- the program of one operator ---- */
 
 /* Whether a transfer's cost depends on where its tile lies: no two rounds are then alike. */
 static bool by_place(const tw_machine *machine)
@@ -342,22 +372,22 @@ static bool by_place(const tw_machine *machine)
     return false;
 }
 
-static tw_status run(tw_async *s, tw_arena *arena)
+static tw_status run(tw_async *s, const tw_program *program, tw_timeline *out, tw_arena *arena)
 {
     tw_flow_cursor cursor;
     tw_event step[TW_FLOW_STEP_MAX];
     tw_forward *forward = NULL;
-    if (!tw_meter_add(s->meter, s->program->layout.n_buffers / CHEAP)) return TW_INFEASIBLE;
-    TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
-    if (!s->sink && !cursor.prefetches && !by_place(s->machine))
-        TW_TRY(tw_forward_new(s, &cursor, arena, &forward));
+    if (!tw_meter_add(s->meter, s->n_buffers / CHEAP)) return TW_INFEASIBLE;
+    TW_TRY(tw_flow_cursor_init(&cursor, program, arena));
+    if (!s->sink && !cursor.prefetches && !by_place(program->machine))
+        TW_TRY(tw_forward_new(s, &cursor, out, arena, &forward));
     cursor.brief = !s->sink;
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0;) {
         if (n < 0) return tw_flow_explain_deadlock(&cursor, s->diag);
         if (!tw_meter_add(s->meter, n)) return TW_INFEASIBLE;
         for (int i = 0, k; i < n; i = k) {
             for (k = i + 1; k < n && step[k].instr.together;) k++;
-            TW_TRY(run_command(s, &step[i], k - i));
+            TW_TRY(tw_async_command_run(s, &step[i], k - i));
         }
         if (forward && cursor.moved == forward->place && !tw_meter_add(s->meter, tw_forward_look(forward)))
             return TW_INFEASIBLE;
@@ -365,55 +395,52 @@ static tw_status run(tw_async *s, tw_arena *arena)
     return TW_OK;
 }
 
-static void describe_pools(const tw_async *s)
+static void describe_pools(const tw_program *p, tw_timeline *out)
 {
-    const tw_program *p = s->program;
-    for (int m = 1; m < s->machine->n_memories; m++)
+    for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             const tw_residency *residency = &p->flow->residency[m][o];
             if (!residency->here) continue;
-            tw_pool_use *use = &s->out->pool[m][residency->pool];
-            use->memory = s->machine->memory[m].name;
+            tw_pool_use *use = &out->pool[m][residency->pool];
+            use->memory = p->machine->memory[m].name;
             use->operand[use->n_operands++] = p->op->operand[o].name;
             if (residency->pool != o) continue;
             use->slots = p->layout.count[m][o];
             use->needed = tw_max(use->needed, 1); /* also where all tiles lie in padding */
             use->slot_units = p->layout.buffer[p->layout.first[m][o]].size;
-            s->out->peak_live[m] += use->peak * use->slot_units;
+            out->peak_live[m] += use->peak * use->slot_units;
         }
-}
-
-static void describe_engines(const tw_async *s)
-{
-    for (int e = 0; e < s->n_engines; e++) {
-        s->out->engine[e].engine = s->machine->engine[e].name;
-        s->out->engine[e].count = s->machine->engine[e].count;
-        s->out->engine[e].critical_cycles = tw_path_of(s, &s->last)[e];
-    }
 }
 
 tw_status tw_async_run(const tw_program *program, const tw_sim_request *asked, tw_arena *scratch, tw_diag *diag,
                        tw_timeline *out)
 {
     const tw_machine *machine = program->machine;
+    const tw_residency *tensor = &program->flow->residency[0][tw_op_output(program->op)];
     int width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES;
     tw_timeline result = {0};
-    tw_async s = {.program = program,
-                  .machine = machine,
+    tw_async s = {.engine = machine->engine,
+                  .n_engines = machine->n_engines,
+                  .width = asked->brief ? 0 : width,
+                  .buffer = program->layout.buffer,
+                  .n_buffers = program->layout.n_buffers,
+                  .n_pools = TW_MAX_MEMORIES * TW_MAX_OPERANDS,
+                  .drained = machine->compute,
+                  .launch = machine->launch,
+                  .name = program->op->name,
+                  .loc = program->op->loc,
                   .sink = asked->sink,
                   .meter = asked->meter,
                   .diag = diag,
-                  .out = &result,
-                  .n_engines = machine->n_engines,
-                  .width = asked->brief ? 0 : width};
-    TW_TRY(init(&s, scratch));
-    TW_TRY(run(&s, scratch));
-    result.sum.cycles = s.last.at;
-    if (s.overflows)
-        return tw_diag_error(diag, program->op->loc, "the traffic or the work of '%s' exceeds 2^63",
-                             program->op->name);
-    if (!asked->brief) describe_engines(&s);
-    if (!asked->brief) describe_pools(&s);
+                  .sum = &result.sum,
+                  .use = result.engine,
+                  .link = &result.link[0][0],
+                  .pool_use = &result.pool[0][0],
+                  .n_returned = tensor->returns ? tensor->n_tiles : 0};
+    TW_TRY(tw_async_init(&s, scratch));
+    TW_TRY(run(&s, program, &result, scratch));
+    TW_TRY(tw_async_finish(&s));
+    if (!asked->brief) describe_pools(program, &result);
     result.brief = asked->brief;
     result.has_waits = !asked->brief;
     *out = result;

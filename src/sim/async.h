@@ -1,7 +1,6 @@
 /* src/sim/async.h - the state of an async simulation, shared by async.c and forward.c. */
 #ifndef TW_SIM_ASYNC_H
 #define TW_SIM_ASYNC_H
-#include "program/flowcursor.h"
 #include "sim/timeline.h"
 
 typedef struct tw_moment {
@@ -23,24 +22,55 @@ typedef struct tw_pool_watch { /* the last credits given back, to tell how many 
 enum { TW_PATH_NARROW = 8 };
 
 typedef struct tw_async {
-    const tw_program *program;
-    const tw_machine *machine;
+    const tw_engine *engine; /* those that run                                                */
+    int n_engines, width;    /* width 0: brief, without paths and without counts of pools     */
+    const tw_buffer *buffer;
+    int n_buffers, n_pools;
+    int drained;            /* engine that a LOAD which `drains` waits for                   */
+    int64_t launch;         /* thousandths of a cycle before the first command               */
+    struct tw_ports *ports; /* that movers share; NULL: none                                 */
+    const char *name;       /* what is simulated, for messages                               */
+    tw_loc loc;
     const tw_row_sink *sink;
     tw_meter *meter;
     tw_diag *diag;
-    tw_timeline *out;
-    int n_engines, width;      /* width 0: brief, without paths and without counts of pools */
+    tw_summary *sum; /* what is counted: in all, per engine, per link, per pool */
+    tw_engine_use *use;
+    tw_link_count *link;
+    tw_pool_use *pool_use;
     int64_t *path;             /* `width` shares per row */
     tw_moment **unit_free;     /* per engine and unit */
     tw_moment *there, *unused; /* per buffer */
-    tw_moment *returned;       /* per tile of partial sums in the tensor, NULL: none return */
+    int64_t n_returned;
+    tw_moment
+        *returned; /* per tile of partial sums in the tensor, or per tensor between groups; NULL: there are none */
     tw_moment last;
-    tw_priced price[TW_MAX_ENGINES];
-    tw_pool_watch pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    tw_priced *price; /* per engine */
+    tw_pool_watch *pool;
     int64_t n_commands;
     bool overflows;      /* a count has left 64 bits */
     int64_t least_start; /* of the commands since the last look of forward.c */
 } tw_async;
+
+/* A command with all that it waits for. */
+typedef struct tw_async_command {
+    tw_event *event; /* of the command; the times are filled in for those who watch */
+    int n;
+    const tw_moment *unit, *data, *credit; /* the last of each kind; data and credit may be NULL */
+    const tw_moment *late;                 /* an EXEC that writes at its end: when it may; or NULL               */
+    int64_t start, end, busy_end, work;
+    tw_wait wait;
+    int64_t waited;
+} tw_async_command;
+
+/* Makes everything ready whose members say what is simulated. */
+TW_NODISCARD tw_status tw_async_init(tw_async *s, tw_arena *arena);
+/* When the command of these n events could start, as far as data, credits and its engine go. */
+int64_t tw_async_ready(tw_async *s, tw_event *event, int n);
+/* Runs it: as soon as it can. */
+TW_NODISCARD tw_status tw_async_command_run(tw_async *s, tw_event *event, int n);
+/* Shares of the critical path, and what is wrong with the totals, when all commands have run. */
+TW_NODISCARD tw_status tw_async_finish(tw_async *s);
 
 static inline bool tw_async_is_brief(const tw_async *s) { return s->width == 0; }
 

@@ -33,8 +33,8 @@ static int choose_place(const tw_flow_cursor *c)
 static int64_t count_moments(const tw_async *s)
 {
     int64_t n = 1;
-    for (int e = 0; e < s->n_engines; e++) n += s->machine->engine[e].count;
-    return n + 3 * (int64_t)s->program->layout.n_buffers; /* there, unused, given back */
+    for (int e = 0; e < s->n_engines; e++) n += s->engine[e].count;
+    return n + 3 * (int64_t)s->n_buffers; /* there, unused, given back */
 }
 
 static tw_status new_snapshot(tw_snapshot *s, int64_t room, int width, tw_arena *arena)
@@ -44,14 +44,15 @@ static tw_status new_snapshot(tw_snapshot *s, int64_t room, int width, tw_arena 
     return TW_OK;
 }
 
-tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_arena *arena, tw_forward **out)
+tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_timeline *total, tw_arena *arena,
+                         tw_forward **out)
 {
     int place = choose_place(cursor);
     *out = NULL;
     if (place < 0) return TW_OK;
     tw_forward *f;
     TW_ALLOC(arena, f, 1);
-    *f = (tw_forward){.sim = sim, .cursor = cursor, .place = place, .room = count_moments(sim)};
+    *f = (tw_forward){.sim = sim, .total = total, .cursor = cursor, .place = place, .room = count_moments(sim)};
     TW_TRY(new_snapshot(&f->before, f->room, sim->width, arena));
     TW_TRY(new_snapshot(&f->now, f->room, sim->width, arena));
     TW_ALLOC(arena, f->growth, f->room * sim->width);
@@ -88,7 +89,7 @@ static void add_units(tw_forward *f)
 {
     const tw_async *s = f->sim;
     for (int e = 0; e < s->n_engines; e++) {
-        int64_t count = s->machine->engine[e].count, next = count > 1 ? f->cursor->turn[e] % count : 0;
+        int64_t count = s->engine[e].count, next = count > 1 ? f->cursor->turn[e] % count : 0;
         for (int64_t i = 0; i < count; i++) add_moment(f, &s->unit_free[e][(next + i) % count]);
     }
 }
@@ -113,7 +114,7 @@ static void add_pool(tw_forward *f, int m, int o)
     for (int32_t i = 0, at = ring->head; i < ring->n_free; i++, at = at + 1 < ring->n ? at + 1 : 0)
         add_moment(f, &s->unused[ring->slot[at]]);
     if (tw_async_is_brief(s)) return;
-    tw_pool_watch *w = &f->sim->pool[m][o];
+    tw_pool_watch *w = &f->sim->pool[m * TW_MAX_OPERANDS + o];
     f->now.n_out[m][o] = w->n_out;
     for (int i = 0; i < w->slots; i++) add(f, &w->given_at[(w->next + i) % w->slots], NULL);
 }
@@ -124,12 +125,12 @@ static void take_snapshot(tw_forward *f)
     tw_flow_place place = c->flow->place[f->place];
     f->now.n = 0;
     add_units(f);
-    for (int m = 1; m < f->sim->machine->n_memories; m++)
+    for (int m = 1; m < c->program->machine->n_memories; m++)
         for (int o = 0; o < c->program->op->n_operands; o++) add_pool(f, m, o);
     add_moment(f, &f->sim->last);
     f->now.len = tw_span_len(c->tile[place.level].span[place.loop]);
     f->now.step = c->step;
-    f->now.total = *f->sim->out;
+    f->now.total = *f->total;
 }
 
 /* ---- comparing and skipping ---- */
@@ -221,10 +222,10 @@ static bool repeat_totals(tw_timeline *t, const tw_timeline *before, int64_t n, 
 static bool skip(tw_forward *f, int64_t n, int64_t delta)
 {
     int64_t ahead;
-    tw_timeline total = *f->sim->out;
+    tw_timeline total = *f->total;
     if (!tw_ckd_mul(delta, n, &ahead) || ahead > INT64_MAX / 8) return false;
     if (!repeat_totals(&total, &f->before.total, n, f->sim->n_engines)) return false;
-    *f->sim->out = total;
+    *f->total = total;
     for (int64_t i = 0; i < f->now.n; i++) {
         if (f->now.at[i] == f->before.at[i]) continue;
         *f->slot[i] += ahead;
@@ -237,7 +238,7 @@ static bool skip(tw_forward *f, int64_t n, int64_t delta)
 /* Pays for looks with the instructions since the last call; whether they are paid for. */
 static bool has_paid(tw_forward *f)
 {
-    int64_t done = f->sim->out->sum.instructions;
+    int64_t done = f->total->sum.instructions;
     f->owed = tw_max(0, f->owed - (done - f->seen));
     f->seen = done;
     return f->owed == 0;
@@ -274,7 +275,7 @@ int64_t tw_forward_look(tw_forward *f)
         keep_snapshot(f, of_one_sweep && !once_more);
         f->grows = found == IN_TIME && f->full;
     }
-    f->seen = f->sim->out->sum.instructions;
+    f->seen = f->total->sum.instructions;
     f->sim->least_start = INT64_MAX;
     return work;
 }

@@ -20,6 +20,7 @@
  * the counts of the round to the totals. test/sim/test_forward.c compares this with the plain simulation. */
 #ifndef TW_SIM_FORWARD_H
 #define TW_SIM_FORWARD_H
+#include "program/flowcursor.h"
 #include "sim/async.h"
 
 typedef struct tw_snapshot {
@@ -34,6 +35,7 @@ typedef struct tw_snapshot {
 
 typedef struct tw_forward {
     tw_async *sim;
+    tw_timeline *total; /* what the simulation counts into */
     tw_flow_cursor *cursor;
     int place;
     int64_t n_looks;
@@ -50,7 +52,8 @@ typedef struct tw_forward {
 } tw_forward;
 
 /* *out is NULL when the program has no place whose rounds are alike. */
-TW_NODISCARD tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_arena *arena, tw_forward **out);
+TW_NODISCARD tw_status tw_forward_new(tw_async *sim, tw_flow_cursor *cursor, tw_timeline *total, tw_arena *arena,
+                                      tw_forward **out);
 /* To be called when `place` has moved: compares with the state one round ago and skips what repeats. Returns the work
  * that this was, in instructions. */
 int64_t tw_forward_look(tw_forward *f);

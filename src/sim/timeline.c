@@ -97,6 +97,6 @@ void tw_timeline_print(const tw_timeline *t, const tw_program *program, tw_text 
 
 const char *tw_wait_name(tw_wait wait)
 {
-    static const char *const name[] = {"none", "engine", "data", "credit"};
+    static const char *const name[] = {"none", "engine", "data", "credit", "port"};
     return name[wait];
 }

@@ -115,6 +115,7 @@ static const char *reason_name(tw_wait wait)
     case TW_WAIT_ENGINE: return "its engine";
     case TW_WAIT_DATA: return "data";
     case TW_WAIT_CREDIT: return "a credit";
+    case TW_WAIT_PORT: return "a port";
     }
     return "an unknown reason";
 }

@@ -1,0 +1,744 @@
+/* src/program/nest.c - from a group as it was written to its stays and buffers: see nest.h.
+ *
+ * First the stays, path by path; then one walk over all steps, which finds how large each buffer has to be and whether the
+ * compute engines take the tiles; then addresses. */
+#include "program/nest.h"
+
+#include "mapping/mapping.h"
+#include "program/lanes.h"
+#include "program/walk.h"
+#include "tile/box.h"
+
+#include <string.h>
+
+/* Steps of one group: more are refused instead of walked for hours. */
+static const int64_t most_steps = INT64_C(1) << 28;
+
+typedef struct builder {
+    tw_nest *nest;
+    tw_arena *arena;
+    tw_diag *diag;
+    int room; /* stays that there is room for */
+} builder;
+
+static const tw_platform_view *view_of(const tw_nest *nest, int k)
+{
+    return &nest->platform->view[nest->map->op[k].view];
+}
+
+static const char *memory_name(const tw_nest *nest, int memory) { return nest->platform->memory[memory].name; }
+static const char *tensor_name(const tw_nest *nest, int tensor) { return nest->model->tensor[tensor].name; }
+
+/* ---- operators ---- */
+
+static int64_t array_size(const tw_machine *machine, int dim)
+{
+    return machine->engine[machine->compute].cost.array[dim];
+}
+
+/* Lanes that share each loop over a dimension that memories are private to. */
+static void share_loops(const tw_group_op *given, tw_nest_op *op)
+{
+    int64_t left[TW_MAX_DIMS];
+    for (int d = 0; d < TW_MAX_DIMS; d++) left[d] = array_size(op->machine, d);
+    for (int l = 0; l < op->op->n_loops; l++) {
+        int d = op->over.dim[l] - 1;
+        op->parts[l] = 1;
+        if (d < 0 || !(op->split_dims >> d & 1)) continue;
+        op->parts[l] = given->parts[l] > 0 ? given->parts[l] : tw_min(left[d], op->op->loop[l].extent);
+        left[d] = tw_max(1, left[d] / op->parts[l]);
+    }
+}
+
+/* The view for the operator at hand: with the cost that the engine has for it. */
+static tw_status open_machine(const tw_machine *machine, const tw_op *op, tw_arena *arena, const tw_machine **out)
+{
+    tw_machine *own;
+    TW_ALLOC(arena, own, 1);
+    *own = *machine;
+    if (own->has_apart >> op->compute & 1) own->engine[own->compute].cost = own->apart[op->compute];
+    *out = own;
+    return TW_OK;
+}
+
+static tw_status open_op(builder *b, int k)
+{
+    tw_nest *nest = b->nest;
+    const tw_group_op *given = &nest->map->op[k];
+    tw_nest_op *op = &nest->op[k];
+    op->op = &nest->model->op[given->op];
+    op->engine = view_of(nest, k)->engine;
+    TW_TRY(open_machine(&view_of(nest, k)->machine, op->op, b->arena, &op->machine));
+    const tw_engine *engine = &op->machine->engine[op->machine->compute];
+    bool array = engine->cost.kind == TW_COST_ARRAY;
+    if (array) op->over = tw_spread_or_default(&given->over, op->op, engine->cost.n_dims);
+    for (int m = 1; m < op->machine->n_memories && array; m++) op->split_dims |= op->machine->memory[m].per;
+    share_loops(given, op);
+    op->n_subs = 1;
+    for (int l = 0; l < op->op->n_loops; l++) {
+        bool cut = given->reduce[l] > 0 && op->op->loop[l].reduces;
+        op->reduce[l] = cut ? tw_min(given->reduce[l], op->op->loop[l].extent) : op->op->loop[l].extent;
+        if (cut) op->n_subs *= tw_cdiv(op->op->loop[l].extent, op->reduce[l]);
+    }
+    for (int o = 0; o < TW_MAX_OPERANDS; o++) op->input[o] = -1;
+    for (int o = 0; o < op->op->n_operands; o++)
+        op->elem_units[o] = tw_machine_units(op->machine, nest->model->tensor[op->op->operand[o].tensor].dtype, 1);
+    op->made = -1;
+    if (op->n_subs <= 1 << 20) return TW_OK;
+    return tw_diag_error(b->diag, nest->map->loc, "'reduce' cuts operator '%s' into more than %d pieces",
+                         op->op->name, 1 << 20);
+}
+
+/* ---- stays ---- */
+
+/* The memories on the path of an operand, outermost first, without memory 0; returns how many. `own` are those of the view. */
+static int path_of(const tw_nest *nest, int k, int operand, int memory[TW_MAX_MEMORIES], int own[TW_MAX_MEMORIES])
+{
+    const tw_platform_view *view = view_of(nest, k);
+    tw_path path = tw_machine_path(&view->machine, nest->op[k].op, operand);
+    int n = 0;
+    for (int m = 1; m < view->machine.n_memories; m++)
+        if (path >> m & 1) own[n] = m, memory[n++] = view->memory[m];
+    return n;
+}
+
+/* The engine, of the platform, that carries an operand between two memories of the view; -1: there is none. */
+static int carrier(const tw_nest *nest, int k, int operand, const int ends[2], unsigned way)
+{
+    const tw_platform_view *view = view_of(nest, k);
+    (void)operand;
+    int link = tw_machine_link(&view->machine, ends[0], ends[1], way);
+    return link < 0 ? -1 : view->mover[link];
+}
+
+static int find_stay(const tw_nest *nest, int tensor, int memory)
+{
+    for (int s = 0; s < nest->n_stays; s++)
+        if (nest->stay[s].tensor == tensor && nest->stay[s].memory == memory) return s;
+    return -1;
+}
+
+/* What the mapping says about a hold: the levels, unless it is said for the tensor itself. */
+static void settle_hold(const tw_nest *nest, tw_stay *s)
+{
+    const tw_group_map *map = nest->map;
+    s->depth = map->n_cuts;
+    s->slots = 1;
+    s->loc = map->loc;
+    for (int l = map->n_levels - 1; l >= 0; l--)
+        if (map->level[l].memory >= s->memory) s->depth = map->level[l].depth, s->loc = map->level[l].loc;
+    for (int h = 0; h < map->n_holds; h++) {
+        if (map->hold[h].tensor != s->tensor || map->hold[h].memory != s->memory) continue;
+        if (map->hold[h].depth >= 0) s->depth = map->hold[h].depth;
+        if (map->hold[h].slots > 0) s->slots = map->hold[h].slots;
+        s->loc = map->hold[h].loc;
+    }
+}
+
+/* A stay of its own, or the one that another operator's path made already; -1 when out of memory. */
+static int open_stay(builder *b, const tw_stay *like)
+{
+    tw_nest *nest = b->nest;
+    int s = find_stay(nest, like->tensor, like->memory);
+    if (s >= 0) return s;
+    if (nest->n_stays == b->room) {
+        int room = b->room ? 2 * b->room : 16;
+        tw_stay *wider = TW_NEW(b->arena, tw_stay, room);
+        if (!wider) return -1;
+        if (b->room) memcpy(wider, nest->stay, (size_t)nest->n_stays * sizeof *wider);
+        nest->stay = wider;
+        b->room = room;
+    }
+    s = nest->n_stays++;
+    nest->stay[s] = *like;
+    settle_hold(nest, &nest->stay[s]);
+    return s;
+}
+
+static int maker_of(const tw_nest *nest, int tensor)
+{
+    for (int k = 0; k < nest->n_ops; k++)
+        if (nest->op[k].op->operand[tw_op_output(nest->op[k].op)].tensor == tensor) return k;
+    return -1;
+}
+
+/* The operand of operator k comes inwards from `from` (a stay, or -1: the tensor) through the memories first .. n - 1. */
+static tw_status come_in(builder *b, int k, int operand, int from, int first)
+{
+    tw_nest *nest = b->nest;
+    int memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES], n = path_of(nest, k, operand, memory, own);
+    int tensor = nest->op[k].op->operand[operand].tensor, maker = maker_of(nest, tensor);
+    for (int i = first; i < n; i++) {
+        int ends[2] = {i > 0 ? own[i - 1] : 0, own[i]};
+        tw_stay like = {.tensor = tensor,
+                        .memory = memory[i],
+                        .from = from < 0 ? TW_FROM_TENSOR : TW_FROM_STAY,
+                        .source = from,
+                        .engine = carrier(nest, k, operand, ends, TW_INWARDS),
+                        .inwards = true,
+                        .drain = -1,
+                        .which = k,
+                        .operand = operand,
+                        .maker = maker,
+                        .per = view_of(nest, k)->machine.memory[own[i]].per};
+        int s = open_stay(b, &like);
+        if (s < 0) return TW_ERR_NOMEM;
+        if (nest->stay[s].from != like.from || nest->stay[s].source != from)
+            return tw_diag_infeasible(b->diag, nest->map->loc, "'%s' comes to '%s' on two ways in group '%s'",
+                                      tensor_name(nest, tensor), memory_name(nest, memory[i]), nest->map->name);
+        from = s;
+    }
+    for (int s = from; s >= 0; s = nest->stay[s].from == TW_FROM_STAY ? nest->stay[s].source : -1)
+        nest->stay[s].readers |= 1u << k;
+    nest->op[k].input[operand] = from;
+    if (from >= 0) nest->stay[from].direct |= 1u << k;
+    return TW_OK;
+}
+
+/* The stay that operator k writes. */
+static tw_status open_made(builder *b, int k)
+{
+    tw_nest *nest = b->nest;
+    int output = tw_op_output(nest->op[k].op), memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
+    int n = path_of(nest, k, output, memory, own);
+    tw_stay like = {.tensor = nest->op[k].op->operand[output].tensor,
+                    .memory = memory[n - 1],
+                    .from = TW_FROM_OP,
+                    .source = k,
+                    .engine = -1,
+                    .drain = -1,
+                    .which = k,
+                    .operand = output,
+                    .maker = k,
+                    .per = view_of(nest, k)->machine.memory[own[n - 1]].per};
+    nest->op[k].made = open_stay(b, &like);
+    return nest->op[k].made < 0 ? TW_ERR_NOMEM : TW_OK;
+}
+
+/* What operator k makes goes outwards, up to memory `to` (0: to the tensor); *out is the stay there. */
+static tw_status go_out(builder *b, int k, int to, int *out)
+{
+    tw_nest *nest = b->nest;
+    int output = tw_op_output(nest->op[k].op), memory[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
+    int n = path_of(nest, k, output, memory, own), s = nest->op[k].made;
+    for (int i = n - 1; i >= 0 && memory[i] != to; i--) {
+        int ends[2] = {i > 0 ? own[i - 1] : 0, own[i]}, engine = carrier(nest, k, output, ends, TW_OUTWARDS);
+        if (i == 0) {
+            nest->stay[s].drain = engine;
+            break;
+        }
+        tw_stay like = nest->stay[s];
+        like.memory = memory[i - 1];
+        like.from = TW_FROM_STAY;
+        like.source = s;
+        like.engine = engine;
+        like.readers = like.direct = 0;
+        like.per = view_of(nest, k)->machine.memory[own[i - 1]].per;
+        if ((s = open_stay(b, &like)) < 0) return TW_ERR_NOMEM;
+    }
+    *out = s;
+    return TW_OK;
+}
+
+/* The outermost common memory of what operator j makes and k reads, going outwards from j; 0: there is none. */
+static int meeting(const tw_nest *nest, int j, int k, int operand, int *first)
+{
+    int made[TW_MAX_MEMORIES], read[TW_MAX_MEMORIES], own[TW_MAX_MEMORIES];
+    int n_made = path_of(nest, j, tw_op_output(nest->op[j].op), made, own),
+        n_read = path_of(nest, k, operand, read, own);
+    for (int i = n_made - 1; i >= 0; i--)
+        for (int r = 0; r < n_read; r++)
+            if (read[r] == made[i]) {
+                *first = r + 1;
+                return made[i];
+            }
+    return 0;
+}
+
+static tw_status open_inside(builder *b, int j, int k, int operand)
+{
+    tw_nest *nest = b->nest;
+    int first = 0, at, memory = meeting(nest, j, k, operand, &first);
+    int tensor = nest->op[k].op->operand[operand].tensor;
+    if (memory == 0)
+        return tw_diag_infeasible(
+            b->diag, nest->map->loc,
+            "'%s' is made by '%s' and read by '%s', but no memory inside '%s' is on both paths",
+            tensor_name(nest, tensor), nest->op[j].op->name, nest->op[k].op->name, memory_name(nest, 0));
+    TW_TRY(go_out(b, j, memory, &at));
+    TW_TRY(come_in(b, k, operand, at, first));
+    return TW_OK;
+}
+
+static tw_status open_stays(builder *b)
+{
+    tw_nest *nest = b->nest;
+    int ignored;
+    for (int k = 0; k < nest->n_ops; k++) {
+        TW_TRY(open_made(b, k));
+        for (int o = 0; o < tw_op_output(nest->op[k].op); o++) {
+            int maker = maker_of(nest, nest->op[k].op->operand[o].tensor);
+            TW_TRY(maker >= 0 ? open_inside(b, maker, k, o) : come_in(b, k, o, -1, 0));
+        }
+    }
+    return go_out(b, nest->n_ops - 1, 0, &ignored);
+}
+
+/* What an operator reads is held at least as long as what it makes of it. */
+static void hold_longer(tw_nest *nest)
+{
+    for (int k = nest->n_ops - 2; k >= 0; k--)
+        for (int s = 0; s < nest->n_stays; s++)
+            if (nest->stay[s].readers >> k & 1)
+                nest->stay[s].depth = (int)tw_min(nest->stay[s].depth, nest->stay[nest->op[k].made].depth);
+}
+
+/* ---- what follows for each stay ---- */
+
+static unsigned cut_by_reduce(const tw_nest_op *op)
+{
+    unsigned loops = 0;
+    for (int l = 0; l < op->op->n_loops; l++)
+        if (op->reduce[l] < op->op->loop[l].extent) loops |= 1u << l;
+    return loops;
+}
+
+/* Whether what operator k writes is incomplete for a while. */
+static bool has_sums(const tw_nest *nest, int k)
+{
+    const tw_nest_op *op = &nest->op[k];
+    unsigned over = tw_lane_loops(op, nest->stay[op->made].per) & tw_op_reductions(op->op);
+    bool cut = op->n_subs > 1 || (over && tw_lane_count(op, nest->stay[op->made].per) > 1);
+    for (int p = 0; p < nest->n_places && k == nest->n_ops - 1; p++)
+        cut |= op->op->loop[nest->map->cut[p].loop].reduces &&
+               tw_place_split(nest, p, op->op->loop[nest->map->cut[p].loop].extent).count > 1;
+    return cut;
+}
+
+/* Sums that are read where they lie must be what the tensor's type has. */
+static tw_status check_sums(const builder *b, int k)
+{
+    const tw_nest *nest = b->nest;
+    const tw_op *op = nest->op[k].op;
+    const tw_stay *made = &nest->stay[nest->op[k].made];
+    if (!made->sums || !made->direct) return TW_OK;
+    if (op->accumulator == nest->model->tensor[made->tensor].dtype && !op->finish) return TW_OK;
+    return tw_diag_infeasible(
+        b->diag, made->loc,
+        "operator '%s' adds up '%s' in pieces in '%s', where it is read as '%s': only a transfer "
+        "makes '%s' of '%s'",
+        op->name, tensor_name(nest, made->tensor), memory_name(nest, made->memory),
+        tw_dtype_name(nest->model->tensor[made->tensor].dtype),
+        tw_dtype_name(nest->model->tensor[made->tensor].dtype), tw_dtype_name(op->accumulator));
+}
+
+static bool reads_twice(const tw_op *op, int tensor)
+{
+    int n = 0;
+    for (int o = 0; o < tw_op_output(op); o++) n += op->operand[o].tensor == tensor;
+    return n > 1;
+}
+
+static tw_status settle_stay(const builder *b, tw_stay *s)
+{
+    const tw_nest *nest = b->nest;
+    const tw_nest_op *op = &nest->op[s->which];
+    tw_dtype dtype = nest->model->tensor[s->tensor].dtype;
+    bool alone = (s->readers & (s->readers - 1)) == 0 && s->maker < 0 && !reads_twice(op->op, s->tensor);
+    s->sums = s->from == TW_FROM_OP && has_sums(nest, s->maker);
+    s->moved_units = tw_machine_units(op->machine, dtype, 1);
+    s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
+    s->by_sub = alone && op->n_subs > 1 && s->depth == nest->n_places &&
+                (tw_operand_loops(&op->op->operand[s->operand]) & cut_by_reduce(op));
+    s->lanes = 1;
+    if (!s->per) return TW_OK;
+    s->lanes = (int)tw_lane_count(op, s->per);
+    bool shared = s->maker < 0 ? !alone : s->maker != nest->n_ops - 1;
+    if (shared)
+        return tw_diag_infeasible(
+            b->diag, s->loc,
+            "'%s' is held in '%s', which is private to lanes, for more than one operator of group '%s'",
+            tensor_name(nest, s->tensor), memory_name(nest, s->memory), nest->map->name);
+    return TW_OK;
+}
+
+/* The lanes of a private memory may hold sums of the same elements: what takes them out adds them up. */
+static tw_status check_lanes(const builder *b, const tw_stay *s)
+{
+    const tw_nest *nest = b->nest;
+    const tw_nest_op *op = &nest->op[s->which];
+    unsigned over = tw_lane_loops(op, s->per) & tw_op_reductions(op->op);
+    int64_t sharing = 1;
+    for (; over; over &= over - 1) sharing *= op->parts[__builtin_ctz(over)];
+    if (s->from != TW_FROM_OP || sharing == 1) return TW_OK;
+    int engine = s->drain;
+    for (int i = 0; i < nest->n_stays; i++)
+        if (nest->stay[i].from == TW_FROM_STAY && &nest->stay[nest->stay[i].source] == s)
+            engine = nest->stay[i].engine;
+    if (engine >= 0 && nest->platform->engine[engine].is.sums && op->op->compute != TW_MAP) return TW_OK;
+    return tw_diag_infeasible(b->diag, s->loc,
+                              "%" PRId64
+                              " lanes of '%s' hold sums of the same elements of '%s', and engine '%s', which takes "
+                              "them out, does not add up ('sums: true')",
+                              sharing, memory_name(nest, s->memory), tensor_name(nest, s->tensor),
+                              engine >= 0 ? nest->platform->engine[engine].name : "none");
+}
+
+/* Partial sums of the driver stay until they are complete. */
+static tw_status check_order(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    const tw_nest_op *driver = &nest->op[nest->n_ops - 1];
+    const tw_stay *made = &nest->stay[driver->made];
+    int outside = -1;
+    tw_box box = tw_box_of_op(driver->op);
+    if (nest->map->part_loop >= 0) box.span[nest->map->part_loop] = nest->map->part;
+    for (int p = 0; p < nest->n_places; p++) {
+        int loop = nest->map->cut[p].loop;
+        tw_split s = tw_place_split(nest, p, tw_span_len(box.span[loop]));
+        box.span[loop] = tw_split_at(&s, box.span[loop].lo, 0);
+        if (s.count < 2) continue;
+        if (driver->op->loop[loop].reduces) outside = outside < 0 ? loop : outside;
+        if (driver->op->loop[loop].reduces || outside < 0 || p >= made->depth) continue;
+        return tw_diag_infeasible(
+            b->diag, nest->map->cut[p].loc,
+            "loop '%s' is cut inside reduction loop '%s': partial sums of '%s' would have to leave "
+            "'%s', which groups do not do; keep '%s' there for longer, or change the order",
+            driver->op->loop[loop].name, driver->op->loop[outside].name, tensor_name(nest, made->tensor),
+            memory_name(nest, made->memory), tensor_name(nest, made->tensor));
+    }
+    return TW_OK;
+}
+
+static bool carries_ahead(const tw_nest *nest)
+{
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        if (stay->engine >= 0 && nest->platform->engine[stay->engine].is.prefetches) return true;
+        if (stay->drain >= 0 && nest->platform->engine[stay->drain].is.prefetches) return true;
+    }
+    return false;
+}
+
+/* What never leaves the group is made, held and read in step. */
+static tw_status check_inside(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        if (stay->maker < 0 || stay->maker == nest->n_ops - 1) continue;
+        const tw_stay *made = &nest->stay[nest->op[stay->maker].made];
+        if (stay->depth != made->depth)
+            return tw_diag_infeasible(
+                b->diag, stay->loc,
+                "'%s' never leaves group '%s': it is held in '%s' while %d cuts stand still and in "
+                "'%s' while %d do, which must be the same",
+                tensor_name(nest, stay->tensor), nest->map->name, memory_name(nest, made->memory), made->depth,
+                memory_name(nest, stay->memory), stay->depth);
+    }
+    return TW_OK;
+}
+
+static tw_status settle(builder *b)
+{
+    tw_nest *nest = b->nest;
+    hold_longer(nest);
+    TW_TRY(check_inside(b));
+    nest->depths = (uint64_t)1 << nest->n_places;
+    for (int s = 0; s < nest->n_stays; s++) {
+        TW_TRY(settle_stay(b, &nest->stay[s]));
+        TW_TRY(check_lanes(b, &nest->stay[s]));
+        nest->depths |= (uint64_t)1 << nest->stay[s].depth;
+    }
+    for (int k = 0; k < nest->n_ops; k++) TW_TRY(check_sums(b, k));
+    nest->prefetches = carries_ahead(nest);
+    return check_order(b);
+}
+
+/* ---- the walk that measures ---- */
+
+/* What the cuts ask of the lengths that reach them. */
+static tw_status check_cuts(const builder *b, const tw_nest_walk *w)
+{
+    const tw_nest *nest = b->nest;
+    const tw_nest_op *driver = &nest->op[nest->n_ops - 1];
+    const tw_engine *engine = &driver->machine->engine[driver->machine->compute];
+    for (int p = 0; p < nest->n_places; p++) {
+        const tw_nest_cut *cut = &nest->map->cut[p];
+        int64_t len = tw_span_len(tw_nest_box(w, nest->n_ops - 1, p)->span[cut->loop]);
+        if (!tw_place_is_legal(nest, p, len))
+            return tw_diag_error(b->diag, cut->loc,
+                                 "a piece of loop '%s' with %" PRId64 " points cannot be cut into %" PRId64
+                                 " tiles",
+                                 driver->op->loop[cut->loop].name, len, cut->count);
+        tw_split s = tw_place_split(nest, p, len);
+        if (s.count > 1 && len / s.count < engine->min_tile)
+            return tw_diag_infeasible(
+                b->diag, cut->loc,
+                "tiles of loop '%s' have %" PRId64 " points, engine '%s' needs at least %" PRId64,
+                driver->op->loop[cut->loop].name, len / s.count, engine->name, engine->min_tile);
+    }
+    return TW_OK;
+}
+
+/* The innermost tile of every cut loop, but for the one that ends the loop. */
+static tw_status check_tile(const builder *b, const tw_nest_walk *w)
+{
+    const tw_nest *nest = b->nest;
+    const tw_nest_op *driver = &nest->op[nest->n_ops - 1];
+    const tw_engine *engine = &driver->machine->engine[driver->machine->compute];
+    const tw_box *tile = tw_nest_box(w, nest->n_ops - 1, nest->n_places);
+    for (int p = 0; p < nest->n_places; p++) {
+        int l = nest->map->cut[p].loop;
+        int64_t len = tw_span_len(tile->span[l]);
+        bool last = tile->span[l].hi == driver->op->loop[l].extent;
+        bool asked = engine->tile_multiple > 1 && !(engine->multiple_parallel && driver->op->loop[l].reduces);
+        if (asked && !last && len % engine->tile_multiple != 0)
+            return tw_diag_infeasible(b->diag, nest->map->cut[p].loc,
+                                      "a tile of loop '%s' has %" PRId64
+                                      " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
+                                      driver->op->loop[l].name, len, engine->name, engine->tile_multiple);
+        if (driver->machine->pads && last && tile->span[l].lo > 0 && tile->span[l].lo % len != 0)
+            return tw_diag_infeasible(
+                b->diag, nest->map->cut[p].loc,
+                "machine '%s' pads loops to whole tiles, which groups do not do: the last tile of '%s' "
+                "has %" PRId64 " points",
+                driver->machine->name, driver->op->loop[l].name, len);
+    }
+    return TW_OK;
+}
+
+/* Padding that an execution meets along one axis, against what its engine takes. */
+static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_box *box)
+{
+    const tw_engine *engine = &op->machine->engine[op->machine->compute];
+    for (int o = 0; o < tw_op_output(op->op) && engine->pad_half; o++)
+        for (int a = 0; a < op->op->operand[o].n_axes; a++) {
+            const tw_axis *axis = &op->op->operand[o].axis[a];
+            int64_t kernel = 0, lo, hi;
+            for (int t = 0; t < axis->n_terms; t++)
+                if (op->op->loop[axis->term[t].loop].reduces && axis->n_terms > 1)
+                    kernel = tw_max(kernel, op->op->loop[axis->term[t].loop].extent);
+            if (kernel == 0 || axis->divisor > 1) continue;
+            tw_axis_padding(axis, box, &lo, &hi);
+            if (tw_max(lo, hi) > kernel / 2)
+                return tw_diag_infeasible(
+                    b->diag, op->op->loc,
+                    "a tile of '%s' has %" PRId64 " elements of padding, engine '%s' takes at most "
+                    "%" PRId64 " for a kernel of %" PRId64,
+                    op->op->operand[o].name, tw_max(lo, hi), engine->name, kernel / 2, kernel);
+        }
+    return TW_OK;
+}
+
+static int64_t held_elems(const tw_nest_walk *w, int s)
+{
+    const tw_nest *nest = w->nest;
+    const tw_stay *stay = &nest->stay[s];
+    const tw_nest_op *op = &nest->op[stay->which];
+    const tw_box *box = tw_nest_box(w, stay->which, stay->depth);
+    int64_t most = 0;
+    if (!stay->by_sub) return stay->per ? tw_lane_elems(op, stay->operand, stay->per, box) : w->elems[s];
+    for (int64_t sub = 0; sub < op->n_subs; sub++) {
+        tw_box piece = tw_nest_sub_box(op, box, sub);
+        tw_region region;
+        most = tw_max(most, stay->per ? tw_lane_elems(op, stay->operand, stay->per, &piece)
+                                      : tw_nest_sub_region(nest, s, &piece, &region));
+    }
+    return most;
+}
+
+static tw_status measure_step(const builder *b, const tw_nest_walk *w)
+{
+    tw_nest *nest = b->nest;
+    TW_TRY(check_cuts(b, w));
+    TW_TRY(check_tile(b, w));
+    for (int k = 0; k < nest->n_ops; k++) TW_TRY(check_padding(b, &nest->op[k], tw_nest_box(w, k, nest->n_places)));
+    for (int s = 0; s < nest->n_stays; s++) {
+        tw_stay *stay = &nest->stay[s];
+        int64_t units, elems = held_elems(w, s);
+        if (!tw_ckd_mul(elems, stay->elem_units, &units) || units > INT64_MAX / 4)
+            return tw_diag_error(b->diag, stay->loc, "'%s' in '%s' takes more than 2^61 units",
+                                 tensor_name(nest, stay->tensor), memory_name(nest, stay->memory));
+        stay->size = tw_max(stay->size, units);
+    }
+    return TW_OK;
+}
+
+/* The first pieces of the cuts are legal, so that the walk can begin. */
+static tw_status check_first(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    const tw_op *op = nest->op[nest->n_ops - 1].op;
+    tw_box box = tw_box_of_op(op);
+    if (nest->map->part_loop >= 0) box.span[nest->map->part_loop] = nest->map->part;
+    int64_t steps = 1;
+    for (int p = 0; p < nest->n_places; p++) {
+        const tw_nest_cut *cut = &nest->map->cut[p];
+        int64_t len = tw_span_len(box.span[cut->loop]);
+        if (!tw_place_is_legal(nest, p, len))
+            return tw_diag_error(b->diag, cut->loc,
+                                 "loop '%s' with %" PRId64 " points cannot be cut into %" PRId64 " tiles",
+                                 op->loop[cut->loop].name, len, cut->count);
+        tw_split s = tw_place_split(nest, p, len);
+        box.span[cut->loop] = tw_split_at(&s, box.span[cut->loop].lo, 0);
+        if (!tw_ckd_mul(steps, s.count, &steps) || steps > most_steps)
+            return tw_diag_error(b->diag, cut->loc, "group '%s' has more than 2^28 steps", nest->map->name);
+    }
+    return TW_OK;
+}
+
+static tw_status measure(const builder *b, tw_arena *scratch)
+{
+    tw_nest_walk w;
+    TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
+    for (; !w.done; tw_nest_walk_next(&w)) TW_TRY(measure_step(b, &w));
+    return TW_OK;
+}
+
+static tw_status build_nest(builder *b, const tw_work *work)
+{
+    tw_nest *nest = b->nest;
+    nest->n_ops = nest->map->n_ops;
+    nest->n_places = nest->map->n_cuts;
+    TW_ALLOC(b->arena, nest->op, nest->n_ops);
+    for (int k = 0; k < nest->n_ops; k++) TW_TRY(open_op(b, k));
+    TW_TRY(check_first(b));
+    TW_TRY(open_stays(b));
+    TW_TRY(settle(b));
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    tw_status status = measure(b, work->scratch);
+    tw_arena_rewind(work->scratch, mark);
+    return status;
+}
+
+/* ---- all groups ---- */
+
+static bool makes(const tw_nest *nest, int tensor)
+{
+    const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    return driver->operand[tw_op_output(driver)].tensor == tensor;
+}
+
+/* The groups before this one that make what it reads. */
+static void find_before(tw_nest *nest, const tw_nest *all, int group)
+{
+    for (int g = 0; g < group; g++) {
+        bool reads = false;
+        for (int s = 0; s < nest->n_stays; s++) {
+            tw_stay *stay = &nest->stay[s];
+            if (stay->maker >= 0 || !makes(&all[g], stay->tensor)) continue;
+            reads = stay->crosses = true;
+            for (int i = 0; i < all[g].n_stays; i++)
+                all[g].stay[i].crosses |= all[g].stay[i].tensor == stay->tensor;
+        }
+        if (reads) nest->after[nest->n_after++] = g;
+    }
+}
+
+static tw_status refuse_size(const tw_joint *joint, int memory, int64_t need, tw_diag *diag)
+{
+    const tw_memory *mem = &joint->platform->memory[memory].is;
+    tw_status status = tw_diag_infeasible(
+        diag, joint->nest[0].map->loc, "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64,
+        joint->platform->memory[memory].name, need - mem->size, need, mem->size);
+    diag->short_by = need - mem->size;
+    for (int i = 0; i < joint->n_stays; i++) {
+        const tw_stay *s = joint->stay[i];
+        if (s->memory == memory)
+            tw_diag_note(diag, s->loc, "'%s' takes %" PRId64 " x %" PRId64 " in '%s'",
+                         joint->model->tensor[s->tensor].name, s->slots, s->size,
+                         joint->platform->memory[memory].name);
+    }
+    tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, joint->platform->memory[memory].name,
+                 mem->size);
+    return status;
+}
+
+/* Buffers of a stay from *end on, lane by lane alike. */
+static bool lay_stay(const tw_joint *joint, int group, tw_stay *s, tw_buffer *buffer, int *n, int64_t *end)
+{
+    int64_t align = joint->platform->memory[s->memory].is.align;
+    s->first = *n;
+    for (int64_t slot = 0; slot < s->slots; slot++) {
+        int64_t at = tw_cdiv(*end, align) * align;
+        if (!tw_ckd_add(at, s->size, end) || *end > INT64_MAX / 2) return false;
+        for (int lane = 0; lane < s->lanes; lane++)
+            buffer[(*n)++] = (tw_buffer){.memory = s->memory,
+                                         .operand = s->tensor,
+                                         .slot = (int)slot,
+                                         .offset = at,
+                                         .size = s->size,
+                                         .pool = s->number,
+                                         .lane = lane,
+                                         .group = group};
+    }
+    return true;
+}
+
+/* The stays of a group in a memory, by their tensors. */
+static tw_status lay_memory(tw_joint *joint, tw_nest *nest, int memory, tw_buffer *buffer, tw_diag *diag)
+{
+    int n_tensors = joint->model->n_tensors;
+    for (int t = 0; t < n_tensors; t++) {
+        int s = find_stay(nest, t, memory);
+        if (s >= 0 &&
+            !lay_stay(joint, nest->group, &nest->stay[s], buffer, &joint->n_buffers, &joint->used[memory]))
+            return tw_diag_error(diag, nest->stay[s].loc, "buffers in '%s' exceed 2^62", memory_name(nest, memory));
+    }
+    return TW_OK;
+}
+
+static tw_status lay_out(tw_joint *joint, tw_nest *nest, const tw_work *work)
+{
+    int64_t n = 0;
+    tw_buffer *buffer;
+    for (int i = 0; i < joint->n_stays; i++)
+        if (!tw_ckd_add(n, joint->stay[i]->slots * joint->stay[i]->lanes, &n) || n > TW_MAX_BUFFERS)
+            return tw_diag_error(work->diag, nest->map->loc, "the mapping has more than %d buffers",
+                                 TW_MAX_BUFFERS);
+    TW_ALLOC(work->arena, buffer, n + 1);
+    joint->buffer = buffer;
+    for (int m = 1; m < joint->platform->n_memories; m++) {
+        for (int g = 0; g < joint->n_nests; g++) TW_TRY(lay_memory(joint, &nest[g], m, buffer, work->diag));
+        if (joint->used[m] > joint->platform->memory[m].is.size)
+            return refuse_size(joint, m, joint->used[m], work->diag);
+    }
+    return TW_OK;
+}
+
+/* Stays are numbered over all groups. */
+static tw_status number_stays(tw_joint *joint, tw_nest *nest, tw_arena *arena)
+{
+    const tw_stay **all;
+    int n = 0;
+    for (int g = 0; g < joint->n_nests; g++) n += nest[g].n_stays;
+    TW_ALLOC(arena, all, n);
+    for (int g = 0; g < joint->n_nests; g++)
+        for (int s = 0; s < nest[g].n_stays; s++) {
+            nest[g].stay[s].number = joint->n_stays;
+            all[joint->n_stays++] = &nest[g].stay[s];
+        }
+    joint->stay = all;
+    return TW_OK;
+}
+
+tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, const tw_mapping *mapping,
+                         const tw_work *work, const tw_joint **out)
+{
+    tw_joint *joint;
+    tw_nest *nest;
+    TW_ALLOC(work->arena, joint, 1);
+    TW_ALLOC(work->arena, nest, mapping->n_groups);
+    *joint = (tw_joint){.model = model, .platform = platform, .n_nests = mapping->n_groups, .nest = nest};
+    for (int g = 0; g < joint->n_nests; g++) {
+        nest[g] = (tw_nest){.model = model, .platform = platform, .map = &mapping->group[g], .group = g};
+        builder b = {&nest[g], work->arena, work->diag, 0};
+        TW_TRY(build_nest(&b, work));
+        find_before(&nest[g], nest, g);
+    }
+    TW_TRY(number_stays(joint, nest, work->arena));
+    TW_TRY(lay_out(joint, nest, work));
+    *out = joint;
+    return TW_OK;
+}

@@ -1,0 +1,102 @@
+/* src/program/nest.h - a group of operators resolved against the machine: who holds what, and which commands that makes.
+ *
+ * docs/design/groups.md has the rules. A *stay* is a hold with everything that follows from it: where its content comes from,
+ * who moves it, its buffers. Stays are in an order in which each one comes after the one that feeds it:
+ *
+ *     input    tensor --load--> stay in sram --load--> stay in l1 --> execution
+ *     inside   execution --> stay in acc --store--> stay in l1 --> execution
+ *     output   execution --> stay in acc --store--> stay in sram --store--> tensor                                      */
+#ifndef TW_PROGRAM_NEST_H
+#define TW_PROGRAM_NEST_H
+#include "mapping/group.h"
+#include "place/layout.h"
+#include "program/instr.h"
+
+typedef enum tw_stay_source {
+    TW_FROM_TENSOR, /* in memory 0            */
+    TW_FROM_STAY,   /* another one            */
+    TW_FROM_OP,     /* an operator of the group makes it there */
+} tw_stay_source;
+
+typedef struct tw_stay {
+    int tensor, memory; /* of the model, of the platform */
+    int depth;          /* places that stand still       */
+    tw_loc loc;
+    tw_stay_source from;
+    int source;          /* the stay or the operator that it comes from; -1: the tensor                          */
+    int engine;          /* of the platform: that brings it, -1: the operator does                               */
+    bool inwards;        /* the engine loads; otherwise it stores                                                */
+    int drain;           /* engine that stores it to the tensor, -1: none does                                   */
+    int which, operand;  /* the operator and its operand that stand for the tensor in commands                   */
+    unsigned readers;    /* bit k: operator k of the group reads what is here, or something that comes from here */
+    unsigned direct;     /* bit k: it reads it here                                                              */
+    int maker;           /* operator of the group that makes the tensor, -1: it comes from memory 0              */
+    bool by_sub;         /* held for a sub-step of its only reader                                               */
+    bool sums;           /* elements are of the accumulator's type                                               */
+    unsigned per;        /* dimensions that the memory is private to                                             */
+    int lanes;           /* buffers of a slot                                                                    */
+    int64_t slots, size; /* buffers in turn; units of one                                                        */
+    bool crosses;        /* another group makes the tensor, or reads it */
+    int64_t elem_units;  /* of an element in its buffer                                                          */
+    int64_t moved_units; /* of an element in a transfer                                                          */
+    int32_t first,
+        number; /* its first buffer; its number over all groups, which counts belong to                 */
+} tw_stay;
+
+/* One operator of the group, on its compute engine. */
+typedef struct tw_nest_op {
+    const tw_op *op;
+    const tw_machine *machine; /* its view, with the cost that its engine has for the operator */
+    int engine;                /* of the platform                                              */
+    tw_spread over;
+    unsigned split_dims;          /* dimensions that memories are private to                      */
+    int64_t parts[TW_MAX_LOOPS];  /* lanes that share the loop; 1: one                            */
+    int64_t reduce[TW_MAX_LOOPS]; /* points of a piece of the loop; its extent: whole             */
+    int64_t n_subs;
+    int made;                   /* stay that it writes                                      */
+    int input[TW_MAX_OPERANDS]; /* stay that it reads each operand from                     */
+    int64_t elem_units[TW_MAX_OPERANDS];
+} tw_nest_op;
+
+typedef struct tw_nest {
+    const tw_model *model;
+    const tw_platform *platform;
+    const tw_group_map *map;
+    int group; /* its number */
+    int n_ops;
+    tw_nest_op *op;
+    int n_places;
+    int n_stays;
+    tw_stay *stay;
+    uint64_t depths; /* bit d: a stay has this depth; all places are one, too */
+    bool prefetches;
+    int n_after; /* groups that must be over before this one begins */
+    int after[TW_MAX_GROUPS];
+} tw_nest;
+
+/* All groups of a mapping, with their buffers. */
+typedef struct tw_joint {
+    const tw_model *model;
+    const tw_platform *platform;
+    int n_nests;
+    const tw_nest *nest;
+    int n_stays;                /* of all */
+    const tw_stay *const *stay; /* by number */
+    int n_buffers;
+    const tw_buffer *buffer;
+    int64_t used[TW_MAX_PLATFORM_MEMORIES]; /* end of the last buffer of each memory */
+} tw_joint;
+
+/* TW_INFEASIBLE when it does not fit, or cannot be run as it was written. */
+TW_NODISCARD tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, const tw_mapping *mapping,
+                                      const tw_work *work, const tw_joint **out);
+
+/* ---- the commands of one group, step by step ---- */
+
+typedef struct tw_nest_cursor tw_nest_cursor;
+/* NULL when out of memory. Everything is allocated in `arena`. */
+tw_nest_cursor *tw_nest_cursor_new(const tw_joint *joint, int group, tw_arena *arena);
+/* The commands of the next step, without their times: *out is good until the next call. Returns how many, 0 at the end, -1
+ * when out of memory, -2 when more holds end with one command than it can give back. */
+int tw_nest_cursor_next(tw_nest_cursor *cursor, tw_event **out);
+#endif

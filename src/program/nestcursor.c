@@ -1,0 +1,446 @@
+/* src/program/nestcursor.c - the commands of a group, step by step: see nest.h, and docs/design/groups.md for the rules.
+ *
+ * A step is known together with the next one, so that whoever reads a stay for the last time can say so. Buffers that are
+ * given back are free from the next step on; those that are held for a sub-step, from the next sub-step on. So there always is
+ * one: a stay takes at most one per step. */
+#include "program/lanes.h"
+#include "program/nest.h"
+#include "program/walk.h"
+#include "tile/box.h"
+#include "tile/shape.h"
+
+#include <string.h>
+
+typedef struct slot_ring { /* buffers of a stay that are free, the longest free first */
+    int32_t n, head, n_free;
+    int32_t *slot;
+} slot_ring;
+
+typedef struct holding { /* a stay in the present run */
+    int32_t buffer;      /* -1: none                                    */
+    bool filled;         /* its content is there                        */
+    int reader;          /* the last command of this step that reads it, -1: none */
+    tw_region region;    /* of a stay by sub-steps                      */
+} holding;
+
+struct tw_nest_cursor {
+    const tw_joint *joint;
+    const tw_nest *nest;
+    tw_arena *arena;
+    tw_nest_walk now, next;
+    slot_ring *ring;
+    holding *held;
+    int16_t turn[TW_MAX_PLATFORM_ENGINES];
+    int n, room; /* commands of the step */
+    tw_event *out;
+    int n_late, late_room; /* stores of the last step that wait for the loads of this one */
+    tw_event *late;
+    int last_exec; /* the last execution of the step */
+    bool crowded;  /* more holds end with one command than it can give back */
+};
+
+static tw_status init(tw_nest_cursor *c)
+{
+    const tw_nest *nest = c->nest;
+    TW_ALLOC(c->arena, c->ring, nest->n_stays);
+    TW_ALLOC(c->arena, c->held, nest->n_stays);
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        slot_ring *ring = &c->ring[s];
+        ring->n = ring->n_free = (int32_t)stay->slots;
+        TW_ALLOC(c->arena, ring->slot, ring->n);
+        for (int32_t i = 0; i < ring->n; i++) ring->slot[i] = stay->first + i * stay->lanes;
+        c->held[s] = (holding){.buffer = -1, .reader = -1};
+    }
+    TW_TRY(tw_nest_walk_init(&c->now, nest, c->arena));
+    TW_TRY(tw_nest_walk_init(&c->next, nest, c->arena));
+    tw_nest_walk_next(&c->next);
+    return TW_OK;
+}
+
+tw_nest_cursor *tw_nest_cursor_new(const tw_joint *joint, int group, tw_arena *arena)
+{
+    tw_nest_cursor *c = TW_NEW(arena, tw_nest_cursor, 1);
+    if (!c) return NULL;
+    *c = (tw_nest_cursor){.joint = joint, .nest = &joint->nest[group], .arena = arena};
+    return init(c) == TW_OK ? c : NULL;
+}
+
+/* ---- buffers ---- */
+
+static int32_t take(tw_nest_cursor *c, int s)
+{
+    slot_ring *ring = &c->ring[s];
+    assert(ring->n_free > 0);
+    int32_t buffer = ring->slot[ring->head];
+    ring->head = ring->head + 1 == ring->n ? 0 : ring->head + 1;
+    ring->n_free--;
+    c->held[s].buffer = buffer;
+    return buffer;
+}
+
+static void give(tw_nest_cursor *c, int s, tw_instr *in)
+{
+    slot_ring *ring = &c->ring[s];
+    int32_t tail = ring->head + ring->n_free;
+    assert(in->n_gives < TW_MAX_GIVES && c->held[s].buffer >= 0);
+    in->gives[in->n_gives++] = c->held[s].buffer;
+    ring->slot[tail >= ring->n ? tail - ring->n : tail] = c->held[s].buffer;
+    ring->n_free++;
+    c->held[s] = (holding){.buffer = -1, .reader = -1};
+}
+
+/* The same by the command `from` of this step or, where that has given back enough, one behind it; false: none can. */
+static bool give_from(tw_nest_cursor *c, int s, int from)
+{
+    while (from < c->n && c->out[from].instr.n_gives == TW_MAX_GIVES) from++;
+    c->crowded |= from == c->n;
+    if (!c->crowded) give(c, s, &c->out[from].instr);
+    return !c->crowded;
+}
+
+/* ---- commands ---- */
+
+static bool widen(tw_nest_cursor *c, tw_event **list, int *room, int n)
+{
+    if (n < *room) return true;
+    int wide = *room ? 2 * *room : 32;
+    tw_event *more = TW_NEW(c->arena, tw_event, wide);
+    if (!more) return false;
+    if (*room) memcpy(more, *list, (size_t)n * sizeof *more);
+    *list = more;
+    *room = wide;
+    return true;
+}
+
+static int16_t next_unit(tw_nest_cursor *c, int engine)
+{
+    int64_t count = c->nest->platform->engine[engine].is.count;
+    int16_t unit = c->turn[engine];
+    c->turn[engine] = unit + 1 >= count ? 0 : (int16_t)(unit + 1);
+    return unit;
+}
+
+/* A new command at the end of the step, NULL when out of memory. */
+static tw_instr *add(tw_nest_cursor *c, tw_opcode op, int engine, int which, int operand)
+{
+    if (!widen(c, &c->out, &c->room, c->n)) return NULL;
+    tw_event *event = &c->out[c->n++];
+    *event = (tw_event){.instr = {.op = op,
+                                  .engine = (int16_t)engine,
+                                  .operand = (int16_t)operand,
+                                  .unit = next_unit(c, engine),
+                                  .group = (int16_t)c->nest->group,
+                                  .which = (int16_t)which,
+                                  .copies = 1,
+                                  .dst = -1,
+                                  .n_src = 1}};
+    for (int p = 0; p < c->nest->n_places; p++) {
+        int64_t *index = &event->instr.index[c->nest->map->cut[p].loop];
+        *index = *index * c->now.count[p] + c->now.index[p];
+    }
+    return &event->instr;
+}
+
+/* The box of what the stay holds, as its operator sees it. */
+static const tw_box *box_of(const tw_nest_cursor *c, int s)
+{
+    return tw_nest_box(&c->now, c->nest->stay[s].which, c->nest->stay[s].depth);
+}
+
+/* What a transfer of a stay's content is, in units and at both ends. */
+static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw_box *box, int64_t elems)
+{
+    const tw_stay *stay = &c->nest->stay[s];
+    const tw_nest_op *op = &c->nest->op[stay->which];
+    const tw_engine *mover = &c->nest->platform->engine[engine].is;
+    const tw_operand *operand = &op->op->operand[stay->operand];
+    tw_lane_work work = {0};
+    if (stay->per) {
+        tw_lane_question q = {.op = op,
+                              .operand = stay->operand,
+                              .per = stay->per,
+                              .box = box,
+                              .elem = stay->moved_units,
+                              .engine = mover,
+                              .inwards = stay->maker < 0};
+        bool fits = tw_lanes_work(&q, &work);
+        assert(fits); /* buffers are below 2^61 units, and there are at most 2^18 */
+        (void)fits;
+        return work;
+    }
+    work.units = work.read = work.written = elems * stay->moved_units;
+    if (mover->cost.kind == TW_COST_DESCRIPTOR) {
+        tw_shape shape = tw_region_shape(operand, stay->by_sub ? &c->held[s].region : &c->now.region[s], NULL,
+                                         stay->moved_units);
+        work.price = tw_cost_of_transfer(&mover->cost, &shape);
+    }
+    return work;
+}
+
+static void describe_transfer(tw_instr *in, const tw_stay *stay, const tw_lane_work *work)
+{
+    in->copies = (int16_t)stay->lanes;
+    in->link = stay->number;
+    in->tile = stay->tensor;
+    in->work = work->units;
+    in->passes = work->price;
+    in->reads = work->read;
+    in->writes = work->written;
+}
+
+static void read_here(tw_nest_cursor *c, int s) { c->held[s].reader = c->n - 1; }
+
+/* ---- inputs ---- */
+
+/* The present content of the stay: elements and, for a sub-step, its region. */
+static int64_t content_of(const tw_nest_cursor *c, int s, const tw_box *sub, tw_region *region)
+{
+    if (c->nest->stay[s].by_sub) return tw_nest_sub_region(c->nest, s, sub, region);
+    *region = c->now.region[s];
+    return c->now.elems[s];
+}
+
+/* Sees to it that the stay, and those that it comes from, hold what the sub-step with the box `sub` needs. */
+static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
+{
+    const tw_stay *stay = &c->nest->stay[s];
+    if (c->held[s].filled || stay->from == TW_FROM_OP) return true;
+    if (stay->from == TW_FROM_STAY && !ensure(c, stay->source, sub)) return false;
+    tw_region region;
+    int64_t elems = content_of(c, s, sub, &region);
+    if (elems == 0 || !stay->inwards) return true;
+    c->held[s].region = region;
+    tw_lane_work work = work_of(c, s, stay->engine, stay->by_sub ? sub : box_of(c, s), elems);
+    tw_instr *in = add(c, TW_LOAD, stay->engine, stay->which, stay->operand);
+    if (!in) return false;
+    describe_transfer(in, stay, &work);
+    in->region = region;
+    in->box = stay->by_sub ? *sub : *box_of(c, s);
+    in->takes = true;
+    in->src[0] = stay->from == TW_FROM_STAY ? c->held[stay->source].buffer : -1;
+    in->crosses = stay->crosses && in->src[0] < 0;
+    in->dst = take(c, s);
+    c->held[s].filled = true;
+    if (stay->from == TW_FROM_STAY) read_here(c, stay->source);
+    return true;
+}
+
+/* Whether what is held for a sub-step is of use to the next one of the same step. */
+static bool goes_on(const tw_nest_cursor *c, int s, int k, int64_t sub, const tw_box *box)
+{
+    const tw_nest_op *op = &c->nest->op[k];
+    tw_region region;
+    if (sub + 1 >= op->n_subs) return false;
+    tw_box next = tw_nest_sub_box(op, box, sub + 1);
+    int64_t elems = tw_nest_sub_region(c->nest, s, &next, &region);
+    return elems > 0 &&
+           tw_same_region(&region, &c->held[s].region, c->nest->model->tensor[c->nest->stay[s].tensor].n_axes);
+}
+
+/* ---- executions ---- */
+
+static bool reduces_on(const tw_nest_cursor *c)
+{
+    const tw_op *driver = c->nest->op[c->nest->n_ops - 1].op;
+    for (int p = 0; p < c->nest->n_places; p++)
+        if (driver->loop[c->nest->map->cut[p].loop].reduces && c->now.index[p] > 0) return true;
+    return false;
+}
+
+static void price_exec(const tw_nest_op *op, const tw_box *box, tw_instr *in)
+{
+    const tw_cost *cost = &op->machine->engine[op->machine->compute].cost;
+    in->work = tw_box_points(op->op, box);
+    if (cost->kind == TW_COST_ARRAY) in->passes = in->contended = tw_lane_passes(op, box);
+    if (cost->kind != TW_COST_KERNEL) return;
+    int64_t len[TW_MAX_LOOPS];
+    for (int l = 0; l < op->op->n_loops; l++) len[l] = tw_span_len(box->span[l]);
+    tw_kernel_nest nest = tw_nest_of(op->op, len, op->elem_units[tw_max(0, tw_op_output(op->op) - 1)]);
+    in->passes = tw_cost_of_kernel(cost, &nest, false);
+    in->contended = tw_cost_of_kernel(cost, &nest, true);
+}
+
+/* Gives back what a sub-step held for itself: by its last reader in it, which stands behind command `first`, or by the
+ * execution. */
+static bool end_sub(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole, int first)
+{
+    const tw_nest *nest = c->nest;
+    for (int o = 0; o < tw_op_output(nest->op[k].op); o++)
+        for (int s = nest->op[k].input[o]; s >= 0 && nest->stay[s].by_sub;
+             s = nest->stay[s].from == TW_FROM_STAY ? nest->stay[s].source : -1) {
+            if (!c->held[s].filled || goes_on(c, s, k, sub, whole)) continue;
+            if (!give_from(c, s, c->held[s].reader >= first ? c->held[s].reader : c->n - 1)) return false;
+        }
+    return true;
+}
+
+static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
+{
+    const tw_nest_op *op = &c->nest->op[k];
+    bool driver = k == c->nest->n_ops - 1;
+    int first = c->n;
+    tw_box box = tw_nest_sub_box(op, whole, sub);
+    for (int o = 0; o < tw_op_output(op->op); o++)
+        if (!ensure(c, op->input[o], &box)) return false;
+    tw_instr *in = add(c, TW_EXEC, op->engine, k, tw_op_output(op->op));
+    if (!in) return false;
+    c->last_exec = c->n - 1;
+    in->box = box;
+    (void)tw_region_of(&op->op->operand[tw_op_output(op->op)], &box, &in->region);
+    price_exec(op, &box, in);
+    in->accumulates = sub > 0 || (driver && reduces_on(c));
+    in->takes = c->held[op->made].buffer < 0;
+    in->dst = in->takes ? take(c, op->made) : c->held[op->made].buffer;
+    c->held[op->made].filled = true;
+    in->n_src = (int16_t)tw_op_output(op->op);
+    for (int o = 0; o < in->n_src; o++) {
+        int s = op->input[o];
+        in->src[o] = c->held[s].filled ? c->held[s].buffer : -1;
+        if (c->held[s].filled) read_here(c, s);
+    }
+    return end_sub(c, k, sub, whole, first);
+}
+
+/* ---- what was made ---- */
+
+/* Whether the run of the stay is over with this step. */
+static bool ends(const tw_nest_cursor *c, int s)
+{
+    int n_axes = c->nest->model->tensor[c->nest->stay[s].tensor].n_axes;
+    return c->next.done || c->next.elems[s] != c->now.elems[s] ||
+           !tw_same_region(&c->next.region[s], &c->now.region[s], n_axes);
+}
+
+/* The content of stay s moves on: into stay `to`, or to the tensor (-1). */
+static bool send(tw_nest_cursor *c, int s, int to)
+{
+    const tw_stay *stay = &c->nest->stay[s];
+    int engine = to < 0 ? stay->drain : c->nest->stay[to].engine;
+    tw_lane_work work = work_of(c, s, engine, box_of(c, s), c->now.elems[s]);
+    tw_instr *in = add(c, TW_STORE, engine, stay->which, stay->operand);
+    if (!in) return false;
+    describe_transfer(in, stay, &work);
+    in->region = c->now.region[s];
+    in->box = *box_of(c, s);
+    in->src[0] = c->held[s].buffer;
+    in->crosses = stay->crosses && to < 0;
+    read_here(c, s);
+    if (to < 0) return true;
+    in->takes = c->held[to].buffer < 0;
+    in->dst = in->takes ? take(c, to) : c->held[to].buffer;
+    c->held[to].filled = true;
+    return true;
+}
+
+/* The stay that takes what s holds, outwards; -1: none does. */
+static int outside_of(const tw_nest *nest, int s)
+{
+    for (int i = s + 1; i < nest->n_stays; i++)
+        if (nest->stay[i].from == TW_FROM_STAY && nest->stay[i].source == s && !nest->stay[i].inwards) return i;
+    return -1;
+}
+
+static bool hand_over(tw_nest_cursor *c, int k)
+{
+    const tw_nest *nest = c->nest;
+    bool driver = k == nest->n_ops - 1;
+    for (int s = nest->op[k].made, to; s >= 0; s = to) {
+        to = outside_of(nest, s);
+        if (driver ? !ends(c, s) : to < 0) return true;
+        if (!send(c, s, to)) return false;
+    }
+    return true;
+}
+
+/* ---- steps ---- */
+
+/* Whether what the operator makes is wanted in this step, and not there yet. */
+static bool runs(const tw_nest_cursor *c, int k)
+{
+    int made = c->nest->op[k].made;
+    return c->now.elems[made] > 0 && (k == c->nest->n_ops - 1 || !c->held[made].filled);
+}
+
+/* What nobody needs after this step is given back by its last reader, or by the last execution. */
+static bool give_back(tw_nest_cursor *c)
+{
+    for (int s = 0; s < c->nest->n_stays; s++) {
+        int reader = c->held[s].reader >= 0 ? c->held[s].reader : c->last_exec;
+        if (c->held[s].buffer >= 0 && ends(c, s) && !give_from(c, s, reader)) return false;
+        c->held[s].reader = -1;
+    }
+    return true;
+}
+
+static int count_loads(const tw_nest_cursor *c)
+{
+    int n = 0;
+    while (n < c->n && c->out[n].instr.op == TW_LOAD) n++;
+    return n;
+}
+
+static bool needs_late(const tw_nest_cursor *c, int n_loads)
+{
+    for (int i = 0; i < n_loads; i++)
+        for (int k = 0; k < c->n_late; k++)
+            for (int g = 0; g < c->late[k].instr.n_gives; g++)
+                if (c->late[k].instr.gives[g] == c->out[i].instr.dst) return true;
+    return false;
+}
+
+/* The stores that waited go behind the first loads of this step, or before them. */
+static bool send_late(tw_nest_cursor *c)
+{
+    int n_loads = count_loads(c), at = needs_late(c, n_loads) ? 0 : n_loads;
+    int n = c->n;
+    for (int k = 0; k < c->n_late; k++)
+        if (!widen(c, &c->out, &c->room, c->n++)) return false;
+    memmove(c->out + at + c->n_late, c->out + at, (size_t)(n - at) * sizeof *c->out);
+    memcpy(c->out + at, c->late, (size_t)c->n_late * sizeof *c->out);
+    c->last_exec += c->n_late;
+    c->n_late = 0;
+    return true;
+}
+
+/* The stores at the end of the step wait for the loads of the next. */
+static bool keep_late(tw_nest_cursor *c)
+{
+    int first = c->last_exec + 1;
+    for (int i = first; i < c->n; i++) {
+        if (!widen(c, &c->late, &c->late_room, c->n_late)) return false;
+        c->late[c->n_late++] = c->out[i];
+    }
+    c->n = first;
+    return true;
+}
+
+static bool run_step(tw_nest_cursor *c)
+{
+    const tw_nest *nest = c->nest;
+    c->n = 0;
+    c->last_exec = -1;
+    for (int k = 0; k < nest->n_ops; k++) {
+        if (!runs(c, k)) continue;
+        const tw_box *box = tw_nest_box(&c->now, k, nest->stay[nest->op[k].made].depth);
+        if (k == nest->n_ops - 1) box = tw_nest_box(&c->now, k, nest->n_places);
+        for (int64_t sub = 0; sub < nest->op[k].n_subs; sub++)
+            if (!execute(c, k, sub, box)) return false;
+        if (!hand_over(c, k)) return false;
+    }
+    if (!give_back(c)) return false;
+    if (c->n_late > 0 && !send_late(c)) return false;
+    if (nest->prefetches && !c->next.done && !keep_late(c)) return false;
+    tw_nest_walk_copy(&c->now, &c->next);
+    tw_nest_walk_next(&c->next);
+    return true;
+}
+
+int tw_nest_cursor_next(tw_nest_cursor *c, tw_event **out)
+{
+    c->n = 0;
+    while (!c->now.done && c->n == 0)
+        if (!run_step(c)) return c->crowded ? -2 : -1;
+    *out = c->out;
+    return c->n;
+}

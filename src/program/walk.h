@@ -1,0 +1,35 @@
+/* src/program/walk.h - the steps of a group, one after the other: which box each operator has at each depth, and what every
+ * stay holds. */
+#ifndef TW_PROGRAM_WALK_H
+#define TW_PROGRAM_WALK_H
+#include "program/nest.h"
+#include "tile/split.h"
+
+typedef struct tw_nest_walk {
+    const tw_nest *nest;
+    bool done;
+    int64_t index[TW_MAX_CUTS], count[TW_MAX_CUTS]; /* of each place                                        */
+    tw_box *box;                                    /* of operator k at depth d: [k * (n_places + 1) + d]   */
+    tw_region *region;                              /* of each stay                                         */
+    int64_t *elems;                                 /* in it; 0: it is empty                                */
+} tw_nest_walk;
+
+/* At the first step. */
+TW_NODISCARD tw_status tw_nest_walk_init(tw_nest_walk *walk, const tw_nest *nest, tw_arena *arena);
+/* At the next one; `done` after the last. */
+void tw_nest_walk_next(tw_nest_walk *walk);
+/* The same state in `to`, which was made for the same nest. */
+void tw_nest_walk_copy(tw_nest_walk *to, const tw_nest_walk *from);
+static inline const tw_box *tw_nest_box(const tw_nest_walk *walk, int op, int depth)
+{
+    return &walk->box[op * (walk->nest->n_places + 1) + depth];
+}
+/* How place p cuts a piece of this length, and whether it can. */
+tw_split tw_place_split(const tw_nest *nest, int place, int64_t len);
+bool tw_place_is_legal(const tw_nest *nest, int place, int64_t len);
+/* The box of a sub-step of an operator whose box this is. */
+tw_box tw_nest_sub_box(const tw_nest_op *op, const tw_box *box, int64_t sub);
+/* What a sub-step's reader touches of the stay; returns its elements. */
+int64_t tw_nest_sub_region(const tw_nest *nest, int stay, const tw_box *box, tw_region *out);
+bool tw_same_region(const tw_region *a, const tw_region *b, int n_axes);
+#endif

@@ -1,0 +1,213 @@
+/* src/sim/joint.c - the clock of programs of groups: merges their streams, and lets engines and ports run them. */
+#include "sim/joint.h"
+
+#include "core/deadline.h"
+#include "sim/async.h"
+#include "sim/fanout.h"
+#include "sim/port.h"
+
+typedef struct stream { /* of one group */
+    tw_nest_cursor *cursor;
+    tw_event *event; /* of the step at hand */
+    int n, next;
+    bool over;
+} stream;
+
+typedef struct runner {
+    const tw_joint *joint;
+    tw_async async;
+    stream *stream;
+    tw_joint_timeline *out;
+    __int128 energy_fj;
+} runner;
+
+/* ---- streams ---- */
+
+static tw_status explain(const runner *r, int g, int why)
+{
+    if (why == -1) return TW_ERR_NOMEM;
+    const tw_group_map *map = r->joint->nest[g].map;
+    return tw_diag_infeasible(r->async.diag, map->loc, "more than %d buffers of group '%s' are given back at once",
+                              TW_MAX_GIVES, map->name);
+}
+
+/* Whether the group has a next command, after the groups that it waits for. */
+static bool may_go(const runner *r, int g)
+{
+    const tw_nest *nest = &r->joint->nest[g];
+    if (r->stream[g].over) return false;
+    for (int i = 0; i < nest->n_after; i++)
+        if (!r->stream[nest->after[i]].over) return false;
+    return true;
+}
+
+static tw_status refill(runner *r, int g)
+{
+    stream *s = &r->stream[g];
+    if (s->over || s->next < s->n) return TW_OK;
+    s->next = 0;
+    s->n = tw_nest_cursor_next(s->cursor, &s->event);
+    if (s->n < 0) return explain(r, g, s->n);
+    s->over = s->n == 0;
+    return TW_OK;
+}
+
+/* The group whose next command can start first; -1: all are over. */
+static int choose(runner *r)
+{
+    int best = -1;
+    int64_t first = INT64_MAX;
+    for (int g = 0; g < r->joint->n_nests; g++) {
+        if (!may_go(r, g)) continue;
+        stream *s = &r->stream[g];
+        if (r->joint->n_nests == 1) return g;
+        int64_t ready = tw_async_ready(&r->async, &s->event[s->next], 1);
+        if (best < 0 || ready < first) best = g, first = ready;
+    }
+    return best;
+}
+
+/* ---- what a command adds ---- */
+
+/* Femtojoules of passing units through a memory's port, or into the memory itself. */
+static __int128 energy_at(const tw_platform *platform, int memory, int port, bool reads, int64_t units)
+{
+    int64_t each = platform->memory[memory].is.energy_fj;
+    if (port < 0) return (__int128)each * units;
+    const tw_port *p = &platform->port[port];
+    int64_t own = reads ? p->read_fj : p->write_fj;
+    return (__int128)(own >= 0 ? own : each) * tw_cdiv(units, p->word) * p->word;
+}
+
+static void add_energy(runner *r, const tw_instr *in)
+{
+    const tw_platform *platform = r->joint->platform;
+    const tw_platform_engine *engine = &platform->engine[in->engine];
+    if (in->op == TW_EXEC) {
+        r->energy_fj += (__int128)engine->is.energy_fj * in->work;
+        return;
+    }
+    bool out = in->op == TW_STORE;
+    int source = out ? engine->is.memory : engine->is.outer, target = out ? engine->is.outer : engine->is.memory;
+    r->energy_fj += energy_at(platform, source, engine->reads[out], true, in->reads) +
+                    energy_at(platform, target, engine->writes[out], false, in->writes);
+}
+
+static void add_span(runner *r, const tw_event *event)
+{
+    tw_joint_span *span = &r->out->op[event->instr.group][event->instr.which];
+    if (event->instr.op != TW_EXEC) return;
+    if (span->execs == 0 || event->start_cycle < span->start_cycle) span->start_cycle = event->start_cycle;
+    span->end_cycle = tw_max(span->end_cycle, event->end_cycle);
+    span->execs++;
+    span->macs += event->instr.work;
+}
+
+/* ---- the whole ---- */
+
+static tw_status see(void *user, const tw_rowset *row)
+{
+    add_span(user, row->event);
+    return TW_OK;
+}
+
+static tw_status init(runner *r, const tw_work *work)
+{
+    const tw_platform *platform = r->joint->platform;
+    tw_engine *engine;
+    TW_ALLOC(work->scratch, engine, platform->n_engines);
+    for (int e = 0; e < platform->n_engines; e++) {
+        engine[e] = platform->engine[e].is;
+        engine[e].name = platform->engine[e].name;
+    }
+    TW_ALLOC(work->arena, r->out->engine, platform->n_engines);
+    TW_ALLOC(work->arena, r->out->link, r->joint->n_stays);
+    TW_ALLOC(work->arena, r->out->pool, r->joint->n_stays);
+    TW_ALLOC(work->arena, r->out->op, r->joint->n_nests);
+    TW_ALLOC(work->arena, r->out->port_busy, platform->n_ports);
+    TW_ALLOC(work->arena, r->out->port_passed, platform->n_ports);
+    TW_ALLOC(work->scratch, r->stream, r->joint->n_nests);
+    for (int g = 0; g < r->joint->n_nests; g++)
+        if (!(r->stream[g].cursor = tw_nest_cursor_new(r->joint, g, work->scratch))) return TW_ERR_NOMEM;
+    r->async.use = r->out->engine;
+    r->async.link = r->out->link;
+    r->async.pool_use = r->out->pool;
+    r->async.engine = engine;
+    r->async.n_engines = platform->n_engines;
+    r->async.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);
+    if (platform->n_ports > 0 && !(r->async.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
+    return tw_async_init(&r->async, work->scratch);
+}
+
+static bool is_over(void *user) { return tw_deadline_is_over(((const tw_diag *)user)->deadline); }
+
+static tw_status run_streams(runner *r)
+{
+    for (int g = 0; g < r->joint->n_nests; g++) TW_TRY(refill(r, g));
+    for (int g; (g = choose(r)) >= 0;) {
+        stream *s = &r->stream[g];
+        tw_event *event = &s->event[s->next++];
+        if (!tw_meter_add(r->async.meter, 1)) return TW_STOPPED;
+        TW_TRY(tw_async_command_run(&r->async, event, 1));
+        add_energy(r, &event->instr);
+        TW_TRY(refill(r, g));
+    }
+    return TW_OK;
+}
+
+static tw_status finish(runner *r)
+{
+    TW_TRY(tw_async_finish(&r->async));
+    for (int p = 0; p < r->joint->platform->n_ports; p++) {
+        r->out->port_busy[p] = tw_ports_busy(r->async.ports, p);
+        r->out->port_passed[p] = tw_ports_passed(r->async.ports, p);
+    }
+    for (int i = 0; i < r->joint->n_stays; i++) {
+        const tw_stay *s = r->joint->stay[i];
+        tw_pool_use *use = &r->out->pool[i];
+        use->memory = r->joint->platform->memory[s->memory].name;
+        use->slots = s->slots;
+        use->slot_units = s->size;
+    }
+    if (r->energy_fj > INT64_MAX)
+        return tw_diag_error(r->async.diag, r->async.loc, "the energy of '%s' exceeds 2^63 fJ", r->async.name);
+    r->out->sum.energy_fj = (int64_t)r->energy_fj;
+    return TW_OK;
+}
+
+static tw_status run(runner *r, const tw_work *work)
+{
+    TW_TRY(init(r, work));
+    tw_status status = run_streams(r);
+    if (status == TW_STOPPED)
+        return tw_diag_stopped(work->diag, r->async.loc, "the simulation of '%s'", r->async.name);
+    TW_TRY(status);
+    return finish(r);
+}
+
+tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_work *work, tw_joint_timeline *out)
+{
+    tw_joint_timeline result = {0};
+    runner r = {.joint = joint, .out = &result};
+    tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = work->diag};
+    tw_row_fanout fanout = {0};
+    tw_row_fanout_add(&fanout, (tw_row_sink){see, NULL, &r});
+    if (sink) tw_row_fanout_add(&fanout, *sink);
+    tw_row_sink all = tw_row_fanout_sink(&fanout);
+    r.async = (tw_async){.buffer = joint->buffer,
+                         .n_buffers = joint->n_buffers,
+                         .n_pools = joint->n_stays,
+                         .launch = joint->platform->view[0].machine.launch,
+                         .name = joint->model->name,
+                         .loc = joint->nest[0].map->loc,
+                         .sink = &all,
+                         .meter = &meter,
+                         .diag = work->diag,
+                         .sum = &result.sum,
+                         .n_returned = joint->model->n_tensors};
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    tw_status status = run(&r, work);
+    tw_arena_rewind(work->scratch, mark);
+    if (status == TW_OK) *out = result;
+    return status;
+}

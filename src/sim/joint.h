@@ -1,0 +1,29 @@
+/* src/sim/joint.h - when every command of a program of groups runs.
+ *
+ * Each group is a stream in program order; engines run their commands in the order in which they are handed to them. Of the next
+ * commands of all groups the one that can start first is next, of equals the group that stands first. A group that reads what
+ * another one makes waits until that one has no commands left. docs/design/groups.md, 9 to 11, has the rules. */
+#ifndef TW_SIM_JOINT_H
+#define TW_SIM_JOINT_H
+#include "program/nest.h"
+#include "sim/timeline.h"
+
+typedef struct tw_joint_span {      /* of one operator of a group */
+    int64_t start_cycle, end_cycle; /* of its executions */
+    int64_t execs, macs;
+} tw_joint_span;
+
+typedef struct tw_joint_timeline {
+    tw_summary sum;
+    tw_engine_use *engine;                 /* per engine of the platform                */
+    tw_link_count *link;                   /* per stay: what comes into it or, of outputs, leaves it */
+    tw_pool_use *pool;                     /* per stay                                  */
+    tw_joint_span (*op)[TW_MAX_GROUP_OPS]; /* per group and operator               */
+    int64_t *port_busy, *port_passed;      /* per port                                  */
+} tw_joint_timeline;
+
+/* Tables go into the work's arena. The sink, which may be NULL, sees every command in program order. TW_STOPPED when the deadline
+ * of the diagnostics ends it. */
+TW_NODISCARD tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_work *work,
+                                    tw_joint_timeline *out);
+#endif
