@@ -105,6 +105,7 @@ tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *op
                         const tw_verdict **out)
 {
     tw_verdict *v;
+    if (plan->joint) return tw_joint_verify(plan, options, work, out);
     TW_ALLOC(work->arena, v, 1);
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;

@@ -8,6 +8,7 @@
 #include "mapping/mapping.h"
 #include "plan/touch.h"
 #include "program/program.h"
+#include "sim/joint.h"
 #include "sim/timeline.h"
 
 typedef struct tw_op_plan {
@@ -52,7 +53,16 @@ typedef struct tw_front_list { /* Pareto front of one operator */
     const tw_front_point *point;
 } tw_front_list;
 
+/* Operators that run as groups, all on one timeline. */
+typedef struct tw_joint_plan {
+    const tw_joint *program;
+    tw_joint_timeline timeline;
+    const tw_memory_use *memory; /* per memory of the platform */
+} tw_joint_plan;
+
 struct tw_plan {
+    const tw_joint_plan
+        *joint; /* NULL: operators run one after the other, each as `op` says; otherwise `op` has summaries alone */
     const tw_model *model;
     const tw_machine *machine;
     const tw_mapping *mapping;
@@ -85,6 +95,9 @@ typedef struct tw_origin {
 /* Lays out, programs and times the mapping of every operator; `origin` NULL: a given mapping, and nobody is asked. */
 TW_NODISCARD tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
                                      const tw_origin *origin, const tw_work *work, const tw_plan **out);
+/* The same for a mapping with groups: in joint.c. */
+TW_NODISCARD tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine,
+                                           const tw_mapping *mapping, const tw_work *work, const tw_plan **out);
 /* What is to be planned, and how a mapping of it is looked for. */
 typedef struct tw_request {
     const tw_model *model;
@@ -98,6 +111,10 @@ TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work
 /* Lets both judges watch operator `op`. The verdict is written whenever the run was possible. */
 TW_NODISCARD tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options,
                                      const tw_work *work, const tw_verdict **out);
+
+/* Lets the judge of groups watch all of them; the verdict is about the whole program. */
+TW_NODISCARD tw_status tw_joint_verify(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
+                                       const tw_verdict **out);
 
 /* Operators [first, first + n), a group: see placing.h. `map` has an entry for every operator of the model. */
 typedef struct tw_group {

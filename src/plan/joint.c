@@ -1,0 +1,160 @@
+/* src/plan/joint.c - a mapping with groups to a plan, and what its judge says of it. */
+#include "verify/joint.h"
+#include "core/deadline.h"
+#include "plan/plan.h"
+
+/* What each operator did of the whole: its executions, from the first to the last. Split over cores, it has parts in several
+ * groups. */
+static tw_status describe_ops(tw_plan *plan, const tw_joint_plan *joint, tw_arena *arena)
+{
+    tw_op_plan *op;
+    TW_ALLOC(arena, op, plan->model->n_ops);
+    for (int g = 0; g < joint->program->n_nests; g++) {
+        const tw_nest *nest = &joint->program->nest[g];
+        for (int k = 0; k < nest->n_ops; k++) {
+            const tw_joint_span *span = &joint->timeline.op[g][k];
+            tw_summary *sum = &op[nest->map->op[k].op].timeline.sum;
+            sum->cycles = tw_max(sum->cycles, span->end_cycle);
+            sum->execs += span->execs;
+            sum->macs += span->macs;
+        }
+    }
+    plan->op = op;
+    return TW_OK;
+}
+
+static tw_status describe_memories(tw_joint_plan *joint, tw_arena *arena)
+{
+    const tw_platform *platform = joint->program->platform;
+    tw_memory_use *use;
+    TW_ALLOC(arena, use, platform->n_memories);
+    for (int m = 0; m < platform->n_memories; m++)
+        use[m] = (tw_memory_use){platform->memory[m].name, platform->memory[m].is.size, joint->program->used[m], 0};
+    for (int s = 0; s < joint->program->n_stays; s++)
+        use[joint->program->stay[s]->memory].peak_live +=
+            joint->timeline.pool[s].peak * joint->timeline.pool[s].slot_units;
+    joint->memory = use;
+    return TW_OK;
+}
+
+tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine, const tw_mapping *mapping,
+                              const tw_work *work, const tw_plan **out)
+{
+    tw_joint_plan *joint;
+    tw_plan *plan;
+    assert(machine->platform);
+    TW_ALLOC(work->arena, joint, 1);
+    TW_ALLOC(work->arena, plan, 1);
+    TW_TRY(tw_joint_build(model, machine->platform, mapping, work, &joint->program));
+    TW_TRY(tw_joint_run(joint->program, NULL, work, &joint->timeline));
+    *plan = (tw_plan){.joint = joint, .model = model, .machine = machine, .mapping = mapping};
+    plan->sum = joint->timeline.sum;
+    TW_TRY(describe_memories(joint, work->arena));
+    TW_TRY(describe_ops(plan, joint, work->arena));
+    *out = plan;
+    return TW_OK;
+}
+
+/* ---- the verdict ---- */
+
+/* Whether executing needs less than 4 GiB of the host, and no more points than allowed. */
+static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
+{
+    static const int64_t default_max = INT64_C(1) << 31;
+    enum { BYTES_PER_ELEM = 32, BYTES_PER_UNIT = 16, MOST_MIB = 4096 };
+    int64_t mib = 0;
+    for (int t = 0; t < plan->model->n_tensors; t++)
+        mib += (tw_tensor_elems(&plan->model->tensor[t]) >> 20) * BYTES_PER_ELEM;
+    for (int b = 0; b < plan->joint->program->n_buffers; b++)
+        mib += (plan->joint->program->buffer[b].size >> 20) * BYTES_PER_UNIT;
+    return mib < MOST_MIB && plan->sum.macs <= (options->max_macs > 0 ? options->max_macs : default_max);
+}
+
+typedef struct watcher {
+    tw_row_sink judge;
+    tw_verdict *verdict;
+} watcher;
+
+static tw_status watch(void *user, const tw_rowset *row)
+{
+    const watcher *w = user;
+    w->verdict->rows++;
+    w->verdict->instructions += row->n_events;
+    return w->judge.begin ? w->judge.begin(w->judge.user, row) : TW_OK;
+}
+
+static tw_status watch_end(void *user, const tw_rowset *row)
+{
+    const watcher *w = user;
+    return w->judge.end ? w->judge.end(w->judge.user, row) : TW_OK;
+}
+
+static tw_status hear(const tw_plan *plan, const tw_verify_options *options, const tw_work *work, tw_arena *judges,
+                      tw_verdict *v)
+{
+    const tw_joint *program = plan->joint->program;
+    const tw_joint_claims claims = {plan->sum, plan->joint->timeline.engine, plan->joint->memory};
+    const tw_joint_input in = {.model = plan->model,
+                               .platform = program->platform,
+                               .n_groups = plan->mapping->n_groups,
+                               .group = plan->mapping->group,
+                               .n_buffers = program->n_buffers,
+                               .buffer = program->buffer,
+                               .claims = &claims,
+                               .deadline = work->diag->deadline,
+                               .seed = options->seed,
+                               .executes = is_executed(plan, options)};
+    tw_joint_judge *judge = tw_joint_judge_new(&in, judges);
+    tw_joint_timeline ignored;
+    if (!judge) return TW_ERR_NOMEM;
+    watcher w = {tw_joint_judge_sink(judge), v};
+    const tw_row_sink sink = {watch, watch_end, &w};
+    TW_TRY(tw_joint_run(program, &sink, &(tw_work){judges, work->scratch, work->diag}, &ignored));
+    const char *fault, *who;
+    TW_TRY(tw_joint_judge_finish(judge, &fault, &who, &v->elements));
+    v->first_fault = fault;
+    v->checked = !fault;
+    v->executed = in.executes && who;
+    v->equal = v->executed && !fault;
+    v->reference = who;
+    return TW_OK;
+}
+
+static tw_status keep_text(tw_arena *arena, const char **text)
+{
+    if (!*text) return TW_OK;
+    *text = tw_arena_printf(arena, "%s", *text);
+    return *text ? TW_OK : TW_ERR_NOMEM;
+}
+
+/* Of a judge whose time is up, nothing is believed. */
+static tw_status judge(const tw_plan *plan, const tw_verify_options *options, const tw_work *work, tw_arena *judges,
+                       tw_verdict *v)
+{
+    static const int64_t default_max = INT64_C(1) << 24;
+    int64_t most = options->max_instructions > 0 ? options->max_instructions : default_max;
+    tw_diag quiet = tw_diag_quiet(work->diag);
+    const tw_work mine = {work->arena, work->scratch, &quiet};
+    if (plan->sum.instructions > most) return TW_OK; /* neither checked nor executed */
+    tw_status status = tw_deadline_is_over(quiet.deadline) ? TW_STOPPED : hear(plan, options, &mine, judges, v);
+    if (status == TW_OK && tw_deadline_is_over(quiet.deadline)) status = TW_STOPPED;
+    if (status != TW_STOPPED) return status;
+    *v = (tw_verdict){.stopped = true};
+    return TW_OK;
+}
+
+tw_status tw_joint_verify(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
+                          const tw_verdict **out)
+{
+    tw_verdict *v;
+    TW_ALLOC(work->arena, v, 1);
+    tw_arena *judges = tw_arena_new();
+    if (!judges) return TW_ERR_NOMEM;
+    tw_status status = judge(plan, options, work, judges, v);
+    if (status == TW_OK) status = keep_text(work->arena, &v->reference);
+    if (status == TW_OK) status = keep_text(work->arena, &v->first_fault);
+    tw_arena_free(judges);
+    TW_TRY(status);
+    *out = v;
+    return v->first_fault ? TW_WRONG : TW_OK;
+}
