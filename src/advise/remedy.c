@@ -460,6 +460,7 @@ tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options
                            const tw_remedy **out, int *n)
 {
     tw_deadline limit;
+    TW_TRY(tw_mapping_refuse_groups(plan->mapping, "asked for remedies", work->diag));
     tw_deadline_init(&limit, options->time_limit, work->diag->deadline);
     trial t = {.plan = plan, .arena = work->arena, .work = tw_arena_new()};
     tw_status status = t.work ? begin(&t, options, &limit, work->scratch) : TW_ERR_NOMEM;

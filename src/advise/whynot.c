@@ -681,6 +681,7 @@ tw_status tw_why_not_find(const tw_model *model, const tw_machine *machine, cons
                           const tw_work *work, const tw_why_not **out)
 {
     tw_why_not *why;
+    TW_TRY(tw_mapping_refuse_groups(mapping, "asked why it does not fit", work->diag));
     TW_ALLOC(work->arena, why, 1);
     *why = (tw_why_not){.model = model, .machine = machine, .mapping = mapping};
     bench b = {.model = model,

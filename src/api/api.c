@@ -294,6 +294,7 @@ tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machi
                           const tw_mapping *mapping, const tw_search_result *results, const tw_plan **out)
 {
     tw_search_result *copy;
+    TW_TRY(tw_mapping_refuse_groups(mapping, "what a search found", &ctx->diag));
     TW_ALLOC(ctx->arena, copy, model->n_ops);
     for (int i = 0; i < model->n_ops; i++) {
         copy[i] = results[i];

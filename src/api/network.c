@@ -218,12 +218,25 @@ static bool is_foreign(const tw_machine *machine, const tw_op *op)
     return !(machine->engine[machine->compute].computes >> op->compute & 1);
 }
 
+static const tw_node *field_of(const tw_node *root, const char *key)
+{
+    const tw_node *node = root->kind == TW_NODE_MAP ? root->child : NULL;
+    while (node && strcmp(node->key, key) != 0) node = node->next;
+    return node;
+}
+
 /* The map of a mapping file; NULL: it is no such file, which its reader will say. */
 static const tw_node *map_of(const tw_node *root)
 {
-    const tw_node *map = root->kind == TW_NODE_MAP ? root->child : NULL;
-    while (map && strcmp(map->key, "mapping") != 0) map = map->next;
+    const tw_node *map = field_of(root, "mapping");
     return map && map->kind == TW_NODE_MAP ? map : NULL;
+}
+
+static tw_status refuse_groups(tw_context *ctx, const tw_node *root)
+{
+    const tw_node *groups = field_of(root, "groups");
+    if (!groups) return TW_OK;
+    return tw_diag_error(&ctx->diag, groups->key_loc, "a mapping with groups cannot be that of a network");
 }
 
 static const tw_node *first_entry(const tw_node *root) { return map_of(root) ? map_of(root)->child : NULL; }
@@ -341,6 +354,7 @@ static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machi
     tw_op_map *map;
     const tw_node *root;
     TW_TRY(read_tree(ctx, path, &root));
+    TW_TRY(refuse_groups(ctx, root));
     TW_TRY(check_names(ctx, network, root));
     TW_TRY(check_complete(ctx, network, machine, root->loc.file, root));
     TW_TRY(without_none(ctx, root, &root));

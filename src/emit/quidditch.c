@@ -487,6 +487,7 @@ bool tw_quidditch_can_print(const tw_plan *plan)
 {
     const tw_machine *machine = plan->machine;
     bool good = machine->memory[machine->n_memories - 1].placement == TW_PLACE_BUMP, some = false;
+    if (plan->mapping->n_groups > 0) return false;
     for (int o = 0; good && o < plan->model->n_ops; o = tw_quidditch_end(plan->model, o)) {
         tw_quidditch_config ignored;
         if (!tw_quidditch_is_tiled(&plan->model->op[o])) continue;
@@ -508,6 +509,7 @@ static void print_comment(const tw_op *op, tw_text *out)
 tw_status tw_quidditch_print(const tw_plan *plan, tw_diag *diag, tw_text *out)
 {
     tw_status status = TW_OK;
+    TW_TRY(tw_mapping_refuse_groups(plan->mapping, "emitted as lowering configs", diag));
     for (int o = 0; o < plan->model->n_ops; o = tw_quidditch_end(plan->model, o)) {
         const tw_op *op = &plan->model->op[o];
         tw_quidditch_config lowering;

@@ -310,7 +310,8 @@ static tw_status open_mapping(const reader *r, const char *path, const tw_model 
     size_t n;
     TW_TRY(tw_file_read(path, TW_INPUT_BYTES_MAX, r->arena, diag, &bytes, &n));
     TW_TRY(tw_tree_parse(path, bytes, n, r->arena, diag, &root));
-    return tw_mapping_of_tree(root, model, r->machine, r->arena, diag, out);
+    TW_TRY(tw_mapping_of_tree(root, model, r->machine, r->arena, diag, out));
+    return tw_mapping_refuse_groups(out, "fitted", diag);
 }
 
 /* The numbers of the first list but for zeros: "l1_tiles = [0, 40, 100], .." is 40x100. */

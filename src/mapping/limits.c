@@ -397,7 +397,9 @@ tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw
     TW_ALLOC(arena, op, model->n_ops);
     for (int o = 0; o < model->n_ops; o++) op[o] = tw_op_limits_none(machine);
     tw_fields f = tw_fields_open(root, "mapping file", diag);
-    const tw_node *map = tw_field_map(&f, "mapping", TW_REQUIRED);
+    const tw_node *groups = tw_field_node(&f, "groups", TW_OPTIONAL);
+    const tw_node *map = tw_field_map(&f, "mapping", groups ? TW_OPTIONAL : TW_REQUIRED);
+    if (groups) TW_REFUSE(&f, groups->key_loc, "a mapping with groups cannot be a partial mapping");
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int o = tw_map_op(&f, model, node);
         if (o < 0) continue;

@@ -6,6 +6,7 @@
  * at a level: enough to tell whether a level cuts a reduction loop. */
 #include "mapping/mapping.h"
 
+#include "mapping/groups.h"
 #include "mapping/mapping_read.h"
 
 #include <string.h>
@@ -314,9 +315,22 @@ static tw_status check_op(const tw_op_map *map, const tw_op *op, const tw_machin
     return TW_OK;
 }
 
+static tw_status check_groups(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
+                              tw_diag *diag)
+{
+    tw_grouping c = {
+        .model = model, .machine = machine, .n = mapping->n_groups, .group = mapping->group, .diag = diag};
+    if (mapping->n_ops != 0)
+        return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators beside its groups", mapping->n_ops);
+    TW_TRY(tw_grouping_check_machine(machine, (tw_loc){0}, diag));
+    for (int g = 0; g < c.n; g++) TW_TRY(tw_grouping_check_one(&c, g));
+    return tw_grouping_check_all(&c);
+}
+
 tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
                            tw_diag *diag)
 {
+    if (mapping->n_groups > 0) return check_groups(mapping, model, machine, diag);
     if (mapping->n_ops != model->n_ops)
         return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators, workload '%s' has %d", mapping->n_ops,
                              model->name, model->n_ops);
@@ -324,59 +338,24 @@ tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, con
     return TW_OK;
 }
 
-/* ---- the reader ---- */
-
-/* A map from loops to integers, `tiles` or `sizes`. */
-static void read_cuts(tw_fields *f, const char *key, const tw_op *op, int64_t *out, level_locs *locs)
+tw_status tw_mapping_refuse_groups(const tw_mapping *mapping, const char *what, tw_diag *diag)
 {
-    const tw_node *map = tw_field_map(f, key, TW_OPTIONAL);
-    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
-        int l = tw_map_loop(f, op, node->key, node->key_loc);
-        if (l < 0) continue;
-        f->n_bad += !tw_node_int(node, node->key, 1, TW_EXTENT_MAX, f->diag, &out[l]);
-        locs->cut[l] = node->loc;
-    }
+    if (mapping->n_groups == 0) return TW_OK;
+    return tw_diag_error(diag, mapping->group->loc, "a mapping with groups cannot be %s", what);
 }
+
+/* ---- the reader ---- */
 
 static void read_tiling(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
 {
     int cut = TW_BALANCED;
-    read_cuts(f, "tiles", op, level->count, locs);
-    read_cuts(f, "sizes", op, level->size, locs);
+    tw_map_cuts(f, "tiles", op, level->count, locs->cut);
+    tw_map_cuts(f, "sizes", op, level->size, locs->cut);
     const char *word[TW_N_CUTS] = {tw_cut_name(TW_BALANCED), tw_cut_name(TW_GREEDY)};
     tw_field_word(f, "cut", TW_OPTIONAL, word, TW_N_CUTS, &cut);
     level->cut = (tw_cut)cut;
     for (int l = 0; l < op->n_loops; l++)
         if (level->count[l] == 0 && level->size[l] == 0) level->count[l] = 1;
-}
-
-static void add_missing(const tw_op *op, bool reduces, unsigned seen, tw_level_map *level, int *at)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (op->loop[l].reduces == reduces && !(seen >> l & 1)) level->order[(*at)++] = l;
-}
-
-/* Loops that the list leaves out follow in declared order: parallel ones before its first reduction,
- * reductions at the end. */
-static void read_order(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
-{
-    const tw_node *list = tw_field_list(f, "order", TW_OPTIONAL);
-    int given[TW_MAX_LOOPS], at = 0, n = 0;
-    tw_loc loc[TW_MAX_LOOPS];
-    unsigned seen = 0;
-    bool complete = false; /* the parallel loops are all there */
-    if (list) n = tw_map_loops(f, list, op, given, loc);
-    for (int i = 0; i < n; i++) seen |= 1U << given[i];
-    for (int i = 0; i < n; i++) {
-        if (op->loop[given[i]].reduces && !complete) {
-            add_missing(op, false, seen, level, &at);
-            complete = true;
-        }
-        locs->order[at] = loc[i];
-        level->order[at++] = given[i];
-    }
-    if (!complete) add_missing(op, false, seen, level, &at);
-    add_missing(op, true, seen, level, &at);
 }
 
 static void read_mode(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
@@ -492,7 +471,7 @@ static bool read_level(tw_fields *f, scene *s, tw_level_map *level)
         f->what = "pass-through level";
     } else {
         read_tiling(f, s->op, level, &locs);
-        read_order(f, s->op, level, &locs);
+        tw_map_order(f, s->op, level->order, locs.order);
         read_mode(f, s, level, &locs);
         tw_field_int(f, "min_tile", TW_OPTIONAL, 1, TW_EXTENT_MAX, &level->min_tile);
     }
@@ -550,10 +529,17 @@ tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const t
     tw_op_map *op;
     TW_ALLOC(arena, op, model->n_ops);
     tw_fields f = tw_fields_open(root, "mapping file", diag);
-    const tw_node *map = tw_field_map(&f, "mapping", TW_REQUIRED);
-    if (map) read_ops(&f, map, model, machine, op);
+    const tw_node *groups = tw_field_node(&f, "groups", TW_OPTIONAL);
+    const tw_node *map = tw_field_map(&f, "mapping", groups ? TW_OPTIONAL : TW_REQUIRED);
+    tw_mapping read = {.n_ops = groups ? 0 : model->n_ops, .op = groups ? NULL : op};
+    if (groups && map)
+        TW_REFUSE(&f, map->key_loc, "a mapping file has either 'mapping' or 'groups'");
+    else if (groups)
+        TW_TRY(tw_groups_of_tree(&f, model, machine, arena, &read));
+    else if (map)
+        read_ops(&f, map, model, machine, op);
     TW_TRY(tw_fields_close(&f));
-    *out = (tw_mapping){model->n_ops, op};
+    *out = read;
     return TW_OK;
 }
 
@@ -680,6 +666,10 @@ static void print_level(const tw_op *op, const tw_level_map *level, const tw_mac
 
 void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out)
 {
+    if (mapping->n_groups > 0) {
+        tw_groups_print(mapping, model, machine, out);
+        return;
+    }
     tw_text_printf(out, "mapping:\n");
     for (int o = 0; o < mapping->n_ops; o++) {
         tw_text_printf(out, "  %s:\n    levels:\n", model->op[o].name);

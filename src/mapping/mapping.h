@@ -65,6 +65,8 @@ int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tile
 /* Everything that does not need the tile geometry: see docs/formats.md, "mapping". */
 TW_NODISCARD tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine,
                                         tw_diag *diag);
+/* Refuses a mapping with groups, which "cannot be" what is given here: "fitted". */
+TW_NODISCARD tw_status tw_mapping_refuse_groups(const tw_mapping *mapping, const char *what, tw_diag *diag);
 /* Stable text, as a mapping file that reads back as the same mapping. It says everything that the mapping settles, so that
  * it allows nothing else when it is read as limits. */
 void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);

@@ -89,6 +89,44 @@ int tw_map_loops(tw_fields *f, const tw_node *list, const tw_op *op, int *loop, 
     return n;
 }
 
+static void add_missing(const tw_op *op, bool reduces, unsigned seen, int *order, int *at)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (op->loop[l].reduces == reduces && !(seen >> l & 1)) order[(*at)++] = l;
+}
+
+void tw_map_order(tw_fields *f, const tw_op *op, int *order, tw_loc *loc)
+{
+    const tw_node *list = tw_field_list(f, "order", TW_OPTIONAL);
+    int given[TW_MAX_LOOPS], at = 0, n = 0;
+    tw_loc where[TW_MAX_LOOPS];
+    unsigned seen = 0;
+    bool complete = false; /* the parallel loops are all there */
+    if (list) n = tw_map_loops(f, list, op, given, where);
+    for (int i = 0; i < n; i++) seen |= 1U << given[i];
+    for (int i = 0; i < n; i++) {
+        if (op->loop[given[i]].reduces && !complete) {
+            add_missing(op, false, seen, order, &at);
+            complete = true;
+        }
+        loc[at] = where[i];
+        order[at++] = given[i];
+    }
+    if (!complete) add_missing(op, false, seen, order, &at);
+    add_missing(op, true, seen, order, &at);
+}
+
+void tw_map_cuts(tw_fields *f, const char *key, const tw_op *op, int64_t *out, tw_loc *loc)
+{
+    const tw_node *map = tw_field_map(f, key, TW_OPTIONAL);
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int l = tw_map_loop(f, op, node->key, node->key_loc);
+        if (l < 0) continue;
+        f->n_bad += !tw_node_int(node, node->key, 1, TW_EXTENT_MAX, f->diag, &out[l]);
+        loc[l] = node->loc;
+    }
+}
+
 bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out)
 {
     const char *text = word->kind == TW_SCALAR ? word->text : "";

@@ -16,6 +16,11 @@ int tw_map_memory(tw_fields *f, const tw_machine *machine, int next, bool may_sk
 
 /* The loops of the list `order`, each once, in `loop`, and where each stands; returns how many. */
 int tw_map_loops(tw_fields *f, const tw_node *list, const tw_op *op, int *loop, tw_loc *loc);
+/* All loops in the order that `order` says, and where those that it names stand. Loops that it leaves out follow in declared order:
+ * parallel ones before its first reduction, reductions at the end. */
+void tw_map_order(tw_fields *f, const tw_op *op, int *order, tw_loc *loc);
+/* A map from loops to integers, `tiles` or `sizes`; loops that it leaves out are left alone. */
+void tw_map_cuts(tw_fields *f, const char *key, const tw_op *op, int64_t *out, tw_loc *loc);
 /* A word of `keep`: *out is a loop, TW_KEEP_TILE or TW_KEEP_ALL. */
 bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out);
 /* What `unroll` says about an array of this cost, and where the key stands; both left alone when it is absent. */

@@ -1,0 +1,669 @@
+/* src/mapping/group.c - what follows from a group, and whether it is sound; see groups.h.
+ *
+ * First comes what a group is by itself: operators in an order, on engines of one core; levels, cuts, arrays; at last holds, for
+ * which all of that must be right. Then what groups are to each other: every operator is in one group or,
+ * in parts, in several that are alike; what is read was made by groups that stand before. */
+#include <string.h>
+
+#include "mapping/groups.h"
+
+/* ---- what follows ---- */
+
+static const tw_op *op_of(const tw_model *model, const tw_group_map *group, int i)
+{
+    return &model->op[group->op[i].op];
+}
+
+static int output_of(const tw_op *op) { return op->operand[tw_op_output(op)].tensor; }
+
+static bool reads(const tw_op *op, int tensor)
+{
+    for (int o = 0; o < tw_op_output(op); o++)
+        if (op->operand[o].tensor == tensor) return true;
+    return false;
+}
+
+int tw_group_maker(const tw_group_map *group, const tw_model *model, int tensor)
+{
+    for (int i = 0; i < group->n_ops; i++)
+        if (output_of(op_of(model, group, i)) == tensor) return i;
+    return -1;
+}
+
+bool tw_group_is_inside(const tw_group_map *group, const tw_model *model, int tensor)
+{
+    int maker = tw_group_maker(group, model, tensor);
+    return maker >= 0 && maker < group->n_ops - 1;
+}
+
+const tw_hold *tw_group_find_hold(const tw_group_map *group, int tensor, int memory)
+{
+    for (int h = 0; h < group->n_holds; h++)
+        if (group->hold[h].tensor == tensor && group->hold[h].memory == memory) return &group->hold[h];
+    return NULL;
+}
+
+int tw_group_depth(const tw_group_map *group, int tensor, int memory)
+{
+    const tw_hold *hold = tw_group_find_hold(group, tensor, memory);
+    if (hold && hold->depth >= 0) return hold->depth;
+    for (int l = 0; l < group->n_levels; l++)
+        if (group->level[l].memory >= memory) return group->level[l].depth;
+    return group->n_cuts;
+}
+
+int64_t tw_group_slots(const tw_group_map *group, int tensor, int memory)
+{
+    const tw_hold *hold = tw_group_find_hold(group, tensor, memory);
+    return hold && hold->slots > 0 ? hold->slots : 1;
+}
+
+const tw_cost *tw_group_cost(const tw_grouping *c, const tw_group_op *op)
+{
+    const tw_machine *machine = &c->machine->platform->view[op->view].machine;
+    tw_compute compute = c->model->op[op->op].compute;
+    return machine->has_apart >> compute & 1 ? &machine->apart[compute] : &machine->engine[machine->compute].cost;
+}
+
+/* All memories that the operand passes, memory 0 among them. */
+static int path_of(const tw_grouping *c, const tw_group_op *op, int operand, int memory[TW_MAX_MEMORIES])
+{
+    const tw_platform_view *view = &c->machine->platform->view[op->view];
+    tw_path path = tw_machine_path(&view->machine, &c->model->op[op->op], operand);
+    int n = 0;
+    for (int m = 0; m < view->machine.n_memories; m++)
+        if (path >> m & 1) memory[n++] = view->memory[m];
+    return n;
+}
+
+static bool is_among(const int *list, int n, int x)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == x) return true;
+    return false;
+}
+
+/* Where on the path of what `maker` makes the operand of a reader begins: an index into that path; 0 is memory 0. */
+static int meeting(const tw_grouping *c, const tw_group_op *maker, const tw_group_op *reader, int operand)
+{
+    int out[TW_MAX_MEMORIES], in[TW_MAX_MEMORIES];
+    int at = path_of(c, maker, tw_op_output(&c->model->op[maker->op]), out) - 1;
+    int n = path_of(c, reader, operand, in);
+    while (at > 0 && !is_among(in, n, out[at])) at--;
+    return at;
+}
+
+/* Of a maker inside the group: the outermost of the places where somebody takes what it makes. */
+static int first_meeting(const tw_grouping *c, const tw_group_map *group, int maker)
+{
+    int tensor = output_of(op_of(c->model, group, maker)), least = TW_MAX_MEMORIES;
+    for (int i = maker + 1; i < group->n_ops; i++) {
+        const tw_op *op = op_of(c->model, group, i);
+        for (int o = 0; o < tw_op_output(op); o++) {
+            if (op->operand[o].tensor != tensor) continue;
+            int at = meeting(c, &group->op[maker], &group->op[i], o);
+            least = at < least ? at : least;
+        }
+    }
+    return least;
+}
+
+/* Drops the first `n` of `total`. */
+static int drop(int *memory, int total, int n)
+{
+    n = n < total ? n : total;
+    memmove(memory, memory + n, (size_t)(total - n) * sizeof *memory);
+    return total - n;
+}
+
+int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int operand,
+                   int memory[TW_MAX_MEMORIES])
+{
+    const tw_op *is = op_of(c->model, group, op);
+    int tensor = is->operand[operand].tensor, maker = tw_group_maker(group, c->model, tensor), first = 1;
+    int n = path_of(c, &group->op[op], operand, memory);
+    if (!tw_group_is_inside(group, c->model, tensor)) return drop(memory, n, 1);
+    if (maker == op) return drop(memory, n, (int)tw_max(1, first_meeting(c, group, op)));
+    int out[TW_MAX_MEMORIES], at = meeting(c, &group->op[maker], &group->op[op], operand);
+    path_of(c, &group->op[maker], tw_op_output(op_of(c->model, group, maker)), out);
+    while (at > 0 && first < n && memory[first] != out[at]) first++;
+    return drop(memory, n, first);
+}
+
+/* ---- a group by itself ---- */
+
+/* What is judged, and the group at hand. */
+typedef struct judge {
+    const tw_grouping *c;
+    const tw_group_map *group;
+    const tw_group_locs *locs;
+    const tw_platform *platform;
+    tw_diag *diag;
+} judge;
+
+static judge judge_of(const tw_grouping *c, int group)
+{
+    return (judge){c, &c->group[group], c->locs ? &c->locs[group] : NULL, c->machine->platform, c->diag};
+}
+
+/* Where a part of the group was written. */
+#define AT(j, part) ((j)->locs && (j)->locs->part.file ? (j)->locs->part : (j)->group->loc)
+
+static const tw_op *judged_op(const judge *j, int i) { return op_of(j->c->model, j->group, i); }
+
+static const char *tensor_name(const judge *j, int tensor) { return j->c->model->tensor[tensor].name; }
+
+static const char *engine_name(const judge *j, int i)
+{
+    return j->platform->engine[j->platform->view[j->group->op[i].view].engine].name;
+}
+
+static const char *memory_name(const judge *j, int memory) { return j->platform->memory[memory].name; }
+
+static tw_status check_numbers(const judge *j)
+{
+    const tw_group_map *g = j->group;
+    if (g->n_ops < 1 || g->n_ops > TW_MAX_GROUP_OPS)
+        return tw_diag_error(j->diag, g->loc, "a group has 1..%d operators, found %d", TW_MAX_GROUP_OPS, g->n_ops);
+    if (g->n_levels < 1 || g->n_levels > TW_MAX_GROUP_LEVELS)
+        return tw_diag_error(j->diag, g->loc, "a group has 1..%d levels, found %d", TW_MAX_GROUP_LEVELS,
+                             g->n_levels);
+    if (g->n_cuts < 0 || g->n_cuts > TW_MAX_CUTS)
+        return tw_diag_error(j->diag, g->loc, "the levels of a group cut at most %d times, found %d", TW_MAX_CUTS,
+                             g->n_cuts);
+    for (int i = 0; i < g->n_ops; i++)
+        if (g->op[i].op < 0 || g->op[i].op >= j->c->model->n_ops || g->op[i].view < 0 ||
+            g->op[i].view >= j->platform->n_views)
+            return tw_diag_error(j->diag, g->loc, "operator %d of a group, or its engine, is not there", i);
+    return TW_OK;
+}
+
+static tw_status check_engine(const judge *j, int i)
+{
+    const tw_platform_view *view = &j->platform->view[j->group->op[i].view];
+    const tw_op *op = judged_op(j, i);
+    int core = -1;
+    if (!(view->machine.engine[view->machine.compute].computes >> op->compute & 1))
+        return tw_diag_error(j->diag, AT(j, engine[i]), "operator '%s' computes %s, engine '%s' does not", op->name,
+                             tw_compute_name(op->compute), engine_name(j, i));
+    for (int k = 0; k <= i; k++) {
+        int other = j->platform->engine[j->platform->view[j->group->op[k].view].engine].core;
+        if (core >= 0 && other >= 0 && other != core)
+            return tw_diag_error(j->diag, AT(j, engine[k]),
+                                 "engine '%s' is of core '%s', others of the group are of core '%s'",
+                                 engine_name(j, k), j->platform->core[other].name, j->platform->core[core].name);
+        if (core < 0) core = other;
+    }
+    return TW_OK;
+}
+
+static tw_status check_made_before(const judge *j, int i)
+{
+    const tw_op *op = judged_op(j, i);
+    for (int o = 0; o < tw_op_output(op); o++) {
+        int maker = tw_group_maker(j->group, j->c->model, op->operand[o].tensor);
+        if (maker >= i)
+            return tw_diag_error(j->diag, AT(j, op[i]), "'%s' reads '%s', which '%s' makes only behind it",
+                                 op->name, tensor_name(j, op->operand[o].tensor), judged_op(j, maker)->name);
+    }
+    return TW_OK;
+}
+
+/* What a producer makes stays inside. */
+static tw_status check_readers(const judge *j, int i)
+{
+    const tw_op *op = judged_op(j, i), *driver = judged_op(j, j->group->n_ops - 1);
+    const tw_model *model = j->c->model;
+    unsigned inside = 0;
+    for (int k = i + 1; k < j->group->n_ops; k++) inside += reads(judged_op(j, k), output_of(op));
+    if (inside == 0)
+        return tw_diag_error(j->diag, AT(j, op[i]), "nobody in the group reads what '%s' makes, and '%s' drives it",
+                             op->name, driver->name);
+    for (int r = 0; r < model->n_ops; r++) {
+        bool member = false;
+        for (int k = 0; k < j->group->n_ops; k++) member |= j->group->op[k].op == r;
+        if (!member && reads(&model->op[r], output_of(op)))
+            return tw_diag_error(j->diag, AT(j, op[i]),
+                                 "'%s' is made and read inside the group, and read by '%s' outside of it",
+                                 tensor_name(j, output_of(op)), model->op[r].name);
+    }
+    return TW_OK;
+}
+
+static tw_status check_meets(const judge *j, int i)
+{
+    const tw_op *op = judged_op(j, i);
+    for (int o = 0; o < tw_op_output(op); o++) {
+        int tensor = op->operand[o].tensor, maker = tw_group_maker(j->group, j->c->model, tensor);
+        if (maker < 0 || meeting(j->c, &j->group->op[maker], &j->group->op[i], o) > 0) continue;
+        return tw_diag_error(j->diag, AT(j, op[i]),
+                             "'%s' cannot pass from '%s' to '%s' inside the group: on their paths they have only "
+                             "'%s' in common",
+                             tensor_name(j, tensor), judged_op(j, maker)->name, op->name, memory_name(j, 0));
+    }
+    return TW_OK;
+}
+
+static tw_status check_fused(const judge *j, int i)
+{
+    int before = j->group->op[i].op - 1;
+    if (!judged_op(j, i)->fused) return TW_OK;
+    for (int k = 0; k < i; k++)
+        if (j->group->op[k].op == before) return TW_OK;
+    return tw_diag_error(j->diag, AT(j, op[i]),
+                         "'%s' is fused with the operator before it, '%s', and must be in "
+                         "its group",
+                         judged_op(j, i)->name, j->c->model->op[before].name);
+}
+
+static tw_status check_ops(const judge *j)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < j->group->n_ops; i++) {
+        for (int k = 0; k < i; k++)
+            if (j->group->op[k].op == j->group->op[i].op)
+                return tw_diag_error(j->diag, AT(j, op[i]), "'%s' is in the group twice", judged_op(j, i)->name);
+        if (check_made_before(j, i) != TW_OK || check_engine(j, i) != TW_OK || check_fused(j, i) != TW_OK)
+            status = TW_ERR_INPUT;
+    }
+    TW_TRY(status);
+    for (int i = 0; i < j->group->n_ops; i++)
+        if ((i < j->group->n_ops - 1 && check_readers(j, i) != TW_OK) || check_meets(j, i) != TW_OK)
+            status = TW_ERR_INPUT;
+    return status;
+}
+
+/* ---- levels and cuts ---- */
+
+/* Whether something passes the memory in the group. */
+static bool is_passed(const judge *j, int tensor, int memory)
+{
+    int chain[TW_MAX_MEMORIES];
+    for (int i = 0; i < j->group->n_ops; i++) {
+        const tw_op *op = judged_op(j, i);
+        for (int o = 0; o < op->n_operands; o++) {
+            if (tensor >= 0 && op->operand[o].tensor != tensor) continue;
+            if (is_among(chain, tw_group_chain(j->c, j->group, i, o, chain), memory)) return true;
+        }
+    }
+    return false;
+}
+
+static tw_status check_level(const judge *j, int l)
+{
+    const tw_group_level *level = &j->group->level[l];
+    int before = l > 0 ? level[-1].memory : 0, outside = l > 0 ? level[-1].depth : 0;
+    if (level->memory < 0 || level->memory >= j->platform->n_memories || level->depth < outside ||
+        level->depth > j->group->n_cuts)
+        return tw_diag_error(j->diag, level->loc, "level %d has a memory or cuts that are not there", l);
+    if (level->memory == 0)
+        return tw_diag_error(j->diag, level->loc, "the outermost memory '%s' has no level", memory_name(j, 0));
+    if (level->memory <= before)
+        return tw_diag_error(j->diag, level->loc, "the level of '%s' stands behind that of '%s', which is %s",
+                             memory_name(j, level->memory), memory_name(j, before),
+                             level->memory == before ? "the same" : "further inside");
+    if (!is_passed(j, -1, level->memory))
+        return tw_diag_error(j->diag, level->loc, "nothing in the group passes memory '%s'",
+                             memory_name(j, level->memory));
+    return TW_OK;
+}
+
+static const tw_op *driver_of(const judge *j) { return judged_op(j, j->group->n_ops - 1); }
+
+/* The largest piece of the loop that the cuts before number `cut` leave. */
+static int64_t piece_before(const judge *j, int cut)
+{
+    int loop = j->group->cut[cut].loop;
+    int64_t len = j->group->part_loop == loop ? tw_span_len(j->group->part) : driver_of(j)->loop[loop].extent;
+    for (int k = 0; k < cut; k++) {
+        const tw_nest_cut *c = &j->group->cut[k];
+        if (c->loop == loop) len = c->size > 0 ? tw_min(c->size, len) : tw_cdiv(len, tw_max(c->count, 1));
+    }
+    return len;
+}
+
+static tw_status check_count(const judge *j, int k)
+{
+    const tw_nest_cut *cut = &j->group->cut[k];
+    const tw_loop *loop = &driver_of(j)->loop[cut->loop];
+    int64_t len = piece_before(j, k), tile;
+    if (cut->count < 1 || cut->count > len)
+        return tw_diag_error(j->diag, cut->loc, "'%s' is cut into %" PRId64 " tiles, %s %" PRId64, loop->name,
+                             cut->count, len == loop->extent ? "its extent is" : "the largest piece has", len);
+    if (tw_split_is_legal(len, cut->count, cut->rule)) return TW_OK;
+    tile = tw_cdiv(len, cut->count);
+    return tw_diag_error(j->diag, cut->loc,
+                         "'%s' with %" PRId64 " points has no greedy cut into %" PRId64
+                         " tiles; the nearest counts are %" PRId64 " and %" PRId64,
+                         loop->name, len, cut->count, tw_cdiv(len, tile), tw_cdiv(len, tile - 1));
+}
+
+static tw_status check_size(const judge *j, int k)
+{
+    const tw_nest_cut *cut = &j->group->cut[k];
+    const tw_loop *loop = &driver_of(j)->loop[cut->loop];
+    if (cut->size >= 1 && cut->size <= loop->extent) return TW_OK;
+    return tw_diag_error(j->diag, cut->loc, "'%s' is cut into tiles of %" PRId64 ", its extent is %" PRId64,
+                         loop->name, cut->size, loop->extent);
+}
+
+/* Each cut is of a level, whose cuts stand together, and of a loop that the level cuts once and, all counts of a level, by one rule. */
+static tw_status check_cut(const judge *j, int k)
+{
+    const tw_group_map *g = j->group;
+    const tw_nest_cut *cut = &g->cut[k];
+    int level = cut->level, outside = level > 0 && level < g->n_levels ? g->level[level - 1].depth : 0;
+    if (cut->loop < 0 || cut->loop >= driver_of(j)->n_loops || level < 0 || level >= g->n_levels || k < outside ||
+        k >= g->level[level].depth)
+        return tw_diag_error(j->diag, cut->loc, "cut %d has a loop or a level that is not there", k);
+    const char *name = driver_of(j)->loop[cut->loop].name;
+    if ((cut->count != 0) == (cut->size != 0))
+        return tw_diag_error(j->diag, cut->loc, "'%s' has %s a count %s a size", name,
+                             cut->size ? "both" : "neither", cut->size ? "and" : "nor");
+    for (int o = outside; o < k; o++) {
+        if (g->cut[o].loop == cut->loop) return tw_diag_error(j->diag, cut->loc, "'%s' is cut twice", name);
+        if (g->cut[o].count > 0 && cut->count > 0 && g->cut[o].rule != cut->rule)
+            return tw_diag_error(j->diag, cut->loc, "'%s' is cut by another rule than loops before it", name);
+    }
+    return cut->size != 0 ? check_size(j, k) : check_count(j, k);
+}
+
+static tw_status check_part(const judge *j)
+{
+    const tw_op *op = driver_of(j);
+    int l = j->group->part_loop;
+    tw_span part = j->group->part;
+    if (l < 0) return TW_OK;
+    if (l >= op->n_loops) return tw_diag_error(j->diag, AT(j, part), "'%s' has no loop %d", op->name, l);
+    if (op->loop[l].reduces)
+        return tw_diag_error(j->diag, AT(j, part), "'%s' reduces; only parallel loops are split", op->loop[l].name);
+    if (part.lo < 0 || part.hi > op->loop[l].extent || part.lo >= part.hi)
+        return tw_diag_error(j->diag, AT(j, part),
+                             "'%s' has the part %" PRId64 "..%" PRId64 ", its extent is %" PRId64, op->loop[l].name,
+                             part.lo, part.hi, op->loop[l].extent);
+    return TW_OK;
+}
+
+static tw_status check_levels(const judge *j)
+{
+    tw_status status = TW_OK;
+    for (int l = 0; l < j->group->n_levels; l++)
+        if (check_level(j, l) != TW_OK) status = TW_ERR_INPUT;
+    TW_TRY(status);
+    if (j->group->level[j->group->n_levels - 1].depth != j->group->n_cuts)
+        return tw_diag_error(j->diag, j->group->loc, "some cuts are of no level");
+    TW_TRY(check_part(j));
+    for (int k = 0; k < j->group->n_cuts; k++)
+        if (check_cut(j, k) != TW_OK) status = TW_ERR_INPUT;
+    return status;
+}
+
+/* ---- arrays and reductions ---- */
+
+static tw_status check_dim(const judge *j, int i, int d)
+{
+    const tw_group_op *map = &j->group->op[i];
+    const tw_op *op = judged_op(j, i);
+    const tw_cost *cost = tw_group_cost(j->c, map);
+    int64_t product = 1;
+    int first = -1;
+    for (int l = 0; l < op->n_loops; l++) {
+        if (map->over.dim[l] != d + 1) continue;
+        if (first >= 0 && (map->parts[l] > 0) != (map->parts[first] > 0))
+            return tw_diag_error(j->diag, AT(j, unroll[i][l]), "of the loops over '%s' all have parts, or none",
+                                 cost->dim[d]);
+        if (first < 0) first = l;
+        if (map->parts[l] == 0) continue;
+        if (!tw_ckd_mul(product, map->parts[l], &product)) product = INT64_MAX;
+        if (product > cost->array[d])
+            return tw_diag_error(j->diag, AT(j, unroll[i][l]),
+                                 "the loops over '%s' have %" PRId64 " parts together, it has %" PRId64 " places",
+                                 cost->dim[d], product, cost->array[d]);
+    }
+    return TW_OK;
+}
+
+static tw_status check_unrolled(const judge *j, int i, int l)
+{
+    const tw_group_op *map = &j->group->op[i];
+    const tw_platform_view *view = &j->platform->view[map->view];
+    const tw_op *op = judged_op(j, i);
+    const tw_cost *cost = tw_group_cost(j->c, map);
+    tw_loc loc = AT(j, unroll[i][l]);
+    if (map->parts[l] < 0 || (map->over.dim[l] == 0 && map->parts[l] != 0))
+        return tw_diag_error(j->diag, loc, "'%s' has parts and lies over no dimension", op->loop[l].name);
+    if (map->over.dim[l] == 0) return TW_OK;
+    if (cost->kind != TW_COST_ARRAY)
+        return tw_diag_error(j->diag, loc, "engine '%s' has no array to unroll '%s' over", engine_name(j, i),
+                             op->name);
+    if (map->over.dim[l] < 0 || map->over.dim[l] > cost->n_dims)
+        return tw_diag_error(j->diag, loc, "the array of '%s' has no dimension %d", engine_name(j, i),
+                             map->over.dim[l] - 1);
+    if (op->loop[l].reduces && view->machine.engine[view->machine.compute].unrolls_parallel)
+        return tw_diag_error(j->diag, loc,
+                             "'%s' reduces; engine '%s' keeps a sum in each element of its array and unrolls "
+                             "parallel loops only",
+                             op->loop[l].name, engine_name(j, i));
+    return TW_OK;
+}
+
+static tw_status check_reduced(const judge *j, int i, int l)
+{
+    const tw_loop *loop = &judged_op(j, i)->loop[l];
+    int64_t size = j->group->op[i].reduce[l];
+    tw_loc loc = AT(j, reduce[i][l]);
+    if (size == 0) return TW_OK;
+    if (i == j->group->n_ops - 1)
+        return tw_diag_error(j->diag, loc, "'%s' drives the group: its reductions are cut by levels",
+                             judged_op(j, i)->name);
+    if (!loop->reduces) return tw_diag_error(j->diag, loc, "'%s' does not reduce", loop->name);
+    if (size < 1 || size > loop->extent)
+        return tw_diag_error(j->diag, loc, "'%s' is cut into pieces of %" PRId64 ", its extent is %" PRId64,
+                             loop->name, size, loop->extent);
+    return TW_OK;
+}
+
+static tw_status check_loops(const judge *j, int i)
+{
+    tw_status status = TW_OK;
+    for (int l = 0; l < judged_op(j, i)->n_loops; l++)
+        if (check_unrolled(j, i, l) != TW_OK || check_reduced(j, i, l) != TW_OK) status = TW_ERR_INPUT;
+    TW_TRY(status);
+    const tw_cost *cost = tw_group_cost(j->c, &j->group->op[i]);
+    for (int d = 0; cost->kind == TW_COST_ARRAY && d < cost->n_dims; d++)
+        if (check_dim(j, i, d) != TW_OK) status = TW_ERR_INPUT;
+    return status;
+}
+
+/* ---- holds ---- */
+
+static int level_of(const judge *j, int memory)
+{
+    for (int l = 0; l < j->group->n_levels; l++)
+        if (j->group->level[l].memory == memory) return l;
+    return -1;
+}
+
+static tw_status check_hold(const judge *j, int h)
+{
+    const tw_hold *hold = &j->group->hold[h];
+    int level = hold->memory >= 0 ? level_of(j, hold->memory) : -1;
+    if (hold->tensor < 0 || hold->tensor >= j->c->model->n_tensors || level < 0)
+        return tw_diag_error(j->diag, hold->loc, "hold %d has a tensor or a level that is not there", h);
+    int outside = level > 0 ? j->group->level[level - 1].depth : 0, inside = j->group->level[level].depth;
+    const char *name = tensor_name(j, hold->tensor);
+    if (hold->slots < 0 || hold->slots > TW_MAX_CREDITS)
+        return tw_diag_error(j->diag, hold->loc, "'%s' is %" PRId64 ", outside 1..%d", name, hold->slots,
+                             TW_MAX_CREDITS);
+    if (hold->depth != -1 && (hold->depth < outside || hold->depth > inside))
+        return tw_diag_error(j->diag, hold->loc, "'%s' is held over %d cuts, outside %d..%d", name, hold->depth,
+                             outside, inside);
+    if (tw_group_find_hold(j->group, hold->tensor, hold->memory) != hold)
+        return tw_diag_error(j->diag, hold->loc, "'%s' is held in '%s' twice", name, memory_name(j, hold->memory));
+    if (!is_passed(j, hold->tensor, hold->memory))
+        return tw_diag_error(j->diag, hold->loc, "'%s' does not pass memory '%s' in the group", name,
+                             memory_name(j, hold->memory));
+    return TW_OK;
+}
+
+/* Where the depth was said: inside, or outside. */
+static tw_loc depth_loc(const judge *j, int tensor, int inner, int outer)
+{
+    const tw_hold *hold = tw_group_find_hold(j->group, tensor, inner);
+    if (!hold || hold->depth < 0) hold = tw_group_find_hold(j->group, tensor, outer);
+    return hold && hold->loc.file ? hold->loc : j->group->loc;
+}
+
+static tw_status check_depths(const judge *j, int i, int operand)
+{
+    int memory[TW_MAX_MEMORIES], n = tw_group_chain(j->c, j->group, i, operand, memory);
+    int tensor = judged_op(j, i)->operand[operand].tensor;
+    for (int m = 1; m < n; m++) {
+        int outer = tw_group_depth(j->group, tensor, memory[m - 1]),
+            inner = tw_group_depth(j->group, tensor, memory[m]);
+        if (inner < outer)
+            return tw_diag_error(j->diag, depth_loc(j, tensor, memory[m], memory[m - 1]),
+                                 "'%s' is held in '%s' over %d cuts, in '%s' outside of it over %d: it must not "
+                                 "stay longer further inside",
+                                 tensor_name(j, tensor), memory_name(j, memory[m]), inner,
+                                 memory_name(j, memory[m - 1]), outer);
+    }
+    return TW_OK;
+}
+
+static tw_status check_holds(const judge *j)
+{
+    tw_status status = TW_OK;
+    for (int h = 0; h < j->group->n_holds; h++)
+        if (check_hold(j, h) != TW_OK) status = TW_ERR_INPUT;
+    TW_TRY(status);
+    for (int i = 0; i < j->group->n_ops; i++)
+        for (int o = 0; o < judged_op(j, i)->n_operands; o++) TW_TRY(check_depths(j, i, o));
+    return TW_OK;
+}
+
+tw_status tw_grouping_check_one(const tw_grouping *c, int group)
+{
+    judge j = judge_of(c, group);
+    TW_TRY(check_numbers(&j));
+    TW_TRY(check_ops(&j));
+    tw_status status = check_levels(&j);
+    for (int i = 0; i < j.group->n_ops; i++)
+        if (check_loops(&j, i) != TW_OK) status = TW_ERR_INPUT;
+    TW_TRY(status);
+    return check_holds(&j);
+}
+
+/* ---- all groups ---- */
+
+tw_status tw_grouping_check_machine(const tw_machine *machine, tw_loc loc, tw_diag *diag)
+{
+    if (machine->timing != TW_ASYNC)
+        return tw_diag_error(diag, loc, "machine '%s' is %s: only async machines have groups", machine->name,
+                             tw_timing_name(machine->timing));
+    if (!machine->platform)
+        return tw_diag_error(diag, loc, "machine '%s' is a view of another one and has no groups", machine->name);
+    return TW_OK;
+}
+
+static int index_in(const tw_group_map *group, int op)
+{
+    for (int i = 0; i < group->n_ops; i++)
+        if (group->op[i].op == op) return i;
+    return -1;
+}
+
+/* Two parts of one group: the same operators, and parts of the same loop. */
+static bool are_parts(const tw_group_map *a, const tw_group_map *b)
+{
+    if (a->n_ops != b->n_ops || a->part_loop < 0 || a->part_loop != b->part_loop) return false;
+    for (int i = 0; i < a->n_ops; i++)
+        if (a->op[i].op != b->op[i].op) return false;
+    return true;
+}
+
+/* In groups that are parts of one another, and whose parts make up all of the loop. */
+static tw_status check_once(const tw_grouping *c, int op)
+{
+    int first = -1;
+    for (int g = 0; g < c->n; g++) {
+        int i = index_in(&c->group[g], op);
+        if (i < 0) continue;
+        judge j = judge_of(c, g);
+        if (first >= 0 && !are_parts(&c->group[first], &c->group[g]))
+            return tw_diag_error(c->diag, AT(&j, op[i]), "operator '%s' is in group '%s' already",
+                                 c->model->op[op].name, c->group[first].name);
+        if (first < 0) first = g;
+    }
+    if (first >= 0) return TW_OK;
+    return tw_diag_error(c->diag, c->loc, "operator '%s' is in no group", c->model->op[op].name);
+}
+
+/* The part of the groups like `group` that begins at `at`. */
+static const tw_group_map *part_from(const tw_grouping *c, const tw_group_map *group, int64_t at)
+{
+    for (int g = 0; g < c->n; g++)
+        if (are_parts(group, &c->group[g]) && c->group[g].part.lo == at) return &c->group[g];
+    return NULL;
+}
+
+static tw_status check_cover(const tw_grouping *c, int group)
+{
+    const tw_group_map *g = &c->group[group], *piece;
+    judge j = judge_of(c, group);
+    int parts = 0, used = 0;
+    if (g->part_loop < 0) return TW_OK;
+    for (int k = 0; k < c->n; k++) {
+        parts += are_parts(g, &c->group[k]);
+        if (k < group && are_parts(g, &c->group[k])) return TW_OK; /* said there */
+    }
+    const tw_loop *loop = &c->model->op[g->op[g->n_ops - 1].op].loop[g->part_loop];
+    for (int64_t at = 0; at < loop->extent; at = piece->part.hi, used++) {
+        piece = part_from(c, g, at);
+        if (!piece)
+            return tw_diag_error(c->diag, AT(&j, part),
+                                 "of the parts of '%s' in 0..%" PRId64 " none begins at %" PRId64, loop->name,
+                                 loop->extent, at);
+    }
+    if (used == parts) return TW_OK;
+    return tw_diag_error(c->diag, AT(&j, part), "the parts of '%s' overlap", loop->name);
+}
+
+/* What the group takes from others was made by groups before it. */
+static tw_status check_sources(const tw_grouping *c, int group)
+{
+    const tw_group_map *g = &c->group[group];
+    judge j = judge_of(c, group);
+    for (int late = group + 1; late < c->n; late++) {
+        const tw_group_map *l = &c->group[late];
+        int tensor = output_of(op_of(c->model, l, l->n_ops - 1));
+        for (int i = 0; i < g->n_ops; i++)
+            if (reads(op_of(c->model, g, i), tensor) && tw_group_maker(g, c->model, tensor) < 0)
+                return tw_diag_error(c->diag, AT(&j, op[i]),
+                                     "'%s' reads '%s', which group '%s' makes only behind it",
+                                     op_of(c->model, g, i)->name, c->model->tensor[tensor].name, l->name);
+    }
+    return TW_OK;
+}
+
+static tw_status check_name(const tw_grouping *c, int group)
+{
+    for (int g = 0; g < group; g++)
+        if (strcmp(c->group[g].name, c->group[group].name) == 0)
+            return tw_diag_error(c->diag, c->group[group].loc, "two groups are called '%s'", c->group[g].name);
+    return TW_OK;
+}
+
+tw_status tw_grouping_check_all(const tw_grouping *c)
+{
+    tw_status status = TW_OK;
+    if (c->n > TW_MAX_GROUPS)
+        return tw_diag_error(c->diag, c->loc, "a mapping has at most %d groups, found %d", TW_MAX_GROUPS, c->n);
+    for (int o = 0; o < c->model->n_ops; o++)
+        if (check_once(c, o) != TW_OK) status = TW_ERR_INPUT;
+    TW_TRY(status);
+    for (int g = 0; g < c->n; g++)
+        if (check_name(c, g) != TW_OK || check_cover(c, g) != TW_OK || check_sources(c, g) != TW_OK)
+            status = TW_ERR_INPUT;
+    return status;
+}

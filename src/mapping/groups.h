@@ -1,0 +1,60 @@
+/* src/mapping/groups.h - groups of operators (group.h): reading, checking, printing, and what follows from what they say.
+ *
+ * A group is judged with a table that says where its parts were written. The reader fills the table, so that complaints
+ * point at the word in the file; tw_mapping_check has none, and points all of it at the group. */
+#ifndef TW_MAPPING_GROUPS_H
+#define TW_MAPPING_GROUPS_H
+#include "input/field.h"
+#include "mapping/mapping.h"
+
+typedef struct tw_group_locs {
+    tw_loc op[TW_MAX_GROUP_OPS], engine[TW_MAX_GROUP_OPS], part;
+    tw_loc unroll[TW_MAX_GROUP_OPS][TW_MAX_LOOPS], reduce[TW_MAX_GROUP_OPS][TW_MAX_LOOPS];
+} tw_group_locs;
+
+/* The groups of a mapping, and what they are groups of. */
+typedef struct tw_grouping {
+    const tw_model *model;
+    const tw_machine *machine;
+    int n;
+    const tw_group_map *group;
+    const tw_group_locs *locs; /* one per group; NULL: everything is where the group is */
+    tw_loc loc;                /* of all of them                                        */
+    tw_diag *diag;
+} tw_grouping;
+
+/* ---- what follows from what a group says ---- */
+
+/* Which of the group's operators makes the tensor; -1: none, it is an input. */
+int tw_group_maker(const tw_group_map *group, const tw_model *model, int tensor);
+/* Whether it is made and read inside the group, so that it never goes to memory 0. */
+bool tw_group_is_inside(const tw_group_map *group, const tw_model *model, int tensor);
+/* What the mapping says about the tensor in the memory, NULL: nothing. */
+const tw_hold *tw_group_find_hold(const tw_group_map *group, int tensor, int memory);
+/* How many cuts stand still while the memory holds the tensor: as the hold says or, by default, up to the level of the memory; of one
+ * without a level, up to the first level further inside, else all. */
+int tw_group_depth(const tw_group_map *group, int tensor, int memory);
+/* How many buffers it has there. */
+int64_t tw_group_slots(const tw_group_map *group, int tensor, int memory);
+/* The platform's memories in which operand `operand` of the group's operator `op` has holds, outermost first and without memory 0, and
+ * how many these are. What is made inside the group begins where its maker's path meets that of who reads it. */
+int tw_group_chain(const tw_grouping *c, const tw_group_map *group, int op, int operand,
+                   int memory[TW_MAX_MEMORIES]);
+/* The cost that the engine of the group's operator has for it. */
+const tw_cost *tw_group_cost(const tw_grouping *c, const tw_group_op *op);
+
+/* ---- checks ---- */
+
+/* Whether the machine can have groups at all. */
+TW_NODISCARD tw_status tw_grouping_check_machine(const tw_machine *machine, tw_loc loc, tw_diag *diag);
+/* One group by itself, and all of them side by side. */
+TW_NODISCARD tw_status tw_grouping_check_one(const tw_grouping *c, int group);
+TW_NODISCARD tw_status tw_grouping_check_all(const tw_grouping *c);
+
+/* ---- files ---- */
+
+/* The entries of `groups`. What is wrong is reported and counted in the fields. */
+TW_NODISCARD tw_status tw_groups_of_tree(tw_fields *f, const tw_model *model, const tw_machine *machine,
+                                         tw_arena *arena, tw_mapping *out);
+void tw_groups_print(const tw_mapping *mapping, const tw_model *model, const tw_machine *machine, tw_text *out);
+#endif
