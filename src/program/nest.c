@@ -106,8 +106,7 @@ static int path_of(const tw_nest *nest, int k, int operand, int memory[TW_MAX_ME
 static int carrier(const tw_nest *nest, int k, int operand, const int ends[2], unsigned way)
 {
     const tw_platform_view *view = view_of(nest, k);
-    (void)operand;
-    int link = tw_machine_link(&view->machine, ends[0], ends[1], way);
+    int link = tw_machine_link_of(&view->machine, nest->op[k].op, operand, ends[0], ends[1], way);
     return link < 0 ? -1 : view->mover[link];
 }
 
