@@ -338,6 +338,47 @@ static bool reads_twice(const tw_op *op, int tensor)
     return n > 1;
 }
 
+/* Which loops of the driver move each loop of each operator. */
+typedef unsigned moved_by[TW_MAX_GROUP_OPS][TW_MAX_LOOPS];
+
+static unsigned loops_of_axis(const tw_axis *axis, const unsigned *moved)
+{
+    unsigned loops = 0;
+    for (int t = 0; t < axis->n_terms; t++) loops |= moved[axis->term[t].loop];
+    return loops;
+}
+
+/* The loops of a producer follow what is read of its output. */
+static void follow_loops(const tw_nest *nest, int k, moved_by moved)
+{
+    const tw_op *op = nest->op[k].op;
+    const tw_operand *out = &op->operand[tw_op_output(op)];
+    for (int j = k + 1; j < nest->n_ops; j++)
+        for (int o = 0; o < tw_op_output(nest->op[j].op); o++) {
+            const tw_operand *read = &nest->op[j].op->operand[o];
+            for (int a = 0; a < out->n_axes && read->tensor == out->tensor; a++)
+                if (out->axis[a].n_terms > 0)
+                    moved[k][out->axis[a].term[0].loop] |= loops_of_axis(&read->axis[a], moved[j]);
+        }
+}
+
+static void find_loops(tw_nest *nest)
+{
+    moved_by moved = {{0}};
+    const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    for (int l = 0; l < driver->n_loops; l++) moved[nest->n_ops - 1][l] = 1u << l;
+    for (int k = nest->n_ops - 2; k >= 0; k--) follow_loops(nest, k, moved);
+    for (int s = 0; s < nest->n_stays; s++) {
+        tw_stay *stay = &nest->stay[s];
+        for (int k = 0; k < nest->n_ops; k++) {
+            const tw_op *op = nest->op[k].op;
+            for (int o = 0; o < op->n_operands; o++)
+                for (int a = 0; a < op->operand[o].n_axes && op->operand[o].tensor == stay->tensor; a++)
+                    stay->loops |= loops_of_axis(&op->operand[o].axis[a], moved[k]);
+        }
+    }
+}
+
 static tw_status settle_stay(const builder *b, tw_stay *s)
 {
     const tw_nest *nest = b->nest;
@@ -442,6 +483,7 @@ static tw_status settle(builder *b)
 {
     tw_nest *nest = b->nest;
     hold_longer(nest);
+    find_loops(nest);
     TW_TRY(check_inside(b));
     nest->depths = (uint64_t)1 << nest->n_places;
     for (int s = 0; s < nest->n_stays; s++) {

@@ -31,6 +31,7 @@ typedef struct tw_stay {
     unsigned readers;    /* bit k: operator k of the group reads what is here, or something that comes from here */
     unsigned direct;     /* bit k: it reads it here                                                              */
     int maker;           /* operator of the group that makes the tensor, -1: it comes from memory 0              */
+    unsigned loops;      /* of the driver: its region moves with them                                          */
     bool by_sub;         /* held for a sub-step of its only reader                                               */
     bool sums;           /* elements are of the accumulator's type                                               */
     unsigned per;        /* dimensions that the memory is private to                                             */

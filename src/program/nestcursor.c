@@ -19,6 +19,7 @@ typedef struct slot_ring { /* buffers of a stay that are free, the longest free 
 typedef struct holding { /* a stay in the present run */
     int32_t buffer;      /* -1: none                                    */
     bool filled;         /* its content is there                        */
+    bool over;           /* nobody reads it any more in this run        */
     int reader;          /* the last command of this step that reads it, -1: none */
     tw_region region;    /* of a stay by sub-steps                      */
 } holding;
@@ -30,6 +31,7 @@ struct tw_nest_cursor {
     tw_nest_walk now, next;
     slot_ring *ring;
     holding *held;
+    bool ran[TW_MAX_GROUP_OPS]; /* the operator has made what the present run of its output holds */
     int16_t turn[TW_MAX_PLATFORM_ENGINES];
     int n, room; /* commands of the step */
     tw_event *out;
@@ -201,6 +203,33 @@ static int64_t content_of(const tw_nest_cursor *c, int s, const tw_box *sub, tw_
     return c->now.elems[s];
 }
 
+/* The innermost place that ends the stay's run when it moves, or one outside of it does; -1: none. */
+static int fixed_by(const tw_nest_cursor *c, const tw_stay *stay)
+{
+    int p = stay->depth - 1;
+    while (p >= 0 && (c->now.count[p] < 2 || !(stay->loops >> c->nest->map->cut[p].loop & 1))) p--;
+    return p;
+}
+
+/* Whether what stay s has brought was the last that it needs of the present run of the stay that it comes from: no place that
+ * would bring another tile of s, and not of the other, is still to move. */
+static bool was_last(const tw_nest_cursor *c, int s)
+{
+    const tw_stay *stay = &c->nest->stay[s], *from = &c->nest->stay[stay->source];
+    for (int p = fixed_by(c, stay); p > fixed_by(c, from); p--)
+        if (c->now.index[p] + 1 < c->now.count[p]) return false;
+    return true;
+}
+
+/* Whether stay s alone reads the one that it comes from. */
+static bool reads_alone(const tw_nest *nest, int s)
+{
+    int n = 0;
+    for (int i = 0; i < nest->n_stays; i++)
+        n += nest->stay[i].from == TW_FROM_STAY && nest->stay[i].source == nest->stay[s].source;
+    return n == 1 && !nest->stay[nest->stay[s].source].direct;
+}
+
 /* Sees to it that the stay, and those that it comes from, hold what the sub-step with the box `sub` needs. */
 static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
 {
@@ -222,7 +251,9 @@ static bool ensure(tw_nest_cursor *c, int s, const tw_box *sub)
     in->crosses = stay->crosses && in->src[0] < 0;
     in->dst = take(c, s);
     c->held[s].filled = true;
-    if (stay->from == TW_FROM_STAY) read_here(c, stay->source);
+    if (stay->from != TW_FROM_STAY) return true;
+    read_here(c, stay->source);
+    if (!stay->by_sub && reads_alone(c->nest, s) && was_last(c, s)) c->held[stay->source].over = true;
     return true;
 }
 
@@ -305,12 +336,15 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 /* ---- what was made ---- */
 
 /* Whether the run of the stay is over with this step. */
-static bool ends(const tw_nest_cursor *c, int s)
+static bool changes(const tw_nest_cursor *c, int s)
 {
     int n_axes = c->nest->model->tensor[c->nest->stay[s].tensor].n_axes;
     return c->next.done || c->next.elems[s] != c->now.elems[s] ||
            !tw_same_region(&c->next.region[s], &c->now.region[s], n_axes);
 }
+
+/* Whether nobody needs what it holds after this step. */
+static bool ends(const tw_nest_cursor *c, int s) { return c->held[s].over || changes(c, s); }
 
 /* The content of stay s moves on: into stay `to`, or to the tensor (-1). */
 static bool send(tw_nest_cursor *c, int s, int to)
@@ -349,6 +383,7 @@ static bool hand_over(tw_nest_cursor *c, int k)
         to = outside_of(nest, s);
         if (driver ? !ends(c, s) : to < 0) return true;
         if (!send(c, s, to)) return false;
+        if (!driver && reads_alone(nest, to)) c->held[s].over = true;
     }
     return true;
 }
@@ -358,8 +393,7 @@ static bool hand_over(tw_nest_cursor *c, int k)
 /* Whether what the operator makes is wanted in this step, and not there yet. */
 static bool runs(const tw_nest_cursor *c, int k)
 {
-    int made = c->nest->op[k].made;
-    return c->now.elems[made] > 0 && (k == c->nest->n_ops - 1 || !c->held[made].filled);
+    return c->now.elems[c->nest->op[k].made] > 0 && (k == c->nest->n_ops - 1 || !c->ran[k]);
 }
 
 /* What nobody needs after this step is given back by its last reader, or by the last execution. */
@@ -427,7 +461,9 @@ static bool run_step(tw_nest_cursor *c)
         for (int64_t sub = 0; sub < nest->op[k].n_subs; sub++)
             if (!execute(c, k, sub, box)) return false;
         if (!hand_over(c, k)) return false;
+        c->ran[k] = true;
     }
+    for (int k = 0; k < nest->n_ops; k++) c->ran[k] &= !changes(c, nest->op[k].made);
     if (!give_back(c)) return false;
     if (c->n_late > 0 && !send_late(c)) return false;
     if (nest->prefetches && !c->next.done && !keep_late(c)) return false;
