@@ -943,10 +943,11 @@ static void choose_memories(reader *r, const view *v, const tw_machine *base)
 {
     tw_machine *machine = &v->out->machine;
     const tw_node *list = v->compute ? tw_graph_entry(v->compute->node, "memories") : NULL;
-    int n = 0;
+    int n = 0, n_bad = r->n_bad;
     *machine = *base;
     for (int m = 0; m < r->n_memories; m++) v->slot[m] = sees(v, &r->memory[m]) ? 0 : -1;
     if (list) mark_listed(r, v, list);
+    if (r->n_bad > n_bad && !r->plain) return;
     for (int m = 0; m < r->n_memories; m++) n += v->slot[m] >= 0;
     if (!r->plain && (n < 2 || n > TW_MAX_MEMORIES)) {
         tw_diag_error(r->diag, v->compute->node->loc,
@@ -1004,40 +1005,50 @@ static int find_dim(const tw_cost *cost, const tw_node *node)
     return -1;
 }
 
-/* The dimensions that the memory is private to, and how many of it there are. */
+/* One dimension that the memory is private to; *lanes is how many of it there are. */
+static void add_dim(reader *r, const tw_engine *compute, const tw_node *node, tw_memory *memory, int64_t *lanes)
+{
+    int d = find_dim(&compute->cost, node);
+    bool again = d >= 0 && (memory->per >> d & 1);
+    if (d >= 0) memory->per |= 1u << d;
+    if (d >= 0 && !again && tw_ckd_mul(*lanes, compute->cost.array[d], lanes) && *lanes <= TW_EXTENT_MAX) return;
+    r->n_bad++;
+    if (node->kind != TW_SCALAR)
+        tw_diag_error(r->diag, node->loc, "'per' must be a dimension of the array or a list of them");
+    else if (again)
+        tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'per'", node->text);
+    else if (d >= 0)
+        tw_diag_error(r->diag, node->loc, "there are more than %" PRId64 " of memory '%s'", TW_EXTENT_MAX,
+                      memory->name);
+    else
+        tw_diag_error(r->diag, node->loc, "memory '%s' is private to '%s', which is no dimension of '%s'",
+                      memory->name, node->text, compute->name);
+}
+
+/* The dimensions that the memory is private to. */
 static void resolve_per(reader *r, const tw_machine *machine, int m, tw_memory *memory)
 {
     const tw_node *per = r->per[m];
     const tw_engine *compute = &machine->engine[machine->compute];
-    bool list = per->kind == TW_LIST;
+    tw_platform_memory *all = &r->memory[m];
+    int n_bad = r->n_bad;
     int64_t lanes = 1;
-    for (const tw_node *node = list ? per->child : per; node; node = list ? node->next : NULL) {
-        int d = find_dim(&compute->cost, node);
-        bool again = d >= 0 && (memory->per >> d & 1);
-        if (d >= 0) memory->per |= 1u << d;
-        if (d >= 0 && !again && tw_ckd_mul(lanes, compute->cost.array[d], &lanes) && lanes <= TW_EXTENT_MAX)
-            continue;
+    if (per->kind != TW_LIST) add_dim(r, compute, per, memory, &lanes);
+    for (const tw_node *node = per->kind == TW_LIST ? per->child : NULL; node && r->n_bad == n_bad;
+         node = node->next)
+        add_dim(r, compute, node, memory, &lanes);
+    if (r->n_bad > n_bad) return;
+    if (memory->per == 0) {
+        tw_diag_error(r->diag, per->loc, "'per' is empty");
         r->n_bad++;
-        if (again)
-            tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'per'", node->text);
-        else if (d >= 0)
-            tw_diag_error(r->diag, node->loc, "there are more than %" PRId64 " of memory '%s'", TW_EXTENT_MAX,
-                          memory->name);
-        else
-            tw_diag_error(r->diag, node->loc, "memory '%s' is private to '%s', which is no dimension of '%s'",
-                          memory->name, node->kind == TW_SCALAR ? node->text : "", compute->name);
-        return;
-    }
-    if (memory->per == 0 || (r->memory[m].is.per != 0 && r->memory[m].lanes != lanes)) {
+    } else if (all->is.per != 0 && all->lanes != lanes) {
         tw_diag_error(r->diag, per->loc,
-                      memory->per == 0 ? "'per' is empty"
-                                       : "there are %" PRId64 " of memory '%s' for one engine and %" PRId64
-                                         " for '%s'",
-                      r->memory[m].lanes, memory->name, lanes, compute->name);
+                      "there are %" PRId64 " of memory '%s' for one compute engine, and %" PRId64 " for '%s'",
+                      all->lanes, memory->name, lanes, compute->name);
         r->n_bad++;
     }
-    if (r->memory[m].is.per == 0) r->memory[m].is.per = memory->per;
-    r->memory[m].lanes = lanes;
+    if (all->is.per == 0) all->is.per = memory->per;
+    all->lanes = lanes;
 }
 
 static void resolve_private(reader *r, const view *v)
