@@ -689,8 +689,9 @@ static tw_status check_private(const tw_machine *machine, tw_diag *diag)
             return tw_diag_error(diag, memory->loc, "memory '%s' is private to a dimension that '%s' does not have",
                                  memory->name, compute->name);
         if (inside < 0) continue;
-        tw_diag_error(diag, memory->loc, "memory '%s' is private, but '%s', which lies inside it, is shared",
-                      memory->name, machine->memory[inside].name);
+        tw_diag_error(diag, memory->loc, "memory '%s' is private, but '%s', which lies inside it, is %s",
+                      memory->name, machine->memory[inside].name,
+                      machine->memory[inside].per ? "private to other dimensions" : "shared");
         tw_diag_note(diag, machine->memory[inside].loc, "memory '%s' is here", machine->memory[inside].name);
         return TW_ERR_INPUT;
     }

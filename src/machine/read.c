@@ -5,8 +5,8 @@
  * tw_machine_check, which runs when every part could be read.
  *
  * Memories are read once. Engines are read once per view that has them, as if the view were all of the machine: so every rule for
- * a machine with one compute engine holds for each view. The first view with a mistake ends the reading, and nothing is
- * reported twice. */
+ * a machine with one compute engine holds for each view. An engine that is wrong in one view is not tried in the next, so that
+ * nothing is reported twice. */
 #include "machine/read.h"
 
 #include "input/field.h"
@@ -156,42 +156,55 @@ static int find_role(const tw_node *node)
     return -1;
 }
 
-/* One entry of a list of operands: a role, or the name of operands. */
-static void read_operand(tw_fields *f, const tw_node *entry, unsigned *words, const char **name, int *n)
+/* What a list of operands says so far. */
+typedef struct operands {
+    unsigned words; /* role words */
+    const char **name;
+    int n;
+} operands;
+
+/* One entry: a role, or the name of operands. */
+static void read_operand(tw_fields *f, const tw_node *entry, const char *key, operands *all)
 {
     int role = find_role(entry);
-    const char *text = NULL;
-    bool again = role >= 0 && (*words >> role & 1);
-    if (role < 0 && !tw_node_label(entry, f->what, f->diag, &text)) f->n_bad++;
-    for (int i = 0; i < *n && text; i++) again |= strcmp(name[i], text) == 0;
-    if (again) TW_REFUSE(f, entry->loc, "'%s' is given twice in '%s'", entry->text, f->what);
-    if (role >= 0) *words |= 1u << role;
-    if (text && !again) name[(*n)++] = text;
+    bool again = role >= 0 && (all->words >> role & 1);
+    if (entry->kind != TW_SCALAR || !tw_label_is_valid(entry->text)) {
+        TW_REFUSE(f, entry->loc,
+                  "'%s' must be inputs, output, activations, weights or the name of an operand%s%s%s", key,
+                  entry->kind == TW_SCALAR ? ", found '" : "", entry->kind == TW_SCALAR ? entry->text : "",
+                  entry->kind == TW_SCALAR ? "'" : "");
+        return;
+    }
+    for (int i = 0; i < all->n; i++) again |= strcmp(all->name[i], entry->text) == 0;
+    if (again)
+        TW_REFUSE(f, entry->loc, "'%s' is given twice in '%s'", entry->text, key);
+    else if (role >= 0)
+        all->words |= 1u << role;
+    else
+        all->name[all->n++] = entry->text;
 }
 
 /* Operands by roles and names. */
 static void read_operands(reader *r, tw_fields *f, const tw_node *node, unsigned *roles, const tw_names **named)
 {
     bool list = node->kind == TW_LIST;
-    const char *what = f->what, **name = TW_NEW(r->arena, const char *, list ? node->n_children + 1 : 1);
+    operands all = {.name = TW_NEW(r->arena, const char *, node->n_children + 1)};
     tw_names *names = TW_NEW(r->arena, tw_names, 1);
-    unsigned words = 0;
     int n_bad = f->n_bad;
-    if (!name || !names) {
+    if (!all.name || !names) {
         r->no_room = true;
+        r->n_bad++;
         return;
     }
     if (list && node->n_children == 0) TW_REFUSE(f, node->loc, "'%s' is empty", node->key);
-    f->what = node->key;
     for (const tw_node *entry = list ? node->child : node; entry; entry = list ? entry->next : NULL)
-        read_operand(f, entry, &words, name, &names->n);
-    f->what = what;
+        read_operand(f, entry, node->key, &all);
     if (f->n_bad > n_bad) return;
     *roles = 0;
     for (size_t i = 0; i < TW_COUNT(role_word); i++)
-        if (words >> i & 1) *roles |= role_bits[i];
-    names->name = name;
-    if (names->n > 0) *named = names;
+        if (all.words >> i & 1) *roles |= role_bits[i];
+    *names = (tw_names){all.n, all.name};
+    if (all.n > 0) *named = names;
 }
 
 static void read_holds(reader *r, tw_fields *f, tw_memory *memory)
@@ -930,10 +943,11 @@ static void choose_memories(reader *r, const view *v, const tw_machine *base)
 {
     tw_machine *machine = &v->out->machine;
     const tw_node *list = v->compute ? tw_graph_entry(v->compute->node, "memories") : NULL;
-    int n = 0;
+    int n = 0, n_bad = r->n_bad;
     *machine = *base;
     for (int m = 0; m < r->n_memories; m++) v->slot[m] = sees(v, &r->memory[m]) ? 0 : -1;
     if (list) mark_listed(r, v, list);
+    if (r->n_bad > n_bad && !r->plain) return;
     for (int m = 0; m < r->n_memories; m++) n += v->slot[m] >= 0;
     if (!r->plain && (n < 2 || n > TW_MAX_MEMORIES)) {
         tw_diag_error(r->diag, v->compute->node->loc,
@@ -991,40 +1005,50 @@ static int find_dim(const tw_cost *cost, const tw_node *node)
     return -1;
 }
 
-/* The dimensions that the memory is private to, and how many of it there are. */
+/* One dimension that the memory is private to; *lanes is how many of it there are. */
+static void add_dim(reader *r, const tw_engine *compute, const tw_node *node, tw_memory *memory, int64_t *lanes)
+{
+    int d = find_dim(&compute->cost, node);
+    bool again = d >= 0 && (memory->per >> d & 1);
+    if (d >= 0) memory->per |= 1u << d;
+    if (d >= 0 && !again && tw_ckd_mul(*lanes, compute->cost.array[d], lanes) && *lanes <= TW_EXTENT_MAX) return;
+    r->n_bad++;
+    if (node->kind != TW_SCALAR)
+        tw_diag_error(r->diag, node->loc, "'per' must be a dimension of the array or a list of them");
+    else if (again)
+        tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'per'", node->text);
+    else if (d >= 0)
+        tw_diag_error(r->diag, node->loc, "there are more than %" PRId64 " of memory '%s'", TW_EXTENT_MAX,
+                      memory->name);
+    else
+        tw_diag_error(r->diag, node->loc, "memory '%s' is private to '%s', which is no dimension of '%s'",
+                      memory->name, node->text, compute->name);
+}
+
+/* The dimensions that the memory is private to. */
 static void resolve_per(reader *r, const tw_machine *machine, int m, tw_memory *memory)
 {
     const tw_node *per = r->per[m];
     const tw_engine *compute = &machine->engine[machine->compute];
-    bool list = per->kind == TW_LIST;
+    tw_platform_memory *all = &r->memory[m];
+    int n_bad = r->n_bad;
     int64_t lanes = 1;
-    for (const tw_node *node = list ? per->child : per; node; node = list ? node->next : NULL) {
-        int d = find_dim(&compute->cost, node);
-        bool again = d >= 0 && (memory->per >> d & 1);
-        if (d >= 0) memory->per |= 1u << d;
-        if (d >= 0 && !again && tw_ckd_mul(lanes, compute->cost.array[d], &lanes) && lanes <= TW_EXTENT_MAX)
-            continue;
+    if (per->kind != TW_LIST) add_dim(r, compute, per, memory, &lanes);
+    for (const tw_node *node = per->kind == TW_LIST ? per->child : NULL; node && r->n_bad == n_bad;
+         node = node->next)
+        add_dim(r, compute, node, memory, &lanes);
+    if (r->n_bad > n_bad) return;
+    if (memory->per == 0) {
+        tw_diag_error(r->diag, per->loc, "'per' is empty");
         r->n_bad++;
-        if (again)
-            tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'per'", node->text);
-        else if (d >= 0)
-            tw_diag_error(r->diag, node->loc, "there are more than %" PRId64 " of memory '%s'", TW_EXTENT_MAX,
-                          memory->name);
-        else
-            tw_diag_error(r->diag, node->loc, "memory '%s' is private to '%s', which is no dimension of '%s'",
-                          memory->name, node->kind == TW_SCALAR ? node->text : "", compute->name);
-        return;
-    }
-    if (memory->per == 0 || (r->memory[m].is.per != 0 && r->memory[m].lanes != lanes)) {
+    } else if (all->is.per != 0 && all->lanes != lanes) {
         tw_diag_error(r->diag, per->loc,
-                      memory->per == 0 ? "'per' is empty"
-                                       : "there are %" PRId64 " of memory '%s' for one engine and %" PRId64
-                                         " for '%s'",
-                      r->memory[m].lanes, memory->name, lanes, compute->name);
+                      "there are %" PRId64 " of memory '%s' for one compute engine, and %" PRId64 " for '%s'",
+                      all->lanes, memory->name, lanes, compute->name);
         r->n_bad++;
     }
-    if (r->memory[m].is.per == 0) r->memory[m].is.per = memory->per;
-    r->memory[m].lanes = lanes;
+    if (all->is.per == 0) all->is.per = memory->per;
+    all->lanes = lanes;
 }
 
 static void resolve_private(reader *r, const view *v)
@@ -1042,27 +1066,39 @@ static void resolve_private(reader *r, const view *v)
     }
 }
 
-/* The engines of a view, read as those of a machine. */
-static tw_status read_view(reader *r, const view *all, int n, const view *v)
+/* The engine as part of one view, which is read like a machine. */
+static void read_in_view(reader *r, const view *v, int e)
 {
-    const tw_graph *graph = &r->graph;
     tw_machine *machine = r->machine = &v->out->machine;
+    int n = machine->n_engines;
     r->slot = v->slot;
-    for (int e = 0; e < graph->n[TW_PART_ENGINE]; e++) {
-        r->part = &graph->part[TW_PART_ENGINE][e];
-        int before = machine->n_engines;
-        if (!belongs(r, all, n, v, r->part)) continue;
-        if (before == TW_MAX_ENGINES) {
-            r->n_bad++;
-            return tw_diag_error(r->diag, r->part->node->loc,
-                                 "compute engine '%s' has more than %d engines around it",
-                                 v->compute->name ? v->compute->name : "", TW_MAX_ENGINES - 1);
-        }
-        read_engine(r, r->part->node);
-        if (machine->n_engines > before) v->out->mover[before] = e;
-        if (r->part == v->compute) v->out->engine = e;
+    if (n == TW_MAX_ENGINES) {
+        tw_diag_error(r->diag, r->part->node->loc, "compute engine '%s' has more than %d engines around it",
+                      v->compute->name ? v->compute->name : "", TW_MAX_ENGINES - 1);
+        r->n_bad++;
+        return;
     }
-    resolve_shares(r);
+    read_engine(r, r->part->node);
+    if (machine->n_engines > n) v->out->mover[n] = e;
+    if (r->part == v->compute) v->out->engine = e;
+}
+
+/* All engines in the order of the file. One that is wrong in a view is not tried in another. */
+static void read_engines(reader *r, const view *all, int n)
+{
+    for (int e = 0; e < r->graph.n[TW_PART_ENGINE]; e++) {
+        int n_bad = r->n_bad;
+        r->part = &r->graph.part[TW_PART_ENGINE][e];
+        for (int i = 0; i < n && r->n_bad == n_bad; i++)
+            if (belongs(r, all, n, &all[i], r->part)) read_in_view(r, &all[i], e);
+    }
+}
+
+/* What takes all engines of a view. */
+static tw_status finish_view(reader *r, const view *v)
+{
+    tw_machine *machine = r->machine = &v->out->machine;
+    if (r->plain) resolve_shares(r);
     spread_barrier(r);
     machine->compute = first_compute(machine);
     if (r->n_bad == 0) resolve_private(r, v);
@@ -1112,7 +1148,9 @@ static tw_status read_views(reader *r, tw_platform *platform)
         choose_memories(r, &all[i], &base);
     }
     if (!r->plain && r->n_bad) return TW_ERR_INPUT;
-    for (int i = 0; i < n; i++) TW_TRY(read_view(r, all, n, &all[i]));
+    read_engines(r, all, n);
+    if (!r->plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
+    for (int i = 0; i < n; i++) TW_TRY(finish_view(r, &all[i]));
     platform->n_views = n;
     platform->view = r->views = out;
     return TW_OK;
