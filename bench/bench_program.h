@@ -37,7 +37,7 @@ static inline tw_status bench_build(const bench_case *b, tw_arena *arena, tw_dia
     TW_TRY(tw_oneline_parse(b->workload, arena, diag, &root));
     TW_TRY(tw_model_of_tree(root, arena, diag, model));
     TW_TRY(tw_tree_parse("machine", b->machine, strlen(b->machine), arena, diag, &root));
-    TW_TRY(tw_machine_of_tree(root, diag, machine));
+    TW_TRY(tw_machine_of_tree(root, arena, diag, machine));
     TW_TRY(tw_tree_parse("mapping", b->mapping, strlen(b->mapping), arena, diag, &root));
     TW_TRY(tw_mapping_of_tree(root, model, machine, arena, diag, mapping));
     return tw_program_build(&(tw_problem){model, 0, machine}, &mapping->op[0], arena, diag, program);

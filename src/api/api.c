@@ -136,7 +136,7 @@ static tw_status machine_of(tw_context *ctx, const char *name, const char *bytes
     TW_ALLOC(ctx->arena, source, 1);
     *source = (tw_machine_source){.text = bytes, .n = n, .next = ctx->source};
     TW_TRY(tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, &source->root));
-    TW_TRY(tw_machine_of_tree(source->root, &ctx->diag, machine));
+    TW_TRY(tw_machine_of_tree(source->root, ctx->arena, &ctx->diag, machine));
     ctx->source = source;
     *out = machine;
     return TW_OK;

@@ -27,7 +27,7 @@ tw_status tw_machine_build(tw_context *ctx, const tw_doc *doc, const tw_machine 
     tw_machine *machine;
     TW_TRY(tw_doc_tree(doc, &ctx->diag, &root));
     TW_ALLOC(ctx->arena, machine, 1);
-    TW_TRY(tw_machine_of_tree(root, &ctx->diag, machine));
+    TW_TRY(tw_machine_of_tree(root, ctx->arena, &ctx->diag, machine));
     *out = machine;
     return TW_OK;
 }

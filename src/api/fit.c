@@ -25,7 +25,7 @@ tw_status tw_machine_with_values(tw_context *ctx, const tw_machine *machine, con
 {
     tw_machine *other;
     TW_ALLOC(ctx->arena, other, 1);
-    TW_TRY(tw_machine_with(machine, value, &ctx->diag, other));
+    TW_TRY(tw_machine_with(machine, value, ctx->arena, &ctx->diag, other));
     *out = other;
     return TW_OK;
 }

@@ -62,7 +62,7 @@ static int64_t least_in_sequence(const scene *s, const tw_level_limits *level)
     tw_machine machine = tw_machine_for(s->machine, &s->model, op);
     int inner = machine.n_memories - 1, innermost = innermost_cut(op, level);
     int link = tw_machine_link(&machine, tw_path_outer(tw_machine_role_path(&machine, TW_HOLDS_INPUTS), inner),
-                               inner, TW_INWARDS);
+                               inner, TW_INWARDS, TW_HOLDS_ALL);
     const tw_engine *compute = &machine.engine[machine.compute];
     if (compute->cost.kind == TW_COST_ARRAY || link < 0) return 0;
     int64_t loads = 0;

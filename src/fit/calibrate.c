@@ -147,7 +147,7 @@ static tw_status predict(walk *w, const int64_t *value)
 {
     tw_machine *machine;
     TW_ALLOC(w->scratch, machine, 1);
-    TW_TRY(tw_machine_with(w->machine, value, w->diag, machine));
+    TW_TRY(tw_machine_with(w->machine, value, w->scratch, w->diag, machine));
     return tw_clock_run(w->clock, machine, w->sample, w->timed, w->n_timed, w->cycles);
 }
 

@@ -35,6 +35,7 @@ typedef struct fitter {
     int n; /* parameters */
     const tw_parameter *parameter;
     tw_machine *trial;
+    tw_arena *scratch;
     const int *pick; /* samples at hand */
     int m;
     int64_t *cycles;
@@ -86,8 +87,11 @@ static tw_status find_residuals(fitter *f, const int64_t *value, double *residua
 {
     const tw_fit_problem *p = f->problem;
     int64_t begin_ns = tw_deadline_now();
-    TW_TRY(tw_machine_with(p->machine, value, f->diag, f->trial));
-    TW_TRY(tw_clock_run(p->clock, f->trial, p->sample, f->pick, f->m, f->cycles));
+    tw_arena_mark mark = tw_arena_save(f->scratch);
+    tw_status status = tw_machine_with(p->machine, value, f->scratch, f->diag, f->trial);
+    if (status == TW_OK) status = tw_clock_run(p->clock, f->trial, p->sample, f->pick, f->m, f->cycles);
+    tw_arena_rewind(f->scratch, mark);
+    TW_TRY(status);
     f->out->stopped |= is_late(f, begin_ns);
     for (int i = 0; i < f->m; i++)
         residual[i] = tw_fit_residual(tw_max(f->cycles[i], 1), p->sample[f->pick[i]].measured);
@@ -404,6 +408,7 @@ tw_status tw_fit_run(const tw_fit_problem *problem, tw_arena *scratch, tw_diag *
 {
     tw_fit fit = {0};
     fitter f = {.problem = problem,
+                .scratch = scratch,
                 .diag = diag,
                 .n = problem->machine->n_parameters,
                 .parameter = problem->machine->parameter,

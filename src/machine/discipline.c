@@ -4,10 +4,11 @@
 #include <string.h>
 
 static const char *const row_keys[] = {"channels", NULL};
-static const char *const stream_keys[] = {"reuse",     "barrier",  "launch", "pad_to",  "parameters", "holds",
-                                          "placement", "keeps",    "whole",  "buffers", "carries",    "joins",
-                                          "strided",   "prefetch", "writes", "count",   "pipelined",  "busy",
-                                          "array",     "cost_of",  "beat",   "cores",   NULL};
+static const char *const stream_keys[] = {
+    "reuse", "barrier",   "launch",    "pad_to",  "parameters", "holds",    "placement", "keeps",
+    "whole", "buffers",   "carries",   "joins",   "strided",    "prefetch", "writes",    "count",
+    "busy",  "pipelined", "array",     "cost_of", "beat",       "cores",    "ports",     "memories",
+    "per",   "roles",     "multicast", "sums",    NULL};
 
 const tw_discipline tw_disciplines[TW_N_TIMINGS] = {
     [TW_LOCKSTEP] = {.name = "lockstep",

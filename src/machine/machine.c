@@ -3,6 +3,7 @@
 
 #include "machine/arrange.h"
 #include "machine/discipline.h"
+#include "machine/platform.h"
 
 #include <string.h>
 
@@ -193,7 +194,7 @@ static int strided_link(const tw_machine *machine)
         outer = tw_path_outer(tw_machine_role_path(machine, TW_HOLDS_ACTIVATIONS), memory);
     if (machine->memory[memory].holds != TW_HOLDS_ALL) return -1;
     if (tw_path_outer(tw_machine_role_path(machine, TW_HOLDS_WEIGHTS), memory) != outer) return -1;
-    int link = tw_machine_link(machine, outer, memory, TW_INWARDS);
+    int link = tw_machine_link(machine, outer, memory, TW_INWARDS, TW_HOLDS_ALL);
     return link >= 0 && machine->engine[link].strided ? link : -1;
 }
 
@@ -232,17 +233,32 @@ unsigned tw_role_of(const tw_op *op, int operand)
     return op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS;
 }
 
-tw_path tw_machine_role_path(const tw_machine *machine, unsigned role)
+bool tw_names_have(const tw_names *names, const char *name)
+{
+    for (int i = 0; names && name && i < names->n; i++)
+        if (strcmp(names->name[i], name) == 0) return true;
+    return false;
+}
+
+/* Whether operands of the role that are called so, or otherwise than all that are named (NULL), lie in the memory. */
+static bool holds(const tw_memory *memory, unsigned role, const char *name)
+{
+    return (memory->holds & role) || tw_names_have(memory->named, name);
+}
+
+static tw_path path_of(const tw_machine *machine, unsigned role, const char *name)
 {
     tw_path path = 1;
     for (int m = 1; m < machine->n_memories; m++)
-        if (machine->memory[m].holds & role) path |= 1u << m;
+        if (holds(&machine->memory[m], role, name)) path |= 1u << m;
     return path;
 }
 
+tw_path tw_machine_role_path(const tw_machine *machine, unsigned role) { return path_of(machine, role, NULL); }
+
 tw_path tw_machine_path(const tw_machine *machine, const tw_op *op, int operand)
 {
-    return tw_machine_role_path(machine, tw_role_of(op, operand));
+    return path_of(machine, tw_role_of(op, operand), op->operand[operand].name);
 }
 
 /* The roles, for what concerns each of them. */
@@ -251,40 +267,101 @@ static const struct role {
     const char *name;
 } roles[] = {{TW_HOLDS_ACTIVATIONS, "activations"}, {TW_HOLDS_WEIGHTS, "weights"}, {TW_HOLDS_OUTPUT, "the output"}};
 
-/* The memory before m on the path of the role, -1 when m is not on it. */
-static int step_into(const tw_machine *machine, int m, unsigned role)
+/* The memory before m on the path of operands of the role that are called so, -1 when m is not on it. */
+static int step_into(const tw_machine *machine, int m, unsigned role, const char *name)
 {
-    return machine->memory[m].holds & role ? tw_path_outer(tw_machine_role_path(machine, role), m) : -1;
+    return holds(&machine->memory[m], role, name) ? tw_path_outer(path_of(machine, role, name), m) : -1;
 }
 
 /* Whether inputs of some role come from `outer` into `inner`. */
 static bool has_inputs(const tw_machine *machine, int outer, int inner)
 {
-    return step_into(machine, inner, TW_HOLDS_ACTIVATIONS) == outer ||
-           step_into(machine, inner, TW_HOLDS_WEIGHTS) == outer;
+    return step_into(machine, inner, TW_HOLDS_ACTIVATIONS, NULL) == outer ||
+           step_into(machine, inner, TW_HOLDS_WEIGHTS, NULL) == outer;
+}
+
+/* The ways that operands of these roles pass which are called so. */
+static unsigned ways_of(const tw_machine *machine, int outer, int inner, unsigned among, const char *name)
+{
+    unsigned ways = 0;
+    for (size_t i = 0; i < TW_COUNT(roles); i++)
+        if ((roles[i].bit & among) && step_into(machine, inner, roles[i].bit, name) == outer)
+            ways |= roles[i].bit == TW_HOLDS_OUTPUT ? TW_BOTH_WAYS : TW_INWARDS;
+    return ways;
+}
+
+/* The same whatever they are called: a name that some memory holds may be that of an operand of any role. */
+static unsigned ways_among(const tw_machine *machine, int outer, int inner, unsigned among)
+{
+    unsigned ways = ways_of(machine, outer, inner, among, NULL);
+    for (int m = 1; m < machine->n_memories; m++) {
+        const tw_names *named = machine->memory[m].named;
+        for (int i = 0; named && i < named->n; i++) ways |= ways_of(machine, outer, inner, among, named->name[i]);
+    }
+    return ways;
 }
 
 unsigned tw_machine_ways(const tw_machine *machine, int outer, int inner)
 {
-    if (outer < 0 || inner <= outer) return 0;
-    unsigned ways = has_inputs(machine, outer, inner) ? TW_INWARDS : 0;
-    return step_into(machine, inner, TW_HOLDS_OUTPUT) == outer ? TW_BOTH_WAYS : ways;
+    return outer < 0 || inner <= outer ? 0 : ways_among(machine, outer, inner, TW_HOLDS_ALL);
 }
 
-static int next_link(const tw_machine *machine, int outer, int inner, unsigned way, int from)
+/* Of a mover. */
+static unsigned roles_of(const tw_engine *mover)
 {
-    for (int e = from; e < machine->n_engines; e++) {
-        const tw_engine *engine = &machine->engine[e];
-        if (engine->kind == TW_MOVES && engine->outer == outer && engine->memory == inner &&
-            (engine->carries & way))
-            return e;
-    }
+    return mover->roles == 0 && !mover->named ? TW_HOLDS_ALL : mover->roles;
+}
+
+static bool links(const tw_engine *engine, int outer, int inner, unsigned way)
+{
+    return engine->kind == TW_MOVES && engine->outer == outer && engine->memory == inner && (engine->carries & way);
+}
+
+int tw_machine_link(const tw_machine *machine, int outer, int inner, unsigned way, unsigned among)
+{
+    for (int e = 0; e < machine->n_engines; e++)
+        if (links(&machine->engine[e], outer, inner, way) && (roles_of(&machine->engine[e]) & among)) return e;
     return -1;
 }
 
-int tw_machine_link(const tw_machine *machine, int outer, int inner, unsigned way)
+int tw_machine_link_of(const tw_machine *machine, const tw_op *op, int operand, int outer, int inner, unsigned way)
 {
-    return next_link(machine, outer, inner, way, 0);
+    for (int e = 0; e < machine->n_engines; e++)
+        if (links(&machine->engine[e], outer, inner, way) &&
+            tw_names_have(machine->engine[e].named, op->operand[operand].name))
+            return e;
+    return tw_machine_link(machine, outer, inner, way, tw_role_of(op, operand));
+}
+
+static bool has_names(const tw_machine *machine)
+{
+    bool named = false;
+    for (int m = 0; m < machine->n_memories; m++) named |= machine->memory[m].named != NULL;
+    for (int e = 0; e < machine->n_engines; e++) named |= machine->engine[e].named != NULL;
+    return named;
+}
+
+tw_status tw_machine_check_op(const tw_machine *machine, const tw_op *op, tw_diag *diag)
+{
+    if (!has_names(machine)) return TW_OK;
+    for (int o = 0; o < op->n_operands; o++) {
+        tw_path path = tw_machine_path(machine, op, o);
+        bool output = o == tw_op_output(op);
+        for (int m = tw_path_innermost(path); m > 0; m = tw_path_outer(path, m)) {
+            int outer = tw_path_outer(path, m);
+            if (tw_machine_link_of(machine, op, o, outer, m, output ? TW_OUTWARDS : TW_INWARDS) >= 0) continue;
+            return tw_diag_error(diag, op->loc, "operator '%s': no engine carries '%s' from '%s' to '%s'", op->name,
+                                 op->operand[o].name, machine->memory[output ? m : outer].name,
+                                 machine->memory[output ? outer : m].name);
+        }
+        const tw_engine *compute = &machine->engine[machine->compute];
+        if (output && tw_path_innermost(path) != compute->memory)
+            return tw_diag_error(diag, op->loc,
+                                 "operator '%s': memory '%s' holds '%s', but engine '%s' works on '%s'", op->name,
+                                 machine->memory[tw_path_innermost(path)].name, op->operand[o].name, compute->name,
+                                 machine->memory[compute->memory].name);
+    }
+    return TW_OK;
 }
 
 static int find_engine(const tw_machine *machine, tw_engine_kind kind, int memory, int from)
@@ -436,7 +513,7 @@ static tw_status check_holds(const tw_machine *machine, tw_diag *diag)
         return tw_diag_error(diag, outermost->loc, "the outermost memory '%s' must hold inputs and output",
                              outermost->name);
     for (int m = 1; m < machine->n_memories; m++)
-        if (machine->memory[m].holds == 0 || machine->memory[m].holds > TW_HOLDS_ALL)
+        if ((machine->memory[m].holds == 0 && !machine->memory[m].named) || machine->memory[m].holds > TW_HOLDS_ALL)
             return tw_diag_error(diag, machine->memory[m].loc, "memory '%s' holds nothing",
                                  machine->memory[m].name);
     if (tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_INPUTS)) == 0)
@@ -448,18 +525,42 @@ static tw_status check_holds(const tw_machine *machine, tw_diag *diag)
     return status;
 }
 
-/* One step of a path in one direction: at most one engine carries that way and, when `required`, one does. */
+/* Whether both carry something alike. */
+static bool overlap(const tw_engine *a, const tw_engine *b)
+{
+    if (roles_of(a) & roles_of(b)) return true;
+    for (int i = 0; a->named && i < a->named->n; i++)
+        if (tw_names_have(b->named, a->named->name[i])) return true;
+    return false;
+}
+
+/* The first mover of a step that carries something which one before it does, -1 when there is none. */
+static int second_link(const tw_machine *machine, int outer, int inner, unsigned way, int *first)
+{
+    for (int e = 0; e < machine->n_engines; e++) {
+        if (!links(&machine->engine[e], outer, inner, way)) continue;
+        for (*first = 0; *first < e; ++*first)
+            if (links(&machine->engine[*first], outer, inner, way) &&
+                overlap(&machine->engine[*first], &machine->engine[e]))
+                return e;
+    }
+    return -1;
+}
+
+/* One step of a path in one direction: at most one engine carries that way and, when `required`, one does. Several share
+ * the step when they carry different operands. */
 static tw_status check_step(const tw_machine *machine, int outer, int inner, unsigned way, bool required,
                             tw_diag *diag)
 {
     bool in = way == TW_INWARDS;
     const char *from = machine->memory[in ? outer : inner].name, *to = machine->memory[in ? inner : outer].name;
-    int first = next_link(machine, outer, inner, way, 0);
-    if (first < 0)
+    int first = 0, e = 0;
+    while (e < machine->n_engines && !links(&machine->engine[e], outer, inner, way)) e++;
+    if (e == machine->n_engines)
         return required ? tw_diag_error(diag, machine->memory[inner].loc, "no engine carries %s from '%s' to '%s'",
                                         in ? "inputs" : "the output", from, to)
                         : TW_OK;
-    int second = next_link(machine, outer, inner, way, first + 1);
+    int second = second_link(machine, outer, inner, way, &first);
     if (second < 0) return TW_OK;
     const tw_engine *a = &machine->engine[first], *b = &machine->engine[second];
     tw_diag_error(diag, b->loc, "engine '%s' is a second mover from '%s' to '%s'", b->name, from, to);
@@ -467,36 +568,132 @@ static tw_status check_step(const tw_machine *machine, int outer, int inner, uns
     return TW_ERR_INPUT;
 }
 
+/* Where several engines share a step, one of them carries each role that passes. */
+static tw_status check_shares(const tw_machine *machine, int inner, tw_diag *diag)
+{
+    tw_status status = TW_OK;
+    for (size_t i = 0; i < TW_COUNT(roles); i++) {
+        bool in = roles[i].bit != TW_HOLDS_OUTPUT;
+        unsigned way = in ? TW_INWARDS : TW_OUTWARDS;
+        int outer = step_into(machine, inner, roles[i].bit, NULL), others = 0;
+        for (int e = 0; e < machine->n_engines && outer >= 0; e++)
+            others += links(&machine->engine[e], outer, inner, way);
+        if (others == 0 || tw_machine_link(machine, outer, inner, way, roles[i].bit) >= 0) continue;
+        status =
+            tw_diag_error(diag, machine->memory[inner].loc, "no engine carries %s from '%s' to '%s'", roles[i].name,
+                          machine->memory[in ? outer : inner].name, machine->memory[in ? inner : outer].name);
+    }
+    return status;
+}
+
+/* Steps that only operands pass which a memory holds by their names. */
+static tw_status check_named_steps(const tw_machine *machine, int inner, tw_diag *diag)
+{
+    tw_status status = TW_OK;
+    for (int outer = 0; outer < inner; outer++) {
+        if (ways_of(machine, outer, inner, TW_HOLDS_ALL, NULL) != 0) continue;
+        if (check_step(machine, outer, inner, TW_INWARDS, false, diag) != TW_OK) status = TW_ERR_INPUT;
+        if (check_step(machine, outer, inner, TW_OUTWARDS, false, diag) != TW_OK) status = TW_ERR_INPUT;
+    }
+    return status;
+}
+
 static tw_status check_paths(const tw_machine *machine, tw_diag *diag)
 {
     tw_status status = TW_OK;
     for (int m = 1; m < machine->n_memories; m++) {
-        int in = step_into(machine, m, TW_HOLDS_ACTIVATIONS), w = step_into(machine, m, TW_HOLDS_WEIGHTS),
-            out = step_into(machine, m, TW_HOLDS_OUTPUT);
+        int in = step_into(machine, m, TW_HOLDS_ACTIVATIONS, NULL),
+            w = step_into(machine, m, TW_HOLDS_WEIGHTS, NULL), out = step_into(machine, m, TW_HOLDS_OUTPUT, NULL);
         if (in >= 0 && check_step(machine, in, m, TW_INWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
         if (w >= 0 && w != in && check_step(machine, w, m, TW_INWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
         if (out >= 0 && check_step(machine, out, m, TW_OUTWARDS, true, diag) != TW_OK) status = TW_ERR_INPUT;
         if (out >= 0 && out != in && out != w && check_step(machine, out, m, TW_INWARDS, false, diag) != TW_OK)
             status = TW_ERR_INPUT;
+        if (check_shares(machine, m, diag) != TW_OK) status = TW_ERR_INPUT;
+        if (machine->memory[m].named && check_named_steps(machine, m, diag) != TW_OK) status = TW_ERR_INPUT;
     }
     return status;
+}
+
+/* What a mover is said to carry passes there. */
+static tw_status check_roles(const tw_machine *machine, const tw_engine *mover, tw_diag *diag)
+{
+    for (size_t i = 0; i < TW_COUNT(roles); i++) {
+        if (!(mover->roles & roles[i].bit) || ways_among(machine, mover->outer, mover->memory, roles[i].bit))
+            continue;
+        return tw_diag_error(diag, mover->loc, "engine '%s' carries %s between '%s' and '%s', where none pass",
+                             mover->name, roles[i].name, machine->memory[mover->outer].name,
+                             machine->memory[mover->memory].name);
+    }
+    return TW_OK;
+}
+
+/* The ways on which it has something to carry. */
+static unsigned ways_of_mover(const tw_machine *machine, const tw_engine *mover)
+{
+    unsigned ways = ways_among(machine, mover->outer, mover->memory, roles_of(mover));
+    for (int i = 0; mover->named && i < mover->named->n; i++)
+        ways |= ways_of(machine, mover->outer, mover->memory, TW_HOLDS_ALL, mover->named->name[i]);
+    return ways;
 }
 
 /* A mover does nothing that no path needs. */
 static tw_status check_use(const tw_machine *machine, const tw_engine *mover, tw_diag *diag)
 {
-    unsigned ways = tw_machine_ways(machine, mover->outer, mover->memory);
     const char *outer = machine->memory[mover->outer].name, *inner = machine->memory[mover->memory].name;
-    if (ways == 0)
+    if (tw_machine_ways(machine, mover->outer, mover->memory) == 0)
         return tw_diag_error(diag, mover->loc, "engine '%s' moves between '%s' and '%s', which are not neighbours",
                              mover->name, outer, inner);
-    if (mover->carries & ~ways)
+    TW_TRY(check_roles(machine, mover, diag));
+    if (mover->carries & ~ways_of_mover(machine, mover))
         return tw_diag_error(diag, mover->loc,
                              "engine '%s' carries out from '%s' to '%s', where the output does not pass; "
                              "it needs 'carries: in'",
                              mover->name, inner, outer);
     if (mover->joins && !(has_inputs(machine, mover->outer, mover->memory) && (mover->carries & TW_INWARDS)))
         return tw_diag_error(diag, mover->loc, "engine '%s' joins inputs, but carries none", mover->name);
+    if (mover->sums && !(mover->carries & TW_OUTWARDS))
+        return tw_diag_error(diag, mover->loc, "engine '%s' sums on the way out, but carries nothing out",
+                             mover->name);
+    return TW_OK;
+}
+
+/* Whether there may be a path that both are on: an operand that one holds by its name may be of any role. */
+static bool may_share(const tw_memory *a, const tw_memory *b)
+{
+    return (a->holds & b->holds) || a->named || b->named;
+}
+
+/* The first memory inside m, on a path that both are on, which there are fewer copies of, -1 when there is none. */
+static int wider_inside(const tw_machine *machine, int m)
+{
+    for (int i = m + 1; i < machine->n_memories; i++)
+        if ((machine->memory[m].per & ~machine->memory[i].per) &&
+            may_share(&machine->memory[m], &machine->memory[i]))
+            return i;
+    return -1;
+}
+
+/* Copies of a memory belong to parts of the array: nothing that all parts share lies between them. */
+static tw_status check_private(const tw_machine *machine, tw_diag *diag)
+{
+    const tw_engine *compute = &machine->engine[machine->compute];
+    int n_dims = compute->cost.kind == TW_COST_ARRAY ? compute->cost.n_dims : 0;
+    for (int m = 0; m < machine->n_memories; m++) {
+        const tw_memory *memory = &machine->memory[m];
+        int inside = wider_inside(machine, m);
+        if (memory->per == 0) continue;
+        if (m == 0)
+            return tw_diag_error(diag, memory->loc, "the outermost memory '%s' cannot be private", memory->name);
+        if (memory->per >> n_dims)
+            return tw_diag_error(diag, memory->loc, "memory '%s' is private to a dimension that '%s' does not have",
+                                 memory->name, compute->name);
+        if (inside < 0) continue;
+        tw_diag_error(diag, memory->loc, "memory '%s' is private, but '%s', which lies inside it, is shared",
+                      memory->name, machine->memory[inside].name);
+        tw_diag_note(diag, machine->memory[inside].loc, "memory '%s' is here", machine->memory[inside].name);
+        return TW_ERR_INPUT;
+    }
     return TW_OK;
 }
 
@@ -538,13 +735,15 @@ tw_status tw_machine_check_stream(const tw_machine *machine, tw_diag *diag)
         if (check_async_engine(machine, &machine->engine[e], diag) != TW_OK) status = TW_ERR_INPUT;
     tw_status compute =
         check_compute(machine, tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_OUTPUT)), diag);
+    if (status == TW_OK && compute == TW_OK) compute = check_private(machine, diag);
     return status != TW_OK ? status : compute;
 }
 
 tw_status tw_machine_check(const tw_machine *machine, tw_diag *diag)
 {
     TW_TRY(check_memories(machine, diag));
-    return tw_discipline_of(machine)->check(machine, diag);
+    TW_TRY(tw_discipline_of(machine)->check(machine, diag));
+    return machine->platform ? tw_platform_check(machine->platform, diag) : TW_OK;
 }
 
 /* ---- the printer ---- */
@@ -565,25 +764,47 @@ static const char *compute_name(int i) { return tw_compute_name((tw_compute)i); 
 static const char *mode_name(int i) { return tw_accumulate_name((tw_accumulate)i); }
 
 /* In picojoules, with as many decimals as it takes. */
-static void print_energy(int64_t fj, tw_text *out)
+static void print_pj(const char *key, int64_t fj, tw_text *out)
 {
     int64_t rest = fj % 1000;
     int digits = 3;
-    if (fj == 0) return;
-    tw_text_printf(out, ", energy: %" PRId64, fj / 1000);
+    tw_text_printf(out, ", %s: %" PRId64, key, fj / 1000);
     for (; rest > 0 && rest % 10 == 0; rest /= 10) digits--;
     if (rest > 0) tw_text_printf(out, ".%0*" PRId64, digits, rest);
     tw_text_printf(out, " pJ");
 }
 
-static void print_roles(const char *key, unsigned bits, tw_text *out)
+static void print_energy(int64_t fj, tw_text *out)
+{
+    if (fj > 0) print_pj("energy", fj, out);
+}
+
+/* Operands, by roles and by names. */
+static void print_roles(const char *key, unsigned bits, const tw_names *named, tw_text *out)
 {
     static const char *const inputs[] = {[0] = "",
                                          [TW_HOLDS_ACTIVATIONS] = "activations",
                                          [TW_HOLDS_WEIGHTS] = "weights",
                                          [TW_HOLDS_INPUTS] = "inputs"};
     const char *in = inputs[bits & TW_HOLDS_INPUTS], *output = bits & TW_HOLDS_OUTPUT ? "output" : "";
-    tw_text_printf(out, ", %s: [%s%s%s]", key, in, *in && *output ? ", " : "", output);
+    tw_text_printf(out, ", %s: [%s%s%s", key, in, *in && *output ? ", " : "", output);
+    for (int i = 0; named && i < named->n; i++) tw_text_printf(out, "%s%s", i || bits ? ", " : "", named->name[i]);
+    tw_text_printf(out, "]");
+}
+
+/* The dimensions of the array that there is one of it for each index of. */
+static void print_per(const tw_machine *machine, const tw_memory *memory, tw_text *out)
+{
+    const tw_cost *cost = &machine->engine[machine->compute].cost;
+    const char *sep = "";
+    if (memory->per == 0) return;
+    tw_text_printf(out, ", per: [");
+    for (int d = 0; d < cost->n_dims; d++) {
+        if (!(memory->per >> d & 1)) continue;
+        tw_text_printf(out, "%s%s", sep, cost->dim[d]);
+        sep = ", ";
+    }
+    tw_text_printf(out, "]");
 }
 
 static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_text *out)
@@ -594,12 +815,13 @@ static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_
     else
         tw_text_printf(out, "%" PRId64, memory->size);
     tw_text_printf(out, ", align: %" PRId64, memory->align);
-    if (tw_machine_knows(machine, "holds")) print_roles("holds", memory->holds, out);
-    if (memory->keeps != TW_HOLDS_ALL) print_roles("keeps", memory->keeps, out);
+    if (tw_machine_knows(machine, "holds")) print_roles("holds", memory->holds, memory->named, out);
+    if (memory->keeps != TW_HOLDS_ALL) print_roles("keeps", memory->keeps, NULL, out);
     if (memory->whole) tw_text_printf(out, ", whole: true");
     if (memory->doubles != TW_DOUBLE_ANY) tw_text_printf(out, ", buffers: %s", tw_doubling_name(memory->doubles));
     if (memory->placement != TW_PLACE_SLOTS)
         tw_text_printf(out, ", placement: %s", tw_placement_name(memory->placement));
+    print_per(machine, memory, out);
     print_energy(memory->energy_fj, out);
     tw_text_printf(out, "}\n");
 }
@@ -701,6 +923,8 @@ static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_t
                                             : "");
     else
         tw_text_printf(out, ", channels: %s", engine->one_channel ? "1" : "unlimited");
+    if (engine->roles != 0 || engine->named) print_roles("roles", engine->roles, engine->named, out);
+    tw_text_printf(out, "%s%s", engine->multicast ? ", multicast: true" : "", engine->sums ? ", sums: true" : "");
 }
 
 static void print_compute(const tw_machine *machine, const tw_engine *engine, tw_text *out)
@@ -730,7 +954,7 @@ static void print_adder(const tw_machine *machine, const tw_engine *engine, tw_t
     if (engine->shares >= 0) tw_text_printf(out, ", shares: %s", machine->engine[engine->shares].name);
 }
 
-static void print_engine(const tw_machine *machine, const tw_engine *engine, tw_text *out)
+static void open_engine(const tw_machine *machine, const tw_engine *engine, tw_text *out)
 {
     tw_text_printf(out, "  - {name: %s", engine->name);
     switch (engine->kind) {
@@ -738,12 +962,125 @@ static void print_engine(const tw_machine *machine, const tw_engine *engine, tw_
     case TW_COMPUTES: print_compute(machine, engine, out); break;
     case TW_ADDS: print_adder(machine, engine, out); break;
     }
+}
+
+static void close_engine(const tw_machine *machine, const tw_engine *engine, tw_text *out)
+{
     if (tw_machine_knows(machine, "count"))
         tw_text_printf(out, ", count: %" PRId64 ", pipelined: %s", engine->count,
                        engine->pipelined ? "true" : "false");
     tw_text_printf(out, ", cost: ");
     print_cost(machine, &engine->cost, out);
     tw_text_printf(out, "}\n");
+}
+
+/* ---- the printer of platforms ---- */
+
+/* A view that has the memory or the engine of the platform, and what it is called there. */
+static const tw_platform_view *view_with(const tw_platform *p, int memory, int engine, int *at)
+{
+    for (int v = 0; v < p->n_views; v++) {
+        const tw_platform_view *view = &p->view[v];
+        for (*at = 0; *at < view->machine.n_memories; ++*at)
+            if (view->memory[*at] == memory) return view;
+        for (*at = 0; *at < view->machine.n_engines; ++*at)
+            if (view->mover[*at] == engine) return view;
+    }
+    return &p->view[0]; /* a platform has nothing that no view has */
+}
+
+static void print_memories_of(const tw_platform *p, int core, tw_text *out)
+{
+    for (int m = 0, n = 0, at; m < p->n_memories; m++) {
+        if (p->memory[m].core != core) continue;
+        const tw_platform_view *view = view_with(p, m, -1, &at);
+        tw_memory memory = view->machine.memory[at];
+        memory.name = p->memory[m].is.name;
+        if (n++ == 0) tw_text_printf(out, core < 0 ? "memories:\n" : "  memories:\n");
+        print_memory(&view->machine, &memory, out);
+    }
+}
+
+/* The memories of a view, where these are not all that its compute engine sees. */
+static void print_paths(const tw_platform *p, const tw_platform_view *view, const tw_machine *named, tw_text *out)
+{
+    int core = p->engine[view->engine].core, n = 0;
+    for (int m = 0; m < p->n_memories; m++) n += p->memory[m].core < 0 || p->memory[m].core == core;
+    if (n == named->n_memories) return;
+    for (int m = 1; m < named->n_memories; m++)
+        tw_text_printf(out, "%s%s", m == 1 ? ", memories: [" : ", ", named->memory[m].name);
+    tw_text_printf(out, "]");
+}
+
+/* An engine of a core calls the memories there by their short names. */
+static void print_engine_of(const tw_platform *p, int e, tw_text *out)
+{
+    int at;
+    const tw_platform_view *view = view_with(p, -1, e, &at);
+    tw_machine named = view->machine;
+    tw_engine engine = named.engine[at];
+    for (int m = 0; m < named.n_memories; m++) {
+        const tw_platform_memory *memory = &p->memory[view->memory[m]];
+        named.memory[m].name = memory->core == p->engine[e].core ? memory->is.name : memory->name;
+    }
+    engine.name = p->engine[e].is.name;
+    open_engine(&named, &engine, out);
+    if (engine.kind == TW_COMPUTES) print_paths(p, view, &named, out);
+    close_engine(&named, &engine, out);
+}
+
+static void print_engines_of(const tw_platform *p, int core, tw_text *out)
+{
+    for (int e = 0, n = 0; e < p->n_engines; e++) {
+        if (p->engine[e].core != core) continue;
+        if (n++ == 0) tw_text_printf(out, core < 0 ? "engines:\n" : "  engines:\n");
+        print_engine_of(p, e, out);
+    }
+}
+
+static void print_port(const tw_platform *p, int i, tw_text *out)
+{
+    static const char *const serves[] = {"", "reads", "writes", "both"};
+    const tw_port *port = &p->port[i];
+    const char *sep = "";
+    tw_text_printf(out, "  - {name: %s, memory: %s, ways: %" PRId64, port->name, p->memory[port->memory].name,
+                   port->ways);
+    if (port->per_cycle > 0) tw_text_printf(out, ", per_cycle: %" PRId64, port->per_cycle);
+    tw_text_printf(out, ", word: %" PRId64, port->word);
+    if (port->read_fj >= 0) print_pj("read", port->read_fj, out);
+    if (port->write_fj >= 0) print_pj("write", port->write_fj, out);
+    tw_text_printf(out, ", serves: %s, movers: [", serves[port->serves]);
+    for (int e = 0; e < p->n_engines; e++) {
+        const tw_platform_engine *engine = &p->engine[e];
+        if (engine->reads[0] != i && engine->reads[1] != i && engine->writes[0] != i && engine->writes[1] != i)
+            continue;
+        tw_text_printf(out, "%s%s", sep, engine->name);
+        sep = ", ";
+    }
+    tw_text_printf(out, "]}\n");
+}
+
+/* The parts of a machine with one view; of a platform those of all views, and its cores. */
+static void print_parts(const tw_machine *machine, tw_text *out)
+{
+    const tw_platform *p = machine->platform;
+    if (!p || (p->n_cores == 0 && p->n_views == 1)) {
+        tw_text_printf(out, "memories:\n");
+        for (int m = 0; m < machine->n_memories; m++) print_memory(machine, &machine->memory[m], out);
+        tw_text_printf(out, "engines:\n");
+        for (int e = 0; e < machine->n_engines; e++) {
+            open_engine(machine, &machine->engine[e], out);
+            close_engine(machine, &machine->engine[e], out);
+        }
+        return;
+    }
+    print_memories_of(p, -1, out);
+    print_engines_of(p, -1, out);
+    for (int c = 0; c < p->n_cores; c++) {
+        tw_text_printf(out, "%s- name: %s\n", c == 0 ? "cores:\n" : "", p->core[c].name);
+        print_memories_of(p, c, out);
+        print_engines_of(p, c, out);
+    }
 }
 
 void tw_machine_print(const tw_machine *machine, tw_text *out)
@@ -755,8 +1092,9 @@ void tw_machine_print(const tw_machine *machine, tw_text *out)
     if (machine->barrier > 0) print_milli("barrier", machine->barrier, out), tw_text_printf(out, "\n");
     if (machine->launch > 0) print_milli("launch", machine->launch, out), tw_text_printf(out, "\n");
     if (machine->pads) tw_text_printf(out, "pad_to: tile\n");
-    tw_text_printf(out, "memories:\n");
-    for (int m = 0; m < machine->n_memories; m++) print_memory(machine, &machine->memory[m], out);
-    tw_text_printf(out, "engines:\n");
-    for (int e = 0; e < machine->n_engines; e++) print_engine(machine, &machine->engine[e], out);
+    print_parts(machine, out);
+    for (int i = 0; machine->platform && i < machine->platform->n_ports; i++) {
+        if (i == 0) tw_text_printf(out, "ports:\n");
+        print_port(machine->platform, i, out);
+    }
 }

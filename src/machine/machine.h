@@ -161,12 +161,21 @@ typedef struct tw_behind {
         *block; /* in the order in which they are given out                                       */
 } tw_behind;
 
+/* Names of operands, as operators call them: "bias". Some memories hold, and some movers carry, these beside whole roles. */
+typedef struct tw_names {
+    int n;
+    const char *const *name;
+} tw_names;
+/* `names` may be NULL: none. */
+bool tw_names_have(const tw_names *names, const char *name);
+
 typedef struct tw_memory {
     const char *name;
     tw_loc loc;
-    int64_t size;   /* units; TW_UNLIMITED */
-    int64_t align;  /* units; buffers start at a multiple of it, at least 1 */
-    unsigned holds; /* TW_HOLDS_..: operands of other roles bypass it */
+    int64_t size;          /* units; TW_UNLIMITED */
+    int64_t align;         /* units; buffers start at a multiple of it, at least 1 */
+    unsigned holds;        /* TW_HOLDS_..: operands of other roles bypass it, */
+    const tw_names *named; /* but for those that are called so; NULL: none */
     tw_placement placement;
     /* of a view, see tw_machine_view: */
     const tw_behind *behind; /* NULL: nothing                                                             */
@@ -200,13 +209,15 @@ typedef struct tw_engine {
     const char *name;
     tw_loc loc;
     tw_engine_kind kind;
-    int outer, memory; /* MOVES: between memories outer < memory; others: works on `memory`, outer -1         */
-    bool one_channel;  /* MOVES: transfers of a unit follow each other; otherwise all of a row run at once */
-    unsigned carries;  /* MOVES: TW_INWARDS, TW_OUTWARDS                                               */
-    bool joins;        /* MOVES, async: the inputs of a step are one command                           */
-    bool prefetches;   /* MOVES, async, both ways: what the next step needs goes before what this one made,
+    int outer, memory;     /* MOVES: between memories outer < memory; others: works on `memory`, outer -1         */
+    bool one_channel;      /* MOVES: transfers of a unit follow each other; otherwise all of a row run at once */
+    unsigned carries;      /* MOVES: TW_INWARDS, TW_OUTWARDS                                               */
+    unsigned roles;        /* MOVES: TW_HOLDS_.., operands of these roles;                                 */
+    const tw_names *named; /* MOVES: and those that are called so. 0 and NULL: all                     */
+    bool joins;            /* MOVES, async: the inputs of a step are one command                           */
+    bool prefetches;       /* MOVES, async, both ways: what the next step needs goes before what this one made,
                           when there is room for it                                                   */
-    bool drains;       /* MOVES: but only inside one sweep of the innermost loop: the first inputs of the next one
+    bool drains; /* MOVES: but only inside one sweep of the innermost loop: the first inputs of the next one
                           wait for the last execution of this one                                     */
     bool
         strided; /* MOVES, async, DESCRIPTOR: both ends of a transfer may be strided, so that the tile of an operator that
@@ -265,7 +276,8 @@ struct tw_machine {
     int n_parameters;
     tw_parameter parameter[TW_MAX_PARAMETERS];
     const struct tw_node *root; /* of the file that it was read from */
-    const tw_platform *platform; /* all of it, see platform.h; NULL: the machine was made up and has no more than this */
+    const tw_platform
+        *platform; /* all of it, see platform.h; NULL: the machine was made up and has no more than this */
 };
 
 /* The machine as this operator of the model meets it: with the cost that its compute engine has for it. Where the mover that
@@ -293,8 +305,14 @@ static inline int tw_path_innermost(tw_path path) { return tw_path_outer(path, T
 /* Which ways something may pass between two memories, 0 when they are not neighbours on any path: inputs inwards, the
  * output outwards and, as partial sums, inwards. */
 unsigned tw_machine_ways(const tw_machine *machine, int outer, int inner);
-/* The mover between two memories that carries that way (TW_INWARDS or TW_OUTWARDS), -1 when there is none. */
-int tw_machine_link(const tw_machine *machine, int outer, int inner, unsigned way);
+/* The first mover between two memories that carries operands of one of these roles that way (TW_INWARDS or TW_OUTWARDS), -1 when
+ * there is none. */
+int tw_machine_link(const tw_machine *machine, int outer, int inner, unsigned way, unsigned roles);
+/* The one that carries this operand: a mover that names it comes before one that carries its role. */
+int tw_machine_link_of(const tw_machine *machine, const tw_op *op, int operand, int outer, int inner, unsigned way);
+/* Whether the movers carry every operand along its path, and the output ends where the compute engine works: a question only
+ * where memories or movers name operands, since tw_machine_check sees to whole roles. */
+TW_NODISCARD tw_status tw_machine_check_op(const tw_machine *machine, const tw_op *op, tw_diag *diag);
 /* Lockstep: the mover that fills memory m (m >= 1); the adder that works on m, -1 when there is none. */
 int tw_machine_mover(const tw_machine *machine, int memory);
 int tw_machine_adder(const tw_machine *machine, int memory);

@@ -27,7 +27,8 @@ enum {
     TW_MAX_PLATFORM_ENGINES = 256,
     TW_MAX_PORTS = 64,
     TW_MAX_CORES = 32,
-    TW_MAX_VIEWS = 64 /* compute engines */
+    TW_MAX_VIEWS = 64, /* compute engines */
+    TW_MAX_WAYS = 1024 /* of one port      */
 };
 
 typedef struct tw_platform_core {
@@ -87,8 +88,10 @@ int tw_platform_find_memory(const tw_platform *platform, const char *name, int c
 int tw_platform_find_view(const tw_platform *platform, const char *name, int core);
 int tw_platform_find_core(const tw_platform *platform, const char *name);
 /* Whether only a mapping with groups knows all that the machine has: ports, memories that are private to a dimension. Then
- * *what and *loc say which. */
+ * *what and *loc say which one: the first port or, without ports, the first such memory. */
 bool tw_platform_needs_groups(const tw_platform *platform, const char **what, tw_loc *loc);
 /* Cycles that the port takes to pass so many units. */
 int64_t tw_port_cycles(const tw_port *port, int64_t units);
+/* The invariants of the platform itself; those of a view are tw_machine_check's. */
+TW_NODISCARD tw_status tw_platform_check(const tw_platform *platform, tw_diag *diag);
 #endif

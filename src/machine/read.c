@@ -1,12 +1,18 @@
-/* src/machine/read.c - machine file to tw_machine.
+/* src/machine/read.c - machine file to tw_machine and its platform.
  *
  * The memories are read first, since engines name them; `shares` names an engine that may come
  * later and is resolved at the end. What concerns the machine as a whole is left to
- * tw_machine_check, which runs when every part could be read. */
+ * tw_machine_check, which runs when every part could be read.
+ *
+ * Memories are read once. Engines are read once per view that has them, as if the view were all of the machine: so every rule for
+ * a machine with one compute engine holds for each view. The first view with a mistake ends the reading, and nothing is
+ * reported twice. */
 #include "machine/read.h"
 
 #include "input/field.h"
 #include "machine/discipline.h"
+#include "machine/graph.h"
+#include "machine/ports.h"
 
 #include <string.h>
 
@@ -17,6 +23,16 @@ typedef struct reader {
     bool timing_known;                     /* keys of one timing can be judged; otherwise it counts as the first */
     const tw_node *shares[TW_MAX_ENGINES]; /* ADDS: the name of the engine that it shares */
     const int64_t *values;                 /* of the parameters, NULL: as the file says   */
+    tw_arena *arena;
+    tw_graph graph;             /* all that the file has                              */
+    bool plain;                 /* one view, which has all of it, and no cores        */
+    tw_platform_memory *memory; /* those that were read, in the order of the graph    */
+    const tw_node **per;        /* and the dimensions that they are private to        */
+    int n_memories;             /* so many                                            */
+    const int *slot;            /* which memory of the view each is, -1: none         */
+    const tw_part *part;        /* the memory or engine at hand                       */
+    tw_platform_view *views;
+    bool no_room; /* the host has no memory left                        */
     int n_bad;
 } reader;
 
@@ -93,34 +109,97 @@ static tw_words memory_names(const tw_machine *machine)
     return words;
 }
 
-/* Whether the memory has a name of its own. */
-static bool check_new_memory(tw_fields *f, const tw_machine *machine, const tw_memory *memory)
+static int find_read(const reader *r, const char *name)
 {
-    int before = memory->name ? tw_machine_find_memory(machine, memory->name) : -1;
+    for (int m = 0; m < r->n_memories; m++)
+        if (strcmp(r->memory[m].name, name) == 0) return m;
+    return -1;
+}
+
+/* Inside a core the parts have short names; whoever looks at the whole platform needs both. */
+static const char *full_name(tw_fields *f, const reader *r, const char *name)
+{
+    if (!name || r->part->core < 0) return name;
+    if (strlen(r->part->name) > TW_NAME_MAX)
+        TW_REFUSE(f, f->node->loc, "name '%s' is longer than %d bytes", r->part->name, TW_NAME_MAX);
+    return r->part->name;
+}
+
+/* Whether the memory has a name of its own. */
+static bool check_new_memory(tw_fields *f, const reader *r, const tw_platform_memory *memory)
+{
+    int before = memory->name ? find_read(r, memory->name) : -1;
     if (before < 0) return memory->name != NULL;
-    TW_REFUSE(f, memory->loc, "memory '%s' is given twice", memory->name);
-    tw_diag_note(f->diag, machine->memory[before].loc, "'%s' was first given here", memory->name);
+    TW_REFUSE(f, memory->is.loc, "memory '%s' is given twice", memory->name);
+    tw_diag_note(f->diag, r->memory[before].is.loc, "'%s' was first given here", memory->name);
     return false;
 }
+
+static const char *const role_word[] = {"inputs", "output", "activations", "weights"};
+static const unsigned role_bits[] = {TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT, TW_HOLDS_ACTIVATIONS, TW_HOLDS_WEIGHTS};
 
 /* Roles of operands; `inputs` are activations and weights. */
 static void read_roles(tw_fields *f, const char *key, unsigned *out)
 {
-    static const char *const word[] = {"inputs", "output", "activations", "weights"};
-    static const unsigned role[] = {TW_HOLDS_INPUTS, TW_HOLDS_OUTPUT, TW_HOLDS_ACTIVATIONS, TW_HOLDS_WEIGHTS};
     unsigned words = 0;
-    if (!tw_field_words(f, key, TW_OPTIONAL, word, TW_COUNT(word), &words)) return;
+    if (!tw_field_words(f, key, TW_OPTIONAL, role_word, TW_COUNT(role_word), &words)) return;
     *out = 0;
-    for (size_t i = 0; i < TW_COUNT(word); i++)
-        if (words >> i & 1) *out |= role[i];
+    for (size_t i = 0; i < TW_COUNT(role_word); i++)
+        if (words >> i & 1) *out |= role_bits[i];
 }
 
-static void read_holds(const reader *r, tw_fields *f, tw_memory *memory)
+/* The number of the role word, -1: the text is none. */
+static int find_role(const tw_node *node)
+{
+    for (size_t i = 0; i < TW_COUNT(role_word); i++)
+        if (node->kind == TW_SCALAR && strcmp(node->text, role_word[i]) == 0) return (int)i;
+    return -1;
+}
+
+/* One entry of a list of operands: a role, or the name of operands. */
+static void read_operand(tw_fields *f, const tw_node *entry, unsigned *words, const char **name, int *n)
+{
+    int role = find_role(entry);
+    const char *text = NULL;
+    bool again = role >= 0 && (*words >> role & 1);
+    if (role < 0 && !tw_node_label(entry, f->what, f->diag, &text)) f->n_bad++;
+    for (int i = 0; i < *n && text; i++) again |= strcmp(name[i], text) == 0;
+    if (again) TW_REFUSE(f, entry->loc, "'%s' is given twice in '%s'", entry->text, f->what);
+    if (role >= 0) *words |= 1u << role;
+    if (text && !again) name[(*n)++] = text;
+}
+
+/* Operands by roles and names. */
+static void read_operands(reader *r, tw_fields *f, const tw_node *node, unsigned *roles, const tw_names **named)
+{
+    bool list = node->kind == TW_LIST;
+    const char *what = f->what, **name = TW_NEW(r->arena, const char *, list ? node->n_children + 1 : 1);
+    tw_names *names = TW_NEW(r->arena, tw_names, 1);
+    unsigned words = 0;
+    int n_bad = f->n_bad;
+    if (!name || !names) {
+        r->no_room = true;
+        return;
+    }
+    if (list && node->n_children == 0) TW_REFUSE(f, node->loc, "'%s' is empty", node->key);
+    f->what = node->key;
+    for (const tw_node *entry = list ? node->child : node; entry; entry = list ? entry->next : NULL)
+        read_operand(f, entry, &words, name, &names->n);
+    f->what = what;
+    if (f->n_bad > n_bad) return;
+    *roles = 0;
+    for (size_t i = 0; i < TW_COUNT(role_word); i++)
+        if (words >> i & 1) *roles |= role_bits[i];
+    names->name = name;
+    if (names->n > 0) *named = names;
+}
+
+static void read_holds(reader *r, tw_fields *f, tw_memory *memory)
 {
     const tw_node *holds = known_node(r, f, "holds");
     if (!holds) return;
-    read_roles(f, "holds", &memory->holds);
-    if (r->machine->n_memories == 0 && memory->holds != TW_HOLDS_ALL)
+    read_operands(r, f, holds, &memory->holds, &memory->named);
+    if (r->n_memories == 0 && memory->holds != TW_HOLDS_ALL)
         TW_REFUSE(f, holds->loc, "the outermost memory must hold inputs and output");
 }
 
@@ -147,12 +226,14 @@ static void read_keeps(const reader *r, tw_fields *f, tw_memory *memory)
 
 static void read_memory(reader *r, const tw_node *node)
 {
-    tw_machine *machine = r->machine;
+    tw_platform_memory all = {.core = r->part->core, .lanes = 1};
     tw_memory memory = {.loc = node->loc, .align = 1, .size = 1, .holds = TW_HOLDS_ALL, .keeps = TW_HOLDS_ALL};
-    tw_size_unit unit = machine->unit == TW_UNIT_BYTE ? TW_SIZE_BYTES : TW_SIZE_ELEMENTS;
+    tw_size_unit unit = r->machine->unit == TW_UNIT_BYTE ? TW_SIZE_BYTES : TW_SIZE_ELEMENTS;
     tw_fields f = tw_fields_open(node, "memory", r->diag);
     tw_field_name(&f, "name", TW_REQUIRED, &memory.name);
-    bool is_new = check_new_memory(&f, machine, &memory);
+    all.name = full_name(&f, r, memory.name);
+    all.is = memory;
+    bool is_new = check_new_memory(&f, r, &all);
     if (r->unit_known) {
         tw_field_size(&f, "size", TW_REQUIRED, unit, true, &memory.size);
         tw_field_size(&f, "align", TW_OPTIONAL, unit, false, &memory.align);
@@ -163,19 +244,35 @@ static void read_memory(reader *r, const tw_node *node)
     read_holds(r, &f, &memory);
     read_placement(r, &f, &memory);
     read_keeps(r, &f, &memory);
+    const tw_node *per = known_node(r, &f, "per");
     tw_field_energy(&f, "energy", TW_OPTIONAL, &memory.energy_fj);
     r->n_bad += tw_fields_close(&f) != TW_OK;
-    if (is_new) machine->memory[machine->n_memories++] = memory;
+    all.is = memory;
+    if (!is_new) return;
+    r->per[r->n_memories] = per;
+    r->memory[r->n_memories++] = all;
 }
 
-static int resolve_memory(tw_fields *f, const tw_machine *machine, const tw_node *node)
+/* The memory of that name as the part at hand sees it, among those that were read; -1: there is none. */
+static int find_seen(const reader *r, const tw_part *by, const char *name)
 {
-    int m = node->kind == TW_SCALAR ? tw_machine_find_memory(machine, node->text) : -1;
-    if (m >= 0) return m;
+    for (int m = 0; m < r->n_memories && by->core >= 0; m++)
+        if (r->memory[m].core == by->core && strcmp(r->memory[m].is.name, name) == 0) return m;
+    return find_read(r, name);
+}
+
+static int resolve_memory(tw_fields *f, const reader *r, const tw_node *node)
+{
+    const tw_machine *machine = r->machine;
+    int m = node->kind == TW_SCALAR ? find_seen(r, r->part, node->text) : -1;
+    if (m >= 0 && r->slot[m] >= 0) return r->slot[m];
     if (machine->n_memories == 0)
         f->n_bad++; /* the memories themselves could not be read */
     else if (node->kind != TW_SCALAR)
         TW_REFUSE(f, node->loc, "a memory must be given by its name");
+    else if (m >= 0)
+        TW_REFUSE(f, node->loc, "memory '%s' is not on the paths of this compute engine, which are %s", node->text,
+                  memory_names(machine).text);
     else
         TW_REFUSE(f, node->loc, "undefined memory '%s'; the memories are %s", node->text,
                   memory_names(machine).text);
@@ -391,14 +488,15 @@ static void read_apart(const reader *r, tw_fields *f)
 
 /* ---- engines ---- */
 
-static void read_between(tw_fields *f, const tw_machine *machine, const tw_node *between, tw_engine *engine)
+static void read_between(const reader *r, tw_fields *f, const tw_node *between, tw_engine *engine)
 {
+    const tw_machine *machine = r->machine;
     if (between->kind != TW_LIST || between->n_children != 2) {
         TW_REFUSE(f, between->loc, "'between' must be a list of two memories, outer first");
         return;
     }
     const tw_node *first = between->child, *second = first->next;
-    int outer = resolve_memory(f, machine, first), inner = resolve_memory(f, machine, second);
+    int outer = resolve_memory(f, r, first), inner = resolve_memory(f, r, second);
     engine->outer = outer;
     engine->memory = inner;
     if (outer < 0 || inner < 0 || tw_machine_ways(machine, outer, inner)) return;
@@ -425,6 +523,17 @@ static void read_channels(const reader *r, tw_fields *f, tw_engine *engine)
     engine->one_channel = channels == 1;
 }
 
+/* What it carries, and how it serves memories of which there are several. */
+static void read_lanes(reader *r, tw_fields *f, tw_engine *engine)
+{
+    const tw_node *sums = known_node(r, f, "sums"), *roles = known_node(r, f, "roles");
+    if (roles) read_operands(r, f, roles, &engine->roles, &engine->named);
+    if (known_node(r, f, "multicast")) tw_field_bool(f, "multicast", TW_OPTIONAL, &engine->multicast);
+    if (sums) tw_field_bool(f, "sums", TW_OPTIONAL, &engine->sums);
+    if (engine->sums && !(engine->carries & TW_OUTWARDS))
+        TW_REFUSE(f, sums->key_loc, "'sums' is for a mover that carries out");
+}
+
 static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engine *engine)
 {
     const char *way[TW_BOTH_WAYS];
@@ -433,7 +542,7 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
     for (unsigned w = 0; w < TW_BOTH_WAYS; w++) way[w] = tw_carries_name(w + 1);
     f->what = "mover";
     engine->kind = TW_MOVES;
-    read_between(f, r->machine, between, engine);
+    read_between(r, f, between, engine);
     read_channels(r, f, engine);
     if (known_node(r, f, "carries")) tw_field_word(f, "carries", TW_OPTIONAL, way, TW_BOTH_WAYS, &carries);
     engine->carries = (unsigned)carries + 1;
@@ -448,6 +557,7 @@ static void read_mover(reader *r, tw_fields *f, const tw_node *between, tw_engin
     engine->drains = how == 2;
     if (engine->prefetches && engine->carries != TW_BOTH_WAYS)
         TW_REFUSE(f, prefetch->key_loc, "'prefetch' is for a mover that carries both ways");
+    read_lanes(r, f, engine);
 }
 
 /* `on` is what older files call it; readers of YAML 1.1 take that for `true`. */
@@ -457,7 +567,7 @@ static const tw_node *read_on(reader *r, tw_fields *f, tw_engine *engine)
     const tw_node *memory = tw_field_node(f, "memory", old ? TW_OPTIONAL : TW_REQUIRED);
     if (old && memory) TW_REFUSE(f, old->key_loc, "'on' is the older name of 'memory': one of the two is enough");
     if (!memory) memory = old;
-    if (memory) engine->memory = resolve_memory(f, r->machine, memory);
+    if (memory) engine->memory = resolve_memory(f, r, memory);
     return memory;
 }
 
@@ -493,6 +603,7 @@ static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
     f->what = "compute engine";
     engine->kind = TW_COMPUTES;
     tw_field_words(f, "computes", TW_REQUIRED, compute, TW_N_COMPUTES, &engine->computes);
+    known_node(r, f, "memories"); /* whose views were told apart by it */
     const tw_node *on = read_on(r, f, engine);
     check_on(r, f, on, engine->memory);
     read_accumulate(r, f, engine);
@@ -581,6 +692,7 @@ static void read_engine(reader *r, const tw_node *node)
     r->shares[machine->n_engines] = NULL;
     tw_fields f = tw_fields_open(node, "engine", r->diag);
     tw_field_name(&f, "name", TW_REQUIRED, &engine.name);
+    engine.name = full_name(&f, r, engine.name);
     check_new_engine(&f, machine, &engine);
     read_by_kind(r, &f, &engine);
     bool cost_known = read_cost(r, &f, tw_field_node(&f, "cost", TW_REQUIRED), engine.kind, &engine.cost);
@@ -617,21 +729,15 @@ static void resolve_shares(reader *r)
 
 /* ---- the file ---- */
 
-typedef void read_fn(reader *r, const tw_node *node);
-
-static void read_list(reader *r, const tw_node *list, const char *key, int max, read_fn *read)
+static bool check_count(reader *r, const tw_node *list, int min, int max)
 {
-    const int min = 2; /* of memories as of engines: nothing moves within one */
-    if (!list) return;
-    if (list->n_children < min || list->n_children > max) {
-        tw_diag_error(r->diag, list->loc, "'%s' has %d entries, outside %d..%d", key, list->n_children, min, max);
-        r->n_bad++;
-        return;
-    }
-    for (const tw_node *node = list->child; node; node = node->next) read(r, node);
+    if (list->n_children >= min && list->n_children <= max) return true;
+    tw_diag_error(r->diag, list->loc, "'%s' has %d entries, outside %d..%d", list->key, list->n_children, min, max);
+    r->n_bad++;
+    return false;
 }
 
-/* The first compute engine; a second one is for tw_machine_check to report. */
+/* The first compute engine; a second one of a lockstep machine is for tw_machine_check to report. */
 static int first_compute(const tw_machine *machine)
 {
     int e = 0;
@@ -695,12 +801,429 @@ static void read_parameters(reader *r, const tw_node *map)
     for (const tw_node *node = map->child; node; node = node->next) read_parameter(r, node);
 }
 
-static tw_status read_machine(const tw_node *root, const int64_t *values, tw_diag *diag, tw_machine *out)
+/* ---- parts ---- */
+
+/* The lists of the file, or of a core; NULL: there is none. */
+typedef struct lists {
+    const tw_node *of[TW_N_PARTS];
+} lists;
+
+/* A core; what is in its lists is read later. */
+static void read_core(reader *r, const tw_node *node, lists *own)
+{
+    tw_platform_core *core = &r->graph.core[r->graph.n_cores];
+    tw_fields f = tw_fields_open(node, "core", r->diag);
+    *core = (tw_platform_core){.loc = node->loc};
+    tw_field_name(&f, "name", TW_REQUIRED, &core->name);
+    own->of[TW_PART_MEMORY] = tw_field_list(&f, "memories", TW_OPTIONAL);
+    own->of[TW_PART_ENGINE] = tw_field_list(&f, "engines", TW_REQUIRED);
+    own->of[TW_PART_PORT] = tw_field_list(&f, "ports", TW_OPTIONAL);
+    for (int i = 0; i < r->graph.n_cores && core->name; i++) {
+        const tw_platform_core *before = &r->graph.core[i];
+        if (!before->name || strcmp(before->name, core->name) != 0) continue;
+        TW_REFUSE(&f, core->loc, "core '%s' is given twice", core->name);
+        tw_diag_note(r->diag, before->loc, "'%s' was first given here", core->name);
+    }
+    r->graph.n_cores++;
+    r->n_bad += tw_fields_close(&f) != TW_OK;
+}
+
+/* All parts of a kind, those of the file itself first. */
+static tw_status collect(reader *r, tw_part_kind kind, const lists *list)
+{
+    static const char *const what[] = {"memories", "engines", "ports"};
+    static const int max[] = {TW_MAX_PLATFORM_MEMORIES, TW_MAX_PLATFORM_ENGINES, TW_MAX_PORTS};
+    int sum = 0;
+    for (int i = 0; i <= r->graph.n_cores; i++)
+        if (list[i].of[kind]) sum += list[i].of[kind]->n_children;
+    if (sum > max[kind]) {
+        r->n_bad++;
+        return tw_diag_error(r->diag, r->machine->root->loc, "the machine has %d %s, at most %d are allowed", sum,
+                             what[kind], max[kind]);
+    }
+    TW_ALLOC(r->arena, r->graph.part[kind], sum + 1);
+    for (int i = 0; i <= r->graph.n_cores; i++)
+        TW_TRY(tw_graph_add(&r->graph, kind, list[i].of[kind], i - 1, r->arena));
+    return TW_OK;
+}
+
+/* Whether the file has more than one compute engine with everything else on its paths. A lockstep machine has not. */
+static bool is_plain(const reader *r, const tw_node *cores, const tw_node *engines)
+{
+    int n = 0, restricts = 0;
+    if (!r->timing_known || !tw_machine_knows(r->machine, "cores")) return true;
+    for (const tw_node *node = engines ? engines->child : NULL; node; node = node->next) {
+        if (!tw_graph_computes(node)) continue;
+        n++;
+        restricts += tw_graph_entry(node, "memories") != NULL;
+    }
+    return !cores && n <= 1 && restricts == 0;
+}
+
+/* The cores, and the parts of the file and of all of them. */
+static tw_status read_parts(reader *r, lists *file, const tw_node *cores)
+{
+    lists *list;
+    int n = cores ? cores->n_children : 0;
+    if (cores && !check_count(r, cores, 1, TW_MAX_CORES)) return TW_ERR_INPUT;
+    TW_ALLOC(r->arena, list, n + 1);
+    TW_ALLOC(r->arena, r->graph.core, n + 1);
+    for (const tw_node *node = cores ? cores->child : NULL; node; node = node->next)
+        read_core(r, node, &list[r->graph.n_cores + 1]);
+    list[0] = *file;
+    for (int kind = 0; kind < TW_N_PARTS; kind++) TW_TRY(collect(r, (tw_part_kind)kind, list));
+    return TW_OK;
+}
+
+static tw_status read_memories(reader *r)
+{
+    const tw_graph *graph = &r->graph;
+    TW_ALLOC(r->arena, r->memory, graph->n[TW_PART_MEMORY] + 1);
+    TW_ALLOC(r->arena, r->per, graph->n[TW_PART_MEMORY] + 1);
+    for (int m = 0; m < graph->n[TW_PART_MEMORY]; m++) {
+        r->part = &graph->part[TW_PART_MEMORY][m];
+        read_memory(r, r->part->node);
+    }
+    return TW_OK;
+}
+
+/* ---- views ---- */
+
+/* One of them while it is read. */
+typedef struct view {
+    tw_platform_view *out;
+    const tw_part *compute; /* NULL: all that there are */
+    int *slot;              /* of each memory, see reader */
+} view;
+
+/* Whether the view's compute engine sees the memory of itself: it is shared, or in the same core. */
+static bool sees(const view *v, const tw_platform_memory *memory)
+{
+    return !v->compute || memory->core < 0 || memory->core == v->compute->core;
+}
+
+/* Marks the memories that the compute engine lists. */
+static void mark_listed(reader *r, const view *v, const tw_node *list)
+{
+    for (int m = 0; m < r->n_memories; m++) v->slot[m] = m == 0 ? 0 : -1;
+    if (list->kind != TW_LIST || list->n_children == 0) {
+        tw_diag_error(r->diag, list->loc, "'memories' of an engine must be a list of memories");
+        r->n_bad++;
+        return;
+    }
+    for (const tw_node *node = list->child; node; node = node->next) {
+        int m = node->kind == TW_SCALAR ? find_seen(r, v->compute, node->text) : -1;
+        bool known = m >= 0 && sees(v, &r->memory[m]), again = known && m > 0 && v->slot[m] == 0;
+        if (known) v->slot[m] = 0;
+        if (known && !again) continue;
+        r->n_bad++;
+        if (again)
+            tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'memories'", node->text);
+        else
+            tw_diag_error(r->diag, node->loc, "'memories' names '%s', which is no memory that the engine can reach",
+                          node->kind == TW_SCALAR ? node->text : "");
+    }
+}
+
+/* The memories of the view. */
+static void choose_memories(reader *r, const view *v, const tw_machine *base)
+{
+    tw_machine *machine = &v->out->machine;
+    const tw_node *list = v->compute ? tw_graph_entry(v->compute->node, "memories") : NULL;
+    int n = 0;
+    *machine = *base;
+    for (int m = 0; m < r->n_memories; m++) v->slot[m] = sees(v, &r->memory[m]) ? 0 : -1;
+    if (list) mark_listed(r, v, list);
+    for (int m = 0; m < r->n_memories; m++) n += v->slot[m] >= 0;
+    if (!r->plain && (n < 2 || n > TW_MAX_MEMORIES)) {
+        tw_diag_error(r->diag, v->compute->node->loc,
+                      "compute engine '%s' has %d memories on its paths, outside 2..%d",
+                      v->compute->name ? v->compute->name : "", n, TW_MAX_MEMORIES);
+        r->n_bad++;
+        return;
+    }
+    for (int m = 0; m < r->n_memories; m++) {
+        if (v->slot[m] < 0) continue;
+        v->slot[m] = machine->n_memories;
+        v->out->memory[machine->n_memories] = m;
+        machine->memory[machine->n_memories] = r->memory[m].is;
+        machine->memory[machine->n_memories++].name = r->memory[m].name;
+    }
+}
+
+/* The memory at one end of a mover, -1: it cannot be told. */
+static int end_of(const reader *r, const tw_part *mover, int end)
+{
+    const tw_node *between = tw_graph_entry(mover->node, "between");
+    if (!between || between->kind != TW_LIST || between->n_children != 2) return -1;
+    const tw_node *node = end == 0 ? between->child : between->child->next;
+    return node->kind == TW_SCALAR ? find_seen(r, mover, node->text) : -1;
+}
+
+/* Whether both ends of a mover are in the view and, with `near`, follow each other there on a path. */
+static bool spans(const view *v, int outer, int inner, bool near)
+{
+    const tw_machine *machine = &v->out->machine;
+    int a = v->slot[outer], b = v->slot[inner];
+    if (a < 0 || b < 0) return false;
+    return !near || tw_machine_ways(machine, a, b) || tw_machine_ways(machine, b, a);
+}
+
+/* Whether the engine belongs to the view. What stands nowhere in the right place does so wherever it has both ends: the
+ * reader says what is wrong with it. */
+static bool belongs(const reader *r, const view *all, int n, const view *v, const tw_part *part)
+{
+    if (r->plain) return true;
+    if (part->core >= 0 && part->core != v->compute->core) return false;
+    if (tw_graph_computes(part->node)) return part == v->compute;
+    int outer = end_of(r, part, 0), inner = end_of(r, part, 1);
+    if (outer < 0 || inner < 0 || spans(v, outer, inner, true)) return true;
+    for (int i = 0; i < n; i++)
+        if (spans(&all[i], outer, inner, true)) return false;
+    return spans(v, outer, inner, false);
+}
+
+/* The dimension of an array that is called so, -1: there is none. */
+static int find_dim(const tw_cost *cost, const tw_node *node)
+{
+    for (int d = 0; d < cost->n_dims && cost->kind == TW_COST_ARRAY; d++)
+        if (node->kind == TW_SCALAR && strcmp(cost->dim[d], node->text) == 0) return d;
+    return -1;
+}
+
+/* The dimensions that the memory is private to, and how many of it there are. */
+static void resolve_per(reader *r, const tw_machine *machine, int m, tw_memory *memory)
+{
+    const tw_node *per = r->per[m];
+    const tw_engine *compute = &machine->engine[machine->compute];
+    bool list = per->kind == TW_LIST;
+    int64_t lanes = 1;
+    for (const tw_node *node = list ? per->child : per; node; node = list ? node->next : NULL) {
+        int d = find_dim(&compute->cost, node);
+        bool again = d >= 0 && (memory->per >> d & 1);
+        if (d >= 0) memory->per |= 1u << d;
+        if (d >= 0 && !again && tw_ckd_mul(lanes, compute->cost.array[d], &lanes) && lanes <= TW_EXTENT_MAX)
+            continue;
+        r->n_bad++;
+        if (again)
+            tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'per'", node->text);
+        else if (d >= 0)
+            tw_diag_error(r->diag, node->loc, "there are more than %" PRId64 " of memory '%s'", TW_EXTENT_MAX,
+                          memory->name);
+        else
+            tw_diag_error(r->diag, node->loc, "memory '%s' is private to '%s', which is no dimension of '%s'",
+                          memory->name, node->kind == TW_SCALAR ? node->text : "", compute->name);
+        return;
+    }
+    if (memory->per == 0 || (r->memory[m].is.per != 0 && r->memory[m].lanes != lanes)) {
+        tw_diag_error(r->diag, per->loc,
+                      memory->per == 0 ? "'per' is empty"
+                                       : "there are %" PRId64 " of memory '%s' for one engine and %" PRId64
+                                         " for '%s'",
+                      r->memory[m].lanes, memory->name, lanes, compute->name);
+        r->n_bad++;
+    }
+    if (r->memory[m].is.per == 0) r->memory[m].is.per = memory->per;
+    r->memory[m].lanes = lanes;
+}
+
+static void resolve_private(reader *r, const view *v)
+{
+    tw_machine *machine = &v->out->machine;
+    for (int m = 0; m < r->n_memories && machine->compute < machine->n_engines; m++) {
+        if (!r->per[m] || v->slot[m] < 0) continue;
+        if (r->graph.n_cores > 0 && r->memory[m].core < 0) {
+            tw_diag_error(r->diag, r->per[m]->key_loc, "memory '%s' is shared by the cores and cannot be private",
+                          r->memory[m].name);
+            r->n_bad++;
+            continue;
+        }
+        resolve_per(r, machine, m, &machine->memory[v->slot[m]]);
+    }
+}
+
+/* The engines of a view, read as those of a machine. */
+static tw_status read_view(reader *r, const view *all, int n, const view *v)
+{
+    const tw_graph *graph = &r->graph;
+    tw_machine *machine = r->machine = &v->out->machine;
+    r->slot = v->slot;
+    for (int e = 0; e < graph->n[TW_PART_ENGINE]; e++) {
+        r->part = &graph->part[TW_PART_ENGINE][e];
+        int before = machine->n_engines;
+        if (!belongs(r, all, n, v, r->part)) continue;
+        if (before == TW_MAX_ENGINES) {
+            r->n_bad++;
+            return tw_diag_error(r->diag, r->part->node->loc,
+                                 "compute engine '%s' has more than %d engines around it",
+                                 v->compute->name ? v->compute->name : "", TW_MAX_ENGINES - 1);
+        }
+        read_engine(r, r->part->node);
+        if (machine->n_engines > before) v->out->mover[before] = e;
+        if (r->part == v->compute) v->out->engine = e;
+    }
+    resolve_shares(r);
+    spread_barrier(r);
+    machine->compute = first_compute(machine);
+    if (r->n_bad == 0) resolve_private(r, v);
+    if (r->no_room) return TW_ERR_NOMEM;
+    if (r->n_bad) return TW_ERR_INPUT;
+    if (r->plain && machine->compute < machine->n_engines) v->out->engine = v->out->mover[machine->compute];
+    return tw_machine_check(machine, r->diag);
+}
+
+/* The compute engines; every core has one. */
+static int find_views(reader *r, const tw_part **compute)
+{
+    const tw_graph *graph = &r->graph;
+    int n = 0, of_core[TW_MAX_CORES] = {0};
+    for (int e = 0; e < graph->n[TW_PART_ENGINE]; e++) {
+        const tw_part *part = &graph->part[TW_PART_ENGINE][e];
+        if (!tw_graph_computes(part->node)) continue;
+        if (part->core >= 0) of_core[part->core]++;
+        if (n == TW_MAX_VIEWS) {
+            tw_diag_error(r->diag, part->node->loc, "more than %d compute engines", TW_MAX_VIEWS);
+            r->n_bad++;
+            return n;
+        }
+        compute[n++] = part;
+    }
+    for (int c = 0; c < graph->n_cores; c++) {
+        if (of_core[c] > 0) continue;
+        tw_diag_error(r->diag, graph->core[c].loc, "core '%s' has no compute engine",
+                      graph->core[c].name ? graph->core[c].name : "");
+        r->n_bad++;
+    }
+    return n;
+}
+
+static tw_status read_views(reader *r, tw_platform *platform)
+{
+    const tw_part *compute[TW_MAX_VIEWS] = {0};
+    const tw_machine base = *r->machine;
+    view all[TW_MAX_VIEWS];
+    tw_platform_view *out;
+    int n = r->plain ? 1 : find_views(r, compute);
+    if (!r->plain && r->n_bad) return TW_ERR_INPUT;
+    TW_ALLOC(r->arena, out, n);
+    for (int i = 0; i < n; i++) {
+        all[i] = (view){.out = &out[i], .compute = compute[i]};
+        TW_ALLOC(r->arena, all[i].slot, r->n_memories + 1);
+        choose_memories(r, &all[i], &base);
+    }
+    if (!r->plain && r->n_bad) return TW_ERR_INPUT;
+    for (int i = 0; i < n; i++) TW_TRY(read_view(r, all, n, &all[i]));
+    platform->n_views = n;
+    platform->view = r->views = out;
+    return TW_OK;
+}
+
+/* ---- the platform ---- */
+
+/* Engines as the first view that has them knows them. */
+static tw_status join_engines(reader *r, tw_platform *platform, tw_platform_engine *engine)
+{
+    const tw_graph *graph = &r->graph;
+    for (int v = platform->n_views - 1; v >= 0; v--) {
+        const tw_platform_view *from = &platform->view[v];
+        for (int e = 0; e < from->machine.n_engines; e++) {
+            const tw_part *part = &graph->part[TW_PART_ENGINE][from->mover[e]];
+            tw_platform_engine *to = &engine[from->mover[e]];
+            *to = (tw_platform_engine){.name = part->name, .core = part->core, .is = from->machine.engine[e]};
+            to->is.name = tw_graph_entry(part->node, "name")->text;
+            to->is.memory = from->memory[to->is.memory];
+            if (to->is.outer >= 0) to->is.outer = from->memory[to->is.outer];
+            for (int way = 0; way < 2; way++) to->reads[way] = to->writes[way] = -1;
+        }
+    }
+    for (int e = 0; e < platform->n_engines; e++) {
+        const tw_part *part = &graph->part[TW_PART_ENGINE][e];
+        if (engine[e].name) continue;
+        r->n_bad++;
+        tw_diag_error(r->diag, part->node->loc,
+                      "engine '%s' moves between memories that no compute engine has both of",
+                      part->name ? part->name : "");
+    }
+    return r->n_bad ? TW_ERR_INPUT : TW_OK;
+}
+
+static void check_engine_names(reader *r, const tw_platform_engine *engine, int n)
+{
+    for (int e = 0; e < n; e++)
+        for (int before = 0; before < e; before++) {
+            if (strcmp(engine[e].name, engine[before].name) != 0) continue;
+            tw_diag_error(r->diag, engine[e].is.loc, "engine '%s' is given twice", engine[e].name);
+            tw_diag_note(r->diag, engine[before].is.loc, "'%s' was first given here", engine[before].name);
+            r->n_bad++;
+        }
+}
+
+static void check_memory_use(reader *r, const tw_platform *platform)
+{
+    for (int m = 0; m < r->n_memories; m++) {
+        int n = 0;
+        for (int v = 0; v < platform->n_views; v++)
+            for (int i = 0; i < platform->view[v].machine.n_memories; i++) n += platform->view[v].memory[i] == m;
+        if (n > 0) continue;
+        tw_diag_error(r->diag, r->memory[m].is.loc, "memory '%s' is on the paths of no compute engine",
+                      r->memory[m].name);
+        r->n_bad++;
+    }
+}
+
+static tw_status build_platform(reader *r, tw_machine *out)
+{
+    tw_platform *platform;
+    tw_platform_engine *engine;
+    TW_ALLOC(r->arena, platform, 1);
+    TW_TRY(read_views(r, platform));
+    *platform = (tw_platform){.n_cores = r->graph.n_cores,
+                              .core = r->graph.core,
+                              .n_memories = r->n_memories,
+                              .memory = r->memory,
+                              .n_engines = r->graph.n[TW_PART_ENGINE],
+                              .n_views = platform->n_views,
+                              .view = platform->view};
+    TW_ALLOC(r->arena, engine, platform->n_engines);
+    platform->engine = engine;
+    TW_TRY(join_engines(r, platform, engine));
+    check_engine_names(r, engine, platform->n_engines);
+    check_memory_use(r, platform);
+    if (r->n_bad) return TW_ERR_INPUT;
+    TW_TRY(tw_ports_read(&r->graph, engine, r->arena, r->diag, platform));
+    for (int v = 0; v < platform->n_views; v++) r->views[v].machine.platform = platform;
+    *out = platform->view[0].machine;
+    return tw_platform_check(platform, r->diag);
+}
+
+/* ---- the file ---- */
+
+/* Nothing moves within one memory, and by no engine. Lists that are too long or too short count as none. */
+static const tw_node *check_list(reader *r, const tw_node *list, int max)
+{
+    return !list || !r->plain || check_count(r, list, 2, max) ? list : NULL;
+}
+
+static tw_status read_lists(reader *r, lists *file, const tw_node *cores, tw_machine *out)
+{
+    const tw_node *engines = file->of[TW_PART_ENGINE];
+    int n = r->plain && engines ? engines->n_children : 2;
+    file->of[TW_PART_MEMORY] = check_list(r, file->of[TW_PART_MEMORY], TW_MAX_MEMORIES);
+    if (n < 2 || n > TW_MAX_ENGINES) file->of[TW_PART_ENGINE] = NULL; /* a word on that comes behind the memories */
+    TW_TRY(read_parts(r, file, r->plain ? NULL : cores));
+    TW_TRY(read_memories(r));
+    check_list(r, engines, TW_MAX_ENGINES);
+    if (!r->plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
+    return build_platform(r, out);
+}
+
+static tw_status read_machine(const tw_node *root, const int64_t *values, tw_arena *arena, tw_diag *diag,
+                              tw_machine *out)
 {
     const char *unit_word[TW_N_UNITS];
     for (int u = 0; u < TW_N_UNITS; u++) unit_word[u] = tw_unit_name((tw_unit)u);
     tw_machine machine = {.root = root};
-    reader r = {.diag = diag, .machine = &machine, .values = values};
+    reader r = {.diag = diag, .machine = &machine, .values = values, .arena = arena};
     int unit = 0;
     tw_fields f = tw_fields_open(root, "machine file", diag);
     tw_field_name(&f, "machine", TW_REQUIRED, &machine.name);
@@ -710,26 +1233,23 @@ static tw_status read_machine(const tw_node *root, const int64_t *values, tw_dia
     tw_field_int(&f, "clock_mhz", TW_OPTIONAL, 1, TW_CLOCK_MAX, &machine.clock_mhz);
     read_parameters(&r, known_node(&r, &f, "parameters") ? tw_field_map(&f, "parameters", TW_OPTIONAL) : NULL);
     read_common(&r, &f);
-    const tw_node *memories = tw_field_list(&f, "memories", TW_REQUIRED);
-    const tw_node *engines = tw_field_list(&f, "engines", TW_REQUIRED);
+    const tw_node *cores = known_node(&r, &f, "cores") ? tw_field_list(&f, "cores", TW_OPTIONAL) : NULL;
+    lists file = {
+        .of = {[TW_PART_MEMORY] = tw_field_list(&f, "memories", TW_REQUIRED),
+               [TW_PART_ENGINE] = tw_field_list(&f, "engines", cores ? TW_OPTIONAL : TW_REQUIRED),
+               [TW_PART_PORT] = known_node(&r, &f, "ports") ? tw_field_list(&f, "ports", TW_OPTIONAL) : NULL}};
     if (tw_fields_close(&f) != TW_OK) r.n_bad++;
-    read_list(&r, memories, "memories", TW_MAX_MEMORIES, read_memory);
-    read_list(&r, engines, "engines", TW_MAX_ENGINES, read_engine);
-    resolve_shares(&r);
-    spread_barrier(&r);
-    if (r.n_bad) return TW_ERR_INPUT;
-    machine.compute = first_compute(&machine);
-    TW_TRY(tw_machine_check(&machine, diag));
-    *out = machine;
-    return TW_OK;
+    r.plain = is_plain(&r, cores, file.of[TW_PART_ENGINE]);
+    return read_lists(&r, &file, cores, out);
 }
 
-tw_status tw_machine_of_tree(const tw_node *root, tw_diag *diag, tw_machine *out)
+tw_status tw_machine_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, tw_machine *out)
 {
-    return read_machine(root, NULL, diag, out);
+    return read_machine(root, NULL, arena, diag, out);
 }
 
-tw_status tw_machine_with(const tw_machine *machine, const int64_t *value, tw_diag *diag, tw_machine *out)
+tw_status tw_machine_with(const tw_machine *machine, const int64_t *value, tw_arena *arena, tw_diag *diag,
+                          tw_machine *out)
 {
-    return read_machine(machine->root, value, diag, out);
+    return read_machine(machine->root, value, arena, diag, out);
 }

@@ -185,7 +185,7 @@ void tw_map_unroll(tw_fields *f, const tw_op *op, const tw_cost *cost, tw_spread
 
 bool tw_map_holds(const tw_op *op, const tw_machine *machine, int memory, int operand)
 {
-    return machine->memory[memory].holds & tw_role_of(op, operand);
+    return tw_machine_path(machine, op, operand) >> memory & 1;
 }
 
 bool tw_map_offers(const tw_machine *machine, tw_accumulate mode)

@@ -3,6 +3,7 @@
  *     mapping (read, or found by search) -> programs with their layouts -> timelines -> addresses of each group
  *
  * Every stage takes the finished values before it as const and makes one new value. */
+#include "machine/platform.h"
 #include "place/layout.h"
 #include "plan/describe.h"
 #include "plan/evaluate.h"
@@ -56,6 +57,18 @@ static tw_status describe_links(tw_op_plan *plan, tw_arena *scratch)
         TW_TRY(tw_traffic_least(p->op, o, scratch, &least));
         for (int m = 1; m < p->machine->n_memories; m++) plan->link[m][o] = describe_link(plan, m, o, least);
     }
+    return TW_OK;
+}
+
+tw_status tw_machine_suits(const tw_model *model, const tw_machine *machine, tw_diag *diag)
+{
+    const tw_platform *platform = machine->platform;
+    const char *what;
+    tw_loc loc;
+    if (platform && tw_platform_needs_groups(platform, &what, &loc))
+        return tw_diag_error(diag, loc, "%s '%s' needs a mapping with 'groups'",
+                             platform->n_ports > 0 ? "port" : "private memory", what);
+    for (int i = 0; i < model->n_ops; i++) TW_TRY(tw_machine_check_op(machine, &model->op[i], diag));
     return TW_OK;
 }
 
@@ -180,6 +193,7 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     if (!origin) origin = &given;
     TW_ALLOC(work->arena, plan, 1);
     *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .front = origin->front};
+    if (mapping->n_groups == 0) TW_TRY(tw_machine_suits(model, machine, work->diag));
     TW_TRY(tw_groups_check(model, machine, work->diag));
     TW_TRY(tw_mapping_check(mapping, model, machine, work->diag));
     TW_TRY(build_groups(plan, origin, work, &parts));

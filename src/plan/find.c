@@ -135,6 +135,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     TW_ALLOC(work->scratch, h.found, model->n_ops);
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
+    TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
     TW_TRY(tw_groups_check(model, asked->machine, work->diag));
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);

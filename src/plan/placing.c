@@ -300,7 +300,7 @@ tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
         level->pass = l + 1 < map.n_levels;
         for (int i = 0; i < model->op[op].n_loops; i++) level->order[i] = i, level->count[i] = 1;
         for (int o = 0; o < model->op[op].n_operands; o++) {
-            level->slots[o] = (machine->memory[l + 1].holds & tw_role_of(&model->op[op], o)) != 0;
+            level->slots[o] = tw_machine_path(machine, &model->op[op], o) >> (l + 1) & 1;
         }
     }
     return map;

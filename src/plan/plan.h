@@ -116,6 +116,9 @@ typedef struct tw_parts {
 } tw_parts;
 /* Programs, timelines and addresses of the group, added to `out`. */
 TW_NODISCARD tw_status tw_group_build(const tw_group *group, const tw_work *work, tw_parts *out);
+/* Whether operators that run one after the other on view 0 are all that there is to it: what only a mapping with groups can use is
+ * refused, and operands that no mover carries. */
+TW_NODISCARD tw_status tw_machine_suits(const tw_model *model, const tw_machine *machine, tw_diag *diag);
 /* A fused operator finds its input where the one before it left it: next to the compute engine. */
 TW_NODISCARD tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_diag *diag);
 #endif

@@ -119,8 +119,8 @@ static void open_residency(const tw_program *p, tw_flow *flow, int memory, int o
     s->outer = tw_path_outer(path, memory);
     s->inner = -1;
     flow->residency[s->outer][operand].inner = memory;
-    s->filler = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_INWARDS);
-    s->drain = (int16_t)tw_machine_link(p->machine, s->outer, memory, TW_OUTWARDS);
+    s->filler = (int16_t)tw_machine_link_of(p->machine, p->op, operand, s->outer, memory, TW_INWARDS);
+    s->drain = (int16_t)tw_machine_link_of(p->machine, p->op, operand, s->outer, memory, TW_OUTWARDS);
     s->pool = (int16_t)tw_level_pool(&p->map->level[memory - 1], operand);
     s->grain = is_whole(p, memory, operand) ? -1 : grain_of(p, memory);
     s->depth = s->grain < 0 ? 0 : kept_depth(p, flow, memory, operand, s->grain);

@@ -448,8 +448,9 @@ static bool worth_trying(credits *c, const span *r, bool doubled)
     tw_outcome least = c->least;
     bool ahead = false; /* a transfer comes with every execution, before that of the step before it */
     for (int i = 0; i < leaf_op(c)->n_operands; i++) ahead |= o->changes[1][i];
-    const tw_engine *mover = &machine->engine[tw_machine_link(machine, 0, 1, TW_INWARDS)];
-    ahead &= mover->prefetches && works_to_the_end(mover);
+    int link = tw_machine_link(machine, 0, 1, TW_INWARDS, TW_HOLDS_ALL);
+    const tw_engine *mover = link >= 0 ? &machine->engine[link] : NULL;
+    ahead &= mover && mover->roles == 0 && !mover->named && mover->prefetches && works_to_the_end(mover);
     int64_t launch = tw_cdiv(machine->launch, TW_MILLI), last = ahead ? o->n_sweeps : o->n_execs;
     int64_t cycles = tw_sat_add(tw_sat_mul(o->n_execs - last, o->under), tw_sat_mul(last, o->alone));
     if (!doubled) cycles = tw_sat_add(tw_sat_mul(o->n_execs, o->alone), takes_turns(c, r) ? moving_cycles(c) : 0);

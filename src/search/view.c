@@ -221,8 +221,8 @@ int tw_space_outside(const tw_space *s, int m, int o) { return tw_path_outer(s->
 
 int tw_space_mover(const tw_space *s, int m, int o)
 {
-    return tw_machine_link(s->machine, tw_space_outside(s, m, o), m,
-                           o == tw_op_output(s->op) ? TW_OUTWARDS : TW_INWARDS);
+    return tw_machine_link_of(s->machine, s->op, o, tw_space_outside(s, m, o), m,
+                              o == tw_op_output(s->op) ? TW_OUTWARDS : TW_INWARDS);
 }
 
 /* ---- time ---- */

@@ -289,7 +289,7 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
             const tw_cost *cost = &m->engine[e].cost;
             if (m->engine[e].kind != TW_MOVES || cost->kind != TW_COST_DESCRIPTOR || !in->streamed[o]) continue;
             if (m->engine[e].memory != inputs || m->engine[e].outer != outer) continue;
-            if (!(m->engine[e].carries & TW_INWARDS)) continue;
+            if (!tw_verify_carries(in, e, o, TW_INWARDS)) continue;
             int64_t units = verify_zeroed(in, o, tw_verify_units(in, o, 1));
             if (units <= (clash ? cost->clash_waits : cost->fill_waits)) sum += verify_fill(cost, units);
         }

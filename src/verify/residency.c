@@ -4,10 +4,9 @@
 #include "verify/shape.h"
 
 static int output_of(const tw_residencies *s) { return s->in->op->n_operands - 1; }
-static unsigned role_of(const tw_residencies *s, int operand) { return tw_verify_role(s->in->op, operand); }
 static bool holds(const tw_residencies *s, int memory, int operand)
 {
-    return s->in->machine->memory[memory].holds & role_of(s, operand);
+    return tw_verify_holds(s->in, memory, operand);
 }
 static uint64_t bit(int p) { return UINT64_C(1) << p; }
 static uint64_t below(int p) { return p >= 64 ? ~UINT64_C(0) : bit(p) - 1; }
@@ -88,12 +87,12 @@ static bool sends_again(const tw_residencies *s, int operand)
     return operand != output_of(s) && s->in->machine->reuse == TW_REUSE_DECLARED;
 }
 
-static int mover(const tw_residencies *s, int outer, int memory, unsigned way)
+static int mover(const tw_residencies *s, int operand, int outer, int memory, unsigned way)
 {
     const tw_machine *m = s->in->machine;
     for (int e = 0; e < m->n_engines; e++)
         if (m->engine[e].kind == TW_MOVES && m->engine[e].outer == outer && m->engine[e].memory == memory &&
-            (m->engine[e].carries & way))
+            tw_verify_carries(s->in, e, operand, way))
             return e;
     return -1;
 }
@@ -105,8 +104,8 @@ static void open(tw_residencies *s, int memory, int operand, int outer)
     f->here = true;
     f->outer = outer;
     f->inner = -1;
-    f->inwards = mover(s, outer, memory, TW_INWARDS);
-    f->outwards = mover(s, outer, memory, TW_OUTWARDS);
+    f->inwards = mover(s, operand, outer, memory, TW_INWARDS);
+    f->outwards = mover(s, operand, outer, memory, TW_OUTWARDS);
     f->resident = is_resident(s, operand);
     if (f->resident || is_whole(s, memory, operand, outer)) {
         f->grain = -1;

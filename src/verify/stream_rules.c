@@ -64,25 +64,29 @@ static bool check_buffer_use(const tw_commanded *s, int buffer, int operand)
                        operand_of(s, operand)->name);
 }
 
-/* A transfer's engine is a mover that carries this way between exactly the two memories. */
+/* A transfer's engine is a mover that carries this operand this way between exactly the two memories. */
 static bool check_mover(const tw_commanded *s, int inner, int outer, unsigned way)
 {
-    const tw_engine *e = &s->at.in->machine->engine[s->at.instr->engine];
+    int engine = s->at.instr->engine, operand = s->at.instr->operand;
+    const tw_engine *e = &s->at.in->machine->engine[engine];
     if (e->kind != TW_MOVES) return tw_fault_at(&s->at, "is not on a mover");
     if (e->outer != outer || e->memory != inner)
         return tw_fault_at(&s->at, "on '%s' does not run between memories '%s' and '%s'", e->name,
                            memory_name(s, outer), memory_name(s, inner));
-    if (e->carries & way) return true;
-    return tw_fault_at(&s->at, "on '%s', which does not carry %s", e->name,
-                       way == TW_INWARDS ? "inwards" : "outwards");
+    if (!(e->carries & way))
+        return tw_fault_at(&s->at, "on '%s', which does not carry %s", e->name,
+                           way == TW_INWARDS ? "inwards" : "outwards");
+    if (tw_verify_carries(s->at.in, engine, operand, way)) return true;
+    return tw_fault_at(&s->at, "on '%s', which does not carry '%s'", e->name, operand_of(s, operand)->name);
 }
 
 /* The two ends of a transfer follow each other on the path of the operand. */
 static bool check_path(const tw_commanded *s, int inner, int outer, int operand)
 {
     const tw_memory *memory = s->at.in->machine->memory;
-    bool holds = memory[inner].holds & tw_verify_role(s->at.in->op, operand);
-    if (inner > 0 && holds && tw_verify_outside(s->at.in, inner, operand) == outer) return true;
+    if (inner > 0 && tw_verify_holds(s->at.in, inner, operand) &&
+        tw_verify_outside(s->at.in, inner, operand) == outer)
+        return true;
     return tw_fault_at(&s->at, "moves '%s' between '%s' and '%s', which is not on its path",
                        operand_of(s, operand)->name, memory[outer].name, memory[inner].name);
 }

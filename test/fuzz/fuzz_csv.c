@@ -63,7 +63,7 @@ static void read_rows(const char *bytes, size_t n, tw_arena *arena)
     tw_machine machine;
     tw_data data;
     expect(tw_tree_parse("machine", machine_text, strlen(machine_text), arena, &diag, &root) == TW_OK);
-    expect(tw_machine_of_tree(root, &diag, &machine) == TW_OK);
+    expect(tw_machine_of_tree(root, arena, &diag, &machine) == TW_OK);
     tw_csv csv;
     const tw_data_meaning meaning = {&(tw_data_options){0}, &machine, tw_quidditch_read};
     tw_status status = tw_csv_parse("fuzz", bytes, n, arena, &diag, &csv);

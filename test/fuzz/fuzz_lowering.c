@@ -35,7 +35,7 @@ static void open_scene(uint8_t which, tw_arena *arena, tw_diag *diag, tw_model *
     expect(tw_oneline_parse(workload[which % TW_COUNT(workload)], arena, diag, &root) == TW_OK);
     expect(tw_model_of_tree(root, arena, diag, model) == TW_OK);
     expect(tw_tree_parse("cluster", cluster, strlen(cluster), arena, diag, &root) == TW_OK);
-    expect(tw_machine_of_tree(root, diag, machine) == TW_OK);
+    expect(tw_machine_of_tree(root, arena, diag, machine) == TW_OK);
 }
 
 /* The attribute of its plan is a mapping that prints the same. */

@@ -73,7 +73,7 @@ static tw_status read_machine(const input *in, tw_machine *out)
 {
     const tw_node *root;
     TW_TRY(tree_of(in, &root));
-    return checked(in, tw_machine_of_tree(root, in->diag, out));
+    return checked(in, tw_machine_of_tree(root, in->arena, in->diag, out));
 }
 
 static input fixed(const input *in, const char *text) { return (input){text, strlen(text), in->arena, in->diag}; }

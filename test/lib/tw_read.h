@@ -41,7 +41,7 @@ static inline tw_status tw_read_machine(tw_bench *b, const char *file, const cha
 {
     const tw_node *root;
     TW_TRY(tw_read_tree(b, file, text, &root));
-    return tw_machine_of_tree(root, &b->diag, out);
+    return tw_machine_of_tree(root, b->arena, &b->diag, out);
 }
 
 static inline tw_status tw_read_mapping(tw_bench *b, const char *file, const char *text, const tw_model *model,

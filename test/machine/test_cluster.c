@@ -252,14 +252,14 @@ TEST(a_machine_with_other_values_differs_where_the_parameters_stand_and_nowhere_
     tw_bench b = tw_bench_new();
     tw_machine m, other, back;
     read_or_fail(&b, full, &m);
-    CHECK_EQ(tw_machine_with(&m, (const int64_t[]){7500, 1000}, &b.diag, &other), TW_OK);
+    CHECK_EQ(tw_machine_with(&m, (const int64_t[]){7500, 1000}, b.arena, &b.diag, &other), TW_OK);
     CHECK_EQ(other.parameter[0].value, 7500);
     CHECK_EQ(other.launch, 7500);
     CHECK_EQ(other.engine[2].cost.start, 7500);
     CHECK_EQ(other.engine[2].cost.banks.busy, 1000);
     CHECK_EQ(other.engine[2].cost.banks.along, 173);
     CHECK_EQ(m.launch, 41300); /* the first one is as it was */
-    CHECK_EQ(tw_machine_with(&other, (const int64_t[]){41300, 250}, &b.diag, &back), TW_OK);
+    CHECK_EQ(tw_machine_with(&other, (const int64_t[]){41300, 250}, b.arena, &b.diag, &back), TW_OK);
     check_same_machine(&back, &m);
     tw_bench_free(&b);
 }
@@ -269,10 +269,10 @@ TEST(values_outside_the_range_of_a_parameter_are_brought_to_its_end)
     tw_bench b = tw_bench_new();
     tw_machine m, other;
     read_or_fail(&b, full, &m);
-    CHECK_EQ(tw_machine_with(&m, (const int64_t[]){-1, 0}, &b.diag, &other), TW_OK);
+    CHECK_EQ(tw_machine_with(&m, (const int64_t[]){-1, 0}, b.arena, &b.diag, &other), TW_OK);
     CHECK_EQ(other.launch, 0);
     CHECK_EQ(other.engine[2].cost.banks.busy, 100);
-    CHECK_EQ(tw_machine_with(&m, (const int64_t[]){INT64_MAX, INT64_MAX}, &b.diag, &other), TW_OK);
+    CHECK_EQ(tw_machine_with(&m, (const int64_t[]){INT64_MAX, INT64_MAX}, b.arena, &b.diag, &other), TW_OK);
     CHECK_EQ(other.launch, 100000);
     CHECK_EQ(other.engine[2].cost.banks.busy, 1000);
     tw_bench_free(&b);

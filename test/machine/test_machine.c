@@ -168,11 +168,11 @@ TEST(inputs_and_output_have_paths_of_their_own)
     CHECK_EQ(tw_machine_ways(&m, L3, FABRIC), TW_BOTH_WAYS);
     CHECK_EQ(tw_machine_ways(&m, L1, FABRIC), 0);
     CHECK_EQ(tw_machine_ways(&m, FABRIC, L3), 0);
-    CHECK_EQ(tw_machine_link(&m, DRAM, L3, TW_OUTWARDS), 1);
-    CHECK_EQ(tw_machine_link(&m, L3, L1, TW_INWARDS), 2);
-    CHECK_EQ(tw_machine_link(&m, L3, L1, TW_OUTWARDS), -1);
-    CHECK_EQ(tw_machine_link(&m, L3, FABRIC, TW_OUTWARDS), 3);
-    CHECK_EQ(tw_machine_link(&m, L3, FABRIC, TW_INWARDS), 4);
+    CHECK_EQ(tw_machine_link(&m, DRAM, L3, TW_OUTWARDS, TW_HOLDS_ALL), 1);
+    CHECK_EQ(tw_machine_link(&m, L3, L1, TW_INWARDS, TW_HOLDS_ALL), 2);
+    CHECK_EQ(tw_machine_link(&m, L3, L1, TW_OUTWARDS, TW_HOLDS_ALL), -1);
+    CHECK_EQ(tw_machine_link(&m, L3, FABRIC, TW_OUTWARDS, TW_HOLDS_ALL), 3);
+    CHECK_EQ(tw_machine_link(&m, L3, FABRIC, TW_INWARDS, TW_HOLDS_ALL), 4);
     tw_bench_free(&b);
 }
 

@@ -64,7 +64,7 @@ static void subject_read(subject *s)
     CHECK_EQ(tw_oneline_parse(s->line, s->arena, &diag, &root), TW_OK);
     CHECK_EQ(tw_model_of_tree(root, s->arena, &diag, &s->model), TW_OK);
     CHECK_EQ(tw_tree_parse("machine", s->machine_text, strlen(s->machine_text), s->arena, &diag, &root), TW_OK);
-    CHECK_EQ(tw_machine_of_tree(root, &diag, &s->machine), TW_OK);
+    CHECK_EQ(tw_machine_of_tree(root, s->arena, &diag, &s->machine), TW_OK);
     if (s->mapping_text) {
         CHECK_EQ(tw_tree_parse("mapping", s->mapping_text, strlen(s->mapping_text), s->arena, &diag, &root), TW_OK);
         CHECK_EQ(tw_mapping_of_tree(root, &s->model, &s->machine, s->arena, &diag, &s->mapping), TW_OK);
