@@ -186,6 +186,7 @@ static tw_status check_engine(const judge *j, int i)
     if (!(view->machine.engine[view->machine.compute].computes >> op->compute & 1))
         return tw_diag_error(j->diag, AT(j, engine[i]), "operator '%s' computes %s, engine '%s' does not", op->name,
                              tw_compute_name(op->compute), engine_name(j, i));
+    TW_TRY(tw_machine_check_op(&view->machine, op, j->diag));
     for (int k = 0; k <= i; k++) {
         int other = j->platform->engine[j->platform->view[j->group->op[k].view].engine].core;
         if (core >= 0 && other >= 0 && other != core)

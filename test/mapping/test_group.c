@@ -1,6 +1,6 @@
 /* test/mapping/test_group.c - mapping files with groups: what arrives, what is refused, round trips. */
 #include "mapping/groups.h"
-#include "two_cores.h"
+#include "tw_read.h"
 
 typedef struct stage {
     tw_bench bench;
@@ -40,11 +40,13 @@ static const char sound[] =
     "    levels: [{at: l1, sizes: {oy: 2}}]\n"
     "  - {core: little, ops: [pool1], levels: [{at: l1, sizes: {oy: 2}, buffers: {ifm: 2}}]}\n";
 
+static const char *duo_text(tw_bench *b) { return tw_read_source(b, "test/mapping/duo.yaml"); }
+
 static stage stage_new(void)
 {
     stage s = {.bench = tw_bench_new()};
     CHECK_EQ(tw_read_model(&s.bench, "w.yaml", chain, &s.model), TW_OK);
-    s.machine = two_cores(&s.bench);
+    CHECK_EQ(tw_read_machine(&s.bench, "duo.yaml", duo_text(&s.bench), &s.machine), TW_OK);
     return s;
 }
 
