@@ -336,9 +336,10 @@ static tw_status run_command(tw_async *s, tw_event *event, int n)
 /* Whether a transfer's cost depends on where its tile lies: no two rounds are then alike. */
 static bool by_place(const tw_machine *machine)
 {
-    for (int e = 0; e < machine->n_engines; e++)
-        if (machine->engine[e].cost.kind == TW_COST_DESCRIPTOR && machine->engine[e].cost.beats == TW_BEATS_LINES)
-            return true;
+    for (int e = 0; e < machine->n_engines; e++) {
+        const tw_cost *cost = &machine->engine[e].cost;
+        if (cost->kind == TW_COST_DESCRIPTOR && cost->descriptor.beats == TW_BEATS_LINES) return true;
+    }
     return false;
 }
 
