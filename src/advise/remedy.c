@@ -244,33 +244,41 @@ static bool make_milli_faster(int64_t *x, const char *of, tw_arena *arena, const
     return true;
 }
 
+static bool make_constant_faster(tw_cost_constant *cost, tw_arena *arena, const char **text)
+{
+    int64_t old = cost->cycles;
+    cost->cycles = tenth_less(old);
+    cost->busy = tenth_less(cost->busy);
+    if (cost->cycles == old) return false;
+    *text = tw_arena_printf(arena, "%s less time: %s cycles", TW_PERCENT(old - cost->cycles, old),
+                            TW_GROUPED(cost->cycles));
+    return true;
+}
+
+/* Of `each`, a cycle or a step: so much more work. */
+static bool make_wider(int64_t *x, const char *work, const char *each, tw_arena *arena, const char **text)
+{
+    int64_t old = *x;
+    *x = tenth_more(old, TW_EXTENT_MAX);
+    *text = tw_arena_printf(arena, "%s more: %s %s per %s", TW_PERCENT(*x - old, old), TW_GROUPED(*x), work, each);
+    return *x > 0;
+}
+
 /* Makes the cost smaller and says how; false when it is as small as it gets. An array grows by whole rows and
  * columns, which is no tenth of anything: it is left alone. */
 static bool make_faster(tw_cost *cost, const char *work, tw_arena *arena, const char **text)
 {
-    tw_cost old = *cost;
     switch (cost->kind) {
-    case TW_COST_ARRAY: return false;
-    case TW_COST_CONSTANT:
-        cost->fixed = tenth_less(old.fixed);
-        cost->busy = tenth_less(old.busy);
-        if (cost->fixed == old.fixed) return false;
-        *text = tw_arena_printf(arena, "%s less time: %s cycles", TW_PERCENT(old.fixed - cost->fixed, old.fixed),
-                                TW_GROUPED(cost->fixed));
-        return true;
+    case TW_COST_CONSTANT: return make_constant_faster(&cost->constant, arena, text);
+    case TW_COST_LINEAR: return make_wider(&cost->linear.per_cycle, work, "cycle", arena, text);
     case TW_COST_STEPPED:
-        if (cost->fixed == 0) return false;
-        break;
-    case TW_COST_DESCRIPTOR: return make_milli_faster(&cost->per_beat, "beat", arena, text);
-    case TW_COST_KERNEL: return make_milli_faster(&cost->per_point, "point", arena, text);
-    case TW_N_COSTS:
-    case TW_COST_LINEAR: break;
+        return cost->stepped.per_step > 0 && make_wider(&cost->stepped.step, work, "step", arena, text);
+    case TW_COST_DESCRIPTOR: return make_milli_faster(&cost->descriptor.per_beat, "beat", arena, text);
+    case TW_COST_KERNEL: return make_milli_faster(&cost->kernel.per_point, "point", arena, text);
+    case TW_COST_ARRAY:
+    case TW_N_COSTS: break;
     }
-    cost->per_cycle = tenth_more(old.per_cycle, TW_EXTENT_MAX);
-    *text =
-        tw_arena_printf(arena, "%s more: %s %s per %s", TW_PERCENT(cost->per_cycle - old.per_cycle, old.per_cycle),
-                        TW_GROUPED(cost->per_cycle), work, cost->kind == TW_COST_STEPPED ? "step" : "cycle");
-    return cost->per_cycle > 0;
+    return false;
 }
 
 static tw_status try_bandwidth(trial *t, int e)

@@ -77,13 +77,13 @@ static int64_t computing(const tw_machine *machine, const tw_op *op, int64_t ele
     int64_t len[TW_MAX_LOOPS], cycles = tw_cost_cycles(cost, tw_op_points(op));
     for (int l = 0; l < op->n_loops; l++) len[l] = op->loop[l].extent;
     tw_kernel_nest nest = tw_nest_of(op, len, elem);
-    if (cost->kind == TW_COST_KERNEL) return tw_cost_of_kernel(cost, &nest, false);
+    if (cost->kind == TW_COST_KERNEL) return tw_cost_of_kernel(&cost->kernel, &nest, false);
     return cycles < INT64_MAX / TW_MILLI ? cycles * TW_MILLI : INT64_MAX;
 }
 
 bool tw_arranging_pays(const tw_machine *machine, const tw_model *model, const tw_op *op, int link)
 {
-    tw_cost cost = machine->engine[link].cost;
+    tw_cost_descriptor cost = machine->engine[link].cost.descriptor; /* a strided mover has one */
     tw_box all;
     int64_t arranged = 0, plain = 0;
     cost.beats = TW_BEATS_ROWS; /* wherever the rows lie */

@@ -1,7 +1,8 @@
-/* src/machine/machine.c - costs, finders, invariants and the printer of machines, see machine.h. */
+/* src/machine/machine.c - finders, invariants and the printer of machines, see machine.h. */
 #include "machine/machine.h"
 
 #include "machine/arrange.h"
+#include "machine/cost_kind.h"
 #include "machine/discipline.h"
 #include "machine/platform.h"
 
@@ -37,154 +38,10 @@ const char *tw_doubling_name(tw_doubling doubling)
     return name[doubling];
 }
 
-const char *tw_beats_name(tw_beats beats)
-{
-    static const char *const name[TW_N_BEATS] = {"packed", "rows", "lines"};
-    return name[beats];
-}
-
 const char *tw_carries_name(unsigned carries)
 {
     static const char *const name[] = {"", "in", "out", "both"};
     return name[carries & TW_BOTH_WAYS];
-}
-
-bool tw_dims_are_plain(const tw_cost *cost)
-{
-    return cost->n_dims == 2 && strcmp(cost->dim[0], tw_rows_name) == 0 &&
-           strcmp(cost->dim[1], tw_columns_name) == 0;
-}
-
-int64_t tw_cost_cycles(const tw_cost *cost, int64_t work)
-{
-    int64_t cycles;
-    switch (cost->kind) {
-    case TW_COST_CONSTANT: return cost->fixed;
-    case TW_COST_LINEAR:
-    case TW_COST_ARRAY:
-        return tw_ckd_add(cost->fixed, tw_cdiv(work, cost->per_cycle), &cycles) ? cycles : INT64_MAX;
-    case TW_COST_STEPPED:
-        return tw_ckd_mul(cost->fixed, tw_cdiv(work, cost->per_cycle), &cycles) ? cycles : INT64_MAX;
-    case TW_COST_DESCRIPTOR:
-    case TW_COST_KERNEL:
-        if (work == INT64_MAX || !tw_ckd_add(work, cost->each, &cycles)) return INT64_MAX;
-        return tw_cdiv(cycles, TW_MILLI);
-    case TW_N_COSTS: break;
-    }
-    return INT64_MAX;
-}
-
-double tw_cost_rate(const tw_cost *cost)
-{
-    switch (cost->kind) {
-    case TW_COST_LINEAR: return (double)cost->per_cycle;
-    case TW_COST_STEPPED: return cost->fixed > 0 ? (double)cost->per_cycle / (double)cost->fixed : 0;
-    case TW_COST_ARRAY: {
-        double points = 1;
-        for (int d = 0; d < cost->n_dims; d++) points *= (double)cost->array[d];
-        return points;
-    }
-    case TW_COST_DESCRIPTOR: return cost->per_beat > 0 ? (double)cost->beat * TW_MILLI / (double)cost->per_beat : 0;
-    case TW_COST_KERNEL: return cost->per_point > 0 ? (double)cost->cores * TW_MILLI / (double)cost->per_point : 0;
-    case TW_COST_CONSTANT:
-    case TW_N_COSTS: break;
-    }
-    return 0;
-}
-
-/* a + b * c, INT64_MAX when that is too much. */
-static int64_t add_product(int64_t a, int64_t b, int64_t c)
-{
-    int64_t product, sum;
-    return tw_ckd_mul(b, c, &product) && tw_ckd_add(a, product, &sum) ? sum : INT64_MAX;
-}
-
-/* Beats beside the whole ones that a row touches which begins at `at` of a beat and ends `rest` units after a whole number
- * of beats. */
-static int64_t edges_of(int64_t at, int64_t rest, int64_t beat) { return (at + rest > 0) + (at + rest > beat); }
-
-static int64_t beats_of(const tw_cost *cost, const tw_shape *s)
-{
-    if (cost->beats == TW_BEATS_PACKED) return tw_cdiv(add_product(0, s->rows, s->units), cost->beat);
-    int64_t each = tw_cdiv(s->units, cost->beat), sum = 0;
-    if (cost->beats == TW_BEATS_ROWS ||
-        (s->at % cost->beat == 0 && s->stride % cost->beat == 0 && s->units % cost->beat == 0))
-        return add_product(0, s->rows, each);
-    /* Where rows begin within a beat repeats after as many rows as a beat has units: the first ones stand for all. */
-    int64_t step = s->stride % cost->beat, rest = s->units % cost->beat, at = s->at % cost->beat, to = 0;
-    int64_t sweeps = s->rows / cost->beat, left = s->rows % cost->beat;
-    for (int64_t i = 0; i < tw_min(s->rows, cost->beat); i++) {
-        int64_t edges = tw_max(edges_of(at, rest, cost->beat), edges_of(to, rest, cost->beat));
-        sum = add_product(sum, edges, sweeps + (i < left));
-        at = at + step < cost->beat ? at + step : at + step - cost->beat;
-        to = to + rest < cost->beat ? to + rest : to + rest - cost->beat;
-    }
-    return add_product(sum, s->rows, s->units / cost->beat);
-}
-
-int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *s)
-{
-    int64_t body = add_product(0, beats_of(cost, s), cost->per_beat),
-            least = add_product(0, s->rows, cost->row_least);
-    int64_t one =
-        add_product(add_product(cost->setup, s->rows, cost->per_row), s->rows > 1 ? tw_max(body, least) : body, 1);
-    return add_product(0, s->planes, one);
-}
-
-/* What the cores lose of their time to others, in thousandths. */
-static int64_t lost_of(const tw_banks *banks, int64_t stride, bool contended)
-{
-    if (banks->count == 0) return contended ? banks->busy : 0;
-    int64_t apart = stride / banks->width % banks->count, lost = 0;
-    bool along = 2 * apart >= banks->wave && 2 * apart <= 3 * banks->wave;
-    if (contended) lost = along ? banks->along : banks->busy;
-    if (apart == 0) lost += banks->full;
-    if (2 * apart == banks->count) lost += banks->half;
-    return lost;
-}
-
-tw_kernel_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem)
-{
-    tw_kernel_nest n = {1, 1, 1, elem};
-    for (int l = 0; l < op->n_loops; l++) {
-        *(op->loop[l].reduces ? &n.reduction : &n.others) *= len[l];
-        if (!op->loop[l].reduces) n.share = tw_max(n.share, len[l]);
-    }
-    n.others /= n.share;
-    n.stride *= n.reduction;
-    return n;
-}
-
-int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool contended)
-{
-    int64_t rows = tw_cdiv(nest->share, cost->cores), lanes = 1;
-    for (int i = cost->n_unrolls - 1; i >= 0; i--)
-        if (rows % cost->unroll[i] == 0) lanes = cost->unroll[i];
-    int64_t rounds = add_product(0, nest->others, rows / lanes);
-    int64_t width =
-        tw_max(lanes * (TW_MILLI + lost_of(&cost->banks, nest->stride, contended)), cost->depth * TW_MILLI);
-    int64_t points = add_product(0, add_product(0, nest->reduction, width), cost->per_point);
-    if (points < INT64_MAX) points /= TW_MILLI;
-    int64_t round = rounds > 1 ? tw_max(add_product(points, 1, cost->per_round), lanes * cost->row_least) : points;
-    return add_product(add_product(cost->start, lanes, cost->per_lane), rounds, round);
-}
-
-bool tw_banks_clash(const tw_banks *banks, int64_t stride)
-{
-    if (banks->count == 0) return false;
-    return 2 * (stride / banks->width) % banks->count == 0;
-}
-
-int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units)
-{
-    return add_product(cost->setup + cost->fill, tw_cdiv(units, cost->beat), cost->per_beat);
-}
-
-int64_t tw_cost_of_units(const tw_cost *cost, int64_t units)
-{
-    return tw_cost_cycles(cost, cost->kind == TW_COST_DESCRIPTOR
-                                    ? tw_cost_of_transfer(cost, &(tw_shape){1, 1, units, 0, units})
-                                    : units);
 }
 
 /* The strided mover that fills the memory of the compute engine, which must hold inputs and output; -1: there is none. */
@@ -220,11 +77,7 @@ tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, cons
 
 int64_t tw_engine_busy(const tw_engine *engine, int64_t work)
 {
-    const tw_cost *cost = &engine->cost;
-    if (cost->kind == TW_COST_CONSTANT) return cost->busy;
-    int64_t cycles = tw_cost_cycles(cost, work);
-    if (!engine->pipelined || cycles == INT64_MAX || cost->kind == TW_COST_STEPPED) return cycles;
-    return cycles - cost->fixed;
+    return tw_cost_busy(&engine->cost, engine->pipelined, work);
 }
 
 unsigned tw_role_of(const tw_op *op, int operand)
@@ -678,7 +531,7 @@ static int wider_inside(const tw_machine *machine, int m)
 static tw_status check_private(const tw_machine *machine, tw_diag *diag)
 {
     const tw_engine *compute = &machine->engine[machine->compute];
-    int n_dims = compute->cost.kind == TW_COST_ARRAY ? compute->cost.n_dims : 0;
+    int n_dims = tw_cost_dims(&compute->cost);
     for (int m = 0; m < machine->n_memories; m++) {
         const tw_memory *memory = &machine->memory[m];
         int inside = wider_inside(machine, m);
@@ -701,17 +554,9 @@ static tw_status check_private(const tw_machine *machine, tw_diag *diag)
 /* What the reader of files lets through. */
 static bool is_sound(const tw_engine *engine)
 {
-    const tw_cost *cost = &engine->cost;
-    bool has_latency = cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY;
-    if (engine->count < 1 || engine->count > TW_MAX_UNITS || (engine->pipelined && !has_latency)) return false;
-    if (cost->kind == TW_COST_CONSTANT) return 0 <= cost->busy && cost->busy <= cost->fixed;
-    if (cost->kind == TW_COST_DESCRIPTOR) return engine->kind == TW_MOVES && cost->beat > 0;
-    if (cost->kind == TW_COST_KERNEL) return engine->kind == TW_COMPUTES && cost->cores > 0 && cost->depth > 0;
-    if (cost->kind != TW_COST_ARRAY) return true;
-    if (cost->n_dims < 1 || cost->n_dims > TW_MAX_DIMS) return false;
-    for (int d = 0; d < cost->n_dims; d++)
-        if (cost->array[d] < 1 || !cost->dim[d]) return false;
-    return engine->kind == TW_COMPUTES && cost->per_cycle == 1;
+    if (engine->count < 1 || engine->count > TW_MAX_UNITS) return false;
+    if (engine->pipelined && !tw_cost_has_latency(&engine->cost)) return false;
+    return tw_cost_check(&engine->cost, engine->kind);
 }
 
 static tw_status check_async_engine(const tw_machine *machine, const tw_engine *engine, tw_diag *diag)
@@ -800,9 +645,9 @@ static void print_per(const tw_machine *machine, const tw_memory *memory, tw_tex
     const char *sep = "";
     if (memory->per == 0) return;
     tw_text_printf(out, ", per: [");
-    for (int d = 0; d < cost->n_dims; d++) {
+    for (int d = 0; d < tw_cost_dims(cost); d++) {
         if (!(memory->per >> d & 1)) continue;
-        tw_text_printf(out, "%s%s", sep, cost->dim[d]);
+        tw_text_printf(out, "%s%s", sep, cost->array.dim[d]);
         sep = ", ";
     }
     tw_text_printf(out, "]");
@@ -825,91 +670,6 @@ static void print_memory(const tw_machine *machine, const tw_memory *memory, tw_
     print_per(machine, memory, out);
     print_energy(memory->energy_fj, out);
     tw_text_printf(out, "}\n");
-}
-
-static void print_milli(const char *key, int64_t x, tw_text *out)
-{
-    int64_t rest = x % TW_MILLI;
-    int digits = 3;
-    tw_text_printf(out, "%s: %" PRId64, key, x / TW_MILLI);
-    for (; rest > 0 && rest % 10 == 0; rest /= 10) digits--;
-    if (rest > 0) tw_text_printf(out, ".%0*" PRId64, digits, rest);
-}
-
-static void print_descriptor(const tw_cost *cost, tw_text *out)
-{
-    print_milli("{setup", cost->setup, out);
-    print_milli(", per_row", cost->per_row, out);
-    tw_text_printf(out, ", beat: %" PRId64, cost->beat);
-    print_milli(", per_beat", cost->per_beat, out);
-    if (cost->row_least > 0) print_milli(", row_least", cost->row_least, out);
-    if (cost->fill > 0) print_milli(", fill", cost->fill, out);
-    if (cost->fill_waits > 0) tw_text_printf(out, ", fill_waits: %" PRId64, cost->fill_waits);
-    if (cost->clash_waits != cost->fill_waits) tw_text_printf(out, ", clash_waits: %" PRId64, cost->clash_waits);
-    tw_text_printf(out, ", beats: %s}", tw_beats_name(cost->beats));
-}
-
-/* Rows and columns as a list, others by their names. */
-static void print_array(const tw_cost *cost, tw_text *out)
-{
-    bool plain = tw_dims_are_plain(cost);
-    tw_text_printf(out, "{array: %s", plain ? "[" : "{");
-    for (int d = 0; d < cost->n_dims; d++) {
-        tw_text_printf(out, d ? ", " : "");
-        if (!plain) tw_text_printf(out, "%s: ", cost->dim[d]);
-        tw_text_printf(out, "%" PRId64, cost->array[d]);
-    }
-    tw_text_printf(out, plain ? "]" : "}");
-}
-
-static void print_banks(const tw_banks *b, tw_text *out)
-{
-    tw_text_printf(out, ", banks: {count: %" PRId64 ", width: %" PRId64 ", wave: %" PRId64, b->count, b->width,
-                   b->wave);
-    print_milli(", busy", b->busy, out);
-    print_milli(", along", b->along, out);
-    print_milli(", half", b->half, out);
-    print_milli(", full", b->full, out);
-    tw_text_printf(out, "}");
-}
-
-static void print_kernel(const tw_cost *cost, tw_text *out)
-{
-    tw_text_printf(out, "{cores: %" PRId64, cost->cores);
-    print_milli(", start", cost->start, out);
-    if (cost->per_lane > 0) print_milli(", per_lane", cost->per_lane, out);
-    if (cost->row_least > 0) print_milli(", row_least", cost->row_least, out);
-    print_milli(", per_round", cost->per_round, out);
-    print_milli(", per_point", cost->per_point, out);
-    tw_text_printf(out, ", depth: %" PRId64 ", unroll: [", cost->depth);
-    for (int i = 0; i < cost->n_unrolls; i++) tw_text_printf(out, "%s%d", i ? ", " : "", cost->unroll[i]);
-    tw_text_printf(out, "]");
-    if (cost->banks.count > 0) print_banks(&cost->banks, out);
-    tw_text_printf(out, "}");
-}
-
-static void print_cost(const tw_machine *machine, const tw_cost *cost, tw_text *out)
-{
-    switch (cost->kind) {
-    case TW_COST_CONSTANT:
-        tw_text_printf(out, "{constant: %" PRId64, cost->fixed);
-        if (tw_machine_knows(machine, "busy")) tw_text_printf(out, ", busy: %" PRId64, cost->busy);
-        tw_text_printf(out, "}");
-        break;
-    case TW_COST_LINEAR:
-        tw_text_printf(out, "{latency: %" PRId64 ", per_cycle: %" PRId64 "}", cost->fixed, cost->per_cycle);
-        break;
-    case TW_COST_STEPPED:
-        tw_text_printf(out, "{step: %" PRId64 ", per_step: %" PRId64 "}", cost->per_cycle, cost->fixed);
-        break;
-    case TW_COST_ARRAY:
-        print_array(cost, out);
-        tw_text_printf(out, ", latency: %" PRId64 "}", cost->fixed);
-        break;
-    case TW_COST_DESCRIPTOR: print_descriptor(cost, out); break;
-    case TW_COST_KERNEL: print_kernel(cost, out); break;
-    case TW_N_COSTS: break;
-    }
 }
 
 static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_text *out)
@@ -942,7 +702,7 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     for (int c = 0, n = 0; c < TW_N_COMPUTES && machine->has_apart; c++) {
         if (machine->has_apart >> c & 1) {
             tw_text_printf(out, "%s%s: ", n++ ? ", " : ", cost_of: {", tw_compute_name((tw_compute)c));
-            print_cost(machine, &machine->apart[c], out);
+            tw_cost_print(&machine->apart[c], machine, out);
         }
         if (c + 1 == TW_N_COMPUTES) tw_text_printf(out, "}");
     }
@@ -971,7 +731,7 @@ static void close_engine(const tw_machine *machine, const tw_engine *engine, tw_
         tw_text_printf(out, ", count: %" PRId64 ", pipelined: %s", engine->count,
                        engine->pipelined ? "true" : "false");
     tw_text_printf(out, ", cost: ");
-    print_cost(machine, &engine->cost, out);
+    tw_cost_print(&engine->cost, machine, out);
     tw_text_printf(out, "}\n");
 }
 
@@ -1090,8 +850,8 @@ void tw_machine_print(const tw_machine *machine, tw_text *out)
                    tw_timing_name(machine->timing));
     if (tw_machine_knows(machine, "reuse")) tw_text_printf(out, "reuse: %s\n", tw_reuse_name(machine->reuse));
     if (machine->clock_mhz > 0) tw_text_printf(out, "clock_mhz: %" PRId64 "\n", machine->clock_mhz);
-    if (machine->barrier > 0) print_milli("barrier", machine->barrier, out), tw_text_printf(out, "\n");
-    if (machine->launch > 0) print_milli("launch", machine->launch, out), tw_text_printf(out, "\n");
+    if (machine->barrier > 0) tw_milli_print("barrier", machine->barrier, out), tw_text_printf(out, "\n");
+    if (machine->launch > 0) tw_milli_print("launch", machine->launch, out), tw_text_printf(out, "\n");
     if (machine->pads) tw_text_printf(out, "pad_to: tile\n");
     print_parts(machine, out);
     for (int i = 0; machine->platform && i < machine->platform->n_ports; i++) {

@@ -1,4 +1,4 @@
-/* src/machine/machine.h - memories, engines, what things cost, and how time passes.
+/* src/machine/machine.h - memories, engines and how time passes; what things cost is in cost.h.
  *
  * The memories form a path from the outermost to the one the compute engine works on:
  *
@@ -14,9 +14,11 @@
 #ifndef TW_MACHINE_MACHINE_H
 #define TW_MACHINE_MACHINE_H
 #include "core/core.h"
+#include "machine/cost.h"
 #include "model/model.h"
 
 enum { TW_MAX_MEMORIES = 8, TW_MAX_ENGINES = 24, TW_MAX_UNITS = 1024 /* of one engine */ };
+enum { TW_CLOCK_MAX = 1000000 }; /* MHz */
 
 typedef enum tw_unit { TW_UNIT_ELEMENT, TW_UNIT_BYTE, TW_N_UNITS } tw_unit;
 typedef enum tw_timing {
@@ -43,104 +45,6 @@ typedef enum tw_placement {
     TW_N_PLACEMENTS
 } tw_placement;
 const char *tw_placement_name(tw_placement placement); /* "slots", "bump", "lifetime" */
-
-/* Cycles for an amount of work: units moved, loop points executed, elements added. */
-typedef enum tw_cost_kind {
-    TW_COST_CONSTANT,
-    TW_COST_LINEAR,
-    TW_COST_STEPPED,
-    TW_COST_ARRAY,
-    TW_COST_DESCRIPTOR, /* a mover that is told its transfers one by one: set-up, rows, beats              */
-    TW_COST_KERNEL,     /* cores that share a tile and run a kernel with an unrolled loop on their parts   */
-    TW_N_COSTS
-} tw_cost_kind;
-typedef enum tw_beats {
-    TW_BEATS_PACKED, /* as few as hold its units                                                            */
-    TW_BEATS_ROWS,   /* every row begins a new one                                                          */
-    TW_BEATS_LINES,  /* those that a row touches where it lies, on the side where it touches more           */
-    TW_N_BEATS
-} tw_beats;
-const char *tw_beats_name(tw_beats beats); /* "packed", "rows", "lines" */
-enum { TW_CLOCK_MAX = 1000000 };           /* MHz */
-enum { TW_MAX_DIMS = 4 /* of an array */, TW_MAX_UNROLLS = 16, TW_MILLI = 1000 };
-/* Memory banks that cores and movers share, and what the cores lose there: thousandths of the time of a point. The rows
- * of a tile lie `stride` banks apart. */
-typedef struct tw_banks {
-    int64_t count, width; /* 0: not said; units of one bank                                                  */
-    int64_t wave;         /* banks that a mover takes in one cycle                                           */
-    int64_t busy;         /* lost while a mover works on the memory,                                         */
-    int64_t along;        /* but this when the stride is within half a wave of the wave: the rows run before it */
-    int64_t half, full;   /* lost when the stride is half of the banks, or all of them                       */
-} tw_banks;
-/* Costs that are not whole cycles are kept in thousandths. */
-typedef struct tw_cost {
-    tw_cost_kind kind;
-    int64_t fixed;                /* CONSTANT: all of it; LINEAR, ARRAY: the latency; STEPPED: cycles per step */
-    int64_t per_cycle;            /* LINEAR: work done in a cycle; STEPPED: work of one step; ARRAY: 1         */
-    int64_t busy;                 /* CONSTANT: cycles until the engine can start its next command              */
-    int n_dims;                   /* ARRAY: its dimensions                                                     */
-    const char *dim[TW_MAX_DIMS]; /* their names                                                               */
-    int64_t array[TW_MAX_DIMS];   /* points of the loops over each that are done in one cycle                  */
-    int64_t each; /* DESCRIPTOR, KERNEL: thousandths of a cycle of every command: the machine's barrier        */
-    /* DESCRIPTOR, in thousandths of a cycle: of each transfer, of each of its rows, of each beat              */
-    int64_t setup, per_row, per_beat;
-    int64_t beat;   /* DESCRIPTOR: units of one beat                                                           */
-    tw_beats beats; /* DESCRIPTOR: which beats a transfer takes                                                */
-    int64_t fill;   /* DESCRIPTOR: of zeroing a padded tile before it is filled, beside its beats          */
-    int64_t fill_waits;  /* DESCRIPTOR: units of such a tile up to which the compute engine waits for the zeros, */
-    int64_t clash_waits; /* and the same when its rows lie half or all of the banks apart                      */
-    /* KERNEL, in thousandths of a cycle: of a call, of each row that is unrolled, of each round of its outer loop
-     * (none when there is one round, as with row_least: the least of a row in a round), of each point         */
-    int64_t start, per_lane, per_round, per_point;
-    int64_t row_least; /* DESCRIPTOR: the least that a row takes; KERNEL: see above                          */
-    tw_banks banks;    /* KERNEL */
-    int64_t cores;     /* KERNEL: that take ceil(length / cores) each of the longest parallel loop */
-    int64_t depth;     /* KERNEL: points in flight that keep the multiplier busy                  */
-    int n_unrolls;     /* KERNEL: the first of these that divides a core's share is unrolled      */
-    int16_t unroll[TW_MAX_UNROLLS];
-} tw_cost;
-/* The names of the dimensions of an array that is given as a list, and whether it is one. */
-static const char tw_rows_name[] = "rows", tw_columns_name[] = "columns";
-bool tw_dims_are_plain(const tw_cost *cost);
-/* constant: fixed; linear: fixed + ceil(work / per_cycle); stepped: fixed * ceil(work / per_cycle); array: as linear,
- * the work being passes over the array: the points of a tile with those of the loops over each dimension divided, rounded up; descriptor and
- * kernel: the work being thousandths of a cycle, see tw_cost_of_transfer and tw_cost_of_kernel.
- * Saturates at INT64_MAX, which the simulator reports as overflow. */
-int64_t tw_cost_cycles(const tw_cost *cost, int64_t work);
-/* Work per cycle at best: units moved, points executed. 0: the cycles do not depend on the amount. */
-double tw_cost_rate(const tw_cost *cost);
-/* Whether the work of an instruction is not what it moves or executes but `passes`, see tw_instr. */
-static inline bool tw_cost_has_passes(const tw_cost *cost) { return cost->kind >= TW_COST_ARRAY; }
-/* A tile as it lies in its tensor: `planes` times `rows` rows, the first at `at`, `stride` apart. */
-typedef struct tw_shape {
-    int64_t planes, rows, units; /* units of one row */
-    int64_t at, stride;
-} tw_shape;
-/* Thousandths of a cycle of its transfer to or from a place where its rows lie one behind the other. Each plane is a
- * transfer of its own. */
-int64_t tw_cost_of_transfer(const tw_cost *cost, const tw_shape *shape);
-/* An execution as a kernel sees it: the longest parallel loop, which the cores share, the product of the other parallel
- * ones, and of the reductions; units from one row of the input that is streamed to the next. */
-typedef struct tw_kernel_nest {
-    int64_t share, others, reduction, stride;
-} tw_kernel_nest;
-/* A tile of these lengths per loop; `elem` are the units of an element of the streamed input. */
-tw_kernel_nest tw_nest_of(const tw_op *op, const int64_t *len, int64_t elem);
-/* Thousandths of a cycle. A core does ceil(share / cores) rows; with u of them unrolled it takes others * rows / u rounds
- * of reduction * max(u, depth) points. `contended`: a mover works on the memory meanwhile. */
-int64_t tw_cost_of_kernel(const tw_cost *cost, const tw_kernel_nest *nest, bool contended);
-/* A sum that stays at INT64_MAX once it is there. */
-static inline int64_t tw_cost_sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return tw_ckd_add(a, b, &sum) ? sum : INT64_MAX;
-}
-/* Whether rows that lie so many units apart meet in the same banks. */
-bool tw_banks_clash(const tw_banks *banks, int64_t stride);
-/* Of zeroing a padded tile of so many units. */
-int64_t tw_cost_of_fill(const tw_cost *cost, int64_t units);
-/* Cycles of a command that moves so many units at least, whatever their shape. */
-int64_t tw_cost_of_units(const tw_cost *cost, int64_t units);
 
 /* What may have two buffers. */
 typedef enum tw_doubling {

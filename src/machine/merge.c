@@ -15,7 +15,7 @@ static bool is_worse_on_grid(const tw_grid *grid, const tw_op *apart, const tw_o
 }
 
 /* What all points cost when the cores share this loop. */
-static int64_t shared_cost(const tw_cost *cost, const tw_op *op, int loop)
+static int64_t shared_cost(const tw_cost_kernel *cost, const tw_op *op, int loop)
 {
     tw_kernel_nest nest = {op->loop[loop].extent, 1, 1, ELEM};
     for (int l = 0; l < op->n_loops; l++) {
@@ -28,7 +28,7 @@ static int64_t shared_cost(const tw_cost *cost, const tw_op *op, int loop)
     return tw_cost_of_kernel(cost, &nest, false);
 }
 
-static bool is_worse_shared(const tw_cost *cost, const tw_op *apart, const tw_op *merged, int loop)
+static bool is_worse_shared(const tw_cost_kernel *cost, const tw_op *apart, const tw_op *merged, int loop)
 {
     int64_t least = INT64_MAX;
     if (merged->loop[loop].reduces) return false;
@@ -46,10 +46,13 @@ static bool is_worse(const void *user, const tw_op *apart, int outer, int inner,
     const tw_engine *engine = &machine->engine[machine->compute];
     const tw_cost *cost =
         machine->has_apart >> apart->compute & 1 ? &machine->apart[apart->compute] : &engine->cost;
-    const tw_grid grid = {cost->array[0], cost->n_dims > 1 ? cost->array[1] : 1, engine->unrolls_parallel};
     if (apart->compute == TW_MAP) return false;
-    if (cost->kind == TW_COST_ARRAY) return is_worse_on_grid(&grid, apart, merged);
-    return cost->kind == TW_COST_KERNEL && is_worse_shared(cost, apart, merged, outer - (inner < outer));
+    if (cost->kind == TW_COST_ARRAY) {
+        const int64_t *size = cost->array.size;
+        const tw_grid grid = {size[0], cost->array.n_dims > 1 ? size[1] : 1, engine->unrolls_parallel};
+        return is_worse_on_grid(&grid, apart, merged);
+    }
+    return cost->kind == TW_COST_KERNEL && is_worse_shared(&cost->kernel, apart, merged, outer - (inner < outer));
 }
 
 static bool is_worse_somewhere(const void *user, const tw_op *apart, int outer, int inner, const tw_op *merged)

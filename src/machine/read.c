@@ -10,6 +10,7 @@
 #include "machine/read.h"
 
 #include "input/field.h"
+#include "machine/cost_kind.h"
 #include "machine/discipline.h"
 #include "machine/graph.h"
 #include "machine/ports.h"
@@ -36,45 +37,27 @@ typedef struct reader {
     int n_bad;
 } reader;
 
-/* Whether the key may stand there, as far as it can be told. */
+/* What is known so far, as the files of the kinds of costs ask for it. */
+static tw_known known_of(const reader *r) { return (tw_known){r->machine, r->timing_known}; }
+
 static bool knows(const reader *r, const char *key)
 {
-    return !r->timing_known || tw_machine_knows(r->machine, key);
+    tw_known known = known_of(r);
+    return tw_known_key(&known, key);
 }
 
-/* The entry of a key that not every timing knows; where it means nothing it is refused. */
 static const tw_node *known_node(const reader *r, tw_fields *f, const char *key)
 {
-    const tw_node *node = tw_field_node(f, key, TW_OPTIONAL);
-    if (!node || knows(r, key)) return node;
-    TW_REFUSE(f, node->key_loc, "'%s' is only for %s machines", key, tw_discipline_of_key(key)->name);
-    return NULL;
+    tw_known known = known_of(r);
+    return tw_known_node(&known, f, key);
 }
 
 /* ---- parameters ---- */
 
-static int find_parameter(const tw_machine *machine, const char *name)
+static bool read_milli(const reader *r, tw_fields *f, const char *key, int64_t *out)
 {
-    for (int i = 0; i < machine->n_parameters; i++)
-        if (strcmp(machine->parameter[i].name, name) == 0) return i;
-    return -1;
-}
-
-/* A number in thousandths: written down, or the parameter of that name. */
-static bool read_milli(const reader *r, tw_fields *f, const char *key, tw_presence presence, int64_t *out)
-{
-    const tw_node *node = tw_field_node(f, key, presence);
-    if (!node) return false;
-    if (node->kind != TW_SCALAR || node->quoted || !tw_name_is_valid(node->text)) {
-        bool good = tw_node_milli(node, key, f->diag, out);
-        f->n_bad += !good;
-        return good;
-    }
-    int i = find_parameter(r->machine, node->text);
-    if (i >= 0) *out = r->machine->parameter[i].value;
-    if (i < 0)
-        TW_REFUSE(f, node->loc, "'%s' is the number '%s', which 'parameters' does not give", key, node->text);
-    return i >= 0;
+    tw_known known = known_of(r);
+    return tw_known_milli(&known, f, key, TW_OPTIONAL, out);
 }
 
 static void read_parameter(reader *r, const tw_node *node)
@@ -294,195 +277,11 @@ static int resolve_memory(tw_fields *f, const reader *r, const tw_node *node)
 
 /* ---- costs ---- */
 
-enum { FORM_KEYS = 9 };
-static const struct cost_form {
-    tw_cost_kind kind;
-    const char *key[FORM_KEYS];
-} cost_forms[] = {
-    {TW_COST_CONSTANT, {"constant", "busy"}},
-    {TW_COST_LINEAR, {"latency", "per_cycle"}},
-    {TW_COST_STEPPED, {"step", "per_step"}},
-    {TW_COST_DESCRIPTOR,
-     {"setup", "per_row", "beat", "per_beat", "beats", "fill", "fill_waits", "clash_waits", "row_least"}},
-    {TW_COST_KERNEL,
-     {"cores", "start", "per_lane", "per_round", "row_least", "per_point", "unroll", "depth", "banks"}},
-    {TW_COST_ARRAY, {"array", "latency"}},
-};
-
-static bool form_has(const struct cost_form *form, const char *key)
-{
-    for (int k = 0; k < FORM_KEYS && form->key[k]; k++)
-        if (strcmp(form->key[k], key) == 0) return true;
-    return false;
-}
-
-/* The form whose keys the map uses, NULL when there is none or, reported, when they are of two. An array and a
- * kernel are told by their own keys, since they share others. */
-static const struct cost_form *find_cost_form(const reader *r, tw_fields *f)
-{
-    const tw_node *first = tw_field_node(f, "array", TW_OPTIONAL), *cores = tw_field_node(f, "cores", TW_OPTIONAL);
-    const struct cost_form *form = first ? &cost_forms[TW_COUNT(cost_forms) - 1] : NULL;
-    if (cores && !first) form = &cost_forms[TW_COUNT(cost_forms) - 2], first = cores;
-    bool clash = false;
-    for (size_t i = 0; i < TW_COUNT(cost_forms); i++)
-        for (int k = 0; k < FORM_KEYS && cost_forms[i].key[k]; k++) {
-            const tw_node *node = tw_field_node(f, cost_forms[i].key[k], TW_OPTIONAL);
-            if (!node || clash || (form && form_has(form, node->key))) continue;
-            if (form) {
-                TW_REFUSE(f, node->key_loc, "'%s' does not go with '%s' in one cost", node->key, first->key);
-                clash = true;
-                continue;
-            }
-            form = &cost_forms[i];
-            first = node;
-        }
-    if (clash) return NULL;
-    if (!form)
-        TW_REFUSE(f, f->node->loc, "cost must be one of {constant}, {latency, per_cycle}, {step, per_step}%s",
-                  tw_machine_knows(r->machine, "array")
-                      ? ", {array}, {setup, per_row, beat, per_beat}, {cores, start, unroll, ..}"
-                      : "");
-    return form;
-}
-
-static void read_constant(const reader *r, tw_fields *f, tw_cost *cost)
-{
-    bool known = tw_field_int(f, "constant", TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
-    cost->busy = cost->fixed;
-    if (known_node(r, f, "busy"))
-        tw_field_int(f, "busy", TW_OPTIONAL, 0, known ? cost->fixed : TW_EXTENT_MAX, &cost->busy);
-}
-
-static void read_dim(tw_fields *f, const tw_node *entry, tw_cost *cost)
-{
-    int d = cost->n_dims++;
-    cost->dim[d] = entry->key ? entry->key : d == 0 ? tw_rows_name : tw_columns_name;
-    if (entry->key && !tw_name_is_valid(entry->key))
-        TW_REFUSE(f, entry->key_loc, "'%s' is no name for a dimension", entry->key);
-    f->n_bad += !tw_node_int(entry, "array", 1, TW_EXTENT_MAX, f->diag, &cost->array[d]);
-}
-
-static void read_array(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
-{
-    const tw_node *array = known_node(r, f, "array");
-    cost->per_cycle = 1;
-    tw_field_int(f, "latency", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->fixed);
-    if (!array) return;
-    if (engine != TW_COMPUTES)
-        TW_REFUSE(f, array->key_loc, "'array' is only for the compute engine");
-    else if (array->kind == TW_LIST ? array->n_children != 2 : array->kind != TW_NODE_MAP)
-        TW_REFUSE(f, array->loc,
-                  "'array' must be a list of two numbers, rows and columns, or a map of names and numbers");
-    else if (array->n_children < 1 || array->n_children > TW_MAX_DIMS)
-        TW_REFUSE(f, array->loc, "'array' has %d dimensions, outside 1..%d", array->n_children, TW_MAX_DIMS);
-    else
-        for (const tw_node *entry = array->child; entry; entry = entry->next) read_dim(f, entry, cost);
-}
-
-static void read_descriptor(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
-{
-    const char *beats[TW_N_BEATS];
-    int which = TW_BEATS_PACKED;
-    for (int i = 0; i < TW_N_BEATS; i++) beats[i] = tw_beats_name((tw_beats)i);
-    cost->beat = 1;
-    cost->per_beat = TW_MILLI;
-    if (engine != TW_MOVES) TW_REFUSE(f, f->node->loc, "a cost with 'beat' is only for movers");
-    if (!knows(r, "beat")) TW_REFUSE(f, f->node->loc, "a cost with 'beat' is only for async machines");
-    tw_field_int(f, "beat", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->beat);
-    read_milli(r, f, "setup", TW_OPTIONAL, &cost->setup);
-    read_milli(r, f, "per_row", TW_OPTIONAL, &cost->per_row);
-    read_milli(r, f, "per_beat", TW_OPTIONAL, &cost->per_beat);
-    read_milli(r, f, "fill", TW_OPTIONAL, &cost->fill);
-    read_milli(r, f, "row_least", TW_OPTIONAL, &cost->row_least);
-    tw_field_int(f, "fill_waits", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->fill_waits);
-    cost->clash_waits = cost->fill_waits;
-    tw_field_int(f, "clash_waits", TW_OPTIONAL, 0, TW_EXTENT_MAX, &cost->clash_waits);
-    tw_field_word(f, "beats", TW_OPTIONAL, beats, TW_N_BEATS, &which);
-    cost->beats = (tw_beats)which;
-}
-
-static void read_unrolls(tw_fields *f, tw_cost *cost)
-{
-    const tw_node *list = tw_field_list(f, "unroll", TW_OPTIONAL);
-    if (!list) return;
-    if (list->n_children > TW_MAX_UNROLLS) {
-        TW_REFUSE(f, list->loc, "'unroll' has %d entries, at most %d are allowed", list->n_children,
-                  TW_MAX_UNROLLS);
-        return;
-    }
-    for (const tw_node *entry = list->child; entry; entry = entry->next) {
-        int64_t rows = 1;
-        f->n_bad += !tw_node_int(entry, "unroll", 1, INT16_MAX, f->diag, &rows);
-        cost->unroll[cost->n_unrolls++] = (int16_t)rows;
-    }
-}
-
-static void read_banks(const reader *r, tw_fields *parent, tw_banks *banks)
-{
-    const tw_node *map = tw_field_map(parent, "banks", TW_OPTIONAL);
-    if (!map) return;
-    tw_fields f = tw_fields_open(map, "banks", parent->diag);
-    tw_field_int(&f, "count", TW_REQUIRED, 1, TW_EXTENT_MAX, &banks->count);
-    tw_field_int(&f, "width", TW_REQUIRED, 1, TW_EXTENT_MAX, &banks->width);
-    tw_field_int(&f, "wave", TW_REQUIRED, 1, TW_EXTENT_MAX, &banks->wave);
-    read_milli(r, &f, "busy", TW_REQUIRED, &banks->busy);
-    banks->along = banks->busy;
-    read_milli(r, &f, "along", TW_OPTIONAL, &banks->along);
-    read_milli(r, &f, "half", TW_OPTIONAL, &banks->half);
-    read_milli(r, &f, "full", TW_OPTIONAL, &banks->full);
-    parent->n_bad += tw_fields_close(&f) != TW_OK;
-}
-
-static void read_kernel(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
-{
-    cost->depth = 1;
-    cost->cores = 1;
-    cost->per_point = TW_MILLI;
-    if (engine != TW_COMPUTES) TW_REFUSE(f, f->node->loc, "a cost with 'cores' is only for the compute engine");
-    if (!knows(r, "cores")) TW_REFUSE(f, f->node->loc, "a cost with 'cores' is only for async machines");
-    tw_field_int(f, "cores", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->cores);
-    tw_field_int(f, "depth", TW_OPTIONAL, 1, TW_EXTENT_MAX, &cost->depth);
-    read_unrolls(f, cost);
-    read_milli(r, f, "start", TW_OPTIONAL, &cost->start);
-    read_milli(r, f, "per_lane", TW_OPTIONAL, &cost->per_lane);
-    read_milli(r, f, "row_least", TW_OPTIONAL, &cost->row_least);
-    read_milli(r, f, "per_round", TW_OPTIONAL, &cost->per_round);
-    read_banks(r, f, &cost->banks);
-    read_milli(r, f, "per_point", TW_OPTIONAL, &cost->per_point);
-}
-
-static void read_cost_form(const reader *r, tw_fields *f, tw_engine_kind engine, tw_cost *cost)
-{
-    switch (cost->kind) {
-    case TW_COST_CONSTANT: read_constant(r, f, cost); break;
-    case TW_COST_LINEAR:
-        tw_field_int(f, "latency", TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
-        tw_field_int(f, "per_cycle", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->per_cycle);
-        break;
-    case TW_COST_STEPPED:
-        tw_field_int(f, "per_step", TW_REQUIRED, 0, TW_EXTENT_MAX, &cost->fixed);
-        tw_field_int(f, "step", TW_REQUIRED, 1, TW_EXTENT_MAX, &cost->per_cycle);
-        break;
-    case TW_COST_ARRAY: read_array(r, f, engine, cost); break;
-    case TW_COST_DESCRIPTOR: read_descriptor(r, f, engine, cost); break;
-    case TW_COST_KERNEL: read_kernel(r, f, engine, cost); break;
-    case TW_N_COSTS: break;
-    }
-}
-
 /* Whether it could be read. */
 static bool read_cost(const reader *r, tw_fields *parent, const tw_node *node, tw_engine_kind engine, tw_cost *cost)
 {
-    if (!node) return false;
-    tw_fields f = tw_fields_open(node, "cost", parent->diag);
-    const struct cost_form *form = f.node ? find_cost_form(r, &f) : NULL;
-    if (form) {
-        cost->kind = form->kind;
-        read_cost_form(r, &f, engine, cost);
-    }
-    bool good = tw_fields_close(&f) == TW_OK;
-    parent->n_bad += !good;
-    return good;
+    tw_cost_source source = {known_of(r), engine};
+    return tw_cost_read(&source, parent, node, cost);
 }
 
 /* Costs of single computations, by their names. */
@@ -691,8 +490,7 @@ static void read_units(const reader *r, tw_fields *f, bool cost_known, tw_engine
     if (known_node(r, f, "count")) tw_field_int(f, "count", TW_OPTIONAL, 1, TW_MAX_UNITS, &engine->count);
     const tw_node *pipelined = known_node(r, f, "pipelined");
     if (pipelined) tw_field_bool(f, "pipelined", TW_OPTIONAL, &engine->pipelined);
-    bool has_latency = engine->cost.kind == TW_COST_LINEAR || engine->cost.kind == TW_COST_ARRAY;
-    if (engine->pipelined && cost_known && !has_latency)
+    if (engine->pipelined && cost_known && !tw_cost_has_latency(&engine->cost))
         TW_REFUSE(f, pipelined->key_loc, "'pipelined' needs a cost with a latency%s",
                   engine->cost.kind == TW_COST_CONSTANT ? "; a constant one has 'busy'" : "");
 }
@@ -710,7 +508,7 @@ static void read_engine(reader *r, const tw_node *node)
     read_by_kind(r, &f, &engine);
     bool cost_known = read_cost(r, &f, tw_field_node(&f, "cost", TW_REQUIRED), engine.kind, &engine.cost);
     read_units(r, &f, cost_known, &engine);
-    if (engine.strided && cost_known && engine.cost.kind != TW_COST_DESCRIPTOR)
+    if (engine.strided && cost_known && !tw_cost_by_shape(&engine.cost))
         TW_REFUSE(&f, tw_field_node(&f, "strided", TW_OPTIONAL)->key_loc, "'strided' needs a cost with 'beat'");
     r->n_bad += tw_fields_close(&f) != TW_OK;
     if (engine.name) machine->engine[machine->n_engines++] = engine;
@@ -775,16 +573,15 @@ static void read_common(reader *r, tw_fields *f)
 {
     static const char *const pads[] = {"nothing", "tile"};
     int pad = 0;
-    if (known_node(r, f, "barrier")) read_milli(r, f, "barrier", TW_OPTIONAL, &r->machine->barrier);
-    if (known_node(r, f, "launch")) read_milli(r, f, "launch", TW_OPTIONAL, &r->machine->launch);
+    if (known_node(r, f, "barrier")) read_milli(r, f, "barrier", &r->machine->barrier);
+    if (known_node(r, f, "launch")) read_milli(r, f, "launch", &r->machine->launch);
     if (known_node(r, f, "pad_to")) tw_field_word(f, "pad_to", TW_OPTIONAL, pads, TW_COUNT(pads), &pad);
     r->machine->pads = pad == 1;
 }
 
 static void add_barrier(reader *r, const tw_engine *engine, tw_cost *cost)
 {
-    cost->each = r->machine->barrier;
-    if (cost->kind == TW_COST_DESCRIPTOR || cost->kind == TW_COST_KERNEL) return;
+    if (tw_cost_set_barrier(cost, r->machine->barrier)) return;
     tw_diag_error(r->diag, engine->loc,
                   "a machine with a 'barrier' has costs with 'beat' or 'cores', engine '%s' has not", engine->name);
     r->n_bad++;
@@ -1000,8 +797,8 @@ static bool belongs(const reader *r, const view *all, int n, const view *v, cons
 /* The dimension of an array that is called so, -1: there is none. */
 static int find_dim(const tw_cost *cost, const tw_node *node)
 {
-    for (int d = 0; d < cost->n_dims && cost->kind == TW_COST_ARRAY; d++)
-        if (node->kind == TW_SCALAR && strcmp(cost->dim[d], node->text) == 0) return d;
+    for (int d = 0; d < tw_cost_dims(cost); d++)
+        if (node->kind == TW_SCALAR && strcmp(cost->array.dim[d], node->text) == 0) return d;
     return -1;
 }
 
@@ -1011,7 +808,8 @@ static void add_dim(reader *r, const tw_engine *compute, const tw_node *node, tw
     int d = find_dim(&compute->cost, node);
     bool again = d >= 0 && (memory->per >> d & 1);
     if (d >= 0) memory->per |= 1u << d;
-    if (d >= 0 && !again && tw_ckd_mul(*lanes, compute->cost.array[d], lanes) && *lanes <= TW_EXTENT_MAX) return;
+    if (d >= 0 && !again && tw_ckd_mul(*lanes, compute->cost.array.size[d], lanes) && *lanes <= TW_EXTENT_MAX)
+        return;
     r->n_bad++;
     if (node->kind != TW_SCALAR)
         tw_diag_error(r->diag, node->loc, "'per' must be a dimension of the array or a list of them");

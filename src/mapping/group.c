@@ -412,14 +412,14 @@ static tw_status check_dim(const judge *j, int i, int d)
         if (map->over.dim[l] != d + 1) continue;
         if (first >= 0 && (map->parts[l] > 0) != (map->parts[first] > 0))
             return tw_diag_error(j->diag, AT(j, unroll[i][l]), "of the loops over '%s' all have parts, or none",
-                                 cost->dim[d]);
+                                 cost->array.dim[d]);
         if (first < 0) first = l;
         if (map->parts[l] == 0) continue;
         if (!tw_ckd_mul(product, map->parts[l], &product)) product = INT64_MAX;
-        if (product > cost->array[d])
+        if (product > cost->array.size[d])
             return tw_diag_error(j->diag, AT(j, unroll[i][l]),
                                  "the loops over '%s' have %" PRId64 " parts together, it has %" PRId64 " places",
-                                 cost->dim[d], product, cost->array[d]);
+                                 cost->array.dim[d], product, cost->array.size[d]);
     }
     return TW_OK;
 }
@@ -437,7 +437,7 @@ static tw_status check_unrolled(const judge *j, int i, int l)
     if (cost->kind != TW_COST_ARRAY)
         return tw_diag_error(j->diag, loc, "engine '%s' has no array to unroll '%s' over", engine_name(j, i),
                              op->name);
-    if (map->over.dim[l] < 0 || map->over.dim[l] > cost->n_dims)
+    if (map->over.dim[l] < 0 || map->over.dim[l] > tw_cost_dims(cost))
         return tw_diag_error(j->diag, loc, "the array of '%s' has no dimension %d", engine_name(j, i),
                              map->over.dim[l] - 1);
     if (op->loop[l].reduces && view->machine.engine[view->machine.compute].unrolls_parallel)
@@ -471,7 +471,7 @@ static tw_status check_loops(const judge *j, int i)
         if (check_unrolled(j, i, l) != TW_OK || check_reduced(j, i, l) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
     const tw_cost *cost = tw_group_cost(j->c, &j->group->op[i]);
-    for (int d = 0; cost->kind == TW_COST_ARRAY && d < cost->n_dims; d++)
+    for (int d = 0; d < tw_cost_dims(cost); d++)
         if (check_dim(j, i, d) != TW_OK) status = TW_ERR_INPUT;
     return status;
 }

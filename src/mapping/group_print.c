@@ -129,10 +129,10 @@ static void print_unroll(const printer *p, const tw_grouping *c)
         if (!tw_spread_is_given(&p->group->op[i].over, member(p, i))) continue;
         tw_text_printf(p->out, "%s%s: {", sep, member(p, i)->name);
         sep = "";
-        for (int d = 0; d < cost->n_dims; d++) {
+        for (int d = 0; d < tw_cost_dims(cost); d++) {
             if (!has_loop(p, i, d)) continue;
             tw_text_printf(p->out, "%s", sep);
-            print_dim(p, i, cost->dim[d], d);
+            print_dim(p, i, cost->array.dim[d], d);
             sep = ", ";
         }
         tw_text_printf(p->out, "}");

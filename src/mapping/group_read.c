@@ -364,9 +364,9 @@ static void read_over(reader *r, int i, const tw_node *node, int dim)
 static int find_dim(reader *r, const tw_cost *cost, const tw_node *node, int i)
 {
     tw_words all = {0};
-    for (int d = 0; d < cost->n_dims; d++) {
-        if (strcmp(cost->dim[d], node->key) == 0) return d;
-        tw_words_add(&all, cost->dim[d]);
+    for (int d = 0; d < tw_cost_dims(cost); d++) {
+        if (strcmp(cost->array.dim[d], node->key) == 0) return d;
+        tw_words_add(&all, cost->array.dim[d]);
     }
     TW_REFUSE(&r->f, node->key_loc, "the array of '%s' has no dimension '%s'; it has %s",
               view_name(r, r->op[i].view), node->key, all.text);
@@ -383,9 +383,9 @@ static void read_unroll_of(reader *r, int i, const tw_node *node)
                   member(r, i)->name);
         return;
     }
-    if (node->kind == TW_SCALAR || (node->kind == TW_LIST && node->n_children != cost->n_dims)) {
+    if (node->kind == TW_SCALAR || (node->kind == TW_LIST && node->n_children != tw_cost_dims(cost))) {
         TW_REFUSE(&r->f, node->loc, "'unroll' of '%s' must be a map from dimensions to loops, or a list of %d",
-                  member(r, i)->name, cost->n_dims);
+                  member(r, i)->name, tw_cost_dims(cost));
         return;
     }
     for (const tw_node *entry = node->child; entry; entry = entry->next, d++) {

@@ -514,7 +514,7 @@ static bool allows_unroll(const trial *t, int level)
     const tw_cost *cost = &t->machine->engine[t->machine->compute].cost;
     bool counts = level == t->map->n_levels - 1 && cost->kind == TW_COST_ARRAY;
     if (!limits->has_unroll || !counts) return true;
-    tw_spread over = tw_spread_or_default(&t->map->level[level].over, t->op, cost->n_dims);
+    tw_spread over = tw_spread_or_default(&t->map->level[level].over, t->op, tw_cost_dims(cost));
     return memcmp(&over, &limits->over, sizeof over) == 0;
 }
 

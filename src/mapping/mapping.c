@@ -116,12 +116,12 @@ int tw_spread_loop(const tw_spread *spread, const tw_op *op, int dim)
     return loop;
 }
 
-int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost *cost, const int64_t *len)
+int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len)
 {
     int64_t along[1 + TW_MAX_DIMS] = {1, 1, 1, 1, 1}, n;
     for (int l = 0; l < op->n_loops; l++) along[spread->dim[l]] *= len[l];
     n = along[0];
-    for (int d = 0; d < cost->n_dims; d++) n *= tw_cdiv(along[d + 1], cost->array[d]);
+    for (int d = 0; d < array->n_dims; d++) n *= tw_cdiv(along[d + 1], array->size[d]);
     return n;
 }
 
@@ -625,16 +625,16 @@ static void print_unroll(const tw_op *op, const tw_level_map *level, const tw_ma
 {
     const tw_cost *cost = &machine->engine[machine->compute].cost;
     bool counts = level->memory == machine->n_memories - 1 && cost->kind == TW_COST_ARRAY;
-    tw_spread spread = tw_spread_or_default(&level->over, op, cost->n_dims);
+    tw_spread spread = tw_spread_or_default(&level->over, op, tw_cost_dims(cost));
     bool given = tw_spread_is_given(&level->over, op);
-    if (!given && (!counts || !has_loop(op, &spread, cost->n_dims - 1))) return;
-    bool plain = !counts || (tw_dims_are_plain(cost) && tw_spread_loop(&spread, op, 0) >= 0 &&
+    if (!given && (!counts || !has_loop(op, &spread, tw_cost_dims(cost) - 1))) return;
+    bool plain = !counts || (tw_dims_are_plain(&cost->array) && tw_spread_loop(&spread, op, 0) >= 0 &&
                              tw_spread_loop(&spread, op, 1) >= 0);
     const char *sep = plain ? ", unroll: [" : ", unroll: {";
     for (int d = 0; d < TW_MAX_DIMS; d++) {
         if (!has_loop(op, &spread, d)) continue;
         tw_text_printf(out, "%s", sep);
-        if (!plain) tw_text_printf(out, "%s: ", cost->dim[d]);
+        if (!plain) tw_text_printf(out, "%s: ", cost->array.dim[d]);
         print_over(op, &spread, d, out);
         sep = ", ";
     }

@@ -50,7 +50,7 @@ bool tw_spread_is_given(const tw_spread *spread, const tw_op *op);
 /* The only loop over the dimension, -1: there is none, or several. */
 int tw_spread_loop(const tw_spread *spread, const tw_op *op, int dim);
 /* Passes over the array for a tile of these lengths per loop. */
-int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost *cost, const int64_t *len);
+int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len);
 /* How a tiled level cuts an interval of loop `loop` that is `len` long, and whether it can. */
 tw_split tw_level_split(const tw_level_map *map, int loop, int64_t len);
 bool tw_level_split_is_legal(const tw_level_map *map, int loop, int64_t len);

@@ -156,19 +156,19 @@ static void read_over(tw_fields *f, const tw_op *op, const tw_node *node, int di
 
 static int find_dim(const tw_cost *cost, const char *name)
 {
-    for (int d = 0; d < cost->n_dims; d++)
-        if (strcmp(cost->dim[d], name) == 0) return d;
+    for (int d = 0; d < tw_cost_dims(cost); d++)
+        if (strcmp(cost->array.dim[d], name) == 0) return d;
     return -1;
 }
 
 void tw_map_unroll(tw_fields *f, const tw_op *op, const tw_cost *cost, tw_spread *over, tw_loc *loc)
 {
     const tw_node *node = tw_field_node(f, "unroll", TW_OPTIONAL);
-    int n = cost->kind == TW_COST_ARRAY ? cost->n_dims : 2, d = 0;
+    int n = cost->kind == TW_COST_ARRAY ? cost->array.n_dims : 2, d = 0;
     if (!node) return;
     *loc = node->loc;
     if (node->kind == TW_SCALAR || (node->kind == TW_LIST && node->n_children != n)) {
-        bool plain = cost->kind != TW_COST_ARRAY || tw_dims_are_plain(cost);
+        bool plain = cost->kind != TW_COST_ARRAY || tw_dims_are_plain(&cost->array);
         TW_REFUSE(f, node->loc, "'unroll' must name %d loops%s", n, plain ? ": rows, then columns" : "");
         return;
     }

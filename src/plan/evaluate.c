@@ -173,8 +173,8 @@ static void outline_execs(const tw_program *p, tw_outline *out)
     for (int l = 0; l < p->op->n_loops; l++)
         if (p->op->loop[l].extent % p->largest[l] != 0 && !(p->padded >> l & 1)) return;
     tw_kernel_nest nest = tw_nest_of(p->op, p->largest, p->elem_units[tw_max(0, tw_op_output(p->op) - 1)]);
-    out->alone = tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false));
-    out->under = tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, true));
+    out->alone = tw_cost_cycles(cost, tw_cost_of_kernel(&cost->kernel, &nest, false));
+    out->under = tw_cost_cycles(cost, tw_cost_of_kernel(&cost->kernel, &nest, true));
 }
 
 /* A mover that prefetches sends inputs before outputs as far as there are buffers; without outputs on the way that makes no
@@ -191,7 +191,7 @@ static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outl
 {
     *out = (tw_outline){.exact = true,
                         .monotone = is_monotone(p),
-                        .contended = p->machine->engine[p->machine->compute].cost.kind == TW_COST_KERNEL,
+                        .contended = tw_cost_contends(&p->machine->engine[p->machine->compute].cost),
                         .reorders = reorders(p)};
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {

@@ -356,12 +356,13 @@ static tw_status check_pad_limit(const tw_program *p, tw_arena *scratch, tw_diag
 static bool is_as_fast(const tw_engine *outer, const tw_engine *inner, int64_t least, int64_t most)
 {
     const tw_cost *a = &outer->cost, *b = &inner->cost;
-    if (a->kind == b->kind && a->fixed <= b->fixed && (a->kind == TW_COST_CONSTANT || a->per_cycle >= b->per_cycle))
+    int64_t of_a, of_b, grain_a = tw_cost_grain(a, &of_a), grain_b = tw_cost_grain(b, &of_b);
+    if (a->kind == b->kind && tw_cost_fixed(a) <= tw_cost_fixed(b) && of_a <= of_b && grain_a >= grain_b)
         return true;
     if (tw_cost_cycles(a, most) <= tw_cost_cycles(b, least)) return true; /* costs never fall with size */
     if (a->kind != TW_COST_LINEAR || b->kind != TW_COST_LINEAR) return false;
-    int64_t worst = a->per_cycle >= b->per_cycle ? least : most;
-    return a->fixed + worst / a->per_cycle + 1 <= b->fixed + worst / b->per_cycle;
+    int64_t worst = grain_a >= grain_b ? least : most;
+    return a->linear.latency + worst / grain_a + 1 <= b->linear.latency + worst / grain_b;
 }
 
 /* Units of the smallest tile, or something below. */

@@ -313,7 +313,8 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_M
     TW_ALLOC(arena, flow, 1);
     const tw_level_map *inner = p->tiled[p->n_tiled - 1].map;
     find_places(p, most, flow);
-    flow->over = tw_spread_or_default(&inner->over, p->op, p->machine->engine[p->machine->compute].cost.n_dims);
+    flow->over =
+        tw_spread_or_default(&inner->over, p->op, tw_cost_dims(&p->machine->engine[p->machine->compute].cost));
     flow->serpentine = inner->serpentine;
     for (int o = 0; o < p->op->n_operands; o++) {
         flow->residency[0][o] = (tw_residency){.here = true, .outer = -1, .inner = -1};

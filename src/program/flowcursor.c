@@ -120,13 +120,14 @@ static int64_t rim_units(const tw_flow_cursor *c, int engine, int level, int ope
 static int64_t price_of(const tw_flow_cursor *c, int engine, int level, int operand, bool partial)
 {
     const tw_cost *cost = &c->program->machine->engine[engine].cost;
-    if (cost->kind != TW_COST_DESCRIPTOR) return 0;
+    if (!tw_cost_by_shape(cost)) return 0;
     int64_t elem = partial ? c->program->partial_units : c->program->elem_units[operand];
     tw_shape shape = is_arranged(c, engine, operand)
                          ? tw_arranged(c->program->op, operand, box_of(c, level), laid_box(c, level), elem)
                          : shape_of(c, level, operand, elem);
     int64_t zeroed = zeroed_units(c, operand) + rim_units(c, engine, level, operand);
-    return tw_cost_sum(tw_cost_of_transfer(cost, &shape), zeroed > 0 ? tw_cost_of_fill(cost, zeroed) : 0);
+    return tw_cost_sum(tw_cost_of_transfer(&cost->descriptor, &shape),
+                       zeroed > 0 ? tw_cost_of_fill(&cost->descriptor, zeroed) : 0);
 }
 
 static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
@@ -422,9 +423,9 @@ static int64_t waits_of(const tw_flow_cursor *c, bool clash)
         if (s->filler < 0 || s->depth < c->flow->n_places) continue; /* it does not change with every step */
         const tw_cost *cost = &p->machine->engine[s->filler].cost;
         int64_t zeroed = zeroed_units(c, o);
-        if (zeroed > 0 && cost->kind == TW_COST_DESCRIPTOR &&
-            zeroed <= (clash ? cost->clash_waits : cost->fill_waits))
-            sum = tw_cost_sum(sum, tw_cost_of_fill(cost, zeroed));
+        if (zeroed <= 0 || cost->kind != TW_COST_DESCRIPTOR) continue;
+        if (zeroed <= (clash ? cost->descriptor.clash_waits : cost->descriptor.fill_waits))
+            sum = tw_cost_sum(sum, tw_cost_of_fill(&cost->descriptor, zeroed));
     }
     return sum;
 }
@@ -446,7 +447,7 @@ static int64_t passes_of(const tw_flow_cursor *c)
     int64_t len[TW_MAX_LOOPS];
     if (cost->kind != TW_COST_ARRAY) return 0;
     for (int l = 0; l < p->op->n_loops; l++) len[l] = tw_span_len(c->tile[p->n_tiled - 1].span[l]);
-    return tw_spread_passes(&c->flow->over, p->op, cost, len);
+    return tw_spread_passes(&c->flow->over, p->op, &cost->array, len);
 }
 
 /* ---- inputs ---- */
@@ -561,9 +562,9 @@ static bool emit_exec(tw_flow_cursor *c)
     const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
     if (cost->kind == TW_COST_KERNEL) {
         tw_kernel_nest nest = nest_of(c);
-        in->passes = tw_cost_of_kernel(cost, &nest, false);
-        in->contended = tw_cost_sum(tw_cost_of_kernel(cost, &nest, true),
-                                    waits_of(c, tw_banks_clash(&cost->banks, nest.stride)));
+        in->passes = tw_cost_of_kernel(&cost->kernel, &nest, false);
+        in->contended = tw_cost_sum(tw_cost_of_kernel(&cost->kernel, &nest, true),
+                                    waits_of(c, tw_banks_clash(&cost->kernel.banks, nest.stride)));
     }
     in->dst = *c->now[memory][output];
     in->n_src = (int16_t)output;

@@ -57,7 +57,7 @@ int64_t tw_lane_passes(const tw_nest_op *op, const tw_box *box)
 {
     const tw_cost *cost = &op->machine->engine[op->machine->compute].cost;
     int64_t passes = 1; /* at most the points of the box */
-    for (int d = 0; d < cost->n_dims; d++) passes *= passes_over(op, d, cost->array[d], box);
+    for (int d = 0; d < tw_cost_dims(cost); d++) passes *= passes_over(op, d, cost->array.size[d], box);
     for (int l = 0; l < op->op->n_loops; l++)
         if (op->over.dim[l] == 0) passes *= tw_span_len(box->span[l]);
     return passes;
@@ -84,9 +84,9 @@ static int64_t alike(const tw_nest_op *op, unsigned loops, const tw_box *box)
 
 static int64_t price_of(const tw_lane_question *q, const tw_operand *operand, const tw_region *region)
 {
-    if (q->engine->cost.kind != TW_COST_DESCRIPTOR) return 0;
+    if (!tw_cost_by_shape(&q->engine->cost)) return 0;
     tw_shape shape = tw_region_shape(operand, region, NULL, q->elem);
-    return tw_cost_of_transfer(&q->engine->cost, &shape);
+    return tw_cost_of_transfer(&q->engine->cost.descriptor, &shape);
 }
 
 bool tw_lanes_work(const tw_lane_question *q, tw_lane_work *out)

@@ -33,7 +33,9 @@ static const char *tensor_name(const tw_nest *nest, int tensor) { return nest->m
 
 static int64_t array_size(const tw_machine *machine, int dim)
 {
-    return machine->engine[machine->compute].cost.array[dim];
+    return dim < tw_cost_dims(&machine->engine[machine->compute].cost)
+               ? machine->engine[machine->compute].cost.array.size[dim]
+               : 1;
 }
 
 /* Lanes that share each loop over a dimension that memories are private to. */
@@ -71,7 +73,7 @@ static tw_status open_op(builder *b, int k)
     TW_TRY(open_machine(&view_of(nest, k)->machine, op->op, b->arena, &op->machine));
     const tw_engine *engine = &op->machine->engine[op->machine->compute];
     bool array = engine->cost.kind == TW_COST_ARRAY;
-    if (array) op->over = tw_spread_or_default(&given->over, op->op, engine->cost.n_dims);
+    if (array) op->over = tw_spread_or_default(&given->over, op->op, tw_cost_dims(&engine->cost));
     for (int m = 1; m < op->machine->n_memories && array; m++) op->split_dims |= op->machine->memory[m].per;
     share_loops(given, op);
     op->n_subs = 1;

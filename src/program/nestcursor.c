@@ -172,10 +172,10 @@ static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw
         return work;
     }
     work.units = work.read = work.written = elems * stay->moved_units;
-    if (mover->cost.kind == TW_COST_DESCRIPTOR) {
+    if (tw_cost_by_shape(&mover->cost)) {
         tw_shape shape = tw_region_shape(operand, stay->by_sub ? &c->held[s].region : &c->now.region[s], NULL,
                                          stay->moved_units);
-        work.price = tw_cost_of_transfer(&mover->cost, &shape);
+        work.price = tw_cost_of_transfer(&mover->cost.descriptor, &shape);
     }
     return work;
 }
@@ -288,8 +288,8 @@ static void price_exec(const tw_nest_op *op, const tw_box *box, tw_instr *in)
     int64_t len[TW_MAX_LOOPS];
     for (int l = 0; l < op->op->n_loops; l++) len[l] = tw_span_len(box->span[l]);
     tw_kernel_nest nest = tw_nest_of(op->op, len, op->elem_units[tw_max(0, tw_op_output(op->op) - 1)]);
-    in->passes = tw_cost_of_kernel(cost, &nest, false);
-    in->contended = tw_cost_of_kernel(cost, &nest, true);
+    in->passes = tw_cost_of_kernel(&cost->kernel, &nest, false);
+    in->contended = tw_cost_of_kernel(&cost->kernel, &nest, true);
 }
 
 /* Gives back what a sub-step held for itself: by its last reader in it, which stands behind command `first`, or by the

@@ -45,10 +45,8 @@ static bool fits(tw_view *v)
 /* Units per cycle, 0: no limit. */
 static double rate_of(const tw_engine *e)
 {
-    if (e->cost.kind == TW_COST_LINEAR) return (double)e->cost.per_cycle * (double)e->count;
-    if (e->cost.kind == TW_COST_STEPPED && e->cost.fixed > 0)
-        return (double)e->cost.per_cycle / (double)e->cost.fixed * (double)e->count;
-    return 0;
+    int64_t cycles, grain = tw_cost_grain(&e->cost, &cycles);
+    return cycles > 0 ? (double)grain / (double)cycles * (double)e->count : 0;
 }
 
 /* Cycles in which the movers between memory m and those outside can carry so many units. */

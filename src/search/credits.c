@@ -218,10 +218,7 @@ static bool first_span(credits *c, span *r)
 /* Executions that nothing disturbs, whatever runs beside them. */
 static void release_pressure(tw_machine *machine)
 {
-    tw_banks *banks = &machine->engine[machine->compute].cost.banks;
-    banks->busy = banks->along = 0;
-    for (int e = 0; e < machine->n_engines; e++)
-        machine->engine[e].cost.fill_waits = machine->engine[e].cost.clash_waits = 0;
+    for (int e = 0; e < machine->n_engines; e++) tw_cost_calm(&machine->engine[e].cost);
 }
 
 /* What the range costs at least; *known: `out` is what the upper ends cost, and they fit. */
@@ -436,7 +433,8 @@ static bool works_to_the_end(const tw_engine *mover)
 {
     int64_t cycles = tw_cost_of_units(&mover->cost, 1);
     bool constant = mover->cost.kind == TW_COST_CONSTANT;
-    return mover->count == 1 && !mover->pipelined && cycles > 0 && (!constant || mover->cost.busy == cycles);
+    return mover->count == 1 && !mover->pipelined && cycles > 0 &&
+           (!constant || mover->cost.constant.busy == cycles);
 }
 
 /* Where the mover fetches the next tile while this one is executed, all but the last executions of a sweep are disturbed.

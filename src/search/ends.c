@@ -53,8 +53,7 @@ static int64_t fill_through(const tw_view *v, int e, const route *way, const int
         if (k < 0) continue;
         int64_t moved = units[v->f->grain[way[o].memory[k]]][o];
         before = tw_min(before, way_in(v, o, &way[o], 0, k, units));
-        busy[o] = engine->cost.kind == TW_COST_DESCRIPTOR ? cost_of(v, e, moved)
-                                                          : tw_engine_busy(engine, tw_max(1, moved));
+        busy[o] = tw_cost_by_shape(&engine->cost) ? cost_of(v, e, moved) : tw_engine_busy(engine, tw_max(1, moved));
         all = tw_sat_add(all, busy[o]);
     }
     if (before == INT64_MAX) return 0;
@@ -92,15 +91,15 @@ static void stretch(const tw_view *v, const int64_t (*from)[TW_MAX_LOOPS], int o
                     int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
     for (int t = 0; t < v->f->n_tiled; t++) {
         int64_t len[TW_MAX_LOOPS];
         for (int l = 0; l < s->op->n_loops; l++) len[l] = from[t][l];
-        for (int d = 0; d < cost->n_dims; d++) {
+        for (int d = 0; d < array->n_dims; d++) {
             int l = tw_spread_loop(&v->f->over, s->op, d);
             if (l < 0) continue;
             int64_t extent = s->op->loop[l].extent;
-            len[l] = tw_max(len[l], extent - (tw_cdiv(extent, cost->array[d]) - 1) * cost->array[d]);
+            len[l] = tw_max(len[l], extent - (tw_cdiv(extent, array->size[d]) - 1) * array->size[d]);
         }
         units[t][operand] = tw_view_units(v, operand, len);
     }
@@ -115,7 +114,7 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
     int output = tw_op_output(s->op);
     if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_sat_add(fill, compute), drain);
-    for (int d = 0; d < cost->n_dims; d++) {
+    for (int d = 0; d < cost->array.n_dims; d++) {
         int l = tw_spread_loop(&v->f->over, s->op, d);
         if (l >= 0) least = tw_min(least, tw_view_compute(v, l));
     }
@@ -132,7 +131,7 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill
 /* Cycles of the rows that a strided mover has to carry, both ways, in transfers of one row or of several. */
 static int64_t arranged_cycles(const tw_space *s, const tw_engine *engine)
 {
-    const tw_cost *cost = &engine->cost;
+    const tw_cost_descriptor *cost = &engine->cost.descriptor; /* a strided mover has one */
     if (!engine->strided || engine->carries != TW_BOTH_WAYS) return 0;
     int64_t row = cost->per_row + tw_min(cost->row_least, cost->setup + cost->per_beat);
     return tw_cdiv(tw_sat_mul(s->arranged_rows, row), TW_MILLI);

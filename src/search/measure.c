@@ -234,30 +234,7 @@ int64_t tw_footprint_most(const tw_space *s, int o, const int64_t *len)
     return n;
 }
 
-/* Thousandths of a cycle: each command is one transfer at least, of one row. */
-static int64_t least_moved(const tw_cost *cost, int64_t n, int64_t units)
-{
-    return tw_sat_add(tw_sat_mul(n, cost->setup + cost->per_row + cost->each),
-                      tw_sat_mul(tw_cdiv(units, cost->beat), cost->per_beat));
-}
-
-/* Each call has one row at least, and a point takes no less than when all cores are busy with nothing else. */
-static int64_t least_executed(const tw_cost *cost, int64_t n, int64_t points)
-{
-    return tw_sat_add(tw_sat_mul(n, cost->start + cost->per_lane + cost->each),
-                      tw_sat_mul(tw_cdiv(points, cost->cores), cost->per_point));
-}
-
 int64_t tw_busy_of(const tw_engine *e, int64_t n, int64_t work)
 {
-    int64_t each = e->pipelined ? 0 : e->cost.fixed;
-    if (n <= 0) return 0;
-    switch (e->cost.kind) {
-    case TW_COST_CONSTANT: return tw_sat_mul(n, tw_engine_busy(e, 1));
-    case TW_COST_STEPPED: return tw_sat_mul(e->cost.fixed, tw_max(n, tw_cdiv(work, e->cost.per_cycle)));
-    case TW_COST_ARRAY: return tw_sat_add(tw_sat_mul(n, each), work);
-    case TW_COST_DESCRIPTOR: return tw_cdiv(least_moved(&e->cost, n, work), TW_MILLI);
-    case TW_COST_KERNEL: return tw_cdiv(least_executed(&e->cost, n, work), TW_MILLI);
-    default: return tw_sat_add(tw_sat_mul(n, each), tw_max(n, tw_cdiv(work, e->cost.per_cycle)));
-    }
+    return tw_cost_least(&e->cost, e->pipelined, n, work);
 }

@@ -56,7 +56,7 @@ static int64_t rows_of(const cook *c, int l)
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
     int d = c->f->over.dim[l] - 1;
     bool alone = d >= 0 && cost->kind == TW_COST_ARRAY && tw_spread_loop(&c->f->over, c->s->op, d) == l;
-    return alone ? cost->array[d] : 1;
+    return alone ? cost->array.size[d] : 1;
 }
 
 /* Only the innermost level decides about passes: a quarter too many at most, or so many that movers still take longer. */
@@ -108,8 +108,8 @@ static void list_divisors(cook *c, int t, int l)
 static int64_t grain_of(const cook *c, int l)
 {
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
-    bool linear = cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_STEPPED;
-    return linear && !c->s->op->loop[l].reduces ? cost->per_cycle : rows_of(c, l);
+    int64_t cycles, grain = tw_cost_grain(cost, &cycles);
+    return grain > 0 && !c->s->op->loop[l].reduces ? grain : rows_of(c, l);
 }
 
 /* Whether a size between half and twice as much is there that takes no more passes. */
@@ -238,8 +238,7 @@ static void load(const tw_machine *machine, loads *busy, int e, int64_t commands
 {
     const tw_engine *engine = &machine->engine[e];
     int64_t each = tw_engine_busy(engine, tw_max(1, units / tw_max(1, commands)));
-    if (engine->cost.kind == TW_COST_DESCRIPTOR)
-        each = tw_cost_of_units(&engine->cost, units / tw_max(1, commands));
+    if (tw_cost_by_shape(&engine->cost)) each = tw_cost_of_units(&engine->cost, units / tw_max(1, commands));
     int64_t cycles = tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
     busy->all[e] = tw_sat_add(busy->all[e], cycles);
     busy->most[e] = tw_max(busy->most[e], cycles);
@@ -556,7 +555,7 @@ static bool is_mirrored(const tw_space *s, int frame)
 {
     const tw_frame *f = &s->frame[frame];
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    bool square = cost->kind == TW_COST_ARRAY && cost->n_dims == 2 && cost->array[0] == cost->array[1];
+    bool square = tw_cost_dims(cost) == 2 && cost->array.size[0] == cost->array.size[1];
     for (int i = 0; i < frame && square; i++) {
         const tw_frame *g = &s->frame[i];
         if (g->n_tiled != f->n_tiled || memcmp(g->memory, f->memory, sizeof g->memory) != 0) continue;
@@ -587,8 +586,8 @@ static double slack_of(cook *c)
 
 bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
 {
-    tw_cost_kind kind = s->machine->engine[s->machine->compute].cost.kind;
-    return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && kind != TW_COST_KERNEL;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && !tw_cost_contends(cost);
 }
 
 void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist *shortlist)

@@ -60,7 +60,7 @@ static void add_frame(tw_space *s, tw_frame f, int mode, const tw_spread *over)
 {
     f.mode = mode;
     f.given = *over;
-    f.over = tw_spread_or_default(over, s->op, s->machine->engine[s->machine->compute].cost.n_dims);
+    f.over = tw_spread_or_default(over, s->op, tw_cost_dims(&s->machine->engine[s->machine->compute].cost));
     s->frame[s->n_frames++] = f;
 }
 
@@ -72,13 +72,14 @@ static void add_unrolled(tw_space *s, tw_frame f)
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
     const tw_engine *mac = &s->machine->engine[s->machine->compute];
     bool given = is_array(s->machine) && inner->has_unroll;
-    tw_spread usual = tw_spread_or_default(&none, s->op, mac->cost.n_dims);
+    int n_dims = tw_cost_dims(&mac->cost);
+    tw_spread usual = tw_spread_or_default(&none, s->op, n_dims);
     add_frame(s, f, -1, given ? &inner->over : &none);
-    if (!is_array(s->machine) || given || mac->cost.n_dims > 2) return;
+    if (!is_array(s->machine) || given || n_dims > 2) return;
     for (int a = 0; a < s->op->n_loops; a++)
-        for (int b = 0; b < (mac->cost.n_dims == 2 ? s->op->n_loops : 1); b++) {
+        for (int b = 0; b < (n_dims == 2 ? s->op->n_loops : 1); b++) {
             tw_spread over = {{0}};
-            bool two = mac->cost.n_dims == 2;
+            bool two = n_dims == 2;
             if (two && a == b) continue;
             if (two) over.dim[b] = 2;
             over.dim[a] = 1;

@@ -279,10 +279,10 @@ static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
 static int64_t compute_passes(const tw_view *v, int more)
 {
     const tw_space *s = v->s;
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
     const tw_spread *over = &v->f->over;
     int64_t passes = 1, together[TW_MAX_DIMS] = {1, 1, 1, 1}, points = 1;
-    for (int d = 0; d < cost->n_dims; d++) points = tw_sat_mul(points, cost->array[d]);
+    for (int d = 0; d < array->n_dims; d++) points = tw_sat_mul(points, array->size[d]);
     if (v->skips) return tw_cdiv(v->points, points);
     for (int l = 0; l < s->op->n_loops; l++) {
         int64_t along = s->op->loop[l].extent, extent = along;
@@ -294,11 +294,11 @@ static int64_t compute_passes(const tw_view *v, int more)
             continue;
         }
         if (d >= 0)
-            along = tw_max(passes_along(v, l, cost->array[d]), chosen ? passes_exactly(v, l, cost->array[d]) : 0);
-        if (d >= 0 && l == more) along = tw_max(along, tw_cdiv(extent, cost->array[d]) + 1);
+            along = tw_max(passes_along(v, l, array->size[d]), chosen ? passes_exactly(v, l, array->size[d]) : 0);
+        if (d >= 0 && l == more) along = tw_max(along, tw_cdiv(extent, array->size[d]) + 1);
         passes = tw_sat_mul(passes, along);
     }
-    for (int d = 0; d < cost->n_dims; d++) passes = tw_sat_mul(passes, tw_cdiv(together[d], cost->array[d]));
+    for (int d = 0; d < array->n_dims; d++) passes = tw_sat_mul(passes, tw_cdiv(together[d], array->size[d]));
     return passes;
 }
 
@@ -313,7 +313,7 @@ static int64_t kernel_cycles(const tw_view *v, const tw_cost *cost)
         if (size != v->hi[0][l] || (s->op->loop[l].extent % size != 0 && !s->machine->pads)) return 0;
     }
     tw_kernel_nest nest = tw_nest_of(s->op, v->lo[0], s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]);
-    int64_t busy = tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(cost, &nest, false)));
+    int64_t busy = tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(&cost->kernel, &nest, false)));
     return tw_cdiv(busy, s->machine->engine[s->machine->compute].count);
 }
 

@@ -116,14 +116,25 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
     if (!in->takes) wait_for(&c->data, &s->there[in->dst]);
 }
 
-static tw_status price(tw_async *s, const tw_engine *engine, int e, int64_t work)
+static tw_status price(tw_async *s, const tw_engine *engine, tw_priced *p, int64_t work)
 {
-    tw_priced *p = &s->price[e];
     if (p->work == work) return TW_OK;
     *p = (tw_priced){work, tw_cost_cycles(&engine->cost, work), tw_engine_busy(engine, work)};
     if (p->cycles < INT64_MAX / 4) return TW_OK;
     return tw_diag_error(s->diag, engine->loc, "%" PRId64 " units of work on '%s' take more than 2^61 cycles", work,
                          engine->name);
+}
+
+/* What an engine may cost apart for an operator, in programs that have several. */
+static int own_price(const tw_async *s, const tw_instr *in)
+{
+    return s->op_engine && in->op == TW_EXEC ? in->group * TW_MAX_GROUP_OPS + in->which : -1;
+}
+
+static const tw_engine *engine_of(const tw_async *s, const tw_instr *in)
+{
+    int own = own_price(s, in);
+    return own >= 0 ? s->op_engine[own] : &s->engine[in->engine];
 }
 
 /* Whether a mover works on the engine's memory when the command starts. */
@@ -142,7 +153,7 @@ static bool is_contended(const tw_async *s, int64_t start, const tw_engine *engi
 static void look(tw_async *s, command *c)
 {
     int e = c->event->instr.engine;
-    bool by_shape = tw_cost_has_passes(&s->engine[e].cost);
+    bool by_shape = tw_cost_has_passes(&engine_of(s, &c->event->instr)->cost);
     c->unit = &s->unit_free[e][c->event->instr.unit];
     c->work = 0;
     for (int i = 0; i < c->n; i++) {
@@ -169,17 +180,18 @@ static void pass_ports(tw_async *s, command *c)
 
 static tw_status schedule(tw_async *s, command *c)
 {
-    int e = c->event->instr.engine;
-    const tw_engine *engine = &s->engine[e];
+    const tw_instr *first = &c->event->instr;
+    const tw_engine *engine = engine_of(s, first);
+    int own = own_price(s, first);
+    tw_priced *priced = own >= 0 ? &s->op_price[own] : &s->price[first->engine];
     look(s, c);
     c->waited = c->start - c->unit->at;
-    const tw_instr *first = &c->event->instr;
     if (first->op == TW_EXEC && first->contended != c->work && tw_cost_has_passes(&engine->cost) &&
         is_contended(s, c->start, engine))
         c->work = first->contended;
-    TW_TRY(price(s, engine, e, c->work));
-    c->end = c->start + s->price[e].cycles;
-    c->busy_end = c->start + s->price[e].busy;
+    TW_TRY(price(s, engine, priced, c->work));
+    c->end = c->start + priced->cycles;
+    c->busy_end = c->start + priced->busy;
     if (c->late && c->late->at > c->end) c->end = c->busy_end = c->late->at;
     if (s->ports && first->op != TW_EXEC) pass_ports(s, c);
     if (c->end < INT64_MAX / 2) return TW_OK;
@@ -366,9 +378,10 @@ tw_status tw_async_finish(tw_async *s)
 /* Whether a transfer's cost depends on where its tile lies: no two rounds are then alike. */
 static bool by_place(const tw_machine *machine)
 {
-    for (int e = 0; e < machine->n_engines; e++)
-        if (machine->engine[e].cost.kind == TW_COST_DESCRIPTOR && machine->engine[e].cost.beats == TW_BEATS_LINES)
-            return true;
+    for (int e = 0; e < machine->n_engines; e++) {
+        const tw_cost *cost = &machine->engine[e].cost;
+        if (cost->kind == TW_COST_DESCRIPTOR && cost->descriptor.beats == TW_BEATS_LINES) return true;
+    }
     return false;
 }
 

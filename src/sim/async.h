@@ -1,6 +1,7 @@
 /* src/sim/async.h - the state of an async simulation, shared by async.c and forward.c. */
 #ifndef TW_SIM_ASYNC_H
 #define TW_SIM_ASYNC_H
+#include "mapping/group.h"
 #include "sim/timeline.h"
 
 typedef struct tw_moment {
@@ -46,6 +47,9 @@ typedef struct tw_async {
         *returned; /* per tile of partial sums in the tensor, or per tensor between groups; NULL: there are none */
     tw_moment last;
     tw_priced *price; /* per engine */
+    const tw_engine *const
+        *op_engine; /* of a program of groups, per group and operator: the engine with its cost for it; else NULL */
+    tw_priced *op_price;
     tw_pool_watch *pool;
     int64_t n_commands;
     bool overflows;      /* a count has left 64 bits */

@@ -97,7 +97,7 @@ static tw_status refuse(const schedule *s)
     bool odd = s->machine->launch > 0;
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
-        odd |= engine->prefetches || engine->late || engine->cost.kind == TW_COST_KERNEL;
+        odd |= engine->prefetches || engine->late || tw_cost_contends(&engine->cost);
     }
     if (!odd) return TW_OK;
     return tw_diag_error(s->diag, (tw_loc){0},
@@ -165,7 +165,7 @@ static void shift(schedule *s)
 
 static int64_t latency_of(const tw_engine *engine, const record *r)
 {
-    return engine->cost.kind == TW_COST_LINEAR ? engine->cost.fixed : r->cost;
+    return engine->cost.kind == TW_COST_LINEAR ? engine->cost.linear.latency : r->cost;
 }
 
 /* Latencies of the links from memory m inwards. */

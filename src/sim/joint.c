@@ -111,6 +111,27 @@ static tw_status see(void *user, const tw_rowset *row)
     return TW_OK;
 }
 
+/* The engine that runs each operator, with the cost that it has for it, in the platform's numbers. */
+static tw_status find_engines(runner *r, tw_arena *scratch)
+{
+    const tw_engine **engine;
+    int n = r->joint->n_nests * TW_MAX_GROUP_OPS;
+    TW_ALLOC(scratch, engine, n);
+    TW_ALLOC(scratch, r->async.op_price, n);
+    for (int i = 0; i < n; i++) r->async.op_price[i].work = -1;
+    for (int g = 0; g < r->joint->n_nests; g++)
+        for (int k = 0; k < r->joint->nest[g].n_ops; k++) {
+            const tw_nest_op *op = &r->joint->nest[g].op[k];
+            tw_engine *own;
+            TW_ALLOC(scratch, own, 1);
+            *own = r->async.engine[op->engine];
+            own->cost = op->machine->engine[op->machine->compute].cost;
+            engine[g * TW_MAX_GROUP_OPS + k] = own;
+        }
+    r->async.op_engine = engine;
+    return TW_OK;
+}
+
 static tw_status init(runner *r, const tw_work *work)
 {
     const tw_platform *platform = r->joint->platform;
@@ -136,6 +157,7 @@ static tw_status init(runner *r, const tw_work *work)
     r->async.n_engines = platform->n_engines;
     r->async.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);
     if (platform->n_ports > 0 && !(r->async.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
+    TW_TRY(find_engines(r, work->scratch));
     return tw_async_init(&r->async, work->scratch);
 }
 

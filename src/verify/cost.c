@@ -1,17 +1,18 @@
-/* src/verify/cost.c - see cost.h. Nothing is asked of machine.c, which the simulator uses. */
+/* src/verify/cost.c - see cost.h. Nothing is asked of the costs in machine/, which the simulator uses, but
+ * their numbers. */
 #include "verify/cost.h"
 #include "verify/shape.h"
 
 static int64_t rounds(int64_t work, int64_t per_round) { return work / per_round + (work % per_round ? 1 : 0); }
 
-int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost *cost, const tw_box *box)
+int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box)
 {
     int64_t n = 1;
-    for (int d = -1; d < cost->n_dims; d++) { /* -1: those that lie over nothing */
+    for (int d = -1; d < array->n_dims; d++) { /* -1: those that lie over nothing */
         int64_t points = 1;
         for (int l = 0; l < in->op->n_loops; l++)
             if (in->over[l] == d + 1) points *= tw_span_len(box->span[l]);
-        n *= d < 0 ? points : rounds(points, cost->array[d]);
+        n *= d < 0 ? points : rounds(points, array->size[d]);
     }
     return n;
 }
@@ -161,7 +162,7 @@ static bool is_arranged(const tw_verify_input *in, const tw_instr *i)
            in->machine->engine[i->engine].strided;
 }
 
-static int64_t verify_rows(const tw_verify_input *in, const tw_cost *cost, const moved_rows *r)
+static int64_t verify_rows(const tw_verify_input *in, const tw_cost_descriptor *cost, const moved_rows *r)
 {
     int64_t body = 0;
     tw_pulse pulse = {.deadline = in->deadline};
@@ -195,7 +196,7 @@ static int64_t verify_zeroed(const tw_verify_input *in, int operand, int64_t ele
     return padded ? units : 0;
 }
 
-static int64_t verify_fill(const tw_cost *cost, int64_t units)
+static int64_t verify_fill(const tw_cost_descriptor *cost, int64_t units)
 {
     return units > 0 ? cost->setup + cost->fill + rounds(units, cost->beat) * cost->per_beat : 0;
 }
@@ -217,7 +218,7 @@ static int64_t verify_rim(const tw_verify_input *in, const tw_instr *i, int64_t 
     return (stores ? present == 0 : present < points) ? points * elem : 0;
 }
 
-static int64_t verify_transfer(const tw_verify_input *in, const tw_cost *cost, const tw_instr *i)
+static int64_t verify_transfer(const tw_verify_input *in, const tw_cost_descriptor *cost, const tw_instr *i)
 {
     const tw_operand *o = &in->op->operand[i->operand];
     int64_t elems = 1;
@@ -251,7 +252,8 @@ static bool verify_clash(const tw_verify_input *in, const tw_banks *b, const tw_
 }
 
 /* The cores share the longest parallel loop; each does its rows in groups, the largest that divides them. */
-static int64_t verify_kernel(const tw_verify_input *in, const tw_cost *cost, const tw_box *box, bool contended)
+static int64_t verify_kernel(const tw_verify_input *in, const tw_cost_kernel *cost, const tw_box *box,
+                             bool contended)
 {
     int64_t longest = 0, parallel = 1, reduction = 1, group = 1;
     for (int l = 0; l < in->op->n_loops; l++) {
@@ -291,7 +293,8 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
             if (m->engine[e].memory != inputs || m->engine[e].outer != outer) continue;
             if (!tw_verify_carries(in, e, o, TW_INWARDS)) continue;
             int64_t units = verify_zeroed(in, o, tw_verify_units(in, o, 1));
-            if (units <= (clash ? cost->clash_waits : cost->fill_waits)) sum += verify_fill(cost, units);
+            const tw_cost_descriptor *d = &cost->descriptor;
+            if (units <= (clash ? d->clash_waits : d->fill_waits)) sum += verify_fill(d, units);
         }
     }
     return sum;
@@ -301,17 +304,17 @@ int64_t tw_verify_contended(const tw_verify_input *in, const tw_instr *instr)
 {
     const tw_cost *cost = &in->machine->engine[instr->engine].cost;
     if (cost->kind != TW_COST_KERNEL) return instr->contended; /* nobody asks for it */
-    return verify_kernel(in, cost, &instr->box, true) +
-           verify_waits(in, verify_clash(in, &cost->banks, &instr->box));
+    return verify_kernel(in, &cost->kernel, &instr->box, true) +
+           verify_waits(in, verify_clash(in, &cost->kernel.banks, &instr->box));
 }
 
 int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr)
 {
     const tw_cost *cost = &in->machine->engine[instr->engine].cost;
     switch (cost->kind) {
-    case TW_COST_ARRAY: return tw_verify_passes(in, cost, &instr->box);
-    case TW_COST_KERNEL: return verify_kernel(in, cost, &instr->box, false);
-    case TW_COST_DESCRIPTOR: return verify_transfer(in, cost, instr);
+    case TW_COST_ARRAY: return tw_verify_passes(in, &cost->array, &instr->box);
+    case TW_COST_KERNEL: return verify_kernel(in, &cost->kernel, &instr->box, false);
+    case TW_COST_DESCRIPTOR: return verify_transfer(in, &cost->descriptor, instr);
     default: return instr->passes;
     }
 }
@@ -321,14 +324,20 @@ int64_t tw_verify_cycles(const tw_engine *engine, int64_t work)
     const tw_cost *cost = &engine->cost;
     int64_t cycles = -1;
     bool fits = false;
+    int64_t barrier = 0;
     switch (cost->kind) {
-    case TW_COST_CONSTANT: return cost->fixed;
-    case TW_COST_LINEAR: fits = tw_ckd_add(cost->fixed, rounds(work, cost->per_cycle), &cycles); break;
-    case TW_COST_STEPPED: fits = tw_ckd_mul(cost->fixed, rounds(work, cost->per_cycle), &cycles); break;
-    case TW_COST_ARRAY: fits = tw_ckd_add(cost->fixed, work, &cycles); break;
+    case TW_COST_CONSTANT: return cost->constant.cycles;
+    case TW_COST_LINEAR:
+        fits = tw_ckd_add(cost->linear.latency, rounds(work, cost->linear.per_cycle), &cycles);
+        break;
+    case TW_COST_STEPPED:
+        fits = tw_ckd_mul(cost->stepped.per_step, rounds(work, cost->stepped.step), &cycles);
+        break;
+    case TW_COST_ARRAY: fits = tw_ckd_add(cost->array.latency, work, &cycles); break;
     case TW_COST_DESCRIPTOR:
     case TW_COST_KERNEL:
-        fits = tw_ckd_add(cost->each, work, &cycles);
+        barrier = cost->kind == TW_COST_KERNEL ? cost->kernel.barrier : cost->descriptor.barrier;
+        fits = tw_ckd_add(barrier, work, &cycles);
         cycles = rounds(cycles, TW_MILLI);
         break;
     case TW_N_COSTS: break;
@@ -338,14 +347,21 @@ int64_t tw_verify_cycles(const tw_engine *engine, int64_t work)
 
 int64_t tw_verify_busy(const tw_engine *engine, int64_t cycles)
 {
-    switch (engine->cost.kind) {
-    case TW_COST_CONSTANT: return engine->cost.busy;
-    case TW_COST_STEPPED: return cycles;
+    const tw_cost *cost = &engine->cost;
+    switch (cost->kind) {
+    case TW_COST_CONSTANT: return cost->constant.busy;
+    case TW_COST_LINEAR: return engine->pipelined ? cycles - cost->linear.latency : cycles;
+    case TW_COST_ARRAY: return engine->pipelined ? cycles - cost->array.latency : cycles;
+    case TW_COST_STEPPED:
     case TW_COST_DESCRIPTOR:
-    case TW_COST_KERNEL: return cycles;
-    case TW_COST_LINEAR:
-    case TW_COST_ARRAY:
+    case TW_COST_KERNEL:
     case TW_N_COSTS: break;
     }
-    return engine->pipelined ? cycles - engine->cost.fixed : cycles;
+    return cycles;
+}
+
+bool tw_verify_by_shape(const tw_engine *engine)
+{
+    tw_cost_kind kind = engine->cost.kind;
+    return kind == TW_COST_ARRAY || kind == TW_COST_DESCRIPTOR || kind == TW_COST_KERNEL;
 }

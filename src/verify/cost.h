@@ -10,7 +10,9 @@ int64_t tw_verify_cycles(const tw_engine *engine, int64_t work);
 int64_t tw_verify_busy(const tw_engine *engine, int64_t cycles);
 /* Passes over the array for a box: the points of its loops, of those that are laid out over rows or columns as
  * many as rounds are needed. */
-int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost *cost, const tw_box *box);
+int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box);
+/* Whether the work of an instruction of the engine is its `passes`. */
+bool tw_verify_by_shape(const tw_engine *engine);
 /* What an instruction's `passes` must be: of an array, of a kernel, of a transfer by its rows. */
 int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr);
 /* And its `contended`, if it is an EXEC. */

@@ -113,7 +113,8 @@ static void lay_out(const tw_op_map *map, tw_verify_input *in)
     bool chosen[TW_MAX_LOOPS] = {false}, any = false;
     int8_t n = 0;
     for (int l = 0; l < in->op->n_loops; l++) any |= (in->over[l] = given[l]) > 0;
-    for (int d = 0; d < in->machine->engine[in->machine->compute].cost.n_dims && !any; d++) {
+    const tw_cost *cost = &in->machine->engine[in->machine->compute].cost;
+    for (int d = 0; cost->kind == TW_COST_ARRAY && d < cost->array.n_dims && !any; d++) {
         int longest = -1;
         for (int l = 0; l < in->op->n_loops; l++) {
             if (in->op->loop[l].reduces || chosen[l]) continue;

@@ -31,7 +31,7 @@ static bool check_array(const tw_commanded *s)
     const tw_engine *engine = &s->at.in->machine->engine[s->at.instr->engine];
     for (int l = 0; l < s->at.in->op->n_loops && engine->cost.kind == TW_COST_ARRAY; l++) {
         const tw_loop *loop = &s->at.in->op->loop[l];
-        if (s->at.in->over[l] > engine->cost.n_dims)
+        if (s->at.in->over[l] > engine->cost.array.n_dims)
             return tw_fault_at(&s->at, "lays '%s' over a dimension that '%s' does not have", loop->name,
                                engine->name);
         if (s->at.in->over[l] > 0 && engine->unrolls_parallel && loop->reduces)

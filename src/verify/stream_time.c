@@ -52,7 +52,7 @@ static int64_t total_work(const tw_commanded *s)
     int64_t total = 0;
     for (int i = 0; i < s->at.row->n_events; i++) {
         const tw_instr *instr = &s->at.row->event[i].instr;
-        int64_t work = engine_of(s)->cost.kind >= TW_COST_ARRAY ? instr->passes : instr->work;
+        int64_t work = tw_verify_by_shape(engine_of(s)) ? instr->passes : instr->work;
         if (work < 0 || !tw_ckd_add(total, work, &total)) return -1;
     }
     return total;

@@ -19,7 +19,7 @@ static int64_t cost_of(const tw_checked *s, const tw_event *e)
         return s->c->level[s->at.row->level + 1].clock - s->at.row->start_cycle;
     const tw_engine *engine = &s->at.in->machine->engine[e->instr.engine];
     bool array = e->instr.op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
-    int64_t work = array ? tw_verify_passes(s->at.in, &engine->cost, &e->instr.box) : e->instr.work;
+    int64_t work = array ? tw_verify_passes(s->at.in, &engine->cost.array, &e->instr.box) : e->instr.work;
     return tw_verify_cycles(engine, work);
 }
 

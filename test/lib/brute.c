@@ -206,12 +206,12 @@ static void walk_unrolls(walk *w)
     tw_level_map *inner = &w->map.level[w->map.n_levels - 1];
     walk_all_buffers(w);
     const tw_cost *cost = &w->machine->engine[w->machine->compute].cost;
-    if (cost->kind != TW_COST_ARRAY || cost->n_dims > 2) return;
+    if (cost->kind != TW_COST_ARRAY || cost->array.n_dims > 2) return;
     for (int a = 0; a < w->op->n_loops; a++)
-        for (int b = 0; b < (cost->n_dims == 2 ? w->op->n_loops : 1); b++) {
-            if (cost->n_dims == 2 && a == b) continue;
+        for (int b = 0; b < (cost->array.n_dims == 2 ? w->op->n_loops : 1); b++) {
+            if (cost->array.n_dims == 2 && a == b) continue;
             memset(&inner->over, 0, sizeof inner->over);
-            if (cost->n_dims == 2) inner->over.dim[b] = 2;
+            if (cost->array.n_dims == 2) inner->over.dim[b] = 2;
             inner->over.dim[a] = 1;
             walk_all_buffers(w);
         }

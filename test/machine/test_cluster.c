@@ -65,39 +65,39 @@ TEST(every_field_of_a_cluster_arrives)
     CHECK(m.memory[2].whole);
     const tw_engine *far = &m.engine[0], *dma = &m.engine[1], *cores = &m.engine[2];
     CHECK(far->prefetches && !far->drains && dma->prefetches && dma->drains);
-    CHECK_EQ(far->cost.beats, TW_BEATS_ROWS);
-    CHECK_EQ(far->cost.per_beat, TW_MILLI);
-    CHECK_EQ(far->cost.clash_waits, far->cost.fill_waits);
+    CHECK_EQ(far->cost.descriptor.beats, TW_BEATS_ROWS);
+    CHECK_EQ(far->cost.descriptor.per_beat, TW_MILLI);
+    CHECK_EQ(far->cost.descriptor.clash_waits, far->cost.descriptor.fill_waits);
     CHECK_EQ(dma->cost.kind, TW_COST_DESCRIPTOR);
-    CHECK_EQ(dma->cost.setup, 13600);
-    CHECK_EQ(dma->cost.per_row, 1);
-    CHECK_EQ(dma->cost.row_least, 3570);
-    CHECK_EQ(dma->cost.beat, 64);
-    CHECK_EQ(dma->cost.per_beat, 990);
-    CHECK_EQ(dma->cost.beats, TW_BEATS_LINES);
-    CHECK_EQ(dma->cost.fill, 50000);
-    CHECK_EQ(dma->cost.fill_waits, 16384);
-    CHECK_EQ(dma->cost.clash_waits, 26000);
-    CHECK_EQ(dma->cost.each, 3007);
+    CHECK_EQ(dma->cost.descriptor.setup, 13600);
+    CHECK_EQ(dma->cost.descriptor.per_row, 1);
+    CHECK_EQ(dma->cost.descriptor.row_least, 3570);
+    CHECK_EQ(dma->cost.descriptor.beat, 64);
+    CHECK_EQ(dma->cost.descriptor.per_beat, 990);
+    CHECK_EQ(dma->cost.descriptor.beats, TW_BEATS_LINES);
+    CHECK_EQ(dma->cost.descriptor.fill, 50000);
+    CHECK_EQ(dma->cost.descriptor.fill_waits, 16384);
+    CHECK_EQ(dma->cost.descriptor.clash_waits, 26000);
+    CHECK_EQ(dma->cost.descriptor.barrier, 3007);
     CHECK(cores->late && cores->multiple_parallel);
     CHECK_EQ(cores->cost.kind, TW_COST_KERNEL);
-    CHECK_EQ(cores->cost.start, 41300);
-    CHECK_EQ(cores->cost.per_lane, 4420);
-    CHECK_EQ(cores->cost.per_round, 49800);
-    CHECK_EQ(cores->cost.row_least, 33400);
-    CHECK_EQ(cores->cost.per_point, 1250);
-    CHECK_EQ(cores->cost.depth, 4);
-    CHECK_EQ(cores->cost.n_unrolls, 3);
-    CHECK_EQ(cores->cost.unroll[2], 5);
-    CHECK_EQ(cores->cost.banks.count, 32);
-    CHECK_EQ(cores->cost.banks.busy, 250);
-    CHECK_EQ(cores->cost.banks.along, 173);
-    CHECK_EQ(cores->cost.banks.full, 790);
+    CHECK_EQ(cores->cost.kernel.start, 41300);
+    CHECK_EQ(cores->cost.kernel.per_lane, 4420);
+    CHECK_EQ(cores->cost.kernel.per_round, 49800);
+    CHECK_EQ(cores->cost.kernel.row_least, 33400);
+    CHECK_EQ(cores->cost.kernel.per_point, 1250);
+    CHECK_EQ(cores->cost.kernel.depth, 4);
+    CHECK_EQ(cores->cost.kernel.n_unrolls, 3);
+    CHECK_EQ(cores->cost.kernel.unroll[2], 5);
+    CHECK_EQ(cores->cost.kernel.banks.count, 32);
+    CHECK_EQ(cores->cost.kernel.banks.busy, 250);
+    CHECK_EQ(cores->cost.kernel.banks.along, 173);
+    CHECK_EQ(cores->cost.kernel.banks.full, 790);
     CHECK_EQ(m.has_apart, 1u << TW_ADD | 1u << TW_MAX);
-    CHECK_EQ(m.apart[TW_ADD].per_point, 18800);
-    CHECK_EQ(m.apart[TW_ADD].depth, 1);
-    CHECK_EQ(m.apart[TW_ADD].each, 3007);
-    CHECK_EQ(m.apart[TW_MAX].cores, 2);
+    CHECK_EQ(m.apart[TW_ADD].kernel.per_point, 18800);
+    CHECK_EQ(m.apart[TW_ADD].kernel.depth, 1);
+    CHECK_EQ(m.apart[TW_ADD].kernel.barrier, 3007);
+    CHECK_EQ(m.apart[TW_MAX].kernel.cores, 2);
     tw_bench_free(&b);
 }
 
@@ -121,21 +121,23 @@ TEST(the_cluster_of_the_documentation_is_accepted)
 
 /* ---- printing ---- */
 
-static void check_same_cost(const tw_cost *a, const tw_cost *b)
+static void check_same_descriptor(const tw_cost_descriptor *a, const tw_cost_descriptor *b)
 {
-    CHECK_EQ(a->kind, b->kind);
-    CHECK_EQ(a->fixed, b->fixed);
-    CHECK_EQ(a->per_cycle, b->per_cycle);
-    CHECK_EQ(a->busy, b->busy);
-    CHECK_EQ(a->each, b->each);
+    CHECK_EQ(a->barrier, b->barrier);
     CHECK_EQ(a->setup, b->setup);
     CHECK_EQ(a->per_row, b->per_row);
     CHECK_EQ(a->per_beat, b->per_beat);
+    CHECK_EQ(a->row_least, b->row_least);
     CHECK_EQ(a->beat, b->beat);
     CHECK_EQ(a->beats, b->beats);
     CHECK_EQ(a->fill, b->fill);
     CHECK_EQ(a->fill_waits, b->fill_waits);
     CHECK_EQ(a->clash_waits, b->clash_waits);
+}
+
+static void check_same_kernel(const tw_cost_kernel *a, const tw_cost_kernel *b)
+{
+    CHECK_EQ(a->barrier, b->barrier);
     CHECK_EQ(a->start, b->start);
     CHECK_EQ(a->per_lane, b->per_lane);
     CHECK_EQ(a->per_round, b->per_round);
@@ -146,6 +148,14 @@ static void check_same_cost(const tw_cost *a, const tw_cost *b)
     CHECK_EQ(a->depth, b->depth);
     CHECK_EQ(a->n_unrolls, b->n_unrolls);
     for (int i = 0; i < a->n_unrolls; i++) CHECK_EQ(a->unroll[i], b->unroll[i]);
+}
+
+static void check_same_cost(const tw_cost *a, const tw_cost *b)
+{
+    CHECK_EQ(a->kind, b->kind);
+    CHECK(a->kind == TW_COST_DESCRIPTOR || a->kind == TW_COST_KERNEL);
+    if (a->kind == TW_COST_DESCRIPTOR) check_same_descriptor(&a->descriptor, &b->descriptor);
+    if (a->kind == TW_COST_KERNEL) check_same_kernel(&a->kernel, &b->kernel);
 }
 
 static void check_same_machine(const tw_machine *a, const tw_machine *b)
@@ -181,16 +191,19 @@ static int64_t milli(uint64_t *rng)
     return tw_test_pick(rng, 0, 3) ? tw_test_pick(rng, 0, 3000) * step[tw_test_pick(rng, 0, 3)] : 0;
 }
 
-static tw_cost random_cost(uint64_t *rng, bool computes, int64_t barrier)
+static tw_cost random_descriptor(uint64_t *rng, int64_t barrier)
 {
-    tw_cost c = {.kind = computes ? TW_COST_KERNEL : TW_COST_DESCRIPTOR, .each = barrier, .row_least = milli(rng)};
-    if (!computes) {
-        c.setup = milli(rng), c.per_row = milli(rng), c.per_beat = milli(rng), c.fill = milli(rng);
-        c.beat = tw_test_pick(rng, 1, 99), c.beats = (tw_beats)tw_test_pick(rng, 0, TW_N_BEATS - 1);
-        c.fill_waits = tw_test_pick(rng, 0, 2) * 1000;
-        c.clash_waits = tw_test_pick(rng, 0, 1) ? c.fill_waits : tw_test_pick(rng, 0, 2) * 1000;
-        return c;
-    }
+    tw_cost_descriptor c = {.barrier = barrier, .row_least = milli(rng)};
+    c.setup = milli(rng), c.per_row = milli(rng), c.per_beat = milli(rng), c.fill = milli(rng);
+    c.beat = tw_test_pick(rng, 1, 99), c.beats = (tw_beats)tw_test_pick(rng, 0, TW_N_BEATS - 1);
+    c.fill_waits = tw_test_pick(rng, 0, 2) * 1000;
+    c.clash_waits = tw_test_pick(rng, 0, 1) ? c.fill_waits : tw_test_pick(rng, 0, 2) * 1000;
+    return (tw_cost){TW_COST_DESCRIPTOR, .descriptor = c};
+}
+
+static tw_cost random_kernel(uint64_t *rng, int64_t barrier)
+{
+    tw_cost_kernel c = {.barrier = barrier, .row_least = milli(rng)};
     c.start = milli(rng), c.per_lane = milli(rng), c.per_round = milli(rng), c.per_point = milli(rng);
     c.cores = tw_test_pick(rng, 1, 9), c.depth = tw_test_pick(rng, 1, 9),
     c.n_unrolls = (int)tw_test_pick(rng, 0, TW_MAX_UNROLLS);
@@ -203,7 +216,12 @@ static tw_cost random_cost(uint64_t *rng, bool computes, int64_t barrier)
                              milli(rng),
                              milli(rng),
                              milli(rng)};
-    return c;
+    return (tw_cost){TW_COST_KERNEL, .kernel = c};
+}
+
+static tw_cost random_cost(uint64_t *rng, bool computes, int64_t barrier)
+{
+    return computes ? random_kernel(rng, barrier) : random_descriptor(rng, barrier);
 }
 
 TEST(a_printed_cluster_is_the_same_cluster)
@@ -255,9 +273,9 @@ TEST(a_machine_with_other_values_differs_where_the_parameters_stand_and_nowhere_
     CHECK_EQ(tw_machine_with(&m, (const int64_t[]){7500, 1000}, b.arena, &b.diag, &other), TW_OK);
     CHECK_EQ(other.parameter[0].value, 7500);
     CHECK_EQ(other.launch, 7500);
-    CHECK_EQ(other.engine[2].cost.start, 7500);
-    CHECK_EQ(other.engine[2].cost.banks.busy, 1000);
-    CHECK_EQ(other.engine[2].cost.banks.along, 173);
+    CHECK_EQ(other.engine[2].cost.kernel.start, 7500);
+    CHECK_EQ(other.engine[2].cost.kernel.banks.busy, 1000);
+    CHECK_EQ(other.engine[2].cost.kernel.banks.along, 173);
     CHECK_EQ(m.launch, 41300); /* the first one is as it was */
     CHECK_EQ(tw_machine_with(&other, (const int64_t[]){41300, 250}, b.arena, &b.diag, &back), TW_OK);
     check_same_machine(&back, &m);
@@ -271,10 +289,10 @@ TEST(values_outside_the_range_of_a_parameter_are_brought_to_its_end)
     read_or_fail(&b, full, &m);
     CHECK_EQ(tw_machine_with(&m, (const int64_t[]){-1, 0}, b.arena, &b.diag, &other), TW_OK);
     CHECK_EQ(other.launch, 0);
-    CHECK_EQ(other.engine[2].cost.banks.busy, 100);
+    CHECK_EQ(other.engine[2].cost.kernel.banks.busy, 100);
     CHECK_EQ(tw_machine_with(&m, (const int64_t[]){INT64_MAX, INT64_MAX}, b.arena, &b.diag, &other), TW_OK);
     CHECK_EQ(other.launch, 100000);
-    CHECK_EQ(other.engine[2].cost.banks.busy, 1000);
+    CHECK_EQ(other.engine[2].cost.kernel.banks.busy, 1000);
     tw_bench_free(&b);
 }
 
@@ -287,11 +305,11 @@ TEST(an_operator_meets_the_cost_of_what_it_computes_and_pays_the_launch_unless_i
     read_or_fail(&b, full, &m);
     tw_op op = {.compute = TW_MULTIPLY_ADD};
     tw_machine view = tw_machine_for(&m, NULL, &op);
-    CHECK_EQ(view.engine[2].cost.start, 41300);
+    CHECK_EQ(view.engine[2].cost.kernel.start, 41300);
     CHECK_EQ(view.launch, 41300);
     op = (tw_op){.compute = TW_ADD, .fused = true};
     view = tw_machine_for(&m, NULL, &op);
-    CHECK_EQ(view.engine[2].cost.per_point, 18800);
+    CHECK_EQ(view.engine[2].cost.kernel.per_point, 18800);
     CHECK_EQ(view.launch, 0);
     tw_bench_free(&b);
 }
@@ -306,7 +324,7 @@ static int64_t count_lines(int64_t at, int64_t units, int64_t beat)
     return n;
 }
 
-static int64_t count_beats(const tw_cost *cost, int64_t at, int64_t rows, int64_t units, int64_t stride)
+static int64_t count_beats(const tw_cost_descriptor *cost, int64_t at, int64_t rows, int64_t units, int64_t stride)
 {
     int64_t n = 0;
     for (int64_t u = 0; u < rows * units && cost->beats == TW_BEATS_PACKED; u++) n += u % cost->beat == 0;
@@ -320,22 +338,23 @@ TEST(a_transfer_costs_its_set_up_its_rows_and_its_beats)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 4000; i++) {
-        tw_cost cost = random_cost(&rng, false, 0);
+        tw_cost cost = random_descriptor(&rng, 0);
+        const tw_cost_descriptor *d = &cost.descriptor;
         tw_shape s = {
             .planes = 1, .rows = tw_test_pick(&rng, 1, i % 4 ? 12 : 500), .units = tw_test_pick(&rng, 1, 200)};
         s.at = tw_test_pick(&rng, 0, 300);
         s.stride = s.units + tw_test_pick(&rng, 0, 200);
-        int64_t body = count_beats(&cost, s.at, s.rows, s.units, s.stride) * cost.per_beat;
-        if (s.rows > 1) body = tw_max(body, s.rows * cost.row_least);
-        CHECK_EQ(tw_cost_of_transfer(&cost, &s), cost.setup + s.rows * cost.per_row + body);
-        CHECK(tw_cost_cycles(&cost, tw_cost_of_transfer(&cost, &s)) >= tw_cost_of_units(&cost, s.rows * s.units));
+        int64_t body = count_beats(d, s.at, s.rows, s.units, s.stride) * d->per_beat;
+        if (s.rows > 1) body = tw_max(body, s.rows * d->row_least);
+        CHECK_EQ(tw_cost_of_transfer(d, &s), d->setup + s.rows * d->per_row + body);
+        CHECK(tw_cost_cycles(&cost, tw_cost_of_transfer(d, &s)) >= tw_cost_of_units(&cost, s.rows * s.units));
     }
 }
 
 /* ---- kernels ---- */
 
 /* Point by point: rounds of the core that has most rows, and in each of them every step of the reduction. */
-static int64_t count_kernel(const tw_cost *c, const tw_kernel_nest *n, bool contended)
+static int64_t count_kernel(const tw_cost_kernel *c, const tw_kernel_nest *n, bool contended)
 {
     int64_t rows = 0, lanes = 1, lost = 0;
     for (int64_t i = 0; i < n->share; i++) rows += i % c->cores == 0;
@@ -366,12 +385,13 @@ TEST(a_kernel_costs_its_call_its_lanes_and_its_rounds)
 {
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < 4000; i++) {
-        tw_cost cost = random_cost(&rng, true, 0);
+        tw_cost cost = random_kernel(&rng, 0);
+        tw_cost_kernel *kernel = &cost.kernel;
         tw_kernel_nest n = {tw_test_pick(&rng, 1, 40), tw_test_pick(&rng, 1, 5), tw_test_pick(&rng, 1, 30),
                             tw_test_pick(&rng, 1, 600)};
-        for (int k = 0; k < cost.n_unrolls; k++) cost.unroll[k] = (int16_t)tw_test_pick(&rng, 1, 8);
-        CHECK_EQ(tw_cost_of_kernel(&cost, &n, false), count_kernel(&cost, &n, false));
-        CHECK_EQ(tw_cost_of_kernel(&cost, &n, true), count_kernel(&cost, &n, true));
+        for (int k = 0; k < kernel->n_unrolls; k++) kernel->unroll[k] = (int16_t)tw_test_pick(&rng, 1, 8);
+        CHECK_EQ(tw_cost_of_kernel(kernel, &n, false), count_kernel(kernel, &n, false));
+        CHECK_EQ(tw_cost_of_kernel(kernel, &n, true), count_kernel(kernel, &n, true));
         CHECK(tw_cost_cycles(&cost, 1) >= 1);
     }
 }
@@ -379,18 +399,18 @@ TEST(a_kernel_costs_its_call_its_lanes_and_its_rounds)
 TEST(costs_that_leave_64_bits_saturate)
 {
     int64_t most = INT64_C(1000000000000);
-    tw_cost kernel = {.kind = TW_COST_KERNEL, .cores = 1, .depth = 1, .per_point = most},
-            mover = {.kind = TW_COST_DESCRIPTOR, .beat = 1, .per_beat = most, .beats = TW_BEATS_ROWS};
+    tw_cost kernel = {TW_COST_KERNEL, .kernel = {.cores = 1, .depth = 1, .per_point = most}},
+            mover = {TW_COST_DESCRIPTOR, .descriptor = {.beat = 1, .per_beat = most, .beats = TW_BEATS_ROWS}};
     tw_kernel_nest nest = {TW_EXTENT_MAX, TW_EXTENT_MAX, TW_EXTENT_MAX, 1};
     tw_shape shape = {
         .planes = TW_EXTENT_MAX, .rows = TW_EXTENT_MAX, .units = TW_EXTENT_MAX, .stride = TW_EXTENT_MAX};
-    CHECK_EQ(tw_cost_of_kernel(&kernel, &nest, false), INT64_MAX);
-    CHECK_EQ(tw_cost_of_kernel(&kernel, &nest, true), INT64_MAX);
+    CHECK_EQ(tw_cost_of_kernel(&kernel.kernel, &nest, false), INT64_MAX);
+    CHECK_EQ(tw_cost_of_kernel(&kernel.kernel, &nest, true), INT64_MAX);
     CHECK_EQ(tw_cost_cycles(&kernel, INT64_MAX), INT64_MAX);
-    CHECK_EQ(tw_cost_of_transfer(&mover, &shape), INT64_MAX);
-    kernel.each = 1;
+    CHECK_EQ(tw_cost_of_transfer(&mover.descriptor, &shape), INT64_MAX);
+    kernel.kernel.barrier = 1;
     CHECK_EQ(tw_cost_cycles(&kernel, INT64_MAX), INT64_MAX);
     nest = (tw_kernel_nest){1, 1, 20000, 1}; /* only the product before it is divided leaves them */
-    CHECK(tw_cost_of_kernel(&kernel, &nest, false) == INT64_MAX ||
-          tw_cost_of_kernel(&kernel, &nest, false) == 20000 * most);
+    CHECK(tw_cost_of_kernel(&kernel.kernel, &nest, false) == INT64_MAX ||
+          tw_cost_of_kernel(&kernel.kernel, &nest, false) == 20000 * most);
 }

@@ -88,7 +88,7 @@ TEST(keys_that_are_left_out_have_their_defaults)
     CHECK_EQ(m.engine[1].carries, TW_BOTH_WAYS);
     CHECK_EQ(m.engine[1].count, 1);
     CHECK(!m.engine[1].pipelined && !m.engine[1].joins);
-    CHECK_EQ(m.engine[2].cost.busy, 3);
+    CHECK_EQ(m.engine[2].cost.constant.busy, 3);
     read_or_fail(&b, async, &m);
     CHECK_EQ(m.engine[0].min_tile, 1);
     CHECK_EQ(m.engine[0].tile_multiple, 1);
@@ -113,18 +113,17 @@ TEST(every_field_of_an_async_machine_arrives)
     CHECK_EQ(array->energy_fj, 200);
     CHECK_EQ(array->accumulate, 1U << TW_FUSED);
     CHECK_EQ(array->cost.kind, TW_COST_ARRAY);
-    CHECK_EQ(array->cost.array[0], 16);
-    CHECK_EQ(array->cost.array[1], 8);
-    CHECK_EQ(array->cost.fixed, 5);
-    CHECK_EQ(array->cost.per_cycle, 1);
+    CHECK_EQ(array->cost.array.size[0], 16);
+    CHECK_EQ(array->cost.array.size[1], 8);
+    CHECK_EQ(array->cost.array.latency, 5);
     CHECK(array->pipelined && dma->pipelined && !drain->pipelined);
     CHECK_EQ(dma->carries, TW_BOTH_WAYS);
     CHECK_EQ(stream->carries, TW_INWARDS);
     CHECK(stream->joins && !dma->joins);
     CHECK_EQ(stream->count, 2);
-    CHECK_EQ(stream->cost.busy, 4);
+    CHECK_EQ(stream->cost.constant.busy, 4);
     CHECK_EQ(drain->carries, TW_OUTWARDS);
-    CHECK_EQ(drain->cost.busy, 7);
+    CHECK_EQ(drain->cost.constant.busy, 7);
     check_round_trip(&b, &m);
     tw_bench_free(&b);
 }
@@ -234,14 +233,25 @@ TEST(energies_are_exact_in_femtojoules)
 }
 
 /* Everything that a printer could forget, in any combination. */
-static void random_array(uint64_t *rng, tw_cost *cost)
+static tw_cost_array random_array(uint64_t *rng)
 {
     static const char *const names[] = {tw_rows_name, tw_columns_name, "depth", "planes"};
-    *cost = (tw_cost){.kind = TW_COST_ARRAY, .fixed = cost->fixed, .per_cycle = 1};
-    cost->n_dims = (int)tw_test_pick(rng, 1, TW_MAX_DIMS);
-    for (int d = 0; d < cost->n_dims; d++) {
-        cost->dim[d] = names[d];
-        cost->array[d] = tw_test_pick(rng, 1, 64);
+    tw_cost_array array = {.latency = tw_test_pick(rng, 0, 200), .n_dims = (int)tw_test_pick(rng, 1, TW_MAX_DIMS)};
+    for (int d = 0; d < array.n_dims; d++) {
+        array.dim[d] = names[d];
+        array.size[d] = tw_test_pick(rng, 1, 64);
+    }
+    return array;
+}
+
+static tw_cost random_cost(uint64_t *rng, bool computes)
+{
+    int64_t cycles = tw_test_pick(rng, 0, 200), work = tw_test_pick(rng, 1, 64);
+    switch (tw_test_pick(rng, 0, computes ? 3 : 2)) {
+    case 0: return (tw_cost){TW_COST_CONSTANT, .constant = {cycles, tw_test_pick(rng, 0, cycles)}};
+    case 1: return (tw_cost){TW_COST_LINEAR, .linear = {cycles, work}};
+    case 2: return (tw_cost){TW_COST_STEPPED, .stepped = {.step = work, .per_step = cycles}};
+    default: return (tw_cost){TW_COST_ARRAY, .array = random_array(rng)};
     }
 }
 
@@ -254,19 +264,13 @@ static void randomize(uint64_t *rng, tw_machine *m)
     }
     for (int e = 0; e < m->n_engines; e++) {
         tw_engine *engine = &m->engine[e];
-        tw_cost *cost = &engine->cost;
         engine->count = tw_test_pick(rng, 1, TW_MAX_UNITS);
         if (engine->kind == TW_COMPUTES) {
             engine->energy_fj = tw_test_pick(rng, 0, 2000);
             engine->tile_multiple = tw_test_pick(rng, 1, 3);
         }
-        *cost = (tw_cost){.kind = (tw_cost_kind)tw_test_pick(rng, 0, engine->kind == TW_COMPUTES ? 3 : 2)};
-        cost->fixed = tw_test_pick(rng, 0, 200);
-        if (cost->kind == TW_COST_CONSTANT) cost->busy = tw_test_pick(rng, 0, cost->fixed);
-        if (cost->kind != TW_COST_CONSTANT) cost->per_cycle = tw_test_pick(rng, 1, 64);
-        if (cost->kind == TW_COST_ARRAY) random_array(rng, cost);
-        engine->pipelined =
-            (cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY) && tw_test_pick(rng, 0, 1);
+        engine->cost = random_cost(rng, engine->kind == TW_COMPUTES);
+        engine->pipelined = tw_cost_has_latency(&engine->cost) && tw_test_pick(rng, 0, 1);
     }
     m->engine[2].joins = tw_test_pick(rng, 0, 1);
     if (tw_test_pick(rng, 0, 1)) { /* one engine for both ways between l3 and fabric */
@@ -275,17 +279,24 @@ static void randomize(uint64_t *rng, tw_machine *m)
     }
 }
 
+static void check_same_cost(const tw_cost *a, const tw_cost *b)
+{
+    int64_t of_a, of_b;
+    CHECK_EQ(a->kind, b->kind);
+    CHECK_EQ(tw_cost_fixed(a), tw_cost_fixed(b));
+    CHECK_EQ(tw_cost_grain(a, &of_a), tw_cost_grain(b, &of_b));
+    CHECK_EQ(of_a, of_b);
+    CHECK_EQ(tw_cost_busy(a, false, 1), tw_cost_busy(b, false, 1));
+    CHECK_EQ(tw_cost_dims(a), tw_cost_dims(b));
+    for (int i = 0; i < tw_cost_dims(a); i++) {
+        CHECK_EQ(a->array.size[i], b->array.size[i]);
+        CHECK_STR(a->array.dim[i], b->array.dim[i]);
+    }
+}
+
 static void check_same_engine(const tw_engine *a, const tw_engine *b)
 {
-    CHECK_EQ(a->cost.kind, b->cost.kind);
-    CHECK_EQ(a->cost.fixed, b->cost.fixed);
-    CHECK_EQ(a->cost.per_cycle, b->cost.per_cycle);
-    CHECK_EQ(a->cost.busy, b->cost.busy);
-    CHECK_EQ(a->cost.n_dims, b->cost.n_dims);
-    for (int i = 0; i < a->cost.n_dims; i++) {
-        CHECK_EQ(a->cost.array[i], b->cost.array[i]);
-        CHECK_STR(a->cost.dim[i], b->cost.dim[i]);
-    }
+    check_same_cost(&a->cost, &b->cost);
     CHECK_EQ(a->carries, b->carries);
     CHECK_EQ(a->joins, b->joins);
     CHECK_EQ(a->pipelined, b->pipelined);
@@ -320,10 +331,10 @@ TEST(a_printed_async_machine_is_the_same_machine)
 
 TEST(costs_are_constant_linear_stepped_or_passes_over_an_array)
 {
-    tw_cost constant = {.kind = TW_COST_CONSTANT, .fixed = 5},
-            array = {.kind = TW_COST_ARRAY, .fixed = 3, .per_cycle = 1};
-    tw_cost linear = {.kind = TW_COST_LINEAR, .fixed = 64, .per_cycle = 32};
-    tw_cost stepped = {.kind = TW_COST_STEPPED, .fixed = 7, .per_cycle = 100};
+    tw_cost constant = {TW_COST_CONSTANT, .constant = {.cycles = 5}},
+            array = {TW_COST_ARRAY, .array = {.latency = 3}};
+    tw_cost linear = {TW_COST_LINEAR, .linear = {64, 32}};
+    tw_cost stepped = {TW_COST_STEPPED, .stepped = {.step = 100, .per_step = 7}};
     CHECK_EQ(tw_cost_cycles(&constant, 1000), 5);
     CHECK_EQ(tw_cost_cycles(&linear, 0), 64);
     CHECK_EQ(tw_cost_cycles(&linear, 32), 65);
@@ -336,9 +347,9 @@ TEST(costs_are_constant_linear_stepped_or_passes_over_an_array)
 
 TEST(an_engine_is_busy_without_its_latency_only_when_it_is_pipelined)
 {
-    tw_engine linear = {.cost = {.kind = TW_COST_LINEAR, .fixed = 64, .per_cycle = 32}};
-    tw_engine constant = {.cost = {.kind = TW_COST_CONSTANT, .fixed = 10, .busy = 4}};
-    tw_engine stepped = {.cost = {.kind = TW_COST_STEPPED, .fixed = 7, .per_cycle = 100}};
+    tw_engine linear = {.cost = {TW_COST_LINEAR, .linear = {64, 32}}};
+    tw_engine constant = {.cost = {TW_COST_CONSTANT, .constant = {10, 4}}};
+    tw_engine stepped = {.cost = {TW_COST_STEPPED, .stepped = {.step = 100, .per_step = 7}}};
     CHECK_EQ(tw_engine_busy(&linear, 320), 74);
     linear.pipelined = true;
     CHECK_EQ(tw_engine_busy(&linear, 320), 10);
@@ -349,8 +360,8 @@ TEST(an_engine_is_busy_without_its_latency_only_when_it_is_pipelined)
 
 TEST(costs_saturate)
 {
-    tw_cost linear = {.kind = TW_COST_LINEAR, .fixed = 2, .per_cycle = 1};
-    tw_cost stepped = {.kind = TW_COST_STEPPED, .fixed = 2, .per_cycle = 1};
+    tw_cost linear = {TW_COST_LINEAR, .linear = {2, 1}};
+    tw_cost stepped = {TW_COST_STEPPED, .stepped = {.step = 1, .per_step = 2}};
     CHECK_EQ(tw_cost_cycles(&linear, INT64_MAX), INT64_MAX);
     CHECK_EQ(tw_cost_cycles(&stepped, INT64_MAX), INT64_MAX);
 }
@@ -391,7 +402,7 @@ static void async_adder(tw_machine *m) { m->engine[4].kind = TW_ADDS; }
 static void not_fused(tw_machine *m) { m->engine[0].accumulate = 1U << TW_SEPARATE; }
 static void compute_on_inputs(tw_machine *m) { m->engine[0].memory = 2; }
 static void no_units(tw_machine *m) { m->engine[1].count = 0; }
-static void longer_busy(tw_machine *m) { m->engine[2].cost.busy = 11; }
+static void longer_busy(tw_machine *m) { m->engine[2].cost.constant.busy = 11; }
 static void mover_array(tw_machine *m) { m->engine[1].cost = m->engine[0].cost; }
 static void pipelined_constant(tw_machine *m) { m->engine[2].pipelined = true; }
 static void outermost_inputs(tw_machine *m) { m->memory[0].holds = TW_HOLDS_INPUTS; }

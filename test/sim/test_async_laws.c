@@ -359,8 +359,8 @@ static void check_bounds(const async_random *c, const tw_plan *plan)
         if (t->engine[e].critical_cycles < 0) async_random_fail(c, "a negative share of the critical path");
     }
     if (critical != t->sum.cycles) async_random_fail(c, "the shares of the critical path do not add up");
-    if (mac->cost.kind == TW_COST_LINEAR) peak = mac->cost.per_cycle;
-    if (mac->cost.kind == TW_COST_ARRAY) peak = mac->cost.array[0] * mac->cost.array[1];
+    if (mac->cost.kind == TW_COST_LINEAR) peak = mac->cost.linear.per_cycle;
+    if (mac->cost.kind == TW_COST_ARRAY) peak = mac->cost.array.size[0] * mac->cost.array.size[1];
     if (peak > 0 && t->sum.cycles < tw_cdiv(t->sum.macs, peak * mac->count))
         async_random_fail(c, "faster than the peak of the compute engine");
 }

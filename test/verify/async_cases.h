@@ -10,13 +10,13 @@
 
 static inline tw_cost async_cost(uint64_t *r)
 {
-    static const tw_cost kind[] = {{.kind = TW_COST_CONSTANT, .fixed = 5, .per_cycle = 1, .busy = 5},
-                                   {.kind = TW_COST_CONSTANT, .fixed = 6, .per_cycle = 1, .busy = 2},
-                                   {.kind = TW_COST_CONSTANT, .fixed = 3, .per_cycle = 1, .busy = 0},
-                                   {.kind = TW_COST_CONSTANT, .fixed = 0, .per_cycle = 1, .busy = 0},
-                                   {.kind = TW_COST_LINEAR, .fixed = 7, .per_cycle = 3},
-                                   {.kind = TW_COST_LINEAR, .fixed = 0, .per_cycle = 2},
-                                   {.kind = TW_COST_STEPPED, .fixed = 5, .per_cycle = 8}};
+    static const tw_cost kind[] = {{TW_COST_CONSTANT, .constant = {5, 5}},
+                                   {TW_COST_CONSTANT, .constant = {6, 2}},
+                                   {TW_COST_CONSTANT, .constant = {3, 0}},
+                                   {TW_COST_CONSTANT, .constant = {0, 0}},
+                                   {TW_COST_LINEAR, .linear = {7, 3}},
+                                   {TW_COST_LINEAR, .linear = {0, 2}},
+                                   {TW_COST_STEPPED, .stepped = {.step = 8, .per_step = 5}}};
     return kind[tw_test_pick(r, 0, (int64_t)TW_COUNT(kind) - 1)];
 }
 
@@ -29,39 +29,36 @@ static inline int64_t async_milli(uint64_t *r, int64_t most)
 
 static inline tw_cost async_descriptor(uint64_t *r)
 {
-    return (tw_cost){.kind = TW_COST_DESCRIPTOR,
-                     .setup = async_milli(r, 9),
-                     .per_row = async_milli(r, 2),
-                     .per_beat = async_milli(r, 2),
-                     .row_least = async_milli(r, 3),
-                     .beat = tw_test_pick(r, 1, 9),
-                     .beats = (tw_beats)tw_test_pick(r, 0, TW_N_BEATS - 1),
-                     .fill = async_milli(r, 5),
-                     .fill_waits = tw_test_pick(r, 0, 40)};
+    return (tw_cost){TW_COST_DESCRIPTOR, .descriptor = {.setup = async_milli(r, 9),
+                                                        .per_row = async_milli(r, 2),
+                                                        .per_beat = async_milli(r, 2),
+                                                        .row_least = async_milli(r, 3),
+                                                        .beat = tw_test_pick(r, 1, 9),
+                                                        .beats = (tw_beats)tw_test_pick(r, 0, TW_N_BEATS - 1),
+                                                        .fill = async_milli(r, 5),
+                                                        .fill_waits = tw_test_pick(r, 0, 40)}};
 }
 
 static inline tw_cost async_kernel(uint64_t *r)
 {
-    tw_cost c = {.kind = TW_COST_KERNEL,
-                 .start = async_milli(r, 9),
-                 .per_lane = async_milli(r, 2),
-                 .per_round = async_milli(r, 4),
-                 .row_least = async_milli(r, 5),
-                 .per_point = tw_test_pick(r, 0, 2) ? TW_MILLI : async_milli(r, 2),
-                 .cores = tw_test_pick(r, 1, 4),
-                 .depth = tw_test_pick(r, 1, 4),
-                 .n_unrolls = (int)tw_test_pick(r, 0, 3)};
+    tw_cost_kernel c = {.start = async_milli(r, 9),
+                        .per_lane = async_milli(r, 2),
+                        .per_round = async_milli(r, 4),
+                        .row_least = async_milli(r, 5),
+                        .per_point = tw_test_pick(r, 0, 2) ? TW_MILLI : async_milli(r, 2),
+                        .cores = tw_test_pick(r, 1, 4),
+                        .depth = tw_test_pick(r, 1, 4),
+                        .n_unrolls = (int)tw_test_pick(r, 0, 3)};
     for (int i = 0; i < c.n_unrolls; i++) c.unroll[i] = (int16_t)tw_test_pick(r, 1, 4);
     if (tw_test_pick(r, 0, 1))
         c.banks = (tw_banks){tw_test_pick(r, 1, 8), tw_test_pick(r, 1, 8), tw_test_pick(r, 1, 6), async_milli(r, 2),
                              async_milli(r, 1),     async_milli(r, 1),     async_milli(r, 1)};
-    return c;
+    return (tw_cost){TW_COST_KERNEL, .kernel = c};
 }
 
 static inline void async_pipeline(uint64_t *r, tw_engine *e)
 {
-    bool has_latency = e->cost.kind == TW_COST_LINEAR || e->cost.kind == TW_COST_ARRAY;
-    e->pipelined = has_latency && tw_test_pick(r, 0, 1);
+    e->pipelined = tw_cost_has_latency(&e->cost) && tw_test_pick(r, 0, 1);
 }
 
 static inline void async_mover(uint64_t *r, tw_machine *m, int outer, int memory, unsigned carries, bool inputs)
@@ -126,7 +123,7 @@ static inline void async_cluster(uint64_t *r, tw_machine *m)
         tw_engine *engine = &m->engine[e];
         if (all || tw_test_pick(r, 0, 1)) {
             engine->cost = engine->kind == TW_MOVES ? async_descriptor(r) : async_kernel(r);
-            engine->cost.each = barrier;
+            *(engine->kind == TW_MOVES ? &engine->cost.descriptor.barrier : &engine->cost.kernel.barrier) = barrier;
             engine->pipelined = false;
         }
         if (engine->kind == TW_MOVES && engine->carries == TW_BOTH_WAYS) {
@@ -138,20 +135,17 @@ static inline void async_cluster(uint64_t *r, tw_machine *m)
     for (int e = 0; e < m->n_engines && m->engine[m->compute].late; e++) { /* nothing moves in no time */
         tw_cost *cost = &m->engine[e].cost;
         if (cost->kind == TW_COST_CONSTANT)
-            cost->fixed = tw_max(1, cost->fixed), cost->busy = tw_max(1, cost->busy);
-        if (cost->kind == TW_COST_DESCRIPTOR) cost->setup = tw_max(1, cost->setup);
+            cost->constant = (tw_cost_constant){tw_max(1, cost->constant.cycles), tw_max(1, cost->constant.busy)};
+        if (cost->kind == TW_COST_DESCRIPTOR) cost->descriptor.setup = tw_max(1, cost->descriptor.setup);
     }
 }
 
 static inline tw_machine async_machine(uint64_t *r)
 {
     static const char *const memory[] = {"dram", "l3", "l2", "l1", "acc"};
-    static const tw_cost array = {.kind = TW_COST_ARRAY,
-                                  .fixed = 2,
-                                  .per_cycle = 1,
-                                  .n_dims = 3,
-                                  .dim = {"rows", "columns", "depth"},
-                                  .array = {2, 3, 2}};
+    static const tw_cost array = {
+        TW_COST_ARRAY,
+        .array = {.latency = 2, .n_dims = 3, .dim = {"rows", "columns", "depth"}, .size = {2, 3, 2}}};
     tw_machine m = {.name = "random", .timing = TW_ASYNC, .n_memories = (int)tw_test_pick(r, 2, 5)};
     m.unit = tw_test_pick(r, 0, 1) ? TW_UNIT_BYTE : TW_UNIT_ELEMENT;
     m.reuse = tw_test_pick(r, 0, 1) ? TW_REUSE_RESIDENT : TW_REUSE_DECLARED;

@@ -90,7 +90,9 @@ static inline void case_line(uint64_t *r, int kind, int64_t size, char *line, si
 
 static inline tw_cost case_cost(uint64_t *r)
 {
-    static const tw_cost kind[] = {{TW_COST_CONSTANT, 1, 1}, {TW_COST_LINEAR, 7, 3}, {TW_COST_STEPPED, 5, 8}};
+    static const tw_cost kind[] = {{TW_COST_CONSTANT, .constant = {1, 0}},
+                                   {TW_COST_LINEAR, .linear = {7, 3}},
+                                   {TW_COST_STEPPED, .stepped = {.step = 8, .per_step = 5}}};
     return kind[tw_test_pick(r, 0, 2)];
 }
 

@@ -304,7 +304,8 @@ static inline bool a_row_is_not_counted(patient *p)
 {
     FIND(TW_LOAD, has_descriptor);
     const tw_cost *cost = &p->machine.engine[e->instr.engine].cost;
-    int64_t row_cost = cost->per_row + cost->per_beat, was = tw_cost_cycles(cost, e->instr.passes);
+    int64_t row_cost = cost->descriptor.per_row + cost->descriptor.per_beat,
+            was = tw_cost_cycles(cost, e->instr.passes);
     if (p->rec->row[row].n_events > 1 || row_cost == 0 || e->instr.passes < row_cost) return false;
     e->instr.passes -= row_cost;
     int64_t by = tw_cost_cycles(cost, e->instr.passes) - was;
@@ -363,7 +364,8 @@ static inline bool launch_is_longer(patient *p)
 static inline bool barrier_is_longer(patient *p)
 {
     tw_engine *engine = &p->machine.engine[any_event(p)->instr.engine];
-    engine->cost.each += TW_MILLI;
+    if (engine->cost.kind == TW_COST_DESCRIPTOR) engine->cost.descriptor.barrier += TW_MILLI;
+    if (engine->cost.kind == TW_COST_KERNEL) engine->cost.kernel.barrier += TW_MILLI;
     return tw_cost_has_passes(&engine->cost) && engine->cost.kind != TW_COST_ARRAY;
 }
 static inline bool write_is_expected_at_the_start(patient *p)
@@ -378,7 +380,7 @@ static inline bool pad_is_forgotten(patient *p)
     for (int l = 0; l < p->in.op->n_loops; l++) zeroed |= (p->in.padded >> l & 1) && p->in.op->loop[l].reduces;
     for (int e = 0; e < p->machine.n_engines; e++) {
         const tw_cost *cost = &p->machine.engine[e].cost;
-        bool slow = cost->kind == TW_COST_DESCRIPTOR && cost->setup + cost->fill > 0;
+        bool slow = cost->kind == TW_COST_DESCRIPTOR && cost->descriptor.setup + cost->descriptor.fill > 0;
         zeroed &= p->machine.engine[e].kind != TW_MOVES || slow;
     }
     p->in.padded = 0;

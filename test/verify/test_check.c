@@ -34,7 +34,7 @@ static const tw_machine machine = {
                 .kind = TW_COMPUTES,
                 .outer = -1,
                 .memory = 1,
-                .cost = {TW_COST_CONSTANT, 1, 1},
+                .cost = {TW_COST_CONSTANT, .constant = {1, 0}},
                 .computes = 15,
                 .accumulate = 7,
                 .shares = -1,
@@ -43,7 +43,7 @@ static const tw_machine machine = {
                 .kind = TW_MOVES,
                 .outer = 0,
                 .memory = 1,
-                .cost = {TW_COST_CONSTANT, 1, 1},
+                .cost = {TW_COST_CONSTANT, .constant = {1, 0}},
                 .shares = -1}},
 };
 static const tw_buffer buffer[] = {{1, IFM, 0, 0, 4}, {1, W, 0, 4, 4}, {1, OFM, 0, 8, 1}};

@@ -272,7 +272,7 @@ TEST(a_buffer_that_is_read_is_not_written)
     hand h;
     hand_write(&h);
     hand_raise(&h, hand_find(&h, BACK, 1), hand_find(&h, LIFT, 4));
-    h.machine.engine[BACK].cost.fixed = 40;
+    h.machine.engine[BACK].cost.stepped.per_step = 40;
     hand_schedule(&h);
     check(&h, NULL);
     hand_shift(&h, hand_find(&h, LIFT, 4), -1);

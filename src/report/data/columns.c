@@ -316,8 +316,6 @@ static void head_engine(const tw_engine *engine, tw_json *j)
 {
     static const char *const kinds[] = {[TW_MOVES] = "moves", [TW_COMPUTES] = "computes", [TW_ADDS] = "adds"};
     const tw_cost *cost = &engine->cost;
-    bool has_latency =
-        cost->kind == TW_COST_LINEAR || cost->kind == TW_COST_ARRAY || cost->kind == TW_COST_CONSTANT;
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", engine->name);
     tw_json_key_string(j, "kind", kinds[engine->kind]);
@@ -325,7 +323,7 @@ static void head_engine(const tw_engine *engine, tw_json *j)
     tw_json_key_int(j, "memory", engine->memory);
     tw_json_key_int(j, "count", tw_max(engine->count, 1));
     put_rate(tw_cost_rate(cost), j);
-    tw_json_key_int(j, "latency", has_latency ? cost->fixed : 0);
+    tw_json_key_int(j, "latency", tw_cost_fixed(cost));
     tw_json_close(j);
 }
 

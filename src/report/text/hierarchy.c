@@ -144,10 +144,9 @@ static void fill_outermost(const tw_op_plan *plan, const tw_line *line, tw_pictu
 /* Units in `*cycles` cycles at best; 0: not known. */
 static int64_t peak_units(const tw_engine *e, int64_t *cycles)
 {
-    bool linear = e->cost.kind == TW_COST_LINEAR, stepped = e->cost.kind == TW_COST_STEPPED && e->cost.fixed > 0;
-    int64_t units;
-    *cycles = stepped ? e->cost.fixed : 1;
-    return (linear || stepped) && tw_ckd_mul(e->cost.per_cycle, tw_max(e->count, 1), &units) ? units : 0;
+    int64_t grain = tw_cost_grain(&e->cost, cycles), units;
+    if (*cycles == 0) *cycles = 1, grain = 0;
+    return tw_ckd_mul(grain, tw_max(e->count, 1), &units) ? units : 0;
 }
 
 /* "dma needs 28.2 B/cycle, 44% of 64": for the compute engine never to wait, and of what the engine has. */
@@ -228,10 +227,10 @@ static void fill_output(const tw_op_plan *plan, int m, tw_picture *picture)
 /* Loop points in a cycle at best, 0: not known. */
 static int64_t peak_points(const tw_engine *e)
 {
-    int64_t points = e->cost.kind == TW_COST_LINEAR ? e->cost.per_cycle : 0, all;
+    int64_t points = e->cost.kind == TW_COST_LINEAR ? e->cost.linear.per_cycle : 0, all;
     if (e->cost.kind == TW_COST_ARRAY) points = 1;
-    for (int d = 0; d < e->cost.n_dims; d++)
-        if (!tw_ckd_mul(points, e->cost.array[d], &points)) return 0;
+    for (int d = 0; d < tw_cost_dims(&e->cost); d++)
+        if (!tw_ckd_mul(points, e->cost.array.size[d], &points)) return 0;
     return tw_ckd_mul(points, tw_max(e->count, 1), &all) ? all : 0;
 }
 

@@ -95,9 +95,10 @@ static bool is_at_least(int64_t part, int64_t whole, int percent)
 /* Cycles of its busy time that do not depend on how much is moved: paid once per command. */
 static int64_t fixed_cycles(const tw_engine *engine, const tw_engine_use *use)
 {
-    if (engine->pipelined || engine->cost.kind == TW_COST_STEPPED) return 0;
+    if (engine->pipelined) return 0;
     int64_t cycles, n = use->loads + use->stores + use->ops;
-    return tw_ckd_mul(engine->cost.fixed, n, &cycles) ? tw_min(cycles, use->busy_cycles) : use->busy_cycles;
+    return tw_ckd_mul(tw_cost_fixed(&engine->cost), n, &cycles) ? tw_min(cycles, use->busy_cycles)
+                                                                : use->busy_cycles;
 }
 
 static void advise_busy(const tw_op_plan *plan, int e, tw_text *out)
