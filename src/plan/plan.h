@@ -13,7 +13,8 @@
 typedef struct tw_op_plan {
     tw_program program;
     tw_timeline timeline;
-    tw_touches touches; /* of a group whose addresses had to be found */
+    const tw_op_map *next; /* the mapping of the operator behind it, NULL: there is none */
+    tw_touches touches;    /* of a group whose addresses had to be found */
     bool searched;
     tw_search_result search;
     tw_memory_use memory[TW_MAX_MEMORIES];
@@ -116,6 +117,4 @@ typedef struct tw_parts {
 } tw_parts;
 /* Programs, timelines and addresses of the group, added to `out`. */
 TW_NODISCARD tw_status tw_group_build(const tw_group *group, const tw_work *work, tw_parts *out);
-/* A fused operator finds its input where the one before it left it: next to the compute engine. */
-TW_NODISCARD tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_diag *diag);
 #endif
