@@ -56,6 +56,15 @@ static double time_of_search(const asker *a)
     return isfinite(left) ? left / (double)(1 + tw_max(1, a->n_left)) : 0;
 }
 
+/* The machine as the operator meets it that is searched for. */
+static tw_status view_of(const tw_problem *problem, const tw_search_options *options, tw_arena *scratch,
+                         const tw_machine **out)
+{
+    tw_op_map *map;
+    TW_TRY(tw_maps_begin(problem->model, problem->machine, options->limits, scratch, &map));
+    return tw_machine_view(problem->model, problem->op, problem->machine, map, scratch, out);
+}
+
 /* tw_search_op without a word. TW_INFEASIBLE with result->proven: there is none. */
 static tw_status ask(asker *a, const tw_problem *problem, const tw_search_options *options, tw_op_map *map,
                      tw_search_result *result)
@@ -65,9 +74,9 @@ static tw_status ask(asker *a, const tw_problem *problem, const tw_search_option
     tw_deadline_init(&share, time_of_search(a), a->deadline);
     tw_diag muted = {.muted = true, .deadline = &share};
     tw_found found;
-    *result = (tw_search_result){0};
     const tw_machine *view;
-    TW_TRY(tw_machine_view(problem->model, problem->op, problem->machine, NULL, a->scratch, &view));
+    *result = (tw_search_result){0};
+    TW_TRY(view_of(problem, options, a->scratch, &view));
     const tw_search search = {{problem->model, problem->op, view}, options, tw_evaluator_eval(a->evaluator), NULL};
     tw_status status = tw_search_op(&search, a->scratch, &muted, &found, result);
     *map = found.map;
@@ -154,7 +163,7 @@ static tw_status answer_op(trial *t, int op, const tw_search_options *options, t
 {
     tw_op_map map;
     tw_search_result result;
-    one->proven[op] = t->plan->model->op[op].fused; /* it has one mapping */
+    one->proven[op] = t->plan->mapping->op[op].fused; /* it has one mapping */
     if (one->proven[op]) return value_of(t, op, one->machine, &t->best[op], &one->value[op]);
     tw_status status = ask(&t->asker, &(tw_problem){t->plan->model, op, one->machine}, options, &map, &result);
     if (status != TW_OK && status != TW_INFEASIBLE) return status;
@@ -510,12 +519,12 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *
     for (int i = 0; i < n; i++) relaxed->memory[memory[i]].size = TW_UNLIMITED;
     for (int i = 0; i < options.n_objectives; i++)
         options.objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
-    tw_status status =
-        ask(&c->asker, &(tw_problem){c->problem->model, c->problem->op, relaxed}, &options, map, &result);
+    const tw_problem problem = {c->problem->model, c->problem->op, relaxed};
+    tw_status status = ask(&c->asker, &problem, &options, map, &result);
     *out = (smallest){.exact = result.proven};
     TW_TRY(status);
     const tw_machine *view;
-    TW_TRY(tw_machine_view(c->problem->model, c->problem->op, relaxed, NULL, c->asker.scratch, &view));
+    TW_TRY(view_of(&problem, &options, c->asker.scratch, &view));
     TW_TRY(tw_program_build(&(tw_problem){c->problem->model, c->problem->op, view}, map, c->asker.scratch, &muted,
                             &out->program));
     for (int m = 1; m < view->n_memories; m++)

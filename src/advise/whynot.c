@@ -662,7 +662,7 @@ static tw_status look_at_all(bench *b, tw_diag *diag, tw_why_not *why)
     TW_ALLOC(b->kept, b->op, b->model->n_ops);
     memcpy(b->map, b->mapping->op, (size_t)b->model->n_ops * sizeof *b->map);
     for (b->first = 0; b->first < b->model->n_ops; b->first += b->n) {
-        b->n = tw_group_size(b->model, b->first);
+        b->n = tw_group_size(b->mapping->op, b->model->n_ops, b->first);
         list[n] = (answer){0};
         TW_TRY(look_at_group(b, diag, &list[n]));
         n += list[n].why.n_memories > 0;

@@ -281,6 +281,18 @@ static tw_status without_none(tw_context *ctx, const tw_node *root, const tw_nod
     return TW_OK;
 }
 
+/* Layers are planned one by one: none finds its input where another left it. */
+static tw_status check_unfused(tw_context *ctx, const tw_node *root)
+{
+    tw_status status = TW_OK;
+    for (const tw_node *entry = first_entry(root); entry; entry = entry->next)
+        for (const tw_node *key = entry->kind == TW_NODE_MAP ? entry->child : NULL; key; key = key->next)
+            if (strcmp(key->key, "fused") == 0 && key->kind == TW_SCALAR && strcmp(key->text, "true") == 0)
+                status = tw_diag_error(&ctx->diag, key->loc, "layer '%s' is fused, layers of a network cannot be",
+                                       entry->key);
+    return status;
+}
+
 static tw_status check_names(tw_context *ctx, const tw_network *network, const tw_node *root)
 {
     tw_status status = TW_OK;
@@ -339,6 +351,7 @@ tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw
     tw_limits *limits;
     TW_ALLOC(ctx->arena, limits, 1);
     TW_TRY(read_tree(ctx, path, &root));
+    TW_TRY(check_unfused(ctx, root));
     TW_TRY(without_none(ctx, root, &root));
     TW_TRY(tw_limits_of_tree(root, network->model, machine, ctx->arena, &ctx->diag, limits));
     *out = limits;
@@ -356,6 +369,7 @@ static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machi
     TW_TRY(read_tree(ctx, path, &root));
     TW_TRY(refuse_groups(ctx, root));
     TW_TRY(check_names(ctx, network, root));
+    TW_TRY(check_unfused(ctx, root));
     TW_TRY(check_complete(ctx, network, machine, root->loc.file, root));
     TW_TRY(without_none(ctx, root, &root));
     TW_TRY(list_mapped(ctx, network, machine, root, &mapped));

@@ -38,7 +38,7 @@ static scene scene_of(const tw_model *model, int first, const tw_machine *machin
 {
     scene s = {.model = *model, .first = first, .machine = machine, .given = options, .options = *options};
     s.model.op = &model->op[first];
-    s.model.n_ops = tw_quidditch_end(model, first) - first;
+    s.model.n_ops = tw_quidditch_end(model, machine, first) - first;
     s.options.time_limit = 0; /* the deadline of all dispatches counts */
     s.options.n_objectives = 0;
     s.options.pareto = false;
@@ -59,7 +59,7 @@ static int innermost_cut(const tw_op *op, const tw_level_limits *level)
 static int64_t least_in_sequence(const scene *s, const tw_level_limits *level)
 {
     const tw_op *op = s->model.op;
-    tw_machine machine = tw_machine_for(s->machine, &s->model, op);
+    tw_machine machine = tw_machine_for(s->machine, &s->model, op, (tw_fusion){.behind = s->model.n_ops > 1});
     int inner = machine.n_memories - 1, innermost = innermost_cut(op, level);
     int link = tw_machine_link(&machine, tw_path_outer(tw_machine_role_path(&machine, TW_HOLDS_INPUTS), inner),
                                inner, TW_INWARDS, TW_HOLDS_ALL);
@@ -144,7 +144,7 @@ static tw_status search_dispatches(const tw_model *model, const tw_machine *mach
 {
     tw_diag *diag = work->diag;
     const tw_deadline *all = diag->deadline;
-    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) {
+    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, machine, o)) {
         const tw_plan *plan = NULL;
         scene s = scene_of(model, o, machine, options);
         tw_deadline share;

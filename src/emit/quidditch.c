@@ -2,6 +2,7 @@
 #include "emit/quidditch.h"
 
 #include "input/field.h"
+#include "mapping/fusion.h"
 
 #include <string.h>
 
@@ -12,11 +13,12 @@ static bool depends(const tw_op *op, int operand, int loop)
 
 /* ---- dispatches ---- */
 
-/* The first operator behind the dispatch that begins with `op`. */
-int tw_quidditch_end(const tw_model *model, int op)
+/* The first operator behind the dispatch that begins with `op`. An attribute cannot say what is fused: it is what the workload
+ * wishes. */
+int tw_quidditch_end(const tw_model *model, const tw_machine *machine, int op)
 {
     do op++;
-    while (op < model->n_ops && model->op[op].fused);
+    while (op < model->n_ops && tw_fusion_is_default(model, op, machine));
     return op;
 }
 
@@ -146,10 +148,11 @@ static void map_dispatch(const tw_quidditch_config *lowering, const tw_model *mo
                          const tw_machine *machine, tw_op_map *out)
 {
     int memory = machine->n_memories - 1;
-    for (int o = first, end = tw_quidditch_end(model, first); o < end; o++) {
+    for (int o = first, end = tw_quidditch_end(model, machine, first); o < end; o++) {
         tw_level_map level = o == first ? level_of(lowering, &model->op[o], machine)
                                         : whole_level(&model->op[o], memory, lowering->loc);
         out[o] = map_of(&model->op[o], machine, &level, lowering->loc);
+        out[o].fused = o > first;
     }
 }
 
@@ -201,10 +204,11 @@ static tw_status check_machine(const tw_machine *machine, tw_loc loc, tw_diag *d
     return tw_diag_error(diag, loc, "machine '%s' %s, a lowering config cannot be for it", machine->name, why);
 }
 
-static tw_status check_number(const tw_quidditch_configs *lowering, const tw_model *model, tw_diag *diag)
+static tw_status check_number(const tw_quidditch_configs *lowering, const tw_model *model,
+                              const tw_machine *machine, tw_diag *diag)
 {
     int n_dispatches = 0, n = lowering->n;
-    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o)) n_dispatches++;
+    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, machine, o)) n_dispatches++;
     if (n == n_dispatches) return TW_OK;
     return tw_diag_error(diag, lowering->config[n > n_dispatches ? n_dispatches : n - 1].loc,
                          "workload '%s' has %d dispatch%s, but there %s %d lowering config%s", model->name,
@@ -217,14 +221,14 @@ tw_status tw_quidditch_map(const tw_quidditch_configs *lowering, const tw_model 
     tw_op_map *op;
     int i = 0;
     TW_TRY(check_machine(machine, lowering->config->loc, diag));
-    TW_TRY(check_number(lowering, model, diag));
+    TW_TRY(check_number(lowering, model, machine, diag));
     tw_status status = TW_OK;
-    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o), i++)
+    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, machine, o), i++)
         if (check_lowering(&lowering->config[i], &model->op[o], diag) != TW_OK) status = TW_ERR_INPUT;
     TW_TRY(status);
     TW_ALLOC(arena, op, model->n_ops);
     i = 0;
-    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, o))
+    for (int o = 0; o < model->n_ops; o = tw_quidditch_end(model, machine, o))
         map_dispatch(&lowering->config[i++], model, o, machine, op);
     tw_mapping mapping = {model->n_ops, op};
     TW_TRY(tw_mapping_check(&mapping, model, machine, diag));
@@ -426,7 +430,7 @@ static bool check_operand(const view *v, const tw_level_map *wanted, int operand
     const tw_op *op = op_of(v);
     const tw_level_map *level = innermost(v);
     const char *name = op->operand[operand].name;
-    bool resident = tw_op_is_resident(v->plan->model, op, operand);
+    bool resident = tw_view_keeps(v->plan->op[v->op].program.machine, op, operand);
     bool same = kept_loops(level, op, operand) == kept_loops(wanted, op, operand);
     if (!same && !resident)
         return refuse(v, "'%s' keeps %s of '%s', Quidditch %s", v->plan->machine->memory[level->memory].name,
@@ -470,6 +474,20 @@ static bool check_fused(const view *v)
     return check_level(v, &wanted);
 }
 
+/* The plan fuses what the dispatch has: the operators up to `end`. */
+static bool check_dispatch(const view *v, int end)
+{
+    const tw_mapping *mapping = v->plan->mapping;
+    view at = *v;
+    if (mapping->op[v->first].fused)
+        return refuse(v, "it is fused with the operator before it, which Quidditch puts into another dispatch");
+    for (at.op = v->first + 1; at.op < end; at.op++)
+        if (!mapping->op[at.op].fused) return refuse(&at, "it is not fused, Quidditch fuses it");
+    if (end == mapping->n_ops || !mapping->op[end].fused) return true;
+    return refuse(v, "'%s' is fused with it, which Quidditch puts into another dispatch",
+                  v->plan->model->op[end].name);
+}
+
 bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_quidditch_config *out, tw_text *why)
 {
     view v = {plan, op, op, why};
@@ -478,8 +496,9 @@ bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_quidditch_config *
     if (!tw_quidditch_is_tiled(op_of(&v))) return refuse(&v, "it is no contraction");
     *out = lowering_of(&v);
     tw_level_map wanted = level_of(out, op_of(&v), plan->machine);
-    bool good = check_level(&v, &wanted);
-    for (int end = tw_quidditch_end(plan->model, op); good && ++v.op < end;) good = check_fused(&v);
+    int end = tw_quidditch_end(plan->model, plan->machine, op);
+    bool good = check_dispatch(&v, end) && check_level(&v, &wanted);
+    while (good && ++v.op < end) good = check_fused(&v);
     return good;
 }
 
@@ -488,7 +507,7 @@ bool tw_quidditch_can_print(const tw_plan *plan)
     const tw_machine *machine = plan->machine;
     bool good = machine->memory[machine->n_memories - 1].placement == TW_PLACE_BUMP, some = false;
     if (plan->mapping->n_groups > 0) return false;
-    for (int o = 0; good && o < plan->model->n_ops; o = tw_quidditch_end(plan->model, o)) {
+    for (int o = 0; good && o < plan->model->n_ops; o = tw_quidditch_end(plan->model, plan->machine, o)) {
         tw_quidditch_config ignored;
         if (!tw_quidditch_is_tiled(&plan->model->op[o])) continue;
         some = true;
@@ -510,7 +529,7 @@ tw_status tw_quidditch_print(const tw_plan *plan, tw_diag *diag, tw_text *out)
 {
     tw_status status = TW_OK;
     TW_TRY(tw_mapping_refuse_groups(plan->mapping, "emitted as lowering configs", diag));
-    for (int o = 0; o < plan->model->n_ops; o = tw_quidditch_end(plan->model, o)) {
+    for (int o = 0; o < plan->model->n_ops; o = tw_quidditch_end(plan->model, plan->machine, o)) {
         const tw_op *op = &plan->model->op[o];
         tw_quidditch_config lowering;
         tw_text why = {0};

@@ -36,7 +36,7 @@ TW_NODISCARD tw_status tw_quidditch_family(const tw_model *model, const tw_machi
 
 /* Whether a dispatch can have a config: a contraction of plain positions. And the operator behind it and what is fused. */
 bool tw_quidditch_is_tiled(const tw_op *op);
-int tw_quidditch_end(const tw_model *model, int op);
+int tw_quidditch_end(const tw_model *model, const tw_machine *machine, int op);
 /* Whether a config can say what the plan does with the dispatch that begins with operator `op`. If not, what differs is
  * added to `why`, when it is not NULL: "'ifm' has 2 buffers, Quidditch gives it 1". */
 bool tw_quidditch_lowering_of(const tw_plan *plan, int op, tw_quidditch_config *out, tw_text *why);

@@ -4,6 +4,7 @@
 
 #include "fit/template.h"
 #include "input/tree.h"
+#include "mapping/fusion.h"
 #include "mapping/mapping_read.h"
 #include "model/read.h"
 #include "program/program.h"
@@ -338,8 +339,10 @@ static tw_status check_length(const reader *r, const tw_measured *m)
     for (int i = 0; i < m->model->n_ops; i++) {
         tw_program program;
         tw_arena_mark mark = tw_arena_save(r->arena);
-        tw_status status = tw_program_build(&(tw_problem){m->model, i, r->machine}, &m->mapping->op[i], r->arena,
-                                            &quiet, &program);
+        tw_machine view = *r->machine;
+        view.fusion = tw_fusion_of(m->mapping->op, m->model->n_ops, i);
+        tw_status status =
+            tw_program_build(&(tw_problem){m->model, i, &view}, &m->mapping->op[i], r->arena, &quiet, &program);
         tw_arena_rewind(r->arena, mark);
         if (status == TW_ERR_NOMEM) return status;
         if (status == TW_OK && !tw_ckd_add(n, program.n_execs, &n))

@@ -55,13 +55,14 @@ static int strided_link(const tw_machine *machine)
     return link >= 0 && machine->engine[link].strided ? link : -1;
 }
 
-tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, const tw_op *op)
+tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, const tw_op *op, tw_fusion fusion)
 {
     tw_machine view = *machine;
     tw_engine *engine = &view.engine[view.compute];
     if (view.has_apart >> op->compute & 1) engine->cost = view.apart[op->compute];
     int link = strided_link(machine);
-    if (link >= 0 && model && tw_op_is_move(model, op) && tw_arranging_pays(&view, model, op, link)) {
+    bool alone = !fusion.before && !fusion.behind;
+    if (link >= 0 && model && alone && tw_op_is_move(model, op) && tw_arranging_pays(&view, model, op, link)) {
         view.arranged = true;
         view.pads = false;
         view.has_apart = 0;
@@ -71,8 +72,15 @@ tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, cons
         engine->min_tile = engine->tile_multiple = 1;
         engine->energy_fj = 0;
     }
-    if (op->fused) view.launch = 0;
+    if (fusion.before) view.launch = 0;
+    view.fusion = fusion;
     return view;
+}
+
+bool tw_view_keeps(const tw_machine *view, const tw_op *op, int operand)
+{
+    if (operand == tw_op_output(op)) return view->fusion.behind;
+    return view->fusion.before && op->operand[operand].tensor == op[-1].operand[tw_op_output(op - 1)].tensor;
 }
 
 int64_t tw_engine_busy(const tw_engine *engine, int64_t work)

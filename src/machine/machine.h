@@ -55,11 +55,18 @@ typedef enum tw_doubling {
 } tw_doubling;
 const char *tw_doubling_name(tw_doubling doubling); /* "any", "dual", "dual-inputs" */
 
+/* Whether an operator is fused with its neighbours, which the mapping says. */
+typedef struct tw_fusion {
+    bool before; /* with the one before it: it finds an input where that one left it              */
+    bool behind; /* with the one behind it: its output stays in the compute engine's memory       */
+} tw_fusion;
+
 /* What the operators that are fused behind the one at hand need of a memory; see tw_machine_view. Of two numbers the first
  * is for a mapping whose output has finished elements only, the second for one that leaves sums there. */
 typedef struct tw_behind {
     int64_t left[2];  /* units of the output at hand, which stays there for the next one, at least      */
     int64_t least[2]; /* units that the others take at least, what is left for them included            */
+    int n_ops;        /* of the group, the one at hand included                                         */
     int n;            /* pieces: the first is what is left for them, its size open                      */
     const struct tw_block
         *block; /* in the order in which they are given out                                       */
@@ -177,6 +184,7 @@ struct tw_machine {
                         before it */
     bool pads;      /* loops are padded up to a multiple of the tile: edge tiles take as long as whole ones */
     bool arranged; /* of a view: the movers do all of the operator, which only moves elements; see tw_machine_for */
+    tw_fusion fusion; /* of a view: the operator's */
     int n_parameters;
     tw_parameter parameter[TW_MAX_PARAMETERS];
     const struct tw_node *root; /* of the file that it was read from */
@@ -187,8 +195,10 @@ struct tw_machine {
 /* The machine as this operator of the model meets it: with the cost that its compute engine has for it. Where the mover that
  * fills the compute engine's memory is strided, an operator that only moves elements needs no computing: loads put the
  * elements into the order of the output, and an execution stands for handing the buffer over to the store. It takes no time
- * and asks nothing of the tiles. Without a model (NULL) nothing is called a move. */
-tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, const tw_op *op);
+ * and asks nothing of the tiles. Without a model (NULL) nothing is called a move, and what is fused is none. */
+tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, const tw_op *op, tw_fusion fusion);
+/* Whether the operand stays in the compute engine's memory between the operator, whose view this is, and a neighbour. */
+bool tw_view_keeps(const tw_machine *view, const tw_op *op, int operand);
 
 /* The memories that something passes between the outermost one and the compute engine, bit m for memory m; bit 0 is always set. */
 typedef unsigned tw_path;

@@ -245,18 +245,6 @@ static tw_status check_meets(const judge *j, int i)
     return TW_OK;
 }
 
-static tw_status check_fused(const judge *j, int i)
-{
-    int before = j->group->op[i].op - 1;
-    if (!judged_op(j, i)->fused) return TW_OK;
-    for (int k = 0; k < i; k++)
-        if (j->group->op[k].op == before) return TW_OK;
-    return tw_diag_error(j->diag, AT(j, op[i]),
-                         "'%s' is fused with the operator before it, '%s', and must be in "
-                         "its group",
-                         judged_op(j, i)->name, j->c->model->op[before].name);
-}
-
 static tw_status check_ops(const judge *j)
 {
     tw_status status = TW_OK;
@@ -264,8 +252,7 @@ static tw_status check_ops(const judge *j)
         for (int k = 0; k < i; k++)
             if (j->group->op[k].op == j->group->op[i].op)
                 return tw_diag_error(j->diag, AT(j, op[i]), "'%s' is in the group twice", judged_op(j, i)->name);
-        if (check_made_before(j, i) != TW_OK || check_engine(j, i) != TW_OK || check_fused(j, i) != TW_OK)
-            status = TW_ERR_INPUT;
+        if (check_made_before(j, i) != TW_OK || check_engine(j, i) != TW_OK) status = TW_ERR_INPUT;
     }
     TW_TRY(status);
     for (int i = 0; i < j->group->n_ops; i++)

@@ -68,7 +68,7 @@ static tw_level_limits no_limits(void)
 
 tw_op_limits tw_op_limits_none(const tw_machine *machine)
 {
-    tw_op_limits limits = {.n_levels = machine->n_memories - 1};
+    tw_op_limits limits = {.fused = -1, .n_levels = machine->n_memories - 1};
     for (int l = 0; l < limits.n_levels; l++) limits.level[l] = no_limits();
     return limits;
 }
@@ -381,9 +381,11 @@ static bool read_levels(reader *r, const tw_node *list, tw_op_limits *limits)
     return good;
 }
 
-static bool read_op(reader *r, const tw_node *node, tw_op_limits *limits)
+static bool read_op(reader *r, const tw_node *node, const tw_model *model, tw_op_limits *limits)
 {
+    bool fused;
     tw_fields f = tw_fields_open(node, "mapping of an operator", r->diag);
+    if (tw_map_fused(&f, model, (int)(r->op - model->op), r->machine, &fused)) limits->fused = fused;
     const tw_node *levels = tw_field_list(&f, "levels", TW_OPTIONAL);
     bool good = tw_fields_close(&f) == TW_OK;
     return (!levels || read_levels(r, levels, limits)) && good;
@@ -404,7 +406,7 @@ tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw
         int o = tw_map_op(&f, model, node);
         if (o < 0) continue;
         r.op = &model->op[o];
-        f.n_bad += !read_op(&r, node, &op[o]);
+        f.n_bad += !read_op(&r, node, model, &op[o]);
     }
     if (r.no_memory) return TW_ERR_NOMEM;
     TW_TRY(tw_fields_close(&f));
@@ -589,6 +591,7 @@ static bool allows_level(const trial *t, int level)
 bool tw_limits_allow(const tw_op_limits *limits, const tw_op *op, const tw_machine *machine, const tw_op_map *map)
 {
     trial t = {.limits = limits, .op = op, .machine = machine, .map = map};
+    if (limits->fused >= 0 && map->fused != (limits->fused == 1)) return false;
     for (int l = 0; l < op->n_loops; l++) t.piece[0][l] = op->loop[l].extent;
     for (int i = 1; i < map->n_levels; i++)
         for (int l = 0; l < op->n_loops; l++)

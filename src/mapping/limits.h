@@ -42,6 +42,7 @@ typedef struct tw_level_limits {
 } tw_level_limits;
 
 typedef struct tw_op_limits {
+    int fused; /* 1 must be, 0 must not be; -1: as the workload wishes, see fusion.h */
     int n_levels;
     tw_level_limits level[TW_MAX_MEMORIES];
 } tw_op_limits;

@@ -6,6 +6,7 @@
  * at a level: enough to tell whether a level cuts a reduction loop. */
 #include "mapping/mapping.h"
 
+#include "mapping/fusion.h"
 #include "mapping/groups.h"
 #include "mapping/mapping_read.h"
 
@@ -334,7 +335,10 @@ tw_status tw_mapping_check(const tw_mapping *mapping, const tw_model *model, con
     if (mapping->n_ops != model->n_ops)
         return tw_diag_error(diag, (tw_loc){0}, "mapping has %d operators, workload '%s' has %d", mapping->n_ops,
                              model->name, model->n_ops);
-    for (int o = 0; o < model->n_ops; o++) TW_TRY(check_op(&mapping->op[o], &model->op[o], machine, diag));
+    for (int o = 0; o < model->n_ops; o++) {
+        TW_TRY(check_op(&mapping->op[o], &model->op[o], machine, diag));
+        if (mapping->op[o].fused) TW_TRY(tw_fusion_check(model, o, machine, mapping->op[o].loc, diag));
+    }
     return TW_OK;
 }
 
@@ -500,13 +504,15 @@ static bool read_levels(const tw_node *list, scene *s, tw_op_map *map)
     return good;
 }
 
-static bool read_op(const tw_node *node, const tw_op *op, const tw_machine *machine, tw_diag *diag, tw_op_map *map)
+static bool read_op(const tw_node *node, const tw_model *model, int op, const tw_machine *machine, tw_diag *diag,
+                    tw_op_map *map)
 {
     map->loc = node->key_loc;
     tw_fields f = tw_fields_open(node, "mapping of an operator", diag);
+    if (!tw_map_fused(&f, model, op, machine, &map->fused)) map->fused = tw_fusion_is_default(model, op, machine);
     const tw_node *levels = tw_field_list(&f, "levels", TW_REQUIRED);
     bool good = tw_fields_close(&f) == TW_OK;
-    scene s = scene_of(op, machine, diag);
+    scene s = scene_of(&model->op[op], machine, diag);
     return levels && read_levels(levels, &s, map) && good;
 }
 
@@ -515,7 +521,7 @@ static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, co
 {
     for (const tw_node *node = map->child; node; node = node->next) {
         int o = tw_map_op(f, model, node);
-        if (o >= 0) f->n_bad += !read_op(node, &model->op[o], machine, f->diag, &out[o]);
+        if (o >= 0) f->n_bad += !read_op(node, model, o, machine, f->diag, &out[o]);
     }
     for (int o = 0; o < model->n_ops; o++) {
         if (!out[o].loc.file) TW_REFUSE(f, map->loc, "operator '%s' has no mapping", model->op[o].name);
@@ -672,8 +678,11 @@ void tw_mapping_print(const tw_mapping *mapping, const tw_model *model, const tw
     }
     tw_text_printf(out, "mapping:\n");
     for (int o = 0; o < mapping->n_ops; o++) {
-        tw_text_printf(out, "  %s:\n    levels:\n", model->op[o].name);
-        for (int l = 0; l < mapping->op[o].n_levels; l++)
-            print_level(&model->op[o], &mapping->op[o].level[l], machine, out);
+        const tw_op_map *map = &mapping->op[o];
+        tw_text_printf(out, "  %s:\n", model->op[o].name);
+        if (map->fused != tw_fusion_is_default(model, o, machine))
+            tw_text_printf(out, "    fused: %s\n", map->fused ? "true" : "false");
+        tw_text_printf(out, "    levels:\n");
+        for (int l = 0; l < map->n_levels; l++) print_level(&model->op[o], &map->level[l], machine, out);
     }
 }

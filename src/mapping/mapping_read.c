@@ -1,6 +1,8 @@
 /* src/mapping/mapping_read.c - see mapping_read.h. */
 #include "mapping/mapping_read.h"
 
+#include "mapping/fusion.h"
+
 #include <string.h>
 
 /* ---- names ---- */
@@ -42,6 +44,14 @@ int tw_map_op(tw_fields *f, const tw_model *model, const tw_node *node)
     TW_REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key,
               all.text);
     return -1;
+}
+
+bool tw_map_fused(tw_fields *f, const tw_model *model, int op, const tw_machine *machine, bool *out)
+{
+    const tw_node *node = tw_field_node(f, "fused", TW_OPTIONAL);
+    if (!tw_field_bool(f, "fused", TW_OPTIONAL, out)) return false;
+    if (*out) f->n_bad += tw_fusion_check(model, op, machine, node->loc, f->diag) != TW_OK;
+    return true;
 }
 
 static tw_words level_names(const tw_machine *machine)

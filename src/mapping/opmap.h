@@ -35,6 +35,7 @@ enum {
 
 typedef struct tw_op_map {
     tw_loc loc;
+    bool fused;   /* with the operator before it, see fusion.h                  */
     int n_levels; /* the machine's memories less one; level l maps memory l + 1 */
     tw_level_map level[TW_MAX_MEMORIES];
 } tw_op_map;

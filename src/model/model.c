@@ -51,11 +51,34 @@ int64_t tw_op_points(const tw_op *op)
     return points;
 }
 
-bool tw_op_is_resident(const tw_model *model, const tw_op *op, int operand)
+/* How often the operator reads the tensor. */
+static int count_reads(const tw_op *op, int tensor)
 {
-    const tw_op *next = op + 1 < model->op + model->n_ops && op[1].fused ? op + 1 : NULL;
-    if (operand == tw_op_output(op)) return next != NULL;
-    return op->fused && op->operand[operand].tensor == op[-1].operand[tw_op_output(op - 1)].tensor;
+    int n = 0;
+    for (int i = 0; i < tw_op_output(op); i++) n += op->operand[i].tensor == tensor;
+    return n;
+}
+
+int tw_chain_input(const tw_model *model, int op)
+{
+    const tw_op *at = &model->op[op];
+    for (int i = 0; op > 0 && i < tw_op_output(at); i++)
+        if (at->operand[i].tensor == at[-1].operand[tw_op_output(at - 1)].tensor) return i;
+    return -1;
+}
+
+tw_status tw_chain_check(const tw_model *model, int op, tw_loc loc, tw_diag *diag)
+{
+    int input = tw_chain_input(model, op), tensor = input < 0 ? -1 : model->op[op].operand[input].tensor;
+    if (input < 0 || count_reads(&model->op[op], tensor) != 1)
+        return tw_diag_error(diag, loc,
+                             "operator '%s' is fused, but does not read once what the operator before it makes",
+                             model->op[op].name);
+    for (int o = 0; o < model->n_ops; o++)
+        if (o != op && count_reads(&model->op[o], tensor) > 0)
+            return tw_diag_error(diag, loc, "operator '%s' is fused, but another operator reads '%s' too",
+                                 model->op[op].name, model->tensor[tensor].name);
+    return TW_OK;
 }
 
 int64_t tw_tensor_elems(const tw_tensor *tensor)
@@ -477,7 +500,7 @@ static void print_op(const tw_model *model, const tw_op *op, tw_text *out)
     tw_text_printf(out, "  - name: %s\n    compute: %s\n", op->name, tw_compute_name(op->compute));
     if (op->compute == TW_AVERAGE)
         tw_text_printf(out, "    count_padding: %s\n", op->average_counts_padding ? "true" : "false");
-    if (op->fused) tw_text_printf(out, "    fused: true\n");
+    if (op->wants_fusion) tw_text_printf(out, "    fused: true\n");
     if (op->accumulator != model->tensor[op->operand[tw_op_output(op)].tensor].dtype)
         tw_text_printf(out, "    accumulator: %s\n", tw_dtype_name(op->accumulator));
     print_loops(op, out);

@@ -130,8 +130,9 @@ typedef struct tw_op {
     int n_held;
     tw_held held[TW_MAX_HELD];
     tw_dtype accumulator; /* of partial sums; the output's type unless the workload says otherwise */
-    bool fused; /* runs where the operator before it left its output, which is an input of this one and never leaves
-                   the compute engine's memory */
+    bool
+        wants_fusion; /* mappings that say nothing else fuse it with the operator before it, if the machine can: see
+                          tw_op_map.fused. tw_chain_check accepts it */
     bool average_counts_padding; /* divide by all points of the window, not only by those inside */
     int n_loops;
     tw_loop loop[TW_MAX_LOOPS];
@@ -162,10 +163,13 @@ unsigned tw_operand_loops(const tw_operand *operand);
 unsigned tw_op_reductions(const tw_op *op);
 /* Product of the loop extents: multiply-adds, or whatever a point does. */
 int64_t tw_op_points(const tw_op *op);
-/* Whether operand o of an operator of the model stays in the compute engine's memory between two operators. */
-bool tw_op_is_resident(const tw_model *model, const tw_op *op, int operand);
+/* The input of operator `op` that is what the operator before it makes, -1: there is none. */
+int tw_chain_input(const tw_model *model, int op);
+/* Whether operator `op` reads once, and alone, what the operator before it makes, so that both can be fused. Reports at `loc`
+ * when it does not. */
+TW_NODISCARD tw_status tw_chain_check(const tw_model *model, int op, tw_loc loc, tw_diag *diag);
 /* Whether it only moves elements: each element of the output is one of exactly one input, of the same type, and strides
- * lead from one to the next; where there is one input only, also 0. Fused operators are none. */
+ * lead from one to the next; where there is one input only, also 0. */
 bool tw_op_is_move(const tw_model *model, const tw_op *op);
 int64_t tw_tensor_elems(const tw_tensor *tensor);
 /* The names of the variables of `value` and of `finish`; returns their number. */

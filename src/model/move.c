@@ -66,11 +66,11 @@ static bool covers(const tw_op *op)
 bool tw_op_is_move(const tw_model *model, const tw_op *op)
 {
     int output = tw_op_output(op);
-    if (op->compute != TW_MAP || op->finish || op->n_held > 0 || !op->value || op->fused) return false;
+    if (op->compute != TW_MAP || op->finish || op->n_held > 0 || !op->value) return false;
     for (int o = 0; o < op->n_operands; o++)
         if (op->operand[o].scattered > 0 ||
             model->tensor[op->operand[o].tensor].dtype != model->tensor[op->operand[output].tensor].dtype)
             return false;
     if (copied_by(op->value, op->value->n_vars + op->value->n_steps - 1) != (1u << output) - 1) return false;
-    return covers(op) && !tw_op_is_resident(model, op, output);
+    return covers(op);
 }

@@ -417,7 +417,7 @@ static void read_op_name(reader *r, tw_fields *f, tw_op *op)
 /* `epilogue: add` is one operator more: it adds another tensor to the output where that lies. */
 static tw_status add_epilogue(reader *r, const tw_op *op, const char *output)
 {
-    tw_draft d = {.op = {.loc = op->loc, .compute = TW_ADD, .fused = true, .accumulator = TW_DTYPE_F32},
+    tw_draft d = {.op = {.loc = op->loc, .compute = TW_ADD, .wants_fusion = true, .accumulator = TW_DTYPE_F32},
                   .locs = tw_op_locs_of(op->loc)};
     const tw_operand *from = &op->operand[tw_op_output(op)];
     static const char *const name[] = {"ifm", "bias", "ofm"};
@@ -470,7 +470,7 @@ static tw_status read_op(reader *r, const tw_node *node)
     static const char *const epilogues[] = {"add"};
     int which = 0;
     bool epilogue = tw_field_word(&f, "epilogue", TW_OPTIONAL, epilogues, TW_COUNT(epilogues), &which);
-    tw_field_bool(&f, "fused", TW_OPTIONAL, &d.op.fused);
+    tw_field_bool(&f, "fused", TW_OPTIONAL, &d.op.wants_fusion);
     if (tw_fields_close(&f) != TW_OK) {
         r->bad = true;
         return TW_OK;
@@ -530,21 +530,12 @@ static void report_cycle(reader *r, const int *writer, const bool *done, int sta
     tw_text_release(&t);
 }
 
-/* The tensor between a fused operator and the one before it is read by no other. */
-static void check_fused(reader *r, const tw_op *sorted, int n)
+/* A wish that no mapping could fulfil is a mistake of the workload. */
+static void check_wishes(reader *r, const tw_op *sorted)
 {
-    int made = n > 0 ? output_of(&sorted[n - 1]) : -1, reads = 0, others = 0;
-    if (!sorted[n].fused) return;
-    for (int o = 0; o < r->n_ops && made >= 0; o++)
-        for (int i = 0; i < tw_op_output(&sorted[o]); i++)
-            *(o == n ? &reads : &others) += sorted[o].operand[i].tensor == made;
-    if (reads != 1)
-        COMPLAIN(r, sorted[n].loc,
-                 "operator '%s' is fused, but does not read once what the operator before it makes",
-                 sorted[n].name);
-    else if (others > 0)
-        COMPLAIN(r, sorted[n].loc, "operator '%s' is fused, but another operator reads '%s' too", sorted[n].name,
-                 r->tensor[made].name);
+    const tw_model model = {.n_tensors = r->n_tensors, .tensor = r->tensor, .n_ops = r->n_ops, .op = sorted};
+    for (int o = 0; o < r->n_ops; o++)
+        if (sorted[o].wants_fusion && tw_chain_check(&model, o, sorted[o].loc, r->diag) != TW_OK) r->bad = true;
 }
 
 /* The operators, each after those whose results it reads and otherwise as they were written. */
@@ -570,7 +561,7 @@ static tw_status order_ops(reader *r, const tw_op **out)
         done[o] = true;
         sorted[n] = r->op[o];
     }
-    for (int n = 0; n < r->n_ops; n++) check_fused(r, sorted, n);
+    check_wishes(r, sorted);
     *out = sorted;
     return r->bad ? TW_ERR_INPUT : TW_OK;
 }

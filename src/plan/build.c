@@ -72,24 +72,6 @@ tw_status tw_machine_suits(const tw_model *model, const tw_machine *machine, tw_
     return TW_OK;
 }
 
-tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_diag *diag)
-{
-    for (int i = 0; i < model->n_ops; i++) {
-        if (!model->op[i].fused) continue;
-        if (!tw_discipline_of(machine)->fuses)
-            return tw_diag_error(diag, model->op[i].loc, "operator '%s' is fused, which needs an async machine",
-                                 model->op[i].name);
-        if (tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_ACTIVATIONS)) !=
-            tw_path_innermost(tw_machine_role_path(machine, TW_HOLDS_OUTPUT)))
-            return tw_diag_error(
-                diag, model->op[i].loc,
-                "operator '%s' is fused, but the compute engine of '%s' does not read from the memory "
-                "that it writes",
-                model->op[i].name, machine->name);
-    }
-    return TW_OK;
-}
-
 /* Whether somebody has to look where things lie: a single operator's slots are where the layout put them. */
 static bool needs_placing(const tw_group *group, int memory)
 {
@@ -110,6 +92,7 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
     tw_diag *diag = work->diag;
     diag->short_by = 0;
     const tw_op_map *map = &group->map[i];
+    out->next = i + 1 < group->model->n_ops ? &group->map[i + 1] : NULL;
     TW_TRY(tw_machine_view(group->model, i, group->machine, group->map, work->arena, &view));
     const tw_problem problem = {group->model, i, view};
     tw_status built = tw_program_build(&problem, map, work->arena, diag, &out->program);
@@ -162,7 +145,7 @@ static tw_status build_groups(const tw_plan *plan, const tw_origin *origin, cons
     TW_ALLOC(work->arena, out->op, model->n_ops);
     TW_ALLOC(work->arena, out->placing, model->n_ops * plan->machine->n_memories);
     for (; group.first < model->n_ops; group.first += group.n) {
-        group.n = tw_group_size(model, group.first);
+        group.n = tw_group_size(group.map, model->n_ops, group.first);
         TW_TRY(tw_group_build(&group, work, out));
     }
     return TW_OK;
@@ -176,7 +159,7 @@ static tw_status describe(tw_plan *plan, tw_op_plan *op, const tw_origin *origin
     for (int i = 0; i < model->n_ops; i++) {
         describe_memories(&op[i], plan->machine);
         TW_TRY(describe_links(&op[i], work->scratch));
-        op[i].searched = origin->found != NULL && !model->op[i].fused;
+        op[i].searched = origin->found != NULL && !plan->mapping->op[i].fused;
         if (origin->found) op[i].search = origin->found[i];
         if (!add_sum(&plan->sum, &op[i].timeline.sum))
             return tw_diag_error(work->diag, model->op[i].loc, "the time of all operators exceeds 2^63 cycles");
@@ -195,7 +178,6 @@ tw_status tw_plan_build(const tw_model *model, const tw_machine *machine, const 
     TW_ALLOC(work->arena, plan, 1);
     *plan = (tw_plan){.model = model, .machine = machine, .mapping = mapping, .front = origin->front};
     if (mapping->n_groups == 0) TW_TRY(tw_machine_suits(model, machine, work->diag));
-    TW_TRY(tw_groups_check(model, machine, work->diag));
     TW_TRY(tw_mapping_check(mapping, model, machine, work->diag));
     TW_TRY(build_groups(plan, origin, work, &parts));
     plan->op = parts.op;

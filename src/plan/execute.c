@@ -6,10 +6,11 @@
 #include "sim/timeline.h"
 #include "verify/expect.h"
 
-tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
+tw_verify_input tw_verify_input_of(const tw_program *p, const tw_op_map *next, tw_level_info level[TW_MAX_MEMORIES],
                                    tw_resident resident[TW_MAX_OPERANDS])
 {
-    tw_verify_input in = {.model = p->model, .op = p->op, .machine = p->machine, .layout = &p->layout};
+    tw_verify_input in = {
+        .model = p->model, .op = p->op, .machine = p->machine, .layout = &p->layout, .next = next};
     tw_verify_expect(p->map, level, &in);
     tw_verify_residents(&in, resident);
     return in;
@@ -57,7 +58,7 @@ static tw_status run(const tw_op_plan *plan, const tw_given *given, const tw_wor
 {
     tw_level_info level[TW_MAX_MEMORIES];
     tw_resident resident[TW_MAX_OPERANDS];
-    tw_verify_input in = tw_verify_input_of(&plan->program, level, resident);
+    tw_verify_input in = tw_verify_input_of(&plan->program, plan->next, level, resident);
     in.deadline = work->diag->deadline;
     tw_claims claims = tw_claims_of(plan);
     in.claims = &claims;

@@ -5,7 +5,7 @@
 #include "verify/verify.h"
 
 /* What the judges need to know about a program; `level` and `resident` are written and must live as long. */
-tw_verify_input tw_verify_input_of(const tw_program *p, tw_level_info level[TW_MAX_MEMORIES],
+tw_verify_input tw_verify_input_of(const tw_program *p, const tw_op_map *next, tw_level_info level[TW_MAX_MEMORIES],
                                    tw_resident resident[TW_MAX_OPERANDS]);
 /* What the plan reports of the operator. */
 tw_claims tw_claims_of(const tw_op_plan *plan);

@@ -42,11 +42,11 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
 }
 
 /* Seconds of those that are left for operator `op`: its share of the points that are still to be planned; 0: no limit. */
-static double time_of_op(const tw_model *model, int op, const tw_deadline *deadline)
+static double time_of_op(const tw_model *model, const tw_op_map *map, int op, const tw_deadline *deadline)
 {
     double left = tw_deadline_left(deadline), points = (double)tw_op_points(&model->op[op]), sum = points;
     for (int i = op + 1; i < model->n_ops; i++)
-        if (!model->op[i].fused) sum += (double)tw_op_points(&model->op[i]);
+        if (!map[i].fused) sum += (double)tw_op_points(&model->op[i]);
     return isfinite(left) && sum > points ? left * points / sum : 0;
 }
 
@@ -54,7 +54,7 @@ static double time_of_op(const tw_model *model, int op, const tw_deadline *deadl
 typedef struct hunt {
     const tw_request *asked;
     tw_found *found;
-    tw_op_map *map;
+    tw_op_map *map; /* of fused operators from the beginning */
     tw_search_result *result;
     tw_evaluator *evaluator;
 } hunt;
@@ -65,8 +65,8 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     const tw_machine *view;
     tw_deadline share;
     const tw_deadline *all = diag->deadline;
-    TW_TRY(tw_machine_view(asked->model, i, asked->machine, NULL, scratch, &view));
-    tw_deadline_init(&share, time_of_op(asked->model, i, all), all);
+    TW_TRY(tw_machine_view(asked->model, i, asked->machine, h->map, scratch, &view));
+    tw_deadline_init(&share, time_of_op(asked->model, h->map, i, all), all);
     diag->deadline = &share;
     const tw_search search = {
         {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL};
@@ -83,8 +83,8 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
 static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
     for (int i = 0; i < h->asked->model->n_ops; i++)
-        if (h->asked->model->op[i].fused)
-            h->map[i] = h->found[i].map = tw_whole_map(h->asked->model, i, h->asked->machine);
+        if (h->map[i].fused)
+            h->found[i].map = h->map[i];
         else
             TW_TRY(find_op(h, i, eval, scratch, diag));
     return TW_OK;
@@ -131,12 +131,11 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     hunt h = {.asked = asked};
     tw_mapping *mapping;
     TW_ALLOC(work->arena, mapping, 1);
-    TW_ALLOC(work->arena, h.map, model->n_ops);
+    TW_TRY(tw_maps_begin(model, asked->machine, asked->options->limits, work->arena, &h.map));
     TW_ALLOC(work->scratch, h.found, model->n_ops);
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
-    TW_TRY(tw_groups_check(model, asked->machine, work->diag));
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);

@@ -54,7 +54,7 @@ static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, 
     const tw_program *p = &plan->program;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_resident resident[TW_MAX_OPERANDS];
-    tw_verify_input in = tw_verify_input_of(p, level, resident);
+    tw_verify_input in = tw_verify_input_of(p, plan->next, level, resident);
     in.deadline = diag->deadline;
     tw_claims claims = tw_claims_of(plan);
     in.claims = &claims;

@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-int tw_group_size(const tw_model *model, int first)
-{
-    int n = 1;
-    while (first + n < model->n_ops && model->op[first + n].fused) n++;
-    return n;
-}
-
 static int64_t align_up(int64_t at, int64_t align) { return tw_cdiv(at, align) * align; }
 
 /* ---- blocks ---- */
@@ -293,7 +286,7 @@ tw_status tw_placed_layout(const tw_placing *placing, int n, const tw_program *p
 
 tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
 {
-    tw_op_map map = {.loc = model->op[op].loc, .n_levels = machine->n_memories - 1};
+    tw_op_map map = {.loc = model->op[op].loc, .fused = true, .n_levels = machine->n_memories - 1};
     for (int l = 0; l < map.n_levels; l++) {
         tw_level_map *level = &map.level[l];
         *level = (tw_level_map){.loc = map.loc, .memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED};
@@ -306,21 +299,31 @@ tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
     return map;
 }
 
+tw_status tw_maps_begin(const tw_model *model, const tw_machine *machine, const tw_limits *limits, tw_arena *arena,
+                        tw_op_map **out)
+{
+    tw_op_map *map;
+    TW_ALLOC(arena, map, model->n_ops);
+    for (int i = 0; i < model->n_ops; i++) {
+        int said = limits ? limits->op[i].fused : -1;
+        bool fused = said < 0 ? tw_fusion_is_default(model, i, machine) : said == 1;
+        map[i] = fused ? tw_whole_map(model, i, machine) : (tw_op_map){.loc = model->op[i].loc};
+    }
+    *out = map;
+    return TW_OK;
+}
+
 /* Programs of the n - 1 operators behind the first one, at their places in `op`. */
-static tw_status build_behind(const tw_problem *first, int n, const tw_op_map *given, tw_arena *arena,
-                              tw_op_plan *op)
+static tw_status build_behind(const tw_problem *first, int n, const tw_op_map *map, tw_arena *arena, tw_op_plan *op)
 {
     const tw_model *model = first->model;
     tw_diag muted = {.muted = true};
     for (int k = 1; k < n; k++) {
         tw_machine *view;
-        tw_op_map *map;
         int i = first->op + k;
         TW_ALLOC(arena, view, 1);
-        TW_ALLOC(arena, map, 1);
-        *view = tw_machine_for(first->machine, model, &model->op[i]);
-        *map = given ? given[i] : tw_whole_map(model, i, first->machine);
-        TW_TRY(tw_program_build_roomy(&(tw_problem){model, i, view}, map, arena, &muted, &op[k].program));
+        *view = tw_machine_for(first->machine, model, &model->op[i], tw_fusion_of(map, model->n_ops, i));
+        TW_TRY(tw_program_build_roomy(&(tw_problem){model, i, view}, &map[i], arena, &muted, &op[k].program));
     }
     return TW_OK;
 }
@@ -360,7 +363,7 @@ static tw_status describe_behind(const tw_op *op, const tw_machine *machine, tw_
     tw_region region;
     int64_t elems = tw_region_of(&op->operand[tw_op_output(op)], &all, &region);
     TW_ALLOC(arena, b, 1);
-    *b = (tw_behind){.n = g->n_blocks, .block = g->block};
+    *b = (tw_behind){.n_ops = g->n_ops, .n = g->n_blocks, .block = g->block};
     for (int sums = 0; sums < 2; sums++) {
         if (g->block[0].last_op > g->first_op)
             b->left[sums] = tw_machine_units(machine, sums ? op->accumulator : output, elems);
@@ -385,7 +388,7 @@ static tw_status look_behind(const tw_problem *first, const tw_op_map *map, tw_a
 {
     const tw_model *model = first->model;
     const tw_op *op = &model->op[first->op];
-    int n = tw_group_size(model, first->op);
+    int n = tw_group_size(map, model->n_ops, first->op);
     tw_op_plan *plan;
     TW_ALLOC(arena, plan, n);
     tw_status status = build_behind(first, n, map, arena, plan);
@@ -407,8 +410,8 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
 {
     tw_machine *view;
     TW_ALLOC(arena, view, 1);
-    *view = tw_machine_for(machine, model, &model->op[op]);
-    if (!model->op[op].fused && tw_group_size(model, op) > 1)
+    *view = tw_machine_for(machine, model, &model->op[op], tw_fusion_of(map, model->n_ops, op));
+    if (!view->fusion.before && view->fusion.behind)
         TW_TRY(look_behind(&(tw_problem){model, op, machine}, map, arena, view));
     *out = view;
     return TW_OK;
@@ -420,10 +423,10 @@ static tw_status copy_behind(const tw_program *p, int m, tw_arena *scratch, tw_p
     const tw_memory *memory = &p->machine->memory[m];
     const tw_behind *b = memory->behind;
     int output = tw_op_output(p->op), first = p->layout.first[m][output];
-    *g = (tw_placing){.memory = m, .first_op = b->block[0].op, .align = memory->align, .n_blocks = b->n};
+    *g = (tw_placing){
+        .memory = m, .first_op = b->block[0].op, .n_ops = b->n_ops, .align = memory->align, .n_blocks = b->n};
     TW_ALLOC(scratch, g->block, b->n);
     memcpy(g->block, b->block, (size_t)b->n * sizeof *g->block);
-    g->n_ops = tw_group_size(p->model, g->first_op);
     g->block[0].size = b->left[0] > 0 && first >= 0 ? p->layout.buffer[first].size : 0;
     return TW_OK;
 }

@@ -13,6 +13,8 @@
  *     ofm            ##############################            lifetime  packed, as low as can be                */
 #ifndef TW_PLAN_PLACING_H
 #define TW_PLAN_PLACING_H
+#include "mapping/fusion.h"
+#include "mapping/limits.h"
 #include "plan/plan.h"
 #include "program/program.h"
 
@@ -25,15 +27,17 @@ TW_NODISCARD tw_status tw_placed_layout(const tw_placing *placing, int n, const 
                                         tw_arena *arena, tw_layout *out);
 /* TW_INFEASIBLE with the reason when the blocks do not fit. */
 TW_NODISCARD tw_status tw_placing_check(const tw_placing *placing, const tw_op_plan *op, tw_diag *diag);
-/* Operators of the group that begins with `first`. */
-int tw_group_size(const tw_model *model, int first);
 /* "w[1] of fc1" */
 const char *tw_block_name(const tw_placing *placing, const tw_op_plan *op, int block, tw_arena *arena);
 
 /* A fused operator works on what the one before it left, in one piece: that mapping. */
 tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine);
+/* What a search begins with: the mappings of all fused operators, as the limits (NULL: none) and the workload say; of the
+ * others only that they are not fused. */
+TW_NODISCARD tw_status tw_maps_begin(const tw_model *model, const tw_machine *machine, const tw_limits *limits,
+                                     tw_arena *arena, tw_op_map **out);
 /* The machine as operator `op` of the model meets it: its costs, and what the rest of its group needs of the memories.
- * `map` has the mappings of all operators; NULL: the fused ones work in one piece. */
+ * `map` has the mappings of all operators; of itself, and of those behind its group, only what is fused counts. */
 TW_NODISCARD tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine,
                                        const tw_op_map *map, tw_arena *arena, const tw_machine **out);
 /* Units of memory m that the group takes whose first operator, built for such a view, is `first`. That program alone may

@@ -14,7 +14,8 @@
 typedef struct tw_op_plan {
     tw_program program;
     tw_timeline timeline;
-    tw_touches touches; /* of a group whose addresses had to be found */
+    const tw_op_map *next; /* the mapping of the operator behind it, NULL: there is none */
+    tw_touches touches;    /* of a group whose addresses had to be found */
     bool searched;
     tw_search_result search;
     tw_memory_use memory[TW_MAX_MEMORIES];
@@ -136,6 +137,4 @@ TW_NODISCARD tw_status tw_group_build(const tw_group *group, const tw_work *work
 /* Whether operators that run one after the other on view 0 are all that there is to it: what only a mapping with groups can use is
  * refused, and operands that no mover carries. */
 TW_NODISCARD tw_status tw_machine_suits(const tw_model *model, const tw_machine *machine, tw_diag *diag);
-/* A fused operator finds its input where the one before it left it: next to the compute engine. */
-TW_NODISCARD tw_status tw_groups_check(const tw_model *model, const tw_machine *machine, tw_diag *diag);
 #endif

@@ -552,6 +552,7 @@ static tw_status build(const tw_problem *problem, const tw_op_map *map, bool roo
     tw_program p = {.model = model, .op = &model->op[problem->op], .machine = machine, .map = map};
     cuts c;
     tw_pools pools = {.op = p.op, .machine = machine};
+    assert(map->fused == machine->fusion.before);
     resolve_levels(&p);
     p.clipped = tw_op_clipped(p.op);
     for (int o = 0; o < p.op->n_operands; o++)

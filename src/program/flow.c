@@ -108,7 +108,7 @@ static void open_residency(const tw_program *p, tw_flow *flow, int memory, int o
     const tw_path path = tw_machine_path(p->machine, p->op, operand);
     tw_residency *s = &flow->residency[memory][operand];
     if (!(path >> memory & 1)) return;
-    if (tw_op_is_resident(p->model, p->op, operand)) {
+    if (tw_view_keeps(p->machine, p->op, operand)) {
         open_resident(s, memory, flow->innermost[operand]);
         s->pool = (int16_t)operand;
         s->grain = -1;

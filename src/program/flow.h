@@ -51,7 +51,7 @@ typedef struct tw_residency { /* of one operand in one memory */
     tw_places key;            /* the residency ends when one of these moves                                   */
     tw_places running;        /* places that run during a residency                                           */
     tw_places first, last;
-    bool resident;   /* it never comes and never goes: see tw_op.fused                          */
+    bool resident;   /* it never comes and never goes: see tw_op_map.fused                       */
     bool passing;    /* every tile is handed on at once                                         */
     bool returns;    /* output: partial sums leave this memory and come back                    */
     int64_t needed;  /* tiles held at once                                                      */

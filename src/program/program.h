@@ -28,7 +28,7 @@ typedef struct tw_tiled_level {
  * its own path, see tw_residency. */
 typedef struct tw_stop {
     bool here;      /* the memory is on the operand's path                                        */
-    bool resident;  /* it never comes and never goes: see tw_op.fused                             */
+    bool resident;  /* it never comes and never goes: see tw_op_map.fused                         */
     bool sums;      /* the output: unfinished sums lie there, of the accumulator's type           */
     bool packed;    /* its tiles lie one behind the other, without gaps                           */
     bool changes;   /* its tile changes from one execution to the next, so that a second buffer can be of use */

@@ -224,7 +224,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     if (options->space == TW_SPACE_WINDOWS) keep_windows(&s);
     TW_TRY(limit_sizes(&s, arena));
     for (int o = 0; o < s.op->n_operands; o++)
-        if (tw_op_is_resident(model, s.op, o)) s.resident |= 1u << o;
+        if (tw_view_keeps(machine, s.op, o)) s.resident |= 1u << o;
     s.clipped = tw_op_clipped(s.op);
     s.leaves_out = s.clipped && s.rules->nests && s.op->compute != TW_MAP;
     s.cuts = cuts_of(&s, options->cut);

@@ -66,7 +66,7 @@ typedef struct tw_space {
     const tw_discipline *discipline; /* of the machine */
     const tw_search_rules *rules;
     bool notes;
-    unsigned resident; /* bit o: operand o neither comes nor goes, see tw_op.fused                */
+    unsigned resident; /* bit o: operand o neither comes nor goes, see tw_op_map.fused            */
     unsigned clipped;  /* tw_op_clipped                                                          */
     bool
         leaves_out; /* executions whose inputs lie in padding are left out: lockstep, and no map, which always makes

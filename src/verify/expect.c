@@ -67,13 +67,6 @@ static bool depends(const tw_op *op, int operand, int loop)
     return false;
 }
 
-/* Fused: it is the output of the operator before, and lies there already. */
-static bool is_left_there(const tw_verify_input *in, int operand)
-{
-    const tw_op *op = in->op;
-    return op->fused && op->operand[operand].tensor == op[-1].operand[op[-1].n_operands - 1].tensor;
-}
-
 /* Whether a memory that keeps the operand as it is told keeps tiles of it while loops that the level cuts go on. */
 static bool keeps_more(const tw_level_map *memory, const tw_level_map *tiled, const cut_loops *nest, int level,
                        int operand, int n_loops)
@@ -94,7 +87,7 @@ static bool is_streamed(const tw_op_map *map, const tw_verify_input *in, const c
 {
     int memory = tw_verify_outside(in, in->machine->n_memories, operand), grain = 0;
     while (in->level[grain].memory < memory) grain++;
-    if (is_left_there(in, operand)) return false;
+    if (tw_verify_finds(in, operand)) return false;
     if (nest->n == 0) return true;
     const cut_loop *last = &nest->at[nest->n - 1];
     const tw_level_map *tiled = &map->level[in->level[grain].memory - 1];
@@ -150,10 +143,9 @@ void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERAN
     in->resident = resident;
     in->n_residents = 0;
     for (int o = 0; o < op->n_operands; o++) {
-        bool output = o == op->n_operands - 1,
-             left = output && op + 1 < in->model->op + in->model->n_ops && op[1].fused;
+        bool output = o == op->n_operands - 1;
         int memory = tw_verify_outside(in, in->machine->n_memories, o);
-        if (!left && (output || !is_left_there(in, o))) continue;
+        if (!(output ? tw_verify_leaves(in) : tw_verify_finds(in, o))) continue;
         resident[in->n_residents++] = (tw_resident){
             .operand = o, .buffer = in->layout->first[memory][o], .region = tw_verify_whole(&op->operand[o])};
     }

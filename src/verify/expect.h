@@ -7,8 +7,8 @@
 #define TW_VERIFY_EXPECT_H
 #include "verify/verify.h"
 
-/* Fills levels, is_pass, padded, largest, streamed, innermost, holds_sums and over of `in`, whose model, operator and machine are
- * there. in->level will point to `level`. */
+/* Fills levels, is_pass, padded, largest, streamed, innermost, holds_sums and over of `in`, whose model, operator, machine and `next`
+ * are there. in->level will point to `level`. */
 void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in);
 /* Operands that stay between two operators, each in one buffer: `in` will point to `resident`. */
 void tw_verify_residents(tw_verify_input *in, tw_resident resident[TW_MAX_OPERANDS]);

@@ -40,9 +40,7 @@ static int places_up_to(const tw_residencies *s, int level)
 /* It was left by the operator before, or stays for the next one. */
 static bool is_resident(const tw_residencies *s, int operand)
 {
-    const tw_op *op = s->in->op, *end = s->in->model->op + s->in->model->n_ops;
-    if (operand == output_of(s)) return op + 1 < end && op[1].fused;
-    return op->fused && op->operand[operand].tensor == op[-1].operand[op[-1].n_operands - 1].tensor;
+    return operand == output_of(s) ? tw_verify_leaves(s->in) : tw_verify_finds(s->in, operand);
 }
 
 static int innermost(const tw_residencies *s, int operand)

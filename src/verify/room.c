@@ -167,12 +167,6 @@ static void check_pool(const room *r, int memory, int o)
 
 /* ---- addresses ---- */
 
-static bool is_alone(const room *r)
-{
-    const tw_op *op = r->in->op, *end = r->in->model->op + r->in->model->n_ops;
-    return !op->fused && !(op + 1 < end && op[1].fused);
-}
-
 /* What stays for the next operator lies where that one finds it whatever its own buffers are. */
 static void put_residents_first(const room *r, int memory, int order[TW_MAX_OPERANDS])
 {
@@ -195,8 +189,8 @@ static bool order_of(const room *r, int memory, int order[TW_MAX_OPERANDS])
         order[k] = o;
     }
     if (placement == TW_PLACE_SLOTS) put_residents_first(r, memory, order);
-    bool first = !r->in->op->fused && placement == TW_PLACE_SLOTS; /* of its group */
-    return first || (is_alone(r) && placement != TW_PLACE_LIFETIME);
+    bool first = !r->in->map->fused && placement == TW_PLACE_SLOTS; /* of its group */
+    return first || (tw_verify_is_alone(r->in) && placement != TW_PLACE_LIFETIME);
 }
 
 /* One behind the other, each at a multiple of the alignment; the tiles of what is kept are one piece where nothing is given back. */
@@ -233,7 +227,7 @@ static void check_used(const room *r, int memory)
     for (int b = 0; b < layout->n_buffers; b++)
         if (layout->buffer[b].memory == memory)
             end = tw_max(end, layout->buffer[b].offset + layout->buffer[b].size);
-    bool exact = is_alone(r) && !r->in->padded;
+    bool exact = tw_verify_is_alone(r->in) && !r->in->padded;
     if (said < end || (exact && said != end) || said > r->in->machine->memory[memory].size)
         tw_fault_set(r->fault, "the report says that buffers take %" PRId64 " of '%s', they end at %" PRId64, said,
                      r->in->machine->memory[memory].name, end);
@@ -333,9 +327,35 @@ static void measure(room *r)
     }
 }
 
+/* ---- neighbours ---- */
+
+static int count_reads(const tw_op *op, int tensor)
+{
+    int n = 0;
+    for (int o = 0; o < op->n_operands - 1; o++) n += op->operand[o].tensor == tensor;
+    return n;
+}
+
+/* What is never stored is for the next operator alone, which reads it once. */
+static void check_neighbours(const tw_verify_input *in, tw_fault *fault)
+{
+    const tw_op *op = in->op, *end = in->model->op + in->model->n_ops;
+    bool first = op == in->model->op, last = op + 1 == end;
+    int made = op->operand[op->n_operands - 1].tensor;
+    if (in->map->fused && (first || count_reads(op, op[-1].operand[op[-1].n_operands - 1].tensor) != 1))
+        tw_fault_set(fault, "the mapping: '%s' is fused, but does not read once what the operator before it makes",
+                     op->name);
+    for (const tw_op *o = in->model->op; o < end && tw_verify_leaves(in) && !fault->set; o++)
+        if (last || count_reads(o, made) != (o == op + 1))
+            tw_fault_set(fault, "the mapping: what '%s' makes stays for the next operator, '%s' reads it %d times",
+                         op->name, o->name, count_reads(o, made));
+}
+
 void tw_room_check(const tw_verify_input *in, tw_fault *fault)
 {
     room r = {.in = in, .fault = fault};
+    check_neighbours(in, fault);
+    if (fault->set) return;
     tw_residencies_init(&r.residencies, in);
     measure(&r);
     for (int l = 0; l < in->op->n_loops; l++) check_cuts(&r, l);

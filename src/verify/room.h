@@ -2,7 +2,8 @@
  *
  * Every pool has as many buffers as the mapping says or, where it is silent, as are needed; each is as large as the largest tile and no
  * larger; where addresses follow from an order they are those. Tiles are not smaller than the compute engine takes, multiples of
- * what it asks for, and have no more padding. */
+ * what it asks for, and have no more padding. An operator is fused with the one before it only if it reads once, and alone,
+ * what that one makes. */
 #ifndef TW_VERIFY_ROOM_H
 #define TW_VERIFY_ROOM_H
 #include "verify/fault.h"

@@ -172,6 +172,18 @@ int64_t tw_verify_reach(const tw_op *op, int operand, int axis, const tw_box *bo
     return last < first ? 0 : last - first + 1;
 }
 
+static bool follows(const tw_verify_input *in) { return in->map && in->map->fused && in->op > in->model->op; }
+
+bool tw_verify_finds(const tw_verify_input *in, int operand)
+{
+    const tw_op *op = in->op;
+    return follows(in) && op->operand[operand].tensor == op[-1].operand[op[-1].n_operands - 1].tensor;
+}
+
+bool tw_verify_leaves(const tw_verify_input *in) { return in->next && in->next->fused; }
+
+bool tw_verify_is_alone(const tw_verify_input *in) { return !follows(in) && !tw_verify_leaves(in); }
+
 unsigned tw_verify_role(const tw_op *op, int operand)
 {
     bool output = operand == op->n_operands - 1;

@@ -54,6 +54,11 @@ static inline bool tw_verify_position(const tw_axis *axis, const int64_t index[T
 }
 /* Bit l is set when loop l occurs in the axis. */
 unsigned tw_verify_axis_loops(const tw_axis *axis);
+/* Whether the mapping fuses the operator with the one before it, which left this operand where it is found; with the one
+ * behind it, for which the output stays; and with neither. */
+bool tw_verify_finds(const tw_verify_input *in, int operand);
+bool tw_verify_leaves(const tw_verify_input *in);
+bool tw_verify_is_alone(const tw_verify_input *in);
 /* The role of an operand (TW_HOLDS_..), and the memory outside of `memory` that holds operands of that role, 0 at last; from
  * n_memories on the one that the compute engine works on. */
 unsigned tw_verify_role(const tw_op *op, int operand);

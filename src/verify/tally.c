@@ -260,12 +260,6 @@ static void compare_memories(const tw_tally *t, tw_fault *fault)
 
 /* ---- what a search says of its result ---- */
 
-static bool is_alone(const tw_tally *t)
-{
-    const tw_op *op = t->in->op;
-    return !op->fused && !(op + 1 < t->in->model->op + t->in->model->n_ops && op[1].fused);
-}
-
 static double measured(const tw_tally *t, const tw_objective *objective)
 {
     const tw_machine *m = t->in->machine;
@@ -284,7 +278,7 @@ static double measured(const tw_tally *t, const tw_objective *objective)
                 sum = (double)t->engine[e].load_units + (double)t->engine[e].store_units;
         return sum;
     case TW_PEAK: /* of a group: all that share the memory, which is more than its own */
-        for (int i = 1; i < m->n_memories && is_alone(t); i++)
+        for (int i = 1; i < m->n_memories && tw_verify_is_alone(t->in); i++)
             if (strcmp(m->memory[i].name, objective->at) == 0) return (double)t->in->claims->memory[i].static_units;
         break;
     case TW_N_MEASURES: break;

@@ -19,7 +19,7 @@
 #include "mapping/opmap.h"
 #include "program/instr.h"
 
-/* A tile that lies in a buffer from the beginning (an input) or stays there (the output), see tw_op.fused. */
+/* A tile that lies in a buffer from the beginning (an input) or stays there (the output), see tw_op_map.fused. */
 typedef struct tw_resident {
     int operand, buffer;
     tw_region region;
@@ -42,7 +42,9 @@ typedef struct tw_verify_input {
     const tw_machine *machine;
     const tw_layout *layout;
     const tw_op_map
-        *map;     /* as it was written; NULL: the program is right or wrong by itself, whatever was asked for */
+        *map; /* as it was written; NULL: the program is right or wrong by itself, whatever was asked for */
+    const tw_op_map
+        *next;    /* of the operator behind it, as it was written; NULL: there is none, or it is not known */
     int n_levels; /* tiled levels */
     const tw_level_info *level;
     bool is_pass[TW_MAX_MEMORIES];    /* memories that are passed through */

@@ -469,6 +469,30 @@ TEST(the_reason_may_lie_in_what_is_fused)
     close_stage(&s);
 }
 
+TEST(a_plan_that_fuses_otherwise_than_the_workload_wishes_has_no_config)
+{
+    static const struct {
+        const char *workload, *mapping, *why;
+    } row[] = {{fused,
+                "mapping: {matmul_transpose_b: {levels: [{at: l1, sizes: {n: 40}}]},\n"
+                "  matmul_transpose_b.add: {fused: false, levels: [{at: l1}]}}\n",
+                "'matmul_transpose_b': in 'matmul_transpose_b.add' it is not fused, Quidditch fuses it"},
+               {mixed, "mapping: {fc: {levels: [{at: l1}]}, gate: {fused: true, levels: [{at: l1}]}}\n",
+                "'fc': 'gate' is fused with it, which Quidditch puts into another dispatch"}};
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        char expected[300];
+        stage s = open_stage(row[i].workload, large);
+        eval_mapping(&s, row[i].mapping);
+        char *text = lowering_text(&s, TW_INFEASIBLE), *told = messages(&s);
+        snprintf(expected, sizeof expected, "map.yaml:1:11: infeasible: no lowering config for %s", row[i].why);
+        CHECK_STR(told, expected);
+        CHECK(!tw_plan_has_lowering(s.plan));
+        free(text);
+        free(told);
+        close_stage(&s);
+    }
+}
+
 TEST(two_tiled_levels_are_one_too_many)
 {
     stage s = open_stage("matmul:8x8x8", three);

@@ -6,6 +6,7 @@
  * read again and print the same. An async mapping is also built and run: it ends, or it is refused. A mapping, as limits,
  * allows itself. */
 #include "machine/read.h"
+#include "mapping/fusion.h"
 #include "mapping/limits.h"
 #include "model/read.h"
 #include "program/program.h"
@@ -199,7 +200,9 @@ static void run_mapping(const input *in, const tw_model *model, const tw_machine
     for (int o = 0; o < model->n_ops; o++) {
         tw_program program;
         tw_timeline timeline;
-        if (tw_program_build(&(tw_problem){model, o, machine}, &mapping->op[o], in->arena, in->diag, &program) !=
+        tw_machine view = *machine;
+        view.fusion = tw_fusion_of(mapping->op, model->n_ops, o);
+        if (tw_program_build(&(tw_problem){model, o, &view}, &mapping->op[o], in->arena, in->diag, &program) !=
             TW_OK)
             continue;
         if (program.n_execs > MOST_EXECS) continue;

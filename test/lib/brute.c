@@ -149,7 +149,7 @@ static void judge(walk *w)
 
 static bool has_buffers(const walk *w, int level, int operand)
 {
-    if (tw_op_is_resident(w->space->model, w->op, operand)) return false;
+    if (tw_view_keeps(w->machine, w->op, operand)) return false;
     return is_async(w) ? holds(w, level, operand) : !w->map.level[level].pass;
 }
 
@@ -290,7 +290,7 @@ static void walk_keeps(walk *w, int i)
     *keeps = 0;
     walk_keeps(w, i + 1);
     if (!is_async(w) || !holds(w, level, operand) || !may_keep(w, level, operand)) return;
-    if (tw_op_is_resident(w->space->model, w->op, operand)) return;
+    if (tw_view_keeps(w->machine, w->op, operand)) return;
     if (w->space->full || cuts_something(w, grain)) {
         *keeps = -1;
         walk_keeps(w, i + 1);
@@ -374,8 +374,7 @@ static void walk_level(walk *w, int level)
 
 static tw_op_map one_tile(const tw_op *op, int n_levels)
 {
-    tw_op_map map = {.n_levels = n_levels};
-    assert(op->fused);
+    tw_op_map map = {.fused = true, .n_levels = n_levels};
     for (int l = 0; l < n_levels; l++) {
         tw_level_map *level = &map.level[l];
         *level = (tw_level_map){.memory = l + 1, .min_tile = 1, .accumulate = TW_FUSED, .pass = l + 1 < n_levels};
@@ -391,7 +390,7 @@ static walk walk_of(const brute_space *space)
     if (!w.scratch) abort();
     tw_machine *machine = TW_NEW(w.scratch, tw_machine, 2);
     if (!machine) abort();
-    machine[0] = tw_machine_for(space->machine, space->model, w.op);
+    machine[0] = tw_machine_for(space->machine, space->model, w.op, (tw_fusion){.behind = space->model->n_ops > 1});
     machine[1] = *space->machine;
     for (int m = 1; m < space->machine->n_memories; m++) machine[1].memory[m].size = TW_UNLIMITED;
     w.machine = &machine[0];

@@ -304,11 +304,11 @@ TEST(an_operator_meets_the_cost_of_what_it_computes_and_pays_the_launch_unless_i
     tw_machine m;
     read_or_fail(&b, full, &m);
     tw_op op = {.compute = TW_MULTIPLY_ADD};
-    tw_machine view = tw_machine_for(&m, NULL, &op);
+    tw_machine view = tw_machine_for(&m, NULL, &op, (tw_fusion){.behind = true});
     CHECK_EQ(view.engine[2].cost.kernel.start, 41300);
     CHECK_EQ(view.launch, 41300);
-    op = (tw_op){.compute = TW_ADD, .fused = true};
-    view = tw_machine_for(&m, NULL, &op);
+    op = (tw_op){.compute = TW_ADD};
+    view = tw_machine_for(&m, NULL, &op, (tw_fusion){.before = true});
     CHECK_EQ(view.engine[2].cost.kernel.per_point, 18800);
     CHECK_EQ(view.launch, 0);
     tw_bench_free(&b);

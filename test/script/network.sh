@@ -74,6 +74,9 @@ expect 1 eval "${digits[@]}" --mapping=part.yaml; says err.txt "infeasible: laye
 echo 'mapping: {conv9: {levels: []}}' >bad.yaml
 expect 2 eval "${digits[@]}" --mapping=bad.yaml; complains "bad.yaml:1:11: error: the network has no layer 'conv9'"
 expect 2 eval "${digits[@]}" --mapping=nosuch.yaml
+sed 's/^  conv2:$/&\n    fused: true/' one/mapping.yaml >bad.yaml
+expect 2 eval "${digits[@]}" --mapping=bad.yaml; says err.txt "error: layer 'conv2' is fused, layers of a network cannot be"
+expect 2 plan "${digits[@]}" --mapping=bad.yaml; says err.txt "error: layer 'conv2' is fused, layers of a network cannot be"
 expect 64 eval "${digits[@]}"
 
 # ---- other ways to look at it ----

@@ -99,7 +99,7 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
     tw_arena *arena = tw_arena_new();
     tw_evaluator *evaluator = tw_evaluator_new(1);
     const tw_eval *eval = tw_evaluator_eval(evaluator);
-    tw_machine here = tw_machine_for(machine, model, &model->op[0]);
+    tw_machine here = tw_machine_for(machine, model, &model->op[0], (tw_fusion){0});
     tw_search_options options = {.space = tw_test_pick(rng, 0, 1) ? TW_SPACE_ALL : TW_SPACE_WINDOWS};
     tw_diag diag = {.muted = true};
     tw_space space;

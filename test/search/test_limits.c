@@ -812,6 +812,7 @@ static tw_op_limits random_limits(const stage *s, uint64_t *rng)
     static const int64_t list[3] = {1, 3, 4};
     const tw_op *op = &s->model.op[0];
     tw_op_limits limits = tw_op_limits_none(&s->machine);
+    if (tw_test_pick(rng, 0, 3) == 0) limits.fused = (int)tw_test_pick(rng, 0, 1);
     for (int i = 0; i < limits.n_levels; i++) {
         tw_level_limits *level = &limits.level[i];
         if (tw_test_pick(rng, 0, 3) == 0) level->pass = (int)tw_test_pick(rng, 0, 1);
@@ -885,6 +886,7 @@ static bool keep_allowed(const stage *s, const world *w, const tw_level_limits *
 static bool naive_limits(const stage *s, const tw_op_limits *limits, const tw_op_map *map, const world *w)
 {
     const tw_op *op = &s->model.op[0];
+    if (limits->fused != -1 && limits->fused != map->fused) return false;
     for (int i = 0; i < map->n_levels; i++) {
         const tw_level_limits *lim = &limits->level[i];
         const tw_level_map *level = &map->level[i];
@@ -923,6 +925,7 @@ TEST(limits_allow_what_the_documentation_says)
         tw_op_map map = sound_map(&s, &rng, &w);
         for (int k = 0; k < 200; k++) {
             tw_op_limits limits = random_limits(&s, &rng), none = tw_op_limits_none(&s.machine);
+            map.fused = tw_test_pick(&rng, 0, 1);
             if (k % 2) /* one level only, so that not everything is refused */
                 for (int l = 0; l < limits.n_levels; l++)
                     if (l != k / 2 % limits.n_levels) limits.level[l] = none.level[l];

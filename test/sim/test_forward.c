@@ -5,6 +5,7 @@
  * critical path and the peaks, and comes to the same for the rest. */
 #include "tw_read.h"
 
+#include "mapping/fusion.h"
 #include "program/program.h"
 #include "sim/timeline.h"
 
@@ -172,7 +173,10 @@ static bool try_case(const text *t, int64_t *n_instructions)
     if (!read) print_error("%s\n%s%s%s", b.diag.text[0], t->workload, t->machine, t->mapping);
     CHECK(read);
     bool runs = true;
-    for (int i = 0; i < model.n_ops; i++) runs &= try_op(&b, &model, i, &machine, &mapping.op[i], n_instructions);
+    for (int i = 0; i < model.n_ops; i++) {
+        machine.fusion = tw_fusion_of(mapping.op, mapping.n_ops, i);
+        runs &= try_op(&b, &model, i, &machine, &mapping.op[i], n_instructions);
+    }
     tw_bench_free(&b);
     return runs;
 }

@@ -183,7 +183,7 @@ typedef struct test_case {
     tw_arena *arena;
     tw_model model;
     tw_machine machine;
-    tw_op_map map;
+    tw_op_map map, behind; /* of the operator, and of the one behind it if there is one */
     tw_program program;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_verify_input in;
@@ -193,6 +193,7 @@ static inline void case_input(test_case *c)
 {
     c->in = (tw_verify_input){
         .model = &c->model, .op = c->program.op, .machine = &c->machine, .layout = &c->program.layout};
+    if (c->behind.n_levels > 0) c->in.next = &c->behind;
     tw_verify_expect(&c->map, c->level, &c->in);
 }
 

@@ -60,7 +60,7 @@ static const char *judge(judged *j, bool with_claims)
     tw_resident resident[TW_MAX_OPERANDS];
     tw_program as_asked = j->plan->op[0].program;
     as_asked.map = &j->asked.op[0];
-    tw_verify_input in = tw_verify_input_of(&as_asked, level, resident);
+    tw_verify_input in = tw_verify_input_of(&as_asked, NULL, level, resident);
     if (with_claims) in.claims = &j->claims;
     tw_arena *scratch = tw_arena_new();
     tw_checker *checker = tw_checker_new(&in, j->bench.arena);

@@ -45,7 +45,7 @@ static void find_residents(test_case *c, tw_resident resident[TW_MAX_OPERANDS])
     int m = tw_path_innermost(tw_machine_role_path(&c->machine, TW_HOLDS_OUTPUT));
     c->in.resident = resident;
     for (int o = 0; o < p->op->n_operands; o++) {
-        if (!tw_op_is_resident(p->model, p->op, o)) continue;
+        if (!tw_view_keeps(p->machine, p->op, o)) continue;
         tw_resident *at = &resident[c->in.n_residents++];
         *at = (tw_resident){.operand = o, .buffer = p->layout.first[m][o]};
         for (int a = 0; a < p->op->operand[o].n_axes; a++)
@@ -78,10 +78,12 @@ static test_case *fused_case_new(uint64_t *r, int op, record **rec)
         CHECK_EQ(tw_read_model(&b, "workload", c->line, &c->model), TW_OK);
         CHECK_EQ(c->model.n_ops, 2);
         tw_machine machine = fused_machine(r);
-        c->machine = tw_machine_for(&machine, &c->model, &c->model.op[op]);
+        c->machine = tw_machine_for(&machine, &c->model, &c->model.op[op], (tw_fusion){op == 1, op == 0});
         tw_op_map map[2];
         for (int i = 0; i < 2; i++) map[i] = unshared_map(r, &c->model.op[i], &c->machine);
+        map[1].fused = true;
         c->map = map[op];
+        if (op == 0) c->behind = map[1];
         tw_status status = tw_mapping_check(&(tw_mapping){2, map}, &c->model, &c->machine, &b.diag);
         if (status == TW_OK)
             status =

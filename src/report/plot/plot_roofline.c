@@ -65,7 +65,8 @@ static void add_links(const tw_op_plan *op, level *l)
 
 static void add_op(roofline *r, const tw_op_plan *op)
 {
-    tw_machine machine = tw_machine_for(op->program.machine, op->program.model, op->program.op);
+    const tw_program *p = &op->program;
+    tw_machine machine = tw_machine_for(p->machine, p->model, p->op, p->machine->fusion);
     const tw_engine_use *use = &op->timeline.engine[machine.compute];
     double points = (double)op->timeline.sum.macs;
     double least = least_cycles(&machine.engine[machine.compute], use, points);

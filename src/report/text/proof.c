@@ -220,7 +220,7 @@ static tw_status point_tiles(const front *f, int point, tw_arena *scratch, tw_di
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
     tw_status status =
-        tw_program_build(&(tw_problem){f->plan->model, f->op, f->plan->machine},
+        tw_program_build(&(tw_problem){f->plan->model, f->op, f->plan->op[f->op].program.machine},
                          &tw_plan_front(f->plan, f->op, point)->mapping->op[f->op], scratch, diag, &program);
     if (status == TW_OK) describe_tiles(&program, out);
     tw_arena_rewind(scratch, mark);
