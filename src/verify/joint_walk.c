@@ -121,12 +121,7 @@ static void expect_store(walk *w, int hold, const tw_region *region)
     if (!todo) return;
     todo->region = *region;
     reads(todo, hold, h->current);
-    if (h->outer >= 0) {
-        tw_joint_hold *outer = &w->g->hold[h->outer];
-        tw_joint_run *run = outer->current ? outer->current : new_run(w, outer, NULL);
-        if (!run) return;
-        writes(todo, h->outer, run);
-    }
+    if (h->outer >= 0) writes(todo, h->outer, w->g->hold[h->outer].current);
     push(w, &h->store, todo);
 }
 
@@ -157,6 +152,14 @@ static bool is_first(const tw_joint_group *g, int number, const tw_box *box)
     return true;
 }
 
+/* Where something is made, and all that it is stored to later, while the boxes are those of the step. */
+static bool open_runs(walk *w, int hold)
+{
+    for (int h = hold; h >= 0; h = w->g->hold[h].outer)
+        if (!w->g->hold[h].current && !new_run(w, &w->g->hold[h], NULL)) return false;
+    return true;
+}
+
 static void expect_exec(walk *w, int number, const tw_box *box)
 {
     tw_joint_op *o = &w->g->op[number];
@@ -172,17 +175,28 @@ static void expect_exec(walk *w, int number, const tw_box *box)
         if (w->no_memory) return;
         reads(todo, any ? o->hold[i] : -1, any ? w->g->hold[o->hold[i]].current : NULL);
     }
-    tw_joint_hold *made = &w->g->hold[o->hold[output]];
-    tw_joint_run *run = made->current ? made->current : new_run(w, made, NULL);
-    if (!run) return;
-    writes(todo, o->hold[output], run);
+    if (!open_runs(w, o->hold[output])) return;
+    writes(todo, o->hold[output], w->g->hold[o->hold[output]].current);
     push(w, &o->exec, todo);
 }
 
-/* A new stretch of a hold begins unless it goes on as it was. */
-static void commit(walk *w, tw_joint_hold *h, bool always)
+/* Whether a hold stays as it is, in every lane. */
+static bool goes_on(const walk *w, const tw_joint_hold *h, const tw_box *sub)
 {
-    if (always || !tw_joint_same(&w->j->tensor[h->tensor].shape, &h->now, &h->next)) {
+    const tw_operand *shape = &w->j->tensor[h->tensor].shape;
+    if (!tw_joint_same(shape, &h->now, &h->next)) return false;
+    if (h->made || h->outward) return true; /* what its lanes hold differs in points only */
+    for (int64_t i = 0; i < h->lanes && h->per && h->current; i++) {
+        tw_joint_part lane = tw_joint_lane(w->j, h, i, sub);
+        if (!tw_joint_same(shape, &lane, &h->current->lane[i])) return false;
+    }
+    return true;
+}
+
+/* A new stretch of a hold begins unless it goes on as it was. */
+static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
+{
+    if (always || !goes_on(w, h, sub)) {
         tw_joint_release(h, h->current);
         h->current = NULL;
     }
@@ -195,7 +209,7 @@ static void divide_holds(walk *w, int number, const tw_box *sub, bool first)
         tw_joint_hold *hold = &w->g->hold[h];
         if (hold->divided_by != number) continue;
         hold->next = tw_joint_region(w->j, w->g, hold, sub);
-        commit(w, hold, first);
+        commit(w, hold, sub, first);
     }
 }
 
@@ -261,7 +275,7 @@ static void store_ended(walk *w, bool all)
     int h = driver->hold[tw_op_output(driver->op)];
     for (; h >= 0 && !w->no_memory; h = w->g->hold[h].outer) {
         const tw_joint_hold *hold = &w->g->hold[h];
-        if (!all && tw_joint_same(&w->j->tensor[hold->tensor].shape, &hold->now, &hold->next)) return;
+        if (!all && goes_on(w, hold, NULL)) return;
         expect_store(w, h, &hold->now.region);
     }
 }
@@ -278,7 +292,7 @@ static void look(walk *w, int place)
 static void settle(walk *w)
 {
     for (int h = 0; h < w->g->n_holds; h++)
-        if (w->g->hold[h].divided_by < 0) commit(w, &w->g->hold[h], false);
+        if (w->g->hold[h].divided_by < 0) commit(w, &w->g->hold[h], NULL, false);
 }
 
 tw_status tw_joint_advance(tw_joint_judge *j, tw_joint_group *g)
