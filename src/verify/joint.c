@@ -16,18 +16,20 @@ static bool is_in_group(const tw_joint_judge *j, int group, int op)
 /* Every operator is in one group; or it drives several, which share one of its loops. */
 static void check_cover(tw_joint_judge *j, int op)
 {
-    int n = 0, loop = -1;
+    int n = 0, whole = 0, loop = -1;
     int64_t points = 0;
     const tw_op *is = &j->in.model->op[op];
     for (int g = 0; g < j->in.n_groups; g++) {
         const tw_group_map *map = &j->in.group[g];
         if (!is_in_group(j, g, op)) continue;
         n++;
+        whole += map->part_loop < 0;
         if (map->op[map->n_ops - 1].op != op || map->part_loop < 0) continue;
         loop = map->part_loop;
         points += tw_span_len(map->part);
     }
     if (n == 0) tw_fault_set(&j->fault, "operator '%s' is in no group", is->name);
+    if (whole > 0 && n > 1) tw_fault_set(&j->fault, "operator '%s' is in %d groups", is->name, n);
     if (loop >= 0 && loop < is->n_loops && points != is->loop[loop].extent)
         tw_fault_set(&j->fault, "the parts of loop '%s' of '%s' have %" PRId64 " points, it has %" PRId64,
                      is->loop[loop].name, is->name, points, is->loop[loop].extent);

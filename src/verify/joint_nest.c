@@ -99,7 +99,7 @@ static int depth_of(const tw_group_map *map, int tensor, int memory)
         if (map->level[i].memory == memory) depth = map->level[i].depth;
     for (int i = 0; i < map->n_levels && depth < 0; i++)
         if (map->level[i].memory > memory) depth = map->level[i].depth;
-    return depth < 0 ? map->n_cuts : depth;
+    return depth < 0 || depth > map->n_cuts ? map->n_cuts : depth;
 }
 
 static int64_t slots_of(const tw_group_map *map, int tensor, int memory)
@@ -499,11 +499,31 @@ static bool check_map(tw_joint_judge *j, const tw_group_map *map)
     for (int c = 0; c < map->n_cuts && driver; c++)
         if (map->cut[c].loop < 0 || map->cut[c].loop >= driver->n_loops)
             tw_fault_set(&j->fault, "group '%s': cut %d is of no loop of '%s'", map->name, c, driver->name);
+    int part = driver ? map->part_loop : -1;
+    if (part >= 0 && (part >= driver->n_loops || map->part.lo < 0 || map->part.lo >= map->part.hi ||
+                      map->part.hi > driver->loop[part].extent))
+        tw_fault_set(&j->fault, "group '%s': its part %" PRId64 "..%" PRId64 " is none of a loop of '%s'",
+                     map->name, map->part.lo, map->part.hi, driver->name);
     return !j->fault.set;
 }
 
+/* Loops lie over dimensions that there are, and every lane has its place. */
 static void check_lanes(tw_joint_judge *j, const tw_joint_group *g)
 {
+    for (int i = 0; i < g->n_ops; i++)
+        for (int l = 0; l < g->op[i].op->n_loops; l++)
+            if (g->op[i].dim[l] < 0 || g->op[i].dim[l] > g->op[i].engine.cost.n_dims)
+                tw_fault_set(&j->fault, "group '%s': '%s' has loop '%s' over a dimension that '%s' does not have",
+                             g->map->name, g->op[i].op->name, g->op[i].op->loop[l].name, g->op[i].engine.name);
+    for (int h = 0; h < g->n_holds; h++)
+        for (int i = 0; i < g->n_ops; i++) {
+            const tw_joint_hold *hold = &g->hold[h];
+            bool uses = hold->maker == i || (hold->through >> i & 1);
+            if (uses && tw_joint_lanes(&g->op[i], hold->per) > hold->lanes)
+                tw_fault_set(&j->fault, "group '%s': '%s' has %" PRId64 " lanes in '%s', which has %" PRId64,
+                             g->map->name, g->op[i].op->name, tw_joint_lanes(&g->op[i], hold->per),
+                             j->in.platform->memory[hold->memory].name, hold->lanes);
+        }
     for (int i = 0; i < g->n_ops; i++)
         for (int d = 0; d < TW_MAX_DIMS; d++) {
             const tw_joint_op *o = &g->op[i];

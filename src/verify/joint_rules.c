@@ -195,7 +195,7 @@ static bool check_source(const tw_joint_at *s, int index)
     if (buffer == buffer_of(h, src->run)) return true;
     tw_buffer_name is = tw_joint_buffer_name(s->j, buffer, tensor),
                    should = tw_joint_buffer_name(s->j, buffer_of(h, src->run), tensor);
-    return tw_joint_fault(s, "reads buffer %s, it should read %s", is.text, should.text);
+    return tw_joint_fault(s, "reads %s, it should read %s", is.text, should.text);
 }
 
 static bool check_room(const tw_joint_at *s, const tw_joint_hold *h, const tw_joint_run *run)
@@ -230,7 +230,7 @@ static bool check_taken(const tw_joint_at *s, const tw_joint_hold *h)
     const tw_buffer *b = buffer >= 0 && buffer < s->j->in.n_buffers ? &s->j->in.buffer[buffer] : NULL;
     bool mine = b && b->group == s->group->number && &s->group->hold[s->j->hold_of[buffer]] == h && b->lane == 0;
     if (!mine)
-        return tw_joint_fault(s, "writes buffer %s, it should be one in '%s'",
+        return tw_joint_fault(s, "writes %s, it should write a free buffer in '%s'",
                               tw_joint_buffer_name(s->j, buffer, s->tensor).text,
                               s->j->in.platform->memory[h->memory].name);
     if (h->slot[b->slot].run)
@@ -248,7 +248,7 @@ static bool check_target(const tw_joint_at *s)
     int buffer = s->instr->dst;
     if (todo->dst < 0) {
         if (buffer != -1)
-            return tw_joint_fault(s, "writes buffer %s, it should write the tensor",
+            return tw_joint_fault(s, "writes %s, it should write the tensor",
                                   tw_joint_buffer_name(s->j, buffer, s->tensor).text);
         return !s->instr->takes || tw_joint_fault(s, "takes a credit of the outermost memory");
     }
@@ -266,7 +266,7 @@ static bool check_target(const tw_joint_at *s)
     if (buffer == buffer_of(h, todo->run)) return true;
     tw_buffer_name is = tw_joint_buffer_name(s->j, buffer, s->tensor),
                    should = tw_joint_buffer_name(s->j, buffer_of(h, todo->run), s->tensor);
-    return tw_joint_fault(s, "writes buffer %s, it should write %s", is.text, should.text);
+    return tw_joint_fault(s, "writes %s, it should write %s", is.text, should.text);
 }
 
 static bool check_copies(const tw_joint_at *s)
@@ -323,6 +323,7 @@ static bool check_transfer(const tw_joint_at *s, tw_joint_moved *moved)
         return false;
     *moved = tw_joint_move(s, &s->group->hold[inward ? s->todo->dst : s->todo->src[0].hold], inward);
     if (s->instr->accumulates) return tw_joint_fault(s, "adds to what its target holds");
+    if (s->instr->partial) return tw_joint_fault(s, "moves partial sums");
     return check_work(s, moved->work) && tw_joint_check_passes(s);
 }
 

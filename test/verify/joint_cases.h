@@ -7,8 +7,8 @@
 #define TW_TEST_VERIFY_JOINT_CASES_H
 #include "joint_naive.h"
 
-#define CASE_AXIS(extent_, ...)                                                          \
-    {                                                                                    \
+#define CASE_AXIS(extent_, ...)                                                     \
+    {                                                                               \
         .extent = extent_, .divisor = 1, .n_terms = 1, .term = { {__VA_ARGS__, 1} } \
     }
 
@@ -33,19 +33,20 @@ static inline int case_conv(naive *v, const char *name, int x, uint64_t *state)
     tw_dtype dtype = out[tw_test_pick(state, 0, 2)];
     int w = case_tensor(v, v->model.n_ops > 1 ? "w1" : "w0", TW_DTYPE_I8, oc, ic, k);
     int o = case_tensor(v, v->model.n_ops > 1 ? "out" : "mid", dtype, oc, y, 0);
-    *op = (tw_op){.name = name,
-                  .compute = TW_MULTIPLY_ADD,
-                  .accumulator = dtype == TW_DTYPE_F32 ? TW_DTYPE_F32 : TW_DTYPE_I32,
-                  .n_loops = 4,
-                  .loop = {{"oc", oc, false}, {"y", y, false}, {"ic", ic, true}, {"k", k, true}},
-                  .n_operands = 3,
-                  .operand = {{.name = "x", .tensor = x, .n_axes = 2, .axis = {CASE_AXIS(ic, 2), {.extent = h}}},
-                              {.name = "w",
-                               .tensor = w,
-                               .n_axes = 3,
-                               .weights = true,
-                               .axis = {CASE_AXIS(oc, 0), CASE_AXIS(ic, 2), CASE_AXIS(k, 3)}},
-                              {.name = "o", .tensor = o, .n_axes = 2, .axis = {CASE_AXIS(oc, 0), CASE_AXIS(y, 1)}}}};
+    *op =
+        (tw_op){.name = name,
+                .compute = TW_MULTIPLY_ADD,
+                .accumulator = dtype == TW_DTYPE_F32 ? TW_DTYPE_F32 : TW_DTYPE_I32,
+                .n_loops = 4,
+                .loop = {{"oc", oc, false}, {"y", y, false}, {"ic", ic, true}, {"k", k, true}},
+                .n_operands = 3,
+                .operand = {{.name = "x", .tensor = x, .n_axes = 2, .axis = {CASE_AXIS(ic, 2), {.extent = h}}},
+                            {.name = "w",
+                             .tensor = w,
+                             .n_axes = 3,
+                             .weights = true,
+                             .axis = {CASE_AXIS(oc, 0), CASE_AXIS(ic, 2), CASE_AXIS(k, 3)}},
+                            {.name = "o", .tensor = o, .n_axes = 2, .axis = {CASE_AXIS(oc, 0), CASE_AXIS(y, 1)}}}};
     op->operand[0].axis[1] =
         (tw_axis){.extent = h, .offset = -p, .divisor = 1, .n_terms = 2, .term = {{1, s}, {3, 1}}};
     return o;
@@ -217,7 +218,7 @@ static inline int case_hold(naive *v, int tensor, int memory, int parent, int ma
 
 static inline bool case_is_held(const naive *v, int memory, const tw_op *op, int operand)
 {
-    unsigned role = operand == op->n_operands - 1        ? TW_HOLDS_OUTPUT
+    unsigned role = operand == op->n_operands - 1  ? TW_HOLDS_OUTPUT
                     : op->operand[operand].weights ? TW_HOLDS_WEIGHTS
                                                    : TW_HOLDS_ACTIVATIONS;
     return v->memory[memory].is.holds & role;
@@ -351,7 +352,8 @@ static inline void case_holds(naive *v, int number, uint64_t *state)
 {
     tw_group_map *g = &v->group[number];
     bool any_private = v->memory[2].is.per || v->memory[3].is.per;
-    int d1 = (int)tw_test_pick(state, 0, g->n_cuts), d2 = any_private ? g->n_cuts : (int)tw_test_pick(state, d1, g->n_cuts);
+    int d1 = (int)tw_test_pick(state, 0, g->n_cuts),
+        d2 = any_private ? g->n_cuts : (int)tw_test_pick(state, d1, g->n_cuts);
     v->level[number][0] = (tw_group_level){.memory = 1, .depth = d1};
     v->level[number][1] = (tw_group_level){.memory = 2, .depth = d2};
     g->n_levels = 2;
@@ -360,7 +362,8 @@ static inline void case_holds(naive *v, int number, uint64_t *state)
     for (int t = 0; t < v->model.n_tensors; t++)
         for (int m = 1; m < v->platform.n_memories; m++)
             if (tw_test_pick(state, 0, 2) == 0 && g->n_holds < 10)
-                case_add_hold(g, to, (tw_hold){.tensor = t, .memory = m, .depth = -1, .slots = tw_test_pick(state, 1, 3)});
+                case_add_hold(g, to,
+                              (tw_hold){.tensor = t, .memory = m, .depth = -1, .slots = tw_test_pick(state, 1, 3)});
     if (g->n_ops < 2) return;
     const tw_op *op = &v->op[g->op[0].op];
     int tensor = op->operand[op->n_operands - 1].tensor, e = (int)tw_test_pick(state, 0, g->n_cuts), low = 0;
@@ -394,7 +397,8 @@ static inline void case_group(naive *v, const int *ops, int n, uint64_t *state)
 {
     int number = v->in.n_groups++;
     tw_group_map *g = &v->group[number];
-    *g = (tw_group_map){.name = number ? "second" : "first", .n_ops = n, .op = v->group_op[number], .part_loop = -1};
+    *g =
+        (tw_group_map){.name = number ? "second" : "first", .n_ops = n, .op = v->group_op[number], .part_loop = -1};
     for (int i = 0; i < n; i++) {
         tw_group_op *o = &v->group_op[number][i];
         *o = (tw_group_op){.op = ops[i], .view = (int)tw_test_pick(state, 0, v->platform.n_views - 1)};
@@ -438,6 +442,140 @@ static inline void case_write(naive *v)
     }
 }
 
+/* ---- other orders and times ---- */
+
+static inline bool case_uses(const tw_instr *i, int buffer)
+{
+    if (buffer < 0) return false;
+    bool used = i->dst == buffer;
+    for (int k = 0; k < i->n_src; k++) used |= i->src[k] == buffer;
+    for (int k = 0; k < i->n_gives; k++) used |= i->gives[k] == buffer;
+    return used;
+}
+
+/* Whether two commands that follow each other may change places: they have nothing in common, not even a hold. */
+static inline bool case_are_apart(const naive *v, const tw_instr *a, const tw_instr *b)
+{
+    if (a->group != b->group || (a->op == TW_EXEC && b->op == TW_EXEC)) return false;
+    for (int i = 0; i < v->n_buffers; i++) {
+        if (!case_uses(a, i)) continue;
+        for (int k = 0; k < v->n_buffers; k++) {
+            bool same = v->buffer[i].operand == v->buffer[k].operand && v->buffer[i].memory == v->buffer[k].memory;
+            if (same && case_uses(b, k)) return false;
+        }
+    }
+    return true;
+}
+
+static inline void case_shuffle(naive *v, uint64_t *state)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i + 1 < v->n; i++) {
+            tw_instr a = v->event[i].instr;
+            if (tw_test_pick(state, 0, 1) || !case_are_apart(v, &a, &v->event[i + 1].instr)) continue;
+            int64_t read = v->read_units[i], write = v->write_units[i];
+            v->event[i].instr = v->event[i + 1].instr;
+            v->event[i + 1].instr = a;
+            v->read_units[i] = v->read_units[i + 1], v->write_units[i] = v->write_units[i + 1];
+            v->read_units[i + 1] = read, v->write_units[i + 1] = write;
+        }
+}
+
+/* From `start` on, the first moment at which the port has a way for the whole command. */
+static inline void case_find_way(naive *v, int command, int64_t start)
+{
+    for (naive_time(v, command, start); naive_at_port(v, &v->event[command].instr);
+         naive_time(v, command, ++start)) {
+        bool fits = true;
+        for (int64_t c = start; c < v->event[command].busy_end && fits; c++) {
+            int64_t n = 0;
+            for (int i = 0; i < command; i++)
+                n += naive_at_port(v, &v->event[i].instr) && v->event[i].start_cycle <= c &&
+                     c < v->event[i].busy_end;
+            fits = n < v->port.ways;
+        }
+        if (fits) return;
+    }
+}
+
+/* Every command as soon as it can. */
+static inline void case_schedule(naive *v)
+{
+    static int64_t there[NAIVE_BUFFERS], read[NAIVE_BUFFERS];
+    int64_t free[8] = {0}, stored[NAIVE_TENSORS] = {0};
+    memset(there, 0, sizeof there);
+    memset(read, 0, sizeof read);
+    for (int c = 0; c < v->n; c++) {
+        const tw_instr *i = &v->event[c].instr;
+        int tensor = v->op[v->group[i->group].op[i->which].op].operand[i->operand].tensor;
+        int64_t start = free[i->engine];
+        for (int k = 0; k < i->n_src; k++)
+            start = tw_max(start, i->src[k] >= 0 ? there[i->src[k]] : i->op == TW_EXEC ? 0 : stored[tensor]);
+        if (i->dst >= 0) start = tw_max(start, tw_max(there[i->dst], read[i->dst]));
+        case_find_way(v, c, start);
+        const tw_event *e = &v->event[c];
+        free[i->engine] = e->busy_end;
+        for (int k = 0; k < i->n_src; k++)
+            if (i->src[k] >= 0) read[i->src[k]] = tw_max(read[i->src[k]], e->busy_end);
+        if (i->dst >= 0) there[i->dst] = tw_max(there[i->dst], e->end_cycle);
+        if (i->dst < 0) stored[tensor] = tw_max(stored[tensor], e->end_cycle);
+        for (int k = 0; k < i->n_gives; k++) read[i->gives[k]] = tw_max(read[i->gives[k]], e->busy_end);
+    }
+}
+
+static inline void case_claim(naive *v)
+{
+    memset(v->use, 0, sizeof v->use);
+    memset(v->memory_use, 0, sizeof v->memory_use);
+    v->claims = (tw_joint_claims){.engine = v->use, .memory = v->memory_use};
+    v->claims.sum.instructions = v->n;
+    for (int c = 0; c < v->n; c++) {
+        const tw_event *e = &v->event[c];
+        const tw_engine *engine = &v->engine[e->instr.engine].is;
+        tw_engine_use *use = &v->use[e->instr.engine];
+        v->claims.sum.cycles = tw_max(v->claims.sum.cycles, e->end_cycle);
+        use->busy_cycles += e->busy_end - e->start_cycle;
+        use->ops += e->instr.op == TW_EXEC;
+        use->loads += e->instr.op == TW_LOAD;
+        use->stores += e->instr.op == TW_STORE;
+        if (e->instr.op == TW_EXEC) {
+            v->claims.sum.execs++;
+            v->claims.sum.macs += e->instr.work;
+            v->claims.sum.energy_fj += e->instr.work * engine->energy_fj;
+            continue;
+        }
+        bool in = e->instr.op == TW_LOAD, port = naive_at_port(v, &e->instr);
+        *(in ? &use->load_units : &use->store_units) += e->instr.work;
+        int64_t outer = in ? v->read_units[c] : v->write_units[c],
+                inner = in ? v->write_units[c] : v->read_units[c];
+        v->claims.sum.energy_fj += inner * v->memory[engine->memory].is.energy_fj;
+        v->claims.sum.energy_fj += port ? naive_words(outer) * (in ? 7 : v->memory[0].is.energy_fj)
+                                        : outer * v->memory[engine->outer].is.energy_fj;
+    }
+    for (int i = 0; i < v->n_buffers; i++) {
+        int64_t *most = &v->memory_use[v->buffer[i].memory].static_units;
+        *most = tw_max(*most, v->buffer[i].offset + v->buffer[i].size);
+    }
+    v->in.claims = &v->claims;
+}
+
+static inline void case_port(naive *v, uint64_t *state)
+{
+    if (tw_test_pick(state, 0, 1)) return;
+    v->port = (tw_port){.name = "bus",
+                        .serves = TW_PORT_READS | TW_PORT_WRITES,
+                        .ways = tw_test_pick(state, 1, 2),
+                        .per_cycle = tw_test_pick(state, 1, 4),
+                        .word = 4,
+                        .read_fj = 7,
+                        .write_fj = -1};
+    v->platform.n_ports = 1;
+    v->platform.port = &v->port;
+    for (int e = 0; e < v->platform.n_engines; e++)
+        if (v->engine[e].is.kind == TW_MOVES && v->engine[e].is.outer == 0)
+            v->engine[e].reads[0] = v->engine[e].writes[1] = 0;
+}
+
 static inline void case_make(naive *v, uint64_t seed)
 {
     uint64_t state = seed;
@@ -446,8 +584,12 @@ static inline void case_make(naive *v, uint64_t seed)
          array = !two_ops && !two_cores && tw_test_pick(&state, 0, 3) > 0;
     int x = case_tensor(v, "in", TW_DTYPE_I8, tw_test_pick(&state, 1, 4), tw_test_pick(&state, 2, 8), 0);
     int mid = tw_test_pick(&state, 0, 2) ? case_conv(v, "conv", x, &state) : case_other(v, "other", x, &state);
-    if (two_ops) (void)(tw_test_pick(&state, 0, 2) ? case_conv(v, "conv2", mid, &state) : case_other(v, "last", mid, &state));
+    if (two_ops)
+        (void)(tw_test_pick(&state, 0, 2) ? case_conv(v, "conv2", mid, &state)
+                                          : case_other(v, "last", mid, &state));
     case_machine(v, two_cores, array, &state);
+    case_port(v, &state);
+    for (int e = 0; e < v->platform.n_engines; e++) v->engine[e].is.pipelined = tw_test_pick(&state, 0, 1);
     v->model.name = "random";
     v->model.tensor = v->tensor;
     v->model.op = v->op;
@@ -467,5 +609,9 @@ static inline void case_make(naive *v, uint64_t seed)
     v->in.buffer = v->buffer;
     v->in.seed = seed;
     v->in.executes = true;
+    bool shuffled = tw_test_pick(&state, 0, 1);
+    if (shuffled) case_shuffle(v, &state);
+    if (shuffled || tw_test_pick(&state, 0, 1)) case_schedule(v);
+    case_claim(v);
 }
 #endif

@@ -10,7 +10,7 @@
 
 enum { HAND_DMA, HAND_MAC, HAND_SPARE, HAND_ENGINES };
 enum { HAND_A, HAND_B = 1, HAND_C = 3, HAND_BUFFERS = 4 };
-enum { HAND_COMMANDS = 7, HAND_ROOM = 8 };
+enum { HAND_COMMANDS = 7, HAND_ROOM = 16 };
 
 static const tw_tensor joint_tensor[] = {
     {.name = "a", .dtype = TW_DTYPE_I8, .n_axes = 2, .extent = {2, 4}},
@@ -68,22 +68,19 @@ static inline void hand_machine_of(joint_hand *h)
                      .carries = TW_BOTH_WAYS,
                      .count = 1,
                      .cost = {.kind = TW_COST_LINEAR, .fixed = 3, .per_cycle = 8}};
-    tw_engine mac = {.name = "mac",
-                     .kind = TW_COMPUTES,
-                     .outer = -1,
-                     .memory = 1,
-                     .count = 1,
-                     .energy_fj = 5,
-                     .cost = {.kind = TW_COST_ARRAY,
-                              .fixed = 2,
-                              .per_cycle = 1,
-                              .n_dims = 1,
-                              .dim = {tw_rows_name},
-                              .array = {2}},
-                     .computes = 15,
-                     .accumulate = 1u << TW_FUSED,
-                     .shares = -1,
-                     .min_tile = 1};
+    tw_engine mac = {
+        .name = "mac",
+        .kind = TW_COMPUTES,
+        .outer = -1,
+        .memory = 1,
+        .count = 1,
+        .energy_fj = 5,
+        .cost =
+            {.kind = TW_COST_ARRAY, .fixed = 2, .per_cycle = 1, .n_dims = 1, .dim = {tw_rows_name}, .array = {2}},
+        .computes = 15,
+        .accumulate = 1u << TW_FUSED,
+        .shares = -1,
+        .min_tile = 1};
     h->engine[HAND_DMA] = (tw_platform_engine){"dma", -1, dma, {0, -1}, {-1, 0}};
     h->engine[HAND_MAC] = (tw_platform_engine){"mac", -1, mac, {-1, -1}, {-1, -1}};
     h->engine[HAND_SPARE] = h->engine[HAND_DMA];
@@ -208,7 +205,8 @@ static inline void joint_hand_write(joint_hand *h)
                                .region = {{{0, 2}, {0, 4}}}});
     for (int n = 0; n < 2; n++) hand_step(h, n);
     hand_times(h);
-    h->use[HAND_DMA] = (tw_engine_use){.loads = 3, .load_units = 16, .stores = 2, .store_units = 16, .busy_cycles = 20};
+    h->use[HAND_DMA] =
+        (tw_engine_use){.loads = 3, .load_units = 16, .stores = 2, .store_units = 16, .busy_cycles = 20};
     h->use[HAND_MAC] = (tw_engine_use){.ops = 2, .busy_cycles = 12};
     h->memory_use[1].static_units = 24;
     h->claims = (tw_joint_claims){.engine = h->use, .memory = h->memory_use};

@@ -9,7 +9,14 @@
 
 #include <string.h>
 
-enum { NAIVE_OPS = 3, NAIVE_TENSORS = 8, NAIVE_GROUPS = 3, NAIVE_HOLDS = 24, NAIVE_BUFFERS = 512, NAIVE_COMMANDS = 4096 };
+enum {
+    NAIVE_OPS = 3,
+    NAIVE_TENSORS = 8,
+    NAIVE_GROUPS = 3,
+    NAIVE_HOLDS = 24,
+    NAIVE_BUFFERS = 512,
+    NAIVE_COMMANDS = 4096
+};
 
 typedef struct naive_part {
     bool any;
@@ -19,13 +26,14 @@ typedef struct naive_part {
 typedef struct naive_hold { /* chains: from[0] outermost */
     int tensor, memory, depth, slots, lanes;
     unsigned per;
-    int parent;    /* hold that it is filled from, -1: dram                               */
-    int outer;     /* hold that it is stored to, -1: dram, -2: none                       */
-    int maker;     /* operator of the group that makes the tensor, -1                      */
+    int parent; /* hold that it is filled from, -1: dram                               */
+    int outer;  /* hold that it is stored to, -1: dram, -2: none                       */
+    int maker;  /* operator of the group that makes the tensor, -1                      */
     bool made, outward, sums, summed;
-    int sub;       /* operator per whose sub-steps it is held, -1                          */
-    int first;     /* buffer */
-    int64_t most;  /* units of a lane */
+    int sub;             /* operator per whose sub-steps it is held, -1                          */
+    int first;           /* buffer */
+    int64_t most;        /* units of a lane */
+    int64_t held;        /* by all lanes together, as the tensor's type counts it */
     int n_runs, used_by; /* runs so far; the last command that used the present one, -1: there is none */
 } naive_hold;
 
@@ -46,7 +54,12 @@ typedef struct naive {
     int n_buffers;
     tw_buffer buffer[NAIVE_BUFFERS];
     tw_joint_input in;
+    tw_port port;
+    tw_joint_claims claims;
+    tw_engine_use use[8];
+    tw_memory_use memory_use[5];
     int n;
+    int64_t read_units[NAIVE_COMMANDS], write_units[NAIVE_COMMANDS];
     tw_event event[NAIVE_COMMANDS];
     tw_rowset row[NAIVE_COMMANDS];
     int64_t now;
@@ -74,7 +87,7 @@ static inline tw_span naive_tile(const tw_nest_cut *cut, tw_span s, int64_t i)
 {
     int64_t len = s.hi - s.lo, n = naive_tiles(cut, len), lo = s.lo;
     for (int64_t k = 0; k <= i; k++) {
-        int64_t size = cut->size                    ? cut->size
+        int64_t size = cut->size                  ? cut->size
                        : cut->rule == TW_BALANCED ? len / n + (k < len % n)
                                                   : (len + cut->count - 1) / cut->count;
         if (lo + size > s.hi) size = s.hi - lo;
@@ -160,7 +173,8 @@ static inline bool naive_same(const naive_part *a, const naive_part *b, int n_ax
 {
     if (a->any != b->any) return false;
     for (int i = 0; i < n_axes && a->any; i++)
-        if (a->region.axis[i].lo != b->region.axis[i].lo || a->region.axis[i].hi != b->region.axis[i].hi) return false;
+        if (a->region.axis[i].lo != b->region.axis[i].lo || a->region.axis[i].hi != b->region.axis[i].hi)
+            return false;
     return true;
 }
 
@@ -185,7 +199,8 @@ static inline bool naive_box(const naive *v, int which, int depth, int64_t step,
         if (reader->operand[o].tensor == output->tensor) naive_hull(&sum, &one, output->n_axes);
     }
     *out = naive_whole(op);
-    for (int a = 0; a < output->n_axes && sum.any; a++) out->span[output->axis[a].term[0].loop] = sum.region.axis[a];
+    for (int a = 0; a < output->n_axes && sum.any; a++)
+        out->span[output->axis[a].term[0].loop] = sum.region.axis[a];
     return sum.any;
 }
 
@@ -199,10 +214,7 @@ static inline naive_part naive_made(const tw_op *op, const tw_box *box)
 
 /* ---- lanes ---- */
 
-static inline int64_t naive_parts(const naive *v, int which, int loop)
-{
-    return v->g->op[which].parts[loop];
-}
+static inline int64_t naive_parts(const naive *v, int which, int loop) { return v->g->op[which].parts[loop]; }
 
 /* The lanes in the order of their numbers: a counter with a digit per loop over the dimensions. */
 static inline bool naive_lane(const naive *v, int which, unsigned per, const tw_box *box, int lane, tw_box *out)
@@ -223,7 +235,8 @@ static inline bool naive_lane(const naive *v, int which, unsigned per, const tw_
     for (int l = 0; l < op->n_loops; l++) {
         int d = v->g->op[which].over.dim[l];
         if (!d || !(per >> (d - 1) & 1)) continue;
-        int64_t parts = naive_parts(v, which, l), len = box->span[l].hi - box->span[l].lo, each = (len + parts - 1) / parts;
+        int64_t parts = naive_parts(v, which, l), len = box->span[l].hi - box->span[l].lo,
+                each = (len + parts - 1) / parts;
         out->span[l].lo = box->span[l].lo + digit[l] * each;
         out->span[l].hi = tw_min(out->span[l].lo + each, box->span[l].hi);
         if (out->span[l].lo >= out->span[l].hi) return false;
@@ -232,7 +245,8 @@ static inline bool naive_lane(const naive *v, int which, unsigned per, const tw_
 }
 
 /* What a hold, or with `lane` >= 0 one of its lanes, holds; `sub`: the box of the sub-step. */
-static inline naive_part naive_region(const naive *v, const naive_hold *h, int64_t step, const tw_box *sub, int lane)
+static inline naive_part naive_region(const naive *v, const naive_hold *h, int64_t step, const tw_box *sub,
+                                      int lane)
 {
     naive_part sum = {0};
     tw_box box, mine;
@@ -266,22 +280,44 @@ static inline int64_t naive_units(const naive *v, int tensor, const naive_part *
     return p->any ? naive_elems(&v->tensor[tensor], &p->region) * tw_dtype_bytes(v->tensor[tensor].dtype) : 0;
 }
 
-static inline tw_instr *naive_command(naive *v, tw_instr i)
+/* Whether a command passes the port, which is at dram. */
+static inline bool naive_at_port(const naive *v, const tw_instr *i)
+{
+    return i->op != TW_EXEC && v->engine[i->engine].is.outer == 0 && v->platform.n_ports > 0;
+}
+
+static inline int64_t naive_words(int64_t units) { return (units + 3) / 4 * 4; }
+
+/* Commands with a time that begins at `start`. */
+static inline void naive_time(naive *v, int command, int64_t start)
+{
+    tw_event *e = &v->event[command];
+    const tw_engine *engine = &v->engine[e->instr.engine].is;
+    int64_t work = engine->cost.kind == TW_COST_ARRAY ? e->instr.passes : e->instr.work;
+    int64_t body = (work + engine->cost.per_cycle - 1) / engine->cost.per_cycle, all = engine->cost.fixed + body;
+    int64_t busy = engine->pipelined ? body : all;
+    if (naive_at_port(v, &e->instr))
+        busy = tw_max(busy, (naive_words(work) + v->port.per_cycle - 1) / v->port.per_cycle);
+    e->start_cycle = start;
+    e->busy_end = start + busy;
+    e->end_cycle = start + tw_max(all, busy);
+    v->row[command] = (tw_rowset){.command = true,
+                                  .tick = command,
+                                  .n_events = 1,
+                                  .event = e,
+                                  .start_cycle = start,
+                                  .end_cycle = e->end_cycle};
+}
+
+static inline tw_instr *naive_command(naive *v, tw_instr i, int64_t read_units, int64_t write_units)
 {
     CHECK(v->n < NAIVE_COMMANDS);
-    const tw_cost *cost = &v->engine[i.engine].is.cost;
-    int64_t work = cost->kind == TW_COST_ARRAY ? i.passes : i.work;
-    int64_t length = cost->fixed + (work + cost->per_cycle - 1) / cost->per_cycle;
     i.group = (int16_t)(v->g - v->group);
-    v->event[v->n] = (tw_event){
-        .instr = i, .start_cycle = v->now, .busy_end = v->now + length, .end_cycle = v->now + length};
-    v->row[v->n] = (tw_rowset){.command = true,
-                               .tick = v->n,
-                               .n_events = 1,
-                               .event = &v->event[v->n],
-                               .start_cycle = v->now,
-                               .end_cycle = v->now + length};
-    v->now += length;
+    v->event[v->n].instr = i;
+    v->read_units[v->n] = read_units;
+    v->write_units[v->n] = write_units;
+    naive_time(v, v->n, v->now);
+    v->now = v->event[v->n].end_cycle;
     return &v->event[v->n++].instr;
 }
 
@@ -304,10 +340,11 @@ static inline void naive_begin(naive *v, naive_hold *h, int64_t step, const tw_b
 {
     tw_dtype sums = h->sums ? naive_op(v, h->maker)->accumulator : v->tensor[h->tensor].dtype;
     h->n_runs++;
+    h->held = 0;
     for (int lane = 0; lane < h->lanes; lane++) {
         naive_part p = naive_region(v, h, step, sub, lane);
-        if (p.any)
-            h->most = tw_max(h->most, naive_elems(&v->tensor[h->tensor], &p.region) * tw_dtype_bytes(sums));
+        h->held += naive_units(v, h->tensor, &p);
+        if (p.any) h->most = tw_max(h->most, naive_elems(&v->tensor[h->tensor], &p.region) * tw_dtype_bytes(sums));
     }
 }
 
@@ -343,18 +380,21 @@ static inline void naive_fill(naive *v, int hold, int which, int operand, const 
     if (h->used_by >= 0) return;
     if (h->parent >= 0) naive_fill(v, h->parent, which, operand, sub);
     int outer = h->parent >= 0 ? v->hold[h->parent].memory : 0, engine = naive_mover(v, outer, h->memory);
+    int64_t work = naive_work(v, h, v->engine[engine].is.multicast, mine);
     naive_begin(v, h, v->step, mine);
-    naive_command(v, (tw_instr){.op = TW_LOAD,
-                                .engine = (int16_t)engine,
-                                .which = (int16_t)which,
-                                .operand = (int16_t)operand,
-                                .copies = (int16_t)h->lanes,
-                                .n_src = 1,
-                                .src = {h->parent >= 0 ? naive_buffer(v, h->parent) : -1},
-                                .dst = naive_buffer(v, hold),
-                                .takes = true,
-                                .work = naive_work(v, h, v->engine[engine].is.multicast, mine),
-                                .region = naive_region(v, h, v->step, mine, -1).region});
+    naive_command(v,
+                  (tw_instr){.op = TW_LOAD,
+                             .engine = (int16_t)engine,
+                             .which = (int16_t)which,
+                             .operand = (int16_t)operand,
+                             .copies = (int16_t)h->lanes,
+                             .n_src = 1,
+                             .src = {h->parent >= 0 ? naive_buffer(v, h->parent) : -1},
+                             .dst = naive_buffer(v, hold),
+                             .takes = true,
+                             .work = work,
+                             .region = naive_region(v, h, v->step, mine, -1).region},
+                  work, naive_work(v, h, false, mine));
     h->used_by = v->n - 1;
     if (h->parent >= 0) v->hold[h->parent].used_by = v->n - 1;
 }
@@ -364,17 +404,20 @@ static inline void naive_store(naive *v, int hold, int which)
     naive_hold *h = &v->hold[hold], *to = h->outer >= 0 ? &v->hold[h->outer] : NULL;
     bool takes = to && to->used_by < 0;
     if (takes) naive_begin(v, to, v->step, NULL);
-    naive_command(v, (tw_instr){.op = TW_STORE,
-                                .engine = (int16_t)naive_mover(v, to ? to->memory : 0, h->memory),
-                                .which = (int16_t)which,
-                                .operand = (int16_t)(naive_op(v, which)->n_operands - 1),
-                                .copies = (int16_t)h->lanes,
-                                .n_src = 1,
-                                .src = {naive_buffer(v, hold)},
-                                .dst = to ? naive_buffer(v, h->outer) : -1,
-                                .takes = takes,
-                                .work = naive_work(v, h, h->summed, NULL),
-                                .region = naive_region(v, h, v->step, NULL, -1).region});
+    int64_t work = naive_work(v, h, h->summed, NULL);
+    naive_command(v,
+                  (tw_instr){.op = TW_STORE,
+                             .engine = (int16_t)naive_mover(v, to ? to->memory : 0, h->memory),
+                             .which = (int16_t)which,
+                             .operand = (int16_t)(naive_op(v, which)->n_operands - 1),
+                             .copies = (int16_t)h->lanes,
+                             .n_src = 1,
+                             .src = {naive_buffer(v, hold)},
+                             .dst = to ? naive_buffer(v, h->outer) : -1,
+                             .takes = takes,
+                             .work = work,
+                             .region = naive_region(v, h, v->step, NULL, -1).region},
+                  h->held, work);
     h->used_by = v->n - 1;
     if (to) to->used_by = v->n - 1;
 }
@@ -395,7 +438,8 @@ static inline int64_t naive_passes(const naive *v, int which, const tw_box *box)
         else
             over[d - 1] *= per >> (d - 1) & 1 ? (len + parts - 1) / parts : len;
     }
-    for (int d = 0; d < cost->n_dims; d++) passes *= per >> d & 1 ? over[d] : (over[d] + cost->array[d] - 1) / cost->array[d];
+    for (int d = 0; d < cost->n_dims; d++)
+        passes *= per >> d & 1 ? over[d] : (over[d] + cost->array[d] - 1) / cost->array[d];
     return passes;
 }
 
@@ -425,7 +469,7 @@ static inline void naive_exec(naive *v, int which, const tw_box *box, bool adds)
     i.takes = made->used_by < 0;
     if (i.takes) naive_begin(v, made, v->step, NULL);
     i.dst = naive_buffer(v, v->path_end[which][op->n_operands - 1]);
-    naive_command(v, i);
+    naive_command(v, i, 0, 0);
     for (int o = 0; o < op->n_operands - 1; o++)
         if (i.src[o] >= 0) v->hold[v->path_end[which][o]].used_by = v->n - 1;
     made->used_by = v->n - 1;
@@ -442,7 +486,8 @@ static inline void naive_pieces(naive *v, int which, const tw_box *box, tw_box s
             naive_hold *hold = &v->hold[h];
             if (hold->sub != which || hold->used_by < 0) continue;
             tw_box old = v->event[hold->used_by].instr.box; /* of the execution before it */
-            naive_part before = naive_region(v, hold, v->step, &old, -1), now = naive_region(v, hold, v->step, &sub, -1);
+            naive_part before = naive_region(v, hold, v->step, &old, -1),
+                       now = naive_region(v, hold, v->step, &sub, -1);
             if (!naive_same(&before, &now, v->tensor[hold->tensor].n_axes)) naive_end(v, hold);
         }
         naive_exec(v, which, &sub, adds);
