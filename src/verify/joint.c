@@ -1,0 +1,174 @@
+/* src/verify/joint.c - see joint.h: begin and end of the judge of groups. */
+#include "verify/joint_judge.h"
+#include "verify/shape.h"
+
+#include <stdio.h>
+
+/* ---- begin ---- */
+
+static bool is_in_group(const tw_joint_judge *j, int group, int op)
+{
+    for (int i = 0; i < j->in.group[group].n_ops; i++)
+        if (j->in.group[group].op[i].op == op) return true;
+    return false;
+}
+
+/* Every operator is in one group; or it drives several, which share one of its loops. */
+static void check_cover(tw_joint_judge *j, int op)
+{
+    int n = 0, whole = 0, loop = -1;
+    int64_t points = 0;
+    const tw_op *is = &j->in.model->op[op];
+    for (int g = 0; g < j->in.n_groups; g++) {
+        const tw_group_map *map = &j->in.group[g];
+        if (!is_in_group(j, g, op)) continue;
+        n++;
+        whole += map->part_loop < 0;
+        if (map->op[map->n_ops - 1].op != op || map->part_loop < 0) continue;
+        loop = map->part_loop;
+        points += tw_span_len(map->part);
+    }
+    if (n == 0) tw_fault_set(&j->fault, "operator '%s' is in no group", is->name);
+    if (whole > 0 && n > 1) tw_fault_set(&j->fault, "operator '%s' is in %d groups", is->name, n);
+    if (loop >= 0 && loop < is->n_loops && points != is->loop[loop].extent)
+        tw_fault_set(&j->fault, "the parts of loop '%s' of '%s' have %" PRId64 " points, it has %" PRId64,
+                     is->loop[loop].name, is->name, points, is->loop[loop].extent);
+}
+
+/* What a producer makes is read in its group, and only there. */
+static void check_inside(tw_joint_judge *j, int group, int op)
+{
+    const tw_op *is = &j->in.model->op[op];
+    int tensor = is->operand[tw_op_output(is)].tensor;
+    bool read = false;
+    j->tensor[tensor].inside = true;
+    for (int i = 0; i < j->in.model->n_ops; i++)
+        for (int o = 0; o < tw_op_output(&j->in.model->op[i]); o++) {
+            if (j->in.model->op[i].operand[o].tensor != tensor) continue;
+            read |= is_in_group(j, group, i);
+            if (!is_in_group(j, group, i))
+                tw_fault_set(&j->fault, "group '%s': '%s' is read inside and, by '%s', outside",
+                             j->in.group[group].name, j->in.model->tensor[tensor].name, j->in.model->op[i].name);
+        }
+    if (!read)
+        tw_fault_set(&j->fault, "group '%s': nobody in it reads '%s'", j->in.group[group].name,
+                     j->in.model->tensor[tensor].name);
+}
+
+static tw_status init_tensors(tw_joint_judge *j)
+{
+    const tw_model *model = j->in.model;
+    TW_ALLOC(j->arena, j->tensor, model->n_tensors + 1);
+    for (int t = 0; t < model->n_tensors; t++) {
+        tw_joint_tensor *is = &j->tensor[t];
+        is->maker = -1;
+        is->shape = (tw_operand){.name = model->tensor[t].name, .tensor = t, .n_axes = model->tensor[t].n_axes};
+        for (int a = 0; a < is->shape.n_axes; a++) is->shape.axis[a].extent = model->tensor[t].extent[a];
+    }
+    for (int i = 0; i < model->n_ops; i++)
+        j->tensor[model->op[i].operand[tw_op_output(&model->op[i])].tensor].maker = i;
+    return TW_OK;
+}
+
+static tw_status init_engines(tw_joint_judge *j)
+{
+    TW_ALLOC(j->arena, j->engine, j->in.platform->n_engines + 1);
+    for (int e = 0; e < j->in.platform->n_engines; e++)
+        TW_ALLOC(j->arena, j->engine[e].free, tw_max(1, j->in.platform->engine[e].is.count));
+    return TW_OK;
+}
+
+static tw_status init_groups(tw_joint_judge *j)
+{
+    TW_ALLOC(j->arena, j->group, j->in.n_groups + 1);
+    for (int g = 0; g < j->in.n_groups && !j->fault.set; g++) TW_TRY(tw_joint_group_init(j, g));
+    for (int g = 0; g < j->in.n_groups && !j->fault.set; g++)
+        for (int i = 0; i < j->in.group[g].n_ops - 1; i++) check_inside(j, g, j->in.group[g].op[i].op);
+    for (int i = 0; i < j->in.model->n_ops && !j->fault.set; i++) check_cover(j, i);
+    return TW_OK;
+}
+
+static tw_status init(tw_joint_judge *j)
+{
+    TW_ALLOC(j->arena, j->scratch, 1);
+    j->unit = j->in.platform->view[0].machine.unit;
+    j->scratch->unit = j->unit;
+    j->scratch->n_engines = 1;
+    TW_TRY(init_tensors(j));
+    TW_TRY(init_engines(j));
+    TW_TRY(init_groups(j));
+    if (!j->fault.set) TW_TRY(tw_joint_table(j));
+    if (j->fault.set) return TW_OK;
+    j->order = tw_joint_order_new(j);
+    if (!j->order) return TW_ERR_NOMEM;
+    return j->in.executes && !tw_joint_runner_new(j) ? TW_ERR_NOMEM : TW_OK;
+}
+
+tw_joint_judge *tw_joint_judge_new(const tw_joint_input *in, tw_arena *arena)
+{
+    tw_joint_judge *j = TW_NEW(arena, tw_joint_judge, 1);
+    if (!j) return NULL;
+    j->in = *in;
+    j->arena = arena;
+    return init(j) == TW_OK ? j : NULL;
+}
+
+/* ---- commands ---- */
+
+static tw_status begin(void *user, const tw_rowset *row)
+{
+    tw_joint_judge *j = user;
+    if (row->n_events < 1) tw_fault_set(&j->fault, "command %" PRId64 " is empty", row->tick);
+    for (int i = 0; i < row->n_events && !j->fault.set; i++) TW_TRY(tw_joint_command(j, row, &row->event[i]));
+    return TW_OK;
+}
+
+tw_row_sink tw_joint_judge_sink(tw_joint_judge *judge) { return (tw_row_sink){begin, NULL, judge}; }
+
+/* ---- end ---- */
+
+static void missing(tw_joint_judge *j, const tw_joint_group *g, const tw_joint_queue *q, const char *what,
+                    int tensor)
+{
+    if (q->first)
+        tw_fault_set(&j->fault,
+                     "group '%s' ends before the %s of '%s' in step %" PRId64 ", %" PRId64 " came before it",
+                     g->map->name, what, j->in.model->tensor[tensor].name, q->first->step, q->n_done);
+}
+
+static void check_complete(tw_joint_judge *j, const tw_joint_group *g)
+{
+    for (int i = 0; i < g->n_ops; i++)
+        missing(j, g, &g->op[i].exec, "EXEC", g->op[i].op->operand[tw_op_output(g->op[i].op)].tensor);
+    for (int h = 0; h < g->n_holds; h++) {
+        missing(j, g, &g->hold[h].fill, "LOAD", g->hold[h].tensor);
+        missing(j, g, &g->hold[h].store, "STORE", g->hold[h].tensor);
+    }
+}
+
+static void check_credits(tw_joint_judge *j, const tw_joint_group *g)
+{
+    for (int h = 0; h < g->n_holds; h++)
+        for (int64_t s = 0; s < g->hold[h].slots; s++)
+            if (g->hold[h].slot[s].run)
+                tw_fault_set(&j->fault, "buffer %s of group '%s' is never given back",
+                             tw_joint_buffer_name(j, g->hold[h].first + (int)(s * g->hold[h].lanes), -1).text,
+                             g->map->name);
+}
+
+tw_status tw_joint_judge_finish(tw_joint_judge *j, const char **fault, const char **who, int64_t *elements)
+{
+    *who = NULL;
+    *elements = 0;
+    for (int i = 0; i < j->in.n_groups && !j->fault.set; i++) {
+        while (!j->group[i].done && j->group[i].n_pending == 0 && !j->fault.set)
+            TW_TRY(tw_joint_advance(j, &j->group[i]));
+        check_complete(j, &j->group[i]);
+        check_credits(j, &j->group[i]);
+    }
+    if (!j->fault.set) TW_TRY(tw_joint_order_flush(j));
+    tw_joint_compare(j);
+    if (!j->fault.set && j->runner) TW_TRY(tw_joint_runner_finish(j, who, elements));
+    *fault = j->fault.set ? j->fault.text : NULL;
+    return TW_OK;
+}

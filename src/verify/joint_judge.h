@@ -1,0 +1,285 @@
+/* src/verify/joint_judge.h - what the files of the judge of groups share.
+ *
+ *   joint_nest.c   what a group is: its operators, their paths, holds, boxes and regions, lanes
+ *   joint_walk.c   which commands a group must have: one step after the other, a queue per operator and hold
+ *   joint_table.c  the table of buffers
+ *   joint_rules.c  a command against what is expected next: engines, buffers, credits, time
+ *   joint_cost.c   how long a command takes, ports, energy
+ *   joint_order.c  the commands in the order of time; at most so many transfers at a port
+ *   joint_run.c    the commands on numbers
+ *   joint_numbers.c  the numbers, and the reference
+ *   joint.c        begin, end, claims
+ *
+ * A *run* is what a hold holds for a stretch of steps. Runs are made when the walk first needs them, get a slot when a command
+ * takes one, and are used again when nobody refers to them any more. */
+#ifndef TW_VERIFY_JOINT_JUDGE_H
+#define TW_VERIFY_JOINT_JUDGE_H
+#include "verify/fault.h"
+#include "verify/joint.h"
+#include "verify/kernel.h"
+
+typedef struct tw_joint_part { /* of a tensor; `any`: it is not empty */
+    bool any;
+    tw_region region;
+} tw_joint_part;
+
+enum { TW_JOINT_FRESH = -1, TW_JOINT_GIVEN = -2 };
+typedef struct tw_joint_run {
+    struct tw_joint_run *next; /* of those that can be used again           */
+    int64_t number;            /* within its hold                           */
+    int refs;
+    int slot; /* that holds it; TW_JOINT_FRESH: none yet, TW_JOINT_GIVEN: none any more */
+    tw_region region;
+    tw_joint_part *lane;    /* what each lane holds of it             */
+    int64_t expected, done; /* commands that write it: that must be, that were seen */
+} tw_joint_run;
+
+typedef struct tw_joint_source { /* what a command reads */
+    int hold;                    /* -1: the tensor in memory 0, or nothing */
+    tw_joint_run *run;
+    int64_t writes; /* that must come before it in the program */
+} tw_joint_source;
+
+typedef struct tw_joint_todo { /* a command that must come */
+    struct tw_joint_todo *next;
+    int64_t step;
+    bool takes, accumulates;
+    int n_src;
+    tw_joint_source src[TW_MAX_OPERANDS];
+    int dst; /* hold, -1: the tensor in memory 0 */
+    tw_joint_run *run;
+    tw_region region; /* of a transfer    */
+    tw_box box;       /* of an execution */
+} tw_joint_todo;
+
+typedef struct tw_joint_queue {
+    tw_joint_todo *first, *last;
+    int64_t n_done;
+} tw_joint_queue;
+
+enum { TW_JOINT_WRITES = 32 };
+typedef struct tw_joint_slot {
+    tw_joint_run *run; /* NULL: free                                        */
+    int64_t given;     /* its turn: the smaller, the further back it was given back */
+    int64_t free_at;   /* when nobody uses what it held before                   */
+    int64_t read;      /* until when it is read                             */
+    int64_t there;     /* of all writes that are forgotten, and of all      */
+    int64_t latest;
+    int n_writes;
+    struct tw_joint_write {
+        int64_t end;
+        tw_region region;
+    } write[TW_JOINT_WRITES];
+} tw_joint_slot;
+
+typedef struct tw_joint_hold {
+    int group, tensor, memory, depth;
+    int64_t slots, lanes;
+    unsigned per;            /* dimensions that the memory is private to                   */
+    int parent;              /* hold that it is filled from; -1: the tensor in memory 0    */
+    int outer;               /* hold that it is stored to; -1: the tensor in memory 0; -2: it is not stored */
+    int maker;               /* operator that makes the tensor, -1: an input of the group  */
+    bool made;               /* the maker writes here                                      */
+    bool outward;            /* filled by stores from inside                              */
+    bool sums;               /* elements are of the accumulator's type                    */
+    bool summed;             /* and lanes are added up on the way out                      */
+    int divided_by;          /* operator per whose sub-steps it is held, -1: per step      */
+    unsigned through;        /* operators that read it, or what is filled from it          */
+    int first;               /* buffer of slot 0, lane 0; -1: it has none                   */
+    tw_joint_part now, next; /* in this step, and in the next one             */
+    tw_joint_run *current;   /* NULL: nobody needed it so far                   */
+    tw_joint_run *unused;
+    int64_t n_runs, n_given;
+    tw_joint_slot *slot;
+    tw_joint_queue fill, store;
+} tw_joint_hold;
+
+typedef struct tw_joint_op {
+    const tw_group_op *map;
+    const tw_op *op;
+    const tw_platform_view *view;
+    tw_engine engine;            /* the compute engine, with the cost that it has for the operator */
+    int8_t dim[TW_MAX_LOOPS];    /* that a loop lies over + 1                        */
+    int64_t parts[TW_MAX_LOOPS]; /* of loops over dimensions with private memories; else 1 */
+    unsigned dims;               /* with private memories                            */
+    int hold[TW_MAX_OPERANDS];   /* where it reads and writes                        */
+    int depth;                   /* of what it executes at once                       */
+    unsigned divided;            /* loops that `reduce` divides                       */
+    tw_joint_queue exec;
+} tw_joint_op;
+
+typedef struct tw_joint_group {
+    const tw_group_map *map;
+    int number, n_ops, n_holds, room;
+    tw_joint_op *op;
+    tw_joint_hold *hold;
+    int64_t at[TW_MAX_CUTS], count[TW_MAX_CUTS];
+    tw_box *box; /* per depth and operator */
+    bool *any;   /* it has points          */
+    int64_t step;
+    bool begun, done;
+    int64_t n_pending; /* commands that must come and are known          */
+    int64_t n_seen;
+} tw_joint_group;
+
+typedef struct tw_joint_tensor {
+    int maker;         /* operator of the model, -1: an input of the model          */
+    bool inside;       /* made and read inside one group, never in memory 0       */
+    int64_t stored_at; /* end of the last store to memory 0                       */
+    tw_operand shape;  /* axes alone                                              */
+} tw_joint_tensor;
+
+typedef struct tw_joint_engine {
+    int64_t *free; /* per unit */
+    int64_t n_seen;
+    tw_engine_use use;
+} tw_joint_engine;
+
+/* A command that was found right, on its way to be run. */
+typedef struct tw_joint_read {
+    struct tw_joint_read *next;
+    int buffer;
+    tw_region region;
+    const double *value;
+} tw_joint_read;
+typedef struct tw_joint_space {
+    uint8_t *at;
+    size_t used, room;
+} tw_joint_space;
+typedef struct tw_joint_job {
+    struct tw_joint_job *next;
+    int64_t tick, start, busy_end, end;
+    tw_opcode op;
+    int16_t engine, group, which, operand;
+    bool takes, accumulates, late;
+    int n_src;
+    int src[TW_MAX_OPERANDS], src_hold[TW_MAX_OPERANDS];
+    int dst, dst_hold;
+    tw_joint_run *run; /* that is written */
+    int port[2];
+    union {
+        tw_box box;
+        tw_region region;
+    };
+    /* while it runs */
+    tw_joint_space space;
+    tw_joint_read *read;
+    double **made; /* per lane of the target, what is written there */
+    tw_joint_part *target;
+    int n_moments;
+} tw_joint_job;
+
+typedef struct tw_joint_order tw_joint_order;
+typedef struct tw_joint_runner tw_joint_runner;
+
+struct tw_joint_judge {
+    tw_joint_input in;
+    tw_arena *arena;
+    tw_fault fault;
+    tw_unit unit;
+    tw_joint_group *group;
+    tw_joint_tensor *tensor;
+    tw_joint_engine *engine;
+    int *hold_of;          /* per buffer: its hold within its group, -1: none */
+    int64_t *static_units; /* per memory                                        */
+    tw_machine *scratch;   /* with the engine at hand, for what asks a machine */
+    tw_joint_todo *unused;
+    tw_joint_order *order;
+    tw_joint_runner *runner; /* NULL: nothing is run */
+    tw_summary sum;
+    int64_t n_commands;
+    bool overflows;
+};
+
+/* A command at hand. */
+typedef struct tw_joint_at {
+    tw_joint_judge *j;
+    const tw_rowset *row;
+    const tw_event *event;
+    const tw_instr *instr;
+    tw_joint_group *group;
+    tw_joint_op *op;
+    int tensor;
+    tw_joint_todo *todo;
+} tw_joint_at;
+/* "command 4 (big.dma): LOAD 'x' of 'conv' " and the text; false. */
+bool tw_joint_fault(const tw_joint_at *s, const char *fmt, ...) TW_PRINTF(2, 3);
+/* "big.l1.x0", of -1 the tensor. */
+tw_buffer_name tw_joint_buffer_name(const tw_joint_judge *j, int buffer, int tensor);
+const char *tw_joint_engine_name(const tw_joint_judge *j, int engine);
+
+/* ---- joint_nest.c ---- */
+
+/* Sets the fault where a group makes no sense. */
+TW_NODISCARD tw_status tw_joint_group_init(tw_joint_judge *j, int number);
+static inline tw_box *tw_joint_box(const tw_joint_group *g, int depth, int op)
+{
+    return &g->box[depth * g->n_ops + op];
+}
+static inline bool tw_joint_has_points(const tw_joint_group *g, int depth, int op)
+{
+    return g->any[depth * g->n_ops + op];
+}
+/* The boxes of all depths behind `place`, which moved. */
+void tw_joint_boxes(tw_joint_group *g, int place);
+/* The next step; the place that moved, -1: there is none. */
+int tw_joint_next(tw_joint_group *g);
+/* What a hold holds as the boxes stand; `sub`: the box of its sub-step, NULL: whole. */
+tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h,
+                              const tw_box *sub);
+tw_joint_part tw_joint_lane(const tw_joint_judge *j, const tw_joint_hold *h, int64_t lane, const tw_box *sub);
+/* Lanes that pieces of the operator's loops belong to; the part of a box that belongs to one of them, false: nothing. */
+int64_t tw_joint_lanes(const tw_joint_op *o, unsigned dims);
+bool tw_joint_lane_box(const tw_joint_op *o, unsigned dims, const tw_box *box, int64_t lane, tw_box *out);
+/* Of lanes over `all` dimensions, the lane over some of them. */
+int64_t tw_joint_lane_of(const tw_joint_op *o, unsigned all, int64_t lane, unsigned some);
+bool tw_joint_same(const tw_operand *shape, const tw_joint_part *a, const tw_joint_part *b);
+
+/* ---- joint_walk.c ---- */
+
+/* One more step of the group; nothing when it is done. */
+TW_NODISCARD tw_status tw_joint_advance(tw_joint_judge *j, tw_joint_group *g);
+/* Takes the first of a queue. It is given back when nobody needs it. */
+tw_joint_todo *tw_joint_pop(tw_joint_group *g, tw_joint_queue *q);
+void tw_joint_drop(tw_joint_judge *j, tw_joint_group *g, tw_joint_todo *todo);
+void tw_joint_release(tw_joint_hold *h, tw_joint_run *run);
+
+/* ---- joint_table.c ---- */
+
+TW_NODISCARD tw_status tw_joint_table(tw_joint_judge *j);
+int64_t tw_joint_units(const tw_joint_judge *j, tw_dtype dtype, int64_t elems);
+tw_dtype tw_joint_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
+
+/* ---- joint_cost.c ---- */
+
+/* What a command moves. */
+typedef struct tw_joint_moved {
+    int64_t work, reads, writes; /* units */
+} tw_joint_moved;
+tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner, bool inward);
+bool tw_joint_check_time(const tw_joint_at *s, const tw_joint_moved *moved, int64_t late_until);
+bool tw_joint_check_passes(const tw_joint_at *s);
+void tw_joint_add_energy(const tw_joint_at *s, const tw_joint_moved *moved);
+void tw_joint_add(tw_joint_judge *j, int64_t *sum, int64_t by);
+void tw_joint_compare(tw_joint_judge *j);
+
+/* ---- joint_rules.c ---- */
+
+TW_NODISCARD tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_event *event);
+
+/* ---- joint_order.c ---- */
+
+tw_joint_order *tw_joint_order_new(tw_joint_judge *j);
+tw_joint_job *tw_joint_job_new(tw_joint_judge *j);
+void tw_joint_job_over(tw_joint_judge *j, tw_joint_job *job);
+/* The job is passed on when none that is still to come can start before it; `flush`: all that are left are. */
+TW_NODISCARD tw_status tw_joint_order_put(tw_joint_judge *j, tw_joint_job *job);
+TW_NODISCARD tw_status tw_joint_order_flush(tw_joint_judge *j);
+
+/* ---- joint_run.c, joint_numbers.c ---- */
+
+tw_joint_runner *tw_joint_runner_new(tw_joint_judge *j);
+/* Jobs in the order of their starts. */
+TW_NODISCARD tw_status tw_joint_runner_start(tw_joint_judge *j, tw_joint_job *job);
+TW_NODISCARD tw_status tw_joint_runner_finish(tw_joint_judge *j, const char **who, int64_t *elements);
+#endif

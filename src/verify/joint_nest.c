@@ -1,0 +1,574 @@
+/* src/verify/joint_nest.c - what a group is, from its mapping alone: paths, holds, steps, boxes, regions, lanes.
+ *
+ * Holds of a tensor form a tree. Of an input its root is the tensor in memory 0, and every reader has a way down from there;
+ * of what is made inside, the root is where the maker writes:
+ *
+ *     dram --> l2 --> big.l1             made in big.acc --> l2 (outward) --> little.l1 (inward)
+ *               +---> little.l1
+ *
+ * A box of a producer is never smaller than what it executes at once: behind the depth of the hold where it writes, boxes
+ * stay as they are there. */
+#include "verify/joint_judge.h"
+#include "verify/shape.h"
+
+#include <string.h>
+
+/* ---- paths ---- */
+
+typedef struct path {
+    int n;
+    int memory[TW_MAX_MEMORIES]; /* of the platform, outermost first */
+} path;
+
+static path path_of(const tw_joint_judge *j, const tw_joint_op *o, int operand)
+{
+    path p = {1, {o->view->memory[0]}};
+    unsigned role = tw_verify_role(o->op, operand);
+    for (int m = 1; m < o->view->machine.n_memories; m++)
+        if (j->in.platform->memory[o->view->memory[m]].is.holds & role) p.memory[p.n++] = o->view->memory[m];
+    return p;
+}
+
+static int place_on(const path *p, int memory)
+{
+    for (int i = 0; i < p->n; i++)
+        if (p->memory[i] == memory) return i;
+    return -1;
+}
+
+/* ---- operators ---- */
+
+/* As the mapping says or, where it is silent, the longest parallel loops in the order of their declaration. */
+static void lay_out(tw_joint_op *o)
+{
+    bool any = false, chosen[TW_MAX_LOOPS] = {false};
+    for (int l = 0; l < o->op->n_loops; l++) any |= (o->dim[l] = o->map->over.dim[l]) > 0;
+    int n_dims = tw_cost_dims(&o->engine.cost);
+    for (int d = 0; d < n_dims && !any; d++) {
+        int longest = -1;
+        for (int l = 0; l < o->op->n_loops; l++) {
+            bool free = !o->op->loop[l].reduces && !chosen[l];
+            if (free && (longest < 0 || o->op->loop[l].extent > o->op->loop[longest].extent)) longest = l;
+        }
+        if (longest >= 0) chosen[longest] = true;
+    }
+    int8_t n = 0;
+    for (int l = 0; l < o->op->n_loops; l++)
+        if (chosen[l]) o->dim[l] = ++n;
+}
+
+static void divide_lanes(const tw_joint_judge *j, tw_joint_op *o)
+{
+    for (int m = 0; m < o->view->machine.n_memories; m++)
+        o->dims |= j->in.platform->memory[o->view->memory[m]].is.per;
+    for (int l = 0; l < TW_MAX_LOOPS; l++) o->parts[l] = 1;
+    for (int d = 0; d < TW_MAX_DIMS; d++) {
+        int64_t left = d < tw_cost_dims(&o->engine.cost) ? o->engine.cost.array.size[d] : 1, used = 1;
+        for (int l = 0; l < o->op->n_loops && (o->dims >> d & 1); l++) {
+            if (o->dim[l] != d + 1) continue;
+            int64_t given = o->map->parts[l];
+            o->parts[l] = given > 0 ? given : tw_max(1, tw_min(left / used, o->op->loop[l].extent));
+            used *= o->parts[l];
+        }
+    }
+}
+
+static void init_op(const tw_joint_judge *j, tw_joint_group *g, int number)
+{
+    tw_joint_op *o = &g->op[number];
+    o->map = &g->map->op[number];
+    o->op = &j->in.model->op[o->map->op];
+    o->view = &j->in.platform->view[o->map->view];
+    o->engine = j->in.platform->engine[o->view->engine].is;
+    if (o->view->machine.has_apart >> o->op->compute & 1) o->engine.cost = o->view->machine.apart[o->op->compute];
+    lay_out(o);
+    divide_lanes(j, o);
+    for (int l = 0; l < o->op->n_loops && number < g->n_ops - 1; l++)
+        if (o->op->loop[l].reduces && o->map->reduce[l] > 0 && o->map->reduce[l] < o->op->loop[l].extent)
+            o->divided |= 1u << l;
+}
+
+/* ---- holds ---- */
+
+static int depth_of(const tw_group_map *map, int tensor, int memory)
+{
+    int depth = -1;
+    for (int i = 0; i < map->n_holds; i++)
+        if (map->hold[i].tensor == tensor && map->hold[i].memory == memory) depth = map->hold[i].depth;
+    for (int i = 0; i < map->n_levels && depth < 0; i++)
+        if (map->level[i].memory == memory) depth = map->level[i].depth;
+    for (int i = 0; i < map->n_levels && depth < 0; i++)
+        if (map->level[i].memory > memory) depth = map->level[i].depth;
+    return depth < 0 || depth > map->n_cuts ? map->n_cuts : depth;
+}
+
+static int64_t slots_of(const tw_group_map *map, int tensor, int memory)
+{
+    for (int i = 0; i < map->n_holds; i++)
+        if (map->hold[i].tensor == tensor && map->hold[i].memory == memory && map->hold[i].slots > 0)
+            return map->hold[i].slots;
+    return 1;
+}
+
+static int add_hold(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory)
+{
+    const tw_platform_memory *m = &j->in.platform->memory[memory];
+    g->hold[g->n_holds] = (tw_joint_hold){.group = g->number,
+                                          .tensor = tensor,
+                                          .memory = memory,
+                                          .depth = depth_of(g->map, tensor, memory),
+                                          .slots = slots_of(g->map, tensor, memory),
+                                          .lanes = m->is.per ? tw_max(1, m->lanes) : 1,
+                                          .per = m->is.per,
+                                          .parent = -1,
+                                          .outer = -2,
+                                          .maker = -1,
+                                          .divided_by = -1,
+                                          .first = -1};
+    return g->n_holds++;
+}
+
+/* The hold of the tensor in a memory that is filled from `parent`. */
+static int find_inward(const tw_joint_judge *j, tw_joint_group *g, int tensor, int memory, int parent)
+{
+    for (int h = 0; h < g->n_holds; h++) {
+        const tw_joint_hold *old = &g->hold[h];
+        bool inward = !old->made && !old->outward;
+        if (inward && old->tensor == tensor && old->memory == memory && old->parent == parent) return h;
+    }
+    int h = add_hold(j, g, tensor, memory);
+    g->hold[h].parent = parent;
+    g->hold[h].maker = parent >= 0 ? g->hold[parent].maker : -1;
+    return h;
+}
+
+/* The hold outside of one that was made, in this memory. */
+static int find_outward(const tw_joint_judge *j, tw_joint_group *g, int from, int memory)
+{
+    if (g->hold[from].outer >= 0) return g->hold[from].outer;
+    int h = add_hold(j, g, g->hold[from].tensor, memory);
+    g->hold[h].parent = from;
+    g->hold[h].maker = g->hold[from].maker;
+    g->hold[h].outward = true;
+    g->hold[from].outer = h;
+    return h;
+}
+
+static int maker_in(const tw_joint_group *g, int tensor)
+{
+    for (int i = 0; i < g->n_ops; i++)
+        if (g->op[i].op->operand[tw_op_output(g->op[i].op)].tensor == tensor) return i;
+    return -1;
+}
+
+/* From where it is made to the first memory on the reader's path; that memory's place there, 0: there is none. */
+static int meet(const tw_joint_judge *j, tw_joint_group *g, int maker, const path *to, int *hold)
+{
+    int output = tw_op_output(g->op[maker].op);
+    path from = path_of(j, &g->op[maker], output);
+    *hold = g->op[maker].hold[output];
+    for (int i = from.n - 1; i > 0; i--) {
+        int on = place_on(to, from.memory[i]);
+        if (on > 0) return on;
+        if (i > 1) *hold = find_outward(j, g, *hold, from.memory[i - 1]);
+    }
+    return 0;
+}
+
+static bool check_path(tw_joint_judge *j, const tw_joint_group *g, const tw_joint_op *o, const path *p, int operand)
+{
+    if (p->n > 1) return true;
+    tw_fault_set(&j->fault, "group '%s': no memory of '%s' holds '%s' of '%s'", g->map->name, o->engine.name,
+                 o->op->operand[operand].name, o->op->name);
+    return false;
+}
+
+static bool add_input(tw_joint_judge *j, tw_joint_group *g, int number, int operand)
+{
+    tw_joint_op *o = &g->op[number];
+    int tensor = o->op->operand[operand].tensor, maker = maker_in(g, tensor), hold = -1, from = 0;
+    path p = path_of(j, o, operand);
+    if (!check_path(j, g, o, &p, operand)) return false;
+    if (maker >= number) {
+        tw_fault_set(&j->fault, "group '%s': '%s' reads '%s' before it is made", g->map->name, o->op->name,
+                     j->in.model->tensor[tensor].name);
+        return false;
+    }
+    if (maker >= 0 && (from = meet(j, g, maker, &p, &hold)) == 0) {
+        tw_fault_set(&j->fault, "group '%s': '%s' and '%s' share no memory for '%s'", g->map->name,
+                     g->op[maker].op->name, o->op->name, j->in.model->tensor[tensor].name);
+        return false;
+    }
+    for (int i = from + 1; i < p.n; i++) hold = find_inward(j, g, tensor, p.memory[i], hold);
+    o->hold[operand] = hold;
+    return true;
+}
+
+static bool add_output(tw_joint_judge *j, tw_joint_group *g, int number)
+{
+    tw_joint_op *o = &g->op[number];
+    int output = tw_op_output(o->op), tensor = o->op->operand[output].tensor;
+    path p = path_of(j, o, output);
+    if (!check_path(j, g, o, &p, output)) return false;
+    int h = add_hold(j, g, tensor, p.memory[p.n - 1]);
+    g->hold[h].maker = number;
+    g->hold[h].made = true;
+    o->hold[output] = h;
+    o->depth = number == g->n_ops - 1 ? g->map->n_cuts : g->hold[h].depth;
+    for (int i = p.n - 2; i > 0 && number == g->n_ops - 1; i--) h = find_outward(j, g, h, p.memory[i]);
+    if (number == g->n_ops - 1) g->hold[h].outer = -1;
+    return true;
+}
+
+/* Whom a hold serves. */
+static void note_readers(tw_joint_group *g)
+{
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
+            for (int h = g->op[i].hold[o]; h >= 0; h = g->hold[h].made ? -1 : g->hold[h].parent)
+                g->hold[h].through |= 1u << i;
+}
+
+/* All that read the tensor are operands of one operator, and depend on the loops that it divides: then its number. */
+static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
+{
+    int divider = -1;
+    if (h->made || h->outward || h->depth < g->map->n_cuts) return -1;
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
+            const tw_operand *operand = &g->op[i].op->operand[o];
+            unsigned loops = 0;
+            if (operand->tensor != h->tensor) continue;
+            for (int a = 0; a < operand->n_axes; a++) loops |= tw_verify_axis_loops(&operand->axis[a]);
+            if (!(loops & g->op[i].divided) || (divider >= 0 && divider != i)) return -1;
+            divider = i;
+        }
+    return divider;
+}
+
+static void note_sums(tw_joint_group *g)
+{
+    for (int h = 0; h < g->n_holds; h++) {
+        tw_joint_hold *hold = &g->hold[h];
+        hold->divided_by = divider_of(g, hold);
+        if (!hold->made) continue;
+        const tw_joint_op *o = &g->op[hold->maker];
+        hold->sums = o->divided != 0;
+        for (int c = 0; c < g->map->n_cuts && hold->maker == g->n_ops - 1; c++)
+            hold->sums |= o->op->loop[g->map->cut[c].loop].reduces && g->count[c] > 1;
+        for (int l = 0; l < o->op->n_loops; l++)
+            hold->summed |=
+                o->op->loop[l].reduces && o->dim[l] > 0 && (hold->per >> (o->dim[l] - 1) & 1) && o->parts[l] > 1;
+        hold->sums |= hold->summed;
+    }
+}
+
+/* ---- steps ---- */
+
+static int64_t tiles_of(const tw_nest_cut *cut, int64_t len)
+{
+    if (cut->size > 0) return len / cut->size + (len % cut->size != 0);
+    int64_t count = tw_min(tw_max(1, cut->count), len);
+    if (cut->rule == TW_BALANCED) return count;
+    int64_t each = len / count + (len % count != 0);
+    return len / each + (len % each != 0);
+}
+
+static tw_span tile_of(const tw_nest_cut *cut, tw_span piece, int64_t i)
+{
+    int64_t len = piece.hi - piece.lo, count = tiles_of(cut, len), lo, hi;
+    if (cut->size == 0 && cut->rule == TW_BALANCED) {
+        int64_t each = len / count, rest = len % count;
+        lo = i * each + tw_min(i, rest);
+        hi = lo + each + (i < rest);
+    } else {
+        int64_t asked = tw_min(tw_max(1, cut->count), len);
+        int64_t each = cut->size > 0 ? cut->size : len / asked + (len % asked != 0);
+        lo = i * each;
+        hi = tw_min(lo + each, len);
+    }
+    return (tw_span){piece.lo + lo, piece.lo + hi};
+}
+
+static void driver_box(tw_joint_group *g, int depth)
+{
+    int driver = g->n_ops - 1;
+    const tw_op *op = g->op[driver].op;
+    tw_box *box = tw_joint_box(g, depth, driver);
+    g->any[depth * g->n_ops + driver] = true;
+    if (depth == 0) {
+        *box = (tw_box){0};
+        for (int l = 0; l < op->n_loops; l++) box->span[l] = (tw_span){0, op->loop[l].extent};
+        if (g->map->part_loop >= 0) box->span[g->map->part_loop] = g->map->part;
+        return;
+    }
+    const tw_nest_cut *cut = &g->map->cut[depth - 1];
+    *box = *tw_joint_box(g, depth - 1, driver);
+    g->count[depth - 1] = tiles_of(cut, tw_span_len(box->span[cut->loop]));
+    box->span[cut->loop] = tile_of(cut, box->span[cut->loop], g->at[depth - 1]);
+}
+
+static void hull(const tw_operand *shape, tw_joint_part *sum, const tw_joint_part *more)
+{
+    if (!more->any) return;
+    for (int a = 0; a < shape->n_axes && sum->any; a++) {
+        sum->region.axis[a].lo = tw_min(sum->region.axis[a].lo, more->region.axis[a].lo);
+        sum->region.axis[a].hi = tw_max(sum->region.axis[a].hi, more->region.axis[a].hi);
+    }
+    if (!sum->any) *sum = *more;
+}
+
+static tw_joint_part touched(const tw_op *op, int operand, const tw_box *box)
+{
+    tw_joint_part part = {0};
+    part.any = tw_verify_hull(op, operand, box, &part.region);
+    return part;
+}
+
+/* What the operators of a set, as the boxes stand at a depth, touch of a tensor that they read. */
+static tw_joint_part read_of(const tw_joint_group *g, const tw_operand *shape, int tensor, int depth)
+{
+    tw_joint_part sum = {0};
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op) && tw_joint_has_points(g, depth, i); o++) {
+            if (g->op[i].op->operand[o].tensor != tensor) continue;
+            tw_joint_part one = touched(g->op[i].op, o, tw_joint_box(g, depth, i));
+            hull(shape, &sum, &one);
+        }
+    return sum;
+}
+
+static void producer_box(tw_joint_group *g, int depth, int number)
+{
+    const tw_joint_op *o = &g->op[number];
+    tw_box *box = tw_joint_box(g, depth, number);
+    bool *any = &g->any[depth * g->n_ops + number];
+    if (depth > o->depth) {
+        *box = *tw_joint_box(g, o->depth, number);
+        *any = tw_joint_has_points(g, o->depth, number);
+        return;
+    }
+    const tw_operand *out = &o->op->operand[tw_op_output(o->op)];
+    tw_joint_part made = read_of(g, out, out->tensor, depth);
+    *any = made.any;
+    *box = (tw_box){0};
+    for (int l = 0; l < o->op->n_loops; l++) box->span[l] = (tw_span){0, o->op->loop[l].extent};
+    for (int a = 0; a < out->n_axes && made.any; a++) box->span[out->axis[a].term[0].loop] = made.region.axis[a];
+}
+
+void tw_joint_boxes(tw_joint_group *g, int place)
+{
+    for (int d = place + 1; d <= g->map->n_cuts; d++) {
+        for (int i = 0; i < g->n_ops; i++) g->any[d * g->n_ops + i] = false;
+        driver_box(g, d);
+        for (int i = g->n_ops - 2; i >= 0; i--) producer_box(g, d, i);
+    }
+}
+
+int tw_joint_next(tw_joint_group *g)
+{
+    int p = g->map->n_cuts - 1;
+    for (; p >= 0 && g->at[p] + 1 >= g->count[p]; p--) g->at[p] = 0;
+    if (p < 0) return -1;
+    g->at[p]++;
+    tw_joint_boxes(g, p);
+    return p;
+}
+
+tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, const tw_joint_hold *h,
+                              const tw_box *sub)
+{
+    const tw_operand *shape = &j->tensor[h->tensor].shape;
+    tw_joint_part sum = {0};
+    if (h->maker == g->n_ops - 1) {
+        sum.any = true;
+        sum.region = tw_verify_output_region(g->op[h->maker].op, tw_joint_box(g, h->depth, h->maker));
+        return sum;
+    }
+    if (!sub) return read_of(g, shape, h->tensor, h->depth);
+    const tw_op *op = g->op[h->divided_by].op;
+    for (int o = 0; o < tw_op_output(op); o++) {
+        if (op->operand[o].tensor != h->tensor) continue;
+        tw_joint_part one = touched(op, o, sub);
+        hull(shape, &sum, &one);
+    }
+    return sum;
+}
+
+/* ---- lanes ---- */
+
+static bool lies_over(const tw_joint_op *o, int loop, unsigned dims)
+{
+    return o->dim[loop] > 0 && (dims >> (o->dim[loop] - 1) & 1);
+}
+
+int64_t tw_joint_lanes(const tw_joint_op *o, unsigned dims)
+{
+    int64_t n = 1;
+    for (int l = 0; l < o->op->n_loops; l++)
+        if (lies_over(o, l, dims)) n *= o->parts[l];
+    return n;
+}
+
+bool tw_joint_lane_box(const tw_joint_op *o, unsigned dims, const tw_box *box, int64_t lane, tw_box *out)
+{
+    *out = *box;
+    for (int l = o->op->n_loops - 1; l >= 0; l--) {
+        if (!lies_over(o, l, dims)) continue;
+        int64_t len = tw_span_len(box->span[l]), piece = len / o->parts[l] + (len % o->parts[l] != 0),
+                lo = box->span[l].lo + lane % o->parts[l] * piece;
+        out->span[l] = (tw_span){lo, tw_min(lo + piece, box->span[l].hi)};
+        lane /= o->parts[l];
+        if (out->span[l].lo >= out->span[l].hi) return false;
+    }
+    return lane == 0;
+}
+
+int64_t tw_joint_lane_of(const tw_joint_op *o, unsigned all, int64_t lane, unsigned some)
+{
+    int64_t result = 0, times = 1;
+    for (int l = o->op->n_loops - 1; l >= 0; l--) {
+        if (!lies_over(o, l, all)) continue;
+        if (lies_over(o, l, some)) {
+            result += lane % o->parts[l] * times;
+            times *= o->parts[l];
+        }
+        lane /= o->parts[l];
+    }
+    return result;
+}
+
+/* What an operator touches of the hold's tensor in a lane. */
+static tw_joint_part lane_read(const tw_joint_op *o, const tw_joint_hold *h, const tw_operand *shape,
+                               const tw_box *box, int64_t lane)
+{
+    tw_joint_part sum = {0};
+    tw_box mine;
+    if (!tw_joint_lane_box(o, h->per, box, lane, &mine)) return sum;
+    for (int i = 0; i < tw_op_output(o->op); i++) {
+        if (o->op->operand[i].tensor != h->tensor) continue;
+        tw_joint_part one = touched(o->op, i, &mine);
+        hull(shape, &sum, &one);
+    }
+    return sum;
+}
+
+tw_joint_part tw_joint_lane(const tw_joint_judge *j, const tw_joint_hold *h, int64_t lane, const tw_box *sub)
+{
+    const tw_joint_group *g = &j->group[h->group];
+    tw_joint_part sum = {0};
+    if (!h->per) return tw_joint_region(j, g, h, sub);
+    if (h->made || h->outward) {
+        const tw_joint_op *o = &g->op[h->maker];
+        tw_box mine;
+        sum.any = tw_joint_has_points(g, h->depth, h->maker) &&
+                  tw_joint_lane_box(o, h->per, tw_joint_box(g, h->depth, h->maker), lane, &mine);
+        if (sum.any) sum.region = tw_verify_output_region(o->op, &mine);
+        return sum;
+    }
+    for (int i = 0; i < g->n_ops; i++) {
+        if (!(h->through >> i & 1) || !tw_joint_has_points(g, h->depth, i)) continue;
+        tw_joint_part one =
+            lane_read(&g->op[i], h, &j->tensor[h->tensor].shape, sub ? sub : tw_joint_box(g, h->depth, i), lane);
+        hull(&j->tensor[h->tensor].shape, &sum, &one);
+    }
+    return sum;
+}
+
+bool tw_joint_same(const tw_operand *shape, const tw_joint_part *a, const tw_joint_part *b)
+{
+    if (a->any != b->any) return false;
+    for (int i = 0; i < shape->n_axes && a->any; i++)
+        if (a->region.axis[i].lo != b->region.axis[i].lo || a->region.axis[i].hi != b->region.axis[i].hi)
+            return false;
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static bool check_map(tw_joint_judge *j, const tw_group_map *map)
+{
+    for (int i = 0; i < map->n_ops; i++)
+        if (map->op[i].op < 0 || map->op[i].op >= j->in.model->n_ops || map->op[i].view < 0 ||
+            map->op[i].view >= j->in.platform->n_views) {
+            tw_fault_set(&j->fault, "group '%s': operator %d or its engine does not exist", map->name, i);
+            return false;
+        }
+    if (map->n_ops < 1) tw_fault_set(&j->fault, "group '%s' has no operators", map->name);
+    const tw_op *driver = map->n_ops > 0 ? &j->in.model->op[map->op[map->n_ops - 1].op] : NULL;
+    for (int c = 0; c < map->n_cuts && driver; c++)
+        if (map->cut[c].loop < 0 || map->cut[c].loop >= driver->n_loops)
+            tw_fault_set(&j->fault, "group '%s': cut %d is of no loop of '%s'", map->name, c, driver->name);
+    int part = driver ? map->part_loop : -1;
+    if (part >= 0 && (part >= driver->n_loops || map->part.lo < 0 || map->part.lo >= map->part.hi ||
+                      map->part.hi > driver->loop[part].extent))
+        tw_fault_set(&j->fault, "group '%s': its part %" PRId64 "..%" PRId64 " is none of a loop of '%s'",
+                     map->name, map->part.lo, map->part.hi, driver->name);
+    return !j->fault.set;
+}
+
+/* Loops lie over dimensions that there are, and every lane has its place. */
+static void check_lanes(tw_joint_judge *j, const tw_joint_group *g)
+{
+    for (int i = 0; i < g->n_ops; i++)
+        for (int l = 0; l < g->op[i].op->n_loops; l++)
+            if (g->op[i].dim[l] < 0 || g->op[i].dim[l] > tw_cost_dims(&g->op[i].engine.cost))
+                tw_fault_set(&j->fault, "group '%s': '%s' has loop '%s' over a dimension that '%s' does not have",
+                             g->map->name, g->op[i].op->name, g->op[i].op->loop[l].name, g->op[i].engine.name);
+    for (int h = 0; h < g->n_holds; h++)
+        for (int i = 0; i < g->n_ops; i++) {
+            const tw_joint_hold *hold = &g->hold[h];
+            bool uses = hold->maker == i || (hold->through >> i & 1);
+            if (uses && tw_joint_lanes(&g->op[i], hold->per) > hold->lanes)
+                tw_fault_set(&j->fault, "group '%s': '%s' has %" PRId64 " lanes in '%s', which has %" PRId64,
+                             g->map->name, g->op[i].op->name, tw_joint_lanes(&g->op[i], hold->per),
+                             j->in.platform->memory[hold->memory].name, hold->lanes);
+        }
+    for (int i = 0; i < g->n_ops; i++)
+        for (int d = 0; d < TW_MAX_DIMS; d++) {
+            const tw_joint_op *o = &g->op[i];
+            int64_t size = d < tw_cost_dims(&o->engine.cost) ? o->engine.cost.array.size[d] : 1,
+                    parts = (o->dims >> d & 1) ? tw_joint_lanes(o, 1u << d) : 1;
+            if (parts > size)
+                tw_fault_set(&j->fault,
+                             "group '%s': '%s' has %" PRId64 " parts over dimension %d of '%s', which has %" PRId64,
+                             g->map->name, o->op->name, parts, d, o->engine.name, size);
+        }
+}
+
+static tw_status make_slots(tw_joint_judge *j, tw_joint_group *g)
+{
+    for (int h = 0; h < g->n_holds; h++) {
+        tw_joint_hold *hold = &g->hold[h];
+        TW_ALLOC(j->arena, hold->slot, hold->slots);
+        for (int64_t s = 0; s < hold->slots; s++) hold->slot[s].given = s - hold->slots;
+    }
+    return TW_OK;
+}
+
+tw_status tw_joint_group_init(tw_joint_judge *j, int number)
+{
+    tw_joint_group *g = &j->group[number];
+    g->map = &j->in.group[number];
+    g->number = number;
+    g->n_ops = g->map->n_ops;
+    if (!check_map(j, g->map)) return TW_OK;
+    TW_ALLOC(j->arena, g->op, g->n_ops);
+    for (int i = 0; i < g->n_ops; i++) {
+        init_op(j, g, i);
+        g->room += g->op[i].op->n_operands * 2 * TW_MAX_MEMORIES;
+    }
+    TW_ALLOC(j->arena, g->hold, g->room);
+    TW_ALLOC(j->arena, g->box, (g->map->n_cuts + 1) * g->n_ops);
+    TW_ALLOC(j->arena, g->any, (g->map->n_cuts + 1) * g->n_ops);
+    for (int i = 0; i < g->n_ops; i++) {
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
+            if (!add_input(j, g, i, o)) return TW_OK;
+        if (!add_output(j, g, i)) return TW_OK;
+    }
+    tw_joint_boxes(g, -1);
+    note_readers(g);
+    note_sums(g);
+    check_lanes(j, g);
+    return make_slots(j, g);
+}

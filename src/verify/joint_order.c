@@ -1,0 +1,212 @@
+/* src/verify/joint_order.c - the commands of groups in the order of time, and how many are at a port.
+ *
+ * Commands come in the order of the program. One waits here until none that is still to come can start before it: a unit runs
+ * its commands one after the other, and an engine that no group needs any more, or that has had all the commands that the report
+ * counts, holds nobody up. */
+#include "verify/joint_judge.h"
+
+#include <string.h>
+
+typedef struct port_use { /* transfers that are there: when they leave */
+    int64_t *until;
+    int n, room;
+} port_use;
+
+struct tw_joint_order {
+    tw_joint_job **heap;
+    int n, room;
+    tw_joint_job *over;
+    int *n_groups;     /* per engine: groups that may still need it */
+    bool *counted_off; /* per group: it is done                    */
+    int64_t *earliest; /* per engine: of its units                 */
+    port_use *port;
+};
+
+/* ---- jobs ---- */
+
+tw_joint_job *tw_joint_job_new(tw_joint_judge *j)
+{
+    tw_joint_job *job = j->order->over;
+    if (!job) return TW_NEW(j->arena, tw_joint_job, 1);
+    j->order->over = job->next;
+    job->space.used = 0;
+    return job;
+}
+
+void tw_joint_job_over(tw_joint_judge *j, tw_joint_job *job)
+{
+    if (job->run) tw_joint_release(&j->group[job->group].hold[job->dst_hold], job->run);
+    job->run = NULL;
+    job->next = j->order->over;
+    j->order->over = job;
+}
+
+/* ---- engines ---- */
+
+static bool moves_for(const tw_joint_judge *j, const tw_joint_group *g, int engine)
+{
+    const tw_engine *e = &j->in.platform->engine[engine].is;
+    for (int h = 0; h < g->n_holds && e->kind == TW_MOVES; h++) {
+        const tw_joint_hold *hold = &g->hold[h];
+        int outer = hold->outer >= 0 ? g->hold[hold->outer].memory : 0,
+            parent = hold->parent >= 0 ? g->hold[hold->parent].memory : 0;
+        if (e->memory != hold->memory) continue;
+        if (hold->outer != -2 && e->outer == outer && (e->carries & TW_OUTWARDS)) return true;
+        if (!hold->made && !hold->outward && e->outer == parent && (e->carries & TW_INWARDS)) return true;
+    }
+    return false;
+}
+
+static bool needs(const tw_joint_judge *j, const tw_joint_group *g, int engine)
+{
+    for (int i = 0; i < g->n_ops; i++)
+        if (g->op[i].view->engine == engine) return true;
+    return moves_for(j, g, engine);
+}
+
+tw_joint_order *tw_joint_order_new(tw_joint_judge *j)
+{
+    const tw_platform *p = j->in.platform;
+    tw_joint_order *o = TW_NEW(j->arena, tw_joint_order, 1);
+    if (!o) return NULL;
+    o->n_groups = TW_NEW(j->arena, int, p->n_engines + 1);
+    o->earliest = TW_NEW(j->arena, int64_t, p->n_engines + 1);
+    o->counted_off = TW_NEW(j->arena, bool, j->in.n_groups + 1);
+    o->port = TW_NEW(j->arena, port_use, p->n_ports + 1);
+    if (!o->n_groups || !o->earliest || !o->counted_off || !o->port) return NULL;
+    for (int e = 0; e < p->n_engines; e++)
+        for (int g = 0; g < j->in.n_groups; g++) o->n_groups[e] += needs(j, &j->group[g], e);
+    return o;
+}
+
+static void count_off(tw_joint_judge *j, int group)
+{
+    const tw_joint_group *g = &j->group[group];
+    tw_joint_order *o = j->order;
+    if (o->counted_off[group] || !g->done || g->n_pending > 0) return;
+    o->counted_off[group] = true;
+    for (int e = 0; e < j->in.platform->n_engines; e++) o->n_groups[e] -= needs(j, g, e);
+}
+
+static void note_engine(tw_joint_judge *j, int engine)
+{
+    const tw_joint_engine *e = &j->engine[engine];
+    int64_t least = INT64_MAX;
+    for (int u = 0; u < tw_max(1, j->in.platform->engine[engine].is.count); u++) least = tw_min(least, e->free[u]);
+    j->order->earliest[engine] = least;
+}
+
+static bool is_done(const tw_joint_judge *j, int engine)
+{
+    const tw_engine_use *said = j->in.claims && j->in.claims->engine ? &j->in.claims->engine[engine] : NULL;
+    if (j->order->n_groups[engine] <= 0) return true;
+    return said && j->engine[engine].n_seen >= said->loads + said->stores + said->ops;
+}
+
+/* Nothing that is still to come starts before it. */
+static int64_t watermark(const tw_joint_judge *j)
+{
+    int64_t least = INT64_MAX;
+    for (int e = 0; e < j->in.platform->n_engines; e++)
+        if (j->order->earliest[e] < least && !is_done(j, e)) least = j->order->earliest[e];
+    return least;
+}
+
+/* ---- ports ---- */
+
+static void leave(port_use *p, int64_t now)
+{
+    int n = 0;
+    for (int i = 0; i < p->n; i++)
+        if (p->until[i] > now) p->until[n++] = p->until[i];
+    p->n = n;
+}
+
+static tw_status enter(tw_joint_judge *j, port_use *p, int64_t until)
+{
+    if (p->n == p->room) {
+        int room = p->room ? 2 * p->room : 16;
+        int64_t *wider;
+        TW_ALLOC(j->arena, wider, room);
+        if (p->n) memcpy(wider, p->until, (size_t)p->n * sizeof *wider);
+        p->until = wider;
+        p->room = room;
+    }
+    p->until[p->n++] = until;
+    return TW_OK;
+}
+
+static tw_status use_port(tw_joint_judge *j, const tw_joint_job *job, int port)
+{
+    if (port < 0 || port >= j->in.platform->n_ports || job->busy_end <= job->start) return TW_OK;
+    port_use *p = &j->order->port[port];
+    const tw_port *is = &j->in.platform->port[port];
+    leave(p, job->start);
+    if (p->n >= is->ways)
+        tw_fault_set(&j->fault,
+                     "command %" PRId64 " (%.32s): starts at %" PRId64
+                     " as transfer %d at port '%s', which has %" PRId64 " ways",
+                     job->tick, tw_joint_engine_name(j, job->engine), job->start, p->n + 1, is->name, is->ways);
+    return enter(j, p, job->busy_end);
+}
+
+/* ---- order ---- */
+
+static bool comes_before(const tw_joint_job *a, const tw_joint_job *b)
+{
+    return a->start != b->start ? a->start < b->start : a->tick < b->tick;
+}
+
+static tw_status push(tw_joint_judge *j, tw_joint_job *job)
+{
+    tw_joint_order *o = j->order;
+    if (o->n == o->room) {
+        int room = o->room ? 2 * o->room : 64;
+        tw_joint_job **wider;
+        TW_ALLOC(j->arena, wider, room);
+        if (o->n) memcpy(wider, o->heap, (size_t)o->n * sizeof *wider);
+        o->heap = wider;
+        o->room = room;
+    }
+    int at = o->n++;
+    for (; at > 0 && comes_before(job, o->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        o->heap[at] = o->heap[(at - 1) / 2];
+    o->heap[at] = job;
+    return TW_OK;
+}
+
+static tw_joint_job *pop(tw_joint_order *o)
+{
+    tw_joint_job *first = o->heap[0], *last = o->heap[--o->n];
+    int at = 0;
+    for (int child; (child = 2 * at + 1) < o->n; at = child) {
+        if (child + 1 < o->n && comes_before(o->heap[child + 1], o->heap[child])) child++;
+        if (!comes_before(o->heap[child], last)) break;
+        o->heap[at] = o->heap[child];
+    }
+    o->heap[at] = last;
+    return first;
+}
+
+static tw_status pass_on(tw_joint_judge *j, int64_t until)
+{
+    while (j->order->n > 0 && j->order->heap[0]->start <= until && !j->fault.set) {
+        tw_joint_job *job = pop(j->order);
+        for (int i = 0; i < 2; i++) TW_TRY(use_port(j, job, job->port[i]));
+        if (j->runner && !j->fault.set)
+            TW_TRY(tw_joint_runner_start(j, job));
+        else
+            tw_joint_job_over(j, job);
+    }
+    return TW_OK;
+}
+
+tw_status tw_joint_order_put(tw_joint_judge *j, tw_joint_job *job)
+{
+    TW_TRY(push(j, job));
+    note_engine(j, job->engine);
+    count_off(j, job->group);
+    return pass_on(j, watermark(j));
+}
+
+tw_status tw_joint_order_flush(tw_joint_judge *j) { return pass_on(j, INT64_MAX); }

@@ -1,0 +1,564 @@
+/* src/verify/joint_rules.c - a command of a group against what is expected next.
+ *
+ * Its group, its operator and the buffer at its inner end say which queue it belongs to; the first of that queue says what it
+ * must be. What it reads was commanded before it and is there when it starts; what it takes is free, and the one whose turn it
+ * is. */
+#include "verify/joint_judge.h"
+#include "verify/shape.h"
+
+#include <stdio.h>
+
+const char *tw_joint_engine_name(const tw_joint_judge *j, int engine)
+{
+    return engine >= 0 && engine < j->in.platform->n_engines ? j->in.platform->engine[engine].name : "?";
+}
+
+bool tw_joint_fault(const tw_joint_at *s, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+    if (s->j->fault.set) return false;
+    va_start(args, fmt);
+    tw_vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const char *tensor = s->tensor >= 0 ? s->j->in.model->tensor[s->tensor].name : "?";
+    tw_fault_set(&s->j->fault, "command %" PRId64 " (%.32s): %s '%.24s' of '%.24s' %s", s->row->tick,
+                 tw_joint_engine_name(s->j, s->instr->engine), tw_verify_opcode_name(s->instr->op), tensor,
+                 s->op ? s->op->op->name : "?", text);
+    return false;
+}
+
+/* ---- whose it is ---- */
+
+static bool check_row(const tw_joint_at *s)
+{
+    const tw_platform *p = s->j->in.platform;
+    const tw_instr *i = s->instr;
+    if (!s->row->command) return tw_joint_fault(s, "is a row, not a command");
+    if (s->row->n_events != 1 || i->together) return tw_joint_fault(s, "is joined with others");
+    if (s->row->tick != s->j->n_commands) return tw_joint_fault(s, "should have number %" PRId64, s->j->n_commands);
+    if (i->op != TW_LOAD && i->op != TW_STORE && i->op != TW_EXEC)
+        return tw_joint_fault(s, "has no meaning in a group");
+    if (i->engine < 0 || i->engine >= p->n_engines)
+        return tw_joint_fault(s, "is on engine %d, there is none", i->engine);
+    if (i->unit < 0 || i->unit >= tw_max(1, p->engine[i->engine].is.count))
+        return tw_joint_fault(s, "is on unit %d of '%s', which has %" PRId64, i->unit, p->engine[i->engine].name,
+                              p->engine[i->engine].is.count);
+    if (s->row->start_cycle == s->event->start_cycle && s->row->end_cycle == s->event->end_cycle) return true;
+    return tw_joint_fault(s, "disagrees with its instruction about its time");
+}
+
+static bool find_place(tw_joint_at *s)
+{
+    const tw_instr *i = s->instr;
+    if (i->group < 0 || i->group >= s->j->in.n_groups)
+        return tw_joint_fault(s, "is of group %d, there are %d", i->group, s->j->in.n_groups);
+    s->group = &s->j->group[i->group];
+    if (i->which < 0 || i->which >= s->group->n_ops)
+        return tw_joint_fault(s, "is of operator %d of group '%s', which has %d", i->which, s->group->map->name,
+                              s->group->n_ops);
+    s->op = &s->group->op[i->which];
+    int output = tw_op_output(s->op->op);
+    if (i->operand < 0 || i->operand > output || (i->op == TW_EXEC && i->operand != output))
+        return tw_joint_fault(s, "names operand %d", i->operand);
+    s->tensor = s->op->op->operand[i->operand].tensor;
+    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES) return tw_joint_fault(s, "gives %d buffers back", i->n_gives);
+    return true;
+}
+
+/* Groups that make what this one reads have no commands left. */
+static bool check_turn(const tw_joint_at *s)
+{
+    const tw_joint_group *g = s->group;
+    if (g->n_seen > 0) return true;
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
+            for (int k = 0; k < s->j->in.n_groups; k++) {
+                const tw_joint_group *other = &s->j->group[k];
+                const tw_op *driver = other->op[other->n_ops - 1].op;
+                int tensor = driver->operand[tw_op_output(driver)].tensor;
+                if (k == g->number || tensor != g->op[i].op->operand[o].tensor) continue;
+                if (!other->done || other->n_pending > 0)
+                    return tw_joint_fault(s, "comes before group '%s' has made '%s'", other->map->name,
+                                          s->j->in.model->tensor[tensor].name);
+            }
+    return true;
+}
+
+/* The hold that a buffer of the group belongs to; NULL and a fault when it is none of this tensor. */
+static tw_joint_hold *hold_of(const tw_joint_at *s, int buffer)
+{
+    if (buffer < 0 || buffer >= s->j->in.n_buffers) {
+        tw_joint_fault(s, "names buffer %d, there is none", buffer);
+        return NULL;
+    }
+    const tw_buffer *b = &s->j->in.buffer[buffer];
+    tw_joint_hold *h = b->group == s->group->number ? &s->group->hold[s->j->hold_of[buffer]] : NULL;
+    if (h && h->tensor == s->tensor && b->lane == 0) return h;
+    tw_joint_fault(s, "uses buffer %s, lane %d of group '%s'", tw_joint_buffer_name(s->j, buffer, -1).text, b->lane,
+                   s->j->group[b->group].map->name);
+    return NULL;
+}
+
+static tw_joint_queue *queue_of(const tw_joint_at *s)
+{
+    const tw_instr *i = s->instr;
+    if (i->op == TW_EXEC) return &s->op->exec;
+    if (i->n_src != 1) {
+        tw_joint_fault(s, "has %d sources", i->n_src);
+        return NULL;
+    }
+    tw_joint_hold *h = hold_of(s, i->op == TW_LOAD ? i->dst : i->src[0]);
+    return !h ? NULL : i->op == TW_LOAD ? &h->fill : &h->store;
+}
+
+/* The walk goes on until it has a command for the queue: as far as a program may run ahead. */
+static tw_status find_todo(tw_joint_at *s)
+{
+    enum { AHEAD = 3 };
+    tw_joint_queue *q = queue_of(s);
+    for (int i = 0; q && !q->first && i < AHEAD && !s->j->fault.set; i++) TW_TRY(tw_joint_advance(s->j, s->group));
+    if (!q || s->j->fault.set) return TW_OK;
+    if (!q->first)
+        tw_joint_fault(s,
+                       "is not asked for: group '%s' stands in step %" PRId64 ", %" PRId64 " like it came before",
+                       s->group->map->name, s->group->step, q->n_done);
+    else
+        s->todo = tw_joint_pop(s->group, q);
+    return TW_OK;
+}
+
+/* ---- engines ---- */
+
+static bool check_mover(const tw_joint_at *s)
+{
+    const tw_platform *p = s->j->in.platform;
+    const tw_platform_engine *e = &p->engine[s->instr->engine];
+    bool inward = s->instr->op == TW_LOAD;
+    int inner = s->group->hold[inward ? s->todo->dst : s->todo->src[0].hold].memory, outer = 0;
+    int beyond = inward ? s->todo->src[0].hold : s->todo->dst;
+    if (beyond >= 0) outer = s->group->hold[beyond].memory;
+    if (e->is.kind != TW_MOVES) return tw_joint_fault(s, "is not on a mover");
+    if (e->is.outer != outer || e->is.memory != inner)
+        return tw_joint_fault(s, "on '%s' does not run between memories '%s' and '%s'", e->name,
+                              p->memory[outer].name, p->memory[inner].name);
+    if (!(e->is.carries & (inward ? TW_INWARDS : TW_OUTWARDS)))
+        return tw_joint_fault(s, "on '%s', which does not carry %s", e->name, inward ? "inwards" : "outwards");
+    int core = p->engine[s->op->view->engine].core;
+    if (e->core >= 0 && e->core != core)
+        return tw_joint_fault(s, "on '%s' of core '%s', '%s' runs on '%s'", e->name, p->core[e->core].name,
+                              s->op->op->name, p->engine[s->op->view->engine].name);
+    if (!inward && s->group->hold[s->todo->src[0].hold].summed && !e->is.sums)
+        return tw_joint_fault(s, "on '%s', which does not add up lanes", e->name);
+    return true;
+}
+
+static bool check_computer(const tw_joint_at *s)
+{
+    const tw_platform *p = s->j->in.platform;
+    const tw_engine *e = &s->op->engine;
+    if (s->instr->engine != s->op->view->engine)
+        return tw_joint_fault(s, "is not on '%s', where the mapping has it", p->engine[s->op->view->engine].name);
+    if (!(e->computes >> s->op->op->compute & 1))
+        return tw_joint_fault(s, "asks '%s' for what it cannot do", e->name);
+    if (s->todo->accumulates && !(e->accumulate >> TW_FUSED & 1))
+        return tw_joint_fault(s, "accumulates, '%s' cannot", e->name);
+    return true;
+}
+
+/* ---- buffers ---- */
+
+static int buffer_of(const tw_joint_hold *h, const tw_joint_run *run)
+{
+    return h->first + run->slot * (int)h->lanes;
+}
+
+/* One thing that is read: it lies in this buffer, and its writes came before. */
+static bool check_source(const tw_joint_at *s, int index)
+{
+    const tw_joint_source *src = &s->todo->src[index];
+    int buffer = s->instr->src[index];
+    int tensor = s->instr->op == TW_EXEC ? s->op->op->operand[index].tensor : s->tensor;
+    const char *name = s->j->in.model->tensor[tensor].name;
+    if (!src->run) {
+        if (buffer == -1) return true;
+        return tw_joint_fault(s, "reads '%s' from buffer %s, it should from none", name,
+                              tw_joint_buffer_name(s->j, buffer, -1).text);
+    }
+    const tw_joint_hold *h = &s->group->hold[src->hold];
+    const char *memory = s->j->in.platform->memory[h->memory].name;
+    if (src->run->slot == TW_JOINT_GIVEN)
+        return tw_joint_fault(s, "reads '%s' in '%s', which was given back", name, memory);
+    if (src->run->done < src->writes)
+        return tw_joint_fault(s, "reads '%s' in '%s' after %" PRId64 " of %" PRId64 " commands that make it", name,
+                              memory, src->run->done, src->writes);
+    if (buffer == buffer_of(h, src->run)) return true;
+    tw_buffer_name is = tw_joint_buffer_name(s->j, buffer, tensor),
+                   should = tw_joint_buffer_name(s->j, buffer_of(h, src->run), tensor);
+    return tw_joint_fault(s, "reads %s, it should read %s", is.text, should.text);
+}
+
+static bool check_room(const tw_joint_at *s, const tw_joint_hold *h, const tw_joint_run *run)
+{
+    tw_dtype dtype = tw_joint_dtype(s->j, h);
+    for (int64_t i = 0; i < h->lanes; i++) {
+        int64_t need =
+            !run->lane[i].any
+                ? 0
+                : tw_joint_units(s->j, dtype,
+                                 tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &run->lane[i].region));
+        if (need > s->j->in.buffer[s->instr->dst].size)
+            return tw_joint_fault(s, "puts %" PRId64 " units into buffer %s of %" PRId64, need,
+                                  tw_joint_buffer_name(s->j, s->instr->dst, -1).text,
+                                  s->j->in.buffer[s->instr->dst].size);
+    }
+    return true;
+}
+
+/* The slot whose turn it is: of those that are free, the one that was given back furthest back. */
+static int next_slot(const tw_joint_hold *h)
+{
+    int best = -1;
+    for (int i = 0; i < h->slots; i++)
+        if (!h->slot[i].run && (best < 0 || h->slot[i].given < h->slot[best].given)) best = i;
+    return best;
+}
+
+static bool check_taken(const tw_joint_at *s, const tw_joint_hold *h)
+{
+    int buffer = s->instr->dst;
+    const tw_buffer *b = buffer >= 0 && buffer < s->j->in.n_buffers ? &s->j->in.buffer[buffer] : NULL;
+    bool mine = b && b->group == s->group->number && &s->group->hold[s->j->hold_of[buffer]] == h && b->lane == 0;
+    if (!mine)
+        return tw_joint_fault(s, "writes %s, it should write a free buffer in '%s'",
+                              tw_joint_buffer_name(s->j, buffer, s->tensor).text,
+                              s->j->in.platform->memory[h->memory].name);
+    if (h->slot[b->slot].run)
+        return tw_joint_fault(s, "takes buffer %s, which is held", tw_joint_buffer_name(s->j, buffer, -1).text);
+    int turn = next_slot(h);
+    if (turn != b->slot)
+        return tw_joint_fault(s, "takes buffer %s, it is the turn of slot %d",
+                              tw_joint_buffer_name(s->j, buffer, -1).text, turn);
+    return check_room(s, h, s->todo->run);
+}
+
+static bool check_target(const tw_joint_at *s)
+{
+    const tw_joint_todo *todo = s->todo;
+    int buffer = s->instr->dst;
+    if (todo->dst < 0) {
+        if (buffer != -1)
+            return tw_joint_fault(s, "writes %s, it should write the tensor",
+                                  tw_joint_buffer_name(s->j, buffer, s->tensor).text);
+        return !s->instr->takes || tw_joint_fault(s, "takes a credit of the outermost memory");
+    }
+    const tw_joint_hold *h = &s->group->hold[todo->dst];
+    if (todo->accumulates && todo->takes)
+        return tw_joint_fault(s, "adds to sums in '%s' that left it before they were complete",
+                              s->j->in.platform->memory[h->memory].name);
+    if (s->instr->takes != todo->takes)
+        return tw_joint_fault(s, todo->takes ? "fills buffer %s without taking it" : "takes buffer %s again",
+                              tw_joint_buffer_name(s->j, buffer, s->tensor).text);
+    if (todo->takes) return check_taken(s, h);
+    if (todo->run->slot < 0)
+        return tw_joint_fault(s, "writes '%s' in '%s', which was given back",
+                              s->j->in.model->tensor[h->tensor].name, s->j->in.platform->memory[h->memory].name);
+    if (buffer == buffer_of(h, todo->run)) return true;
+    tw_buffer_name is = tw_joint_buffer_name(s->j, buffer, s->tensor),
+                   should = tw_joint_buffer_name(s->j, buffer_of(h, todo->run), s->tensor);
+    return tw_joint_fault(s, "writes %s, it should write %s", is.text, should.text);
+}
+
+static bool check_copies(const tw_joint_at *s)
+{
+    const tw_joint_todo *todo = s->todo;
+    int64_t from = 1, to = todo->dst >= 0 ? s->group->hold[todo->dst].lanes : 1;
+    for (int i = 0; i < todo->n_src; i++)
+        if (todo->src[i].hold >= 0) from = tw_max(from, s->group->hold[todo->src[i].hold].lanes);
+    int64_t should = s->instr->op == TW_LOAD ? to : from, said = s->instr->copies;
+    if (said == should || (s->instr->op == TW_EXEC && said == tw_max(from, to))) return true;
+    return tw_joint_fault(s, "has %" PRId64 " copies, it should have %" PRId64, said, should);
+}
+
+/* ---- what it does ---- */
+
+static bool check_region(const tw_joint_at *s)
+{
+    const tw_operand *shape = &s->j->tensor[s->tensor].shape;
+    for (int a = 0; a < shape->n_axes; a++) {
+        tw_span is = s->instr->region.axis[a], should = s->todo->region.axis[a];
+        if (is.lo != should.lo || is.hi != should.hi)
+            return tw_joint_fault(s,
+                                  "moves %" PRId64 "..%" PRId64 " of axis %d, in step %" PRId64
+                                  " it should be %" PRId64 "..%" PRId64,
+                                  is.lo, is.hi, a, s->todo->step, should.lo, should.hi);
+    }
+    return true;
+}
+
+static bool check_box(const tw_joint_at *s)
+{
+    for (int l = 0; l < s->op->op->n_loops; l++) {
+        tw_span is = s->instr->box.span[l], should = s->todo->box.span[l];
+        if (is.lo != should.lo || is.hi != should.hi)
+            return tw_joint_fault(s,
+                                  "runs %" PRId64 "..%" PRId64 " of loop '%s', in step %" PRId64
+                                  " it should be %" PRId64 "..%" PRId64,
+                                  is.lo, is.hi, s->op->op->loop[l].name, s->todo->step, should.lo, should.hi);
+    }
+    if (s->instr->nested) return tw_joint_fault(s, "nests a program");
+    return true;
+}
+
+static bool check_work(const tw_joint_at *s, int64_t work)
+{
+    if (s->instr->work == work) return true;
+    return tw_joint_fault(s, "claims work %" PRId64 ", does %" PRId64, s->instr->work, work);
+}
+
+static bool check_transfer(const tw_joint_at *s, tw_joint_moved *moved)
+{
+    bool inward = s->instr->op == TW_LOAD;
+    if (!check_mover(s) || !check_region(s) || !check_source(s, 0) || !check_target(s) || !check_copies(s))
+        return false;
+    *moved = tw_joint_move(s, &s->group->hold[inward ? s->todo->dst : s->todo->src[0].hold], inward);
+    if (s->instr->accumulates) return tw_joint_fault(s, "adds to what its target holds");
+    if (s->instr->partial) return tw_joint_fault(s, "moves partial sums");
+    return check_work(s, moved->work) && tw_joint_check_passes(s);
+}
+
+static bool check_exec(const tw_joint_at *s)
+{
+    if (!check_computer(s) || !check_box(s)) return false;
+    if (s->instr->accumulates != s->todo->accumulates)
+        return tw_joint_fault(s, s->todo->accumulates ? "starts afresh, it should add to what is there"
+                                                      : "adds to what is there, it should start afresh");
+    if (s->instr->n_src != s->todo->n_src)
+        return tw_joint_fault(s, "has %d sources, it should have %d", s->instr->n_src, s->todo->n_src);
+    for (int i = 0; i < s->todo->n_src; i++)
+        if (!check_source(s, i)) return false;
+    if (!check_target(s) || !check_copies(s)) return false;
+    return check_work(s, tw_verify_points(s->op->op, &s->todo->box)) && tw_joint_check_passes(s);
+}
+
+/* ---- time ---- */
+
+static tw_joint_slot *slot_of(const tw_joint_at *s, int hold, const tw_joint_run *run)
+{
+    return &s->group->hold[hold].slot[run->slot];
+}
+
+static bool is_apart(const tw_operand *shape, const tw_region *a, const tw_region *b)
+{
+    for (int i = 0; i < shape->n_axes; i++)
+        if (a->axis[i].hi <= b->axis[i].lo || b->axis[i].hi <= a->axis[i].lo) return true;
+    return false;
+}
+
+/* From when on a region of a slot is there. */
+static int64_t there(const tw_joint_at *s, int hold, const tw_joint_slot *slot, const tw_region *region)
+{
+    const tw_operand *shape = &s->j->tensor[s->group->hold[hold].tensor].shape;
+    int64_t latest = slot->there;
+    for (int i = 0; i < slot->n_writes; i++)
+        if (!region || !is_apart(shape, &slot->write[i].region, region))
+            latest = tw_max(latest, slot->write[i].end);
+    return latest;
+}
+
+static bool wait_for(const tw_joint_at *s, int buffer, int tensor, const char *what, int64_t until)
+{
+    if (s->event->start_cycle >= until) return true;
+    return tw_joint_fault(s, "starts at %" PRId64 ", %s is %s until %" PRId64, s->event->start_cycle,
+                          tw_joint_buffer_name(s->j, buffer, tensor).text, what, until);
+}
+
+static bool check_source_time(const tw_joint_at *s, int index)
+{
+    const tw_joint_source *src = &s->todo->src[index];
+    tw_region region = s->todo->region;
+    if (s->instr->op == TW_EXEC && !src->run) return true;
+    if (!src->run) return wait_for(s, -1, s->tensor, "stored", s->j->tensor[s->tensor].stored_at);
+    if (s->instr->op == TW_EXEC && !tw_verify_hull(s->op->op, index, &s->todo->box, &region)) return true;
+    return wait_for(s, s->instr->src[index], -1, "written",
+                    there(s, src->hold, slot_of(s, src->hold, src->run), &region));
+}
+
+static bool is_late(const tw_joint_at *s)
+{
+    return s->instr->op == TW_EXEC && s->todo->takes && s->op->engine.late;
+}
+
+static bool check_target_time(const tw_joint_at *s)
+{
+    const tw_joint_todo *todo = s->todo;
+    if (todo->dst < 0 || is_late(s)) return true;
+    const tw_joint_slot *slot = &s->group->hold[todo->dst].slot[s->j->in.buffer[s->instr->dst].slot];
+    if (todo->takes) return wait_for(s, s->instr->dst, -1, "held", slot->free_at);
+    if (s->instr->op != TW_EXEC) return true;
+    tw_region made = tw_verify_output_region(s->op->op, &todo->box);
+    return wait_for(s, s->instr->dst, -1, "written", there(s, todo->dst, slot, &made));
+}
+
+static bool check_time(const tw_joint_at *s, const tw_joint_moved *moved)
+{
+    const tw_joint_engine *e = &s->j->engine[s->instr->engine];
+    int64_t unit = e->free[s->instr->unit], late_until = -1;
+    if (is_late(s)) late_until = s->group->hold[s->todo->dst].slot[s->j->in.buffer[s->instr->dst].slot].free_at;
+    if (!tw_joint_check_time(s, moved, late_until)) return false;
+    if (s->event->start_cycle < unit)
+        return tw_joint_fault(s, "starts at %" PRId64 ", unit %d of '%s' is busy until %" PRId64,
+                              s->event->start_cycle, s->instr->unit, tw_joint_engine_name(s->j, s->instr->engine),
+                              unit);
+    for (int i = 0; i < s->todo->n_src; i++)
+        if (!check_source_time(s, i)) return false;
+    return check_target_time(s);
+}
+
+/* ---- what follows from it ---- */
+
+static void note_write(tw_joint_slot *slot, const tw_region *region, int64_t end)
+{
+    slot->latest = tw_max(slot->latest, end);
+    if (slot->n_writes == TW_JOINT_WRITES) {
+        slot->there = tw_max(slot->there, slot->write[0].end);
+        for (int i = 1; i < TW_JOINT_WRITES; i++) slot->write[i - 1] = slot->write[i];
+        slot->n_writes--;
+    }
+    slot->write[slot->n_writes].region = *region;
+    slot->write[slot->n_writes++].end = end;
+}
+
+static void note_target(const tw_joint_at *s)
+{
+    const tw_joint_todo *todo = s->todo;
+    if (todo->dst < 0) {
+        int64_t *stored = &s->j->tensor[s->tensor].stored_at;
+        *stored = tw_max(*stored, s->event->end_cycle);
+        return;
+    }
+    if (todo->takes) {
+        int slot = s->j->in.buffer[s->instr->dst].slot;
+        s->group->hold[todo->dst].slot[slot] = (tw_joint_slot){.run = todo->run};
+        todo->run->slot = slot;
+        todo->run->refs++;
+    }
+    todo->run->done++;
+    tw_region made = todo->region;
+    if (s->instr->op == TW_EXEC) made = tw_verify_output_region(s->op->op, &todo->box);
+    note_write(slot_of(s, todo->dst, todo->run), &made, s->event->end_cycle);
+}
+
+static bool give(const tw_joint_at *s, int buffer)
+{
+    if (buffer < 0 || buffer >= s->j->in.n_buffers)
+        return tw_joint_fault(s, "names buffer %d, there is none", buffer);
+    const tw_buffer *b = &s->j->in.buffer[buffer];
+    tw_buffer_name name = tw_joint_buffer_name(s->j, buffer, -1);
+    if (b->group != s->group->number || b->lane != 0)
+        return tw_joint_fault(s, "gives buffer %s back, which is lane %d of group '%s'", name.text, b->lane,
+                              s->j->group[b->group].map->name);
+    tw_joint_hold *h = &s->group->hold[s->j->hold_of[buffer]];
+    tw_joint_slot *slot = &h->slot[b->slot];
+    if (!slot->run) return tw_joint_fault(s, "gives buffer %s back, which nobody holds", name.text);
+    slot->free_at = tw_max(s->event->busy_end, tw_max(slot->read, slot->latest));
+    slot->given = h->n_given++;
+    slot->run->slot = TW_JOINT_GIVEN;
+    tw_joint_release(h, slot->run);
+    slot->run = NULL;
+    return true;
+}
+
+static void count(const tw_joint_at *s)
+{
+    tw_joint_engine *e = &s->j->engine[s->instr->engine];
+    const tw_instr *i = s->instr;
+    s->j->sum.instructions++;
+    s->j->sum.cycles = tw_max(s->j->sum.cycles, s->event->end_cycle);
+    tw_joint_add(s->j, &e->use.busy_cycles, s->event->busy_end - s->event->start_cycle);
+    if (i->op == TW_LOAD) {
+        e->use.loads++;
+        tw_joint_add(s->j, &e->use.load_units, i->work);
+    } else if (i->op == TW_STORE) {
+        e->use.stores++;
+        tw_joint_add(s->j, &e->use.store_units, i->work);
+    } else {
+        e->use.ops++;
+        s->j->sum.execs++;
+        tw_joint_add(s->j, &s->j->sum.macs, i->work);
+    }
+}
+
+static void settle(const tw_joint_at *s)
+{
+    tw_joint_engine *e = &s->j->engine[s->instr->engine];
+    e->free[s->instr->unit] = s->event->busy_end;
+    e->n_seen++;
+    for (int i = 0; i < s->todo->n_src; i++) {
+        const tw_joint_source *src = &s->todo->src[i];
+        if (!src->run) continue;
+        tw_joint_slot *slot = slot_of(s, src->hold, src->run);
+        slot->read = tw_max(slot->read, s->event->busy_end);
+    }
+    note_target(s);
+    for (int i = 0; i < s->instr->n_gives; i++)
+        if (!give(s, s->instr->gives[i])) return;
+}
+
+static tw_status pass_on(const tw_joint_at *s)
+{
+    tw_joint_job *job = tw_joint_job_new(s->j);
+    const tw_instr *i = s->instr;
+    const tw_platform_engine *e = &s->j->in.platform->engine[i->engine];
+    if (!job) return TW_ERR_NOMEM;
+    *job = (tw_joint_job){.tick = s->row->tick,
+                          .start = s->event->start_cycle,
+                          .busy_end = s->event->busy_end,
+                          .end = s->event->end_cycle,
+                          .op = i->op,
+                          .engine = i->engine,
+                          .group = i->group,
+                          .which = i->which,
+                          .operand = i->operand,
+                          .takes = i->takes,
+                          .accumulates = i->accumulates,
+                          .late = is_late(s),
+                          .n_src = i->n_src,
+                          .dst = i->dst,
+                          .dst_hold = s->todo->dst,
+                          .run = s->todo->run,
+                          .port = {-1, -1},
+                          .space = job->space};
+    for (int k = 0; k < i->n_src; k++) {
+        job->src[k] = i->src[k];
+        job->src_hold[k] = s->todo->src[k].hold;
+    }
+    if (job->run) job->run->refs++;
+    if (i->op == TW_EXEC) {
+        job->box = i->box;
+    } else {
+        job->region = i->region;
+        job->port[0] = e->reads[i->op == TW_STORE];
+        job->port[1] = e->writes[i->op == TW_STORE];
+    }
+    return tw_joint_order_put(s->j, job);
+}
+
+tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_event *event)
+{
+    tw_joint_at s = {.j = j, .row = row, .event = event, .instr = &event->instr, .tensor = -1};
+    tw_joint_moved moved = {0};
+    if (!find_place(&s) || !check_row(&s) || !check_turn(&s)) return TW_OK;
+    TW_TRY(find_todo(&s));
+    if (!s.todo) return TW_OK;
+    s.group->n_seen++;
+    j->n_commands++;
+    bool fine = s.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);
+    if (!fine || !check_time(&s, &moved)) return TW_OK;
+    count(&s);
+    tw_joint_add_energy(&s, &moved);
+    settle(&s);
+    if (!j->fault.set) TW_TRY(pass_on(&s));
+    tw_joint_drop(j, s.group, s.todo);
+    return TW_OK;
+}
