@@ -41,6 +41,37 @@ bool tw_lane_box(const tw_nest_op *op, unsigned per, int64_t lane, const tw_box 
     return cut_down(op, tw_lane_loops(op, per), lane, out);
 }
 
+static bool same_spans(const tw_box *a, const tw_box *b, unsigned loops)
+{
+    for (; loops; loops &= loops - 1) {
+        int l = __builtin_ctz(loops);
+        if (a->span[l].lo != b->span[l].lo || a->span[l].hi != b->span[l].hi) return false;
+    }
+    return true;
+}
+
+static bool same_region(const tw_region *a, const tw_region *b, int n_axes)
+{
+    for (int x = 0; x < n_axes; x++)
+        if (a->axis[x].lo != b->axis[x].lo || a->axis[x].hi != b->axis[x].hi) return false;
+    return true;
+}
+
+bool tw_lanes_same(const tw_nest_op *op, int operand, unsigned per, const tw_box *a, const tw_box *b)
+{
+    const tw_operand *o = &op->op->operand[operand];
+    unsigned loops = tw_lane_loops(op, per);
+    if (same_spans(a, b, loops | tw_operand_loops(o))) return true;
+    for (int64_t i = 0, n = tw_lane_count(op, per); i < n; i++) {
+        tw_box x, y;
+        tw_region of_x, of_y;
+        int64_t n_x = tw_lane_box(op, per, i, a, &x) ? tw_region_of(o, &x, &of_x) : 0;
+        int64_t n_y = tw_lane_box(op, per, i, b, &y) ? tw_region_of(o, &y, &of_y) : 0;
+        if (n_x != n_y || (n_x > 0 && !same_region(&of_x, &of_y, o->n_axes))) return false;
+    }
+    return true;
+}
+
 /* Passes that the loops over one dimension make. */
 static int64_t passes_over(const tw_nest_op *op, int dim, int64_t size, const tw_box *box)
 {

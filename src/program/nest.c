@@ -372,6 +372,8 @@ static void find_loops(tw_nest *nest)
     for (int k = nest->n_ops - 2; k >= 0; k--) follow_loops(nest, k, moved);
     for (int s = 0; s < nest->n_stays; s++) {
         tw_stay *stay = &nest->stay[s];
+        for (unsigned left = tw_lane_loops(&nest->op[stay->which], stay->per); left; left &= left - 1)
+            stay->loops |= moved[stay->which][__builtin_ctz(left)];
         for (int k = 0; k < nest->n_ops; k++) {
             const tw_op *op = nest->op[k].op;
             for (int o = 0; o < op->n_operands; o++)
@@ -394,7 +396,7 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
                 (tw_operand_loops(&op->op->operand[s->operand]) & cut_by_reduce(op));
     s->lanes = 1;
     if (!s->per) return TW_OK;
-    s->lanes = (int)tw_lane_count(op, s->per);
+    s->lanes = (int)nest->platform->memory[s->memory].lanes;
     bool shared = s->maker < 0 ? !alone : s->maker != nest->n_ops - 1;
     if (shared)
         return tw_diag_infeasible(

@@ -263,7 +263,9 @@ static bool goes_on(const tw_nest_cursor *c, int s, int k, int64_t sub, const tw
     const tw_nest_op *op = &c->nest->op[k];
     tw_region region;
     if (sub + 1 >= op->n_subs) return false;
-    tw_box next = tw_nest_sub_box(op, box, sub + 1);
+    tw_box next = tw_nest_sub_box(op, box, sub + 1), now = tw_nest_sub_box(op, box, sub);
+    const tw_stay *stay = &c->nest->stay[s];
+    if (stay->per && !tw_lanes_same(op, stay->operand, stay->per, &now, &next)) return false;
     int64_t elems = tw_nest_sub_region(c->nest, s, &next, &region);
     return elems > 0 &&
            tw_same_region(&region, &c->held[s].region, c->nest->model->tensor[c->nest->stay[s].tensor].n_axes);
@@ -329,6 +331,7 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
         int s = op->input[o];
         in->src[o] = c->held[s].filled ? c->held[s].buffer : -1;
         if (c->held[s].filled) read_here(c, s);
+        in->copies = (int16_t)tw_max(in->copies, c->nest->stay[s].lanes);
     }
     return end_sub(c, k, sub, whole, first);
 }
@@ -338,7 +341,13 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 /* Whether the run of the stay is over with this step. */
 static bool changes(const tw_nest_cursor *c, int s)
 {
-    int n_axes = c->nest->model->tensor[c->nest->stay[s].tensor].n_axes;
+    const tw_stay *stay = &c->nest->stay[s];
+    int n_axes = c->nest->model->tensor[stay->tensor].n_axes;
+    if (stay->per && !c->next.done &&
+        !tw_lanes_same(&c->nest->op[stay->which], stay->operand, stay->per,
+                       tw_nest_box(&c->now, stay->which, stay->depth),
+                       tw_nest_box(&c->next, stay->which, stay->depth)))
+        return true;
     return c->next.done || c->next.elems[s] != c->now.elems[s] ||
            !tw_same_region(&c->next.region[s], &c->now.region[s], n_axes);
 }

@@ -142,7 +142,9 @@ bool tw_joint_check_passes(const tw_joint_at *s)
 {
     const tw_engine *e = engine_of(s);
     int64_t disturbed, is = time_work(s, e, s->instr->work, &disturbed);
-    if (e->cost.kind < TW_COST_ARRAY || s->instr->passes == is) return true;
+    if ((e->cost.kind != TW_COST_ARRAY && e->cost.kind != TW_COST_DESCRIPTOR && e->cost.kind != TW_COST_KERNEL) ||
+        s->instr->passes == is)
+        return true;
     return tw_joint_fault(s, "claims %" PRId64 " passes, makes %" PRId64, s->instr->passes, is);
 }
 

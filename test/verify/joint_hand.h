@@ -67,7 +67,7 @@ static inline void hand_machine_of(joint_hand *h)
                      .memory = 1,
                      .carries = TW_BOTH_WAYS,
                      .count = 1,
-                     .cost = {.kind = TW_COST_LINEAR, .fixed = 3, .per_cycle = 8}};
+                     .cost = {.kind = TW_COST_LINEAR, .linear = {.latency = 3, .per_cycle = 8}}};
     tw_engine mac = {
         .name = "mac",
         .kind = TW_COMPUTES,
@@ -75,8 +75,7 @@ static inline void hand_machine_of(joint_hand *h)
         .memory = 1,
         .count = 1,
         .energy_fj = 5,
-        .cost =
-            {.kind = TW_COST_ARRAY, .fixed = 2, .per_cycle = 1, .n_dims = 1, .dim = {tw_rows_name}, .array = {2}},
+        .cost = {.kind = TW_COST_ARRAY, .array = {.latency = 2, .n_dims = 1, .dim = {tw_rows_name}, .size = {2}}},
         .computes = 15,
         .accumulate = 1u << TW_FUSED,
         .shares = -1,

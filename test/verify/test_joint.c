@@ -358,8 +358,8 @@ TEST(transfers_cost_what_their_shape_costs)
 {
     joint_hand h;
     joint_hand_write(&h);
-    h.engine[HAND_DMA].is.cost =
-        (tw_cost){.kind = TW_COST_DESCRIPTOR, .setup = 2000, .per_row = 1000, .per_beat = 1000, .beat = 4};
+    h.engine[HAND_DMA].is.cost = (tw_cost){
+        .kind = TW_COST_DESCRIPTOR, .descriptor = {.setup = 2000, .per_row = 1000, .per_beat = 1000, .beat = 4}};
     /* a: one row of two beats; a column of b: four rows in one beat; of c: two rows in two */
     hand_take(&h, (int64_t[]){5, 7, 6, 6, 7, 6, 6});
     for (int i = 0; i < h.n; i++)
@@ -374,7 +374,7 @@ TEST(kernels_cost_what_their_nest_costs)
     joint_hand h;
     joint_hand_write(&h);
     h.engine[HAND_MAC].is.cost =
-        (tw_cost){.kind = TW_COST_KERNEL, .start = 1000, .per_point = 1000, .cores = 1, .depth = 1};
+        (tw_cost){.kind = TW_COST_KERNEL, .kernel = {.start = 1000, .per_point = 1000, .cores = 1, .depth = 1}};
     hand_take(&h, (int64_t[]){4, 4, 9, 4, 4, 9, 4}); /* two rows of four points */
     at(&h, 2)->passes = at(&h, 5)->passes = 9000;
     judged_right(&h);
