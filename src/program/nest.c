@@ -340,6 +340,19 @@ static bool reads_twice(const tw_op *op, int tensor)
     return n > 1;
 }
 
+/* Whether the tensor has one reader in the group, all of whose operands that are it change with the pieces of its reductions. */
+static bool changes_by_sub(const tw_nest *nest, const tw_stay *s)
+{
+    for (int k = 0; k < nest->n_ops; k++) {
+        const tw_op *op = nest->op[k].op;
+        for (int o = 0; o < tw_op_output(op); o++) {
+            if (op->operand[o].tensor != s->tensor) continue;
+            if (k != s->which || !(tw_operand_loops(&op->operand[o]) & cut_by_reduce(&nest->op[k]))) return false;
+        }
+    }
+    return true;
+}
+
 /* Which loops of the driver move each loop of each operator. */
 typedef unsigned moved_by[TW_MAX_GROUP_OPS][TW_MAX_LOOPS];
 
@@ -388,16 +401,14 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
     const tw_nest *nest = b->nest;
     const tw_nest_op *op = &nest->op[s->which];
     tw_dtype dtype = nest->model->tensor[s->tensor].dtype;
-    bool alone = (s->readers & (s->readers - 1)) == 0 && s->maker < 0 && !reads_twice(op->op, s->tensor);
     s->sums = s->from == TW_FROM_OP && has_sums(nest, s->maker);
     s->moved_units = tw_machine_units(op->machine, dtype, 1);
     s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
-    s->by_sub = alone && op->n_subs > 1 && s->depth == nest->n_places &&
-                (tw_operand_loops(&op->op->operand[s->operand]) & cut_by_reduce(op));
+    s->by_sub = s->inwards && s->depth == nest->n_places && changes_by_sub(nest, s);
     s->lanes = 1;
     if (!s->per) return TW_OK;
     s->lanes = (int)nest->platform->memory[s->memory].lanes;
-    bool shared = s->maker < 0 ? !alone : s->maker != nest->n_ops - 1;
+    bool shared = s->inwards ? (s->readers & (s->readers - 1)) || reads_twice(op->op, s->tensor) : s->direct != 0;
     if (shared)
         return tw_diag_infeasible(
             b->diag, s->loc,

@@ -28,7 +28,7 @@ struct tw_nest_cursor {
     const tw_joint *joint;
     const tw_nest *nest;
     tw_arena *arena;
-    tw_nest_walk now, next;
+    tw_nest_walk now, next, later;
     slot_ring *ring;
     holding *held;
     bool ran[TW_MAX_GROUP_OPS]; /* the operator has made what the present run of its output holds */
@@ -56,6 +56,7 @@ static tw_status init(tw_nest_cursor *c)
     }
     TW_TRY(tw_nest_walk_init(&c->now, nest, c->arena));
     TW_TRY(tw_nest_walk_init(&c->next, nest, c->arena));
+    TW_TRY(tw_nest_walk_init(&c->later, nest, c->arena));
     tw_nest_walk_next(&c->next);
     return TW_OK;
 }
@@ -165,7 +166,7 @@ static tw_lane_work work_of(const tw_nest_cursor *c, int s, int engine, const tw
                               .box = box,
                               .elem = stay->moved_units,
                               .engine = mover,
-                              .inwards = stay->maker < 0};
+                              .inwards = stay->inwards};
         bool fits = tw_lanes_work(&q, &work);
         assert(fits); /* buffers are below 2^61 units, and there are at most 2^18 */
         (void)fits;
@@ -211,14 +212,31 @@ static int fixed_by(const tw_nest_cursor *c, const tw_stay *stay)
     return p;
 }
 
+/* Whether the stay holds something else at step `then` than now: its run is over before. */
+static bool differs(const tw_nest_cursor *c, const tw_nest_walk *then, int s)
+{
+    const tw_stay *stay = &c->nest->stay[s];
+    int n_axes = c->nest->model->tensor[stay->tensor].n_axes;
+    if (then->done || then->elems[s] != c->now.elems[s] ||
+        !tw_same_region(&then->region[s], &c->now.region[s], n_axes))
+        return true;
+    return stay->per && !tw_lanes_same(&c->nest->op[stay->which], stay->operand, stay->per,
+                                       tw_nest_box(&c->now, stay->which, stay->depth),
+                                       tw_nest_box(then, stay->which, stay->depth));
+}
+
 /* Whether what stay s has brought was the last that it needs of the present run of the stay that it comes from: no place that
- * would bring another tile of s, and not of the other, is still to move. */
-static bool was_last(const tw_nest_cursor *c, int s)
+ * would bring another tile of s, and not of the other, is still to move, and the next one that moves ends the run. */
+static bool was_last(tw_nest_cursor *c, int s)
 {
     const tw_stay *stay = &c->nest->stay[s], *from = &c->nest->stay[stay->source];
-    for (int p = fixed_by(c, stay); p > fixed_by(c, from); p--)
+    int fixed = fixed_by(c, from);
+    for (int p = fixed_by(c, stay); p > fixed; p--)
         if (c->now.index[p] + 1 < c->now.count[p]) return false;
-    return true;
+    if (fixed < 0) return true;
+    tw_nest_walk_copy(&c->later, &c->now);
+    tw_nest_walk_after(&c->later, fixed);
+    return differs(c, &c->later, stay->source);
 }
 
 /* Whether stay s alone reads the one that it comes from. */
@@ -338,22 +356,8 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 
 /* ---- what was made ---- */
 
-/* Whether the run of the stay is over with this step. */
-static bool changes(const tw_nest_cursor *c, int s)
-{
-    const tw_stay *stay = &c->nest->stay[s];
-    int n_axes = c->nest->model->tensor[stay->tensor].n_axes;
-    if (stay->per && !c->next.done &&
-        !tw_lanes_same(&c->nest->op[stay->which], stay->operand, stay->per,
-                       tw_nest_box(&c->now, stay->which, stay->depth),
-                       tw_nest_box(&c->next, stay->which, stay->depth)))
-        return true;
-    return c->next.done || c->next.elems[s] != c->now.elems[s] ||
-           !tw_same_region(&c->next.region[s], &c->now.region[s], n_axes);
-}
-
 /* Whether nobody needs what it holds after this step. */
-static bool ends(const tw_nest_cursor *c, int s) { return c->held[s].over || changes(c, s); }
+static bool ends(const tw_nest_cursor *c, int s) { return c->held[s].over || differs(c, &c->next, s); }
 
 /* The content of stay s moves on: into stay `to`, or to the tensor (-1). */
 static bool send(tw_nest_cursor *c, int s, int to)
@@ -472,7 +476,7 @@ static bool run_step(tw_nest_cursor *c)
         if (!hand_over(c, k)) return false;
         c->ran[k] = true;
     }
-    for (int k = 0; k < nest->n_ops; k++) c->ran[k] &= !changes(c, nest->op[k].made);
+    for (int k = 0; k < nest->n_ops; k++) c->ran[k] &= !differs(c, &c->next, nest->op[k].made);
     if (!give_back(c)) return false;
     if (c->n_late > 0 && !send_late(c)) return false;
     if (nest->prefetches && !c->next.done && !keep_late(c)) return false;

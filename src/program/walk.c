@@ -168,16 +168,19 @@ tw_status tw_nest_walk_init(tw_nest_walk *w, const tw_nest *nest, tw_arena *aren
     return TW_OK;
 }
 
-void tw_nest_walk_next(tw_nest_walk *w)
+void tw_nest_walk_after(tw_nest_walk *w, int place)
 {
-    int p = w->nest->n_places - 1;
+    int p = place;
     if (w->done) return;
+    for (int inner = place + 1; inner < w->nest->n_places; inner++) w->index[inner] = 0;
     for (; p >= 0 && w->index[p] + 1 >= w->count[p]; p--) w->index[p] = 0;
     w->done = p < 0;
     if (w->done) return;
     w->index[p]++;
     refresh(w, p);
 }
+
+void tw_nest_walk_next(tw_nest_walk *w) { tw_nest_walk_after(w, w->nest->n_places - 1); }
 
 void tw_nest_walk_copy(tw_nest_walk *to, const tw_nest_walk *from)
 {

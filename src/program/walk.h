@@ -18,6 +18,8 @@ typedef struct tw_nest_walk {
 TW_NODISCARD tw_status tw_nest_walk_init(tw_nest_walk *walk, const tw_nest *nest, tw_arena *arena);
 /* At the next one; `done` after the last. */
 void tw_nest_walk_next(tw_nest_walk *walk);
+/* At the first step behind the next move of place p, or of one outside of it. */
+void tw_nest_walk_after(tw_nest_walk *walk, int place);
 /* The same state in `to`, which was made for the same nest. */
 void tw_nest_walk_copy(tw_nest_walk *to, const tw_nest_walk *from);
 static inline const tw_box *tw_nest_box(const tw_nest_walk *walk, int op, int depth)

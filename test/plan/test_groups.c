@@ -284,6 +284,7 @@ static bool judge(uint64_t seed)
         return true;
     }
     if (status != TW_INFEASIBLE) show(&d, ctx);
+    if (getenv("TW_SHOW")) printf("infeasible: %s\n", tw_context_message(ctx, 0));
     CHECK_EQ(status, TW_INFEASIBLE);
     tw_context_free(ctx);
     return false;
