@@ -974,21 +974,28 @@ static tw_status build_platform(reader *r, tw_machine *out)
 
 /* ---- the file ---- */
 
-/* Nothing moves within one memory, and by no engine. Lists that are too long or too short count as none. */
-static const tw_node *check_list(reader *r, const tw_node *list, int max)
+/* Nothing moves within one memory, and by no engine: lists that are too long or too short count as none. With several views they
+ * need no more than an outermost memory. */
+static const tw_node *check_list(reader *r, const tw_node *list, tw_part_kind kind)
 {
-    return !list || !r->draft.plain || check_count(r, list, 2, max) ? list : NULL;
+    static const struct {
+        int min, max;
+    } plain[] = {{2, TW_MAX_MEMORIES}, {2, TW_MAX_ENGINES}},
+      views[] = {{1, TW_MAX_PLATFORM_MEMORIES}, {0, TW_MAX_PLATFORM_ENGINES}};
+    int min = r->draft.plain ? plain[kind].min : views[kind].min,
+        max = r->draft.plain ? plain[kind].max : views[kind].max;
+    return !list || check_count(r, list, min, max) ? list : NULL;
 }
 
 static tw_status read_lists(reader *r, lists *file, const tw_node *cores, tw_machine *out)
 {
     const tw_node *engines = file->of[TW_PART_ENGINE];
     int n = r->draft.plain && engines ? engines->n_children : 2;
-    file->of[TW_PART_MEMORY] = check_list(r, file->of[TW_PART_MEMORY], TW_MAX_MEMORIES);
+    file->of[TW_PART_MEMORY] = check_list(r, file->of[TW_PART_MEMORY], TW_PART_MEMORY);
     if (n < 2 || n > TW_MAX_ENGINES) file->of[TW_PART_ENGINE] = NULL; /* a word on that comes behind the memories */
     TW_TRY(read_parts(r, file, r->draft.plain ? NULL : cores));
     TW_TRY(read_memories(r));
-    check_list(r, engines, TW_MAX_ENGINES);
+    check_list(r, engines, TW_PART_ENGINE);
     if (!r->draft.plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
     return build_platform(r, out);
 }
