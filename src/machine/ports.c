@@ -17,6 +17,10 @@ typedef struct port_reader {
 /* One direction of one end of a mover gets the port, unless it has another one. */
 static void join(port_reader *r, tw_fields *f, int *use, const char *engine)
 {
+    if (*use == r->number) {
+        TW_REFUSE(f, r->port.loc, "engine '%s' is given twice in 'movers' of port '%s'", engine, r->port.name);
+        return;
+    }
     if (*use >= 0) {
         const tw_port *other = &r->platform->port[*use];
         TW_REFUSE(f, r->port.loc, "engine '%s' uses port '%s' at '%s' already, and cannot use '%s', too", engine,

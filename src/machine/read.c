@@ -12,7 +12,7 @@
 #include "input/field.h"
 #include "machine/cost_kind.h"
 #include "machine/discipline.h"
-#include "machine/graph.h"
+#include "machine/draft.h"
 #include "machine/ports.h"
 
 #include <string.h>
@@ -25,13 +25,9 @@ typedef struct reader {
     const tw_node *shares[TW_MAX_ENGINES]; /* ADDS: the name of the engine that it shares */
     const int64_t *values;                 /* of the parameters, NULL: as the file says   */
     tw_arena *arena;
-    tw_graph graph;             /* all that the file has                              */
-    bool plain;                 /* one view, which has all of it, and no cores        */
-    tw_platform_memory *memory; /* those that were read, in the order of the graph    */
-    const tw_node **per;        /* and the dimensions that they are private to        */
-    int n_memories;             /* so many                                            */
-    const int *slot;            /* which memory of the view each is, -1: none         */
-    const tw_part *part;        /* the memory or engine at hand                       */
+    tw_draft draft;
+    const int *slot;     /* which memory of the view each is, -1: none         */
+    const tw_part *part; /* the memory or engine at hand                       */
     tw_platform_view *views;
     bool no_room; /* the host has no memory left                        */
     int n_bad;
@@ -92,13 +88,6 @@ static tw_words memory_names(const tw_machine *machine)
     return words;
 }
 
-static int find_read(const reader *r, const char *name)
-{
-    for (int m = 0; m < r->n_memories; m++)
-        if (strcmp(r->memory[m].name, name) == 0) return m;
-    return -1;
-}
-
 /* Inside a core the parts have short names; whoever looks at the whole platform needs both. */
 static const char *full_name(tw_fields *f, const reader *r, const char *name)
 {
@@ -111,10 +100,10 @@ static const char *full_name(tw_fields *f, const reader *r, const char *name)
 /* Whether the memory has a name of its own. */
 static bool check_new_memory(tw_fields *f, const reader *r, const tw_platform_memory *memory)
 {
-    int before = memory->name ? find_read(r, memory->name) : -1;
+    int before = memory->name ? tw_draft_named(&r->draft, memory->name) : -1;
     if (before < 0) return memory->name != NULL;
     TW_REFUSE(f, memory->is.loc, "memory '%s' is given twice", memory->name);
-    tw_diag_note(f->diag, r->memory[before].is.loc, "'%s' was first given here", memory->name);
+    tw_diag_note(f->diag, r->draft.memory[before].is.loc, "'%s' was first given here", memory->name);
     return false;
 }
 
@@ -195,7 +184,7 @@ static void read_holds(reader *r, tw_fields *f, tw_memory *memory)
     const tw_node *holds = known_node(r, f, "holds");
     if (!holds) return;
     read_operands(r, f, holds, &memory->holds, &memory->named);
-    if (r->n_memories == 0 && memory->holds != TW_HOLDS_ALL)
+    if (r->draft.n_memories == 0 && memory->holds != TW_HOLDS_ALL)
         TW_REFUSE(f, holds->loc, "the outermost memory must hold inputs and output");
 }
 
@@ -245,22 +234,14 @@ static void read_memory(reader *r, const tw_node *node)
     r->n_bad += tw_fields_close(&f) != TW_OK;
     all.is = memory;
     if (!is_new) return;
-    r->per[r->n_memories] = per;
-    r->memory[r->n_memories++] = all;
-}
-
-/* The memory of that name as the part at hand sees it, among those that were read; -1: there is none. */
-static int find_seen(const reader *r, const tw_part *by, const char *name)
-{
-    for (int m = 0; m < r->n_memories && by->core >= 0; m++)
-        if (r->memory[m].core == by->core && strcmp(r->memory[m].is.name, name) == 0) return m;
-    return find_read(r, name);
+    r->draft.per[r->draft.n_memories] = per;
+    r->draft.memory[r->draft.n_memories++] = all;
 }
 
 static int resolve_memory(tw_fields *f, const reader *r, const tw_node *node)
 {
     const tw_machine *machine = r->machine;
-    int m = node->kind == TW_SCALAR ? find_seen(r, r->part, node->text) : -1;
+    int m = node->kind == TW_SCALAR ? tw_draft_find(&r->draft, r->part, node->text) : -1;
     if (m >= 0 && r->slot[m] >= 0) return r->slot[m];
     if (machine->n_memories == 0)
         f->n_bad++; /* the memories themselves could not be read */
@@ -621,20 +602,20 @@ typedef struct lists {
 /* A core; what is in its lists is read later. */
 static void read_core(reader *r, const tw_node *node, lists *own)
 {
-    tw_platform_core *core = &r->graph.core[r->graph.n_cores];
+    tw_platform_core *core = &r->draft.graph.core[r->draft.graph.n_cores];
     tw_fields f = tw_fields_open(node, "core", r->diag);
     *core = (tw_platform_core){.loc = node->loc};
     tw_field_name(&f, "name", TW_REQUIRED, &core->name);
     own->of[TW_PART_MEMORY] = tw_field_list(&f, "memories", TW_OPTIONAL);
     own->of[TW_PART_ENGINE] = tw_field_list(&f, "engines", TW_REQUIRED);
     own->of[TW_PART_PORT] = tw_field_list(&f, "ports", TW_OPTIONAL);
-    for (int i = 0; i < r->graph.n_cores && core->name; i++) {
-        const tw_platform_core *before = &r->graph.core[i];
+    for (int i = 0; i < r->draft.graph.n_cores && core->name; i++) {
+        const tw_platform_core *before = &r->draft.graph.core[i];
         if (!before->name || strcmp(before->name, core->name) != 0) continue;
         TW_REFUSE(&f, core->loc, "core '%s' is given twice", core->name);
         tw_diag_note(r->diag, before->loc, "'%s' was first given here", core->name);
     }
-    r->graph.n_cores++;
+    r->draft.graph.n_cores++;
     r->n_bad += tw_fields_close(&f) != TW_OK;
 }
 
@@ -644,16 +625,16 @@ static tw_status collect(reader *r, tw_part_kind kind, const lists *list)
     static const char *const what[] = {"memories", "engines", "ports"};
     static const int max[] = {TW_MAX_PLATFORM_MEMORIES, TW_MAX_PLATFORM_ENGINES, TW_MAX_PORTS};
     int sum = 0;
-    for (int i = 0; i <= r->graph.n_cores; i++)
+    for (int i = 0; i <= r->draft.graph.n_cores; i++)
         if (list[i].of[kind]) sum += list[i].of[kind]->n_children;
     if (sum > max[kind]) {
         r->n_bad++;
         return tw_diag_error(r->diag, r->machine->root->loc, "the machine has %d %s, at most %d are allowed", sum,
                              what[kind], max[kind]);
     }
-    TW_ALLOC(r->arena, r->graph.part[kind], sum + 1);
-    for (int i = 0; i <= r->graph.n_cores; i++)
-        TW_TRY(tw_graph_add(&r->graph, kind, list[i].of[kind], i - 1, r->arena));
+    TW_ALLOC(r->arena, r->draft.graph.part[kind], sum + 1);
+    for (int i = 0; i <= r->draft.graph.n_cores; i++)
+        TW_TRY(tw_graph_add(&r->draft.graph, kind, list[i].of[kind], i - 1, r->arena));
     return TW_OK;
 }
 
@@ -677,9 +658,9 @@ static tw_status read_parts(reader *r, lists *file, const tw_node *cores)
     int n = cores ? cores->n_children : 0;
     if (cores && !check_count(r, cores, 1, TW_MAX_CORES)) return TW_ERR_INPUT;
     TW_ALLOC(r->arena, list, n + 1);
-    TW_ALLOC(r->arena, r->graph.core, n + 1);
+    TW_ALLOC(r->arena, r->draft.graph.core, n + 1);
     for (const tw_node *node = cores ? cores->child : NULL; node; node = node->next)
-        read_core(r, node, &list[r->graph.n_cores + 1]);
+        read_core(r, node, &list[r->draft.graph.n_cores + 1]);
     list[0] = *file;
     for (int kind = 0; kind < TW_N_PARTS; kind++) TW_TRY(collect(r, (tw_part_kind)kind, list));
     return TW_OK;
@@ -687,9 +668,9 @@ static tw_status read_parts(reader *r, lists *file, const tw_node *cores)
 
 static tw_status read_memories(reader *r)
 {
-    const tw_graph *graph = &r->graph;
-    TW_ALLOC(r->arena, r->memory, graph->n[TW_PART_MEMORY] + 1);
-    TW_ALLOC(r->arena, r->per, graph->n[TW_PART_MEMORY] + 1);
+    const tw_graph *graph = &r->draft.graph;
+    TW_ALLOC(r->arena, r->draft.memory, graph->n[TW_PART_MEMORY] + 1);
+    TW_ALLOC(r->arena, r->draft.per, graph->n[TW_PART_MEMORY] + 1);
     for (int m = 0; m < graph->n[TW_PART_MEMORY]; m++) {
         r->part = &graph->part[TW_PART_MEMORY][m];
         read_memory(r, r->part->node);
@@ -699,173 +680,8 @@ static tw_status read_memories(reader *r)
 
 /* ---- views ---- */
 
-/* One of them while it is read. */
-typedef struct view {
-    tw_platform_view *out;
-    const tw_part *compute; /* NULL: all that there are */
-    int *slot;              /* of each memory, see reader */
-} view;
-
-/* Whether the view's compute engine sees the memory of itself: it is shared, or in the same core. */
-static bool sees(const view *v, const tw_platform_memory *memory)
-{
-    return !v->compute || memory->core < 0 || memory->core == v->compute->core;
-}
-
-/* Marks the memories that the compute engine lists. */
-static void mark_listed(reader *r, const view *v, const tw_node *list)
-{
-    for (int m = 0; m < r->n_memories; m++) v->slot[m] = m == 0 ? 0 : -1;
-    if (list->kind != TW_LIST || list->n_children == 0) {
-        tw_diag_error(r->diag, list->loc, "'memories' of an engine must be a list of memories");
-        r->n_bad++;
-        return;
-    }
-    for (const tw_node *node = list->child; node; node = node->next) {
-        int m = node->kind == TW_SCALAR ? find_seen(r, v->compute, node->text) : -1;
-        bool known = m >= 0 && sees(v, &r->memory[m]), again = known && m > 0 && v->slot[m] == 0;
-        if (known) v->slot[m] = 0;
-        if (known && !again) continue;
-        r->n_bad++;
-        if (again)
-            tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'memories'", node->text);
-        else
-            tw_diag_error(r->diag, node->loc, "'memories' names '%s', which is no memory that the engine can reach",
-                          node->kind == TW_SCALAR ? node->text : "");
-    }
-}
-
-/* The memories of the view. */
-static void choose_memories(reader *r, const view *v, const tw_machine *base)
-{
-    tw_machine *machine = &v->out->machine;
-    const tw_node *list = v->compute ? tw_graph_entry(v->compute->node, "memories") : NULL;
-    int n = 0, n_bad = r->n_bad;
-    *machine = *base;
-    for (int m = 0; m < r->n_memories; m++) v->slot[m] = sees(v, &r->memory[m]) ? 0 : -1;
-    if (list) mark_listed(r, v, list);
-    if (r->n_bad > n_bad && !r->plain) return;
-    for (int m = 0; m < r->n_memories; m++) n += v->slot[m] >= 0;
-    if (!r->plain && (n < 2 || n > TW_MAX_MEMORIES)) {
-        tw_diag_error(r->diag, v->compute->node->loc,
-                      "compute engine '%s' has %d memories on its paths, outside 2..%d",
-                      v->compute->name ? v->compute->name : "", n, TW_MAX_MEMORIES);
-        r->n_bad++;
-        return;
-    }
-    for (int m = 0; m < r->n_memories; m++) {
-        if (v->slot[m] < 0) continue;
-        v->slot[m] = machine->n_memories;
-        v->out->memory[machine->n_memories] = m;
-        machine->memory[machine->n_memories] = r->memory[m].is;
-        machine->memory[machine->n_memories++].name = r->memory[m].name;
-    }
-}
-
-/* The memory at one end of a mover, -1: it cannot be told. */
-static int end_of(const reader *r, const tw_part *mover, int end)
-{
-    const tw_node *between = tw_graph_entry(mover->node, "between");
-    if (!between || between->kind != TW_LIST || between->n_children != 2) return -1;
-    const tw_node *node = end == 0 ? between->child : between->child->next;
-    return node->kind == TW_SCALAR ? find_seen(r, mover, node->text) : -1;
-}
-
-/* Whether both ends of a mover are in the view and, with `near`, follow each other there on a path. */
-static bool spans(const view *v, int outer, int inner, bool near)
-{
-    const tw_machine *machine = &v->out->machine;
-    int a = v->slot[outer], b = v->slot[inner];
-    if (a < 0 || b < 0) return false;
-    return !near || tw_machine_ways(machine, a, b) || tw_machine_ways(machine, b, a);
-}
-
-/* Whether the engine belongs to the view. What stands nowhere in the right place does so wherever it has both ends: the
- * reader says what is wrong with it. */
-static bool belongs(const reader *r, const view *all, int n, const view *v, const tw_part *part)
-{
-    if (r->plain) return true;
-    if (part->core >= 0 && part->core != v->compute->core) return false;
-    if (tw_graph_computes(part->node)) return part == v->compute;
-    int outer = end_of(r, part, 0), inner = end_of(r, part, 1);
-    if (outer < 0 || inner < 0 || spans(v, outer, inner, true)) return true;
-    for (int i = 0; i < n; i++)
-        if (spans(&all[i], outer, inner, true)) return false;
-    return spans(v, outer, inner, false);
-}
-
-/* The dimension of an array that is called so, -1: there is none. */
-static int find_dim(const tw_cost *cost, const tw_node *node)
-{
-    for (int d = 0; d < tw_cost_dims(cost); d++)
-        if (node->kind == TW_SCALAR && strcmp(cost->array.dim[d], node->text) == 0) return d;
-    return -1;
-}
-
-/* One dimension that the memory is private to; *lanes is how many of it there are. */
-static void add_dim(reader *r, const tw_engine *compute, const tw_node *node, tw_memory *memory, int64_t *lanes)
-{
-    int d = find_dim(&compute->cost, node);
-    bool again = d >= 0 && (memory->per >> d & 1);
-    if (d >= 0) memory->per |= 1u << d;
-    if (d >= 0 && !again && tw_ckd_mul(*lanes, compute->cost.array.size[d], lanes) && *lanes <= TW_EXTENT_MAX)
-        return;
-    r->n_bad++;
-    if (node->kind != TW_SCALAR)
-        tw_diag_error(r->diag, node->loc, "'per' must be a dimension of the array or a list of them");
-    else if (again)
-        tw_diag_error(r->diag, node->loc, "'%s' is given twice in 'per'", node->text);
-    else if (d >= 0)
-        tw_diag_error(r->diag, node->loc, "there are more than %" PRId64 " of memory '%s'", TW_EXTENT_MAX,
-                      memory->name);
-    else
-        tw_diag_error(r->diag, node->loc, "memory '%s' is private to '%s', which is no dimension of '%s'",
-                      memory->name, node->text, compute->name);
-}
-
-/* The dimensions that the memory is private to. */
-static void resolve_per(reader *r, const tw_machine *machine, int m, tw_memory *memory)
-{
-    const tw_node *per = r->per[m];
-    const tw_engine *compute = &machine->engine[machine->compute];
-    tw_platform_memory *all = &r->memory[m];
-    int n_bad = r->n_bad;
-    int64_t lanes = 1;
-    if (per->kind != TW_LIST) add_dim(r, compute, per, memory, &lanes);
-    for (const tw_node *node = per->kind == TW_LIST ? per->child : NULL; node && r->n_bad == n_bad;
-         node = node->next)
-        add_dim(r, compute, node, memory, &lanes);
-    if (r->n_bad > n_bad) return;
-    if (memory->per == 0) {
-        tw_diag_error(r->diag, per->loc, "'per' is empty");
-        r->n_bad++;
-    } else if (all->is.per != 0 && all->lanes != lanes) {
-        tw_diag_error(r->diag, per->loc,
-                      "there are %" PRId64 " of memory '%s' for one compute engine, and %" PRId64 " for '%s'",
-                      all->lanes, memory->name, lanes, compute->name);
-        r->n_bad++;
-    }
-    if (all->is.per == 0) all->is.per = memory->per;
-    all->lanes = lanes;
-}
-
-static void resolve_private(reader *r, const view *v)
-{
-    tw_machine *machine = &v->out->machine;
-    for (int m = 0; m < r->n_memories && machine->compute < machine->n_engines; m++) {
-        if (!r->per[m] || v->slot[m] < 0) continue;
-        if (r->graph.n_cores > 0 && r->memory[m].core < 0) {
-            tw_diag_error(r->diag, r->per[m]->key_loc, "memory '%s' is shared by the cores and cannot be private",
-                          r->memory[m].name);
-            r->n_bad++;
-            continue;
-        }
-        resolve_per(r, machine, m, &machine->memory[v->slot[m]]);
-    }
-}
-
 /* The engine as part of one view, which is read like a machine. */
-static void read_in_view(reader *r, const view *v, int e)
+static void read_in_view(reader *r, const tw_draft_view *v, int e)
 {
     tw_machine *machine = r->machine = &v->out->machine;
     int n = machine->n_engines;
@@ -882,72 +698,47 @@ static void read_in_view(reader *r, const view *v, int e)
 }
 
 /* All engines in the order of the file. One that is wrong in a view is not tried in another. */
-static void read_engines(reader *r, const view *all, int n)
+static void read_engines(reader *r, const tw_draft_view *all, int n)
 {
-    for (int e = 0; e < r->graph.n[TW_PART_ENGINE]; e++) {
+    for (int e = 0; e < r->draft.graph.n[TW_PART_ENGINE]; e++) {
         int n_bad = r->n_bad;
-        r->part = &r->graph.part[TW_PART_ENGINE][e];
+        r->part = &r->draft.graph.part[TW_PART_ENGINE][e];
         for (int i = 0; i < n && r->n_bad == n_bad; i++)
-            if (belongs(r, all, n, &all[i], r->part)) read_in_view(r, &all[i], e);
+            if (tw_draft_belongs(&r->draft, all, n, &all[i], r->part)) read_in_view(r, &all[i], e);
     }
 }
 
 /* What takes all engines of a view. */
-static tw_status finish_view(reader *r, const view *v)
+static tw_status finish_view(reader *r, const tw_draft_view *v)
 {
     tw_machine *machine = r->machine = &v->out->machine;
-    if (r->plain) resolve_shares(r);
+    if (r->draft.plain) resolve_shares(r);
     spread_barrier(r);
     machine->compute = first_compute(machine);
-    if (r->n_bad == 0) resolve_private(r, v);
+    if (r->n_bad == 0) tw_draft_private(&r->draft, v);
     if (r->no_room) return TW_ERR_NOMEM;
     if (r->n_bad) return TW_ERR_INPUT;
-    if (r->plain && machine->compute < machine->n_engines) v->out->engine = v->out->mover[machine->compute];
+    if (r->draft.plain && machine->compute < machine->n_engines) v->out->engine = v->out->mover[machine->compute];
     return tw_machine_check(machine, r->diag);
-}
-
-/* The compute engines; every core has one. */
-static int find_views(reader *r, const tw_part **compute)
-{
-    const tw_graph *graph = &r->graph;
-    int n = 0, of_core[TW_MAX_CORES] = {0};
-    for (int e = 0; e < graph->n[TW_PART_ENGINE]; e++) {
-        const tw_part *part = &graph->part[TW_PART_ENGINE][e];
-        if (!tw_graph_computes(part->node)) continue;
-        if (part->core >= 0) of_core[part->core]++;
-        if (n == TW_MAX_VIEWS) {
-            tw_diag_error(r->diag, part->node->loc, "more than %d compute engines", TW_MAX_VIEWS);
-            r->n_bad++;
-            return n;
-        }
-        compute[n++] = part;
-    }
-    for (int c = 0; c < graph->n_cores; c++) {
-        if (of_core[c] > 0) continue;
-        tw_diag_error(r->diag, graph->core[c].loc, "core '%s' has no compute engine",
-                      graph->core[c].name ? graph->core[c].name : "");
-        r->n_bad++;
-    }
-    return n;
 }
 
 static tw_status read_views(reader *r, tw_platform *platform)
 {
     const tw_part *compute[TW_MAX_VIEWS] = {0};
     const tw_machine base = *r->machine;
-    view all[TW_MAX_VIEWS];
+    tw_draft_view all[TW_MAX_VIEWS];
     tw_platform_view *out;
-    int n = r->plain ? 1 : find_views(r, compute);
-    if (!r->plain && r->n_bad) return TW_ERR_INPUT;
+    int n = r->draft.plain ? 1 : tw_draft_views(&r->draft, compute);
+    if (!r->draft.plain && r->n_bad) return TW_ERR_INPUT;
     TW_ALLOC(r->arena, out, n);
     for (int i = 0; i < n; i++) {
-        all[i] = (view){.out = &out[i], .compute = compute[i]};
-        TW_ALLOC(r->arena, all[i].slot, r->n_memories + 1);
-        choose_memories(r, &all[i], &base);
+        all[i] = (tw_draft_view){.out = &out[i], .compute = compute[i]};
+        TW_ALLOC(r->arena, all[i].slot, r->draft.n_memories + 1);
+        tw_draft_choose(&r->draft, &all[i], &base);
     }
-    if (!r->plain && r->n_bad) return TW_ERR_INPUT;
+    if (!r->draft.plain && r->n_bad) return TW_ERR_INPUT;
     read_engines(r, all, n);
-    if (!r->plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
+    if (!r->draft.plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
     for (int i = 0; i < n; i++) TW_TRY(finish_view(r, &all[i]));
     platform->n_views = n;
     platform->view = r->views = out;
@@ -956,77 +747,23 @@ static tw_status read_views(reader *r, tw_platform *platform)
 
 /* ---- the platform ---- */
 
-/* Engines as the first view that has them knows them. */
-static tw_status join_engines(reader *r, tw_platform *platform, tw_platform_engine *engine)
-{
-    const tw_graph *graph = &r->graph;
-    for (int v = platform->n_views - 1; v >= 0; v--) {
-        const tw_platform_view *from = &platform->view[v];
-        for (int e = 0; e < from->machine.n_engines; e++) {
-            const tw_part *part = &graph->part[TW_PART_ENGINE][from->mover[e]];
-            tw_platform_engine *to = &engine[from->mover[e]];
-            *to = (tw_platform_engine){.name = part->name, .core = part->core, .is = from->machine.engine[e]};
-            to->is.name = tw_graph_entry(part->node, "name")->text;
-            to->is.memory = from->memory[to->is.memory];
-            if (to->is.outer >= 0) to->is.outer = from->memory[to->is.outer];
-            for (int way = 0; way < 2; way++) to->reads[way] = to->writes[way] = -1;
-        }
-    }
-    for (int e = 0; e < platform->n_engines; e++) {
-        const tw_part *part = &graph->part[TW_PART_ENGINE][e];
-        if (engine[e].name) continue;
-        r->n_bad++;
-        tw_diag_error(r->diag, part->node->loc,
-                      "engine '%s' moves between memories that no compute engine has both of",
-                      part->name ? part->name : "");
-    }
-    return r->n_bad ? TW_ERR_INPUT : TW_OK;
-}
-
-static void check_engine_names(reader *r, const tw_platform_engine *engine, int n)
-{
-    for (int e = 0; e < n; e++)
-        for (int before = 0; before < e; before++) {
-            if (strcmp(engine[e].name, engine[before].name) != 0) continue;
-            tw_diag_error(r->diag, engine[e].is.loc, "engine '%s' is given twice", engine[e].name);
-            tw_diag_note(r->diag, engine[before].is.loc, "'%s' was first given here", engine[before].name);
-            r->n_bad++;
-        }
-}
-
-static void check_memory_use(reader *r, const tw_platform *platform)
-{
-    for (int m = 0; m < r->n_memories; m++) {
-        int n = 0;
-        for (int v = 0; v < platform->n_views; v++)
-            for (int i = 0; i < platform->view[v].machine.n_memories; i++) n += platform->view[v].memory[i] == m;
-        if (n > 0) continue;
-        tw_diag_error(r->diag, r->memory[m].is.loc, "memory '%s' is on the paths of no compute engine",
-                      r->memory[m].name);
-        r->n_bad++;
-    }
-}
-
 static tw_status build_platform(reader *r, tw_machine *out)
 {
     tw_platform *platform;
     tw_platform_engine *engine;
     TW_ALLOC(r->arena, platform, 1);
     TW_TRY(read_views(r, platform));
-    *platform = (tw_platform){.n_cores = r->graph.n_cores,
-                              .core = r->graph.core,
-                              .n_memories = r->n_memories,
-                              .memory = r->memory,
-                              .n_engines = r->graph.n[TW_PART_ENGINE],
+    *platform = (tw_platform){.n_cores = r->draft.graph.n_cores,
+                              .core = r->draft.graph.core,
+                              .n_memories = r->draft.n_memories,
+                              .memory = r->draft.memory,
+                              .n_engines = r->draft.graph.n[TW_PART_ENGINE],
                               .n_views = platform->n_views,
                               .view = platform->view};
     TW_ALLOC(r->arena, engine, platform->n_engines);
     platform->engine = engine;
-    TW_TRY(join_engines(r, platform, engine));
-    check_engine_names(r, engine, platform->n_engines);
-    check_memory_use(r, platform);
-    if (r->n_bad) return TW_ERR_INPUT;
-    TW_TRY(tw_ports_read(&r->graph, engine, r->arena, r->diag, platform));
+    TW_TRY(tw_draft_join(&r->draft, platform, engine));
+    TW_TRY(tw_ports_read(&r->draft.graph, engine, r->arena, r->diag, platform));
     for (int v = 0; v < platform->n_views; v++) r->views[v].machine.platform = platform;
     *out = platform->view[0].machine;
     return tw_platform_check(platform, r->diag);
@@ -1034,22 +771,29 @@ static tw_status build_platform(reader *r, tw_machine *out)
 
 /* ---- the file ---- */
 
-/* Nothing moves within one memory, and by no engine. Lists that are too long or too short count as none. */
-static const tw_node *check_list(reader *r, const tw_node *list, int max)
+/* Nothing moves within one memory, and by no engine: lists that are too long or too short count as none. With several views they
+ * need no more than an outermost memory. */
+static const tw_node *check_list(reader *r, const tw_node *list, tw_part_kind kind)
 {
-    return !list || !r->plain || check_count(r, list, 2, max) ? list : NULL;
+    static const struct {
+        int min, max;
+    } plain[] = {{2, TW_MAX_MEMORIES}, {2, TW_MAX_ENGINES}},
+      views[] = {{1, TW_MAX_PLATFORM_MEMORIES}, {0, TW_MAX_PLATFORM_ENGINES}};
+    int min = r->draft.plain ? plain[kind].min : views[kind].min,
+        max = r->draft.plain ? plain[kind].max : views[kind].max;
+    return !list || check_count(r, list, min, max) ? list : NULL;
 }
 
 static tw_status read_lists(reader *r, lists *file, const tw_node *cores, tw_machine *out)
 {
     const tw_node *engines = file->of[TW_PART_ENGINE];
-    int n = r->plain && engines ? engines->n_children : 2;
-    file->of[TW_PART_MEMORY] = check_list(r, file->of[TW_PART_MEMORY], TW_MAX_MEMORIES);
+    int n = r->draft.plain && engines ? engines->n_children : 2;
+    file->of[TW_PART_MEMORY] = check_list(r, file->of[TW_PART_MEMORY], TW_PART_MEMORY);
     if (n < 2 || n > TW_MAX_ENGINES) file->of[TW_PART_ENGINE] = NULL; /* a word on that comes behind the memories */
-    TW_TRY(read_parts(r, file, r->plain ? NULL : cores));
+    TW_TRY(read_parts(r, file, r->draft.plain ? NULL : cores));
     TW_TRY(read_memories(r));
-    check_list(r, engines, TW_MAX_ENGINES);
-    if (!r->plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
+    check_list(r, engines, TW_PART_ENGINE);
+    if (!r->draft.plain && r->n_bad) return r->no_room ? TW_ERR_NOMEM : TW_ERR_INPUT;
     return build_platform(r, out);
 }
 
@@ -1060,6 +804,7 @@ static tw_status read_machine(const tw_node *root, const int64_t *values, tw_are
     for (int u = 0; u < TW_N_UNITS; u++) unit_word[u] = tw_unit_name((tw_unit)u);
     tw_machine machine = {.root = root};
     reader r = {.diag = diag, .machine = &machine, .values = values, .arena = arena};
+    r.draft = (tw_draft){.diag = diag, .n_bad = &r.n_bad};
     int unit = 0;
     tw_fields f = tw_fields_open(root, "machine file", diag);
     tw_field_name(&f, "machine", TW_REQUIRED, &machine.name);
@@ -1075,7 +820,7 @@ static tw_status read_machine(const tw_node *root, const int64_t *values, tw_are
                [TW_PART_ENGINE] = tw_field_list(&f, "engines", cores ? TW_OPTIONAL : TW_REQUIRED),
                [TW_PART_PORT] = known_node(&r, &f, "ports") ? tw_field_list(&f, "ports", TW_OPTIONAL) : NULL}};
     if (tw_fields_close(&f) != TW_OK) r.n_bad++;
-    r.plain = is_plain(&r, cores, file.of[TW_PART_ENGINE]);
+    r.draft.plain = is_plain(&r, cores, file.of[TW_PART_ENGINE]);
     return read_lists(&r, &file, cores, out);
 }
 

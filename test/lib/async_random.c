@@ -21,6 +21,7 @@ typedef struct maker {
     async_random *out;
     loops l;
     unsigned holds[ASYNC_MAX_MEMORIES]; /* 1 activations, 2 output, 4 weights */
+    const char *roles;                  /* that a mover says it carries       */
 } maker;
 
 static int64_t pick(maker *m, int64_t lo, int64_t hi) { return tw_test_pick(m->rng, lo, hi); }
@@ -157,8 +158,8 @@ static void print_mover(maker *m, FILE *f, int outer, int inner, const char *car
     static const char *const initial[] = {"in", "out", "both"};
     int kind = 0;
     while (strcmp(initial[kind], carries) != 0) kind++;
-    fprintf(f, "  - {name: e%d%d%s, between: [%s, %s], carries: %s, ", outer, inner, initial[kind],
-            m->out->name[outer], m->out->name[inner], carries);
+    fprintf(f, "  - {name: e%d%d%s%s, between: [%s, %s], carries: %s, %s", outer, inner, initial[kind],
+            strstr(m->roles, "weights") ? "w" : "", m->out->name[outer], m->out->name[inner], carries, m->roles);
     if (may_join && chance(m, 3)) fprintf(f, "joins: inputs, ");
     if (!m->wish.one_unit && chance(m, 5)) fprintf(f, "count: %" PRId64 ", ", pick(m, 2, 3));
     print_cost(m, f, false);
@@ -189,7 +190,11 @@ static void print_links(maker *m, FILE *f, int memory)
         unsigned roles = 0;
         for (unsigned role = 1; role <= 4; role *= 2)
             if ((m->holds[memory] & role) && before(m, memory, role) == outer) roles |= role;
+        bool apart = (roles & 5) == 5 && chance(m, 4); /* weights have a mover of their own */
+        m->roles = !apart ? "" : roles & 2 ? "roles: [output, activations], " : "roles: activations, ";
         if (roles != 0) print_links_from(m, f, outer, memory, roles & 5, roles & 2);
+        m->roles = "roles: weights, ";
+        if (apart) print_mover(m, f, outer, memory, "in", false);
     }
 }
 

@@ -13,6 +13,7 @@ typedef struct maker {
     bool barrier; /* then all costs are of descriptors and kernels */
     int n_memories;
     unsigned holds[4];    /* 1 activations, 2 output, 4 weights */
+    const char *roles;    /* that a mover says it carries       */
     const char *formulas; /* of the operator, as lines of its description; NULL: none */
 } maker;
 
@@ -397,8 +398,8 @@ static int before(const maker *m, int memory, unsigned what)
 
 static void print_mover(maker *m, FILE *f, int outer, int inner, const char *carries, bool inputs)
 {
-    fprintf(f, "  - {name: %s%d%d, between: [%s, %s], carries: %s, ", carries, outer, inner, memory_name(outer),
-            memory_name(inner), carries);
+    fprintf(f, "  - {name: %s%d%d%s, between: [%s, %s], carries: %s, %s", carries, outer, inner,
+            strstr(m->roles, "weights") ? "w" : "", memory_name(outer), memory_name(inner), carries, m->roles);
     if (inputs && chance(m, m->cluster ? 2 : 4)) fprintf(f, "joins: inputs, ");
     if (m->cluster && strcmp(carries, "both") == 0)
         fprintf(f, "prefetch: %s, ", (const char *[]){"none", "all", "innermost"}[pick(m, 0, 2)]);
@@ -428,7 +429,11 @@ static void print_links(maker *m, FILE *f, int memory)
         unsigned roles = 0;
         for (unsigned role = 1; role <= 4; role *= 2)
             if ((m->holds[memory] & role) && before(m, memory, role) == outer) roles |= role;
+        bool apart = (roles & 5) == 5 && chance(m, 4); /* weights have a mover of their own */
+        m->roles = !apart ? "" : roles & 2 ? "roles: [output, activations], " : "roles: activations, ";
         if (roles != 0) print_links_from(m, f, outer, memory, roles & 5, roles & 2);
+        m->roles = "roles: weights, ";
+        if (apart) print_mover(m, f, outer, memory, "in", false);
     }
 }
 

@@ -110,6 +110,8 @@ static bool treats_inputs_alike(const tw_machine *machine)
 {
     for (int m = 0; m < machine->n_memories; m++)
         if ((machine->memory[m].holds & TW_HOLDS_INPUTS) % TW_HOLDS_INPUTS != 0) return false;
+    for (int e = 0; e < machine->n_engines; e++)
+        if (machine->engine[e].roles != 0) return false;
     return true;
 }
 

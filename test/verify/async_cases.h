@@ -102,7 +102,12 @@ static inline void async_step(uint64_t *r, tw_machine *m, int memory)
         for (unsigned role = 1; role <= TW_HOLDS_WEIGHTS; role *= 2)
             if ((m->memory[memory].holds & role) && tw_path_outer(tw_machine_role_path(m, role), memory) == outer)
                 roles |= role;
+        int first = m->n_engines;
         if (roles != 0) async_step_from(r, m, outer, memory, roles & TW_HOLDS_INPUTS, roles & TW_HOLDS_OUTPUT);
+        if ((roles & TW_HOLDS_INPUTS) != TW_HOLDS_INPUTS || tw_test_pick(r, 0, 3) || m->n_engines > 8) continue;
+        for (int e = first; e < m->n_engines; e++) m->engine[e].roles = roles & ~(unsigned)TW_HOLDS_WEIGHTS;
+        async_mover(r, m, outer, memory, TW_INWARDS, false); /* weights have a mover of their own */
+        m->engine[m->n_engines - 1].roles = TW_HOLDS_WEIGHTS;
     }
 }
 
