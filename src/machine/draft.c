@@ -121,7 +121,7 @@ static void add_dim(tw_draft *d, const tw_engine *compute, const tw_node *node, 
     int dim = find_dim(&compute->cost, node);
     bool again = dim >= 0 && (memory->per >> dim & 1);
     if (dim >= 0) memory->per |= 1u << dim;
-    if (dim >= 0 && !again && tw_ckd_mul(*lanes, compute->cost.array[dim], lanes) && *lanes <= TW_EXTENT_MAX)
+    if (dim >= 0 && !again && tw_ckd_mul(*lanes, compute->cost.array.size[dim], lanes) && *lanes <= TW_EXTENT_MAX)
         return;
     ++*d->n_bad;
     if (node->kind != TW_SCALAR)

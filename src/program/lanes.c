@@ -113,6 +113,11 @@ static int64_t alike(const tw_nest_op *op, unsigned loops, const tw_box *box)
     return n;
 }
 
+int64_t tw_lanes_sharing(const tw_nest_op *op, unsigned per, const tw_box *box)
+{
+    return alike(op, tw_lane_loops(op, per) & tw_op_reductions(op->op), box);
+}
+
 static int64_t price_of(const tw_lane_question *q, const tw_operand *operand, const tw_region *region)
 {
     if (!tw_cost_by_shape(&q->engine->cost)) return 0;

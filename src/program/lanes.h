@@ -35,6 +35,8 @@ typedef struct tw_lane_question {
 } tw_lane_question;
 /* False when a number leaves 64 bits. */
 TW_NODISCARD bool tw_lanes_work(const tw_lane_question *q, tw_lane_work *out);
+/* Lanes that hold sums of the same elements of the output, in an execution of this box. */
+int64_t tw_lanes_sharing(const tw_nest_op *op, unsigned per, const tw_box *box);
 /* Largest number of elements that a lane holds of the operand. */
 int64_t tw_lane_elems(const tw_nest_op *op, int operand, unsigned per, const tw_box *box);
 #endif

@@ -377,6 +377,20 @@ static void follow_loops(const tw_nest *nest, int k, moved_by moved)
         }
 }
 
+/* Loops that may leave an operator without work, because everything that is read of its output is padding. */
+static unsigned emptying_loops(const tw_nest *nest, int k, moved_by moved)
+{
+    const tw_op *op = nest->op[k].op;
+    bool clipped = false;
+    unsigned loops = 0;
+    for (int j = k + 1; j < nest->n_ops; j++)
+        for (int o = 0; o < tw_op_output(nest->op[j].op); o++)
+            if (nest->op[j].op->operand[o].tensor == op->operand[tw_op_output(op)].tensor)
+                clipped |= tw_op_clipped(nest->op[j].op) >> o & 1;
+    for (int l = 0; l < op->n_loops && clipped; l++) loops |= moved[k][l];
+    return loops;
+}
+
 static void find_loops(tw_nest *nest)
 {
     moved_by moved = {{0}};
@@ -389,6 +403,7 @@ static void find_loops(tw_nest *nest)
             stay->loops |= moved[stay->which][__builtin_ctz(left)];
         for (int k = 0; k < nest->n_ops; k++) {
             const tw_op *op = nest->op[k].op;
+            if (stay->readers >> k & 1) stay->loops |= emptying_loops(nest, k, moved);
             for (int o = 0; o < op->n_operands; o++)
                 for (int a = 0; a < op->operand[o].n_axes && op->operand[o].tensor == stay->tensor; a++)
                     stay->loops |= loops_of_axis(&op->operand[o].axis[a], moved[k]);
@@ -404,7 +419,8 @@ static tw_status settle_stay(const builder *b, tw_stay *s)
     s->sums = s->from == TW_FROM_OP && has_sums(nest, s->maker);
     s->moved_units = tw_machine_units(op->machine, dtype, 1);
     s->elem_units = s->sums ? tw_machine_units(op->machine, op->op->accumulator, 1) : s->moved_units;
-    s->by_sub = s->inwards && s->depth == nest->n_places && changes_by_sub(nest, s);
+    int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->stay[op->made].depth;
+    s->by_sub = s->inwards && s->depth == steps && changes_by_sub(nest, s);
     s->lanes = 1;
     if (!s->per) return TW_OK;
     s->lanes = (int)nest->platform->memory[s->memory].lanes;
@@ -587,6 +603,26 @@ static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_
     return TW_OK;
 }
 
+/* Sums of one element lie in the same lanes whatever piece of the reduction is executed. */
+static tw_status check_sharing(const builder *b, const tw_nest_walk *w, int k)
+{
+    const tw_nest *nest = b->nest;
+    const tw_nest_op *op = &nest->op[k];
+    const tw_stay *made = &nest->stay[op->made];
+    const tw_box *held = tw_nest_box(w, k, made->depth);
+    const tw_box *whole = k == nest->n_ops - 1 ? tw_nest_box(w, k, nest->n_places) : held;
+    for (int64_t sub = 0; made->per && sub < op->n_subs; sub++) {
+        tw_box box = tw_nest_sub_box(op, whole, sub);
+        if (tw_lanes_sharing(op, made->per, &box) != tw_lanes_sharing(op, made->per, held))
+            return tw_diag_infeasible(
+                b->diag, made->loc,
+                "a reduction of '%s' lies over the lanes of '%s', where its tiles do not all fill the "
+                "same ones: let them be of one size",
+                op->op->name, memory_name(nest, made->memory));
+    }
+    return TW_OK;
+}
+
 static int64_t held_elems(const tw_nest_walk *w, int s)
 {
     const tw_nest *nest = w->nest;
@@ -609,7 +645,10 @@ static tw_status measure_step(const builder *b, const tw_nest_walk *w)
     tw_nest *nest = b->nest;
     TW_TRY(check_cuts(b, w));
     TW_TRY(check_tile(b, w));
-    for (int k = 0; k < nest->n_ops; k++) TW_TRY(check_padding(b, &nest->op[k], tw_nest_box(w, k, nest->n_places)));
+    for (int k = 0; k < nest->n_ops; k++) {
+        TW_TRY(check_padding(b, &nest->op[k], tw_nest_box(w, k, nest->n_places)));
+        TW_TRY(check_sharing(b, w, k));
+    }
     for (int s = 0; s < nest->n_stays; s++) {
         tw_stay *stay = &nest->stay[s];
         int64_t units, elems = held_elems(w, s);

@@ -220,9 +220,10 @@ static bool differs(const tw_nest_cursor *c, const tw_nest_walk *then, int s)
     if (then->done || then->elems[s] != c->now.elems[s] ||
         !tw_same_region(&then->region[s], &c->now.region[s], n_axes))
         return true;
-    return stay->per && !tw_lanes_same(&c->nest->op[stay->which], stay->operand, stay->per,
-                                       tw_nest_box(&c->now, stay->which, stay->depth),
-                                       tw_nest_box(then, stay->which, stay->depth));
+    return stay->per && stay->inwards && /* what is made is added to, in whatever lanes */
+           !tw_lanes_same(&c->nest->op[stay->which], stay->operand, stay->per,
+                          tw_nest_box(&c->now, stay->which, stay->depth),
+                          tw_nest_box(then, stay->which, stay->depth));
 }
 
 /* Whether what stay s has brought was the last that it needs of the present run of the stay that it comes from: no place that
@@ -326,14 +327,25 @@ static bool end_sub(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole, 
     return true;
 }
 
+/* The inputs of which the box meets more than padding. */
+static unsigned inputs_of(const tw_nest_op *op, const tw_box *box)
+{
+    unsigned inputs = 0;
+    tw_region ignored;
+    for (int o = 0; o < tw_op_output(op->op); o++)
+        if (tw_region_of(&op->op->operand[o], box, &ignored) > 0) inputs |= 1u << o;
+    return inputs;
+}
+
 static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
 {
     const tw_nest_op *op = &c->nest->op[k];
     bool driver = k == c->nest->n_ops - 1;
     int first = c->n;
     tw_box box = tw_nest_sub_box(op, whole, sub);
+    unsigned wanted = inputs_of(op, &box);
     for (int o = 0; o < tw_op_output(op->op); o++)
-        if (!ensure(c, op->input[o], &box)) return false;
+        if ((wanted >> o & 1) && !ensure(c, op->input[o], &box)) return false;
     tw_instr *in = add(c, TW_EXEC, op->engine, k, tw_op_output(op->op));
     if (!in) return false;
     c->last_exec = c->n - 1;
@@ -347,8 +359,8 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
     in->n_src = (int16_t)tw_op_output(op->op);
     for (int o = 0; o < in->n_src; o++) {
         int s = op->input[o];
-        in->src[o] = c->held[s].filled ? c->held[s].buffer : -1;
-        if (c->held[s].filled) read_here(c, s);
+        in->src[o] = wanted >> o & 1 ? c->held[s].buffer : -1;
+        if (wanted >> o & 1) read_here(c, s);
         in->copies = (int16_t)tw_max(in->copies, c->nest->stay[s].lanes);
     }
     return end_sub(c, k, sub, whole, first);

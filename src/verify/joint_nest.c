@@ -229,11 +229,22 @@ static void note_readers(tw_joint_group *g)
                 g->hold[h].through |= 1u << i;
 }
 
+/* An operator that makes something for several steps at once needs its inputs as long. */
+static void settle_depths(tw_joint_group *g)
+{
+    for (int i = g->n_ops - 2; i >= 0; i--) {
+        tw_joint_op *o = &g->op[i];
+        o->depth = g->hold[o->hold[tw_op_output(o->op)]].depth;
+        for (int h = 0; h < g->n_holds; h++)
+            if ((g->hold[h].through >> i & 1) && g->hold[h].depth > o->depth) g->hold[h].depth = o->depth;
+    }
+}
+
 /* All that read the tensor are operands of one operator, and depend on the loops that it divides: then its number. */
 static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
 {
     int divider = -1;
-    if (h->made || h->outward || h->depth < g->map->n_cuts) return -1;
+    if (h->made || h->outward) return -1;
     for (int i = 0; i < g->n_ops; i++)
         for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
             const tw_operand *operand = &g->op[i].op->operand[o];
@@ -243,7 +254,7 @@ static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
             if (!(loops & g->op[i].divided) || (divider >= 0 && divider != i)) return -1;
             divider = i;
         }
-    return divider;
+    return divider >= 0 && h->depth >= g->op[divider].depth ? divider : -1;
 }
 
 static void note_sums(tw_joint_group *g)
@@ -568,6 +579,7 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     }
     tw_joint_boxes(g, -1);
     note_readers(g);
+    settle_depths(g);
     note_sums(g);
     check_lanes(j, g);
     return make_slots(j, g);

@@ -64,7 +64,9 @@ static void add_core(draw *d, int c)
     add(d->machine, "      - {name: l1, size: 1 MiB, align: %d, energy: 1 pJ%s}\n", (int)pick(d, 1, 16), "");
     if (d->lanes[c])
         add(d->machine, "      - {name: rf, size: 64 KiB, holds: inputs, per: columns, energy: 0.1 pJ}\n");
-    if (d->acc[c]) add(d->machine, "      - {name: acc, size: 64 KiB, holds: output%s}\n", "");
+    if (d->acc[c])
+        add(d->machine, "      - {name: acc, size: 64 KiB, holds: output%s}\n",
+            d->lanes[c] && toss(d, 2) ? ", per: columns" : "");
     add(d->machine, "    engines:\n");
     snprintf(ends, sizeof ends, "%s, l1", outer);
     if (toss(d, 2)) {
@@ -74,7 +76,7 @@ static void add_core(draw *d, int c)
         add_mover(d, "dma", ends, toss(d, 2) ? "prefetch: all" : "");
     }
     if (d->lanes[c]) add_mover(d, "feed", "l1, rf", toss(d, 2) ? "carries: in, multicast: true" : "carries: in");
-    if (d->acc[c]) add_mover(d, "drain", "l1, acc", "carries: out");
+    if (d->acc[c]) add_mover(d, "drain", "l1, acc", toss(d, 2) ? "carries: out, sums: true" : "carries: out");
     add(d->machine,
         "      - {name: array, computes: [multiply-add, add, max, map], memory: %s, energy: 2 pJ, cost: {array: "
         "{rows: %d, "
@@ -108,16 +110,20 @@ static void draw_machine(draw *d)
 
 /* ---- workloads and their groups ---- */
 
-static void add_sizes(draw *d, const char *const *loop, const int64_t *extent, int n)
+/* Cuts of some loops; bit l of what is returned: loop l is cut. */
+static unsigned add_sizes(draw *d, const char *const *loop, const int64_t *extent, int n)
 {
     const char *gap = "";
+    unsigned cut = 0;
     add(d->mapping, "sizes: {");
     for (int l = 0; l < n; l++) {
         if (toss(d, 3)) continue;
         add(d->mapping, "%s%s: %d", gap, loop[l], (int)pick(d, 1, extent[l]));
         gap = ", ";
+        cut |= 1u << l;
     }
     add(d->mapping, "}");
+    return cut;
 }
 
 typedef struct chain {
@@ -125,8 +131,8 @@ typedef struct chain {
     const char *op[3];
     const char *tensor[6]; /* that may be kept or have several buffers */
     int n_tensors;
-    const char *loop[3]; /* of the driver: parallel ones */
-    int64_t extent[3];
+    const char *loop[4]; /* of the driver: parallel ones, then one that reduces */
+    int64_t extent[4];
     int n_loops;
     const char *reduce; /* "{op: {loop: n}}", or NULL */
     char reduce_text[60], name[10][24];
@@ -142,7 +148,7 @@ static void draw_products(draw *d, chain *c, const char *p)
 {
     int64_t m = pick(d, 1, 9), n = pick(d, 1, 9), k = pick(d, 1, 9);
     bool map = toss(d, 2);
-    *c = (chain){.n = 1 + map, .n_loops = 2, .loop = {"m", "n"}, .extent = {m, n}};
+    *c = (chain){.n = 1 + map, .n_loops = 3 - map, .loop = {"m", "n", "k"}, .extent = {m, n, k}};
     c->op[0] = name_of(c, 0, p, "mm");
     c->tensor[c->n_tensors++] = name_of(c, 1, p, "mm.ifm");
     c->tensor[c->n_tensors++] = name_of(c, 2, p, "mm.w");
@@ -167,7 +173,7 @@ static void draw_convolutions(draw *d, chain *c, const char *p)
     int64_t ch = pick(d, 1, 3), h = pick(d, 3, 9), w = pick(d, 3, 9), mid = pick(d, 1, 3), out = pick(d, 1, 3);
     int64_t k1 = pick(d, 1, 3), k2 = pick(d, 1, 3), stride = pick(d, 1, 2);
     int64_t h1 = h + 2 - k1 + 1, w1 = w + 2 - k1 + 1;
-    *c = (chain){.n = 2, .n_loops = 3, .loop = {"oc", "oy", "ox"}};
+    *c = (chain){.n = 2, .n_loops = 4, .loop = {"oc", "oy", "ox", "ic"}};
     c->op[0] = name_of(c, 0, p, "a");
     c->op[1] = name_of(c, 1, p, "b");
     c->tensor[c->n_tensors++] = name_of(c, 2, p, "a.ifm");
@@ -178,6 +184,7 @@ static void draw_convolutions(draw *d, chain *c, const char *p)
     c->extent[0] = out;
     c->extent[1] = (h1 + 2 - k2) / stride + 1;
     c->extent[2] = (w1 + 2 - k2) / stride + 1;
+    c->extent[3] = mid;
     add(d->workload,
         "  - {name: %sa, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: 1, dtype: f32, output: %smid}\n",
         p, (int)ch, (int)h, (int)w, (int)mid, (int)k1, p);
@@ -191,19 +198,51 @@ static void draw_convolutions(draw *d, chain *c, const char *p)
     c->reduce = c->reduce_text;
 }
 
+static void add_engines(draw *d, const chain *c, int first, int n)
+{
+    const char *gap = "";
+    add(d->mapping, ", engines: {");
+    for (int i = first; i < first + n; i++, gap = ", ")
+        add(d->mapping, "%s%s: %s", gap, c->op[i], toss(d, 2) ? "array" : "vector");
+    add(d->mapping, "}");
+}
+
+static void add_buffers(draw *d, const chain *c, unsigned cut)
+{
+    const char *gap = "";
+    add(d->mapping, ", buffers: {");
+    for (int t = 0; t < c->n_tensors; t++) {
+        if (toss(d, 2)) continue;
+        add(d->mapping, "%s%s: %d", gap, c->tensor[t], (int)pick(d, 1, 3));
+        gap = ", ";
+    }
+    gap = "";
+    add(d->mapping, "}, keep: {");
+    for (int t = 0; t < c->n_tensors; t++) {
+        int l = (int)pick(d, 0, c->n_loops - 1);
+        if (!toss(d, 3) || !(cut >> l & 1)) continue;
+        add(d->mapping, "%s%s: %s", gap, c->tensor[t], toss(d, 2) ? "all" : c->loop[l]);
+        gap = ", ";
+    }
+    add(d->mapping, "}");
+}
+
 static void add_group(draw *d, const chain *c, int first, int n, int core)
 {
     bool whole = first + n == c->n;
-    add(d->mapping, "  - {core: c%d, ops: [", core);
+    unsigned cut = 0;
+    bool split = whole && n == c->n && d->n_cores > 1 && c->extent[1] > d->n_cores && toss(d, 4);
+    for (int i = 0; i < d->n_cores; i++) split &= d->lanes[i] == d->lanes[0]; /* the same short names */
+    if (split) {
+        add(d->mapping, "  - {split: {loop: %s, cores: [", c->loop[1]);
+        for (int i = 0; i < d->n_cores; i++) add(d->mapping, "%sc%d", i ? ", " : "", i);
+        add(d->mapping, "]}, ops: [");
+    } else {
+        add(d->mapping, "  - {core: c%d, ops: [", core);
+    }
     for (int i = first; i < first + n; i++) add(d->mapping, "%s%s", i > first ? ", " : "", c->op[i]);
     add(d->mapping, "]");
-    if (!d->lanes[core]) {
-        const char *gap = "";
-        add(d->mapping, ", engines: {");
-        for (int i = first; i < first + n; i++, gap = ", ")
-            add(d->mapping, "%s%s: %s", gap, c->op[i], toss(d, 2) ? "array" : "vector");
-        add(d->mapping, "}");
-    }
+    if (!d->lanes[core]) add_engines(d, c, first, n);
     add(d->mapping, ", levels: [");
     if (d->sram) {
         add(d->mapping, "{at: sram, ");
@@ -214,19 +253,15 @@ static void add_group(draw *d, const chain *c, int first, int n, int core)
         add(d->mapping, "}, ");
     }
     add(d->mapping, "{at: l1, ");
-    if (whole && !d->sram)
-        add_sizes(d, c->loop, c->extent, c->n_loops);
+    if (whole && (!d->sram || toss(d, 2)))
+        cut = add_sizes(d, c->loop, c->extent, c->n_loops);
     else
         add(d->mapping, "sizes: {}");
-    const char *gap = "";
-    add(d->mapping, ", buffers: {");
-    for (int t = 0; t < c->n_tensors && whole && n == c->n; t++) {
-        if (toss(d, 2)) continue;
-        add(d->mapping, "%s%s: %d", gap, c->tensor[t], (int)pick(d, 1, 3));
-        gap = ", ";
-    }
-    add(d->mapping, "}}]");
+    if (whole && n == c->n) add_buffers(d, c, cut);
+    add(d->mapping, "}]");
     if (c->reduce && n == c->n && n > 1) add(d->mapping, ", reduce: %s", c->reduce);
+    if (n == 1 && first == 0 && c->n_loops == 3 && toss(d, 3) && (d->lanes[core] && !split))
+        add(d->mapping, ", unroll: {%s: {rows: m, columns: %s}}", c->op[0], toss(d, 2) ? "k" : "[n, k]");
     add(d->mapping, "}\n");
 }
 
