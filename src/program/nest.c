@@ -19,6 +19,8 @@ typedef struct builder {
     tw_arena *arena;
     tw_diag *diag;
     int room; /* stays that there is room for */
+    int64_t
+        sharing[TW_MAX_GROUP_OPS]; /* of each operator: lanes with sums of the same elements, 0: not known yet */
 } builder;
 
 static const tw_platform_view *view_of(const tw_nest *nest, int k)
@@ -604,16 +606,18 @@ static tw_status check_padding(const builder *b, const tw_nest_op *op, const tw_
 }
 
 /* Sums of one element lie in the same lanes whatever piece of the reduction is executed. */
-static tw_status check_sharing(const builder *b, const tw_nest_walk *w, int k)
+static tw_status check_sharing(builder *b, const tw_nest_walk *w, int k)
 {
     const tw_nest *nest = b->nest;
     const tw_nest_op *op = &nest->op[k];
     const tw_stay *made = &nest->stay[op->made];
     const tw_box *held = tw_nest_box(w, k, made->depth);
     const tw_box *whole = k == nest->n_ops - 1 ? tw_nest_box(w, k, nest->n_places) : held;
-    for (int64_t sub = 0; made->per && sub < op->n_subs; sub++) {
+    if (!made->per) return TW_OK;
+    if (b->sharing[k] == 0) b->sharing[k] = tw_lanes_sharing(op, made->per, held);
+    for (int64_t sub = 0; sub < op->n_subs; sub++) {
         tw_box box = tw_nest_sub_box(op, whole, sub);
-        if (tw_lanes_sharing(op, made->per, &box) != tw_lanes_sharing(op, made->per, held))
+        if (tw_lanes_sharing(op, made->per, &box) != b->sharing[k])
             return tw_diag_infeasible(
                 b->diag, made->loc,
                 "a reduction of '%s' lies over the lanes of '%s', where its tiles do not all fill the "
@@ -640,7 +644,7 @@ static int64_t held_elems(const tw_nest_walk *w, int s)
     return most;
 }
 
-static tw_status measure_step(const builder *b, const tw_nest_walk *w)
+static tw_status measure_step(builder *b, const tw_nest_walk *w)
 {
     tw_nest *nest = b->nest;
     TW_TRY(check_cuts(b, w));
@@ -683,7 +687,7 @@ static tw_status check_first(const builder *b)
     return TW_OK;
 }
 
-static tw_status measure(const builder *b, tw_arena *scratch)
+static tw_status measure(builder *b, tw_arena *scratch)
 {
     tw_nest_walk w;
     TW_TRY(tw_nest_walk_init(&w, b->nest, scratch));
@@ -828,7 +832,7 @@ tw_status tw_joint_build(const tw_model *model, const tw_platform *platform, con
     *joint = (tw_joint){.model = model, .platform = platform, .n_nests = mapping->n_groups, .nest = nest};
     for (int g = 0; g < joint->n_nests; g++) {
         nest[g] = (tw_nest){.model = model, .platform = platform, .map = &mapping->group[g], .group = g};
-        builder b = {&nest[g], work->arena, work->diag, 0};
+        builder b = {.nest = &nest[g], .arena = work->arena, .diag = work->diag};
         TW_TRY(build_nest(&b, work));
         find_before(&nest[g], nest, g);
     }
