@@ -57,9 +57,8 @@ void tw_axis_padding(const tw_axis *axis, const tw_box *box, int64_t *lo, int64_
 
 bool tw_axis_is_clipped(const tw_op *op, const tw_axis *axis)
 {
-    tw_box whole = tw_box_of_op(op);
-    tw_span reach = tw_axis_reach(axis, &whole);
-    return axis->divisor > 1 || reach.lo < 0 || reach.hi > axis->extent;
+    int64_t least, most;
+    return axis->divisor > 1 || !tw_axis_values(axis, op, &least, &most) || least < 0 || most >= axis->extent;
 }
 
 unsigned tw_op_clipped(const tw_op *op)
