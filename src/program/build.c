@@ -60,6 +60,14 @@ static void add_length(lengths *list, int64_t len)
     list->len[list->n++] = len;
 }
 
+/* The other one of two lists, emptied: long as they may be, the lists are neither cleared nor copied. */
+static lengths *other_of(lengths list[2], const lengths *now)
+{
+    lengths *other = &list[now == list];
+    other->n = 0;
+    return other;
+}
+
 static tw_status refuse_cut(const tw_program *p, const tw_level_map *map, int loop, int64_t len, tw_diag *diag)
 {
     const char *name = p->op->loop[loop].name, *at = p->machine->memory[map->memory].name;
@@ -104,26 +112,27 @@ static tw_status check_multiple(const tw_program *p, int loop, tw_diag *diag)
 {
     const tw_engine *mac = &p->machine->engine[p->machine->compute];
     const tw_tiled_level *inner = &p->tiled[p->n_tiled - 1];
-    lengths now = {0}; /* all pieces but the last */
+    lengths list[2], *now = &list[0]; /* all pieces but the last */
     int64_t last = p->op->loop[loop].extent;
     if (mac->tile_multiple <= 1 || (mac->multiple_parallel && p->op->loop[loop].reduces)) return TW_OK;
+    now->n = 0;
     for (int t = 0; t < p->n_tiled; t++) {
         tw_split s = tw_level_split(p->tiled[t].map, loop, last);
-        lengths next = {0};
-        add_tiles(&next, &s, 1);
+        lengths *next = other_of(list, now);
+        add_tiles(next, &s, 1);
         last = tw_span_len(tw_split_at(&s, 0, s.count - 1));
-        for (int i = 0; i < now.n; i++) {
-            s = tw_level_split(p->tiled[t].map, loop, now.len[i]);
-            add_tiles(&next, &s, 0);
+        for (int i = 0; i < now->n; i++) {
+            s = tw_level_split(p->tiled[t].map, loop, now->len[i]);
+            add_tiles(next, &s, 0);
         }
         now = next;
     }
-    for (int i = 0; i < now.n; i++)
-        if (now.len[i] % mac->tile_multiple != 0)
+    for (int i = 0; i < now->n; i++)
+        if (now->len[i] % mac->tile_multiple != 0)
             return tw_diag_infeasible(diag, inner->map->loc,
                                       "a tile of loop '%s' at '%s' has %" PRId64
                                       " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
-                                      p->op->loop[loop].name, p->machine->memory[inner->memory].name, now.len[i],
+                                      p->op->loop[loop].name, p->machine->memory[inner->memory].name, now->len[i],
                                       mac->name, mac->tile_multiple);
     return TW_OK;
 }
@@ -140,19 +149,21 @@ typedef struct cuts {
 static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_tiles, tw_diag *diag)
 {
     int64_t *largest = c->largest[loop], *smallest = c->smallest[loop];
-    lengths now = {.n = 1, .len = {p->op->loop[loop].extent}};
-    *n_tiles = 1;
+    lengths list[2], *now = &list[0];
+    *n_tiles = now->n = 1;
+    now->len[0] = p->op->loop[loop].extent;
     for (int t = 0; t < p->n_tiled; t++) {
         const tw_level_map *map = p->tiled[t].map;
-        lengths next = {0};
+        lengths *next = other_of(list, now);
         int64_t most = 1;
         largest[t] = 0;
         smallest[t] = INT64_MAX;
-        for (int i = 0; i < now.n; i++) {
-            if (!tw_level_split_is_legal(map, loop, now.len[i])) return refuse_cut(p, map, loop, now.len[i], diag);
-            tw_split s = tw_level_split(map, loop, now.len[i]);
+        for (int i = 0; i < now->n; i++) {
+            int64_t len = now->len[i];
+            if (!tw_level_split_is_legal(map, loop, len)) return refuse_cut(p, map, loop, len, diag);
+            tw_split s = tw_level_split(map, loop, len);
             TW_TRY(check_min_tile(p, map, loop, &s, diag));
-            add_tiles(&next, &s, 0);
+            add_tiles(next, &s, 0);
             largest[t] = tw_max(largest[t], tw_split_largest(&s));
             smallest[t] = tw_min(smallest[t], tw_span_len(tw_split_at(&s, 0, s.count - 1)));
             most = tw_max(most, s.count);
@@ -286,7 +297,7 @@ static void count_unpadded(const tw_program *p, int t, int o, tw_pools *pools)
 {
     tw_box all = tw_box_of_op(p->op);
     tw_region region;
-    if (!(tw_operand_loops(&p->op->operand[o]) & p->padded)) return;
+    if (!(p->loops[o] & p->padded)) return;
     pools->extra[p->tiled[t].memory] = tw_program_units(p, o, tw_region_of(&p->op->operand[o], &all, &region));
 }
 
@@ -553,6 +564,7 @@ static tw_status build(const tw_problem *problem, const tw_op_map *map, bool roo
     tw_pools pools = {.op = p.op, .machine = machine};
     resolve_levels(&p);
     p.clipped = tw_op_clipped(p.op);
+    for (int o = 0; o < p.op->n_operands; o++) p.loops[o] = tw_operand_loops(&p.op->operand[o]);
     for (int o = 0; o < p.op->n_operands; o++)
         p.elem_units[o] = tw_machine_units(machine, model->tensor[p.op->operand[o].tensor].dtype, 1);
     p.partial_units = tw_machine_units(machine, p.op->accumulator, 1);
