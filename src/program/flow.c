@@ -4,15 +4,15 @@
 
 /* ---- places ---- */
 
-static void find_places(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_flow *flow)
+static void find_places(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS], tw_flow *flow)
 {
     for (int t = 0; t < p->n_tiled; t++)
         for (int i = 0; i < p->op->n_loops; i++) {
             int l = p->tiled[t].map->order[i];
-            if (most[l][t] < 2) continue;
+            if (most[t][l] < 2) continue;
             assert(flow->n_places < TW_MAX_PLACES); /* each doubles the executions, which are below 2^36 */
             if (p->op->loop[l].reduces) flow->reductions |= (tw_places)1 << flow->n_places;
-            flow->trips[flow->n_places] = most[l][t];
+            flow->trips[flow->n_places] = most[t][l];
             flow->place[flow->n_places++] = (tw_flow_place){t, l};
         }
 }
@@ -300,7 +300,7 @@ static bool inputs_join(const tw_program *p, const tw_flow *flow, int memory)
     return n > 1 && p->machine->engine[filler].joins;
 }
 
-tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_arena *arena,
+tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS], tw_arena *arena,
                         tw_diag *diag, const tw_flow **out)
 {
     tw_flow *flow;
@@ -391,15 +391,8 @@ static unsigned windowed_loops(const tw_op *op, const tw_operand *operand)
     for (int a = 0; a < operand->n_axes; a++) {
         const tw_axis *axis = &operand->axis[a];
         bool plain = axis->n_terms == 1 && axis->term[0].coef == 1 && !tw_axis_is_clipped(op, axis);
-        for (int t = 0; t < axis->n_terms && !plain; t++) loops |= 1u << axis->term[t].loop;
+        if (!plain) loops |= tw_axis_loops(axis);
     }
-    return loops;
-}
-
-static unsigned axis_loops(const tw_axis *axis)
-{
-    unsigned loops = 0;
-    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
     return loops;
 }
 
@@ -407,11 +400,11 @@ static unsigned axis_loops(const tw_axis *axis)
 static unsigned take_axes(const tw_operand *operand, unsigned windowed, unsigned *left, unsigned *loops)
 {
     unsigned axes = *left & -*left, before;
-    *loops = axis_loops(&operand->axis[__builtin_ctz(axes)]) & windowed;
+    *loops = tw_axis_loops(&operand->axis[__builtin_ctz(axes)]) & windowed;
     do {
         before = axes;
         for (int a = 0; a < operand->n_axes; a++) {
-            unsigned of = axis_loops(&operand->axis[a]) & windowed;
+            unsigned of = tw_axis_loops(&operand->axis[a]) & windowed;
             if (!(*left >> a & 1) || !(of & *loops)) continue;
             axes |= 1u << a;
             *loops |= of;

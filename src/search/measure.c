@@ -202,22 +202,12 @@ int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t al
     return end;
 }
 
-static int64_t axis_reach(const tw_axis *axis, const int64_t *len)
-{
-    int64_t reach = 1;
-    for (int t = 0; t < axis->n_terms; t++) {
-        int64_t coef = axis->term[t].coef;
-        reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
-    }
-    return reach;
-}
-
 int64_t tw_footprint_least(const tw_space *s, int o, const int64_t *len)
 {
     int64_t n = 1;
     for (int a = 0; a < s->op->operand[o].n_axes; a++) {
         const tw_axis *axis = &s->op->operand[o].axis[a];
-        int64_t least = axis_reach(axis, len) - s->overhang[o][a];
+        int64_t least = tw_axis_stretch(axis, len) - s->overhang[o][a];
         if (axis->divisor > 1) least = axis->floors ? tw_cdiv(least, axis->divisor) : least / axis->divisor;
         n *= tw_clamp(least, 0, axis->extent);
     }
@@ -229,7 +219,7 @@ int64_t tw_footprint_most(const tw_space *s, int o, const int64_t *len)
     int64_t n = 1;
     for (int a = 0; a < s->op->operand[o].n_axes; a++) {
         const tw_axis *axis = &s->op->operand[o].axis[a];
-        int64_t most = axis_reach(axis, len);
+        int64_t most = tw_axis_stretch(axis, len);
         if (axis->divisor > 1) most = tw_cdiv(most, axis->divisor) + 1;
         n *= tw_min(most, axis->extent);
     }

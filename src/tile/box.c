@@ -15,6 +15,13 @@ int64_t tw_box_points(const tw_op *op, const tw_box *box)
     return n;
 }
 
+unsigned tw_axis_loops(const tw_axis *axis)
+{
+    unsigned loops = 0;
+    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
+    return loops;
+}
+
 /* Smallest and largest value of the sum before division; both are attained. */
 static tw_span numerators(const tw_axis *axis, const tw_box *box)
 {
