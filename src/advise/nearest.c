@@ -20,28 +20,17 @@ static bool runs(const tw_program *p)
     return true;
 }
 
-/* Executions of the mapping when it fits, else -1. */
-static int64_t fits(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch)
+/* Whether the mapping fits; *execs are its executions, -1 when it does not fit or does not run. */
+static bool fits(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch, int64_t *execs)
 {
     tw_diag muted = {.muted = true};
     tw_program program;
     tw_arena_mark mark = tw_arena_save(scratch);
     tw_status status = tw_program_build(problem, map, scratch, &muted, &program);
     if (status == TW_OK) status = tw_group_check(&program, scratch, &muted);
-    int64_t execs = status == TW_OK && runs(&program) ? program.n_execs : -1;
+    *execs = status == TW_OK && runs(&program) ? program.n_execs : -1;
     tw_arena_rewind(scratch, mark);
-    return execs;
-}
-
-static bool is_too_large(const tw_problem *problem, const tw_op_map *map, tw_arena *scratch)
-{
-    tw_diag muted = {.muted = true};
-    tw_program program;
-    tw_arena_mark mark = tw_arena_save(scratch);
-    tw_status status = tw_program_build(problem, map, scratch, &muted, &program);
-    if (status == TW_OK) status = tw_group_check(&program, scratch, &muted);
-    tw_arena_rewind(scratch, mark);
-    return status != TW_OK;
+    return status == TW_OK;
 }
 
 static void keep(change *best, change candidate)
@@ -64,18 +53,19 @@ static void try_fewer_buffers(const tw_problem *problem, const tw_op_map *map, i
     const tw_op *op = &problem->model->op[problem->op];
     for (int o = 0; o < tw_op_output(op); o++) {
         tw_op_map changed = *map;
-        int64_t low = 0, high = map->level[level].slots[o] - 1; /* low fits, or is 0 */
+        int64_t low = 0, high = map->level[level].slots[o] - 1, execs; /* low fits, or is 0 */
         if (tw_level_pool(&map->level[level], o) != o) continue;
         while (low < high) {
             int64_t n = high - (high - low) / 2;
             set_slots(&changed.level[level], op, o, n);
-            if (is_too_large(problem, &changed, scratch))
-                high = n - 1;
-            else
+            if (fits(problem, &changed, scratch, &execs))
                 low = n;
+            else
+                high = n - 1;
         }
         set_slots(&changed.level[level], op, o, low);
-        int64_t execs = low > 0 ? fits(problem, &changed, scratch) : -1;
+        execs = -1;
+        if (low > 0) fits(problem, &changed, scratch, &execs);
         keep(best, (change){.n_execs = execs, .level = level, .loop = -1, .operand = o, .value = low});
     }
 }
@@ -95,7 +85,8 @@ static void try_more_tiles(const tw_problem *problem, const tw_op_map *map, int 
             if (o->loop[l].reduces && at->slots[tw_op_output(o)] < tw_mapping_min_output_slots(at->accumulate, 2))
                 break;
             at->count[l] = c;
-            int64_t execs = fits(problem, &changed, scratch);
+            int64_t execs;
+            fits(problem, &changed, scratch, &execs);
             if (tw_deadline_is_over(deadline)) return;
             keep(best, (change){.n_execs = execs, .level = level, .loop = l, .operand = -1, .value = c});
             if (execs >= 0) break;

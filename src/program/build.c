@@ -60,6 +60,14 @@ static void add_length(lengths *list, int64_t len)
     list->len[list->n++] = len;
 }
 
+/* The other one of two lists, emptied: long as they may be, the lists are neither cleared nor copied. */
+static lengths *other_of(lengths list[2], const lengths *now)
+{
+    lengths *other = &list[now == list];
+    other->n = 0;
+    return other;
+}
+
 static tw_status refuse_cut(const tw_program *p, const tw_level_map *map, int loop, int64_t len, tw_diag *diag)
 {
     const char *name = p->op->loop[loop].name, *at = p->machine->memory[map->memory].name;
@@ -104,60 +112,62 @@ static tw_status check_multiple(const tw_program *p, int loop, tw_diag *diag)
 {
     const tw_engine *mac = &p->machine->engine[p->machine->compute];
     const tw_tiled_level *inner = &p->tiled[p->n_tiled - 1];
-    lengths now = {0}; /* all pieces but the last */
+    lengths list[2], *now = &list[0]; /* all pieces but the last */
     int64_t last = p->op->loop[loop].extent;
     if (mac->tile_multiple <= 1 || (mac->multiple_parallel && p->op->loop[loop].reduces)) return TW_OK;
+    now->n = 0;
     for (int t = 0; t < p->n_tiled; t++) {
         tw_split s = tw_level_split(p->tiled[t].map, loop, last);
-        lengths next = {0};
-        add_tiles(&next, &s, 1);
+        lengths *next = other_of(list, now);
+        add_tiles(next, &s, 1);
         last = tw_span_len(tw_split_at(&s, 0, s.count - 1));
-        for (int i = 0; i < now.n; i++) {
-            s = tw_level_split(p->tiled[t].map, loop, now.len[i]);
-            add_tiles(&next, &s, 0);
+        for (int i = 0; i < now->n; i++) {
+            s = tw_level_split(p->tiled[t].map, loop, now->len[i]);
+            add_tiles(next, &s, 0);
         }
         now = next;
     }
-    for (int i = 0; i < now.n; i++)
-        if (now.len[i] % mac->tile_multiple != 0)
+    for (int i = 0; i < now->n; i++)
+        if (now->len[i] % mac->tile_multiple != 0)
             return tw_diag_infeasible(diag, inner->map->loc,
                                       "a tile of loop '%s' at '%s' has %" PRId64
                                       " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
-                                      p->op->loop[loop].name, p->machine->memory[inner->memory].name, now.len[i],
+                                      p->op->loop[loop].name, p->machine->memory[inner->memory].name, now->len[i],
                                       mac->name, mac->tile_multiple);
     return TW_OK;
 }
 
-/* What is asked about the cuts: per loop and tiled level. */
+/* What is asked about the cuts: per tiled level and loop. */
 typedef struct cuts {
-    int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES];  /* longest tile                     */
-    int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES]; /* shortest tile                    */
-    int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES];     /* most tiles that a piece is cut into */
+    int64_t largest[TW_MAX_MEMORIES][TW_MAX_LOOPS];  /* longest tile                     */
+    int64_t smallest[TW_MAX_MEMORIES][TW_MAX_LOOPS]; /* shortest tile                    */
+    int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS];     /* most tiles that a piece is cut into */
 } cuts;
 
 /* Walks one loop through all levels: legality, minimum and multiple of every cut; *n_tiles is the number of innermost
  * tiles along this loop. */
 static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_tiles, tw_diag *diag)
 {
-    int64_t *largest = c->largest[loop], *smallest = c->smallest[loop];
-    lengths now = {.n = 1, .len = {p->op->loop[loop].extent}};
-    *n_tiles = 1;
+    lengths list[2], *now = &list[0];
+    *n_tiles = now->n = 1;
+    now->len[0] = p->op->loop[loop].extent;
     for (int t = 0; t < p->n_tiled; t++) {
         const tw_level_map *map = p->tiled[t].map;
-        lengths next = {0};
-        int64_t most = 1;
-        largest[t] = 0;
-        smallest[t] = INT64_MAX;
-        for (int i = 0; i < now.n; i++) {
-            if (!tw_level_split_is_legal(map, loop, now.len[i])) return refuse_cut(p, map, loop, now.len[i], diag);
-            tw_split s = tw_level_split(map, loop, now.len[i]);
+        lengths *next = other_of(list, now);
+        int64_t most = 1, largest = 0, smallest = INT64_MAX;
+        for (int i = 0; i < now->n; i++) {
+            int64_t len = now->len[i];
+            if (!tw_level_split_is_legal(map, loop, len)) return refuse_cut(p, map, loop, len, diag);
+            tw_split s = tw_level_split(map, loop, len);
             TW_TRY(check_min_tile(p, map, loop, &s, diag));
-            add_tiles(&next, &s, 0);
-            largest[t] = tw_max(largest[t], tw_split_largest(&s));
-            smallest[t] = tw_min(smallest[t], tw_span_len(tw_split_at(&s, 0, s.count - 1)));
+            add_tiles(next, &s, 0);
+            largest = tw_max(largest, tw_split_largest(&s));
+            smallest = tw_min(smallest, tw_span_len(tw_split_at(&s, 0, s.count - 1)));
             most = tw_max(most, s.count);
         }
-        c->most[loop][t] = most;
+        c->largest[t][loop] = largest;
+        c->smallest[t][loop] = smallest;
+        c->most[t][loop] = most;
         *n_tiles *= most; /* at most the extent, rounded up once per level */
         now = next;
     }
@@ -245,19 +255,8 @@ static tw_status visit_tiles(const tw_program *p, const tw_axis *axis, int t, tw
 
 /* ---- slots ---- */
 
-/* Positions that tiles of these lengths reach along an axis, away from the tensor's edge. */
-static int64_t axis_length(const tw_axis *axis, int64_t len[TW_MAX_LOOPS][TW_MAX_MEMORIES], int t)
-{
-    int64_t reach = 1;
-    for (int i = 0; i < axis->n_terms; i++) {
-        int64_t coef = axis->term[i].coef;
-        reach += (coef < 0 ? -coef : coef) * (len[axis->term[i].loop][t] - 1);
-    }
-    return reach;
-}
-
-static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
-                              int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_arena *scratch, int64_t *out)
+static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t, const int64_t *largest,
+                              tw_arena *scratch, int64_t *out)
 {
     if (tw_axis_is_clipped(p->op, axis)) {
         axis_extremes e;
@@ -265,7 +264,7 @@ static tw_status largest_axis(const tw_program *p, const tw_axis *axis, int t,
         *out = e.longest;
         return TW_OK;
     }
-    *out = axis_length(axis, largest, t);
+    *out = tw_axis_stretch(axis, largest);
     return TW_OK;
 }
 
@@ -286,14 +285,13 @@ static void count_unpadded(const tw_program *p, int t, int o, tw_pools *pools)
 {
     tw_box all = tw_box_of_op(p->op);
     tw_region region;
-    if (!(tw_operand_loops(&p->op->operand[o]) & p->padded)) return;
+    if (!(p->loops[o] & p->padded)) return;
     pools->extra[p->tiled[t].memory] = tw_program_units(p, o, tw_region_of(&p->op->operand[o], &all, &region));
 }
 
 /* Units of the largest tile of each operand at tiled level t. Axes that share no loop are independent, so
  * the largest tile is the product of the largest axes; for others the product is an upper bound. */
-static tw_status size_pools(const tw_program *p, int t, int64_t largest[TW_MAX_LOOPS][TW_MAX_MEMORIES],
-                            tw_arena *scratch, tw_pools *pools)
+static tw_status size_pools(const tw_program *p, int t, const int64_t *largest, tw_arena *scratch, tw_pools *pools)
 {
     for (int o = 0; o < p->op->n_operands; o++) {
         const tw_operand *operand = &p->op->operand[o];
@@ -366,18 +364,18 @@ static bool is_as_fast(const tw_engine *outer, const tw_engine *inner, int64_t l
 }
 
 /* Units of the smallest tile, or something below. */
-static int64_t smallest_units(const tw_program *p, int o, int t, int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES])
+static int64_t smallest_units(const tw_program *p, int o, const int64_t *smallest)
 {
     int64_t elems = 1;
     if (p->clipped >> o & 1) return 1;
     for (int a = 0; a < p->op->operand[o].n_axes; a++)
-        elems *= axis_length(&p->op->operand[o].axis[a], smallest, t);
+        elems *= tw_axis_stretch(&p->op->operand[o].axis[a], smallest);
     return tw_program_units(p, o, elems);
 }
 
 /* A pass-through level is free only while its transfers hide behind those of the level it feeds. */
-static tw_status check_pass_speed(const tw_program *p, int t, int64_t smallest[TW_MAX_LOOPS][TW_MAX_MEMORIES],
-                                  const tw_pools *pools, tw_diag *diag)
+static tw_status check_pass_speed(const tw_program *p, int t, const int64_t *smallest, const tw_pools *pools,
+                                  tw_diag *diag)
 {
     const tw_tiled_level *level = &p->tiled[t];
     const tw_engine *inner = &p->machine->engine[level->mover[level->n_pass]];
@@ -390,7 +388,7 @@ static tw_status check_pass_speed(const tw_program *p, int t, int64_t smallest[T
                 "'%s' cannot be passed through: '%s' has one channel and cannot keep up with '%s'", memory,
                 outer->name, inner->name);
         for (int o = 0; o < p->op->n_operands; o++) {
-            int64_t most = pools->size[level->memory][o], least = smallest_units(p, o, t, smallest);
+            int64_t most = pools->size[level->memory][o], least = smallest_units(p, o, smallest);
             if (is_as_fast(outer, inner, least, most)) continue;
             int64_t units = tw_cost_cycles(&outer->cost, most) > tw_cost_cycles(&inner->cost, most) ? most : least;
             return tw_diag_infeasible(diag, pools->loc[level->pass[i]],
@@ -439,7 +437,7 @@ static void stop_everywhere(tw_program *p, cuts *c)
     for (int t = 0; t < p->n_tiled; t++) {
         const tw_tiled_level *level = &p->tiled[t];
         bool cut = false;
-        for (int l = 0; l < p->op->n_loops; l++) cut |= p->op->loop[l].reduces && c->most[l][t] > 1;
+        for (int l = 0; l < p->op->n_loops; l++) cut |= p->op->loop[l].reduces && c->most[t][l] > 1;
         for (int i = 0; i <= level->n_pass; i++)
             for (int o = 0; o < p->op->n_operands; o++) {
                 int m = i < level->n_pass ? level->pass[i] : level->memory;
@@ -490,7 +488,7 @@ static tw_status begin_stream(tw_program *p, cuts *c, tw_arena *arena, tw_diag *
 
 static tw_status check_rows(const tw_program *p, cuts *c, const tw_pools *pools, tw_diag *diag)
 {
-    for (int t = 0; t < p->n_tiled; t++) TW_TRY(check_pass_speed(p, t, c->smallest, pools, diag));
+    for (int t = 0; t < p->n_tiled; t++) TW_TRY(check_pass_speed(p, t, c->smallest[t], pools, diag));
     return TW_OK;
 }
 
@@ -538,7 +536,7 @@ static tw_status build_pools(tw_program *p, cuts *c, bool roomy, tw_arena *arena
     TW_TRY(form->begin(p, c, arena, diag));
     tw_arena_mark mark = tw_arena_save(arena);
     tw_status status = check_pad_limit(p, arena, diag);
-    for (int t = 0; t < p->n_tiled && status == TW_OK; t++) status = size_pools(p, t, c->largest, arena, pools);
+    for (int t = 0; t < p->n_tiled && status == TW_OK; t++) status = size_pools(p, t, c->largest[t], arena, pools);
     if (status == TW_OK && (form->roomy || !roomy)) status = form->check(p, c, pools, diag);
     tw_arena_rewind(arena, mark);
     return status;
@@ -555,14 +553,15 @@ static tw_status build(const tw_problem *problem, const tw_op_map *map, bool roo
     assert(map->fused == machine->fusion.before);
     resolve_levels(&p);
     p.clipped = tw_op_clipped(p.op);
+    for (int o = 0; o < p.op->n_operands; o++) p.loops[o] = tw_operand_loops(&p.op->operand[o]);
     for (int o = 0; o < p.op->n_operands; o++)
         p.elem_units[o] = tw_machine_units(machine, model->tensor[p.op->operand[o].tensor].dtype, 1);
     p.partial_units = tw_machine_units(machine, p.op->accumulator, 1);
     TW_TRY(check_cuts(&p, &c, diag));
     for (int l = 0; l < map->n_levels; l++) pools.loc[map->level[l].memory] = map->level[l].loc;
     for (int l = 0; l < p.op->n_loops; l++) {
-        p.largest[l] = c.largest[l][p.n_tiled - 1];
-        if (machine->pads && c.most[l][p.n_tiled - 1] > 1 && p.op->loop[l].extent % p.largest[l] != 0)
+        p.largest[l] = c.largest[p.n_tiled - 1][l];
+        if (machine->pads && c.most[p.n_tiled - 1][l] > 1 && p.op->loop[l].extent % p.largest[l] != 0)
             p.padded |= 1u << l;
     }
     TW_TRY(build_pools(&p, &c, roomy, arena, diag, &pools));

@@ -24,11 +24,10 @@ static void init_keys(tw_cursor *c)
 {
     const tw_op *op = c->program->op;
     for (int o = 0; o < op->n_operands; o++) {
-        c->touched[o] = tw_operand_loops(&op->operand[o]);
         c->key[o] = 0;
         int64_t stride = 1;
         for (int l = 0; l < op->n_loops; l++) {
-            bool used = c->touched[o] >> l & 1;
+            bool used = c->program->loops[o] >> l & 1;
             c->key_stride[o][l] = used ? stride : 0;
             if (used) stride *= c->split[l].count;
         }
@@ -86,7 +85,7 @@ static bool advance(tw_cursor *c)
         if (wraps) continue;
         for (int o = 0; o < op->n_operands; o++) {
             tw_region region;
-            if (c->touched[o] & changed) c->elems[o] = tw_region_of(&op->operand[o], &c->tile, &region);
+            if (c->program->loops[o] & changed) c->elems[o] = tw_region_of(&op->operand[o], &c->tile, &region);
         }
         return true;
     }

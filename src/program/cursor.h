@@ -48,7 +48,7 @@ typedef struct tw_cursor {
     tw_slot_pool pool[TW_MAX_OPERANDS];
     int turn[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     int accumulator; /* output slot under way, -1: none                           */
-    unsigned reductions, touched[TW_MAX_OPERANDS];
+    unsigned reductions;
     int n; /* instructions of the step being made                       */
     tw_instr *out;
 } tw_cursor;

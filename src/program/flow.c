@@ -4,20 +4,15 @@
 
 /* ---- places ---- */
 
-static bool depends(const tw_op *op, int operand, int loop)
-{
-    return tw_operand_loops(&op->operand[operand]) >> loop & 1;
-}
-
-static void find_places(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_flow *flow)
+static void find_places(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS], tw_flow *flow)
 {
     for (int t = 0; t < p->n_tiled; t++)
         for (int i = 0; i < p->op->n_loops; i++) {
             int l = p->tiled[t].map->order[i];
-            if (most[l][t] < 2) continue;
+            if (most[t][l] < 2) continue;
             assert(flow->n_places < TW_MAX_PLACES); /* each doubles the executions, which are below 2^36 */
             if (p->op->loop[l].reduces) flow->reductions |= (tw_places)1 << flow->n_places;
-            flow->trips[flow->n_places] = most[l][t];
+            flow->trips[flow->n_places] = most[t][l];
             flow->place[flow->n_places++] = (tw_flow_place){t, l};
         }
 }
@@ -37,12 +32,12 @@ static tw_places span_of(int from, int to)
     return all;
 }
 
-/* Places in [from, to) whose loop the operand depends on, or does not. */
-static tw_places select_places(const tw_flow *flow, const tw_op *op, int operand, bool relevant, int from, int to)
+/* Places in [from, to) of these loops. */
+static tw_places select_places(const tw_flow *flow, unsigned loops, int from, int to)
 {
     tw_places set = 0;
     for (int p = from; p < to; p++)
-        if (depends(op, operand, flow->place[p].loop) == relevant) set |= (tw_places)1 << p;
+        if (loops >> flow->place[p].loop & 1) set |= (tw_places)1 << p;
     return set;
 }
 
@@ -78,19 +73,19 @@ static int kept_depth(const tw_program *p, const tw_flow *flow, int memory, int 
     return depth;
 }
 
-/* A tile that no outer place changes need not leave when such a place moves. */
-static int settle_depth(const tw_flow *flow, const tw_op *op, int operand, int depth)
+/* A tile that no outer place changes, those of `loops` doing so, need not leave when such a place moves. */
+static int settle_depth(const tw_flow *flow, unsigned loops, int depth)
 {
-    while (depth > 0 && !depends(op, operand, flow->place[depth - 1].loop)) depth--;
+    while (depth > 0 && !(loops >> flow->place[depth - 1].loop & 1)) depth--;
     return depth;
 }
 
-/* How many tiles the places [from, to) make of an operand; stride[p] of them are one step of place p apart. */
-static int64_t number_tiles(const tw_flow *flow, const tw_op *op, int operand, int from, int to, int64_t *stride)
+/* How many tiles the places [from, to) make of an operand that depends on these loops; stride[p] of them are one step of place p apart. */
+static int64_t number_tiles(const tw_flow *flow, unsigned loops, int from, int to, int64_t *stride)
 {
     int64_t n = 1; /* at most the tensor's elements, rounded up once per level */
     for (int p = to - 1; p >= from; p--) {
-        if (!depends(op, operand, flow->place[p].loop)) continue;
+        if (!(loops >> flow->place[p].loop & 1)) continue;
         stride[p] = n;
         n *= flow->trips[p];
     }
@@ -125,28 +120,27 @@ static void open_residency(const tw_program *p, tw_flow *flow, int memory, int o
     s->grain = is_whole(p, memory, operand) ? -1 : grain_of(p, memory);
     s->depth = s->grain < 0 ? 0 : kept_depth(p, flow, memory, operand, s->grain);
     if (operand == tw_op_output(p->op) || p->machine->reuse == TW_REUSE_RESIDENT)
-        s->depth = settle_depth(flow, p->op, operand, s->depth);
+        s->depth = settle_depth(flow, p->loops[operand], s->depth);
 }
 
 static void close_residency(const tw_program *p, tw_flow *flow, tw_residency *s, int operand)
 {
     int grain = places_before(flow, s->grain + 1);
     bool declared = operand != tw_op_output(p->op) && p->machine->reuse == TW_REUSE_DECLARED;
-    s->key = declared ? span_of(0, s->depth) : select_places(flow, p->op, operand, true, 0, s->depth);
-    s->running = select_places(flow, p->op, operand, false, s->depth, grain) | span_of(grain, flow->n_places);
-    s->n_tiles = number_tiles(flow, p->op, operand, s->depth, grain, s->stride);
-    s->n_numbers = number_tiles(flow, p->op, operand, 0, grain, s->number);
+    s->key = declared ? span_of(0, s->depth) : select_places(flow, p->loops[operand], 0, s->depth);
+    s->running = select_places(flow, ~p->loops[operand], s->depth, grain) | span_of(grain, flow->n_places);
+    s->n_tiles = number_tiles(flow, p->loops[operand], s->depth, grain, s->stride);
+    s->n_numbers = number_tiles(flow, p->loops[operand], 0, grain, s->number);
 }
 
 /* Tiles that are held at once: those that the outermost place that brings a tile back sweeps over. */
-static int64_t count_needed(const tw_flow *flow, const tw_op *op, int operand, const tw_residency *s,
-                            tw_places back)
+static int64_t count_needed(const tw_flow *flow, unsigned loops, const tw_residency *s, tw_places back)
 {
     int grain = places_before(flow, s->grain + 1), q = s->depth;
     int64_t n = 1;
     while (q < grain && !(back >> q & 1)) q++;
     for (int p = q + 1; p < grain; p++)
-        if (depends(op, operand, flow->place[p].loop)) n *= flow->trips[p];
+        if (loops >> flow->place[p].loop & 1) n *= flow->trips[p];
     return n;
 }
 
@@ -165,10 +159,10 @@ static bool passes(const tw_flow *flow, const tw_residency *s, tw_places asked, 
     return s->inner >= 0 && (flow->residency[s->inner][operand].key & ~s->key) == 0;
 }
 
-static int64_t needed_by(const tw_flow *flow, const tw_op *op, int operand, const tw_residency *s, tw_places back)
+static int64_t needed_by(const tw_flow *flow, unsigned loops, const tw_residency *s, tw_places back)
 {
     if (s->passing) return 1;
-    return goes_on(flow, s) ? s->n_tiles : count_needed(flow, op, operand, s, back);
+    return goes_on(flow, s) ? s->n_tiles : count_needed(flow, loops, s, back);
 }
 
 /* From the innermost memory outwards: what each is asked for. */
@@ -181,7 +175,7 @@ static void link_inputs(const tw_program *p, tw_flow *flow, int operand)
         s->last = s->running & ~asked;
         s->passing = passes(flow, s, asked, operand);
         asked = s->first = asked | s->running;
-        s->needed = needed_by(flow, p->op, operand, s, s->last);
+        s->needed = needed_by(flow, p->loops[operand], s, s->last);
         if (s->resident) s->passing = false, s->needed = s->n_tiles;
         if (s->passing) s->n_tiles = 1;
     }
@@ -200,7 +194,7 @@ static void link_output(const tw_program *p, tw_flow *flow)
         s->passing = s->inner >= 0 && passes(flow, s, inside, output);
         s->returns = (flow->reductions & ~s->running) != 0;
         flow->sums[m] = s->inner < 0 ? flow->reductions != 0 : flow->residency[s->inner][output].returns;
-        s->needed = needed_by(flow, p->op, output, s, s->running & ~inside);
+        s->needed = needed_by(flow, p->loops[output], s, s->running & ~inside);
         if (s->resident) s->passing = s->returns = false, s->needed = s->n_tiles;
         if (s->passing) s->n_tiles = 1;
         inside = s->running;
@@ -306,7 +300,7 @@ static bool inputs_join(const tw_program *p, const tw_flow *flow, int memory)
     return n > 1 && p->machine->engine[filler].joins;
 }
 
-tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES], tw_arena *arena,
+tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS], tw_arena *arena,
                         tw_diag *diag, const tw_flow **out)
 {
     tw_flow *flow;
@@ -398,15 +392,8 @@ static unsigned windowed_loops(const tw_op *op, const tw_operand *operand)
     for (int a = 0; a < operand->n_axes; a++) {
         const tw_axis *axis = &operand->axis[a];
         bool plain = axis->n_terms == 1 && axis->term[0].coef == 1 && !tw_axis_is_clipped(op, axis);
-        for (int t = 0; t < axis->n_terms && !plain; t++) loops |= 1u << axis->term[t].loop;
+        if (!plain) loops |= tw_axis_loops(axis);
     }
-    return loops;
-}
-
-static unsigned axis_loops(const tw_axis *axis)
-{
-    unsigned loops = 0;
-    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
     return loops;
 }
 
@@ -414,11 +401,11 @@ static unsigned axis_loops(const tw_axis *axis)
 static unsigned take_axes(const tw_operand *operand, unsigned windowed, unsigned *left, unsigned *loops)
 {
     unsigned axes = *left & -*left, before;
-    *loops = axis_loops(&operand->axis[__builtin_ctz(axes)]) & windowed;
+    *loops = tw_axis_loops(&operand->axis[__builtin_ctz(axes)]) & windowed;
     do {
         before = axes;
         for (int a = 0; a < operand->n_axes; a++) {
-            unsigned of = axis_loops(&operand->axis[a]) & windowed;
+            unsigned of = tw_axis_loops(&operand->axis[a]) & windowed;
             if (!(*left >> a & 1) || !(of & *loops)) continue;
             axes |= 1u << a;
             *loops |= of;
@@ -450,7 +437,7 @@ bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count
     for (int l = 0; l < p->op->n_loops; l++) {
         int64_t n = count_paths(p, l, 0, p->op->loop[l].extent, residency->first);
         if (!tw_ckd_mul(c.transfers, n, &c.transfers)) return false;
-        if (!depends(p->op, operand, l) && !tw_ckd_mul(repeats, n, &repeats)) return false;
+        if (!(p->loops[operand] >> l & 1) && !tw_ckd_mul(repeats, n, &repeats)) return false;
     }
     sweep s = {.p = p, .operand = &p->op->operand[operand], .grain = residency->grain, .fits = true};
     for (int t = 0; t <= residency->grain + 1; t++) s.box[t] = tw_box_of_op(p->op);

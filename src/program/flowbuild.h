@@ -8,9 +8,9 @@
 /* Tiles of partial sums that may lie in the outermost memory: when each comes back is kept per tile. */
 enum { TW_FLOW_MAX_RETURNS = 1 << 20 };
 
-/* The flow of a program whose levels are resolved; most[l][t] is the largest number of tiles that level t cuts a
+/* The flow of a program whose levels are resolved; most[t][l] is the largest number of tiles that level t cuts a
  * piece of loop l into. */
-TW_NODISCARD tw_status tw_flow_build(const tw_program *program, int64_t most[TW_MAX_LOOPS][TW_MAX_MEMORIES],
+TW_NODISCARD tw_status tw_flow_build(const tw_program *program, int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS],
                                      tw_arena *arena, tw_diag *diag, const tw_flow **out);
 /* Slots of the pool that stands under this operand's name in the memory, 0 when there is none: as the mapping says or,
  * where it is silent, as many as are needed. */

@@ -50,7 +50,7 @@ static int64_t count_elems(const tw_flow_cursor *c, int level, int operand)
     const tw_operand *o = &c->program->op->operand[operand];
     if (c->simple >> operand & 1) {
         int64_t n = 1;
-        for (unsigned loops = c->touched[operand]; loops; loops &= loops - 1)
+        for (unsigned loops = c->program->loops[operand]; loops; loops &= loops - 1)
             n *= tw_span_len(c->tile[level].span[__builtin_ctz(loops)]);
         return n;
     }
@@ -83,8 +83,8 @@ static int64_t zeroed_units(const tw_flow_cursor *c, int operand)
 {
     const tw_program *p = c->program;
     int64_t units = p->elem_units[operand];
-    if (!(c->touched[operand] & p->padded & tw_op_reductions(p->op))) return 0;
-    for (unsigned left = c->touched[operand]; left; left &= left - 1) units *= p->largest[__builtin_ctz(left)];
+    if (!(p->loops[operand] & p->padded & tw_op_reductions(p->op))) return 0;
+    for (unsigned left = p->loops[operand]; left; left &= left - 1) units *= p->largest[__builtin_ctz(left)];
     return units;
 }
 
@@ -133,7 +133,7 @@ static int64_t price_of(const tw_flow_cursor *c, int engine, int level, int oper
 static void count_footprints(tw_flow_cursor *c, unsigned loops, int from)
 {
     for (int o = 0; o < c->program->op->n_operands; o++)
-        for (int t = from; t < c->program->n_tiled && (c->touched[o] & loops); t++)
+        for (int t = from; t < c->program->n_tiled && (c->program->loops[o] & loops); t++)
             c->elems[t][o] = count_elems(c, t, o);
 }
 
@@ -164,7 +164,7 @@ static int64_t sum_over_places(const tw_flow_cursor *c, const int64_t *weight)
 static void find_tiles(tw_flow_cursor *c, unsigned loops)
 {
     for (int o = 0; o < c->program->op->n_operands; o++) {
-        if (!(c->touched[o] & loops)) continue;
+        if (!(c->program->loops[o] & loops)) continue;
         for (int m = 1; m < c->program->machine->n_memories; m++) {
             const tw_residency *s = &c->flow->residency[m][o];
             if (!s->here) continue;
@@ -256,10 +256,8 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
     *c = (tw_flow_cursor){
         .program = program, .flow = program->flow, .out_memory = program->flow->innermost[tw_op_output(op)]};
     TW_ALLOC(arena, c->holder, program->layout.n_buffers + 1);
-    for (int o = 0; o < op->n_operands; o++) {
-        c->touched[o] = tw_operand_loops(&op->operand[o]);
+    for (int o = 0; o < op->n_operands; o++)
         if (is_simple(op, &op->operand[o])) c->simple |= 1u << o;
-    }
     for (int m = 1; m < program->machine->n_memories; m++) TW_TRY(init_memory(c, m, arena));
     for (int e = 0; e < program->machine->n_engines; e++) c->prefetches |= program->machine->engine[e].prefetches;
     for (int m = 1; m < program->machine->n_memories; m++) /* the loads must not get what the store gives back */

@@ -52,7 +52,6 @@ typedef struct tw_flow_cursor {
     tw_box whole; /* all loops, and what of each operand they touch */
     int64_t whole_elems[TW_MAX_OPERANDS];
     unsigned simple; /* bit o: the elements of operand o are the product of its loops' lengths */
-    unsigned touched[TW_MAX_OPERANDS];
     bool fresh[TW_MAX_MEMORIES]
               [TW_MAX_OPERANDS]; /* serpentine: the residency began with this stand of its depth  */
     bool ending[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* and ends with it                                         */

@@ -47,7 +47,8 @@ typedef struct tw_program {
     const tw_op_map *map;
     int n_tiled;
     tw_tiled_level tiled[TW_MAX_MEMORIES];
-    unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions */
+    unsigned loops[TW_MAX_OPERANDS]; /* tw_operand_loops                                              */
+    unsigned clipped; /* bit o: operand o reaches beyond its tensor somewhere, or skips positions    */
     int64_t elem_units[TW_MAX_OPERANDS]; /* units of one element of each operand                  */
     int64_t partial_units;               /* units of one partial sum                                  */
     int64_t largest[TW_MAX_LOOPS];       /* tile of the innermost level                                     */

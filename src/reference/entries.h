@@ -47,6 +47,8 @@ typedef struct tw_ref_list {
 TW_NODISCARD tw_status tw_ref_ints(const tw_ref_case *c, const char *name, int i, tw_ref_list *out);
 /* An axis that may count from the end, as 0..n_dims-1; anything else is an error. */
 TW_NODISCARD tw_status tw_ref_axis(const tw_ref_case *c, int64_t axis, int n_dims, int *out);
+/* The attribute `axis` of *x; without it *x becomes `flat`, the same elements along one axis. */
+TW_NODISCARD tw_status tw_ref_axis_or_flat(const tw_ref_case *c, const tw_array **x, tw_array *flat, int *axis);
 
 /* ---- shapes and walks ---- */
 

@@ -140,13 +140,10 @@ static tw_status kept_places(const tw_ref_case *c, int64_t extent, int64_t **kep
 tw_status tw_run_compress(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
-    int axis = 0;
+    tw_array flat;
+    int axis;
     TW_TRY(tw_ref_need(c, 0, &x));
-    tw_array flat = {.type = x->type, .n_dims = 1, .dim = {x->n}, .n = x->n, .data = x->data};
-    if (!tw_onnx_attribute(c->node, "axis"))
-        x = &flat;
-    else
-        TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", 0), x->n_dims, &axis));
+    TW_TRY(tw_ref_axis_or_flat(c, &x, &flat, &axis));
     int64_t *kept = NULL, n = 0, dim[TW_ONNX_MAX_DIMS];
     TW_TRY(kept_places(c, x->dim[axis], &kept, &n));
     memcpy(dim, x->dim, sizeof dim);

@@ -200,15 +200,12 @@ static tw_status put_list(const tw_ref_case *c, int i, const int64_t *v, int64_t
 tw_status tw_run_unique(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x;
-    int axis = 0;
+    tw_array flat;
+    int axis;
     groups g;
     int64_t dim[TW_ONNX_MAX_DIMS];
     TW_TRY(tw_ref_need(c, 0, &x));
-    tw_array flat = {.type = x->type, .n_dims = 1, .dim = {x->n}, .n = x->n, .data = x->data};
-    if (!tw_onnx_attribute(c->node, "axis"))
-        x = &flat;
-    else
-        TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", 0), x->n_dims, &axis));
+    TW_TRY(tw_ref_axis_or_flat(c, &x, &flat, &axis));
     TW_TRY(group_slices(c, x, axis, &g));
     memcpy(dim, x->dim, sizeof dim);
     dim[axis] = g.n;

@@ -10,15 +10,21 @@
 
 /* ---- to and from reals ---- */
 
+/* Input 0, and the grid of its scales and zero points, inputs 1 and 2: one for all, or one a slice of an axis. */
+static tw_status read_scaled(const tw_ref_case *c, const tw_array **x, const tw_array **scale, tw_quant_grid *g)
+{
+    int axis = -1;
+    TW_TRY(tw_ref_need(c, 0, x));
+    TW_TRY(tw_ref_need(c, 1, scale));
+    if ((*scale)->n != 1) TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", 1), (*x)->n_dims, &axis));
+    return tw_grid_read(c, 1, 2, *x, axis, g);
+}
+
 static tw_status run_quantize(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x, *scale, *zero = tw_ref_input(c, 2);
     tw_quant_grid g;
-    int axis = -1;
-    TW_TRY(tw_ref_need(c, 0, &x));
-    TW_TRY(tw_ref_need(c, 1, &scale));
-    if (scale->n != 1) TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", 1), x->n_dims, &axis));
-    TW_TRY(tw_grid_read(c, 1, 2, x, axis, &g));
+    TW_TRY(read_scaled(c, &x, &scale, &g));
     TW_TRY(tw_ref_make(c, zero ? zero->type : TW_ONNX_U8, x->n_dims, x->dim, output));
     if (!tw_onnx_is_whole(output->type))
         return tw_ref_unknown(c, "results of type %s", tw_onnx_type_name(output->type));
@@ -33,11 +39,7 @@ static tw_status run_dequantize(const tw_ref_case *c, tw_array *output)
 {
     const tw_array *x, *scale;
     tw_quant_grid g;
-    int axis = -1;
-    TW_TRY(tw_ref_need(c, 0, &x));
-    TW_TRY(tw_ref_need(c, 1, &scale));
-    if (scale->n != 1) TW_TRY(tw_ref_axis(c, tw_onnx_int(c->node, "axis", 1), x->n_dims, &axis));
-    TW_TRY(tw_grid_read(c, 1, 2, x, axis, &g));
+    TW_TRY(read_scaled(c, &x, &scale, &g));
     TW_TRY(tw_ref_make(c, scale->type, x->n_dims, x->dim, output));
     const double *v = tw_grid_reals(&g, x, c->arena);
     if (!v) return TW_ERR_NOMEM;

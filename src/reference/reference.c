@@ -166,6 +166,16 @@ tw_status tw_ref_axis(const tw_ref_case *c, int64_t axis, int n_dims, int *out)
     return TW_OK;
 }
 
+tw_status tw_ref_axis_or_flat(const tw_ref_case *c, const tw_array **x, tw_array *flat, int *axis)
+{
+    const tw_array *a = *x;
+    if (tw_onnx_attribute(c->node, "axis")) return tw_ref_axis(c, tw_onnx_int(c->node, "axis", 0), a->n_dims, axis);
+    *flat = (tw_array){.type = a->type, .n_dims = 1, .dim = {a->n}, .n = a->n, .data = a->data};
+    *x = flat;
+    *axis = 0;
+    return TW_OK;
+}
+
 /* ---- shapes ---- */
 
 int64_t tw_ref_extent(const tw_array *a, int from, int to)

@@ -74,15 +74,14 @@ static void add_traffic(tw_view *v, tw_traffic_bound *all)
         int64_t energy = 0, least_both = INT64_MAX;
         for (int o = 0; o < s->op->n_operands; o++) {
             if (!tw_space_holds(s, m, o) || (s->resident >> o & 1)) continue;
-            int e = tw_space_mover(s, m, o);
+            int e = s->mover[m][o];
             tw_load l = tw_view_load(v, m, o);
             all->units[e] = tw_sat_add(all->units[e], l.units);
             bool joins = s->machine->engine[e].joins && o < tw_op_output(s->op);
             all->commands[e] =
                 joins ? tw_max(all->commands[e], l.transfers) : tw_sat_add(all->commands[e], l.transfers);
             cost->crossed[m] = tw_sat_add(cost->crossed[m], l.units);
-            int64_t both =
-                s->machine->memory[tw_space_outside(s, m, o)].energy_fj + s->machine->memory[m].energy_fj;
+            int64_t both = s->machine->memory[s->outside[m][o]].energy_fj + s->machine->memory[m].energy_fj;
             least_both = tw_min(least_both, both);
             energy = tw_sat_add(energy, tw_sat_mul(l.units, both));
         }

@@ -258,12 +258,18 @@ static bool take_part(void *user, tw_part *part)
     return t->status == TW_OK;
 }
 
+/* What a leaf asks of the task; `left` is told of mappings that were not looked at to their end. */
+static tw_judge judge_of(task *t, void (*left)(void *, const tw_goal_value *))
+{
+    return (tw_judge){t, task_wanted, task_found, task_refused, left, task_cost, task_outline, task_stopped};
+}
+
 /* *kept: the heap has the part again. */
 static tw_status open_part(task *t, tw_part *part, bool *kept)
 {
     const branch *all = t->all;
     bool divided;
-    tw_judge judge = {t, task_wanted, task_found, task_refused, task_left, task_cost, task_outline, task_stopped};
+    tw_judge judge = judge_of(t, task_left);
     t->at = part;
     *kept = false;
     if (!part->refined) {
@@ -282,8 +288,7 @@ static tw_status open_part(task *t, tw_part *part, bool *kept)
 
 static tw_status try_seed(task *t)
 {
-    tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
-                      task_cost, task_outline, task_stopped};
+    tw_judge judge = judge_of(t, task_ignored);
     t->at = t->seed;
     tw_status status = tw_leaf_quick(t->all->space, t->all->goals, t->seed, &judge);
     memset(t->closed, 0, sizeof t->closed);
@@ -545,18 +550,22 @@ static tw_status first_round(branch *b)
     return TW_OK;
 }
 
-static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t looks)
+/* What a climb found, and how it ended. */
+static tw_status end_climb(branch *b, task *t, tw_status status)
 {
-    task *t = &b->task[0];
-    TW_TRY(begin_task(b, t, 0, 0));
-    tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
-                      task_cost, task_outline, task_stopped};
-    tw_status status = tw_seed_frame(&(tw_climb){b->space, b->goals, &judge, &t->at, looks}, frame, start);
     if (t->status == TW_OK) t->status = status;
     memset(t->closed, 0, sizeof t->closed);
     TW_TRY(merge_task(b, t));
     tell(b);
     return TW_OK;
+}
+
+static tw_status run_seed(branch *b, int frame, const tw_part *start, int64_t looks)
+{
+    task *t = &b->task[0];
+    TW_TRY(begin_task(b, t, 0, 0));
+    tw_judge judge = judge_of(t, task_ignored);
+    return end_climb(b, t, tw_seed_frame(&(tw_climb){b->space, b->goals, &judge, &t->at, looks}, frame, start));
 }
 
 /* What an earlier search found. */
@@ -593,14 +602,8 @@ static tw_status try_first(branch *b, const tw_part *part)
     task *t = &b->task[0];
     TW_TRY(begin_task(b, t, 0, 0));
     t->must = b->out->front.n == 0;
-    tw_judge judge = {t,         task_wanted,  task_found,  task_refused, task_ignored,
-                      task_cost, task_outline, task_stopped};
-    tw_status status = tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, part);
-    if (t->status == TW_OK) t->status = status;
-    memset(t->closed, 0, sizeof t->closed);
-    TW_TRY(merge_task(b, t));
-    tell(b);
-    return TW_OK;
+    tw_judge judge = judge_of(t, task_ignored);
+    return end_climb(b, t, tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, part));
 }
 
 /* Every way in which a frame's tiles may grow, those of equal tiles once; or until there is a mapping. */

@@ -27,7 +27,7 @@ static int step_of(const tw_space *s, const route *r, int o, int engine)
 {
     int k = r->n - 1;
     if (s->resident >> o & 1) return -1;
-    while (k >= 0 && tw_space_mover(s, r->memory[k], o) != engine) k--;
+    while (k >= 0 && s->mover[r->memory[k]][o] != engine) k--;
     return k;
 }
 
@@ -37,8 +37,7 @@ static int64_t way_in(const tw_view *v, int o, const route *r, int i, int j,
 {
     int64_t cycles = 0;
     for (int k = i; k < j && !(v->s->resident >> o & 1); k++)
-        cycles = tw_sat_add(cycles,
-                            cost_of(v, tw_space_mover(v->s, r->memory[k], o), units[v->f->grain[r->memory[k]]][o]));
+        cycles = tw_sat_add(cycles, cost_of(v, v->s->mover[r->memory[k]][o], units[v->f->grain[r->memory[k]]][o]));
     return cycles;
 }
 
@@ -96,7 +95,7 @@ static void stretch(const tw_view *v, const int64_t (*from)[TW_MAX_LOOPS], int o
         int64_t len[TW_MAX_LOOPS];
         for (int l = 0; l < s->op->n_loops; l++) len[l] = from[t][l];
         for (int d = 0; d < array->n_dims; d++) {
-            int l = tw_spread_loop(&v->f->over, s->op, d);
+            int l = v->f->alone[d];
             if (l < 0) continue;
             int64_t extent = s->op->loop[l].extent;
             len[l] = tw_max(len[l], extent - (tw_cdiv(extent, array->size[d]) - 1) * array->size[d]);
@@ -115,7 +114,7 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill
     int output = tw_op_output(s->op);
     if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_sat_add(fill, compute), drain);
     for (int d = 0; d < cost->array.n_dims; d++) {
-        int l = tw_spread_loop(&v->f->over, s->op, d);
+        int l = v->f->alone[d];
         if (l >= 0) least = tw_min(least, tw_view_compute(v, l));
     }
     bool wasted = least == compute; /* surely */

@@ -56,8 +56,7 @@ static int64_t step_of(const plant *p, int l, int64_t size)
     if (p->t != p->f->n_tiled - 1) return p->size[p->t + 1][l];
     if (mac->tile_multiple > 1 && !(mac->multiple_parallel && p->s->op->loop[l].reduces)) return mac->tile_multiple;
     for (int d = 0; d < tw_cost_dims(&mac->cost); d++)
-        if (tw_spread_loop(&p->f->over, p->s->op, d) == l && size > mac->cost.array.size[d])
-            return mac->cost.array.size[d];
+        if (p->f->alone[d] == l && size > mac->cost.array.size[d]) return mac->cost.array.size[d];
     return 1;
 }
 
@@ -130,7 +129,7 @@ static bool grow_level(plant *p)
     for (int l = 0; l < s->op->n_loops; l++) /* sums are complete before they leave */
         if (s->op->loop[l].reduces) grow(p, l, TW_EXTENT_MAX);
     for (int d = 0; d < tw_cost_dims(&mac->cost); d++) {
-        int l = tw_spread_loop(&p->f->over, s->op, d);
+        int l = p->f->alone[d];
         if (l >= 0) grow(p, l, mac->cost.array.size[d]);
     }
     if (p->first->growth == TW_GROW_TOGETHER)

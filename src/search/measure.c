@@ -193,7 +193,7 @@ int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t al
 {
     int64_t end = 0;
     for (int i = 0; i < 2 * n; i++) {
-        int o = i % n;
+        int o = i < n ? i : i - n;
         if (count[o] <= 0 || (first >> o & 1) == (i >= n)) continue;
         int64_t at = tw_cdiv(end, align) * align, step = tw_cdiv(units[o], align) * align;
         end = tw_sat_add(tw_sat_add(at, tw_sat_mul(step, count[o] - 1)), units[o]);
@@ -202,23 +202,13 @@ int64_t tw_stacked(const int64_t *count, const int64_t *units, int n, int64_t al
     return end;
 }
 
-static int64_t axis_reach(const tw_axis *axis, const int64_t *len)
-{
-    int64_t reach = 1;
-    for (int t = 0; t < axis->n_terms; t++) {
-        int64_t coef = axis->term[t].coef;
-        reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
-    }
-    return reach;
-}
-
 int64_t tw_footprint_least(const tw_space *s, int o, const int64_t *len)
 {
     int64_t n = 1;
     for (int a = 0; a < s->op->operand[o].n_axes; a++) {
         const tw_axis *axis = &s->op->operand[o].axis[a];
-        int64_t reach = axis_reach(axis, len) - s->overhang[o][a];
-        int64_t least = axis->floors ? tw_cdiv(reach, axis->divisor) : reach / axis->divisor;
+        int64_t least = tw_axis_stretch(axis, len) - s->overhang[o][a];
+        if (axis->divisor > 1) least = axis->floors ? tw_cdiv(least, axis->divisor) : least / axis->divisor;
         n *= tw_clamp(least, 0, axis->extent);
     }
     return n;
@@ -229,7 +219,9 @@ int64_t tw_footprint_most(const tw_space *s, int o, const int64_t *len)
     int64_t n = 1;
     for (int a = 0; a < s->op->operand[o].n_axes; a++) {
         const tw_axis *axis = &s->op->operand[o].axis[a];
-        n *= tw_min(tw_cdiv(axis_reach(axis, len), axis->divisor) + (axis->divisor > 1), axis->extent);
+        int64_t most = tw_axis_stretch(axis, len);
+        if (axis->divisor > 1) most = tw_cdiv(most, axis->divisor) + 1;
+        n *= tw_min(most, axis->extent);
     }
     return n;
 }

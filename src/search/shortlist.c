@@ -55,7 +55,7 @@ static int64_t rows_of(const cook *c, int l)
 {
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
     int d = c->f->over.dim[l] - 1;
-    bool alone = d >= 0 && cost->kind == TW_COST_ARRAY && tw_spread_loop(&c->f->over, c->s->op, d) == l;
+    bool alone = d >= 0 && cost->kind == TW_COST_ARRAY && c->f->alone[d] == l;
     return alone ? cost->array.size[d] : 1;
 }
 
@@ -257,7 +257,7 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         int64_t room = s->machine->memory[m].size;
         if (tw_space_holds(s, m, output)) {
             int64_t sums = n_outputs > 1 && 2 * c->units[t][output] <= room ? 2 : 1;
-            int e = tw_space_mover(s, m, output);
+            int e = s->mover[m][output];
             int64_t stores = product_of(n, n->depends[output] & span_of(0, n->end[t]));
             room -= sums * c->units[t][output];
             if (n_outputs > 1 && sums == 1)
@@ -273,7 +273,7 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         for (int o = 0; o < output; o++) {
             c->candidate.keep[m][o] = (int8_t)w.best[o].keep;
             asked[o] = w.best[o].first;
-            load(s->machine, busy, tw_space_mover(s, m, o), w.best[o].transfers, w.best[o].moved);
+            load(s->machine, busy, s->mover[m][o], w.best[o].transfers, w.best[o].moved);
         }
     }
     return true;
@@ -288,13 +288,13 @@ static int64_t ends_of(const cook *c)
     for (int m = 1; m < s->machine->n_memories; m++) {
         int t = c->f->grain[m];
         if (tw_space_holds(s, m, output)) {
-            const tw_engine *e = &s->machine->engine[tw_space_mover(s, m, output)];
+            const tw_engine *e = &s->machine->engine[s->mover[m][output]];
             cycles = tw_sat_add(cycles, tw_cost_of_units(&e->cost, c->units[t][output]));
         }
         if (!tw_space_holds(s, m, 0)) continue;
         int64_t most = 0, all = 0;
         for (int o = 0; o < output; o++) {
-            const tw_engine *e = &s->machine->engine[tw_space_mover(s, m, o)];
+            const tw_engine *e = &s->machine->engine[s->mover[m][o]];
             int64_t one = tw_cost_of_units(&e->cost, c->units[t][o]);
             most = tw_max(most, one);
             all = tw_sat_add(all, one);
@@ -454,8 +454,7 @@ static int64_t least_moved(const cook *c, int t)
     }
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
-            if (tw_space_holds(s, m, o))
-                load(s->machine, &busy, tw_space_mover(s, m, o), n_tiles[o], c->sweep[t][o]);
+            if (tw_space_holds(s, m, o)) load(s->machine, &busy, s->mover[m][o], n_tiles[o], c->sweep[t][o]);
     for (int e = 0; e < s->machine->n_engines; e++)
         most = tw_max(most, tw_cdiv(busy.all[e], s->machine->engine[e].count));
     return most;

@@ -1,4 +1,4 @@
-/* src/search/srows.c - see space.h. */
+/* src/search/space.c - see space.h. */
 #include "search/space.h"
 
 #include "tile/box.h"
@@ -61,6 +61,7 @@ static void add_frame(tw_space *s, tw_frame f, int mode, const tw_spread *over)
     f.mode = mode;
     f.given = *over;
     f.over = tw_spread_or_default(over, s->op, tw_cost_dims(&s->machine->engine[s->machine->compute].cost));
+    for (int d = 0; d < TW_MAX_DIMS; d++) f.alone[d] = tw_spread_loop(&f.over, s->op, d);
     s->frame[s->n_frames++] = f;
 }
 
@@ -196,6 +197,16 @@ static void keep_windows(tw_space *s)
         }
 }
 
+static void find_movers(tw_space *s, int o)
+{
+    unsigned way = o == tw_op_output(s->op) ? TW_OUTWARDS : TW_INWARDS;
+    s->path[o] = tw_machine_path(s->machine, s->op, o);
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        s->outside[m][o] = tw_path_outer(s->path[o], m);
+        s->mover[m][o] = tw_machine_link_of(s->machine, s->op, o, s->outside[m][o], m, way);
+    }
+}
+
 tw_status tw_space_of(const tw_problem *problem, const tw_search_options *options, tw_arena *arena, tw_diag *diag,
                       tw_space *out)
 {
@@ -232,7 +243,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     for (int o = 0; o < s.op->n_operands; o++) {
         s.elem_units[o] = tw_machine_units(machine, model->tensor[s.op->operand[o].tensor].dtype, 1);
         s.loops[o] = tw_operand_loops(&s.op->operand[o]);
-        s.path[o] = tw_machine_path(machine, s.op, o);
+        find_movers(&s, o);
     }
     s.reductions = tw_op_reductions(s.op);
     TW_TRY(make_frames(&s, options, arena));
@@ -536,7 +547,7 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
     const tw_memory *memory = &s->machine->memory[m];
     unsigned what = tw_role_of(s->op, o);
     bool settles = o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT;
-    unsigned loops = tw_operand_loops(&s->op->operand[o]), keeps = 0, cut = 0;
+    unsigned loops = s->loops[o], keeps = 0, cut = 0;
     for (int i = 0; i < c.n; i++) cut |= 1u << c.loop[i];
     for (int v = 0; v <= c.n; v++) {
         /* Keeping longer by a loop that does not change the tile is no different. */

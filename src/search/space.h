@@ -28,8 +28,9 @@ typedef struct tw_frame {
     int memory[TW_MAX_MEMORIES]; /* of each tiled level, outermost first                            */
     int grain[TW_MAX_MEMORIES];  /* the tiled level that memory m belongs to                        */
     int n_pass[TW_MAX_MEMORIES]; /* memories passed through just outside tiled level t              */
-    tw_spread given, over; /* loops over the dimensions of an array: chosen, and with the default where none are */
-    int mode;              /* notes: the one mode of all levels; -1: each level its own       */
+    tw_spread given, over;  /* loops over the dimensions of an array: chosen, and with the default where none are */
+    int alone[TW_MAX_DIMS]; /* of each dimension the one loop over it, -1: none or several      */
+    int mode;               /* notes: the one mode of all levels; -1: each level its own       */
     int n_vars;
     int rule, modes, order, keep; /* first variable of each kind; sizes begin at 0                  */
 } tw_frame;
@@ -77,9 +78,11 @@ typedef struct tw_space {
     int64_t elem_units[TW_MAX_OPERANDS];
     unsigned loops[TW_MAX_OPERANDS]; /* tw_operand_loops                                            */
     tw_path path[TW_MAX_OPERANDS];   /* tw_machine_path                                             */
-    unsigned divided;                /* loops of axes that are divided: their footprints grow in steps */
-    unsigned reductions;             /* tw_op_reductions                                            */
-    int64_t points_inside;           /* loop points that touch no padding, at least                 */
+    /* The memory outside memory m on the operand's path, and the mover that carries it between the two. */
+    int outside[TW_MAX_MEMORIES][TW_MAX_OPERANDS], mover[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    unsigned divided;      /* loops of axes that are divided: their footprints grow in steps           */
+    unsigned reductions;   /* tw_op_reductions                                                       */
+    int64_t points_inside; /* loop points that touch no padding, at least                            */
     int64_t overhang[TW_MAX_OPERANDS][TW_MAX_AXES]; /* positions that an axis reaches outside its tensor */
     int64_t useful[TW_MAX_LOOPS];   /* values of a loop that touch something, at least             */
     int64_t least[TW_MAX_OPERANDS]; /* elements that must be moved                                 */

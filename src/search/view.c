@@ -47,62 +47,75 @@ static int64_t last_tile(const tw_view *v, int t, int l)
     return least;
 }
 
-static void look(const tw_space *s, const tw_part *p, tw_view *v)
-{
-    v->s = s;
-    v->p = p;
-    v->f = &s->frame[p->frame];
-    v->hollow = s->clipped && tw_part_is_hollow(s, p);
-    v->skips = v->hollow && s->leaves_out;
-    v->points = v->skips ? s->points_inside : tw_op_points(s->op);
-    v->execs[0] = 1;
-    bool even[TW_MAX_LOOPS];
-    for (int l = 0; l < s->op->n_loops; l++) v->n[0][l] = 1, even[l] = true;
-    for (int t = 0; t < v->f->n_tiled; t++) {
-        int64_t volume = 1;
-        v->execs[t + 1] = 1;
-        for (int l = 0; l < s->op->n_loops; l++) {
-            tw_range r = p->var[tw_var_size(s, t, l)];
-            int64_t len = s->op->loop[l].extent;
-            v->lo[t][l] = r.lo;
-            v->hi[t][l] = r.hi;
-            v->n[t + 1][l] = tw_cdiv(len, r.hi);
-            even[l] = even[l] && r.lo == r.hi && (t == 0 ? len : v->lo[t - 1][l]) % r.lo == 0;
-            v->small[t][l] = even[l] ? r.lo : smallest_tile(s, p, v->f, t, l);
-            v->last[t][l] = even[l] ? r.lo : last_tile(v, t, l);
-            v->execs[t + 1] = tw_sat_mul(v->execs[t + 1], v->n[t + 1][l]);
-            volume = tw_sat_mul(volume, r.hi);
-        }
-        if (v->skips) v->execs[t + 1] = tw_max(1, tw_cdiv(v->points, volume));
-    }
-}
-
 int64_t tw_view_units(const tw_view *v, int o, const int64_t *len)
 {
     return v->s->elem_units[o] * tw_footprint_least(v->s, o, len);
 }
 
 static int64_t output_slots(const tw_view *v, int t);
+static void count_passes(tw_view *v);
+
+/* The sizes of tiles, and what their buffers take: what capacity asks for. */
+static void look(const tw_space *s, const tw_part *p, tw_view *v)
+{
+    v->s = s;
+    v->p = p;
+    v->f = &s->frame[p->frame];
+    for (int t = 0; t < v->f->n_tiled; t++) {
+        v->surely[t] = v->may[t] = 0;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            tw_range r = p->var[tw_var_size(s, t, l)];
+            int64_t extent = s->op->loop[l].extent;
+            v->lo[t][l] = r.lo;
+            v->hi[t][l] = r.hi;
+            if (r.hi < (t == 0 ? extent : v->lo[t - 1][l])) v->surely[t] |= 1u << l;
+            if (r.lo < (t == 0 ? extent : v->hi[t - 1][l])) v->may[t] |= 1u << l;
+        }
+        for (int o = 0; o < s->op->n_operands; o++) v->lo_units[t][o] = tw_view_units(v, o, v->lo[t]);
+        v->output_slots[t] = output_slots(v, t);
+    }
+}
+
+/* The shortest and the last tiles of level t; even[l]: all tiles outside it have one length along the loop. */
+static void look_at_ends(tw_view *v, int t, bool even[TW_MAX_LOOPS])
+{
+    const tw_space *s = v->s;
+    unsigned small = 0, last = 0; /* loops along which they are shorter */
+    for (int l = 0; l < s->op->n_loops; l++) {
+        int64_t lo = v->lo[t][l];
+        even[l] = even[l] && lo == v->hi[t][l] && (t == 0 ? s->op->loop[l].extent : v->lo[t - 1][l]) % lo == 0;
+        v->small[t][l] = even[l] ? lo : smallest_tile(s, v->p, v->f, t, l);
+        v->last[t][l] = even[l] ? lo : last_tile(v, t, l);
+        small |= (unsigned)(v->small[t][l] != lo) << l;
+        last |= (unsigned)(v->last[t][l] != lo) << l;
+    }
+    if (small == 0) last = 0;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        v->small_units[t][o] = small & s->loops[o] ? tw_view_units(v, o, v->small[t]) : v->lo_units[t][o];
+        v->last_units[t][o] = last & s->loops[o] ? tw_view_units(v, o, v->last[t]) : v->lo_units[t][o];
+    }
+}
 
 /* What several bounds ask for. */
 static void look_closer(tw_view *v)
 {
     const tw_space *s = v->s;
+    bool even[TW_MAX_LOOPS];
+    v->hollow = s->clipped && tw_part_is_hollow(s, v->p);
+    v->skips = v->hollow && s->leaves_out;
+    v->points = v->skips ? s->points_inside : tw_op_points(s->op);
+    v->execs[0] = 1;
+    for (int l = 0; l < s->op->n_loops; l++) v->n[0][l] = 1, even[l] = true;
     for (int t = 0; t < v->f->n_tiled; t++) {
-        v->surely[t] = v->may[t] = 0;
-        bool alike = true;
+        int64_t volume = 1;
+        v->execs[t + 1] = 1;
         for (int l = 0; l < s->op->n_loops; l++) {
-            int64_t extent = s->op->loop[l].extent;
-            if (v->hi[t][l] < (t == 0 ? extent : v->lo[t - 1][l])) v->surely[t] |= 1u << l;
-            if (v->lo[t][l] < (t == 0 ? extent : v->hi[t - 1][l])) v->may[t] |= 1u << l;
-            alike &= v->small[t][l] == v->lo[t][l];
+            v->n[t + 1][l] = tw_cdiv(s->op->loop[l].extent, v->hi[t][l]);
+            v->execs[t + 1] = tw_sat_mul(v->execs[t + 1], v->n[t + 1][l]);
+            volume = tw_sat_mul(volume, v->hi[t][l]);
         }
-        for (int o = 0; o < s->op->n_operands; o++) {
-            v->lo_units[t][o] = tw_view_units(v, o, v->lo[t]);
-            v->small_units[t][o] = alike ? v->lo_units[t][o] : tw_view_units(v, o, v->small[t]);
-            v->last_units[t][o] = alike ? v->lo_units[t][o] : tw_view_units(v, o, v->last[t]);
-        }
-        v->output_slots[t] = output_slots(v, t);
+        if (v->skips) v->execs[t + 1] = tw_max(1, tw_cdiv(v->points, volume));
+        look_at_ends(v, t, even);
     }
 }
 
@@ -141,44 +154,66 @@ void tw_view_slots(const tw_view *v, int m, int64_t count[TW_MAX_OPERANDS], int6
     }
 }
 
-/* Units that one buffer of each operand (as many as `count`) takes for tiles of these lengths, alignment left aside. */
-static int64_t units_together(const tw_view *v, const int64_t *count, const int64_t *len)
-{
-    int64_t sum = 0;
-    for (int o = 0; o < v->s->op->n_operands; o++)
-        if (count[o] > 0) sum = tw_sat_add(sum, tw_sat_mul(count[o], tw_view_units(v, o, len)));
-    return sum;
-}
-
 void tw_view_of(const tw_space *s, const tw_part *p, tw_least *out, tw_view *v)
 {
     v->out = out;
     look(s, p, v);
     look_closer(v);
+    count_passes(v);
+}
+
+/* Units of tiles of level t that are longer than the smallest by one point of one loop, for each loop that is open. */
+typedef struct longer {
+    unsigned loops;
+    int64_t units[TW_MAX_LOOPS][TW_MAX_OPERANDS];
+} longer;
+
+static void lengthen(const tw_view *v, int t, longer *out)
+{
+    const tw_space *s = v->s;
+    int64_t len[TW_MAX_LOOPS];
+    out->loops = 0;
+    for (int l = 0; l < s->op->n_loops; l++) len[l] = v->lo[t][l];
+    for (int l = 0; l < s->op->n_loops; l++) {
+        if (v->lo[t][l] == v->hi[t][l] || (s->divided >> l & 1)) continue;
+        out->loops |= 1u << l;
+        len[l]++;
+        for (int o = 0; o < s->op->n_operands; o++)
+            out->units[l][o] = tw_space_depends(s, o, l) ? tw_view_units(v, o, len) : v->lo_units[t][o];
+        len[l]--;
+    }
+}
+
+/* Takes out what does not fit into memory m, whose tiles are of level t; false: nothing fits. */
+static bool tighten_memory(const tw_view *v, int m, int t, const longer *more, tw_part *p)
+{
+    const tw_space *s = v->s;
+    int64_t size = s->machine->memory[m].size, count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS];
+    if (size == TW_UNLIMITED) return true;
+    tw_view_slots(v, m, count, units);
+    int64_t room = size - tw_given_least(count, units, s->op->n_operands);
+    if (room < 0) return false;
+    for (unsigned rest = more->loops; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        tw_range *r = &p->var[tw_var_size(s, t, l)];
+        if (!tw_range_open(*r)) continue;
+        /* What one more point takes, each further one takes at least: footprints are convex. */
+        int64_t slope = room - (size - tw_given_least(count, more->units[l], s->op->n_operands));
+        if (slope > 0) r->hi = (int32_t)tw_min(r->hi, r->lo + room / slope);
+    }
+    return true;
 }
 
 bool tw_part_tighten(const tw_space *s, tw_part *p)
 {
     tw_view v;
+    longer more;
     if (tw_part_is_sized(s, p)) return true;
-    tw_view_of(s, p, NULL, &v);
+    look(s, p, &v);
     for (int m = 1; m < s->machine->n_memories; m++) {
-        int64_t count[TW_MAX_OPERANDS], units[TW_MAX_OPERANDS], len[TW_MAX_LOOPS];
         int t = v.f->grain[m];
-        tw_view_slots(&v, m, count, units);
-        int64_t room = s->machine->memory[m].size - units_together(&v, count, v.lo[t]);
-        if (s->machine->memory[m].size == TW_UNLIMITED) continue;
-        if (room < 0) return false;
-        for (int l = 0; l < s->op->n_loops; l++) len[l] = v.lo[t][l];
-        for (int l = 0; l < s->op->n_loops; l++) {
-            tw_range *r = &p->var[tw_var_size(s, t, l)];
-            if (!tw_range_open(*r) || (s->divided >> l & 1)) continue;
-            /* What one more point takes, each further one takes at least: footprints are convex. */
-            len[l]++;
-            int64_t slope = room - (s->machine->memory[m].size - units_together(&v, count, len));
-            len[l]--;
-            if (slope > 0) r->hi = (int32_t)tw_min(r->hi, r->lo + room / slope);
-        }
+        if (m == 1 || t != v.f->grain[m - 1]) lengthen(&v, t, &more);
+        if (!tighten_memory(&v, m, t, &more, p)) return false;
     }
     return true;
 }
@@ -215,14 +250,6 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     if (s->machine->memory[m].whole && (s->machine->memory[m].keeps & tw_role_of(s->op, o)))
         sum.transfers = tw_min(1, sum.transfers);
     return sum;
-}
-
-int tw_space_outside(const tw_space *s, int m, int o) { return tw_path_outer(s->path[o], m); }
-
-int tw_space_mover(const tw_space *s, int m, int o)
-{
-    return tw_machine_link_of(s->machine, s->op, o, tw_space_outside(s, m, o), m,
-                              o == tw_op_output(s->op) ? TW_OUTWARDS : TW_INWARDS);
 }
 
 /* ---- time ---- */
@@ -275,26 +302,37 @@ static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
     return passes;
 }
 
+/* Passes along each loop that lies alone over a dimension of the array, at least. */
+static void count_passes(tw_view *v)
+{
+    const tw_cost *cost = &v->s->machine->engine[v->s->machine->compute].cost;
+    bool sized = tw_part_is_sized(v->s, v->p);
+    for (int d = 0; d < tw_cost_dims(cost); d++) {
+        int l = v->f->alone[d];
+        if (l < 0) continue;
+        bool chosen = sized;
+        for (int t = 0; t < v->f->n_tiled; t++) chosen &= !tw_range_open(v->p->var[tw_var_rule(v->s, v->f, t, l)]);
+        v->passes[d] =
+            tw_max(passes_along(v, l, cost->array.size[d]), chosen ? passes_exactly(v, l, cost->array.size[d]) : 0);
+    }
+}
+
 /* Passes in all; along loop `more`, if it is one, at least one more than can be. */
 static int64_t compute_passes(const tw_view *v, int more)
 {
     const tw_space *s = v->s;
     const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
-    const tw_spread *over = &v->f->over;
     int64_t passes = 1, together[TW_MAX_DIMS] = {1, 1, 1, 1}, points = 1;
     for (int d = 0; d < array->n_dims; d++) points = tw_sat_mul(points, array->size[d]);
     if (v->skips) return tw_cdiv(v->points, points);
     for (int l = 0; l < s->op->n_loops; l++) {
         int64_t along = s->op->loop[l].extent, extent = along;
-        bool chosen = tw_part_is_sized(s, v->p);
-        for (int t = 0; t < v->f->n_tiled; t++) chosen &= !tw_range_open(v->p->var[tw_var_rule(s, v->f, t, l)]);
-        int d = over->dim[l] - 1;
-        if (d >= 0 && tw_spread_loop(over, s->op, d) != l) { /* one of several */
+        int d = v->f->over.dim[l] - 1;
+        if (d >= 0 && v->f->alone[d] != l) { /* one of several */
             together[d] = tw_sat_mul(together[d], extent);
             continue;
         }
-        if (d >= 0)
-            along = tw_max(passes_along(v, l, array->size[d]), chosen ? passes_exactly(v, l, array->size[d]) : 0);
+        if (d >= 0) along = v->passes[d];
         if (d >= 0 && l == more) along = tw_max(along, tw_cdiv(extent, array->size[d]) + 1);
         passes = tw_sat_mul(passes, along);
     }

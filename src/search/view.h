@@ -44,6 +44,7 @@ typedef struct tw_view { /* of a part */
     int64_t last_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of one of those in last                  */
     unsigned surely[TW_MAX_MEMORIES], may[TW_MAX_MEMORIES]; /* loops that it cuts, and may cut          */
     int64_t output_slots[TW_MAX_MEMORIES];                  /* that it needs at least                   */
+    int64_t passes[TW_MAX_DIMS]; /* over a dimension of the array, of the one loop that lies over it     */
 } tw_view;
 
 /* `out` may be NULL when nothing is raised. */
@@ -58,9 +59,6 @@ typedef struct tw_load { /* of one operand into one memory */
     int64_t transfers, units;
 } tw_load;
 tw_load tw_view_load(const tw_view *v, int m, int operand);
-/* The memory outside m on the operand's path, and the mover that carries it between the two. */
-int tw_space_outside(const tw_space *s, int m, int operand);
-int tw_space_mover(const tw_space *s, int m, int operand);
 
 typedef struct tw_traffic_bound {
     int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES];

@@ -16,7 +16,7 @@ enum {
 static bool is_uniform(const tw_flow_cursor *c, int loop)
 {
     for (int o = 0; o < c->program->op->n_operands; o++)
-        if ((c->touched[o] >> loop & 1) && !(c->simple >> o & 1)) return false;
+        if ((c->program->loops[o] >> loop & 1) && !(c->simple >> o & 1)) return false;
     return true;
 }
 

@@ -231,8 +231,10 @@ static tw_status append_event(run *r, const tw_instr *in, int64_t row, int64_t c
 {
     int64_t e = new_event(r);
     if (!e) return TW_ERR_NOMEM;
-    /* start_cycle holds the duration until the row's own start is known. */
-    r->event[e - 1] = (kept_event){{.instr = *in, .start_cycle = cycles}, 0};
+    kept_event *kept = &r->event[e - 1];
+    kept->event.instr = *in;          /* the times are filled in when the row is shown */
+    kept->event.start_cycle = cycles; /* the duration until the row's own start is known */
+    kept->next = 0;
     open_row *at = row_at(r, row);
     int64_t *link = &at->first_event;
     while (*link) link = &r->event[*link - 1].next;

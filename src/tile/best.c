@@ -14,6 +14,7 @@
  *    their number bounds the sweep. */
 #include "tile/best.h"
 
+#include "tile/box.h"
 #include "tile/traffic.h"
 
 typedef struct choice {
@@ -239,13 +240,6 @@ static bool is_plain(const tw_op *op, const tw_axis *axis)
            axis->extent >= op->loop[axis->term[0].loop].extent;
 }
 
-static unsigned axis_loops(const tw_axis *axis)
-{
-    unsigned loops = 0;
-    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
-    return loops;
-}
-
 /* Loops that occur only alone on their axes, and not twice in one operand. */
 static unsigned plain_loops(const tw_op *op)
 {
@@ -254,7 +248,7 @@ static unsigned plain_loops(const tw_op *op)
         unsigned seen = 0;
         for (int a = 0; a < op->operand[o].n_axes; a++) {
             const tw_axis *axis = &op->operand[o].axis[a];
-            unsigned loops = axis_loops(axis);
+            unsigned loops = tw_axis_loops(axis);
             plain &= ~(is_plain(op, axis) ? seen & loops : loops);
             seen |= loops;
         }
@@ -269,8 +263,8 @@ static bool least_is_exact(const tw_op *op, const tw_operand *operand)
     unsigned seen = 0;
     for (int a = 0; a < operand->n_axes; a++) {
         const tw_axis *axis = &operand->axis[a];
-        if ((axis_loops(axis) & seen) || (!is_plain(op, axis) && axis->extent > MOST_WITH_GAPS)) return false;
-        seen |= axis_loops(axis);
+        if ((tw_axis_loops(axis) & seen) || (!is_plain(op, axis) && axis->extent > MOST_WITH_GAPS)) return false;
+        seen |= tw_axis_loops(axis);
     }
     return true;
 }

@@ -15,6 +15,13 @@ int64_t tw_box_points(const tw_op *op, const tw_box *box)
     return n;
 }
 
+unsigned tw_axis_loops(const tw_axis *axis)
+{
+    unsigned loops = 0;
+    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
+    return loops;
+}
+
 /* Smallest and largest value of the sum before division; both are attained. */
 static tw_span numerators(const tw_axis *axis, const tw_box *box)
 {
@@ -57,9 +64,8 @@ void tw_axis_padding(const tw_axis *axis, const tw_box *box, int64_t *lo, int64_
 
 bool tw_axis_is_clipped(const tw_op *op, const tw_axis *axis)
 {
-    tw_box whole = tw_box_of_op(op);
-    tw_span reach = tw_axis_reach(axis, &whole);
-    return axis->divisor > 1 || reach.lo < 0 || reach.hi > axis->extent;
+    int64_t least, most;
+    return axis->divisor > 1 || !tw_axis_values(axis, op, &least, &most) || least < 0 || most >= axis->extent;
 }
 
 unsigned tw_op_clipped(const tw_op *op)

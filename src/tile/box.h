@@ -12,6 +12,18 @@
 tw_box tw_box_of_op(const tw_op *op);
 /* Points in the box. The operator's product of extents was checked, so this cannot overflow. */
 int64_t tw_box_points(const tw_op *op, const tw_box *box);
+/* Bit l is set when loop l moves along the axis. */
+unsigned tw_axis_loops(const tw_axis *axis);
+/* Positions that tiles of these lengths reach along an axis before division, away from the tensor's edge. */
+static inline int64_t tw_axis_stretch(const tw_axis *axis, const int64_t *len)
+{
+    int64_t reach = 1;
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t coef = axis->term[t].coef;
+        reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
+    }
+    return reach;
+}
 /* Positions along one axis before clipping: the reach. */
 tw_span tw_axis_reach(const tw_axis *axis, const tw_box *box);
 /* The footprint; returns its number of elements, 0 when the box touches only padding. */

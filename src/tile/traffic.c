@@ -47,24 +47,17 @@ static void visit_loops(sum *s, unsigned loops)
     }
 }
 
-static unsigned axis_loops(const tw_axis *axis)
-{
-    unsigned loops = 0;
-    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
-    return loops;
-}
-
 /* The axes that are tied to `first` by common loops, and those loops. */
 static unsigned group_of(const tw_operand *operand, int first, unsigned *loops)
 {
     unsigned axes = 1u << first, before = 0;
-    *loops = axis_loops(&operand->axis[first]);
+    *loops = tw_axis_loops(&operand->axis[first]);
     while (axes != before) {
         before = axes;
         for (int a = 0; a < operand->n_axes; a++)
-            if (axis_loops(&operand->axis[a]) & *loops) {
+            if (tw_axis_loops(&operand->axis[a]) & *loops) {
                 axes |= 1u << a;
-                *loops |= axis_loops(&operand->axis[a]);
+                *loops |= tw_axis_loops(&operand->axis[a]);
             }
     }
     return axes;

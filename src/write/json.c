@@ -12,14 +12,21 @@
 static void newline(tw_json *j)
 {
     if (!j->pretty || j->line_depth > 0) return;
-    fprintf(j->out, "\n%*s", 2 * j->depth, "");
+    putc_unlocked('\n', j->out);
+    for (int i = 0; i < 2 * j->depth; i++) putc_unlocked(' ', j->out);
+}
+
+static void write_mark(tw_json *j, char mark, bool space)
+{
+    putc_unlocked(mark, j->out);
+    if (space) putc_unlocked(' ', j->out);
 }
 
 /* The comma and the line break that belong before the next element of an array or key of an object. */
 static void separate(tw_json *j)
 {
     if (j->depth == 0) return;
-    if (j->begun[j->depth - 1]) fputs_unlocked(j->line_depth > 0 && j->pretty ? ", " : ",", j->out);
+    if (j->begun[j->depth - 1]) write_mark(j, ',', j->line_depth > 0 && j->pretty);
     j->begun[j->depth - 1] = true;
     newline(j);
 }
@@ -115,7 +122,7 @@ void tw_json_key(tw_json *j, const char *key)
     assert(j->depth > 0 && j->kind[j->depth - 1] == '{' && !j->key_given);
     separate(j);
     write_quoted(j->out, key);
-    fputs_unlocked(j->pretty ? ": " : ":", j->out);
+    write_mark(j, ':', j->pretty);
     j->key_given = true;
 }
 

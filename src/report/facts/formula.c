@@ -320,13 +320,6 @@ static const char *window_name(tw_symbols *s, const char *letter, unsigned loops
     return name;
 }
 
-static unsigned loops_of(const tw_axis *axis)
-{
-    unsigned loops = 0;
-    for (int t = 0; t < axis->n_terms; t++) loops |= 1u << axis->term[t].loop;
-    return loops;
-}
-
 /* S: what all tiles reach together; W: what one does at most. */
 static void multiply_by_window(tw_symbols *s, product *out, const tw_axis *axis, int grain, bool all)
 {
@@ -335,7 +328,7 @@ static void multiply_by_window(tw_symbols *s, product *out, const tw_axis *axis,
     const char *level = p->machine->memory[p->tiled[tw_max(grain, 0)].memory].name;
     const char *meaning = all ? tw_arena_printf(s->arena, "positions that the tiles for %s reach, summed", level)
                               : tw_arena_printf(s->arena, "positions that a tile for %s reaches at most", level);
-    const char *name = window_name(s, all ? "S" : "W", loops_of(axis), grain);
+    const char *name = window_name(s, all ? "S" : "W", tw_axis_loops(axis), grain);
     int64_t value = all ? reach.sum : reach.most;
     multiply(out, define(s, value, checked(s, meaning), name), value);
 }
