@@ -374,7 +374,7 @@ static void describe_pools(const tw_async *s)
             if (!residency->here) continue;
             tw_pool_use *use = &s->out->pool[m][residency->pool];
             use->memory = s->machine->memory[m].name;
-            use->operand[use->n_operands++] = p->op->operand[o].name;
+            use->n_operands++;
             if (residency->pool != o) continue;
             use->slots = p->layout.count[m][o];
             use->needed = tw_max(use->needed, 1); /* also where all tiles lie in padding */
