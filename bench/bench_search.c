@@ -69,7 +69,8 @@ static int run_targets(void)
     };
     print_head("targets");
     for (size_t i = 0; i < TW_COUNT(row); i++) {
-        tw_search_options options = {.n_objectives = 1, .objective = {{row[i].measure, NULL}}, .time_limit = 20};
+        tw_search_options options = {
+            .n_objectives = 1, .objective = (const tw_objective[]){{row[i].measure, NULL}}, .time_limit = 20};
         bench_run b;
         int code = run(row[i].workload, row[i].machine, &options, &b);
         if (code) return code;
@@ -229,11 +230,11 @@ static int64_t family_bytes(const char *workload, int64_t granule, int64_t capac
 {
     tw_context *ctx = tw_context_new();
     const tw_model *model;
-    tw_tile_choice choice;
+    const tw_tile_choice *choice;
     int64_t bytes = 0;
     if (ctx && tw_model_open(ctx, workload, &model) == TW_OK &&
         tw_traffic_best(ctx, model, 0, "m n k", granule, capacity, &choice) == TW_OK)
-        bytes = ELEM_BYTES * choice.elems;
+        bytes = ELEM_BYTES * choice->elems;
     tw_context_free(ctx);
     return bytes;
 }
@@ -247,7 +248,8 @@ static int compare_shape(const char *line, int64_t *n_worse)
     snprintf(workload, sizeof workload, "matmul:%s,dtype=f32", shape);
     snprintf(machine, sizeof machine, SCRATCHPAD, ELEM_BYTES * capacity);
     int64_t family = family_bytes(workload, json_number(line, "granule"), capacity);
-    tw_search_options options = {.n_objectives = 1, .objective = {{TW_TRAFFIC, "scratchpad"}}, .time_limit = 10};
+    tw_search_options options = {
+        .n_objectives = 1, .objective = (const tw_objective[]){{TW_TRAFFIC, "scratchpad"}}, .time_limit = 10};
     bench_run b;
     int code = run(workload, machine, &options, &b);
     if (code) return code;

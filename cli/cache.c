@@ -152,36 +152,44 @@ typedef struct field {
     int most; /* INT: the largest allowed */
 } field;
 
-#define FIELD(kind, member, n, most)                               \
-    {                                                              \
-#member, kind, offsetof(tw_search_result, member), n, most \
-    }
-#define OBJECTIVE(i) FIELD(INT, objective[i].measure, 1, TW_N_MEASURES - 1), FIELD(NAME, objective[i].at, 1, 0)
-static const field fields[] = {FIELD(INT, n_objectives, 1, TW_MAX_OBJECTIVES),
+/* A result with its tables. */
+typedef struct kept_result {
+    tw_search_result said;
+    tw_objective objective[CLI_MAX_OBJECTIVES];
+    double value[CLI_MAX_OBJECTIVES];
+    int64_t closed[TW_N_BOUNDS];
+} kept_result;
+
+/* clang-format off */
+#define FIELD(kind, member, most) {#member, kind, offsetof(kept_result, said.member), 1, most}
+#define TABLE(kind, member, n, most) {#member, kind, offsetof(kept_result, member), n, most}
+/* clang-format on */
+#define OBJECTIVE(i) TABLE(INT, objective[i].measure, 1, TW_N_MEASURES - 1), TABLE(NAME, objective[i].at, 1, 0)
+static const field fields[] = {FIELD(INT, n_objectives, CLI_MAX_OBJECTIVES),
                                OBJECTIVE(0),
                                OBJECTIVE(1),
                                OBJECTIVE(2),
                                OBJECTIVE(3),
-                               FIELD(LONG, best, 1, 0),
-                               FIELD(REAL, value, TW_MAX_OBJECTIVES, 0),
-                               FIELD(REAL, bound, 1, 0),
-                               FIELD(REAL, gap, 1, 0),
-                               FIELD(INT, bound_by, 1, TW_N_BOUNDS - 1),
-                               FIELD(NAME, bound_at, 1, 0),
-                               FIELD(REAL, root_bound, 1, 0),
-                               FIELD(REAL, n_space, 1, 0),
-                               FIELD(LONG, n_nodes, 1, 0),
-                               FIELD(LONG, n_points, 1, 0),
-                               FIELD(LONG, closed, TW_N_BOUNDS, 0),
-                               FIELD(LONG, n_optima, 1, 0),
-                               FIELD(FLAG, proven, 1, 0),
-                               FIELD(INT, ending, 1, TW_END_GAP),
-                               FIELD(INT, space, 1, TW_N_SPACES - 1),
-                               FIELD(REAL, seconds, 1, 0)};
+                               FIELD(LONG, best, 0),
+                               TABLE(REAL, value, CLI_MAX_OBJECTIVES, 0),
+                               FIELD(REAL, bound, 0),
+                               FIELD(REAL, gap, 0),
+                               FIELD(INT, bound_by, TW_N_BOUNDS - 1),
+                               FIELD(NAME, bound_at, 0),
+                               FIELD(REAL, root_bound, 0),
+                               FIELD(REAL, n_space, 0),
+                               FIELD(LONG, n_nodes, 0),
+                               FIELD(LONG, n_points, 0),
+                               TABLE(LONG, closed, TW_N_BOUNDS, 0),
+                               FIELD(LONG, n_optima, 0),
+                               FIELD(FLAG, proven, 0),
+                               FIELD(INT, ending, TW_END_GAP),
+                               FIELD(INT, space, TW_N_SPACES - 1),
+                               FIELD(REAL, seconds, 0)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
-_Static_assert(TW_MAX_OBJECTIVES == 4, "each objective has its fields above");
+_Static_assert(CLI_MAX_OBJECTIVES == 4, "each objective has its fields above");
 
-static void write_value(const field *f, const tw_search_result *result, int i, FILE *out)
+static void write_value(const field *f, const kept_result *result, int i, FILE *out)
 {
     const void *at = (const char *)result + f->offset;
     switch (f->kind) {
@@ -193,7 +201,7 @@ static void write_value(const field *f, const tw_search_result *result, int i, F
     }
 }
 
-static void write_result(const tw_search_result *result, FILE *out)
+static void write_result(const kept_result *result, FILE *out)
 {
     for (int k = 0; k < N_FIELDS; k++) {
         fprintf(out, "#= %s", fields[k].name);
@@ -213,7 +221,7 @@ static char *read_name(char *at, const char **name)
 }
 
 /* Reads behind the blank at `at`. Each reader returns what follows, or NULL. */
-static char *read_value(char *at, const field *f, tw_search_result *result, int i)
+static char *read_value(char *at, const field *f, kept_result *result, int i)
 {
     void *to = (char *)result + f->offset;
     if (*at++ != ' ') return NULL;
@@ -231,7 +239,7 @@ static char *read_value(char *at, const field *f, tw_search_result *result, int 
     return end > at && !bad ? end : NULL;
 }
 
-static char *read_field(char *at, const field *f, tw_search_result *result)
+static char *read_field(char *at, const field *f, kept_result *result)
 {
     size_t n = strlen(f->name);
     if (strncmp(at, "#= ", 3) != 0 || strncmp(at + 3, f->name, n) != 0) return NULL;
@@ -241,9 +249,14 @@ static char *read_field(char *at, const field *f, tw_search_result *result)
     return at + 1;
 }
 
-static char *read_result(char *at, tw_search_result *result)
+static char *read_result(char *at, kept_result *result)
 {
     for (int k = 0; k < N_FIELDS && at; k++) at = read_field(at, &fields[k], result);
+    result->said.size = sizeof result->said;
+    result->said.objective = result->objective;
+    result->said.value = result->value;
+    result->said.n_closed = TW_N_BOUNDS;
+    result->said.closed = result->closed;
     return at;
 }
 
@@ -284,44 +297,72 @@ static bool take_sum(char *entry, size_t n)
     return true;
 }
 
-static bool restore(char *at, session *s, const char *path, tw_search_result *result, const tw_plan **plan)
+/* One for each operator, and the pointers to them that the library takes. */
+typedef struct kept_results {
+    kept_result *all;
+    const tw_search_result **said;
+} kept_results;
+
+static bool kept_results_init(kept_results *r, int n)
+{
+    r->all = calloc((size_t)n, sizeof *r->all);
+    r->said = calloc((size_t)n, sizeof *r->said);
+    for (int i = 0; i < n && r->all && r->said; i++) r->said[i] = &r->all[i].said;
+    return r->all && r->said;
+}
+
+static void kept_results_release(kept_results *r)
+{
+    free(r->all);
+    free((void *)r->said);
+}
+
+static bool restore(char *at, session *s, const char *path, kept_results *r, const tw_plan **plan)
 {
     const tw_mapping *mapping;
-    for (int i = 0; i < tw_model_n_ops(s->model) && at; i++) at = read_result(at, &result[i]);
+    for (int i = 0; i < tw_model_n_ops(s->model) && at; i++) at = read_result(at, &r->all[i]);
     return at && tw_mapping_parse(s->ctx, s->model, s->machine, path, at, &mapping) == TW_OK &&
-           tw_plan_restore(s->ctx, s->model, s->machine, mapping, result, plan) == TW_OK && tw_plan_confirms(*plan);
+           tw_plan_restore(s->ctx, s->model, s->machine, mapping, r->said, plan) == TW_OK &&
+           tw_plan_confirms(*plan);
 }
 
 bool cache_load(const cache_slot *slot, session *s, const tw_plan **plan)
 {
     char *path = NULL, *entry = NULL;
     size_t n = 0;
-    tw_search_result *result = calloc((size_t)tw_model_n_ops(s->model), sizeof *result);
-    if (slot->name && result && asprintf(&path, "%s/%s", slot->folder, slot->name) >= 0)
-        entry = read_file(path, &n);
+    kept_results results;
+    bool room = kept_results_init(&results, tw_model_n_ops(s->model));
+    if (slot->name && room && asprintf(&path, "%s/%s", slot->folder, slot->name) >= 0) entry = read_file(path, &n);
     char *answer = entry && take_sum(entry, n) ? skip_question(slot, entry) : NULL;
     const tw_plan *restored;
-    bool loaded = answer && restore(answer, s, path, result, &restored);
+    bool loaded = answer && restore(answer, s, path, &results, &restored);
     if (loaded) *plan = restored;
     tw_context_clear_messages(s->ctx); /* a mapping that is refused has nobody to complain to */
-    free(result);
+    kept_results_release(&results);
     free(entry);
     free(path);
     return loaded;
 }
 
 /* A fused operator was not searched: its entry is empty, and nobody looks at it. */
-static const tw_search_result *result_of(const session *s, int op)
+static kept_result result_of(const session *s, int op)
 {
-    static const tw_search_result empty = {0};
+    kept_result kept = {0};
     const tw_search_result *result = tw_plan_search_result(s->plan, op);
-    return result ? result : &empty;
+    if (!result) return kept;
+    kept.said = *result;
+    for (int i = 0; i < result->n_objectives && i < CLI_MAX_OBJECTIVES; i++) {
+        kept.objective[i] = result->objective[i];
+        kept.value[i] = result->value[i];
+    }
+    for (int i = 0; i < result->n_closed && i < TW_N_BOUNDS; i++) kept.closed[i] = result->closed[i];
+    return kept;
 }
 
 static bool is_lasting(const session *s)
 {
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
-        tw_ending ending = result_of(s, i)->ending;
+        tw_ending ending = result_of(s, i).said.ending;
         if (ending != TW_END_DONE && ending != TW_END_BUDGET && ending != TW_END_GAP) return false;
     }
     return true;
@@ -330,7 +371,10 @@ static bool is_lasting(const session *s)
 static bool write_entry(const cache_slot *slot, session *s, FILE *out)
 {
     write_question(slot, out);
-    for (int i = 0; i < tw_model_n_ops(s->model); i++) write_result(result_of(s, i), out);
+    for (int i = 0; i < tw_model_n_ops(s->model); i++) {
+        const kept_result result = result_of(s, i);
+        write_result(&result, out);
+    }
     return tw_plan_print_mapping(s->ctx, s->plan, out) == TW_OK;
 }
 

@@ -4,7 +4,7 @@
  * is the file ${XDG_CACHE_HOME:-~/.cache}/tilewright/HASH.yaml, HASH being that of the question:
  *
  *     # tilewright cache
- *     #? version 0.1.0              the question, line by line
+ *     #? version 1.0.0              the question, line by line
  *     #= best 8616                  what the search of each operator said, field by field
  *     mapping:                      the mapping file
  *       ..

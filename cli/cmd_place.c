@@ -98,7 +98,8 @@ static void read_options(int argc, char **argv, place_options *out)
                               "with its proof, or whether a capacity is enough. The columns are id, lower, upper, "
                               "size and more (docs/place.md).";
     static const struct argp argp = {options, parse, "FILE.csv", doc, 0, 0, 0};
-    *out = (place_options){.pack.capacity = INT64_MAX, .terminal = {.colour = "auto"}};
+    *out =
+        (place_options){.pack = {.size = sizeof out->pack, .capacity = INT64_MAX}, .terminal = {.colour = "auto"}};
     help_parse(&argp, argc, argv, out);
     terminal_apply(&out->terminal, &out->print);
     out->print.seconds = true;

@@ -80,13 +80,14 @@ static bool show(void *user, const tw_network_progress *now)
 static tw_status search(net_session *s, const tw_network *network, const tw_machine *machine,
                         const tw_network_plan **out)
 {
+    tw_search_options layers = s->options->search;
     tw_network_search_options how = {
-        .search = s->options->search, .keep_space = s->options->space_given, .progress = show, .user = s};
+        .size = sizeof how, .search = &layers, .keep_space = s->options->space_given, .progress = show, .user = s};
     if (s->options->limits) {
-        tw_status status = tw_network_limits(s->ctx, network, machine, s->options->limits, &how.search.limits);
+        tw_status status = tw_network_limits(s->ctx, network, machine, s->options->limits, &layers.limits);
         if (status != TW_OK) return status;
     }
-    how.search.time_limit = limit_of_search(s->options->search.time_limit, 1.0 / s->n_to_plan--);
+    layers.time_limit = limit_of_search(s->options->search.time_limit, 1.0 / s->n_to_plan--);
     s->doing = "planning";
     progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
     tw_status status = tw_network_search(s->ctx, network, machine, &how, out);
@@ -188,7 +189,8 @@ static tw_status read_again(net_session *s)
 
 static tw_network_run_options run_options(net_session *s)
 {
-    return (tw_network_run_options){.n_inputs = s->data.n,
+    return (tw_network_run_options){.size = sizeof(tw_network_run_options),
+                                    .n_inputs = s->data.n,
                                     .input = s->data.all,
                                     .seed = s->options->seed,
                                     .max_instructions = s->options->max_instructions,
@@ -251,7 +253,8 @@ typedef tw_status (*net_printer)(net_session *s, FILE *out);
 static tw_status print_text_file(net_session *s, FILE *out)
 {
     enum { COLUMNS = 160 };
-    tw_print_options how = {.columns = s->options->columns_given ? s->options->print.columns : COLUMNS,
+    tw_print_options how = {.size = sizeof how,
+                            .columns = s->options->columns_given ? s->options->print.columns : COLUMNS,
                             .n_rows = -1};
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }

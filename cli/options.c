@@ -395,6 +395,9 @@ static void parse(const struct argp *argp, int argc, char **argv, cli_options *o
 {
     parser p = {.out = out, .terminal.colour = "auto"};
     out->verify = true;
+    out->search.size = sizeof out->search;
+    out->injection.size = sizeof out->injection;
+    out->network.open.size = sizeof out->network.open;
     help_parse(argp, argc, argv, &p);
     terminal_apply(&p.terminal, &out->print);
 }

@@ -17,6 +17,8 @@ enum {
 /* What is printed instead of the report; async machines only. */
 typedef enum cli_view { VIEW_NONE, VIEW_EVENTS, VIEW_GANTT, VIEW_INJECTION, VIEW_SYMBOLIC } cli_view;
 
+enum { CLI_MAX_OBJECTIVES = 4 };
+
 typedef struct cli_options {
     const char *workload, *machine, *mapping;
     const char *lowering; /* text or @file of lowering configs instead of a mapping, NULL: none */
@@ -24,7 +26,8 @@ typedef struct cli_options {
     const char *file;     /* that emit or --plot writes, NULL: none was named           */
     cli_plot plot;        /* a picture instead of the report                            */
     tw_search_options search;
-    const char *limits; /* partial mapping that the search keeps to, NULL: none */
+    tw_objective objective[CLI_MAX_OBJECTIVES]; /* which search.objective points to */
+    const char *limits;                         /* partial mapping that the search keeps to, NULL: none */
     bool no_cache, explain;
     bool json, quiet, verify;
     cli_view view;

@@ -200,14 +200,14 @@ void calibrate_options_read(int argc, char **argv, calibrate_options *out)
         "DATA is a CSV file, one measurement per row. docs/calibrate.md tells which columns are known.";
     static const struct argp argp = {options, parse, "DATA.csv...", doc, 0, 0, 0};
     parser p = {.out = out, .terminal = {.colour = "auto"}};
-    *out = (calibrate_options){.fit.train = 0.5};
+    *out = (calibrate_options){.fit = {.size = sizeof out->fit, .train = 0.5}};
     help_parse(&argp, argc, argv, &p);
     terminal_apply(&p.terminal, &out->print);
 }
 
 tw_data_options calibrate_options_of(const calibrate_options *o, const char *path)
 {
-    tw_data_options data = {.drop = o->drop, .n_drop = o->n_drop};
+    tw_data_options data = {.size = sizeof data, .drop = o->drop, .n_drop = o->n_drop};
     const char **where = calloc((size_t)o->n_texts + 1, sizeof *where);
     data.where = where;
     for (int pass = 0; pass < 2; pass++) /* what is for this file alone comes last, and counts */

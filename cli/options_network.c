@@ -52,18 +52,18 @@ static void check_once(const struct argp_state *state, const char *option, const
     if (strcmp(before, name) == 0) argp_error(state, "%s of '%s' is given twice", option, name);
 }
 
-/* "1x3x224x224" */
-static void read_shape(const struct argp_state *state, const char *text, tw_network_shape *out)
+/* "1x3x224x224": so many. */
+static int read_shape(const struct argp_state *state, const char *text, int64_t dim[CLI_MAX_DIMS])
 {
+    int n = 0;
     for (const char *at = text;; at++) {
         char *end;
         long long size = strtoll(at, &end, 10);
-        if (end == at || size < 0 || size > INT32_MAX || (*end && *end != 'x') ||
-            out->n_dims == TW_NETWORK_MAX_DIMS)
+        if (end == at || size < 0 || size > INT32_MAX || (*end && *end != 'x') || n == CLI_MAX_DIMS)
             argp_error(state, "--input-shape takes NAME=AxBxC, not '%s'", text);
-        out->dim[out->n_dims++] = size;
+        dim[n++] = size;
         at = end;
-        if (!*end) return;
+        if (!*end) return n;
     }
 }
 
@@ -90,7 +90,9 @@ static error_t parse_network(int key, char *arg, struct argp_state *state)
         n->shape[n->open.n_shapes].input = split(state, "--input-shape", arg, &value);
         for (int i = 0; i < n->open.n_shapes; i++)
             check_once(state, "--input-shape", n->shape[i].input, n->shape[n->open.n_shapes].input);
-        read_shape(state, value, &n->shape[n->open.n_shapes++]);
+        n->shape[n->open.n_shapes].n_dims = read_shape(state, value, n->shape_dim[n->open.n_shapes]);
+        n->shape[n->open.n_shapes].dim = n->shape_dim[n->open.n_shapes];
+        n->open.n_shapes++;
         break;
     case KEY_FILL:
         check_room(state, "--fill", n->open.n_fills, CLI_MAX_BINDINGS);

@@ -5,11 +5,12 @@
 
 #include <argp.h>
 
-enum { CLI_MAX_BINDINGS = 64, CLI_MAX_CORES = 16 };
+enum { CLI_MAX_BINDINGS = 64, CLI_MAX_CORES = 16, CLI_MAX_DIMS = 16 };
 typedef struct cli_network {
     tw_network_options open;
     tw_network_dim dim[CLI_MAX_BINDINGS];
     tw_network_shape shape[CLI_MAX_BINDINGS];
+    int64_t shape_dim[CLI_MAX_BINDINGS][CLI_MAX_DIMS]; /* which each shape points to */
     tw_network_fill fill[CLI_MAX_BINDINGS];
     int n_cores;
     const char *core[CLI_MAX_CORES]; /* further machines, for the cost table */

@@ -68,18 +68,20 @@ static bool is_same(const tw_objective *a, const tw_objective *b)
 }
 
 /* The list is cut into words in place: names stay where they are, in the arguments of the process. */
-static void read_objectives(const struct argp_state *state, char *list, tw_search_options *s)
+static void read_objectives(const struct argp_state *state, char *list, cli_options *o)
 {
+    tw_search_options *s = &o->search;
     s->n_objectives = 0;
+    s->objective = o->objective;
     for (char *word; (word = strsep(&list, ","));) {
         tw_objective objective = read_objective(state, word);
         for (int i = 0; i < s->n_objectives; i++)
             if (is_same(&s->objective[i], &objective))
                 argp_error(state, "--objective has '%s' twice; it takes different ones of " OBJECTIVES, word);
-        if (s->n_objectives == TW_MAX_OBJECTIVES)
-            argp_error(state, "--objective takes at most %d; '%s' is one more", TW_MAX_OBJECTIVES, word);
+        if (s->n_objectives == CLI_MAX_OBJECTIVES)
+            argp_error(state, "--objective takes at most %d; '%s' is one more", CLI_MAX_OBJECTIVES, word);
         else
-            s->objective[s->n_objectives++] = objective;
+            o->objective[s->n_objectives++] = objective;
     }
 }
 
@@ -125,7 +127,7 @@ static error_t parse_goal(int key, char *arg, struct argp_state *state)
     cli_options *o = state->input;
     tw_search_options *s = &o->search;
     switch (key) {
-    case KEY_OBJECTIVE: read_objectives(state, arg, s); break;
+    case KEY_OBJECTIVE: read_objectives(state, arg, o); break;
     case KEY_PARETO: s->pareto = true; break;
     case KEY_SPACE:
         s->space = value_word(state, "--space", arg, space_words);

@@ -41,7 +41,8 @@ static int exit_code(session *s, tw_status status) { return status_exit(s->ctx, 
 
 static int verify(session *s)
 {
-    tw_verify_options how = {.reference = tw_oracle_reference_fenced,
+    tw_verify_options how = {.size = sizeof how,
+                             .reference = tw_oracle_reference_fenced,
                              .seed = s->options->seed,
                              .max_macs = s->options->max_macs,
                              .max_instructions = s->options->max_instructions};
@@ -74,7 +75,8 @@ typedef tw_status (*printer)(session *s, FILE *out);
  * cache. */
 static tw_print_options file_options(const session *s)
 {
-    tw_print_options print = {.n_rows = -1,
+    tw_print_options print = {.size = sizeof print,
+                              .n_rows = -1,
                               .columns = s->options->columns_given ? s->options->print.columns : 80,
                               .remedy = s->remedy,
                               .n_remedies = s->n_remedies};
@@ -334,7 +336,8 @@ static tw_status print_picture(session *s, FILE *out)
                                         [PLOT_TRAFFIC] = TW_PLOT_TRAFFIC,
                                         [PLOT_PARETO] = TW_PLOT_PARETO};
     const cli_plot *plot = &s->options->plot;
-    tw_plot_options how = {.kind = kind[plot->kind],
+    tw_plot_options how = {.size = sizeof how,
+                           .kind = kind[plot->kind],
                            .image = plot->image,
                            .width_mm = plot->width_mm,
                            .op = plot->op,

@@ -55,6 +55,7 @@ static bool shows_utf8(void)
 
 void terminal_apply(const terminal *wanted, tw_print_options *out)
 {
+    out->size = sizeof *out;
     out->columns = wanted->columns ? wanted->columns : report_columns();
     out->colour = wants_colour(wanted->colour);
     out->seconds = isatty(STDOUT_FILENO); /* what goes into a file is the same every time */

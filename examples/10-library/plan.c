@@ -28,9 +28,10 @@ int main(void)
     const tw_plan *plan;
     const tw_buffer_info *b;
     int n;
+    tw_search_options how = TW_SEARCH_OPTIONS_INIT;
+    how.budget = 1000000;
     if (tw_machine_build(ctx, pad, &machine) || tw_model_build(ctx, work, &model) ||
-        tw_plan_search(ctx, model, machine, &(tw_search_options){.budget = 1000000}, &plan) ||
-        tw_plan_buffers(ctx, plan, 0, &b, &n))
+        tw_plan_search(ctx, model, machine, &how, &plan) || tw_plan_buffers(ctx, plan, 0, &b, &n))
         return fprintf(stderr, "%s\n", tw_context_n_messages(ctx) > 0 ? tw_context_message(ctx, 0) : "no memory"),
                1;
     printf("%" PRId64 " cycles\n", tw_plan_summary(plan)->cycles);

@@ -1,7 +1,7 @@
 /* network.h - whole networks: ONNX in, a plan for every layer out.
  *
  *     const tw_network *net;  const tw_network_plan *plan;
- *     if (tw_network_open(ctx, "resnet18.onnx", &(tw_network_options){0}, &net) == TW_OK &&
+ *     if (tw_network_open(ctx, "resnet18.onnx", NULL, &net) == TW_OK &&
  *         tw_network_search(ctx, net, machine, NULL, &plan) == TW_OK)
  *         tw_network_print_text(ctx, plan, NULL, NULL, stdout);
  *
@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-#define TW_NETWORK_MAX_DIMS 16
-
 /* ---- reading ---- */
 
 typedef struct tw_network tw_network;
@@ -28,7 +26,7 @@ typedef struct tw_network_dim { /* a dimension that the file names */
 typedef struct tw_network_shape { /* of an input */
     const char *input;
     int n_dims;
-    int64_t dim[TW_NETWORK_MAX_DIMS];
+    const int64_t *dim;
 } tw_network_shape;
 typedef struct tw_network_fill { /* an input, all of whose elements are known to be this */
     const char *input;
@@ -39,11 +37,12 @@ typedef struct tw_network_data {
     const char *name;
     const char *type; /* "float", "int64", ... as ONNX calls them */
     int n_dims;
-    int64_t dim[TW_NETWORK_MAX_DIMS];
+    const int64_t *dim;
     int64_t n_elems;
     const void *bytes;
 } tw_network_data;
 typedef struct tw_network_options { /* all zero: the defaults                                             */
+    size_t size;
     int n_dims, n_shapes;
     const tw_network_dim *dim;
     const tw_network_shape *shape;
@@ -60,6 +59,7 @@ typedef struct tw_network_options { /* all zero: the defaults                   
         *machine; /* that it is planned for: loops that an array is better laid out over stay apart. NULL:
                                   any; such a network can be planned for every machine, too                 */
 } tw_network_options;
+#define TW_NETWORK_OPTIONS_INIT TW_SIZED(tw_network_options)
 TW_API TW_NODISCARD tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
                                               const tw_network **out);
 /* Whether the name of a workload is that of an ONNX file. */
@@ -134,19 +134,21 @@ typedef struct tw_network_progress {
     double seconds;
 } tw_network_progress;
 typedef struct tw_network_search_options {
-    tw_search_options
-        search;      /* of each layer. time_limit is for the whole network, n_threads counts layers at a time.
-                                 limits: for the model of all layers                                     */
-    bool keep_space; /* search.space counts; false: the space for networks (docs/search.md)     */
+    size_t size;
+    const tw_search_options
+        *search;     /* of each layer, NULL: the defaults. time_limit is for the whole network, n_threads
+                                        counts layers at a time. limits: for the model of all layers     */
+    bool keep_space; /* search->space counts; false: the space for networks (docs/search.md) */
     /* Called some times a second from the calling thread; false ends the searches with the best so far. */
     bool (*progress)(void *user, const tw_network_progress *progress);
     void *user;
 } tw_network_search_options;
+#define TW_NETWORK_SEARCH_OPTIONS_INIT TW_SIZED(tw_network_search_options)
 /* Layers that the machine cannot run are no error: their steps have no plan, and say why. */
 TW_API TW_NODISCARD tw_status tw_network_search(tw_context *ctx, const tw_network *network,
                                                 const tw_machine *machine, const tw_network_search_options *options,
                                                 const tw_network_plan **out);
-/* A partial mapping of the layers, by their names: for tw_network_search_options.search.limits. */
+/* A partial mapping of the layers, by their names: for the limits of tw_network_search_options.search. */
 TW_API TW_NODISCARD tw_status tw_network_limits(tw_context *ctx, const tw_network *network,
                                                 const tw_machine *machine, const char *path, const tw_limits **out);
 /* A mapping file that an earlier plan wrote. */
@@ -220,6 +222,7 @@ typedef struct tw_network_verdict {
     const tw_network_data *output; /* what the programs computed                                          */
 } tw_network_verdict;
 typedef struct tw_network_run_options {
+    size_t size;
     int n_inputs;
     const tw_network_data *input; /* by name; others are random, drawn from `seed`                        */
     uint64_t seed;
@@ -229,6 +232,7 @@ typedef struct tw_network_run_options {
     bool (*progress)(void *user, const tw_network_progress *progress);
     void *user;
 } tw_network_run_options;
+#define TW_NETWORK_RUN_OPTIONS_INIT TW_SIZED(tw_network_run_options)
 /* Whether a run has what it needs: the elements of inputs that decide about shapes, the files of the weights, memory. Messages
  * say what is missing; TW_INFEASIBLE: memory. Needs no plan. */
 TW_API TW_NODISCARD tw_status tw_network_run_check(tw_context *ctx, const tw_network *network,

@@ -23,6 +23,22 @@
  * library keeps no other state. Finished values may be read by any number of threads at once, as
  * long as their context is not freed.
  *
+ * Growth. No struct has an array in it: there are pointers and counts, so that limits inside the library can move.
+ * - Options, which callers fill, begin with `size`, that of the struct as the caller's header has it. An initialiser sets it:
+ *
+ *       tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+ *       options.budget = 1000000;
+ *
+ *   The library reads so many bytes and no more; what came later is zero then, and zero means what it meant before. A size of 0
+ *   (the struct was only zeroed) stands for the first version of the struct, that of release 1.0: what came later is not read.
+ *   When the program is newer than the library, what the library does not know has to be zero; TW_ERR_INPUT otherwise.
+ *   NULL instead of options: all of them are zero.
+ * - Structs that the library hands out one by one, as pointers to const, grow at their end without harm.
+ * - All others keep their size as long as the first number of the version stays: those that are returned by value, the elements
+ *   of arrays, the members of other structs and what callers fill without a size. What is new about them is a function, or a
+ *   struct of its own.
+ * Pointers in what a callback sees are valid until it returns, unless they are names; all others live as long as the context.
+ *
  * The library never prints, never exits and never changes the process's state. */
 #ifndef TILEWRIGHT_TILEWRIGHT_H
 #define TILEWRIGHT_TILEWRIGHT_H
@@ -36,16 +52,27 @@ extern "C" {
 #endif
 
 /* The version of this header; tw_version() is that of the library. It grows in its first number when a program may have to
- * be changed, in its second when there is more than before. Structs that callers fill grow at their end only, and what is zero
- * means what it meant before they grew. */
-#define TW_VERSION_MAJOR  0
-#define TW_VERSION_MINOR  1
+ * be changed, in its second when there is more than before. */
+#define TW_VERSION_MAJOR  1
+#define TW_VERSION_MINOR  0
 #define TW_VERSION_PATCH  0
 #define TW_VERSION_NUMBER (TW_VERSION_MAJOR * 10000 + TW_VERSION_MINOR * 100 + TW_VERSION_PATCH)
 
 #define TW_API __attribute__((visibility("default")))
 /* A status must be looked at. */
 #define TW_NODISCARD __attribute__((warn_unused_result))
+/* Options with their size, all else zero; each kind has its TW_.._INIT. */
+#ifdef __cplusplus
+#define TW_SIZED(type) \
+    {                  \
+        sizeof(type)   \
+    }
+#else
+#define TW_SIZED(type)       \
+    {                        \
+        .size = sizeof(type) \
+    }
+#endif
 
 /* ---- status ---- */
 
@@ -61,7 +88,7 @@ typedef enum tw_status {
 
 /* "ok", "infeasible", ...; never NULL. */
 TW_API const char *tw_status_name(tw_status status);
-TW_API const char *tw_version(void); /* "0.1.0" */
+TW_API const char *tw_version(void); /* "1.0.0" */
 TW_API int tw_version_number(void);  /* as TW_VERSION_NUMBER, of the library */
 
 /* ---- text of other people ---- */
@@ -171,7 +198,6 @@ typedef struct tw_objective {
     const char *at; /* TRAFFIC: a mover, or a memory: all that passes between it and those outside of it; PEAK: a
                        memory; otherwise NULL                                                          */
 } tw_objective;
-#define TW_MAX_OBJECTIVES 4
 /* How partial sums are added up. */
 typedef enum tw_mode {
     TW_MODE_DEFAULT,  /* any; TW_SPACE_NOTES: in place if the machine can, else the best that it can */
@@ -214,9 +240,10 @@ TW_API TW_NODISCARD tw_status tw_limits_parse(tw_context *ctx, const tw_model *m
 TW_API const char *tw_limits_text(const tw_limits *limits);
 
 typedef struct tw_search_options { /* all zero: the defaults                                             */
-    int n_objectives;              /* 0: latency alone                                                    */
-    tw_objective objective[TW_MAX_OBJECTIVES]; /* the first counts most, the others decide among equals   */
-    bool pareto; /* instead: all that no other mapping beats in every objective         */
+    size_t size;
+    const tw_objective *objective; /* the first counts most, the others decide among equals               */
+    int n_objectives;              /* 0: latency alone; more than four are refused                        */
+    bool pareto;                   /* instead: all that no other mapping beats in every objective         */
     tw_space_name space;
     const tw_limits *limits; /* NULL: none                                                                */
     tw_mode mode;
@@ -240,6 +267,7 @@ typedef struct tw_search_options { /* all zero: the defaults                    
     bool (*progress)(void *user, const tw_progress *progress);
     void *user;
 } tw_search_options;
+#define TW_SEARCH_OPTIONS_INIT TW_SIZED(tw_search_options)
 
 /* What closed a part of the space without simulating it. */
 typedef enum tw_closer {
@@ -264,11 +292,12 @@ typedef enum tw_ending {              /* why a search ended                 */
                          TW_END_GAP, /* it is as small as the options ask for */
 } tw_ending;
 
-typedef struct tw_search_result {
+typedef struct tw_search_result { /* callers fill it for tw_plan_restore: grows as options do              */
+    size_t size;
     int n_objectives;
-    tw_objective objective[TW_MAX_OBJECTIVES];
-    int64_t best;                    /* value of the first objective; INT64_MAX when larger                */
-    double value[TW_MAX_OBJECTIVES]; /* of all                                                             */
+    const tw_objective *objective;
+    const double *value;  /* of every objective                                                              */
+    int64_t best;         /* value of the first objective; INT64_MAX when larger                             */
     double bound;         /* proven: no mapping of the space has a smaller first objective                   */
     double gap;           /* (best - bound) / best, 0: proven                                                */
     tw_closer bound_by;   /* what gives `bound` at the root of the search                                    */
@@ -278,13 +307,15 @@ typedef struct tw_search_result {
     int64_t n_nodes;      /* parts of the space that were looked at                                          */
     int64_t n_points;     /* points that were simulated                                                      */
     int64_t work;         /* pieces of work, as tw_search_options.budget counts them                         */
-    int64_t closed[TW_N_BOUNDS]; /* parts that each bound closed                                           */
-    int64_t n_optima; /* TW_SPACE_NOTES, or exhaustive: points that attain the best; otherwise 0         */
-    bool proven;      /* gap is 0 and nothing better exists in the space                                 */
+    int n_closed;
+    const int64_t *closed; /* parts that each bound closed, by tw_closer                                     */
+    int64_t n_optima;      /* TW_SPACE_NOTES, or exhaustive: points that attain the best; otherwise 0         */
+    bool proven;           /* gap is 0 and nothing better exists in the space                                 */
     tw_ending ending;
     tw_space_name space;
     double seconds; /* of the host; the only thing here that differs between runs                      */
 } tw_search_result;
+#define TW_SEARCH_RESULT_INIT TW_SIZED(tw_search_result)
 
 /* The best mapping of every operator, as a plan. With `pareto` the plan has, of the front, the mapping that is best in the
  * first objective. */
@@ -292,10 +323,10 @@ TW_API TW_NODISCARD tw_status tw_plan_search(tw_context *ctx, const tw_model *mo
                                              const tw_search_options *options, const tw_plan **out);
 /* How the search of an operator ended; NULL for a plan that was not searched. */
 TW_API const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op);
-/* A plan from a mapping that an earlier search found, with what that search said (one result per operator): the plan
- * is evaluated again, the results are believed. */
+/* A plan from a mapping that an earlier search found, with what that search said (one result per operator,
+ * NULL for those that were not searched): the plan is evaluated again, the results are copied and believed. */
 TW_API TW_NODISCARD tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machine *machine,
-                                              const tw_mapping *mapping, const tw_search_result *results,
+                                              const tw_mapping *mapping, const tw_search_result *const *results,
                                               const tw_plan **out);
 
 /* Whether the simulation of the plan says of every searched operator what its search said: the value of each objective.
@@ -304,7 +335,8 @@ TW_API bool tw_plan_confirms(const tw_plan *plan);
 
 /* The Pareto front of an operator, best first objective first; 0 points when none was asked for. */
 typedef struct tw_front_point {
-    double value[TW_MAX_OBJECTIVES];
+    int n_values;
+    const double *value;       /* of every objective                                */
     const tw_mapping *mapping; /* the plan's mapping with this one for the operator */
 } tw_front_point;
 TW_API int tw_plan_n_front(const tw_plan *plan, int op);
@@ -372,7 +404,7 @@ typedef struct tw_link_use {             /* one operand on the link into one mem
 typedef struct tw_pool_use { /* async: one pool of buffers and its credits                           */
     const char *memory;
     int n_operands; /* that share it; 0: no such pool                                                  */
-    const char *operand[6];
+    const char *const *operand;
     int64_t slots, slot_units;
     int64_t needed;      /* fewest slots with which the program does not deadlock                     */
     int64_t peak;        /* most slots held at once, as seen by the one unit that fills them          */
@@ -406,19 +438,17 @@ TW_API const char *tw_wait_name(tw_wait wait); /* "none", "engine", "data", "cre
 
 typedef enum tw_opcode { TW_LOAD, TW_STORE, TW_EXEC, TW_SUM, TW_FILL } tw_opcode;
 
-#define TW_ACTION_MAX_SOURCES 6
-#define TW_ACTION_MAX_TILE    12
 typedef struct tw_action { /* one instruction of a row                                                  */
     tw_opcode op;
     const char *engine;
     const char *operand; /* what is moved or written                                                  */
     int slot;            /* the slot written; for a store the slot read                               */
     int n_sources;       /* EXEC: one slot per input operand; SUM: accumulator, then partial          */
-    int source[TW_ACTION_MAX_SOURCES];
-    int n_tile; /* LOAD, STORE, FILL: per axis of the operand; EXEC, SUM: per loop           */
-    int64_t tile[TW_ACTION_MAX_TILE]; /* index of the tile at this level                                */
-    bool accumulates; /* adds to what the target holds                                             */
-    int64_t units;    /* LOAD, STORE: units moved; EXEC: loop points; SUM, FILL: elements          */
+    const int *source;
+    int n_tile;          /* LOAD, STORE, FILL: per axis of the operand; EXEC, SUM: per loop           */
+    const int64_t *tile; /* index of the tile at this level                                           */
+    bool accumulates;    /* adds to what the target holds                                             */
+    int64_t units;       /* LOAD, STORE: units moved; EXEC: loop points; SUM, FILL: elements          */
     int64_t start_cycle, end_cycle;
     /* async machines */
     int unit;              /* which of the engine's units                                           */
@@ -426,8 +456,9 @@ typedef struct tw_action { /* one instruction of a row                          
     const char *from, *to; /* memories; EXEC: of its inputs and of its output                      */
     int64_t busy_end;      /* the engine can start its next command, the sources are read           */
     tw_wait wait;
-    int64_t waited;                    /* cycles that its unit stood idle before it                             */
-    int64_t index[TW_ACTION_MAX_TILE]; /* tile index per loop of the step that it serves           */
+    int64_t waited;       /* cycles that its unit stood idle before it                              */
+    int n_loops;          /* otherwise 0                                                            */
+    const int64_t *index; /* tile index per loop of the step that it serves                         */
 } tw_action;
 /* What starts together. On an async machine: one command of one engine, in an order in which everything comes after
  * what it depends on; `tick` numbers them, and a command that moves several operands has several actions. */
@@ -453,23 +484,27 @@ typedef struct tw_injection_link { /* one operand on the link into one memory, i
 typedef struct tw_injection_row { /* one execution, its operands' last moments                         */
     int64_t step;
     int n_loops;
-    int64_t index[TW_ACTION_MAX_TILE]; /* tile index per loop                                         */
-    int64_t compute;                   /* when it starts                                              */
-    tw_injection_link link[8][6];      /* into memory m, operand o                                    */
+    const int64_t *index; /* tile index per loop                                                      */
+    int64_t compute;      /* when it starts                                                           */
+    int n_memories, n_operands;
+    const tw_injection_link *const *link; /* link[m][o]: into memory m, operand o                     */
 } tw_injection_row;
 typedef struct tw_injection_summary {
     int64_t steps;
     int64_t prologue;               /* from the first transfer to the first execution                            */
     int64_t last_compute;           /* start of the last execution                                              */
     int64_t period_num, period_den; /* cycles from execution to execution, on average: num / den, reduced */
-    const char *limit;   /* the engine that sets it; NULL: none does, commands wait for each other in a chain */
-    int64_t slots[8][6]; /* tiles of operand o that memory m holds at once in this schedule       */
-    int64_t pool_slots[8][6]; /* and of all operands that share its pool there, together               */
+    const char *limit; /* the engine that sets it; NULL: none does, commands wait for each other in a chain */
+    int n_memories, n_operands;
+    const int64_t *const *slots; /* slots[m][o]: tiles of operand o that memory m holds at once in this schedule */
+    const int64_t *const *pool_slots; /* and of all operands that share its pool there, together        */
 } tw_injection_summary;
 typedef struct tw_injection_options {
+    size_t size;
     bool plain; /* latency only: nothing is ever busy, executions follow each other at their own pace from 0 on, so
                    that transfers start before time 0. A dependency order, not a schedule               */
 } tw_injection_options;
+#define TW_INJECTION_OPTIONS_INIT TW_SIZED(tw_injection_options)
 typedef tw_status (*tw_injection_fn)(void *user, const tw_injection_row *row);
 /* Latest start of every transfer of inputs such that every execution starts as early as engines alone allow,
  * whatever the number of buffers. Async machines only. Rows come in program order; `fn` may be NULL. With as many
@@ -478,7 +513,7 @@ typedef tw_status (*tw_injection_fn)(void *user, const tw_injection_row *row);
  * beyond that. The plain schedule has no slots. */
 TW_API TW_NODISCARD tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op,
                                                 const tw_injection_options *options, tw_injection_fn fn, void *user,
-                                                tw_injection_summary *out);
+                                                const tw_injection_summary **out);
 
 /* ---- verification ---- */
 
@@ -498,6 +533,7 @@ typedef struct tw_verdict {
     bool stopped;            /* time was up: what was not done by then is not said                   */
 } tw_verdict;
 typedef struct tw_verify_options {
+    size_t size;
     tw_reference_fn reference; /* NULL: the library's own direct evaluation                          */
     void *user;
     uint64_t seed;            /* of the numbers that are put in                                     */
@@ -506,6 +542,7 @@ typedef struct tw_verify_options {
     void (*progress)(void *progress_user, int64_t done, int64_t total); /* instructions; NULL: nobody asks     */
     void *progress_user;
 } tw_verify_options;
+#define TW_VERIFY_OPTIONS_INIT TW_SIZED(tw_verify_options)
 /* TW_WRONG when a fault was found; the verdict is written in that case too. */
 TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op,
                                              const tw_verify_options *options, const tw_verdict **out);
@@ -513,16 +550,18 @@ TW_API TW_NODISCARD tw_status tw_plan_verify(tw_context *ctx, const tw_plan *pla
 /* ---- printing ---- */
 
 typedef struct tw_print_options {
+    size_t size;
     int columns;               /* of the terminal; 0: 80                                            */
     bool colour;               /* ANSI colours                                                      */
     bool ascii;                /* no box-drawing characters                                         */
-    int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
     bool seconds;              /* text: tells how long the search took, on which no two runs agree  */
     bool cached;               /* text: says that the search was an earlier one, see tw_plan_restore */
-    const tw_remedy *remedy;   /* as tw_plan_remedies gave them; NULL: nobody asked                 */
-    int n_remedies;
-    bool map; /* text: draws the placement's address maps                          */
+    bool map;                  /* text: draws the placement's address maps                          */
+    int n_remedies;            /* as tw_plan_remedies gave them                                     */
+    const tw_remedy *remedy;   /* NULL: nobody asked                                                */
+    int64_t first_row, n_rows; /* window of the tick table; n_rows 0: a screenful, -1: all          */
 } tw_print_options;
+#define TW_PRINT_OPTIONS_INIT TW_SIZED(tw_print_options)
 /* `verdict` may be NULL, or hold one entry per operator. */
 TW_API TW_NODISCARD tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan,
                                                  const tw_verdict *const *verdict, const tw_print_options *options,
@@ -563,13 +602,16 @@ typedef enum tw_plot_kind {
     TW_N_PLOTS
 } tw_plot_kind;
 typedef enum tw_image { TW_IMAGE_PNG, TW_IMAGE_SVG, TW_IMAGE_PDF } tw_image;
-typedef struct tw_plot_options { /* all zero: the engines over time, as PNG                                 */
+typedef struct
+    tw_plot_options { /* all zero, or NULL: the engines over time, as PNG                                 */
+    size_t size;
     tw_plot_kind kind;
     tw_image image;
     double width_mm;  /* 40 to 500; 0: 85, a column of a paper. A PNG has 640 pixels for 85 mm              */
     const char *op;   /* name of an operator, NULL: all of them                                             */
     int64_t from, to; /* GANTT, BUFFERS: cycles of the plan, or of the operator named; to 0: the end        */
 } tw_plot_options;
+#define TW_PLOT_OPTIONS_INIT TW_SIZED(tw_plot_options)
 /* `out` takes binary data. TW_ERR_INPUT, with a message, where there is nothing to draw. Memory does not grow with the
  * number of instructions. */
 TW_API TW_NODISCARD tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options,
@@ -628,7 +670,7 @@ typedef enum tw_excuse {
 TW_API const char *
 tw_excuse_word(tw_excuse excuse); /* "none", "reuse", "packing", "unused", "aligned", "unknown" */
 typedef struct tw_shortage {
-    tw_placement_use use;
+    const tw_placement_use *use;
     int64_t over; /* units by which its height exceeds the memory */
     tw_excuse excuse;
 } tw_shortage;
@@ -719,16 +761,17 @@ TW_API TW_NODISCARD tw_status tw_machine_print_source(tw_context *ctx, const tw_
 
 typedef struct tw_data tw_data;  /* a file of measurements: workloads, mappings, cycles; docs/calibrate.md */
 typedef struct tw_data_options { /* all zero: as the file's columns tell                                       */
-    const char *workload;        /* template over the columns: "matmul:{M}x{N}x{K}"                            */
-    const char *lowering;        /* template of a lowering configuration,                                      */
-    const char *mapping;         /* or of the name of a mapping file                                           */
-    const char *cycles;          /* column, or "COLUMN - NUMBER"                                               */
-    const char *name;            /* column with the names of the rows, NULL: the first                         */
-    const char *const *where;    /* "COLUMN=VALUE" or "COLUMN!=VALUE": only rows for which all hold            */
-    int n_where;
-    const char *const *drop; /* files that list names of rows to leave out                                     */
-    int n_drop;
+    size_t size;
+    const char *workload; /* template over the columns: "matmul:{M}x{N}x{K}"                            */
+    const char *lowering; /* template of a lowering configuration,                                      */
+    const char *mapping;  /* or of the name of a mapping file                                           */
+    const char *cycles;   /* column, or "COLUMN - NUMBER"                                               */
+    const char *name;     /* column with the names of the rows, NULL: the first                         */
+    int n_where, n_drop;
+    const char *const *where; /* "COLUMN=VALUE" or "COLUMN!=VALUE": only rows for which all hold               */
+    const char *const *drop;  /* files that list names of rows to leave out                                    */
 } tw_data_options;
+#define TW_DATA_OPTIONS_INIT TW_SIZED(tw_data_options)
 TW_API TW_NODISCARD tw_status tw_data_open(tw_context *ctx, const tw_machine *machine, const char *path,
                                            const tw_data_options *options, const tw_data **out);
 TW_API TW_NODISCARD tw_status tw_data_parse(tw_context *ctx, const tw_machine *machine, const char *name,
@@ -742,6 +785,7 @@ typedef struct tw_fit_progress {
     double seconds;
 } tw_fit_progress;
 typedef struct tw_calibrate_options {
+    size_t size;
     double train;     /* share of the rows that the parameters are fitted to, 0: none, 1: all                  */
     uint64_t seed;    /* of the split; a row's name decides with it on which side the row is                   */
     bool drop_copies; /* leave out rows that repeat another row's `Kernel Time` and `Total Time`               */
@@ -751,6 +795,7 @@ typedef struct tw_calibrate_options {
     bool (*progress)(void *user, const tw_fit_progress *progress);
     void *user;
 } tw_calibrate_options;
+#define TW_CALIBRATE_OPTIONS_INIT TW_SIZED(tw_calibrate_options)
 typedef struct tw_data_use {
     const tw_data *data;
     bool test; /* none of its rows is fitted to */
@@ -794,7 +839,8 @@ typedef struct tw_calibration {
     const tw_error_summary *error; /* per file and side of the split; then all files, where there are several  */
     const tw_sweep_summary *sweep;
     const tw_row_fit *row;
-    int fits[2][2]; /* rows: [measured fits][predicted fits]                                              */
+    int n_fit, n_misfit;                 /* rows that fit, and that do not fit, as measured and as predicted      */
+    int n_fit_measured, n_fit_predicted; /* rows that fit as measured only; as predicted only                 */
     int n_listed, n_copies, n_elsewhere; /* rows that were left out                                            */
     double scale, far; /* robust deviation of ln(predicted / measured), and from where on a row is an outlier */
     double train;
@@ -818,11 +864,13 @@ typedef enum tw_pack_verdict {
     TW_PACK_UNDECIDED,    /* a limit came first                                                     */
 } tw_pack_verdict;
 typedef struct tw_pack_options {
+    size_t size;
     int64_t capacity;  /* bytes; INT64_MAX: no limit, which asks for minimize                       */
     bool minimize;     /* the least height, at most capacity                                        */
     int64_t max_nodes; /* of the search; 0: enough for most                                         */
     double seconds;    /* of wall clock, on which no two runs agree; 0: no limit                    */
 } tw_pack_options;
+#define TW_PACK_OPTIONS_INIT TW_SIZED(tw_pack_options)
 typedef struct tw_pack_counts { /* how the answer was found                                         */
     int64_t nodes, runs;        /* of the search; 0: bounds and first fit were enough               */
     int64_t over_load;          /* cases closed: a section's load is too high                       */
@@ -925,13 +973,14 @@ TW_API TW_NODISCARD tw_status tw_traffic_count(tw_context *ctx, const tw_model *
  * combinations of multiples of `granule`, the last of each loop covering it whole. Among equals the one that holds
  * fewest elements, then the first in lexicographic order. The output counts as often as it is written or read back. */
 typedef struct tw_tile_choice {
-    int64_t tile[TW_ACTION_MAX_TILE]; /* size per loop                                                */
-    int64_t elems;                    /* traffic of all operands                                      */
-    int64_t held;                     /* elements of one tile of each                                 */
+    int n_loops;
+    const int64_t *tile; /* size per loop                                                             */
+    int64_t elems;       /* traffic of all operands                                                   */
+    int64_t held;        /* elements of one tile of each                                              */
     int64_t n_tried;
 } tw_tile_choice;
 TW_API TW_NODISCARD tw_status tw_traffic_best(tw_context *ctx, const tw_model *model, int op, const char *order,
-                                              int64_t granule, int64_t capacity, tw_tile_choice *out);
+                                              int64_t granule, int64_t capacity, const tw_tile_choice **out);
 
 typedef struct tw_window_axis { /* one axis of a sliding-window operator                             */
     int64_t in_extent;          /* elements of the whole input                                       */

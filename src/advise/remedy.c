@@ -67,7 +67,7 @@ static tw_status view_of(const tw_problem *problem, const tw_search_options *opt
 
 /* tw_search_op without a word. TW_INFEASIBLE with result->proven: there is none. */
 static tw_status ask(asker *a, const tw_problem *problem, const tw_search_options *options, tw_op_map *map,
-                     tw_search_result *result)
+                     tw_search_record *result)
 {
     tw_arena_mark mark = tw_arena_save(a->scratch);
     tw_deadline share;
@@ -75,7 +75,7 @@ static tw_status ask(asker *a, const tw_problem *problem, const tw_search_option
     tw_diag muted = {.muted = true, .deadline = &share};
     tw_found found;
     const tw_machine *view;
-    *result = (tw_search_result){0};
+    *result = (tw_search_record){0};
     TW_TRY(view_of(problem, options, a->scratch, &view));
     const tw_search search = {{problem->model, problem->op, view}, options, tw_evaluator_eval(a->evaluator), NULL};
     tw_status status = tw_search_op(&search, a->scratch, &muted, &found, result);
@@ -162,7 +162,7 @@ static tw_status learn(trial *t, int op, const tw_op_map *map)
 static tw_status answer_op(trial *t, int op, const tw_search_options *options, tried *one)
 {
     tw_op_map map;
-    tw_search_result result;
+    tw_search_record result;
     one->proven[op] = t->plan->mapping->op[op].fused; /* it has one mapping */
     if (one->proven[op]) return value_of(t, op, one->machine, &t->best[op], &one->value[op]);
     tw_status status = ask(&t->asker, &(tw_problem){t->plan->model, op, one->machine}, options, &map, &result);
@@ -513,12 +513,14 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *
     TW_ALLOC(c->asker.scratch, map, 1);
     *relaxed = *c->problem->machine;
     tw_search_options options = c->asker.options;
-    tw_search_result result;
+    tw_objective objective[TW_MAX_OBJECTIVES];
+    tw_search_record result;
     tw_diag muted = {.muted = true};
     options.n_objectives = (int)tw_min(n, TW_MAX_OBJECTIVES);
+    options.objective = objective;
     for (int i = 0; i < n; i++) relaxed->memory[memory[i]].size = TW_UNLIMITED;
     for (int i = 0; i < options.n_objectives; i++)
-        options.objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
+        objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
     const tw_problem problem = {c->problem->model, c->problem->op, relaxed};
     tw_status status = ask(&c->asker, &problem, &options, map, &result);
     *out = (smallest){.exact = result.proven};

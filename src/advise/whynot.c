@@ -548,9 +548,10 @@ static tw_status find_shortages(bench *b, tw_shortage *list, int *n)
         if (g.height[g.policy] <= size) continue;
         tw_shortage *s = &list[(*n)++];
         b->too_small |= 1u << m;
-        TW_TRY(tw_placement_describe(&g, b->op, b->arena, &s->use));
-        s->over = s->use.height - size;
-        s->excuse = excuse_of(&s->use);
+        tw_placement_use *use;
+        TW_ALLOC(b->arena, use, 1);
+        TW_TRY(tw_placement_describe(&g, b->op, b->arena, use));
+        *s = (tw_shortage){use, use->height - size, excuse_of(use)};
     }
     return TW_OK;
 }
@@ -582,8 +583,9 @@ static tw_status find_changes(bench *b, answer *a)
     TW_TRY(tw_moves_list(&b->base, b->kept, &move, &n));
     TW_TRY(edit_by_moves(b, move, n, now.missing, &a->single));
     for (int i = 0; i < a->why.n_memories; i++)
-        if (a->why.memory[i].use.n_blocks <= MOST_BLOCKS)
-            TW_TRY(edit_placements(b, tw_machine_find_memory(b->machine, a->why.memory[i].use.memory), &a->single));
+        if (a->why.memory[i].use->n_blocks <= MOST_BLOCKS)
+            TW_TRY(
+                edit_placements(b, tw_machine_find_memory(b->machine, a->why.memory[i].use->memory), &a->single));
     sort_edits(&a->single, is_more_useful);
     TW_TRY(find_nearest(b, move, n, now.missing, &a->nearest));
     a->why.n_tried = b->n_tried;

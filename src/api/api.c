@@ -2,6 +2,7 @@
 #include "advise/advise.h"
 #include "advise/remedy.h"
 #include "advise/whynot.h"
+#include "api/options.h"
 #include "emit/best.h"
 #include "emit/quidditch.h"
 #include "input/tree.h"
@@ -268,38 +269,30 @@ tw_status tw_plan_eval(tw_context *ctx, const tw_model *model, const tw_machine 
 tw_status tw_plan_search(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                          const tw_search_options *options, const tw_plan **out)
 {
-    static const tw_search_options defaults = {0};
+    tw_search_options own;
+    TW_TRY(tw_search_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status =
-        tw_plan_find(&(tw_request){model, machine, options ? options : &defaults, NULL, &tw_advice}, &work, out);
+    tw_status status = tw_plan_find(&(tw_request){model, machine, &own, NULL, &tw_advice}, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
 
 const tw_search_result *tw_plan_search_result(const tw_plan *plan, int op)
 {
-    return plan->op[op].searched ? &plan->op[op].search : NULL;
-}
-
-/* The caller's names need not live as long as the plan. */
-static tw_status keep_name(tw_context *ctx, const char **name)
-{
-    if (!*name) return TW_OK;
-    *name = tw_arena_printf(ctx->arena, "%s", *name);
-    return *name ? TW_OK : TW_ERR_NOMEM;
+    return plan->op[op].searched ? &plan->op[op].result : NULL;
 }
 
 tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machine *machine,
-                          const tw_mapping *mapping, const tw_search_result *results, const tw_plan **out)
+                          const tw_mapping *mapping, const tw_search_result *const *results, const tw_plan **out)
 {
-    tw_search_result *copy;
+    tw_search_record *copy;
     TW_TRY(tw_mapping_refuse_groups(mapping, "what a search found", &ctx->diag));
     TW_ALLOC(ctx->arena, copy, model->n_ops);
     for (int i = 0; i < model->n_ops; i++) {
-        copy[i] = results[i];
-        TW_TRY(keep_name(ctx, &copy[i].bound_at));
-        for (int k = 0; k < copy[i].n_objectives; k++) TW_TRY(keep_name(ctx, &copy[i].objective[k].at));
+        tw_search_result own;
+        TW_TRY(tw_search_result_take(results[i], &ctx->diag, &own));
+        TW_TRY(tw_search_record_of(results[i] ? &own : NULL, ctx->arena, &ctx->diag, &copy[i]));
     }
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
@@ -311,10 +304,11 @@ tw_status tw_plan_restore(tw_context *ctx, const tw_model *model, const tw_machi
 tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search_options *options,
                            const tw_remedy **out, int *n)
 {
-    static const tw_search_options defaults = {0};
+    tw_search_options own;
+    TW_TRY(tw_search_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_remedies_find(plan, options ? options : &defaults,
-                                        &(tw_work){ctx->arena, ctx->scratch, &ctx->diag}, out, n);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status = tw_remedies_find(plan, &own, &work, out, n);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -357,9 +351,11 @@ static tw_status walk_begin(void *user, const tw_rowset *rowset)
     walker *w = user;
     tw_arena_mark mark = tw_arena_save(w->scratch);
     tw_action *action;
+    tw_action_tables *tables;
     TW_ALLOC(w->scratch, action, rowset->n_events + 1);
+    TW_ALLOC(w->scratch, tables, rowset->n_events + 1);
     tw_row row;
-    tw_report_row(w->program, rowset, action, &row);
+    tw_report_row(w->program, rowset, action, tables, &row);
     tw_status status = w->fn(w->user, &row);
     tw_arena_rewind(w->scratch, mark);
     return status;
@@ -376,14 +372,22 @@ tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn f
     return status;
 }
 
-tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const tw_injection_options *options,
-                            tw_injection_fn fn, void *user, tw_injection_summary *out)
+static tw_status inject(const tw_op_plan *op, const tw_injection_request *asked, const tw_work *work,
+                        const tw_injection_summary **out)
 {
-    static const tw_injection_options defaults = {0};
+    return tw_injection_run(&op->program, op->timeline.sum.instructions, asked, work, out);
+}
+
+tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const tw_injection_options *options,
+                            tw_injection_fn fn, void *user, const tw_injection_summary **out)
+{
+    tw_injection_options own;
+    TW_TRY(tw_injection_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    const tw_injection_request asked = {options ? options : &defaults, fn, user};
-    tw_status status = tw_injection_run(&plan->op[op].program, plan->op[op].timeline.sum.instructions, &asked,
-                                        ctx->scratch, &ctx->diag, out);
+    const tw_work work = tw_context_work(ctx);
+    const tw_injection_summary *sum;
+    tw_status status = inject(&plan->op[op], &(tw_injection_request){&own, fn, user}, &work, &sum);
+    if (status == TW_OK) *out = sum;
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -391,23 +395,24 @@ tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const 
 tw_status tw_plan_verify(tw_context *ctx, const tw_plan *plan, int op, const tw_verify_options *options,
                          const tw_verdict **out)
 {
-    static const tw_verify_options defaults = {0};
+    tw_verify_options own;
+    TW_TRY(tw_verify_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_plan_judge(plan, op, options ? options : &defaults, &work, out);
+    tw_status status = tw_plan_judge(plan, op, &own, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
 
 /* ---- printing ---- */
 
-static const tw_print_options plain = {0};
-
 tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
                              const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_text(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_text(plan, verdict, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -415,8 +420,10 @@ tw_status tw_plan_print_text(tw_context *ctx, const tw_plan *plan, const tw_verd
 tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
                              const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_json(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_json(plan, verdict, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -424,8 +431,10 @@ tw_status tw_plan_print_json(tw_context *ctx, const tw_plan *plan, const tw_verd
 tw_status tw_plan_print_html(tw_context *ctx, const tw_plan *plan, const tw_verdict *const *verdict,
                              const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_page(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_page(plan, verdict, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -442,9 +451,10 @@ tw_status tw_plan_print_events(tw_context *ctx, const tw_plan *plan, tw_format f
 tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int64_t from, int64_t to,
                               const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_gantt(&plan->op[op], (tw_span){from, to}, options ? options : &plain, ctx->scratch,
-                                       &ctx->diag, out);
+    tw_status status = tw_report_gantt(&plan->op[op], (tw_span){from, to}, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -463,8 +473,10 @@ tw_status tw_plan_print_trace(tw_context *ctx, const tw_plan *plan, tw_trace_for
 
 tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_options *options, FILE *out)
 {
+    tw_plot_options own;
+    TW_TRY(tw_plot_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_plot(plan, options, ctx->painter, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_plot(plan, &own, ctx->painter, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -473,10 +485,11 @@ tw_status tw_plan_plot(tw_context *ctx, const tw_plan *plan, const tw_plot_optio
 static tw_status print_injection(tw_context *ctx, const tw_plan *plan, int op,
                                  const tw_injection_options *injection, tw_injection_printer *printer)
 {
-    tw_injection_summary sum, again;
-    TW_TRY(tw_plan_injection(ctx, plan, op, injection, NULL, NULL, &sum));
-    tw_injection_begin(printer, op, &sum);
-    TW_TRY(tw_plan_injection(ctx, plan, op, injection, tw_injection_put, printer, &again));
+    const tw_work work = {ctx->scratch, ctx->scratch, &ctx->diag};
+    const tw_injection_summary *sum, *again;
+    TW_TRY(inject(&plan->op[op], &(tw_injection_request){injection, NULL, NULL}, &work, &sum));
+    tw_injection_begin(printer, op, sum);
+    TW_TRY(inject(&plan->op[op], &(tw_injection_request){injection, tw_injection_put, printer}, &work, &again));
     return tw_injection_end(printer, ctx->scratch);
 }
 
@@ -484,10 +497,12 @@ static tw_status print_injections(tw_context *ctx, const tw_plan *plan, tw_forma
                                   const tw_injection_options *injection, const tw_print_options *options, FILE *out)
 {
     tw_injection_printer printer = {
-        .plan = plan, .format = format, .plain = injection && injection->plain, .options = options, .out = out};
+        .plan = plan, .format = format, .plain = injection->plain, .options = options, .out = out};
     TW_TRY(tw_injection_open(&printer, ctx->scratch, &ctx->diag));
     for (int i = 0; i < plan->model->n_ops; i++) {
+        tw_arena_mark mark = tw_arena_save(ctx->scratch);
         tw_status status = print_injection(ctx, plan, i, injection, &printer);
+        tw_arena_rewind(ctx->scratch, mark);
         if (status == TW_ERR_IO && ferror(out)) break; /* said once, by close */
         TW_TRY(status);
     }
@@ -497,16 +512,22 @@ static tw_status print_injections(tw_context *ctx, const tw_plan *plan, tw_forma
 tw_status tw_plan_print_injection(tw_context *ctx, const tw_plan *plan, tw_format format,
                                   const tw_injection_options *injection, const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
+    tw_injection_options own_injection;
+    TW_TRY(tw_injection_options_take(injection, &ctx->diag, &own_injection));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = print_injections(ctx, plan, format, injection, options ? options : &plain, out);
+    tw_status status = print_injections(ctx, plan, format, &own_injection, &own, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
 
 tw_status tw_plan_print_symbolic(tw_context *ctx, const tw_plan *plan, const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_symbolic(plan, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_symbolic(plan, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -518,8 +539,10 @@ const tw_placement_use *tw_plan_placement(const tw_plan *plan, int i) { return &
 
 tw_status tw_plan_print_map(tw_context *ctx, const tw_plan *plan, const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_map(plan, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_map(plan, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -536,8 +559,10 @@ tw_status tw_plan_why_not(tw_context *ctx, const tw_model *model, const tw_machi
 
 tw_status tw_why_not_print_text(tw_context *ctx, const tw_why_not *why, const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_whynot_text(why, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_whynot_text(why, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -594,10 +619,11 @@ tw_status tw_mapping_open_lowering(tw_context *ctx, const tw_model *model, const
 tw_status tw_plan_search_lowering(tw_context *ctx, const tw_model *model, const tw_machine *machine,
                                   const tw_search_options *options, const tw_plan **out)
 {
-    static const tw_search_options defaults = {0};
+    tw_search_options own;
+    TW_TRY(tw_search_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
-    tw_status status = tw_lowered_find(model, machine, options ? options : &defaults, &work, out);
+    tw_status status = tw_lowered_find(model, machine, &own, &work, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -658,7 +684,7 @@ tw_status tw_traffic_count(tw_context *ctx, const tw_model *model, int op_number
 }
 
 tw_status tw_traffic_best(tw_context *ctx, const tw_model *model, int op_number, const char *order, int64_t granule,
-                          int64_t capacity, tw_tile_choice *out)
+                          int64_t capacity, const tw_tile_choice **out)
 {
     const tw_op *op = &model->op[op_number];
     tw_best_request request = {.op = op, .granule = granule, .capacity = capacity};
@@ -666,9 +692,15 @@ tw_status tw_traffic_best(tw_context *ctx, const tw_model *model, int op_number,
     if (granule < 1 || granule > TW_EXTENT_MAX)
         return tw_diag_error(&ctx->diag, op->loc, "granule is %" PRId64 ", outside 1..%" PRId64, granule,
                              TW_EXTENT_MAX);
+    tw_best_tiles *best;
+    tw_tile_choice *choice;
+    TW_ALLOC(ctx->arena, best, 1);
+    TW_ALLOC(ctx->arena, choice, 1);
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_best_find(&request, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_best_find(&request, ctx->scratch, &ctx->diag, best);
     tw_arena_rewind(ctx->scratch, mark);
+    *choice = (tw_tile_choice){op->n_loops, best->tile, best->elems, best->held, best->n_tried};
+    if (status == TW_OK) *out = choice;
     return status;
 }
 

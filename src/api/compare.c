@@ -1,5 +1,6 @@
 /* src/api/compare.c - the public functions about two documents, see tilewright.h. */
 #include "report/data/compare.h"
+#include "api/options.h"
 #include "plan/context.h"
 #include "report/page/page.h"
 
@@ -52,13 +53,13 @@ static tw_status written(tw_context *ctx, FILE *out)
     return tw_diag_io(&ctx->diag, (tw_loc){0}, "cannot write: %s", strerror(errno));
 }
 
-static const tw_print_options plain = {0};
-
 tw_status tw_comparison_print_text(tw_context *ctx, const tw_comparison *c, const tw_print_options *options,
                                    FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_compare_text(&c->rows, options ? options : &plain, ctx->scratch, out);
+    tw_status status = tw_compare_text(&c->rows, &own, ctx->scratch, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status == TW_OK ? written(ctx, out) : status;
 }

@@ -1,4 +1,5 @@
 /* src/api/fit.c - the public functions of calibration, see api.c. */
+#include "api/options.h"
 #include "emit/quidditch.h"
 #include "fit/calibrate.h"
 #include "fit/print.h"
@@ -51,10 +52,11 @@ tw_status tw_machine_print_source(tw_context *ctx, const tw_machine *machine, FI
 static tw_status data_of(tw_context *ctx, const tw_csv *csv, const tw_machine *machine,
                          const tw_data_options *options, const tw_data **out)
 {
-    static const tw_data_options defaults = {0};
+    tw_data_options own;
     tw_data *data;
+    TW_TRY(tw_data_options_take(options, &ctx->diag, &own));
     TW_ALLOC(ctx->arena, data, 1);
-    const tw_data_meaning meaning = {options ? options : &defaults, machine, tw_quidditch_read};
+    const tw_data_meaning meaning = {&own, machine, tw_quidditch_read};
     TW_TRY(tw_data_read(csv, &meaning, ctx->arena, &ctx->diag, data));
     *out = data;
     return TW_OK;
@@ -109,9 +111,11 @@ tw_status tw_calibrate(tw_context *ctx, const tw_machine *machine, const tw_data
                        const tw_calibrate_options *options, const tw_calibration **out)
 {
     tw_calibration *calibration;
+    tw_calibrate_options own;
+    TW_TRY(tw_calibrate_options_take(options, &ctx->diag, &own));
     TW_ALLOC(ctx->arena, calibration, 1);
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = calibrate(ctx, machine, data, n_data, options, calibration);
+    tw_status status = calibrate(ctx, machine, data, n_data, &own, calibration);
     tw_arena_rewind(ctx->scratch, mark);
     if (status == TW_OK) *out = calibration;
     return status;
@@ -120,10 +124,10 @@ tw_status tw_calibrate(tw_context *ctx, const tw_machine *machine, const tw_data
 tw_status tw_calibration_print_text(tw_context *ctx, const tw_calibration *calibration,
                                     const tw_print_options *options, FILE *out)
 {
-    static const tw_print_options plain = {0};
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_calibration_text(calibration, calibration->machine->name, options ? options : &plain, ctx->scratch, out);
+    tw_status status = tw_calibration_text(calibration, calibration->machine->name, &own, ctx->scratch, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

@@ -1,5 +1,6 @@
 /* src/api/network.c - the public functions of networks: see tilewright/network.h. */
 #include "plan/network.h"
+#include "api/options.h"
 #include "report/report.h"
 
 #include "input/tree.h"
@@ -23,9 +24,10 @@ bool tw_network_is_path(const char *spec)
 tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_options *options,
                           const tw_network **out)
 {
-    static const tw_network_options defaults = {0};
+    tw_network_options own;
+    TW_TRY(tw_network_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_network_read(ctx, path, options ? options : &defaults, out);
+    tw_status status = tw_network_read(ctx, path, &own, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -33,10 +35,7 @@ tw_status tw_network_open(tw_context *ctx, const char *path, const tw_network_op
 static tw_network_data data_of(const char *name, tw_onnx_type type, int n_dims, const int64_t *dim, int64_t n,
                                const void *bytes)
 {
-    tw_network_data data = {
-        .name = name, .type = tw_onnx_type_name(type), .n_dims = n_dims, .n_elems = n, .bytes = bytes};
-    memcpy(data.dim, dim, (size_t)n_dims * sizeof *dim);
-    return data;
+    return (tw_network_data){name, tw_onnx_type_name(type), n_dims, dim, n, bytes};
 }
 
 tw_status tw_network_data_open(tw_context *ctx, const char *path, const tw_network_data **out)
@@ -206,9 +205,13 @@ tw_status tw_network_dump(tw_context *ctx, const tw_network *net, const char *st
 tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                             const tw_network_search_options *options, const tw_network_plan **out)
 {
-    static const tw_network_search_options defaults = {0};
+    tw_network_search_options own;
+    tw_search_options search;
+    TW_TRY(tw_network_search_options_take(options, &ctx->diag, &own));
+    TW_TRY(tw_search_options_take(own.search, &ctx->diag, &search));
+    own.search = &search;
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_network_build(ctx, network, machine, options ? options : &defaults, NULL, out);
+    tw_status status = tw_network_build(ctx, network, machine, &own, NULL, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -361,7 +364,8 @@ tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw
 static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
                       const tw_network_plan **out)
 {
-    static const tw_network_search_options none = {0};
+    static const tw_search_options any = {0};
+    static const tw_network_search_options none = {.search = &any};
     tw_model mapped;
     tw_mapping some;
     tw_op_map *map;
@@ -408,17 +412,19 @@ const tw_network_memory *tw_network_plan_memory(const tw_network_plan *plan) { r
 
 tw_status tw_network_run_check(tw_context *ctx, const tw_network *network, const tw_network_run_options *options)
 {
-    static const tw_network_run_options defaults = {0};
-    return tw_run_check(ctx, network, options ? options : &defaults);
+    tw_network_run_options own;
+    TW_TRY(tw_network_run_options_take(options, &ctx->diag, &own));
+    return tw_run_check(ctx, network, &own);
 }
 
 tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan, const tw_network_run_options *options,
                          const tw_network_verdict **out)
 {
-    static const tw_network_run_options defaults = {0};
+    tw_network_run_options own;
     tw_network_verdict *verdict;
+    TW_TRY(tw_network_run_options_take(options, &ctx->diag, &own));
     TW_ALLOC(ctx->arena, verdict, 1);
-    tw_status status = tw_network_execute(ctx, plan, options ? options : &defaults, verdict);
+    tw_status status = tw_network_execute(ctx, plan, &own, verdict);
     if (status == TW_OK || status == TW_WRONG) *out = verdict;
     return status;
 }
@@ -428,10 +434,10 @@ tw_status tw_network_run(tw_context *ctx, const tw_network_plan *plan, const tw_
 tw_status tw_network_print_text(tw_context *ctx, const tw_network_plan *plan, const tw_network_verdict *verdict,
                                 const tw_print_options *options, FILE *out)
 {
-    static const tw_print_options plain = {0};
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status =
-        tw_report_network_text(plan, verdict, options ? options : &plain, ctx->scratch, &ctx->diag, out);
+    tw_status status = tw_report_network_text(plan, verdict, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }

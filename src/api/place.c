@@ -1,4 +1,5 @@
 /* src/api/place.c - the public functions about packing, see tilewright.h. */
+#include "api/options.h"
 #include "place/packfile.h"
 #include "plan/context.h"
 #include "report/text/packtext.h"
@@ -93,17 +94,18 @@ tw_status tw_packing_solve(tw_context *ctx, const tw_packing *packing, const tw_
     tw_packed *p;
     TW_ALLOC(ctx->arena, p, 1);
     double before = tw_pack_clock();
-    tw_pack_options within = *options;
-    within.seconds = tw_deadline_seconds(ctx->diag.deadline, options->seconds);
-    TW_TRY(tw_pack_solve(f->item, f->n_items, &within, ctx->arena, &r));
+    tw_pack_options own;
+    TW_TRY(tw_pack_options_take(options, &ctx->diag, &own));
+    own.seconds = tw_deadline_seconds(ctx->diag.deadline, own.seconds);
+    TW_TRY(tw_pack_solve(f->item, f->n_items, &own, ctx->arena, &r));
     *p = (tw_packed){.verdict = r.verdict,
                      .height = r.height,
                      .bound = r.bound,
                      .load = r.load,
                      .peak_lower = r.peak.lo,
                      .peak_upper = r.peak.hi,
-                     .capacity = options->capacity,
-                     .minimized = options->minimize,
+                     .capacity = own.capacity,
+                     .minimized = own.minimize,
                      .seconds = tw_pack_clock() - before,
                      .counts = r.counts};
     TW_TRY(spread(f, &r, ctx->arena, p));
@@ -139,7 +141,9 @@ tw_status tw_packed_print_csv(tw_context *ctx, const tw_packing *packing, const 
 tw_status tw_packed_print_text(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
                                const tw_print_options *options, FILE *out)
 {
-    tw_packtext_print(packing->name, &packing->file, packed, options, out);
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
+    tw_packtext_print(packing->name, &packing->file, packed, &own, out);
     return written(ctx, out);
 }
 
@@ -152,8 +156,10 @@ tw_status tw_packed_print_json(tw_context *ctx, const tw_packing *packing, const
 tw_status tw_packed_print_map(tw_context *ctx, const tw_packing *packing, const tw_packed *packed,
                               const tw_print_options *options, FILE *out)
 {
+    tw_print_options own;
+    TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_packtext_map(&packing->file, packed, options, ctx->scratch, out);
+    tw_status status = tw_packtext_map(&packing->file, packed, &own, ctx->scratch, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status == TW_OK ? written(ctx, out) : status;
 }

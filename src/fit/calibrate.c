@@ -102,13 +102,19 @@ static void weigh(walk *w)
     }
 }
 
+static int *count_of(tw_calibration *c, bool measured, bool predicted)
+{
+    if (measured) return predicted ? &c->n_fit : &c->n_fit_measured;
+    return predicted ? &c->n_fit_predicted : &c->n_misfit;
+}
+
 /* What fits, and what the machine says before it is calibrated. */
 static tw_status look_first(walk *w)
 {
     TW_TRY(tw_clock_run(w->clock, w->machine, w->sample, NULL, w->out->n_rows, w->cycles));
     for (int i = 0; i < w->out->n_rows; i++) {
         w->row[i].before = w->cycles[i];
-        w->out->fits[w->row[i].measured > 0][w->cycles[i] > 0]++;
+        (*count_of(w->out, w->row[i].measured > 0, w->cycles[i] > 0))++;
         if (w->row[i].measured == 0 || w->cycles[i] == 0) continue;
         w->timed[w->n_timed++] = i;
         if (!w->row[i].test) w->train[w->n_train++] = i;

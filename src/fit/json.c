@@ -128,10 +128,10 @@ static void write_fit(tw_json *j, const tw_calibration *c)
     tw_json_close(j);
     tw_json_key(j, "fits");
     tw_json_open_line(j, '{');
-    tw_json_key_int(j, "both", c->fits[1][1]);
-    tw_json_key_int(j, "measured_only", c->fits[1][0]);
-    tw_json_key_int(j, "predicted_only", c->fits[0][1]);
-    tw_json_key_int(j, "neither", c->fits[0][0]);
+    tw_json_key_int(j, "both", c->n_fit);
+    tw_json_key_int(j, "measured_only", c->n_fit_measured);
+    tw_json_key_int(j, "predicted_only", c->n_fit_predicted);
+    tw_json_key_int(j, "neither", c->n_misfit);
     tw_json_close(j);
 }
 

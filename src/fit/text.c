@@ -70,8 +70,8 @@ static void print_top(const tw_calibration *c, const char *machine, tw_line *lin
     tw_line_end(line);
     print_left_out(c, line);
     tw_line_printf(line, 2, TW_PLAIN,
-                   "fits        %d as measured, %d do not, as measured; wrong: %d fit, %d do not", c->fits[1][1],
-                   c->fits[0][0], c->fits[0][1], c->fits[1][0]);
+                   "fits        %d as measured, %d do not, as measured; wrong: %d fit, %d do not", c->n_fit,
+                   c->n_misfit, c->n_fit_predicted, c->n_fit_measured);
     tw_line_end(line);
     if (!c->stopped) return;
     tw_line_put(line, 2, TW_ALARM, "stopped     before the end: these are the best values so far");

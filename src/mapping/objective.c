@@ -37,8 +37,8 @@ static tw_status resolve(const tw_objective *objective, const tw_machine *machin
 
 tw_status tw_goals_of(const tw_search_options *options, const tw_machine *machine, tw_diag *diag, tw_goals *out)
 {
+    TW_TRY(tw_objectives_check(options->n_objectives, diag));
     *out = (tw_goals){.n = options->n_objectives, .pareto = options->pareto};
-    assert(out->n <= TW_MAX_OBJECTIVES);
     for (int i = 0; i < out->n; i++) TW_TRY(resolve(&options->objective[i], machine, diag, &out->goal[i]));
     if (out->n == 0) {
         out->n = 1;

@@ -2,6 +2,7 @@
 #ifndef TW_MAPPING_OBJECTIVE_H
 #define TW_MAPPING_OBJECTIVE_H
 #include "machine/discipline.h"
+#include "mapping/record.h"
 
 __extension__ typedef __int128 tw_wide; /* energy x cycles leaves 64 bits */
 

@@ -32,7 +32,6 @@ enum {
     TW_MAX_OPERANDS = 6, /* inputs plus output                                */
     TW_MAX_HELD = 16,    /* values that the compute engine holds by itself    */
 };
-_Static_assert(TW_MAX_LOOPS == TW_ACTION_MAX_TILE && TW_MAX_OPERANDS == TW_ACTION_MAX_SOURCES, "public limits");
 
 /* name, bytes, is a float */
 /* clang-format off */

@@ -27,6 +27,25 @@ static void describe_memories(tw_op_plan *op, const tw_machine *machine)
                                         op->program.layout.used[m], op->timeline.peak_live[m]};
 }
 
+/* The names of the operands that share a pool. The simulator only counts them. */
+static tw_status name_pools(tw_op_plan *op, tw_arena *arena)
+{
+    const tw_program *p = &op->program;
+    for (int m = 1; p->flow && m < p->machine->n_memories; m++)
+        for (int o = 0; o < p->op->n_operands; o++) {
+            tw_pool_use *use = &op->timeline.pool[m][o];
+            const char **name;
+            int n = 0;
+            if (use->n_operands == 0) continue;
+            TW_ALLOC(arena, name, use->n_operands);
+            for (int k = 0; k < p->op->n_operands; k++)
+                if (p->flow->residency[m][k].here && p->flow->residency[m][k].pool == o)
+                    name[n++] = p->op->operand[k].name;
+            use->operand = name;
+        }
+    return TW_OK;
+}
+
 /* Operand o between memory m and the one outside it. */
 static tw_link_use describe_link(const tw_op_plan *plan, int m, int o, int64_t least)
 {
@@ -158,9 +177,11 @@ static tw_status describe(tw_plan *plan, tw_op_plan *op, const tw_origin *origin
     TW_TRY(tw_placements_describe(plan->placing, plan->n_placings, op, work->arena, &plan->placement));
     for (int i = 0; i < model->n_ops; i++) {
         describe_memories(&op[i], plan->machine);
+        TW_TRY(name_pools(&op[i], work->arena));
         TW_TRY(describe_links(&op[i], work->scratch));
-        op[i].searched = origin->found != NULL && !plan->mapping->op[i].fused;
+        op[i].searched = origin->found && !origin->found[i].missing && !plan->mapping->op[i].fused;
         if (origin->found) op[i].search = origin->found[i];
+        op[i].result = tw_search_view(&op[i].search);
         if (!add_sum(&plan->sum, &op[i].timeline.sum))
             return tw_diag_error(work->diag, model->op[i].loc, "the time of all operators exceeds 2^63 cycles");
     }

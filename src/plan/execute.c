@@ -23,7 +23,7 @@ tw_claims tw_claims_of(const tw_op_plan *plan)
                        .memory = plan->memory,
                        .link = plan->link,
                        .pool = plan->timeline.pool,
-                       .search = plan->searched ? &plan->search : NULL};
+                       .search = plan->searched ? &plan->result : NULL};
 }
 
 /* The executor sees a timeline in the order of time: lockstep rows are, the commands of an async program are put so. */

@@ -25,7 +25,9 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
                             tw_front_list *out)
 {
     tw_front_point *point;
+    double *value;
     TW_ALLOC(arena, point, found->n_front);
+    TW_ALLOC(arena, value, found->n_front * n_goals);
     for (int i = 0; i < found->n_front; i++) {
         tw_mapping *one;
         tw_op_map *map;
@@ -34,8 +36,8 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
         memcpy(map, mapping->op, (size_t)mapping->n_ops * sizeof *map);
         map[op] = found->front[i];
         *one = (tw_mapping){mapping->n_ops, map};
-        point[i].mapping = one;
-        for (int g = 0; g < n_goals; g++) point[i].value[g] = (double)found->front_value[i].of[g];
+        for (int g = 0; g < n_goals; g++) value[i * n_goals + g] = (double)found->front_value[i].of[g];
+        point[i] = (tw_front_point){n_goals, &value[i * n_goals], one};
     }
     *out = (tw_front_list){found->n_front, point};
     return TW_OK;
@@ -55,7 +57,7 @@ typedef struct hunt {
     const tw_request *asked;
     tw_found *found;
     tw_op_map *map; /* of fused operators from the beginning */
-    tw_search_result *result;
+    tw_search_record *result;
     tw_evaluator *evaluator;
 } hunt;
 
@@ -145,12 +147,11 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
 
 static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)
 {
-    const tw_search_result *said = &op->search;
-    tw_search_options asked = {.n_objectives = said->n_objectives};
+    const tw_search_record *said = &op->search;
+    const tw_search_options asked = {.n_objectives = said->n_objectives, .objective = said->objective};
     tw_diag muted = {.muted = true};
     tw_goals goals;
     tw_outcome outcome;
-    memcpy(asked.objective, said->objective, sizeof asked.objective);
     if (said->n_objectives < 1 || tw_goals_of(&asked, op->program.machine, &muted, &goals) != TW_OK) return false;
     if (tw_outcome_of(&op->program, &op->timeline, scratch, &outcome) != TW_OK) return false;
     tw_goal_value value = tw_goals_value(&goals, &outcome);

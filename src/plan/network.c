@@ -33,6 +33,22 @@ static tw_status find_input(tw_context *ctx, const tw_graph_file *file, const ch
     return tw_diag_error(&ctx->diag, (tw_loc){file->path, 0, 0}, "there is no input '%s'", name);
 }
 
+static tw_status check_dims(tw_context *ctx, const char *input, int n)
+{
+    if (n >= 0 && n <= TW_ONNX_MAX_DIMS) return TW_OK;
+    return tw_diag_error(&ctx->diag, (tw_loc){0}, "input '%s' is given %d dimensions, a tensor has at most %d",
+                         input, n, TW_ONNX_MAX_DIMS);
+}
+
+static tw_status check_options(tw_context *ctx, const tw_network_options *options)
+{
+    for (int i = 0; i < options->n_shapes; i++)
+        TW_TRY(check_dims(ctx, options->shape[i].input, options->shape[i].n_dims));
+    for (int i = 0; i < options->n_data; i++)
+        TW_TRY(check_dims(ctx, options->data[i].name, options->data[i].n_dims));
+    return TW_OK;
+}
+
 /* The size that an option or the file gives a dimension of an input; -1: neither does. */
 static int64_t size_of(const tw_network_options *options, const tw_value *value, int d)
 {
@@ -82,7 +98,7 @@ static tw_status given_data(tw_context *ctx, const tw_network_options *options, 
         int value = -1;
         TW_TRY(find_input(ctx, net->file, d->name, &value));
         given[value] = (tw_array){tw_onnx_type_called(d->type), d->n_dims, {0}, d->n_elems, d->bytes};
-        memcpy(given[value].dim, d->dim, sizeof given[value].dim);
+        memcpy(given[value].dim, d->dim, (size_t)d->n_dims * sizeof *d->dim);
     }
     TW_TRY(tw_network_derive(ctx, net->file, given, derived));
     net->given = given;
@@ -101,7 +117,7 @@ static tw_status infer(tw_context *ctx, const tw_graph_file *file, const tw_netw
     for (int i = 0; i < options->n_dims; i++) dim[i] = (tw_dim_value){options->dim[i].name, options->dim[i].size};
     for (int i = 0; i < options->n_shapes; i++) {
         shape[i] = (tw_input_shape){.name = options->shape[i].input, .n_dims = options->shape[i].n_dims};
-        memcpy(shape[i].dim, options->shape[i].dim, sizeof shape[i].dim);
+        memcpy(shape[i].dim, options->shape[i].dim, (size_t)shape[i].n_dims * sizeof *shape[i].dim);
     }
     how.dim = dim;
     how.input = shape;
@@ -298,6 +314,7 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
     tw_network *net;
     tw_lower_options how = {.no_fold = options->no_fold, .strict = options->strict};
     TW_ALLOC(ctx->arena, net, 1);
+    TW_TRY(check_options(ctx, options));
     TW_TRY(find_dtype(ctx, options->dtype, &how.float_as));
     how.judge = tw_merge_judge_of(options->machine);
     net->executable = !options->dtype;

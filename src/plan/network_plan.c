@@ -74,7 +74,7 @@ static double time_share(team *t, int layer, int n_workers)
 
 static tw_search_options options_of(team *t, int layer, tw_limits *limits)
 {
-    tw_search_options o = t->options->search;
+    tw_search_options o = *t->options->search;
     o.n_threads = 1;
     o.progress = NULL; /* the deadline tells */
     if (o.limits) {
@@ -242,7 +242,7 @@ static void watch(team *t)
 
 static int count_workers(const team *t)
 {
-    int wanted = t->options->search.n_threads;
+    int wanted = t->options->search->n_threads;
     if (wanted <= 0) wanted = (int)sysconf(_SC_NPROCESSORS_ONLN);
     return (int)tw_clamp(wanted, 1, tw_clamp(t->n_order, 1, MAX_WORKERS));
 }
@@ -309,7 +309,7 @@ static bool ran_out(const result *r)
 /* What may still be gained in all steps of a layer, of the first objective. */
 static double open_of(const team *t, int layer)
 {
-    const tw_search_result *s = &t->result[layer].plan->op[0].search;
+    const tw_search_record *s = &t->result[layer].plan->op[0].search;
     return (s->value[0] - s->bound) * t->network->layer[layer].n_steps;
 }
 
@@ -354,7 +354,7 @@ static void hand_on(team *t)
 
 static tw_status run_rounds(team *t, tw_context *ctx)
 {
-    const tw_search_options *o = &t->options->search;
+    const tw_search_options *o = t->options->search;
     bool budgets = !t->mapping && o->budget <= 0 && isinf(tw_deadline_left(&t->deadline));
     for (int i = 0; i < t->network->n_layers && budgets; i++) t->result[i].budget = base_budget;
     TW_TRY(run_team(t, ctx));
@@ -370,7 +370,7 @@ static tw_status run_rounds(team *t, tw_context *ctx)
 static tw_status plan_layers(team *t, tw_context *ctx)
 {
     t->begin_ns = tw_deadline_now();
-    tw_deadline_init(&t->deadline, t->options->search.time_limit, ctx->diag.deadline);
+    tw_deadline_init(&t->deadline, t->options->search->time_limit, ctx->diag.deadline);
     t->at_work = -1;
     TW_TRY(list_order(t, ctx->arena));
     TW_ALLOC(ctx->arena, t->result, t->network->n_layers + 1);

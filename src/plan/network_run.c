@@ -366,13 +366,16 @@ static tw_status keep_outputs(tw_run *r, tw_network_verdict *out)
     TW_ALLOC(r->ctx->arena, data, main->n_outputs + 1);
     for (int i = 0; i < main->n_outputs; i++) {
         tw_array array;
+        int64_t *dim;
         TW_TRY(tw_run_value(r, main->output[i], &array));
+        TW_ALLOC(r->ctx->arena, dim, array.n_dims + 1);
+        memcpy(dim, array.dim, (size_t)array.n_dims * sizeof *dim);
         data[i] = (tw_network_data){.name = r->net->file->value[main->output[i]].name,
                                     .type = tw_onnx_type_name(array.type),
                                     .n_dims = array.n_dims,
+                                    .dim = dim,
                                     .n_elems = array.n,
                                     .bytes = array.data};
-        memcpy(data[i].dim, array.dim, sizeof data[i].dim);
     }
     out->n_outputs = main->n_outputs;
     out->output = data;

@@ -225,7 +225,7 @@ static tw_status fill_input(tw_run *r, int value, uint64_t *seed)
     if (tensor < 0) return TW_OK;
     TW_TRY(check_given(r, data, &r->lowered->tensor[tensor]));
     r->store[tensor] = (tw_array){r->lowered->tensor[tensor].type, data->n_dims, {0}, data->n_elems, data->bytes};
-    memcpy(r->store[tensor].dim, data->dim, sizeof data->dim);
+    memcpy(r->store[tensor].dim, data->dim, (size_t)data->n_dims * sizeof *data->dim);
     return TW_OK;
 }
 

@@ -6,6 +6,7 @@
 #ifndef TW_PLAN_PLAN_H
 #define TW_PLAN_PLAN_H
 #include "mapping/mapping.h"
+#include "mapping/record.h"
 #include "plan/touch.h"
 #include "program/program.h"
 #include "sim/joint.h"
@@ -17,7 +18,8 @@ typedef struct tw_op_plan {
     const tw_op_map *next; /* the mapping of the operator behind it, NULL: there is none */
     tw_touches touches;    /* of a group whose addresses had to be found */
     bool searched;
-    tw_search_result search;
+    tw_search_record search;
+    tw_search_result result; /* the same for the public interface: points into `search` */
     tw_memory_use memory[TW_MAX_MEMORIES];
     tw_link_use link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into memory m, from 1 on */
 } tw_op_plan;
@@ -87,7 +89,7 @@ typedef struct tw_advisor {
 
 /* Where a mapping comes from. */
 typedef struct tw_origin {
-    const tw_search_result *found;        /* how the search of each operator ended; NULL: it was given       */
+    const tw_search_record *found;        /* how the search of each operator ended; NULL: it was given       */
     const tw_front_list *front;           /* the Pareto front of each; NULL: none                            */
     const tw_advisor *advisor;            /* NULL: nobody is asked                                           */
     const struct tw_evaluator *evaluator; /* of that search: may have simulated it already; NULL: none */

@@ -25,8 +25,14 @@ tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *option
 tw_status tw_report_needs_async(const tw_machine *machine, const char *what, tw_diag *diag);
 /* One stage as stable text; TW_ERR_INPUT for an unknown name. */
 tw_status tw_report_dump(const tw_plan *plan, const char *stage, tw_arena *scratch, tw_diag *diag, FILE *out);
-/* A row as the public interface shows it. `action` has room for row->n_events. */
-void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_row *out);
+/* What an action of a row points to, beside the row itself. */
+typedef struct tw_action_tables {
+    int source[TW_MAX_OPERANDS];
+    int64_t tile[TW_MAX_LOOPS];
+} tw_action_tables;
+/* A row as the public interface shows it, which lives as long as `row`. `action` and `tables` have room for row->n_events. */
+void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_action_tables *tables,
+                   tw_row *out);
 /* Whether rows of the next level are nested in this one: they do its EXEC. */
 bool tw_row_contains_rows(const tw_rowset *row);
 

@@ -6,23 +6,30 @@
 
 static double gap_of(double best, double bound) { return best > bound && best > 0 ? (best - bound) / best : 0; }
 
-static void describe_bound(const tw_space *s, const tw_hunt *hunt, tw_search_result *r)
+static void describe_bound(const tw_space *s, const tw_hunt *hunt, tw_search_record *r)
 {
     r->root_bound = (double)hunt->root.of[0];
     r->bound_by = hunt->root_by;
     if (hunt->root_at >= 0) r->bound_at = s->machine->engine[hunt->root_at].name;
 }
 
-static void describe(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
-                     const tw_hunt *hunt, tw_search_result *r)
+/* By the machine's own names: the caller's need not live as long. */
+static tw_objective objective_of(const tw_goal *goal, const tw_machine *machine)
 {
-    *r = (tw_search_result){.space = options->space, .ending = hunt->ending, .proven = !hunt->any_open};
+    const char *mover = goal->engine < 0 ? NULL : machine->engine[goal->engine].name;
+    return (tw_objective){goal->measure, goal->memory < 0 ? mover : machine->memory[goal->memory].name};
+}
+
+static void describe(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
+                     const tw_hunt *hunt, tw_search_record *r)
+{
+    *r = (tw_search_record){.space = options->space, .ending = hunt->ending, .proven = !hunt->any_open};
     if (hunt->front.n == 0) return;
     r->n_objectives = goals->n;
     const tw_best *best = &hunt->front.best[0];
     tw_wide first = best->value.of[0];
     for (int i = 0; i < goals->n; i++) {
-        if (options->n_objectives > 0) r->objective[i] = options->objective[i];
+        r->objective[i] = objective_of(&goals->goal[i], s->machine);
         r->value[i] = (double)best->value.of[i];
     }
     r->best = first > INT64_MAX ? INT64_MAX : (int64_t)first;
@@ -123,7 +130,7 @@ static double time_of_space(const tw_space *s, const tw_search_options *options,
 }
 
 tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
-                       tw_search_result *result)
+                       tw_search_record *result)
 {
     const tw_search_options *options = search->options;
     tw_space space;

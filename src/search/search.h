@@ -71,5 +71,5 @@ typedef struct tw_search { /* what is searched */
 } tw_search;
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
-                                    tw_search_result *result);
+                                    tw_search_record *result);
 #endif

@@ -141,7 +141,7 @@ tw_status tw_seed_tiles(const tw_space *space, int frame, int64_t k, int64_t gra
     int64_t width = 1;
     bool empty;
     tw_diag muted = {.muted = true};
-    tw_tile_choice tiles;
+    tw_best_tiles tiles;
     *out = NULL;
     for (int o = 0; o < op->n_operands; o++) width = tw_max(width, space->elem_units[o]);
     tw_best_request request = {

@@ -416,7 +416,7 @@ static void describe_pools(const tw_program *p, tw_timeline *out)
             if (!residency->here) continue;
             tw_pool_use *use = &out->pool[m][residency->pool];
             use->memory = p->machine->memory[m].name;
-            use->operand[use->n_operands++] = p->op->operand[o].name;
+            use->n_operands++;
             if (residency->pool != o) continue;
             use->slots = p->layout.count[m][o];
             use->needed = tw_max(use->needed, 1); /* also where all tiles lie in padding */

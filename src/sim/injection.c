@@ -255,7 +255,13 @@ static int64_t count_slots(const schedule *s, int memory, unsigned operands, int
     return most;
 }
 
-static tw_status count_all_slots(schedule *s, tw_arena *arena, tw_injection_summary *out)
+/* What the schedule needs of each memory, per operand. */
+typedef struct needs {
+    int64_t slots[TW_MAX_MEMORIES][TW_MAX_OPERANDS], pool_slots[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    const int64_t *slots_of[TW_MAX_MEMORIES], *pool_slots_of[TW_MAX_MEMORIES]; /* the rows of the two */
+} needs;
+
+static tw_status count_all_slots(schedule *s, tw_arena *arena, needs *out)
 {
     const tw_op *op = s->program->op;
     int64_t *from, *to;
@@ -294,9 +300,22 @@ static void find_period(const schedule *s, int64_t first, bool plain, tw_injecti
     if (alone >= 0.9 * pace) out->limit = s->machine->engine[best].name;
 }
 
-static tw_status summarise(schedule *s, bool plain, tw_arena *arena, tw_injection_summary *out)
+static tw_status summarise(schedule *s, bool plain, const tw_work *work, const tw_injection_summary **made)
 {
-    *out = (tw_injection_summary){.steps = s->n_steps};
+    tw_injection_summary *out;
+    needs *needed;
+    TW_ALLOC(work->arena, out, 1);
+    TW_ALLOC(work->arena, needed, 1);
+    for (int m = 0; m < s->machine->n_memories; m++) {
+        needed->slots_of[m] = needed->slots[m];
+        needed->pool_slots_of[m] = needed->pool_slots[m];
+    }
+    *out = (tw_injection_summary){.steps = s->n_steps,
+                                  .n_memories = s->machine->n_memories,
+                                  .n_operands = s->program->op->n_operands,
+                                  .slots = needed->slots_of,
+                                  .pool_slots = needed->pool_slots_of};
+    *made = out;
     int64_t first = INT64_MAX, least = INT64_MAX;
     for (int64_t i = 0; i < s->n; i++) {
         const record *r = &s->at[i];
@@ -307,7 +326,7 @@ static tw_status summarise(schedule *s, bool plain, tw_arena *arena, tw_injectio
     }
     out->prologue = least < first ? first - least : 0;
     find_period(s, first, plain, out);
-    return plain ? TW_OK : count_all_slots(s, arena, out);
+    return plain ? TW_OK : count_all_slots(s, work->scratch, needed);
 }
 
 /* ---- rows ---- */
@@ -317,20 +336,30 @@ static tw_status show_rows(const schedule *s, const tw_injection_request *asked,
 {
     tw_flow_cursor cursor;
     tw_event events[TW_FLOW_STEP_MAX];
+    tw_injection_link link[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    const tw_injection_link *into[TW_MAX_MEMORIES];
+    static const int64_t origin[TW_MAX_LOOPS] = {0}; /* of steps that execute nothing */
     int64_t step = 0;
+    for (int m = 0; m < TW_MAX_MEMORIES; m++) into[m] = link[m];
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     for (int64_t first = 0, last; first < s->n; first = last + 1) {
         for (last = first; !s->at[last].last_of_step;) last++;
-        tw_injection_row row = {.step = step++, .n_loops = s->program->op->n_loops};
+        tw_injection_row row = {.step = step++,
+                                .n_loops = s->program->op->n_loops,
+                                .index = origin,
+                                .n_memories = s->machine->n_memories,
+                                .n_operands = s->program->op->n_operands,
+                                .link = into};
+        memset(link, 0, sizeof link);
         int n = tw_flow_cursor_next(&cursor, events);
         assert(n == last - first + 1);
         for (int i = 0; i < n; i++)
-            if (events[i].instr.op == TW_EXEC) memcpy(row.index, events[i].instr.index, sizeof row.index);
+            if (events[i].instr.op == TW_EXEC) row.index = events[i].instr.index;
         for (int64_t i = first; i <= last; i++) {
             const record *r = &s->at[i];
             if (r->op == TW_EXEC) row.compute = r->start;
             if (is_input(s, r))
-                row.link[s->machine->engine[r->engine].memory][r->operand] =
+                link[s->machine->engine[r->engine].memory][r->operand] =
                     (tw_injection_link){true, r->start, r->start + r->cost};
         }
         TW_TRY(asked->fn(asked->user, &row));
@@ -339,8 +368,9 @@ static tw_status show_rows(const schedule *s, const tw_injection_request *asked,
 }
 
 tw_status tw_injection_run(const tw_program *program, int64_t n_instrs, const tw_injection_request *asked,
-                           tw_arena *scratch, tw_diag *diag, tw_injection_summary *out)
+                           const tw_work *work, const tw_injection_summary **out)
 {
+    tw_diag *diag = work->diag;
     bool plain = asked->options->plain;
     schedule s = {.program = program, .machine = program->machine, .diag = diag};
     if (!program->flow)
@@ -353,13 +383,13 @@ tw_status tw_injection_run(const tw_program *program, int64_t n_instrs, const tw
                                   " instructions; a schedule of injection times, which is found "
                                   "backwards, keeps all of them, at most %d",
                                   program->op->name, n_instrs, TW_INJECTION_MAX);
-    TW_TRY(record_program(&s, n_instrs, scratch));
+    TW_TRY(record_program(&s, n_instrs, work->scratch));
     if (plain) {
         make_plain(&s);
     } else {
         run_backwards(&s);
         shift(&s);
     }
-    TW_TRY(summarise(&s, plain, scratch, out));
-    return asked->fn ? show_rows(&s, asked, scratch) : TW_OK;
+    TW_TRY(summarise(&s, plain, work, out));
+    return asked->fn ? show_rows(&s, asked, work->scratch) : TW_OK;
 }

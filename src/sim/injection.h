@@ -24,6 +24,6 @@ typedef struct tw_injection_request {
 } tw_injection_request;
 /* `n_instrs`: of the whole program. TW_INFEASIBLE when they are too many. */
 TW_NODISCARD tw_status tw_injection_run(const tw_program *program, int64_t n_instrs,
-                                        const tw_injection_request *asked, tw_arena *scratch, tw_diag *diag,
-                                        tw_injection_summary *out);
+                                        const tw_injection_request *asked, const tw_work *work,
+                                        const tw_injection_summary **out);
 #endif

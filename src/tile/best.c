@@ -280,7 +280,7 @@ static tw_status bound_sweeps(search *s, tw_arena *scratch)
     return TW_OK;
 }
 
-tw_status tw_best_find(const tw_best_request *request, tw_arena *scratch, tw_diag *diag, tw_tile_choice *out)
+tw_status tw_best_find(const tw_best_request *request, tw_arena *scratch, tw_diag *diag, tw_best_tiles *out)
 {
     const tw_op *op = request->op;
     search s = {.op = op, .nest = {.op = op}, .granule = request->granule, .capacity = request->capacity};
@@ -299,7 +299,7 @@ tw_status tw_best_find(const tw_best_request *request, tw_arena *scratch, tw_dia
     grow(&s);
     branch(&s, 0);
     if (s.best.elems == INT64_MAX) return tw_diag_error(diag, op->loc, "traffic of '%s' exceeds 2^63", op->name);
-    *out = (tw_tile_choice){.elems = s.best.elems, .held = s.best.held, .n_tried = s.n_tried};
+    *out = (tw_best_tiles){.elems = s.best.elems, .held = s.best.held, .n_tried = s.n_tried};
     for (int l = 0; l < op->n_loops; l++) out->tile[l] = s.best.tile[l];
     return TW_OK;
 }

@@ -18,8 +18,13 @@ typedef struct tw_best_request {
     int64_t capacity;        /* elements                   */
 } tw_best_request;
 
+typedef struct tw_best_tiles { /* as tw_tile_choice says them */
+    int64_t tile[TW_MAX_LOOPS];
+    int64_t elems, held, n_tried;
+} tw_best_tiles;
+
 /* TW_INFEASIBLE, with a message, when not even the smallest tiles fit. Time grows with the number of tile sizes that
  * bounds cannot exclude: next to nothing for loops without windows, whatever their extent. */
 TW_NODISCARD tw_status tw_best_find(const tw_best_request *request, tw_arena *scratch, tw_diag *diag,
-                                    tw_tile_choice *out);
+                                    tw_best_tiles *out);
 #endif

@@ -90,8 +90,8 @@ TEST(every_kind_of_plan_is_kept_and_comes_back)
             question q;
             enter();
             ask(&q, kind[i][0], kind[i][1], NULL);
-            q.options.search =
-                (tw_search_options){.n_objectives = 1, .objective = {{.measure = measure[k]}}, .budget = 100000};
+            q.options.search = (tw_search_options){
+                .n_objectives = 1, .objective = (const tw_objective[]){{.measure = measure[k]}}, .budget = 100000};
             CHECK(!is_answered(&q));
             search(&q);
             CHECK(tw_plan_confirms(q.s.plan));
@@ -192,7 +192,8 @@ TEST(results_that_the_simulation_contradicts_are_dropped)
         char entry[ENTRY_BYTES], same[200];
         enter();
         ask(&q, "matmul:12x10x14", "tick-10k", NULL);
-        q.options.search = (tw_search_options){.n_objectives = 1, .objective = {{.measure = TW_CYCLES}}};
+        q.options.search =
+            (tw_search_options){.n_objectives = 1, .objective = (const tw_objective[]){{.measure = TW_CYCLES}}};
         search(&q);
         read_entry(&q, entry);
         const char *at = strstr(entry, forged[i][0]); /* forging what is there already shows that forging works */

@@ -39,14 +39,14 @@ static void check_best(record *r, int64_t granule, int64_t capacity)
 {
     static const char *const key[LOOPS] = {"best_tiles m", "best_tiles n", "best_tiles k"};
     int64_t want[LOOPS];
-    tw_tile_choice best;
+    const tw_tile_choice *best;
     if (tw_traffic_best(r->ctx, r->model, 0, r->order, granule, capacity, &best) != TW_OK) {
         fail_case(r->f.t, r->f.file, r->f.id, tw_context_message(r->ctx, 0));
         return;
     }
-    field_check(&r->f, "best_true", ELEM_BYTES * best.elems);
+    field_check(&r->f, "best_true", ELEM_BYTES * best->elems);
     if (!field_any(&r->f, "best_tiles") || !field_list(&r->f, "best_tiles", 1, LOOPS, want)) return;
-    for (int i = 0; i < LOOPS; i++) check_value(r->f.t, r->f.file, r->f.id, key[i], best.tile[i], want[i]);
+    for (int i = 0; i < LOOPS; i++) check_value(r->f.t, r->f.file, r->f.id, key[i], best->tile[i], want[i]);
 }
 
 /* i, j, k are the loops m, n, k. */

@@ -82,7 +82,7 @@ static void check_search(const problem *p, const char *id, const json_t *values,
         const tw_machine *machine;
         const tw_plan *plan;
         tw_search_options options = {.n_objectives = 1,
-                                     .objective = {{cycles ? TW_CYCLES : TW_TICKS, NULL}},
+                                     .objective = (const tw_objective[]){{cycles ? TW_CYCLES : TW_TICKS, NULL}},
                                      .space = TW_SPACE_NOTES,
                                      .mode = *mode == 'S'   ? TW_MODE_SEPARATE
                                              : *mode == 'I' ? TW_MODE_IN_PLACE

@@ -116,7 +116,7 @@ static void run_injection(tally *t, const char *file, const json_t *record)
     snprintf(m.compute, sizeof m.compute, "{constant: %" PRId64 "}", period);
     bool sound = close_fields(&d), good = close_fields(&f);
     if (sound && good && open_scene(&s, &m, &c, false)) {
-        tw_injection_summary sum;
+        const tw_injection_summary *sum;
         tw_injection_options plain = {.plain = true};
         if (tw_plan_injection(s.ctx, s.plan, 0, &plain, check_injection_row, &in, &sum) != TW_OK)
             fail_case(t, file, s.id, "no injection schedule");

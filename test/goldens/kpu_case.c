@@ -110,8 +110,10 @@ static const char *letter_of(const char *operand)
 static kpu_event event_of(const tw_row *row)
 {
     const tw_action *a = row->action, *b = &row->action[row->n_actions - 1];
-    kpu_event e = {a->engine,        letter_of(a->operand), a->n_tile,  {a->tile[0], a->tile[1], a->tile[2]},
-                   row->start_cycle, row->end_cycle,        a->busy_end};
+    kpu_event e = {a->engine,        letter_of(a->operand),
+                   a->n_tile,        {a->tile[0], a->tile[1], a->n_tile > 2 ? a->tile[2] : 0},
+                   row->start_cycle, row->end_cycle,
+                   a->busy_end};
     if (a->op == TW_EXEC || row->n_actions == 1) return e;
     return (kpu_event){a->engine, "AB", 3, {a->tile[0], b->tile[1], a->tile[1]}, e.start, e.end, e.busy_end};
 }

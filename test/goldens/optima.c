@@ -47,17 +47,17 @@ static bool options_of(const row *r, tw_search_options *out)
 {
     const char *mode = text_of(r, "mode"), *split = text_of(r, "split");
     bool greedy = strcmp(split, "greedy") == 0;
-    *out =
-        (tw_search_options){.n_objectives = 1,
-                            .objective = {{strcmp(text_of(r, "cost"), "unit") == 0 ? TW_TICKS : TW_CYCLES, NULL}},
-                            .space = TW_SPACE_NOTES,
-                            .mode = *mode == 'S'   ? TW_MODE_SEPARATE
-                                    : *mode == 'I' ? TW_MODE_IN_PLACE
-                                                   : TW_MODE_FUSED,
-                            .cut = greedy ? TW_CUT_GREEDY : TW_CUT_BALANCED,
-                            .approach = TW_APPROACH_DIRECT,
-                            .min_tile = number_of(r, "min_tile"),
-                            .budget = INT64_MAX};
+    static const tw_objective ticks = {TW_TICKS, NULL}, cycles = {TW_CYCLES, NULL};
+    *out = (tw_search_options){.n_objectives = 1,
+                               .objective = strcmp(text_of(r, "cost"), "unit") == 0 ? &ticks : &cycles,
+                               .space = TW_SPACE_NOTES,
+                               .mode = *mode == 'S'   ? TW_MODE_SEPARATE
+                                       : *mode == 'I' ? TW_MODE_IN_PLACE
+                                                      : TW_MODE_FUSED,
+                               .cut = greedy ? TW_CUT_GREEDY : TW_CUT_BALANCED,
+                               .approach = TW_APPROACH_DIRECT,
+                               .min_tile = number_of(r, "min_tile"),
+                               .budget = INT64_MAX};
     return strlen(mode) == 1 && strchr("SIF", *mode) && (greedy || strcmp(split, "balanced") == 0);
 }
 

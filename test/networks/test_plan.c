@@ -11,7 +11,8 @@ static const tw_network_plan *plan_digits(tw_context *ctx, const tw_machine *mac
 {
     const tw_network *network;
     const tw_network_plan *plan;
-    tw_network_search_options options = {.search.n_threads = n_threads};
+    tw_search_options layers = {.n_threads = n_threads};
+    tw_network_search_options options = {.search = &layers};
     tw_network_dim batch = {"batch", 1};
     tw_network_options open = {.n_dims = 1, .dim = &batch};
     const char *source = getenv("TW_SOURCE");

@@ -234,12 +234,13 @@ static void compare(test *t, const tw_network_verdict *v)
  * slow host leaves it out. */
 static tw_status search(test *t, const tw_machine *machine, const tw_network_plan **plan)
 {
-    tw_network_search_options how = {.search = {.n_threads = 1}};
+    tw_search_options layers = {.n_threads = 1};
+    tw_network_search_options how = {.search = &layers};
     tw_status status = TW_OK;
     *plan = NULL;
     for (int64_t budget = 100000; budget <= 1000000; budget *= 10) {
-        how.search.budget = budget;
-        how.search.time_limit = budget > 100000 ? 30 : 0;
+        layers.budget = budget;
+        layers.time_limit = budget > 100000 ? 30 : 0;
         status = tw_network_search(t->ctx, t->network, machine, &how, plan);
         if (status != TW_OK || tw_network_plan_totals(*plan)->n_refused == 0) break;
     }

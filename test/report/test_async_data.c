@@ -170,7 +170,7 @@ static void check_injection(const opened *o, bool latency)
 {
     char *text, *csv;
     tw_injection_options options = {.plain = latency};
-    tw_injection_summary sum;
+    const tw_injection_summary *sum;
     PRINTED(text, tw_plan_print_injection(o->ctx, o->plan, TW_FORMAT_JSON, &options, NULL, out));
     PRINTED(csv, tw_plan_print_injection(o->ctx, o->plan, TW_FORMAT_CSV, &options, NULL, out));
     json_t *root = parse(text, strlen(text));
@@ -181,8 +181,8 @@ static void check_injection(const opened *o, bool latency)
     CHECK_EQ(tw_plan_injection(o->ctx, o->plan, 0, &options, check_row, &x, &sum), TW_OK);
     CHECK_EQ(json_array_size(x.rows), x.n);
     CHECK_EQ(integer(field(op, "summary"), "steps"), x.n);
-    CHECK_EQ(integer(field(op, "summary"), "prologue"), sum.prologue);
-    CHECK_EQ(integer(field(field(op, "summary"), "period"), "num"), sum.period_num);
+    CHECK_EQ(integer(field(op, "summary"), "prologue"), sum->prologue);
+    CHECK_EQ(integer(field(field(op, "summary"), "period"), "num"), sum->period_num);
     CHECK_EQ(count_lines(csv), x.transfers + 1);
     for (const char *at = csv; *at; at = strchr(at, '\n') + 1) CHECK_EQ(count_commas(at), count_commas(csv));
     json_decref(root);

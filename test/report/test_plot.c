@@ -391,7 +391,8 @@ TEST(texts_stay_inside_and_apart_in_every_picture)
 TEST(a_front_is_drawn_with_all_of_its_points)
 {
     opened o = {.ctx = tw_context_new()};
-    tw_search_options how = {.n_objectives = 2, .objective = {{TW_CYCLES, NULL}, {TW_PEAK, "l2"}}, .pareto = true};
+    tw_search_options how = {
+        .n_objectives = 2, .objective = (const tw_objective[]){{TW_CYCLES, NULL}, {TW_PEAK, "l2"}}, .pareto = true};
     CHECK_EQ(tw_model_open(o.ctx, "matmul:64x64x64,dtype=i8", &o.model), TW_OK);
     CHECK_EQ(tw_machine_open(o.ctx, "kpu", &o.machine), TW_OK);
     how.budget = 2000;

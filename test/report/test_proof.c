@@ -1,5 +1,6 @@
 /* test/report/test_proof.c - what a search said, told again: every way to end, in words and as data. The results are made
  * up, and handed to a plan by tw_plan_restore; the searches themselves are tested elsewhere. */
+#include "mapping/record.h"
 #include "tw_test.h"
 #include "write/json.h"
 
@@ -16,7 +17,7 @@ typedef struct opened {
     const tw_plan *plan;
 } opened;
 
-static opened restore(const tw_search_result *result)
+static opened restore(const tw_search_record *result)
 {
     static const char text[] = "mapping: {matmul: {levels: [{at: buffer, tiles: {m: 2}}]}}\n";
     const tw_model *model;
@@ -26,13 +27,14 @@ static opened restore(const tw_search_result *result)
     CHECK_EQ(tw_model_open(o.ctx, "matmul:16x16x16", &model), TW_OK);
     CHECK_EQ(tw_machine_open(o.ctx, "tick-10k", &machine), TW_OK);
     CHECK_EQ(tw_mapping_parse(o.ctx, model, machine, "mapping", text, &mapping), TW_OK);
-    CHECK_EQ(tw_plan_restore(o.ctx, model, machine, mapping, result, &o.plan), TW_OK);
+    const tw_search_result said = tw_search_view(result);
+    CHECK_EQ(tw_plan_restore(o.ctx, model, machine, mapping, (const tw_search_result *[]){&said}, &o.plan), TW_OK);
     return o;
 }
 
-static tw_search_result proven(void)
+static tw_search_record proven(void)
 {
-    return (tw_search_result){.n_objectives = 1,
+    return (tw_search_record){.n_objectives = 1,
                               .best = 8616,
                               .value = {8616},
                               .bound = 8616,
@@ -48,7 +50,7 @@ static tw_search_result proven(void)
 }
 
 /* The lines of the report that begin with "  search", without the indentation; their spaces are the report's. */
-static char *search_lines(const tw_search_result *result, const tw_print_options *options)
+static char *search_lines(const tw_search_record *result, const tw_print_options *options)
 {
     char *text = NULL, *found = NULL;
     size_t n = 0;
@@ -64,7 +66,7 @@ static char *search_lines(const tw_search_result *result, const tw_print_options
     return found;
 }
 
-static void check_lines(const tw_search_result *result, const tw_print_options *options, const char *expected)
+static void check_lines(const tw_search_record *result, const tw_print_options *options, const char *expected)
 {
     char *lines = search_lines(result, options);
     CHECK_STR(lines, expected);
@@ -75,7 +77,7 @@ static void check_lines(const tw_search_result *result, const tw_print_options *
 
 TEST(a_proof_is_told_with_what_closed_the_space_the_strongest_bound_first)
 {
-    tw_search_result r = proven();
+    tw_search_record r = proven();
     check_lines(&r, NULL,
                 "  search      latency 8'616 cycles, proven\n"
                 "              3.2e12 points: 12'345 parts looked at, 310 simulated\n"
@@ -97,7 +99,7 @@ TEST(what_is_not_proven_has_a_gap_and_a_reason)
 {
     static const char *const reason[] = {"",          "; out of budget", "; out of time",
                                          "; stopped", "; out of memory", ", as asked"};
-    tw_search_result r = proven();
+    tw_search_record r = proven();
     r.proven = false;
     r.bound = 8600;
     r.gap = 0.0065;
@@ -120,7 +122,7 @@ TEST(what_is_not_proven_has_a_gap_and_a_reason)
 
 TEST(seconds_and_the_cache_are_told_only_when_asked_for)
 {
-    tw_search_result r = proven();
+    tw_search_record r = proven();
     tw_print_options options = {.seconds = true};
     char *lines = search_lines(&r, &options);
     CHECK(strstr(lines, "310 simulated, 3.14 s\n") != NULL);
@@ -133,7 +135,7 @@ TEST(seconds_and_the_cache_are_told_only_when_asked_for)
 
 TEST(objectives_are_told_in_their_units)
 {
-    tw_search_result r = proven();
+    tw_search_record r = proven();
     r.n_objectives = 4;
     r.objective[0] = (tw_objective){TW_EDP, NULL};
     r.objective[1] = (tw_objective){TW_ENERGY, NULL};
@@ -161,7 +163,7 @@ TEST(objectives_are_told_in_their_units)
 
 TEST(no_line_is_wider_than_the_terminal)
 {
-    tw_search_result r = proven();
+    tw_search_record r = proven();
     r.proven = false;
     r.gap = 0.123;
     r.ending = TW_END_MEMORY;
@@ -195,7 +197,7 @@ static json_t *document(const opened *o)
 
 TEST(the_document_has_every_field_of_the_result)
 {
-    tw_search_result r = proven();
+    tw_search_record r = proven();
     r.gap = 0.007427;
     r.ending = TW_END_STOPPED;
     opened o = restore(&r);
@@ -269,7 +271,7 @@ TEST(whole_numbers_have_no_exponent_and_all_others_read_back)
 TEST(names_are_copied_so_that_the_caller_may_drop_them)
 {
     char at[] = "mac", of[] = "move";
-    tw_search_result r = proven();
+    tw_search_record r = proven();
     r.bound_at = at;
     r.objective[0] = (tw_objective){TW_TRAFFIC, of};
     opened o = restore(&r);

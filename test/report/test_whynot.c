@@ -79,11 +79,11 @@ static const tw_shortage *only_shortage(const question *q)
 
 static void check_offsets(const tw_shortage *s, int n, const int64_t *offset, int64_t end, int64_t over)
 {
-    CHECK_EQ(s->use.n_blocks, n);
-    for (int i = 0; i < n; i++) CHECK_EQ(s->use.block[i].offset, offset[i]);
-    CHECK_EQ(s->use.height, end);
+    CHECK_EQ(s->use->n_blocks, n);
+    for (int i = 0; i < n; i++) CHECK_EQ(s->use->block[i].offset, offset[i]);
+    CHECK_EQ(s->use->height, end);
     CHECK_EQ(s->over, over);
-    CHECK_EQ(s->use.capacity, 100000);
+    CHECK_EQ(s->use->capacity, 100000);
 }
 
 TEST(the_note_s_tile_ends_63840_bytes_too_high_and_no_allocator_can_help)
@@ -91,11 +91,11 @@ TEST(the_note_s_tile_ends_63840_bytes_too_high_and_no_allocator_can_help)
     question q = ask(plain, cluster("bump", ""), tiles("ifm: 1, w: 1", all, false));
     const tw_shortage *s = only_shortage(&q);
     check_offsets(s, 3, (int64_t[]){0, 9600, 10240}, 163840, 63840);
-    CHECK_STR(s->use.block[0].name, "ofm");
-    CHECK_STR(s->use.block[1].name, "ifm");
-    CHECK_STR(s->use.block[2].name, "w");
-    CHECK_EQ(s->use.block[2].size, 153600);
-    CHECK_EQ(s->use.live, 163840);
+    CHECK_STR(s->use->block[0].name, "ofm");
+    CHECK_STR(s->use->block[1].name, "ifm");
+    CHECK_STR(s->use->block[2].name, "w");
+    CHECK_EQ(s->use->block[2].size, 153600);
+    CHECK_EQ(s->use->live, 163840);
     CHECK_EQ(s->excuse, TW_EXCUSE_NONE);
     forget(&q);
 }
@@ -105,16 +105,16 @@ TEST(the_operands_of_the_addition_come_behind)
     question q = ask(with_add, cluster("bump", ""), tiles("ifm: 1, w: 1", all, true));
     const tw_shortage *s = only_shortage(&q);
     check_offsets(s, 5, (int64_t[]){0, 9600, 10240, 163840, 173440}, 183040, 83040);
-    CHECK_STR(s->use.block[0].last_op, "matmul_transpose_b.add");
-    CHECK_STR(s->use.live_op, "matmul_transpose_b");
-    CHECK_EQ(s->use.live, 163840);
-    CHECK_EQ(s->use.lifetime, 163840);
-    CHECK(s->use.proven);
+    CHECK_STR(s->use->block[0].last_op, "matmul_transpose_b.add");
+    CHECK_STR(s->use->live_op, "matmul_transpose_b");
+    CHECK_EQ(s->use->live, 163840);
+    CHECK_EQ(s->use->lifetime, 163840);
+    CHECK(s->use->proven);
     CHECK_EQ(s->excuse, TW_EXCUSE_NONE);
     forget(&q);
     q = ask(with_add, cluster("lifetime", ""), tiles("ifm: 1, w: 1", all, true));
     s = only_shortage(&q);
-    CHECK_EQ(s->use.height, 163840);
+    CHECK_EQ(s->use->height, 163840);
     CHECK_EQ(s->over, 63840);
     forget(&q);
 }
@@ -171,8 +171,8 @@ TEST(lifetime_reuse_is_named_where_it_would_fit)
     memcpy(strstr(machine, "100000"), " 90000", 6); /* C 9'600, A 800, B 64'000; X and Y 9'600 each */
     question q = ask(with_add, machine, map);
     const tw_shortage *s = only_shortage(&q);
-    CHECK_EQ(s->use.height, 93600);
-    CHECK_EQ(s->use.live, 74400);
+    CHECK_EQ(s->use->height, 93600);
+    CHECK_EQ(s->use->live, 74400);
     CHECK_EQ(s->excuse, TW_EXCUSE_REUSE);
     bool offered = false;
     for (int i = 0; i < q.why->group[0].n_edits; i++) {
@@ -301,7 +301,7 @@ static void check_edit(question *q, const tw_group_why *g, const tw_edit *e)
 
 static void check_shortage(const tw_shortage *s)
 {
-    const tw_placement_use *use = &s->use;
+    const tw_placement_use *use = s->use;
     int64_t end = 0, most = 0;
     for (int i = 0; i < use->n_blocks; i++) {
         const tw_block_use *block = &use->block[i];
@@ -368,7 +368,7 @@ static void check_json(question *q)
         const json_t *group = json_array_get(groups, (size_t)i);
         const json_t *memory = json_array_get(json_object_get(group, "memories"), 0);
         CHECK_EQ(number(memory, "over"), g->memory[0].over);
-        CHECK_EQ(json_array_size(json_object_get(memory, "lots")), g->memory[0].use.n_blocks);
+        CHECK_EQ(json_array_size(json_object_get(memory, "lots")), g->memory[0].use->n_blocks);
         CHECK_EQ(json_array_size(json_object_get(group, "changes")), g->n_edits);
         CHECK_EQ(json_array_size(json_object_get(group, "nearest")), g->n_nearest);
         for (int k = 0; k < g->n_nearest; k++)
@@ -451,7 +451,7 @@ static void check_placements(const small *s, const question *q)
             if (other.plan)
                 CHECK_EQ(group_cycles(other.plan, &q->why->group[i]), e->cycles);
             else
-                CHECK_EQ(only_shortage(&other)->use.height, e->height);
+                CHECK_EQ(only_shortage(&other)->use->height, e->height);
             if (other.plan && tw_plan_n_placements(other.plan) > 0)
                 CHECK_EQ(tw_plan_placement(other.plan, 0)->height, e->height);
             forget(&other);

@@ -13,7 +13,9 @@ int main(void)
     const tw_model *model;
     const tw_machine *machine;
     const tw_plan *plan;
-    tw_search_options options = {.n_objectives = 1, .objective = {{.measure = TW_TICKS}}};
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    options.objective = &(tw_objective){.measure = TW_TICKS};
+    options.n_objectives = 1;
     int bad = tw_model_open(ctx, "matmul:128x128x512", &model) || tw_machine_open(ctx, "tick-100k", &machine) ||
               tw_plan_search(ctx, model, machine, &options, &plan) || tw_plan_summary(plan)->ticks != 5;
     tw_context_free(ctx);
@@ -38,7 +40,7 @@ LD_LIBRARY_PATH=$(pkg-config --variable=libdir tilewright) ./plan >printed
 sed -n '/^    [0-9]/,$ s/^    //p' "$2"/examples/10-library/README.md | diff - printed
 cd "$OLDPWD"
 if ldd "$(find "$root" -name libtilewright.so)" | grep -q cairo; then echo "the planner links cairo"; exit 1; fi
-sed 's/tw_context_free/bad |= (tw_context_use_painter(ctx, tw_cairo_painter()), tw_plan_plot(ctx, plan, \&(tw_plot_options){0}, stdout)) != TW_OK; tw_context_free/; 1i #include <tilewright/paint.h>' "$root"/user.c >"$root"/draws.c
+sed 's/tw_context_free/bad |= (tw_context_use_painter(ctx, tw_cairo_painter()), tw_plan_plot(ctx, plan, NULL, stdout)) != TW_OK; tw_context_free/; 1i #include <tilewright/paint.h>' "$root"/user.c >"$root"/draws.c
 cc -Wall -Werror -o "$root"/draws "$root"/draws.c $(pkg-config --cflags --libs tilewright-cairo tilewright)
 LD_LIBRARY_PATH=$(pkg-config --variable=libdir tilewright) "$root"/draws | head -c 4 | grep -q PNG
 "$root"/usr/bin/tilewright --version

@@ -36,26 +36,28 @@ static void check_shape(const int64_t e[3], int64_t granule, int64_t capacity, i
     tw_context *ctx = tw_context_new();
     const tw_model *model;
     const tw_plan *plan;
-    tw_tile_choice choice;
+    const tw_tile_choice *choice;
+    int64_t tile[3];
     char text[400];
     snprintf(text, sizeof text, "matmul:%" PRId64 "x%" PRId64 "x%" PRId64 ",dtype=f32", e[0], e[1], e[2]);
     CHECK_EQ(tw_model_open(ctx, text, &model), TW_OK);
     const tw_machine *machine = scratchpad(ctx, ELEM_BYTES * capacity);
     CHECK_EQ(tw_traffic_best(ctx, model, 0, "m n k", granule, capacity, &choice), TW_OK);
-    int64_t family = ELEM_BYTES * choice.elems;
+    int64_t family = ELEM_BYTES * choice->elems;
     if (expected) CHECK_EQ(family, expected);
-    for (int l = 0; l < 3; l++) choice.tile[l] = tw_min(choice.tile[l], e[l]);
+    for (int l = 0; l < 3; l++) tile[l] = tw_min(choice->tile[l], e[l]);
     snprintf(text, sizeof text,
              "mapping: {matmul: {levels: [{at: pad, sizes: {m: %" PRId64 ", n: %" PRId64 ", k: %" PRId64
              "}, buffers: {ifm: 1, w: 1, ofm: 1}}]}}",
-             choice.tile[0], choice.tile[1], choice.tile[2]);
+             tile[0], tile[1], tile[2]);
     const tw_mapping *mapping;
     CHECK_EQ(tw_mapping_parse(ctx, model, machine, "mapping", text, &mapping), TW_OK);
     CHECK_EQ(tw_plan_eval(ctx, model, machine, mapping, &plan), TW_OK);
     int64_t units = 0;
     for (int o = 0; o < 3; o++) units += tw_plan_link_use(plan, 0, 1, o)->units;
     CHECK_EQ(units, family);
-    tw_search_options options = {.n_objectives = 1, .objective = {{TW_TRAFFIC, "pad"}}, .budget = 1000000};
+    tw_search_options options = {
+        .n_objectives = 1, .objective = (const tw_objective[]){{TW_TRAFFIC, "pad"}}, .budget = 1000000};
     CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
     CHECK(tw_plan_search_result(plan, 0)->best <= family);
     tw_context_free(ctx);

@@ -178,7 +178,7 @@ TEST(the_family_of_the_notes_has_the_optima_that_the_search_of_it_finds)
                                      .mode = mode[how],
                                      .max_execs = max_execs,
                                      .n_objectives = 1,
-                                     .objective = {{timed ? TW_CYCLES : TW_TICKS, NULL}}};
+                                     .objective = (const tw_objective[]){{timed ? TW_CYCLES : TW_TICKS, NULL}}};
         for (int all_of_it = 0; all_of_it < 2; all_of_it++) {
             options.exhaustive = all_of_it;
             tw_status status = tw_plan_search(ctx, model, machine, &options, &plan);
@@ -456,13 +456,13 @@ static bool check_near(trial *t, const verdict *v, const tw_search_options *opti
 static bool check_search(trial *t, const verdict *v, tw_space_name space, bool exhaustive, int n_threads)
 {
     tw_search_options options = {.n_objectives = v->wanted.n,
+                                 .objective = v->wanted.objective,
                                  .pareto = v->wanted.pareto,
                                  .space = space,
                                  .max_buffers = t->c.max_buffers,
                                  .exhaustive = exhaustive,
                                  .n_threads = n_threads};
     const tw_plan *plan = NULL;
-    memcpy(options.objective, v->wanted.objective, sizeof options.objective);
     tw_context_clear_messages(t->ctx);
     tw_status status = tw_plan_search(t->ctx, t->model, t->machine, &options, &plan);
     if (status != (v->found ? TW_OK : TW_INFEASIBLE))
@@ -504,8 +504,8 @@ static void open_trial(trial *t, uint64_t *rng)
     for (int g = 0; g < GOALS; g++) {
         verdict *v = &t->v[g];
         *v = (verdict){.wanted = brute_random_goal(rng, t->machine)};
-        tw_search_options options = {.n_objectives = v->wanted.n, .pareto = v->wanted.pareto};
-        memcpy(options.objective, v->wanted.objective, sizeof options.objective);
+        tw_search_options options = {
+            .n_objectives = v->wanted.n, .objective = v->wanted.objective, .pareto = v->wanted.pareto};
         if (tw_goals_of(&options, t->machine, &diag, &v->goals) != TW_OK) abort();
         t->w[g] = *v;
     }

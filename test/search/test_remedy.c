@@ -115,12 +115,13 @@ TEST(every_change_is_worth_what_a_search_on_a_machine_file_with_it_finds)
 
 TEST(other_objectives_are_answered_in_their_own_measure)
 {
-    tw_search_options edp = {.n_objectives = 2, .objective = {{TW_EDP, NULL}, {TW_CYCLES, NULL}}};
+    tw_search_options edp = {.n_objectives = 2,
+                             .objective = (const tw_objective[]){{TW_EDP, NULL}, {TW_CYCLES, NULL}}};
     check_against_edits("matmul:3x2x4,dtype=i8", async, &edp, async_edit, TW_COUNT(async_edit));
     /* Time does not count: what is left is memory. */
-    tw_search_options traffic = {.n_objectives = 1, .objective = {{TW_TRAFFIC, "dma"}}};
+    tw_search_options traffic = {.n_objectives = 1, .objective = (const tw_objective[]){{TW_TRAFFIC, "dma"}}};
     check_against_edits("matmul:3x2x4,dtype=i8", async, &traffic, async_edit, 2);
-    tw_search_options ticks = {.n_objectives = 1, .objective = {{TW_TICKS, NULL}}};
+    tw_search_options ticks = {.n_objectives = 1, .objective = (const tw_objective[]){{TW_TICKS, NULL}}};
     check_against_edits("matmul:6x5x7", lockstep, &ticks, lockstep_edit, TW_COUNT(lockstep_edit));
 }
 
@@ -329,7 +330,9 @@ TEST(gains_are_over_the_best_plan_that_is_known)
     tw_search_result hasty = *tw_plan_search_result(some, 0);
     hasty.proven = false;
     hasty.ending = TW_END_BUDGET;
-    CHECK_EQ(tw_plan_restore(ctx, some->model, some->machine, some->mapping, &hasty, &plan), TW_OK);
+    CHECK_EQ(tw_plan_restore(ctx, some->model, some->machine, some->mapping, (const tw_search_result *[]){&hasty},
+                             &plan),
+             TW_OK);
     const tw_remedy *remedy;
     int n;
     CHECK(!tw_plan_search_result(plan, 0)->proven);

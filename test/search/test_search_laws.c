@@ -44,7 +44,7 @@ static tw_search_options options_of(const problem *p)
 {
     tw_search_options o = {
         .n_objectives = p->goal.n, .pareto = p->goal.pareto, .max_buffers = p->c.max_buffers, .n_threads = 1};
-    memcpy(o.objective, p->goal.objective, sizeof o.objective);
+    o.objective = p->goal.objective;
     return o;
 }
 
@@ -312,7 +312,7 @@ TEST(the_family_of_the_notes_is_never_better_than_everything)
         tw_search_options options = options_of(&p);
         options.n_objectives = 1;
         options.pareto = false;
-        options.objective[0] = (tw_objective){i % 4 < 2 ? TW_TICKS : TW_CYCLES, NULL};
+        options.objective = &(tw_objective){i % 4 < 2 ? TW_TICKS : TW_CYCLES, NULL};
         options.max_buffers = 4; /* separate sums, and one more */
         const tw_plan *all = search(&p, p.machine, options);
         options.space = TW_SPACE_NOTES;

@@ -170,7 +170,9 @@ static injected inject(const note *n, bool plain, tw_injection_summary *sum)
     injected in = {0};
     tw_context *ctx = tw_context_new();
     tw_injection_options how = {.plain = plain};
-    CHECK_EQ(tw_plan_injection(ctx, plan_of(ctx, n), 0, &how, add_row, &in, sum), TW_OK);
+    const tw_injection_summary *made;
+    CHECK_EQ(tw_plan_injection(ctx, plan_of(ctx, n), 0, &how, add_row, &in, &made), TW_OK);
+    *sum = *made; /* the numbers; what it points to goes with the context */
     tw_context_free(ctx);
     return in;
 }

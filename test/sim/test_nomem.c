@@ -257,7 +257,7 @@ static tw_status find(const subject *s, tw_arena *arena, tw_arena *scratch, tw_d
     asked a = {arena, tw_evaluator_eval(evaluator), 0, s->fail_cost};
     tw_eval eval = {.cost = cost_of, .outline = outline_of, .user = {&a}, .n_users = 1};
     tw_found found;
-    tw_search_result result;
+    tw_search_record result;
     tw_status status = tw_search_op(&(tw_search){{&s->model, 0, &s->machine}, &s->options, &eval, NULL}, scratch,
                                     diag, &found, &result);
     if (status == TW_OK || (status == TW_INFEASIBLE && found.nearest))
@@ -284,7 +284,9 @@ static const subject problems[] = {
      .options = {.space = TW_SPACE_NOTES, .mode = TW_MODE_ANY}},
     {.line = "matmul:2x1x2",
      .machine_text = MACHINE("30", "16"),
-     .options = {.n_objectives = 2, .objective = {{TW_CYCLES, NULL}, {TW_PEAK, "l1"}}, .pareto = true}},
+     .options = {.n_objectives = 2,
+                 .objective = (const tw_objective[]){{TW_CYCLES, NULL}, {TW_PEAK, "l1"}},
+                 .pareto = true}},
     {.line = "matmul:4x2x2", .machine_text = MACHINE("30", "16"), .options = {.approach = TW_APPROACH_MULTISTAGE}},
     {.line = "conv:1x2x1,out=1,kernel=2x1,pad=1x0",
      .machine_text = MACHINE("40", "14"),

@@ -141,8 +141,9 @@ static tw_status write_command(void *user, const tw_rowset *row, bool csv)
     w->n = row->tick + 1;
     if (w->engine >= 0 && row->event[0].instr.engine != w->engine) return TW_OK;
     tw_action action[TW_MAX_OPERANDS];
+    tw_action_tables tables[TW_MAX_OPERANDS];
     tw_row out;
-    tw_report_row(w->program, row, action, &out);
+    tw_report_row(w->program, row, action, tables, &out);
     if (csv)
         write_csv(w, row, &action[0]);
     else

@@ -321,9 +321,11 @@ static tw_status write_row(void *user, const tw_rowset *rowset)
     }
     tw_arena_mark mark = tw_arena_save(w->scratch);
     tw_action *action;
+    tw_action_tables *tables;
     tw_row row;
     TW_ALLOC(w->scratch, action, rowset->n_events + 1);
-    tw_report_row(w->program, rowset, action, &row);
+    TW_ALLOC(w->scratch, tables, rowset->n_events + 1);
+    tw_report_row(w->program, rowset, action, tables, &row);
     tw_json_open(w->j, '{');
     tw_json_key_int(w->j, "tick", row.tick);
     tw_json_key_int(w->j, "level", row.level);

@@ -20,7 +20,7 @@ const char *tw_edit_word(tw_edit_kind kind)
 static void write_shortage(tw_json *j, const tw_why_not *why, const tw_shortage *s)
 {
     tw_json_open(j, '{');
-    tw_placement_json(&s->use, why->model, j);
+    tw_placement_json(s->use, why->model, j);
     tw_json_key_int(j, "over", s->over);
     tw_json_key_string(j, "excuse", tw_excuse_word(s->excuse));
     tw_json_key_bool(j, "allocator_can_help", s->excuse != TW_EXCUSE_NONE && s->excuse != TW_EXCUSE_ALIGNED);

@@ -8,23 +8,25 @@
 static int slot_of(const tw_layout *layout, int buffer) { return buffer < 0 ? -1 : layout->buffer[buffer].slot; }
 
 /* An axis is named by its first loop: the output position of a window, not the tap. */
-static void name_along_axes(const tw_operand *operand, const tw_instr *instr, tw_action *out)
+static void name_along_axes(const tw_operand *operand, const tw_instr *instr, tw_action_tables *own, tw_action *out)
 {
-    out->n_tile = operand->n_axes;
     for (int a = 0; a < operand->n_axes; a++)
-        out->tile[a] = operand->axis[a].n_terms > 0 ? instr->index[operand->axis[a].term[0].loop] : 0;
+        own->tile[a] = operand->axis[a].n_terms > 0 ? instr->index[operand->axis[a].term[0].loop] : 0;
+    out->n_tile = operand->n_axes;
+    out->tile = own->tile;
 }
 
 static void name_along_loops(const tw_op *op, const tw_instr *instr, tw_action *out)
 {
     out->n_tile = op->n_loops;
-    for (int l = 0; l < op->n_loops; l++) out->tile[l] = instr->index[l];
+    out->tile = instr->index;
 }
 
-static void fill_sources(const tw_layout *layout, const tw_instr *instr, tw_action *out)
+static void fill_sources(const tw_layout *layout, const tw_instr *instr, tw_action_tables *own, tw_action *out)
 {
+    for (int i = 0; i < instr->n_src; i++) own->source[i] = slot_of(layout, instr->src[i]);
     out->n_sources = instr->n_src;
-    for (int i = 0; i < instr->n_src; i++) out->source[i] = slot_of(layout, instr->src[i]);
+    out->source = own->source;
 }
 
 /* The memory that a buffer lies in; no buffer is the tensor in the outermost one. */
@@ -51,10 +53,12 @@ static void add_command(const tw_program *program, const tw_event *event, tw_act
     out->busy_end = event->busy_end;
     out->wait = event->wait;
     out->waited = event->waited;
-    for (int l = 0; l < program->op->n_loops; l++) out->index[l] = instr->index[l];
+    out->n_loops = program->op->n_loops;
+    out->index = instr->index;
 }
 
-static tw_action action_of(const tw_program *program, const tw_rowset *row, const tw_event *event)
+static tw_action action_of(const tw_program *program, const tw_rowset *row, const tw_event *event,
+                           tw_action_tables *own)
 {
     const tw_instr *instr = &event->instr;
     const tw_layout *layout = &program->layout;
@@ -69,17 +73,18 @@ static tw_action action_of(const tw_program *program, const tw_rowset *row, cons
                    .end_cycle = event->end_cycle};
     if (instr->op == TW_EXEC || instr->op == TW_SUM) {
         name_along_loops(program->op, instr, &a);
-        fill_sources(layout, instr, &a);
+        fill_sources(layout, instr, own, &a);
     } else {
-        name_along_axes(operand, instr, &a);
+        name_along_axes(operand, instr, own, &a);
     }
     if (row->command) add_command(program, event, &a);
     return a;
 }
 
-void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_row *out)
+void tw_report_row(const tw_program *program, const tw_rowset *row, tw_action *action, tw_action_tables *tables,
+                   tw_row *out)
 {
-    for (int i = 0; i < row->n_events; i++) action[i] = action_of(program, row, &row->event[i]);
+    for (int i = 0; i < row->n_events; i++) action[i] = action_of(program, row, &row->event[i], &tables[i]);
     *out = (tw_row){.level = row->level,
                     .memory = program->machine->memory[row->memory].name,
                     .tick = row->tick,

@@ -63,7 +63,7 @@ static const char *share_text(double share, char out[TW_GROUPED_MAX])
 /* ---- how it ended ---- */
 
 /* "latency 8'616 cycles, then traffic of dma 4'096 bytes" */
-static void describe_values(const tw_machine *machine, const tw_search_result *r, tw_text *out)
+static void describe_values(const tw_machine *machine, const tw_search_record *r, tw_text *out)
 {
     char value[VALUE_MAX];
     for (int i = 0; i < r->n_objectives; i++) {
@@ -87,7 +87,7 @@ static const char *ending_text(tw_ending ending)
     return text[ending];
 }
 
-static void describe_proof(const tw_search_result *r, tw_text *out)
+static void describe_proof(const tw_search_record *r, tw_text *out)
 {
     char number[TW_GROUPED_MAX];
     if (!r->proven) {
@@ -99,7 +99,7 @@ static void describe_proof(const tw_search_result *r, tw_text *out)
 }
 
 /* The bound that closed most comes first. */
-static void describe_closers(const tw_search_result *r, tw_text *out)
+static void describe_closers(const tw_search_record *r, tw_text *out)
 {
     char number[TW_GROUPED_MAX];
     unsigned told = 0;
@@ -114,7 +114,7 @@ static void describe_closers(const tw_search_result *r, tw_text *out)
     }
 }
 
-static void describe_work(const tw_search_result *r, const tw_print_options *options, tw_text *out)
+static void describe_work(const tw_search_record *r, const tw_print_options *options, tw_text *out)
 {
     char points[TW_GROUPED_MAX], parts[TW_GROUPED_MAX], simulated[TW_GROUPED_MAX];
     tw_text_printf(out, "%s points", count_text(r->n_space, points));
@@ -125,7 +125,7 @@ static void describe_work(const tw_search_result *r, const tw_print_options *opt
 }
 
 /* What is known in the end, unless it is the value itself, and what was known before anything was cut. */
-static void describe_bound(const tw_machine *machine, const tw_search_result *r, tw_text *out)
+static void describe_bound(const tw_machine *machine, const tw_search_record *r, tw_text *out)
 {
     char value[VALUE_MAX], number[TW_GROUPED_MAX];
     tw_measure measure = r->objective[0].measure;
@@ -144,7 +144,7 @@ static void describe_bound(const tw_machine *machine, const tw_search_result *r,
 
 void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw_line *line)
 {
-    const tw_search_result *r = &plan->search;
+    const tw_search_record *r = &plan->search;
     const tw_machine *machine = plan->program.machine;
     tw_text text[4] = {0};
     if (!plan->searched) return;
@@ -180,7 +180,7 @@ static void describe_tiles(const tw_program *p, tw_text *out)
 typedef struct front {
     const tw_plan *plan;
     int op, n;
-    const tw_search_result *search;
+    const tw_search_record *search;
     int end[TW_MAX_OBJECTIVES]; /* column behind each value */
 } front;
 
@@ -241,8 +241,9 @@ static void print_fact(const front *f, int point, const char *tiles, tw_line *li
 {
     char number[TW_GROUPED_MAX];
     tw_text text = {0};
-    tw_search_result r = *f->search;
-    memcpy(r.value, tw_plan_front(f->plan, f->op, point)->value, sizeof r.value);
+    tw_search_record r = *f->search;
+    const tw_front_point *at = tw_plan_front(f->plan, f->op, point);
+    memcpy(r.value, at->value, (size_t)at->n_values * sizeof *at->value);
     describe_values(f->plan->machine, &r, &text);
     tw_text_printf(&text, "; %s", tiles);
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, tw_grouped(point + 1, number), text.bytes);
@@ -292,7 +293,7 @@ static const char *ending_word(tw_ending ending)
     return word[ending];
 }
 
-static void write_objectives(const tw_search_result *r, tw_json *j)
+static void write_objectives(const tw_search_record *r, tw_json *j)
 {
     tw_json_key(j, "objectives");
     tw_json_open(j, '[');
@@ -308,7 +309,7 @@ static void write_objectives(const tw_search_result *r, tw_json *j)
 
 void tw_search_json(const tw_op_plan *plan, tw_json *j)
 {
-    const tw_search_result *r = &plan->search;
+    const tw_search_record *r = &plan->search;
     tw_json_key(j, "search");
     if (!plan->searched) {
         tw_json_null(j);

@@ -65,7 +65,7 @@ static void explain_peak(const tw_placement_use *use, const char *unit, tw_text 
 
 static void explain(const tw_shortage *s, const char *unit, tw_text *out)
 {
-    const tw_placement_use *use = &s->use;
+    const tw_placement_use *use = s->use;
     switch (s->excuse) {
     case TW_EXCUSE_NONE: explain_peak(use, unit, out); return;
     case TW_EXCUSE_REUSE:
@@ -99,7 +99,7 @@ static void explain(const tw_shortage *s, const char *unit, tw_text *out)
 
 static tw_status print_shortage(const tw_why_not *why, const tw_shortage *s, tw_line *line, tw_arena *arena)
 {
-    const tw_placement_use *use = &s->use;
+    const tw_placement_use *use = s->use;
     const char *unit = tw_unit_plural(why->machine->unit);
     tw_text text = {0};
     tw_line_printf(line, 0, TW_ALARM, "%s is short by %s of %s %s", use->memory, TW_GROUPED(s->over),
