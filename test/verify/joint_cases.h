@@ -375,21 +375,46 @@ static inline void case_holds(naive *v, int number, uint64_t *state)
     case_add_hold(g, to, (tw_hold){.tensor = tensor, .memory = 1, .depth = (int)tw_test_pick(state, 0, e)});
 }
 
-static inline void case_spread(naive *v, tw_group_op *o, uint64_t *state)
+/* The longest parallel loops, in the order of the operator, one over each dimension. */
+static inline void case_longest(const tw_op *op, tw_group_op *o)
+{
+    int best[2] = {-1, -1};
+    for (int d = 0; d < 2; d++)
+        for (int l = 0; l < op->n_loops; l++) {
+            if (op->loop[l].reduces || l == best[0]) continue;
+            if (best[d] < 0 || op->loop[l].extent > op->loop[best[d]].extent) best[d] = l;
+        }
+    int8_t n = 0;
+    for (int l = 0; l < op->n_loops; l++)
+        if (l == best[0] || l == best[1]) o->over.dim[l] = ++n;
+}
+
+static inline void case_spread(naive *v, tw_group_op *o, tw_group_op *said, uint64_t *state)
 {
     const tw_op *op = &v->op[o->op];
     const tw_cost *cost = &v->engine[v->view[o->view].engine].is.cost;
     unsigned per = v->memory[2].is.per | v->memory[3].is.per;
-    int64_t left[TW_MAX_DIMS] = {3, 2};
+    int64_t used[TW_MAX_DIMS] = {1, 1};
     for (int l = 0; l < op->n_loops; l++) o->parts[l] = 1;
+    *said = *o;
+    memset(said->parts, 0, sizeof said->parts);
     if (cost->kind != TW_COST_ARRAY) return;
+    bool silent = tw_test_pick(state, 0, 3) == 0, whole = tw_test_pick(state, 0, 2) == 0;
     o->over.dim[0] = 1; /* one at least, or none would be said */
     for (int l = 1; l < op->n_loops; l++) o->over.dim[l] = (int8_t)tw_test_pick(state, 0, 2);
+    said->over = o->over;
+    if (silent) {
+        memset(&o->over, 0, sizeof o->over);
+        said->over = o->over;
+        case_longest(op, o);
+    }
     for (int l = 0; l < op->n_loops; l++) {
         int d = o->over.dim[l] - 1;
         if (d < 0 || !(per >> d & 1)) continue;
-        o->parts[l] = tw_test_pick(state, 1, left[d]);
-        left[d] /= o->parts[l];
+        int64_t left = cost->array[d] / used[d];
+        o->parts[l] = whole ? tw_min(left, op->loop[l].extent) : tw_test_pick(state, 1, left);
+        used[d] *= o->parts[l];
+        if (!whole) said->parts[l] = o->parts[l];
     }
 }
 
@@ -405,7 +430,7 @@ static inline void case_group(naive *v, const int *ops, int n, uint64_t *state)
         const tw_op *op = &v->op[ops[i]];
         for (int l = 0; l < op->n_loops && i < n - 1; l++)
             if (op->loop[l].reduces && tw_test_pick(state, 0, 1)) o->reduce[l] = tw_test_pick(state, 1, 3);
-        case_spread(v, o, state);
+        case_spread(v, o, &v->said_op[number][i], state);
     }
     case_cuts(g, v->cut[number], &v->op[ops[n - 1]], state);
     case_holds(v, number, state);
@@ -604,7 +629,12 @@ static inline void case_make(naive *v, uint64_t seed)
     case_write(v);
     v->in.model = &v->model;
     v->in.platform = &v->platform;
-    v->in.group = v->group;
+    for (int i = 0; i < v->in.n_groups; i++) {
+        v->said[i] = v->group[i];
+        v->said[i].op =
+            v->said_op[v->group[i].op - v->group_op[0] >= 2 ? (v->group[i].op - v->group_op[0]) / 2 : 0];
+    }
+    v->in.group = v->said;
     v->in.n_buffers = v->n_buffers;
     v->in.buffer = v->buffer;
     v->in.seed = seed;

@@ -48,6 +48,8 @@ typedef struct naive {
     tw_platform_view view[2];
     tw_group_map group[NAIVE_GROUPS];
     tw_group_op group_op[NAIVE_GROUPS][2];
+    tw_group_map said[NAIVE_GROUPS]; /* the same where what follows by itself is not said */
+    tw_group_op said_op[NAIVE_GROUPS][2];
     tw_nest_cut cut[NAIVE_GROUPS][4];
     tw_group_level level[NAIVE_GROUPS][4];
     tw_hold hold_map[NAIVE_GROUPS][16];
