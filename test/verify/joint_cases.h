@@ -21,6 +21,14 @@ static inline int case_tensor(naive *v, const char *name, tw_dtype dtype, int64_
     return t;
 }
 
+/* i8(sum * bias + 3), and i8(x * x + z). */
+static const tw_formula_step case_finish_step[] = {
+    {TW_FN_MULTIPLY, {0, 1}, 0}, {TW_FN_CONSTANT, {0}, 3}, {TW_FN_ADD, {2, 3}, 0}, {TW_FN_I8, {4}, 0}};
+static const tw_formula case_finish = {2, 4, case_finish_step};
+static const tw_formula_step case_value_step[] = {
+    {TW_FN_MULTIPLY, {0, 0}, 0}, {TW_FN_ADD, {2, 1}, 0}, {TW_FN_I8, {3}, 0}};
+static const tw_formula case_value = {2, 3, case_value_step};
+
 /* out[oc, y] += x[ic, s*y + k - p] * w[oc, ic, k]; the output's tensor. */
 static inline int case_conv(naive *v, const char *name, int x, uint64_t *state)
 {
@@ -47,29 +55,37 @@ static inline int case_conv(naive *v, const char *name, int x, uint64_t *state)
                              .weights = true,
                              .axis = {CASE_AXIS(oc, 0), CASE_AXIS(ic, 2), CASE_AXIS(k, 3)}},
                             {.name = "o", .tensor = o, .n_axes = 2, .axis = {CASE_AXIS(oc, 0), CASE_AXIS(y, 1)}}}};
+    if (tw_test_pick(state, 0, 2) == 0) {
+        op->finish = &case_finish;
+        op->n_held = 1;
+        op->held[0] = (tw_held){"bias", 0};
+    }
     op->operand[0].axis[1] =
         (tw_axis){.extent = h, .offset = -p, .divisor = 1, .n_terms = 2, .term = {{1, s}, {3, 1}}};
     return o;
 }
 
-/* out[c, y] = x[c, y] + x[c, y + 1] of the same tensor twice, or its maximum over a window. */
+/* out[c, y] = x[c, y] + x[c, y + 1] of the same tensor twice or a formula of them, or their maximum or average. */
 static inline int case_other(naive *v, const char *name, int x, uint64_t *state)
 {
     tw_op *op = &v->op[v->model.n_ops++];
     int64_t c = v->tensor[x].extent[0], h = v->tensor[x].extent[1];
-    int o = case_tensor(v, v->model.n_ops > 1 ? "out" : "mid", v->tensor[x].dtype, c, h, 0);
+    int kind = (int)tw_test_pick(state, 0, 3);
+    tw_dtype dtype = kind == 3 ? TW_DTYPE_F32 : v->tensor[x].dtype;
+    int o = case_tensor(v, v->model.n_ops > 1 ? "out" : "mid", dtype, c, h, 0);
     tw_axis shifted = {.extent = h, .offset = 1, .divisor = 1, .n_terms = 1, .term = {{1, 1}}};
     *op = (tw_op){.name = name,
                   .compute = TW_ADD,
-                  .accumulator = v->tensor[x].dtype,
+                  .accumulator = dtype,
                   .n_loops = 2,
                   .loop = {{"c", c, false}, {"y", h, false}, {"k", 2, true}},
                   .n_operands = 3,
                   .operand = {{.name = "x", .tensor = x, .n_axes = 2, .axis = {CASE_AXIS(c, 0), CASE_AXIS(h, 1)}},
                               {.name = "z", .tensor = x, .n_axes = 2, .axis = {CASE_AXIS(c, 0), shifted}},
                               {.name = "o", .tensor = o, .n_axes = 2, .axis = {CASE_AXIS(c, 0), CASE_AXIS(h, 1)}}}};
-    if (tw_test_pick(state, 0, 1)) return o;
-    op->compute = TW_MAX;
+    if (kind == 1) op->compute = TW_MAP, op->value = &case_value;
+    if (kind < 2) return o;
+    op->compute = kind == 2 ? TW_MAX : TW_AVERAGE;
     op->n_loops = 3;
     op->n_operands = 2;
     op->operand[0].axis[1].n_terms = 2;
