@@ -585,8 +585,9 @@ static inline void case_claim(naive *v)
             v->claims.sum.energy_fj += e->instr.work * engine->energy_fj;
             continue;
         }
-        bool in = e->instr.op == TW_LOAD, port = naive_at_port(v, &e->instr);
-        *(in ? &use->load_units : &use->store_units) += e->instr.work;
+        bool in = v->engine[e->instr.engine].is.memory == (e->instr.dst < 0 ? 0 : v->buffer[e->instr.dst].memory),
+             port = naive_at_port(v, &e->instr);
+        *(e->instr.op == TW_LOAD ? &use->load_units : &use->store_units) += e->instr.work;
         int64_t outer = in ? v->read_units[c] : v->write_units[c],
                 inner = in ? v->write_units[c] : v->read_units[c];
         v->claims.sum.energy_fj += inner * v->memory[engine->memory].is.energy_fj;
@@ -638,6 +639,7 @@ static inline void case_make(naive *v, uint64_t seed)
     v->platform.engine = v->engine;
     v->platform.core = v->core;
     v->platform.view = v->view;
+    v->as_stores = tw_test_pick(&state, 0, 1);
     bool together = two_ops && tw_test_pick(&state, 0, 3) > 0;
     for (int i = 0; i < v->model.n_ops && !together; i++) case_group(v, &i, 1, &state);
     if (together) case_group(v, (int[]){0, 1}, 2, &state);
