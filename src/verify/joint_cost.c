@@ -40,8 +40,9 @@ static tw_joint_part moved_part(const tw_joint_at *s, const tw_joint_part *lane)
     return part;
 }
 
-tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner, bool inward)
+tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner)
 {
+    bool inward = s->inward;
     const tw_operand *shape = &s->j->tensor[s->tensor].shape;
     const tw_engine *e = &s->j->in.platform->engine[s->instr->engine].is;
     const tw_joint_run *run = inward ? s->todo->run : s->todo->src[0].run;
@@ -105,7 +106,7 @@ static int64_t shape_of(const tw_joint_at *s, const tw_engine *engine, const tw_
 static int64_t transfer_shape(const tw_joint_at *s, const tw_engine *engine)
 {
     const tw_operand *shape = &s->j->tensor[s->tensor].shape;
-    bool inward = s->instr->op == TW_LOAD;
+    bool inward = s->inward;
     int hold = inward ? s->todo->dst : s->todo->src[0].hold;
     const tw_joint_hold *h = &s->group->hold[hold];
     const tw_joint_run *run = inward ? s->todo->run : s->todo->src[0].run;
@@ -153,7 +154,7 @@ bool tw_joint_check_passes(const tw_joint_at *s)
 static const tw_port *port_at(const tw_joint_at *s, bool reads)
 {
     const tw_platform_engine *e = &s->j->in.platform->engine[s->instr->engine];
-    bool outward = s->instr->op == TW_STORE;
+    bool outward = !s->inward;
     int port = reads ? e->reads[outward] : e->writes[outward];
     return port >= 0 && port < s->j->in.platform->n_ports ? &s->j->in.platform->port[port] : NULL;
 }
@@ -220,7 +221,7 @@ void tw_joint_add_energy(const tw_joint_at *s, const tw_joint_moved *moved)
         tw_joint_add(s->j, &s->j->sum.energy_fj, part);
         return;
     }
-    bool inward = s->instr->op == TW_LOAD;
+    bool inward = s->inward;
     add_side(s, true, inward ? e->outer : e->memory, moved->reads);
     add_side(s, false, inward ? e->memory : e->outer, moved->writes);
 }

@@ -200,6 +200,7 @@ typedef struct tw_joint_at {
     tw_joint_group *group;
     tw_joint_op *op;
     int tensor;
+    bool inward; /* a transfer towards where it is read */
     tw_joint_todo *todo;
 } tw_joint_at;
 /* "command 4 (big.dma): LOAD 'x' of 'conv' " and the text; false. */
@@ -256,7 +257,7 @@ tw_dtype tw_joint_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
 typedef struct tw_joint_moved {
     int64_t work, reads, writes; /* units */
 } tw_joint_moved;
-tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner, bool inward);
+tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner);
 bool tw_joint_check_time(const tw_joint_at *s, const tw_joint_moved *moved, int64_t late_until);
 bool tw_joint_check_passes(const tw_joint_at *s);
 void tw_joint_add_energy(const tw_joint_at *s, const tw_joint_moved *moved);
@@ -272,6 +273,8 @@ TW_NODISCARD tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row,
 tw_joint_order *tw_joint_order_new(tw_joint_judge *j);
 tw_joint_job *tw_joint_job_new(tw_joint_judge *j);
 void tw_joint_job_over(tw_joint_judge *j, tw_joint_job *job);
+/* A job that starts takes over the room of one that is over, if that has any. */
+void tw_joint_job_inherit(tw_joint_judge *j, tw_joint_job *job);
 /* The job is passed on when none that is still to come can start before it; `flush`: all that are left are. */
 TW_NODISCARD tw_status tw_joint_order_put(tw_joint_judge *j, tw_joint_job *job);
 TW_NODISCARD tw_status tw_joint_order_flush(tw_joint_judge *j);

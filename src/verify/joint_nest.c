@@ -547,6 +547,22 @@ static void check_lanes(tw_joint_judge *j, const tw_joint_group *g)
         }
 }
 
+/* What lies further inside stays no longer than what it comes from, or goes to. */
+static void check_depths(tw_joint_judge *j, const tw_joint_group *g)
+{
+    for (int h = 0; h < g->n_holds; h++) {
+        const tw_joint_hold *hold = &g->hold[h];
+        if (hold->parent < 0) continue;
+        const tw_joint_hold *inner = hold->outward ? &g->hold[hold->parent] : hold,
+                            *outer = hold->outward ? hold : &g->hold[hold->parent];
+        if (inner->depth < outer->depth)
+            tw_fault_set(&j->fault, "group '%s': '%s' is held at depth %d in '%s' and at %d further inside in '%s'",
+                         g->map->name, j->in.model->tensor[hold->tensor].name, outer->depth,
+                         j->in.platform->memory[outer->memory].name, inner->depth,
+                         j->in.platform->memory[inner->memory].name);
+    }
+}
+
 static tw_status make_slots(tw_joint_judge *j, tw_joint_group *g)
 {
     for (int h = 0; h < g->n_holds; h++) {
@@ -582,5 +598,6 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     settle_depths(g);
     note_sums(g);
     check_lanes(j, g);
+    check_depths(j, g);
     return make_slots(j, g);
 }

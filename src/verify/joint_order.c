@@ -41,6 +41,14 @@ void tw_joint_job_over(tw_joint_judge *j, tw_joint_job *job)
     j->order->over = job;
 }
 
+void tw_joint_job_inherit(tw_joint_judge *j, tw_joint_job *job)
+{
+    tw_joint_job *from = j->order->over;
+    if (job->space.room > 0 || !from) return;
+    job->space = (tw_joint_space){from->space.at, 0, from->space.room};
+    from->space = (tw_joint_space){0};
+}
+
 /* ---- engines ---- */
 
 static bool moves_for(const tw_joint_judge *j, const tw_joint_group *g, int engine)

@@ -95,12 +95,23 @@ static tw_joint_hold *hold_of(const tw_joint_at *s, int buffer)
     const tw_buffer *b = &s->j->in.buffer[buffer];
     tw_joint_hold *h = b->group == s->group->number ? &s->group->hold[s->j->hold_of[buffer]] : NULL;
     if (h && h->tensor == s->tensor && b->lane == 0) return h;
-    tw_joint_fault(s, "uses buffer %s, lane %d of group '%s'", tw_joint_buffer_name(s->j, buffer, -1).text, b->lane,
+    tw_joint_fault(s, "uses buffer %s, which is lane %d for '%s' in group '%s'",
+                   tw_joint_buffer_name(s->j, buffer, -1).text, b->lane, s->j->in.model->tensor[b->operand].name,
                    s->j->group[b->group].map->name);
     return NULL;
 }
 
-static tw_joint_queue *queue_of(const tw_joint_at *s)
+/* What was made inside moves inwards, too: as a load of its reader or as a store of its maker. */
+static bool is_inward(const tw_joint_at *s)
+{
+    const tw_instr *i = s->instr;
+    if (i->op != TW_STORE || i->dst < 0 || i->dst >= s->j->in.n_buffers) return i->op == TW_LOAD;
+    if (s->j->in.buffer[i->dst].group != s->group->number) return false;
+    const tw_joint_hold *h = &s->group->hold[s->j->hold_of[i->dst]];
+    return h->tensor == s->tensor && !h->made && !h->outward;
+}
+
+static tw_joint_queue *queue_of(tw_joint_at *s)
 {
     const tw_instr *i = s->instr;
     if (i->op == TW_EXEC) return &s->op->exec;
@@ -108,8 +119,9 @@ static tw_joint_queue *queue_of(const tw_joint_at *s)
         tw_joint_fault(s, "has %d sources", i->n_src);
         return NULL;
     }
-    tw_joint_hold *h = hold_of(s, i->op == TW_LOAD ? i->dst : i->src[0]);
-    return !h ? NULL : i->op == TW_LOAD ? &h->fill : &h->store;
+    s->inward = is_inward(s);
+    tw_joint_hold *h = hold_of(s, s->inward ? i->dst : i->src[0]);
+    return !h || s->j->fault.set ? NULL : s->inward ? &h->fill : &h->store;
 }
 
 /* The walk goes on until it has a command for the queue: as far as a program may run ahead. */
@@ -134,7 +146,7 @@ static bool check_mover(const tw_joint_at *s)
 {
     const tw_platform *p = s->j->in.platform;
     const tw_platform_engine *e = &p->engine[s->instr->engine];
-    bool inward = s->instr->op == TW_LOAD;
+    bool inward = s->inward;
     int inner = s->group->hold[inward ? s->todo->dst : s->todo->src[0].hold].memory, outer = 0;
     int beyond = inward ? s->todo->src[0].hold : s->todo->dst;
     if (beyond >= 0) outer = s->group->hold[beyond].memory;
@@ -145,7 +157,7 @@ static bool check_mover(const tw_joint_at *s)
     if (!(e->is.carries & (inward ? TW_INWARDS : TW_OUTWARDS)))
         return tw_joint_fault(s, "on '%s', which does not carry %s", e->name, inward ? "inwards" : "outwards");
     int core = p->engine[s->op->view->engine].core;
-    if (e->core >= 0 && e->core != core)
+    if (e->core >= 0 && e->core != core && e->core != p->memory[inner].core)
         return tw_joint_fault(s, "on '%s' of core '%s', '%s' runs on '%s'", e->name, p->core[e->core].name,
                               s->op->op->name, p->engine[s->op->view->engine].name);
     if (!inward && s->group->hold[s->todo->src[0].hold].summed && !e->is.sums)
@@ -275,7 +287,7 @@ static bool check_copies(const tw_joint_at *s)
     int64_t from = 1, to = todo->dst >= 0 ? s->group->hold[todo->dst].lanes : 1;
     for (int i = 0; i < todo->n_src; i++)
         if (todo->src[i].hold >= 0) from = tw_max(from, s->group->hold[todo->src[i].hold].lanes);
-    int64_t should = s->instr->op == TW_LOAD ? to : from, said = s->instr->copies;
+    int64_t should = s->instr->op != TW_EXEC && s->inward ? to : from, said = s->instr->copies;
     if (said == should || (s->instr->op == TW_EXEC && said == tw_max(from, to))) return true;
     return tw_joint_fault(s, "has %" PRId64 " copies, it should have %" PRId64, said, should);
 }
@@ -318,10 +330,9 @@ static bool check_work(const tw_joint_at *s, int64_t work)
 
 static bool check_transfer(const tw_joint_at *s, tw_joint_moved *moved)
 {
-    bool inward = s->instr->op == TW_LOAD;
     if (!check_mover(s) || !check_region(s) || !check_source(s, 0) || !check_target(s) || !check_copies(s))
         return false;
-    *moved = tw_joint_move(s, &s->group->hold[inward ? s->todo->dst : s->todo->src[0].hold], inward);
+    *moved = tw_joint_move(s, &s->group->hold[s->inward ? s->todo->dst : s->todo->src[0].hold]);
     if (s->instr->accumulates) return tw_joint_fault(s, "adds to what its target holds");
     if (s->instr->partial) return tw_joint_fault(s, "moves partial sums");
     return check_work(s, moved->work) && tw_joint_check_passes(s);
@@ -538,8 +549,8 @@ static tw_status pass_on(const tw_joint_at *s)
         job->box = i->box;
     } else {
         job->region = i->region;
-        job->port[0] = e->reads[i->op == TW_STORE];
-        job->port[1] = e->writes[i->op == TW_STORE];
+        job->port[0] = e->reads[!s->inward];
+        job->port[1] = e->writes[!s->inward];
     }
     return tw_joint_order_put(s->j, job);
 }

@@ -439,6 +439,7 @@ tw_status tw_joint_runner_start(tw_joint_judge *j, tw_joint_job *job)
 {
     TW_TRY(advance(j, job->start));
     if (j->fault.set) return TW_OK;
+    tw_joint_job_inherit(j, job);
     at_work s = at_work_of(j, job);
     bool fine = job->op == TW_EXEC ? execute(&s) : transfer(&s);
     if (fine && !job->late) fine = aim(&s);

@@ -103,7 +103,7 @@ static bool belongs(const tw_joint_judge *j, const tw_joint_hold *h, int buffer)
     return b->group == h->group && b->operand == h->tensor && b->memory == h->memory;
 }
 
-/* The buffer i of a hold is lane i mod lanes of slot i / lanes, and as large as the first. */
+/* The buffer i of a hold is lane i mod lanes of slot i / lanes, and as large as all of them. */
 static bool check_buffer(tw_joint_judge *j, const tw_joint_hold *h, int64_t i)
 {
     const tw_buffer *b = &j->in.buffer[h->first + i], *first = &j->in.buffer[h->first + i - i % h->lanes];
@@ -119,6 +119,9 @@ static bool check_buffer(tw_joint_judge *j, const tw_joint_hold *h, int64_t i)
                      "layout: lane %d of buffer %s has %" PRId64 " units at %" PRId64 ", lane 0 has %" PRId64
                      " at %" PRId64,
                      b->lane, name.text, b->size, b->offset, first->size, first->offset);
+    else if (b->size != j->in.buffer[h->first].size)
+        tw_fault_set(&j->fault, "layout: buffer %s has %" PRId64 " units, slot 0 has %" PRId64, name.text, b->size,
+                     j->in.buffer[h->first].size);
     return !j->fault.set;
 }
 

@@ -21,6 +21,14 @@ static inline int case_tensor(naive *v, const char *name, tw_dtype dtype, int64_
     return t;
 }
 
+/* i8(sum * bias + 3), and i8(x * x + z). */
+static const tw_formula_step case_finish_step[] = {
+    {TW_FN_MULTIPLY, {0, 1}, 0}, {TW_FN_CONSTANT, {0}, 3}, {TW_FN_ADD, {2, 3}, 0}, {TW_FN_I8, {4}, 0}};
+static const tw_formula case_finish = {2, 4, case_finish_step};
+static const tw_formula_step case_value_step[] = {
+    {TW_FN_MULTIPLY, {0, 0}, 0}, {TW_FN_ADD, {2, 1}, 0}, {TW_FN_I8, {3}, 0}};
+static const tw_formula case_value = {2, 3, case_value_step};
+
 /* out[oc, y] += x[ic, s*y + k - p] * w[oc, ic, k]; the output's tensor. */
 static inline int case_conv(naive *v, const char *name, int x, uint64_t *state)
 {
@@ -47,29 +55,37 @@ static inline int case_conv(naive *v, const char *name, int x, uint64_t *state)
                              .weights = true,
                              .axis = {CASE_AXIS(oc, 0), CASE_AXIS(ic, 2), CASE_AXIS(k, 3)}},
                             {.name = "o", .tensor = o, .n_axes = 2, .axis = {CASE_AXIS(oc, 0), CASE_AXIS(y, 1)}}}};
+    if (tw_test_pick(state, 0, 2) == 0) {
+        op->finish = &case_finish;
+        op->n_held = 1;
+        op->held[0] = (tw_held){"bias", 0};
+    }
     op->operand[0].axis[1] =
         (tw_axis){.extent = h, .offset = -p, .divisor = 1, .n_terms = 2, .term = {{1, s}, {3, 1}}};
     return o;
 }
 
-/* out[c, y] = x[c, y] + x[c, y + 1] of the same tensor twice, or its maximum over a window. */
+/* out[c, y] = x[c, y] + x[c, y + 1] of the same tensor twice or a formula of them, or their maximum or average. */
 static inline int case_other(naive *v, const char *name, int x, uint64_t *state)
 {
     tw_op *op = &v->op[v->model.n_ops++];
     int64_t c = v->tensor[x].extent[0], h = v->tensor[x].extent[1];
-    int o = case_tensor(v, v->model.n_ops > 1 ? "out" : "mid", v->tensor[x].dtype, c, h, 0);
+    int kind = (int)tw_test_pick(state, 0, 3);
+    tw_dtype dtype = kind == 3 ? TW_DTYPE_F32 : v->tensor[x].dtype;
+    int o = case_tensor(v, v->model.n_ops > 1 ? "out" : "mid", dtype, c, h, 0);
     tw_axis shifted = {.extent = h, .offset = 1, .divisor = 1, .n_terms = 1, .term = {{1, 1}}};
     *op = (tw_op){.name = name,
                   .compute = TW_ADD,
-                  .accumulator = v->tensor[x].dtype,
+                  .accumulator = dtype,
                   .n_loops = 2,
                   .loop = {{"c", c, false}, {"y", h, false}, {"k", 2, true}},
                   .n_operands = 3,
                   .operand = {{.name = "x", .tensor = x, .n_axes = 2, .axis = {CASE_AXIS(c, 0), CASE_AXIS(h, 1)}},
                               {.name = "z", .tensor = x, .n_axes = 2, .axis = {CASE_AXIS(c, 0), shifted}},
                               {.name = "o", .tensor = o, .n_axes = 2, .axis = {CASE_AXIS(c, 0), CASE_AXIS(h, 1)}}}};
-    if (tw_test_pick(state, 0, 1)) return o;
-    op->compute = TW_MAX;
+    if (kind == 1) op->compute = TW_MAP, op->value = &case_value;
+    if (kind < 2) return o;
+    op->compute = kind == 2 ? TW_MAX : TW_AVERAGE;
     op->n_loops = 3;
     op->n_operands = 2;
     op->operand[0].axis[1].n_terms = 2;
@@ -375,21 +391,46 @@ static inline void case_holds(naive *v, int number, uint64_t *state)
     case_add_hold(g, to, (tw_hold){.tensor = tensor, .memory = 1, .depth = (int)tw_test_pick(state, 0, e)});
 }
 
-static inline void case_spread(naive *v, tw_group_op *o, uint64_t *state)
+/* The longest parallel loops, in the order of the operator, one over each dimension. */
+static inline void case_longest(const tw_op *op, tw_group_op *o)
+{
+    int best[2] = {-1, -1};
+    for (int d = 0; d < 2; d++)
+        for (int l = 0; l < op->n_loops; l++) {
+            if (op->loop[l].reduces || l == best[0]) continue;
+            if (best[d] < 0 || op->loop[l].extent > op->loop[best[d]].extent) best[d] = l;
+        }
+    int8_t n = 0;
+    for (int l = 0; l < op->n_loops; l++)
+        if (l == best[0] || l == best[1]) o->over.dim[l] = ++n;
+}
+
+static inline void case_spread(naive *v, tw_group_op *o, tw_group_op *said, uint64_t *state)
 {
     const tw_op *op = &v->op[o->op];
     const tw_cost *cost = &v->engine[v->view[o->view].engine].is.cost;
     unsigned per = v->memory[2].is.per | v->memory[3].is.per;
-    int64_t left[TW_MAX_DIMS] = {3, 2};
+    int64_t used[TW_MAX_DIMS] = {1, 1};
     for (int l = 0; l < op->n_loops; l++) o->parts[l] = 1;
+    *said = *o;
+    memset(said->parts, 0, sizeof said->parts);
     if (cost->kind != TW_COST_ARRAY) return;
+    bool silent = tw_test_pick(state, 0, 3) == 0, whole = tw_test_pick(state, 0, 2) == 0;
     o->over.dim[0] = 1; /* one at least, or none would be said */
     for (int l = 1; l < op->n_loops; l++) o->over.dim[l] = (int8_t)tw_test_pick(state, 0, 2);
+    said->over = o->over;
+    if (silent) {
+        memset(&o->over, 0, sizeof o->over);
+        said->over = o->over;
+        case_longest(op, o);
+    }
     for (int l = 0; l < op->n_loops; l++) {
         int d = o->over.dim[l] - 1;
         if (d < 0 || !(per >> d & 1)) continue;
-        o->parts[l] = tw_test_pick(state, 1, left[d]);
-        left[d] /= o->parts[l];
+        int64_t left = cost->array[d] / used[d];
+        o->parts[l] = whole ? tw_min(left, op->loop[l].extent) : tw_test_pick(state, 1, left);
+        used[d] *= o->parts[l];
+        if (!whole) said->parts[l] = o->parts[l];
     }
 }
 
@@ -405,7 +446,7 @@ static inline void case_group(naive *v, const int *ops, int n, uint64_t *state)
         const tw_op *op = &v->op[ops[i]];
         for (int l = 0; l < op->n_loops && i < n - 1; l++)
             if (op->loop[l].reduces && tw_test_pick(state, 0, 1)) o->reduce[l] = tw_test_pick(state, 1, 3);
-        case_spread(v, o, state);
+        case_spread(v, o, &v->said_op[number][i], state);
     }
     case_cuts(g, v->cut[number], &v->op[ops[n - 1]], state);
     case_holds(v, number, state);
@@ -544,8 +585,9 @@ static inline void case_claim(naive *v)
             v->claims.sum.energy_fj += e->instr.work * engine->energy_fj;
             continue;
         }
-        bool in = e->instr.op == TW_LOAD, port = naive_at_port(v, &e->instr);
-        *(in ? &use->load_units : &use->store_units) += e->instr.work;
+        bool in = v->engine[e->instr.engine].is.memory == (e->instr.dst < 0 ? 0 : v->buffer[e->instr.dst].memory),
+             port = naive_at_port(v, &e->instr);
+        *(e->instr.op == TW_LOAD ? &use->load_units : &use->store_units) += e->instr.work;
         int64_t outer = in ? v->read_units[c] : v->write_units[c],
                 inner = in ? v->write_units[c] : v->read_units[c];
         v->claims.sum.energy_fj += inner * v->memory[engine->memory].is.energy_fj;
@@ -597,6 +639,7 @@ static inline void case_make(naive *v, uint64_t seed)
     v->platform.engine = v->engine;
     v->platform.core = v->core;
     v->platform.view = v->view;
+    v->as_stores = tw_test_pick(&state, 0, 1);
     bool together = two_ops && tw_test_pick(&state, 0, 3) > 0;
     for (int i = 0; i < v->model.n_ops && !together; i++) case_group(v, &i, 1, &state);
     if (together) case_group(v, (int[]){0, 1}, 2, &state);
@@ -604,7 +647,12 @@ static inline void case_make(naive *v, uint64_t seed)
     case_write(v);
     v->in.model = &v->model;
     v->in.platform = &v->platform;
-    v->in.group = v->group;
+    for (int i = 0; i < v->in.n_groups; i++) {
+        v->said[i] = v->group[i];
+        v->said[i].op =
+            v->said_op[v->group[i].op - v->group_op[0] >= 2 ? (v->group[i].op - v->group_op[0]) / 2 : 0];
+    }
+    v->in.group = v->said;
     v->in.n_buffers = v->n_buffers;
     v->in.buffer = v->buffer;
     v->in.seed = seed;

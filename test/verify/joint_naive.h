@@ -48,6 +48,8 @@ typedef struct naive {
     tw_platform_view view[2];
     tw_group_map group[NAIVE_GROUPS];
     tw_group_op group_op[NAIVE_GROUPS][2];
+    tw_group_map said[NAIVE_GROUPS]; /* the same where what follows by itself is not said */
+    tw_group_op said_op[NAIVE_GROUPS][2];
     tw_nest_cut cut[NAIVE_GROUPS][4];
     tw_group_level level[NAIVE_GROUPS][4];
     tw_hold hold_map[NAIVE_GROUPS][16];
@@ -69,6 +71,7 @@ typedef struct naive {
     naive_hold hold[NAIVE_HOLDS];
     int path_end[2][TW_MAX_OPERANDS];
     int64_t step, n_steps;
+    bool as_stores; /* what is made inside moves inwards as a store of its maker, not as a load of its reader */
 } naive;
 
 /* ---- boxes ---- */
@@ -382,11 +385,12 @@ static inline void naive_fill(naive *v, int hold, int which, int operand, const 
     int outer = h->parent >= 0 ? v->hold[h->parent].memory : 0, engine = naive_mover(v, outer, h->memory);
     int64_t work = naive_work(v, h, v->engine[engine].is.multicast, mine);
     naive_begin(v, h, v->step, mine);
+    bool stores = h->maker >= 0 && v->as_stores;
     naive_command(v,
-                  (tw_instr){.op = TW_LOAD,
+                  (tw_instr){.op = stores ? TW_STORE : TW_LOAD,
                              .engine = (int16_t)engine,
-                             .which = (int16_t)which,
-                             .operand = (int16_t)operand,
+                             .which = (int16_t)(stores ? h->maker : which),
+                             .operand = (int16_t)(stores ? naive_op(v, h->maker)->n_operands - 1 : operand),
                              .copies = (int16_t)h->lanes,
                              .n_src = 1,
                              .src = {h->parent >= 0 ? naive_buffer(v, h->parent) : -1},

@@ -82,6 +82,7 @@ static void buffer_leaves_its_memory(joint_hand *h) { h->buffer[3].offset = 44; 
 static void buffer_is_not_aligned(joint_hand *h) { h->buffer[3].offset = 18; }
 static void buffers_overlap(joint_hand *h) { h->buffer[2].offset = 8; }
 static void buffer_is_too_small(joint_hand *h) { h->buffer[3].size = 4; }
+static void slots_differ(joint_hand *h) { h->buffer[2].size = 8, h->buffer[3].offset = 20; }
 static void buffer_is_missing(joint_hand *h) { h->hold[1].slots = 3; }
 static void buffer_is_of_nothing(joint_hand *h) { h->hold[1].slots = 1; }
 static void buffer_has_no_place(joint_hand *h) { h->buffer[0].memory = 2; }
@@ -90,6 +91,20 @@ static void lane_is_unknown(joint_hand *h) { h->buffer[0].lane = 1; }
 /* the mapping */
 static void operator_is_in_no_group(joint_hand *h) { h->in.n_groups = 0, h->in.n_buffers = 0; }
 static void part_is_missing(joint_hand *h) { h->group.part_loop = 0, h->group.part = (tw_span){0, 1}; }
+static void part_is_too_large(joint_hand *h) { h->group.part_loop = 0, h->group.part = (tw_span){0, 3}; }
+static void operator_is_in_two_groups(joint_hand *h)
+{
+    static tw_group_map twice[2];
+    twice[0] = twice[1] = h->group;
+    h->in.group = twice;
+    h->in.n_groups = 2;
+}
+static void dimension_is_unknown(joint_hand *h) { h->op.over.dim[0] = 2; }
+static void cut_is_of_no_loop(joint_hand *h) { h->cut.loop = 3; }
+static void no_memory_holds_the_weights(joint_hand *h)
+{
+    h->memory[1].is.holds = TW_HOLDS_ACTIVATIONS | TW_HOLDS_OUTPUT;
+}
 static void mapping_cuts_otherwise(joint_hand *h) { h->cut.size = 2; }
 /* The reduction is cut outside of the columns: sums of a column would have to come back. */
 static void sums_leave_too_early(joint_hand *h)
@@ -227,12 +242,18 @@ TEST(every_damage_is_named)
         {buffer_is_not_aligned, "layout: buffer l1.c0 lies at 18, 'l1' is aligned to 4"},
         {buffers_overlap, "layout: buffer l1.b1 lies at 8, buffer l1.b0 before it ends at 12"},
         {buffer_is_too_small, "command 2 (mac): EXEC 'c' of 'matmul' puts 8 units into buffer l1.c0 of 4"},
+        {slots_differ, "layout: buffer l1.b1 has 8 units, slot 0 has 4"},
         {buffer_is_missing, "layout: 'b' has 2 buffers in 'l1' for group 'g', it should have 3"},
         {buffer_is_of_nothing, "layout: buffer l1.b1 belongs to nothing that group 'g' holds"},
         {buffer_has_no_place, "layout: buffer 0 has no place"},
         {lane_is_unknown, "layout: buffer l1.a0 has lane 1, it should be 0"},
         {operator_is_in_no_group, "operator 'matmul' is in no group"},
         {part_is_missing, "the parts of loop 'm' of 'matmul' have 1 points, it has 2"},
+        {part_is_too_large, "group 'g': its part 0..3 is none of a loop of 'matmul'"},
+        {operator_is_in_two_groups, "operator 'matmul' is in 2 groups"},
+        {dimension_is_unknown, "group 'g': 'matmul' has loop 'm' over a dimension that 'mac' does not have"},
+        {cut_is_of_no_loop, "group 'g': cut 0 is of no loop of 'matmul'"},
+        {no_memory_holds_the_weights, "group 'g': no memory of 'mac' holds 'w' of 'matmul'"},
         {mapping_cuts_otherwise,
          "command 1 (dma): LOAD 'b' of 'matmul' moves 0..1 of axis 1, in step 0 it should be 0..2"},
         {sums_leave_too_early,

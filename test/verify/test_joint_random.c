@@ -89,15 +89,17 @@ static bool damage(naive *v, int kind, uint64_t *state)
     case 13: i->engine = (int16_t)((i->engine + 1) % v->platform.n_engines); return true;
     case 14: e->busy_end++; return true;
     case 15: i->op = i->op == TW_LOAD ? TW_STORE : TW_LOAD; return true;
-    case 16: i->which = (int16_t)(1 - i->which); return true;
+    case 16: i->which = (int16_t)(i->op == TW_EXEC ? 1 - i->which : 2); return true;
     case 17: v->use[i->engine].busy_cycles++; return true;
-    default: v->claims.sum.energy_fj++; return true;
+    case 18: v->claims.sum.energy_fj++; return true;
+    case 19: return v->buffer[tw_test_pick(state, 0, v->n_buffers - 1)].size-- > 0;
+    default: v->buffer[tw_test_pick(state, 0, v->n_buffers - 1)].lane++; return true;
     }
     renumber(v);
     return true;
 }
 
-enum { KINDS = 19 };
+enum { KINDS = 21 };
 
 TEST(what_is_changed_in_them_is_found)
 {
