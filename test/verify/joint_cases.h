@@ -112,7 +112,7 @@ static inline void case_mover(naive *v, const char *name, int core, int outer, i
                    .carries = TW_BOTH_WAYS,
                    .count = 1,
                    .sums = true,
-                   .cost = {.kind = TW_COST_LINEAR, .fixed = 2, .per_cycle = 4}};
+                   .cost = {.kind = TW_COST_LINEAR, .linear = {2, 4}}};
     v->engine[v->platform.n_engines++] = (tw_platform_engine){name, core, e, {-1, -1}, {-1, -1}};
 }
 
@@ -123,18 +123,15 @@ static inline void case_compute(naive *v, const char *name, int core, int memory
                    .outer = -1,
                    .memory = memory,
                    .count = 1,
-                   .cost = {.kind = TW_COST_LINEAR, .fixed = 1, .per_cycle = 3},
+                   .cost = {.kind = TW_COST_LINEAR, .linear = {1, 3}},
                    .computes = 127,
                    .accumulate = 1u << TW_FUSED,
                    .shares = -1,
                    .energy_fj = 3};
     if (array)
-        e.cost = (tw_cost){.kind = TW_COST_ARRAY,
-                           .fixed = 2,
-                           .per_cycle = 1,
-                           .n_dims = 2,
-                           .dim = {tw_rows_name, tw_columns_name},
-                           .array = {3, 2}};
+        e.cost =
+            (tw_cost){.kind = TW_COST_ARRAY,
+                      .array = {.latency = 2, .n_dims = 2, .dim = {tw_rows_name, tw_columns_name}, .size = {3, 2}}};
     v->engine[v->platform.n_engines++] = (tw_platform_engine){name, core, e, {-1, -1}, {-1, -1}};
 }
 
@@ -427,7 +424,7 @@ static inline void case_spread(naive *v, tw_group_op *o, tw_group_op *said, uint
     for (int l = 0; l < op->n_loops; l++) {
         int d = o->over.dim[l] - 1;
         if (d < 0 || !(per >> d & 1)) continue;
-        int64_t left = cost->array[d] / used[d];
+        int64_t left = cost->array.size[d] / used[d];
         o->parts[l] = whole ? tw_min(left, op->loop[l].extent) : tw_test_pick(state, 1, left);
         used[d] *= o->parts[l];
         if (!whole) said->parts[l] = o->parts[l];

@@ -296,8 +296,10 @@ static inline void naive_time(naive *v, int command, int64_t start)
 {
     tw_event *e = &v->event[command];
     const tw_engine *engine = &v->engine[e->instr.engine].is;
-    int64_t work = engine->cost.kind == TW_COST_ARRAY ? e->instr.passes : e->instr.work;
-    int64_t body = (work + engine->cost.per_cycle - 1) / engine->cost.per_cycle, all = engine->cost.fixed + body;
+    bool array = engine->cost.kind == TW_COST_ARRAY;
+    int64_t work = array ? e->instr.passes : e->instr.work;
+    int64_t each = array ? 1 : engine->cost.linear.per_cycle, body = (work + each - 1) / each;
+    int64_t all = (array ? engine->cost.array.latency : engine->cost.linear.latency) + body;
     int64_t busy = engine->pipelined ? body : all;
     if (naive_at_port(v, &e->instr))
         busy = tw_max(busy, (naive_words(work) + v->port.per_cycle - 1) / v->port.per_cycle);
@@ -442,8 +444,8 @@ static inline int64_t naive_passes(const naive *v, int which, const tw_box *box)
         else
             over[d - 1] *= per >> (d - 1) & 1 ? (len + parts - 1) / parts : len;
     }
-    for (int d = 0; d < cost->n_dims; d++)
-        passes *= per >> d & 1 ? over[d] : (over[d] + cost->array[d] - 1) / cost->array[d];
+    for (int d = 0; d < cost->array.n_dims; d++)
+        passes *= per >> d & 1 ? over[d] : (over[d] + cost->array.size[d] - 1) / cost->array.size[d];
     return passes;
 }
 
