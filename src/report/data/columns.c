@@ -1,6 +1,7 @@
 /* src/report/data/columns.c - see columns.h: a sink of trace.h, and what it learns on the way. */
 #include "report/data/columns.h"
 #include "program/print.h"
+#include "report/data/head.h"
 #include "report/facts/cuts.h"
 #include "write/grow.h"
 
@@ -395,20 +396,6 @@ static void head_operand(const tw_model *model, const tw_op *op, int o, tw_json 
     tw_json_close(j);
 }
 
-static void head_loops(const tw_op *op, tw_json *j)
-{
-    tw_json_key(j, "loops");
-    tw_json_open(j, '[');
-    for (int l = 0; l < op->n_loops; l++) {
-        tw_json_open(j, '{');
-        tw_json_key_string(j, "name", op->loop[l].name);
-        tw_json_key_int(j, "extent", op->loop[l].extent);
-        tw_json_key_bool(j, "reduces", op->loop[l].reduces);
-        tw_json_close(j);
-    }
-    tw_json_close(j);
-}
-
 static void head_spans(const span_list *list, tw_json *j)
 {
     if (list->n == 0) {
@@ -472,7 +459,7 @@ static void head_op(const tw_columns *c, int i, int64_t first_buffer, tw_json *j
     tw_json_key_int(j, "ready", part->start + tw_trace_launch(c->plan, i));
     tw_json_key_int(j, "cycles", part->cycles);
     put_rate(tw_cost_rate(&program->machine->engine[program->machine->compute].cost), j);
-    head_loops(op, j);
+    tw_json_loops(j, op);
     tw_json_key(j, "operands");
     tw_json_open(j, '[');
     for (int o = 0; o < op->n_operands; o++) head_operand(c->plan->model, op, o, j);

@@ -22,3 +22,17 @@ void tw_json_head(tw_json *j, const char *schema, int version, const tw_model *m
     if (machine->clock_mhz > 0) tw_json_key_int(j, "clock_mhz", machine->clock_mhz);
     tw_json_close(j);
 }
+
+void tw_json_loops(tw_json *j, const tw_op *op)
+{
+    tw_json_key(j, "loops");
+    tw_json_open(j, '[');
+    for (int l = 0; l < op->n_loops; l++) {
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", op->loop[l].name);
+        tw_json_key_int(j, "extent", op->loop[l].extent);
+        tw_json_key_bool(j, "reduces", op->loop[l].reduces);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}

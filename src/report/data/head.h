@@ -5,4 +5,6 @@
 #include "write/json.h"
 
 void tw_json_head(tw_json *j, const char *schema, int version, const tw_model *model, const tw_machine *machine);
+/* The key "loops", and a list of the operator's. */
+void tw_json_loops(tw_json *j, const tw_op *op);
 #endif

@@ -35,20 +35,6 @@ static void write_summary(tw_json *j, const tw_summary *s, bool energy)
     tw_json_close(j);
 }
 
-static void write_loops(tw_json *j, const tw_op *op)
-{
-    tw_json_key(j, "loops");
-    tw_json_open(j, '[');
-    for (int l = 0; l < op->n_loops; l++) {
-        tw_json_open_line(j, '{');
-        tw_json_key_string(j, "name", op->loop[l].name);
-        tw_json_key_int(j, "extent", op->loop[l].extent);
-        tw_json_key_bool(j, "reduces", op->loop[l].reduces);
-        tw_json_close(j);
-    }
-    tw_json_close(j);
-}
-
 /* Where the time goes: of rows found by a walk, of a stream known from its critical path. */
 typedef struct time_use {
     tw_bound bound;
@@ -375,7 +361,7 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
         TW_TRY(find_in_rows(plan, scratch, diag, &w));
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", plan->program.op->name);
-    write_loops(j, plan->program.op);
+    tw_json_loops(j, plan->program.op);
     write_summary(j, &plan->timeline.sum, has_waits);
     write_bound(j, plan, &w);
     write_engines(j, plan, &w);
