@@ -318,8 +318,9 @@ static inline void case_subs(naive *v)
     for (int h = 0; h < v->n_holds; h++) {
         naive_hold *hold = &v->hold[h];
         bool divided = false;
-        if (hold->made || hold->outward || hold->depth < v->g->n_cuts || v->g->n_ops < 2) continue;
+        if (hold->made || hold->outward || v->g->n_ops < 2) continue;
         const tw_op *op = naive_op(v, 0), *driver = naive_op(v, 1);
+        if (hold->depth < v->hold[v->path_end[0][op->n_operands - 1]].depth) continue;
         bool elsewhere = false, all = true;
         for (int o = 0; o < driver->n_operands - 1; o++) elsewhere |= driver->operand[o].tensor == hold->tensor;
         for (int o = 0; o < op->n_operands - 1; o++) {

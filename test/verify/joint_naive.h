@@ -444,7 +444,7 @@ static inline int64_t naive_passes(const naive *v, int which, const tw_box *box)
         else
             over[d - 1] *= per >> (d - 1) & 1 ? (len + parts - 1) / parts : len;
     }
-    for (int d = 0; d < cost->array.n_dims; d++)
+    for (int d = 0; d < tw_cost_dims(cost); d++)
         passes *= per >> d & 1 ? over[d] : (over[d] + cost->array.size[d] - 1) / cost->array.size[d];
     return passes;
 }
