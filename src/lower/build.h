@@ -24,7 +24,7 @@ typedef struct tw_seen {
 /* Variables of formulas in the making: the inputs (in `finish`: the sum as variable 0), then what is held. */
 enum { TW_VAR_HELD = TW_MAX_OPERANDS - 1, TW_N_VARS = TW_VAR_HELD + TW_MAX_HELD };
 
-typedef struct tw_nest { /* a step in the making */
+typedef struct tw_lowered_nest { /* a step in the making */
     const char *suffix;
     tw_op op;
     int net[TW_MAX_OPERANDS]; /* net tensors of the operands   */
@@ -32,7 +32,7 @@ typedef struct tw_nest { /* a step in the making */
     tw_selection select[TW_MAX_OPERANDS];
     tw_formula_draft value, finish;
     int value_is, finish_is; /* index of the result, -1: none */
-} tw_nest;
+} tw_lowered_nest;
 
 typedef struct tw_reader_lists { /* who reads what */
     const int *first, *node;     /* value v: node[first[v]] .. node[first[v + 1] - 1] of its own graph, ascending */
@@ -67,7 +67,7 @@ typedef struct tw_lowering {
     int64_t opset;
     const char *why; /* it cannot be described, because; NULL: it can    */
     bool nest_open;
-    tw_nest nest;
+    tw_lowered_nest nest;
     tw_formula_draft *f; /* formula in the making: nest.value or nest.finish */
     bool holds_known;    /* scalars are held even when they are known        */
 } tw_lowering;

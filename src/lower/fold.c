@@ -204,7 +204,7 @@ static void fold_node(tw_lowering *l, const tw_node_group *group, const tw_onnx_
 static bool is_open_for(tw_lowering *l, const tw_node_group *group)
 {
     const tw_onnx_node *first = &l->file->graph[l->graph].node[group->node[0]];
-    const tw_nest *nest = &l->nest;
+    const tw_lowered_nest *nest = &l->nest;
     return l->nest_open && !tw_refused(l) &&
            nest->net[tw_op_output(&nest->op)] == l->tensor_of_value[first->output[0]];
 }
@@ -213,7 +213,7 @@ bool tw_fold_group(tw_lowering *l, const tw_node_group *group)
 {
     const tw_graph *graph = &l->file->graph[l->graph];
     if (!is_open_for(l, group)) return false;
-    tw_nest *before = TW_NEW(l->arena, tw_nest, 1);
+    tw_lowered_nest *before = TW_NEW(l->arena, tw_lowered_nest, 1);
     if (!before) l->no_memory = true;
     if (!before) return false;
     *before = l->nest;

@@ -13,7 +13,7 @@ static const char *const held_names[TW_MAX_HELD] = {"h0", "h1", "h2",  "h3",  "h
 void tw_nest_begin(tw_lowering *l, const char *suffix, tw_compute compute)
 {
     if (l->nest_open) tw_nest_end(l, l->node->op, 0, NULL);
-    l->nest = (tw_nest){.suffix = suffix, .value_is = -1, .finish_is = -1};
+    l->nest = (tw_lowered_nest){.suffix = suffix, .value_is = -1, .finish_is = -1};
     l->nest.op = (tw_op){.name = "op", .compute = compute};
     l->nest.value.n_vars = l->nest.finish.n_vars = TW_N_VARS;
     l->f = &l->nest.value;
@@ -107,7 +107,7 @@ static tw_dtype accumulator_of(tw_compute compute, tw_dtype out, bool wraps)
 /* Whether operands are as wide as the sum, which can leave its type then. */
 static bool is_narrowing(const tw_lowering *l, tw_dtype out)
 {
-    const tw_nest *nest = &l->nest;
+    const tw_lowered_nest *nest = &l->nest;
     bool wide = false;
     for (int i = 0; i < tw_op_output(&nest->op); i++)
         wide |= tw_dtype_bytes(tw_dtype_of(l, l->tensor[nest->net[i]].type)) >= tw_dtype_bytes(out);
@@ -221,7 +221,7 @@ static const tw_formula *settled(tw_lowering *l, const tw_formula_draft *from, i
 
 static void settle_formulas(tw_lowering *l)
 {
-    tw_nest *nest = &l->nest;
+    tw_lowered_nest *nest = &l->nest;
     if (nest->value_is >= 0) nest->op.value = settled(l, &nest->value, nest->value_is, tw_op_output(&nest->op));
     if (nest->finish_is > 0) nest->op.finish = settled(l, &nest->finish, nest->finish_is, 1);
 }

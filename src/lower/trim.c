@@ -96,7 +96,7 @@ static void describe_copy(tw_lowering *l, tw_seen x, const tw_operand *whole, co
 static int add_copy(tw_lowering *l, int tensor, const tw_operand *whole, const part *p)
 {
     int64_t dim[TW_MAX_AXES];
-    tw_nest *waiting = TW_NEW(l->arena, tw_nest, 1);
+    tw_lowered_nest *waiting = TW_NEW(l->arena, tw_lowered_nest, 1);
     if (!waiting) {
         l->no_memory = true;
         return tensor;

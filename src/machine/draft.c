@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-int tw_draft_named(const tw_draft *d, const char *name)
+int tw_draft_named(const tw_machine_draft *d, const char *name)
 {
     for (int m = 0; m < d->n_memories; m++)
         if (strcmp(d->memory[m].name, name) == 0) return m;
@@ -11,7 +11,7 @@ int tw_draft_named(const tw_draft *d, const char *name)
 }
 
 /* The memory of that name as the part at hand sees it, among those that were read; -1: there is none. */
-int tw_draft_find(const tw_draft *d, const tw_part *by, const char *name)
+int tw_draft_find(const tw_machine_draft *d, const tw_machine_part *by, const char *name)
 {
     for (int m = 0; m < d->n_memories && by->core >= 0; m++)
         if (d->memory[m].core == by->core && strcmp(d->memory[m].is.name, name) == 0) return m;
@@ -25,7 +25,7 @@ static bool sees(const tw_draft_view *v, const tw_platform_memory *memory)
 }
 
 /* Marks the memories that the compute engine lists. */
-static void mark_listed(tw_draft *d, const tw_draft_view *v, const tw_node *list)
+static void mark_listed(tw_machine_draft *d, const tw_draft_view *v, const tw_node *list)
 {
     for (int m = 0; m < d->n_memories; m++) v->slot[m] = m == 0 ? 0 : -1;
     if (list->kind != TW_LIST || list->n_children == 0) {
@@ -48,7 +48,7 @@ static void mark_listed(tw_draft *d, const tw_draft_view *v, const tw_node *list
 }
 
 /* The memories of the view. */
-void tw_draft_choose(tw_draft *d, const tw_draft_view *v, const tw_machine *base)
+void tw_draft_choose(tw_machine_draft *d, const tw_draft_view *v, const tw_machine *base)
 {
     tw_machine *machine = &v->out->machine;
     const tw_node *list = v->compute ? tw_graph_entry(v->compute->node, "memories") : NULL;
@@ -75,7 +75,7 @@ void tw_draft_choose(tw_draft *d, const tw_draft_view *v, const tw_machine *base
 }
 
 /* The memory at one end of a mover, -1: it cannot be told. */
-static int end_of(const tw_draft *d, const tw_part *mover, int end)
+static int end_of(const tw_machine_draft *d, const tw_machine_part *mover, int end)
 {
     const tw_node *between = tw_graph_entry(mover->node, "between");
     if (!between || between->kind != TW_LIST || between->n_children != 2) return -1;
@@ -94,8 +94,8 @@ static bool spans(const tw_draft_view *v, int outer, int inner, bool near)
 
 /* Whether the engine belongs to the view. What stands nowhere in the right place does so wherever it has both ends: the
  * reader says what is wrong with it. */
-bool tw_draft_belongs(const tw_draft *d, const tw_draft_view *all, int n, const tw_draft_view *v,
-                      const tw_part *part)
+bool tw_draft_belongs(const tw_machine_draft *d, const tw_draft_view *all, int n, const tw_draft_view *v,
+                      const tw_machine_part *part)
 {
     if (d->plain) return true;
     if (part->core >= 0 && part->core != v->compute->core) return false;
@@ -116,7 +116,8 @@ static int find_dim(const tw_cost *cost, const tw_node *node)
 }
 
 /* One dimension that the memory is private to; *lanes is how many of it there are. */
-static void add_dim(tw_draft *d, const tw_engine *compute, const tw_node *node, tw_memory *memory, int64_t *lanes)
+static void add_dim(tw_machine_draft *d, const tw_engine *compute, const tw_node *node, tw_memory *memory,
+                    int64_t *lanes)
 {
     int dim = find_dim(&compute->cost, node);
     bool again = dim >= 0 && (memory->per >> dim & 1);
@@ -137,7 +138,7 @@ static void add_dim(tw_draft *d, const tw_engine *compute, const tw_node *node, 
 }
 
 /* The dimensions that the memory is private to. */
-static void resolve_per(tw_draft *d, const tw_machine *machine, int m, tw_memory *memory)
+static void resolve_per(tw_machine_draft *d, const tw_machine *machine, int m, tw_memory *memory)
 {
     const tw_node *per = d->per[m];
     const tw_engine *compute = &machine->engine[machine->compute];
@@ -162,7 +163,7 @@ static void resolve_per(tw_draft *d, const tw_machine *machine, int m, tw_memory
     all->lanes = lanes;
 }
 
-void tw_draft_private(tw_draft *d, const tw_draft_view *v)
+void tw_draft_private(tw_machine_draft *d, const tw_draft_view *v)
 {
     tw_machine *machine = &v->out->machine;
     for (int m = 0; m < d->n_memories && machine->compute < machine->n_engines; m++) {
@@ -178,12 +179,12 @@ void tw_draft_private(tw_draft *d, const tw_draft_view *v)
 }
 
 /* The compute engines; every core has one. */
-int tw_draft_views(tw_draft *d, const tw_part **compute)
+int tw_draft_views(tw_machine_draft *d, const tw_machine_part **compute)
 {
-    const tw_graph *graph = &d->graph;
+    const tw_machine_parts *graph = &d->graph;
     int n = 0, of_core[TW_MAX_CORES] = {0};
     for (int e = 0; e < graph->n[TW_PART_ENGINE]; e++) {
-        const tw_part *part = &graph->part[TW_PART_ENGINE][e];
+        const tw_machine_part *part = &graph->part[TW_PART_ENGINE][e];
         if (!tw_graph_computes(part->node)) continue;
         if (part->core >= 0) of_core[part->core]++;
         if (n == TW_MAX_VIEWS) {
@@ -205,13 +206,13 @@ int tw_draft_views(tw_draft *d, const tw_part **compute)
 /* ---- all views together ---- */
 
 /* Engines as the first view that has them knows them. */
-static tw_status join_engines(tw_draft *d, tw_platform *platform, tw_platform_engine *engine)
+static tw_status join_engines(tw_machine_draft *d, tw_platform *platform, tw_platform_engine *engine)
 {
-    const tw_graph *graph = &d->graph;
+    const tw_machine_parts *graph = &d->graph;
     for (int v = platform->n_views - 1; v >= 0; v--) {
         const tw_platform_view *from = &platform->view[v];
         for (int e = 0; e < from->machine.n_engines; e++) {
-            const tw_part *part = &graph->part[TW_PART_ENGINE][from->mover[e]];
+            const tw_machine_part *part = &graph->part[TW_PART_ENGINE][from->mover[e]];
             tw_platform_engine *to = &engine[from->mover[e]];
             *to = (tw_platform_engine){.name = part->name, .core = part->core, .is = from->machine.engine[e]};
             to->is.name = tw_graph_entry(part->node, "name")->text;
@@ -221,7 +222,7 @@ static tw_status join_engines(tw_draft *d, tw_platform *platform, tw_platform_en
         }
     }
     for (int e = 0; e < platform->n_engines; e++) {
-        const tw_part *part = &graph->part[TW_PART_ENGINE][e];
+        const tw_machine_part *part = &graph->part[TW_PART_ENGINE][e];
         if (engine[e].name) continue;
         ++*d->n_bad;
         tw_diag_error(d->diag, part->node->loc,
@@ -231,7 +232,7 @@ static tw_status join_engines(tw_draft *d, tw_platform *platform, tw_platform_en
     return *d->n_bad ? TW_ERR_INPUT : TW_OK;
 }
 
-static void check_engine_names(tw_draft *d, const tw_platform_engine *engine, int n)
+static void check_engine_names(tw_machine_draft *d, const tw_platform_engine *engine, int n)
 {
     for (int e = 0; e < n; e++)
         for (int before = 0; before < e; before++) {
@@ -242,7 +243,7 @@ static void check_engine_names(tw_draft *d, const tw_platform_engine *engine, in
         }
 }
 
-static void check_memory_use(tw_draft *d, const tw_platform *platform)
+static void check_memory_use(tw_machine_draft *d, const tw_platform *platform)
 {
     for (int m = 0; m < d->n_memories; m++) {
         int n = 0;
@@ -255,7 +256,7 @@ static void check_memory_use(tw_draft *d, const tw_platform *platform)
     }
 }
 
-tw_status tw_draft_join(tw_draft *d, tw_platform *platform, tw_platform_engine *engine)
+tw_status tw_draft_join(tw_machine_draft *d, tw_platform *platform, tw_platform_engine *engine)
 {
     TW_TRY(join_engines(d, platform, engine));
     check_engine_names(d, engine, platform->n_engines);

@@ -9,19 +9,19 @@
 #include "machine/platform.h"
 
 /* A memory, an engine or a port as the file has it. */
-typedef struct tw_part {
+typedef struct tw_machine_part {
     const tw_node *node;
     const char *name; /* "big.l1"; NULL: it has none that can be read */
     int core;         /* -1: shared                                   */
-} tw_part;
+} tw_machine_part;
 
 typedef enum tw_part_kind { TW_PART_MEMORY, TW_PART_ENGINE, TW_PART_PORT, TW_N_PARTS } tw_part_kind;
-typedef struct tw_graph {
+typedef struct tw_machine_parts {
     int n_cores;
     tw_platform_core *core;
     int n[TW_N_PARTS];
-    tw_part *part[TW_N_PARTS];
-} tw_graph;
+    tw_machine_part *part[TW_N_PARTS];
+} tw_machine_parts;
 
 /* The entry of a map, NULL when there is none. */
 const tw_node *tw_graph_entry(const tw_node *node, const char *key);
@@ -29,9 +29,9 @@ const tw_node *tw_graph_entry(const tw_node *node, const char *key);
 bool tw_graph_computes(const tw_node *node);
 /* Appends the parts of a list (NULL: none) of a core (-1: shared ones), each with its name and that of its core before it. There
  * is room for them. */
-TW_NODISCARD tw_status tw_graph_add(tw_graph *graph, tw_part_kind kind, const tw_node *list, int core,
+TW_NODISCARD tw_status tw_graph_add(tw_machine_parts *graph, tw_part_kind kind, const tw_node *list, int core,
                                     tw_arena *arena);
 /* The part called so, as seen from a core (-1: from outside): its own ones first, then shared ones, then by full names. -1:
  * there is none. */
-int tw_graph_find(const tw_graph *graph, tw_part_kind kind, const char *name, int core);
+int tw_graph_find(const tw_machine_parts *graph, tw_part_kind kind, const char *name, int core);
 #endif

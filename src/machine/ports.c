@@ -6,12 +6,12 @@
 #include <string.h>
 
 typedef struct port_reader {
-    const tw_graph *graph;
+    const tw_machine_parts *graph;
     const tw_platform *platform;
     tw_platform_engine *engine;
-    const tw_part *part; /* the port at hand, */
-    tw_port port;        /* what is known of it, */
-    int number;          /* and its number       */
+    const tw_machine_part *part; /* the port at hand, */
+    tw_port port;                /* what is known of it, */
+    int number;                  /* and its number       */
 } port_reader;
 
 /* One direction of one end of a mover gets the port, unless it has another one. */
@@ -121,7 +121,7 @@ static bool read_port(port_reader *r, tw_diag *diag)
     return tw_fields_close(&f) == TW_OK;
 }
 
-tw_status tw_ports_read(const tw_graph *graph, tw_platform_engine *engine, tw_arena *arena, tw_diag *diag,
+tw_status tw_ports_read(const tw_machine_parts *graph, tw_platform_engine *engine, tw_arena *arena, tw_diag *diag,
                         tw_platform *platform)
 {
     tw_port *port;

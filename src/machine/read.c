@@ -25,9 +25,9 @@ typedef struct reader {
     const tw_node *shares[TW_MAX_ENGINES]; /* ADDS: the name of the engine that it shares */
     const int64_t *values;                 /* of the parameters, NULL: as the file says   */
     tw_arena *arena;
-    tw_draft draft;
-    const int *slot;     /* which memory of the view each is, -1: none         */
-    const tw_part *part; /* the memory or engine at hand                       */
+    tw_machine_draft draft;
+    const int *slot;             /* which memory of the view each is, -1: none         */
+    const tw_machine_part *part; /* the memory or engine at hand                       */
     tw_platform_view *views;
     bool no_room; /* the host has no memory left                        */
     int n_bad;
@@ -668,7 +668,7 @@ static tw_status read_parts(reader *r, lists *file, const tw_node *cores)
 
 static tw_status read_memories(reader *r)
 {
-    const tw_graph *graph = &r->draft.graph;
+    const tw_machine_parts *graph = &r->draft.graph;
     TW_ALLOC(r->arena, r->draft.memory, graph->n[TW_PART_MEMORY] + 1);
     TW_ALLOC(r->arena, r->draft.per, graph->n[TW_PART_MEMORY] + 1);
     for (int m = 0; m < graph->n[TW_PART_MEMORY]; m++) {
@@ -724,7 +724,7 @@ static tw_status finish_view(reader *r, const tw_draft_view *v)
 
 static tw_status read_views(reader *r, tw_platform *platform)
 {
-    const tw_part *compute[TW_MAX_VIEWS] = {0};
+    const tw_machine_part *compute[TW_MAX_VIEWS] = {0};
     const tw_machine base = *r->machine;
     tw_draft_view all[TW_MAX_VIEWS];
     tw_platform_view *out;
@@ -804,7 +804,7 @@ static tw_status read_machine(const tw_node *root, const int64_t *values, tw_are
     for (int u = 0; u < TW_N_UNITS; u++) unit_word[u] = tw_unit_name((tw_unit)u);
     tw_machine machine = {.root = root};
     reader r = {.diag = diag, .machine = &machine, .values = values, .arena = arena};
-    r.draft = (tw_draft){.diag = diag, .n_bad = &r.n_bad};
+    r.draft = (tw_machine_draft){.diag = diag, .n_bad = &r.n_bad};
     int unit = 0;
     tw_fields f = tw_fields_open(root, "machine file", diag);
     tw_field_name(&f, "machine", TW_REQUIRED, &machine.name);

@@ -546,7 +546,7 @@ tw_status tw_grouping_check_one(const tw_grouping *c, int group)
 
 tw_status tw_grouping_check_machine(const tw_machine *machine, tw_loc loc, tw_diag *diag)
 {
-    if (machine->timing != TW_ASYNC)
+    if (!tw_discipline_of(machine)->credits)
         return tw_diag_error(diag, loc, "machine '%s' is %s: only async machines have groups", machine->name,
                              tw_timing_name(machine->timing));
     if (!machine->platform)

@@ -31,7 +31,7 @@ static void describe_memories(tw_op_plan *op, const tw_machine *machine)
 static tw_status name_pools(tw_op_plan *op, tw_arena *arena)
 {
     const tw_program *p = &op->program;
-    for (int m = 1; p->flow && m < p->machine->n_memories; m++)
+    for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) {
             tw_pool_use *use = &op->timeline.pool[m][o];
             const char **name;
@@ -39,8 +39,7 @@ static tw_status name_pools(tw_op_plan *op, tw_arena *arena)
             if (use->n_operands == 0) continue;
             TW_ALLOC(arena, name, use->n_operands);
             for (int k = 0; k < p->op->n_operands; k++)
-                if (p->flow->residency[m][k].here && p->flow->residency[m][k].pool == o)
-                    name[n++] = p->op->operand[k].name;
+                if (p->stop[m][k].here && p->stop[m][k].pool == o) name[n++] = p->op->operand[k].name;
             use->operand = name;
         }
     return TW_OK;

@@ -15,7 +15,7 @@ typedef struct stream { /* of one group */
 
 typedef struct runner {
     const tw_joint *joint;
-    tw_async async;
+    tw_async clock;
     stream *stream;
     tw_joint_timeline *out;
     __int128 energy_fj;
@@ -27,7 +27,7 @@ static tw_status explain(const runner *r, int g, int why)
 {
     if (why == -1) return TW_ERR_NOMEM;
     const tw_group_map *map = r->joint->nest[g].map;
-    return tw_diag_infeasible(r->async.diag, map->loc, "more than %d buffers of group '%s' are given back at once",
+    return tw_diag_infeasible(r->clock.diag, map->loc, "more than %d buffers of group '%s' are given back at once",
                               TW_MAX_GIVES, map->name);
 }
 
@@ -61,7 +61,7 @@ static int choose(runner *r)
         if (!may_go(r, g)) continue;
         stream *s = &r->stream[g];
         if (r->joint->n_nests == 1) return g;
-        int64_t ready = tw_async_ready(&r->async, &s->event[s->next], 1);
+        int64_t ready = tw_async_ready(&r->clock, &s->event[s->next], 1);
         if (best < 0 || ready < first) best = g, first = ready;
     }
     return best;
@@ -117,18 +117,18 @@ static tw_status find_engines(runner *r, tw_arena *scratch)
     const tw_engine **engine;
     int n = r->joint->n_nests * TW_MAX_GROUP_OPS;
     TW_ALLOC(scratch, engine, n);
-    TW_ALLOC(scratch, r->async.op_price, n);
-    for (int i = 0; i < n; i++) r->async.op_price[i].work = -1;
+    TW_ALLOC(scratch, r->clock.op_price, n);
+    for (int i = 0; i < n; i++) r->clock.op_price[i].work = -1;
     for (int g = 0; g < r->joint->n_nests; g++)
         for (int k = 0; k < r->joint->nest[g].n_ops; k++) {
             const tw_nest_op *op = &r->joint->nest[g].op[k];
             tw_engine *own;
             TW_ALLOC(scratch, own, 1);
-            *own = r->async.engine[op->engine];
+            *own = r->clock.engine[op->engine];
             own->cost = op->machine->engine[op->machine->compute].cost;
             engine[g * TW_MAX_GROUP_OPS + k] = own;
         }
-    r->async.op_engine = engine;
+    r->clock.op_engine = engine;
     return TW_OK;
 }
 
@@ -150,15 +150,15 @@ static tw_status init(runner *r, const tw_work *work)
     TW_ALLOC(work->scratch, r->stream, r->joint->n_nests);
     for (int g = 0; g < r->joint->n_nests; g++)
         if (!(r->stream[g].cursor = tw_nest_cursor_new(r->joint, g, work->scratch))) return TW_ERR_NOMEM;
-    r->async.use = r->out->engine;
-    r->async.link = r->out->link;
-    r->async.pool_use = r->out->pool;
-    r->async.engine = engine;
-    r->async.n_engines = platform->n_engines;
-    r->async.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);
-    if (platform->n_ports > 0 && !(r->async.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
+    r->clock.use = r->out->engine;
+    r->clock.link = r->out->link;
+    r->clock.pool_use = r->out->pool;
+    r->clock.engine = engine;
+    r->clock.n_engines = platform->n_engines;
+    r->clock.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);
+    if (platform->n_ports > 0 && !(r->clock.ports = tw_ports_new(platform, work->scratch))) return TW_ERR_NOMEM;
     TW_TRY(find_engines(r, work->scratch));
-    return tw_async_init(&r->async, work->scratch);
+    return tw_async_init(&r->clock, work->scratch);
 }
 
 static bool is_over(void *user) { return tw_deadline_is_over(((const tw_diag *)user)->deadline); }
@@ -169,8 +169,8 @@ static tw_status run_streams(runner *r)
     for (int g; (g = choose(r)) >= 0;) {
         stream *s = &r->stream[g];
         tw_event *event = &s->event[s->next++];
-        if (!tw_meter_add(r->async.meter, 1)) return TW_STOPPED;
-        TW_TRY(tw_async_command_run(&r->async, event, 1));
+        if (!tw_meter_add(r->clock.meter, 1)) return TW_STOPPED;
+        TW_TRY(tw_async_command_run(&r->clock, event, 1));
         add_energy(r, &event->instr);
         TW_TRY(refill(r, g));
     }
@@ -179,10 +179,10 @@ static tw_status run_streams(runner *r)
 
 static tw_status finish(runner *r)
 {
-    TW_TRY(tw_async_finish(&r->async));
+    TW_TRY(tw_async_finish(&r->clock));
     for (int p = 0; p < r->joint->platform->n_ports; p++) {
-        r->out->port_busy[p] = tw_ports_busy(r->async.ports, p);
-        r->out->port_passed[p] = tw_ports_passed(r->async.ports, p);
+        r->out->port_busy[p] = tw_ports_busy(r->clock.ports, p);
+        r->out->port_passed[p] = tw_ports_passed(r->clock.ports, p);
     }
     for (int i = 0; i < r->joint->n_stays; i++) {
         const tw_stay *s = r->joint->stay[i];
@@ -192,7 +192,7 @@ static tw_status finish(runner *r)
         use->slot_units = s->size;
     }
     if (r->energy_fj > INT64_MAX)
-        return tw_diag_error(r->async.diag, r->async.loc, "the energy of '%s' exceeds 2^63 fJ", r->async.name);
+        return tw_diag_error(r->clock.diag, r->clock.loc, "the energy of '%s' exceeds 2^63 fJ", r->clock.name);
     r->out->sum.energy_fj = (int64_t)r->energy_fj;
     return TW_OK;
 }
@@ -202,7 +202,7 @@ static tw_status run(runner *r, const tw_work *work)
     TW_TRY(init(r, work));
     tw_status status = run_streams(r);
     if (status == TW_STOPPED)
-        return tw_diag_stopped(work->diag, r->async.loc, "the simulation of '%s'", r->async.name);
+        return tw_diag_stopped(work->diag, r->clock.loc, "the simulation of '%s'", r->clock.name);
     TW_TRY(status);
     return finish(r);
 }
@@ -216,7 +216,7 @@ tw_status tw_joint_run(const tw_joint *joint, const tw_row_sink *sink, const tw_
     tw_row_fanout_add(&fanout, (tw_row_sink){see, NULL, &r});
     if (sink) tw_row_fanout_add(&fanout, *sink);
     tw_row_sink all = tw_row_fanout_sink(&fanout);
-    r.async = (tw_async){.buffer = joint->buffer,
+    r.clock = (tw_async){.buffer = joint->buffer,
                          .n_buffers = joint->n_buffers,
                          .n_pools = joint->n_stays,
                          .launch = joint->platform->view[0].machine.launch,
