@@ -34,6 +34,7 @@ export interface PlanDoc {
   groups?: GroupDoc[]; // operators that run side by side: then what follows is about all of them, and `ops` has little
   bottleneck?: string;
   bound?: { ticks: number; cycles: number; engine?: string; port?: string };
+  critical_port_cycles?: number;
   engines?: GroupEngineDoc[];
   ports?: { name: string; memory: string; ways: number; per_cycle: number | null; busy_cycles: number; transfers: number }[];
   memories?: { name: string; size: number | null; copies: number; slots: number; peak_live: number }[];

@@ -80,6 +80,7 @@ static void write_bottleneck(const tw_plan *plan, tw_json *j)
     tw_json_key_int(j, "cycles", limit.cycles);
     tw_json_key_string(j, limit.port ? "port" : "engine", tw_joint_limit_name(plan, &limit));
     tw_json_close(j);
+    tw_json_key_int(j, "critical_port_cycles", tw_joint_port_path(plan));
 }
 
 static void write_engine(const tw_plan *plan, int e, tw_json *j)

@@ -38,6 +38,13 @@ int tw_joint_most_critical(const tw_plan *plan)
     return most;
 }
 
+int64_t tw_joint_port_path(const tw_plan *plan)
+{
+    int64_t rest = plan->sum.cycles;
+    for (int e = 0; e < platform_of(plan)->n_engines; e++) rest -= plan->joint->timeline.engine[e].critical_cycles;
+    return rest;
+}
+
 int64_t tw_joint_idle(const tw_plan *plan, int engine)
 {
     const tw_engine_use *use = &plan->joint->timeline.engine[engine];

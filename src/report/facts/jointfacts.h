@@ -14,6 +14,8 @@ tw_joint_limit tw_joint_limit_of(const tw_plan *plan);
 const char *tw_joint_limit_name(const tw_plan *plan, const tw_joint_limit *limit);
 /* The engine with the largest share of the critical path. */
 int tw_joint_most_critical(const tw_plan *plan);
+/* Cycles of the critical path that are no engine's: a transfer waited for a port. */
+int64_t tw_joint_port_path(const tw_plan *plan);
 /* Cycles that an engine's units neither work nor wait. */
 int64_t tw_joint_idle(const tw_plan *plan, int engine);
 /* Femtojoules of what engine e computes. */

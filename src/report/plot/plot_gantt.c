@@ -110,7 +110,7 @@ static tw_status put_gap(gantt *g, const tw_trace_event *event, const row *r)
                                [TW_WAIT_ENGINE] = -1,
                                [TW_WAIT_DATA] = TW_KIND_DATA,
                                [TW_WAIT_CREDIT] = TW_KIND_CREDIT,
-                               [TW_WAIT_PORT] = TW_KIND_CREDIT};
+                               [TW_WAIT_PORT] = TW_KIND_PORT};
     tw_strip_part part = {g->has_waits ? kind[event->wait] : TW_KIND_ROW, 1};
     if (event->gap <= 0 || part.kind < 0) return TW_OK;
     return tw_strips_put(&g->strips, r->strip,

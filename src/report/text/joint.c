@@ -81,8 +81,9 @@ static void print_bottleneck(const tw_plan *plan, tw_line *line)
                    TW_PERCENT(limit.cycles, cycles));
     if (!limit.port) add_waits(&use[limit.number], &text);
     if (limit.port) tw_text_printf(&text, "; movers wait %s cycles for ports", TW_GROUPED(port_waits(plan)));
-    tw_text_printf(&text, "; the largest part of the critical path is %s, %s", use[path].engine,
-                   TW_PERCENT(use[path].critical_cycles, cycles));
+    int64_t ports = tw_joint_port_path(plan), own = use[path].critical_cycles;
+    tw_text_printf(&text, "; the largest part of the critical path is %s, %s",
+                   ports > own ? "waiting for ports" : use[path].engine, TW_PERCENT(tw_max(ports, own), cycles));
     if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "bottleneck", text.bytes);
     tw_text_release(&text);
 }

@@ -42,8 +42,13 @@ function boundCard({ bound, summary }: PlanDoc): Card {
   return { key: "ideal", title: "ideal", value: bound!.cycles, show: digits(bound!.cycles), below: `${name} is busy ${share} of the time` };
 }
 
-function waitCard({ engines, summary }: PlanDoc): Card {
+function waitCard({ engines, summary, critical_port_cycles: ports = 0 }: PlanDoc): Card {
   const most = engines!.reduce((a, b) => (b.critical_cycles > a.critical_cycles ? b : a));
+  if (ports > most.critical_cycles) {
+    const part = ports / summary.cycles;
+    const below = `then ${most.name}, ${percent(most.critical_cycles / summary.cycles)}`;
+    return { key: "critical", title: "the critical path waits for ports", value: part, show: percent(part), below };
+  }
   const share = most.critical_cycles / Math.max(1, summary.cycles);
   return { key: "critical", title: `${most.name} on the critical path`, value: share, show: percent(share), below: waitsText(most) };
 }
@@ -147,7 +152,7 @@ function holdColumns(doc: PlanDoc): Column<HoldDoc>[] {
     { key: "group", title: "group", value: (h) => h.group },
     { key: "tensor", title: "tensor", value: (h) => h.tensor },
     { key: "memory", title: "memory", value: (h) => h.memory, show: (h) => (h.copies > 1 ? `${h.memory} ×${h.copies}` : h.memory) },
-    { key: "depth", title: "held", value: (h) => h.depth, show: (h) => keptText(h, places.get(h.group) ?? 0) },
+    { key: "depth", title: "held", value: (h) => keptText(h, places.get(h.group) ?? 0) },
     { key: "slots", title: "buffers", value: (h) => h.slots },
     { key: "slot_units", title: "of size", value: (h) => h.slot_units, show: (h) => amount(h.slot_units, unit) },
     { key: "transfers", title: "transfers", value: (h) => h.transfers },
