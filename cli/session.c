@@ -47,18 +47,23 @@ static int verify(session *s)
                              .max_macs = s->options->max_macs,
                              .max_instructions = s->options->max_instructions};
     int n = tw_model_n_ops(s->model), code = EXIT_DONE;
+    bool grouped = tw_plan_n_groups(s->plan) > 0;
     s->verdict = calloc((size_t)n, sizeof *s->verdict);
     if (!s->verdict) return exit_code(s, TW_ERR_NOMEM);
     for (int i = 0; i < n; i++) {
-        busy *b = busy_begin(s->options->quiet, "verifying %s", tw_model_op_name(s->model, i));
+        if (i > 0 && grouped) { /* one verdict about the whole program */
+            s->verdict[i] = s->verdict[0];
+            continue;
+        }
+        const char *what = grouped ? "the groups" : tw_model_op_name(s->model, i);
+        busy *b = busy_begin(s->options->quiet, "verifying %s", what);
         how.progress = busy_at;
         how.progress_user = b;
         tw_status status = tw_plan_verify(s->ctx, s->plan, i, &how, &s->verdict[i]);
         busy_end(b);
         if (status != TW_OK) code = exit_code(s, status);
         if (status == TW_WRONG)
-            complain("the plan of '%s' is wrong, please report it: %s", tw_model_op_name(s->model, i),
-                     s->verdict[i]->first_fault);
+            complain("the plan of '%s' is wrong, please report it: %s", what, s->verdict[i]->first_fault);
         if (status == TW_OK || status == TW_WRONG) continue;
         free(s->verdict);
         s->verdict = NULL;
@@ -115,6 +120,7 @@ static tw_status print_gantt(session *s, const tw_print_options *print, FILE *ou
 {
     const cli_options *o = s->options;
     const char *gap = "";
+    if (tw_plan_n_groups(s->plan) > 0) return tw_plan_print_gantt(s->ctx, s->plan, 0, o->from, o->to, print, out);
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
         int64_t end = tw_plan_op_summary(s->plan, i)->cycles, to = o->to > end ? end : o->to;
         if (o->from > 0 && o->from >= end) continue;
@@ -165,6 +171,7 @@ static int64_t end_of(const session *s)
 {
     const cli_options *o = s->options;
     int64_t longest = 0;
+    if (tw_plan_n_groups(s->plan) > 0) return tw_plan_summary(s->plan)->cycles;
     for (int i = 0; i < tw_model_n_ops(s->model); i++) {
         int64_t cycles = tw_plan_op_summary(s->plan, i)->cycles;
         if (o->plot.op && strcmp(o->plot.op, tw_model_op_name(s->model, i)) == 0) return cycles;

@@ -424,6 +424,28 @@ TW_API int tw_plan_n_operands(const tw_plan *plan, int op);
 /* Of the link into `memory`, 1 and up. */
 TW_API const tw_link_use *tw_plan_link_use(const tw_plan *plan, int op, int memory, int operand);
 
+/* ---- plans of mappings with groups: operators that run side by side, docs/design/groups.md ---- */
+
+/* Their engines and memories are those of the whole machine, of all its cores, whatever operator is asked for; the summary of an
+ * operator has its executions and points, and as cycles the end of its last execution. There are no levels, links, pools,
+ * buffers and placements per operator: what is asked for is empty. tw_plan_walk has the commands for the operator, and one verdict is
+ * about all of them. */
+typedef struct tw_group_use {
+    const char *name;
+    int n_ops;                      /* in the order in which they run in a step */
+    int64_t start_cycle, end_cycle; /* of the first execution, and of the last */
+} tw_group_use;
+typedef struct tw_group_op_use {
+    int op;             /* of the model    */
+    const char *engine; /* that runs it    */
+    int64_t execs, macs;
+    int64_t start_cycle, end_cycle; /* of its executions in this group */
+} tw_group_op_use;
+/* 0: the plan has no groups. */
+TW_API int tw_plan_n_groups(const tw_plan *plan);
+TW_API tw_group_use tw_plan_group_use(const tw_plan *plan, int group);
+TW_API tw_group_op_use tw_plan_group_op_use(const tw_plan *plan, int group, int i);
+
 /* ---- the timeline, row by row ---- */
 
 /* What an instruction of an async machine waited for last. */

@@ -12,6 +12,8 @@
 #include "model/read.h"
 #include "plan/context.h"
 #include "plan/plan.h"
+#include "report/facts/hardware.h"
+#include "report/facts/jointfacts.h"
 #include "report/page/page.h"
 #include "report/plot/plot.h"
 #include "report/report.h"
@@ -315,31 +317,56 @@ tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan, const tw_search
 
 const tw_summary *tw_plan_summary(const tw_plan *plan) { return &plan->sum; }
 const tw_summary *tw_plan_op_summary(const tw_plan *plan, int op) { return &plan->op[op].timeline.sum; }
-int tw_plan_n_engines(const tw_plan *plan) { return plan->machine->n_engines; }
-int tw_plan_n_memories(const tw_plan *plan) { return plan->machine->n_memories; }
+int tw_plan_n_engines(const tw_plan *plan) { return tw_hardware_n_engines(plan); }
+int tw_plan_n_memories(const tw_plan *plan) { return tw_hardware_n_memories(plan); }
 const tw_engine_use *tw_plan_engine_use(const tw_plan *plan, int op, int engine)
 {
-    return &plan->op[op].timeline.engine[engine];
+    return plan->joint ? &plan->joint->timeline.engine[engine] : &plan->op[op].timeline.engine[engine];
 }
 int tw_plan_n_operands(const tw_plan *plan, int op) { return plan->model->op[op].n_operands; }
 const tw_link_use *tw_plan_link_use(const tw_plan *plan, int op, int memory, int operand)
 {
-    return &plan->op[op].link[memory][operand];
+    static const tw_link_use none = {0};
+    return plan->joint ? &none : &plan->op[op].link[memory][operand];
 }
 const tw_memory_use *tw_plan_memory_use(const tw_plan *plan, int op, int memory)
 {
-    return &plan->op[op].memory[memory];
+    return plan->joint ? &plan->joint->memory[memory] : &plan->op[op].memory[memory];
 }
 const tw_pool_use *tw_plan_pool_use(const tw_plan *plan, int op, int memory, int operand)
 {
+    static const tw_pool_use none = {0};
+    if (plan->joint) return &none;
     const tw_flow *flow = plan->op[op].program.flow;
     int owner = flow && flow->residency[memory][operand].here ? flow->residency[memory][operand].pool : operand;
     return &plan->op[op].timeline.pool[memory][owner];
 }
 
+/* ---- groups ---- */
+
+int tw_plan_n_groups(const tw_plan *plan) { return plan->joint ? plan->joint->program->n_nests : 0; }
+
+tw_group_use tw_plan_group_use(const tw_plan *plan, int group)
+{
+    const tw_nest *nest = &plan->joint->program->nest[group];
+    tw_span when = tw_joint_group_span(plan, group);
+    return (tw_group_use){nest->map->name, nest->n_ops, when.lo, when.hi};
+}
+
+tw_group_op_use tw_plan_group_op_use(const tw_plan *plan, int group, int i)
+{
+    const tw_nest *nest = &plan->joint->program->nest[group];
+    const tw_joint_span *span = &plan->joint->timeline.op[group][i];
+    return (tw_group_op_use){nest->map->op[i].op, tw_hardware_engine_name(plan, nest->op[i].engine),
+                             span->execs,         span->macs,
+                             span->start_cycle,   span->end_cycle};
+}
+
 /* ---- rows ---- */
 
 typedef struct walker {
+    const tw_plan *plan;
+    int op;
     const tw_program *program;
     tw_arena *scratch;
     tw_row_fn fn;
@@ -361,13 +388,28 @@ static tw_status walk_begin(void *user, const tw_rowset *rowset)
     return status;
 }
 
+/* Of groups: the commands for this operator. */
+static tw_status walk_command(void *user, const tw_rowset *rowset)
+{
+    walker *w = user;
+    const tw_instr *in = &rowset->event[0].instr;
+    tw_action action;
+    tw_row row;
+    if (w->plan->joint->program->nest[in->group].map->op[in->which].op != w->op) return TW_OK;
+    tw_action_tables tables;
+    tw_joint_row(w->plan, rowset, &action, &tables, &row);
+    return w->fn(w->user, &row);
+}
+
 tw_status tw_plan_walk(tw_context *ctx, const tw_plan *plan, int op, tw_row_fn fn, void *user)
 {
-    walker w = {&plan->op[op].program, ctx->scratch, fn, user};
+    walker w = {plan, op, &plan->op[op].program, ctx->scratch, fn, user};
     tw_timeline ignored;
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status =
-        tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, NULL, &w}, ctx->scratch, &ctx->diag, &ignored);
+        plan->joint
+            ? tw_joint_walk(plan, &(tw_row_sink){walk_command, NULL, &w}, ctx->scratch, &ctx->diag)
+            : tw_timeline_walk(w.program, &(tw_row_sink){walk_begin, NULL, &w}, ctx->scratch, &ctx->diag, &ignored);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -383,6 +425,7 @@ tw_status tw_plan_injection(tw_context *ctx, const tw_plan *plan, int op, const 
 {
     tw_injection_options own;
     TW_TRY(tw_injection_options_take(options, &ctx->diag, &own));
+    TW_TRY(tw_mapping_refuse_groups(plan->mapping, "turned into an injection schedule", &ctx->diag));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     const tw_work work = tw_context_work(ctx);
     const tw_injection_summary *sum;
@@ -454,7 +497,9 @@ tw_status tw_plan_print_gantt(tw_context *ctx, const tw_plan *plan, int op, int6
     tw_print_options own;
     TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = tw_report_gantt(&plan->op[op], (tw_span){from, to}, &own, ctx->scratch, &ctx->diag, out);
+    tw_status status =
+        plan->joint ? tw_report_joint_gantt(plan, (tw_span){from, to}, &own, ctx->scratch, &ctx->diag, out)
+                    : tw_report_gantt(&plan->op[op], (tw_span){from, to}, &own, ctx->scratch, &ctx->diag, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
@@ -516,6 +561,7 @@ tw_status tw_plan_print_injection(tw_context *ctx, const tw_plan *plan, tw_forma
     TW_TRY(tw_print_options_take(options, &ctx->diag, &own));
     tw_injection_options own_injection;
     TW_TRY(tw_injection_options_take(injection, &ctx->diag, &own_injection));
+    TW_TRY(tw_mapping_refuse_groups(plan->mapping, "turned into an injection schedule", &ctx->diag));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status = print_injections(ctx, plan, format, &own_injection, &own, out);
     tw_arena_rewind(ctx->scratch, mark);

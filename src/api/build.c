@@ -96,6 +96,11 @@ tw_status tw_plan_buffers(tw_context *ctx, const tw_plan *plan, int op, const tw
 {
     const tw_work work = tw_context_work(ctx);
     tw_buffer_info *info;
+    if (plan->joint) {
+        *out = NULL;
+        *n = 0;
+        return TW_OK;
+    }
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
     tw_status status = tw_lifetimes_of(&plan->op[op], &work, &info);
     tw_arena_rewind(ctx->scratch, mark);

@@ -9,10 +9,15 @@ static tw_status describe_ops(tw_plan *plan, const tw_joint_plan *joint, tw_aren
 {
     tw_op_plan *op;
     TW_ALLOC(arena, op, plan->model->n_ops);
+    for (int i = 0; i < plan->model->n_ops; i++) op[i].timeline.has_waits = true;
     for (int g = 0; g < joint->program->n_nests; g++) {
         const tw_nest *nest = &joint->program->nest[g];
         for (int k = 0; k < nest->n_ops; k++) {
             const tw_joint_span *span = &joint->timeline.op[g][k];
+            tw_program *program = &op[nest->map->op[k].op].program;
+            program->op = nest->op[k].op;
+            program->model = plan->model;
+            program->machine = nest->op[k].machine;
             tw_summary *sum = &op[nest->map->op[k].op].timeline.sum;
             sum->cycles = tw_max(sum->cycles, span->end_cycle);
             sum->execs += span->execs;

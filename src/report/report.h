@@ -18,6 +18,9 @@ tw_status tw_report_events(const tw_plan *plan, tw_format format, const char *en
 /* Async machines: the operator in these cycles; their end 0: its own. */
 tw_status tw_report_gantt(const tw_op_plan *plan, tw_span cycles, const tw_print_options *options,
                           tw_arena *scratch, tw_diag *diag, FILE *out);
+/* The engines of a plan of groups in these cycles of the plan. */
+tw_status tw_report_joint_gantt(const tw_plan *plan, tw_span cycles, const tw_print_options *options,
+                                tw_arena *scratch, tw_diag *diag, FILE *out);
 /* Async machines: the traffic as formulas. */
 tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *options, tw_arena *scratch, tw_diag *diag,
                              FILE *out);

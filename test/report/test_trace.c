@@ -252,8 +252,8 @@ static void check_columns(const record *r)
         op_now = e->op;
         if (!e->joins) {
             int64_t time = next(&col[TW_COLUMN_TIME]);
-            CHECK_EQ(time % 4, e->wait);
-            CHECK_EQ(free_at[e->track] + time / 4, e->start);
+            CHECK_EQ(time % 8, e->wait);
+            CHECK_EQ(free_at[e->track] + time / 8, e->start);
             free_at[e->track] = e->start + next(&col[TW_COLUMN_DUR]);
             CHECK_EQ(free_at[e->track], e->busy_end);
             CHECK_EQ(e->busy_end + next_signed(&col[TW_COLUMN_TAIL]), e->end);

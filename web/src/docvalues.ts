@@ -35,6 +35,16 @@ const ENGINE: Known = {
 };
 const WAITS: Known = { wait_data_cycles: LESS, wait_credit_cycles: LESS, idle_cycles: LESS, critical_cycles: PLAIN };
 const LINK: Known = { units: LESS_UNITS, transfers: PLAIN, least_units: UNITS, partial_units: LESS_UNITS, held_units: UNITS };
+const PORT: Known = { busy_cycles: PLAIN, transfers: PLAIN };
+const HOLD: Known = {
+  units: LESS_UNITS,
+  transfers: PLAIN,
+  slots: PLAIN,
+  slot_units: UNITS,
+  copies: PLAIN,
+  depth: PLAIN,
+  wait_cycles: LESS,
+};
 const MEMORY: Known = { slots: LESS_UNITS, peak_live: LESS_UNITS, size: UNITS };
 const TILES: Known = { count: PLAIN, largest: PLAIN };
 const TOTALS: Known = {
@@ -96,7 +106,7 @@ export function faultOf(doc: unknown): string | null {
   if (!d.machine?.name) return "'machine.name' is missing";
   if (isNetwork(d)) return Array.isArray(d.steps) && d.totals ? null : "'steps' or 'totals' is missing";
   if (!d.summary || !Array.isArray(d.ops)) return "'summary' or 'ops' is missing";
-  const parts = ["engines", "memories", "mapping"];
+  const parts = d.groups ? [] : ["engines", "memories", "mapping"];
   const bad = d.ops.findIndex((op: Doc) => !op?.summary || parts.some((part) => !Array.isArray(op[part])));
   return bad < 0 ? null : `'ops[${bad}]' is not complete`;
 }
@@ -117,9 +127,24 @@ export function verdictWord(doc: Doc): string {
   return words[Math.min(...(doc.ops as Doc[]).map((op) => of(op.verdict ?? null)), doc.ops.length ? 3 : 1)];
 }
 
+/** What a plan of groups has beside its operators. */
+function groupValues(out: Collector, doc: Doc) {
+  out.known("bound.", doc.bound, BOUND);
+  out.words("bottleneck", doc.bottleneck);
+  for (const e of doc.engines ?? []) {
+    out.known(`engines.${e.name}.`, e, ENGINE);
+    out.known(`engines.${e.name}.`, e, WAITS);
+    out.number(`engines.${e.name}.wait_port_cycles`, e.wait_port_cycles, LESS);
+  }
+  for (const p of doc.ports ?? []) out.known(`ports.${p.name}.`, p, PORT);
+  for (const m of doc.memories ?? []) out.known(`memories.${m.name}.`, m, MEMORY);
+  for (const h of doc.holds ?? []) out.known(`holds.${h.group}.${h.memory}.${h.tensor}.`, h, HOLD);
+}
+
 function planValues(out: Collector, doc: Doc) {
   out.known("", doc.summary, SUMMARY);
   for (const op of doc.ops as Doc[]) opValues(out, doc.ops.length === 1 ? "" : `ops.${op.name}.`, op, doc.ops.length > 1);
+  if (doc.groups) groupValues(out, doc);
   out.words("verdict", verdictWord(doc));
 }
 

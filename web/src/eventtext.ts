@@ -4,7 +4,7 @@ import { WAITS } from "./format";
 import type { Trace } from "./trace";
 
 const VERBS = { load: "loads", store: "stores", exec: "computes", sum: "adds", fill: "fills" };
-const REASON = { none: "the row was not over", engine: "its engine was busy", data: "what it reads was not there", credit: "no buffer was free" };
+const REASON = { none: "the row was not over", engine: "its engine was busy", data: "what it reads was not there", credit: "no buffer was free", port: "the way into a memory was taken" };
 
 type Fact = Parameters<typeof details>[0][number];
 
@@ -20,6 +20,7 @@ export function eventFacts(trace: Trace, e: number): Fact[] {
     { key: "tile", title: "tile", value: trace.label(e) },
     { key: "op", title: "instruction", value: kind.op, show: what },
     { key: "operator", title: "operator", value: op.name },
+    ...(head.groups ? [{ key: "group", title: "group", value: head.groups[op.group!] }] : []),
     { key: "track", title: "engine", value: head.tracks[kind.track].name },
   ];
   if (kind.from >= 0 || kind.to >= 0) {
@@ -36,7 +37,7 @@ export function eventFacts(trace: Trace, e: number): Fact[] {
   if (trace.gap[e] > 0) {
     facts.push(cycles("waited", "waited", trace.gap[e]), { key: "wait", title: "because", value: WAITS[trace.wait[e]], show: whyText(trace, e) });
   }
-  facts.push({ key: "box", title: "loops", value: boxText(trace, e) });
+  if (!head.groups) facts.push({ key: "box", title: "loops", value: boxText(trace, e) });
   return facts;
 }
 

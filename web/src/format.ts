@@ -31,6 +31,14 @@ export interface PlanDoc {
   machine: { name: string; unit: "byte" | "element"; timing: "async" | "lockstep"; clock_mhz?: number | null };
   summary: Summary;
   ops: OpDoc[];
+  groups?: GroupDoc[]; // operators that run side by side: then what follows is about all of them, and `ops` has little
+  bottleneck?: string;
+  bound?: { ticks: number; cycles: number; engine?: string; port?: string };
+  critical_port_cycles?: number;
+  engines?: GroupEngineDoc[];
+  ports?: { name: string; memory: string; ways: number; per_cycle: number | null; busy_cycles: number; transfers: number }[];
+  memories?: { name: string; size: number | null; copies: number; slots: number; peak_live: number }[];
+  holds?: HoldDoc[];
   placement?: PlacementDoc[];
   remedies?: RemedyDoc[];
 }
@@ -58,6 +66,45 @@ export interface OpDoc {
   front?: { values: number[]; mapping: string }[];
   verdict: VerdictDoc | null;
   rows?: RowDoc[];
+}
+/** docs/json.md, "Plans of groups". */
+export interface GroupDoc {
+  name: string;
+  start_cycle: number;
+  end_cycle: number;
+  operators: { name: string; engine: string; executions: number; points: number; start_cycle: number; end_cycle: number }[];
+  cuts: { loop: string; count: number | null; size: number | null }[];
+}
+export interface GroupEngineDoc {
+  name: string;
+  core: string | null;
+  count: number;
+  loads: number;
+  load_units: number;
+  stores: number;
+  store_units: number;
+  runs: number;
+  busy_cycles: number;
+  wait_data_cycles: number;
+  wait_credit_cycles: number;
+  wait_port_cycles: number;
+  idle_cycles: number;
+  critical_cycles: number;
+}
+export interface HoldDoc {
+  group: string;
+  tensor: string;
+  memory: string;
+  depth: number;
+  while: string[];
+  by_sub_step: boolean;
+  mover: string | null;
+  drain: string | null;
+  slots: number;
+  slot_units: number;
+  copies: number;
+  transfers: number;
+  units: number;
 }
 export interface EngineDoc {
   name: string;
@@ -178,7 +225,7 @@ export interface ActionDoc {
   unit?: number;
   from?: string;
   to?: string;
-  wait?: "none" | "engine" | "data" | "credit";
+  wait?: "none" | "engine" | "data" | "credit" | "port";
   waited?: number;
   partial?: boolean;
 }
@@ -213,12 +260,14 @@ export interface TraceHead {
   }[];
   tracks: { engine: number; unit: number; lane: number; level: number; name: string }[]; // in the order of rows
   ops: TraceOp[];
+  groups?: string[]; // names, where operators run in groups side by side
   kinds: EventKind[];
   columns: { name: string; n: number; bytes: number; raw: number }[];
 }
 export interface TraceOp {
   name: string;
   compute: string; // "multiply-add", ..
+  group?: number; // that it is part of
   first: number; // event
   n: number;
   start: number; // cycle
@@ -263,7 +312,7 @@ export interface EventKind {
   nested: boolean; // events of the next level happen inside
   sources: number; // how many buffers it reads
 }
-export const WAITS = ["none", "engine", "data", "credit"] as const;
+export const WAITS = ["none", "engine", "data", "credit", "port"] as const;
 
 // ---- reading ----
 

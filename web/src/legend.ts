@@ -1,5 +1,6 @@
 // What the colours and patterns of the timeline mean: those that occur.
 import { el, sizeCanvas } from "./dom";
+import type { EventKind } from "./format";
 import { lookOf, type Look } from "./mix";
 import { operandFill, waitFill, WAIT_NAMES, type Form, type Wait } from "./theme";
 import type { Trace } from "./trace";
@@ -28,13 +29,21 @@ function looksOf(trace: Trace): (Look & { text: string })[] {
   const looks: (Look & { names: Set<string> })[] = [];
   for (const kind of trace.head.kinds) {
     const { hue, form } = lookOf(trace.head, kind);
-    const name = trace.head.ops[kind.operator].operands[kind.operand]?.name ?? "?";
+    const name = nameOf(trace, kind);
     const known = looks.find((look) => look.hue === hue && look.form === form);
     if (known) known.names.add(name);
     else looks.push({ hue, form, names: new Set([name]) });
   }
   looks.sort((a, b) => FORMS.indexOf(a.form) - FORMS.indexOf(b.form) || a.hue - b.hue);
   return looks.map(({ hue, form, names }) => ({ hue, form, text: `${WORDS[form]} ${listOf([...names])}`.trim() }));
+}
+
+/** What has the colour: the operand; of groups the group or, of a single one, the operator. */
+function nameOf({ head }: Trace, kind: EventKind): string {
+  const op = head.ops[kind.operator];
+  if (!head.groups) return op.operands[kind.operand]?.name ?? "?";
+  const name = head.groups.length > 1 ? head.groups[op.group!] : op.name;
+  return kind.op === "exec" ? name : `moved for ${name}`;
 }
 
 function listOf(names: string[]): string {

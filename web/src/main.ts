@@ -9,6 +9,7 @@ import { buffers } from "./views/buffers";
 import { compare } from "./views/compare";
 import { counters } from "./views/counters";
 import { gantt } from "./views/gantt";
+import { groups } from "./views/groups";
 import { network } from "./views/network";
 import { overview, verdictLine, networkLine } from "./views/overview";
 import { tables } from "./views/tables";
@@ -18,11 +19,22 @@ const OVERVIEW: Tab = { name: "Overview", make: [overview], timed: false, lastin
 const TIMELINE: Tab = { name: "Timeline", make: [gantt, buffers, counters], timed: true, lasting: false };
 const TILES: Tab = { name: "Tiles", make: [walk], timed: true, lasting: false };
 const TABLES: Tab = { name: "Tables", make: [tables], timed: false, lasting: false };
+const GROUPS: Tab = { name: "Overview", make: [groups], timed: false, lasting: false };
+const ENGINES: Tab = { name: "Timeline", make: [gantt], timed: true, lasting: false };
 const NETWORK: Tab = { name: "Network", make: [network], timed: false, lasting: true };
 const COMPARE: Tab = { name: "Compare", make: [compare], timed: false, lasting: true };
 
+/** Views of operators that run side by side. Where another plan has none, what both have. */
+function groupTabs(page: PageData): Tab[] {
+  const both = page.plans.every((p) => p.doc.groups);
+  const timed = both && page.plans.some((plan) => plan.trace) ? [ENGINES] : [];
+  const plan = [...(both ? [GROUPS] : []), ...timed, TABLES];
+  return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
+}
+
 /** Views of a plan; two networks that are compared are no plans. */
 function tabsOf(page: PageData): Tab[] {
+  if (page.plans.some((p) => p.doc.groups)) return groupTabs(page);
   const timed = page.plans.some((plan) => plan.trace) ? [TIMELINE, TILES] : [];
   const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES] : [];
   if (page.kind === "network") return [NETWORK, ...plan, COMPARE];

@@ -17,15 +17,20 @@ export interface Look {
 export function lookOf(head: TraceHead, kind: EventKind): Look {
   const executes = kind.op === "exec" || kind.op === "sum";
   const form = kind.nested ? "nested" : kind.partial ? "partial" : executes ? "solid" : "moved";
-  return { hue: hueOf(head.ops[kind.operator].operands, kind.operand), form };
+  return { hue: head.groups ? hueOfGroup(head, kind) : hueOf(head.ops[kind.operator].operands, kind.operand), form };
 }
 
-export const REASONS: Wait[] = ["data", "credit", "row"];
+/** A colour per group; where there is only one, per operator. */
+function hueOfGroup(head: TraceHead, kind: EventKind): number {
+  return head.groups!.length > 1 ? head.ops[kind.operator].group! : kind.operator;
+}
+
+export const REASONS: Wait[] = ["data", "credit", "port", "row"];
 
 /** Reason for the gap before an event: of a lockstep machine the row was not over, of others nothing was to do. */
 export function reasonOf(trace: Trace, event: number): Wait {
   const wait = trace.wait[event];
-  return wait === 2 ? "data" : wait === 3 ? "credit" : trace.head.timing === "lockstep" ? "row" : "idle";
+  return wait === 2 ? "data" : wait === 3 ? "credit" : wait === 4 ? "port" : trace.head.timing === "lockstep" ? "row" : "idle";
 }
 
 /** First position from p on whose time is later than `time`; found fast when it is near `guess`. */
@@ -48,7 +53,7 @@ export class TrackMix {
     const classOf = this.classify(number);
     const looks = this.looks.length;
     const classes = (this.classes = looks + REASONS.length);
-    const reasons = [0, 1, 2, 3].map((wait) => (wait > 1 ? looks + wait - 2 : trace.head.timing === "lockstep" ? looks + 2 : -1));
+    const reasons = [0, 1, 2, 3, 4].map((wait) => (wait > 1 ? looks + wait - 2 : trace.head.timing === "lockstep" ? looks + 3 : -1));
     const n = events.length;
     const rows = (this.rows = new Float64Array((n + 1) * (classes + 2)));
     const now = new Float64Array(classes);
@@ -104,7 +109,7 @@ export class TrackMix {
     const cycles = Array.from(b, (x, k) => x - a[k]);
     const looks = this.looks.length;
     const busy = cycles.slice(0, looks).reduce((sum, x) => sum + x, 0);
-    const [data, credit, row] = cycles.slice(looks);
-    return { busy, waits: { data, credit, row, idle: to - from - busy - data - credit - row } };
+    const [data, credit, port, row] = cycles.slice(looks);
+    return { busy, waits: { data, credit, port, row, idle: to - from - busy - data - credit - port - row } };
   }
 }

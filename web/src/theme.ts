@@ -3,7 +3,7 @@
 // Operands have the colours of Okabe and Ito, which people of any colour vision tell apart. Forms of one colour: moved
 // (as it is), executed (solid: darker), partial sums (hatched), tiles that others work inside of (light). Reasons for waiting differ by colour and by pattern.
 
-export type Wait = "data" | "credit" | "row" | "idle";
+export type Wait = "data" | "credit" | "port" | "row" | "idle";
 export type Form = "moved" | "solid" | "partial" | "nested";
 
 export interface Theme {
@@ -25,6 +25,7 @@ const OUTPUT = 2; // colour of outputs
 export const WAIT_NAMES: Record<Wait, string> = {
   data: "waits for data",
   credit: "waits for a free buffer",
+  port: "waits for a port",
   row: "waits for the row to end",
   idle: "nothing to do",
 };
@@ -45,7 +46,7 @@ function read(): Theme {
     accent: value("accent"),
     good: value("good"),
     bad: value("bad"),
-    waits: { data: value("wait-data"), credit: value("wait-credit"), row: value("wait-row"), idle: value("wait-idle") },
+    waits: { data: value("wait-data"), credit: value("wait-credit"), port: value("wait-port"), row: value("wait-row"), idle: value("wait-idle") },
     operands: Array.from({ length: OPERANDS }, (_, i) => value(`operand-${i}`)),
   };
 }
@@ -115,7 +116,7 @@ export function wordOf(color: string): number {
 /** What something is filled with: a colour, and perhaps marks on it, in squares of SIDE pixels. */
 interface Fill {
   ground: string;
-  mark: "hatch" | "dots" | "bars" | null;
+  mark: "hatch" | "dots" | "bars" | "poles" | null;
   ink: string; // of the mark
 }
 interface Square {
@@ -127,7 +128,7 @@ export const SIDE = 8;
 
 function fillOfWait(wait: Wait): Fill {
   const { panel, waits } = theme();
-  const mark = ({ data: "hatch", credit: "dots", row: "bars", idle: null } as const)[wait];
+  const mark = ({ data: "hatch", credit: "dots", port: "poles", row: "bars", idle: null } as const)[wait];
   if (!mark) return { ground: waits[wait], mark, ink: "" };
   return { ground: mix(panel, waits[wait], 0.13), mark, ink: mix(panel, waits[wait], 0.6) };
 }
@@ -148,6 +149,9 @@ function drawMark(c: CanvasRenderingContext2D, mark: Fill["mark"]) {
   } else if (mark === "bars") {
     c.fillRect(0, 1, 8, 1);
     c.fillRect(0, 5, 8, 1);
+  } else if (mark === "poles") {
+    c.fillRect(1, 0, 1, 8);
+    c.fillRect(5, 0, 1, 8);
   } else if (mark === "hatch") {
     c.lineWidth = 1.6;
     c.beginPath();

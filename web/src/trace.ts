@@ -119,8 +119,8 @@ export class Trace {
         end[e] = end[e - 1];
         continue;
       }
-      gap[e] = Math.floor(times[i] / 4);
-      wait[e] = times[i] - 4 * gap[e];
+      gap[e] = Math.floor(times[i] / 8);
+      wait[e] = times[i] - 8 * gap[e];
       start[e] = free[track] + gap[e];
       busyEnd[e] = free[track] = start[e] + durs[i];
       end[e] = busyEnd[e] + signed(tails[i++]);
@@ -212,7 +212,16 @@ export class Trace {
   /** "w[3,7]": what is moved, or the output tile that is worked on. */
   label(e: number): string {
     const kind = this.kindOf(e);
+    if (this.head.groups) return this.groupLabel(e, kind);
     return `${this.opOf(e).operands[kind.operand].name}[${this.tileOf(e, kind.operand).join(",")}]`;
+  }
+
+  /** "mid[2,1]": the tensor or the operator, and the tiles of its group's cuts that stand still meanwhile. */
+  private groupLabel(e: number, kind: EventKind): string {
+    const op = this.opOf(e);
+    const name = kind.op === "exec" ? op.name : op.operands[kind.operand].tensor;
+    const tiles = this.index.slice(0, kind.level).map((column) => column[e]);
+    return tiles.length ? `${name}[${tiles.join(",")}]` : name;
   }
 
   // ---- a track ----

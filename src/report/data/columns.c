@@ -3,6 +3,8 @@
 #include "program/print.h"
 #include "report/data/head.h"
 #include "report/facts/cuts.h"
+#include "report/facts/hardware.h"
+#include "report/facts/jointfacts.h"
 #include "write/grow.h"
 
 #include <stdlib.h>
@@ -71,14 +73,31 @@ static tw_status take_track(void *user, int number, const tw_track *track)
 
 /* ---- kinds ---- */
 
+/* Operators of the page: those of the model; of groups, each one of each group. */
+static int part_of(const tw_plan *plan, const tw_trace_event *e)
+{
+    int first = 0;
+    if (!plan->joint) return e->op;
+    for (int g = 0; g < e->instr->group; g++) first += plan->joint->program->nest[g].n_ops;
+    return first + e->instr->which;
+}
+
+static int n_parts(const tw_plan *plan)
+{
+    int n = 0;
+    if (!plan->joint) return plan->model->n_ops;
+    for (int g = 0; g < plan->joint->program->n_nests; g++) n += plan->joint->program->nest[g].n_ops;
+    return n;
+}
+
 static kind_key key_of(const tw_plan *plan, const tw_trace_event *e)
 {
     const tw_instr *in = e->instr;
     return (kind_key){{[TRACK] = e->track,
-                       [OPERATOR] = e->op,
+                       [OPERATOR] = part_of(plan, e),
                        [OP] = in->op,
                        [OPERAND] = in->operand,
-                       [LEVEL] = e->level,
+                       [LEVEL] = plan->joint ? tw_joint_label_depth(plan, in) : e->level,
                        [FROM] = tw_trace_from(plan, e),
                        [TO] = tw_trace_to(plan, e),
                        [PARTIAL] = in->partial,
@@ -136,13 +155,13 @@ static tw_status note_span(state *s, span_list *list, int64_t index, tw_span spa
 
 static tw_status put_index(tw_columns *c, const tw_trace_event *e, kind *k)
 {
-    op_part *op = &c->state->op[e->op];
+    op_part *op = &c->state->op[part_of(c->plan, e)];
     for (int i = 0; i < op->n_cut; i++) {
         int l = op->cut[i];
         int64_t index = e->level < 0 ? 0 : e->index[l];
         tw_packer_put_signed(&c->column[TW_COLUMN_INDEX + i], index - k->last[i]);
         k->last[i] = index;
-        if (e->level < 0) continue;
+        if (e->level < 0 || c->plan->joint) continue;
         span_list *list = &op->spans[e->level][l];
         if (index >= list->n || list->span[index].lo < 0)
             TW_TRY(note_span(c->state, list, index, e->instr->box.span[l]));
@@ -155,7 +174,7 @@ static tw_status put_index(tw_columns *c, const tw_trace_event *e, kind *k)
 static void put_times(tw_columns *c, const tw_trace_event *e)
 {
     if (e->joins) return;
-    tw_packer_put(&c->column[TW_COLUMN_TIME], (uint64_t)e->gap << 2 | (uint64_t)e->wait);
+    tw_packer_put(&c->column[TW_COLUMN_TIME], (uint64_t)e->gap << 3 | (uint64_t)e->wait);
     tw_packer_put(&c->column[TW_COLUMN_DUR], (uint64_t)(e->busy_end - e->start));
     tw_packer_put_signed(&c->column[TW_COLUMN_TAIL], e->end - e->busy_end);
 }
@@ -188,7 +207,7 @@ static tw_status take_begin(void *user, int op, int64_t start)
     op_part *part = &c->state->op[op];
     part->first = c->n_events;
     part->start = start;
-    c->state->n_ops = op + 1;
+    c->state->n_ops = c->plan->joint ? n_parts(c->plan) : op + 1;
     return TW_OK;
 }
 
@@ -211,11 +230,20 @@ static void list_cuts(const tw_program *program, op_part *part)
         if (loops >> l & 1) part->cut[part->n_cut++] = l;
 }
 
+/* The loops of the last operator that its group cuts, for every operator of the group. */
+static void list_group_cuts(const tw_plan *plan, op_part *part)
+{
+    for (int g = 0; g < plan->joint->program->n_nests; g++)
+        for (int k = 0; k < plan->joint->program->nest[g].n_ops; k++, part++)
+            part->n_cut = tw_joint_cut_loops(plan, g, part->cut);
+}
+
 static tw_status open_columns(tw_columns *c)
 {
-    int width = 0;
-    for (int i = 0; i < c->plan->model->n_ops; i++) {
-        list_cuts(&c->plan->op[i].program, &c->state->op[i]);
+    int width = 0, n = n_parts(c->plan);
+    if (c->plan->joint) list_group_cuts(c->plan, c->state->op);
+    for (int i = 0; i < n; i++) {
+        if (!c->plan->joint) list_cuts(&c->plan->op[i].program, &c->state->op[i]);
         width = (int)tw_max(width, c->state->op[i].n_cut);
     }
     c->n_columns = TW_COLUMN_INDEX + width;
@@ -256,7 +284,7 @@ tw_status tw_columns_fill(tw_columns *c, const tw_plan *plan, int64_t max_events
     *c = (tw_columns){.plan = plan};
     TW_ALLOC(arena, c->state, 1);
     c->state->arena = arena;
-    TW_ALLOC(arena, c->state->op, plan->model->n_ops);
+    TW_ALLOC(arena, c->state->op, n_parts(plan));
     c->state->kinds = tw_table_new(sizeof(kind), arena);
     tw_status status = c->state->kinds ? fill(c, max_events, diag) : TW_ERR_NOMEM;
     if (status != TW_OK) tw_columns_release(c);
@@ -280,8 +308,9 @@ void tw_columns_release(tw_columns *c)
 
 /* ---- the head: machine ---- */
 
-static void head_machine(const tw_machine *machine, tw_json *j)
+static void head_machine(const tw_plan *plan, tw_json *j)
 {
+    const tw_machine *machine = plan->machine;
     tw_json_key(j, "clock_mhz");
     if (machine->clock_mhz > 0)
         tw_json_int(j, machine->clock_mhz);
@@ -291,14 +320,15 @@ static void head_machine(const tw_machine *machine, tw_json *j)
     tw_json_key_string(j, "timing", tw_timing_name(machine->timing));
     tw_json_key(j, "memories");
     tw_json_open(j, '[');
-    for (int m = 0; m < machine->n_memories; m++) {
+    for (int m = 0; m < tw_hardware_n_memories(plan); m++) {
+        int64_t size = tw_hardware_memory(plan, m)->size;
         tw_json_open(j, '{');
-        tw_json_key_string(j, "name", machine->memory[m].name);
+        tw_json_key_string(j, "name", tw_hardware_memory_name(plan, m));
         tw_json_key(j, "size");
-        if (machine->memory[m].size == TW_UNLIMITED)
+        if (size == TW_UNLIMITED)
             tw_json_null(j);
         else
-            tw_json_int(j, machine->memory[m].size);
+            tw_json_int(j, size);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -313,12 +343,12 @@ static void put_rate(double rate, tw_json *j)
         tw_json_null(j);
 }
 
-static void head_engine(const tw_engine *engine, tw_json *j)
+static void head_engine(const tw_engine *engine, const char *name, tw_json *j)
 {
     static const char *const kinds[] = {[TW_MOVES] = "moves", [TW_COMPUTES] = "computes", [TW_ADDS] = "adds"};
     const tw_cost *cost = &engine->cost;
     tw_json_open(j, '{');
-    tw_json_key_string(j, "name", engine->name);
+    tw_json_key_string(j, "name", name);
     tw_json_key_string(j, "kind", kinds[engine->kind]);
     tw_json_key_int(j, "outer", engine->kind == TW_MOVES ? engine->outer : -1);
     tw_json_key_int(j, "memory", engine->memory);
@@ -334,7 +364,10 @@ static void head_engines(const tw_plan *plan, tw_json *j)
     const tw_machine *machine = plan->op[0].program.machine;
     tw_json_key(j, "engines");
     tw_json_open(j, '[');
-    for (int e = 0; e < machine->n_engines; e++) head_engine(&machine->engine[e], j);
+    for (int e = 0; e < tw_hardware_n_engines(plan); e++) {
+        const tw_engine *engine = plan->joint ? tw_hardware_engine(plan, e) : &machine->engine[e];
+        head_engine(engine, tw_hardware_engine_name(plan, e), j);
+    }
     tw_json_close(j);
 }
 
@@ -477,6 +510,72 @@ static void head_op(const tw_columns *c, int i, int64_t first_buffer, tw_json *j
     tw_json_close(j);
 }
 
+/* Operator k of group g. Its loops are those of the last operator of the group, along which its events are counted; the buffers of
+ * all groups stand with the first one. */
+static void head_group_op(const tw_columns *c, int g, int k, int i, tw_json *j)
+{
+    const tw_joint *joint = c->plan->joint->program;
+    const tw_nest *nest = &joint->nest[g];
+    const tw_nest_op *op = &nest->op[k];
+    const tw_joint_span *span = &c->plan->joint->timeline.op[g][k];
+    const op_part *part = &c->state->op[i];
+    tw_json_open(j, '{');
+    tw_json_key_string(j, "name", op->op->name);
+    tw_json_key_string(j, "compute", tw_compute_name(op->op->compute));
+    tw_json_key_int(j, "group", g);
+    tw_json_key_int(j, "first", 0);
+    tw_json_key_int(j, "n", c->n_events);
+    tw_json_key_int(j, "start", span->start_cycle);
+    tw_json_key_int(j, "ready", tw_trace_launch(c->plan, 0));
+    tw_json_key_int(j, "cycles", span->end_cycle - span->start_cycle);
+    put_rate(tw_cost_rate(&op->machine->engine[op->machine->compute].cost), j);
+    tw_json_loops(j, nest->op[nest->n_ops - 1].op);
+    tw_json_key(j, "operands");
+    tw_json_open(j, '[');
+    for (int o = 0; o < op->op->n_operands; o++) head_operand(c->plan->model, op->op, o, j);
+    tw_json_close(j);
+    tw_json_key(j, "levels");
+    tw_json_open(j, '[');
+    tw_json_close(j);
+    tw_json_key(j, "cut");
+    tw_json_open(j, '[');
+    for (int l = 0; l < part->n_cut; l++) tw_json_int(j, part->cut[l]);
+    tw_json_close(j);
+    tw_json_key_int(j, "first_buffer", 0);
+    tw_json_key(j, "buffers");
+    tw_json_open(j, '[');
+    for (int b = 0; b < joint->n_buffers && i == 0; b++) head_buffer(&joint->buffer[b], 0, j);
+    tw_json_close(j);
+    tw_json_close(j);
+}
+
+static void head_groups(const tw_columns *c, tw_json *j)
+{
+    const tw_joint *joint = c->plan->joint->program;
+    int i = 0;
+    tw_json_key(j, "ops");
+    tw_json_open(j, '[');
+    for (int g = 0; g < joint->n_nests; g++)
+        for (int k = 0; k < joint->nest[g].n_ops; k++) head_group_op(c, g, k, i++, j);
+    tw_json_close(j);
+    tw_json_key(j, "groups");
+    tw_json_open(j, '[');
+    for (int g = 0; g < joint->n_nests; g++) tw_json_string(j, joint->nest[g].map->name);
+    tw_json_close(j);
+}
+
+static void head_ops(const tw_columns *c, tw_json *j)
+{
+    int64_t first_buffer = 0;
+    tw_json_key(j, "ops");
+    tw_json_open(j, '[');
+    for (int i = 0; i < c->state->n_ops; i++) {
+        head_op(c, i, first_buffer, j);
+        first_buffer += c->plan->op[i].program.layout.n_buffers;
+    }
+    tw_json_close(j);
+}
+
 /* ---- the head: kinds and columns ---- */
 
 static void head_kind(const kind *k, tw_json *j)
@@ -517,22 +616,15 @@ static void head_column(const tw_columns *c, int i, tw_json *j)
 
 void tw_columns_head(const tw_columns *c, tw_json *j)
 {
-    int64_t first_buffer = 0;
     tw_json_open(j, '{');
     tw_json_key_int(j, "n", c->n_events);
     tw_json_key_int(j, "instructions", c->plan->sum.instructions);
     tw_json_key_bool(j, "complete", c->complete);
     tw_json_key_int(j, "end", c->complete ? c->plan->sum.cycles : c->state->last_end);
-    head_machine(c->plan->machine, j);
+    head_machine(c->plan, j);
     head_engines(c->plan, j);
     head_tracks(c, j);
-    tw_json_key(j, "ops");
-    tw_json_open(j, '[');
-    for (int i = 0; i < c->state->n_ops; i++) {
-        head_op(c, i, first_buffer, j);
-        first_buffer += c->plan->op[i].program.layout.n_buffers;
-    }
-    tw_json_close(j);
+    (c->plan->joint ? head_groups : head_ops)(c, j);
     tw_json_key(j, "kinds");
     tw_json_open(j, '[');
     for (const kind *k = c->state->first_kind; k; k = k->next) head_kind(k, j);

@@ -31,7 +31,8 @@ typedef struct reader {
     size_t len; /* of the text */
     tw_doc_value *value;
     int64_t n, room;
-    bool failed; /* out of memory */
+    bool failed;  /* out of memory */
+    bool grouped; /* a plan of groups */
 } reader;
 
 /* ---- complaints ---- */
@@ -372,11 +373,52 @@ static void read_op(reader *r, const char *prefix, const place *at)
     if (is(r, &bound, JSON_OBJECT, false)) add_known(r, join(r, prefix, "", "bound"), &bound, in_bound);
     read_search(r, prefix, at);
     add_text(r, prefix, at, "bottleneck");
+    if (r->grouped) return; /* the rest is about all of them */
     each(r, prefix, at, "engines", true, read_engine);
     if (is(r, &async, JSON_OBJECT, false)) each(r, prefix, &async, "engines", false, read_waits);
     each(r, prefix, at, "links", false, read_link);
     each(r, prefix, at, "memories", true, read_memory);
     each(r, prefix, at, "mapping", true, read_level);
+}
+
+static void read_joint_engine(reader *r, const char *prefix, const place *at)
+{
+    static const known list[] = {{"wait_port_cycles", -1}, {0}};
+    read_engine(r, prefix, at);
+    read_waits(r, prefix, at);
+    add_known(r, join(r, prefix, "engines.", text_of(r, at, "name", true)), at, list);
+}
+
+static void read_port(reader *r, const char *prefix, const place *at)
+{
+    static const known list[] = {{"busy_cycles", 0}, {"transfers", 0}, {0}};
+    add_known(r, join(r, prefix, "ports.", text_of(r, at, "name", true)), at, list);
+}
+
+static void read_hold(reader *r, const char *prefix, const place *at)
+{
+    static const known list[] = {
+        {"units", -1, true}, {"transfers", 0}, {"slots", 0},        {"slot_units", 0, true},
+        {"copies", 0},       {"depth", 0},     {"wait_cycles", -1}, {0}};
+    const char *name =
+        tw_arena_printf(r->arena, "holds.%s.%s.", text_of(r, at, "group", true), text_of(r, at, "memory", true));
+    if (!name)
+        r->failed = true;
+    else
+        add_known(r, join(r, prefix, name, text_of(r, at, "tensor", true)), at, list);
+}
+
+/* What a plan of groups has beside its operators. */
+static void read_groups(reader *r, const place *root)
+{
+    static const known in_bound[] = {{"cycles", 0}, {0}};
+    place bound = field(root, "bound");
+    if (is(r, &bound, JSON_OBJECT, false)) add_known(r, "bound.", &bound, in_bound);
+    add_text(r, "", root, "bottleneck");
+    each(r, "", root, "engines", true, read_joint_engine);
+    each(r, "", root, "ports", false, read_port);
+    each(r, "", root, "memories", true, read_memory);
+    each(r, "", root, "holds", false, read_hold);
 }
 
 static void read_plan(reader *r, const place *root)
@@ -388,7 +430,9 @@ static void read_plan(reader *r, const place *root)
         if (!cycles.value) complain(r, &cycles, "is missing");
         add_known(r, "", &summary, in_summary);
     }
+    r->grouped = field(root, "groups").value != NULL;
     each(r, "", root, "ops", true, read_op);
+    if (r->grouped) read_groups(r, root);
     r->doc->verdict = verdict_of_all(r, root);
     add_words(r, "", "verdict", r->doc->verdict);
 }

@@ -2,6 +2,8 @@
  * comes after what it depends on. Streamed: nothing is kept. docs/json.md has the fields. */
 #include "program/print.h"
 #include "report/data/csv.h"
+#include "report/data/joint_events.h"
+#include "report/facts/hardware.h"
 #include "report/report.h"
 #include "write/json.h"
 
@@ -166,6 +168,14 @@ static tw_status walk_op(writer *w, int op, bool csv, tw_arena *scratch, tw_diag
     return status;
 }
 
+static tw_status walk_ops(writer *w, bool csv, tw_arena *scratch, tw_diag *diag)
+{
+    TW_TRY(tw_csv_loops_init(&w->loops, w->plan->model, scratch));
+    if (csv) write_csv_head(w);
+    for (int i = 0; i < w->plan->model->n_ops; i++) TW_TRY(walk_op(w, i, csv, scratch, diag));
+    return TW_OK;
+}
+
 /* ---- the whole ---- */
 
 tw_status tw_report_needs_async(const tw_machine *machine, const char *what, tw_diag *diag)
@@ -180,9 +190,10 @@ static tw_status find_engine(const tw_plan *plan, const char *name, tw_diag *dia
     tw_text list = {0};
     *out = -1;
     if (!name) return TW_OK;
-    for (int e = 0; e < plan->machine->n_engines; e++) {
-        if (strcmp(plan->machine->engine[e].name, name) == 0) *out = e;
-        tw_text_printf(&list, "%s%s", e ? ", " : "", plan->machine->engine[e].name);
+    for (int e = 0; e < tw_hardware_n_engines(plan); e++) {
+        const char *engine = tw_hardware_engine_name(plan, e);
+        if (strcmp(engine, name) == 0) *out = e;
+        tw_text_printf(&list, "%s%s", e ? ", " : "", engine);
     }
     tw_status status = list.failed ? TW_ERR_NOMEM : TW_OK;
     if (status == TW_OK && *out < 0)
@@ -201,13 +212,9 @@ tw_status tw_report_events(const tw_plan *plan, tw_format format, const char *en
     if (!csv && format != TW_FORMAT_JSONL)
         return tw_diag_error(diag, (tw_loc){0}, "events are written as jsonl or csv");
     TW_TRY(find_engine(plan, engine, diag, &w.engine));
-    TW_TRY(tw_csv_loops_init(&w.loops, plan->model, scratch));
-    if (csv) write_csv_head(&w);
-    for (int i = 0; i < plan->model->n_ops; i++) {
-        tw_status status = walk_op(&w, i, csv, scratch, diag);
-        if (status == TW_ERR_IO) break; /* said once, below */
-        TW_TRY(status);
-    }
+    tw_status status =
+        plan->joint ? tw_joint_events(plan, csv, w.engine, scratch, diag, out) : walk_ops(&w, csv, scratch, diag);
+    if (status != TW_ERR_IO) TW_TRY(status); /* which is said once, below */
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the events");
     return TW_OK;
 }

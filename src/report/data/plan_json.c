@@ -5,8 +5,10 @@
 #include "program/print.h"
 #include "report/data/async_json.h"
 #include "report/data/head.h"
+#include "report/data/joint_json.h"
 #include "report/facts/bound.h"
 #include "report/facts/cuts.h"
+#include "report/facts/jointfacts.h"
 #include "report/facts/usage.h"
 #include "report/report.h"
 #include "report/text/placement.h"
@@ -291,7 +293,8 @@ static void write_action(tw_json *j, const tw_action *a)
 
 typedef struct row_writer {
     tw_json *j;
-    const tw_program *program;
+    const tw_program *program; /* NULL: of groups */
+    const tw_plan *joint;
     tw_arena *scratch;
     tw_span ticks;
     bool done; /* the walk was stopped behind the last row asked for */
@@ -311,9 +314,13 @@ static tw_status write_row(void *user, const tw_rowset *rowset)
     tw_row row;
     TW_ALLOC(w->scratch, action, rowset->n_events + 1);
     TW_ALLOC(w->scratch, tables, rowset->n_events + 1);
-    tw_report_row(w->program, rowset, action, tables, &row);
+    if (w->joint)
+        tw_joint_row(w->joint, rowset, action, tables, &row);
+    else
+        tw_report_row(w->program, rowset, action, tables, &row);
     tw_json_open(w->j, '{');
     tw_json_key_int(w->j, "tick", row.tick);
+    if (w->joint) tw_joint_command_json(w->joint, &rowset->event[0].instr, w->j);
     tw_json_key_int(w->j, "level", row.level);
     tw_json_key_string(w->j, "memory", row.memory);
     tw_json_key_bool(w->j, "contains_rows", tw_row_contains_rows(rowset));
@@ -329,20 +336,49 @@ static tw_status write_row(void *user, const tw_rowset *rowset)
     return TW_OK;
 }
 
-static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_options *options, tw_arena *scratch,
-                            tw_diag *diag)
+static tw_span ticks_of(const tw_print_options *options)
 {
     int64_t first = tw_max(options->first_row, 0);
     bool all = options->n_rows < 0 || options->n_rows > INT64_MAX - first;
-    row_writer w = {.j = j,
-                    .program = &plan->program,
-                    .scratch = scratch,
-                    .ticks = {all ? 0 : first, all ? INT64_MAX : first + options->n_rows}};
+    return (tw_span){all ? 0 : first, all ? INT64_MAX : first + options->n_rows};
+}
+
+static tw_status write_rows(tw_json *j, const tw_op_plan *plan, const tw_print_options *options, tw_arena *scratch,
+                            tw_diag *diag)
+{
+    row_writer w = {.j = j, .program = &plan->program, .scratch = scratch, .ticks = ticks_of(options)};
     tw_timeline again;
     tw_json_key(j, "rows");
     tw_json_open(j, '[');
     tw_status status = tw_timeline_walk(&plan->program, &(tw_row_sink){write_row, NULL, &w}, scratch, diag, &again);
     tw_json_close(j);
+    return w.done ? TW_OK : status;
+}
+
+/* ---- groups ---- */
+
+/* An operator of a plan of groups, all of which have the one verdict. */
+static void write_joint_op(tw_json *j, const tw_plan *plan, int op, const tw_verdict *verdict)
+{
+    tw_json_open(j, '{');
+    tw_json_key_string(j, "name", plan->model->op[op].name);
+    tw_json_loops(j, &plan->model->op[op]);
+    write_summary(j, &plan->op[op].timeline.sum, false);
+    write_verdict(j, verdict);
+    tw_json_close(j);
+}
+
+static tw_status write_joint_rows(tw_json *j, const tw_plan *plan, const tw_print_options *options, tw_diag *diag)
+{
+    tw_arena *scratch = tw_arena_new(), *own = tw_arena_new(); /* the walk's, and the writer's */
+    row_writer w = {.j = j, .joint = plan, .scratch = own, .ticks = ticks_of(options)};
+    tw_json_key(j, "rows");
+    tw_json_open(j, '[');
+    tw_status status =
+        scratch && own ? tw_joint_walk(plan, &(tw_row_sink){write_row, NULL, &w}, scratch, diag) : TW_ERR_NOMEM;
+    tw_json_close(j);
+    tw_arena_free(own);
+    tw_arena_free(scratch);
     return w.done ? TW_OK : status;
 }
 
@@ -403,11 +439,17 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_json_key(&j, "ops");
     tw_json_open(&j, '[');
     for (int i = 0; i < plan->model->n_ops; i++) {
+        if (plan->joint) {
+            write_joint_op(&j, plan, i, verdict ? verdict[i] : NULL);
+            continue;
+        }
         TW_TRY(write_op(&j, plan, i, verdict ? verdict[i] : NULL, scratch, diag));
         if (options->n_rows != 0) TW_TRY(write_rows(&j, &plan->op[i], options, scratch, diag));
         tw_json_close(&j);
     }
     tw_json_close(&j);
+    if (plan->joint) tw_joint_json(plan, &j);
+    if (plan->joint && options->n_rows != 0) TW_TRY(write_joint_rows(&j, plan, options, diag));
     if (plan->n_placings > 0) write_placements(&j, plan);
     if (options->remedy) {
         tw_json_key(&j, "remedies");

@@ -38,6 +38,7 @@ static tw_status choose_ops(tw_plot *plot)
 static int64_t cycles_of(const tw_plan *plan, int first, int n)
 {
     int64_t sum = 0;
+    if (plan->joint) return n > 0 ? plan->sum.cycles : 0;
     for (int i = first; i < first + n; i++) sum += plan->op[i].timeline.sum.cycles;
     return sum;
 }
@@ -63,6 +64,19 @@ tw_status tw_plot_units(double *mm, int *units, tw_diag *diag)
     return tw_diag_error(diag, (tw_loc){0}, "a picture is %d to %d mm wide, not %g", LEAST_MM, MOST_MM, *mm);
 }
 
+/* Groups are one program: of the pictures, that of its engines shows it. */
+static tw_status check_joint(const tw_plot_options *options, tw_diag *diag)
+{
+    if (options->kind != TW_PLOT_GANTT)
+        return tw_diag_error(diag, (tw_loc){0}, "of a mapping with groups there is no such picture, only gantt");
+    if (options->op)
+        return tw_diag_error(
+            diag, (tw_loc){0},
+            "the operators of a mapping with groups run side by side: there is no picture of '%s' alone",
+            options->op);
+    return TW_OK;
+}
+
 tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, const tw_painter *painter,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -74,6 +88,7 @@ tw_status tw_report_plot(const tw_plan *plan, const tw_plot_options *options, co
     tw_plot plot = {
         .plan = plan, .options = options, .painter = painter, .scratch = scratch, .diag = diag, .out = out};
     if (plan->model->n_ops == 0) return tw_diag_error(diag, (tw_loc){0}, "a plan without operators has no picture");
+    if (plan->joint) TW_TRY(check_joint(options, diag));
     plot.mm = options->width_mm;
     TW_TRY(tw_plot_units(&plot.mm, &plot.width, diag));
     TW_TRY(choose_ops(&plot));

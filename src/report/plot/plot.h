@@ -62,7 +62,14 @@ TW_NODISCARD tw_status tw_plot_close(tw_plot *plot);
 /* As the page has them: what is moved, executed, a partial sum. */
 typedef enum tw_form { TW_FORM_MOVED, TW_FORM_SOLID, TW_FORM_PARTIAL, TW_N_FORMS } tw_form;
 /* Kinds of what takes time: an operand in a form, the tiles of a level, a reason for waiting. */
-enum { TW_KIND_TILES = TW_MAX_OPERANDS * TW_N_FORMS, TW_KIND_DATA, TW_KIND_CREDIT, TW_KIND_ROW, TW_N_KINDS };
+enum {
+    TW_KIND_TILES = TW_MAX_OPERANDS * TW_N_FORMS,
+    TW_KIND_DATA,
+    TW_KIND_CREDIT,
+    TW_KIND_ROW,
+    TW_KIND_PORT,
+    TW_N_KINDS
+};
 static inline int tw_kind_of(int hue, tw_form form) { return hue * TW_N_FORMS + (int)form; }
 /* Operands are coloured by number: inputs in their order, but the output always has the same. */
 int tw_operand_hue(const tw_op *op, int operand);

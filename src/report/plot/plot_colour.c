@@ -24,7 +24,7 @@ static const unsigned tiles = 0xd3d9e0;
 
 unsigned tw_kind_colour(int kind)
 {
-    static const unsigned wait[] = {0xd55e00, 0x8e4fa8, 0x9aa4b1};
+    static const unsigned wait[] = {0xd55e00, 0x8e4fa8, 0x9aa4b1, 0xb8336a};
     if (kind == TW_KIND_TILES) return tiles;
     if (kind > TW_KIND_TILES) return wait[kind - TW_KIND_DATA];
     unsigned colour = tw_operand_colour(kind / TW_N_FORMS);
@@ -120,7 +120,8 @@ static const char *operand_text(const tw_plot *plot, int kind)
 
 int tw_legend_of_kinds(const tw_plot *plot, unsigned kinds, tw_legend_item *item)
 {
-    static const char *const text[] = {"tiles", "waits for data", "waits for a buffer", "waits for the row"};
+    static const char *const text[] = {"tiles", "waits for data", "waits for a buffer", "waits for the row",
+                                       "waits for a port"};
     int n = 0;
     for (int k = 0; k < TW_N_KINDS; k++) {
         if (!(kinds >> k & 1)) continue;

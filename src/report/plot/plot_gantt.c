@@ -2,6 +2,7 @@
  *
  * Engines of many units have one row, and rows beyond the last that has room are one together: shares in columns. What
  * several operands do in one command is drawn on each other, by what is moved of each. */
+#include "report/facts/hardware.h"
 #include "report/plot/plot_strip.h"
 #include "report/trace/trace.h"
 #include "write/grow.h"
@@ -43,7 +44,7 @@ typedef struct gantt {
 
 static bool is_shared(const gantt *g, const tw_track *track)
 {
-    return track->engine >= 0 && g->plot->plan->machine->engine[track->engine].count > MOST_UNITS;
+    return track->engine >= 0 && tw_hardware_engine(g->plot->plan, track->engine)->count > MOST_UNITS;
 }
 
 /* The row of an engine of many units, or the last row; -1: a new one. */
@@ -108,7 +109,8 @@ static tw_status put_gap(gantt *g, const tw_trace_event *event, const row *r)
     static const int kind[] = {[TW_WAIT_NONE] = -1,
                                [TW_WAIT_ENGINE] = -1,
                                [TW_WAIT_DATA] = TW_KIND_DATA,
-                               [TW_WAIT_CREDIT] = TW_KIND_CREDIT};
+                               [TW_WAIT_CREDIT] = TW_KIND_CREDIT,
+                               [TW_WAIT_PORT] = TW_KIND_PORT};
     tw_strip_part part = {g->has_waits ? kind[event->wait] : TW_KIND_ROW, 1};
     if (event->gap <= 0 || part.kind < 0) return TW_OK;
     return tw_strips_put(&g->strips, r->strip,
@@ -163,7 +165,7 @@ static const char *name_of(const gantt *g, const row *r)
     tw_track_name(g->plot->plan, &r->track, text);
     if (r->n_tracks == 1) return tw_plot_fit(text, NAME_MAX, TW_PLOT_TEXT, arena);
     if (!is_shared(g, &r->track)) return tw_arena_printf(arena, "%d others", r->n_tracks);
-    const char *engine = g->plot->plan->machine->engine[r->track.engine].name;
+    const char *engine = tw_hardware_engine_name(g->plot->plan, r->track.engine);
     engine = tw_arena_printf(arena, "%s \u00d7%d", engine, r->n_tracks);
     return engine ? tw_plot_fit(engine, NAME_MAX, TW_PLOT_TEXT, arena) : NULL;
 }
@@ -212,7 +214,8 @@ static tw_status draw(gantt *g, double left)
     for (int r = 0; r < g->n_rows; r++)
         if (!(name[r] = name_of(g, &g->row[r]))) return TW_ERR_NOMEM;
     sort_rows(g, order);
-    double height = g->n_rows * ROW, names = plot->n_ops > 1 ? TW_PLOT_LINE : 0;
+    bool borders = plot->n_ops > 1 && !plot->plan->joint; /* groups run side by side */
+    double height = g->n_rows * ROW, names = borders ? TW_PLOT_LINE : 0;
     char what[TW_GROUPED_MAX * 2];
     snprintf(what, sizeof what, "%s cycles", TW_GROUPED(plot->shown.hi - plot->shown.lo));
     TW_TRY(tw_plot_open(plot, names + height + TW_AXIS_X_HEIGHT + 2 + tw_legend_height(plot, item, n_items), what));
@@ -221,7 +224,7 @@ static tw_status draw(gantt *g, double left)
         .lo = (double)g->strips.shown.lo, .hi = (double)g->strips.shown.hi, f.left, f.left + f.width, false};
     for (int r = 0; r < g->n_rows; r++)
         draw_row(g, &g->row[order[r]], name[order[r]], &f, &cycles, f.top + r * ROW);
-    if (plot->n_ops > 1) TW_TRY(draw_borders(g, &f, &cycles));
+    if (borders) TW_TRY(draw_borders(g, &f, &cycles));
     tw_scale shown = cycles;
     shown.lo -= (double)plot->origin;
     shown.hi -= (double)plot->origin;
@@ -238,9 +241,9 @@ static double names_width(const tw_plot *plot)
     double most = 0;
     const tw_machine *machine = plot->plan->machine;
     bool rows = !plot->plan->op[0].timeline.has_waits; /* lanes, and tiles that others are nested in */
-    for (int e = 0; e < machine->n_engines; e++) {
-        double width = tw_canvas_text_width(machine->engine[e].name, TW_PLOT_TEXT);
-        bool several = machine->engine[e].count > 1 || rows;
+    for (int e = 0; e < tw_hardware_n_engines(plot->plan); e++) {
+        double width = tw_canvas_text_width(tw_hardware_engine_name(plot->plan, e), TW_PLOT_TEXT);
+        bool several = tw_hardware_engine(plot->plan, e)->count > 1 || rows;
         most = width + (several ? 2 * TW_PLOT_TEXT : 0) > most ? width + (several ? 2 * TW_PLOT_TEXT : 0) : most;
     }
     for (int m = 0; m < machine->n_memories && rows; m++) {

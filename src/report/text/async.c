@@ -166,7 +166,9 @@ tw_status tw_async_print(const tw_op_plan *plan, const tw_verdict *verdict, cons
     bool watched = plan->timeline.sum.instructions <= WATCHED_MAX;
     tw_span shown = {0, tw_max(plan->timeline.sum.cycles, 1)};
     if (!watched) shown.hi = tw_max(shown.hi / (plan->timeline.sum.instructions / SHOWN_OF_MORE), 1);
-    TW_TRY(tw_gantt_init(&gantt, &plan->program, shown, line, arena));
+    tw_gantt_cast cast;
+    TW_TRY(tw_gantt_cast_of(&plan->program, arena, &cast));
+    TW_TRY(tw_gantt_init(&gantt, &cast, shown, line, arena));
     TW_TRY(watched ? watch(plan, &activity, &gantt, scratch, work->diag)
                    : tw_gantt_watch(&gantt, plan, scratch, work->diag));
     print_facts(plan, verdict, options, line);
@@ -201,7 +203,9 @@ tw_status tw_report_gantt(const tw_op_plan *plan, tw_span cycles, const tw_print
     tw_gantt gantt;
     TW_TRY(check_span(plan, shown, diag));
     tw_line_init(&line, options, out);
-    TW_TRY(tw_gantt_init(&gantt, &plan->program, shown, &line, scratch));
+    tw_gantt_cast cast;
+    TW_TRY(tw_gantt_cast_of(&plan->program, scratch, &cast));
+    TW_TRY(tw_gantt_init(&gantt, &cast, shown, &line, scratch));
     TW_TRY(tw_gantt_watch(&gantt, plan, scratch, diag));
     tw_heading_print(plan, &line);
     tw_gantt_print(&gantt, &line);

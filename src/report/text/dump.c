@@ -1,7 +1,9 @@
 /* src/report/text/dump.c - one stage of the walk as stable text: what --dump prints and golden tests compare. */
 #include "place/layout.h"
 #include "program/print.h"
+#include "report/facts/jointfacts.h"
 #include "report/report.h"
+#include "report/text/joint_dump.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,8 @@ static tw_status write_text(tw_text *text, FILE *out, tw_diag *diag)
 /* ---- rows: streamed, a plan may have millions ---- */
 
 typedef struct row_dump {
-    const tw_program *program;
+    const tw_program *program; /* of groups: NULL */
+    const tw_plan *plan;
     tw_text text;
     tw_diag *diag;
     FILE *out;
@@ -119,6 +122,28 @@ static tw_status dump_op(const tw_op_plan *op, stage s, tw_arena *scratch, tw_di
     return status;
 }
 
+/* ---- groups ---- */
+
+static tw_status dump_joint_command(void *user, const tw_rowset *row)
+{
+    row_dump *d = user;
+    tw_joint_command_print(d->plan, row, &d->text);
+    return write_text(&d->text, d->out, d->diag);
+}
+
+static tw_status dump_joint(const tw_plan *plan, stage s, tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    row_dump d = {.plan = plan, .diag = diag, .out = out};
+    if (s == LAYOUT) tw_joint_layout_print(plan, &d.text);
+    if (s == PROGRAM) tw_joint_program_print(plan, &d.text);
+    if (s == TIMELINE) tw_joint_timeline_print(plan, &d.text);
+    tw_status status = write_text(&d.text, out, diag);
+    if (status == TW_OK && s == TIMELINE)
+        status = tw_joint_walk(plan, &(tw_row_sink){dump_joint_command, NULL, &d}, scratch, diag);
+    tw_text_release(&d.text);
+    return status;
+}
+
 tw_status tw_report_dump(const tw_plan *plan, const char *name, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     stage s = find_stage(name);
@@ -130,6 +155,7 @@ tw_status tw_report_dump(const tw_plan *plan, const char *name, tw_arena *scratc
         tw_text_release(&text);
         return status;
     }
+    if (plan->joint) return dump_joint(plan, s, scratch, diag, out);
     for (int i = 0; i < plan->model->n_ops; i++) TW_TRY(dump_op(&plan->op[i], s, scratch, diag, out));
     return TW_OK;
 }

@@ -17,6 +17,31 @@
 
 enum { TW_GANTT_UNITS = 4 }; /* an engine of more units has one row */
 
+/* Who plays, and what about: a chart knows no more of a program than this. */
+typedef struct tw_gantt_engine {
+    const char *name;
+    int64_t units;
+} tw_gantt_engine;
+typedef struct tw_gantt_thing { /* that commands are about: an operand, a tensor, an operator */
+    const char *name;
+    char letter; /* of a..z, the first cell of a command has it as a capital */
+    tw_style style;
+} tw_gantt_thing;
+enum { TW_GANTT_RUNS = -1, TW_GANTT_SEVERAL = -2, TW_GANTT_THINGS = 48 };
+typedef struct tw_gantt_cast {
+    int n_engines;
+    const tw_gantt_engine *engine;
+    int n_things; /* at most TW_GANTT_THINGS */
+    const tw_gantt_thing *thing;
+    /* The thing that a command is about, TW_GANTT_RUNS: the engine runs, TW_GANTT_SEVERAL: several things. */
+    int (*about)(const void *user, const tw_rowset *row);
+    const void *user;
+} tw_gantt_cast;
+/* Operands of an operator, by their initials. */
+TW_NODISCARD tw_status tw_gantt_cast_of(const tw_program *program, tw_arena *arena, tw_gantt_cast *out);
+/* Tensors and operators of groups. */
+TW_NODISCARD tw_status tw_gantt_cast_of_joint(const tw_plan *plan, tw_arena *arena, tw_gantt_cast *out);
+
 typedef struct tw_gantt_row {
     int engine, unit; /* unit -1: all of them */
     int64_t begins;   /* commands that begin in the shown span */
@@ -27,24 +52,24 @@ typedef struct tw_gantt_row {
 } tw_gantt_row;
 
 typedef struct tw_gantt {
-    const tw_program *program;
+    tw_gantt_cast cast;
     tw_span shown;
     int cells, width; /* slices of time, and columns of each: more than 1 where cycles are fewer than columns */
     int name_width;
     int n_rows;
     tw_gantt_row *row;
-    int first_row[TW_MAX_ENGINES];
+    int *first_row;  /* per engine                                    */
     int64_t *cycles; /* per row, cell and kind of what takes the time */
-    uint16_t *began; /* per row and cell: bit k, a command of kind k begins there */
-    unsigned occurs; /* bit k: kind k occurs                          */
+    uint64_t *began; /* per row and cell: bit k, a command of kind k begins there */
+    uint64_t occurs; /* bit k: kind k occurs                          */
     /* To end a walk behind the shown cycles: */
-    int64_t left[TW_MAX_ENGINES];   /* instructions of each engine that are still to come    */
-    int64_t beyond[TW_MAX_ENGINES]; /* its last commands in a row that start behind the span */
+    int64_t *left;   /* instructions of each engine that are still to come    */
+    int64_t *beyond; /* its last commands in a row that start behind the span */
     bool done;
 } tw_gantt;
 
 /* A chart of the cycles `shown`, not empty, that fits the line. */
-TW_NODISCARD tw_status tw_gantt_init(tw_gantt *gantt, const tw_program *program, tw_span shown, const tw_line *line,
+TW_NODISCARD tw_status tw_gantt_init(tw_gantt *gantt, const tw_gantt_cast *cast, tw_span shown, const tw_line *line,
                                      tw_arena *arena);
 tw_row_sink tw_gantt_sink(tw_gantt *gantt);
 /* Walks the plan until nothing more of it can be seen. */

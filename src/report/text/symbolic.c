@@ -316,6 +316,7 @@ static tw_status print_op(const tw_op_plan *plan, tw_line *line, tw_arena *arena
 tw_status tw_report_symbolic(const tw_plan *plan, const tw_print_options *options, tw_arena *scratch, tw_diag *diag,
                              FILE *out)
 {
+    TW_TRY(tw_mapping_refuse_groups(plan->mapping, "written as formulas", diag));
     TW_TRY(tw_report_needs_async(plan->machine, "formulas", diag));
     tw_line line;
     tw_line_init(&line, options, out);

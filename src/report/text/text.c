@@ -1,6 +1,7 @@
 /* src/report/text/text.c - the plan for people: per operator the summary, the mapping, the ticks; then the total. */
 #include "report/report.h"
 #include "report/text/async.h"
+#include "report/text/joint.h"
 #include "report/text/placement.h"
 #include "report/text/proof.h"
 #include "report/text/remedy.h"
@@ -77,11 +78,32 @@ static tw_status print_placements(const tw_plan *plan, const tw_print_options *o
     return status;
 }
 
+static tw_status end_report(const tw_line *line, FILE *out, tw_diag *diag)
+{
+    TW_TRY(tw_line_status(line));
+    if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
+    return TW_OK;
+}
+
+static tw_status print_joint(const tw_plan *plan, const tw_verdict *verdict, tw_line *line, tw_arena *scratch,
+                             tw_diag *diag)
+{
+    tw_arena *arena = tw_arena_new();
+    if (!arena) return TW_ERR_NOMEM;
+    tw_status status = tw_joint_print(plan, verdict, line, &(tw_work){arena, scratch, diag});
+    tw_arena_free(arena);
+    return status;
+}
+
 tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, const tw_print_options *options,
                          tw_arena *scratch, tw_diag *diag, FILE *out)
 {
     tw_line line;
     tw_line_init(&line, options, out);
+    if (plan->joint) {
+        TW_TRY(print_joint(plan, verdict ? verdict[0] : NULL, &line, scratch, diag));
+        return end_report(&line, out, diag);
+    }
     tw_status status = TW_OK;
     for (int i = 0; i < plan->model->n_ops && status == TW_OK; i++) {
         tw_arena *arena = tw_arena_new();
@@ -100,7 +122,5 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         print_total(plan, &line);
     }
     if (options->remedy) TW_TRY(print_remedies(plan, options, &line, scratch));
-    TW_TRY(tw_line_status(&line));
-    if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");
-    return TW_OK;
+    return end_report(&line, out, diag);
 }

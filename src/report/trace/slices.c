@@ -5,6 +5,8 @@
  * step right behind its execution, so what only stores does not begin before the last execution that was seen.
  * Lockstep: what computes starts with its row, and rows come in order. */
 #include "report/trace/slices.h"
+#include "report/facts/hardware.h"
+#include "report/facts/jointfacts.h"
 #include "report/text/stalls.h"
 #include "report/trace/counters.h"
 #include "write/grow.h"
@@ -27,21 +29,23 @@ enum { N_VERBS = TW_COUNT(verb) };
 
 typedef struct slicer {
     const tw_plan *plan;
+    int op; /* at hand */
     const tw_program *program;
     const tw_slice_sink *sink;
     tw_arena *arena; /* the walk rewinds its own */
     tw_counters counters;
     int64_t n_units, unit_room;
-    unit *unit; /* per track of the trace */
-    int64_t to_come[TW_MAX_ENGINES], loads_to_come[TW_MAX_ENGINES];
+    unit *unit;                       /* per track of the trace */
+    int64_t *to_come, *loads_to_come; /* per engine */
     int64_t last_exec;
     int64_t *held_since; /* per buffer of the operator, -1: it is free */
     int64_t op_start, op_end;
-    int reserved[TW_MAX_MEMORIES], in_flight[TW_MAX_ENGINES]; /* counters */
-    int credits[TW_MAX_MEMORIES][TW_MAX_OPERANDS];            /* of this operator's pools, -1: none */
+    int *reserved, *in_flight;                     /* counters per memory and per engine */
+    int credits[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of this operator's pools, -1: none */
+    int *stay_credits;                             /* of groups: per stay                */
     int64_t n_pools, pool_room;
     named_counter *pool;
-    const char *category[N_VERBS][TW_MAX_MEMORIES][TW_MAX_MEMORIES]; /* from, to; NULL: not used so far */
+    const char **category; /* per verb, from, to; NULL: not used so far */
     /* the command whose events are coming */
     bool pending;
     tw_slice slice;
@@ -50,15 +54,16 @@ typedef struct slicer {
     size_t name_len;
 } slicer;
 
-/* Tracks of the trace stand below that of the operators. */
-enum { OPERATORS, FIRST_TRACK };
+/* Tracks of the trace stand below that of the operators or, of groups, those of each group. */
+enum { OPERATORS };
+static int first_track(const slicer *s) { return s->plan->joint ? s->plan->joint->program->n_nests : 1; }
 enum { RANKS = 4 * TW_MAX_UNITS }; /* of one engine */
 
 static int64_t ns_of(const slicer *s, int64_t cycle) { return tw_cycles_ns(cycle, s->plan->machine->clock_mhz); }
 static bool has_waits(const slicer *s) { return s->plan->op[0].timeline.has_waits; }
 static bool moves(const slicer *s, int engine)
 {
-    return engine >= 0 && s->plan->machine->engine[engine].kind == TW_MOVES;
+    return engine >= 0 && tw_hardware_engine(s->plan, engine)->kind == TW_MOVES;
 }
 static const char *units_name(const slicer *s)
 {
@@ -75,7 +80,7 @@ static tw_status take_track(void *user, int number, const tw_track *track)
     s->unit = tw_grow(s->arena, s->unit, s->n_units, &s->unit_room, sizeof *s->unit);
     if (!s->unit) return TW_ERR_NOMEM;
     s->unit[s->n_units++] = (unit){track->engine, s->op_start};
-    return s->sink->track(s->sink->user, FIRST_TRACK + number, tw_track_name(s->plan, track, name), rank);
+    return s->sink->track(s->sink->user, first_track(s) + number, tw_track_name(s->plan, track, name), rank);
 }
 
 /* ---- commands ---- */
@@ -92,6 +97,7 @@ static const char *reason_of(const slicer *s, const tw_trace_event *event)
 {
     if (!has_waits(s)) return "waits for the row";
     if (event->wait == TW_WAIT_DATA) return "waits for data";
+    if (event->wait == TW_WAIT_PORT) return "waits for port";
     return event->wait == TW_WAIT_CREDIT ? "waits for credit" : NULL;
 }
 
@@ -99,7 +105,7 @@ static tw_status show_wait(const slicer *s, const tw_trace_event *event)
 {
     const char *reason = reason_of(s, event);
     if (event->gap == 0 || !reason) return TW_OK;
-    tw_slice wait = {.track = FIRST_TRACK + event->track,
+    tw_slice wait = {.track = first_track(s) + event->track,
                      .name = reason,
                      .category = "wait",
                      .start_ns = ns_of(s, event->start - event->gap),
@@ -109,14 +115,14 @@ static tw_status show_wait(const slicer *s, const tw_trace_event *event)
 
 static const char *category_of(slicer *s, const tw_trace_event *event)
 {
-    const tw_memory *memory = s->plan->machine->memory;
     tw_opcode op = event->instr->op;
     int from = tw_trace_from(s->plan, event), to = tw_trace_to(s->plan, event);
-    const char **known = &s->category[op][op <= TW_STORE ? from : 0][to];
+    int n = tw_hardware_n_memories(s->plan);
+    const char **known = &s->category[((int)op * n + (op <= TW_STORE ? from : 0)) * n + to];
+    const char *source = tw_hardware_memory_name(s->plan, from), *target = tw_hardware_memory_name(s->plan, to);
     if (!*known)
-        *known = op <= TW_STORE
-                     ? tw_arena_printf(s->arena, "%s %.60s to %.60s", verb[op], memory[from].name, memory[to].name)
-                     : tw_arena_printf(s->arena, "%s on %.60s", verb[op], memory[to].name);
+        *known = op <= TW_STORE ? tw_arena_printf(s->arena, "%s %.60s to %.60s", verb[op], source, target)
+                                : tw_arena_printf(s->arena, "%s on %.60s", verb[op], target);
     return *known;
 }
 
@@ -125,7 +131,7 @@ static tw_status begin_command(slicer *s, const tw_trace_event *event)
     tw_opcode op = event->instr->op;
     s->name_len = 0;
     s->pending = true;
-    s->slice = (tw_slice){.track = FIRST_TRACK + event->track,
+    s->slice = (tw_slice){.track = first_track(s) + event->track,
                           .name = s->name,
                           .category = category_of(s, event),
                           .amount = op <= TW_STORE  ? units_name(s)
@@ -173,7 +179,7 @@ static void add_event(slicer *s, const tw_trace_event *event)
 
 static int64_t free_from(const slicer *s, const unit *u)
 {
-    bool only_stores = moves(s, u->engine) && s->loads_to_come[u->engine] == 0;
+    bool only_stores = !s->plan->joint && moves(s, u->engine) && s->loads_to_come[u->engine] == 0;
     return only_stores ? tw_max(u->free_at, s->last_exec) : u->free_at;
 }
 
@@ -195,8 +201,9 @@ static tw_status change(slicer *s, int counter, int64_t cycle, int64_t delta)
 
 static tw_status hold(slicer *s, int buffer, int64_t cycle, int64_t amount)
 {
-    const tw_buffer *b = &s->program->layout.buffer[buffer];
-    int credits = s->credits[b->memory][b->operand];
+    int n;
+    const tw_buffer *b = &tw_hardware_buffers(s->plan, s->op, &n)[buffer];
+    int credits = s->plan->joint ? s->stay_credits[b->pool] : s->credits[b->memory][b->operand];
     if (credits >= 0) TW_TRY(change(s, credits, cycle, -amount));
     return change(s, s->reserved[b->memory], cycle, amount * b->size);
 }
@@ -222,7 +229,7 @@ static tw_status give_buffer(slicer *s, int buffer, int64_t cycle)
 static int64_t opened_at(const slicer *s, const tw_trace_event *event)
 {
     const tw_instr *in = event->instr;
-    bool late = in->op == TW_EXEC && in->engine >= 0 && s->plan->machine->engine[in->engine].late;
+    bool late = in->op == TW_EXEC && in->engine >= 0 && tw_hardware_engine(s->plan, in->engine)->late;
     return tw_min(late ? event->end : event->start, s->op_end);
 }
 
@@ -264,21 +271,24 @@ static tw_status take_event(void *user, const tw_trace_event *event)
 static tw_status announce(slicer *s, const char *name, const char *unit_name, int *counter)
 {
     TW_TRY(tw_counters_new(&s->counters, counter));
-    return s->sink->counter(s->sink->user, *counter, name, unit_name, (1 + TW_MAX_ENGINES) * RANKS + *counter);
+    return s->sink->counter(s->sink->user, *counter, name, unit_name,
+                            (1 + tw_hardware_n_engines(s->plan)) * RANKS + *counter);
 }
 
 /* Those that all operators share. */
 static tw_status announce_counters(slicer *s)
 {
-    const tw_machine *machine = s->plan->machine;
+    int n_memories = tw_hardware_n_memories(s->plan), n_engines = tw_hardware_n_engines(s->plan);
     char name[TW_TRACE_TEXT];
-    for (int m = 1; m < machine->n_memories; m++) {
-        snprintf(name, sizeof name, "%.120s reserved", machine->memory[m].name);
+    TW_ALLOC(s->arena, s->reserved, n_memories);
+    TW_ALLOC(s->arena, s->in_flight, n_engines);
+    for (int m = 1; m < n_memories; m++) {
+        snprintf(name, sizeof name, "%.120s reserved", tw_hardware_memory_name(s->plan, m));
         TW_TRY(announce(s, name, units_name(s), &s->reserved[m]));
     }
-    for (int e = 0; e < machine->n_engines; e++) {
+    for (int e = 0; e < n_engines; e++) {
         if (!moves(s, e)) continue;
-        snprintf(name, sizeof name, "%.120s in flight", machine->engine[e].name);
+        snprintf(name, sizeof name, "%.120s in flight", tw_hardware_engine_name(s->plan, e));
         TW_TRY(announce(s, name, units_name(s), &s->in_flight[e]));
     }
     return TW_OK;
@@ -316,23 +326,51 @@ static tw_status begin_pools(slicer *s, const tw_op_plan *op, int64_t start)
     return TW_OK;
 }
 
+/* Every hold has its buffers to itself. */
+static tw_status begin_stays(slicer *s, int64_t start)
+{
+    const tw_joint *joint = s->plan->joint->program;
+    TW_ALLOC(s->arena, s->stay_credits, joint->n_stays);
+    for (int i = 0; i < joint->n_stays; i++) {
+        const tw_stay *stay = joint->stay[i];
+        const char *name =
+            tw_arena_printf(s->arena, "%.80s in %.60s free", s->plan->model->tensor[stay->tensor].name,
+                            joint->platform->memory[stay->memory].name);
+        if (!name) return TW_ERR_NOMEM;
+        TW_TRY(announce(s, name, "buffers", &s->stay_credits[i]));
+        TW_TRY(change(s, s->stay_credits[i], start, stay->slots));
+    }
+    return TW_OK;
+}
+
+static tw_status end_stays(slicer *s, int64_t end)
+{
+    const tw_joint *joint = s->plan->joint->program;
+    for (int i = 0; i < joint->n_stays; i++) TW_TRY(change(s, s->stay_credits[i], end, -joint->stay[i]->slots));
+    return TW_OK;
+}
+
 static tw_status begin_op(void *user, int op, int64_t start)
 {
     slicer *s = user;
     const tw_op_plan *plan = &s->plan->op[op];
+    const tw_engine_use *engine = s->plan->joint ? s->plan->joint->timeline.engine : plan->timeline.engine;
+    int n_buffers;
+    s->op = op;
     s->program = &plan->program;
     s->op_start = s->last_exec = start;
-    s->op_end = start + plan->timeline.sum.cycles;
-    TW_ALLOC(s->arena, s->held_since, s->program->layout.n_buffers + 1);
-    for (int b = 0; b < s->program->layout.n_buffers; b++) s->held_since[b] = -1;
+    s->op_end = start + (s->plan->joint ? s->plan->sum : plan->timeline.sum).cycles;
+    tw_hardware_buffers(s->plan, op, &n_buffers);
+    TW_ALLOC(s->arena, s->held_since, n_buffers + 1);
+    for (int b = 0; b < n_buffers; b++) s->held_since[b] = -1;
     for (int64_t i = 0; i < s->n_units; i++) s->unit[i].free_at = start;
-    for (int e = 0; e < s->plan->machine->n_engines; e++) {
-        const tw_engine_use *use = &plan->timeline.engine[e];
+    for (int e = 0; e < tw_hardware_n_engines(s->plan); e++) {
+        const tw_engine_use *use = &engine[e];
         s->to_come[e] = use->loads + use->stores + use->ops;
         s->loads_to_come[e] = use->loads;
     }
     for (int i = 0; i < s->counters.n; i++) TW_TRY(change(s, i, start, 0));
-    return begin_pools(s, plan, start);
+    return s->plan->joint ? begin_stays(s, start) : begin_pools(s, plan, start);
 }
 
 static tw_status end_pools(slicer *s, const tw_op_plan *op, int64_t end)
@@ -343,14 +381,32 @@ static tw_status end_pools(slicer *s, const tw_op_plan *op, int64_t end)
     return TW_OK;
 }
 
+/* From the first execution of each group to the end of its last one. */
+static tw_status show_groups(const slicer *s)
+{
+    for (int g = 0; g < s->plan->joint->program->n_nests; g++) {
+        tw_span when = tw_joint_group_span(s->plan, g);
+        tw_slice all = {.track = g,
+                        .name = s->plan->joint->program->nest[g].map->name,
+                        .category = "group",
+                        .start_ns = ns_of(s, when.lo),
+                        .end_ns = ns_of(s, when.hi)};
+        TW_TRY(s->sink->slice(s->sink->user, &all));
+    }
+    return TW_OK;
+}
+
 /* What is still held is over with its operator. Changes at its very end wait: the next one begins there. */
 static tw_status end_op(void *user, int op, int64_t end)
 {
     slicer *s = user;
     TW_TRY(end_command(s));
-    for (int b = 0; b < s->program->layout.n_buffers; b++) TW_TRY(give_buffer(s, b, end));
-    TW_TRY(end_pools(s, &s->plan->op[op], end));
+    int n_buffers;
+    tw_hardware_buffers(s->plan, op, &n_buffers);
+    for (int b = 0; b < n_buffers; b++) TW_TRY(give_buffer(s, b, end));
+    TW_TRY(s->plan->joint ? end_stays(s, end) : end_pools(s, &s->plan->op[op], end));
     TW_TRY(tw_counters_settle(&s->counters, end));
+    if (s->plan->joint) return show_groups(s);
     tw_slice all = {.track = OPERATORS,
                     .name = s->program->op->name,
                     .category = "operator",
@@ -365,17 +421,34 @@ static tw_status check_length(const tw_plan *plan, tw_diag *diag)
 {
     int64_t cycles = 0, mhz = plan->machine->clock_mhz;
     bool fits = true;
-    for (int i = 0; i < plan->model->n_ops; i++)
+    for (int i = 0; i < plan->model->n_ops && !plan->joint; i++)
         fits &= tw_ckd_add(cycles, plan->op[i].timeline.sum.cycles, &cycles);
+    if (plan->joint) cycles = plan->sum.cycles;
     if (fits && (mhz == 0 || cycles / mhz < INT64_MAX / 1000)) return TW_OK;
     return tw_diag_infeasible(diag, (tw_loc){0}, "the plan takes more than 2^63 nanoseconds: too long for a trace");
+}
+
+/* The first tracks: that of the operators, or those of the groups. */
+static tw_status announce_wholes(const slicer *s)
+{
+    if (!s->plan->joint) return s->sink->track(s->sink->user, OPERATORS, "operators", 0);
+    for (int g = 0; g < s->plan->joint->program->n_nests; g++) {
+        char name[TW_TRACE_TEXT];
+        snprintf(name, sizeof name, "group %.120s", s->plan->joint->program->nest[g].map->name);
+        TW_TRY(s->sink->track(s->sink->user, g, name, 0));
+    }
+    return TW_OK;
 }
 
 static tw_status walk(slicer *s, tw_arena *scratch, tw_diag *diag)
 {
     tw_trace_sink trace = {take_track, begin_op, take_event, end_op, s};
+    int n_memories = tw_hardware_n_memories(s->plan), n_engines = tw_hardware_n_engines(s->plan);
     bool complete;
-    TW_TRY(s->sink->track(s->sink->user, OPERATORS, "operators", 0));
+    TW_ALLOC(s->arena, s->category, N_VERBS * n_memories * n_memories);
+    TW_ALLOC(s->arena, s->to_come, n_engines);
+    TW_ALLOC(s->arena, s->loads_to_come, n_engines);
+    TW_TRY(announce_wholes(s));
     TW_TRY(announce_counters(s));
     TW_TRY(tw_trace_walk(s->plan, 0, &trace, scratch, diag, &complete));
     return tw_counters_settle(&s->counters, INT64_MAX);

@@ -1,6 +1,8 @@
 /* src/report/trace/trace.c - see trace.h. */
 #include "report/trace/trace.h"
 #include "report/facts/cuts.h"
+#include "report/facts/hardware.h"
+#include "report/facts/jointfacts.h"
 #include "write/grow.h"
 
 #include <stdio.h>
@@ -26,8 +28,7 @@ typedef struct tracer {
     int n_tracks;
     int64_t track_room;
     busy_track *track;
-    int first_unit
-        [TW_MAX_ENGINES]; /* track of the engine's first unit, -1: it has lanes, found as they are needed */
+    int *first_unit; /* track of the engine's first unit, -1: it has lanes, found as they are needed */
     int64_t n_events;
     bool full; /* the walk was stopped: there are more events than may be shown */
 } tracer;
@@ -45,11 +46,12 @@ static tw_status add_track(tracer *t, tw_track track)
 /* In rows an engine may have any number of transfers under way at once: those engines have no units. */
 static tw_status add_units(tracer *t)
 {
-    const tw_machine *machine = t->plan->machine;
+    int n_engines = tw_hardware_n_engines(t->plan);
     bool units = t->plan->op[0].timeline.has_waits; /* each does one thing at a time */
-    for (int e = 0; e < machine->n_engines; e++) {
+    TW_ALLOC(t->own, t->first_unit, n_engines);
+    for (int e = 0; e < n_engines; e++) {
         t->first_unit[e] = units ? t->n_tracks : -1;
-        for (int64_t u = 0; units && u < machine->engine[e].count; u++)
+        for (int64_t u = 0; units && u < tw_hardware_engine(t->plan, e)->count; u++)
             TW_TRY(add_track(t, (tw_track){e, (int)u, 0, 0}));
     }
     return TW_OK;
@@ -197,12 +199,45 @@ static tw_status walk_ops(tracer *t, tw_arena *scratch, tw_diag *diag)
     return TW_OK;
 }
 
+/* ---- groups ---- */
+
+/* One command, for an operator of the model. Its index is that of the group's step, along the loops of the last operator. */
+static tw_status take_command(void *user, const tw_rowset *row)
+{
+    tracer *t = user;
+    const tw_instr *in = &row->event[0].instr;
+    tw_trace_event event = {
+        .op = t->plan->joint->program->nest[in->group].map->op[in->which].op, .level = 0, .instr = in};
+    t->full = t->max_events > 0 && t->n_events + 1 > t->max_events;
+    if (t->full) return TW_INFEASIBLE; /* any status but TW_OK ends the walk */
+    t->n_events++;
+    TW_TRY(set_times(t, row, &row->event[0], &event));
+    memcpy(event.index, in->index, sizeof event.index);
+    set_residencies(t, &event);
+    return t->sink->event ? t->sink->event(t->sink->user, &event) : TW_OK;
+}
+
+/* All groups at once: everything lies between one begin and one end, those of operator 0. */
+static tw_status walk_groups(tracer *t, tw_arena *scratch, tw_diag *diag)
+{
+    int n = t->plan->joint->program->n_buffers;
+    t->ready = tw_trace_launch(t->plan, 0);
+    TW_TRY(add_units(t));
+    TW_ALLOC(t->own, t->residency, n + 1);
+    for (int b = 0; b < n; b++) t->residency[b] = -1;
+    if (t->sink->begin) TW_TRY(t->sink->begin(t->sink->user, 0, 0));
+    tw_status status = tw_joint_walk(t->plan, &(tw_row_sink){take_command, NULL, t}, scratch, diag);
+    if (t->full) status = TW_OK;
+    if (status != TW_OK || !t->sink->end) return status;
+    return t->sink->end(t->sink->user, 0, t->plan->sum.cycles);
+}
+
 tw_status tw_trace_walk(const tw_plan *plan, int64_t max_events, const tw_trace_sink *sink, tw_arena *scratch,
                         tw_diag *diag, bool *complete)
 {
     tracer t = {.plan = plan, .max_events = max_events, .sink = sink, .own = tw_arena_new()};
     if (!t.own) return TW_ERR_NOMEM;
-    tw_status status = walk_ops(&t, scratch, diag);
+    tw_status status = (plan->joint ? walk_groups : walk_ops)(&t, scratch, diag);
     *complete = !t.full;
     tw_arena_free(t.own);
     return status;
@@ -229,17 +264,20 @@ const char *tw_track_name(const tw_plan *plan, const tw_track *track, char *text
         snprintf(text, TW_TRACE_TEXT, "%.120s tiles", name_of_level(plan, track->level));
         return text;
     }
-    const tw_engine *engine = &plan->machine->engine[track->engine];
+    const char *name = tw_hardware_engine_name(plan, track->engine);
     int number = track->unit + track->lane;
-    if (engine->count > 1 || track->lane > 0)
-        snprintf(text, TW_TRACE_TEXT, "%.120s %d", engine->name, number);
+    if (tw_hardware_engine(plan, track->engine)->count > 1 || track->lane > 0)
+        snprintf(text, TW_TRACE_TEXT, "%.120s %d", name, number);
     else
-        snprintf(text, TW_TRACE_TEXT, "%.120s", engine->name);
+        snprintf(text, TW_TRACE_TEXT, "%.120s", name);
     return text;
 }
 
+_Static_assert((int)TW_TRACE_TEXT >= (int)TW_JOINT_LABEL, "there is room for a label");
+
 const char *tw_trace_label(const tw_plan *plan, const tw_trace_event *event, char *text)
 {
+    if (plan->joint) return tw_joint_label(plan, event->instr, text);
     const tw_operand *operand = &plan->model->op[event->op].operand[event->instr->operand];
     int n = snprintf(text, TW_TRACE_TEXT, "%.40s[", operand->name);
     for (int a = 0; a < operand->n_axes; a++) {
@@ -252,7 +290,8 @@ const char *tw_trace_label(const tw_plan *plan, const tw_trace_event *event, cha
 
 static int where(const tw_plan *plan, const tw_trace_event *event, int buffer)
 {
-    return buffer < 0 ? 0 : plan->op[event->op].program.layout.buffer[buffer].memory;
+    int n;
+    return buffer < 0 ? 0 : tw_hardware_buffers(plan, event->op, &n)[buffer].memory;
 }
 
 int tw_trace_from(const tw_plan *plan, const tw_trace_event *event)

@@ -11,6 +11,9 @@
  * opens it, and is over when an event closes it (async: the credit is given back) or, on lockstep machines, when another
  * begins in the same buffer or the operator ends. Residencies are numbered from 0 over the whole plan.
  *
+ * In a plan of groups everything runs on one timeline: all events lie between one begin and one end, of operator 0, and each
+ * says which operator it is for. Tracks are those of all engines of the platform, an index is that of the group's step.
+ *
  * Nothing is kept but one number per buffer and track. */
 #ifndef TW_REPORT_TRACE_TRACE_H
 #define TW_REPORT_TRACE_TRACE_H
@@ -60,7 +63,8 @@ int64_t tw_trace_launch(const tw_plan *plan, int op);
 enum { TW_TRACE_TEXT = 256 };
 /* "dma", "streamer 1", "l2 tiles"; `text` has room for TW_TRACE_TEXT bytes and is returned. */
 const char *tw_track_name(const tw_plan *plan, const tw_track *track, char *text);
-/* "w[3,7]": what is moved, or the output tile that is worked on. An axis is named by its first loop. */
+/* "w[3,7]": what is moved, or the output tile that is worked on. An axis is named by its first loop. In a plan of groups: the
+ * tensor or the operator, and the tiles of the group's cuts. */
 const char *tw_trace_label(const tw_plan *plan, const tw_trace_event *event, char *text);
 /* Memory that it reads (the first source that lies somewhere) and that it writes. */
 int tw_trace_from(const tw_plan *plan, const tw_trace_event *event);

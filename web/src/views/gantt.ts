@@ -136,6 +136,7 @@ class Gantt implements View {
         { key: "utilisation", title: "of the window", value: (row) => row.share, show: (row) => percent(row.share) },
         cycles("wait_data_cycles", "waits for data", (row) => row.waits.data),
         cycles("wait_credit_cycles", "waits for a buffer", (row) => row.waits.credit),
+        ...(this.trace.head.groups ? [cycles("wait_port_cycles", "waits for a port", (row) => row.waits.port)] : []),
         ...(lockstep ? [cycles("wait_row_cycles", "waits for the row", (row) => row.waits.row)] : []),
         cycles("idle_cycles", "idle", (row) => row.waits.idle),
       ],
@@ -237,9 +238,15 @@ class Gantt implements View {
   private layOut(): number {
     const n = this.trace.tracks.length;
     const height = n <= 6 ? 30 : n <= 12 ? 24 : n <= 24 ? 18 : n <= 48 ? 12 : 9;
-    const top = RULER_HEIGHT + (this.trace.head.ops.length > 1 ? OPERATORS : 0);
+    const top = RULER_HEIGHT + (this.inTurn ? OPERATORS : 0);
     this.rows = Array.from({ length: n }, (_, track) => ({ track, y: top + track * (height + TAIL + 2), height }));
     return top;
+  }
+
+  /** Whether there are operators one after the other: those of groups run side by side. */
+  private get inTurn(): boolean {
+    const { ops, groups } = this.trace.head;
+    return ops.length > 1 && !groups;
   }
 
   private drawNames(c: CanvasRenderingContext2D, s: TimeScale) {
@@ -262,7 +269,7 @@ class Gantt implements View {
 
   private drawOperators(c: CanvasRenderingContext2D, s: TimeScale, height: number) {
     const { ops } = this.trace.head;
-    if (ops.length < 2) return;
+    if (!this.inTurn) return;
     c.font = "11px system-ui, sans-serif";
     c.textAlign = "left";
     c.textBaseline = "middle";

@@ -44,7 +44,7 @@ function badgeText(ops: OpDoc[]): string {
 
 /** "proven optimal", "search gap 8.1 %"; null when the mapping was given. */
 function searchText(ops: OpDoc[]): string | null {
-  const searches = ops.flatMap((op) => op.search ?? []);
+  const searches = ops.flatMap((op) => op.search ?? []); // those of groups have none
   if (!searches.length) return null;
   const measure = searches[0].objectives[0]?.measure ?? "latency";
   const what = measure === "latency" ? "" : `${measure} `;
@@ -63,9 +63,9 @@ function boundedBy(ops: OpDoc[]): string {
 
 /** "9'650 cycles · 17.8 % above the bound 8'192 (array) · bound by array · verified against OpenBLAS" */
 export function verdictLine(app: App): Node {
-  const { summary, ops } = app.plan.doc;
-  const bound = total(ops, (op) => op.bound.cycles);
-  const engines = [...new Set(ops.map((op) => op.bound.engine))];
+  const { summary, ops, groups, bound: common } = app.plan.doc;
+  const bound = groups ? common!.cycles : total(ops, (op) => op.bound.cycles);
+  const engines = groups ? [common!.engine ?? `port ${common!.port}`] : [...new Set(ops.map((op) => op.bound.engine))];
   const above = summary.cycles / bound - 1;
   const cycles = el("strong", { "data-key": "cycles", "data-value": summary.cycles }, [`${digits(summary.cycles)} cycles`]);
   const parts: Child[] = [cycles];
@@ -73,7 +73,7 @@ export function verdictLine(app: App): Node {
     parts.push(
       `${above > 0 ? `${percent(above)} above` : "at"} the bound ${digits(bound)}${engines.length === 1 ? ` (${engines[0]})` : ""}`,
     );
-  parts.push(`bound by ${boundedBy(ops)}`, searchText(ops));
+  parts.push(`bound by ${groups ? engines[0] : boundedBy(ops)}`, searchText(ops));
   const shown = parts.filter((part) => part !== null);
   const ran = badgeOfSteps(app);
   return verdictOf(shown, ran ?? badgeOfAll(ops), ran ?? badgeText(ops));
@@ -116,7 +116,7 @@ export function networkLine(page: PageData): Node {
 
 // ---- cards ----
 
-interface Card {
+export interface Card {
   key: string;
   title: string;
   value: number;
@@ -124,14 +124,14 @@ interface Card {
   below: string;
 }
 
-function energyText(femtojoules: number): string {
+export function energyText(femtojoules: number): string {
   const names = ["fJ", "pJ", "nJ", "µJ", "mJ", "J"];
   let i = 0;
   for (; Math.abs(femtojoules) >= 1000 && i < names.length - 1; i++) femtojoules /= 1000;
   return `${Number(femtojoules.toPrecision(4))} ${names[i]}`;
 }
 
-function timeCard(plan: PlanData): Card {
+export function timeCard(plan: PlanData): Card {
   const { cycles, ticks, instructions } = plan.doc.summary;
   const clock = plan.trace?.clock_mhz ?? plan.doc.machine.clock_mhz ?? null;
   const counted = ticks ? `${digits(ticks)} ticks` : `${digits(instructions)} instructions`;
@@ -176,7 +176,7 @@ function memoryCard(doc: PlanDoc): Card | null {
   return { key: "fullest", title: `${fullest.name} at its fullest`, value, show: percent(value), below };
 }
 
-function energyCard({ summary }: PlanDoc): Card | null {
+export function energyCard({ summary }: PlanDoc): Card | null {
   const value = summary.energy_fj;
   if (!value) return null;
   const below = `${energyText(value / Math.max(1, summary.points))} per point`;
@@ -189,14 +189,14 @@ function cardsOf(plan: PlanData, flows: Flow[]): Card[] {
   return cards.filter((card) => card !== null);
 }
 
-function cardRow(cards: Card[]): HTMLElement {
+export function cardRow(cards: Card[]): HTMLElement {
   const entries = details(cards.map(({ key, title, value, show }) => ({ key, title, value, show })));
   entries.forEach((entry, i) => entry.append(el("div", { class: "muted" }, [cards[i].below])));
   return el("dl", { class: "figures", "data-table": "overview" }, entries);
 }
 
 /** A share of one with a bar behind it. */
-function bar(part: number): HTMLElement {
+export function bar(part: number): HTMLElement {
   const width = `${Math.max(0, Math.min(1, part)) * 100}%`;
   return el("span", { class: "share" }, [el("span", { style: `width: ${width}` }), percent(part)]);
 }

@@ -39,6 +39,7 @@ const HINTS: Record<string, string> = {
   wait_credit_cycles: "idle before a command whose buffer became free last",
   wait_cycles: "engines stood idle so long for one of them",
   wait_data_cycles: "idle before a command whose data came last",
+  wait_port_cycles: "idle before a transfer because a port was taken",
 };
 
 // ---- what kind of value ----

@@ -1,0 +1,225 @@
+/* src/report/data/joint_json.c - see joint_json.h. */
+#include "report/data/joint_json.h"
+#include "report/facts/jointfacts.h"
+
+static void int_or_null(tw_json *j, const char *key, int64_t x, bool known)
+{
+    tw_json_key(j, key);
+    if (known)
+        tw_json_int(j, x);
+    else
+        tw_json_null(j);
+}
+
+static const char *engine_name(const tw_plan *plan, int engine)
+{
+    return engine < 0 ? NULL : plan->joint->program->platform->engine[engine].name;
+}
+
+static void open_list(tw_json *j, const char *key)
+{
+    tw_json_key(j, key);
+    tw_json_open(j, '[');
+}
+
+/* ---- groups ---- */
+
+static void write_cuts(const tw_nest *nest, tw_json *j)
+{
+    const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    open_list(j, "cuts");
+    for (int p = 0; p < nest->n_places; p++) {
+        const tw_nest_cut *cut = &nest->map->cut[p];
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "loop", driver->loop[cut->loop].name);
+        int_or_null(j, "count", cut->count, cut->count > 0);
+        int_or_null(j, "size", cut->size, cut->size > 0);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void write_group_op(const tw_plan *plan, int g, int k, tw_json *j)
+{
+    const tw_nest_op *op = &plan->joint->program->nest[g].op[k];
+    const tw_joint_span *span = &plan->joint->timeline.op[g][k];
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", op->op->name);
+    tw_json_key_string(j, "engine", engine_name(plan, op->engine));
+    tw_json_key_int(j, "executions", span->execs);
+    tw_json_key_int(j, "points", span->macs);
+    tw_json_key_int(j, "start_cycle", span->start_cycle);
+    tw_json_key_int(j, "end_cycle", span->end_cycle);
+    tw_json_close(j);
+}
+
+static void write_group(const tw_plan *plan, int g, tw_json *j)
+{
+    const tw_nest *nest = &plan->joint->program->nest[g];
+    tw_span when = tw_joint_group_span(plan, g);
+    tw_json_open(j, '{');
+    tw_json_key_string(j, "name", nest->map->name);
+    tw_json_key_int(j, "start_cycle", when.lo);
+    tw_json_key_int(j, "end_cycle", when.hi);
+    open_list(j, "operators");
+    for (int k = 0; k < nest->n_ops; k++) write_group_op(plan, g, k, j);
+    tw_json_close(j);
+    write_cuts(nest, j);
+    tw_json_close(j);
+}
+
+/* ---- where the time goes ---- */
+
+static void write_bottleneck(const tw_plan *plan, tw_json *j)
+{
+    tw_joint_limit limit = tw_joint_limit_of(plan);
+    tw_json_key_string(j, "bottleneck", tw_joint_limit_name(plan, &limit));
+    tw_json_key(j, "bound");
+    tw_json_open_line(j, '{');
+    tw_json_key_int(j, "ticks", 0);
+    tw_json_key_int(j, "cycles", limit.cycles);
+    tw_json_key_string(j, limit.port ? "port" : "engine", tw_joint_limit_name(plan, &limit));
+    tw_json_close(j);
+    tw_json_key_int(j, "critical_port_cycles", tw_joint_port_path(plan));
+}
+
+static void write_engine(const tw_plan *plan, int e, tw_json *j)
+{
+    const tw_engine_use *use = &plan->joint->timeline.engine[e];
+    const tw_platform *platform = plan->joint->program->platform;
+    int core = platform->engine[e].core;
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", platform->engine[e].name);
+    tw_json_key_string(j, "core", core < 0 ? NULL : platform->core[core].name);
+    tw_json_key_int(j, "count", tw_max(platform->engine[e].is.count, 1));
+    tw_json_key_int(j, "loads", use->loads);
+    tw_json_key_int(j, "load_units", use->load_units);
+    tw_json_key_int(j, "stores", use->stores);
+    tw_json_key_int(j, "store_units", use->store_units);
+    tw_json_key_int(j, "runs", use->ops);
+    tw_json_key_int(j, "busy_cycles", use->busy_cycles);
+    tw_json_key_int(j, "wait_data_cycles", use->wait_data);
+    tw_json_key_int(j, "wait_credit_cycles", use->wait_credit);
+    tw_json_key_int(j, "wait_port_cycles", use->wait_port);
+    tw_json_key_int(j, "idle_cycles", tw_joint_idle(plan, e));
+    tw_json_key_int(j, "critical_cycles", use->critical_cycles);
+    tw_json_close(j);
+}
+
+static void write_port(const tw_plan *plan, int p, tw_json *j)
+{
+    const tw_platform *platform = plan->joint->program->platform;
+    const tw_port *port = &platform->port[p];
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", port->name);
+    tw_json_key_string(j, "memory", platform->memory[port->memory].name);
+    tw_json_key_int(j, "ways", port->ways);
+    int_or_null(j, "per_cycle", port->per_cycle, port->per_cycle > 0);
+    tw_json_key_int(j, "busy_cycles", plan->joint->timeline.port_busy[p]);
+    tw_json_key_int(j, "transfers", plan->joint->timeline.port_passed[p]);
+    tw_json_close(j);
+}
+
+/* ---- what lies where ---- */
+
+static void write_memory(const tw_plan *plan, int m, tw_json *j)
+{
+    const tw_memory_use *use = &plan->joint->memory[m];
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "name", use->memory);
+    int_or_null(j, "size", use->size, use->size != TW_UNLIMITED);
+    tw_json_key_int(j, "copies", plan->joint->program->platform->memory[m].lanes);
+    tw_json_key_int(j, "slots", use->static_units);
+    tw_json_key_int(j, "peak_live", use->peak_live);
+    tw_json_close(j);
+}
+
+/* The loops that stand still while it is held. */
+static void write_depth(const tw_plan *plan, const tw_stay *stay, int group, tw_json *j)
+{
+    const tw_nest *nest = &plan->joint->program->nest[group];
+    const tw_op *driver = nest->op[nest->n_ops - 1].op;
+    tw_json_key_int(j, "depth", stay->depth);
+    tw_json_key(j, "while");
+    tw_json_open_line(j, '[');
+    for (int p = 0; p < stay->depth; p++) tw_json_string(j, driver->loop[nest->map->cut[p].loop].name);
+    tw_json_close(j);
+}
+
+static void write_hold(const tw_plan *plan, int s, tw_json *j)
+{
+    static const char *const from[] = {
+        [TW_FROM_TENSOR] = "tensor", [TW_FROM_STAY] = "hold", [TW_FROM_OP] = "operator"};
+    const tw_joint *program = plan->joint->program;
+    const tw_stay *stay = program->stay[s];
+    const tw_link_count *link = &plan->joint->timeline.link[s];
+    const tw_pool_use *pool = &plan->joint->timeline.pool[s];
+    int group = tw_joint_group_of_stay(plan, s);
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "group", program->nest[group].map->name);
+    tw_json_key_string(j, "tensor", plan->model->tensor[stay->tensor].name);
+    tw_json_key_string(j, "memory", program->platform->memory[stay->memory].name);
+    write_depth(plan, stay, group, j);
+    tw_json_key_bool(j, "by_sub_step", stay->by_sub);
+    tw_json_key_bool(j, "sums", stay->sums);
+    tw_json_key_string(j, "from", from[stay->from]);
+    tw_json_key_string(j, "mover", engine_name(plan, stay->engine));
+    tw_json_key_string(j, "drain", engine_name(plan, stay->drain));
+    tw_json_key_int(j, "slots", stay->slots);
+    tw_json_key_int(j, "slot_units", stay->size);
+    tw_json_key_int(j, "copies", stay->lanes);
+    tw_json_key_int(j, "peak", pool->peak);
+    tw_json_key_int(j, "wait_cycles", pool->wait_cycles);
+    tw_json_key_int(j, "transfers", link->transfers);
+    tw_json_key_int(j, "units", link->units);
+    tw_json_key_int(j, "loads", link->loads);
+    tw_json_key_int(j, "load_units", link->load_units);
+    tw_json_close(j);
+}
+
+static void write_buffer(const tw_plan *plan, int b, tw_json *j)
+{
+    const tw_joint *program = plan->joint->program;
+    const tw_buffer *buffer = &program->buffer[b];
+    tw_json_open_line(j, '{');
+    tw_json_key_string(j, "memory", program->platform->memory[buffer->memory].name);
+    tw_json_key_string(j, "tensor", plan->model->tensor[buffer->operand].name);
+    tw_json_key_string(j, "group", program->nest[buffer->group].map->name);
+    tw_json_key_int(j, "hold", buffer->pool);
+    tw_json_key_int(j, "slot", buffer->slot);
+    tw_json_key_int(j, "lane", buffer->lane);
+    tw_json_key_int(j, "offset", buffer->offset);
+    tw_json_key_int(j, "size", buffer->size);
+    tw_json_close(j);
+}
+
+/* ---- the part ---- */
+
+static void write_list(const tw_plan *plan, const char *key, int n, void (*write)(const tw_plan *, int, tw_json *),
+                       tw_json *j)
+{
+    open_list(j, key);
+    for (int i = 0; i < n; i++) write(plan, i, j);
+    tw_json_close(j);
+}
+
+void tw_joint_json(const tw_plan *plan, tw_json *j)
+{
+    const tw_joint *program = plan->joint->program;
+    write_list(plan, "groups", program->n_nests, write_group, j);
+    write_bottleneck(plan, j);
+    write_list(plan, "engines", program->platform->n_engines, write_engine, j);
+    write_list(plan, "ports", program->platform->n_ports, write_port, j);
+    write_list(plan, "memories", program->platform->n_memories, write_memory, j);
+    write_list(plan, "holds", program->n_stays, write_hold, j);
+    write_list(plan, "buffers", program->n_buffers, write_buffer, j);
+}
+
+void tw_joint_command_json(const tw_plan *plan, const tw_instr *in, tw_json *j)
+{
+    const tw_nest *nest = &plan->joint->program->nest[in->group];
+    char label[TW_JOINT_LABEL];
+    tw_json_key_string(j, "group", nest->map->name);
+    tw_json_key_string(j, "operator", nest->op[in->which].op->name);
+    tw_json_key_string(j, "label", tw_joint_label(plan, in, label));
+}

@@ -1,0 +1,343 @@
+/* src/report/text/joint.c - see joint.h. */
+#include "report/text/joint.h"
+#include "plan/links.h"
+#include "report/facts/jointfacts.h"
+#include "report/report.h"
+#include "report/text/gantt.h"
+#include "report/text/summary.h"
+#include "write/number.h"
+#include "write/table.h"
+
+#include <stdio.h>
+
+static const tw_platform *platform_of(const tw_plan *plan) { return plan->joint->program->platform; }
+
+/* ---- facts ---- */
+
+static void print_heading(const tw_plan *plan, tw_line *line)
+{
+    int n_ops = plan->model->n_ops, n_groups = plan->joint->program->n_nests;
+    tw_text title = {0}, what = {0};
+    tw_text_printf(&title, "%s on %s", plan->model->name, plan->machine->name);
+    tw_text_printf(&what, "%d operator%s in %d group%s, %s points", n_ops, n_ops == 1 ? "" : "s", n_groups,
+                   n_groups == 1 ? "" : "s", TW_GROUPED(plan->sum.macs));
+    if (tw_line_has(line, &title) && tw_line_has(line, &what)) {
+        int at = tw_text_width(title.bytes) + 2;
+        bool one_line = at + tw_text_width(what.bytes) <= line->columns;
+        if (one_line)
+            tw_line_put(line, 0, TW_BOLD, title.bytes);
+        else
+            tw_line_wrap(line, 0, TW_BOLD, title.bytes);
+        tw_line_wrap(line, one_line ? at : 2, TW_PLAIN, what.bytes);
+    }
+    tw_text_release(&title);
+    tw_text_release(&what);
+    tw_line_end(line);
+}
+
+static void print_time(const tw_plan *plan, tw_line *line)
+{
+    const tw_summary *s = &plan->sum;
+    char clock[2 * TW_GROUPED_MAX] = "", text[256];
+    int64_t mhz = plan->machine->clock_mhz;
+    if (mhz > 0) snprintf(clock, sizeof clock, ", %s us at %s MHz,", TW_RATE(s->cycles, mhz), TW_GROUPED(mhz));
+    snprintf(text, sizeof text, "%s cycles%s for %s executions and %s instructions", TW_GROUPED(s->cycles), clock,
+             TW_GROUPED(s->execs), TW_GROUPED(s->instructions));
+    tw_fact_put(line, TW_PLAIN, "time", text);
+}
+
+/* "; it waits 120 cycles for data and 30 for a port" */
+static void add_waits(const tw_engine_use *use, tw_text *text)
+{
+    const struct {
+        int64_t cycles;
+        const char *what;
+    } wait[] = {{use->wait_data, "data"}, {use->wait_credit, "free buffers"}, {use->wait_port, "ports"}};
+    const char *before = "; it waits ";
+    for (size_t i = 0; i < TW_COUNT(wait); i++) {
+        if (wait[i].cycles == 0) continue;
+        tw_text_printf(text, "%s%s cycles for %s", before, TW_GROUPED(wait[i].cycles), wait[i].what);
+        before = ", ";
+    }
+}
+
+static int64_t port_waits(const tw_plan *plan)
+{
+    int64_t sum = 0;
+    for (int e = 0; e < platform_of(plan)->n_engines; e++) sum += plan->joint->timeline.engine[e].wait_port;
+    return sum;
+}
+
+/* What is busy longest, what it waits for, and whose commands the critical path is made of. */
+static void print_bottleneck(const tw_plan *plan, tw_line *line)
+{
+    tw_joint_limit limit = tw_joint_limit_of(plan);
+    const tw_engine_use *use = plan->joint->timeline.engine;
+    int64_t cycles = plan->sum.cycles;
+    int path = tw_joint_most_critical(plan);
+    tw_text text = {0};
+    tw_text_printf(&text, "%s%s: busy %s of %s cycles (%s)", limit.port ? "port " : "",
+                   tw_joint_limit_name(plan, &limit), TW_GROUPED(limit.cycles), TW_GROUPED(cycles),
+                   TW_PERCENT(limit.cycles, cycles));
+    if (!limit.port) add_waits(&use[limit.number], &text);
+    if (limit.port) tw_text_printf(&text, "; movers wait %s cycles for ports", TW_GROUPED(port_waits(plan)));
+    int64_t ports = tw_joint_port_path(plan), own = use[path].critical_cycles;
+    tw_text_printf(&text, "; the largest part of the critical path is %s, %s",
+                   ports > own ? "waiting for ports" : use[path].engine, TW_PERCENT(tw_max(ports, own), cycles));
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "bottleneck", text.bytes);
+    tw_text_release(&text);
+}
+
+static void print_bound(const tw_plan *plan, tw_line *line)
+{
+    tw_joint_limit limit = tw_joint_limit_of(plan);
+    char text[256];
+    snprintf(text, sizeof text, "%s cycles, as long as %s%.100s is busy", TW_GROUPED(limit.cycles),
+             limit.port ? "port " : "", tw_joint_limit_name(plan, &limit));
+    tw_distance_add(text, sizeof text, plan->sum.cycles, limit.cycles);
+    tw_fact_put(line, TW_PLAIN, "bound", text);
+}
+
+/* "12.3 nJ, 5.86 pJ a point: moving data 85%, big.array 12%, little.array 3%" */
+static void print_energy(const tw_plan *plan, tw_line *line)
+{
+    const tw_summary *s = &plan->sum;
+    const tw_platform *platform = platform_of(plan);
+    int64_t rest = s->energy_fj;
+    tw_text text = {0};
+    if (s->energy_fj == 0) return;
+    for (int e = 0; e < platform->n_engines; e++) rest -= tw_joint_compute_energy(plan, e);
+    tw_text_printf(&text, "%s, %s a point: moving data %s", TW_ENERGY(s->energy_fj),
+                   TW_ENERGY(s->energy_fj / tw_max(s->macs, 1)), TW_PERCENT(rest, s->energy_fj));
+    for (int e = 0; e < platform->n_engines; e++) {
+        int64_t own = tw_joint_compute_energy(plan, e);
+        if (own > 0) tw_text_printf(&text, ", %s %s", platform->engine[e].name, TW_PERCENT(own, s->energy_fj));
+    }
+    if (tw_line_has(line, &text)) tw_fact_put(line, TW_PLAIN, "energy", text.bytes);
+    tw_text_release(&text);
+}
+
+/* ---- tables ---- */
+
+static tw_status end_table(tw_table *table, tw_line *line)
+{
+    TW_TRY(tw_table_print(table, line));
+    tw_line_end(line);
+    return TW_OK;
+}
+
+/* Each operator on its engine. One that is split over cores has a part in several groups. */
+static tw_status print_groups(const tw_plan *plan, tw_line *line, tw_arena *arena)
+{
+    enum { GROUP, OPERATOR, ENGINE, EXECS, POINTS, FIRST, LAST, BUSY, N_COLUMNS };
+    static const char *const title[N_COLUMNS] = {"group",  "operator",    "engine", "executions",
+                                                 "points", "first cycle", "last",   "busy"};
+    const tw_joint *program = plan->joint->program;
+    const tw_joint_timeline *t = &plan->joint->timeline;
+    tw_table table;
+    tw_table_init(&table, title, N_COLUMNS, EXECS, arena);
+    table.once = true;
+    for (int g = 0; g < program->n_nests; g++)
+        for (int k = 0; k < program->nest[g].n_ops; k++) {
+            const tw_nest_op *op = &program->nest[g].op[k];
+            const tw_joint_span *span = &t->op[g][k];
+            const tw_engine_use *use = &t->engine[op->engine];
+            tw_table_row(&table, TW_PLAIN);
+            tw_table_printf(&table, GROUP, "%.14s", program->nest[g].map->name);
+            tw_table_printf(&table, OPERATOR, "%.16s", op->op->name);
+            tw_table_printf(&table, ENGINE, "%.16s", use->engine);
+            tw_table_number(&table, EXECS, span->execs);
+            tw_table_number(&table, POINTS, span->macs);
+            tw_table_put(&table, FIRST, TW_GROUPED(span->start_cycle));
+            tw_table_put(&table, LAST, TW_GROUPED(span->end_cycle));
+            tw_table_put(&table, BUSY, TW_PERCENT(use->busy_cycles, plan->sum.cycles * tw_max(use->count, 1)));
+        }
+    return end_table(&table, line);
+}
+
+static void put_share(tw_table *table, int column, int64_t part, int64_t all)
+{
+    tw_table_put(table, column, part > 0 ? TW_PERCENT(part, all) : "-");
+}
+
+static tw_status print_engines(const tw_plan *plan, tw_line *line, tw_arena *arena)
+{
+    enum { ENGINE, BUSY, DATA, CREDIT, PORT, IDLE, RUNS, LOADS, LOADED, STORES, STORED, N_COLUMNS };
+    const char *units = tw_unit_plural(plan->machine->unit);
+    const char *const title[N_COLUMNS] = {"engine", "busy",  "data", "credit", "port", "idle",
+                                          "runs",   "loads", units,  "stores", units};
+    const tw_platform *platform = platform_of(plan);
+    tw_table table;
+    tw_table_init(&table, title, N_COLUMNS, BUSY, arena);
+    for (int e = 0; e < platform->n_engines; e++) {
+        const tw_engine_use *use = &plan->joint->timeline.engine[e];
+        int64_t count = tw_max(platform->engine[e].is.count, 1), all = plan->sum.cycles * count;
+        tw_table_row(&table, TW_PLAIN);
+        if (count > 1)
+            tw_table_printf(&table, ENGINE, "%.14s x%" PRId64, platform->engine[e].name, count);
+        else
+            tw_table_printf(&table, ENGINE, "%.16s", platform->engine[e].name);
+        put_share(&table, BUSY, use->busy_cycles, all);
+        put_share(&table, DATA, use->wait_data, all);
+        put_share(&table, CREDIT, use->wait_credit, all);
+        put_share(&table, PORT, use->wait_port, all);
+        put_share(&table, IDLE, tw_joint_idle(plan, e), all);
+        tw_table_number(&table, RUNS, use->ops);
+        tw_table_number(&table, LOADS, use->loads);
+        tw_table_number(&table, LOADED, use->load_units);
+        tw_table_number(&table, STORES, use->stores);
+        tw_table_number(&table, STORED, use->store_units);
+    }
+    TW_TRY(tw_table_print(&table, line));
+    tw_line_wrap(line, 2, TW_DIM,
+                 "data, credit, port: it waits for what it reads, a free buffer, a way into a memory");
+    tw_line_end(line);
+    return TW_OK;
+}
+
+static tw_status print_ports(const tw_plan *plan, tw_line *line, tw_arena *arena)
+{
+    enum { PORT, MEMORY, WAYS, BUSY, TRANSFERS, N_COLUMNS };
+    static const char *const title[N_COLUMNS] = {"port", "memory", "ways", "busy", "transfers"};
+    const tw_platform *platform = platform_of(plan);
+    tw_table table;
+    if (platform->n_ports == 0) return TW_OK;
+    tw_table_init(&table, title, N_COLUMNS, WAYS, arena);
+    for (int p = 0; p < platform->n_ports; p++) {
+        const tw_port *port = &platform->port[p];
+        tw_table_row(&table, TW_PLAIN);
+        tw_table_printf(&table, PORT, "%.16s", port->name);
+        tw_table_printf(&table, MEMORY, "%.16s", platform->memory[port->memory].name);
+        tw_table_number(&table, WAYS, port->ways);
+        put_share(&table, BUSY, plan->joint->timeline.port_busy[p], plan->sum.cycles * tw_max(port->ways, 1));
+        tw_table_number(&table, TRANSFERS, plan->joint->timeline.port_passed[p]);
+    }
+    return end_table(&table, line);
+}
+
+/* Those with buffers. Of a private memory, each copy. */
+static tw_status print_memories(const tw_plan *plan, tw_line *line, tw_arena *arena)
+{
+    enum { MEMORY, COPIES, USED, SIZE, FULL, PEAK, N_COLUMNS };
+    static const char *const title[N_COLUMNS] = {"memory", "copies", "used", "of", "full", "most at once"};
+    const tw_platform *platform = platform_of(plan);
+    tw_table table;
+    tw_table_init(&table, title, N_COLUMNS, COPIES, arena);
+    for (int m = 0; m < platform->n_memories; m++) {
+        const tw_memory_use *use = &plan->joint->memory[m];
+        if (use->static_units == 0) continue;
+        tw_table_row(&table, TW_PLAIN);
+        tw_table_printf(&table, MEMORY, "%.16s", use->memory);
+        tw_table_number(&table, COPIES, platform->memory[m].lanes);
+        tw_table_number(&table, USED, use->static_units);
+        tw_table_put(&table, SIZE, use->size == TW_UNLIMITED ? "unlimited" : TW_GROUPED(use->size));
+        if (use->size != TW_UNLIMITED) tw_table_put(&table, FULL, TW_PERCENT(use->static_units, use->size));
+        tw_table_number(&table, PEAK, use->peak_live);
+    }
+    return end_table(&table, line);
+}
+
+static tw_status add_hold(const tw_plan *plan, int s, tw_table *table, tw_arena *arena)
+{
+    enum { TENSOR, MEMORY, HELD, BUFFERS, SIZE, TRANSFERS, UNITS, MOVER };
+    const tw_stay *stay = plan->joint->program->stay[s];
+    const tw_link_count *link = &plan->joint->timeline.link[s];
+    int mover = stay->engine >= 0 ? stay->engine : stay->drain;
+    tw_text held = {0};
+    tw_joint_kept_print(plan, stay, tw_joint_group_of_stay(plan, s), &held);
+    const char *text = held.failed ? NULL : tw_arena_strndup(arena, held.bytes, held.len);
+    tw_text_release(&held);
+    if (!text) return TW_ERR_NOMEM;
+    tw_table_row(table, TW_PLAIN);
+    tw_table_printf(table, TENSOR, "%.16s", plan->model->tensor[stay->tensor].name);
+    tw_table_printf(table, MEMORY, "%.14s", platform_of(plan)->memory[stay->memory].name);
+    tw_table_printf(table, HELD, "%.26s", text);
+    tw_table_number(table, BUFFERS, stay->slots);
+    tw_table_number(table, SIZE, stay->size);
+    tw_table_number(table, TRANSFERS, link->transfers);
+    tw_table_number(table, UNITS, link->units);
+    tw_table_printf(table, MOVER, "%.14s", mover >= 0 ? platform_of(plan)->engine[mover].name : "-");
+    return TW_OK;
+}
+
+static tw_status print_holds(const tw_plan *plan, tw_line *line, tw_arena *arena)
+{
+    const char *const title[] = {
+        "tensor", "memory", "held", "buffers", "of size", "transfers", tw_unit_plural(plan->machine->unit), "by"};
+    tw_table table;
+    tw_table_init(&table, title, TW_COUNT(title), 3, arena);
+    table.tail = true;
+    table.once = true;
+    for (int s = 0; s < plan->joint->program->n_stays; s++) TW_TRY(add_hold(plan, s, &table, arena));
+    return end_table(&table, line);
+}
+
+/* ---- the page ---- */
+
+/* Commands that are watched for the chart of the whole; of more it shows the beginning, about so many commands long. */
+#define WATCHED_MAX   (INT64_C(1) << 20)
+#define SHOWN_OF_MORE 2048
+
+static tw_status print_chart(const tw_plan *plan, tw_span shown, tw_line *line, const tw_work *work)
+{
+    tw_gantt_cast cast;
+    tw_gantt gantt;
+    TW_TRY(tw_gantt_cast_of_joint(plan, work->arena, &cast));
+    TW_TRY(tw_gantt_init(&gantt, &cast, shown, line, work->arena));
+    tw_row_sink sink = tw_gantt_sink(&gantt);
+    TW_TRY(tw_joint_walk(plan, &sink, work->scratch, work->diag));
+    tw_gantt_print(&gantt, line);
+    return TW_OK;
+}
+
+tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, tw_line *line, const tw_work *work)
+{
+    tw_span shown = {0, tw_max(plan->sum.cycles, 1)};
+    bool whole = plan->sum.instructions <= WATCHED_MAX;
+    if (!whole) shown.hi = tw_max(shown.hi / (plan->sum.instructions / SHOWN_OF_MORE), 1);
+    print_heading(plan, line);
+    print_time(plan, line);
+    print_bottleneck(plan, line);
+    print_bound(plan, line);
+    print_energy(plan, line);
+    tw_verdict_print(verdict, "commands", line);
+    tw_line_end(line);
+    TW_TRY(print_groups(plan, line, work->arena));
+    TW_TRY(print_engines(plan, line, work->arena));
+    TW_TRY(print_ports(plan, line, work->arena));
+    TW_TRY(print_memories(plan, line, work->arena));
+    TW_TRY(print_holds(plan, line, work->arena));
+    if (!whole) {
+        tw_line_wrap(line, 2, TW_PLAIN, "the beginning; other parts with --gantt --cycles=FROM:TO:");
+        tw_line_end(line);
+    }
+    return print_chart(plan, shown, line, work);
+}
+
+/* ---- the chart alone ---- */
+
+static tw_status check_span(const tw_plan *plan, tw_span shown, tw_diag *diag)
+{
+    if (shown.lo >= 0 && shown.lo < shown.hi && shown.hi <= tw_max(plan->sum.cycles, 1)) return TW_OK;
+    return tw_diag_error(diag, (tw_loc){0},
+                         "cycles %" PRId64 ":%" PRId64 " are no part of '%s', which has 0:%" PRId64, shown.lo,
+                         shown.hi, plan->model->name, plan->sum.cycles);
+}
+
+tw_status tw_report_joint_gantt(const tw_plan *plan, tw_span cycles, const tw_print_options *options,
+                                tw_arena *scratch, tw_diag *diag, FILE *out)
+{
+    tw_span shown = {cycles.lo, cycles.hi ? cycles.hi : tw_max(plan->sum.cycles, 1)};
+    tw_line line;
+    TW_TRY(check_span(plan, shown, diag));
+    tw_arena *arena = tw_arena_new();
+    if (!arena) return TW_ERR_NOMEM;
+    tw_line_init(&line, options, out);
+    print_heading(plan, &line);
+    tw_status status = print_chart(plan, shown, &line, &(tw_work){arena, scratch, diag});
+    tw_arena_free(arena);
+    TW_TRY(status);
+    TW_TRY(tw_line_status(&line));
+    if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the chart");
+    return TW_OK;
+}

@@ -1,0 +1,11 @@
+/* src/report/text/joint.h - a plan of groups for people: how long and why, then groups, engines, ports, memories, what is held
+ * where, and all engines over time. */
+#ifndef TW_REPORT_TEXT_JOINT_H
+#define TW_REPORT_TEXT_JOINT_H
+#include "plan/plan.h"
+#include "write/line.h"
+
+/* `verdict` is about the whole program; NULL: not verified. */
+TW_NODISCARD tw_status tw_joint_print(const tw_plan *plan, const tw_verdict *verdict, tw_line *line,
+                                      const tw_work *work);
+#endif

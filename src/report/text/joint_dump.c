@@ -1,0 +1,94 @@
+/* src/report/text/joint_dump.c - see joint_dump.h. */
+#include "report/text/joint_dump.h"
+#include "program/print.h"
+#include "report/facts/jointfacts.h"
+
+static const char *memory_name(const tw_plan *plan, int memory)
+{
+    return plan->joint->program->platform->memory[memory].name;
+}
+
+static const char *engine_name(const tw_plan *plan, int engine)
+{
+    return plan->joint->program->platform->engine[engine].name;
+}
+
+void tw_joint_layout_print(const tw_plan *plan, tw_text *out)
+{
+    const tw_joint *program = plan->joint->program;
+    for (int b = 0; b < program->n_buffers; b++) {
+        const tw_buffer *buffer = &program->buffer[b];
+        tw_text_printf(out, "buffer %d %s %s slot %d", b, memory_name(plan, buffer->memory),
+                       plan->model->tensor[buffer->operand].name, buffer->slot);
+        if (program->platform->memory[buffer->memory].lanes > 1) tw_text_printf(out, " lane %d", buffer->lane);
+        tw_text_printf(out, " offset %" PRId64 " size %" PRId64 "\n", buffer->offset, buffer->size);
+    }
+}
+
+static void print_source(const tw_plan *plan, const tw_nest *nest, const tw_stay *stay, tw_text *out)
+{
+    if (stay->from == TW_FROM_TENSOR) tw_text_printf(out, " from %s", memory_name(plan, 0));
+    if (stay->from == TW_FROM_STAY)
+        tw_text_printf(out, " from %s", memory_name(plan, nest->stay[stay->source].memory));
+    if (stay->from == TW_FROM_OP) tw_text_printf(out, " made by %s", nest->op[stay->source].op->name);
+    if (stay->engine >= 0) tw_text_printf(out, " by %s", engine_name(plan, stay->engine));
+    if (stay->drain >= 0) tw_text_printf(out, " drained by %s", engine_name(plan, stay->drain));
+}
+
+static void print_stay(const tw_plan *plan, const tw_nest *nest, const tw_stay *stay, tw_text *out)
+{
+    tw_text_printf(out, "  %s in %s, ", plan->model->tensor[stay->tensor].name, memory_name(plan, stay->memory));
+    tw_joint_kept_print(plan, stay, nest->group, out);
+    print_source(plan, nest, stay, out);
+    tw_text_printf(out, ": %" PRId64 " of %" PRId64, stay->slots, stay->size);
+    if (stay->lanes > 1) tw_text_printf(out, " in %d lanes", stay->lanes);
+    tw_text_printf(out, "%s\n", stay->sums ? ", sums" : "");
+}
+
+void tw_joint_program_print(const tw_plan *plan, tw_text *out)
+{
+    const tw_joint *program = plan->joint->program;
+    for (int g = 0; g < program->n_nests; g++) {
+        const tw_nest *nest = &program->nest[g];
+        tw_text_printf(out, "group %s:", nest->map->name);
+        for (int k = 0; k < nest->n_ops; k++)
+            tw_text_printf(out, "%s %s on %s", k ? "," : "", nest->op[k].op->name,
+                           engine_name(plan, nest->op[k].engine));
+        tw_text_printf(out, "\n");
+        for (int s = 0; s < nest->n_stays; s++) print_stay(plan, nest, &nest->stay[s], out);
+    }
+}
+
+void tw_joint_timeline_print(const tw_plan *plan, tw_text *out)
+{
+    const tw_summary *s = &plan->sum;
+    const tw_platform *platform = plan->joint->program->platform;
+    tw_text_printf(out,
+                   "cycles %" PRId64 " executions %" PRId64 " points %" PRId64 " instructions %" PRId64
+                   " energy %" PRId64 " fJ\n",
+                   s->cycles, s->execs, s->macs, s->instructions, s->energy_fj);
+    for (int e = 0; e < platform->n_engines; e++) {
+        const tw_engine_use *use = &plan->joint->timeline.engine[e];
+        tw_text_printf(out,
+                       "%s loads %" PRId64 "/%" PRId64 " stores %" PRId64 "/%" PRId64 " runs %" PRId64
+                       " busy %" PRId64 " data %" PRId64 " credit %" PRId64 " port %" PRId64 "\n",
+                       engine_name(plan, e), use->loads, use->load_units, use->stores, use->store_units, use->ops,
+                       use->busy_cycles, use->wait_data, use->wait_credit, use->wait_port);
+    }
+}
+
+void tw_joint_command_print(const tw_plan *plan, const tw_rowset *row, tw_text *out)
+{
+    const tw_event *e = &row->event[0];
+    char label[TW_JOINT_LABEL];
+    tw_action a;
+    tw_row ignored;
+    tw_action_tables tables;
+    tw_joint_row(plan, row, &a, &tables, &ignored);
+    tw_text_printf(out,
+                   "command %" PRId64 " %s unit %d cycles %" PRId64 "..%" PRId64 " busy %" PRId64
+                   " wait %s %" PRId64 " %s %s %" PRId64 " %s -> %s slot %d%s\n",
+                   row->tick, a.engine, a.unit, e->start_cycle, e->end_cycle, e->busy_end, tw_wait_name(e->wait),
+                   e->waited, tw_opcode_name(a.op), tw_joint_label(plan, &e->instr, label), a.units, a.from, a.to,
+                   a.slot, a.accumulates ? " adds" : "");
+}

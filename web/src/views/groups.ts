@@ -1,0 +1,207 @@
+// A plan of groups at a glance: how long and why, then groups and their operators along time, engines, ports, memories, holds.
+import "./overview.css";
+import type { MakeView } from "../app";
+import { amount, digits, el, percent, table, type Column } from "../dom";
+import type { GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
+import { operandColor } from "../theme";
+import { bar, cardRow, energyCard, timeCard, type Card } from "./overview";
+
+interface Row {
+  group: string;
+  hue: number;
+  operator: string;
+  engine: string;
+  executions: number;
+  points: number;
+  start: number;
+  end: number;
+}
+
+/** As the timeline colours them: a colour per group; where there is only one, per operator. */
+function rowsOf(doc: PlanDoc): Row[] {
+  const groups = doc.groups!;
+  return groups.flatMap((group, g) =>
+    group.operators.map((op, k) => ({
+      group: group.name,
+      hue: groups.length > 1 ? g : k,
+      operator: op.name,
+      engine: op.engine,
+      executions: op.executions,
+      points: op.points,
+      start: op.start_cycle,
+      end: op.end_cycle,
+    })),
+  );
+}
+
+// ---- cards ----
+
+function boundCard({ bound, summary }: PlanDoc): Card {
+  const name = bound!.engine ?? `port ${bound!.port}`;
+  const share = percent(bound!.cycles / Math.max(1, summary.cycles));
+  return { key: "ideal", title: "ideal", value: bound!.cycles, show: digits(bound!.cycles), below: `${name} is busy ${share} of the time` };
+}
+
+function waitCard({ engines, summary, critical_port_cycles: ports = 0 }: PlanDoc): Card {
+  const most = engines!.reduce((a, b) => (b.critical_cycles > a.critical_cycles ? b : a));
+  if (ports > most.critical_cycles) {
+    const part = ports / summary.cycles;
+    const below = `then ${most.name}, ${percent(most.critical_cycles / summary.cycles)}`;
+    return { key: "critical", title: "the critical path waits for ports", value: part, show: percent(part), below };
+  }
+  const share = most.critical_cycles / Math.max(1, summary.cycles);
+  return { key: "critical", title: `${most.name} on the critical path`, value: share, show: percent(share), below: waitsText(most) };
+}
+
+function waitsText(engine: GroupEngineDoc): string {
+  const waits: [string, number][] = [
+    ["data", engine.wait_data_cycles],
+    ["a buffer", engine.wait_credit_cycles],
+    ["a port", engine.wait_port_cycles],
+  ];
+  const told = waits.filter(([, cycles]) => cycles > 0).map(([what, cycles]) => `${digits(cycles)} for ${what}`);
+  return told.length ? `waits ${told.join(", ")}` : "never waits";
+}
+
+function portCard({ ports, engines, summary }: PlanDoc): Card | null {
+  if (!ports?.length) return null;
+  const busy = (p: (typeof ports)[0]) => p.busy_cycles / p.ways / Math.max(1, summary.cycles);
+  const most = ports.reduce((a, b) => (busy(b) > busy(a) ? b : a));
+  const waited = engines!.reduce((sum, e) => sum + e.wait_port_cycles, 0);
+  return { key: "port_busy", title: `port ${most.name} is busy`, value: busy(most), show: percent(busy(most)), below: `movers wait ${digits(waited)} cycles for ports` };
+}
+
+function memoryCard({ memories, machine }: PlanDoc): Card | null {
+  const limited = memories!.filter((m) => m.size !== null && m.size > 0 && m.slots > 0);
+  if (!limited.length) return null;
+  const full = (m: (typeof limited)[0]) => m.slots / m.size!;
+  const most = limited.reduce((a, b) => (full(b) > full(a) ? b : a));
+  const below = `${amount(most.slots, machine.unit)} of ${amount(most.size!, machine.unit)}`;
+  return { key: "fullest", title: `${most.name} is used`, value: full(most), show: percent(full(most)), below };
+}
+
+// ---- tables ----
+
+function swatch(hue: number): HTMLElement {
+  return el("span", { class: "swatch", style: `background: ${operandColor(hue, "solid")}` });
+}
+
+/** When it runs, of the whole time. */
+function strip(row: Row, cycles: number): HTMLElement {
+  const part = (x: number) => `${(100 * x) / Math.max(1, cycles)}%`;
+  const style = `left: ${part(row.start)}; width: ${part(row.end - row.start)}; background: ${operandColor(row.hue, "solid")}`;
+  return el("span", { class: "strip" }, [el("span", { style })]);
+}
+
+function groupColumns(cycles: number): Column<Row>[] {
+  return [
+    { key: "group", title: "group", value: (r) => r.group, show: (r) => el("span", {}, [swatch(r.hue), r.group]) },
+    { key: "operator", title: "operator", value: (r) => r.operator },
+    { key: "engine", title: "engine", value: (r) => r.engine },
+    { key: "executions", title: "executions", value: (r) => r.executions },
+    { key: "points", title: "points", value: (r) => r.points },
+    { key: "start_cycle", title: "first cycle", value: (r) => r.start },
+    { key: "end_cycle", title: "last cycle", value: (r) => r.end },
+    { key: "span", title: "from the first execution to the last", value: (r) => r.end - r.start, show: (r) => strip(r, cycles) },
+  ];
+}
+
+function engineColumns(doc: PlanDoc): Column<GroupEngineDoc>[] {
+  const all = (e: GroupEngineDoc) => Math.max(1, doc.summary.cycles * e.count);
+  const share = (key: keyof GroupEngineDoc, title: string, hint?: string): Column<GroupEngineDoc> => ({
+    key,
+    title,
+    hint,
+    value: (e) => e[key],
+    show: (e) => ((e[key] as number) > 0 ? bar((e[key] as number) / all(e)) : "–"),
+  });
+  const moved = (key: "load_units" | "store_units", title: string): Column<GroupEngineDoc> => ({
+    key,
+    title,
+    value: (e) => e[key],
+    show: (e) => (e[key] ? amount(e[key], doc.machine.unit) : "–"),
+  });
+  return [
+    { key: "name", title: "engine", value: (e) => e.name, show: (e) => (e.count > 1 ? `${e.name} ×${e.count}` : e.name) },
+    share("busy_cycles", "busy"),
+    share("wait_data_cycles", "waits for data", "what it reads was not there"),
+    share("wait_credit_cycles", "for a buffer", "no buffer was free"),
+    share("wait_port_cycles", "for a port", "the way into a memory was taken"),
+    share("idle_cycles", "idle", "nothing to do"),
+    share("critical_cycles", "critical path", "its share of it"),
+    { key: "runs", title: "runs", value: (e) => e.runs },
+    { key: "loads", title: "loads", value: (e) => e.loads },
+    moved("load_units", "loaded"),
+    { key: "stores", title: "stores", value: (e) => e.stores },
+    moved("store_units", "stored"),
+  ];
+}
+
+function keptText(hold: HoldDoc, places: number): string {
+  if (hold.by_sub_step) return "for a part of a step";
+  if (!hold.while.length) return "all along";
+  const loops = [...new Set(hold.while)];
+  if (hold.depth === places) return "for a step";
+  return `while ${loops.join(", ")} ${loops.length > 1 ? "stand" : "stands"} still`;
+}
+
+function holdColumns(doc: PlanDoc): Column<HoldDoc>[] {
+  const { unit } = doc.machine;
+  const places = new Map(doc.groups!.map((g) => [g.name, g.cuts.length]));
+  return [
+    { key: "group", title: "group", value: (h) => h.group },
+    { key: "tensor", title: "tensor", value: (h) => h.tensor },
+    { key: "memory", title: "memory", value: (h) => h.memory, show: (h) => (h.copies > 1 ? `${h.memory} ×${h.copies}` : h.memory) },
+    { key: "depth", title: "held", value: (h) => keptText(h, places.get(h.group) ?? 0) },
+    { key: "slots", title: "buffers", value: (h) => h.slots },
+    { key: "slot_units", title: "of size", value: (h) => h.slot_units, show: (h) => amount(h.slot_units, unit) },
+    { key: "transfers", title: "transfers", value: (h) => h.transfers },
+    { key: "units", title: "moved", value: (h) => h.units, show: (h) => (h.units ? amount(h.units, unit) : "–") },
+    { key: "mover", title: "by", value: (h) => h.mover ?? h.drain, show: (h) => h.mover ?? h.drain ?? "–" },
+  ];
+}
+
+type Memory = NonNullable<PlanDoc["memories"]>[0];
+type Port = NonNullable<PlanDoc["ports"]>[0];
+
+function memoryColumns({ machine }: PlanDoc): Column<Memory>[] {
+  return [
+    { key: "name", title: "memory", value: (m) => m.name, show: (m) => (m.copies > 1 ? `${m.name} ×${m.copies}` : m.name) },
+    { key: "full", title: "used", value: (m) => (m.size ? m.slots / m.size : null), show: (m) => (m.size ? bar(m.slots / m.size) : "–") },
+    { key: "slots", title: "by buffers", value: (m) => m.slots, show: (m) => amount(m.slots, machine.unit) },
+    { key: "size", title: "of", value: (m) => m.size, show: (m) => (m.size === null ? "unlimited" : amount(m.size, machine.unit)) },
+    { key: "peak_live", title: "most at once", value: (m) => m.peak_live, show: (m) => amount(m.peak_live, machine.unit) },
+  ];
+}
+
+function portColumns({ summary }: PlanDoc): Column<Port>[] {
+  const busy = (p: Port) => p.busy_cycles / p.ways / Math.max(1, summary.cycles);
+  return [
+    { key: "name", title: "port", value: (p) => p.name },
+    { key: "memory", title: "memory", value: (p) => p.memory },
+    { key: "ways", title: "ways", value: (p) => p.ways },
+    { key: "busy_cycles", title: "busy", value: (p) => p.busy_cycles, show: (p) => bar(busy(p)) },
+    { key: "transfers", title: "transfers", value: (p) => p.transfers },
+  ];
+}
+
+function card(title: string, content: HTMLElement): HTMLElement {
+  return el("div", { class: "card" }, [el("h2", {}, [title]), el("div", { class: "scroll" }, [content])]);
+}
+
+export const groups: MakeView = (host, app) => {
+  const { doc } = app.plan;
+  const cards = [timeCard(app.plan), boundCard(doc), waitCard(doc), portCard(doc), energyCard(doc), memoryCard(doc)];
+  const used = doc.memories!.filter((m) => m.slots > 0);
+  host.append(
+    cardRow(cards.filter((c) => c !== null)),
+    card("Groups", table(groupColumns(doc.summary.cycles), rowsOf(doc), { name: "group-spans" })),
+    card("Engines", table(engineColumns(doc), doc.engines!, { name: "engine-use" })),
+  );
+  if (doc.ports?.length) host.append(card("Ports", table(portColumns(doc), doc.ports, { name: "port-use" })));
+  host.append(
+    card("Memories", table(memoryColumns(doc), used, { name: "memory-use" })),
+    card("What is held where", table(holdColumns(doc), doc.holds!, { name: "hold-use" })),
+  );
+  return { draw: () => {} };
+};
