@@ -1,6 +1,6 @@
 /* test/mutate/mutate.c - runs the command on inputs that are almost right.
  *
- *     mutate TILEWRIGHT SOURCE [--count=N] [--seed=N] [--case=I] [--keep=DIR]
+ *     mutate TILEWRIGHT SOURCE [--count=N] [--seed=N] [--case=I] [--files=TEXT] [--keep=DIR]
  *
  * Case i of a seed is always the same. It takes a file of the project, changes it (mutation.h) and runs a command on it. Whatever
  * the input says, the command must end in time, with an exit code that speaks of the input and with a message when it is
@@ -46,6 +46,12 @@ static const subject subjects[] = {
     {"examples/0[1-4]*/mapping.yaml", true, "eval matmul:128x128x512 -m tick-100k --mapping=@ --json -o %"},
     {"examples/03*/mapping.yaml", true, "eval matmul:128x128x512 -m tick-three-level --mapping=@ --json -o %"},
     {"examples/0[67]*/*.yaml", true, "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@ --json -o %"},
+    {"test/mutate/groups/workload.yaml", true,
+     "eval @ -m test/mutate/groups/machine.yaml --mapping=test/mutate/groups/mapping.yaml --json -o %"},
+    {"test/mutate/groups/machine.yaml", true,
+     "eval test/mutate/groups/workload.yaml -m @ --mapping=test/mutate/groups/mapping.yaml --json -o %"},
+    {"test/mutate/groups/mapping.yaml", true,
+     "eval test/mutate/groups/workload.yaml -m test/mutate/groups/machine.yaml --mapping=@ --json -o %"},
     {"test/error/*.mapping.yaml", true, "plan matmul:8x8x8 -m tick-three-level --mapping=@" SEARCH},
     {"test/fuzz/seeds/limits-async", true, "plan matmul:16x16x16 -m kpu --mapping=@" SEARCH},
     {"test/mutate/seeds/oneline-*", true, "plan @@ -m kpu" SEARCH},
@@ -68,6 +74,7 @@ typedef struct campaign {
     uint64_t seed;
     int64_t first, end;
     int n_workers;
+    const char *files; /* only subjects whose pattern has this in it; NULL: all */
 } campaign;
 
 typedef struct trial { /* one case, in a folder of its own */
@@ -245,7 +252,8 @@ static bool run_case(const campaign *c, int64_t number, const char *folder)
     trial t = {0};
     char from[200], unused[200];
     uint64_t rng = c->seed + (uint64_t)number * UINT64_C(0x632be59bd9b4e019);
-    t.subject = &subjects[mutation_pick(&rng, N_SUBJECTS)];
+    do t.subject = &subjects[mutation_pick(&rng, N_SUBJECTS)];
+    while (c->files && !strstr(t.subject->files, c->files));
     bytes seed = draw_file(&rng, t.subject->files, from, sizeof from);
     bytes other = draw_file(&rng, t.subject->files, unused, sizeof unused);
     t.input = mutation_of(&rng, seed, other, t.subject->text);
@@ -314,11 +322,14 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc; i++)
         if (strncmp(argv[i], "--keep=", 7) == 0)
             c.keep = argv[i] + 7;
+        else if (strncmp(argv[i], "--files=", 8) == 0)
+            c.files = argv[i] + 8;
         else if (!option(argv[i], "--count", &count) && !option(argv[i], "--seed", &seed) &&
                  !option(argv[i], "--case", &only))
             argc = 0;
     if (argc < 3) {
-        fprintf(stderr, "usage: mutate TILEWRIGHT SOURCE [--count=N] [--seed=N] [--case=I] [--keep=DIR]\n");
+        fprintf(stderr,
+                "usage: mutate TILEWRIGHT SOURCE [--count=N] [--seed=N] [--case=I] [--files=TEXT] [--keep=DIR]\n");
         return 64;
     }
     c.tilewright = realpath(argv[1], NULL);

@@ -60,6 +60,10 @@ static const char *const commands[] = {
     "-o x.pdf",
     "eval matmul:128x128x128,dtype=i8 -m kpu --mapping=@/examples/06-kpu/mapping.yaml --no-verify --plot=roofline "
     "-o x.png",
+    "eval @/test/mutate/groups/workload.yaml -m @/test/mutate/groups/machine.yaml "
+    "--mapping=@/test/mutate/groups/mapping.yaml -o out",
+    "eval @/test/mutate/groups/workload.yaml -m @/test/mutate/groups/machine.yaml "
+    "--mapping=@/test/mutate/groups/mapping.yaml --no-verify --json",
     "eval matmul:16x16x16 -m @/test/error/sizes.machine.yaml --mapping=@/test/error/order.mapping.yaml --no-verify",
     "plan matmul:12x8x12 -m tick-10k --threads=1 --no-cache --budget=2000 -o out --explain --no-verify",
     "plan matmul:12x8x12 -m tick-10k --threads=1 --budget=500 -o out --no-verify",
