@@ -125,13 +125,6 @@ static tw_status hear(const tw_plan *plan, const tw_verify_options *options, con
     return TW_OK;
 }
 
-static tw_status keep_text(tw_arena *arena, const char **text)
-{
-    if (!*text) return TW_OK;
-    *text = tw_arena_printf(arena, "%s", *text);
-    return *text ? TW_OK : TW_ERR_NOMEM;
-}
-
 /* Of a judge whose time is up, nothing is believed. */
 static tw_status judge(const tw_plan *plan, const tw_verify_options *options, const tw_work *work, tw_arena *judges,
                        tw_verdict *v)
@@ -156,8 +149,8 @@ tw_status tw_joint_verify(const tw_plan *plan, const tw_verify_options *options,
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;
     tw_status status = judge(plan, options, work, judges, v);
-    if (status == TW_OK) status = keep_text(work->arena, &v->reference);
-    if (status == TW_OK) status = keep_text(work->arena, &v->first_fault);
+    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->reference);
+    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->first_fault);
     tw_arena_free(judges);
     TW_TRY(status);
     *out = v;

@@ -93,8 +93,7 @@ static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options,
     return TW_OK;
 }
 
-/* A copy that outlives the judges. */
-static tw_status keep_text(tw_arena *arena, const char **text)
+tw_status tw_verdict_keep_text(tw_arena *arena, const char **text)
 {
     if (!*text) return TW_OK;
     *text = tw_arena_printf(arena, "%s", *text);
@@ -110,8 +109,8 @@ tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *op
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;
     tw_status status = judge(&plan->op[op], options, work->scratch, judges, work->diag, v);
-    if (status == TW_OK) status = keep_text(work->arena, &v->reference);
-    if (status == TW_OK) status = keep_text(work->arena, &v->first_fault);
+    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->reference);
+    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->first_fault);
     tw_arena_free(judges);
     TW_TRY(status);
     *out = v;

@@ -115,6 +115,8 @@ TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work
 TW_NODISCARD tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options,
                                      const tw_work *work, const tw_verdict **out);
 
+/* Makes a copy of a text of a verdict, unless it is NULL, that outlives the judges. */
+TW_NODISCARD tw_status tw_verdict_keep_text(tw_arena *arena, const char **text);
 /* Lets the judge of groups watch all of them; the verdict is about the whole program. */
 TW_NODISCARD tw_status tw_joint_verify(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
                                        const tw_verdict **out);

@@ -1,6 +1,7 @@
 /* src/program/lanes.c - what each lane of a private memory has of a box, and what a transfer to or from all lanes is. */
 #include "program/lanes.h"
 
+#include "program/walk.h"
 #include "tile/box.h"
 #include "tile/shape.h"
 
@@ -50,13 +51,6 @@ static bool same_spans(const tw_box *a, const tw_box *b, unsigned loops)
     return true;
 }
 
-static bool same_region(const tw_region *a, const tw_region *b, int n_axes)
-{
-    for (int x = 0; x < n_axes; x++)
-        if (a->axis[x].lo != b->axis[x].lo || a->axis[x].hi != b->axis[x].hi) return false;
-    return true;
-}
-
 bool tw_lanes_same(const tw_nest_op *op, int operand, unsigned per, const tw_box *a, const tw_box *b)
 {
     const tw_operand *o = &op->op->operand[operand];
@@ -67,7 +61,7 @@ bool tw_lanes_same(const tw_nest_op *op, int operand, unsigned per, const tw_box
         tw_region of_x, of_y;
         int64_t n_x = tw_lane_box(op, per, i, a, &x) ? tw_region_of(o, &x, &of_x) : 0;
         int64_t n_y = tw_lane_box(op, per, i, b, &y) ? tw_region_of(o, &y, &of_y) : 0;
-        if (n_x != n_y || (n_x > 0 && !same_region(&of_x, &of_y, o->n_axes))) return false;
+        if (n_x != n_y || (n_x > 0 && !tw_same_region(&of_x, &of_y, o->n_axes))) return false;
     }
     return true;
 }
