@@ -2,6 +2,7 @@
 // screenshots for looking at go to BUILD/screenshots, more of them with TW_PICTURES=all. Ends with 1 when a check failed.
 import { checkActions, checkEvents } from "./events.mjs";
 import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
+import { checkGroups } from "./groups.mjs";
 import { check, checks, launch } from "./lib.mjs";
 import { checkCompare, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
 import { checkPage } from "./pages.mjs";
@@ -38,6 +39,8 @@ try {
   const { kpu, constants, ...looked } = reports;
   await atOnce(3, Object.values(looked), (report) => checkPage(browser, report));
   await checkTimeline(browser, reports.small, small);
+  await checkGroups(browser, reports.groups);
+  await checkGroups(browser, reports.fused);
   await checkFrames(browser, reports.million);
   await checkWalk(browser, reports.small, small);
   await checkWindow(browser, reports.conv);

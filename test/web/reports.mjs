@@ -12,7 +12,12 @@ const kpuMapping = ({ m, n, k, panel }) => `mapping:
       - {at: fabric, sizes: {m: ${m}, n: ${n}, k: ${k}}, order: [m, n, k]}
 `;
 
+const grouped = (name) => ["eval", example(`${name}/workload.yaml`), "-m", example(`${name}/machine.yaml`), `--mapping=${example(`${name}/mapping.yaml`)}`];
+
 const COMMANDS = {
+  // two cores side by side, and a port; two operators in one group
+  groups: grouped("11-two-cores"),
+  fused: grouped("13-fused-convolutions"),
   // 86 commands
   small: ["eval", "matmul:64x96x64,dtype=i8", "-m", "kpu", "--mapping=small.yaml"],
   // 1'024'000 commands; more points than are executed

@@ -167,7 +167,7 @@ function encode(maker) {
   const timed = events.filter((e) => !e.joins);
   const values = {
     kind: events.map(kindOf),
-    time: timed.map((e) => 4 * e.gap + e.wait),
+    time: timed.map((e) => 8 * e.gap + e.wait),
     dur: timed.map((e) => e.busyEnd - e.start),
     tail: timed.map((e) => 2 * (e.end - e.busyEnd)),
     work: events.map((e) => e.work),

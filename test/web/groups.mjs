@@ -1,0 +1,44 @@
+// Plans of groups: the page has every command of plan.json where it belongs, and says what it is.
+import { check, equal, readJson } from "./lib.mjs";
+import { load, settle, show } from "./visit.mjs";
+
+const seen = (page) =>
+  page.evaluate(() => {
+    const { trace } = window.tw.app;
+    const { tracks } = trace.head;
+    return Array.from({ length: trace.n }, (_, e) => [
+      trace.label(e), tracks[trace.kindOf(e).track].name, trace.start[e], trace.busyEnd[e], trace.end[e], trace.gap[e] ? trace.wait[e] : 0,
+    ]);
+  });
+
+/** A command as the document has it. */
+function told({ label, actions: [a] }) {
+  const wait = ["none", "engine", "data", "credit", "port"].indexOf(a.wait);
+  return [label, a.engine, a.start_cycle, a.busy_end, a.end_cycle, a.waited ? wait : 0];
+}
+
+async function checkDetails(page, name, e, row) {
+  await page.evaluate((event) => window.tw.app.selection.select(event), e);
+  await settle(page);
+  const value = (key) => page.getAttribute(`[data-details] [data-key=${key}]`, "data-value");
+  equal(await value("tile"), row.label, `${name}: tile of event ${e}`);
+  equal(await value("group"), row.group, `${name}: group of event ${e}`);
+  equal(await value("operator"), row.operator, `${name}: operator of event ${e}`);
+}
+
+export async function checkGroups(browser, report) {
+  const doc = readJson(report.folder, "plan.json");
+  const { page, context, problems } = await load(browser, report);
+  const spans = await page.$$eval("[data-table=group-spans] tbody tr", (rows) => rows.length);
+  equal(spans, doc.groups.flatMap((g) => g.operators).length, `${report.name}: operators`);
+  equal(await page.$$eval("[data-table=engine-use] tbody tr", (rows) => rows.length), doc.engines.length, `${report.name}: engines`);
+  equal(await page.$$eval("[data-table=hold-use] tbody tr", (rows) => rows.length), doc.holds.length, `${report.name}: holds`);
+  await show(page, "Timeline");
+  const events = await seen(page);
+  equal(events.length, doc.rows.length, `${report.name}: events`);
+  const wrong = events.findIndex((e, i) => JSON.stringify(e) !== JSON.stringify(told(doc.rows[i])));
+  check(wrong < 0, `${report.name}: event ${wrong}: ${JSON.stringify(events[wrong])}, not ${JSON.stringify(doc.rows[wrong] && told(doc.rows[wrong]))}`);
+  for (const e of [0, doc.rows.length >> 1, doc.rows.length - 1]) await checkDetails(page, report.name, e, doc.rows[e]);
+  equal(problems, [], `${report.name}: messages, exceptions and requests`);
+  await context.close();
+}
