@@ -131,7 +131,7 @@ TEST(what_operators_have_otherwise_is_empty)
 TEST(everything_is_printed_or_refused_with_a_message)
 {
     asked a = make_plan();
-    tw_injection_summary sum;
+    const tw_injection_summary *sum;
     const tw_remedy *remedy;
     int n;
     FILE *out = tmpfile();
