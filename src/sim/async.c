@@ -309,12 +309,21 @@ static void apply_one(tw_async *s, const command *c, const tw_instr *in, const i
     }
 }
 
+/* The path to the start of a command: to the last moment that it waited for and, where a port was taken then, its own wait. */
+static void find_path(const tw_async *s, const command *c, int64_t *from)
+{
+    const tw_moment *cause = c->unit;
+    if (c->data && c->data->at > cause->at) cause = c->data;
+    if (c->credit && c->credit->at > cause->at) cause = c->credit;
+    copy_path(s, from, tw_path_of(s, cause));
+    from[c->event->instr.engine] += c->start - cause->at;
+}
+
 static void apply(tw_async *s, const command *c)
 {
-    const tw_moment *cause = c->wait == TW_WAIT_DATA ? c->data : c->wait == TW_WAIT_CREDIT ? c->credit : c->unit;
     int64_t from[TW_MAX_PLATFORM_ENGINES];
     int e = c->event->instr.engine;
-    if (!tw_async_is_brief(s)) copy_path(s, from, tw_path_of(s, cause));
+    if (!tw_async_is_brief(s)) find_path(s, c, from);
     for (int i = 0; i < c->n; i++) apply_one(s, c, &c->event[i].instr, from);
     set_moment(s, &s->unit_free[e][c->event->instr.unit], c->busy_end, from, e, c->busy_end - c->start);
     delay_moment(s, &s->last, tw_max(c->end, c->busy_end), from, e, tw_max(c->end, c->busy_end) - c->start);

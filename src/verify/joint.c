@@ -73,8 +73,12 @@ static tw_status init_tensors(tw_joint_judge *j)
 static tw_status init_engines(tw_joint_judge *j)
 {
     TW_ALLOC(j->arena, j->engine, j->in.platform->n_engines + 1);
-    for (int e = 0; e < j->in.platform->n_engines; e++)
-        TW_ALLOC(j->arena, j->engine[e].free, tw_max(1, j->in.platform->engine[e].is.count));
+    int64_t launch = j->in.platform->view[0].machine.launch, begin = launch / TW_MILLI + (launch % TW_MILLI > 0);
+    for (int e = 0; e < j->in.platform->n_engines; e++) {
+        int64_t n = tw_max(1, j->in.platform->engine[e].is.count);
+        TW_ALLOC(j->arena, j->engine[e].free, n);
+        for (int64_t u = 0; u < n; u++) j->engine[e].free[u] = begin;
+    }
     return TW_OK;
 }
 
@@ -91,6 +95,7 @@ static tw_status init_groups(tw_joint_judge *j)
 static tw_status init(tw_joint_judge *j)
 {
     TW_ALLOC(j->arena, j->scratch, 1);
+    TW_ALLOC(j->arena, j->op_sum, j->in.model->n_ops + 1);
     j->unit = j->in.platform->view[0].machine.unit;
     j->scratch->unit = j->unit;
     j->scratch->n_engines = 1;
@@ -100,7 +105,9 @@ static tw_status init(tw_joint_judge *j)
     if (!j->fault.set) TW_TRY(tw_joint_table(j));
     if (j->fault.set) return TW_OK;
     j->order = tw_joint_order_new(j);
-    if (!j->order) return TW_ERR_NOMEM;
+    j->ports = tw_joint_ports_new(j);
+    j->turns = tw_joint_turns_new(j);
+    if (!j->order || !j->ports || !j->turns) return TW_ERR_NOMEM;
     return j->in.executes && !tw_joint_runner_new(j) ? TW_ERR_NOMEM : TW_OK;
 }
 

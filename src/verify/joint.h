@@ -11,9 +11,13 @@
 /* What is reported of the run; compared with what the commands say. */
 typedef struct tw_joint_claims {
     tw_summary sum;
-    const tw_engine_use
-        *engine; /* per engine of the platform: loads, load_units, stores, store_units, ops, busy_cycles */
-    const tw_memory_use *memory; /* per memory of the platform: static_units                          */
+    const tw_engine_use *engine; /* per engine of the platform; `count` is not looked at                         */
+    const tw_memory_use *memory; /* per memory of the platform: static_units, peak_live                          */
+    const tw_pool_use *pool;     /* per pool that the buffers name: slots, needed, peak, wait_cycles; or NULL    */
+    const tw_summary
+        *op; /* per operator of the model: cycles (the end of its last execution), execs, macs; or NULL */
+    const int64_t *port_busy,
+        *port_passed; /* per port of the platform: cycles of all its ways, transfers; or NULL  */
 } tw_joint_claims;
 
 typedef struct tw_joint_input {
@@ -27,6 +31,7 @@ typedef struct tw_joint_input {
     const tw_deadline *deadline;   /* that may end it; NULL: none */
     uint64_t seed;                 /* of the numbers that it is executed on */
     bool executes;
+    bool unhurried; /* commands may start later than they could, and groups take turns as they like */
 } tw_joint_input;
 
 typedef struct tw_joint_judge tw_joint_judge;

@@ -3,12 +3,16 @@
  *   joint_nest.c   what a group is: its operators, their paths, holds, boxes and regions, lanes
  *   joint_walk.c   which commands a group must have: one step after the other, a queue per operator and hold
  *   joint_table.c  the table of buffers
- *   joint_rules.c  a command against what is expected next: engines, buffers, credits, time
- *   joint_cost.c   how long a command takes, ports, energy
- *   joint_order.c  the commands in the order of time; at most so many transfers at a port
+ *   joint_rules.c  a command against what is expected next: engines, buffers, credits
+ *   joint_cost.c   how long a command takes, energy
+ *   joint_time.c   when it starts, and what it waited for
+ *   joint_port.c   the ways of ports
+ *   joint_turn.c   which group is next
+ *   joint_claims.c what is reported
+ *   joint_order.c  the commands in the order of time
  *   joint_run.c    the commands on numbers
  *   joint_numbers.c  the numbers, and the reference
- *   joint.c        begin, end, claims
+ *   joint.c        begin, end
  *
  * A *run* is what a hold holds for a stretch of steps. Runs are made when the walk first needs them, get a slot when a command
  * takes one, and are used again when nobody refers to them any more. */
@@ -61,6 +65,7 @@ enum { TW_JOINT_WRITES = 32 };
 typedef struct tw_joint_slot {
     tw_joint_run *run; /* NULL: free                                        */
     int64_t given;     /* its turn: the smaller, the further back it was given back */
+    int64_t given_at;  /* when that one ended who gave it back              */
     int64_t free_at;   /* when nobody uses what it held before                   */
     int64_t read;      /* until when it is read                             */
     int64_t there;     /* of all writes that are forgotten, and of all      */
@@ -91,6 +96,7 @@ typedef struct tw_joint_hold {
     tw_joint_run *unused;
     int64_t n_runs, n_given;
     tw_joint_slot *slot;
+    tw_pool_use use; /* needed, peak, wait_cycles */
     tw_joint_queue fill, store;
 } tw_joint_hold;
 
@@ -156,7 +162,6 @@ typedef struct tw_joint_job {
     int src[TW_MAX_OPERANDS], src_hold[TW_MAX_OPERANDS];
     int dst, dst_hold;
     tw_joint_run *run; /* that is written */
-    int port[2];
     union {
         tw_box box;
         tw_region region;
@@ -170,6 +175,8 @@ typedef struct tw_joint_job {
 } tw_joint_job;
 
 typedef struct tw_joint_order tw_joint_order;
+typedef struct tw_joint_ports tw_joint_ports;
+typedef struct tw_joint_turns tw_joint_turns;
 typedef struct tw_joint_runner tw_joint_runner;
 
 struct tw_joint_judge {
@@ -185,8 +192,11 @@ struct tw_joint_judge {
     tw_machine *scratch;   /* with the engine at hand, for what asks a machine */
     tw_joint_todo *unused;
     tw_joint_order *order;
+    tw_joint_ports *ports;
+    tw_joint_turns *turns;
     tw_joint_runner *runner; /* NULL: nothing is run */
     tw_summary sum;
+    tw_summary *op_sum; /* per operator of the model */
     int64_t n_commands;
     bool overflows;
 };
@@ -202,6 +212,8 @@ typedef struct tw_joint_at {
     int tensor;
     bool inward; /* a transfer towards where it is read */
     tw_joint_todo *todo;
+    int64_t unit_at, data_at, credit_at; /* from when on its unit, what it reads, what it takes lets it go */
+    int64_t ready;                       /* the last of these; ports not looked at                         */
 } tw_joint_at;
 /* "command 4 (big.dma): LOAD 'x' of 'conv' " and the text; false. */
 bool tw_joint_fault(const tw_joint_at *s, const char *fmt, ...) TW_PRINTF(2, 3);
@@ -262,6 +274,37 @@ bool tw_joint_check_time(const tw_joint_at *s, const tw_joint_moved *moved, int6
 bool tw_joint_check_passes(const tw_joint_at *s);
 void tw_joint_add_energy(const tw_joint_at *s, const tw_joint_moved *moved);
 void tw_joint_add(tw_joint_judge *j, int64_t *sum, int64_t by);
+
+/* ---- joint_time.c ---- */
+
+/* An execution that writes at its end, and waits there until it may. */
+bool tw_joint_is_late(const tw_joint_at *s);
+/* Fills in when it could start. */
+bool tw_joint_check_start(tw_joint_at *s, const tw_joint_moved *moved);
+
+/* ---- joint_port.c ---- */
+
+tw_joint_ports *tw_joint_ports_new(tw_joint_judge *j);
+/* The first time from `ready` on at which a way of each of its ports is free for all its busy cycles. */
+int64_t tw_joint_ports_earliest(const tw_joint_at *s);
+/* Whether that is so when it starts. */
+bool tw_joint_ports_check(const tw_joint_at *s);
+TW_NODISCARD tw_status tw_joint_ports_take(const tw_joint_at *s);
+int64_t tw_joint_ports_busy(const tw_joint_judge *j, int port);
+int64_t tw_joint_ports_passed(const tw_joint_judge *j, int port);
+
+/* ---- joint_turn.c ---- */
+
+tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j);
+/* Groups that make what this one reads have no commands left. */
+bool tw_joint_check_makers(const tw_joint_at *s);
+/* It came when it was its turn; and whom it passes over is remembered. */
+bool tw_joint_check_turn(const tw_joint_at *s);
+
+/* ---- joint_claims.c ---- */
+
+void tw_joint_count(const tw_joint_at *s);
+void tw_joint_count_taken(const tw_joint_at *s, tw_joint_hold *h);
 void tw_joint_compare(tw_joint_judge *j);
 
 /* ---- joint_rules.c ---- */
@@ -271,6 +314,10 @@ TW_NODISCARD tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row,
 /* ---- joint_order.c ---- */
 
 tw_joint_order *tw_joint_order_new(tw_joint_judge *j);
+/* Whether commands of the group may be on the engine. */
+bool tw_joint_needs(const tw_joint_judge *j, const tw_joint_group *g, int engine);
+/* Nothing that is still to come starts before it. */
+int64_t tw_joint_watermark(const tw_joint_judge *j);
 tw_joint_job *tw_joint_job_new(tw_joint_judge *j);
 void tw_joint_job_over(tw_joint_judge *j, tw_joint_job *job);
 /* A job that starts takes over the room of one that is over, if that has any. */

@@ -1,4 +1,4 @@
-/* src/verify/joint_order.c - the commands of groups in the order of time, and how many are at a port.
+/* src/verify/joint_order.c - the commands of groups in the order of time.
  *
  * Commands come in the order of the program. One waits here until none that is still to come can start before it: a unit runs
  * its commands one after the other, and an engine that no group needs any more, or that has had all the commands that the report
@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-typedef struct port_use { /* transfers that are there: when they leave */
-    int64_t *until;
-    int n, room;
-} port_use;
-
 struct tw_joint_order {
     tw_joint_job **heap;
     int n, room;
@@ -19,7 +14,6 @@ struct tw_joint_order {
     int *n_groups;     /* per engine: groups that may still need it */
     bool *counted_off; /* per group: it is done                    */
     int64_t *earliest; /* per engine: of its units                 */
-    port_use *port;
 };
 
 /* ---- jobs ---- */
@@ -65,7 +59,7 @@ static bool moves_for(const tw_joint_judge *j, const tw_joint_group *g, int engi
     return false;
 }
 
-static bool needs(const tw_joint_judge *j, const tw_joint_group *g, int engine)
+bool tw_joint_needs(const tw_joint_judge *j, const tw_joint_group *g, int engine)
 {
     for (int i = 0; i < g->n_ops; i++)
         if (g->op[i].view->engine == engine) return true;
@@ -80,10 +74,9 @@ tw_joint_order *tw_joint_order_new(tw_joint_judge *j)
     o->n_groups = TW_NEW(j->arena, int, p->n_engines + 1);
     o->earliest = TW_NEW(j->arena, int64_t, p->n_engines + 1);
     o->counted_off = TW_NEW(j->arena, bool, j->in.n_groups + 1);
-    o->port = TW_NEW(j->arena, port_use, p->n_ports + 1);
-    if (!o->n_groups || !o->earliest || !o->counted_off || !o->port) return NULL;
+    if (!o->n_groups || !o->earliest || !o->counted_off) return NULL;
     for (int e = 0; e < p->n_engines; e++)
-        for (int g = 0; g < j->in.n_groups; g++) o->n_groups[e] += needs(j, &j->group[g], e);
+        for (int g = 0; g < j->in.n_groups; g++) o->n_groups[e] += tw_joint_needs(j, &j->group[g], e);
     return o;
 }
 
@@ -93,7 +86,7 @@ static void count_off(tw_joint_judge *j, int group)
     tw_joint_order *o = j->order;
     if (o->counted_off[group] || !g->done || g->n_pending > 0) return;
     o->counted_off[group] = true;
-    for (int e = 0; e < j->in.platform->n_engines; e++) o->n_groups[e] -= needs(j, g, e);
+    for (int e = 0; e < j->in.platform->n_engines; e++) o->n_groups[e] -= tw_joint_needs(j, g, e);
 }
 
 static void note_engine(tw_joint_judge *j, int engine)
@@ -111,51 +104,12 @@ static bool is_done(const tw_joint_judge *j, int engine)
     return said && j->engine[engine].n_seen >= said->loads + said->stores + said->ops;
 }
 
-/* Nothing that is still to come starts before it. */
-static int64_t watermark(const tw_joint_judge *j)
+int64_t tw_joint_watermark(const tw_joint_judge *j)
 {
     int64_t least = INT64_MAX;
     for (int e = 0; e < j->in.platform->n_engines; e++)
         if (j->order->earliest[e] < least && !is_done(j, e)) least = j->order->earliest[e];
     return least;
-}
-
-/* ---- ports ---- */
-
-static void leave(port_use *p, int64_t now)
-{
-    int n = 0;
-    for (int i = 0; i < p->n; i++)
-        if (p->until[i] > now) p->until[n++] = p->until[i];
-    p->n = n;
-}
-
-static tw_status enter(tw_joint_judge *j, port_use *p, int64_t until)
-{
-    if (p->n == p->room) {
-        int room = p->room ? 2 * p->room : 16;
-        int64_t *wider;
-        TW_ALLOC(j->arena, wider, room);
-        if (p->n) memcpy(wider, p->until, (size_t)p->n * sizeof *wider);
-        p->until = wider;
-        p->room = room;
-    }
-    p->until[p->n++] = until;
-    return TW_OK;
-}
-
-static tw_status use_port(tw_joint_judge *j, const tw_joint_job *job, int port)
-{
-    if (port < 0 || port >= j->in.platform->n_ports || job->busy_end <= job->start) return TW_OK;
-    port_use *p = &j->order->port[port];
-    const tw_port *is = &j->in.platform->port[port];
-    leave(p, job->start);
-    if (p->n >= is->ways)
-        tw_fault_set(&j->fault,
-                     "command %" PRId64 " (%.32s): starts at %" PRId64
-                     " as transfer %d at port '%s', which has %" PRId64 " ways",
-                     job->tick, tw_joint_engine_name(j, job->engine), job->start, p->n + 1, is->name, is->ways);
-    return enter(j, p, job->busy_end);
 }
 
 /* ---- order ---- */
@@ -200,7 +154,6 @@ static tw_status pass_on(tw_joint_judge *j, int64_t until)
 {
     while (j->order->n > 0 && j->order->heap[0]->start <= until && !j->fault.set) {
         tw_joint_job *job = pop(j->order);
-        for (int i = 0; i < 2; i++) TW_TRY(use_port(j, job, job->port[i]));
         if (j->runner && !j->fault.set)
             TW_TRY(tw_joint_runner_start(j, job));
         else
@@ -214,7 +167,7 @@ tw_status tw_joint_order_put(tw_joint_judge *j, tw_joint_job *job)
     TW_TRY(push(j, job));
     note_engine(j, job->engine);
     count_off(j, job->group);
-    return pass_on(j, watermark(j));
+    return pass_on(j, tw_joint_watermark(j));
 }
 
 tw_status tw_joint_order_flush(tw_joint_judge *j) { return pass_on(j, INT64_MAX); }

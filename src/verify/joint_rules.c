@@ -1,8 +1,7 @@
 /* src/verify/joint_rules.c - a command of a group against what is expected next.
  *
  * Its group, its operator and the buffer at its inner end say which queue it belongs to; the first of that queue says what it
- * must be. What it reads was commanded before it and is there when it starts; what it takes is free, and the one whose turn it
- * is. */
+ * must be. What it reads was commanded before it; what it takes is free, and the one whose turn it is. */
 #include "verify/joint_judge.h"
 #include "verify/shape.h"
 
@@ -63,25 +62,6 @@ static bool find_place(tw_joint_at *s)
         return tw_joint_fault(s, "names operand %d", i->operand);
     s->tensor = s->op->op->operand[i->operand].tensor;
     if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES) return tw_joint_fault(s, "gives %d buffers back", i->n_gives);
-    return true;
-}
-
-/* Groups that make what this one reads have no commands left. */
-static bool check_turn(const tw_joint_at *s)
-{
-    const tw_joint_group *g = s->group;
-    if (g->n_seen > 0) return true;
-    for (int i = 0; i < g->n_ops; i++)
-        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
-            for (int k = 0; k < s->j->in.n_groups; k++) {
-                const tw_joint_group *other = &s->j->group[k];
-                const tw_op *driver = other->op[other->n_ops - 1].op;
-                int tensor = driver->operand[tw_op_output(driver)].tensor;
-                if (k == g->number || tensor != g->op[i].op->operand[o].tensor) continue;
-                if (!other->done || other->n_pending > 0)
-                    return tw_joint_fault(s, "comes before group '%s' has made '%s'", other->map->name,
-                                          s->j->in.model->tensor[tensor].name);
-            }
     return true;
 }
 
@@ -352,81 +332,12 @@ static bool check_exec(const tw_joint_at *s)
     return check_work(s, tw_verify_points(s->op->op, &s->todo->box)) && tw_joint_check_passes(s);
 }
 
-/* ---- time ---- */
+/* ---- what follows from it ---- */
 
 static tw_joint_slot *slot_of(const tw_joint_at *s, int hold, const tw_joint_run *run)
 {
     return &s->group->hold[hold].slot[run->slot];
 }
-
-static bool is_apart(const tw_operand *shape, const tw_region *a, const tw_region *b)
-{
-    for (int i = 0; i < shape->n_axes; i++)
-        if (a->axis[i].hi <= b->axis[i].lo || b->axis[i].hi <= a->axis[i].lo) return true;
-    return false;
-}
-
-/* From when on a region of a slot is there. */
-static int64_t there(const tw_joint_at *s, int hold, const tw_joint_slot *slot, const tw_region *region)
-{
-    const tw_operand *shape = &s->j->tensor[s->group->hold[hold].tensor].shape;
-    int64_t latest = slot->there;
-    for (int i = 0; i < slot->n_writes; i++)
-        if (!region || !is_apart(shape, &slot->write[i].region, region))
-            latest = tw_max(latest, slot->write[i].end);
-    return latest;
-}
-
-static bool wait_for(const tw_joint_at *s, int buffer, int tensor, const char *what, int64_t until)
-{
-    if (s->event->start_cycle >= until) return true;
-    return tw_joint_fault(s, "starts at %" PRId64 ", %s is %s until %" PRId64, s->event->start_cycle,
-                          tw_joint_buffer_name(s->j, buffer, tensor).text, what, until);
-}
-
-static bool check_source_time(const tw_joint_at *s, int index)
-{
-    const tw_joint_source *src = &s->todo->src[index];
-    tw_region region = s->todo->region;
-    if (s->instr->op == TW_EXEC && !src->run) return true;
-    if (!src->run) return wait_for(s, -1, s->tensor, "stored", s->j->tensor[s->tensor].stored_at);
-    if (s->instr->op == TW_EXEC && !tw_verify_hull(s->op->op, index, &s->todo->box, &region)) return true;
-    return wait_for(s, s->instr->src[index], -1, "written",
-                    there(s, src->hold, slot_of(s, src->hold, src->run), &region));
-}
-
-static bool is_late(const tw_joint_at *s)
-{
-    return s->instr->op == TW_EXEC && s->todo->takes && s->op->engine.late;
-}
-
-static bool check_target_time(const tw_joint_at *s)
-{
-    const tw_joint_todo *todo = s->todo;
-    if (todo->dst < 0 || is_late(s)) return true;
-    const tw_joint_slot *slot = &s->group->hold[todo->dst].slot[s->j->in.buffer[s->instr->dst].slot];
-    if (todo->takes) return wait_for(s, s->instr->dst, -1, "held", slot->free_at);
-    if (s->instr->op != TW_EXEC) return true;
-    tw_region made = tw_verify_output_region(s->op->op, &todo->box);
-    return wait_for(s, s->instr->dst, -1, "written", there(s, todo->dst, slot, &made));
-}
-
-static bool check_time(const tw_joint_at *s, const tw_joint_moved *moved)
-{
-    const tw_joint_engine *e = &s->j->engine[s->instr->engine];
-    int64_t unit = e->free[s->instr->unit], late_until = -1;
-    if (is_late(s)) late_until = s->group->hold[s->todo->dst].slot[s->j->in.buffer[s->instr->dst].slot].free_at;
-    if (!tw_joint_check_time(s, moved, late_until)) return false;
-    if (s->event->start_cycle < unit)
-        return tw_joint_fault(s, "starts at %" PRId64 ", unit %d of '%s' is busy until %" PRId64,
-                              s->event->start_cycle, s->instr->unit, tw_joint_engine_name(s->j, s->instr->engine),
-                              unit);
-    for (int i = 0; i < s->todo->n_src; i++)
-        if (!check_source_time(s, i)) return false;
-    return check_target_time(s);
-}
-
-/* ---- what follows from it ---- */
 
 static void note_write(tw_joint_slot *slot, const tw_region *region, int64_t end)
 {
@@ -453,6 +364,7 @@ static void note_target(const tw_joint_at *s)
         s->group->hold[todo->dst].slot[slot] = (tw_joint_slot){.run = todo->run};
         todo->run->slot = slot;
         todo->run->refs++;
+        tw_joint_count_taken(s, &s->group->hold[todo->dst]);
     }
     todo->run->done++;
     tw_region made = todo->region;
@@ -473,31 +385,12 @@ static bool give(const tw_joint_at *s, int buffer)
     tw_joint_slot *slot = &h->slot[b->slot];
     if (!slot->run) return tw_joint_fault(s, "gives buffer %s back, which nobody holds", name.text);
     slot->free_at = tw_max(s->event->busy_end, tw_max(slot->read, slot->latest));
+    slot->given_at = s->event->busy_end;
     slot->given = h->n_given++;
     slot->run->slot = TW_JOINT_GIVEN;
     tw_joint_release(h, slot->run);
     slot->run = NULL;
     return true;
-}
-
-static void count(const tw_joint_at *s)
-{
-    tw_joint_engine *e = &s->j->engine[s->instr->engine];
-    const tw_instr *i = s->instr;
-    s->j->sum.instructions++;
-    s->j->sum.cycles = tw_max(s->j->sum.cycles, s->event->end_cycle);
-    tw_joint_add(s->j, &e->use.busy_cycles, s->event->busy_end - s->event->start_cycle);
-    if (i->op == TW_LOAD) {
-        e->use.loads++;
-        tw_joint_add(s->j, &e->use.load_units, i->work);
-    } else if (i->op == TW_STORE) {
-        e->use.stores++;
-        tw_joint_add(s->j, &e->use.store_units, i->work);
-    } else {
-        e->use.ops++;
-        s->j->sum.execs++;
-        tw_joint_add(s->j, &s->j->sum.macs, i->work);
-    }
 }
 
 static void settle(const tw_joint_at *s)
@@ -520,7 +413,6 @@ static tw_status pass_on(const tw_joint_at *s)
 {
     tw_joint_job *job = tw_joint_job_new(s->j);
     const tw_instr *i = s->instr;
-    const tw_platform_engine *e = &s->j->in.platform->engine[i->engine];
     if (!job) return TW_ERR_NOMEM;
     *job = (tw_joint_job){.tick = s->row->tick,
                           .start = s->event->start_cycle,
@@ -533,25 +425,21 @@ static tw_status pass_on(const tw_joint_at *s)
                           .operand = i->operand,
                           .takes = i->takes,
                           .accumulates = i->accumulates,
-                          .late = is_late(s),
+                          .late = tw_joint_is_late(s),
                           .n_src = i->n_src,
                           .dst = i->dst,
                           .dst_hold = s->todo->dst,
                           .run = s->todo->run,
-                          .port = {-1, -1},
                           .space = job->space};
     for (int k = 0; k < i->n_src; k++) {
         job->src[k] = i->src[k];
         job->src_hold[k] = s->todo->src[k].hold;
     }
     if (job->run) job->run->refs++;
-    if (i->op == TW_EXEC) {
+    if (i->op == TW_EXEC)
         job->box = i->box;
-    } else {
+    else
         job->region = i->region;
-        job->port[0] = e->reads[!s->inward];
-        job->port[1] = e->writes[!s->inward];
-    }
     return tw_joint_order_put(s->j, job);
 }
 
@@ -559,14 +447,15 @@ tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_eve
 {
     tw_joint_at s = {.j = j, .row = row, .event = event, .instr = &event->instr, .tensor = -1};
     tw_joint_moved moved = {0};
-    if (!find_place(&s) || !check_row(&s) || !check_turn(&s)) return TW_OK;
+    if (!find_place(&s) || !check_row(&s) || !tw_joint_check_makers(&s)) return TW_OK;
     TW_TRY(find_todo(&s));
     if (!s.todo) return TW_OK;
     s.group->n_seen++;
     j->n_commands++;
     bool fine = s.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);
-    if (!fine || !check_time(&s, &moved)) return TW_OK;
-    count(&s);
+    if (!fine || !tw_joint_check_start(&s, &moved) || !tw_joint_check_turn(&s)) return TW_OK;
+    TW_TRY(tw_joint_ports_take(&s));
+    tw_joint_count(&s);
     tw_joint_add_energy(&s, &moved);
     settle(&s);
     if (!j->fault.set) TW_TRY(pass_on(&s));

@@ -597,6 +597,7 @@ static inline void case_claim(naive *v)
         *most = tw_max(*most, v->buffer[i].offset + v->buffer[i].size);
     }
     v->in.claims = &v->claims;
+    v->in.unhurried = true; /* every command waits for the one before it */
 }
 
 static inline void case_port(naive *v, uint64_t *state)

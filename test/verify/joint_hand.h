@@ -49,6 +49,9 @@ typedef struct joint_hand {
     tw_joint_claims claims;
     tw_engine_use use[HAND_ENGINES];
     tw_memory_use memory_use[2];
+    tw_pool_use pool[3];
+    tw_summary op_sum;
+    int64_t port_busy, port_passed;
     tw_joint_input in;
     int n;
     tw_event event[HAND_ROOM];
@@ -129,9 +132,9 @@ static inline void hand_mapping_of(joint_hand *h)
                               .hold = h->hold,
                               .part_loop = -1};
     h->buffer[0] = (tw_buffer){.memory = 1, .operand = 0, .offset = 0, .size = 8};
-    h->buffer[1] = (tw_buffer){.memory = 1, .operand = 1, .offset = 8, .size = 4};
-    h->buffer[2] = (tw_buffer){.memory = 1, .operand = 1, .slot = 1, .offset = 12, .size = 4};
-    h->buffer[3] = (tw_buffer){.memory = 1, .operand = 2, .offset = 16, .size = 8};
+    h->buffer[1] = (tw_buffer){.memory = 1, .operand = 1, .offset = 8, .size = 4, .pool = 1};
+    h->buffer[2] = (tw_buffer){.memory = 1, .operand = 1, .slot = 1, .offset = 12, .size = 4, .pool = 1};
+    h->buffer[3] = (tw_buffer){.memory = 1, .operand = 2, .offset = 16, .size = 8, .pool = 2};
 }
 
 static inline tw_instr *hand_command(joint_hand *h, tw_instr i)
@@ -189,6 +192,52 @@ static inline void hand_times(joint_hand *h)
     }
 }
 
+/* What a command waited for, and how long its unit stood idle. */
+static inline void hand_wait(joint_hand *h, int command, tw_wait wait, int64_t waited)
+{
+    h->event[command].wait = wait;
+    h->event[command].waited = waited;
+}
+
+/* Loads wait for the one before them, what comes behind them for its data: the mac 8 cycles each time, the dma 6. */
+static inline void hand_waits(joint_hand *h)
+{
+    for (int i = 1; i < h->n; i++) hand_wait(h, i, TW_WAIT_ENGINE, 0);
+    hand_wait(h, 2, TW_WAIT_DATA, 8);
+    hand_wait(h, 3, TW_WAIT_DATA, 6);
+    hand_wait(h, 5, TW_WAIT_DATA, 8);
+    hand_wait(h, 6, TW_WAIT_DATA, 6);
+}
+
+static inline void hand_claims(joint_hand *h)
+{
+    h->use[HAND_DMA] = (tw_engine_use){.loads = 3,
+                                       .load_units = 16,
+                                       .stores = 2,
+                                       .store_units = 16,
+                                       .busy_cycles = 20,
+                                       .wait_data = 12,
+                                       .critical_cycles = 20};
+    h->use[HAND_MAC] = (tw_engine_use){.ops = 2, .busy_cycles = 12, .wait_data = 16, .critical_cycles = 12};
+    h->memory_use[1].static_units = 24;
+    h->memory_use[1].peak_live = 20;
+    h->pool[0] = (tw_pool_use){.slots = 1, .slot_units = 8, .needed = 1, .peak = 1};
+    h->pool[1] = (tw_pool_use){.slots = 2, .slot_units = 4, .needed = 1, .peak = 1};
+    h->pool[2] = h->pool[0];
+    h->op_sum = (tw_summary){.cycles = 28, .execs = 2, .macs = 16};
+    h->port_busy = 20;
+    h->port_passed = 5;
+    h->claims = (tw_joint_claims){.engine = h->use,
+                                  .memory = h->memory_use,
+                                  .pool = h->pool,
+                                  .op = &h->op_sum,
+                                  .port_busy = &h->port_busy,
+                                  .port_passed = &h->port_passed};
+    /* 16 points at 5; 16 units in at 20 and 1, 16 out at 1 and 10 */
+    h->claims.sum =
+        (tw_summary){.cycles = 32, .execs = 2, .macs = 16, .instructions = 7, .energy_fj = 80 + 16 * 21 + 16 * 11};
+}
+
 static inline void joint_hand_write(joint_hand *h)
 {
     *h = (joint_hand){0};
@@ -204,14 +253,8 @@ static inline void joint_hand_write(joint_hand *h)
                                .region = {{{0, 2}, {0, 4}}}});
     for (int n = 0; n < 2; n++) hand_step(h, n);
     hand_times(h);
-    h->use[HAND_DMA] =
-        (tw_engine_use){.loads = 3, .load_units = 16, .stores = 2, .store_units = 16, .busy_cycles = 20};
-    h->use[HAND_MAC] = (tw_engine_use){.ops = 2, .busy_cycles = 12};
-    h->memory_use[1].static_units = 24;
-    h->claims = (tw_joint_claims){.engine = h->use, .memory = h->memory_use};
-    /* 16 points at 5; 16 units in at 20 and 1, 16 out at 1 and 10 */
-    h->claims.sum =
-        (tw_summary){.cycles = 32, .execs = 2, .macs = 16, .instructions = 7, .energy_fj = 80 + 16 * 21 + 16 * 11};
+    hand_waits(h);
+    hand_claims(h);
     h->in = (tw_joint_input){.model = &joint_model,
                              .platform = &h->platform,
                              .n_groups = 1,

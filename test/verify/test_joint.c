@@ -68,6 +68,7 @@ static void drop(joint_hand *h, int command)
         h->row[i].tick = i;
     }
     h->n--;
+    h->in.unhurried = true;
 }
 
 static void swap(joint_hand *h, int command)
@@ -110,6 +111,7 @@ static void mapping_cuts_otherwise(joint_hand *h) { h->cut.size = 2; }
 static void sums_leave_too_early(joint_hand *h)
 {
     static const tw_nest_cut both[] = {{.loop = 2, .size = 2}, {.loop = 1, .size = 1}};
+    h->in.unhurried = true;
     h->group.cut = both;
     h->group.n_cuts = 2;
     h->level.depth = 2;
@@ -200,6 +202,7 @@ static void prefetch(joint_hand *h)
     *at(h, 3) = *at(h, 2);
     *at(h, 2) = load;
     hand_times(h);
+    h->in.unhurried = true;
 }
 static void starts_before_its_target_is_free(joint_hand *h)
 {
@@ -209,8 +212,14 @@ static void starts_before_its_target_is_free(joint_hand *h)
 static void meets_another_at_the_port(joint_hand *h)
 {
     at(h, 3)->engine = HAND_SPARE;
+    h->in.unhurried = true;
     delay(h, 4, -3);
 }
+static void starts_later_than_it_could(joint_hand *h) { delay(h, 2, 1); }
+static void waits_for_another_reason(joint_hand *h) { hand_wait(h, 2, TW_WAIT_CREDIT, 8); }
+static void waits_for_no_reason(joint_hand *h) { hand_wait(h, 2, (tw_wait)7, 8); }
+static void waits_for_its_engine(joint_hand *h) { hand_wait(h, 0, TW_WAIT_ENGINE, 0); }
+static void waited_longer(joint_hand *h) { hand_wait(h, 3, TW_WAIT_DATA, 7); }
 static void takes_too_long(joint_hand *h) { lengthen(h, 2, 1); }
 static void takes_too_short(joint_hand *h) { lengthen(h, 6, -1); }
 static void port_is_slower(joint_hand *h) { h->port.per_cycle = 1; }
@@ -229,6 +238,26 @@ static void load_units_are_wrong(joint_hand *h) { h->use[HAND_DMA].load_units = 
 static void stores_are_wrong(joint_hand *h) { h->use[HAND_DMA].stores = 1; }
 static void busy_cycles_are_wrong(joint_hand *h) { h->use[HAND_MAC].busy_cycles = 6; }
 static void static_units_are_wrong(joint_hand *h) { h->memory_use[1].static_units = 20; }
+static void wait_for_data_is_wrong(joint_hand *h) { h->use[HAND_MAC].wait_data = 8; }
+static void wait_for_credits_is_wrong(joint_hand *h) { h->use[HAND_MAC].wait_credit = 1; }
+static void wait_for_ports_is_wrong(joint_hand *h) { h->use[HAND_DMA].wait_port = 2; }
+static void path_is_too_short(joint_hand *h) { h->use[HAND_DMA].critical_cycles--; }
+static void share_is_negative(joint_hand *h)
+{
+    h->use[HAND_DMA].critical_cycles = 33;
+    h->use[HAND_MAC].critical_cycles = -1;
+}
+static void peak_is_wrong(joint_hand *h) { h->memory_use[1].peak_live = 24; }
+static void slots_are_wrong(joint_hand *h) { h->pool[1].slots = 1; }
+static void slot_units_are_wrong(joint_hand *h) { h->pool[2].slot_units = 4; }
+static void needed_is_wrong(joint_hand *h) { h->pool[1].needed = 2; }
+static void pool_peak_is_wrong(joint_hand *h) { h->pool[1].peak = 2; }
+static void pool_wait_is_wrong(joint_hand *h) { h->pool[0].wait_cycles = 3; }
+static void end_is_wrong(joint_hand *h) { h->op_sum.cycles = 32; }
+static void runs_of_an_operator_are_wrong(joint_hand *h) { h->op_sum.execs = 1; }
+static void points_of_an_operator_are_wrong(joint_hand *h) { h->op_sum.macs = 8; }
+static void port_is_busier(joint_hand *h) { h->port_busy = 21; }
+static void port_passed_less(joint_hand *h) { h->port_passed = 4; }
 
 typedef struct damage {
     void (*is)(joint_hand *h);
@@ -313,7 +342,8 @@ TEST(every_damage_is_named)
          "command 1 (dma): LOAD 'b' of 'matmul' starts at 3, unit 0 of 'dma' is busy until 4"},
         {starts_before_its_target_is_free,
          "command 5 (mac): EXEC 'c' of 'matmul' starts at 21, l1.c0 is held until 22"},
-        {meets_another_at_the_port, "command 4 (dma): starts at 15 as transfer 2 at port 'bus', which has 1 ways"},
+        {meets_another_at_the_port,
+         "command 4 (dma): LOAD 'b' of 'matmul' starts at 15, port 'bus' is taken until 18"},
         {moves_partial_sums, "command 3 (dma): STORE 'c' of 'matmul' moves partial sums"},
         {takes_too_long, "command 2 (mac): EXEC 'c' of 'matmul' takes 7 cycles, should take 6"},
         {takes_too_short, "command 6 (dma): STORE 'c' of 'matmul' takes 3 cycles, should take 4"},
@@ -332,6 +362,31 @@ TEST(every_damage_is_named)
         {stores_are_wrong, "the report says stores of dma: 1, it is 2"},
         {busy_cycles_are_wrong, "the report says busy cycles of mac: 6, it is 12"},
         {static_units_are_wrong, "the report says units of buffers of l1: 20, it is 24"},
+        {starts_later_than_it_could, "command 2 (mac): EXEC 'c' of 'matmul' starts at 9, nothing keeps it after 8"},
+        {waits_for_another_reason,
+         "command 2 (mac): EXEC 'c' of 'matmul' says that it waited for a credit, it was data"},
+        {waits_for_no_reason,
+         "command 2 (mac): EXEC 'c' of 'matmul' says that it waited for an unknown reason, it was data"},
+        {waits_for_its_engine,
+         "command 0 (dma): LOAD 'a' of 'matmul' says that it waited for its engine, it was nothing"},
+        {waited_longer,
+         "command 3 (dma): STORE 'c' of 'matmul' says that its unit stood idle for 7 cycles, it was 6"},
+        {wait_for_data_is_wrong, "the report says cycles without data of mac: 8, it is 16"},
+        {wait_for_credits_is_wrong, "the report says cycles without a credit of mac: 1, it is 0"},
+        {wait_for_ports_is_wrong, "the report says cycles before a port of dma: 2, it is 0"},
+        {path_is_too_short, "the report says cycles of the critical path: 31, it is 32"},
+        {share_is_negative, "the report says share of the critical path of mac: -1, it is 0"},
+        {peak_is_wrong, "the report says units in use at once of l1: 24, it is 20"},
+        {slots_are_wrong, "the report says slots of l1.b0: 1, it is 2"},
+        {slot_units_are_wrong, "the report says units of a slot of l1.c0: 4, it is 8"},
+        {needed_is_wrong, "the report says slots needed of l1.b0: 2, it is 1"},
+        {pool_peak_is_wrong, "the report says slots held at once of l1.b0: 2, it is 1"},
+        {pool_wait_is_wrong, "the report says cycles without a credit of l1.a0: 3, it is 0"},
+        {end_is_wrong, "the report says end of matmul: 32, it is 28"},
+        {runs_of_an_operator_are_wrong, "the report says executions of matmul: 1, it is 2"},
+        {points_of_an_operator_are_wrong, "the report says points of matmul: 8, it is 16"},
+        {port_is_busier, "the report says busy cycles of bus: 21, it is 20"},
+        {port_passed_less, "the report says transfers of bus: 4, it is 5"},
     };
     for (size_t i = 0; i < TW_COUNT(all); i++) {
         joint_hand h;
@@ -346,6 +401,7 @@ TEST(every_damage_is_named)
 static void judged_right(joint_hand *h)
 {
     h->in.claims = NULL;
+    h->in.unhurried = true;
     check(h, NULL);
 }
 
