@@ -118,7 +118,9 @@ static tw_status hear(const tw_plan *plan, const tw_verify_options *options, con
                                .claims = &claims,
                                .deadline = work->diag->deadline,
                                .seed = options->seed,
-                               .executes = is_executed(plan, options)};
+                               .executes = is_executed(plan, options),
+                               .reference = options->reference,
+                               .user = options->user};
     tw_joint_judge *judge = tw_joint_judge_new(&in, judges);
     tw_joint_timeline ignored;
     if (!judge) return TW_ERR_NOMEM;

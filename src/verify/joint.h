@@ -31,6 +31,8 @@ typedef struct tw_joint_input {
     const tw_deadline *deadline;   /* that may end it; NULL: none */
     uint64_t seed;                 /* of the numbers that it is executed on */
     bool executes;
+    tw_reference_fn reference; /* asked before the library's own, with `user`; NULL: nobody is */
+    void *user;
     bool unhurried; /* commands may start later than they could, and groups take turns as they like */
 } tw_joint_input;
 
