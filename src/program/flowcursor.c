@@ -250,6 +250,20 @@ static bool share_pool(const tw_flow *flow, int m, int a, int b)
            flow->residency[m][a].pool == flow->residency[m][b].pool;
 }
 
+/* Whether buffers of an input are also those of something that another kind of command gives back: the output, which stores
+ * do, or an input that ends in another memory, so that of the two one is given back by executions and one by loads. Loads that run ahead
+ * of an execution would then get buffers in another order than they are given back in. */
+static bool mixes_givers(const tw_program *p, int m, int operand)
+{
+    const tw_flow *flow = p->flow;
+    for (int o = operand + 1; o < p->op->n_operands; o++) {
+        bool same =
+            o < tw_op_output(p->op) && (flow->residency[m][o].inner < 0) == (flow->residency[m][operand].inner < 0);
+        if (share_pool(flow, m, operand, o) && !same) return true;
+    }
+    return false;
+}
+
 tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_arena *arena)
 {
     const tw_op *op = program->op;
@@ -260,9 +274,8 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
         if (is_simple(op, &op->operand[o])) c->simple |= 1u << o;
     for (int m = 1; m < program->machine->n_memories; m++) TW_TRY(init_memory(c, m, arena));
     for (int e = 0; e < program->machine->n_engines; e++) c->prefetches |= program->machine->engine[e].prefetches;
-    for (int m = 1; m < program->machine->n_memories; m++) /* the loads must not get what the store gives back */
-        for (int o = 0; o < tw_op_output(op); o++)
-            c->prefetches &= !share_pool(program->flow, m, o, tw_op_output(op));
+    for (int m = 1; m < program->machine->n_memories; m++)
+        for (int o = 0; o < tw_op_output(op); o++) c->prefetches &= !mixes_givers(program, m, o);
     if (c->prefetches) TW_ALLOC(arena, c->freed, program->layout.n_buffers + 1);
     for (int i = 0; c->prefetches && i < program->layout.n_buffers; i++) c->freed[i] = -1;
     for (int l = 0; l < op->n_loops; l++) cut_loop(c, l, 0);

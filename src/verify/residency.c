@@ -219,19 +219,29 @@ static bool joins_inputs(const tw_residencies *s, int m)
     return n > 1;
 }
 
+static bool shares_buffers(const tw_residencies *s, int memory, int a, int b)
+{
+    const int *shares = s->in->map->level[memory - 1].shares;
+    return s->of[memory][a].here && s->of[memory][b].here && a - shares[a] == b - shares[b];
+}
+
+/* Buffers of the output come back with stores; those of an input with executions where it ends, with loads elsewhere. Loads do
+ * not run ahead where buffers of one pool come back in two ways. */
+static bool are_given_alike(const tw_residencies *s, int memory, int a, int b)
+{
+    if (b == output_of(s)) return false;
+    return (s->innermost[a] == memory) == (s->innermost[b] == memory);
+}
+
 static void find_mover_rules(tw_residencies *s)
 {
     const tw_machine *m = s->in->machine;
-    for (int e = 0; e < m->n_engines; e++) {
-        s->fetches_ahead |= m->engine[e].prefetches;
-    }
+    for (int e = 0; e < m->n_engines; e++) s->fetches_ahead |= m->engine[e].prefetches;
     for (int o = 0; o <= output_of(s); o++) s->innermost[o] = innermost(s, o);
-    for (int i = 1; i < m->n_memories;
-         i++) /* loads that share buffers with the output do not run ahead of its store */
-        for (int o = 0; o < output_of(s) && s->of[i][output_of(s)].here; o++) {
-            const int *shares = s->in->map->level[i - 1].shares;
-            if (s->of[i][o].here && o - shares[o] == output_of(s) - shares[output_of(s)]) s->fetches_ahead = false;
-        }
+    for (int i = 1; i < m->n_memories; i++)
+        for (int o = 0; o < output_of(s); o++)
+            for (int k = o + 1; k <= output_of(s); k++)
+                if (shares_buffers(s, i, o, k) && !are_given_alike(s, i, o, k)) s->fetches_ahead = false;
 }
 
 /* A nest that turns around: whether the stays that the place which moved lies outside of have begun anew, and whether they
