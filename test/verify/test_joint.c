@@ -159,13 +159,15 @@ static void engine_cannot_compute(joint_hand *h) { h->engine[HAND_MAC].is.comput
 static void load_is_missing(joint_hand *h) { drop(h, 0); }
 static void load_comes_twice(joint_hand *h)
 {
+    h->in.unhurried = true;
     at(h, 2)->n_gives = 0;
     *at(h, 2) = *at(h, 1);
     at(h, 2)->dst = HAND_B + 1;
 }
 static void execution_is_missing(joint_hand *h) { drop(h, 2); }
 static void last_store_is_missing(joint_hand *h) { h->n--; }
-static void store_comes_first(joint_hand *h) { swap(h, 2); }
+static void store_comes_first(joint_hand *h) { swap(h, 2), h->in.unhurried = true; }
+static void load_comes_out_of_order(joint_hand *h) { swap(h, 0); }
 static void steps_change_places(joint_hand *h) { at(h, 2)->box.span[1] = (tw_span){1, 2}; }
 static void region_is_too_large(joint_hand *h) { at(h, 1)->region.axis[1] = (tw_span){0, 2}; }
 static void stores_the_other_column(joint_hand *h) { at(h, 3)->region.axis[1] = (tw_span){1, 2}; }
@@ -312,6 +314,8 @@ TEST(every_damage_is_named)
         {last_store_is_missing, "group 'g' ends before the STORE of 'c' in step 1, 1 came before it"},
         {store_comes_first,
          "command 2 (dma): STORE 'c' of 'matmul' reads 'c' in 'l1' after 0 of 1 commands that make it"},
+        {load_comes_out_of_order,
+         "command 0 (dma): LOAD 'b' of 'matmul' comes out of order: it is command 1 of group 'g', 0 is next"},
         {steps_change_places,
          "command 2 (mac): EXEC 'c' of 'matmul' runs 1..2 of loop 'n', in step 0 it should be 0..1"},
         {region_is_too_large,
