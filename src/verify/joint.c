@@ -163,6 +163,18 @@ static void check_credits(tw_joint_judge *j, const tw_joint_group *g)
                              g->map->name);
 }
 
+/* Buffers are as large as the largest that they hold, and no larger. */
+static void check_sizes(tw_joint_judge *j, const tw_joint_group *g)
+{
+    for (int h = 0; h < g->n_holds; h++) {
+        const tw_joint_hold *hold = &g->hold[h];
+        if (hold->first >= 0 && j->in.buffer[hold->first].size != hold->most)
+            tw_fault_set(&j->fault,
+                         "layout: buffer %s has %" PRId64 " units, the largest that it holds has %" PRId64,
+                         tw_joint_buffer_name(j, hold->first, -1).text, j->in.buffer[hold->first].size, hold->most);
+    }
+}
+
 tw_status tw_joint_judge_finish(tw_joint_judge *j, const char **fault, const char **who, int64_t *elements)
 {
     *who = NULL;
@@ -172,6 +184,8 @@ tw_status tw_joint_judge_finish(tw_joint_judge *j, const char **fault, const cha
             TW_TRY(tw_joint_advance(j, &j->group[i]));
         check_complete(j, &j->group[i]);
         check_credits(j, &j->group[i]);
+        tw_joint_check_ahead(j, &j->group[i]);
+        check_sizes(j, &j->group[i]);
     }
     if (!j->fault.set) TW_TRY(tw_joint_order_flush(j));
     tw_joint_compare(j);

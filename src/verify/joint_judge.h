@@ -8,6 +8,7 @@
  *   joint_time.c   when it starts, and what it waited for
  *   joint_port.c   the ways of ports
  *   joint_turn.c   which group is next
+ *   joint_sequence.c  the order of the commands of one group, movers and units
  *   joint_claims.c what is reported
  *   joint_order.c  the commands in the order of time
  *   joint_run.c    the commands on numbers
@@ -32,7 +33,9 @@ typedef struct tw_joint_run {
     struct tw_joint_run *next; /* of those that can be used again           */
     int64_t number;            /* within its hold                           */
     int refs;
-    int slot; /* that holds it; TW_JOINT_FRESH: none yet, TW_JOINT_GIVEN: none any more */
+    int64_t last_step;  /* of the hold's steps, -1: it is not over */
+    int64_t given_step; /* in which it was given back by one who does not read it, -1: by its last reader */
+    int slot;           /* that holds it; TW_JOINT_FRESH: none yet, TW_JOINT_GIVEN: none any more */
     tw_region region;
     tw_joint_part *lane;    /* what each lane holds of it             */
     int64_t expected, done; /* commands that write it: that must be, that were seen */
@@ -47,6 +50,7 @@ typedef struct tw_joint_source { /* what a command reads */
 typedef struct tw_joint_todo { /* a command that must come */
     struct tw_joint_todo *next;
     int64_t step;
+    int64_t number; /* within its group, as the rules have the order */
     bool takes, accumulates;
     int n_src;
     tw_joint_source src[TW_MAX_OPERANDS];
@@ -66,9 +70,14 @@ typedef struct tw_joint_slot {
     tw_joint_run *run; /* NULL: free                                        */
     int64_t given;     /* its turn: the smaller, the further back it was given back */
     int64_t given_at;  /* when that one ended who gave it back              */
-    int64_t free_at;   /* when nobody uses what it held before                   */
-    int64_t read;      /* until when it is read                             */
-    int64_t there;     /* of all writes that are forgotten, and of all      */
+    int64_t giver;     /* its number                                        */
+    struct tw_joint_reader {
+        int64_t tick, step; /* -1: nobody read it so far                     */
+        bool full;          /* it gives back as much as it can               */
+    } reader;               /* the last one */
+    int64_t free_at;        /* when nobody uses what it held before                   */
+    int64_t read;           /* until when it is read                             */
+    int64_t there;          /* of all writes that are forgotten, and of all      */
     int64_t latest;
     int n_writes;
     struct tw_joint_write {
@@ -97,6 +106,8 @@ typedef struct tw_joint_hold {
     int64_t n_runs, n_given;
     tw_joint_slot *slot;
     tw_pool_use use; /* needed, peak, wait_cycles */
+    int64_t most;    /* units of the largest that a lane held */
+    bool read_once;  /* by the fill of one other hold alone: the one who reads it last gives it back */
     tw_joint_queue fill, store;
 } tw_joint_hold;
 
@@ -126,6 +137,16 @@ typedef struct tw_joint_group {
     bool begun, done;
     int64_t n_pending; /* commands that must come and are known          */
     int64_t n_seen;
+    struct tw_joint_sequence { /* of its commands: numbers of todos, ticks of commands; -1: none */
+        int64_t n_known, next;
+        int64_t stores, behind;  /* the stores of a step that may wait: from .. to */
+        int64_t ahead;           /* loads that came before them: up to             */
+        int64_t since;           /* first of the stores that came before the loads */
+        bool loads, needed;      /* some came behind them; one takes what they gave back */
+        int64_t waited, hurried; /* the first stores that waited, that had no reason not to */
+        bool prefetches;         /* a mover that was used does so */
+    } sequence;
+    int64_t *n_on; /* per engine: commands so far */
 } tw_joint_group;
 
 typedef struct tw_joint_tensor {
@@ -256,6 +277,8 @@ TW_NODISCARD tw_status tw_joint_advance(tw_joint_judge *j, tw_joint_group *g);
 tw_joint_todo *tw_joint_pop(tw_joint_group *g, tw_joint_queue *q);
 void tw_joint_drop(tw_joint_judge *j, tw_joint_group *g, tw_joint_todo *todo);
 void tw_joint_release(tw_joint_hold *h, tw_joint_run *run);
+/* Whether a run that is over was given back by a command that has no business to; sets the fault. */
+void tw_joint_check_given(tw_joint_judge *j, const tw_joint_hold *h, const tw_joint_run *run);
 
 /* ---- joint_table.c ---- */
 
@@ -300,6 +323,15 @@ tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j);
 bool tw_joint_check_makers(const tw_joint_at *s);
 /* It came when it was its turn; and whom it passes over is remembered. */
 bool tw_joint_check_turn(const tw_joint_at *s);
+
+/* ---- joint_sequence.c ---- */
+
+/* It comes in the order of the rules within its group, and on the unit whose turn it is. */
+bool tw_joint_check_sequence(const tw_joint_at *s);
+/* After the last command: stores waited for loads where a mover runs ahead, and only there. */
+void tw_joint_check_ahead(tw_joint_judge *j, const tw_joint_group *g);
+/* The mover that the platform has for a transfer; -1: any may be. */
+int tw_joint_mover(const tw_joint_at *s, int outer, int inner);
 
 /* ---- joint_claims.c ---- */
 

@@ -573,6 +573,43 @@ static tw_status make_slots(tw_joint_judge *j, tw_joint_group *g)
     return TW_OK;
 }
 
+/* Whether a tile of an operator may lie in padding alone. */
+static bool has_padding(const tw_joint_group *g)
+{
+    for (int i = 0; i < g->n_ops; i++)
+        for (int o = 0; o < tw_op_output(g->op[i].op); o++)
+            for (int a = 0; a < g->op[i].op->operand[o].n_axes; a++) {
+                const tw_axis *axis = &g->op[i].op->operand[o].axis[a];
+                int64_t least = axis->offset, most = axis->offset;
+                for (int t = 0; t < axis->n_terms; t++) {
+                    int64_t far = axis->term[t].coef * (g->op[i].op->loop[axis->term[t].loop].extent - 1);
+                    least += tw_min(0, far);
+                    most += tw_max(0, far);
+                }
+                if (axis->divisor > 1 || least < 0 || most >= axis->extent) return true;
+            }
+    return false;
+}
+
+/* Holds that one other hold is filled from, and nobody else reads; where padding or lanes make it hard to tell which fill is
+ * the last, none are. */
+static void note_read_once(tw_joint_group *g)
+{
+    if (has_padding(g)) return;
+    for (int h = 0; h < g->n_holds; h++) {
+        int n = 0;
+        for (int i = 0; i < g->n_holds; i++) {
+            const tw_joint_hold *other = &g->hold[i];
+            bool filled = other->parent == h && !other->made && !other->outward;
+            n += !filled ? 0 : other->divided_by < 0 && !other->per ? 1 : 2;
+        }
+        for (int i = 0; i < g->n_ops; i++)
+            for (int o = 0; o < tw_op_output(g->op[i].op); o++)
+                if (g->op[i].hold[o] == h) n += 2;
+        g->hold[h].read_once = n == 1;
+    }
+}
+
 tw_status tw_joint_group_init(tw_joint_judge *j, int number)
 {
     tw_joint_group *g = &j->group[number];
@@ -599,5 +636,8 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
     note_sums(g);
     check_lanes(j, g);
     check_depths(j, g);
+    note_read_once(g);
+    g->sequence = (struct tw_joint_sequence){.since = -1, .waited = -1, .hurried = -1};
+    TW_ALLOC(j->arena, g->n_on, j->in.platform->n_engines + 1);
     return make_slots(j, g);
 }

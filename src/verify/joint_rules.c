@@ -140,6 +140,9 @@ static bool check_mover(const tw_joint_at *s)
     if (e->core >= 0 && e->core != core && e->core != p->memory[inner].core)
         return tw_joint_fault(s, "on '%s' of core '%s', '%s' runs on '%s'", e->name, p->core[e->core].name,
                               s->op->op->name, p->engine[s->op->view->engine].name);
+    int should = tw_joint_mover(s, outer, inner);
+    if (should >= 0 && should != s->instr->engine)
+        return tw_joint_fault(s, "on '%s', it should be on '%s'", e->name, p->engine[should].name);
     if (!inward && s->group->hold[s->todo->src[0].hold].summed && !e->is.sums)
         return tw_joint_fault(s, "on '%s', which does not add up lanes", e->name);
     return true;
@@ -190,7 +193,7 @@ static bool check_source(const tw_joint_at *s, int index)
     return tw_joint_fault(s, "reads %s, it should read %s", is.text, should.text);
 }
 
-static bool check_room(const tw_joint_at *s, const tw_joint_hold *h, const tw_joint_run *run)
+static bool check_room(const tw_joint_at *s, tw_joint_hold *h, const tw_joint_run *run)
 {
     tw_dtype dtype = tw_joint_dtype(s->j, h);
     for (int64_t i = 0; i < h->lanes; i++) {
@@ -199,6 +202,7 @@ static bool check_room(const tw_joint_at *s, const tw_joint_hold *h, const tw_jo
                 ? 0
                 : tw_joint_units(s->j, dtype,
                                  tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &run->lane[i].region));
+        h->most = tw_max(h->most, need);
         if (need > s->j->in.buffer[s->instr->dst].size)
             return tw_joint_fault(s, "puts %" PRId64 " units into buffer %s of %" PRId64, need,
                                   tw_joint_buffer_name(s->j, s->instr->dst, -1).text,
@@ -216,7 +220,7 @@ static int next_slot(const tw_joint_hold *h)
     return best;
 }
 
-static bool check_taken(const tw_joint_at *s, const tw_joint_hold *h)
+static bool check_taken(const tw_joint_at *s, tw_joint_hold *h)
 {
     int buffer = s->instr->dst;
     const tw_buffer *b = buffer >= 0 && buffer < s->j->in.n_buffers ? &s->j->in.buffer[buffer] : NULL;
@@ -244,7 +248,7 @@ static bool check_target(const tw_joint_at *s)
                                   tw_joint_buffer_name(s->j, buffer, s->tensor).text);
         return !s->instr->takes || tw_joint_fault(s, "takes a credit of the outermost memory");
     }
-    const tw_joint_hold *h = &s->group->hold[todo->dst];
+    tw_joint_hold *h = &s->group->hold[todo->dst];
     if (todo->accumulates && todo->takes)
         return tw_joint_fault(s, "adds to sums in '%s' that left it before they were complete",
                               s->j->in.platform->memory[h->memory].name);
@@ -361,7 +365,7 @@ static void note_target(const tw_joint_at *s)
     }
     if (todo->takes) {
         int slot = s->j->in.buffer[s->instr->dst].slot;
-        s->group->hold[todo->dst].slot[slot] = (tw_joint_slot){.run = todo->run};
+        s->group->hold[todo->dst].slot[slot] = (tw_joint_slot){.run = todo->run, .reader = {-1, -1, false}};
         todo->run->slot = slot;
         todo->run->refs++;
         tw_joint_count_taken(s, &s->group->hold[todo->dst]);
@@ -370,6 +374,21 @@ static void note_target(const tw_joint_at *s)
     tw_region made = todo->region;
     if (s->instr->op == TW_EXEC) made = tw_verify_output_region(s->op->op, &todo->box);
     note_write(slot_of(s, todo->dst, todo->run), &made, s->event->end_cycle);
+}
+
+/* The last who reads a hold gives it back; or, where others might have read it in the last step of its run and did not, the last
+ * execution of that step. */
+static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_slot *slot, const char *name)
+{
+    const struct tw_joint_reader *reader = &slot->reader;
+    bool last = s->instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+    if (s->j->in.unhurried || reader->full || reader->tick == s->row->tick) return true;
+    if (reader->tick >= 0 && (reader->step == s->todo->step || h->read_once || h->divided_by >= 0))
+        return tw_joint_fault(s, "gives buffer %s back, command %" PRId64 " reads it last", name, reader->tick);
+    if (!last) return tw_joint_fault(s, "gives buffer %s back, which it does not read", name);
+    slot->run->given_step = s->todo->step;
+    tw_joint_check_given(s->j, h, slot->run);
+    return !s->j->fault.set;
 }
 
 static bool give(const tw_joint_at *s, int buffer)
@@ -385,7 +404,9 @@ static bool give(const tw_joint_at *s, int buffer)
     tw_joint_slot *slot = &h->slot[b->slot];
     if (!slot->run) return tw_joint_fault(s, "gives buffer %s back, which nobody holds", name.text);
     slot->free_at = tw_max(s->event->busy_end, tw_max(slot->read, slot->latest));
+    if (!check_giver(s, h, slot, name.text)) return false;
     slot->given_at = s->event->busy_end;
+    slot->giver = s->row->tick;
     slot->given = h->n_given++;
     slot->run->slot = TW_JOINT_GIVEN;
     tw_joint_release(h, slot->run);
@@ -403,6 +424,7 @@ static void settle(const tw_joint_at *s)
         if (!src->run) continue;
         tw_joint_slot *slot = slot_of(s, src->hold, src->run);
         slot->read = tw_max(slot->read, s->event->busy_end);
+        slot->reader = (struct tw_joint_reader){s->row->tick, s->todo->step, s->instr->n_gives == TW_MAX_GIVES};
     }
     note_target(s);
     for (int i = 0; i < s->instr->n_gives; i++)
@@ -449,7 +471,7 @@ tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_eve
     tw_joint_moved moved = {0};
     if (!find_place(&s) || !check_row(&s) || !tw_joint_check_makers(&s)) return TW_OK;
     TW_TRY(find_todo(&s));
-    if (!s.todo) return TW_OK;
+    if (!s.todo || !tw_joint_check_sequence(&s)) return TW_OK;
     s.group->n_seen++;
     j->n_commands++;
     bool fine = s.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);

@@ -75,6 +75,31 @@ static int compare(const void *x, const void *y)
     return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
 }
 
+/* Groups, tensors and slots lie in their order. */
+static bool is_before(const tw_buffer *a, const tw_buffer *b)
+{
+    if (a->group != b->group) return a->group < b->group;
+    return a->operand != b->operand ? a->operand < b->operand : a->slot < b->slot;
+}
+
+/* A buffer lies as close behind the one before it, NULL: there is none, as it can. */
+static void check_neighbours(tw_joint_judge *j, const interval *a, const interval *b)
+{
+    bool is_first = !a || a->memory != b->memory || a->lane != b->lane;
+    int64_t align = tw_max(1, j->in.platform->memory[b->memory].is.align), end = is_first ? 0 : a->hi;
+    int64_t should = (end / align + (end % align > 0)) * align;
+    tw_buffer_name name = tw_joint_buffer_name(j, b->buffer, -1), before = {"?"};
+    if (!is_first) before = tw_joint_buffer_name(j, a->buffer, -1);
+    if (!is_first && b->lo < a->hi)
+        tw_fault_set(&j->fault, "layout: buffer %s lies at %" PRId64 ", buffer %s before it ends at %" PRId64,
+                     name.text, b->lo, before.text, a->hi);
+    else if (b->lo != should)
+        tw_fault_set(&j->fault, "layout: buffer %s lies at %" PRId64 ", it should lie at %" PRId64, name.text,
+                     b->lo, should);
+    else if (!is_first && !j->in.unhurried && !is_before(&j->in.buffer[a->buffer], &j->in.buffer[b->buffer]))
+        tw_fault_set(&j->fault, "layout: buffer %s lies behind buffer %s", name.text, before.text);
+}
+
 static tw_status check_overlaps(tw_joint_judge *j)
 {
     interval *all;
@@ -85,13 +110,7 @@ static tw_status check_overlaps(tw_joint_judge *j)
         if (b->size > 0) all[n++] = (interval){b->memory, b->lane, i, b->offset, b->offset + b->size};
     }
     qsort(all, (size_t)n, sizeof *all, compare);
-    for (int i = 1; i < n; i++) {
-        const interval *a = &all[i - 1], *b = &all[i];
-        if (a->memory != b->memory || a->lane != b->lane || b->lo >= a->hi) continue;
-        tw_fault_set(&j->fault, "layout: buffer %s lies at %" PRId64 ", buffer %s before it ends at %" PRId64,
-                     tw_joint_buffer_name(j, b->buffer, -1).text, b->lo,
-                     tw_joint_buffer_name(j, a->buffer, -1).text, a->hi);
-    }
+    for (int i = 0; i < n && !j->fault.set; i++) check_neighbours(j, i > 0 ? &all[i - 1] : NULL, &all[i]);
     return TW_OK;
 }
 

@@ -12,6 +12,16 @@ typedef struct walk {
     bool no_memory;
 } walk;
 
+void tw_joint_check_given(tw_joint_judge *j, const tw_joint_hold *h, const tw_joint_run *run)
+{
+    if (run->last_step < 0 || run->given_step < 0 || run->given_step == run->last_step) return;
+    tw_fault_set(&j->fault,
+                 "group '%s': '%s' in '%s' is given back in step %" PRId64
+                 " by a command that does not read it, its last step is %" PRId64,
+                 j->group[h->group].map->name, j->in.model->tensor[h->tensor].name,
+                 j->in.platform->memory[h->memory].name, run->given_step, run->last_step);
+}
+
 /* ---- what is used again ---- */
 
 void tw_joint_release(tw_joint_hold *h, tw_joint_run *run)
@@ -34,8 +44,13 @@ static tw_joint_run *new_run(walk *w, tw_joint_hold *h, const tw_box *sub)
             return NULL;
         }
     }
-    *run = (tw_joint_run){
-        .lane = run->lane, .number = h->n_runs++, .refs = 1, .slot = TW_JOINT_FRESH, .region = h->now.region};
+    *run = (tw_joint_run){.lane = run->lane,
+                          .number = h->n_runs++,
+                          .refs = 1,
+                          .last_step = -1,
+                          .given_step = -1,
+                          .slot = TW_JOINT_FRESH,
+                          .region = h->now.region};
     for (int64_t i = 0; i < h->lanes; i++) run->lane[i] = tw_joint_lane(w->j, h, i, sub);
     h->current = run;
     return run;
@@ -63,6 +78,7 @@ static void push(walk *w, tw_joint_queue *q, tw_joint_todo *todo)
     else
         q->first = todo;
     q->last = todo;
+    todo->number = w->g->sequence.n_known++;
     w->g->n_pending++;
 }
 
@@ -197,6 +213,10 @@ static bool goes_on(const walk *w, const tw_joint_hold *h, const tw_box *sub)
 static void commit(walk *w, tw_joint_hold *h, const tw_box *sub, bool always)
 {
     if (always || !goes_on(w, h, sub)) {
+        if (h->current && h->divided_by < 0) {
+            h->current->last_step = w->g->step - 1;
+            tw_joint_check_given(w->j, h, h->current);
+        }
         tw_joint_release(h, h->current);
         h->current = NULL;
     }
@@ -307,7 +327,9 @@ tw_status tw_joint_advance(tw_joint_judge *j, tw_joint_group *g)
     }
     look(&w, place);
     if (g->begun) {
+        g->sequence.stores = g->sequence.n_known;
         store_ended(&w, false);
+        g->sequence.behind = g->sequence.ahead = g->sequence.n_known;
         g->step++;
     }
     g->begun = true;

@@ -87,6 +87,13 @@ static void slots_differ(joint_hand *h) { h->buffer[2].size = 8, h->buffer[3].of
 static void buffer_is_missing(joint_hand *h) { h->hold[1].slots = 3; }
 static void buffer_is_of_nothing(joint_hand *h) { h->hold[1].slots = 1; }
 static void buffer_has_no_place(joint_hand *h) { h->buffer[0].memory = 2; }
+static void buffer_is_too_large(joint_hand *h) { h->buffer[3].size = 12; }
+static void buffer_leaves_a_gap(joint_hand *h) { h->buffer[3].offset = 20; }
+static void buffers_change_places(joint_hand *h)
+{
+    h->buffer[3].offset = 0;
+    for (int i = 0; i < 3; i++) h->buffer[i].offset += 8;
+}
 static void lane_is_unknown(joint_hand *h) { h->buffer[0].lane = 1; }
 
 /* the mapping */
@@ -154,18 +161,26 @@ static void mover_is_of_another_core(joint_hand *h)
     h->engine[HAND_DMA].core = 1;
     h->engine[HAND_MAC].core = 0;
 }
+static void mover_is_for_others(joint_hand *h)
+{
+    h->engine[HAND_DMA].is.roles = h->engine[HAND_SPARE].is.roles = TW_HOLDS_ALL;
+    at(h, 3)->engine = HAND_SPARE;
+}
+static void unit_is_out_of_turn(joint_hand *h) { h->engine[HAND_DMA].is.count = 2; }
 static void execution_on_a_mover(joint_hand *h) { at(h, 2)->engine = HAND_DMA; }
 static void engine_cannot_compute(joint_hand *h) { h->engine[HAND_MAC].is.computes = 0; }
 static void load_is_missing(joint_hand *h) { drop(h, 0); }
 static void load_comes_twice(joint_hand *h)
 {
+    h->in.unhurried = true;
     at(h, 2)->n_gives = 0;
     *at(h, 2) = *at(h, 1);
     at(h, 2)->dst = HAND_B + 1;
 }
 static void execution_is_missing(joint_hand *h) { drop(h, 2); }
 static void last_store_is_missing(joint_hand *h) { h->n--; }
-static void store_comes_first(joint_hand *h) { swap(h, 2); }
+static void store_comes_first(joint_hand *h) { swap(h, 2), h->in.unhurried = true; }
+static void load_comes_out_of_order(joint_hand *h) { swap(h, 0); }
 static void steps_change_places(joint_hand *h) { at(h, 2)->box.span[1] = (tw_span){1, 2}; }
 static void region_is_too_large(joint_hand *h) { at(h, 1)->region.axis[1] = (tw_span){0, 2}; }
 static void stores_the_other_column(joint_hand *h) { at(h, 3)->region.axis[1] = (tw_span){1, 2}; }
@@ -189,6 +204,22 @@ static void takes_what_is_held(joint_hand *h) { at(h, 3)->n_gives = 0; }
 static void gives_twice(joint_hand *h) { at(h, 3)->gives[1] = HAND_B, at(h, 3)->n_gives = 2; }
 static void gives_too_early(joint_hand *h) { at(h, 2)->gives[1] = HAND_A, at(h, 2)->n_gives = 2; }
 static void never_gives(joint_hand *h) { at(h, 5)->n_gives = 1; }
+static void another_gives(joint_hand *h)
+{
+    at(h, 2)->n_gives = 0;
+    at(h, 3)->gives[1] = HAND_B, at(h, 3)->n_gives = 2;
+}
+static void another_gives_later(joint_hand *h)
+{
+    at(h, 2)->n_gives = 0;
+    at(h, 4)->gives[0] = HAND_B, at(h, 4)->n_gives = 1;
+}
+/* The second execution gives both back, the first of which was read in the step before. */
+static void gives_in_the_step_behind(joint_hand *h)
+{
+    at(h, 2)->n_gives = 0;
+    at(h, 5)->gives[2] = HAND_B, at(h, 5)->n_gives = 3;
+}
 static void gives_what_is_not_there(joint_hand *h) { at(h, 5)->gives[1] = 17; }
 
 /* time */
@@ -275,6 +306,9 @@ TEST(every_damage_is_named)
         {buffer_is_missing, "layout: 'b' has 2 buffers in 'l1' for group 'g', it should have 3"},
         {buffer_is_of_nothing, "layout: buffer l1.b1 belongs to nothing that group 'g' holds"},
         {buffer_has_no_place, "layout: buffer 0 has no place"},
+        {buffer_is_too_large, "layout: buffer l1.c0 has 12 units, the largest that it holds has 8"},
+        {buffer_leaves_a_gap, "layout: buffer l1.c0 lies at 20, it should lie at 16"},
+        {buffers_change_places, "layout: buffer l1.a0 lies behind buffer l1.c0"},
         {lane_is_unknown, "layout: buffer l1.a0 has lane 1, it should be 0"},
         {operator_is_in_no_group, "operator 'matmul' is in no group"},
         {part_is_missing, "the parts of loop 'm' of 'matmul' have 1 points, it has 2"},
@@ -301,6 +335,8 @@ TEST(every_damage_is_named)
          "command 0 (dma): LOAD 'a' of 'matmul' on 'dma' does not run between memories 'dram' and 'l1'"},
         {mover_is_of_another_core,
          "command 0 (dma): LOAD 'a' of 'matmul' on 'dma' of core 'little', 'matmul' runs on 'mac'"},
+        {mover_is_for_others, "command 3 (spare): STORE 'c' of 'matmul' on 'spare', it should be on 'dma'"},
+        {unit_is_out_of_turn, "command 1 (dma): LOAD 'b' of 'matmul' is on unit 0, it is the turn of unit 1"},
         {execution_on_a_mover, "command 2 (dma): EXEC 'c' of 'matmul' is not on 'mac', where the mapping has it"},
         {engine_cannot_compute, "command 2 (mac): EXEC 'c' of 'matmul' asks 'mac' for what it cannot do"},
         {load_is_missing,
@@ -312,6 +348,8 @@ TEST(every_damage_is_named)
         {last_store_is_missing, "group 'g' ends before the STORE of 'c' in step 1, 1 came before it"},
         {store_comes_first,
          "command 2 (dma): STORE 'c' of 'matmul' reads 'c' in 'l1' after 0 of 1 commands that make it"},
+        {load_comes_out_of_order,
+         "command 0 (dma): LOAD 'b' of 'matmul' comes out of order: it is command 1 of group 'g', 0 is next"},
         {steps_change_places,
          "command 2 (mac): EXEC 'c' of 'matmul' runs 1..2 of loop 'n', in step 0 it should be 0..1"},
         {region_is_too_large,
@@ -336,6 +374,12 @@ TEST(every_damage_is_named)
         {gives_twice, "command 3 (dma): STORE 'c' of 'matmul' gives buffer l1.b0 back, which nobody holds"},
         {gives_too_early, "command 5 (mac): EXEC 'c' of 'matmul' reads 'a' in 'l1', which was given back"},
         {never_gives, "buffer l1.a0 of group 'g' is never given back"},
+        {another_gives, "command 3 (dma): STORE 'c' of 'matmul' gives buffer l1.b0 back, command 2 reads it last"},
+        {another_gives_later,
+         "command 4 (dma): LOAD 'b' of 'matmul' gives buffer l1.b0 back, which it does not read"},
+        {gives_in_the_step_behind,
+         "group 'g': 'b' in 'l1' is given back in step 1 by a command that does not read it, "
+         "its last step is 0"},
         {gives_what_is_not_there, "command 5 (mac): EXEC 'c' of 'matmul' names buffer 17, there is none"},
         {starts_before_its_data, "command 2 (mac): EXEC 'c' of 'matmul' starts at 7, l1.b0 is written until 8"},
         {starts_before_its_unit,

@@ -91,6 +91,39 @@ TEST(a_transfer_waits_for_a_port)
     check(&h, "command 4 (dma): LOAD 'b' of 'matmul' starts at 30, nothing keeps it after 16");
 }
 
+/* ---- stores that wait ---- */
+
+/* The load of the second column comes before the store of the first. */
+static void load_first(joint_hand *h)
+{
+    joint_hand_write(h);
+    h->in.claims = NULL;
+    tw_instr load = h->event[4].instr;
+    h->event[4].instr = h->event[3].instr;
+    h->event[3].instr = load;
+    place(h, 3, 8, 12);
+    hand_wait(h, 3, TW_WAIT_ENGINE, 0);
+    place(h, 4, 14, 18);
+    hand_wait(h, 4, TW_WAIT_DATA, 2);
+    place(h, 5, 18, 24);
+    hand_wait(h, 5, TW_WAIT_CREDIT, 4);
+    place(h, 6, 24, 28);
+    hand_wait(h, 6, TW_WAIT_DATA, 6);
+}
+
+TEST(stores_wait_for_loads_where_a_mover_runs_ahead)
+{
+    joint_hand h;
+    load_first(&h);
+    check(&h, "group 'g': command 4 waits for the next loads, no mover of it runs ahead");
+    h.engine[HAND_DMA].is.prefetches = true;
+    check(&h, NULL);
+    joint_hand_write(&h);
+    check(&h, NULL);
+    h.engine[HAND_DMA].is.prefetches = true;
+    check(&h, "group 'g': its stores from command 3 on do not wait for the next loads");
+}
+
 /* ---- turns ---- */
 
 typedef struct two {
