@@ -627,6 +627,30 @@ static tw_status check_sharing(builder *b, const tw_nest_walk *w, int k)
     return TW_OK;
 }
 
+/* A lane holds what its own executions need only if the loops over the lanes are not cut while it is held: each tile is divided
+ * among the lanes anew. Sums are added to in whatever piece of a reduction. */
+static tw_status check_pieces(const builder *b, const tw_nest_walk *w, const tw_stay *s)
+{
+    const tw_nest *nest = b->nest;
+    const tw_nest_op *op = &nest->op[s->which];
+    int steps = s->which == nest->n_ops - 1 ? nest->n_places : nest->stay[op->made].depth;
+    const tw_box *held = tw_nest_box(w, s->which, s->depth), *tile = tw_nest_box(w, s->which, steps);
+    unsigned loops = tw_lane_loops(op, s->per);
+    if (!s->inwards) loops &= ~tw_op_reductions(op->op);
+    for (; loops; loops &= loops - 1) {
+        int l = __builtin_ctz(loops);
+        bool divided = !s->by_sub && op->reduce[l] < tw_span_len(tile->span[l]);
+        if (tw_span_len(tile->span[l]) == 0 || op->parts[l] == 1) continue;
+        if (!divided && held->span[l].lo == tile->span[l].lo && held->span[l].hi == tile->span[l].hi) continue;
+        return tw_diag_infeasible(
+            b->diag, s->loc,
+            "loop '%s' of '%s' lies over the lanes of '%s' and is cut while '%s' is held there, so that a "
+            "lane would need parts of all its tiles: hold it for a tile, or cut another loop",
+            op->op->loop[l].name, op->op->name, memory_name(nest, s->memory), tensor_name(nest, s->tensor));
+    }
+    return TW_OK;
+}
+
 static int64_t held_elems(const tw_nest_walk *w, int s)
 {
     const tw_nest *nest = w->nest;
@@ -655,6 +679,7 @@ static tw_status measure_step(builder *b, const tw_nest_walk *w)
     }
     for (int s = 0; s < nest->n_stays; s++) {
         tw_stay *stay = &nest->stay[s];
+        if (stay->per) TW_TRY(check_pieces(b, w, stay));
         int64_t units, elems = held_elems(w, s);
         if (!tw_ckd_mul(elems, stay->elem_units, &units) || units > INT64_MAX / 4)
             return tw_diag_error(b->diag, stay->loc, "'%s' in '%s' takes more than 2^61 units",

@@ -361,7 +361,7 @@ static bool execute(tw_nest_cursor *c, int k, int64_t sub, const tw_box *whole)
         int s = op->input[o];
         in->src[o] = wanted >> o & 1 ? c->held[s].buffer : -1;
         if (wanted >> o & 1) read_here(c, s);
-        in->copies = (int16_t)tw_max(in->copies, c->nest->stay[s].lanes);
+        if (wanted >> o & 1) in->copies = (int16_t)tw_max(in->copies, c->nest->stay[s].lanes);
     }
     return end_sub(c, k, sub, whole, first);
 }

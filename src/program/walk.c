@@ -12,6 +12,7 @@
 tw_split tw_place_split(const tw_nest *nest, int place, int64_t len)
 {
     const tw_nest_cut *cut = &nest->map->cut[place];
+    if (!tw_place_is_legal(nest, place, len)) return tw_split_by_count(len, 1, TW_BALANCED);
     return cut->size > 0 ? tw_split_by_size(len, cut->size) : tw_split_by_count(len, cut->count, cut->rule);
 }
 

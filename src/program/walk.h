@@ -26,7 +26,7 @@ static inline const tw_box *tw_nest_box(const tw_nest_walk *walk, int op, int de
 {
     return &walk->box[op * (walk->nest->n_places + 1) + depth];
 }
-/* How place p cuts a piece of this length, and whether it can. */
+/* How place p cuts a piece of this length, and whether it can; if it cannot, it leaves it whole. */
 tw_split tw_place_split(const tw_nest *nest, int place, int64_t len);
 bool tw_place_is_legal(const tw_nest *nest, int place, int64_t len);
 /* The box of a sub-step of an operator whose box this is. */

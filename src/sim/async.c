@@ -220,7 +220,7 @@ static void count_credits(tw_async *s, const command *c, const tw_instr *in)
 {
     if (tw_async_is_brief(s)) return;
     const tw_buffer *buffer = s->buffer;
-    if (in->takes) count_taken(s, c->start, &buffer[in->dst]);
+    if (in->takes) count_taken(s, c->late ? c->end : c->start, &buffer[in->dst]);
     for (int i = 0; i < in->n_gives; i++) {
         const tw_buffer *b = &buffer[in->gives[i]];
         tw_pool_watch *w = &s->pool[b->pool];

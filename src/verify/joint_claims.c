@@ -47,11 +47,11 @@ void tw_joint_count(const tw_joint_at *s)
  * later than this. */
 void tw_joint_count_taken(const tw_joint_at *s, tw_joint_hold *h)
 {
-    int64_t held = 0, out = 0;
+    int64_t held = 0, out = 0, taken = tw_joint_is_late(s) ? s->event->end_cycle : s->event->start_cycle;
     for (int64_t i = 0; i < h->slots; i++) {
         bool is_held = h->slot[i].run;
         held += is_held;
-        out += is_held || h->slot[i].given_at > s->event->start_cycle;
+        out += is_held || h->slot[i].given_at > taken;
     }
     h->use.needed = tw_max(h->use.needed, held);
     h->use.peak = tw_max(h->use.peak, out);

@@ -236,7 +236,9 @@ static void judge(tw_commanded *s)
         s->at.instr = &s->event->instr;
         if (!tw_stream_rules(s)) return;
         tw_tally_instr(&s->c->tally, s->at.instr);
-        if (s->at.instr->takes) tw_tally_take(&s->c->tally, s->at.instr->dst, s->event->start_cycle);
+        bool late = tw_stream_is_late(s, s->at.instr);
+        int64_t taken = late ? s->event->end_cycle : s->event->start_cycle;
+        if (s->at.instr->takes) tw_tally_take(&s->c->tally, s->at.instr->dst, taken);
         apply(s);
         if (s->k->no_memory || !give_back(s)) return;
         if (s->k->follow && !tw_follow_instr(s->k->follow, &s->at)) return;

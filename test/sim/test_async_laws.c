@@ -251,13 +251,16 @@ static bool one_unit_each(const tw_machine *machine)
 /* One mover fills the pool, and one empties it: inputs of different roles may come and go by different ones. */
 static bool one_way(const tw_program *p, int m, int pool)
 {
-    int filler = -1, inner = -2;
+    int filler = -1, inner = -2, reader = -2;
     for (int o = 0; o < tw_op_output(p->op); o++) {
         const tw_residency *s = &p->flow->residency[m][o];
         if (!s->here || s->pool != pool) continue;
-        if ((filler >= 0 && s->filler != filler) || (inner > -2 && s->inner != inner)) return false;
+        int reads = s->inner >= 0 ? p->flow->residency[s->inner][o].filler : -1; /* movers may go by roles */
+        if ((filler >= 0 && s->filler != filler) || (inner > -2 && (s->inner != inner || reads != reader)))
+            return false;
         filler = s->filler;
         inner = s->inner;
+        reader = reads;
     }
     return true;
 }
