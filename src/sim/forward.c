@@ -142,6 +142,22 @@ typedef enum likeness {
     ALIKE,   /* paths too: all grew by the same shares, or each by what it grew by a round ago */
 } likeness;
 
+static int64_t commands_of(const tw_engine_use *use) { return use->loads + use->stores + use->ops; }
+
+/* Whether all units of engines that ran in the round have moved. A unit that stands free since long decides nothing, but how long it has
+ * stood is counted when its turn comes, and grows from round to round. Units stand first in a snapshot. */
+static bool units_moved(const tw_forward *f)
+{
+    const tw_snapshot *a = &f->before, *b = &f->now;
+    int64_t i = 0;
+    for (int e = 0; e < f->sim->n_engines; e++) {
+        bool ran = commands_of(&a->total.engine[e]) != commands_of(&b->total.engine[e]);
+        for (int64_t end = i + f->sim->engine[e].count; i < end; i++)
+            if (ran && a->at[i] == b->at[i]) return false;
+    }
+    return true;
+}
+
 /* Writes down what each path grew by. */
 static likeness compare(tw_forward *f, int64_t *delta)
 {
@@ -153,6 +169,7 @@ static likeness compare(tw_forward *f, int64_t *delta)
         memcmp(a->n_out, b->n_out, sizeof a->n_out) != 0)
         return OTHER;
     *delta = b->at[b->n - 1] - a->at[a->n - 1]; /* the last moment of all */
+    if (!units_moved(f)) return OTHER;
     for (int64_t i = 0; i < b->n; i++) {
         if (b->at[i] == a->at[i] && b->at[i] < f->sim->least_start) continue;
         if (b->at[i] - a->at[i] != *delta) return OTHER;

@@ -16,6 +16,9 @@
  * they go on like that: with d(M) what the path of M grew by and p(M) the moment that decides M, the next round adds d(p(M)),
  * and both say that this is d(M). (Two engines that are equally busy have paths of their own.)
  *
+ * Units of engines that run in the round must be of kind (a): what they stood idle before a command is counted from when they
+ * became free.
+ *
  * So n rounds are skipped by adding n Delta to the moments of kind (a), n times the shares to their paths and n times
  * the counts of the round to the totals. test/sim/test_forward.c compares this with the plain simulation. */
 #ifndef TW_SIM_FORWARD_H

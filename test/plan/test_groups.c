@@ -78,10 +78,11 @@ static void add_core(draw *d, int c)
     if (d->lanes[c]) add_mover(d, "feed", "l1, rf", toss(d, 2) ? "carries: in, multicast: true" : "carries: in");
     if (d->acc[c]) add_mover(d, "drain", "l1, acc", toss(d, 2) ? "carries: out, sums: true" : "carries: out");
     add(d->machine,
-        "      - {name: array, computes: [multiply-add, add, max, map], memory: %s, energy: 2 pJ, cost: {array: "
+        "      - {name: array, computes: [multiply-add, add, max, map], memory: %s, energy: 2 pJ%s, cost: {array: "
         "{rows: %d, "
         "columns: %d}, latency: %d}}\n",
-        d->acc[c] ? "acc" : "l1", (int)pick(d, 1, 4), d->columns[c], (int)pick(d, 0, 9));
+        d->acc[c] ? "acc" : "l1", toss(d, 4) ? ", writes: end" : "", (int)pick(d, 1, 4), d->columns[c],
+        (int)pick(d, 0, 9));
     if (!d->lanes[c])
         add(d->machine,
             "      - {name: vector, computes: [multiply-add, add, max, map], memory: l1, memories: [%sl1], cost: "
@@ -188,6 +189,19 @@ static void draw_convolutions(draw *d, chain *c, const char *p)
     add(d->workload,
         "  - {name: %sa, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: 1, dtype: f32, output: %smid}\n",
         p, (int)ch, (int)h, (int)w, (int)mid, (int)k1, p);
+    if (toss(d, 3)) { /* a pool drives: its window may lie in padding alone */
+        c->n_tensors = 3;
+        c->tensor[c->n_tensors++] = name_of(c, 7, p, "b.ofm");
+        c->loop[0] = "c";
+        c->extent[0] = mid;
+        c->n_loops = 3;
+        add(d->workload,
+            "  - {name: %sb, op: pool, shape: [%d, %d, %d], kernel: %d, pad: 1, stride: %d, dtype: f32, inputs: "
+            "{ifm: "
+            "%smid}}\n",
+            p, (int)mid, (int)h1, (int)w1, (int)k2, (int)stride, p);
+        return;
+    }
     add(d->workload,
         "  - {name: %sb, op: conv, shape: [%d, %d, %d], out: %d, kernel: %d, pad: 1, stride: %d, dtype: f32, "
         "inputs: {ifm: "
@@ -258,7 +272,14 @@ static void add_group(draw *d, const chain *c, int first, int n, int core)
     else
         add(d->mapping, "sizes: {}");
     if (whole && n == c->n) add_buffers(d, c, cut);
-    add(d->mapping, "}]");
+    add(d->mapping, "}");
+    if (d->lanes[core] && !split && whole && toss(d, 2)) {
+        add(d->mapping, ", {at: rf, ");
+        cut = add_sizes(d, c->loop, c->extent, c->n_loops);
+        if (n == c->n && toss(d, 2)) add(d->mapping, ", keep: {%s: all}", c->tensor[pick(d, 0, 1)]);
+        add(d->mapping, "}");
+    }
+    add(d->mapping, "]");
     if (c->reduce && n == c->n && n > 1) add(d->mapping, ", reduce: %s", c->reduce);
     if (n == 1 && first == 0 && c->n_loops == 3 && toss(d, 3) && (d->lanes[core] && !split))
         add(d->mapping, ", unroll: {%s: {rows: m, columns: %s}}", c->op[0], toss(d, 2) ? "k" : "[n, k]");
