@@ -316,7 +316,7 @@ static void find_path(const tw_async *s, const command *c, int64_t *from)
     if (c->data && c->data->at > cause->at) cause = c->data;
     if (c->credit && c->credit->at > cause->at) cause = c->credit;
     copy_path(s, from, tw_path_of(s, cause));
-    from[c->event->instr.engine] += c->start - cause->at;
+    if (c->wait == TW_WAIT_PORT) from[c->event->instr.engine] += c->start - cause->at;
 }
 
 static void apply(tw_async *s, const command *c)

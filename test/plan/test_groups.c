@@ -91,6 +91,22 @@ static void add_core(draw *d, int c)
             d->sram ? "sram, " : "", (int)pick(d, 1, 8));
 }
 
+static void add_port(draw *d, int number, const char *memory)
+{
+    add(d->machine, "  - {name: p%d, memory: %s, ways: %d, per_cycle: %d, word: %d, read: 1 pJ}\n", number, memory,
+        (int)pick(d, 1, 2), (int)pick(d, 1, 16), (int)pick(d, 1, 8));
+}
+
+/* One port or two, of memories that all cores share or, behind lanes, of registers. */
+static void draw_ports(draw *d)
+{
+    bool both = toss(d, 3);
+    if (!both && !toss(d, 2)) return;
+    add(d->machine, "ports:\n");
+    add_port(d, 0, d->sram && (both || toss(d, 2)) ? "sram" : "dram");
+    if (both) add_port(d, 1, d->sram ? "dram" : d->lanes[0] && toss(d, 2) ? "c0.rf" : "c0.l1");
+}
+
 static void draw_machine(draw *d)
 {
     d->n_cores = (int)pick(d, 1, MAX_CORES);
@@ -104,9 +120,7 @@ static void draw_machine(draw *d)
     }
     add(d->machine, "cores:\n");
     for (int c = 0; c < d->n_cores; c++) add_core(d, c);
-    if (toss(d, 2))
-        add(d->machine, "ports:\n  - {name: p0, memory: %s, ways: %d, per_cycle: %d, word: %d, read: 1 pJ}\n",
-            d->sram && toss(d, 2) ? "sram" : "dram", (int)pick(d, 1, 2), (int)pick(d, 1, 16), (int)pick(d, 1, 8));
+    draw_ports(d);
 }
 
 /* ---- workloads and their groups ---- */
