@@ -62,17 +62,19 @@ tw_status tw_plan_build_joint(const tw_model *model, const tw_machine *machine, 
 
 /* ---- the verdict ---- */
 
-/* Whether executing needs less than 4 GiB of the host, and no more points than allowed. */
+/* Whether executing needs less than 4 GiB of the host, and no more points of any operator than allowed. */
 static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
 {
     static const int64_t default_max = INT64_C(1) << 31;
     enum { BYTES_PER_ELEM = 32, BYTES_PER_UNIT = 16, MOST_MIB = 4096 };
-    int64_t mib = 0;
+    int64_t mib = 0, most = options->max_macs > 0 ? options->max_macs : default_max;
+    for (int i = 0; i < plan->model->n_ops; i++)
+        if (plan->op[i].timeline.sum.macs > most) return false;
     for (int t = 0; t < plan->model->n_tensors; t++)
         mib += (tw_tensor_elems(&plan->model->tensor[t]) >> 20) * BYTES_PER_ELEM;
     for (int b = 0; b < plan->joint->program->n_buffers; b++)
         mib += (plan->joint->program->buffer[b].size >> 20) * BYTES_PER_UNIT;
-    return mib < MOST_MIB && plan->sum.macs <= (options->max_macs > 0 ? options->max_macs : default_max);
+    return mib < MOST_MIB;
 }
 
 typedef struct watcher {

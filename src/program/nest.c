@@ -385,9 +385,9 @@ static unsigned emptying_loops(const tw_nest *nest, int k, moved_by moved)
     const tw_op *op = nest->op[k].op;
     bool clipped = false;
     unsigned loops = 0;
-    for (int j = k + 1; j < nest->n_ops; j++)
+    for (int j = k + 1; j < nest->n_ops; j++) /* what is behind it may leave those before without work */
         for (int o = 0; o < tw_op_output(nest->op[j].op); o++)
-            if (nest->op[j].op->operand[o].tensor == op->operand[tw_op_output(op)].tensor)
+            if (maker_of(nest, nest->op[j].op->operand[o].tensor) >= 0)
                 clipped |= tw_op_clipped(nest->op[j].op) >> o & 1;
     for (int l = 0; l < op->n_loops && clipped; l++) loops |= moved[k][l];
     return loops;

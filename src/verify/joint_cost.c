@@ -21,10 +21,18 @@ static int64_t units_of(const tw_joint_at *s, const tw_region *region)
                           tw_verify_region_elems(&j->tensor[s->tensor].shape, region));
 }
 
-static bool is_repeated(const tw_operand *shape, const tw_joint_part *lane, int64_t i)
+/* Whether a lane differs from one before it only in pieces of loops that the operand does not depend on. Pieces are filled from
+ * the first on, so that is a lane which has a piece other than the first of such a loop. */
+static bool is_repeated(const tw_joint_at *s, unsigned per, int64_t lane)
 {
-    for (int64_t k = 0; k < i; k++)
-        if (tw_joint_same(shape, &lane[k], &lane[i])) return true;
+    const tw_operand *operand = &s->op->op->operand[s->instr->operand];
+    unsigned known = 0;
+    for (int a = 0; a < operand->n_axes; a++) known |= tw_verify_axis_loops(&operand->axis[a]);
+    for (int l = s->op->op->n_loops - 1; l >= 0; l--) {
+        if (s->op->dim[l] == 0 || !(per >> (s->op->dim[l] - 1) & 1)) continue;
+        if (lane % s->op->parts[l] > 0 && !(known >> l & 1)) return true;
+        lane /= s->op->parts[l];
+    }
     return false;
 }
 
@@ -42,7 +50,6 @@ static tw_joint_part moved_part(const tw_joint_at *s, const tw_joint_part *lane)
 tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner)
 {
     bool inward = s->inward;
-    const tw_operand *shape = &s->j->tensor[s->tensor].shape;
     const tw_engine *e = &s->j->in.platform->engine[s->instr->engine].is;
     const tw_joint_run *run = inward ? s->todo->run : s->todo->src[0].run;
     tw_joint_moved moved = {0};
@@ -55,7 +62,7 @@ tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner)
         tw_joint_part part = moved_part(s, &run->lane[i]);
         if (!part.any) continue;
         each += units_of(s, &part.region);
-        if (!is_repeated(shape, run->lane, i)) once += units_of(s, &part.region);
+        if (!is_repeated(s, inner->per, i)) once += units_of(s, &part.region);
     }
     bool shared = inward ? e->multicast : inner->summed;
     moved.work = shared ? once : each;
@@ -104,7 +111,6 @@ static int64_t shape_of(const tw_joint_at *s, const tw_engine *engine, const tw_
 /* Each lane is a transfer of its own, but those that are served together. */
 static int64_t transfer_shape(const tw_joint_at *s, const tw_engine *engine)
 {
-    const tw_operand *shape = &s->j->tensor[s->tensor].shape;
     bool inward = s->inward;
     int hold = inward ? s->todo->dst : s->todo->src[0].hold;
     const tw_joint_hold *h = &s->group->hold[hold];
@@ -114,7 +120,7 @@ static int64_t transfer_shape(const tw_joint_at *s, const tw_engine *engine)
     for (int64_t i = 0; i < h->lanes; i++) {
         tw_joint_part part = moved_part(s, &run->lane[i]);
         bool shared = inward ? engine->multicast : h->summed;
-        if (part.any && !(shared && is_repeated(shape, run->lane, i))) sum += shape_of(s, engine, &part.region);
+        if (part.any && !(shared && is_repeated(s, h->per, i))) sum += shape_of(s, engine, &part.region);
     }
     return sum;
 }

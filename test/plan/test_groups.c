@@ -295,7 +295,7 @@ static void add_group(draw *d, const chain *c, int first, int n, int core)
     }
     add(d->mapping, "]");
     if (c->reduce && n == c->n && n > 1) add(d->mapping, ", reduce: %s", c->reduce);
-    if (n == 1 && first == 0 && c->n_loops == 3 && toss(d, 3) && (d->lanes[core] && !split))
+    if (n == 1 && first == 0 && c->loop[0][0] == 'm' && c->n_loops == 3 && toss(d, 3) && (d->lanes[core] && !split))
         add(d->mapping, ", unroll: {%s: {rows: m, columns: %s}}", c->op[0], toss(d, 2) ? "k" : "[n, k]");
     add(d->mapping, "}\n");
 }
