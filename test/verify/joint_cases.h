@@ -520,21 +520,18 @@ static inline void case_shuffle(naive *v, uint64_t *state)
         }
 }
 
-/* From `start` on, the first moment at which the port has a way for the whole command. */
+/* From `start` on, the first moment at which a way of the port is free for the whole command, which is the first such one's. */
 static inline void case_find_way(naive *v, int command, int64_t start)
 {
-    for (naive_time(v, command, start); naive_at_port(v, &v->event[command].instr);
-         naive_time(v, command, ++start)) {
-        bool fits = true;
-        for (int64_t c = start; c < v->event[command].busy_end && fits; c++) {
-            int64_t n = 0;
+    for (naive_time(v, command, start); naive_at_port(v, &v->event[command].instr); naive_time(v, command, ++start))
+        for (int w = 0; w < v->port.ways; w++) {
+            bool fits = true;
             for (int i = 0; i < command; i++)
-                n += naive_at_port(v, &v->event[i].instr) && v->event[i].start_cycle <= c &&
-                     c < v->event[i].busy_end;
-            fits = n < v->port.ways;
+                fits &= !naive_at_port(v, &v->event[i].instr) || v->way[i] != w ||
+                        v->event[i].start_cycle >= v->event[command].busy_end || v->event[i].busy_end <= start;
+            v->way[command] = w;
+            if (fits) return;
         }
-        if (fits) return;
-    }
 }
 
 /* Every command as soon as it can. */
