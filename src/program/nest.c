@@ -457,6 +457,51 @@ static tw_status check_lanes(const builder *b, const tw_stay *s)
                               engine >= 0 ? nest->platform->engine[engine].name : "none");
 }
 
+/* What a machine file may say about programs of one operator, and programs of groups do not do: an answer that ignored it would be
+ * wrong. Placement is not among them: buffers that lie one behind the other are where every policy may put them. */
+static tw_status check_known(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    const tw_machine *machine = nest->op[0].machine;
+    if (machine->reuse != TW_REUSE_RESIDENT)
+        return tw_diag_error(
+            b->diag, nest->map->loc,
+            "machine '%s' has 'reuse: declared', which groups do not know: they never send again what is there",
+            machine->name);
+    for (int s = 0; s < nest->n_stays; s++) {
+        const tw_stay *stay = &nest->stay[s];
+        const tw_memory *memory = &nest->platform->memory[stay->memory].is;
+        const tw_engine *mover = stay->engine >= 0 ? &nest->platform->engine[stay->engine].is : NULL;
+        if (memory->doubles != TW_DOUBLE_ANY)
+            return tw_diag_error(b->diag, memory->loc, "memory '%s' has 'buffers: %s', which groups do not know",
+                                 memory_name(nest, stay->memory), tw_doubling_name(memory->doubles));
+        if (mover && (mover->joins || mover->drains))
+            return tw_diag_error(b->diag, mover->loc, "engine '%s' has '%s', which groups do not know",
+                                 nest->platform->engine[stay->engine].name,
+                                 mover->joins ? "joins: inputs" : "prefetch: innermost");
+    }
+    return TW_OK;
+}
+
+/* Pieces of reductions are tiles, too. */
+static tw_status check_reduce(const builder *b)
+{
+    const tw_nest *nest = b->nest;
+    for (int k = 0; k < nest->n_ops; k++) {
+        const tw_nest_op *op = &nest->op[k];
+        const tw_engine *engine = &op->machine->engine[op->machine->compute];
+        for (int l = 0; l < op->op->n_loops; l++) {
+            int64_t n = tw_cdiv(op->op->loop[l].extent, op->reduce[l]), points = op->op->loop[l].extent / n;
+            if (n > 1 && points < engine->min_tile)
+                return tw_diag_infeasible(
+                    b->diag, nest->map->loc,
+                    "pieces of loop '%s' of '%s' have %" PRId64 " points, engine '%s' needs at least %" PRId64,
+                    op->op->loop[l].name, op->op->name, points, engine->name, engine->min_tile);
+        }
+    }
+    return TW_OK;
+}
+
 /* Partial sums of the driver stay until they are complete. */
 static tw_status check_order(const builder *b)
 {
@@ -526,6 +571,8 @@ static tw_status settle(builder *b)
     }
     for (int k = 0; k < nest->n_ops; k++) TW_TRY(check_sums(b, k));
     nest->prefetches = carries_ahead(nest);
+    TW_TRY(check_known(b));
+    TW_TRY(check_reduce(b));
     return check_order(b);
 }
 

@@ -103,4 +103,34 @@ YAML
 expect 0 eval gemv:1x7,dtype=u8 -m machine.yaml --mapping=map.yaml
 says out.txt "verified    checked"
 
+# Rounds were skipped although units that take turns had stood idle for longer and longer: waits came out too short.
+cat >workload.yaml <<'YAML'
+workload: w
+ops: [{name: op, op: add, shape: [10, 7], dtype: i8}]
+YAML
+cat >machine.yaml <<'YAML'
+machine: m
+unit: byte
+timing: async
+memories: [{name: dram, size: unlimited}, {name: l3, size: unlimited}, {name: l2, size: unlimited}, {name: l1, size: unlimited}]
+engines:
+  - {name: mac, computes: add, memory: l1, cost: {per_step: 2, step: 2}}
+  - {name: e01in, between: [dram, l3], carries: in, joins: inputs, count: 3, cost: {constant: 18, busy: 0}}
+  - {name: e01out, between: [dram, l3], carries: out, cost: {latency: 3, per_cycle: 2}}
+  - {name: e12in, between: [l3, l2], carries: in, count: 2, cost: {constant: 9, busy: 0}}
+  - {name: e12out, between: [l3, l2], carries: out, cost: {per_step: 0, step: 8}}
+  - {name: e23in, between: [l2, l1], carries: in, joins: inputs, cost: {latency: 1, per_cycle: 1}}
+  - {name: e23out, between: [l2, l1], carries: out, cost: {constant: 4, busy: 3}}
+YAML
+cat >map.yaml <<'YAML'
+mapping:
+  op:
+    levels:
+      - {at: l3, cut: greedy, sizes: {d1: 1}, order: [d0, d1], keep: {ifm: d1, w: all, ofm: all}}
+      - {at: l2, pass: true, keep: {ifm: all}}
+      - {at: l1, cut: greedy, sizes: {d0: 3}, order: [d1, d0], keep: {w: d1, ofm: d1}}
+YAML
+expect 0 eval workload.yaml -m machine.yaml --mapping=map.yaml
+says out.txt "verified    checked"
+
 exit $failed

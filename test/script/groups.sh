@@ -95,4 +95,54 @@ shows 14-array-and-vector "$source"/examples/14-array-and-vector/workload.yaml "
 # Plans of different kinds compare by what both have.
 expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping="$source"/examples/06-kpu/mapping.yaml -q -o kpu
 expect 0 compare 11-two-cores/plan.json kpu/plan.json; says out.txt cycles
+
+# Files that were once answered wrongly.
+machine() { # NAME ENGINE..: two memories, a mover for each way and what is given
+    printf 'machine: m\nunit: byte\ntiming: async\nmemories: %s\nengines:\n' "$1"; shift
+    printf '  - %s\n' "$@"
+}
+machine '[{name: dram, size: unlimited}, {name: l2, size: 64 KiB}, {name: l1, size: 16 KiB}]' \
+    '{name: n, between: [dram, l2], cost: {latency: 2, per_cycle: 8}}' '{name: m, between: [l2, l1], cost: {latency: 2, per_cycle: 8}}' \
+    '{name: pe, computes: multiply-add, memory: l1, cost: {array: [4, 4]}}' >two.yaml
+machine '[{name: dram, size: unlimited}, {name: rf, size: 1 KiB, holds: inputs, per: columns}, {name: acc, size: 1 KiB, holds: output}]' \
+    '{name: feed, between: [dram, rf], carries: in, multicast: true, cost: {latency: 2, per_cycle: 8}}' \
+    '{name: array, computes: [multiply-add, max], memory: acc, cost: {array: {rows: 2, columns: 4}}}' \
+    '{name: drain, between: [dram, acc], carries: out, cost: {latency: 2, per_cycle: 8}}' >lanes.yaml
+machine '[{name: dram, size: unlimited}, {name: l1, size: 4 KiB}]' '{name: ld, between: [dram, l1], carries: in, cost: {latency: 2, per_cycle: 8}}' \
+    '{name: st, between: [dram, l1], carries: out, cost: {latency: 20, per_cycle: 8}}' \
+    '{name: pe, computes: multiply-add, memory: l1, writes: end, cost: {array: [4, 4]}}' >late.yaml
+group() { printf 'groups: [{ops: [%s], levels: [%s]%s}]\n' "$1" "$2" "${3:+, $3}" >map.yaml; }
+
+group matmul '{at: l2, sizes: {m: 2}}, {at: l1, tiles: {m: 2}}' # a piece at the edge cannot have so many tiles
+expect 2 eval matmul:3x4x4 -m two.yaml --mapping=map.yaml
+says err.txt "a piece of loop 'm' with 1 points cannot be cut into 2 tiles"
+group matmul '{at: rf, sizes: {m: 4, n: 4}, order: [m, n], keep: {w: all}}' 'unroll: {matmul: {rows: m, columns: n}}'
+expect 1 eval matmul:8x8x8,dtype=i8 -m lanes.yaml --mapping=map.yaml
+says err.txt "loop 'n' of 'matmul' lies over the lanes of 'rf' and is cut while 'matmul.w' is held there"
+group conv '{at: rf}' 'unroll: {conv: {rows: oc, columns: ox}}' # lanes that hold the same because of padding are not one
+expect 0 eval conv:4x2x2,out=4,kernel=3,pad=1,dtype=i8 -m lanes.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+group pool '{at: rf, sizes: {oy: 1, ky: 1}, order: [oy, ky]}' 'unroll: {pool: {rows: c, columns: ox}}'
+expect 0 eval pool:4x4x4,kernel=3,pad=1,dtype=i8 -m lanes.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+group matmul '{at: l1, sizes: {m: 2}, buffers: {ifm: 2}}' # a result that is needed at the end takes its buffer then
+expect 0 eval matmul:8x8x8,dtype=i8 -m late.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+cat >three.yaml <<'YAML'
+workload: three
+ops:
+  - {name: a, op: conv, shape: [1, 1, 1], out: 1, kernel: 1, pad: 2, dtype: f32, output: t}
+  - {name: b, op: conv, shape: [1, 5, 5], out: 1, kernel: 1, dtype: f32, inputs: {ifm: t}, output: u}
+  - {name: c, op: conv, shape: [1, 5, 5], out: 1, kernel: 1, pad: 1, dtype: f32, inputs: {ifm: u}}
+YAML
+group 'a, b, c' '{at: l2}, {at: l1, sizes: {oy: 1, ox: 1}}' # some steps meet nothing but padding
+expect 0 eval three.yaml -m two.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+
+# What groups do not know is refused, not ignored.
+refused() { # SED-SCRIPT TEXT
+    sed "$1" two.yaml >other.yaml
+    expect 2 eval matmul:3x4x4 -m other.yaml --mapping=map.yaml; says err.txt "$2"
+}
+group matmul '{at: l1, sizes: {m: 2}}'
+refused 's/^timing: async/timing: async\nreuse: declared/' "'reuse: declared', which groups do not know"
+refused 's/between: \[l2, l1\]/between: [l2, l1], joins: inputs/' "engine 'm' has 'joins: inputs', which groups do not know"
+refused 's/between: \[l2, l1\]/between: [l2, l1], prefetch: innermost/' "engine 'm' has 'prefetch: innermost', which groups do not know"
+refused 's/size: 16 KiB/size: 16 KiB, buffers: dual/' "memory 'l1' has 'buffers: dual', which groups do not know"
 exit $failed
