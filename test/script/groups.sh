@@ -40,6 +40,9 @@ shows() {
         fail "$name: engines and holds move different amounts"
     [ "$(total "$name"/plan.json engines loads stores)" = "$(total "$name"/plan.json holds transfers)" ] ||
         fail "$name: engines and holds count different transfers"
+    for word in $(sed -n 's/^    {"name": "\([^"]*\)", "core".*"runs": 0, .*/\1/p' "$name"/plan.json); do
+        says "$name"/plan.json "\"engine\": \"$word\", \"transfers\"" # every mover makes the transfers of some hold
+    done
     [ $(($(total "$name"/plan.json engines critical_cycles) + $(number "$name"/plan.json critical_port_cycles))) = "$cycles" ] || fail "$name: shares of the critical path"
     [ "$(grep -c '"tick"' "$name"/plan.json)" = "$instructions" ] || fail "$name: the document has other rows"
     expect 0 eval "${run[@]}" --json --rows=3; valid_json out.txt

@@ -100,6 +100,7 @@ export interface HoldDoc {
   by_sub_step: boolean;
   mover: string | null;
   drain: string | null;
+  engine: string | null; // that makes its transfers
   slots: number;
   slot_units: number;
   copies: number;

@@ -170,6 +170,7 @@ static void write_hold(const tw_plan *plan, int s, tw_json *j)
     tw_json_key_int(j, "copies", stay->lanes);
     tw_json_key_int(j, "peak", pool->peak);
     tw_json_key_int(j, "wait_cycles", pool->wait_cycles);
+    tw_json_key_string(j, "engine", engine_name(plan, tw_joint_mover_of(plan, s)));
     tw_json_key_int(j, "transfers", link->transfers);
     tw_json_key_int(j, "units", link->units);
     tw_json_key_int(j, "loads", link->loads);

@@ -114,6 +114,19 @@ int tw_joint_group_of_stay(const tw_plan *plan, int stay)
     return g;
 }
 
+int tw_joint_mover_of(const tw_plan *plan, int stay)
+{
+    const tw_nest *nest = &plan->joint->program->nest[tw_joint_group_of_stay(plan, stay)];
+    const tw_stay *s = plan->joint->program->stay[stay];
+    if (s->engine >= 0 && s->inwards) return s->engine;
+    if (s->drain >= 0) return s->drain;
+    for (int i = 0; i < nest->n_stays; i++) {
+        const tw_stay *next = &nest->stay[i];
+        if (next->from == TW_FROM_STAY && &nest->stay[next->source] == s && !next->inwards) return next->engine;
+    }
+    return -1;
+}
+
 /* ---- commands ---- */
 
 const char *tw_joint_label(const tw_plan *plan, const tw_instr *in, char *text)

@@ -242,7 +242,7 @@ static tw_status add_hold(const tw_plan *plan, int s, tw_table *table, tw_arena 
     enum { TENSOR, MEMORY, HELD, BUFFERS, SIZE, TRANSFERS, UNITS, MOVER };
     const tw_stay *stay = plan->joint->program->stay[s];
     const tw_link_count *link = &plan->joint->timeline.link[s];
-    int mover = stay->engine >= 0 ? stay->engine : stay->drain;
+    int mover = tw_joint_mover_of(plan, s);
     tw_text held = {0};
     tw_joint_kept_print(plan, stay, tw_joint_group_of_stay(plan, s), &held);
     const char *text = held.failed ? NULL : tw_arena_strndup(arena, held.bytes, held.len);

@@ -157,7 +157,7 @@ function holdColumns(doc: PlanDoc): Column<HoldDoc>[] {
     { key: "slot_units", title: "of size", value: (h) => h.slot_units, show: (h) => amount(h.slot_units, unit) },
     { key: "transfers", title: "transfers", value: (h) => h.transfers },
     { key: "units", title: "moved", value: (h) => h.units, show: (h) => (h.units ? amount(h.units, unit) : "–") },
-    { key: "mover", title: "by", value: (h) => h.mover ?? h.drain, show: (h) => h.mover ?? h.drain ?? "–" },
+    { key: "engine", title: "by", value: (h) => h.engine, show: (h) => h.engine ?? "–" },
   ];
 }
 
