@@ -1,5 +1,5 @@
 /* src/search/bound.c - see bound.h. */
-#include "search/view.h"
+#include "search/closed.h"
 
 #include <math.h>
 
@@ -65,13 +65,15 @@ static int64_t movement_cycles(const tw_view *v, int m)
     return rate > 0 ? (int64_t)floor((double)s->movement[m] / rate * (1 - 1e-9)) : 0;
 }
 
-static void add_traffic(tw_view *v, tw_traffic_bound *all)
+static bool raise_traffic(tw_view *v, int m, tw_traffic_bound *all, int64_t *energy);
+
+static bool add_traffic(tw_view *v, tw_traffic_bound *all)
 {
     const tw_space *s = v->s;
     tw_outcome *cost = &v->out->cost;
     cost->energy_fj = tw_sat_mul(v->points, s->machine->engine[s->machine->compute].energy_fj);
     for (int m = 1; m < s->machine->n_memories; m++) {
-        int64_t energy = 0, least_both = INT64_MAX;
+        int64_t energy = 0, least_both = INT64_MAX, over_all;
         for (int o = 0; o < s->op->n_operands; o++) {
             if (!tw_space_holds(s, m, o) || (s->resident >> o & 1)) continue;
             int e = s->mover[m][o];
@@ -89,9 +91,67 @@ static void add_traffic(tw_view *v, tw_traffic_bound *all)
             energy = tw_max(energy, tw_sat_mul(s->movement[m], least_both));
             cost->crossed[m] = s->movement[m];
         }
-        cost->energy_fj = tw_sat_add(cost->energy_fj, energy);
+        if (!raise_traffic(v, m, all, &over_all)) return false;
+        cost->energy_fj = tw_sat_add(cost->energy_fj, tw_max(energy, over_all));
     }
     for (int e = 0; e < s->machine->n_engines; e++) cost->moved[e] = all->units[e];
+    return true;
+}
+
+/* ---- over all orders and residencies ---- */
+
+/* What a unit costs that crosses into memory m, or out of it. */
+static tw_price energy_price(const tw_space *s, int m)
+{
+    tw_price price = {{0}, 0};
+    for (int o = 0; o < s->op->n_operands; o++)
+        if (tw_space_holds(s, m, o))
+            price.of[o] = s->machine->memory[s->outside[m][o]].energy_fj + s->machine->memory[m].energy_fj;
+    price.back = price.of[tw_op_output(s->op)];
+    return price;
+}
+
+/* 1 for what engine e carries; for every engine if e is -1. */
+static tw_price mover_price(const tw_space *s, int m, int e)
+{
+    tw_price price = {{0}, e < 0 || s->back[m] == e};
+    for (int o = 0; o < s->op->n_operands; o++)
+        price.of[o] = tw_space_holds(s, m, o) && (e < 0 || s->mover[m][o] == e);
+    return price;
+}
+
+/* Units by each mover between memory m and those outside. Movers that nothing makes wait, however often tiles come, are not
+ * asked about. */
+static void raise_movers(tw_closed *c, tw_traffic_bound *all)
+{
+    const tw_space *s = c->v->s;
+    for (int e = 0; e < s->machine->n_engines; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES || engine->memory != c->memory || all->units[e] == 0) continue;
+        tw_price price = mover_price(s, c->memory, e);
+        all->units[e] = tw_max(all->units[e], tw_closed_least(c, &price));
+    }
+}
+
+/* Raises what crosses into memory m to the least over all orders and residencies; returns the energy of it. False: nothing
+ * fits. */
+static bool raise_traffic(tw_view *v, int m, tw_traffic_bound *all, int64_t *energy)
+{
+    const tw_space *s = v->s;
+    int64_t *crossed = &v->out->cost.crossed[m];
+    tw_closed c;
+    *energy = 0;
+    if (s->rules->nests || s->wants == 0 || !tw_closed_of(v, m, &c) || c.n == 0) return true;
+    if (s->wants & TW_WANTS_TRAFFIC) {
+        tw_price price = mover_price(s, m, -1);
+        *crossed = tw_max(*crossed, tw_closed_least(&c, &price));
+    }
+    if (s->wants & TW_WANTS_ENERGY) {
+        tw_price price = energy_price(s, m);
+        *energy = tw_closed_least(&c, &price);
+    }
+    if (s->wants & (TW_WANTS_TIME | TW_WANTS_TRAFFIC)) raise_movers(&c, all);
+    return *crossed < INT64_MAX && *energy < INT64_MAX;
 }
 
 void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
@@ -101,8 +161,8 @@ void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
     *out = (tw_least){.cycles_by = TW_BOUND_COMPUTE, .cycles_at = -1};
     tw_view_of(s, p, out, &v);
     out->feasible = fits(&v);
+    out->feasible = out->feasible && add_traffic(&v, &all);
     if (!out->feasible) return;
-    add_traffic(&v, &all);
     s->rules->bound(&v, &all);
     out->execs = v.execs[v.f->n_tiled];
     for (int m = 1; m < s->machine->n_memories; m++)

@@ -204,7 +204,23 @@ static void find_movers(tw_space *s, int o)
     for (int m = 1; m < s->machine->n_memories; m++) {
         s->outside[m][o] = tw_path_outer(s->path[o], m);
         s->mover[m][o] = tw_machine_link_of(s->machine, s->op, o, s->outside[m][o], m, way);
+        if (way == TW_OUTWARDS)
+            s->back[m] = tw_machine_link_of(s->machine, s->op, o, s->outside[m][o], m, TW_INWARDS);
     }
+}
+
+/* What the objectives depend on; without any it is latency. */
+static unsigned wants_of(const tw_search_options *options)
+{
+    unsigned wants = options->n_objectives == 0 ? TW_WANTS_TIME : 0;
+    for (int i = 0; i < options->n_objectives; i++) switch (options->objective[i].measure) {
+        case TW_ENERGY: wants |= TW_WANTS_ENERGY; break;
+        case TW_EDP: wants |= TW_WANTS_ENERGY | TW_WANTS_TIME; break;
+        case TW_TRAFFIC: wants |= TW_WANTS_TRAFFIC; break;
+        case TW_PEAK: break;
+        default: wants |= TW_WANTS_TIME; break;
+        }
+    return wants;
 }
 
 tw_status tw_space_of(const tw_problem *problem, const tw_search_options *options, tw_arena *arena, tw_diag *diag,
@@ -240,12 +256,14 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     s.leaves_out = s.clipped && s.rules->nests && s.op->compute != TW_MAP;
     s.cuts = cuts_of(&s, options->cut);
     TW_TRY(modes_of(&s, options, diag, &s.modes));
+    s.partial_units = tw_machine_units(machine, s.op->accumulator, 1);
     for (int o = 0; o < s.op->n_operands; o++) {
         s.elem_units[o] = tw_machine_units(machine, model->tensor[s.op->operand[o].tensor].dtype, 1);
         s.loops[o] = tw_operand_loops(&s.op->operand[o]);
         find_movers(&s, o);
     }
     s.reductions = tw_op_reductions(s.op);
+    s.wants = wants_of(options);
     TW_TRY(make_frames(&s, options, arena));
     *out = s;
     return TW_OK;
@@ -526,6 +544,13 @@ static tw_cut_loops order_of(const tw_space *s, const tw_part *p, int t)
         permute(c.loop + n_parallel, c.n - n_parallel, k % inner, out.loop + n_parallel);
     }
     return out;
+}
+
+bool tw_part_order(const tw_space *s, const tw_part *p, int t, tw_cut_loops *out)
+{
+    if (!tw_part_is_sized(s, p) || tw_range_open(p->var[s->frame[p->frame].order + t])) return false;
+    *out = order_of(s, p, t);
+    return true;
 }
 
 static bool holds(const tw_space *s, int m, int o) { return s->path[o] >> m & 1; }

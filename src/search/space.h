@@ -59,6 +59,9 @@ typedef struct tw_search_rules {
 } tw_search_rules;
 extern const tw_search_rules tw_search_rows, tw_search_stream;
 
+/* Figures of a part that an objective depends on: the others need no better bound than a cheap one. */
+typedef enum tw_figure { TW_WANTS_TIME = 1, TW_WANTS_ENERGY = 2, TW_WANTS_TRAFFIC = 4 } tw_figure;
+
 typedef struct tw_space {
     tw_problem problem;
     const tw_op *op;           /* of the problem */
@@ -80,9 +83,12 @@ typedef struct tw_space {
     tw_path path[TW_MAX_OPERANDS];   /* tw_machine_path                                             */
     /* The memory outside memory m on the operand's path, and the mover that carries it between the two. */
     int outside[TW_MAX_MEMORIES][TW_MAX_OPERANDS], mover[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    unsigned divided;      /* loops of axes that are divided: their footprints grow in steps           */
-    unsigned reductions;   /* tw_op_reductions                                                       */
-    int64_t points_inside; /* loop points that touch no padding, at least                            */
+    int back[TW_MAX_MEMORIES]; /* the mover that brings partial sums back into memory m, -1: none       */
+    int64_t partial_units;     /* of an unfinished sum                                              */
+    unsigned wants;            /* figures that bounds are asked for, see tw_figure                   */
+    unsigned divided;          /* loops of axes that are divided: their footprints grow in steps           */
+    unsigned reductions;       /* tw_op_reductions                                                       */
+    int64_t points_inside;     /* loop points that touch no padding, at least                            */
     int64_t overhang[TW_MAX_OPERANDS][TW_MAX_AXES]; /* positions that an axis reaches outside its tensor */
     int64_t useful[TW_MAX_LOOPS];   /* values of a loop that touch something, at least             */
     int64_t least[TW_MAX_OPERANDS]; /* elements that must be moved                                 */
@@ -144,6 +150,8 @@ bool tw_part_complete(const tw_space *space, tw_part *part);
 bool tw_part_may_choose(const tw_space *space, const tw_part *part, int var, int32_t value);
 /* The k-th permutation of all loops. */
 void tw_order_of_number(const tw_op *op, int64_t k, int order[TW_MAX_LOOPS]);
+/* The loops that level t cuts, in their order; false: sizes or the order are open. */
+bool tw_part_order(const tw_space *space, const tw_part *part, int t, tw_cut_loops *out);
 /* Chooses the order of tiled level t, as far as its loops are cut there; false: that order is not allowed. */
 bool tw_part_set_order(const tw_space *space, tw_part *part, int t, const int order[TW_MAX_LOOPS]);
 /* Lengths, all different, of the pieces of loop l that reach tiled level t (n_tiled: the innermost tiles), sizes and rules outside
