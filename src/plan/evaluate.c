@@ -236,6 +236,33 @@ static tw_status outline(void *user, const tw_problem *problem, const tw_op_map 
     return status;
 }
 
+/* What the formula counts of a program, but its time. */
+static tw_status outcome_by_formula(const tw_program *p, tw_arena *scratch, tw_outcome *out)
+{
+    tw_outline outline;
+    TW_TRY(outline_program(p, scratch, &outline));
+    *out = (tw_outcome){.energy_fj = outline.energy_fj};
+    memcpy(out->moved, outline.units, sizeof out->moved);
+    memcpy(out->crossed, outline.crossed, sizeof out->crossed);
+    for (int m = 1; m < p->machine->n_memories; m++) TW_TRY(tw_group_need(p, m, scratch, &out->used[m]));
+    return TW_OK;
+}
+
+static tw_status count(void *user, const tw_problem *problem, const tw_op_map *map, tw_outcome *out,
+                       int64_t *short_by)
+{
+    bench *b = user;
+    tw_arena_mark mark = tw_arena_save(b->scratch);
+    tw_program program;
+    b->diag.short_by = 0;
+    tw_status status = tw_program_build(problem, map, b->scratch, &b->diag, &program);
+    if (status == TW_OK) status = tw_group_check(&program, b->scratch, &b->diag);
+    *short_by = status == TW_INFEASIBLE ? b->diag.short_by : 0;
+    if (status == TW_OK) status = outcome_by_formula(&program, b->scratch, out);
+    tw_arena_rewind(b->scratch, mark);
+    return status;
+}
+
 /* ---- the evaluator ---- */
 
 tw_evaluator *tw_evaluator_new(int n)
@@ -245,7 +272,7 @@ tw_evaluator *tw_evaluator_new(int n)
         free(c);
         return NULL;
     }
-    c->eval = (tw_eval){.cost = cost, .outline = outline, .n_users = n};
+    c->eval = (tw_eval){.cost = cost, .count = count, .outline = outline, .n_users = n};
     for (c->n = 0; c->n < n; c->n++) {
         bench *b = &c->bench[c->n];
         b->diag.muted = true;

@@ -223,6 +223,15 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     return status;
 }
 
+static tw_status task_count(void *user, const tw_op_map *map, tw_outcome *out, int64_t *short_by)
+{
+    task *t = user;
+    const tw_space *s = t->all->space;
+    t->work += OUTLINE_WORK;
+    t->n_points++;
+    return t->all->eval->count(t->all->eval->user[t->worker], &s->problem, map, out, short_by);
+}
+
 static tw_status task_outline(void *user, const tw_op_map *map, tw_outline *out)
 {
     task *t = user;
@@ -261,7 +270,8 @@ static bool take_part(void *user, tw_part *part)
 /* What a leaf asks of the task; `left` is told of mappings that were not looked at to their end. */
 static tw_judge judge_of(task *t, void (*left)(void *, const tw_goal_value *))
 {
-    return (tw_judge){t, task_wanted, task_found, task_refused, left, task_cost, task_outline, task_stopped};
+    return (tw_judge){t,         task_wanted, task_found,   task_refused, left,
+                      task_cost, task_count,  task_outline, task_stopped};
 }
 
 /* *kept: the heap has the part again. */

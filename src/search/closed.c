@@ -192,7 +192,10 @@ static int chosen_residency(const tw_closed *c, const tw_cut_loops *order, const
         if (m != c->memory && c->v->f->grain[m] == c->level && tw_space_holds(s, m, o)) return -1;
     if (tw_range_open(keep) || s->machine->memory[c->memory].whole) return -1;
     int at = n - keep.lo;
-    while (at > 0 && !tw_space_depends(s, o, order->loop[at - 1])) at--;
+    /* What need not leave stays, where that is not to be declared; a single tile may be kept further in. */
+    bool stays =
+        o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT || !(suffix[at] & c->depends[i]);
+    while (stays && at > 0 && !tw_space_depends(s, o, order->loop[at - 1])) at--;
     while (at < n && tw_space_depends(s, o, order->loop[at]))
         at++; /* these bring each tile once: none is held for them */
     return suffix[at];

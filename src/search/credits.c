@@ -525,7 +525,8 @@ static tw_status search_credits(tw_leaf *leaf)
     find_pools(&c);
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
-    if (!c.timed && c.outline.exact) return try_least(&c, &r);
+    leaf->counted = !c.timed && c.outline.exact;
+    if (leaf->counted) return try_least(&c, &r);
     const tw_machine *machine = leaf->space->machine;
     if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.exact &&
         c.outline.alone > 0 && !c.placed && machine->engine[machine->compute].count == 1)

@@ -3,11 +3,13 @@
 
 tw_status tw_leaf_try(tw_leaf *leaf, const tw_op_map *map)
 {
+    const tw_judge *judge = leaf->judge;
     tw_outcome outcome;
-    bool unfinished;
+    bool unfinished = false;
     int64_t short_by = 0;
-    tw_status status =
-        leaf->judge->cost(leaf->judge->user, leaf->space->machine, map, &outcome, &unfinished, &short_by);
+    tw_status status = leaf->counted
+                           ? judge->count(judge->user, map, &outcome, &short_by)
+                           : judge->cost(judge->user, leaf->space->machine, map, &outcome, &unfinished, &short_by);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) {
         if (status == TW_INFEASIBLE) leaf->judge->refused(leaf->judge->user, map, short_by);
         leaf->n_refused++;

@@ -25,6 +25,8 @@ typedef struct tw_judge {
     /* tw_eval.cost within the budget; TW_OK with *unfinished when that is not enough. */
     tw_status (*cost)(void *user, const tw_machine *machine, const tw_op_map *map, tw_outcome *out,
                       bool *unfinished, int64_t *short_by);
+    /* The same without its time, of a mapping whose transfers a formula counts exactly: nothing is simulated. */
+    tw_status (*count)(void *user, const tw_op_map *map, tw_outcome *out, int64_t *short_by);
     tw_status (*outline)(void *user, const tw_op_map *map, tw_outline *out);
     bool (*stopped)(void *user);
 } tw_judge;

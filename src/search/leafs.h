@@ -8,6 +8,7 @@ typedef struct tw_leaf {
     const tw_goals *goals;
     const tw_part *part;
     bool exhaustive, quick;
+    bool counted; /* no objective depends on time, and the transfers are known by a formula */
     const tw_judge *judge;
     tw_least least;    /* of the part  */
     tw_op_map map;     /* buffers open */

@@ -47,6 +47,9 @@ typedef struct tw_eval {
      * outcome when the meter ends it. */
     tw_status (*cost)(void *user, const tw_problem *problem, const tw_op_map *map, tw_meter *meter, tw_outcome *out,
                       int64_t *short_by);
+    /* Async machines: the same but for the time, by formula; for mappings whose outline is exact. */
+    tw_status (*count)(void *user, const tw_problem *problem, const tw_op_map *map, tw_outcome *out,
+                       int64_t *short_by);
     /* Async machines: the mapping's buffers do not matter, nor whether they fit. */
     tw_status (*outline)(void *user, const tw_problem *problem, const tw_op_map *map, tw_outline *out);
     void *user[TW_MAX_THREADS]; /* one for each thread that may call at the same time */

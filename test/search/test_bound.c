@@ -93,6 +93,25 @@ static void check_walk(const tw_space *s, const walk *w, const tw_op_map *map, c
     }
 }
 
+/* What is counted without a simulation is what the simulation counts. */
+static void check_count(const tw_eval *eval, const tw_space *s, const tw_part *part, const tw_op_map *map,
+                        const tw_outcome *real)
+{
+    tw_outline outline;
+    tw_outcome counted;
+    int64_t ignored;
+    if (!s->discipline->credits || (s->clipped && tw_part_is_hollow(s, part))) return;
+    CHECK_EQ(eval->outline(eval->user[0], &s->problem, map, &outline), TW_OK);
+    if (!outline.exact) return;
+    CHECK_EQ(eval->count(eval->user[0], &s->problem, map, &counted, &ignored), TW_OK);
+    CHECK_EQ(counted.energy_fj, real->energy_fj);
+    for (int e = 0; e < s->machine->n_engines; e++) CHECK_EQ(counted.moved[e], real->moved[e]);
+    for (int m = 1; m < s->machine->n_memories; m++) {
+        CHECK_EQ(counted.crossed[m], real->crossed[m]);
+        CHECK_EQ(counted.used[m], real->used[m]);
+    }
+}
+
 /* Some walks through the space of the first operator; returns how many ended in a mapping that fits. */
 static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t *rng, const char *text, int n)
 {
@@ -106,6 +125,7 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
     int n_found = 0;
     CHECK_EQ(tw_space_of(&(tw_problem){model, 0, &here}, &options, arena, &diag, &space), TW_OK);
     CHECK_EQ(tw_space_measure(&space, arena), TW_OK);
+    space.wants = TW_WANTS_TIME | TW_WANTS_ENERGY | TW_WANTS_TRAFFIC;
     for (int i = 0; i < n; i++) {
         walk w = {.space = &space, .rng = rng};
         bool empty;
@@ -122,6 +142,7 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
                 eval->cost(eval->user[0], &(tw_problem){model, 0, &here}, &map, &meter, &real, &ignored);
             if (status == TW_OK && !meter.unfinished) {
                 check_walk(&space, &w, &map, &real, text);
+                check_count(eval, &space, part, &map, &real);
                 n_found++;
             }
         }
