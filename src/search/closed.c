@@ -73,7 +73,7 @@ static int64_t sum_of_tiles(const tw_view *v, int t, int m, int o)
     const tw_operand *operand = &s->op->operand[o];
     int64_t n = 1;
     unsigned seen = 0;
-    if (s->machine->memory[m].whole || tw_op_windows(s->op) == 0) return s->least[o];
+    if (s->machine->memory[m].whole || v->hollow || tw_op_windows(s->op) == 0) return s->least[o];
     for (int a = 0; a < operand->n_axes; a++) {
         unsigned loops = tw_axis_loops(&operand->axis[a]);
         int64_t along = axis_sum(v, t, o, a);
@@ -130,13 +130,14 @@ static int64_t units_of(const tw_closed *c, int i, unsigned inside, bool all)
         len[l] = piece_of(c, l);
         tiles = tw_sat_mul(tiles, tw_cdiv(len[l], v->hi[c->level][l]));
     }
+    if (v->s->machine->memory[c->memory].whole) tiles = 1; /* one buffer may hold all of it */
     return tw_max(tw_view_units(v, c->operand[i], len), tw_sat_mul(tiles, v->lo_units[c->level][c->operand[i]]));
 }
 
 static int64_t held_by(tw_closed *c, int i, unsigned inside)
 {
     int64_t *held = &c->held[i][inside & c->depends[i]];
-    if (*held == 0) *held = tw_max(1, units_of(c, i, inside & c->depends[i], false));
+    if (*held < 0) *held = units_of(c, i, inside & c->depends[i], false);
     return *held;
 }
 
@@ -162,7 +163,7 @@ static bool add_operand(tw_closed *c, int o)
             c->always[i] = tw_sat_mul(c->always[i], c->level == 0 ? 1 : tiles_along(c->v, c->level - 1, l));
     c->elems[i] = sum_of_tiles(c->v, c->level, c->memory, o);
     c->all[i] = units_of(c, i, 0, true);
-    memset(c->held[i], 0, sizeof *c->held[i] << c->n_loops);
+    memset(c->held[i], -1, sizeof *c->held[i] << c->n_loops);
     return true;
 }
 
@@ -233,7 +234,7 @@ bool tw_closed_of(const tw_view *v, int m, tw_closed *c)
     c->n_loops = c->n = 0;
     c->stuck = 0;
     memset(c->depends, 0, sizeof c->depends);
-    if (v->hollow || !add_loops(c)) return false;
+    if (v->skips || !add_loops(c)) return false;
     for (int o = 0; o < v->s->op->n_operands; o++)
         if (!add_operand(c, o)) return false;
     c->room = room_for(v, m);

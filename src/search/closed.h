@@ -58,7 +58,7 @@ typedef struct tw_closed { /* one memory of a part */
     int n_suffixes[TW_CLOSED_OPERANDS];
     uint8_t suffix[TW_CLOSED_OPERANDS]
                   [TW_CLOSED_LOOPS + 1]; /* ordered: residencies to choose from, as loops inside */
-    int64_t held[TW_CLOSED_OPERANDS][1 << TW_CLOSED_LOOPS]; /* units by the loops inside, 0: not asked for yet */
+    int64_t held[TW_CLOSED_OPERANDS][1 << TW_CLOSED_LOOPS]; /* units by the loops inside, -1: not asked for yet */
     int64_t n_weighed;                                      /* combinations                                 */
     tw_choice choice;
 } tw_closed;

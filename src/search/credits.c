@@ -25,6 +25,7 @@ typedef struct credits {
     tw_machine roomy; /* memories without limit */
     bool timed;       /* an objective depends on time   */
     bool placed;      /* an objective depends on space  */
+    bool counts;      /* units and energy of the outline are exact, padding or not */
     int n_pools;
     pool pool[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
     int64_t n_tries;
@@ -46,8 +47,18 @@ static tw_status ask_outline(credits *c)
 {
     const tw_leaf *leaf = c->leaf;
     TW_TRY(leaf->judge->outline(leaf->judge->user, &leaf->map, &c->outline));
+    c->counts = c->outline.exact;
     c->outline.exact = c->outline.exact && !(leaf->space->clipped && tw_part_is_hollow(leaf->space, leaf->part));
     return TW_OK;
+}
+
+static void raise_counts(credits *c)
+{
+    const tw_machine *machine = c->leaf->space->machine;
+    c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
+    for (int e = 0; e < machine->n_engines; e++) c->least.moved[e] = tw_max(c->least.moved[e], c->outline.units[e]);
+    for (int m = 1; m < machine->n_memories; m++)
+        c->least.crossed[m] = tw_max(c->least.crossed[m], c->outline.crossed[m]);
 }
 
 /* With the transfers counted exactly the links are busier than the part's bound knew. */
@@ -58,19 +69,16 @@ static void raise_least(credits *c)
     int64_t executing =
         tw_cdiv(tw_sat_mul(c->outline.n_execs, c->outline.alone), s->machine->engine[s->machine->compute].count);
     c->least.cycles = tw_max(c->least.cycles, tw_sat_add(executing, tw_cdiv(s->machine->launch, TW_MILLI)));
+    if (c->counts) raise_counts(c);
     if (!c->outline.exact) return;
     c->busiest = executing;
-    c->least.energy_fj = tw_max(c->least.energy_fj, c->outline.energy_fj);
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES) continue;
         int64_t busy = tw_cdiv(tw_busy_of(engine, c->outline.commands[e], c->outline.units[e]), engine->count);
-        c->least.moved[e] = tw_max(c->least.moved[e], c->outline.units[e]);
         c->least.cycles = tw_max(c->least.cycles, busy);
         c->busiest = tw_max(c->busiest, busy);
     }
-    for (int m = 1; m < s->machine->n_memories; m++)
-        c->least.crossed[m] = tw_max(c->least.crossed[m], c->outline.crossed[m]);
 }
 
 static void find_pools(credits *c)
@@ -510,6 +518,24 @@ static tw_status outline_leaf(tw_leaf *leaf, tw_outcome *least, int64_t *short_b
     return TW_OK;
 }
 
+/* Where tiles that lie in padding leave open how few buffers would do: whether there is room for as many as surely do, which
+ * are then put in; how many there are does not matter. */
+static bool has_needed(const credits *c, span *r)
+{
+    span enough = *r;
+    for (int i = 0; i < c->n_pools; i++) {
+        const pool *p = &c->pool[i];
+        const tw_number_limit *limit = &c->leaf->space->limits.level[p->memory - 1].slots[p->operand];
+        int64_t n = tw_number_above(limit, tw_max(1, c->outline.needed[p->memory][p->operand]));
+        if (n == 0 || n > c->leaf->space->max_buffers) return false;
+        enough.lo[i] = (int32_t)n;
+        enough.hi[i] = (int32_t)tw_max(enough.hi[i], enough.lo[i]);
+    }
+    if (overflows(c, &enough, false)) return false;
+    *r = enough;
+    return true;
+}
+
 static tw_status search_credits(tw_leaf *leaf)
 {
     credits c = {.leaf = leaf};
@@ -525,7 +551,7 @@ static tw_status search_credits(tw_leaf *leaf)
     find_pools(&c);
     if (leaf->exhaustive) return try_all(&c, count, 0);
     if (!first_span(&c, &r) || !tw_leaf_wants(leaf, &c.least, TW_BOUND_LINK)) return TW_OK;
-    leaf->counted = !c.timed && c.outline.exact;
+    leaf->counted = !c.timed && c.counts && (c.outline.exact || (!c.placed && has_needed(&c, &r)));
     if (leaf->counted) return try_least(&c, &r);
     const tw_machine *machine = leaf->space->machine;
     if (machine->n_memories == 2 && machine->memory[1].doubles != TW_DOUBLE_ANY && c.outline.exact &&
