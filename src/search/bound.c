@@ -100,26 +100,6 @@ static bool add_traffic(tw_view *v, tw_traffic_bound *all)
 
 /* ---- over all orders and residencies ---- */
 
-/* What a unit costs that crosses into memory m, or out of it. */
-static tw_price energy_price(const tw_space *s, int m)
-{
-    tw_price price = {{0}, 0};
-    for (int o = 0; o < s->op->n_operands; o++)
-        if (tw_space_holds(s, m, o))
-            price.of[o] = s->machine->memory[s->outside[m][o]].energy_fj + s->machine->memory[m].energy_fj;
-    price.back = price.of[tw_op_output(s->op)];
-    return price;
-}
-
-/* 1 for what engine e carries; for every engine if e is -1. */
-static tw_price mover_price(const tw_space *s, int m, int e)
-{
-    tw_price price = {{0}, e < 0 || s->back[m] == e};
-    for (int o = 0; o < s->op->n_operands; o++)
-        price.of[o] = tw_space_holds(s, m, o) && (e < 0 || s->mover[m][o] == e);
-    return price;
-}
-
 /* Units by each mover between memory m and those outside. Movers that nothing makes wait, however often tiles come, are not
  * asked about. */
 static void raise_movers(tw_closed *c, tw_traffic_bound *all)
@@ -128,7 +108,7 @@ static void raise_movers(tw_closed *c, tw_traffic_bound *all)
     for (int e = 0; e < s->machine->n_engines; e++) {
         const tw_engine *engine = &s->machine->engine[e];
         if (engine->kind != TW_MOVES || engine->memory != c->memory || all->units[e] == 0) continue;
-        tw_price price = mover_price(s, c->memory, e);
+        tw_price price = tw_price_of_units(s, c->memory, e);
         all->units[e] = tw_max(all->units[e], tw_closed_least(c, &price));
     }
 }
@@ -140,15 +120,18 @@ static bool raise_traffic(tw_view *v, int m, tw_traffic_bound *all, int64_t *ene
     const tw_space *s = v->s;
     int64_t *crossed = &v->out->cost.crossed[m];
     tw_closed c;
-    *energy = 0;
+    *energy = s->floor_energy[m];
+    *crossed = tw_max(*crossed, s->floor_crossed[m]);
+    for (int e = 0; e < s->machine->n_engines; e++)
+        if (s->machine->engine[e].memory == m) all->units[e] = tw_max(all->units[e], s->floor_moved[e]);
     if (s->rules->nests || s->wants == 0 || !tw_closed_of(v, m, &c) || c.n == 0) return true;
     if (s->wants & TW_WANTS_TRAFFIC) {
-        tw_price price = mover_price(s, m, -1);
+        tw_price price = tw_price_of_units(s, m, -1);
         *crossed = tw_max(*crossed, tw_closed_least(&c, &price));
     }
     if (s->wants & TW_WANTS_ENERGY) {
-        tw_price price = energy_price(s, m);
-        *energy = tw_closed_least(&c, &price);
+        tw_price price = tw_price_of_energy(s, m);
+        *energy = tw_max(*energy, tw_closed_least(&c, &price));
     }
     if (s->wants & (TW_WANTS_TIME | TW_WANTS_TRAFFIC)) raise_movers(&c, all);
     return *crossed < INT64_MAX && *energy < INT64_MAX;

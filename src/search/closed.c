@@ -9,6 +9,26 @@
 
 #include <string.h>
 
+/* ---- prices ---- */
+
+tw_price tw_price_of_energy(const tw_space *s, int m)
+{
+    tw_price price = {{0}, 0};
+    for (int o = 0; o < s->op->n_operands; o++)
+        if (tw_space_holds(s, m, o))
+            price.of[o] = s->machine->memory[s->outside[m][o]].energy_fj + s->machine->memory[m].energy_fj;
+    price.back = price.of[tw_op_output(s->op)];
+    return price;
+}
+
+tw_price tw_price_of_units(const tw_space *s, int m, int e)
+{
+    tw_price price = {{0}, e < 0 || s->back[m] == e};
+    for (int o = 0; o < s->op->n_operands; o++)
+        price.of[o] = tw_space_holds(s, m, o) && (e < 0 || s->mover[m][o] == e);
+    return price;
+}
+
 /* ---- what a part gives ---- */
 
 /* Tiles of level t of a piece of loop l that has `len` points and that level `level` cuts, at least. Sizes are one number. */

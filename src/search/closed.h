@@ -34,6 +34,10 @@ typedef struct tw_price {
     int64_t of[TW_MAX_OPERANDS], back;
 } tw_price;
 
+/* Energy; and units, those that engine e carries, or all of them if it is -1. */
+tw_price tw_price_of_energy(const tw_space *space, int memory);
+tw_price tw_price_of_units(const tw_space *space, int memory, int engine);
+
 typedef struct tw_choice {               /* what was best */
     int n, sequence[TW_CLOSED_OPERANDS]; /* operands, the longest residency first                  */
     uint8_t inside[TW_CLOSED_OPERANDS];  /* per operand of the list: loops inside its residency     */

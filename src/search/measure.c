@@ -1,6 +1,6 @@
 /* src/search/measure.c - what an operator needs whatever the mapping, and what tiles and commands cost; see bound.h. */
 #include "machine/arrange.h"
-#include "search/view.h"
+#include "search/floor.h"
 #include "tile/box.h"
 #include "tile/traffic.h"
 
@@ -168,6 +168,24 @@ static void measure_rows(tw_space *s)
     }
 }
 
+/* What must cross, as far as it is wanted. Where only time matters links are mostly not what it waits for: less care is taken. */
+static void measure_floors(tw_space *s)
+{
+    enum { CARE = 30000, LESS_CARE = 2000 };
+    int64_t most = s->wants & (TW_WANTS_ENERGY | TW_WANTS_TRAFFIC) ? CARE : LESS_CARE;
+    for (int m = 1; m < s->machine->n_memories && !s->rules->nests; m++) {
+        tw_price energy = tw_price_of_energy(s, m), units = tw_price_of_units(s, m, -1);
+        if (s->wants & TW_WANTS_ENERGY) s->floor_energy[m] = tw_floor_of(s, m, &energy, most);
+        if (s->wants & TW_WANTS_TRAFFIC) s->floor_crossed[m] = tw_floor_of(s, m, &units, most);
+    }
+    for (int e = 0; e < s->machine->n_engines && !s->rules->nests; e++) {
+        const tw_engine *engine = &s->machine->engine[e];
+        if (engine->kind != TW_MOVES || !(s->wants & (TW_WANTS_TIME | TW_WANTS_TRAFFIC))) continue;
+        tw_price price = tw_price_of_units(s, engine->memory, e);
+        s->floor_moved[e] = tw_floor_of(s, engine->memory, &price, most);
+    }
+}
+
 tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
 {
     measure_rows(s);
@@ -176,6 +194,7 @@ tw_status tw_space_measure(tw_space *s, tw_arena *scratch)
     measure_edges(s);
     TW_TRY(measure_operands(s, scratch));
     for (int m = 1; m < s->machine->n_memories; m++) s->movement[m] = movement_into(s, m);
+    measure_floors(s);
     return TW_OK;
 }
 

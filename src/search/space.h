@@ -95,6 +95,9 @@ typedef struct tw_space {
     int64_t arranged_rows;          /* an arranged move: rows of all transfers, in and out, at least */
     double window_points; /* is_product: points of the loops that only shift windows, else 0             */
     int64_t movement[TW_MAX_MEMORIES]; /* units that must cross into memory m, whatever the schedule  */
+    /* What must cross between memory m and those outside, whatever the mapping: units, energy in fJ, units by engine e; see
+     * floor.h. Only what is wanted is known. */
+    int64_t floor_crossed[TW_MAX_MEMORIES], floor_energy[TW_MAX_MEMORIES], floor_moved[TW_MAX_ENGINES];
     int n_frames;
     tw_frame *frame;
 } tw_space;

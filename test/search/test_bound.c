@@ -127,8 +127,8 @@ static int walk_space(const tw_model *model, const tw_machine *machine, uint64_t
     tw_space space;
     int n_found = 0;
     CHECK_EQ(tw_space_of(&(tw_problem){model, 0, &here}, &options, arena, &diag, &space), TW_OK);
-    CHECK_EQ(tw_space_measure(&space, arena), TW_OK);
     space.wants = TW_WANTS_TIME | TW_WANTS_ENERGY | TW_WANTS_TRAFFIC;
+    CHECK_EQ(tw_space_measure(&space, arena), TW_OK);
     for (int i = 0; i < n; i++) {
         walk w = {.space = &space, .rng = rng};
         bool empty;
