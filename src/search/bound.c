@@ -27,6 +27,7 @@ static bool fits(tw_view *v)
         bool sums = surely_sums(v);
         int output = tw_op_output(s->op);
         tw_view_slots(v, m, count, units);
+        for (int o = 0; o <= output; o++) units[o] = tw_max(units[o], v->slot_units[v->f->grain[m]][o]);
         if (memory->behind) units[output] = tw_max(units[output], memory->behind->left[sums]);
         int64_t used = memory->placement == TW_PLACE_SLOTS
                            ? tw_stacked(count, units, s->op->n_operands, memory->align, s->resident)

@@ -1,6 +1,7 @@
 /* src/search/branch.c - see branch.h. */
 #include "search/branch.h"
 
+#include "search/descend.h"
 #include "search/first.h"
 #include "search/heap.h"
 #include "search/seed.h"
@@ -274,6 +275,29 @@ static tw_judge judge_of(task *t, void (*left)(void *, const tw_goal_value *))
                       task_cost, task_count,  task_outline, task_stopped};
 }
 
+/* Whether the closed form says what a mapping costs: then one can be made of sizes alone. */
+static bool is_closed(const branch *b)
+{
+    return !b->space->rules->nests && b->space->wants != 0 && !(b->space->wants & TW_WANTS_TIME) &&
+           !b->options->exhaustive;
+}
+
+/* Tries the part, of which sizes are chosen and little else, with the orders and residencies that suit it. */
+static tw_status try_completed(task *t, tw_part *part)
+{
+    tw_part *whole;
+    tw_judge judge = judge_of(t, task_ignored);
+    part->completed = true;
+    TW_TRY(tw_closed_complete(t->all->space, t->all->goals, part, &whole));
+    if (!whole) return TW_OK;
+    tw_part *at = t->at;
+    t->at = whole;
+    tw_status status = tw_leaf_quick(t->all->space, t->all->goals, whole, &judge);
+    t->at = at;
+    free(whole);
+    return status;
+}
+
 /* *kept: the heap has the part again. */
 static tw_status open_part(task *t, tw_part *part, bool *kept)
 {
@@ -283,6 +307,10 @@ static tw_status open_part(task *t, tw_part *part, bool *kept)
     t->at = part;
     *kept = false;
     if (!part->refined) {
+        if (is_closed(all) && !part->completed && tw_part_is_sized(all->space, part)) {
+            TW_TRY(try_completed(t, part));
+            if (!task_wanted(t, &part->bound, part->closer)) return TW_OK;
+        }
         TW_TRY(tw_part_divide(all->space, part, take_part, t, &divided));
         TW_TRY(t->status);
         if (divided) return TW_OK;
@@ -659,6 +687,79 @@ static tw_status run_first(branch *b, bool one)
     return TW_OK;
 }
 
+/* ---- descents ---- */
+
+/* Whether a frame before this one differs only in what an array unrolls, which costs time alone. */
+static bool is_seen(const branch *b, int frame)
+{
+    const tw_frame *f = &b->space->frame[frame];
+    for (int i = 0; i < frame; i++) {
+        const tw_frame *g = &b->space->frame[i];
+        if (g->n_tiled == f->n_tiled && memcmp(g->memory, f->memory, sizeof f->memory) == 0) return true;
+    }
+    return false;
+}
+
+/* The end of a descent, with orders and residencies that are then improved one by one. */
+static tw_status end_descent(branch *b, const tw_part *sized)
+{
+    enum { LOOKS = 400 };
+    tw_part *whole;
+    TW_TRY(tw_closed_complete(b->space, b->goals, sized, &whole));
+    if (!whole) return TW_OK;
+    task *t = &b->task[0];
+    tw_status status = begin_task(b, t, 0, 0);
+    tw_judge judge = judge_of(t, task_ignored);
+    if (status == TW_OK)
+        status = end_climb(b, t, tw_seed_choices(&(tw_climb){b->space, b->goals, &judge, &t->at, LOOKS}, whole));
+    free(whole);
+    return status;
+}
+
+static bool descent_stopped(void *user)
+{
+    branch *b = user;
+    return atomic_load(&b->stop) != 0 || tw_deadline_ending(b->deadline) != TW_END_DONE;
+}
+
+/* Descends from `start`, or from whole loops if that is NULL. */
+static tw_status run_descent(branch *b, int frame, const tw_part *start)
+{
+    enum { LOOKS = 4000, LOOK = 60 };
+    bool empty = false;
+    tw_part *whole = start ? NULL : tw_part_of_frame(b->space, frame, &empty), *sized = NULL;
+    if (!start && !whole) return TW_ERR_NOMEM;
+    for (int i = 0; !start && i < b->space->frame[frame].rule; i++) whole->var[i].lo = whole->var[i].hi;
+    tw_descent d = {b->space, b->goals, LOOKS, descent_stopped, b};
+    tw_status status = empty ? TW_OK : tw_descend(&d, start ? start : whole, &sized);
+    spend(b, LOOK * (LOOKS - d.looks));
+    if (status == TW_OK && sized) status = end_descent(b, sized);
+    free(sized);
+    free(whole);
+    return status;
+}
+
+/* Descents in every frame, from tiles as large as fit and from those that grow in different ways. */
+static tw_status run_descents(branch *b)
+{
+    enum { WAYS = 3 };
+    if (!is_closed(b) || b->goals->pareto || b->out->front.counts) return TW_OK;
+    aim(b);
+    for (int i = 0; i < b->space->n_frames && !is_over(b) && b->budget > 0 && !is_good(b); i++) {
+        if (is_seen(b, i)) continue;
+        TW_TRY(run_descent(b, i, NULL));
+        tw_first way;
+        for (int k = 0; k < WAYS && tw_first_way(k, &way) && !is_over(b); k++) {
+            tw_part *start;
+            TW_TRY(tw_first_part(b->space, i, &way, &start));
+            tw_status status = start ? run_descent(b, i, start) : TW_OK;
+            free(start);
+            TW_TRY(status);
+        }
+    }
+    return TW_OK;
+}
+
 /* ---- the shortlist ---- */
 
 /* Whether the best is the best of all, or near enough to it. */
@@ -836,6 +937,7 @@ static tw_status run_rounds(branch *b)
     if (b->start) TW_TRY(run_start(b));
     bool known = b->out->front.n > 0; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
+    if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));

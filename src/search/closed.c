@@ -93,7 +93,7 @@ static int64_t sum_of_tiles(const tw_view *v, int t, int m, int o)
     const tw_operand *operand = &s->op->operand[o];
     int64_t n = 1;
     unsigned seen = 0;
-    if (s->machine->memory[m].whole || v->hollow || tw_op_windows(s->op) == 0) return s->least[o];
+    if (s->machine->memory[m].whole || tw_op_windows(s->op) == 0) return s->least[o];
     for (int a = 0; a < operand->n_axes; a++) {
         unsigned loops = tw_axis_loops(&operand->axis[a]);
         int64_t along = axis_sum(v, t, o, a);
@@ -106,16 +106,31 @@ static int64_t sum_of_tiles(const tw_view *v, int t, int m, int o)
 
 /* ---- a memory ---- */
 
-/* Memory for what is kept at this grain: what stays in a memory further in need not be held here. */
-static int64_t room_for(const tw_view *v, int m)
+bool tw_have_room(const tw_space *s, const tw_load_of *load, int n, const int memory[2], int64_t *left)
 {
-    const tw_machine *machine = v->s->machine;
-    int64_t room = 0;
-    for (int i = m; i < machine->n_memories && v->f->grain[i] == v->f->grain[m]; i++) {
-        if (machine->memory[i].size == TW_UNLIMITED) return INT64_MAX;
-        room = tw_sat_add(room, machine->memory[i].size);
+    if (n == 0) return true;
+    if (load->units <= 0) return tw_have_room(s, load + 1, n - 1, memory, left);
+    for (int m = memory[0]; m <= memory[1]; m++) {
+        if (!tw_space_holds(s, m, load->operand) || load->units > left[m]) continue;
+        left[m] -= load->units;
+        bool room = tw_have_room(s, load + 1, n - 1, memory, left);
+        left[m] += load->units;
+        if (room) return true;
     }
-    return room;
+    return false;
+}
+
+/* What stays in a memory further in, whose tiles the same level cuts, need not be held here. */
+static void find_room(tw_closed *c)
+{
+    const tw_view *v = c->v;
+    const tw_machine *machine = v->s->machine;
+    for (int m = c->memory; m < machine->n_memories && v->f->grain[m] == c->level; m++) {
+        c->last = m;
+        c->left[m] = machine->memory[m].size == TW_UNLIMITED ? INT64_MAX : machine->memory[m].size;
+        for (int o = 0; o < v->s->op->n_operands && c->left[m] < INT64_MAX; o++)
+            if (tw_space_holds(v->s, m, o)) c->left[m] -= v->slot_units[c->level][o];
+    }
 }
 
 static bool add_loops(tw_closed *c)
@@ -151,7 +166,7 @@ static int64_t units_of(const tw_closed *c, int i, unsigned inside, bool all)
         tiles = tw_sat_mul(tiles, tw_cdiv(len[l], v->hi[c->level][l]));
     }
     if (v->s->machine->memory[c->memory].whole) tiles = 1; /* one buffer may hold all of it */
-    return tw_max(tw_view_units(v, c->operand[i], len), tw_sat_mul(tiles, v->lo_units[c->level][c->operand[i]]));
+    return tw_max(tw_view_units(v, c->operand[i], len), tw_sat_mul(tiles, c->one[i]));
 }
 
 static int64_t held_by(tw_closed *c, int i, unsigned inside)
@@ -165,10 +180,7 @@ static bool add_operand(tw_closed *c, int o)
 {
     const tw_space *s = c->v->s;
     if (!tw_space_holds(s, c->memory, o)) return true;
-    if (s->resident >> o & 1) {
-        c->stuck = tw_sat_add(c->stuck, c->v->lo_units[c->level][o]);
-        return true;
-    }
+    if (s->resident >> o & 1) return true;
     if (c->n == TW_CLOSED_OPERANDS) return false;
     int i = c->n++;
     unsigned listed = 0;
@@ -181,6 +193,7 @@ static bool add_operand(tw_closed *c, int o)
     for (int l = 0; l < s->op->n_loops; l++)
         if (!(listed >> l & 1) && !tw_space_depends(s, o, l))
             c->always[i] = tw_sat_mul(c->always[i], c->level == 0 ? 1 : tiles_along(c->v, c->level - 1, l));
+    c->one[i] = c->v->slot_units[c->level][o];
     c->elems[i] = sum_of_tiles(c->v, c->level, c->memory, o);
     c->all[i] = units_of(c, i, 0, true);
     memset(c->held[i], -1, sizeof *c->held[i] << c->n_loops);
@@ -252,12 +265,11 @@ bool tw_closed_of(const tw_view *v, int m, tw_closed *c)
     c->memory = m;
     c->level = v->f->grain[m];
     c->n_loops = c->n = 0;
-    c->stuck = 0;
     memset(c->depends, 0, sizeof c->depends);
     if (v->skips || !add_loops(c)) return false;
     for (int o = 0; o < v->s->op->n_operands; o++)
         if (!add_operand(c, o)) return false;
-    c->room = room_for(v, m);
+    find_room(c);
     find_settled(c);
     find_suffixes(c);
     return true;
@@ -270,7 +282,8 @@ typedef struct weighing {
     const tw_price *price;
     int64_t cost[TW_CLOSED_OPERANDS][1 << TW_CLOSED_LOOPS]; /* by the loops inside, -1: not asked for yet */
     unsigned whole;                                         /* operands that are settled                  */
-    int64_t base_cost, base_held;                           /* of those                                   */
+    int64_t base_cost;                                      /* of those                                   */
+    tw_load_of load[TW_CLOSED_OPERANDS];                    /* beside a tile of each; theirs come last     */
     int64_t best;
     int n, sequence[TW_CLOSED_OPERANDS]; /* the others; ranks count from 1 */
     uint8_t inside[TW_CLOSED_OPERANDS];  /* by rank - 1                    */
@@ -300,17 +313,29 @@ static int64_t cost_by(weighing *w, int i, unsigned inside)
     return *cost = price_of(w, i, times);
 }
 
+/* Whether all that stays has room. */
+static bool fits(weighing *w)
+{
+    tw_closed *c = w->c;
+    int64_t sum = 0;
+    for (int r = 0; r < w->n; r++) {
+        int i = w->sequence[r];
+        w->load[r] = (tw_load_of){c->operand[i], held_by(c, i, w->inside[r]) - c->one[i]};
+    }
+    if (c->last > c->memory)
+        return tw_have_room(c->v->s, w->load, c->n, (const int[]){c->memory, c->last}, c->left);
+    for (int r = 0; r < c->n; r++) sum = tw_sat_add(sum, w->load[r].units);
+    return sum <= c->left[c->memory];
+}
+
 /* Weighs one combination. */
 static void weigh(weighing *w)
 {
-    int64_t cost = w->base_cost, held = w->base_held;
+    int64_t cost = w->base_cost;
     w->c->n_weighed++;
-    for (int r = 0; r < w->n; r++) {
-        held = tw_sat_add(held, held_by(w->c, w->sequence[r], w->inside[r]));
+    for (int r = 0; r < w->n && cost < w->best; r++)
         cost = tw_sat_add(cost, cost_by(w, w->sequence[r], w->inside[r]));
-        if (cost >= w->best || held > w->c->room) return;
-    }
-    if (cost >= w->best || held > w->c->room) return; /* none came in */
+    if (cost >= w->best || !fits(w)) return;
     w->best = cost;
     tw_choice *choice = &w->c->choice;
     *choice = (tw_choice){.n = w->n, .whole = (uint8_t)w->whole};
@@ -382,11 +407,11 @@ int64_t tw_closed_least(tw_closed *c, const tw_price *price)
     for (int i = 0; i < c->n; i++) memset(w.cost[i], -1, sizeof *w.cost[i] << c->n_loops);
     for (unsigned rest = c->settles; rest; rest &= rest - 1) {
         w.whole = (unsigned)__builtin_ctz(rest);
+        int settled = c->n;
         w.base_cost = 0;
-        w.base_held = c->stuck;
         for (int i = 0; i < c->n; i++) {
             if (!(w.whole >> i & 1)) continue;
-            w.base_held = tw_sat_add(w.base_held, c->all[i]);
+            w.load[--settled] = (tw_load_of){c->operand[i], c->all[i] - c->one[i]};
             w.base_cost = tw_sat_add(w.base_cost, price_of(&w, i, 1));
         }
         unsigned others = ((1u << c->n) - 1) & ~w.whole;

@@ -38,6 +38,14 @@ typedef struct tw_price {
 tw_price tw_price_of_energy(const tw_space *space, int memory);
 tw_price tw_price_of_units(const tw_space *space, int memory, int engine);
 
+/* Whether so many units of each of n operands, all of one operand in one memory of its path from `memory` to `last`, have room in
+ * what is left there. */
+typedef struct tw_load_of {
+    int operand;
+    int64_t units;
+} tw_load_of;
+bool tw_have_room(const tw_space *space, const tw_load_of *load, int n, const int memory[2], int64_t *left);
+
 typedef struct tw_choice {               /* what was best */
     int n, sequence[TW_CLOSED_OPERANDS]; /* operands, the longest residency first                  */
     uint8_t inside[TW_CLOSED_OPERANDS];  /* per operand of the list: loops inside its residency     */
@@ -54,9 +62,10 @@ typedef struct tw_closed { /* one memory of a part */
     uint8_t depends[TW_CLOSED_OPERANDS]; /* on which of the loops                                  */
     int64_t elems[TW_CLOSED_OPERANDS];   /* of all tiles, each once                                */
     int64_t always[TW_CLOSED_OPERANDS];  /* times by the other loops that it does not depend on     */
-    int64_t all[TW_CLOSED_OPERANDS];     /* units, if it is held for a whole piece                  */
-    int64_t stuck;                       /* units of operands that never move                      */
-    int64_t room;
+    int64_t one[TW_CLOSED_OPERANDS];     /* units of a tile                                        */
+    int64_t all[TW_CLOSED_OPERANDS];     /* and of a whole piece                                   */
+    int last;                            /* the innermost memory whose tiles the level cuts        */
+    int64_t left[TW_MAX_MEMORIES];       /* room from `memory` to it beside a tile of everything    */
     unsigned settles; /* sets of operands that may be settled at once: bit w for set w                       */
     bool ordered;     /* the order is chosen                                                               */
     int n_suffixes[TW_CLOSED_OPERANDS];

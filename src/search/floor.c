@@ -90,34 +90,22 @@ static bool find_operands(floor_search *f)
 
 /* ---- room ---- */
 
-/* Whether holds of these sizes, each in one memory of its path from `memory` inwards, have room: operand i and those behind. */
-static bool have_room(const floor_search *f, const int64_t *held, int64_t *left, int i)
-{
-    if (i == f->n) return true;
-    for (int m = f->memory; m < f->s->machine->n_memories; m++) {
-        if (!tw_space_holds(f->s, m, f->operand[i]) || held[i] > left[m]) continue;
-        left[m] -= held[i];
-        bool room = have_room(f, held, left, i + 1);
-        left[m] += held[i];
-        if (room) return true;
-    }
-    return false;
-}
-
 /* Whether the lengths chosen so far, all others being 1, can be held. */
 static bool can_hold(const floor_search *f)
 {
     const tw_space *s = f->s;
-    int64_t held[TW_CLOSED_OPERANDS], left[TW_MAX_MEMORIES];
+    int64_t left[TW_MAX_MEMORIES];
+    tw_load_of load[TW_CLOSED_OPERANDS];
     for (int m = f->memory; m < s->machine->n_memories; m++)
         left[m] = s->machine->memory[m].size == TW_UNLIMITED ? INT64_MAX : s->machine->memory[m].size;
     for (int i = 0; i < f->n; i++) {
         int64_t len[TW_MAX_LOOPS];
         for (int l = 0; l < s->op->n_loops; l++)
             len[l] = f->idle[l] >= 0 && f->rank[f->idle[l]] > f->rank[i] ? f->len[l] : 1;
-        held[i] = tw_sat_mul(s->elem_units[f->operand[i]], tw_footprint_least(s, f->operand[i], len));
+        int64_t elems = tw_footprint_least(s, f->operand[i], len);
+        load[i] = (tw_load_of){f->operand[i], tw_sat_mul(s->elem_units[f->operand[i]], elems)};
     }
-    return have_room(f, held, left, 0);
+    return tw_have_room(s, load, f->n, (const int[]){f->memory, s->machine->n_memories - 1}, left);
 }
 
 /* ---- one sequence ---- */

@@ -161,8 +161,10 @@ static int64_t movement_into(const tw_space *s, int m)
  * the other. */
 static void measure_rows(tw_space *s)
 {
-    tw_box all = tw_box_of_op(s->op);
     for (int o = 0; o < tw_op_output(s->op) && s->machine->arranged; o++) {
+        tw_box all = tw_box_of_op(s->op);
+        for (int l = 0; l < s->op->n_loops; l++) /* what is repeated comes once, and may go in one row */
+            if (!tw_space_depends(s, o, l)) all.span[l] = (tw_span){0, 1};
         tw_shape shape = tw_arranged(s->op, o, &all, &all, 1);
         s->arranged_rows = tw_sat_add(s->arranged_rows, tw_sat_mul(shape.planes, shape.rows));
     }

@@ -109,6 +109,7 @@ typedef struct tw_part {
     tw_goal_value bound;
     tw_closer closer; /* what gives the bound                                                       */
     bool refined;     /* all but buffers is chosen, and the bound knows it                           */
+    bool completed;   /* of these sizes the orders and residencies that seem best were tried          */
     int at;           /* engine or memory that it is about, -1: none                                */
     int frame, depth;
     int64_t execs; /* at least so many executions: among equal bounds short programs are tried first */

@@ -26,6 +26,11 @@ bool tw_part_is_hollow(const tw_space *s, const tw_part *p)
 static int64_t smallest_tile(const tw_space *s, const tw_part *p, const tw_frame *f, int t, int l)
 {
     int64_t len[TW_MAX_LENGTHS], least = INT64_MAX;
+    tw_range size = p->var[tw_var_size(s, 0, l)], rule = p->var[tw_var_rule(s, f, 0, l)];
+    if (t == 0 && !tw_range_open(size) && tw_range_open(rule)) { /* by whichever rule */
+        int64_t extent = s->op->loop[l].extent, n = tw_cdiv(extent, size.lo);
+        return tw_max(1, tw_min(extent - (n - 1) * size.lo, extent / n));
+    }
     for (int i = 0; i <= t; i++)
         if (tw_range_open(p->var[tw_var_size(s, i, l)]) || tw_range_open(p->var[tw_var_rule(s, f, i, l)])) return 1;
     int n = tw_part_lengths(s, p, t + 1, l, len);
@@ -96,6 +101,59 @@ static void look_at_ends(tw_view *v, int t, bool even[TW_MAX_LOOPS])
     }
 }
 
+/* Whether, of three or more tiles of so many points, one that is neither first nor last is as long as the largest: by either rule
+ * all are, or more than one. */
+static bool is_full_between(int64_t extent, int64_t size)
+{
+    int64_t n = tw_cdiv(extent, size);
+    bool balanced = tw_cdiv(extent, n) == size; /* otherwise there is only the rule with a rest */
+    return !balanced || extent % n == 0 || extent % n >= 2;
+}
+
+/* Positions outside of the tensor, of `outside` in all, that the largest tile of level t has along an axis at most, where term i
+ * alone moves. The first tile is as long as the largest and has the padding of one side; the second has none, and is as long
+ * or shorter by a point. */
+static int64_t missing_along(const tw_view *v, int t, const tw_axis *axis, int i, int64_t outside, bool even)
+{
+    int l = axis->term[i].loop;
+    int64_t coef = axis->term[i].coef, before = tw_max(0, -axis->offset), extent = v->s->op->loop[l].extent;
+    int64_t lo = v->lo[t][l], hi = v->hi[t][l];
+    if (v->n[t + 1][l] < 2 || coef * (extent - hi) < outside) return outside;
+    if (v->n[t + 1][l] < 3 || coef * (extent - 2 * hi) < outside || coef * tw_max(1, lo - 1) < outside)
+        return before;
+    if (even || (lo == hi && is_full_between(extent, lo))) return 0;
+    return tw_min(before, coef);
+}
+
+/* Positions of an axis that the largest tile of level t brings, at least. */
+static int64_t slot_along(const tw_view *v, int t, int o, int a, const bool even[TW_MAX_LOOPS])
+{
+    const tw_space *s = v->s;
+    const tw_axis *axis = &s->op->operand[o].axis[a];
+    int64_t reach = tw_axis_stretch(axis, v->lo[t]), outside = s->overhang[o][a], missing = outside;
+    bool plain = axis->n_terms <= 2 && axis->divisor == 1;
+    for (int i = 0; i < axis->n_terms; i++) plain = plain && axis->term[i].coef > 0;
+    for (int i = 0; i < axis->n_terms && plain && outside > 0; i++) {
+        int l = axis->term[i].loop, other = axis->n_terms == 2 ? axis->term[1 - i].loop : l;
+        bool whole = other == l || v->lo[t][other] == s->op->loop[other].extent;
+        if (whole && (even[l] || t == 0)) missing = tw_min(missing, missing_along(v, t, axis, i, outside, even[l]));
+    }
+    int64_t least = reach - missing;
+    if (axis->divisor > 1) least = axis->floors ? tw_cdiv(least, axis->divisor) : least / axis->divisor;
+    return tw_clamp(least, 0, axis->extent);
+}
+
+static void look_at_slots(tw_view *v, int t, const bool even[TW_MAX_LOOPS])
+{
+    const tw_space *s = v->s;
+    for (int o = 0; o < s->op->n_operands; o++) {
+        int64_t n = s->elem_units[o];
+        for (int a = 0; a < s->op->operand[o].n_axes && (s->clipped >> o & 1); a++)
+            n = tw_sat_mul(n, slot_along(v, t, o, a, even));
+        v->slot_units[t][o] = s->clipped >> o & 1 ? tw_max(n, v->lo_units[t][o]) : v->lo_units[t][o];
+    }
+}
+
 /* What several bounds ask for. */
 static void look_closer(tw_view *v)
 {
@@ -116,6 +174,7 @@ static void look_closer(tw_view *v)
         }
         if (v->skips) v->execs[t + 1] = tw_max(1, tw_cdiv(v->points, volume));
         look_at_ends(v, t, even);
+        look_at_slots(v, t, even);
     }
 }
 

@@ -40,6 +40,8 @@ typedef struct tw_view { /* of a part */
     tw_least *out;
     /* of each tiled level */
     int64_t lo_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* of a tile of the lengths in lo           */
+    int64_t slot_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of a buffer: its largest tile may have less padding
+                                                               than one of the lengths in lo at an edge       */
     int64_t small_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* of one of those in small                 */
     int64_t last_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of one of those in last                  */
     unsigned surely[TW_MAX_MEMORIES], may[TW_MAX_MEMORIES]; /* loops that it cuts, and may cut          */
