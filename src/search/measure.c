@@ -133,6 +133,7 @@ static bool windows_are_plain(const tw_op *op)
         for (int a = 0; a < op->operand[o].n_axes; a++) {
             const tw_axis *axis = &op->operand[o].axis[a];
             int parallel = 0;
+            if (axis->floors && axis->divisor > 1) return false; /* several indices lead to one position */
             for (int t = 0; t < axis->n_terms; t++) parallel += !op->loop[axis->term[t].loop].reduces;
             if (axis->n_terms > 1 && parallel > 1) return false;
         }

@@ -133,4 +133,28 @@ YAML
 expect 0 eval workload.yaml -m machine.yaml --mapping=map.yaml
 says out.txt "verified    checked"
 
+# Rows that several outputs read alike (an image made larger): tiles hold more points than the bound on them allowed, and
+# 4 cycles were "proven" where 2 can be had.
+cat >workload.yaml <<'YAML'
+workload: w
+ops:
+  - name: op
+    compute: multiply-add
+    loops: {ox: 2, kx: 1}
+    reduce: [kx]
+    reads: {ifm: {dtype: i16, at: [(2*ox + 3*kx - 0)//3], shape: [3]}, w: {dtype: i16, at: [kx]}}
+    writes: {ofm: {at: [ox]}}
+YAML
+cat >machine.yaml <<'YAML'
+machine: m
+unit: element
+timing: lockstep
+memories: [{name: dram, size: unlimited}, {name: l3, size: 4}]
+engines:
+  - {name: mac, computes: multiply-add, memory: l3, accumulate: [in-place, fused], cost: {latency: 1, per_cycle: 7}}
+  - {name: move1, between: [dram, l3], channels: unlimited, cost: {per_step: 0, step: 7}}
+YAML
+expect 0 plan workload.yaml -m machine.yaml
+says out.txt "latency 2 cycles, proven"
+
 exit $failed
