@@ -64,26 +64,58 @@ static int64_t tiles_along(const tw_view *v, int t, int l)
     return tw_max(v->n[t + 1][l], count_tiles(v, l, t, 0, v->s->op->loop[l].extent));
 }
 
+/* Tiles along loop l at most: as many as at least where all have one length. */
+static int64_t tiles_at_most(const tw_view *v, int t, int l)
+{
+    int64_t piece = v->s->op->loop[l].extent;
+    for (int i = 0; i <= t; i++) {
+        if (v->lo[i][l] != v->hi[i][l] || piece % v->lo[i][l] != 0) return v->s->op->loop[l].extent;
+        piece = v->lo[i][l];
+    }
+    return v->n[t + 1][l];
+}
+
+/* Positions along an axis of two loops that all pairs of tiles bring, padding included: the sum of a (len - 1) + b (len' - 1) + 1.
+ * With n and n' tiles that is a E n' + b E' n - (a + b - 1) n n', which is least for the fewest or the most of each. */
+static int64_t pairs_sum(const tw_view *v, int t, const tw_axis *axis)
+{
+    int64_t extent[2], few[2], many[2], least = INT64_MAX;
+    for (int i = 0; i < 2; i++) {
+        int l = axis->term[i].loop;
+        extent[i] = v->s->op->loop[l].extent;
+        few[i] = tiles_along(v, t, l);
+        many[i] = tiles_at_most(v, t, l);
+    }
+    int64_t a = axis->term[0].coef, b = axis->term[1].coef;
+    for (int corner = 0; corner < 4; corner++) {
+        int64_t n = corner & 1 ? many[0] : few[0], m = corner & 2 ? many[1] : few[1];
+        least = tw_min(least, a * extent[0] * m + b * extent[1] * n - (a + b - 1) * n * m);
+    }
+    return least;
+}
+
 /* Positions along an axis that all tiles of level t together bring, at least; 0: not known. Windows that overlap are
  * brought twice where a tile ends, except for what lies outside of the tensor. */
 static int64_t axis_sum(const tw_view *v, int t, int o, int a)
 {
+    enum { LONGEST = 1 << 20 }; /* products of three such numbers are numbers */
     const tw_space *s = v->s;
     const tw_axis *axis = &s->op->operand[o].axis[a];
+    int64_t outside = s->overhang[o][a], covers = 1;
     if (axis->divisor != 1 || axis->n_terms > 2) return 0;
     if (axis->n_terms == 0) return 1;
-    for (int i = 0; i < axis->n_terms; i++)
-        if (axis->term[i].coef < 1) return 0;
-    int64_t outside = s->overhang[o][a];
     if (axis->n_terms == 1)
         return axis->term[0].coef == 1 && outside == 0 ? s->op->loop[axis->term[0].loop].extent : 0;
-    int k = s->op->loop[axis->term[1].loop].reduces ? 1 : 0, l = axis->term[1 - k].loop;
-    const tw_term *tap = &axis->term[k];
-    int64_t stride = axis->term[1 - k].coef, taps = s->op->loop[tap->loop].extent, extent = s->op->loop[l].extent;
-    int64_t window = tap->coef * (taps - 1) + 1, n = tiles_along(v, t, l);
-    if (v->lo[t][tap->loop] != taps || window < stride || tap->loop == l) return 0;
-    int64_t covers = 1 + outside / (stride * v->small[t][l]);
-    return stride * (extent - 1) + window + (n - 1) * (window - stride) - outside * covers;
+    if (axis->term[0].loop == axis->term[1].loop) return 0;
+    for (int i = 0; i < 2; i++) {
+        const tw_term *term = &axis->term[i];
+        int64_t extent = s->op->loop[term->loop].extent;
+        if (term->coef < 1 || term->coef > LONGEST || extent > LONGEST) return 0;
+        /* Tiles that reach a position outside: of the few that begin there, all of the other loop. */
+        covers *= s->op->loop[term->loop].reduces ? tiles_at_most(v, t, term->loop)
+                                                  : 1 + outside / (term->coef * v->small[t][term->loop]);
+    }
+    return pairs_sum(v, t, axis) - tw_sat_mul(outside, covers);
 }
 
 /* Elements of all tiles of the operand, each once, at least. */
