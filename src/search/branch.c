@@ -743,7 +743,10 @@ static tw_status run_descent(branch *b, int frame, const tw_part *start)
 static tw_status run_descents(branch *b)
 {
     enum { WAYS = 3 };
-    if (!is_closed(b) || b->goals->pareto || b->out->front.counts) return TW_OK;
+    tw_measure first = b->goals->goal[0].measure;
+    bool suits = first == TW_ENERGY || first == TW_EDP || first == TW_TRAFFIC;
+    if (!suits || b->space->rules->nests || b->options->exhaustive) return TW_OK;
+    if (b->goals->pareto || b->out->front.counts) return TW_OK;
     aim(b);
     for (int i = 0; i < b->space->n_frames && !is_over(b) && b->budget > 0 && !is_good(b); i++) {
         if (is_seen(b, i)) continue;
