@@ -1,6 +1,7 @@
 /* src/search/shortlist.c - see shortlist.h. */
 #include "search/shortlist.h"
 
+#include "search/queue.h"
 #include "search/view.h"
 
 #include <math.h>
@@ -234,49 +235,102 @@ typedef struct loads { /* cycles of engines, of all commands and of those of the
     int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
 } loads;
 
-static void load(const tw_machine *machine, loads *busy, int e, int64_t commands, int64_t units)
+/* Cycles of so many commands that carry so much together. */
+static int64_t transfers_of(const tw_engine *engine, int64_t commands, int64_t units)
 {
-    const tw_engine *engine = &machine->engine[e];
     int64_t each = tw_engine_busy(engine, tw_max(1, units / tw_max(1, commands)));
     if (tw_cost_by_shape(&engine->cost)) each = tw_cost_of_units(&engine->cost, units / tw_max(1, commands));
-    int64_t cycles = tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
+    return tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
+}
+
+static void load(const tw_machine *machine, loads *busy, int e, int64_t commands, int64_t units)
+{
+    int64_t cycles = transfers_of(&machine->engine[e], commands, units);
     busy->all[e] = tw_sat_add(busy->all[e], cycles);
     busy->most[e] = tw_max(busy->most[e], cycles);
 }
 
-/* Chooses what the memories keep; false: it does not fit. *waits: cycles in which the array waits for its only sum buffer. */
-static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
+/* The same of one of them. */
+static double transfer_of(const tw_engine *engine, int64_t commands, int64_t units)
+{
+    return (double)transfers_of(engine, commands, units) / (double)tw_max(1, commands);
+}
+
+typedef struct weight { /* of a nest */
+    loads busy;
+    int64_t waits; /* cycles in which the array waits for its only buffer of sums */
+    int64_t sums[TW_MAX_MEMORIES];
+    residency kept[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* inputs */
+} weight;
+
+/* Units of a buffer of the output in memory m, which takes more where sums are not finished. */
+static int64_t sum_units(const cook *c, int m)
 {
     const tw_space *s = c->s;
-    int output = tw_op_output(s->op);
+    int output = tw_op_output(s->op), inner = c->f->n_tiled - 1;
+    int64_t units = c->units[c->f->grain[m]][output];
+    bool sums = c->n_cut[inner] > c->n_parallel[inner] && m == tw_path_innermost(s->path[output]);
+    int64_t wide = tw_machine_units(s->machine, s->op->accumulator, 1);
+    return sums ? tw_sat_mul(units / s->elem_units[output], tw_max(wide, s->elem_units[output])) : units;
+}
+
+/* Sums in memory m, of which `room` is left: as many as the outermost reduction sweeps over, and one that is stored. */
+static void keep_sums(cook *c, const nest *n, int m, int64_t *room, weight *w)
+{
+    const tw_space *s = c->s;
+    int output = tw_op_output(s->op), t = c->f->grain[m], e = s->mover[m][output], end = n->end[t];
+    unsigned swept = span_of(0, end), reductions = swept & ~n->depends[output];
+    int q = reductions ? __builtin_ctz(reductions) : end;
+    int64_t stores = product_of(n, n->depends[output] & swept), units = sum_units(c, m);
+    int64_t held = product_of(n, n->depends[output] & span_of(q, end));
+    bool several = product_of(n, n->depends[output]) > held;
+    if (!tw_space_holds(s, m, output)) return;
+    c->candidate.keep[m][output] = (int8_t)(held > 1 ? end - q : 0);
+    w->sums[m] = held + (several && tw_sat_mul(held + 1, units) <= *room);
+    *room -= tw_sat_mul(w->sums[m], units);
+    if (several && w->sums[m] == 1)
+        w->waits = tw_sat_add(
+            w->waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost, c->units[t][output])));
+    load(s->machine, &w->busy, e, stores, c->sweep[t][output]);
+}
+
+/* Chooses what the memories keep; false: it does not fit. */
+static bool keep_most(cook *c, const nest *n, weight *w)
+{
+    const tw_space *s = c->s;
     unsigned asked[TW_MAX_OPERANDS] = {0};
-    int64_t n_outputs = product_of(n, n->depends[output]);
-    *waits = 0;
     for (int m = s->machine->n_memories - 1; m > 0; m--) {
-        int t = c->f->grain[m];
         int64_t room = s->machine->memory[m].size;
-        if (tw_space_holds(s, m, output)) {
-            int64_t sums = n_outputs > 1 && 2 * c->units[t][output] <= room ? 2 : 1;
-            int e = s->mover[m][output];
-            int64_t stores = product_of(n, n->depends[output] & span_of(0, n->end[t]));
-            room -= sums * c->units[t][output];
-            if (n_outputs > 1 && sums == 1)
-                *waits = tw_sat_add(
-                    *waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost, c->units[t][output])));
-            load(s->machine, busy, e, stores, c->sweep[t][output]);
-        }
+        keep_sums(c, n, m, &room, w);
         if (room < 0) return false;
         if (!tw_space_holds(s, m, 0)) continue;
-        larder w = {.c = c, .n = n, .m = m, .room = room, .asked = asked, .least = INT64_MAX};
-        stock(&w, 0, 0, 0);
-        if (w.least == INT64_MAX) return false;
-        for (int o = 0; o < output; o++) {
-            c->candidate.keep[m][o] = (int8_t)w.best[o].keep;
-            asked[o] = w.best[o].first;
-            load(s->machine, busy, s->mover[m][o], w.best[o].transfers, w.best[o].moved);
+        larder inputs = {.c = c, .n = n, .m = m, .room = room, .asked = asked, .least = INT64_MAX};
+        stock(&inputs, 0, 0, 0);
+        if (inputs.least == INT64_MAX) return false;
+        for (int o = 0; o < tw_op_output(s->op); o++) {
+            w->kept[m][o] = inputs.best[o];
+            c->candidate.keep[m][o] = (int8_t)inputs.best[o].keep;
+            asked[o] = inputs.best[o].first;
+            load(s->machine, &w->busy, s->mover[m][o], inputs.best[o].transfers, inputs.best[o].moved);
         }
     }
     return true;
+}
+
+/* The way of the first tiles into memory m; `queued`: one behind the other, as far as a mover has no units for them all. */
+static int64_t first_tiles(const cook *c, int m, bool queued)
+{
+    const tw_space *s = c->s;
+    int64_t most = 0, all[TW_MAX_ENGINES] = {0};
+    for (int o = 0; o < tw_op_output(s->op); o++) {
+        int e = s->mover[m][o];
+        const tw_engine *engine = &s->machine->engine[e];
+        int64_t one = tw_cost_of_units(&engine->cost, c->units[c->f->grain[m]][o]);
+        all[e] = tw_sat_add(all[e], one);
+        most = tw_max(most, one);
+        if (queued) most = tw_max(most, tw_cdiv(all[e], engine->count));
+    }
+    return most;
 }
 
 /* The way of the first tiles in and of the last one out. */
@@ -292,14 +346,7 @@ static int64_t ends_of(const cook *c)
             cycles = tw_sat_add(cycles, tw_cost_of_units(&e->cost, c->units[t][output]));
         }
         if (!tw_space_holds(s, m, 0)) continue;
-        int64_t most = 0, all = 0;
-        for (int o = 0; o < output; o++) {
-            const tw_engine *e = &s->machine->engine[s->mover[m][o]];
-            int64_t one = tw_cost_of_units(&e->cost, c->units[t][o]);
-            most = tw_max(most, one);
-            all = tw_sat_add(all, one);
-        }
-        cycles = tw_sat_add(cycles, before == 0 ? all : most);
+        cycles = tw_sat_add(cycles, first_tiles(c, m, before == 0));
         before = m;
     }
     return cycles;
@@ -337,28 +384,115 @@ static bool is_wanted(const cook *c, int64_t cycles)
     return shortlist->n < TW_SHORTLIST_CANDIDATES || cycles <= shortlist->candidate[shortlist->n - 1].cycles;
 }
 
+/* Cycles of the whole program where the mover that stores the output of memory m loads inputs, too; 0: it does not. */
+static int64_t queue_cycles(const cook *c, const nest *n, int m, const weight *w)
+{
+    const tw_space *s = c->s;
+    int output = tw_op_output(s->op), t = c->f->grain[m], e = s->mover[m][output];
+    const tw_engine *engine = &s->machine->engine[e];
+    unsigned places = span_of(0, n->end[t]);
+    if (w->sums[m] == 0 || engine->carries != TW_BOTH_WAYS || output > TW_QUEUE_INPUTS ||
+        n->end[t] > TW_QUEUE_PLACES)
+        return 0;
+    tw_queue q = {.n_places = n->end[t],
+                  .output = n->depends[output] & places,
+                  .exec = (double)c->compute / (double)product_of(n, places),
+                  .units = (int)tw_min(engine->count, TW_QUEUE_UNITS),
+                  .prefetches = engine->prefetches,
+                  .sums = (int)tw_min(w->sums[m], TW_QUEUE_SUMS + 1)};
+    memcpy(q.trips, n->trips, (size_t)n->end[t] * sizeof *q.trips);
+    q.store = transfer_of(engine, product_of(n, q.output), c->sweep[t][output]);
+    for (int o = 0; o < output; o++) {
+        if (s->mover[m][o] != e) continue;
+        q.load[q.n_inputs] = transfer_of(engine, w->kept[m][o].transfers, w->kept[m][o].moved);
+        q.first[q.n_inputs++] = w->kept[m][o].first & places;
+    }
+    double cycles = q.n_inputs > 0 ? tw_queue_cycles(&q) : 0;
+    return cycles < 9e18 ? (int64_t)cycles : INT64_MAX;
+}
+
+/* Cycles of a mover, of which those of a mover that carries both ways include the ends. */
+static int64_t between_ends(const tw_engine *engine, int64_t cycles, int64_t ends)
+{
+    return engine->carries == TW_BOTH_WAYS ? tw_max(0, cycles - ends) : cycles;
+}
+
+/* Cycles of a nest of which nothing waits for a buffer or in a queue. */
+static int64_t flowing(const cook *c, const weight *w)
+{
+    const tw_machine *machine = c->s->machine;
+    int64_t cycles = tw_sat_add(c->compute, w->waits), ends = ends_of(c);
+    for (int e = 0; e < machine->n_engines; e++) {
+        int64_t count = machine->engine[e].count, all = w->busy.all[e], each = tw_cdiv(all, count);
+        /* Units that take turns may each get one operand; which one is known where the queue is played. */
+        if (count > 1 && machine->engine[e].carries != TW_BOTH_WAYS) each = tw_max(each, w->busy.most[e]);
+        cycles = tw_max(cycles, between_ends(&machine->engine[e], each, ends));
+    }
+    return tw_sat_add(cycles, ends);
+}
+
 static void weigh(cook *c)
 {
     const tw_machine *machine = c->s->machine;
     nest n = nest_of(c);
-    loads busy = {{0}, {0}};
-    int64_t waits, ends = ends_of(c), moving = 0;
+    weight w = {.waits = 0};
     c->shortlist->n_weighed++;
     c->left--;
-    if (!keep_most(c, &n, &busy, &waits)) return;
-    int64_t cycles = tw_sat_add(c->compute, waits);
-    for (int e = 0; e < machine->n_engines; e++) {
-        int64_t count = machine->engine[e].count;
-        moving = tw_sat_add(moving, busy.all[e]);
-        /* Units that take turns may each get one operand. */
-        cycles = tw_max(cycles, count > 1 ? tw_max(tw_cdiv(busy.all[e], count), busy.most[e]) : busy.all[e]);
+    if (!keep_most(c, &n, &w)) return;
+    int64_t cycles = flowing(c, &w), longer = c->execs / EXECS;
+    for (int m = 1; m < machine->n_memories && is_wanted(c, tw_sat_add(cycles, longer)); m++) {
+        int64_t queued = queue_cycles(c, &n, m, &w);
+        if (queued > 0) cycles = tw_max(cycles, tw_sat_add(queued, tw_cdiv(machine->launch, TW_MILLI)));
     }
-    c->candidate.cycles = tw_sat_add(tw_sat_add(cycles, ends), c->execs / EXECS);
-    c->candidate.moving = moving;
+    c->candidate.cycles = tw_sat_add(cycles, longer);
+    c->candidate.moving = 0;
+    for (int e = 0; e < machine->n_engines; e++)
+        c->candidate.moving = tw_sat_add(c->candidate.moving, w.busy.all[e]);
     if (is_wanted(c, c->candidate.cycles)) serve(c->shortlist, &c->candidate);
 }
 
 /* ---- orders and sizes ---- */
+
+/* Whether the same operands depend on both: then it is all the same which of them is outside. */
+static bool are_alike(const tw_space *s, int a, int b)
+{
+    for (int o = 0; o < s->op->n_operands; o++)
+        if (tw_space_depends(s, o, a) != tw_space_depends(s, o, b)) return false;
+    return true;
+}
+
+/* Whether a loop that is like the k-th, but comes before it in the operator, is still to be placed from i on. */
+static bool comes_later(const cook *c, int t, int i, int k)
+{
+    const int8_t *order = c->candidate.order[t];
+    for (int j = i; j < c->n_parallel[t]; j++)
+        if (order[j] < order[k] && are_alike(c->s, order[j], order[k])) return true;
+    return false;
+}
+
+/* Whether sums may stay while the loops outside of a reduction run, or some of them: there is one memory for them. */
+static bool may_keep_sums(const cook *c)
+{
+    const tw_space *s = c->s;
+    int output = tw_op_output(s->op), m = tw_path_innermost(s->path[output]);
+    const tw_memory *memory = &s->machine->memory[m];
+    if (c->f->n_tiled > 1 || c->n_cut[0] == c->n_parallel[0] || tw_path_outer(s->path[output], m) > 0) return false;
+    return s->discipline->sums_leave && (memory->keeps & tw_role_of(s->op, output)) && !memory->whole;
+}
+
+/* The reductions outside of the innermost parallel loop, then of two, and so on. */
+static void order_reductions(cook *c)
+{
+    int8_t *order = c->candidate.order[0], was[TW_MAX_LOOPS];
+    int n = c->n_parallel[0], n_reductions = c->n_cut[0] - n;
+    memcpy(was, order, sizeof was);
+    for (int i = n - 1; i >= 0 && c->left > 0; i--) {
+        memmove(order + i + n_reductions, was + i, (size_t)(n - i));
+        memcpy(order + i, was + n, (size_t)n_reductions);
+        weigh(c);
+    }
+    memcpy(order, was, sizeof was);
+}
 
 static void order_level(cook *c, int t, int i)
 {
@@ -369,10 +503,12 @@ static void order_level(cook *c, int t, int i)
     }
     if (i >= tw_min(c->n_parallel[t], MOST_PARALLEL)) {
         order_level(c, t + 1, 0);
+        if (may_keep_sums(c)) order_reductions(c);
         return;
     }
     int8_t *order = c->candidate.order[t], chosen = order[i];
     for (int k = i; k < c->n_parallel[t]; k++) {
+        if (comes_later(c, t, i, k)) continue;
         order[i] = order[k];
         order[k] = chosen;
         order_level(c, t, i + 1);
@@ -440,8 +576,8 @@ static bool level_fits(const cook *c, int t)
     return true;
 }
 
-/* Cycles that the movers into the memories of level t take at least: every tile comes once. */
-static int64_t least_moved(const cook *c, int t)
+/* Cycles that the movers into the memories of level t take at least, between ends of so many: every tile comes once. */
+static int64_t least_moved(const cook *c, int t, int64_t ends)
 {
     const tw_space *s = c->s;
     loads busy = {{0}, {0}};
@@ -456,7 +592,8 @@ static int64_t least_moved(const cook *c, int t)
         for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
             if (tw_space_holds(s, m, o)) load(s->machine, &busy, s->mover[m][o], n_tiles[o], c->sweep[t][o]);
     for (int e = 0; e < s->machine->n_engines; e++)
-        most = tw_max(most, tw_cdiv(busy.all[e], s->machine->engine[e].count));
+        most = tw_max(
+            most, between_ends(&s->machine->engine[e], tw_cdiv(busy.all[e], s->machine->engine[e].count), ends));
     return most;
 }
 
@@ -484,7 +621,7 @@ static void choose_outer(cook *c, int l)
         measure_level(c, 0);
         measure_level(c, inner);
         if (!level_fits(c, 0)) return;
-        int64_t moved = tw_max(least_moved(c, 0), least_moved(c, inner));
+        int64_t ends = ends_of(c), moved = tw_max(least_moved(c, 0, ends), least_moved(c, inner, ends));
         if (may_be_light(c, tw_max(c->compute, moved))) order_level(c, 0, 0);
         return;
     }
@@ -540,7 +677,7 @@ static void choose_inner(cook *c, int l)
     measure_level(c, t);
     if (!is_wanted(c, c->compute) || !level_fits(c, t)) return;
     if (t == 0) {
-        if (may_be_light(c, tw_max(c->compute, least_moved(c, 0)))) order_level(c, 0, 0);
+        if (may_be_light(c, tw_max(c->compute, least_moved(c, 0, ends_of(c))))) order_level(c, 0, 0);
         return;
     }
     memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
@@ -576,7 +713,7 @@ static double slack_of(cook *c)
         for (int l = 0; l < c->s->op->n_loops; l++) c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
     for (int t = 0; t < c->f->n_tiled; t++) {
         measure_level(c, t);
-        moved = tw_max(moved, least_moved(c, t));
+        moved = tw_max(moved, least_moved(c, t, 0));
     }
     memset(c->units, 0, sizeof c->units);
     if (moved > LONG * ends_of(c)) return 1.25;
@@ -612,7 +749,7 @@ static void choose_keeps(const tw_space *s, const tw_candidate *candidate, tw_pa
 {
     const tw_frame *f = &s->frame[candidate->frame];
     for (int m = 1; m < s->machine->n_memories; m++)
-        for (int o = 0; o < tw_op_output(s->op); o++) {
+        for (int o = 0; o < s->op->n_operands; o++) {
             int var = tw_var_keep(s, f, m, o);
             int32_t keep = candidate->keep[m][o];
             while (keep > 0 && !tw_part_may_choose(s, p, var, keep)) keep--;

@@ -1,0 +1,101 @@
+/* src/search/queue.c - plays the queue of a mover that carries both ways, with repetition left out; see queue.h. */
+#include "search/queue.h"
+
+#include <math.h>
+
+typedef struct play {
+    const tw_queue *q;
+    int n_first; /* iterations of each loop before one is taken to be like those that follow: with prefetch its
+                    execution is the one of the iteration before, and the first one may wait for a store */
+    double unit[TW_QUEUE_UNITS];
+    int turn;      /* the unit that comes next */
+    double engine; /* when the compute engine is free */
+    double stored[TW_QUEUE_SUMS];
+    int n_stored;
+    /* The step whose execution stands behind the loads of the next one. */
+    bool waits, begins, ends;
+    double arrived; /* when its inputs are there            */
+    int unit_of_store;
+} play;
+
+/* Units are told off in the order of steps, before loads are put before a store. */
+static int next_unit(play *p)
+{
+    int unit = p->turn;
+    p->turn = unit + 1 == p->q->units ? 0 : unit + 1;
+    return unit;
+}
+
+/* When a transfer ends that is ready at this time. */
+static double serve(play *p, int unit, double ready, double cycles)
+{
+    p->unit[unit] = fmax(p->unit[unit], ready) + cycles;
+    return p->unit[unit];
+}
+
+static void execute(play *p)
+{
+    const tw_queue *q = p->q;
+    bool few = q->sums <= TW_QUEUE_SUMS;
+    double start = fmax(p->engine, p->arrived);
+    if (p->begins && few) start = fmax(start, p->stored[p->n_stored % q->sums]);
+    p->engine = start + q->exec;
+    p->waits = false;
+    if (!p->ends) return;
+    double end = serve(p, p->unit_of_store, p->engine, q->store);
+    if (few) p->stored[p->n_stored++ % q->sums] = end;
+}
+
+static void step(play *p, unsigned at_first, unsigned at_last)
+{
+    const tw_queue *q = p->q;
+    unsigned inside = ((1u << q->n_places) - 1) & ~q->output;
+    double arrived = 0;
+    for (int i = 0; i < q->n_inputs; i++)
+        if ((q->first[i] & ~at_first) == 0) arrived = fmax(arrived, serve(p, next_unit(p), 0, q->load[i]));
+    if (p->waits) execute(p);
+    p->arrived = arrived;
+    p->begins = (inside & ~at_first) == 0;
+    p->ends = (inside & ~at_last) == 0;
+    p->waits = true;
+    if (p->ends) p->unit_of_store = next_unit(p);
+    if (!q->prefetches) execute(p);
+}
+
+/* Everything happens so much later. */
+static void delay(play *p, double cycles)
+{
+    for (int i = 0; i < p->q->units; i++) p->unit[i] += cycles;
+    for (int i = 0; i < TW_QUEUE_SUMS; i++) p->stored[i] += cycles;
+    p->engine += cycles;
+    p->arrived += cycles;
+}
+
+static void run(play *p, int place, unsigned at_first, unsigned at_last)
+{
+    if (place == p->q->n_places) {
+        step(p, at_first, at_last);
+        return;
+    }
+    /* As many iterations as there are units: then turns are as before. */
+    int64_t n = p->q->trips[place], period = p->q->units;
+    double before = 0;
+    for (int64_t i = 0; i < n; i++) {
+        run(p, place + 1, at_first | (unsigned)(i == 0) << place, at_last | (unsigned)(i + 1 == n) << place);
+        if (i + 1 == p->n_first) before = p->engine;
+        if (i + 1 != p->n_first + period || n - i <= 2) continue;
+        int64_t periods = (n - i - 2) / period;
+        delay(p, (p->engine - before) * (double)periods);
+        i += periods * period;
+    }
+}
+
+double tw_queue_cycles(const tw_queue *q)
+{
+    play p = {.q = q, .n_first = q->prefetches ? 3 : 2};
+    run(&p, 0, 0, 0);
+    if (p.waits) execute(&p);
+    double end = p.engine;
+    for (int i = 0; i < q->units; i++) end = fmax(end, p.unit[i]);
+    return end;
+}

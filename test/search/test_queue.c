@@ -1,0 +1,141 @@
+/* test/search/test_queue.c - machines whose loads and stores share a queue: what the search finds against a grid of mappings.
+ *
+ * The grid knows nothing of estimates: sizes that divide, loops in any order, inputs kept for one tile or for as long as can be, some
+ * buffers more than needed, each simulated. The search has the effort that a layer of a network has. */
+#include "search/queue.h"
+
+#include "plan/evaluate.h"
+#include "tw_read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define QUEUE                                                                                                    \
+    "machine: one-queue\nunit: byte\ntiming: async\nmemories:\n"                                                 \
+    "  - {name: dram, size: unlimited}\n  - {name: sram, size: 2228224}\nengines:\n"                             \
+    "  - {name: port, between: [dram, sram], carries: both%s, cost: {latency: 0, per_cycle: 8}}\n"               \
+    "  - {name: array, computes: [multiply-add], on: sram, accumulate: fused, unrolls: any, cost: {array: [32, " \
+    "32]}}\n"
+
+enum { GRID = 1000, N_LOOPS = 4 };
+typedef struct layer {
+    const char *spec;
+    int64_t extent[N_LOOPS]; /* oc, ic, oy, ox */
+} layer;
+/* The layers of ResNet-18 with windows of 3x3. */
+static const layer layers[] = {
+    {"conv:64x56x56,out=64,kernel=3,pad=1,dtype=i8,out_dtype=i8", {64, 64, 56, 56}},
+    {"conv:64x56x56,out=128,kernel=3,pad=1,stride=2,dtype=i8,out_dtype=i8", {128, 64, 28, 28}},
+    {"conv:128x28x28,out=128,kernel=3,pad=1,dtype=i8,out_dtype=i8", {128, 128, 28, 28}},
+    {"conv:128x28x28,out=256,kernel=3,pad=1,stride=2,dtype=i8,out_dtype=i8", {256, 128, 14, 14}},
+    {"conv:256x14x14,out=256,kernel=3,pad=1,dtype=i8,out_dtype=i8", {256, 256, 14, 14}},
+    {"conv:256x14x14,out=512,kernel=3,pad=1,stride=2,dtype=i8,out_dtype=i8", {512, 256, 7, 7}},
+    {"conv:512x7x7,out=512,kernel=3,pad=1,dtype=i8,out_dtype=i8", {512, 512, 7, 7}},
+};
+
+/* A divisor of the extent at random, of channels no less than what fills the array. */
+static int64_t size_of(uint64_t *rng, int64_t extent, int64_t least)
+{
+    int64_t size;
+    do {
+        size = extent >> tw_test_pick(rng, 0, 4);
+        if (size > 1 && extent % 7 == 0 && tw_test_pick(rng, 0, 2) == 0) size = extent / 7;
+    } while (size < least || extent % size != 0);
+    return size;
+}
+
+static void grid_mapping(uint64_t *rng, const layer *of, char *text, size_t size)
+{
+    static const char *const loop[N_LOOPS] = {"oc", "ic", "oy", "ox"};
+    int64_t len[N_LOOPS];
+    int at[N_LOOPS] = {0, 1, 2, 3};
+    for (int i = 0; i < N_LOOPS; i++) len[i] = size_of(rng, of->extent[i], i < 2 ? 32 : 1);
+    for (int i = N_LOOPS - 1; i > 0; i--) {
+        int k = (int)tw_test_pick(rng, 0, i), was = at[i];
+        at[i] = at[k];
+        at[k] = was;
+    }
+    snprintf(text, size,
+             "mapping:\n  conv:\n    levels:\n"
+             "      - {at: sram, sizes: {oc: %" PRId64 ", ic: %" PRId64 ", oy: %" PRId64 ", ox: %" PRId64
+             "}, order: [%s, %s, %s, %s, ky, kx], keep: {ifm: %s, w: %s}, unroll: [oc, ic]}\n",
+             len[0], len[1], len[2], len[3], loop[at[0]], loop[at[1]], loop[at[2]], loop[at[3]],
+             tw_test_pick(rng, 0, 2) ? "all" : "tile", tw_test_pick(rng, 0, 2) ? "all" : "tile");
+}
+
+/* Adds buffers to what the mapping needs, as outlined. */
+static void add_buffers(const tw_outline *outline, int more, tw_op_map *map)
+{
+    for (int o = 0; o < 3; o++) map->level[0].slots[o] = outline->needed[1][o] + more;
+}
+
+/* Cycles of the best of the grid. */
+static int64_t best_of_grid(tw_context *ctx, const layer *of, const tw_model *model, const tw_machine *machine)
+{
+    uint64_t rng = tw_test_seed();
+    tw_evaluator *evaluator = tw_evaluator_new(1);
+    const tw_eval *eval = tw_evaluator_eval(evaluator);
+    tw_machine here = tw_machine_for(machine, model, &model->op[0], (tw_fusion){0});
+    const tw_problem problem = {model, 0, &here};
+    int64_t best = INT64_MAX, ignored;
+    for (int i = 0; i < GRID; i++) {
+        char text[400];
+        const tw_mapping *mapping;
+        tw_outline outline;
+        tw_outcome outcome;
+        grid_mapping(&rng, of, text, sizeof text);
+        CHECK_EQ(tw_mapping_parse(ctx, model, machine, "grid", text, &mapping), TW_OK);
+        tw_op_map map = mapping->op[0];
+        if (eval->outline(eval->user[0], &problem, &map, &outline) != TW_OK) continue;
+        for (int more = 0; more < 2; more++) {
+            tw_meter meter = {.limit = 100000};
+            add_buffers(&outline, more, &map);
+            tw_status status = eval->cost(eval->user[0], &problem, &map, &meter, &outcome, &ignored);
+            if (status == TW_OK && !meter.unfinished) best = tw_min(best, outcome.cycles);
+        }
+    }
+    tw_evaluator_free(evaluator);
+    return best;
+}
+
+static void search_beats_the_grid(const char *queue)
+{
+    char text[800];
+    int n_worse = 0;
+    snprintf(text, sizeof text, QUEUE, queue);
+    for (size_t i = 0; i < TW_COUNT(layers); i++) {
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        const tw_limits *limits;
+        const tw_plan *plan;
+        CHECK_EQ(tw_model_open(ctx, layers[i].spec, &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", text, &machine), TW_OK);
+        CHECK_EQ(tw_limits_parse(ctx, model, machine, "limits",
+                                 "mapping: {conv: {levels: [{at: sram, unroll: [oc, ic]}]}}\n", &limits),
+                 TW_OK);
+        tw_search_options options = {.space = TW_SPACE_WINDOWS,
+                                     .gap = 0.0099,
+                                     .budget = 1000000,
+                                     .patience = 200000,
+                                     .n_threads = 1,
+                                     .limits = limits};
+        CHECK_EQ(tw_plan_search(ctx, model, machine, &options, &plan), TW_OK);
+        int64_t found = tw_plan_search_result(plan, 0)->best, grid = best_of_grid(ctx, &layers[i], model, machine);
+        if (found > grid)
+            fprintf(stderr, "%s%s: found %" PRId64 ", the grid has %" PRId64 "\n", layers[i].spec, queue, found,
+                    grid);
+        n_worse += found > grid;
+        tw_context_free(ctx);
+    }
+    CHECK_EQ(n_worse, 0);
+}
+
+TEST(no_mapping_of_a_grid_beats_the_search_where_loads_and_stores_share_a_queue)
+{
+    search_beats_the_grid(", prefetch: all");
+}
+
+TEST(nor_where_nothing_is_fetched_ahead) { search_beats_the_grid(""); }
+TEST(nor_with_several_queues) { search_beats_the_grid(", prefetch: all, count: 2"); }
