@@ -1,8 +1,11 @@
 /* src/search/shortlist.c - see shortlist.h. */
 #include "search/shortlist.h"
 
+#include "search/kernels.h"
 #include "search/queue.h"
 #include "search/view.h"
+#include "tile/box.h"
+#include "tile/shape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,6 +39,8 @@ typedef struct cook {
     int64_t trips[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
     int64_t units[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
     int64_t sweep[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of all tiles, each once            */
+    int64_t shaped[TW_MAX_MEMORIES]
+                  [TW_MAX_OPERANDS]; /* cycles of a transfer that depend on the tile's shape, 0: not so */
     int n_cut[TW_SHORTLIST_LEVELS];
     int n_parallel[TW_SHORTLIST_LEVELS];
 } cook;
@@ -199,6 +204,14 @@ static residency residency_of(const cook *c, const nest *n, int m, int o, unsign
     return s;
 }
 
+/* Whether some input is ever in memory m. */
+static bool holds_inputs(const tw_space *s, int m)
+{
+    for (int o = 0; o < tw_op_output(s->op); o++)
+        if (tw_space_holds(s, m, o)) return true;
+    return false;
+}
+
 typedef struct larder { /* the stays of all inputs in one memory */
     const cook *c;
     const nest *n;
@@ -219,6 +232,10 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
         memcpy(w->best, w->now, sizeof w->best);
         return;
     }
+    if (!tw_space_holds(w->c->s, w->m, o)) {
+        stock(w, o + 1, moved, held);
+        return;
+    }
     int t = w->c->f->grain[w->m], n_keeps = w->n->end[t] - (t > 0 ? w->n->end[t - 1] : 0);
     unsigned kept = w->c->s->machine->memory[w->m].keeps, before = 0;
     if (!(kept & tw_role_of(w->c->s->op, o)) || w->c->s->machine->memory[w->m].whole) n_keeps = 0;
@@ -235,25 +252,34 @@ typedef struct loads { /* cycles of engines, of all commands and of those of the
     int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
 } loads;
 
-/* Cycles of so many commands that carry so much together. */
-static int64_t transfers_of(const tw_engine *engine, int64_t commands, int64_t units)
+/* Cycles of so many transfers of an operand into or out of memory m that carry so much together. */
+static int64_t transfers_of(const cook *c, int m, int o, int64_t commands, int64_t units)
 {
+    const tw_engine *engine = &c->s->machine->engine[c->s->mover[m][o]];
     int64_t each = tw_engine_busy(engine, tw_max(1, units / tw_max(1, commands)));
-    if (tw_cost_by_shape(&engine->cost)) each = tw_cost_of_units(&engine->cost, units / tw_max(1, commands));
+    if (c->shaped[m][o] > 0) each = c->shaped[m][o];
     return tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
 }
 
-static void load(const tw_machine *machine, loads *busy, int e, int64_t commands, int64_t units)
+static void load(const cook *c, loads *busy, int m, int o, tw_load moved)
 {
-    int64_t cycles = transfers_of(&machine->engine[e], commands, units);
+    int e = c->s->mover[m][o];
+    int64_t cycles = transfers_of(c, m, o, moved.transfers, moved.units);
     busy->all[e] = tw_sat_add(busy->all[e], cycles);
     busy->most[e] = tw_max(busy->most[e], cycles);
 }
 
-/* The same of one of them. */
-static double transfer_of(const tw_engine *engine, int64_t commands, int64_t units)
+/* Cycles of one of so many transfers. */
+static double transfer_of(const cook *c, int m, int o, int64_t commands, int64_t units)
 {
-    return (double)transfers_of(engine, commands, units) / (double)tw_max(1, commands);
+    return (double)transfers_of(c, m, o, commands, units) / (double)tw_max(1, commands);
+}
+
+/* Cycles of a whole tile. */
+static int64_t tile_cycles(const cook *c, int m, int o)
+{
+    const tw_engine *engine = &c->s->machine->engine[c->s->mover[m][o]];
+    return tw_max(c->shaped[m][o], tw_cost_of_units(&engine->cost, c->units[c->f->grain[m]][o]));
 }
 
 typedef struct weight { /* of a nest */
@@ -278,7 +304,7 @@ static int64_t sum_units(const cook *c, int m)
 static void keep_sums(cook *c, const nest *n, int m, int64_t *room, weight *w)
 {
     const tw_space *s = c->s;
-    int output = tw_op_output(s->op), t = c->f->grain[m], e = s->mover[m][output], end = n->end[t];
+    int output = tw_op_output(s->op), t = c->f->grain[m], end = n->end[t];
     unsigned swept = span_of(0, end), reductions = swept & ~n->depends[output];
     int q = reductions ? __builtin_ctz(reductions) : end;
     int64_t stores = product_of(n, n->depends[output] & swept), units = sum_units(c, m);
@@ -288,10 +314,8 @@ static void keep_sums(cook *c, const nest *n, int m, int64_t *room, weight *w)
     c->candidate.keep[m][output] = (int8_t)(held > 1 ? end - q : 0);
     w->sums[m] = held + (several && tw_sat_mul(held + 1, units) <= *room);
     *room -= tw_sat_mul(w->sums[m], units);
-    if (several && w->sums[m] == 1)
-        w->waits = tw_sat_add(
-            w->waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost, c->units[t][output])));
-    load(s->machine, &w->busy, e, stores, c->sweep[t][output]);
+    if (several && w->sums[m] == 1) w->waits = tw_sat_add(w->waits, tw_sat_mul(stores, tile_cycles(c, m, output)));
+    load(c, &w->busy, m, output, (tw_load){stores, c->sweep[t][output]});
 }
 
 /* Chooses what the memories keep; false: it does not fit. */
@@ -303,15 +327,16 @@ static bool keep_most(cook *c, const nest *n, weight *w)
         int64_t room = s->machine->memory[m].size;
         keep_sums(c, n, m, &room, w);
         if (room < 0) return false;
-        if (!tw_space_holds(s, m, 0)) continue;
+        if (!holds_inputs(s, m)) continue;
         larder inputs = {.c = c, .n = n, .m = m, .room = room, .asked = asked, .least = INT64_MAX};
         stock(&inputs, 0, 0, 0);
         if (inputs.least == INT64_MAX) return false;
         for (int o = 0; o < tw_op_output(s->op); o++) {
+            if (!tw_space_holds(s, m, o)) continue;
             w->kept[m][o] = inputs.best[o];
             c->candidate.keep[m][o] = (int8_t)inputs.best[o].keep;
             asked[o] = inputs.best[o].first;
-            load(s->machine, &w->busy, s->mover[m][o], inputs.best[o].transfers, inputs.best[o].moved);
+            load(c, &w->busy, m, o, (tw_load){inputs.best[o].transfers, inputs.best[o].moved});
         }
     }
     return true;
@@ -323,9 +348,10 @@ static int64_t first_tiles(const cook *c, int m, bool queued)
     const tw_space *s = c->s;
     int64_t most = 0, all[TW_MAX_ENGINES] = {0};
     for (int o = 0; o < tw_op_output(s->op); o++) {
+        if (!tw_space_holds(s, m, o)) continue;
         int e = s->mover[m][o];
         const tw_engine *engine = &s->machine->engine[e];
-        int64_t one = tw_cost_of_units(&engine->cost, c->units[c->f->grain[m]][o]);
+        int64_t one = tile_cycles(c, m, o);
         all[e] = tw_sat_add(all[e], one);
         most = tw_max(most, one);
         if (queued) most = tw_max(most, tw_cdiv(all[e], engine->count));
@@ -340,12 +366,8 @@ static int64_t ends_of(const cook *c)
     int output = tw_op_output(s->op);
     int64_t cycles = tw_cdiv(s->machine->launch, TW_MILLI), before = 0;
     for (int m = 1; m < s->machine->n_memories; m++) {
-        int t = c->f->grain[m];
-        if (tw_space_holds(s, m, output)) {
-            const tw_engine *e = &s->machine->engine[s->mover[m][output]];
-            cycles = tw_sat_add(cycles, tw_cost_of_units(&e->cost, c->units[t][output]));
-        }
-        if (!tw_space_holds(s, m, 0)) continue;
+        if (tw_space_holds(s, m, output)) cycles = tw_sat_add(cycles, tile_cycles(c, m, output));
+        if (!holds_inputs(s, m)) continue;
         cycles = tw_sat_add(cycles, first_tiles(c, m, before == 0));
         before = m;
     }
@@ -401,10 +423,10 @@ static int64_t queue_cycles(const cook *c, const nest *n, int m, const weight *w
                   .prefetches = engine->prefetches,
                   .sums = (int)tw_min(w->sums[m], TW_QUEUE_SUMS + 1)};
     memcpy(q.trips, n->trips, (size_t)n->end[t] * sizeof *q.trips);
-    q.store = transfer_of(engine, product_of(n, q.output), c->sweep[t][output]);
+    q.store = transfer_of(c, m, output, product_of(n, q.output), c->sweep[t][output]);
     for (int o = 0; o < output; o++) {
-        if (s->mover[m][o] != e) continue;
-        q.load[q.n_inputs] = transfer_of(engine, w->kept[m][o].transfers, w->kept[m][o].moved);
+        if (!tw_space_holds(s, m, o) || s->mover[m][o] != e) continue;
+        q.load[q.n_inputs] = transfer_of(c, m, o, w->kept[m][o].transfers, w->kept[m][o].moved);
         q.first[q.n_inputs++] = w->kept[m][o].first & places;
     }
     double cycles = q.n_inputs > 0 ? tw_queue_cycles(&q) : 0;
@@ -540,6 +562,33 @@ static int64_t sweep_of(const cook *c, int t, int o, const int64_t *n_tiles)
     return units;
 }
 
+/* Cycles of a transfer of a tile that lies inside, if it has neighbours on both sides. */
+static int64_t shaped_cycles(const cook *c, int t, const tw_engine *engine, int o)
+{
+    const tw_operand *operand = &c->s->op->operand[o];
+    tw_box box = tw_box_of_op(c->s->op);
+    tw_region region;
+    for (int l = 0; l < c->s->op->n_loops; l++) {
+        int64_t len = c->candidate.size[t][l], lo = 2 * len <= tw_span_len(box.span[l]) ? len : 0;
+        box.span[l] = (tw_span){lo, lo + len};
+    }
+    if (tw_region_of(operand, &box, &region) == 0) return 0;
+    tw_shape shape = tw_region_shape(operand, &region, NULL, c->s->elem_units[o]);
+    return tw_cost_cycles(&engine->cost, tw_cost_of_transfer(&engine->cost.descriptor, &shape));
+}
+
+static void measure_shapes(cook *c, int t)
+{
+    const tw_space *s = c->s;
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < s->op->n_operands; o++) {
+            if (c->f->grain[m] != t || !tw_space_holds(s, m, o) || (s->resident >> o & 1)) continue;
+            const tw_engine *engine = &s->machine->engine[s->mover[m][o]];
+            if (tw_cost_by_shape(&engine->cost) && !s->machine->arranged)
+                c->shaped[m][o] = shaped_cycles(c, t, engine, o);
+        }
+}
+
 static void measure_level(cook *c, int t)
 {
     const tw_space *s = c->s;
@@ -561,6 +610,7 @@ static void measure_level(cook *c, int t)
         c->units[t][o] = s->elem_units[o] * tw_footprint_most(s, o, len);
         c->sweep[t][o] = sweep_of(c, t, o, n_tiles);
     }
+    measure_shapes(c, t);
 }
 
 /* Whether one buffer of each operand of level t fits into its memories. */
@@ -590,7 +640,7 @@ static int64_t least_moved(const cook *c, int t, int64_t ends)
     }
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
-            if (tw_space_holds(s, m, o)) load(s->machine, &busy, s->mover[m][o], n_tiles[o], c->sweep[t][o]);
+            if (tw_space_holds(s, m, o)) load(c, &busy, m, o, (tw_load){n_tiles[o], c->sweep[t][o]});
     for (int e = 0; e < s->machine->n_engines; e++)
         most = tw_max(
             most, between_ends(&s->machine->engine[e], tw_cdiv(busy.all[e], s->machine->engine[e].count), ends));
@@ -634,6 +684,23 @@ static void choose_outer(cook *c, int l)
     }
 }
 
+/* Tiles that differ by one at most, or tiles and a rest, as in passes_of. */
+static tw_pieces pieces_of(int64_t extent, int64_t size)
+{
+    int64_t count = tw_cdiv(extent, size), small = extent / count, n_large = extent % count;
+    if (tw_cdiv(extent, count) != size) return (tw_pieces){2, {size, extent - (count - 1) * size}, {count - 1, 1}};
+    if (n_large == 0) return (tw_pieces){1, {size}, {count}};
+    return (tw_pieces){2, {size, small}, {n_large, count - n_large}};
+}
+
+static int64_t kernels_of(const cook *c)
+{
+    tw_pieces pieces[TW_MAX_LOOPS];
+    for (int l = 0; l < c->s->op->n_loops; l++)
+        pieces[l] = pieces_of(c->s->op->loop[l].extent, c->candidate.size[c->f->n_tiled - 1][l]);
+    return tw_kernels_exactly(c->s, pieces);
+}
+
 /* Cycles of all executions. */
 static int64_t compute_of(cook *c)
 {
@@ -647,6 +714,7 @@ static int64_t compute_of(cook *c)
         execs = tw_sat_mul(execs, tw_cdiv(extent, size));
     }
     c->execs = execs;
+    if (mac->cost.kind == TW_COST_KERNEL) return kernels_of(c);
     return tw_cdiv(tw_busy_of(mac, execs, work), mac->count);
 }
 
@@ -681,6 +749,8 @@ static void choose_inner(cook *c, int l)
         return;
     }
     memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
+    for (int m = 1; m < c->s->machine->n_memories; m++)
+        if (c->f->grain[m] == 0) memset(c->shaped[m], 0, sizeof c->shaped[m]);
     if (may_be_light(c, c->compute)) choose_outer(c, 0);
 }
 
@@ -716,14 +786,23 @@ static double slack_of(cook *c)
         moved = tw_max(moved, least_moved(c, t, 0));
     }
     memset(c->units, 0, sizeof c->units);
+    memset(c->shaped, 0, sizeof c->shaped);
     if (moved > LONG * ends_of(c)) return 1.25;
     return fmax(1.25, (double)moved / (double)tw_max(1, compute_of(c)));
 }
 
+/* Whether executions may take longer because of what else runs, or of zeros that are filled in. */
+static bool may_be_disturbed(const tw_machine *machine)
+{
+    const tw_cost *cost = &machine->engine[machine->compute].cost;
+    if (!tw_cost_contends(cost)) return false;
+    return cost->kernel.banks.busy > 0 || cost->kernel.banks.along > 0 || machine->pads;
+}
+
 bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
 {
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && !tw_cost_contends(cost);
+    bool timed = goals->n == 1 && goals->goal[0].measure == TW_CYCLES;
+    return s->rules->shortlist && timed && !may_be_disturbed(s->machine);
 }
 
 void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist *shortlist)

@@ -1,5 +1,5 @@
 /* src/search/view.c - see view.h. */
-#include "search/view.h"
+#include "search/kernels.h"
 #include "tile/box.h"
 
 #include <math.h>
@@ -327,20 +327,24 @@ static int64_t passes_along(const tw_view *v, int l, int64_t rows)
     return tw_max(least, (int64_t)floor((double)len / (double)rows + fmax(tiles, 0) * waste - 1e-6));
 }
 
-/* The same when all is chosen: exact. */
-static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
+typedef struct piece { /* tiles of one length along a loop */
+    int64_t len, n;
+} piece;
+enum { MOST_PIECES = 64 };
+
+/* Pieces of loop l that are executed, where all is chosen; 0: too many lengths, or they cannot be. */
+static int pieces_along(const tw_view *v, int l, piece now[MOST_PIECES])
 {
     const tw_space *s = v->s;
-    struct {
-        int64_t len, n;
-    } now[64] = {{s->op->loop[l].extent, 1}}, next[64];
+    piece next[MOST_PIECES];
     int n_now = 1;
+    now[0] = (piece){s->op->loop[l].extent, 1};
     for (int t = 0; t < v->f->n_tiled; t++) {
         int n_next = 0;
         int64_t size = v->lo[t][l], count = tw_cdiv(tw_part_piece(s, v->p, t, l), size);
         bool greedy = v->p->var[tw_var_rule(s, v->f, t, l)].lo == 1;
         for (int i = 0; i < n_now; i++) {
-            if (n_next + 2 > 64 || (!greedy && count > now[i].len)) return 0;
+            if (n_next + 2 > MOST_PIECES || (!greedy && count > now[i].len)) return 0;
             tw_split split =
                 greedy ? tw_split_by_size(now[i].len, size) : tw_split_by_count(now[i].len, count, TW_BALANCED);
             int64_t large = split.extra > 0 ? split.extra : split.count - 1;
@@ -356,9 +360,25 @@ static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
             now[j].n += next[i].n;
         }
     }
+    return n_now;
+}
+
+/* Passes along loop l when all is chosen: exact, or 0. */
+static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
+{
+    piece pieces[MOST_PIECES];
     int64_t passes = 0;
-    for (int i = 0; i < n_now; i++) passes += now[i].n * tw_cdiv(now[i].len, rows);
+    for (int i = pieces_along(v, l, pieces) - 1; i >= 0; i--) passes += pieces[i].n * tw_cdiv(pieces[i].len, rows);
     return passes;
+}
+
+/* Whether sizes and rules of the loop are chosen at every level. */
+static bool is_cut(const tw_view *v, int l)
+{
+    bool cut = true;
+    for (int t = 0; t < v->f->n_tiled; t++)
+        cut &= v->lo[t][l] == v->hi[t][l] && !tw_range_open(v->p->var[tw_var_rule(v->s, v->f, t, l)]);
+    return cut;
 }
 
 /* Passes along each loop that lies alone over a dimension of the array, at least. */
@@ -369,8 +389,7 @@ static void count_passes(tw_view *v)
     for (int d = 0; d < tw_cost_dims(cost); d++) {
         int l = v->f->alone[d];
         if (l < 0) continue;
-        bool chosen = sized;
-        for (int t = 0; t < v->f->n_tiled; t++) chosen &= !tw_range_open(v->p->var[tw_var_rule(v->s, v->f, t, l)]);
+        bool chosen = sized && is_cut(v, l);
         v->passes[d] =
             tw_max(passes_along(v, l, cost->array.size[d]), chosen ? passes_exactly(v, l, cost->array.size[d]) : 0);
     }
@@ -399,26 +418,29 @@ static int64_t compute_passes(const tw_view *v, int more)
     return passes;
 }
 
-/* Cycles of all executions of a kernel when the tiles are one size and all alike, with nothing to disturb them; 0: they are
- * not. */
-static int64_t kernel_cycles(const tw_view *v, const tw_cost *cost)
+/* Cycles of all executions of a kernel when all is chosen; 0: it is not, or there are too many kinds of tiles. */
+static int64_t kernel_exactly(const tw_view *v)
 {
+    enum { MOST_KINDS = 1024 };
     const tw_space *s = v->s;
-    if (v->f->n_tiled > 1 || v->skips) return 0;
+    tw_pieces pieces[TW_MAX_LOOPS];
+    int64_t n_kinds = 1;
+    if (!tw_part_is_sized(s, v->p)) return 0;
     for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t size = v->lo[0][l];
-        if (size != v->hi[0][l] || (s->op->loop[l].extent % size != 0 && !s->machine->pads)) return 0;
+        piece along[MOST_PIECES];
+        pieces[l].n = is_cut(v, l) ? pieces_along(v, l, along) : 0;
+        if (pieces[l].n < 1 || pieces[l].n > TW_MOST_PIECES) return 0;
+        for (int i = 0; i < pieces[l].n; i++) pieces[l].len[i] = along[i].len, pieces[l].count[i] = along[i].n;
+        n_kinds *= pieces[l].n;
+        if (n_kinds > MOST_KINDS) return 0;
     }
-    tw_kernel_nest nest = tw_nest_of(s->op, v->lo[0], s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]);
-    int64_t busy = tw_sat_mul(v->execs[1], tw_cost_cycles(cost, tw_cost_of_kernel(&cost->kernel, &nest, false)));
-    return tw_cdiv(busy, s->machine->engine[s->machine->compute].count);
+    return tw_kernels_exactly(s, pieces);
 }
 
 int64_t tw_view_compute(const tw_view *v, int more)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
-    int64_t exact = mac->cost.kind == TW_COST_KERNEL ? kernel_cycles(v, &mac->cost) : 0;
-    if (exact > 0) return exact;
+    if (mac->cost.kind == TW_COST_KERNEL && !v->skips) return tw_max(tw_kernels_least(v), kernel_exactly(v));
     int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v, more) : v->points;
     return tw_cdiv(tw_busy_of(mac, v->execs[v->f->n_tiled], work), mac->count);
 }
