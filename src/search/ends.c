@@ -1,9 +1,15 @@
 /* src/search/ends.c - async: what comes before the first and after the last command of an engine, see bound.h. */
-#include "search/view.h"
+#include "search/shapes.h"
 
 static int64_t cost_of(const tw_view *v, int e, int64_t work)
 {
     return tw_cost_of_units(&v->s->machine->engine[e].cost, tw_max(1, work));
+}
+
+/* Cycles of a transfer of so many units of the operand into or out of memory m, at least. */
+static int64_t tile_cost(const tw_view *v, int m, int o, int64_t units)
+{
+    return tw_max(cost_of(v, v->s->mover[m][o], units), tw_shapes_cycles(v, m, o, units));
 }
 
 /* Cycles before anything starts. */
@@ -37,7 +43,7 @@ static int64_t way_in(const tw_view *v, int o, const route *r, int i, int j,
 {
     int64_t cycles = 0;
     for (int k = i; k < j && !(v->s->resident >> o & 1); k++)
-        cycles = tw_sat_add(cycles, cost_of(v, v->s->mover[r->memory[k]][o], units[v->f->grain[r->memory[k]]][o]));
+        cycles = tw_sat_add(cycles, tile_cost(v, r->memory[k], o, units[v->f->grain[r->memory[k]]][o]));
     return cycles;
 }
 
@@ -156,6 +162,7 @@ void tw_bound_links(tw_view *v, const tw_traffic_bound *all)
         if (engine->kind != TW_MOVES || all->commands[e] == 0) continue;
         int64_t busy = tw_cdiv(tw_busy_of(engine, all->commands[e], all->units[e]), engine->count);
         busy = tw_max(busy, tw_cdiv(arranged_cycles(s, engine), engine->count));
+        busy = tw_max(busy, tw_cdiv(tw_shapes_busy(v, e, all), engine->count));
         busy = tw_sat_add(busy, launch_of(s));
         int64_t before = INT64_MAX, after = INT64_MAX,
                 more = tw_cost_cycles(&engine->cost, 1) - tw_engine_busy(engine, 1);
