@@ -431,6 +431,8 @@ static int64_t kernel_exactly(const tw_view *v)
         pieces[l].n = is_cut(v, l) ? pieces_along(v, l, along) : 0;
         if (pieces[l].n < 1 || pieces[l].n > TW_MOST_PIECES) return 0;
         for (int i = 0; i < pieces[l].n; i++) pieces[l].len[i] = along[i].len, pieces[l].count[i] = along[i].n;
+        if (s->machine->pads && v->f->n_tiled == 1) /* all take as long as a whole one */
+            pieces[l] = (tw_pieces){1, {v->lo[0][l]}, {v->n[1][l]}};
         n_kinds *= pieces[l].n;
         if (n_kinds > MOST_KINDS) return 0;
     }
