@@ -71,6 +71,14 @@ static void delay(play *p, double cycles)
     p->arrived += cycles;
 }
 
+/* The latest that is known so far. */
+static double now(const play *p)
+{
+    double time = p->engine;
+    for (int i = 0; i < p->q->units; i++) time = fmax(time, p->unit[i]);
+    return time;
+}
+
 static void run(play *p, int place, unsigned at_first, unsigned at_last)
 {
     if (place == p->q->n_places) {
@@ -79,13 +87,13 @@ static void run(play *p, int place, unsigned at_first, unsigned at_last)
     }
     /* As many iterations as there are units: then turns are as before. */
     int64_t n = p->q->trips[place], period = p->q->units;
-    double before = 0;
+    double engine = 0, latest = 0;
     for (int64_t i = 0; i < n; i++) {
         run(p, place + 1, at_first | (unsigned)(i == 0) << place, at_last | (unsigned)(i + 1 == n) << place);
-        if (i + 1 == p->n_first) before = p->engine;
+        if (i + 1 == p->n_first) engine = p->engine, latest = now(p);
         if (i + 1 != p->n_first + period || n - i <= 2) continue;
         int64_t periods = (n - i - 2) / period;
-        delay(p, (p->engine - before) * (double)periods);
+        delay(p, fmax(p->engine - engine, now(p) - latest) * (double)periods);
         i += periods * period;
     }
 }
@@ -95,7 +103,5 @@ double tw_queue_cycles(const tw_queue *q)
     play p = {.q = q, .n_first = q->prefetches ? 3 : 2};
     run(&p, 0, 0, 0);
     if (p.waits) execute(&p);
-    double end = p.engine;
-    for (int i = 0; i < q->units; i++) end = fmax(end, p.unit[i]);
-    return end;
+    return now(&p);
 }
