@@ -62,13 +62,15 @@ static void step(play *p, unsigned at_first, unsigned at_last)
     if (!q->prefetches) execute(p);
 }
 
-/* Everything happens so much later. */
-static void delay(play *p, double cycles)
+/* Engine and mover, which may run at paces of their own, go on as since `then`, so many times. */
+static void go_on(play *p, const play *then, double times)
 {
-    for (int i = 0; i < p->q->units; i++) p->unit[i] += cycles;
-    for (int i = 0; i < TW_QUEUE_SUMS; i++) p->stored[i] += cycles;
-    p->engine += cycles;
-    p->arrived += cycles;
+    double transfers = 0;
+    for (int i = 0; i < p->q->units; i++) transfers = fmax(transfers, p->unit[i] - then->unit[i]);
+    for (int i = 0; i < p->q->units; i++) p->unit[i] += times * transfers;
+    for (int i = 0; i < TW_QUEUE_SUMS; i++) p->stored[i] += times * transfers;
+    p->arrived += times * transfers;
+    p->engine += times * (p->engine - then->engine);
 }
 
 /* The latest that is known so far. */
@@ -87,20 +89,24 @@ static void run(play *p, int place, unsigned at_first, unsigned at_last)
     }
     /* As many iterations as there are units: then turns are as before. */
     int64_t n = p->q->trips[place], period = p->q->units;
-    double engine = 0, latest = 0;
+    play then = *p;
     for (int64_t i = 0; i < n; i++) {
         run(p, place + 1, at_first | (unsigned)(i == 0) << place, at_last | (unsigned)(i + 1 == n) << place);
-        if (i + 1 == p->n_first) engine = p->engine, latest = now(p);
+        if (i + 1 == p->n_first) then = *p;
         if (i + 1 != p->n_first + period || n - i <= 2) continue;
         int64_t periods = (n - i - 2) / period;
-        delay(p, fmax(p->engine - engine, now(p) - latest) * (double)periods);
+        go_on(p, &then, (double)periods);
         i += periods * period;
     }
 }
 
 double tw_queue_cycles(const tw_queue *q)
 {
+    enum { ALL = 512 }; /* steps of a nest that is played to its end */
     play p = {.q = q, .n_first = q->prefetches ? 3 : 2};
+    double steps = 1;
+    for (int i = 0; i < q->n_places; i++) steps *= (double)q->trips[i];
+    if (steps <= ALL) p.n_first = ALL;
     run(&p, 0, 0, 0);
     if (p.waits) execute(&p);
     return now(&p);
