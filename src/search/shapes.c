@@ -14,6 +14,15 @@ static int64_t longest(const tw_view *v, int t, int o, int a)
     return axis->divisor > 1 ? axis->extent : tw_min(axis->extent, tw_axis_stretch(axis, v->hi[t]));
 }
 
+/* Of these positions as many as some point needs: a stride leaves some out, which are moved all the same. */
+static int64_t longest_needed(const tw_view *v, int t, int o, int a)
+{
+    const tw_axis *axis = &v->s->op->operand[o].axis[a];
+    int64_t points = 1;
+    for (int i = 0; i < axis->n_terms; i++) points = tw_sat_mul(points, v->hi[t][axis->term[i].loop]);
+    return tw_min(points, longest(v, t, o, a));
+}
+
 /* Positions of the shortest tile along the axis, or fewer. */
 static int64_t shortest(const tw_view *v, int t, int o, int a)
 {
@@ -22,20 +31,22 @@ static int64_t shortest(const tw_view *v, int t, int o, int a)
     return tw_max(1, tw_min(axis->extent, len) - v->s->overhang[o][a]);
 }
 
-static longest_of longest_in(const tw_view *v, int t, int o)
+/* Elements that are moved, or those of them that are needed. */
+static longest_of longest_in(const tw_view *v, int t, int o, bool needed)
 {
+    int64_t (*along)(const tw_view *, int, int, int) = needed ? longest_needed : longest;
     const tw_operand *operand = &v->s->op->operand[o];
     longest_of m = {1, 1};
     int a = operand->n_axes - 1;
     bool together = true;
     for (; a >= 0 && together && a != operand->scattered - 1; a--) {
-        m.row *= (double)longest(v, t, o, a);
+        m.row *= (double)along(v, t, o, a);
         together = longest(v, t, o, a) == operand->axis[a].extent;
     }
     int64_t rows = 1;
     bool skips = true; /* the axes before may have a single position */
     for (; a >= 0 && skips; a--) {
-        rows = tw_max(rows, longest(v, t, o, a));
+        rows = tw_max(rows, along(v, t, o, a));
         skips = shortest(v, t, o, a) == 1;
     }
     m.plane = m.row * (double)rows;
@@ -70,7 +81,7 @@ int64_t tw_shapes_cycles(const tw_view *v, int m, int o, int64_t units)
     const tw_space *s = v->s;
     if (!is_known(s, m, o)) return 0;
     const tw_cost_descriptor *d = &s->machine->engine[s->mover[m][o]].cost.descriptor;
-    longest_of most = longest_in(v, v->f->grain[m], o);
+    longest_of most = longest_in(v, v->f->grain[m], o, false);
     double elems = (double)units / (double)s->elem_units[o];
     double planes = fmax(1, ceil(elems / most.plane)), rows = fmax(1, ceil(elems / most.row));
     return cycles_of(milli_of(d, planes, rows, (double)units / (double)d->beat) + (double)d->barrier);
@@ -87,7 +98,7 @@ int64_t tw_shapes_busy(const tw_view *v, int e, const tw_traffic_bound *all)
             if (!tw_space_holds(s, m, o) || s->mover[m][o] != e) continue;
             if (!is_known(s, m, o)) return 0;
             tw_load load = tw_view_load(v, m, o);
-            longest_of most = longest_in(v, v->f->grain[m], o);
+            longest_of most = longest_in(v, v->f->grain[m], o, true);
             double elems = (double)load.units / (double)s->elem_units[o];
             planes += fmax((double)load.transfers, elems / most.plane);
             rows += fmax((double)load.transfers, elems / most.row);
