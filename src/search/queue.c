@@ -7,6 +7,7 @@ typedef struct play {
     const tw_queue *q;
     int n_first; /* iterations of each loop before one is taken to be like those that follow: with prefetch its
                     execution is the one of the iteration before, and the first one may wait for a store */
+    int period;  /* iterations that are repeated: as many as there are units, then turns are as before */
     double unit[TW_QUEUE_UNITS];
     int turn;      /* the unit that comes next */
     double engine; /* when the compute engine is free */
@@ -87,8 +88,7 @@ static void run(play *p, int place, unsigned at_first, unsigned at_last)
         step(p, at_first, at_last);
         return;
     }
-    /* As many iterations as there are units: then turns are as before. */
-    int64_t n = p->q->trips[place], period = p->q->units;
+    int64_t n = p->q->trips[place], period = p->period;
     play then = *p;
     for (int64_t i = 0; i < n; i++) {
         run(p, place + 1, at_first | (unsigned)(i == 0) << place, at_last | (unsigned)(i + 1 == n) << place);
@@ -100,13 +100,20 @@ static void run(play *p, int place, unsigned at_first, unsigned at_last)
     }
 }
 
+/* Steps that are played. */
+static double steps_of(const play *p)
+{
+    double steps = 1;
+    for (int i = 0; i < p->q->n_places; i++) steps *= (double)tw_min(p->q->trips[i], p->n_first + p->period + 1);
+    return steps;
+}
+
 double tw_queue_cycles(const tw_queue *q)
 {
-    enum { ALL = 512 }; /* steps of a nest that is played to its end */
-    play p = {.q = q, .n_first = q->prefetches ? 3 : 2};
-    double steps = 1;
-    for (int i = 0; i < q->n_places; i++) steps *= (double)q->trips[i];
-    if (steps <= ALL) p.n_first = ALL;
+    enum { MANY = 512 };
+    play p = {.q = q, .n_first = MANY, .period = q->units};
+    if (steps_of(&p) > MANY) p.n_first = q->prefetches ? 3 : 2;
+    if (steps_of(&p) > 2 * MANY) p.n_first = p.period = 1;
     run(&p, 0, 0, 0);
     if (p.waits) execute(&p);
     return now(&p);
