@@ -376,6 +376,7 @@ TEST(layers_with_whole_windows_are_proven_or_nearly_so)
         tw_search_options options = {.space = TW_SPACE_WINDOWS, .gap = 0.01, .budget = 2000000};
         tw_search_result r = result_on(ctx, workload, "kpu", &options);
         CHECK(r.best > 0 && r.gap < 0.01);
+        options.gap = 0; /* bounds alone come within a hundredth there */
         r = result_on(ctx, workload, "snitch", &options);
         CHECK(r.proven);
         CHECK_EQ(r.best, row[i].cluster);
