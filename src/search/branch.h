@@ -11,6 +11,8 @@
 #include "search/front.h"
 #include "search/leaf.h"
 
+#define TW_DEFAULT_BUDGET INT64_C(20000000) /* pieces of work: about two seconds of a processor */
+
 typedef struct tw_hunt { /* what comes out */
     tw_front front;
     bool has_nearest; /* the refused mapping that misses least memory */
