@@ -62,6 +62,8 @@ typedef struct task { /* some parts, searched for a while */
     tw_part *at;           /* the part at hand */
     tw_part *seed;         /* only this mapping is tried; its own */
     bool must;             /* simulates a mapping whatever the budget: there is none yet */
+    bool cut;              /* the part at hand was not divided to its end                */
+    bool full;             /* since there is no room for more parts                      */
     const tw_meter *meter; /* of the simulation that runs, NULL: none */
     tw_status status;
 } task;
@@ -88,6 +90,7 @@ typedef struct branch {
     const tw_op_map *start; /* NULL: none */
     int64_t part_size;
     bool has_seeds;
+    bool hurries;        /* nobody is asked any more */
     tw_goal_value floor; /* nothing that is open had a lower bound when the round began                */
     tw_wide enough;      /* a first objective of so much is near enough, -1: nothing but a proof is         */
     tw_wide claimed;     /* and of so much ends the round at hand, -1: none does                           */
@@ -113,7 +116,7 @@ typedef struct branch {
 static void tell(branch *b)
 {
     double now = tw_deadline_since(b->start_ns);
-    if (!b->options->progress || now - b->last_told < 0.05) return;
+    if (!b->options->progress || b->hurries || now - b->last_told < 0.05) return;
     b->last_told = now;
     tw_progress p = {.op = b->space->problem.op,
                      .found = b->out->front.n > 0,
@@ -256,11 +259,24 @@ static void task_spent(void *user, int64_t work) { ((task *)user)->work += work;
 
 /* ---- a task ---- */
 
+/* Open parts for which there is room. */
+static int64_t most_parts(const branch *b)
+{
+    int64_t limit = b->options->memory_limit > 0 ? b->options->memory_limit : DEFAULT_MEMORY;
+    return tw_max(limit / (b->part_size + 64), 64);
+}
+
 static bool take_part(void *user, tw_part *part)
 {
     task *t = user;
     const branch *all = t->all;
+    t->full |= t->heap.n >= most_parts(all); /* a part may divide into 12! orders */
+    t->cut = t->full || ((t->n_nodes & 63) == 0 && task_stopped(t));
     t->n_nodes++;
+    if (t->cut) {
+        free(part);
+        return false;
+    }
     t->work += NODE_WORK + all->space->frame[part->frame].n_vars / 2;
     if (all->options->exhaustive) {
         if (!tw_heap_push(&t->heap, part)) t->status = TW_ERR_NOMEM;
@@ -326,6 +342,8 @@ static tw_status open_part(task *t, tw_part *part, bool *kept)
         }
         TW_TRY(tw_part_divide(all->space, part, take_part, t, &divided));
         TW_TRY(t->status);
+        if (t->cut) task_left(t, &part->bound);
+        t->cut = false;
         if (divided) return TW_OK;
         if (all->options->exhaustive) return tw_leaf_search(all->space, all->goals, part, true, &judge);
         /* With its bound raised it may not be the first any more. */
@@ -480,6 +498,7 @@ static tw_status merge_task(branch *b, task *t)
     if (gained) be_patient(b);
     for (int i = 0; i < TW_N_BOUNDS; i++) out->closed[i] += t->closed[i];
     if (t->any_left) keep_least(b->goals, &out->any_open, &out->open, &t->left);
+    if (t->full) out->ending = TW_END_MEMORY;
     if (t->has_nearest)
         keep_nearest(&out->has_nearest, &out->least_short, &out->nearest, &t->nearest, t->least_short);
     if (status == TW_OK) status = tw_front_merge(&out->front, b->space->op, &t->front);
@@ -916,8 +935,7 @@ static tw_status run_seeds(branch *b)
 /* Lets go of the parts with the highest bounds; what they bound is remembered. */
 static void bound_memory(branch *b)
 {
-    int64_t limit = b->options->memory_limit > 0 ? b->options->memory_limit : DEFAULT_MEMORY;
-    int64_t most = tw_max(limit / (b->part_size + 64), 64);
+    int64_t most = most_parts(b);
     if (b->heap.n <= most) return;
     tw_heap kept = {.goals = b->goals};
     for (int64_t i = 0; i < most / 2; i++) {
@@ -942,12 +960,14 @@ static bool is_stuck(const branch *b)
 /* Budget or time are used up and nothing was found: one mapping at least, if one can be made or a climb leads to one. */
 static tw_status last_resort(branch *b)
 {
+    tw_deadline soon;
     if (b->out->front.n > 0 || b->heap.n == 0 || b->options->exhaustive) return TW_OK;
-    if (atomic_load(&b->stop) == TW_END_STOPPED) return TW_OK;
-    b->deadline = b->last; /* some time was kept for this */
+    b->hurries = atomic_load(&b->stop) == TW_END_STOPPED;
+    tw_deadline_init(&soon, TW_HURRY, NULL);
+    b->deadline = b->hurries ? &soon : b->last; /* some time was kept for this */
     b->one_run = ONE_RUN;
     atomic_store(&b->stop, 0);
-    if (!isfinite(tw_deadline_left(b->last))) TW_TRY(run_first(b, true)); /* it may be long */
+    if (!b->hurries && !isfinite(tw_deadline_left(b->last))) TW_TRY(run_first(b, true)); /* it may be long */
     for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
         b->total = b->out->work + LAST_WORK;
         be_patient(b);
@@ -955,6 +975,7 @@ static tw_status last_resort(branch *b)
         if (atomic_load(&b->stop) != 0) break;
     }
     b->total = 0;
+    b->deadline = b->last;
     spend(b, 0);
     return TW_OK;
 }
@@ -979,8 +1000,8 @@ static tw_status run_rounds(branch *b)
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
-    if (atomic_load(&b->stop) == TW_END_TIME && b->out->front.n == 0) {
-        b->out->ending = TW_END_TIME;
+    if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {
+        b->out->ending = (tw_ending)atomic_load(&b->stop);
         return last_resort(b);
     }
     if (is_over(b) || is_done(b)) return end_early(b);

@@ -11,7 +11,7 @@
 #include "search/front.h"
 #include "search/leaf.h"
 
-#define TW_DEFAULT_BUDGET INT64_C(20000000) /* pieces of work: about two seconds of a processor */
+#define TW_HURRY 0.2 /* seconds that who interrupts a search that has found nothing waits for something */
 
 typedef struct tw_hunt { /* what comes out */
     tw_front front;

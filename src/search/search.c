@@ -124,7 +124,8 @@ static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_
     tw_search small = {search->problem, &notes, search->eval, NULL};
     tw_space family;
     tw_hunt other;
-    bool ended = !hunt->any_open || hunt->ending == TW_END_STOPPED || hunt->ending == TW_END_GAP;
+    bool stopped = hunt->ending == TW_END_STOPPED;
+    bool ended = !hunt->any_open || (stopped && hunt->front.n > 0) || hunt->ending == TW_END_GAP;
     if (ended || !has_notes(s, options)) return TW_OK;
     notes.space = TW_SPACE_NOTES;
     notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
@@ -132,7 +133,10 @@ static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_
     if (has_default_budget(options)) notes.budget = TW_DEFAULT_BUDGET - work_of_space(s, options);
     TW_TRY(tw_space_of(&search->problem, &notes, arena, diag, &family));
     TW_TRY(tw_space_measure(&family, arena));
-    tw_status status = tw_branch(&small, &family, goals, diag->deadline, &other);
+    tw_deadline soon; /* nobody is asked any more */
+    tw_deadline_init(&soon, TW_HURRY, NULL);
+    if (stopped) notes.progress = NULL;
+    tw_status status = tw_branch(&small, &family, goals, stopped ? &soon : diag->deadline, &other);
     for (int i = 0; i < other.front.n && status == TW_OK; i++)
         status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
     hunt->n_nodes += other.n_nodes;
