@@ -63,7 +63,7 @@ limited 0.6 "0 1" plan many.yaml -m kpu "${one[@]}" --prove
 limited 0.6 "0 1" plan many.yaml -m tick-10k "${one[@]}" --prove
 limited 0.6 "0 1" plan matmul:512x512x512 -m kpu "${one[@]}" --prove --pareto --objective=latency,energy,traffic:dma,peak:l1 -o front
 limited 0.6 "0 1" plan "$source"/test/networks/blaze.onnx -m kpu --core=snitch --core=tick-three-level "${one[@]}" --prove -o net
-limited 0.6 "0 1" plan conv:64x56x56,out=64,kernel=3,pad=1,epilogue=add -m snitch "${one[@]}" --prove --explain -o fused
+limited 0.6 "0 1" plan conv:64x56x56,out=64,kernel=3,pad=1,epilogue=add -m tick-three-level "${one[@]}" --prove --explain -o two
 
 # A mapping whose program is long: nothing is told rather than something wrong.
 cat >long.yaml <<'YAML'
