@@ -266,11 +266,11 @@ static int64_t most_parts(const branch *b)
     return tw_max(limit / (b->part_size + 64), 64);
 }
 
-/* Bounds in closed form, without time, take three times as long for each variable. */
+/* Bounds in closed form take three times as long for each variable. */
 static int64_t node_work(const branch *b, const tw_part *part)
 {
-    bool timed = b->space->wants == 0 || (b->space->wants & TW_WANTS_TIME);
-    return NODE_WORK + (int64_t)b->space->frame[part->frame].n_vars * (timed ? 1 : 3) / 2;
+    bool closed = !b->space->rules->nests && b->space->wants != 0;
+    return NODE_WORK + (int64_t)b->space->frame[part->frame].n_vars * (closed ? 3 : 1) / 2;
 }
 
 static bool take_part(void *user, tw_part *part)
