@@ -69,8 +69,10 @@ static int run_targets(void)
     };
     print_head("targets");
     for (size_t i = 0; i < TW_COUNT(row); i++) {
-        tw_search_options options = {
-            .n_objectives = 1, .objective = (const tw_objective[]){{row[i].measure, NULL}}, .time_limit = 20};
+        tw_search_options options = {.n_objectives = 1,
+                                     .objective = (const tw_objective[]){{row[i].measure, NULL}},
+                                     .time_limit = 20,
+                                     .prove = true};
         bench_run b;
         int code = run(row[i].workload, row[i].machine, &options, &b);
         if (code) return code;

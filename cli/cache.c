@@ -90,7 +90,7 @@ static void ask_options(const tw_search_options *s, FILE *out)
             (int)s->cut, (int)s->approach, s->exhaustive);
     const int64_t number[] = {s->min_tile,    s->max_execs, s->max_outer,   s->max_inner,
                               s->max_buffers, s->budget,    s->memory_limit};
-    fprintf(out, "gap %a\n", s->gap);
+    fprintf(out, "gap %a\nprove %d\n", s->gap, s->prove);
     fputs("numbers", out);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) fprintf(out, " %" PRId64, number[i]);
     fputc('\n', out);
@@ -180,12 +180,15 @@ static const field fields[] = {FIELD(INT, n_objectives, CLI_MAX_OBJECTIVES),
                                FIELD(REAL, n_space, 0),
                                FIELD(LONG, n_nodes, 0),
                                FIELD(LONG, n_points, 0),
+                               FIELD(LONG, work, 0),
                                TABLE(LONG, closed, TW_N_BOUNDS, 0),
                                FIELD(LONG, n_optima, 0),
                                FIELD(FLAG, proven, 0),
                                FIELD(INT, ending, TW_END_GAP),
                                FIELD(INT, space, TW_N_SPACES - 1),
-                               FIELD(REAL, seconds, 0)};
+                               FIELD(REAL, seconds, 0),
+                               FIELD(FLAG, by_default, 0),
+                               FIELD(FLAG, limited, 0)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 _Static_assert(CLI_MAX_OBJECTIVES == 4, "each objective has its fields above");
 

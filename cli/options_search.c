@@ -19,6 +19,7 @@ enum {
     KEY_EXHAUSTIVE,
     KEY_BUDGET,
     KEY_GAP,
+    KEY_PROVE,
     KEY_TIME_LIMIT,
     KEY_MEMORY_LIMIT,
     KEY_THREADS,
@@ -155,9 +156,11 @@ static const struct argp_option effort_options[] = {
     {"time-limit", KEY_TIME_LIMIT, "SECONDS", 0,
      "of the whole command: the search ends with the best so far, what is not reached is left out", 0},
     {"memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0, "of the search's own lists, as in 512MiB; default 256MiB", 0},
-    {"gap", KEY_GAP, "PERCENT", 0, "ends the search when its gap is at most this; default: with a proof", 0},
+    {"prove", KEY_PROVE, 0, 0, "goes on until nothing better can exist, however long that takes", 0},
+    {"gap", KEY_GAP, "PERCENT", 0, "ends the search when its gap is at most this; default: soon after 1%", 0},
     {"budget", KEY_BUDGET, "N", 0,
-     "pieces of work before the search gives up on the rest; default: some seconds' worth", 0},
+     "pieces of work before the search gives up on the rest; default 20000000, about two seconds for each operator",
+     0},
     {"threads", KEY_THREADS, "N", 0, "default: one per core; the result does not depend on it", 0},
     {"exhaustive", KEY_EXHAUSTIVE, 0, 0, "no bounds: simulate every point of the space, if it is small", 0},
     {"no-cache", KEY_NO_CACHE, 0, 0, "search even if the answer is known; so does TILEWRIGHT_NO_CACHE=1", 0},
@@ -173,6 +176,7 @@ static error_t parse_effort(int key, char *arg, struct argp_state *state)
     case KEY_TIME_LIMIT: s->time_limit = value_seconds(state, "--time-limit", arg); break;
     case KEY_MEMORY_LIMIT: s->memory_limit = value_bytes(state, "--memory-limit", arg); break;
     case KEY_GAP: s->gap = value_percent(state, "--gap", arg) / 100; break;
+    case KEY_PROVE: s->prove = true; break;
     case KEY_BUDGET: s->budget = value_number(state, "--budget", arg, 1, INT64_MAX); break;
     case KEY_THREADS: s->n_threads = (int)value_number(state, "--threads", arg, 1, THREADS_MAX); break;
     case KEY_EXHAUSTIVE: s->exhaustive = true; break;

@@ -218,7 +218,8 @@ typedef enum tw_space_name {
     TW_SPACE_WINDOWS, /* everything, but loops that shift a window are never cut      */
     TW_N_SPACES
 } tw_space_name;
-TW_API const char *tw_space_word(tw_space_name space); /* "all", "notes", "windows" */
+TW_API const char *tw_space_word(tw_space_name space);    /* "all", "notes", "windows" */
+TW_API const char *tw_space_meaning(tw_space_name space); /* "everything that a mapping may choose", ... */
 typedef enum tw_cut_rule { TW_CUT_DEFAULT, TW_CUT_BALANCED, TW_CUT_GREEDY } tw_cut_rule;
 
 /* What a search reports while it runs. */
@@ -255,17 +256,18 @@ typedef struct tw_search_options { /* all zero: the defaults                    
     int64_t max_inner;   /* TW_SPACE_NOTES: executions at its innermost level, 0: 64                     */
     int64_t max_buffers; /* TW_SPACE_ALL: buffers of an operand in one memory, 0: as many as a mapping can have */
     bool exhaustive;     /* no bounds: simulate every point                                              */
-    int64_t budget;      /* pieces of work before the search gives up on the rest, 0: some seconds' worth */
+    int64_t budget;      /* pieces of work before the search gives up on the rest, 0: about two seconds' worth */
     int64_t
         patience; /* pieces of work without a better mapping before the search gives up on the rest, 0: no limit. Heeded
                              where the first mappings are made by construction (latency on async machines)   */
-    double gap;           /* the search ends when its gap is at most this, 0: with a proof. 0.01 is 1 %       */
-    double time_limit;    /* seconds, 0: none. What a search with a time limit finds depends on the host  */
+    double gap;        /* the search ends when its gap is at most this, 0: 1 %, and a little later. 0.01 is 1 % */
+    double time_limit; /* seconds, 0: none. What a search with a time limit finds depends on the host  */
     int64_t memory_limit; /* bytes of the search's own lists, 0: 256 MiB                                  */
     int n_threads;        /* 0: one per core. The result does not depend on it                            */
     /* Called some times a second from the thread that called the search; false ends it with the best so far. */
     bool (*progress)(void *user, const tw_progress *progress);
     void *user;
+    bool prove; /* a budget or gap of 0 is none: only a proof, time, memory or `progress` end the search    */
 } tw_search_options;
 #define TW_SEARCH_OPTIONS_INIT TW_SIZED(tw_search_options)
 
@@ -313,7 +315,9 @@ typedef struct tw_search_result { /* callers fill it for tw_plan_restore: grows 
     bool proven;           /* gap is 0 and nothing better exists in the space                                 */
     tw_ending ending;
     tw_space_name space;
-    double seconds; /* of the host; the only thing here that differs between runs                      */
+    double seconds;  /* of the host; the only thing here that differs between runs                      */
+    bool by_default; /* the gap or budget that ended it was not given by the options                     */
+    bool limited;    /* options leave out a part of the space: a partial mapping, sizes, buffers, modes  */
 } tw_search_result;
 #define TW_SEARCH_RESULT_INIT TW_SIZED(tw_search_result)
 

@@ -626,6 +626,8 @@ void tw_smallest_capacity_note(const tw_problem *problem, const tw_search_option
     tw_deadline_init(&limit, most_seconds, diag->deadline);
     if (asker_init(&c.asker, options, &limit, scratch) != TW_OK) return;
     c.asker.options.exhaustive = false; /* the same answer, sooner */
+    if (options->budget <= 0 && !options->prove) c.asker.options.budget = TW_DEFAULT_BUDGET;
+    c.asker.options.prove = true; /* the least is asked for, not what is near it */
     c.asker.n_left = machine->n_memories;
     for (int m = machine->n_memories - 1; m >= 1; m--)
         if (machine->memory[m].size != TW_UNLIMITED) memory[n++] = m;

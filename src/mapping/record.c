@@ -29,7 +29,9 @@ tw_search_result tw_search_view(const tw_search_record *r)
                               .proven = r->proven,
                               .ending = r->ending,
                               .space = r->space,
-                              .seconds = r->seconds};
+                              .seconds = r->seconds,
+                              .by_default = r->by_default,
+                              .limited = r->limited};
 }
 
 static tw_status keep_name(const char *name, tw_arena *arena, const char **out)
@@ -68,7 +70,9 @@ tw_status tw_search_record_of(const tw_search_result *r, tw_arena *arena, tw_dia
                               .proven = r->proven,
                               .ending = r->ending,
                               .space = r->space,
-                              .seconds = r->seconds};
+                              .seconds = r->seconds,
+                              .by_default = r->by_default,
+                              .limited = r->limited};
     TW_TRY(keep_name(r->bound_at, arena, &out->bound_at));
     return keep_tables(r, arena, out);
 }

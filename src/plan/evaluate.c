@@ -115,6 +115,7 @@ static tw_status cost(void *user, const tw_problem *problem, const tw_op_map *ma
     if (status == TW_OK) status = tw_timeline_measure(&program, brief, meter, b->scratch, &b->diag, &timeline);
     if (status == TW_OK && !meter->unfinished) status = tw_outcome_of(&program, &timeline, b->scratch, out);
     if (status == TW_OK && !meter->unfinished && !timeline.brief) remember(b, problem, map, &timeline);
+    if (!brief) meter->done *= 2; /* as long as that takes with all that is told of a plan */
     tw_arena_rewind(b->scratch, mark);
     return meter->unfinished ? TW_OK : status;
 }

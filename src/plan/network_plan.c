@@ -92,7 +92,7 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
     const tw_model *model = t->network->layer[layer].model;
     o.time_limit = seconds;
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
-    if (o.gap <= 0) o.gap = network_gap;
+    if (o.gap <= 0 && !o.prove) o.gap = network_gap;
     if (t->result[layer].budget > 0) {
         o.budget = t->result[layer].budget;
         o.patience = t->result[layer].plan ? more_patience : base_patience;
@@ -355,7 +355,7 @@ static void hand_on(team *t)
 static tw_status run_rounds(team *t, tw_context *ctx)
 {
     const tw_search_options *o = t->options->search;
-    bool budgets = !t->mapping && o->budget <= 0 && isinf(tw_deadline_left(&t->deadline));
+    bool budgets = !t->mapping && o->budget <= 0 && !o->prove && isinf(tw_deadline_left(&t->deadline));
     for (int i = 0; i < t->network->n_layers && budgets; i++) t->result[i].budget = base_budget;
     TW_TRY(run_team(t, ctx));
     for (int i = 0; i < t->network->n_layers; i++) TW_TRY(t->result[i].status);

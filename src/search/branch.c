@@ -20,24 +20,30 @@ enum {
         2048, /* of the first round, which one thread does alone; lockstep: eight times as many, their bounds are quick */
     MANY_NODES = 32768, /* lockstep: seeds are not worth it before          */
     TASK_NODES = 1024,  /* of a task                                        */
-    WEIGH_WORK = 10,    /* a mapping of the shortlist                             */
-    LOOK_WORK = 1,      /* a choice of its sizes                             */
-    ASK_WORK = 4,       /* a choice of buffers                               */
     LAST_LOOKS = 300,   /* the same, mappings                               */
-    NODE_WORK = 40,     /* pieces of work that a node counts as             */
-    OUTLINE_WORK = 120, /* and a mapping whose transfers are counted        */
+    /* Pieces of work of a tenth of a microsecond each, as a simulated instruction is one. Measured: on all kinds of
+     * machine a second is 8 to 15 million. */
+    WEIGH_WORK = 20,   /* a mapping of the shortlist                       */
+    LOOK_WORK = 1,     /* a choice of its sizes                            */
+    ASK_WORK = 6,      /* a bound that is compared with the best           */
+    NODE_WORK = 5,     /* a node, and one more for two of its variables    */
+    RUN_WORK = 40,     /* a program, besides its instructions              */
+    OUTLINE_WORK = 20, /* a mapping whose transfers are counted            */
 };
 #define FIRST_WORK     INT64_C(2000000)
-#define TASK_WORK      INT64_C(8000000)   /* a task begins nothing more after that */
+#define TASK_WORK      INT64_C(1000000)   /* a task begins nothing more after that */
+#define TASK_LEAST     INT64_C(250000)    /* and may take so much of a budget that is less for each */
 #define ONE_RUN        INT64_C(20000000)  /* longer programs are not simulated to their end */
 #define CANDIDATE_WORK INT64_C(1000000)   /* a mapping of the shortlist, with all its buffers    */
-#define SHORTLIST_WORK INT64_C(8000000)   /* no more of them are tried after that           */
+#define SHORTLIST_WORK INT64_C(4000000)   /* no more of them are tried after that           */
 #define POLISH_WORK    INT64_C(60000)     /* what is near enough already is tried to improve on    */
+#define DEFAULT_POLISH INT64_C(1500000)   /* and proven, if nobody asked for a gap                       */
 #define MUST_WORK      INT64_C(4000000)   /* a first mapping, whatever budget and time are left,     */
 #define MUST_END       (INT64_C(1) << 26) /* and, all attempts together, whatever budget is left    */
 #define LAST_WORK      INT64_C(2000000)   /* when nothing was found, for each frame */
-#define DEFAULT_BUDGET INT64_C(150000000)
+#define NO_BUDGET      (INT64_MAX / 4)
 #define DEFAULT_MEMORY (INT64_C(256) << 20)
+static const double default_gap = 0.01;
 static const double share_of_search = 0.85; /* of the time; the rest is for when nothing was found */
 
 typedef struct task { /* some parts, searched for a while */
@@ -47,6 +53,7 @@ typedef struct task { /* some parts, searched for a while */
     tw_heap heap;    /* in: where to begin; out: what stayed open */
     tw_front front;
     int64_t nodes_left, work_left;
+    int64_t most; /* pieces of work after which it ends, whatever it is at */
     int64_t n_nodes, n_points, work, closed[TW_N_BOUNDS];
     bool has_nearest, any_left;
     int64_t least_short;
@@ -55,6 +62,8 @@ typedef struct task { /* some parts, searched for a while */
     tw_part *at;           /* the part at hand */
     tw_part *seed;         /* only this mapping is tried; its own */
     bool must;             /* simulates a mapping whatever the budget: there is none yet */
+    bool cut;              /* the part at hand was not divided to its end                */
+    bool full;             /* since there is no room for more parts                      */
     const tw_meter *meter; /* of the simulation that runs, NULL: none */
     tw_status status;
 } task;
@@ -64,11 +73,14 @@ typedef struct branch {
     const tw_goals *goals;
     const tw_search_options *options;
     const tw_eval *eval;
+    double gap;                         /* that is near enough, 0: none is */
     const tw_deadline *deadline, *last; /* of the search; and of what comes when that has found nothing */
     int64_t total;                      /* pieces of work that all may take            */
     int64_t gained_at;                  /* work when something better was found last, or the shortlist was made */
-    int64_t near_at;                    /* work when something near enough was found   */
-    int64_t budget;                     /* that is left: of `total`, and of patience   */
+    bool near;                          /* something near enough was found             */
+    int64_t near_at;                    /* work when it was not yet                    */
+    int64_t polish;                     /* that may follow, 0: only on the shortlist   */
+    int64_t budget;                     /* that is left: of `total`, of patience, of polish */
     int64_t must_left;                  /* of MUST_END; only task 0 spends it          */
     int64_t one_run;                    /* instructions of a program that is simulated, at most */
     int64_t start_ns;
@@ -78,8 +90,10 @@ typedef struct branch {
     const tw_op_map *start; /* NULL: none */
     int64_t part_size;
     bool has_seeds;
+    bool hurries;        /* nobody is asked any more */
     tw_goal_value floor; /* nothing that is open had a lower bound when the round began                */
-    tw_wide enough;      /* a first objective of so much ends the search, -1: nothing but a proof does */
+    tw_wide enough;      /* a first objective of so much is near enough, -1: nothing but a proof is         */
+    tw_wide claimed;     /* and of so much ends the round at hand, -1: none does                           */
     /* the round at hand */
     task task[TASKS];
     int n_tasks;
@@ -102,7 +116,7 @@ typedef struct branch {
 static void tell(branch *b)
 {
     double now = tw_deadline_since(b->start_ns);
-    if (!b->options->progress || now - b->last_told < 0.05) return;
+    if (!b->options->progress || b->hurries || now - b->last_told < 0.05) return;
     b->last_told = now;
     tw_progress p = {.op = b->space->problem.op,
                      .found = b->out->front.n > 0,
@@ -135,7 +149,7 @@ static bool task_stopped(void *user)
     int stop = atomic_load_explicit(&all->stop, memory_order_relaxed);
     if (t->must)
         return stop == TW_END_STOPPED || (stop != 0 && t->work + (t->meter ? t->meter->done : 0) > MUST_WORK);
-    return stop != 0 || t->work > all->budget ||
+    return stop != 0 || t->work > t->most ||
            atomic_load_explicit(&all->winner, memory_order_relaxed) < t - all->task;
 }
 
@@ -146,7 +160,7 @@ static void claim(task *t)
     int mine = (int)(t - all->task), first = atomic_load(&all->winner);
     if (all->goals->pareto || t->front.counts || t->front.n == 0 || !all->out->any_root) return;
     bool best = tw_value_compare(all->goals, &t->front.best[0].value, &all->out->root) <= 0;
-    if (!best && t->front.best[0].value.of[0] > all->enough) return;
+    if (!best && t->front.best[0].value.of[0] > all->claimed) return;
     while (mine < first && !atomic_compare_exchange_weak(&all->winner, &first, mine)) continue;
 }
 
@@ -209,7 +223,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     task *t = user;
     const tw_space *s = t->all->space;
     int64_t most = t->seed ? tw_min(CANDIDATE_WORK, t->all->one_run) - t->work : t->all->one_run;
-    tw_meter meter = {.limit = tw_min(t->all->budget - t->work, most), .stopped = task_stopped, .user = t};
+    tw_meter meter = {.limit = tw_min(t->most - t->work, most), .stopped = task_stopped, .user = t};
     if (t->must) meter.limit = isfinite(tw_deadline_left(t->all->last)) ? MUST_WORK : t->all->must_left;
     *unfinished = meter.limit <= 0;
     if (*unfinished) return TW_OK;
@@ -220,7 +234,7 @@ static tw_status task_cost(void *user, const tw_machine *machine, const tw_op_ma
     if (t->must) t->all->must_left -= meter.done;
     *unfinished = meter.unfinished;
     t->n_points += machine == s->machine; /* others are relaxations */
-    t->work += meter.done + NODE_WORK;
+    t->work += meter.done + RUN_WORK;
     return status;
 }
 
@@ -228,7 +242,7 @@ static tw_status task_count(void *user, const tw_op_map *map, tw_outcome *out, i
 {
     task *t = user;
     const tw_space *s = t->all->space;
-    t->work += OUTLINE_WORK;
+    t->work += RUN_WORK;
     t->n_points++;
     return t->all->eval->count(t->all->eval->user[t->worker], &s->problem, map, out, short_by);
 }
@@ -241,14 +255,36 @@ static tw_status task_outline(void *user, const tw_op_map *map, tw_outline *out)
     return t->all->eval->outline(t->all->eval->user[t->worker], &s->problem, map, out);
 }
 
+static void task_spent(void *user, int64_t work) { ((task *)user)->work += work; }
+
 /* ---- a task ---- */
+
+/* Open parts for which there is room. */
+static int64_t most_parts(const branch *b)
+{
+    int64_t limit = b->options->memory_limit > 0 ? b->options->memory_limit : DEFAULT_MEMORY;
+    return tw_max(limit / (b->part_size + 64), 64);
+}
+
+/* Bounds in closed form take three times as long for each variable. */
+static int64_t node_work(const branch *b, const tw_part *part)
+{
+    bool closed = !b->space->rules->nests && b->space->wants != 0;
+    return NODE_WORK + (int64_t)b->space->frame[part->frame].n_vars * (closed ? 3 : 1) / 2;
+}
 
 static bool take_part(void *user, tw_part *part)
 {
     task *t = user;
     const branch *all = t->all;
+    t->full |= t->heap.n >= most_parts(all); /* a part may divide into 12! orders */
+    t->cut = t->full || ((t->n_nodes & 63) == 0 && task_stopped(t));
     t->n_nodes++;
-    t->work += NODE_WORK;
+    if (t->cut) {
+        free(part);
+        return false;
+    }
+    t->work += node_work(all, part);
     if (all->options->exhaustive) {
         if (!tw_heap_push(&t->heap, part)) t->status = TW_ERR_NOMEM;
         return t->status == TW_OK;
@@ -272,7 +308,7 @@ static bool take_part(void *user, tw_part *part)
 static tw_judge judge_of(task *t, void (*left)(void *, const tw_goal_value *))
 {
     return (tw_judge){t,         task_wanted, task_found,   task_refused, left,
-                      task_cost, task_count,  task_outline, task_stopped};
+                      task_cost, task_count,  task_outline, task_stopped, task_spent};
 }
 
 /* Whether the closed form says what a mapping costs: then one can be made of sizes alone. */
@@ -313,6 +349,8 @@ static tw_status open_part(task *t, tw_part *part, bool *kept)
         }
         TW_TRY(tw_part_divide(all->space, part, take_part, t, &divided));
         TW_TRY(t->status);
+        if (t->cut) task_left(t, &part->bound);
+        t->cut = false;
         if (divided) return TW_OK;
         if (all->options->exhaustive) return tw_leaf_search(all->space, all->goals, part, true, &judge);
         /* With its bound raised it may not be the first any more. */
@@ -436,6 +474,7 @@ static void spend(branch *b, int64_t work)
     b->out->work += work;
     b->budget = b->total - b->out->work;
     if (patience > 0) b->budget = tw_min(b->budget, patience - (b->out->work - b->gained_at));
+    if (b->near && b->polish > 0) b->budget = tw_min(b->budget, b->polish - (b->out->work - b->near_at));
 }
 
 /* Patience begins anew. */
@@ -466,6 +505,7 @@ static tw_status merge_task(branch *b, task *t)
     if (gained) be_patient(b);
     for (int i = 0; i < TW_N_BOUNDS; i++) out->closed[i] += t->closed[i];
     if (t->any_left) keep_least(b->goals, &out->any_open, &out->open, &t->left);
+    if (t->full) out->ending = TW_END_MEMORY;
     if (t->has_nearest)
         keep_nearest(&out->has_nearest, &out->least_short, &out->nearest, &t->nearest, t->least_short);
     if (status == TW_OK) status = tw_front_merge(&out->front, b->space->op, &t->front);
@@ -495,7 +535,7 @@ static bool is_over(branch *b) { return atomic_load(&b->winner) < TASKS || atomi
 
 static tw_status begin_task(branch *b, task *t, int64_t nodes, int64_t amount)
 {
-    *t = (task){.all = b, .heap = {.goals = b->goals}, .nodes_left = nodes, .work_left = amount};
+    *t = (task){.all = b, .heap = {.goals = b->goals}, .nodes_left = nodes, .work_left = amount, .most = b->budget};
     TW_TRY(tw_front_copy(&t->front, &b->out->front));
     t->front.n_optima = 0;
     return TW_OK;
@@ -514,12 +554,19 @@ static tw_part *next_open(branch *b)
 /* What nothing that is open can beat, and what would be near enough to it. */
 static void aim(branch *b)
 {
-    double gap = b->options->gap;
     b->floor = b->heap.n > 0 ? b->heap.part[0]->bound : b->out->any_root ? b->out->root : (tw_goal_value){{0}};
     if (b->out->any_open && tw_value_compare(b->goals, &b->out->open, &b->floor) < 0) b->floor = b->out->open;
     b->enough = -1;
-    if (gap > 0 && gap < 1 && !b->goals->pareto && !b->out->front.counts)
-        b->enough = (tw_wide)((double)b->floor.of[0] / (1 - gap) * (1 - 1e-12));
+    if (b->gap > 0 && b->gap < 1 && !b->goals->pareto && !b->out->front.counts)
+        b->enough = (tw_wide)((double)b->floor.of[0] / (1 - b->gap) * (1 - 1e-12));
+    b->claimed = b->polish > 0 ? -1 : b->enough;
+}
+
+/* What is left for the tasks of a round, which do not know of each other. */
+static void share_budget(branch *b)
+{
+    int64_t each = tw_max(b->budget / tw_max(1, b->n_tasks), tw_min(b->budget, TASK_LEAST));
+    for (int i = 0; i < b->n_tasks; i++) b->task[i].most = each;
 }
 
 static tw_status fill_round(branch *b)
@@ -677,7 +724,7 @@ static tw_status run_first(branch *b, bool one)
     bool none = b->out->front.n == 0;
     if (b->options->exhaustive || b->out->front.counts || b->goals->pareto) return TW_OK;
     aim(b);
-    if (one) b->enough = -1; /* what comes next is quick, and mostly better */
+    if (one) b->claimed = -1; /* what comes next is quick, and mostly better */
     for (int tiled = 1; tiled < TW_MAX_MEMORIES && (b->out->front.n == 0 || !none); tiled++)
         for (int i = 0; i < b->space->n_frames && n < MOST_FRAMES && !is_over(b); i++) {
             if (b->space->frame[i].n_tiled != tiled) continue;
@@ -765,13 +812,26 @@ static tw_status run_descents(branch *b)
 
 /* ---- the shortlist ---- */
 
-/* Whether the best is the best of all, or near enough to it. */
+/* Whether the best is near enough to what nothing can beat, or the best of all. */
 static bool is_near(branch *b)
 {
     if (atomic_load(&b->winner) < TASKS) return true;
     aim(b);
-    return b->out->front.n > 0 && b->out->front.best[0].value.of[0] <= b->enough;
+    b->near = b->out->front.n > 0 && b->out->front.best[0].value.of[0] <= b->enough;
+    if (!b->near) b->near_at = b->out->work;
+    spend(b, 0);
+    return b->near;
 }
+
+/* Whether so much work more has not found what is nearer. */
+static bool is_polished(const branch *b, int64_t polish)
+{
+    return b->out->work - b->near_at >= polish || atomic_load(&b->winner) < TASKS ||
+           tw_value_compare(b->goals, &b->out->front.best[0].value, &b->floor) <= 0;
+}
+
+/* Whether the search may end with what it has. */
+static bool is_done(branch *b) { return is_near(b) && is_polished(b, b->polish); }
 
 /* What an estimate has to beat. Estimates of some nests are too high, all alike: so they are compared with what came from the
  * shortlist, not with what was there before (`before`). */
@@ -784,7 +844,7 @@ static int64_t shortlist_best(const branch *b, tw_wide before)
 static tw_status serve_round(branch *b, const tw_shortlist *shortlist, tw_wide before, int most, int *next)
 {
     aim(b);
-    b->enough = -1; /* what is near is asked between rounds */
+    b->claimed = -1; /* what is near is asked between rounds */
     for (b->n_tasks = 0; *next < shortlist->n && b->n_tasks < most; ++*next) {
         const tw_candidate *candidate = &shortlist->candidate[*next];
         tw_part *seed = NULL;
@@ -801,20 +861,14 @@ static tw_status serve_round(branch *b, const tw_shortlist *shortlist, tw_wide b
     return TW_OK;
 }
 
-/* Whether a search for something near enough has found it, and a little work more has not found what is nearer. */
-static bool is_served(branch *b)
-{
-    bool near = is_near(b);
-    if (!near) b->near_at = b->out->work;
-    return near &&
-           (b->out->work - b->near_at >= POLISH_WORK || b->out->front.best[0].value.of[0] <= b->floor.of[0]);
-}
+/* Whether what is left of the shortlist may stay there. */
+static bool is_served(branch *b) { return is_near(b) && is_polished(b, POLISH_WORK); }
 
 /* Tries what is on the shortlist, on all cores; where something near is enough, few at a time in the beginning. */
 static tw_status serve(branch *b, const tw_shortlist *shortlist, tw_wide before)
 {
     int64_t end = tw_max(0, b->budget - SHORTLIST_WORK);
-    int most = b->options->gap > 0 ? 1 : TASKS;
+    int most = b->gap > 0 ? 1 : TASKS;
     for (int next = 0; next < shortlist->n && !is_over(b) && b->budget > end && !is_served(b);) {
         tw_status status = serve_round(b, shortlist, before, most, &next);
         most = (int)tw_min(2 * most, TASKS);
@@ -888,8 +942,7 @@ static tw_status run_seeds(branch *b)
 /* Lets go of the parts with the highest bounds; what they bound is remembered. */
 static void bound_memory(branch *b)
 {
-    int64_t limit = b->options->memory_limit > 0 ? b->options->memory_limit : DEFAULT_MEMORY;
-    int64_t most = tw_max(limit / (b->part_size + 64), 64);
+    int64_t most = most_parts(b);
     if (b->heap.n <= most) return;
     tw_heap kept = {.goals = b->goals};
     for (int64_t i = 0; i < most / 2; i++) {
@@ -904,15 +957,24 @@ static void bound_memory(branch *b)
     b->heap = kept;
 }
 
+/* Whether a search for a proof alone cannot have one any more: what was let go is below all that is open. */
+static bool is_stuck(const branch *b)
+{
+    return b->total == NO_BUDGET && b->out->ending == TW_END_MEMORY && b->out->any_open && b->heap.n > 0 &&
+           tw_value_compare(b->goals, &b->out->open, &b->heap.part[0]->bound) <= 0;
+}
+
 /* Budget or time are used up and nothing was found: one mapping at least, if one can be made or a climb leads to one. */
 static tw_status last_resort(branch *b)
 {
+    tw_deadline soon;
     if (b->out->front.n > 0 || b->heap.n == 0 || b->options->exhaustive) return TW_OK;
-    if (atomic_load(&b->stop) == TW_END_STOPPED) return TW_OK;
-    b->deadline = b->last; /* some time was kept for this */
+    b->hurries = atomic_load(&b->stop) == TW_END_STOPPED;
+    tw_deadline_init(&soon, TW_HURRY, NULL);
+    b->deadline = b->hurries ? &soon : b->last; /* some time was kept for this */
     b->one_run = ONE_RUN;
     atomic_store(&b->stop, 0);
-    if (!isfinite(tw_deadline_left(b->last))) TW_TRY(run_first(b, true)); /* it may be long */
+    if (!b->hurries && !isfinite(tw_deadline_left(b->last))) TW_TRY(run_first(b, true)); /* it may be long */
     for (int i = 0; i < b->space->n_frames && b->out->front.n == 0; i++) {
         b->total = b->out->work + LAST_WORK;
         be_patient(b);
@@ -920,6 +982,7 @@ static tw_status last_resort(branch *b)
         if (atomic_load(&b->stop) != 0) break;
     }
     b->total = 0;
+    b->deadline = b->last;
     spend(b, 0);
     return TW_OK;
 }
@@ -927,7 +990,7 @@ static tw_status last_resort(branch *b)
 /* What tasks behind the winner left open is forgotten, but not that it is above the floor. */
 static tw_status end_early(branch *b)
 {
-    bool won = atomic_load(&b->winner) < TASKS || is_near(b);
+    bool won = is_near(b);
     b->out->ending = won ? TW_END_GAP : (tw_ending)atomic_load(&b->stop);
     keep_least(b->goals, &b->out->any_open, &b->out->open, &b->floor);
     tw_heap_release(&b->heap);
@@ -944,30 +1007,32 @@ static tw_status run_rounds(branch *b)
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
     bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
-    if (atomic_load(&b->stop) == TW_END_TIME && b->out->front.n == 0) {
-        b->out->ending = TW_END_TIME;
+    if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {
+        b->out->ending = (tw_ending)atomic_load(&b->stop);
         return last_resort(b);
     }
-    if (is_over(b) || is_near(b)) return end_early(b);
+    if (is_over(b) || is_done(b)) return end_early(b);
     tw_status status = first_round(b);
     while (b->n_tasks > 0) {
         if (status == TW_OK) run_round(b);
         TW_TRY(merge_round(b, status));
-        if (is_near(b)) return end_early(b);
+        if (is_done(b)) return end_early(b);
         int stop = atomic_load(&b->stop);
         if (stop != 0) b->out->ending = (tw_ending)stop;
-        if (stop == 0 && b->budget <= 0) b->out->ending = TW_END_BUDGET;
+        if (stop == 0 && b->budget <= 0) b->out->ending = b->near ? TW_END_GAP : TW_END_BUDGET;
         if (stop != 0 || b->budget <= 0) TW_TRY(last_resort(b));
         if (stop != 0 || b->budget <= 0) return TW_OK;
         bound_memory(b);
+        if (is_stuck(b)) return TW_OK;
         bool seeds = b->space->rules->seeds_first || b->out->n_nodes >= MANY_NODES;
         if (seeds && !b->has_seeds && b->heap.n > 0 && !b->out->front.counts) {
             b->has_seeds = true;
             aim(b);
             TW_TRY(run_seeds(b));
-            if (is_near(b)) return end_early(b);
+            if (is_done(b)) return end_early(b);
         }
         status = fill_round(b);
+        share_budget(b);
         if (b->n_tasks > 1 && b->n_threads == 0) start_threads(b);
     }
     return status;
@@ -1007,7 +1072,9 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->start = search->start;
     b->heap.goals = goals;
     atomic_store(&b->winner, TASKS);
-    b->total = options->budget > 0 ? options->budget : DEFAULT_BUDGET;
+    b->total = options->budget > 0 ? options->budget : options->prove ? NO_BUDGET : TW_DEFAULT_BUDGET;
+    b->gap = options->gap > 0 || options->prove ? options->gap : default_gap;
+    b->polish = options->gap > 0 || options->prove ? 0 : DEFAULT_POLISH;
     b->must_left = MUST_END;
     b->out = out;
     be_patient(b);

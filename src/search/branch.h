@@ -11,6 +11,8 @@
 #include "search/front.h"
 #include "search/leaf.h"
 
+#define TW_HURRY 0.2 /* seconds that who interrupts a search that has found nothing waits for something */
+
 typedef struct tw_hunt { /* what comes out */
     tw_front front;
     bool has_nearest; /* the refused mapping that misses least memory */

@@ -20,10 +20,23 @@ static tw_objective objective_of(const tw_goal *goal, const tw_machine *machine)
     return (tw_objective){goal->measure, goal->memory < 0 ? mover : machine->memory[goal->memory].name};
 }
 
+/* Whether options leave out a part of what the space has by its name. */
+static bool is_limited(const tw_search_options *o)
+{
+    bool fewer = o->max_execs > 0 || o->max_outer > 0 || o->max_inner > 0 || o->max_buffers > 0 || o->min_tile > 1;
+    return o->limits || fewer || o->mode != TW_MODE_DEFAULT || o->cut != TW_CUT_DEFAULT ||
+           o->approach != TW_APPROACH_BEST;
+}
+
 static void describe(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
                      const tw_hunt *hunt, tw_search_record *r)
 {
-    *r = (tw_search_record){.space = options->space, .ending = hunt->ending, .proven = !hunt->any_open};
+    bool budget = hunt->ending == TW_END_BUDGET && options->budget <= 0;
+    *r = (tw_search_record){.space = options->space,
+                            .ending = hunt->ending,
+                            .by_default = budget || (hunt->ending == TW_END_GAP && options->gap <= 0),
+                            .limited = is_limited(options),
+                            .proven = !hunt->any_open};
     if (hunt->front.n == 0) return;
     r->n_objectives = goals->n;
     const tw_best *best = &hunt->front.best[0];
@@ -72,25 +85,34 @@ static tw_status refuse(const tw_space *s, const tw_search_options *options, con
     found->nearest = hunt->has_nearest;
     found->map = hunt->nearest;
     if (!hunt->any_open)
-        return tw_diag_infeasible(diag, s->op->loc, "no mapping of '%s' in the space '%s' fits machine '%s'",
-                                  s->op->name, tw_space_word(options->space), s->machine->name);
+        return tw_diag_infeasible(diag, s->op->loc,
+                                  "no mapping of '%s' in the space '%s' fits machine '%s', proven", s->op->name,
+                                  tw_space_word(options->space), s->machine->name);
     static const char *const why[] = {[TW_END_DONE] = "",
                                       [TW_END_BUDGET] = "the budget",
                                       [TW_END_TIME] = "the time limit",
                                       [TW_END_STOPPED] = "the interruption",
                                       [TW_END_MEMORY] = "the memory limit",
                                       [TW_END_GAP] = "the gap"};
-    return tw_diag_infeasible(
-        diag, s->op->loc,
-        "no mapping of '%s' that fits machine '%s' was found before %s ended the search; there may "
-        "be one",
-        s->op->name, s->machine->name, why[hunt->ending]);
+    return tw_diag_infeasible(diag, s->op->loc,
+                              "no mapping of '%s' in the space '%s' that fits machine '%s' was found, not proven: "
+                              "the search ended by %s, "
+                              "there may be one",
+                              s->op->name, tw_space_word(options->space), s->machine->name, why[hunt->ending]);
 }
 
 /* Whether a search that gives up is followed by one over the family of the notes. */
 static bool has_notes(const tw_space *s, const tw_search_options *options)
 {
     return options->space == TW_SPACE_ALL && s->rules->notes && !options->exhaustive;
+}
+
+static bool has_default_budget(const tw_search_options *options) { return options->budget <= 0 && !options->prove; }
+
+/* The budget of the space itself: as with time, some is kept for the notes. */
+static int64_t work_of_space(const tw_space *s, const tw_search_options *options)
+{
+    return has_notes(s, options) && has_default_budget(options) ? TW_DEFAULT_BUDGET / 4 * 3 : options->budget;
 }
 
 /* A search that gave up must not be worse than one over the family of the notes, which is small. */
@@ -102,14 +124,19 @@ static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_
     tw_search small = {search->problem, &notes, search->eval, NULL};
     tw_space family;
     tw_hunt other;
-    bool ended = !hunt->any_open || hunt->ending == TW_END_STOPPED || hunt->ending == TW_END_GAP;
+    bool stopped = hunt->ending == TW_END_STOPPED;
+    bool ended = !hunt->any_open || (stopped && hunt->front.n > 0) || hunt->ending == TW_END_GAP;
     if (ended || !has_notes(s, options)) return TW_OK;
     notes.space = TW_SPACE_NOTES;
     notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
     notes.max_execs = notes.max_outer = notes.max_inner = 0;
+    if (has_default_budget(options)) notes.budget = TW_DEFAULT_BUDGET - work_of_space(s, options);
     TW_TRY(tw_space_of(&search->problem, &notes, arena, diag, &family));
     TW_TRY(tw_space_measure(&family, arena));
-    tw_status status = tw_branch(&small, &family, goals, diag->deadline, &other);
+    tw_deadline soon; /* nobody is asked any more */
+    tw_deadline_init(&soon, TW_HURRY, NULL);
+    if (stopped) notes.progress = NULL;
+    tw_status status = tw_branch(&small, &family, goals, stopped ? &soon : diag->deadline, &other);
     for (int i = 0; i < other.front.n && status == TW_OK; i++)
         status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
     hunt->n_nodes += other.n_nodes;
@@ -142,7 +169,10 @@ tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, 
     TW_TRY(tw_space_measure(&space, arena));
     tw_deadline most;
     tw_deadline_init(&most, time_of_space(&space, options, diag), diag->deadline);
-    tw_status status = tw_branch(search, &space, &goals, &most, &hunt);
+    tw_search_options share = *options;
+    share.budget = work_of_space(&space, options);
+    tw_status status =
+        tw_branch(&(tw_search){search->problem, &share, search->eval, search->start}, &space, &goals, &most, &hunt);
     if (status == TW_OK) status = ask_notes(search, &space, &goals, arena, diag, &hunt);
     bool none = status == TW_OK && hunt.front.n == 0 && !hunt.any_open;
     if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
@@ -165,6 +195,15 @@ const char *tw_space_word(tw_space_name space)
     static const char *const word[] = {
         [TW_SPACE_ALL] = "all", [TW_SPACE_NOTES] = "notes", [TW_SPACE_WINDOWS] = "windows"};
     return word[space];
+}
+
+const char *tw_space_meaning(tw_space_name space)
+{
+    static const char *const meaning[] = {
+        [TW_SPACE_ALL] = "everything that a mapping may choose",
+        [TW_SPACE_NOTES] = "the tick machine's family: few executions, one or two buffers",
+        [TW_SPACE_WINDOWS] = "everything that a mapping may choose, but windows stay whole"};
+    return meaning[space];
 }
 
 const char *tw_closer_name(tw_closer closer)

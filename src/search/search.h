@@ -14,6 +14,7 @@
 #include "mapping/objective.h"
 
 enum { TW_MAX_THREADS = 64 };
+#define TW_DEFAULT_BUDGET INT64_C(20000000) /* pieces of work: about two seconds of a processor */
 
 /* How an async program moves its tiles, whatever its buffers: exact, by formula. */
 typedef struct tw_outline {

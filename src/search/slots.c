@@ -319,6 +319,7 @@ static int compare_choices(const void *a, const void *b)
 
 static tw_status list_choices(level *v)
 {
+    enum { AS_ONE = 4 }; /* so many choices are a piece of work */
     const tw_space *s = v->leaf->space;
     int output = tw_op_output(s->op);
     numbers list[TW_MAX_OPERANDS] = {{0}};
@@ -327,6 +328,7 @@ static tw_status list_choices(level *v)
         (o == output ? output_slots : input_slots)(v, o, &list[o]);
         total *= list[o].n;
     }
+    v->leaf->judge->spent(v->leaf->judge->user, total / AS_ONE);
     v->n_choices = 0;
     v->choice = malloc((size_t)tw_max(total, 1) * sizeof *v->choice);
     if (!v->choice) return TW_ERR_NOMEM;

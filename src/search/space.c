@@ -748,18 +748,39 @@ void tw_order_of_number(const tw_op *op, int64_t k, int order[TW_MAX_LOOPS])
     permute(all, op->n_loops, k, order);
 }
 
+/* The number of the permutation of the loops in `from` that has them as they stand in `order`: see permute. */
+static int64_t rank_of(const int *from, int n, const int order[TW_MAX_LOOPS], int n_loops)
+{
+    int at[TW_MAX_LOOPS], place = 0;
+    int64_t k = 0;
+    for (int i = 0; i < n_loops; i++)
+        for (int j = 0; j < n; j++)
+            if (from[j] == order[i]) at[place++] = j;
+    for (int i = 0; i < place; i++) {
+        int before = 0; /* of those that are still to come, so many stand before it in `from` */
+        for (int j = i + 1; j < place; j++) before += at[j] < at[i];
+        k += before * factorial(place - 1 - i);
+    }
+    return k;
+}
+
+/* There may be 12! orders: they are not looked through. */
 bool tw_part_set_order(const tw_space *s, tw_part *p, int t, const int order[TW_MAX_LOOPS])
 {
     const tw_frame *f = &s->frame[p->frame];
-    int64_t n = n_orders(s, p, t);
-    for (int64_t k = 0; k < n; k++) {
-        p->var[f->order + t] = (tw_range){(int32_t)k, (int32_t)k};
-        tw_cut_loops c = order_of(s, p, t);
-        int at = 0;
-        for (int i = 0; i < s->op->n_loops && at < c.n; i++) at += order[i] == c.loop[at];
-        if (at == c.n) return true;
-    }
-    return false;
+    int n_parallel, L = s->op->n_loops, at = 0;
+    tw_cut_loops c = loops_cut(s, p, t, &n_parallel);
+    int64_t n = n_orders(s, p, t), k = 0;
+    if (n > 1 && s->discipline->sums_leave)
+        k = rank_of(c.loop, c.n, order, L);
+    else if (n > 1)
+        k = rank_of(c.loop, n_parallel, order, L) * (s->notes ? 1 : factorial(c.n - n_parallel)) +
+            (s->notes ? 0 : rank_of(c.loop + n_parallel, c.n - n_parallel, order, L));
+    if (k >= n) return false;
+    p->var[f->order + t] = (tw_range){(int32_t)k, (int32_t)k};
+    c = order_of(s, p, t);
+    for (int i = 0; i < L && at < c.n; i++) at += order[i] == c.loop[at];
+    return at == c.n;
 }
 
 static tw_status spread(const tw_space *s, const tw_part *p, int var, unsigned mask, int64_t n, receiver *to)

@@ -80,10 +80,13 @@ TEST(a_proof_is_told_with_what_closed_the_space_the_strongest_bound_first)
     tw_search_record r = proven();
     check_lines(&r, NULL,
                 "  search      latency 8'616 cycles, proven\n"
-                "              3.2e12 points: 12'345 parts looked at, 310 simulated\n"
+                "              no mapping in the space 'all' takes fewer\n"
+                "              3.2e12 points of 'all' (everything that a mapping may choose):\n"
+                "              12'345 parts looked at, 310 simulated\n"
                 "              closed by link 5'020, compute 210, peak 210\n"
                 "              bound at the root 8'552 cycles, by compute (mac): 0.7% above");
     r.n_optima = 6;
+    r.limited = true;
     r.space = TW_SPACE_NOTES;
     r.n_space = 999999;
     r.root_bound = 8616;
@@ -91,7 +94,11 @@ TEST(a_proof_is_told_with_what_closed_the_space_the_strongest_bound_first)
     memset(r.closed, 0, sizeof r.closed);
     check_lines(&r, NULL,
                 "  search      latency 8'616 cycles, proven, attained by 6\n"
-                "              999'999 points of 'notes': 12'345 parts looked at, 310 simulated\n"
+                "              no mapping in the space 'notes', as the options limit it, takes\n"
+                "              fewer\n"
+                "              999'999 points of 'notes' (the tick machine's family: few\n"
+                "              executions, one or two buffers): 12'345 parts looked at, 310\n"
+                "              simulated\n"
                 "              bound at the root 8'616 cycles, by compute: reached");
 }
 
@@ -104,13 +111,15 @@ TEST(what_is_not_proven_has_a_gap_and_a_reason)
     r.bound = 8600;
     r.gap = 0.0065;
     for (int e = TW_END_DONE; e <= TW_END_GAP; e++) {
-        char expected[400];
+        char expected[600];
         r.ending = (tw_ending)e;
         snprintf(expected, sizeof expected,
                  "  search      latency 8'616 cycles, not proven: gap 0.7%%%s\n"
-                 "              3.2e12 points: 12'345 parts looked at, 310 simulated\n"
+                 "              no mapping in the space 'all' takes fewer than 8'600 cycles\n"
+                 "              3.2e12 points of 'all' (everything that a mapping may choose):\n"
+                 "              12'345 parts looked at, 310 simulated\n"
                  "              closed by link 5'020, compute 210, peak 210\n"
-                 "              bound 8'600 cycles; at the root 8'552 cycles, by compute (mac)",
+                 "              bound at the root 8'552 cycles, by compute (mac)",
                  reason[e]);
         check_lines(&r, NULL, expected);
     }
@@ -118,6 +127,50 @@ TEST(what_is_not_proven_has_a_gap_and_a_reason)
     char *lines = search_lines(&r, NULL);
     CHECK(strstr(lines, "gap <0.1%") != NULL);
     free(lines);
+}
+
+TEST(an_end_that_nobody_asked_for_says_how_to_go_on)
+{
+    static const struct {
+        tw_ending ending;
+        const char *text;
+    } row[] = {{TW_END_GAP, "not proven: gap 0.7%; ended within 1% (--prove goes on)\n"},
+               {TW_END_BUDGET, "not proven: gap 0.7%; ended after about 2 s of work (--prove goes on)\n"}};
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        tw_search_record r = proven();
+        r.proven = false;
+        r.gap = 0.0065;
+        r.ending = row[i].ending;
+        r.by_default = true;
+        char *lines = search_lines(&r, &(tw_print_options){.columns = 120});
+        CHECK(strstr(lines, row[i].text) != NULL);
+        free(lines);
+    }
+}
+
+TEST(each_objective_and_space_has_its_words)
+{
+    static const struct {
+        tw_objective objective;
+        tw_space_name space;
+        const char *text;
+    } row[] = {
+        {{TW_TICKS, NULL}, TW_SPACE_ALL, "no mapping in the space 'all' takes fewer than 77 ticks\n"},
+        {{TW_ENERGY, NULL}, TW_SPACE_WINDOWS, "no mapping in the space 'windows' takes less than 77 fJ\n"},
+        {{TW_EDP, NULL}, TW_SPACE_ALL, "no mapping in the space 'all' takes less than 77 fJ cycles\n"},
+        {{TW_TRAFFIC, "move"}, TW_SPACE_NOTES, "no mapping in the space 'notes' moves less than 77 elements\n"},
+        {{TW_PEAK, "buffer"}, TW_SPACE_ALL, "no mapping in the space 'all' needs less than 77 elements\n"}};
+    for (size_t i = 0; i < TW_COUNT(row); i++) {
+        tw_search_record r = proven();
+        r.proven = false;
+        r.gap = 0.5;
+        r.bound = 77;
+        r.objective[0] = row[i].objective;
+        r.space = row[i].space;
+        char *lines = search_lines(&r, &(tw_print_options){.columns = 120});
+        CHECK(strstr(lines, row[i].text) != NULL);
+        free(lines);
+    }
 }
 
 TEST(seconds_and_the_cache_are_told_only_when_asked_for)
@@ -214,6 +267,10 @@ TEST(the_document_has_every_field_of_the_result)
     CHECK_STR(json_string_value(json_object_get(search, "bound_at")), "mac");
     CHECK_STR(json_string_value(json_object_get(search, "space")), "all");
     CHECK_STR(json_string_value(json_object_get(search, "ending")), "stopped");
+    CHECK_STR(json_string_value(json_object_get(search, "space_is")), "everything that a mapping may choose");
+    CHECK(json_is_false(json_object_get(search, "space_limited")));
+    CHECK(json_is_false(json_object_get(search, "ended_by_default")));
+    CHECK_EQ(json_integer_value(json_object_get(search, "work")), 0);
     CHECK_STR(json_string_value(json_object_get(first, "measure")), "latency");
     CHECK(json_is_null(json_object_get(first, "at")));
     CHECK_EQ(json_integer_value(json_object_get(first, "value")), 8616);

@@ -453,6 +453,24 @@ static bool check_near(trial *t, const verdict *v, const tw_search_options *opti
     return true;
 }
 
+/* A search as it is when nothing is said about its end: within 1 % or out of work, and what it says is true. */
+static bool check_default(trial *t, const verdict *v, const tw_search_options *options)
+{
+    tw_search_options usual = *options;
+    const tw_plan *plan = NULL;
+    usual.prove = false;
+    if (tw_plan_search(t->ctx, t->model, t->machine, &usual, &plan) != TW_OK)
+        return complain(t, v, plan, "by default: nothing was found");
+    const tw_search_result *r = tw_plan_search_result(plan, 0);
+    bool ended =
+        r->proven ? r->ending == TW_END_DONE : r->by_default && (r->gap <= 0.01 || r->ending == TW_END_BUDGET);
+    if (!ended) return complain(t, v, plan, "by default: gap %f, ending %d", r->gap, (int)r->ending);
+    if (r->bound > (double)v->best.of[0] || r->value[0] < (double)v->best.of[0])
+        return complain(t, v, plan, "by default: the optimum is not between bound and best");
+    return !r->proven || equals(v, &v->best, r->value) ||
+           complain(t, v, plan, "by default: proven, but not the best");
+}
+
 static bool check_search(trial *t, const verdict *v, tw_space_name space, bool exhaustive, int n_threads)
 {
     tw_search_options options = {.n_objectives = v->wanted.n,
@@ -461,7 +479,8 @@ static bool check_search(trial *t, const verdict *v, tw_space_name space, bool e
                                  .space = space,
                                  .max_buffers = t->c.max_buffers,
                                  .exhaustive = exhaustive,
-                                 .n_threads = n_threads};
+                                 .n_threads = n_threads,
+                                 .prove = true};
     const tw_plan *plan = NULL;
     tw_context_clear_messages(t->ctx);
     tw_status status = tw_plan_search(t->ctx, t->model, t->machine, &options, &plan);
@@ -471,6 +490,7 @@ static bool check_search(trial *t, const verdict *v, tw_space_name space, bool e
     if (status != TW_OK) return true;
     if (!check_result(t, v, plan, exhaustive)) return false;
     if (!v->wanted.pareto && !exhaustive && !check_near(t, v, &options)) return false;
+    if (!v->wanted.pareto && !exhaustive && !check_default(t, v, &options)) return false;
     tw_outcome outcome = outcome_of(t, plan);
     tw_goal_value value = tw_goals_value(&v->goals, &outcome);
     if (!equals(v, &value, tw_plan_search_result(plan, 0)->value))

@@ -42,8 +42,11 @@ static problem random_problem(uint64_t *rng, tw_timing timing, int64_t limit)
 
 static tw_search_options options_of(const problem *p)
 {
-    tw_search_options o = {
-        .n_objectives = p->goal.n, .pareto = p->goal.pareto, .max_buffers = p->c.max_buffers, .n_threads = 1};
+    tw_search_options o = {.n_objectives = p->goal.n,
+                           .pareto = p->goal.pareto,
+                           .max_buffers = p->c.max_buffers,
+                           .n_threads = 1,
+                           .prove = true};
     o.objective = p->goal.objective;
     return o;
 }
@@ -401,6 +404,7 @@ TEST(the_number_of_threads_changes_nothing)
         if (i % 5 == 0) options.exhaustive = true;
         if (i % 7 == 0) options.budget = tw_test_pick(&rng, 1, 2000); /* what it counts is work, not time */
         if (i % 3 == 0) options.gap = 0.15;
+        options.prove = i % 4 == 0;
         check_threads(&p, options);
         close_problem(&p);
     }
@@ -415,6 +419,8 @@ TEST(threads_that_work_side_by_side_for_long_change_nothing)
         tw_space_name space;
         double gap;
     } row[] = {{"matmul:48x40x56", "tick-three-level", 0},
+               {"matmul:24x24x24", "kpu", 0},
+               {"conv:16x14x14,out=32,kernel=3,pad=1", "kpu", 0},
                {"matmul:48x40x56", "tick-costed", 200000},
                {"conv:4x9x9,out=6,kernel=3,pad=1", "tick-10k", 200000},
                {"matmul:64x96x64,dtype=i8", "kpu", 200000},

@@ -178,10 +178,14 @@ export interface SearchDoc {
   bound_by: string;
   bound_at: string | null;
   space: string;
+  space_is?: string; // missing in older documents, as are the others with a question mark
+  space_limited?: boolean;
   space_points: number;
   nodes: number;
   closed: Record<string, number>;
   ending: string;
+  ended_by_default?: boolean;
+  work?: number;
 }
 export interface VerdictDoc {
   verified: boolean;

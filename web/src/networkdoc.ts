@@ -10,6 +10,7 @@ export interface Network {
   totals: {
     cycles: number;
     bound: number;
+    bound_spaces?: string[]; // missing in older documents
     energy_fj: number;
     planned_steps: number;
     refused_steps: number;

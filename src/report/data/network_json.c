@@ -22,12 +22,23 @@ static void put_head(const tw_network_plan *plan, tw_json *j)
     tw_json_key_int(j, "macs", sum.macs);
 }
 
-static void put_totals(const tw_network_totals *t, tw_json *j)
+static void put_spaces(unsigned spaces, tw_json *j)
 {
+    tw_json_key(j, "bound_spaces");
+    tw_json_open_line(j, '[');
+    for (int i = 0; i < TW_N_SPACES; i++)
+        if (spaces >> i & 1) tw_json_string(j, tw_space_word((tw_space_name)i));
+    tw_json_close(j);
+}
+
+static void put_totals(const tw_network_plan *plan, tw_json *j)
+{
+    const tw_network_totals *t = &plan->totals;
     tw_json_key(j, "totals");
     tw_json_open(j, '{');
     tw_json_key_int(j, "cycles", t->cycles);
     tw_json_key_number(j, "bound", t->bound);
+    put_spaces(tw_network_spaces(plan), j);
     tw_json_key_int(j, "energy_fj", t->energy_fj);
     tw_json_key_int(j, "planned_steps", t->n_planned);
     tw_json_key_int(j, "refused_steps", t->n_refused);
@@ -218,7 +229,7 @@ tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_v
     tw_json j = {.out = out, .pretty = true};
     tw_json_open(&j, '{');
     put_head(plan, &j);
-    put_totals(&plan->totals, &j);
+    put_totals(plan, &j);
     put_lists(plan->network, &j);
     put_steps(plan, verdict, &j);
     put_memory(&plan->memory, &j);

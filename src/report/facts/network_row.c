@@ -32,6 +32,27 @@ static void put_plan(const tw_plan *plan, tw_network_row *row)
     row->ran_out = op->search.ending == TW_END_BUDGET && op->search.gap >= 0.01;
 }
 
+unsigned tw_network_spaces(const tw_network_plan *plan)
+{
+    unsigned spaces = 0;
+    for (int i = 0; i < plan->network->n_layers; i++)
+        if (plan->plan[i] && plan->plan[i]->op[0].searched) spaces |= 1u << plan->plan[i]->op[0].search.space;
+    return spaces;
+}
+
+const char *tw_spaces_text(unsigned spaces, char out[TW_SPACES_MAX])
+{
+    const char *between = "";
+    size_t n = (size_t)snprintf(out, TW_SPACES_MAX, "the space%s ", (spaces & (spaces - 1)) != 0 ? "s" : "");
+    for (int i = 0; i < TW_N_SPACES; i++) {
+        if (!(spaces >> i & 1)) continue;
+        spaces &= ~(1u << i);
+        n += (size_t)snprintf(out + n, TW_SPACES_MAX - n, "%s'%s'", between, tw_space_word((tw_space_name)i));
+        between = (spaces & (spaces - 1)) != 0 ? ", " : " and ";
+    }
+    return out;
+}
+
 tw_network_row tw_network_row_of(const tw_network_plan *plan, int s)
 {
     const tw_network *net = plan->network;

@@ -18,6 +18,12 @@ typedef struct tw_network_row {
 } tw_network_row;
 tw_network_row tw_network_row_of(const tw_network_plan *plan, int step);
 
+/* The spaces in which the bounds of layers hold, a bit each. */
+unsigned tw_network_spaces(const tw_network_plan *plan);
+/* "the space 'windows'", "the spaces 'all' and 'windows'" */
+enum { TW_SPACES_MAX = 64 };
+const char *tw_spaces_text(unsigned spaces, char out[TW_SPACES_MAX]);
+
 /* Of the levels of a layer's mapping, from 0 on. A level that cuts nothing lets the tiles of the next one pass. */
 bool tw_tile_is_cut(const tw_plan *plan, int level);
 /* The largest tile along a loop. */

@@ -1,5 +1,6 @@
 /* src/report/text/network_text.c - a planned network for people: first what was not understood, then how long it takes, how good
  * that is, where tensors lie, whether it was run; then the tables. */
+#include "report/facts/network_row.h"
 #include "report/facts/network_words.h"
 #include "report/report.h"
 #include "report/text/network_table.h"
@@ -39,11 +40,24 @@ static void put_heading(page *p)
     tw_line_end(&p->line);
 }
 
+/* What the bounds are about. */
+static void put_spaces(page *p)
+{
+    char text[128];
+    unsigned spaces = tw_network_spaces(p->plan);
+    for (int i = 0; i < TW_N_SPACES; i++) {
+        if (!(spaces >> i & 1)) continue;
+        snprintf(text, sizeof text, "'%s' is %s", tw_space_word((tw_space_name)i),
+                 tw_space_meaning((tw_space_name)i));
+        tw_fact_put(&p->line, TW_PLAIN, "", text);
+    }
+}
+
 static void put_time(page *p)
 {
     const tw_network_totals *t = &p->plan->totals;
     int n = p->net->lowered->n_steps;
-    char text[256], gap[TW_GAP_MAX];
+    char text[256], gap[TW_GAP_MAX], spaces[TW_SPACES_MAX];
     snprintf(text, sizeof text, "%s cycles for %s%d step%s, one after the other", TW_GROUPED(t->cycles),
              t->n_planned < n ? "only "
              : n == 1         ? "the "
@@ -56,11 +70,13 @@ static void put_time(page *p)
     if (t->bound > 0 && t->cycles > 0) {
         double left = ((double)t->cycles - t->bound) / (double)t->cycles;
         bool reached = left <= 0;
-        snprintf(text, sizeof text, "%s cycles: %s%s%s; of %d layers %d proven best, %d within 1%%",
-                 TW_GROUPED((int64_t)t->bound), reached ? "reached" : "at most ",
-                 reached ? "" : tw_gap_text(left, false, gap), reached ? "" : " to gain", p->net->n_layers,
-                 t->n_proven, t->n_close);
+        snprintf(text, sizeof text,
+                 "%s cycles, no mappings in %s take fewer: %s%s%s; of %d layers %d proven best, %d within 1%%",
+                 TW_GROUPED((int64_t)t->bound), tw_spaces_text(tw_network_spaces(p->plan), spaces),
+                 reached ? "reached" : "at most ", reached ? "" : tw_gap_text(left, false, gap),
+                 reached ? "" : " to gain", p->net->n_layers, t->n_proven, t->n_close);
         tw_fact_put(&p->line, TW_PLAIN, "bound", text);
+        put_spaces(p);
     }
     if (t->energy_fj > 0) tw_fact_put(&p->line, TW_PLAIN, "energy", TW_ENERGY(t->energy_fj));
 }
@@ -84,7 +100,7 @@ static void put_ran_out(page *p)
             tw_text_printf(&text, "%s %s (%s)", listed++ ? "," : "", p->net->model->op[i].name,
                            tw_gap_text(p->plan->plan[i]->op[0].search.gap, false, (char[TW_GAP_MAX]){0}));
     if (n > listed) tw_text_printf(&text, " and %d more", n - listed);
-    tw_text_printf(&text, "; --budget=N gives each more");
+    tw_text_printf(&text, "; --budget=N gives each more, --prove no limit");
     if (tw_line_has(&p->line, &text)) tw_fact_put(&p->line, TW_PLAIN, "budget", text.bytes);
     tw_text_release(&text);
 }

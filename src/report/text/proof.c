@@ -76,7 +76,7 @@ static void describe_values(const tw_machine *machine, const tw_search_record *r
     }
 }
 
-static const char *ending_text(tw_ending ending)
+static const char *ending_text(const tw_search_record *r)
 {
     static const char *const text[] = {[TW_END_DONE] = "",
                                        [TW_END_BUDGET] = "; out of budget",
@@ -84,14 +84,16 @@ static const char *ending_text(tw_ending ending)
                                        [TW_END_STOPPED] = "; stopped",
                                        [TW_END_MEMORY] = "; out of memory",
                                        [TW_END_GAP] = ", as asked"};
-    return text[ending];
+    if (r->by_default && r->ending == TW_END_BUDGET) return "; ended after about 2 s of work (--prove goes on)";
+    if (r->by_default && r->ending == TW_END_GAP) return "; ended within 1% (--prove goes on)";
+    return text[r->ending];
 }
 
 static void describe_proof(const tw_search_record *r, tw_text *out)
 {
     char number[TW_GROUPED_MAX];
     if (!r->proven) {
-        tw_text_printf(out, ", not proven: gap %s%s", share_text(r->gap, number), ending_text(r->ending));
+        tw_text_printf(out, ", not proven: gap %s%s", share_text(r->gap, number), ending_text(r));
         return;
     }
     tw_text_printf(out, ", proven");
@@ -114,25 +116,40 @@ static void describe_closers(const tw_search_record *r, tw_text *out)
     }
 }
 
+static const char *less_word(tw_measure measure)
+{
+    static const char *const word[] = {
+        [TW_CYCLES] = "takes fewer", [TW_TICKS] = "takes fewer",  [TW_ENERGY] = "takes less",
+        [TW_EDP] = "takes less",     [TW_TRAFFIC] = "moves less", [TW_PEAK] = "needs less"};
+    return word[measure];
+}
+
+/* What is proven, and of what: "no mapping in the space 'all' takes fewer than 8'552 cycles". */
+static void describe_claim(const tw_machine *machine, const tw_search_record *r, tw_text *out)
+{
+    char value[VALUE_MAX];
+    tw_measure measure = r->objective[0].measure;
+    if (!r->proven && r->bound <= 0) return;
+    tw_text_printf(out, "no mapping in the space '%s'%s %s", tw_space_word(r->space),
+                   r->limited ? ", as the options limit it," : "", less_word(measure));
+    if (!r->proven) tw_text_printf(out, " than %s", value_text(machine, measure, r->bound, value));
+}
+
 static void describe_work(const tw_search_record *r, const tw_print_options *options, tw_text *out)
 {
     char points[TW_GROUPED_MAX], parts[TW_GROUPED_MAX], simulated[TW_GROUPED_MAX];
-    tw_text_printf(out, "%s points", count_text(r->n_space, points));
-    if (r->space != TW_SPACE_ALL) tw_text_printf(out, " of '%s'", tw_space_word(r->space));
-    tw_text_printf(out, ": %s parts looked at, %s simulated", tw_grouped(r->n_nodes, parts),
+    tw_text_printf(out, "%s points of '%s' (%s): %s parts looked at, %s simulated", count_text(r->n_space, points),
+                   tw_space_word(r->space), tw_space_meaning(r->space), tw_grouped(r->n_nodes, parts),
                    tw_grouped(r->n_points, simulated));
     if (options->seconds && !options->cached) tw_text_printf(out, ", %.2f s", r->seconds);
 }
 
-/* What is known in the end, unless it is the value itself, and what was known before anything was cut. */
+/* What was known before anything was cut. */
 static void describe_bound(const tw_machine *machine, const tw_search_record *r, tw_text *out)
 {
     char value[VALUE_MAX], number[TW_GROUPED_MAX];
     tw_measure measure = r->objective[0].measure;
-    tw_text_printf(out, "bound ");
-    if (!r->proven && r->bound > r->root_bound)
-        tw_text_printf(out, "%s; ", value_text(machine, measure, r->bound, value));
-    tw_text_printf(out, "at the root %s, by %s", value_text(machine, measure, r->root_bound, value),
+    tw_text_printf(out, "bound at the root %s, by %s", value_text(machine, measure, r->root_bound, value),
                    tw_closer_name(r->bound_by));
     if (r->bound_at) tw_text_printf(out, " (%s)", r->bound_at);
     if (!r->proven) return;
@@ -146,14 +163,15 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
 {
     const tw_search_record *r = &plan->search;
     const tw_machine *machine = plan->program.machine;
-    tw_text text[4] = {0};
+    tw_text text[5] = {0};
     if (!plan->searched) return;
     describe_values(machine, r, &text[0]);
     describe_proof(r, &text[0]);
     if (options->cached) tw_text_printf(&text[0], " (from the cache)");
-    describe_work(r, options, &text[1]);
-    describe_closers(r, &text[2]);
-    if (r->root_bound > 0) describe_bound(machine, r, &text[3]); /* of a peak it may be nothing */
+    describe_claim(machine, r, &text[1]);
+    describe_work(r, options, &text[2]);
+    describe_closers(r, &text[3]);
+    if (r->root_bound > 0) describe_bound(machine, r, &text[4]); /* of a peak it may be nothing */
     for (size_t i = 0; i < TW_COUNT(text); i++) {
         if (tw_line_has(line, &text[i]) && text[i].len)
             tw_fact_put(line, TW_PLAIN, i ? "" : "search", text[i].bytes);
@@ -327,6 +345,8 @@ void tw_search_json(const tw_op_plan *plan, tw_json *j)
     tw_json_key_string(j, "bound_by", tw_closer_name(r->bound_by));
     tw_json_key_string(j, "bound_at", r->bound_at);
     tw_json_key_string(j, "space", tw_space_word(r->space));
+    tw_json_key_string(j, "space_is", tw_space_meaning(r->space));
+    tw_json_key_bool(j, "space_limited", r->limited);
     tw_json_key_number(j, "space_points", r->n_space);
     tw_json_key_int(j, "nodes", r->n_nodes);
     tw_json_key(j, "closed");
@@ -334,6 +354,8 @@ void tw_search_json(const tw_op_plan *plan, tw_json *j)
     for (int b = 0; b < TW_N_BOUNDS; b++) tw_json_key_int(j, tw_closer_name((tw_closer)b), r->closed[b]);
     tw_json_close(j);
     tw_json_key_string(j, "ending", ending_word(r->ending));
+    tw_json_key_bool(j, "ended_by_default", r->by_default);
+    tw_json_key_int(j, "work", r->work);
     tw_json_close(j);
 }
 

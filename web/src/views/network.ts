@@ -137,7 +137,7 @@ class NetworkView implements View {
     const of = (x: number, all: number) => `${digits(x)} of ${digits(all)}`;
     const entries = [
       entry("cycles", "cycles, steps one after the other", t.cycles),
-      entry("bound", "no mapping takes fewer", t.bound, t.bound ? `${digits(t.bound)} (gap ${gap})` : "not searched"),
+      entry("bound", `no mapping${t.bound_spaces?.length ? ` in ${t.bound_spaces.join(", ")}` : ""} takes fewer`, t.bound, t.bound ? `${digits(t.bound)} (gap ${gap})` : "not searched"),
       entry("planned_steps", "steps with a plan", t.planned_steps, of(t.planned_steps, steps.length)),
       entry("proven_layers", "different layers proven", t.proven_layers, of(t.proven_layers, layers)),
       entry("layers_within_1_percent", "within 1 % of the bound", t.layers_within_1_percent, of(t.layers_within_1_percent, layers)),

@@ -4,7 +4,7 @@ import type { App, MakeView } from "../app";
 import { brief, groupBy, rate, times, units, type Unit } from "../chart";
 import { amount, details, digits, duration, el, percent, table, type Child, type Column } from "../dom";
 import { causes, flowOf, type EngineUse, type Flow, type Lane } from "../flow";
-import type { LinkDoc, OpDoc, PageData, PlanData, PlanDoc, RemedyDoc, VerdictDoc } from "../format";
+import type { LinkDoc, OpDoc, PageData, PlanData, PlanDoc, RemedyDoc, SearchDoc, VerdictDoc } from "../format";
 import { memoryChart } from "../memorychart";
 import type { Network, Step } from "../networkdoc";
 import { roofline, roofsOf, type Roof } from "../roofline";
@@ -42,14 +42,23 @@ function badgeText(ops: OpDoc[]): string {
   return badge === "wrong" && fault ? `wrong: ${fault}` : badge;
 }
 
-/** "proven optimal", "search gap 8.1 %"; null when the mapping was given. */
+/** "the default budget", "the time limit" */
+function endingText({ ending, ended_by_default }: SearchDoc): string {
+  const words: Record<string, string> = { time: "the time limit", stopped: "Ctrl-C", memory: "the memory limit" };
+  return words[ending] ?? `${ended_by_default ? "the default" : "the"} ${ending}`;
+}
+
+/** "proven optimal in the space 'all'", "search gap 8.1 % in ..."; null when the mapping was given. */
 function searchText(ops: OpDoc[]): string | null {
   const searches = ops.flatMap((op) => op.search ?? []); // those of groups have none
   if (!searches.length) return null;
   const measure = searches[0].objectives[0]?.measure ?? "latency";
   const what = measure === "latency" ? "" : `${measure} `;
-  if (searches.every((s) => s.proven)) return `${what}proven optimal over its space`;
-  return `${what}search gap ${percent(Math.max(...searches.map((s) => s.gap)))}`;
+  const spaces = [...new Set(searches.map((s) => `'${s.space}'`))].join(", ");
+  if (searches.every((s) => s.proven)) return `${what}proven optimal in the space ${spaces}`;
+  const gap = percent(Math.max(...searches.map((s) => s.gap)));
+  const endings = [...new Set(searches.filter((s) => !s.proven).map(endingText))].join(", ");
+  return `${what}search gap ${gap} in the space ${spaces}, ended by ${endings}`;
 }
 
 function total(ops: OpDoc[], of: (op: OpDoc) => number): number {
@@ -97,6 +106,11 @@ function badgeOfVerdicts(verdicts: StepVerdict[]): Badge | null {
 }
 
 /** "10'120'315 cycles · gap 0.05 % · 31 of 31 steps planned · limited by array · verified" */
+/** " in the space 'windows'"; older documents do not say. */
+function spacesText(spaces: string[] | undefined): string {
+  return spaces?.length ? ` in the space ${spaces.map((space) => `'${space}'`).join(", ")}` : "";
+}
+
 export function networkLine(page: PageData): Node {
   const { totals, steps } = page.network as Network;
   const planned = steps.filter((step) => step.cycles !== undefined);
@@ -107,7 +121,7 @@ export function networkLine(page: PageData): Node {
   const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? "not verified";
   const parts: Child[] = [
     el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [`${digits(totals.cycles)} cycles`]),
-    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles, 2)}` : null,
+    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles, 2)}${spacesText(totals.bound_spaces)}` : null,
     `${totals.planned_steps} of ${steps.length} steps planned`,
     limit ? `mostly bound by ${limit}` : null,
   ];
