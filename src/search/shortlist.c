@@ -13,7 +13,9 @@ enum {
     ROOM = 4,            /* of which so many are left for those that do not divide, if they are too many */
     MOST_PARALLEL = 4,   /* loops of a level that are put into every order        */
     MOST_WEIGHED = 8000, /* nests of a frame                                      */
-    MOST_LOOKS = 200000, /* choices of sizes of a frame                           */
+    MOST_LOOKS = 200000, /* choices of sizes of a frame,                          */
+    ALL_LOOKS = 300000,  /* and of all; but of each                               */
+    FEW_LOOKS = 5000,    /* so many                                               */
     EXECS = 32,          /* so many executions count as a cycle: short programs first */
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
@@ -352,12 +354,20 @@ static bool is_lighter(const tw_candidate *a, const tw_candidate *b)
     return a->cycles < b->cycles || (a->cycles == b->cycles && a->moving < b->moving);
 }
 
-static void serve(tw_shortlist *shortlist, const tw_candidate *candidate)
+/* Whether two candidates have the same tiles; loops may lie over the array in other ways. */
+static bool is_cut_alike(const tw_space *s, const tw_candidate *a, const tw_candidate *b)
+{
+    const tw_frame *f = &s->frame[a->frame], *g = &s->frame[b->frame];
+    return f->n_tiled == g->n_tiled && memcmp(f->memory, g->memory, sizeof f->memory) == 0 &&
+           memcmp(a->size, b->size, sizeof a->size) == 0;
+}
+
+static void serve(const tw_space *s, tw_shortlist *shortlist, const tw_candidate *candidate)
 {
     int at = 0, n = shortlist->n;
     for (int i = 0; i < n; i++) { /* one of each choice of sizes */
         tw_candidate *d = &shortlist->candidate[i];
-        if (d->frame != candidate->frame || memcmp(d->size, candidate->size, sizeof d->size) != 0) continue;
+        if (!is_cut_alike(s, d, candidate)) continue;
         if (!is_lighter(candidate, d)) return;
         memmove(d, d + 1, (size_t)(n - i - 1) * sizeof *d);
         n--;
@@ -397,7 +407,7 @@ static void weigh(cook *c)
     }
     c->candidate.cycles = tw_sat_add(tw_sat_add(cycles, ends), c->execs / EXECS);
     c->candidate.moving = moving;
-    if (is_wanted(c, c->candidate.cycles)) serve(c->shortlist, &c->candidate);
+    if (is_wanted(c, c->candidate.cycles)) serve(c->s, c->shortlist, &c->candidate);
 }
 
 /* ---- orders and sizes ---- */
@@ -639,7 +649,7 @@ void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist 
               .shortlist = shortlist,
               .below = below,
               .left = MOST_WEIGHED,
-              .looks_left = MOST_LOOKS,
+              .looks_left = tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS),
               .pulse = {.deadline = shortlist->deadline},
               .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
