@@ -90,28 +90,51 @@ static int64_t one_exec(const tw_view *v)
     return mac->cost.kind == TW_COST_KERNEL ? tw_busy_of(mac, 1, 1) : tw_cost_cycles(&mac->cost, 1);
 }
 
-/* Raises lengths of tiles of each level to what they are at least where the loops over the array take no pass too many:
- * all tiles but one cover at most the passes but one. */
-static void stretch(const tw_view *v, const int64_t (*from)[TW_MAX_LOOPS], int operand,
+/* What a tile has at least along loop l, over dimension d, where that takes no pass too many: all tiles but one cover at most the
+ * passes but one, and so many points are left for it, of all loops over the dimension. */
+static int64_t least_along(const tw_view *v, int d, int l)
+{
+    const tw_space *s = v->s;
+    int64_t size = s->machine->engine[s->machine->compute].cost.array.size[d], points = 1, beside = 1;
+    for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        points = tw_sat_mul(points, s->op->loop[i].extent);
+        if (i != l) beside = tw_sat_mul(beside, v->hi[v->f->n_tiled - 1][i]);
+    }
+    if (points == INT64_MAX) return 1;
+    return tw_cdiv(points - (tw_cdiv(points, size) - 1) * size, beside);
+}
+
+/* The dimensions over which that says something, as a mask. */
+static unsigned dims_stretched(const tw_view *v)
+{
+    unsigned dims = 0;
+    const tw_cost *cost = &v->s->machine->engine[v->s->machine->compute].cost;
+    for (int d = 0; d < tw_cost_dims(cost); d++)
+        for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
+            if (least_along(v, d, __builtin_ctz(rest)) > 1) dims |= 1u << d;
+    return dims;
+}
+
+/* Raises lengths of tiles of each level to what they are at least where the loops over these dimensions of the array take no pass
+ * too many. */
+static void stretch(const tw_view *v, unsigned dims, const int64_t (*from)[TW_MAX_LOOPS], int operand,
                     int64_t (*units)[TW_MAX_OPERANDS])
 {
     const tw_space *s = v->s;
-    const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
     for (int t = 0; t < v->f->n_tiled; t++) {
         int64_t len[TW_MAX_LOOPS];
-        for (int l = 0; l < s->op->n_loops; l++) len[l] = from[t][l];
-        for (int d = 0; d < array->n_dims; d++) {
-            int l = v->f->alone[d];
-            if (l < 0) continue;
-            int64_t extent = s->op->loop[l].extent;
-            len[l] = tw_max(len[l], extent - (tw_cdiv(extent, array->size[d]) - 1) * array->size[d]);
+        for (int l = 0; l < s->op->n_loops; l++) {
+            int d = v->f->over.dim[l] - 1;
+            len[l] = from[t][l];
+            if (d >= 0 && (dims >> d & 1)) len[l] = tw_max(len[l], least_along(v, d, l));
         }
         units[t][operand] = tw_view_units(v, operand, len);
     }
 }
 
-/* Executions, the way of the first input tiles in and of the last output tile out. Along each loop that is laid out over an
- * array either the tiles take as few passes as can be, and then none of them is short, or one pass more. */
+/* Executions, the way of the first input tiles in and of the last output tile out. Over each dimension of an array either the
+ * tiles take as few passes as can be, and then none of them is short, or one pass more. */
 static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill, int64_t drain)
 {
     const tw_space *s = v->s;
@@ -119,15 +142,14 @@ static int64_t compute_and_ends(const tw_view *v, const route *way, int64_t fill
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
     int output = tw_op_output(s->op);
     if (cost->kind != TW_COST_ARRAY) return tw_sat_add(tw_sat_add(fill, compute), drain);
-    for (int d = 0; d < cost->array.n_dims; d++) {
-        int l = v->f->alone[d];
-        if (l >= 0) least = tw_min(least, tw_view_compute(v, l));
-    }
+    unsigned dims = dims_stretched(v);
+    for (int d = 0; d < cost->array.n_dims; d++)
+        if (dims >> d & 1) least = tw_min(least, tw_view_compute(v, d));
     bool wasted = least == compute; /* surely */
     if (least < INT64_MAX) least = tw_sat_add(tw_sat_add(fill, least), drain);
     if (wasted) return least;
-    for (int o = 0; o < output; o++) stretch(v, v->lo, o, units);
-    stretch(v, v->last, output, units);
+    for (int o = 0; o < output; o++) stretch(v, dims, v->lo, o, units);
+    stretch(v, dims, v->last, output, units);
     if (!v->hollow) fill = tw_max(fill, fill_in(v, way, units));
     drain = tw_max(drain, way_in(v, output, &way[output], 0, way[output].n, units));
     return tw_min(least, tw_sat_add(tw_sat_add(fill, compute), drain));

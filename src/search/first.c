@@ -56,7 +56,7 @@ static int64_t step_of(const plant *p, int l, int64_t size)
     if (p->t != p->f->n_tiled - 1) return p->size[p->t + 1][l];
     if (mac->tile_multiple > 1 && !(mac->multiple_parallel && p->s->op->loop[l].reduces)) return mac->tile_multiple;
     for (int d = 0; d < tw_cost_dims(&mac->cost); d++)
-        if (p->f->alone[d] == l && size > mac->cost.array.size[d]) return mac->cost.array.size[d];
+        if (p->f->loops[d] == 1u << l && size > mac->cost.array.size[d]) return mac->cost.array.size[d];
     return 1;
 }
 
@@ -120,6 +120,17 @@ static void grow_rows(plant *p, const tw_operand *operand)
     for (int l = p->s->op->n_loops - 1; l >= 0; l--) grow(p, l, TW_EXTENT_MAX);
 }
 
+/* The loops over a dimension of the array, until they fill it together. */
+static void fill_dim(plant *p, int d, int64_t size)
+{
+    int64_t points = 1;
+    for (int l = p->s->op->n_loops - 1; l >= 0; l--) {
+        if (!(p->f->loops[d] >> l & 1)) continue;
+        grow(p, l, tw_cdiv(size, tw_min(points, size)));
+        points = tw_sat_mul(points, p->size[p->t][l]);
+    }
+}
+
 static bool grow_level(plant *p)
 {
     const tw_space *s = p->s;
@@ -128,10 +139,7 @@ static bool grow_level(plant *p)
     if (!fits(p, p->size[p->t])) return false;
     for (int l = 0; l < s->op->n_loops; l++) /* sums are complete before they leave */
         if (s->op->loop[l].reduces) grow(p, l, TW_EXTENT_MAX);
-    for (int d = 0; d < tw_cost_dims(&mac->cost); d++) {
-        int l = p->f->alone[d];
-        if (l >= 0) grow(p, l, mac->cost.array.size[d]);
-    }
+    for (int d = 0; d < tw_cost_dims(&mac->cost); d++) fill_dim(p, d, mac->cost.array.size[d]);
     if (p->first->growth == TW_GROW_TOGETHER)
         grow_by_turns(p);
     else

@@ -17,7 +17,9 @@ enum {
     ROOM = 4,            /* of which so many are left for those that do not divide, if they are too many */
     MOST_PARALLEL = 4,   /* loops of a level that are put into every order        */
     MOST_WEIGHED = 8000, /* nests of a frame                                      */
-    MOST_LOOKS = 200000, /* choices of sizes of a frame                           */
+    MOST_LOOKS = 200000, /* choices of sizes of a frame,                          */
+    ALL_LOOKS = 300000,  /* and of all; but of each                               */
+    FEW_LOOKS = 5000,    /* so many                                               */
     EXECS = 32,          /* so many executions count as a cycle: short programs first */
     MOST_PLACES = TW_SHORTLIST_LEVELS * TW_MAX_LOOPS,
 };
@@ -47,32 +49,53 @@ typedef struct cook {
 
 /* ---- sizes ---- */
 
-/* Passes over an array when the loop is cut into tiles of this size: where tiles that differ by one at most have it they
- * are meant, otherwise tiles and a rest. */
-static int64_t passes_of(int64_t extent, int64_t size, int64_t rows)
+typedef struct cut { /* a loop in tiles of two lengths */
+    int64_t len[2], n[2];
+} cut;
+
+/* Where tiles that differ by one at most have this size they are meant, otherwise tiles and a rest. */
+static cut cut_of(int64_t extent, int64_t size)
 {
     int64_t count = tw_cdiv(extent, size), small = extent / count, n_large = extent % count;
-    if (tw_cdiv(extent, count) != size)
-        return (count - 1) * tw_cdiv(size, rows) + tw_cdiv(extent - (count - 1) * size, rows);
-    return n_large * tw_cdiv(small + 1, rows) + (count - n_large) * tw_cdiv(small, rows);
+    if (tw_cdiv(extent, count) != size) return (cut){{size, extent - (count - 1) * size}, {count - 1, 1}};
+    return (cut){{small + 1, small}, {n_large, count - n_large}};
 }
 
+/* Passes over an array when the loop is cut into tiles of this size, and `with` points of others lie beside each of its own. */
+static int64_t passes_of(int64_t extent, int64_t size, int64_t with, int64_t rows)
+{
+    cut c = cut_of(extent, size);
+    return c.n[0] * tw_cdiv(tw_sat_mul(c.len[0], with), rows) + c.n[1] * tw_cdiv(tw_sat_mul(c.len[1], with), rows);
+}
+
+/* Units of the dimension that a loop lies over; 1: none. */
 static int64_t rows_of(const cook *c, int l)
 {
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
     int d = c->f->over.dim[l] - 1;
-    bool alone = d >= 0 && cost->kind == TW_COST_ARRAY && c->f->alone[d] == l;
-    return alone ? cost->array.size[d] : 1;
+    return d >= 0 && cost->kind == TW_COST_ARRAY ? cost->array.size[d] : 1;
+}
+
+/* Points of the other loops over the same dimension, if they are not cut. */
+static int64_t beside(const cook *c, int l)
+{
+    int64_t points = 1;
+    int d = c->f->over.dim[l] - 1;
+    for (int i = 0; i < c->s->op->n_loops && d >= 0; i++)
+        if (i != l && (c->f->loops[d] >> i & 1)) points = tw_sat_mul(points, c->s->op->loop[i].extent);
+    return points;
 }
 
 /* Only the innermost level decides about passes: a quarter too many at most, or so many that movers still take longer. */
 static bool is_allowed(const cook *c, int t, int l, int64_t size)
 {
     const tw_level_limits *limits = &c->s->limits.level[c->f->memory[t] - 1];
-    int64_t extent = c->s->op->loop[l].extent, rows = t == c->f->n_tiled - 1 ? rows_of(c, l) : 1;
+    bool inner = t == c->f->n_tiled - 1;
+    int64_t extent = c->s->op->loop[l].extent, rows = inner ? rows_of(c, l) : 1, with = inner ? beside(c, l) : 1;
     if (c->windows >> l & 1) return size == extent;
     if (size < extent && extent / tw_cdiv(extent, size) < tw_max(c->s->min_tile, limits->min_tile)) return false;
-    return (double)passes_of(extent, size, rows) <= c->slack * (double)tw_cdiv(extent, rows);
+    return (double)passes_of(extent, size, with, rows) <=
+           c->slack * (double)tw_cdiv(tw_sat_mul(extent, with), rows);
 }
 
 static void add_size(cook *c, int t, int l, int64_t size)
@@ -110,21 +133,32 @@ static void list_divisors(cook *c, int t, int l)
     }
 }
 
-/* What sizes had best be multiples of: rows of an array, or the points that are done at a time. */
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* What sizes had best be multiples of: the points that are done at a time, or units of an array, the other loops over its dimension
+ * being whole. */
 static int64_t grain_of(const cook *c, int l)
 {
     const tw_cost *cost = &c->s->machine->engine[c->s->machine->compute].cost;
-    int64_t cycles, grain = tw_cost_grain(cost, &cycles);
-    return grain > 0 && !c->s->op->loop[l].reduces ? grain : rows_of(c, l);
+    int64_t cycles, grain = tw_cost_grain(cost, &cycles), rows = rows_of(c, l);
+    return grain > 0 && !c->s->op->loop[l].reduces ? grain : rows / common_divisor(rows, beside(c, l));
 }
 
 /* Whether a size between half and twice as much is there that takes no more passes. */
 static bool is_matched(const cook *c, int t, int l, int64_t size)
 {
-    int64_t extent = c->s->op->loop[l].extent, rows = grain_of(c, l), passes = passes_of(extent, size, rows);
+    int64_t extent = c->s->op->loop[l].extent, grain = grain_of(c, l), passes = passes_of(extent, size, 1, grain);
     for (int i = 0; i < c->n_sizes[t][l]; i++) {
         int64_t other = c->sizes[t][l][i];
-        if (2 * other > size && other < 2 * size && passes_of(extent, other, rows) <= passes) return true;
+        if (2 * other > size && other < 2 * size && passes_of(extent, other, 1, grain) <= passes) return true;
     }
     return false;
 }
@@ -132,9 +166,18 @@ static bool is_matched(const cook *c, int t, int l, int64_t size)
 /* Whole passes and a rest, where what divides takes more. */
 static void list_passes(cook *c, int t, int l)
 {
-    int64_t extent = c->s->op->loop[l].extent, rows = grain_of(c, l);
-    for (int64_t size = rows; rows > 1 && size < extent; size *= 2)
+    int64_t extent = c->s->op->loop[l].extent, grain = grain_of(c, l);
+    for (int64_t size = grain; grain > 1 && size < extent; size *= 2)
         if (is_allowed(c, t, l, size) && !is_matched(c, t, l, size)) add_size(c, t, l, size);
+}
+
+/* Where several loops lie over a dimension, those that divide it: tiles of 8 x 8 and their rests fill 16 units, tiles of 7 x 14
+ * do not. */
+static void list_shares(cook *c, int t, int l)
+{
+    int64_t extent = c->s->op->loop[l].extent, rows = rows_of(c, l);
+    for (int64_t size = rows; size > 1 && beside(c, l) > 1; size--)
+        if (rows % size == 0 && size < extent && is_allowed(c, t, l, size)) add_size(c, t, l, size);
 }
 
 /* First those that divide, then those that waste no pass, then others, if there is room. */
@@ -143,6 +186,7 @@ static void list_sizes(cook *c, int t, int l)
     int64_t extent = c->s->op->loop[l].extent;
     list_divisors(c, t, l);
     list_passes(c, t, l);
+    list_shares(c, t, l);
     double before = (double)extent;
     for (int64_t count = count_after(extent, 1); count > 0; count = count_after(extent, count)) {
         int64_t size = tw_cdiv(extent, count);
@@ -379,12 +423,20 @@ static bool is_lighter(const tw_candidate *a, const tw_candidate *b)
     return a->cycles < b->cycles || (a->cycles == b->cycles && a->moving < b->moving);
 }
 
-static void serve(tw_shortlist *shortlist, const tw_candidate *candidate)
+/* Whether two candidates have the same tiles; loops may lie over the array in other ways. */
+static bool is_cut_alike(const tw_space *s, const tw_candidate *a, const tw_candidate *b)
+{
+    const tw_frame *f = &s->frame[a->frame], *g = &s->frame[b->frame];
+    return f->n_tiled == g->n_tiled && memcmp(f->memory, g->memory, sizeof f->memory) == 0 &&
+           memcmp(a->size, b->size, sizeof a->size) == 0;
+}
+
+static void serve(const tw_space *s, tw_shortlist *shortlist, const tw_candidate *candidate)
 {
     int at = 0, n = shortlist->n;
     for (int i = 0; i < n; i++) { /* one of each choice of sizes */
         tw_candidate *d = &shortlist->candidate[i];
-        if (d->frame != candidate->frame || memcmp(d->size, candidate->size, sizeof d->size) != 0) continue;
+        if (!is_cut_alike(s, d, candidate)) continue;
         if (!is_lighter(candidate, d)) return;
         memmove(d, d + 1, (size_t)(n - i - 1) * sizeof *d);
         n--;
@@ -470,7 +522,7 @@ static void weigh(cook *c)
     c->candidate.moving = 0;
     for (int e = 0; e < machine->n_engines; e++)
         c->candidate.moving = tw_sat_add(c->candidate.moving, w.busy.all[e]);
-    if (is_wanted(c, c->candidate.cycles)) serve(c->shortlist, &c->candidate);
+    if (is_wanted(c, c->candidate.cycles)) serve(c->s, c->shortlist, &c->candidate);
 }
 
 /* ---- orders and sizes ---- */
@@ -701,6 +753,20 @@ static int64_t kernels_of(const cook *c)
     return tw_kernels_exactly(c->s, pieces);
 }
 
+/* Passes over `rows` of tiles along these loops, each with so many points of others. */
+static int64_t passes_over(const cook *c, unsigned loops, int64_t with, int64_t rows)
+{
+    if (loops == 0) return tw_cdiv(with, rows);
+    int l = __builtin_ctz(loops);
+    cut k = cut_of(c->s->op->loop[l].extent, c->candidate.size[c->f->n_tiled - 1][l]);
+    int64_t sum = 0;
+    for (int i = 0; i < 2; i++)
+        if (k.n[i] > 0)
+            sum = tw_sat_add(
+                sum, tw_sat_mul(k.n[i], passes_over(c, loops & (loops - 1), tw_sat_mul(with, k.len[i]), rows)));
+    return sum;
+}
+
 /* Cycles of all executions. */
 static int64_t compute_of(cook *c)
 {
@@ -709,10 +775,12 @@ static int64_t compute_of(cook *c)
     int t = c->f->n_tiled - 1;
     int64_t work = 1, execs = 1;
     for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t extent = s->op->loop[l].extent, size = c->candidate.size[t][l];
-        work = tw_sat_mul(work, passes_of(extent, size, rows_of(c, l)));
-        execs = tw_sat_mul(execs, tw_cdiv(extent, size));
+        int64_t extent = s->op->loop[l].extent;
+        if (c->f->over.dim[l] == 0) work = tw_sat_mul(work, extent);
+        execs = tw_sat_mul(execs, tw_cdiv(extent, c->candidate.size[t][l]));
     }
+    for (int d = 0; d < tw_cost_dims(&mac->cost); d++)
+        work = tw_sat_mul(work, passes_over(c, c->f->loops[d], 1, mac->cost.array.size[d]));
     c->execs = execs;
     if (mac->cost.kind == TW_COST_KERNEL) return kernels_of(c);
     return tw_cdiv(tw_busy_of(mac, execs, work), mac->count);
@@ -737,8 +805,10 @@ static void choose_inner(cook *c, int l)
         for (int i = 0; i < c->n_sizes[t][l]; i++) {
             c->candidate.size[t][l] = (int32_t)c->sizes[t][l][i];
             if (!may_look(c)) return;
-            if (may_fit(c, l + 1)) choose_inner(c, l + 1);
+            /* Loops that come later are whole: cutting them saves no pass. */
+            if (is_wanted(c, compute_of(c)) && may_fit(c, l + 1)) choose_inner(c, l + 1);
         }
+        c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
         return;
     }
     c->compute = compute_of(c);
@@ -755,23 +825,6 @@ static void choose_inner(cook *c, int l)
 }
 
 /* ---- the shortlist ---- */
-
-/* Whether rows and columns of the array have changed places, against a frame before this one, and nothing else has. */
-static bool is_mirrored(const tw_space *s, int frame)
-{
-    const tw_frame *f = &s->frame[frame];
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    bool square = tw_cost_dims(cost) == 2 && cost->array.size[0] == cost->array.size[1];
-    for (int i = 0; i < frame && square; i++) {
-        const tw_frame *g = &s->frame[i];
-        if (g->n_tiled != f->n_tiled || memcmp(g->memory, f->memory, sizeof g->memory) != 0) continue;
-        bool mirrored = true;
-        for (int l = 0; l < s->op->n_loops; l++)
-            mirrored &= g->over.dim[l] == (f->over.dim[l] > 0 ? 3 - f->over.dim[l] : 0);
-        if (mirrored) return true;
-    }
-    return false;
-}
 
 /* How many times longer movers take than executions if every element is moved once and no pass is wasted. Smaller tiles than
  * passes ask for shorten the ends of a program alone: where it is long, that is not worth looking for. */
@@ -812,12 +865,13 @@ void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist 
               .shortlist = shortlist,
               .below = below,
               .left = MOST_WEIGHED,
-              .looks_left = MOST_LOOKS,
+              .looks_left = tw_clamp(ALL_LOOKS - shortlist->n_looked, FEW_LOOKS, MOST_LOOKS),
               .pulse = {.deadline = shortlist->deadline},
               .windows = tw_op_windows(s->op)};
-    if (c.f->n_tiled > TW_SHORTLIST_LEVELS || is_mirrored(s, frame)) return;
+    if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
     c.candidate.frame = frame;
     c.slack = slack_of(&c);
+    if (!is_wanted(&c, compute_of(&c))) return;
     for (int t = 0; t < c.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, t, l);
     choose_inner(&c, 0);

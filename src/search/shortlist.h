@@ -29,7 +29,7 @@ typedef struct tw_shortlist {
     int n;
     int64_t n_weighed, n_looked;                     /* nests, and choices of sizes */
     const tw_deadline *deadline;                     /* that may end it, NULL: none  */
-    tw_candidate candidate[TW_SHORTLIST_CANDIDATES]; /* the best first, of each frame and choice of sizes one */
+    tw_candidate candidate[TW_SHORTLIST_CANDIDATES]; /* the best first, of each choice of sizes one */
 } tw_shortlist;
 
 /* Whether estimates can be made: async, for time, with costs that are products. */

@@ -1,6 +1,5 @@
 /* src/search/space.c - see space.h. */
-#include "search/space.h"
-
+#include "search/spread.h"
 #include "tile/box.h"
 
 #include <math.h>
@@ -8,11 +7,6 @@
 #include <string.h>
 
 /* ---- frames ---- */
-
-static bool is_array(const tw_machine *machine)
-{
-    return machine->engine[machine->compute].cost.kind == TW_COST_ARRAY;
-}
 
 static void number_variables(const tw_space *s, tw_frame *f)
 {
@@ -59,46 +53,23 @@ static bool may_pass(const tw_space *s, const tw_search_options *options, unsign
 static void add_frame(tw_space *s, tw_frame f, int mode, const tw_spread *over)
 {
     f.mode = mode;
-    f.given = *over;
-    f.over = tw_spread_or_default(over, s->op, tw_cost_dims(&s->machine->engine[s->machine->compute].cost));
-    for (int d = 0; d < TW_MAX_DIMS; d++) f.alone[d] = tw_spread_loop(&f.over, s->op, d);
+    f.over = *over;
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (over->dim[l] > 0) f.loops[over->dim[l] - 1] |= 1u << l;
     s->frame[s->n_frames++] = f;
-}
-
-/* One frame for each choice of two loops over rows and columns, or of one over a row of lanes. An array of more dimensions has
- * what the user says, or the default. */
-static void add_unrolled(tw_space *s, tw_frame f)
-{
-    static const tw_spread none = {{0}};
-    const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
-    const tw_engine *mac = &s->machine->engine[s->machine->compute];
-    bool given = is_array(s->machine) && inner->has_unroll;
-    int n_dims = tw_cost_dims(&mac->cost);
-    tw_spread usual = tw_spread_or_default(&none, s->op, n_dims);
-    add_frame(s, f, -1, given ? &inner->over : &none);
-    if (!is_array(s->machine) || given || n_dims > 2) return;
-    for (int a = 0; a < s->op->n_loops; a++)
-        for (int b = 0; b < (n_dims == 2 ? s->op->n_loops : 1); b++) {
-            tw_spread over = {{0}};
-            bool two = n_dims == 2;
-            if (two && a == b) continue;
-            if (two) over.dim[b] = 2;
-            over.dim[a] = 1;
-            if (mac->unrolls_parallel && (s->op->loop[a].reduces || (two && s->op->loop[b].reduces))) continue;
-            if (memcmp(&over, &usual, sizeof over) != 0) add_frame(s, f, -1, &over);
-        }
 }
 
 static tw_status make_frames(tw_space *s, const tw_search_options *options, tw_arena *arena)
 {
-    int last = s->machine->n_memories - 1;
-    int n_unrolls = is_array(s->machine) ? s->op->n_loops * s->op->n_loops : 1;
-    TW_ALLOC(arena, s->frame, (1 << (last - 1)) * tw_max(n_unrolls, TW_N_ACCUMULATES));
+    int last = s->machine->n_memories - 1, n_spreads;
+    tw_spread *over;
+    TW_TRY(tw_spreads_of(s, arena, &n_spreads, &over));
+    TW_ALLOC(arena, s->frame, (1 << (last - 1)) * (int)tw_max(n_spreads, TW_N_ACCUMULATES));
     /* From all passed through to none, as the notes have it: direct first. */
     for (unsigned passed = (1u << last) - 2;; passed -= 2) {
         if (may_pass(s, options, passed)) {
             tw_frame f = frame_of(s, passed);
-            if (!s->notes) add_unrolled(s, f);
+            for (int i = 0; i < n_spreads && !s->notes; i++) add_frame(s, f, -1, &over[i]);
             for (int m = 0; m < TW_N_ACCUMULATES && s->notes; m++)
                 if (s->modes >> m & 1) add_frame(s, f, m, &(tw_spread){{0}});
         }
@@ -853,6 +824,6 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
         if (s->discipline->adders) map->accumulate = (tw_accumulate)p->var[f->modes + t].lo;
         map_cuts(s, p, t, map);
         map_order(s, p, t, map);
-        if (t == f->n_tiled - 1) map->over = f->given;
+        if (t == f->n_tiled - 1) map->over = tw_spread_plain(s, p);
     }
 }

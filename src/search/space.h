@@ -28,9 +28,9 @@ typedef struct tw_frame {
     int memory[TW_MAX_MEMORIES]; /* of each tiled level, outermost first                            */
     int grain[TW_MAX_MEMORIES];  /* the tiled level that memory m belongs to                        */
     int n_pass[TW_MAX_MEMORIES]; /* memories passed through just outside tiled level t              */
-    tw_spread given, over;  /* loops over the dimensions of an array: chosen, and with the default where none are */
-    int alone[TW_MAX_DIMS]; /* of each dimension the one loop over it, -1: none or several      */
-    int mode;               /* notes: the one mode of all levels; -1: each level its own       */
+    tw_spread over;              /* loops over the dimensions of an array                           */
+    unsigned loops[TW_MAX_DIMS]; /* the same of each dimension, as a mask                           */
+    int mode;                    /* notes: the one mode of all levels; -1: each level its own       */
     int n_vars;
     int rule, modes, order, keep; /* first variable of each kind; sizes begin at 0                  */
 } tw_frame;

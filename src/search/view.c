@@ -1,5 +1,6 @@
 /* src/search/view.c - see view.h. */
 #include "search/kernels.h"
+#include "search/spread.h"
 #include "tile/box.h"
 
 #include <math.h>
@@ -313,108 +314,107 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
 
 /* ---- time ---- */
 
-/* Passes of loop l over `rows` of an array, at least. Tiles whose length is no multiple waste part of a pass. */
-static int64_t passes_along(const tw_view *v, int l, int64_t rows)
+/* ceil(volume / size) of a volume that is a product, without overflow. */
+static int64_t passes_of(int64_t a, int64_t b, int64_t size)
+{
+    int64_t volume = tw_sat_mul(a, b);
+    return volume == INT64_MAX ? INT64_MAX / size : tw_cdiv(volume, size);
+}
+
+/* Passes that tiles of loop l waste at least, `with` points of other loops lying beside each of its own: where no length that the
+ * tiles can have is a whole number of passes. */
+static int64_t passes_wasted(const tw_view *v, int l, int64_t with, int64_t size)
 {
     int t = v->f->n_tiled - 1;
     int64_t len = v->s->op->loop[l].extent, hi = v->hi[t][l], lo = tw_max(1, v->lo[t][l] - 1);
-    int64_t least = hi >= rows ? tw_cdiv(len, rows) : tw_cdiv(len, hi);
-    if (hi < rows || hi / rows * rows >= lo) return least;
+    double most = (double)hi * (double)with / (double)size, whole = floor(most);
+    if (whole < 1 || whole * (double)size >= (double)lo * (double)with) return 0;
     /* Every piece with a tile has at least as much in whole tiles as in its rest. */
     int64_t parent = t > 0 ? v->hi[t - 1][l] : 0;
-    double waste = (double)tw_cdiv(hi, rows) - (double)hi / (double)rows;
     double tiles = (double)(len - tw_max(parent, hi)) / (double)hi / (v->f->n_tiled > 1 ? 2 : 1);
-    return tw_max(least, (int64_t)floor((double)len / (double)rows + fmax(tiles, 0) * waste - 1e-6));
+    double all = (double)len * (double)with / (double)size;
+    if (all > 1e9) return 0; /* the fractions below would be lost */
+    return (int64_t)floor(all + fmax(tiles, 0) * (whole + 1 - most) - 1e-6);
 }
 
-typedef struct piece { /* tiles of one length along a loop */
-    int64_t len, n;
-} piece;
-enum { MOST_PIECES = 64 };
-
-/* Pieces of loop l that are executed, where all is chosen; 0: too many lengths, or they cannot be. */
-static int pieces_along(const tw_view *v, int l, piece now[MOST_PIECES])
+/* The same where no tile, rests included, can be long enough to fill its passes better than the best. */
+static int64_t passes_by_best(const tw_view *v, int l, int64_t with, int64_t size)
 {
-    const tw_space *s = v->s;
-    piece next[MOST_PIECES];
-    int n_now = 1;
-    now[0] = (piece){s->op->loop[l].extent, 1};
-    for (int t = 0; t < v->f->n_tiled; t++) {
-        int n_next = 0;
-        int64_t size = v->lo[t][l], count = tw_cdiv(tw_part_piece(s, v->p, t, l), size);
-        bool greedy = v->p->var[tw_var_rule(s, v->f, t, l)].lo == 1;
-        for (int i = 0; i < n_now; i++) {
-            if (n_next + 2 > MOST_PIECES || (!greedy && count > now[i].len)) return 0;
-            tw_split split =
-                greedy ? tw_split_by_size(now[i].len, size) : tw_split_by_count(now[i].len, count, TW_BALANCED);
-            int64_t large = split.extra > 0 ? split.extra : split.count - 1;
-            next[n_next].len = tw_split_largest(&split), next[n_next++].n = now[i].n * large;
-            next[n_next].len = tw_span_len(tw_split_at(&split, 0, split.count - 1));
-            next[n_next++].n = now[i].n * (split.count - large);
-        }
-        n_now = 0;
-        for (int i = 0; i < n_next; i++) {
-            int j = 0;
-            while (j < n_now && now[j].len != next[i].len) j++;
-            if (j == n_now) now[n_now].len = next[i].len, now[n_now++].n = 0;
-            now[j].n += next[i].n;
-        }
+    enum { LONGEST = 64 };
+    int64_t len = v->s->op->loop[l].extent, hi = v->hi[v->f->n_tiled - 1][l], best_len = 1,
+            best = passes_of(1, with, size);
+    if (hi > LONGEST || best > INT32_MAX) return 0;
+    for (int64_t x = 2; x <= hi && best_len * with % size != 0; x++) {
+        int64_t passes = passes_of(x, with, size);
+        if (passes * best_len < best * x) best = passes, best_len = x;
     }
-    return n_now;
+    return tw_cdiv(tw_sat_mul(len, best), best_len);
 }
 
-/* Passes along loop l when all is chosen: exact, or 0. */
-static int64_t passes_exactly(const tw_view *v, int l, int64_t rows)
+/* Passes over a dimension of `size`, at least: of the loops in `open`, whose tiles are not chosen, with tiles of others whose volumes
+ * are known. */
+static int64_t passes_beside(const tw_view *v, unsigned open, int64_t with, int64_t size)
 {
-    piece pieces[MOST_PIECES];
+    int64_t points = 1, tiles = 1;
+    for (unsigned rest = open; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        points = tw_sat_mul(points, v->s->op->loop[l].extent);
+        tiles = tw_sat_mul(tiles, v->n[v->f->n_tiled][l]);
+    }
+    int64_t least = tw_max(passes_of(points, with, size), tiles);
+    if (open == 0 || (open & (open - 1))) return least;
+    int l = __builtin_ctz(open);
+    return tw_max(least, tw_max(passes_wasted(v, l, with, size), passes_by_best(v, l, with, size)));
+}
+
+/* Passes over dimension d of the array, at least; exact when the tiles of its loops are chosen. */
+static int64_t passes_over(const tw_view *v, int d, int64_t size)
+{
+    tw_tiles known = {.n = 1, .len = {1}, .count = {1}}, tiles;
+    unsigned open = 0;
     int64_t passes = 0;
-    for (int i = pieces_along(v, l, pieces) - 1; i >= 0; i--) passes += pieces[i].n * tw_cdiv(pieces[i].len, rows);
+    for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        tw_tiles before = known;
+        if (tw_part_tiles(v->s, v->p, l, &tiles) && tw_tiles_combine(&known, &tiles)) continue;
+        known = before;
+        open |= 1u << l;
+    }
+    for (int i = 0; i < known.n; i++)
+        passes = tw_sat_add(passes, tw_sat_mul(known.count[i], passes_beside(v, open, known.len[i], size)));
     return passes;
 }
 
-/* Whether sizes and rules of the loop are chosen at every level. */
-static bool is_cut(const tw_view *v, int l)
-{
-    bool cut = true;
-    for (int t = 0; t < v->f->n_tiled; t++)
-        cut &= v->lo[t][l] == v->hi[t][l] && !tw_range_open(v->p->var[tw_var_rule(v->s, v->f, t, l)]);
-    return cut;
-}
-
-/* Passes along each loop that lies alone over a dimension of the array, at least. */
 static void count_passes(tw_view *v)
 {
     const tw_cost *cost = &v->s->machine->engine[v->s->machine->compute].cost;
-    bool sized = tw_part_is_sized(v->s, v->p);
-    for (int d = 0; d < tw_cost_dims(cost); d++) {
-        int l = v->f->alone[d];
-        if (l < 0) continue;
-        bool chosen = sized && is_cut(v, l);
-        v->passes[d] =
-            tw_max(passes_along(v, l, cost->array.size[d]), chosen ? passes_exactly(v, l, cost->array.size[d]) : 0);
-    }
+    for (int d = 0; d < tw_cost_dims(cost); d++) v->passes[d] = passes_over(v, d, cost->array.size[d]);
 }
 
-/* Passes in all; along loop `more`, if it is one, at least one more than can be. */
+int64_t tw_view_passes_whole(const tw_view *v, int d)
+{
+    const tw_cost_array *array = &v->s->machine->engine[v->s->machine->compute].cost.array;
+    int64_t points = 1;
+    for (unsigned rest = v->f->loops[d]; rest; rest &= rest - 1)
+        points = tw_sat_mul(points, v->s->op->loop[__builtin_ctz(rest)].extent);
+    return passes_of(points, 1, array->size[d]);
+}
+
+/* Passes in all; over dimension `more`, if it is one, at least one more than can be. */
 static int64_t compute_passes(const tw_view *v, int more)
 {
     const tw_space *s = v->s;
     const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
-    int64_t passes = 1, together[TW_MAX_DIMS] = {1, 1, 1, 1}, points = 1;
+    int64_t passes = 1, points = 1;
     for (int d = 0; d < array->n_dims; d++) points = tw_sat_mul(points, array->size[d]);
     if (v->skips) return tw_cdiv(v->points, points);
-    for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t along = s->op->loop[l].extent, extent = along;
-        int d = v->f->over.dim[l] - 1;
-        if (d >= 0 && v->f->alone[d] != l) { /* one of several */
-            together[d] = tw_sat_mul(together[d], extent);
-            continue;
-        }
-        if (d >= 0) along = v->passes[d];
-        if (d >= 0 && l == more) along = tw_max(along, tw_cdiv(extent, array->size[d]) + 1);
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (v->f->over.dim[l] == 0) passes = tw_sat_mul(passes, s->op->loop[l].extent);
+    for (int d = 0; d < array->n_dims; d++) {
+        int64_t along = v->passes[d];
+        if (d == more) along = tw_max(along, tw_view_passes_whole(v, d) + 1);
         passes = tw_sat_mul(passes, along);
     }
-    for (int d = 0; d < array->n_dims; d++) passes = tw_sat_mul(passes, tw_cdiv(together[d], array->size[d]));
     return passes;
 }
 
@@ -427,10 +427,10 @@ static int64_t kernel_exactly(const tw_view *v)
     int64_t n_kinds = 1;
     if (!tw_part_is_sized(s, v->p)) return 0;
     for (int l = 0; l < s->op->n_loops; l++) {
-        piece along[MOST_PIECES];
-        pieces[l].n = is_cut(v, l) ? pieces_along(v, l, along) : 0;
+        tw_tiles along;
+        pieces[l].n = tw_part_tiles(v->s, v->p, l, &along) ? along.n : 0;
         if (pieces[l].n < 1 || pieces[l].n > TW_MOST_PIECES) return 0;
-        for (int i = 0; i < pieces[l].n; i++) pieces[l].len[i] = along[i].len, pieces[l].count[i] = along[i].n;
+        for (int i = 0; i < pieces[l].n; i++) pieces[l].len[i] = along.len[i], pieces[l].count[i] = along.count[i];
         if (s->machine->pads && v->f->n_tiled == 1) /* all take as long as a whole one */
             pieces[l] = (tw_pieces){1, {v->lo[0][l]}, {v->n[1][l]}};
         n_kinds *= pieces[l].n;

@@ -46,7 +46,7 @@ typedef struct tw_view { /* of a part */
     int64_t last_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS];   /* of one of those in last                  */
     unsigned surely[TW_MAX_MEMORIES], may[TW_MAX_MEMORIES]; /* loops that it cuts, and may cut          */
     int64_t output_slots[TW_MAX_MEMORIES];                  /* that it needs at least                   */
-    int64_t passes[TW_MAX_DIMS]; /* over a dimension of the array, of the one loop that lies over it     */
+    int64_t passes[TW_MAX_DIMS];                            /* over each dimension of the array, at least */
 } tw_view;
 
 /* `out` may be NULL when nothing is raised. */
@@ -66,7 +66,9 @@ typedef struct tw_traffic_bound {
     int64_t commands[TW_MAX_ENGINES], units[TW_MAX_ENGINES];
 } tw_traffic_bound;
 
-/* Busy cycles of the compute engine; on an array, if `more` is a loop over it, with a pass more along it than can be. */
+/* Passes over dimension d of the array if nothing is cut. */
+int64_t tw_view_passes_whole(const tw_view *v, int d);
+/* Busy cycles of the compute engine; on an array, if `more` is one of its dimensions, with a pass more over it than can be. */
 int64_t tw_view_compute(const tw_view *v, int more);
 void tw_view_raise(tw_view *v, int64_t cycles, tw_closer by, int at);
 

@@ -201,21 +201,24 @@ static void walk_all_buffers(walk *w)
 
 /* ---- unrolling ---- */
 
+/* Every loop of more than one point over any dimension of the array or over none. */
+static void walk_spreads(walk *w, int loop)
+{
+    const tw_cost *cost = &w->machine->engine[w->machine->compute].cost;
+    int8_t *dim = w->map.level[w->map.n_levels - 1].over.dim;
+    if (loop == w->op->n_loops) {
+        walk_all_buffers(w); /* no loop at all: the default */
+        return;
+    }
+    int n_dims = w->op->loop[loop].extent > 1 ? cost->array.n_dims : 0;
+    for (dim[loop] = 0; dim[loop] <= n_dims; dim[loop]++) walk_spreads(w, loop + 1);
+    dim[loop] = 0;
+}
+
 static void walk_unrolls(walk *w)
 {
-    tw_level_map *inner = &w->map.level[w->map.n_levels - 1];
-    walk_all_buffers(w);
-    const tw_cost *cost = &w->machine->engine[w->machine->compute].cost;
-    if (cost->kind != TW_COST_ARRAY || cost->array.n_dims > 2) return;
-    for (int a = 0; a < w->op->n_loops; a++)
-        for (int b = 0; b < (cost->array.n_dims == 2 ? w->op->n_loops : 1); b++) {
-            if (cost->array.n_dims == 2 && a == b) continue;
-            memset(&inner->over, 0, sizeof inner->over);
-            if (cost->array.n_dims == 2) inner->over.dim[b] = 2;
-            inner->over.dim[a] = 1;
-            walk_all_buffers(w);
-        }
-    memset(&inner->over, 0, sizeof inner->over);
+    bool array = w->machine->engine[w->machine->compute].cost.kind == TW_COST_ARRAY;
+    walk_spreads(w, array ? 0 : w->op->n_loops);
 }
 
 /* ---- sums ---- */

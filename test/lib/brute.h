@@ -8,7 +8,8 @@
  *   order     all permutations; lockstep: parallel loops before reductions
  *   keep      async, per memory and operand held there: one tile, all, or while any of the loops stays
  *   sums      lockstep, per tiled level: every mode that the machine offers
- *   unroll    where the compute engine is an array: the default and every ordered pair of loops
+ *   unroll    where the compute engine is an array: the default, and each loop of more than one point over any of its dimensions or
+ *             over none
  *   buffers   per memory and operand 1..max_buffers; lockstep pass-through levels have two of each
  *
  * Each mapping goes through tw_mapping_check, tw_program_build and tw_timeline_run; what these refuse is not in the

@@ -9,7 +9,7 @@
 typedef struct maker {
     uint64_t *rng;
     brute_case *out;
-    bool async, cluster, group;
+    bool async, cluster, group, array;
     bool barrier; /* then all costs are of descriptors and kernels */
     int n_memories;
     unsigned holds[4];    /* 1 activations, 2 output, 4 weights */
@@ -264,6 +264,16 @@ static void print_kernel(maker *m, FILE *f, const char *key)
     fprintf(f, "}");
 }
 
+/* Rows and columns, lanes, or three dimensions. */
+static void print_array(maker *m, FILE *f, int64_t latency)
+{
+    int64_t shape = pick(m, m->array ? 1 : 0, 3), most = m->array ? 4 : 3;
+    fprintf(f, "cost: {array: %s%" PRId64, shape < 2 ? "[" : "{lanes: ", pick(m, 1, most));
+    if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, most));
+    if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, most - 1));
+    fprintf(f, "%s, latency: %" PRId64 "}", shape < 2 ? "]" : "}", latency);
+}
+
 static void print_cost(maker *m, FILE *f, bool computes)
 {
     if (m->cluster && (m->barrier || !chance(m, 4))) {
@@ -275,6 +285,7 @@ static void print_cost(maker *m, FILE *f, bool computes)
     }
     int64_t form = pick(m, 0, computes && m->async ? 4 : 2), fixed = pick(m, 0, chance(m, 2) ? 30 : 3);
     const char *pipelined = m->async && chance(m, 2) ? ", pipelined: true" : "";
+    if (computes && m->array) form = 3;
     if (form == 0) {
         fprintf(f, "cost: {constant: %" PRId64, fixed);
         if (m->async) fprintf(f, ", busy: %" PRId64, pick(m, 0, fixed));
@@ -284,11 +295,8 @@ static void print_cost(maker *m, FILE *f, bool computes)
         fprintf(f, "cost: {latency: %" PRId64 ", per_cycle: %" PRId64 "}%s", fixed, pick(m, 1, 8), pipelined);
     if (form == 2) fprintf(f, "cost: {per_step: %" PRId64 ", step: %" PRId64 "}", pick(m, 0, 6), pick(m, 1, 9));
     if (form < 3) return;
-    int64_t shape = pick(m, 0, 3); /* rows and columns mostly; lanes; three dimensions */
-    fprintf(f, "cost: {array: %s%" PRId64, shape < 2 ? "[" : "{lanes: ", pick(m, 1, 3));
-    if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, 3));
-    if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, 2));
-    fprintf(f, "%s, latency: %" PRId64 "}%s", shape < 2 ? "]" : "}", fixed, pipelined);
+    print_array(m, f, fixed);
+    fprintf(f, "%s", pipelined);
 }
 
 static const char *memory_name(int i)
@@ -346,7 +354,7 @@ static void print_compute(maker *m, FILE *f, int on)
         }
         fprintf(f, "], ");
     }
-    if (m->async && chance(m, 4)) fprintf(f, "unrolls: parallel, ");
+    if (m->async && chance(m, m->array ? 3 : 4)) fprintf(f, "unrolls: parallel, ");
     if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
     if (!m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, ");
     if (chance(m, 8)) fprintf(f, "pad_limit: half-kernel, ");
@@ -523,8 +531,12 @@ static bool try_case(maker *m, brute_wish wish)
 
 void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
 {
-    maker m = {
-        .rng = rng, .out = out, .async = wish.timing == TW_ASYNC, .cluster = wish.cluster, .group = wish.group};
+    maker m = {.rng = rng,
+               .out = out,
+               .async = wish.timing == TW_ASYNC,
+               .cluster = wish.cluster,
+               .group = wish.group,
+               .array = wish.array};
     if (wish.group) m.cluster = chance(&m, 2);
     while (!try_case(&m, wish)) continue;
 }

@@ -26,6 +26,7 @@ typedef struct brute_wish {
     bool full;     /* counted as brute_space says */
     bool cluster;  /* async                       */
     bool group;    /* async                       */
+    bool array;    /* async, and computes on an array of one to three dimensions */
 } brute_wish;
 
 /* A case whose space is not larger than the wish says. Texts that cannot be read end the process. */

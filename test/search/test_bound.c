@@ -220,7 +220,10 @@ TEST(bounds_on_random_machines_are_bounds)
     uint64_t rng = tw_test_seed();
     for (int i = 0; i < async_rounds(400); i++) {
         brute_case c;
-        brute_wish wish = {.timing = i % 3 == 0 ? TW_LOCKSTEP : TW_ASYNC, .limit = 3000, .cluster = i % 3 == 2};
+        brute_wish wish = {.timing = i % 3 == 0 ? TW_LOCKSTEP : TW_ASYNC,
+                           .limit = 3000,
+                           .cluster = i % 3 == 2,
+                           .array = i % 6 == 1};
         tw_context *ctx = tw_context_new();
         const tw_model *model;
         const tw_machine *machine;
@@ -232,4 +235,46 @@ TEST(bounds_on_random_machines_are_bounds)
         if (model->n_ops == 1) walk_space(model, machine, &rng, text, 20);
         tw_context_free(ctx);
     }
+}
+
+/* An async machine with little room and an array of one to three dimensions. */
+static void print_array_machine(uint64_t *rng, char *out, size_t room)
+{
+    char array[100];
+    int n_dims = (int)tw_test_pick(rng, 1, 3), n = 0;
+    for (int d = 0; d < n_dims; d++)
+        n += snprintf(array + n, sizeof array - (size_t)n, "%sd%d: %" PRId64, d ? ", " : "", d,
+                      tw_test_pick(rng, 1, 9));
+    snprintf(
+        out, room,
+        "machine: m\nunit: byte\ntiming: async\nmemories:\n  - {name: dram, size: unlimited}\n"
+        "  - {name: l2, size: %" PRId64 "}\n  - {name: l1, size: %" PRId64 "}\nengines:\n"
+        "  - {name: dma, between: [dram, l2], carries: both, cost: {latency: 7, per_cycle: 8}, pipelined: true}\n"
+        "  - {name: mover, between: [l2, l1], carries: both, cost: {latency: 2, per_cycle: 16}}\n"
+        "  - {name: mac, computes: [multiply-add, add, max, average], on: l1, accumulate: fused, unrolls: %s, "
+        "cost: {array: {%s}, latency: %" PRId64 "}}\n",
+        tw_test_pick(rng, 500, 9000), tw_test_pick(rng, 200, 3000), tw_test_pick(rng, 0, 1) ? "any" : "parallel",
+        array, tw_test_pick(rng, 0, 5));
+}
+
+TEST(bounds_of_loops_that_share_a_dimension_are_bounds)
+{
+    static const char *const spec[] = {"conv:5x9x7,out=6,kernel=3,pad=1,dtype=i8",
+                                       "conv:4x11x11,out=17,kernel=1,stride=2,dtype=i8",
+                                       "dwconv:7x9x9,kernel=3,stride=2,pad=1,dtype=i8",
+                                       "matmul:17x9x23,dtype=i8,batch=3", "matmul:49x10x8,dtype=i8"};
+    uint64_t rng = tw_test_seed();
+    int n_found = 0;
+    for (int i = 0; i < async_rounds(150); i++) {
+        char text[1200];
+        tw_context *ctx = tw_context_new();
+        const tw_model *model;
+        const tw_machine *machine;
+        print_array_machine(&rng, text, sizeof text);
+        CHECK_EQ(tw_model_open(ctx, spec[(size_t)i % TW_COUNT(spec)], &model), TW_OK);
+        CHECK_EQ(tw_machine_parse(ctx, "machine", text, &machine), TW_OK);
+        n_found += walk_space(model, machine, &rng, text, 20);
+        tw_context_free(ctx);
+    }
+    CHECK(n_found > async_rounds(150));
 }

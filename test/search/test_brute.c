@@ -514,7 +514,7 @@ static void open_trial(trial *t, uint64_t *rng)
     tw_diag diag = {0};
     bool rare = tw_test_pick(rng, 1, 100) == 1;
     brute_wish wish = t->wish;
-    if (!wish.cluster && !wish.group) wish.timing = t->number % 2 ? TW_ASYNC : TW_LOCKSTEP;
+    if (!wish.cluster && !wish.group && !wish.array) wish.timing = t->number % 2 ? TW_ASYNC : TW_LOCKSTEP;
     wish.limit = rare ? RARE_LIMIT : LIMIT;
     brute_random_make(rng, wish, &t->c);
     t->ctx = tw_context_new();
@@ -640,4 +640,10 @@ TEST(the_search_on_clusters_finds_what_trying_everything_finds)
 TEST(the_search_of_groups_finds_what_trying_everything_finds)
 {
     run_crew((brute_wish){.timing = TW_ASYNC, .group = true}, 500);
+}
+
+/* One to three dimensions, and any number of loops over each: the search lays every loop over one, trying everything also none. */
+TEST(the_search_on_arrays_finds_what_trying_everything_finds)
+{
+    run_crew((brute_wish){.timing = TW_ASYNC, .array = true}, 600);
 }

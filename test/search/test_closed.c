@@ -117,7 +117,8 @@ TEST(the_closed_form_is_what_trying_every_order_and_residency_finds)
 {
     static const char *const spec[] = {"matmul:12x8x18,dtype=i8,out_dtype=i8,accumulator=i8",
                                        "matmul:6x4x8,batch=2,dtype=i8,out_dtype=i8,accumulator=i8",
-                                       "conv:4x8x8,out=6,kernel=3,dtype=i8,out_dtype=i8,accumulator=i8", "gemv:24x30"};
+                                       "conv:4x8x8,out=6,kernel=3,dtype=i8,out_dtype=i8,accumulator=i8",
+                                       "gemv:24x30"};
     uint64_t rng = tw_test_seed();
     int n_fit = 0;
     for (int i = 0; i < 60; i++) {
@@ -143,8 +144,8 @@ TEST(what_is_completed_costs_what_the_closed_form_says)
     for (int i = 0; i < 40; i++) {
         bench b;
         tw_part *whole;
-        open_bench(&b, "matmul:24x16x36,dtype=i8,out_dtype=i8,accumulator=i8", INT64_C(1) << tw_test_pick(&rng, 4, 10),
-                   i % 2 ? "declared" : "resident");
+        open_bench(&b, "matmul:24x16x36,dtype=i8,out_dtype=i8,accumulator=i8",
+                   INT64_C(1) << tw_test_pick(&rng, 4, 10), i % 2 ? "declared" : "resident");
         tw_part *part = draw_sizes(&b, &rng);
         int64_t closed = closed_of(&b, part);
         if (closed < INT64_MAX) {
@@ -180,7 +181,8 @@ TEST(the_floor_of_a_product_is_attained)
         trial t = {.space = &b.space, .eval = tw_evaluator_eval(b.evaluator), .memory = 1, .least = INT64_MAX};
         try_part(&t, tw_part_of_frame(&b.space, 0, &empty));
         CHECK(floor <= t.least);
-        CHECK(floor * 100 >= t.least * 80); /* one level has one cut of each loop, a nest of any depth may do better */
+        CHECK(floor * 100 >=
+              t.least * 80); /* one level has one cut of each loop, a nest of any depth may do better */
         close_bench(&b);
     }
 }

@@ -359,24 +359,26 @@ static tw_search_result result_on(tw_context *ctx, const char *workload, const c
     return *tw_plan_search_result(plan, 0);
 }
 
-/* Convolutions of ResNet-18: near enough with little work on the array, proven on the cluster. */
+/* Convolutions of ResNet-18: near enough with little work on the array, proven on the cluster. For 1x1 with a stride the bound
+ * does not know that tiles which fill the array ask for more inputs than its streamers bring. */
 TEST(layers_with_whole_windows_are_proven_or_nearly_so)
 {
     static const struct {
         const char *layer;
-        int64_t cluster; /* cycles on snitch */
-    } row[] = {{"conv:3x224x224,out=64,kernel=7,stride=2,pad=3", 15570424},
-               {"conv:64x56x56,out=64,kernel=3,pad=1", 15289930},
-               {"conv:64x56x56,out=128,kernel=3,pad=1,stride=2", 9818206},
-               {"conv:128x28x28,out=256,kernel=1,stride=2", 1499610},
-               {"conv:512x7x7,out=512,kernel=3,pad=1", 15927734}};
+        int64_t array, cluster; /* cycles on kpu, at most, and on snitch */
+        double gap;             /* on kpu */
+    } row[] = {{"conv:3x224x224,out=64,kernel=7,stride=2,pad=3", 461490, 15570424, 0.01},
+               {"conv:64x56x56,out=64,kernel=3,pad=1", 452200, 15289930, 0.01},
+               {"conv:64x56x56,out=128,kernel=3,pad=1,stride=2", 226200, 9818206, 0.01},
+               {"conv:128x28x28,out=256,kernel=1,stride=2", 29300, 1499610, 0.09},
+               {"conv:512x7x7,out=512,kernel=3,pad=1", 590300, 15927734, 0.01}};
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         tw_context *ctx = tw_context_new();
         char workload[100];
         snprintf(workload, sizeof workload, "%s,dtype=f32", row[i].layer);
         tw_search_options options = {.space = TW_SPACE_WINDOWS, .gap = 0.01, .budget = 2000000};
         tw_search_result r = result_on(ctx, workload, "kpu", &options);
-        CHECK(r.best > 0 && r.gap < 0.01);
+        CHECK(r.best > 0 && r.best <= row[i].array && r.gap < row[i].gap);
         options.gap = 0; /* bounds alone come within a hundredth there */
         r = result_on(ctx, workload, "snitch", &options);
         CHECK(r.proven);
