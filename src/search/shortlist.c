@@ -22,8 +22,9 @@ typedef struct cook {
     const tw_space *s;
     const tw_frame *f;
     tw_shortlist *shortlist;
-    int64_t below, left; /* cycles; nests that may still be weighed */
-    int64_t looks_left;  /* choices of sizes that may still be looked at */
+    double below;       /* weight that something has to beat          */
+    int64_t left;       /* nests that may still be weighed            */
+    int64_t looks_left; /* choices of sizes that may still be looked at */
     tw_pulse pulse;
     unsigned windows;
     double slack; /* times as many passes as needed do no harm */
@@ -232,16 +233,31 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
 
 typedef struct loads { /* cycles of engines, of all commands and of those of the busiest operand */
     int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
+    double energy; /* of what is moved, if energy is weighed */
+    double units;  /* of what is moved where traffic is weighed */
 } loads;
 
-static void load(const tw_machine *machine, loads *busy, int e, int64_t commands, int64_t units)
+/* Adds what moving so many units of operand o into memory m, or out of it, weighs. */
+static void charge(const cook *c, loads *busy, int m, int o, int64_t units)
 {
-    const tw_engine *engine = &machine->engine[e];
+    const tw_goal *goal = &c->shortlist->goal;
+    const tw_memory *memory = c->s->machine->memory;
+    if (goal->measure == TW_CYCLES && isinf(c->shortlist->energy)) return; /* nobody asks */
+    int64_t each = memory[c->s->outside[m][o]].energy_fj + memory[m].energy_fj;
+    busy->energy += (double)units * (double)each;
+    if (goal->memory >= 0 ? goal->memory == m : goal->engine == c->s->mover[m][o]) busy->units += (double)units;
+}
+
+static void load(const cook *c, loads *busy, int m, int o, int64_t commands, int64_t units)
+{
+    int e = c->s->mover[m][o];
+    const tw_engine *engine = &c->s->machine->engine[e];
     int64_t each = tw_engine_busy(engine, tw_max(1, units / tw_max(1, commands)));
     if (tw_cost_by_shape(&engine->cost)) each = tw_cost_of_units(&engine->cost, units / tw_max(1, commands));
     int64_t cycles = tw_max(tw_sat_mul(commands, each), tw_busy_of(engine, commands, units));
     busy->all[e] = tw_sat_add(busy->all[e], cycles);
     busy->most[e] = tw_max(busy->most[e], cycles);
+    charge(c, busy, m, o, units);
 }
 
 /* Chooses what the memories keep; false: it does not fit. *waits: cycles in which the array waits for its only sum buffer. */
@@ -263,7 +279,7 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
             if (n_outputs > 1 && sums == 1)
                 *waits = tw_sat_add(
                     *waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost, c->units[t][output])));
-            load(s->machine, busy, e, stores, c->sweep[t][output]);
+            load(c, busy, m, output, stores, c->sweep[t][output]);
         }
         if (room < 0) return false;
         if (!tw_space_holds(s, m, 0)) continue;
@@ -273,7 +289,7 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         for (int o = 0; o < output; o++) {
             c->candidate.keep[m][o] = (int8_t)w.best[o].keep;
             asked[o] = w.best[o].first;
-            load(s->machine, busy, s->mover[m][o], w.best[o].transfers, w.best[o].moved);
+            load(c, busy, m, o, w.best[o].transfers, w.best[o].moved);
         }
     }
     return true;
@@ -307,7 +323,7 @@ static int64_t ends_of(const cook *c)
 
 static bool is_lighter(const tw_candidate *a, const tw_candidate *b)
 {
-    return a->cycles < b->cycles || (a->cycles == b->cycles && a->moving < b->moving);
+    return a->weight < b->weight || (a->weight == b->weight && a->moving < b->moving);
 }
 
 static void serve(tw_shortlist *shortlist, const tw_candidate *candidate)
@@ -329,19 +345,39 @@ static void serve(tw_shortlist *shortlist, const tw_candidate *candidate)
     shortlist->n = n + 1;
 }
 
-/* Whether something that takes so long is worth a place. */
-static bool is_wanted(const cook *c, int64_t cycles)
+static double energy_of(const cook *c, const loads *busy)
+{
+    const tw_engine *compute = &c->s->machine->engine[c->s->machine->compute];
+    return busy->energy + (double)c->s->points_inside * (double)compute->energy_fj;
+}
+
+/* The objective of a program that takes so many cycles and moves what is in `busy`. */
+static double weight_of(const cook *c, int64_t cycles, const loads *busy)
+{
+    switch (c->shortlist->goal.measure) {
+    case TW_ENERGY: return energy_of(c, busy);
+    case TW_EDP: return energy_of(c, busy) * (double)cycles;
+    case TW_TRAFFIC: return busy->units;
+    default: return (double)cycles;
+    }
+}
+
+/* Whether a program that takes at least so long, and moves at least so much, may be worth a place. Executions are a preference,
+ * no part of its time. */
+static bool is_wanted(const cook *c, int64_t cycles, int64_t execs, const loads *busy)
 {
     const tw_shortlist *shortlist = c->shortlist;
-    if (cycles >= c->below) return false;
-    return shortlist->n < TW_SHORTLIST_CANDIDATES || cycles <= shortlist->candidate[shortlist->n - 1].cycles;
+    double weight = weight_of(c, tw_sat_add(cycles, execs / EXECS), busy);
+    if (weight >= c->below || cycles > shortlist->cycles) return false;
+    if (isfinite(shortlist->energy) && energy_of(c, busy) > shortlist->energy) return false;
+    return shortlist->n < TW_SHORTLIST_CANDIDATES || weight <= shortlist->candidate[shortlist->n - 1].weight;
 }
 
 static void weigh(cook *c)
 {
     const tw_machine *machine = c->s->machine;
     nest n = nest_of(c);
-    loads busy = {{0}, {0}};
+    loads busy = {0};
     int64_t waits, ends = ends_of(c), moving = 0;
     c->shortlist->n_weighed++;
     c->left--;
@@ -353,9 +389,11 @@ static void weigh(cook *c)
         /* Units that take turns may each get one operand. */
         cycles = tw_max(cycles, count > 1 ? tw_max(tw_cdiv(busy.all[e], count), busy.most[e]) : busy.all[e]);
     }
-    c->candidate.cycles = tw_sat_add(tw_sat_add(cycles, ends), c->execs / EXECS);
+    cycles = tw_sat_add(cycles, ends);
+    c->candidate.cycles = tw_sat_add(cycles, c->execs / EXECS);
     c->candidate.moving = moving;
-    if (is_wanted(c, c->candidate.cycles)) serve(c->shortlist, &c->candidate);
+    c->candidate.weight = weight_of(c, c->candidate.cycles, &busy);
+    if (cycles > c->shortlist->above && is_wanted(c, cycles, c->execs, &busy)) serve(c->shortlist, &c->candidate);
 }
 
 /* ---- orders and sizes ---- */
@@ -440,11 +478,12 @@ static bool level_fits(const cook *c, int t)
     return true;
 }
 
-/* Cycles that the movers into the memories of level t take at least: every tile comes once. */
-static int64_t least_moved(const cook *c, int t)
+/* Cycles that the movers into the memories of level t take at least: every tile comes once. What that weighs is added to
+ * *sum. */
+static int64_t least_moved(const cook *c, int t, loads *sum)
 {
     const tw_space *s = c->s;
-    loads busy = {{0}, {0}};
+    loads busy = {0};
     int64_t most = 0, n_tiles[TW_MAX_OPERANDS];
     for (int o = 0; o < s->op->n_operands; o++) {
         n_tiles[o] = 1;
@@ -454,9 +493,11 @@ static int64_t least_moved(const cook *c, int t)
     }
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
-            if (tw_space_holds(s, m, o)) load(s->machine, &busy, s->mover[m][o], n_tiles[o], c->sweep[t][o]);
+            if (tw_space_holds(s, m, o)) load(c, &busy, m, o, n_tiles[o], c->sweep[t][o]);
     for (int e = 0; e < s->machine->n_engines; e++)
         most = tw_max(most, tw_cdiv(busy.all[e], s->machine->engine[e].count));
+    sum->energy += busy.energy;
+    sum->units += busy.units;
     return most;
 }
 
@@ -470,10 +511,10 @@ static bool may_look(cook *c)
     return c->looks_left > 0;
 }
 
-/* Whether a program that takes so long but for its ends may be worth a place. */
-static bool may_be_light(const cook *c, int64_t busy)
+/* Whether a program that takes so long but for its ends, and moves so much at least, may be worth a place. */
+static bool may_be_light(const cook *c, int64_t cycles, const loads *least)
 {
-    return is_wanted(c, tw_sat_add(tw_sat_add(busy, ends_of(c)), c->execs / EXECS));
+    return is_wanted(c, tw_sat_add(cycles, ends_of(c)), c->execs, least);
 }
 
 /* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
@@ -484,8 +525,9 @@ static void choose_outer(cook *c, int l)
         measure_level(c, 0);
         measure_level(c, inner);
         if (!level_fits(c, 0)) return;
-        int64_t moved = tw_max(least_moved(c, 0), least_moved(c, inner));
-        if (may_be_light(c, tw_max(c->compute, moved))) order_level(c, 0, 0);
+        loads least = {0};
+        int64_t moved = tw_max(least_moved(c, 0, &least), least_moved(c, inner, &least));
+        if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
         return;
     }
     for (int i = 0; i < c->n_sizes[0][l]; i++) {
@@ -536,15 +578,17 @@ static void choose_inner(cook *c, int l)
         }
         return;
     }
+    loads least = {0};
     c->compute = compute_of(c);
     measure_level(c, t);
-    if (!is_wanted(c, c->compute) || !level_fits(c, t)) return;
+    if (!is_wanted(c, c->compute, 0, &least) || !level_fits(c, t)) return;
     if (t == 0) {
-        if (may_be_light(c, tw_max(c->compute, least_moved(c, 0)))) order_level(c, 0, 0);
+        int64_t moved = least_moved(c, 0, &least);
+        if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
         return;
     }
     memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
-    if (may_be_light(c, c->compute)) choose_outer(c, 0);
+    if (may_be_light(c, c->compute, &least)) choose_outer(c, 0);
 }
 
 /* ---- the shortlist ---- */
@@ -572,24 +616,62 @@ static double slack_of(cook *c)
 {
     enum { LONG = 8 };
     int64_t moved = 0;
+    loads ignored = {0};
     for (int t = 0; t < c->f->n_tiled; t++)
         for (int l = 0; l < c->s->op->n_loops; l++) c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
     for (int t = 0; t < c->f->n_tiled; t++) {
         measure_level(c, t);
-        moved = tw_max(moved, least_moved(c, t));
+        moved = tw_max(moved, least_moved(c, t, &ignored));
     }
     memset(c->units, 0, sizeof c->units);
     if (moved > LONG * ends_of(c)) return 1.25;
     return fmax(1.25, (double)moved / (double)tw_max(1, compute_of(c)));
 }
 
-bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
+/* What the goals allow at most of a measure, -1: any amount. */
+static tw_wide limit_of(const tw_goals *goals, tw_measure measure)
 {
-    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && !tw_cost_contends(cost);
+    for (int i = goals->n + goals->n_ties; i < goals->n + goals->n_ties + goals->n_limits; i++)
+        if (goals->goal[i].measure == measure) return goals->goal[i].most;
+    return -1;
 }
 
-void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist *shortlist)
+bool tw_shortlist_serves(const tw_space *s)
+{
+    return s->rules->shortlist && !tw_cost_contends(&s->machine->engine[s->machine->compute].cost);
+}
+
+bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
+{
+    tw_measure measure = goals->goal[0].measure;
+    if (!tw_shortlist_serves(s) || goals->n != 1) return false;
+    if (measure == TW_ENERGY || measure == TW_TRAFFIC) return limit_of(goals, TW_CYCLES) >= 0;
+    return measure == TW_CYCLES || measure == TW_EDP;
+}
+
+tw_shortlist tw_shortlist_of(const tw_space *s, const tw_goals *goals, const tw_deadline *deadline)
+{
+    static const double slack = 1.001; /* estimates of edges are no exact counts */
+    const tw_goal product = {.measure = TW_EDP, .memory = -1, .engine = -1};
+    tw_wide cycles = limit_of(goals, TW_CYCLES), energy = limit_of(goals, TW_ENERGY);
+    return (tw_shortlist){.goal = tw_shortlist_suits(s, goals) ? goals->goal[0] : product,
+                          .cycles = cycles >= 0 ? (int64_t)cycles : INT64_MAX,
+                          .above = -1,
+                          .energy = energy >= 0 ? slack * (double)energy : INFINITY,
+                          .deadline = deadline};
+}
+
+bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best)
+{
+    static const int64_t share = 16; /* estimates are rarely further off */
+    if (shortlist->goal.measure == TW_CYCLES) shortlist->cycles = tw_min(shortlist->cycles, (int64_t)best->of[0]);
+    if (shortlist->cycles == INT64_MAX) return false;
+    shortlist->above = shortlist->cycles;
+    shortlist->cycles = tw_sat_add(shortlist->cycles, shortlist->cycles / share);
+    return true;
+}
+
+void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
     cook c = {.s = s,
               .f = &s->frame[frame],
