@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
+enum { FORMAT = 2, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
 static const char title[] = "# tilewright cache\n", sum_mark[] = "# sum ";
 
 static void hash(const char *bytes, size_t n, char out[HASH_DIGITS + 1])
@@ -84,7 +84,7 @@ static void ask_program(FILE *out)
 static void ask_options(const tw_search_options *s, FILE *out)
 {
     for (int i = 0; i < s->n_objectives; i++)
-        fprintf(out, "objective %d %s\n", (int)s->objective[i].measure,
+        fprintf(out, "objective %d %a %s\n", (int)s->objective[i].measure, s->within ? s->within[i] : 0,
                 s->objective[i].at ? s->objective[i].at : "");
     fprintf(out, "space %s\nmode %d\ncut %d\napproach %d\nexhaustive %d\n", tw_space_word(s->space), (int)s->mode,
             (int)s->cut, (int)s->approach, s->exhaustive);
@@ -156,7 +156,8 @@ typedef struct field {
 typedef struct kept_result {
     tw_search_result said;
     tw_objective objective[CLI_MAX_OBJECTIVES];
-    double value[CLI_MAX_OBJECTIVES];
+    double value[CLI_MAX_OBJECTIVES], within[CLI_MAX_OBJECTIVES], least[CLI_MAX_OBJECTIVES],
+        bounds[CLI_MAX_OBJECTIVES];
     int64_t closed[TW_N_BOUNDS];
 } kept_result;
 
@@ -172,6 +173,9 @@ static const field fields[] = {FIELD(INT, n_objectives, CLI_MAX_OBJECTIVES),
                                OBJECTIVE(3),
                                FIELD(LONG, best, 0),
                                TABLE(REAL, value, CLI_MAX_OBJECTIVES, 0),
+                               TABLE(REAL, within, CLI_MAX_OBJECTIVES, 0),
+                               TABLE(REAL, least, CLI_MAX_OBJECTIVES, 0),
+                               TABLE(REAL, bounds, CLI_MAX_OBJECTIVES, 0),
                                FIELD(REAL, bound, 0),
                                FIELD(REAL, gap, 0),
                                FIELD(INT, bound_by, TW_N_BOUNDS - 1),
@@ -258,6 +262,9 @@ static char *read_result(char *at, kept_result *result)
     result->said.size = sizeof result->said;
     result->said.objective = result->objective;
     result->said.value = result->value;
+    result->said.within = result->within;
+    result->said.least = result->least;
+    result->said.bounds = result->bounds;
     result->said.n_closed = TW_N_BOUNDS;
     result->said.closed = result->closed;
     return at;
@@ -357,6 +364,9 @@ static kept_result result_of(const session *s, int op)
     for (int i = 0; i < result->n_objectives && i < CLI_MAX_OBJECTIVES; i++) {
         kept.objective[i] = result->objective[i];
         kept.value[i] = result->value[i];
+        kept.within[i] = result->within[i];
+        kept.least[i] = result->least[i];
+        kept.bounds[i] = result->bounds[i];
     }
     for (int i = 0; i < result->n_closed && i < TW_N_BOUNDS; i++) kept.closed[i] = result->closed[i];
     return kept;

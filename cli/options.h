@@ -27,6 +27,7 @@ typedef struct cli_options {
     cli_plot plot;        /* a picture instead of the report                            */
     tw_search_options search;
     tw_objective objective[CLI_MAX_OBJECTIVES]; /* which search.objective points to */
+    double within[CLI_MAX_OBJECTIVES];          /* and search.within                */
     const char *limits;                         /* partial mapping that the search keeps to, NULL: none */
     bool no_cache, explain;
     bool json, quiet, verify;

@@ -3,6 +3,7 @@
 #include "options.h"
 #include "value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -50,6 +51,22 @@ static const struct {
                       {"peak", TW_PEAK, true}};
 #define OBJECTIVES "latency (or cycles), ticks, energy, edp, traffic:NAME and peak:NAME"
 
+/* "latency+1%": cuts the tolerance off the end of the word and returns it as a share, 0: there is none. */
+static double read_within(const struct argp_state *state, char *word)
+{
+    static const double most = 10000; /* percent, as the library has it */
+    char *plus = strrchr(word, '+'), *end = plus;
+    size_t n = strlen(word);
+    if (!plus || n == 0 || word[n - 1] != '%') return 0;
+    double percent = strtod(plus + 1, &end);
+    bool number = (plus[1] >= '0' && plus[1] <= '9') || plus[1] == '.';
+    if (!number || end != word + n - 1 || !(percent <= most))
+        argp_error(state, "--objective takes a tolerance as in latency+1%%,energy, from 0 to %.0f %%, not '%s'",
+                   most, plus);
+    *plus = 0;
+    return percent / 100;
+}
+
 static tw_objective read_objective(const struct argp_state *state, const char *text)
 {
     for (size_t i = 0; i < sizeof objective_word / sizeof *objective_word; i++) {
@@ -74,15 +91,19 @@ static void read_objectives(const struct argp_state *state, char *list, cli_opti
     tw_search_options *s = &o->search;
     s->n_objectives = 0;
     s->objective = o->objective;
+    s->within = o->within;
     for (char *word; (word = strsep(&list, ","));) {
+        double within = read_within(state, word);
         tw_objective objective = read_objective(state, word);
         for (int i = 0; i < s->n_objectives; i++)
             if (is_same(&s->objective[i], &objective))
                 argp_error(state, "--objective has '%s' twice; it takes different ones of " OBJECTIVES, word);
         if (s->n_objectives == CLI_MAX_OBJECTIVES)
             argp_error(state, "--objective takes at most %d; '%s' is one more", CLI_MAX_OBJECTIVES, word);
-        else
+        else {
+            o->within[s->n_objectives] = within;
             o->objective[s->n_objectives++] = objective;
+        }
     }
 }
 
@@ -92,7 +113,8 @@ static const struct argp_option goal_options[] = {
     {0, 0, 0, 0, "What is searched for:", 4},
     {"objective", KEY_OBJECTIVE, "LIST", 0,
      "what to make small: latency (the default), ticks, energy, edp, traffic:NAME of a mover or memory, peak:NAME "
-     "of a memory; of several, separated by commas, the later ones decide among equals",
+     "of a memory; of several, separated by commas, the later ones decide among equals, or with latency+1% among "
+     "what is within 1 % of the best; then less energy and less memory do",
      0},
     {"pareto", KEY_PARETO, 0, 0, "all mappings that no other one beats in every objective", 0},
     {"space", KEY_SPACE, "all|windows|notes", 0,
@@ -118,6 +140,14 @@ static void check_goal(const struct argp_state *state)
     const tw_search_options *s = &((const cli_options *)state->input)->search;
     if (s->pareto && s->n_objectives < 2)
         argp_error(state, "--pareto needs two objectives or more, as in --objective=latency,energy");
+    for (int i = 0; i < s->n_objectives; i++) {
+        if (s->within[i] > 0 && s->pareto)
+            argp_error(state, "--pareto takes objectives as they are, without a tolerance");
+        if (s->within[i] > 0 && i == s->n_objectives - 1)
+            argp_error(state,
+                       "the last objective has none behind it that its tolerance could serve; say which, as in "
+                       "--objective=latency+1%%,energy");
+    }
     if (s->max_execs > 0 && s->space != TW_SPACE_NOTES) argp_error(state, "--max-execs goes with --space=notes");
     if (s->max_buffers > 0 && s->space == TW_SPACE_NOTES)
         argp_error(state, "--max-buffers goes with --space=all or windows");

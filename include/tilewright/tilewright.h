@@ -242,9 +242,11 @@ TW_API const char *tw_limits_text(const tw_limits *limits);
 
 typedef struct tw_search_options { /* all zero: the defaults                                             */
     size_t size;
-    const tw_objective *objective; /* the first counts most, the others decide among equals               */
-    int n_objectives;              /* 0: latency alone; more than four are refused                        */
-    bool pareto;                   /* instead: all that no other mapping beats in every objective         */
+    const tw_objective
+        *objective;   /* the first counts most, the others decide among what is `within` it; among equals
+                                      less energy does, then less memory                                 */
+    int n_objectives; /* 0: latency alone; more than four are refused                        */
+    bool pareto;      /* instead: all that no other mapping beats in every objective         */
     tw_space_name space;
     const tw_limits *limits; /* NULL: none                                                                */
     tw_mode mode;
@@ -268,6 +270,9 @@ typedef struct tw_search_options { /* all zero: the defaults                    
     bool (*progress)(void *user, const tw_progress *progress);
     void *user;
     bool prove; /* a budget or gap of 0 is none: only a proof, time, memory or `progress` end the search    */
+    const double
+        *within; /* one for each objective, NULL: 0 each. How far an objective may be above the least found of
+                             it so that those behind it get smaller: 0.01 is 1 %. Not of the last, nor with `pareto` */
 } tw_search_options;
 #define TW_SEARCH_OPTIONS_INIT TW_SIZED(tw_search_options)
 
@@ -301,7 +306,7 @@ typedef struct tw_search_result { /* callers fill it for tw_plan_restore: grows 
     const double *value;  /* of every objective                                                              */
     int64_t best;         /* value of the first objective; INT64_MAX when larger                             */
     double bound;         /* proven: no mapping of the space has a smaller first objective                   */
-    double gap;           /* (best - bound) / best, 0: proven                                                */
+    double gap;           /* of the first objective: (least - bound) / least, 0: nothing has less            */
     tw_closer bound_by;   /* what gives `bound` at the root of the search                                    */
     const char *bound_at; /* the engine or memory that it is about, NULL: none                             */
     double root_bound;    /* what is known before anything is cut                                            */
@@ -312,12 +317,16 @@ typedef struct tw_search_result { /* callers fill it for tw_plan_restore: grows 
     int n_closed;
     const int64_t *closed; /* parts that each bound closed, by tw_closer                                     */
     int64_t n_optima;      /* TW_SPACE_NOTES, or exhaustive: points that attain the best; otherwise 0         */
-    bool proven;           /* gap is 0 and nothing better exists in the space                                 */
+    bool proven;           /* of every objective: `bounds` is `least`, nothing better exists in the space     */
     tw_ending ending;
     tw_space_name space;
     double seconds;  /* of the host; the only thing here that differs between runs                      */
     bool by_default; /* the gap or budget that ended it was not given by the options                     */
     bool limited;    /* options leave out a part of the space: a partial mapping, sizes, buffers, modes  */
+    /* Of every objective; NULL stands for no tolerance, for `value`, and for nothing known but `bound`. */
+    const double *within; /* as tw_search_options has it                                                     */
+    const double *least;  /* found, with those before it within theirs: `value` is at most (1 + within) as large */
+    const double *bounds; /* proven: no mapping that keeps those before it within theirs has less            */
 } tw_search_result;
 #define TW_SEARCH_RESULT_INIT TW_SIZED(tw_search_result)
 

@@ -44,6 +44,7 @@ static tw_status asker_init(asker *a, const tw_search_options *options, const tw
     a->evaluator = tw_evaluator_new((int)tw_clamp(threads, 1, TW_MAX_THREADS));
     a->options.pareto = false;
     a->options.n_objectives = (int)tw_min(options->n_objectives, 1);
+    a->options.within = NULL;
     a->options.progress = ask_progress;
     a->options.user = a;
     return a->evaluator ? TW_OK : TW_ERR_NOMEM;

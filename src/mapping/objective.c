@@ -1,6 +1,8 @@
-/* src/mapping/objective.c - see objective.h. */
+/* src/mapping/objective.c - resolves objectives against a machine, makes the stages of a list, and compares values; see
+ * objective.h. */
 #include "mapping/objective.h"
 
+#include <math.h>
 #include <string.h>
 
 static int find_mover(const tw_machine *machine, const char *name)
@@ -13,7 +15,7 @@ static int find_mover(const tw_machine *machine, const char *name)
 static tw_status resolve(const tw_objective *objective, const tw_machine *machine, tw_diag *diag, tw_goal *out)
 {
     bool named = objective->measure == TW_TRAFFIC || objective->measure == TW_PEAK;
-    *out = (tw_goal){objective->measure, -1, -1};
+    *out = (tw_goal){.measure = objective->measure, .memory = -1, .engine = -1};
     if (objective->measure == TW_TICKS && !tw_discipline_of(machine)->ticks)
         return tw_diag_error(diag, (tw_loc){0},
                              "machine '%s' is async and has no ticks; the objective is 'latency'", machine->name);
@@ -35,16 +37,119 @@ static tw_status resolve(const tw_objective *objective, const tw_machine *machin
     return TW_OK;
 }
 
+/* A tolerance is for the objectives behind it, and a front has no use for one. */
+static tw_status check_within(const tw_search_options *options, int i, tw_diag *diag)
+{
+    double within = options->within[i];
+    if (!(within >= 0 && within <= TW_WITHIN_MAX))
+        return tw_diag_error(diag, (tw_loc){0}, "objective %d may be above its least by 0 to %.0f times, not %g",
+                             i + 1, TW_WITHIN_MAX, within);
+    if (within > 0 && (options->pareto || i == options->n_objectives - 1))
+        return tw_diag_error(diag, (tw_loc){0},
+                             options->pareto
+                                 ? "a Pareto front takes objectives as they are, none of them within a share"
+                                 : "the last objective has none behind it that it could be above its "
+                                   "least for");
+    return TW_OK;
+}
+
 tw_status tw_goals_of(const tw_search_options *options, const tw_machine *machine, tw_diag *diag, tw_goals *out)
 {
     TW_TRY(tw_objectives_check(options->n_objectives, diag));
     *out = (tw_goals){.n = options->n_objectives, .pareto = options->pareto};
-    for (int i = 0; i < out->n; i++) TW_TRY(resolve(&options->objective[i], machine, diag, &out->goal[i]));
+    for (int i = 0; i < out->n; i++) {
+        TW_TRY(resolve(&options->objective[i], machine, diag, &out->goal[i]));
+        if (!options->within) continue;
+        TW_TRY(check_within(options, i, diag));
+        out->goal[i].within = options->within[i];
+    }
     if (out->n == 0) {
         out->n = 1;
-        out->goal[0] = (tw_goal){TW_CYCLES, -1, -1};
+        out->goal[0] = (tw_goal){.measure = TW_CYCLES, .memory = -1, .engine = -1};
     }
     return TW_OK;
+}
+
+/* ---- stages ---- */
+
+tw_goal tw_goal_tie(int i)
+{
+    static const tw_measure measure[TW_N_TIES] = {TW_ENERGY, TW_CYCLES, TW_PEAK};
+    return (tw_goal){.measure = measure[i], .memory = -1, .engine = -1};
+}
+
+bool tw_goal_same(const tw_goal *a, const tw_goal *b)
+{
+    return a->measure == b->measure && a->memory == b->memory && a->engine == b->engine;
+}
+
+static int count_goals(const tw_goals *goals) { return goals->n + goals->n_ties + goals->n_limits; }
+
+int tw_goals_find(const tw_goals *goals, const tw_goal *goal)
+{
+    for (int i = 0; i < count_goals(goals); i++)
+        if (tw_goal_same(&goals->goal[i], goal)) return i;
+    return -1;
+}
+
+/* Before there are limits. */
+static void add_tie(tw_goals *goals, const tw_goal *tie)
+{
+    if (tw_goals_find(goals, tie) >= 0) return;
+    assert(goals->n_limits == 0 && goals->n + goals->n_ties < TW_MAX_GOALS);
+    goals->goal[goals->n + goals->n_ties++] = *tie;
+}
+
+void tw_goals_add_ties(tw_goals *goals, bool timed)
+{
+    for (int i = 0; i < (timed ? TW_N_TIES : 1); i++) {
+        const tw_goal tie = tw_goal_tie(i);
+        add_tie(goals, &tie);
+    }
+}
+
+tw_goals tw_goals_stage(const tw_goal *is, const tw_goal *kept, int n_kept)
+{
+    tw_goals stage = {.n = 1, .goal = {*is}}, all = {.n = 0, .n_limits = n_kept};
+    bool timed = tw_goals_timed(&stage);
+    if (n_kept > 0) memcpy(all.goal, kept, (size_t)n_kept * sizeof *kept);
+    timed |= tw_goals_timed(&all);
+    for (int k = 0; k < n_kept; k++)
+        if (kept[k].within > 0) add_tie(&stage, &kept[k]);
+    tw_goals_add_ties(&stage, timed);
+    for (int k = 0; k < n_kept; k++) {
+        assert(count_goals(&stage) < TW_MAX_GOALS);
+        stage.goal[1 + stage.n_ties + stage.n_limits++] = kept[k];
+    }
+    return stage;
+}
+
+tw_goal tw_goal_kept(const tw_goal *goal, tw_wide least)
+{
+    tw_goal kept = *goal;
+    kept.most = least + (tw_wide)floor((double)least * goal->within);
+    return kept;
+}
+
+static bool has_measure(const tw_goals *goals, tw_measure measure)
+{
+    for (int i = 0; i < count_goals(goals); i++) {
+        bool tie = i >= goals->n && i < goals->n + goals->n_ties;
+        if (!tie && goals->goal[i].measure == measure) return true;
+    }
+    return false;
+}
+
+bool tw_goals_timed(const tw_goals *goals) { return has_measure(goals, TW_CYCLES) || has_measure(goals, TW_EDP); }
+bool tw_goals_placed(const tw_goals *goals) { return has_measure(goals, TW_PEAK); }
+
+/* ---- values ---- */
+
+static tw_wide used_by_all(const tw_outcome *outcome)
+{
+    tw_wide sum = 0;
+    for (int m = 1; m < TW_MAX_MEMORIES; m++) sum += outcome->used[m];
+    return sum;
 }
 
 static tw_wide value_of(const tw_goal *goal, const tw_outcome *outcome)
@@ -54,7 +159,7 @@ static tw_wide value_of(const tw_goal *goal, const tw_outcome *outcome)
     case TW_ENERGY: return outcome->energy_fj;
     case TW_EDP: return (tw_wide)outcome->energy_fj * outcome->cycles;
     case TW_TRAFFIC: return goal->memory >= 0 ? outcome->crossed[goal->memory] : outcome->moved[goal->engine];
-    case TW_PEAK: return outcome->used[goal->memory];
+    case TW_PEAK: return goal->memory >= 0 ? outcome->used[goal->memory] : used_by_all(outcome);
     default: return outcome->cycles;
     }
 }
@@ -62,15 +167,51 @@ static tw_wide value_of(const tw_goal *goal, const tw_outcome *outcome)
 tw_goal_value tw_goals_value(const tw_goals *goals, const tw_outcome *outcome)
 {
     tw_goal_value value = {{0}};
-    for (int i = 0; i < goals->n; i++) value.of[i] = value_of(&goals->goal[i], outcome);
+    for (int i = 0; i < count_goals(goals); i++) value.of[i] = value_of(&goals->goal[i], outcome);
     return value;
+}
+
+/* How far the value is above limit i. */
+static tw_wide excess(const tw_goals *goals, const tw_goal_value *value, int i)
+{
+    int at = goals->n + goals->n_ties + i;
+    return value->of[at] > goals->goal[at].most ? value->of[at] - goals->goal[at].most : 0;
+}
+
+static int compare_from(const tw_goal_value *a, const tw_goal_value *b, int first, int n)
+{
+    for (int i = first; i < first + n; i++)
+        if (a->of[i] != b->of[i]) return a->of[i] < b->of[i] ? -1 : 1;
+    return 0;
 }
 
 int tw_value_compare(const tw_goals *goals, const tw_goal_value *a, const tw_goal_value *b)
 {
-    for (int i = 0; i < goals->n; i++)
-        if (a->of[i] != b->of[i]) return a->of[i] < b->of[i] ? -1 : 1;
-    return 0;
+    for (int i = 0; i < goals->n_limits; i++) {
+        tw_wide x = excess(goals, a, i), y = excess(goals, b, i);
+        if (x != y) return x < y ? -1 : 1;
+    }
+    return compare_from(a, b, 0, goals->n);
+}
+
+int tw_value_compare_ties(const tw_goals *goals, const tw_goal_value *a, const tw_goal_value *b)
+{
+    return compare_from(a, b, goals->n, goals->n_ties);
+}
+
+bool tw_value_may_keep(const tw_goals *goals, const tw_goal_value *bound)
+{
+    for (int i = 0; i < goals->n_limits; i++)
+        if (excess(goals, bound, i) > 0) return false;
+    return true;
+}
+
+bool tw_value_keeps(const tw_goals *goals, const tw_goal_value *value)
+{
+    for (int i = goals->n + goals->n_ties; i < count_goals(goals); i++)
+        if (value->of[i] > goals->goal[i].most || (goals->goal[i].exact && value->of[i] < goals->goal[i].most))
+            return false;
+    return true;
 }
 
 bool tw_value_covers(const tw_goals *goals, const tw_goal_value *a, const tw_goal_value *b)

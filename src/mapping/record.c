@@ -31,7 +31,10 @@ tw_search_result tw_search_view(const tw_search_record *r)
                               .space = r->space,
                               .seconds = r->seconds,
                               .by_default = r->by_default,
-                              .limited = r->limited};
+                              .limited = r->limited,
+                              .within = r->within,
+                              .least = r->least,
+                              .bounds = r->bounds};
 }
 
 static tw_status keep_name(const char *name, tw_arena *arena, const char **out)
@@ -45,6 +48,9 @@ static tw_status keep_tables(const tw_search_result *r, tw_arena *arena, tw_sear
     for (int i = 0; i < r->n_objectives; i++) {
         out->objective[i].measure = r->objective[i].measure;
         out->value[i] = r->value[i];
+        out->within[i] = r->within ? r->within[i] : 0;
+        out->least[i] = r->least ? r->least[i] : r->value[i];
+        out->bounds[i] = r->bounds ? r->bounds[i] : i == 0 ? r->bound : 0;
         TW_TRY(keep_name(r->objective[i].at, arena, &out->objective[i].at));
     }
     for (int i = 0; i < r->n_closed && i < TW_N_BOUNDS; i++) out->closed[i] = r->closed[i];

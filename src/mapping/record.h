@@ -5,12 +5,13 @@
 #include "core/core.h"
 
 enum { TW_MAX_OBJECTIVES = 4 };
+#define TW_WITHIN_MAX 100.0 /* an objective may be so many times its least above it */
 
 typedef struct tw_search_record {
     bool missing; /* nobody searched */
     int n_objectives;
     tw_objective objective[TW_MAX_OBJECTIVES];
-    double value[TW_MAX_OBJECTIVES];
+    double value[TW_MAX_OBJECTIVES], within[TW_MAX_OBJECTIVES], least[TW_MAX_OBJECTIVES], bounds[TW_MAX_OBJECTIVES];
     int64_t best;
     double bound, gap, root_bound;
     tw_closer bound_by;

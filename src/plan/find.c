@@ -71,7 +71,7 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     tw_deadline_init(&share, time_of_op(asked->model, h->map, i, all), all);
     diag->deadline = &share;
     const tw_search search = {
-        {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL};
+        {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL, false};
     tw_status status = tw_search_op(&search, scratch, diag, &h->found[i], &h->result[i]);
     diag->deadline = all;
     h->map[i] = h->found[i].map;
@@ -156,9 +156,11 @@ static bool is_confirmed(const tw_op_plan *op, tw_arena *scratch)
     if (tw_outcome_of(&op->program, &op->timeline, scratch, &outcome) != TW_OK) return false;
     tw_goal_value value = tw_goals_value(&goals, &outcome);
     for (int i = 0; i < goals.n; i++)
-        if ((double)value.of[i] != said->value[i]) return false;
+        if ((double)value.of[i] != said->value[i] || said->least[i] > said->value[i] ||
+            (said->within[i] <= 0 && said->least[i] != said->value[i]))
+            return false;
     return said->best == (value.of[0] > INT64_MAX ? INT64_MAX : (int64_t)value.of[0]) &&
-           said->bound <= said->value[0] && (!said->proven || said->gap == 0);
+           said->bound <= said->least[0] && (!said->proven || said->gap == 0);
 }
 
 bool tw_plan_confirms(const tw_plan *plan)

@@ -98,7 +98,10 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
         o.patience = t->result[layer].plan ? more_patience : base_patience;
     }
     const tw_plan *before = t->result[layer].plan;
-    const tw_mapping *start = before && before->op[0].search.space == o.space ? before->mapping : NULL;
+    /* A plan that gave up some of its first objective for another is not where the search for the first was. */
+    bool goes_on = before && before->op[0].search.space == o.space &&
+                   before->op[0].search.least[0] == before->op[0].search.value[0];
+    const tw_mapping *start = goes_on ? before->mapping : NULL;
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
     tw_status status =
@@ -140,7 +143,7 @@ static const char *reason_of(const tw_diag *diag)
 /* What a later round found counts when it is no worse. */
 static bool is_no_worse(const tw_plan *plan, const tw_plan *before)
 {
-    return !before || plan->op[0].search.value[0] <= before->op[0].search.value[0];
+    return !before || plan->op[0].search.least[0] <= before->op[0].search.least[0];
 }
 
 /* Whether the deadline is over for long. For a while after it layers still get what they have by construction. */
@@ -310,7 +313,7 @@ static bool ran_out(const result *r)
 static double open_of(const team *t, int layer)
 {
     const tw_search_record *s = &t->result[layer].plan->op[0].search;
-    return (s->value[0] - s->bound) * t->network->layer[layer].n_steps;
+    return (s->least[0] - s->bound) * t->network->layer[layer].n_steps;
 }
 
 /* Puts the layers that ran out first, those with most to gain before the others; returns how many there are. */

@@ -88,6 +88,7 @@ typedef struct branch {
     tw_heap heap;
     tw_hunt *out;
     const tw_op_map *start; /* NULL: none */
+    bool foreign;           /* it was found for another objective */
     int64_t part_size;
     bool has_seeds;
     bool hurries;        /* nobody is asked any more */
@@ -835,10 +836,11 @@ static bool is_done(branch *b) { return is_near(b) && is_polished(b, b->polish);
 
 /* What an estimate has to beat. Estimates of some nests are too high, all alike: so they are compared with what came from the
  * shortlist, not with what was there before (`before`). */
-static int64_t shortlist_best(const branch *b, tw_wide before)
+static double shortlist_best(const branch *b, tw_wide before)
 {
     const tw_front *front = &b->out->front;
-    return front->n > 0 && front->best[0].value.of[0] < before ? (int64_t)front->best[0].value.of[0] : INT64_MAX;
+    bool alike = front->n > 0 && tw_shortlist_suits(b->space, b->goals);
+    return alike && front->best[0].value.of[0] < before ? (double)front->best[0].value.of[0] : INFINITY;
 }
 
 static tw_status serve_round(branch *b, const tw_shortlist *shortlist, tw_wide before, int most, int *next)
@@ -849,7 +851,7 @@ static tw_status serve_round(branch *b, const tw_shortlist *shortlist, tw_wide b
         const tw_candidate *candidate = &shortlist->candidate[*next];
         tw_part *seed = NULL;
         task *t = &b->task[b->n_tasks];
-        if (*next >= TASKS && candidate->cycles > shortlist_best(b, before)) continue;
+        if (*next >= TASKS && candidate->weight > shortlist_best(b, before)) continue;
         TW_TRY(tw_shortlist_part(b->space, candidate, &seed));
         if (!seed) continue;
         tw_status status = begin_task(b, t, 0, 0);
@@ -879,25 +881,55 @@ static tw_status serve(branch *b, const tw_shortlist *shortlist, tw_wide before)
     return TW_OK;
 }
 
+/* Whether a shortlist leads anywhere: not to little memory. */
+static bool has_shortlist(const branch *b)
+{
+    bool counts = b->options->exhaustive || b->out->front.counts;
+    return !counts && b->goals->n == 1 && b->goals->goal[0].measure != TW_PEAK && tw_shortlist_serves(b->space);
+}
+
+/* The frames with so many tiled levels, by the estimates that the shortlist is about. */
+static tw_status run_frames(branch *b, int tiled, double below, tw_wide before, tw_shortlist *shortlist)
+{
+    for (int i = 0; i < b->space->n_frames; i++)
+        if (b->space->frame[i].n_tiled == tiled) tw_shortlist_add(b->space, i, below, shortlist);
+    spend(b, WEIGH_WORK * shortlist->n_weighed + LOOK_WORK * shortlist->n_looked);
+    be_patient(b);
+    return serve(b, shortlist, before);
+}
+
 /* Mappings made by construction, from the frames with the fewest tiled levels on. */
+static tw_status run_estimates(branch *b, tw_wide before, tw_shortlist *shortlist)
+{
+    for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
+        *shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+        TW_TRY(run_frames(b, tiled, shortlist_best(b, before), before, shortlist));
+    }
+    return TW_OK;
+}
+
+/* The same with what is a little too slow by its estimate, which may be too high. */
+static tw_status run_doubtful(branch *b, tw_shortlist *shortlist)
+{
+    for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && !is_over(b) && !is_near(b); tiled++) {
+        const tw_front *front = &b->out->front;
+        *shortlist = tw_shortlist_of(b->space, b->goals, b->deadline);
+        if (front->n == 0 || !tw_shortlist_doubt(shortlist, &front->best[0].value)) break;
+        bool timed = shortlist->goal.measure == TW_CYCLES; /* then the estimate is above the best by itself */
+        double below = timed ? INFINITY : shortlist_best(b, INT64_MAX);
+        TW_TRY(run_frames(b, tiled, below, INT64_MAX, shortlist));
+    }
+    return TW_OK;
+}
+
 static tw_status run_shortlist(branch *b)
 {
     const tw_front *front = &b->out->front;
     tw_wide before = front->n > 0 ? front->best[0].value.of[0] : INT64_MAX;
-    if (b->options->exhaustive || front->counts || !tw_shortlist_suits(b->space, b->goals)) return TW_OK;
+    if (!has_shortlist(b)) return TW_OK;
     tw_shortlist *shortlist = malloc(sizeof *shortlist);
-    tw_status status = shortlist ? TW_OK : TW_ERR_NOMEM;
-    bool near = false;
-    for (int tiled = 1; tiled <= TW_SHORTLIST_LEVELS && status == TW_OK && !is_over(b) && !near; tiled++) {
-        *shortlist = (tw_shortlist){.deadline = b->deadline};
-        for (int i = 0; i < b->space->n_frames; i++)
-            if (b->space->frame[i].n_tiled == tiled)
-                tw_shortlist_add(b->space, i, shortlist_best(b, before), shortlist);
-        spend(b, WEIGH_WORK * shortlist->n_weighed + LOOK_WORK * shortlist->n_looked);
-        be_patient(b);
-        status = serve(b, shortlist, before);
-        near = is_near(b);
-    }
+    tw_status status = shortlist ? run_estimates(b, before, shortlist) : TW_ERR_NOMEM;
+    if (status == TW_OK && tw_shortlist_suits(b->space, b->goals)) status = run_doubtful(b, shortlist);
     free(shortlist);
     return status;
 }
@@ -1001,7 +1033,7 @@ static tw_status run_rounds(branch *b)
 {
     TW_TRY(open_frames(b));
     if (b->start) TW_TRY(run_start(b));
-    bool known = b->out->front.n > 0; /* then an earlier search has made these */
+    bool known = b->out->front.n > 0 && !b->foreign; /* then an earlier search has made these */
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
@@ -1070,6 +1102,7 @@ tw_status tw_branch(const tw_search *search, const tw_space *space, const tw_goa
     b->options = options;
     b->eval = search->eval;
     b->start = search->start;
+    b->foreign = search->foreign;
     b->heap.goals = goals;
     atomic_store(&b->winner, TASKS);
     b->total = options->budget > 0 ? options->budget : options->prove ? NO_BUDGET : TW_DEFAULT_BUDGET;

@@ -23,8 +23,8 @@ typedef struct credits {
     tw_leaf *leaf;
     tw_outline outline;
     tw_machine roomy; /* memories without limit */
-    bool timed;       /* an objective depends on time   */
-    bool placed;      /* an objective depends on space  */
+    bool timed;       /* a goal depends on time         */
+    bool placed;      /* a goal depends on space        */
     bool counts;      /* units and energy of the outline are exact, padding or not */
     int n_pools;
     pool pool[TW_MAX_MEMORIES * TW_MAX_OPERANDS];
@@ -90,11 +90,8 @@ static void find_pools(credits *c)
                 int64_t n = c->outline.transfers[m][o];
                 c->pool[c->n_pools++] = (pool){m, o, c->outline.slot_units[m][o], n <= FREE ? tw_max(n, 1) : 0};
             }
-    for (int i = 0; i < c->leaf->goals->n; i++) {
-        tw_measure measure = c->leaf->goals->goal[i].measure;
-        c->timed |= measure == TW_CYCLES || measure == TW_EDP;
-        c->placed |= measure == TW_PEAK;
-    }
+    c->timed = tw_goals_timed(c->leaf->goals);
+    c->placed = tw_goals_placed(c->leaf->goals);
 }
 
 /* ---- ranges ---- */

@@ -73,10 +73,13 @@ tw_status tw_front_offer(tw_front *f, const tw_op *op, const tw_goal_value *valu
 {
     tw_best best = {*value, frame, *map};
     if (f->goals->pareto) return offer_point(f, &best);
+    if (!tw_value_keeps(f->goals, value)) return TW_OK;
     int order = f->n == 0 ? -1 : tw_value_compare(f->goals, value, &f->best[0].value);
     if (order > 0) return TW_OK;
     f->n_optima = order < 0 ? 1 : f->n_optima + 1;
-    if (order == 0 && !(f->counts && compare_maps(op, &f->best[0], map, frame) > 0)) return TW_OK;
+    if (order == 0) order = tw_value_compare_ties(f->goals, value, &f->best[0].value);
+    if (order == 0 && f->counts) order = -compare_maps(op, &f->best[0], map, frame);
+    if (order >= 0) return TW_OK;
     f->n = 0;
     return insert(f, 0, &best);
 }
@@ -98,6 +101,7 @@ tw_status tw_front_merge(tw_front *f, const tw_op *op, const tw_front *other)
 
 bool tw_front_wants(const tw_front *f, const tw_goal_value *bound)
 {
+    if (!tw_value_may_keep(f->goals, bound)) return false;
     if (!f->goals->pareto) {
         int order = f->n == 0 ? -1 : tw_value_compare(f->goals, bound, &f->best[0].value);
         return order < 0 || (order == 0 && f->counts);

@@ -1,10 +1,36 @@
-/* src/search/search.c - see search.h: the space, the hunt, and what is said about it. */
+/* src/search/search.c - the space, the stages of a list of objectives, and what is said about them; see search.h.
+ *
+ * Each objective has a stage of its own, a whole search with the effort that it would have alone: first the least of the
+ * first objective, then the least of the second among the mappings that keep the first within its tolerance, and so on. So a
+ * later objective never costs an earlier one. In the end short stages lower what lists do not name: objectives that were
+ * allowed some tolerance, energy, time, memory; these look at nothing but ties. */
 #include "search/branch.h"
 
 #include <math.h>
 #include <string.h>
 
 static double gap_of(double best, double bound) { return best > bound && best > 0 ? (best - bound) / best : 0; }
+
+/* What the stage of an objective found out. */
+typedef struct finding {
+    tw_wide least, bound; /* the least found; nothing that keeps the objectives before it has less than `bound` */
+    bool proven;
+} finding;
+
+/* A list of objectives, in stages. */
+typedef struct course {
+    const tw_search *search;
+    tw_space space;
+    tw_goals asked, stage; /* all; and those of the stage that was last */
+    tw_hunt hunt;          /* of all stages together; its front is that of the last */
+    int n_found;           /* objectives whose stage was run */
+    finding finding[TW_MAX_OBJECTIVES];
+    tw_goal_value value;                         /* of all objectives, of the best mapping */
+    tw_goal kept[TW_MAX_OBJECTIVES + TW_N_TIES]; /* limits of the stages to come                */
+    int n_kept;
+    bool cut;    /* a stage could not even simulate what it began with: no more of them */
+    bool single; /* one search for the whole list: all its values are compared as they are */
+} course;
 
 static void describe_bound(const tw_space *s, const tw_hunt *hunt, tw_search_record *r)
 {
@@ -28,36 +54,53 @@ static bool is_limited(const tw_search_options *o)
            o->approach != TW_APPROACH_BEST;
 }
 
-static void describe(const tw_space *s, const tw_goals *goals, const tw_search_options *options,
-                     const tw_hunt *hunt, tw_search_record *r)
+static void describe_objectives(const course *c, tw_search_record *r)
 {
+    r->n_objectives = c->asked.n;
+    for (int i = 0; i < c->asked.n; i++) {
+        const tw_goal *goal = &c->asked.goal[i];
+        const finding *f = &c->finding[i];
+        r->objective[i] = objective_of(goal, c->space.machine);
+        r->value[i] = (double)c->value.of[i];
+        r->within[i] = goal->within;
+        tw_wide least =
+            f->least < c->value.of[i] ? f->least : c->value.of[i]; /* a later stage may have lowered it */
+        r->least[i] = goal->within > 0 ? (double)least : r->value[i];
+        r->bounds[i] = (double)(f->bound < f->least ? f->bound : f->least);
+        r->bounds[i] = r->bounds[i] < r->least[i] ? r->bounds[i] : r->least[i];
+        r->proven = r->proven && f->proven;
+    }
+    tw_wide first = c->value.of[0];
+    r->best = first > INT64_MAX ? INT64_MAX : (int64_t)first;
+    r->bound = r->bounds[0];
+    r->gap = gap_of(r->least[0], r->bound);
+}
+
+static void describe(const course *c, tw_search_record *r)
+{
+    const tw_hunt *hunt = &c->hunt;
+    const tw_search_options *options = c->search->options;
     bool budget = hunt->ending == TW_END_BUDGET && options->budget <= 0;
     *r = (tw_search_record){.space = options->space,
                             .ending = hunt->ending,
                             .by_default = budget || (hunt->ending == TW_END_GAP && options->gap <= 0),
                             .limited = is_limited(options),
-                            .proven = !hunt->any_open};
-    if (hunt->front.n == 0) return;
-    r->n_objectives = goals->n;
-    const tw_best *best = &hunt->front.best[0];
-    tw_wide first = best->value.of[0];
-    for (int i = 0; i < goals->n; i++) {
-        r->objective[i] = objective_of(&goals->goal[i], s->machine);
-        r->value[i] = (double)best->value.of[i];
+                            .proven = true};
+    if (hunt->front.n == 0) {
+        r->proven = !hunt->any_open;
+        return;
     }
-    r->best = first > INT64_MAX ? INT64_MAX : (int64_t)first;
-    tw_wide bound = hunt->any_open && hunt->open.of[0] < first ? hunt->open.of[0] : first;
-    r->bound = (double)bound;
-    r->gap = gap_of((double)first, (double)bound);
-    r->n_space = options->exhaustive && r->proven ? (double)hunt->n_points : tw_space_count(s);
+    describe_objectives(c, r);
+    r->n_space = options->exhaustive && r->proven ? (double)hunt->n_points : tw_space_count(&c->space);
     r->n_nodes = hunt->n_nodes;
     r->work = hunt->work;
-    r->n_points =
-        (double)hunt->n_points < r->n_space ? hunt->n_points : (int64_t)r->n_space; /* seeds may come again */
+    r->n_points = (double)hunt->n_points < r->n_space
+                      ? hunt->n_points
+                      : (int64_t)r->n_space; /* seeds, and later stages, may meet one again */
     memcpy(r->closed, hunt->closed, sizeof r->closed);
-    if (hunt->front.counts && !goals->pareto) r->n_optima = hunt->front.n_optima;
+    if (hunt->front.counts && !c->asked.pareto) r->n_optima = hunt->front.n_optima;
     r->seconds = hunt->seconds;
-    describe_bound(s, hunt, r);
+    describe_bound(&c->space, hunt, r);
 }
 
 static tw_status keep_found(const tw_hunt *hunt, tw_arena *arena, tw_found *found)
@@ -121,7 +164,7 @@ static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_
 {
     const tw_search_options *options = search->options;
     tw_search_options notes = *options;
-    tw_search small = {search->problem, &notes, search->eval, NULL};
+    tw_search small = {search->problem, &notes, search->eval, NULL, false};
     tw_space family;
     tw_hunt other;
     bool stopped = hunt->ending == TW_END_STOPPED;
@@ -148,45 +191,315 @@ static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_
     return status;
 }
 
-/* Seconds for the space itself, so that some are left for the notes; 0: all there are. */
-static double time_of_space(const tw_space *s, const tw_search_options *options, const tw_diag *diag)
+/* ---- stages ---- */
+
+/* Seconds for the space itself, so that some are left for the notes and for the stages to come; 0: all there are. */
+static double time_of_space(const course *c, const tw_diag *diag)
 {
-    static const double share = 0.75;
+    static const double share = 0.75, alone = 0.9, first = 0.6;
     double left = tw_deadline_left(diag->deadline);
-    return has_notes(s, options) && isfinite(left) ? left * share : 0;
+    if (isinf(left)) return 0;
+    if (has_notes(&c->space, c->search->options)) left *= share;
+    return c->single ? left : left * (c->asked.n > 1 ? first : alone);
+}
+
+/* What a search found out about its objective i. Of others than the first an open part says nothing: it may have less of
+ * the first. */
+static finding finding_of(const tw_hunt *hunt, const tw_best *best, int i)
+{
+    finding f = {.least = best->value.of[i], .bound = best->value.of[i], .proven = !hunt->any_open};
+    if (hunt->any_open && (i > 0 || hunt->open.of[0] < f.least)) f.bound = i > 0 ? 0 : hunt->open.of[0];
+    return f;
+}
+
+static tw_wide value_in_best(const course *c, const tw_goal *goal)
+{
+    return c->hunt.front.best[0].value.of[tw_goals_find(&c->stage, goal)];
+}
+
+/* From now on the goal is a limit. Where its stage has lowered others, these stay as low. */
+static void keep_goal(course *c, const tw_goal *goal, tw_wide least)
+{
+    for (int k = 0; k < c->n_kept; k++)
+        if (c->kept[k].within <= 0) c->kept[k].most = value_in_best(c, &c->kept[k]);
+    c->kept[c->n_kept++] = tw_goal_kept(goal, least);
+}
+
+/* The limit that a goal is without tolerance, NULL: none. */
+static const tw_goal *find_kept(const course *c, const tw_goal *goal)
+{
+    for (int k = 0; k < c->n_kept; k++)
+        if (tw_goal_same(&c->kept[k], goal) && c->kept[k].within <= 0) return &c->kept[k];
+    return NULL;
+}
+
+/* What is told while a later stage runs: the numbers of the first objective stay. */
+typedef struct relay {
+    const tw_search_options *to;
+    tw_progress told;
+} relay;
+
+static bool pass_on(void *user, const tw_progress *progress)
+{
+    const relay *r = user;
+    tw_progress p = r->told;
+    p.seconds += progress->seconds;
+    p.nodes += progress->nodes;
+    p.simulated += progress->simulated;
+    return r->to->progress(r->to->user, &p);
+}
+
+static relay relay_of(const course *c)
+{
+    const finding *f = &c->finding[0];
+    tw_progress told = {.op = c->space.problem.op,
+                        .found = true,
+                        .best = (double)f->least,
+                        .bound = (double)f->bound,
+                        .gap = gap_of((double)f->least, (double)f->bound),
+                        .seconds = c->hunt.seconds,
+                        .nodes = c->hunt.n_nodes,
+                        .simulated = c->hunt.n_points};
+    return (relay){c->search->options, told};
+}
+
+/* Adds what a stage has done to what those before it did, and takes its front. */
+static void add_stage(course *c, const tw_goals *stage, tw_hunt *hunt)
+{
+    tw_hunt *sum = &c->hunt;
+    sum->n_nodes += hunt->n_nodes;
+    sum->n_points += hunt->n_points;
+    sum->work += hunt->work;
+    sum->seconds += hunt->seconds;
+    for (int i = 0; i < TW_N_BOUNDS; i++) sum->closed[i] += hunt->closed[i];
+    c->cut = hunt->front.n == 0;
+    if (c->cut) {
+        tw_front_release(&hunt->front);
+        return;
+    }
+    c->stage = *stage;
+    tw_front_release(&sum->front);
+    sum->front = hunt->front;
+    sum->front.goals = &c->stage;
+}
+
+/* Whether nobody waits for the stages to come. */
+static bool is_cut_short(const course *c, const tw_diag *diag)
+{
+    return c->cut || c->hunt.ending == TW_END_STOPPED || tw_deadline_is_over(diag->deadline);
+}
+
+/* One more stage, from what was found so far, with so much work, 0: what the options say. */
+static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const tw_diag *diag, finding *out)
+{
+    static const double share = 0.5; /* of the time that is left */
+    const tw_op_map start = c->hunt.front.best[0].map;
+    const tw_goals stage = tw_goals_stage(goal, c->kept, c->n_kept);
+    tw_search_options options = *c->search->options;
+    relay to = relay_of(c);
+    tw_hunt hunt;
+    tw_deadline most;
+    if (budget > 0) options.budget = tw_min(budget, options.budget > 0 ? options.budget : budget);
+    if (options.progress) options.progress = pass_on;
+    options.user = &to;
+    const tw_search search = {c->search->problem, &options, c->search->eval, &start, true};
+    double left = tw_deadline_left(diag->deadline);
+    tw_deadline_init(&most, isfinite(left) ? left * share : 0, diag->deadline);
+    tw_space_aim(&c->space, &stage);
+    tw_status status = tw_branch(&search, &c->space, &stage, &most, &hunt);
+    if (status != TW_OK) {
+        tw_front_release(&hunt.front);
+        return status;
+    }
+    *out = (finding){0};
+    if (hunt.front.n > 0) *out = finding_of(&hunt, &hunt.front.best[0], 0);
+    bool told = c->hunt.ending != TW_END_DONE && c->hunt.ending != TW_END_GAP;
+    if (hunt.ending == TW_END_STOPPED || (budget == 0 && hunt.ending != TW_END_DONE && !told))
+        c->hunt.ending = hunt.ending;
+    add_stage(c, &stage, &hunt);
+    return TW_OK;
+}
+
+/* Work for a tie: a part of what the objectives took. */
+static int64_t tie_work(const course *c)
+{
+    static const int64_t share = 8, least = 300000, most = 2000000;
+    return tw_clamp(c->hunt.work / share, least, most);
+}
+
+static tw_status run_tie(course *c, const tw_goal *goal, const tw_diag *diag)
+{
+    finding f;
+    bool none = tw_goals_find(&c->stage, goal) >= 0 && value_in_best(c, goal) == 0;
+    return none || is_cut_short(c, diag) ? TW_OK : run_stage(c, goal, tie_work(c), diag, &f);
+}
+
+/* Ends the stage of objective i: less energy with no more of the objective, which may even get smaller. This belongs to every
+ * objective, the last or not: so a list has of its first objectives what they have without the others. */
+static tw_status end_objective(course *c, int i, const tw_diag *diag)
+{
+    const tw_goal *goal = &c->asked.goal[i], energy = tw_goal_tie(0);
+    tw_goal strict = *goal;
+    finding *f = &c->finding[i];
+    strict.within = 0;
+    keep_goal(c, &strict, f->least);
+    if (!find_kept(c, &energy)) TW_TRY(run_tie(c, &energy, diag));
+    c->n_kept--;
+    tw_wide now = value_in_best(c, goal);
+    f->least = now < f->least ? now : f->least;
+    keep_goal(c, goal, f->least);
+    return TW_OK;
+}
+
+/* The objectives behind the first. One that is kept already has nothing left to find. */
+static tw_status run_objectives(course *c, const tw_diag *diag)
+{
+    TW_TRY(end_objective(c, 0, diag));
+    for (; c->n_found < c->asked.n && !is_cut_short(c, diag); c->n_found++) {
+        const tw_goal *goal = &c->asked.goal[c->n_found], *kept = find_kept(c, goal);
+        finding *f = &c->finding[c->n_found];
+        if (kept) {
+            *f = (finding){kept->most, kept->most, true};
+            continue;
+        }
+        TW_TRY(run_stage(c, goal, 0, diag, f));
+        if (c->cut) break;
+        TW_TRY(end_objective(c, c->n_found, diag));
+    }
+    return TW_OK;
+}
+
+/* What the best mapping has of every objective. Where the time was over before the stage of one, nobody has looked yet; of
+ * such an objective nothing else is known. */
+static tw_status value_best(course *c)
+{
+    const tw_search *search = c->search;
+    const tw_best *best = &c->hunt.front.best[0];
+    bool known = true;
+    for (int i = 0; i < c->asked.n; i++) {
+        int at = tw_goals_find(&c->stage, &c->asked.goal[i]);
+        known &= at >= 0;
+        if (at >= 0) c->value.of[i] = best->value.of[at];
+    }
+    if (known) return TW_OK;
+    tw_outcome outcome;
+    int64_t short_by;
+    tw_meter meter = {.limit = INT64_MAX};
+    TW_TRY(search->eval->cost(search->eval->user[0], &search->problem, &best->map, &meter, &outcome, &short_by));
+    c->value = tw_goals_value(&c->asked, &outcome);
+    for (int i = c->n_found; i < c->asked.n; i++) c->finding[i] = (finding){.least = c->value.of[i]};
+    return TW_OK;
+}
+
+/* What the best mapping has of a goal becomes the limit of the ties to come. */
+static void fix_goal(course *c, const tw_goal *goal)
+{
+    tw_goal fixed = *goal;
+    fixed.within = 0;
+    fixed.exact = true;
+    fixed.most = value_in_best(c, goal);
+    for (int k = 0; k < c->n_kept; k++)
+        if (tw_goal_same(&c->kept[k], goal)) {
+            c->kept[k] = fixed;
+            return;
+        }
+    c->kept[c->n_kept++] = fixed;
+}
+
+/* Nothing but mappings that are equal in all objectives is looked at: then what an objective costs does not depend on the
+ * effort for ties. */
+static tw_status run_ties(course *c, const tw_diag *diag)
+{
+    if (is_cut_short(c, diag)) return TW_OK;
+    for (int i = 0; i < c->asked.n; i++)
+        if (c->asked.goal[i].within <= 0) fix_goal(c, &c->asked.goal[i]);
+    for (int i = 0; i < c->asked.n; i++) {
+        if (c->asked.goal[i].within <= 0) continue;
+        if (value_in_best(c, &c->asked.goal[i]) > c->finding[i].least) TW_TRY(run_tie(c, &c->asked.goal[i], diag));
+        fix_goal(c, &c->asked.goal[i]);
+    }
+    for (int i = 0; i < TW_N_TIES; i++) {
+        const tw_goal tie = tw_goal_tie(i);
+        if (find_kept(c, &tie)) continue;
+        if (i > 0) TW_TRY(run_tie(c, &tie, diag)); /* energy is the end of every objective */
+        if (tw_goals_find(&c->stage, &tie) >= 0) fix_goal(c, &tie);
+    }
+    return TW_OK;
+}
+
+/* All stages behind the first. */
+static tw_status run_stages(course *c, const tw_diag *diag)
+{
+    const tw_best *best = &c->hunt.front.best[0];
+    c->n_found = c->single ? c->asked.n : 1;
+    for (int i = 0; i < c->n_found; i++) c->finding[i] = finding_of(&c->hunt, best, i);
+    if (!c->single) {
+        TW_TRY(run_objectives(c, diag));
+        TW_TRY(run_ties(c, diag));
+    }
+    return value_best(c);
+}
+
+/* Fronts, spaces that count their optima, and enumerations compare all objectives at once. */
+static bool is_single(const course *c)
+{
+    const tw_search_options *options = c->search->options;
+    bool tolerant = false;
+    for (int i = 0; i < c->asked.n; i++) tolerant |= c->asked.goal[i].within > 0;
+    return c->asked.pareto || ((c->space.notes || options->exhaustive) && !tolerant);
+}
+
+/* The goals of the first stage, or of all in one. */
+static tw_goals first_goals(const course *c)
+{
+    tw_goals goals = c->asked;
+    if (!c->single) return tw_goals_stage(&c->asked.goal[0], NULL, 0);
+    if (!c->asked.pareto && !c->space.notes) tw_goals_add_ties(&goals, tw_goals_timed(&goals));
+    return goals;
+}
+
+/* All stages, or the first one if that finds nothing. */
+static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
+{
+    tw_deadline most;
+    c->single = is_single(c);
+    c->stage = first_goals(c);
+    tw_space_aim(&c->space, &c->stage);
+    tw_deadline_init(&most, time_of_space(c, diag), diag->deadline);
+    tw_search_options share = *c->search->options;
+    tw_search first = *c->search;
+    share.budget = work_of_space(&c->space, c->search->options);
+    first.options = &share;
+    TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));
+    TW_TRY(ask_notes(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
+    return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
 }
 
 tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
                        tw_search_record *result)
 {
     const tw_search_options *options = search->options;
-    tw_space space;
-    tw_goals goals;
-    tw_hunt hunt;
+    course c = {.search = search};
     *found = (tw_found){0};
-    TW_TRY(tw_goals_of(options, search->problem.machine, diag, &goals));
-    TW_TRY(tw_space_of(&search->problem, options, arena, diag, &space));
-    TW_TRY(tw_space_measure(&space, arena));
-    tw_deadline most;
-    tw_deadline_init(&most, time_of_space(&space, options, diag), diag->deadline);
-    tw_search_options share = *options;
-    share.budget = work_of_space(&space, options);
-    tw_status status =
-        tw_branch(&(tw_search){search->problem, &share, search->eval, search->start}, &space, &goals, &most, &hunt);
-    if (status == TW_OK) status = ask_notes(search, &space, &goals, arena, diag, &hunt);
-    bool none = status == TW_OK && hunt.front.n == 0 && !hunt.any_open;
+    TW_TRY(tw_goals_of(options, search->problem.machine, diag, &c.asked));
+    TW_TRY(tw_space_of(&search->problem, options, arena, diag, &c.space));
+    TW_TRY(tw_space_measure(&c.space, arena));
+    tw_status status = run_course(&c, arena, diag);
+    bool none = status == TW_OK && c.hunt.front.n == 0 && !c.hunt.any_open;
     if (none && options->space == TW_SPACE_WINDOWS) { /* no whole window fits */
         tw_search_options all = *options;
+        tw_search other = *search;
         all.space = TW_SPACE_ALL;
-        tw_front_release(&hunt.front);
-        return tw_search_op(&(tw_search){search->problem, &all, search->eval, search->start}, arena, diag, found,
-                            result);
+        other.options = &all;
+        tw_front_release(&c.hunt.front);
+        return tw_search_op(&other, arena, diag, found, result);
     }
     if (status == TW_OK) {
-        describe(&space, &goals, options, &hunt, result);
-        status = hunt.front.n > 0 ? keep_found(&hunt, arena, found) : refuse(&space, options, &hunt, diag, found);
+        describe(&c, result);
+        status = c.hunt.front.n > 0 ? keep_found(&c.hunt, arena, found)
+                                    : refuse(&c.space, options, &c.hunt, diag, found);
     }
-    tw_front_release(&hunt.front);
+    tw_front_release(&c.hunt.front);
     return status;
 }
 

@@ -69,9 +69,10 @@ typedef struct tw_search { /* what is searched */
     tw_problem problem;
     const tw_search_options *options;
     const tw_eval *eval; /* what a mapping costs                                                                 */
-    const tw_op_map
-        *start; /* what an earlier search with these options, but a smaller budget, found: it goes on from
-                               there; NULL: there was none                                                          */
+    const tw_op_map *start; /* a mapping to begin with, NULL: none                                               */
+    bool
+        foreign; /* `start` was found for another objective: seeds are made as if there were none. Otherwise an earlier
+                     search with these options, but a smaller budget, found it, and has made them               */
 } tw_search;
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,

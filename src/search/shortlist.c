@@ -28,8 +28,9 @@ typedef struct cook {
     const tw_space *s;
     const tw_frame *f;
     tw_shortlist *shortlist;
-    int64_t below, left; /* cycles; nests that may still be weighed */
-    int64_t looks_left;  /* choices of sizes that may still be looked at */
+    double below;       /* weight that something has to beat          */
+    int64_t left;       /* nests that may still be weighed            */
+    int64_t looks_left; /* choices of sizes that may still be looked at */
     tw_pulse pulse;
     unsigned windows;
     double slack; /* times as many passes as needed do no harm */
@@ -294,7 +295,20 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
 
 typedef struct loads { /* cycles of engines, of all commands and of those of the busiest operand */
     int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
+    double energy; /* of what is moved, if energy is weighed */
+    double units;  /* of what is moved where traffic is weighed */
 } loads;
+
+/* Adds what moving so many units of operand o into memory m, or out of it, weighs. */
+static void charge(const cook *c, loads *busy, int m, int o, int64_t units)
+{
+    const tw_goal *goal = &c->shortlist->goal;
+    const tw_memory *memory = c->s->machine->memory;
+    if (goal->measure == TW_CYCLES && isinf(c->shortlist->energy)) return; /* nobody asks */
+    int64_t each = memory[c->s->outside[m][o]].energy_fj + memory[m].energy_fj;
+    busy->energy += (double)units * (double)each;
+    if (goal->memory >= 0 ? goal->memory == m : goal->engine == c->s->mover[m][o]) busy->units += (double)units;
+}
 
 /* Cycles of so many transfers of an operand into or out of memory m that carry so much together. */
 static int64_t transfers_of(const cook *c, int m, int o, int64_t commands, int64_t units)
@@ -311,6 +325,7 @@ static void load(const cook *c, loads *busy, int m, int o, tw_load moved)
     int64_t cycles = transfers_of(c, m, o, moved.transfers, moved.units);
     busy->all[e] = tw_sat_add(busy->all[e], cycles);
     busy->most[e] = tw_max(busy->most[e], cycles);
+    charge(c, busy, m, o, moved.units);
 }
 
 /* Cycles of one of so many transfers. */
@@ -326,12 +341,12 @@ static int64_t tile_cycles(const cook *c, int m, int o)
     return tw_max(c->shaped[m][o], tw_cost_of_units(&engine->cost, c->units[c->f->grain[m]][o]));
 }
 
-typedef struct weight { /* of a nest */
+typedef struct burden { /* of a nest */
     loads busy;
     int64_t waits; /* cycles in which the array waits for its only buffer of sums */
     int64_t sums[TW_MAX_MEMORIES];
     residency kept[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* inputs */
-} weight;
+} burden;
 
 /* Units of a buffer of the output in memory m, which takes more where sums are not finished. */
 static int64_t sum_units(const cook *c, int m)
@@ -345,7 +360,7 @@ static int64_t sum_units(const cook *c, int m)
 }
 
 /* Sums in memory m, of which `room` is left: as many as the outermost reduction sweeps over, and one that is stored. */
-static void keep_sums(cook *c, const nest *n, int m, int64_t *room, weight *w)
+static void keep_sums(cook *c, const nest *n, int m, int64_t *room, burden *w)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op), t = c->f->grain[m], end = n->end[t];
@@ -363,7 +378,7 @@ static void keep_sums(cook *c, const nest *n, int m, int64_t *room, weight *w)
 }
 
 /* Chooses what the memories keep; false: it does not fit. */
-static bool keep_most(cook *c, const nest *n, weight *w)
+static bool keep_most(cook *c, const nest *n, burden *w)
 {
     const tw_space *s = c->s;
     unsigned asked[TW_MAX_OPERANDS] = {0};
@@ -420,7 +435,7 @@ static int64_t ends_of(const cook *c)
 
 static bool is_lighter(const tw_candidate *a, const tw_candidate *b)
 {
-    return a->cycles < b->cycles || (a->cycles == b->cycles && a->moving < b->moving);
+    return a->weight < b->weight || (a->weight == b->weight && a->moving < b->moving);
 }
 
 /* Whether two candidates have the same tiles; loops may lie over the array in other ways. */
@@ -450,16 +465,36 @@ static void serve(const tw_space *s, tw_shortlist *shortlist, const tw_candidate
     shortlist->n = n + 1;
 }
 
-/* Whether something that takes so long is worth a place. */
-static bool is_wanted(const cook *c, int64_t cycles)
+static double energy_of(const cook *c, const loads *busy)
+{
+    const tw_engine *compute = &c->s->machine->engine[c->s->machine->compute];
+    return busy->energy + (double)c->s->points_inside * (double)compute->energy_fj;
+}
+
+/* The objective of a program that takes so many cycles and moves what is in `busy`. */
+static double weight_of(const cook *c, int64_t cycles, const loads *busy)
+{
+    switch (c->shortlist->goal.measure) {
+    case TW_ENERGY: return energy_of(c, busy);
+    case TW_EDP: return energy_of(c, busy) * (double)cycles;
+    case TW_TRAFFIC: return busy->units;
+    default: return (double)cycles;
+    }
+}
+
+/* Whether a program that takes at least so long, and moves at least so much, may be worth a place. Executions are a preference,
+ * no part of its time. */
+static bool is_wanted(const cook *c, int64_t cycles, int64_t execs, const loads *busy)
 {
     const tw_shortlist *shortlist = c->shortlist;
-    if (cycles >= c->below) return false;
-    return shortlist->n < TW_SHORTLIST_CANDIDATES || cycles <= shortlist->candidate[shortlist->n - 1].cycles;
+    double weight = weight_of(c, tw_sat_add(cycles, execs / EXECS), busy);
+    if (weight >= c->below || cycles > shortlist->cycles) return false;
+    if (isfinite(shortlist->energy) && energy_of(c, busy) > shortlist->energy) return false;
+    return shortlist->n < TW_SHORTLIST_CANDIDATES || weight <= shortlist->candidate[shortlist->n - 1].weight;
 }
 
 /* Cycles of the whole program where the mover that stores the output of memory m loads inputs, too; 0: it does not. */
-static int64_t queue_cycles(const cook *c, const nest *n, int m, const weight *w)
+static int64_t queue_cycles(const cook *c, const nest *n, int m, const burden *w)
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op), t = c->f->grain[m], e = s->mover[m][output];
@@ -492,7 +527,7 @@ static int64_t between_ends(const tw_engine *engine, int64_t cycles, int64_t end
 }
 
 /* Cycles of a nest of which nothing waits for a buffer or in a queue. */
-static int64_t flowing(const cook *c, const weight *w)
+static int64_t flowing(const cook *c, const burden *w)
 {
     const tw_machine *machine = c->s->machine;
     int64_t cycles = tw_sat_add(c->compute, w->waits), ends = ends_of(c);
@@ -509,12 +544,12 @@ static void weigh(cook *c)
 {
     const tw_machine *machine = c->s->machine;
     nest n = nest_of(c);
-    weight w = {.waits = 0};
+    burden w = {.waits = 0};
     c->shortlist->n_weighed++;
     c->left--;
     if (!keep_most(c, &n, &w)) return;
     int64_t cycles = flowing(c, &w), longer = c->execs / EXECS;
-    for (int m = 1; m < machine->n_memories && is_wanted(c, tw_sat_add(cycles, longer)); m++) {
+    for (int m = 1; m < machine->n_memories && is_wanted(c, cycles, c->execs, &w.busy); m++) {
         int64_t queued = queue_cycles(c, &n, m, &w);
         if (queued > 0) cycles = tw_max(cycles, tw_sat_add(queued, tw_cdiv(machine->launch, TW_MILLI)));
     }
@@ -522,7 +557,9 @@ static void weigh(cook *c)
     c->candidate.moving = 0;
     for (int e = 0; e < machine->n_engines; e++)
         c->candidate.moving = tw_sat_add(c->candidate.moving, w.busy.all[e]);
-    if (is_wanted(c, c->candidate.cycles)) serve(c->s, c->shortlist, &c->candidate);
+    c->candidate.weight = weight_of(c, c->candidate.cycles, &w.busy);
+    if (cycles > c->shortlist->above && is_wanted(c, cycles, c->execs, &w.busy))
+        serve(c->s, c->shortlist, &c->candidate);
 }
 
 /* ---- orders and sizes ---- */
@@ -678,11 +715,12 @@ static bool level_fits(const cook *c, int t)
     return true;
 }
 
-/* Cycles that the movers into the memories of level t take at least, between ends of so many: every tile comes once. */
-static int64_t least_moved(const cook *c, int t, int64_t ends)
+/* Cycles that the movers into the memories of level t take at least, between ends of so many: every tile comes once. What that
+ * weighs is added to *sum. */
+static int64_t least_moved(const cook *c, int t, int64_t ends, loads *sum)
 {
     const tw_space *s = c->s;
-    loads busy = {{0}, {0}};
+    loads busy = {0};
     int64_t most = 0, n_tiles[TW_MAX_OPERANDS];
     for (int o = 0; o < s->op->n_operands; o++) {
         n_tiles[o] = 1;
@@ -696,6 +734,8 @@ static int64_t least_moved(const cook *c, int t, int64_t ends)
     for (int e = 0; e < s->machine->n_engines; e++)
         most = tw_max(
             most, between_ends(&s->machine->engine[e], tw_cdiv(busy.all[e], s->machine->engine[e].count), ends));
+    sum->energy += busy.energy;
+    sum->units += busy.units;
     return most;
 }
 
@@ -709,10 +749,10 @@ static bool may_look(cook *c)
     return c->looks_left > 0;
 }
 
-/* Whether a program that takes so long but for its ends may be worth a place. */
-static bool may_be_light(const cook *c, int64_t busy)
+/* Whether a program that takes so long but for its ends, and moves so much at least, may be worth a place. */
+static bool may_be_light(const cook *c, int64_t cycles, const loads *least)
 {
-    return is_wanted(c, tw_sat_add(tw_sat_add(busy, ends_of(c)), c->execs / EXECS));
+    return is_wanted(c, tw_sat_add(cycles, ends_of(c)), c->execs, least);
 }
 
 /* Tiles of the outer one of two levels: only parallel loops are cut there, sums stay inside. */
@@ -723,8 +763,10 @@ static void choose_outer(cook *c, int l)
         measure_level(c, 0);
         measure_level(c, inner);
         if (!level_fits(c, 0)) return;
-        int64_t ends = ends_of(c), moved = tw_max(least_moved(c, 0, ends), least_moved(c, inner, ends));
-        if (may_be_light(c, tw_max(c->compute, moved))) order_level(c, 0, 0);
+        loads least = {0};
+        int64_t ends = ends_of(c),
+                moved = tw_max(least_moved(c, 0, ends, &least), least_moved(c, inner, ends, &least));
+        if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
         return;
     }
     for (int i = 0; i < c->n_sizes[0][l]; i++) {
@@ -801,27 +843,29 @@ static bool may_fit(cook *c, int l)
 static void choose_inner(cook *c, int l)
 {
     int t = c->f->n_tiled - 1;
+    loads least = {0};
     if (l < c->s->op->n_loops) {
         for (int i = 0; i < c->n_sizes[t][l]; i++) {
             c->candidate.size[t][l] = (int32_t)c->sizes[t][l][i];
             if (!may_look(c)) return;
             /* Loops that come later are whole: cutting them saves no pass. */
-            if (is_wanted(c, compute_of(c)) && may_fit(c, l + 1)) choose_inner(c, l + 1);
+            if (is_wanted(c, compute_of(c), 0, &least) && may_fit(c, l + 1)) choose_inner(c, l + 1);
         }
         c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
         return;
     }
     c->compute = compute_of(c);
     measure_level(c, t);
-    if (!is_wanted(c, c->compute) || !level_fits(c, t)) return;
+    if (!is_wanted(c, c->compute, 0, &least) || !level_fits(c, t)) return;
     if (t == 0) {
-        if (may_be_light(c, tw_max(c->compute, least_moved(c, 0, ends_of(c))))) order_level(c, 0, 0);
+        int64_t moved = least_moved(c, 0, ends_of(c), &least);
+        if (may_be_light(c, tw_max(c->compute, moved), &least)) order_level(c, 0, 0);
         return;
     }
     memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
     for (int m = 1; m < c->s->machine->n_memories; m++)
         if (c->f->grain[m] == 0) memset(c->shaped[m], 0, sizeof c->shaped[m]);
-    if (may_be_light(c, c->compute)) choose_outer(c, 0);
+    if (may_be_light(c, c->compute, &least)) choose_outer(c, 0);
 }
 
 /* ---- the shortlist ---- */
@@ -832,11 +876,12 @@ static double slack_of(cook *c)
 {
     enum { LONG = 8 };
     int64_t moved = 0;
+    loads ignored = {0};
     for (int t = 0; t < c->f->n_tiled; t++)
         for (int l = 0; l < c->s->op->n_loops; l++) c->candidate.size[t][l] = (int32_t)c->s->op->loop[l].extent;
     for (int t = 0; t < c->f->n_tiled; t++) {
         measure_level(c, t);
-        moved = tw_max(moved, least_moved(c, t, 0));
+        moved = tw_max(moved, least_moved(c, t, 0, &ignored));
     }
     memset(c->units, 0, sizeof c->units);
     memset(c->shaped, 0, sizeof c->shaped);
@@ -852,13 +897,47 @@ static bool may_be_disturbed(const tw_machine *machine)
     return cost->kernel.banks.busy > 0 || cost->kernel.banks.along > 0 || machine->pads;
 }
 
-bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
+/* What the goals allow at most of a measure, -1: any amount. */
+static tw_wide limit_of(const tw_goals *goals, tw_measure measure)
 {
-    bool timed = goals->n == 1 && goals->goal[0].measure == TW_CYCLES;
-    return s->rules->shortlist && timed && !may_be_disturbed(s->machine);
+    for (int i = goals->n + goals->n_ties; i < goals->n + goals->n_ties + goals->n_limits; i++)
+        if (goals->goal[i].measure == measure) return goals->goal[i].most;
+    return -1;
 }
 
-void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist *shortlist)
+bool tw_shortlist_serves(const tw_space *s) { return s->rules->shortlist && !may_be_disturbed(s->machine); }
+
+bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
+{
+    tw_measure measure = goals->goal[0].measure;
+    if (!tw_shortlist_serves(s) || goals->n != 1) return false;
+    if (measure == TW_ENERGY || measure == TW_TRAFFIC) return limit_of(goals, TW_CYCLES) >= 0;
+    return measure == TW_CYCLES || measure == TW_EDP;
+}
+
+tw_shortlist tw_shortlist_of(const tw_space *s, const tw_goals *goals, const tw_deadline *deadline)
+{
+    static const double slack = 1.001; /* estimates of edges are no exact counts */
+    const tw_goal product = {.measure = TW_EDP, .memory = -1, .engine = -1};
+    tw_wide cycles = limit_of(goals, TW_CYCLES), energy = limit_of(goals, TW_ENERGY);
+    return (tw_shortlist){.goal = tw_shortlist_suits(s, goals) ? goals->goal[0] : product,
+                          .cycles = cycles >= 0 ? (int64_t)cycles : INT64_MAX,
+                          .above = -1,
+                          .energy = energy >= 0 ? slack * (double)energy : INFINITY,
+                          .deadline = deadline};
+}
+
+bool tw_shortlist_doubt(tw_shortlist *shortlist, const tw_goal_value *best)
+{
+    static const int64_t share = 16; /* estimates are rarely further off */
+    if (shortlist->goal.measure == TW_CYCLES) shortlist->cycles = tw_min(shortlist->cycles, (int64_t)best->of[0]);
+    if (shortlist->cycles == INT64_MAX) return false;
+    shortlist->above = shortlist->cycles;
+    shortlist->cycles = tw_sat_add(shortlist->cycles, shortlist->cycles / share);
+    return true;
+}
+
+void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *shortlist)
 {
     cook c = {.s = s,
               .f = &s->frame[frame],
@@ -871,7 +950,7 @@ void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist 
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS) return;
     c.candidate.frame = frame;
     c.slack = slack_of(&c);
-    if (!is_wanted(&c, compute_of(&c))) return;
+    if (!is_wanted(&c, compute_of(&c), 0, &(loads){0})) return;
     for (int t = 0; t < c.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, t, l);
     choose_inner(&c, 0);

@@ -180,18 +180,23 @@ static void find_movers(tw_space *s, int o)
     }
 }
 
-/* What the objectives depend on; without any it is latency. */
-static unsigned wants_of(const tw_search_options *options)
+/* The figures that a measure depends on. */
+static unsigned wants_of(tw_measure measure)
 {
-    unsigned wants = options->n_objectives == 0 ? TW_WANTS_TIME : 0;
-    for (int i = 0; i < options->n_objectives; i++) switch (options->objective[i].measure) {
-        case TW_ENERGY: wants |= TW_WANTS_ENERGY; break;
-        case TW_EDP: wants |= TW_WANTS_ENERGY | TW_WANTS_TIME; break;
-        case TW_TRAFFIC: wants |= TW_WANTS_TRAFFIC; break;
-        case TW_PEAK: break;
-        default: wants |= TW_WANTS_TIME; break;
-        }
-    return wants;
+    switch (measure) {
+    case TW_ENERGY: return TW_WANTS_ENERGY;
+    case TW_EDP: return TW_WANTS_ENERGY | TW_WANTS_TIME;
+    case TW_TRAFFIC: return TW_WANTS_TRAFFIC;
+    case TW_PEAK: return 0;
+    default: return TW_WANTS_TIME;
+    }
+}
+
+void tw_space_aim(tw_space *s, const tw_goals *goals)
+{
+    s->wants = 0;
+    for (int i = 0; i < goals->n + goals->n_ties + goals->n_limits; i++)
+        if (i < goals->n || i >= goals->n + goals->n_ties) s->wants |= wants_of(goals->goal[i].measure);
 }
 
 tw_status tw_space_of(const tw_problem *problem, const tw_search_options *options, tw_arena *arena, tw_diag *diag,
@@ -234,7 +239,8 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
         find_movers(&s, o);
     }
     s.reductions = tw_op_reductions(s.op);
-    s.wants = wants_of(options);
+    s.wants = options->n_objectives == 0 ? TW_WANTS_TIME : 0;
+    for (int i = 0; i < options->n_objectives; i++) s.wants |= wants_of(options->objective[i].measure);
     TW_TRY(make_frames(&s, options, arena));
     *out = s;
     return TW_OK;

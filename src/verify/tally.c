@@ -286,22 +286,32 @@ static double measured(const tw_tally *t, const tw_objective *objective)
     return -1;
 }
 
+/* Objective i is what was measured, and no further above the least that was found than it may be. */
+static void compare_objective(const tw_tally *t, const tw_search_result *s, int i, tw_fault *fault)
+{
+    double is = measured(t, &s->objective[i]), within = s->within ? s->within[i] : 0;
+    double least = s->least ? s->least[i] : s->value[i];
+    if (is >= 0 && s->value[i] != is)
+        tw_fault_set(fault, "the search says that objective %d is %.17g, it is %.17g", i + 1, s->value[i], is);
+    else if (s->value[i] < least || s->value[i] > least * (1 + within))
+        tw_fault_set(fault, "objective %d is %.17g, which is not within %g of the least found, %.17g", i + 1,
+                     s->value[i], within, least);
+    else if (s->bounds && s->bounds[i] > least)
+        tw_fault_set(fault, "the search says that nothing is below %.17g, but the least found is %.17g",
+                     s->bounds[i], least);
+}
+
 static void compare_search(const tw_tally *t, tw_fault *fault)
 {
     const tw_search_result *s = t->in->claims->search;
     if (!s || fault->set) return;
-    for (int i = 0; i < s->n_objectives && !fault->set; i++) {
-        double is = measured(t, &s->objective[i]);
-        if (is >= 0 && s->value[i] != is)
-            tw_fault_set(fault, "the search says that objective %d is %.17g, it is %.17g", i + 1, s->value[i], is);
-    }
-    double gap = s->value[0] > 0 ? (s->value[0] - s->bound) / s->value[0] : 0;
+    for (int i = 0; i < s->n_objectives && !fault->set; i++) compare_objective(t, s, i, fault);
     if (fault->set || s->n_objectives < 1) return;
-    if (s->bound > s->value[0])
-        tw_fault_set(fault, "the search says that nothing is below %.17g, but this is %.17g", s->bound,
-                     s->value[0]);
-    else if (s->proven && s->bound != s->value[0])
-        tw_fault_set(fault, "the search calls %.17g proven, its bound is %.17g", s->value[0], s->bound);
+    double least = s->least ? s->least[0] : s->value[0], gap = least > 0 ? (least - s->bound) / least : 0;
+    if (s->bound > least)
+        tw_fault_set(fault, "the search says that nothing is below %.17g, but this is %.17g", s->bound, least);
+    else if (s->proven && s->bound != least)
+        tw_fault_set(fault, "the search calls %.17g proven, its bound is %.17g", least, s->bound);
     else if (fabs(s->gap - gap) > 1e-9)
         tw_fault_set(fault, "the search says that its gap is %.9g, it is %.9g", s->gap, gap);
 }

@@ -137,6 +137,55 @@ TEST(too_many_objectives_are_refused)
     tw_context_free(o.ctx);
 }
 
+/* What is refused about the tolerances of two objectives. */
+static void check_within(opened *o, const double within[2], bool pareto, const char *message)
+{
+    const tw_objective two[2] = {{TW_CYCLES, NULL}, {TW_ENERGY, NULL}};
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    const tw_plan *plan;
+    options.objective = two;
+    options.n_objectives = 2;
+    options.within = within;
+    options.pareto = pareto;
+    tw_context_clear_messages(o->ctx);
+    CHECK_EQ(tw_plan_search(o->ctx, o->model, o->machine, &options, &plan), TW_ERR_INPUT);
+    CHECK_STR(tw_context_message(o->ctx, 0), message);
+}
+
+TEST(tolerances_that_mean_nothing_are_refused)
+{
+    opened o = open_all();
+    check_within(&o, (const double[]){-0.1, 0}, false,
+                 "error: objective 1 may be above its least by 0 to 100 times, not -0.1");
+    check_within(&o, (const double[]){101, 0}, false,
+                 "error: objective 1 may be above its least by 0 to 100 times, not 101");
+    check_within(&o, (const double[]){0, 0.01}, false,
+                 "error: the last objective has none behind it that it could be above its least for");
+    check_within(&o, (const double[]){0.01, 0}, true,
+                 "error: a Pareto front takes objectives as they are, none of them within a share");
+    tw_context_free(o.ctx);
+}
+
+TEST(a_result_tells_the_least_and_the_bound_of_every_objective)
+{
+    opened o = open_all();
+    const tw_objective two[2] = {{TW_CYCLES, NULL}, {TW_PEAK, "buffer"}};
+    const double within[2] = {0.5, 0};
+    tw_search_options options = TW_SEARCH_OPTIONS_INIT;
+    const tw_plan *plan;
+    options.objective = two;
+    options.n_objectives = 2;
+    options.within = within;
+    options.space = TW_SPACE_NOTES;
+    CHECK_EQ(tw_plan_search(o.ctx, o.model, o.machine, &options, &plan), TW_OK);
+    const tw_search_result *r = tw_plan_search_result(plan, 0);
+    CHECK(r->within[0] == 0.5 && r->within[1] == 0);
+    CHECK(r->least[0] <= r->value[0] && r->value[0] <= 1.5 * r->least[0]);
+    CHECK(r->least[1] == r->value[1]);
+    CHECK(r->bounds[0] == r->bound && r->bounds[1] <= r->least[1]);
+    tw_context_free(o.ctx);
+}
+
 TEST(a_result_lives_as_long_as_the_context_whatever_becomes_of_the_options)
 {
     opened o = open_all();

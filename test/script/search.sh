@@ -38,6 +38,13 @@ refused "--objective has 'latency' twice; it takes different ones of $words" --o
 refused "--objective has 'cycles' twice; it takes different ones of $words" --objective=latency,cycles
 refused "--objective has 'peak:buffer' twice; it takes different ones of $words" --objective=peak:buffer,peak:buffer
 refused "--objective takes at most 4; 'peak:buffer' is one more" --objective=latency,ticks,energy,edp,peak:buffer
+for tolerance in +% +x% +-1% +1e9% +inf%; do
+    refused "--objective takes a tolerance as in latency+1%,energy, from 0 to 10000 %, not '+${tolerance##*+}'" --objective="latency$tolerance,energy"
+done
+refused "--objective takes some of $words, not 'latency+1'" --objective=latency+1,energy
+refused "--objective has 'latency' twice; it takes different ones of $words" --objective=latency+1%,latency
+refused "the last objective has none behind it that its tolerance could serve; say which, as in --objective=latency+1%,energy" --objective=energy,latency+1%
+refused "--pareto takes objectives as they are, without a tolerance" --objective=latency+1%,energy --pareto
 refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto
 refused "--pareto needs two objectives or more, as in --objective=latency,energy" --pareto --objective=ticks
 refused "--space takes one of all, notes, windows, not 'some'" --space=some
@@ -81,6 +88,17 @@ lacks out.txt '"seconds"'; lacks out.txt '"front"'; lacks out.txt '"remedies"'
 expect 0 plan matmul:12x8x8 -m tick-10k --no-verify -o three --objective=peak:buffer,latency,traffic:move,energy; narrow out.txt
 says out.txt "  search      peak of buffer "; says out.txt "then latency "
 expect 0 plan matmul:12x8x8 -m tick-10k --no-verify -o three --objective=edp --ascii; says out.txt "  search      edp "
+
+# ---- the least energy within 1 % of the best latency ----
+near=(matmul:128x128x128,dtype=i8 -m kpu --no-verify)
+expect 0 plan "${near[@]}" -o near1 --no-cache; fastest=$(cycles)
+expect 0 plan "${near[@]}" -o near1 --objective=latency+1%,energy
+says out.txt "(within 1% of 8'486 cycles)"; says out.txt "  energy      23.0 uJ"
+[ "$(cycles)" -le $((fastest + fastest / 100)) ] || fail "$(cycles) cycles are not within 1 % of $fastest"
+expect 0 plan "${near[@]}" -o near2 --objective=latency+1%,energy --json; says err.txt "(from the cache"
+says out.txt '"within": 0.01'; cmp near1/mapping.yaml near2/mapping.yaml || fail "the cache has another mapping"
+expect 0 plan "${near[@]}" -o near2 --objective=latency+2%,energy; lacks err.txt "(from the cache" # another question
+expect 0 plan "${near[@]}" -o near2 --objective=latency+0%,energy --no-cache; [ "$(cycles)" = "$fastest" ] || fail "+0% gives up latency"
 
 # ---- the space, its families, and what limits it ----
 expect 0 plan "${small[@]}" -o all --no-cache; all=$(best)
@@ -253,7 +271,7 @@ damage "without its last byte" head -c -1
 damage "without its last line" head -n -1
 damage "a digit changed" sed 's/^#= best 1*/&1/'
 damage "another tile" sed 's/buffers: {ifm: 1/buffers: {ifm: 2/; s/order: \[m, n/order: [n, m/'
-damage "another format" sed 's/^#? format 1/#? format 0/'
+damage "another format" sed 's/^#? format 2/#? format 0/'
 damage "another version" sed 's/^#? version.*/#? version 0.0.0/'
 damage "text behind it" sed '$a behind'
 damage "zeros" sed 's/./\x00/g'

@@ -62,18 +62,22 @@ static const char *share_text(double share, char out[TW_GROUPED_MAX])
 
 /* ---- how it ended ---- */
 
+/* "latency 8'616 cycles" */
+static void describe_value(const tw_machine *machine, const tw_search_record *r, int i, tw_text *out)
+{
+    char value[VALUE_MAX];
+    const tw_objective *objective = &r->objective[i];
+    const char *word =
+        objective->measure == TW_TICKS ? "" : measure_word(objective->measure); /* the unit says it */
+    tw_text_printf(out, "%s%s%s%s%s%s", i ? ", then " : "", word, objective->at ? " of " : "",
+                   objective->at ? objective->at : "", *word ? " " : "",
+                   value_text(machine, objective->measure, r->value[i], value));
+}
+
 /* "latency 8'616 cycles, then traffic of dma 4'096 bytes" */
 static void describe_values(const tw_machine *machine, const tw_search_record *r, tw_text *out)
 {
-    char value[VALUE_MAX];
-    for (int i = 0; i < r->n_objectives; i++) {
-        const tw_objective *objective = &r->objective[i];
-        const char *word =
-            objective->measure == TW_TICKS ? "" : measure_word(objective->measure); /* the unit says it */
-        tw_text_printf(out, "%s%s%s%s%s%s", i ? ", then " : "", word, objective->at ? " of " : "",
-                       objective->at ? objective->at : "", *word ? " " : "",
-                       value_text(machine, objective->measure, r->value[i], value));
-    }
+    for (int i = 0; i < r->n_objectives; i++) describe_value(machine, r, i, out);
 }
 
 static const char *ending_text(const tw_search_record *r)
@@ -98,6 +102,33 @@ static void describe_proof(const tw_search_record *r, tw_text *out)
     }
     tw_text_printf(out, ", proven");
     if (r->n_optima > 0) tw_text_printf(out, ", attained by %s", tw_grouped(r->n_optima, number));
+}
+
+static double gap_of(const tw_search_record *r, int i)
+{
+    return r->least[i] > r->bounds[i] && r->least[i] > 0 ? (r->least[i] - r->bounds[i]) / r->least[i] : 0;
+}
+
+/* " (within 1% of 8'486 cycles)", and how far from the least that there can be; the last also says how it ended. */
+static void describe_stage(const tw_machine *machine, const tw_search_record *r, int i, tw_text *out)
+{
+    char value[VALUE_MAX], number[TW_GROUPED_MAX];
+    describe_value(machine, r, i, out);
+    if (r->within[i] > 0)
+        tw_text_printf(out, " (within %s of %s)", share_text(r->within[i], number),
+                       value_text(machine, r->objective[i].measure, r->least[i], value));
+    if (r->proven) return;
+    if (gap_of(r, i) > 0)
+        tw_text_printf(out, ", gap %s", share_text(gap_of(r, i), number));
+    else
+        tw_text_printf(out, ", proven");
+}
+
+/* Several objectives that are not all proven: each with its own gap. */
+static void describe_stages(const tw_machine *machine, const tw_search_record *r, tw_text *out)
+{
+    for (int i = 0; i < r->n_objectives; i++) describe_stage(machine, r, i, out);
+    tw_text_printf(out, r->proven ? ", proven" : "%s", ending_text(r));
 }
 
 /* The bound that closed most comes first. */
@@ -153,10 +184,10 @@ static void describe_bound(const tw_machine *machine, const tw_search_record *r,
                    tw_closer_name(r->bound_by));
     if (r->bound_at) tw_text_printf(out, " (%s)", r->bound_at);
     if (!r->proven) return;
-    if (r->value[0] <= r->root_bound)
+    if (r->least[0] <= r->root_bound)
         tw_text_printf(out, ": reached");
     else
-        tw_text_printf(out, ": %s above", share_text(r->value[0] / r->root_bound - 1, number));
+        tw_text_printf(out, ": %s above", share_text(r->least[0] / r->root_bound - 1, number));
 }
 
 void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw_line *line)
@@ -165,8 +196,12 @@ void tw_search_print(const tw_op_plan *plan, const tw_print_options *options, tw
     const tw_machine *machine = plan->program.machine;
     tw_text text[5] = {0};
     if (!plan->searched) return;
-    describe_values(machine, r, &text[0]);
-    describe_proof(r, &text[0]);
+    if (r->n_objectives > 1 && r->n_optima == 0 && (r->proven || r->bounds[1] > 0)) {
+        describe_stages(machine, r, &text[0]);
+    } else {
+        describe_values(machine, r, &text[0]);
+        describe_proof(r, &text[0]);
+    }
     if (options->cached) tw_text_printf(&text[0], " (from the cache)");
     describe_claim(machine, r, &text[1]);
     describe_work(r, options, &text[2]);
@@ -320,6 +355,9 @@ static void write_objectives(const tw_search_record *r, tw_json *j)
         tw_json_key_string(j, "measure", measure_word(r->objective[i].measure));
         tw_json_key_string(j, "at", r->objective[i].at);
         tw_json_key_number(j, "value", r->value[i]);
+        tw_json_key_number(j, "within", r->within[i]);
+        tw_json_key_number(j, "least", r->least[i]);
+        tw_json_key_number(j, "bound", r->bounds[i]);
         tw_json_close(j);
     }
     tw_json_close(j);
