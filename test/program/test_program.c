@@ -57,8 +57,10 @@ TEST(operators_of_every_kind_run_on_every_built_in_machine)
             CHECK_EQ(tw_model_open(ctx, workload[w], &model), TW_OK);
             CHECK_EQ(tw_machine_open(ctx, tw_machine_builtin_name(m), &machine), TW_OK);
             bool offered = machine->engine[machine->compute].computes >> model->op[0].compute & 1;
-            CHECK_EQ(tw_plan_search(ctx, model, machine, &some, &plan), offered ? TW_OK : TW_ERR_INPUT);
-            if (offered) must_verify(ctx, plan, workload[w]);
+            tw_status status = tw_plan_search(ctx, model, machine, &some, &plan);
+            bool pads_less = machine->engine[machine->compute].pad_half && strstr(workload[w], "dilation");
+            CHECK_EQ(status, !offered ? TW_ERR_INPUT : pads_less ? TW_INFEASIBLE : TW_OK);
+            if (status == TW_OK) must_verify(ctx, plan, workload[w]);
             tw_context_free(ctx);
         }
 }
