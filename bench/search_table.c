@@ -75,7 +75,8 @@ static int run_target(const target *t, double times)
 
 /* ---- operators ---- */
 
-#define CONV "conv:64x56x56,out=64,kernel=3,pad=1"
+#define CONV    "conv:64x56x56,out=64,kernel=3,pad=1"
+#define CONV_I8 CONV ",dtype=i8,out_dtype=i8,accumulator=i32"
 static const target before_networks[] = {
     /* quick: within 1 % at once, and the proof */
     {"matmul 64^3 f32, kpu", "matmul:64x64x64,dtype=f32", "kpu", NULL, {TW_CYCLES, NULL}, 0, 0.01, 0.2},
@@ -91,8 +92,8 @@ static const target before_networks[] = {
 };
 static const target after_networks[] = {
     {"conv 3x3 56x56x64, kpu", CONV, "kpu", NULL, {TW_CYCLES, NULL}, 0, 0.01, 2},
-    {"conv 3x3 56x56x64, gemmini-like", CONV, "gemmini-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
-    {"conv 3x3 56x56x64, ethos-u55-like", CONV, "ethos-u55-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
+    {"conv 3x3 56x56x64 i8, gemmini-like", CONV_I8, "gemmini-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
+    {"conv 3x3 56x56x64 i8, ethos-u55-like", CONV_I8, "ethos-u55-like", NULL, {TW_CYCLES, NULL}, 459108, -1, 1},
     {"swiglu 256x4096x14336, kpu",
      "matmul:256x14336x4096" SWIGLU_TYPE,
      "kpu",

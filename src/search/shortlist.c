@@ -64,6 +64,7 @@ static bool is_allowed(const cook *c, int t, int l, int64_t size)
 {
     const tw_level_limits *limits = &c->s->limits.level[c->f->memory[t] - 1];
     int64_t extent = c->s->op->loop[l].extent, rows = t == c->f->n_tiled - 1 ? rows_of(c, l) : 1;
+    if (tw_space_size_near(c->s, c->f, t, l, size) != size) return false;
     if (c->windows >> l & 1) return size == extent;
     if (size < extent && extent / tw_cdiv(extent, size) < tw_max(c->s->min_tile, limits->min_tile)) return false;
     return (double)passes_of(extent, size, rows) <= c->slack * (double)tw_cdiv(extent, rows);
@@ -131,6 +132,15 @@ static void list_passes(cook *c, int t, int l)
         if (is_allowed(c, t, l, size) && !is_matched(c, t, l, size)) add_size(c, t, l, size);
 }
 
+/* The smallest size from this one on that the compute engine takes. */
+static int64_t taken_above(const cook *c, int t, int l, int64_t size)
+{
+    const tw_taken *taken = &c->s->taken[l];
+    int64_t above =
+        t == c->f->n_tiled - 1 ? tw_number_above(&taken->tiles, size) : tw_cdiv(size, taken->step) * taken->step;
+    return above > 0 ? tw_min(above, c->s->op->loop[l].extent) : size;
+}
+
 /* First those that divide, then those that waste no pass, then others, if there is room. */
 static void list_sizes(cook *c, int t, int l)
 {
@@ -139,7 +149,7 @@ static void list_sizes(cook *c, int t, int l)
     list_passes(c, t, l);
     double before = (double)extent;
     for (int64_t count = count_after(extent, 1); count > 0; count = count_after(extent, count)) {
-        int64_t size = tw_cdiv(extent, count);
+        int64_t size = taken_above(c, t, l, tw_cdiv(extent, count));
         if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, size) || 4 * (double)size > 3 * before) continue;
         before = (double)size;
         add_size(c, t, l, size);

@@ -331,6 +331,21 @@ static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
     }
 }
 
+/* The sizes that the compute engine takes along some loops. */
+static void print_sizes(maker *m, FILE *f)
+{
+    static const char *const loop[] = {"m", "n", "k", "ox", "oc", "c", "d0", "d1", "kx"};
+    const char *sep = "";
+    fprintf(f, "tile_sizes: {");
+    for (size_t i = 0; i < TW_COUNT(loop); i++) {
+        int64_t least = pick(m, 1, 2);
+        if (i > 0 && chance(m, 2)) continue;
+        fprintf(f, "%s%s: [%" PRId64 ", %" PRId64 "]", sep, loop[i], least, least + pick(m, 1, 4));
+        sep = ", ";
+    }
+    fprintf(f, "}, ");
+}
+
 static void print_compute(maker *m, FILE *f, int on)
 {
     fprintf(f, "  - {name: mac, computes: [multiply-add, add, max, average, min, product, map], on: %s, ",
@@ -348,7 +363,8 @@ static void print_compute(maker *m, FILE *f, int on)
     }
     if (m->async && chance(m, 4)) fprintf(f, "unrolls: parallel, ");
     if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
-    if (!m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, ");
+    if (!m->cluster && chance(m, 6)) fprintf(f, "tile_multiple: %" PRId64 ", ", pick(m, 2, 3));
+    if (!m->cluster && chance(m, 8)) print_sizes(m, f);
     if (chance(m, 8)) fprintf(f, "pad_limit: half-kernel, ");
     if (chance(m, 2)) fprintf(f, "energy: %" PRId64 " pJ, ", pick(m, 0, 9));
     if (m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, multiple_loops: parallel, ");
