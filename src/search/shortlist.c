@@ -507,6 +507,26 @@ static void choose_outer(cook *c, int l)
     }
 }
 
+/* Passes of all executions for the blocks of an operand that stays in place; 0: none does. */
+static int64_t block_passes(const cook *c)
+{
+    const tw_space *s = c->s;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int t = c->f->n_tiled - 1;
+    int64_t most = 0;
+    for (int o = 0; o < s->op->n_operands && cost->kind == TW_COST_ARRAY && cost->array.stationary; o++) {
+        int64_t passes = cost->array.block_least;
+        if (!(cost->array.stationary & tw_role_of(s->op, o))) continue;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            int64_t extent = s->op->loop[l].extent, size = c->candidate.size[t][l];
+            passes = tw_sat_mul(passes, tw_space_depends(s, o, l) ? passes_of(extent, size, rows_of(c, l))
+                                                                  : tw_cdiv(extent, size));
+        }
+        most = tw_max(most, passes);
+    }
+    return most;
+}
+
 /* Cycles of all executions. */
 static int64_t compute_of(cook *c)
 {
@@ -520,7 +540,7 @@ static int64_t compute_of(cook *c)
         execs = tw_sat_mul(execs, tw_cdiv(extent, size));
     }
     c->execs = execs;
-    return tw_cdiv(tw_busy_of(mac, execs, work), mac->count);
+    return tw_cdiv(tw_busy_of(mac, execs, tw_max(work, block_passes(c))), mac->count);
 }
 
 /* Whether tiles of these sizes, the loops from l on being as short as can be, may fit. */

@@ -399,6 +399,32 @@ static int64_t compute_passes(const tw_view *v, int more)
     return passes;
 }
 
+/* Passes in all for the blocks of an operand that stays in place, at least; 0: none does. Every tile along the other loops has its
+ * blocks anew. */
+static int64_t block_passes(const tw_view *v)
+{
+    const tw_space *s = v->s;
+    const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
+    int64_t most = 0;
+    for (int o = 0; o < s->op->n_operands && array->stationary && !v->skips; o++) {
+        int64_t passes = array->block_least, together[TW_MAX_DIMS] = {1, 1, 1, 1};
+        if (!(array->stationary & tw_role_of(s->op, o))) continue;
+        for (int l = 0; l < s->op->n_loops; l++) {
+            int d = v->f->over.dim[l] - 1;
+            bool moves = tw_space_depends(s, o, l);
+            if (moves && d >= 0 && v->f->alone[d] != l)
+                together[d] = tw_sat_mul(together[d], s->op->loop[l].extent);
+            else if (moves)
+                passes = tw_sat_mul(passes, d >= 0 ? v->passes[d] : s->op->loop[l].extent);
+            else
+                passes = tw_sat_mul(passes, v->n[v->f->n_tiled][l]);
+        }
+        for (int d = 0; d < array->n_dims; d++) passes = tw_sat_mul(passes, tw_cdiv(together[d], array->size[d]));
+        most = tw_max(most, passes);
+    }
+    return most;
+}
+
 /* Cycles of all executions of a kernel when the tiles are one size and all alike, with nothing to disturb them; 0: they are
  * not. */
 static int64_t kernel_cycles(const tw_view *v, const tw_cost *cost)
@@ -419,7 +445,8 @@ int64_t tw_view_compute(const tw_view *v, int more)
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
     int64_t exact = mac->cost.kind == TW_COST_KERNEL ? kernel_cycles(v, &mac->cost) : 0;
     if (exact > 0) return exact;
-    int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v, more) : v->points;
+    bool array = mac->cost.kind == TW_COST_ARRAY;
+    int64_t work = array ? tw_max(compute_passes(v, more), block_passes(v)) : v->points;
     return tw_cdiv(tw_busy_of(mac, v->execs[v->f->n_tiled], work), mac->count);
 }
 

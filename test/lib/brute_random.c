@@ -288,7 +288,12 @@ static void print_cost(maker *m, FILE *f, bool computes)
     fprintf(f, "cost: {array: %s%" PRId64, shape < 2 ? "[" : "{lanes: ", pick(m, 1, 3));
     if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, 3));
     if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, 2));
-    fprintf(f, "%s, latency: %" PRId64 "}%s", shape < 2 ? "]" : "}", fixed, pipelined);
+    fprintf(f, "%s, latency: %" PRId64, shape < 2 ? "]" : "}", fixed);
+    if (chance(m, 4)) {
+        static const char *const stays[] = {"activations", "weights", "output"};
+        fprintf(f, ", stationary: %s, block_least: %" PRId64, stays[pick(m, 0, 2)], pick(m, 1, 6));
+    }
+    fprintf(f, "}%s", pipelined);
 }
 
 static const char *memory_name(int i)
