@@ -2,6 +2,8 @@
 #include "search/shortlist.h"
 
 #include "search/view.h"
+#include "tile/box.h"
+#include "tile/shape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,8 +35,10 @@ typedef struct cook {
     /* of its sizes */
     int64_t compute, execs;
     int64_t trips[TW_SHORTLIST_LEVELS][TW_MAX_LOOPS];
-    int64_t units[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of a buffer                        */
-    int64_t sweep[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of all tiles, each once            */
+    int64_t units[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS];  /* of a buffer                        */
+    int64_t sweep[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS];  /* of all tiles, each once            */
+    bool by_shape;                                        /* some mover is paid for rows and planes, */
+    tw_shape shape[TW_SHORTLIST_LEVELS][TW_MAX_OPERANDS]; /* of a whole tile then               */
     int n_cut[TW_SHORTLIST_LEVELS];
     int n_parallel[TW_SHORTLIST_LEVELS];
 } cook;
@@ -254,6 +258,34 @@ static void load(const tw_machine *machine, loads *busy, int e, int64_t commands
     busy->most[e] = tw_max(busy->most[e], cycles);
 }
 
+/* Cycles of the transfer of a whole tile into or out of memory m. */
+static int64_t price_of(const cook *c, int m, int o)
+{
+    const tw_cost *cost = &c->s->machine->engine[c->s->mover[m][o]].cost;
+    int t = c->f->grain[m];
+    if (!tw_cost_by_shape(cost)) return tw_cost_of_units(cost, c->units[t][o]);
+    return tw_cost_cycles(cost, tw_cost_of_transfer(&cost->descriptor, &c->shape[t][o]));
+}
+
+/* Transfers of operand o into or out of memory m. Where rows are paid for, beats are fewer at the edges, rows are not. */
+static void load_tiles(const cook *c, loads *busy, int m, int o, tw_load sum)
+{
+    const tw_machine *machine = c->s->machine;
+    int e = c->s->mover[m][o], t = c->f->grain[m];
+    tw_cost bare = machine->engine[e].cost;
+    if (!tw_cost_by_shape(&bare)) {
+        load(machine, busy, e, sum.transfers, sum.units);
+        return;
+    }
+    bare.descriptor.per_beat = 0;
+    int64_t rows = tw_cost_cycles(&bare, tw_cost_of_transfer(&bare.descriptor, &c->shape[t][o]));
+    double share = (double)sum.units / ((double)tw_max(1, sum.transfers) * (double)tw_max(1, c->units[t][o]));
+    double each = (double)rows + fmin(share, 1) * (double)(price_of(c, m, o) - rows);
+    int64_t cycles = (int64_t)fmin((double)sum.transfers * each, 0x1p62);
+    busy->all[e] = tw_sat_add(busy->all[e], cycles);
+    busy->most[e] = tw_max(busy->most[e], cycles);
+}
+
 /* Chooses what the memories keep; false: it does not fit. *waits: cycles in which the array waits for its only sum buffer. */
 static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
 {
@@ -267,13 +299,10 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         int64_t room = s->machine->memory[m].size;
         if (tw_space_holds(s, m, output)) {
             int64_t sums = n_outputs > 1 && 2 * c->units[t][output] <= room ? 2 : 1;
-            int e = s->mover[m][output];
             int64_t stores = product_of(n, n->depends[output] & span_of(0, n->end[t]));
             room -= sums * c->units[t][output];
-            if (n_outputs > 1 && sums == 1)
-                *waits = tw_sat_add(
-                    *waits, tw_sat_mul(stores, tw_cost_of_units(&s->machine->engine[e].cost, c->units[t][output])));
-            load(s->machine, busy, e, stores, c->sweep[t][output]);
+            if (n_outputs > 1 && sums == 1) *waits = tw_sat_add(*waits, tw_sat_mul(stores, price_of(c, m, output)));
+            load_tiles(c, busy, m, output, (tw_load){stores, c->sweep[t][output]});
         }
         if (room < 0) return false;
         if (!tw_space_holds(s, m, 0)) continue;
@@ -283,7 +312,7 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         for (int o = 0; o < output; o++) {
             c->candidate.keep[m][o] = (int8_t)w.best[o].keep;
             asked[o] = w.best[o].first;
-            load(s->machine, busy, s->mover[m][o], w.best[o].transfers, w.best[o].moved);
+            load_tiles(c, busy, m, o, (tw_load){w.best[o].transfers, w.best[o].moved});
         }
     }
     return true;
@@ -296,16 +325,11 @@ static int64_t ends_of(const cook *c)
     int output = tw_op_output(s->op);
     int64_t cycles = tw_cdiv(s->machine->launch, TW_MILLI), before = 0;
     for (int m = 1; m < s->machine->n_memories; m++) {
-        int t = c->f->grain[m];
-        if (tw_space_holds(s, m, output)) {
-            const tw_engine *e = &s->machine->engine[s->mover[m][output]];
-            cycles = tw_sat_add(cycles, tw_cost_of_units(&e->cost, c->units[t][output]));
-        }
+        if (tw_space_holds(s, m, output)) cycles = tw_sat_add(cycles, price_of(c, m, output));
         if (!tw_space_holds(s, m, 0)) continue;
         int64_t most = 0, all = 0;
         for (int o = 0; o < output; o++) {
-            const tw_engine *e = &s->machine->engine[s->mover[m][o]];
-            int64_t one = tw_cost_of_units(&e->cost, c->units[t][o]);
+            int64_t one = price_of(c, m, o);
             most = tw_max(most, one);
             all = tw_sat_add(all, one);
         }
@@ -414,6 +438,19 @@ static int64_t sweep_of(const cook *c, int t, int o, const int64_t *n_tiles)
     return units;
 }
 
+/* How a tile with these lengths lies in the tensor of operand o. */
+static tw_shape shape_of(const tw_space *s, int o, const int64_t *len)
+{
+    const tw_operand *operand = &s->op->operand[o];
+    tw_region region = {0};
+    for (int a = 0; a < operand->n_axes; a++) {
+        const tw_axis *axis = &operand->axis[a];
+        region.axis[a].hi =
+            tw_clamp(tw_cdiv(tw_axis_stretch(axis, len), tw_max(1, axis->divisor)), 1, axis->extent);
+    }
+    return tw_region_shape(operand, &region, NULL, s->elem_units[o]);
+}
+
 static void measure_level(cook *c, int t)
 {
     const tw_space *s = c->s;
@@ -434,6 +471,7 @@ static void measure_level(cook *c, int t)
     for (int o = 0; o < s->op->n_operands; o++) {
         c->units[t][o] = s->elem_units[o] * tw_footprint_most(s, o, len);
         c->sweep[t][o] = sweep_of(c, t, o, n_tiles);
+        if (c->by_shape) c->shape[t][o] = shape_of(s, o, len);
     }
 }
 
@@ -464,7 +502,7 @@ static int64_t least_moved(const cook *c, int t)
     }
     for (int m = 1; m < s->machine->n_memories; m++)
         for (int o = 0; o < s->op->n_operands && c->f->grain[m] == t; o++)
-            if (tw_space_holds(s, m, o)) load(s->machine, &busy, s->mover[m][o], n_tiles[o], c->sweep[t][o]);
+            if (tw_space_holds(s, m, o)) load_tiles(c, &busy, m, o, (tw_load){n_tiles[o], c->sweep[t][o]});
     for (int e = 0; e < s->machine->n_engines; e++)
         most = tw_max(most, tw_cdiv(busy.all[e], s->machine->engine[e].count));
     return most;
@@ -527,6 +565,17 @@ static int64_t block_passes(const cook *c)
     return most;
 }
 
+/* Cycles of the kernel on a whole tile. */
+static int64_t kernel_of(const cook *c)
+{
+    const tw_space *s = c->s;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int64_t len[TW_MAX_LOOPS] = {0};
+    for (int l = 0; l < s->op->n_loops; l++) len[l] = c->candidate.size[c->f->n_tiled - 1][l];
+    tw_kernel_nest tile = tw_nest_of(s->op, len, s->elem_units[tw_max(0, tw_op_output(s->op) - 1)]);
+    return tw_cost_cycles(cost, tw_cost_of_kernel(&cost->kernel, &tile, false));
+}
+
 /* Cycles of all executions. */
 static int64_t compute_of(cook *c)
 {
@@ -540,6 +589,7 @@ static int64_t compute_of(cook *c)
         execs = tw_sat_mul(execs, tw_cdiv(extent, size));
     }
     c->execs = execs;
+    if (mac->cost.kind == TW_COST_KERNEL) return tw_cdiv(tw_sat_mul(execs, kernel_of(c)), mac->count);
     return tw_cdiv(tw_busy_of(mac, execs, tw_max(work, block_passes(c))), mac->count);
 }
 
@@ -574,6 +624,7 @@ static void choose_inner(cook *c, int l)
         return;
     }
     memcpy(c->units[0], c->units[t], sizeof c->units[0]); /* tiles outside are no smaller */
+    memcpy(c->shape[0], c->shape[t], sizeof c->shape[0]);
     if (may_be_light(c, c->compute)) choose_outer(c, 0);
 }
 
@@ -609,6 +660,8 @@ static double slack_of(cook *c)
         moved = tw_max(moved, least_moved(c, t));
     }
     memset(c->units, 0, sizeof c->units);
+    for (int t = 0; t < c->f->n_tiled; t++)
+        for (int o = 0; o < c->s->op->n_operands; o++) c->shape[t][o] = (tw_shape){.planes = 1, .rows = 1};
     if (moved > LONG * ends_of(c)) return 1.25;
     return fmax(1.25, (double)moved / (double)tw_max(1, compute_of(c)));
 }
@@ -616,7 +669,8 @@ static double slack_of(cook *c)
 bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
 {
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && !tw_cost_contends(cost);
+    bool calm = !tw_cost_contends(cost) || cost->kernel.banks.count == 0; /* nothing disturbs executions */
+    return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && calm;
 }
 
 void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist *shortlist)
@@ -631,6 +685,7 @@ void tw_shortlist_add(const tw_space *s, int frame, int64_t below, tw_shortlist 
               .windows = tw_op_windows(s->op)};
     if (c.f->n_tiled > TW_SHORTLIST_LEVELS || is_mirrored(s, frame)) return;
     c.candidate.frame = frame;
+    for (int e = 0; e < s->machine->n_engines; e++) c.by_shape |= tw_cost_by_shape(&s->machine->engine[e].cost);
     c.slack = slack_of(&c);
     for (int t = 0; t < c.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, t, l);
