@@ -244,8 +244,10 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
     }
 }
 
-typedef struct loads { /* cycles of engines, of all commands and of those of the busiest operand */
-    int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
+/* Cycles of engines: of all commands, of those of the busiest operand, and of those that are over when the outermost loop takes
+ * its second step. */
+typedef struct loads {
+    int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES], early[TW_MAX_ENGINES];
 } loads;
 
 static void load(const tw_machine *machine, loads *busy, int e, int64_t commands, int64_t units)
@@ -286,6 +288,15 @@ static void load_tiles(const cook *c, loads *busy, int m, int o, tw_load sum)
     busy->most[e] = tw_max(busy->most[e], cycles);
 }
 
+/* The same of an input that is kept: what stays while the outermost loop runs comes in its first step. */
+static void load_input(const cook *c, loads *busy, int m, int o, const residency *kept)
+{
+    int e = c->s->mover[m][o];
+    int64_t before = busy->all[e];
+    load_tiles(c, busy, m, o, (tw_load){kept->transfers, kept->moved});
+    if (kept->first & 1) busy->early[e] = tw_sat_add(busy->early[e], busy->all[e] - before);
+}
+
 /* Chooses what the memories keep; false: it does not fit. *waits: cycles in which the array waits for its only sum buffer. */
 static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
 {
@@ -312,7 +323,7 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         for (int o = 0; o < output; o++) {
             c->candidate.keep[m][o] = (int8_t)w.best[o].keep;
             asked[o] = w.best[o].first;
-            load_tiles(c, busy, m, o, (tw_load){w.best[o].transfers, w.best[o].moved});
+            load_input(c, busy, m, o, &w.best[o]);
         }
     }
     return true;
@@ -371,16 +382,31 @@ static bool is_wanted(const cook *c, int64_t cycles)
     return shortlist->n < TW_SHORTLIST_CANDIDATES || cycles <= shortlist->candidate[shortlist->n - 1].cycles;
 }
 
+/* Cycles of the first step of the outermost loop and of the others, when executions take so long in all: what comes in the first
+ * step alone hides behind its executions, not behind all. */
+static int64_t steps_of(const cook *c, const nest *n, const loads *busy, int64_t compute)
+{
+    const tw_machine *machine = c->s->machine;
+    int64_t steps = n->n > 0 ? n->trips[0] : 1, first = compute / steps, other = first;
+    for (int e = 0; e < machine->n_engines; e++) {
+        int64_t early = busy->early[e] / machine->engine[e].count;
+        int64_t each = (busy->all[e] - busy->early[e]) / steps / machine->engine[e].count;
+        first = tw_max(first, tw_sat_add(early, each));
+        other = tw_max(other, each);
+    }
+    return tw_sat_add(first, tw_sat_mul(other, steps - 1));
+}
+
 static void weigh(cook *c)
 {
     const tw_machine *machine = c->s->machine;
     nest n = nest_of(c);
-    loads busy = {{0}, {0}};
+    loads busy = {{0}, {0}, {0}};
     int64_t waits, ends = ends_of(c), moving = 0;
     c->shortlist->n_weighed++;
     c->left--;
     if (!keep_most(c, &n, &busy, &waits)) return;
-    int64_t cycles = tw_sat_add(c->compute, waits);
+    int64_t cycles = steps_of(c, &n, &busy, tw_sat_add(c->compute, waits));
     for (int e = 0; e < machine->n_engines; e++) {
         int64_t count = machine->engine[e].count;
         moving = tw_sat_add(moving, busy.all[e]);
@@ -492,7 +518,7 @@ static bool level_fits(const cook *c, int t)
 static int64_t least_moved(const cook *c, int t)
 {
     const tw_space *s = c->s;
-    loads busy = {{0}, {0}};
+    loads busy = {{0}, {0}, {0}};
     int64_t most = 0, n_tiles[TW_MAX_OPERANDS];
     for (int o = 0; o < s->op->n_operands; o++) {
         n_tiles[o] = 1;
