@@ -36,7 +36,9 @@ static bool fits(const plant *p, const int64_t *len)
         if (p->f->grain[m] != p->t) continue;
         for (int o = 0; o < s->op->n_operands; o++) {
             count[o] = tw_space_holds(s, m, o) ? buffers_in(p, m, o) : 0;
-            units[o] = tw_sat_mul(s->elem_units[o], tw_footprint_most(s, o, len));
+            bool inner = p->t == p->f->n_tiled - 1;
+            int64_t each = inner ? tw_space_held_units(s, m, o, len) : s->elem_units[o];
+            units[o] = tw_sat_mul(each, tw_footprint_most(s, o, len));
         }
         int64_t used = tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align, s->resident);
         if (used > s->machine->memory[m].size) return false;

@@ -297,6 +297,16 @@ static void load_input(const cook *c, loads *busy, int m, int o, const residency
     if (kept->first & 1) busy->early[e] = tw_sat_add(busy->early[e], busy->all[e] - before);
 }
 
+/* Units of a buffer of the output in memory m, where sums may be unfinished. */
+static int64_t sum_units(const cook *c, int m)
+{
+    const tw_space *s = c->s;
+    int output = tw_op_output(s->op);
+    int64_t len[TW_MAX_LOOPS] = {0};
+    for (int l = 0; l < s->op->n_loops; l++) len[l] = c->candidate.size[c->f->n_tiled - 1][l];
+    return c->units[c->f->grain[m]][output] / s->elem_units[output] * tw_space_held_units(s, m, output, len);
+}
+
 /* Chooses what the memories keep; false: it does not fit. *waits: cycles in which the array waits for its only sum buffer. */
 static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
 {
@@ -309,9 +319,9 @@ static bool keep_most(cook *c, const nest *n, loads *busy, int64_t *waits)
         int t = c->f->grain[m];
         int64_t room = s->machine->memory[m].size;
         if (tw_space_holds(s, m, output)) {
-            int64_t sums = n_outputs > 1 && 2 * c->units[t][output] <= room ? 2 : 1;
+            int64_t units = sum_units(c, m), sums = n_outputs > 1 && 2 * units <= room ? 2 : 1;
             int64_t stores = product_of(n, n->depends[output] & span_of(0, n->end[t]));
-            room -= sums * c->units[t][output];
+            room -= sums * units;
             if (n_outputs > 1 && sums == 1) *waits = tw_sat_add(*waits, tw_sat_mul(stores, price_of(c, m, output)));
             load_tiles(c, busy, m, output, (tw_load){stores, c->sweep[t][output]});
         }
@@ -695,7 +705,9 @@ static double slack_of(cook *c)
 bool tw_shortlist_suits(const tw_space *s, const tw_goals *goals)
 {
     const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
-    bool calm = !tw_cost_contends(cost) || cost->kernel.banks.count == 0; /* nothing disturbs executions */
+    /* Nothing disturbs executions, and none is padded. */
+    bool calm = !tw_cost_contends(cost) ||
+                (cost->kernel.banks.count == 0 && !s->machine->pads); /* nothing disturbs executions */
     return s->rules->shortlist && goals->n == 1 && goals->goal[0].measure == TW_CYCLES && calm;
 }
 

@@ -266,6 +266,14 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     return TW_OK;
 }
 
+int64_t tw_space_held_units(const tw_space *s, int m, int o, const int64_t *len)
+{
+    bool cut = false;
+    if (o != tw_op_output(s->op) || m != tw_path_innermost(s->path[o])) return s->elem_units[o];
+    for (int l = 0; l < s->op->n_loops; l++) cut |= s->op->loop[l].reduces && len[l] < s->op->loop[l].extent;
+    return cut ? s->partial_units : s->elem_units[o];
+}
+
 int64_t tw_space_pass_slots(const tw_space *s, int m, int o)
 {
     const tw_number_limit *limit = &s->limits.level[m - 1].slots[o];

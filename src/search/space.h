@@ -137,6 +137,8 @@ static inline bool tw_range_open(tw_range r) { return r.lo < r.hi; }
 unsigned tw_op_windows(const tw_op *op);
 TW_NODISCARD tw_status tw_space_of(const tw_problem *problem, const tw_search_options *options, tw_arena *arena,
                                    tw_diag *diag, tw_space *out);
+/* Units of an element of operand o in memory m when innermost tiles have these lengths: unfinished sums have a type of their own. */
+int64_t tw_space_held_units(const tw_space *space, int m, int o, const int64_t *len);
 /* Lockstep: buffers of an operand in a memory that is passed through; two unless the user wants another number. */
 int64_t tw_space_pass_slots(const tw_space *space, int m, int o);
 /* How many points it has, those that do not fit included. */

@@ -62,7 +62,7 @@ static int64_t best_of(const char *workload, const char *on, int64_t budget)
 TEST(machines_that_take_multiples_have_good_plans_at_once)
 {
     static const char conv[] = "conv:64x56x56,out=64,kernel=3,pad=1,dtype=i8,out_dtype=i8,accumulator=i32";
-    int64_t gemmini = best_of(conv, "gemmini-like", 100000), ethos = best_of(conv, "ethos-u55-like", 100000);
+    int64_t gemmini = best_of(conv, "gemmini-like", 400000), ethos = best_of(conv, "ethos-u55-like", 400000);
     CHECK(gemmini > 0 && gemmini <= 470000);
     CHECK(ethos > 0 && ethos <= 700000);
 }
