@@ -3,39 +3,15 @@
  *     bench_search                     targets, a table of layers, simulated points per second
  *     bench_search best-tiles [FILE]   traffic into a scratchpad: a reference, the family of its tiles, and everything
  *     bench_search resnet18            the layers of a network on two machines, as networks are planned
+ *     bench_search table [TIMES]       what is asked of the search, row by row, on one core: the value, the gap and the seconds
+ *                                      to reach, and what was reached; each may take TIMES (1) as long
  *
  * A search that does not end within its time is told to stop: its gap is then above 0. FILE has one JSON object per
  * line, as ../shared/data/golden/kpu/reference_best_tiles_os_64KiB.jsonl. */
-#include "bench.h"
+#include "search_run.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct bench_run { /* what a search said */
-    bool found;
-    tw_search_result r;
-} bench_run;
-
-/* Searches one operator; `machine` is a built-in name or, with line ends, the text of one. Messages are printed. */
-static int run(const char *workload, const char *machine, const tw_search_options *options, bench_run *out)
-{
-    tw_context *ctx = tw_context_new();
-    const tw_model *model;
-    const tw_machine *m;
-    const tw_plan *plan;
-    if (!ctx) return 70;
-    tw_status status = tw_model_open(ctx, workload, &model);
-    if (status == TW_OK)
-        status = strchr(machine, '\n') ? tw_machine_parse(ctx, "machine", machine, &m)
-                                       : tw_machine_open(ctx, machine, &m);
-    if (status == TW_OK) status = tw_plan_search(ctx, model, m, options, &plan);
-    *out = (bench_run){.found = status == TW_OK};
-    if (status == TW_OK) out->r = *tw_plan_search_result(plan, 0);
-    out->r.bound_at = NULL; /* belongs to the context */
-    if (status != TW_OK) printf("  %s: %s\n", workload, tw_context_message(ctx, 0));
-    tw_context_free(ctx);
-    return status == TW_OK || status == TW_INFEASIBLE ? 0 : 70;
-}
 
 static void print_head(const char *title)
 {
@@ -74,7 +50,7 @@ static int run_targets(void)
                                      .time_limit = 20,
                                      .prove = true};
         bench_run b;
-        int code = run(row[i].workload, row[i].machine, &options, &b);
+        int code = bench_search(row[i].workload, row[i].machine, NULL, &options, &b);
         if (code) return code;
         print_row(row[i].what, &b);
         printf("  the target is a proof within %.2f s; the space has %.3g points\n", row[i].target, b.r.n_space);
@@ -139,7 +115,7 @@ static int run_layers(const char *title, const layer *row, size_t n, const char 
     print_head(title);
     for (size_t i = 0; i < n; i++) {
         bench_run b;
-        int code = run(row[i].workload, machine ? machine : row[i].machine, options, &b);
+        int code = bench_search(row[i].workload, machine ? machine : row[i].machine, NULL, options, &b);
         if (code) return code;
         print_row(row[i].what, &b);
         n_proven += b.found && b.r.proven;
@@ -200,7 +176,7 @@ static int run_speed(void)
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         tw_search_options options = {.exhaustive = true, .max_buffers = 2, .n_threads = 1, .time_limit = 3};
         bench_run b;
-        int code = run(row[i].workload, row[i].machine, &options, &b);
+        int code = bench_search(row[i].workload, row[i].machine, NULL, &options, &b);
         if (code) return code;
         printf("%-22s %9" PRId64 " %8.3f %12.0f\n", row[i].what, b.r.n_points, b.r.seconds,
                b.r.seconds > 0 ? (double)b.r.n_points / b.r.seconds : 0);
@@ -209,23 +185,6 @@ static int run_speed(void)
 }
 
 /* ---- tiles with the least traffic ---- */
-
-#define SCRATCHPAD                                                                             \
-    "machine: scratchpad\nunit: byte\ntiming: async\nmemories:\n"                              \
-    "  - {name: dram, size: unlimited}\n  - {name: scratchpad, size: %" PRId64 "}\nengines:\n" \
-    "  - {name: dma, between: [dram, scratchpad], cost: {latency: 0, per_cycle: 64}}\n"        \
-    "  - {name: mac, computes: multiply-add, on: scratchpad, cost: {latency: 0, per_cycle: 256}}\n"
-
-enum { ELEM_BYTES = 4 };
-
-/* The number after "key":, 0 when there is none. */
-static int64_t json_number(const char *line, const char *key)
-{
-    char quoted[40];
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    const char *at = strstr(line, quoted);
-    return at ? strtoll(at + strlen(quoted), NULL, 10) : 0;
-}
 
 /* Bytes of the best tiles of the family: multiples of the granule, one tile of each operand, k innermost. */
 static int64_t family_bytes(const char *workload, int64_t granule, int64_t capacity)
@@ -236,24 +195,24 @@ static int64_t family_bytes(const char *workload, int64_t granule, int64_t capac
     int64_t bytes = 0;
     if (ctx && tw_model_open(ctx, workload, &model) == TW_OK &&
         tw_traffic_best(ctx, model, 0, "m n k", granule, capacity, &choice) == TW_OK)
-        bytes = ELEM_BYTES * choice->elems;
+        bytes = BENCH_ELEM_BYTES * choice->elems;
     tw_context_free(ctx);
     return bytes;
 }
 
 static int compare_shape(const char *line, int64_t *n_worse)
 {
-    int64_t e[3] = {json_number(line, "M"), json_number(line, "N"), json_number(line, "K")};
-    int64_t capacity = json_number(line, "cap_elems"), best = json_number(line, "best_true");
+    int64_t e[3] = {bench_json_number(line, "M"), bench_json_number(line, "N"), bench_json_number(line, "K")};
+    int64_t capacity = bench_json_number(line, "cap_elems"), best = bench_json_number(line, "best_true");
     char workload[100], machine[700], shape[60];
     snprintf(shape, sizeof shape, "%" PRId64 "x%" PRId64 "x%" PRId64, e[0], e[1], e[2]);
     snprintf(workload, sizeof workload, "matmul:%s,dtype=f32", shape);
-    snprintf(machine, sizeof machine, SCRATCHPAD, ELEM_BYTES * capacity);
-    int64_t family = family_bytes(workload, json_number(line, "granule"), capacity);
+    bench_scratchpad(BENCH_ELEM_BYTES * capacity, machine);
+    int64_t family = family_bytes(workload, bench_json_number(line, "granule"), capacity);
     tw_search_options options = {
         .n_objectives = 1, .objective = (const tw_objective[]){{TW_TRAFFIC, "scratchpad"}}, .time_limit = 10};
     bench_run b;
-    int code = run(workload, machine, &options, &b);
+    int code = bench_search(workload, machine, NULL, &options, &b);
     if (code) return code;
     if (!b.found || b.r.best > family || family != best) ++*n_worse;
     printf("%-16s %11" PRId64 " %11" PRId64 " %11" PRId64 " %5.1f%% %5.1f %7.3f\n", shape, best, family, b.r.best,
@@ -286,6 +245,7 @@ int main(int argc, char **argv)
     static const char file[] = "../shared/data/golden/kpu/reference_best_tiles_os_64KiB.jsonl";
     if (argc > 1 && strcmp(argv[1], "best-tiles") == 0) return compare_tiles(argc > 2 ? argv[2] : file);
     if (argc > 1 && strcmp(argv[1], "resnet18") == 0) return run_resnet18();
+    if (argc > 1 && strcmp(argv[1], "table") == 0) return bench_table(argc > 2 ? atof(argv[2]) : 1, file);
     const tw_search_options limited = {.time_limit = 5};
     int code = run_targets();
     if (code == 0) code = run_layers("kpu, i8", layers, TW_COUNT(layers), NULL, &limited);

@@ -1,6 +1,8 @@
 /* src/advise/moves.c - see moves.h. */
 #include "advise/moves.h"
 
+#include "mapping/taken.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -51,10 +53,8 @@ static int64_t size_at(const tw_op *op, const tw_op_map *map, int level, int loo
 /* What tiles of the loop are multiples of at the level. */
 static int64_t granule_of(const tw_program *p, int level, int loop)
 {
-    const tw_engine *mac = &p->machine->engine[p->machine->compute];
     bool inner = &p->map->level[level] == p->tiled[p->n_tiled - 1].map;
-    if (!inner || (mac->multiple_parallel && p->op->loop[loop].reduces)) return 1;
-    return tw_max(1, mac->tile_multiple);
+    return inner ? tw_taken_of(&p->machine->engine[p->machine->compute], p->op, loop).step : 1;
 }
 
 typedef struct sizes {

@@ -70,6 +70,7 @@ tw_machine tw_machine_for(const tw_machine *machine, const tw_model *model, cons
             view.memory[m].keeps = 0; /* a buffer is handed over, and stored */
         engine->cost = (tw_cost){.kind = TW_COST_CONSTANT};
         engine->min_tile = engine->tile_multiple = 1;
+        engine->n_tile_sizes = 0;
         engine->energy_fj = 0;
     }
     if (fusion.before) view.launch = 0;
@@ -267,6 +268,19 @@ static tw_status check_memories(const tw_machine *machine, tw_diag *diag)
     return TW_OK;
 }
 
+/* The lists of sizes that the reader of files lets through. */
+static bool are_sizes(const tw_engine *engine)
+{
+    for (int i = 0; i < engine->n_tile_sizes; i++) {
+        const tw_tile_sizes *list = &engine->tile_sizes[i];
+        int64_t before = 0;
+        if (!list->loop || list->n_sizes < 1 || list->n_sizes > TW_MAX_TILE_SIZES) return false;
+        for (int k = 0; k < list->n_sizes; before = list->size[k++])
+            if (list->size[k] <= before || list->size[k] > TW_EXTENT_MAX) return false;
+    }
+    return engine->n_tile_sizes >= 0 && engine->n_tile_sizes <= TW_MAX_SIZED_LOOPS;
+}
+
 /* Exactly one engine computes, on `inner`. */
 static tw_status check_compute(const tw_machine *machine, int inner, tw_diag *diag)
 {
@@ -290,6 +304,10 @@ static tw_status check_compute(const tw_machine *machine, int inner, tw_diag *di
             return tw_diag_error(diag, engine->loc,
                                  "engine '%s' takes tiles of a multiple of %" PRId64 ", outside 1..%" PRId64,
                                  engine->name, engine->tile_multiple, TW_EXTENT_MAX);
+        if (!are_sizes(engine))
+            return tw_diag_error(diag, engine->loc,
+                                 "engine '%s' has tile sizes that do not rise within 1..%" PRId64, engine->name,
+                                 TW_EXTENT_MAX);
     }
     if (first < 0)
         return tw_diag_error(diag, machine->memory[inner].loc, "no engine computes on the %s '%s'", which,
@@ -696,6 +714,16 @@ static void print_mover(const tw_machine *machine, const tw_engine *engine, tw_t
     tw_text_printf(out, "%s%s", engine->multicast ? ", multicast: true" : "", engine->sums ? ", sums: true" : "");
 }
 
+static void print_tile_sizes(const tw_engine *engine, tw_text *out)
+{
+    for (int i = 0; i < engine->n_tile_sizes; i++) {
+        const tw_tile_sizes *list = &engine->tile_sizes[i];
+        tw_text_printf(out, "%s%s: [", i ? ", " : ", tile_sizes: {", list->loop);
+        for (int k = 0; k < list->n_sizes; k++) tw_text_printf(out, "%s%" PRId64, k ? ", " : "", list->size[k]);
+        tw_text_printf(out, "]%s", i + 1 == engine->n_tile_sizes ? "}" : "");
+    }
+}
+
 static void print_compute(const tw_machine *machine, const tw_engine *engine, tw_text *out)
 {
     print_bits("computes", engine->computes, TW_N_COMPUTES, compute_name, out);
@@ -704,6 +732,7 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
     tw_text_printf(out, ", min_tile: %" PRId64, engine->min_tile);
     if (engine->tile_multiple > 1) tw_text_printf(out, ", tile_multiple: %" PRId64, engine->tile_multiple);
     if (engine->multiple_parallel) tw_text_printf(out, ", multiple_loops: parallel");
+    print_tile_sizes(engine, out);
     if (engine->unrolls_parallel) tw_text_printf(out, ", unrolls: parallel");
     tw_text_printf(out, ", pad_limit: %s", engine->pad_half ? "half-kernel" : "none");
     if (engine->late) tw_text_printf(out, ", writes: end");

@@ -115,6 +115,14 @@ typedef enum tw_accumulate {
 } tw_accumulate;
 const char *tw_accumulate_name(tw_accumulate mode); /* "separate", "in-place", "fused" */
 
+/* The sizes of tiles that an engine takes along loops of a name. */
+typedef struct tw_tile_sizes {
+    const char *loop;
+    int n_sizes;         /* 1 .. TW_MAX_TILE_SIZES           */
+    const int64_t *size; /* ascending, without repetitions   */
+} tw_tile_sizes;
+enum { TW_MAX_TILE_SIZES = 64, TW_MAX_SIZED_LOOPS = 32 };
+
 typedef enum tw_engine_kind { TW_MOVES, TW_COMPUTES, TW_ADDS } tw_engine_kind;
 typedef struct tw_engine {
     const char *name;
@@ -145,9 +153,11 @@ typedef struct tw_engine {
     int64_t min_tile;       /* COMPUTES: a cut loop keeps at least this many points per tile, 1: any  */
     int64_t tile_multiple;  /* COMPUTES: a cut loop has tiles of a multiple of it, but for the last; 0 or 1: any */
     bool multiple_parallel; /* COMPUTES: only parallel loops do                                      */
-    bool unrolls_parallel;  /* COMPUTES, array: only loops that name the output lie over its rows and columns */
-    bool pad_half;          /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
-    bool late;              /* COMPUTES, async: needs the buffer that it writes only at its end       */
+    int n_tile_sizes;       /* COMPUTES: lists of sizes that count instead of tile_multiple, of loops; 0: none */
+    const tw_tile_sizes *tile_sizes;
+    bool unrolls_parallel; /* COMPUTES, array: only loops that name the output lie over its rows and columns */
+    bool pad_half;         /* COMPUTES: a tile's padding may not exceed floor(kernel / 2)            */
+    bool late;             /* COMPUTES, async: needs the buffer that it writes only at its end       */
 } tw_engine;
 
 enum { TW_INWARDS = 1, TW_OUTWARDS = 2, TW_BOTH_WAYS = 3 };

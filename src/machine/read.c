@@ -15,6 +15,7 @@
 #include "machine/draft.h"
 #include "machine/ports.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct reader {
@@ -386,6 +387,54 @@ static void read_accumulate(const reader *r, tw_fields *f, tw_engine *engine)
         TW_REFUSE(f, node->loc, "'accumulate' must offer 'fused': async machines add up in the compute engine");
 }
 
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* One entry: the sizes of tiles along loops of its name. */
+static void read_sizes(reader *r, tw_fields *f, const tw_node *node, tw_tile_sizes *out)
+{
+    int n = 0;
+    if (!tw_name_is_valid(node->key)) TW_REFUSE(f, node->key_loc, "'%s' is no name of a loop", node->key);
+    if (node->kind != TW_LIST) {
+        TW_REFUSE(f, node->loc, "'%s' must be a list of sizes", node->key);
+        return;
+    }
+    if (node->n_children < 1 || node->n_children > TW_MAX_TILE_SIZES) {
+        TW_REFUSE(f, node->loc, "'%s' has %d sizes, outside 1..%d", node->key, node->n_children, TW_MAX_TILE_SIZES);
+        return;
+    }
+    int64_t *size = TW_NEW(r->arena, int64_t, node->n_children);
+    if (!size) r->no_room = true, r->n_bad++;
+    for (const tw_node *entry = node->child; entry && size; entry = entry->next) {
+        int64_t x = 0;
+        int i = 0;
+        f->n_bad += !tw_node_int(entry, node->key, 1, TW_EXTENT_MAX, f->diag, &x);
+        while (i < n && size[i] != x) i++;
+        if (i < n && x > 0) TW_REFUSE(f, entry->loc, "'%s' is given twice in '%s'", entry->text, node->key);
+        if (i == n) size[n++] = x;
+    }
+    if (size) qsort(size, (size_t)n, sizeof *size, by_size);
+    *out = (tw_tile_sizes){node->key, n, size};
+}
+
+static void read_tile_sizes(reader *r, tw_fields *f, tw_engine *engine)
+{
+    const tw_node *map = tw_field_map(f, "tile_sizes", TW_OPTIONAL);
+    if (!map) return;
+    if (map->n_children < 1 || map->n_children > TW_MAX_SIZED_LOOPS) {
+        TW_REFUSE(f, map->loc, "'tile_sizes' has %d loops, outside 1..%d", map->n_children, TW_MAX_SIZED_LOOPS);
+        return;
+    }
+    tw_tile_sizes *list = TW_NEW(r->arena, tw_tile_sizes, map->n_children);
+    if (!list) r->no_room = true, r->n_bad++;
+    for (const tw_node *node = map->child; node && list; node = node->next)
+        read_sizes(r, f, node, &list[engine->n_tile_sizes++]);
+    engine->tile_sizes = list;
+}
+
 static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
 {
     static const char *const limit[] = {"none", "half-kernel"};
@@ -405,6 +454,7 @@ static void read_compute(reader *r, tw_fields *f, tw_engine *engine)
     int multiple = 0;
     tw_field_word(f, "multiple_loops", TW_OPTIONAL, unrolls, TW_COUNT(unrolls), &multiple);
     engine->multiple_parallel = multiple == 1;
+    read_tile_sizes(r, f, engine);
     tw_field_word(f, "pad_limit", TW_OPTIONAL, limit, TW_COUNT(limit), &pad_limit);
     engine->pad_half = pad_limit == 1;
     tw_field_word(f, "unrolls", TW_OPTIONAL, unrolls, TW_COUNT(unrolls), &unrolled);

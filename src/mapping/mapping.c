@@ -117,12 +117,26 @@ int tw_spread_loop(const tw_spread *spread, const tw_op *op, int dim)
     return loop;
 }
 
-int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len)
+/* Passes that some of the loops make. */
+static int64_t passes_of(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len,
+                         unsigned loops)
 {
     int64_t along[1 + TW_MAX_DIMS] = {1, 1, 1, 1, 1}, n;
-    for (int l = 0; l < op->n_loops; l++) along[spread->dim[l]] *= len[l];
+    for (int l = 0; l < op->n_loops; l++)
+        if (loops >> l & 1) along[spread->dim[l]] *= len[l];
     n = along[0];
     for (int d = 0; d < array->n_dims; d++) n *= tw_cdiv(along[d + 1], array->size[d]);
+    return n;
+}
+
+int64_t tw_spread_passes(const tw_spread *spread, const tw_op *op, const tw_cost_array *array, const int64_t *len)
+{
+    int64_t n = passes_of(spread, op, array, len, ~0u);
+    for (int o = 0; o < op->n_operands && array->stationary; o++) {
+        if (!(array->stationary & tw_role_of(op, o))) continue;
+        int64_t blocks = passes_of(spread, op, array, len, tw_operand_loops(&op->operand[o]));
+        n = tw_max(n, tw_cost_add_product(0, blocks, array->block_least));
+    }
     return n;
 }
 

@@ -3,6 +3,7 @@
  * The cut of a loop at a level depends on that loop alone, so the tiles of a level are the product of one
  * list of spans per loop. Everything here is therefore asked loop by loop: which lengths reach a
  * level (at most a few different ones), and, only along axes that meet the tensor's edge, which spans. */
+#include "mapping/taken.h"
 #include "place/layout.h"
 #include "program/flowbuild.h"
 #include "tile/box.h"
@@ -98,43 +99,39 @@ static tw_status check_min_tile(const tw_program *p, const tw_level_map *map, in
         name, at, points, mac->name, least);
 }
 
-/* The tiles that a cut of one of a loop's pieces makes, but for the last `n_less` of them. */
-static void add_tiles(lengths *list, const tw_split *s, int64_t n_less)
+/* The tiles that a cut of one of a loop's pieces makes. */
+static void add_tiles(lengths *list, const tw_split *s)
 {
-    if (s->count <= n_less) return;
     add_length(list, tw_span_len(tw_split_at(s, 0, 0)));
-    add_length(list, tw_span_len(tw_split_at(s, 0, s->count - 1 - n_less)));
+    add_length(list, tw_span_len(tw_split_at(s, 0, s->count - 1)));
 }
 
-/* A cut loop's innermost tiles are multiples of what the engine takes, but for the one that ends the loop. The
- * cuts are legal. */
-static tw_status check_multiple(const tw_program *p, int loop, tw_diag *diag)
+/* A cut loop's innermost tiles are such as the engine takes. The cuts are legal. */
+static tw_status check_taken(const tw_program *p, int loop, tw_diag *diag)
 {
     const tw_engine *mac = &p->machine->engine[p->machine->compute];
     const tw_tiled_level *inner = &p->tiled[p->n_tiled - 1];
-    lengths list[2], *now = &list[0]; /* all pieces but the last */
-    int64_t last = p->op->loop[loop].extent;
-    if (mac->tile_multiple <= 1 || (mac->multiple_parallel && p->op->loop[loop].reduces)) return TW_OK;
-    now->n = 0;
-    for (int t = 0; t < p->n_tiled; t++) {
-        tw_split s = tw_level_split(p->tiled[t].map, loop, last);
-        lengths *next = other_of(list, now);
-        add_tiles(next, &s, 1);
-        last = tw_span_len(tw_split_at(&s, 0, s.count - 1));
-        for (int i = 0; i < now->n; i++) {
-            s = tw_level_split(p->tiled[t].map, loop, now->len[i]);
-            add_tiles(next, &s, 0);
-        }
-        now = next;
-    }
-    for (int i = 0; i < now->n; i++)
-        if (now->len[i] % mac->tile_multiple != 0)
-            return tw_diag_infeasible(diag, inner->map->loc,
-                                      "a tile of loop '%s' at '%s' has %" PRId64
-                                      " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
-                                      p->op->loop[loop].name, p->machine->memory[inner->memory].name, now->len[i],
-                                      mac->name, mac->tile_multiple);
-    return TW_OK;
+    const tw_level_map *level[TW_MAX_MEMORIES];
+    const char *name = p->op->loop[loop].name, *at = p->machine->memory[inner->memory].name;
+    tw_taken taken = tw_taken_of(mac, p->op, loop);
+    if (tw_taken_is_any(&taken)) return TW_OK;
+    for (int t = 0; t < p->n_tiled; t++) level[t] = p->tiled[t].map;
+    tw_refused bad = tw_taken_refuses(&taken, level, p->n_tiled, loop, p->op->loop[loop].extent);
+    if (bad.len == 0) return TW_OK;
+    if (taken.tiles.n_list == 0)
+        return tw_diag_infeasible(diag, inner->map->loc,
+                                  "a tile of loop '%s' at '%s' has %" PRId64
+                                  " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
+                                  name, at, bad.len, mac->name, taken.step);
+    if (bad.last)
+        return tw_diag_infeasible(diag, inner->map->loc,
+                                  "the last tile of loop '%s' at '%s' has %" PRId64
+                                  " points, engine '%s' takes at most %" PRId64,
+                                  name, at, bad.len, mac->name, taken.last);
+    return tw_diag_infeasible(diag, inner->map->loc,
+                              "a tile of loop '%s' at '%s' has %" PRId64
+                              " points, which is none of the sizes that engine '%s' takes",
+                              name, at, bad.len, mac->name);
 }
 
 /* What is asked about the cuts: per tiled level and loop. */
@@ -160,7 +157,7 @@ static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_t
             if (!tw_level_split_is_legal(map, loop, len)) return refuse_cut(p, map, loop, len, diag);
             tw_split s = tw_level_split(map, loop, len);
             TW_TRY(check_min_tile(p, map, loop, &s, diag));
-            add_tiles(next, &s, 0);
+            add_tiles(next, &s);
             largest = tw_max(largest, tw_split_largest(&s));
             smallest = tw_min(smallest, tw_span_len(tw_split_at(&s, 0, s.count - 1)));
             most = tw_max(most, s.count);
@@ -171,7 +168,7 @@ static tw_status check_loop(const tw_program *p, int loop, cuts *c, int64_t *n_t
         *n_tiles *= most; /* at most the extent, rounded up once per level */
         now = next;
     }
-    return check_multiple(p, loop, diag);
+    return check_taken(p, loop, diag);
 }
 
 /* Partial sums of a level are added where they lie. */

@@ -66,25 +66,38 @@ bool tw_lanes_same(const tw_nest_op *op, int operand, unsigned per, const tw_box
     return true;
 }
 
-/* Passes that the loops over one dimension make. */
-static int64_t passes_over(const tw_nest_op *op, int dim, int64_t size, const tw_box *box)
+/* Passes that those of some loops make that lie over one dimension. */
+static int64_t passes_over(const tw_nest_op *op, int dim, int64_t size, const tw_box *box, unsigned loops)
 {
     int64_t together = 1, apart = 1;
     for (int l = 0; l < op->op->n_loops; l++) {
-        if (op->over.dim[l] != dim + 1) continue;
+        if (op->over.dim[l] != dim + 1 || !(loops >> l & 1)) continue;
         together *= tw_span_len(box->span[l]);
         apart *= tw_cdiv(tw_span_len(box->span[l]), op->parts[l]);
     }
     return op->split_dims >> dim & 1 ? apart : tw_cdiv(together, size);
 }
 
-int64_t tw_lane_passes(const tw_nest_op *op, const tw_box *box)
+/* Passes that some of the loops make. */
+static int64_t passes_of(const tw_nest_op *op, const tw_box *box, unsigned loops)
 {
     const tw_cost *cost = &op->machine->engine[op->machine->compute].cost;
     int64_t passes = 1; /* at most the points of the box */
-    for (int d = 0; d < tw_cost_dims(cost); d++) passes *= passes_over(op, d, cost->array.size[d], box);
+    for (int d = 0; d < tw_cost_dims(cost); d++) passes *= passes_over(op, d, cost->array.size[d], box, loops);
     for (int l = 0; l < op->op->n_loops; l++)
-        if (op->over.dim[l] == 0) passes *= tw_span_len(box->span[l]);
+        if (op->over.dim[l] == 0 && (loops >> l & 1)) passes *= tw_span_len(box->span[l]);
+    return passes;
+}
+
+int64_t tw_lane_passes(const tw_nest_op *op, const tw_box *box)
+{
+    const tw_cost_array *array = &op->machine->engine[op->machine->compute].cost.array;
+    int64_t passes = passes_of(op, box, ~0u);
+    for (int o = 0; o < op->op->n_operands && array->stationary; o++) {
+        if (!(array->stationary & tw_role_of(op->op, o))) continue;
+        int64_t blocks = passes_of(op, box, tw_operand_loops(&op->op->operand[o]));
+        passes = tw_max(passes, tw_cost_add_product(0, blocks, array->block_least));
+    }
     return passes;
 }
 

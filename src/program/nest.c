@@ -4,7 +4,7 @@
  * compute engines take the tiles; then addresses. */
 #include "program/nest.h"
 
-#include "mapping/mapping.h"
+#include "mapping/taken.h"
 #include "program/lanes.h"
 #include "program/walk.h"
 #include "tile/box.h"
@@ -602,23 +602,48 @@ static tw_status check_cuts(const builder *b, const tw_nest_walk *w)
     return TW_OK;
 }
 
+/* An innermost tile of a cut loop is such as the engine takes. */
+static tw_status check_taken(const builder *b, const tw_nest_cut *cut, int64_t len, bool last)
+{
+    const tw_nest_op *driver = &b->nest->op[b->nest->n_ops - 1];
+    const tw_engine *engine = &driver->machine->engine[driver->machine->compute];
+    const char *name = driver->op->loop[cut->loop].name;
+    tw_taken taken = tw_taken_of(engine, driver->op, cut->loop);
+    if (last ? len <= taken.last : tw_number_allows(&taken.tiles, len)) return TW_OK;
+    if (taken.tiles.n_list == 0)
+        return tw_diag_infeasible(b->diag, cut->loc,
+                                  "a tile of loop '%s' has %" PRId64
+                                  " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
+                                  name, len, engine->name, taken.step);
+    return tw_diag_infeasible(b->diag, cut->loc,
+                              "a tile of loop '%s' has %" PRId64
+                              " points, which is none of the sizes that engine '%s' takes",
+                              name, len, engine->name);
+}
+
+/* A loop that is not cut is one tile, which may be too long. */
+static tw_status check_whole(const builder *b, const tw_box *tile)
+{
+    const tw_nest_op *driver = &b->nest->op[b->nest->n_ops - 1];
+    for (int l = 0; l < driver->op->n_loops; l++) {
+        const tw_nest_cut whole = {.loc = b->nest->map->loc, .loop = l};
+        int64_t len = tw_span_len(tile->span[l]);
+        if (len == driver->op->loop[l].extent) TW_TRY(check_taken(b, &whole, len, true));
+    }
+    return TW_OK;
+}
+
 /* The innermost tile of every cut loop, but for the one that ends the loop. */
 static tw_status check_tile(const builder *b, const tw_nest_walk *w)
 {
     const tw_nest *nest = b->nest;
     const tw_nest_op *driver = &nest->op[nest->n_ops - 1];
-    const tw_engine *engine = &driver->machine->engine[driver->machine->compute];
     const tw_box *tile = tw_nest_box(w, nest->n_ops - 1, nest->n_places);
     for (int p = 0; p < nest->n_places; p++) {
         int l = nest->map->cut[p].loop;
         int64_t len = tw_span_len(tile->span[l]);
         bool last = tile->span[l].hi == driver->op->loop[l].extent;
-        bool asked = engine->tile_multiple > 1 && !(engine->multiple_parallel && driver->op->loop[l].reduces);
-        if (asked && !last && len % engine->tile_multiple != 0)
-            return tw_diag_infeasible(b->diag, nest->map->cut[p].loc,
-                                      "a tile of loop '%s' has %" PRId64
-                                      " points, engine '%s' needs a multiple of %" PRId64 " in all but the last",
-                                      driver->op->loop[l].name, len, engine->name, engine->tile_multiple);
+        TW_TRY(check_taken(b, &nest->map->cut[p], len, last));
         if (driver->machine->pads && last && tile->span[l].lo > 0 && tile->span[l].lo % len != 0)
             return tw_diag_infeasible(
                 b->diag, nest->map->cut[p].loc,
@@ -626,7 +651,7 @@ static tw_status check_tile(const builder *b, const tw_nest_walk *w)
                 "has %" PRId64 " points",
                 driver->machine->name, driver->op->loop[l].name, len);
     }
-    return TW_OK;
+    return check_whole(b, tile);
 }
 
 /* Padding that an execution meets along one axis, against what its engine takes. */

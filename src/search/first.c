@@ -36,7 +36,9 @@ static bool fits(const plant *p, const int64_t *len)
         if (p->f->grain[m] != p->t) continue;
         for (int o = 0; o < s->op->n_operands; o++) {
             count[o] = tw_space_holds(s, m, o) ? buffers_in(p, m, o) : 0;
-            units[o] = tw_sat_mul(s->elem_units[o], tw_footprint_most(s, o, len));
+            bool inner = p->t == p->f->n_tiled - 1;
+            int64_t each = inner ? tw_space_held_units(s, m, o, len) : s->elem_units[o];
+            units[o] = tw_sat_mul(each, tw_footprint_most(s, o, len));
         }
         int64_t used = tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align, s->resident);
         if (used > s->machine->memory[m].size) return false;
@@ -54,7 +56,7 @@ static int64_t step_of(const plant *p, int l, int64_t size)
 {
     const tw_engine *mac = &p->s->machine->engine[p->s->machine->compute];
     if (p->t != p->f->n_tiled - 1) return p->size[p->t + 1][l];
-    if (mac->tile_multiple > 1 && !(mac->multiple_parallel && p->s->op->loop[l].reduces)) return mac->tile_multiple;
+    if (!tw_taken_is_any(&p->s->taken[l])) return p->s->taken[l].step;
     for (int d = 0; d < tw_cost_dims(&mac->cost); d++)
         if (p->f->loops[d] == 1u << l && size > mac->cost.array.size[d]) return mac->cost.array.size[d];
     return 1;
@@ -67,14 +69,18 @@ static int64_t least_of(const plant *p, int l)
     if (p->t < p->f->n_tiled - 1) least = tw_max(least, p->size[p->t + 1][l]);
     least = tw_max(least, tw_cdiv(piece, limits->tiles[l].at_most));
     int64_t allowed = tw_number_above(&limits->sizes[l], least);
-    return allowed == 0 ? piece : tw_min(allowed, piece);
+    if (p->t == p->f->n_tiled - 1) least = tw_space_size_near(p->s, p->f, p->t, l, least);
+    return allowed == 0 ? piece : tw_min(tw_max(allowed, least), piece);
 }
 
 /* The largest allowed size that is not above `size`, 0: none. */
 static int64_t allowed_below(const plant *p, int l, int64_t size)
 {
-    if (size >= piece_of(p, l)) return piece_of(p, l);
+    const tw_taken *taken = &p->s->taken[l];
+    bool inner = p->t == p->f->n_tiled - 1;
+    if (size >= piece_of(p, l) && (!inner || piece_of(p, l) <= taken->last)) return piece_of(p, l);
     int64_t step = step_of(p, l, size);
+    if (inner) size = tw_number_below(&taken->tiles, size);
     return tw_number_below(&p->s->limits.level[p->f->memory[p->t] - 1].sizes[l], size / step * step);
 }
 
@@ -148,6 +154,14 @@ static bool grow_level(plant *p)
     return true;
 }
 
+/* Whether the compute engine does not take every size. */
+static bool takes_some(const tw_space *s)
+{
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (!tw_taken_is_any(&s->taken[l])) return true;
+    return false;
+}
+
 /* Tiles and a rest, wherever that is allowed and not the same. */
 static void leave_rests(const tw_space *s, tw_part *part)
 {
@@ -168,7 +182,7 @@ tw_status tw_first_part(const tw_space *s, int frame, const tw_first *first, tw_
     for (int t = 0; t < p.f->n_tiled; t++)
         for (int l = 0; l < s->op->n_loops; l++)
             part->var[tw_var_size(s, t, l)] = (tw_range){(int32_t)p.size[t][l], (int32_t)p.size[t][l]};
-    if (!first->even || s->machine->engine[s->machine->compute].tile_multiple > 1) leave_rests(s, part);
+    if (!first->even || takes_some(s)) leave_rests(s, part);
     if (!empty && tw_part_complete(s, part))
         *out = part;
     else

@@ -29,12 +29,13 @@ static bool is_better(const climb *c, const tw_estimate *a, const tw_estimate *b
 static void set_size(climb *c, tw_part *p, int t, int l, int64_t size)
 {
     int L = c->space->op->n_loops;
-    size = tw_clamp(size, 1, c->space->op->loop[l].extent);
+    size = tw_space_size_near(c->space, c->frame, t, l, tw_clamp(size, 1, c->space->op->loop[l].extent));
     p->var[t * L + l] = (tw_range){(int32_t)size, (int32_t)size};
     for (int i = 0; i < c->frame->n_tiled; i++) { /* what is outside is as large, what is inside no larger */
         tw_range *r = &p->var[i * L + l];
+        int32_t near = (int32_t)tw_space_size_near(c->space, c->frame, i, l, size);
         if (i < t && r->lo < size) *r = (tw_range){(int32_t)size, (int32_t)size};
-        if (i > t && r->lo > size) *r = (tw_range){(int32_t)size, (int32_t)size};
+        if (i > t && r->lo > size) *r = (tw_range){near, near};
     }
 }
 
@@ -66,10 +67,11 @@ static void begin_step(climb *c)
 static tw_status step_size(climb *c, int t, int l, bool *moved)
 {
     int64_t size = c->now->var[tw_var_size(c->space, t, l)].lo, len = c->space->op->loop[l].extent;
+    const int64_t step = c->space->taken[l].step; /* sizes between are not taken */
     const int64_t to[] = {size * 2,
                           size / 2,
-                          size + 1,
-                          size - 1,
+                          size + step,
+                          size - step,
                           (size / 16 + 1) * 16,
                           (size - 1) / 16 * 16,
                           tw_cdiv(len, tw_cdiv(len, size) + 1),
@@ -99,17 +101,32 @@ static tw_status step_choice(climb *c, int var, bool *moved)
     return TW_OK;
 }
 
+/* Half of a size, or what may be had that is next to it. */
+static int64_t half_of(const climb *c, int t, int l)
+{
+    int64_t size = c->now->var[tw_var_size(c->space, t, l)].lo;
+    return tw_space_size_near(c->space, c->frame, t, l, tw_cdiv(size, 2));
+}
+
+/* The longest loop of level t that can be halved; the first one when none can. */
+static int longest(const climb *c, int t)
+{
+    int64_t most = 0;
+    int best = 0;
+    for (int l = 0; l < c->space->op->n_loops; l++) {
+        int64_t size = c->now->var[tw_var_size(c->space, t, l)].lo;
+        if (size > most && half_of(c, t, l) < size) best = l, most = size;
+    }
+    return best;
+}
+
 /* Less and less until it fits: the longest loop of the innermost tiles is halved. */
 static tw_status shrink(climb *c)
 {
     for (int i = 0; i < 64 * TW_MAX_LOOPS && !c->value.fits && c->left > 0; i++) {
-        int inner = c->frame->n_tiled - 1 - i % c->frame->n_tiled, best = 0;
-        for (int l = 1; l < c->space->op->n_loops; l++)
-            if (c->now->var[tw_var_size(c->space, inner, l)].lo >
-                c->now->var[tw_var_size(c->space, inner, best)].lo)
-                best = l;
+        int inner = c->frame->n_tiled - 1 - i % c->frame->n_tiled, best = longest(c, inner);
         begin_step(c);
-        set_size(c, c->next, inner, best, tw_cdiv(c->now->var[tw_var_size(c->space, inner, best)].lo, 2));
+        set_size(c, c->next, inner, best, half_of(c, inner, best));
         bool moved = false;
         TW_TRY(look(c, &moved));
         if (!moved && tw_part_complete(c->space, c->next)) { /* smaller, if not yet better */

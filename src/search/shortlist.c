@@ -93,6 +93,7 @@ static bool is_allowed(const cook *c, int t, int l, int64_t size)
     const tw_level_limits *limits = &c->s->limits.level[c->f->memory[t] - 1];
     bool inner = t == c->f->n_tiled - 1;
     int64_t extent = c->s->op->loop[l].extent, rows = inner ? rows_of(c, l) : 1, with = inner ? beside(c, l) : 1;
+    if (tw_space_size_near(c->s, c->f, t, l, size) != size) return false;
     if (c->windows >> l & 1) return size == extent;
     if (size < extent && extent / tw_cdiv(extent, size) < tw_max(c->s->min_tile, limits->min_tile)) return false;
     return (double)passes_of(extent, size, with, rows) <=
@@ -181,6 +182,15 @@ static void list_shares(cook *c, int t, int l)
         if (rows % size == 0 && size < extent && is_allowed(c, t, l, size)) add_size(c, t, l, size);
 }
 
+/* The smallest size from this one on that the compute engine takes. */
+static int64_t taken_above(const cook *c, int t, int l, int64_t size)
+{
+    const tw_taken *taken = &c->s->taken[l];
+    int64_t above =
+        t == c->f->n_tiled - 1 ? tw_number_above(&taken->tiles, size) : tw_cdiv(size, taken->step) * taken->step;
+    return above > 0 ? tw_min(above, c->s->op->loop[l].extent) : size;
+}
+
 /* First those that divide, then those that waste no pass, then others, if there is room. */
 static void list_sizes(cook *c, int t, int l)
 {
@@ -190,7 +200,7 @@ static void list_sizes(cook *c, int t, int l)
     list_shares(c, t, l);
     double before = (double)extent;
     for (int64_t count = count_after(extent, 1); count > 0; count = count_after(extent, count)) {
-        int64_t size = tw_cdiv(extent, count);
+        int64_t size = taken_above(c, t, l, tw_cdiv(extent, count));
         if (tw_cdiv(extent, size) != count || !is_allowed(c, t, l, size) || 4 * (double)size > 3 * before) continue;
         before = (double)size;
         add_size(c, t, l, size);
@@ -293,8 +303,10 @@ static void stock(larder *w, int o, int64_t moved, int64_t held)
     }
 }
 
-typedef struct loads { /* cycles of engines, of all commands and of those of the busiest operand */
-    int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES];
+/* Cycles of engines: of all commands, of those of the busiest operand, and of those that are over when the outermost loop takes
+ * its second step. */
+typedef struct loads {
+    int64_t all[TW_MAX_ENGINES], most[TW_MAX_ENGINES], early[TW_MAX_ENGINES];
     double energy; /* of what is moved, if energy is weighed */
     double units;  /* of what is moved where traffic is weighed */
 } loads;
@@ -395,7 +407,10 @@ static bool keep_most(cook *c, const nest *n, burden *w)
             w->kept[m][o] = inputs.best[o];
             c->candidate.keep[m][o] = (int8_t)inputs.best[o].keep;
             asked[o] = inputs.best[o].first;
+            int e = s->mover[m][o];
+            int64_t before = w->busy.all[e];
             load(c, &w->busy, m, o, (tw_load){inputs.best[o].transfers, inputs.best[o].moved});
+            if (inputs.best[o].first & 1) w->busy.early[e] = tw_sat_add(w->busy.early[e], w->busy.all[e] - before);
         }
     }
     return true;
@@ -526,11 +541,27 @@ static int64_t between_ends(const tw_engine *engine, int64_t cycles, int64_t end
     return engine->carries == TW_BOTH_WAYS ? tw_max(0, cycles - ends) : cycles;
 }
 
-/* Cycles of a nest of which nothing waits for a buffer or in a queue. */
-static int64_t flowing(const cook *c, const burden *w)
+/* Cycles of the first step of the outermost loop and of the others, when executions take so long in all: what comes in the first
+ * step alone hides behind its executions, not behind all. Queues are played elsewhere. */
+static int64_t steps_of(const cook *c, const nest *n, const loads *busy, int64_t compute)
 {
     const tw_machine *machine = c->s->machine;
-    int64_t cycles = tw_sat_add(c->compute, w->waits), ends = ends_of(c);
+    int64_t steps = n->n > 0 ? n->trips[0] : 1, first = compute / steps, other = first;
+    for (int e = 0; e < machine->n_engines; e++) {
+        if (machine->engine[e].carries == TW_BOTH_WAYS) continue;
+        int64_t early = busy->early[e] / machine->engine[e].count;
+        int64_t each = (busy->all[e] - busy->early[e]) / steps / machine->engine[e].count;
+        first = tw_max(first, tw_sat_add(early, each));
+        other = tw_max(other, each);
+    }
+    return tw_sat_add(first, tw_sat_mul(other, steps - 1));
+}
+
+/* Cycles of a nest of which nothing waits for a buffer or in a queue. */
+static int64_t flowing(const cook *c, const nest *n, const burden *w)
+{
+    const tw_machine *machine = c->s->machine;
+    int64_t cycles = steps_of(c, n, &w->busy, tw_sat_add(c->compute, w->waits)), ends = ends_of(c);
     for (int e = 0; e < machine->n_engines; e++) {
         int64_t count = machine->engine[e].count, all = w->busy.all[e], each = tw_cdiv(all, count);
         /* Units that take turns may each get one operand; which one is known where the queue is played. */
@@ -548,7 +579,7 @@ static void weigh(cook *c)
     c->shortlist->n_weighed++;
     c->left--;
     if (!keep_most(c, &n, &w)) return;
-    int64_t cycles = flowing(c, &w), longer = c->execs / EXECS;
+    int64_t cycles = flowing(c, &n, &w), longer = c->execs / EXECS;
     for (int m = 1; m < machine->n_memories && is_wanted(c, cycles, c->execs, &w.busy); m++) {
         int64_t queued = queue_cycles(c, &n, m, &w);
         if (queued > 0) cycles = tw_max(cycles, tw_sat_add(queued, tw_cdiv(machine->launch, TW_MILLI)));
@@ -809,6 +840,29 @@ static int64_t passes_over(const cook *c, unsigned loops, int64_t with, int64_t 
     return sum;
 }
 
+/* Passes of all executions for the blocks of an operand that stays in place; 0: none does. Blocks are the passes of its own loops. */
+static int64_t block_passes(const cook *c)
+{
+    const tw_space *s = c->s;
+    const tw_cost *cost = &s->machine->engine[s->machine->compute].cost;
+    int64_t most = 0;
+    for (int o = 0; o < s->op->n_operands && cost->kind == TW_COST_ARRAY && cost->array.stationary; o++) {
+        int64_t passes = cost->array.block_least;
+        if (!(cost->array.stationary & tw_role_of(s->op, o))) continue;
+        for (int d = 0; d < cost->array.n_dims; d++)
+            passes = tw_sat_mul(passes, passes_over(c, c->f->loops[d] & s->loops[o], 1, cost->array.size[d]));
+        for (int l = 0; l < s->op->n_loops; l++) {
+            int64_t extent = s->op->loop[l].extent, size = c->candidate.size[c->f->n_tiled - 1][l];
+            if (!tw_space_depends(s, o, l))
+                passes = tw_sat_mul(passes, tw_cdiv(extent, size));
+            else if (c->f->over.dim[l] == 0)
+                passes = tw_sat_mul(passes, extent);
+        }
+        most = tw_max(most, passes);
+    }
+    return most;
+}
+
 /* Cycles of all executions. */
 static int64_t compute_of(cook *c)
 {
@@ -825,7 +879,7 @@ static int64_t compute_of(cook *c)
         work = tw_sat_mul(work, passes_over(c, c->f->loops[d], 1, mac->cost.array.size[d]));
     c->execs = execs;
     if (mac->cost.kind == TW_COST_KERNEL) return kernels_of(c);
-    return tw_cdiv(tw_busy_of(mac, execs, work), mac->count);
+    return tw_cdiv(tw_busy_of(mac, execs, tw_max(work, block_passes(c))), mac->count);
 }
 
 /* Whether tiles of these sizes, the loops from l on being as short as can be, may fit. */

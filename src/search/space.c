@@ -123,15 +123,14 @@ static unsigned cuts_of(const tw_space *s, tw_cut_rule rule)
 
 /* The sizes that a machine that pads is asked for: those that need no padding, or, where there are none but the whole loop,
  * all that it can take. */
-static tw_status list_sizes(const tw_space *s, int l, int64_t step, tw_arena *arena, tw_number_limit *out)
+static tw_status list_sizes(const tw_space *s, int l, const tw_taken *taken, tw_arena *arena, tw_number_limit *out)
 {
     int64_t extent = s->op->loop[l].extent, *list;
     int n = 0;
     TW_ALLOC(arena, list, TW_MAX_CANDIDATES);
-    for (int64_t size = step; size < extent && n < TW_MAX_CANDIDATES - 1; size += step)
-        if (extent % size == 0) list[n++] = size;
-    if (n == 0 && step > 1)
-        for (int64_t size = step; size < extent && n < TW_MAX_CANDIDATES - 1; size += step) list[n++] = size;
+    for (int all = 0; all <= !tw_taken_is_any(taken) && n == 0; all++)
+        for (int64_t size = taken->step; size < extent && n < TW_MAX_CANDIDATES - 1; size += taken->step)
+            if (tw_number_allows(&taken->tiles, size) && (all || extent % size == 0)) list[n++] = size;
     list[n++] = extent;
     out->n_list = n;
     out->list = list;
@@ -142,16 +141,13 @@ static tw_status list_sizes(const tw_space *s, int l, int64_t step, tw_arena *ar
 static tw_status limit_sizes(tw_space *s, tw_arena *arena)
 {
     enum { LONGEST = 1 << 16 };
-    const tw_engine *mac = &s->machine->engine[s->machine->compute];
     tw_level_limits *inner = &s->limits.level[s->limits.n_levels - 1];
     if (!s->machine->pads) return TW_OK;
     inner->cuts &= 1u << TW_GREEDY;
     for (int l = 0; l < s->op->n_loops; l++) {
         tw_number_limit *sizes = &inner->sizes[l];
         bool open = tw_number_is_any(sizes) && tw_number_is_any(&inner->tiles[l]);
-        bool multiple = !mac->multiple_parallel || !s->op->loop[l].reduces;
-        if (open && s->op->loop[l].extent <= LONGEST)
-            TW_TRY(list_sizes(s, l, multiple ? tw_max(1, mac->tile_multiple) : 1, arena, sizes));
+        if (open && s->op->loop[l].extent <= LONGEST) TW_TRY(list_sizes(s, l, &s->taken[l], arena, sizes));
     }
     return TW_OK;
 }
@@ -225,6 +221,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     if (options->max_buffers > 0) s.max_buffers = tw_min(options->max_buffers, s.max_buffers);
     s.limits = options->limits ? options->limits->op[problem->op] : tw_op_limits_none(machine);
     if (options->space == TW_SPACE_WINDOWS) keep_windows(&s);
+    for (int l = 0; l < s.op->n_loops; l++) s.taken[l] = tw_taken_of(mac, s.op, l);
     TW_TRY(limit_sizes(&s, arena));
     for (int o = 0; o < s.op->n_operands; o++)
         if (tw_view_keeps(machine, s.op, o)) s.resident |= 1u << o;
@@ -244,6 +241,14 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     TW_TRY(make_frames(&s, options, arena));
     *out = s;
     return TW_OK;
+}
+
+int64_t tw_space_held_units(const tw_space *s, int m, int o, const int64_t *len)
+{
+    bool cut = false;
+    if (o != tw_op_output(s->op) || m != tw_path_innermost(s->path[o])) return s->elem_units[o];
+    for (int l = 0; l < s->op->n_loops; l++) cut |= s->op->loop[l].reduces && len[l] < s->op->loop[l].extent;
+    return cut ? s->partial_units : s->elem_units[o];
 }
 
 int64_t tw_space_pass_slots(const tw_space *s, int m, int o)
@@ -373,6 +378,33 @@ static void fit_canonical(int64_t len, tw_range *r)
     if (r->hi >= 1) r->hi = (int32_t)tw_cdiv(len, tw_cdiv(len, r->hi));
 }
 
+/* What the compute engine takes of a level's tiles: its own, or sums of them. */
+static tw_taken taken_at(const tw_space *s, const tw_frame *f, int t, int l)
+{
+    return t == f->n_tiled - 1 ? s->taken[l] : tw_taken_outside(&s->taken[l]);
+}
+
+/* The sizes next to the ends that are taken; a loop that no level cuts is one tile of any length that may end it. */
+static void fit_taken(const tw_space *s, const tw_frame *f, int t, int l, tw_range *r)
+{
+    tw_taken taken = taken_at(s, f, t, l);
+    int64_t extent = s->op->loop[l].extent, lo = tw_number_above(&taken.tiles, r->lo);
+    if (lo == 0 || lo >= extent) lo = extent <= taken.last ? extent : INT32_MAX;
+    r->lo = (int32_t)tw_max(r->lo, lo);
+    if (r->hi < extent || extent > taken.last)
+        r->hi = (int32_t)tw_number_below(&taken.tiles, tw_min(r->hi, extent - 1));
+}
+
+int64_t tw_space_size_near(const tw_space *s, const tw_frame *f, int t, int l, int64_t size)
+{
+    tw_taken taken = taken_at(s, f, t, l);
+    int64_t extent = s->op->loop[l].extent, below = tw_number_below(&taken.tiles, tw_min(size, extent - 1));
+    if (size >= extent && extent <= taken.last) return extent;
+    if (below > 0) return below;
+    int64_t above = tw_number_above(&taken.tiles, size);
+    return above > 0 ? tw_min(above, extent) : extent;
+}
+
 static bool fit_range(const tw_space *s, const tw_frame *f, tw_part *p, int t, int l)
 {
     tw_range *r = &p->var[tw_var_size(s, t, l)], parent = parent_range(s, p, t, l);
@@ -381,6 +413,7 @@ static bool fit_range(const tw_space *s, const tw_frame *f, tw_part *p, int t, i
     if (t > 0) p->var[tw_var_size(s, t - 1, l)].lo = (int32_t)tw_max(parent.lo, r->lo);
     fit_counts(&limits->tiles[l], parent, r);
     fit_sizes(&limits->sizes[l], parent, r);
+    if (!tw_taken_is_any(&s->taken[l])) fit_taken(s, f, t, l, r);
     /* A cut loop keeps at least the smallest tile. */
     int64_t least = tw_max(s->min_tile, limits->min_tile);
     if (r->lo < least) r->lo = (int32_t)tw_min(least, tw_max(r->lo, parent.lo));
@@ -444,6 +477,41 @@ static bool is_even(const tw_space *s, const tw_part *p, int t, int l)
     return true;
 }
 
+/* How level t cuts loop l by this rule. */
+static void cut_loop(const tw_space *s, const tw_part *p, int t, int l, int rule, tw_level_map *map)
+{
+    int64_t size = p->var[tw_var_size(s, t, l)].lo;
+    map->cut = s->notes && (s->cuts >> TW_GREEDY & 1) ? TW_GREEDY : TW_BALANCED;
+    map->size[l] = rule == 1 ? size : 0;
+    map->count[l] = rule == 1 ? 0 : tw_cdiv(tw_part_piece(s, p, t, l), size);
+}
+
+/* Whether the compute engine takes what the levels down to t make of loop l, the rules outside being chosen. */
+static bool is_taken(const tw_space *s, const tw_part *p, int t, int l, int rule)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    tw_taken taken = taken_at(s, f, t, l);
+    tw_level_map map[TW_MAX_MEMORIES];
+    const tw_level_map *level[TW_MAX_MEMORIES];
+    int64_t len[TW_MAX_LENGTHS];
+    int n = tw_part_lengths(s, p, t, l, len);
+    if (n == 0) return true; /* too many, or no program will come of it */
+    for (int i = 0; i <= t; i++) {
+        cut_loop(s, p, i, l, i == t ? rule : p->var[tw_var_rule(s, f, i, l)].lo, &map[i]);
+        level[i] = &map[i];
+    }
+    for (int i = 0; i < n; i++)
+        if (!tw_level_split_is_legal(level[t], l, len[i])) return true;
+    return tw_taken_refuses(&taken, level, t + 1, l, s->op->loop[l].extent).len == 0;
+}
+
+static unsigned rules_taken(const tw_space *s, const tw_part *p, int t, int l, unsigned rules)
+{
+    for (int rule = 0; rule < 2 && !tw_taken_is_any(&s->taken[l]); rule++)
+        if ((rules >> rule & 1) && !is_taken(s, p, t, l, rule)) rules &= ~(1u << rule);
+    return rules;
+}
+
 /* The rules that cut differently, as a mask. */
 static unsigned rules_of(const tw_space *s, const tw_part *p, int t, int l)
 {
@@ -455,14 +523,15 @@ static unsigned rules_of(const tw_space *s, const tw_part *p, int t, int l)
     if (whole) sizes.multiple_of = 1;
     if (!tw_number_allows(&sizes, size) || !tw_number_allows(&limits->tiles[l], count)) return 0;
     if (!whole && len / count < tw_max(s->min_tile, limits->min_tile)) return 0;
-    if (whole) return 1;
-    if (s->notes) return canonical;
+    if (whole) return rules_taken(s, p, t, l, 1);
+    if (s->notes) return rules_taken(s, p, t, l, canonical);
     unsigned cuts = s->cuts & limits->cuts, rules = 0;
-    if (tw_number_is_one(&limits->sizes[l])) return 2; /* a size as a mapping has it: tiles of it, and a rest */
+    if (tw_number_is_one(&limits->sizes[l])) /* a size as a mapping has it: tiles of it, and a rest */
+        return rules_taken(s, p, t, l, 2);
     if (canonical && (cuts >> TW_BALANCED & 1)) rules |= 1;
     bool alike = canonical && len % size == 0 && is_even(s, p, t, l);
     if ((cuts >> TW_GREEDY & 1) && !(alike && (rules & 1))) rules |= 2;
-    return rules;
+    return rules_taken(s, p, t, l, rules);
 }
 
 static unsigned modes_at(const tw_space *s, const tw_part *p, int t)
@@ -574,13 +643,10 @@ int tw_part_lengths(const tw_space *s, const tw_part *p, int t, int l, int64_t l
     int n = 1;
     len[0] = s->op->loop[l].extent;
     for (int i = 0; i < t; i++) {
-        tw_level_map map = {.cut = s->notes && (s->cuts >> TW_GREEDY & 1) ? TW_GREEDY : TW_BALANCED};
-        int64_t next[TW_MAX_LENGTHS], size = p->var[tw_var_size(s, i, l)].lo;
+        tw_level_map map;
+        int64_t next[TW_MAX_LENGTHS];
         int n_next = 0;
-        if (p->var[tw_var_rule(s, f, i, l)].lo == 1)
-            map.size[l] = size;
-        else
-            map.count[l] = tw_cdiv(tw_part_piece(s, p, i, l), size);
+        cut_loop(s, p, i, l, p->var[tw_var_rule(s, f, i, l)].lo, &map);
         for (int k = 0; k < n; k++) {
             if (!tw_level_split_is_legal(&map, l, len[k])) return 0;
             tw_split split = tw_level_split(&map, l, len[k]);
@@ -786,14 +852,7 @@ tw_status tw_part_divide(const tw_space *s, tw_part *p, tw_part_fn take, void *u
 static void map_cuts(const tw_space *s, const tw_part *p, int t, tw_level_map *map)
 {
     const tw_frame *f = &s->frame[p->frame];
-    map->cut = s->notes && (s->cuts >> TW_GREEDY & 1) ? TW_GREEDY : TW_BALANCED;
-    for (int l = 0; l < s->op->n_loops; l++) {
-        int64_t size = p->var[tw_var_size(s, t, l)].lo;
-        if (p->var[tw_var_rule(s, f, t, l)].lo == 1)
-            map->size[l] = size;
-        else
-            map->count[l] = tw_cdiv(tw_part_piece(s, p, t, l), size);
-    }
+    for (int l = 0; l < s->op->n_loops; l++) cut_loop(s, p, t, l, p->var[tw_var_rule(s, f, t, l)].lo, map);
 }
 
 /* Loops that are not cut keep their place as declared, parallel ones first. */

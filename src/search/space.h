@@ -18,9 +18,13 @@
  *   - balanced sizes are canonical: ceil(L / ceil(L / size)) == size;
  *   - a level that cuts no reduction has the first mode.
  *
+ * Sizes and rules are such as the compute engine takes (mapping/taken.h): of the innermost level by themselves, of the
+ * others so that their tiles can be cut into some that it takes.
+ *
  * Of two keeps that mean the same the smaller number stays. */
 #ifndef TW_SEARCH_SPACE_H
 #define TW_SEARCH_SPACE_H
+#include "mapping/taken.h"
 #include "search/search.h"
 
 typedef struct tw_frame {
@@ -83,12 +87,13 @@ typedef struct tw_space {
     tw_path path[TW_MAX_OPERANDS];   /* tw_machine_path                                             */
     /* The memory outside memory m on the operand's path, and the mover that carries it between the two. */
     int outside[TW_MAX_MEMORIES][TW_MAX_OPERANDS], mover[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
-    int back[TW_MAX_MEMORIES]; /* the mover that brings partial sums back into memory m, -1: none       */
-    int64_t partial_units;     /* of an unfinished sum                                              */
-    unsigned wants;            /* figures that bounds are asked for, see tw_figure                   */
-    unsigned divided;          /* loops of axes that are divided: their footprints grow in steps           */
-    unsigned reductions;       /* tw_op_reductions                                                       */
-    int64_t points_inside;     /* loop points that touch no padding, at least                            */
+    tw_taken taken[TW_MAX_LOOPS]; /* innermost tiles that the compute engine takes                   */
+    int back[TW_MAX_MEMORIES];    /* the mover that brings partial sums back into memory m, -1: none       */
+    int64_t partial_units;        /* of an unfinished sum                                              */
+    unsigned wants;               /* figures that bounds are asked for, see tw_figure                   */
+    unsigned divided;             /* loops of axes that are divided: their footprints grow in steps           */
+    unsigned reductions;          /* tw_op_reductions                                                       */
+    int64_t points_inside;        /* loop points that touch no padding, at least                            */
     int64_t overhang[TW_MAX_OPERANDS][TW_MAX_AXES]; /* positions that an axis reaches outside its tensor */
     int64_t useful[TW_MAX_LOOPS];   /* values of a loop that touch something, at least             */
     int64_t least[TW_MAX_OPERANDS]; /* elements that must be moved                                 */
@@ -134,6 +139,8 @@ TW_NODISCARD tw_status tw_space_of(const tw_problem *problem, const tw_search_op
                                    tw_diag *diag, tw_space *out);
 /* Bounds are asked for the figures that these objectives and limits depend on; at first for those of the options. */
 void tw_space_aim(tw_space *space, const tw_goals *goals);
+/* Units of an element of operand o in memory m when innermost tiles have these lengths: unfinished sums have a type of their own. */
+int64_t tw_space_held_units(const tw_space *space, int m, int o, const int64_t *len);
 /* Lockstep: buffers of an operand in a memory that is passed through; two unless the user wants another number. */
 int64_t tw_space_pass_slots(const tw_space *space, int m, int o);
 /* How many points it has, those that do not fit included. */
@@ -154,6 +161,8 @@ bool tw_part_is_sized(const tw_space *space, const tw_part *part);
 bool tw_part_complete(const tw_space *space, tw_part *part);
 /* Whether the variable, no size, may have this value, all before it being chosen. */
 bool tw_part_may_choose(const tw_space *space, const tw_part *part, int var, int32_t value);
+/* The size next to this one, not above it if there is one, that tiles of level t may have along loop l by what the compute engine takes. */
+int64_t tw_space_size_near(const tw_space *space, const tw_frame *frame, int t, int l, int64_t size);
 /* The k-th permutation of all loops. */
 void tw_order_of_number(const tw_op *op, int64_t k, int order[TW_MAX_LOOPS]);
 /* The loops that level t cuts, in their order; false: sizes or the order are open. */

@@ -418,6 +418,33 @@ static int64_t compute_passes(const tw_view *v, int more)
     return passes;
 }
 
+/* Passes in all for the blocks of an operand that stays in place, at least; 0: none does. Every tile along the other loops has its
+ * blocks anew. */
+static int64_t block_passes(const tw_view *v)
+{
+    const tw_space *s = v->s;
+    const tw_cost_array *array = &s->machine->engine[s->machine->compute].cost.array;
+    int64_t most = 0;
+    for (int o = 0; o < s->op->n_operands && array->stationary && !v->skips; o++) {
+        int64_t passes = array->block_least;
+        if (!(array->stationary & tw_role_of(s->op, o))) continue;
+        for (int d = 0; d < array->n_dims; d++) {
+            unsigned own = v->f->loops[d] & s->loops[o];
+            int64_t points = 1;
+            for (unsigned rest = own; rest; rest &= rest - 1)
+                points = tw_sat_mul(points, s->op->loop[__builtin_ctz(rest)].extent);
+            passes = tw_sat_mul(passes, own == v->f->loops[d] ? v->passes[d] : tw_cdiv(points, array->size[d]));
+        }
+        for (int l = 0; l < s->op->n_loops; l++)
+            if (!tw_space_depends(s, o, l))
+                passes = tw_sat_mul(passes, v->n[v->f->n_tiled][l]);
+            else if (v->f->over.dim[l] == 0)
+                passes = tw_sat_mul(passes, s->op->loop[l].extent);
+        most = tw_max(most, passes);
+    }
+    return most;
+}
+
 /* Cycles of all executions of a kernel when all is chosen; 0: it is not, or there are too many kinds of tiles. */
 static int64_t kernel_exactly(const tw_view *v)
 {
@@ -443,7 +470,7 @@ int64_t tw_view_compute(const tw_view *v, int more)
 {
     const tw_engine *mac = &v->s->machine->engine[v->s->machine->compute];
     if (mac->cost.kind == TW_COST_KERNEL && !v->skips) return tw_max(tw_kernels_least(v), kernel_exactly(v));
-    int64_t work = mac->cost.kind == TW_COST_ARRAY ? compute_passes(v, more) : v->points;
+    int64_t work = mac->cost.kind == TW_COST_ARRAY ? tw_max(compute_passes(v, more), block_passes(v)) : v->points;
     return tw_cdiv(tw_busy_of(mac, v->execs[v->f->n_tiled], work), mac->count);
 }
 

@@ -5,15 +5,48 @@
 
 static int64_t rounds(int64_t work, int64_t per_round) { return work / per_round + (work % per_round ? 1 : 0); }
 
-int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box)
+bool tw_verify_moves(const tw_operand *operand, int loop)
+{
+    for (int a = 0; a < operand->n_axes; a++)
+        for (int t = 0; t < operand->axis[a].n_terms; t++)
+            if (operand->axis[a].term[t].loop == loop) return true;
+    return false;
+}
+
+bool tw_verify_stays(const tw_cost_array *array, const tw_op *op, int operand)
+{
+    if (operand == op->n_operands - 1) return array->stationary & TW_HOLDS_OUTPUT;
+    return array->stationary & (op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS);
+}
+
+int64_t tw_verify_held(const tw_cost_array *array, int64_t passes, int64_t blocks)
+{
+    int64_t held;
+    if (!tw_ckd_mul(blocks, array->block_least, &held)) held = INT64_MAX;
+    return held > passes ? held : passes;
+}
+
+/* Of all loops, or of those that move an operand. */
+static int64_t passes_of(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box,
+                         const tw_operand *operand)
 {
     int64_t n = 1;
     for (int d = -1; d < array->n_dims; d++) { /* -1: those that lie over nothing */
         int64_t points = 1;
         for (int l = 0; l < in->op->n_loops; l++)
-            if (in->over[l] == d + 1) points *= tw_span_len(box->span[l]);
+            if (in->over[l] == d + 1 && (!operand || tw_verify_moves(operand, l)))
+                points *= tw_span_len(box->span[l]);
         n *= d < 0 ? points : rounds(points, array->size[d]);
     }
+    return n;
+}
+
+int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box)
+{
+    int64_t n = passes_of(in, array, box, NULL);
+    for (int o = 0; o < in->op->n_operands; o++)
+        if (tw_verify_stays(array, in->op, o))
+            n = tw_verify_held(array, n, passes_of(in, array, box, &in->op->operand[o]));
     return n;
 }
 

@@ -11,6 +11,10 @@ int64_t tw_verify_busy(const tw_engine *engine, int64_t cycles);
 /* Passes over the array for a box: the points of its loops, of those that are laid out over rows or columns as
  * many as rounds are needed. */
 int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box);
+/* Whether the array keeps an operand in place; what its blocks then make of the passes; and whether a loop moves an operand. */
+bool tw_verify_stays(const tw_cost_array *array, const tw_op *op, int operand);
+int64_t tw_verify_held(const tw_cost_array *array, int64_t passes, int64_t blocks);
+bool tw_verify_moves(const tw_operand *operand, int loop);
 /* Whether the work of an instruction of the engine is its `passes`. */
 bool tw_verify_by_shape(const tw_engine *engine);
 /* What an instruction's `passes` must be: of an array, of a kernel, of a transfer by its rows. */

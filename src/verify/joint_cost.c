@@ -73,19 +73,29 @@ tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner)
 
 /* ---- passes ---- */
 
-static int64_t array_passes(const tw_joint_op *o, const tw_box *box)
+/* Of all loops, or of those that move an operand. */
+static int64_t passes_of(const tw_joint_op *o, const tw_box *box, const tw_operand *operand)
 {
     int64_t n = 1;
     for (int d = -1; d < tw_cost_dims(&o->engine.cost); d++) {
         int64_t points = 1, pieces = 1;
         for (int l = 0; l < o->op->n_loops; l++) {
-            if (o->dim[l] != d + 1) continue;
+            if (o->dim[l] != d + 1 || (operand && !tw_verify_moves(operand, l))) continue;
             points *= tw_span_len(box->span[l]);
             pieces *= rounds(tw_span_len(box->span[l]), o->parts[l]);
         }
         bool is_private = d >= 0 && (o->dims >> d & 1);
         n *= d < 0 ? points : is_private ? pieces : rounds(points, o->engine.cost.array.size[d]);
     }
+    return n;
+}
+
+static int64_t array_passes(const tw_joint_op *o, const tw_box *box)
+{
+    const tw_cost_array *array = &o->engine.cost.array;
+    int64_t n = passes_of(o, box, NULL);
+    for (int i = 0; i < o->op->n_operands; i++)
+        if (tw_verify_stays(array, o->op, i)) n = tw_verify_held(array, n, passes_of(o, box, &o->op->operand[i]));
     return n;
 }
 

@@ -3,6 +3,7 @@
  * Its group, its operator and the buffer at its inner end say which queue it belongs to; the first of that queue says what it
  * must be. What it reads was commanded before it; what it takes is free, and the one whose turn it is. */
 #include "verify/joint_judge.h"
+#include "verify/room.h"
 #include "verify/shape.h"
 
 #include <stdio.h>
@@ -322,9 +323,26 @@ static bool check_transfer(const tw_joint_at *s, tw_joint_moved *moved)
     return check_work(s, moved->work) && tw_joint_check_passes(s);
 }
 
+/* The driver's tiles are such as its engine takes, along loops that are cut or whole; where a loop is shared by cores alone, nobody
+ * asks. */
+static bool check_driver(const tw_joint_at *s)
+{
+    const tw_joint_op *op = s->op;
+    if (op != &s->group->op[s->group->n_ops - 1]) return true;
+    for (int l = 0; l < op->op->n_loops; l++) {
+        tw_span span = s->todo->box.span[l];
+        bool asked = span.hi - span.lo == op->op->loop[l].extent;
+        for (int c = 0; c < s->group->map->n_cuts; c++) asked |= s->group->map->cut[c].loop == l;
+        if (asked && !tw_room_takes(&op->engine, op->op, l, span))
+            return tw_joint_fault(s, "has %" PRId64 " points of loop '%s', which '%s' does not take",
+                                  span.hi - span.lo, op->op->loop[l].name, op->engine.name);
+    }
+    return true;
+}
+
 static bool check_exec(const tw_joint_at *s)
 {
-    if (!check_computer(s) || !check_box(s)) return false;
+    if (!check_computer(s) || !check_box(s) || !check_driver(s)) return false;
     if (s->instr->accumulates != s->todo->accumulates)
         return tw_joint_fault(s, s->todo->accumulates ? "starts afresh, it should add to what is there"
                                                       : "adds to what is there, it should start afresh");

@@ -3,6 +3,8 @@
 #include "verify/residency.h"
 #include "verify/shape.h"
 
+#include <string.h>
+
 enum { MOST_VISITED = 1 << 12 }; /* pieces of a loop that are looked at one by one */
 
 typedef struct room {
@@ -285,17 +287,53 @@ static void check_cuts(const room *r, int loop)
     }
 }
 
+/* The list that the compute engine has for loops of this name, NULL: none. */
+static const tw_tile_sizes *list_for(const tw_engine *mac, const char *loop)
+{
+    for (int i = 0; i < mac->n_tile_sizes; i++)
+        if (strcmp(mac->tile_sizes[i].loop, loop) == 0) return &mac->tile_sizes[i];
+    return NULL;
+}
+
+/* So many points of a loop are in the list; of the tile that ends the loop, not more than some entry has. */
+static bool is_listed(const tw_tile_sizes *list, int64_t points, bool ends)
+{
+    for (int i = 0; i < list->n_sizes; i++)
+        if (ends ? points <= list->size[i] : points == list->size[i]) return true;
+    return false;
+}
+
+bool tw_room_takes(const tw_engine *mac, const tw_op *op, int loop, tw_span span)
+{
+    int64_t points = span.hi - span.lo;
+    bool ends = span.hi == op->loop[loop].extent;
+    const tw_tile_sizes *list = list_for(mac, op->loop[loop].name);
+    if (list) return is_listed(list, points, ends);
+    if (ends || mac->tile_multiple <= 1 || (mac->multiple_parallel && op->loop[loop].reduces)) return true;
+    return points % mac->tile_multiple == 0;
+}
+
+/* What the engine takes of each loop. */
+static bool takes_tile(const tw_site *s, const tw_engine *mac)
+{
+    const tw_op *op = s->in->op;
+    for (int l = 0; l < op->n_loops; l++) {
+        tw_span span = s->instr->box.span[l];
+        if (tw_room_takes(mac, op, l, span)) continue;
+        if (list_for(mac, op->loop[l].name))
+            return tw_fault_at(s, "has %" PRId64 " points of loop '%s', which '%s' does not take",
+                               span.hi - span.lo, op->loop[l].name, mac->name);
+        return tw_fault_at(s, "has %" PRId64 " points of loop '%s', '%s' takes multiples of %" PRId64,
+                           span.hi - span.lo, op->loop[l].name, mac->name, mac->tile_multiple);
+    }
+    return true;
+}
+
 bool tw_room_exec(const tw_site *s)
 {
     const tw_op *op = s->in->op;
     const tw_engine *mac = &s->in->machine->engine[s->in->machine->compute];
-    for (int l = 0; l < op->n_loops && mac->tile_multiple > 1; l++) {
-        tw_span span = s->instr->box.span[l];
-        if ((mac->multiple_parallel && op->loop[l].reduces) || span.hi == op->loop[l].extent) continue;
-        if ((span.hi - span.lo) % mac->tile_multiple != 0)
-            return tw_fault_at(s, "has %" PRId64 " points of loop '%s', '%s' takes multiples of %" PRId64,
-                               span.hi - span.lo, op->loop[l].name, mac->name, mac->tile_multiple);
-    }
+    if (!takes_tile(s, mac)) return false;
     for (int o = 0; o < op->n_operands - 1 && mac->pad_half; o++)
         for (int a = 0; a < op->operand[o].n_axes; a++) {
             int64_t pad = tw_verify_padding(op, o, a, &s->instr->box), kernel = 0;

@@ -12,4 +12,6 @@
 void tw_room_check(const tw_verify_input *in, tw_fault *fault);
 /* Of one execution: false and a fault when the compute engine does not take its box. */
 bool tw_room_exec(const tw_site *site);
+/* Whether the compute engine takes a tile with this part of a loop. */
+bool tw_room_takes(const tw_engine *mac, const tw_op *op, int loop, tw_span span);
 #endif

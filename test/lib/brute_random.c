@@ -271,7 +271,12 @@ static void print_array(maker *m, FILE *f, int64_t latency)
     fprintf(f, "cost: {array: %s%" PRId64, shape < 2 ? "[" : "{lanes: ", pick(m, 1, most));
     if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, most));
     if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, most - 1));
-    fprintf(f, "%s, latency: %" PRId64 "}", shape < 2 ? "]" : "}", latency);
+    fprintf(f, "%s, latency: %" PRId64, shape < 2 ? "]" : "}", latency);
+    if (chance(m, 4)) {
+        static const char *const stays[] = {"activations", "weights", "output"};
+        fprintf(f, ", stationary: %s, block_least: %" PRId64, stays[pick(m, 0, 2)], pick(m, 1, 6));
+    }
+    fprintf(f, "}");
 }
 
 static void print_cost(maker *m, FILE *f, bool computes)
@@ -339,6 +344,21 @@ static void print_memories(maker *m, FILE *f, int64_t least, int64_t all)
     }
 }
 
+/* The sizes that the compute engine takes along some loops. */
+static void print_sizes(maker *m, FILE *f)
+{
+    static const char *const loop[] = {"m", "n", "k", "ox", "oc", "c", "d0", "d1", "kx"};
+    const char *sep = "";
+    fprintf(f, "tile_sizes: {");
+    for (size_t i = 0; i < TW_COUNT(loop); i++) {
+        int64_t least = pick(m, 1, 2);
+        if (i > 0 && chance(m, 2)) continue;
+        fprintf(f, "%s%s: [%" PRId64 ", %" PRId64 "]", sep, loop[i], least, least + pick(m, 1, 4));
+        sep = ", ";
+    }
+    fprintf(f, "}, ");
+}
+
 static void print_compute(maker *m, FILE *f, int on)
 {
     fprintf(f, "  - {name: mac, computes: [multiply-add, add, max, average, min, product, map], on: %s, ",
@@ -356,7 +376,8 @@ static void print_compute(maker *m, FILE *f, int on)
     }
     if (m->async && chance(m, m->array ? 3 : 4)) fprintf(f, "unrolls: parallel, ");
     if (chance(m, 8)) fprintf(f, "min_tile: 2, ");
-    if (!m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, ");
+    if (!m->cluster && chance(m, 6)) fprintf(f, "tile_multiple: %" PRId64 ", ", pick(m, 2, 3));
+    if (!m->cluster && chance(m, 8)) print_sizes(m, f);
     if (chance(m, 8)) fprintf(f, "pad_limit: half-kernel, ");
     if (chance(m, 2)) fprintf(f, "energy: %" PRId64 " pJ, ", pick(m, 0, 9));
     if (m->cluster && chance(m, 8)) fprintf(f, "tile_multiple: 2, multiple_loops: parallel, ");

@@ -16,6 +16,50 @@ static const char array_machine[] =
     "  - {name: stream, between: [dram, registers], carries: in, cost: {latency: 20, per_cycle: 8}}\n"
     "  - {name: mac, computes: multiply-add, memory: registers, cost: {array: {rows: 4, columns: 6, depth: 2}}}\n";
 
+/* The same with an operand that stays in place. */
+static const char stays_machine[] =
+    "machine: stays\nunit: byte\ntiming: async\nmemories: [{name: dram, size: unlimited}, {name: l1, size: "
+    "unlimited}]\n"
+    "engines:\n  - {name: dma, between: [dram, l1], cost: {latency: 0, per_cycle: 8}}\n"
+    "  - {name: mac, computes: multiply-add, memory: l1, cost: {array: [16, 16], latency: 3, stationary: %s, "
+    "block_least: "
+    "16}}\n";
+
+/* Cycles of all executions of a matmul whose loops n and k lie over the array. */
+static int64_t stays_for(const char *what, const char *shape, const char *tiles)
+{
+    char machine_text[600], mapping[200];
+    tw_context *ctx = tw_context_new();
+    const tw_model *model;
+    const tw_machine *machine;
+    const tw_mapping *map;
+    const tw_plan *plan;
+    const tw_verdict *verdict;
+    snprintf(machine_text, sizeof machine_text, stays_machine, what);
+    snprintf(mapping, sizeof mapping, "mapping: {matmul: {levels: [{at: l1, tiles: {%s}, unroll: [n, k]}]}}\n",
+             tiles);
+    CHECK_EQ(tw_model_open(ctx, shape, &model), TW_OK);
+    CHECK_EQ(tw_machine_parse(ctx, "stays", machine_text, &machine), TW_OK);
+    CHECK_EQ(tw_mapping_parse(ctx, model, machine, "map", mapping, &map), TW_OK);
+    CHECK_EQ(tw_plan_eval(ctx, model, machine, map, &plan), TW_OK);
+    CHECK_EQ(tw_plan_verify(ctx, plan, 0, NULL, &verdict), TW_OK);
+    CHECK(verdict->checked && !verdict->first_fault);
+    int64_t cycles = tw_plan_engine_use(plan, 0, 1)->busy_cycles;
+    tw_context_free(ctx);
+    return cycles;
+}
+
+TEST(a_block_that_stays_in_place_takes_its_cycles_however_little_streams_past)
+{
+    static const char small[] = "matmul:8x32x40,dtype=i8", large[] = "matmul:20x32x40,dtype=i8";
+    CHECK_EQ(stays_for("weights", small, "m: 1"), 3 + (2 * 3) * 16); /* n 2, k 3 blocks; 8 would stream */
+    CHECK_EQ(stays_for("weights", large, "m: 1"), 3 + (2 * 3) * 20);
+    CHECK_EQ(stays_for("weights", large, "m: 2"), 2 * (3 + (2 * 3) * 16)); /* each half has all blocks again */
+    CHECK_EQ(stays_for("weights", small, "n: 4"), 4 * (3 + (1 * 3) * 16)); /* 8 of 16 rows are a block, too */
+    CHECK_EQ(stays_for("activations", small, "m: 1"), 3 + (8 * 3) * 16);   /* m 8, k 3; 2 would stream */
+    CHECK_EQ(stays_for("output", small, "m: 1"), 3 + (8 * 2) * 16);        /* m 8, n 2; 3 would stream */
+}
+
 /* Cycles of the one execution of a convolution with these loops over the array. */
 static int64_t cycles_of(const char *unroll)
 {

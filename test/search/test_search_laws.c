@@ -108,14 +108,16 @@ static bool is_timeless(const brute_goal *goal)
     return true;
 }
 
-/* Both inputs pass the same memories: the transposed product has them the other way round. */
+/* Both inputs pass the same memories, and no list knows one loop from the other: the transposed product has them the other way
+ * round. */
 static bool treats_inputs_alike(const tw_machine *machine)
 {
     for (int m = 0; m < machine->n_memories; m++)
         if ((machine->memory[m].holds & TW_HOLDS_INPUTS) % TW_HOLDS_INPUTS != 0) return false;
     for (int e = 0; e < machine->n_engines; e++)
-        if (machine->engine[e].roles != 0) return false;
-    return true;
+        if (machine->engine[e].roles != 0 || machine->engine[e].n_tile_sizes > 0) return false;
+    return tw_cost_dims(&machine->engine[machine->compute].cost) == 0 ||
+           machine->engine[machine->compute].cost.array.stationary == 0;
 }
 
 TEST(a_transposed_product_costs_the_same)

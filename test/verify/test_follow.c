@@ -142,6 +142,12 @@ TEST(tiles_and_buffers_that_the_machine_does_not_take_are_faults)
               "tiles of loop 'n' in 'l1' have 3 points, at least 4 are asked for");
     CHECK_STR(fault_on(TAKES("", ""), TAKES(", tile_multiple: 4", ""), mapping),
               "command 2 (mac): EXEC has 5 points of loop 'm', 'mac' takes multiples of 4");
+    CHECK_STR(fault_on(TAKES("", ""), TAKES(", tile_sizes: {m: [4, 5], n: [3, 7]}", ""), mapping),
+              "command 2 (mac): EXEC has 4 points of loop 'n', which 'mac' does not take");
+    CHECK_STR(fault_on(TAKES("", ""), TAKES(", tile_sizes: {m: [5], n: [4], k: [1, 2, 3]}", ""), mapping), "");
+    CHECK_STR(
+        fault_on(TAKES("", ""), TAKES(", tile_multiple: 7, tile_sizes: {m: [5], n: [4], k: [3]}", ""), mapping),
+        "");
     CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", buffers: dual-inputs"), mapping),
               "layout: 'w' has 3 buffers in 'l1', which does not take so many of it");
     CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", align: 16"), mapping),
