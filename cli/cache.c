@@ -11,12 +11,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
+enum { FORMAT = 2, ENTRY_MAX = 1 << 26, HASH_DIGITS = 32 };
 static const char title[] = "# tilewright cache\n", sum_mark[] = "# sum ";
 
 static void hash(const char *bytes, size_t n, char out[HASH_DIGITS + 1])
@@ -188,7 +189,14 @@ static const field fields[] = {FIELD(INT, n_objectives, CLI_MAX_OBJECTIVES),
                                FIELD(INT, space, TW_N_SPACES - 1),
                                FIELD(REAL, seconds, 0),
                                FIELD(FLAG, by_default, 0),
-                               FIELD(FLAG, limited, 0)};
+                               FIELD(FLAG, limited, 0),
+                               FIELD(INT, fusion.n_ops, INT_MAX),
+                               FIELD(INT, fusion.n_groups, INT_MAX),
+                               FIELD(FLAG, fusion.chosen, 0),
+                               FIELD(FLAG, fusion.other_found, 0),
+                               FIELD(REAL, fusion.value, 0),
+                               FIELD(REAL, fusion.bound, 0),
+                               FIELD(REAL, fusion.other, 0)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 _Static_assert(CLI_MAX_OBJECTIVES == 4, "each objective has its fields above");
 

@@ -31,7 +31,8 @@ tw_search_result tw_search_view(const tw_search_record *r)
                               .space = r->space,
                               .seconds = r->seconds,
                               .by_default = r->by_default,
-                              .limited = r->limited};
+                              .limited = r->limited,
+                              .fusion = r->fusion};
 }
 
 static tw_status keep_name(const char *name, tw_arena *arena, const char **out)
@@ -72,7 +73,8 @@ tw_status tw_search_record_of(const tw_search_result *r, tw_arena *arena, tw_dia
                               .space = r->space,
                               .seconds = r->seconds,
                               .by_default = r->by_default,
-                              .limited = r->limited};
+                              .limited = r->limited,
+                              .fusion = r->fusion};
     TW_TRY(keep_name(r->bound_at, arena, &out->bound_at));
     return keep_tables(r, arena, out);
 }
