@@ -17,7 +17,8 @@ typedef enum seam { FINISHED, SUMS, APART, N_SEAMS } seam;
 
 typedef struct step {    /* one operator between two seams                                                   */
     bool known, hasty;   /* was searched, with little work only                                              */
-    bool possible;       /* false: nothing fits, or was found                                                */
+    bool possible;       /* false: nothing was found that fits,                                              */
+    bool none;           /* and nothing does: proven                                                         */
     tw_goal_value value; /* of `map`, or until it is known what any mapping costs at least                  */
     tw_wide bound;       /* of the first objective, for every mapping                                        */
     tw_op_map map;
@@ -170,10 +171,13 @@ static tw_status search_step(chain *c, int k, const tw_search *search, int most,
     c->stopped |= record.ending == TW_END_STOPPED || tw_deadline_is_over(c->diag->deadline);
     add_work(&c->spent[k], &record);
     if (status != TW_OK && status != TW_INFEASIBLE) return status;
-    *out = (step){.known = true, .possible = status == TW_OK, .record = record};
+    out->known = true;
+    out->possible = status == TW_OK;
+    out->none = !out->possible && record.proven;
+    out->record = record;
     if (!out->possible) return TW_OK;
     out->map = found.map;
-    out->bound = (tw_wide)record.bound;
+    if ((tw_wide)record.bound > out->bound) out->bound = (tw_wide)record.bound;
     for (int i = 0; i < c->goals.n; i++) out->value.of[i] = (tw_wide)record.value[i];
     return TW_OK;
 }
@@ -211,7 +215,7 @@ static tw_status open_step(chain *c, int k, seam before, seam behind)
     if (status == TW_OK) status = tw_search_floor(&search, c->scratch, &quiet, &s->value);
     tw_arena_rewind(c->scratch, mark);
     s->possible = status == TW_OK;
-    s->known = status == TW_INFEASIBLE;
+    s->known = s->none = status == TW_INFEASIBLE;
     s->bound = s->value.of[0];
     return status == TW_INFEASIBLE ? TW_OK : status;
 }
@@ -244,7 +248,7 @@ static tw_status ask_step(chain *c, int k, seam before, seam behind, bool hasty)
                               &options,
                               c->given->eval,
                               s->known ? &last : start_of(c, k, before, behind)};
-    tw_status status = search_step(c, k, &search, hasty ? 4 * c->n : c->n, s);
+    tw_status status = search_step(c, k, &search, hasty ? 2 * c->n : c->n, s);
     tw_arena_rewind(c->scratch, mark);
     s->hasty = hasty && status == TW_OK && s->possible && s->record.ending == TW_END_BUDGET;
     return status;
@@ -315,7 +319,7 @@ typedef enum measure_by { BY_VALUE, BY_BOUND, BY_KNOWN } measure_by;
 static bool length_of(const step *s, measure_by by, tw_goal_value *out)
 {
     *out = by == BY_BOUND ? (tw_goal_value){{s->bound}} : s->value;
-    return s->possible && (by != BY_KNOWN || s->known);
+    return by == BY_BOUND ? !s->none : s->possible && (by != BY_KNOWN || s->known);
 }
 
 /* Over the seams that `which` allows, as a mask per operator. */
@@ -453,7 +457,7 @@ static tw_status search_beside(chain *c, int k, const tw_search_options *options
     const tw_machine *view;
     tw_arena_mark mark = tw_arena_save(c->scratch);
     int i = c->first + k;
-    step s;
+    step s = {0};
     tw_op_map last = w->map[i];
     TW_TRY(tw_machine_view(c->model, i, c->machine, w->map, c->scratch, &view));
     const tw_search search = {{c->model, i, view}, options, c->given->eval, on == FIRST ? NULL : &last};
@@ -491,7 +495,7 @@ static tw_status smallest_map(chain *c, int k, tw_fusion fusion, tw_op_map *out,
     tw_objective peak = {TW_PEAK, c->machine->memory[m].name};
     tw_search_options options;
     tw_limits limits;
-    step s;
+    step s = {0};
     tw_arena_mark mark = tw_arena_save(c->scratch);
     tw_machine view = view_of(c, k, fusion.before ? FINISHED : APART, fusion.behind ? FINISHED : APART);
     tw_status status = options_of(c, k, fusion.behind ? FINISHED : APART, &options, &limits);
