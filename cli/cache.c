@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -192,7 +193,14 @@ static const field fields[] = {FIELD(INT, n_objectives, CLI_MAX_OBJECTIVES),
                                FIELD(INT, space, TW_N_SPACES - 1),
                                FIELD(REAL, seconds, 0),
                                FIELD(FLAG, by_default, 0),
-                               FIELD(FLAG, limited, 0)};
+                               FIELD(FLAG, limited, 0),
+                               FIELD(INT, fusion.n_ops, INT_MAX),
+                               FIELD(INT, fusion.n_groups, INT_MAX),
+                               FIELD(FLAG, fusion.chosen, 0),
+                               FIELD(FLAG, fusion.other_found, 0),
+                               FIELD(REAL, fusion.value, 0),
+                               FIELD(REAL, fusion.bound, 0),
+                               FIELD(REAL, fusion.other, 0)};
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 _Static_assert(CLI_MAX_OBJECTIVES == 4, "each objective has its fields above");
 

@@ -299,6 +299,17 @@ typedef enum tw_ending {              /* why a search ended                 */
                          TW_END_GAP, /* it is as small as the options ask for */
 } tw_ending;
 
+/* What is said of operators that may be fused, one behind the other, and were decided on together. */
+typedef struct tw_fusion_result {
+    int n_ops;        /* from this operator on; 0: it is no such, or not the first                             */
+    int n_groups;     /* that they were made: 1 is all fused, n_ops none                                       */
+    bool chosen;      /* some could have been fused or not; otherwise the limits decide all                    */
+    bool other_found; /* `other` is what was found; otherwise it is at least so much                           */
+    double value;     /* first objective of all of them; memory: the most, everything else: the sum            */
+    double bound;     /* proven: nothing in the space, fused or not, is below it                               */
+    double other;     /* of none fused or, where none is, of all; INFINITY: nothing fits, or there is no choice */
+} tw_fusion_result;
+
 typedef struct tw_search_result { /* callers fill it for tw_plan_restore: grows as options do              */
     size_t size;
     int n_objectives;
@@ -327,6 +338,7 @@ typedef struct tw_search_result { /* callers fill it for tw_plan_restore: grows 
     const double *within; /* as tw_search_options has it                                                     */
     const double *least;  /* found, with those before it within theirs: `value` is at most (1 + within) as large */
     const double *bounds; /* proven: no mapping that keeps those before it within theirs has less            */
+    tw_fusion_result fusion;
 } tw_search_result;
 #define TW_SEARCH_RESULT_INIT TW_SIZED(tw_search_result)
 

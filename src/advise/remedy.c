@@ -57,18 +57,18 @@ static double time_of_search(const asker *a)
     return isfinite(left) ? left / (double)(1 + tw_max(1, a->n_left)) : 0;
 }
 
-/* The machine as the operator meets it that is searched for. */
-static tw_status view_of(const tw_problem *problem, const tw_search_options *options, tw_arena *scratch,
-                         const tw_machine **out)
+/* The machine as the operator meets it that is searched for, beside others that are mapped like this; NULL: that take one tile. */
+static tw_status view_of(const tw_problem *problem, const tw_op_map *beside, const tw_search_options *options,
+                         tw_arena *scratch, const tw_machine **out)
 {
-    tw_op_map *map;
-    TW_TRY(tw_maps_begin(problem->model, problem->machine, options->limits, scratch, &map));
-    return tw_machine_view(problem->model, problem->op, problem->machine, map, scratch, out);
+    tw_op_map *map = NULL;
+    if (!beside) TW_TRY(tw_maps_begin(problem->model, problem->machine, options->limits, scratch, &map));
+    return tw_machine_view(problem->model, problem->op, problem->machine, beside ? beside : map, scratch, out);
 }
 
 /* tw_search_op without a word. TW_INFEASIBLE with result->proven: there is none. */
-static tw_status ask(asker *a, const tw_problem *problem, const tw_search_options *options, tw_op_map *map,
-                     tw_search_record *result)
+static tw_status ask(asker *a, const tw_problem *problem, const tw_op_map *beside, const tw_search_options *options,
+                     tw_op_map *map, tw_search_record *result)
 {
     tw_arena_mark mark = tw_arena_save(a->scratch);
     tw_deadline share;
@@ -77,7 +77,7 @@ static tw_status ask(asker *a, const tw_problem *problem, const tw_search_option
     tw_found found;
     const tw_machine *view;
     *result = (tw_search_record){0};
-    TW_TRY(view_of(problem, options, a->scratch, &view));
+    TW_TRY(view_of(problem, beside, options, a->scratch, &view));
     const tw_search search = {{problem->model, problem->op, view}, options, tw_evaluator_eval(a->evaluator), NULL};
     tw_status status = tw_search_op(&search, a->scratch, &muted, &found, result);
     *map = found.map;
@@ -164,9 +164,8 @@ static tw_status answer_op(trial *t, int op, const tw_search_options *options, t
 {
     tw_op_map map;
     tw_search_record result;
-    one->proven[op] = t->plan->mapping->op[op].fused; /* it has one mapping */
-    if (one->proven[op]) return value_of(t, op, one->machine, &t->best[op], &one->value[op]);
-    tw_status status = ask(&t->asker, &(tw_problem){t->plan->model, op, one->machine}, options, &map, &result);
+    const tw_problem problem = {t->plan->model, op, one->machine};
+    tw_status status = ask(&t->asker, &problem, t->plan->mapping->op, options, &map, &result);
     if (status != TW_OK && status != TW_INFEASIBLE) return status;
     one->value[op] = status == TW_OK ? result.value[0] : INFINITY;
     one->proven[op] = result.proven;
@@ -523,11 +522,11 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *
     for (int i = 0; i < options.n_objectives; i++)
         objective[i] = (tw_objective){TW_PEAK, relaxed->memory[memory[i]].name};
     const tw_problem problem = {c->problem->model, c->problem->op, relaxed};
-    tw_status status = ask(&c->asker, &problem, &options, map, &result);
+    tw_status status = ask(&c->asker, &problem, NULL, &options, map, &result);
     *out = (smallest){.exact = result.proven};
     TW_TRY(status);
     const tw_machine *view;
-    TW_TRY(view_of(&problem, &options, c->asker.scratch, &view));
+    TW_TRY(view_of(&problem, NULL, &options, c->asker.scratch, &view));
     TW_TRY(tw_program_build(&(tw_problem){c->problem->model, c->problem->op, view}, map, c->asker.scratch, &muted,
                             &out->program));
     for (int m = 1; m < view->n_memories; m++)

@@ -132,6 +132,9 @@ static tw_status search_dispatch(scene *s, tw_diag *diag, const tw_plan **out)
     if (s->given->progress) s->options.user = s;
     if (tiled && s->machine->memory[s->machine->n_memories - 1].doubles == TW_DOUBLE_ANY)
         return search_families(s, diag, out);
+    tw_limits limits;
+    TW_TRY(tw_quidditch_dispatch(&s->model, s->machine, s->scratch, &limits));
+    s->options.limits = &limits;
     TW_TRY(tw_plan_find(&(tw_request){&s->model, s->machine, &s->options, NULL, &tw_advice},
                         &(tw_work){s->arena, s->scratch, diag}, out));
     if (!tiled || tw_quidditch_lowering_of(*out, 0, &ignored, NULL)) return TW_OK;

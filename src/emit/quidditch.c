@@ -330,6 +330,19 @@ tw_status tw_quidditch_family(const tw_model *model, const tw_machine *machine, 
     for (int o = 0; o < model->n_ops; o++) {
         cuts c = o == 0 ? family_cuts(&model->op[o], machine, family) : (cuts){0};
         op[o] = limits_of(&model->op[o], machine, &c);
+        if (o > 0) op[o].fused = op[o].whole = true;
+    }
+    *out = (tw_limits){model->n_ops, op};
+    return TW_OK;
+}
+
+tw_status tw_quidditch_dispatch(const tw_model *model, const tw_machine *machine, tw_arena *arena, tw_limits *out)
+{
+    tw_op_limits *op;
+    TW_ALLOC(arena, op, model->n_ops);
+    for (int o = 0; o < model->n_ops; o++) {
+        op[o] = tw_op_limits_none(machine);
+        if (o > 0) op[o].fused = op[o].whole = true;
     }
     *out = (tw_limits){model->n_ops, op};
     return TW_OK;

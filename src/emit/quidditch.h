@@ -34,6 +34,10 @@ int tw_quidditch_n_families(const tw_op *op);
 TW_NODISCARD tw_status tw_quidditch_family(const tw_model *model, const tw_machine *machine, int family,
                                            tw_arena *arena, tw_limits *out);
 
+/* The limits of a search for any mapping of one dispatch: what is fused is not tiled. */
+TW_NODISCARD tw_status tw_quidditch_dispatch(const tw_model *model, const tw_machine *machine, tw_arena *arena,
+                                             tw_limits *out);
+
 /* Whether a dispatch can have a config: a contraction of plain positions. And the operator behind it and what is fused. */
 bool tw_quidditch_is_tiled(const tw_op *op);
 int tw_quidditch_end(const tw_model *model, const tw_machine *machine, int op);

@@ -61,16 +61,17 @@ typedef struct tw_fusion {
     bool behind; /* with the one behind it: its output stays in the compute engine's memory       */
 } tw_fusion;
 
-/* What the operators that are fused behind the one at hand need of a memory; see tw_machine_view. Of two numbers the first
+/* What the other operators of a group need of a memory beside the one at hand; see tw_machine_view. Of two numbers the first
  * is for a mapping whose output has finished elements only, the second for one that leaves sums there. */
-typedef struct tw_behind {
-    int64_t left[2];  /* units of the output at hand, which stays there for the next one, at least      */
-    int64_t least[2]; /* units that the others take at least, what is left for them included            */
-    int n_ops;        /* of the group, the one at hand included                                         */
-    int n;            /* pieces: the first is what is left for them, its size open                      */
-    const struct tw_block
-        *block; /* in the order in which they are given out                                       */
-} tw_behind;
+typedef struct tw_others {
+    int64_t left[2];     /* units of the output at hand, which stays there for the next operator, at least */
+    int64_t least[2];    /* units that the others take at least, what is left for them included            */
+    int first_op, n_ops; /* of the group, the one at hand included                                      */
+    int op;              /* the one at hand                                                             */
+    int n;               /* pieces, in the order in which they are allocated                            */
+    int own;             /* the piece that stands for the output at hand: its size is open              */
+    const struct tw_block *block;
+} tw_others;
 
 /* Names of operands, as operators call them: "bias". Some memories hold, and some movers carry, these beside whole roles. */
 typedef struct tw_names {
@@ -89,8 +90,9 @@ typedef struct tw_memory {
     const tw_names *named; /* but for those that are called so; NULL: none */
     tw_placement placement;
     /* of a view, see tw_machine_view: */
-    const tw_behind *behind; /* NULL: nothing                                                             */
-    int64_t reserved, full;  /* `bump`: units that they take behind these, and all that there are; 0, 0: nothing */
+    const tw_others *others; /* NULL: nothing                                                             */
+    int64_t reserved, full;  /* `bump`: units that they take beside these, and all that there are; 0, 0: nothing */
+    bool goes_on;            /* `bump`: something is allocated behind these                                      */
     unsigned keeps;          /* TW_HOLDS_..: what a mapping may keep there for longer than a tile                */
     tw_doubling doubles;
     bool whole;        /* an operand that is kept all the time is one buffer, and moved as a whole          */
@@ -104,6 +106,15 @@ enum { TW_HOLDS_ACTIVATIONS = 1, TW_HOLDS_OUTPUT = 2, TW_HOLDS_WEIGHTS = 4, TW_H
 static inline int64_t tw_memory_full(const tw_memory *memory)
 {
     return memory->reserved > 0 ? memory->full : memory->size;
+}
+
+/* Units of a memory of a view that the group takes, when the operator at hand takes `own`: where nothing is ever given back
+ * (`bump`) those of the others, too. What is allocated behind them begins at a multiple of the alignment. */
+static inline int64_t tw_memory_with_others(const tw_memory *memory, int64_t own)
+{
+    if (memory->reserved <= 0) return own;
+    if (own > INT64_MAX / 2 - memory->reserved) return INT64_MAX;
+    return (memory->goes_on ? tw_cdiv(own, memory->align) * memory->align : own) + memory->reserved;
 }
 
 /* Accumulation over a cut reduction loop. */

@@ -588,9 +588,18 @@ static bool allows_level(const trial *t, int level)
     return allows_order(t, level) && allows_mode(t, level) && allows_unroll(t, level);
 }
 
+static bool cuts_some(const tw_op *op, const tw_op_map *map)
+{
+    for (int i = 0; i < map->n_levels; i++)
+        for (int l = 0; l < op->n_loops && !map->level[i].pass; l++)
+            if (tw_level_n_tiles(&map->level[i], l, op->loop[l].extent) > 1) return true;
+    return false;
+}
+
 bool tw_limits_allow(const tw_op_limits *limits, const tw_op *op, const tw_machine *machine, const tw_op_map *map)
 {
     trial t = {.limits = limits, .op = op, .machine = machine, .map = map};
+    if (limits->whole && cuts_some(op, map)) return false;
     if (limits->fused >= 0 && map->fused != (limits->fused == 1)) return false;
     for (int l = 0; l < op->n_loops; l++) t.piece[0][l] = op->loop[l].extent;
     for (int i = 1; i < map->n_levels; i++)

@@ -42,7 +42,8 @@ typedef struct tw_level_limits {
 } tw_level_limits;
 
 typedef struct tw_op_limits {
-    int fused; /* 1 must be, 0 must not be; -1: as the workload wishes, see fusion.h */
+    int fused;  /* 1 must be, 0 must not be; -1: as the workload wishes, see fusion.h */
+    bool whole; /* fused with the one before it and in one piece, whatever else is said; no file says so */
     int n_levels;
     tw_level_limits level[TW_MAX_MEMORIES];
 } tw_op_limits;

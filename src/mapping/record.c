@@ -34,7 +34,8 @@ tw_search_result tw_search_view(const tw_search_record *r)
                               .limited = r->limited,
                               .within = r->within,
                               .least = r->least,
-                              .bounds = r->bounds};
+                              .bounds = r->bounds,
+                              .fusion = r->fusion};
 }
 
 static tw_status keep_name(const char *name, tw_arena *arena, const char **out)
@@ -78,7 +79,8 @@ tw_status tw_search_record_of(const tw_search_result *r, tw_arena *arena, tw_dia
                               .space = r->space,
                               .seconds = r->seconds,
                               .by_default = r->by_default,
-                              .limited = r->limited};
+                              .limited = r->limited,
+                              .fusion = r->fusion};
     TW_TRY(keep_name(r->bound_at, arena, &out->bound_at));
     return keep_tables(r, arena, out);
 }

@@ -25,6 +25,7 @@ typedef struct tw_search_record {
     tw_space_name space;
     double seconds;
     bool by_default, limited;
+    tw_fusion_result fusion;
 } tw_search_record;
 /* Lives as long as the record. */
 tw_search_result tw_search_view(const tw_search_record *record);

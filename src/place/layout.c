@@ -5,8 +5,8 @@ static tw_status refuse(const tw_pools *pools, int m, int64_t need, tw_diag *dia
 {
     const tw_op *op = pools->op;
     const tw_memory *mem = &pools->machine->memory[m];
-    int64_t size = mem->reserved > 0 ? mem->full : mem->size;
-    if (mem->reserved > 0) need = tw_cdiv(need, mem->align) * mem->align + mem->reserved;
+    int64_t size = tw_memory_full(mem);
+    need = tw_memory_with_others(mem, need);
     tw_status status = tw_diag_infeasible(
         diag, pools->loc[m], "memory '%s' is short by %" PRId64 ": buffers need %" PRId64 " of %" PRId64, mem->name,
         need - size, need, size);
@@ -17,8 +17,8 @@ static tw_status refuse(const tw_pools *pools, int m, int64_t need, tw_diag *dia
             tw_diag_note(diag, pools->loc[m], "'%s' takes %" PRId64 " x %" PRId64 " in '%s'", op->operand[o].name,
                          pools->count[m][o], pools->size[m][o], mem->name);
     if (mem->reserved > 0)
-        tw_diag_note(diag, pools->loc[m], "the fused operators behind it take %" PRId64 " in '%s'", mem->reserved,
-                     mem->name);
+        tw_diag_note(diag, pools->loc[m], "the operators that are fused with it take %" PRId64 " in '%s'",
+                     mem->reserved, mem->name);
     tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, size);
     return status;
 }

@@ -103,6 +103,17 @@ static bool any_placing(const tw_group *group)
     return any;
 }
 
+/* The view with all of its memories: together with the others an operator's buffers lie anywhere in them. */
+static tw_status show_all(const tw_machine *view, tw_arena *arena, const tw_machine **out)
+{
+    tw_machine *all;
+    TW_ALLOC(arena, all, 1);
+    *all = *view;
+    for (int m = 0; m < view->n_memories; m++) all->memory[m].size = tw_memory_full(&view->memory[m]);
+    *out = all;
+    return TW_OK;
+}
+
 /* Program and timeline of one operator. */
 static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_op_plan *out)
 {
@@ -117,6 +128,7 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
     if (built == TW_INFEASIBLE && diag->short_by > 0 && !diag->muted && group->advisor)
         group->advisor->too_large(&problem, map, work->scratch, diag);
     TW_TRY(built);
+    TW_TRY(show_all(view, work->arena, &out->program.machine));
     bool known =
         group->evaluator && group->n == 1 && tw_evaluator_recall(group->evaluator, &problem, map, &out->timeline);
     bool looks = any_placing(group) && !(known && out->timeline.sum.instructions > TW_TOUCHES_MOST);
@@ -178,7 +190,9 @@ static tw_status describe(tw_plan *plan, tw_op_plan *op, const tw_origin *origin
         describe_memories(&op[i], plan->machine);
         TW_TRY(name_pools(&op[i], work->arena));
         TW_TRY(describe_links(&op[i], work->scratch));
-        op[i].searched = origin->found && !origin->found[i].missing && !plan->mapping->op[i].fused;
+        op[i].searched = origin->found && !origin->found[i].missing;
+        if (plan->mapping->op[i].fused && op[i].searched)
+            op[i].searched = origin->found[i].n_objectives > 0; /* the cache has no other word for what was not */
         if (origin->found) op[i].search = origin->found[i];
         op[i].result = tw_search_view(&op[i].search);
         if (!add_sum(&plan->sum, &op[i].timeline.sum))

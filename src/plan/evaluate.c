@@ -216,7 +216,7 @@ static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outl
             if (p->layout.buffer[i].memory == m)
                 end = tw_max(end, p->layout.buffer[i].offset + p->layout.buffer[i].size);
         int64_t align = p->machine->memory[m].align;
-        TW_TRY(tw_group_need_behind(p, m, scratch, &out->behind[m]));
+        TW_TRY(tw_group_need_others(p, m, scratch, &out->others[m]));
         out->extra[m] = tw_max(0, p->layout.used[m] - tw_cdiv(end, align) * align);
     }
     int64_t compute;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/deadline.h"
+#include "plan/chain.h"
 #include "plan/evaluate.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
@@ -43,12 +44,13 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
     return TW_OK;
 }
 
-/* Seconds of those that are left for operator `op`: its share of the points that are still to be planned; 0: no limit. */
-static double time_of_op(const tw_model *model, const tw_op_map *map, int op, const tw_deadline *deadline)
+/* Seconds of those that are left for operators [first, first + n): their share of the points that are still to be planned; 0: no
+ * limit. */
+static double time_of_ops(const tw_model *model, int first, int n, const tw_deadline *deadline)
 {
-    double left = tw_deadline_left(deadline), points = (double)tw_op_points(&model->op[op]), sum = points;
-    for (int i = op + 1; i < model->n_ops; i++)
-        if (!map[i].fused) sum += (double)tw_op_points(&model->op[i]);
+    double left = tw_deadline_left(deadline), points = 0, sum = 0;
+    for (int i = first; i < model->n_ops; i++) sum += (double)tw_op_points(&model->op[i]);
+    for (int i = first; i < first + n; i++) points += (double)tw_op_points(&model->op[i]);
     return isfinite(left) && sum > points ? left * points / sum : 0;
 }
 
@@ -68,7 +70,7 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     tw_deadline share;
     const tw_deadline *all = diag->deadline;
     TW_TRY(tw_machine_view(asked->model, i, asked->machine, h->map, scratch, &view));
-    tw_deadline_init(&share, time_of_op(asked->model, h->map, i, all), all);
+    tw_deadline_init(&share, time_of_ops(asked->model, i, 1, all), all);
     diag->deadline = &share;
     const tw_search search = {
         {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL, false};
@@ -82,13 +84,49 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     return status;
 }
 
+/* The first of operators [i, i + n), a group; the others take one tile each. */
+static tw_status find_first(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+{
+    TW_TRY(find_op(h, i, eval, scratch, diag));
+    for (int k = i + 1; k < i + n; k++) {
+        h->found[k].map = h->map[k];
+        h->result[k].missing = true;
+    }
+    return TW_OK;
+}
+
+/* Whether nothing is left to search for behind the first of operators [i, i + n): the limits say so, or the machine stands for a
+ * compiler that doubles buffers by a rule of its own and does not tile what it fuses. */
+static bool is_settled(const tw_request *asked, int i, int n)
+{
+    const tw_limits *limits = asked->options->limits;
+    if (asked->machine->memory[asked->machine->n_memories - 1].doubles != TW_DOUBLE_ANY) return true;
+    for (int k = i + 1; k < i + n; k++)
+        if (!limits || !limits->op[k].whole) return false;
+    return true;
+}
+
+/* Operators [i, i + n) that may be fused. Where nothing fits the first one, beside single tiles, says why. */
+static tw_status find_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+{
+    const tw_chain chain = {h->asked, eval, i, n};
+    tw_deadline share;
+    const tw_deadline *all = diag->deadline;
+    if (is_settled(h->asked, i, n)) return find_first(h, i, n, eval, scratch, diag);
+    tw_deadline_init(&share, time_of_ops(h->asked->model, i, n, all), all);
+    diag->deadline = &share;
+    tw_status status = tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result);
+    diag->deadline = all;
+    return status == TW_INFEASIBLE ? find_first(h, i, n, eval, scratch, diag) : status;
+}
+
 static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
-    for (int i = 0; i < h->asked->model->n_ops; i++)
-        if (h->map[i].fused)
-            h->found[i].map = h->map[i];
-        else
-            TW_TRY(find_op(h, i, eval, scratch, diag));
+    int n_ops = h->asked->model->n_ops;
+    for (int i = 0, n; i < n_ops; i += n) {
+        n = tw_group_size(h->map, n_ops, i);
+        TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, eval, scratch, diag));
+    }
     return TW_OK;
 }
 

@@ -282,7 +282,7 @@ tw_status tw_placed_layout(const tw_placing *placing, int n, const tw_program *p
     return TW_OK;
 }
 
-/* ---- what is fused behind ---- */
+/* ---- the rest of a group ---- */
 
 tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
 {
@@ -313,94 +313,125 @@ tw_status tw_maps_begin(const tw_model *model, const tw_machine *machine, const 
     return TW_OK;
 }
 
-/* Programs of the n - 1 operators behind the first one, at their places in `op`. */
-static tw_status build_behind(const tw_problem *first, int n, const tw_op_map *map, tw_arena *arena, tw_op_plan *op)
+/* Programs of the operators of a group but for the one at hand, at their places in `op`. */
+static tw_status build_others(const tw_problem *at, int first, int n, const tw_op_map *map, tw_arena *arena,
+                              tw_op_plan *op)
 {
-    const tw_model *model = first->model;
+    const tw_model *model = at->model;
     tw_diag muted = {.muted = true};
-    for (int k = 1; k < n; k++) {
+    for (int k = 0; k < n; k++) {
         tw_machine *view;
-        int i = first->op + k;
+        int i = first + k;
+        if (i == at->op) continue;
         TW_ALLOC(arena, view, 1);
-        *view = tw_machine_for(first->machine, model, &model->op[i], tw_fusion_of(map, model->n_ops, i));
+        *view = tw_machine_for(at->machine, model, &model->op[i], tw_fusion_of(map, model->n_ops, i));
         TW_TRY(tw_program_build_roomy(&(tw_problem){model, i, view}, &map[i], arena, &muted, &op[k].program));
     }
     return TW_OK;
 }
 
-/* What they need of g's memory beside what the first one leaves there, which is block 0. */
-static tw_status blocks_behind(const tw_op_plan *op, tw_arena *arena, tw_placing *g)
+/* What they need of g's memory. One block, whose index is returned in *own, stands for the output of the operator at hand. */
+static tw_status blocks_of_others(const tw_problem *at, const tw_op_plan *op, tw_arena *arena, tw_placing *g,
+                                  int *own)
 {
-    int first = g->first_op, n = g->n_ops;
     blocks l = {.g = g};
     int room = 1;
-    for (int k = 1; k < n; k++) room += op[k].program.layout.n_buffers + 1;
+    for (int k = 0; k < g->n_ops; k++) room += op[k].program.layout.n_buffers + 1;
     TW_ALLOC(arena, g->block, room);
-    TW_ALLOC(arena, l.of, n);
-    g->block[g->n_blocks++] =
-        (tw_block){.op = first, .last_op = first, .operand = tw_op_output(op[1].program.op - 1), .n = 1};
-    for (int k = 1; k < n; k++) {
+    TW_ALLOC(arena, l.of, g->n_ops);
+    for (int k = 0; k < g->n_ops; k++) {
+        if (g->first_op + k == at->op) {
+            *own = g->n_blocks;
+            g->block[g->n_blocks++] = (tw_block){
+                .op = at->op, .last_op = at->op, .operand = tw_op_output(&at->model->op[at->op]), .n = 1};
+            continue;
+        }
         TW_ALLOC(arena, l.of[k], op[k].program.layout.n_buffers + 1);
         add_blocks(&l, k, &op[k].program);
     }
     return TW_OK;
 }
 
-/* The same with block 0 of this size. */
-static int64_t live_behind(tw_placing *g, int64_t left)
+/* Units that must be there at once when the operator at hand leaves so many. */
+static int64_t live_with(tw_placing *g, int own, int64_t left)
 {
-    g->block[0].size = left;
+    g->block[own].size = left;
     g->live = 0;
     find_peak(g);
     return g->live;
 }
 
-static tw_status describe_behind(const tw_op *op, const tw_machine *machine, tw_placing *g, tw_dtype output,
-                                 tw_arena *arena, const tw_behind **out)
+static int64_t output_units(const tw_problem *at, bool sums)
 {
-    tw_behind *b;
+    const tw_op *op = &at->model->op[at->op];
+    const tw_operand *output = &op->operand[tw_op_output(op)];
     tw_box all = tw_box_of_op(op);
     tw_region region;
-    int64_t elems = tw_region_of(&op->operand[tw_op_output(op)], &all, &region);
-    TW_ALLOC(arena, b, 1);
-    *b = (tw_behind){.n_ops = g->n_ops, .n = g->n_blocks, .block = g->block};
+    tw_dtype dtype = sums ? op->accumulator : at->model->tensor[output->tensor].dtype;
+    return tw_machine_units(at->machine, dtype, tw_region_of(output, &all, &region));
+}
+
+static tw_status describe_others(const tw_problem *at, tw_placing *g, int own, tw_arena *arena,
+                                 const tw_others **out)
+{
+    tw_others *o;
+    TW_ALLOC(arena, o, 1);
+    *o = (tw_others){
+        .first_op = g->first_op, .n_ops = g->n_ops, .op = at->op, .own = own, .n = g->n_blocks, .block = g->block};
     for (int sums = 0; sums < 2; sums++) {
-        if (g->block[0].last_op > g->first_op)
-            b->left[sums] = tw_machine_units(machine, sums ? op->accumulator : output, elems);
-        b->least[sums] = live_behind(g, b->left[sums]);
+        if (g->block[own].last_op > at->op) o->left[sums] = output_units(at, sums);
+        o->least[sums] = live_with(g, own, o->left[sums]);
     }
-    *out = b;
+    g->block[own].size = 0;
+    *out = o;
     return TW_OK;
 }
 
-/* Where nothing is ever given back, those behind take their part from the end: the first one meets a smaller memory. What
- * comes behind starts at a multiple of the alignment. */
-static void reserve_behind(tw_placing *g, tw_memory *m)
+/* Units of the input that the operator before leaves in g's memory, as the operator at hand counts it; 0: none is there. */
+static int64_t input_units(const tw_problem *at, const tw_placing *g, tw_fusion fusion)
 {
-    g->block[0].size = 0;
-    m->reserved = put_bump(g);
-    m->full = m->size;
-    if (m->size != TW_UNLIMITED && m->reserved > 0)
-        m->size = tw_max(1, tw_fdiv(m->size - m->reserved, m->align) * m->align);
+    const tw_op *op = &at->model->op[at->op];
+    int input = tw_chain_input(at->model, at->op);
+    if (!fusion.before || tw_path_innermost(tw_machine_path(at->machine, op, input)) != g->memory) return 0;
+    tw_box all = tw_box_of_op(op);
+    tw_region region;
+    return tw_machine_units(at->machine, at->model->tensor[op->operand[input].tensor].dtype,
+                            tw_region_of(&op->operand[input], &all, &region));
 }
 
-static tw_status look_behind(const tw_problem *first, const tw_op_map *map, tw_arena *arena, tw_machine *view)
+/* Where nothing is ever given back, the operator at hand meets a smaller memory. Its layout has the input that was left for
+ * it, which is among the blocks of the others, too. */
+static void reserve_others(tw_placing *g, int own, int64_t input, tw_memory *m)
 {
-    const tw_model *model = first->model;
-    const tw_op *op = &model->op[first->op];
-    int n = tw_group_size(map, model->n_ops, first->op);
+    int last = g->n_blocks - 1;
+    m->goes_on = own < last;
+    m->full = m->size;
+    for (int i = 0; i <= last; i++)
+        m->reserved += i == last ? g->block[i].size : align_up(g->block[i].size, g->align);
+    if (!m->goes_on) m->reserved = align_up(m->reserved, g->align);
+    m->reserved -= align_up(input, g->align);
+    if (m->size == TW_UNLIMITED || m->reserved <= 0) return;
+    int64_t size = m->size - m->reserved;
+    m->size = tw_max(1, m->goes_on ? tw_fdiv(size, m->align) * m->align : size);
+}
+
+static tw_status look_around(const tw_problem *at, const tw_op_map *map, tw_arena *arena, tw_machine *view)
+{
+    const tw_model *model = at->model;
+    int first = at->op, own = 0;
+    while (map[first].fused) first--;
+    int n = tw_group_size(map, model->n_ops, first);
     tw_op_plan *plan;
     TW_ALLOC(arena, plan, n);
-    tw_status status = build_behind(first, n, map, arena, plan);
+    tw_status status = build_others(at, first, n, map, arena, plan);
     if (status == TW_INFEASIBLE || status == TW_ERR_INPUT) return TW_OK; /* whoever builds them says so */
     TW_TRY(status);
     for (int m = 1; m < view->n_memories; m++) {
         tw_memory *memory = &view->memory[m];
-        tw_placing g = {.memory = m, .first_op = first->op, .n_ops = n, .align = memory->align};
-        TW_TRY(blocks_behind(plan, arena, &g));
-        TW_TRY(describe_behind(op, first->machine, &g, model->tensor[op->operand[tw_op_output(op)].tensor].dtype,
-                               arena, &memory->behind));
-        if (memory->placement == TW_PLACE_BUMP) reserve_behind(&g, memory);
+        tw_placing g = {.memory = m, .first_op = first, .n_ops = n, .align = memory->align};
+        TW_TRY(blocks_of_others(at, plan, arena, &g, &own));
+        TW_TRY(describe_others(at, &g, own, arena, &memory->others));
+        if (memory->placement == TW_PLACE_BUMP) reserve_others(&g, own, input_units(at, &g, view->fusion), memory);
     }
     return TW_OK;
 }
@@ -411,72 +442,85 @@ tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machi
     tw_machine *view;
     TW_ALLOC(arena, view, 1);
     *view = tw_machine_for(machine, model, &model->op[op], tw_fusion_of(map, model->n_ops, op));
-    if (!view->fusion.before && view->fusion.behind)
-        TW_TRY(look_behind(&(tw_problem){model, op, machine}, map, arena, view));
+    if (view->fusion.before || view->fusion.behind)
+        TW_TRY(look_around(&(tw_problem){model, op, machine}, map, arena, view));
     *out = view;
     return TW_OK;
 }
 
-/* Blocks of those behind, block 0 with the size that the program gives it. */
-static tw_status copy_behind(const tw_program *p, int m, tw_arena *scratch, tw_placing *g)
+/* Blocks of the others, that of the output at hand with the size that the program gives it. */
+static tw_status copy_others(const tw_program *p, int m, tw_arena *scratch, tw_placing *g)
 {
     const tw_memory *memory = &p->machine->memory[m];
-    const tw_behind *b = memory->behind;
-    int output = tw_op_output(p->op), first = p->layout.first[m][output];
+    const tw_others *o = memory->others;
+    int first = p->layout.first[m][tw_op_output(p->op)];
     *g = (tw_placing){
-        .memory = m, .first_op = b->block[0].op, .n_ops = b->n_ops, .align = memory->align, .n_blocks = b->n};
-    TW_ALLOC(scratch, g->block, b->n);
-    memcpy(g->block, b->block, (size_t)b->n * sizeof *g->block);
-    g->block[0].size = b->left[0] > 0 && first >= 0 ? p->layout.buffer[first].size : 0;
+        .memory = m, .first_op = o->first_op, .n_ops = o->n_ops, .align = memory->align, .n_blocks = o->n};
+    TW_ALLOC(scratch, g->block, o->n);
+    memcpy(g->block, o->block, (size_t)o->n * sizeof *g->block);
+    g->block[o->own].size = o->left[0] > 0 && first >= 0 ? p->layout.buffer[first].size : 0;
     return TW_OK;
 }
 
-tw_status tw_group_need_behind(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+tw_status tw_group_need_others(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
 {
     const tw_memory *memory = &p->machine->memory[m];
     tw_placing g;
     *need = memory->reserved;
-    if (!memory->behind || memory->placement == TW_PLACE_BUMP) return TW_OK;
+    if (!memory->others || memory->placement == TW_PLACE_BUMP) return TW_OK;
     tw_arena_mark mark = tw_arena_save(scratch);
-    TW_TRY(copy_behind(p, m, scratch, &g));
-    *need = memory->placement == TW_PLACE_SLOTS ? put_slots(&g) : live_behind(&g, g.block[0].size);
+    TW_TRY(copy_others(p, m, scratch, &g));
+    *need = memory->placement == TW_PLACE_SLOTS
+                ? put_slots(&g)
+                : live_with(&g, memory->others->own, g.block[memory->others->own].size);
     tw_arena_rewind(scratch, mark);
     return TW_OK;
 }
 
-/* All blocks of the group together, packed. */
-static tw_status pack_group(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
+/* All blocks of the group together: those before the operator at hand, its own, those behind it. */
+static tw_status join_blocks(const tw_program *p, int m, tw_arena *scratch, tw_placing *out)
 {
-    tw_placing behind, g;
-    TW_TRY(copy_behind(p, m, scratch, &behind));
-    g = behind;
-    g.n_blocks = 0;
+    const tw_others *o = p->machine->memory[m].others;
+    tw_placing others, g;
+    TW_TRY(copy_others(p, m, scratch, &others));
+    g = others;
+    int k = o->op - o->first_op;
     blocks l = {.g = &g};
-    int *of;
-    TW_ALLOC(scratch, g.block, behind.n_blocks + p->layout.n_buffers + 1);
-    TW_ALLOC(scratch, of, p->layout.n_buffers + 1);
-    l.of = &of;
-    add_blocks(&l, 0, p);
-    for (int i = 0; i < g.n_blocks; i++)
+    TW_ALLOC(scratch, g.block, others.n_blocks + p->layout.n_buffers + 1);
+    TW_ALLOC(scratch, l.of, o->n_ops);
+    TW_ALLOC(scratch, l.of[k], p->layout.n_buffers + 1);
+    memcpy(g.block, others.block, (size_t)o->own * sizeof *g.block);
+    g.n_blocks = o->own;
+    add_blocks(&l, k, p);
+    for (int i = o->own; i < g.n_blocks; i++)
         if (g.block[i].operand == tw_op_output(p->op) && g.block[i].n > 0)
-            g.block[i].last_op = behind.block[0].last_op;
-    for (int i = 1; i < behind.n_blocks; i++) g.block[g.n_blocks++] = behind.block[i];
-    return put_lifetime(&g, NULL, scratch, need);
+            g.block[i].last_op = others.block[o->own].last_op;
+    for (int i = o->own + 1; i < others.n_blocks; i++) g.block[g.n_blocks++] = others.block[i];
+    *out = g;
+    return TW_OK;
+}
+
+static tw_status place_joined(tw_placing *g, tw_placement policy, tw_arena *scratch, int64_t *need)
+{
+    switch (policy) {
+    case TW_PLACE_SLOTS: *need = put_slots(g); break;
+    case TW_PLACE_BUMP: *need = put_bump(g); break;
+    default: return put_lifetime(g, NULL, scratch, need);
+    }
+    return TW_OK;
 }
 
 tw_status tw_group_need(const tw_program *p, int m, tw_arena *scratch, int64_t *need)
 {
     const tw_memory *memory = &p->machine->memory[m];
-    int64_t own = p->layout.used[m], behind;
-    *need = own;
-    if (!memory->behind) return TW_OK;
-    TW_TRY(tw_group_need_behind(p, m, scratch, &behind));
-    *need = memory->placement == TW_PLACE_BUMP && behind > 0 ? align_up(own, memory->align) + behind
-                                                             : tw_max(own, behind);
-    if (memory->placement != TW_PLACE_LIFETIME) return TW_OK;
+    tw_placing g;
+    *need = p->layout.used[m];
+    if (!memory->others) return TW_OK;
     tw_arena_mark mark = tw_arena_save(scratch);
-    TW_TRY(pack_group(p, m, scratch, need));
+    TW_TRY(join_blocks(p, m, scratch, &g));
+    TW_TRY(place_joined(&g, memory->placement, scratch, need));
     tw_arena_rewind(scratch, mark);
+    *need = tw_max(*need, p->layout.used[m]);
     return TW_OK;
 }
 
@@ -500,7 +544,7 @@ tw_status tw_group_check(const tw_program *p, tw_arena *scratch, tw_diag *diag)
 {
     for (int m = 1; m < p->machine->n_memories; m++) {
         int64_t need;
-        if (!p->machine->memory[m].behind || tw_memory_full(&p->machine->memory[m]) == TW_UNLIMITED) continue;
+        if (!p->machine->memory[m].others || tw_memory_full(&p->machine->memory[m]) == TW_UNLIMITED) continue;
         TW_TRY(tw_group_need(p, m, scratch, &need));
         if (need > tw_memory_full(&p->machine->memory[m])) return refuse_group(p, m, need, diag);
     }

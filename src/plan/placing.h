@@ -37,14 +37,14 @@ tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine)
 TW_NODISCARD tw_status tw_maps_begin(const tw_model *model, const tw_machine *machine, const tw_limits *limits,
                                      tw_arena *arena, tw_op_map **out);
 /* The machine as operator `op` of the model meets it: its costs, and what the rest of its group needs of the memories.
- * `map` has the mappings of all operators; of itself, and of those behind its group, only what is fused counts. */
+ * `map` has the mappings of all operators; of itself, and of those outside its group, only what is fused counts. */
 TW_NODISCARD tw_status tw_machine_view(const tw_model *model, int op, const tw_machine *machine,
                                        const tw_op_map *map, tw_arena *arena, const tw_machine **out);
-/* Units of memory m that the group takes whose first operator, built for such a view, is `first`. That program alone may
- * fit and its group not. */
-TW_NODISCARD tw_status tw_group_need(const tw_program *first, int m, tw_arena *scratch, int64_t *need);
-/* What those behind it take of memory m, at least; exact but where buffers are packed by lifetime. */
-TW_NODISCARD tw_status tw_group_need_behind(const tw_program *first, int m, tw_arena *scratch, int64_t *need);
+/* Units of memory m that the group takes in which `program` was built for such a view. That program alone may fit and its
+ * group not. */
+TW_NODISCARD tw_status tw_group_need(const tw_program *program, int m, tw_arena *scratch, int64_t *need);
+/* What the others take of memory m, at least; of `bump` beside the program's own. */
+TW_NODISCARD tw_status tw_group_need_others(const tw_program *program, int m, tw_arena *scratch, int64_t *need);
 /* TW_INFEASIBLE with the reason when the group does not fit; diag->short_by says by how much. */
-TW_NODISCARD tw_status tw_group_check(const tw_program *first, tw_arena *scratch, tw_diag *diag);
+TW_NODISCARD tw_status tw_group_check(const tw_program *program, tw_arena *scratch, tw_diag *diag);
 #endif

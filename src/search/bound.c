@@ -6,8 +6,8 @@
 /* Units of memory m that the group takes at least, when this operator takes `own`. */
 static int64_t group_least(const tw_memory *m, bool sums, int64_t own)
 {
-    if (m->reserved > 0) return tw_sat_add(tw_sat_mul(tw_cdiv(own, m->align), m->align), m->reserved);
-    return m->behind ? tw_max(own, m->behind->least[sums]) : own;
+    if (m->reserved > 0) return tw_memory_with_others(m, own);
+    return m->others ? tw_max(own, m->others->least[sums]) : own;
 }
 
 /* Whether the innermost memory holds sums that are not finished. */
@@ -28,7 +28,7 @@ static bool fits(tw_view *v)
         int output = tw_op_output(s->op);
         tw_view_slots(v, m, count, units);
         for (int o = 0; o <= output; o++) units[o] = tw_max(units[o], v->slot_units[v->f->grain[m]][o]);
-        if (memory->behind) units[output] = tw_max(units[output], memory->behind->left[sums]);
+        if (memory->others) units[output] = tw_max(units[output], memory->others->left[sums]);
         int64_t used = memory->placement == TW_PLACE_SLOTS
                            ? tw_stacked(count, units, s->op->n_operands, memory->align, s->resident)
                            : tw_given_least(count, units, s->op->n_operands);

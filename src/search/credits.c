@@ -152,8 +152,7 @@ static int64_t used_by(const credits *c, const span *r, bool high, int m)
 {
     const tw_memory *memory = &c->leaf->space->machine->memory[m];
     int64_t own = own_by(c, r, high, m);
-    if (memory->reserved <= 0) return tw_max(own, c->outline.behind[m]);
-    return tw_sat_add(tw_sat_mul(tw_cdiv(own, memory->align), memory->align), memory->reserved);
+    return memory->reserved > 0 ? tw_memory_with_others(memory, own) : tw_max(own, c->outline.others[m]);
 }
 
 /* The memory that is too small, 0: none. */
@@ -246,7 +245,11 @@ static tw_status bound_span(credits *c, const span *r, tw_outcome *out, bool *kn
     }
     if (limited || buffers > 4 * FREE) return TW_OK;
     if (c->roomy.n_memories == 0) c->roomy = *c->leaf->space->machine;
-    for (int m = 1; m < c->roomy.n_memories; m++) c->roomy.memory[m].size = TW_UNLIMITED;
+    for (int m = 1; m < c->roomy.n_memories; m++) {
+        c->roomy.memory[m].size = TW_UNLIMITED;
+        c->roomy.memory[m].others = NULL;
+        c->roomy.memory[m].reserved = 0;
+    }
     release_pressure(&c->roomy);
     tw_outcome relaxed;
     put(c, count, &map);
@@ -400,7 +403,7 @@ static tw_status search_span(credits *c, const span *r)
     if (!tw_leaf_wants(c->leaf, &least, TW_BOUND_RELAXED)) return TW_OK;
     if (known && c->outline.monotone && !c->placed) {
         TW_TRY(try_counts(c, r->hi));
-        if (!c->refused) return TW_OK; /* packed with those behind it, it may not fit: then with fewer */
+        if (!c->refused) return TW_OK; /* packed with the others, it may not fit: then with fewer */
     }
     return halve(c, r, i);
 }

@@ -7,6 +7,7 @@
 #include "search/branch.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double gap_of(double best, double bound) { return best > bound && best > 0 ? (best - bound) / best : 0; }
@@ -144,48 +145,59 @@ static tw_status refuse(const tw_space *s, const tw_search_options *options, con
                               s->op->name, tw_space_word(options->space), s->machine->name, why[hunt->ending]);
 }
 
-/* Whether a search that gives up is followed by one over the family of the notes. */
-static bool has_notes(const tw_space *s, const tw_search_options *options)
+/* The smaller space that a search which gives up is followed by one over: the family of the notes or, where windows may be cut,
+ * mappings that do not. TW_SPACE_ALL: none. */
+static tw_space_name smaller_of(const tw_space *s, const tw_search_options *options)
 {
-    return options->space == TW_SPACE_ALL && s->rules->notes && !options->exhaustive;
+    if (options->space != TW_SPACE_ALL || options->exhaustive) return TW_SPACE_ALL;
+    if (s->rules->notes) return TW_SPACE_NOTES;
+    return tw_op_windows(s->op) ? TW_SPACE_WINDOWS : TW_SPACE_ALL;
 }
 
 static bool has_default_budget(const tw_search_options *options) { return options->budget <= 0 && !options->prove; }
 
-/* The budget of the space itself: as with time, some is kept for the notes. */
+/* The budget of the space itself: as with time, some is kept for the smaller one. */
 static int64_t work_of_space(const tw_space *s, const tw_search_options *options)
 {
-    return has_notes(s, options) && has_default_budget(options) ? TW_DEFAULT_BUDGET / 4 * 3 : options->budget;
+    bool keeps = smaller_of(s, options) != TW_SPACE_ALL && has_default_budget(options);
+    return keeps ? TW_DEFAULT_BUDGET / 4 * 3 : options->budget;
 }
 
-/* A search that gave up must not be worse than one over the family of the notes, which is small. */
-static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_goals *goals, tw_arena *arena,
-                           tw_diag *diag, tw_hunt *hunt)
+/* What the other search did. */
+static void add_hunt(tw_hunt *to, const tw_hunt *from)
+{
+    to->n_nodes += from->n_nodes;
+    to->n_points += from->n_points;
+    to->work += from->work;
+    to->seconds += from->seconds;
+}
+
+/* A search that gave up must not be worse than one over a smaller space. */
+static tw_status ask_smaller(const tw_search *search, const tw_space *s, const tw_goals *goals, tw_arena *arena,
+                             tw_diag *diag, tw_hunt *hunt)
 {
     const tw_search_options *options = search->options;
-    tw_search_options notes = *options;
-    tw_search small = {search->problem, &notes, search->eval, NULL, false};
+    tw_search_options less = *options;
+    tw_search small = {search->problem, &less, search->eval, NULL, false};
     tw_space family;
     tw_hunt other;
     bool stopped = hunt->ending == TW_END_STOPPED;
     bool ended = !hunt->any_open || (stopped && hunt->front.n > 0) || hunt->ending == TW_END_GAP;
-    if (ended || !has_notes(s, options)) return TW_OK;
-    notes.space = TW_SPACE_NOTES;
-    notes.mode = options->mode == TW_MODE_DEFAULT ? TW_MODE_ANY : options->mode;
-    notes.max_execs = notes.max_outer = notes.max_inner = 0;
-    if (has_default_budget(options)) notes.budget = TW_DEFAULT_BUDGET - work_of_space(s, options);
-    TW_TRY(tw_space_of(&search->problem, &notes, arena, diag, &family));
+    less.space = smaller_of(s, options);
+    if (ended || less.space == TW_SPACE_ALL) return TW_OK;
+    if (less.space == TW_SPACE_NOTES && options->mode == TW_MODE_DEFAULT) less.mode = TW_MODE_ANY;
+    less.max_execs = less.max_outer = less.max_inner = 0;
+    if (has_default_budget(options)) less.budget = TW_DEFAULT_BUDGET - work_of_space(s, options);
+    TW_TRY(tw_space_of(&search->problem, &less, arena, diag, &family));
+    tw_space_aim(&family, goals);
     TW_TRY(tw_space_measure(&family, arena));
     tw_deadline soon; /* nobody is asked any more */
     tw_deadline_init(&soon, TW_HURRY, NULL);
-    if (stopped) notes.progress = NULL;
+    if (stopped) less.progress = NULL;
     tw_status status = tw_branch(&small, &family, goals, stopped ? &soon : diag->deadline, &other);
     for (int i = 0; i < other.front.n && status == TW_OK; i++)
         status = tw_front_offer(&hunt->front, s->op, &other.front.best[i].value, -1, &other.front.best[i].map);
-    hunt->n_nodes += other.n_nodes;
-    hunt->n_points += other.n_points;
-    hunt->work += other.work;
-    hunt->seconds += other.seconds;
+    add_hunt(hunt, &other);
     if (hunt->front.n > 0 && !tw_front_wants(&hunt->front, &hunt->open)) hunt->any_open = false;
     tw_front_release(&other.front);
     return status;
@@ -193,13 +205,13 @@ static tw_status ask_notes(const tw_search *search, const tw_space *s, const tw_
 
 /* ---- stages ---- */
 
-/* Seconds for the space itself, so that some are left for the notes and for the stages to come; 0: all there are. */
+/* Seconds for the space itself, so that some are left for a smaller one and for the stages to come; 0: all there are. */
 static double time_of_space(const course *c, const tw_diag *diag)
 {
     static const double share = 0.75, alone = 0.9, first = 0.6;
     double left = tw_deadline_left(diag->deadline);
     if (isinf(left)) return 0;
-    if (has_notes(&c->space, c->search->options)) left *= share;
+    if (smaller_of(&c->space, c->search->options) != TW_SPACE_ALL) left *= share;
     return c->single ? left : left * (c->asked.n > 1 ? first : alone);
 }
 
@@ -471,7 +483,7 @@ static tw_status run_course(course *c, tw_arena *arena, tw_diag *diag)
     share.budget = work_of_space(&c->space, c->search->options);
     first.options = &share;
     TW_TRY(tw_branch(&first, &c->space, &c->stage, &most, &c->hunt));
-    TW_TRY(ask_notes(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
+    TW_TRY(ask_smaller(c->search, &c->space, &c->stage, arena, diag, &c->hunt));
     return c->hunt.front.n > 0 ? run_stages(c, diag) : TW_OK;
 }
 
@@ -501,6 +513,40 @@ tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, 
     }
     tw_front_release(&c.hunt.front);
     return status;
+}
+
+/* The least bound of all frames. */
+static tw_status least_of_frames(const tw_space *s, const tw_goals *goals, bool *any, tw_goal_value *out)
+{
+    *any = false;
+    for (int i = 0; i < s->n_frames; i++) {
+        bool empty;
+        tw_least least;
+        tw_part *part = tw_part_of_frame(s, i, &empty);
+        if (!part) return TW_ERR_NOMEM;
+        if (!empty) tw_part_least(s, part, &least);
+        if (!empty && least.feasible) {
+            tw_part_bound(s, goals, &least, part);
+            if (!*any || tw_value_compare(goals, &part->bound, out) < 0) *out = part->bound;
+            *any = true;
+        }
+        free(part);
+    }
+    return TW_OK;
+}
+
+tw_status tw_search_floor(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_goal_value *out)
+{
+    tw_search_options all = *search->options; /* where no whole window fits, others are tried */
+    if (all.space == TW_SPACE_WINDOWS) all.space = TW_SPACE_ALL;
+    tw_space space;
+    tw_goals goals;
+    bool any;
+    TW_TRY(tw_goals_of(&all, search->problem.machine, diag, &goals));
+    TW_TRY(tw_space_of(&search->problem, &all, arena, diag, &space));
+    TW_TRY(tw_space_measure(&space, arena));
+    TW_TRY(least_of_frames(&space, &goals, &any, out));
+    return any ? TW_OK : TW_INFEASIBLE;
 }
 
 const char *tw_space_word(tw_space_name space)

@@ -29,9 +29,8 @@ typedef struct tw_outline {
     bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* slots lie directly behind each other           */
     bool changes[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* an input whose tile changes with every step    */
     int64_t extra[TW_MAX_MEMORIES];                 /* units beside the buffers                       */
-    int64_t behind
-        [TW_MAX_MEMORIES]; /* units that operators fused behind need: after these buffers (`bump`), or when these
-                                        are gone; at least so many where buffers are packed              */
+    int64_t others[TW_MAX_MEMORIES];                /* units that the rest of its group needs when these buffers are
+                                                       gone, at least; `bump`: beside them                */
     int64_t energy_fj;
     bool exact;    /* false: numbers leave 64 bits; only `here`, `needed` and `slot_units` are given. All hold
                       as long as no tile lies wholly in padding and is left out                              */
@@ -77,4 +76,6 @@ typedef struct tw_search { /* what is searched */
 /* TW_INFEASIBLE when nothing fits. The front is made in `arena`. */
 TW_NODISCARD tw_status tw_search_op(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_found *found,
                                     tw_search_record *result);
+/* What every mapping costs at least, as far as is known before anything is searched. TW_INFEASIBLE: none fits. */
+TW_NODISCARD tw_status tw_search_floor(const tw_search *search, tw_arena *arena, tw_diag *diag, tw_goal_value *out);
 #endif

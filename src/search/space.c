@@ -870,7 +870,8 @@ static void map_order(const tw_space *s, const tw_part *p, int t, tw_level_map *
 void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
 {
     const tw_frame *f = &s->frame[p->frame];
-    *out = (tw_op_map){.loc = s->op->loc, .n_levels = s->machine->n_memories - 1};
+    *out =
+        (tw_op_map){.loc = s->op->loc, .fused = s->machine->fusion.before, .n_levels = s->machine->n_memories - 1};
     for (int m = 1; m < s->machine->n_memories; m++) {
         tw_level_map *map = &out->level[m - 1];
         int t = f->grain[m];

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BRUTE_MAX_OPS = 4 };
-
 typedef struct walk {
     const brute_space *space;
     const tw_op *op;
@@ -70,7 +68,7 @@ static tw_outcome outcome_of(const walk *w, const tw_timeline *t)
 
 static tw_status check(walk *w)
 {
-    w->behind[0] = w->map;
+    w->behind[w->space->op] = w->map;
     tw_mapping mapping = {w->space->model->n_ops, w->behind};
     return tw_mapping_check(&mapping, w->space->model, w->machine, &w->diag);
 }
@@ -80,8 +78,8 @@ static tw_status run_alone(walk *w, tw_outcome *out)
 {
     tw_program program;
     tw_timeline timeline;
-    TW_TRY(
-        tw_program_build(&(tw_problem){w->space->model, 0, w->machine}, &w->map, w->scratch, &w->diag, &program));
+    TW_TRY(tw_program_build(&(tw_problem){w->space->model, w->space->op, w->machine}, &w->map, w->scratch, &w->diag,
+                            &program));
     TW_TRY(tw_timeline_run(&program, w->scratch, &w->diag, &timeline));
     *out = outcome_of(w, &timeline);
     for (int m = 0; m < w->machine->n_memories; m++) out->used[m] = program.layout.used[m];
@@ -135,7 +133,8 @@ static void judge(walk *w)
     tw_arena_mark mark = tw_arena_save(w->scratch);
     tw_outcome outcome;
     tw_status status = check(w);
-    if (status == TW_OK) status = (w->space->model->n_ops > 1 ? run_group : run_alone)(w, &outcome);
+    if (status == TW_OK)
+        status = (w->space->model->n_ops > 1 && !w->space->alone ? run_group : run_alone)(w, &outcome);
     check_memory(status);
     w->n_tried++;
     if (status == TW_OK) {
@@ -184,8 +183,8 @@ static bool can_be_built(walk *w)
     for (int l = 0; l < w->map.n_levels; l++)
         for (int o = 0; o < w->op->n_operands; o++)
             w->map.level[l].slots[o] = has_buffers(w, l, o) ? 1 : is_async(w) ? 0 : TW_PASS_SLOTS;
-    tw_status status =
-        tw_program_build(&(tw_problem){w->space->model, 0, w->machine}, &w->map, w->scratch, &w->diag, &program);
+    tw_status status = tw_program_build(&(tw_problem){w->space->model, w->space->op, w->machine}, &w->map,
+                                        w->scratch, &w->diag, &program);
     check_memory(status);
     tw_arena_rewind(w->scratch, mark);
     return status == TW_OK;
@@ -389,18 +388,26 @@ static tw_op_map one_tile(const tw_op *op, int n_levels)
 
 static walk walk_of(const brute_space *space)
 {
-    walk w = {.space = space, .op = &space->model->op[0], .scratch = tw_arena_new(), .diag = {.muted = true}};
+    walk w = {
+        .space = space, .op = &space->model->op[space->op], .scratch = tw_arena_new(), .diag = {.muted = true}};
     if (!w.scratch) abort();
     tw_machine *machine = TW_NEW(w.scratch, tw_machine, 2);
     if (!machine) abort();
-    machine[0] = tw_machine_for(space->machine, space->model, w.op, (tw_fusion){.behind = space->model->n_ops > 1});
+    unsigned fused = space->alone ? space->fused : ~1u;
+    tw_fusion fusion = {fused >> space->op & 1,
+                        space->op + 1 < space->model->n_ops && fused >> (space->op + 1) & 1};
+    machine[0] = tw_machine_for(space->machine, space->model, w.op, fusion);
     machine[1] = *space->machine;
     for (int m = 1; m < space->machine->n_memories; m++) machine[1].memory[m].size = TW_UNLIMITED;
     w.machine = &machine[0];
     w.roomy = &machine[1];
     assert(space->model->n_ops <= BRUTE_MAX_OPS);
     w.map.n_levels = space->machine->n_memories - 1;
-    for (int i = 1; i < space->model->n_ops; i++) w.behind[i] = one_tile(&space->model->op[i], w.map.n_levels);
+    w.map.fused = fusion.before;
+    for (int i = 0; i < space->model->n_ops; i++) {
+        w.behind[i] = one_tile(&space->model->op[i], w.map.n_levels);
+        w.behind[i].fused = fused >> i & 1;
+    }
     for (int l = 0; l < w.op->n_loops; l++) w.len[0][l] = w.op->loop[l].extent;
     return w;
 }

@@ -31,11 +31,16 @@
 #include "mapping/mapping.h"
 #include "mapping/objective.h"
 
+enum { BRUTE_MAX_OPS = 4 };
+
 typedef struct brute_space {
     const tw_model *model; /* of one operator, and those that are fused with it */
     const tw_machine *machine;
     int64_t max_buffers;
     bool full;
+    bool alone; /* instead: operator `op` of the model, whatever the others take of the memories; */
+    int op;
+    unsigned fused; /* bit i: operator i is fused with the one before it                              */
 } brute_space;
 
 /* A mapping that fits and runs, and what it costs. */

@@ -8,6 +8,7 @@
  *     TW_FAILURES=n           go on until so many have failed */
 #include "async_random.h"
 #include "brute_random.h"
+#include "mapping/limits.h"
 #include "tw_read.h"
 
 #include <pthread.h>
@@ -482,6 +483,13 @@ static bool check_search(trial *t, const verdict *v, tw_space_name space, bool e
                                  .n_threads = n_threads,
                                  .prove = true};
     const tw_plan *plan = NULL;
+    tw_op_limits limit[BRUTE_MAX_OPS];
+    tw_limits limits = {t->model->n_ops, limit};
+    for (int i = 0; i < t->model->n_ops; i++) { /* brute force gives the others one tile */
+        limit[i] = tw_op_limits_none(t->machine);
+        if (i > 0) limit[i].fused = limit[i].whole = true;
+    }
+    if (t->model->n_ops > 1) options.limits = &limits;
     tw_context_clear_messages(t->ctx);
     tw_status status = tw_plan_search(t->ctx, t->model, t->machine, &options, &plan);
     if (status != (v->found ? TW_OK : TW_INFEASIBLE))

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Wishes to be fused are granted where that is better, and the report says what the other way would take.
+. "$2"/test/lib/script.sh
+
+cat > npu.yaml <<'Y'
+machine: small-npu
+unit: byte
+timing: async
+memories:
+  - {name: ddr, size: unlimited}
+  - {name: cmx, size: 48 KiB, align: 16, placement: lifetime}
+engines:
+  - {name: dma, between: [ddr, cmx], carries: both, prefetch: all, count: 2, cost: {latency: 100, per_cycle: 8}}
+  - {name: dpu, computes: [multiply-add, add], on: cmx, cost: {array: [16, 16], latency: 20}}
+Y
+chain() { # WISH: three convolutions, the last two with it
+  echo 'workload: three'
+  echo 'ops:'
+  echo '  - {name: c1, op: conv, shape: [16, 14, 14], out: 16, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: i32, output: a}'
+  echo "  - {name: c2, op: conv, shape: [16, 14, 14], out: 16, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: a}, output: b$1}"
+  echo "  - {name: c3, op: conv, shape: [16, 14, 14], out: 16, kernel: 3, pad: 1, dtype: i8, out_dtype: i8, accumulator: i32, inputs: {ifm: b}, output: c$1}"
+}
+chain ', fused: true' > fused.yaml
+chain '' > apart.yaml
+cycles() { grep -o '"cycles": *[0-9]*' "$1/plan.json" | head -1 | grep -o '[0-9]*$'; } # of all operators
+
+# ---- every operator of the group is searched ----
+expect 0 plan fused.yaml -m npu.yaml -o fused --budget=300000
+says out.txt "fusion      fused: 3 operators, "
+[ "$(grep -c '^  search ' out.txt)" = 3 ] || fail "not every operator was searched"
+expect 0 plan apart.yaml -m npu.yaml -o apart --budget=300000
+[ "$(cycles fused)" -gt 0 ] && [ "$(cycles fused)" -le "$(cycles apart)" ] || fail "fused is slower: $(cycles fused), $(cycles apart)"
+expect 0 eval fused.yaml -m npu.yaml --mapping=fused/mapping.yaml -o again
+[ "$(cycles again)" = "$(cycles fused)" ] || fail "the mapping takes $(cycles again) cycles, not $(cycles fused)"
+
+# ---- what the mapping says is done ----
+echo 'mapping: {c2: {fused: false}, c3: {fused: false}}' > apart.map.yaml
+expect 0 plan fused.yaml -m npu.yaml --mapping=apart.map.yaml -o told --budget=300000
+[ "$(cycles told)" = "$(cycles apart)" ] || fail "told not to fuse: $(cycles told), not $(cycles apart)"
+
+# ---- a group that does not fit is not fused, unless the mapping says so ----
+sed 's/48 KiB/3 KiB/' npu.yaml > small.yaml
+expect 0 plan fused.yaml -m small.yaml -o small --budget=300000
+says out.txt "fusion      not fused: 3 operators, "
+echo 'mapping: {c2: {fused: true}, c3: {fused: true}}' > fused.map.yaml
+expect 1 plan fused.yaml -m small.yaml --mapping=fused.map.yaml --budget=300000
+exit $failed
