@@ -265,6 +265,14 @@ static step *easiest(const chain *c, int k, seam before, seam behind)
 /* Whether it is to be searched, or searched again with more work. */
 static bool is_open(const step *s, bool hasty) { return !s->known || (s->hasty && !hasty); }
 
+/* The value of objective i in a record; the least found of it, and what was proven, are no more. */
+static void put_value(tw_search_record *r, int i, double value)
+{
+    r->value[i] = value;
+    r->least[i] = r->within[i] > 0 ? fmin(r->least[i], value) : value;
+    r->bounds[i] = fmin(r->bounds[i], r->least[i]);
+}
+
 /* Whether what was found between these seams is better than what another step has, which asks for less. */
 static void share_best(const chain *c, const step *s, step *easy)
 {
@@ -272,7 +280,7 @@ static void share_best(const chain *c, const step *s, step *easy)
     easy->map = s->map;
     easy->value = s->value;
     easy->possible = true;
-    for (int i = 0; i < c->goals.n; i++) easy->record.value[i] = s->record.value[i];
+    for (int i = 0; i < c->goals.n; i++) put_value(&easy->record, i, s->record.value[i]);
     easy->record.best = s->record.best;
     easy->record.proven = false;
 }
@@ -614,11 +622,11 @@ static void say_step(const chain *c, int k, const path *p, const whole *w, tw_se
     bool same = easy->known && tw_value_compare(&c->goals, &w->value[k], &easy->value) == 0;
     *r = same ? easy->record : s->record;
     r->bound = (double)easy->bound;
-    for (int i = 0; i < c->goals.n; i++) r->value[i] = (double)w->value[k].of[i];
+    for (int i = 0; i < c->goals.n; i++) put_value(r, i, (double)w->value[k].of[i]);
     r->best = w->value[k].of[0] > INT64_MAX ? INT64_MAX : (int64_t)w->value[k].of[0];
     r->proven = same && r->proven;
-    r->bound = fmin(r->bound, r->value[0]);
-    r->gap = r->value[0] > r->bound ? (r->value[0] - r->bound) / r->value[0] : 0;
+    r->bound = r->bounds[0] = fmin(r->bound, r->least[0]);
+    r->gap = r->least[0] > r->bound ? (r->least[0] - r->bound) / r->least[0] : 0;
     r->n_nodes = spent->n_nodes;
     r->n_points = spent->n_points;
     r->work = spent->work;

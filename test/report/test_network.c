@@ -174,8 +174,14 @@ static void check_golden(const planned *p, const char *name, const tw_print_opti
     if (!source) skip();
     tw_arena *arena = tw_arena_new();
     tw_text_printf(&path, "%s/test/report/golden/%s", source, name);
-    CHECK_EQ(tw_file_read(path.bytes, 1 << 20, arena, &diag, &bytes, &n), TW_OK);
     char *text = text_of(p, options);
+    if (getenv("TW_UPDATE")) {
+        FILE *file = fopen(path.bytes, "w");
+        CHECK(file != NULL);
+        fputs(strchr(text, '\n') + 1, file);
+        fclose(file);
+    }
+    CHECK_EQ(tw_file_read(path.bytes, 1 << 20, arena, &diag, &bytes, &n), TW_OK);
     CHECK_STR(strchr(text, '\n') + 1, bytes);
     free(text);
     tw_diag_release(&diag);
