@@ -22,6 +22,8 @@ int bench_search_within(const char *workload, const char *machine, const char *l
 /* The rows of the table of what is asked of the search (docs/search.md); `times` as long as each may take. `tiles` has shapes for
  * traffic, one JSON object per line. */
 int bench_table(double times, const char *tiles);
+/* Mappings that the closed form looks at in a second of one core. */
+int bench_rate(void);
 /* The number after "key":, 0 when there is none. */
 int64_t bench_json_number(const char *line, const char *key);
 /* A machine with one scratchpad of so many bytes, for traffic into it. */
