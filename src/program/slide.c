@@ -72,6 +72,20 @@ static tw_status check_hold(const tw_program *p, const tw_flow *flow, int m, int
                          p->machine->memory[m].name, why);
 }
 
+/* Of what the loops inside touch one tile must be there: windows that take turns would each need a buffer of their own. */
+static tw_status check_one_tile(const tw_program *p, const tw_flow *flow, int m, int o, tw_diag *diag)
+{
+    const tw_residency *s = &flow->residency[m][o];
+    const tw_level_map *map = &p->map->level[m - 1];
+    for (int q = s->depth; q < flow->n_places && flow->place[q].level == s->grain; q++)
+        if (p->loops[o] >> flow->place[q].loop & 1)
+            return tw_diag_error(diag, map->loc,
+                                 "'%s' cannot slide along '%s' in '%s': loop '%s' inside it changes the tile",
+                                 p->op->operand[o].name, p->op->loop[map->slides[o] - 1].name,
+                                 p->machine->memory[m].name, p->op->loop[flow->place[q].loop].name);
+    return TW_OK;
+}
+
 /* A hold slides if the loop is the innermost one that changes what lies there, one tile at a time. */
 static tw_status settle_hold(const tw_program *p, int m, int o, const int64_t *largest, tw_flow *flow,
                              tw_diag *diag)
@@ -82,10 +96,7 @@ static tw_status settle_hold(const tw_program *p, int m, int o, const int64_t *l
         place = find_place(flow, s->grain, loop);
     if (place < 0) return TW_OK; /* there is one window */
     if (s->depth != place + 1) return refuse_place(p, flow, m, o, diag);
-    if (s->n_tiles > 1)
-        return tw_diag_error(
-            diag, map->loc, "'%s' cannot slide along '%s' in '%s': %" PRId64 " tiles of it are kept",
-            p->op->operand[o].name, p->op->loop[loop].name, p->machine->memory[m].name, s->n_tiles);
+    TW_TRY(check_one_tile(p, flow, m, o, diag));
     const tw_axis *along = &p->op->operand[o].axis[axis];
     if (!overlaps(along, loop, largest)) return TW_OK; /* there is nothing to keep */
     s->slides = true;

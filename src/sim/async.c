@@ -57,7 +57,8 @@ tw_status tw_async_init(tw_async *s, tw_arena *arena)
     for (int b = 0; b < s->n_buffers && !s->behind; b++) {
         if (!s->buffer[b].circular) continue;
         s->behind = new_moments(s->n_pools, &n_paths, arena);
-        if (!s->behind) return TW_ERR_NOMEM;
+        s->came = new_moments(s->n_pools, &n_paths, arena);
+        if (!s->behind || !s->came) return TW_ERR_NOMEM;
     }
     if (s->n_returned > 0) s->returned = new_moments(s->n_returned, &n_paths, arena);
     if (!s->there || !s->unused || (s->n_returned > 0 && !s->returned)) return TW_ERR_NOMEM;
@@ -105,16 +106,17 @@ static void wait_for(const tw_moment **latest, const tw_moment *m)
     if (!*latest || m->at > (*latest)->at) *latest = m;
 }
 
-/* A window that continues none takes its circular buffer as a whole: all windows in it must have been given back. */
-static bool takes_ring(const tw_async *s, const tw_instr *in)
+/* Whether it brings new rows of a window into a circular buffer. */
+static bool slides(const tw_async *s, const tw_instr *in)
 {
-    return in->takes && in->dst >= 0 && s->buffer[in->dst].circular && in->continues < 0;
+    return in->takes && in->dst >= 0 && s->buffer[in->dst].circular;
 }
 
-static void wait_for_ring(const tw_async *s, command *c, int dst)
+/* Its rows come behind those of the window before. The first of a sweep has room when all windows have been given back. */
+static void wait_for_rows(const tw_async *s, command *c, const tw_instr *in)
 {
-    int first = dst - s->buffer[dst].slot, pool = s->buffer[dst].pool;
-    for (int b = first; b < s->n_buffers && s->buffer[b].pool == pool; b++) wait_for(&c->credit, &s->unused[b]);
+    int pool = s->buffer[in->dst].pool;
+    wait_for(&c->credit, in->continues >= 0 ? &s->came[pool] : &s->behind[pool]);
 }
 
 static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
@@ -131,7 +133,7 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
         return;
     }
     wait_for(in->takes ? &c->credit : &c->data, &s->unused[in->dst]);
-    if (takes_ring(s, in)) wait_for_ring(s, c, in->dst);
+    if (slides(s, in)) wait_for_rows(s, c, in);
     if (!in->takes) wait_for(&c->data, &s->there[in->dst]);
 }
 
@@ -280,9 +282,8 @@ static const tw_buffer *awaited(const tw_async *s, const command *c)
         const tw_instr *in = &c->event[i].instr;
         if (!in->takes || in->dst < 0) continue;
         const tw_buffer *b = &s->buffer[in->dst];
-        bool whole = takes_ring(s, in) && c->credit >= s->unused && c->credit < s->unused + s->n_buffers &&
-                     s->buffer[c->credit - s->unused].pool == b->pool;
-        if (whole || c->credit == &s->unused[in->dst]) return b;
+        bool rows = b->circular && (c->credit == &s->behind[b->pool] || c->credit == &s->came[b->pool]);
+        if (rows || c->credit == &s->unused[in->dst]) return b;
     }
     return NULL;
 }
@@ -329,12 +330,6 @@ static void give_window(const tw_async *s, int buffer)
         copy_moment(s, unused, behind);
 }
 
-/* Whether it brings a window that reads rows of the one before. */
-static bool reads_on(const tw_async *s, const tw_instr *in)
-{
-    return s->buffer[in->dst].circular && in->continues >= 0;
-}
-
 static void apply_one(tw_async *s, const command *c, const tw_instr *in, const int64_t *from)
 {
     int e = in->engine;
@@ -351,12 +346,13 @@ static void apply_one(tw_async *s, const command *c, const tw_instr *in, const i
         return;
     }
     if (in->takes) {
-        const tw_moment *before = reads_on(s, in) ? &s->there[in->continues] : NULL;
+        const tw_moment *before = slides(s, in) && in->continues >= 0 ? &s->there[in->continues] : NULL;
         if (before && before->at > c->end)
             copy_moment(s, &s->there[in->dst], before); /* its last rows are there, the others not yet */
         else
             set_moment(s, &s->there[in->dst], c->end, from, e, cost);
         set_moment(s, &s->unused[in->dst], c->end, from, e, cost);
+        if (slides(s, in)) set_moment(s, &s->came[s->buffer[in->dst].pool], c->start, from, e, 0);
     } else {
         delay_moment(s, &s->there[in->dst], c->end, from, e, cost);
     }

@@ -219,9 +219,11 @@ static void find_slide(tw_residencies *s, int memory, int operand)
 {
     tw_residencies_of *f = &s->of[memory][operand];
     f->loop = s->in->map->level[memory - 1].slides[operand] - 1;
-    if (f->loop < 0 || !f->here || f->resident || f->grain < 0 || s->walk.turns || f->held_table > 1) return;
+    if (f->loop < 0 || !f->here || f->resident || f->grain < 0 || s->walk.turns) return;
     f->place = f->depth - 1;
     if (f->place < 0 || s->walk.loop[f->place] != f->loop || s->walk.level[f->place] != f->grain) return;
+    uint64_t inside = below(places_up_to(s, f->grain)) & ~below(f->depth);
+    if (inside & changing(s, operand)) return; /* several tiles would take turns */
     f->slides = shares_positions(s, f, operand);
 }
 

@@ -149,6 +149,7 @@ static void apply_rows(const tw_commanded *s, tw_ring *ring)
     if (i->continues >= 0 && i->continues < s->at.in->layout->n_buffers)
         slot->there = tw_max(slot->there, s->k->slot[i->continues].there);
     ring->region = i->region;
+    ring->came = s->event->start_cycle;
     for (int64_t r = 0; r < ring->n_rows && i->continues < 0; r++) ring->row[r].position = -1;
     for (int64_t x = new.lo; x < new.hi; x++) {
         tw_ring_row *row = tw_ring_at(ring, x);

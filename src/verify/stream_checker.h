@@ -29,6 +29,7 @@ typedef struct tw_ring { /* in which a window slides */
     tw_ring_row *row;
     tw_region region; /* of the sweep; of the axis along which it slides it says nothing */
     int64_t behind;   /* all windows that were given back are done */
+    int64_t came;     /* the last load into it has begun           */
 } tw_ring;
 
 typedef struct tw_stream_check {

@@ -191,10 +191,11 @@ static int64_t used_until(const tw_commanded *s, int buffer)
     const tw_buffer *b = &layout->buffer[buffer];
     const tw_slot *slot = &s->k->slot[buffer];
     int64_t until = tw_max(slot->there, slot->read);
-    if (s->at.instr->op != TW_LOAD || !tw_stream_ring(s, buffer, s->at.instr->operand)) return until;
+    const tw_ring *ring = s->at.instr->op == TW_LOAD ? tw_stream_ring(s, buffer, s->at.instr->operand) : NULL;
+    if (!ring) return until;
+    if (s->at.instr->continues >= 0) return tw_max(until, ring->came); /* rows come in their order */
     int first = layout->first[b->memory][b->operand], n = layout->count[b->memory][b->operand];
-    for (int k = first; k < first + n && s->at.instr->continues < 0; k++)
-        until = tw_max(until, tw_max(s->k->slot[k].there, s->k->slot[k].read));
+    for (int k = first; k < first + n; k++) until = tw_max(until, tw_max(s->k->slot[k].there, s->k->slot[k].read));
     return until;
 }
 
