@@ -432,23 +432,18 @@ static unsigned take_axes(const tw_operand *operand, unsigned windowed, unsigned
     return axes;
 }
 
-/* The loops whose tiles a window that slides is counted by, and how many of those tiles bring new rows. */
-typedef struct slid_tiles {
-    unsigned loops;
-    int64_t n;
-} slid_tiles;
-
 /* Elements of all tiles of the operand, each once. Tiles are boxes: axes that share no loop are summed up apart, rows apart
  * from columns, and the sums multiplied. */
-static bool sweep_operand(sweep *s, unsigned windowed, int64_t *elems, slid_tiles *slid)
+static bool sweep_operand(sweep *s, unsigned windowed, tw_flow_count *c)
 {
-    *elems = 1;
+    c->sweep = 1;
     for (unsigned left = (1u << s->operand->n_axes) - 1, loops; left != 0;) {
         s->axes = take_axes(s->operand, windowed, &left, &loops);
         s->elems = s->n_moved = 0;
         sweep_tiles(s, loops, 0);
-        if (s->slide && (s->axes >> s->slide->axis & 1)) *slid = (slid_tiles){loops, s->n_moved};
-        if (!s->fits || !tw_ckd_mul(*elems, s->elems, elems)) return false;
+        if (s->slide && (s->axes >> s->slide->axis & 1))
+            c->slid_loops = loops, c->windows = s->n_moved, c->new_rows = s->elems;
+        if (!s->fits || !tw_ckd_mul(c->sweep, s->elems, &c->sweep)) return false;
     }
     return true;
 }
@@ -466,12 +461,11 @@ bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count
         *out = (tw_flow_count){1, tw_region_of(s.operand, s.box, &region), tw_region_of(s.operand, s.box, &region)};
         return true;
     }
-    slid_tiles slid = {0, 1};
-    bool fits = sweep_operand(&s, windowed_loops(p->op, s.operand), &c.sweep, &slid);
-    c.transfers = slid.n;
+    bool fits = sweep_operand(&s, windowed_loops(p->op, s.operand), &c);
+    c.transfers = s.slide ? c.windows : 1;
     for (int l = 0; l < p->op->n_loops; l++) {
         int64_t n = count_paths(p, l, 0, p->op->loop[l].extent, residency->first);
-        if (!(slid.loops >> l & 1) && !tw_ckd_mul(c.transfers, n, &c.transfers)) return false;
+        if (!(c.slid_loops >> l & 1) && !tw_ckd_mul(c.transfers, n, &c.transfers)) return false;
         if (!(p->loops[operand] >> l & 1) && !tw_ckd_mul(repeats, n, &repeats)) return false;
     }
     *out = c;

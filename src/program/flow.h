@@ -91,5 +91,8 @@ typedef struct tw_flow {
 typedef struct tw_flow_count {
     int64_t transfers, elems;
     int64_t sweep; /* elements of all tiles, each once */
+    /* Of a window that slides, over the loops of its axis alone: those loops, the windows that bring something, and their new rows. */
+    unsigned slid_loops;
+    int64_t windows, new_rows;
 } tw_flow_count;
 #endif
