@@ -425,6 +425,9 @@ static void default_slots(const scene *s, tw_level_map *level)
 static void read_slots(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
 {
     default_slots(s, level);
+    const tw_node *slide = tw_field_node(f, "slide", TW_OPTIONAL);
+    if (slide)
+        TW_REFUSE(f, slide->key_loc, "'slide' needs an async machine: '%s' loads whole tiles", s->machine->name);
     const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int i = tw_map_operand(f, s->op, node->key, strlen(node->key), node->key_loc);

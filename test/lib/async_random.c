@@ -280,7 +280,8 @@ static void print_order(maker *m, FILE *f)
 {
     int order[12];
     shuffle(m, order, m->l.n);
-    for (int i = 0; m->wish.slides && i + 1 < m->l.n && !chance(m, 6); i++) /* often the last one that moves the window */
+    for (int i = 0; m->wish.slides && i + 1 < m->l.n && !chance(m, 6);
+         i++) /* often the last one that moves the window */
         if (strcmp(m->l.name[order[i]], m->slide) == 0) {
             int moved = order[i];
             order[i] = order[i + 1];

@@ -104,7 +104,8 @@ static void compare_traffic(const scene *s, int m, int o)
     int64_t tile[TW_MAX_LOOPS];
     char order[128] = "";
     tw_traffic traffic;
-    if (s->expected.slides || !s->r->single || !s->r->by_size || s->program->machine->reuse != TW_REUSE_RESIDENT) return;
+    if (s->expected.slides || !s->r->single || !s->r->by_size || s->program->machine->reuse != TW_REUSE_RESIDENT)
+        return;
     for (int l = 0; l < s->op->n_loops; l++) {
         tile[l] = tiled->size[l] ? tiled->size[l] : s->op->loop[l].extent;
         snprintf(order + strlen(order), sizeof order - strlen(order), "%s%s", l ? " " : "",
@@ -193,7 +194,8 @@ static void verify(const scene *s, const tw_plan *plan)
     if (!s->expected.slides) return;
     tw_status status = tw_plan_verify(s->ctx, plan, 0, &(tw_verify_options){0}, &verdict);
     if (status != TW_OK || !verdict->checked || !verdict->executed || !verdict->equal)
-        async_random_fail(s->r, status != TW_OK || !verdict->first_fault ? "there is no verdict" : verdict->first_fault);
+        async_random_fail(s->r,
+                          status != TW_OK || !verdict->first_fault ? "there is no verdict" : verdict->first_fault);
 }
 
 static bool check_case(const async_random *r)
@@ -212,7 +214,8 @@ static bool check_case(const async_random *r)
     residency_oracle(s.program->machine, s.op, s.program->map, &s.expected);
     n_uneven += s.expected.uneven;
     const char *message = status == TW_OK ? "" : tw_context_message(s.ctx, 0);
-    if (strstr(message, "cannot slide") || strstr(message, "deadlock")) { /* of what is kept, with too few buffers */
+    if (strstr(message, "cannot slide") ||
+        strstr(message, "deadlock")) { /* of what is kept, with too few buffers */
         tw_context_free(s.ctx);
         return false;
     }

@@ -223,7 +223,8 @@ static inline int async_window_loop(uint64_t *r, const tw_op *op, int operand)
             for (int t = 0; t < op->operand[operand].axis[a].n_terms; t++)
                 if (op->operand[operand].axis[a].term[t].loop == l) {
                     times++;
-                    window = op->operand[operand].axis[a].n_terms > 1 && op->operand[operand].axis[a].term[t].coef > 0;
+                    window =
+                        op->operand[operand].axis[a].n_terms > 1 && op->operand[operand].axis[a].term[t].coef > 0;
                 }
         if (times == 1 && window) found[n++] = l;
     }
