@@ -61,7 +61,7 @@ static tw_level_limits no_limits(void)
     for (int l = 0; l < TW_MAX_LOOPS; l++) level.tiles[l] = level.sizes[l] = tw_number_any();
     for (int i = 0; i < TW_MAX_OPERANDS; i++) {
         level.slots[i] = tw_number_any();
-        level.keep[i] = UINT32_MAX;
+        level.keep[i] = level.slide[i] = UINT32_MAX;
     }
     return level;
 }
@@ -323,6 +323,8 @@ static void read_slots(reader *r, tw_fields *f, int memory, tw_level_limits *lev
     }
 }
 
+static uint32_t slide_bit(int loop) { return 1U << (loop == TW_SLIDE_NONE ? 0 : 1 + loop); }
+
 static uint32_t keep_bit(int keep) { return 1U << (keep == TW_KEEP_TILE ? 0 : keep == TW_KEEP_ALL ? 1 : 2 + keep); }
 
 /* A word of `keep` or a list of them. */
@@ -346,7 +348,36 @@ static void read_keep(const reader *r, tw_fields *f, int memory, tw_level_limits
     const tw_node *map = has_credits(r) ? tw_field_map(f, "keep", TW_OPTIONAL) : NULL;
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int i = find_held(r, f, node, memory);
-        if (i >= 0) read_keeps(r, f, node, &level->keep[i]);
+        if (i < 0) continue;
+        read_keeps(r, f, node, &level->keep[i]);
+        level->slide[i] = slide_bit(TW_SLIDE_NONE); /* unless `slide` says something else */
+    }
+}
+
+/* A word of `slide` or a list of them. */
+static void read_slides(const reader *r, tw_fields *f, const tw_node *node, int operand, uint32_t *out)
+{
+    bool list = node->kind == TW_LIST;
+    uint32_t bits = 0;
+    if (list && node->n_children == 0) TW_REFUSE(f, node->loc, "'slide' of '%s' is empty", node->key);
+    for (const tw_node *word = list ? node->child : node; word; word = list ? word->next : NULL) {
+        int loop;
+        if (!tw_map_slide(f, r->op, node->key, word, &loop)) continue;
+        if (loop != TW_SLIDE_NONE)
+            f->n_bad += tw_map_check_slide(r->op, operand, loop, word->loc, r->diag) != TW_OK;
+        if (bits & slide_bit(loop))
+            TW_REFUSE(f, word->loc, "'%s' is given twice in 'slide' of '%s'", word->text, node->key);
+        bits |= slide_bit(loop);
+    }
+    if (bits) *out = bits;
+}
+
+static void read_slide(const reader *r, tw_fields *f, int memory, tw_level_limits *level)
+{
+    const tw_node *map = has_credits(r) ? tw_field_map(f, "slide", TW_OPTIONAL) : NULL;
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int i = find_held(r, f, node, memory);
+        if (i >= 0) read_slides(r, f, node, i, &level->slide[i]);
     }
 }
 
@@ -363,6 +394,7 @@ static bool read_level(reader *r, tw_fields *f, int memory, tw_level_limits *lev
         read_tiling(r, f, memory, level);
     read_slots(r, f, memory, level);
     read_keep(r, f, memory, level);
+    read_slide(r, f, memory, level);
     return tw_fields_close(f) == TW_OK;
 }
 
@@ -548,6 +580,11 @@ bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *ti
     return false;
 }
 
+bool tw_limits_allow_slide(const tw_level_limits *here, int operand, int loop)
+{
+    return (here->slide[operand] & slide_bit(loop)) != 0;
+}
+
 /* Whether the level's memory may keep the operand as it does; `tiled` is the level that its tiles are cut by. */
 static bool allows_keep(const trial *t, int level, int tiled, int operand)
 {
@@ -573,6 +610,7 @@ static bool allows_buffers(const trial *t, int level)
         bool open = map->slots[i] == 0 && tw_number_is_any(&limits->slots[i]);
         if (!open && !tw_number_allows(&limits->slots[i], map->slots[i])) return false;
         if (limits->keep[i] != UINT32_MAX && !allows_keep(t, level, tiled, i)) return false;
+        if (!tw_limits_allow_slide(limits, i, map->slides[i] - 1)) return false;
     }
     return true;
 }

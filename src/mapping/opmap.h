@@ -32,6 +32,7 @@ typedef struct tw_level_map {
 enum {
     TW_KEEP_TILE = -1, /* one tile                                                  */
     TW_KEEP_ALL = -2,  /* everything, while the level works on one tile of the next */
+    TW_SLIDE_NONE = -1,
 };
 
 typedef struct tw_op_map {
