@@ -585,6 +585,56 @@ bool tw_limits_allow_slide(const tw_level_limits *here, int operand, int loop)
     return (here->slide[operand] & slide_bit(loop)) != 0;
 }
 
+bool tw_windows_overlap(const tw_op *op, int operand, int loop, const int64_t *len)
+{
+    for (int a = 0; a < op->operand[operand].n_axes; a++) {
+        const tw_axis *axis = &op->operand[operand].axis[a];
+        int64_t reach = 1, step = 0;
+        for (int t = 0; t < axis->n_terms; t++) {
+            int64_t coef = axis->term[t].coef;
+            if (axis->term[t].loop == loop)
+                step = coef;
+            else
+                reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
+        }
+        if (step > 0) return reach > step;
+    }
+    return false;
+}
+
+bool tw_limits_allow_whole(const tw_level_limits *here, const tw_op *op, int operand, const tw_cut_loops *cut,
+                           const int64_t *len)
+{
+    unsigned loops = tw_operand_loops(&op->operand[operand]), is_cut = 0;
+    int innermost = -1;
+    if (here->slide[operand] & slide_bit(TW_SLIDE_NONE)) return true;
+    for (int i = 0; i < cut->n; i++) {
+        is_cut |= 1u << cut->loop[i];
+        if (loops >> cut->loop[i] & 1) innermost = cut->loop[i];
+    }
+    for (int l = 0; l < op->n_loops; l++) {
+        if (!tw_limits_allow_slide(here, operand, l)) continue;
+        if (!(is_cut >> l & 1) || (l == innermost && !tw_windows_overlap(op, operand, l, len))) return true;
+    }
+    return false;
+}
+
+/* Whether it slides as the limits say, or comes whole where that is the same. */
+static bool allows_slide(const trial *t, int level, int tiled, int operand)
+{
+    const tw_level_limits *here = &t->limits->level[level];
+    const int *order = t->map->level[tiled].order;
+    int loop = t->map->level[level].slides[operand] - 1;
+    tw_cut_loops cut = {0};
+    int64_t len[TW_MAX_LOOPS];
+    if (here->slide[operand] == UINT32_MAX || tw_limits_allow_slide(here, operand, loop)) return true;
+    for (int i = 0; i < t->op->n_loops; i++) {
+        len[i] = tw_level_largest(&t->map->level[tiled], i, t->piece[tiled][i]);
+        if (is_cut(t, tiled, order[i])) cut.loop[cut.n++] = order[i];
+    }
+    return loop == TW_SLIDE_NONE && tw_limits_allow_whole(here, t->op, operand, &cut, len);
+}
+
 /* Whether the level's memory may keep the operand as it does; `tiled` is the level that its tiles are cut by. */
 static bool allows_keep(const trial *t, int level, int tiled, int operand)
 {
@@ -610,7 +660,7 @@ static bool allows_buffers(const trial *t, int level)
         bool open = map->slots[i] == 0 && tw_number_is_any(&limits->slots[i]);
         if (!open && !tw_number_allows(&limits->slots[i], map->slots[i])) return false;
         if (limits->keep[i] != UINT32_MAX && !allows_keep(t, level, tiled, i)) return false;
-        if (!tw_limits_allow_slide(limits, i, map->slides[i] - 1)) return false;
+        if (!allows_slide(t, level, tiled, i)) return false;
     }
     return true;
 }

@@ -648,31 +648,23 @@ bool tw_part_may_slide(const tw_space *s, const tw_part *p, int m, int o, int lo
     return false;
 }
 
-/* Whether windows of the operand that follow each other along the loop share something at tiled level t. */
-static bool windows_overlap(const tw_space *s, const tw_part *p, int t, int o, int loop)
+/* The longest tiles of level t, sizes being one number. */
+static void longest_tiles(const tw_space *s, const tw_part *p, int t, int64_t len[TW_MAX_LOOPS])
 {
-    for (int a = 0; a < s->op->operand[o].n_axes; a++) {
-        const tw_axis *axis = &s->op->operand[o].axis[a];
-        int64_t len[TW_MAX_LOOPS] = {0}, step = 0;
-        for (int i = 0; i < axis->n_terms; i++) {
-            int l = axis->term[i].loop;
-            len[l] = l == loop ? 1 : p->var[tw_var_size(s, t, l)].lo;
-            if (l == loop) step = axis->term[i].coef;
-        }
-        if (step > 0) return tw_axis_stretch(axis, len) > step;
-    }
-    return false;
+    for (int l = 0; l < s->op->n_loops; l++) len[l] = p->var[tw_var_size(s, t, l)].lo;
 }
 
 /* The loop along which a window of the operand slides in memory m: the innermost cut loop that moves it. TW_SLIDE_NONE: it cannot. *keep is
  * how many loops stand inside, over which it is kept where that is to be declared. */
 static int slide_of(const tw_space *s, const tw_part *p, int m, int o, const tw_cut_loops *c, int *keep)
 {
-    int at = c->n - 1, t = s->frame[p->frame].grain[m];
+    int at = c->n - 1;
+    int64_t len[TW_MAX_LOOPS];
     while (at >= 0 && !(s->loops[o] >> c->loop[at] & 1)) at--;
     *keep = s->machine->reuse == TW_REUSE_RESIDENT || at < 0 ? 0 : c->n - 1 - at;
     if (at < 0 || !(s->slides[m][o] >> c->loop[at] & 1)) return TW_SLIDE_NONE;
-    return windows_overlap(s, p, t, o, c->loop[at]) ? c->loop[at] : TW_SLIDE_NONE;
+    longest_tiles(s, p, s->frame[p->frame].grain[m], len);
+    return tw_windows_overlap(s->op, o, c->loop[at], len) ? c->loop[at] : TW_SLIDE_NONE;
 }
 
 int tw_part_keep(const tw_space *s, const tw_part *p, int m, int o, const tw_cut_loops *c, int *slide)
@@ -680,13 +672,6 @@ int tw_part_keep(const tw_space *s, const tw_part *p, int m, int o, const tw_cut
     int v = p->var[tw_var_keep(s, &s->frame[p->frame], m, o)].lo, keep = v;
     *slide = v > c->n ? slide_of(s, p, m, o, c, &keep) : TW_SLIDE_NONE;
     return keep;
-}
-
-/* Whether whole tiles may come: the limits say so, or what they ask for has nothing to slide over. */
-static bool may_come_whole(const tw_space *s, int m, int o, int slide)
-{
-    const tw_level_limits *here = &s->limits.level[m - 1];
-    return tw_limits_allow_slide(here, o, TW_SLIDE_NONE) || slide == TW_SLIDE_NONE;
 }
 
 /* How keep v of n cut loops is written in a mapping: the loops outside the residency are the first n - v. */
@@ -717,7 +702,9 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
     }
     int inside, slide = slide_of(s, p, m, o, &c, &inside);
     bool kept = here->keep[o] == UINT32_MAX || tw_limits_allow_keep(here, tiled, s->op, o, &c, c.n - inside);
-    if (!may_come_whole(s, m, o, slide)) keeps = 0;
+    int64_t len[TW_MAX_LOOPS];
+    longest_tiles(s, p, f->grain[m], len);
+    if (!tw_limits_allow_whole(here, s->op, o, &c, len)) keeps = 0;
     if (slide != TW_SLIDE_NONE && kept) keeps |= 1u << (c.n + 1);
     return keeps;
 }

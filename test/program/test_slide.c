@@ -213,3 +213,58 @@ TEST(a_mapping_that_slides_reads_back_as_the_same_plan)
     tw_text_release(&text);
     tw_context_free(s.ctx);
 }
+
+/* ---- searched for ---- */
+
+/* A limit that is asked for is kept to, and what was found allows itself alone. */
+TEST(a_partial_mapping_may_ask_for_windows_that_slide)
+{
+    slid s = open_slid("conv:8x12x12,out=8,kernel=3,pad=1,dtype=i8", "conv",
+                       "{at: l3, pass: true}, {at: l2, pass: true}, {at: l1, pass: true}, {at: fabric}");
+    static const char asked[] = "mapping: {conv: {levels: [{at: l2, tiles: {oy: 3}, slide: {ifm: oy}},"
+                                " {at: l1, slide: {ifm: [oy, none]}}]}}";
+    const tw_limits *limits;
+    const tw_plan *plan, *again;
+    tw_text text = {0};
+    CHECK_EQ(tw_limits_parse(s.ctx, s.model, s.machine, "asked", asked, &limits), TW_OK);
+    tw_search_options options = {.limits = limits, .budget = 300000};
+    CHECK_EQ(tw_plan_search(s.ctx, s.model, s.machine, &options, &plan), TW_OK);
+    CHECK(plan->op[0].program.flow->residency[2][0].slides);
+    tw_mapping_print(plan->mapping, s.model, s.machine, &text);
+    CHECK_EQ(tw_limits_parse(s.ctx, s.model, s.machine, "found", text.bytes, &limits), TW_OK);
+    options.limits = limits;
+    CHECK_EQ(tw_plan_search(s.ctx, s.model, s.machine, &options, &again), TW_OK);
+    CHECK_EQ(tw_plan_summary(again)->cycles, tw_plan_summary(plan)->cycles);
+    CHECK(again->op[0].program.flow->residency[2][0].slides);
+    tw_text_release(&text);
+    tw_context_free(s.ctx);
+}
+
+/* Along what a level cuts not at all, or where windows share nothing, sliding is no different from whole tiles. */
+TEST(a_partial_mapping_that_slides_over_nothing_allows_whole_tiles)
+{
+    slid s = open_slid("pool:1x8x1,kernel=2x1,stride=2x1,dtype=i8", "pool", "sizes: {oy: 2}");
+    static const char *const asked[] = {"mapping: {pool: {levels: [{at: l1, sizes: {oy: 2}, slide: {ifm: oy}}]}}",
+                                        "mapping: {pool: {levels: [{at: l1, tiles: {oy: 1}, slide: {ifm: oy}}]}}"};
+    for (size_t i = 0; i < TW_COUNT(asked); i++) {
+        const tw_limits *limits;
+        const tw_plan *plan;
+        CHECK_EQ(tw_limits_parse(s.ctx, s.model, s.machine, "asked", asked[i], &limits), TW_OK);
+        tw_search_options options = {.limits = limits};
+        CHECK_EQ(tw_plan_search(s.ctx, s.model, s.machine, &options, &plan), TW_OK);
+    }
+    tw_context_free(s.ctx);
+}
+
+/* Three rows of the twelve are shared by no two tiles when they slide: energy has no halo left. */
+TEST(the_search_for_energy_lets_windows_slide)
+{
+    slid s = open_slid("pool:1x16x4,kernel=5x1,dtype=i8", "pool", "sizes: {oy: 2}");
+    const tw_plan *plan;
+    static const tw_objective energy = {.measure = TW_ENERGY};
+    tw_search_options options = {.n_objectives = 1, .objective = &energy};
+    CHECK_EQ(tw_plan_search(s.ctx, s.model, s.machine, &options, &plan), TW_OK);
+    CHECK_EQ(tw_plan_link_use(plan, 0, 1, 0)->units, 16 * 4);
+    CHECK_EQ(tw_plan_summary(plan)->energy_fj, (16 * 4 + 12 * 4) * 4000);
+    tw_context_free(s.ctx);
+}
