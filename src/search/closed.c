@@ -94,8 +94,8 @@ static int64_t pairs_sum(const tw_view *v, int t, const tw_axis *axis, const int
 }
 
 /* Positions along an axis that all tiles of level t together bring, at least; 0: not known. Windows that overlap are
- * brought twice where a tile ends, except for what lies outside of the tensor. */
-static int64_t axis_sum(const tw_view *v, int m, int o, int a)
+ * brought twice where a tile ends, except for what lies outside of the tensor, and where they slide along the loop `slide`. */
+static int64_t axis_sum(const tw_view *v, int m, int o, int a, int slide)
 {
     enum { LONGEST = 1 << 20 }; /* products of three such numbers are numbers */
     int t = v->f->grain[m];
@@ -113,7 +113,7 @@ static int64_t axis_sum(const tw_view *v, int m, int o, int a)
         if (term->coef < 1 || term->coef > LONGEST || extent > LONGEST) return 0;
         /* Of what slides over tiles of different reach some may share nothing. */
         int other = axis->term[1 - i].loop;
-        bool slides = tw_part_may_slide(s, v->p, m, o, term->loop);
+        bool slides = term->loop == slide;
         if (slides && v->lo[t][other] < s->op->loop[other].extent) return 0;
         few[i] = !slides  ? tiles_along(v, t, term->loop)
                  : t == 0 ? 1
@@ -125,22 +125,32 @@ static int64_t axis_sum(const tw_view *v, int m, int o, int a)
     return pairs_sum(v, t, axis, few) - tw_sat_mul(outside, covers);
 }
 
-/* Elements of all tiles of the operand, each once, at least. */
-static int64_t sum_of_tiles(const tw_view *v, int m, int o)
+/* Elements of all tiles of the operand, each once, at least, when it slides along that loop. */
+static int64_t sum_along(const tw_view *v, int m, int o, int slide)
 {
     const tw_space *s = v->s;
     const tw_operand *operand = &s->op->operand[o];
     int64_t n = 1;
     unsigned seen = 0;
-    if (s->machine->memory[m].whole || tw_op_windows(s->op) == 0) return s->least[o];
     for (int a = 0; a < operand->n_axes; a++) {
         unsigned loops = tw_axis_loops(&operand->axis[a]);
-        int64_t along = axis_sum(v, m, o, a);
+        int64_t along = axis_sum(v, m, o, a, slide);
         if (along <= 0 || (loops & seen)) return s->least[o];
         seen |= loops;
         n = tw_sat_mul(n, along);
     }
     return tw_max(n, s->least[o]);
+}
+
+/* Elements of all tiles of the operand, each once, at least; it slides along one loop, or along none. */
+static int64_t sum_of_tiles(const tw_view *v, int m, int o)
+{
+    const tw_space *s = v->s;
+    if (s->machine->memory[m].whole || tw_op_windows(s->op) == 0) return s->least[o];
+    int64_t least = sum_along(v, m, o, TW_SLIDE_NONE);
+    for (int l = 0; l < s->op->n_loops && least > s->least[o]; l++)
+        if (tw_part_may_slide(s, v->p, m, o, l)) least = tw_min(least, sum_along(v, m, o, l));
+    return least;
 }
 
 /* ---- a memory ---- */

@@ -637,10 +637,10 @@ bool tw_part_may_slide(const tw_space *s, const tw_part *p, int m, int o, int lo
 {
     const tw_frame *f = &s->frame[p->frame];
     for (int i = m; i < s->machine->n_memories && f->grain[i] == f->grain[m]; i++) {
+        if (!(s->slides[i][o] >> loop & 1)) continue; /* where there are no credits nothing does */
         tw_range keep = p->var[tw_var_keep(s, f, i, o)];
         int slide = loop;
         tw_cut_loops c;
-        if (!(s->slides[i][o] >> loop & 1)) continue;
         if (!tw_range_open(keep) && tw_part_order(s, p, f->grain[i], &c))
             (void)tw_part_keep(s, p, i, o, &c, &slide);
         if (slide == loop) return true;
