@@ -434,6 +434,8 @@ typedef struct tw_pool_use { /* async: one pool of buffers and its credits      
     int64_t needed;      /* fewest slots with which the program does not deadlock                     */
     int64_t peak;        /* most slots held at once, as seen by the one unit that fills them          */
     int64_t wait_cycles; /* engines stood idle so long for a credit of this pool                      */
+    int64_t
+        ahead_units; /* a window slides: size of every slot but the first, which holds a window; 0: all are alike */
 } tw_pool_use;
 
 TW_API const tw_summary *tw_plan_summary(const tw_plan *plan);

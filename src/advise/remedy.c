@@ -534,14 +534,23 @@ static tw_status find_smallest(capacity *c, const int *memory, int n, smallest *
     return TW_OK;
 }
 
+static void list_pool(const tw_program *p, int m, int o, tw_text *out)
+{
+    const tw_layout *layout = &p->layout;
+    int n = layout->count[m][o];
+    if (n == 0) return;
+    int64_t size = layout->buffer[layout->first[m][o]].size;
+    tw_text_printf(out, "%s'%s' ", out->len ? ", " : "", p->op->operand[o].name);
+    if (n > 1 && layout->ahead[m][o] > 0)
+        tw_text_printf(out, "%s + %d x %s", TW_GROUPED(size), n - 1, TW_GROUPED(layout->ahead[m][o]));
+    else
+        tw_text_printf(out, "%d x %s", n, TW_GROUPED(size));
+}
+
 /* "'ifm' 1 x 4, 'ofm' 2 x 1" */
 static void list_buffers(const tw_program *p, int m, tw_text *out)
 {
-    const tw_layout *layout = &p->layout;
-    for (int o = 0; o < p->op->n_operands; o++)
-        if (layout->count[m][o] > 0)
-            tw_text_printf(out, "%s'%s' %d x %s", out->len ? ", " : "", p->op->operand[o].name, layout->count[m][o],
-                           TW_GROUPED(layout->buffer[layout->first[m][o]].size));
+    for (int o = 0; o < p->op->n_operands; o++) list_pool(p, m, o, out);
 }
 
 static void say_one(capacity *c, int m, const smallest *s)

@@ -295,6 +295,9 @@ static int depth_of(const reader *r, int outside, int loop)
 
 static void read_keep(reader *r, tw_fields *f, int first, int outside, int memory)
 {
+    const tw_node *slide = tw_field_node(f, "slide", TW_OPTIONAL);
+    if (slide)
+        TW_REFUSE(f, slide->key_loc, "windows do not slide in groups: 'slide' is for operators with 'levels'");
     const tw_node *map = tw_field_map(f, "keep", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int keep = TW_KEEP_TILE, tensor = find_tensor(r, f, node);

@@ -61,7 +61,7 @@ static tw_level_limits no_limits(void)
     for (int l = 0; l < TW_MAX_LOOPS; l++) level.tiles[l] = level.sizes[l] = tw_number_any();
     for (int i = 0; i < TW_MAX_OPERANDS; i++) {
         level.slots[i] = tw_number_any();
-        level.keep[i] = UINT32_MAX;
+        level.keep[i] = level.slide[i] = UINT32_MAX;
     }
     return level;
 }
@@ -323,6 +323,8 @@ static void read_slots(reader *r, tw_fields *f, int memory, tw_level_limits *lev
     }
 }
 
+static uint32_t slide_bit(int loop) { return 1U << (loop == TW_SLIDE_NONE ? 0 : 1 + loop); }
+
 static uint32_t keep_bit(int keep) { return 1U << (keep == TW_KEEP_TILE ? 0 : keep == TW_KEEP_ALL ? 1 : 2 + keep); }
 
 /* A word of `keep` or a list of them. */
@@ -346,7 +348,36 @@ static void read_keep(const reader *r, tw_fields *f, int memory, tw_level_limits
     const tw_node *map = has_credits(r) ? tw_field_map(f, "keep", TW_OPTIONAL) : NULL;
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int i = find_held(r, f, node, memory);
-        if (i >= 0) read_keeps(r, f, node, &level->keep[i]);
+        if (i < 0) continue;
+        read_keeps(r, f, node, &level->keep[i]);
+        level->slide[i] = slide_bit(TW_SLIDE_NONE); /* unless `slide` says something else */
+    }
+}
+
+/* A word of `slide` or a list of them. */
+static void read_slides(const reader *r, tw_fields *f, const tw_node *node, int operand, uint32_t *out)
+{
+    bool list = node->kind == TW_LIST;
+    uint32_t bits = 0;
+    if (list && node->n_children == 0) TW_REFUSE(f, node->loc, "'slide' of '%s' is empty", node->key);
+    for (const tw_node *word = list ? node->child : node; word; word = list ? word->next : NULL) {
+        int loop;
+        if (!tw_map_slide(f, r->op, node->key, word, &loop)) continue;
+        if (loop != TW_SLIDE_NONE)
+            f->n_bad += tw_map_check_slide(r->op, operand, loop, word->loc, r->diag) != TW_OK;
+        if (bits & slide_bit(loop))
+            TW_REFUSE(f, word->loc, "'%s' is given twice in 'slide' of '%s'", word->text, node->key);
+        bits |= slide_bit(loop);
+    }
+    if (bits) *out = bits;
+}
+
+static void read_slide(const reader *r, tw_fields *f, int memory, tw_level_limits *level)
+{
+    const tw_node *map = has_credits(r) ? tw_field_map(f, "slide", TW_OPTIONAL) : NULL;
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int i = find_held(r, f, node, memory);
+        if (i >= 0) read_slides(r, f, node, i, &level->slide[i]);
     }
 }
 
@@ -363,6 +394,7 @@ static bool read_level(reader *r, tw_fields *f, int memory, tw_level_limits *lev
         read_tiling(r, f, memory, level);
     read_slots(r, f, memory, level);
     read_keep(r, f, memory, level);
+    read_slide(r, f, memory, level);
     return tw_fields_close(f) == TW_OK;
 }
 
@@ -548,6 +580,61 @@ bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *ti
     return false;
 }
 
+bool tw_limits_allow_slide(const tw_level_limits *here, int operand, int loop)
+{
+    return (here->slide[operand] & slide_bit(loop)) != 0;
+}
+
+bool tw_windows_overlap(const tw_op *op, int operand, int loop, const int64_t *len)
+{
+    for (int a = 0; a < op->operand[operand].n_axes; a++) {
+        const tw_axis *axis = &op->operand[operand].axis[a];
+        int64_t reach = 1, step = 0;
+        for (int t = 0; t < axis->n_terms; t++) {
+            int64_t coef = axis->term[t].coef;
+            if (axis->term[t].loop == loop)
+                step = coef;
+            else
+                reach += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
+        }
+        if (step > 0) return reach > step;
+    }
+    return false;
+}
+
+bool tw_limits_allow_whole(const tw_level_limits *here, const tw_op *op, int operand, const tw_cut_loops *cut,
+                           const int64_t *len)
+{
+    unsigned loops = tw_operand_loops(&op->operand[operand]), is_cut = 0;
+    int innermost = -1;
+    if (here->slide[operand] & slide_bit(TW_SLIDE_NONE)) return true;
+    for (int i = 0; i < cut->n; i++) {
+        is_cut |= 1u << cut->loop[i];
+        if (loops >> cut->loop[i] & 1) innermost = cut->loop[i];
+    }
+    for (int l = 0; l < op->n_loops; l++) {
+        if (!tw_limits_allow_slide(here, operand, l)) continue;
+        if (!(is_cut >> l & 1) || (l == innermost && !tw_windows_overlap(op, operand, l, len))) return true;
+    }
+    return false;
+}
+
+/* Whether it slides as the limits say, or comes whole where that is the same. */
+static bool allows_slide(const trial *t, int level, int tiled, int operand)
+{
+    const tw_level_limits *here = &t->limits->level[level];
+    const int *order = t->map->level[tiled].order;
+    int loop = t->map->level[level].slides[operand] - 1;
+    tw_cut_loops cut = {0};
+    int64_t len[TW_MAX_LOOPS];
+    if (here->slide[operand] == UINT32_MAX || tw_limits_allow_slide(here, operand, loop)) return true;
+    for (int i = 0; i < t->op->n_loops; i++) {
+        len[i] = tw_level_largest(&t->map->level[tiled], i, t->piece[tiled][i]);
+        if (is_cut(t, tiled, order[i])) cut.loop[cut.n++] = order[i];
+    }
+    return loop == TW_SLIDE_NONE && tw_limits_allow_whole(here, t->op, operand, &cut, len);
+}
+
 /* Whether the level's memory may keep the operand as it does; `tiled` is the level that its tiles are cut by. */
 static bool allows_keep(const trial *t, int level, int tiled, int operand)
 {
@@ -573,6 +660,7 @@ static bool allows_buffers(const trial *t, int level)
         bool open = map->slots[i] == 0 && tw_number_is_any(&limits->slots[i]);
         if (!open && !tw_number_allows(&limits->slots[i], map->slots[i])) return false;
         if (limits->keep[i] != UINT32_MAX && !allows_keep(t, level, tiled, i)) return false;
+        if (!allows_slide(t, level, tiled, i)) return false;
     }
     return true;
 }

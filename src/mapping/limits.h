@@ -34,8 +34,9 @@ typedef struct tw_level_limits {
     unsigned cuts;       /* bit per tw_cut                                                           */
     unsigned accumulate; /* bit per tw_accumulate                                                    */
     bool has_order;
-    int order[TW_MAX_LOOPS];        /* all loops: those that are cut stand in this order              */
-    uint32_t keep[TW_MAX_OPERANDS]; /* bit 0 tile, bit 1 all, bit 2 + l loop l; all set: any          */
+    int order[TW_MAX_LOOPS];         /* all loops: those that are cut stand in this order              */
+    uint32_t keep[TW_MAX_OPERANDS];  /* bit 0 tile, bit 1 all, bit 2 + l loop l; all set: any          */
+    uint32_t slide[TW_MAX_OPERANDS]; /* bit 0 none, bit 1 + l along loop l; all set: any               */
     bool has_unroll;
     tw_spread over;
     int64_t min_tile;
@@ -74,4 +75,12 @@ typedef struct tw_cut_loops {
  * its own, or of the memory that it passes them to. */
 bool tw_limits_allow_keep(const tw_level_limits *here, const tw_level_limits *tiled, const tw_op *op, int operand,
                           const tw_cut_loops *cut, int depth);
+/* Whether the operand may slide along the loop. */
+bool tw_limits_allow_slide(const tw_level_limits *here, int operand, int loop);
+/* Whether windows of the operand that follow each other along the loop share something, `len` being the longest tiles. */
+bool tw_windows_overlap(const tw_op *op, int operand, int loop, const int64_t *len);
+/* Whether it may come in whole tiles: that is said, or sliding as it is said makes no difference with the loops in `cut`: the loop is not cut,
+ * or windows along it share nothing. */
+bool tw_limits_allow_whole(const tw_level_limits *here, const tw_op *op, int operand, const tw_cut_loops *cut,
+                           const int64_t *len);
 #endif

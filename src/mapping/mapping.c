@@ -18,6 +18,7 @@ typedef struct level_locs {
     tw_loc order[TW_MAX_LOOPS];
     tw_loc slots[TW_MAX_OPERANDS];
     tw_loc keep[TW_MAX_OPERANDS];
+    tw_loc slide[TW_MAX_OPERANDS];
     tw_loc serpentine, unroll;
 } level_locs;
 
@@ -243,6 +244,32 @@ static tw_status check_credits(const scene *s, const tw_level_map *level, const 
     return TW_OK;
 }
 
+/* A window slides where one axis of an input moves on with the loop, in a pool of its own. */
+static tw_status check_slide(const scene *s, const tw_level_map *level, int i, tw_loc loc)
+{
+    const tw_operand *operand = &s->op->operand[i];
+    const char *memory = s->machine->memory[level->memory].name;
+    int loop = level->slides[i] - 1;
+    if (!tw_map_holds(s->op, s->machine, level->memory, i))
+        return tw_diag_error(s->diag, loc, "memory '%s' does not hold '%s'", memory, operand->name);
+    TW_TRY(tw_map_check_slide(s->op, i, loop, loc, s->diag));
+    for (int k = 0; k < s->op->n_operands; k++)
+        if (k != i && tw_level_pool(level, k) == tw_level_pool(level, i))
+            return tw_diag_error(s->diag, loc, "'%s' slides in '%s', where it shares its buffers with '%s'",
+                                 operand->name, memory, s->op->operand[k].name);
+    if (!level->serpentine) return TW_OK;
+    return tw_diag_error(s->diag, loc, "'%s' slides along '%s', which runs backwards in every second sweep",
+                         operand->name, s->op->loop[loop].name);
+}
+
+static tw_status check_pools(const scene *s, const tw_level_map *level, const level_locs *locs)
+{
+    TW_TRY(check_credits(s, level, locs));
+    for (int i = 0; i < s->op->n_operands; i++)
+        if (level->slides[i] != 0) TW_TRY(check_slide(s, level, i, locs->slide[i]));
+    return TW_OK;
+}
+
 static tw_status check_slots(const scene *s, const tw_level_map *level, const level_locs *locs)
 {
     int output = tw_op_output(s->op);
@@ -297,7 +324,7 @@ static level_locs locs_of(tw_loc loc)
 {
     level_locs locs = {.pass = loc, .accumulate = loc, .serpentine = loc, .unroll = loc};
     for (int l = 0; l < TW_MAX_LOOPS; l++) locs.cut[l] = locs.order[l] = loc;
-    for (int i = 0; i < TW_MAX_OPERANDS; i++) locs.slots[i] = locs.keep[i] = loc;
+    for (int i = 0; i < TW_MAX_OPERANDS; i++) locs.slots[i] = locs.keep[i] = locs.slide[i] = loc;
     return locs;
 }
 
@@ -398,6 +425,9 @@ static void default_slots(const scene *s, tw_level_map *level)
 static void read_slots(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
 {
     default_slots(s, level);
+    const tw_node *slide = tw_field_node(f, "slide", TW_OPTIONAL);
+    if (slide)
+        TW_REFUSE(f, slide->key_loc, "'slide' needs an async machine: '%s' loads whole tiles", s->machine->name);
     const tw_node *map = tw_field_map(f, "buffers", TW_OPTIONAL);
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int i = tw_map_operand(f, s->op, node->key, strlen(node->key), node->key_loc);
@@ -459,6 +489,20 @@ static void read_keep(tw_fields *f, const tw_op *op, tw_level_map *level, level_
     }
 }
 
+/* `slide`: operand to the loop along which its window slides, or `none`. */
+static void read_slide(tw_fields *f, const tw_op *op, tw_level_map *level, level_locs *locs)
+{
+    const tw_node *map = tw_field_map(f, "slide", TW_OPTIONAL);
+    for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
+        int i = tw_map_operand(f, op, node->key, strlen(node->key), node->key_loc);
+        if (i < 0) continue;
+        int loop = TW_SLIDE_NONE;
+        locs->slide[i] = node->loc;
+        tw_map_slide(f, op, node->key, node, &loop);
+        level->slides[i] = loop + 1;
+    }
+}
+
 static void read_nest(tw_fields *f, const scene *s, tw_level_map *level, level_locs *locs)
 {
     const tw_node *serpentine = tw_field_node(f, "serpentine", TW_OPTIONAL);
@@ -473,6 +517,7 @@ static void read_credits(tw_fields *f, const scene *s, tw_level_map *level, leve
     if (!level->pass) read_nest(f, s, level, locs);
     read_pools(f, s->op, level, locs);
     read_keep(f, s->op, level, locs);
+    read_slide(f, s->op, level, locs);
 }
 
 /* Everything but `at`, which the caller has resolved; true when the level is sound. */
@@ -604,6 +649,17 @@ static void print_buffers(const tw_op *op, const tw_level_map *level, bool open,
     if (sep[2] != 'b') tw_text_printf(out, "}");
 }
 
+static void print_slides(const tw_op *op, const tw_level_map *level, tw_text *out)
+{
+    const char *sep = ", slide: {";
+    for (int i = 0; i < op->n_operands; i++) {
+        if (level->slides[i] == 0) continue;
+        tw_text_printf(out, "%s%s: %s", sep, op->operand[i].name, op->loop[level->slides[i] - 1].name);
+        sep = ", ";
+    }
+    if (sep[2] != 's') tw_text_printf(out, "}");
+}
+
 static void print_keeps(const tw_op *op, const tw_level_map *level, const tw_machine *machine, tw_text *out)
 {
     const char *sep = ", keep: {";
@@ -617,6 +673,7 @@ static void print_keeps(const tw_op *op, const tw_level_map *level, const tw_mac
         sep = ", ";
     }
     if (sep[2] != 'k') tw_text_printf(out, "}");
+    print_slides(op, level, out);
     if (level->serpentine) tw_text_printf(out, ", serpentine: true");
 }
 
@@ -664,7 +721,7 @@ static void print_unroll(const tw_op *op, const tw_level_map *level, const tw_ma
 static const buffer_rules *rules_of(const tw_machine *machine)
 {
     static const buffer_rules slots = {false, read_slots, check_slots, NULL},
-                              credits = {true, read_credits, check_credits, print_keeps};
+                              credits = {true, read_credits, check_pools, print_keeps};
     return tw_discipline_of(machine)->credits ? &credits : &slots;
 }
 

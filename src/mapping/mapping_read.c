@@ -151,6 +151,40 @@ bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_no
     return true;
 }
 
+bool tw_map_slide(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out)
+{
+    const char *text = word->kind == TW_SCALAR ? word->text : "";
+    int loop = tw_op_find_loop(op, text);
+    if (loop < 0 && strcmp(text, "none") != 0) {
+        TW_REFUSE(f, word->loc, "'slide' of '%s' must be a loop or 'none', found '%s'; the loops are %s", operand,
+                  word->kind == TW_SCALAR ? text : "...", loop_names(op).text);
+        return false;
+    }
+    *out = loop < 0 ? TW_SLIDE_NONE : loop;
+    return true;
+}
+
+tw_status tw_map_check_slide(const tw_op *op, int operand, int loop, tw_loc loc, tw_diag *diag)
+{
+    const tw_operand *o = &op->operand[operand];
+    const char *name = op->loop[loop].name;
+    int n_axes = 0;
+    int64_t coef = 0;
+    if (operand == tw_op_output(op))
+        return tw_diag_error(diag, loc, "'%s' is the output: only windows of inputs slide", o->name);
+    for (int a = 0; a < o->n_axes; a++)
+        for (int t = 0; t < o->axis[a].n_terms; t++)
+            if (o->axis[a].term[t].loop == loop) n_axes++, coef = o->axis[a].term[t].coef;
+    if (n_axes == 0)
+        return tw_diag_error(diag, loc, "'%s' does not depend on '%s', so no window of it slides along that loop",
+                             o->name, name);
+    if (n_axes > 1)
+        return tw_diag_error(diag, loc, "'%s' moves '%s' along %d axes: a window slides along one", name, o->name,
+                             n_axes);
+    if (coef > 0) return TW_OK;
+    return tw_diag_error(diag, loc, "'%s' moves '%s' backwards, a window slides forwards", name, o->name);
+}
+
 /* A loop, or a list of loops, lies over the dimension. */
 static void read_over(tw_fields *f, const tw_op *op, const tw_node *node, int dim, tw_spread *over)
 {

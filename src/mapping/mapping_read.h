@@ -25,6 +25,10 @@ void tw_map_order(tw_fields *f, const tw_op *op, int *order, tw_loc *loc);
 void tw_map_cuts(tw_fields *f, const char *key, const tw_op *op, int64_t *out, tw_loc *loc);
 /* A word of `keep`: *out is a loop, TW_KEEP_TILE or TW_KEEP_ALL. */
 bool tw_map_keep(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out);
+/* A word of `slide`: *out is a loop or TW_SLIDE_NONE. */
+bool tw_map_slide(tw_fields *f, const tw_op *op, const char *operand, const tw_node *word, int *out);
+/* The window of an input slides along a loop that moves one of its axes, forwards. */
+TW_NODISCARD tw_status tw_map_check_slide(const tw_op *op, int operand, int loop, tw_loc loc, tw_diag *diag);
 /* What `unroll` says about an array of this cost, and where the key stands; both left alone when it is absent. */
 void tw_map_unroll(tw_fields *f, const tw_op *op, const tw_cost *cost, tw_spread *over, tw_loc *loc);
 

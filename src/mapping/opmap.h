@@ -25,12 +25,14 @@ typedef struct tw_level_map {
     /* async machines only */
     int keeps[TW_MAX_OPERANDS];  /* see tw_level_keep: 0 one tile, -1 all, else the loop's number + 1 */
     int shares[TW_MAX_OPERANDS]; /* see tw_level_pool: how many operands before it the pool stands */
+    int slides[TW_MAX_OPERANDS]; /* the loop along which its window slides, number + 1; 0: tiles come whole */
     bool serpentine;             /* every second sweep of a loop runs backwards                   */
     tw_spread over;              /* see tw_level_spread; no loop at all: not given                */
 } tw_level_map;
 enum {
     TW_KEEP_TILE = -1, /* one tile                                                  */
     TW_KEEP_ALL = -2,  /* everything, while the level works on one tile of the next */
+    TW_SLIDE_NONE = -1,
 };
 
 typedef struct tw_op_map {

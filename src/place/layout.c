@@ -1,6 +1,18 @@
 /* src/place/layout.c - see layout.h: slots one behind the other, pool by pool. */
 #include "place/layout.h"
 
+static void note_pool(const tw_pools *pools, int m, int o, tw_diag *diag)
+{
+    const char *name = pools->op->operand[o].name, *memory = pools->machine->memory[m].name;
+    int64_t n = pools->count[m][o], size = pools->size[m][o];
+    if (n > 1 && pools->circular[m][o])
+        tw_diag_note(diag, pools->loc[m],
+                     "'%s' takes a window of %" PRId64 " and %" PRId64 " x %" PRId64 " ahead of it in '%s'", name,
+                     size, n - 1, pools->ahead[m][o], memory);
+    else if (n > 0)
+        tw_diag_note(diag, pools->loc[m], "'%s' takes %" PRId64 " x %" PRId64 " in '%s'", name, n, size, memory);
+}
+
 static tw_status refuse(const tw_pools *pools, int m, int64_t need, tw_diag *diag)
 {
     const tw_op *op = pools->op;
@@ -12,15 +24,32 @@ static tw_status refuse(const tw_pools *pools, int m, int64_t need, tw_diag *dia
         need - size, need, size);
     diag->short_by = need - size;
     if (diag->muted) return status;
-    for (int o = 0; o < op->n_operands; o++)
-        if (pools->count[m][o] > 0)
-            tw_diag_note(diag, pools->loc[m], "'%s' takes %" PRId64 " x %" PRId64 " in '%s'", op->operand[o].name,
-                         pools->count[m][o], pools->size[m][o], mem->name);
+    for (int o = 0; o < op->n_operands; o++) note_pool(pools, m, o, diag);
     if (mem->reserved > 0)
         tw_diag_note(diag, pools->loc[m], "the operators that are fused with it take %" PRId64 " in '%s'",
                      mem->reserved, mem->name);
     tw_diag_note(diag, mem->loc, "memory '%s' declared here with %" PRId64, mem->name, size);
     return status;
+}
+
+/* Units of slot s of a pool. */
+static int64_t slot_size(const tw_pools *pools, int m, int o, int64_t s)
+{
+    return s > 0 && pools->circular[m][o] ? pools->ahead[m][o] : pools->size[m][o];
+}
+
+/* Units of all slots of a pool without what their alignment wastes. */
+static int64_t pool_size(const tw_pools *pools, int m, int o)
+{
+    int64_t n = pools->count[m][o];
+    return n > 0 ? pools->size[m][o] + (n - 1) * slot_size(pools, m, o, 1) : 0;
+}
+
+int64_t tw_layout_units(const tw_layout *layout, int memory, int operand, int64_t n)
+{
+    if (n <= 0 || layout->first[memory][operand] < 0) return 0;
+    const tw_buffer *first = &layout->buffer[layout->first[memory][operand]];
+    return first->size + (n - 1) * (first->circular ? layout->ahead[memory][operand] : first->size);
 }
 
 /* All is there at once; what the alignment wastes is least when the largest gap is behind the last. */
@@ -29,7 +58,7 @@ static void put_gap_last(const tw_pools *pools, int m, int *order)
     int64_t align = pools->machine->memory[m].align, most = 0;
     int last = pools->op->n_operands - 1, widest = last;
     for (int o = 0; o <= last; o++) {
-        int64_t size = pools->packed[m][o] ? pools->size[m][o] * pools->count[m][o] : pools->size[m][o];
+        int64_t size = pools->packed[m][o] ? pool_size(pools, m, o) : pools->size[m][o];
         if (pools->count[m][o] <= 0 || tw_cdiv(size, align) * align - size <= most) continue;
         most = tw_cdiv(size, align) * align - size;
         widest = o;
@@ -76,9 +105,17 @@ static bool lay_pool(const tw_pools *pools, int m, int o, tw_buffer *buffer, int
     for (int s = 0; s < (int)pools->count[m][o]; s++) {
         bool inside = s > 0 && pools->packed[m][o];
         int64_t at = inside ? *end : tw_cdiv(*end, align) * align;
-        if (!tw_ckd_add(at, pools->size[m][o], end) || *end > INT64_MAX / 2) return false;
-        buffer[(*n_buffers)++] =
-            (tw_buffer){m, o, s, at, pools->size[m][o], operands, inside, m * TW_MAX_OPERANDS + o, 0, 0};
+        int64_t size = slot_size(pools, m, o, s);
+        if (!tw_ckd_add(at, size, end) || *end > INT64_MAX / 2) return false;
+        buffer[(*n_buffers)++] = (tw_buffer){.memory = m,
+                                             .operand = o,
+                                             .slot = s,
+                                             .offset = at,
+                                             .size = size,
+                                             .operands = operands,
+                                             .circular = pools->circular[m][o],
+                                             .inside = inside,
+                                             .pool = m * TW_MAX_OPERANDS + o};
     }
     return true;
 }
@@ -99,6 +136,7 @@ static tw_status lay_out(const tw_pools *pools, int m, tw_buffer *buffer, tw_lay
             if (!(operands >> u & 1)) continue;
             out->first[m][u] = out->n_buffers;
             out->count[m][u] = (int)pools->count[m][o];
+            out->ahead[m][u] = pools->ahead[m][o];
         }
         if (!lay_pool(pools, m, o, buffer, &out->n_buffers, &end))
             return tw_diag_error(diag, pools->loc[m], "buffers in '%s' exceed 2^62", memory->name);

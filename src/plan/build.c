@@ -63,7 +63,7 @@ static tw_link_use describe_link(const tw_op_plan *plan, int m, int o, int64_t l
                        .n_slots = p->layout.count[m][o],
                        .least_units = tw_program_units(p, o, least)};
     use.elems = (count->units - count->partial_units) / p->elem_units[o] + count->partial_units / p->partial_units;
-    if (use.n_slots > 0) use.held_units = use.n_slots * p->layout.buffer[p->layout.first[m][o]].size;
+    use.held_units = tw_layout_units(&p->layout, m, o, use.n_slots);
     return use;
 }
 

@@ -202,6 +202,7 @@ static tw_status outline_program(const tw_program *p, tw_arena *scratch, tw_outl
             const tw_residency *residency = &p->flow->residency[m][o];
             int first = p->layout.first[m][o];
             out->slot_units[m][o] = p->layout.buffer[first].size;
+            out->ahead_units[m][o] = p->layout.ahead[m][o];
             out->depth[m][o] = residency->depth;
             out->packed[m][o] = p->machine->memory[m].placement != TW_PLACE_SLOTS && residency->n_tiles > 1;
             out->changes[m][o] =

@@ -271,7 +271,8 @@ static void set_pool(const tw_program *p, int memory, int operand, int64_t elems
     int64_t units = stop->sums ? elems * p->partial_units : tw_program_units(p, operand, elems);
     pools->count[memory][operand] = stop->slots;
     pools->depth[memory][operand] = stop->depth;
-    pools->packed[memory][operand] = stop->packed;
+    pools->packed[memory][operand] = stop->packed || stop->slides;
+    pools->circular[memory][operand] = stop->slides;
     if (stop->resident) pools->resident |= 1u << operand;
     pools->size[memory][stop->pool] = tw_max(pools->size[memory][stop->pool], units);
     if (stop->pool != operand) pools->sharers[memory][stop->pool] |= 1u << operand;
@@ -286,17 +287,26 @@ static void count_unpadded(const tw_program *p, int t, int o, tw_pools *pools)
     pools->extra[p->tiled[t].memory] = tw_program_units(p, o, tw_region_of(&p->op->operand[o], &all, &region));
 }
 
+/* What comes ahead of the window in a circular buffer: rows as long as those of the largest tile, whose axes are `len` long. */
+static void set_ahead(const tw_program *p, int memory, int operand, const int64_t *len, tw_pools *pools)
+{
+    const tw_residency *s = p->flow ? &p->flow->residency[memory][operand] : NULL;
+    int64_t elems = 1;
+    if (!s || !s->slides) return;
+    for (int a = 0; a < p->op->operand[operand].n_axes; a++) elems *= a == s->slide.axis ? s->slide.ahead : len[a];
+    pools->ahead[memory][operand] = tw_program_units(p, operand, elems);
+}
+
 /* Units of the largest tile of each operand at tiled level t. Axes that share no loop are independent, so
  * the largest tile is the product of the largest axes; for others the product is an upper bound. */
 static tw_status size_pools(const tw_program *p, int t, const int64_t *largest, tw_arena *scratch, tw_pools *pools)
 {
     for (int o = 0; o < p->op->n_operands; o++) {
         const tw_operand *operand = &p->op->operand[o];
-        int64_t elems = 1;
+        int64_t elems = 1, len[TW_MAX_AXES];
         for (int a = 0; a < operand->n_axes; a++) {
-            int64_t len;
-            TW_TRY(largest_axis(p, &operand->axis[a], t, largest, scratch, &len));
-            elems *= len; /* at most the tensor's elements, which fit */
+            TW_TRY(largest_axis(p, &operand->axis[a], t, largest, scratch, &len[a]));
+            elems *= len[a]; /* at most the tensor's elements, which fit */
         }
         int64_t held = elems;
         if (p->stop[p->tiled[t].memory][o].grain < 0) {
@@ -309,8 +319,12 @@ static tw_status size_pools(const tw_program *p, int t, const int64_t *largest, 
             if (p->padded == 0) held = tw_region_of(operand, &all, &region);
         }
         set_pool(p, p->tiled[t].memory, o, held, pools);
+        set_ahead(p, p->tiled[t].memory, o, len, pools);
         if (p->padded && o == tw_op_output(p->op) && held > elems) count_unpadded(p, t, o, pools);
-        for (int i = 0; i < p->tiled[t].n_pass; i++) set_pool(p, p->tiled[t].pass[i], o, elems, pools);
+        for (int i = 0; i < p->tiled[t].n_pass; i++) {
+            set_pool(p, p->tiled[t].pass[i], o, elems, pools);
+            set_ahead(p, p->tiled[t].pass[i], o, len, pools);
+        }
     }
     return TW_OK;
 }
@@ -457,6 +471,7 @@ static tw_stop stop_of(const tw_program *p, int m, int o)
     return (tw_stop){.here = s->here,
                      .resident = s->resident,
                      .sums = o == tw_op_output(p->op) && p->flow->sums[m],
+                     .slides = s->slides,
                      .packed = p->machine->memory[m].placement != TW_PLACE_SLOTS && s->n_tiles > 1,
                      .changes = s->here && !s->resident && s->filler >= 0 && s->depth >= p->flow->n_places,
                      .outer = (int16_t)s->outer,
@@ -477,7 +492,7 @@ static tw_status begin_rows(tw_program *p, cuts *c, tw_arena *arena, tw_diag *di
 
 static tw_status begin_stream(tw_program *p, cuts *c, tw_arena *arena, tw_diag *diag)
 {
-    TW_TRY(tw_flow_build(p, c->most, arena, diag, &p->flow));
+    TW_TRY(tw_flow_build(p, c->most, c->largest, arena, diag, &p->flow));
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) p->stop[m][o] = stop_of(p, m, o);
     return TW_OK;

@@ -139,7 +139,8 @@ static void note_cure(const tw_flow_cursor *c, tw_loc loc, tw_diag *diag)
 {
     const tw_program *p = c->program;
     int m = c->stuck_memory, pool = c->flow->residency[m][c->stuck_operand].pool;
-    int64_t needed = fewest_slots(c, m, pool), size = p->layout.buffer[p->layout.first[m][pool]].size;
+    int64_t needed = fewest_slots(c, m, pool),
+            size = p->layout.buffer[p->layout.first[m][pool]].size; /* none slides */
     int64_t more = needed - p->layout.count[m][pool], room = p->machine->memory[m].size - p->layout.used[m];
     phrase names = {0};
     for (int o = 0; o < p->op->n_operands; o++)

@@ -1,5 +1,6 @@
 /* src/program/flow.c - see flow.h: the nest of an async program and who keeps what in it. */
 #include "program/flowbuild.h"
+#include "program/slide.h"
 #include "tile/box.h"
 
 /* ---- places ---- */
@@ -300,8 +301,9 @@ static bool inputs_join(const tw_program *p, const tw_flow *flow, int memory)
     return n > 1 && p->machine->engine[filler].joins;
 }
 
-tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS], tw_arena *arena,
-                        tw_diag *diag, const tw_flow **out)
+tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MAX_LOOPS],
+                        int64_t largest[TW_MAX_MEMORIES][TW_MAX_LOOPS], tw_arena *arena, tw_diag *diag,
+                        const tw_flow **out)
 {
     tw_flow *flow;
     TW_ALLOC(arena, flow, 1);
@@ -323,6 +325,7 @@ tw_status tw_flow_build(const tw_program *p, int64_t most[TW_MAX_MEMORIES][TW_MA
     for (int m = 1; m < p->machine->n_memories; m++)
         for (int o = 0; o < p->op->n_operands; o++) count_pool(p, flow, m, o);
     TW_TRY(check_flow(p, flow, diag));
+    TW_TRY(tw_slide_settle(p, largest, flow, diag));
     *out = flow;
     return TW_OK;
 }
@@ -347,20 +350,30 @@ typedef struct sweep {
     const tw_program *p;
     const tw_operand *operand;
     int grain;
+    const tw_slide *slide;           /* NULL: tiles come whole      */
     unsigned axes;                   /* that are looked at          */
     tw_box box[TW_MAX_MEMORIES + 1]; /* box[t] is what level t cuts */
-    int64_t elems;
+    tw_span before;         /* of the loop along which a window slides: the tile before this one, empty: none */
+    int64_t elems, n_moved; /* of all tiles; tiles of which there is something to move */
     bool fits;
 } sweep;
+
+/* Positions of the tile at hand along an axis: all or, where it slides, those that are new. */
+static int64_t positions_along(const sweep *s, int a)
+{
+    const tw_axis *axis = &s->operand->axis[a];
+    const tw_box *box = &s->box[s->grain + 1];
+    tw_span window = tw_span_clip(tw_axis_reach(axis, box), 0, axis->extent);
+    if (s->slide && s->slide->axis == a && tw_span_len(s->before) > 0)
+        window = tw_slide_new_rows(window, tw_slide_window(s->operand, s->slide, box, s->before));
+    return tw_span_len(window);
+}
 
 /* Positions of the tile at hand along these axes. */
 static int64_t footprint_of(const sweep *s)
 {
     int64_t n = 1;
-    for (unsigned rest = s->axes; rest; rest &= rest - 1) {
-        const tw_axis *axis = &s->operand->axis[__builtin_ctz(rest)];
-        n *= tw_span_len(tw_span_clip(tw_axis_reach(axis, &s->box[s->grain + 1]), 0, axis->extent));
-    }
+    for (unsigned rest = s->axes; rest; rest &= rest - 1) n *= positions_along(s, __builtin_ctz(rest));
     return n;
 }
 
@@ -372,7 +385,9 @@ static void sweep_tiles(sweep *s, unsigned loops, int level)
         loops &= loops - 1;
     }
     if (loops == 0) {
-        s->fits = s->fits && tw_ckd_add(s->elems, footprint_of(s), &s->elems);
+        int64_t n = footprint_of(s);
+        s->n_moved += n > 0;
+        s->fits = s->fits && tw_ckd_add(s->elems, n, &s->elems);
         return;
     }
     int l = __builtin_ctz(loops);
@@ -380,6 +395,8 @@ static void sweep_tiles(sweep *s, unsigned loops, int level)
     tw_split split = tw_level_split(s->p->tiled[level].map, l, tw_span_len(from));
     for (int64_t i = 0; i < split.count && s->fits; i++) {
         s->box[level + 1].span[l] = tw_split_at(&split, from.lo, i);
+        if (s->slide && s->slide->loop == l && level == s->grain)
+            s->before = i > 0 ? tw_split_at(&split, from.lo, i - 1) : (tw_span){0, 0};
         sweep_tiles(s, loops, level + 1);
     }
 }
@@ -417,14 +434,16 @@ static unsigned take_axes(const tw_operand *operand, unsigned windowed, unsigned
 
 /* Elements of all tiles of the operand, each once. Tiles are boxes: axes that share no loop are summed up apart, rows apart
  * from columns, and the sums multiplied. */
-static bool sweep_operand(sweep *s, unsigned windowed, int64_t *elems)
+static bool sweep_operand(sweep *s, unsigned windowed, tw_flow_count *c)
 {
-    *elems = 1;
+    c->sweep = 1;
     for (unsigned left = (1u << s->operand->n_axes) - 1, loops; left != 0;) {
         s->axes = take_axes(s->operand, windowed, &left, &loops);
-        s->elems = 0;
+        s->elems = s->n_moved = 0;
         sweep_tiles(s, loops, 0);
-        if (!s->fits || !tw_ckd_mul(*elems, s->elems, elems)) return false;
+        if (s->slide && (s->axes >> s->slide->axis & 1))
+            c->slid_loops = loops, c->windows = s->n_moved, c->new_rows = s->elems;
+        if (!s->fits || !tw_ckd_mul(c->sweep, s->elems, &c->sweep)) return false;
     }
     return true;
 }
@@ -434,19 +453,21 @@ bool tw_flow_traffic(const tw_program *p, int memory, int operand, tw_flow_count
     const tw_residency *residency = &p->flow->residency[memory][operand];
     tw_flow_count c = {.transfers = 1};
     int64_t repeats = 1;
-    for (int l = 0; l < p->op->n_loops; l++) {
-        int64_t n = count_paths(p, l, 0, p->op->loop[l].extent, residency->first);
-        if (!tw_ckd_mul(c.transfers, n, &c.transfers)) return false;
-        if (!(p->loops[operand] >> l & 1) && !tw_ckd_mul(repeats, n, &repeats)) return false;
-    }
     sweep s = {.p = p, .operand = &p->op->operand[operand], .grain = residency->grain, .fits = true};
+    if (residency->asks > 0) s.slide = &p->flow->residency[residency->asks][operand].slide;
     for (int t = 0; t <= residency->grain + 1; t++) s.box[t] = tw_box_of_op(p->op);
     if (residency->grain < 0) {
         tw_region region;
         *out = (tw_flow_count){1, tw_region_of(s.operand, s.box, &region), tw_region_of(s.operand, s.box, &region)};
         return true;
     }
-    bool fits = sweep_operand(&s, windowed_loops(p->op, s.operand), &c.sweep);
+    bool fits = sweep_operand(&s, windowed_loops(p->op, s.operand), &c);
+    c.transfers = s.slide ? c.windows : 1;
+    for (int l = 0; l < p->op->n_loops; l++) {
+        int64_t n = count_paths(p, l, 0, p->op->loop[l].extent, residency->first);
+        if (!(c.slid_loops >> l & 1) && !tw_ckd_mul(c.transfers, n, &c.transfers)) return false;
+        if (!(p->loops[operand] >> l & 1) && !tw_ckd_mul(repeats, n, &repeats)) return false;
+    }
     *out = c;
     return fits && tw_ckd_mul(c.sweep, repeats, &out->elems);
 }

@@ -40,6 +40,11 @@ typedef struct tw_flow_place {
     int level, loop;
 } tw_flow_place;
 
+typedef struct tw_slide { /* along what a window slides: see slide.h */
+    int axis, loop, place;
+    int64_t ahead; /* rows by which the largest tile moves it on */
+} tw_slide;
+
 typedef struct tw_residency { /* of one operand in one memory */
     bool here;                /* the memory is on the operand's path; memory 0 is on all                 */
     int grain;                /* tiled level, -1: it is whole                                            */
@@ -59,6 +64,9 @@ typedef struct tw_residency { /* of one operand in one memory */
     int64_t stride[TW_MAX_PLACES]; /* entry of a tile = sum of stride x index                       */
     int64_t n_numbers;             /* tiles of the operand at this grain, uneven ones counted full  */
     int64_t number[TW_MAX_PLACES]; /* number of a tile = sum of number x index                      */
+    bool slides;                   /* only the new rows of a tile come, into a circular buffer      */
+    tw_slide slide;
+    int asks; /* the sliding memory whose new rows come into this one: itself, or one that it hands them on to; 0: none */
 } tw_residency;
 
 typedef struct tw_flow {
@@ -67,6 +75,7 @@ typedef struct tw_flow {
     int64_t trips[TW_MAX_PLACES]; /* at most                                                          */
     tw_places reductions;
     bool serpentine;
+    bool any_slides;
     bool sums[TW_MAX_MEMORIES]; /* unfinished sums of the output lie there; elsewhere only finished elements do */
     int innermost[TW_MAX_OPERANDS]; /* memory that the compute engine reads the operand from, or writes it to */
     bool joins[TW_MAX_MEMORIES];    /* the inputs come into this memory in one command                  */
@@ -82,5 +91,8 @@ typedef struct tw_flow {
 typedef struct tw_flow_count {
     int64_t transfers, elems;
     int64_t sweep; /* elements of all tiles, each once */
+    /* Of a window that slides, over the loops of its axis alone: those loops, the windows that bring something, and their new rows. */
+    unsigned slid_loops;
+    int64_t windows, new_rows;
 } tw_flow_count;
 #endif

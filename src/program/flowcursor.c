@@ -1,6 +1,7 @@
 /* src/program/flowcursor.c - see flowcursor.h. */
 #include "program/flowcursor.h"
 #include "machine/arrange.h"
+#include "program/slide.h"
 #include "tile/box.h"
 #include "tile/shape.h"
 
@@ -45,6 +46,49 @@ static int64_t elems_of(const tw_flow_cursor *c, int level, int operand)
     return level < 0 ? c->whole_elems[operand] : c->elems[level][operand];
 }
 
+/* ---- windows that slide ---- */
+
+/* The rows of the window that stands `away` tiles from the current one in its sweep, none where the sweep has no such tile. */
+static tw_span window_at(const tw_flow_cursor *c, const tw_residency *s, int operand, int64_t away)
+{
+    const tw_program *p = c->program;
+    int64_t at = c->index[s->slide.place] + away;
+    if (at < 0 || at >= c->count[s->slide.place]) return (tw_span){0, 0};
+    tw_span piece = box_of(c, s->grain - 1)->span[s->slide.loop];
+    tw_split split = tw_level_split(p->tiled[s->grain].map, s->slide.loop, tw_span_len(piece));
+    return tw_slide_window(&p->op->operand[operand], &s->slide, box_of(c, s->grain),
+                           tw_split_at(&split, piece.lo, at));
+}
+
+/* What a transfer into memory m moves for the current tile: all of it or, where it slides, the new rows. */
+static int64_t find_moved(const tw_flow_cursor *c, int m, int operand, tw_region *out)
+{
+    const tw_residency *s = &c->flow->residency[m][operand];
+    const tw_operand *o = &c->program->op->operand[operand];
+    int64_t n = tw_region_of(o, box_of(c, s->grain), out);
+    if (s->asks == 0 || n == 0) return n;
+    const tw_residency *asks = &c->flow->residency[s->asks][operand];
+    tw_span *rows = &out->axis[asks->slide.axis], whole = *rows;
+    *rows = tw_slide_new_rows(whole, window_at(c, asks, operand, -1));
+    return n / tw_span_len(whole) * tw_span_len(*rows);
+}
+
+static int64_t moved_elems(const tw_flow_cursor *c, int m, int operand)
+{
+    tw_region region;
+    const tw_residency *s = &c->flow->residency[m][operand];
+    return s->asks > 0 ? find_moved(c, m, operand, &region) : elems_of(c, s->grain, operand);
+}
+
+/* Whether the window that comes next has no new rows: it goes on with the buffer of this one. */
+static bool goes_on(const tw_flow_cursor *c, int m, int operand)
+{
+    const tw_residency *s = &c->flow->residency[m][operand];
+    if (!s->slides) return false;
+    tw_span now = window_at(c, s, operand, 0), next = window_at(c, s, operand, 1);
+    return tw_span_len(next) > 0 && next.hi == now.hi;
+}
+
 static int64_t count_elems(const tw_flow_cursor *c, int level, int operand)
 {
     const tw_operand *o = &c->program->op->operand[operand];
@@ -67,13 +111,13 @@ static int64_t moved_len(const tw_flow_cursor *c, const tw_axis *axis, tw_span s
     return tw_span_len(span);
 }
 
-/* How the current tile lies in its tensor. */
-static tw_shape shape_of(const tw_flow_cursor *c, int level, int operand, int64_t elem)
+/* How what a transfer of the current tile into or out of memory m moves lies in its tensor. */
+static tw_shape shape_of(const tw_flow_cursor *c, int m, int operand, int64_t elem)
 {
     const tw_operand *o = &c->program->op->operand[operand];
     tw_region region;
     int64_t len[TW_MAX_AXES];
-    if (tw_region_of(o, box_of(c, level), &region) == 0) return (tw_shape){0};
+    if (find_moved(c, m, operand, &region) == 0) return (tw_shape){0};
     for (int a = 0; a < o->n_axes; a++) len[a] = moved_len(c, &o->axis[a], region.axis[a]);
     return tw_region_shape(o, &region, len, elem);
 }
@@ -116,15 +160,16 @@ static int64_t rim_units(const tw_flow_cursor *c, int engine, int level, int ope
                : 0;
 }
 
-/* What a transfer of the current tile costs by its shape, where the engine asks for it. */
-static int64_t price_of(const tw_flow_cursor *c, int engine, int level, int operand, bool partial)
+/* What a transfer of the current tile into or out of memory m costs by its shape, where the engine asks for it. */
+static int64_t price_of(const tw_flow_cursor *c, int engine, int m, int operand, bool partial)
 {
+    int level = c->flow->residency[m][operand].grain;
     const tw_cost *cost = &c->program->machine->engine[engine].cost;
     if (!tw_cost_by_shape(cost)) return 0;
     int64_t elem = partial ? c->program->partial_units : c->program->elem_units[operand];
     tw_shape shape = is_arranged(c, engine, operand)
                          ? tw_arranged(c->program->op, operand, box_of(c, level), laid_box(c, level), elem)
-                         : shape_of(c, level, operand, elem);
+                         : shape_of(c, m, operand, elem);
     int64_t zeroed = zeroed_units(c, operand) + rim_units(c, engine, level, operand);
     return tw_cost_sum(tw_cost_of_transfer(&cost->descriptor, &shape),
                        zeroed > 0 ? tw_cost_of_fill(&cost->descriptor, zeroed) : 0);
@@ -292,6 +337,13 @@ tw_status tw_flow_cursor_init(tw_flow_cursor *c, const tw_program *program, tw_a
 
 /* ---- slots ---- */
 
+/* The buffer of the window whose rows the current one reads further, -1: the sweep begins with it. */
+static int32_t continued(const tw_flow_cursor *c, int m, int o)
+{
+    const tw_residency *s = &c->flow->residency[m][o];
+    return s->slides && tw_span_len(window_at(c, s, o, -1)) > 0 ? c->window[m][o] : -1;
+}
+
 /* Takes a credit for the current tile, which the engine brings; false when there is none. */
 static bool take(tw_flow_cursor *c, int m, int o, int engine)
 {
@@ -301,13 +353,15 @@ static bool take(tw_flow_cursor *c, int m, int o, int engine)
         *c->now[m][o] = ring->slot[c->now[m][o] - c->where[m][o]];
         return true;
     }
-    if (ring->n_free == 0) {
+    bool anew = s->slides && continued(c, m, o) < 0;
+    if (anew ? ring->n_free < ring->n : ring->n_free == 0) {
         c->stuck_memory = m;
         c->stuck_operand = o;
         c->stuck_engine = engine;
         return false;
     }
     int32_t buffer = ring->slot[ring->head];
+    c->window[m][o] = buffer;
     ring->head = ring->head + 1 == ring->n ? 0 : ring->head + 1;
     ring->n_free--;
     if (ring->n - ring->n_free > ring->most_out) ring->most_out = ring->n - ring->n_free;
@@ -382,10 +436,10 @@ static tw_instr *emit(tw_flow_cursor *c, tw_opcode op, int engine, int operand, 
     return in;
 }
 
-static int64_t units_of(const tw_flow_cursor *c, int level, int operand, bool partial)
+static int64_t units_of(const tw_flow_cursor *c, int m, int operand, bool partial)
 {
     int64_t each = partial ? c->program->partial_units : c->program->elem_units[operand];
-    return each * elems_of(c, level, operand);
+    return each * moved_elems(c, m, operand);
 }
 
 /* Brings the current tile from the next memory outside; false at a deadlock. */
@@ -393,14 +447,17 @@ static bool emit_load(tw_flow_cursor *c, int m, int o, bool together)
 {
     const tw_residency *s = &c->flow->residency[m][o];
     bool partial = o == tw_op_output(c->program->op);
+    int32_t before = continued(c, m, o);
     if (!take(c, m, o, s->filler)) return false;
     tw_instr *in = emit(c, TW_LOAD, s->filler, o, s->grain, together);
     in->takes = true;
     in->partial = partial;
     /* Only the innermost place moves inside a sweep; the first step has nothing before it. */
     in->drains = c->program->machine->engine[s->filler].drains && c->step > 0 && c->moved < c->flow->n_places - 1;
-    in->work = units_of(c, s->grain, o, partial);
-    in->passes = price_of(c, s->filler, s->grain, o, partial);
+    in->work = units_of(c, m, o, partial);
+    in->passes = price_of(c, s->filler, m, o, partial);
+    in->continues = before;
+    if (s->asks > 0 && !c->brief) (void)find_moved(c, m, o, &in->region);
     in->link = m * TW_MAX_OPERANDS + o;
     in->tile = c->number[m][o];
     in->src[0] = s->outer == 0 ? -1 : *c->now[s->outer][o];
@@ -415,8 +472,8 @@ static void emit_store(tw_flow_cursor *c, int m, bool takes)
     tw_instr *in = emit(c, TW_STORE, s->drain, o, s->grain, false);
     in->takes = takes;
     in->partial = !is_last(c, c->flow->reductions);
-    in->work = units_of(c, s->grain, o, in->partial);
-    in->passes = price_of(c, s->drain, s->grain, o, in->partial);
+    in->work = units_of(c, m, o, in->partial);
+    in->passes = price_of(c, s->drain, m, o, in->partial);
     in->link = m * TW_MAX_OPERANDS + o;
     in->tile = c->number[m][o];
     in->src[0] = *c->now[m][o];
@@ -482,14 +539,15 @@ static void after_reading(tw_flow_cursor *c, int m, int o, tw_instr *reader)
 {
     const tw_flow *flow = c->flow;
     const tw_residency *s = &flow->residency[m][o];
-    if (s->passing || (!flow->serpentine && is_last(c, s->last))) leave(c, reader, m, o);
+    bool over = s->passing || (!flow->serpentine && is_last(c, s->last));
+    if (over && !goes_on(c, m, o)) leave(c, reader, m, o);
 }
 
 /* False at a deadlock. */
 static bool bring(tw_flow_cursor *c, int m, int o, bool together, bool *moved)
 {
     const tw_residency *s = &c->flow->residency[m][o];
-    *moved = elems_of(c, s->grain, o) > 0; /* what lies wholly in padding is not moved */
+    *moved = moved_elems(c, m, o) > 0; /* what lies wholly in padding, or is there, is not moved */
     if (*moved && !emit_load(c, m, o, together)) return false;
     if (s->outer > 0) after_reading(c, s->outer, o, *moved ? &c->out[c->n - 1].instr : NULL);
     return true;
@@ -582,7 +640,8 @@ static bool emit_exec(tw_flow_cursor *c)
     for (int o = 0; o < output; o++) in->src[o] = *c->now[innermost[o]][o];
     for (int o = 0; o < output; o++) {
         const tw_residency *s = &c->flow->residency[innermost[o]][o];
-        if (c->ending[innermost[o]][o] && !s->resident && is_last(c, s->last)) leave(c, in, innermost[o], o);
+        bool over = c->ending[innermost[o]][o] && !s->resident && is_last(c, s->last);
+        if (over && !goes_on(c, innermost[o], o)) leave(c, in, innermost[o], o);
     }
     if (c->flow->serpentine)
         for (int o = 0; o < output; o++)
@@ -594,11 +653,22 @@ static bool emit_exec(tw_flow_cursor *c)
     return !ends(c, memory) || send_out(c, memory);
 }
 
+/* Whether the load needs a buffer that the last step gave back. */
+static bool was_freed(const tw_flow_cursor *c, const tw_instr *in)
+{
+    const tw_buffer *b = &c->program->layout.buffer[in->dst];
+    const tw_layout *layout = &c->program->layout;
+    if (!b->circular || in->continues >= 0) return c->freed[in->dst] == c->step - 1;
+    for (int i = 0; i < layout->count[b->memory][b->operand]; i++)
+        if (c->freed[layout->first[b->memory][b->operand] + i] == c->step - 1) return true;
+    return false;
+}
+
 /* Whether the loads of this step could have been sent before the last one was over. */
 static bool run_ahead(const tw_flow_cursor *c)
 {
     for (int i = 0; i < c->n; i++)
-        if (c->out[i].instr.drains || c->freed[c->out[i].instr.dst] == c->step - 1) return false;
+        if (c->out[i].instr.drains || was_freed(c, &c->out[i].instr)) return false;
     return true;
 }
 

@@ -61,7 +61,8 @@ typedef struct tw_flow_cursor {
     int32_t *now[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* that of the current tile                              */
     int64_t number[TW_MAX_MEMORIES]
                   [TW_MAX_OPERANDS]; /* of the current tile, see tw_residency                      */
-    tw_holder *holder;               /* per buffer                                            */
+    int32_t window[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of what slides: the buffer of the last window that came  */
+    tw_holder *holder;                                /* per buffer                                            */
     int16_t turn[TW_MAX_ENGINES];
     int n_owed; /* credits that the next EXEC gives back, since no transfer reads them last */
     int32_t owed[TW_MAX_OPERANDS * TW_MAX_MEMORIES];

@@ -21,7 +21,11 @@ enum { TW_MAX_GIVES = 16 };
  * `takes`: dst was free before and is held from the start on. In a stream LOAD also brings partial sums of the output back,
  * and every instruction says which credits come back: `gives`, these buffers are free when the instruction ends its work
  * (tw_engine_busy after its start); buffers that it neither takes nor gives stay as they are. In rows nothing is given
- * back: a buffer is free when nothing reads it any more. */
+ * back: a buffer is free when nothing reads it any more.
+ *
+ * Buffers of a pool may be one circular buffer (tw_buffer.circular): a LOAD then brings `region`, the new rows of a window, and its
+ * dst is that window's credit, by which it is read. Row r of the axis along which the window slides lies at r modulo the buffer's rows. A window that `continues` another one reads rows of it;
+ * one that continues none takes the circular buffer as a whole, so that all its credits must be free. */
 typedef struct tw_instr {
     tw_opcode op;
     bool accumulates, nested;
@@ -42,6 +46,8 @@ typedef struct tw_instr {
     int32_t link; /* LOAD, STORE: what counts it belongs to, see tw_link_count */
     int16_t n_src, n_gives;
     int32_t dst;
+    int32_t
+        continues; /* LOAD into a circular buffer: the credit of the window before it, -1: none; elsewhere of no meaning */
     int32_t src[TW_MAX_OPERANDS];
     int32_t gives[TW_MAX_GIVES];
     int64_t work;                /* LOAD, STORE: units; EXEC: points; SUM, FILL: elements          */

@@ -97,7 +97,10 @@ static void print_residencies(const tw_program *p, tw_text *out)
             const tw_residency *s = &flow->residency[m][o];
             if (!s->here) continue;
             tw_text_printf(out, "stay %s %s: %s outside place %d, pool of %s with %d slots, %" PRId64 " needed\n",
-                           p->machine->memory[m].name, p->op->operand[o].name, s->passing ? "passes" : "kept",
+                           p->machine->memory[m].name, p->op->operand[o].name,
+                           s->slides    ? "slides"
+                           : s->passing ? "passes"
+                                        : "kept",
                            s->depth, p->op->operand[s->pool].name, p->layout.count[m][o], flow->needed[m][s->pool]);
         }
 }

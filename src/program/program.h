@@ -31,6 +31,7 @@ typedef struct tw_stop {
     bool resident;  /* it never comes and never goes: see tw_op_map.fused                         */
     bool sums;      /* the output: unfinished sums lie there, of the accumulator's type           */
     bool packed;    /* its tiles lie one behind the other, without gaps                           */
+    bool slides;    /* its tiles are windows in one circular buffer: see slide.h                  */
     bool changes;   /* its tile changes from one execution to the next, so that a second buffer can be of use */
     int16_t outer;  /* the memory before it on the path                                           */
     int16_t pool;   /* the operand under whose name the buffers are                               */

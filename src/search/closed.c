@@ -76,14 +76,13 @@ static int64_t tiles_at_most(const tw_view *v, int t, int l)
 }
 
 /* Positions along an axis of two loops that all pairs of tiles bring, padding included: the sum of a (len - 1) + b (len' - 1) + 1.
- * With n and n' tiles that is a E n' + b E' n - (a + b - 1) n n', which is least for the fewest or the most of each. */
-static int64_t pairs_sum(const tw_view *v, int t, const tw_axis *axis)
+ * With n and n' tiles that is a E n' + b E' n - (a + b - 1) n n', which is least for the fewest, `few`, or the most of each. */
+static int64_t pairs_sum(const tw_view *v, int t, const tw_axis *axis, const int64_t few[2])
 {
-    int64_t extent[2], few[2], many[2], least = INT64_MAX;
+    int64_t extent[2], many[2], least = INT64_MAX;
     for (int i = 0; i < 2; i++) {
         int l = axis->term[i].loop;
         extent[i] = v->s->op->loop[l].extent;
-        few[i] = tiles_along(v, t, l);
         many[i] = tiles_at_most(v, t, l);
     }
     int64_t a = axis->term[0].coef, b = axis->term[1].coef;
@@ -95,13 +94,14 @@ static int64_t pairs_sum(const tw_view *v, int t, const tw_axis *axis)
 }
 
 /* Positions along an axis that all tiles of level t together bring, at least; 0: not known. Windows that overlap are
- * brought twice where a tile ends, except for what lies outside of the tensor. */
-static int64_t axis_sum(const tw_view *v, int t, int o, int a)
+ * brought twice where a tile ends, except for what lies outside of the tensor, and where they slide along the loop `slide`. */
+static int64_t axis_sum(const tw_view *v, int m, int o, int a, int slide)
 {
     enum { LONGEST = 1 << 20 }; /* products of three such numbers are numbers */
+    int t = v->f->grain[m];
     const tw_space *s = v->s;
     const tw_axis *axis = &s->op->operand[o].axis[a];
-    int64_t outside = s->overhang[o][a], covers = 1;
+    int64_t outside = s->overhang[o][a], covers = 1, few[2];
     if (axis->divisor != 1 || axis->n_terms > 2) return 0;
     if (axis->n_terms == 0) return 1;
     if (axis->n_terms == 1)
@@ -111,29 +111,46 @@ static int64_t axis_sum(const tw_view *v, int t, int o, int a)
         const tw_term *term = &axis->term[i];
         int64_t extent = s->op->loop[term->loop].extent;
         if (term->coef < 1 || term->coef > LONGEST || extent > LONGEST) return 0;
+        /* Of what slides over tiles of different reach some may share nothing. */
+        int other = axis->term[1 - i].loop;
+        bool slides = term->loop == slide;
+        if (slides && v->lo[t][other] < s->op->loop[other].extent) return 0;
+        few[i] = !slides  ? tiles_along(v, t, term->loop)
+                 : t == 0 ? 1
+                          : tiles_along(v, t - 1, term->loop); /* sweeps */
         /* Tiles that reach a position outside: of the few that begin there, all of the other loop. */
         covers *= s->op->loop[term->loop].reduces ? tiles_at_most(v, t, term->loop)
                                                   : 1 + outside / (term->coef * v->small[t][term->loop]);
     }
-    return pairs_sum(v, t, axis) - tw_sat_mul(outside, covers);
+    return pairs_sum(v, t, axis, few) - tw_sat_mul(outside, covers);
 }
 
-/* Elements of all tiles of the operand, each once, at least. */
-static int64_t sum_of_tiles(const tw_view *v, int t, int m, int o)
+/* Elements of all tiles of the operand, each once, at least, when it slides along that loop. */
+static int64_t sum_along(const tw_view *v, int m, int o, int slide)
 {
     const tw_space *s = v->s;
     const tw_operand *operand = &s->op->operand[o];
     int64_t n = 1;
     unsigned seen = 0;
-    if (s->machine->memory[m].whole || tw_op_windows(s->op) == 0) return s->least[o];
     for (int a = 0; a < operand->n_axes; a++) {
         unsigned loops = tw_axis_loops(&operand->axis[a]);
-        int64_t along = axis_sum(v, t, o, a);
+        int64_t along = axis_sum(v, m, o, a, slide);
         if (along <= 0 || (loops & seen)) return s->least[o];
         seen |= loops;
         n = tw_sat_mul(n, along);
     }
     return tw_max(n, s->least[o]);
+}
+
+/* Elements of all tiles of the operand, each once, at least; it slides along one loop, or along none. */
+static int64_t sum_of_tiles(const tw_view *v, int m, int o)
+{
+    const tw_space *s = v->s;
+    if (s->machine->memory[m].whole || tw_op_windows(s->op) == 0) return s->least[o];
+    int64_t least = sum_along(v, m, o, TW_SLIDE_NONE);
+    for (int l = 0; l < s->op->n_loops && least > s->least[o]; l++)
+        if (tw_part_may_slide(s, v->p, m, o, l)) least = tw_min(least, sum_along(v, m, o, l));
+    return least;
 }
 
 /* ---- a memory ---- */
@@ -238,7 +255,7 @@ static bool add_operand(tw_closed *c, int o)
         if (!(listed >> l & 1) && !tw_space_depends(s, o, l))
             c->always[i] = tw_sat_mul(c->always[i], c->level == 0 ? 1 : tiles_along(c->v, c->level - 1, l));
     c->one[i] = c->v->slot_units[c->level][o];
-    c->elems[i] = sum_of_tiles(c->v, c->level, c->memory, o);
+    c->elems[i] = sum_of_tiles(c->v, c->memory, o);
     c->all[i] = units_of(c, i, 0, true);
     memset(c->held[i], -1, sizeof *c->held[i] << c->n_loops);
     return true;
@@ -269,7 +286,7 @@ static int chosen_residency(const tw_closed *c, const tw_cut_loops *order, const
     for (int m = 1; m < s->machine->n_memories; m++)
         if (m != c->memory && c->v->f->grain[m] == c->level && tw_space_holds(s, m, o)) return -1;
     if (tw_range_open(keep) || s->machine->memory[c->memory].whole) return -1;
-    int at = n - keep.lo;
+    int slide, at = n - tw_part_keep(s, c->v->p, c->memory, o, order, &slide);
     /* What need not leave stays, where that is not to be declared; a single tile may be kept further in. */
     bool stays =
         o == tw_op_output(s->op) || s->machine->reuse == TW_REUSE_RESIDENT || !(suffix[at] & c->depends[i]);

@@ -16,6 +16,7 @@ enum {
 typedef struct pool {
     int memory, operand;
     int64_t units;  /* of one buffer                                         */
+    int64_t ahead;  /* of each further one of a window that slides, else 0   */
     int64_t enough; /* with so many nothing waits for a buffer, 0: too many */
 } pool;
 
@@ -88,7 +89,11 @@ static void find_pools(credits *c)
         for (int o = 0; o < s->op->n_operands; o++)
             if (c->outline.here[m][o]) {
                 int64_t n = c->outline.transfers[m][o];
-                c->pool[c->n_pools++] = (pool){m, o, c->outline.slot_units[m][o], n <= FREE ? tw_max(n, 1) : 0};
+                c->pool[c->n_pools++] = (pool){.memory = m,
+                                               .operand = o,
+                                               .units = c->outline.slot_units[m][o],
+                                               .ahead = c->outline.ahead_units[m][o],
+                                               .enough = n <= FREE ? tw_max(n, 1) : 0};
             }
     c->timed = tw_goals_timed(c->leaf->goals);
     c->placed = tw_goals_placed(c->leaf->goals);
@@ -139,8 +144,12 @@ static int64_t own_by(const credits *c, const span *r, bool high, int m)
     int64_t count[TW_MAX_OPERANDS] = {0}, units[TW_MAX_OPERANDS] = {0};
     for (int i = 0; i < c->n_pools; i++)
         if (c->pool[i].memory == m) {
-            count[c->pool[i].operand] = high ? r->hi[i] : r->lo[i];
-            units[c->pool[i].operand] = c->pool[i].units;
+            const pool *p = &c->pool[i];
+            count[p->operand] = high ? r->hi[i] : r->lo[i];
+            units[p->operand] = p->units;
+            if (p->ahead == 0 || count[p->operand] == 0) continue;
+            units[p->operand] = tw_sat_add(p->units, tw_sat_mul(p->ahead, count[p->operand] - 1)); /* one piece */
+            count[p->operand] = 1;
         }
     if (s->machine->memory[m].placement == TW_PLACE_SLOTS)
         return tw_stacked(count, units, s->op->n_operands, s->machine->memory[m].align, s->resident);
@@ -211,8 +220,9 @@ static bool first_span(credits *c, span *r)
         int64_t size = s->machine->memory[p->memory].size;
         /* What alignment leaves between buffers more of them may fill. */
         int64_t gaps = (s->machine->memory[p->memory].align - 1) * s->op->n_operands;
-        if (size != TW_UNLIMITED && p->units > 0)
-            most = tw_min(most, r->lo[i] + (size - own_by(c, r, false, p->memory) + gaps) / p->units);
+        int64_t more = p->ahead > 0 ? p->ahead : p->units;
+        if (size != TW_UNLIMITED && more > 0)
+            most = tw_min(most, r->lo[i] + (size - own_by(c, r, false, p->memory) + gaps) / more);
         most = doubled_at_most(c, p, r->lo[i], most);
         r->hi[i] = (int32_t)tw_max(tw_number_below(limit, most), r->lo[i]);
     }

@@ -21,9 +21,11 @@ typedef struct tw_outline {
     bool here[TW_MAX_MEMORIES][TW_MAX_OPERANDS];          /* the memory holds the operand                   */
     int64_t needed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];     /* fewest buffers                                 */
     int64_t slot_units[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* size of one                                    */
-    int64_t transfers[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* into it; of the output: out of it              */
-    int64_t commands[TW_MAX_ENGINES];                     /* of movers, at least                            */
-    int64_t units[TW_MAX_ENGINES];                        /* that movers move                               */
+    int64_t ahead_units[TW_MAX_MEMORIES]
+                       [TW_MAX_OPERANDS]; /* a window slides: size of each further one, 0: as large */
+    int64_t transfers[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into it; of the output: out of it              */
+    int64_t commands[TW_MAX_ENGINES];                    /* of movers, at least                            */
+    int64_t units[TW_MAX_ENGINES];                       /* that movers move                               */
     int64_t crossed[TW_MAX_MEMORIES];
     int depth[TW_MAX_MEMORIES][TW_MAX_OPERANDS];    /* order of `bump`, see tw_pools                  */
     bool packed[TW_MAX_MEMORIES][TW_MAX_OPERANDS];  /* slots lie directly behind each other           */

@@ -176,6 +176,37 @@ static void find_movers(tw_space *s, int o)
     }
 }
 
+/* The loops that move one axis of the operand together with others, and forwards. */
+static unsigned window_loops(const tw_op *op, int o)
+{
+    unsigned found = 0, twice = 0, seen = 0;
+    for (int a = 0; a < op->operand[o].n_axes; a++) {
+        const tw_axis *axis = &op->operand[o].axis[a];
+        unsigned loops = tw_axis_loops(axis);
+        twice |= seen & loops;
+        seen |= loops;
+        for (int i = 0; i < axis->n_terms; i++)
+            if (axis->divisor == 1 && axis->n_terms > 1 && axis->term[i].coef > 0)
+                found |= 1u << axis->term[i].loop;
+    }
+    return found & ~twice;
+}
+
+/* Along which loops windows may slide, by machine and limits. Axes that are divided have windows whose ends move unevenly: not searched. */
+static void find_slides(tw_space *s)
+{
+    for (int m = 1; m < s->machine->n_memories; m++)
+        for (int o = 0; o < tw_op_output(s->op); o++) {
+            const tw_memory *memory = &s->machine->memory[m];
+            bool can = s->discipline->credits && (s->path[o] >> m & 1) && !(s->resident >> o & 1) &&
+                       !memory->whole && (memory->keeps & tw_role_of(s->op, o)) && !s->machine->pads &&
+                       !s->machine->arranged;
+            for (int l = 0; l < s->op->n_loops && can; l++)
+                if (tw_limits_allow_slide(&s->limits.level[m - 1], o, l)) s->slides[m][o] |= 1u << l;
+            s->slides[m][o] &= window_loops(s->op, o);
+        }
+}
+
 /* The figures that a measure depends on. */
 static unsigned wants_of(tw_measure measure)
 {
@@ -238,6 +269,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
     s.reductions = tw_op_reductions(s.op);
     s.wants = options->n_objectives == 0 ? TW_WANTS_TIME : 0;
     for (int i = 0; i < options->n_objectives; i++) s.wants |= wants_of(options->objective[i].measure);
+    find_slides(&s);
     TW_TRY(make_frames(&s, options, arena));
     *out = s;
     return TW_OK;
@@ -601,6 +633,47 @@ bool tw_part_order(const tw_space *s, const tw_part *p, int t, tw_cut_loops *out
 
 static bool holds(const tw_space *s, int m, int o) { return s->path[o] >> m & 1; }
 
+bool tw_part_may_slide(const tw_space *s, const tw_part *p, int m, int o, int loop)
+{
+    const tw_frame *f = &s->frame[p->frame];
+    for (int i = m; i < s->machine->n_memories && f->grain[i] == f->grain[m]; i++) {
+        if (!(s->slides[i][o] >> loop & 1)) continue; /* where there are no credits nothing does */
+        tw_range keep = p->var[tw_var_keep(s, f, i, o)];
+        int slide = loop;
+        tw_cut_loops c;
+        if (!tw_range_open(keep) && tw_part_order(s, p, f->grain[i], &c))
+            (void)tw_part_keep(s, p, i, o, &c, &slide);
+        if (slide == loop) return true;
+    }
+    return false;
+}
+
+/* The longest tiles of level t, sizes being one number. */
+static void longest_tiles(const tw_space *s, const tw_part *p, int t, int64_t len[TW_MAX_LOOPS])
+{
+    for (int l = 0; l < s->op->n_loops; l++) len[l] = p->var[tw_var_size(s, t, l)].lo;
+}
+
+/* The loop along which a window of the operand slides in memory m: the innermost cut loop that moves it. TW_SLIDE_NONE: it cannot. *keep is
+ * how many loops stand inside, over which it is kept where that is to be declared. */
+static int slide_of(const tw_space *s, const tw_part *p, int m, int o, const tw_cut_loops *c, int *keep)
+{
+    int at = c->n - 1;
+    int64_t len[TW_MAX_LOOPS];
+    while (at >= 0 && !(s->loops[o] >> c->loop[at] & 1)) at--;
+    *keep = s->machine->reuse == TW_REUSE_RESIDENT || at < 0 ? 0 : c->n - 1 - at;
+    if (at < 0 || !(s->slides[m][o] >> c->loop[at] & 1)) return TW_SLIDE_NONE;
+    longest_tiles(s, p, s->frame[p->frame].grain[m], len);
+    return tw_windows_overlap(s->op, o, c->loop[at], len) ? c->loop[at] : TW_SLIDE_NONE;
+}
+
+int tw_part_keep(const tw_space *s, const tw_part *p, int m, int o, const tw_cut_loops *c, int *slide)
+{
+    int v = p->var[tw_var_keep(s, &s->frame[p->frame], m, o)].lo, keep = v;
+    *slide = v > c->n ? slide_of(s, p, m, o, c, &keep) : TW_SLIDE_NONE;
+    return keep;
+}
+
 /* How keep v of n cut loops is written in a mapping: the loops outside the residency are the first n - v. */
 static int keep_word(const tw_cut_loops *c, int v)
 {
@@ -627,6 +700,12 @@ static unsigned keeps_of(const tw_space *s, const tw_part *p, int m, int o)
         if (memory->whole) same = v > 0 && settles && !(loops & cut); /* there is one way to keep it */
         if (any ? !same : tw_limits_allow_keep(here, tiled, s->op, o, &c, c.n - v)) keeps |= 1u << v;
     }
+    int inside, slide = slide_of(s, p, m, o, &c, &inside);
+    bool kept = here->keep[o] == UINT32_MAX || tw_limits_allow_keep(here, tiled, s->op, o, &c, c.n - inside);
+    int64_t len[TW_MAX_LOOPS];
+    longest_tiles(s, p, f->grain[m], len);
+    if (!tw_limits_allow_whole(here, s->op, o, &c, len)) keeps = 0;
+    if (slide != TW_SLIDE_NONE && kept) keeps |= 1u << (c.n + 1);
     return keeps;
 }
 
@@ -881,8 +960,11 @@ void tw_part_map(const tw_space *s, const tw_part *p, tw_op_map *out)
         if (!s->discipline->adders) map->accumulate = TW_FUSED;
         if (s->discipline->credits) {
             tw_cut_loops c = order_of(s, p, t);
-            for (int o = 0; o < s->op->n_operands; o++)
-                map->keeps[o] = keep_word(&c, p->var[tw_var_keep(s, f, m, o)].lo);
+            for (int o = 0; o < s->op->n_operands; o++) {
+                int slide, keep = tw_part_keep(s, p, m, o, &c, &slide);
+                map->keeps[o] = keep_word(&c, keep);
+                map->slides[o] = slide + 1;
+            }
         } else if (map->pass) {
             for (int o = 0; o < s->op->n_operands; o++) map->slots[o] = tw_space_pass_slots(s, m, o);
         }

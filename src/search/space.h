@@ -8,7 +8,7 @@
  *     mode[t]      where there are adders: how a cut reduction is added up
  *     order[t]     a permutation of the loops that level t cuts, by its number; reductions innermost, unless sums may leave
  *     keep[m][o]   where there are credits: how long memory m keeps operand o: 0 one tile, 1 + i while the i-th cut loop of its level stays,
- *                  and last all
+ *                  then all, and last a window that slides along the innermost loop that moves it
  *     buffers      see leaf.h
  *
  * A *part* of the space gives every variable a range. Halving ranges until nothing is open enumerates the space; each
@@ -84,7 +84,9 @@ typedef struct tw_space {
     int64_t max_single, max_outer, max_inner; /* notes: executions                                  */
     int64_t elem_units[TW_MAX_OPERANDS];
     unsigned loops[TW_MAX_OPERANDS]; /* tw_operand_loops                                            */
-    tw_path path[TW_MAX_OPERANDS];   /* tw_machine_path                                             */
+    unsigned slides[TW_MAX_MEMORIES]
+                   [TW_MAX_OPERANDS]; /* loops along which windows of the operand may slide in the memory */
+    tw_path path[TW_MAX_OPERANDS];    /* tw_machine_path                                             */
     /* The memory outside memory m on the operand's path, and the mover that carries it between the two. */
     int outside[TW_MAX_MEMORIES][TW_MAX_OPERANDS], mover[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
     tw_taken taken[TW_MAX_LOOPS]; /* innermost tiles that the compute engine takes                   */
@@ -167,6 +169,11 @@ int64_t tw_space_size_near(const tw_space *space, const tw_frame *frame, int t, 
 void tw_order_of_number(const tw_op *op, int64_t k, int order[TW_MAX_LOOPS]);
 /* The loops that level t cuts, in their order; false: sizes or the order are open. */
 bool tw_part_order(const tw_space *space, const tw_part *part, int t, tw_cut_loops *out);
+/* What a chosen keep of memory m and operand o is, the cut loops of its level being `cut`: how many of them it is kept over. Also the loop
+ * along which the window slides, TW_SLIDE_NONE: whole tiles come. */
+int tw_part_keep(const tw_space *space, const tw_part *part, int m, int o, const tw_cut_loops *cut, int *slide);
+/* Whether windows of the operand may slide along the loop in memory m, or in one inside it with the same tiles, which it hands them on to. */
+bool tw_part_may_slide(const tw_space *space, const tw_part *part, int m, int o, int loop);
 /* Chooses the order of tiled level t, as far as its loops are cut there; false: that order is not allowed. */
 bool tw_part_set_order(const tw_space *space, tw_part *part, int t, const int order[TW_MAX_LOOPS]);
 /* Lengths, all different, of the pieces of loop l that reach tiled level t (n_tiled: the innermost tiles), sizes and rules outside

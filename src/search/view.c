@@ -82,6 +82,14 @@ static void look(const tw_space *s, const tw_part *p, tw_view *v)
     }
 }
 
+/* Whether windows of the operand may slide in some memory that has tiles of level t. */
+static bool may_slide(const tw_view *v, int t, int o)
+{
+    for (int m = 1; m < v->s->machine->n_memories; m++)
+        if (v->f->grain[m] == t && v->s->slides[m][o]) return true;
+    return false;
+}
+
 /* The shortest and the last tiles of level t; even[l]: all tiles outside it have one length along the loop. */
 static void look_at_ends(tw_view *v, int t, bool even[TW_MAX_LOOPS])
 {
@@ -97,7 +105,10 @@ static void look_at_ends(tw_view *v, int t, bool even[TW_MAX_LOOPS])
     }
     if (small == 0) last = 0;
     for (int o = 0; o < s->op->n_operands; o++) {
-        v->small_units[t][o] = small & s->loops[o] ? tw_view_units(v, o, v->small[t]) : v->lo_units[t][o];
+        bool slides = may_slide(v, t, o); /* then as little as a row may come */
+        v->small_units[t][o] = slides                ? 1
+                               : small & s->loops[o] ? tw_view_units(v, o, v->small[t])
+                                                     : v->lo_units[t][o];
         v->last_units[t][o] = last & s->loops[o] ? tw_view_units(v, o, v->last[t]) : v->lo_units[t][o];
     }
 }
@@ -210,7 +221,8 @@ void tw_view_slots(const tw_view *v, int m, int64_t count[TW_MAX_OPERANDS], int6
             count[o] = tw_space_pass_slots(s, m, o);
         else if (o == output)
             count[o] = v->output_slots[t];
-        if (count[o] > 0 && !fixed) count[o] = tw_max(count[o], s->limits.level[m - 1].slots[o].at_least);
+        if (count[o] > 0 && !fixed && !s->slides[m][o]) /* of what slides further ones are smaller */
+            count[o] = tw_max(count[o], s->limits.level[m - 1].slots[o].at_least);
     }
 }
 
@@ -293,6 +305,19 @@ double tw_view_most_points(const tw_view *v, int m, const int64_t *count)
 
 /* ---- traffic ---- */
 
+/* Windows along a loop that may bring nothing new, where they slide, at most: those behind the first that reaches beyond the tensor's
+ * end, once for every sweep. */
+static int64_t bring_nothing(const tw_view *v, int m, int o, int l)
+{
+    const tw_space *s = v->s;
+    if (!(s->clipped >> o & 1) || !tw_part_may_slide(s, v->p, m, o, l)) return 0;
+    for (int a = 0; a < s->op->operand[o].n_axes; a++)
+        for (int i = 0; i < s->op->operand[o].axis[a].n_terms; i++)
+            if (s->op->operand[o].axis[a].term[i].loop == l)
+                return s->overhang[o][a] / s->op->operand[o].axis[a].term[i].coef;
+    return 0;
+}
+
 tw_load tw_view_load(const tw_view *v, int m, int o)
 {
     const tw_space *s = v->s;
@@ -303,7 +328,9 @@ tw_load tw_view_load(const tw_view *v, int m, int o)
     for (int l = 0; l < s->op->n_loops && !fewer && !v->skips; l++) {
         /* A nested program begins with empty buffers. */
         int64_t again = tw_space_depends(s, o, l) || !s->rules->nests ? 1 : v->n[t][l];
-        sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? v->n[t + 1][l] : again);
+        int64_t tiles = v->n[t + 1][l];
+        if (tw_space_depends(s, o, l)) tiles -= tw_min(tiles - 1, bring_nothing(v, m, o, l));
+        sum.transfers = tw_sat_mul(sum.transfers, tw_space_depends(s, o, l) ? tiles : again);
         sum.units = tw_sat_mul(sum.units, again);
     }
     /* What is kept as a whole may come, or go, at once. */

@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "place/layout.h"
 #include "program/flowcursor.h"
 #include "sim/discipline.h"
 #include "sim/forward.h"
@@ -53,6 +54,12 @@ tw_status tw_async_init(tw_async *s, tw_arena *arena)
     }
     s->there = new_moments(s->n_buffers, &n_paths, arena);
     s->unused = new_moments(s->n_buffers, &n_paths, arena);
+    for (int b = 0; b < s->n_buffers && !s->behind; b++) {
+        if (!s->buffer[b].circular) continue;
+        s->behind = new_moments(s->n_pools, &n_paths, arena);
+        s->came = new_moments(s->n_pools, &n_paths, arena);
+        if (!s->behind || !s->came) return TW_ERR_NOMEM;
+    }
     if (s->n_returned > 0) s->returned = new_moments(s->n_returned, &n_paths, arena);
     if (!s->there || !s->unused || (s->n_returned > 0 && !s->returned)) return TW_ERR_NOMEM;
     s->last.path = 0;
@@ -99,6 +106,19 @@ static void wait_for(const tw_moment **latest, const tw_moment *m)
     if (!*latest || m->at > (*latest)->at) *latest = m;
 }
 
+/* Whether it brings new rows of a window into a circular buffer. */
+static bool slides(const tw_async *s, const tw_instr *in)
+{
+    return in->takes && in->dst >= 0 && s->buffer[in->dst].circular;
+}
+
+/* Its rows come behind those of the window before. The first of a sweep has room when all windows have been given back. */
+static void wait_for_rows(const tw_async *s, command *c, const tw_instr *in)
+{
+    int pool = s->buffer[in->dst].pool;
+    wait_for(&c->credit, in->continues >= 0 ? &s->came[pool] : &s->behind[pool]);
+}
+
 static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
 {
     for (int k = 0; k < in->n_src; k++)
@@ -113,6 +133,7 @@ static void collect_waits(const tw_async *s, command *c, const tw_instr *in)
         return;
     }
     wait_for(in->takes ? &c->credit : &c->data, &s->unused[in->dst]);
+    if (slides(s, in)) wait_for_rows(s, c, in);
     if (!in->takes) wait_for(&c->data, &s->there[in->dst]);
 }
 
@@ -259,7 +280,10 @@ static const tw_buffer *awaited(const tw_async *s, const command *c)
 {
     for (int i = 0; i < c->n; i++) {
         const tw_instr *in = &c->event[i].instr;
-        if (in->takes && c->credit == &s->unused[in->dst]) return &s->buffer[in->dst];
+        if (!in->takes || in->dst < 0) continue;
+        const tw_buffer *b = &s->buffer[in->dst];
+        bool rows = b->circular && (c->credit == &s->behind[b->pool] || c->credit == &s->came[b->pool]);
+        if (rows || c->credit == &s->unused[in->dst]) return b;
     }
     return NULL;
 }
@@ -289,21 +313,46 @@ static void count(tw_async *s, const command *c)
     }
 }
 
+static void copy_moment(const tw_async *s, tw_moment *to, const tw_moment *from)
+{
+    if (to == from) return;
+    to->at = from->at;
+    if (!tw_async_is_brief(s)) copy_path(s, tw_path_of(s, to), tw_path_of(s, from));
+}
+
+/* Windows are given back in their order: what one frees is free when those before it are done, too. */
+static void give_window(const tw_async *s, int buffer)
+{
+    tw_moment *behind = &s->behind[s->buffer[buffer].pool], *unused = &s->unused[buffer];
+    if (unused->at > behind->at)
+        copy_moment(s, behind, unused);
+    else
+        copy_moment(s, unused, behind);
+}
+
 static void apply_one(tw_async *s, const command *c, const tw_instr *in, const int64_t *from)
 {
     int e = in->engine;
     int64_t busy = c->busy_end - c->start, cost = c->end - c->start;
     for (int k = 0; k < in->n_src; k++)
         if (in->src[k] >= 0) delay_moment(s, &s->unused[in->src[k]], c->busy_end, from, e, busy);
-    for (int i = 0; i < in->n_gives; i++) delay_moment(s, &s->unused[in->gives[i]], c->busy_end, from, e, busy);
+    for (int i = 0; i < in->n_gives; i++) {
+        delay_moment(s, &s->unused[in->gives[i]], c->busy_end, from, e, busy);
+        if (s->buffer[in->gives[i]].circular) give_window(s, in->gives[i]);
+    }
     if (in->dst < 0) {
         if (in->partial) set_moment(s, &s->returned[in->tile], c->end, from, e, cost);
         if (in->crosses) delay_moment(s, &s->returned[in->tile], c->end, from, e, cost);
         return;
     }
     if (in->takes) {
-        set_moment(s, &s->there[in->dst], c->end, from, e, cost);
+        const tw_moment *before = slides(s, in) && in->continues >= 0 ? &s->there[in->continues] : NULL;
+        if (before && before->at > c->end)
+            copy_moment(s, &s->there[in->dst], before); /* its last rows are there, the others not yet */
+        else
+            set_moment(s, &s->there[in->dst], c->end, from, e, cost);
         set_moment(s, &s->unused[in->dst], c->end, from, e, cost);
+        if (slides(s, in)) set_moment(s, &s->came[s->buffer[in->dst].pool], c->start, from, e, 0);
     } else {
         delay_moment(s, &s->there[in->dst], c->end, from, e, cost);
     }
@@ -430,7 +479,8 @@ static void describe_pools(const tw_program *p, tw_timeline *out)
             use->slots = p->layout.count[m][o];
             use->needed = tw_max(use->needed, 1); /* also where all tiles lie in padding */
             use->slot_units = p->layout.buffer[p->layout.first[m][o]].size;
-            out->peak_live[m] += use->peak * use->slot_units;
+            if (residency->slides) use->ahead_units = p->layout.ahead[m][o];
+            out->peak_live[m] += tw_layout_units(&p->layout, m, o, use->peak);
         }
 }
 

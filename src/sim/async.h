@@ -42,6 +42,9 @@ typedef struct tw_async {
     int64_t *path;             /* `width` shares per row */
     tw_moment **unit_free;     /* per engine and unit */
     tw_moment *there, *unused; /* per buffer */
+    tw_moment *behind,
+        *came; /* per pool, of circular buffers: all windows that were given back are done; the last load into it
+                                 has begun. NULL: nothing slides */
     int64_t n_returned;
     tw_moment
         *returned; /* per tile of partial sums in the tensor, or per tensor between groups; NULL: there are none */

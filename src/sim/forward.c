@@ -34,6 +34,7 @@ static int64_t count_moments(const tw_async *s)
 {
     int64_t n = 1;
     for (int e = 0; e < s->n_engines; e++) n += s->engine[e].count;
+    if (s->behind) n += 2 * (int64_t)s->n_pools;
     return n + 3 * (int64_t)s->n_buffers; /* there, unused, given back */
 }
 
@@ -110,6 +111,10 @@ static void add_pool(tw_forward *f, int m, int o)
     }
     if (residency->pool != o || residency->resident) return;
     const tw_free_ring *ring = &c->ring[m][o];
+    if (residency->slides) {
+        add_moment(f, &s->behind[m * TW_MAX_OPERANDS + o]);
+        add_moment(f, &s->came[m * TW_MAX_OPERANDS + o]);
+    }
     f->now.n_free[m][o] = ring->n_free;
     for (int32_t i = 0, at = ring->head; i < ring->n_free; i++, at = at + 1 < ring->n ? at + 1 : 0)
         add_moment(f, &s->unused[ring->slot[at]]);

@@ -105,11 +105,20 @@ static tw_status refuse(const schedule *s)
                          s->machine->name);
 }
 
+/* A window has room by the order of the windows, which buffers without number do not have. */
+static tw_status refuse_slides(const schedule *s)
+{
+    if (!s->program->flow->any_slides) return TW_OK;
+    return tw_diag_error(s->diag, s->program->map->loc, "'%s' has no injection schedule: windows of it slide",
+                         s->program->op->name);
+}
+
 static tw_status record_program(schedule *s, int64_t n_instrs, tw_arena *arena)
 {
     tw_flow_cursor cursor;
     tw_event step[TW_FLOW_STEP_MAX];
     TW_TRY(refuse(s));
+    TW_TRY(refuse_slides(s));
     TW_TRY(init(s, n_instrs, arena));
     TW_TRY(tw_flow_cursor_init(&cursor, s->program, arena));
     for (int n; (n = tw_flow_cursor_next(&cursor, step)) != 0; s->n_steps++) {

@@ -37,10 +37,12 @@ tw_buffer_name tw_place_name(const tw_execution *s, const tw_place *p)
 
 /* ---- runs ---- */
 
-tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_region *outer, int64_t elem)
+/* The first `n_walked` axes are walked, however much of them the region takes. */
+static tw_runs make_runs(const tw_operand *operand, const tw_region *inner, const tw_region *outer, int64_t elem,
+                         int n_walked)
 {
     tw_runs r = {.inner = inner, .outer = outer, .n_axes = operand->n_axes, .step = elem, .bytes = elem};
-    for (bool whole = true; whole && r.n_axes > 0;) {
+    for (bool whole = true; whole && r.n_axes > n_walked;) {
         tw_span in = inner->axis[--r.n_axes], out = outer->axis[r.n_axes];
         r.first = (in.lo - out.lo) * r.step;
         r.bytes *= tw_span_len(in);
@@ -51,10 +53,29 @@ tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_r
     return r;
 }
 
+tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_region *outer, int64_t elem)
+{
+    return make_runs(operand, inner, outer, elem, 0);
+}
+
+/* Of a region in a place. The rows of a circular buffer come one by one, since they may wrap around. */
+static tw_runs runs_in(const tw_operand *operand, const tw_region *region, const tw_place *p)
+{
+    int n_walked = p->rows > 0 ? p->axis + 1 : 0;
+    tw_runs r = make_runs(operand, region, &p->region, tw_dtype_bytes(p->dtype), n_walked);
+    r.rows = p->rows;
+    r.axis = p->axis;
+    return r;
+}
+
 int64_t tw_runs_offset(const tw_runs *r)
 {
     int64_t at = 0;
-    for (int a = 0; a < r->n_axes; a++) at = at * tw_span_len(r->outer->axis[a]) + r->at[a] - r->outer->axis[a].lo;
+    for (int a = 0; a < r->n_axes; a++)
+        if (r->rows > 0 && a == r->axis)
+            at = at * r->rows + r->at[a] % r->rows;
+        else
+            at = at * tw_span_len(r->outer->axis[a]) + r->at[a] - r->outer->axis[a].lo;
     return at * r->step + r->first;
 }
 
@@ -80,7 +101,9 @@ static bool check_run(const tw_execution *s, const tw_place *p, int64_t at, int6
 static bool check_held(const tw_execution *s, const tw_place *p, const tw_region *region)
 {
     if (!p->full) return tw_fault_at(&s->at, "reads %s, which holds nothing", tw_place_name(s, p).text);
-    if (tw_verify_region_inside(tw_execution_operand(s, p->operand), region, &p->region)) return true;
+    tw_region held = p->region;
+    if (p->rows > 0) held.axis[p->axis] = region->axis[p->axis];
+    if (tw_verify_region_inside(tw_execution_operand(s, p->operand), region, &held)) return true;
     return tw_fault_at(&s->at, "reads a region that %s does not hold", tw_place_name(s, p).text);
 }
 
@@ -89,7 +112,7 @@ uint8_t *tw_place_read(tw_execution *s, const tw_place *p, const tw_region *regi
     const tw_operand *operand = tw_execution_operand(s, p->operand);
     if (!check_held(s, p, region)) return NULL;
     int64_t elem = tw_dtype_bytes(p->dtype);
-    tw_runs r = tw_runs_of(operand, region, &p->region, elem);
+    tw_runs r = runs_in(operand, region, p);
     uint8_t *bytes = tw_space_take(s, tw_verify_region_elems(operand, region), (size_t)elem), *to = bytes;
     if (!bytes) return NULL;
     do {
@@ -119,7 +142,7 @@ void tw_place_poison(tw_place *p)
 
 void tw_place_write(const tw_execution *s, tw_place *p, const tw_region *region, const uint8_t *bytes)
 {
-    tw_runs r = tw_runs_of(tw_execution_operand(s, p->operand), region, &p->region, tw_dtype_bytes(p->dtype));
+    tw_runs r = runs_in(tw_execution_operand(s, p->operand), region, p);
     do {
         int64_t at = tw_runs_offset(&r);
         if (bytes)

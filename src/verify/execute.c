@@ -44,6 +44,26 @@ static tw_dtype dtype_in_buffer(const tw_executor *e, int operand)
     return sums ? e->op.accumulator : tw_verify_dtype(&e->in, operand);
 }
 
+/* The buffers of a window that slides are one place: each names a window in it. */
+static void make_circular(tw_executor *e, int memory)
+{
+    const tw_layout *layout = e->in.layout;
+    for (int o = 0; o < e->in.op->n_operands; o++) {
+        const tw_verify_slide *slide = &e->in.slide[memory][o];
+        int first = layout->first[memory][o], n = slide->rows > 0 ? layout->count[memory][o] : 0;
+        int64_t room = 0;
+        for (int i = first; i < first + n; i++) room += e->buffer[i].room;
+        for (int i = first; i < first + n; i++) {
+            tw_place *p = &e->buffer[i];
+            *p = e->buffer[first];
+            p->buffer = i;
+            p->room = room;
+            p->rows = slide->rows;
+            p->axis = slide->axis;
+        }
+    }
+}
+
 /* One array per memory; buffers that overlap there overlap here. */
 static bool make_memory(tw_executor *e, int memory)
 {
@@ -66,6 +86,7 @@ static bool make_memory(tw_executor *e, int memory)
                                   .room = b->size * unit};
         tw_place_poison(&e->buffer[i]);
     }
+    make_circular(e, memory);
     return true;
 }
 

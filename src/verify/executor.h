@@ -19,6 +19,10 @@ typedef struct tw_place { /* a buffer, or a tensor in the outermost memory */
     int64_t room;           /* bytes                                           */
     bool full;              /* `region` says how the bytes are to be read      */
     tw_region region;
+    int64_t
+        rows; /* of a circular buffer: position x of `axis` lies at x modulo so many, and `region` says nothing about that axis;
+                     0: it is not circular */
+    int axis;
 } tw_place;
 
 typedef struct tw_byte_space { /* memory that is used again when what it was taken for is over */
@@ -79,8 +83,10 @@ static inline const tw_operand *tw_execution_operand(const tw_execution *s, int 
 typedef struct tw_runs {
     const tw_region *inner, *outer;
     int64_t at[TW_MAX_AXES];
-    int n_axes;          /* that are walked: those before the run                */
-    int64_t first;       /* offset of the run within the axes that it spans      */
+    int n_axes;    /* that are walked: those before the run                */
+    int64_t first; /* offset of the run within the axes that it spans      */
+    int64_t rows;  /* not 0: positions of `axis`, which is walked, count modulo this */
+    int axis;
     int64_t step, bytes; /* bytes per position of the last axis walked; of a run */
 } tw_runs;
 tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_region *outer, int64_t elem);

@@ -1,6 +1,6 @@
 /* src/verify/expect.c - see expect.h. */
 #include "verify/expect.h"
-#include "verify/residency.h"
+#include "verify/room.h"
 #include "verify/shape.h"
 
 #include <string.h>
@@ -129,6 +129,9 @@ void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES]
     tw_residencies_init(&residencies, in);
     memcpy(in->holds_sums, residencies.sums, sizeof in->holds_sums);
     if (!residencies.one_nest) return;
+    for (int m = 1; m < in->machine->n_memories; m++)
+        for (int o = 0; o < in->op->n_operands; o++)
+            in->slide[m][o] = (tw_verify_slide){tw_room_rows(in, &residencies, m, o), residencies.of[m][o].axis};
     for (int o = 0; o < in->op->n_operands - 1; o++) in->streamed[o] = is_streamed(map, in, &nest, o);
     bool plain = in->n_levels == 1 && nest.n > 0 && !map->level[map->n_levels - 1].serpentine;
     if (plain) in->innermost = nest.at[nest.n - 1].loop;

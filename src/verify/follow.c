@@ -14,6 +14,7 @@ typedef struct moment { /* where the nest stands in a step */
     int moved;
     tw_box box[TW_MAX_MEMORIES + 1];
     int64_t index[TW_STEPS_PLACES];
+    uint64_t last; /* bit p: place p is at the last step of its sweep */
 } moment;
 
 typedef struct group { /* instructions of a step that are still to come */
@@ -37,10 +38,13 @@ struct tw_follow {
     moment moment[2];             /* of this step and of the one before, in turns */
     group loads, *rest, *waiting; /* of this step; of the one before             */
     group kept[2];
-    bool waited, ahead;        /* loads of this step stand before what waits; some of these have come */
-    bool drains;               /* one of them waits for all executions */
-    int loaded[TW_WANTED_MAX]; /* into which buffers they go */
-    int64_t *given;            /* per buffer: in which step it was given back, -1: never */
+    bool waited, ahead;            /* loads of this step stand before what waits; some of these have come */
+    bool drains;                   /* one of them waits for all executions */
+    int loaded[TW_WANTED_MAX];     /* into which buffers they go          */
+    bool loads_all[TW_WANTED_MAX]; /* and whether they take all of a pool */
+    int window[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* of what slides: the buffer of the last window */
+    int64_t *reach;                               /* per buffer: where its window ends            */
+    int64_t *given;                               /* per buffer: in which step it was given back, -1: never */
     ring pool[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 };
 
@@ -59,6 +63,7 @@ static const moment *look(tw_follow *f)
     moment *now = &f->moment[f->step % 2];
     now->step = f->step;
     now->moved = w->moved;
+    now->last = w->last;
     for (int t = 0; t <= w->n_levels; t++)
         for (int l = 0; l < w->op->n_loops; l++) now->box[t].span[l] = w->box[t].span[l];
     for (int p = 0; p < w->n; p++) now->index[p] = tw_steps_index(w, p);
@@ -94,11 +99,14 @@ tw_follow *tw_follow_new(const tw_verify_input *in, tw_arena *arena)
     if (!f) return NULL;
     f->in = in;
     f->given = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
-    if (!f->given || !init_rings(f, arena)) return NULL;
+    f->reach = TW_NEW(arena, int64_t, in->layout->n_buffers + 1);
+    if (!f->given || !f->reach || !init_rings(f, arena)) return NULL;
     for (int i = 0; i < in->layout->n_buffers; i++) f->given[i] = -1;
     tw_residencies_init(&f->residencies, in);
     f->may_owe = f->residencies.walk.turns;
     for (int o = 0; o < in->op->n_operands; o++) f->may_owe |= f->can_miss[o] = tw_verify_can_miss(in->op, o);
+    for (int m = 1; m < in->machine->n_memories; m++) /* nor is a tile read of which the window inside has all */
+        for (int o = 0; o < in->op->n_operands; o++) f->may_owe |= f->residencies.of[m][o].slides;
     f->rest = &f->kept[0];
     f->waiting = &f->kept[1];
     ask_step(f);
@@ -189,8 +197,9 @@ static bool check_tile(const tw_follow *f, const tw_site *s, const group *g, con
     tw_region region;
     if (!same_box(f->in->op, &i->box, box))
         return tw_fault_at(s, "is for another tile than the mapping asks for here");
-    if (i->op != TW_EXEC && (!tw_verify_hull(f->in->op, w->operand, box, &region) ||
-                             !same_region(&f->in->op->operand[w->operand], &i->region, &region)))
+    bool touched = i->op == TW_EXEC || tw_verify_hull(f->in->op, w->operand, box, &region);
+    if (w->slid) region.axis[w->axis] = w->rows;
+    if (!touched || (i->op != TW_EXEC && !same_region(&f->in->op->operand[w->operand], &i->region, &region)))
         return tw_fault_at(s, "moves another region than its tile needs");
     return check_index(f, s, g, w);
 }
@@ -231,6 +240,24 @@ static bool check_turn(const tw_site *s, const tw_wanted *w)
     return i->unit == w->unit ? true : tw_fault_at(s, "is on unit %d, it is the turn of %d", i->unit, w->unit);
 }
 
+/* A window goes on with what the one before it has; the first of a sweep has the circular buffer to itself. */
+static bool check_window(tw_follow *f, const tw_site *s, const tw_wanted *w)
+{
+    const tw_instr *i = s->instr;
+    if (w->op != TW_LOAD || !f->residencies.of[w->memory][w->operand].slides) return true;
+    const ring *r = &f->pool[w->memory][w->operand];
+    int *before = &f->window[w->memory][w->operand];
+    if (i->continues != (w->begins ? -1 : *before))
+        return tw_fault_at(s, w->begins ? "continues a window, it is the first of its sweep"
+                                        : "does not continue the window before it");
+    if (w->begins && r->n_free < r->n)
+        return tw_fault_at(s, "begins a sweep in '%s', where windows of the last one are held",
+                           f->in->machine->memory[w->memory].name);
+    *before = i->dst;
+    f->reach[i->dst] = w->rows.hi;
+    return true;
+}
+
 static bool check_taken(tw_follow *f, const tw_site *s)
 {
     const tw_instr *i = s->instr;
@@ -252,8 +279,26 @@ static bool reads(const tw_instr *i, int buffer)
     return false;
 }
 
+/* A window is given back with its last step, and not if the next one has all that it needs in it. */
+static bool check_window_given(const tw_follow *f, const tw_site *s, const moment *now, int buffer)
+{
+    const tw_buffer *b = &f->in->layout->buffer[buffer];
+    const tw_residencies_of *of = &f->residencies.of[b->memory][b->operand];
+    tw_window_at at = {now->box, now->index};
+    tw_span is, next;
+    if (!of->slides) return true;
+    bool here = tw_residencies_window(&f->residencies, b->memory, b->operand, &at, 0, &is);
+    bool more = tw_residencies_window(&f->residencies, b->memory, b->operand, &at, 1, &next);
+    if (!here || is.hi != f->reach[buffer] || (of->until & ~now->last))
+        return tw_fault_at(s, "gives back the window in %s, this is not its last step",
+                           tw_buffer_name_of(f->in, buffer, -1, -1).text);
+    if (!more || next.hi > is.hi) return true;
+    return tw_fault_at(s, "gives back the window in %s, which the next one goes on with",
+                       tw_buffer_name_of(f->in, buffer, -1, -1).text);
+}
+
 /* Whoever reads a tile for the last time gives its buffer back. If another one does, it is late. */
-static bool check_given(tw_follow *f, const tw_site *s, int64_t step)
+static bool check_given(tw_follow *f, const tw_site *s, const moment *now)
 {
     for (int k = 0; k < s->instr->n_gives; k++) {
         int buffer = s->instr->gives[k];
@@ -262,11 +307,24 @@ static bool check_given(tw_follow *f, const tw_site *s, int64_t step)
         if (!f->may_owe && !reads(s->instr, buffer))
             return tw_fault_at(s, "gives back buffer %s, which was read for the last time before",
                                tw_buffer_name_of(f->in, buffer, -1, -1).text);
+        if (!check_window_given(f, s, now, buffer)) return false;
         int tail = r->head + r->n_free++;
         r->buffer[tail >= r->n ? tail - r->n : tail] = buffer;
-        f->given[buffer] = step;
+        f->given[buffer] = now->step;
     }
     return true;
+}
+
+/* Whether the buffer, or one of its pool, was given back in the step before. */
+static bool needs_last_step(const tw_follow *f, int buffer, bool all)
+{
+    const tw_layout *layout = f->in->layout;
+    const tw_buffer *b = &layout->buffer[buffer];
+    int first = all ? layout->first[b->memory][b->operand] : buffer,
+        n = all ? layout->count[b->memory][b->operand] : 1;
+    for (int k = first; k < first + n; k++)
+        if (f->given[k] == f->step - 1) return true;
+    return false;
 }
 
 /* Loads that run ahead of what waits could; those that do not could not. Looked at when all of them have come. */
@@ -275,9 +333,10 @@ static bool check_ahead(tw_follow *f, const tw_site *s, const group *g)
     bool has_reason = false;
     if (g != &f->loads || !f->waited) return true;
     f->loaded[g->at - 1] = s->instr->dst;
+    f->loads_all[g->at - 1] = g->want[g->at - 1].begins;
     f->drains |= s->instr->drains;
     if (g->at < g->n) return true;
-    for (int k = 0; k < g->n; k++) has_reason |= f->given[f->loaded[k]] == f->step - 1;
+    for (int k = 0; k < g->n; k++) has_reason |= needs_last_step(f, f->loaded[k], f->loads_all[k]);
     if (f->ahead != (has_reason || f->drains)) return true;
     return tw_fault_at(s, f->ahead ? "runs ahead, which its buffer does not allow"
                                    : "could run ahead of the execution before it");
@@ -289,7 +348,7 @@ bool tw_follow_instr(tw_follow *f, const tw_site *s)
     if (!g) return tw_fault_at(s, "comes after all that the mapping asks for");
     const tw_wanted *w = &g->want[g->at++];
     return check_kind(f, s, w) && check_tile(f, s, g, w) && check_drains(f, s, g) && check_turn(s, w) &&
-           check_taken(f, s) && check_given(f, s, g->of->step) && check_ahead(f, s, g);
+           check_window(f, s, w) && check_taken(f, s) && check_given(f, s, g->of) && check_ahead(f, s, g);
 }
 
 void tw_follow_finish(tw_follow *f, tw_fault *fault)

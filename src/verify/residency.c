@@ -146,6 +146,7 @@ static void count_held(const tw_residencies *s, tw_residencies_of *f, int operan
     f->passes =
         may_pass && !f->resident && !(f->still & ~asked) && (!goes_on(s, f) || (inner && !(inner->key & ~f->key)));
     while (q < end && !(f->still & ~asked & bit(q))) q++;
+    f->until = f->passes ? 0 : f->still & ~asked;
     f->held = f->passes ? 1 : tiles_between(s, operand, goes_on(s, f) ? f->depth : q + 1, end);
     f->held_table = f->passes ? 1 : tiles_between(s, operand, f->depth, end);
 }
@@ -179,6 +180,83 @@ static void link_output(tw_residencies *s)
         inside = f->still;
         inner = m;
     }
+}
+
+/* ---- windows that slide ---- */
+
+/* The longest tile of every loop at a level. */
+static void longest_tiles(const tw_residencies *s, int level, int64_t len[TW_MAX_LOOPS])
+{
+    for (int l = 0; l < s->in->op->n_loops; l++) {
+        len[l] = s->in->op->loop[l].extent;
+        for (int t = 0; t <= level; t++) len[l] = tw_steps_longest(s->walk.map[t], l, len[l]);
+    }
+}
+
+/* Whether windows that follow each other have positions in common: then one step of the loop is shorter than what the others
+ * reach over. Notes the axis and how far a tile moves the window. */
+static bool shares_positions(const tw_residencies *s, tw_residencies_of *f, int operand)
+{
+    const tw_operand *o = &s->in->op->operand[operand];
+    int64_t len[TW_MAX_LOOPS], others = 0, step = 0;
+    longest_tiles(s, f->grain, len);
+    for (int a = 0; a < o->n_axes; a++)
+        if (tw_verify_axis_loops(&o->axis[a]) & 1u << f->loop) f->axis = a;
+    const tw_axis *axis = &o->axis[f->axis];
+    for (int t = 0; t < axis->n_terms; t++) {
+        int64_t coef = axis->term[t].coef;
+        if (axis->term[t].loop == f->loop)
+            step = coef;
+        else
+            others += (coef < 0 ? -coef : coef) * (len[axis->term[t].loop] - 1);
+    }
+    f->ahead = (step * len[f->loop] + axis->divisor - 1) / axis->divisor;
+    return others + 1 > step;
+}
+
+/* It slides if the loop is the last of those that change what the memory holds of it, which is one tile. */
+static void find_slide(tw_residencies *s, int memory, int operand)
+{
+    tw_residencies_of *f = &s->of[memory][operand];
+    f->loop = s->in->map->level[memory - 1].slides[operand] - 1;
+    if (f->loop < 0 || !f->here || f->resident || f->grain < 0 || s->walk.turns) return;
+    f->place = f->depth - 1;
+    if (f->place < 0 || s->walk.loop[f->place] != f->loop || s->walk.level[f->place] != f->grain) return;
+    uint64_t inside = below(places_up_to(s, f->grain)) & ~below(f->depth);
+    if (inside & changing(s, operand)) return; /* several tiles would take turns */
+    f->slides = shares_positions(s, f, operand);
+}
+
+/* What passes through a memory on its way to a window that slides is what that one asks for. */
+static void find_slides(tw_residencies *s, int operand)
+{
+    int rows_of = 0;
+    for (int m = s->in->machine->n_memories - 1; m > 0; m--) {
+        tw_residencies_of *f = &s->of[m][operand];
+        if (!f->here) continue;
+        find_slide(s, m, operand);
+        if (f->slides)
+            rows_of = m;
+        else if (!f->passes || f->inner < 0)
+            rows_of = 0;
+        f->rows_of = rows_of;
+    }
+}
+
+bool tw_residencies_window(const tw_residencies *s, int memory, int operand, const tw_window_at *at, int away,
+                           tw_span *out)
+{
+    const tw_residencies_of *f = &s->of[memory][operand];
+    const tw_level_map *map = s->walk.map[f->grain];
+    tw_span piece = at->box[f->grain].span[f->loop];
+    int64_t i = at->index[f->place] + away;
+    tw_box box = at->box[f->grain + 1];
+    tw_region region;
+    if (i < 0 || i >= tw_steps_tiles(map, f->loop, piece.hi - piece.lo)) return false;
+    box.span[f->loop] = tw_steps_tile(map, f->loop, piece, i);
+    if (!tw_verify_hull(s->in->op, operand, &box, &region)) return false;
+    *out = region.axis[f->axis];
+    return true;
 }
 
 /* ---- pools ---- */
@@ -285,6 +363,7 @@ void tw_residencies_init(tw_residencies *s, const tw_verify_input *in)
             outer = m;
         }
     for (int o = 0; o < output_of(s); o++) link_input(s, o);
+    for (int o = 0; o < output_of(s); o++) find_slides(s, o);
     link_output(s);
     for (int m = 1; m < in->machine->n_memories; m++) s->joins[m] = joins_inputs(s, m);
     for (int m = 1; m < in->machine->n_memories; m++) count_needed(s, m);
@@ -328,6 +407,26 @@ static int assign(tw_residencies *s, tw_wanted *want, int n)
     return n;
 }
 
+/* The load of the current tile, which reaches into the tensor; false: all of it is there. */
+static bool want_load(const tw_residencies *s, int memory, int operand, bool together, tw_wanted *out)
+{
+    const tw_residencies_of *f = &s->of[memory][operand];
+    int64_t index[TW_STEPS_PLACES];
+    tw_span before;
+    *out =
+        (tw_wanted){.op = TW_LOAD, .operand = operand, .memory = memory, .grain = f->grain, .together = together};
+    if (f->rows_of == 0) return true;
+    const tw_residencies_of *window = &s->of[f->rows_of][operand];
+    index[window->place] = tw_steps_index(&s->walk, window->place);
+    tw_window_at now = {s->walk.box, index};
+    out->slid = tw_residencies_window(s, f->rows_of, operand, &now, 0, &out->rows);
+    out->axis = window->axis;
+    out->begins = f->slides && !tw_residencies_window(s, f->rows_of, operand, &now, -1, &before);
+    if (!tw_residencies_window(s, f->rows_of, operand, &now, -1, &before)) return true;
+    if (out->rows.lo < before.hi) out->rows.lo = before.hi;
+    return out->rows.lo < out->rows.hi;
+}
+
 int tw_residencies_loads(tw_residencies *s, tw_residencies_empty empty, void *user, tw_wanted out[TW_WANTED_MAX])
 {
     int n = 0, n_memories = s->in->machine->n_memories;
@@ -337,13 +436,14 @@ int tw_residencies_loads(tw_residencies *s, tw_residencies_empty empty, void *us
         for (to = from; to < n_memories && !s->joins[to];) to++;
         for (int o = 0; o < output_of(s); o++)
             for (int m = from; m < to; m++)
-                if ((set[o] >> m & 1) && !empty(user, o, &s->walk.box[s->of[m][o].grain + 1]))
-                    out[n++] = (tw_wanted){.op = TW_LOAD, .operand = o, .memory = m, .grain = s->of[m][o].grain};
+                if ((set[o] >> m & 1) && !empty(user, o, &s->walk.box[s->of[m][o].grain + 1]) &&
+                    want_load(s, m, o, false, &out[n]))
+                    n++;
         bool together = false;
         for (int o = 0; o < output_of(s) && to < n_memories; o++) {
             if (!(set[o] >> to & 1) || empty(user, o, &s->walk.box[s->of[to][o].grain + 1])) continue;
-            out[n++] = (tw_wanted){
-                .op = TW_LOAD, .operand = o, .memory = to, .grain = s->of[to][o].grain, .together = together};
+            if (!want_load(s, to, o, together, &out[n])) continue;
+            n++;
             together = true;
         }
     }

@@ -23,6 +23,12 @@ typedef struct tw_residencies_of { /* of one operand in one memory */
     bool leaves;           /* output: sums that are not finished leave                    */
     int64_t held;          /* tiles at once                                               */
     int64_t held_table;    /* tiles that differ during a residency          */
+    uint64_t until;        /* a tile is given back when these places are at their last step */
+    /* A window that slides: along the axis of the operand that the loop moves. Of what it shares with the window before nothing is moved. */
+    bool slides;
+    int axis, loop, place;
+    int64_t ahead; /* positions by which the longest tile moves the window on              */
+    int rows_of; /* the memory whose new rows come: itself, or one inside that it hands them on to; 0: whole tiles come */
 } tw_residencies_of;
 
 typedef struct tw_wanted {
@@ -32,6 +38,10 @@ typedef struct tw_wanted {
     int grain;
     bool partial, together;
     bool takes, afresh; /* EXEC */
+    bool slid;          /* LOAD: of the tile only `rows` along `axis` are moved */
+    bool begins;        /* LOAD of a window that slides: the first of its sweep */
+    int axis;
+    tw_span rows;
 } tw_wanted;
 
 enum { TW_WANTED_MAX = 4 * TW_MAX_MEMORIES * TW_MAX_OPERANDS };
@@ -52,6 +62,14 @@ typedef struct tw_residencies {
     bool fresh[TW_MAX_MEMORIES][TW_MAX_OPERANDS], ending[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
 } tw_residencies;
 
+/* The positions that the window has along its axis in the tile that is `away` tiles from that of `box` and `index`, the steps of
+ * the nest; false: there is no such tile, or nothing of it in the tensor. */
+typedef struct tw_window_at {
+    const tw_box *box;    /* [0] is all, [t + 1] the tile of level t */
+    const int64_t *index; /* per place                               */
+} tw_window_at;
+bool tw_residencies_window(const tw_residencies *s, int memory, int operand, const tw_window_at *at, int away,
+                           tw_span *out);
 /* Needs in->map; the walk stands on the first step. */
 void tw_residencies_init(tw_residencies *s, const tw_verify_input *in);
 /* The loads of inputs of the current step, and what comes behind them. */

@@ -1,6 +1,5 @@
 /* src/verify/room.c - see room.h. */
 #include "verify/room.h"
-#include "verify/residency.h"
 #include "verify/shape.h"
 
 #include <string.h>
@@ -90,15 +89,22 @@ static int64_t reach_of(const tw_axis *axis, const int64_t *len)
     return reach;
 }
 
-/* Elements of the largest tile of the operand in the memory; -1: not known. */
-static int64_t largest_tile(const room *r, int memory, int operand)
+/* Positions of the longest tile of the operand in the memory along an axis; -1: not known. */
+static int64_t longest_along(const room *r, int memory, int operand, int a)
 {
-    const tw_operand *o = &r->in->op->operand[operand];
     int t = r->level[memory];
+    if (axis_can_miss(r, operand, a)) return longest_clipped(r, operand, a, t);
+    return reach_of(&r->in->op->operand[operand].axis[a], r->longest[t]);
+}
+
+/* Elements of the largest tile of the operand in the memory; -1: not known. What lies in a circular buffer ahead of the window: as many
+ * rows as that is. */
+static int64_t largest_tile(const room *r, int memory, int operand, bool ahead)
+{
+    const tw_residencies_of *f = &r->residencies.of[memory][operand];
     int64_t elems = 1, len;
-    for (int a = 0; a < o->n_axes; a++) {
-        len =
-            axis_can_miss(r, operand, a) ? longest_clipped(r, operand, a, t) : reach_of(&o->axis[a], r->longest[t]);
+    for (int a = 0; a < r->in->op->operand[operand].n_axes; a++) {
+        len = ahead && a == f->axis ? f->ahead : longest_along(r, memory, operand, a);
         if (len < 0) return -1;
         elems *= len;
     }
@@ -137,13 +143,13 @@ static int64_t wanted_count(const room *r, int memory, int operand)
 }
 
 /* Units of one buffer of the pool; -1: not known. */
-static int64_t wanted_size(const room *r, int memory, int owner)
+static int64_t wanted_size(const room *r, int memory, int owner, bool ahead)
 {
     int64_t size = 0;
     for (int o = owner; o <= output_of(r); o++) {
         if (!is_here(r, memory, o) || owner_of(r, memory, o) != owner) continue;
         bool whole = r->residencies.of[memory][o].grain < 0;
-        int64_t elems = whole ? whole_operand(r, o) : largest_tile(r, memory, o);
+        int64_t elems = whole ? whole_operand(r, o) : largest_tile(r, memory, o, ahead);
         if (elems < 0) return -1;
         size = tw_max(size, tw_verify_slot_units(r->in, memory, o, elems));
     }
@@ -160,11 +166,19 @@ static void check_pool(const room *r, int memory, int o)
                      is, at, count);
         return;
     }
-    int64_t size = count > 0 ? wanted_size(r, memory, o) : -1;
-    for (int b = layout->first[memory][o]; size >= 0 && b < layout->first[memory][o] + count; b++)
-        if (layout->buffer[b].size != size)
+    bool slides = r->residencies.of[memory][o].slides;
+    for (int b = layout->first[memory][o]; b < layout->first[memory][o] + count; b++) {
+        int64_t size = wanted_size(r, memory, o, slides && b > layout->first[memory][o]);
+        if (layout->buffer[b].circular != slides)
+            tw_fault_set(r->fault, "layout: buffer %s is %s, the mapping asks for %s",
+                         tw_buffer_name_of(r->in, b, -1, -1).text,
+                         slides ? "no part of a circular one" : "circular",
+                         slides ? "a window that slides" : "whole tiles");
+        if (size >= 0 && layout->buffer[b].size != size)
             tw_fault_set(r->fault, "layout: buffer %s has %" PRId64 " units, its largest tile %" PRId64,
                          tw_buffer_name_of(r->in, b, -1, -1).text, layout->buffer[b].size, size);
+        if (size < 0 && !slides) break;
+    }
 }
 
 /* ---- addresses ---- */
@@ -207,7 +221,7 @@ static void check_addresses(const room *r, int memory)
         int o = order[i], first = layout->first[memory][o];
         const tw_residencies_of *f = &r->residencies.of[memory][o];
         if (owner_of(r, memory, o) != o || layout->count[memory][o] == 0) continue;
-        bool piece = m->placement != TW_PLACE_SLOTS && f->held_table > 1;
+        bool piece = f->slides || (m->placement != TW_PLACE_SLOTS && f->held_table > 1);
         for (int b = first; b < first + layout->count[memory][o]; b++) {
             int64_t at = piece && b > first ? end : (end + m->align - 1) / m->align * m->align;
             if (layout->buffer[b].offset != at)
@@ -363,6 +377,18 @@ static void measure(room *r)
         for (int l = 0; l < in->op->n_loops; l++) r->longest[t][l] = len[l] = tw_steps_longest(map, l, len[l]);
         r->map[t++] = map;
     }
+}
+
+int64_t tw_room_rows(const tw_verify_input *in, const tw_residencies *residencies, int memory, int operand)
+{
+    tw_fault unused = {0};
+    const tw_residencies_of *f = &residencies->of[memory][operand];
+    room r = {.in = in, .fault = &unused, .residencies = *residencies};
+    if (!f->slides) return 0;
+    measure(&r);
+    int64_t window = longest_along(&r, memory, operand, f->axis), count = wanted_count(&r, memory, operand);
+    if (window < 0) window = in->op->operand[operand].axis[f->axis].extent; /* too many tiles to look at */
+    return window + (count - 1) * f->ahead;
 }
 
 /* ---- neighbours ---- */

@@ -7,7 +7,11 @@
 #ifndef TW_VERIFY_ROOM_H
 #define TW_VERIFY_ROOM_H
 #include "verify/fault.h"
+#include "verify/residency.h"
 
+/* Positions of the axis that the circular buffer of a window that slides has room for: the longest window and, for every buffer but the
+ * first, what a tile moves it on by. 0: nothing slides there. */
+int64_t tw_room_rows(const tw_verify_input *in, const tw_residencies *residencies, int memory, int operand);
 /* Of the whole; needs in->map. */
 void tw_room_check(const tw_verify_input *in, tw_fault *fault);
 /* Of one execution: false and a fault when the compute engine does not take its box. */

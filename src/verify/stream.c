@@ -213,11 +213,37 @@ static void empty(tw_executor *e, int buffer)
     e->stream->giver[buffer] = INT64_MAX;
 }
 
+/* A window that slides: the first of a sweep lays the circular buffer out anew, in rows of its length. */
+static bool aim_window(const tw_execution *s, job *j)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_layout *layout = s->e->in.layout;
+    const tw_buffer *b = &layout->buffer[i->dst];
+    tw_place *first = &s->e->buffer[layout->first[b->memory][b->operand]];
+    tw_region row = j->region;
+    row.axis[first->axis] = (tw_span){0, first->rows};
+    int64_t elems = tw_verify_region_elems(tw_execution_operand(s, i->operand), &row);
+    if (!check_room(s, first, elems * tw_dtype_bytes(first->dtype))) return false;
+    s->e->stream->giver[i->dst] = INT64_MAX;
+    for (int k = 0; k < layout->count[b->memory][b->operand] && i->continues < 0; k++) {
+        tw_place_poison(&first[k]);
+        first[k].region = j->region;
+        first[k].full = true;
+    }
+    tw_region held = first->region;
+    held.axis[first->axis] = j->region.axis[first->axis];
+    if (!first->full || !tw_verify_region_inside(tw_execution_operand(s, i->operand), &j->region, &held))
+        return tw_fault_at(&s->at, "continues a window that has other rows");
+    j->to = s->e->buffer[i->dst];
+    return true;
+}
+
 static bool aim_input(const tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
     tw_place *p = &s->e->buffer[i->dst];
     tw_dtype dtype = tw_verify_dtype(&s->e->in, i->operand);
+    if (p->rows > 0) return aim_window(s, j);
     int64_t elems = tw_verify_region_elems(tw_execution_operand(s, i->operand), &j->region);
     if (!check_room(s, p, elems * tw_dtype_bytes(dtype))) return false;
     empty(s->e, i->dst);
@@ -373,6 +399,7 @@ static bool read_inputs(tw_execution *s, job *j, tw_kernel_input input[TW_MAX_OP
         if (i->src[o] == -1) continue;
         if (!check_buffer(s, i->src[o], o)) return false;
         tw_region region = s->e->buffer[i->src[o]].region;
+        if (s->e->buffer[i->src[o]].rows > 0 && !tw_verify_hull(&s->e->op, o, &i->box, &region)) continue;
         const uint8_t *bytes = read_first(s, j, i->src[o], o, &region);
         int64_t n = tw_verify_region_elems(tw_execution_operand(s, o), &region);
         double *value = bytes ? tw_space_take(s, n, sizeof *value) : NULL;

@@ -139,10 +139,34 @@ static void apply_sums(const tw_commanded *s)
     }
 }
 
+/* New rows of a window that slides. */
+static void apply_rows(const tw_commanded *s, tw_ring *ring)
+{
+    const tw_instr *i = s->at.instr;
+    tw_slot *slot = &s->k->slot[i->dst];
+    tw_span new = i->region.axis[s->at.in->slide[s->at.in->layout->buffer[i->dst].memory][i->operand].axis];
+    write_until(s, slot);
+    if (i->continues >= 0 && i->continues < s->at.in->layout->n_buffers)
+        slot->there = tw_max(slot->there, s->k->slot[i->continues].there);
+    ring->region = i->region;
+    ring->came = s->event->start_cycle;
+    for (int64_t r = 0; r < ring->n_rows && i->continues < 0; r++) ring->row[r].position = -1;
+    for (int64_t x = new.lo; x < new.hi; x++) {
+        tw_ring_row *row = tw_ring_at(ring, x);
+        row->position = x;
+        row->there = s->event->end_cycle;
+    }
+}
+
 static void apply_load(const tw_commanded *s)
 {
     const tw_instr *i = s->at.instr;
     tw_slot *slot = &s->k->slot[i->dst];
+    tw_ring *ring = tw_stream_ring(s, i->dst, i->operand);
+    if (ring) {
+        apply_rows(s, ring);
+        return;
+    }
     slot->region = i->region;
     write_until(s, slot);
 }
@@ -177,6 +201,21 @@ static void read_until(const tw_commanded *s, int buffer)
     slot->read = tw_max(slot->read, s->event->busy_end);
 }
 
+/* The rows that an instruction reads of a window that slides. */
+static void read_rows(const tw_commanded *s, int buffer, int operand)
+{
+    const tw_instr *i = s->at.instr;
+    tw_ring *ring = tw_stream_ring(s, buffer, operand);
+    if (!ring) return;
+    int axis = s->at.in->slide[s->at.in->layout->buffer[buffer].memory][operand].axis;
+    tw_span rows = i->region.axis[axis];
+    if (i->op == TW_EXEC && !tw_cover_touch(s->c->cover, operand, axis, &i->box, &rows)) return;
+    for (int64_t x = rows.lo; x < rows.hi; x++) {
+        tw_ring_row *row = tw_ring_at(ring, x);
+        row->read = tw_max(row->read, s->event->busy_end);
+    }
+}
+
 /* Loads and stores of the output move sums. */
 static void apply(const tw_commanded *s)
 {
@@ -184,7 +223,10 @@ static void apply(const tw_commanded *s)
     int output = tw_op_output(s->at.in->op);
     if (i->takes) take(s, i->dst, i->op == TW_EXEC ? output : i->operand);
     for (int k = 0; k < i->n_src; k++)
-        if (i->src[k] >= 0) read_until(s, i->src[k]);
+        if (i->src[k] >= 0) {
+            read_until(s, i->src[k]);
+            read_rows(s, i->src[k], i->op == TW_EXEC ? k : i->operand);
+        }
     if (i->op == TW_EXEC)
         apply_exec(s);
     else if (i->operand == output)
@@ -207,6 +249,8 @@ static bool give_back_one(const tw_commanded *s, int buffer)
     slot->held = slot->full = false;
     tw_tally_give(&s->c->tally, buffer, s->event->busy_end);
     read_until(s, buffer);
+    tw_ring *ring = tw_stream_ring(s, buffer, s->at.in->layout->buffer[buffer].operand);
+    if (ring) ring->behind = slot->read = tw_max(ring->behind, tw_max(slot->read, slot->there));
     return true;
 }
 
@@ -259,6 +303,22 @@ tw_status tw_stream_check_command(void *checker, const tw_rowset *row)
     return c->stream->no_memory ? TW_ERR_NOMEM : TW_OK;
 }
 
+/* The circular buffers in which windows slide; false when out of memory. */
+static bool make_rings(tw_stream_check *k, const tw_verify_input *in, tw_arena *arena)
+{
+    for (int m = 1; m < in->machine->n_memories; m++)
+        for (int o = 0; o < in->op->n_operands; o++) {
+            const tw_verify_slide *slide = &in->slide[m][o];
+            if (slide->rows == 0) continue;
+            tw_ring *ring = k->ring[m][o] = TW_NEW(arena, tw_ring, 1);
+            if (!ring) return false;
+            ring->n_rows = tw_min(slide->rows, in->op->operand[o].axis[slide->axis].extent);
+            if (!(ring->row = TW_NEW(arena, tw_ring_row, ring->n_rows))) return false;
+            for (int64_t r = 0; r < ring->n_rows; r++) ring->row[r].position = -1;
+        }
+    return true;
+}
+
 tw_stream_check *tw_stream_check_new(tw_checker *c)
 {
     const tw_verify_input *in = &c->in;
@@ -268,7 +328,7 @@ tw_stream_check *tw_stream_check_new(tw_checker *c)
     k->outside = n;
     k->slot = TW_NEW(c->arena, tw_slot, n + 1);
     k->parts = tw_parts_new(&in->op->operand[tw_op_output(in->op)], n + 1, c->arena);
-    if (!k->slot || !k->parts) return NULL;
+    if (!k->slot || !k->parts || !make_rings(k, in, c->arena)) return NULL;
     if (in->map && !(k->follow = tw_follow_new(&c->in, c->arena))) return NULL;
     for (int e = 0; e < in->machine->n_engines; e++) {
         k->unit_free[e] = TW_NEW(c->arena, int64_t, tw_clamp(in->machine->engine[e].count, 1, INT16_MAX));

@@ -19,12 +19,26 @@ typedef struct tw_slot { /* a buffer */
     int64_t there, read; /* when the last write ends, when the last reader or giver is done     */
 } tw_slot;
 
+typedef struct tw_ring_row { /* of a circular buffer */
+    int64_t position;        /* that lies there, -1: none */
+    int64_t there, read;     /* when the last write of it ends, when its last reader is done */
+} tw_ring_row;
+
+typedef struct tw_ring { /* in which a window slides */
+    int64_t n_rows;      /* as many as can differ */
+    tw_ring_row *row;
+    tw_region region; /* of the sweep; of the axis along which it slides it says nothing */
+    int64_t behind;   /* all windows that were given back are done */
+    int64_t came;     /* the last load into it has begun           */
+} tw_ring;
+
 typedef struct tw_stream_check {
-    tw_slot *slot;                      /* per buffer                                           */
-    tw_parts *parts;                    /* of the output: by buffer, and beside the tensor      */
-    int outside;                        /* the place beside the tensor                          */
-    int64_t *unit_free[TW_MAX_ENGINES]; /* per unit: when its last command lets it go           */
-    tw_follow *follow;                  /* NULL: there is no mapping to follow */
+    tw_slot *slot;                                   /* per buffer                                           */
+    tw_parts *parts;                                 /* of the output: by buffer, and beside the tensor      */
+    tw_ring *ring[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* NULL: its buffers hold tiles                */
+    int outside;                                     /* the place beside the tensor                          */
+    int64_t *unit_free[TW_MAX_ENGINES];              /* per unit: when its last command lets it go           */
+    tw_follow *follow;                               /* NULL: there is no mapping to follow */
     int64_t n_commands;
     bool no_memory;
 } tw_stream_check;
@@ -45,6 +59,15 @@ typedef struct tw_found_sums {
     int part;        /* TW_PART_NONE: all parts of the buffer together */
     uint64_t points; /* accumulated in them                            */
 } tw_found_sums;
+/* The circular buffer that the operand's buffer is a part of, NULL: it is a buffer of its own. */
+static inline tw_ring *tw_stream_ring(const tw_commanded *s, int buffer, int operand)
+{
+    return s->k->ring[s->at.in->layout->buffer[buffer].memory][operand];
+}
+static inline tw_ring_row *tw_ring_at(const tw_ring *ring, int64_t position)
+{
+    return &ring->row[position % ring->n_rows];
+}
 /* Whether the instruction needs what it takes only at its end. */
 static inline bool tw_stream_is_late(const tw_commanded *s, const tw_instr *i)
 {

@@ -117,9 +117,38 @@ static bool check_source(tw_commanded *s, int buffer, int operand)
     return true;
 }
 
+static bool lies_within(const tw_operand *o, const tw_region *region, const tw_region *held, int but)
+{
+    for (int a = 0; a < o->n_axes; a++)
+        if (a != but && (region->axis[a].lo < held->axis[a].lo || region->axis[a].hi > held->axis[a].hi))
+            return false;
+    return true;
+}
+
+/* Every row of the region lies in the circular buffer, and is there at the start. */
+static bool check_ring_source(const tw_commanded *s, int buffer, int operand, const tw_region *region)
+{
+    const tw_ring *ring = tw_stream_ring(s, buffer, operand);
+    int axis = s->at.in->slide[s->at.in->layout->buffer[buffer].memory][operand].axis;
+    if (!lies_within(operand_of(s, operand), region, &ring->region, axis))
+        return tw_fault_at(&s->at, "takes a region of '%s' that the window in %s does not have",
+                           operand_of(s, operand)->name, name_of(s, buffer).text);
+    for (int64_t x = region->axis[axis].lo; x < region->axis[axis].hi; x++) {
+        const tw_ring_row *row = tw_ring_at(ring, x);
+        if (row->position != x)
+            return tw_fault_at(&s->at, "takes row %" PRId64 " of '%s', which the window in %s does not have", x,
+                               operand_of(s, operand)->name, name_of(s, buffer).text);
+        if (s->event->start_cycle < row->there)
+            return tw_fault_at(&s->at, "starts at %" PRId64 ", row %" PRId64 " of '%s' is written until %" PRId64,
+                               s->event->start_cycle, x, operand_of(s, operand)->name, row->there);
+    }
+    return true;
+}
+
 static bool check_input(tw_commanded *s, int buffer, int operand, const tw_region *region)
 {
     if (!check_source(s, buffer, operand)) return false;
+    if (tw_stream_ring(s, buffer, operand)) return check_ring_source(s, buffer, operand, region);
     if (tw_verify_region_inside(operand_of(s, operand), region, &s->k->slot[buffer].region)) return true;
     return tw_fault_at(&s->at, "takes a region of '%s' that buffer %s does not hold", operand_of(s, operand)->name,
                        name_of(s, buffer).text);
@@ -155,12 +184,75 @@ static bool check_credit(const tw_commanded *s, int buffer, int operand)
                        name_of(s, buffer).text, operand_of(s, slot->operand)->name);
 }
 
+/* When the last of those who used the buffer is done; of all of a circular one, for the first window of a sweep. */
+static int64_t used_until(const tw_commanded *s, int buffer)
+{
+    const tw_layout *layout = s->at.in->layout;
+    const tw_buffer *b = &layout->buffer[buffer];
+    const tw_slot *slot = &s->k->slot[buffer];
+    int64_t until = tw_max(slot->there, slot->read);
+    const tw_ring *ring = s->at.instr->op == TW_LOAD ? tw_stream_ring(s, buffer, s->at.instr->operand) : NULL;
+    if (!ring) return until;
+    if (s->at.instr->continues >= 0) return tw_max(until, ring->came); /* rows come in their order */
+    int first = layout->first[b->memory][b->operand], n = layout->count[b->memory][b->operand];
+    for (int k = first; k < first + n; k++) until = tw_max(until, tw_max(s->k->slot[k].there, s->k->slot[k].read));
+    return until;
+}
+
+/* New rows come where none lie that are still read or written, all of them into the circular buffer. */
+static bool check_ring_target(const tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_buffer *b = &s->at.in->layout->buffer[i->dst];
+    const tw_operand *o = operand_of(s, i->operand);
+    const tw_ring *ring = s->k->ring[b->memory][i->operand];
+    const tw_verify_slide *slide = &s->at.in->slide[b->memory][i->operand];
+    tw_span new = i->region.axis[slide->axis];
+    if (new.hi - new.lo > slide->rows)
+        return tw_fault_at(&s->at, "puts %" PRId64 " rows into the circular buffer %s of %" PRId64, new.hi - new.lo,
+                           name_of(s, i->dst).text, slide->rows);
+    if (i->continues >= 0 && !(lies_within(o, &i->region, &ring->region, slide->axis) &&
+                               lies_within(o, &ring->region, &i->region, slide->axis)))
+        return tw_fault_at(&s->at, "brings rows of another length than those of the window that it continues");
+    for (int64_t x = new.lo; x < new.hi; x++) {
+        const tw_ring_row *row = tw_ring_at(ring, x);
+        int64_t until = tw_max(row->there, row->read);
+        if (s->event->start_cycle < until)
+            return tw_fault_at(
+                &s->at, "starts at %" PRId64 ", where row %" PRId64 " comes row %" PRId64 " is %s until %" PRId64,
+                s->event->start_cycle, x, row->position, row->there > row->read ? "written" : "read", until);
+    }
+    return true;
+}
+
+/* Units of the rows of a sweep, in a circular buffer that is full of them. */
+static int64_t ring_units(const tw_commanded *s)
+{
+    const tw_instr *i = s->at.instr;
+    const tw_verify_slide *slide = &s->at.in->slide[s->at.in->layout->buffer[i->dst].memory][i->operand];
+    tw_region all = i->region;
+    all.axis[slide->axis] = (tw_span){0, slide->rows};
+    return tw_verify_units(s->at.in, i->operand, tw_verify_region_elems(operand_of(s, i->operand), &all));
+}
+
+static bool check_ring(const tw_commanded *s)
+{
+    const tw_layout *layout = s->at.in->layout;
+    const tw_buffer *b = &layout->buffer[s->at.instr->dst];
+    int first = layout->first[b->memory][b->operand], n = layout->count[b->memory][b->operand];
+    int64_t size = 0, need = ring_units(s);
+    for (int k = first; k < first + n; k++) size += layout->buffer[k].size;
+    if (need > size)
+        return tw_fault_at(&s->at, "needs %" PRId64 " units of a circular buffer of %" PRId64, need, size);
+    return check_ring_target(s);
+}
+
 /* Whoever used the buffer before is done. What is taken was a credit to wait for, what is written further is data.
  * */
 static bool check_unused(tw_commanded *s, int buffer)
 {
     const tw_slot *slot = &s->k->slot[buffer];
-    int64_t start = s->event->start_cycle, until = tw_max(slot->there, slot->read);
+    int64_t start = s->event->start_cycle, until = used_until(s, buffer);
     if (tw_stream_is_late(s, s->at.instr)) start = s->event->end_cycle, s->late = until;
     if (start < until)
         return tw_fault_at(&s->at, "starts at %" PRId64 ", buffer %s is %s until %" PRId64, start,
@@ -180,6 +272,7 @@ static bool check_target(tw_commanded *s, int buffer, int operand, const tw_regi
 {
     const tw_slot *slot = &s->k->slot[buffer];
     if (!check_credit(s, buffer, operand) || !check_unused(s, buffer)) return false;
+    if (s->at.instr->op == TW_LOAD && tw_stream_ring(s, buffer, operand)) return check_ring(s);
     int64_t elems = tw_verify_region_elems(operand_of(s, operand), region);
     bool again = s->at.instr->accumulates;
     if ((again || s->at.instr->partial) && !s->at.in->holds_sums[s->at.in->layout->buffer[buffer].memory])

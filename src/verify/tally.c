@@ -199,6 +199,18 @@ static int64_t least_units(const tw_tally *t, int operand)
     return n < 0 ? -1 : tw_verify_units(t->in, operand, n);
 }
 
+/* Units of the first n buffers of a pool. */
+static int64_t units_of_first(const tw_tally *t, int memory, int operand, int64_t n)
+{
+    const tw_layout *layout = t->in->layout;
+    int64_t sum = 0;
+    if (n <= 0 || layout->count[memory][operand] == 0) return 0;
+    const tw_buffer *first = &layout->buffer[layout->first[memory][operand]];
+    if (t->in->slide[memory][operand].rows == 0) return n * first->size;
+    for (int64_t k = 0; k < n && k < layout->count[memory][operand]; k++) sum += first[k].size;
+    return sum;
+}
+
 static void compare_links(const tw_tally *t, tw_fault *fault)
 {
     const tw_machine *m = t->in->machine;
@@ -207,8 +219,7 @@ static void compare_links(const tw_tally *t, tw_fault *fault)
         int64_t least = least_units(t, o);
         for (int i = 1; i < m->n_memories && !fault->set; i++) {
             const tw_link_use *s = &t->in->claims->link[i][o], *is = &t->link[i][o];
-            int64_t slots = layout->count[i][o],
-                    held = slots > 0 ? slots * layout->buffer[layout->first[i][o]].size : 0;
+            int64_t slots = layout->count[i][o], held = units_of_first(t, i, o, slots);
             char at[80];
             if (!s->inner && is->transfers == 0) continue;
             const claim c[] = {{"transfers", s->transfers, is->transfers},
@@ -227,6 +238,15 @@ static void compare_links(const tw_tally *t, tw_fault *fault)
     }
 }
 
+/* Units of the buffers behind the first of a window that slides; where there are none, as the report says. */
+static int64_t units_ahead(const tw_tally *t, int memory, int operand)
+{
+    const tw_layout *layout = t->in->layout;
+    if (t->in->slide[memory][operand].rows == 0) return 0;
+    return layout->count[memory][operand] > 1 ? layout->buffer[layout->first[memory][operand] + 1].size
+                                              : t->in->claims->pool[memory][operand].ahead_units;
+}
+
 static void compare_pools(tw_tally *t, tw_fault *fault)
 {
     const tw_machine *m = t->in->machine;
@@ -242,8 +262,9 @@ static void compare_pools(tw_tally *t, tw_fault *fault)
                                {"units of a buffer", s->slot_units, units},
                                {"buffers needed", s->needed, tw_max(is->needed, 1)},
                                {"most buffers in use", s->peak, is->peak},
-                               {"cycles of waiting", s->wait_cycles, is->waited}};
-            t->live[i] += is->peak * units;
+                               {"cycles of waiting", s->wait_cycles, is->waited},
+                               {"units ahead of the window", s->ahead_units, units_ahead(t, i, o)}};
+            t->live[i] += units_of_first(t, i, o, is->peak);
             snprintf(at, sizeof at, " in '%.60s'", m->memory[i].name);
             compare(fault, t->in->op->operand[o].name, at, c, TW_COUNT(c));
         }

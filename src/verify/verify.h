@@ -35,6 +35,12 @@ typedef struct tw_claims {
     const tw_search_result *search;             /* NULL: the mapping was given     */
 } tw_claims;
 
+/* A circular buffer in which a window of an input slides. */
+typedef struct tw_verify_slide {
+    int64_t rows; /* position x of the axis lies at x modulo so many; 0: the operand does not slide there */
+    int axis;
+} tw_verify_slide;
+
 /* What a judge needs to know about the run. */
 typedef struct tw_verify_input {
     const tw_model *model;
@@ -55,6 +61,7 @@ typedef struct tw_verify_input {
     bool laid_whole; /* async: the output's buffer in the compute engine's memory holds all of it     */
     int innermost;   /* loop whose tiles follow each other, -1: there is one execution, or several
                                          levels                                                */
+    tw_verify_slide slide[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* async */
     int n_residents;
     const tw_resident *resident;
     const tw_claims *claims;

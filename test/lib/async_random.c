@@ -22,6 +22,7 @@ typedef struct maker {
     loops l;
     unsigned holds[ASYNC_MAX_MEMORIES]; /* 1 activations, 2 output, 4 weights */
     const char *roles;                  /* that a mover says it carries       */
+    const char *slide;                  /* loop along which windows slide     */
 } maker;
 
 static int64_t pick(maker *m, int64_t lo, int64_t hi) { return tw_test_pick(m->rng, lo, hi); }
@@ -67,7 +68,7 @@ static void make_window(maker *m, bool weights)
     add_loop(&m->l, "c", c);
     for (int i = 0; i < 2; i++) {
         int64_t reach = (k[i] - 1) * dilation + 1;
-        in[i] = tw_max(pick(m, 1, 7), reach - 2 * pad[i]);
+        in[i] = tw_max(pick(m, 1, m->wish.slides ? 14 : 7), reach - 2 * pad[i]);
         add_loop(&m->l, i ? "ox" : "oy", (in[i] + 2 * pad[i] - reach) / stride + 1);
     }
     add_loop(&m->l, "ky", k[0]);
@@ -88,7 +89,7 @@ static void make_conv(maker *m)
     if (groups > 1) add_loop(&m->l, "g", groups);
     add_loop(&m->l, "oc", oc);
     for (int i = 0; i < 2; i++) {
-        in[i] = tw_max(pick(m, 1, 6), k - 2 * pad);
+        in[i] = tw_max(pick(m, 1, m->wish.slides ? 14 : 6), k - 2 * pad);
         int64_t out = (in[i] + 2 * pad - k) / stride + 1;
         if (transposed) pad = tw_min(pad, (k - 1) / 2), out = (in[i] - 1) * stride - 2 * pad + k;
         add_loop(&m->l, i ? "ox" : "oy", out);
@@ -118,7 +119,8 @@ static void make_add(maker *m)
 
 static void make_operator(maker *m)
 {
-    int64_t kind = pick(m, 0, 6);
+    int64_t kind = m->wish.slides ? pick(m, 3, 5) : pick(m, 0, 6);
+    m->slide = chance(m, 2) ? "oy" : "ox";
     if (kind <= 2) make_matmul(m);
     if (kind == 3) make_conv(m);
     if (kind == 4) make_window(m, true);
@@ -278,6 +280,13 @@ static void print_order(maker *m, FILE *f)
 {
     int order[12];
     shuffle(m, order, m->l.n);
+    for (int i = 0; m->wish.slides && i + 1 < m->l.n && !chance(m, 6);
+         i++) /* often the last one that moves the window */
+        if (strcmp(m->l.name[order[i]], m->slide) == 0) {
+            int moved = order[i];
+            order[i] = order[i + 1];
+            order[i + 1] = moved;
+        }
     fprintf(f, ", order: [");
     for (int i = 0; i < m->l.n; i++) fprintf(f, "%s%s", i ? ", " : "", m->l.name[order[i]]);
     fprintf(f, "]");
@@ -290,11 +299,17 @@ static void print_keep(maker *m, FILE *f, int memory)
         bool output = o == m->l.n_operands - 1;
         int64_t how = pick(m, -3, m->l.n - 1);
         bool weights = strcmp(m->l.operand[o], "w") == 0 && m->l.weights;
+        if (m->wish.slides && o == 0 && !chance(m, 4)) how = -3;
         if (!(m->holds[memory] & (output ? 2u : weights ? 4u : 1u)) || how == -3 || chance(m, 3)) continue;
         fprintf(f, "%s%s: %s", sep, m->l.operand[o], how == -2 ? "tile" : how == -1 ? "all" : m->l.name[how]);
         sep = ", ";
     }
     if (*sep == ',' && sep[2] != 'k') fprintf(f, "}");
+}
+
+static void print_slide(maker *m, FILE *f, int memory)
+{
+    if (m->wish.slides && (m->holds[memory] & 1u) && chance(m, 2)) fprintf(f, ", slide: {ifm: %s}", m->slide);
 }
 
 static void make_mapping(maker *m)
@@ -309,7 +324,7 @@ static void make_mapping(maker *m)
     }
     memcpy(piece, m->l.extent, sizeof piece);
     m->out->single = n_tiled == 1;
-    m->out->serpentine = n_tiled == 1 && chance(m, 3);
+    m->out->serpentine = n_tiled == 1 && !m->wish.slides && chance(m, 3);
     m->out->by_size = true;
     bool outermost = true;
     for (int i = 1; i < n; i++) {
@@ -323,6 +338,7 @@ static void make_mapping(maker *m)
             fprintf(f, ", pass: true");
         }
         print_keep(m, f, i);
+        print_slide(m, f, i);
         fclose(f);
     }
 }

@@ -24,6 +24,7 @@ typedef struct async_wish { /* all false: anything */
     bool one_unit;          /* engines have one unit each        */
     int64_t max_steps;      /* 0: 200                            */
     bool long_loops;        /* loops are long and cut into many tiles */
+    bool slides;            /* operators have windows, which slide; a mapping may ask for what cannot be */
 } async_wish;
 
 async_random async_random_make(uint64_t *rng, async_wish wish);

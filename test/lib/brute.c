@@ -280,6 +280,39 @@ static bool may_keep(const walk *w, int level, int operand)
     return w->machine->memory[level + 1].keeps & what;
 }
 
+/* Whether the loop moves one axis of the input, together with another loop and not divided: windows may slide along it. */
+static bool moves_window(const walk *w, int operand, int loop)
+{
+    int n = 0;
+    bool window = false;
+    for (int a = 0; a < w->op->operand[operand].n_axes; a++)
+        for (int t = 0; t < w->op->operand[operand].axis[a].n_terms; t++) {
+            const tw_axis *axis = &w->op->operand[operand].axis[a];
+            if (axis->term[t].loop != loop) continue;
+            n++;
+            window = axis->n_terms > 1 && axis->divisor == 1 && axis->term[t].coef > 0;
+        }
+    return n == 1 && window;
+}
+
+static void walk_keeps(walk *w, int i);
+
+/* All ways to slide with the keep that is chosen: what the builder does not know is refused. Two words mean the same where
+ * the loop is not cut; keeping while it stays says the same as a tile, or is what lets a tile stay that is to be declared. */
+static void walk_slides(walk *w, int i)
+{
+    int level = i / w->op->n_operands, operand = i % w->op->n_operands, keep = w->map.level[level].keeps[operand];
+    bool slides = operand != tw_op_output(w->op) && !w->machine->pads && !w->machine->memory[level + 1].whole;
+    walk_keeps(w, i + 1);
+    for (int l = 0; l < w->op->n_loops && slides && is_async(w); l++) {
+        if (!moves_window(w, operand, l) || !holds(w, level, operand) || !may_keep(w, level, operand)) continue;
+        if (!w->space->full && (!is_cut(w, grain_of(w, level), l) || (keep != 0 && keep != l + 1))) continue;
+        w->map.level[level].slides[operand] = l + 1;
+        walk_keeps(w, i + 1);
+    }
+    w->map.level[level].slides[operand] = 0;
+}
+
 static void walk_keeps(walk *w, int i)
 {
     if (w->counts && w->n_tried > w->limit) return;
@@ -290,17 +323,17 @@ static void walk_keeps(walk *w, int i)
     }
     int *keeps = &w->map.level[level].keeps[operand], grain = grain_of(w, level);
     *keeps = 0;
-    walk_keeps(w, i + 1);
+    walk_slides(w, i);
     if (!is_async(w) || !holds(w, level, operand) || !may_keep(w, level, operand)) return;
     if (tw_view_keeps(w->machine, w->op, operand)) return;
     if (w->space->full || cuts_something(w, grain)) {
         *keeps = -1;
-        walk_keeps(w, i + 1);
+        walk_slides(w, i);
     }
     for (int l = 0; l < w->op->n_loops && !w->machine->memory[level + 1].whole; l++) {
         if (!w->space->full && !matters(w, grain, l)) continue;
         *keeps = l + 1;
-        walk_keeps(w, i + 1);
+        walk_slides(w, i);
     }
     *keeps = 0;
 }

@@ -7,6 +7,7 @@
  *             level (cdiv(L, cdiv(L, c)) == c), or into tiles of size t, t in 1..L; rules mix freely
  *   order     all permutations; lockstep: parallel loops before reductions
  *   keep      async, per memory and operand held there: one tile, all, or while any of the loops stays
+ *   slide     async, per memory and input held there: whole tiles, or along any loop that moves a window of it
  *   sums      lockstep, per tiled level: every mode that the machine offers
  *   unroll    where the compute engine is an array: the default, and each loop of more than one point over any of its dimensions or
  *             over none

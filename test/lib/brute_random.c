@@ -9,7 +9,7 @@
 typedef struct maker {
     uint64_t *rng;
     brute_case *out;
-    bool async, cluster, group, array;
+    bool async, cluster, group, array, window;
     bool barrier; /* then all costs are of descriptors and kernels */
     int n_memories;
     unsigned holds[4];    /* 1 activations, 2 output, 4 weights */
@@ -89,10 +89,11 @@ static void make_window(maker *m)
 {
     enum { PLAIN, OUT, IN, DEPTHWISE };
     int64_t channels = pick(m, 0, 3);
-    int64_t ox = extent(m), kx = pick(m, 1, 3), stride = pick(m, 1, 2), dilation = chance(m, 4) ? 2 : 1;
+    int64_t ox = extent(m), kx = pick(m, m->window ? 2 : 1, 3), stride = m->window ? 1 : pick(m, 1, 2),
+            dilation = chance(m, 4) ? 2 : 1;
     int64_t pad = pick(m, 0, 2), reach = (ox - 1) * stride + (kx - 1) * dilation + 1, c = pick(m, 2, 3);
     int64_t in = tw_max(1, reach - pad - pick(m, 0, 2));
-    bool transposed = chance(m, 8), pools = chance(m, 3), average = pools && chance(m, 3);
+    bool transposed = !m->window && chance(m, 8), pools = chance(m, 3), average = pools && chance(m, 3);
     const char *before = channels == IN || channels == DEPTHWISE ? "c, " : "", *dtype = types(m, true);
     char x[64], loops[96], reads[280];
     if (transposed) {
@@ -202,6 +203,10 @@ static void make_operator(maker *m)
         make_group(m);
         return;
     }
+    if (m->window) {
+        make_window(m);
+        return;
+    }
     switch (pick(m, 0, 14)) {
     case 0:
     case 1:
@@ -272,7 +277,7 @@ static void print_array(maker *m, FILE *f, int64_t latency)
     if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, most));
     if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, most - 1));
     fprintf(f, "%s, latency: %" PRId64, shape < 2 ? "]" : "}", latency);
-    if (chance(m, 4)) {
+    if (!m->window && chance(m, 4)) { /* the cases of windows are about what slides alone */
         static const char *const stays[] = {"activations", "weights", "output"};
         fprintf(f, ", stationary: %s, block_least: %" PRId64, stays[pick(m, 0, 2)], pick(m, 1, 6));
     }
@@ -557,7 +562,8 @@ void brute_random_make(uint64_t *rng, brute_wish wish, brute_case *out)
                .async = wish.timing == TW_ASYNC,
                .cluster = wish.cluster,
                .group = wish.group,
-               .array = wish.array};
+               .array = wish.array,
+               .window = wish.window};
     if (wish.group) m.cluster = chance(&m, 2);
     while (!try_case(&m, wish)) continue;
 }

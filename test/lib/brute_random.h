@@ -27,6 +27,7 @@ typedef struct brute_wish {
     bool cluster;  /* async                       */
     bool group;    /* async                       */
     bool array;    /* async, and computes on an array of one to three dimensions */
+    bool window;   /* operators have windows that overlap, which may slide */
 } brute_wish;
 
 /* A case whose space is not larger than the wish says. Texts that cannot be read end the process. */

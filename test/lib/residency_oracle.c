@@ -21,6 +21,9 @@ typedef struct shelf { /* all tiles of an operand that a memory has ever held */
     tile *tile;
     bool open; /* `key` is set */
     int64_t key[2 * TW_MAX_MEMORIES * TW_MAX_LOOPS];
+    bool asked_again; /* some tile that is here is */
+    char *has;        /* of what slides: per element of the tensor, whether the last tile has it */
+    int64_t sweep[TW_MAX_MEMORIES][TW_MAX_LOOPS];
 } shelf;
 
 typedef struct walk {
@@ -82,6 +85,27 @@ static int64_t footprint(const tw_operand *operand, const int64_t *lo, const int
         n *= last >= first ? last - first + 1 : 0;
     }
     return n;
+}
+
+/* Whether an element of the tensor, by its coordinates, lies in the tile's hull: between positions that the tile reaches on both
+ * sides along every axis. */
+static bool is_inside(const tw_operand *operand, const int64_t *lo, const int64_t *len, int64_t element)
+{
+    for (int a = operand->n_axes - 1; a >= 0; a--) {
+        const tw_axis *axis = &operand->axis[a];
+        int64_t at = element % axis->extent, first = axis->offset, last = axis->offset;
+        element /= axis->extent;
+        for (int t = 0; t < axis->n_terms; t++) {
+            int64_t c = axis->term[t].coef, x = c * lo[axis->term[t].loop],
+                    y = c * (lo[axis->term[t].loop] + len[axis->term[t].loop] - 1);
+            first += x < y ? x : y;
+            last += x < y ? y : x;
+        }
+        if (axis->floors ? (at + 1) * axis->divisor <= first || at * axis->divisor > last
+                         : at * axis->divisor < first || at * axis->divisor > last)
+            return false;
+    }
+    return true;
 }
 
 /* ---- who holds what ---- */
@@ -218,19 +242,78 @@ static void renew(walk *w)
 
 /* ---- steps ---- */
 
+/* The loop along which the operand slides in the memory, -1: it does not, or the loop has one tile there. */
+static int slide_of(const walk *w, int m, int o)
+{
+    int loop = w->map->level[m - 1].slides[o] - 1, t = grain_of(w, m);
+    int64_t lo = 0, len = loop < 0 ? 0 : w->op->loop[loop].extent, n = 0;
+    for (int level = 0; loop >= 0 && level <= t; level++) n = cut(w->level[level], loop, lo, len, 0, &lo, &len);
+    return n > 1 ? loop : -1;
+}
+
+/* Forgets the last tile when a loop outside of that along which it slides has moved. */
+static void begin_sweep(walk *w, int m, int o)
+{
+    shelf *s = &w->shelf[m][o];
+    int t = grain_of(w, m), n_elems = 1;
+    int64_t now[TW_MAX_MEMORIES][TW_MAX_LOOPS] = {{0}};
+    for (int level = 0; level <= t; level++)
+        for (int i = 0; i < w->op->n_loops && !(level == t && w->level[t]->order[i] == slide_of(w, m, o)); i++)
+            now[level][i] = w->ordinal[level][i] + 1;
+    for (int a = 0; a < w->op->operand[o].n_axes; a++) n_elems *= (int)w->op->operand[o].axis[a].extent;
+    if (!s->has && !(s->has = calloc((size_t)n_elems, 1))) abort();
+    if (memcmp(now, s->sweep, sizeof now) != 0) memset(s->has, 0, (size_t)n_elems);
+    memcpy(s->sweep, now, sizeof now);
+}
+
+/* Elements of the tile that the last one does not have; it has those of this one from now on. */
+static int64_t count_new(walk *w, int m, int o)
+{
+    const tw_operand *operand = &w->op->operand[o];
+    shelf *s = &w->shelf[m][o];
+    int64_t n_elems = 1, n = 0;
+    int t = grain_of(w, m);
+    begin_sweep(w, m, o);
+    for (int a = 0; a < operand->n_axes; a++) n_elems *= operand->axis[a].extent;
+    for (int64_t e = 0; e < n_elems; e++) {
+        bool inside = is_inside(operand, w->at.lo[t], w->at.len[t], e);
+        n += inside && !s->has[e];
+        s->has[e] = inside;
+    }
+    return n;
+}
+
 static void ask(walk *w, int m, int o)
 {
     tile *t = find(w, m, o, &w->at);
     int outer = next_outside(w, m, o);
+    w->shelf[m][o].asked_again |= t->here;
     if (t->here) return;
     if (outer > 0) ask(w, outer, o);
-    if (t->elems > 0) {
+    w->out->empty_tiles |= t->elems == 0;
+    int64_t moved = slide_of(w, m, o) >= 0 ? count_new(w, m, o) : t->elems;
+    if (moved > 0) {
         w->out->count[m][o].loads++;
-        w->out->count[m][o].load_elems += t->elems;
-    } else {
-        w->out->empty_tiles = true;
+        w->out->count[m][o].load_elems += moved;
     }
-    put(w, m, o, t);
+    put(w, m, o, find(w, m, o, &w->at));
+}
+
+/* Memories that were asked for each tile once hand on what the window inside loads. */
+static void hand_on(walk *w, int o)
+{
+    int inner = -1;
+    for (int m = innermost(w, o); m > 0; m = next_outside(w, m, o)) {
+        if (slide_of(w, m, o) >= 0) {
+            inner = m;
+            w->out->slides = true;
+        } else if (inner >= 0 && !w->shelf[m][o].asked_again) {
+            w->out->count[m][o].loads = w->out->count[inner][o].loads;
+            w->out->count[m][o].load_elems = w->out->count[inner][o].load_elems;
+        } else {
+            inner = -1;
+        }
+    }
 }
 
 /* Partial sums that were begun come back. */
@@ -301,6 +384,7 @@ void residency_oracle(const tw_machine *machine, const tw_op *op, const tw_op_ma
     run(&w, 0, 0);
     for (int m = machine->n_memories - 1; m > 0; m--)
         if (holds(&w, m, output)) empty(&w, m, output);
+    for (int o = 0; o < output; o++) hand_on(&w, o);
     for (int m = 0; m < machine->n_memories; m++)
-        for (int o = 0; o < op->n_operands; o++) free(w.shelf[m][o].tile);
+        for (int o = 0; o < op->n_operands; o++) free(w.shelf[m][o].tile), free(w.shelf[m][o].has);
 }

@@ -104,7 +104,8 @@ static void compare_traffic(const scene *s, int m, int o)
     int64_t tile[TW_MAX_LOOPS];
     char order[128] = "";
     tw_traffic traffic;
-    if (!s->r->single || !s->r->by_size || s->program->machine->reuse != TW_REUSE_RESIDENT) return;
+    if (s->expected.slides || !s->r->single || !s->r->by_size || s->program->machine->reuse != TW_REUSE_RESIDENT)
+        return;
     for (int l = 0; l < s->op->n_loops; l++) {
         tile[l] = tiled->size[l] ? tiled->size[l] : s->op->loop[l].extent;
         snprintf(order + strlen(order), sizeof order - strlen(order), "%s%s", l ? " " : "",
@@ -184,7 +185,18 @@ static void open_without_plan(scene *s, tw_program *program)
     s->op = program->op;
 }
 
-static int n_uneven;
+static int n_uneven, n_slid;
+
+/* What slides is also checked and executed. */
+static void verify(const scene *s, const tw_plan *plan)
+{
+    const tw_verdict *verdict;
+    if (!s->expected.slides) return;
+    tw_status status = tw_plan_verify(s->ctx, plan, 0, &(tw_verify_options){0}, &verdict);
+    if (status != TW_OK || !verdict->checked || !verdict->executed || !verdict->equal)
+        async_random_fail(s->r,
+                          status != TW_OK || !verdict->first_fault ? "there is no verdict" : verdict->first_fault);
+}
 
 static bool check_case(const async_random *r)
 {
@@ -201,6 +213,14 @@ static bool check_case(const async_random *r)
     }
     residency_oracle(s.program->machine, s.op, s.program->map, &s.expected);
     n_uneven += s.expected.uneven;
+    const char *message = status == TW_OK ? "" : tw_context_message(s.ctx, 0);
+    if (strstr(message, "cannot slide") ||
+        strstr(message, "deadlock")) { /* of what is kept, with too few buffers */
+        tw_context_free(s.ctx);
+        return false;
+    }
+    n_slid += s.expected.slides;
+    if (status == TW_OK) verify(&s, plan);
     if (status != (can_return(&s) ? TW_OK : TW_INFEASIBLE) && !(s.expected.uneven && status == TW_INFEASIBLE))
         async_random_fail(r, status == TW_OK ? "partial sums come back without an engine"
                                              : tw_context_message(s.ctx, 0));
@@ -230,4 +250,20 @@ TEST(ten_thousand_random_plans_move_what_sets_of_tiles_and_the_formulas_say)
     }
     print_message("%d of %d have a plan, %d are cut unevenly\n", n_planned, n, n_uneven);
     CHECK(n_planned > n / 2);
+}
+
+TEST(random_windows_that_slide_load_each_element_that_was_not_there)
+{
+    uint64_t rng = tw_test_seed();
+    int n = async_rounds(10000), n_planned = 0;
+    n_slid = 0;
+    for (int i = 0; i < n; i++) {
+        async_random r = async_random_make(&rng, (async_wish){.slides = true});
+        for (int m = 1; m < r.n_memories; m++)
+            if (strstr(r.level[m], "slide") && tw_test_pick(&rng, 0, 2))
+                snprintf(r.buffers[m], sizeof r.buffers[m], "ifm: %d", (int)tw_test_pick(&rng, 1, 4));
+        n_planned += check_case(&r);
+    }
+    print_message("%d of %d have a plan, in %d of them something slides\n", n_planned, n, n_slid);
+    CHECK(n_slid > n / 6);
 }

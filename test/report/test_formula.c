@@ -1,6 +1,7 @@
 /* test/report/test_formula.c - the formulas of --symbolic, evaluated from their text by a calculator that knows
  * nothing but the sizes of loops and tiles, against what the simulator counted. */
 #include "async_plans.h"
+#include "async_random.h"
 #include "report/facts/formula.h"
 
 #include <ctype.h>
@@ -186,6 +187,26 @@ TEST(the_formulas_of_random_plans_give_what_was_counted)
         tw_context_free(o.ctx);
     }
     CHECK(n > 700);
+}
+
+/* What slides has formulas, too; tiles that lie wholly in padding have none. */
+TEST(the_formulas_of_windows_that_slide_give_what_was_counted)
+{
+    uint64_t rng = tw_test_seed();
+    int n = 0;
+    for (int i = 0; i < 6000; i++) {
+        async_random r = async_random_make(&rng, (async_wish){.slides = true});
+        opened o = {.ctx = tw_context_new()};
+        bool whole = strstr(r.workload, "pad: 0") || strstr(r.workload, "pad: [0, 0]");
+        if (strstr(r.workload, "transposed: true")) whole = false; /* tiles without elements */
+        if (whole && async_random_eval(o.ctx, &r, &o.plan) == TW_OK && o.plan->op[0].program.flow->any_slides) {
+            check_plan(&o);
+            n++;
+        }
+        tw_context_free(o.ctx);
+    }
+    print_message("%d plans\n", n);
+    CHECK(n > 20);
 }
 
 /* ---- as they read ---- */

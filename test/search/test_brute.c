@@ -522,7 +522,8 @@ static void open_trial(trial *t, uint64_t *rng)
     tw_diag diag = {0};
     bool rare = tw_test_pick(rng, 1, 100) == 1;
     brute_wish wish = t->wish;
-    if (!wish.cluster && !wish.group && !wish.array) wish.timing = t->number % 2 ? TW_ASYNC : TW_LOCKSTEP;
+    bool free = !wish.cluster && !wish.group && !wish.array && !wish.window;
+    if (free) wish.timing = t->number % 2 ? TW_ASYNC : TW_LOCKSTEP;
     wish.limit = rare ? RARE_LIMIT : LIMIT;
     brute_random_make(rng, wish, &t->c);
     t->ctx = tw_context_new();
@@ -642,6 +643,12 @@ TEST(the_search_finds_what_trying_everything_finds) { run_crew((brute_wish){0}, 
 TEST(the_search_on_clusters_finds_what_trying_everything_finds)
 {
     run_crew((brute_wish){.timing = TW_ASYNC, .cluster = true}, 800);
+}
+
+/* Windows that overlap and slide, or not, in every memory. */
+TEST(the_search_of_windows_finds_what_trying_everything_finds)
+{
+    run_crew((brute_wish){.timing = TW_ASYNC, .window = true}, 500);
 }
 
 /* What a mapping needs depends on what it leaves for the operators behind it. */

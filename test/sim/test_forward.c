@@ -195,6 +195,37 @@ TEST(what_is_skipped_is_what_would_have_happened)
     CHECK(n > 1500);
 }
 
+/* Rounds of the output's channels, each with sweeps of a window that slides. */
+static void make_sliding(uint64_t *rng, text *t)
+{
+    int64_t k = pick(rng, 2, 3), step = pick(rng, 1, 3), rows = pick(rng, 5, 12);
+    bool inner = pick(rng, 0, 1);
+    snprintf(t->workload, sizeof t->workload,
+             "conv:2x%" PRId64 "x4,out=%" PRId64 ",kernel=%" PRId64 "x1,pad=%" PRId64 "x0", rows,
+             2 * pick(rng, 5, 30), k, pick(rng, 0, 1));
+    snprintf(t->mapping, sizeof t->mapping,
+             "mapping:\n  conv:\n    levels:\n      - {at: l2, pass: true, buffers: {ifm: %" PRId64 "}%s}\n"
+             "      - {at: l1, pass: true, buffers: {ifm: %" PRId64 "}, keep: {ifm: oy}%s}\n"
+             "      - {at: fab, sizes: {oc: 2, oy: %" PRId64
+             "}, order: [oc, oy, ox, ic, ky, kx], buffers: {ofm: %" PRId64 "}}\n",
+             pick(rng, 1, 3), inner ? "" : ", slide: {ifm: oy}", pick(rng, 1, 4), inner ? ", slide: {ifm: oy}" : "",
+             step, pick(rng, 1, 3));
+}
+
+TEST(what_slides_is_skipped_as_it_would_have_happened)
+{
+    uint64_t rng = tw_test_seed();
+    int64_t n = 0, instructions = 0;
+    for (int i = 0; i < 1500; i++) {
+        text t;
+        make_machine(&rng, &t);
+        make_sliding(&rng, &t);
+        n += try_case(&t, &instructions);
+    }
+    print_message("%" PRId64 " of 1500 programs run, %" PRId64 " instructions\n", n, instructions);
+    CHECK(n > 1200);
+}
+
 static const char *builtin(const char *name)
 {
     int i = 0;

@@ -212,6 +212,41 @@ static inline void async_buffers(uint64_t *r, const tw_op *op, const tw_machine 
     }
 }
 
+/* A loop that moves one axis of the operand, where other loops reach further: windows slide along it. -1: there is none. */
+static inline int async_window_loop(uint64_t *r, const tw_op *op, int operand)
+{
+    int found[TW_MAX_LOOPS], n = 0;
+    for (int l = 0; l < op->n_loops; l++) {
+        int times = 0;
+        bool window = false;
+        for (int a = 0; a < op->operand[operand].n_axes; a++)
+            for (int t = 0; t < op->operand[operand].axis[a].n_terms; t++)
+                if (op->operand[operand].axis[a].term[t].loop == l) {
+                    times++;
+                    window =
+                        op->operand[operand].axis[a].n_terms > 1 && op->operand[operand].axis[a].term[t].coef > 0;
+                }
+        if (times == 1 && window) found[n++] = l;
+    }
+    return n > 0 ? found[tw_test_pick(r, 0, n - 1)] : -1;
+}
+
+/* Windows slide where the loop is the innermost that moves them; often it stands so. */
+static inline void async_slides(uint64_t *r, const tw_op *op, const tw_machine *machine, tw_level_map *l)
+{
+    for (int o = 0; o < tw_op_output(op); o++) {
+        int loop = async_window_loop(r, op, o);
+        if (loop < 0 || tw_test_pick(r, 0, 1) || !async_holds(op, machine, l->memory, o)) continue;
+        l->slides[o] = loop + 1;
+        if (tw_test_pick(r, 0, 2)) l->keeps[o] = tw_test_pick(r, 0, 1) ? loop + 1 : 0;
+        for (int k = 0; k + 1 < op->n_loops && tw_test_pick(r, 0, 3); k++) /* moves it inwards */
+            if (l->order[k] == loop) {
+                l->order[k] = l->order[k + 1];
+                l->order[k + 1] = loop;
+            }
+    }
+}
+
 static inline tw_op_map async_map(uint64_t *r, const tw_op *op, const tw_machine *machine)
 {
     tw_op_map map = {.n_levels = machine->n_memories - 1};
@@ -232,6 +267,7 @@ static inline tw_op_map async_map(uint64_t *r, const tw_op *op, const tw_machine
             l->size[k] = tw_test_pick(r, 0, 2) ? size : op->loop[k].extent;
         }
         async_buffers(r, op, machine, l);
+        async_slides(r, op, machine, l);
     }
     if (map.n_levels == 1) map.level[0].serpentine = tw_test_pick(r, 0, 3) == 0;
     return map;

@@ -53,6 +53,7 @@ static void write_pool(const tw_pool_use *pool, tw_json *j)
     tw_json_close(j);
     tw_json_key_int(j, "slots", pool->slots);
     tw_json_key_int(j, "slot_units", pool->slot_units);
+    if (pool->ahead_units > 0) tw_json_key_int(j, "ahead_units", pool->ahead_units);
     tw_json_key_int(j, "needed", pool->needed);
     tw_json_key_int(j, "peak", pool->peak);
     tw_json_key_int(j, "wait_cycles", pool->wait_cycles);
@@ -70,6 +71,7 @@ static void write_residency(const tw_program *p, int m, int o, tw_json *j)
                        keep == TW_KEEP_TILE  ? "tile"
                        : keep == TW_KEEP_ALL ? "all"
                                              : p->op->loop[keep].name);
+    if (residency->slides) tw_json_key_string(j, "slide", p->op->loop[residency->slide.loop].name);
     tw_json_key_bool(j, "passes", residency->passing);
     tw_json_key_int(j, "tiles_held", residency->needed);
     tw_json_close(j);

@@ -333,26 +333,44 @@ static void multiply_by_window(tw_symbols *s, product *out, const tw_axis *axis,
     multiply(out, define(s, value, checked(s, meaning), name), value);
 }
 
-/* Elements of all tiles of the operand at this grain, each once. */
-static product sweep_of(tw_symbols *s, int operand, int grain)
+/* N: what the windows that slide have of new rows together. */
+static void multiply_by_new_rows(tw_symbols *s, product *out, const tw_flow_count *count, int grain)
+{
+    const tw_program *p = &s->plan->program;
+    const char *level = p->machine->memory[p->tiled[grain].memory].name;
+    const char *meaning = tw_arena_printf(s->arena, "new rows that the windows for %s bring, summed", level);
+    const char *name = window_name(s, "N", count->slid_loops, grain);
+    multiply(out, define(s, count->new_rows, checked(s, meaning), name), count->new_rows);
+}
+
+/* The axis along which what comes into the memory slides, -1: whole tiles come. */
+static int slid_axis(const tw_program *p, int memory, int operand)
+{
+    int asks = p->flow->residency[memory][operand].asks;
+    return asks > 0 ? p->flow->residency[asks][operand].slide.axis : -1;
+}
+
+/* Elements of all tiles of the operand that come into the memory, each once. */
+static product sweep_of(tw_symbols *s, int memory, int operand)
 {
     const tw_op *op = s->plan->program.op;
     const tw_operand *o = &op->operand[operand];
+    int grain = s->plan->program.flow->residency[memory][operand].grain,
+        slid = slid_axis(&s->plan->program, memory, operand);
     product out = {0};
-    if (axes_share_loops(o)) { /* axes are no factors then */
-        tw_flow_count count;
-        int m = 1;
-        while (!s->plan->program.flow->residency[m][operand].here ||
-               s->plan->program.flow->residency[m][operand].grain != grain)
-            m++;
-        if (!tw_flow_traffic(&s->plan->program, m, operand, &count)) give_up(s, beyond);
+    tw_flow_count count = {0};
+    bool shared = axes_share_loops(o); /* axes are no factors then */
+    if ((shared || slid >= 0) && !tw_flow_traffic(&s->plan->program, memory, operand, &count)) give_up(s, beyond);
+    if (shared) {
         const char *name = window_name(s, "S", tw_operand_loops(o), grain);
         multiply(&out, define(s, count.sweep, "elements of all tiles, summed over them", name), count.sweep);
         return out;
     }
     for (int a = 0; a < o->n_axes; a++) {
         const tw_axis *axis = &o->axis[a];
-        if (is_plain(op, axis))
+        if (a == slid)
+            multiply_by_new_rows(s, &out, &count, grain);
+        else if (is_plain(op, axis))
             multiply(&out, s->extent[axis->term[0].loop], op->loop[axis->term[0].loop].extent);
         else if (axis->n_terms > 0)
             multiply_by_window(s, &out, axis, grain, true);
@@ -366,7 +384,7 @@ static product least_of(tw_symbols *s, int memory, int operand)
     const tw_program *p = &s->plan->program;
     const tw_operand *o = &p->op->operand[operand];
     product out = {0};
-    if (is_plain_operand(p->op, o)) return sweep_of(s, operand, p->flow->residency[memory][operand].grain);
+    if (is_plain_operand(p->op, o)) return sweep_of(s, memory, operand);
     int64_t least = s->plan->link[memory][operand].least_units / p->elem_units[operand];
     const char *name = checked(s, tw_arena_printf(s->arena, "L(%s)", o->name));
     const char *meaning = checked(s, tw_arena_printf(s->arena, "elements of %s that the loops reach", o->name));
@@ -375,6 +393,26 @@ static product least_of(tw_symbols *s, int memory, int operand)
 }
 
 /* ---- one link ---- */
+
+/* Transfers of an operand that slides, of which `tiles` are as many as there are tiles: where some bring nothing that is new, V of
+ * the windows do. */
+static product windows_of(tw_symbols *s, int memory, int operand, const product *tiles)
+{
+    const tw_program *p = &s->plan->program;
+    const tw_residency *residency = &p->flow->residency[memory][operand];
+    tw_flow_count count;
+    product windows = {0}, all = {0};
+    if (!tw_flow_traffic(p, memory, operand, &count)) give_up(s, beyond);
+    for (int l = 0; l < p->op->n_loops; l++)
+        if (count.slid_loops >> l & 1) multiply_by_count(s, &windows, l, residency->first);
+    if (value_of(s, &windows) == count.windows) return *tiles;
+    const char *name = window_name(s, "V", count.slid_loops, residency->grain);
+    multiply(&all, define(s, count.windows, "windows that bring new rows", name), count.windows);
+    for (int l = 0; l < p->op->n_loops; l++)
+        if (depends(p->op, operand, l) && !(count.slid_loops >> l & 1))
+            multiply_by_count(s, &all, l, residency->first);
+    return all;
+}
 
 /* x less one sweep: what of `whole` is beyond the first time. `once` is a part of it. */
 static tw_count_formula beyond_first(tw_symbols *s, const product *repeats, const product *once)
@@ -466,7 +504,7 @@ void tw_link_formulas_of(tw_symbols *s, int memory, int operand, tw_link_formula
     const tw_program *p = &s->plan->program;
     const tw_residency *residency = &p->flow->residency[memory][operand];
     bool output = operand == tw_op_output(p->op);
-    product own = {0}, repeats = {0}, all = {0}, points = {0}, sweep = sweep_of(s, operand, residency->grain);
+    product own = {0}, repeats = {0}, all = {0}, points = {0}, sweep = sweep_of(s, memory, operand);
     *out = (tw_link_formulas){0};
     int order[TW_MAX_LOOPS];
     loops_by_axes(p->op, operand, order);
@@ -474,6 +512,7 @@ void tw_link_formulas_of(tw_symbols *s, int memory, int operand, tw_link_formula
         multiply_by_count(s, depends(p->op, operand, order[i]) ? &own : &repeats, order[i], residency->first);
         multiply(&points, s->extent[i], p->op->loop[i].extent);
     }
+    if (slid_axis(p, memory, operand) >= 0) own = windows_of(s, memory, operand, &own);
     bool sums = output && repeats.n > 0;
     all = own;
     multiply_all(&all, &repeats);

@@ -51,6 +51,8 @@ void tw_residency_describe(const tw_program *p, int memory, int operand, tw_text
         tw_text_printf(out, "stays for %s", p->op[1].name);
     else if (residency->resident)
         tw_text_printf(out, "left by %s", p->op[-1].name);
+    else if (residency->slides)
+        tw_text_printf(out, "slides along %s", p->op->loop[residency->slide.loop].name);
     else if (keep == TW_KEEP_ALL)
         tw_text_printf(out, "all kept");
     else if (keep != TW_KEEP_TILE)
@@ -81,8 +83,13 @@ static void describe_pool(const tw_op_plan *plan, int m, int owner, int name_wid
     const tw_pool_use *pool = &plan->timeline.pool[m][owner];
     const char *name = tw_sharers_name(p, m, owner, out->arena);
     tw_text text = {0};
-    tw_text_printf(&text, "%-*s  %s %s %s %s", name_width, name ? name : "", TW_GROUPED(pool->slots), times,
-                   TW_GROUPED(pool->slot_units), tw_unit_brief(p->machine->unit));
+    tw_text_printf(&text, "%-*s  ", name_width, name ? name : "");
+    if (pool->ahead_units > 0 && pool->slots > 1)
+        tw_text_printf(&text, "%s + %s %s %s %s", TW_GROUPED(pool->slot_units), TW_GROUPED(pool->slots - 1), times,
+                       TW_GROUPED(pool->ahead_units), tw_unit_brief(p->machine->unit));
+    else
+        tw_text_printf(&text, "%s %s %s %s", TW_GROUPED(pool->slots), times, TW_GROUPED(pool->slot_units),
+                       tw_unit_brief(p->machine->unit));
     for (int o = owner; o < p->op->n_operands; o++) {
         if (!p->stop[m][o].here || p->stop[m][o].pool != owner) continue;
         tw_text_printf(&text, "%s", o == owner ? "   " : "; ");

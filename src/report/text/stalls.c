@@ -137,7 +137,8 @@ static const char *room_for_more(const tw_op_plan *plan, const tw_pool_use *pool
 {
     const tw_machine *machine = plan->program.machine;
     int m = tw_machine_find_memory(machine, pool->memory);
-    bool fits = m >= 0 && pool->slot_units <= machine->memory[m].size - plan->program.layout.used[m];
+    int64_t more = pool->ahead_units > 0 ? pool->ahead_units : pool->slot_units;
+    bool fits = m >= 0 && more <= machine->memory[m].size - plan->program.layout.used[m];
     return fits ? "" : ", for which it would have to be larger";
 }
 
