@@ -226,6 +226,7 @@ tw_spread tw_spread_plain(const tw_space *s, const tw_part *p)
     const tw_level_limits *inner = &s->limits.level[s->machine->n_memories - 2];
     if (!array_of(s)) return none;
     if (inner->has_unroll) return over;
+    if (array_of(s)->stationary) return over; /* blocks of what stays in place may grow where passes do not */
     /* What the default has stays if it can; then what fills a dimension that another loop fills as well. */
     for (int pass = 0; pass < 2; pass++)
         for (int l = s->op->n_loops - 1; l >= 0; l--) {

@@ -277,7 +277,7 @@ static void print_array(maker *m, FILE *f, int64_t latency)
     if (shape != 2) fprintf(f, ", %s%" PRId64, shape == 3 ? "columns: " : "", pick(m, 1, most));
     if (shape == 3) fprintf(f, ", depth: %" PRId64, pick(m, 1, most - 1));
     fprintf(f, "%s, latency: %" PRId64, shape < 2 ? "]" : "}", latency);
-    if (!m->window && chance(m, 4)) { /* the cases of windows are about what slides alone */
+    if (chance(m, 4)) {
         static const char *const stays[] = {"activations", "weights", "output"};
         fprintf(f, ", stationary: %s, block_least: %" PRId64, stays[pick(m, 0, 2)], pick(m, 1, 6));
     }
