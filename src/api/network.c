@@ -135,16 +135,16 @@ double tw_network_data_differ(const tw_network_data *a, const tw_network_data *b
 
 tw_step_info tw_network_step(const tw_network *net, int s)
 {
-    const tw_step *step = &net->lowered->step[s];
+    const tw_op *step = &net->lowered->graph.op[s];
     static const tw_step_type type[] = {
-        [TW_STEP_TILED] = TW_TILED, [TW_STEP_HOST] = TW_ON_HOST, [TW_STEP_UNKNOWN] = TW_UNKNOWN_STEP};
+        [TW_OP_DESCRIBED] = TW_TILED, [TW_OP_HOST] = TW_ON_HOST, [TW_OP_UNKNOWN] = TW_UNKNOWN_STEP};
     return (tw_step_info){.name = step->name,
-                          .op = step->op,
+                          .op = step->from.what,
                           .type = type[step->kind],
                           .why = step->why,
-                          .layer = net->layer_of[s],
+                          .layer = net->layers.of[s],
                           .shape = net->shape_text[s],
-                          .points = step->kind == TW_STEP_TILED ? tw_op_points(&step->model->op[0]) : 0};
+                          .points = step->kind == TW_OP_DESCRIBED ? tw_op_points(step) : 0};
 }
 
 tw_fold_info tw_network_fold(const tw_network *net, int i)
@@ -301,8 +301,8 @@ static tw_status check_names(tw_context *ctx, const tw_network *network, const t
     tw_status status = TW_OK;
     for (const tw_node *entry = first_entry(root); entry; entry = entry->next) {
         int i = 0;
-        while (i < network->n_layers && strcmp(network->model->op[i].name, entry->key) != 0) i++;
-        if (i == network->n_layers)
+        while (i < network->layers.n && strcmp(network->model->op[i].name, entry->key) != 0) i++;
+        if (i == network->layers.n)
             status = tw_diag_error(&ctx->diag, entry->key_loc, "the network has no layer '%s'", entry->key);
     }
     return status;
@@ -313,7 +313,7 @@ static tw_status check_complete(tw_context *ctx, const tw_network *network, cons
                                 const char *path, const tw_node *root)
 {
     tw_status status = TW_OK;
-    for (int i = 0; i < network->n_layers && map_of(root); i++) {
+    for (int i = 0; i < network->layers.n && map_of(root); i++) {
         const tw_op *op = &network->model->op[i];
         if (!is_foreign(machine, op) && !find_entry(root, op->name))
             status =
@@ -328,11 +328,11 @@ static tw_status list_mapped(tw_context *ctx, const tw_network *network, const t
                              const tw_node *root, tw_model *out)
 {
     tw_op *op;
-    TW_ALLOC(ctx->scratch, op, network->n_layers + 1);
+    TW_ALLOC(ctx->scratch, op, network->layers.n + 1);
     *out = *network->model;
     out->op = op;
     out->n_ops = 0;
-    for (int i = 0; i < network->n_layers; i++)
+    for (int i = 0; i < network->layers.n; i++)
         if (!is_foreign(machine, &network->model->op[i]) && find_entry(root, network->model->op[i].name))
             op[out->n_ops++] = network->model->op[i];
     return TW_OK;
@@ -378,10 +378,10 @@ static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machi
     TW_TRY(without_none(ctx, root, &root));
     TW_TRY(list_mapped(ctx, network, machine, root, &mapped));
     TW_TRY(tw_mapping_of_tree(root, &mapped, machine, ctx->arena, &ctx->diag, &some));
-    TW_ALLOC(ctx->arena, map, network->n_layers + 1);
-    for (int i = 0, k = 0; i < network->n_layers; i++)
+    TW_ALLOC(ctx->arena, map, network->layers.n + 1);
+    for (int i = 0, k = 0; i < network->layers.n; i++)
         if (k < mapped.n_ops && mapped.op[k].name == network->model->op[i].name) map[i] = some.op[k++];
-    return tw_network_build(ctx, network, machine, &none, &(tw_mapping){network->n_layers, map}, out);
+    return tw_network_build(ctx, network, machine, &none, &(tw_mapping){network->layers.n, map}, out);
 }
 
 tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
@@ -393,17 +393,17 @@ tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_m
     return status;
 }
 
-int tw_network_plan_n_layers(const tw_network_plan *plan) { return plan->network->n_layers; }
+int tw_network_plan_n_layers(const tw_network_plan *plan) { return plan->network->layers.n; }
 tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int i)
 {
-    const tw_layer *layer = &plan->network->layer[i];
-    return (tw_layer_info){.name = plan->network->model->op[i].name,
-                           .first_step = layer->first_step,
-                           .n_steps = layer->n_steps,
-                           .model = layer->model,
+    const tw_network *net = plan->network;
+    return (tw_layer_info){.name = net->layer[i]->name,
+                           .first_step = net->layers.first[i],
+                           .n_steps = net->layers.count[i],
+                           .model = net->layer[i],
                            .plan = plan->plan[i],
                            .refusal = plan->refusal[i],
-                           .foreign = is_foreign(plan->machine, &layer->model->op[0])};
+                           .foreign = is_foreign(plan->machine, &net->layer[i]->op[0])};
 }
 const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan) { return &plan->totals; }
 const tw_network_memory *tw_network_plan_memory(const tw_network_plan *plan) { return &plan->memory; }
@@ -460,7 +460,7 @@ tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *p
 /* "  conv1: none" of the layers that have no plan although the machine computes them. */
 static void print_none(const tw_network_plan *plan, tw_text *text)
 {
-    for (int i = 0; i < plan->network->n_layers; i++)
+    for (int i = 0; i < plan->network->layers.n; i++)
         if (!plan->plan[i] && !is_foreign(plan->machine, &plan->network->model->op[i]))
             tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
 }
@@ -473,9 +473,9 @@ tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan,
     int n = 0;
     tw_text text = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    TW_ALLOC(ctx->scratch, map, net->n_layers + 1);
-    TW_ALLOC(ctx->scratch, op, net->n_layers + 1);
-    for (int i = 0; i < net->n_layers; i++) {
+    TW_ALLOC(ctx->scratch, map, net->layers.n + 1);
+    TW_ALLOC(ctx->scratch, op, net->layers.n + 1);
+    for (int i = 0; i < net->layers.n; i++) {
         if (!plan->plan[i]) continue;
         op[n] = net->model->op[i];
         map[n++] = plan->plan[i]->mapping->op[0];
