@@ -12,6 +12,21 @@
 
 #include <string.h>
 
+#define SAME(field) (memcmp(&a->field, &b->field, sizeof a->field) == 0)
+static bool is_same_level(const tw_level_map *a, const tw_level_map *b)
+{
+    return SAME(memory) && SAME(pass) && SAME(cut) && SAME(count) && SAME(size) && SAME(order) && SAME(min_tile) &&
+           SAME(slots) && SAME(accumulate) && SAME(keeps) && SAME(shares) && SAME(serpentine) && SAME(over);
+}
+#undef SAME
+
+bool tw_op_map_same(const tw_op_map *a, const tw_op_map *b)
+{
+    bool same = a->fused == b->fused && a->n_levels == b->n_levels;
+    for (int l = 0; same && l < a->n_levels; l++) same = is_same_level(&a->level[l], &b->level[l]);
+    return same;
+}
+
 typedef struct level_locs {
     tw_loc pass, accumulate;
     tw_loc cut[TW_MAX_LOOPS]; /* count or size */

@@ -1,7 +1,6 @@
 /* src/model/layers.c - see layers.h: two operators are equal when they print as the same text without names and formulas. */
 #include "model/layers.h"
 
-#include "core/deadline.h"
 #include "core/table.h"
 
 #include <string.h>
@@ -70,21 +69,22 @@ static tw_status layer_of(const tw_model *model, int number, tw_table *table, tw
     return *out ? TW_OK : TW_ERR_NOMEM;
 }
 
-tw_status tw_layers_find(const tw_model *model, const tw_work *work, tw_layers *out)
+tw_status tw_layers_find(const tw_model *model, const tw_deadline *deadline, tw_arena *arena, tw_arena *scratch,
+                         tw_layers *out)
 {
     enum { WORK = 512 };
-    tw_pulse pulse = {.deadline = work->diag->deadline};
-    tw_table *table = tw_table_new(sizeof(int), work->scratch); /* of numbers from 1 on */
+    tw_pulse pulse = {.deadline = deadline};
+    tw_table *table = tw_table_new(sizeof(int), scratch); /* of numbers from 1 on */
     int *of, *first, *count, n = 0, *number;
     if (!table) return TW_ERR_NOMEM;
-    TW_ALLOC(work->arena, of, model->n_ops + 1);
-    TW_ALLOC(work->arena, first, model->n_ops + 1);
-    TW_ALLOC(work->arena, count, model->n_ops + 1);
+    TW_ALLOC(arena, of, model->n_ops + 1);
+    TW_ALLOC(arena, first, model->n_ops + 1);
+    TW_ALLOC(arena, count, model->n_ops + 1);
     for (int o = 0; o < model->n_ops; o++) {
         of[o] = -1;
         if (tw_pulse_is_over(&pulse, WORK)) return TW_STOPPED;
         if (model->op[o].kind != TW_OP_DESCRIBED) continue;
-        TW_TRY(layer_of(model, o, table, work->scratch, &number));
+        TW_TRY(layer_of(model, o, table, scratch, &number));
         if (*number == 0) first[n] = o, *number = ++n;
         of[o] = *number - 1;
         count[of[o]]++;

@@ -6,6 +6,7 @@
  * and mapping files say them. */
 #ifndef TW_MODEL_LAYERS_H
 #define TW_MODEL_LAYERS_H
+#include "core/deadline.h"
 #include "model/model.h"
 
 typedef struct tw_layers {
@@ -14,8 +15,9 @@ typedef struct tw_layers {
     const int *first; /* per layer: the first operator of it   */
     const int *count; /* per layer: how many operators it has  */
 } tw_layers;
-/* TW_STOPPED, without a message, when the deadline of `work` is over. */
-TW_NODISCARD tw_status tw_layers_find(const tw_model *model, const tw_work *work, tw_layers *out);
+/* TW_STOPPED, without a message, when the deadline is over; NULL: there is none. */
+TW_NODISCARD tw_status tw_layers_find(const tw_model *model, const tw_deadline *deadline, tw_arena *arena,
+                                      tw_arena *scratch, tw_layers *out);
 
 /* A described operator as a workload of its own, whose tensors are called after its operands and have their shapes. */
 TW_NODISCARD tw_status tw_model_of_op(const tw_model *model, int op, const char *name, tw_arena *arena,

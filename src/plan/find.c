@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/deadline.h"
+#include "mapping/fusion.h"
 #include "plan/evaluate.h"
 #include "plan/placing.h"
 #include "plan/plan.h"
@@ -43,23 +44,27 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
     return TW_OK;
 }
 
-/* Seconds of those that are left for operator `op`: its share of the points that are still to be planned; 0: no limit. */
-static double time_of_op(const tw_model *model, const tw_op_map *map, int op, const tw_deadline *deadline)
-{
-    double left = tw_deadline_left(deadline), points = (double)tw_op_points(&model->op[op]), sum = points;
-    for (int i = op + 1; i < model->n_ops; i++)
-        if (!map[i].fused) sum += (double)tw_op_points(&model->op[i]);
-    return isfinite(left) && sum > points ? left * points / sum : 0;
-}
-
 /* What is searched, and what was found. */
 typedef struct hunt {
     const tw_request *asked;
     tw_found *found;
-    tw_op_map *map; /* of fused operators from the beginning */
+    tw_op_map *map;  /* of fused operators from the beginning */
+    const int *like; /* per operator: an equal one that is searched for it, or itself */
     tw_search_record *result;
     tw_evaluator *evaluator;
 } hunt;
+
+static bool is_searched(const hunt *h, int op) { return !h->map[op].fused && h->like[op] == op; }
+
+/* Seconds of those that are left for operator `op`: its share of the points that are still to be planned; 0: no limit. */
+static double time_of_op(const hunt *h, int op, const tw_deadline *deadline)
+{
+    const tw_model *model = h->asked->model;
+    double left = tw_deadline_left(deadline), points = (double)tw_op_points(&model->op[op]), sum = points;
+    for (int i = op + 1; i < model->n_ops; i++)
+        if (is_searched(h, i)) sum += (double)tw_op_points(&model->op[i]);
+    return isfinite(left) && sum > points ? left * points / sum : 0;
+}
 
 static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
@@ -68,7 +73,7 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     tw_deadline share;
     const tw_deadline *all = diag->deadline;
     TW_TRY(tw_machine_view(asked->model, i, asked->machine, h->map, scratch, &view));
-    tw_deadline_init(&share, time_of_op(asked->model, h->map, i, all), all);
+    tw_deadline_init(&share, time_of_op(h, i, all), all);
     diag->deadline = &share;
     const tw_search search = {
         {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL};
@@ -84,11 +89,26 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
 
 static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
-    for (int i = 0; i < h->asked->model->n_ops; i++)
-        if (h->map[i].fused)
-            h->found[i].map = h->map[i];
-        else
-            TW_TRY(find_op(h, i, eval, scratch, diag));
+    for (int i = 0; i < h->asked->model->n_ops; i++) {
+        if (is_searched(h, i)) TW_TRY(find_op(h, i, eval, scratch, diag));
+        if (h->map[i].fused) h->found[i].map = h->map[i];
+        if (is_searched(h, i) || h->map[i].fused) continue;
+        h->found[i] = h->found[h->like[i]];
+        h->result[i] = h->result[h->like[i]];
+        h->map[i] = h->map[h->like[i]];
+    }
+    return TW_OK;
+}
+
+/* With limits, or where to begin, every operator has its own. */
+static tw_status find_equal(hunt *h, const tw_work *work)
+{
+    int *self, n = h->asked->model->n_ops;
+    bool apart = h->asked->options->limits || h->asked->start;
+    if (!apart) return tw_groups_repeated(h->asked->model, h->map, true, work, &h->like);
+    TW_ALLOC(work->arena, self, n);
+    for (int i = 0; i < n; i++) self[i] = i;
+    h->like = self;
     return TW_OK;
 }
 
@@ -138,6 +158,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
+    TW_TRY(find_equal(&h, work));
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);

@@ -163,11 +163,10 @@ static tw_status name_layer(const char *step, tw_table *taken, tw_arena *arena, 
 
 static tw_status find_layers(tw_network *net, tw_context *ctx)
 {
-    const tw_work work = tw_context_work(ctx);
     const tw_model *graph = &net->lowered->graph, **layer;
     tw_table *taken = tw_table_new(sizeof(int), ctx->scratch);
     if (!taken) return TW_ERR_NOMEM;
-    tw_status status = tw_layers_find(graph, &work, &net->layers);
+    tw_status status = tw_layers_find(graph, ctx->diag.deadline, ctx->arena, ctx->scratch, &net->layers);
     if (status == TW_STOPPED)
         return tw_diag_stopped(&ctx->diag, (tw_loc){net->file->path, 0, 0}, "the search for equal layers");
     TW_TRY(status);

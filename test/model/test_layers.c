@@ -6,7 +6,7 @@ static tw_layers layers_of(tw_bench *b, const tw_model *model)
 {
     tw_layers layers;
     tw_arena *scratch = tw_arena_new();
-    CHECK_EQ(tw_layers_find(model, &(tw_work){b->arena, scratch, &b->diag}, &layers), TW_OK);
+    CHECK_EQ(tw_layers_find(model, NULL, b->arena, scratch, &layers), TW_OK);
     tw_arena_free(scratch);
     return layers;
 }
