@@ -44,7 +44,7 @@ typedef struct tw_lowering {
     tw_tensor *tensor;
     tw_tensor_source *source; /* per tensor */
     tw_op *step;
-    tw_fold *fold;
+    tw_fold_info *fold;
     int n_tensors, n_steps, n_folds, n_views, tensor_room, source_room, step_room, fold_room;
     int *tensor_of_value;
     bool *made_of_constants; /* per value: computed of constants of the file (constants.c) */

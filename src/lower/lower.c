@@ -104,7 +104,7 @@ static void record_folds(tw_lowering *l, const tw_node_group *group, int first)
         if (!tw_room_for(l, &l->fold, l->n_folds, &l->fold_room, sizeof *l->fold)) return;
         const tw_onnx_node *node = &l->file->graph[l->graph].node[group->node[i]];
         const char *name = node->name[0] ? node->name : tw_say(l, "%s_%d", node->op, group->node[i]);
-        l->fold[l->n_folds++] = (tw_fold){name, node->op, l->name};
+        l->fold[l->n_folds++] = (tw_fold_info){name, node->op, l->name};
     }
 }
 
@@ -274,14 +274,14 @@ void tw_lower_graph(tw_lowering *l, int graph, const char *prefix)
 
 static int by_kind(const void *a, const void *b)
 {
-    const tw_count *x = a, *y = b;
+    const tw_undescribed *x = a, *y = b;
     int order = strcmp(x->op, y->op);
     return order ? order : strcmp(x->why, y->why);
 }
 
 static int by_count(const void *a, const void *b)
 {
-    const tw_count *x = a, *y = b;
+    const tw_undescribed *x = a, *y = b;
     int order = (x->n < y->n) - (x->n > y->n);
     return order ? order : by_kind(a, b);
 }
@@ -289,12 +289,12 @@ static int by_count(const void *a, const void *b)
 /* HOST and UNKNOWN steps by operator and reason. */
 static tw_status count_undescribed(const tw_lowering *l, tw_lowered *out)
 {
-    tw_count *count;
+    tw_undescribed *count;
     TW_ALLOC(l->arena, count, l->n_steps + 1);
     int n = 0, n_kinds = 0;
     for (int s = 0; s < l->n_steps; s++)
         if (l->step[s].kind != TW_OP_DESCRIBED && !l->step[s].from.constant)
-            count[n++] = (tw_count){l->step[s].from.what, 1, l->step[s].why};
+            count[n++] = (tw_undescribed){l->step[s].from.what, l->step[s].why, 1};
     qsort(count, (size_t)n, sizeof *count, by_kind);
     for (int i = 0; i < n; i++)
         if (n_kinds > 0 && by_kind(&count[n_kinds - 1], &count[i]) == 0)

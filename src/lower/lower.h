@@ -10,6 +10,7 @@
 #define TW_LOWER_LOWER_H
 #include "infer/infer.h"
 #include "model/simplify.h"
+#include "tilewright/network.h"
 
 /* Steps of one network, some 6 KB each: a file of a few megabytes can ask for any number of them. */
 enum { TW_LOWER_MAX_STEPS = 1 << 17 };
@@ -24,15 +25,6 @@ typedef struct tw_tensor_source { /* where the elements of a tensor come from wh
 /* Where a row begins in the tensor; -1: there is no such row. */
 int64_t tw_selection_at(const tw_selection *selection, const tw_array *index, int64_t outer, int64_t row);
 
-typedef struct tw_fold {          /* something that is not a step of its own */
-    const char *node, *op, *into; /* "bn1", "BatchNormalization", "conv1" */
-} tw_fold;
-typedef struct tw_count {
-    const char *op;
-    int n;
-    const char *why;
-} tw_count;
-
 typedef struct tw_lowered {
     const tw_shapes *shapes;
     tw_model graph; /* what runs                                                             */
@@ -41,9 +33,9 @@ typedef struct tw_lowered {
                            the same tensors                                                      */
     const tw_tensor_source *source; /* per tensor                                                       */
     int n_folds, n_views;
-    const tw_fold *fold;
-    int n_undescribed; /* HOST and UNKNOWN steps by operator, most frequent first        */
-    const tw_count *undescribed;
+    const tw_fold_info *fold; /* what is not an operator of its own */
+    int n_undescribed;        /* HOST and UNKNOWN steps by operator, most frequent first        */
+    const tw_undescribed *undescribed;
     const int *tensor_of_value; /* per value of the file, -1: none                                */
     /* What depends on constants alone is no step of the network. */
     int n_constant_nodes;         /* nodes of which nothing is left to do                           */

@@ -207,6 +207,8 @@ struct tw_model {
     const tw_tensor *tensor;
     int n_ops;
     const tw_op *op;
+    bool
+        apart; /* its operators have nothing to do with each other: the layers of a network, side by side. Mappings may leave some out */
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }

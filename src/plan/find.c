@@ -49,12 +49,12 @@ typedef struct hunt {
     const tw_request *asked;
     tw_found *found;
     tw_op_map *map;  /* of fused operators from the beginning */
-    const int *like; /* per operator: an equal one that is searched for it, or itself */
+    const int *like; /* per operator: an equal one that is searched for it, or itself; NULL: all are searched */
     tw_search_record *result;
     tw_evaluator *evaluator;
 } hunt;
 
-static bool is_searched(const hunt *h, int op) { return !h->map[op].fused && h->like[op] == op; }
+static bool is_searched(const hunt *h, int op) { return !h->map[op].fused && (!h->like || h->like[op] == op); }
 
 /* Seconds of those that are left for operator `op`: its share of the points that are still to be planned; 0: no limit. */
 static double time_of_op(const hunt *h, int op, const tw_deadline *deadline)
@@ -87,28 +87,23 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     return status;
 }
 
-static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
+/* What was found for an equal operator. */
+static void repeat_op(hunt *h, int i, int like)
 {
-    for (int i = 0; i < h->asked->model->n_ops; i++) {
-        if (is_searched(h, i)) TW_TRY(find_op(h, i, eval, scratch, diag));
-        if (h->map[i].fused) h->found[i].map = h->map[i];
-        if (is_searched(h, i) || h->map[i].fused) continue;
-        h->found[i] = h->found[h->like[i]];
-        h->result[i] = h->result[h->like[i]];
-        h->map[i] = h->map[h->like[i]];
-    }
-    return TW_OK;
+    h->found[i] = h->found[like];
+    h->result[i] = h->result[like];
+    h->map[i] = h->map[like];
 }
 
-/* With limits, or where to begin, every operator has its own. */
-static tw_status find_equal(hunt *h, const tw_work *work)
+static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
-    int *self, n = h->asked->model->n_ops;
-    bool apart = h->asked->options->limits || h->asked->start;
-    if (!apart) return tw_groups_repeated(h->asked->model, h->map, true, work, &h->like);
-    TW_ALLOC(work->arena, self, n);
-    for (int i = 0; i < n; i++) self[i] = i;
-    h->like = self;
+    for (int i = 0; i < h->asked->model->n_ops; i++)
+        if (h->map[i].fused)
+            h->found[i].map = h->map[i];
+        else if (is_searched(h, i))
+            TW_TRY(find_op(h, i, eval, scratch, diag));
+        else
+            repeat_op(h, i, h->like[i]);
     return TW_OK;
 }
 
@@ -158,7 +153,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
-    TW_TRY(find_equal(&h, work));
+    if (!asked->options->limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);

@@ -192,7 +192,7 @@ static tw_status join_layers(tw_network *net, tw_arena *arena)
     TW_ALLOC(arena, model, 1);
     TW_ALLOC(arena, op, net->layers.n + 1);
     TW_ALLOC(arena, tensor, n + 1);
-    *model = (tw_model){"network", n, tensor, net->layers.n, op};
+    *model = (tw_model){"network", n, tensor, net->layers.n, op, .apart = true};
     n = 0;
     for (int i = 0; i < net->layers.n; i++) {
         const tw_model *one = net->layer[i];

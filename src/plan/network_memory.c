@@ -267,26 +267,13 @@ static tw_status stay_on_chip(homes *h, tw_arena *scratch, tw_network_memory *ou
     return TW_OK;
 }
 
-/* Constants that some step reads. */
-static int64_t count_weights(const tw_model *graph, tw_arena *scratch)
-{
-    tw_lifetime *life = TW_NEW(scratch, tw_lifetime, graph->n_tensors + 1);
-    int64_t sum = 0;
-    if (!life) return 0;
-    tw_network_lifetimes(graph, life);
-    for (int t = 0; t < graph->n_tensors; t++)
-        if (graph->tensor[t].role == TW_ROLE_CONSTANT && graph->tensor[t].root == t && life[t].last >= 0)
-            sum += graph->tensor[t].bytes;
-    return sum;
-}
-
 tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadline, tw_arena *arena,
                            tw_arena *scratch, tw_network_memory *out)
 {
     homes h = {.plan = plan, .deadline = deadline};
     tw_arena_mark mark = tw_arena_save(scratch);
     *out = (tw_network_memory){.memory = plan->machine->memory[0].name,
-                               .weight_bytes = count_weights(&plan->network->lowered->graph, scratch)};
+                               .weight_bytes = plan->network->lowered->weight_bytes};
     tw_status status = list_homes(&h, arena, scratch);
     if (status == TW_OK) status = place_outer(&h, scratch, out);
     if (status == TW_OK) status = stay_on_chip(&h, scratch, out);

@@ -112,7 +112,7 @@ static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, 
     const tw_op *op = &t->network->layer[layer]->op[0];
     TW_ALLOC(arena, mapping, 1);
     *mapping = (tw_mapping){1, &t->mapping->op[layer]};
-    if (!(t->machine->engine[t->machine->compute].computes >> op->compute & 1))
+    if (!tw_machine_computes(t->machine, op))
         return tw_diag_error(diag, op->loc, "the machine does not compute '%s'", tw_compute_name(op->compute));
     if (mapping->op->n_levels == 0)
         return tw_diag_error(diag, op->loc, "the mapping leaves it out: it says 'none'");

@@ -104,7 +104,7 @@ static void put_undescribed(page *p)
     tw_text text = {0};
     const tw_lowered *lowered = p->net->lowered;
     for (int i = 0; i < lowered->n_undescribed; i++) {
-        const tw_count *c = &lowered->undescribed[i];
+        const tw_undescribed *c = &lowered->undescribed[i];
         tw_text_printf(&text, "%s%s %d (%s)", i ? ", " : "", c->op, c->n, c->why);
     }
     if (tw_line_has(&p->line, &text) && text.len > 0) tw_fact_put(&p->line, TW_ALARM, "no time for", text.bytes);
