@@ -19,18 +19,16 @@ typedef struct tw_tensor_source { /* where the elements of a tensor come from wh
     tw_onnx_type type;            /* in which they are kept                                        */
     int value;                    /* of the file, -1: a result in the middle of a node             */
     const tw_array
-        *literal; /* a constant made by lowering or inference; NULL: the file has it (value), or an operator
-                                makes it                                                      */
+        *literal; /* a constant that lowering or inference made; NULL: the file has it, or an operator makes it */
 } tw_tensor_source;
 /* Where a row begins in the tensor; -1: there is no such row. */
 int64_t tw_selection_at(const tw_selection *selection, const tw_array *index, int64_t outer, int64_t row);
 
 typedef struct tw_lowered {
     const tw_shapes *shapes;
-    tw_model graph; /* what runs                                                             */
+    tw_model graph; /* what runs */
     tw_model
-        constants; /* what is done before: its operators make constants of the graph, have no plan and no time. Both have
-                           the same tensors                                                      */
+        constants; /* what is done before, over the same tensors: it makes constants, and has no plan and no time */
     const tw_tensor_source *source; /* per tensor                                                       */
     int n_folds, n_views;
     const tw_fold_info *fold; /* what is not an operator of its own */

@@ -83,8 +83,7 @@ typedef struct tw_tensor {
     int64_t bytes; /* of all elements; 0 where these have no fixed size                                   */
     tw_tensor_role role;
     bool is_output; /* of the graph                                                                         */
-    int root; /* the tensor whose bytes these are; itself when it has its own. Operators may write such parts of a
-                       tensor one by one                                                                  */
+    int root;       /* the tensor whose bytes these are, often itself; operators may write parts one by one */
     int64_t offset; /* elements into them                                                                   */
 } tw_tensor;
 
@@ -207,8 +206,7 @@ struct tw_model {
     const tw_tensor *tensor;
     int n_ops;
     const tw_op *op;
-    bool
-        apart; /* its operators have nothing to do with each other: the layers of a network, side by side. Mappings may leave some out */
+    bool apart; /* layers of a network, side by side: they share no tensors, and a mapping may leave some out */
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }
