@@ -64,9 +64,11 @@ tw_status tw_groups_repeated(const tw_model *model, const tw_op_map *map, bool o
     int *like;
     groups g = {.model = model, .map = map, .open = open};
     TW_ALLOC(work->arena, like, model->n_ops);
+    tw_arena_mark mark = tw_arena_save(work->scratch);
     if (model->n_ops > 1) TW_TRY(tw_layers_find(model, NULL, work->scratch, work->scratch, &g.layers));
     for (int i = 0; i < model->n_ops; i++)
         while (like[i] < i && (map[like[i]].fused || !are_equal(&g, like[i], i))) like[i]++;
+    tw_arena_rewind(work->scratch, mark);
     *out = like;
     return TW_OK;
 }
