@@ -3,8 +3,6 @@
 #include "api/options.h"
 #include "report/report.h"
 
-#include "input/tree.h"
-#include "mapping/limits.h"
 #include "mapping/mapping.h"
 #include "report/page/page.h"
 
@@ -135,30 +133,22 @@ double tw_network_data_differ(const tw_network_data *a, const tw_network_data *b
 
 tw_step_info tw_network_step(const tw_network *net, int s)
 {
-    const tw_step *step = &net->lowered->step[s];
+    const tw_op *step = &net->lowered->graph.op[s];
     static const tw_step_type type[] = {
-        [TW_STEP_TILED] = TW_TILED, [TW_STEP_HOST] = TW_ON_HOST, [TW_STEP_UNKNOWN] = TW_UNKNOWN_STEP};
+        [TW_OP_DESCRIBED] = TW_TILED, [TW_OP_HOST] = TW_ON_HOST, [TW_OP_UNKNOWN] = TW_UNKNOWN_STEP};
     return (tw_step_info){.name = step->name,
-                          .op = step->op,
+                          .op = step->from.what,
                           .type = type[step->kind],
                           .why = step->why,
-                          .layer = net->layer_of[s],
+                          .layer = net->layers.of[s],
                           .shape = net->shape_text[s],
-                          .points = step->kind == TW_STEP_TILED ? tw_op_points(&step->model->op[0]) : 0};
+                          .points = step->kind == TW_OP_DESCRIBED ? tw_op_points(step) : 0};
 }
 
-tw_fold_info tw_network_fold(const tw_network *net, int i)
-{
-    const tw_fold *f = &net->lowered->fold[i];
-    return (tw_fold_info){f->node, f->op, f->into};
-}
+tw_fold_info tw_network_fold(const tw_network *net, int i) { return net->lowered->fold[i]; }
 
 int tw_network_n_undescribed(const tw_network *net) { return net->lowered->n_undescribed; }
-tw_undescribed tw_network_undescribed(const tw_network *net, int i)
-{
-    const tw_count *c = &net->lowered->undescribed[i];
-    return (tw_undescribed){c->op, c->why, c->n};
-}
+tw_undescribed tw_network_undescribed(const tw_network *net, int i) { return net->lowered->undescribed[i]; }
 int tw_network_n_unshaped(const tw_network *net) { return net->shapes->n_unknown; }
 int tw_network_n_stale(const tw_network *net) { return net->shapes->n_stale; }
 const char *tw_network_stale(const tw_network *net, int i) { return net->shapes->stale[i]; }
@@ -216,194 +206,36 @@ tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw
     return status;
 }
 
-static bool is_foreign(const tw_machine *machine, const tw_op *op)
-{
-    return !(machine->engine[machine->compute].computes >> op->compute & 1);
-}
-
-static const tw_node *field_of(const tw_node *root, const char *key)
-{
-    const tw_node *node = root->kind == TW_NODE_MAP ? root->child : NULL;
-    while (node && strcmp(node->key, key) != 0) node = node->next;
-    return node;
-}
-
-/* The map of a mapping file; NULL: it is no such file, which its reader will say. */
-static const tw_node *map_of(const tw_node *root)
-{
-    const tw_node *map = field_of(root, "mapping");
-    return map && map->kind == TW_NODE_MAP ? map : NULL;
-}
-
-static tw_status refuse_groups(tw_context *ctx, const tw_node *root)
-{
-    const tw_node *groups = field_of(root, "groups");
-    if (!groups) return TW_OK;
-    return tw_diag_error(&ctx->diag, groups->key_loc, "a mapping with groups cannot be that of a network");
-}
-
-static const tw_node *first_entry(const tw_node *root) { return map_of(root) ? map_of(root)->child : NULL; }
-
-static const tw_node *find_entry(const tw_node *root, const char *layer)
-{
-    const tw_node *entry = first_entry(root);
-    while (entry && strcmp(entry->key, layer) != 0) entry = entry->next;
-    return entry;
-}
-
-/* "layer: none": it had no plan when the file was written. */
-static bool is_none(const tw_node *entry) { return entry->kind == TW_SCALAR && strcmp(entry->text, "none") == 0; }
-
-/* The tree as if those entries were not there; its other readers know nothing of layers without a plan. */
-static tw_status without_none(tw_context *ctx, const tw_node *root, const tw_node **out)
-{
-    tw_node *top, *map, *entry;
-    const tw_node *old = map_of(root);
-    bool any = false;
-    for (const tw_node *e = first_entry(root); e; e = e->next) any |= is_none(e);
-    *out = root;
-    if (!any || root->n_children > 1) return TW_OK; /* another key is an error that its reader reports */
-    TW_ALLOC(ctx->arena, top, 1);
-    TW_ALLOC(ctx->arena, map, 1);
-    *top = *root;
-    *map = *old;
-    top->child = map;
-    map->child = NULL;
-    map->n_children = 0;
-    const tw_node **link = &map->child;
-    for (const tw_node *e = old->child; e; e = e->next) {
-        if (is_none(e)) continue;
-        TW_ALLOC(ctx->arena, entry, 1);
-        *entry = *e;
-        entry->next = NULL;
-        *link = entry;
-        link = &entry->next;
-        map->n_children++;
-    }
-    *out = top;
-    return TW_OK;
-}
-
-/* Layers are planned one by one: none finds its input where another left it. */
-static tw_status check_unfused(tw_context *ctx, const tw_node *root)
-{
-    tw_status status = TW_OK;
-    for (const tw_node *entry = first_entry(root); entry; entry = entry->next)
-        for (const tw_node *key = entry->kind == TW_NODE_MAP ? entry->child : NULL; key; key = key->next)
-            if (strcmp(key->key, "fused") == 0 && key->kind == TW_SCALAR && strcmp(key->text, "true") == 0)
-                status = tw_diag_error(&ctx->diag, key->loc, "layer '%s' is fused, layers of a network cannot be",
-                                       entry->key);
-    return status;
-}
-
-static tw_status check_names(tw_context *ctx, const tw_network *network, const tw_node *root)
-{
-    tw_status status = TW_OK;
-    for (const tw_node *entry = first_entry(root); entry; entry = entry->next) {
-        int i = 0;
-        while (i < network->n_layers && strcmp(network->model->op[i].name, entry->key) != 0) i++;
-        if (i == network->n_layers)
-            status = tw_diag_error(&ctx->diag, entry->key_loc, "the network has no layer '%s'", entry->key);
-    }
-    return status;
-}
-
-/* Every layer that the machine computes has to have an entry. */
-static tw_status check_complete(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                                const char *path, const tw_node *root)
-{
-    tw_status status = TW_OK;
-    for (int i = 0; i < network->n_layers && map_of(root); i++) {
-        const tw_op *op = &network->model->op[i];
-        if (!is_foreign(machine, op) && !find_entry(root, op->name))
-            status =
-                tw_diag_error(&ctx->diag, (tw_loc){path, 0, 0},
-                              "the mapping of layer '%s' is missing; 'none' would leave the layer out", op->name);
-    }
-    return status;
-}
-
-/* Layers that the machine cannot compute are in no mapping, those that had no plan when it was written are 'none'. */
-static tw_status list_mapped(tw_context *ctx, const tw_network *network, const tw_machine *machine,
-                             const tw_node *root, tw_model *out)
-{
-    tw_op *op;
-    TW_ALLOC(ctx->scratch, op, network->n_layers + 1);
-    *out = *network->model;
-    out->op = op;
-    out->n_ops = 0;
-    for (int i = 0; i < network->n_layers; i++)
-        if (!is_foreign(machine, &network->model->op[i]) && find_entry(root, network->model->op[i].name))
-            op[out->n_ops++] = network->model->op[i];
-    return TW_OK;
-}
-
-static tw_status read_tree(tw_context *ctx, const char *path, const tw_node **root)
-{
-    const char *bytes, *name = tw_arena_printf(ctx->arena, "%s", path);
-    size_t n;
-    if (!name) return TW_ERR_NOMEM;
-    TW_TRY(tw_file_read(name, TW_INPUT_BYTES_MAX, ctx->arena, &ctx->diag, &bytes, &n));
-    return tw_tree_parse(name, bytes, n, ctx->arena, &ctx->diag, root);
-}
-
 tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
                             const tw_limits **out)
 {
-    const tw_node *root;
-    tw_limits *limits;
-    TW_ALLOC(ctx->arena, limits, 1);
-    TW_TRY(read_tree(ctx, path, &root));
-    TW_TRY(check_unfused(ctx, root));
-    TW_TRY(without_none(ctx, root, &root));
-    TW_TRY(tw_limits_of_tree(root, network->model, machine, ctx->arena, &ctx->diag, limits));
-    *out = limits;
-    return TW_OK;
-}
-
-static tw_status eval(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
-                      const tw_network_plan **out)
-{
-    static const tw_search_options any = {0};
-    static const tw_network_search_options none = {.search = &any};
-    tw_model mapped;
-    tw_mapping some;
-    tw_op_map *map;
-    const tw_node *root;
-    TW_TRY(read_tree(ctx, path, &root));
-    TW_TRY(refuse_groups(ctx, root));
-    TW_TRY(check_names(ctx, network, root));
-    TW_TRY(check_unfused(ctx, root));
-    TW_TRY(check_complete(ctx, network, machine, root->loc.file, root));
-    TW_TRY(without_none(ctx, root, &root));
-    TW_TRY(list_mapped(ctx, network, machine, root, &mapped));
-    TW_TRY(tw_mapping_of_tree(root, &mapped, machine, ctx->arena, &ctx->diag, &some));
-    TW_ALLOC(ctx->arena, map, network->n_layers + 1);
-    for (int i = 0, k = 0; i < network->n_layers; i++)
-        if (k < mapped.n_ops && mapped.op[k].name == network->model->op[i].name) map[i] = some.op[k++];
-    return tw_network_build(ctx, network, machine, &none, &(tw_mapping){network->n_layers, map}, out);
+    return tw_limits_open(ctx, network->model, machine, path, out);
 }
 
 tw_status tw_network_eval(tw_context *ctx, const tw_network *network, const tw_machine *machine,
                           const char *mapping_path, const tw_network_plan **out)
 {
+    static const tw_search_options any = {0};
+    static const tw_network_search_options none = {.search = &any};
+    const tw_mapping *mapping;
+    TW_TRY(tw_mapping_open(ctx, network->model, machine, mapping_path, &mapping));
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    tw_status status = eval(ctx, network, machine, mapping_path, out);
+    tw_status status = tw_network_build(ctx, network, machine, &none, mapping, out);
     tw_arena_rewind(ctx->scratch, mark);
     return status;
 }
 
-int tw_network_plan_n_layers(const tw_network_plan *plan) { return plan->network->n_layers; }
+int tw_network_plan_n_layers(const tw_network_plan *plan) { return plan->network->layers.n; }
 tw_layer_info tw_network_plan_layer(const tw_network_plan *plan, int i)
 {
-    const tw_layer *layer = &plan->network->layer[i];
-    return (tw_layer_info){.name = plan->network->model->op[i].name,
-                           .first_step = layer->first_step,
-                           .n_steps = layer->n_steps,
-                           .model = layer->model,
+    const tw_network *net = plan->network;
+    return (tw_layer_info){.name = net->layer[i]->name,
+                           .first_step = net->layers.first[i],
+                           .n_steps = net->layers.count[i],
+                           .model = net->layer[i],
                            .plan = plan->plan[i],
                            .refusal = plan->refusal[i],
-                           .foreign = is_foreign(plan->machine, &layer->model->op[0])};
+                           .foreign = !tw_machine_computes(plan->machine, &net->layer[i]->op[0])};
 }
 const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan) { return &plan->totals; }
 const tw_network_memory *tw_network_plan_memory(const tw_network_plan *plan) { return &plan->memory; }
@@ -460,8 +292,8 @@ tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *p
 /* "  conv1: none" of the layers that have no plan although the machine computes them. */
 static void print_none(const tw_network_plan *plan, tw_text *text)
 {
-    for (int i = 0; i < plan->network->n_layers; i++)
-        if (!plan->plan[i] && !is_foreign(plan->machine, &plan->network->model->op[i]))
+    for (int i = 0; i < plan->network->layers.n; i++)
+        if (!plan->plan[i] && tw_machine_computes(plan->machine, &plan->network->model->op[i]))
             tw_text_printf(text, "  %s: none\n", plan->network->model->op[i].name);
 }
 
@@ -473,9 +305,9 @@ tw_status tw_network_print_mapping(tw_context *ctx, const tw_network_plan *plan,
     int n = 0;
     tw_text text = {0};
     tw_arena_mark mark = tw_arena_save(ctx->scratch);
-    TW_ALLOC(ctx->scratch, map, net->n_layers + 1);
-    TW_ALLOC(ctx->scratch, op, net->n_layers + 1);
-    for (int i = 0; i < net->n_layers; i++) {
+    TW_ALLOC(ctx->scratch, map, net->layers.n + 1);
+    TW_ALLOC(ctx->scratch, op, net->layers.n + 1);
+    for (int i = 0; i < net->layers.n; i++) {
         if (!plan->plan[i]) continue;
         op[n] = net->model->op[i];
         map[n++] = plan->plan[i]->mapping->op[0];

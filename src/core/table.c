@@ -78,3 +78,15 @@ void *tw_table_entry(tw_table *table, const int64_t *key, int n, bool *found)
     table->n++;
     return value;
 }
+
+void *tw_table_text(tw_table *table, const char *text, bool *found)
+{
+    size_t len = strlen(text), words = len / sizeof(int64_t) + 1;
+    tw_arena_mark mark = tw_arena_save(table->arena);
+    int64_t *key = TW_NEW(table->arena, int64_t, words);
+    if (!key) return NULL;
+    memcpy(key, text, len);
+    void *value = tw_table_entry(table, key, (int)words, found);
+    if (*found) tw_arena_rewind(table->arena, mark);
+    return value;
+}

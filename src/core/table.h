@@ -10,4 +10,6 @@ typedef struct tw_table tw_table;
 tw_table *tw_table_new(size_t value_size, tw_arena *arena);
 /* The value of this key, made if need be; *found tells whether it was there. NULL when out of memory. */
 void *tw_table_entry(tw_table *table, const int64_t *key, int n, bool *found);
+/* The same with a text for a key. */
+void *tw_table_text(tw_table *table, const char *text, bool *found);
 #endif

@@ -69,7 +69,7 @@ static int64_t least_in_sequence(const scene *s, const tw_level_limits *level)
     for (int i = 0; i < tw_op_output(op); i++) {
         const tw_tensor *tensor = &s->model.tensor[op->operand[i].tensor];
         if (innermost >= 0 && !(tw_operand_loops(&op->operand[i]) >> innermost & 1)) continue;
-        int64_t units = tw_machine_units(&machine, tensor->dtype, tw_tensor_elems(tensor));
+        int64_t units = tw_machine_units(&machine, tensor->dtype, tw_operand_elems(&op->operand[i]));
         loads = tw_max(loads, tw_busy_of(&machine.engine[link], 1, units));
     }
     return loads + tw_busy_of(compute, 1, tw_op_points(op));

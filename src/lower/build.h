@@ -27,9 +27,6 @@ enum { TW_VAR_HELD = TW_MAX_OPERANDS - 1, TW_N_VARS = TW_VAR_HELD + TW_MAX_HELD 
 typedef struct tw_lowered_nest { /* a step in the making */
     const char *suffix;
     tw_op op;
-    int net[TW_MAX_OPERANDS]; /* net tensors of the operands   */
-    int held[TW_MAX_HELD];    /* and of what is held           */
-    tw_selection select[TW_MAX_OPERANDS];
     tw_formula_draft value, finish;
     int value_is, finish_is; /* index of the result, -1: none */
 } tw_lowered_nest;
@@ -44,10 +41,11 @@ typedef struct tw_lowering {
     const tw_graph_file *file;
     const tw_lower_options *options;
     tw_arena *arena;
-    tw_net_tensor *tensor;
-    tw_step *step;
-    tw_fold *fold;
-    int n_tensors, n_steps, n_folds, n_views, tensor_room, step_room, fold_room;
+    tw_tensor *tensor;
+    tw_tensor_source *source; /* per tensor */
+    tw_op *step;
+    tw_fold_info *fold;
+    int n_tensors, n_steps, n_folds, n_views, tensor_room, source_room, step_room, fold_room;
     int *tensor_of_value;
     bool *made_of_constants; /* per value: computed of constants of the file (constants.c) */
     bool *made_of_given;     /* per value: an input whose elements are given, or computed of one */

@@ -198,56 +198,46 @@ typedef struct
 static bool varies(const search *s, int tensor)
 {
     if (tensor < 0) return false;
-    const tw_net_tensor *t = &s->l->tensor[tensor];
-    return s->root_varies[t->root] || (t->value >= 0 && s->l->made_of_given[t->value]);
+    int value = s->l->source[tensor].value;
+    return s->root_varies[s->l->tensor[tensor].root] || (value >= 0 && s->l->made_of_given[value]);
 }
 
-static bool any_varies(const search *s, const int *tensor, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (varies(s, tensor[i])) return true;
-    return false;
-}
+static int64_t bytes_of(const tw_lowering *l, int tensor) { return tensor < 0 ? 0 : l->tensor[tensor].bytes; }
 
-static int64_t bytes_of(const tw_lowering *l, const int *tensor, int n)
+/* What a step holds is small. */
+static bool step_is_too_large(const tw_lowering *l, const tw_op *step)
 {
-    int64_t sum = 0;
-    for (int i = 0; i < n; i++)
-        if (tensor[i] >= 0) sum = saturated_sum(sum, l->tensor[tensor[i]].bytes);
-    return sum;
-}
-
-static bool step_is_too_large(const tw_lowering *l, const tw_step *step)
-{
-    bool tiled = step->kind == TW_STEP_TILED;
-    int64_t read =
-        tiled ? bytes_of(l, step->operand, step->n_operands - 1) : bytes_of(l, step->input, step->n_inputs);
-    int64_t made =
-        tiled ? l->tensor[step->operand[step->n_operands - 1]].bytes : bytes_of(l, step->output, step->n_outputs);
+    int64_t read = 0, made = 0;
+    int n_held = step->kind == TW_OP_DESCRIBED ? step->n_held : 0;
+    for (int i = 0; i < tw_op_n_reads(step) - n_held; i++)
+        read = saturated_sum(read, bytes_of(l, tw_op_read(step, i)));
+    for (int i = 0; i < tw_op_n_writes(step); i++) made = saturated_sum(made, bytes_of(l, tw_op_written(step, i)));
     return is_too_large(made, read);
 }
 
-static bool outputs_vary(const search *s, const tw_step *step)
+static bool outputs_vary(const search *s, const tw_op *step)
 {
-    if (step->kind == TW_STEP_TILED) return varies(s, step->operand[step->n_operands - 1]);
-    return any_varies(s, step->output, step->n_outputs);
+    for (int i = 0; i < tw_op_n_writes(step); i++)
+        if (varies(s, tw_op_written(step, i))) return true;
+    return false;
 }
 
-static bool inputs_vary(const search *s, const tw_step *step)
+static bool inputs_vary(const search *s, const tw_op *step)
 {
-    if (step->kind != TW_STEP_TILED) return any_varies(s, step->input, step->n_inputs);
-    return any_varies(s, step->operand, step->n_operands - 1) || any_varies(s, step->held, step->model->op->n_held);
+    for (int i = 0; i < tw_op_n_reads(step); i++)
+        if (varies(s, tw_op_read(step, i))) return true;
+    return false;
 }
 
 /* A step that cannot be done before the network runs, whatever it reads. */
-static bool is_bound(const tw_lowering *l, const tw_step *step)
+static bool is_bound(const tw_lowering *l, const tw_op *step)
 {
-    if (step->kind == TW_STEP_UNKNOWN) return true;
-    for (int i = 0; i < step->n_nodes; i++)
-        if (is_random(&l->file->graph[step->graph].node[step->node[i]])) return true;
-    for (int i = 0; step->kind == TW_STEP_HOST && i < step->n_outputs; i++)
-        if (step->output[i] >= 0 && !l->tensor[step->output[i]].known) return true;
-    return (step->kind == TW_STEP_HOST && step->n_inputs == 0) || step_is_too_large(l, step);
+    if (step->kind == TW_OP_UNKNOWN) return true;
+    for (int i = 0; i < step->from.n_nodes; i++)
+        if (is_random(&l->file->graph[step->from.graph].node[step->from.node[i]])) return true;
+    for (int i = 0; i < step->n_outputs; i++)
+        if (step->output[i] >= 0 && l->tensor[step->output[i]].unshaped) return true;
+    return (step->kind == TW_OP_HOST && step->n_inputs == 0) || step_is_too_large(l, step);
 }
 
 static void set_varying(search *s, int tensor)
@@ -259,19 +249,19 @@ static void set_varying(search *s, int tensor)
 
 static void visit(search *s, int i)
 {
-    const tw_step *step = &s->l->step[i];
+    const tw_op *step = &s->l->step[i];
     if (!s->step_varies[i] && !inputs_vary(s, step) && !outputs_vary(s, step)) return;
     s->step_varies[i] = true;
-    if (step->kind == TW_STEP_TILED) set_varying(s, step->operand[step->n_operands - 1]);
-    for (int k = 0; step->kind != TW_STEP_TILED && k < step->n_outputs; k++) set_varying(s, step->output[k]);
+    for (int k = 0; k < tw_op_n_writes(step); k++) set_varying(s, tw_op_written(step, k));
 }
 
 /* A tensor that somebody makes: the file, this folder, or a step. */
 static bool is_made(const tw_lowering *l, int t, const bool *written)
 {
-    const tw_net_tensor *tensor = &l->tensor[t];
-    bool in_file = tensor->value >= 0 && is_file_constant(l, tensor->value);
-    return written[t] || in_file || tensor->literal || (tensor->known && tensor->n_elems == 0);
+    const tw_tensor_source *from = &l->source[t];
+    bool in_file = from->value >= 0 && is_file_constant(l, from->value);
+    return written[t] || in_file || from->literal ||
+           (!l->tensor[t].unshaped && tw_tensor_elems(&l->tensor[t]) == 0);
 }
 
 static tw_status search_init(search *s, tw_lowering *l, bool *written)
@@ -280,10 +270,9 @@ static tw_status search_init(search *s, tw_lowering *l, bool *written)
     TW_ALLOC(l->arena, s->root_varies, l->n_tensors + 1);
     TW_ALLOC(l->arena, s->step_varies, l->n_steps + 1);
     for (int i = 0; i < l->n_steps; i++) {
-        const tw_step *step = &l->step[i];
-        if (step->kind == TW_STEP_TILED) written[l->tensor[step->operand[step->n_operands - 1]].root] = true;
-        for (int k = 0; step->kind != TW_STEP_TILED && k < step->n_outputs; k++)
-            if (step->output[k] >= 0) written[l->tensor[step->output[k]].root] = true;
+        const tw_op *step = &l->step[i];
+        for (int k = 0; k < tw_op_n_writes(step); k++)
+            if (tw_op_written(step, k) >= 0) written[l->tensor[tw_op_written(step, k)].root] = true;
         s->step_varies[i] = is_bound(l, step);
     }
     for (int t = 0; t < l->n_tensors; t++)
@@ -300,9 +289,9 @@ static void settle_roles(tw_lowering *l, const search *s, const bool *written)
 }
 
 /* A step that would be constant were it not for its size. */
-static void note_too_large(tw_lowering *l, const search *s, const tw_step *step)
+static void note_too_large(tw_lowering *l, const search *s, const tw_op *step)
 {
-    if (step->kind == TW_STEP_UNKNOWN || !step_is_too_large(l, step) || inputs_vary(s, step)) return;
+    if (step->kind == TW_OP_UNKNOWN || !step_is_too_large(l, step) || inputs_vary(s, step)) return;
     if (tw_room_for(l, &l->too_large, l->n_too_large, &l->too_large_room, sizeof *l->too_large))
         l->too_large[l->n_too_large++] = step->name;
 }
@@ -319,7 +308,7 @@ tw_status tw_constants_set_apart(tw_lowering *l)
         for (int i = 0; i < l->n_steps; i++) visit(&s, i);
     } while (s.changed);
     for (int i = 0; i < l->n_steps; i++) {
-        l->step[i].constant = !s.step_varies[i];
+        l->step[i].from.constant = !s.step_varies[i];
         if (s.step_varies[i]) note_too_large(l, &s, &l->step[i]);
     }
     settle_roles(l, &s, written);
@@ -328,27 +317,21 @@ tw_status tw_constants_set_apart(tw_lowering *l)
 
 /* ---- counting ---- */
 
-static void read_by(const tw_lowering *l, bool *read, const int *tensor, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (tensor[i] >= 0) read[l->tensor[tensor[i]].root] = true;
-}
-
 tw_status tw_constants_count(const tw_lowering *l, tw_lowered *out)
 {
     bool *read;
     TW_ALLOC(l->arena, read, l->n_tensors + 1);
-    for (int s = 0; s < out->n_steps; s++) {
-        const tw_step *step = &out->step[s];
-        bool tiled = step->kind == TW_STEP_TILED;
-        read_by(l, read, tiled ? step->operand : step->input, tiled ? step->n_operands - 1 : step->n_inputs);
-        if (tiled) read_by(l, read, step->held, step->model->op->n_held);
-    }
+    for (int s = 0; s < out->graph.n_ops; s++)
+        for (int i = 0; i < tw_op_n_reads(&out->graph.op[s]); i++) {
+            int tensor = tw_op_read(&out->graph.op[s], i);
+            if (tensor >= 0) read[l->tensor[tensor].root] = true;
+        }
     for (int t = 0; t < l->n_tensors; t++)
-        if (l->tensor[t].is_output) read_by(l, read, &t, 1);
+        if (l->tensor[t].is_output) read[l->tensor[t].root] = true;
     for (int t = 0; t < l->n_tensors; t++) {
-        const tw_net_tensor *tensor = &l->tensor[t];
-        bool made = tensor->value >= 0 ? !is_file_constant(l, tensor->value) : !tensor->literal;
+        const tw_tensor *tensor = &l->tensor[t];
+        const tw_tensor_source *from = &l->source[t];
+        bool made = from->value >= 0 ? !is_file_constant(l, from->value) : !from->literal;
         if (tensor->root != t || tensor->role != TW_ROLE_CONSTANT || !read[t]) continue;
         out->weight_bytes = saturated_sum(out->weight_bytes, tensor->bytes);
         if (!made) continue;

@@ -88,18 +88,14 @@ void tw_add_host(tw_lowering *l, const char *why)
     if (l->no_memory || !tw_room_for_step(l)) return;
     *node = l->index;
     bool knows = tw_ref_knows(l->node);
-    l->step[l->n_steps++] = (tw_step){.name = l->name,
-                                      .op = l->node->op,
-                                      .graph = l->graph,
-                                      .n_nodes = 1,
-                                      .in_branch = l->in_branch,
-                                      .kind = knows ? TW_STEP_HOST : TW_STEP_UNKNOWN,
-                                      .why = why,
-                                      .node = node,
-                                      .n_inputs = in.n,
-                                      .n_outputs = l->node->n_outputs,
-                                      .input = in.item,
-                                      .output = output};
+    l->step[l->n_steps++] = (tw_op){.name = l->name,
+                                    .kind = knows ? TW_OP_HOST : TW_OP_UNKNOWN,
+                                    .from = {l->node->op, l->graph, 1, node, false, l->in_branch},
+                                    .why = why,
+                                    .n_inputs = in.n,
+                                    .n_outputs = l->node->n_outputs,
+                                    .input = in.item,
+                                    .output = output};
 }
 
 /* ---- If ---- */

@@ -204,9 +204,7 @@ static void fold_node(tw_lowering *l, const tw_node_group *group, const tw_onnx_
 static bool is_open_for(tw_lowering *l, const tw_node_group *group)
 {
     const tw_onnx_node *first = &l->file->graph[l->graph].node[group->node[0]];
-    const tw_lowered_nest *nest = &l->nest;
-    return l->nest_open && !tw_refused(l) &&
-           nest->net[tw_op_output(&nest->op)] == l->tensor_of_value[first->output[0]];
+    return l->nest_open && !tw_refused(l) && tw_op_written(&l->nest.op, 0) == l->tensor_of_value[first->output[0]];
 }
 
 bool tw_fold_group(tw_lowering *l, const tw_node_group *group)
@@ -228,7 +226,7 @@ bool tw_fold_group(tw_lowering *l, const tw_node_group *group)
         return false;
     }
     tw_set_tail(l, find_known(&k, group->value));
-    l->nest.net[tw_op_output(&l->nest.op)] = tw_tensor_of(l, group->value);
+    l->nest.op.operand[tw_op_output(&l->nest.op)].tensor = tw_tensor_of(l, group->value);
     return true;
 }
 

@@ -104,7 +104,7 @@ static void record_folds(tw_lowering *l, const tw_node_group *group, int first)
         if (!tw_room_for(l, &l->fold, l->n_folds, &l->fold_room, sizeof *l->fold)) return;
         const tw_onnx_node *node = &l->file->graph[l->graph].node[group->node[i]];
         const char *name = node->name[0] ? node->name : tw_say(l, "%s_%d", node->op, group->node[i]);
-        l->fold[l->n_folds++] = (tw_fold){name, node->op, l->name};
+        l->fold[l->n_folds++] = (tw_fold_info){name, node->op, l->name};
     }
 }
 
@@ -274,14 +274,14 @@ void tw_lower_graph(tw_lowering *l, int graph, const char *prefix)
 
 static int by_kind(const void *a, const void *b)
 {
-    const tw_count *x = a, *y = b;
+    const tw_undescribed *x = a, *y = b;
     int order = strcmp(x->op, y->op);
     return order ? order : strcmp(x->why, y->why);
 }
 
 static int by_count(const void *a, const void *b)
 {
-    const tw_count *x = a, *y = b;
+    const tw_undescribed *x = a, *y = b;
     int order = (x->n < y->n) - (x->n > y->n);
     return order ? order : by_kind(a, b);
 }
@@ -289,12 +289,12 @@ static int by_count(const void *a, const void *b)
 /* HOST and UNKNOWN steps by operator and reason. */
 static tw_status count_undescribed(const tw_lowering *l, tw_lowered *out)
 {
-    tw_count *count;
+    tw_undescribed *count;
     TW_ALLOC(l->arena, count, l->n_steps + 1);
     int n = 0, n_kinds = 0;
     for (int s = 0; s < l->n_steps; s++)
-        if (l->step[s].kind != TW_STEP_TILED && !l->step[s].constant)
-            count[n++] = (tw_count){l->step[s].op, 1, l->step[s].why};
+        if (l->step[s].kind != TW_OP_DESCRIBED && !l->step[s].from.constant)
+            count[n++] = (tw_undescribed){l->step[s].from.what, l->step[s].why, 1};
     qsort(count, (size_t)n, sizeof *count, by_kind);
     for (int i = 0; i < n; i++)
         if (n_kinds > 0 && by_kind(&count[n_kinds - 1], &count[i]) == 0)
@@ -311,12 +311,12 @@ static tw_status check_strictly(const tw_lowering *l, tw_diag *diag)
 {
     tw_status status = TW_OK;
     for (int s = 0; s < l->n_steps && l->options->strict; s++) {
-        const tw_step *step = &l->step[s];
-        if (step->kind == TW_STEP_TILED || step->constant) continue;
-        const tw_onnx_node *node = &l->file->graph[step->graph].node[step->node[0]];
+        const tw_op *step = &l->step[s];
+        if (step->kind == TW_OP_DESCRIBED || step->from.constant) continue;
+        const tw_onnx_node *node = &l->file->graph[step->from.graph].node[step->from.node[0]];
         status = tw_diag_error(diag, (tw_loc){.file = l->file->path},
-                               "node '%s' (%s) at byte %" PRId64 " is not described: %s", step->name, step->op,
-                               node->offset, step->why);
+                               "node '%s' (%s) at byte %" PRId64 " is not described: %s", step->name,
+                               step->from.what, node->offset, step->why);
     }
     return status;
 }
@@ -332,19 +332,16 @@ static void mark_ends(tw_lowering *l, bool outputs)
     }
 }
 
-/* The steps of the network, and those that make its constants, each in their order. */
-static tw_status split_steps(const tw_lowering *l, tw_lowered *out)
+/* The steps of the network, or those that make its constants, in their order. */
+static tw_status pick_steps(const tw_lowering *l, bool constant, const char *name, tw_model *out)
 {
-    tw_step *step, *constant;
-    TW_ALLOC(l->arena, step, l->n_steps + 1);
-    TW_ALLOC(l->arena, constant, l->n_steps + 1);
+    tw_op *op;
+    int n = 0;
+    for (int s = 0; s < l->n_steps; s++) n += l->step[s].from.constant == constant;
+    TW_ALLOC(l->arena, op, n + 1);
+    *out = (tw_model){name, l->n_tensors, l->tensor, 0, op};
     for (int s = 0; s < l->n_steps; s++)
-        if (l->step[s].constant)
-            constant[out->n_constant_steps++] = l->step[s];
-        else
-            step[out->n_steps++] = l->step[s];
-    out->step = step;
-    out->constant_step = constant;
+        if (l->step[s].from.constant == constant) op[out->n_ops++] = l->step[s];
     return TW_OK;
 }
 
@@ -356,16 +353,16 @@ static tw_status hand_over(tw_lowering *l, tw_diag *diag, const tw_lowered **out
     TW_TRY(check_strictly(l, diag));
     TW_ALLOC(l->arena, lowered, 1);
     *lowered = (tw_lowered){.shapes = l->shapes,
-                            .n_tensors = l->n_tensors,
+                            .source = l->source,
                             .n_folds = l->n_folds,
                             .n_views = l->n_views,
-                            .tensor = l->tensor,
                             .fold = l->fold,
                             .tensor_of_value = l->tensor_of_value,
                             .n_constant_nodes = l->n_constant_nodes,
                             .n_too_large = l->n_too_large,
                             .too_large = l->too_large};
-    TW_TRY(split_steps(l, lowered));
+    TW_TRY(pick_steps(l, false, "network", &lowered->graph));
+    TW_TRY(pick_steps(l, true, "constants", &lowered->constants));
     TW_TRY(tw_constants_count(l, lowered));
     TW_TRY(count_undescribed(l, lowered));
     *out = lowered;

@@ -57,8 +57,7 @@ int tw_add_operand(tw_lowering *l, tw_seen seen)
         tw_refuse(l, seen.tensor < 0 ? "an input is missing" : "too many operands");
         return 0;
     }
-    l->nest.net[op->n_operands] = seen.tensor;
-    op->operand[op->n_operands] = (tw_operand){.name = operand_names[op->n_operands], .tensor = op->n_operands};
+    op->operand[op->n_operands] = (tw_operand){.name = operand_names[op->n_operands], .tensor = seen.tensor};
     return op->n_operands++;
 }
 
@@ -110,7 +109,7 @@ static bool is_narrowing(const tw_lowering *l, tw_dtype out)
     const tw_lowered_nest *nest = &l->nest;
     bool wide = false;
     for (int i = 0; i < tw_op_output(&nest->op); i++)
-        wide |= tw_dtype_bytes(tw_dtype_of(l, l->tensor[nest->net[i]].type)) >= tw_dtype_bytes(out);
+        wide |= tw_dtype_bytes(l->tensor[nest->op.operand[i].tensor].dtype) >= tw_dtype_bytes(out);
     return wide;
 }
 
@@ -137,23 +136,22 @@ int tw_hold(tw_lowering *l, tw_seen seen, int loop)
 {
     tw_op *op = &l->nest.op;
     for (int h = 0; h < op->n_held; h++)
-        if (l->nest.held[h] == seen.tensor && op->held[h].loop == loop) return TW_VAR_HELD + h;
+        if (op->held[h].tensor == seen.tensor && op->held[h].loop == loop) return TW_VAR_HELD + h;
     if (op->n_held == TW_MAX_HELD || seen.tensor < 0) {
         tw_refuse(l, "too many values to hold");
         return TW_VAR_HELD;
     }
-    if (l->tensor[seen.tensor].n_elems != (loop < 0 ? 1 : op->loop[loop].extent))
+    if (tw_tensor_elems(&l->tensor[seen.tensor]) != (loop < 0 ? 1 : op->loop[loop].extent))
         tw_refuse(l, "a vector does not fit its axis");
-    op->held[op->n_held] = (tw_held){held_names[op->n_held], loop};
-    l->nest.held[op->n_held] = seen.tensor;
+    op->held[op->n_held] = (tw_held){held_names[op->n_held], loop, seen.tensor};
     return TW_VAR_HELD + op->n_held++;
 }
 
 static const tw_array *known_elements(const tw_lowering *l, tw_seen seen)
 {
     if (seen.tensor < 0) return NULL;
-    const tw_net_tensor *t = &l->tensor[seen.tensor];
-    return t->value >= 0 ? tw_shape_of(l, t->value)->constant : t->literal;
+    const tw_tensor_source *from = &l->source[seen.tensor];
+    return from->value >= 0 ? tw_shape_of(l, from->value)->constant : from->literal;
 }
 
 /* Bounds and halves stand in formulas as they are; a scale that somebody has measured is held, so that layers that
@@ -228,26 +226,14 @@ static void settle_formulas(tw_lowering *l)
 
 /* ---- steps ---- */
 
-static void settle_tensors(tw_lowering *l, tw_tensor *tensor)
+/* Every operand is its tensor as a whole, in some shape, or rows of all of it. */
+static void check_operands(tw_lowering *l)
 {
     const tw_op *op = &l->nest.op;
-    for (int i = 0; i < op->n_operands; i++) {
-        tw_dtype dtype = tw_dtype_of(l, l->tensor[l->nest.net[i]].type);
-        if (dtype == TW_N_DTYPES) tw_refuse(l, "no numbers");
-        tensor[i] = (tw_tensor){.name = op->operand[i].name, .dtype = dtype, .n_axes = op->operand[i].n_axes};
-        for (int a = 0; a < op->operand[i].n_axes; a++) tensor[i].extent[a] = op->operand[i].axis[a].extent;
-    }
-}
-
-/* Every operand is its tensor as a whole, in some shape, or rows of all of it. */
-static void check_elems(tw_lowering *l, const tw_tensor *tensor)
-{
-    for (int i = 0; i < l->nest.op.n_operands; i++) {
-        const tw_selection *s = &l->nest.select[i];
-        int64_t whole = tw_product((const int64_t[]){s->outer, s->extent, s->inner}, 3),
-                rows = tw_product((const int64_t[]){s->outer, s->count, s->inner}, 3);
-        int64_t n = tw_product(tensor[i].extent, tensor[i].n_axes), want = l->tensor[l->nest.net[i]].n_elems;
-        if (s->count > 0 ? whole != want || rows != n : n != want) tw_refuse(l, "shapes contradict each other");
+    for (int i = 0; i < op->n_operands && !tw_refused(l); i++) {
+        const tw_tensor *tensor = &l->tensor[op->operand[i].tensor];
+        if (tensor->dtype == TW_N_DTYPES) tw_refuse(l, "no numbers");
+        if (!tw_operand_sees(&op->operand[i], tensor)) tw_refuse(l, "shapes contradict each other");
     }
 }
 
@@ -258,38 +244,29 @@ static void mark_weights(const tw_lowering *l, tw_op *op)
     bool all = true;
     if (op->compute != TW_MULTIPLY_ADD) return;
     for (int i = 0; i < tw_op_output(op); i++) {
-        op->operand[i].weights = l->tensor[l->nest.net[i]].role == TW_ROLE_CONSTANT;
+        op->operand[i].weights = l->tensor[op->operand[i].tensor].role == TW_ROLE_CONSTANT;
         all &= op->operand[i].weights;
     }
     if (all) op->operand[0].weights = false;
 }
 
-/* The nest as it stands. */
-static const tw_model *model_of(tw_lowering *l)
-{
-    tw_model *model = TW_NEW(l->arena, tw_model, 1);
-    tw_op *op = TW_NEW(l->arena, tw_op, 1);
-    tw_tensor *tensor = TW_NEW(l->arena, tw_tensor, TW_MAX_OPERANDS);
-    if (!model || !op || !tensor) {
-        l->no_memory = true;
-        return NULL;
-    }
-    settle_tensors(l, tensor);
-    if (tw_refused(l)) return NULL;
-    check_elems(l, tensor);
-    *op = l->nest.op;
-    mark_weights(l, op);
-    *model = (tw_model){.name = "layer", .n_tensors = op->n_operands, .tensor = tensor, .n_ops = 1, .op = op};
-    return model;
-}
-
-static const tw_model *settled_model(tw_lowering *l)
+/* The nest as the node describes it. */
+static void settle(tw_lowering *l)
 {
     tw_op *op = &l->nest.op;
     if (op->compute == TW_MAP && op->n_operands > 0)
-        op->accumulator = tw_dtype_of(l, l->tensor[l->nest.net[tw_op_output(op)]].type);
+        op->accumulator = l->tensor[op->operand[tw_op_output(op)].tensor].dtype;
     settle_formulas(l);
-    return tw_refused(l) ? NULL : model_of(l);
+    check_operands(l);
+}
+
+static void check_nest(tw_lowering *l)
+{
+    const tw_model graph = {.n_tensors = l->n_tensors, .tensor = l->tensor};
+    tw_diag diag = {0};
+    if (!tw_refused(l) && tw_model_check_op(&graph, &l->nest.op, &diag) != TW_OK)
+        tw_refuse(l, tw_say(l, "%s", diag.last ? diag.last : "not a sound description"));
+    tw_diag_release(&diag);
 }
 
 static void simplify(tw_lowering *l)
@@ -298,44 +275,27 @@ static void simplify(tw_lowering *l)
 }
 
 /* The fewest loops for the work that the node describes. Constants that have become smaller may allow fewer still. */
-static const tw_model *simplified_model(tw_lowering *l)
+static void simplify_nest(tw_lowering *l)
 {
+    if (tw_refused(l)) return;
     tw_op_drop_ones(&l->nest.op);
     tw_trim_views(l);
     simplify(l);
     if (!tw_refused(l) && tw_trim_constants(l)) simplify(l);
-    return tw_refused(l) ? NULL : model_of(l);
+    check_operands(l);
 }
 
-static bool is_sound(tw_lowering *l, const tw_model *model)
-{
-    tw_diag diag = {0};
-    bool sound = tw_model_check(model, &diag) == TW_OK;
-    if (!sound) tw_refuse(l, tw_say(l, "%s", diag.last ? diag.last : "not a sound description"));
-    tw_diag_release(&diag);
-    return sound;
-}
-
-void tw_nest_end(tw_lowering *l, const char *op, int n_nodes, const int *node)
+void tw_nest_end(tw_lowering *l, const char *what, int n_nodes, const int *node)
 {
     l->nest_open = false;
     if (tw_refused(l)) return;
-    const tw_model *model = settled_model(l);
-    if (tw_refused(l) || !is_sound(l, model)) return;
-    model = simplified_model(l);
-    if (tw_refused(l)) return;
-    if (!tw_room_for_step(l)) return;
-    tw_step *step = &l->step[l->n_steps++];
-    *step = (tw_step){.name = tw_say(l, "%s%s", l->name, l->nest.suffix),
-                      .op = op,
-                      .kind = TW_STEP_TILED,
-                      .graph = l->graph,
-                      .in_branch = l->in_branch,
-                      .n_nodes = n_nodes,
-                      .node = node,
-                      .model = model,
-                      .n_operands = model->op->n_operands};
-    memcpy(step->operand, l->nest.net, sizeof step->operand);
-    memcpy(step->held, l->nest.held, sizeof step->held);
-    memcpy(step->select, l->nest.select, sizeof step->select);
+    settle(l);
+    check_nest(l);
+    simplify_nest(l);
+    if (tw_refused(l) || !tw_room_for_step(l)) return;
+    tw_op *step = &l->step[l->n_steps++];
+    *step = l->nest.op;
+    mark_weights(l, step);
+    step->name = tw_say(l, "%s%s", l->name, l->nest.suffix);
+    step->from = (tw_op_origin){what, l->graph, n_nodes, node, false, l->in_branch};
 }

@@ -1,23 +1,32 @@
 /* src/lower/print.c - the text of a lowered network. */
 #include "lower/lower.h"
 
-static void print_tensor(const tw_lowered *lowered, int t, tw_text *out)
+static void print_tensor(const tw_model *graph, int t, tw_text *out)
 {
     if (t < 0) {
         tw_text_printf(out, "-");
         return;
     }
-    const tw_net_tensor *tensor = &lowered->tensor[t];
+    const tw_tensor *tensor = &graph->tensor[t];
     tw_text_printf(out, "%s", tensor->name);
     if (tensor->root != t || tensor->offset)
-        tw_text_printf(out, "=%s+%" PRId64, lowered->tensor[tensor->root].name, tensor->offset);
+        tw_text_printf(out, "=%s+%" PRId64, graph->tensor[tensor->root].name, tensor->offset);
 }
 
-static void print_list(const tw_lowered *lowered, const char *before, const int *tensor, int n, tw_text *out)
+/* Some of the tensors that the operator reads. */
+static void print_reads(const tw_model *graph, const tw_op *op, const char *before, tw_span reads, tw_text *out)
 {
-    for (int i = 0; i < n; i++) {
-        tw_text_printf(out, "%s", i ? ", " : before);
-        print_tensor(lowered, tensor[i], out);
+    for (int64_t i = reads.lo; i < reads.hi; i++) {
+        tw_text_printf(out, "%s", i > reads.lo ? ", " : before);
+        print_tensor(graph, tw_op_read(op, (int)i), out);
+    }
+}
+
+static void print_writes(const tw_model *graph, const tw_op *op, tw_text *out)
+{
+    for (int i = 0; i < tw_op_n_writes(op); i++) {
+        tw_text_printf(out, "%s", i ? ", " : " -> ");
+        print_tensor(graph, tw_op_written(op, i), out);
     }
 }
 
@@ -35,67 +44,69 @@ static void print_loops(const tw_op *op, tw_text *out)
 static void print_formulas(const tw_op *op, tw_text *out)
 {
     const char *name[TW_MAX_OPERANDS + TW_MAX_HELD];
-    int n = tw_op_output(op);
-    for (int i = 0; i < n; i++) name[i] = op->operand[i].name;
-    for (int h = 0; h < op->n_held; h++) name[n + h] = op->held[h].name;
+    (void)tw_op_value_names(op, name);
     if (op->value) {
         tw_text_printf(out, "; value ");
         tw_formula_print(op->value, name, out);
     }
-    name[0] = "sum";
-    for (int h = 0; h < op->n_held; h++) name[1 + h] = op->held[h].name;
+    (void)tw_op_finish_names(op, name);
     if (op->finish) {
         tw_text_printf(out, "; finish ");
         tw_formula_print(op->finish, name, out);
     }
 }
 
-static void print_tiled(const tw_lowered *lowered, const tw_step *step, tw_text *out)
+static void print_described(const tw_model *graph, const tw_op *op, tw_text *out)
 {
-    const tw_op *op = step->model->op;
+    int n = tw_op_output(op);
     tw_text_printf(out, "%s", tw_compute_name(op->compute));
     print_loops(op, out);
-    print_list(lowered, ": ", step->operand, step->n_operands - 1, out);
-    print_list(lowered, "; held ", step->held, op->n_held, out);
-    print_list(lowered, " -> ", &step->operand[step->n_operands - 1], 1, out);
-    for (int o = 0; o < step->n_operands; o++)
-        if (step->select[o].count > 0)
-            tw_text_printf(out, "; %s is %" PRId64 " of %" PRId64 " rows by %s", op->operand[o].name,
-                           step->select[o].count, step->select[o].extent, op->operand[step->select[o].index].name);
+    print_reads(graph, op, ": ", (tw_span){0, n}, out);
+    print_reads(graph, op, "; held ", (tw_span){n, n + op->n_held}, out);
+    print_writes(graph, op, out);
+    for (int o = 0; o < op->n_operands; o++) {
+        const tw_selection *rows = &op->operand[o].rows;
+        if (rows->count > 0)
+            tw_text_printf(out, "; %s is %" PRId64 " of %" PRId64 " rows by %s", op->operand[o].name, rows->count,
+                           rows->extent, op->operand[rows->index].name);
+    }
     print_formulas(op, out);
     tw_text_printf(out, "\n");
 }
 
-static void print_host(const tw_lowered *lowered, const tw_step *step, tw_text *out)
+static void print_host(const tw_model *graph, const tw_op *op, tw_text *out)
 {
-    tw_text_printf(out, "%s", step->kind == TW_STEP_HOST ? "host" : "unknown");
-    print_list(lowered, ": ", step->input, step->n_inputs, out);
-    print_list(lowered, " -> ", step->output, step->n_outputs, out);
-    tw_text_printf(out, " (%s)\n", step->why);
+    tw_text_printf(out, "%s", op->kind == TW_OP_HOST ? "host" : "unknown");
+    print_reads(graph, op, ": ", (tw_span){0, op->n_inputs}, out);
+    print_writes(graph, op, out);
+    tw_text_printf(out, " (%s)\n", op->why);
 }
 
-static void print_step(const tw_lowered *lowered, const tw_step *step, tw_text *out)
+static void print_steps(const tw_model *graph, tw_text *out)
 {
-    tw_text_printf(out, "%s%s [%s] ", step->constant ? "constant " : "", step->name, step->op);
-    if (step->kind == TW_STEP_TILED)
-        print_tiled(lowered, step, out);
-    else
-        print_host(lowered, step, out);
+    for (int s = 0; s < graph->n_ops; s++) {
+        const tw_op *op = &graph->op[s];
+        tw_text_printf(out, "%s%s [%s] ", op->from.constant ? "constant " : "", op->name, op->from.what);
+        if (op->kind == TW_OP_DESCRIBED)
+            print_described(graph, op, out);
+        else
+            print_host(graph, op, out);
+    }
 }
 
 void tw_lowered_print(const tw_lowered *lowered, tw_text *out)
 {
-    for (int s = 0; s < lowered->n_constant_steps; s++) print_step(lowered, &lowered->constant_step[s], out);
-    for (int s = 0; s < lowered->n_steps; s++) print_step(lowered, &lowered->step[s], out);
+    print_steps(&lowered->constants, out);
+    print_steps(&lowered->graph, out);
     for (int f = 0; f < lowered->n_folds; f++)
         tw_text_printf(out, "folded %s [%s] into %s\n", lowered->fold[f].node, lowered->fold[f].op,
                        lowered->fold[f].into);
     for (int i = 0; i < lowered->n_too_large; i++)
         tw_text_printf(out, "not computed before the network runs, too large: %s\n", lowered->too_large[i]);
-    if (lowered->n_constant_nodes > 0 || lowered->n_constant_steps > 0)
+    if (lowered->n_constant_nodes > 0 || lowered->constants.n_ops > 0)
         tw_text_printf(out,
                        "%d nodes and %d steps depend on constants alone; the network reads %d of their results\n",
-                       lowered->n_constant_nodes, lowered->n_constant_steps, lowered->n_constants);
-    tw_text_printf(out, "%d steps, %d tensors, %d folds, %d views\n", lowered->n_steps, lowered->n_tensors,
-                   lowered->n_folds, lowered->n_views);
+                       lowered->n_constant_nodes, lowered->constants.n_ops, lowered->n_constants);
+    tw_text_printf(out, "%d steps, %d tensors, %d folds, %d views\n", lowered->graph.n_ops,
+                   lowered->graph.n_tensors, lowered->n_folds, lowered->n_views);
 }

@@ -41,7 +41,7 @@ static row_loops add_row_loops(tw_lowering *l, const rows *r)
 static void set_selection(tw_lowering *l, int operand, int index, bool counts, const rows *r)
 {
     if (tw_refused(l)) return;
-    l->nest.select[operand] = (tw_selection){index, counts, r->outer, r->extent, r->count, r->inner};
+    l->nest.op.operand[operand].rows = (tw_selection){index, counts, r->outer, r->extent, r->count, r->inner};
     l->nest.op.operand[operand].scattered = r->outer == 1 ? 1 : 2;
 }
 
@@ -315,12 +315,3 @@ const tw_describer tw_select_ops[] = {
     {"ScatterND", "", lower_scatter_nd, false},     {"ScatterElements", "", lower_scatter_elements, false},
     {"Scatter", "", lower_scatter_elements, false}, {0},
 };
-
-/* ---- using ---- */
-
-int64_t tw_selection_at(const tw_selection *s, const tw_array *index, int64_t outer, int64_t row)
-{
-    int64_t at = tw_array_get_int(index, row);
-    if (at < 0) at += s->extent;
-    return at < 0 || at >= s->extent ? -1 : (outer * s->extent + at) * s->inner;
-}

@@ -127,15 +127,25 @@ const tw_shape_of_value *tw_shape_of(const tw_lowering *l, int value) { return &
 
 /* ---- the table ---- */
 
-/* Its number; width and bytes are settled here. */
-static int add_tensor(tw_lowering *l, tw_net_tensor tensor)
+/* A tensor in the making. */
+typedef struct entry {
+    tw_tensor tensor; /* root -1: itself */
+    tw_tensor_source source;
+} entry;
+
+/* Its number; type and bytes are settled here. */
+static int add_tensor(tw_lowering *l, entry e)
 {
-    if (!tw_room_for(l, &l->tensor, l->n_tensors, &l->tensor_room, sizeof *l->tensor)) return 0;
-    tw_dtype dtype = tw_dtype_of(l, tensor.type);
-    int64_t width = dtype == TW_N_DTYPES ? tw_onnx_type_bytes(tensor.type) : tw_dtype_bytes(dtype);
-    if (tensor.known && !tw_ckd_mul(tensor.n_elems, width, &tensor.bytes)) tensor.bytes = INT64_MAX;
-    if (tensor.root < 0) tensor.root = l->n_tensors;
-    l->tensor[l->n_tensors] = tensor;
+    if (!tw_room_for(l, &l->tensor, l->n_tensors, &l->tensor_room, sizeof *l->tensor) ||
+        !tw_room_for(l, &l->source, l->n_tensors, &l->source_room, sizeof *l->source))
+        return 0;
+    tw_tensor *t = &e.tensor;
+    t->dtype = tw_dtype_of(l, e.source.type);
+    int64_t width = t->dtype == TW_N_DTYPES ? tw_onnx_type_bytes(e.source.type) : tw_dtype_bytes(t->dtype);
+    if (!tw_ckd_mul(tw_tensor_elems(t), width, &t->bytes)) t->bytes = INT64_MAX;
+    if (t->root < 0) t->root = l->n_tensors;
+    l->tensor[l->n_tensors] = *t;
+    l->source[l->n_tensors] = e.source;
     return l->n_tensors++;
 }
 
@@ -146,19 +156,23 @@ static tw_tensor_role role_of(const tw_lowering *l, int value)
     return v->node < 0 ? TW_ROLE_INPUT : TW_ROLE_BETWEEN;
 }
 
-static tw_net_tensor tensor_of_value(const tw_lowering *l, int value)
+static void set_shape(tw_tensor *t, int n_dims, const int64_t *dim)
+{
+    _Static_assert((int)TW_MAX_TENSOR_AXES == (int)TW_ONNX_MAX_DIMS, "every tensor of a file is one of the graph");
+    t->n_axes = n_dims;
+    memcpy(t->extent, dim, (size_t)n_dims * sizeof *dim);
+}
+
+static entry tensor_of_value(const tw_lowering *l, int value)
 {
     const tw_shape_of_value *shape = tw_shape_of(l, value);
     const tw_value *v = &l->file->value[value];
-    tw_net_tensor t = {.name = v->name, .value = value, .role = role_of(l, value), .root = -1};
-    t.known = shape->known && shape->is_tensor;
-    t.type = shape->is_tensor ? shape->type : TW_ONNX_NONE;
-    if (!v->constant && t.role == TW_ROLE_CONSTANT) t.literal = shape->constant;
-    if (!t.known) return t;
-    t.n_dims = shape->n_dims;
-    t.n_elems = shape->n_elems;
-    memcpy(t.dim, shape->dim, sizeof t.dim);
-    return t;
+    entry e = {.tensor = {.name = v->name, .role = role_of(l, value), .root = -1}, .source = {.value = value}};
+    e.tensor.unshaped = !shape->known || !shape->is_tensor;
+    e.source.type = shape->is_tensor ? shape->type : TW_ONNX_NONE;
+    if (!v->constant && e.tensor.role == TW_ROLE_CONSTANT) e.source.literal = shape->constant;
+    if (!e.tensor.unshaped) set_shape(&e.tensor, shape->n_dims, shape->dim);
+    return e;
 }
 
 int tw_tensor_of(tw_lowering *l, int value)
@@ -172,8 +186,8 @@ tw_seen tw_see(tw_lowering *l, int value)
 {
     tw_seen seen = {.tensor = tw_tensor_of(l, value)};
     if (value < 0 || l->no_memory) return seen;
-    const tw_net_tensor *t = &l->tensor[seen.tensor];
-    return tw_reshaped(seen, t->n_dims, t->dim);
+    const tw_tensor *t = &l->tensor[seen.tensor];
+    return tw_reshaped(seen, t->n_axes, t->extent);
 }
 
 bool tw_has_input(const tw_lowering *l, int i) { return i < l->node->n_inputs && l->node->input[i] >= 0; }
@@ -194,7 +208,7 @@ tw_seen tw_see_output(tw_lowering *l, int i) { return tw_see(l, tw_has_output(l,
 
 tw_onnx_type tw_type_of(const tw_lowering *l, tw_seen seen)
 {
-    return seen.tensor < 0 ? TW_ONNX_NONE : l->tensor[seen.tensor].type;
+    return seen.tensor < 0 ? TW_ONNX_NONE : l->source[seen.tensor].type;
 }
 
 const tw_array *tw_known_input(const tw_lowering *l, int i)
@@ -204,7 +218,7 @@ const tw_array *tw_known_input(const tw_lowering *l, int i)
 
 bool tw_is_zero(const tw_lowering *l, tw_seen seen)
 {
-    int value = seen.tensor < 0 ? -1 : l->tensor[seen.tensor].value;
+    int value = seen.tensor < 0 ? -1 : l->source[seen.tensor].value;
     const tw_array *known = value < 0 ? NULL : tw_shape_of(l, value)->constant;
     if (!known || !known->data) return false;
     for (int64_t i = 0; i < known->n; i++)
@@ -221,19 +235,12 @@ static const char *name_between(tw_lowering *l, const char *suffix)
     return tw_say(l, "%s%s", l->name, suffix);
 }
 
-static tw_net_tensor made_here(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims,
-                               const int64_t *dim)
+static entry made_here(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim)
 {
-    tw_net_tensor t = {.name = name_between(l, suffix),
-                       .value = -1,
-                       .role = TW_ROLE_BETWEEN,
-                       .known = true,
-                       .type = type,
-                       .n_dims = n_dims,
-                       .n_elems = tw_product(dim, n_dims),
-                       .root = -1};
-    memcpy(t.dim, dim, (size_t)n_dims * sizeof *dim);
-    return t;
+    entry e = {.tensor = {.name = name_between(l, suffix), .role = TW_ROLE_BETWEEN, .root = -1},
+               .source = {.type = type, .value = -1}};
+    set_shape(&e.tensor, n_dims, dim);
+    return e;
 }
 
 tw_seen tw_between(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_dims, const int64_t *dim)
@@ -251,15 +258,15 @@ tw_seen tw_literal(tw_lowering *l, const char *suffix, tw_onnx_type type, int n_
                    tw_array **array)
 {
     tw_seen seen = {.tensor = -1};
-    tw_net_tensor t = made_here(l, suffix, type, n_dims, dim);
+    entry e = made_here(l, suffix, type, n_dims, dim);
     *array = TW_NEW(l->arena, tw_array, 1);
     if (!*array || tw_array_new(type, n_dims, dim, l->arena, *array) != TW_OK) {
         l->no_memory = true;
         return seen;
     }
-    t.role = TW_ROLE_CONSTANT;
-    t.literal = *array;
-    seen.tensor = add_tensor(l, t);
+    e.tensor.role = TW_ROLE_CONSTANT;
+    e.source.literal = *array;
+    seen.tensor = add_tensor(l, e);
     return tw_reshaped(seen, n_dims, dim);
 }
 
@@ -279,11 +286,12 @@ tw_seen tw_part_of(tw_lowering *l, const char *suffix, tw_seen whole, int64_t of
 {
     tw_seen seen = {.tensor = -1};
     if (whole.tensor < 0 || l->no_memory) return seen;
-    tw_net_tensor of = l->tensor[whole.tensor], t = made_here(l, suffix, of.type, n_dims, dim);
-    t.root = of.root;
-    t.offset = of.offset + offset;
-    t.role = of.role;
-    seen.tensor = add_tensor(l, t);
+    const tw_tensor of = l->tensor[whole.tensor];
+    entry e = made_here(l, suffix, tw_type_of(l, whole), n_dims, dim);
+    e.tensor.root = of.root;
+    e.tensor.offset = of.offset + offset;
+    e.tensor.role = of.role;
+    seen.tensor = add_tensor(l, e);
     return tw_reshaped(seen, n_dims, dim);
 }
 
@@ -291,7 +299,7 @@ void tw_output_is(tw_lowering *l, int output, tw_seen whole, int64_t offset)
 {
     int t = tw_tensor_of(l, l->node->output[output]);
     if (l->no_memory || tw_refused(l)) return;
-    if (l->tensor[t].type != l->tensor[whole.tensor].type) {
+    if (l->source[t].type != tw_type_of(l, whole)) {
         tw_refuse(l, "type changes");
         return;
     }

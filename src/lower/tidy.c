@@ -8,28 +8,17 @@
 
 static int root_of(const tw_lowering *l, int tensor) { return l->tensor[tensor].root; }
 
-static void need(const tw_lowering *l, bool *needed, const int *tensor, int n)
+static bool is_needed(const tw_lowering *l, const bool *needed, const tw_op *step)
 {
-    for (int i = 0; i < n; i++)
-        if (tensor[i] >= 0) needed[root_of(l, tensor[i])] = true;
-}
-
-static bool is_needed(const tw_lowering *l, const bool *needed, const tw_step *step)
-{
-    if (step->kind == TW_STEP_TILED) return needed[root_of(l, step->operand[step->n_operands - 1])];
-    for (int i = 0; i < step->n_outputs; i++)
-        if (step->output[i] >= 0 && needed[root_of(l, step->output[i])]) return true;
+    for (int i = 0; i < tw_op_n_writes(step); i++)
+        if (tw_op_written(step, i) >= 0 && needed[root_of(l, tw_op_written(step, i))]) return true;
     return false;
 }
 
-static void need_inputs(const tw_lowering *l, bool *needed, const tw_step *step)
+static void need_inputs(const tw_lowering *l, bool *needed, const tw_op *step)
 {
-    if (step->kind != TW_STEP_TILED) {
-        need(l, needed, step->input, step->n_inputs);
-        return;
-    }
-    need(l, needed, step->operand, step->n_operands - 1);
-    need(l, needed, step->held, step->model->op->n_held);
+    for (int i = 0; i < tw_op_n_reads(step); i++)
+        if (tw_op_read(step, i) >= 0) needed[root_of(l, tw_op_read(step, i))] = true;
 }
 
 static tw_status drop_steps(tw_lowering *l)
@@ -52,19 +41,18 @@ static tw_status drop_steps(tw_lowering *l)
 
 /* ---- tensors ---- */
 
-static void use(const tw_lowering *l, int *number, const int *tensor, int n)
+static void use(const tw_lowering *l, int *number, int tensor)
 {
-    for (int i = 0; i < n; i++)
-        if (tensor[i] >= 0) number[tensor[i]] = number[root_of(l, tensor[i])] = 1;
+    if (tensor >= 0) number[tensor] = number[root_of(l, tensor)] = 1;
 }
 
 /* What a node reads is looked at when its step is judged, also where the step itself reads another view of it. */
 static void use_views_of_nodes(const tw_lowering *l, int *number)
 {
     for (int s = 0; s < l->n_steps; s++) {
-        const tw_step *step = &l->step[s];
-        for (int i = 0; i < step->n_nodes; i++) {
-            const tw_onnx_node *node = &l->file->graph[step->graph].node[step->node[i]];
+        const tw_op_origin *from = &l->step[s].from;
+        for (int i = 0; i < from->n_nodes; i++) {
+            const tw_onnx_node *node = &l->file->graph[from->graph].node[from->node[i]];
             for (int k = 0; k < node->n_inputs; k++) {
                 int t = node->input[k] >= 0 ? l->tensor_of_value[node->input[k]] : -1;
                 if (t >= 0 && root_of(l, t) != t && number[root_of(l, t)]) number[t] = 1;
@@ -76,18 +64,12 @@ static void use_views_of_nodes(const tw_lowering *l, int *number)
 static void use_all(const tw_lowering *l, int *number)
 {
     for (int s = 0; s < l->n_steps; s++) {
-        const tw_step *step = &l->step[s];
-        if (step->kind == TW_STEP_TILED) {
-            use(l, number, step->operand, step->n_operands);
-            use(l, number, step->held, step->model->op->n_held);
-        } else {
-            use(l, number, step->input, step->n_inputs);
-            use(l, number, step->output, step->n_outputs);
-        }
+        const tw_op *step = &l->step[s];
+        for (int i = 0; i < tw_op_n_reads(step); i++) use(l, number, tw_op_read(step, i));
+        for (int i = 0; i < tw_op_n_writes(step); i++) use(l, number, tw_op_written(step, i));
     }
     for (int t = 0; t < l->n_tensors; t++)
-        if (l->tensor[t].is_output || (l->tensor[t].role == TW_ROLE_INPUT && root_of(l, t) == t))
-            use(l, number, &t, 1);
+        if (l->tensor[t].is_output || (l->tensor[t].role == TW_ROLE_INPUT && root_of(l, t) == t)) use(l, number, t);
     use_views_of_nodes(l, number);
 }
 
@@ -100,8 +82,9 @@ static void renumber(const int *number, int *tensor, int n)
 static tw_status renumber_list(tw_lowering *l, const int *number, const int **list, int n)
 {
     int *copy;
-    TW_ALLOC(l->arena, copy, n + 1);
-    if (n) memcpy(copy, *list, (size_t)n * sizeof *copy);
+    if (n == 0) return TW_OK;
+    TW_ALLOC(l->arena, copy, n);
+    memcpy(copy, *list, (size_t)n * sizeof *copy);
     renumber(number, copy, n);
     *list = copy;
     return TW_OK;
@@ -110,14 +93,11 @@ static tw_status renumber_list(tw_lowering *l, const int *number, const int **li
 static tw_status renumber_steps(tw_lowering *l, const int *number)
 {
     for (int s = 0; s < l->n_steps; s++) {
-        tw_step *step = &l->step[s];
-        if (step->kind == TW_STEP_TILED) {
-            renumber(number, step->operand, step->n_operands);
-            renumber(number, step->held, step->model->op->n_held);
-        } else {
-            TW_TRY(renumber_list(l, number, &step->input, step->n_inputs));
-            TW_TRY(renumber_list(l, number, &step->output, step->n_outputs));
-        }
+        tw_op *step = &l->step[s];
+        for (int o = 0; o < step->n_operands; o++) renumber(number, &step->operand[o].tensor, 1);
+        for (int h = 0; h < step->n_held; h++) renumber(number, &step->held[h].tensor, 1);
+        TW_TRY(renumber_list(l, number, &step->input, step->n_inputs));
+        TW_TRY(renumber_list(l, number, &step->output, step->n_outputs));
     }
     return TW_OK;
 }
@@ -131,9 +111,10 @@ static tw_status drop_tensors(tw_lowering *l)
     TW_TRY(renumber_steps(l, number));
     for (int t = 0; t < l->n_tensors; t++) {
         if (number[t] < 0) continue;
-        tw_net_tensor tensor = l->tensor[t];
+        tw_tensor tensor = l->tensor[t];
         tensor.root = number[tensor.root];
         l->tensor[number[t]] = tensor;
+        l->source[number[t]] = l->source[t];
     }
     l->n_tensors = kept;
     renumber(number, l->tensor_of_value, l->file->n_values);
@@ -144,7 +125,7 @@ static tw_status drop_tensors(tw_lowering *l)
 
 static int by_name(const void *a, const void *b)
 {
-    const tw_step *x = *(tw_step *const *)a, *y = *(tw_step *const *)b;
+    const tw_op *x = *(tw_op *const *)a, *y = *(tw_op *const *)b;
     int order = strcmp(x->name, y->name);
     return order ? order : (x > y) - (x < y);
 }
@@ -152,7 +133,7 @@ static int by_name(const void *a, const void *b)
 /* Nodes of a file may be called alike; from the second on they get a number. */
 static tw_status number_names(tw_lowering *l)
 {
-    tw_step **sorted;
+    tw_op **sorted;
     TW_ALLOC(l->arena, sorted, l->n_steps + 1);
     for (int s = 0; s < l->n_steps; s++) sorted[s] = &l->step[s];
     qsort(sorted, (size_t)l->n_steps, sizeof *sorted, by_name);

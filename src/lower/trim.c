@@ -30,13 +30,13 @@ void tw_trim_views(tw_lowering *l)
     for (int o = 0; o < tw_op_output(op) && !tw_refused(l); o++) {
         tw_operand *operand = &op->operand[o];
         int64_t least, most, dim[TW_MAX_AXES], inner = 1;
-        if (l->nest.select[o].count > 0 || !leaves_over(op, &operand->axis[0], &least, &most)) continue;
+        if (operand->rows.count > 0 || !leaves_over(op, &operand->axis[0], &least, &most)) continue;
         for (int a = 1; a < operand->n_axes; a++) inner *= dim[a] = operand->axis[a].extent;
         operand->axis[0].offset -= least;
         operand->axis[0].extent = dim[0] = most - least + 1;
         const char *suffix = tw_say(l, "%s.part", l->nest.suffix);
-        tw_seen whole = {.tensor = l->nest.net[o]};
-        l->nest.net[o] = tw_part_of(l, suffix, whole, least * inner, operand->n_axes, dim).tensor;
+        tw_seen whole = {.tensor = operand->tensor};
+        operand->tensor = tw_part_of(l, suffix, whole, least * inner, operand->n_axes, dim).tensor;
     }
 }
 
@@ -104,7 +104,7 @@ static int add_copy(tw_lowering *l, int tensor, const tw_operand *whole, const p
     *waiting = l->nest;
     for (int a = 0; a < whole->n_axes; a++) dim[a] = p[a].n;
     const char *suffix = tw_say(l, "%s.taps", waiting->suffix);
-    tw_seen out = tw_between(l, suffix, l->tensor[tensor].type, whole->n_axes, dim);
+    tw_seen out = tw_between(l, suffix, l->source[tensor].type, whole->n_axes, dim);
     if (tw_refused(l)) return tensor;
     tw_nest_begin(l, suffix, TW_MAP);
     describe_copy(l, (tw_seen){.tensor = tensor}, whole, p, out);
@@ -126,11 +126,10 @@ bool tw_trim_constants(tw_lowering *l)
     for (int o = 0; o < tw_op_output(op) && !tw_refused(l); o++) {
         part p[TW_MAX_AXES];
         tw_operand whole = op->operand[o], trimmed = whole;
-        if (l->nest.select[o].count > 0 || !is_constant(l, l->nest.net[o])) continue;
+        if (whole.rows.count > 0 || !is_constant(l, whole.tensor)) continue;
         if (!trim_operand(op, &trimmed, p)) continue;
-        int copy = add_copy(l, l->nest.net[o], &whole, p);
+        trimmed.tensor = add_copy(l, whole.tensor, &whole, p);
         op->operand[o] = trimmed;
-        l->nest.net[o] = copy;
         any = true;
     }
     return any;

@@ -91,7 +91,7 @@ bool tw_arranging_pays(const tw_machine *machine, const tw_model *model, const t
     for (int o = 0; o < op->n_operands; o++) {
         const tw_tensor *tensor = &model->tensor[op->operand[o].tensor];
         int64_t elem = tw_machine_units(machine, tensor->dtype, 1);
-        tw_shape dense = {1, 1, tw_tensor_elems(tensor) * elem, 0, 0};
+        tw_shape dense = {1, 1, tw_operand_elems(&op->operand[o]) * elem, 0, 0};
         tw_shape shape = o == tw_op_output(op) ? dense : tw_arranged(op, o, &all, &all, elem);
         arranged = tw_cost_sum(arranged, tw_cost_of_transfer(&cost, &shape));
         plain = tw_cost_sum(plain, tw_cost_of_transfer(&cost, &dense));

@@ -248,6 +248,11 @@ int tw_machine_link_of(const tw_machine *machine, const tw_op *op, int operand, 
 /* Whether the movers carry every operand along its path, and the output ends where the compute engine works: a question only
  * where memories or movers name operands, since tw_machine_check sees to whole roles. */
 TW_NODISCARD tw_status tw_machine_check_op(const tw_machine *machine, const tw_op *op, tw_diag *diag);
+/* Whether its compute engine does such an operator. */
+static inline bool tw_machine_computes(const tw_machine *machine, const tw_op *op)
+{
+    return machine->engine[machine->compute].computes >> op->compute & 1;
+}
 /* Lockstep: the mover that fills memory m (m >= 1); the adder that works on m, -1 when there is none. */
 int tw_machine_mover(const tw_machine *machine, int memory);
 int tw_machine_adder(const tw_machine *machine, int memory);

@@ -1,6 +1,9 @@
 /* src/mapping/fusion.c - whether operators can be fused, and which are by default; see fusion.h. */
 #include "mapping/fusion.h"
 
+#include "mapping/mapping.h"
+#include "model/layers.h"
+
 #include "machine/discipline.h"
 
 tw_status tw_fusion_check(const tw_model *model, int op, const tw_machine *machine, tw_loc loc, tw_diag *diag)
@@ -34,4 +37,38 @@ int tw_group_size(const tw_op_map *map, int n, int first)
     int end = first + 1;
     while (end < n && map[end].fused) end++;
     return end - first;
+}
+
+typedef struct groups {
+    const tw_model *model;
+    const tw_op_map *map;
+    tw_layers layers;
+    bool open;
+} groups;
+
+static bool are_equal(const groups *g, int a, int b)
+{
+    int n = tw_group_size(g->map, g->model->n_ops, a);
+    bool equal = n == tw_group_size(g->map, g->model->n_ops, b);
+    for (int i = 0; equal && i < n; i++) {
+        bool chained = i == 0 || tw_chain_input(g->model, a + i) == tw_chain_input(g->model, b + i);
+        bool mapped = (i == 0 && g->open) || tw_op_map_same(&g->map[a + i], &g->map[b + i]);
+        equal = g->layers.of[a + i] == g->layers.of[b + i] && chained && mapped;
+    }
+    return equal;
+}
+
+tw_status tw_groups_repeated(const tw_model *model, const tw_op_map *map, bool open, const tw_work *work,
+                             const int **out)
+{
+    int *like;
+    groups g = {.model = model, .map = map, .open = open};
+    TW_ALLOC(work->arena, like, model->n_ops);
+    tw_arena_mark mark = tw_arena_save(work->scratch);
+    if (model->n_ops > 1) TW_TRY(tw_layers_find(model, NULL, work->scratch, work->scratch, &g.layers));
+    for (int i = 0; i < model->n_ops; i++)
+        while (like[i] < i && (map[like[i]].fused || !are_equal(&g, like[i], i))) like[i]++;
+    tw_arena_rewind(work->scratch, mark);
+    *out = like;
+    return TW_OK;
 }

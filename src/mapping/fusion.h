@@ -20,4 +20,9 @@ bool tw_fusion_is_default(const tw_model *model, int op, const tw_machine *machi
 tw_fusion tw_fusion_of(const tw_op_map *map, int n, int op);
 /* How many operators the group has that begins with `first`: itself and those that are fused, one behind the other. */
 int tw_group_size(const tw_op_map *map, int n, int first);
+/* Per operator that begins a group: the first operator of the first group that is equal, so that the plans of both are; itself: there is
+ * none before it. Equal are the operators (model/layers.h), how they are chained, and the mappings of all of them; `open`: of
+ * all but the first, which is still looked for. */
+TW_NODISCARD tw_status tw_groups_repeated(const tw_model *model, const tw_op_map *map, bool open,
+                                          const tw_work *work, const int **out);
 #endif

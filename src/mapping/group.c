@@ -183,7 +183,7 @@ static tw_status check_engine(const judge *j, int i)
     const tw_platform_view *view = &j->platform->view[j->group->op[i].view];
     const tw_op *op = judged_op(j, i);
     int core = -1;
-    if (!(view->machine.engine[view->machine.compute].computes >> op->compute & 1))
+    if (!tw_machine_computes(&view->machine, op))
         return tw_diag_error(j->diag, AT(j, engine[i]), "operator '%s' computes %s, engine '%s' does not", op->name,
                              tw_compute_name(op->compute), engine_name(j, i));
     TW_TRY(tw_machine_check_op(&view->machine, op, j->diag));

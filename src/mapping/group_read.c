@@ -184,8 +184,7 @@ static void read_ops(reader *r)
 
 static bool computes(const reader *r, int view, const tw_op *op)
 {
-    const tw_machine *machine = &r->platform->view[view].machine;
-    return machine->engine[machine->compute].computes >> op->compute & 1;
+    return tw_machine_computes(&r->platform->view[view].machine, op);
 }
 
 /* The first engine that can compute the operator: of the core, or one that all share. */

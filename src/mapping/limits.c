@@ -436,7 +436,7 @@ tw_status tw_limits_of_tree(const tw_node *root, const tw_model *model, const tw
     if (groups) TW_REFUSE(&f, groups->key_loc, "a mapping with groups cannot be a partial mapping");
     for (const tw_node *node = map ? map->child : NULL; node; node = node->next) {
         int o = tw_map_op(&f, model, node);
-        if (o < 0) continue;
+        if (o < 0 || tw_map_is_none(model, node)) continue;
         r.op = &model->op[o];
         f.n_bad += !read_op(&r, node, model, &op[o]);
     }

@@ -12,6 +12,21 @@
 
 #include <string.h>
 
+#define SAME(field) (memcmp(&a->field, &b->field, sizeof a->field) == 0)
+static bool is_same_level(const tw_level_map *a, const tw_level_map *b)
+{
+    return SAME(memory) && SAME(pass) && SAME(cut) && SAME(count) && SAME(size) && SAME(order) && SAME(min_tile) &&
+           SAME(slots) && SAME(accumulate) && SAME(keeps) && SAME(shares) && SAME(serpentine) && SAME(over);
+}
+#undef SAME
+
+bool tw_op_map_same(const tw_op_map *a, const tw_op_map *b)
+{
+    bool same = a->fused == b->fused && a->n_levels == b->n_levels;
+    for (int l = 0; same && l < a->n_levels; l++) same = is_same_level(&a->level[l], &b->level[l]);
+    return same;
+}
+
 typedef struct level_locs {
     tw_loc pass, accumulate;
     tw_loc cut[TW_MAX_LOOPS]; /* count or size */
@@ -333,7 +348,7 @@ static level_locs locs_of(tw_loc loc)
 static tw_status check_compute(const tw_op *op, const tw_machine *machine, tw_diag *diag)
 {
     const tw_engine *engine = &machine->engine[machine->compute];
-    if (engine->computes >> op->compute & 1) return TW_OK;
+    if (tw_machine_computes(machine, op)) return TW_OK;
     return tw_diag_error(diag, op->loc, "operator '%s' computes %s, engine '%s' does not", op->name,
                          tw_compute_name(op->compute), engine->name);
 }
@@ -580,9 +595,16 @@ static void read_ops(tw_fields *f, const tw_node *map, const tw_model *model, co
 {
     for (const tw_node *node = map->child; node; node = node->next) {
         int o = tw_map_op(f, model, node);
-        if (o >= 0) f->n_bad += !read_op(node, model, o, machine, f->diag, &out[o]);
+        if (o >= 0 && tw_map_is_none(model, node))
+            out[o].loc = node->key_loc;
+        else if (o >= 0)
+            f->n_bad += !read_op(node, model, o, machine, f->diag, &out[o]);
     }
-    for (int o = 0; o < model->n_ops; o++) {
+    for (int o = 0; model->apart && f->n_bad == 0 && o < model->n_ops; o++)
+        if (!out[o].loc.file && tw_machine_computes(machine, &model->op[o]))
+            TW_REFUSE(f, ((tw_loc){map->loc.file, 0, 0}),
+                      "the mapping of layer '%s' is missing; 'none' would leave the layer out", model->op[o].name);
+    for (int o = 0; !model->apart && o < model->n_ops; o++) {
         if (!out[o].loc.file) TW_REFUSE(f, map->loc, "operator '%s' has no mapping", model->op[o].name);
         f->n_bad += check_compute(&model->op[o], machine, f->diag) != TW_OK;
     }
@@ -599,6 +621,8 @@ tw_status tw_mapping_of_tree(const tw_node *root, const tw_model *model, const t
     tw_mapping read = {.n_ops = groups ? 0 : model->n_ops, .op = groups ? NULL : op};
     if (groups && map)
         TW_REFUSE(&f, map->key_loc, "a mapping file has either 'mapping' or 'groups'");
+    else if (groups && model->apart)
+        TW_REFUSE(&f, groups->key_loc, "a mapping with groups cannot be that of a network");
     else if (groups)
         TW_TRY(tw_groups_of_tree(&f, model, machine, arena, &read));
     else if (map)

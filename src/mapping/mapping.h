@@ -60,6 +60,8 @@ int64_t tw_level_largest(const tw_level_map *map, int loop, int64_t len);
 /* The first of the tiles that it cuts a box into. */
 tw_box tw_level_first_tile(const tw_level_map *map, const tw_op *op, const tw_box *box);
 
+/* Whether two mappings of equal operators say the same, wherever they were written. */
+bool tw_op_map_same(const tw_op_map *a, const tw_op_map *b);
 /* Fewest output slots with which the mode can accumulate over `n_reduction_tiles`. */
 int64_t tw_mapping_min_output_slots(tw_accumulate mode, int64_t n_reduction_tiles);
 /* Everything that does not need the tile geometry: see docs/formats.md, "mapping". */

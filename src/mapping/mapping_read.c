@@ -41,16 +41,27 @@ int tw_map_op(tw_fields *f, const tw_model *model, const tw_node *node)
         if (strcmp(model->op[o].name, node->key) == 0) return o;
         tw_words_add(&all, model->op[o].name);
     }
-    TW_REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name, node->key,
-              all.text);
+    if (model->apart)
+        TW_REFUSE(f, node->key_loc, "the network has no layer '%s'", node->key);
+    else
+        TW_REFUSE(f, node->key_loc, "workload '%s' has no operator '%s'; its operators are %s", model->name,
+                  node->key, all.text);
     return -1;
+}
+
+bool tw_map_is_none(const tw_model *model, const tw_node *node)
+{
+    return model->apart && node->kind == TW_SCALAR && strcmp(node->text, "none") == 0;
 }
 
 bool tw_map_fused(tw_fields *f, const tw_model *model, int op, const tw_machine *machine, bool *out)
 {
     const tw_node *node = tw_field_node(f, "fused", TW_OPTIONAL);
     if (!tw_field_bool(f, "fused", TW_OPTIONAL, out)) return false;
-    if (*out) f->n_bad += tw_fusion_check(model, op, machine, node->loc, f->diag) != TW_OK;
+    if (*out && model->apart)
+        TW_REFUSE(f, node->loc, "layer '%s' is fused, layers of a network cannot be", model->op[op].name);
+    else if (*out)
+        f->n_bad += tw_fusion_check(model, op, machine, node->loc, f->diag) != TW_OK;
     return true;
 }
 

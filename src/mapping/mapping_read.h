@@ -11,6 +11,8 @@
 int tw_map_loop(tw_fields *f, const tw_op *op, const char *name, tw_loc loc);
 int tw_map_operand(tw_fields *f, const tw_op *op, const char *text, size_t len, tw_loc loc);
 int tw_map_op(tw_fields *f, const tw_model *model, const tw_node *node);
+/* "layer: none": it had no plan when the file was written. */
+bool tw_map_is_none(const tw_model *model, const tw_node *node);
 /* What `fused` says of an operator, and whether it says anything; the machine must be able to do it. */
 bool tw_map_fused(tw_fields *f, const tw_model *model, int op, const tw_machine *machine, bool *out);
 /* The memory of a level, which must be `next` or, if some may be left out, one further inside; -1: it is not. */

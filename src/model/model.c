@@ -81,11 +81,52 @@ tw_status tw_chain_check(const tw_model *model, int op, tw_loc loc, tw_diag *dia
     return TW_OK;
 }
 
+static int64_t times(int64_t a, int64_t b) { return tw_ckd_mul(a, b, &a) ? a : INT64_MAX; }
+
 int64_t tw_tensor_elems(const tw_tensor *tensor)
 {
-    int64_t elems = 1;
-    for (int a = 0; a < tensor->n_axes; a++) elems *= tensor->extent[a];
+    int64_t elems = !tensor->unshaped;
+    for (int a = 0; a < tensor->n_axes; a++) elems = times(elems, tensor->extent[a]);
     return elems;
+}
+
+int64_t tw_operand_elems(const tw_operand *operand)
+{
+    int64_t elems = 1;
+    for (int a = 0; a < operand->n_axes; a++) elems = times(elems, operand->axis[a].extent);
+    return elems;
+}
+
+bool tw_operand_sees(const tw_operand *operand, const tw_tensor *tensor)
+{
+    const tw_selection *s = &operand->rows;
+    int64_t n = tw_operand_elems(operand), whole = tw_tensor_elems(tensor);
+    if (s->count == 0) return n == whole;
+    return times(times(s->outer, s->count), s->inner) == n && times(times(s->outer, s->extent), s->inner) == whole;
+}
+
+int tw_op_n_reads(const tw_op *op)
+{
+    return op->kind == TW_OP_DESCRIBED ? tw_op_output(op) + op->n_held : op->n_inputs;
+}
+
+int tw_op_read(const tw_op *op, int i)
+{
+    int n = tw_op_output(op);
+    if (op->kind != TW_OP_DESCRIBED) return op->input[i];
+    return i < n ? op->operand[i].tensor : op->held[i - n].tensor;
+}
+
+int tw_op_n_writes(const tw_op *op) { return op->kind == TW_OP_DESCRIBED ? 1 : op->n_outputs; }
+
+int tw_op_written(const tw_op *op, int i)
+{
+    return op->kind == TW_OP_DESCRIBED ? op->operand[tw_op_output(op)].tensor : op->output[i];
+}
+
+tw_model tw_model_alone(const tw_model *model, int op)
+{
+    return (tw_model){model->name, model->n_tensors, model->tensor, 1, &model->op[op]};
 }
 
 int tw_op_find_loop(const tw_op *op, const char *name)
@@ -330,27 +371,6 @@ tw_status tw_accumulator_check(tw_compute compute, tw_dtype accumulator, tw_dtyp
 
 /* ---- the model ---- */
 
-static tw_status check_tensor(const tw_tensor *tensor, tw_diag *diag)
-{
-    int64_t bytes = tw_dtype_bytes(tensor->dtype);
-    if (tensor->n_axes < 1 || tensor->n_axes > TW_MAX_AXES)
-        return tw_diag_error(diag, tensor->loc, "tensor '%s' has %d axes, outside 1..%d", tensor->name,
-                             tensor->n_axes, TW_MAX_AXES);
-    for (int a = 0; a < tensor->n_axes; a++) {
-        TW_TRY(check_extent(tensor->extent[a], tensor->name, tensor->loc, diag));
-        if (!tw_ckd_mul(bytes, tensor->extent[a], &bytes))
-            return tw_diag_error(diag, tensor->loc, "tensor '%s' has more bytes than fit 64 bits", tensor->name);
-    }
-    return TW_OK;
-}
-
-static bool same_shape(const tw_operand *operand, const tw_tensor *tensor)
-{
-    bool same = operand->n_axes == tensor->n_axes;
-    for (int a = 0; same && a < operand->n_axes; a++) same = operand->axis[a].extent == tensor->extent[a];
-    return same;
-}
-
 static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_diag *diag)
 {
     for (int i = 0; i < op->n_operands; i++) {
@@ -358,7 +378,7 @@ static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_dia
         if (operand->tensor < 0 || operand->tensor >= model->n_tensors)
             return tw_diag_error(diag, op->loc, "operand '%s' names tensor %d of %d", operand->name,
                                  operand->tensor, model->n_tensors);
-        if (!same_shape(operand, &model->tensor[operand->tensor]))
+        if (!tw_operand_sees(operand, &model->tensor[operand->tensor]))
             return tw_diag_error(diag, op->loc, "operand '%s' and tensor '%s' differ in shape", operand->name,
                                  model->tensor[operand->tensor].name);
     }
@@ -371,37 +391,66 @@ static tw_status check_tensors_of(const tw_model *model, const tw_op *op, tw_dia
     return tw_accumulator_check(op->compute, op->accumulator, out->dtype, op->loc, diag);
 }
 
-/* Index of the operator that writes the tensor, -1: it comes from outside. */
+tw_status tw_model_check_op(const tw_model *model, const tw_op *op, tw_diag *diag)
+{
+    tw_op_locs locs = tw_op_locs_of(op->loc);
+    TW_TRY(tw_op_check(op, &locs, diag));
+    return check_tensors_of(model, op, diag);
+}
+
+static bool writes(const tw_op *op, int tensor)
+{
+    for (int i = 0; i < tw_op_n_writes(op); i++)
+        if (tw_op_written(op, i) == tensor) return true;
+    return false;
+}
+
+/* The first operator that writes the tensor, -1: it comes from outside, or lies in another. */
 static int writer_of(const tw_model *model, int tensor)
 {
     for (int o = 0; o < model->n_ops; o++)
-        if (model->op[o].operand[tw_op_output(&model->op[o])].tensor == tensor) return o;
+        if (writes(&model->op[o], tensor)) return o;
     return -1;
+}
+
+static bool writes_rows(const tw_op *op)
+{
+    return op->kind == TW_OP_DESCRIBED && op->operand[tw_op_output(op)].rows.count > 0;
 }
 
 static tw_status check_order_of(const tw_model *model, int o, tw_diag *diag)
 {
     const tw_op *op = &model->op[o];
-    int output = op->operand[tw_op_output(op)].tensor;
-    if (writer_of(model, output) != o)
-        return tw_diag_error(diag, op->loc, "operators '%s' and '%s' both write tensor '%s'",
-                             model->op[writer_of(model, output)].name, op->name, model->tensor[output].name);
-    for (int i = 0; i < tw_op_output(op); i++)
-        if (writer_of(model, op->operand[i].tensor) >= o)
+    for (int i = 0; i < tw_op_n_writes(op); i++) {
+        int output = tw_op_written(op, i), first = output < 0 ? o : writer_of(model, output);
+        if (first != o && !writes_rows(op))
+            return tw_diag_error(diag, op->loc, "operators '%s' and '%s' both write tensor '%s'",
+                                 model->op[first].name, op->name, model->tensor[output].name);
+    }
+    for (int i = 0; i < tw_op_n_reads(op); i++) {
+        int input = tw_op_read(op, i);
+        if (input >= 0 && writer_of(model, input) >= o)
             return tw_diag_error(diag, op->loc, "operator '%s' reads tensor '%s' before it is written", op->name,
-                                 model->tensor[op->operand[i].tensor].name);
+                                 model->tensor[input].name);
+    }
     return TW_OK;
+}
+
+static tw_status check_tensor(const tw_model *model, int t, tw_diag *diag)
+{
+    const tw_tensor *tensor = &model->tensor[t];
+    bool rooted = tensor->root >= 0 && tensor->root < model->n_tensors &&
+                  model->tensor[tensor->root].root == tensor->root && tensor->offset >= 0;
+    if (rooted && (tensor->root != t || tensor->offset == 0)) return TW_OK;
+    return tw_diag_error(diag, tensor->loc, "tensor '%s' lies in no other", tensor->name);
 }
 
 tw_status tw_model_check(const tw_model *model, tw_diag *diag)
 {
     if (model->n_ops < 1) return tw_diag_error(diag, (tw_loc){0}, "workload '%s' has no operators", model->name);
-    for (int o = 0; o < model->n_ops; o++) {
-        tw_op_locs locs = tw_op_locs_of(model->op[o].loc);
-        TW_TRY(tw_op_check(&model->op[o], &locs, diag));
-        TW_TRY(check_tensors_of(model, &model->op[o], diag));
-    }
-    for (int t = 0; t < model->n_tensors; t++) TW_TRY(check_tensor(&model->tensor[t], diag));
+    for (int o = 0; o < model->n_ops; o++)
+        if (model->op[o].kind == TW_OP_DESCRIBED) TW_TRY(tw_model_check_op(model, &model->op[o], diag));
+    for (int t = 0; t < model->n_tensors; t++) TW_TRY(check_tensor(model, t, diag));
     for (int o = 0; o < model->n_ops; o++) TW_TRY(check_order_of(model, o, diag));
     return TW_OK;
 }

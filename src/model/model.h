@@ -1,6 +1,10 @@
-/* src/model/model.h - tensors and operators, described.
+/* src/model/model.h - the graph: tensors, and operators in the order in which they run.
  *
- * An operator is a loop nest and, per operand, a map from loop indices to tensor positions:
+ * A workload file makes one (read.h), and so does a network (lower/). An operator is described, or it is a word for something that
+ * only the host can do, or that nobody can: it is listed, its tensors flow. Everything but the walk over whole networks is about
+ * described ones.
+ *
+ * A described operator is a loop nest and, per operand, a map from loop indices to tensor positions:
  *
  *     conv:  loops   n oc oy ox | ic ky kx          (the last three reduce)
  *            ifm  [ n,  ic,  2*oy + ky - 3,  2*ox + kx - 3 ]
@@ -12,13 +16,16 @@
  * stored or moved. Everything after this stage reads only the description; no later file knows
  * what a convolution is.
  *
+ * An operand sees its tensor in the shape that suits the operator, [n, g, c, y, x] for a grouped convolution: the order of elements
+ * and their number count, not the axes. In a workload file both have the same.
+ *
  * Invariants (tw_model_check): 1. extents are in 1..TW_EXTENT_MAX and the product of an operator's
  * loops fits int64_t. 2. The output is the last operand; each of its axes is one parallel loop with
  * coefficient 1, offset 0, divisor 1 and the loop's extent, and each parallel loop is one of its axes.
  * 3. Every loop reaches some operand, and an axis without loops stands inside its tensor; all but sums and maps have one
  * input, average a float output; an operand scatters at most the axes that it has; no position before its division exceeds TW_POSITION_MAX; the accumulator holds
- * every value of the output's type. 4. The operators are in an order in which every tensor is written before it is
- * read, at most once. 5. A map has a value and reduces no loop; what is held lies along parallel loops; formulas have as
+ * every value of the output's type. An operand has as many elements as its tensor, or as the rows that it selects. 4. The operators
+ * are in an order in which every tensor is written before it is read, at most once; rows may be written into it again. 5. A map has a value and reduces no loop; what is held lies along parallel loops; formulas have as
  * many variables as there are inputs (`finish`: one) and values held; their names can stand in a text. With `finish` the
  * accumulator may be of any type. */
 #ifndef TW_MODEL_MODEL_H
@@ -26,11 +33,12 @@
 #include "model/formula.h"
 
 enum {
-    TW_MAX_LOOPS = 12,   /* of one operator                                   */
-    TW_MAX_AXES = 8,     /* of one tensor                                     */
-    TW_MAX_TERMS = 4,    /* loops in one access expression                    */
-    TW_MAX_OPERANDS = 6, /* inputs plus output                                */
-    TW_MAX_HELD = 16,    /* values that the compute engine holds by itself    */
+    TW_MAX_LOOPS = 12,       /* of one operator                                   */
+    TW_MAX_AXES = 8,         /* of one operand, and of a tensor that one sees as it is */
+    TW_MAX_TENSOR_AXES = 16, /* of a tensor that operands see in other shapes    */
+    TW_MAX_TERMS = 4,        /* loops in one access expression                    */
+    TW_MAX_OPERANDS = 6,     /* inputs plus output                                */
+    TW_MAX_HELD = 16,        /* values that the compute engine holds by itself    */
 };
 
 /* name, bytes, is a float */
@@ -60,12 +68,23 @@ const char *tw_dtype_name(tw_dtype dtype);
 int64_t tw_dtype_bytes(tw_dtype dtype);
 bool tw_dtype_is_float(tw_dtype dtype);
 
+typedef enum tw_tensor_role {
+    TW_ROLE_INPUT,
+    TW_ROLE_CONSTANT, /* known before the graph runs */
+    TW_ROLE_BETWEEN,  /* some operator writes it     */
+} tw_tensor_role;
 typedef struct tw_tensor {
     const char *name;
     tw_loc loc;
-    tw_dtype dtype;
+    tw_dtype dtype; /* as it is planned; TW_N_DTYPES: it has no numbers, and no described operator sees it */
     int n_axes;
-    int64_t extent[TW_MAX_AXES];
+    int64_t extent[TW_MAX_TENSOR_AXES];
+    bool unshaped; /* nobody knows its shape before the graph runs: it has no axes and no elements here   */
+    int64_t bytes; /* of all elements; 0 where these have no fixed size                                   */
+    tw_tensor_role role;
+    bool is_output; /* of the graph                                                                         */
+    int root;       /* the tensor whose bytes these are, often itself; operators may write parts one by one */
+    int64_t offset; /* elements into them                                                                   */
 } tw_tensor;
 
 typedef struct tw_loop {
@@ -89,6 +108,14 @@ typedef struct tw_axis {
     tw_term term[TW_MAX_TERMS];
 } tw_axis;
 
+/* An operand that is rows of a tensor: [outer, count, inner] of [outer, extent, inner], row i being the one that element i of
+ * another operand names. Negative ones count from the end. The operator sees the rows one behind the other, `scattered`. */
+typedef struct tw_selection {
+    int index;   /* operand that has the numbers of the rows */
+    bool counts; /* an operator before made these numbers of others: what lies outside of the tensor is none */
+    int64_t outer, extent, count, inner; /* count 0: no selection */
+} tw_selection;
+
 typedef struct tw_operand {
     const char *name; /* its role in the operator: "ifm"; mappings use it */
     int tensor;       /* index into the model's tensors                   */
@@ -97,6 +124,7 @@ typedef struct tw_operand {
     bool weights;  /* known before the operator runs: the role of a memory path; see tw_machine_path */
     int scattered; /* the first so many axes count rows that lie apart, so that no two are moved as one; 0: as its
                       tensor has them */
+    tw_selection rows; /* of the output: the rows that are written, the others stay as they are */
 } tw_operand;
 
 /* How a loop point changes its output. */
@@ -116,12 +144,37 @@ const char *tw_compute_name(tw_compute compute);
  * by the program, takes no room in a memory and is known when the operator runs. */
 typedef struct tw_held {
     const char *name;
-    int loop; /* -1: a scalar */
+    int loop;   /* -1: a scalar */
+    int tensor; /* whose elements they are, -1: the workload does not say */
 } tw_held;
 
+typedef enum tw_op_kind {
+    TW_OP_DESCRIBED, /* by all that follows in tw_op                                       */
+    TW_OP_HOST,      /* evaluated as it is (reference/), not tiled; its time is not known  */
+    TW_OP_UNKNOWN,   /* neither: only the tensors flow                                     */
+} tw_op_kind;
+/* What an operator stands for in the file of a network. */
+typedef struct tw_op_origin {
+    const char *what; /* "Conv", "Conv+BatchNormalization+Relu"; NULL: a workload's                 */
+    int graph;
+    int n_nodes;     /* that are done with it: what its output holds then is what they compute       */
+    const int *node; /* of `graph`, in order; empty in the middle of a chain                         */
+    bool constant;   /* reads constants alone: done before the network runs                          */
+    bool in_branch;  /* of an If whose condition is not known: may not run. The If itself is a HOST operator that
+                        evaluates the branch that is taken                                           */
+} tw_op_origin;
+
 typedef struct tw_op {
-    const char *name;
+    const char *name; /* unique in its graph */
     tw_loc loc;
+    tw_op_kind kind;
+    tw_op_origin from;
+    /* HOST, UNKNOWN */
+    const char *why; /* the reason in a few words */
+    int n_inputs, n_outputs;
+    const int *input, *output; /* tensors, -1: left out. Inputs of the node in its order, then what its subgraphs
+                                  read from outside, then the results of the branches of an If */
+    /* DESCRIBED */
     tw_compute compute;
     const tw_formula *value;  /* of a point: over the inputs, then what is held. NULL: as `compute` says     */
     const tw_formula *finish; /* of an output element once all its points are in: over the sum, then what is held.
@@ -153,9 +206,15 @@ struct tw_model {
     const tw_tensor *tensor;
     int n_ops;
     const tw_op *op;
+    bool apart; /* layers of a network, side by side: they share no tensors, and a mapping may leave some out */
 };
 
 static inline int tw_op_output(const tw_op *op) { return op->n_operands - 1; }
+/* Tensors that an operator of any kind reads, and writes, one by one: operands, what is held, lists. -1: left out. */
+int tw_op_n_reads(const tw_op *op);
+int tw_op_read(const tw_op *op, int i);
+int tw_op_n_writes(const tw_op *op);
+int tw_op_written(const tw_op *op, int i);
 /* Bit l is set when loop l occurs in the operand's map. */
 unsigned tw_operand_loops(const tw_operand *operand);
 /* Bit l is set when loop l reduces. */
@@ -170,7 +229,13 @@ TW_NODISCARD tw_status tw_chain_check(const tw_model *model, int op, tw_loc loc,
 /* Whether it only moves elements: each element of the output is one of exactly one input, of the same type, and strides
  * lead from one to the next; where there is one input only, also 0. */
 bool tw_op_is_move(const tw_model *model, const tw_op *op);
+/* INT64_MAX: more than fit. */
 int64_t tw_tensor_elems(const tw_tensor *tensor);
+int64_t tw_operand_elems(const tw_operand *operand);
+/* Whether the operand has as many elements as the tensor, or as the rows that it selects of it. */
+bool tw_operand_sees(const tw_operand *operand, const tw_tensor *tensor);
+/* An operator of a graph, alone among all its tensors. */
+tw_model tw_model_alone(const tw_model *model, int op);
 /* The names of the variables of `value` and of `finish`; returns their number. */
 #define TW_SUM_NAME    "sum"    /* in `finish` */
 #define TW_SCALAR_NAME "scalar" /* in `held`, for a loop */
@@ -207,6 +272,8 @@ static inline bool tw_axis_position(const tw_axis *axis, int64_t value, int64_t 
     return at < axis->extent && (axis->floors || at * axis->divisor == value);
 }
 
+/* Invariants 1 to 3 and 5 of a described operator among the tensors of the model, which need not have it. */
+TW_NODISCARD tw_status tw_model_check_op(const tw_model *model, const tw_op *op, tw_diag *diag);
 TW_NODISCARD tw_status tw_model_check(const tw_model *model, tw_diag *diag);
 /* Stable text, as a workload file of described operators that reads back as the same model. */
 void tw_model_print(const tw_model *model, tw_text *out);

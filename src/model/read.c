@@ -276,7 +276,7 @@ static void read_held(tw_fields *f, tw_op *op)
         if (!scalar && loop < 0)
             TW_REFUSE(f, entry->loc, "'%s' must be held as '%s' or along a loop, found '%s'", entry->key,
                       TW_SCALAR_NAME, along);
-        op->held[op->n_held++] = (tw_held){entry->key, loop};
+        op->held[op->n_held++] = (tw_held){entry->key, loop, -1};
     }
 }
 
@@ -566,6 +566,34 @@ static tw_status order_ops(reader *r, const tw_op **out)
     return r->bad ? TW_ERR_INPUT : TW_OK;
 }
 
+/* ---- what the tensors are to the graph ---- */
+
+static tw_status measure(reader *r, tw_tensor *t)
+{
+    if (tw_ckd_mul(tw_tensor_elems(t), tw_dtype_bytes(t->dtype), &t->bytes)) return TW_OK;
+    return tw_diag_error(r->diag, t->loc, "tensor '%s' has more bytes than fit 64 bits", t->name);
+}
+
+/* A tensor that is weights wherever it is read is a constant; what is written and not read is an output. */
+static tw_status settle_tensors(reader *r)
+{
+    for (int t = 0; t < r->n_tensors; t++) {
+        TW_TRY(measure(r, &r->tensor[t]));
+        r->tensor[t].root = t;
+        r->tensor[t].role = TW_ROLE_CONSTANT;
+        r->tensor[t].is_output = true;
+    }
+    for (int o = 0; o < r->n_ops; o++)
+        for (int i = 0; i < tw_op_output(&r->op[o]); i++) {
+            tw_tensor *t = &r->tensor[r->op[o].operand[i].tensor];
+            if (!r->op[o].operand[i].weights) t->role = TW_ROLE_INPUT;
+            t->is_output = false;
+        }
+    for (int o = 0; o < r->n_ops; o++) r->tensor[output_of(&r->op[o])].role = TW_ROLE_BETWEEN;
+    for (int t = 0; t < r->n_tensors; t++) r->tensor[t].is_output &= r->tensor[t].role == TW_ROLE_BETWEEN;
+    return TW_OK;
+}
+
 /* ---- the file ---- */
 
 static tw_status check_count(const char *key, int n, int min, int max, tw_loc loc, tw_diag *diag)
@@ -593,6 +621,7 @@ tw_status tw_model_of_tree(const tw_node *root, tw_arena *arena, tw_diag *diag, 
     if (r.n_tensors > MAX_TENSORS)
         return tw_diag_error(diag, root->loc, "workload has %d tensors, more than %d", r.n_tensors, MAX_TENSORS);
     TW_TRY(order_ops(&r, &model.op));
+    TW_TRY(settle_tensors(&r));
     model.n_ops = r.n_ops;
     model.n_tensors = r.n_tensors;
     model.tensor = r.tensor;

@@ -4,6 +4,7 @@
  *
  * Every stage takes the finished values before it as const and makes one new value. */
 #include "machine/platform.h"
+#include "mapping/fusion.h"
 #include "place/layout.h"
 #include "plan/describe.h"
 #include "plan/evaluate.h"
@@ -129,6 +130,11 @@ static tw_status build_op(const tw_group *group, int i, const tw_work *work, tw_
         group->advisor->too_large(&problem, map, work->scratch, diag);
     TW_TRY(built);
     TW_TRY(show_all(view, work->arena, &out->program.machine));
+    if (group->like) {
+        out->timeline = group->like[i - group->first].timeline;
+        out->touches = group->like[i - group->first].touches;
+        return TW_OK;
+    }
     bool known =
         group->evaluator && group->n == 1 && tw_evaluator_recall(group->evaluator, &problem, map, &out->timeline);
     bool looks = any_placing(group) && !(known && out->timeline.sum.instructions > TW_TOUCHES_MOST);
@@ -172,10 +178,13 @@ static tw_status build_groups(const tw_plan *plan, const tw_origin *origin, cons
                       .map = plan->mapping->op,
                       .advisor = origin->advisor,
                       .evaluator = origin->evaluator};
+    const int *like;
+    TW_TRY(tw_groups_repeated(model, group.map, false, work, &like));
     TW_ALLOC(work->arena, out->op, model->n_ops);
     TW_ALLOC(work->arena, out->placing, model->n_ops * plan->machine->n_memories);
     for (; group.first < model->n_ops; group.first += group.n) {
         group.n = tw_group_size(group.map, model->n_ops, group.first);
+        group.like = like[group.first] < group.first ? &out->op[like[group.first]] : NULL;
         TW_TRY(tw_group_build(&group, work, out));
     }
     return TW_OK;

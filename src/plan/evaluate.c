@@ -69,20 +69,11 @@ static void remember(bench *b, const tw_problem *problem, const tw_op_map *map, 
     }
 }
 
-#define SAME(field) (memcmp(&a->field, &b->field, sizeof a->field) == 0)
-static bool is_same_level(const tw_level_map *a, const tw_level_map *b)
-{
-    return SAME(memory) && SAME(pass) && SAME(cut) && SAME(count) && SAME(size) && SAME(order) && SAME(min_tile) &&
-           SAME(slots) && SAME(accumulate) && SAME(keeps) && SAME(shares) && SAME(serpentine) && SAME(over);
-}
-#undef SAME
-
 static bool is_of(const kept *k, const tw_problem *problem, const tw_op_map *map)
 {
     const tw_machine *machine = problem->machine;
-    bool same = k->model == problem->model && k->op == problem->op && k->map.n_levels == map->n_levels;
+    bool same = k->model == problem->model && k->op == problem->op && tw_op_map_same(&k->map, map);
     for (int m = 0; same && m < machine->n_memories; m++) same = k->size[m] == machine->memory[m].size;
-    for (int l = 0; same && l < map->n_levels; l++) same = is_same_level(&k->map.level[l], &map->level[l]);
     return same;
 }
 

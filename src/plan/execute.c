@@ -73,12 +73,12 @@ static tw_status run(const tw_op_plan *plan, const tw_given *given, const tw_wor
     return TW_STOPPED;
 }
 
-tw_op_plan tw_op_plan_for(const tw_plan *plan, const tw_model *model)
+tw_op_plan tw_op_plan_for(const tw_op_plan *plan, const tw_model *model, int op)
 {
-    tw_op_plan op = plan->op[0];
-    op.program.model = model;
-    op.program.op = &model->op[0];
-    return op;
+    tw_op_plan own = *plan;
+    own.program.model = model;
+    own.program.op = &model->op[op];
+    return own;
 }
 
 tw_status tw_plan_execute(const tw_op_plan *plan, const tw_given *given, tw_arena *scratch, tw_diag *diag,

@@ -18,8 +18,8 @@ typedef struct tw_judges {
 TW_NODISCARD tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, const tw_judges *judges,
                                 tw_arena *scratch, tw_diag *diag);
 
-/* The plan's only operator as that of `model`, which differs from it at most in names and formulas. */
-tw_op_plan tw_op_plan_for(const tw_plan *plan, const tw_model *model);
+/* The same for an operator of the same kind (model/layers.h). */
+tw_op_plan tw_op_plan_for(const tw_op_plan *plan, const tw_model *model, int op);
 /* The operator's output for given inputs, as its instructions compute it; the checker looks on. `out` has room for all its elements. `*fault`, in `scratch`, is the first fault of either judge, NULL: there is none, and
  * only then `out` is written. Plans are only read: several threads may run at once, each with its own `scratch` and
  * `diag`. */

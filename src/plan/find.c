@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/deadline.h"
+#include "mapping/fusion.h"
 #include "plan/chain.h"
 #include "plan/evaluate.h"
 #include "plan/placing.h"
@@ -44,24 +45,34 @@ static tw_status keep_front(const tw_found *found, const tw_mapping *mapping, in
     return TW_OK;
 }
 
-/* Seconds of those that are left for operators [first, first + n): their share of the points that are still to be planned; 0: no
- * limit. */
-static double time_of_ops(const tw_model *model, int first, int n, const tw_deadline *deadline)
-{
-    double left = tw_deadline_left(deadline), points = 0, sum = 0;
-    for (int i = first; i < model->n_ops; i++) sum += (double)tw_op_points(&model->op[i]);
-    for (int i = first; i < first + n; i++) points += (double)tw_op_points(&model->op[i]);
-    return isfinite(left) && sum > points ? left * points / sum : 0;
-}
-
 /* What is searched, and what was found. */
 typedef struct hunt {
     const tw_request *asked;
     tw_found *found;
-    tw_op_map *map; /* of fused operators from the beginning */
+    tw_op_map *map;  /* of fused operators from the beginning */
+    const int *like; /* per operator: an equal one that is searched for it, or itself; NULL: all are searched */
     tw_search_record *result;
     tw_evaluator *evaluator;
 } hunt;
+
+/* Whether the group that operator `op` belongs to is equal to one before it. */
+static bool is_repeated(const hunt *h, int op)
+{
+    while (op > 0 && h->map[op].fused) op--;
+    return h->like && h->like[op] != op;
+}
+
+/* Seconds of those that are left for operators [first, first + n): their share of the points that are still to be planned; 0: no
+ * limit. */
+static double time_of_ops(const hunt *h, int first, int n, const tw_deadline *deadline)
+{
+    const tw_model *model = h->asked->model;
+    double left = tw_deadline_left(deadline), points = 0, sum = 0;
+    for (int i = first; i < model->n_ops; i++)
+        if (i < first + n || !is_repeated(h, i)) sum += (double)tw_op_points(&model->op[i]);
+    for (int i = first; i < first + n; i++) points += (double)tw_op_points(&model->op[i]);
+    return isfinite(left) && sum > points ? left * points / sum : 0;
+}
 
 static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
 {
@@ -70,7 +81,7 @@ static tw_status find_op(hunt *h, int i, const tw_eval *eval, tw_arena *scratch,
     tw_deadline share;
     const tw_deadline *all = diag->deadline;
     TW_TRY(tw_machine_view(asked->model, i, asked->machine, h->map, scratch, &view));
-    tw_deadline_init(&share, time_of_ops(asked->model, i, 1, all), all);
+    tw_deadline_init(&share, time_of_ops(h, i, 1, all), all);
     diag->deadline = &share;
     const tw_search search = {
         {asked->model, i, view}, asked->options, eval, asked->start ? &asked->start->op[i] : NULL, false};
@@ -113,11 +124,19 @@ static tw_status find_chain(hunt *h, int i, int n, const tw_eval *eval, tw_arena
     tw_deadline share;
     const tw_deadline *all = diag->deadline;
     if (is_settled(h->asked, i, n)) return find_first(h, i, n, eval, scratch, diag);
-    tw_deadline_init(&share, time_of_ops(h->asked->model, i, n, all), all);
+    tw_deadline_init(&share, time_of_ops(h, i, n, all), all);
     diag->deadline = &share;
     tw_status status = tw_chain_find(&chain, &(tw_work){scratch, scratch, diag}, h->map, h->found, h->result);
     diag->deadline = all;
     return status == TW_INFEASIBLE ? find_first(h, i, n, eval, scratch, diag) : status;
+}
+
+/* What was found for an equal operator. */
+static void repeat_op(hunt *h, int i, int like)
+{
+    h->found[i] = h->found[like];
+    h->result[i] = h->result[like];
+    h->map[i] = h->map[like];
 }
 
 static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_diag *diag)
@@ -125,7 +144,10 @@ static tw_status find_ops(hunt *h, const tw_eval *eval, tw_arena *scratch, tw_di
     int n_ops = h->asked->model->n_ops;
     for (int i = 0, n; i < n_ops; i += n) {
         n = tw_group_size(h->map, n_ops, i);
-        TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, eval, scratch, diag));
+        if (is_repeated(h, i))
+            for (int k = 0; k < n; k++) repeat_op(h, i + k, h->like[i] + k);
+        else
+            TW_TRY(n > 1 ? find_chain(h, i, n, eval, scratch, diag) : find_op(h, i, eval, scratch, diag));
     }
     return TW_OK;
 }
@@ -176,6 +198,7 @@ tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_pl
     TW_ALLOC(work->scratch, h.result, model->n_ops);
     *mapping = (tw_mapping){model->n_ops, h.map};
     TW_TRY(tw_machine_suits(model, asked->machine, work->diag));
+    if (!asked->options->limits) TW_TRY(tw_groups_repeated(model, h.map, true, work, &h.like));
     if (!(h.evaluator = tw_evaluator_new(threads_of(asked->options)))) return TW_ERR_NOMEM;
     tw_status status = run_hunt(&h, work);
     if (status == TW_OK) status = build_found(&h, mapping, work, out);

@@ -27,7 +27,7 @@ static bool is_affordable(const tw_program *p)
     enum { BYTES_PER_ELEM = 32, BYTES_PER_UNIT = 16, MOST_MIB = 4096 };
     int64_t mib = 0;
     for (int o = 0; o < p->op->n_operands; o++)
-        mib += (tw_tensor_elems(&p->model->tensor[p->op->operand[o].tensor]) >> 20) * BYTES_PER_ELEM;
+        mib += (tw_operand_elems(&p->op->operand[o]) >> 20) * BYTES_PER_ELEM;
     for (int m = 1; m < p->machine->n_memories; m++) mib += (p->layout.used[m] >> 20) * BYTES_PER_UNIT;
     return mib < MOST_MIB;
 }
@@ -41,8 +41,7 @@ static bool is_executed(const tw_program *p, const tw_verify_options *options, c
     double elems = 0;
     if (tw_op_points(p->op) > (options->max_macs > 0 ? options->max_macs : default_max) || !is_affordable(p))
         return false;
-    for (int o = 0; o < p->op->n_operands; o++)
-        elems += (double)tw_tensor_elems(&p->model->tensor[p->op->operand[o].tensor]);
+    for (int o = 0; o < p->op->n_operands; o++) elems += (double)tw_operand_elems(&p->op->operand[o]);
     *stopped = elems * seconds_per_elem > tw_deadline_left(deadline);
     return !*stopped;
 }
@@ -72,7 +71,7 @@ static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, 
     TW_TRY(tw_executor_finish(executor, options->reference, options->user, &v->reference, &fault));
     v->executed = true;
     v->equal = fault == NULL;
-    v->elements = tw_tensor_elems(&p->model->tensor[p->op->operand[tw_op_output(p->op)].tensor]);
+    v->elements = tw_operand_elems(&p->op->operand[tw_op_output(p->op)]);
     if (!v->first_fault) v->first_fault = fault;
     return TW_OK;
 }

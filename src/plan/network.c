@@ -1,7 +1,4 @@
-/* src/plan/network.c - an ONNX file as steps, and the steps as layers: see network.h.
- *
- * Two steps are the same layer when their operators print as the same text once names and formulas are taken out: neither
- * counts for a plan. */
+/* src/plan/network.c - an ONNX file as a graph with its layers: see network.h. */
 #include "plan/network.h"
 
 #include "core/deadline.h"
@@ -150,160 +147,87 @@ static const char *plain_name(tw_arena *arena, const char *name)
     return copy;
 }
 
-/* The operator of a step by another name; its tensors are called after its operands. */
-static tw_status rename_model(const tw_model *model, const char *name, tw_arena *arena, const tw_model **out)
+/* Cleaned names may have become equal. */
+static tw_status name_layer(const char *step, tw_table *taken, tw_arena *arena, const char **out)
 {
-    tw_model *copy;
-    tw_op *op;
-    tw_tensor *tensor;
-    TW_ALLOC(arena, copy, 1);
-    TW_ALLOC(arena, op, 1);
-    TW_ALLOC(arena, tensor, model->n_tensors);
-    *op = model->op[0];
-    op->name = name;
-    memcpy(tensor, model->tensor, (size_t)model->n_tensors * sizeof *tensor);
-    for (int o = 0; o < op->n_operands; o++) {
-        tw_tensor *t = &tensor[op->operand[o].tensor];
-        t->name = *name ? tw_arena_printf(arena, "%s.%s", name, op->operand[o].name) : op->operand[o].name;
-        if (!t->name) return TW_ERR_NOMEM;
+    const char *plain = plain_name(arena, step);
+    bool found = true;
+    *out = plain;
+    for (int k = 1; *out; k++) {
+        if (!tw_table_text(taken, *out, &found)) return TW_ERR_NOMEM;
+        if (!found) return TW_OK;
+        *out = tw_arena_printf(arena, "%s~%d", plain, k);
     }
-    *copy = (tw_model){*name ? name : "layer", model->n_tensors, tensor, 1, op};
-    *out = copy;
-    return TW_OK;
-}
-
-/* A number per distinct text. */
-static tw_status number_of(tw_table *table, const tw_text *text, tw_arena *scratch, int *n, int *out)
-{
-    int64_t *key, words = (int64_t)(text->len + 7) / 8;
-    bool found;
-    TW_ALLOC(scratch, key, words);
-    memcpy(key, text->bytes, text->len);
-    int *number = tw_table_entry(table, key, (int)words, &found);
-    if (!number) return TW_ERR_NOMEM;
-    if (!found) *number = (*n)++;
-    *out = *number;
-    return TW_OK;
-}
-
-static tw_status number_step(const tw_step *step, tw_table *table, tw_arena *scratch, int *n, int *out)
-{
-    const tw_model *same;
-    tw_text text = {0};
-    TW_TRY(rename_model(step->model, "", scratch, &same));
-    tw_op op = same->op[0];
-    tw_model bare = *same;
-    op.value = op.finish = NULL; /* what is done to an element takes no time of its own */
-    op.n_held = 0;
-    bare.op = &op;
-    tw_model_print(&bare, &text);
-    tw_status status = text.failed ? TW_ERR_NOMEM : number_of(table, &text, scratch, n, out);
-    tw_text_release(&text);
-    return status;
+    return TW_ERR_NOMEM;
 }
 
 static tw_status find_layers(tw_network *net, tw_context *ctx)
 {
-    enum { WORK = 512 };
-    const tw_lowered *lowered = net->lowered;
-    tw_arena *arena = ctx->arena, *scratch = ctx->scratch;
-    tw_pulse pulse = {.deadline = ctx->diag.deadline};
-    tw_table *table = tw_table_new(sizeof(int), scratch);
-    tw_layer *layer;
-    int *layer_of;
-    if (!table) return TW_ERR_NOMEM;
-    TW_ALLOC(arena, layer_of, lowered->n_steps + 1);
-    TW_ALLOC(arena, layer, lowered->n_steps + 1);
-    for (int s = 0; s < lowered->n_steps; s++) {
-        int n = net->n_layers;
-        layer_of[s] = -1;
-        if (tw_pulse_is_over(&pulse, WORK))
-            return tw_diag_stopped(&ctx->diag, (tw_loc){net->file->path, 0, 0}, "the search for equal layers");
-        if (lowered->step[s].kind != TW_STEP_TILED) continue;
-        TW_TRY(number_step(&lowered->step[s], table, scratch, &net->n_layers, &layer_of[s]));
-        if (layer_of[s] == n) {
-            const char *name = plain_name(arena, lowered->step[s].name);
-            if (!name) return TW_ERR_NOMEM;
-            layer[n].first_step = s;
-            TW_TRY(rename_model(lowered->step[s].model, name, arena, &layer[n].model));
-        }
-        layer[layer_of[s]].n_steps++;
+    const tw_model *graph = &net->lowered->graph, **layer;
+    tw_table *taken = tw_table_new(sizeof(int), ctx->scratch);
+    if (!taken) return TW_ERR_NOMEM;
+    tw_status status = tw_layers_find(graph, ctx->diag.deadline, ctx->arena, ctx->scratch, &net->layers);
+    if (status == TW_STOPPED)
+        return tw_diag_stopped(&ctx->diag, (tw_loc){net->file->path, 0, 0}, "the search for equal layers");
+    TW_TRY(status);
+    TW_ALLOC(ctx->arena, layer, net->layers.n + 1);
+    for (int i = 0; i < net->layers.n; i++) {
+        const char *name;
+        int first = net->layers.first[i];
+        TW_TRY(name_layer(graph->op[first].name, taken, ctx->arena, &name));
+        TW_TRY(tw_model_of_op(graph, first, name, ctx->arena, &layer[i]));
     }
     net->layer = layer;
-    net->layer_of = layer_of;
-    return TW_OK;
-}
-
-/* Cleaned names may have become equal; tensors are called after their operators. */
-static tw_status make_unique(tw_network *net, tw_op *op, tw_tensor *tensor, tw_arena *arena, tw_arena *scratch)
-{
-    tw_table *table = tw_table_new(sizeof(int), scratch);
-    if (!table) return TW_ERR_NOMEM;
-    for (int i = 0, n = 0, number; i < net->n_layers; i++) {
-        for (int k = 1, before;; k++) {
-            tw_text text = {0};
-            before = n;
-            tw_text_printf(&text, "%s", op[i].name);
-            tw_status status = text.failed ? TW_ERR_NOMEM : number_of(table, &text, scratch, &n, &number);
-            tw_text_release(&text);
-            TW_TRY(status);
-            if (number == before) break;
-            op[i].name = tw_arena_printf(arena, "%s~%d", net->layer[i].model->op[0].name, k);
-            if (!op[i].name) return TW_ERR_NOMEM;
-        }
-        for (int o = 0; op[i].name != net->layer[i].model->op[0].name && o < op[i].n_operands; o++) {
-            const char **name = &tensor[op[i].operand[o].tensor].name;
-            if (!(*name = tw_arena_printf(arena, "%s.%s", op[i].name, op[i].operand[o].name))) return TW_ERR_NOMEM;
-        }
-    }
     return TW_OK;
 }
 
 /* All layers side by side. */
-static tw_status join_layers(tw_network *net, tw_arena *arena, tw_arena *scratch)
+static tw_status join_layers(tw_network *net, tw_arena *arena)
 {
     tw_model *model;
     tw_op *op;
     tw_tensor *tensor;
     int n = 0;
-    for (int i = 0; i < net->n_layers; i++) n += net->layer[i].model->n_tensors;
+    for (int i = 0; i < net->layers.n; i++) n += net->layer[i]->n_tensors;
     TW_ALLOC(arena, model, 1);
-    TW_ALLOC(arena, op, net->n_layers + 1);
+    TW_ALLOC(arena, op, net->layers.n + 1);
     TW_ALLOC(arena, tensor, n + 1);
-    *model = (tw_model){"network", n, tensor, net->n_layers, op};
+    *model = (tw_model){"network", n, tensor, net->layers.n, op, .apart = true};
     n = 0;
-    for (int i = 0; i < net->n_layers; i++) {
-        const tw_model *one = net->layer[i].model;
+    for (int i = 0; i < net->layers.n; i++) {
+        const tw_model *one = net->layer[i];
         op[i] = one->op[0];
-        for (int o = 0; o < op[i].n_operands; o++) op[i].operand[o].tensor += n;
-        memcpy(&tensor[n], one->tensor, (size_t)one->n_tensors * sizeof *tensor);
+        for (int t = 0; t < one->n_tensors; t++) {
+            op[i].operand[t].tensor = n + t;
+            tensor[n + t] = one->tensor[t];
+            tensor[n + t].root = n + t;
+        }
         n += one->n_tensors;
     }
     net->model = model;
-    return make_unique(net, op, tensor, arena, scratch);
+    return TW_OK;
 }
 
 /* ---- texts ---- */
 
-static const char *shape_text(const tw_lowered *lowered, const tw_step *step, tw_arena *arena)
+static const char *shape_text(const tw_model *graph, const tw_op *step, tw_arena *arena)
 {
-    int t = step->kind == TW_STEP_TILED ? step->operand[step->n_operands - 1]
-            : step->n_outputs > 0       ? step->output[0]
-                                        : -1;
-    if (t < 0 || !lowered->tensor[t].known) return "?";
-    const tw_net_tensor *tensor = &lowered->tensor[t];
+    int t = tw_op_n_writes(step) > 0 ? tw_op_written(step, 0) : -1;
+    if (t < 0 || graph->tensor[t].unshaped) return "?";
+    const tw_tensor *tensor = &graph->tensor[t];
     char text[24 * TW_ONNX_MAX_DIMS] = "scalar";
-    for (int d = 0, n = 0; d < tensor->n_dims; d++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%" PRId64, d ? "x" : "", tensor->dim[d]);
+    for (int d = 0, n = 0; d < tensor->n_axes; d++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%" PRId64, d ? "x" : "", tensor->extent[d]);
     return tw_arena_printf(arena, "%s", text);
 }
 
 static tw_status write_shapes(tw_network *net, tw_arena *arena)
 {
+    const tw_model *graph = &net->lowered->graph;
     const char **text;
-    TW_ALLOC(arena, text, net->lowered->n_steps + 1);
-    for (int s = 0; s < net->lowered->n_steps; s++)
-        if (!(text[s] = shape_text(net->lowered, &net->lowered->step[s], arena))) return TW_ERR_NOMEM;
+    TW_ALLOC(arena, text, graph->n_ops + 1);
+    for (int s = 0; s < graph->n_ops; s++)
+        if (!(text[s] = shape_text(graph, &graph->op[s], arena))) return TW_ERR_NOMEM;
     net->shape_text = text;
     return TW_OK;
 }
@@ -324,7 +248,7 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
     TW_TRY(tw_network_ask(net->file, net->shapes, ctx->arena, ctx->scratch, &net->asks));
     TW_TRY(tw_lower_network(net->shapes, &how, ctx->arena, &ctx->diag, &net->lowered));
     TW_TRY(find_layers(net, ctx));
-    TW_TRY(join_layers(net, ctx->arena, ctx->scratch));
+    TW_TRY(join_layers(net, ctx->arena));
     TW_TRY(write_shapes(net, ctx->arena));
     *out = net;
     return TW_OK;
@@ -332,30 +256,27 @@ tw_status tw_network_read(tw_context *ctx, const char *path, const tw_network_op
 
 /* ---- lifetimes ---- */
 
-static void needs(const tw_lowered *lowered, tw_lifetime *of, int tensor, int step)
+static void needs(const tw_model *graph, tw_lifetime *of, int tensor, int step)
 {
     if (tensor < 0) return;
-    tw_lifetime *l = &of[lowered->tensor[tensor].root];
+    tw_lifetime *l = &of[graph->tensor[tensor].root];
     if (l->last < l->first && l->first > step) l->first = step;
     if (step > l->last) l->last = step;
 }
 
-void tw_network_lifetimes(const tw_lowered *lowered, tw_lifetime *of)
+void tw_network_lifetimes(const tw_model *graph, tw_lifetime *of)
 {
-    for (int t = 0; t < lowered->n_tensors; t++) {
-        bool input = lowered->tensor[t].role == TW_ROLE_INPUT;
-        of[t] = input ? (tw_lifetime){-1, -1} : (tw_lifetime){lowered->n_steps, -1};
+    for (int t = 0; t < graph->n_tensors; t++) {
+        bool input = graph->tensor[t].role == TW_ROLE_INPUT;
+        of[t] = input ? (tw_lifetime){-1, -1} : (tw_lifetime){graph->n_ops, -1};
     }
-    for (int s = 0; s < lowered->n_steps; s++) {
-        const tw_step *step = &lowered->step[s];
-        for (int o = 0; o < step->n_operands; o++) needs(lowered, of, step->operand[o], s);
-        for (int h = 0; step->kind == TW_STEP_TILED && h < step->model->op[0].n_held; h++)
-            needs(lowered, of, step->held[h], s);
-        for (int i = 0; i < step->n_inputs; i++) needs(lowered, of, step->input[i], s);
-        for (int i = 0; i < step->n_outputs; i++) needs(lowered, of, step->output[i], s);
+    for (int s = 0; s < graph->n_ops; s++) {
+        const tw_op *step = &graph->op[s];
+        for (int i = 0; i < tw_op_n_reads(step); i++) needs(graph, of, tw_op_read(step, i), s);
+        for (int i = 0; i < tw_op_n_writes(step); i++) needs(graph, of, tw_op_written(step, i), s);
     }
-    for (int t = 0; t < lowered->n_tensors; t++)
-        if (lowered->tensor[t].is_output) needs(lowered, of, t, lowered->n_steps - 1);
+    for (int t = 0; t < graph->n_tensors; t++)
+        if (graph->tensor[t].is_output) needs(graph, of, t, graph->n_ops - 1);
 }
 
 tw_network_summary tw_network_summary_of(const tw_network *net)
@@ -365,21 +286,20 @@ tw_network_summary tw_network_summary_of(const tw_network *net)
                               .producer = net->file->producer,
                               .opset = tw_graph_opset(net->file, ""),
                               .n_nodes = net->file->graph[0].n_nodes,
-                              .n_steps = lowered->n_steps,
-                              .n_layers = net->n_layers,
+                              .n_steps = lowered->graph.n_ops,
+                              .n_layers = net->layers.n,
                               .n_folded = lowered->n_folds,
                               .n_views = lowered->n_views,
                               .n_constant_nodes = lowered->n_constant_nodes,
                               .n_constants = lowered->n_constants,
                               .constant_bytes = lowered->constant_bytes,
                               .weight_bytes = lowered->weight_bytes};
-    for (int s = 0; s < lowered->n_steps; s++) {
-        const tw_step *step = &lowered->step[s];
-        sum.n_tiled += step->kind == TW_STEP_TILED;
-        sum.n_host += step->kind == TW_STEP_HOST;
-        sum.n_unknown += step->kind == TW_STEP_UNKNOWN;
-        if (step->kind == TW_STEP_TILED && step->model->op[0].compute == TW_MULTIPLY_ADD)
-            sum.macs += tw_op_points(&step->model->op[0]);
+    for (int s = 0; s < lowered->graph.n_ops; s++) {
+        const tw_op *step = &lowered->graph.op[s];
+        sum.n_tiled += step->kind == TW_OP_DESCRIBED;
+        sum.n_host += step->kind == TW_OP_HOST;
+        sum.n_unknown += step->kind == TW_OP_UNKNOWN;
+        if (step->kind == TW_OP_DESCRIBED && step->compute == TW_MULTIPLY_ADD) sum.macs += tw_op_points(step);
     }
     return sum;
 }

@@ -1,6 +1,6 @@
 /* src/plan/network.h - the walk of a whole network: read, infer, lower, find what is equal, plan, place, run.
  *
- *   network.c         the file as steps and layers
+ *   network.c         the file as a graph, whose operators are steps, with its layers
  *   network_ask.c     inputs that are no data: shapes, axes
  *   network_plan.c    layers to plans, several at a time
  *   network_memory.c  where the tensors between the steps lie
@@ -9,14 +9,10 @@
 #ifndef TW_PLAN_NETWORK_H
 #define TW_PLAN_NETWORK_H
 #include "lower/lower.h"
+#include "model/layers.h"
 #include "plan/context.h"
 #include "plan/plan.h"
 #include "tilewright/network.h"
-
-typedef struct tw_layer {  /* a distinct operator */
-    const tw_model *model; /* one operator, called like the first step that has it */
-    int first_step, n_steps;
-} tw_layer;
 
 struct tw_network {
     const tw_graph_file *file;
@@ -26,13 +22,12 @@ struct tw_network {
     const bool
         *derived; /* per value: `given` follows from the shapes in the file, the user may know better; NULL: none */
     const tw_onnx_node *const
-        *asks;       /* per value: an input of the network that tells this node what to do; NULL: data */
-    bool executable; /* false: tensors are planned as another type than they are */
-    int n_layers;
-    const tw_layer *layer;
-    const int *layer_of;           /* per step, -1: not TILED                                  */
+        *asks;        /* per value: an input of the network that tells this node what to do; NULL: data */
+    bool executable;  /* false: tensors are planned as another type than they are */
+    tw_layers layers; /* operators of the graph that are equal share one          */
+    const tw_model *const *layer;  /* per layer: the operator by itself, called like the first step that has it */
     const char *const *shape_text; /* per step                                        */
-    const tw_model *model;         /* all layers, one operator each: what mapping files are about */
+    const tw_model *model;         /* all layers side by side: what mapping files are about    */
 };
 
 struct tw_network_plan {
@@ -70,5 +65,5 @@ TW_NODISCARD tw_status tw_network_execute(tw_context *ctx, const tw_network_plan
 typedef struct tw_lifetime {
     int first, last;
 } tw_lifetime;
-void tw_network_lifetimes(const tw_lowered *lowered, tw_lifetime *of_tensor);
+void tw_network_lifetimes(const tw_model *graph, tw_lifetime *of_tensor);
 #endif

@@ -120,17 +120,15 @@ static double sum_bound(const tw_op *op, double point)
     }
 }
 
-bool tw_run_is_exact(const tw_step *step, const tw_given *given)
+bool tw_run_is_exact(const tw_model *graph, const tw_op *op, const tw_given *given)
 {
-    const tw_op *op = &step->model->op[0];
-    const tw_tensor *out = &step->model->tensor[op->operand[tw_op_output(op)].tensor];
+    const tw_tensor *out = &graph->tensor[tw_op_written(op, 0)];
     double var[TW_MAX_OPERANDS + TW_MAX_HELD] = {0}, worst = 0;
     int n = tw_op_output(op);
     bool exact_inputs = true, negative = false;
     for (int o = 0; o < n; o++) {
-        const tw_tensor *tensor = &step->model->tensor[op->operand[o].tensor];
-        var[o] = largest(given->input[o], tw_tensor_elems(tensor), &negative);
-        if (is_whole(tensor->dtype)) exact_inputs = exact_inputs && var[o] < exact;
+        var[o] = largest(given->input[o], tw_operand_elems(&op->operand[o]), &negative);
+        if (is_whole(graph->tensor[op->operand[o].tensor].dtype)) exact_inputs = exact_inputs && var[o] < exact;
     }
     for (int h = 0; h < op->n_held; h++)
         var[n + h] =

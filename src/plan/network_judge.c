@@ -178,18 +178,18 @@ typedef tw_status take_fn(tw_run *r, int j, const tw_onnx_node *node, const tw_a
 /* The nodes of a step, one after the other, each handed to `take`. */
 static tw_status walk_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag, take_fn *take)
 {
-    const tw_step *step = r->job[j].step;
-    const tw_onnx_node *all = r->net->file->graph[step->graph].node;
+    const tw_op *step = r->job[j].step;
+    const tw_onnx_node *all = r->net->file->graph[step->from.graph].node;
     made *list;
     int most = 0;
-    for (int i = 0; i < step->n_nodes; i++) most += all[step->node[i]].n_outputs;
+    for (int i = 0; i < step->from.n_nodes; i++) most += all[step->from.node[i]].n_outputs;
     TW_ALLOC(arena, list, most + 1);
     evaluation e = {.r = r, .arena = arena, .made = list};
-    for (int i = 0; i < step->n_nodes; i++) {
-        const tw_onnx_node *node = &all[step->node[i]];
+    for (int i = 0; i < step->from.n_nodes; i++) {
+        const tw_onnx_node *node = &all[step->from.node[i]];
         tw_array *output;
         TW_ALLOC(arena, output, node->n_outputs + 1);
-        TW_TRY(evaluate(&e, step->graph, node, diag, output));
+        TW_TRY(evaluate(&e, step->from.graph, node, diag, output));
         for (int k = 0; k < node->n_outputs; k++) list[e.n_made++] = (made){node->output[k], output[k]};
         TW_TRY(take(r, j, node, output));
     }
@@ -207,11 +207,11 @@ static tw_status judge_nodes(tw_run *r, int j, tw_arena *arena, tw_diag *diag)
 /* Values between the nodes of one step have no room in the store. */
 static tw_status keep_node(tw_run *r, int j, const tw_onnx_node *node, const tw_array *output)
 {
-    const tw_step *step = r->job[j].step;
-    const tw_onnx_node *last = &r->net->file->graph[step->graph].node[step->node[step->n_nodes - 1]];
+    const tw_op *step = r->job[j].step;
+    const tw_onnx_node *last = &r->net->file->graph[step->from.graph].node[step->from.node[step->from.n_nodes - 1]];
     for (int i = 0; i < node->n_outputs; i++) {
         int tensor = node->output[i] >= 0 ? r->lowered->tensor_of_value[node->output[i]] : -1;
-        bool wanted = tensor >= 0 && (node == last || tensor == step->operand[step->n_operands - 1]);
+        bool wanted = tensor >= 0 && (node == last || tensor == tw_op_written(step, 0));
         if (wanted) TW_TRY(tw_run_keep_array(r, tensor, &output[i]));
     }
     return TW_OK;
@@ -234,9 +234,9 @@ static tw_status keep_complaint(tw_run *r, const tw_diag *diag)
 
 tw_status tw_run_judge(tw_run *r, int j)
 {
-    const tw_step *step = r->job[j].step;
+    const tw_op *step = r->job[j].step;
     tw_diag diag = {.deadline = r->ctx->diag.deadline};
-    if (step->kind != TW_STEP_TILED || step->in_branch || r->verdict[j].fault) return TW_OK;
+    if (step->kind != TW_OP_DESCRIBED || step->from.in_branch || r->verdict[j].fault) return TW_OK;
     tw_arena *arena = tw_arena_new();
     if (!arena) return TW_ERR_NOMEM;
     tw_status status = judge_nodes(r, j, arena, &diag);

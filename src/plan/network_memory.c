@@ -41,37 +41,37 @@ static int64_t rounded(int64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALI
 
 /* ---- the outermost memory ---- */
 
-static bool needs_home(const tw_lowered *lowered, int t, const tw_lifetime *life)
+static bool needs_home(const tw_model *graph, int t, const tw_lifetime *life)
 {
-    const tw_net_tensor *tensor = &lowered->tensor[t];
-    return tensor->root == t && tensor->role != TW_ROLE_CONSTANT && tensor->known && tensor->bytes > 0 &&
+    const tw_tensor *tensor = &graph->tensor[t];
+    return tensor->root == t && tensor->role != TW_ROLE_CONSTANT && tensor->bytes > 0 &&
            life[t].last >= life[t].first && life[t].last >= 0;
 }
 
 static tw_status list_homes(homes *h, tw_arena *arena, tw_arena *scratch)
 {
-    const tw_lowered *lowered = h->plan->network->lowered;
+    const tw_model *graph = &h->plan->network->lowered->graph;
     tw_lifetime *life;
-    TW_ALLOC(scratch, life, lowered->n_tensors + 1);
-    tw_network_lifetimes(lowered, life);
-    for (int t = 0; t < lowered->n_tensors; t++) h->n += needs_home(lowered, t, life);
+    TW_ALLOC(scratch, life, graph->n_tensors + 1);
+    tw_network_lifetimes(graph, life);
+    for (int t = 0; t < graph->n_tensors; t++) h->n += needs_home(graph, t, life);
     TW_ALLOC(arena, h->place, h->n + 1);
-    TW_ALLOC(scratch, h->item, h->n + lowered->n_steps + 1);
-    TW_ALLOC(scratch, h->segment, h->n + lowered->n_steps + 1);
+    TW_ALLOC(scratch, h->item, h->n + graph->n_ops + 1);
+    TW_ALLOC(scratch, h->segment, h->n + graph->n_ops + 1);
     TW_ALLOC(scratch, h->tensor, h->n + 1);
     TW_ALLOC(scratch, h->residencies_outside, h->n + 1);
-    TW_ALLOC(scratch, h->home_of, lowered->n_tensors + 1);
-    for (int t = 0, i = 0; t < lowered->n_tensors; t++) {
-        h->home_of[t] = needs_home(lowered, t, life) ? i : -1;
+    TW_ALLOC(scratch, h->home_of, graph->n_tensors + 1);
+    for (int t = 0, i = 0; t < graph->n_tensors; t++) {
+        h->home_of[t] = needs_home(graph, t, life) ? i : -1;
         if (h->home_of[t] < 0) continue;
-        const tw_net_tensor *tensor = &lowered->tensor[t];
+        const tw_tensor *tensor = &graph->tensor[t];
         h->tensor[i] = t;
         h->place[i++] = (tw_tensor_place){
             .name = tensor->name, .bytes = tensor->bytes, .first_step = life[t].first, .last_step = life[t].last};
     }
-    for (int t = 0; t < lowered->n_tensors; t++) {
-        int home = h->home_of[lowered->tensor[t].root];
-        if (home >= 0 && lowered->tensor[t].is_output) h->residencies_outside[home] = true;
+    for (int t = 0; t < graph->n_tensors; t++) {
+        int home = h->home_of[graph->tensor[t].root];
+        if (home >= 0 && graph->tensor[t].is_output) h->residencies_outside[home] = true;
     }
     return TW_OK;
 }
@@ -115,8 +115,8 @@ typedef struct chip {
 /* How much a tensor takes there. */
 static int64_t units_of(const homes *h, int i)
 {
-    const tw_net_tensor *tensor = &h->plan->network->lowered->tensor[h->tensor[i]];
-    return rounded(h->plan->machine->unit == TW_UNIT_ELEMENT ? tensor->n_elems : tensor->bytes);
+    const tw_tensor *tensor = &h->plan->network->lowered->graph.tensor[h->tensor[i]];
+    return rounded(h->plan->machine->unit == TW_UNIT_ELEMENT ? tw_tensor_elems(tensor) : tensor->bytes);
 }
 
 /* Steps without a plan may need all of it. */
@@ -124,13 +124,13 @@ static tw_status chip_init(chip *c, const tw_network_plan *plan, tw_arena *scrat
 {
     const tw_network *net = plan->network;
     *c = (chip){.plan = plan, .size = plan->machine->memory[1].size};
-    TW_ALLOC(scratch, c->taken, net->lowered->n_steps + 1);
-    TW_ALLOC(scratch, c->base, net->lowered->n_steps + 1);
-    for (int s = 0; s < net->lowered->n_steps; s++) {
-        const tw_plan *p = net->layer_of[s] >= 0 ? plan->plan[net->layer_of[s]] : NULL;
+    TW_ALLOC(scratch, c->taken, net->lowered->graph.n_ops + 1);
+    TW_ALLOC(scratch, c->base, net->lowered->graph.n_ops + 1);
+    for (int s = 0; s < net->lowered->graph.n_ops; s++) {
+        const tw_plan *p = net->layers.of[s] >= 0 ? plan->plan[net->layers.of[s]] : NULL;
         c->base[s] = p ? tw_min(c->size, p->op[0].memory[1].static_units) : c->size;
     }
-    memcpy(c->taken, c->base, (size_t)net->lowered->n_steps * sizeof *c->taken);
+    memcpy(c->taken, c->base, (size_t)net->lowered->graph.n_ops * sizeof *c->taken);
     return TW_OK;
 }
 
@@ -139,11 +139,11 @@ static tw_status chip_init(chip *c, const tw_network_plan *plan, tw_arena *scrat
 static void count_crossings(homes *h)
 {
     const tw_network *net = h->plan->network;
-    for (int s = 0; s < net->lowered->n_steps; s++) {
-        const tw_step *step = &net->lowered->step[s];
-        const tw_plan *p = net->layer_of[s] >= 0 ? h->plan->plan[net->layer_of[s]] : NULL;
+    for (int s = 0; s < net->lowered->graph.n_ops; s++) {
+        const tw_op *step = &net->lowered->graph.op[s];
+        const tw_plan *p = net->layers.of[s] >= 0 ? h->plan->plan[net->layers.of[s]] : NULL;
         for (int o = 0; p && o < step->n_operands; o++) {
-            int home = h->home_of[net->lowered->tensor[step->operand[o]].root];
+            int home = h->home_of[net->lowered->graph.tensor[step->operand[o].tensor].root];
             if (home >= 0) h->place[home].saved_bytes += p->op[0].link[1][o].units;
         }
     }
@@ -172,7 +172,7 @@ static int list_candidates(const homes *h, candidate *out)
 {
     int n = 0;
     for (int i = 0; i < h->n; i++) {
-        const tw_net_tensor *tensor = &h->plan->network->lowered->tensor[h->tensor[i]];
+        const tw_tensor *tensor = &h->plan->network->lowered->graph.tensor[h->tensor[i]];
         if (tensor->role != TW_ROLE_BETWEEN || h->residencies_outside[i]) continue;
         tw_tensor_place *p = &h->place[i];
         out[n++] =
@@ -195,7 +195,7 @@ static void choose(homes *h, chip *c, const candidate *from, int n)
 /* The steps' buffers as one item at address 0, and those that are to stay; the first `n_tensors` of them are meant. */
 static int list_items(homes *h, const chip *c, const candidate *from, int n, int *which)
 {
-    int n_items = 0, n_steps = h->plan->network->lowered->n_steps;
+    int n_items = 0, n_steps = h->plan->network->lowered->graph.n_ops;
     for (int k = 0; k < n; k++) {
         const tw_tensor_place *p = &h->place[from[k].i];
         if (!p->fits_on_chip) continue;
@@ -267,26 +267,13 @@ static tw_status stay_on_chip(homes *h, tw_arena *scratch, tw_network_memory *ou
     return TW_OK;
 }
 
-/* Constants that some step reads. */
-static int64_t count_weights(const tw_lowered *lowered, tw_arena *scratch)
-{
-    tw_lifetime *life = TW_NEW(scratch, tw_lifetime, lowered->n_tensors + 1);
-    int64_t sum = 0;
-    if (!life) return 0;
-    tw_network_lifetimes(lowered, life);
-    for (int t = 0; t < lowered->n_tensors; t++)
-        if (lowered->tensor[t].role == TW_ROLE_CONSTANT && lowered->tensor[t].root == t && life[t].last >= 0)
-            sum += lowered->tensor[t].bytes;
-    return sum;
-}
-
 tw_status tw_network_place(const tw_network_plan *plan, const tw_deadline *deadline, tw_arena *arena,
                            tw_arena *scratch, tw_network_memory *out)
 {
     homes h = {.plan = plan, .deadline = deadline};
     tw_arena_mark mark = tw_arena_save(scratch);
     *out = (tw_network_memory){.memory = plan->machine->memory[0].name,
-                               .weight_bytes = count_weights(plan->network->lowered, scratch)};
+                               .weight_bytes = plan->network->lowered->weight_bytes};
     tw_status status = list_homes(&h, arena, scratch);
     if (status == TW_OK) status = place_outer(&h, scratch, out);
     if (status == TW_OK) status = stay_on_chip(&h, scratch, out);

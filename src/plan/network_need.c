@@ -47,10 +47,9 @@ static tw_status check_inputs(tw_context *ctx, const tw_network *net, const tw_n
 static tw_status check_files(tw_context *ctx, const tw_network *net)
 {
     tw_status status = TW_OK;
-    for (int t = 0; t < net->lowered->n_tensors; t++) {
-        const tw_net_tensor *tensor = &net->lowered->tensor[t];
-        const tw_constant *constant = tensor->value >= 0 ? net->file->value[tensor->value].constant : NULL;
-        if (tensor->root != t || tensor->role != TW_ROLE_CONSTANT || tensor->literal || !constant) continue;
+    for (int t = 0; t < net->lowered->graph.n_tensors; t++) {
+        const tw_constant *constant = tw_lowered_constant(net->lowered, t);
+        if (net->lowered->graph.tensor[t].root != t || !constant) continue;
         tw_status one = tw_constant_check(constant, net->file->path, &ctx->diag);
         if (one != TW_OK) status = one;
     }
@@ -63,23 +62,20 @@ enum { WORK_BYTES = 32 }; /* per element that a step reads or writes */
 
 static double elems_of(const tw_lowered *lowered, int tensor)
 {
-    return tensor >= 0 && lowered->tensor[tensor].known ? (double)lowered->tensor[tensor].n_elems : 0;
+    return tensor >= 0 ? (double)tw_tensor_elems(&lowered->graph.tensor[tensor]) : 0;
 }
 
 static double bytes_of(const tw_lowered *lowered, int tensor)
 {
-    tw_onnx_type type = lowered->tensor[tensor].type;
+    tw_onnx_type type = lowered->source[tensor].type;
     return elems_of(lowered, tensor) * (double)tw_array_elem_bytes(type);
 }
 
-static double work_of(const tw_lowered *lowered, const tw_step *step)
+static double work_of(const tw_lowered *lowered, const tw_op *step)
 {
     double n = 0;
-    for (int o = 0; step->kind == TW_STEP_TILED && o < step->n_operands; o++)
-        n += elems_of(lowered, step->operand[o]);
-    for (int i = 0; step->kind != TW_STEP_TILED && i < step->n_inputs; i++) n += elems_of(lowered, step->input[i]);
-    for (int i = 0; step->kind != TW_STEP_TILED && i < step->n_outputs; i++)
-        n += elems_of(lowered, step->output[i]);
+    for (int i = 0; i < tw_op_n_reads(step); i++) n += elems_of(lowered, tw_op_read(step, i));
+    for (int i = 0; i < tw_op_n_writes(step); i++) n += elems_of(lowered, tw_op_written(step, i));
     return n * WORK_BYTES;
 }
 
@@ -87,11 +83,9 @@ static double work_of(const tw_lowered *lowered, const tw_step *step)
 static double constants_of(const tw_network *net)
 {
     double sum = (double)net->lowered->constant_bytes;
-    for (int t = 0; t < net->lowered->n_tensors; t++) {
-        const tw_net_tensor *tensor = &net->lowered->tensor[t];
-        const tw_constant *constant = tensor->value >= 0 ? net->file->value[tensor->value].constant : NULL;
-        if (tensor->root == t && tensor->role == TW_ROLE_CONSTANT && constant && !constant->raw)
-            sum += bytes_of(net->lowered, t);
+    for (int t = 0; t < net->lowered->graph.n_tensors; t++) {
+        const tw_constant *constant = tw_lowered_constant(net->lowered, t);
+        if (net->lowered->graph.tensor[t].root == t && constant && !constant->raw) sum += bytes_of(net->lowered, t);
     }
     return sum;
 }
@@ -105,14 +99,14 @@ typedef struct need {
 static tw_status find_need(tw_context *ctx, const tw_network *net, need *out)
 {
     const tw_lowered *lowered = net->lowered;
-    int n = lowered->n_steps;
+    int n = lowered->graph.n_ops;
     tw_lifetime *life;
     double *change, now = constants_of(net);
-    TW_ALLOC(ctx->scratch, life, lowered->n_tensors + 1);
+    TW_ALLOC(ctx->scratch, life, lowered->graph.n_tensors + 1);
     TW_ALLOC(ctx->scratch, change, n + TW_RUN_AHEAD + 3);
-    tw_network_lifetimes(lowered, life);
-    for (int t = 0; t < lowered->n_tensors; t++) {
-        const tw_net_tensor *tensor = &lowered->tensor[t];
+    tw_network_lifetimes(&lowered->graph, life);
+    for (int t = 0; t < lowered->graph.n_tensors; t++) {
+        const tw_tensor *tensor = &lowered->graph.tensor[t];
         if (tensor->root != t || tensor->role == TW_ROLE_CONSTANT || life[t].last < life[t].first) continue;
         int first = life[t].first < 0 ? 0 : life[t].first;
         change[first] += bytes_of(lowered, t);
@@ -121,7 +115,7 @@ static tw_status find_need(tw_context *ctx, const tw_network *net, need *out)
     *out = (need){now, -1};
     for (int s = 0; s < n; s++) {
         now += change[s];
-        double all = now + work_of(lowered, &lowered->step[s]);
+        double all = now + work_of(lowered, &lowered->graph.op[s]);
         if (all > out->most) *out = (need){all, s};
     }
     return TW_OK;
@@ -159,7 +153,7 @@ static tw_status check_memory(tw_context *ctx, const tw_network *net, const tw_n
     return tw_diag_infeasible(
         &ctx->diag, file_of(net),
         "running it would take about %s of memory at step '%.*s'; it may take %s (--max-memory)",
-        size_text(n.most, needed), TW_FIRST(200, n.at < 0 ? "" : net->lowered->step[n.at].name),
+        size_text(n.most, needed), TW_FIRST(200, n.at < 0 ? "" : net->lowered->graph.op[n.at].name),
         size_text(limit, had));
 }
 

@@ -64,10 +64,9 @@ typedef struct worker {
 /* A layer's share of the time that is left: half of it is for all layers alike, half goes by points. 0: no limit. */
 static double time_share(team *t, int layer, int n_workers)
 {
-    double left = tw_deadline_left(&t->deadline),
-           points = (double)tw_op_points(&t->network->layer[layer].model->op[0]);
+    double left = tw_deadline_left(&t->deadline), points = (double)tw_op_points(&t->network->layer[layer]->op[0]);
     if (isinf(left)) return 0;
-    double n_left = t->network->n_layers - t->n_done, all = t->points_left > points ? t->points_left : points;
+    double n_left = t->network->layers.n - t->n_done, all = t->points_left > points ? t->points_left : points;
     double share = left * n_workers * 0.5 * (1 / n_left + points / all);
     return share < left ? tw_deadline_seconds(&t->deadline, share) : tw_deadline_seconds(&t->deadline, 0);
 }
@@ -89,7 +88,7 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
 {
     tw_limits limits;
     tw_search_options o = options_of(t, layer, &limits);
-    const tw_model *model = t->network->layer[layer].model;
+    const tw_model *model = t->network->layer[layer];
     o.time_limit = seconds;
     if (!t->options->keep_space) o.space = TW_SPACE_WINDOWS;
     if (o.gap <= 0 && !o.prove) o.gap = network_gap;
@@ -113,17 +112,17 @@ static tw_status search_layer(team *t, int layer, double seconds, tw_arena *aren
 static tw_status eval_layer(team *t, int layer, tw_arena *arena, tw_diag *diag, const tw_plan **out)
 {
     tw_mapping *mapping;
-    const tw_op *op = &t->network->layer[layer].model->op[0];
+    const tw_op *op = &t->network->layer[layer]->op[0];
     TW_ALLOC(arena, mapping, 1);
     *mapping = (tw_mapping){1, &t->mapping->op[layer]};
-    if (!(t->machine->engine[t->machine->compute].computes >> op->compute & 1))
+    if (!tw_machine_computes(t->machine, op))
         return tw_diag_error(diag, op->loc, "the machine does not compute '%s'", tw_compute_name(op->compute));
     if (mapping->op->n_levels == 0)
         return tw_diag_error(diag, op->loc, "the mapping leaves it out: it says 'none'");
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = tw_plan_build(t->network->layer[layer].model, t->machine, mapping, NULL,
-                                     &(tw_work){arena, scratch, diag}, out);
+    tw_status status =
+        tw_plan_build(t->network->layer[layer], t->machine, mapping, NULL, &(tw_work){arena, scratch, diag}, out);
     tw_arena_free(scratch);
     return status;
 }
@@ -206,7 +205,7 @@ static void *work(void *user)
         else
             plan_layer(t, layer, seconds, w->arena);
         pthread_mutex_lock(&t->lock);
-        t->points_left -= (double)tw_op_points(&t->network->layer[layer].model->op[0]);
+        t->points_left -= (double)tw_op_points(&t->network->layer[layer]->op[0]);
         t->n_refused += t->result[layer].refusal != NULL;
         t->n_done++;
     }
@@ -231,7 +230,7 @@ static void watch(team *t)
     while (t->n_running > 0) {
         wait_a_little(t);
         tw_network_progress p = {.n_done = t->n_done,
-                                 .n_layers = t->network->n_layers,
+                                 .n_layers = t->network->layers.n,
                                  .name = t->at_work >= 0 ? t->network->model->op[t->at_work].name : "",
                                  .n_refused = t->n_refused,
                                  .seconds = tw_deadline_since(t->begin_ns)};
@@ -286,12 +285,12 @@ static int by_points(const void *a, const void *b)
 /* The largest first. */
 static tw_status list_order(team *t, tw_arena *arena)
 {
-    int n = t->network->n_layers, *order;
+    int n = t->network->layers.n, *order;
     weight *all;
     TW_ALLOC(arena, all, n + 1);
     TW_ALLOC(arena, order, n + 1);
     for (int i = 0; i < n; i++) {
-        all[i] = (weight){tw_op_points(&t->network->layer[i].model->op[0]), i};
+        all[i] = (weight){tw_op_points(&t->network->layer[i]->op[0]), i};
         t->points_left += (double)all[i].points;
     }
     qsort(all, (size_t)n, sizeof *all, by_points);
@@ -313,14 +312,14 @@ static bool ran_out(const result *r)
 static double open_of(const team *t, int layer)
 {
     const tw_search_record *s = &t->result[layer].plan->op[0].search;
-    return (s->least[0] - s->bound) * t->network->layer[layer].n_steps;
+    return (s->least[0] - s->bound) * t->network->layers.count[layer];
 }
 
 /* Puts the layers that ran out first, those with most to gain before the others; returns how many there are. */
 static int list_open(team *t)
 {
     int n = 0;
-    for (int i = 0; i < t->network->n_layers; i++) {
+    for (int i = 0; i < t->network->layers.n; i++) {
         if (!ran_out(&t->result[i])) continue;
         int at = n++;
         for (; at > 0 && open_of(t, t->order[at - 1]) < open_of(t, i); at--) t->order[at] = t->order[at - 1];
@@ -333,7 +332,7 @@ static int list_open(team *t)
 static int64_t unused_work(const team *t)
 {
     int64_t sum = 0;
-    for (int i = 0; i < t->network->n_layers; i++)
+    for (int i = 0; i < t->network->layers.n; i++)
         if (t->result[i].plan) sum += tw_max(0, base_budget - t->result[i].plan->op[0].search.work);
     return sum;
 }
@@ -359,14 +358,14 @@ static tw_status run_rounds(team *t, tw_context *ctx)
 {
     const tw_search_options *o = t->options->search;
     bool budgets = !t->mapping && o->budget <= 0 && !o->prove && isinf(tw_deadline_left(&t->deadline));
-    for (int i = 0; i < t->network->n_layers && budgets; i++) t->result[i].budget = base_budget;
+    for (int i = 0; i < t->network->layers.n && budgets; i++) t->result[i].budget = base_budget;
     TW_TRY(run_team(t, ctx));
-    for (int i = 0; i < t->network->n_layers; i++) TW_TRY(t->result[i].status);
+    for (int i = 0; i < t->network->layers.n; i++) TW_TRY(t->result[i].status);
     if (!budgets || tw_deadline_is_over(&t->deadline)) return TW_OK;
     hand_on(t);
     if (t->n_order == 0) return TW_OK;
     t->n_taken = 0;
-    t->n_done = t->network->n_layers - t->n_order;
+    t->n_done = t->network->layers.n - t->n_order;
     return run_team(t, ctx);
 }
 
@@ -376,14 +375,14 @@ static tw_status plan_layers(team *t, tw_context *ctx)
     tw_deadline_init(&t->deadline, t->options->search->time_limit, ctx->diag.deadline);
     t->at_work = -1;
     TW_TRY(list_order(t, ctx->arena));
-    TW_ALLOC(ctx->arena, t->result, t->network->n_layers + 1);
+    TW_ALLOC(ctx->arena, t->result, t->network->layers.n + 1);
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->changed, NULL);
     tw_status status = run_rounds(t, ctx);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->changed);
     TW_TRY(status);
-    for (int i = 0; i < t->network->n_layers; i++) TW_TRY(t->result[i].status);
+    for (int i = 0; i < t->network->layers.n; i++) TW_TRY(t->result[i].status);
     return TW_OK;
 }
 
@@ -400,12 +399,12 @@ static double bound_of(const tw_plan *plan)
 static void add_layer(const tw_network_plan *plan, int layer, tw_network_totals *sum)
 {
     const tw_plan *p = plan->plan[layer];
-    int64_t n = plan->network->layer[layer].n_steps;
+    int64_t n = plan->network->layers.count[layer];
     if (!p) {
         sum->n_refused += (int)n;
         return;
     }
-    const tw_op *op = &plan->network->layer[layer].model->op[0];
+    const tw_op *op = &plan->network->layer[layer]->op[0];
     sum->n_planned += (int)n;
     sum->cycles += n * p->sum.cycles;
     sum->energy_fj += n * p->sum.energy_fj;
@@ -420,14 +419,14 @@ static void add_layer(const tw_network_plan *plan, int layer, tw_network_totals 
 static tw_network_totals totals_of(const tw_network_plan *plan, double seconds)
 {
     tw_network_totals sum = {.seconds = seconds};
-    for (int i = 0; i < plan->network->n_layers; i++) add_layer(plan, i, &sum);
-    for (int s = 0; s < plan->network->lowered->n_steps; s++) sum.n_untimed += plan->network->layer_of[s] < 0;
+    for (int i = 0; i < plan->network->layers.n; i++) add_layer(plan, i, &sum);
+    for (int s = 0; s < plan->network->lowered->graph.n_ops; s++) sum.n_untimed += plan->network->layers.of[s] < 0;
     return sum;
 }
 
 static tw_status keep_results(const team *t, tw_arena *arena, tw_network_plan *out)
 {
-    int n = t->network->n_layers;
+    int n = t->network->layers.n;
     const tw_plan **plan;
     const char **refusal;
     TW_ALLOC(arena, plan, n + 1);

@@ -23,16 +23,15 @@ static tw_status numbers_of(tw_run *r, int tensor, int64_t n, tw_arena *scratch,
     if (array.n >= n) return (*out = tw_array_reals(&array, scratch)) ? TW_OK : TW_ERR_NOMEM;
     if (array.n != 1)
         return tw_diag_error(&r->ctx->diag, (tw_loc){r->net->file->path, 0, 0},
-                             "tensor '%s' has %" PRId64 " elements, not %" PRId64, r->lowered->tensor[tensor].name,
-                             array.n, n);
+                             "tensor '%s' has %" PRId64 " elements, not %" PRId64,
+                             r->lowered->graph.tensor[tensor].name, array.n, n);
     TW_ALLOC(scratch, all, n);
     for (int64_t i = 0; i < n; i++) all[i] = tw_array_get(&array, 0);
     *out = all;
     return TW_OK;
 }
 
-static tw_status refuse_row(tw_run *r, const tw_step *step, const tw_selection *s, const tw_array *index,
-                            int64_t row)
+static tw_status refuse_row(tw_run *r, const tw_op *step, const tw_selection *s, const tw_array *index, int64_t row)
 {
     tw_loc loc = {r->net->file->path, 0, 0};
     if (s->counts)
@@ -44,13 +43,13 @@ static tw_status refuse_row(tw_run *r, const tw_step *step, const tw_selection *
 }
 
 /* Rows of a tensor, where its index finds them. */
-static tw_status rows_of(tw_run *r, const tw_step *step, int operand, tw_arena *scratch, const double **out)
+static tw_status rows_of(tw_run *r, const tw_op *step, int operand, tw_arena *scratch, const double **out)
 {
-    const tw_selection *s = &step->select[operand];
+    const tw_selection *s = &step->operand[operand].rows;
     tw_array whole, index;
     double *rows;
-    TW_TRY(tw_run_look(r, step->operand[operand], &whole));
-    TW_TRY(tw_run_look(r, step->operand[s->index], &index));
+    TW_TRY(tw_run_look(r, step->operand[operand].tensor, &whole));
+    TW_TRY(tw_run_look(r, step->operand[s->index].tensor, &index));
     TW_ALLOC(scratch, rows, s->outer * s->count * s->inner);
     for (int64_t o = 0; o < s->outer; o++)
         for (int64_t i = 0; i < s->count; i++) {
@@ -63,13 +62,13 @@ static tw_status rows_of(tw_run *r, const tw_step *step, int operand, tw_arena *
 }
 
 /* What a step made is written where the index of its output says; with `turn`, the rows whose turn it is. */
-static tw_status keep_rows(tw_run *r, const tw_step *step, const double *rows, const int32_t *turn, int32_t now)
+static tw_status keep_rows(tw_run *r, const tw_op *step, const double *rows, const int32_t *turn, int32_t now)
 {
-    int operand = step->n_operands - 1;
-    const tw_selection *s = &step->select[operand];
+    int operand = tw_op_output(step);
+    const tw_selection *s = &step->operand[operand].rows;
     tw_array whole, index;
-    TW_TRY(tw_run_look(r, step->operand[operand], &whole));
-    TW_TRY(tw_run_look(r, step->operand[s->index], &index));
+    TW_TRY(tw_run_look(r, step->operand[operand].tensor, &whole));
+    TW_TRY(tw_run_look(r, step->operand[s->index].tensor, &index));
     for (int64_t o = 0; o < s->outer; o++)
         for (int64_t i = 0; i < s->count; i++) {
             int64_t to = tw_selection_at(s, &index, o, i), from = (o * s->count + i) * s->inner;
@@ -90,20 +89,20 @@ typedef struct turns {
 } turns;
 
 /* A step that reads the rows that it writes. */
-static bool combines_rows(const tw_step *step)
+static bool combines_rows(const tw_op *step)
 {
-    int output = step->n_operands - 1;
-    return step->select[output].count > 0 && step->select[0].count > 0 && step->operand[0] == step->operand[output];
+    const tw_operand *first = &step->operand[0], *output = &step->operand[tw_op_output(step)];
+    return output->rows.count > 0 && first->rows.count > 0 && first->tensor == output->tensor;
 }
 
-static tw_status find_turns(tw_run *r, const tw_step *step, tw_arena *scratch, turns *out)
+static tw_status find_turns(tw_run *r, const tw_op *step, tw_arena *scratch, turns *out)
 {
-    const tw_selection *s = &step->select[0];
+    const tw_selection *s = &step->operand[0].rows;
     tw_array index;
     int32_t *of, *named;
     *out = (turns){.n = 1};
     if (!combines_rows(step)) return TW_OK;
-    TW_TRY(tw_run_look(r, step->operand[s->index], &index));
+    TW_TRY(tw_run_look(r, step->operand[s->index].tensor, &index));
     TW_ALLOC(scratch, of, s->count);
     TW_ALLOC(scratch, named, s->extent);
     for (int64_t i = 0; i < s->count; i++) {
@@ -116,19 +115,18 @@ static tw_status find_turns(tw_run *r, const tw_step *step, tw_arena *scratch, t
     return TW_OK;
 }
 
-static tw_status gather(tw_run *r, const tw_step *step, tw_arena *scratch, tw_given *out)
+static tw_status gather(tw_run *r, const tw_op *op, tw_arena *scratch, tw_given *out)
 {
-    const tw_op *op = &step->model->op[0];
     for (int o = 0; o < tw_op_output(op); o++) {
-        int64_t n = tw_tensor_elems(&step->model->tensor[op->operand[o].tensor]);
-        if (step->select[o].count > 0)
-            TW_TRY(rows_of(r, step, o, scratch, &out->input[o]));
+        const tw_operand *operand = &op->operand[o];
+        if (operand->rows.count > 0)
+            TW_TRY(rows_of(r, op, o, scratch, &out->input[o]));
         else
-            TW_TRY(numbers_of(r, step->operand[o], n, scratch, &out->input[o]));
+            TW_TRY(numbers_of(r, operand->tensor, tw_operand_elems(operand), scratch, &out->input[o]));
     }
     for (int h = 0; h < op->n_held; h++) {
         int64_t n = op->held[h].loop < 0 ? 1 : op->loop[op->held[h].loop].extent;
-        TW_TRY(numbers_of(r, step->held[h], n, scratch, &out->held[h]));
+        TW_TRY(numbers_of(r, op->held[h].tensor, n, scratch, &out->held[h]));
     }
     return TW_OK;
 }
@@ -141,9 +139,10 @@ static const char *why_untiled(const tw_run *r, const tw_plan *plan, int layer)
 }
 
 /* As it is described, where there is no program. */
-static tw_status run_described(const tw_step *step, const tw_given *given, const tw_deadline *deadline, double *out)
+static tw_status run_described(tw_run *r, const tw_op *step, const tw_given *given, double *out)
 {
-    tw_reference_case c = {.model = step->model, .op = &step->model->op[0], .deadline = deadline};
+    const tw_deadline *deadline = r->ctx->diag.deadline;
+    tw_reference_case c = {.model = &r->lowered->graph, .op = step, .deadline = deadline};
     memcpy(c.input, given->input, sizeof c.input);
     memcpy(c.held, given->held, sizeof c.held);
     if (!tw_reference_direct(NULL, &c, out)) return TW_ERR_NOMEM;
@@ -164,11 +163,12 @@ static const char *const too_wide = "its whole numbers need more than 53 bits";
 static tw_status run_once(tw_run *r, int j, const tw_given *given, tw_arena *scratch, double *out)
 {
     tw_step_verdict *v = &r->verdict[j];
-    const tw_step *step = r->job[j].step;
+    const tw_op *step = r->job[j].step;
     int layer = r->job[j].layer;
-    if (v->why_not) return run_described(step, given, r->ctx->diag.deadline, out);
+    if (v->why_not) return run_described(r, step, given, out);
     tw_diag quiet = tw_diag_quiet(&r->ctx->diag);
-    const tw_op_plan op = tw_op_plan_for(r->plan->plan[layer], step->model);
+    const tw_model alone = tw_model_alone(&r->lowered->graph, r->job[j].index);
+    const tw_op_plan op = tw_op_plan_for(&r->plan->plan[layer]->op[0], &alone, 0);
     TW_TRY(tw_plan_execute(&op, given, scratch, &quiet, out, &v->fault));
     v->executed = v->checked = v->fault == NULL;
     return v->fault ? keep_fault(r, v) : TW_OK;
@@ -186,27 +186,26 @@ static tw_status run_nodes(tw_run *r, int j, const char *why, tw_arena *scratch)
 /* One turn of a step; *exact: its doubles held its whole numbers, else it has not run. */
 static tw_status run_turn(tw_run *r, int j, const turns *t, int32_t now, tw_arena *scratch, bool *exact)
 {
-    const tw_step *step = r->job[j].step;
-    const tw_op *op = &step->model->op[0];
-    int64_t n = tw_tensor_elems(&step->model->tensor[op->operand[tw_op_output(op)].tensor]);
+    const tw_op *step = r->job[j].step;
+    const tw_operand *output = &step->operand[tw_op_output(step)];
     tw_given given = {0};
     double *out;
     TW_TRY(gather(r, step, scratch, &given));
-    r->inexact = !tw_run_is_exact(step, &given) || r->inexact;
-    *exact = !r->inexact || step->n_nodes == 0;
+    r->inexact = !tw_run_is_exact(&r->lowered->graph, step, &given) || r->inexact;
+    *exact = !r->inexact || step->from.n_nodes == 0;
     if (!*exact) return TW_OK;
     if (r->inexact) r->verdict[j].why_not = too_wide; /* the last step of the chain makes what counts */
-    TW_ALLOC(scratch, out, n + 1);
+    TW_ALLOC(scratch, out, tw_operand_elems(output) + 1);
     TW_TRY(run_once(r, j, &given, scratch, out));
     if (r->verdict[j].fault) return TW_OK;
-    if (step->select[step->n_operands - 1].count > 0) return keep_rows(r, step, out, t->of, now);
-    return tw_run_keep(r, step->operand[step->n_operands - 1], out);
+    if (output->rows.count > 0) return keep_rows(r, step, out, t->of, now);
+    return tw_run_keep(r, output->tensor, out);
 }
 
 static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
 {
     enum { MOST_TURNS = 64 };
-    const tw_step *step = r->job[j].step;
+    const tw_op *step = r->job[j].step;
     int layer = r->job[j].layer;
     turns t;
     TW_TRY(find_turns(r, step, scratch, &t));
@@ -226,12 +225,12 @@ static tw_status run_tiled(tw_run *r, int j, tw_arena *scratch)
 
 static tw_status run_host(tw_run *r, int j, tw_arena *scratch)
 {
-    const tw_step *step = r->job[j].step;
-    const tw_onnx_node *node = &r->net->file->graph[step->graph].node[step->node[0]];
+    const tw_op *step = r->job[j].step;
+    const tw_onnx_node *node = &r->net->file->graph[step->from.graph].node[step->from.node[0]];
     tw_array *output;
     r->verdict[j].why_not = step->why ? step->why : "evaluated, not planned";
     TW_ALLOC(scratch, output, node->n_outputs + 1);
-    TW_TRY(tw_run_evaluate(r, step->graph, node, scratch, &r->ctx->diag, output));
+    TW_TRY(tw_run_evaluate(r, step->from.graph, node, scratch, &r->ctx->diag, output));
     for (int i = 0; i < step->n_outputs; i++)
         if (step->output[i] >= 0) TW_TRY(tw_run_keep_array(r, step->output[i], &output[i]));
     return TW_OK;
@@ -241,23 +240,23 @@ static tw_status run_host(tw_run *r, int j, tw_arena *scratch)
 
 static tw_status run_unknown(tw_run *r, int j)
 {
-    const tw_step *step = r->job[j].step;
+    const tw_op *step = r->job[j].step;
     return tw_diag_infeasible(&r->ctx->diag, (tw_loc){r->net->file->path, 0, 0},
-                              "step '%s' (%s) cannot be executed: %s", step->name, step->op, step->why);
+                              "step '%s' (%s) cannot be executed: %s", step->name, step->from.what, step->why);
 }
 
 static tw_status run_job(tw_run *r, int j)
 {
-    const tw_step *step = r->job[j].step;
-    if (step->in_branch) {
+    const tw_op *step = r->job[j].step;
+    if (step->from.in_branch) {
         r->verdict[j].why_not = "evaluated with its If";
         return TW_OK;
     }
     tw_arena *scratch = tw_arena_new();
     if (!scratch) return TW_ERR_NOMEM;
-    tw_status status = step->kind == TW_STEP_TILED  ? run_tiled(r, j, scratch)
-                       : step->kind == TW_STEP_HOST ? run_host(r, j, scratch)
-                                                    : run_unknown(r, j);
+    tw_status status = step->kind == TW_OP_DESCRIBED ? run_tiled(r, j, scratch)
+                       : step->kind == TW_OP_HOST    ? run_host(r, j, scratch)
+                                                     : run_unknown(r, j);
     tw_arena_free(scratch);
     return status;
 }
@@ -385,9 +384,9 @@ static tw_status keep_outputs(tw_run *r, tw_network_verdict *out)
 static void count_step(const tw_run *r, int j, tw_network_verdict *out)
 {
     const tw_step_verdict *v = &r->verdict[j];
-    const tw_step *step = r->job[j].step;
+    const tw_op *step = r->job[j].step;
     out->n_wrong += v->fault != NULL;
-    if (step->constant) {
+    if (step->from.constant) {
         out->n_constants += j < r->n_ran;
         out->n_constants_equal += v->equal;
         return;
@@ -395,26 +394,26 @@ static void count_step(const tw_run *r, int j, tw_network_verdict *out)
     out->n_executed += v->executed;
     out->n_checked += v->checked;
     out->n_equal += v->equal;
-    out->n_host += j < r->n_ran && step->kind != TW_STEP_TILED;
-    out->n_skipped += step->kind == TW_STEP_TILED && !v->executed;
+    out->n_host += j < r->n_ran && step->kind != TW_OP_DESCRIBED;
+    out->n_skipped += step->kind == TW_OP_DESCRIBED && !v->executed;
 }
 
 /* Counts; the verdicts of the network's steps are handed out, and the first fault of a constant. */
 static tw_status sum_up(const tw_run *r, tw_network_verdict *out)
 {
     tw_step_verdict *step;
-    TW_ALLOC(r->ctx->arena, step, r->lowered->n_steps + 1);
+    TW_ALLOC(r->ctx->arena, step, r->lowered->graph.n_ops + 1);
     for (int j = 0; j < r->n_jobs; j++) {
         const tw_run_job *job = &r->job[j];
         count_step(r, j, out);
-        if (!job->step->constant)
+        if (!job->step->from.constant)
             step[job->index] = r->verdict[j];
         else if (r->verdict[j].fault && !out->constant_fault) {
             out->constant_fault = tw_arena_printf(r->ctx->arena, "'%s': %s", job->step->name, r->verdict[j].fault);
             if (!out->constant_fault) return TW_ERR_NOMEM;
         }
     }
-    out->n_steps = r->lowered->n_steps;
+    out->n_steps = r->lowered->graph.n_ops;
     out->step = step;
     return TW_OK;
 }

@@ -14,8 +14,8 @@
 #include <pthread.h>
 
 typedef struct tw_run_job { /* a step of the network, or one that makes a constant of it */
-    const tw_step *step;
-    int index; /* of the step in its list                            */
+    const tw_op *step;
+    int index; /* of the step in its graph                           */
     int layer; /* whose plan it is run by, -1: none                  */
 } tw_run_job;
 enum { TW_RUN_AHEAD = 3 }; /* steps by which the first thread may be before the second: bounds what is kept */
@@ -69,7 +69,7 @@ TW_NODISCARD tw_status tw_run_value(tw_run *r, int value, tw_array *out);
 TW_NODISCARD tw_status tw_run_evaluate(tw_run *r, int graph, const tw_onnx_node *node, tw_arena *arena,
                                        tw_diag *diag, tw_array *output);
 /* Whether doubles hold all whole numbers that the program of a step computes on these elements (network_exact.c). */
-bool tw_run_is_exact(const tw_step *step, const tw_given *given);
+bool tw_run_is_exact(const tw_model *graph, const tw_op *op, const tw_given *given);
 /* The nodes of job j by evaluation instead: what the last of them writes is kept. */
 TW_NODISCARD tw_status tw_run_by_nodes(tw_run *r, int j, tw_arena *scratch);
 /* Evaluates the nodes that job j stands for and compares; TW_OK also where there is nothing to compare with. */

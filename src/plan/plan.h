@@ -129,6 +129,7 @@ typedef struct tw_group {
     int first, n;
     const tw_advisor *advisor;            /* NULL: nobody is asked */
     const struct tw_evaluator *evaluator; /* as tw_origin has it */
+    const tw_op_plan *like;               /* the plans of an equal group; NULL: there is none before it */
 } tw_group;
 /* What is made of groups: `op` has room for every operator of the model, `placing` for every memory of each group. */
 typedef struct tw_parts {

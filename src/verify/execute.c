@@ -124,7 +124,7 @@ static void fill_input(tw_executor *e, int operand, const source *from, int64_t 
 static bool make_tensor(tw_executor *e, int operand, const source *from)
 {
     const tw_tensor *tensor = &e->in.model->tensor[e->op.operand[operand].tensor];
-    int64_t n = tw_tensor_elems(tensor), bytes = n * tw_dtype_bytes(tensor->dtype);
+    int64_t n = tw_operand_elems(&e->op.operand[operand]), bytes = n * tw_dtype_bytes(tensor->dtype);
     tw_place *p = &e->tensor[operand];
     bool is_output = operand == tw_op_output(&e->op);
     *p = (tw_place){.buffer = -1,
@@ -162,8 +162,7 @@ static bool make_held(tw_executor *e, int held, const source *from)
 
 static bool choose_numbers(tw_executor *e, bool given)
 {
-    if (e->op.compute == TW_AVERAGE && !(e->divisor = tw_numbers_divisors(e->in.model, &e->op, e->arena)))
-        return false;
+    if (e->op.compute == TW_AVERAGE && !(e->divisor = tw_numbers_divisors(&e->op, e->arena))) return false;
     if (given) return true;
     e->draw = tw_draw_of(e->in.model, &e->op, e->divisor);
     e->value.bound = e->draw.bound;
@@ -279,7 +278,7 @@ tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *us
 {
     const char *judge = NULL;
     double *expected, *got;
-    int64_t n = tw_tensor_elems(&e->in.model->tensor[e->op.operand[tw_op_output(&e->op)].tensor]);
+    int64_t n = tw_operand_elems(&e->op.operand[tw_op_output(&e->op)]);
     if (e->runner->finish && !e->fault.set) TW_TRY(e->runner->finish(e));
     if (!e->fault.set) {
         TW_ALLOC(e->arena, expected, n);

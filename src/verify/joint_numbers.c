@@ -78,7 +78,7 @@ static tw_status init_op(tw_joint_judge *j, int number)
     m->like.op = j->in.model->op[number];
     m->like.value.deadline = j->in.deadline;
     if (m->like.op.compute == TW_AVERAGE) {
-        m->divisor = tw_numbers_divisors(j->in.model, &m->like.op, j->arena);
+        m->divisor = tw_numbers_divisors(&m->like.op, j->arena);
         if (!m->divisor) return TW_ERR_NOMEM;
     }
     m->like.draw = tw_draw_of(j->in.model, &m->like.op, m->divisor);

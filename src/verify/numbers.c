@@ -220,10 +220,9 @@ static int64_t output_at(const tw_op *op, const int64_t index[TW_MAX_LOOPS])
     return at;
 }
 
-double *tw_numbers_divisors(const tw_model *model, const tw_op *op, tw_arena *arena)
+double *tw_numbers_divisors(const tw_op *op, tw_arena *arena)
 {
-    const tw_tensor *out = &model->tensor[op->operand[tw_op_output(op)].tensor];
-    double *divisor = TW_NEW(arena, double, tw_tensor_elems(out));
+    double *divisor = TW_NEW(arena, double, tw_operand_elems(&op->operand[tw_op_output(op)]));
     if (!divisor) return NULL;
     tw_box box = whole_box(op);
     unsigned outputs = loops_where(op, false);
@@ -302,7 +301,7 @@ static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op,
                     tw_dtype_is_float(op->accumulator);
     if (is_float) room = smaller(room, 1 << 24) / reduction_points(op); /* a reference may add before it divides */
     int64_t most = INT64_C(1) << 20;
-    draw->scale = common_multiple(divisor, tw_tensor_elems(&model->tensor[op->operand[output].tensor]), most);
+    draw->scale = common_multiple(divisor, tw_operand_elems(&op->operand[output]), most);
     draw->amplitude = (int64_t)smaller(4, room / (2 * (double)draw->scale));
     if (draw->scale <= most && draw->amplitude > 0) return;
     draw->scale = 1;
@@ -367,7 +366,7 @@ void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, i
     bool thin = !draw->factors && tensor == op->operand[0].tensor && draw->density < 1;
     tw_dtype dtype = model->tensor[tensor].dtype;
     bool positive = draw->positive || is_unsigned(dtype);
-    int64_t n = tw_tensor_elems(&model->tensor[tensor]);
+    int64_t n = tw_operand_elems(&op->operand[operand]);
     uint64_t state = seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
     for (int64_t i = 0; i < n; i++) {
         uint64_t r = tw_random_next(&state);

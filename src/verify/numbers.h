@@ -37,5 +37,5 @@ void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, i
 void tw_draw_held(int held, uint64_t seed, int64_t n, double *out);
 
 /* Averages: the divisor of each output element, in the output's order. NULL when out of memory. */
-double *tw_numbers_divisors(const tw_model *model, const tw_op *op, tw_arena *arena);
+double *tw_numbers_divisors(const tw_op *op, tw_arena *arena);
 #endif

@@ -162,7 +162,7 @@ const char *tw_reference_direct(void *user, const tw_reference_case *c, double *
 {
     (void)user;
     const tw_tensor *tensor = &c->model->tensor[c->op->operand[tw_op_output(c->op)].tensor];
-    int64_t n = tw_tensor_elems(tensor);
+    int64_t n = tw_operand_elems(&c->op->operand[tw_op_output(c->op)]);
     double *n_read = NULL;
     if (c->op->compute == TW_AVERAGE && !(n_read = calloc((size_t)n, sizeof *n_read))) return NULL;
     tw_dtype sums = c->op->finish ? c->op->accumulator : tensor->dtype;

@@ -133,3 +133,21 @@ TEST(a_table_finds_what_was_put_in_and_nothing_else)
     CHECK(!found);
     tw_arena_free(arena);
 }
+
+TEST(a_table_finds_texts_of_any_length)
+{
+    tw_arena *arena = tw_arena_new();
+    tw_table *table = tw_table_new(sizeof(int), arena);
+    char text[40] = "";
+    bool found;
+    for (int pass = 0; pass < 2; pass++)
+        for (int n = 0; n < 39; n++) {
+            memset(text, 'a', (size_t)n);
+            text[n] = 0;
+            int *value = tw_table_text(table, text, &found);
+            CHECK_EQ(found, pass == 1);
+            if (!found) *value = n;
+            CHECK_EQ(*value, n);
+        }
+    tw_arena_free(arena);
+}

@@ -157,7 +157,7 @@ static tw_array run_steps(bench *b, bool no_fold, int *n_steps)
     tw_status status = steps_run_all(&r);
     if (status != TW_OK) print_error("%s\n", b->diag.last ? b->diag.last : "no message");
     CHECK_EQ(status, TW_OK);
-    *n_steps = lowered->n_steps;
+    *n_steps = lowered->graph.n_ops;
     return steps_tensor(&r, lowered->tensor_of_value[main->output[0]]);
 }
 

@@ -9,6 +9,7 @@
  *     < y                           an output */
 #include "core/deadline.h"
 #include "lower/lower.h"
+#include "model/layers.h"
 #include "pb.h"
 #include "tw_test.h"
 
@@ -400,19 +401,25 @@ TEST(what_nobody_reads_is_left_out)
           "Relu_0 [Relu] map d0=6: x -> a; value max(ifm, 0)\n1 steps, 2 tensors, 0 folds, 0 views\n");
 }
 
-static const char *text_of(const tw_step *step, tw_text *text)
+static const tw_op *step_called(const tw_lowered *lowered, const char *name)
 {
-    text->len = 0;
-    tw_model_print(step->model, text);
-    return text->bytes;
-}
-
-static const tw_step *step_called(const tw_lowered *lowered, const char *name)
-{
-    for (int s = 0; s < lowered->n_steps; s++)
-        if (strcmp(lowered->step[s].name, name) == 0) return &lowered->step[s];
+    for (int s = 0; s < lowered->graph.n_ops; s++)
+        if (strcmp(lowered->graph.op[s].name, name) == 0) return &lowered->graph.op[s];
     fail_msg("no step '%s'", name);
     return NULL;
+}
+
+/* The operator by itself. */
+static const char *text_of(const tw_lowered *lowered, const char *name, tw_text *text)
+{
+    const tw_model *own;
+    tw_arena *arena = tw_arena_new();
+    int at = (int)(step_called(lowered, name) - lowered->graph.op);
+    CHECK_EQ(tw_model_of_op(&lowered->graph, at, "", arena, &own), TW_OK);
+    text->len = 0;
+    tw_model_print(own, text);
+    tw_arena_free(arena);
+    return text->bytes;
 }
 
 /* Step `first` of direction 0 is the same as all others of that name. */
@@ -424,7 +431,7 @@ static void check_steps_alike(const tw_lowered *lowered, const char *node, const
     snprintf(one, sizeof one, "%s.%s0_%d", node, what, first);
     for (int t = first; t < 5 * directions; t++) {
         snprintf(other, sizeof other, "%s.%s%d_%d", node, what, t / 5, t % 5);
-        CHECK_STR(text_of(step_called(lowered, one), &a), text_of(step_called(lowered, other), &b));
+        CHECK_STR(text_of(lowered, one, &a), text_of(lowered, other, &b));
     }
     tw_text_release(&a);
     tw_text_release(&b);
@@ -437,7 +444,7 @@ TEST(all_steps_of_an_lstm_are_the_same_models)
                   "LSTM x w r b - h s -> y - c direction'bidirectional hidden_size:4\n< y\n< c\n",
                   usual);
     CHECK_EQ(n.status, TW_OK);
-    CHECK_EQ(n.lowered->n_steps, 2 * (1 + 5 * 4));
+    CHECK_EQ(n.lowered->graph.n_ops, 2 * (1 + 5 * 4));
     for (size_t i = 0; i < TW_COUNT(what); i++) check_steps_alike(n.lowered, "LSTM_0", what[i], 0, 2);
     release(&n);
 }
@@ -450,7 +457,7 @@ TEST(an_lstm_of_bytes_quantises_its_state_in_every_step)
                   usual);
     CHECK_EQ(n.status, TW_OK);
     CHECK_EQ(n.lowered->n_undescribed, 0);
-    CHECK_EQ(n.lowered->n_steps, 6 + 5 * (6 + 3));
+    CHECK_EQ(n.lowered->graph.n_ops, 6 + 5 * (6 + 3));
     for (size_t i = 0; i < TW_COUNT(what); i++)
         check_steps_alike(n.lowered, "DynamicQuantizeLSTM_0", what[i], 0, 1);
     release(&n);
@@ -508,9 +515,9 @@ TEST(the_product_of_a_zero_state_is_a_constant)
 {
     net n = lower("x 3x1x4\n!w 1x16x4\n!r 1x16x4\nLSTM x w r -> y hidden_size:4\n< y\n", usual);
     CHECK_EQ(n.status, TW_OK);
-    CHECK_EQ(n.lowered->n_constant_steps, 1);
-    CHECK_STR(n.lowered->constant_step[0].name, "LSTM_0.hr0_0");
-    CHECK_EQ(n.lowered->n_steps, 1 + 3 * 4 - 1);
+    CHECK_EQ(n.lowered->constants.n_ops, 1);
+    CHECK_STR(n.lowered->constants.op[0].name, "LSTM_0.hr0_0");
+    CHECK_EQ(n.lowered->graph.n_ops, 1 + 3 * 4 - 1);
     release(&n);
 }
 
@@ -518,9 +525,9 @@ TEST(what_is_random_is_no_constant)
 {
     net n = lower("x 600x256\n" WEIGHTS "RandomNormalLike w -> r\nAdd r x -> y\n< y\n", usual);
     CHECK_EQ(n.status, TW_OK);
-    CHECK_EQ(n.lowered->n_constant_steps, 0);
+    CHECK_EQ(n.lowered->constants.n_ops, 0);
     CHECK_EQ(n.lowered->n_constant_nodes, 0);
-    CHECK_EQ(n.lowered->n_steps, 2);
+    CHECK_EQ(n.lowered->graph.n_ops, 2);
     release(&n);
 }
 
@@ -530,7 +537,7 @@ TEST(little_that_becomes_too_much_stays_a_step_and_is_named)
                   "ReduceMax e -> m\nAdd m x -> y\n< y\n",
                   usual);
     CHECK_EQ(n.status, TW_OK);
-    CHECK_EQ(n.lowered->n_constant_steps, 0);
+    CHECK_EQ(n.lowered->constants.n_ops, 0);
     CHECK_EQ(n.lowered->n_too_large, 1);
     CHECK_STR(n.lowered->too_large[0], "Expand_1");
     release(&n);
@@ -541,8 +548,8 @@ TEST(an_undescribed_operator_on_constants_has_no_time_to_count)
     net n = lower("x 4\n!a 300x300=2\nMatMul a a -> b\nDet b -> d\nAdd x d -> y\n< y\n", usual);
     CHECK_EQ(n.status, TW_OK);
     CHECK_EQ(n.lowered->n_undescribed, 0);
-    CHECK_EQ(n.lowered->n_constant_steps, 2);
-    CHECK_EQ(n.lowered->n_steps, 1);
+    CHECK_EQ(n.lowered->constants.n_ops, 2);
+    CHECK_EQ(n.lowered->graph.n_ops, 1);
     release(&n);
 }
 
@@ -556,9 +563,9 @@ TEST(an_input_whose_elements_are_given_is_no_constant)
     tw_infer_options options = {.given = given};
     CHECK_EQ(tw_infer_shapes(n.file, &options, n.arena, &n.diag, &n.shapes), TW_OK);
     CHECK_EQ(tw_lower_network(n.shapes, &usual, n.arena, &n.diag, &n.lowered), TW_OK);
-    CHECK_EQ(n.lowered->n_constant_steps, 0);
+    CHECK_EQ(n.lowered->constants.n_ops, 0);
     CHECK_EQ(n.lowered->n_constant_nodes, 0);
-    CHECK_EQ(n.lowered->n_steps, 1);
+    CHECK_EQ(n.lowered->graph.n_ops, 1);
     release(&n);
 }
 
@@ -567,11 +574,12 @@ TEST(what_a_node_reads_is_kept_where_its_step_reads_a_part_of_it)
 {
     net n = lower("x 1x1x11\nNeg x -> a\nIdentity a -> v\nMaxPool v -> y kernel_shape=2 strides=4\n< y\n", usual);
     CHECK_EQ(n.status, TW_OK);
-    const tw_step *pool = step_called(n.lowered, "MaxPool_2");
+    const tw_op *pool = step_called(n.lowered, "MaxPool_2");
     int v = n.file->graph[0].node[2].input[0];
-    CHECK(n.lowered->tensor[pool->operand[0]].value != v);
+    CHECK(n.lowered->source[pool->operand[0].tensor].value != v);
     CHECK(n.lowered->tensor_of_value[v] >= 0);
-    CHECK_EQ(n.lowered->tensor[n.lowered->tensor_of_value[v]].root, n.lowered->tensor[pool->operand[0]].root);
+    CHECK_EQ(n.lowered->graph.tensor[n.lowered->tensor_of_value[v]].root,
+             n.lowered->graph.tensor[pool->operand[0].tensor].root);
     release(&n);
 }
 
@@ -615,12 +623,12 @@ TEST(an_index_for_a_part_of_the_elements_is_described)
     net n = lower("x 4x5x6\ni 2x3x2\nCast i -> j to:7\nGatherElements x j -> y axis:1\n< y\n", usual);
     CHECK_EQ(n.status, TW_OK);
     CHECK_EQ(n.lowered->n_undescribed, 0);
-    const tw_step *elements = step_called(n.lowered, "GatherElements_1.elements"), *last = &n.lowered->step[2];
+    const tw_op *elements = step_called(n.lowered, "GatherElements_1.elements"), *last = &n.lowered->graph.op[2];
     CHECK_STR(last->name, "GatherElements_1");
-    CHECK_EQ(elements->model->op->loop[0].extent, 2);
-    CHECK_EQ(last->select[0].extent, 120);
-    CHECK_EQ(last->select[0].count, 12);
-    CHECK_EQ(last->model->op->operand[0].scattered, 1);
+    CHECK_EQ(elements->loop[0].extent, 2);
+    CHECK_EQ(last->operand[0].rows.extent, 120);
+    CHECK_EQ(last->operand[0].rows.count, 12);
+    CHECK_EQ(last->operand[0].scattered, 1);
     release(&n);
 }
 
@@ -633,8 +641,8 @@ TEST(what_is_not_described_is_listed_with_its_reason)
     CHECK_EQ(n.lowered->n_undescribed, 3);
     CHECK_STR(n.lowered->undescribed[0].op, "Det");
     CHECK_EQ(n.lowered->undescribed[0].n, 2);
-    CHECK_EQ(step_called(n.lowered, "Mystery_1")->kind, TW_STEP_UNKNOWN);
-    CHECK_EQ(step_called(n.lowered, "Det_0")->kind, TW_STEP_HOST);
+    CHECK_EQ(step_called(n.lowered, "Mystery_1")->kind, TW_OP_UNKNOWN);
+    CHECK_EQ(step_called(n.lowered, "Det_0")->kind, TW_OP_HOST);
     release(&n);
 }
 
@@ -650,8 +658,8 @@ TEST(floats_can_be_planned_as_another_type)
 {
     net n = lower(conv_bn_relu, (tw_lower_options){.float_as = TW_DTYPE_I8});
     CHECK_EQ(n.status, TW_OK);
-    CHECK_EQ(n.lowered->step[0].model->tensor[0].dtype, TW_DTYPE_I8);
-    CHECK_EQ(n.lowered->step[0].model->op->accumulator, TW_DTYPE_I32);
+    CHECK_EQ(n.lowered->graph.tensor[n.lowered->graph.op[0].operand[0].tensor].dtype, TW_DTYPE_I8);
+    CHECK_EQ(n.lowered->graph.op[0].accumulator, TW_DTYPE_I32);
     release(&n);
 }
 

@@ -128,7 +128,7 @@ static bool check_line(const line *l)
     CHECK_EQ(steps_run_all(&r), TW_OK);
     tw_array y = steps_tensor(&r, lowered->tensor_of_value[file->graph[0].output[0]]);
     check_taken(l, "described", &y);
-    bool described = lowered->n_steps == 0 || lowered->step[0].kind == TW_STEP_TILED;
+    bool described = lowered->graph.n_ops == 0 || lowered->graph.op[0].kind == TW_OP_DESCRIBED;
     tw_diag_release(&diag);
     tw_text_release(&model);
     tw_arena_free(arena);

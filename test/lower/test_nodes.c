@@ -103,9 +103,9 @@ static bool all_right(steps_run *r, const char *set)
 static verdict judge(steps_run *r, const char *set)
 {
     int n_tiled = 0, n_host = 0;
-    for (int s = 0; s < r->lowered->n_steps; s++) {
-        if (r->lowered->step[s].kind == TW_STEP_UNKNOWN) return UNKNOWN;
-        if (r->lowered->step[s].kind == TW_STEP_TILED)
+    for (int s = 0; s < r->lowered->graph.n_ops; s++) {
+        if (r->lowered->graph.op[s].kind == TW_OP_UNKNOWN) return UNKNOWN;
+        if (r->lowered->graph.op[s].kind == TW_OP_DESCRIBED)
             n_tiled++;
         else
             n_host++;

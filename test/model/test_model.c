@@ -462,6 +462,36 @@ TEST(operators_out_of_order_are_not_accepted)
     tw_bench_free(&b);
 }
 
+TEST(tensors_know_what_they_are_to_the_graph)
+{
+    tw_bench b = tw_bench_new();
+    tw_model model;
+    read_or_fail(&b,
+                 "workload: w\nops:\n"
+                 "  - {name: a, op: matmul, shape: [4, 5, 6], inputs: {ifm: x, w: v}, output: t}\n"
+                 "  - {name: b, op: matmul, shape: [4, 7, 5], inputs: {ifm: t}, output: y}\n",
+                 &model);
+    static const struct {
+        const char *name;
+        tw_tensor_role role;
+        bool is_output;
+        int64_t bytes;
+    } want[] = {{"x", TW_ROLE_INPUT, false, 96},
+                {"v", TW_ROLE_CONSTANT, false, 120},
+                {"t", TW_ROLE_BETWEEN, false, 80},
+                {"b.w", TW_ROLE_CONSTANT, false, 140},
+                {"y", TW_ROLE_BETWEEN, true, 112}};
+    CHECK_EQ(model.n_tensors, TW_COUNT(want));
+    for (int t = 0; t < model.n_tensors; t++) {
+        CHECK_STR(model.tensor[t].name, want[t].name);
+        CHECK_EQ(model.tensor[t].role, want[t].role);
+        CHECK_EQ(model.tensor[t].is_output, want[t].is_output);
+        CHECK_EQ(model.tensor[t].bytes, want[t].bytes);
+        CHECK_EQ(model.tensor[t].root, t);
+    }
+    tw_bench_free(&b);
+}
+
 TEST(running_out_of_memory_at_any_request_is_survived)
 {
     for (int64_t n = 1;; n++) {

@@ -43,7 +43,7 @@ static void put_line(const tw_network_plan *const *plan, int n, int s, FILE *out
     fprintf(out, "%d,", s);
     put_field(row.step->name, "", out);
     fputc(',', out);
-    put_field(row.step->op, "", out);
+    put_field(row.step->from.what, "", out);
     fprintf(out, ",%s,%" PRId64, row.shape, row.macs);
     for (int i = 0; i < n; i++) {
         tw_network_row core = tw_network_row_of(plan[i], s);
@@ -92,7 +92,7 @@ static void put_step(const tw_network_plan *const *plan, int n, int s, tw_json *
     tw_network_row row = tw_network_row_of(plan[0], s);
     tw_json_open_line(j, '{');
     tw_json_key_string(j, "name", row.step->name);
-    tw_json_key_string(j, "op", row.step->op);
+    tw_json_key_string(j, "op", row.step->from.what);
     tw_json_key_string(j, "output", row.shape);
     tw_json_key_int(j, "macs", row.macs);
     put_numbers(plan, n, s, false, j);
@@ -110,7 +110,7 @@ static void put_json(const tw_network_plan *const *plan, int n, FILE *out)
     put_cores(plan, n, &j);
     tw_json_key(&j, "steps");
     tw_json_open(&j, '[');
-    for (int s = 0; s < plan[0]->network->lowered->n_steps; s++) put_step(plan, n, s, &j);
+    for (int s = 0; s < plan[0]->network->lowered->graph.n_ops; s++) put_step(plan, n, s, &j);
     tw_json_close(&j);
     tw_json_close(&j);
     tw_json_end(&j);
@@ -122,7 +122,7 @@ tw_status tw_report_costs(const tw_network_plan *const *plan, int n, tw_format f
         put_json(plan, n, out);
     } else {
         put_titles(plan, n, out);
-        for (int s = 0; s < plan[0]->network->lowered->n_steps; s++) put_line(plan, n, s, out);
+        for (int s = 0; s < plan[0]->network->lowered->graph.n_ops; s++) put_line(plan, n, s, out);
     }
     return fflush(out) != 0 || ferror(out) ? tw_diag_io(diag, (tw_loc){0}, "cannot write the cost table") : TW_OK;
 }

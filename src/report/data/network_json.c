@@ -74,7 +74,7 @@ static void put_lists(const tw_network *net, tw_json *j)
     tw_json_key(j, "constants");
     tw_json_open_line(j, '{');
     tw_json_key_int(j, "nodes", net->lowered->n_constant_nodes);
-    tw_json_key_int(j, "steps", net->lowered->n_constant_steps);
+    tw_json_key_int(j, "steps", net->lowered->constants.n_ops);
     tw_json_key_int(j, "values", net->lowered->n_constants);
     tw_json_key_int(j, "bytes", net->lowered->constant_bytes);
     tw_json_key(j, "too_large");
@@ -156,16 +156,16 @@ static void put_step(const tw_network_plan *plan, int s, const tw_step_verdict *
     tw_network_row row = tw_network_row_of(plan, s);
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", row.step->name);
-    tw_json_key_string(j, "op", row.step->op);
+    tw_json_key_string(j, "op", row.step->from.what);
     tw_json_key_string(j, "kind", kind[row.step->kind]);
     tw_json_key_string(j, "output", row.shape);
-    if (row.op) {
-        tw_json_key_int(j, "layer", plan->network->layer_of[s]);
-        tw_json_key_string(j, "layer_name", plan->network->model->op[plan->network->layer_of[s]].name);
-        tw_json_key_int(j, "points", tw_op_points(row.op));
+    if (row.step->kind == TW_OP_DESCRIBED) {
+        tw_json_key_int(j, "layer", plan->network->layers.of[s]);
+        tw_json_key_string(j, "layer_name", plan->network->model->op[plan->network->layers.of[s]].name);
+        tw_json_key_int(j, "points", tw_op_points(row.step));
         tw_json_key_int(j, "macs", row.macs);
     }
-    if (row.step->in_branch) tw_json_key_bool(j, "in_branch", true);
+    if (row.step->from.in_branch) tw_json_key_bool(j, "in_branch", true);
     if (row.plan)
         put_costs(&row, j);
     else
@@ -178,7 +178,7 @@ static void put_steps(const tw_network_plan *plan, const tw_network_verdict *ver
 {
     tw_json_key(j, "steps");
     tw_json_open(j, '[');
-    for (int s = 0; s < plan->network->lowered->n_steps; s++)
+    for (int s = 0; s < plan->network->lowered->graph.n_ops; s++)
         put_step(plan, s, verdict ? &verdict->step[s] : NULL, j);
     tw_json_close(j);
 }

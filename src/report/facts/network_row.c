@@ -35,7 +35,7 @@ static void put_plan(const tw_plan *plan, tw_network_row *row)
 unsigned tw_network_spaces(const tw_network_plan *plan)
 {
     unsigned spaces = 0;
-    for (int i = 0; i < plan->network->n_layers; i++)
+    for (int i = 0; i < plan->network->layers.n; i++)
         if (plan->plan[i] && plan->plan[i]->op[0].searched) spaces |= 1u << plan->plan[i]->op[0].search.space;
     return spaces;
 }
@@ -56,14 +56,13 @@ const char *tw_spaces_text(unsigned spaces, char out[TW_SPACES_MAX])
 tw_network_row tw_network_row_of(const tw_network_plan *plan, int s)
 {
     const tw_network *net = plan->network;
-    int layer = net->layer_of[s];
-    tw_network_row row = {.step = &net->lowered->step[s], .shape = net->shape_text[s], .gap = -1};
+    int layer = net->layers.of[s];
+    tw_network_row row = {.step = &net->lowered->graph.op[s], .shape = net->shape_text[s], .gap = -1};
     if (layer < 0) {
         row.reason = row.step->why ? row.step->why : "no description";
         return row;
     }
-    row.op = &net->layer[layer].model->op[0];
-    row.macs = row.op->compute == TW_MULTIPLY_ADD ? tw_op_points(row.op) : 0;
+    row.macs = row.step->compute == TW_MULTIPLY_ADD ? tw_op_points(row.step) : 0;
     if (plan->plan[layer])
         put_plan(plan->plan[layer], &row);
     else

@@ -4,8 +4,7 @@
 #include "plan/network.h"
 
 typedef struct tw_network_row {
-    const tw_step *step;
-    const tw_op *op;     /* TILED; NULL                                             */
+    const tw_op *step;
     const tw_plan *plan; /* NULL: there is none                                     */
     const char *reason;  /* then: why                                               */
     const char *shape;   /* of the output                                           */

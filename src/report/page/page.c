@@ -155,7 +155,7 @@ static int64_t share_of_layers(const tw_network_plan *plan)
     int64_t low = 1, high = TW_PAGE_NETWORK_EVENTS;
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2, sum = 0;
-        for (int i = 0; i < plan->network->n_layers; i++)
+        for (int i = 0; i < plan->network->layers.n; i++)
             if (plan->plan[i]) sum += tw_min(plan->plan[i]->sum.instructions, middle);
         if (sum <= TW_PAGE_NETWORK_EVENTS)
             low = middle;
@@ -168,7 +168,7 @@ static int64_t share_of_layers(const tw_network_plan *plan)
 static tw_status put_layers(page *p, const tw_network_plan *plan)
 {
     p->max_events = share_of_layers(plan);
-    for (int i = 0; i < plan->network->n_layers; i++) {
+    for (int i = 0; i < plan->network->layers.n; i++) {
         const char *name = plan->network->model->op[i].name;
         if (plan->plan[i]) TW_TRY(put_plan(p, name, i, plan->plan[i], NULL, &(tw_print_options){0}));
     }

@@ -147,7 +147,8 @@ static void draw_cell(drawing *d, int r, int core, bool first)
     tw_network_row row = tw_network_row_of(d->plan[core], d->step[r]);
     double x = cell_x(d, core), y = row_y(d, r);
     if (!row.plan) {
-        put(d, (tw_label){x, y + d->look.base, d->look.text, TW_LEFT, faint, row.op ? "no plan" : "time unknown"});
+        put(d, (tw_label){x, y + d->look.base, d->look.text, TW_LEFT, faint,
+                          row.step->kind == TW_OP_DESCRIBED ? "no plan" : "time unknown"});
         return;
     }
     double share = d->longest[core] > 0 ? (double)row.cycles / (double)d->longest[core] : 0;
@@ -160,17 +161,17 @@ static void draw_cell(drawing *d, int r, int core, bool first)
 static tw_status draw_row(drawing *d, int r)
 {
     const tw_network *net = d->plan[0]->network;
-    int s = d->step[r], layer = net->layer_of[s];
-    const tw_step *step = &net->lowered->step[s];
+    int s = d->step[r], layer = net->layers.of[s];
+    const tw_op *step = &net->lowered->graph.op[s];
     char number[32];
     double y = row_y(d, r);
     tw_arena_mark mark = tw_arena_save(d->scratch);
-    const char *op = tw_short_op(step->op, d->scratch),
+    const char *op = tw_short_op(step->from.what, d->scratch),
                *name = fitting(d, step->name, d->look.name - 10, tw_clip_front);
     if (op && d->look.op > 0) op = fitting(d, op, d->look.op - 10, tw_clip_back);
     if (!op || !name) return TW_ERR_NOMEM;
     if (d->by_layer && layer >= 0)
-        snprintf(number, sizeof number, "%d\u00d7", net->layer[layer].n_steps);
+        snprintf(number, sizeof number, "%d\u00d7", net->layers.count[layer]);
     else
         snprintf(number, sizeof number, "%d", s);
     if (r % 2) tw_canvas_rect(&d->canvas, d->look.margin / 2, y, right_edge(d), d->look.row, stripe);
@@ -245,13 +246,13 @@ static tw_status draw_head(drawing *d)
 static tw_status list_rows(drawing *d)
 {
     const tw_network *net = d->plan[0]->network;
-    int n = net->lowered->n_steps, *step;
+    int n = net->lowered->graph.n_ops, *step;
     int64_t *longest;
     d->by_layer = n > d->look.many;
     TW_ALLOC(d->scratch, step, n + 1);
     TW_ALLOC(d->scratch, longest, d->n_plans);
     for (int s = 0; s < n && d->n_rows < d->look.most_rows; s++)
-        if (!d->by_layer || (net->layer_of[s] >= 0 && net->layer[net->layer_of[s]].first_step == s))
+        if (!d->by_layer || (net->layers.of[s] >= 0 && net->layers.first[net->layers.of[s]] == s))
             step[d->n_rows++] = s;
     for (int i = 0; i < d->n_plans; i++) {
         for (int r = 0; r < d->n_rows; r++)

@@ -47,7 +47,7 @@ static void keep_expensive(cost *all, int n, int n_kept, bool *kept)
 /* What is wrong is shown before anything that is slow. */
 static tw_status choose_expensive(tables *t)
 {
-    int n = t->net->lowered->n_steps;
+    int n = t->net->lowered->graph.n_ops;
     cost *all;
     TW_ALLOC(t->scratch, all, n);
     for (int s = 0; s < n; s++) {
@@ -60,15 +60,15 @@ static tw_status choose_expensive(tables *t)
 
 static tw_status choose_steps(tables *t, const tw_print_options *o)
 {
-    int n = t->net->lowered->n_steps;
+    int n = t->net->lowered->graph.n_ops;
     TW_ALLOC(t->scratch, t->shown, n + 1);
-    TW_ALLOC(t->scratch, t->layer_shown, t->net->n_layers + 1);
+    TW_ALLOC(t->scratch, t->layer_shown, t->net->layers.n + 1);
     t->expensive = o->n_rows == 0 && n > LONG_LIST;
     if (t->expensive) TW_TRY(choose_expensive(t));
     for (int s = 0; s < n; s++) {
         if (!t->expensive) t->shown[s] = o->n_rows <= 0 || (s >= o->first_row && s - o->first_row < o->n_rows);
         t->n_shown += t->shown[s];
-        if (t->shown[s] && t->net->layer_of[s] >= 0) t->layer_shown[t->net->layer_of[s]] = true;
+        if (t->shown[s] && t->net->layers.of[s] >= 0) t->layer_shown[t->net->layers.of[s]] = true;
     }
     return TW_OK;
 }
@@ -78,10 +78,10 @@ static tw_status choose_layers(tables *t, const tw_print_options *o)
 {
     int n = 0, n_rows = t->plan->machine->n_memories - 1;
     cost *all;
-    TW_ALLOC(t->scratch, all, t->net->n_layers + 1);
-    for (int i = 0; i < t->net->n_layers; i++)
+    TW_ALLOC(t->scratch, all, t->net->layers.n + 1);
+    for (int i = 0; i < t->net->layers.n; i++)
         if (t->layer_shown[i] && t->plan->plan[i])
-            all[n++] = (cost){t->net->layer[i].n_steps * t->plan->plan[i]->sum.cycles, i};
+            all[n++] = (cost){t->net->layers.count[i] * t->plan->plan[i]->sum.cycles, i};
     if (o->n_rows != 0 || n * n_rows <= LONG_LIST) return TW_OK;
     int kept = (int)tw_max(1, SHOWN / n_rows);
     keep_expensive(all, n, kept, t->layer_shown);
@@ -177,11 +177,11 @@ static const char *verdict_word(const tw_step_verdict *v)
 }
 
 /* A name without the operator at its end: "/layer1/conv1" of "/layer1/conv1/Conv". */
-static const char *short_name(const tw_step *step, tw_arena *arena)
+static const char *short_name(const tw_op *step, tw_arena *arena)
 {
-    size_t name = strlen(step->name), op = strcspn(step->op, "+");
-    bool ends =
-        name > op + 1 && strncmp(step->name + name - op, step->op, op) == 0 && step->name[name - op - 1] == '/';
+    size_t name = strlen(step->name), op = strcspn(step->from.what, "+");
+    bool ends = name > op + 1 && strncmp(step->name + name - op, step->from.what, op) == 0 &&
+                step->name[name - op - 1] == '/';
     const char *copy = ends ? tw_arena_strndup(arena, step->name, name - op - 1) : NULL;
     return copy ? copy : step->name;
 }
@@ -201,13 +201,13 @@ static void put_step(const tables *t, step_table *st, int s)
 {
     tw_network_row row = tw_network_row_of(t->plan, s);
     const tw_step_verdict *v = t->verdict ? &t->verdict->step[s] : NULL;
-    const char *op = tw_short_op(row.step->op, t->scratch);
+    const char *op = tw_short_op(row.step->from.what, t->scratch);
     tw_table_row(&st->table, v && v->fault ? TW_ALARM : row.plan ? TW_PLAIN : TW_DIM);
     tw_table_printf(&st->table, 0, "%d", s);
     put(st, NAME, t->wide ? row.step->name : short_name(row.step, t->scratch));
-    put(st, OPERATOR, op ? op : row.step->op);
+    put(st, OPERATOR, op ? op : row.step->from.what);
     put(st, OUTPUT, row.shape);
-    if (t->net->layer_of[s] >= 0) put(st, LAYER, TW_GROUPED(t->net->layer_of[s]));
+    if (t->net->layers.of[s] >= 0) put(st, LAYER, TW_GROUPED(t->net->layers.of[s]));
     if (row.macs) put(st, MACS, TW_GROUPED(row.macs));
     if (v) put(st, RUN, verdict_word(v));
     if (row.plan)
@@ -221,7 +221,7 @@ static void put_sums(const tables *t, step_table *st)
 {
     const tw_network_totals *total = &t->plan->totals;
     int64_t cycles = 0, busy = 0;
-    int n = t->net->lowered->n_steps;
+    int n = t->net->lowered->graph.n_ops;
     for (int s = 0; s < n; s++) {
         tw_network_row row = tw_network_row_of(t->plan, s);
         cycles += t->shown[s] ? row.cycles : 0;
@@ -250,7 +250,7 @@ static tw_status print_steps(const tables *t)
 {
     step_table st;
     begin_steps(t, &st);
-    for (int s = 0; s < t->net->lowered->n_steps; s++)
+    for (int s = 0; s < t->net->lowered->graph.n_ops; s++)
         if (t->shown[s]) put_step(t, &st, s);
     put_sums(t, &st);
     squeeze(&st.table, st.column[OPERATOR], 14, tw_clip_back, t->line);
@@ -264,13 +264,12 @@ static tw_status print_steps(const tables *t)
 
 static void put_layer(const tables *t, tw_table *table, int i)
 {
-    const tw_layer *layer = &t->net->layer[i];
-    tw_network_row row = tw_network_row_of(t->plan, layer->first_step);
+    tw_network_row row = tw_network_row_of(t->plan, t->net->layers.first[i]);
     tw_table_row(table, row.plan ? TW_PLAIN : TW_DIM);
     tw_table_printf(table, 0, "%d", i);
     tw_table_put(table, 1, t->net->model->op[i].name);
     tw_table_put(table, 2, row.shape);
-    tw_table_printf(table, 3, "%d", layer->n_steps);
+    tw_table_printf(table, 3, "%d", t->net->layers.count[i]);
     if (row.macs) tw_table_put(table, 4, TW_GROUPED(row.macs));
     if (row.plan && row.gap >= 0) tw_table_put(table, 5, TW_GROUPED((int64_t)row.bound));
     if (row.plan && row.energy_fj) tw_table_put(table, 6, TW_ENERGY(row.energy_fj));
@@ -283,7 +282,7 @@ static tw_status print_layers(const tables *t)
     tw_table table;
     tw_table_init(&table, title, t->plan->totals.energy_fj > 0 ? 7 : 6, 3, t->scratch);
     table.once = false;
-    for (int i = 0; i < t->net->n_layers; i++)
+    for (int i = 0; i < t->net->layers.n; i++)
         if (t->layer_shown[i]) put_layer(t, &table, i);
     squeeze(&table, 1, 10, tw_clip_front, t->line);
     squeeze(&table, 2, 8, tw_clip_back, t->line);
@@ -316,7 +315,7 @@ static tw_status print_memories(const tables *t)
     tw_table table;
     tw_table_init(&table, title, 6, 3, t->scratch);
     table.tail = true;
-    for (int i = 0; i < t->net->n_layers; i++)
+    for (int i = 0; i < t->net->layers.n; i++)
         if (t->layer_shown[i] && t->plan->plan[i]) TW_TRY(put_memories(t, &table, i));
     squeeze(&table, 1, 12, tw_clip_front, t->line);
     squeeze(&table, 5, 16, tw_clip_back, t->line);
@@ -327,7 +326,7 @@ static tw_status print_memories(const tables *t)
 
 static void say_what_is_shown(const tables *t)
 {
-    int n = t->net->lowered->n_steps;
+    int n = t->net->lowered->graph.n_ops;
     if (t->n_shown == n) return;
     tw_line_printf(t->line, 2, TW_DIM, "%s%d of %d steps; report.txt and --rows=all have all:",
                    t->expensive ? "the most expensive " : "", t->n_shown, n);
@@ -339,7 +338,7 @@ tw_status tw_network_tables_print(const tw_network_plan *plan, const tw_network_
 {
     tables t = {.plan = plan, .net = plan->network, .verdict = verdict, .scratch = scratch, .line = line};
     t.wide = line->columns >= WIDE;
-    if (t.net->lowered->n_steps == 0) return TW_OK;
+    if (t.net->lowered->graph.n_ops == 0) return TW_OK;
     TW_TRY(choose_steps(&t, options));
     tw_line_end(line);
     say_what_is_shown(&t);

@@ -56,7 +56,7 @@ static void put_spaces(page *p)
 static void put_time(page *p)
 {
     const tw_network_totals *t = &p->plan->totals;
-    int n = p->net->lowered->n_steps;
+    int n = p->net->lowered->graph.n_ops;
     char text[256], gap[TW_GAP_MAX], spaces[TW_SPACES_MAX];
     snprintf(text, sizeof text, "%s cycles for %s%d step%s, one after the other", TW_GROUPED(t->cycles),
              t->n_planned < n ? "only "
@@ -74,7 +74,7 @@ static void put_time(page *p)
                  "%s cycles, no mappings in %s take fewer: %s%s%s; of %d layers %d proven best, %d within 1%%",
                  TW_GROUPED((int64_t)t->bound), tw_spaces_text(tw_network_spaces(p->plan), spaces),
                  reached ? "reached" : "at most ", reached ? "" : tw_gap_text(left, false, gap),
-                 reached ? "" : " to gain", p->net->n_layers, t->n_proven, t->n_close);
+                 reached ? "" : " to gain", p->net->layers.n, t->n_proven, t->n_close);
         tw_fact_put(&p->line, TW_PLAIN, "bound", text);
         put_spaces(p);
     }
@@ -95,7 +95,7 @@ static void put_ran_out(page *p)
     tw_text text = {0};
     if (n == 0) return;
     tw_text_printf(&text, "%d layer%s ran out of work with a gap above 1%%:", n, plural(n));
-    for (int i = 0; i < p->net->n_layers && listed < LISTED; i++)
+    for (int i = 0; i < p->net->layers.n && listed < LISTED; i++)
         if (ran_out(p->plan->plan[i]))
             tw_text_printf(&text, "%s %s (%s)", listed++ ? "," : "", p->net->model->op[i].name,
                            tw_gap_text(p->plan->plan[i]->op[0].search.gap, false, (char[TW_GAP_MAX]){0}));
@@ -120,7 +120,7 @@ static void put_undescribed(page *p)
     tw_text text = {0};
     const tw_lowered *lowered = p->net->lowered;
     for (int i = 0; i < lowered->n_undescribed; i++) {
-        const tw_count *c = &lowered->undescribed[i];
+        const tw_undescribed *c = &lowered->undescribed[i];
         tw_text_printf(&text, "%s%s %d (%s)", i ? ", " : "", c->op, c->n, c->why);
     }
     if (tw_line_has(&p->line, &text) && text.len > 0) tw_fact_put(&p->line, TW_ALARM, "no time for", text.bytes);
@@ -133,10 +133,10 @@ static void put_refused(page *p)
     tw_text text = {0};
     int n = 0;
     bool all = p->options->n_rows < 0;
-    for (int i = 0; i < p->net->n_layers; i++) {
+    for (int i = 0; i < p->net->layers.n; i++) {
         const char *name = p->net->model->op[i].name, *why = p->plan->refusal[i];
         if (!why || (n++ > 0 && !all)) continue;
-        int more = p->plan->totals.n_refused - p->net->layer[i].n_steps;
+        int more = p->plan->totals.n_refused - p->net->layers.count[i];
         tw_text_printf(&text, "%s%s", n > 1 ? "; " : "", name);
         if (!all && more > 0) tw_text_printf(&text, " and %d more step%s", more, plural(more));
         tw_text_printf(&text, ": %s", why);
@@ -217,7 +217,7 @@ static void put_branches(page *p)
 {
     int n = 0;
     char text[160];
-    for (int s = 0; s < p->net->lowered->n_steps; s++) n += p->net->lowered->step[s].in_branch;
+    for (int s = 0; s < p->net->lowered->graph.n_ops; s++) n += p->net->lowered->graph.op[s].from.in_branch;
     if (n == 0) return;
     snprintf(text, sizeof text, "%d step%s of an If whose condition is not known: all of them are in the totals", n,
              plural(n));
@@ -288,7 +288,7 @@ static void put_faults(page *p, tw_text *text)
     for (int s = 0; s < p->verdict->n_steps; s++) {
         const char *fault = p->verdict->step[s].fault;
         if (fault && n++ < LISTED)
-            tw_text_printf(text, "; step %d '%s': %s", s, p->net->lowered->step[s].name, fault);
+            tw_text_printf(text, "; step %d '%s': %s", s, p->net->lowered->graph.op[s].name, fault);
     }
     if (n > LISTED) tw_text_printf(text, "; and %d more", n - LISTED);
 }
