@@ -50,6 +50,7 @@ int bench_search_within(const char *workload, const char *machine, const char *l
                         double seconds, bench_run *out)
 {
     double end = bench_cpu() + seconds;
+    options.size = sizeof options;
     options.n_threads = 1;
     options.progress = is_early;
     options.user = &end;

@@ -329,7 +329,8 @@ static int check_time(uint64_t seed, int64_t i)
     tw_bench_free(&bench);
     bool changed = simple.n_loops != op.n_loops;
     int64_t before = changed ? optimum(op, machines[m]) : -1, after = changed ? optimum(simple, machines[m]) : -1;
-    bool good = before < 0 || before == INT64_MAX || after <= before + 2 + before / 50;
+    /* Two loops may lie over two dimensions of an array, one loop over one: what is lost is a few passes of tiny tiles. */
+    bool good = before < 0 || before == INT64_MAX || after <= before + 4 + before / 50;
     if (!good) {
         fprintf(stderr, "TW_SEED=%" PRIu64 " TW_CASE=%" PRId64 ": %" PRId64 " cycles became %" PRId64 "\n%s", seed,
                 i, before, after, machines[m]);

@@ -62,7 +62,8 @@ TEST(every_layer_of_a_face_detector_has_a_plan_near_its_bound)
     int64_t work = 0;
     for (int i = 0; i < tw_network_plan_n_layers(plan); i++)
         work += tw_plan_search_result(tw_network_plan_layer(plan, i).plan, 0)->work;
-    CHECK(work < 25 * (int64_t)BASE); /* of 52 layers, most end long before their budget */
+    if (work >= 60 * (int64_t)BASE) print_error("work %" PRId64 "\n", work);
+    CHECK(work < 60 * (int64_t)BASE); /* of 52 layers: their budgets, what was left of others, and ties */
     tw_context_free(ctx);
 }
 

@@ -23,7 +23,7 @@ expect 0 a b
 says out.txt "matmul on tick-100k, verified"
 says out.txt "cycles"
 says out.txt "better"
-says out.txt "buffer.tiles.k.largest"
+says out.txt "buffer.tiles.m.largest"
 narrow out.txt
 expect 0 a a/plan.json
 says out.txt "0 values differ"

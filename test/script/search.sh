@@ -180,7 +180,7 @@ expect 0 plan "${small[@]}" -o why --explain --json --max-buffers=1; valid_json 
 
 # ---- searches that end early: the best so far, how far it may be from the best, and why it ended ----
 # Without bounds, larger problems take for ever; how far a budget or the memory reaches is the search's affair.
-long=(matmul:64x48x80 -m tick-costed --no-verify --exhaustive)
+long=(matmul:64x48x80 -m tick-costed --no-verify --exhaustive --prove)
 entries() { find "$XDG_CACHE_HOME" -type f 2>/dev/null | wc -l; }
 n=$(entries)
 expect 0 plan "${long[@]}" -o early --time-limit=0.3; is_empty err.txt
