@@ -333,6 +333,24 @@ static int64_t verify_waits(const tw_verify_input *in, bool clash)
     return sum;
 }
 
+bool tw_verify_only_moves(const tw_verify_input *in)
+{
+    static const double sample[] = {1, -3, 0.5, 100};
+    const tw_op *op = in->op;
+    int output = op->n_operands - 1;
+    if (op->compute != TW_MAP || op->finish || op->n_held > 0 || !op->value) return false;
+    tw_dtype type = in->model->tensor[op->operand[output].tensor].dtype;
+    for (int o = 0; o < output; o++) {
+        if (in->model->tensor[op->operand[o].tensor].dtype != type) return false;
+        for (size_t i = 0; i < TW_COUNT(sample); i++) { /* all others are absent */
+            double var[TW_MAX_OPERANDS] = {0};
+            var[o] = sample[i];
+            if (tw_formula_eval(op->value, var, 1u << o) != sample[i]) return false;
+        }
+    }
+    return true;
+}
+
 int64_t tw_verify_contended(const tw_verify_input *in, const tw_instr *instr)
 {
     const tw_cost *cost = &in->machine->engine[instr->engine].cost;

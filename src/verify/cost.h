@@ -15,6 +15,8 @@ int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, 
 bool tw_verify_stays(const tw_cost_array *array, const tw_op *op, int operand);
 int64_t tw_verify_held(const tw_cost_array *array, int64_t passes, int64_t blocks);
 bool tw_verify_moves(const tw_operand *operand, int loop);
+/* Whether movers alone can do the operator: on numbers, each element of the output is one of the inputs, unchanged. */
+bool tw_verify_only_moves(const tw_verify_input *in);
 /* Whether the work of an instruction of the engine is its `passes`. */
 bool tw_verify_by_shape(const tw_engine *engine);
 /* What an instruction's `passes` must be: of an array, of a kernel, of a transfer by its rows. */

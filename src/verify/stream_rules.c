@@ -440,6 +440,8 @@ static bool check_exec(tw_commanded *s)
     const tw_verify_input *in = s->at.in;
     if (i->nested) return tw_fault_at(&s->at, "nests a program");
     if (!check_compute_engine(s)) return false;
+    if (in->machine->arranged && !tw_verify_only_moves(in))
+        return tw_fault_at(&s->at, "computes something, and is left to the movers");
     if (!tw_verify_box_is_sound(in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
     if (i->n_src != in->op->n_operands - 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
     for (int o = 0; o < i->n_src; o++)
