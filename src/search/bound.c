@@ -147,7 +147,8 @@ void tw_part_least(const tw_space *s, const tw_part *p, tw_least *out)
     out->feasible = fits(&v);
     out->feasible = out->feasible && add_traffic(&v, &all);
     if (!out->feasible) return;
-    s->rules->bound(&v, &all);
+    if (s->wants != TW_WANTS_ENERGY && s->wants != TW_WANTS_TRAFFIC)
+        s->rules->bound(&v, &all); /* somebody asks for time */
     out->execs = v.execs[v.f->n_tiled];
     for (int m = 1; m < s->machine->n_memories; m++)
         tw_view_raise(&v, movement_cycles(&v, m), TW_BOUND_MOVEMENT, tw_machine_mover(s->machine, m));

@@ -146,7 +146,7 @@ static int64_t sum_along(const tw_view *v, int m, int o, int slide)
 static int64_t sum_of_tiles(const tw_view *v, int m, int o)
 {
     const tw_space *s = v->s;
-    if (s->machine->memory[m].whole || tw_op_windows(s->op) == 0) return s->least[o];
+    if (s->machine->memory[m].whole || s->windows == 0) return s->least[o];
     int64_t least = sum_along(v, m, o, TW_SLIDE_NONE);
     for (int l = 0; l < s->op->n_loops && least > s->least[o]; l++)
         if (tw_part_may_slide(s, v->p, m, o, l)) least = tw_min(least, sum_along(v, m, o, l));

@@ -267,6 +267,7 @@ tw_status tw_space_of(const tw_problem *problem, const tw_search_options *option
         find_movers(&s, o);
     }
     s.reductions = tw_op_reductions(s.op);
+    s.windows = tw_op_windows(s.op);
     s.wants = options->n_objectives == 0 ? TW_WANTS_TIME : 0;
     for (int i = 0; i < options->n_objectives; i++) s.wants |= wants_of(options->objective[i].measure);
     find_slides(&s);

@@ -92,6 +92,7 @@ typedef struct tw_space {
     tw_taken taken[TW_MAX_LOOPS]; /* innermost tiles that the compute engine takes                   */
     int back[TW_MAX_MEMORIES];    /* the mover that brings partial sums back into memory m, -1: none       */
     int64_t partial_units;        /* of an unfinished sum                                              */
+    unsigned windows;             /* tw_op_windows                                                     */
     unsigned wants;               /* figures that bounds are asked for, see tw_figure                   */
     unsigned divided;             /* loops of axes that are divided: their footprints grow in steps           */
     unsigned reductions;          /* tw_op_reductions                                                       */
