@@ -335,7 +335,7 @@ static tw_status run_stage(course *c, const tw_goal *goal, int64_t budget, const
 /* Work for a tie: a part of what the objectives took. */
 static int64_t tie_work(const course *c)
 {
-    static const int64_t share = 8, least = 300000, most = 2000000;
+    static const int64_t share = 8, least = 100000, most = 2000000;
     return tw_clamp(c->hunt.work / share, least, most);
 }
 

@@ -439,15 +439,15 @@ TEST(threads_that_work_side_by_side_for_long_change_nothing)
         tw_space_name space;
         double gap;
     } row[] = {{"matmul:48x40x56", "tick-three-level", 0},
-               {"matmul:24x24x24", "kpu", 0},
-               {"conv:16x14x14,out=32,kernel=3,pad=1", "kpu", 0},
+               {"matmul:24x24x24", "kpu", 400000},
+               {"conv:16x14x14,out=32,kernel=3,pad=1", "kpu", 400000},
                {"matmul:48x40x56", "tick-costed", 200000},
                {"conv:4x9x9,out=6,kernel=3,pad=1", "tick-10k", 200000},
                {"matmul:64x96x64,dtype=i8", "kpu", 200000},
                {"matmul:33x65x129,dtype=i8", "kpu", 20000},
                {"conv:16x14x14,out=32,kernel=3,pad=1", "kpu", 300000, TW_SPACE_WINDOWS},
                {"conv:16x14x14,out=32,kernel=3,pad=1", "kpu", 0, TW_SPACE_WINDOWS, 0.05},
-               {"conv:128x28x28,out=256,kernel=1,stride=2,dtype=f32", "kpu", 0, TW_SPACE_WINDOWS, 0.01}};
+               {"conv:128x28x28,out=256,kernel=1,stride=2,dtype=f32", "kpu", 600000, TW_SPACE_WINDOWS, 0.01}};
     for (size_t i = 0; i < TW_COUNT(row); i++) {
         problem p = {.ctx = tw_context_new(), .goal = {.n = 1}};
         snprintf(p.c.workload, sizeof p.c.workload, "%s\n", row[i].workload);
