@@ -350,7 +350,7 @@ typedef struct sweep {
     const tw_program *p;
     const tw_operand *operand;
     int grain;
-    const tw_slide *slide;           /* NULL: tiles come whole      */
+    const tw_sliding *slide;         /* NULL: tiles come whole      */
     unsigned axes;                   /* that are looked at          */
     tw_box box[TW_MAX_MEMORIES + 1]; /* box[t] is what level t cuts */
     tw_span before;         /* of the loop along which a window slides: the tile before this one, empty: none */

@@ -40,10 +40,10 @@ typedef struct tw_flow_place {
     int level, loop;
 } tw_flow_place;
 
-typedef struct tw_slide { /* along what a window slides: see slide.h */
+typedef struct tw_sliding { /* along what a window slides: see slide.h */
     int axis, loop, place;
     int64_t ahead; /* rows by which the largest tile moves it on */
-} tw_slide;
+} tw_sliding;
 
 typedef struct tw_residency { /* of one operand in one memory */
     bool here;                /* the memory is on the operand's path; memory 0 is on all                 */
@@ -65,7 +65,7 @@ typedef struct tw_residency { /* of one operand in one memory */
     int64_t n_numbers;             /* tiles of the operand at this grain, uneven ones counted full  */
     int64_t number[TW_MAX_PLACES]; /* number of a tile = sum of number x index                      */
     bool slides;                   /* only the new rows of a tile come, into a circular buffer      */
-    tw_slide slide;
+    tw_sliding slide;
     int asks; /* the sliding memory whose new rows come into this one: itself, or one that it hands them on to; 0: none */
 } tw_residency;
 

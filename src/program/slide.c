@@ -100,7 +100,7 @@ static tw_status settle_hold(const tw_program *p, int m, int o, const int64_t *l
     const tw_axis *along = &p->op->operand[o].axis[axis];
     if (!overlaps(along, loop, largest)) return TW_OK; /* there is nothing to keep */
     s->slides = true;
-    s->slide = (tw_slide){axis, loop, place, tw_cdiv(step_of(along, loop) * largest[loop], along->divisor)};
+    s->slide = (tw_sliding){axis, loop, place, tw_cdiv(step_of(along, loop) * largest[loop], along->divisor)};
     return TW_OK;
 }
 
@@ -132,7 +132,7 @@ tw_status tw_slide_settle(const tw_program *p, int64_t largest[TW_MAX_MEMORIES][
 
 /* ---- windows ---- */
 
-tw_span tw_slide_window(const tw_operand *operand, const tw_slide *slide, const tw_box *box, tw_span tile)
+tw_span tw_slide_window(const tw_operand *operand, const tw_sliding *slide, const tw_box *box, tw_span tile)
 {
     const tw_axis *axis = &operand->axis[slide->axis];
     tw_box moved = *box;

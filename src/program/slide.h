@@ -26,7 +26,7 @@ TW_NODISCARD tw_status tw_slide_settle(const tw_program *program, int64_t larges
                                        tw_flow *flow, tw_diag *diag);
 /* The rows inside the tensor of the window that a tile of the sweep needs: along the axis of `slide`, `box` being a tile of this
  * sweep and `tile` what another one has of the loop. */
-tw_span tw_slide_window(const tw_operand *operand, const tw_slide *slide, const tw_box *box, tw_span tile);
+tw_span tw_slide_window(const tw_operand *operand, const tw_sliding *slide, const tw_box *box, tw_span tile);
 /* What of a window is new after the one before it: never more than the window. */
 tw_span tw_slide_new_rows(tw_span window, tw_span before);
 #endif
