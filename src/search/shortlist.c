@@ -513,11 +513,10 @@ static int64_t queue_cycles(const cook *c, const nest *n, int m, const burden *w
 {
     const tw_space *s = c->s;
     int output = tw_op_output(s->op), t = c->f->grain[m], e = s->mover[m][output];
+    if (w->sums[m] == 0) return 0; /* the output is not there */
     const tw_engine *engine = &s->machine->engine[e];
     unsigned places = span_of(0, n->end[t]);
-    if (w->sums[m] == 0 || engine->carries != TW_BOTH_WAYS || output > TW_QUEUE_INPUTS ||
-        n->end[t] > TW_QUEUE_PLACES)
-        return 0;
+    if (engine->carries != TW_BOTH_WAYS || output > TW_QUEUE_INPUTS || n->end[t] > TW_QUEUE_PLACES) return 0;
     tw_queue q = {.n_places = n->end[t],
                   .output = n->depends[output] & places,
                   .exec = (double)c->compute / (double)product_of(n, places),
