@@ -1005,7 +1005,10 @@ void tw_shortlist_add(const tw_space *s, int frame, double below, tw_shortlist *
     c.slack = slack_of(&c);
     if (!is_wanted(&c, compute_of(&c), 0, &(loads){0})) return;
     for (int t = 0; t < c.f->n_tiled; t++)
-        for (int l = 0; l < s->op->n_loops; l++) list_sizes(&c, t, l);
+        for (int l = 0; l < s->op->n_loops; l++) {
+            list_sizes(&c, t, l);
+            if (c.n_sizes[t][l] == 0) return; /* none that the form knows is allowed */
+        }
     choose_inner(&c, 0);
 }
 
