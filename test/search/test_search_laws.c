@@ -432,7 +432,7 @@ TEST(the_number_of_threads_changes_nothing)
 
 /* How many times longer a build takes that watches threads. */
 #ifdef __SANITIZE_THREAD__
-enum { SLOWER = 10 };
+enum { SLOWER = 40 };
 #else
 enum { SLOWER = 1 };
 #endif
