@@ -48,11 +48,15 @@ tw_status find_lowered(session *s)
     return status;
 }
 
+/* For advice about a mapping that was given, unless the user says otherwise. */
+static const double seconds_of_advice = 10;
+
 tw_status find_remedies(session *s)
 {
     progress p;
     static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
     tw_search_options options = watched_options(s, 1, &p);
+    if (s->mapping && options.time_limit <= 0) options.time_limit = seconds_of_advice;
     options.pareto = false; /* of the front, the plan is the best in the first objective */
     progress_begin(&p, s->ctx, s->model, s->options->quiet);
     if (progress_was_stopped()) tw_context_interrupt(s->ctx); /* each is then said to be not tried */

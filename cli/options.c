@@ -35,6 +35,7 @@ enum {
     KEY_MAP,
     KEY_TRACE,
     KEY_TIME_LIMIT,
+    KEY_EXPLAIN,
 };
 
 /* ---- values ---- */
@@ -255,6 +256,11 @@ static error_t hand_down(struct argp_state *state, int n_children)
         "time-limit", KEY_TIME_LIMIT, "SECONDS", 0,                            \
             "of the whole command: what is not reached by then is left out", 0 \
     }
+#define OPTION_EXPLAIN                                                                                       \
+    {                                                                                                        \
+        "explain", KEY_EXPLAIN, 0, 0,                                                                        \
+            "also which changes of the mapping and of the machine would help, each simulated: 10 seconds", 0 \
+    }
 #define OPTION_LOWERING                                                                                       \
     {                                                                                                         \
         "lowering-config", KEY_LOWERING, "TEXT|@FILE", 0, "instead: Quidditch's attributes (docs/emit.md)", 0 \
@@ -355,10 +361,9 @@ static error_t parse_eval(int key, char *arg, struct argp_state *state)
 {
     cli_options *o = ((parser *)state->input)->out;
     if (key == ARGP_KEY_INIT) return hand_down(state, 3);
-    if (key == KEY_TIME_LIMIT) {
-        o->search.time_limit = value_seconds(state, "--time-limit", arg);
-        return 0;
-    }
+    if (key == KEY_TIME_LIMIT) o->search.time_limit = value_seconds(state, "--time-limit", arg);
+    if (key == KEY_EXPLAIN) o->explain = true;
+    if (key == KEY_TIME_LIMIT || key == KEY_EXPLAIN) return 0;
     error_t error = parse_mapping(key, arg, state);
     if (key == ARGP_KEY_END && !o->mapping && !o->lowering)
         argp_error(state, "--mapping or --lowering-config is missing");
@@ -447,8 +452,8 @@ void cli_options_eval(int argc, char **argv, cli_options *out)
     static const struct argp_child children[] = {
         {&report_argp, 0, 0, 0}, {&options_network_argp, 0, 0, 0}, {&options_plot_argp, 0, 0, 0}, {0}};
     static const char doc[] = "Answers what a mapping of WORKLOAD costs, whether it fits, and why not.";
-    static const struct argp_option options[] = {OPTION_MACHINE,    OPTION_MAPPING, OPTION_LOWERING,
-                                                 OPTION_TIME_LIMIT, OPTION_OUTPUT,  {0}};
+    static const struct argp_option options[] = {
+        OPTION_MACHINE, OPTION_MAPPING, OPTION_LOWERING, OPTION_TIME_LIMIT, OPTION_EXPLAIN, OPTION_OUTPUT, {0}};
     static const struct argp argp = {options, parse_eval, "WORKLOAD", doc, children, 0, 0};
     *out = (cli_options){0};
     parse(&argp, argc, argv, out);

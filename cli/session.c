@@ -558,8 +558,7 @@ static tw_status evaluate(session *s)
 
 static tw_status make_plan(session *s)
 {
-    if (s->mapping) return evaluate(s);
-    tw_status status = find_plan(s);
+    tw_status status = s->mapping ? evaluate(s) : find_plan(s);
     return status == TW_OK && s->options->explain ? find_remedies(s) : status;
 }
 

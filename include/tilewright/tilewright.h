@@ -367,12 +367,31 @@ typedef struct tw_front_point {
 TW_API int tw_plan_n_front(const tw_plan *plan, int op);
 TW_API const tw_front_point *tw_plan_front(const tw_plan *plan, int op, int i);
 
-/* What a change of the machine would give, each answered by a search of its own. */
-typedef enum tw_change_kind { TW_MORE_MEMORY, TW_MORE_BANDWIDTH, TW_MORE_CHANNELS, TW_MORE_BUFFERS } tw_change_kind;
+/* What a change would give: of the machine, or of a mapping that was given. Each was searched or simulated. */
+typedef enum tw_change_kind {
+    TW_MORE_MEMORY,
+    TW_MORE_BANDWIDTH, /* of a mover; or a faster adder or compute engine                                  */
+    TW_MORE_CHANNELS,
+    TW_MORE_BUFFERS, /* than the options of the search allow                                              */
+    TW_OTHER_ARRAY,  /* a longer dimension, or another shape with as many units                           */
+    /* of the mapping */
+    TW_OTHER_TILE,
+    TW_OTHER_BUFFERS,
+    TW_OTHER_ORDER,
+    TW_OTHER_KEEP,
+    TW_OTHER_UNROLL,
+    TW_OTHER_FUSION,
+    TW_OTHER_MAPPING, /* the one that a search finds                                                     */
+    TW_N_CHANGES
+} tw_change_kind;
+/* "memory", "bandwidth", "channels", "buffer limit", "array", "tile", "buffers", "order", "keep", "unroll", "fusion", "mapping" */
+TW_API const char *tw_change_word(tw_change_kind kind);
+/* Whether it is the mapping that is changed, and not the machine. */
+TW_API bool tw_change_is_of_mapping(tw_change_kind kind);
 typedef struct tw_remedy {
     tw_change_kind kind;
-    const char *at;     /* the memory or engine that is changed                                     */
-    const char *change; /* "10 % larger: 11'000 units"                                              */
+    const char *at;     /* the memory, engine or operator that is changed                           */
+    const char *change; /* "twice as large: 20'000 units"; "buffers of w in l1: 2, not 1"           */
     bool feasible;      /* false: no plan was found with it; value and gain are 0                   */
     double value;       /* first objective, summed over the operators                               */
     double gain;        /* 1 - value / that of the best plan known without the change: the given one, unless it
@@ -380,8 +399,10 @@ typedef struct tw_remedy {
     bool proven;        /* both searches ended with a proof                                         */
     bool untried;       /* time was up, or somebody interrupted, before its search ended: the others say nothing */
 } tw_remedy;
-/* Of a plan that tw_plan_search made with these options: every change that may help, the largest gain first; those for which
- * there was no time stand behind the others. */
+/* Of a plan that tw_plan_search made with these options: every change of the machine that may help, searched for again. Of a plan
+ * of a given mapping: every change of the machine with that mapping, simulated; the single changes of the mapping that help, a
+ * memory that is too small for them named; and what a search finds. The largest gain first; those for which there was no time stand
+ * behind the others. */
 TW_API TW_NODISCARD tw_status tw_plan_remedies(tw_context *ctx, const tw_plan *plan,
                                                const tw_search_options *options, const tw_remedy **out, int *n);
 
@@ -731,9 +752,11 @@ typedef enum tw_edit_kind {
     TW_EDIT_KEEP,      /* how long tiles are kept                                                            */
     TW_EDIT_PLACEMENT, /* the machine's policy                                                               */
     TW_EDIT_SEVERAL,
+    TW_EDIT_UNROLL, /* which loops lie over the dimensions of an array                                       */
     TW_N_EDITS
 } tw_edit_kind;
-TW_API const char *tw_edit_word(tw_edit_kind kind); /* "tile", "buffers", "order", "keep", "placement", "several" */
+TW_API const char *
+tw_edit_word(tw_edit_kind kind); /* "tile", "buffers", "order", "keep", "placement", "several", "unroll" */
 typedef struct tw_edit { /* a changed mapping, or the same on a machine with another policy                  */
     tw_edit_kind kind;
     const char *what, *from, *to; /* "n", "240", "120"; SEVERAL: "n 120, k 40", NULL, NULL                   */

@@ -1,15 +1,17 @@
-/* src/advise/moves.c - see moves.h. */
+/* src/advise/moves.c - lists small changes of a mapping, makes them and words them; moves.h shows which. */
 #include "advise/moves.h"
 
+#include "machine/discipline.h"
 #include "mapping/taken.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    MOST_SIZES = 48,   /* of one loop at one level                                              */
-    FEW_DIVISORS = 3,  /* fewer than so many: sizes that leave a rest are tried too              */
-    MOST_PERMUTED = 4, /* cut loops of which every order is tried; of more only one is put elsewhere */
+    MOST_SIZES = 48,      /* of one loop at one level                                              */
+    FEW_DIVISORS = 3,     /* fewer than so many: sizes that leave a rest are tried too              */
+    MOST_COUNT = 1 << 16, /* tiles of a size that is tried                                   */
+    MOST_PERMUTED = 4,    /* cut loops of which every order is tried; of more only one is put elsewhere */
 };
 
 typedef struct list {
@@ -242,14 +244,67 @@ static void list_keeps(list *l, int level)
             add(l, (tw_move){.kind = TW_EDIT_KEEP, .level = level, .index = o});
 }
 
-/* Without the keeping it needs fewer buffers. */
-static void drop_keep(tw_level_map *level, const tw_op *op, int operand)
+/* Everything, or while one of the loops that the level cuts stands still. */
+static void list_longer_keeps(list *l, int level)
+{
+    int at[TW_MAX_LOOPS], n = cut_positions(l->p, l->p->map, level, at);
+    const tw_level_map *map = &l->p->map->level[level];
+    for (int o = 0; o < l->p->op->n_operands; o++) {
+        if (!l->p->stop[map->memory][o].here || map->slides[o] != 0) continue;
+        if (map->keeps[o] >= 0 && n > 0) add(l, (tw_move){TW_EDIT_KEEP, level, o, map->keeps[o], -1});
+        for (int i = 0; i < n; i++)
+            if (map->keeps[o] != map->order[at[i]] + 1)
+                add(l, (tw_move){TW_EDIT_KEEP, level, o, map->keeps[o], map->order[at[i]] + 1});
+    }
+}
+
+/* With another keeping it needs other buffers. */
+static void set_keep(tw_level_map *level, const tw_op *op, int operand, int64_t keep)
 {
     bool shared = false;
     for (int o = 0; o < op->n_operands; o++)
         shared = shared || (o != operand && tw_level_pool(level, o) == tw_level_pool(level, operand));
-    level->keeps[operand] = 0;
+    level->keeps[operand] = (int)keep;
     if (!shared) level->slots[operand] = 0;
+}
+
+/* ---- arrays ---- */
+
+/* The array of the compute engine, NULL: it is none. */
+static const tw_cost_array *array_of(const tw_program *p)
+{
+    const tw_cost *cost = &p->machine->engine[p->machine->compute].cost;
+    return cost->kind == TW_COST_ARRAY ? &cost->array : NULL;
+}
+
+static void add_spread(list *l, int level, const tw_spread *over)
+{
+    add(l, (tw_move){.kind = TW_EDIT_UNROLL, .level = level, .index = -1, .over = *over});
+}
+
+/* Dimensions a and b exchanged. */
+static void add_exchanged(list *l, int level, tw_spread over, int a, int b)
+{
+    for (int i = 0; i < l->p->op->n_loops; i++)
+        over.dim[i] = (int8_t)(over.dim[i] == a + 1 ? b + 1 : over.dim[i] == b + 1 ? a + 1 : over.dim[i]);
+    add_spread(l, level, &over);
+}
+
+/* One loop over another dimension than now, or two dimensions exchanged; of the innermost tiles. */
+static void list_spreads(list *l)
+{
+    const tw_cost_array *array = array_of(l->p);
+    int level = (int)(l->p->tiled[l->p->n_tiled - 1].map - l->p->map->level);
+    if (!array) return;
+    tw_spread now = tw_spread_or_default(&l->p->map->level[level].over, l->p->op, array->n_dims);
+    for (int i = 0; i < l->p->op->n_loops; i++)
+        for (int d = 0; d < array->n_dims; d++) {
+            tw_spread over = now;
+            over.dim[i] = (int8_t)(d + 1);
+            if (now.dim[i] != d + 1) add_spread(l, level, &over);
+        }
+    for (int a = 0; a < array->n_dims; a++)
+        for (int b = a + 1; b < array->n_dims; b++) add_exchanged(l, level, now, a, b);
 }
 
 /* ---- all of them ---- */
@@ -263,6 +318,49 @@ tw_status tw_moves_list(const tw_program *p, tw_arena *arena, tw_move **out, int
         if (!p->map->level[level].pass) list_orders(&l, level);
         list_keeps(&l, level);
     }
+    *out = l.move;
+    *n = l.n;
+    return l.failed ? TW_ERR_NOMEM : TW_OK;
+}
+
+/* Larger sizes that divide what the level cuts, the smallest first. */
+static void list_larger_tiles(list *l, int level)
+{
+    const tw_program *p = l->p;
+    for (int loop = 0; loop < p->op->n_loops; loop++) {
+        int64_t len = piece_at(p->op, p->map, level, loop), now = size_at(p->op, p->map, level, loop);
+        int64_t granule = granule_of(p, level, loop);
+        int n = 0;
+        for (int64_t count = tw_min(len / now, MOST_COUNT); count >= 1 && n < MOST_SIZES; count--) {
+            int64_t size = len / count;
+            if (len % count != 0 || size <= now || (size % granule != 0 && size < len)) continue;
+            add(l, (tw_move){.kind = TW_EDIT_TILE, .level = level, .index = loop, .from = now, .to = size});
+            n++;
+        }
+    }
+}
+
+/* One buffer more of an operand, or twice as many. */
+static void list_more_buffers(list *l, int level)
+{
+    int64_t most = tw_discipline_of(l->p->machine)->max_buffers;
+    for (int o = 0; o < l->p->op->n_operands; o++) {
+        int64_t now = slots_now(l->p, level, o);
+        if (now == 0) continue;
+        for (int64_t n = now + 1; n <= tw_min(2 * now, most); n += tw_max(1, now - 1))
+            add(l, (tw_move){.kind = TW_EDIT_BUFFERS, .level = level, .index = o, .from = now, .to = n});
+    }
+}
+
+tw_status tw_moves_list_growing(const tw_program *p, tw_arena *arena, tw_move **out, int *n)
+{
+    list l = {.p = p, .arena = arena};
+    for (int level = 0; level < p->map->n_levels; level++) {
+        if (!p->map->level[level].pass) list_larger_tiles(&l, level);
+        list_more_buffers(&l, level);
+        if (!p->map->level[level].pass) list_longer_keeps(&l, level);
+    }
+    list_spreads(&l);
     *out = l.move;
     *n = l.n;
     return l.failed ? TW_ERR_NOMEM : TW_OK;
@@ -292,7 +390,8 @@ void tw_move_apply(const tw_move *move, const tw_program *p, tw_op_map *map)
             set_slots(level, p->op, move->index, move->to);
         break;
     case TW_EDIT_ORDER: memcpy(level->order, move->order, sizeof level->order); break;
-    case TW_EDIT_KEEP: drop_keep(level, p->op, move->index); break;
+    case TW_EDIT_KEEP: set_keep(level, p->op, move->index, move->to); break;
+    case TW_EDIT_UNROLL: level->over = move->over; break;
     default: break;
     }
 }
@@ -328,11 +427,25 @@ static const char *order_text(const tw_program *p, const tw_op_map *map, int lev
     return keep_bytes(&text, arena);
 }
 
-static const char *keep_text(const tw_program *p, int level, int operand, tw_arena *arena)
+static const char *keep_text(const tw_program *p, const tw_op_map *map, const tw_move *move, tw_arena *arena)
 {
-    int keep = tw_level_keep(&p->map->level[level], operand);
+    int keep = tw_level_keep(&map->level[move->level], move->index);
     if (keep == TW_KEEP_ALL) return "all";
     return keep == TW_KEEP_TILE ? "tile" : tw_arena_printf(arena, "%s", p->op->loop[keep].name);
+}
+
+/* "rows m, columns oy ox" */
+static const char *spread_text(const tw_program *p, const tw_spread *given, tw_arena *arena)
+{
+    const tw_cost_array *array = array_of(p);
+    tw_spread over = tw_spread_or_default(given, p->op, array->n_dims);
+    tw_text text = {0};
+    for (int d = 0; d < array->n_dims; d++) {
+        tw_text_printf(&text, "%s%s", d > 0 ? ", " : "", array->dim[d]);
+        for (int i = 0; i < p->op->n_loops; i++)
+            if (over.dim[i] == d + 1) tw_text_printf(&text, " %s", p->op->loop[i].name);
+    }
+    return keep_bytes(&text, arena);
 }
 
 static const char *number_text(int64_t x, tw_arena *arena)
@@ -388,8 +501,13 @@ tw_status tw_move_describe(const tw_move *move, const tw_program *p, tw_arena *a
         break;
     case TW_EDIT_KEEP:
         out->what = tw_arena_printf(arena, "keep %s%s", operand, place);
-        out->from = keep_text(p, move->level, move->index, arena);
-        out->to = "tile";
+        out->from = keep_text(p, p->map, move, arena);
+        out->to = keep_text(p, &changed, move, arena);
+        break;
+    case TW_EDIT_UNROLL:
+        out->what = "unroll";
+        out->from = spread_text(p, &p->map->level[move->level].over, arena);
+        out->to = spread_text(p, &move->over, arena);
         break;
     default: break;
     }

@@ -1,16 +1,19 @@
-/* src/advise/remedy.c - see remedy.h.
+/* src/advise/remedy.c - what changes of the machine, of the mapping or of the options would give.
  *
- * A change is a copy of the machine (or of the options) with one number made better; it is answered by the same search
- * that found the plan. Engines can only change what takes time, except that on a lockstep machine a link may be too
+ * A change of the machine (change.h) or of the options is answered by the same search that found the plan; of a plan whose mapping was given by
+ * simulating that mapping. Engines can only change what takes time, except that on a lockstep machine a link may be too
  * slow to pass a level through: where time does not count they are left out. */
 #include "advise/remedy.h"
 
+#include "advise/change.h"
+#include "advise/improve.h"
+#include "mapping/fusion.h"
 #include "plan/placing.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "plan/evaluate.h"
 #include "plan/links.h"
 #include "search/search.h"
 #include "write/number.h"
@@ -101,6 +104,7 @@ typedef struct trial {
     tw_goals goals;
     tw_op_map *best; /* of each operator on the machine as it is: the plan's, or a better one met on the way */
     double *value;
+    bool given;  /* the mapping was: machines are changed under it, nothing is searched */
     bool proven; /* the plan is */
     bool counts; /* searches are only counted, none is made */
     tw_arena *arena, *work;
@@ -108,24 +112,17 @@ typedef struct trial {
     int n, room;
 } trial;
 
-static bool is_over(void *user) { return tw_deadline_is_over(((const asker *)user)->deadline); }
+static tw_improver simulator_of(const trial *t)
+{
+    return (tw_improver){
+        t->plan, tw_evaluator_eval(t->asker.evaluator), &t->goals, t->asker.deadline, t->arena, t->asker.scratch};
+}
 
 /* The first objective of a mapping; INFINITY where it is not possible. */
 static tw_status value_of(trial *t, int op, const tw_machine *machine, const tw_op_map *map, double *out)
 {
-    const tw_eval *eval = tw_evaluator_eval(t->asker.evaluator);
-    tw_meter meter = {.limit = INT64_MAX, .stopped = is_over, .user = &t->asker};
-    tw_outcome cost;
-    int64_t short_by;
-    tw_arena_mark mark = tw_arena_save(t->asker.scratch);
-    const tw_machine *view;
-    TW_TRY(tw_machine_view(t->plan->model, op, machine, t->plan->mapping->op, t->asker.scratch, &view));
-    tw_status status =
-        eval->cost(eval->user[0], &(tw_problem){t->plan->model, op, view}, map, &meter, &cost, &short_by);
-    tw_arena_rewind(t->asker.scratch, mark);
-    if (status == TW_ERR_NOMEM) return status;
-    *out = status == TW_OK && !meter.unfinished ? (double)tw_goals_value(&t->goals, &cost).of[0] : INFINITY;
-    return TW_OK;
+    const tw_improver simulator = simulator_of(t);
+    return tw_improver_value(&simulator, op, machine, map, out);
 }
 
 /* Between searches too somebody may want to stop: many small ones never ask. */
@@ -165,6 +162,10 @@ static tw_status answer_op(trial *t, int op, const tw_search_options *options, t
     tw_op_map map;
     tw_search_record result;
     const tw_problem problem = {t->plan->model, op, one->machine};
+    if (t->given) {
+        one->proven[op] = true; /* simulated */
+        return value_of(t, op, one->machine, &t->best[op], &one->value[op]);
+    }
     tw_status status = ask(&t->asker, &problem, t->plan->mapping->op, options, &map, &result);
     if (status != TW_OK && status != TW_INFEASIBLE) return status;
     one->value[op] = status == TW_OK ? result.value[0] : INFINITY;
@@ -222,104 +223,6 @@ static tw_status settle(trial *t, tried *one)
     return TW_OK;
 }
 
-/* A tenth more, at least one; 0 when there is no such number. */
-static int64_t tenth_more(int64_t x, int64_t most) { return x <= most - tw_cdiv(x, 10) ? x + tw_cdiv(x, 10) : 0; }
-/* A tenth less, rounded down, but not nothing. */
-static int64_t tenth_less(int64_t x) { return x > 1 ? x - tw_cdiv(x, 10) : x; }
-
-static tw_status try_memories(trial *t)
-{
-    const tw_machine *machine = t->plan->machine;
-    for (int m = 1; m < machine->n_memories; m++) {
-        const tw_memory *memory = &machine->memory[m];
-        int64_t size = memory->size == TW_UNLIMITED ? 0 : tenth_more(memory->size, INT64_MAX / 4);
-        if (size == 0 || memory->align > INT64_MAX / 4) continue;
-        tw_machine changed = *machine;
-        changed.memory[m].size = size = tw_cdiv(size, memory->align) * memory->align;
-        const char *text =
-            tw_arena_printf(t->arena, "%s larger: %s %s", TW_PERCENT(size - memory->size, memory->size),
-                            TW_GROUPED(size), tw_unit_plural(machine->unit));
-        TW_TRY(answer(t, (tw_remedy){TW_MORE_MEMORY, memory->name, text}, &changed, &t->asker.options, -1));
-    }
-    return TW_OK;
-}
-
-static bool make_milli_faster(int64_t *x, const char *of, tw_arena *arena, const char **text)
-{
-    int64_t old = *x;
-    *x = tenth_less(old);
-    if (*x == old) return false;
-    *text = tw_arena_printf(arena, "%s less time for each %s", TW_PERCENT(old - *x, old), of);
-    return true;
-}
-
-static bool make_constant_faster(tw_cost_constant *cost, tw_arena *arena, const char **text)
-{
-    int64_t old = cost->cycles;
-    cost->cycles = tenth_less(old);
-    cost->busy = tenth_less(cost->busy);
-    if (cost->cycles == old) return false;
-    *text = tw_arena_printf(arena, "%s less time: %s cycles", TW_PERCENT(old - cost->cycles, old),
-                            TW_GROUPED(cost->cycles));
-    return true;
-}
-
-/* Of `each`, a cycle or a step: so much more work. */
-static bool make_wider(int64_t *x, const char *work, const char *each, tw_arena *arena, const char **text)
-{
-    int64_t old = *x;
-    *x = tenth_more(old, TW_EXTENT_MAX);
-    *text = tw_arena_printf(arena, "%s more: %s %s per %s", TW_PERCENT(*x - old, old), TW_GROUPED(*x), work, each);
-    return *x > 0;
-}
-
-/* Makes the cost smaller and says how; false when it is as small as it gets. An array grows by whole rows and
- * columns, which is no tenth of anything: it is left alone. */
-static bool make_faster(tw_cost *cost, const char *work, tw_arena *arena, const char **text)
-{
-    switch (cost->kind) {
-    case TW_COST_CONSTANT: return make_constant_faster(&cost->constant, arena, text);
-    case TW_COST_LINEAR: return make_wider(&cost->linear.per_cycle, work, "cycle", arena, text);
-    case TW_COST_STEPPED:
-        return cost->stepped.per_step > 0 && make_wider(&cost->stepped.step, work, "step", arena, text);
-    case TW_COST_DESCRIPTOR: return make_milli_faster(&cost->descriptor.per_beat, "beat", arena, text);
-    case TW_COST_KERNEL: return make_milli_faster(&cost->kernel.per_point, "point", arena, text);
-    case TW_COST_ARRAY:
-    case TW_N_COSTS: break;
-    }
-    return false;
-}
-
-static tw_status try_bandwidth(trial *t, int e)
-{
-    const tw_engine *engine = &t->plan->machine->engine[e];
-    tw_machine changed = *t->plan->machine;
-    const char *work = engine->kind == TW_MOVES      ? tw_unit_plural(changed.unit)
-                       : engine->kind == TW_COMPUTES ? "points"
-                                                     : "sums";
-    const char *text;
-    if (!make_faster(&changed.engine[e].cost, work, t->arena, &text)) return TW_OK;
-    return answer(t, (tw_remedy){TW_MORE_BANDWIDTH, engine->name, text}, &changed, &t->asker.options, -1);
-}
-
-static tw_status try_channels(trial *t, int e)
-{
-    const tw_engine *engine = &t->plan->machine->engine[e];
-    tw_machine changed = *t->plan->machine;
-    const char *text;
-    if (engine->kind != TW_MOVES) return TW_OK;
-    if (tw_machine_knows(&changed, "count")) {
-        if (engine->count >= TW_MAX_UNITS) return TW_OK;
-        changed.engine[e].count++;
-        text = tw_arena_printf(t->arena, "one more: %" PRId64 " take turns", engine->count + 1);
-    } else {
-        if (!engine->one_channel) return TW_OK;
-        changed.engine[e].one_channel = false;
-        text = tw_arena_printf(t->arena, "unlimited channels, not 1");
-    }
-    return answer(t, (tw_remedy){TW_MORE_CHANNELS, engine->name, text}, &changed, &t->asker.options, -1);
-}
-
 /* Where it is known what every command waits for, a faster engine is worth a question only if time is the objective. */
 static bool time_counts(const trial *t)
 {
@@ -327,13 +230,17 @@ static bool time_counts(const trial *t)
     return !t->plan->op[0].timeline.has_waits || first == TW_CYCLES || first == TW_EDP;
 }
 
-static tw_status try_engines(trial *t)
+/* A tw_change_sink. A larger memory changes nothing for a mapping that fits. */
+static tw_status try_change(void *user, const tw_remedy *change, const tw_machine *changed)
 {
-    for (int e = 0; e < t->plan->machine->n_engines && time_counts(t); e++) {
-        TW_TRY(try_bandwidth(t, e));
-        TW_TRY(try_channels(t, e));
-    }
-    return TW_OK;
+    trial *t = user;
+    if (t->given && change->kind == TW_MORE_MEMORY) return TW_OK;
+    return answer(t, *change, changed, &t->asker.options, -1);
+}
+
+static tw_status try_machines(trial *t)
+{
+    return tw_changes_each(t->plan->machine, time_counts(t), t->arena, (tw_change_sink){try_change, t});
 }
 
 /* ---- changes of what the user allows ---- */
@@ -426,11 +333,99 @@ static void sort(tw_remedy *list, int n)
     }
 }
 
+/* ---- changes of the mapping ---- */
+
+/* Adds a remedy that is known: with it operator `op` has this value. */
+static tw_status add_known(trial *t, int op, tw_remedy remedy, double value, bool proven)
+{
+    tried one = {.remedy = remedy, .machine = t->plan->machine};
+    TW_ALLOC(t->work, one.value, t->plan->model->n_ops);
+    TW_ALLOC(t->work, one.proven, t->plan->model->n_ops);
+    for (int i = 0; i < t->plan->model->n_ops; i++) {
+        one.value[i] = i == op ? value : t->value[i];
+        one.proven[i] = i != op || proven;
+    }
+    return keep(t, &one);
+}
+
+/* Single changes of one operator's mapping. */
+static tw_status try_single_changes(trial *t, int op)
+{
+    const tw_improver simulator = simulator_of(t);
+    const char *name = t->plan->model->op[op].name;
+    const tw_improvement *action;
+    bool all;
+    int n;
+    TW_TRY(tw_improvements_find(&simulator, op, t->value[op], &action, &n, &all));
+    for (int i = 0; i < n; i++) {
+        const tw_remedy remedy = {.kind = action[i].kind, .at = name, .change = action[i].change};
+        TW_TRY(add_known(t, op, remedy, action[i].value, true));
+    }
+    if (!all)
+        TW_TRY(add_known(t, op,
+                         (tw_remedy){.kind = TW_OTHER_TILE, .at = name, .change = "other changes", .untried = true},
+                         t->value[op], false));
+    return TW_OK;
+}
+
+/* What `plan` would do instead of the mapping that was given. */
+static tw_status try_search(trial *t, int op)
+{
+    tw_op_map map;
+    tw_search_record result;
+    const tw_problem problem = {t->plan->model, op, t->plan->machine};
+    if (!goes_on(t, op)) return TW_OK;
+    tw_status status = ask(&t->asker, &problem, t->plan->mapping->op, &t->asker.options, &map, &result);
+    if (status == TW_INFEASIBLE || t->asker.stopped) return TW_OK;
+    TW_TRY(status);
+    const char *text =
+        tw_arena_printf(t->arena, "the best mapping that a search finds%s", result.proven ? ", proven" : "");
+    if (!text) return TW_ERR_NOMEM;
+    const tw_remedy remedy = {.kind = TW_OTHER_MAPPING, .at = t->plan->model->op[op].name, .change = text};
+    return result.value[0] < t->value[op] ? add_known(t, op, remedy, result.value[0], true) : TW_OK;
+}
+
+/* Operator `op` fused with the one before it; each as it is mapped. */
+static tw_status try_fusion(trial *t, int op)
+{
+    const tw_model *model = t->plan->model;
+    tw_diag muted = {.muted = true, .deadline = t->asker.deadline};
+    tw_op_map *map;
+    const tw_plan *fused;
+    if (t->plan->mapping->op[op].fused || tw_discipline_of(t->plan->machine)->rows) return TW_OK;
+    if (tw_fusion_check(model, op, t->plan->machine, model->op[op].loc, &muted) != TW_OK) return TW_OK;
+    TW_ALLOC(t->work, map, model->n_ops);
+    memcpy(map, t->plan->mapping->op, (size_t)model->n_ops * sizeof *map);
+    map[op].fused = true;
+    const tw_mapping mapping = {model->n_ops, map};
+    const tw_work work = {t->work, t->asker.scratch, &muted};
+    tw_status status = tw_plan_build(model, t->plan->machine, &mapping, NULL, &work, &fused);
+    if (status != TW_OK || fused->sum.cycles >= t->plan->sum.cycles) return status == TW_ERR_NOMEM ? status : TW_OK;
+    const char *text =
+        tw_arena_printf(t->arena, "fused with '%s': what is between them never leaves '%s'", model->op[op - 1].name,
+                        t->plan->machine->memory[t->plan->machine->n_memories - 1].name);
+    if (!text) return TW_ERR_NOMEM;
+    const tw_remedy remedy = {.kind = TW_OTHER_FUSION, .at = model->op[op].name, .change = text};
+    return add_known(t, op, remedy, t->value[op] - (double)(t->plan->sum.cycles - fused->sum.cycles), true);
+}
+
+static tw_status try_mapping(trial *t)
+{
+    if (!t->given || t->counts) return TW_OK;
+    bool time = t->goals.goal[0].measure == TW_CYCLES;
+    for (int op = 0; op < t->plan->model->n_ops && !t->asker.stopped; op++) {
+        if (op > 0 && time) TW_TRY(try_fusion(t, op));
+        TW_TRY(try_single_changes(t, op));
+        TW_TRY(try_search(t, op));
+    }
+    return TW_OK;
+}
+
 static tw_status try_each(trial *t)
 {
-    TW_TRY(try_memories(t));
-    TW_TRY(try_engines(t));
-    return try_buffers(t);
+    TW_TRY(try_mapping(t));
+    TW_TRY(try_machines(t));
+    return t->given ? TW_OK : try_buffers(t);
 }
 
 /* Each gets its share of the time. */
@@ -440,6 +435,14 @@ static tw_status try_all(trial *t)
     TW_TRY(try_each(t));
     t->counts = false;
     return try_each(t);
+}
+
+/* Whether the mapping came from nowhere: no operator was searched for. */
+static bool is_given(const tw_plan *plan)
+{
+    for (int i = 0; i < plan->model->n_ops; i++)
+        if (plan->op[i].searched) return false;
+    return true;
 }
 
 static tw_status begin(trial *t, const tw_search_options *options, const tw_deadline *deadline, tw_arena *scratch)
@@ -454,7 +457,8 @@ static tw_status begin(trial *t, const tw_search_options *options, const tw_dead
     for (int i = 0; i < n_ops; i++) {
         t->best[i] = t->plan->mapping->op[i];
         t->value[i] = t->plan->op[i].search.value[0];
-        t->proven = t->proven && t->plan->op[i].search.proven;
+        t->proven = t->proven && (t->given || t->plan->op[i].search.proven);
+        if (t->given) TW_TRY(value_of(t, i, t->plan->machine, &t->best[i], &t->value[i]));
     }
     return TW_OK;
 }
@@ -479,7 +483,7 @@ tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options
     tw_deadline limit;
     TW_TRY(tw_mapping_refuse_groups(plan->mapping, "asked for remedies", work->diag));
     tw_deadline_init(&limit, options->time_limit, work->diag->deadline);
-    trial t = {.plan = plan, .arena = work->arena, .work = tw_arena_new()};
+    trial t = {.plan = plan, .given = is_given(plan), .arena = work->arena, .work = tw_arena_new()};
     tw_status status = t.work ? begin(&t, options, &limit, work->scratch) : TW_ERR_NOMEM;
     if (status == TW_OK) status = try_all(&t);
     if (status == TW_OK) status = finish(&t, out, n);

@@ -1,18 +1,18 @@
-/* src/advise/remedy.h - what would help? Every answer is a search on a machine that is a little better.
+/* src/advise/remedy.h - what would help? Every answer is a search, or a simulation, with one thing changed.
  *
- * A plan that was found is asked how much each part of the machine holds it back; a problem without a plan, how large a
- * memory would have to be. Nothing here is estimated: a number that is given was simulated. */
+ * A plan that was found is asked how much each part of the machine holds it back; one of a given mapping, what should be different in
+ * it, too; a problem without a plan, how large a memory would have to be. Nothing here is estimated: a number that is given was simulated. */
 #ifndef TW_ADVISE_REMEDY_H
 #define TW_ADVISE_REMEDY_H
 #include "core/deadline.h"
 #include "plan/plan.h"
 
-/* The changes, the largest gain first, equal ones in the machine's order:
+/* The largest gain first, equal ones in this order:
  *
- *     each limited memory inside the outermost   a tenth larger, rounded up to its alignment
- *     each mover, adder and the compute engine   a tenth more work per cycle, or a tenth fewer cycles; not below one
- *     each mover                                 lockstep: unlimited channels; async: one more that takes turns
- *     each limit on buffers in `options`         one more
+ *     of a given mapping                   the single changes of it that help (improve.h), fusion with the operator before, and
+ *                                          what a search finds instead
+ *     the changes of the machine           (change.h)
+ *     each limit on buffers in `options`   one more; of a plan that was searched for
  *
  * The options are those that the plan was found with; their time limit is for all searches together, which share it. When
  * `progress` or the diag's deadline ends one, the list holds what was finished before. */

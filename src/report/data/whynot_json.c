@@ -13,7 +13,7 @@ const char *tw_excuse_word(tw_excuse excuse)
 
 const char *tw_edit_word(tw_edit_kind kind)
 {
-    static const char *const word[] = {"tile", "buffers", "order", "keep", "placement", "several"};
+    static const char *const word[] = {"tile", "buffers", "order", "keep", "placement", "several", "unroll"};
     return word[kind];
 }
 

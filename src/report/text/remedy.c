@@ -1,31 +1,39 @@
-/* src/report/text/remedy.c - see remedy.h. */
+/* src/report/text/remedy.c - remedies as a table of what helps and a list of what does not, and as data. */
 #include "report/text/remedy.h"
 
 #include "plan/links.h"
 #include "report/text/summary.h"
 #include "write/number.h"
-#include "write/table.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-static const char *kind_name(tw_change_kind kind)
+const char *tw_change_word(tw_change_kind kind)
 {
-    static const char *const name[] = {[TW_MORE_MEMORY] = "memory",
-                                       [TW_MORE_BANDWIDTH] = "bandwidth",
-                                       [TW_MORE_CHANNELS] = "channels",
-                                       [TW_MORE_BUFFERS] = "buffers"};
-    return name[kind];
+    static const char *const word[TW_N_CHANGES] = {
+        [TW_MORE_MEMORY] = "memory",    [TW_MORE_BANDWIDTH] = "bandwidth", [TW_MORE_CHANNELS] = "channels",
+        [TW_MORE_BUFFERS] = "buffers",  [TW_OTHER_ARRAY] = "array",        [TW_OTHER_TILE] = "tile",
+        [TW_OTHER_BUFFERS] = "buffers", [TW_OTHER_ORDER] = "order",        [TW_OTHER_KEEP] = "keep",
+        [TW_OTHER_UNROLL] = "unroll",   [TW_OTHER_FUSION] = "fusion",      [TW_OTHER_MAPPING] = "mapping"};
+    return word[kind];
 }
-enum { N_KINDS = TW_MORE_BUFFERS + 1 };
+
+bool tw_change_is_of_mapping(tw_change_kind kind) { return kind >= TW_OTHER_TILE; }
 
 /* ---- text ---- */
 
-enum { AT, CHANGE, GAIN, VALUE, PROOF, N_COLUMNS };
+enum { MOST_ROWS = 12, VALUE_END = 14, GAIN_END = 22, TEXT_AT = 24 }; /* columns of a row */
+
+/* What a search made small; a mapping that was given is asked how long it takes. */
+static tw_measure first_measure(const tw_plan *plan)
+{
+    return plan->op[0].searched ? plan->op[0].search.objective[0].measure : TW_CYCLES;
+}
 
 static const char *measure_title(const tw_plan *plan)
 {
-    switch (plan->op[0].search.objective[0].measure) {
+    switch (first_measure(plan)) {
     case TW_TICKS: return "ticks";
     case TW_ENERGY: return "energy";
     case TW_EDP: return "EDP";
@@ -37,7 +45,7 @@ static const char *measure_title(const tw_plan *plan)
 
 static const char *value_text(const tw_plan *plan, double value, char out[TW_GROUPED_MAX])
 {
-    tw_measure measure = plan->op[0].search.objective[0].measure;
+    tw_measure measure = first_measure(plan);
     if (value >= 0x1p62 || measure == TW_EDP)
         tw_snprintf(out, TW_GROUPED_MAX, "%.4g", value);
     else if (measure == TW_ENERGY)
@@ -47,27 +55,34 @@ static const char *value_text(const tw_plan *plan, double value, char out[TW_GRO
     return out;
 }
 
-static void put_gain(tw_table *table, double gain)
+static const char *gain_text(double gain, char out[16])
 {
     if (fabs(gain) < 0.0005)
-        tw_table_put(table, GAIN, gain > 0 ? "<0.1%" : ">-0.1%");
+        snprintf(out, 16, "%s", gain > 0 ? "<0.1%" : ">-0.1%");
     else
-        tw_table_printf(table, GAIN, "%.1f%%", 100 * gain);
+        tw_snprintf(out, 16, "%.1f%%", 100 * gain);
+    return out;
 }
 
-static void put_row(tw_table *table, const tw_plan *plan, const tw_remedy *remedy)
+/* "array: columns 32, not 16", and how sure that is. */
+static void put_change(const tw_plan *plan, const tw_remedy *remedy, tw_line *line)
 {
-    tw_table_row(table, TW_PLAIN);
-    tw_table_printf(table, AT, "%.16s", remedy->at);
-    tw_table_put(table, CHANGE, remedy->change);
-    if (!remedy->feasible) {
-        tw_table_put(table, VALUE, "-");
-        tw_table_put(table, PROOF, "no plan found");
-        return;
-    }
-    tw_table_put(table, VALUE, value_text(plan, remedy->value, (char[TW_GROUPED_MAX]){0}));
-    put_gain(table, remedy->gain);
-    tw_table_put(table, PROOF, remedy->proven ? "proven" : "best found");
+    bool names = plan->model->n_ops > 1 || !tw_change_is_of_mapping(remedy->kind);
+    const char *sure = !remedy->feasible                         ? " (no plan found)"
+                       : plan->op[0].searched && !remedy->proven ? " (best found)"
+                                                                 : "";
+    tw_text text = {0};
+    tw_text_printf(&text, "%.*s: %s%s", TW_FIRST(32, names ? remedy->at : "mapping"), remedy->change, sure);
+    if (tw_line_has(line, &text)) tw_line_wrap(line, TEXT_AT, TW_PLAIN, text.bytes);
+    tw_text_release(&text);
+}
+
+static void print_row(const tw_plan *plan, const tw_remedy *remedy, tw_line *line)
+{
+    char value[TW_GROUPED_MAX], gain[16];
+    tw_line_put_right(line, VALUE_END, TW_PLAIN, remedy->feasible ? value_text(plan, remedy->value, value) : "-");
+    if (remedy->feasible) tw_line_put_right(line, GAIN_END, TW_PLAIN, gain_text(remedy->gain, gain));
+    put_change(plan, remedy, line);
 }
 
 typedef enum outcome { HELPS, NO_GAIN, NONE_FOUND, UNTRIED } outcome;
@@ -78,16 +93,35 @@ static outcome outcome_of(const tw_remedy *remedy)
     return remedy->proven ? NO_GAIN : NONE_FOUND;
 }
 
+static const char *const phrase[TW_N_CHANGES] = {
+    [TW_MORE_MEMORY] = "more memory",     [TW_MORE_BANDWIDTH] = "more bandwidth",
+    [TW_MORE_CHANNELS] = "more channels", [TW_MORE_BUFFERS] = "more buffers",
+    [TW_OTHER_ARRAY] = "another array",   [TW_OTHER_TILE] = "other tiles",
+    [TW_OTHER_BUFFERS] = "other buffers", [TW_OTHER_ORDER] = "another order",
+    [TW_OTHER_KEEP] = "other keeps",      [TW_OTHER_UNROLL] = "another unroll",
+    [TW_OTHER_FUSION] = "fusion",         [TW_OTHER_MAPPING] = "another mapping"};
+
+/* Whether one before it says the same, or one of its kind at the same place has a row. */
+static bool is_said(const tw_remedy *remedy, int n, int i, outcome which)
+{
+    for (int k = 0; k < n; k++) {
+        bool same = remedy[k].kind == remedy[i].kind && strcmp(remedy[k].at, remedy[i].at) == 0;
+        if (same && (outcome_of(&remedy[k]) == HELPS || (k < i && outcome_of(&remedy[k]) == which))) return true;
+    }
+    return false;
+}
+
 /* "more memory: l3, l1; more channels: dma" */
 static void print_rest(const char *title, const tw_remedy *remedy, int n, outcome which, const char *why,
                        tw_line *line)
 {
     tw_text text = {0};
-    for (int k = 0; k < N_KINDS; k++) {
+    for (int k = 0; k < TW_N_CHANGES; k++) {
         const char *mark = NULL;
         for (int i = 0; i < n; i++) {
-            if ((int)remedy[i].kind != k || outcome_of(&remedy[i]) != which) continue;
-            if (!mark) tw_text_printf(&text, "%smore %s: ", text.len ? "; " : "", kind_name((tw_change_kind)k));
+            if ((int)remedy[i].kind != k || outcome_of(&remedy[i]) != which || is_said(remedy, n, i, which))
+                continue;
+            if (!mark) tw_text_printf(&text, "%s%s: ", text.len ? "; " : "", phrase[k]);
             tw_text_printf(&text, "%s%s", mark ? mark : "", remedy[i].at);
             mark = ", ";
         }
@@ -102,6 +136,7 @@ static void print_base(const tw_plan *plan, const tw_remedy *remedy, int n, tw_l
 {
     double had = 0, best = INFINITY;
     char text[256], number[TW_GROUPED_MAX];
+    if (!plan->op[0].searched) return;
     for (int i = 0; i < plan->model->n_ops; i++) had += plan->op[i].search.value[0];
     for (int i = 0; i < n; i++)
         if (remedy[i].feasible && remedy[i].gain < 1) best = round(remedy[i].value / (1 - remedy[i].gain));
@@ -114,32 +149,42 @@ static void print_base(const tw_plan *plan, const tw_remedy *remedy, int n, tw_l
     tw_fact_put(line, TW_PLAIN, "note", text);
 }
 
-tw_status tw_report_remedies_text(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line,
-                                  tw_arena *arena)
+/* The rows; how many there are. */
+static int print_rows(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line)
 {
-    const char *const title[N_COLUMNS] = {"what would help", "", "gain", measure_title(plan), ""};
-    tw_table table;
-    tw_table_init(&table, title, N_COLUMNS, 2, arena);
-    table.tail = true;
-    table.once = false;
-    int n_tried = 0;
+    int n_rows = 0;
     for (int i = 0; i < n; i++) {
-        n_tried += !remedy[i].untried;
-        if (outcome_of(&remedy[i]) == HELPS) put_row(&table, plan, &remedy[i]);
+        if (outcome_of(&remedy[i]) != HELPS || n_rows++ >= MOST_ROWS) continue;
+        if (n_rows == 1) {
+            tw_line_put_right(line, VALUE_END, TW_BOLD, measure_title(plan));
+            tw_line_put_right(line, GAIN_END, TW_BOLD, "gain");
+            tw_line_put(line, TEXT_AT, TW_BOLD, "what would help");
+            tw_line_end(line);
+        }
+        print_row(plan, &remedy[i], line);
     }
-    if (table.n_rows > 0)
-        TW_TRY(tw_table_print(&table, line));
-    else if (n_tried > 0)
-        tw_fact_put(line, TW_PLAIN, "would help", "nothing that was tried");
-    else if (n == 0)
+    if (n_rows > MOST_ROWS) {
+        tw_line_printf(line, TEXT_AT, TW_PLAIN, "and %d that gain less", n_rows - MOST_ROWS);
+        tw_line_end(line);
+    }
+    return n_rows;
+}
+
+tw_status tw_report_remedies_text(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line)
+{
+    int n_tried = 0;
+    for (int i = 0; i < n; i++) n_tried += !remedy[i].untried;
+    if (n == 0)
         tw_fact_put(line, TW_PLAIN, "would help",
                     "there is nothing to try: no limited memory, no engine that could be faster");
+    else if (print_rows(plan, remedy, n, line) == 0 && n_tried > 0)
+        tw_fact_put(line, TW_PLAIN, "would help", "nothing that was tried");
     print_rest("no gain", remedy, n, NO_GAIN, "", line);
     print_rest("none found", remedy, n, NONE_FOUND, "", line);
     print_rest("not tried", remedy, n, UNTRIED, "; time was up, or it was interrupted", line);
     print_base(plan, remedy, n, line);
     tw_line_end(line);
-    return TW_OK;
+    return tw_line_status(line);
 }
 
 /* ---- data ---- */
@@ -149,7 +194,8 @@ void tw_report_remedies_json(const tw_remedy *remedy, int n, tw_json *j)
     tw_json_open(j, '[');
     for (int i = 0; i < n; i++) {
         tw_json_open_line(j, '{');
-        tw_json_key_string(j, "more", kind_name(remedy[i].kind));
+        tw_json_key_string(j, "of", tw_change_is_of_mapping(remedy[i].kind) ? "mapping" : "machine");
+        tw_json_key_string(j, "more", tw_change_word(remedy[i].kind));
         tw_json_key_string(j, "at", remedy[i].at);
         tw_json_key_string(j, "change", remedy[i].change);
         tw_json_key_bool(j, "tried", !remedy[i].untried);

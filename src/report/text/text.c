@@ -59,14 +59,10 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
     return TW_OK;
 }
 
-static tw_status print_remedies(const tw_plan *plan, const tw_print_options *options, tw_line *line,
-                                tw_arena *scratch)
+static tw_status print_remedies(const tw_plan *plan, const tw_print_options *options, tw_line *line)
 {
-    tw_arena_mark mark = tw_arena_save(scratch);
     tw_line_end(line);
-    tw_status status = tw_report_remedies_text(plan, options->remedy, options->n_remedies, line, scratch);
-    tw_arena_rewind(scratch, mark);
-    return status;
+    return tw_report_remedies_text(plan, options->remedy, options->n_remedies, line);
 }
 
 static tw_status print_placements(const tw_plan *plan, const tw_print_options *options, tw_line *line,
@@ -121,6 +117,6 @@ tw_status tw_report_text(const tw_plan *plan, const tw_verdict *const *verdict, 
         tw_line_end(&line);
         print_total(plan, &line);
     }
-    if (options->remedy) TW_TRY(print_remedies(plan, options, &line, scratch));
+    if (options->remedy) TW_TRY(print_remedies(plan, options, &line));
     return end_report(&line, out, diag);
 }
