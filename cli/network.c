@@ -31,6 +31,9 @@ typedef struct net_session {
     const tw_network_plan *plan[1 + CLI_MAX_CORES]; /* the machine's, then those of further cores */
     data_list data, known;                          /* of inputs, for a run; those that shapes depend on */
     const tw_network_verdict *verdict;              /* NULL: not run                               */
+    int n_remedies;
+    const tw_network_remedy *remedy; /* NULL: nobody asked                          */
+    tw_remedy *summed;               /* the same, of the whole network alone        */
     progress progress;
     const char *doing;  /* "planning", "running" */
     int n_to_plan;      /* searches that are still to be made, and the run */
@@ -96,6 +99,30 @@ static tw_status search(net_session *s, const tw_network *network, const tw_mach
     return status;
 }
 
+/* What would help. Without a limit of the user's it has one of its own: every change is a plan of the whole network. */
+static tw_status find_remedies(net_session *s)
+{
+    static const double seconds_of_advice = 30;
+    static const tw_remedy nothing = {0}; /* not NULL: somebody asked */
+    tw_search_options layers = s->options->search;
+    tw_network_search_options how = {
+        .size = sizeof how, .search = &layers, .keep_space = s->options->space_given, .progress = show, .user = s};
+    layers.time_limit = limit_of_search(s->options->search.time_limit, 1);
+    if (layers.time_limit <= 0) layers.time_limit = seconds_of_advice;
+    s->doing = "what would help";
+    progress_begin(&s->progress, s->ctx, NULL, s->options->quiet);
+    if (progress_was_stopped()) tw_context_interrupt(s->ctx); /* each is then said to be not tried */
+    tw_status status = tw_network_remedies(s->ctx, s->plan[0], &how, &s->remedy, &s->n_remedies);
+    progress_end(&s->progress);
+    limit_apply(s->ctx, s->options->search.time_limit);
+    if (status != TW_OK) return status;
+    s->summed = calloc((size_t)s->n_remedies + 1, sizeof *s->summed);
+    if (!s->summed) return TW_ERR_NOMEM;
+    s->summed[0] = nothing;
+    for (int i = 0; i < s->n_remedies; i++) s->summed[i] = s->remedy[i].all;
+    return TW_OK;
+}
+
 static tw_status evaluate(net_session *s, const tw_machine *machine, const char *mapping,
                           const tw_network_plan **out)
 {
@@ -117,12 +144,12 @@ static tw_status plan_core(net_session *s, const char *name)
 static tw_status make_plans(net_session *s)
 {
     const cli_options *o = s->options;
-    s->n_to_plan = o->network.n_cores + 1 - (o->mapping != NULL) + s->runs;
+    s->n_to_plan = o->network.n_cores + 1 - (o->mapping != NULL) + s->runs + o->explain;
     const tw_network_plan **first = &s->plan[s->n_plans++];
     tw_status status =
         o->mapping ? evaluate(s, s->machine, o->mapping, first) : search(s, s->network, s->machine, first);
     for (int i = 0; i < o->network.n_cores && status == TW_OK; i++) status = plan_core(s, o->network.core[i]);
-    return status;
+    return status == TW_OK && o->explain ? find_remedies(s) : status;
 }
 
 /* ---- running ---- */
@@ -255,7 +282,9 @@ static tw_status print_text_file(net_session *s, FILE *out)
     enum { COLUMNS = 160 };
     tw_print_options how = {.size = sizeof how,
                             .columns = s->options->columns_given ? s->options->print.columns : COLUMNS,
-                            .n_rows = -1};
+                            .n_rows = -1,
+                            .remedy = s->summed,
+                            .n_remedies = s->n_remedies};
     return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
 static tw_status print_html_file(net_session *s, FILE *out)
@@ -264,7 +293,9 @@ static tw_status print_html_file(net_session *s, FILE *out)
 }
 static tw_status print_json_file(net_session *s, FILE *out)
 {
-    return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
+    const tw_network_document document = {
+        .size = sizeof document, .verdict = s->verdict, .n_remedies = s->n_remedies, .remedy = s->remedy};
+    return tw_network_print_document(s->ctx, s->plan[0], &document, out);
 }
 static tw_status print_mapping_file(net_session *s, FILE *out)
 {
@@ -439,10 +470,13 @@ static tw_status print_it(net_session *s, FILE *out)
 {
     const cli_options *o = s->options;
     if (o->dump) return print_stage(s, out);
-    if (o->json) return tw_network_print_json(s->ctx, s->plan[0], s->verdict, out);
+    if (o->json) return print_json_file(s, out);
     if (o->quiet) return TW_OK;
     if (o->plot.file) return TW_OK; /* which say_where tells */
-    return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &o->print, out);
+    tw_print_options how = o->print;
+    how.remedy = s->summed;
+    how.n_remedies = s->n_remedies;
+    return tw_network_print_text(s->ctx, s->plan[0], s->verdict, &how, out);
 }
 
 static void say_where(const void *user, FILE *out)
@@ -477,7 +511,7 @@ static const char *unfit_option(const net_session *s)
     if (o->view != VIEW_NONE) return "--events, --gantt, --injection and --symbolic";
     if (is_stage(s, "layout") || is_stage(s, "program") || is_stage(s, "timeline"))
         return "--dump=layout, program and timeline";
-    if (o->explain) return "--explain";
+    if (o->explain && o->mapping) return "--explain of a given mapping";
     if (o->print.map) return "--map";
     if (o->trace) return "--trace";
     if (o->search.pareto) return "--pareto";
@@ -563,6 +597,7 @@ static int with_session(const cli_options *options, int (*walk)(net_session *s))
     int code = walk(s);
     output_batch_drop(&s->files); /* what is not in place by now must not appear */
     tw_context_free(s->ctx);
+    free(s->summed);
     free(s);
     return code;
 }

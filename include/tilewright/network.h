@@ -177,6 +177,18 @@ typedef struct tw_network_totals {
 } tw_network_totals;
 TW_API const tw_network_totals *tw_network_plan_totals(const tw_network_plan *plan);
 
+/* What a change of the machine would give the whole network, searched for again. */
+typedef struct tw_network_remedy {
+    tw_remedy all;       /* cycles of all steps, or their energy where that is the first objective */
+    int n_layers;        /* 0: it was not tried, or some layer has no plan with it             */
+    const double *layer; /* of all steps of each layer                                       */
+} tw_network_remedy;
+/* Of a plan that tw_network_search made with these options, whose time limit is for all of it: the largest gain first, then what there was no
+ * time for. What was finished stays when `progress` ends it. */
+TW_API TW_NODISCARD tw_status tw_network_remedies(tw_context *ctx, const tw_network_plan *plan,
+                                                  const tw_network_search_options *options,
+                                                  const tw_network_remedy **out, int *n);
+
 /* Tensors between the steps, and where they lie. */
 typedef struct tw_tensor_place {
     const char *name;
@@ -250,6 +262,16 @@ TW_API TW_NODISCARD tw_status tw_network_print_text(tw_context *ctx, const tw_ne
                                                     const tw_print_options *options, FILE *out);
 TW_API TW_NODISCARD tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan,
                                                     const tw_network_verdict *verdict, FILE *out);
+/* The same with what else is known. */
+typedef struct tw_network_document {
+    size_t size;
+    const tw_network_verdict *verdict; /* NULL: not run */
+    int n_remedies;
+    const tw_network_remedy *remedy; /* NULL: nobody asked */
+} tw_network_document;
+#define TW_NETWORK_DOCUMENT_INIT TW_SIZED(tw_network_document)
+TW_API TW_NODISCARD tw_status tw_network_print_document(tw_context *ctx, const tw_network_plan *plan,
+                                                        const tw_network_document *document, FILE *out);
 /* As one HTML file to look at; `plan` as for tw_network_print_costs, the first is shown layer by layer. */
 TW_API TW_NODISCARD tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan,
                                                     int n_plans, const tw_network_verdict *verdict, FILE *out);

@@ -315,8 +315,7 @@ static tw_status try_buffers(trial *t)
 
 /* ---- all of them ---- */
 
-/* Whether a stands before b, of which a was found first. */
-static bool is_before(const tw_remedy *a, const tw_remedy *b)
+bool tw_remedy_is_before(const tw_remedy *a, const tw_remedy *b)
 {
     if (a->untried != b->untried) return b->untried;
     if (a->feasible != b->feasible) return a->feasible;
@@ -328,7 +327,7 @@ static void sort(tw_remedy *list, int n)
     for (int i = 1; i < n; i++) {
         tw_remedy moved = list[i];
         int at = i;
-        for (; at > 0 && !is_before(&list[at - 1], &moved); at--) list[at] = list[at - 1];
+        for (; at > 0 && !tw_remedy_is_before(&list[at - 1], &moved); at--) list[at] = list[at - 1];
         list[at] = moved;
     }
 }

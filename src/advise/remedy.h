@@ -19,6 +19,9 @@
 TW_NODISCARD tw_status tw_remedies_find(const tw_plan *plan, const tw_search_options *options, const tw_work *work,
                                         const tw_remedy **out, int *n);
 
+/* Whether a, which was found first, stands before b: the larger gain, then what has no plan, then what was not tried. */
+bool tw_remedy_is_before(const tw_remedy *a, const tw_remedy *b);
+
 /* Nothing in the operator's space fits: notes, for each memory that could be enlarged alone, the smallest size that
  * makes it fit. Where none can, the sizes that do together, the innermost as small as possible. Searches as the options
  * say; a muted diag is spared that. */

@@ -31,29 +31,6 @@
 
 /* ---- context ---- */
 
-tw_context *tw_context_new(void)
-{
-    tw_context *ctx = calloc(1, sizeof *ctx);
-    if (!ctx) return NULL;
-    tw_deadline_init(&ctx->deadline, 0, NULL);
-    ctx->diag.deadline = &ctx->deadline;
-    ctx->arena = tw_arena_new();
-    ctx->scratch = tw_arena_new();
-    if (ctx->arena && ctx->scratch) return ctx;
-    tw_context_free(ctx);
-    return NULL;
-}
-
-void tw_context_free(tw_context *ctx)
-{
-    if (!ctx) return;
-    for (tw_closing *c = ctx->closing; c; c = c->next) c->close(c->what);
-    tw_diag_release(&ctx->diag);
-    tw_arena_free(ctx->arena);
-    tw_arena_free(ctx->scratch);
-    free(ctx);
-}
-
 int tw_context_n_messages(const tw_context *ctx) { return ctx->diag.n_texts; }
 const char *tw_context_message(const tw_context *ctx, int i) { return ctx->diag.text[i]; }
 tw_message tw_context_message_parts(const tw_context *ctx, int i)

@@ -1,5 +1,6 @@
 /* src/api/network.c - the public functions of networks: see tilewright/network.h. */
 #include "plan/network.h"
+#include "advise/network_remedy.h"
 #include "api/options.h"
 #include "report/report.h"
 
@@ -206,6 +207,21 @@ tw_status tw_network_search(tw_context *ctx, const tw_network *network, const tw
     return status;
 }
 
+tw_status tw_network_remedies(tw_context *ctx, const tw_network_plan *plan,
+                              const tw_network_search_options *options, const tw_network_remedy **out, int *n)
+{
+    tw_network_search_options own;
+    tw_search_options search;
+    TW_TRY(tw_network_search_options_take(options, &ctx->diag, &own));
+    TW_TRY(tw_search_options_take(own.search, &ctx->diag, &search));
+    own.search = &search;
+    tw_arena_mark mark = tw_arena_save(ctx->scratch);
+    const tw_work work = tw_context_work(ctx);
+    tw_status status = tw_network_remedies_find(plan, &own, &work, out, n);
+    tw_arena_rewind(ctx->scratch, mark);
+    return status;
+}
+
 tw_status tw_network_limits(tw_context *ctx, const tw_network *network, const tw_machine *machine, const char *path,
                             const tw_limits **out)
 {
@@ -277,7 +293,15 @@ tw_status tw_network_print_text(tw_context *ctx, const tw_network_plan *plan, co
 tw_status tw_network_print_json(tw_context *ctx, const tw_network_plan *plan, const tw_network_verdict *verdict,
                                 FILE *out)
 {
-    return tw_report_network_json(plan, verdict, &ctx->diag, out);
+    return tw_report_network_json(plan, &(tw_network_document){.verdict = verdict}, &ctx->diag, out);
+}
+
+tw_status tw_network_print_document(tw_context *ctx, const tw_network_plan *plan,
+                                    const tw_network_document *document, FILE *out)
+{
+    tw_network_document own;
+    TW_TRY(tw_network_document_take(document, &ctx->diag, &own));
+    return tw_report_network_json(plan, &own, &ctx->diag, out);
 }
 
 tw_status tw_network_print_html(tw_context *ctx, const tw_network_plan *const *plan, int n_plans,

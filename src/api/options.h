@@ -30,7 +30,8 @@
     X(tw_pack_options, seconds)             \
     X(tw_network_options, machine)          \
     X(tw_network_search_options, user)      \
-    X(tw_network_run_options, user)
+    X(tw_network_run_options, user)         \
+    X(tw_network_document, remedy)
 /* clang-format on */
 
 typedef struct tw_options_sizes {

@@ -43,7 +43,7 @@ bool tw_row_contains_rows(const tw_rowset *row);
 
 tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_verdict *verdict,
                                  const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out);
-tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_diag *diag,
+tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_document *document, tw_diag *diag,
                                  FILE *out);
 tw_status tw_report_costs(const tw_network_plan *const *plan, int n_plans, tw_format format, tw_diag *diag,
                           FILE *out);

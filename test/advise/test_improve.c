@@ -172,7 +172,9 @@ static void check_promise(tw_arena *arena, const tw_plan *plan, const tw_remedy 
         tw_plan_build(plan->model, &f.machine, &mapping, NULL, &(tw_work){arena, scratch, &diag}, &followed);
     if (status != TW_OK || (double)followed->sum.cycles != remedy->value)
         fail_msg("'%s' promised %.0f cycles: %s", remedy->change, remedy->value,
-                 status == TW_OK ? "it takes others" : diag.n_texts > 0 ? diag.text[0] : "it is no plan");
+                 status == TW_OK    ? "it takes others"
+                 : diag.n_texts > 0 ? diag.text[0]
+                                    : "it is no plan");
     tw_diag_release(&diag);
     tw_arena_free(scratch);
 }
@@ -204,8 +206,9 @@ static void check_advice(tw_arena *arena, const tw_plan *plan, counts *c)
     tw_diag diag = {0};
     const tw_remedy *remedy;
     int n;
-    CHECK_EQ(tw_remedies_find(plan, &(tw_search_options){.budget = 1}, &(tw_work){arena, scratch, &diag}, &remedy, &n),
-             TW_OK);
+    CHECK_EQ(
+        tw_remedies_find(plan, &(tw_search_options){.budget = 1}, &(tw_work){arena, scratch, &diag}, &remedy, &n),
+        TW_OK);
     c->plans++;
     for (int i = 0; i < n; i++) {
         if (!tw_change_is_of_mapping(remedy[i].kind)) continue;
@@ -232,10 +235,10 @@ TEST(every_advice_about_a_mapping_gives_what_it_promised)
         tw_arena_free(arena);
         tw_context_free(ctx);
     }
-    print_message("%d plans, %d advices, %d in need of memory: %d tiles, %d buffers, %d orders, %d keeps, %d unrolls\n",
-                  c.plans, c.advices, c.grown, c.kind[TW_OTHER_TILE], c.kind[TW_OTHER_BUFFERS],
-                  c.kind[TW_OTHER_ORDER], c.kind[TW_OTHER_KEEP], c.kind[TW_OTHER_UNROLL]);
+    print_message(
+        "%d plans, %d advices, %d in need of memory: %d tiles, %d buffers, %d orders, %d keeps, %d unrolls\n",
+        c.plans, c.advices, c.grown, c.kind[TW_OTHER_TILE], c.kind[TW_OTHER_BUFFERS], c.kind[TW_OTHER_ORDER],
+        c.kind[TW_OTHER_KEEP], c.kind[TW_OTHER_UNROLL]);
     CHECK(c.plans > 0 && c.advices > c.plans && c.grown > 0);
     CHECK(c.kind[TW_OTHER_TILE] && c.kind[TW_OTHER_BUFFERS] && c.kind[TW_OTHER_ORDER]);
 }
-

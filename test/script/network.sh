@@ -150,11 +150,14 @@ done
 cp digits.onnx 'a "b" c.onnx'; expect 0 plan 'a "b" c.onnx' -m snitch --dim=batch=1 -o quoted
 valid_json quoted/plan.json; says quoted/costs.svg "a &quot;b&quot; c.onnx"
 for arguments in --dim=batch --dim==1 --dim=batch=-1 --dim=batch=x --input-shape=image --input-shape=image=1x --fill=image=x \
-    '--input-shape=image=1x1x28x28 --input-shape=image=2x1x28x28' '--fill=image=1 --fill=image=2' --gantt --explain --map \
+    '--input-shape=image=1x1x28x28 --input-shape=image=2x1x28x28' '--fill=image=1 --fill=image=2' --gantt --map \
     --dump=layout '--objective=latency,energy --pareto'; do
     # shellcheck disable=SC2086
     expect 64 plan digits.onnx -m snitch $arguments
 done
+expect 0 plan digits.onnx -m snitch --dim=batch=1 --budget=20000 --explain -o help; says out.txt "what would help"
+valid_json help/plan.json; says help/plan.json '"remedies": ['; says help/plan.json '"layers": {'; says help/report.txt "what would help"
+expect 64 eval digits.onnx -m snitch --dim=batch=1 --mapping=help/mapping.yaml --explain; says err.txt "--explain of a given mapping"
 expect 64 plan matmul:4x4x4 -m snitch --strict; says err.txt "options of networks need an ONNX file"
 expect 64 plan digits.onnx --dim=batch=1; says err.txt "--machine is missing"
 

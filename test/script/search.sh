@@ -177,6 +177,14 @@ hit=$(grep -c "from the cache" err.txt)
 expect 0 plan matmul:12x8x8 -m tick-costed --no-verify -o why2 --explain; says err.txt "from the cache"
 [ "$hit" = 0 ] && diff -r why why2 >&2 || fail "--explain differs when the plan comes from the cache"
 expect 0 plan "${small[@]}" -o why --explain --json --max-buffers=1; valid_json out.txt; says out.txt '"remedies": ['
+# A given mapping: the change that was promised, made by hand.
+cp "$source/examples/06-kpu/mapping.yaml" given.yaml
+expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping=given.yaml --no-verify --explain; narrow out.txt
+says out.txt "8'690    9.9%  mapping: buffers of ofm in fabric: 2, not 1; needs 8'192"
+says out.txt "9'574    0.8%  mapping: n in fabric: 16, not 32"
+sed -i 's/n: 32/n: 16/' given.yaml; expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping=given.yaml --no-verify; says out.txt "9'574 cycles"
+expect 0 eval matmul:128x128x128,dtype=i8 -m kpu --mapping=given.yaml --no-verify --explain --json; valid_json out.txt
+says out.txt '"of": "mapping", "more": "buffers"'
 
 # ---- searches that end early: the best so far, how far it may be from the best, and why it ended ----
 # Without bounds, larger problems take for ever; how far a budget or the memory reaches is the search's affair.

@@ -565,7 +565,8 @@ static void check_text(const tw_plan *plan, const tw_remedy *remedy, int n, cons
     FILE *out = open_memstream(&text, &size);
     tw_line line;
     tw_line_init(&line, &(tw_print_options){0}, out);
-    CHECK_EQ(tw_report_remedies_text(plan, remedy, n, &line), TW_OK);
+    const tw_remedy_frame frame = tw_remedy_frame_of(plan);
+    CHECK_EQ(tw_report_remedies_text(&frame, remedy, n, &line), TW_OK);
     fclose(out);
     CHECK_STR(text, expected);
     free(text);

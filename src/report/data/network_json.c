@@ -1,6 +1,7 @@
 /* src/report/data/network_json.c - a planned network as one document: docs/json.md. */
 #include "report/facts/network_row.h"
 #include "report/report.h"
+#include "report/text/remedy.h"
 #include "write/json.h"
 
 static void put_head(const tw_network_plan *plan, tw_json *j)
@@ -223,7 +224,27 @@ static void put_memory(const tw_network_memory *m, tw_json *j)
     tw_json_close(j);
 }
 
-tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_diag *diag,
+/* What would help, in all and per layer. */
+static void put_remedies(const tw_network_plan *plan, const tw_network_document *document, tw_json *j)
+{
+    if (!document->remedy) return;
+    tw_json_key(j, "remedies");
+    tw_json_open(j, '[');
+    for (int i = 0; i < document->n_remedies; i++) {
+        const tw_network_remedy *remedy = &document->remedy[i];
+        tw_json_open_line(j, '{');
+        tw_report_remedy_json(&remedy->all, j);
+        tw_json_key(j, "layers");
+        tw_json_open(j, '{');
+        for (int k = 0; k < remedy->n_layers; k++)
+            tw_json_key_number(j, plan->network->layer[k]->name, remedy->layer[k]);
+        tw_json_close(j);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_document *document, tw_diag *diag,
                                  FILE *out)
 {
     tw_json j = {.out = out, .pretty = true};
@@ -231,8 +252,9 @@ tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_v
     put_head(plan, &j);
     put_totals(plan, &j);
     put_lists(plan->network, &j);
-    put_steps(plan, verdict, &j);
+    put_steps(plan, document->verdict, &j);
     put_memory(&plan->memory, &j);
+    put_remedies(plan, document, &j);
     tw_json_close(&j);
     tw_json_end(&j);
     return fflush(out) != 0 || ferror(out) ? tw_diag_io(diag, (tw_loc){0}, "cannot write the document") : TW_OK;

@@ -181,7 +181,8 @@ static tw_status put_network(page *p, const tw_network_plan *const *plan, int n_
 {
     tw_memo doc, costs;
     TW_TRY(tw_memo_open(&doc));
-    tw_status status = tw_memo_close(&doc, tw_report_network_json(plan[0], verdict, p->diag, doc.stream));
+    tw_status status = tw_memo_close(
+        &doc, tw_report_network_json(plan[0], &(tw_network_document){.verdict = verdict}, p->diag, doc.stream));
     if (status == TW_OK) {
         tw_json_key(&p->j, "network");
         tw_json_raw(&p->j, doc.text.bytes, doc.text.len);

@@ -4,6 +4,7 @@
 #include "report/facts/network_words.h"
 #include "report/report.h"
 #include "report/text/network_table.h"
+#include "report/text/remedy.h"
 #include "report/text/summary.h"
 #include "write/number.h"
 
@@ -318,6 +319,19 @@ static void put_verdict(page *p)
     tw_text_release(&text);
 }
 
+/* What would help all layers together. */
+static tw_status put_remedies(page *p)
+{
+    const tw_search_record *first = NULL;
+    for (int i = 0; i < p->net->layers.n && !first; i++)
+        if (p->plan->plan[i] && p->plan->plan[i]->op[0].searched) first = &p->plan->plan[i]->op[0].search;
+    bool energy = first && first->objective[0].measure == TW_ENERGY;
+    const tw_remedy_frame frame = {
+        .measure = energy ? TW_ENERGY : TW_CYCLES, .unit = p->plan->machine->unit, .several = true};
+    tw_line_end(&p->line);
+    return tw_report_remedies_text(&frame, p->options->remedy, p->options->n_remedies, &p->line);
+}
+
 tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_verdict *verdict,
                                  const tw_print_options *options, tw_arena *scratch, tw_diag *diag, FILE *out)
 {
@@ -338,6 +352,7 @@ tw_status tw_report_network_text(const tw_network_plan *plan, const tw_network_v
     put_folds(p);
     put_constants(p);
     put_verdict(p);
+    if (options->remedy) TW_TRY(put_remedies(p));
     TW_TRY(tw_network_tables_print(plan, verdict, options, scratch, &p->line));
     TW_TRY(tw_line_status(&p->line));
     if (fflush(out) != 0 || ferror(out)) return tw_diag_io(diag, (tw_loc){0}, "cannot write the report");

@@ -25,30 +25,23 @@ bool tw_change_is_of_mapping(tw_change_kind kind) { return kind >= TW_OTHER_TILE
 
 enum { MOST_ROWS = 12, VALUE_END = 14, GAIN_END = 22, TEXT_AT = 24 }; /* columns of a row */
 
-/* What a search made small; a mapping that was given is asked how long it takes. */
-static tw_measure first_measure(const tw_plan *plan)
+static const char *measure_title(const tw_remedy_frame *f)
 {
-    return plan->op[0].searched ? plan->op[0].search.objective[0].measure : TW_CYCLES;
-}
-
-static const char *measure_title(const tw_plan *plan)
-{
-    switch (first_measure(plan)) {
+    switch (f->measure) {
     case TW_TICKS: return "ticks";
     case TW_ENERGY: return "energy";
     case TW_EDP: return "EDP";
     case TW_TRAFFIC:
-    case TW_PEAK: return tw_unit_plural(plan->machine->unit);
+    case TW_PEAK: return tw_unit_plural(f->unit);
     default: return "cycles";
     }
 }
 
-static const char *value_text(const tw_plan *plan, double value, char out[TW_GROUPED_MAX])
+static const char *value_text(const tw_remedy_frame *f, double value, char out[TW_GROUPED_MAX])
 {
-    tw_measure measure = first_measure(plan);
-    if (value >= 0x1p62 || measure == TW_EDP)
+    if (value >= 0x1p62 || f->measure == TW_EDP)
         tw_snprintf(out, TW_GROUPED_MAX, "%.4g", value);
-    else if (measure == TW_ENERGY)
+    else if (f->measure == TW_ENERGY)
         tw_energy((int64_t)value, out);
     else
         tw_grouped((int64_t)value, out);
@@ -65,24 +58,24 @@ static const char *gain_text(double gain, char out[16])
 }
 
 /* "array: columns 32, not 16", and how sure that is. */
-static void put_change(const tw_plan *plan, const tw_remedy *remedy, tw_line *line)
+static void put_change(const tw_remedy_frame *f, const tw_remedy *remedy, tw_line *line)
 {
-    bool names = plan->model->n_ops > 1 || !tw_change_is_of_mapping(remedy->kind);
-    const char *sure = !remedy->feasible                         ? " (no plan found)"
-                       : plan->op[0].searched && !remedy->proven ? " (best found)"
-                                                                 : "";
+    bool names = f->several || !tw_change_is_of_mapping(remedy->kind);
+    const char *sure = !remedy->feasible                ? " (no plan found)"
+                       : f->searched && !remedy->proven ? " (best found)"
+                                                        : "";
     tw_text text = {0};
     tw_text_printf(&text, "%.*s: %s%s", TW_FIRST(32, names ? remedy->at : "mapping"), remedy->change, sure);
     if (tw_line_has(line, &text)) tw_line_wrap(line, TEXT_AT, TW_PLAIN, text.bytes);
     tw_text_release(&text);
 }
 
-static void print_row(const tw_plan *plan, const tw_remedy *remedy, tw_line *line)
+static void print_row(const tw_remedy_frame *f, const tw_remedy *remedy, tw_line *line)
 {
     char value[TW_GROUPED_MAX], gain[16];
-    tw_line_put_right(line, VALUE_END, TW_PLAIN, remedy->feasible ? value_text(plan, remedy->value, value) : "-");
+    tw_line_put_right(line, VALUE_END, TW_PLAIN, remedy->feasible ? value_text(f, remedy->value, value) : "-");
     if (remedy->feasible) tw_line_put_right(line, GAIN_END, TW_PLAIN, gain_text(remedy->gain, gain));
-    put_change(plan, remedy, line);
+    put_change(f, remedy, line);
 }
 
 typedef enum outcome { HELPS, NO_GAIN, NONE_FOUND, UNTRIED } outcome;
@@ -132,36 +125,34 @@ static void print_rest(const char *title, const tw_remedy *remedy, int n, outcom
 }
 
 /* Gains are over the best plan that is known, which need not be the one that they were asked for. */
-static void print_base(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line)
+static void print_base(const tw_remedy_frame *f, const tw_remedy *remedy, int n, tw_line *line)
 {
-    double had = 0, best = INFINITY;
+    double best = INFINITY;
     char text[256], number[TW_GROUPED_MAX];
-    if (!plan->op[0].searched) return;
-    for (int i = 0; i < plan->model->n_ops; i++) had += plan->op[i].search.value[0];
     for (int i = 0; i < n; i++)
         if (remedy[i].feasible && remedy[i].gain < 1) best = round(remedy[i].value / (1 - remedy[i].gain));
-    if (!(best < had * (1 - 1e-9))) return;
+    if (!f->searched || !(best < f->value * (1 - 1e-9))) return;
     snprintf(
         text, sizeof text,
         "these searches met a plan with %s %s for the machine as it is; gains are over that one, which a longer "
         "search finds",
-        value_text(plan, best, number), measure_title(plan));
+        value_text(f, best, number), measure_title(f));
     tw_fact_put(line, TW_PLAIN, "note", text);
 }
 
 /* The rows; how many there are. */
-static int print_rows(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line)
+static int print_rows(const tw_remedy_frame *f, const tw_remedy *remedy, int n, tw_line *line)
 {
     int n_rows = 0;
     for (int i = 0; i < n; i++) {
         if (outcome_of(&remedy[i]) != HELPS || n_rows++ >= MOST_ROWS) continue;
         if (n_rows == 1) {
-            tw_line_put_right(line, VALUE_END, TW_BOLD, measure_title(plan));
+            tw_line_put_right(line, VALUE_END, TW_BOLD, measure_title(f));
             tw_line_put_right(line, GAIN_END, TW_BOLD, "gain");
             tw_line_put(line, TEXT_AT, TW_BOLD, "what would help");
             tw_line_end(line);
         }
-        print_row(plan, &remedy[i], line);
+        print_row(f, &remedy[i], line);
     }
     if (n_rows > MOST_ROWS) {
         tw_line_printf(line, TEXT_AT, TW_PLAIN, "and %d that gain less", n_rows - MOST_ROWS);
@@ -170,51 +161,71 @@ static int print_rows(const tw_plan *plan, const tw_remedy *remedy, int n, tw_li
     return n_rows;
 }
 
-tw_status tw_report_remedies_text(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line)
+tw_remedy_frame tw_remedy_frame_of(const tw_plan *plan)
+{
+    bool searched = plan->op[0].searched;
+    tw_remedy_frame f = {.measure = searched ? plan->op[0].search.objective[0].measure : TW_CYCLES,
+                         .unit = plan->machine->unit,
+                         .searched = searched,
+                         .several = plan->model->n_ops > 1};
+    for (int i = 0; i < plan->model->n_ops; i++) f.value += plan->op[i].search.value[0];
+    return f;
+}
+
+tw_status tw_report_remedies_text(const tw_remedy_frame *f, const tw_remedy *remedy, int n, tw_line *line)
 {
     int n_tried = 0;
     for (int i = 0; i < n; i++) n_tried += !remedy[i].untried;
     if (n == 0)
         tw_fact_put(line, TW_PLAIN, "would help",
                     "there is nothing to try: no limited memory, no engine that could be faster");
-    else if (print_rows(plan, remedy, n, line) == 0 && n_tried > 0)
+    else if (print_rows(f, remedy, n, line) == 0 && n_tried > 0)
         tw_fact_put(line, TW_PLAIN, "would help", "nothing that was tried");
     print_rest("no gain", remedy, n, NO_GAIN, "", line);
     print_rest("none found", remedy, n, NONE_FOUND, "", line);
     print_rest("not tried", remedy, n, UNTRIED, "; time was up, or it was interrupted", line);
-    print_base(plan, remedy, n, line);
+    print_base(f, remedy, n, line);
     tw_line_end(line);
     return tw_line_status(line);
 }
 
 /* ---- data ---- */
 
+/* A number, null where there is none. */
+static void put_number(tw_json *j, const char *key, bool is_there, double x)
+{
+    if (is_there) {
+        tw_json_key_number(j, key, x);
+        return;
+    }
+    tw_json_key(j, key);
+    tw_json_null(j);
+}
+
+void tw_report_remedy_json(const tw_remedy *remedy, tw_json *j)
+{
+    tw_json_key_string(j, "of", tw_change_is_of_mapping(remedy->kind) ? "mapping" : "machine");
+    tw_json_key_string(j, "more", tw_change_word(remedy->kind));
+    tw_json_key_string(j, "at", remedy->at);
+    tw_json_key_string(j, "change", remedy->change);
+    tw_json_key_bool(j, "tried", !remedy->untried);
+    if (remedy->untried) {
+        tw_json_key(j, "feasible");
+        tw_json_null(j);
+    } else {
+        tw_json_key_bool(j, "feasible", remedy->feasible);
+    }
+    put_number(j, "value", remedy->feasible, remedy->value);
+    put_number(j, "gain", remedy->feasible, remedy->gain);
+    tw_json_key_bool(j, "proven", remedy->proven);
+}
+
 void tw_report_remedies_json(const tw_remedy *remedy, int n, tw_json *j)
 {
     tw_json_open(j, '[');
     for (int i = 0; i < n; i++) {
         tw_json_open_line(j, '{');
-        tw_json_key_string(j, "of", tw_change_is_of_mapping(remedy[i].kind) ? "mapping" : "machine");
-        tw_json_key_string(j, "more", tw_change_word(remedy[i].kind));
-        tw_json_key_string(j, "at", remedy[i].at);
-        tw_json_key_string(j, "change", remedy[i].change);
-        tw_json_key_bool(j, "tried", !remedy[i].untried);
-        if (remedy[i].untried) {
-            tw_json_key(j, "feasible");
-            tw_json_null(j);
-        } else {
-            tw_json_key_bool(j, "feasible", remedy[i].feasible);
-        }
-        if (remedy[i].feasible) {
-            tw_json_key_number(j, "value", remedy[i].value);
-            tw_json_key_number(j, "gain", remedy[i].gain);
-        } else {
-            tw_json_key(j, "value");
-            tw_json_null(j);
-            tw_json_key(j, "gain");
-            tw_json_null(j);
-        }
-        tw_json_key_bool(j, "proven", remedy[i].proven);
+        tw_report_remedy_json(&remedy[i], j);
         tw_json_close(j);
     }
     tw_json_close(j);

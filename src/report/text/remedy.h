@@ -10,9 +10,20 @@
 #include "write/json.h"
 #include "write/line.h"
 
-/* Rows for changes that make a difference, then, by their names, those that do not. `plan` is the one that they
- * were found for. */
-TW_NODISCARD tw_status tw_report_remedies_text(const tw_plan *plan, const tw_remedy *remedy, int n, tw_line *line);
-/* An array, one object for each. */
+/* What the remedies are of. */
+typedef struct tw_remedy_frame {
+    tw_measure measure; /* that they make smaller                          */
+    tw_unit unit;
+    bool searched; /* the plan was; a mapping that was given is asked how long it takes */
+    bool several;  /* operators                                       */
+    double value;  /* that was found without them                     */
+} tw_remedy_frame;
+tw_remedy_frame tw_remedy_frame_of(const tw_plan *plan);
+
+/* Rows for changes that make a difference, then, by their names, those that do not. */
+TW_NODISCARD tw_status tw_report_remedies_text(const tw_remedy_frame *frame, const tw_remedy *remedy, int n,
+                                               tw_line *line);
+/* An array, one object for each; and the members of one such object. */
 void tw_report_remedies_json(const tw_remedy *remedy, int n, tw_json *j);
+void tw_report_remedy_json(const tw_remedy *remedy, tw_json *j);
 #endif

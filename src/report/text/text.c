@@ -61,8 +61,9 @@ static tw_status print_op(const tw_op_plan *plan, const tw_verdict *verdict, con
 
 static tw_status print_remedies(const tw_plan *plan, const tw_print_options *options, tw_line *line)
 {
+    const tw_remedy_frame frame = tw_remedy_frame_of(plan);
     tw_line_end(line);
-    return tw_report_remedies_text(plan, options->remedy, options->n_remedies, line);
+    return tw_report_remedies_text(&frame, options->remedy, options->n_remedies, line);
 }
 
 static tw_status print_placements(const tw_plan *plan, const tw_print_options *options, tw_line *line,
