@@ -7,7 +7,8 @@
 
 static const char machine_text[] =
     "{machine: m, unit: byte, timing: async, memories: [{name: dram, size: unlimited}, {name: l1, size: 32 KiB}], "
-    "engines: [{name: dma, between: [dram, l1], cost: {latency: 9, per_cycle: 8}}, "
+    "engines: [{name: dma, between: [dram, l1], carries: in, cost: {latency: 9, per_cycle: 8}}, "
+    "{name: back, between: [dram, l1], carries: out, cost: {constant: 5}}, "
     "{name: mac, computes: [multiply-add, add, max, average, min, product, map], memory: l1, cost: {array: [4, "
     "8]}}]}";
 
@@ -18,13 +19,15 @@ static const by_hand edits[] = {
     {"l1", "twice as large: 65'536 bytes", "32 KiB", "64 KiB"},
     {"dma", "twice as fast: 16 bytes per cycle", "per_cycle: 8", "per_cycle: 16"},
     {"dma", "one more: 2 take turns", "name: dma", "name: dma, count: 2"},
+    {"back", "half the time: 2 cycles", "constant: 5", "constant: 2"},
+    {"back", "one more: 2 take turns", "name: back", "name: back, count: 2"},
     {"mac", "rows 8, not 4", "[4, 8]", "[8, 8]"},
     {"mac", "columns 16, not 8", "[4, 8]", "[4, 16]"},
     {"mac", "rows 8 and columns 4, as many units", "[4, 8]", "[8, 4]"},
     {"mac", "columns 16 and rows 2, as many units", "[4, 8]", "[2, 16]"},
 };
 
-static const tw_search_options layers = {.budget = 20000, .n_threads = 1};
+static const tw_search_options layers = {.budget = 1000, .n_threads = 1};
 static const tw_network_search_options options = {.search = &layers};
 
 static const tw_network *open_digits(tw_context *ctx)
