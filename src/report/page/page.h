@@ -12,6 +12,8 @@ enum {
 /* The page without data; the mark stands where they belong. */
 extern const char tw_page_template[], tw_page_template_end[];
 #define TW_PAGE_MARK "<!--DATA-->"
+/* Evaluator and search as WebAssembly; nothing between both where the build had no compiler for it. */
+extern const char tw_page_core[], tw_page_core_end[];
 
 /* `verdict` as for tw_report_json; of the options only the remedies count. */
 TW_NODISCARD tw_status tw_report_page(const tw_plan *plan, const tw_verdict *const *verdict,
