@@ -1,5 +1,6 @@
 // report.mjs BUILD: reports as a reader meets them, in headless Chromium. Every page is written by BUILD/tilewright;
 // screenshots for looking at go to BUILD/screenshots, more of them with TW_PICTURES=all. Ends with 1 when a check failed.
+import { checkAnswers, checkRun } from "./answers.mjs";
 import { checkActions, checkEvents } from "./events.mjs";
 import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
 import { checkGroups } from "./groups.mjs";
@@ -39,6 +40,8 @@ try {
   const { kpu, constants, ...looked } = reports;
   await atOnce(3, Object.values(looked), (report) => checkPage(browser, report));
   await checkTimeline(browser, reports.small, small);
+  await checkAnswers(browser, reports.small);
+  await checkRun(browser, reports.network);
   await checkGroups(browser, reports.groups);
   await checkGroups(browser, reports.fused);
   await checkFrames(browser, reports.million);

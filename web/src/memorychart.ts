@@ -9,23 +9,10 @@
 // An operand keeps its column all the way: inputs on the left, the output on the right. A memory that holds only one of
 // them has that side; two such memories that follow each other stand side by side, and a lane that has nothing to
 // do with a memory passes it.
-import {
-  brief,
-  fitting,
-  group,
-  operandColour,
-  picture,
-  rate,
-  shape,
-  textWidth,
-  times,
-  units,
-  write,
-  type Unit,
-} from "./chart";
-import { digits, percent, short } from "./dom";
+import { brief, fitting, group, operandColour, picture, shape, textWidth, units, write, type Unit } from "./chart";
 import type { EngineUse, Flow, Lane, MemoryUse } from "./flow";
 import type { TraceOp } from "./format";
+import { digits, percent, rate, short, times } from "./numbers";
 import { hueOf } from "./theme";
 
 const MARGIN = 1;

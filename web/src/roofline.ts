@@ -1,9 +1,9 @@
 // Performance over operational intensity, both logarithmic. Every link has a roof, what its movers can feed, and a
 // point: how many loop points are executed per unit that crosses it. All points lie at the performance achieved.
 import { scaleLog, type ScaleLogarithmic } from "d3-scale";
-import { brief, group, groupBy, picture, rate, shape, spread, textWidth, write } from "./chart";
-import { digits, percent } from "./dom";
+import { brief, group, groupBy, picture, shape, spread, textWidth, write } from "./chart";
 import { crossings, type Crossing, type Flow } from "./flow";
+import { digits, percent, rate } from "./numbers";
 
 const LEFT = 58;
 const RIGHT = 14;

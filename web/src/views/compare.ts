@@ -1,16 +1,17 @@
 // Two plans side by side: which is better, all their numbers, their mappings, and both in time on one axis.
 import type { App, Listener, MakeView, Selection, View } from "../app";
 import { TimeAxis } from "../axis";
-import { details, digits, el, liveTable, percent, table, type Table } from "../dom";
+import { details, el, liveTable, table, type Table } from "../dom";
 import { differencesOf, faultOf, isNetwork, modelOf, remarksOf, verdictWord, type Difference, type Doc } from "../docvalues";
 import type { PlanData, PlanDoc } from "../format";
-import { energyText, shortName, type Step } from "../networkdoc";
+import { shortName, type Step } from "../networkdoc";
 import { Progress, shareText } from "../progress";
 import { traceOfRows } from "../rows";
 import { RunStrip } from "../runstrip";
 import { TileSelection } from "../selection";
 import type { Trace } from "../trace";
 import { gantt } from "./gantt";
+import { digits, energyText, percent } from "../numbers";
 import "./compare.css";
 
 const MOST_ROWS = 1500;
@@ -187,6 +188,7 @@ class CompareView implements View {
       choosePlan: (number: number) => app.choosePlan(number),
       sees: (element: Element) => app.sees(element),
       onResize: (listener: Listener) => app.onResize(listener),
+      redraw: () => this.redraw(),
     };
   }
 }

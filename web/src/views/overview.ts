@@ -1,12 +1,13 @@
 // The plan at a glance: the verdict, what would help, the memories and what moves between them, traffic, roofline.
 import "./overview.css";
 import type { App, MakeView } from "../app";
-import { brief, groupBy, rate, times, units, type Unit } from "../chart";
-import { amount, details, digits, duration, el, percent, table, type Child, type Column } from "../dom";
+import { brief, groupBy, units, type Unit } from "../chart";
+import { details, el, table, type Child, type Column } from "../dom";
 import { causes, flowOf, type EngineUse, type Flow, type Lane } from "../flow";
 import type { LinkDoc, OpDoc, PageData, PlanData, PlanDoc, RemedyDoc, SearchDoc, VerdictDoc } from "../format";
 import { memoryChart } from "../memorychart";
 import type { Network, Step } from "../networkdoc";
+import { amount, digits, duration, energyText, percent, rate, times } from "../numbers";
 import { roofline, roofsOf, type Roof } from "../roofline";
 import { trafficBars } from "../trafficbars";
 
@@ -65,6 +66,16 @@ function total(ops: OpDoc[], of: (op: OpDoc) => number): number {
   return ops.reduce((sum, op) => sum + of(op), 0);
 }
 
+/** MHz; null: nothing says. */
+export function clockOf(plan: PlanData | undefined): number | null {
+  return plan?.trace?.clock_mhz ?? plan?.doc.machine.clock_mhz ?? null;
+}
+
+/** "9'650 cycles = 9.65 µs" */
+function timeText(cycles: number, clock: number | null): string {
+  return `${digits(cycles)} cycles${clock ? ` = ${duration(cycles, clock)}` : ""}`;
+}
+
 function boundedBy(ops: OpDoc[]): string {
   const names = [...new Set(ops.map((op) => op.bottleneck))];
   return names.length > 3 ? `${names.slice(0, 3).join(", ")}, ..` : names.join(", ");
@@ -76,7 +87,7 @@ export function verdictLine(app: App): Node {
   const bound = groups ? common!.cycles : total(ops, (op) => op.bound.cycles);
   const engines = groups ? [common!.engine ?? `port ${common!.port}`] : [...new Set(ops.map((op) => op.bound.engine))];
   const above = summary.cycles / bound - 1;
-  const cycles = el("strong", { "data-key": "cycles", "data-value": summary.cycles }, [`${digits(summary.cycles)} cycles`]);
+  const cycles = el("strong", { "data-key": "cycles", "data-value": summary.cycles }, [timeText(summary.cycles, clockOf(app.plan))]);
   const parts: Child[] = [cycles];
   if (bound > 0 && summary.cycles > 0)
     parts.push(
@@ -105,12 +116,12 @@ function badgeOfVerdicts(verdicts: StepVerdict[]): Badge | null {
   return verdicts.every((v) => v.equal || !v.compared) ? "verified" : "not verified";
 }
 
-/** "10'120'315 cycles · gap 0.05 % · 31 of 31 steps planned · limited by array · verified" */
 /** " in the space 'windows'"; older documents do not say. */
 function spacesText(spaces: string[] | undefined): string {
   return spaces?.length ? ` in the space ${spaces.map((space) => `'${space}'`).join(", ")}` : "";
 }
 
+/** "10'120'315 cycles = 10.12 ms · search gap 0.1 % · 31 of 31 steps planned · mostly bound by array · verified" */
 export function networkLine(page: PageData): Node {
   const { totals, steps } = page.network as Network;
   const planned = steps.filter((step) => step.cycles !== undefined);
@@ -120,8 +131,8 @@ export function networkLine(page: PageData): Node {
   const limit = [...spent].sort((a, b) => b[1] - a[1])[0]?.[0];
   const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? "not verified";
   const parts: Child[] = [
-    el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [`${digits(totals.cycles)} cycles`]),
-    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles, 2)}${spacesText(totals.bound_spaces)}` : null,
+    el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [timeText(totals.cycles, clockOf(page.plans[0]))]),
+    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles)}${spacesText(totals.bound_spaces)}` : null,
     `${totals.planned_steps} of ${steps.length} steps planned`,
     limit ? `mostly bound by ${limit}` : null,
   ];
@@ -138,16 +149,9 @@ export interface Card {
   below: string;
 }
 
-export function energyText(femtojoules: number): string {
-  const names = ["fJ", "pJ", "nJ", "µJ", "mJ", "J"];
-  let i = 0;
-  for (; Math.abs(femtojoules) >= 1000 && i < names.length - 1; i++) femtojoules /= 1000;
-  return `${Number(femtojoules.toPrecision(4))} ${names[i]}`;
-}
-
 export function timeCard(plan: PlanData): Card {
   const { cycles, ticks, instructions } = plan.doc.summary;
-  const clock = plan.trace?.clock_mhz ?? plan.doc.machine.clock_mhz ?? null;
+  const clock = clockOf(plan);
   const counted = ticks ? `${digits(ticks)} ticks` : `${digits(instructions)} instructions`;
   const below = clock ? `${duration(cycles, clock)} at ${digits(clock)} MHz` : counted;
   return { key: "cycles", title: "cycles", value: cycles, show: digits(cycles), below };

@@ -9,7 +9,8 @@
 // data-value is the exact value: a string as it is, a list as JSON, and nothing where the document says null.
 import "./tables.css";
 import type { MakeView } from "../app";
-import { digits, el, table, type Child, type Column } from "../dom";
+import { el, table, type Child, type Column } from "../dom";
+import { digits } from "../numbers";
 
 type Value = null | boolean | number | string | Value[] | Fields;
 type Fields = { [key: string]: Value };
