@@ -6,6 +6,7 @@
 #include "report/data/async_json.h"
 #include "report/data/head.h"
 #include "report/data/joint_json.h"
+#include "report/data/losses_json.h"
 #include "report/facts/bound.h"
 #include "report/facts/cuts.h"
 #include "report/facts/jointfacts.h"
@@ -400,6 +401,10 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
     tw_json_loops(j, plan->program.op);
     write_summary(j, &plan->timeline.sum, has_waits);
     write_bound(j, plan, &w);
+    tw_losses losses;
+    TW_TRY(tw_losses_of_op(plan, scratch, &losses));
+    tw_json_key(j, "losses");
+    TW_TRY(tw_losses_json(&losses, scratch, j));
     write_engines(j, plan, &w);
     write_links(j, plan);
     write_memories(j, plan, &w);
@@ -436,6 +441,7 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_json j = {.out = out, .pretty = true};
     tw_json_open(&j, '{');
     write_head(&j, plan);
+    TW_TRY(tw_plan_losses_json(plan, scratch, &j));
     tw_json_key(&j, "ops");
     tw_json_open(&j, '[');
     for (int i = 0; i < plan->model->n_ops; i++) {
