@@ -7,6 +7,7 @@ import { checkGroups } from "./groups.mjs";
 import { check, checks, launch } from "./lib.mjs";
 import { checkCompare, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
 import { checkPage } from "./pages.mjs";
+import { checkCompareLooks, checkNetworkLooks, checkOverviewLooks } from "./looks.mjs";
 import { makeReports } from "./reports.mjs";
 import { checkFrames, checkTimeline } from "./timeline.mjs";
 import { checkWalk, checkWindow } from "./walk.mjs";
@@ -51,6 +52,10 @@ try {
   await checkFolded(browser, constants);
   await checkCompare(browser, reports.compare, [kpu, reports.searched]);
   await checkSecondPlan(browser, kpu, reports.searched);
+  await checkOverviewLooks(browser, kpu);
+  await checkOverviewLooks(browser, reports.conv);
+  await checkCompareLooks(browser, reports.compare, [kpu, reports.searched]);
+  await checkNetworkLooks(browser, reports.network);
   await checkDamaged(browser, reports.small);
   await checkException(browser, reports.small);
   await checkNoScript(browser, reports.small);

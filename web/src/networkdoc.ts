@@ -1,4 +1,5 @@
 // The documents of a network, as far as the page reads them: docs/json.md, "Networks" and "Cost tables".
+import type { LossesDoc } from "./format";
 
 export interface Network {
   network: string;
@@ -12,6 +13,7 @@ export interface Network {
     bound: number;
     bound_spaces?: string[]; // missing in older documents
     energy_fj: number;
+    losses?: LossesDoc; // missing in older documents, and when no step has a plan
     planned_steps: number;
     refused_steps: number;
     untimed_steps: number;
@@ -43,6 +45,7 @@ export interface Step {
   utilisation?: number;
   bottleneck?: string;
   points?: number;
+  losses?: LossesDoc;
   memories?: { memory: string; buffers: number; peak: number; moved: number }[]; // outermost first; those of which something is held
   verdict?: { executed: boolean; compared?: boolean; equal?: boolean; deviation?: number; fault?: string; why_not?: string };
 }
@@ -95,7 +98,7 @@ export function shortName(name: string, letters = 34): string {
   }
   if (name.length <= letters) return name;
   const tail = Math.ceil((letters - 1) * 0.6);
-  return letters < 3 ? "" : name.slice(0, letters - 1 - tail) + "…" + name.slice(name.length - tail);
+  return letters < 3 ? "" : (name.slice(0, letters - 1 - tail) + "…" + name.slice(name.length - tail)).replace(/…+/g, "…");
 }
 
 /** Names without the parts that repeat what is beside them, as long as all still differ: "/layer1/layer1.0/conv1/Conv" is

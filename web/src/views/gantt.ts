@@ -254,6 +254,7 @@ class Gantt implements View {
     this.painter.write();
     this.drawNames(c, s);
     this.drawOperators(c, s, height);
+    this.drawEnd(c, s, height);
     drawRuler(c, this.app, width);
     drawMeasure(c, this.app, width);
     this.tableTimer ||= window.setTimeout(() => this.fillTable(), TABLE_PAUSE);
@@ -290,6 +291,26 @@ class Gantt implements View {
       c.fillStyle = theme().text;
       const room = s.left - 18 - c.measureText(share).width;
       c.fillText(cutTo(c, this.trace.head.tracks[track].name, room), 8, y + height / 2);
+    }
+  }
+
+  /** On an axis that another plan is longer on: where this one ends. */
+  private drawEnd(c: CanvasRenderingContext2D, s: TimeScale, height: number) {
+    const { end } = this.trace.head;
+    const x = s.xOf(end);
+    if (end >= this.app.axis.end || x > s.right) return;
+    const left = Math.max(s.left, x);
+    c.fillStyle = theme().back;
+    c.fillRect(left, RULER_HEIGHT, s.right - left, height - RULER_HEIGHT);
+    c.fillStyle = theme().text;
+    if (x >= s.left) c.fillRect(Math.round(x), RULER_HEIGHT, 2, height - RULER_HEIGHT);
+    const text = `ends at ${digits(end)}`;
+    c.font = "11px system-ui, sans-serif";
+    c.textBaseline = "middle";
+    const room = s.right - left - 8;
+    if (c.measureText(text).width <= room) {
+      c.textAlign = "left";
+      c.fillText(text, left + 6, RULER_HEIGHT + 12);
     }
   }
 

@@ -7,7 +7,8 @@ import { LifetimeMap } from "../lifetimes";
 import { briefNames, shortName, verdictOf, type Costs, type Network, type Place, type Step, type Tensors } from "../networkdoc";
 import { amount, bytes, digits, duration, energyText, percent, rate } from "../numbers";
 import { RunStrip } from "../runstrip";
-import { cardRow, clockOf, type Card } from "./overview";
+import { cardRow, clockOf, lossesFigure, peakCard, type Card } from "./overview";
+import { lossKey, lossStrip } from "../waterfall";
 import "./network.css";
 
 const MOST_REFUSED = 8; // that are listed at the top
@@ -34,6 +35,8 @@ class NetworkView implements View {
   private readonly heat: CostHeat | null;
   private readonly map: LifetimeMap | null;
   private readonly count = el("output", { "data-found": true });
+  private waterfall: ReturnType<typeof lossesFigure>["figure"] | null = null;
+  private drawn = 0; // width of the waterfall
   private filter = "";
 
   constructor(
@@ -62,6 +65,8 @@ class NetworkView implements View {
   }
 
   draw(): void {
+    const width = this.waterfall?.host.clientWidth ?? 0;
+    if (this.waterfall && width && width !== this.drawn) this.waterfall.host.replaceChildren(this.waterfall.draw((this.drawn = width))!);
     this.strip.draw();
     this.map?.draw();
   }
@@ -145,6 +150,7 @@ class NetworkView implements View {
     const { totals: t, tensors } = this.net;
     const cards: (Card | null)[] = [
       this.timeCard(),
+      peakCard(t.losses),
       this.boundCard(),
       this.planCard(),
       t.energy_fj ? { key: "energy_fj", title: "energy", value: t.energy_fj, show: energyText(t.energy_fj), below: this.perPoint(t.energy_fj) } : null,
@@ -191,8 +197,9 @@ class NetworkView implements View {
 
   private parts(): HTMLElement[] {
     const parts = [
+      ...this.losses(),
       part("Run", "the steps in their order, as wide as their time; a click opens the plan of a step, the tab Run shows what happens inside", this.strip.element),
-      part("Steps", null, this.filterBar(), scroll(this.steps.element)),
+      part("Steps", null, this.filterBar(), this.net.totals.losses ? lossKey([this.net.totals.losses]) : null, scroll(this.steps.element)),
     ];
     if (this.heat && this.costs) {
       parts.push(part("Costs", "each step on each core; ★ is the fastest", scroll(coreTable(this.costs)), this.heat.element));
@@ -203,6 +210,15 @@ class NetworkView implements View {
     if (constants) parts.push(constants);
     if (this.map) parts.push(this.tensors());
     return parts;
+  }
+
+  /** Where the time of the whole network goes. */
+  private losses(): HTMLElement[] {
+    const { losses } = this.net.totals;
+    if (!losses) return [];
+    const { card, figure } = lossesFigure("Where the time goes", losses, this.clock);
+    this.waterfall = figure;
+    return [card];
   }
 
   private filterBar(): HTMLElement {
@@ -241,11 +257,15 @@ class NetworkView implements View {
     const some = (column: Column<Row>) => this.rows.some((row) => column.value(row) !== null && column.value(row) !== 0);
     const unit = this.net.machine.unit;
     const time: Column<Row> = { key: "time", title: "time", value: (row) => row.cycles ?? null, show: (row) => (row.cycles ? duration(row.cycles, this.clock!, 3) : "–") };
+    const share = ({ losses }: Row) => (losses?.has_peak ? losses.peak / losses.cycles : null);
+    const ofPeak: Column<Row> = { key: "of_peak", title: "of peak", hint: "points per cycle, of the compute engine's peak", value: share, show: (row) => (share(row) === null ? "–" : percent(share(row)!)) };
+    const goes: Column<Row> = { key: "losses", title: "where its time goes", value: () => null, show: (row) => (row.losses ? lossStrip(row.losses) : "–") };
     return [
       { key: "number", title: "#", value: (row) => row.number },
       { key: "name", title: "step", value: (row) => row.name, show: (row) => el("span", { title: row.name }, [shortName(this.names.get(row.name)!, 30)]) },
       ...(this.clock ? [time] : []),
       { key: "share", title: "of the run", value: (row) => row.share, show: (row) => shareBar(row.share, largest) },
+      ...(this.net.totals.losses ? [ofPeak, goes] : []),
       { key: "bottleneck", title: "bound by", value: (row) => row.bottleneck ?? null },
       number("utilisation", "compute busy", "busy cycles of the compute engine, of all cycles", (x) => percent(x)),
       { key: "cycles", title: "cycles", value: (row) => row.cycles ?? null, show: cyclesOrWhy },
