@@ -36,6 +36,28 @@ int64_t tw_cost_grain(const tw_cost *cost, int64_t *cycles)
     return cost->kind == TW_COST_LINEAR ? cost->linear.per_cycle : 0;
 }
 
+/* Points that an array does in one cycle; 0: more than a number of 32 bits. */
+static int64_t array_points(const tw_cost_array *array)
+{
+    int64_t points = 1;
+    for (int d = 0; d < array->n_dims; d++)
+        points = points > 0 && array->size[d] <= INT32_MAX / points ? points * array->size[d] : 0;
+    return points;
+}
+
+bool tw_cost_peak(const tw_cost *cost, int64_t *points, int64_t *cycles)
+{
+    *cycles = 1;
+    switch (cost->kind) {
+    case TW_COST_LINEAR: *points = cost->linear.per_cycle; break;
+    case TW_COST_STEPPED: *points = cost->stepped.step, *cycles = cost->stepped.per_step; break;
+    case TW_COST_KERNEL: *points = cost->kernel.cores * TW_MILLI, *cycles = cost->kernel.per_point; break;
+    case TW_COST_ARRAY: *points = array_points(&cost->array); break;
+    default: return false;
+    }
+    return *points > 0 && *cycles > 0 && *points <= INT32_MAX && *cycles <= INT32_MAX;
+}
+
 int64_t tw_cost_busy(const tw_cost *cost, bool pipelined, int64_t work)
 {
     if (cost->kind == TW_COST_CONSTANT) return cost->constant.busy;

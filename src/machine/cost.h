@@ -58,6 +58,9 @@ int64_t tw_cost_least(const tw_cost *cost, bool pipelined, int64_t n, int64_t wo
 int64_t tw_cost_of_units(const tw_cost *cost, int64_t units);
 /* Work per cycle at best: units moved, points executed. 0: the cycles do not depend on the amount. */
 double tw_cost_rate(const tw_cost *cost);
+/* The same as a quotient: at best so many points in so many cycles. False: the cycles do not depend on the amount, or the
+ * quotient is none of 32-bit numbers. */
+bool tw_cost_peak(const tw_cost *cost, int64_t *points, int64_t *cycles);
 /* Work that is done at a time, in so many cycles, where that is all that counts beside tw_cost_fixed; 0, in one cycle:
  * something else does. */
 int64_t tw_cost_grain(const tw_cost *cost, int64_t *cycles);

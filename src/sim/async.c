@@ -40,6 +40,17 @@ static tw_status init_pools(tw_async *s, tw_arena *arena)
     return TW_OK;
 }
 
+/* Tables of what compute engines wait for; what is counted into is the caller's. */
+static tw_status init_idle(tw_async *s, tw_arena *arena)
+{
+    TW_ALLOC(arena, s->first_data, tw_async_n_waits(s));
+    TW_ALLOC(arena, s->first_credit, tw_async_n_waits(s));
+    TW_ALLOC(arena, s->ran, s->n_engines);
+    for (int e = 0; e < s->n_engines; e++)
+        if (s->engine[e].kind == TW_COMPUTES) TW_ALLOC(arena, s->ran[e], s->engine[e].count);
+    return TW_OK;
+}
+
 tw_status tw_async_init(tw_async *s, tw_arena *arena)
 {
     int32_t n_paths = 1;
@@ -68,6 +79,7 @@ tw_status tw_async_init(tw_async *s, tw_arena *arena)
     for (int e = 0; e < s->n_engines; e++)
         for (int64_t u = 0; u < s->engine[e].count; u++)
             tw_path_of(s, &s->unit_free[e][u])[e] = s->unit_free[e][u].at;
+    TW_TRY(init_idle(s, arena));
     return init_pools(s, arena);
 }
 
@@ -208,11 +220,14 @@ static tw_status schedule(tw_async *s, command *c)
     look(s, c);
     c->waited = c->start - c->unit->at;
     if (first->op == TW_EXEC && first->contended != c->work && tw_cost_has_passes(&engine->cost) &&
-        is_contended(s, c->start, engine))
+        is_contended(s, c->start, engine)) {
+        if (!tw_async_is_brief(s))
+            c->contended = tw_engine_busy(engine, first->contended) - tw_engine_busy(engine, c->work);
         c->work = first->contended;
+    }
     TW_TRY(price(s, engine, priced, c->work));
     c->end = c->start + priced->cycles;
-    c->busy_end = c->start + priced->busy;
+    c->busy_end = c->own_end = c->start + priced->busy;
     if (c->late && c->late->at > c->end) c->end = c->busy_end = c->late->at;
     if (s->ports && first->op != TW_EXEC) pass_ports(s, c);
     if (c->end < INT64_MAX / 2) return TW_OK;
@@ -288,6 +303,53 @@ static const tw_buffer *awaited(const tw_async *s, const command *c)
     return NULL;
 }
 
+/* The pool of the buffer that a moment is about. */
+static int pool_of(const tw_async *s, const tw_moment *m)
+{
+    bool there = m >= s->there && m < s->there + s->n_buffers;
+    return s->buffer[m - (there ? s->there : s->unused)].pool;
+}
+
+/* What stood between the execution before this one and it, and what it loses by itself. */
+static void count_idle(tw_async *s, const command *c)
+{
+    const tw_instr *in = &c->event->instr;
+    int64_t row = s->one_computes ? 0 : in->engine, at = 0, late = c->busy_end - c->own_end;
+    tw_idle *idle = &s->idle[row];
+    bool *ran = &s->ran[in->engine][in->unit], waits = c->waited > 0 && c->wait != TW_WAIT_ENGINE;
+    bool credit = c->wait == TW_WAIT_CREDIT;
+    if (waits) {
+        at = row * s->n_pools + (credit ? s->buffer[in->dst].pool : pool_of(s, c->data));
+        add_to(s, credit ? &s->no_credit[at] : &s->no_data[at], c->waited);
+    }
+    if (!*ran) {
+        if (waits) (credit ? s->first_credit : s->first_data)[at] += c->waited;
+        if (waits && s->first_wait[row] < 0) s->first_wait[row] = (int)(at - row * s->n_pools);
+        add_to(s, &idle->lead, c->start);
+        *ran = true;
+    }
+    if (s->op_extra) add_to(s, &s->op_extra[own_price(s, in)], c->contended + late);
+    if (c->contended > 0) add_to(s, &idle->contended, c->contended);
+    if (late <= 0) return;
+    add_to(s, &idle->late, late);
+    add_to(s, &s->no_credit[row * s->n_pools + s->buffer[in->dst].pool], late);
+}
+
+/* Units that have executed stand idle until the end; waits before their first execution are no waits between executions. */
+static void finish_idle(tw_async *s)
+{
+    for (int e = 0; e < s->n_engines; e++) {
+        tw_idle *idle = &s->idle[s->one_computes ? 0 : e];
+        for (int64_t u = 0; s->ran[e] && u < s->engine[e].count; u++)
+            add_to(s, s->ran[e][u] ? &idle->tail : &idle->unused,
+                   s->last.at - (s->ran[e][u] ? s->unit_free[e][u].at : 0));
+    }
+    for (int64_t i = 0; i < tw_async_n_waits(s); i++) {
+        s->no_data[i] -= s->first_data[i];
+        s->no_credit[i] -= s->first_credit[i];
+    }
+}
+
 static void count(tw_async *s, const command *c)
 {
     tw_engine_use *use = &s->use[c->event->instr.engine];
@@ -300,6 +362,7 @@ static void count(tw_async *s, const command *c)
         add_to(s, &use->wait_credit, c->waited);
         if (b) add_to(s, &s->pool_use[b->pool].wait_cycles, c->waited);
     }
+    if (c->event->instr.op == TW_EXEC && !tw_async_is_brief(s)) count_idle(s, c);
     sum->instructions += c->n;
     for (int i = 0; i < c->n; i++) {
         count_credits(s, c, &c->event[i].instr);
@@ -421,6 +484,7 @@ tw_status tw_async_command_run(tw_async *s, tw_event *event, int n)
 tw_status tw_async_finish(tw_async *s)
 {
     s->sum->cycles = s->last.at;
+    if (!tw_async_is_brief(s)) finish_idle(s);
     if (s->overflows)
         return tw_diag_error(s->diag, s->loc, "the traffic or the work of '%s' exceeds 2^63", s->name);
     for (int e = 0; e < s->n_engines && !tw_async_is_brief(s); e++) {
@@ -490,7 +554,7 @@ tw_status tw_async_run(const tw_program *program, const tw_sim_request *asked, t
     const tw_machine *machine = program->machine;
     const tw_residency *tensor = &program->flow->residency[0][tw_op_output(program->op)];
     int width = machine->n_engines <= TW_PATH_NARROW ? TW_PATH_NARROW : TW_MAX_ENGINES;
-    tw_timeline result = {0};
+    tw_timeline result = {.first_wait = -1};
     tw_async s = {.engine = machine->engine,
                   .n_engines = machine->n_engines,
                   .width = asked->brief ? 0 : width,
@@ -508,6 +572,11 @@ tw_status tw_async_run(const tw_program *program, const tw_sim_request *asked, t
                   .use = result.engine,
                   .link = &result.link[0][0],
                   .pool_use = &result.pool[0][0],
+                  .idle = &result.idle,
+                  .one_computes = true,
+                  .no_data = &result.no_data[0][0],
+                  .no_credit = &result.no_credit[0][0],
+                  .first_wait = &result.first_wait,
                   .n_returned = tensor->returns ? tensor->n_tiles : 0};
     TW_TRY(tw_async_init(&s, scratch));
     TW_TRY(run(&s, program, &result, scratch));

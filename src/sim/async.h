@@ -53,7 +53,15 @@ typedef struct tw_async {
     const tw_engine *const
         *op_engine; /* of a program of groups, per group and operator: the engine with its cost for it; else NULL */
     tw_priced *op_price;
+    int64_t *op_extra; /* the same: cycles that its executions are late, or contended; NULL: not asked for */
     tw_pool_watch *pool;
+    /* What compute engines do while they execute nothing; NULL: brief. Waits are per pool and, unless `one_computes`, per engine. */
+    tw_idle *idle; /* per engine, or of the one */
+    bool one_computes;
+    int64_t *no_data, *no_credit;
+    int64_t *first_data, *first_credit; /* of these, what stands before the first execution of each unit */
+    int *first_wait; /* per engine, or of the one: pool that its first execution waited for, -1: none */
+    bool **ran;      /* per engine and unit                                                           */
     int64_t n_commands;
     bool overflows;      /* a count has left 64 bits */
     int64_t least_start; /* of the commands since the last look of forward.c */
@@ -66,8 +74,10 @@ typedef struct tw_async_command {
     const tw_moment *unit, *data, *credit; /* the last of each kind; data and credit may be NULL */
     const tw_moment *late;                 /* an EXEC that writes at its end: when it may; or NULL               */
     int64_t start, end, busy_end, work;
+    int64_t own_end; /* when its engine would be free if it had a buffer for what it made */
     tw_wait wait;
     int64_t waited;
+    int64_t contended; /* cycles that it takes longer because movers use its memory  */
 } tw_async_command;
 
 /* Makes everything ready whose members say what is simulated. */
@@ -78,6 +88,12 @@ int64_t tw_async_ready(tw_async *s, tw_event *event, int n);
 TW_NODISCARD tw_status tw_async_command_run(tw_async *s, tw_event *event, int n);
 /* Shares of the critical path, and what is wrong with the totals, when all commands have run. */
 TW_NODISCARD tw_status tw_async_finish(tw_async *s);
+
+/* Entries of the tables of waits, each of which has `n_pools` per compute engine. */
+static inline int64_t tw_async_n_waits(const tw_async *s)
+{
+    return (int64_t)s->n_pools * (s->one_computes ? 1 : s->n_engines);
+}
 
 static inline bool tw_async_is_brief(const tw_async *s) { return s->width == 0; }
 

@@ -237,8 +237,11 @@ static bool repeat_totals(tw_timeline *t, const tw_timeline *before, int64_t n, 
     for (int m = 0; m < TW_MAX_MEMORIES; m++)
         for (int o = 0; o < TW_MAX_OPERANDS && fits; o++)
             fits = repeat_link(&t->link[m][o], &before->link[m][o], n) &&
-                   repeat(&t->pool[m][o].wait_cycles, before->pool[m][o].wait_cycles, n);
-    return fits;
+                   repeat(&t->pool[m][o].wait_cycles, before->pool[m][o].wait_cycles, n) &&
+                   repeat(&t->no_data[m][o], before->no_data[m][o], n) &&
+                   repeat(&t->no_credit[m][o], before->no_credit[m][o], n);
+    return fits && repeat(&t->idle.late, before->idle.late, n) &&
+           repeat(&t->idle.contended, before->idle.contended, n);
 }
 
 static bool skip(tw_forward *f, int64_t n, int64_t delta)

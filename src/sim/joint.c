@@ -101,6 +101,13 @@ static void add_span(runner *r, const tw_event *event)
     span->end_cycle = tw_max(span->end_cycle, event->end_cycle);
     span->execs++;
     span->macs += event->instr.work;
+    span->busy += event->busy_end - event->start_cycle;
+    if (event->instr.work > span->most_points) {
+        span->most_points = event->instr.work;
+        span->most = event->instr.box;
+        span->n_most = 0;
+    }
+    span->n_most += event->instr.work == span->most_points;
 }
 
 /* ---- the whole ---- */
@@ -147,12 +154,23 @@ static tw_status init(runner *r, const tw_work *work)
     TW_ALLOC(work->arena, r->out->op, r->joint->n_nests);
     TW_ALLOC(work->arena, r->out->port_busy, platform->n_ports);
     TW_ALLOC(work->arena, r->out->port_passed, platform->n_ports);
+    TW_ALLOC(work->arena, r->out->idle, platform->n_engines);
+    TW_ALLOC(work->arena, r->out->op_extra, (int64_t)r->joint->n_nests * TW_MAX_GROUP_OPS);
+    TW_ALLOC(work->arena, r->out->first_wait, platform->n_engines);
+    TW_ALLOC(work->arena, r->out->no_data, (int64_t)platform->n_engines * r->joint->n_stays);
+    TW_ALLOC(work->arena, r->out->no_credit, (int64_t)platform->n_engines * r->joint->n_stays);
+    for (int e = 0; e < platform->n_engines; e++) r->out->first_wait[e] = -1;
     TW_ALLOC(work->scratch, r->stream, r->joint->n_nests);
     for (int g = 0; g < r->joint->n_nests; g++)
         if (!(r->stream[g].cursor = tw_nest_cursor_new(r->joint, g, work->scratch))) return TW_ERR_NOMEM;
     r->clock.use = r->out->engine;
     r->clock.link = r->out->link;
     r->clock.pool_use = r->out->pool;
+    r->clock.idle = r->out->idle;
+    r->clock.op_extra = r->out->op_extra;
+    r->clock.no_data = r->out->no_data;
+    r->clock.no_credit = r->out->no_credit;
+    r->clock.first_wait = r->out->first_wait;
     r->clock.engine = engine;
     r->clock.n_engines = platform->n_engines;
     r->clock.width = (int)tw_max(TW_PATH_NARROW, platform->n_engines);

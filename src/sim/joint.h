@@ -11,6 +11,10 @@
 typedef struct tw_joint_span {      /* of one operator of a group */
     int64_t start_cycle, end_cycle; /* of its executions */
     int64_t execs, macs;
+    int64_t busy;        /* cycles of its engine, summed over units                      */
+    int64_t most_points; /* of one execution,                                            */
+    int64_t n_most;      /* and how many have as many                                    */
+    tw_box most;         /* one of these                                                 */
 } tw_joint_span;
 
 typedef struct tw_joint_timeline {
@@ -20,6 +24,10 @@ typedef struct tw_joint_timeline {
     tw_pool_use *pool;                     /* per stay                                  */
     tw_joint_span (*op)[TW_MAX_GROUP_OPS]; /* per group and operator               */
     int64_t *port_busy, *port_passed;      /* per port                                  */
+    tw_idle *idle;                         /* per engine: of those that compute         */
+    int64_t *op_extra;                     /* per group and operator, flat: cycles of `idle` late and contended */
+    int64_t *no_data, *no_credit;          /* per engine and stay: engine * stays + stay, see tw_timeline */
+    int *first_wait;                       /* per engine: stay that its first execution waited for last, -1: none */
 } tw_joint_timeline;
 
 /* Tables go into the work's arena. The sink, which may be NULL, sees every command in program order. TW_STOPPED when the deadline

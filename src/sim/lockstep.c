@@ -19,6 +19,8 @@ typedef struct open_row {
     int64_t mover[TW_MAX_MEMORIES]; /* cycles on each mover of the chain; the last is the level's own       */
     int64_t compute, sum;           /* cycles                                                               */
     int64_t nested_ticks;           /* rows inside the row's EXEC, 0 when it is the compute engine's        */
+    bool runs;                      /* an EXEC is in the row                                                */
+    const tw_timeline *nested;      /* of its program of the next level, NULL: it is the compute engine's   */
     int leader; /* place in the chain of the innermost mover that works; n_pass: the level itself */
     int64_t change[TW_MAX_MEMORIES]; /* live units: pass-through memories, then the level's own              */
     int64_t first_event, n_events;   /* when watched: chain of events, by index; first_event is 1-based      */
@@ -72,7 +74,7 @@ typedef struct run {
     kept_event *event;                        /* pool, when watched                         */
     int64_t n_events, event_room, free_event; /* free_event: 1-based chain of entries to use again */
     int64_t tick, cycle;                      /* of the oldest open row                     */
-    bool overflow;
+    bool overflow, has_run;                   /* a count has left 64 bits; an execution is behind it */
     struct last_cost {
         int64_t work, cycles;
     } last_cost[TW_MAX_ENGINES];
@@ -89,6 +91,8 @@ static void clear_row(open_row *row, int n_pass)
 {
     row->compute = row->sum = row->nested_ticks = row->first_event = row->n_events = 0;
     row->leader = 0;
+    row->runs = false;
+    row->nested = NULL;
     for (int i = 0; i <= n_pass; i++) row->mover[i] = row->change[i] = 0;
 }
 
@@ -121,6 +125,57 @@ static int64_t row_cycles(const run *r, const open_row *row)
 {
     return row->leader < r->level->n_pass ? row->mover[row->leader]
                                           : tw_max(row->mover[row->leader], tw_max(row->compute, row->sum));
+}
+
+/* ---- where no execution runs ---- */
+
+/* The engine that the row waits for beside the execution in it. */
+static int slowest_of(const run *r, const open_row *row)
+{
+    int own = r->level->n_pass, mover = r->level->mover[row->leader];
+    return row->leader == own && row->sum > row->mover[own] ? r->level->adder : mover;
+}
+
+/* Cycles without an execution, which an engine takes: before the first one, or behind the last one so far. */
+static void add_idle(run *r, int engine, int64_t cycles)
+{
+    bool before = !r->has_run;
+    add_to(r, &(before ? r->out->lead_by : r->out->tail_by)[engine], cycles);
+    add_to(r, before ? &r->out->idle.lead : &r->out->idle.tail, cycles);
+}
+
+/* An execution begins: what stood behind the last one lies between two. */
+static void end_idle(run *r)
+{
+    tw_timeline *t = r->out;
+    for (int e = 0; t->idle.tail > 0 && e < r->program->machine->n_engines; e++) {
+        add_to(r, &t->held_up[e], t->tail_by[e]);
+        t->tail_by[e] = 0;
+    }
+    t->idle.tail = 0;
+    r->has_run = true;
+}
+
+/* The nested program has a first and a last execution of its own. */
+static void count_nested_idle(run *r, const tw_timeline *child)
+{
+    int n = r->program->machine->n_engines;
+    for (int e = 0; child->idle.lead > 0 && e < n; e++) add_idle(r, e, child->lead_by[e]);
+    end_idle(r);
+    for (int e = 0; e < n; e++) add_to(r, &r->out->held_up[e], child->held_up[e]);
+    for (int e = 0; child->idle.tail > 0 && e < n; e++) add_idle(r, e, child->tail_by[e]);
+}
+
+static void count_idle(run *r, const open_row *row)
+{
+    int64_t rest = row_cycles(r, row);
+    if (row->nested) {
+        count_nested_idle(r, row->nested);
+    } else if (row->runs) {
+        end_idle(r);
+    }
+    if (row->runs) rest -= row->compute;
+    if (rest > 0) add_idle(r, slowest_of(r, row), rest);
 }
 
 /* ---- what is alive ---- */
@@ -190,6 +245,7 @@ static int64_t close_row(run *r)
     int64_t alive = tw_live_close(&r->live, r->base, row->change[r->level->n_pass]);
     show_memory_peaks(r, row);
     add_to(r, &r->out->sum.cycles, row_cycles(r, row));
+    count_idle(r, row);
     add_to(r, &r->out->sum.ticks, row->nested_ticks > 0 ? row->nested_ticks : 1);
     r->base++;
     return alive;
@@ -351,15 +407,13 @@ static void count_nested(run *r, const tw_timeline *child)
 }
 
 /* Cycles of an EXEC or FILL, and its share of the counts. */
-static tw_status compute_cycles(run *r, const tw_instr *in, int64_t *cycles, int64_t *nested_ticks)
+static tw_status compute_cycles(run *r, const tw_instr *in, const tw_timeline **nested, int64_t *cycles)
 {
-    *nested_ticks = 0;
+    *nested = NULL;
     if (in->nested) {
-        const tw_timeline *child;
-        TW_TRY(nested_timeline(r, in, &child));
-        count_nested(r, child);
-        *cycles = child->sum.cycles;
-        *nested_ticks = child->sum.ticks;
+        TW_TRY(nested_timeline(r, in, nested));
+        count_nested(r, *nested);
+        *cycles = (*nested)->sum.cycles;
         return TW_OK;
     }
     *cycles = engine_cycles(r, in);
@@ -379,17 +433,20 @@ static int64_t output_units(const run *r)
 
 static tw_status put_compute(run *r, const tw_instr *in, int64_t ready, int64_t units, int64_t *row_out)
 {
-    int64_t row = tw_max(ready, r->last_compute + 1), cycles, nested_ticks;
+    int64_t row = tw_max(ready, r->last_compute + 1), cycles;
+    const tw_timeline *nested;
     if (adder_is_shared(r)) row = tw_max(row, r->last_sum + 1);
     for (int i = 0; i < in->n_src; i++)
         if (in->src[i] >= 0) row = tw_max(row, r->wrote[in->src[i]] + 1);
     row = tw_max(row, r->touched[in->dst] + 1);
     TW_TRY(widen(r, row + 1));
-    TW_TRY(compute_cycles(r, in, &cycles, &nested_ticks));
+    TW_TRY(compute_cycles(r, in, &nested, &cycles));
     open_row *at = row_at(r, row);
     at->leader = r->level->n_pass;
     at->compute = cycles;
-    at->nested_ticks = nested_ticks;
+    at->runs = true;
+    at->nested = nested;
+    at->nested_ticks = nested ? nested->sum.ticks : 0;
     r->wrote[in->dst] = r->touched[in->dst] = row;
     r->last_compute = row;
     if (!in->accumulates) at->change[r->level->n_pass] += units;
@@ -495,7 +552,7 @@ static tw_status init_run(run *r, shared_state *all, int depth, const place *fro
     r->event = NULL;
     r->tick = from->tick;
     r->cycle = from->cycle;
-    r->overflow = false;
+    r->overflow = r->has_run = false;
     r->out = out;
     memset(r->pass_alive, 0, sizeof r->pass_alive);
     for (int e = 0; e < TW_MAX_ENGINES; e++) r->last_cost[e].work = -1;

@@ -30,10 +30,31 @@ typedef struct tw_link_count {
     int64_t partial_stores, partial_units;
 } tw_link_count;
 
+/* How a compute engine spends the cycles in which it executes nothing, and those that it would not need alone; summed over its
+ * units. Each unit's time is
+ *
+ *     until its first execution starts | busy and between two executions ... | from the end of the last to the end of all
+ *     lead                               busy + waits                          tail                                       */
+typedef struct tw_idle {
+    int64_t lead, tail; /* of units that execute anything                                               */
+    int64_t unused;     /* the whole time of those that do not                                          */
+    int64_t late;       /* async: an execution has its result, but no buffer for it yet; part of `busy` */
+    int64_t contended;  /* async: executions take longer while movers use their memory; part of `busy`  */
+} tw_idle;
+
 typedef struct tw_timeline {
     tw_summary sum;
-    bool brief;     /* critical paths and what is used of pools were left out            */
-    bool has_waits; /* engines have a share of the critical path and reasons for waiting */
+    tw_idle idle; /* of the compute engine; brief: not counted */
+    /* Async: cycles between executions in which the compute engine waits for an operand to be in a memory, or for a buffer of it
+     * there; by the pool's operand. Brief: not counted. */
+    int64_t no_data[TW_MAX_MEMORIES][TW_MAX_OPERANDS], no_credit[TW_MAX_MEMORIES][TW_MAX_OPERANDS];
+    int first_wait; /* async: what the first execution waited for last, memory * TW_MAX_OPERANDS + operand; -1: nothing */
+    /* Lockstep: cycles between executions in which rows last because of each engine. */
+    int64_t held_up[TW_MAX_ENGINES];
+    int64_t lead_by[TW_MAX_ENGINES],
+        tail_by[TW_MAX_ENGINES]; /* the same before the first and behind the last one */
+    bool brief;                  /* critical paths and what is used of pools were left out            */
+    bool has_waits;              /* engines have a share of the critical path and reasons for waiting */
     tw_engine_use engine[TW_MAX_ENGINES];
     int64_t peak_live[TW_MAX_MEMORIES];
     tw_link_count link[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* into and out of memory m, per operand */

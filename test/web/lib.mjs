@@ -257,7 +257,7 @@ async function zoomInPage(target, steps) {
   const times = { script: [], frame: [] };
   for (let i = 0; i < steps; i++) {
     const begin = await frame();
-    const turn = { deltaY: i < steps / 2 ? -120 : 120, clientX: left + width * 0.55, clientY: top + height / 2, bubbles: true, cancelable: true };
+    const turn = { deltaY: i < steps / 2 ? -120 : 120, clientX: left + width * 0.55, clientY: top + height / 2, ctrlKey: true, bubbles: true, cancelable: true };
     target.dispatchEvent(new WheelEvent("wheel", turn));
     const drawn = await frame(); // runs behind what the page asked for
     times.script.push(window.frameTimes.get(drawn) ?? 0);

@@ -89,7 +89,7 @@ async function checkPrint(page, name, kind) {
 
 const TABS = {
   plan: ["Overview", "Timeline", "Tiles", "Tables", "Compare"],
-  network: ["Network", "Overview", "Timeline", "Tiles", "Tables", "Compare"],
+  network: ["Network", "Run", "Overview", "Timeline", "Tiles", "Tables", "Compare"],
   compare: ["Compare", "Overview", "Tables"],
   groups: ["Overview", "Timeline", "Tables", "Compare"],
 };

@@ -1,11 +1,13 @@
 // report.mjs BUILD: reports as a reader meets them, in headless Chromium. Every page is written by BUILD/tilewright;
 // screenshots for looking at go to BUILD/screenshots, more of them with TW_PICTURES=all. Ends with 1 when a check failed.
+import { checkAnswers, checkRun } from "./answers.mjs";
 import { checkActions, checkEvents } from "./events.mjs";
 import { checkDamaged, checkException, checkNoScript } from "./faults.mjs";
 import { checkGroups } from "./groups.mjs";
 import { check, checks, launch } from "./lib.mjs";
 import { checkCompare, checkFolded, checkNetwork, checkSecondPlan } from "./network.mjs";
 import { checkPage } from "./pages.mjs";
+import { checkCompareLooks, checkNetworkLooks, checkOverviewLooks } from "./looks.mjs";
 import { makeReports } from "./reports.mjs";
 import { checkFrames, checkTimeline } from "./timeline.mjs";
 import { checkWalk, checkWindow } from "./walk.mjs";
@@ -39,6 +41,8 @@ try {
   const { kpu, constants, ...looked } = reports;
   await atOnce(3, Object.values(looked), (report) => checkPage(browser, report));
   await checkTimeline(browser, reports.small, small);
+  await checkAnswers(browser, reports.small);
+  await checkRun(browser, reports.network);
   await checkGroups(browser, reports.groups);
   await checkGroups(browser, reports.fused);
   await checkFrames(browser, reports.million);
@@ -48,6 +52,10 @@ try {
   await checkFolded(browser, constants);
   await checkCompare(browser, reports.compare, [kpu, reports.searched]);
   await checkSecondPlan(browser, kpu, reports.searched);
+  await checkOverviewLooks(browser, kpu);
+  await checkOverviewLooks(browser, reports.conv);
+  await checkCompareLooks(browser, reports.compare, [kpu, reports.searched]);
+  await checkNetworkLooks(browser, reports.network);
   await checkDamaged(browser, reports.small);
   await checkException(browser, reports.small);
   await checkNoScript(browser, reports.small);

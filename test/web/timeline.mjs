@@ -40,10 +40,18 @@ async function checkZoom(page) {
   const whole = (a, b) => String(Object.values(b)) === String(Object.values(all));
   const about = cycleOf(x);
   await page.mouse.move(x, y);
-  await act("the wheel, forwards", () => page.mouse.wheel(0, -300), closer);
+  await act("the wheel alone", () => page.mouse.wheel(0, 60), (a, b) => String(Object.values(a)) === String(Object.values(b)));
+  check(await page.evaluate(() => scrollY > 0), "timeline: the wheel alone scrolls the page");
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.keyboard.down("Control");
+  await act("ctrl and the wheel, forwards", () => page.mouse.wheel(0, -300), closer);
   const now = await shown(page);
   check(Math.abs((about - now.from) / length(now) - (about - all.from) / length(all)) < 0.01, "timeline: the wheel zooms about the pointer");
-  await act("the wheel, backwards", () => page.mouse.wheel(0, 100), farther);
+  await act("ctrl and the wheel, backwards", () => page.mouse.wheel(0, 100), farther);
+  await page.keyboard.up("Control");
+  await page.keyboard.down("Shift");
+  await act("shift and the wheel", () => page.mouse.wheel(0, 100), (a, b) => b.from > a.from && Math.abs(length(b) - length(a)) < 1e-6 * length(a));
+  await page.keyboard.up("Shift");
   await act("w", () => page.keyboard.press("w"), closer);
   await act("+", () => page.keyboard.press("+"), closer);
   await act("s", () => page.keyboard.press("s"), farther);
@@ -52,7 +60,7 @@ async function checkZoom(page) {
   await act("the left arrow", () => page.keyboard.press("ArrowLeft"), (a, b) => b.from < a.from);
   await act("shift and a drag", () => drag(page, [x - 100, y], [x + 100, y], "Shift"), closer);
   await act("0", () => page.keyboard.press("0"), whole);
-  await act("the button +", () => page.click("button[aria-label=closer]"), closer);
+  await act("the button +", () => page.click("button[aria-label='zoom in']"), closer);
   await act("a double click", () => page.mouse.dblclick(x, y), whole);
 }
 

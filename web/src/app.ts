@@ -27,6 +27,10 @@ export interface Axis {
 /** What was clicked on, and what goes with it. */
 export interface Selection {
   readonly event: number; // -1: none
+  /** Not the event was meant, but the time that its engine did nothing before it. */
+  readonly gap: boolean;
+  /** Event whose end the selected one waited for, -1: it did not wait, or nothing is known. */
+  readonly cause: number;
   /** The same tile on its way through all levels, by start; includes `event`. */
   readonly path: Uint32Array;
   /** Pairs of producer and consumer among them. */
@@ -35,7 +39,10 @@ export interface Selection {
   readonly found: Uint32Array;
   /** Text that was searched for, "": none. */
   readonly text: string;
-  select(event: number): void;
+  /** Events of the longest chain from the first cycle to the last, by start; null: it is not shown. */
+  readonly critical: Uint32Array | null;
+  select(event: number, gap?: boolean): void;
+  showCritical(on: boolean): void;
   search(text: string): void; // "w[3,7]"
   onChange(listener: Listener): void;
 }
@@ -50,6 +57,10 @@ export interface App {
   open(view: string): void;
   /** Network: another layer's plan, by its number in page.plans. */
   choosePlan(plan: number): Promise<void>;
+  /** Of a whole network: the plan of an operator of its trace. */
+  openOperator?(op: number): void;
+  /** Draws what is visible in the next frame. */
+  redraw(): void;
   /** Whether an element needs to be drawn now: it is in sight, or nothing has changed for a while. */
   sees(element: Element): boolean;
   /** After a change of the colour scheme or the width. */
@@ -59,5 +70,9 @@ export interface App {
 /** A view fills its host once; `draw` is called in a frame whenever it is visible and something changed. */
 export interface View {
   draw(): void;
+  /** With an axis of its own: what keys move and the address names. */
+  readonly acting?: App | null;
+  /** Until it can be drawn. */
+  readonly ready?: Promise<void>;
 }
 export type MakeView = (host: HTMLElement, app: App) => View;

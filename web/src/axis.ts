@@ -2,12 +2,13 @@
 // has the same gutter on its left and the same margin on its right, so that things that happen together stand together.
 import { scaleLinear } from "d3-scale";
 import type { App, Axis, Listener, Window } from "./app";
-import { digits, duration, short, tickTime } from "./dom";
+import { digits, duration, short, tickTime } from "./numbers";
 import { theme } from "./theme";
 
 export const RULER_HEIGHT = 30;
 const MARGIN = 10; // right of the plot
 const CLOSEST = 4; // cycles: nothing happens between two
+const LABELS_APART = 10; // pixels
 
 export class TimeAxis implements Axis {
   shown: Window;
@@ -90,6 +91,12 @@ export function fit(axis: Axis): void {
   axis.show({ from: 0, to: axis.end });
 }
 
+/** Comes so close that a span takes a good part of the plot, with what happens around it. */
+export function zoomTo(axis: Axis, from: number, to: number): void {
+  const around = 2 * Math.max(CLOSEST, to - from);
+  axis.show({ from: from - around, to: to + around });
+}
+
 /** Moves, when needed, so that a span can be seen. */
 export function reveal(axis: Axis, from: number, to: number): void {
   const { shown } = axis;
@@ -114,27 +121,28 @@ export function drawRuler(c: CanvasRenderingContext2D, app: App, width: number):
   c.textAlign = "center";
   const places = scaleLinear().domain([from, to]).ticks(ticks);
   const step = places.length > 1 ? places[1] - places[0] : to - from;
+  let reached = -Infinity; // by the last labels
   for (const cycle of places) {
     const x = Math.round(s.xOf(cycle));
     c.fillStyle = t.line;
     c.fillRect(x, RULER_HEIGHT - 5, 1, 5);
     c.fillStyle = t.muted;
-    writeInside(c, s, tickText(cycle, to - from), x, clock ? 12 : 20);
-    if (clock) writeInside(c, s, tickTime(cycle, to, step, clock), x, 24);
+    const texts = [tickText(cycle, to - from, step), clock ? tickTime(cycle, to, step, clock) : ""];
+    const half = Math.max(...texts.map((text) => c.measureText(text).width)) / 2;
+    const at = Math.min(s.right - half, Math.max(s.left + half, x)); // not beyond the plot
+    if (at - half < reached + LABELS_APART) continue;
+    reached = at + half;
+    texts.forEach((text, line) => c.fillText(text, at, clock ? 12 + 12 * line : 20));
   }
   c.textAlign = "left";
   c.fillText("cycles", 8, clock ? 12 : 20);
   if (clock) c.fillText(`at ${digits(clock)} MHz`, 8, 24);
 }
 
-/** Centred at x, but not beyond the plot. */
-function writeInside(c: CanvasRenderingContext2D, s: TimeScale, text: string, x: number, y: number) {
-  const half = c.measureText(text).width / 2;
-  c.fillText(text, Math.min(s.right - half, Math.max(s.left + half, x)), y);
-}
-
-function tickText(cycle: number, length: number): string {
-  return length > 20000 ? short(cycle) : digits(Math.round(cycle * 10) / 10);
+/** Ticks differ in their text: 12.5k where they are far apart, all digits where not. */
+function tickText(cycle: number, length: number, step: number): string {
+  const rough = length > 20000 && step * 1000 >= cycle; // short() keeps four digits
+  return rough ? short(cycle) : digits(Math.round(cycle * 10) / 10);
 }
 
 /** Names of the cursors in the ruler, and the time between them. */
@@ -173,8 +181,9 @@ export function placeCursor(axis: Axis, cycle: number): void {
 }
 
 /**
- * Lets people move time on a canvas: wheel zooms about the pointer, drag pans, shift + drag zooms into what was marked,
- * double click shows all, alt + click sets a cursor. Returns whether the last press was a drag, for clicks.
+ * Lets people move time on a canvas: ctrl + wheel zooms about the pointer, as pinching does, shift + wheel and drag pan, shift + drag
+ * zooms into what was marked, double click shows all, alt + click sets a cursor. The wheel alone scrolls the page.
+ * Returns whether the last press was a drag, for clicks.
  */
 export function attachTime(canvas: HTMLCanvasElement, app: App): { dragged(): boolean } {
   const pointer = new TimePointer(canvas, app.axis);
@@ -205,9 +214,12 @@ class TimePointer {
   }
 
   wheel(event: WheelEvent): void {
+    const { deltaX, deltaY, ctrlKey, metaKey, shiftKey } = event;
+    const zooms = ctrlKey || metaKey;
+    const across = shiftKey && !deltaX ? deltaY : deltaX; // some browsers turn the wheel themselves
+    if (!zooms && (!across || (!shiftKey && Math.abs(deltaX) <= Math.abs(deltaY)))) return; // the page scrolls
     event.preventDefault();
-    const { deltaX, deltaY } = event;
-    if (Math.abs(deltaX) > Math.abs(deltaY)) return pan(this.axis, deltaX / this.canvas.clientWidth);
+    if (!zooms) return pan(this.axis, across / this.canvas.clientWidth);
     const turned = Math.max(-200, Math.min(200, deltaY));
     zoom(this.axis, Math.exp(turned * 0.0022), this.cycleAt(event.offsetX));
   }

@@ -1,6 +1,7 @@
 // Small pictures as SVG: shapes with hover texts, and text that is measured before it is put somewhere.
 
-import { digits, svg, type Attributes } from "./dom";
+import { svg, type Attributes } from "./dom";
+import { digits } from "./numbers";
 
 /** A picture of so many CSS pixels; it shrinks with its host, as on paper. */
 export function picture(width: number, height: number, label: string): SVGSVGElement {
@@ -123,12 +124,3 @@ export function units(n: number, unit: Unit): string {
   return `${digits(n)} ${brief(unit)}`;
 }
 
-/** Something per cycle: three digits, or as many as it has before the point. */
-export function rate(x: number): string {
-  return Number.isInteger(x) ? digits(x) : digits(x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0);
-}
-
-/** "4×", "1.33×" */
-export function times(x: number): string {
-  return `${rate(x)}×`;
-}

@@ -1,4 +1,5 @@
-// Small helpers to build the page: elements, tables that can be sorted and read by a test, numbers as people read them.
+// Small helpers to build the page: elements, and tables that can be sorted and read by a test.
+import { digits } from "./numbers";
 
 type Attribute = string | number | boolean | null | undefined | ((event: any) => void);
 export type Attributes = Record<string, Attribute>;
@@ -137,68 +138,6 @@ export function details(entries: { key: string; title: string; value: number | s
       el("dd", { "data-key": key, "data-value": value }, [show ?? (typeof value === "number" ? digits(value) : value)]),
     ]),
   );
-}
-
-// ---- numbers ----
-
-const THIN = "\u202f"; // a narrow space that does not break
-
-/** 1'234'567: groups of three digits, as the text report has them; up to `places` digits behind the point. */
-export function digits(x: number, places = Number.isInteger(x) ? 0 : 2): string {
-  if (!Number.isFinite(x)) return x > 0 ? "∞" : "–";
-  const [whole, part] = Math.abs(x).toFixed(places).split(".");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, "'");
-  return (x < 0 ? "−" : "") + grouped + (part ? "." + part : "");
-}
-
-/** A share of one: "12.5 %". */
-export function percent(share: number, places = 1): string {
-  return Number.isFinite(share) ? (100 * share).toFixed(places) + THIN + "%" : "–";
-}
-
-/** With a binary prefix: "1.5 MiB"; other units than bytes in groups of digits. */
-export function amount(units: number, unit: "byte" | "element" = "byte"): string {
-  if (unit === "element") return digits(units) + THIN + (units === 1 ? "element" : "elements");
-  const names = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let i = 0;
-  for (; Math.abs(units) >= 1024 && i < names.length - 1; i++) units /= 1024;
-  return digits(units, Number.isInteger(units) ? 0 : units < 10 ? 2 : 1) + THIN + names[i];
-}
-
-export function bytes(n: number): string {
-  return amount(n, "byte");
-}
-
-const TIMES = ["ns", "µs", "ms", "s"];
-
-/** Cycles as time: "1.25 µs", with so many digits that count. */
-export function duration(cycles: number, clockMhz: number, precision = 4): string {
-  const ns = (cycles * 1000) / clockMhz;
-  const i = timeUnit(ns);
-  return Number((ns / 1000 ** i).toPrecision(precision)) + THIN + TIMES[i];
-}
-
-/** A time on an axis that reaches to `last` and has a tick every `step`, all in cycles: ticks differ in their text. */
-export function tickTime(cycles: number, last: number, step: number, clockMhz: number): string {
-  const i = timeUnit((last * 1000) / clockMhz);
-  const scale = 1000 / clockMhz / 1000 ** i;
-  const places = Math.max(0, Math.min(9, -Math.floor(Math.log10(step * scale) + 1e-9)));
-  return (cycles * scale).toFixed(places) + THIN + TIMES[i];
-}
-
-function timeUnit(ns: number): number {
-  let i = 0;
-  while (Math.abs(ns) >= 1000 ** (i + 1) && i < TIMES.length - 1) i++;
-  return i;
-}
-
-/** 12.3k, 4.56M: for ticks and labels with little room. */
-export function short(x: number): string {
-  const names = ["", "k", "M", "G", "T", "P"];
-  let i = 0;
-  let y = Math.abs(x);
-  for (; y >= 1000 && i < names.length - 1; i++) y /= 1000;
-  return (x < 0 ? "−" : "") + Number(y.toPrecision(4)) + names[i];
 }
 
 // ---- canvases ----

@@ -1,6 +1,7 @@
 // What the page says about one event, in the tip at the pointer and in the details of the selected one.
-import { amount, details, digits, duration } from "./dom";
+import { details, el } from "./dom";
 import { WAITS } from "./format";
+import { amount, digits, duration } from "./numbers";
 import type { Trace } from "./trace";
 
 const VERBS = { load: "loads", store: "stores", exec: "computes", sum: "adds", fill: "fills" };
@@ -31,7 +32,7 @@ export function eventFacts(trace: Trace, e: number): Fact[] {
     { key: "work", title: workName(kind.op), value: trace.work[e], show: moves ? amount(trace.work[e], head.unit) : digits(trace.work[e]) },
     cycles("start", "start", trace.start[e]),
     cycles("busy_end", "busy until", trace.busyEnd[e]),
-    cycles("end", "there at", trace.end[e]),
+    cycles("end", "arrives", trace.end[e]),
     cycles("duration", "takes", trace.busyEnd[e] - trace.start[e]),
   );
   if (trace.gap[e] > 0) {
@@ -39,6 +40,27 @@ export function eventFacts(trace: Trace, e: number): Fact[] {
   }
   if (!head.groups) facts.push({ key: "box", title: "loops", value: boxText(trace, e) });
   return facts;
+}
+
+/** What ended the wait of an event, in words, and the way there. */
+export function causeFact(trace: Trace, e: number, cause: number, jump: () => void): Fact[] {
+  if (cause < 0) return [];
+  const { tracks, memories } = trace.head;
+  const kind = trace.kindOf(cause);
+  const [who, what] = [tracks[kind.track].name, trace.label(cause)];
+  const verb = `${VERBS[kind.op]} ${what}`;
+  const memory = memories[trace.kindOf(e).to]?.name;
+  const until = (cycle: number) => `until ${digits(cycle)}`;
+  const words: Record<(typeof WAITS)[number], string> = {
+    data: `${what}: ${who} ${verb}, which arrives at ${digits(trace.end[cause])}`,
+    credit: `a buffer${memory ? ` in ${memory}` : ""}: held while ${who} ${verb}, ${until(trace.busyEnd[cause])}`,
+    port: `a port: taken while ${who} ${verb}, ${until(trace.busyEnd[cause])}`,
+    engine: `its engine, which ${verb}, ${until(trace.busyEnd[cause])}`,
+    none: `${who}, which ${verb} and ends the row at ${digits(trace.busyEnd[cause])}`,
+  };
+  const button = el("button", { type: "button", class: "plain", "data-jump": cause, onclick: jump }, ["Jump there"]);
+  const text = words[WAITS[trace.wait[e]]];
+  return [{ key: "waited_for", title: "waited for", value: what, show: el("span", {}, [text, " ", button]) }];
 }
 
 /** The time before an event in which its engine did nothing. */

@@ -1,5 +1,5 @@
 // What crosses each link of an operator's plan, and who carries it: the numbers behind the pictures of the overview.
-import type { EngineDoc, LinkDoc, OpDoc, PlanData, TraceHead, TraceOp } from "./format";
+import type { EngineDoc, LinkDoc, OpDoc, OperandDoc, PlanData, TraceHead } from "./format";
 import { hueOf } from "./theme";
 
 /** One operand in one direction over one link. */
@@ -36,6 +36,7 @@ export interface Flow {
   unit: "byte" | "element";
   cycles: number;
   operands: string[];
+  tensors: OperandDoc[] | null; // of the operands; null: not known
   hues: number[]; // of operands, see theme.ts
   memories: MemoryUse[]; // outermost first
   lanes: Lane[]; // from outside inwards, inputs before the output
@@ -57,18 +58,18 @@ export interface Crossing {
 export function flowOf(plan: PlanData, op: number): Flow {
   const doc = plan.doc.ops[op];
   const head = plan.trace;
-  const traced = head?.ops[op] ?? null;
-  const operands = operandNames(doc, traced);
+  const tensors = head?.ops[op]?.operands ?? doc.operands ?? null;
+  const operands = operandNames(doc, tensors);
   const engines = new Map(doc.engines.map((e) => [e.name, engineUse(doc, e, e.load_units + e.store_units, head)]));
   const lanes: Lane[] = [];
   for (const link of doc.links) {
     const operand = operands.indexOf(link.operand);
-    const output = traced ? !!traced.operands[operand]?.output : isStored(link);
+    const output = tensors ? !!tensors[operand]?.output : isStored(link);
     for (const inwards of output ? [true, false] : [true]) {
       const units = inwards ? link.load_units : link.units - link.load_units;
       if (inwards && output && units === 0) continue;
       const partial = !output ? 0 : inwards ? units : link.partial_units - link.load_units;
-      const name = head && carrier(head, op, operand, link, inwards);
+      const name = (head && carrier(head, op, operand, link, inwards)) ?? onlyCarrier(doc, link, inwards);
       lanes.push({ link, operand, output, inwards, units, partial, engine: engines.get(name ?? "") ?? null });
     }
   }
@@ -77,7 +78,8 @@ export function flowOf(plan: PlanData, op: number): Flow {
     unit: plan.doc.machine.unit,
     cycles: Math.max(1, doc.summary.cycles),
     operands,
-    hues: huesOf(doc, operands, traced),
+    tensors,
+    hues: huesOf(doc, operands, tensors),
     memories: memories(doc, lanes),
     lanes,
     compute: computeUse(doc, head, op),
@@ -85,17 +87,17 @@ export function flowOf(plan: PlanData, op: number): Flow {
 }
 
 /** In the order in which the operator has them; without events, in which links name them. */
-export function operandNames(doc: OpDoc, traced: TraceOp | null): string[] {
-  return traced ? traced.operands.map((o) => o.name) : [...new Set(doc.links.map((l) => l.operand))];
+export function operandNames(doc: OpDoc, tensors: OperandDoc[] | null): string[] {
+  return tensors ? tensors.map((o) => o.name) : [...new Set(doc.links.map((l) => l.operand))];
 }
 
 function isStored(link: LinkDoc): boolean {
   return link.transfers > link.loads;
 }
 
-function huesOf(doc: OpDoc, operands: string[], traced: TraceOp | null): number[] {
+function huesOf(doc: OpDoc, operands: string[], tensors: OperandDoc[] | null): number[] {
   const stored = operands.map((name) => ({ output: doc.links.some((link) => link.operand === name && isStored(link)) }));
-  return operands.map((_, i) => hueOf(traced?.operands ?? stored, i));
+  return operands.map((_, i) => hueOf(tensors ?? stored, i));
 }
 
 function memories(doc: OpDoc, lanes: Lane[]): MemoryUse[] {
@@ -112,15 +114,22 @@ function memories(doc: OpDoc, lanes: Lane[]): MemoryUse[] {
 function engineUse(doc: OpDoc, e: EngineDoc, work: number, head: TraceHead | null): EngineUse {
   const cycles = Math.max(1, doc.summary.cycles);
   const active = e.active_cycles / (doc.async?.engines.find((a) => a.name === e.name)?.count ?? 1);
-  const traced = head?.engines.find((t) => t.name === e.name);
+  const machine = head?.engines.find((t) => t.name === e.name) ?? e;
   return {
     name: e.name,
     work,
     perCycle: work / cycles,
-    peak: traced?.rate ? traced.rate * traced.count : null,
+    peak: machine.rate ? machine.rate * (machine.count ?? 1) : null,
     whileBusy: active > 0 ? work / active : null,
     busy: Math.min(1, active / cycles),
   };
+}
+
+/** The engine between the memories that moved something in that direction, when there is only one. */
+function onlyCarrier(doc: OpDoc, link: LinkDoc, inwards: boolean): string | null {
+  const moved = (e: EngineDoc) => (inwards ? e.loads : e.stores) > 0;
+  const between = doc.engines.filter((e) => e.kind === "moves" && e.outer === link.outer && e.memory === link.inner && moved(e));
+  return between.length === 1 ? between[0].name : null;
 }
 
 /** The engine that moves the operand over the link: as its events say, else the only one there. */
@@ -142,7 +151,8 @@ function computeUse(doc: OpDoc, head: TraceHead | null, op: number): EngineUse {
   const engine = computeEngine(doc, head, op);
   const units = head?.engines.find((e) => e.name === engine.name)?.count ?? 1;
   const rate = head?.ops[op]?.rate;
-  return { ...engineUse(doc, engine, doc.summary.points, head), peak: rate ? rate * units : null };
+  const peak = rate ? rate * units : (doc.losses?.peak_points_per_cycle ?? null);
+  return { ...engineUse(doc, engine, doc.summary.points, head), peak };
 }
 
 /** The one that executes: as the events say, else the busiest of those that run something. */

@@ -30,6 +30,7 @@ export interface PlanDoc {
   model: { name: string };
   machine: { name: string; unit: "byte" | "element"; timing: "async" | "lockstep"; clock_mhz?: number | null };
   summary: Summary;
+  losses?: LossesDoc; // missing in older documents
   ops: OpDoc[];
   groups?: GroupDoc[]; // operators that run side by side: then what follows is about all of them, and `ops` has little
   bottleneck?: string;
@@ -50,10 +51,38 @@ export interface Summary {
   instructions: number;
   energy_fj?: number;
 }
+/** docs/json.md, "Losses": cycles = peak + all kinds. */
+export interface LossesDoc {
+  engine: string;
+  units: number;
+  has_peak: boolean;
+  peak_points_per_cycle: number | null;
+  points: number;
+  cycles: number;
+  busy: number;
+  peak: number;
+  recompute: number;
+  fill: number;
+  overhead: number;
+  edge: number;
+  contention: number;
+  start: number;
+  end: number;
+  wait: number;
+  parts: LossDoc[];
+}
+export interface LossDoc {
+  kind: "recompute" | "fill" | "overhead" | "edge" | "contention" | "start" | "end" | "wait";
+  cycles: number;
+  share: number;
+  text: string;
+}
 export interface OpDoc {
   name: string;
   loops: { name: string; extent: number; reduces: boolean }[];
+  operands?: OperandDoc[]; // missing in older documents
   summary: Summary;
+  losses?: LossesDoc;
   bottleneck: string;
   bound: { ticks: number; cycles: number; engine: string };
   engines: EngineDoc[];
@@ -107,8 +136,20 @@ export interface HoldDoc {
   transfers: number;
   units: number;
 }
+export interface OperandDoc {
+  name: string;
+  tensor: string;
+  dtype: string;
+  output: boolean;
+  shape: number[];
+}
 export interface EngineDoc {
   name: string;
+  kind?: "moves" | "computes" | "adds"; // this and the next four: missing in older documents
+  outer?: string | null;
+  memory?: string;
+  count?: number;
+  rate?: number | null;
   loads: number;
   load_units: number;
   stores: number;

@@ -2,8 +2,9 @@
 //
 // The scale goes from light to a dark blue by brightness alone, on a logarithm: anybody tells its steps apart, and it
 // stays readable in grey. Numbers stand in the cells, so nothing depends on the colour.
-import { digits, el, liveTable, percent, type Column, type Table } from "./dom";
-import { energyText, shortName, type Costs } from "./networkdoc";
+import { el, liveTable, type Column, type Table } from "./dom";
+import { briefNames, type Costs } from "./networkdoc";
+import { digits, energyText, percent } from "./numbers";
 import { mix, rgb, theme } from "./theme";
 
 type Row = Costs["steps"][number] & { number: number };
@@ -14,6 +15,7 @@ export class CostHeat {
   private readonly table: Table<Row>;
   private readonly rows: Row[];
   private readonly scale = el("div", { class: "heat-scale muted", "aria-hidden": "true" });
+  private readonly names: Map<string, string>;
   private measure: Measure = "cycles";
   private perRow = true;
   private lowest = 1;
@@ -24,6 +26,7 @@ export class CostHeat {
     private readonly costs: Costs,
     private readonly open: (step: number) => void,
   ) {
+    this.names = briefNames(costs.steps.map((step) => step.name));
     this.perRow = costs.cores.length > 1; // one core is the best of every step
     const known = costs.cores.map((core) => core.energy_fj > 0); // 0: the machine has no such costs
     this.rows = costs.steps.map((step, number) => {
@@ -73,7 +76,7 @@ export class CostHeat {
       value: (row) => row[this.measure][i] ?? null,
       show: (row) => this.cell(row, i),
     }));
-    const named = (row: Row) => el("span", { title: row.name }, [shortName(row.name)]);
+    const named = (row: Row) => el("span", { title: row.name }, [this.names.get(row.name)!]);
     const winner = (row: Row) => this.costs.cores[this.best(row) ?? -1]?.machine ?? "–";
     return [
       { key: "step", title: "#", value: (row) => row.number },

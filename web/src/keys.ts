@@ -1,14 +1,16 @@
 // The keyboard. Everything that the pointer does on the axis of time can be done with keys.
+import type { App } from "./app";
 import { fit, pan, placeCursor, zoom } from "./axis";
 import { el } from "./dom";
 import type { Shell } from "./shell";
 import { changeTrack, selectAt, showPath, step, trackOf } from "./step";
 
 const HELP: [string, string][] = [
-  ["1 2 3 ..", "views"],
-  ["a d ← →", "earlier, later"],
-  ["w s + −", "closer, farther"],
-  ["0 Home", "show everything"],
+  ["1 2 3 ..", "switch to the first, second, third tab"],
+  ["a d ← →", "pan: earlier, later"],
+  ["w s + −", "zoom in, zoom out"],
+  ["0 Home", "zoom out to the whole run"],
+  ["c", "show or hide the critical path"],
   ["z", "show the whole way of the selected tile"],
   ["n p", "next, previous event of the track; after a search: next, previous of what was found"],
   ["↑ ↓", "the track above, below"],
@@ -22,27 +24,45 @@ const HELP: [string, string][] = [
   ["?", "this help"],
 ];
 const POINTER: [string, string][] = [
-  ["wheel", "closer, farther"],
-  ["drag", "earlier, later"],
+  ["ctrl + wheel", "zoom in, zoom out; pinching does the same"],
+  ["wheel", "scroll the page"],
+  ["drag, shift + wheel", "pan"],
   ["shift + drag", "zoom into what is marked"],
-  ["double click", "show everything"],
-  ["click", "follow a tile through all levels"],
+  ["double click", "zoom out to the whole run"],
+  ["click on an event", "follow its tile through all memories"],
+  ["click on a gap", "what the engine waited for, who held it, and a jump to it"],
   ["alt + click", "set a cursor"],
+];
+const WORDS: [string, string][] = [
+  ["busy", "the engine works on the event"],
+  ["arrives", "what was sent can be read; a transfer may be over for its engine before that"],
+  ["waits for data", "what the next event reads has not arrived yet"],
+  ["waits for a buffer", "no buffer is free to write into: all hold tiles that are still to be read"],
+  ["waits for a port", "the port of a memory is taken by another engine"],
+  ["critical path", "the chain of events, each waiting for the one before, that makes the run as long as it is"],
+  ["bound", "cycles that no plan can take fewer of; the page names what it was proven for"],
 ];
 
 const NO_TEXT = "[type=range], [type=checkbox], [type=radio], [type=button]";
 
 export function helpDialog(): HTMLDialogElement {
-  const list = (entries: [string, string][]) =>
+  const list = (entries: [string, string][], name = (keys: string) => el("kbd", {}, [keys])) =>
     el(
       "dl",
       { class: "keys" },
       entries.flatMap(([keys, text]) => [
-        el("dt", {}, [el("kbd", {}, [keys])]),
+        el("dt", {}, [name(keys)]),
         el("dd", {}, [text]),
       ]),
     );
-  const dialog = el("dialog", { "aria-label": "keys" }, [el("h2", {}, ["Keys"]), list(HELP), el("h2", {}, ["Pointer"]), list(POINTER)]);
+  const dialog = el("dialog", { "aria-label": "keys" }, [
+    el("h2", {}, ["Keys"]),
+    list(HELP),
+    el("h2", {}, ["Pointer"]),
+    list(POINTER),
+    el("h2", {}, ["Words"]),
+    list(WORDS, (word) => el("b", {}, [word])),
+  ]);
   dialog.append(el("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, ["Close"]));
   return dialog;
 }
@@ -53,8 +73,8 @@ export function attachKeys(shell: Shell, toggleTheme: () => void, help: HTMLDial
     const target = event.target as HTMLElement;
     if (target.matches(`input:not(${NO_TEXT}), select, textarea, [contenteditable]`)) return;
     const free = target === document.body || target.matches("canvas[data-time]");
-    const onTime = shell.timed && (free || event.key.length === 1); // controls need Enter, Home and arrows themselves
-    if (pageKey(event.key, shell, toggleTheme, help) || (onTime && timeKey(event.key, shell))) event.preventDefault();
+    const onTime = shell.acting && (free || event.key.length === 1); // controls need Enter, Home and arrows themselves
+    if (pageKey(event.key, shell, toggleTheme, help) || (onTime && timeKey(event.key, shell.acting!))) event.preventDefault();
   });
 }
 
@@ -68,8 +88,8 @@ function pageKey(key: string, shell: Shell, toggleTheme: () => void, help: HTMLD
   return true;
 }
 
-function timeKey(key: string, shell: Shell): boolean {
-  const { axis, selection } = shell;
+function timeKey(key: string, app: App): boolean {
+  const { axis, selection } = app;
   const { from, to } = axis.shown;
   const middle = axis.now !== null && axis.now >= from && axis.now <= to ? axis.now : (from + to) / 2;
   const [first, second] = axis.cursors;
@@ -80,17 +100,19 @@ function timeKey(key: string, shell: Shell): boolean {
     w: () => zoom(axis, 1 / 1.5, middle),
     s: () => zoom(axis, 1.5, middle),
     "0": () => fit(axis),
-    z: () => showPath(shell),
-    n: () => step(shell, 1),
-    p: () => step(shell, -1),
-    N: () => step(shell, -1),
-    m: () => placeCursor(axis, secondAtSamePlace ? shell.trace!.busyEnd[selection.event] : middle),
-    Enter: () => selectAt(shell, trackOf(shell), middle),
-    ArrowUp: () => changeTrack(shell, -1),
-    ArrowDown: () => changeTrack(shell, 1),
+    z: () => showPath(app),
+    c: () => selection.showCritical(!selection.critical),
+    n: () => step(app, 1),
+    p: () => step(app, -1),
+    N: () => step(app, -1),
+    m: () => placeCursor(axis, secondAtSamePlace ? app.trace!.busyEnd[selection.event] : middle),
+    Enter: () => selectAt(app, trackOf(app), middle),
+    ArrowUp: () => changeTrack(app, -1),
+    ArrowDown: () => changeTrack(app, 1),
     Escape: () => {
       selection.select(-1);
       selection.search("");
+      selection.showCritical(false);
       axis.setCursor(0, null);
       axis.setCursor(1, null);
     },

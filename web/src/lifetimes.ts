@@ -1,6 +1,7 @@
 // Where the tensors between the steps lie: steps to the right, addresses upwards, a rectangle per tensor.
-import { amount, bytes, digits, el, sizeCanvas } from "./dom";
-import type { Place, Step, Tensors } from "./networkdoc";
+import { el, sizeCanvas } from "./dom";
+import { briefNames, shortName, type Place, type Step, type Tensors } from "./networkdoc";
+import { amount, bytes, digits } from "./numbers";
 import { hatch, inkOn, mix, operandColor, theme } from "./theme";
 import { attachTip } from "./tip";
 
@@ -21,6 +22,7 @@ interface Memory {
 export class LifetimeMap {
   readonly element: HTMLElement;
   private readonly maps: { memory: Memory; canvas: HTMLCanvasElement }[];
+  private readonly names: Map<string, string>;
   private marked = -1; // tensor
 
   constructor(
@@ -28,6 +30,7 @@ export class LifetimeMap {
     private readonly steps: Step[],
     unit: "byte" | "element",
   ) {
+    this.names = briefNames(tensors.places.map((place) => place.name));
     this.maps = memoriesOf(tensors, unit).map((memory) => {
       const label = `addresses in ${memory.name} over the steps; the table below has the numbers`;
       return { memory, canvas: el("canvas", { role: "img", "aria-label": label }) };
@@ -94,7 +97,7 @@ export class LifetimeMap {
       c.strokeStyle = at.number === this.marked ? t.text : mix(color, t.text, 0.35);
       c.lineWidth = at.number === this.marked ? 2.5 : 1;
       if (h > 3) c.strokeRect(x + 0.5, y + 0.5, Math.max(1, w - 2), h - 1.5);
-      if (w > 60 && h > 13) this.write(c, at.place.name, chip ? t.text : inkOn(mix(color, t.panel, 0.25)), x, y, w, h);
+      if (w > 40 && h > 13) this.write(c, at.place.name, chip ? t.text : inkOn(mix(color, t.panel, 0.25)), x, y, w, h);
     }
     this.drawLines(c, memory, width);
   }
@@ -102,7 +105,7 @@ export class LifetimeMap {
   private write(c: CanvasRenderingContext2D, name: string, ink: string, x: number, y: number, w: number, h: number) {
     const letters = Math.floor((w - 8) / 6);
     c.fillStyle = ink;
-    c.fillText(name.length > letters ? "…" + name.slice(name.length - letters + 1) : name, x + 4, y + h / 2);
+    c.fillText(shortName(this.names.get(name)!, letters), x + 4, y + h / 2);
   }
 
   private drawAxes(c: CanvasRenderingContext2D, memory: Memory, width: number) {
@@ -137,8 +140,15 @@ export class LifetimeMap {
       c.lineTo(width - 8, y);
       c.stroke();
       c.setLineDash([]);
+      const right = line.side === "right";
+      const at = { x: right ? width - 10 : LEFT + 4, width: c.measureText(line.text).width };
+      c.globalAlpha = 0.85; // over what lies there
+      c.fillStyle = t.panel;
+      c.fillRect(right ? at.x - at.width - 2 : at.x - 2, y - 15, at.width + 4, 13);
+      c.globalAlpha = 1;
+      c.fillStyle = t[line.color];
       c.textAlign = line.side;
-      c.fillText(line.text, line.side === "right" ? width - 10 : LEFT + 4, y - 8);
+      c.fillText(line.text, at.x, y - 8);
       c.textAlign = "left";
     }
   }

@@ -12,6 +12,7 @@ import { gantt } from "./views/gantt";
 import { groups } from "./views/groups";
 import { network } from "./views/network";
 import { overview, verdictLine, networkLine } from "./views/overview";
+import { run } from "./views/run";
 import { tables } from "./views/tables";
 import { walk } from "./views/walk";
 
@@ -22,6 +23,7 @@ const TABLES: Tab = { name: "Tables", make: [tables], timed: false, lasting: fal
 const GROUPS: Tab = { name: "Overview", make: [groups], timed: false, lasting: false };
 const ENGINES: Tab = { name: "Timeline", make: [gantt], timed: true, lasting: false };
 const NETWORK: Tab = { name: "Network", make: [network], timed: false, lasting: true };
+const RUN: Tab = { name: "Run", make: [run], timed: false, lasting: true };
 const COMPARE: Tab = { name: "Compare", make: [compare], timed: false, lasting: true };
 
 /** Views of operators that run side by side. Where another plan has none, what both have. */
@@ -37,7 +39,7 @@ function tabsOf(page: PageData): Tab[] {
   if (page.plans.some((p) => p.doc.groups)) return groupTabs(page);
   const timed = page.plans.some((plan) => plan.trace) ? [TIMELINE, TILES] : [];
   const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES] : [];
-  if (page.kind === "network") return [NETWORK, ...plan, COMPARE];
+  if (page.kind === "network") return [NETWORK, ...(timed.length ? [RUN] : []), ...plan, COMPARE];
   return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
 }
 
@@ -137,7 +139,7 @@ async function start(root: HTMLElement): Promise<void> {
   theme.onChange(() => shell.resize());
   attachKeys(shell, theme.toggle, help);
   attachPrint(shell);
-  addEventListener("hashchange", () => void shell.followAddress());
+  addEventListener("popstate", () => void shell.followAddress());
   await shell.followAddress();
   await nextFrame();
   await shell.decode();

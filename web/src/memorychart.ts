@@ -9,23 +9,9 @@
 // An operand keeps its column all the way: inputs on the left, the output on the right. A memory that holds only one of
 // them has that side; two such memories that follow each other stand side by side, and a lane that has nothing to
 // do with a memory passes it.
-import {
-  brief,
-  fitting,
-  group,
-  operandColour,
-  picture,
-  rate,
-  shape,
-  textWidth,
-  times,
-  units,
-  write,
-  type Unit,
-} from "./chart";
-import { digits, percent, short } from "./dom";
+import { brief, fitting, group, operandColour, picture, shape, textWidth, units, write, type Unit } from "./chart";
 import type { EngineUse, Flow, Lane, MemoryUse } from "./flow";
-import type { TraceOp } from "./format";
+import { digits, percent, rate, short, times } from "./numbers";
 import { hueOf } from "./theme";
 
 const MARGIN = 1;
@@ -55,7 +41,7 @@ interface Layout {
   most: number; // units of the thickest lane
 }
 
-export function memoryChart(flow: Flow, traced: TraceOp | null, width: number): SVGSVGElement {
+export function memoryChart(flow: Flow, width: number): SVGSVGElement {
   const layout = sidesOf(flow, width);
   const bottom = placeRows(layout);
   const height = bottom + 46 + MARGIN;
@@ -63,7 +49,7 @@ export function memoryChart(flow: Flow, traced: TraceOp | null, width: number): 
   for (const lane of flow.lanes) drawArrow(root, layout, lane);
   drawToCompute(root, layout, bottom);
   for (const row of layout.rows)
-    for (const memory of row.memories) drawMemory(root, layout, row, memory, traced);
+    for (const memory of row.memories) drawMemory(root, layout, row, memory);
   layout.rows.slice(1).forEach((row) => drawEngines(root, layout, row));
   for (const lane of flow.lanes) drawLabel(root, layout, lane);
   drawCompute(root, layout, bottom);
@@ -137,7 +123,7 @@ function rowOf(layout: Layout, memory: string): Row {
 
 // ---- memories ----
 
-function drawMemory(root: SVGElement, layout: Layout, row: Row, memory: MemoryUse, traced: TraceOp | null) {
+function drawMemory(root: SVGElement, layout: Layout, row: Row, memory: MemoryUse) {
   const box = boxOf(layout, memory);
   const unit = layout.flow.unit;
   const part = group(root, memoryHover(memory, unit));
@@ -154,7 +140,7 @@ function drawMemory(root: SVGElement, layout: Layout, row: Row, memory: MemoryUs
           percent(memory.slots / memory.size),
         ];
   write(part, box.x + box.width - PAD, row.top + 18, fitting(fill, room - name), { anchor: "end" });
-  if (memory.size === null) drawTensors(part, box, row.top + 36, traced);
+  if (memory.size === null) drawTensors(part, layout, box, row.top + 36);
   else drawFill(part, layout, box, row.top + 28, memory);
 }
 
@@ -207,15 +193,24 @@ function sharers(layout: Layout, memory: string, operand: string): string {
   return pool ? pool.operands.join("+") : operand;
 }
 
-function drawTensors(parent: SVGElement, box: Column, y: number, traced: TraceOp | null) {
-  if (!traced) return;
+/** The tensors with their shapes, shorter where there is little room: all of them, and none over another. */
+function drawTensors(parent: SVGElement, { flow }: Layout, box: Column, y: number) {
+  const { tensors } = flow;
+  if (!tensors) return;
+  const texts = [
+    tensors.map((o) => `${o.name} ${o.shape.join("×")} ${o.dtype}`),
+    tensors.map((o) => `${o.name} ${o.shape.join("×")}`),
+    tensors.map((o) => o.name),
+  ];
+  const needed = (list: string[]) => list.reduce((sum, text) => sum + textWidth(text) + 26, 0);
+  const room = box.width - 2 * PAD;
+  const fits = texts.find((list) => needed(list) <= room);
   let x = box.x + PAD;
-  traced.operands.forEach((o, i) => {
-    const text = `${o.name} ${o.shape.join("×")} ${o.dtype}`;
-    const width = textWidth(text) + 26;
-    if (x + width > box.x + box.width) return;
-    shape(parent, "rect", { x, y: y - 9, width: 9, height: 9, fill: operandColour(hueOf(traced.operands, i)) });
-    write(parent, x + 13, y, text);
+  tensors.forEach((o, i) => {
+    const part = group(parent, `${texts[0][i]}, tensor ${o.tensor}`, { "data-tensor": o.name });
+    const width = fits ? textWidth(fits[i]) + 26 : room / tensors.length;
+    shape(part, "rect", { x, y: y - 9, width: 9, height: 9, fill: operandColour(hueOf(tensors, i)) });
+    write(part, x + 13, y, (fits ?? texts[2])[i], { room: width - 16 });
     x += width;
   });
 }

@@ -1,8 +1,9 @@
 // The documents of a network, as far as the page reads them: docs/json.md, "Networks" and "Cost tables".
+import type { LossesDoc } from "./format";
 
 export interface Network {
   network: string;
-  machine: { name: string; unit: "byte" | "element" };
+  machine: { name: string; unit: "byte" | "element"; clock_mhz?: number | null };
   macs: number;
   nodes: number;
   views: number;
@@ -12,6 +13,7 @@ export interface Network {
     bound: number;
     bound_spaces?: string[]; // missing in older documents
     energy_fj: number;
+    losses?: LossesDoc; // missing in older documents, and when no step has a plan
     planned_steps: number;
     refused_steps: number;
     untimed_steps: number;
@@ -42,6 +44,9 @@ export interface Step {
   energy_fj?: number;
   utilisation?: number;
   bottleneck?: string;
+  points?: number;
+  losses?: LossesDoc;
+  memories?: { memory: string; buffers: number; peak: number; moved: number }[]; // outermost first; those of which something is held
   verdict?: { executed: boolean; compared?: boolean; equal?: boolean; deviation?: number; fault?: string; why_not?: string };
 }
 export interface Tensors {
@@ -71,14 +76,6 @@ export interface Costs {
   steps: { name: string; op: string; output: string; macs: number; cycles: (number | null)[]; energy_fj: (number | null)[] }[];
 }
 
-/** "12.3 nJ" */
-export function energyText(femtojoules: number): string {
-  const names = ["fJ", "pJ", "nJ", "µJ", "mJ", "J"];
-  let i = 0;
-  for (; femtojoules >= 1000 && i < names.length - 1; i++) femtojoules /= 1000;
-  return `${Number(femtojoules.toPrecision(3))} ${names[i]}`;
-}
-
 /** One word about a step that was executed, "" when nobody asked. */
 export function verdictOf(step: Step): string {
   const { verdict } = step;
@@ -89,7 +86,35 @@ export function verdictOf(step: Step): string {
   return verdict.equal ? "equal" : "not equal";
 }
 
-/** "/layer1/layer1.0/conv1/Conv" has a long beginning that says little. */
+/** At most so many letters: first long words lose their ends, since names often differ in their numbers alone, then the
+ *  middle is left out: "layer1.0/conv1" becomes "lay…1.0/conv1", "l…1.0/c…1", "l…/c…1". */
 export function shortName(name: string, letters = 34): string {
-  return name.length <= letters ? name : "…" + name.slice(name.length - letters + 1);
+  for (let n = 0; name.length > letters && n < name.length; n++) {
+    const words = [...name.matchAll(/[A-Za-z_]{3,}/g)].sort((a, b) => b[0].length - a[0].length);
+    if (!words.length) break;
+    const { 0: word, index } = words[0];
+    const kept = Math.max(1, word.length - 1 - (name.length - letters));
+    name = name.slice(0, index + kept) + "…" + name.slice(index! + word.length);
+  }
+  if (name.length <= letters) return name;
+  const tail = Math.ceil((letters - 1) * 0.6);
+  return letters < 3 ? "" : (name.slice(0, letters - 1 - tail) + "…" + name.slice(name.length - tail)).replace(/…+/g, "…");
+}
+
+/** Names without the parts that repeat what is beside them, as long as all still differ: "/layer1/layer1.0/conv1/Conv" is
+ *  "layer1.0/conv1". */
+export function briefNames(names: string[]): Map<string, string> {
+  const brief = new Map(names.map((name) => [name, withoutRepeats(name)]));
+  const count = new Map<string, number>();
+  for (const text of brief.values()) count.set(text, (count.get(text) ?? 0) + 1);
+  for (const [name, text] of brief) if (count.get(text)! > 1 || !text) brief.set(name, name);
+  return brief;
+}
+
+function withoutRepeats(name: string): string {
+  const parts = name.split("/").filter(Boolean);
+  const kept = parts.filter((part, i) => i === parts.length - 1 || !parts[i + 1].startsWith(`${part}.`));
+  const last = kept[kept.length - 1]?.toLowerCase();
+  const repeats = kept.length > 1 && kept[kept.length - 2].toLowerCase().startsWith(last);
+  return (repeats ? kept.slice(0, -1) : kept).join("/");
 }

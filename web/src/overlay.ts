@@ -11,7 +11,9 @@ const LABELLED = 10; // pixels of height from which on a row has labels
 
 export function drawSelection(c: CanvasRenderingContext2D, s: TimeScale, trace: Trace, rows: Row[], selection: Selection): void {
   const overlay = new Overlay(c, s, trace, rows);
-  if (selection.event >= 0) overlay.path(selection);
+  if (selection.critical) overlay.critical(selection.critical);
+  if (selection.event >= 0 && selection.gap) overlay.gap(selection);
+  else if (selection.event >= 0) overlay.path(selection);
   overlay.found(selection.found);
 }
 
@@ -22,6 +24,56 @@ class Overlay {
     private readonly trace: Trace,
     private readonly rows: Row[],
   ) {}
+
+  /** The chain that makes the run as long as it is: its events over all others, and a line from each to the next. */
+  critical(path: Uint32Array): void {
+    this.dim();
+    const reached = new Float64Array(this.rows.length).fill(-1);
+    const { c, s } = this;
+    const first = Math.max(0, firstFrom(path, this.trace.start, s.cycleOf(s.left), 0) - 1);
+    const behind = firstFrom(path, this.trace.start, s.cycleOf(s.right), first);
+    for (let i = first; i < behind; i++) this.bar(path[i], reached);
+    c.save();
+    this.outline();
+    c.clip();
+    c.strokeStyle = theme().accent;
+    c.lineWidth = 2;
+    c.beginPath();
+    this.steps(path, first, behind);
+    c.stroke();
+    c.restore();
+  }
+
+  /** Along the bottom of a row while its engine is on the path, then over to the next; pixels that hold many steps show one. */
+  private steps(path: Uint32Array, first: number, behind: number) {
+    let pixel = -1;
+    for (let i = first; i < behind; i++) {
+      const row = this.rowOf(path[i]);
+      const next = i + 1 < path.length ? path[i + 1] : -1;
+      const x0 = this.s.xOf(this.trace.start[path[i]]);
+      const x1 = this.s.xOf(next < 0 ? this.trace.end[path[i]] : this.trace.start[next]);
+      if (Math.floor(x1) === pixel && next >= 0) continue;
+      pixel = Math.floor(x1);
+      const y = row.y + row.height;
+      this.c.moveTo(x0, y);
+      this.c.lineTo(x1, y);
+      if (next >= 0) this.c.lineTo(x1, this.rowOf(next).y + this.rowOf(next).height);
+    }
+  }
+
+  /** The gap before an event, and what ended it. */
+  gap({ path, links, event }: Selection): void {
+    this.dim();
+    const reached = new Float64Array(this.rows.length).fill(-1);
+    for (const e of path) this.bar(e, reached);
+    this.curves(links);
+    const row = this.rowOf(event);
+    const { gap, start } = this.trace;
+    const [x0, x1] = [start[event] - gap[event], start[event]].map((cycle) => Math.min(this.s.right, Math.max(this.s.left, this.s.xOf(cycle))));
+    this.c.strokeStyle = theme().text;
+    this.c.lineWidth = 2;
+    this.c.strokeRect(x0, row.y, x1 - x0, row.height);
+  }
 
   /** The events of a path over all others, and curves from producers to consumers. */
   path({ path, links, event }: Selection): void {

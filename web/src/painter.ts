@@ -1,7 +1,7 @@
 // Draws a track into a row. What is wide enough becomes a rectangle with its label; the rest is drawn column by column,
 // each pixel showing in stacked shares how its cycles are spent. So the work of a frame depends on pixels, not on events.
 import type { TimeScale } from "./axis";
-import { firstLater, lookOf, reasonOf, REASONS, type TrackMix } from "./mix";
+import { firstLater, lookOf, reasonOf, REASONS, type Look, type TrackMix } from "./mix";
 import { Raster } from "./raster";
 import { inkOn, operandColor, operandPixels, panelPixels, SIDE, theme, waitPixels, type Theme, type Wait } from "./theme";
 import { upperBound, type Trace } from "./trace";
@@ -18,23 +18,30 @@ export interface Row {
   height: number; // of the bars
 }
 
-/** Fills of a theme: a palette of squares, first those of the kinds of events. */
+/** Fills of a theme: a palette of squares, first those of the looks that events have. */
 interface Fills {
   theme: Theme;
   palette: Uint32Array;
+  lookOf: Uint8Array; // per kind of events
   waits: Record<Wait, number>; // places in the palette
   edge: number; // between two bars
-  tails: string[]; // of kinds
+  tails: string[]; // of looks
 }
 
 function fillsOf({ head }: Trace): Fills {
-  const looks = head.kinds.map((kind) => lookOf(head, kind));
+  const looks: Look[] = [];
+  const numbers = Uint8Array.from(head.kinds, (kind) => {
+    const { hue, form } = lookOf(head, kind);
+    const known = looks.findIndex((look) => look.hue === hue && look.form === form);
+    return known >= 0 ? known : looks.push({ hue, form }) - 1;
+  });
   const names: Wait[] = [...REASONS, "idle"];
   const squares = [...looks.map(({ hue, form }) => operandPixels(hue, form)), ...names.map(waitPixels), panelPixels()];
   const palette = new Uint32Array(squares.length * SIDE * SIDE);
   squares.forEach((square, i) => palette.set(square, i * SIDE * SIDE));
   const waits = Object.fromEntries(names.map((name, i) => [name, looks.length + i])) as Record<Wait, number>;
-  return { theme: theme(), palette, waits, edge: squares.length - 1, tails: looks.map(({ hue }) => operandColor(hue, "partial")) };
+  const tails = looks.map(({ hue }) => operandColor(hue, "partial"));
+  return { theme: theme(), palette, lookOf: numbers, waits, edge: squares.length - 1, tails };
 }
 
 export class Painter {
@@ -113,7 +120,7 @@ export class Painter {
   }
 
   private bar(row: Row, from: number, to: number, event: number) {
-    this.cells.fill(this.trace.kind[event], from, to);
+    this.cells.fill(this.fills.lookOf[this.trace.kind[event]], from, to);
     const begins = this.columnOf(this.trace.start[event]) === from && from > 0;
     if (to - from >= 4 && begins) this.cells[from] = this.fills.edge;
     if (row.height >= SMALL) this.wide.push({ event, x: (this.first + from) / this.ratioX, width: (to - from) / this.ratioX, row });
@@ -124,7 +131,7 @@ export class Painter {
     const x0 = Math.max(this.scale.left, this.scale.xOf(this.trace.busyEnd[event]));
     const x1 = Math.min(this.scale.right, this.scale.xOf(this.trace.end[event]));
     if (x1 - x0 < 1) return;
-    this.c.fillStyle = this.fills.tails[this.trace.kind[event]];
+    this.c.fillStyle = this.fills.tails[this.fills.lookOf[this.trace.kind[event]]];
     this.c.fillRect(x0, row.y + row.height, x1 - x0, TAIL - 1);
   }
 

@@ -1,7 +1,8 @@
 // How far two plans are over time: points executed, and units that crossed the outermost link, each from 0 to all of it.
 import type { App } from "./app";
 import { drawRuler, RULER_HEIGHT, timeScale, type TimeScale } from "./axis";
-import { digits, el, percent, table, type Column } from "./dom";
+import { el, table, type Column } from "./dom";
+import { digits, percent } from "./numbers";
 import { Sheet } from "./sheet";
 import { theme } from "./theme";
 import { upperBound, type Trace } from "./trace";

@@ -1,14 +1,15 @@
 // Performance over operational intensity, both logarithmic. Every link has a roof, what its movers can feed, and a
 // point: how many loop points are executed per unit that crosses it. All points lie at the performance achieved.
 import { scaleLog, type ScaleLogarithmic } from "d3-scale";
-import { brief, group, groupBy, picture, rate, shape, spread, textWidth, write } from "./chart";
-import { digits, percent } from "./dom";
+import { brief, group, groupBy, picture, shape, spread, textWidth, write } from "./chart";
 import { crossings, type Crossing, type Flow } from "./flow";
+import { digits, percent, rate, short } from "./numbers";
 
 const LEFT = 58;
 const RIGHT = 14;
 const TOP = 26;
 const BOTTOM = 42;
+const LABEL = 15; // pixels from one name to the next
 
 export interface Roof {
   crossing: Crossing;
@@ -83,7 +84,7 @@ function drawAxes({ root, flow, x, y }: Plot) {
   }
   shape(root, "path", { d: `M${left} ${top}V${bottom}H${right}`, fill: "none", stroke: "var(--muted)" });
   write(root, right, bottom + 34, `loop points per ${flow.unit} moved`, { anchor: "end", muted: true });
-  write(root, 0, 12, "points per cycle", { muted: true });
+  write(root, 0, 12, `points per cycle; dotted: achieved, ${rate(flow.compute.perCycle)}`, { muted: true });
 }
 
 /** Powers of ten, or of two where there are few of these. */
@@ -99,43 +100,43 @@ function ticksOf(scale: ScaleLogarithmic<number, number>): number[] {
 }
 
 function tickText(x: number): string {
-  return x >= 1 ? digits(x) : String(Number(x.toPrecision(3)));
+  return x >= 1e5 ? short(x) : x >= 1 ? digits(x) : String(Number(x.toPrecision(3)));
 }
 
 // ---- roofs ----
 
-/** Links of one bandwidth share a line. */
+/** Links of one bandwidth share a line. Names stand right of all slopes, one above the other, each with a line to its own. */
 function drawRoofs(plot: Plot, roofs: Roof[]) {
-  const known = roofs.filter((r) => r.rate);
-  const byRate = groupBy(known, (r) => r.rate!).sort((a, b) => b[0] - a[0]);
-  const height = ([moved]: [number, Roof[]]) => plot.y(moved); // of its line, at the same place along the axis
-  byRate.forEach((roof, i) => {
-    const crowded = i > 0 && height(roof) - height(byRate[i - 1]) < 24; // no room between it and the one above
-    drawRoof(plot, roof[0], roof[1], i, crowded);
+  const { x, y, flow, root, top } = plot;
+  const byRate = groupBy(roofs.filter((r) => r.rate), (r) => r.rate!).sort((a, b) => a[0] - b[0]);
+  if (!byRate.length) return;
+  const [bottom] = y.range();
+  const slowest = byRate[0][0]; // the slope on the right
+  let level = bottom - 12 + LABEL;
+  byRate.forEach(([moved, same]) => {
+    const names = same.map((r) => r.crossing.memory).join(", ");
+    const exact = same.every((r) => r.crossing.peak);
+    const unit = `${brief(flow.unit)}/cycle`;
+    const part = group(root, `into ${names}: ${rate(moved)} ${unit} ${exact ? "at best" : "while its movers are busy"}`);
+    drawSlope(plot, part, moved, exact);
+    level = Math.min(level - LABEL, y(x.domain()[0] * moved) - 4); // where its slope is inside
+    const at = x(y.invert(level) / moved);
+    const start = Math.max(at, x(y.invert(level) / slowest)) + 14;
+    if (top && y.invert(level) > top) return; // more links than lines of text
+    shape(part, "line", { x1: at, x2: start - 3, y1: level, y2: level, stroke: "var(--muted)" });
+    shape(part, "circle", { cx: at, cy: level, r: 2.5, fill: "var(--text)" });
+    write(part, start, level + 4, `${names}: ${rate(moved)} ${unit}`, { size: 11 }).setAttribute("data-label", "roof");
   });
 }
 
-function drawRoof({ root, flow, x, y, top }: Plot, moved: number, same: Roof[], order: number, below: boolean) {
+/** The line along which a link is busy all the time, up to what can be computed. */
+function drawSlope({ x, y, top }: Plot, part: SVGElement, moved: number, exact: boolean) {
   const [low, high] = x.domain();
   const [floor, ceiling] = y.domain();
   const from = Math.max(low, floor / moved);
   const to = Math.min(high, (top ?? ceiling) / moved);
-  if (from >= to) return;
-  const names = same.map((r) => r.crossing.memory).join(", ");
-  const exact = same.every((r) => r.crossing.peak);
-  const unit = `${brief(flow.unit)}/cycle`;
-  const hover = `into ${names}: ${rate(moved)} ${unit} ${exact ? "at best" : "while its movers are busy"}`;
-  const part = group(root, hover);
   const ends = { x1: x(from), y1: y(from * moved), x2: x(to), y2: y(to * moved) };
   shape(part, "line", { ...ends, stroke: "var(--text)", "stroke-width": 1.5, "stroke-dasharray": exact ? null : "6 3" });
-  const text = `${names}: ${rate(moved)} ${unit}`;
-  const length = Math.hypot(ends.x2 - ends.x1, ends.y2 - ends.y1);
-  const at = Math.min(10 + (order % 3) * 40, Math.max(4, length - textWidth(text, 11) - 6));
-  const angle = Math.atan2(ends.y2 - ends.y1, ends.x2 - ends.x1);
-  const label = write(part, 0, below ? 14 : -5, text, { size: 11 });
-  const degrees = (angle * 180) / Math.PI;
-  const start = [ends.x1 + at * Math.cos(angle), ends.y1 + at * Math.sin(angle)];
-  label.setAttribute("transform", `translate(${start[0]} ${start[1]}) rotate(${degrees})`);
 }
 
 function drawComputeRoof({ root, flow, x, y, top }: Plot) {
@@ -146,7 +147,7 @@ function drawComputeRoof({ root, flow, x, y, top }: Plot) {
   const part = group(root, text);
   const line = { x1: left, x2: right, y1: y(top), y2: y(top), stroke: "var(--text)", "stroke-width": 1.5 };
   shape(part, "line", { ...line, "stroke-dasharray": exact ? null : "6 3" });
-  write(part, right - 4, y(top) - 6, text, { size: 11, anchor: "end" });
+  write(part, right - 4, y(top) - 6, text, { size: 11, anchor: "end" }).setAttribute("data-label", "compute");
 }
 
 // ---- points ----
@@ -162,16 +163,13 @@ function drawPoints(plot: Plot, roofs: Roof[]) {
   const labels = spread(at, least, left + least / 2, right - least / 2);
   const level = y(achieved);
   shape(root, "line", { x1: left, x2: right, y1: level, y2: level, stroke: "var(--accent)", "stroke-dasharray": "2 4" });
-  const room = labels.every((l) => l < right - 90);
-  const place = room ? { x: right - 4, anchor: "end" as const } : { x: left + 4, anchor: "start" as const };
-  write(root, place.x, level + 14, `achieved ${rate(achieved)}`, { size: 11, anchor: place.anchor });
   same.forEach((near, i) => {
     const part = group(root, near.map((r) => pointHover(flow, r)).join("\n\n"), { tabindex: 0, class: "point" });
     const best = Math.max(...near.map((r) => r.attainable ?? achieved));
     if (best > achieved) shape(part, "line", { x1: at[i], x2: at[i], y1: level, y2: y(best), stroke: "var(--accent)" });
     shape(part, "path", { d: `M${at[i]} ${level}L${labels[i]} ${level + 14}`, stroke: "var(--muted)" });
     shape(part, "circle", { cx: at[i], cy: level, r: 5, fill: "var(--accent)", stroke: "var(--panel)" });
-    write(part, labels[i], level + 26, names[i], { bold: true, anchor: "middle" });
+    write(part, labels[i], level + 26, names[i], { bold: true, anchor: "middle" }).setAttribute("data-label", "point");
   });
 }
 

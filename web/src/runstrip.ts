@@ -1,6 +1,7 @@
 // The run of a network as one strip: a piece per step, as wide as its cycles, in the colour of its kind of operator.
-import { digits, el, percent, sizeCanvas } from "./dom";
-import { shortName, type Step } from "./networkdoc";
+import { el, sizeCanvas } from "./dom";
+import { briefNames, shortName, type Step } from "./networkdoc";
+import { digits, percent } from "./numbers";
 import { inkOn, mix, operandColor, theme } from "./theme";
 import { attachTip } from "./tip";
 import { upperBound } from "./trace";
@@ -20,6 +21,7 @@ export class RunStrip {
   private readonly legend = el("ul", { class: "legend" });
   private readonly ends: Float64Array;
   private readonly kinds: Kind[];
+  private readonly names: Map<string, string>;
   private chosen = -1;
 
   constructor(
@@ -30,6 +32,7 @@ export class RunStrip {
     let sum = 0;
     steps.forEach((step, i) => (this.ends[i] = sum += step.cycles ?? 0));
     this.kinds = kindsOf(steps);
+    this.names = briefNames(steps.map((step) => step.name));
     this.element = el("div", {}, [el("div", { class: "drawing" }, [this.canvas]), this.legend]);
     this.canvas.addEventListener("click", (event) => open(this.stepAt(event.offsetX)));
     attachTip(this.canvas, (x) => this.about(this.stepAt(x)));
@@ -87,7 +90,7 @@ export class RunStrip {
     c.fillStyle = inkOn(ground);
     c.font = "11px system-ui, sans-serif";
     c.textBaseline = "middle";
-    c.fillText(shortName(step.name, Math.floor((to - from - 8) / 6.4)), from + 4, 15);
+    c.fillText(shortName(this.names.get(step.name)!, Math.floor((to - from - 8) / 6.4)), from + 4, 15);
     c.fillText(percent((step.cycles ?? 0) / this.total), from + 4, 31);
     c.restore();
   }

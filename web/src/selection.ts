@@ -1,10 +1,8 @@
-// What was clicked on or searched for, and the way of a tile through all levels.
-//
-// Events stand in the order of the program, so what a buffer holds at an event was written by those that name it as their
-// target before, back to the last one that did not add to what was there. Two indexes, who writes and who reads each buffer, make every step of a
-// path a binary search.
+// What was clicked on or searched for: an event with the way of its tile through all levels, or a gap with what ended it.
 import type { Listener, Selection } from "./app";
+import { causeOf, criticalPath } from "./cause";
 import type { EventKind } from "./format";
+import { Flow, transforms } from "./touches";
 import type { Trace } from "./trace";
 
 const LONGEST_PATH = 20000; // events; an outer tile may be used by half of the plan
@@ -12,22 +10,42 @@ const NONE = new Uint32Array();
 
 export class TileSelection implements Selection {
   event = -1;
+  gap = false;
+  cause = -1;
   path: Uint32Array = NONE;
   links: Uint32Array = NONE;
   found: Uint32Array = NONE;
   text = "";
-  private flow: Flow | null = null;
+  critical: Uint32Array | null = null;
+  private flowOfTrace: Flow | null = null;
   private readonly listeners: Listener[] = [];
 
   constructor(private readonly trace: Trace | null) {}
 
-  select(event: number): void {
+  /** Who touches which buffer: made when it is first asked for. */
+  private get flow(): Flow {
+    return (this.flowOfTrace ??= new Flow(this.trace!));
+  }
+
+  select(event: number, gap = false): void {
     this.event = event;
+    this.gap = gap && event >= 0;
     this.path = this.links = NONE;
+    this.cause = -1;
     if (this.trace && event >= 0) {
-      this.flow ??= new Flow(this.trace);
-      ({ path: this.path, links: this.links } = follow(this.trace, this.flow, event));
+      this.cause = this.trace.gap[event] > 0 ? causeOf(this.trace, this.flow, event) : -1;
+      if (gap) this.followGap(event);
+      else ({ path: this.path, links: this.links } = follow(this.trace, this.flow, event));
     }
+    this.tell();
+  }
+  private followGap(event: number) {
+    const both = this.cause < 0 ? [event] : [this.cause, event];
+    this.path = Uint32Array.from(both);
+    this.links = this.cause < 0 ? NONE : this.path;
+  }
+  showCritical(on: boolean): void {
+    this.critical = on && this.trace ? criticalPath(this.trace, this.flow) : null;
     this.tell();
   }
   search(text: string): void {
@@ -43,90 +61,7 @@ export class TileSelection implements Selection {
   }
 }
 
-// ---- who touches a buffer ----
-
-/** Events per buffer, in the order of the program. */
-class Touches {
-  private readonly first: Uint32Array;
-  private readonly events: Uint32Array;
-
-  /** `each` calls back with every (buffer, event), events ascending, the same way twice. */
-  constructor(buffers: number, each: (touch: (buffer: number, event: number) => void) => void) {
-    const first = (this.first = new Uint32Array(buffers + 1));
-    each((b) => b >= 0 && first[b + 1]++);
-    for (let b = 0; b < buffers; b++) first[b + 1] += first[b];
-    const at = first.slice();
-    const events = (this.events = new Uint32Array(first[buffers]));
-    each((b, e) => b >= 0 && (events[at[b]++] = e));
-  }
-  of(buffer: number): Uint32Array {
-    return this.events.subarray(this.first[buffer], this.first[buffer + 1]);
-  }
-}
-
-/** Number of events of a list that come before e. */
-function before(list: Uint32Array, e: number): number {
-  let lo = 0;
-  let hi = list.length;
-  while (lo < hi) {
-    const mid = (lo + hi) >>> 1;
-    if (list[mid] < e) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
-}
-
-class Flow {
-  readonly writes: Touches;
-  readonly reads: Touches;
-
-  constructor(private readonly trace: Trace) {
-    const buffers = Math.max(0, ...trace.head.ops.map((op) => op.first_buffer + op.buffers.length));
-    this.writes = new Touches(buffers, (touch) => {
-      for (let e = 0; e < trace.n; e++) touch(trace.dst[e], e);
-    });
-    this.reads = new Touches(buffers, (touch) => {
-      for (let e = 0; e < trace.n; e++)
-        for (let s = trace.sourceFirst[e]; s < trace.sourceFirst[e + 1]; s++) touch(trace.source[s], e);
-    });
-  }
-  /** Writers of what e finds in a buffer, latest first. */
-  *producers(e: number, buffer: number): Generator<number> {
-    const list = this.writes.of(buffer);
-    for (let i = before(list, e) - 1; i >= 0; i--) {
-      yield list[i];
-      if (this.replaces(list[i])) return;
-    }
-  }
-  /** Readers of what e leaves in its target; when e only moves it, also those that add to it. */
-  *consumers(e: number): Generator<number> {
-    const buffer = this.trace.dst[e];
-    if (buffer < 0) return;
-    const end = this.nextValue(buffer, e);
-    if (!transforms(this.trace.kindOf(e))) yield* between(this.writes.of(buffer), e, end);
-    yield* between(this.reads.of(buffer), e, end);
-  }
-  /** The next event that puts another value into a buffer. */
-  private nextValue(buffer: number, e: number): number {
-    const list = this.writes.of(buffer);
-    for (let i = before(list, e + 1); i < list.length; i++) if (this.replaces(list[i])) return list[i];
-    return this.trace.n;
-  }
-  private replaces(e: number): boolean {
-    const kind = this.trace.kindOf(e);
-    return kind.opens || !kind.accumulates;
-  }
-}
-
-/** Events of a list after e and before `end`. */
-function* between(list: Uint32Array, e: number, end: number): Generator<number> {
-  for (let i = before(list, e + 1); i < list.length && list[i] < end; i++) yield list[i];
-}
-
 // ---- the way of a tile ----
-
-/** Executions make something new of a tile: a path ends there, unless it began there. */
-const transforms = (kind: EventKind) => kind.op === "exec";
 
 function follow(trace: Trace, flow: Flow, event: number): { path: Uint32Array; links: Uint32Array } {
   const seen = new Set([event]);

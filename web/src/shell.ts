@@ -1,4 +1,5 @@
 // The frame of the page: tabs, the plan at hand, and one loop that redraws what is visible.
+import { Address, type Place } from "./address";
 import type { App, Listener, MakeView, View } from "./app";
 import { TimeAxis } from "./axis";
 import { el } from "./dom";
@@ -56,6 +57,7 @@ export class Shell implements App {
   private unread: unknown = null; // why the events of the plan at hand cannot be read
   private decoding: Promise<void> = Promise.resolve();
   private readonly chosen: Listener[] = [];
+  private readonly address = new Address(() => this.place);
 
   constructor(
     readonly page: PageData,
@@ -67,6 +69,7 @@ export class Shell implements App {
     this.shown = this.panels[0];
     this.tablist.addEventListener("keydown", (event) => this.moveFocus(event));
     new ResizeObserver(() => this.resize()).observe(this.main);
+    addEventListener("resize", () => this.redraw()); // the height of the window counts, too
   }
 
   get tabs(): string[] {
@@ -79,8 +82,10 @@ export class Shell implements App {
   get ofOnePlan(): boolean {
     return this.page.kind !== "plan" && !this.shown.tab.lasting;
   }
-  get timed(): boolean {
-    return this.shown.tab.timed && this.trace !== null;
+  /** Whose time keys move and the address names: the plan at hand, or that of a view with an axis of its own; null: none is shown. */
+  get acting(): App | null {
+    const own = this.shown.parts?.map(({ view }) => view.acting).find((app) => app);
+    return own ?? (this.shown.tab.timed && this.trace ? this : null);
   }
 
   private addPanel(tab: Tab, i: number): Panel {
@@ -222,6 +227,7 @@ export class Shell implements App {
     const start = performance.now();
     for (const { host, view } of this.visibleParts()) if (this.sees(host)) this.guard(host, () => view.draw());
     this.lastFrame = performance.now() - start;
+    this.address.note();
     clearTimeout(this.rest);
     if (!this.resting) this.rest = window.setTimeout(() => this.drawRest(), REST);
   }
@@ -282,19 +288,32 @@ export class Shell implements App {
     }
   }
 
-  // ---- address: #timeline or #timeline/3 ----
+  // ---- address ----
 
   private tellChoice() {
     for (const listener of this.chosen) listener();
-    const number = this.page.plans.indexOf(this.plan);
-    const address = "#" + this.view.toLowerCase() + (number > 0 ? `/${number}` : "");
-    if (location.hash !== address) history.replaceState(null, "", address);
   }
-  /** The view and plan that the address names. */
+  private get place(): Place {
+    const app = this.acting;
+    const plan = Math.max(0, this.page.plans.indexOf(this.plan));
+    if (!app) return { view: this.view.toLowerCase(), plan, window: null, event: -1, gap: false };
+    const { axis, selection } = app;
+    const whole = axis.shown.from <= 0 && axis.shown.to >= axis.end;
+    return { view: this.view.toLowerCase(), plan, window: whole ? null : axis.shown, event: selection.event, gap: selection.gap };
+  }
+  /** Shows what the address names: view, plan, window of time, selected event. */
   async followAddress(): Promise<void> {
-    const [view, number] = location.hash.slice(1).split("/");
-    this.open(this.panels.some((p) => p.tab.name.toLowerCase() === view) ? view : this.view);
-    await this.choosePlan(Number(number ?? this.page.plans.indexOf(this.plan)));
+    const place = this.address.read();
+    this.open(this.tabs.some((tab) => tab.toLowerCase() === place.view) ? place.view : this.view);
+    await this.choosePlan(place.plan);
+    if (place.window || place.event >= 0) await this.decode();
+    await Promise.all((this.shown.parts ?? []).map(({ view }) => view.ready));
+    const app = this.acting;
+    if (app) {
+      app.axis.show(place.window ?? { from: 0, to: app.axis.end });
+      if (place.event < app.trace!.n) app.selection.select(place.event, place.gap);
+    }
+    this.address.settle();
   }
 }
 

@@ -1,6 +1,6 @@
 // From one event to another: along a track, to another track, through what was found.
 import type { App } from "./app";
-import { reveal } from "./axis";
+import { reveal, zoomTo } from "./axis";
 import { upperBound } from "./trace";
 
 /** Track of the selected event; the first one when there is none. */
@@ -14,6 +14,14 @@ function choose(app: App, event: number) {
   app.selection.select(event);
   app.axis.setNow(trace.start[event]);
   reveal(app.axis, trace.start[event], trace.busyEnd[event]);
+}
+
+/** Selects an event and comes close to it; `until`: what it is shown together with goes on to there. */
+export function jumpTo(app: App, event: number, until = app.trace!.busyEnd[event]): void {
+  const { start, busyEnd } = app.trace!;
+  app.selection.select(event);
+  app.axis.setNow(start[event]);
+  zoomTo(app.axis, start[event], Math.max(until, busyEnd[event]));
 }
 
 /** The event that a track is busy with at a time, or the next one, or its last. */

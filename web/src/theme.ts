@@ -125,12 +125,13 @@ interface Square {
   pattern: CanvasPattern | null; // made when it is first asked for
 }
 export const SIDE = 8;
+const WAIT_INK = 0.34; // of the colour of a wait: work shall be seen first
 
 function fillOfWait(wait: Wait): Fill {
   const { panel, waits } = theme();
   const mark = ({ data: "hatch", credit: "dots", port: "poles", row: "bars", idle: null } as const)[wait];
   if (!mark) return { ground: waits[wait], mark, ink: "" };
-  return { ground: mix(panel, waits[wait], 0.13), mark, ink: mix(panel, waits[wait], 0.6) };
+  return { ground: mix(panel, waits[wait], 0.05), mark, ink: mix(panel, waits[wait], WAIT_INK) };
 }
 
 function fillOfOperand(hue: number, form: Form): Fill {
@@ -153,7 +154,7 @@ function drawMark(c: CanvasRenderingContext2D, mark: Fill["mark"]) {
     c.fillRect(1, 0, 1, 8);
     c.fillRect(5, 0, 1, 8);
   } else if (mark === "hatch") {
-    c.lineWidth = 1.6;
+    c.lineWidth = 1.2;
     c.beginPath();
     for (const x of [-8, 0, 8]) c.moveTo(x - 1, 9), c.lineTo(x + 9, -1);
     c.stroke();

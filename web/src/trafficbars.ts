@@ -1,8 +1,8 @@
 // Bars of what crosses each link per operand: what must, what comes again, and partial sums.
 import { fitting, group, groupBy, hatch, operandColour, picture, shape, textWidth, units, write } from "./chart";
-import { digits } from "./dom";
 import { causes, type Flow } from "./flow";
 import type { LinkDoc } from "./format";
+import { digits } from "./numbers";
 
 const ROW = 22;
 const BAR = 14;

@@ -1,4 +1,5 @@
 /* src/report/data/network_json.c - a planned network as one document: docs/json.md. */
+#include "report/data/losses_json.h"
 #include "report/facts/network_row.h"
 #include "report/report.h"
 #include "report/text/remedy.h"
@@ -32,8 +33,9 @@ static void put_spaces(unsigned spaces, tw_json *j)
     tw_json_close(j);
 }
 
-static void put_totals(const tw_network_plan *plan, tw_json *j)
+static tw_status put_totals(const tw_network_plan *plan, tw_arena *scratch, tw_json *j)
 {
+    tw_losses losses;
     const tw_network_totals *t = &plan->totals;
     tw_json_key(j, "totals");
     tw_json_open(j, '{');
@@ -47,7 +49,13 @@ static void put_totals(const tw_network_plan *plan, tw_json *j)
     tw_json_key_int(j, "proven_layers", t->n_proven);
     tw_json_key_int(j, "layers_within_1_percent", t->n_close);
     tw_json_key_int(j, "layers_out_of_budget", t->n_ran_out);
+    if (t->n_planned > 0) {
+        TW_TRY(tw_losses_of_network(plan, scratch, &losses));
+        tw_json_key(j, "losses");
+        TW_TRY(tw_losses_json(&losses, scratch, j));
+    }
     tw_json_close(j);
+    return TW_OK;
 }
 
 static void put_lists(const tw_network *net, tw_json *j)
@@ -120,7 +128,7 @@ static void put_memories(const tw_plan *plan, tw_json *j)
     tw_json_close(j);
 }
 
-static void put_costs(const tw_network_row *row, tw_json *j)
+static tw_status put_costs(const tw_network_row *row, tw_arena *scratch, tw_json *j)
 {
     tw_json_key_int(j, "cycles", row->cycles);
     if (row->gap >= 0) {
@@ -136,6 +144,7 @@ static void put_costs(const tw_network_row *row, tw_json *j)
     tw_json_key_string(j, "bottleneck", row->bottleneck);
     tw_json_key_int(j, "instructions", row->plan->sum.instructions);
     put_memories(row->plan, j);
+    return tw_plan_losses_json(row->plan, scratch, j);
 }
 
 static void put_verdict(const tw_step_verdict *v, tw_json *j)
@@ -151,7 +160,8 @@ static void put_verdict(const tw_step_verdict *v, tw_json *j)
     tw_json_close(j);
 }
 
-static void put_step(const tw_network_plan *plan, int s, const tw_step_verdict *v, tw_json *j)
+static tw_status put_step(const tw_network_plan *plan, int s, const tw_step_verdict *v, tw_arena *scratch,
+                          tw_json *j)
 {
     static const char *const kind[] = {"tiled", "host", "unknown"};
     tw_network_row row = tw_network_row_of(plan, s);
@@ -168,20 +178,23 @@ static void put_step(const tw_network_plan *plan, int s, const tw_step_verdict *
     }
     if (row.step->from.in_branch) tw_json_key_bool(j, "in_branch", true);
     if (row.plan)
-        put_costs(&row, j);
+        TW_TRY(put_costs(&row, scratch, j));
     else
         tw_json_key_string(j, "why", row.reason);
     if (v) put_verdict(v, j);
     tw_json_close(j);
+    return TW_OK;
 }
 
-static void put_steps(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_json *j)
+static tw_status put_steps(const tw_network_plan *plan, const tw_network_verdict *verdict, tw_arena *scratch,
+                           tw_json *j)
 {
     tw_json_key(j, "steps");
     tw_json_open(j, '[');
     for (int s = 0; s < plan->network->lowered->graph.n_ops; s++)
-        put_step(plan, s, verdict ? &verdict->step[s] : NULL, j);
+        TW_TRY(put_step(plan, s, verdict ? &verdict->step[s] : NULL, scratch, j));
     tw_json_close(j);
+    return TW_OK;
 }
 
 /* ---- tensors ---- */
@@ -244,18 +257,28 @@ static void put_remedies(const tw_network_plan *plan, const tw_network_document 
     tw_json_close(j);
 }
 
+static tw_status put_document(const tw_network_plan *plan, const tw_network_document *document, tw_arena *scratch,
+                              tw_json *j)
+{
+    tw_json_open(j, '{');
+    put_head(plan, j);
+    TW_TRY(put_totals(plan, scratch, j));
+    put_lists(plan->network, j);
+    TW_TRY(put_steps(plan, document->verdict, scratch, j));
+    put_memory(&plan->memory, j);
+    put_remedies(plan, document, j);
+    tw_json_close(j);
+    tw_json_end(j);
+    return TW_OK;
+}
+
 tw_status tw_report_network_json(const tw_network_plan *plan, const tw_network_document *document, tw_diag *diag,
                                  FILE *out)
 {
     tw_json j = {.out = out, .pretty = true};
-    tw_json_open(&j, '{');
-    put_head(plan, &j);
-    put_totals(plan, &j);
-    put_lists(plan->network, &j);
-    put_steps(plan, document->verdict, &j);
-    put_memory(&plan->memory, &j);
-    put_remedies(plan, document, &j);
-    tw_json_close(&j);
-    tw_json_end(&j);
+    tw_arena *scratch = tw_arena_new();
+    tw_status status = scratch ? put_document(plan, document, scratch, &j) : TW_ERR_NOMEM;
+    tw_arena_free(scratch);
+    TW_TRY(status);
     return fflush(out) != 0 || ferror(out) ? tw_diag_io(diag, (tw_loc){0}, "cannot write the document") : TW_OK;
 }

@@ -6,6 +6,7 @@
 #include "report/data/async_json.h"
 #include "report/data/head.h"
 #include "report/data/joint_json.h"
+#include "report/data/losses_json.h"
 #include "report/facts/bound.h"
 #include "report/facts/cuts.h"
 #include "report/facts/jointfacts.h"
@@ -84,14 +85,32 @@ static void write_bound(tw_json *j, const tw_op_plan *plan, const time_use *w)
     tw_json_close(j);
 }
 
+/* What the machine file says of an engine: where it works, and what it does at best. */
+static void write_engine(tw_json *j, const tw_machine *machine, const tw_engine *engine)
+{
+    bool moves = engine->kind == TW_MOVES;
+    double rate = tw_cost_rate(&engine->cost);
+    tw_json_key_string(j, "name", engine->name);
+    tw_json_key_string(j, "kind", moves ? "moves" : engine->kind == TW_ADDS ? "adds" : "computes");
+    tw_json_key_string(j, "outer", moves ? machine->memory[engine->outer].name : NULL);
+    tw_json_key_string(j, "memory", machine->memory[engine->memory].name);
+    tw_json_key_int(j, "count", tw_max(engine->count, 1));
+    tw_json_key(j, "rate");
+    if (rate > 0)
+        tw_json_number(j, rate);
+    else
+        tw_json_null(j);
+}
+
 static void write_engines(tw_json *j, const tw_op_plan *plan, const time_use *w)
 {
+    const tw_machine *machine = plan->program.machine;
     tw_json_key(j, "engines");
     tw_json_open(j, '[');
-    for (int e = 0; e < plan->program.machine->n_engines; e++) {
+    for (int e = 0; e < machine->n_engines; e++) {
         const tw_engine_use *use = &plan->timeline.engine[e];
         tw_json_open_line(j, '{');
-        tw_json_key_string(j, "name", plan->program.machine->engine[e].name);
+        write_engine(j, machine, &machine->engine[e]);
         tw_json_key_int(j, "loads", use->loads);
         tw_json_key_int(j, "load_units", use->load_units);
         tw_json_key_int(j, "stores", use->stores);
@@ -100,6 +119,27 @@ static void write_engines(tw_json *j, const tw_op_plan *plan, const time_use *w)
         tw_json_key_int(j, "busy_cycles", use->busy_cycles);
         tw_json_key_int(j, "active_cycles", w->active[e]);
         tw_json_key_int(j, "awaited_cycles", w->awaited[e]);
+        tw_json_close(j);
+    }
+    tw_json_close(j);
+}
+
+static void write_operands(tw_json *j, const tw_model *model, const tw_op *op)
+{
+    tw_json_key(j, "operands");
+    tw_json_open(j, '[');
+    for (int o = 0; o < op->n_operands; o++) {
+        const tw_operand *operand = &op->operand[o];
+        const tw_tensor *tensor = &model->tensor[operand->tensor];
+        tw_json_open_line(j, '{');
+        tw_json_key_string(j, "name", operand->name);
+        tw_json_key_string(j, "tensor", tensor->name);
+        tw_json_key_string(j, "dtype", tw_dtype_name(tensor->dtype));
+        tw_json_key_bool(j, "output", o == tw_op_output(op));
+        tw_json_key(j, "shape");
+        tw_json_open_line(j, '[');
+        for (int a = 0; a < operand->n_axes; a++) tw_json_int(j, operand->axis[a].extent);
+        tw_json_close(j);
         tw_json_close(j);
     }
     tw_json_close(j);
@@ -398,8 +438,13 @@ static tw_status write_op(tw_json *j, const tw_plan *all, int op, const tw_verdi
     tw_json_open(j, '{');
     tw_json_key_string(j, "name", plan->program.op->name);
     tw_json_loops(j, plan->program.op);
+    write_operands(j, all->model, plan->program.op);
     write_summary(j, &plan->timeline.sum, has_waits);
     write_bound(j, plan, &w);
+    tw_losses losses;
+    TW_TRY(tw_losses_of_op(plan, scratch, &losses));
+    tw_json_key(j, "losses");
+    TW_TRY(tw_losses_json(&losses, scratch, j));
     write_engines(j, plan, &w);
     write_links(j, plan);
     write_memories(j, plan, &w);
@@ -436,6 +481,7 @@ tw_status tw_report_json(const tw_plan *plan, const tw_verdict *const *verdict, 
     tw_json j = {.out = out, .pretty = true};
     tw_json_open(&j, '{');
     write_head(&j, plan);
+    TW_TRY(tw_plan_losses_json(plan, scratch, &j));
     tw_json_key(&j, "ops");
     tw_json_open(&j, '[');
     for (int i = 0; i < plan->model->n_ops; i++) {

@@ -1,16 +1,18 @@
 // Two plans side by side: which is better, all their numbers, their mappings, and both in time on one axis.
 import type { App, Listener, MakeView, Selection, View } from "../app";
 import { TimeAxis } from "../axis";
-import { details, digits, el, liveTable, percent, table, type Table } from "../dom";
+import { details, el, liveTable, table, type Table } from "../dom";
 import { differencesOf, faultOf, isNetwork, modelOf, remarksOf, verdictWord, type Difference, type Doc } from "../docvalues";
-import type { PlanData, PlanDoc } from "../format";
-import { energyText, shortName, type Step } from "../networkdoc";
+import type { LossesDoc, PlanData, PlanDoc } from "../format";
+import { shortName, type Step } from "../networkdoc";
 import { Progress, shareText } from "../progress";
 import { traceOfRows } from "../rows";
 import { RunStrip } from "../runstrip";
 import { TileSelection } from "../selection";
 import type { Trace } from "../trace";
+import { waterfall } from "../waterfall";
 import { gantt } from "./gantt";
+import { digits, duration, energyText, percent } from "../numbers";
 import "./compare.css";
 
 const MOST_ROWS = 1500;
@@ -28,6 +30,7 @@ class CompareView implements View {
   private readonly body = el("div");
   private parts: { draw(): void }[] = [];
   private waiting = 0;
+  acting: App | null = null; // what keys move: both timelines share an axis
 
   constructor(
     host: HTMLElement,
@@ -109,17 +112,36 @@ class CompareView implements View {
     const fault = [a, b].map((side) => faultOf(side.doc)).find(Boolean);
     if (fault) return this.refuse(fault);
     const differences = differencesOf(a.doc, b.doc);
+    this.acting = null;
     const networks = [a, b].filter((side) => isNetwork(side.doc)).length;
     this.parts = [];
     this.body.replaceChildren(
       ...remarks(a.doc, b.doc, differences),
       this.headline(differences),
       el("div", { class: "sides" }, sides.map((side, i) => sideCard(side, i, differences))),
+      ...this.waterfalls(sides),
       ...(networks === 2 ? [this.steps(a, b)] : []),
       ...(networks === 0 ? [mappings(a.doc, b.doc), ...this.timelines(sides)] : []),
       new Numbers(differences).element,
     );
     this.redraw();
+  }
+
+  /** Where the time of each goes, on one scale. */
+  private waterfalls(sides: [Side, Side]): HTMLElement[] {
+    const all = sides.map((side) => lossesOf(side.doc));
+    if (!all[0] || !all[1]) return [];
+    const longest = Math.max(all[0].cycles, all[1].cycles);
+    const cards = all.map((losses, i) => {
+      const host = el("div", { class: "figure" });
+      let drawn = 0;
+      const draw = () => {
+        if (host.clientWidth && host.clientWidth !== drawn) host.replaceChildren(waterfall(losses!, (drawn = host.clientWidth), null, longest));
+      };
+      this.parts.push({ draw });
+      return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [el("h3", { class: "side" }, [badge(i), "Where the time goes"]), host]);
+    });
+    return [el("div", { class: "sides", "data-part": "losses" }, cards)];
   }
 
   private refuse(fault: string) {
@@ -165,9 +187,14 @@ class CompareView implements View {
   private timeline(side: Side, i: number, axis: TimeAxis): HTMLElement {
     const { trace } = side;
     const host = el("div", { class: "view" });
-    const title = el("h2", { class: "side" }, [badge(i), `Timeline of ${side.name}`]);
+    const length = trace ? `: ${digits(trace.head.end)} cycles` : "";
+    const title = el("h2", { class: "side" }, [badge(i), `Timeline of ${side.name}${length}`]);
     const remark = !trace && el("p", { class: "muted" }, ["This file holds no events that can be shown."]);
-    if (trace) this.parts.push(gantt(host, this.appOf(side, trace, axis)));
+    if (trace) {
+      const app = this.appOf(side, trace, axis);
+      this.acting ??= app;
+      this.parts.push(gantt(host, app));
+    }
     return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [title, remark, host]);
   }
 
@@ -187,6 +214,7 @@ class CompareView implements View {
       choosePlan: (number: number) => app.choosePlan(number),
       sees: (element: Element) => app.sees(element),
       onResize: (listener: Listener) => app.onResize(listener),
+      redraw: () => this.redraw(),
     };
   }
 }
@@ -240,6 +268,14 @@ function sentence(d: Difference, what: string, show: (x: number) => string): HTM
   return el("span", {}, [el("b", { class: d.better > 0 ? "good" : "bad" }, [text]), numbers]);
 }
 
+/** Where the time goes; null: there is no plan, or the document is an older one. */
+function lossesOf(doc: Doc): LossesDoc | null {
+  return (isNetwork(doc) ? doc.totals?.losses : doc.losses) ?? null;
+}
+
+/** Where the bounds of a plan stand: what one side has, both show. */
+const BOUNDS: Record<string, string> = { bound: "search.bound", busiest: "bound.cycles" };
+
 function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
   const { doc } = side;
   const network = isNetwork(doc);
@@ -247,23 +283,25 @@ function sideCard(side: Side, i: number, all: Difference[]): HTMLElement {
     const found = all.find((d) => d.key === key);
     return (i ? found?.b : found?.a)?.value ?? null;
   };
-  const bound = network ? value("bound") : (value("search.bound") ?? value("bound.cycles"));
   const cycles = value("cycles");
-  const known = typeof bound === "number" && typeof cycles === "number" && cycles > 0 && bound > 0;
-  const above = known ? cycles / bound - 1 : null;
+  const clock = (doc.machine.clock_mhz as number | null | undefined) ?? null;
+  const losses = lossesOf(doc);
   const verdict = network ? "network" : verdictWord(doc);
   const facts: [string, string, string | number | null][] = [
     ["cycles", "cycles", cycles],
-    ["bound", network || value("search.bound") !== null ? "proven bound" : "busiest engine", bound],
-    ["above", "above it", above],
+    ["time", "time", clock && typeof cycles === "number" ? cycles : null],
+    ["of_peak", "of peak", losses?.has_peak ? losses.peak / losses.cycles : null],
+    ["busiest", "busiest engine needs", network ? null : value("bound.cycles")],
+    ["bound", "proven bound", network ? value("bound") : value("search.bound")],
     ["energy_fj", "energy", value("energy_fj")],
-    ["bottleneck", "bottleneck", value("bottleneck")],
+    ["bottleneck", "bound by", value("bottleneck")],
   ];
   const show = (key: string, x: string | number) =>
-    typeof x === "string" ? x : key === "gap" ? percent(x, 2) : key === "energy_fj" ? energyText(x) : digits(x);
+    typeof x === "string" ? x : key === "time" ? duration(x, clock!) : key === "of_peak" ? percent(x) : key === "energy_fj" ? energyText(x) : digits(x);
+  const both = (key: string) => ["bound", "busiest"].includes(key) && all.some((d) => d.key === BOUNDS[key] && (d.a || d.b));
   const list = facts
-    .filter(([key, , x]) => x !== null && (x !== 0 || key === "gap"))
-    .map(([key, title, x]) => ({ key, title, value: x, show: show(key, x!) }));
+    .filter(([key, , x]) => both(key) || (x !== null && x !== 0))
+    .map(([key, title, x]) => ({ key, title, value: x, show: x === null ? "none" : show(key, x) }));
   const mark = el("span", { class: "badge", "data-badge": verdict }, [verdict]);
   return el("section", { class: "card", "data-side": LETTERS[i].toLowerCase() }, [
     el("h2", { class: "side" }, [badge(i), `${shortModel(doc)} on ${doc.machine.name}`, mark]),

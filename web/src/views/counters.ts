@@ -3,7 +3,8 @@
 import type { App, MakeView, View, Window } from "../app";
 import { timeScale, type TimeScale } from "../axis";
 import { countsOf, type Counts } from "../counts";
-import { amount, digits, el, liveTable, percent, type Table } from "../dom";
+import { el, liveTable, type Table } from "../dom";
+import { amount, digits, percent } from "../numbers";
 import { Raster } from "../raster";
 import { columns, type Range, type Steps } from "../series";
 import { Sheet, type Note } from "../sheet";

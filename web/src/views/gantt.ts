@@ -1,20 +1,26 @@
 // The timeline: a row per track, colours per operand, gaps by the reason for waiting, the way of the selected tile.
 import type { App, MakeView, View, Window } from "../app";
 import { drawMeasure, drawRuler, fit, RULER_HEIGHT, timeScale, zoom, type TimeScale } from "../axis";
-import { details, digits, duration, el, liveTable, percent, type Table } from "../dom";
-import { cyclesText, eventFacts, gapFacts } from "../eventtext";
+import { details, el, liveTable, type Table } from "../dom";
+import { causeFact, cyclesText, eventFacts, gapFacts } from "../eventtext";
 import { legendItems } from "../legend";
 import { Minimap } from "../minimap";
 import { REASONS, TrackMix } from "../mix";
+import { shortName } from "../networkdoc";
+import { digits, duration, percent } from "../numbers";
 import { drawSelection } from "../overlay";
 import { Painter, TAIL, type Row } from "../painter";
 import { Sheet } from "../sheet";
-import { showPath, step } from "../step";
+import { jumpTo, showPath, step } from "../step";
 import { theme, type Wait } from "../theme";
 import { upperBound, type Trace } from "../trace";
 
 const OPERATORS = 15; // pixels, for their names
 const TABLE_PAUSE = 200; // milliseconds
+const ROW_APART = TAIL + 2; // pixels
+const LOWEST_ROW = 9;
+const HIGHEST_ROW = 46;
+const AROUND_ROWS = 330; // pixels of the window that the head, the strip, the legend and the details take
 
 interface Spent {
   track: string;
@@ -39,7 +45,8 @@ class Gantt implements View {
   private readonly painter: Painter;
   private readonly table: Table<Spent>;
   private rows: Row[] = [];
-  private shownEvent = -2; // whose details stand in the list
+  private shownFacts: unknown[] = []; // what the details in the list are about
+  private readonly criticalButton: HTMLButtonElement;
   private hovered = -1;
   private hoveredIn: Window | null = null; // what was shown then
   private tableTimer = 0;
@@ -55,6 +62,9 @@ class Gantt implements View {
     this.minimap = new Minimap(app, this.mixes);
     this.input = this.searchField();
     this.table = this.windowTable();
+    const toggle = () => app.selection.showCritical(!app.selection.critical);
+    const name = "the chain of events that makes the run as long as it is (key c)";
+    this.criticalButton = el("button", { type: "button", title: name, "aria-pressed": "false", onclick: toggle }, ["Critical path"]);
     this.drawing.append(this.minimap.canvas, this.sheet.element);
     if (!this.trace.head.complete) host.append(this.shortened());
     host.append(
@@ -82,10 +92,11 @@ class Gantt implements View {
       button("›", "next found", () => step(this.app, 1)),
       this.count,
       this.measure,
-      el("span", { class: "push" }),
-      button("+", "closer", () => zoom(axis, 0.5, middle())),
-      button("−", "farther", () => zoom(axis, 2, middle())),
-      button("All", "show everything", () => fit(axis)),
+      el("span", { class: "muted push hint" }, ["ctrl + wheel zooms, drag pans"]),
+      this.criticalButton,
+      button("+", "zoom in", () => zoom(axis, 0.5, middle())),
+      button("−", "zoom out", () => zoom(axis, 2, middle())),
+      button("All", "zoom out to the whole run", () => fit(axis)),
       button("Tile", "show the whole way of the selected tile", () => showPath(this.app)),
     ]);
   }
@@ -153,7 +164,7 @@ class Gantt implements View {
   private attachPointer() {
     const { canvas, dragged } = this.sheet;
     canvas.addEventListener("click", (event) => {
-      if (!dragged() && !event.altKey && !event.shiftKey) this.app.selection.select(this.eventAt(event.offsetX, event.offsetY));
+      if (!dragged() && !event.altKey && !event.shiftKey) this.selectAt(event.offsetX, event.offsetY);
     });
     canvas.addEventListener("pointermove", (event) => this.hover(event));
     canvas.addEventListener("pointerleave", () => this.hideTip());
@@ -173,8 +184,21 @@ class Gantt implements View {
     return { event: near === undefined ? -1 : events[near], next: p < events.length ? events[p] : -1 };
   }
 
-  private eventAt(x: number, y: number): number {
-    return this.lookAt(x, y).event;
+  /** Selects the event at a place, or the gap. */
+  private selectAt(x: number, y: number) {
+    const { event, next } = this.lookAt(x, y);
+    const cycle = timeScale(this.app.axis, this.sheet.canvas.clientWidth).cycleOf(x);
+    const named = this.operatorNamed(x, y, cycle);
+    if (named >= 0) return this.app.openOperator!(named);
+    const inGap = event < 0 && next >= 0 && cycle >= this.trace.start[next] - this.trace.gap[next];
+    this.app.selection.select(inGap ? next : event, inGap);
+  }
+
+  /** The operator whose name stands at a place and leads to its plan, -1: none. */
+  private operatorNamed(x: number, y: number, cycle: number): number {
+    if (!this.app.openOperator || !this.inTurn || y < RULER_HEIGHT || y >= RULER_HEIGHT + OPERATORS) return -1;
+    if (x < timeScale(this.app.axis, this.sheet.canvas.clientWidth).left) return -1;
+    return this.trace.head.ops.findIndex((op) => cycle >= op.start && cycle < op.start + op.cycles);
   }
 
   private hover(pointer: PointerEvent) {
@@ -215,7 +239,8 @@ class Gantt implements View {
     this.minimap.draw(width);
     const picture = this.sheet.picture(width, height, axis.cursors);
     if (picture) this.drawPicture(picture.c, s, width, height);
-    const chosen = selection.event >= 0 || selection.found.length ? `${selection.event} ${selection.text}` : "";
+    const { event, gap, critical, found, text } = selection;
+    const chosen = event >= 0 || found.length || critical ? [event, gap, critical !== null, text].join() : "";
     const over = this.sheet.overlay(chosen);
     if (over) drawSelection(over, s, this.trace, this.rows, selection);
     this.sheet.mark(RULER_HEIGHT, height);
@@ -229,17 +254,19 @@ class Gantt implements View {
     this.painter.write();
     this.drawNames(c, s);
     this.drawOperators(c, s, height);
+    this.drawEnd(c, s, height);
     drawRuler(c, this.app, width);
     drawMeasure(c, this.app, width);
     this.tableTimer ||= window.setTimeout(() => this.fillTable(), TABLE_PAUSE);
   }
 
-  /** Rows get lower as they get more; returns where the first begins. */
+  /** Rows share the height that the window has for them; returns where the first begins. */
   private layOut(): number {
     const n = this.trace.tracks.length;
-    const height = n <= 6 ? 30 : n <= 12 ? 24 : n <= 24 ? 18 : n <= 48 ? 12 : 9;
+    const room = (window.innerHeight - AROUND_ROWS) / Math.max(1, n) - ROW_APART;
+    const height = Math.round(Math.min(HIGHEST_ROW, Math.max(n > 24 ? LOWEST_ROW : 2 * LOWEST_ROW, room)));
     const top = RULER_HEIGHT + (this.inTurn ? OPERATORS : 0);
-    this.rows = Array.from({ length: n }, (_, track) => ({ track, y: top + track * (height + TAIL + 2), height }));
+    this.rows = Array.from({ length: n }, (_, track) => ({ track, y: top + track * (height + ROW_APART), height }));
     return top;
   }
 
@@ -264,6 +291,26 @@ class Gantt implements View {
       c.fillStyle = theme().text;
       const room = s.left - 18 - c.measureText(share).width;
       c.fillText(cutTo(c, this.trace.head.tracks[track].name, room), 8, y + height / 2);
+    }
+  }
+
+  /** On an axis that another plan is longer on: where this one ends. */
+  private drawEnd(c: CanvasRenderingContext2D, s: TimeScale, height: number) {
+    const { end } = this.trace.head;
+    const x = s.xOf(end);
+    if (end >= this.app.axis.end || x > s.right) return;
+    const left = Math.max(s.left, x);
+    c.fillStyle = theme().back;
+    c.fillRect(left, RULER_HEIGHT, s.right - left, height - RULER_HEIGHT);
+    c.fillStyle = theme().text;
+    if (x >= s.left) c.fillRect(Math.round(x), RULER_HEIGHT, 2, height - RULER_HEIGHT);
+    const text = `ends at ${digits(end)}`;
+    c.font = "11px system-ui, sans-serif";
+    c.textBaseline = "middle";
+    const room = s.right - left - 8;
+    if (c.measureText(text).width <= room) {
+      c.textAlign = "left";
+      c.fillText(text, left + 6, RULER_HEIGHT + 12);
     }
   }
 
@@ -293,16 +340,37 @@ class Gantt implements View {
     tell(this.count, !selection.text ? "" : at >= 0 ? `${digits(at + 1)} of ${found}` : found, selection.found.length);
     if (document.activeElement !== this.input && this.input.value.trim() !== selection.text) this.input.value = selection.text;
     this.tellMeasure(axis.cursors);
-    if (selection.event === this.shownEvent) return;
-    this.shownEvent = selection.event;
+    const about = [selection.event, selection.gap, selection.critical];
+    if (about.every((part, i) => part === this.shownFacts[i]) && this.shownFacts.length) return;
+    this.shownFacts = about;
+    this.criticalButton.setAttribute("aria-pressed", String(selection.critical !== null));
     this.facts.replaceChildren(...this.selectedFacts());
   }
 
   private selectedFacts(): (Node | string)[] {
-    const { event, path } = this.app.selection;
-    if (event < 0) return [el("div", { class: "muted" }, ["Nothing is selected: click on an event, or press Enter, to follow its tile through all levels."])];
+    const { event, path, gap, cause, critical } = this.app.selection;
+    if (event < 0 && critical) return details(this.criticalFacts(critical));
+    if (event < 0)
+      return [el("div", { class: "muted" }, ["Nothing is selected: click on an event to follow its tile through all memories, on a gap to see what it waited for."])];
+    const why = causeFact(this.trace, event, cause, () => jumpTo(this.app, cause, this.trace.start[event]));
+    if (gap) return details([...gapFacts(this.trace, event), ...why]);
     const way = { key: "path", title: "on its way", value: path.length, show: `${digits(path.length)} events` };
-    return details([...eventFacts(this.trace, event), way]);
+    return details([...eventFacts(this.trace, event), ...why, way]);
+  }
+
+  /** Cycles of each engine on the critical path: up to where the next event takes over. */
+  private criticalFacts(path: Uint32Array) {
+    const { start, end, busyEnd, head } = this.trace;
+    const spent = new Map<string, number>();
+    path.forEach((e, i) => {
+      const over = i + 1 < path.length ? start[path[i + 1]] : Math.max(end[e], busyEnd[e]);
+      const name = head.tracks[this.trace.kindOf(e).track].name;
+      spent.set(name, (spent.get(name) ?? 0) + over - start[e]);
+    });
+    const all = { key: "critical", title: "critical path", value: path.length, show: `${digits(path.length)} events` };
+    const share = (cycles: number) => `${digits(cycles)} cycles (${percent(cycles / this.app.axis.end)})`;
+    const engines = [...spent].sort((a, b) => b[1] - a[1]);
+    return [all, ...engines.map(([name, value]) => ({ key: `critical.${name}`, title: name, value, show: share(value) }))];
   }
 
   private tellMeasure([a, b]: [number | null, number | null]) {
@@ -338,13 +406,11 @@ function tell(element: HTMLElement, text: string, value: number | string) {
   element.dataset.value = String(value);
 }
 
-/** A text that fits; a number at its end tells things apart and stays. */
+/** A text that fits: the middle is left out, a number at its end tells things apart and stays. */
 function cutTo(c: CanvasRenderingContext2D, text: string, room: number): string {
-  if (c.measureText(text).width <= room) return text;
-  const tail = "…" + (/ \d+$/.exec(text)?.[0] ?? "");
-  let n = text.length - tail.length;
-  while (n > 0 && c.measureText(text.slice(0, n) + tail).width > room) n--;
-  return n > 0 ? text.slice(0, n) + tail : "";
+  let short = text;
+  for (let n = text.length; n > 2 && c.measureText(short).width > room; ) short = shortName(text, --n);
+  return c.measureText(short).width <= room ? short : "";
 }
 
 export const gantt: MakeView = (host, app) => new Gantt(host, app);

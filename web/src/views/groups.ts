@@ -1,8 +1,9 @@
 // A plan of groups at a glance: how long and why, then groups and their operators along time, engines, ports, memories, holds.
 import "./overview.css";
 import type { MakeView } from "../app";
-import { amount, digits, el, percent, table, type Column } from "../dom";
+import { el, table, type Column } from "../dom";
 import type { GroupEngineDoc, HoldDoc, PlanDoc } from "../format";
+import { amount, digits, percent } from "../numbers";
 import { operandColor } from "../theme";
 import { bar, cardRow, energyCard, timeCard, type Card } from "./overview";
 

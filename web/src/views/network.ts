@@ -1,11 +1,14 @@
 // A network: what was left out, its steps and what each costs, cores side by side, what was fused, tensors in memory.
 import type { App, MakeView, View } from "../app";
-import { bytes, details, digits, el, liveTable, percent, table, type Column, type Table } from "../dom";
+import { details, el, liveTable, table, type Column, type Table } from "../dom";
 import type { PlanData } from "../format";
 import { coreTable, CostHeat } from "../heat";
 import { LifetimeMap } from "../lifetimes";
-import { energyText, shortName, verdictOf, type Costs, type Network, type Place, type Step, type Tensors } from "../networkdoc";
+import { briefNames, shortName, verdictOf, type Costs, type Network, type Place, type Step, type Tensors } from "../networkdoc";
+import { amount, bytes, digits, duration, energyText, percent, rate } from "../numbers";
 import { RunStrip } from "../runstrip";
+import { cardRow, clockOf, lossesFigure, peakCard, type Card } from "./overview";
+import { lossKey, lossStrip } from "../waterfall";
 import "./network.css";
 
 const MOST_REFUSED = 8; // that are listed at the top
@@ -13,17 +16,27 @@ const MOST_REFUSED = 8; // that are listed at the top
 interface Row extends Step {
   number: number;
   share: number | null;
+  perCycle: number | null; // units over the outermost link
+}
+
+/** Units that a step moves over the outermost link. */
+function outerUnits(step: Step): number {
+  return step.memories?.[0]?.moved ?? 0;
 }
 
 class NetworkView implements View {
   private readonly net: Network;
   private readonly costs: Costs | null;
+  private readonly clock: number | null; // MHz
+  private readonly names: Map<string, string>;
   private readonly rows: Row[];
   private readonly strip: RunStrip;
   private readonly steps: Table<Row>;
   private readonly heat: CostHeat | null;
   private readonly map: LifetimeMap | null;
   private readonly count = el("output", { "data-found": true });
+  private waterfall: ReturnType<typeof lossesFigure>["figure"] | null = null;
+  private drawn = 0; // width of the waterfall
   private filter = "";
 
   constructor(
@@ -32,14 +45,16 @@ class NetworkView implements View {
   ) {
     this.net = app.page.network as unknown as Network;
     this.costs = app.page.costs as unknown as Costs | null;
+    this.clock = clockOf(app.page.plans[0]);
+    this.names = briefNames(this.net.steps.map((step) => step.name));
     const total = Math.max(1, this.net.totals.cycles);
     this.rows = this.net.steps.map((step, number) => {
       const share = step.cycles === undefined ? null : step.cycles / total;
-      return { ...step, number, share };
+      return { ...step, number, share, perCycle: step.cycles ? outerUnits(step) / step.cycles : null };
     });
     this.strip = new RunStrip(this.net.steps, (step) => this.open(step));
     this.steps = liveTable(this.stepColumns(), { name: "steps", row: (row) => this.rowAttributes(row) });
-    this.heat = this.costs?.cores.length ? new CostHeat(this.costs, (step) => this.open(step)) : null;
+    this.heat = this.costs && this.costs.cores.length > 1 ? new CostHeat(this.costs, (step) => this.open(step)) : null;
     const { tensors, steps, machine } = this.net;
     this.map = tensors?.places.length ? new LifetimeMap(tensors, steps, machine.unit) : null;
     host.classList.add("network");
@@ -50,6 +65,8 @@ class NetworkView implements View {
   }
 
   draw(): void {
+    const width = this.waterfall?.host.clientWidth ?? 0;
+    if (this.waterfall && width && width !== this.drawn) this.waterfall.host.replaceChildren(this.waterfall.draw((this.drawn = width))!);
     this.strip.draw();
     this.map?.draw();
   }
@@ -130,35 +147,62 @@ class NetworkView implements View {
   // ---- totals ----
 
   private figures(): HTMLElement {
-    const { totals: t, macs, tensors, steps } = this.net;
-    const layers = new Set(steps.filter((s) => s.cycles !== undefined).map((s) => s.layer)).size;
-    const gap = percent((t.cycles - t.bound) / Math.max(1, t.cycles), 2);
-    const entry = (key: string, title: string, value: number, show?: string) => ({ key, title, value, show });
-    const of = (x: number, all: number) => `${digits(x)} of ${digits(all)}`;
-    const entries = [
-      entry("cycles", "cycles, steps one after the other", t.cycles),
-      entry("bound", `no mapping${t.bound_spaces?.length ? ` in ${t.bound_spaces.join(", ")}` : ""} takes fewer`, t.bound, t.bound ? `${digits(t.bound)} (gap ${gap})` : "not searched"),
-      entry("planned_steps", "steps with a plan", t.planned_steps, of(t.planned_steps, steps.length)),
-      entry("proven_layers", "different layers proven", t.proven_layers, of(t.proven_layers, layers)),
-      entry("layers_within_1_percent", "within 1 % of the bound", t.layers_within_1_percent, of(t.layers_within_1_percent, layers)),
-      entry("macs", "multiply-adds", macs),
+    const { totals: t, tensors } = this.net;
+    const cards: (Card | null)[] = [
+      this.timeCard(),
+      peakCard(t.losses),
+      this.boundCard(),
+      this.planCard(),
+      t.energy_fj ? { key: "energy_fj", title: "energy", value: t.energy_fj, show: energyText(t.energy_fj), below: this.perPoint(t.energy_fj) } : null,
+      this.trafficCard(),
+      tensors?.peak_bytes
+        ? { key: "peak_bytes", title: `tensors in ${tensors.memory}`, value: tensors.peak_bytes, show: bytes(tensors.peak_bytes), below: "at once, at most" }
+        : null,
     ];
-    if (t.energy_fj) entries.push(entry("energy_fj", "energy", t.energy_fj, energyText(t.energy_fj)));
-    const peak = tensors?.peak_bytes;
-    if (tensors && peak) entries.push(entry("peak_bytes", `tensors in ${tensors.memory}, peak`, peak, bytes(peak)));
-    return el("dl", { class: "figures", "data-part": "totals" }, details(entries));
+    const row = cardRow(cards.filter((card) => card !== null));
+    row.dataset.part = "totals";
+    return row;
+  }
+  private timeCard(): Card {
+    const { cycles } = this.net.totals;
+    const below = this.clock ? `${digits(cycles)} cycles at ${digits(this.clock)} MHz` : "cycles, steps one after the other";
+    return { key: "cycles", title: "whole network", value: cycles, show: this.clock ? duration(cycles, this.clock) : digits(cycles), below };
+  }
+  private boundCard(): Card {
+    const { bound, cycles, bound_spaces } = this.net.totals;
+    const spaces = bound_spaces?.length ? ` in the space ${bound_spaces.join(", ")}` : "";
+    const below = bound ? `cycles at least${spaces}; search gap ${percent((cycles - bound) / Math.max(1, cycles))}` : "no bound";
+    return { key: "bound", title: "proven bound", value: bound, show: bound ? digits(bound) : "not searched", below };
+  }
+  private planCard(): Card {
+    const { totals: t, steps } = this.net;
+    const layers = new Set(steps.filter((s) => s.cycles !== undefined).map((s) => s.layer)).size;
+    const below = `${digits(t.proven_layers)} of ${digits(layers)} different layers proven, ${digits(t.layers_within_1_percent)} within 1 % of the bound`;
+    return { key: "planned_steps", title: "steps with a plan", value: t.planned_steps, show: `${digits(t.planned_steps)} of ${digits(steps.length)}`, below };
+  }
+  private trafficCard(): Card | null {
+    const { steps, totals, machine } = this.net;
+    const moved = steps.reduce((sum, step) => sum + outerUnits(step), 0);
+    const first = steps.find((step) => step.memories?.length)?.memories![0].memory;
+    if (!moved || !first) return null;
+    const below = `${rate(moved / Math.max(1, totals.cycles))} ${machine.unit}s per cycle on average`;
+    return { key: "outer_units", title: `moved into and out of ${first}`, value: moved, show: amount(moved, machine.unit), below };
+  }
+  private perPoint(energy: number): string {
+    const points = this.net.steps.reduce((sum, step) => sum + (step.cycles === undefined ? 0 : (step.points ?? 0)), 0);
+    return points ? `${energyText(energy / points)} per point` : "";
   }
 
   // ---- parts ----
 
   private parts(): HTMLElement[] {
     const parts = [
-      part("Run", "cycles of the steps in their order; a click opens the plan of a step", this.strip.element),
-      part("Steps", null, this.filterBar(), scroll(this.steps.element)),
+      ...this.losses(),
+      part("Run", "the steps in their order, as wide as their time; a click opens the plan of a step, the tab Run shows what happens inside", this.strip.element),
+      part("Steps", null, this.filterBar(), this.net.totals.losses ? lossKey([this.net.totals.losses]) : null, scroll(this.steps.element)),
     ];
     if (this.heat && this.costs) {
-      const several = this.costs.cores.length > 1 ? [scroll(coreTable(this.costs))] : [];
-      parts.push(part("Costs", "each step on each core; ★ is the fastest", ...several, this.heat.element));
+      parts.push(part("Costs", "each step on each core; ★ is the fastest", scroll(coreTable(this.costs)), this.heat.element));
     }
     const fused = this.fused();
     if (fused) parts.push(fused);
@@ -166,6 +210,15 @@ class NetworkView implements View {
     if (constants) parts.push(constants);
     if (this.map) parts.push(this.tensors());
     return parts;
+  }
+
+  /** Where the time of the whole network goes. */
+  private losses(): HTMLElement[] {
+    const { losses } = this.net.totals;
+    if (!losses) return [];
+    const { card, figure } = lossesFigure("Where the time goes", losses, this.clock);
+    this.waterfall = figure;
+    return [card];
   }
 
   private filterBar(): HTMLElement {
@@ -201,23 +254,32 @@ class NetworkView implements View {
     });
     const largest = this.rows.reduce((most, row) => Math.max(most, row.share ?? 0), 1e-9);
     const proven = (row: Row) => (row.proven === undefined ? null : row.proven ? "yes" : "no");
+    const some = (column: Column<Row>) => this.rows.some((row) => column.value(row) !== null && column.value(row) !== 0);
+    const unit = this.net.machine.unit;
+    const time: Column<Row> = { key: "time", title: "time", value: (row) => row.cycles ?? null, show: (row) => (row.cycles ? duration(row.cycles, this.clock!, 3) : "–") };
+    const share = ({ losses }: Row) => (losses?.has_peak ? losses.peak / losses.cycles : null);
+    const ofPeak: Column<Row> = { key: "of_peak", title: "of peak", hint: "points per cycle, of the compute engine's peak", value: share, show: (row) => (share(row) === null ? "–" : percent(share(row)!)) };
+    const goes: Column<Row> = { key: "losses", title: "where its time goes", value: () => null, show: (row) => (row.losses ? lossStrip(row.losses) : "–") };
     return [
       { key: "number", title: "#", value: (row) => row.number },
-      { key: "name", title: "step", value: (row) => row.name, show: (row) => named(row.name) },
-      { key: "op", title: "operators", value: (row) => row.op },
-      { key: "kind", title: "kind", value: (row) => row.kind, show: kindText },
-      { key: "output", title: "output", value: (row) => row.output },
-      { key: "layer", title: "layer", hint: "equal layers are planned once", value: (row) => row.layer ?? null },
-      number("macs", "macs", "multiply-adds", (x) => (x ? digits(x) : "–")),
+      { key: "name", title: "step", value: (row) => row.name, show: (row) => el("span", { title: row.name }, [shortName(this.names.get(row.name)!, 30)]) },
+      ...(this.clock ? [time] : []),
+      { key: "share", title: "of the run", value: (row) => row.share, show: (row) => shareBar(row.share, largest) },
+      ...(this.net.totals.losses ? [ofPeak, goes] : []),
+      { key: "bottleneck", title: "bound by", value: (row) => row.bottleneck ?? null },
+      number("utilisation", "compute busy", "busy cycles of the compute engine, of all cycles", (x) => percent(x)),
       { key: "cycles", title: "cycles", value: (row) => row.cycles ?? null, show: cyclesOrWhy },
-      { key: "share", title: "share", value: (row) => row.share, show: (row) => shareBar(row.share, largest) },
+      ...[number("energy_fj", "energy", undefined, (x) => (x ? energyText(x) : "–"))].filter(some),
+      { key: "per_cycle", title: `${unit}s per cycle`, hint: "over the outermost link, on average", value: (row) => row.perCycle, show: (row) => (row.perCycle === null ? "–" : rate(row.perCycle)) },
+      number("gap", "search gap", "how much of its cycles a better plan could save at most: (cycles - bound) / cycles", (x) => (x ? percent(x) : "none")),
+      { key: "proven", title: "optimal", value: proven, show: (row) => (row.proven ? el("b", { class: "good" }, ["proven"]) : "–") },
       number("bound", "bound", "no mapping takes fewer cycles"),
-      number("gap", "gap", "(cycles - bound) / cycles", (x) => (x ? percent(x, 2) : "0")),
-      { key: "proven", title: "proven", value: proven, show: (row) => (row.proven ? el("b", { class: "good" }, ["yes"]) : "–") },
-      number("utilisation", "utilisation", "busy cycles of the compute engine, of all cycles", (x) => percent(x)),
-      { key: "bottleneck", title: "bottleneck", value: (row) => row.bottleneck ?? null },
-      number("energy_fj", "energy", undefined, (x) => (x ? energyText(x) : "–")),
-      { key: "verdict", title: "verdict", value: (row) => verdictOf(row) || null, show: verdictText },
+      { key: "op", title: "operators", value: (row) => row.op },
+      { key: "output", title: "output", value: (row) => row.output },
+      number("macs", "multiply-adds", undefined, (x) => (x ? digits(x) : "–")),
+      { key: "layer", title: "layer", hint: "equal layers are planned once", value: (row) => row.layer ?? null },
+      { key: "kind", title: "kind", value: (row) => row.kind, show: kindText },
+      ...[{ key: "verdict", title: "executed", value: (row: Row) => verdictOf(row) || null, show: verdictText }].filter(some),
     ];
   }
 

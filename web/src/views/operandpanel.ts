@@ -1,7 +1,8 @@
 // One operand of the tile walk: its picture, which elements the tile at hand has, and what the colours mean.
 import { operandColour } from "../chart";
-import { digits, el } from "../dom";
+import { el } from "../dom";
 import type { Executions, Loads } from "../executions";
+import { digits } from "../numbers";
 import type { AxisMap, AxisTile } from "../region";
 import { hueOf } from "../theme";
 import { drawnAxes, range, TensorPicture, type TensorState } from "./tensor";

@@ -1,14 +1,16 @@
 // The plan at a glance: the verdict, what would help, the memories and what moves between them, traffic, roofline.
 import "./overview.css";
 import type { App, MakeView } from "../app";
-import { brief, groupBy, rate, times, units, type Unit } from "../chart";
-import { amount, details, digits, duration, el, percent, table, type Child, type Column } from "../dom";
+import { brief, groupBy, units, type Unit } from "../chart";
+import { details, el, table, type Child, type Column } from "../dom";
 import { causes, flowOf, type EngineUse, type Flow, type Lane } from "../flow";
-import type { LinkDoc, OpDoc, PageData, PlanData, PlanDoc, RemedyDoc, SearchDoc, VerdictDoc } from "../format";
+import type { LinkDoc, LossesDoc, OpDoc, PageData, PlanData, PlanDoc, RemedyDoc, SearchDoc, VerdictDoc } from "../format";
 import { memoryChart } from "../memorychart";
 import type { Network, Step } from "../networkdoc";
+import { amount, digits, duration, energyText, percent, rate, times } from "../numbers";
 import { roofline, roofsOf, type Roof } from "../roofline";
 import { trafficBars } from "../trafficbars";
+import { lossStrip, waterfall } from "../waterfall";
 
 // ---- the verdict ----
 
@@ -65,6 +67,16 @@ function total(ops: OpDoc[], of: (op: OpDoc) => number): number {
   return ops.reduce((sum, op) => sum + of(op), 0);
 }
 
+/** MHz; null: nothing says. */
+export function clockOf(plan: PlanData | undefined): number | null {
+  return plan?.trace?.clock_mhz ?? plan?.doc.machine.clock_mhz ?? null;
+}
+
+/** "9'650 cycles = 9.65 µs" */
+function timeText(cycles: number, clock: number | null): string {
+  return `${digits(cycles)} cycles${clock ? ` = ${duration(cycles, clock)}` : ""}`;
+}
+
 function boundedBy(ops: OpDoc[]): string {
   const names = [...new Set(ops.map((op) => op.bottleneck))];
   return names.length > 3 ? `${names.slice(0, 3).join(", ")}, ..` : names.join(", ");
@@ -76,7 +88,7 @@ export function verdictLine(app: App): Node {
   const bound = groups ? common!.cycles : total(ops, (op) => op.bound.cycles);
   const engines = groups ? [common!.engine ?? `port ${common!.port}`] : [...new Set(ops.map((op) => op.bound.engine))];
   const above = summary.cycles / bound - 1;
-  const cycles = el("strong", { "data-key": "cycles", "data-value": summary.cycles }, [`${digits(summary.cycles)} cycles`]);
+  const cycles = el("strong", { "data-key": "cycles", "data-value": summary.cycles }, [timeText(summary.cycles, clockOf(app.plan))]);
   const parts: Child[] = [cycles];
   if (bound > 0 && summary.cycles > 0)
     parts.push(
@@ -105,12 +117,12 @@ function badgeOfVerdicts(verdicts: StepVerdict[]): Badge | null {
   return verdicts.every((v) => v.equal || !v.compared) ? "verified" : "not verified";
 }
 
-/** "10'120'315 cycles · gap 0.05 % · 31 of 31 steps planned · limited by array · verified" */
 /** " in the space 'windows'"; older documents do not say. */
 function spacesText(spaces: string[] | undefined): string {
   return spaces?.length ? ` in the space ${spaces.map((space) => `'${space}'`).join(", ")}` : "";
 }
 
+/** "10'120'315 cycles = 10.12 ms · search gap 0.1 % · 31 of 31 steps planned · mostly bound by array · verified" */
 export function networkLine(page: PageData): Node {
   const { totals, steps } = page.network as Network;
   const planned = steps.filter((step) => step.cycles !== undefined);
@@ -120,8 +132,8 @@ export function networkLine(page: PageData): Node {
   const limit = [...spent].sort((a, b) => b[1] - a[1])[0]?.[0];
   const badge = badgeOfVerdicts(steps.flatMap((step) => step.verdict ?? [])) ?? "not verified";
   const parts: Child[] = [
-    el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [`${digits(totals.cycles)} cycles`]),
-    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles, 2)}${spacesText(totals.bound_spaces)}` : null,
+    el("strong", { "data-key": "cycles", "data-value": totals.cycles }, [timeText(totals.cycles, clockOf(page.plans[0]))]),
+    totals.bound > 0 && totals.cycles > 0 ? `search gap ${percent(1 - totals.bound / totals.cycles)}${spacesText(totals.bound_spaces)}` : null,
     `${totals.planned_steps} of ${steps.length} steps planned`,
     limit ? `mostly bound by ${limit}` : null,
   ];
@@ -138,34 +150,28 @@ export interface Card {
   below: string;
 }
 
-export function energyText(femtojoules: number): string {
-  const names = ["fJ", "pJ", "nJ", "µJ", "mJ", "J"];
-  let i = 0;
-  for (; Math.abs(femtojoules) >= 1000 && i < names.length - 1; i++) femtojoules /= 1000;
-  return `${Number(femtojoules.toPrecision(4))} ${names[i]}`;
-}
-
 export function timeCard(plan: PlanData): Card {
   const { cycles, ticks, instructions } = plan.doc.summary;
-  const clock = plan.trace?.clock_mhz ?? plan.doc.machine.clock_mhz ?? null;
+  const clock = clockOf(plan);
   const counted = ticks ? `${digits(ticks)} ticks` : `${digits(instructions)} instructions`;
   const below = clock ? `${duration(cycles, clock)} at ${digits(clock)} MHz` : counted;
   return { key: "cycles", title: "cycles", value: cycles, show: digits(cycles), below };
 }
 
-function idealCard({ ops, summary }: PlanDoc): Card {
-  const bound = total(ops, (op) => op.bound.cycles);
-  const engines = [...new Set(ops.map((op) => op.bound.engine))].join(", ");
-  const below = bound > 0 ? `${engines} alone, plan ${times(summary.cycles / bound)}` : "";
-  return { key: "ideal", title: "ideal", value: bound, show: digits(bound), below };
+/** How near the plan is to the machine's peak; null: there is no peak, or an older document does not say. */
+export function peakCard(losses: LossesDoc | undefined): Card | null {
+  if (!losses?.has_peak) return null;
+  const { peak, cycles, points, peak_points_per_cycle: most } = losses;
+  const below = `${rate(points / Math.max(1, cycles))}${most ? ` of ${rate(most)}` : ""} points per cycle; at the peak ${digits(peak)} cycles`;
+  return { key: "of_peak", title: `of the peak of ${losses.engine}`, value: peak / cycles, show: percent(peak / cycles), below };
 }
 
-function computeCard(flows: Flow[]): Card {
+function computeCard(flows: Flow[], { ops }: PlanDoc): Card {
   const cycles = flows.reduce((sum, f) => sum + f.cycles, 0);
   const busy = flows.reduce((sum, f) => sum + f.compute.busy * f.cycles, 0) / cycles;
-  const points = flows.reduce((sum, f) => sum + f.compute.work, 0) / cycles;
-  const peak = flows.length === 1 ? flows[0].compute.peak : null;
-  const below = `${rate(points)} ${peak ? `of ${rate(peak)} ` : ""}points/cycle`;
+  const bound = total(ops, (op) => op.bound.cycles);
+  const engines = [...new Set(ops.map((op) => op.bound.engine))].join(", ");
+  const below = bound > 0 ? `busy longest: ${engines}, ${digits(bound)} cycles` : "";
   return { key: "compute_busy", title: `${flows[0].compute.name} is busy`, value: busy, show: percent(busy), below };
 }
 
@@ -199,7 +205,7 @@ export function energyCard({ summary }: PlanDoc): Card | null {
 
 function cardsOf(plan: PlanData, flows: Flow[]): Card[] {
   const { doc } = plan;
-  const cards = [timeCard(plan), idealCard(doc), computeCard(flows), energyCard(doc), linkCard(doc), memoryCard(doc)];
+  const cards = [timeCard(plan), peakCard(doc.losses), computeCard(flows, doc), energyCard(doc), linkCard(doc), memoryCard(doc)];
   return cards.filter((card) => card !== null);
 }
 
@@ -275,8 +281,10 @@ function operatorColumns(doc: PlanDoc, choose: (op: number) => void): Column<OpD
     { key: "cycles", title: "cycles", value: (op) => op.summary.cycles },
     { key: "share", title: "of all", value: part, show: (op) => bar(part(op)) },
     { key: "bound", title: "bound", value: (op) => op.bound.cycles },
-    { key: "reached", title: "reached", value: reached, show: (op) => percent(reached(op)) },
-    { key: "bottleneck", title: "bottleneck", value: (op) => op.bottleneck },
+    { key: "reached", title: "bound reached", hint: "bound / cycles", value: reached, show: (op) => percent(reached(op)) },
+    { key: "of_peak", title: "of peak", value: (op) => (op.losses?.has_peak ? op.losses.peak / op.losses.cycles : null), show: (op) => (op.losses?.has_peak ? percent(op.losses.peak / op.losses.cycles) : "–") },
+    { key: "losses", title: "where its time goes", value: () => null, show: (op) => (op.losses ? lossStrip(op.losses) : "–") },
+    { key: "bottleneck", title: "bound by", value: (op) => op.bottleneck },
     { key: "points", title: "points", value: (op) => op.summary.points },
     { key: "verdict", title: "verdict", value: (op) => badgeOf(op.verdict) },
   ];
@@ -390,18 +398,34 @@ interface Figure {
   draw(width: number): SVGSVGElement | null;
 }
 
+/** Where the time goes: of the whole plan, and of the operator at hand where there are several. */
+export function lossesFigure(title: string, losses: LossesDoc, clock: number | null): { card: HTMLElement; figure: Figure } {
+  const host = el("div", { class: "figure" });
+  const note = losses.has_peak
+    ? `From what ${losses.engine} would take at its peak to what the plan takes: it is busy ${percent(losses.busy / losses.cycles)} of the time, and at ${percent(losses.peak / losses.cycles)} of its peak.`
+    : `${losses.engine} has no peak: its executions take as long whatever they do. It is busy ${percent(losses.busy / losses.cycles)} of the time.`;
+  const card = el("section", { class: "card", "data-picture": title }, [el("h2", {}, [title]), el("p", { class: "muted" }, [note]), host]);
+  return { card, figure: { host, draw: (width) => waterfall(losses, width, clock) } };
+}
+
 /** The three pictures of an operator; they are drawn for the width that they get. */
 function figures(plan: PlanData, op: number, host: HTMLElement): Figure[] {
   const flow = flowOf(plan, op);
   const made: Figure[] = [];
+  const { losses, name } = plan.doc.ops[op];
+  if (losses && plan.doc.ops.length > 1) {
+    const { card, figure } = lossesFigure(`Where the time of ${name} goes`, losses, clockOf(plan));
+    card.classList.add("wide");
+    host.append(card);
+    made.push(figure);
+  }
   const add = (title: string, draw: Figure["draw"], key: HTMLElement | null, ...tables: HTMLElement[]) => {
     const figure = el("div", { class: "figure" });
     const content = [el("h2", {}, [title]), key, figure, numbers(...tables)];
     host.append(el("section", { class: "card", "data-picture": title }, content));
     made.push({ host: figure, draw });
   };
-  const traced = plan.trace?.ops[op] ?? null;
-  add("Memories", (width) => memoryChart(flow, traced, width), memoriesKey(), laneTable(flow), useTable(flow));
+  add("Memories", (width) => memoryChart(flow, width), memoriesKey(), laneTable(flow), useTable(flow));
   add("Traffic", (width) => trafficBars(flow, width), trafficKey(flow.unit), trafficTable(flow));
   add("Roofline", (width) => roofline(flow, width), null, roofTable(flow));
   return made;
@@ -412,6 +436,7 @@ export const overview: MakeView = (host, app) => {
   const { doc } = plan;
   const several = doc.ops.length > 1;
   const pictures = el("div", { class: "pictures" });
+  const fixed: Figure[] = []; // of the whole plan
   let shown: Figure[] = [];
   let drawn = 0; // width
   const choose = (op: number) => {
@@ -425,11 +450,17 @@ export const overview: MakeView = (host, app) => {
     const width = host.clientWidth;
     if (width === 0 || width === drawn) return;
     drawn = width;
-    for (const figure of shown) figure.host.replaceChildren(figure.draw(figure.host.clientWidth) ?? "Nothing moves.");
+    for (const figure of [...fixed, ...shown]) figure.host.replaceChildren(figure.draw(figure.host.clientWidth) ?? "Nothing moves.");
   };
   const select = chooser(doc, choose);
   host.classList.add("overview");
-  host.append(cardRow(cardsOf(plan, doc.ops.map((_, i) => flowOf(plan, i)))), remedies(doc));
+  host.append(cardRow(cardsOf(plan, doc.ops.map((_, i) => flowOf(plan, i)))));
+  if (doc.losses) {
+    const { card, figure } = lossesFigure("Where the time goes", doc.losses, clockOf(plan));
+    fixed.push(figure);
+    host.append(card);
+  }
+  host.append(remedies(doc));
   const show = (op: number) => {
     choose(op);
     pictures.scrollIntoView({ block: "nearest" });

@@ -9,7 +9,8 @@
 // data-value is the exact value: a string as it is, a list as JSON, and nothing where the document says null.
 import "./tables.css";
 import type { MakeView } from "../app";
-import { digits, el, table, type Child, type Column } from "../dom";
+import { el, table, type Child, type Column } from "../dom";
+import { digits, energyText, percent } from "../numbers";
 
 type Value = null | boolean | number | string | Value[] | Fields;
 type Fields = { [key: string]: Value };
@@ -84,8 +85,69 @@ function numberText(x: number): string {
   return Number.isInteger(x) ? digits(x) : String(Number(x.toPrecision(6)));
 }
 
+/** What a field is called, where its key alone does not say it. */
+const WORDS: Record<string, string> = {
+  accumulate: "sums",
+  active_cycles: "cycles with something under way",
+  awaited_cycles: "cycles that others wait for it",
+  clock_mhz: "clock, MHz",
+  critical_cycles: "cycles on the critical path",
+  critical_path: "critical path",
+  cut: "uneven cuts",
+  elements: "elements moved",
+  energy_fj: "energy",
+  held_units: "size of its buffers",
+  idle_cycles: "idle behind the last command",
+  inner: "inner memory",
+  keep: "kept while this loop runs",
+  layout: "buffers and their addresses",
+  least_units: "must cross",
+  load_units: "units loaded",
+  needed: "needed at least",
+  ops: "operator",
+  outer: "outer memory",
+  partial_stores: "stores of partial sums",
+  partial_units: "units of partial sums",
+  pass: "tiles pass through",
+  passes: "handed on at once",
+  peak_live: "most alive at once",
+  peak_tick: "at tick",
+  pools: "pools of buffers",
+  proven: "proven optimal",
+  rate: "units or points per cycle at best",
+  reduces: "is summed over",
+  runs: "executions",
+  serpentine: "loops turn back and forth",
+  slot_units: "size of a buffer",
+  slots: "buffers",
+  stays: "what stays where",
+  store_units: "units stored",
+  tiles_held: "tiles held at once",
+  wait_credit_cycles: "cycles waiting for a buffer",
+  wait_cycles: "cycles that engines waited for one",
+  wait_data_cycles: "cycles waiting for data",
+  wait_port_cycles: "cycles waiting for a port",
+};
+const COUNTED: Record<string, string> = { count: "tiles", largest: "largest tile" };
+
+/** "tiles.m.count" is "tiles of m", "buffers.ifm" "buffers of ifm". */
 function words(key: string): string {
+  const parts = key.split(".");
+  if (parts[0] === "tiles" && parts.length === 3) return `${COUNTED[parts[2]] ?? parts[2]} of ${parts[1]}`;
+  if (parts[0] === "buffers" && parts.length === 2) return `buffers of ${parts[1]}`;
+  const said = WORDS[key] ?? WORDS[parts[parts.length - 1]];
+  if (said) return parts.length > 1 && !WORDS[key] ? `${words(parts.slice(0, -1).join("."))}: ${said}` : said;
   return key.replaceAll(/[_.]/g, " ");
+}
+
+const SHARES = new Set(["gap", "share", "gain"]);
+
+/** As people read it; the exact value is in data-value. */
+function shownAs(key: string, value: Value | undefined): Child {
+  const name = key.split(".").pop()!;
+  if (typeof value === "number" && name.endsWith("energy_fj")) return energyText(value);
+  if (typeof value === "number" && SHARES.has(name)) return percent(value);
+  return shown(value);
 }
 
 // ---- tables ----
@@ -99,7 +161,7 @@ function recordTable(name: string, fields: [string, Value][]): HTMLElement {
     const plain = exact(value);
     const cell = { "data-key": key, "data-value": plain, class: typeof plain === "number" && "number" };
     const title = el("th", { scope: "row", title: HINTS[key] }, [words(key)]);
-    return el("tr", {}, [title, el("td", cell, [shown(value)])]);
+    return el("tr", {}, [title, el("td", cell, [shownAs(key, value)])]);
   });
   const caption = el("caption", {}, [words(name)]);
   return el("table", { "data-table": name, class: "record" }, [caption, el("tbody", {}, rows)]);
@@ -113,7 +175,7 @@ function rowsTable(name: string, rows: Fields[]): HTMLElement {
     title: words(key),
     hint: HINTS[key],
     value: (row) => exact(row.get(key)),
-    show: (row) => shown(row.get(key)),
+    show: (row) => shownAs(key, row.get(key)),
   }));
   const made = el("div", { class: "scroll" }, [table(columns, flat, { name, caption: words(name) })]);
   return rows.length > LONG ? folded(`${words(name)}: ${digits(rows.length)} rows`, made) : made;

@@ -4,9 +4,11 @@
 import "./walk.css";
 import type { App, MakeView, View } from "../app";
 import { reveal } from "../axis";
-import { amount, digits, el, liveTable, sizeCanvas, type Column } from "../dom";
+import { el, liveTable, sizeCanvas, type Column } from "../dom";
 import { Executions, type Loads } from "../executions";
+import { amount, digits } from "../numbers";
 import { elements, haloElements, type AxisTile } from "../region";
+import { jumpTo } from "../step";
 import { hueOf, mix, operandColor, theme } from "../theme";
 import type { Trace } from "../trace";
 import { named, OperandPanel } from "./operandpanel";
@@ -325,7 +327,7 @@ class Walk implements View {
     const e = this.steps?.events[Math.max(0, this.steps.positionAt(this.time))];
     if (e === undefined) return;
     this.followed = e;
-    this.app.selection.select(e);
+    jumpTo(this.app, e);
     this.app.open("Timeline");
   }
 
