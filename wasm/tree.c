@@ -95,14 +95,12 @@ static size_t put_utf8(char *to, int c)
     return 3;
 }
 
-/* The character behind a backslash; 0: there is none of that kind. */
+/* The character behind a backslash; 0: there is none of that kind. Control characters are refused here as everywhere. */
 static size_t unescape(reader *r, char *to)
 {
-    static const char from[] = "nrtbf\"\\/", is[] = "\n\r\t\b\f\"\\/";
-    const char *known = r->at < r->end && *r->at ? strchr(from, *r->at) : NULL;
-    if (known) return *to = is[known - from], r->at++, 1;
+    if (r->at < r->end && *r->at && strchr("\"\\/", *r->at)) return *to = *r->at++, 1;
     int c = is_at(r, 'u') && r->end - r->at > 4 ? hex_of(r->at + 1) : -1;
-    if (c <= 0 || (c >= 0xd800 && c < 0xe000)) return 0;
+    if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000)) return 0;
     r->at += 5;
     return put_utf8(to, c);
 }
@@ -243,8 +241,9 @@ static tw_status end_line(reader *r)
     return TW_OK;
 }
 
-/* What stands behind "key:" or "-": on the same line, or a block below that is indented by at least so much. */
-static tw_status read_value(reader *r, int least, tw_node **out)
+/* What stands behind "key:" or "-": on the same line, or a block below that is indented by at least so much; the items of a list
+ * that belongs to a key may stand right below it. */
+static tw_status read_value(reader *r, int least, bool of_key, tw_node **out)
 {
     tw_loc loc = loc_of(r);
     skip_blanks(r);
@@ -259,7 +258,8 @@ static tw_status read_value(reader *r, int least, tw_node **out)
         return end_line(r);
     }
     skip_space(r);
-    if (r->at == r->end || indent_of(r) < least) return tw_diag_error(r->diag, loc, "a value is missing");
+    if (r->at == r->end || indent_of(r) < least - (of_key && is_item(r)))
+        return tw_diag_error(r->diag, loc, "a value is missing");
     return read_block(r, least, out);
 }
 
@@ -272,7 +272,7 @@ static tw_status read_map(reader *r, tw_node *node)
         TW_TRY(read_scalar(r, false, &key));
         if (!is_at(r, ':')) return tw_diag_error(r->diag, loc_of(r), "':' is missing behind '%s'", key);
         r->at++;
-        TW_TRY(read_value(r, indent + 1 - is_item(r), &child));
+        TW_TRY(read_value(r, indent + 1, true, &child));
         child->key = key;
         child->key_loc = loc;
         TW_TRY(add_child(r, node, child));
@@ -286,7 +286,7 @@ static tw_status read_item(reader *r, int indent, tw_node **out)
     r->at++;
     skip_blanks(r);
     if (!at_end_of_line(r) && (is_item(r) || is_key(r))) return read_block(r, indent + 1, out);
-    return read_value(r, indent + 1, out);
+    return read_value(r, indent + 1, false, out);
 }
 
 static tw_status read_list(reader *r, tw_node *node)
@@ -301,7 +301,7 @@ static tw_status read_list(reader *r, tw_node *node)
 
 static tw_status read_block(reader *r, int least, tw_node **out)
 {
-    if (is_at(r, '{') || is_at(r, '[') || (!is_item(r) && !is_key(r))) return read_value(r, least, out);
+    if (is_at(r, '{') || is_at(r, '[') || (!is_item(r) && !is_key(r))) return read_value(r, least, false, out);
     TW_TRY(enter(r));
     TW_TRY(new_node(r, is_item(r) ? TW_LIST : TW_NODE_MAP, out));
     int indent = indent_of(r);

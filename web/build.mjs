@@ -34,11 +34,11 @@ function notices() {
   return [...names].map(([licence, list]) => `${list.join(", ")}\n\n${licence}`).join("\n\n");
 }
 
-/** What the page may do: run the one script that was built here, style itself, and ask for nothing from anywhere. A script that
- *  came in by a name or by data would not run. */
+/** What the page may do: run the one script that was built here, the planner that it carries (WebAssembly, in a worker made of that script), style
+ *  itself, and ask for nothing from anywhere. A script that came in by a name or by data would not run. */
 function policy(script) {
   const hash = createHash("sha256").update(script, "utf8").digest("base64");
-  return `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
+  return `default-src 'none'; script-src 'sha256-${hash}' 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
 }
 
 const script = text(".js").replaceAll("</script", "<\\/script");

@@ -10,6 +10,7 @@ import { checkPage } from "./pages.mjs";
 import { checkCompareLooks, checkNetworkLooks, checkOverviewLooks } from "./looks.mjs";
 import { makeReports } from "./reports.mjs";
 import { checkFrames, checkTimeline } from "./timeline.mjs";
+import { checkWhatIf } from "./whatif.mjs";
 import { checkWalk, checkWindow } from "./walk.mjs";
 
 /** The fastest of three, since others may be busy on this machine. */
@@ -56,6 +57,7 @@ try {
   await checkOverviewLooks(browser, reports.conv);
   await checkCompareLooks(browser, reports.compare, [kpu, reports.searched]);
   await checkNetworkLooks(browser, reports.network);
+  await checkWhatIf(browser, [reports.small, kpu, reports.lockstep, reports.searched]);
   await checkDamaged(browser, reports.small);
   await checkException(browser, reports.small);
   await checkNoScript(browser, reports.small);

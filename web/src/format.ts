@@ -19,6 +19,8 @@ export interface PlanData {
   trace: TraceHead | null; // null: the file has no events
   /** Of a network: the layer's number in its document, otherwise -1. */
   layer: number;
+  /** What it was made of, as files that the command reads; missing in comparisons. */
+  files?: { workload: string; machine: string; mapping: string };
 }
 
 // ---- plan.json: docs/json.md; only what the page uses is written out here ----
@@ -390,9 +392,19 @@ export async function readPage(): Promise<PageData> {
   return page;
 }
 
+/** What stands packed in the page under this name. */
+export async function unpackedText(id: string): Promise<Uint8Array> {
+  return inflate(bytesOfBase64(text(id) ?? ""));
+}
+
 /** The columns of the i-th plan, by name. */
-export async function readColumns(i: number, head: TraceHead): Promise<Map<string, Uint8Array>> {
-  const packed = bytesOfBase64(text(`tw-columns-${i}`) ?? "");
+export function readColumns(i: number, head: TraceHead): Promise<Map<string, Uint8Array>> {
+  return unpackColumns(text(`tw-columns-${i}`) ?? "", head);
+}
+
+/** The same of base64 that came from somewhere else. */
+export async function unpackColumns(base64: string, head: TraceHead): Promise<Map<string, Uint8Array>> {
+  const packed = bytesOfBase64(base64);
   const columns = new Map<string, Uint8Array>();
   let at = 0;
   const parts = head.columns.map((c) => {

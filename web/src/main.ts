@@ -2,6 +2,7 @@
 import "./style.css";
 import { el } from "./dom";
 import { readPage, type PageData } from "./format";
+import { Core } from "./core";
 import { attachKeys, helpDialog } from "./keys";
 import { errorText, Shell, type Tab } from "./shell";
 import { setTheme } from "./theme";
@@ -15,6 +16,7 @@ import { overview, verdictLine, networkLine } from "./views/overview";
 import { run } from "./views/run";
 import { tables } from "./views/tables";
 import { walk } from "./views/walk";
+import { whatif } from "./views/whatif";
 
 const OVERVIEW: Tab = { name: "Overview", make: [overview], timed: false, lasting: false };
 const TIMELINE: Tab = { name: "Timeline", make: [gantt, buffers, counters], timed: true, lasting: false };
@@ -24,6 +26,7 @@ const GROUPS: Tab = { name: "Overview", make: [groups], timed: false, lasting: f
 const ENGINES: Tab = { name: "Timeline", make: [gantt], timed: true, lasting: false };
 const NETWORK: Tab = { name: "Network", make: [network], timed: false, lasting: true };
 const RUN: Tab = { name: "Run", make: [run], timed: false, lasting: true };
+const WHATIF: Tab = { name: "What-if", make: [whatif], timed: false, lasting: false };
 const COMPARE: Tab = { name: "Compare", make: [compare], timed: false, lasting: true };
 
 /** Views of operators that run side by side. Where another plan has none, what both have. */
@@ -38,7 +41,8 @@ function groupTabs(page: PageData): Tab[] {
 function tabsOf(page: PageData): Tab[] {
   if (page.plans.some((p) => p.doc.groups)) return groupTabs(page);
   const timed = page.plans.some((plan) => plan.trace) ? [TIMELINE, TILES] : [];
-  const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES] : [];
+  const changeable = Core.isHere && page.plans.some((p) => p.files) ? [WHATIF] : [];
+  const plan = page.plans.length && page.plans.every((p) => p.doc.ops) ? [OVERVIEW, ...timed, TABLES, ...changeable] : [];
   if (page.kind === "network") return [NETWORK, ...(timed.length ? [RUN] : []), ...plan, COMPARE];
   return page.kind === "compare" ? [COMPARE, ...plan] : [...plan, COMPARE];
 }

@@ -49,20 +49,31 @@ static tw_status page_open(page *p, const char *kind, const char *title)
     return TW_OK;
 }
 
-/* The document goes into the page behind the columns, which it describes. */
-static tw_status put_document(page *p)
+/* 0: the build had nothing to make WebAssembly with. */
+static size_t core_size(void) { return (size_t)(tw_page_core_end - tw_page_core); }
+
+/* Bytes, packed, under a name that the page finds them by. */
+static tw_status put_packed(page *p, const char *name, const char *bytes, size_t n)
 {
     tw_packer packer;
     tw_status status = tw_packer_open(&packer);
     if (status == TW_OK) {
-        tw_packer_add(&packer, p->json.text.bytes, p->json.text.len);
+        tw_packer_add(&packer, bytes, n);
         status = tw_packer_close(&packer);
     }
-    fputs("<script type=\"text/plain\" id=\"tw-page\">", p->out);
+    fprintf(p->out, "<script type=\"text/plain\" id=\"%s\">", name);
     if (status == TW_OK) tw_base64_write(packer.out.bytes, packer.out.len, p->out);
     fputs("</script>\n", p->out);
     tw_packer_release(&packer);
     return status;
+}
+
+/* The document goes into the page behind the columns, which it describes; behind it the planner, where plans can be changed. */
+static tw_status put_document(page *p)
+{
+    TW_TRY(put_packed(p, "tw-page", p->json.text.bytes, p->json.text.len));
+    if (p->n_plans == 0 || core_size() == 0) return TW_OK;
+    return put_packed(p, "tw-core", tw_page_core, core_size());
 }
 
 /* `status`: what happened since it was opened. */
@@ -112,6 +123,27 @@ static tw_status put_doc(page *p, const tw_plan *plan, const tw_verdict *const *
     return status;
 }
 
+static void put_text(page *p, const char *key, tw_text *text)
+{
+    tw_json_key_string(&p->j, key, text->failed || !text->bytes ? "" : text->bytes);
+    tw_text_release(text);
+}
+
+/* What the plan was made of, as files: the page can change them and plan again. */
+static void put_files(page *p, const tw_plan *plan)
+{
+    tw_text workload = {0}, machine = {0}, mapping = {0};
+    tw_model_print(plan->model, &workload);
+    tw_machine_print(plan->machine, &machine);
+    tw_mapping_print(plan->mapping, plan->model, plan->machine, &mapping);
+    tw_json_key(&p->j, "files");
+    tw_json_open(&p->j, '{');
+    put_text(p, "workload", &workload);
+    put_text(p, "machine", &machine);
+    put_text(p, "mapping", &mapping);
+    tw_json_close(&p->j);
+}
+
 static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *plan,
                           const tw_verdict *const *verdict, const tw_print_options *options)
 {
@@ -120,6 +152,7 @@ static tw_status put_plan(page *p, const char *name, int layer, const tw_plan *p
     tw_json_key_int(&p->j, "layer", layer);
     TW_TRY(put_doc(p, plan, verdict, options));
     TW_TRY(put_columns(p, plan));
+    if (core_size() > 0) put_files(p, plan);
     tw_json_close(&p->j);
     p->n_plans++;
     return TW_OK;
