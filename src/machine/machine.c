@@ -727,7 +727,7 @@ static void print_tile_sizes(const tw_engine *engine, tw_text *out)
 static void print_compute(const tw_machine *machine, const tw_engine *engine, tw_text *out)
 {
     print_bits("computes", engine->computes, TW_N_COMPUTES, compute_name, out);
-    tw_text_printf(out, ", on: %s", machine->memory[engine->memory].name);
+    tw_text_printf(out, ", memory: %s", machine->memory[engine->memory].name);
     print_bits("accumulate", engine->accumulate, TW_N_ACCUMULATES, mode_name, out);
     tw_text_printf(out, ", min_tile: %" PRId64, engine->min_tile);
     if (engine->tile_multiple > 1) tw_text_printf(out, ", tile_multiple: %" PRId64, engine->tile_multiple);
@@ -748,7 +748,7 @@ static void print_compute(const tw_machine *machine, const tw_engine *engine, tw
 
 static void print_adder(const tw_machine *machine, const tw_engine *engine, tw_text *out)
 {
-    tw_text_printf(out, ", computes: sum, on: %s", machine->memory[engine->memory].name);
+    tw_text_printf(out, ", computes: sum, memory: %s", machine->memory[engine->memory].name);
     if (engine->shares >= 0) tw_text_printf(out, ", shares: %s", machine->engine[engine->shares].name);
 }
 
