@@ -104,13 +104,13 @@ static tw_status hear(const tw_plan *plan, const tw_verify_options *options, con
     tw_summary *op;
     TW_ALLOC(judges, op, plan->model->n_ops);
     for (int i = 0; i < plan->model->n_ops; i++) op[i] = plan->op[i].timeline.sum;
-    const tw_joint_claims claims = {.sum = plan->sum,
-                                    .engine = timeline->engine,
-                                    .memory = plan->joint->memory,
-                                    .pool = timeline->pool,
-                                    .op = op,
-                                    .port_busy = timeline->port_busy,
-                                    .port_passed = timeline->port_passed};
+    const tw_claims claims = {.sum = plan->sum,
+                              .engine = timeline->engine,
+                              .memory = plan->joint->memory,
+                              .pool = timeline->pool,
+                              .op = op,
+                              .port_busy = timeline->port_busy,
+                              .port_passed = timeline->port_passed};
     const tw_joint_input in = {.model = plan->model,
                                .platform = program->platform,
                                .n_groups = plan->mapping->n_groups,

@@ -32,7 +32,7 @@ void *tw_space_take(tw_execution *s, int64_t n, size_t size)
 
 tw_buffer_name tw_place_name(const tw_execution *s, const tw_place *p)
 {
-    return tw_buffer_name_of(&s->e->in, p->buffer, p->operand, s->at.row->command ? -1 : s->at.row->memory);
+    return tw_buffer_name_of(s->e->in.scene, p->buffer, p->operand, s->at.row->command ? -1 : s->at.row->memory);
 }
 
 /* ---- runs ---- */

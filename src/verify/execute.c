@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "verify/executor.h"
+#include "verify/scene.h"
 #include "verify/shape.h"
 
 static const tw_runner *runner_of(const tw_machine *machine)
@@ -90,17 +91,6 @@ static bool make_memory(tw_executor *e, int memory)
     return true;
 }
 
-static bool check_layout(tw_executor *e)
-{
-    for (int i = 0; i < e->in.layout->n_buffers; i++) {
-        const tw_buffer *b = &e->in.layout->buffer[i];
-        bool sound = b->memory >= 1 && b->memory < e->in.machine->n_memories && b->operand >= 0 &&
-                     b->operand < e->op.n_operands && b->offset >= 0 && b->size >= 0;
-        if (!sound) tw_fault_set(&e->fault, "layout: buffer %d has no place", i);
-    }
-    return !e->fault.set;
-}
-
 /* What the numbers come from: a seed, or somebody gave them. */
 typedef struct source {
     uint64_t seed;
@@ -177,6 +167,8 @@ static tw_executor *make(const tw_verify_input *in, const source *from, tw_arena
     if (!e) return NULL;
     e->in = *in;
     e->op = *in->op;
+    e->in.scene = tw_scene_of_op(in, arena);
+    if (!e->in.scene) return NULL;
     e->runner = runner_of(in->machine);
     if (!has_sums(e)) e->op.accumulator = tw_verify_dtype(in, tw_op_output(in->op));
     e->arena = arena;
@@ -188,7 +180,9 @@ static tw_executor *make(const tw_verify_input *in, const source *from, tw_arena
     for (int h = 0; h < in->op->n_held; h++)
         if (!make_held(e, h, from)) return NULL;
     if (e->runner->init(e) != TW_OK) return NULL;
-    if (!check_layout(e)) return e;
+    for (int i = 0; i < in->layout->n_buffers; i++)
+        if (!tw_table_is_sound(e->in.scene, i)) tw_fault_set(&e->fault, "layout: buffer %d has no place", i);
+    if (e->fault.set) return e;
     for (int m = 1; m < in->machine->n_memories; m++)
         if (!make_memory(e, m)) return NULL;
     if (e->runner->place && e->runner->place(e) != TW_OK) return NULL;

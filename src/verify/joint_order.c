@@ -91,17 +91,18 @@ static void count_off(tw_joint_judge *j, int group)
 
 static void note_engine(tw_joint_judge *j, int engine)
 {
-    const tw_joint_engine *e = &j->engine[engine];
     int64_t least = INT64_MAX;
-    for (int u = 0; u < tw_max(1, j->in.platform->engine[engine].is.count); u++) least = tw_min(least, e->free[u]);
+    for (int64_t u = 0, n = tw_units_count(j->known.scene, engine); u < n; u++)
+        least = tw_min(least, j->units.free[engine][u]);
     j->order->earliest[engine] = least;
 }
 
 static bool is_done(const tw_joint_judge *j, int engine)
 {
-    const tw_engine_use *said = j->in.claims && j->in.claims->engine ? &j->in.claims->engine[engine] : NULL;
+    const tw_engine_use *said = j->in.claims && j->in.claims->engine ? &j->in.claims->engine[engine] : NULL,
+                        *seen = &j->tally.engine[engine];
     if (j->order->n_groups[engine] <= 0) return true;
-    return said && j->engine[engine].n_seen >= said->loads + said->stores + said->ops;
+    return said && seen->loads + seen->stores + seen->ops >= said->loads + said->stores + said->ops;
 }
 
 int64_t tw_joint_watermark(const tw_joint_judge *j)

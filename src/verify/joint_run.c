@@ -31,7 +31,7 @@ static bool fault_of(const at_work *s, const char *what, tw_buffer_name name)
 {
     const tw_op *op = s->g->op[s->job->which].op;
     tw_fault_set(&s->j->fault, "command %" PRId64 " (%.32s): %s '%.24s' of '%.24s' %s %s", s->job->tick,
-                 tw_joint_engine_name(s->j, s->job->engine), tw_verify_opcode_name(s->job->op),
+                 s->j->in.platform->engine[s->job->engine].name, tw_verify_opcode_name(s->job->op),
                  s->j->in.model->tensor[s->tensor].name, op->name, what, name.text);
     return false;
 }
@@ -167,7 +167,7 @@ static bool complete(const at_work *s, const tw_joint_hold *h, const tw_region *
             fits = tw_joint_complete(s->j, o->map->op, region, value, n);
     if (fits == n) return true;
     tw_fault_set(&s->j->fault, "command %" PRId64 " (%.32s): '%s' makes the value %g, which type %s does not hold",
-                 s->job->tick, tw_joint_engine_name(s->j, s->job->engine), o->op->name, value[fits],
+                 s->job->tick, s->j->in.platform->engine[s->job->engine].name, o->op->name, value[fits],
                  tw_dtype_name(dtype));
     return false;
 }
@@ -233,7 +233,7 @@ static bool read_input(const at_work *s, int operand, const tw_box *box, int64_t
     *input = (tw_kernel_input){0};
     if (s->job->src_hold[operand] < 0 || !tw_verify_hull(o->op, operand, box, &input->region)) return true;
     const tw_joint_hold *h = &s->g->hold[s->job->src_hold[operand]];
-    int buffer = s->job->src[operand] + (int)tw_joint_lane_of(o, o->dims, lane, h->per);
+    int buffer = s->job->src[operand] + (int)tw_joint_lane_of(o, o->in.dims, lane, h->per);
     double *value = read_part(s, buffer, shape, &input->region);
     if (value && h->sums) {
         int64_t n = elems(shape, &input->region);
@@ -307,8 +307,8 @@ static bool finish_lane(const at_work *s, const tw_joint_hold *h, int64_t lane)
     int64_t n = elems(s->shape, &part->region), fits = tw_joint_round(o->op->accumulator, s->job->made[lane], n);
     if (fits == n) return true;
     tw_fault_set(&s->j->fault, "command %" PRId64 " (%.32s): '%s' makes the sum %g, which type %s does not hold",
-                 s->job->tick, tw_joint_engine_name(s->j, s->job->engine), o->op->name, s->job->made[lane][fits],
-                 tw_dtype_name(o->op->accumulator));
+                 s->job->tick, s->j->in.platform->engine[s->job->engine].name, o->op->name,
+                 s->job->made[lane][fits], tw_dtype_name(o->op->accumulator));
     return false;
 }
 
@@ -320,9 +320,9 @@ static bool execute(const at_work *s)
     if (!make_targets(s, h->lanes)) return false;
     for (int64_t i = 0; i < h->lanes; i++)
         if (tw_joint_lane_box(o, h->per, &s->job->box, i, &box) && !begin_lane(s, i, &box)) return false;
-    for (int64_t i = 0, n = tw_joint_lanes(o, o->dims); i < n; i++)
-        if (tw_joint_lane_box(o, o->dims, &s->job->box, i, &box) &&
-            !run_lane(s, &box, i, tw_joint_lane_of(o, o->dims, i, h->per)))
+    for (int64_t i = 0, n = tw_joint_lanes(o, o->in.dims); i < n; i++)
+        if (tw_joint_lane_box(o, o->in.dims, &s->job->box, i, &box) &&
+            !run_lane(s, &box, i, tw_joint_lane_of(o, o->in.dims, i, h->per)))
             return false;
     for (int64_t i = 0; i < h->lanes; i++)
         if (!finish_lane(s, h, i)) return false;

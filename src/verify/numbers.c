@@ -183,13 +183,6 @@ static unsigned loops_where(const tw_op *op, bool reduces)
     return loops;
 }
 
-static tw_box whole_box(const tw_op *op)
-{
-    tw_box box = {0};
-    for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
-    return box;
-}
-
 static bool input_exists(const tw_operand *input, const int64_t index[TW_MAX_LOOPS])
 {
     int64_t at;
@@ -224,7 +217,7 @@ double *tw_numbers_divisors(const tw_op *op, tw_arena *arena)
 {
     double *divisor = TW_NEW(arena, double, tw_operand_elems(&op->operand[tw_op_output(op)]));
     if (!divisor) return NULL;
-    tw_box box = whole_box(op);
+    tw_box box = tw_verify_whole_box(op);
     unsigned outputs = loops_where(op, false);
     int64_t index[TW_MAX_LOOPS];
     tw_verify_visit_first(&box, outputs, index);

@@ -125,9 +125,8 @@ static void run_nest(const tw_reference_case *c, double *out, double *n_read)
     for (int l = 1; l < op->n_loops; l++)
         if (op->loop[l].extent > op->loop[longest].extent) longest = l;
     unsigned outer = ((1u << op->n_loops) - 1) & ~(1u << longest);
-    tw_box box = {0};
+    tw_box box = tw_verify_whole_box(op);
     int64_t index[TW_MAX_LOOPS];
-    for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
     tw_verify_visit_first(&box, outer, index);
     tw_pulse pulse = {.deadline = c->deadline};
     do run_loop(c, longest, index, out, n_read);

@@ -6,7 +6,7 @@ static const tw_checker_value *value_of(const tw_checked *s, int buffer) { retur
 static int64_t this_row(const tw_checked *s) { return s->level->n_rows - 1; }
 static const char *name_of(const tw_checked *s, int buffer, tw_buffer_name *name)
 {
-    *name = tw_buffer_name_of(s->at.in, buffer, s->at.instr->operand, s->level->memory);
+    *name = tw_buffer_name_of(s->at.in->scene, buffer, s->at.instr->operand, s->level->memory);
     return name->text;
 }
 
@@ -140,11 +140,8 @@ static bool check_tile(const tw_checked *s)
     if (l->steps.done) return tw_fault_at(&s->at, "comes after all that the mapping asks for");
     if (i->op != wanted)
         return tw_fault_at(&s->at, "comes where the mapping asks for %s", tw_verify_opcode_name(wanted));
-    for (int k = 0; k < l->steps.op->n_loops; k++) {
-        tw_span is = i->box.span[k], wants = l->steps.box[1].span[k];
-        if (is.lo != wants.lo || is.hi != wants.hi)
-            return tw_fault_at(&s->at, "is for another tile than the mapping asks for here");
-    }
+    if (!tw_verify_same_box(l->steps.op, &i->box, &l->steps.box[1]))
+        return tw_fault_at(&s->at, "is for another tile than the mapping asks for here");
     int64_t index[TW_MAX_LOOPS] = {0};
     for (int p = 0; p < l->steps.n; p++) index[l->steps.loop[p]] = tw_steps_index(&l->steps, p);
     for (int k = 0; k < l->steps.op->n_loops; k++)
@@ -295,8 +292,7 @@ static bool check_region(const tw_checked *s)
     const tw_instr *i = s->at.instr;
     const tw_operand *o = &s->at.in->op->operand[i->operand];
     tw_region region;
-    if (tw_verify_hull(s->at.in->op, i->operand, &i->box, &region) &&
-        tw_verify_region_inside(o, &i->region, &region) && tw_verify_region_inside(o, &region, &i->region))
+    if (tw_verify_hull(s->at.in->op, i->operand, &i->box, &region) && tw_verify_same_region(o, &i->region, &region))
         return true;
     return tw_fault_at(&s->at, "moves another region than its tile needs");
 }

@@ -10,7 +10,7 @@ static const tw_operand *operand_of(const tw_checked *s, int operand) { return &
 static int output_of(const tw_checked *s) { return tw_op_output(s->at.in->op); }
 static tw_buffer_name name_of(const tw_checked *s, int buffer)
 {
-    return tw_buffer_name_of(s->at.in, buffer, s->at.instr->operand, s->level->memory);
+    return tw_buffer_name_of(s->at.in->scene, buffer, s->at.instr->operand, s->level->memory);
 }
 
 static bool check_work(const tw_checked *s, int64_t work)
@@ -95,11 +95,6 @@ static bool check_fits(const tw_checked *s, int buffer, int operand, const tw_re
                        size);
 }
 
-static bool is_equal(const tw_operand *operand, const tw_region *a, const tw_region *b)
-{
-    return tw_verify_region_inside(operand, a, b) && tw_verify_region_inside(operand, b, a);
-}
-
 /* The value of a buffer that the instruction reads; NULL and a fault when it holds none. */
 static const tw_checker_value *read_value(const tw_checked *s, int buffer)
 {
@@ -112,7 +107,7 @@ static const tw_checker_value *read_value(const tw_checked *s, int buffer)
 static const tw_checker_value *read_exact(const tw_checked *s, int buffer, const tw_region *region)
 {
     const tw_checker_value *v = read_value(s, buffer);
-    if (v && !is_equal(operand_of(s, output_of(s)), &v->region, region)) {
+    if (v && !tw_verify_same_region(operand_of(s, output_of(s)), &v->region, region)) {
         tw_fault_at(&s->at, "expects another region in buffer %s", name_of(s, buffer).text);
         return NULL;
     }
@@ -177,7 +172,8 @@ static bool check_store(const tw_checked *s)
     if (!check_buffer_use(s, i->src[0], i->operand) || !check_store_target(s)) return false;
     if (!tw_verify_box_is_sound(s->at.in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
     tw_region made = tw_verify_output_region(s->at.in->op, &i->box);
-    if (!is_equal(operand, &i->region, &made)) return tw_fault_at(&s->at, "region is not that of its box");
+    if (!tw_verify_same_region(operand, &i->region, &made))
+        return tw_fault_at(&s->at, "region is not that of its box");
     const tw_checker_value *v = read_exact(s, i->src[0], &i->region);
     if (!v) return false;
     if (i->dst == -1 && v->points != tw_cover_finished(s->c->cover, &i->region))
@@ -243,7 +239,7 @@ static bool check_made(const tw_checked *s, tw_region *made)
     if (!tw_verify_box_is_sound(s->at.in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
     *made = tw_verify_output_region(s->at.in->op, &i->box);
     const tw_operand *out = operand_of(s, output_of(s));
-    if (!is_equal(out, &i->region, made)) return tw_fault_at(&s->at, "region is not that of its box");
+    if (!tw_verify_same_region(out, &i->region, made)) return tw_fault_at(&s->at, "region is not that of its box");
     return check_target(s, made) && check_work(s, tw_verify_region_elems(out, made));
 }
 

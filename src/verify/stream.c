@@ -483,7 +483,7 @@ static tw_status sources_read(tw_executor *e, job *j)
         if (again.no_memory) return TW_ERR_NOMEM;
         if (!now || memcmp(now, r->bytes, (size_t)n) != 0)
             tw_fault_at(&s.at, "reads %s until cycle %" PRId64 ", which is overwritten before",
-                        tw_buffer_name_of(&e->in, r->buffer, r->operand, -1).text, j->event.busy_end);
+                        tw_buffer_name_of(e->in.scene, r->buffer, r->operand, -1).text, j->event.busy_end);
     }
     return TW_OK;
 }

@@ -11,7 +11,7 @@ static const tw_operand *operand_of(const tw_commanded *s, int operand) { return
 static int output_of(const tw_commanded *s) { return tw_op_output(s->at.in->op); }
 static tw_buffer_name name_of(const tw_commanded *s, int buffer)
 {
-    return tw_buffer_name_of(s->at.in, buffer, s->at.instr->operand, -1);
+    return tw_buffer_name_of(s->at.in->scene, buffer, s->at.instr->operand, -1);
 }
 static const char *memory_name(const tw_commanded *s, int memory) { return s->at.in->machine->memory[memory].name; }
 static int memory_of(const tw_commanded *s, int buffer)
@@ -43,13 +43,9 @@ static bool check_array(const tw_commanded *s)
 
 static bool check_passes(const tw_commanded *s)
 {
-    if (s->at.instr->op == TW_EXEC && !check_array(s)) return false;
-    int64_t passes = tw_verify_shape(s->at.in, s->at.instr);
-    if (s->at.instr->op == TW_EXEC && s->at.instr->contended != tw_verify_contended(s->at.in, s->at.instr))
-        return tw_fault_at(&s->at, "claims %" PRId64 " under pressure, makes %" PRId64, s->at.instr->contended,
-                           tw_verify_contended(s->at.in, s->at.instr));
-    if (s->at.instr->passes == passes) return true;
-    return tw_fault_at(&s->at, "claims %" PRId64 " passes, makes %" PRId64, s->at.instr->passes, passes);
+    const tw_engine *engine = &s->at.in->machine->engine[s->at.instr->engine];
+    return (s->at.instr->op != TW_EXEC || check_array(s)) &&
+           tw_cost_claims(&s->at, engine, tw_verify_shape(s->at.in, engine, s->at.instr));
 }
 
 /* ---- buffers and engines ---- */
@@ -113,7 +109,7 @@ static bool check_source(tw_commanded *s, int buffer, int operand)
     if (start < slot->there)
         return tw_fault_at(&s->at, "starts at %" PRId64 ", buffer %s is written until %" PRId64, start,
                            name_of(s, buffer).text, slot->there);
-    s->data = tw_max(s->data, slot->there);
+    s->moments.data = tw_max(s->moments.data, slot->there);
     return true;
 }
 
@@ -166,7 +162,7 @@ static bool check_sums(tw_commanded *s, int buffer, const tw_region *region, tw_
     if (s->event->start_cycle < there)
         return tw_fault_at(&s->at, "starts at %" PRId64 ", its sums are stored in '%s' until %" PRId64,
                            s->event->start_cycle, memory_name(s, 0), there);
-    s->data = tw_max(s->data, there);
+    s->moments.data = tw_max(s->moments.data, there);
     return true;
 }
 
@@ -262,8 +258,8 @@ static bool check_unused(tw_commanded *s, int buffer)
                                                       : "read",
                            until);
     if (s->late >= 0) return true;
-    if (s->at.instr->takes && (s->awaited < 0 || until > s->credit)) s->awaited = buffer;
-    int64_t *latest = s->at.instr->takes ? &s->credit : &s->data;
+    if (s->at.instr->takes && (s->awaited < 0 || until > s->moments.credit)) s->awaited = buffer;
+    int64_t *latest = s->at.instr->takes ? &s->moments.credit : &s->moments.data;
     *latest = tw_max(*latest, until);
     return true;
 }
@@ -315,11 +311,11 @@ static bool check_drained(tw_commanded *s)
 {
     const tw_machine *m = s->at.in->machine;
     for (int u = 0; u < m->engine[m->compute].count; u++) {
-        int64_t until = s->k->unit_free[m->compute][u];
+        int64_t until = s->k->units.free[m->compute][u];
         if (s->event->start_cycle < until)
             return tw_fault_at(&s->at, "starts at %" PRId64 ", '%s' has work until %" PRId64, s->event->start_cycle,
                                m->engine[m->compute].name, until);
-        s->data = tw_max(s->data, until);
+        s->moments.data = tw_max(s->moments.data, until);
     }
     return true;
 }
