@@ -17,8 +17,8 @@
  * takes one, and are used again when nobody refers to them any more. */
 #ifndef TW_VERIFY_JOINT_JUDGE_H
 #define TW_VERIFY_JOINT_JUDGE_H
+#include "verify/executor.h"
 #include "verify/joint.h"
-#include "verify/kernel.h"
 #include "verify/tally.h"
 #include "verify/time.h"
 
@@ -151,35 +151,25 @@ typedef struct tw_joint_tensor {
     tw_operand shape;  /* axes alone                                              */
 } tw_joint_tensor;
 
-/* A command that was found right, on its way to be run. */
-typedef struct tw_joint_read {
+typedef struct tw_joint_read { /* of a buffer by a command that runs */
     struct tw_joint_read *next;
     int buffer;
     tw_region region;
-    const double *value;
+    const uint8_t *bytes;
 } tw_joint_read;
-typedef struct tw_joint_space {
-    uint8_t *at;
-    size_t used, room;
-} tw_joint_space;
+
+/* A command that was found right, on its way to be run. */
 typedef struct tw_joint_job {
     struct tw_joint_job *next;
-    int64_t tick, start, busy_end, end;
-    tw_opcode op;
-    int16_t engine, group, which, operand;
-    bool takes, accumulates, late;
-    int n_src;
-    int src[TW_MAX_OPERANDS], src_hold[TW_MAX_OPERANDS];
-    int dst, dst_hold;
+    tw_event event;
+    tw_rowset row; /* of which `event` is the only event */
+    bool late;
+    int src_hold[TW_MAX_OPERANDS], dst_hold;
     tw_joint_run *run; /* that is written */
-    union {
-        tw_box box;
-        tw_region region;
-    };
     /* while it runs */
-    tw_joint_space space;
+    tw_byte_space space;
     tw_joint_read *read;
-    double **made; /* per lane of the target, what is written there */
+    uint8_t **made; /* per lane of the target, what is written there, packed */
     tw_joint_part *target;
     int n_moments;
 } tw_joint_job;

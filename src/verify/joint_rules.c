@@ -438,34 +438,16 @@ static void count(const tw_joint_at *s, const tw_moved *moved)
 static tw_status pass_on(const tw_joint_at *s)
 {
     tw_joint_job *job = tw_joint_job_new(s->j);
-    const tw_instr *i = s->at.instr;
     if (!job) return TW_ERR_NOMEM;
-    *job = (tw_joint_job){.tick = s->at.row->tick,
-                          .start = s->event->start_cycle,
-                          .busy_end = s->event->busy_end,
-                          .end = s->event->end_cycle,
-                          .op = i->op,
-                          .engine = i->engine,
-                          .group = i->group,
-                          .which = i->which,
-                          .operand = i->operand,
-                          .takes = i->takes,
-                          .accumulates = i->accumulates,
+    *job = (tw_joint_job){.event = *s->event,
+                          .row = *s->at.row,
                           .late = tw_joint_is_late(s),
-                          .n_src = i->n_src,
-                          .dst = i->dst,
                           .dst_hold = s->todo->dst,
                           .run = s->todo->run,
                           .space = job->space};
-    for (int k = 0; k < i->n_src; k++) {
-        job->src[k] = i->src[k];
-        job->src_hold[k] = s->todo->src[k].hold;
-    }
+    job->row.event = &job->event;
+    for (int k = 0; k < s->todo->n_src; k++) job->src_hold[k] = s->todo->src[k].hold;
     if (job->run) job->run->refs++;
-    if (i->op == TW_EXEC)
-        job->box = i->box;
-    else
-        job->region = i->region;
     return tw_joint_order_put(s->j, job);
 }
 

@@ -66,19 +66,20 @@ static void compare_links(const tw_links *k, tw_fault *fault)
         int64_t least = least_units(k->in, o);
         for (int i = 1; i < m->n_memories && !fault->set; i++) {
             const tw_link_use *s = &k->in->claims->link[i][o], *is = &k->link[i][o];
-            int64_t slots = layout->count[i][o], held = slots ? tw_table_units(k->in->scene, layout->first[i][o], slots) : 0;
+            int64_t slots = layout->count[i][o],
+                    held = slots ? tw_table_units(k->in->scene, layout->first[i][o], slots) : 0;
             char at[80];
             if (!s->inner && is->transfers == 0) continue;
             const tw_claim c[] = {{"transfers", s->transfers, is->transfers},
-                               {"units", s->units, is->units},
-                               {"elements", s->elems, is->elems},
-                               {"loads", s->loads, is->loads},
-                               {"units loaded", s->load_units, is->load_units},
-                               {"stores of partial sums", s->partial_stores, is->partial_stores},
-                               {"units of partial sums", s->partial_units, is->partial_units},
-                               {"buffers", s->n_slots, slots},
-                               {"units held", s->held_units, held},
-                               {"least units", s->least_units, least < 0 ? s->least_units : least}};
+                                  {"units", s->units, is->units},
+                                  {"elements", s->elems, is->elems},
+                                  {"loads", s->loads, is->loads},
+                                  {"units loaded", s->load_units, is->load_units},
+                                  {"stores of partial sums", s->partial_stores, is->partial_stores},
+                                  {"units of partial sums", s->partial_units, is->partial_units},
+                                  {"buffers", s->n_slots, slots},
+                                  {"units held", s->held_units, held},
+                                  {"least units", s->least_units, least < 0 ? s->least_units : least}};
             snprintf(at, sizeof at, " into '%.60s'", m->memory[i].name);
             tw_tally_claims(fault, k->in->op->operand[o].name, at, c, TW_COUNT(c));
         }

@@ -135,6 +135,16 @@ int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t 
     return n;
 }
 
+int64_t tw_numbers_round(tw_dtype dtype, double *value, int64_t n)
+{
+    uint8_t bytes[8];
+    for (int64_t i = 0; i < n; i++) {
+        if (tw_numbers_pack(dtype, &value[i], 1, bytes) < 1) return i;
+        tw_numbers_unpack(dtype, bytes, 1, &value[i]);
+    }
+    return n;
+}
+
 static double smaller(double a, double b) { return a < b ? a : b; }
 
 double tw_numbers_lowest(tw_dtype dtype)
@@ -335,15 +345,17 @@ tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor
     return draw;
 }
 
-/* One element of a tensor. */
-static int64_t draw_one(const tw_draw *draw, uint64_t r, bool positive, bool thin, uint64_t *state)
+double tw_draw_one(const tw_draw *draw, tw_dtype dtype, uint64_t *state)
 {
+    uint64_t r = tw_random_next(state);
     int64_t a = draw->amplitude;
-    bool dense = !thin && !draw->factors;
-    bool in_share = dense || (double)(tw_random_next(state) >> 11) * 0x1p-53 < draw->density;
-    if (draw->factors) return in_share ? 2 : positive || r & 1 ? 1 : -1;
+    bool positive = draw->positive || is_unsigned(dtype);
+    bool in_share = draw->density >= 1 || (double)(tw_random_next(state) >> 11) * 0x1p-53 < draw->density;
+    if (dtype == TW_DTYPE_BOOL) return (double)(r & 1);
+    if (draw->factors) return (double)draw->scale * (in_share && a > 1 ? 2 : positive || r & 1 ? 1 : -1);
     if (!in_share) return 0;
-    return positive ? (int64_t)(r % (uint64_t)(2 * a)) : (int64_t)(r % (uint64_t)(2 * a + 1)) - a;
+    int64_t x = positive ? (int64_t)(r % (uint64_t)(2 * a)) : (int64_t)(r % (uint64_t)(2 * a + 1)) - a;
+    return (double)(x * draw->scale);
 }
 
 void tw_draw_held(int held, uint64_t seed, int64_t n, double *out)
@@ -356,14 +368,9 @@ void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, i
                   double *out)
 {
     int tensor = op->operand[operand].tensor;
-    bool thin = !draw->factors && tensor == op->operand[0].tensor && draw->density < 1;
-    tw_dtype dtype = model->tensor[tensor].dtype;
-    bool positive = draw->positive || is_unsigned(dtype);
+    tw_draw mine = *draw;
+    if (!draw->factors && tensor != op->operand[0].tensor) mine.density = 1;
     int64_t n = tw_operand_elems(&op->operand[operand]);
     uint64_t state = seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t r = tw_random_next(&state);
-        int64_t x = draw_one(draw, r, positive, thin, &state);
-        out[i] = dtype == TW_DTYPE_BOOL ? (double)(r & 1) : (double)(x * draw->scale);
-    }
+    for (int64_t i = 0; i < n; i++) out[i] = tw_draw_one(&mine, model->tensor[tensor].dtype, &state);
 }

@@ -16,10 +16,8 @@ static const tw_platform *platform_of(const tw_machine *machine, tw_arena *arena
         memory[m] = (tw_platform_memory){machine->memory[m].name, -1, machine->memory[m], 1};
     for (int e = 0; e < machine->n_engines; e++)
         engine[e] = (tw_platform_engine){machine->engine[e].name, -1, machine->engine[e], {-1, -1}, {-1, -1}};
-    *p = (tw_platform){.n_memories = machine->n_memories,
-                       .memory = memory,
-                       .n_engines = machine->n_engines,
-                       .engine = engine};
+    *p = (tw_platform){
+        .n_memories = machine->n_memories, .memory = memory, .n_engines = machine->n_engines, .engine = engine};
     return p;
 }
 

@@ -47,8 +47,8 @@ bool tw_time_engine(const tw_site *s, const tw_instr *instr)
     if (e < 0 || e >= scene->platform->n_engines) return tw_fault_at(s, "is on engine %d, there is none", e);
     int64_t n = tw_units_count(scene, e);
     if (instr->unit >= 0 && instr->unit < n) return true;
-    return tw_fault_at(s, "is on unit %d of '%s', which has %" PRId64, instr->unit,
-                       scene->platform->engine[e].name, n);
+    return tw_fault_at(s, "is on unit %d of '%s', which has %" PRId64, instr->unit, scene->platform->engine[e].name,
+                       n);
 }
 
 bool tw_time_takes(const tw_site *s, const tw_event *e, tw_length t, int64_t until)

@@ -23,7 +23,8 @@ typedef struct tw_moments {
 static inline int64_t tw_moments_last(const tw_moments *m) { return tw_max(m->unit, tw_max(m->data, m->credit)); }
 
 typedef struct tw_length {
-    int64_t all, busy; /* cycles until it ends, until its engine is free; `all` is negative when it cannot be counted */
+    int64_t all,
+        busy; /* cycles until it ends, until its engine is free; `all` is negative when it cannot be counted */
 } tw_length;
 /* For so much work, and so many cycles at its ports. */
 tw_length tw_time_length(const tw_engine *engine, int64_t work, int64_t at_ports);
