@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "verify/executor.h"
+#include "verify/rule.h"
 #include "verify/scene.h"
 #include "verify/shape.h"
 
@@ -33,7 +34,8 @@ void *tw_space_take(tw_execution *s, int64_t n, size_t size)
 
 tw_buffer_name tw_place_name(const tw_execution *s, const tw_place *p)
 {
-    return tw_buffer_name_of(s->at.in->scene, p->buffer, p->operand, s->at.row->command ? -1 : s->at.row->memory);
+    return p->buffer >= 0 ? tw_rule_name(&s->at, p->buffer)
+                          : tw_buffer_name_of(s->at.in->scene, -1, p->operand, -1);
 }
 
 /* One array per memory, lane by lane. */

@@ -4,9 +4,8 @@
  * must be. What it reads was commanded before it; what it takes is free, and the one whose turn it is. */
 #include "verify/joint_judge.h"
 #include "verify/room.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
-
-#include <stdio.h>
 
 /* ---- whose it is ---- */
 
@@ -39,18 +38,13 @@ static bool find_place(tw_joint_at *s)
     if (i->operand < 0 || i->operand > output || (i->op == TW_EXEC && i->operand != output))
         return tw_fault_at(&s->at, "names operand %d", i->operand);
     s->tensor = s->op->op->operand[i->operand].tensor;
-    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES)
-        return tw_fault_at(&s->at, "gives %d buffers back", i->n_gives);
-    return true;
+    return tw_rule_gives(&s->at);
 }
 
 /* The hold that a buffer of the group belongs to; NULL and a fault when it is none of this tensor. */
 static tw_joint_hold *hold_of(const tw_joint_at *s, int buffer)
 {
-    if (buffer < 0 || buffer >= s->j->in.n_buffers) {
-        tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
-        return NULL;
-    }
+    if (!tw_rule_exists(&s->at, buffer)) return NULL;
     const tw_buffer *b = &s->j->in.buffer[buffer];
     tw_joint_hold *h = b->group == s->group->number ? &s->group->hold[s->j->hold_of[buffer]] : NULL;
     if (h && h->tensor == s->tensor && b->lane == 0) return h;
@@ -74,10 +68,7 @@ static tw_joint_queue *queue_of(tw_joint_at *s)
 {
     const tw_instr *i = s->at.instr;
     if (i->op == TW_EXEC) return &s->op->exec;
-    if (i->n_src != 1) {
-        tw_fault_at(&s->at, "has %d sources", i->n_src);
-        return NULL;
-    }
+    if (!tw_rule_sources(&s->at, 1)) return NULL;
     s->inward = is_inward(s);
     tw_joint_hold *h = hold_of(s, s->inward ? i->dst : i->src[0]);
     return !h || s->j->fault.set ? NULL : s->inward ? &h->fill : &h->store;
@@ -109,12 +100,7 @@ static bool check_mover(const tw_joint_at *s)
     int inner = s->group->hold[inward ? s->todo->dst : s->todo->src[0].hold].memory, outer = 0;
     int beyond = inward ? s->todo->src[0].hold : s->todo->dst;
     if (beyond >= 0) outer = s->group->hold[beyond].memory;
-    if (e->is.kind != TW_MOVES) return tw_fault_at(&s->at, "is not on a mover");
-    if (e->is.outer != outer || e->is.memory != inner)
-        return tw_fault_at(&s->at, "on '%s' does not run between memories '%s' and '%s'", e->name,
-                           p->memory[outer].name, p->memory[inner].name);
-    if (!(e->is.carries & (inward ? TW_INWARDS : TW_OUTWARDS)))
-        return tw_fault_at(&s->at, "on '%s', which does not carry %s", e->name, inward ? "inwards" : "outwards");
+    if (!tw_rule_mover(&s->at, inner, outer, inward)) return false;
     int core = p->engine[s->op->view->engine].core;
     if (e->core >= 0 && e->core != core && e->core != p->memory[inner].core)
         return tw_fault_at(&s->at, "on '%s' of core '%s', '%s' runs on '%s'", e->name, p->core[e->core].name,
@@ -124,19 +110,6 @@ static bool check_mover(const tw_joint_at *s)
         return tw_fault_at(&s->at, "on '%s', it should be on '%s'", e->name, p->engine[should].name);
     if (!inward && s->group->hold[s->todo->src[0].hold].summed && !e->is.sums)
         return tw_fault_at(&s->at, "on '%s', which does not add up lanes", e->name);
-    return true;
-}
-
-static bool check_computer(const tw_joint_at *s)
-{
-    const tw_platform *p = s->j->in.platform;
-    const tw_engine *e = &s->op->engine;
-    if (s->at.instr->engine != s->op->view->engine)
-        return tw_fault_at(&s->at, "is not on '%s', where the mapping has it", p->engine[s->op->view->engine].name);
-    if (!(e->computes >> s->op->op->compute & 1))
-        return tw_fault_at(&s->at, "asks '%s' for what it cannot do", e->name);
-    if (s->todo->accumulates && !(e->accumulate >> TW_FUSED & 1))
-        return tw_fault_at(&s->at, "accumulates, '%s' cannot", e->name);
     return true;
 }
 
@@ -182,10 +155,7 @@ static bool check_room(const tw_joint_at *s, tw_joint_hold *h, const tw_joint_ru
                                  s->at.in->scene->unit, dtype,
                                  tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &run->lane[i].region));
         h->most = tw_max(h->most, need);
-        if (need > s->j->in.buffer[s->at.instr->dst].size)
-            return tw_fault_at(&s->at, "puts %" PRId64 " units into buffer %s of %" PRId64, need,
-                               tw_joint_buffer_name(s->j, s->at.instr->dst, -1).text,
-                               s->j->in.buffer[s->at.instr->dst].size);
+        if (!tw_rule_fits(&s->at, s->at.instr->dst, need)) return false;
     }
     return true;
 }
@@ -285,12 +255,6 @@ static bool check_box(const tw_joint_at *s)
     return true;
 }
 
-static bool check_work(const tw_joint_at *s, int64_t work)
-{
-    if (s->at.instr->work == work) return true;
-    return tw_fault_at(&s->at, "claims work %" PRId64 ", does %" PRId64, s->at.instr->work, work);
-}
-
 static bool check_transfer(const tw_joint_at *s, tw_moved *moved)
 {
     if (!check_mover(s) || !check_region(s) || !check_source(s, 0) || !check_target(s) || !check_copies(s))
@@ -298,7 +262,7 @@ static bool check_transfer(const tw_joint_at *s, tw_moved *moved)
     *moved = tw_joint_move(s, &s->group->hold[s->inward ? s->todo->dst : s->todo->src[0].hold]);
     if (s->at.instr->accumulates) return tw_fault_at(&s->at, "adds to what its target holds");
     if (s->at.instr->partial) return tw_fault_at(&s->at, "moves partial sums");
-    return check_work(s, moved->work) && tw_joint_check_passes(s);
+    return tw_rule_work(&s->at, moved->work) && tw_joint_check_passes(s);
 }
 
 /* The driver's tiles are such as its engine takes, along loops that are cut or whole; where a loop is shared by cores alone, nobody
@@ -320,7 +284,8 @@ static bool check_driver(const tw_joint_at *s)
 
 static bool check_exec(const tw_joint_at *s)
 {
-    if (!check_computer(s) || !check_box(s) || !check_driver(s)) return false;
+    if (!tw_rule_computer(&s->at, s->op->view->engine, &s->op->engine)) return false;
+    if (!check_box(s) || !check_driver(s)) return false;
     if (s->at.instr->accumulates != s->todo->accumulates)
         return tw_fault_at(&s->at, s->todo->accumulates ? "starts afresh, it should add to what is there"
                                                         : "adds to what is there, it should start afresh");
@@ -329,7 +294,7 @@ static bool check_exec(const tw_joint_at *s)
     for (int i = 0; i < s->todo->n_src; i++)
         if (!check_source(s, i)) return false;
     if (!check_target(s) || !check_copies(s)) return false;
-    return check_work(s, tw_verify_points(s->op->op, &s->todo->box)) && tw_joint_check_passes(s);
+    return tw_rule_work(&s->at, tw_verify_points(s->op->op, &s->todo->box)) && tw_joint_check_passes(s);
 }
 
 /* ---- what follows from it ---- */
@@ -390,8 +355,6 @@ static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_s
 
 static bool give(const tw_joint_at *s, int buffer)
 {
-    if (buffer < 0 || buffer >= s->j->in.n_buffers)
-        return tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
     const tw_buffer *b = &s->j->in.buffer[buffer];
     tw_buffer_name name = tw_joint_buffer_name(s->j, buffer, -1);
     if (b->group != s->group->number || b->lane != 0)

@@ -8,6 +8,7 @@
  * What a buffer holds is known only from the instructions executed: a load or store leaves the region it
  * names, packed in row-major order, an EXEC, SUM or FILL the output region of its box. */
 #include "verify/executor.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
 
 typedef struct job { /* what an instruction will write when its row ends */
@@ -43,15 +44,7 @@ static tw_execution begin_of(tw_executor *e, const tw_rowset *row)
 static tw_place *place_of(const tw_execution *s, int buffer, int operand)
 {
     if (buffer == -1) return &s->e->tensor[operand];
-    if (buffer < 0 || buffer >= s->e->in.layout->n_buffers) {
-        tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
-        return NULL;
-    }
-    tw_place *p = &s->e->buffer[buffer];
-    if (p->operand == operand) return p;
-    tw_fault_at(&s->at, "uses buffer %s for '%s'", tw_place_name(s, p).text,
-                tw_execution_operand(s, operand)->name);
-    return NULL;
+    return tw_rule_buffer(&s->at, buffer, operand) ? &s->e->buffer[buffer] : NULL;
 }
 
 static bool check_room(const tw_execution *s, const tw_place *to, const tw_region *region)
@@ -88,8 +81,7 @@ static bool do_load(tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
     if (!is_operand(s, 0, tw_execution_output(s))) return false;
-    if (!tw_verify_region_is_sound(tw_execution_operand(s, i->operand), &i->region))
-        return tw_fault_at(&s->at, "region leaves its tensor");
+    if (!tw_rule_region(&s->at)) return false;
     tw_place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, false, j)) return false;
     if (i->dst == -1) return tw_fault_at(&s->at, "writes an input tensor");
@@ -120,7 +112,7 @@ static bool do_store(tw_execution *s, job *j)
     int output = tw_execution_output(s);
     if (!is_operand(s, output, output + 1)) return false;
     const tw_operand *operand = tw_execution_operand(s, i->operand);
-    if (!tw_verify_region_is_sound(operand, &i->region)) return tw_fault_at(&s->at, "region leaves its tensor");
+    if (!tw_rule_region(&s->at)) return false;
     tw_place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, i->dst == -1 || to == parent_target(s), j)) return false;
     if (i->dst == -1 && s->e->is.op.finish) return store_finished(s, from, j);
@@ -138,7 +130,7 @@ static bool do_store(tw_execution *s, job *j)
 static bool read_inputs(tw_execution *s, tw_kernel_input input[TW_MAX_OPERANDS])
 {
     const tw_instr *i = s->at.instr;
-    if (i->n_src != tw_execution_output(s)) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_sources(&s->at, tw_execution_output(s))) return false;
     for (int o = 0; o < i->n_src; o++) {
         input[o] = (tw_kernel_input){0};
         if (i->src[o] == -1) continue;
@@ -155,7 +147,7 @@ static bool read_inputs(tw_execution *s, tw_kernel_input input[TW_MAX_OPERANDS])
 static bool aim_made(const tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
-    if (!tw_verify_box_is_sound(&s->e->is.op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
+    if (!tw_rule_box(&s->at)) return false;
     tw_region made = tw_verify_output_region(&s->e->is.op, &i->box);
     tw_place *to = place_of(s, i->dst, tw_execution_output(s));
     if (to && i->dst == -1) return tw_fault_at(&s->at, "writes the output tensor");

@@ -18,6 +18,7 @@
 #include "core/agenda.h"
 #include "verify/executor.h"
 #include "verify/parts.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
 
 typedef struct job_read {
@@ -66,16 +67,6 @@ static tw_status await(tw_executor *e, job *j, moment_kind kind, int64_t cycle)
 /* ---- places ---- */
 
 static bool is_output(const tw_execution *s, int operand) { return operand == tw_execution_output(s); }
-
-static bool check_buffer(const tw_execution *s, int buffer, int operand)
-{
-    const tw_layout *layout = s->e->in.layout;
-    if (buffer < 0 || buffer >= layout->n_buffers)
-        return tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
-    if (layout->buffer[buffer].operands >> operand & 1) return true;
-    return tw_fault_at(&s->at, "uses buffer %s for '%s'", tw_place_name(s, &s->e->buffer[buffer]).text,
-                       tw_execution_operand(s, operand)->name);
-}
 
 /* A part of a buffer as a place of its own. */
 static tw_place part_place(const tw_execution *s, int buffer, int part)
@@ -314,11 +305,9 @@ static bool do_load(tw_execution *s, job *j)
     const tw_instr *i = s->at.instr;
     if (i->operand < 0 || i->operand > tw_execution_output(s))
         return tw_fault_at(&s->at, "moves operand %d", i->operand);
-    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
-    if (!tw_verify_region_is_sound(tw_execution_operand(s, i->operand), &i->region))
-        return tw_fault_at(&s->at, "region leaves its tensor");
-    if (!check_buffer(s, i->dst, i->operand)) return false;
-    if (i->src[0] != -1 && !check_buffer(s, i->src[0], i->operand)) return false;
+    if (!tw_rule_sources(&s->at, 1) || !tw_rule_region(&s->at)) return false;
+    if (!tw_rule_buffer(&s->at, i->dst, i->operand)) return false;
+    if (i->src[0] != -1 && !tw_rule_buffer(&s->at, i->src[0], i->operand)) return false;
     bool brings_sums = i->src[0] == -1 && is_output(s, i->operand);
     if (brings_sums && !s->e->stream->sums.full) return tw_fault_at(&s->at, "reads partial sums, there are none");
     j->region = i->region;
@@ -342,11 +331,9 @@ static bool do_store(tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
     if (!is_output(s, i->operand)) return tw_fault_at(&s->at, "moves operand %d", i->operand);
-    const tw_operand *operand = tw_execution_operand(s, i->operand);
-    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
-    if (!tw_verify_region_is_sound(operand, &i->region)) return tw_fault_at(&s->at, "region leaves its tensor");
-    if (!check_buffer(s, i->src[0], i->operand)) return false;
-    if (i->dst != -1 && !check_buffer(s, i->dst, i->operand)) return false;
+    if (!tw_rule_sources(&s->at, 1) || !tw_rule_region(&s->at)) return false;
+    if (!tw_rule_buffer(&s->at, i->src[0], i->operand)) return false;
+    if (i->dst != -1 && !tw_rule_buffer(&s->at, i->dst, i->operand)) return false;
     j->region = i->region;
     j->bytes = read_first(s, j, i->src[0], i->operand, &i->region);
     bool tensor = i->dst == -1 && !i->partial;
@@ -361,11 +348,11 @@ static bool do_store(tw_execution *s, job *j)
 static bool read_inputs(tw_execution *s, job *j, tw_kernel_input input[TW_MAX_OPERANDS])
 {
     const tw_instr *i = s->at.instr;
-    if (i->n_src != tw_execution_output(s)) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_sources(&s->at, tw_execution_output(s))) return false;
     for (int o = 0; o < i->n_src; o++) {
         input[o] = (tw_kernel_input){0};
         if (i->src[o] == -1) continue;
-        if (!check_buffer(s, i->src[o], o)) return false;
+        if (!tw_rule_buffer(&s->at, i->src[o], o)) return false;
         tw_region region = s->e->buffer[i->src[o]].region;
         if (s->e->buffer[i->src[o]].rows > 0 && !tw_verify_hull(&s->e->is.op, o, &i->box, &region)) continue;
         const uint8_t *bytes = read_first(s, j, i->src[o], o, &region);
@@ -394,8 +381,8 @@ static bool do_exec(tw_execution *s, job *j)
     const tw_op *op = &s->e->is.op;
     tw_kernel_input input[TW_MAX_OPERANDS];
     if (i->nested) return tw_fault_at(&s->at, "nests a program");
-    if (!tw_verify_box_is_sound(op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
-    if (!check_buffer(s, i->dst, tw_execution_output(s))) return false;
+    if (!tw_rule_box(&s->at)) return false;
+    if (!tw_rule_buffer(&s->at, i->dst, tw_execution_output(s))) return false;
     j->region = tw_verify_output_region(op, &i->box);
     int64_t n = tw_verify_region_elems(tw_execution_operand(s, tw_execution_output(s)), &j->region);
     double *made = read_inputs(s, j, input) ? tw_compute_box(s, &s->e->is, &s->at.instr->box, input) : NULL;
@@ -416,17 +403,6 @@ static bool do_instr(tw_execution *s, job *j)
     case TW_FILL: break;
     }
     return tw_fault_at(&s->at, "has no meaning on an async machine");
-}
-
-static bool check_gives(const tw_execution *s)
-{
-    const tw_instr *i = s->at.instr;
-    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES)
-        return tw_fault_at(&s->at, "gives %d buffers back", i->n_gives);
-    for (int k = 0; k < i->n_gives; k++)
-        if (i->gives[k] < 0 || i->gives[k] >= s->e->in.layout->n_buffers)
-            return tw_fault_at(&s->at, "names buffer %d, there is none", i->gives[k]);
-    return true;
 }
 
 /* ---- the moments after it ---- */
@@ -522,7 +498,7 @@ static tw_status start(tw_executor *e, const tw_rowset *row, const tw_event *eve
     job *j = job_new(e, row, event);
     if (!j) return TW_ERR_NOMEM;
     tw_execution s = execution_of(e, j);
-    if (!check_gives(&s) || !do_instr(&s, j) || (!is_late(&s) && !aim(&s, j)))
+    if (!tw_rule_gives(&s.at) || !do_instr(&s, j) || (!is_late(&s) && !aim(&s, j)))
         return s.no_memory ? TW_ERR_NOMEM : TW_OK;
     TW_TRY(await(e, j, SOURCES_READ, event->busy_end));
     if (j->event.instr.n_gives > 0) TW_TRY(await(e, j, CREDITS_GIVEN, event->busy_end));

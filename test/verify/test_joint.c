@@ -338,7 +338,7 @@ TEST(every_damage_is_named)
          "command 0 (dma): LOAD 'a' of 'matmul' on 'dma' of core 'little', 'matmul' runs on 'mac'"},
         {mover_is_for_others, "command 3 (spare): STORE 'c' of 'matmul' on 'spare', it should be on 'dma'"},
         {unit_is_out_of_turn, "command 1 (dma): LOAD 'b' of 'matmul' is on unit 0, it is the turn of unit 1"},
-        {execution_on_a_mover, "command 2 (dma): EXEC 'c' of 'matmul' is not on 'mac', where the mapping has it"},
+        {execution_on_a_mover, "command 2 (dma): EXEC 'c' of 'matmul' is not on the compute engine 'mac'"},
         {engine_cannot_compute, "command 2 (mac): EXEC 'c' of 'matmul' asks 'mac' for what it cannot do"},
         {load_is_missing,
          "command 1 (mac): EXEC 'c' of 'matmul' reads 'a' in 'l1' after 0 of 1 commands that make it"},
