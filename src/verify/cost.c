@@ -343,7 +343,8 @@ bool tw_verify_only_moves(const tw_verify_input *in)
     return true;
 }
 
-int64_t tw_verify_contended(const tw_verify_input *in, const tw_engine *engine, const tw_instr *instr)
+/* And its `contended`, if it is an EXEC. */
+static int64_t contended_of(const tw_verify_input *in, const tw_engine *engine, const tw_instr *instr)
 {
     const tw_cost *cost = &engine->cost;
     if (cost->kind != TW_COST_KERNEL) return instr->contended; /* nobody asks for it */
@@ -412,7 +413,7 @@ bool tw_verify_by_shape(const tw_engine *engine)
 bool tw_cost_claims(const tw_site *s, const tw_engine *engine, int64_t passes)
 {
     const tw_instr *i = s->instr;
-    int64_t contended = i->op == TW_EXEC ? tw_verify_contended(s->in, engine, i) : i->contended;
+    int64_t contended = i->op == TW_EXEC ? contended_of(s->in, engine, i) : i->contended;
     if (i->contended != contended)
         return tw_fault_at(s, "claims %" PRId64 " under pressure, makes %" PRId64, i->contended, contended);
     if (i->passes == passes) return true;

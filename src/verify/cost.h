@@ -17,8 +17,6 @@ bool tw_verify_only_moves(const tw_verify_input *in);
 bool tw_verify_by_shape(const tw_engine *engine);
 /* What `passes` of an instruction on this engine must be: of an array, of a kernel, of a transfer by its rows. */
 int64_t tw_verify_shape(const tw_verify_input *in, const tw_engine *engine, const tw_instr *instr);
-/* And its `contended`, if it is an EXEC. */
-int64_t tw_verify_contended(const tw_verify_input *in, const tw_engine *engine, const tw_instr *instr);
 /* Whether an instruction claims the passes that it makes and, of an EXEC, what they are while a mover disturbs it; false and a
  * fault. */
 bool tw_cost_claims(const tw_site *s, const tw_engine *engine, int64_t passes);

@@ -227,8 +227,6 @@ static inline bool tw_joint_has_points(const tw_joint_group *g, int depth, int o
 {
     return g->any[depth * g->n_ops + op];
 }
-/* The boxes of all depths behind `place`, which moved. */
-void tw_joint_boxes(tw_joint_group *g, int place);
 /* The next step; the place that moved, -1: there is none. */
 int tw_joint_next(tw_joint_group *g);
 /* What a hold holds as the boxes stand; `sub`: the box of its sub-step, NULL: whole. */

@@ -346,7 +346,8 @@ static void producer_box(tw_joint_group *g, int depth, int number)
     for (int a = 0; a < out->n_axes && made.any; a++) box->span[out->axis[a].term[0].loop] = made.region.axis[a];
 }
 
-void tw_joint_boxes(tw_joint_group *g, int place)
+/* The boxes of all depths behind `place`, which moved. */
+static void find_boxes(tw_joint_group *g, int place)
 {
     for (int d = place + 1; d <= g->map->n_cuts; d++) {
         for (int i = 0; i < g->n_ops; i++) g->any[d * g->n_ops + i] = false;
@@ -361,7 +362,7 @@ int tw_joint_next(tw_joint_group *g)
     for (; p >= 0 && g->at[p] + 1 >= g->count[p]; p--) g->at[p] = 0;
     if (p < 0) return -1;
     g->at[p]++;
-    tw_joint_boxes(g, p);
+    find_boxes(g, p);
     return p;
 }
 
@@ -596,7 +597,7 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
             if (!add_input(j, g, i, o)) return TW_OK;
         if (!add_output(j, g, i)) return TW_OK;
     }
-    tw_joint_boxes(g, -1);
+    find_boxes(g, -1);
     note_readers(g);
     settle_depths(g);
     note_sums(g);

@@ -73,7 +73,8 @@ static tw_status init_tensor(tw_joint_judge *j, int tensor)
     return TW_OK;
 }
 
-tw_dtype tw_joint_held_dtype(const tw_joint_judge *j, const tw_joint_hold *h)
+/* The type of what lies in the buffers of a hold: sums of averages are divided when they are complete, and may be anything before. */
+static tw_dtype held_dtype(const tw_joint_judge *j, const tw_joint_hold *h)
 {
     bool average = h->sums && j->group[h->group].op[h->maker].op->compute == TW_AVERAGE;
     return average ? TW_DTYPE_F64 : tw_joint_dtype(j, h);
@@ -86,7 +87,7 @@ static int64_t bytes_per_unit(const tw_joint_judge *j)
     for (int g = 0; g < j->in.n_groups; g++)
         for (int h = 0; h < j->group[g].n_holds; h++) {
             const tw_joint_hold *hold = &j->group[g].hold[h];
-            wide |= tw_joint_held_dtype(j, hold) != tw_joint_dtype(j, hold);
+            wide |= held_dtype(j, hold) != tw_joint_dtype(j, hold);
         }
     return wide ? (int64_t)sizeof(double) : 1;
 }
@@ -99,7 +100,7 @@ static tw_status init_buffers(tw_joint_judge *j)
         tw_place *p = &j->runner->place[b];
         p->operand = j->in.buffer[b].operand;
         p->shape = &j->tensor[p->operand].shape;
-        p->dtype = tw_joint_held_dtype(j, &j->group[j->in.buffer[b].group].hold[j->hold_of[b]]);
+        p->dtype = held_dtype(j, &j->group[j->in.buffer[b].group].hold[j->hold_of[b]]);
     }
     return TW_OK;
 }

@@ -24,8 +24,6 @@ struct tw_joint_runner {
     int64_t n_made;
 };
 
-/* The type of what lies in the buffers of a hold: sums of averages are divided when they are complete, and may be anything before. */
-tw_dtype tw_joint_held_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
 /* Draws all numbers. */
 TW_NODISCARD tw_status tw_joint_draw(tw_joint_judge *j);
 /* What was made as somebody reads it. */

@@ -147,14 +147,15 @@ int64_t tw_numbers_round(tw_dtype dtype, double *value, int64_t n)
 
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-double tw_numbers_lowest(tw_dtype dtype)
+/* The value below all others: -128 for i8, minus infinity for f32; and the one above all others. */
+static double lowest(tw_dtype dtype)
 {
     double lo, hi;
     range_of(dtype, &lo, &hi);
     return lo;
 }
 
-double tw_numbers_highest(tw_dtype dtype)
+static double highest(tw_dtype dtype)
 {
     double lo, hi;
     range_of(dtype, &lo, &hi);
@@ -164,8 +165,8 @@ double tw_numbers_highest(tw_dtype dtype)
 double tw_numbers_neutral(tw_compute compute, tw_dtype dtype)
 {
     switch (compute) {
-    case TW_MAX: return tw_numbers_lowest(dtype);
-    case TW_MIN: return tw_numbers_highest(dtype);
+    case TW_MAX: return lowest(dtype);
+    case TW_MIN: return highest(dtype);
     case TW_PRODUCT: return 1;
     default: return 0;
     }
@@ -317,7 +318,7 @@ static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op,
     }
 }
 
-static bool is_unsigned(tw_dtype dtype) { return tw_numbers_lowest(dtype) == 0; }
+static bool is_unsigned(tw_dtype dtype) { return lowest(dtype) == 0; }
 
 /* A product of n such numbers has some twos in it, far fewer than the type has room for. */
 static void draw_factors(tw_draw *draw, const tw_op *op, double limit)

@@ -11,9 +11,6 @@ void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *
 int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t *bytes);
 /* Values as the type has them; the number of those that fit: less than n when value[result] does not. */
 int64_t tw_numbers_round(tw_dtype dtype, double *value, int64_t n);
-/* The value below all others: -128 for i8, minus infinity for f32; and the one above all others. */
-double tw_numbers_lowest(tw_dtype dtype);
-double tw_numbers_highest(tw_dtype dtype);
 /* What an accumulation starts with: 0 of sums, 1 of products, the lowest of a maximum, the highest of a minimum. */
 double tw_numbers_neutral(tw_compute compute, tw_dtype dtype);
 

@@ -72,8 +72,8 @@ bool tw_rule_mover(const tw_site *s, int inner, int outer, bool inward)
     const tw_platform_engine *e = number >= 0 && number < p->n_engines ? &p->engine[number] : NULL;
     if (!e || e->is.kind != TW_MOVES) return tw_fault_at(s, "is not on a mover");
     if (e->is.outer != outer || e->is.memory != inner)
-        return tw_fault_at(s, "on '%s' does not run between memories '%s' and '%s'", e->name,
-                           p->memory[outer].name, p->memory[inner].name);
+        return tw_fault_at(s, "on '%s' does not run between memories '%s' and '%s'", e->name, p->memory[outer].name,
+                           p->memory[inner].name);
     if (e->is.carries & (inward ? TW_INWARDS : TW_OUTWARDS)) return true;
     return tw_fault_at(s, "on '%s', which does not carry %s", e->name, inward ? "inwards" : "outwards");
 }
