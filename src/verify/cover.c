@@ -286,3 +286,11 @@ bool tw_cover_touch(tw_cover *cover, int operand, int axis, const tw_box *box, t
     *out = e->touch;
     return e->any;
 }
+
+bool tw_cover_reach(tw_cover *cover, int operand, const tw_box *box, tw_region *out)
+{
+    bool any = true;
+    for (int a = 0; a < cover->op->operand[operand].n_axes && any; a++)
+        any = tw_cover_touch(cover, operand, a, box, &out->axis[a]);
+    return any;
+}

@@ -23,9 +23,10 @@ typedef struct path {
 static path path_of(const tw_joint_judge *j, const tw_joint_op *o, int operand)
 {
     path p = {1, {o->view->memory[0]}};
-    unsigned role = tw_verify_role(o->op, operand);
-    for (int m = 1; m < o->view->machine.n_memories; m++)
-        if (j->in.platform->memory[o->view->memory[m]].is.holds & role) p.memory[p.n++] = o->view->memory[m];
+    for (int m = 1; m < o->view->machine.n_memories; m++) {
+        int memory = o->view->memory[m];
+        if (tw_verify_memory_holds(&j->in.platform->memory[memory].is, o->op, operand)) p.memory[p.n++] = memory;
+    }
     return p;
 }
 

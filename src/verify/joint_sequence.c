@@ -9,16 +9,7 @@
 #include "verify/joint_judge.h"
 #include "verify/shape.h"
 
-#include <string.h>
-
 /* ---- movers ---- */
-
-static bool names(const tw_engine *e, const char *operand)
-{
-    for (int i = 0; e->named && i < e->named->n; i++)
-        if (strcmp(e->named->name[i], operand) == 0) return true;
-    return false;
-}
 
 static bool runs_between(const tw_joint_at *s, int engine, int outer, int inner)
 {
@@ -36,7 +27,7 @@ int tw_joint_mover(const tw_joint_at *s, int outer, int inner)
     if (s->inward != (s->at.instr->op == TW_LOAD)) return -1;
     for (int e = 0; e < p->n_engines; e++)
         if (runs_between(s, e, outer, inner) &&
-            names(&p->engine[e].is, s->op->op->operand[s->at.instr->operand].name))
+            tw_verify_is_named(p->engine[e].is.named, s->op->op, s->at.instr->operand))
             return e;
     for (int e = 0; e < p->n_engines; e++)
         if (runs_between(s, e, outer, inner) && (p->engine[e].is.roles & role)) return e;

@@ -245,30 +245,33 @@ unsigned tw_verify_role(const tw_op *op, int operand)
     return output ? TW_HOLDS_OUTPUT : op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS;
 }
 
-/* Whether the name of the operand is in the list. */
-static bool is_named(const tw_names *list, const tw_op *op, int operand)
+bool tw_verify_is_named(const tw_names *list, const tw_op *op, int operand)
 {
     for (int i = 0; list != NULL && i < list->n; i++)
         if (!strcmp(op->operand[operand].name, list->name[i])) return true;
     return false;
 }
 
+bool tw_verify_memory_holds(const tw_memory *m, const tw_op *op, int operand)
+{
+    return (m->holds & tw_verify_role(op, operand)) != 0 || tw_verify_is_named(m->named, op, operand);
+}
+
 bool tw_verify_holds(const tw_verify_input *in, int memory, int operand)
 {
-    const tw_memory *m = &in->machine->memory[memory];
-    return (m->holds & tw_verify_role(in->op, operand)) != 0 || is_named(m->named, in->op, operand);
+    return tw_verify_memory_holds(&in->machine->memory[memory], in->op, operand);
 }
 
 bool tw_verify_carries(const tw_verify_input *in, int engine, int operand, unsigned way)
 {
     const tw_engine *mine = &in->machine->engine[engine];
     if (!(mine->carries & way)) return false;
-    if (is_named(mine->named, in->op, operand) || (!mine->roles && !mine->named)) return true;
+    if (tw_verify_is_named(mine->named, in->op, operand) || (!mine->roles && !mine->named)) return true;
     if (!(mine->roles & tw_verify_role(in->op, operand))) return false;
     for (int e = 0; e < in->machine->n_engines; e++) { /* one that names it does it */
         const tw_engine *other = &in->machine->engine[e];
         if (other->kind == TW_MOVES && other->outer == mine->outer && other->memory == mine->memory &&
-            (other->carries & way) && is_named(other->named, in->op, operand))
+            (other->carries & way) && tw_verify_is_named(other->named, in->op, operand))
             return false;
     }
     return true;

@@ -76,7 +76,10 @@ bool tw_verify_is_alone(const tw_verify_input *in);
 /* The role of an operand (TW_HOLDS_..), and the memory outside of `memory` that holds operands of that role, 0 at last; from
  * n_memories on the one that the compute engine works on. */
 unsigned tw_verify_role(const tw_op *op, int operand);
-/* Whether the memory holds the operand, by its role or its name; whether this mover is the one that carries it that way. */
+/* Whether the operand's name is in the list, which may be NULL; whether a memory holds the operand, by its role or its name. */
+bool tw_verify_is_named(const tw_names *list, const tw_op *op, int operand);
+bool tw_verify_memory_holds(const tw_memory *memory, const tw_op *op, int operand);
+/* Whether that memory of the machine does; whether this mover is the one that carries it that way. */
 bool tw_verify_holds(const tw_verify_input *in, int memory, int operand);
 bool tw_verify_carries(const tw_verify_input *in, int engine, int operand, unsigned way);
 int tw_verify_outside(const tw_verify_input *in, int memory, int operand);

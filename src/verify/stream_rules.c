@@ -359,9 +359,7 @@ static bool check_exec_input(tw_commanded *s, int operand)
     const tw_instr *i = s->at.instr;
     const tw_operand *o = operand_of(s, operand);
     tw_region need = {0};
-    bool any = true;
-    for (int a = 0; a < o->n_axes && any; a++)
-        any = tw_cover_touch(s->c->cover, operand, a, &i->box, &need.axis[a]);
+    bool any = tw_cover_reach(s->c->cover, operand, &i->box, &need);
     int buffer = i->src[operand];
     if (buffer == -1) return any ? tw_fault_at(&s->at, "has no buffer for '%s', which it reads", o->name) : true;
     if (!tw_rule_buffer(&s->at, buffer, operand)) return false;
