@@ -22,7 +22,7 @@ tw_claims tw_claims_of(const tw_op_plan *plan)
                        .engine = plan->timeline.engine,
                        .memory = plan->memory,
                        .link = plan->link,
-                       .pool = plan->timeline.pool,
+                       .pool = plan->timeline.pool[0],
                        .search = plan->searched ? &plan->result : NULL};
 }
 

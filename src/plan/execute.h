@@ -18,6 +18,17 @@ typedef struct tw_judges {
 TW_NODISCARD tw_status tw_watch(const tw_op_plan *plan, const tw_row_sink *other, const tw_judges *judges,
                                 tw_arena *scratch, tw_diag *diag);
 
+/* Counts what goes by for a verdict, and says how far it has come of so many instructions. */
+typedef struct tw_row_count {
+    tw_verdict *verdict;
+    const tw_verify_options *options;
+    int64_t total;
+} tw_row_count;
+tw_row_sink tw_row_count_sink(tw_row_count *count);
+/* What the judge of groups says of the program; its faults live in `judges`. */
+TW_NODISCARD tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
+                                     tw_arena *judges, tw_verdict *v);
+
 /* The same for an operator of the same kind (model/layers.h). */
 tw_op_plan tw_op_plan_for(const tw_op_plan *plan, const tw_model *model, int op);
 /* The operator's output for given inputs, as its instructions compute it; the checker looks on. `out` has room for all its elements. `*fault`, in `scratch`, is the first fault of either judge, NULL: there is none, and

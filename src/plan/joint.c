@@ -1,7 +1,7 @@
 /* src/plan/joint.c - a mapping with groups to a plan, and what its judge says of it. */
 #include "verify/joint.h"
-#include "core/deadline.h"
-#include "plan/plan.h"
+#include "plan/execute.h"
+#include "sim/fanout.h"
 
 /* What each operator did of the whole: its executions, from the first to the last. Split over cores, it has parts in several
  * groups. */
@@ -77,40 +77,21 @@ static bool is_executed(const tw_plan *plan, const tw_verify_options *options)
     return mib < MOST_MIB;
 }
 
-typedef struct watcher {
-    tw_row_sink judge;
-    tw_verdict *verdict;
-} watcher;
-
-static tw_status watch(void *user, const tw_rowset *row)
-{
-    const watcher *w = user;
-    w->verdict->rows++;
-    w->verdict->instructions += row->n_events;
-    return w->judge.begin ? w->judge.begin(w->judge.user, row) : TW_OK;
-}
-
-static tw_status watch_end(void *user, const tw_rowset *row)
-{
-    const watcher *w = user;
-    return w->judge.end ? w->judge.end(w->judge.user, row) : TW_OK;
-}
-
-static tw_status hear(const tw_plan *plan, const tw_verify_options *options, const tw_work *work, tw_arena *judges,
-                      tw_verdict *v)
+tw_status tw_joint_hear(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
+                        tw_arena *judges, tw_verdict *v)
 {
     const tw_joint *program = plan->joint->program;
     const tw_joint_timeline *timeline = &plan->joint->timeline;
     tw_summary *op;
     TW_ALLOC(judges, op, plan->model->n_ops);
     for (int i = 0; i < plan->model->n_ops; i++) op[i] = plan->op[i].timeline.sum;
-    const tw_joint_claims claims = {.sum = plan->sum,
-                                    .engine = timeline->engine,
-                                    .memory = plan->joint->memory,
-                                    .pool = timeline->pool,
-                                    .op = op,
-                                    .port_busy = timeline->port_busy,
-                                    .port_passed = timeline->port_passed};
+    const tw_claims claims = {.sum = plan->sum,
+                              .engine = timeline->engine,
+                              .memory = plan->joint->memory,
+                              .pool = timeline->pool,
+                              .op = op,
+                              .port_busy = timeline->port_busy,
+                              .port_passed = timeline->port_passed};
     const tw_joint_input in = {.model = plan->model,
                                .platform = program->platform,
                                .n_groups = plan->mapping->n_groups,
@@ -126,8 +107,11 @@ static tw_status hear(const tw_plan *plan, const tw_verify_options *options, con
     tw_joint_judge *judge = tw_joint_judge_new(&in, judges);
     tw_joint_timeline ignored;
     if (!judge) return TW_ERR_NOMEM;
-    watcher w = {tw_joint_judge_sink(judge), v};
-    const tw_row_sink sink = {watch, watch_end, &w};
+    tw_row_count count = {v, options, plan->sum.instructions};
+    tw_row_fanout fanout = {0};
+    tw_row_fanout_add(&fanout, tw_row_count_sink(&count));
+    tw_row_fanout_add(&fanout, tw_joint_judge_sink(judge));
+    tw_row_sink sink = tw_row_fanout_sink(&fanout);
     TW_TRY(tw_joint_run(program, &sink, &(tw_work){judges, work->scratch, work->diag}, &ignored));
     const char *fault, *who;
     TW_TRY(tw_joint_judge_finish(judge, &fault, &who, &v->elements));
@@ -137,36 +121,4 @@ static tw_status hear(const tw_plan *plan, const tw_verify_options *options, con
     v->equal = v->executed && !fault;
     v->reference = who;
     return TW_OK;
-}
-
-/* Of a judge whose time is up, nothing is believed. */
-static tw_status judge(const tw_plan *plan, const tw_verify_options *options, const tw_work *work, tw_arena *judges,
-                       tw_verdict *v)
-{
-    static const int64_t default_max = INT64_C(1) << 24;
-    int64_t most = options->max_instructions > 0 ? options->max_instructions : default_max;
-    tw_diag quiet = tw_diag_quiet(work->diag);
-    const tw_work mine = {work->arena, work->scratch, &quiet};
-    if (plan->sum.instructions > most) return TW_OK; /* neither checked nor executed */
-    tw_status status = tw_deadline_is_over(quiet.deadline) ? TW_STOPPED : hear(plan, options, &mine, judges, v);
-    if (status == TW_OK && tw_deadline_is_over(quiet.deadline)) status = TW_STOPPED;
-    if (status != TW_STOPPED) return status;
-    *v = (tw_verdict){.stopped = true};
-    return TW_OK;
-}
-
-tw_status tw_joint_verify(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
-                          const tw_verdict **out)
-{
-    tw_verdict *v;
-    TW_ALLOC(work->arena, v, 1);
-    tw_arena *judges = tw_arena_new();
-    if (!judges) return TW_ERR_NOMEM;
-    tw_status status = judge(plan, options, work, judges, v);
-    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->reference);
-    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->first_fault);
-    tw_arena_free(judges);
-    TW_TRY(status);
-    *out = v;
-    return v->first_fault ? TW_WRONG : TW_OK;
 }

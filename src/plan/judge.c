@@ -3,22 +3,18 @@
 #include "plan/execute.h"
 #include "plan/plan.h"
 
-typedef struct counter {
-    tw_verdict *verdict;
-    const tw_verify_options *options;
-    int64_t total;
-} counter;
-
 static tw_status count_rows(void *user, const tw_rowset *row)
 {
     enum { BETWEEN = 1 << 12 }; /* rows from report to report */
-    const counter *c = user;
+    const tw_row_count *c = user;
     c->verdict->rows++;
     c->verdict->instructions += row->n_events;
     if (c->options->progress && c->verdict->rows % BETWEEN == 0)
         c->options->progress(c->options->progress_user, c->verdict->instructions, c->total);
     return TW_OK;
 }
+
+tw_row_sink tw_row_count_sink(tw_row_count *count) { return (tw_row_sink){count_rows, NULL, count}; }
 
 /* Whether executing needs less than 4 GiB of the host: the tensors, their reference, the memories of the machine.
  * Counted in MiB, so that nothing overflows. */
@@ -47,23 +43,23 @@ static bool is_executed(const tw_program *p, const tw_verify_options *options, c
 }
 
 /* What both judges say of the program. */
-static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch, tw_arena *judges,
-                      tw_diag *diag, tw_verdict *v)
+static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, const tw_work *work,
+                      tw_arena *judges, tw_verdict *v)
 {
     const tw_program *p = &plan->program;
     tw_level_info level[TW_MAX_MEMORIES];
     tw_resident resident[TW_MAX_OPERANDS];
     tw_verify_input in = tw_verify_input_of(p, plan->next, level, resident);
-    in.deadline = diag->deadline;
+    in.deadline = work->diag->deadline;
     tw_claims claims = tw_claims_of(plan);
     in.claims = &claims;
-    bool executes = is_executed(p, options, diag->deadline, &v->stopped);
+    bool executes = is_executed(p, options, in.deadline, &v->stopped);
     tw_checker *checker = tw_checker_new(&in, judges);
     tw_executor *executor = executes ? tw_executor_new(&in, options->seed, judges) : NULL;
     if (!checker || (executes && !executor)) return TW_ERR_NOMEM;
-    counter count = {v, options, plan->timeline.sum.instructions};
-    tw_row_sink counted = {count_rows, NULL, &count};
-    TW_TRY(tw_watch(plan, &counted, &(tw_judges){checker, executor, judges}, scratch, diag));
+    tw_row_count count = {v, options, plan->timeline.sum.instructions};
+    tw_row_sink counted = tw_row_count_sink(&count);
+    TW_TRY(tw_watch(plan, &counted, &(tw_judges){checker, executor, judges}, work->scratch, work->diag));
     v->first_fault = tw_checker_finish(checker);
     v->checked = v->first_fault == NULL;
     if (!executes) return TW_OK;
@@ -77,22 +73,27 @@ static tw_status hear(const tw_op_plan *plan, const tw_verify_options *options, 
 }
 
 /* Of judges whose time is up, nothing is believed. */
-static tw_status judge(const tw_op_plan *plan, const tw_verify_options *options, tw_arena *scratch,
-                       tw_arena *judges, tw_diag *diag, tw_verdict *v)
+static tw_status judge(const tw_plan *plan, int op, const tw_verify_options *options, const tw_work *work,
+                       tw_arena *judges, tw_verdict *v)
 {
     static const int64_t default_max = INT64_C(1) << 24;
     int64_t most = options->max_instructions > 0 ? options->max_instructions : default_max;
-    tw_diag quiet = tw_diag_quiet(diag);
-    if (plan->timeline.sum.instructions > most) return TW_OK; /* neither checked nor executed */
-    tw_status status =
-        tw_deadline_is_over(diag->deadline) ? TW_STOPPED : hear(plan, options, scratch, judges, &quiet, v);
-    if (status == TW_OK && tw_deadline_is_over(diag->deadline)) status = TW_STOPPED;
+    const tw_op_plan *is = plan->joint ? NULL : &plan->op[op];
+    const tw_deadline *deadline = work->diag->deadline;
+    tw_diag quiet = tw_diag_quiet(work->diag);
+    const tw_work mine = {work->arena, work->scratch, &quiet};
+    if ((is ? is->timeline.sum : plan->sum).instructions > most) return TW_OK; /* neither checked nor executed */
+    tw_status status = tw_deadline_is_over(deadline) ? TW_STOPPED
+                       : is                          ? hear(is, options, &mine, judges, v)
+                                                     : tw_joint_hear(plan, options, &mine, judges, v);
+    if (status == TW_OK && tw_deadline_is_over(deadline)) status = TW_STOPPED;
     if (status != TW_STOPPED) return status;
     *v = (tw_verdict){.stopped = true};
     return TW_OK;
 }
 
-tw_status tw_verdict_keep_text(tw_arena *arena, const char **text)
+/* Makes a copy of a text of a verdict, unless it is NULL, that outlives the judges. */
+static tw_status keep_text(tw_arena *arena, const char **text)
 {
     if (!*text) return TW_OK;
     *text = tw_arena_printf(arena, "%s", *text);
@@ -103,13 +104,12 @@ tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *op
                         const tw_verdict **out)
 {
     tw_verdict *v;
-    if (plan->joint) return tw_joint_verify(plan, options, work, out);
     TW_ALLOC(work->arena, v, 1);
     tw_arena *judges = tw_arena_new();
     if (!judges) return TW_ERR_NOMEM;
-    tw_status status = judge(&plan->op[op], options, work->scratch, judges, work->diag, v);
-    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->reference);
-    if (status == TW_OK) status = tw_verdict_keep_text(work->arena, &v->first_fault);
+    tw_status status = judge(plan, op, options, work, judges, v);
+    if (status == TW_OK) status = keep_text(work->arena, &v->reference);
+    if (status == TW_OK) status = keep_text(work->arena, &v->first_fault);
     tw_arena_free(judges);
     TW_TRY(status);
     *out = v;

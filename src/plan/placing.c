@@ -551,18 +551,6 @@ tw_status tw_group_check(const tw_program *p, tw_arena *scratch, tw_diag *diag)
     return TW_OK;
 }
 
-/* ---- words ---- */
-
-const char *tw_block_name(const tw_placing *g, const tw_op_plan *op, int i, tw_arena *arena)
-{
-    const tw_block *block = &g->block[i];
-    const tw_op *o = op[block->op].program.op;
-    const char *name = o->operand[block->operand].name, *of = g->n_ops > 1 ? o->name : "", *sep = *of ? "." : "";
-    if (block->n == 0) return tw_arena_printf(arena, "%s%s%s, unpadded", of, sep, name);
-    if (block->slot < 0) return tw_arena_printf(arena, "%s%s%s", of, sep, name);
-    return tw_arena_printf(arena, "%s%s%s[%d]", of, sep, name, block->slot);
-}
-
 tw_status tw_placing_check(const tw_placing *g, const tw_op_plan *op, tw_diag *diag)
 {
     int64_t need = g->height[g->policy];

@@ -27,8 +27,6 @@ TW_NODISCARD tw_status tw_placed_layout(const tw_placing *placing, int n, const 
                                         tw_arena *arena, tw_layout *out);
 /* TW_INFEASIBLE with the reason when the blocks do not fit. */
 TW_NODISCARD tw_status tw_placing_check(const tw_placing *placing, const tw_op_plan *op, tw_diag *diag);
-/* "w[1] of fc1" */
-const char *tw_block_name(const tw_placing *placing, const tw_op_plan *op, int block, tw_arena *arena);
 
 /* A fused operator works on what the one before it left, in one piece: that mapping. */
 tw_op_map tw_whole_map(const tw_model *model, int op, const tw_machine *machine);

@@ -111,15 +111,9 @@ typedef struct tw_request {
 } tw_request;
 /* Finds a mapping first. */
 TW_NODISCARD tw_status tw_plan_find(const tw_request *asked, const tw_work *work, const tw_plan **out);
-/* Lets both judges watch operator `op`. The verdict is written whenever the run was possible. */
+/* Lets the judges watch operator `op`; of a plan with groups all of it. The verdict is written whenever the run was possible. */
 TW_NODISCARD tw_status tw_plan_judge(const tw_plan *plan, int op, const tw_verify_options *options,
                                      const tw_work *work, const tw_verdict **out);
-
-/* Makes a copy of a text of a verdict, unless it is NULL, that outlives the judges. */
-TW_NODISCARD tw_status tw_verdict_keep_text(tw_arena *arena, const char **text);
-/* Lets the judge of groups watch all of them; the verdict is about the whole program. */
-TW_NODISCARD tw_status tw_joint_verify(const tw_plan *plan, const tw_verify_options *options, const tw_work *work,
-                                       const tw_verdict **out);
 
 /* Operators [first, first + n), a group: see placing.h. `map` has an entry for every operator of the model. */
 typedef struct tw_group {

@@ -36,7 +36,8 @@ static bool cut_down(const tw_nest_op *op, unsigned loops, int64_t lane, tw_box 
     return any;
 }
 
-bool tw_lane_box(const tw_nest_op *op, unsigned per, int64_t lane, const tw_box *box, tw_box *out)
+/* The part of the box that the lane has; false: none of it. */
+static bool lane_box(const tw_nest_op *op, unsigned per, int64_t lane, const tw_box *box, tw_box *out)
 {
     *out = *box;
     return cut_down(op, tw_lane_loops(op, per), lane, out);
@@ -59,8 +60,8 @@ bool tw_lanes_same(const tw_nest_op *op, int operand, unsigned per, const tw_box
     for (int64_t i = 0, n = tw_lane_count(op, per); i < n; i++) {
         tw_box x, y;
         tw_region of_x, of_y;
-        int64_t n_x = tw_lane_box(op, per, i, a, &x) ? tw_region_of(o, &x, &of_x) : 0;
-        int64_t n_y = tw_lane_box(op, per, i, b, &y) ? tw_region_of(o, &y, &of_y) : 0;
+        int64_t n_x = lane_box(op, per, i, a, &x) ? tw_region_of(o, &x, &of_x) : 0;
+        int64_t n_y = lane_box(op, per, i, b, &y) ? tw_region_of(o, &y, &of_y) : 0;
         if (n_x != n_y || (n_x > 0 && !tw_same_region(&of_x, &of_y, o->n_axes))) return false;
     }
     return true;

@@ -11,8 +11,6 @@
 /* The loops over the dimensions `per`, as bits, and the number of lanes. */
 unsigned tw_lane_loops(const tw_nest_op *op, unsigned per);
 int64_t tw_lane_count(const tw_nest_op *op, unsigned per);
-/* The part of the box that the lane has; false: none of it. */
-bool tw_lane_box(const tw_nest_op *op, unsigned per, int64_t lane, const tw_box *box, tw_box *out);
 /* Whether every lane has of the operand with box a what it has with box b. */
 bool tw_lanes_same(const tw_nest_op *op, int operand, unsigned per, const tw_box *a, const tw_box *b);
 /* Passes over the array for a tile of this box: see docs/design/groups.md, "Lanes". */

@@ -1,13 +1,14 @@
-/* src/sim/order.c - see order.h: a heap of commands, and a moment before which nothing more can start. */
+/* src/sim/order.c - see order.h: commands that wait, and a moment before which nothing more can start. */
 #include "sim/order.h"
+
+#include "core/agenda.h"
 
 #include <string.h>
 
 typedef struct held { /* a command that waits */
     tw_rowset row;
     tw_event *event;
-    int room; /* events */
-    int64_t number;
+    int room;          /* events */
     struct held *next; /* of those that were passed on and can be used again */
 } held;
 
@@ -25,8 +26,7 @@ struct tw_order {
     engine_clock clock[TW_MAX_ENGINES];
     int64_t last_exec; /* start of the last execution seen */
     int64_t n_taken;
-    held **heap;
-    int n_held, room;
+    tw_agenda agenda;
     held *over;
 };
 
@@ -50,43 +50,6 @@ tw_order *tw_order_new(const tw_machine *machine, const tw_row_sink *sink, tw_ar
 
 void tw_order_expect(tw_order *order, int engine, int64_t n_instrs) { order->clock[engine].to_come = n_instrs; }
 void tw_order_expect_loads(tw_order *order, int engine, int64_t n_loads) { order->clock[engine].loads = n_loads; }
-
-/* ---- the heap ---- */
-
-static bool comes_before(const held *a, const held *b)
-{
-    if (a->row.start_cycle != b->row.start_cycle) return a->row.start_cycle < b->row.start_cycle;
-    return a->number < b->number;
-}
-
-static tw_status push(tw_order *o, held *h)
-{
-    if (o->n_held == o->room) {
-        int room = o->room ? 2 * o->room : 64;
-        held **wider;
-        TW_ALLOC(o->arena, wider, room);
-        if (o->room) memcpy(wider, o->heap, (size_t)o->n_held * sizeof *wider);
-        o->heap = wider;
-        o->room = room;
-    }
-    int at = o->n_held++;
-    for (; at > 0 && comes_before(h, o->heap[(at - 1) / 2]); at = (at - 1) / 2) o->heap[at] = o->heap[(at - 1) / 2];
-    o->heap[at] = h;
-    return TW_OK;
-}
-
-static held *pop(tw_order *o)
-{
-    held *first = o->heap[0], *last = o->heap[--o->n_held];
-    int at = 0;
-    for (int child; (child = 2 * at + 1) < o->n_held; at = child) {
-        if (child + 1 < o->n_held && comes_before(o->heap[child + 1], o->heap[child])) child++;
-        if (!comes_before(o->heap[child], last)) break;
-        o->heap[at] = o->heap[child];
-    }
-    o->heap[at] = last;
-    return first;
-}
 
 /* ---- what may still come ---- */
 
@@ -122,8 +85,8 @@ static void note(tw_order *o, const tw_rowset *row)
 
 static tw_status pass_on(tw_order *o, int64_t until)
 {
-    while (o->n_held > 0 && o->heap[0]->row.start_cycle <= until) {
-        held *h = pop(o);
+    while (tw_agenda_is_due(&o->agenda, until)) {
+        held *h = tw_agenda_take(&o->agenda).what;
         if (o->sink.begin) TW_TRY(o->sink.begin(o->sink.user, &h->row));
         if (o->sink.end) TW_TRY(o->sink.end(o->sink.user, &h->row));
         h->next = o->over;
@@ -146,7 +109,6 @@ static tw_status keep(tw_order *o, const tw_rowset *row, held **out)
     if (row->n_events > 0) memcpy(h->event, row->event, (size_t)row->n_events * sizeof *h->event);
     h->row = *row;
     h->row.event = h->event;
-    h->number = o->n_taken++;
     *out = h;
     return TW_OK;
 }
@@ -157,7 +119,7 @@ static tw_status take(void *user, const tw_rowset *row)
     tw_order *o = user;
     held *h;
     TW_TRY(keep(o, row, &h));
-    TW_TRY(push(o, h));
+    TW_TRY(tw_agenda_put(&o->agenda, (tw_agenda_entry){row->start_cycle, o->n_taken++, h}, o->arena));
     note(o, row);
     return pass_on(o, earliest(o));
 }

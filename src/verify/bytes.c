@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "verify/executor.h"
+#include "verify/rule.h"
+#include "verify/scene.h"
 #include "verify/shape.h"
 
 void *tw_space_take(tw_execution *s, int64_t n, size_t size)
@@ -18,7 +20,7 @@ void *tw_space_take(tw_execution *s, int64_t n, size_t size)
     need = (need + 15) / 16 * 16;
     if (w->room - w->used < need) { /* what was handed out stays where it is */
         size_t room = 2 * (w->room + need);
-        uint8_t *at = tw_arena_alloc(s->e->arena, room, 1);
+        uint8_t *at = tw_arena_alloc(s->arena, room, 1);
         if (!at) {
             s->no_memory = true;
             return NULL;
@@ -32,7 +34,34 @@ void *tw_space_take(tw_execution *s, int64_t n, size_t size)
 
 tw_buffer_name tw_place_name(const tw_execution *s, const tw_place *p)
 {
-    return tw_buffer_name_of(&s->e->in, p->buffer, p->operand, s->at.row->command ? -1 : s->at.row->memory);
+    return p->buffer >= 0 ? tw_rule_name(&s->at, p->buffer)
+                          : tw_buffer_name_of(s->at.in->scene, -1, p->operand, -1);
+}
+
+/* One array per memory, lane by lane. */
+tw_place *tw_places_new(const tw_scene *scene, int64_t unit, tw_arena *arena)
+{
+    tw_place *place = TW_NEW(arena, tw_place, scene->n_buffers + 1);
+    for (int m = 1; m < scene->platform->n_memories && place; m++) {
+        int64_t end = 0, lanes = 1, bytes, all;
+        for (int i = 0; i < scene->n_buffers; i++) {
+            const tw_buffer *b = &scene->buffer[i];
+            if (b->memory != m) continue;
+            end = tw_max(end, b->offset + b->size);
+            lanes = tw_max(lanes, b->lane + 1);
+        }
+        if (!tw_ckd_mul(end, unit, &bytes) || !tw_ckd_mul(bytes, lanes, &all)) return NULL;
+        uint8_t *data = TW_NEW(arena, uint8_t, all + 1), *shadow = TW_NEW(arena, uint8_t, all + 1);
+        if (!data || !shadow) return NULL;
+        for (int i = 0; i < scene->n_buffers; i++) {
+            const tw_buffer *b = &scene->buffer[i];
+            int64_t at = b->lane * bytes + b->offset * unit;
+            if (b->memory != m) continue;
+            place[i] = (tw_place){.buffer = i, .data = data + at, .shadow = shadow + at, .room = b->size * unit};
+            tw_place_poison(&place[i]);
+        }
+    }
+    return place;
 }
 
 /* ---- runs ---- */
@@ -59,10 +88,10 @@ tw_runs tw_runs_of(const tw_operand *operand, const tw_region *inner, const tw_r
 }
 
 /* Of a region in a place. The rows of a circular buffer come one by one, since they may wrap around. */
-static tw_runs runs_in(const tw_operand *operand, const tw_region *region, const tw_place *p)
+static tw_runs runs_in(const tw_region *region, const tw_place *p)
 {
     int n_walked = p->rows > 0 ? p->axis + 1 : 0;
-    tw_runs r = make_runs(operand, region, &p->region, tw_dtype_bytes(p->dtype), n_walked);
+    tw_runs r = make_runs(p->shape, region, &p->region, tw_dtype_bytes(p->dtype), n_walked);
     r.rows = p->rows;
     r.axis = p->axis;
     return r;
@@ -98,22 +127,33 @@ static bool check_run(const tw_execution *s, const tw_place *p, int64_t at, int6
                        tw_place_name(s, p).text);
 }
 
-static bool check_held(const tw_execution *s, const tw_place *p, const tw_region *region)
+static bool is_held(const tw_place *p, const tw_region *region)
 {
-    if (!p->full) return tw_fault_at(&s->at, "reads %s, which holds nothing", tw_place_name(s, p).text);
     tw_region held = p->region;
     if (p->rows > 0) held.axis[p->axis] = region->axis[p->axis];
-    if (tw_verify_region_inside(tw_execution_operand(s, p->operand), region, &held)) return true;
-    return tw_fault_at(&s->at, "reads a region that %s does not hold", tw_place_name(s, p).text);
+    return p->full && tw_verify_region_inside(p->shape, region, &held);
+}
+
+bool tw_place_has(const tw_place *p, const tw_region *region)
+{
+    if (!is_held(p, region)) return false;
+    tw_runs r = runs_in(region, p);
+    do
+        if (p->shadow && memchr(p->shadow + tw_runs_offset(&r), 0, (size_t)r.bytes)) return false;
+    while (tw_runs_next(&r));
+    return true;
 }
 
 uint8_t *tw_place_read(tw_execution *s, const tw_place *p, const tw_region *region)
 {
-    const tw_operand *operand = tw_execution_operand(s, p->operand);
-    if (!check_held(s, p, region)) return NULL;
+    if (!is_held(p, region)) {
+        tw_fault_at(&s->at, p->full ? "reads a region that %s does not hold" : "reads %s, which holds nothing",
+                    tw_place_name(s, p).text);
+        return NULL;
+    }
     int64_t elem = tw_dtype_bytes(p->dtype);
-    tw_runs r = runs_in(operand, region, p);
-    uint8_t *bytes = tw_space_take(s, tw_verify_region_elems(operand, region), (size_t)elem), *to = bytes;
+    tw_runs r = runs_in(region, p);
+    uint8_t *bytes = tw_space_take(s, tw_verify_region_elems(p->shape, region), (size_t)elem), *to = bytes;
     if (!bytes) return NULL;
     do {
         int64_t at = tw_runs_offset(&r);
@@ -126,7 +166,7 @@ uint8_t *tw_place_read(tw_execution *s, const tw_place *p, const tw_region *regi
 
 double *tw_place_read_numbers(tw_execution *s, const tw_place *p, const tw_region *region)
 {
-    int64_t n = tw_verify_region_elems(tw_execution_operand(s, p->operand), region);
+    int64_t n = tw_verify_region_elems(p->shape, region);
     const uint8_t *bytes = tw_place_read(s, p, region);
     double *numbers = bytes ? tw_space_take(s, n, sizeof *numbers) : NULL;
     if (numbers) tw_numbers_unpack(p->dtype, bytes, n, numbers);
@@ -140,9 +180,9 @@ void tw_place_poison(tw_place *p)
     p->full = false;
 }
 
-void tw_place_write(const tw_execution *s, tw_place *p, const tw_region *region, const uint8_t *bytes)
+void tw_place_write(tw_place *p, const tw_region *region, const uint8_t *bytes)
 {
-    tw_runs r = runs_in(tw_execution_operand(s, p->operand), region, p);
+    tw_runs r = runs_in(region, p);
     do {
         int64_t at = tw_runs_offset(&r);
         if (bytes)

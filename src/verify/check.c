@@ -8,73 +8,23 @@
  *
  * What must hold, in the order in which it is looked at:
  *
- *   1. buffers lie inside their memories, aligned, disjoint                        check_layout
+ *   1. buffers lie inside their memories, aligned, disjoint                        scene.c
  *   2. rows nest and follow each other without gaps                                checker_begin
  *   3. an instruction sits on the right engine, its work is what its region says,
  *      what it reads is there, what it writes fits                                 rules.c
  *   4. instructions of a row do not disturb each other                             rules.c
- *   5. instructions take what they cost, a row as long as its slowest engine       time.c
+ *   5. instructions take what they cost, a row as long as its slowest engine       row_time.c
  *   6. every loop point goes once into its output element, which leaves once       apply_*, finish
  *   7. the live units claimed by a row are those of the values alive in it         check_live
  *
  * The first fault ends the judgement: everything after it may follow from it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "verify/room.h"
 #include "verify/row_follow.h"
+#include "verify/scene.h"
 #include "verify/shape.h"
 #include "verify/stream_checker.h"
-
-/* ---- layout ---- */
-
-static int by_address(const void *a, const void *b)
-{
-    const tw_buffer *x = *(const tw_buffer *const *)a, *y = *(const tw_buffer *const *)b;
-    if (x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-static bool check_buffer(tw_checker *c, int i)
-{
-    const tw_verify_input *in = &c->in;
-    const tw_buffer *b = &in->layout->buffer[i];
-    if (b->memory < 1 || b->memory >= in->machine->n_memories || b->operand < 0 ||
-        b->operand >= in->op->n_operands) {
-        tw_fault_set(&c->fault, "layout: buffer %d belongs to no memory or operand", i);
-        return false;
-    }
-    const tw_memory *m = &in->machine->memory[b->memory];
-    tw_buffer_name name = tw_buffer_name_of(in, i, -1, -1);
-    if (b->offset < 0 || b->size < 0 || b->size > m->size || b->offset > m->size - b->size)
-        tw_fault_set(&c->fault, "layout: buffer %s ends at %" PRId64 ", memory '%s' has %" PRId64, name.text,
-                     b->offset + b->size, m->name, m->size);
-    else if (b->offset % m->align && !(b->inside && i > 0 && b[-1].memory == b->memory &&
-                                       b[-1].operand == b->operand && b[-1].offset + b[-1].size == b->offset))
-        tw_fault_set(&c->fault, "layout: buffer %s starts at %" PRId64 ", not a multiple of %" PRId64, name.text,
-                     b->offset, m->align);
-    return !c->fault.set;
-}
-
-static bool check_layout(tw_checker *c)
-{
-    const tw_layout *layout = c->in.layout;
-    const tw_buffer **order = TW_NEW(c->arena, const tw_buffer *, layout->n_buffers + 1);
-    if (!order) return false;
-    for (int i = 0; i < layout->n_buffers; i++) {
-        if (!check_buffer(c, i)) return true;
-        order[i] = &layout->buffer[i];
-    }
-    qsort(order, (size_t)layout->n_buffers, sizeof *order, by_address);
-    for (int i = 1; i < layout->n_buffers; i++) {
-        const tw_buffer *a = order[i - 1], *b = order[i];
-        if (a->memory != b->memory || a->offset + a->size <= b->offset) continue;
-        tw_fault_set(&c->fault, "layout: buffers %s and %s overlap at %" PRId64,
-                     tw_buffer_name_of(&c->in, (int)(a - layout->buffer), -1, -1).text,
-                     tw_buffer_name_of(&c->in, (int)(b - layout->buffer), -1, -1).text, b->offset);
-    }
-    return true;
-}
 
 /* ---- live units ---- */
 
@@ -221,7 +171,7 @@ static void apply_exec(const tw_checked *s)
     uint64_t points = tw_cover_box(s->c->cover, &i->box);
     if (i->nested && !i->accumulates && s->level->pieces != tw_cover_region(s->c->cover, &made))
         tw_fault_at(&s->at, "its program does not store every element of buffer %s once",
-                    tw_buffer_name_of(s->at.in, i->dst, i->operand, s->level->memory).text);
+                    tw_buffer_name_of(s->at.in->scene, i->dst, i->operand, s->level->memory).text);
     if (i->nested && s->level->points != points)
         tw_fault_at(&s->at, "its program does not execute every point of the box once");
     if (i->accumulates)
@@ -335,7 +285,8 @@ static void judge_end(tw_checked *s)
     for (int i = 0; i < s->at.row->n_events; i++) {
         s->at.instr = &s->at.row->event[i].instr;
         apply(s);
-        tw_tally_instr(&c->tally, s->at.instr);
+        tw_tally_instr(&c->tally, s->at.instr, NULL);
+        tw_links_count(&c->links, s->at.instr);
         if (!s->at.instr->nested)
             tw_tally_busy(&c->tally, s->at.instr->engine,
                           s->at.row->event[i].end_cycle - s->at.row->event[i].start_cycle);
@@ -367,9 +318,8 @@ tw_row_sink tw_checker_sink(tw_checker *c)
 /* Rows: every level walks through the tiles of the mapping. */
 static void follow_levels(tw_checker *c)
 {
-    tw_box all = {0};
+    tw_box all = tw_verify_whole_box(c->in.op);
     if (!c->in.map) return;
-    for (int l = 0; l < c->in.op->n_loops; l++) all.span[l].hi = c->in.op->loop[l].extent;
     for (int t = 0; t < c->in.n_levels; t++) {
         tw_steps_init(&c->level[t].steps, c->in.op, c->in.map, t, true);
         c->level[t].follows = true;
@@ -386,18 +336,24 @@ tw_checker *tw_checker_new(const tw_verify_input *in, tw_arena *arena)
     if (!c) return NULL;
     c->in = *in;
     c->arena = arena;
-    if (!tw_tally_init(&c->tally, &c->in, arena)) return NULL;
+    c->in.scene = tw_scene_of_op(in, arena);
+    if (!c->in.scene) return NULL;
+    if (!tw_tally_init(&c->tally, c->in.scene, in->claims, arena)) return NULL;
+    c->links = (tw_links){.in = &c->in, .tally = &c->tally};
     c->cover = tw_cover_new(in->op, in->deadline, arena);
     c->value = TW_NEW(arena, tw_checker_value, in->layout->n_buffers + 1);
     if (!c->cover || !c->value) return NULL;
     for (int l = 0; l < in->n_levels; l++)
         c->level[l] = (tw_checker_level){.memory = in->level[l].memory, .outer = l ? in->level[l - 1].memory : 0};
+    const tw_buffer **order;
+    tw_table_places(c->in.scene, &c->fault);
+    if (!c->fault.set && tw_table_apart(c->in.scene, &c->fault, arena, &order) < 0) return NULL;
+    if (c->fault.set) return c;
     if (tw_discipline_of(in->machine)->rows)
         follow_levels(c);
     else if (!(c->stream = tw_stream_check_new(c)))
         return NULL;
     c->tally.paths = c->stream;
-    if (!check_layout(c)) return NULL;
     if (in->map && !c->fault.set) tw_room_check(&c->in, &c->fault);
     return c;
 }
@@ -417,5 +373,6 @@ const char *tw_checker_finish(tw_checker *c)
         tw_fault_set(&c->fault, "the stores do not write every element of '%s' once",
                      op->operand[tw_op_output(op)].name);
     tw_tally_compare(&c->tally, &c->fault);
+    tw_links_compare(&c->links, &c->fault);
     return c->fault.set ? c->fault.text : NULL;
 }

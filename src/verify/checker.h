@@ -2,15 +2,15 @@
  *
  *   check.c  keeps the state: the layout, rows that nest, values that come and go
  *   rules.c  judges instructions against it
- *   time.c   judges the length of rows
+ *   row_time.c  judges the length of rows
  *
  * Programs of async machines have a checker of their own behind it: stream_checker.h. */
 #ifndef TW_VERIFY_CHECKER_H
 #define TW_VERIFY_CHECKER_H
 #include "verify/cover.h"
 #include "verify/fault.h"
+#include "verify/links.h"
 #include "verify/steps.h"
-#include "verify/tally.h"
 
 typedef struct tw_checker_value { /* what a buffer holds */
     bool full;
@@ -62,6 +62,7 @@ struct tw_checker {
     int depth;               /* open rows  */
     int64_t next_tick;
     tw_tally tally;
+    tw_links links;
     uint64_t stored; /* positions of the output that reached the outermost memory */
     tw_checker_level level[TW_MAX_MEMORIES];
     /* async machines: instead of all after `fault` but `stored`, see stream_checker.h; otherwise NULL */

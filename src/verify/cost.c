@@ -5,48 +5,41 @@
 
 static int64_t rounds(int64_t work, int64_t per_round) { return work / per_round + (work % per_round ? 1 : 0); }
 
-bool tw_verify_moves(const tw_operand *operand, int loop)
+static bool stays(const tw_cost_array *array, const tw_op *op, int operand)
 {
-    for (int a = 0; a < operand->n_axes; a++)
-        for (int t = 0; t < operand->axis[a].n_terms; t++)
-            if (operand->axis[a].term[t].loop == loop) return true;
-    return false;
+    return array->stationary & tw_verify_role(op, operand);
 }
 
-bool tw_verify_stays(const tw_cost_array *array, const tw_op *op, int operand)
-{
-    if (operand == op->n_operands - 1) return array->stationary & TW_HOLDS_OUTPUT;
-    return array->stationary & (op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS);
-}
-
-int64_t tw_verify_held(const tw_cost_array *array, int64_t passes, int64_t blocks)
+static int64_t held_passes(const tw_cost_array *array, int64_t passes, int64_t blocks)
 {
     int64_t held;
     if (!tw_ckd_mul(blocks, array->block_least, &held)) held = INT64_MAX;
     return held > passes ? held : passes;
 }
 
-/* Of all loops, or of those that move an operand. */
-static int64_t passes_of(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box,
-                         const tw_operand *operand)
+/* Of all loops, or of those that move an operand. Over a dimension with private memories every lane has its pieces of the loops. */
+static int64_t passes_of(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box, unsigned loops)
 {
     int64_t n = 1;
     for (int d = -1; d < array->n_dims; d++) { /* -1: those that lie over nothing */
-        int64_t points = 1;
-        for (int l = 0; l < in->op->n_loops; l++)
-            if (in->over[l] == d + 1 && (!operand || tw_verify_moves(operand, l)))
-                points *= tw_span_len(box->span[l]);
-        n *= d < 0 ? points : rounds(points, array->size[d]);
+        int64_t points = 1, pieces = 1;
+        bool is_private = d >= 0 && (in->dims >> d & 1);
+        for (int l = 0; l < in->op->n_loops; l++) {
+            if (in->over[l] != d + 1 || !(loops >> l & 1)) continue;
+            points *= tw_span_len(box->span[l]);
+            if (is_private) pieces *= rounds(tw_span_len(box->span[l]), in->parts[l]);
+        }
+        n *= d < 0 ? points : is_private ? pieces : rounds(points, array->size[d]);
     }
     return n;
 }
 
 int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box)
 {
-    int64_t n = passes_of(in, array, box, NULL);
+    int64_t n = passes_of(in, array, box, ~0u);
     for (int o = 0; o < in->op->n_operands; o++)
-        if (tw_verify_stays(array, in->op, o))
-            n = tw_verify_held(array, n, passes_of(in, array, box, &in->op->operand[o]));
+        if (stays(array, in->op, o))
+            n = held_passes(array, n, passes_of(in, array, box, tw_verify_loops(&in->op->operand[o])));
     return n;
 }
 
@@ -189,10 +182,9 @@ static moved_rows arranged_rows(const tw_verify_input *in, const tw_instr *i, in
     return r;
 }
 
-static bool is_arranged(const tw_verify_input *in, const tw_instr *i)
+static bool is_arranged(const tw_verify_input *in, const tw_engine *engine, const tw_instr *i)
 {
-    return in->machine->arranged && i->op == TW_LOAD && i->operand < in->op->n_operands - 1 &&
-           in->machine->engine[i->engine].strided;
+    return in->machine->arranged && i->op == TW_LOAD && i->operand < in->op->n_operands - 1 && engine->strided;
 }
 
 static int64_t verify_rows(const tw_verify_input *in, const tw_cost_descriptor *cost, const moved_rows *r)
@@ -236,11 +228,10 @@ static int64_t verify_fill(const tw_cost_descriptor *cost, int64_t units)
 
 /* Units of a buffer that the movers zero for a pad: with the load when some of its points have no element of the input, with
  * the store when none has. */
-static int64_t verify_rim(const tw_verify_input *in, const tw_instr *i, int64_t elem)
+static int64_t verify_rim(const tw_verify_input *in, const tw_engine *engine, const tw_instr *i, int64_t elem)
 {
-    const tw_engine *engine = &in->machine->engine[i->engine];
     bool stores = i->op == TW_STORE && engine->memory == in->machine->engine[in->machine->compute].memory;
-    if (!in->machine->arranged || in->op->n_operands != 2 || !(stores || is_arranged(in, i))) return 0;
+    if (!in->machine->arranged || in->op->n_operands != 2 || !(stores || is_arranged(in, engine, i))) return 0;
     tw_box part = present_part(in, &in->op->operand[0], &i->box);
     int64_t points = 1, present = 1;
     for (int l = 0; l < in->op->n_loops; l++) {
@@ -251,15 +242,16 @@ static int64_t verify_rim(const tw_verify_input *in, const tw_instr *i, int64_t 
     return (stores ? present == 0 : present < points) ? points * elem : 0;
 }
 
-static int64_t verify_transfer(const tw_verify_input *in, const tw_cost_descriptor *cost, const tw_instr *i)
+static int64_t verify_transfer(const tw_verify_input *in, const tw_engine *engine, const tw_instr *i)
 {
+    const tw_cost_descriptor *cost = &engine->cost.descriptor;
     const tw_operand *o = &in->op->operand[i->operand];
     int64_t elems = 1;
     for (int a = 0; a < o->n_axes; a++) elems *= tw_span_len(i->region.axis[a]);
     if (elems == 0) return -1;
     int64_t elem = i->work / elems;
-    moved_rows r = is_arranged(in, i) ? arranged_rows(in, i, elem) : rows_of(in, i, elem);
-    int64_t zeroed = verify_zeroed(in, i->operand, elem) + verify_rim(in, i, elem);
+    moved_rows r = is_arranged(in, engine, i) ? arranged_rows(in, i, elem) : rows_of(in, i, elem);
+    int64_t zeroed = verify_zeroed(in, i->operand, elem) + verify_rim(in, engine, i, elem);
     return verify_rows(in, cost, &r) + verify_fill(cost, zeroed);
 }
 
@@ -351,21 +343,22 @@ bool tw_verify_only_moves(const tw_verify_input *in)
     return true;
 }
 
-int64_t tw_verify_contended(const tw_verify_input *in, const tw_instr *instr)
+/* And its `contended`, if it is an EXEC. */
+static int64_t contended_of(const tw_verify_input *in, const tw_engine *engine, const tw_instr *instr)
 {
-    const tw_cost *cost = &in->machine->engine[instr->engine].cost;
+    const tw_cost *cost = &engine->cost;
     if (cost->kind != TW_COST_KERNEL) return instr->contended; /* nobody asks for it */
     return verify_kernel(in, &cost->kernel, &instr->box, true) +
            verify_waits(in, verify_clash(in, &cost->kernel.banks, &instr->box));
 }
 
-int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr)
+int64_t tw_verify_shape(const tw_verify_input *in, const tw_engine *engine, const tw_instr *instr)
 {
-    const tw_cost *cost = &in->machine->engine[instr->engine].cost;
+    const tw_cost *cost = &engine->cost;
     switch (cost->kind) {
     case TW_COST_ARRAY: return tw_verify_passes(in, &cost->array, &instr->box);
     case TW_COST_KERNEL: return verify_kernel(in, &cost->kernel, &instr->box, false);
-    case TW_COST_DESCRIPTOR: return verify_transfer(in, &cost->descriptor, instr);
+    case TW_COST_DESCRIPTOR: return verify_transfer(in, engine, instr);
     default: return instr->passes;
     }
 }
@@ -415,4 +408,14 @@ bool tw_verify_by_shape(const tw_engine *engine)
 {
     tw_cost_kind kind = engine->cost.kind;
     return kind == TW_COST_ARRAY || kind == TW_COST_DESCRIPTOR || kind == TW_COST_KERNEL;
+}
+
+bool tw_cost_claims(const tw_site *s, const tw_engine *engine, int64_t passes)
+{
+    const tw_instr *i = s->instr;
+    int64_t contended = i->op == TW_EXEC ? contended_of(s->in, engine, i) : i->contended;
+    if (i->contended != contended)
+        return tw_fault_at(s, "claims %" PRId64 " under pressure, makes %" PRId64, i->contended, contended);
+    if (i->passes == passes) return true;
+    return tw_fault_at(s, "claims %" PRId64 " passes, makes %" PRId64, i->passes, passes);
 }

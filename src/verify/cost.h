@@ -1,7 +1,7 @@
 /* src/verify/cost.h - how long an instruction takes, by the machine file's words. */
 #ifndef TW_VERIFY_COST_H
 #define TW_VERIFY_COST_H
-#include "verify/verify.h"
+#include "verify/fault.h"
 
 /* Cycles that an engine takes for so much work (on an array: so many passes); negative when the number does not
  * fit. */
@@ -11,16 +11,13 @@ int64_t tw_verify_busy(const tw_engine *engine, int64_t cycles);
 /* Passes over the array for a box: the points of its loops, of those that are laid out over rows or columns as
  * many as rounds are needed. */
 int64_t tw_verify_passes(const tw_verify_input *in, const tw_cost_array *array, const tw_box *box);
-/* Whether the array keeps an operand in place; what its blocks then make of the passes; and whether a loop moves an operand. */
-bool tw_verify_stays(const tw_cost_array *array, const tw_op *op, int operand);
-int64_t tw_verify_held(const tw_cost_array *array, int64_t passes, int64_t blocks);
-bool tw_verify_moves(const tw_operand *operand, int loop);
 /* Whether movers alone can do the operator: on numbers, each element of the output is one of the inputs, unchanged. */
 bool tw_verify_only_moves(const tw_verify_input *in);
 /* Whether the work of an instruction of the engine is its `passes`. */
 bool tw_verify_by_shape(const tw_engine *engine);
-/* What an instruction's `passes` must be: of an array, of a kernel, of a transfer by its rows. */
-int64_t tw_verify_shape(const tw_verify_input *in, const tw_instr *instr);
-/* And its `contended`, if it is an EXEC. */
-int64_t tw_verify_contended(const tw_verify_input *in, const tw_instr *instr);
+/* What `passes` of an instruction on this engine must be: of an array, of a kernel, of a transfer by its rows. */
+int64_t tw_verify_shape(const tw_verify_input *in, const tw_engine *engine, const tw_instr *instr);
+/* Whether an instruction claims the passes that it makes and, of an EXEC, what they are while a mover disturbs it; false and a
+ * fault. */
+bool tw_cost_claims(const tw_site *s, const tw_engine *engine, int64_t passes);
 #endif

@@ -123,19 +123,6 @@ static memo *memo_new(unsigned loops, tw_arena *arena)
 
 /* ---- groups ---- */
 
-/* Whether some loop point has no position on this axis. */
-static bool axis_can_miss(const tw_op *op, const tw_axis *axis)
-{
-    if (axis->divisor != 1) return true;
-    int64_t lo = axis->offset, hi = axis->offset;
-    for (int t = 0; t < axis->n_terms; t++) {
-        int64_t reach = axis->term[t].coef * (op->loop[axis->term[t].loop].extent - 1);
-        lo += tw_min(reach, 0);
-        hi += tw_max(reach, 0);
-    }
-    return lo < 0 || hi >= axis->extent;
-}
-
 /* Puts the loops of a condition into one group. */
 static void tie(contribution *c, const tw_axis *axis)
 {
@@ -165,7 +152,7 @@ static bool contribution_init(contribution *c, const tw_op *op, int first, int e
     for (int o = first; o < end; o++)
         for (int a = 0; a < op->operand[o].n_axes; a++) {
             const tw_axis *axis = &op->operand[o].axis[a];
-            if (axis->n_terms > 0 && axis_can_miss(op, axis)) tie(c, axis);
+            if (axis->n_terms > 0 && tw_verify_axis_can_miss(op, axis)) tie(c, axis);
         }
     for (int g = 0; g < c->n_groups; g++)
         if (c->group[g].n_conditions && !(c->group[g].memo = memo_new(c->group[g].loops, arena))) return false;
@@ -250,8 +237,7 @@ uint64_t tw_cover_finished(tw_cover *cover, const tw_region *region)
 {
     const tw_op *op = cover->op;
     const tw_operand *out = &op->operand[tw_op_output(op)];
-    tw_box box = {0};
-    for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
+    tw_box box = tw_verify_whole_box(op);
     for (int a = 0; a < out->n_axes; a++) box.span[out->axis[a].term[0].loop] = region->axis[a];
     return tw_cover_box(cover, &box);
 }
@@ -299,4 +285,12 @@ bool tw_cover_touch(tw_cover *cover, int operand, int axis, const tw_box *box, t
     if (!e->full) visit_axis(&cover->op->operand[operand].axis[axis], box, &cover->pulse, e);
     *out = e->touch;
     return e->any;
+}
+
+bool tw_cover_reach(tw_cover *cover, int operand, const tw_box *box, tw_region *out)
+{
+    bool any = true;
+    for (int a = 0; a < cover->op->operand[operand].n_axes && any; a++)
+        any = tw_cover_touch(cover, operand, a, box, &out->axis[a]);
+    return any;
 }

@@ -29,4 +29,6 @@ uint64_t tw_cover_subtract(uint64_t a, uint64_t b);
 /* The positions inside the tensor that a box touches along one axis of an operand, as a hull; false when
  * there are none. Found by visiting every combination of the axis' loops. */
 bool tw_cover_touch(tw_cover *cover, int operand, int axis, const tw_box *box, tw_span *out);
+/* The same for all axes. */
+bool tw_cover_reach(tw_cover *cover, int operand, const tw_box *box, tw_region *out);
 #endif

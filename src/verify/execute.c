@@ -4,11 +4,10 @@
  * Every memory but the outermost is an array of bytes with a shadow that tells which of them hold data; the
  * outermost one is the tensors themselves. In between, rows.c runs rows and stream.c commands. After the first
  * fault nothing is executed any more. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "verify/executor.h"
+#include "verify/scene.h"
 #include "verify/shape.h"
 
 static const tw_runner *runner_of(const tw_machine *machine)
@@ -40,8 +39,8 @@ static int64_t bytes_per_unit(const tw_executor *e)
 /* The type of what a buffer holds at first; it may change. */
 static tw_dtype dtype_in_buffer(const tw_executor *e, int operand)
 {
-    bool sums = operand == tw_op_output(&e->op) && !e->runner->converts;
-    return sums ? e->op.accumulator : tw_verify_dtype(&e->in, operand);
+    bool sums = operand == tw_op_output(&e->is.op) && !e->runner->converts;
+    return sums ? e->is.op.accumulator : tw_verify_dtype(&e->in, operand);
 }
 
 /* The buffers of a window that slides are one place: each names a window in it. */
@@ -64,43 +63,6 @@ static void make_circular(tw_executor *e, int memory)
     }
 }
 
-/* One array per memory; buffers that overlap there overlap here. */
-static bool make_memory(tw_executor *e, int memory)
-{
-    const tw_layout *layout = e->in.layout;
-    int64_t unit = bytes_per_unit(e), end = 0, bytes;
-    for (int i = 0; i < layout->n_buffers; i++)
-        if (layout->buffer[i].memory == memory)
-            end = tw_max(end, layout->buffer[i].offset + layout->buffer[i].size);
-    if (!tw_ckd_mul(end, unit, &bytes)) return false;
-    uint8_t *data = TW_NEW(e->arena, uint8_t, bytes + 1), *shadow = TW_NEW(e->arena, uint8_t, bytes + 1);
-    if (!data || !shadow) return false;
-    for (int i = 0; i < layout->n_buffers; i++) {
-        const tw_buffer *b = &layout->buffer[i];
-        if (b->memory != memory) continue;
-        e->buffer[i] = (tw_place){.buffer = i,
-                                  .operand = b->operand,
-                                  .dtype = dtype_in_buffer(e, b->operand),
-                                  .data = data + b->offset * unit,
-                                  .shadow = shadow + b->offset * unit,
-                                  .room = b->size * unit};
-        tw_place_poison(&e->buffer[i]);
-    }
-    make_circular(e, memory);
-    return true;
-}
-
-static bool check_layout(tw_executor *e)
-{
-    for (int i = 0; i < e->in.layout->n_buffers; i++) {
-        const tw_buffer *b = &e->in.layout->buffer[i];
-        bool sound = b->memory >= 1 && b->memory < e->in.machine->n_memories && b->operand >= 0 &&
-                     b->operand < e->op.n_operands && b->offset >= 0 && b->size >= 0;
-        if (!sound) tw_fault_set(&e->fault, "layout: buffer %d has no place", i);
-    }
-    return !e->fault.set;
-}
-
 /* What the numbers come from: a seed, or somebody gave them. */
 typedef struct source {
     uint64_t seed;
@@ -114,25 +76,26 @@ static void fill_input(tw_executor *e, int operand, const source *from, int64_t 
     if (from->given)
         memcpy(input, from->given->input[operand], (size_t)n * sizeof *input);
     else
-        tw_draw_fill(&e->draw, e->in.model, &e->op, operand, from->seed, input);
+        tw_draw_fill(&e->is.draw, e->in.model, &e->is.op, operand, from->seed, input);
     int64_t fits = tw_numbers_pack(p->dtype, input, n, p->data);
     if (fits < n)
         tw_fault_set(&e->fault, "element %" PRId64 " of '%s' is %g, which type %s does not hold", fits,
-                     e->op.operand[operand].name, input[fits], tw_dtype_name(p->dtype));
+                     e->is.op.operand[operand].name, input[fits], tw_dtype_name(p->dtype));
 }
 
 static bool make_tensor(tw_executor *e, int operand, const source *from)
 {
-    const tw_tensor *tensor = &e->in.model->tensor[e->op.operand[operand].tensor];
-    int64_t n = tw_operand_elems(&e->op.operand[operand]), bytes = n * tw_dtype_bytes(tensor->dtype);
+    const tw_tensor *tensor = &e->in.model->tensor[e->is.op.operand[operand].tensor];
+    int64_t n = tw_operand_elems(&e->is.op.operand[operand]), bytes = n * tw_dtype_bytes(tensor->dtype);
     tw_place *p = &e->tensor[operand];
-    bool is_output = operand == tw_op_output(&e->op);
+    bool is_output = operand == tw_op_output(&e->is.op);
     *p = (tw_place){.buffer = -1,
                     .operand = operand,
+                    .shape = &e->is.op.operand[operand],
                     .dtype = tensor->dtype,
                     .room = bytes,
                     .full = true,
-                    .region = tw_verify_whole(&e->op.operand[operand])};
+                    .region = tw_verify_whole(&e->is.op.operand[operand])};
     p->data = TW_NEW(e->arena, uint8_t, bytes);
     if (is_output)
         p->shadow = TW_NEW(e->arena, uint8_t, bytes);
@@ -146,29 +109,31 @@ static bool make_tensor(tw_executor *e, int operand, const source *from)
     return true;
 }
 
-static bool make_held(tw_executor *e, int held, const source *from)
+/* What the buffers are for at first; it may change. */
+static bool make_buffers(tw_executor *e)
 {
-    int loop = e->op.held[held].loop;
-    int64_t n = loop < 0 ? 1 : e->op.loop[loop].extent;
-    double *value = TW_NEW(e->arena, double, n);
-    e->value.held[held] = value;
-    if (!value) return false;
-    if (from->given)
-        memcpy(value, from->given->held[held], (size_t)n * sizeof *value);
-    else
-        tw_draw_held(held, from->seed, n, value);
-    return true;
+    const tw_layout *layout = e->in.layout;
+    e->buffer = tw_places_new(e->in.scene, bytes_per_unit(e), e->arena);
+    for (int i = 0; i < layout->n_buffers && e->buffer; i++) {
+        int operand = layout->buffer[i].operand;
+        e->buffer[i].operand = operand;
+        e->buffer[i].shape = &e->is.op.operand[operand];
+        e->buffer[i].dtype = dtype_in_buffer(e, operand);
+    }
+    for (int m = 1; m < e->in.machine->n_memories && e->buffer; m++) make_circular(e, m);
+    return e->buffer;
 }
 
-static bool choose_numbers(tw_executor *e, bool given)
+static bool make_numbers(tw_executor *e, const source *from)
 {
-    if (e->op.compute == TW_AVERAGE && !(e->divisor = tw_numbers_divisors(&e->op, e->arena))) return false;
-    if (given) return true;
-    e->draw = tw_draw_of(e->in.model, &e->op, e->divisor);
-    e->value.bound = e->draw.bound;
-    e->value.positive = e->draw.positive;
-    if (e->draw.undivided) e->op.compute = TW_ADD;
-    return true;
+    tw_op op = *e->in.op;
+    if (!has_sums(e)) op.accumulator = tw_verify_dtype(&e->in, tw_op_output(&op));
+    if (!tw_maths_init(&e->is, e->in.model, &op, !from->given, e->arena)) return false;
+    if (e->is.draw.undivided) e->is.op.compute = TW_ADD;
+    e->is.value.deadline = e->in.deadline;
+    for (int o = 0; o < op.n_operands; o++)
+        if (!make_tensor(e, o, from)) return false;
+    return tw_maths_hold(&e->is, from->seed, from->given, e->arena);
 }
 
 static tw_executor *make(const tw_verify_input *in, const source *from, tw_arena *arena)
@@ -176,22 +141,14 @@ static tw_executor *make(const tw_verify_input *in, const source *from, tw_arena
     tw_executor *e = TW_NEW(arena, tw_executor, 1);
     if (!e) return NULL;
     e->in = *in;
-    e->op = *in->op;
-    e->runner = runner_of(in->machine);
-    if (!has_sums(e)) e->op.accumulator = tw_verify_dtype(in, tw_op_output(in->op));
     e->arena = arena;
-    e->value.deadline = in->deadline;
-    e->buffer = TW_NEW(arena, tw_place, in->layout->n_buffers + 1);
-    if (!e->buffer || !choose_numbers(e, from->given)) return NULL;
-    for (int o = 0; o < in->op->n_operands; o++)
-        if (!make_tensor(e, o, from)) return NULL;
-    for (int h = 0; h < in->op->n_held; h++)
-        if (!make_held(e, h, from)) return NULL;
-    if (e->runner->init(e) != TW_OK) return NULL;
-    if (!check_layout(e)) return e;
-    for (int m = 1; m < in->machine->n_memories; m++)
-        if (!make_memory(e, m)) return NULL;
-    if (e->runner->place && e->runner->place(e) != TW_OK) return NULL;
+    e->runner = runner_of(in->machine);
+    e->in.scene = tw_scene_of_op(in, arena);
+    if (!e->in.scene || !make_numbers(e, from) || e->runner->init(e) != TW_OK) return NULL;
+    for (int i = 0; i < in->layout->n_buffers; i++)
+        if (!tw_table_is_sound(e->in.scene, i)) tw_fault_set(&e->fault, "layout: buffer %d has no place", i);
+    if (e->fault.set) return e;
+    if (!make_buffers(e) || (e->runner->place && e->runner->place(e) != TW_OK)) return NULL;
     return e;
 }
 
@@ -205,72 +162,16 @@ tw_executor *tw_executor_new_given(const tw_verify_input *in, const tw_given *gi
     return make(in, &(source){.given = given}, arena);
 }
 
-/* ---- the comparison ---- */
-
-/* Whether the output is b as the output's type has it; formulas may make what is no number. */
-static bool is_equal(const tw_executor *e, double a, double b)
-{
-    double size = fabs(b) > 1 ? fabs(b) : 1;
-    uint8_t bytes[8];
-    if (a == b || fabs(a - b) <= e->draw.tolerance * size || (isnan(a) && isnan(b))) return true;
-    tw_dtype dtype = tw_verify_dtype(&e->in, tw_op_output(&e->op));
-    if (!tw_dtype_is_float(dtype)) return false;
-    (void)tw_numbers_pack(dtype, &b, 1, bytes);
-    tw_numbers_unpack(dtype, bytes, 1, &b);
-    return a == b;
-}
-
-/* "(0, 3, 17)" of a flat index. */
-enum { COORDINATES_MAX = 96 };
-static const char *coordinates(const tw_operand *operand, int64_t at, char text[COORDINATES_MAX])
-{
-    int64_t position[TW_MAX_AXES];
-    for (int a = operand->n_axes - 1; a >= 0; a--) {
-        position[a] = at % operand->axis[a].extent;
-        at /= operand->axis[a].extent;
-    }
-    size_t n = 0;
-    text[0] = 0;
-    for (int a = 0; a < operand->n_axes && n < COORDINATES_MAX; a++)
-        n += (size_t)snprintf(text + n, COORDINATES_MAX - n, "%s%" PRId64, a ? ", " : "", position[a]);
-    return text;
-}
-
-/* The output as it lies in the outermost memory; `expected` may be NULL. */
-static void compare(tw_executor *e, const double *expected, double *got)
-{
-    int output = tw_op_output(&e->op);
-    const tw_operand *operand = &e->op.operand[output];
-    const tw_place *p = &e->tensor[output];
-    tw_dtype dtype = tw_verify_dtype(&e->in, output);
-    int64_t n = tw_verify_region_elems(operand, &p->region), elem = tw_dtype_bytes(dtype);
-    char at[COORDINATES_MAX];
-    tw_numbers_unpack(dtype, p->data, n, got);
-    for (int64_t i = 0; i < n && !e->fault.set; i++) {
-        if (!p->shadow[i * elem])
-            tw_fault_set(&e->fault, "element (%s) of '%s' is never stored", coordinates(operand, i, at),
-                         operand->name);
-        else if (expected && !is_equal(e, got[i], expected[i]))
-            tw_fault_set(&e->fault, "element (%s) of '%s' is %.9g, should be %.9g", coordinates(operand, i, at),
-                         operand->name, got[i], expected[i]);
-    }
-}
+/* ---- the end ---- */
 
 /* Who computed the reference, and what is special about the comparison; NULL when out of memory. */
 static const char *describe(tw_executor *e, const char *who)
 {
-    const char *how = e->draw.undivided       ? ", sums not divided"
-                      : e->draw.bound > 0     ? ", values rounded"
-                      : e->draw.tolerance > 0 ? ", relative tolerance 1e-5"
-                                              : NULL;
+    const char *how = e->is.draw.undivided       ? ", sums not divided"
+                      : e->is.draw.bound > 0     ? ", values rounded"
+                      : e->is.draw.tolerance > 0 ? ", relative tolerance 1e-5"
+                                                 : NULL;
     return how ? tw_arena_printf(e->arena, "%s%s", who, how) : who;
-}
-
-/* Whether there is time for a reference that does not look at the deadline. */
-static bool is_quick(const tw_executor *e)
-{
-    static const double points_per_second = 2e9;
-    return (double)tw_op_points(&e->op) < points_per_second * tw_deadline_left(e->in.deadline);
 }
 
 tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *user, const char **who,
@@ -278,22 +179,18 @@ tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *us
 {
     const char *judge = NULL;
     double *expected, *got;
-    int64_t n = tw_operand_elems(&e->op.operand[tw_op_output(&e->op)]);
+    int output = tw_op_output(&e->is.op);
+    int64_t n = tw_operand_elems(&e->is.op.operand[tw_op_output(&e->is.op)]);
     if (e->runner->finish && !e->fault.set) TW_TRY(e->runner->finish(e));
     if (!e->fault.set) {
         TW_ALLOC(e->arena, expected, n);
         TW_ALLOC(e->arena, got, n);
-        tw_reference_case c = {.model = e->in.model, .op = &e->op};
-        for (int o = 0; o < tw_op_output(&e->op); o++) c.input[o] = e->input[o];
-        memcpy(c.held, e->value.held, sizeof c.held);
-        c.bound = e->value.bound;
-        c.positive = e->value.positive;
-        c.deadline = e->in.deadline;
-        judge = reference && is_quick(e) ? reference(user, &c, expected) : NULL;
-        if (!judge) judge = tw_reference_direct(NULL, &c, expected);
+        const tw_referee by = {reference, user, e->in.model, e->in.deadline};
+        judge = tw_refer(&by, &e->is, (const double *const *)e->input, expected);
         judge = judge ? describe(e, judge) : NULL;
         if (!judge) return TW_ERR_NOMEM;
-        compare(e, expected, got);
+        tw_compare(&e->fault, &e->tensor[output], e->is.op.operand[output].name, e->is.draw.tolerance, expected,
+                   got);
     }
     *who = judge;
     *fault = e->fault.set ? e->fault.text : NULL;
@@ -303,7 +200,8 @@ tw_status tw_executor_finish(tw_executor *e, tw_reference_fn reference, void *us
 tw_status tw_executor_output(tw_executor *e, double *out, const char **fault)
 {
     if (e->runner->finish && !e->fault.set) TW_TRY(e->runner->finish(e));
-    if (!e->fault.set) compare(e, NULL, out);
+    int output = tw_op_output(&e->is.op);
+    if (!e->fault.set) tw_compare(&e->fault, &e->tensor[output], e->is.op.operand[output].name, 0, NULL, out);
     *fault = e->fault.set ? e->fault.text : NULL;
     return TW_OK;
 }

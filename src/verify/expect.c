@@ -15,20 +15,6 @@ typedef struct cut_loops {
     cut_loop at[TW_MAX_MEMORIES * TW_MAX_LOOPS];
 } cut_loops;
 
-/* Tiles of a piece, and the longest of them: as many as are asked for, or as many as a size makes. */
-static int64_t tiles_of(const tw_level_map *map, int loop, int64_t len)
-{
-    int64_t size = map->size[loop];
-    return size > 0 ? len / size + (len % size != 0) : map->count[loop];
-}
-
-static int64_t longest_of(const tw_level_map *map, int loop, int64_t len)
-{
-    int64_t n = map->count[loop];
-    if (map->size[loop] > 0) return map->size[loop] < len ? map->size[loop] : len;
-    return len / n + (len % n != 0);
-}
-
 /* From the whole loops inwards: what is cut where, and what is left of each loop in the end. */
 static void walk_levels(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in,
                         cut_loops *nest)
@@ -43,11 +29,11 @@ static void walk_levels(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIE
         cut = 0;
         for (int k = 0; k < in->op->n_loops; k++) {
             int l = at->order[k];
-            if (tiles_of(at, l, in->largest[l]) <= 1) continue;
+            if (tw_steps_tiles(at, l, in->largest[l]) <= 1) continue;
             cut |= 1u << l;
             nest->at[nest->n++] = (cut_loop){n, l};
         }
-        for (int l = 0; l < in->op->n_loops; l++) in->largest[l] = longest_of(at, l, in->largest[l]);
+        for (int l = 0; l < in->op->n_loops; l++) in->largest[l] = tw_steps_longest(at, l, in->largest[l]);
         level[n++] = (tw_level_info){.memory = at->memory, .mode = at->accumulate};
     }
     in->n_levels = n;
@@ -58,14 +44,6 @@ static void walk_levels(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIE
 }
 
 /* ---- inputs that change with every execution ---- */
-
-static bool depends(const tw_op *op, int operand, int loop)
-{
-    for (int a = 0; a < op->operand[operand].n_axes; a++)
-        for (int t = 0; t < op->operand[operand].axis[a].n_terms; t++)
-            if (op->operand[operand].axis[a].term[t].loop == loop) return true;
-    return false;
-}
 
 /* Whether a memory that keeps the operand as it is told keeps tiles of it while loops that the level cuts go on. */
 static bool keeps_more(const tw_level_map *memory, const tw_level_map *tiled, const cut_loops *nest, int level,
@@ -93,30 +71,8 @@ static bool is_streamed(const tw_op_map *map, const tw_verify_input *in, const c
     const tw_level_map *tiled = &map->level[in->level[grain].memory - 1];
     if (last->level > grain || keeps_more(&map->level[memory - 1], tiled, nest, grain, operand, in->op->n_loops))
         return false;
-    return in->machine->reuse != TW_REUSE_RESIDENT || depends(in->op, operand, last->loop);
-}
-
-/* ---- arrays ---- */
-
-/* As the mapping says or, where it is silent, the longest parallel loops in the order of their declaration, one over each
- * dimension; of loops that are as long as each other the first. */
-static void lay_out(const tw_op_map *map, tw_verify_input *in)
-{
-    const int8_t *given = map->level[map->n_levels - 1].over.dim;
-    bool chosen[TW_MAX_LOOPS] = {false}, any = false;
-    int8_t n = 0;
-    for (int l = 0; l < in->op->n_loops; l++) any |= (in->over[l] = given[l]) > 0;
-    const tw_cost *cost = &in->machine->engine[in->machine->compute].cost;
-    for (int d = 0; cost->kind == TW_COST_ARRAY && d < cost->array.n_dims && !any; d++) {
-        int longest = -1;
-        for (int l = 0; l < in->op->n_loops; l++) {
-            if (in->op->loop[l].reduces || chosen[l]) continue;
-            if (longest < 0 || in->op->loop[l].extent > in->op->loop[longest].extent) longest = l;
-        }
-        if (longest >= 0) chosen[longest] = true;
-    }
-    for (int l = 0; l < in->op->n_loops; l++)
-        if (chosen[l]) in->over[l] = ++n;
+    return in->machine->reuse != TW_REUSE_RESIDENT ||
+           (tw_verify_loops(&in->op->operand[operand]) >> last->loop & 1);
 }
 
 void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES], tw_verify_input *in)
@@ -135,7 +91,8 @@ void tw_verify_expect(const tw_op_map *map, tw_level_info level[TW_MAX_MEMORIES]
     for (int o = 0; o < in->op->n_operands - 1; o++) in->streamed[o] = is_streamed(map, in, &nest, o);
     bool plain = in->n_levels == 1 && nest.n > 0 && !map->level[map->n_levels - 1].serpentine;
     if (plain) in->innermost = nest.at[nest.n - 1].loop;
-    lay_out(map, in);
+    const tw_cost *cost = &in->machine->engine[in->machine->compute].cost;
+    tw_verify_lay_out(in->op, map->level[map->n_levels - 1].over.dim, tw_cost_dims(cost), in->over);
     int memory = in->machine->engine[in->machine->compute].memory;
     in->laid_whole = in->machine->memory[memory].whole && map->level[memory - 1].keeps[in->op->n_operands - 1] < 0;
 }

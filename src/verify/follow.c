@@ -162,20 +162,6 @@ static int memory_of(const tw_follow *f, const tw_instr *i)
     return buffer < 0 ? 0 : f->in->layout->buffer[buffer].memory;
 }
 
-static bool same_box(const tw_op *op, const tw_box *a, const tw_box *b)
-{
-    for (int l = 0; l < op->n_loops; l++)
-        if (a->span[l].lo != b->span[l].lo || a->span[l].hi != b->span[l].hi) return false;
-    return true;
-}
-
-static bool same_region(const tw_operand *o, const tw_region *a, const tw_region *b)
-{
-    for (int x = 0; x < o->n_axes; x++)
-        if (a->axis[x].lo != b->axis[x].lo || a->axis[x].hi != b->axis[x].hi) return false;
-    return true;
-}
-
 /* Tile indices, of several levels put together. */
 static bool check_index(const tw_follow *f, const tw_site *s, const group *g, const tw_wanted *w)
 {
@@ -195,11 +181,12 @@ static bool check_tile(const tw_follow *f, const tw_site *s, const group *g, con
     const tw_instr *i = s->instr;
     const tw_box *box = &g->of->box[w->grain + 1];
     tw_region region;
-    if (!same_box(f->in->op, &i->box, box))
+    if (!tw_verify_same_box(f->in->op, &i->box, box))
         return tw_fault_at(s, "is for another tile than the mapping asks for here");
     bool touched = i->op == TW_EXEC || tw_verify_hull(f->in->op, w->operand, box, &region);
     if (w->slid) region.axis[w->axis] = w->rows;
-    if (!touched || (i->op != TW_EXEC && !same_region(&f->in->op->operand[w->operand], &i->region, &region)))
+    if (!touched ||
+        (i->op != TW_EXEC && !tw_verify_same_region(&f->in->op->operand[w->operand], &i->region, &region)))
         return tw_fault_at(s, "moves another region than its tile needs");
     return check_index(f, s, g, w);
 }
@@ -266,7 +253,7 @@ static bool check_taken(tw_follow *f, const tw_site *s)
     ring *r = &f->pool[b->memory][b->operand];
     if (r->n_free == 0 || r->buffer[r->head] != i->dst)
         return tw_fault_at(s, "takes buffer %s, another one became free before",
-                           tw_buffer_name_of(f->in, i->dst, -1, -1).text);
+                           tw_buffer_name_of(f->in->scene, i->dst, -1, -1).text);
     r->head = r->head + 1 == r->n ? 0 : r->head + 1;
     r->n_free--;
     return true;
@@ -291,10 +278,10 @@ static bool check_window_given(const tw_follow *f, const tw_site *s, const momen
     bool more = tw_residencies_window(&f->residencies, b->memory, b->operand, &at, 1, &next);
     if (!here || is.hi != f->reach[buffer] || (of->until & ~now->last))
         return tw_fault_at(s, "gives back the window in %s, this is not its last step",
-                           tw_buffer_name_of(f->in, buffer, -1, -1).text);
+                           tw_buffer_name_of(f->in->scene, buffer, -1, -1).text);
     if (!more || next.hi > is.hi) return true;
     return tw_fault_at(s, "gives back the window in %s, which the next one goes on with",
-                       tw_buffer_name_of(f->in, buffer, -1, -1).text);
+                       tw_buffer_name_of(f->in->scene, buffer, -1, -1).text);
 }
 
 /* Whoever reads a tile for the last time gives its buffer back. If another one does, it is late. */
@@ -306,7 +293,7 @@ static bool check_given(tw_follow *f, const tw_site *s, const moment *now)
         ring *r = &f->pool[b->memory][b->operand];
         if (!f->may_owe && !reads(s->instr, buffer))
             return tw_fault_at(s, "gives back buffer %s, which was read for the last time before",
-                               tw_buffer_name_of(f->in, buffer, -1, -1).text);
+                               tw_buffer_name_of(f->in->scene, buffer, -1, -1).text);
         if (!check_window_given(f, s, now, buffer)) return false;
         int tail = r->head + r->n_free++;
         r->buffer[tail >= r->n ? tail - r->n : tail] = buffer;

@@ -70,15 +70,24 @@ static tw_status init_tensors(tw_joint_judge *j)
     return TW_OK;
 }
 
-static tw_status init_engines(tw_joint_judge *j)
+/* What does not depend on the groups. */
+static tw_status init_scene(tw_joint_judge *j)
 {
-    TW_ALLOC(j->arena, j->engine, j->in.platform->n_engines + 1);
-    int64_t launch = j->in.platform->view[0].machine.launch, begin = launch / TW_MILLI + (launch % TW_MILLI > 0);
-    for (int e = 0; e < j->in.platform->n_engines; e++) {
-        int64_t n = tw_max(1, j->in.platform->engine[e].is.count);
-        TW_ALLOC(j->arena, j->engine[e].free, n);
-        for (int64_t u = 0; u < n; u++) j->engine[e].free[u] = begin;
-    }
+    const tw_joint_input *in = &j->in;
+    tw_machine *bare;
+    TW_ALLOC(j->arena, bare, 1);
+    bare->unit = in->platform->view[0].machine.unit;
+    const tw_scene *scene = tw_scene_of_model(in->model, in->platform, in->n_buffers, in->buffer, j->arena);
+    if (!scene || !tw_tally_init(&j->tally, scene, in->claims, j->arena) ||
+        !tw_units_init(&j->units, scene, in->platform->view[0].machine.launch, j->arena) ||
+        !(j->ports = tw_ways_new(scene, j->arena)))
+        return TW_ERR_NOMEM;
+    j->known = (tw_verify_input){.model = in->model, .machine = bare, .deadline = in->deadline, .scene = scene};
+    j->tally.model = in->model;
+    j->tally.ports = j->ports;
+    j->tally.paths = j->tally.packed = true;
+    j->tally.unhurried = in->unhurried;
+    TW_ALLOC(j->arena, j->tally.op, in->model->n_ops + 1);
     return TW_OK;
 }
 
@@ -94,20 +103,14 @@ static tw_status init_groups(tw_joint_judge *j)
 
 static tw_status init(tw_joint_judge *j)
 {
-    TW_ALLOC(j->arena, j->scratch, 1);
-    TW_ALLOC(j->arena, j->op_sum, j->in.model->n_ops + 1);
-    j->unit = j->in.platform->view[0].machine.unit;
-    j->scratch->unit = j->unit;
-    j->scratch->n_engines = 1;
+    TW_TRY(init_scene(j));
     TW_TRY(init_tensors(j));
-    TW_TRY(init_engines(j));
     TW_TRY(init_groups(j));
     if (!j->fault.set) TW_TRY(tw_joint_table(j));
     if (j->fault.set) return TW_OK;
     j->order = tw_joint_order_new(j);
-    j->ports = tw_joint_ports_new(j);
     j->turns = tw_joint_turns_new(j);
-    if (!j->order || !j->ports || !j->turns) return TW_ERR_NOMEM;
+    if (!j->order || !j->turns) return TW_ERR_NOMEM;
     return j->in.executes && !tw_joint_runner_new(j) ? TW_ERR_NOMEM : TW_OK;
 }
 
@@ -188,7 +191,7 @@ tw_status tw_joint_judge_finish(tw_joint_judge *j, const char **fault, const cha
         check_sizes(j, &j->group[i]);
     }
     if (!j->fault.set) TW_TRY(tw_joint_order_flush(j));
-    tw_joint_compare(j);
+    tw_tally_compare(&j->tally, &j->fault);
     if (!j->fault.set && j->runner) TW_TRY(tw_joint_runner_finish(j, who, elements));
     *fault = j->fault.set ? j->fault.text : NULL;
     return TW_OK;

@@ -8,18 +8,6 @@
 #include "mapping/group.h"
 #include "verify/verify.h"
 
-/* What is reported of the run; compared with what the commands say. */
-typedef struct tw_joint_claims {
-    tw_summary sum;
-    const tw_engine_use *engine; /* per engine of the platform; `count` is not looked at                         */
-    const tw_memory_use *memory; /* per memory of the platform: static_units, peak_live                          */
-    const tw_pool_use *pool;     /* per pool that the buffers name: slots, needed, peak, wait_cycles; or NULL    */
-    const tw_summary
-        *op; /* per operator of the model: cycles (the end of its last execution), execs, macs; or NULL */
-    const int64_t *port_busy,
-        *port_passed; /* per port of the platform: cycles of all its ways, transfers; or NULL  */
-} tw_joint_claims;
-
 typedef struct tw_joint_input {
     const tw_model *model;
     const tw_platform *platform;
@@ -27,9 +15,9 @@ typedef struct tw_joint_input {
     const tw_group_map *group;
     int n_buffers;
     const tw_buffer *buffer;
-    const tw_joint_claims *claims; /* NULL: nothing is compared */
-    const tw_deadline *deadline;   /* that may end it; NULL: none */
-    uint64_t seed;                 /* of the numbers that it is executed on */
+    const tw_claims *claims;     /* NULL: nothing is compared */
+    const tw_deadline *deadline; /* that may end it; NULL: none */
+    uint64_t seed;               /* of the numbers that it is executed on */
     bool executes;
     tw_reference_fn reference; /* asked before the library's own, with `user`; NULL: nobody is */
     void *user;

@@ -2,14 +2,12 @@
  *
  *   joint_nest.c   what a group is: its operators, their paths, holds, boxes and regions, lanes
  *   joint_walk.c   which commands a group must have: one step after the other, a queue per operator and hold
- *   joint_table.c  the table of buffers
+ *   joint_table.c  which buffers of the table belong to which hold
  *   joint_rules.c  a command against what is expected next: engines, buffers, credits
- *   joint_cost.c   how long a command takes, energy
+ *   joint_cost.c   what a command moves, and how long it takes
  *   joint_time.c   when it starts, and what it waited for
- *   joint_port.c   the ways of ports
  *   joint_turn.c   which group is next
  *   joint_sequence.c  the order of the commands of one group, movers and units
- *   joint_claims.c what is reported
  *   joint_order.c  the commands in the order of time
  *   joint_run.c    the commands on numbers
  *   joint_numbers.c  the numbers, and the reference
@@ -19,9 +17,10 @@
  * takes one, and are used again when nobody refers to them any more. */
 #ifndef TW_VERIFY_JOINT_JUDGE_H
 #define TW_VERIFY_JOINT_JUDGE_H
-#include "verify/fault.h"
+#include "verify/executor.h"
 #include "verify/joint.h"
-#include "verify/kernel.h"
+#include "verify/tally.h"
+#include "verify/time.h"
 
 typedef struct tw_joint_part { /* of a tensor; `any`: it is not empty */
     bool any;
@@ -69,7 +68,6 @@ enum { TW_JOINT_WRITES = 32 };
 typedef struct tw_joint_slot {
     tw_joint_run *run; /* NULL: free                                        */
     int64_t given;     /* its turn: the smaller, the further back it was given back */
-    int64_t given_at;  /* when that one ended who gave it back              */
     int64_t giver;     /* its number                                        */
     struct tw_joint_reader {
         int64_t tick, step; /* -1: nobody read it so far                     */
@@ -105,9 +103,8 @@ typedef struct tw_joint_hold {
     tw_joint_run *unused;
     int64_t n_runs, n_given;
     tw_joint_slot *slot;
-    tw_pool_use use; /* needed, peak, wait_cycles */
-    int64_t most;    /* units of the largest that a lane held */
-    bool read_once;  /* by the fill of one other hold alone: the one who reads it last gives it back */
+    int64_t most;   /* units of the largest that a lane held */
+    bool read_once; /* by the fill of one other hold alone: the one who reads it last gives it back */
     tw_joint_queue fill, store;
 } tw_joint_hold;
 
@@ -115,13 +112,11 @@ typedef struct tw_joint_op {
     const tw_group_op *map;
     const tw_op *op;
     const tw_platform_view *view;
-    tw_engine engine;            /* the compute engine, with the cost that it has for the operator */
-    int8_t dim[TW_MAX_LOOPS];    /* that a loop lies over + 1                        */
-    int64_t parts[TW_MAX_LOOPS]; /* of loops over dimensions with private memories; else 1 */
-    unsigned dims;               /* with private memories                            */
-    int hold[TW_MAX_OPERANDS];   /* where it reads and writes                        */
-    int depth;                   /* of what it executes at once                       */
-    unsigned divided;            /* loops that `reduce` divides                       */
+    tw_engine engine;          /* the compute engine, with the cost that it has for the operator */
+    tw_verify_input in;        /* the operator alone: what cost.h asks for, and how its loops lie over lanes */
+    int hold[TW_MAX_OPERANDS]; /* where it reads and writes                        */
+    int depth;                 /* of what it executes at once                       */
+    unsigned divided;          /* loops that `reduce` divides                       */
     tw_joint_queue exec;
 } tw_joint_op;
 
@@ -156,47 +151,30 @@ typedef struct tw_joint_tensor {
     tw_operand shape;  /* axes alone                                              */
 } tw_joint_tensor;
 
-typedef struct tw_joint_engine {
-    int64_t *free; /* per unit */
-    int64_t n_seen;
-    tw_engine_use use;
-} tw_joint_engine;
-
-/* A command that was found right, on its way to be run. */
-typedef struct tw_joint_read {
+typedef struct tw_joint_read { /* of a buffer by a command that runs */
     struct tw_joint_read *next;
     int buffer;
     tw_region region;
-    const double *value;
+    const uint8_t *bytes;
 } tw_joint_read;
-typedef struct tw_joint_space {
-    uint8_t *at;
-    size_t used, room;
-} tw_joint_space;
+
+/* A command that was found right, on its way to be run. */
 typedef struct tw_joint_job {
     struct tw_joint_job *next;
-    int64_t tick, start, busy_end, end;
-    tw_opcode op;
-    int16_t engine, group, which, operand;
-    bool takes, accumulates, late;
-    int n_src;
-    int src[TW_MAX_OPERANDS], src_hold[TW_MAX_OPERANDS];
-    int dst, dst_hold;
+    tw_event event;
+    tw_rowset row; /* of which `event` is the only event */
+    bool late;
+    int src_hold[TW_MAX_OPERANDS], dst_hold;
     tw_joint_run *run; /* that is written */
-    union {
-        tw_box box;
-        tw_region region;
-    };
     /* while it runs */
-    tw_joint_space space;
+    tw_byte_space space;
     tw_joint_read *read;
-    double **made; /* per lane of the target, what is written there */
+    uint8_t **made; /* per lane of the target, what is written there, packed */
     tw_joint_part *target;
     int n_moments;
 } tw_joint_job;
 
 typedef struct tw_joint_order tw_joint_order;
-typedef struct tw_joint_ports tw_joint_ports;
 typedef struct tw_joint_turns tw_joint_turns;
 typedef struct tw_joint_runner tw_joint_runner;
 
@@ -204,43 +182,38 @@ struct tw_joint_judge {
     tw_joint_input in;
     tw_arena *arena;
     tw_fault fault;
-    tw_unit unit;
+    tw_verify_input known; /* what is known of every operator: see tw_joint_op.in */
     tw_joint_group *group;
     tw_joint_tensor *tensor;
-    tw_joint_engine *engine;
-    int *hold_of;          /* per buffer: its hold within its group, -1: none */
-    int64_t *static_units; /* per memory                                        */
-    tw_machine *scratch;   /* with the engine at hand, for what asks a machine */
+    tw_units units;
+    tw_tally tally;
+    int *hold_of; /* per buffer: its hold within its group, -1: none */
     tw_joint_todo *unused;
     tw_joint_order *order;
-    tw_joint_ports *ports;
+    tw_ways *ports;
     tw_joint_turns *turns;
     tw_joint_runner *runner; /* NULL: nothing is run */
-    tw_summary sum;
-    tw_summary *op_sum; /* per operator of the model */
     int64_t n_commands;
-    bool overflows;
+    bool no_memory;
 };
 
 /* A command at hand. */
 typedef struct tw_joint_at {
+    tw_site at;
     tw_joint_judge *j;
-    const tw_rowset *row;
     const tw_event *event;
-    const tw_instr *instr;
     tw_joint_group *group;
     tw_joint_op *op;
     int tensor;
     bool inward; /* a transfer towards where it is read */
     tw_joint_todo *todo;
-    int64_t unit_at, data_at, credit_at; /* from when on its unit, what it reads, what it takes lets it go */
-    int64_t ready;                       /* the last of these; ports not looked at                         */
+    tw_moments moments;
 } tw_joint_at;
-/* "command 4 (big.dma): LOAD 'x' of 'conv' " and the text; false. */
-bool tw_joint_fault(const tw_joint_at *s, const char *fmt, ...) TW_PRINTF(2, 3);
 /* "big.l1.x0", of -1 the tensor. */
-tw_buffer_name tw_joint_buffer_name(const tw_joint_judge *j, int buffer, int tensor);
-const char *tw_joint_engine_name(const tw_joint_judge *j, int engine);
+static inline tw_buffer_name tw_joint_buffer_name(const tw_joint_judge *j, int buffer, int tensor)
+{
+    return tw_buffer_name_of(j->known.scene, buffer, tensor, -1);
+}
 
 /* ---- joint_nest.c ---- */
 
@@ -254,8 +227,6 @@ static inline bool tw_joint_has_points(const tw_joint_group *g, int depth, int o
 {
     return g->any[depth * g->n_ops + op];
 }
-/* The boxes of all depths behind `place`, which moved. */
-void tw_joint_boxes(tw_joint_group *g, int place);
 /* The next step; the place that moved, -1: there is none. */
 int tw_joint_next(tw_joint_group *g);
 /* What a hold holds as the boxes stand; `sub`: the box of its sub-step, NULL: whole. */
@@ -283,38 +254,21 @@ void tw_joint_check_given(tw_joint_judge *j, const tw_joint_hold *h, const tw_jo
 /* ---- joint_table.c ---- */
 
 TW_NODISCARD tw_status tw_joint_table(tw_joint_judge *j);
-int64_t tw_joint_units(const tw_joint_judge *j, tw_dtype dtype, int64_t elems);
 tw_dtype tw_joint_dtype(const tw_joint_judge *j, const tw_joint_hold *h);
 
 /* ---- joint_cost.c ---- */
 
-/* What a command moves. */
-typedef struct tw_joint_moved {
-    int64_t work, reads, writes; /* units */
-} tw_joint_moved;
-tw_joint_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner);
-bool tw_joint_check_time(const tw_joint_at *s, const tw_joint_moved *moved, int64_t late_until);
+/* What a transfer moves; `inner`: the hold at its inner end. */
+tw_moved tw_joint_move(const tw_joint_at *s, const tw_joint_hold *inner);
+bool tw_joint_check_time(const tw_joint_at *s, const tw_moved *moved, int64_t late_until);
 bool tw_joint_check_passes(const tw_joint_at *s);
-void tw_joint_add_energy(const tw_joint_at *s, const tw_joint_moved *moved);
-void tw_joint_add(tw_joint_judge *j, int64_t *sum, int64_t by);
 
 /* ---- joint_time.c ---- */
 
 /* An execution that writes at its end, and waits there until it may. */
 bool tw_joint_is_late(const tw_joint_at *s);
 /* Fills in when it could start. */
-bool tw_joint_check_start(tw_joint_at *s, const tw_joint_moved *moved);
-
-/* ---- joint_port.c ---- */
-
-tw_joint_ports *tw_joint_ports_new(tw_joint_judge *j);
-/* The first time from `ready` on at which a way of each of its ports is free for all its busy cycles. */
-int64_t tw_joint_ports_earliest(const tw_joint_at *s);
-/* Whether that is so when it starts. */
-bool tw_joint_ports_check(const tw_joint_at *s);
-TW_NODISCARD tw_status tw_joint_ports_take(const tw_joint_at *s);
-int64_t tw_joint_ports_busy(const tw_joint_judge *j, int port);
-int64_t tw_joint_ports_passed(const tw_joint_judge *j, int port);
+bool tw_joint_check_start(tw_joint_at *s, const tw_moved *moved);
 
 /* ---- joint_turn.c ---- */
 
@@ -332,12 +286,6 @@ bool tw_joint_check_sequence(const tw_joint_at *s);
 void tw_joint_check_ahead(tw_joint_judge *j, const tw_joint_group *g);
 /* The mover that the platform has for a transfer; -1: any may be. */
 int tw_joint_mover(const tw_joint_at *s, int outer, int inner);
-
-/* ---- joint_claims.c ---- */
-
-void tw_joint_count(const tw_joint_at *s);
-void tw_joint_count_taken(const tw_joint_at *s, tw_joint_hold *h);
-void tw_joint_compare(tw_joint_judge *j);
 
 /* ---- joint_rules.c ---- */
 

@@ -23,9 +23,10 @@ typedef struct path {
 static path path_of(const tw_joint_judge *j, const tw_joint_op *o, int operand)
 {
     path p = {1, {o->view->memory[0]}};
-    unsigned role = tw_verify_role(o->op, operand);
-    for (int m = 1; m < o->view->machine.n_memories; m++)
-        if (j->in.platform->memory[o->view->memory[m]].is.holds & role) p.memory[p.n++] = o->view->memory[m];
+    for (int m = 1; m < o->view->machine.n_memories; m++) {
+        int memory = o->view->memory[m];
+        if (tw_verify_memory_holds(&j->in.platform->memory[memory].is, o->op, operand)) p.memory[p.n++] = memory;
+    }
     return p;
 }
 
@@ -38,37 +39,18 @@ static int place_on(const path *p, int memory)
 
 /* ---- operators ---- */
 
-/* As the mapping says or, where it is silent, the longest parallel loops in the order of their declaration. */
-static void lay_out(tw_joint_op *o)
-{
-    bool any = false, chosen[TW_MAX_LOOPS] = {false};
-    for (int l = 0; l < o->op->n_loops; l++) any |= (o->dim[l] = o->map->over.dim[l]) > 0;
-    int n_dims = tw_cost_dims(&o->engine.cost);
-    for (int d = 0; d < n_dims && !any; d++) {
-        int longest = -1;
-        for (int l = 0; l < o->op->n_loops; l++) {
-            bool free = !o->op->loop[l].reduces && !chosen[l];
-            if (free && (longest < 0 || o->op->loop[l].extent > o->op->loop[longest].extent)) longest = l;
-        }
-        if (longest >= 0) chosen[longest] = true;
-    }
-    int8_t n = 0;
-    for (int l = 0; l < o->op->n_loops; l++)
-        if (chosen[l]) o->dim[l] = ++n;
-}
-
 static void divide_lanes(const tw_joint_judge *j, tw_joint_op *o)
 {
     for (int m = 0; m < o->view->machine.n_memories; m++)
-        o->dims |= j->in.platform->memory[o->view->memory[m]].is.per;
-    for (int l = 0; l < TW_MAX_LOOPS; l++) o->parts[l] = 1;
+        o->in.dims |= j->in.platform->memory[o->view->memory[m]].is.per;
+    for (int l = 0; l < TW_MAX_LOOPS; l++) o->in.parts[l] = 1;
     for (int d = 0; d < TW_MAX_DIMS; d++) {
         int64_t left = d < tw_cost_dims(&o->engine.cost) ? o->engine.cost.array.size[d] : 1, used = 1;
-        for (int l = 0; l < o->op->n_loops && (o->dims >> d & 1); l++) {
-            if (o->dim[l] != d + 1) continue;
+        for (int l = 0; l < o->op->n_loops && (o->in.dims >> d & 1); l++) {
+            if (o->in.over[l] != d + 1) continue;
             int64_t given = o->map->parts[l];
-            o->parts[l] = given > 0 ? given : tw_max(1, tw_min(left / used, o->op->loop[l].extent));
-            used *= o->parts[l];
+            o->in.parts[l] = given > 0 ? given : tw_max(1, tw_min(left / used, o->op->loop[l].extent));
+            used *= o->in.parts[l];
         }
     }
 }
@@ -78,10 +60,12 @@ static void init_op(const tw_joint_judge *j, tw_joint_group *g, int number)
     tw_joint_op *o = &g->op[number];
     o->map = &g->map->op[number];
     o->op = &j->in.model->op[o->map->op];
+    o->in = j->known;
+    o->in.op = o->op;
     o->view = &j->in.platform->view[o->map->view];
     o->engine = j->in.platform->engine[o->view->engine].is;
     if (o->view->machine.has_apart >> o->op->compute & 1) o->engine.cost = o->view->machine.apart[o->op->compute];
-    lay_out(o);
+    tw_verify_lay_out(o->op, o->map->over.dim, tw_cost_dims(&o->engine.cost), o->in.over);
     divide_lanes(j, o);
     for (int l = 0; l < o->op->n_loops && number < g->n_ops - 1; l++)
         if (o->op->loop[l].reduces && o->map->reduce[l] > 0 && o->map->reduce[l] < o->op->loop[l].extent)
@@ -248,10 +232,8 @@ static int divider_of(const tw_joint_group *g, const tw_joint_hold *h)
     for (int i = 0; i < g->n_ops; i++)
         for (int o = 0; o < tw_op_output(g->op[i].op); o++) {
             const tw_operand *operand = &g->op[i].op->operand[o];
-            unsigned loops = 0;
             if (operand->tensor != h->tensor) continue;
-            for (int a = 0; a < operand->n_axes; a++) loops |= tw_verify_axis_loops(&operand->axis[a]);
-            if (!(loops & g->op[i].divided) || (divider >= 0 && divider != i)) return -1;
+            if (!(tw_verify_loops(operand) & g->op[i].divided) || (divider >= 0 && divider != i)) return -1;
             divider = i;
         }
     return divider >= 0 && h->depth >= g->op[divider].depth ? divider : -1;
@@ -268,8 +250,8 @@ static void note_sums(tw_joint_group *g)
         for (int c = 0; c < g->map->n_cuts && hold->maker == g->n_ops - 1; c++)
             hold->sums |= o->op->loop[g->map->cut[c].loop].reduces && g->count[c] > 1;
         for (int l = 0; l < o->op->n_loops; l++)
-            hold->summed |=
-                o->op->loop[l].reduces && o->dim[l] > 0 && (hold->per >> (o->dim[l] - 1) & 1) && o->parts[l] > 1;
+            hold->summed |= o->op->loop[l].reduces && o->in.over[l] > 0 && (hold->per >> (o->in.over[l] - 1) & 1) &&
+                            o->in.parts[l] > 1;
         hold->sums |= hold->summed;
     }
 }
@@ -308,8 +290,7 @@ static void driver_box(tw_joint_group *g, int depth)
     tw_box *box = tw_joint_box(g, depth, driver);
     g->any[depth * g->n_ops + driver] = true;
     if (depth == 0) {
-        *box = (tw_box){0};
-        for (int l = 0; l < op->n_loops; l++) box->span[l] = (tw_span){0, op->loop[l].extent};
+        *box = tw_verify_whole_box(op);
         if (g->map->part_loop >= 0) box->span[g->map->part_loop] = g->map->part;
         return;
     }
@@ -362,12 +343,12 @@ static void producer_box(tw_joint_group *g, int depth, int number)
     const tw_operand *out = &o->op->operand[tw_op_output(o->op)];
     tw_joint_part made = read_of(g, out, out->tensor, depth);
     *any = made.any;
-    *box = (tw_box){0};
-    for (int l = 0; l < o->op->n_loops; l++) box->span[l] = (tw_span){0, o->op->loop[l].extent};
+    *box = tw_verify_whole_box(o->op);
     for (int a = 0; a < out->n_axes && made.any; a++) box->span[out->axis[a].term[0].loop] = made.region.axis[a];
 }
 
-void tw_joint_boxes(tw_joint_group *g, int place)
+/* The boxes of all depths behind `place`, which moved. */
+static void find_boxes(tw_joint_group *g, int place)
 {
     for (int d = place + 1; d <= g->map->n_cuts; d++) {
         for (int i = 0; i < g->n_ops; i++) g->any[d * g->n_ops + i] = false;
@@ -382,7 +363,7 @@ int tw_joint_next(tw_joint_group *g)
     for (; p >= 0 && g->at[p] + 1 >= g->count[p]; p--) g->at[p] = 0;
     if (p < 0) return -1;
     g->at[p]++;
-    tw_joint_boxes(g, p);
+    find_boxes(g, p);
     return p;
 }
 
@@ -410,14 +391,14 @@ tw_joint_part tw_joint_region(const tw_joint_judge *j, const tw_joint_group *g, 
 
 static bool lies_over(const tw_joint_op *o, int loop, unsigned dims)
 {
-    return o->dim[loop] > 0 && (dims >> (o->dim[loop] - 1) & 1);
+    return o->in.over[loop] > 0 && (dims >> (o->in.over[loop] - 1) & 1);
 }
 
 int64_t tw_joint_lanes(const tw_joint_op *o, unsigned dims)
 {
     int64_t n = 1;
     for (int l = 0; l < o->op->n_loops; l++)
-        if (lies_over(o, l, dims)) n *= o->parts[l];
+        if (lies_over(o, l, dims)) n *= o->in.parts[l];
     return n;
 }
 
@@ -426,10 +407,10 @@ bool tw_joint_lane_box(const tw_joint_op *o, unsigned dims, const tw_box *box, i
     *out = *box;
     for (int l = o->op->n_loops - 1; l >= 0; l--) {
         if (!lies_over(o, l, dims)) continue;
-        int64_t len = tw_span_len(box->span[l]), piece = len / o->parts[l] + (len % o->parts[l] != 0),
-                lo = box->span[l].lo + lane % o->parts[l] * piece;
+        int64_t len = tw_span_len(box->span[l]), piece = len / o->in.parts[l] + (len % o->in.parts[l] != 0),
+                lo = box->span[l].lo + lane % o->in.parts[l] * piece;
         out->span[l] = (tw_span){lo, tw_min(lo + piece, box->span[l].hi)};
-        lane /= o->parts[l];
+        lane /= o->in.parts[l];
         if (out->span[l].lo >= out->span[l].hi) return false;
     }
     return lane == 0;
@@ -441,10 +422,10 @@ int64_t tw_joint_lane_of(const tw_joint_op *o, unsigned all, int64_t lane, unsig
     for (int l = o->op->n_loops - 1; l >= 0; l--) {
         if (!lies_over(o, l, all)) continue;
         if (lies_over(o, l, some)) {
-            result += lane % o->parts[l] * times;
-            times *= o->parts[l];
+            result += lane % o->in.parts[l] * times;
+            times *= o->in.parts[l];
         }
-        lane /= o->parts[l];
+        lane /= o->in.parts[l];
     }
     return result;
 }
@@ -488,11 +469,7 @@ tw_joint_part tw_joint_lane(const tw_joint_judge *j, const tw_joint_hold *h, int
 
 bool tw_joint_same(const tw_operand *shape, const tw_joint_part *a, const tw_joint_part *b)
 {
-    if (a->any != b->any) return false;
-    for (int i = 0; i < shape->n_axes && a->any; i++)
-        if (a->region.axis[i].lo != b->region.axis[i].lo || a->region.axis[i].hi != b->region.axis[i].hi)
-            return false;
-    return true;
+    return a->any == b->any && (!a->any || tw_verify_same_region(shape, &a->region, &b->region));
 }
 
 /* ---- the whole ---- */
@@ -523,7 +500,7 @@ static void check_lanes(tw_joint_judge *j, const tw_joint_group *g)
 {
     for (int i = 0; i < g->n_ops; i++)
         for (int l = 0; l < g->op[i].op->n_loops; l++)
-            if (g->op[i].dim[l] < 0 || g->op[i].dim[l] > tw_cost_dims(&g->op[i].engine.cost))
+            if (g->op[i].in.over[l] < 0 || g->op[i].in.over[l] > tw_cost_dims(&g->op[i].engine.cost))
                 tw_fault_set(&j->fault, "group '%s': '%s' has loop '%s' over a dimension that '%s' does not have",
                              g->map->name, g->op[i].op->name, g->op[i].op->loop[l].name, g->op[i].engine.name);
     for (int h = 0; h < g->n_holds; h++)
@@ -539,7 +516,7 @@ static void check_lanes(tw_joint_judge *j, const tw_joint_group *g)
         for (int d = 0; d < TW_MAX_DIMS; d++) {
             const tw_joint_op *o = &g->op[i];
             int64_t size = d < tw_cost_dims(&o->engine.cost) ? o->engine.cost.array.size[d] : 1,
-                    parts = (o->dims >> d & 1) ? tw_joint_lanes(o, 1u << d) : 1;
+                    parts = (o->in.dims >> d & 1) ? tw_joint_lanes(o, 1u << d) : 1;
             if (parts > size)
                 tw_fault_set(&j->fault,
                              "group '%s': '%s' has %" PRId64 " parts over dimension %d of '%s', which has %" PRId64,
@@ -578,16 +555,7 @@ static bool has_padding(const tw_joint_group *g)
 {
     for (int i = 0; i < g->n_ops; i++)
         for (int o = 0; o < tw_op_output(g->op[i].op); o++)
-            for (int a = 0; a < g->op[i].op->operand[o].n_axes; a++) {
-                const tw_axis *axis = &g->op[i].op->operand[o].axis[a];
-                int64_t least = axis->offset, most = axis->offset;
-                for (int t = 0; t < axis->n_terms; t++) {
-                    int64_t far = axis->term[t].coef * (g->op[i].op->loop[axis->term[t].loop].extent - 1);
-                    least += tw_min(0, far);
-                    most += tw_max(0, far);
-                }
-                if (axis->divisor > 1 || least < 0 || most >= axis->extent) return true;
-            }
+            if (tw_verify_can_miss(g->op[i].op, o)) return true;
     return false;
 }
 
@@ -630,7 +598,7 @@ tw_status tw_joint_group_init(tw_joint_judge *j, int number)
             if (!add_input(j, g, i, o)) return TW_OK;
         if (!add_output(j, g, i)) return TW_OK;
     }
-    tw_joint_boxes(g, -1);
+    find_boxes(g, -1);
     note_readers(g);
     settle_depths(g);
     note_sums(g);

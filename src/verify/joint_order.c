@@ -3,13 +3,11 @@
  * Commands come in the order of the program. One waits here until none that is still to come can start before it: a unit runs
  * its commands one after the other, and an engine that no group needs any more, or that has had all the commands that the report
  * counts, holds nobody up. */
+#include "core/agenda.h"
 #include "verify/joint_judge.h"
 
-#include <string.h>
-
 struct tw_joint_order {
-    tw_joint_job **heap;
-    int n, room;
+    tw_agenda agenda;
     tw_joint_job *over;
     int *n_groups;     /* per engine: groups that may still need it */
     bool *counted_off; /* per group: it is done                    */
@@ -29,7 +27,7 @@ tw_joint_job *tw_joint_job_new(tw_joint_judge *j)
 
 void tw_joint_job_over(tw_joint_judge *j, tw_joint_job *job)
 {
-    if (job->run) tw_joint_release(&j->group[job->group].hold[job->dst_hold], job->run);
+    if (job->run) tw_joint_release(&j->group[job->event.instr.group].hold[job->dst_hold], job->run);
     job->run = NULL;
     job->next = j->order->over;
     j->order->over = job;
@@ -39,8 +37,8 @@ void tw_joint_job_inherit(tw_joint_judge *j, tw_joint_job *job)
 {
     tw_joint_job *from = j->order->over;
     if (job->space.room > 0 || !from) return;
-    job->space = (tw_joint_space){from->space.at, 0, from->space.room};
-    from->space = (tw_joint_space){0};
+    job->space = (tw_byte_space){from->space.at, 0, from->space.room};
+    from->space = (tw_byte_space){0};
 }
 
 /* ---- engines ---- */
@@ -91,17 +89,18 @@ static void count_off(tw_joint_judge *j, int group)
 
 static void note_engine(tw_joint_judge *j, int engine)
 {
-    const tw_joint_engine *e = &j->engine[engine];
     int64_t least = INT64_MAX;
-    for (int u = 0; u < tw_max(1, j->in.platform->engine[engine].is.count); u++) least = tw_min(least, e->free[u]);
+    for (int64_t u = 0, n = tw_units_count(j->known.scene, engine); u < n; u++)
+        least = tw_min(least, j->units.free[engine][u]);
     j->order->earliest[engine] = least;
 }
 
 static bool is_done(const tw_joint_judge *j, int engine)
 {
-    const tw_engine_use *said = j->in.claims && j->in.claims->engine ? &j->in.claims->engine[engine] : NULL;
+    const tw_engine_use *said = j->in.claims && j->in.claims->engine ? &j->in.claims->engine[engine] : NULL,
+                        *seen = &j->tally.engine[engine];
     if (j->order->n_groups[engine] <= 0) return true;
-    return said && j->engine[engine].n_seen >= said->loads + said->stores + said->ops;
+    return said && seen->loads + seen->stores + seen->ops >= said->loads + said->stores + said->ops;
 }
 
 int64_t tw_joint_watermark(const tw_joint_judge *j)
@@ -114,46 +113,10 @@ int64_t tw_joint_watermark(const tw_joint_judge *j)
 
 /* ---- order ---- */
 
-static bool comes_before(const tw_joint_job *a, const tw_joint_job *b)
-{
-    return a->start != b->start ? a->start < b->start : a->tick < b->tick;
-}
-
-static tw_status push(tw_joint_judge *j, tw_joint_job *job)
-{
-    tw_joint_order *o = j->order;
-    if (o->n == o->room) {
-        int room = o->room ? 2 * o->room : 64;
-        tw_joint_job **wider;
-        TW_ALLOC(j->arena, wider, room);
-        if (o->n) memcpy(wider, o->heap, (size_t)o->n * sizeof *wider);
-        o->heap = wider;
-        o->room = room;
-    }
-    int at = o->n++;
-    for (; at > 0 && comes_before(job, o->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        o->heap[at] = o->heap[(at - 1) / 2];
-    o->heap[at] = job;
-    return TW_OK;
-}
-
-static tw_joint_job *pop(tw_joint_order *o)
-{
-    tw_joint_job *first = o->heap[0], *last = o->heap[--o->n];
-    int at = 0;
-    for (int child; (child = 2 * at + 1) < o->n; at = child) {
-        if (child + 1 < o->n && comes_before(o->heap[child + 1], o->heap[child])) child++;
-        if (!comes_before(o->heap[child], last)) break;
-        o->heap[at] = o->heap[child];
-    }
-    o->heap[at] = last;
-    return first;
-}
-
 static tw_status pass_on(tw_joint_judge *j, int64_t until)
 {
-    while (j->order->n > 0 && j->order->heap[0]->start <= until && !j->fault.set) {
-        tw_joint_job *job = pop(j->order);
+    while (tw_agenda_is_due(&j->order->agenda, until) && !j->fault.set) {
+        tw_joint_job *job = tw_agenda_take(&j->order->agenda).what;
         if (j->runner && !j->fault.set)
             TW_TRY(tw_joint_runner_start(j, job));
         else
@@ -164,9 +127,10 @@ static tw_status pass_on(tw_joint_judge *j, int64_t until)
 
 tw_status tw_joint_order_put(tw_joint_judge *j, tw_joint_job *job)
 {
-    TW_TRY(push(j, job));
-    note_engine(j, job->engine);
-    count_off(j, job->group);
+    const tw_event *e = &job->event;
+    TW_TRY(tw_agenda_put(&j->order->agenda, (tw_agenda_entry){e->start_cycle, job->row.tick, job}, j->arena));
+    note_engine(j, e->instr.engine);
+    count_off(j, e->instr.group);
     return pass_on(j, tw_joint_watermark(j));
 }
 

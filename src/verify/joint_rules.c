@@ -4,88 +4,60 @@
  * must be. What it reads was commanded before it; what it takes is free, and the one whose turn it is. */
 #include "verify/joint_judge.h"
 #include "verify/room.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
-
-#include <stdio.h>
-
-const char *tw_joint_engine_name(const tw_joint_judge *j, int engine)
-{
-    return engine >= 0 && engine < j->in.platform->n_engines ? j->in.platform->engine[engine].name : "?";
-}
-
-bool tw_joint_fault(const tw_joint_at *s, const char *fmt, ...)
-{
-    char text[256];
-    va_list args;
-    if (s->j->fault.set) return false;
-    va_start(args, fmt);
-    tw_vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    const char *tensor = s->tensor >= 0 ? s->j->in.model->tensor[s->tensor].name : "?";
-    tw_fault_set(&s->j->fault, "command %" PRId64 " (%.32s): %s '%.24s' of '%.24s' %s", s->row->tick,
-                 tw_joint_engine_name(s->j, s->instr->engine), tw_verify_opcode_name(s->instr->op), tensor,
-                 s->op ? s->op->op->name : "?", text);
-    return false;
-}
 
 /* ---- whose it is ---- */
 
 static bool check_row(const tw_joint_at *s)
 {
-    const tw_platform *p = s->j->in.platform;
-    const tw_instr *i = s->instr;
-    if (!s->row->command) return tw_joint_fault(s, "is a row, not a command");
-    if (s->row->n_events != 1 || i->together) return tw_joint_fault(s, "is joined with others");
-    if (s->row->tick != s->j->n_commands) return tw_joint_fault(s, "should have number %" PRId64, s->j->n_commands);
+    const tw_instr *i = s->at.instr;
+    if (!s->at.row->command) return tw_fault_at(&s->at, "is a row, not a command");
+    if (s->at.row->n_events != 1 || i->together) return tw_fault_at(&s->at, "is joined with others");
+    if (s->at.row->tick != s->j->n_commands)
+        return tw_fault_at(&s->at, "should have number %" PRId64, s->j->n_commands);
     if (i->op != TW_LOAD && i->op != TW_STORE && i->op != TW_EXEC)
-        return tw_joint_fault(s, "has no meaning in a group");
-    if (i->engine < 0 || i->engine >= p->n_engines)
-        return tw_joint_fault(s, "is on engine %d, there is none", i->engine);
-    if (i->unit < 0 || i->unit >= tw_max(1, p->engine[i->engine].is.count))
-        return tw_joint_fault(s, "is on unit %d of '%s', which has %" PRId64, i->unit, p->engine[i->engine].name,
-                              p->engine[i->engine].is.count);
-    if (s->row->start_cycle == s->event->start_cycle && s->row->end_cycle == s->event->end_cycle) return true;
-    return tw_joint_fault(s, "disagrees with its instruction about its time");
+        return tw_fault_at(&s->at, "has no meaning in a group");
+    if (!tw_time_engine(&s->at, i)) return false;
+    if (s->at.row->start_cycle == s->event->start_cycle && s->at.row->end_cycle == s->event->end_cycle) return true;
+    return tw_fault_at(&s->at, "disagrees with its instruction about its time");
 }
 
 static bool find_place(tw_joint_at *s)
 {
-    const tw_instr *i = s->instr;
+    const tw_instr *i = s->at.instr;
     if (i->group < 0 || i->group >= s->j->in.n_groups)
-        return tw_joint_fault(s, "is of group %d, there are %d", i->group, s->j->in.n_groups);
+        return tw_fault_at(&s->at, "is of group %d, there are %d", i->group, s->j->in.n_groups);
     s->group = &s->j->group[i->group];
     if (i->which < 0 || i->which >= s->group->n_ops)
-        return tw_joint_fault(s, "is of operator %d of group '%s', which has %d", i->which, s->group->map->name,
-                              s->group->n_ops);
+        return tw_fault_at(&s->at, "is of operator %d of group '%s', which has %d", i->which, s->group->map->name,
+                           s->group->n_ops);
     s->op = &s->group->op[i->which];
+    s->at.in = &s->op->in;
     int output = tw_op_output(s->op->op);
     if (i->operand < 0 || i->operand > output || (i->op == TW_EXEC && i->operand != output))
-        return tw_joint_fault(s, "names operand %d", i->operand);
+        return tw_fault_at(&s->at, "names operand %d", i->operand);
     s->tensor = s->op->op->operand[i->operand].tensor;
-    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES) return tw_joint_fault(s, "gives %d buffers back", i->n_gives);
-    return true;
+    return tw_rule_gives(&s->at);
 }
 
 /* The hold that a buffer of the group belongs to; NULL and a fault when it is none of this tensor. */
 static tw_joint_hold *hold_of(const tw_joint_at *s, int buffer)
 {
-    if (buffer < 0 || buffer >= s->j->in.n_buffers) {
-        tw_joint_fault(s, "names buffer %d, there is none", buffer);
-        return NULL;
-    }
+    if (!tw_rule_exists(&s->at, buffer)) return NULL;
     const tw_buffer *b = &s->j->in.buffer[buffer];
     tw_joint_hold *h = b->group == s->group->number ? &s->group->hold[s->j->hold_of[buffer]] : NULL;
     if (h && h->tensor == s->tensor && b->lane == 0) return h;
-    tw_joint_fault(s, "uses buffer %s, which is lane %d for '%s' in group '%s'",
-                   tw_joint_buffer_name(s->j, buffer, -1).text, b->lane, s->j->in.model->tensor[b->operand].name,
-                   s->j->group[b->group].map->name);
+    tw_fault_at(&s->at, "uses buffer %s, which is lane %d for '%s' in group '%s'",
+                tw_joint_buffer_name(s->j, buffer, -1).text, b->lane, s->j->in.model->tensor[b->operand].name,
+                s->j->group[b->group].map->name);
     return NULL;
 }
 
 /* What was made inside moves inwards, too: as a load of its reader or as a store of its maker. */
 static bool is_inward(const tw_joint_at *s)
 {
-    const tw_instr *i = s->instr;
+    const tw_instr *i = s->at.instr;
     if (i->op != TW_STORE || i->dst < 0 || i->dst >= s->j->in.n_buffers) return i->op == TW_LOAD;
     if (s->j->in.buffer[i->dst].group != s->group->number) return false;
     const tw_joint_hold *h = &s->group->hold[s->j->hold_of[i->dst]];
@@ -94,12 +66,9 @@ static bool is_inward(const tw_joint_at *s)
 
 static tw_joint_queue *queue_of(tw_joint_at *s)
 {
-    const tw_instr *i = s->instr;
+    const tw_instr *i = s->at.instr;
     if (i->op == TW_EXEC) return &s->op->exec;
-    if (i->n_src != 1) {
-        tw_joint_fault(s, "has %d sources", i->n_src);
-        return NULL;
-    }
+    if (!tw_rule_sources(&s->at, 1)) return NULL;
     s->inward = is_inward(s);
     tw_joint_hold *h = hold_of(s, s->inward ? i->dst : i->src[0]);
     return !h || s->j->fault.set ? NULL : s->inward ? &h->fill : &h->store;
@@ -113,9 +82,9 @@ static tw_status find_todo(tw_joint_at *s)
     for (int i = 0; q && !q->first && i < AHEAD && !s->j->fault.set; i++) TW_TRY(tw_joint_advance(s->j, s->group));
     if (!q || s->j->fault.set) return TW_OK;
     if (!q->first)
-        tw_joint_fault(s,
-                       "is not asked for: group '%s' stands in step %" PRId64 ", %" PRId64 " like it came before",
-                       s->group->map->name, s->group->step, q->n_done);
+        tw_fault_at(&s->at,
+                    "is not asked for: group '%s' stands in step %" PRId64 ", %" PRId64 " like it came before",
+                    s->group->map->name, s->group->step, q->n_done);
     else
         s->todo = tw_joint_pop(s->group, q);
     return TW_OK;
@@ -126,39 +95,21 @@ static tw_status find_todo(tw_joint_at *s)
 static bool check_mover(const tw_joint_at *s)
 {
     const tw_platform *p = s->j->in.platform;
-    const tw_platform_engine *e = &p->engine[s->instr->engine];
+    const tw_platform_engine *e = &p->engine[s->at.instr->engine];
     bool inward = s->inward;
     int inner = s->group->hold[inward ? s->todo->dst : s->todo->src[0].hold].memory, outer = 0;
     int beyond = inward ? s->todo->src[0].hold : s->todo->dst;
     if (beyond >= 0) outer = s->group->hold[beyond].memory;
-    if (e->is.kind != TW_MOVES) return tw_joint_fault(s, "is not on a mover");
-    if (e->is.outer != outer || e->is.memory != inner)
-        return tw_joint_fault(s, "on '%s' does not run between memories '%s' and '%s'", e->name,
-                              p->memory[outer].name, p->memory[inner].name);
-    if (!(e->is.carries & (inward ? TW_INWARDS : TW_OUTWARDS)))
-        return tw_joint_fault(s, "on '%s', which does not carry %s", e->name, inward ? "inwards" : "outwards");
+    if (!tw_rule_mover(&s->at, inner, outer, inward)) return false;
     int core = p->engine[s->op->view->engine].core;
     if (e->core >= 0 && e->core != core && e->core != p->memory[inner].core)
-        return tw_joint_fault(s, "on '%s' of core '%s', '%s' runs on '%s'", e->name, p->core[e->core].name,
-                              s->op->op->name, p->engine[s->op->view->engine].name);
+        return tw_fault_at(&s->at, "on '%s' of core '%s', '%s' runs on '%s'", e->name, p->core[e->core].name,
+                           s->op->op->name, p->engine[s->op->view->engine].name);
     int should = tw_joint_mover(s, outer, inner);
-    if (should >= 0 && should != s->instr->engine)
-        return tw_joint_fault(s, "on '%s', it should be on '%s'", e->name, p->engine[should].name);
+    if (should >= 0 && should != s->at.instr->engine)
+        return tw_fault_at(&s->at, "on '%s', it should be on '%s'", e->name, p->engine[should].name);
     if (!inward && s->group->hold[s->todo->src[0].hold].summed && !e->is.sums)
-        return tw_joint_fault(s, "on '%s', which does not add up lanes", e->name);
-    return true;
-}
-
-static bool check_computer(const tw_joint_at *s)
-{
-    const tw_platform *p = s->j->in.platform;
-    const tw_engine *e = &s->op->engine;
-    if (s->instr->engine != s->op->view->engine)
-        return tw_joint_fault(s, "is not on '%s', where the mapping has it", p->engine[s->op->view->engine].name);
-    if (!(e->computes >> s->op->op->compute & 1))
-        return tw_joint_fault(s, "asks '%s' for what it cannot do", e->name);
-    if (s->todo->accumulates && !(e->accumulate >> TW_FUSED & 1))
-        return tw_joint_fault(s, "accumulates, '%s' cannot", e->name);
+        return tw_fault_at(&s->at, "on '%s', which does not add up lanes", e->name);
     return true;
 }
 
@@ -173,41 +124,38 @@ static int buffer_of(const tw_joint_hold *h, const tw_joint_run *run)
 static bool check_source(const tw_joint_at *s, int index)
 {
     const tw_joint_source *src = &s->todo->src[index];
-    int buffer = s->instr->src[index];
-    int tensor = s->instr->op == TW_EXEC ? s->op->op->operand[index].tensor : s->tensor;
+    int buffer = s->at.instr->src[index];
+    int tensor = s->at.instr->op == TW_EXEC ? s->op->op->operand[index].tensor : s->tensor;
     const char *name = s->j->in.model->tensor[tensor].name;
     if (!src->run) {
         if (buffer == -1) return true;
-        return tw_joint_fault(s, "reads '%s' from buffer %s, it should from none", name,
-                              tw_joint_buffer_name(s->j, buffer, -1).text);
+        return tw_fault_at(&s->at, "reads '%s' from buffer %s, it should from none", name,
+                           tw_joint_buffer_name(s->j, buffer, -1).text);
     }
     const tw_joint_hold *h = &s->group->hold[src->hold];
     const char *memory = s->j->in.platform->memory[h->memory].name;
     if (src->run->slot == TW_JOINT_GIVEN)
-        return tw_joint_fault(s, "reads '%s' in '%s', which was given back", name, memory);
+        return tw_fault_at(&s->at, "reads '%s' in '%s', which was given back", name, memory);
     if (src->run->done < src->writes)
-        return tw_joint_fault(s, "reads '%s' in '%s' after %" PRId64 " of %" PRId64 " commands that make it", name,
-                              memory, src->run->done, src->writes);
+        return tw_fault_at(&s->at, "reads '%s' in '%s' after %" PRId64 " of %" PRId64 " commands that make it",
+                           name, memory, src->run->done, src->writes);
     if (buffer == buffer_of(h, src->run)) return true;
     tw_buffer_name is = tw_joint_buffer_name(s->j, buffer, tensor),
                    should = tw_joint_buffer_name(s->j, buffer_of(h, src->run), tensor);
-    return tw_joint_fault(s, "reads %s, it should read %s", is.text, should.text);
+    return tw_fault_at(&s->at, "reads %s, it should read %s", is.text, should.text);
 }
 
 static bool check_room(const tw_joint_at *s, tw_joint_hold *h, const tw_joint_run *run)
 {
     tw_dtype dtype = tw_joint_dtype(s->j, h);
     for (int64_t i = 0; i < h->lanes; i++) {
-        int64_t need =
-            !run->lane[i].any
-                ? 0
-                : tw_joint_units(s->j, dtype,
+        int64_t need = !run->lane[i].any
+                           ? 0
+                           : tw_verify_dtype_units(
+                                 s->at.in->scene->unit, dtype,
                                  tw_verify_region_elems(&s->j->tensor[h->tensor].shape, &run->lane[i].region));
         h->most = tw_max(h->most, need);
-        if (need > s->j->in.buffer[s->instr->dst].size)
-            return tw_joint_fault(s, "puts %" PRId64 " units into buffer %s of %" PRId64, need,
-                                  tw_joint_buffer_name(s->j, s->instr->dst, -1).text,
-                                  s->j->in.buffer[s->instr->dst].size);
+        if (!tw_rule_fits(&s->at, s->at.instr->dst, need)) return false;
     }
     return true;
 }
@@ -223,47 +171,47 @@ static int next_slot(const tw_joint_hold *h)
 
 static bool check_taken(const tw_joint_at *s, tw_joint_hold *h)
 {
-    int buffer = s->instr->dst;
+    int buffer = s->at.instr->dst;
     const tw_buffer *b = buffer >= 0 && buffer < s->j->in.n_buffers ? &s->j->in.buffer[buffer] : NULL;
     bool mine = b && b->group == s->group->number && &s->group->hold[s->j->hold_of[buffer]] == h && b->lane == 0;
     if (!mine)
-        return tw_joint_fault(s, "writes %s, it should write a free buffer in '%s'",
-                              tw_joint_buffer_name(s->j, buffer, s->tensor).text,
-                              s->j->in.platform->memory[h->memory].name);
+        return tw_fault_at(&s->at, "writes %s, it should write a free buffer in '%s'",
+                           tw_joint_buffer_name(s->j, buffer, s->tensor).text,
+                           s->j->in.platform->memory[h->memory].name);
     if (h->slot[b->slot].run)
-        return tw_joint_fault(s, "takes buffer %s, which is held", tw_joint_buffer_name(s->j, buffer, -1).text);
+        return tw_fault_at(&s->at, "takes buffer %s, which is held", tw_joint_buffer_name(s->j, buffer, -1).text);
     int turn = next_slot(h);
     if (turn != b->slot)
-        return tw_joint_fault(s, "takes buffer %s, it is the turn of slot %d",
-                              tw_joint_buffer_name(s->j, buffer, -1).text, turn);
+        return tw_fault_at(&s->at, "takes buffer %s, it is the turn of slot %d",
+                           tw_joint_buffer_name(s->j, buffer, -1).text, turn);
     return check_room(s, h, s->todo->run);
 }
 
 static bool check_target(const tw_joint_at *s)
 {
     const tw_joint_todo *todo = s->todo;
-    int buffer = s->instr->dst;
+    int buffer = s->at.instr->dst;
     if (todo->dst < 0) {
         if (buffer != -1)
-            return tw_joint_fault(s, "writes %s, it should write the tensor",
-                                  tw_joint_buffer_name(s->j, buffer, s->tensor).text);
-        return !s->instr->takes || tw_joint_fault(s, "takes a credit of the outermost memory");
+            return tw_fault_at(&s->at, "writes %s, it should write the tensor",
+                               tw_joint_buffer_name(s->j, buffer, s->tensor).text);
+        return !s->at.instr->takes || tw_fault_at(&s->at, "takes a credit of the outermost memory");
     }
     tw_joint_hold *h = &s->group->hold[todo->dst];
     if (todo->accumulates && todo->takes)
-        return tw_joint_fault(s, "adds to sums in '%s' that left it before they were complete",
-                              s->j->in.platform->memory[h->memory].name);
-    if (s->instr->takes != todo->takes)
-        return tw_joint_fault(s, todo->takes ? "fills buffer %s without taking it" : "takes buffer %s again",
-                              tw_joint_buffer_name(s->j, buffer, s->tensor).text);
+        return tw_fault_at(&s->at, "adds to sums in '%s' that left it before they were complete",
+                           s->j->in.platform->memory[h->memory].name);
+    if (s->at.instr->takes != todo->takes)
+        return tw_fault_at(&s->at, todo->takes ? "fills buffer %s without taking it" : "takes buffer %s again",
+                           tw_joint_buffer_name(s->j, buffer, s->tensor).text);
     if (todo->takes) return check_taken(s, h);
     if (todo->run->slot < 0)
-        return tw_joint_fault(s, "writes '%s' in '%s', which was given back",
-                              s->j->in.model->tensor[h->tensor].name, s->j->in.platform->memory[h->memory].name);
+        return tw_fault_at(&s->at, "writes '%s' in '%s', which was given back",
+                           s->j->in.model->tensor[h->tensor].name, s->j->in.platform->memory[h->memory].name);
     if (buffer == buffer_of(h, todo->run)) return true;
     tw_buffer_name is = tw_joint_buffer_name(s->j, buffer, s->tensor),
                    should = tw_joint_buffer_name(s->j, buffer_of(h, todo->run), s->tensor);
-    return tw_joint_fault(s, "writes %s, it should write %s", is.text, should.text);
+    return tw_fault_at(&s->at, "writes %s, it should write %s", is.text, should.text);
 }
 
 static bool check_copies(const tw_joint_at *s)
@@ -272,9 +220,9 @@ static bool check_copies(const tw_joint_at *s)
     int64_t from = 1, to = todo->dst >= 0 ? s->group->hold[todo->dst].lanes : 1;
     for (int i = 0; i < todo->n_src; i++)
         if (todo->src[i].hold >= 0) from = tw_max(from, s->group->hold[todo->src[i].hold].lanes);
-    int64_t should = s->instr->op != TW_EXEC && s->inward ? to : from, said = s->instr->copies;
-    if (said == should || (s->instr->op == TW_EXEC && said == tw_max(from, to))) return true;
-    return tw_joint_fault(s, "has %" PRId64 " copies, it should have %" PRId64, said, should);
+    int64_t should = s->at.instr->op != TW_EXEC && s->inward ? to : from, said = s->at.instr->copies;
+    if (said == should || (s->at.instr->op == TW_EXEC && said == tw_max(from, to))) return true;
+    return tw_fault_at(&s->at, "has %" PRId64 " copies, it should have %" PRId64, said, should);
 }
 
 /* ---- what it does ---- */
@@ -283,12 +231,12 @@ static bool check_region(const tw_joint_at *s)
 {
     const tw_operand *shape = &s->j->tensor[s->tensor].shape;
     for (int a = 0; a < shape->n_axes; a++) {
-        tw_span is = s->instr->region.axis[a], should = s->todo->region.axis[a];
+        tw_span is = s->at.instr->region.axis[a], should = s->todo->region.axis[a];
         if (is.lo != should.lo || is.hi != should.hi)
-            return tw_joint_fault(s,
-                                  "moves %" PRId64 "..%" PRId64 " of axis %d, in step %" PRId64
-                                  " it should be %" PRId64 "..%" PRId64,
-                                  is.lo, is.hi, a, s->todo->step, should.lo, should.hi);
+            return tw_fault_at(&s->at,
+                               "moves %" PRId64 "..%" PRId64 " of axis %d, in step %" PRId64
+                               " it should be %" PRId64 "..%" PRId64,
+                               is.lo, is.hi, a, s->todo->step, should.lo, should.hi);
     }
     return true;
 }
@@ -296,31 +244,25 @@ static bool check_region(const tw_joint_at *s)
 static bool check_box(const tw_joint_at *s)
 {
     for (int l = 0; l < s->op->op->n_loops; l++) {
-        tw_span is = s->instr->box.span[l], should = s->todo->box.span[l];
+        tw_span is = s->at.instr->box.span[l], should = s->todo->box.span[l];
         if (is.lo != should.lo || is.hi != should.hi)
-            return tw_joint_fault(s,
-                                  "runs %" PRId64 "..%" PRId64 " of loop '%s', in step %" PRId64
-                                  " it should be %" PRId64 "..%" PRId64,
-                                  is.lo, is.hi, s->op->op->loop[l].name, s->todo->step, should.lo, should.hi);
+            return tw_fault_at(&s->at,
+                               "runs %" PRId64 "..%" PRId64 " of loop '%s', in step %" PRId64
+                               " it should be %" PRId64 "..%" PRId64,
+                               is.lo, is.hi, s->op->op->loop[l].name, s->todo->step, should.lo, should.hi);
     }
-    if (s->instr->nested) return tw_joint_fault(s, "nests a program");
+    if (s->at.instr->nested) return tw_fault_at(&s->at, "nests a program");
     return true;
 }
 
-static bool check_work(const tw_joint_at *s, int64_t work)
-{
-    if (s->instr->work == work) return true;
-    return tw_joint_fault(s, "claims work %" PRId64 ", does %" PRId64, s->instr->work, work);
-}
-
-static bool check_transfer(const tw_joint_at *s, tw_joint_moved *moved)
+static bool check_transfer(const tw_joint_at *s, tw_moved *moved)
 {
     if (!check_mover(s) || !check_region(s) || !check_source(s, 0) || !check_target(s) || !check_copies(s))
         return false;
     *moved = tw_joint_move(s, &s->group->hold[s->inward ? s->todo->dst : s->todo->src[0].hold]);
-    if (s->instr->accumulates) return tw_joint_fault(s, "adds to what its target holds");
-    if (s->instr->partial) return tw_joint_fault(s, "moves partial sums");
-    return check_work(s, moved->work) && tw_joint_check_passes(s);
+    if (s->at.instr->accumulates) return tw_fault_at(&s->at, "adds to what its target holds");
+    if (s->at.instr->partial) return tw_fault_at(&s->at, "moves partial sums");
+    return tw_rule_work(&s->at, moved->work) && tw_joint_check_passes(s);
 }
 
 /* The driver's tiles are such as its engine takes, along loops that are cut or whole; where a loop is shared by cores alone, nobody
@@ -334,24 +276,25 @@ static bool check_driver(const tw_joint_at *s)
         bool asked = span.hi - span.lo == op->op->loop[l].extent;
         for (int c = 0; c < s->group->map->n_cuts; c++) asked |= s->group->map->cut[c].loop == l;
         if (asked && !tw_room_takes(&op->engine, op->op, l, span))
-            return tw_joint_fault(s, "has %" PRId64 " points of loop '%s', which '%s' does not take",
-                                  span.hi - span.lo, op->op->loop[l].name, op->engine.name);
+            return tw_fault_at(&s->at, "has %" PRId64 " points of loop '%s', which '%s' does not take",
+                               span.hi - span.lo, op->op->loop[l].name, op->engine.name);
     }
     return true;
 }
 
 static bool check_exec(const tw_joint_at *s)
 {
-    if (!check_computer(s) || !check_box(s) || !check_driver(s)) return false;
-    if (s->instr->accumulates != s->todo->accumulates)
-        return tw_joint_fault(s, s->todo->accumulates ? "starts afresh, it should add to what is there"
-                                                      : "adds to what is there, it should start afresh");
-    if (s->instr->n_src != s->todo->n_src)
-        return tw_joint_fault(s, "has %d sources, it should have %d", s->instr->n_src, s->todo->n_src);
+    if (!tw_rule_computer(&s->at, s->op->view->engine, &s->op->engine)) return false;
+    if (!check_box(s) || !check_driver(s)) return false;
+    if (s->at.instr->accumulates != s->todo->accumulates)
+        return tw_fault_at(&s->at, s->todo->accumulates ? "starts afresh, it should add to what is there"
+                                                        : "adds to what is there, it should start afresh");
+    if (s->at.instr->n_src != s->todo->n_src)
+        return tw_fault_at(&s->at, "has %d sources, it should have %d", s->at.instr->n_src, s->todo->n_src);
     for (int i = 0; i < s->todo->n_src; i++)
         if (!check_source(s, i)) return false;
     if (!check_target(s) || !check_copies(s)) return false;
-    return check_work(s, tw_verify_points(s->op->op, &s->todo->box)) && tw_joint_check_passes(s);
+    return tw_rule_work(&s->at, tw_verify_points(s->op->op, &s->todo->box)) && tw_joint_check_passes(s);
 }
 
 /* ---- what follows from it ---- */
@@ -382,15 +325,16 @@ static void note_target(const tw_joint_at *s)
         return;
     }
     if (todo->takes) {
-        int slot = s->j->in.buffer[s->instr->dst].slot;
+        int slot = s->j->in.buffer[s->at.instr->dst].slot;
         s->group->hold[todo->dst].slot[slot] = (tw_joint_slot){.run = todo->run, .reader = {-1, -1, false}};
         todo->run->slot = slot;
         todo->run->refs++;
-        tw_joint_count_taken(s, &s->group->hold[todo->dst]);
+        tw_tally_take(&s->j->tally, s->at.instr->dst,
+                      tw_joint_is_late(s) ? s->event->end_cycle : s->event->start_cycle);
     }
     todo->run->done++;
     tw_region made = todo->region;
-    if (s->instr->op == TW_EXEC) made = tw_verify_output_region(s->op->op, &todo->box);
+    if (s->at.instr->op == TW_EXEC) made = tw_verify_output_region(s->op->op, &todo->box);
     note_write(slot_of(s, todo->dst, todo->run), &made, s->event->end_cycle);
 }
 
@@ -399,11 +343,11 @@ static void note_target(const tw_joint_at *s)
 static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_slot *slot, const char *name)
 {
     const struct tw_joint_reader *reader = &slot->reader;
-    bool last = s->instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
-    if (s->j->in.unhurried || reader->full || reader->tick == s->row->tick) return true;
+    bool last = s->at.instr->op == TW_EXEC && s->op == &s->group->op[s->group->n_ops - 1];
+    if (s->j->in.unhurried || reader->full || reader->tick == s->at.row->tick) return true;
     if (reader->tick >= 0 && (reader->step == s->todo->step || h->read_once || h->divided_by >= 0))
-        return tw_joint_fault(s, "gives buffer %s back, command %" PRId64 " reads it last", name, reader->tick);
-    if (!last) return tw_joint_fault(s, "gives buffer %s back, which it does not read", name);
+        return tw_fault_at(&s->at, "gives buffer %s back, command %" PRId64 " reads it last", name, reader->tick);
+    if (!last) return tw_fault_at(&s->at, "gives buffer %s back, which it does not read", name);
     slot->run->given_step = s->todo->step;
     tw_joint_check_given(s->j, h, slot->run);
     return !s->j->fault.set;
@@ -411,20 +355,18 @@ static bool check_giver(const tw_joint_at *s, const tw_joint_hold *h, tw_joint_s
 
 static bool give(const tw_joint_at *s, int buffer)
 {
-    if (buffer < 0 || buffer >= s->j->in.n_buffers)
-        return tw_joint_fault(s, "names buffer %d, there is none", buffer);
     const tw_buffer *b = &s->j->in.buffer[buffer];
     tw_buffer_name name = tw_joint_buffer_name(s->j, buffer, -1);
     if (b->group != s->group->number || b->lane != 0)
-        return tw_joint_fault(s, "gives buffer %s back, which is lane %d of group '%s'", name.text, b->lane,
-                              s->j->group[b->group].map->name);
+        return tw_fault_at(&s->at, "gives buffer %s back, which is lane %d of group '%s'", name.text, b->lane,
+                           s->j->group[b->group].map->name);
     tw_joint_hold *h = &s->group->hold[s->j->hold_of[buffer]];
     tw_joint_slot *slot = &h->slot[b->slot];
-    if (!slot->run) return tw_joint_fault(s, "gives buffer %s back, which nobody holds", name.text);
+    if (!slot->run) return tw_fault_at(&s->at, "gives buffer %s back, which nobody holds", name.text);
     slot->free_at = tw_max(s->event->busy_end, tw_max(slot->read, slot->latest));
     if (!check_giver(s, h, slot, name.text)) return false;
-    slot->given_at = s->event->busy_end;
-    slot->giver = s->row->tick;
+    tw_tally_give(&s->j->tally, buffer, s->event->busy_end);
+    slot->giver = s->at.row->tick;
     slot->given = h->n_given++;
     slot->run->slot = TW_JOINT_GIVEN;
     tw_joint_release(h, slot->run);
@@ -434,69 +376,57 @@ static bool give(const tw_joint_at *s, int buffer)
 
 static void settle(const tw_joint_at *s)
 {
-    tw_joint_engine *e = &s->j->engine[s->instr->engine];
-    e->free[s->instr->unit] = s->event->busy_end;
-    e->n_seen++;
+    s->j->units.free[s->at.instr->engine][s->at.instr->unit] = s->event->busy_end;
     for (int i = 0; i < s->todo->n_src; i++) {
         const tw_joint_source *src = &s->todo->src[i];
         if (!src->run) continue;
         tw_joint_slot *slot = slot_of(s, src->hold, src->run);
         slot->read = tw_max(slot->read, s->event->busy_end);
-        slot->reader = (struct tw_joint_reader){s->row->tick, s->todo->step, s->instr->n_gives == TW_MAX_GIVES};
+        slot->reader =
+            (struct tw_joint_reader){s->at.row->tick, s->todo->step, s->at.instr->n_gives == TW_MAX_GIVES};
     }
     note_target(s);
-    for (int i = 0; i < s->instr->n_gives; i++)
-        if (!give(s, s->instr->gives[i])) return;
+    for (int i = 0; i < s->at.instr->n_gives; i++)
+        if (!give(s, s->at.instr->gives[i])) return;
+}
+
+static void count(const tw_joint_at *s, const tw_moved *moved)
+{
+    tw_tally *t = &s->j->tally;
+    tw_tally_instr(t, s->at.instr, moved);
+    tw_tally_command(t, s->event, s->at.instr->dst);
+    if (s->at.instr->op == TW_EXEC) tw_tally_op(t, s->op->map->op, s->event);
 }
 
 static tw_status pass_on(const tw_joint_at *s)
 {
     tw_joint_job *job = tw_joint_job_new(s->j);
-    const tw_instr *i = s->instr;
     if (!job) return TW_ERR_NOMEM;
-    *job = (tw_joint_job){.tick = s->row->tick,
-                          .start = s->event->start_cycle,
-                          .busy_end = s->event->busy_end,
-                          .end = s->event->end_cycle,
-                          .op = i->op,
-                          .engine = i->engine,
-                          .group = i->group,
-                          .which = i->which,
-                          .operand = i->operand,
-                          .takes = i->takes,
-                          .accumulates = i->accumulates,
+    *job = (tw_joint_job){.event = *s->event,
+                          .row = *s->at.row,
                           .late = tw_joint_is_late(s),
-                          .n_src = i->n_src,
-                          .dst = i->dst,
                           .dst_hold = s->todo->dst,
                           .run = s->todo->run,
                           .space = job->space};
-    for (int k = 0; k < i->n_src; k++) {
-        job->src[k] = i->src[k];
-        job->src_hold[k] = s->todo->src[k].hold;
-    }
+    job->row.event = &job->event;
+    for (int k = 0; k < s->todo->n_src; k++) job->src_hold[k] = s->todo->src[k].hold;
     if (job->run) job->run->refs++;
-    if (i->op == TW_EXEC)
-        job->box = i->box;
-    else
-        job->region = i->region;
     return tw_joint_order_put(s->j, job);
 }
 
 tw_status tw_joint_command(tw_joint_judge *j, const tw_rowset *row, const tw_event *event)
 {
-    tw_joint_at s = {.j = j, .row = row, .event = event, .instr = &event->instr, .tensor = -1};
-    tw_joint_moved moved = {0};
+    tw_joint_at s = {.at = {&j->known, &j->fault, row, &event->instr}, .j = j, .event = event, .tensor = -1};
+    tw_moved moved = {0};
     if (!find_place(&s) || !check_row(&s) || !tw_joint_check_makers(&s)) return TW_OK;
     TW_TRY(find_todo(&s));
     if (!s.todo || !tw_joint_check_sequence(&s)) return TW_OK;
     s.group->n_seen++;
     j->n_commands++;
-    bool fine = s.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);
+    bool fine = s.at.instr->op == TW_EXEC ? check_exec(&s) : check_transfer(&s, &moved);
     if (!fine || !tw_joint_check_start(&s, &moved) || !tw_joint_check_turn(&s)) return TW_OK;
-    TW_TRY(tw_joint_ports_take(&s));
-    tw_joint_count(&s);
-    tw_joint_add_energy(&s, &moved);
+    TW_TRY(tw_ways_take(j->ports, event, s.inward, tw_joint_watermark(j)));
+    count(&s, &moved);
     settle(&s);
     if (!j->fault.set) TW_TRY(pass_on(&s));
     tw_joint_drop(j, s.group, s.todo);

@@ -9,16 +9,7 @@
 #include "verify/joint_judge.h"
 #include "verify/shape.h"
 
-#include <string.h>
-
 /* ---- movers ---- */
-
-static bool names(const tw_engine *e, const char *operand)
-{
-    for (int i = 0; e->named && i < e->named->n; i++)
-        if (strcmp(e->named->name[i], operand) == 0) return true;
-    return false;
-}
 
 static bool runs_between(const tw_joint_at *s, int engine, int outer, int inner)
 {
@@ -32,10 +23,11 @@ static bool runs_between(const tw_joint_at *s, int engine, int outer, int inner)
 int tw_joint_mover(const tw_joint_at *s, int outer, int inner)
 {
     const tw_platform *p = s->j->in.platform;
-    unsigned role = tw_verify_role(s->op->op, s->instr->operand);
-    if (s->inward != (s->instr->op == TW_LOAD)) return -1;
+    unsigned role = tw_verify_role(s->op->op, s->at.instr->operand);
+    if (s->inward != (s->at.instr->op == TW_LOAD)) return -1;
     for (int e = 0; e < p->n_engines; e++)
-        if (runs_between(s, e, outer, inner) && names(&p->engine[e].is, s->op->op->operand[s->instr->operand].name))
+        if (runs_between(s, e, outer, inner) &&
+            tw_verify_is_named(p->engine[e].is.named, s->op->op, s->at.instr->operand))
             return e;
     for (int e = 0; e < p->n_engines; e++)
         if (runs_between(s, e, outer, inner) && (p->engine[e].is.roles & role)) return e;
@@ -47,10 +39,9 @@ int tw_joint_mover(const tw_joint_at *s, int outer, int inner)
 /* A group takes the units of an engine in turn; `shifted`: stores that wait have had theirs before. */
 static bool check_unit(const tw_joint_at *s, bool shifted)
 {
-    int64_t count = tw_max(1, s->j->in.platform->engine[s->instr->engine].is.count);
-    int64_t turn = s->group->n_on[s->instr->engine]++ % count;
-    if (shifted || s->instr->unit == turn) return true;
-    return tw_joint_fault(s, "is on unit %d, it is the turn of unit %" PRId64, s->instr->unit, turn);
+    int64_t turn = s->group->n_on[s->at.instr->engine]++ % tw_units_count(s->at.in->scene, s->at.instr->engine);
+    if (shifted || s->at.instr->unit == turn) return true;
+    return tw_fault_at(&s->at, "is on unit %d, it is the turn of unit %" PRId64, s->at.instr->unit, turn);
 }
 
 /* ---- order ---- */
@@ -58,8 +49,8 @@ static bool check_unit(const tw_joint_at *s, bool shifted)
 /* Whether it takes a buffer that the stores before it gave back. */
 static bool takes_from(const tw_joint_at *s, int64_t since)
 {
-    int buffer = s->instr->dst;
-    if (!s->instr->takes || buffer < 0 || buffer >= s->j->in.n_buffers) return false;
+    int buffer = s->at.instr->dst;
+    if (!s->at.instr->takes || buffer < 0 || buffer >= s->j->in.n_buffers) return false;
     const tw_buffer *b = &s->j->in.buffer[buffer];
     const tw_joint_hold *h = &s->group->hold[s->todo->dst];
     return b->slot < h->slots && h->slot[b->slot].giver >= since;
@@ -68,8 +59,8 @@ static bool takes_from(const tw_joint_at *s, int64_t since)
 static void note_store(const tw_joint_at *s, struct tw_joint_sequence *q)
 {
     bool waited = q->ahead > q->behind;
-    if (s->todo->number == q->stores && !waited) q->since = s->row->tick, q->loads = q->needed = false;
-    if (waited && q->waited < 0) q->waited = s->row->tick;
+    if (s->todo->number == q->stores && !waited) q->since = s->at.row->tick, q->loads = q->needed = false;
+    if (waited && q->waited < 0) q->waited = s->at.row->tick;
     if (++q->next == q->behind) q->next = q->ahead;
 }
 
@@ -90,16 +81,17 @@ bool tw_joint_check_sequence(const tw_joint_at *s)
 {
     struct tw_joint_sequence *q = &s->group->sequence;
     int64_t number = s->todo->number;
-    bool load = s->instr->op == TW_LOAD, store = number >= q->stores && number < q->behind;
+    bool load = s->at.instr->op == TW_LOAD, store = number >= q->stores && number < q->behind;
     if (s->j->in.unhurried) return true;
-    q->prefetches |= s->j->in.platform->engine[s->instr->engine].is.prefetches;
+    q->prefetches |= s->j->in.platform->engine[s->at.instr->engine].is.prefetches;
     if (load && q->next == q->stores && q->stores < q->behind && number == q->ahead) {
         q->ahead++;
         return check_unit(s, true);
     }
     if (number != q->next || (load && q->ahead > q->behind && number == q->ahead))
-        return tw_joint_fault(s, "comes out of order: it is command %" PRId64 " of group '%s', %" PRId64 " is next",
-                              number, s->group->map->name, q->next);
+        return tw_fault_at(&s->at,
+                           "comes out of order: it is command %" PRId64 " of group '%s', %" PRId64 " is next",
+                           number, s->group->map->name, q->next);
     if (store)
         note_store(s, q);
     else

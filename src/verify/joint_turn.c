@@ -49,7 +49,7 @@ tw_joint_turns *tw_joint_turns_new(tw_joint_judge *j)
     t->needs = TW_NEW(j->arena, bool, (int64_t)n * p->n_engines + 1);
     t->after = TW_NEW(j->arena, bool, (int64_t)n *n + 1);
     if (!t->first || !t->needs || !t->after) return NULL;
-    for (int e = 0; e < p->n_engines; e++) t->first[e + 1] = t->first[e] + (int)tw_max(1, p->engine[e].is.count);
+    for (int e = 0; e < p->n_engines; e++) t->first[e + 1] = t->first[e] + (int)tw_units_count(j->known.scene, e);
     t->n_units = t->first[p->n_engines];
     t->last = TW_NEW(j->arena, turn, (int64_t)n * t->n_units + 1);
     if (!t->last) return NULL;
@@ -71,8 +71,8 @@ bool tw_joint_check_makers(const tw_joint_at *s)
         const tw_joint_group *other = &s->j->group[k];
         const tw_op *driver = other->op[other->n_ops - 1].op;
         if (s->j->turns->after[g->number * s->j->in.n_groups + k] && !is_over(other))
-            return tw_joint_fault(s, "comes before group '%s' has made '%s'", other->map->name,
-                                  s->j->in.model->tensor[driver->operand[tw_op_output(driver)].tensor].name);
+            return tw_fault_at(&s->at, "comes before group '%s' has made '%s'", other->map->name,
+                               s->j->in.model->tensor[driver->operand[tw_op_output(driver)].tensor].name);
     }
     return true;
 }
@@ -102,7 +102,7 @@ static void pass_over(const tw_joint_at *s, int group, const turn *now)
         if (!t->needs[group * n_engines + e]) continue;
         for (int u = t->first[e]; u < t->first[e + 1]; u++) {
             turn *last = &t->last[group * t->n_units + u];
-            if (comes_before(now, s->j->engine[e].free[u - t->first[e]], group)) continue;
+            if (comes_before(now, s->j->units.free[e][u - t->first[e]], group)) continue;
             if (last->tick < 0 || comes_before(last, now->ready, now->group)) *last = *now;
         }
     }
@@ -112,15 +112,15 @@ bool tw_joint_check_turn(const tw_joint_at *s)
 {
     tw_joint_turns *t = s->j->turns;
     int mine = s->group->number;
-    const turn now = {s->ready, s->row->tick, mine},
-               *last = &t->last[mine * t->n_units + t->first[s->instr->engine] + s->instr->unit];
-    int64_t rest = tw_max(s->data_at, s->credit_at);
+    const turn now = {tw_moments_last(&s->moments), s->at.row->tick, mine},
+               *last = &t->last[mine * t->n_units + t->first[s->at.instr->engine] + s->at.instr->unit];
+    int64_t rest = tw_max(s->moments.data, s->moments.credit);
     if (s->j->in.unhurried || s->j->in.n_groups == 1) return true;
     if (last->tick >= 0 && !comes_before(last, rest, mine))
-        return tw_joint_fault(s,
-                              "could start at %" PRId64 " and comes after command %" PRId64
-                              " of group '%s', which could start at %" PRId64,
-                              rest, last->tick, s->j->group[last->group].map->name, last->ready);
+        return tw_fault_at(&s->at,
+                           "could start at %" PRId64 " and comes after command %" PRId64
+                           " of group '%s', which could start at %" PRId64,
+                           rest, last->tick, s->j->group[last->group].map->name, last->ready);
     forget(t, mine);
     for (int g = 0; g < s->j->in.n_groups; g++)
         if (g != mine && may_go(s->j, g, mine)) pass_over(s, g, &now);

@@ -135,16 +135,27 @@ int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t 
     return n;
 }
 
+int64_t tw_numbers_round(tw_dtype dtype, double *value, int64_t n)
+{
+    uint8_t bytes[8];
+    for (int64_t i = 0; i < n; i++) {
+        if (tw_numbers_pack(dtype, &value[i], 1, bytes) < 1) return i;
+        tw_numbers_unpack(dtype, bytes, 1, &value[i]);
+    }
+    return n;
+}
+
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-double tw_numbers_lowest(tw_dtype dtype)
+/* The value below all others: -128 for i8, minus infinity for f32; and the one above all others. */
+static double lowest(tw_dtype dtype)
 {
     double lo, hi;
     range_of(dtype, &lo, &hi);
     return lo;
 }
 
-double tw_numbers_highest(tw_dtype dtype)
+static double highest(tw_dtype dtype)
 {
     double lo, hi;
     range_of(dtype, &lo, &hi);
@@ -154,8 +165,8 @@ double tw_numbers_highest(tw_dtype dtype)
 double tw_numbers_neutral(tw_compute compute, tw_dtype dtype)
 {
     switch (compute) {
-    case TW_MAX: return tw_numbers_lowest(dtype);
-    case TW_MIN: return tw_numbers_highest(dtype);
+    case TW_MAX: return lowest(dtype);
+    case TW_MIN: return highest(dtype);
     case TW_PRODUCT: return 1;
     default: return 0;
     }
@@ -181,13 +192,6 @@ static unsigned loops_where(const tw_op *op, bool reduces)
     for (int l = 0; l < op->n_loops; l++)
         if (op->loop[l].reduces == reduces) loops |= 1u << l;
     return loops;
-}
-
-static tw_box whole_box(const tw_op *op)
-{
-    tw_box box = {0};
-    for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
-    return box;
 }
 
 static bool input_exists(const tw_operand *input, const int64_t index[TW_MAX_LOOPS])
@@ -224,7 +228,7 @@ double *tw_numbers_divisors(const tw_op *op, tw_arena *arena)
 {
     double *divisor = TW_NEW(arena, double, tw_operand_elems(&op->operand[tw_op_output(op)]));
     if (!divisor) return NULL;
-    tw_box box = whole_box(op);
+    tw_box box = tw_verify_whole_box(op);
     unsigned outputs = loops_where(op, false);
     int64_t index[TW_MAX_LOOPS];
     tw_verify_visit_first(&box, outputs, index);
@@ -314,7 +318,7 @@ static void draw_averages(tw_draw *draw, const tw_model *model, const tw_op *op,
     }
 }
 
-static bool is_unsigned(tw_dtype dtype) { return tw_numbers_lowest(dtype) == 0; }
+static bool is_unsigned(tw_dtype dtype) { return lowest(dtype) == 0; }
 
 /* A product of n such numbers has some twos in it, far fewer than the type has room for. */
 static void draw_factors(tw_draw *draw, const tw_op *op, double limit)
@@ -342,15 +346,17 @@ tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor
     return draw;
 }
 
-/* One element of a tensor. */
-static int64_t draw_one(const tw_draw *draw, uint64_t r, bool positive, bool thin, uint64_t *state)
+double tw_draw_one(const tw_draw *draw, tw_dtype dtype, uint64_t *state)
 {
+    uint64_t r = tw_random_next(state);
     int64_t a = draw->amplitude;
-    bool dense = !thin && !draw->factors;
-    bool in_share = dense || (double)(tw_random_next(state) >> 11) * 0x1p-53 < draw->density;
-    if (draw->factors) return in_share ? 2 : positive || r & 1 ? 1 : -1;
+    bool positive = draw->positive || is_unsigned(dtype);
+    bool in_share = draw->density >= 1 || (double)(tw_random_next(state) >> 11) * 0x1p-53 < draw->density;
+    if (dtype == TW_DTYPE_BOOL) return (double)(r & 1);
+    if (draw->factors) return (double)draw->scale * (in_share && a > 1 ? 2 : positive || r & 1 ? 1 : -1);
     if (!in_share) return 0;
-    return positive ? (int64_t)(r % (uint64_t)(2 * a)) : (int64_t)(r % (uint64_t)(2 * a + 1)) - a;
+    int64_t x = positive ? (int64_t)(r % (uint64_t)(2 * a)) : (int64_t)(r % (uint64_t)(2 * a + 1)) - a;
+    return (double)(x * draw->scale);
 }
 
 void tw_draw_held(int held, uint64_t seed, int64_t n, double *out)
@@ -363,14 +369,9 @@ void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, i
                   double *out)
 {
     int tensor = op->operand[operand].tensor;
-    bool thin = !draw->factors && tensor == op->operand[0].tensor && draw->density < 1;
-    tw_dtype dtype = model->tensor[tensor].dtype;
-    bool positive = draw->positive || is_unsigned(dtype);
+    tw_draw mine = *draw;
+    if (!draw->factors && tensor != op->operand[0].tensor) mine.density = 1;
     int64_t n = tw_operand_elems(&op->operand[operand]);
     uint64_t state = seed + (uint64_t)tensor * UINT64_C(0x632be59bd9b4e019);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t r = tw_random_next(&state);
-        int64_t x = draw_one(draw, r, positive, thin, &state);
-        out[i] = dtype == TW_DTYPE_BOOL ? (double)(r & 1) : (double)(x * draw->scale);
-    }
+    for (int64_t i = 0; i < n; i++) out[i] = tw_draw_one(&mine, model->tensor[tensor].dtype, &state);
 }

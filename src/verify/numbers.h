@@ -9,9 +9,8 @@
 void tw_numbers_unpack(tw_dtype dtype, const uint8_t *bytes, int64_t n, double *out);
 /* The number of values written: less than n when value[result] does not fit the type. */
 int64_t tw_numbers_pack(tw_dtype dtype, const double *value, int64_t n, uint8_t *bytes);
-/* The value below all others: -128 for i8, minus infinity for f32; and the one above all others. */
-double tw_numbers_lowest(tw_dtype dtype);
-double tw_numbers_highest(tw_dtype dtype);
+/* Values as the type has them; the number of those that fit: less than n when value[result] does not. */
+int64_t tw_numbers_round(tw_dtype dtype, double *value, int64_t n);
 /* What an accumulation starts with: 0 of sums, 1 of products, the lowest of a maximum, the highest of a minimum. */
 double tw_numbers_neutral(tw_compute compute, tw_dtype dtype);
 
@@ -29,6 +28,8 @@ typedef struct tw_draw {
 } tw_draw;
 /* `divisor` as below, NULL for anything but averages. */
 tw_draw tw_draw_of(const tw_model *model, const tw_op *op, const double *divisor);
+/* The next number of a type. */
+double tw_draw_one(const tw_draw *draw, tw_dtype dtype, uint64_t *state);
 /* Fills the values of one tensor; equal tensors get equal values. */
 void tw_draw_fill(const tw_draw *draw, const tw_model *model, const tw_op *op, int operand, uint64_t seed,
                   double *out);

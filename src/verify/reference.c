@@ -125,20 +125,12 @@ static void run_nest(const tw_reference_case *c, double *out, double *n_read)
     for (int l = 1; l < op->n_loops; l++)
         if (op->loop[l].extent > op->loop[longest].extent) longest = l;
     unsigned outer = ((1u << op->n_loops) - 1) & ~(1u << longest);
-    tw_box box = {0};
+    tw_box box = tw_verify_whole_box(op);
     int64_t index[TW_MAX_LOOPS];
-    for (int l = 0; l < op->n_loops; l++) box.span[l] = (tw_span){0, op->loop[l].extent};
     tw_verify_visit_first(&box, outer, index);
     tw_pulse pulse = {.deadline = c->deadline};
     do run_loop(c, longest, index, out, n_read);
     while (tw_verify_visit_next(&box, outer, index) && !tw_pulse_is_over(&pulse, 8 * op->loop[longest].extent));
-}
-
-static double round_to(tw_dtype dtype, double x)
-{
-    uint8_t bytes[8];
-    if (tw_numbers_pack(dtype, &x, 1, bytes) == 1) tw_numbers_unpack(dtype, bytes, 1, &x);
-    return x;
 }
 
 /* Every element by itself: its position tells what is held for it. */
@@ -147,7 +139,8 @@ static void finish(const tw_reference_case *c, int64_t n, double *out)
     const tw_operand *output = &c->op->operand[tw_op_output(c->op)];
     for (int64_t i = 0; i < n; i++) {
         int64_t index[TW_MAX_LOOPS] = {0}, rest = i;
-        double var[1 + TW_MAX_HELD] = {round_to(c->op->accumulator, out[i])};
+        double var[1 + TW_MAX_HELD] = {out[i]};
+        (void)tw_numbers_round(c->op->accumulator, var, 1);
         for (int a = output->n_axes - 1; a >= 0; a--) {
             index[output->axis[a].term[0].loop] = rest % output->axis[a].extent;
             rest /= output->axis[a].extent;

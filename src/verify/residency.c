@@ -11,21 +11,13 @@ static bool holds(const tw_residencies *s, int memory, int operand)
 static uint64_t bit(int p) { return UINT64_C(1) << p; }
 static uint64_t below(int p) { return p >= 64 ? ~UINT64_C(0) : bit(p) - 1; }
 
-static bool names(const tw_op *op, int operand, int loop)
-{
-    const tw_operand *o = &op->operand[operand];
-    for (int a = 0; a < o->n_axes; a++)
-        for (int t = 0; t < o->axis[a].n_terms; t++)
-            if (o->axis[a].term[t].loop == loop) return true;
-    return false;
-}
-
 /* Places whose loops change the operand's tile. */
 static uint64_t changing(const tw_residencies *s, int operand)
 {
     uint64_t set = 0;
+    unsigned loops = tw_verify_loops(&s->in->op->operand[operand]);
     for (int p = 0; p < s->walk.n; p++)
-        if (names(s->in->op, operand, s->walk.loop[p])) set |= bit(p);
+        if (loops >> s->walk.loop[p] & 1) set |= bit(p);
     return set;
 }
 
@@ -133,7 +125,7 @@ static int64_t tiles_between(const tw_residencies *s, int operand, int from, int
 {
     int64_t n = 1;
     for (int p = from; p < to; p++)
-        if (names(s->in->op, operand, s->walk.loop[p])) n *= s->walk.most[p];
+        if (changing(s, operand) & bit(p)) n *= s->walk.most[p];
     return n;
 }
 
@@ -345,14 +337,13 @@ static void hold_tiles(tw_residencies *s)
 
 void tw_residencies_init(tw_residencies *s, const tw_verify_input *in)
 {
-    tw_box all = {0};
+    tw_box all = tw_verify_whole_box(in->op);
     *s = (tw_residencies){.in = in, .one_nest = !tw_discipline_of(in->machine)->rows};
     if (!s->one_nest) {
         hold_tiles(s);
         return;
     }
     tw_steps_init(&s->walk, in->op, in->map, 0, false);
-    for (int l = 0; l < in->op->n_loops; l++) all.span[l].hi = in->op->loop[l].extent;
     for (int p = 0; p < s->walk.n; p++)
         if (in->op->loop[s->walk.loop[p]].reduces) s->reductions |= bit(p);
     for (int o = 0; o <= output_of(s); o++)

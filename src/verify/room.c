@@ -1,5 +1,6 @@
 /* src/verify/room.c - see room.h. */
 #include "verify/room.h"
+#include "verify/scene.h"
 #include "verify/shape.h"
 
 #include <string.h>
@@ -45,38 +46,22 @@ static int pieces(const room *r, int t, int loop, tw_span out[MOST_VISITED])
 }
 
 /* The longest part of an axis that a tile of level t reaches inside the tensor; -1 when there are too many to look at. */
-static int64_t longest_clipped(const room *r, int operand, int a, int t)
+static int64_t longest_clipped(const room *r, const tw_axis *axis, int t)
 {
-    const tw_axis *axis = &r->in->op->operand[operand].axis[a];
-    tw_op alone = *r->in->op;
-    tw_span list[2][MOST_VISITED];
+    tw_span list[2][MOST_VISITED], reached;
     int n[2] = {1, 1};
     int64_t longest = 0;
     if (axis->n_terms > 2) return -1;
     for (int k = 0; k < axis->n_terms; k++) n[k] = pieces(r, t, axis->term[k].loop, list[k]);
     if (n[0] < 0 || n[1] < 0 || (int64_t)n[0] * n[1] > 16 * MOST_VISITED) return -1;
-    alone.operand[0] = r->in->op->operand[operand];
-    alone.operand[0].n_axes = 1;
-    alone.operand[0].axis[0] = *axis;
     for (int i = 0; i < n[0]; i++)
         for (int k = 0; k < n[1]; k++) {
             tw_box box = {0};
-            tw_region region;
             if (axis->n_terms > 0) box.span[axis->term[0].loop] = list[0][i];
             if (axis->n_terms > 1) box.span[axis->term[1].loop] = list[1][k];
-            if (tw_verify_hull(&alone, 0, &box, &region))
-                longest = tw_max(longest, region.axis[0].hi - region.axis[0].lo);
+            if (tw_verify_axis_hull(axis, &box, &reached)) longest = tw_max(longest, tw_span_len(reached));
         }
     return longest;
-}
-
-static bool axis_can_miss(const room *r, int operand, int a)
-{
-    tw_op alone = *r->in->op;
-    alone.operand[0] = r->in->op->operand[operand];
-    alone.operand[0].n_axes = 1;
-    alone.operand[0].axis[0] = r->in->op->operand[operand].axis[a];
-    return tw_verify_can_miss(&alone, 0);
 }
 
 static int64_t reach_of(const tw_axis *axis, const int64_t *len)
@@ -93,8 +78,9 @@ static int64_t reach_of(const tw_axis *axis, const int64_t *len)
 static int64_t longest_along(const room *r, int memory, int operand, int a)
 {
     int t = r->level[memory];
-    if (axis_can_miss(r, operand, a)) return longest_clipped(r, operand, a, t);
-    return reach_of(&r->in->op->operand[operand].axis[a], r->longest[t]);
+    const tw_axis *axis = &r->in->op->operand[operand].axis[a];
+    if (tw_verify_axis_can_miss(r->in->op, axis)) return longest_clipped(r, axis, t);
+    return reach_of(axis, r->longest[t]);
 }
 
 /* Elements of the largest tile of the operand in the memory; -1: not known. What lies in a circular buffer ahead of the window: as many
@@ -117,11 +103,10 @@ static int64_t whole_operand(const room *r, int operand)
     const tw_verify_input *in = r->in;
     const tw_operand *o = &in->op->operand[operand];
     int64_t elems = 1, len[TW_MAX_LOOPS];
-    tw_box all = {0};
+    tw_box all = tw_verify_whole_box(in->op);
     tw_region region;
     for (int l = 0; l < in->op->n_loops; l++) {
         int64_t extent = in->op->loop[l].extent, tile = in->largest[l];
-        all.span[l].hi = extent;
         len[l] = in->padded >> l & 1 ? (extent + tile - 1) / tile * tile : extent;
     }
     if (!in->padded) return tw_verify_hull(in->op, operand, &all, &region) ? tw_verify_region_elems(o, &region) : 0;
@@ -171,12 +156,12 @@ static void check_pool(const room *r, int memory, int o)
         int64_t size = wanted_size(r, memory, o, slides && b > layout->first[memory][o]);
         if (layout->buffer[b].circular != slides)
             tw_fault_set(r->fault, "layout: buffer %s is %s, the mapping asks for %s",
-                         tw_buffer_name_of(r->in, b, -1, -1).text,
+                         tw_buffer_name_of(r->in->scene, b, -1, -1).text,
                          slides ? "no part of a circular one" : "circular",
                          slides ? "a window that slides" : "whole tiles");
         if (size >= 0 && layout->buffer[b].size != size)
             tw_fault_set(r->fault, "layout: buffer %s has %" PRId64 " units, its largest tile %" PRId64,
-                         tw_buffer_name_of(r->in, b, -1, -1).text, layout->buffer[b].size, size);
+                         tw_buffer_name_of(r->in->scene, b, -1, -1).text, layout->buffer[b].size, size);
         if (size < 0 && !slides) break;
     }
 }
@@ -226,7 +211,7 @@ static void check_addresses(const room *r, int memory)
             int64_t at = piece && b > first ? end : (end + m->align - 1) / m->align * m->align;
             if (layout->buffer[b].offset != at)
                 tw_fault_set(r->fault, "layout: buffer %s lies at %" PRId64 ", the one before it ends at %" PRId64,
-                             tw_buffer_name_of(r->in, b, -1, -1).text, layout->buffer[b].offset, end);
+                             tw_buffer_name_of(r->in->scene, b, -1, -1).text, layout->buffer[b].offset, end);
             end = at + layout->buffer[b].size;
         }
     }
@@ -236,13 +221,8 @@ static void check_addresses(const room *r, int memory)
  * behind it. */
 static void check_used(const room *r, int memory)
 {
-    const tw_layout *layout = r->in->layout;
-    int64_t end = 0;
     if (!r->in->claims || r->fault->set) return;
-    int64_t said = r->in->claims->memory[memory].static_units;
-    for (int b = 0; b < layout->n_buffers; b++)
-        if (layout->buffer[b].memory == memory)
-            end = tw_max(end, layout->buffer[b].offset + layout->buffer[b].size);
+    int64_t said = r->in->claims->memory[memory].static_units, end = r->in->scene->used[memory];
     bool exact = tw_verify_is_alone(r->in) && !r->in->padded;
     if (said < end || (exact && said != end) || said > r->in->machine->memory[memory].size)
         tw_fault_set(r->fault, "the report says that buffers take %" PRId64 " of '%s', they end at %" PRId64, said,

@@ -1,15 +1,10 @@
 /* src/verify/row_follow.c - see row_follow.h. Rows are counted within the program of a level. */
 #include "verify/row_follow.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
 
 static const tw_checker_value *value_of(const tw_checked *s, int buffer) { return &s->c->value[buffer]; }
 static int64_t this_row(const tw_checked *s) { return s->level->n_rows - 1; }
-static const char *name_of(const tw_checked *s, int buffer, tw_buffer_name *name)
-{
-    *name = tw_buffer_name_of(s->at.in, buffer, s->at.instr->operand, s->level->memory);
-    return name->text;
-}
-
 static int64_t touched(const tw_checker_value *v) { return v->full ? tw_max(v->wrote, v->last_read) : -1; }
 
 /* A buffer of a memory that the level passes through. */
@@ -117,10 +112,9 @@ static bool check_result(const tw_checked *s, int slot)
 {
     const tw_layout *layout = s->at.in->layout;
     int first = layout->first[s->level->memory][tw_op_output(s->at.in->op)];
-    tw_buffer_name name;
     if (slot < 0 || first + slot == s->at.instr->dst) return true;
     return tw_fault_at(&s->at, "does not take buffer %s, which has been free for longest",
-                       name_of(s, first + slot, &name));
+                       tw_rule_name(&s->at, first + slot).text);
 }
 
 /* The sums follow the executions in their order. */
@@ -140,11 +134,8 @@ static bool check_tile(const tw_checked *s)
     if (l->steps.done) return tw_fault_at(&s->at, "comes after all that the mapping asks for");
     if (i->op != wanted)
         return tw_fault_at(&s->at, "comes where the mapping asks for %s", tw_verify_opcode_name(wanted));
-    for (int k = 0; k < l->steps.op->n_loops; k++) {
-        tw_span is = i->box.span[k], wants = l->steps.box[1].span[k];
-        if (is.lo != wants.lo || is.hi != wants.hi)
-            return tw_fault_at(&s->at, "is for another tile than the mapping asks for here");
-    }
+    if (!tw_verify_same_box(l->steps.op, &i->box, &l->steps.box[1]))
+        return tw_fault_at(&s->at, "is for another tile than the mapping asks for here");
     int64_t index[TW_MAX_LOOPS] = {0};
     for (int p = 0; p < l->steps.n; p++) index[l->steps.loop[p]] = tw_steps_index(&l->steps, p);
     for (int k = 0; k < l->steps.op->n_loops; k++)
@@ -276,18 +267,17 @@ static bool check_evicted(const tw_checked *s)
     const tw_layout *layout = s->at.in->layout;
     int first = layout->first[s->level->memory][i->operand], n = layout->count[s->level->memory][i->operand],
         oldest = first;
-    tw_buffer_name name;
     for (int b = first; b < first + n; b++) {
         const tw_checker_value *v = value_of(s, b);
         int64_t used = v->full ? v->last_read : -1,
                 best = value_of(s, oldest)->full ? value_of(s, oldest)->last_read : -1;
         if (v->full && is_same_tile(&s->at.in->op->operand[i->operand], &v->box, &i->box))
-            return tw_fault_at(&s->at, "brings what buffer %s has", name_of(s, b, &name));
+            return tw_fault_at(&s->at, "brings what buffer %s has", tw_rule_name(&s->at, b).text);
         if (used < best) oldest = b;
     }
     if (oldest == i->dst) return true;
     return tw_fault_at(&s->at, "does not take buffer %s, which was not used for longest",
-                       name_of(s, oldest, &name));
+                       tw_rule_name(&s->at, oldest).text);
 }
 
 static bool check_region(const tw_checked *s)
@@ -295,8 +285,7 @@ static bool check_region(const tw_checked *s)
     const tw_instr *i = s->at.instr;
     const tw_operand *o = &s->at.in->op->operand[i->operand];
     tw_region region;
-    if (tw_verify_hull(s->at.in->op, i->operand, &i->box, &region) &&
-        tw_verify_region_inside(o, &i->region, &region) && tw_verify_region_inside(o, &region, &i->region))
+    if (tw_verify_hull(s->at.in->op, i->operand, &i->box, &region) && tw_verify_same_region(o, &i->region, &region))
         return true;
     return tw_fault_at(&s->at, "moves another region than its tile needs");
 }
@@ -308,21 +297,19 @@ static bool check_queue(const tw_checked *s)
     if (!is_queue(s, i->dst)) return true;
     int memory = layout->buffer[i->dst].memory, *turn = &s->level->turn[memory][i->operand];
     int next = layout->first[memory][i->operand] + (*turn)++ % layout->count[memory][i->operand];
-    tw_buffer_name name;
     return next == i->dst
                ? true
-               : tw_fault_at(&s->at, "does not take buffer %s, whose turn it is", name_of(s, next, &name));
+               : tw_fault_at(&s->at, "does not take buffer %s, whose turn it is", tw_rule_name(&s->at, next).text);
 }
 
 /* An execution finds the tile that it is for, not only what it needs of it. */
 static bool check_sources(const tw_checked *s)
 {
     const tw_instr *i = s->at.instr;
-    tw_buffer_name name;
     for (int o = 0; o < i->n_src; o++)
         if (i->src[o] >= 0 && !is_same_tile(&s->at.in->op->operand[o], &value_of(s, i->src[o])->box, &i->box))
             return tw_fault_at(&s->at, "reads buffer %s, which was loaded for another tile",
-                               name_of(s, i->src[o], &name));
+                               tw_rule_name(&s->at, i->src[o]).text);
     return true;
 }
 

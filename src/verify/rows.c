@@ -8,6 +8,7 @@
  * What a buffer holds is known only from the instructions executed: a load or store leaves the region it
  * names, packed in row-major order, an EXEC, SUM or FILL the output region of its box. */
 #include "verify/executor.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
 
 typedef struct job { /* what an instruction will write when its row ends */
@@ -32,7 +33,10 @@ static level *level_of(const tw_execution *s) { return &s->e->rows->level[s->at.
 
 static tw_execution begin_of(tw_executor *e, const tw_rowset *row)
 {
-    return (tw_execution){.at = {&e->in, &e->fault, row, NULL}, .e = e, .space = &e->rows->level[row->level].space};
+    return (tw_execution){.at = {&e->in, &e->fault, row, NULL},
+                          .e = e,
+                          .arena = e->arena,
+                          .space = &e->rows->level[row->level].space};
 }
 
 /* ---- the first half of a row: an instruction reads and computes ---- */
@@ -40,15 +44,7 @@ static tw_execution begin_of(tw_executor *e, const tw_rowset *row)
 static tw_place *place_of(const tw_execution *s, int buffer, int operand)
 {
     if (buffer == -1) return &s->e->tensor[operand];
-    if (buffer < 0 || buffer >= s->e->in.layout->n_buffers) {
-        tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
-        return NULL;
-    }
-    tw_place *p = &s->e->buffer[buffer];
-    if (p->operand == operand) return p;
-    tw_fault_at(&s->at, "uses buffer %s for '%s'", tw_place_name(s, p).text,
-                tw_execution_operand(s, operand)->name);
-    return NULL;
+    return tw_rule_buffer(&s->at, buffer, operand) ? &s->e->buffer[buffer] : NULL;
 }
 
 static bool check_room(const tw_execution *s, const tw_place *to, const tw_region *region)
@@ -85,8 +81,7 @@ static bool do_load(tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
     if (!is_operand(s, 0, tw_execution_output(s))) return false;
-    if (!tw_verify_region_is_sound(tw_execution_operand(s, i->operand), &i->region))
-        return tw_fault_at(&s->at, "region leaves its tensor");
+    if (!tw_rule_region(&s->at)) return false;
     tw_place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, false, j)) return false;
     if (i->dst == -1) return tw_fault_at(&s->at, "writes an input tensor");
@@ -107,7 +102,7 @@ static bool store_finished(tw_execution *s, const tw_place *from, job *j)
     double *value = tw_place_read_numbers(s, from, &j->region);
     if (s->at.instr->accumulates) return tw_fault_at(&s->at, "adds to finished elements");
     if (!value) return false;
-    tw_compute_finish(s, &j->region, value);
+    tw_compute_finish(&s->e->is, &j->region, value);
     return pack(s, value, tw_verify_region_elems(tw_execution_operand(s, from->operand), &j->region), j);
 }
 
@@ -117,17 +112,17 @@ static bool do_store(tw_execution *s, job *j)
     int output = tw_execution_output(s);
     if (!is_operand(s, output, output + 1)) return false;
     const tw_operand *operand = tw_execution_operand(s, i->operand);
-    if (!tw_verify_region_is_sound(operand, &i->region)) return tw_fault_at(&s->at, "region leaves its tensor");
+    if (!tw_rule_region(&s->at)) return false;
     tw_place *from = place_of(s, i->src[0], i->operand), *to = from ? place_of(s, i->dst, i->operand) : NULL;
     if (!to || !aim(s, to, &i->region, i->dst == -1 || to == parent_target(s), j)) return false;
-    if (i->dst == -1 && s->e->op.finish) return store_finished(s, from, j);
+    if (i->dst == -1 && s->e->is.op.finish) return store_finished(s, from, j);
     j->bytes = tw_place_read(s, from, &i->region);
     if (!j->bytes || !i->accumulates) return j->bytes;
     int64_t n = tw_verify_region_elems(operand, &i->region);
     double *old = tw_place_read_numbers(s, to, &i->region);
     double *more = old ? tw_place_read_numbers(s, from, &i->region) : NULL;
     if (!more) return false;
-    tw_compute_merge(s, old, more, n);
+    tw_compute_merge(&s->e->is, old, more, n);
     return pack(s, old, n, j);
 }
 
@@ -135,7 +130,7 @@ static bool do_store(tw_execution *s, job *j)
 static bool read_inputs(tw_execution *s, tw_kernel_input input[TW_MAX_OPERANDS])
 {
     const tw_instr *i = s->at.instr;
-    if (i->n_src != tw_execution_output(s)) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_sources(&s->at, tw_execution_output(s))) return false;
     for (int o = 0; o < i->n_src; o++) {
         input[o] = (tw_kernel_input){0};
         if (i->src[o] == -1) continue;
@@ -152,8 +147,8 @@ static bool read_inputs(tw_execution *s, tw_kernel_input input[TW_MAX_OPERANDS])
 static bool aim_made(const tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
-    if (!tw_verify_box_is_sound(&s->e->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
-    tw_region made = tw_verify_output_region(&s->e->op, &i->box);
+    if (!tw_rule_box(&s->at)) return false;
+    tw_region made = tw_verify_output_region(&s->e->is.op, &i->box);
     tw_place *to = place_of(s, i->dst, tw_execution_output(s));
     if (to && i->dst == -1) return tw_fault_at(&s->at, "writes the output tensor");
     return to && aim(s, to, &made, false, j);
@@ -169,12 +164,13 @@ static bool do_exec(tw_execution *s, job *j)
     tw_kernel_input input[TW_MAX_OPERANDS];
     if (!aim_made(s, j)) return false;
     if (s->at.instr->nested) return true;
-    double *made = read_inputs(s, input) ? tw_compute_box(s, input, &j->region) : NULL;
+    double *made = read_inputs(s, input) ? tw_compute_box(s, &s->e->is, &s->at.instr->box, input) : NULL;
     if (!made) return false;
+    tw_compute_divide(&s->e->is, &j->region, made);
     if (s->at.instr->accumulates) {
         double *old = tw_place_read_numbers(s, j->to, &j->region);
         if (!old) return false;
-        tw_compute_merge(s, made, old, made_elems(s, j));
+        tw_compute_merge(&s->e->is, made, old, made_elems(s, j));
     }
     return pack(s, made, made_elems(s, j), j);
 }
@@ -189,7 +185,7 @@ static bool do_sum(tw_execution *s, job *j)
         value[k] = p ? tw_place_read_numbers(s, p, &j->region) : NULL;
         if (!value[k]) return false;
     }
-    tw_compute_merge(s, value[0], value[1], made_elems(s, j));
+    tw_compute_merge(&s->e->is, value[0], value[1], made_elems(s, j));
     return pack(s, value[0], made_elems(s, j), j);
 }
 
@@ -197,7 +193,7 @@ static bool do_fill(tw_execution *s, job *j)
 {
     if (!aim_made(s, j)) return false;
     int64_t n = made_elems(s, j);
-    double *made = tw_space_take(s, n, sizeof *made), neutral = tw_compute_neutral(s);
+    double *made = tw_space_take(s, n, sizeof *made), neutral = tw_compute_neutral(&s->e->is);
     for (int64_t k = 0; k < n && made; k++) made[k] = neutral;
     return made && pack(s, made, n, j);
 }
@@ -221,7 +217,7 @@ static void close_target(const tw_execution *s, const job *j)
 {
     bool nested = s->at.instr->op == TW_EXEC && s->at.instr->nested;
     if (j->part) {
-        tw_place_write(s, j->to, &j->region, NULL);
+        tw_place_write(j->to, &j->region, NULL);
     } else if (!nested) {
         tw_place_poison(j->to);
     } else if (!s->at.instr->accumulates) {
@@ -231,12 +227,12 @@ static void close_target(const tw_execution *s, const job *j)
     }
 }
 
-static void commit(const tw_execution *s, const job *j)
+static void commit(const job *j)
 {
     if (!j->bytes) return;
     if (!j->part) j->to->region = j->region;
     j->to->full = true;
-    tw_place_write(s, j->to, &j->region, j->bytes);
+    tw_place_write(j->to, &j->region, j->bytes);
 }
 
 /* A nested program starts with empty buffers. */
@@ -292,11 +288,7 @@ static tw_status row_end(void *user, const tw_rowset *row)
     tw_executor *e = user;
     if (e->fault.set) return TW_OK;
     level *l = &e->rows->level[row->level];
-    tw_execution s = begin_of(e, row);
-    for (int i = 0; i < l->n_jobs && i < row->n_events; i++) {
-        s.at.instr = &row->event[i].instr;
-        commit(&s, &l->job[i]);
-    }
+    for (int i = 0; i < l->n_jobs && i < row->n_events; i++) commit(&l->job[i]);
     l->nested = NULL;
     return TW_OK;
 }

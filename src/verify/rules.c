@@ -4,36 +4,21 @@
  * other instructions of its row. */
 #include "verify/checker.h"
 #include "verify/room.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
 
 static const tw_operand *operand_of(const tw_checked *s, int operand) { return &s->at.in->op->operand[operand]; }
 static int output_of(const tw_checked *s) { return tw_op_output(s->at.in->op); }
-static tw_buffer_name name_of(const tw_checked *s, int buffer)
-{
-    return tw_buffer_name_of(s->at.in, buffer, s->at.instr->operand, s->level->memory);
-}
-
-static bool check_work(const tw_checked *s, int64_t work)
-{
-    if (s->at.instr->work == work) return true;
-    return tw_fault_at(&s->at, "claims work %" PRId64 ", does %" PRId64, s->at.instr->work, work);
-}
+static tw_buffer_name name_of(const tw_checked *s, int buffer) { return tw_rule_name(&s->at, buffer); }
 
 /* ---- engines ---- */
 
-/* A transfer's engine is the mover between exactly the two memories. */
+/* A transfer's engine is the mover between exactly the two memories, one of which is the level's own. */
 static bool check_mover(const tw_checked *s, int inner, int outer)
 {
-    const tw_machine *m = s->at.in->machine;
-    int e = s->at.instr->engine;
-    if (e < 0 || e >= m->n_engines || m->engine[e].kind != TW_MOVES)
-        return tw_fault_at(&s->at, "is not on a mover");
-    if (m->engine[e].outer != outer || m->engine[e].memory != inner)
-        return tw_fault_at(&s->at, "on '%s' does not run between memories '%s' and '%s'", m->engine[e].name,
-                           m->memory[outer].name, m->memory[inner].name);
-    if (inner <= s->level->outer || inner > s->level->memory)
-        return tw_fault_at(&s->at, "fills memory '%s' of another level", m->memory[inner].name);
-    return true;
+    if (!tw_rule_mover(&s->at, inner, outer, s->at.instr->op == TW_LOAD)) return false;
+    if (inner > s->level->outer && inner <= s->level->memory) return true;
+    return tw_fault_at(&s->at, "fills memory '%s' of another level", s->at.in->machine->memory[inner].name);
 }
 
 static bool check_compute_engine(const tw_checked *s)
@@ -42,12 +27,9 @@ static bool check_compute_engine(const tw_checked *s)
     const tw_engine *mac = &m->engine[m->compute];
     if (s->at.row->level != s->at.in->n_levels - 1)
         return tw_fault_at(&s->at, "on the compute engine of an inner level");
-    if (s->at.instr->engine != m->compute)
-        return tw_fault_at(&s->at, "is not on the compute engine '%s'", mac->name);
-    if (mac->memory != s->level->memory) return tw_fault_at(&s->at, "on '%s' cannot reach this memory", mac->name);
-    if (!(mac->computes >> s->at.in->op->compute & 1))
-        return tw_fault_at(&s->at, "asks '%s' for what it cannot do", mac->name);
-    return true;
+    if (!tw_rule_computer(&s->at, m->compute, mac)) return false;
+    return mac->memory == s->level->memory ? true
+                                           : tw_fault_at(&s->at, "on '%s' cannot reach this memory", mac->name);
 }
 
 static bool check_adder(const tw_checked *s)
@@ -61,23 +43,9 @@ static bool check_adder(const tw_checked *s)
 
 /* ---- what an instruction reads and writes ---- */
 
-static bool is_buffer(const tw_checked *s, int buffer)
-{
-    return buffer >= 0 && buffer < s->at.in->layout->n_buffers;
-}
 static int memory_of(const tw_checked *s, int buffer)
 {
     return buffer < 0 ? 0 : s->at.in->layout->buffer[buffer].memory;
-}
-
-/* A buffer that exists and is meant for this operand. */
-static bool check_buffer_use(const tw_checked *s, int buffer, int operand)
-{
-    if (!is_buffer(s, buffer)) return tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
-    if (s->at.in->layout->buffer[buffer].operand != operand)
-        return tw_fault_at(&s->at, "uses buffer %s for operand '%s'", name_of(s, buffer).text,
-                           operand_of(s, operand)->name);
-    return true;
 }
 
 static bool check_here(const tw_checked *s, int buffer)
@@ -88,16 +56,8 @@ static bool check_here(const tw_checked *s, int buffer)
 
 static bool check_fits(const tw_checked *s, int buffer, int operand, const tw_region *region)
 {
-    int64_t need = tw_verify_units(s->at.in, operand, tw_verify_region_elems(operand_of(s, operand), region));
-    int64_t size = s->at.in->layout->buffer[buffer].size;
-    if (need <= size) return true;
-    return tw_fault_at(&s->at, "puts %" PRId64 " units into buffer %s of %" PRId64, need, name_of(s, buffer).text,
-                       size);
-}
-
-static bool is_equal(const tw_operand *operand, const tw_region *a, const tw_region *b)
-{
-    return tw_verify_region_inside(operand, a, b) && tw_verify_region_inside(operand, b, a);
+    int64_t elems = tw_verify_region_elems(operand_of(s, operand), region);
+    return tw_rule_fits(&s->at, buffer, tw_verify_units(s->at.in, operand, elems));
 }
 
 /* The value of a buffer that the instruction reads; NULL and a fault when it holds none. */
@@ -112,7 +72,7 @@ static const tw_checker_value *read_value(const tw_checked *s, int buffer)
 static const tw_checker_value *read_exact(const tw_checked *s, int buffer, const tw_region *region)
 {
     const tw_checker_value *v = read_value(s, buffer);
-    if (v && !is_equal(operand_of(s, output_of(s)), &v->region, region)) {
+    if (v && !tw_verify_same_region(operand_of(s, output_of(s)), &v->region, region)) {
         tw_fault_at(&s->at, "expects another region in buffer %s", name_of(s, buffer).text);
         return NULL;
     }
@@ -132,14 +92,13 @@ static bool check_load(const tw_checked *s)
     const tw_instr *i = s->at.instr;
     if (i->operand < 0 || i->operand >= output_of(s)) return tw_fault_at(&s->at, "moves no input operand");
     const tw_operand *operand = operand_of(s, i->operand);
-    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
-    if (!check_buffer_use(s, i->dst, i->operand)) return false;
-    if (i->src[0] != -1 && !check_buffer_use(s, i->src[0], i->operand)) return false;
+    if (!tw_rule_sources(&s->at, 1)) return false;
+    if (!tw_rule_buffer(&s->at, i->dst, i->operand)) return false;
+    if (i->src[0] != -1 && !tw_rule_buffer(&s->at, i->src[0], i->operand)) return false;
     if (!check_mover(s, memory_of(s, i->dst), memory_of(s, i->src[0]))) return false;
     if (!check_outer_end(s, i->src[0], tw_checker_parent(s) ? tw_checker_parent(s)->src[i->operand] : -1))
         return false;
-    if (!tw_verify_region_is_sound(operand, &i->region))
-        return tw_fault_at(&s->at, "region leaves tensor '%s'", operand->name);
+    if (!tw_rule_region(&s->at)) return false;
     if (i->src[0] != -1) {
         const tw_checker_value *v = read_value(s, i->src[0]);
         if (!v) return false;
@@ -147,14 +106,14 @@ static bool check_load(const tw_checked *s)
             return tw_fault_at(&s->at, "takes a region that buffer %s does not hold", name_of(s, i->src[0]).text);
     }
     return check_fits(s, i->dst, i->operand, &i->region) &&
-           check_work(s, tw_verify_units(s->at.in, i->operand, tw_verify_region_elems(operand, &i->region)));
+           tw_rule_work(&s->at, tw_verify_units(s->at.in, i->operand, tw_verify_region_elems(operand, &i->region)));
 }
 
 /* Where a store goes: the tensor, the target of the EXEC above, or a buffer on the way. */
 static bool check_store_target(const tw_checked *s)
 {
     const tw_instr *i = s->at.instr, *parent = tw_checker_parent(s);
-    if (i->dst != -1 && !check_buffer_use(s, i->dst, i->operand)) return false;
+    if (i->dst != -1 && !tw_rule_buffer(&s->at, i->dst, i->operand)) return false;
     if (!check_mover(s, memory_of(s, i->src[0]), memory_of(s, i->dst))) return false;
     if (!check_outer_end(s, i->dst, parent ? parent->dst : -1)) return false;
     bool to_parent = parent && i->dst == parent->dst;
@@ -173,17 +132,18 @@ static bool check_store(const tw_checked *s)
     const tw_instr *i = s->at.instr;
     if (i->operand != output_of(s)) return tw_fault_at(&s->at, "moves an input operand");
     const tw_operand *operand = operand_of(s, i->operand);
-    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
-    if (!check_buffer_use(s, i->src[0], i->operand) || !check_store_target(s)) return false;
-    if (!tw_verify_box_is_sound(s->at.in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
+    if (!tw_rule_sources(&s->at, 1)) return false;
+    if (!tw_rule_buffer(&s->at, i->src[0], i->operand) || !check_store_target(s)) return false;
+    if (!tw_rule_box(&s->at)) return false;
     tw_region made = tw_verify_output_region(s->at.in->op, &i->box);
-    if (!is_equal(operand, &i->region, &made)) return tw_fault_at(&s->at, "region is not that of its box");
+    if (!tw_verify_same_region(operand, &i->region, &made))
+        return tw_fault_at(&s->at, "region is not that of its box");
     const tw_checker_value *v = read_exact(s, i->src[0], &i->region);
     if (!v) return false;
     if (i->dst == -1 && v->points != tw_cover_finished(s->c->cover, &i->region))
         return tw_fault_at(&s->at, "moves buffer %s out before every point, once each, is in it",
                            name_of(s, i->src[0]).text);
-    return check_work(s, tw_verify_units(s->at.in, i->operand, tw_verify_region_elems(operand, &i->region)));
+    return tw_rule_work(&s->at, tw_verify_units(s->at.in, i->operand, tw_verify_region_elems(operand, &i->region)));
 }
 
 /* Input `operand` of an EXEC: its buffer must hold every position that the box touches. */
@@ -192,12 +152,10 @@ static bool check_input(const tw_checked *s, int operand)
     const tw_instr *i = s->at.instr;
     const tw_operand *o = operand_of(s, operand);
     tw_region need = {0};
-    bool any = true;
-    for (int a = 0; a < o->n_axes && any; a++)
-        any = tw_cover_touch(s->c->cover, operand, a, &i->box, &need.axis[a]);
+    bool any = tw_cover_reach(s->c->cover, operand, &i->box, &need);
     int buffer = i->src[operand];
     if (buffer == -1) return any ? tw_fault_at(&s->at, "has no buffer for '%s', which it reads", o->name) : true;
-    if (!check_buffer_use(s, buffer, operand) || !check_here(s, buffer)) return false;
+    if (!tw_rule_buffer(&s->at, buffer, operand) || !check_here(s, buffer)) return false;
     const tw_checker_value *v = read_value(s, buffer);
     if (!v) return false;
     if (!any || tw_verify_region_inside(o, &need, &v->region)) return true;
@@ -209,7 +167,7 @@ static bool check_input(const tw_checked *s, int operand)
 static bool check_target(const tw_checked *s, const tw_region *made)
 {
     const tw_instr *i = s->at.instr;
-    return check_buffer_use(s, i->dst, output_of(s)) && check_here(s, i->dst) &&
+    return tw_rule_buffer(&s->at, i->dst, output_of(s)) && check_here(s, i->dst) &&
            check_fits(s, i->dst, output_of(s), made);
 }
 
@@ -220,8 +178,8 @@ static bool check_exec(const tw_checked *s)
     if (i->nested && s->at.row->level >= in->n_levels - 1)
         return tw_fault_at(&s->at, "nests a program, there is no inner level");
     if (!i->nested && !check_compute_engine(s)) return false;
-    if (!tw_verify_box_is_sound(in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
-    if (i->n_src != in->op->n_operands - 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_box(&s->at)) return false;
+    if (!tw_rule_sources(&s->at, in->op->n_operands - 1)) return false;
     for (int o = 0; o < i->n_src; o++)
         if (!check_input(s, o)) return false;
     tw_region made = tw_verify_output_region(in->op, &i->box);
@@ -234,27 +192,27 @@ static bool check_exec(const tw_checked *s)
         if (!read_exact(s, i->dst, &made)) return false;
     }
     if (in->map && !i->nested && !tw_room_exec(&s->at)) return false;
-    return check_work(s, tw_verify_points(in->op, &i->box));
+    return tw_rule_work(&s->at, tw_verify_points(in->op, &i->box));
 }
 
 static bool check_made(const tw_checked *s, tw_region *made)
 {
     const tw_instr *i = s->at.instr;
-    if (!tw_verify_box_is_sound(s->at.in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
+    if (!tw_rule_box(&s->at)) return false;
     *made = tw_verify_output_region(s->at.in->op, &i->box);
     const tw_operand *out = operand_of(s, output_of(s));
-    if (!is_equal(out, &i->region, made)) return tw_fault_at(&s->at, "region is not that of its box");
-    return check_target(s, made) && check_work(s, tw_verify_region_elems(out, made));
+    if (!tw_verify_same_region(out, &i->region, made)) return tw_fault_at(&s->at, "region is not that of its box");
+    return check_target(s, made) && tw_rule_work(&s->at, tw_verify_region_elems(out, made));
 }
 
 static bool check_sum(const tw_checked *s)
 {
     const tw_instr *i = s->at.instr;
     tw_region made;
-    if (i->n_src != 2) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_sources(&s->at, 2)) return false;
     if (!check_adder(s) || !check_made(s, &made)) return false;
     for (int k = 0; k < 2; k++)
-        if (!check_buffer_use(s, i->src[k], output_of(s)) || !check_here(s, i->src[k]) ||
+        if (!tw_rule_buffer(&s->at, i->src[k], output_of(s)) || !check_here(s, i->src[k]) ||
             !read_exact(s, i->src[k], &made))
             return false;
     if (i->src[0] == i->src[1]) return tw_fault_at(&s->at, "adds buffer %s to itself", name_of(s, i->src[0]).text);
@@ -270,7 +228,7 @@ static bool check_sum(const tw_checked *s)
 static bool check_fill(const tw_checked *s)
 {
     tw_region made;
-    if (s->at.instr->n_src != 0) return tw_fault_at(&s->at, "has %d sources", s->at.instr->n_src);
+    if (!tw_rule_sources(&s->at, 0)) return false;
     return check_compute_engine(s) && check_made(s, &made);
 }
 

@@ -12,6 +12,29 @@ bool tw_verify_box_is_sound(const tw_op *op, const tw_box *box)
     return true;
 }
 
+tw_box tw_verify_whole_box(const tw_op *op)
+{
+    tw_box box = {0};
+    for (int l = 0; l < op->n_loops; l++) box.span[l].hi = op->loop[l].extent;
+    return box;
+}
+
+static bool same_span(tw_span a, tw_span b) { return a.lo == b.lo && a.hi == b.hi; }
+
+bool tw_verify_same_box(const tw_op *op, const tw_box *a, const tw_box *b)
+{
+    for (int l = 0; l < op->n_loops; l++)
+        if (!same_span(a->span[l], b->span[l])) return false;
+    return true;
+}
+
+bool tw_verify_same_region(const tw_operand *operand, const tw_region *a, const tw_region *b)
+{
+    for (int i = 0; i < operand->n_axes; i++)
+        if (!same_span(a->axis[i], b->axis[i])) return false;
+    return true;
+}
+
 bool tw_verify_region_is_sound(const tw_operand *operand, const tw_region *region)
 {
     for (int a = 0; a < operand->n_axes; a++) {
@@ -65,12 +88,12 @@ tw_dtype tw_verify_dtype(const tw_verify_input *in, int operand)
 
 int64_t tw_verify_units(const tw_verify_input *in, int operand, int64_t elems)
 {
-    return in->machine->unit == TW_UNIT_BYTE ? elems * tw_dtype_bytes(tw_verify_dtype(in, operand)) : elems;
+    return tw_verify_dtype_units(in->machine->unit, tw_verify_dtype(in, operand), elems);
 }
 
 int64_t tw_verify_sum_units(const tw_verify_input *in, int64_t elems)
 {
-    return in->machine->unit == TW_UNIT_BYTE ? elems * tw_dtype_bytes(in->op->accumulator) : elems;
+    return tw_verify_dtype_units(in->machine->unit, in->op->accumulator, elems);
 }
 
 int64_t tw_verify_slot_units(const tw_verify_input *in, int memory, int operand, int64_t elems)
@@ -109,6 +132,31 @@ unsigned tw_verify_axis_loops(const tw_axis *axis)
     return loops;
 }
 
+unsigned tw_verify_loops(const tw_operand *operand)
+{
+    unsigned loops = 0;
+    for (int a = 0; a < operand->n_axes; a++) loops |= tw_verify_axis_loops(&operand->axis[a]);
+    return loops;
+}
+
+void tw_verify_lay_out(const tw_op *op, const int8_t given[TW_MAX_LOOPS], int n_dims, int8_t over[TW_MAX_LOOPS])
+{
+    unsigned chosen = 0;
+    bool any = false;
+    int8_t n = 0;
+    for (int l = 0; l < op->n_loops; l++) any |= (over[l] = given[l]) > 0;
+    for (int d = 0; d < n_dims && !any; d++) {
+        int longest = -1;
+        for (int l = 0; l < op->n_loops; l++) {
+            if (op->loop[l].reduces || (chosen >> l & 1)) continue;
+            if (longest < 0 || op->loop[l].extent > op->loop[longest].extent) longest = l;
+        }
+        if (longest >= 0) chosen |= 1u << longest;
+    }
+    for (int l = 0; l < op->n_loops; l++)
+        if (chosen >> l & 1) over[l] = ++n;
+}
+
 /* The largest integer that is at most a / b; b is positive. */
 static int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
@@ -131,28 +179,35 @@ static void reach_of(const tw_axis *axis, const tw_box *box, int64_t *first, int
     *last = floor_of(high, axis->divisor);
 }
 
+bool tw_verify_axis_hull(const tw_axis *axis, const tw_box *box, tw_span *out)
+{
+    int64_t first, last;
+    reach_of(axis, box, &first, &last);
+    *out = (tw_span){first > 0 ? first : 0, last < axis->extent ? last + 1 : axis->extent};
+    return out->lo < out->hi;
+}
+
 bool tw_verify_hull(const tw_op *op, int operand, const tw_box *box, tw_region *out)
 {
     const tw_operand *o = &op->operand[operand];
-    for (int a = 0; a < o->n_axes; a++) {
-        int64_t first, last;
-        reach_of(&o->axis[a], box, &first, &last);
-        out->axis[a] = (tw_span){first > 0 ? first : 0, last < o->axis[a].extent ? last + 1 : o->axis[a].extent};
-        if (out->axis[a].lo >= out->axis[a].hi) return false;
-    }
+    for (int a = 0; a < o->n_axes; a++)
+        if (!tw_verify_axis_hull(&o->axis[a], box, &out->axis[a])) return false;
     return true;
+}
+
+bool tw_verify_axis_can_miss(const tw_op *op, const tw_axis *axis)
+{
+    int64_t first, last;
+    tw_box all = tw_verify_whole_box(op);
+    reach_of(axis, &all, &first, &last);
+    return axis->divisor > 1 || first < 0 || last >= axis->extent;
 }
 
 bool tw_verify_can_miss(const tw_op *op, int operand)
 {
     const tw_operand *o = &op->operand[operand];
-    tw_box all = {0};
-    for (int l = 0; l < op->n_loops; l++) all.span[l].hi = op->loop[l].extent;
-    for (int a = 0; a < o->n_axes; a++) {
-        int64_t first, last;
-        reach_of(&o->axis[a], &all, &first, &last);
-        if (o->axis[a].divisor > 1 || first < 0 || last >= o->axis[a].extent) return true;
-    }
+    for (int a = 0; a < o->n_axes; a++)
+        if (tw_verify_axis_can_miss(op, &o->axis[a])) return true;
     return false;
 }
 
@@ -190,30 +245,33 @@ unsigned tw_verify_role(const tw_op *op, int operand)
     return output ? TW_HOLDS_OUTPUT : op->operand[operand].weights ? TW_HOLDS_WEIGHTS : TW_HOLDS_ACTIVATIONS;
 }
 
-/* Whether the name of the operand is in the list. */
-static bool is_named(const tw_names *list, const tw_op *op, int operand)
+bool tw_verify_is_named(const tw_names *list, const tw_op *op, int operand)
 {
     for (int i = 0; list != NULL && i < list->n; i++)
         if (!strcmp(op->operand[operand].name, list->name[i])) return true;
     return false;
 }
 
+bool tw_verify_memory_holds(const tw_memory *m, const tw_op *op, int operand)
+{
+    return (m->holds & tw_verify_role(op, operand)) != 0 || tw_verify_is_named(m->named, op, operand);
+}
+
 bool tw_verify_holds(const tw_verify_input *in, int memory, int operand)
 {
-    const tw_memory *m = &in->machine->memory[memory];
-    return (m->holds & tw_verify_role(in->op, operand)) != 0 || is_named(m->named, in->op, operand);
+    return tw_verify_memory_holds(&in->machine->memory[memory], in->op, operand);
 }
 
 bool tw_verify_carries(const tw_verify_input *in, int engine, int operand, unsigned way)
 {
     const tw_engine *mine = &in->machine->engine[engine];
     if (!(mine->carries & way)) return false;
-    if (is_named(mine->named, in->op, operand) || (!mine->roles && !mine->named)) return true;
+    if (tw_verify_is_named(mine->named, in->op, operand) || (!mine->roles && !mine->named)) return true;
     if (!(mine->roles & tw_verify_role(in->op, operand))) return false;
     for (int e = 0; e < in->machine->n_engines; e++) { /* one that names it does it */
         const tw_engine *other = &in->machine->engine[e];
         if (other->kind == TW_MOVES && other->outer == mine->outer && other->memory == mine->memory &&
-            (other->carries & way) && is_named(other->named, in->op, operand))
+            (other->carries & way) && tw_verify_is_named(other->named, in->op, operand))
             return false;
     }
     return true;

@@ -15,8 +15,10 @@
  * place that is not made for sums: by an execution that makes them at once, or by a store. */
 #include <string.h>
 
+#include "core/agenda.h"
 #include "verify/executor.h"
 #include "verify/parts.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
 
 typedef struct job_read {
@@ -38,12 +40,9 @@ typedef struct job { /* an instruction under way */
     struct job *next;     /* of those that are over and can be used again */
 } job;
 
+/* What happens at one time happens in this order. */
 typedef enum moment_kind { SOURCES_READ, CREDITS_GIVEN, TARGET_THERE } moment_kind;
-typedef struct moment {
-    int64_t cycle, number;
-    moment_kind kind;
-    job *job;
-} moment;
+enum { KIND_SHIFT = 60 }; /* of a moment's number in the agenda, which begins with its kind */
 
 typedef struct tw_stream_run {
     tw_parts *parts; /* of the output, by buffer                          */
@@ -51,65 +50,23 @@ typedef struct tw_stream_run {
     int64_t *giver;  /* the command that gave a buffer back, INT64_MAX: it is held      */
     tw_place sums;   /* partial sums in the outermost memory; made when the first comes */
     job *over;
-    moment *moment; /* a heap, the next one first */
-    int n_moments, room;
+    tw_agenda agenda;
     int64_t n_made, now;
 } tw_stream_run;
 
 /* ---- moments ---- */
 
-static bool comes_before(const moment *a, const moment *b)
-{
-    if (a->cycle != b->cycle) return a->cycle < b->cycle;
-    return a->kind != b->kind ? a->kind < b->kind : a->number < b->number;
-}
-
 static tw_status await(tw_executor *e, job *j, moment_kind kind, int64_t cycle)
 {
     tw_stream_run *r = e->stream;
-    if (r->n_moments == r->room) {
-        int room = r->room ? 2 * r->room : 64;
-        moment *wider;
-        TW_ALLOC(e->arena, wider, room);
-        if (r->room) memcpy(wider, r->moment, (size_t)r->n_moments * sizeof *wider);
-        r->moment = wider;
-        r->room = room;
-    }
-    moment m = {cycle, r->n_made++, kind, j};
-    int at = r->n_moments++;
-    for (; at > 0 && comes_before(&m, &r->moment[(at - 1) / 2]); at = (at - 1) / 2)
-        r->moment[at] = r->moment[(at - 1) / 2];
-    r->moment[at] = m;
     j->n_moments++;
-    return TW_OK;
-}
-
-static moment next_moment(tw_stream_run *r)
-{
-    moment first = r->moment[0], last = r->moment[--r->n_moments];
-    int at = 0;
-    for (int child; (child = 2 * at + 1) < r->n_moments; at = child) {
-        if (child + 1 < r->n_moments && comes_before(&r->moment[child + 1], &r->moment[child])) child++;
-        if (!comes_before(&r->moment[child], &last)) break;
-        r->moment[at] = r->moment[child];
-    }
-    r->moment[at] = last;
-    return first;
+    return tw_agenda_put(&r->agenda, (tw_agenda_entry){cycle, (int64_t)kind << KIND_SHIFT | r->n_made++, j},
+                         e->arena);
 }
 
 /* ---- places ---- */
 
 static bool is_output(const tw_execution *s, int operand) { return operand == tw_execution_output(s); }
-
-static bool check_buffer(const tw_execution *s, int buffer, int operand)
-{
-    const tw_layout *layout = s->e->in.layout;
-    if (buffer < 0 || buffer >= layout->n_buffers)
-        return tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
-    if (layout->buffer[buffer].operands >> operand & 1) return true;
-    return tw_fault_at(&s->at, "uses buffer %s for '%s'", tw_place_name(s, &s->e->buffer[buffer]).text,
-                       tw_execution_operand(s, operand)->name);
-}
 
 /* A part of a buffer as a place of its own. */
 static tw_place part_place(const tw_execution *s, int buffer, int part)
@@ -131,7 +88,7 @@ static bool holds_sums(const tw_executor *e, int buffer)
 /* The type of the output's elements in a buffer. */
 static tw_dtype sums_dtype(const tw_executor *e, int buffer)
 {
-    return holds_sums(e, buffer) ? e->op.accumulator : tw_verify_dtype(&e->in, tw_op_output(&e->op));
+    return holds_sums(e, buffer) ? e->is.op.accumulator : tw_verify_dtype(&e->in, tw_op_output(&e->is.op));
 }
 
 /* Elements of the output in a region that lies in several parts, packed. */
@@ -153,7 +110,7 @@ static uint8_t *gather(tw_execution *s, int buffer, const tw_region *region)
         int64_t elems = tw_verify_region_elems(out, &common);
         const uint8_t *packed = elems ? tw_place_read(s, &from, &common) : NULL;
         if (elems && !packed) return NULL;
-        if (elems) tw_place_write(s, &all, &common, packed);
+        if (elems) tw_place_write(&all, &common, packed);
         found += elems;
     }
     if (found == n && !memchr(all.shadow, 0, (size_t)bytes)) return all.data;
@@ -248,6 +205,7 @@ static bool aim_input(const tw_execution *s, job *j)
     if (!check_room(s, p, elems * tw_dtype_bytes(dtype))) return false;
     empty(s->e, i->dst);
     p->operand = i->operand;
+    p->shape = tw_execution_operand(s, i->operand);
     p->dtype = dtype;
     p->region = j->region;
     p->full = true;
@@ -262,7 +220,7 @@ static int append(tw_execution *s, int buffer, const tw_region *region)
     int output = tw_execution_output(s), part;
     int64_t elem = tw_dtype_bytes(sums_dtype(s->e, buffer)), elems, wide = elem;
     if (s->e->in.machine->unit == TW_UNIT_ELEMENT)
-        wide = tw_max(tw_dtype_bytes(s->e->op.accumulator), tw_dtype_bytes(tw_verify_dtype(&s->e->in, output)));
+        wide = tw_max(tw_dtype_bytes(s->e->is.op.accumulator), tw_dtype_bytes(tw_verify_dtype(&s->e->in, output)));
     elems = tw_verify_region_elems(tw_execution_operand(s, output), region);
     if (!check_room(s, &s->e->buffer[buffer], (r->used[buffer] / elem + elems) * wide)) return TW_PART_NONE;
     part = tw_parts_new_loose(r->parts, region);
@@ -295,6 +253,7 @@ static bool aim_sums(tw_execution *s, job *j)
     tw_place *p = &s->e->buffer[i->dst];
     if (i->takes || (p->full && !is_output(s, p->operand))) empty(s->e, i->dst);
     p->operand = tw_execution_output(s);
+    p->shape = tw_execution_operand(s, p->operand);
     p->dtype = sums_dtype(s->e, i->dst);
     p->full = true;
     int part = find_target(s, i->dst, &j->region);
@@ -306,9 +265,9 @@ static bool aim_sums(tw_execution *s, job *j)
 static tw_status make_sums(tw_executor *e)
 {
     tw_place *p = &e->stream->sums;
-    int output = tw_op_output(&e->op);
-    int64_t n = tw_verify_region_elems(&e->op.operand[output], &e->tensor[output].region);
-    p->room = n * tw_dtype_bytes(e->op.accumulator);
+    int output = tw_op_output(&e->is.op);
+    int64_t n = tw_verify_region_elems(&e->is.op.operand[output], &e->tensor[output].region);
+    p->room = n * tw_dtype_bytes(e->is.op.accumulator);
     TW_ALLOC(e->arena, p->data, p->room);
     TW_ALLOC(e->arena, p->shadow, p->room);
     tw_place_poison(p);
@@ -335,7 +294,7 @@ static bool aim(tw_execution *s, job *j)
     int operand = i->op == TW_EXEC ? tw_execution_output(s) : i->operand;
     if (i->dst == -1 ? !aim_outside(s, j) : !is_output(s, operand) ? !aim_input(s, j) : !aim_sums(s, j))
         return false;
-    tw_place_write(s, &j->to, &j->region, NULL);
+    tw_place_write(&j->to, &j->region, NULL);
     return true;
 }
 
@@ -346,11 +305,9 @@ static bool do_load(tw_execution *s, job *j)
     const tw_instr *i = s->at.instr;
     if (i->operand < 0 || i->operand > tw_execution_output(s))
         return tw_fault_at(&s->at, "moves operand %d", i->operand);
-    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
-    if (!tw_verify_region_is_sound(tw_execution_operand(s, i->operand), &i->region))
-        return tw_fault_at(&s->at, "region leaves its tensor");
-    if (!check_buffer(s, i->dst, i->operand)) return false;
-    if (i->src[0] != -1 && !check_buffer(s, i->src[0], i->operand)) return false;
+    if (!tw_rule_sources(&s->at, 1) || !tw_rule_region(&s->at)) return false;
+    if (!tw_rule_buffer(&s->at, i->dst, i->operand)) return false;
+    if (i->src[0] != -1 && !tw_rule_buffer(&s->at, i->src[0], i->operand)) return false;
     bool brings_sums = i->src[0] == -1 && is_output(s, i->operand);
     if (brings_sums && !s->e->stream->sums.full) return tw_fault_at(&s->at, "reads partial sums, there are none");
     j->region = i->region;
@@ -366,7 +323,7 @@ static const uint8_t *convert(tw_execution *s, const uint8_t *bytes, const tw_re
     double *value = tw_space_take(s, n, sizeof *value);
     if (!value) return NULL;
     tw_numbers_unpack(from, bytes, n, value);
-    if (finished) tw_compute_finish(s, region, value);
+    if (finished) tw_compute_finish(&s->e->is, region, value);
     return tw_place_pack(s, to, value, n);
 }
 
@@ -374,15 +331,13 @@ static bool do_store(tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
     if (!is_output(s, i->operand)) return tw_fault_at(&s->at, "moves operand %d", i->operand);
-    const tw_operand *operand = tw_execution_operand(s, i->operand);
-    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
-    if (!tw_verify_region_is_sound(operand, &i->region)) return tw_fault_at(&s->at, "region leaves its tensor");
-    if (!check_buffer(s, i->src[0], i->operand)) return false;
-    if (i->dst != -1 && !check_buffer(s, i->dst, i->operand)) return false;
+    if (!tw_rule_sources(&s->at, 1) || !tw_rule_region(&s->at)) return false;
+    if (!tw_rule_buffer(&s->at, i->src[0], i->operand)) return false;
+    if (i->dst != -1 && !tw_rule_buffer(&s->at, i->dst, i->operand)) return false;
     j->region = i->region;
     j->bytes = read_first(s, j, i->src[0], i->operand, &i->region);
     bool tensor = i->dst == -1 && !i->partial;
-    bool finished = s->e->op.finish && holds_sums(s->e, i->src[0]) && (tensor || !holds_sums(s->e, i->dst));
+    bool finished = s->e->is.op.finish && holds_sums(s->e, i->src[0]) && (tensor || !holds_sums(s->e, i->dst));
     tw_dtype from = sums_dtype(s->e, i->src[0]), to = sums_dtype(s->e, i->dst);
     if (tensor) to = tw_verify_dtype(&s->e->in, i->operand);
     if (j->bytes && (finished || from != to)) j->bytes = convert(s, j->bytes, &i->region, finished, from, to);
@@ -393,13 +348,13 @@ static bool do_store(tw_execution *s, job *j)
 static bool read_inputs(tw_execution *s, job *j, tw_kernel_input input[TW_MAX_OPERANDS])
 {
     const tw_instr *i = s->at.instr;
-    if (i->n_src != tw_execution_output(s)) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_sources(&s->at, tw_execution_output(s))) return false;
     for (int o = 0; o < i->n_src; o++) {
         input[o] = (tw_kernel_input){0};
         if (i->src[o] == -1) continue;
-        if (!check_buffer(s, i->src[o], o)) return false;
+        if (!tw_rule_buffer(&s->at, i->src[o], o)) return false;
         tw_region region = s->e->buffer[i->src[o]].region;
-        if (s->e->buffer[i->src[o]].rows > 0 && !tw_verify_hull(&s->e->op, o, &i->box, &region)) continue;
+        if (s->e->buffer[i->src[o]].rows > 0 && !tw_verify_hull(&s->e->is.op, o, &i->box, &region)) continue;
         const uint8_t *bytes = read_first(s, j, i->src[o], o, &region);
         int64_t n = tw_verify_region_elems(tw_execution_operand(s, o), &region);
         double *value = bytes ? tw_space_take(s, n, sizeof *value) : NULL;
@@ -416,23 +371,24 @@ static bool add_sums(tw_execution *s, double *made, int64_t n, const tw_region *
     double *old = bytes ? tw_space_take(s, n, sizeof *old) : NULL;
     if (!old) return false;
     tw_numbers_unpack(sums_dtype(s->e, s->at.instr->dst), bytes, n, old);
-    tw_compute_merge(s, made, old, n);
+    tw_compute_merge(&s->e->is, made, old, n);
     return true;
 }
 
 static bool do_exec(tw_execution *s, job *j)
 {
     const tw_instr *i = s->at.instr;
-    const tw_op *op = &s->e->op;
+    const tw_op *op = &s->e->is.op;
     tw_kernel_input input[TW_MAX_OPERANDS];
     if (i->nested) return tw_fault_at(&s->at, "nests a program");
-    if (!tw_verify_box_is_sound(op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
-    if (!check_buffer(s, i->dst, tw_execution_output(s))) return false;
+    if (!tw_rule_box(&s->at)) return false;
+    if (!tw_rule_buffer(&s->at, i->dst, tw_execution_output(s))) return false;
     j->region = tw_verify_output_region(op, &i->box);
     int64_t n = tw_verify_region_elems(tw_execution_operand(s, tw_execution_output(s)), &j->region);
-    double *made = read_inputs(s, j, input) ? tw_compute_box(s, input, &j->region) : NULL;
+    double *made = read_inputs(s, j, input) ? tw_compute_box(s, &s->e->is, &s->at.instr->box, input) : NULL;
+    if (made) tw_compute_divide(&s->e->is, &j->region, made);
     if (!made || (i->accumulates && !add_sums(s, made, n, &j->region))) return false;
-    if (!holds_sums(s->e, i->dst)) tw_compute_finish(s, &j->region, made);
+    if (!holds_sums(s->e, i->dst)) tw_compute_finish(&s->e->is, &j->region, made);
     j->bytes = tw_place_pack(s, sums_dtype(s->e, i->dst), made, n);
     return j->bytes;
 }
@@ -449,22 +405,12 @@ static bool do_instr(tw_execution *s, job *j)
     return tw_fault_at(&s->at, "has no meaning on an async machine");
 }
 
-static bool check_gives(const tw_execution *s)
-{
-    const tw_instr *i = s->at.instr;
-    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES)
-        return tw_fault_at(&s->at, "gives %d buffers back", i->n_gives);
-    for (int k = 0; k < i->n_gives; k++)
-        if (i->gives[k] < 0 || i->gives[k] >= s->e->in.layout->n_buffers)
-            return tw_fault_at(&s->at, "names buffer %d, there is none", i->gives[k]);
-    return true;
-}
-
 /* ---- the moments after it ---- */
 
 static tw_execution execution_of(tw_executor *e, job *j)
 {
-    return (tw_execution){.at = {&e->in, &e->fault, &j->row, &j->event.instr}, .e = e, .space = &j->space};
+    return (tw_execution){
+        .at = {&e->in, &e->fault, &j->row, &j->event.instr}, .e = e, .arena = e->arena, .space = &j->space};
 }
 
 /* What was read at the start must still be there. */
@@ -483,7 +429,7 @@ static tw_status sources_read(tw_executor *e, job *j)
         if (again.no_memory) return TW_ERR_NOMEM;
         if (!now || memcmp(now, r->bytes, (size_t)n) != 0)
             tw_fault_at(&s.at, "reads %s until cycle %" PRId64 ", which is overwritten before",
-                        tw_buffer_name_of(&e->in, r->buffer, r->operand, -1).text, j->event.busy_end);
+                        tw_buffer_name_of(e->in.scene, r->buffer, r->operand, -1).text, j->event.busy_end);
     }
     return TW_OK;
 }
@@ -497,18 +443,17 @@ static bool is_late(const tw_execution *s)
     return i->op == TW_EXEC && i->takes && known && machine->engine[i->engine].late;
 }
 
-static tw_status happen(tw_executor *e, const moment *m)
+static tw_status happen(tw_executor *e, job *j, moment_kind kind)
 {
-    job *j = m->job;
     tw_status status = TW_OK;
     tw_execution s = execution_of(e, j);
-    switch (m->kind) {
+    switch (kind) {
     case SOURCES_READ: status = sources_read(e, j); break;
     case CREDITS_GIVEN:
         for (int i = 0; i < j->event.instr.n_gives; i++) e->stream->giver[j->event.instr.gives[i]] = j->row.tick;
         break;
     case TARGET_THERE:
-        if (!is_late(&s) || aim(&s, j)) tw_place_write(&s, &j->to, &j->region, j->bytes);
+        if (!is_late(&s) || aim(&s, j)) tw_place_write(&j->to, &j->region, j->bytes);
         if (s.no_memory) status = TW_ERR_NOMEM;
         break;
     }
@@ -523,9 +468,9 @@ static tw_status happen(tw_executor *e, const moment *m)
 static tw_status advance(tw_executor *e, int64_t cycle)
 {
     tw_stream_run *r = e->stream;
-    while (r->n_moments > 0 && r->moment[0].cycle <= cycle && !e->fault.set) {
-        moment m = next_moment(r);
-        TW_TRY(happen(e, &m));
+    while (tw_agenda_is_due(&r->agenda, cycle) && !e->fault.set) {
+        tw_agenda_entry next = tw_agenda_take(&r->agenda);
+        TW_TRY(happen(e, next.what, (moment_kind)(next.number >> KIND_SHIFT)));
     }
     return TW_OK;
 }
@@ -553,7 +498,7 @@ static tw_status start(tw_executor *e, const tw_rowset *row, const tw_event *eve
     job *j = job_new(e, row, event);
     if (!j) return TW_ERR_NOMEM;
     tw_execution s = execution_of(e, j);
-    if (!check_gives(&s) || !do_instr(&s, j) || (!is_late(&s) && !aim(&s, j)))
+    if (!tw_rule_gives(&s.at) || !do_instr(&s, j) || (!is_late(&s) && !aim(&s, j)))
         return s.no_memory ? TW_ERR_NOMEM : TW_OK;
     TW_TRY(await(e, j, SOURCES_READ, event->busy_end));
     if (j->event.instr.n_gives > 0) TW_TRY(await(e, j, CREDITS_GIVEN, event->busy_end));
@@ -580,7 +525,7 @@ static tw_row_sink make_sink(tw_executor *e) { return (tw_row_sink){stream_begin
 /* What stays in buffers is written into the tensor, to be compared there. */
 static tw_status collect_residents(tw_executor *e)
 {
-    int output = tw_op_output(&e->op);
+    int output = tw_op_output(&e->is.op);
     for (int i = 0; i < e->in.n_residents && !e->fault.set; i++) {
         const tw_resident *r = &e->in.resident[i];
         if (r->operand != output) continue;
@@ -605,7 +550,7 @@ static tw_status place_residents(tw_executor *e)
 {
     for (int i = 0; i < e->in.n_residents; i++) {
         const tw_resident *r = &e->in.resident[i];
-        if (r->operand == tw_op_output(&e->op)) continue;
+        if (r->operand == tw_op_output(&e->is.op)) continue;
         tw_event event = {
             .instr = {.op = TW_LOAD, .operand = (int16_t)r->operand, .n_src = 1, .region = r->region}};
         event.instr.src[0] = -1;
@@ -619,15 +564,16 @@ static tw_status place_residents(tw_executor *e)
 static tw_status init(tw_executor *e)
 {
     tw_stream_run *r;
-    int n = e->in.layout->n_buffers, output = tw_op_output(&e->op);
+    int n = e->in.layout->n_buffers, output = tw_op_output(&e->is.op);
     TW_ALLOC(e->arena, r, 1);
     r->now = INT64_MIN;
-    r->parts = tw_parts_new(&e->op.operand[output], n, e->arena);
+    r->parts = tw_parts_new(&e->is.op.operand[output], n, e->arena);
     TW_ALLOC(e->arena, r->used, n + 1);
     TW_ALLOC(e->arena, r->giver, n + 1);
     for (int i = 0; i < n; i++) r->giver[i] = INT64_MAX;
     if (!r->parts) return TW_ERR_NOMEM;
-    r->sums = (tw_place){.buffer = -1, .operand = output, .dtype = e->op.accumulator};
+    r->sums = (tw_place){
+        .buffer = -1, .operand = output, .shape = &e->is.op.operand[output], .dtype = e->is.op.accumulator};
     e->stream = r;
     return TW_OK;
 }

@@ -6,11 +6,11 @@
  * those that concern it. What must hold, in the order in which it is looked at:
  *
  *   1. buffers lie inside their memories, aligned, disjoint                            check.c
- *   2. a command takes what its work costs, after the last command of its unit         stream_time.c
+ *   2. a command takes what its work costs, after the last command of its unit         time.c
  *   3. an instruction sits on the right engine between neighbours of its operand's
  *      path, its work is what its region says, what it reads is there, what it writes
  *      is held, or free and taken, and nobody reads it any more                        stream_rules.c
- *   4. it starts as early as that allows, and says what it waited for                  stream_time.c
+ *   4. it starts as early as that allows, and says what it waited for                  time.c
  *   5. every loop point goes once into its output element, which leaves once; every
  *      credit comes back                                                               apply_*, finish
  *
@@ -244,8 +244,8 @@ static bool give_back_one(const tw_commanded *s, int buffer)
                       : slot->elems > 0            ? "which has sums in it that nobody took"
                                                    : NULL;
     if (why)
-        return tw_fault_at(&s->at, "gives back buffer %s, %s", tw_buffer_name_of(s->at.in, buffer, -1, -1).text,
-                           why);
+        return tw_fault_at(&s->at, "gives back buffer %s, %s",
+                           tw_buffer_name_of(s->at.in->scene, buffer, -1, -1).text, why);
     slot->held = slot->full = false;
     tw_tally_give(&s->c->tally, buffer, s->event->busy_end);
     read_until(s, buffer);
@@ -263,14 +263,6 @@ static bool give_back(const tw_commanded *s)
 
 /* ---- the sink ---- */
 
-static void count_command(const tw_commanded *s)
-{
-    tw_tally *t = &s->c->tally;
-    tw_tally_busy(t, s->at.instr->engine, s->event->busy_end - s->event->start_cycle);
-    tw_tally_wait(t, s->event, s->awaited);
-    t->sum.cycles = tw_max(t->sum.cycles, tw_max(s->event->end_cycle, s->event->busy_end));
-}
-
 static void judge(tw_commanded *s)
 {
     const tw_rowset *row = s->at.row;
@@ -279,7 +271,8 @@ static void judge(tw_commanded *s)
         s->event = &row->event[i];
         s->at.instr = &s->event->instr;
         if (!tw_stream_rules(s)) return;
-        tw_tally_instr(&s->c->tally, s->at.instr);
+        tw_tally_instr(&s->c->tally, s->at.instr, NULL);
+        tw_links_count(&s->c->links, s->at.instr);
         bool late = tw_stream_is_late(s, s->at.instr);
         int64_t taken = late ? s->event->end_cycle : s->event->start_cycle;
         if (s->at.instr->takes) tw_tally_take(&s->c->tally, s->at.instr->dst, taken);
@@ -289,9 +282,9 @@ static void judge(tw_commanded *s)
     }
     s->event = &row->event[0];
     s->at.instr = &s->event->instr;
-    if (!tw_stream_start(s)) return;
-    count_command(s);
-    s->k->unit_free[s->at.instr->engine][s->at.instr->unit] = s->event->busy_end;
+    if (!tw_time_start(&s->at, s->event, &s->moments, tw_moments_last(&s->moments))) return;
+    tw_tally_command(&s->c->tally, s->event, s->awaited);
+    s->k->units.free[s->at.instr->engine][s->at.instr->unit] = s->event->busy_end;
     s->k->n_commands++;
 }
 
@@ -299,7 +292,7 @@ tw_status tw_stream_check_command(void *checker, const tw_rowset *row)
 {
     tw_checker *c = checker;
     if (c->fault.set) return TW_OK;
-    judge(&(tw_commanded){{&c->in, &c->fault, row, NULL}, c, c->stream, NULL, 0, 0, -1, -1});
+    judge(&(tw_commanded){.at = {&c->in, &c->fault, row, NULL}, .c = c, .k = c->stream, .late = -1, .awaited = -1});
     return c->stream->no_memory ? TW_ERR_NOMEM : TW_OK;
 }
 
@@ -319,6 +312,27 @@ static bool make_rings(tw_stream_check *k, const tw_verify_input *in, tw_arena *
     return true;
 }
 
+/* Buffers of one operand in one memory are a pool; false when out of memory. */
+static bool make_pools(tw_tally *t, tw_arena *arena)
+{
+    const tw_scene *scene = t->scene;
+    int number[TW_MAX_MEMORIES * TW_MAX_OPERANDS] = {0};
+    for (int b = 0; b < scene->n_buffers; b++) {
+        int said = scene->buffer[b].memory * TW_MAX_OPERANDS + scene->buffer[b].operand;
+        int64_t slots = 0;
+        for (int k = b; k < scene->n_buffers && !number[said]; k++)
+            slots += scene->buffer[k].memory == scene->buffer[b].memory &&
+                     scene->buffer[k].operand == scene->buffer[b].operand;
+        if (!number[said] && !tw_tally_add_pool(t, b, said, slots, arena)) return false;
+        if (!number[said]) {
+            number[said] = t->n_pools;
+            t->pool[t->n_pools - 1].needed = 1; /* also of what is resident and never taken */
+        }
+        t->pool_of[b] = number[said] - 1;
+    }
+    return true;
+}
+
 tw_stream_check *tw_stream_check_new(tw_checker *c)
 {
     const tw_verify_input *in = &c->in;
@@ -328,14 +342,9 @@ tw_stream_check *tw_stream_check_new(tw_checker *c)
     k->outside = n;
     k->slot = TW_NEW(c->arena, tw_slot, n + 1);
     k->parts = tw_parts_new(&in->op->operand[tw_op_output(in->op)], n + 1, c->arena);
-    if (!k->slot || !k->parts || !make_rings(k, in, c->arena)) return NULL;
+    if (!k->slot || !k->parts || !make_rings(k, in, c->arena) || !make_pools(&c->tally, c->arena)) return NULL;
+    if (!tw_units_init(&k->units, in->scene, in->machine->launch, c->arena)) return NULL;
     if (in->map && !(k->follow = tw_follow_new(&c->in, c->arena))) return NULL;
-    for (int e = 0; e < in->machine->n_engines; e++) {
-        k->unit_free[e] = TW_NEW(c->arena, int64_t, tw_clamp(in->machine->engine[e].count, 1, INT16_MAX));
-        if (!k->unit_free[e]) return NULL;
-        for (int u = 0; u < tw_clamp(in->machine->engine[e].count, 1, INT16_MAX); u++)
-            k->unit_free[e][u] = in->machine->launch / TW_MILLI + (in->machine->launch % TW_MILLI > 0);
-    }
     for (int i = 0; i < in->n_residents; i++) {
         const tw_resident *r = &in->resident[i];
         if (r->operand == tw_op_output(in->op)) continue;
@@ -368,5 +377,5 @@ void tw_stream_check_finish(tw_checker *c)
     for (int i = 0; i < c->in.layout->n_buffers && !c->fault.set; i++)
         if (c->stream->slot[i].held && !check_resident(c, i))
             tw_fault_set(&c->fault, "buffer %s is still held at the end",
-                         tw_buffer_name_of(&c->in, i, -1, -1).text);
+                         tw_buffer_name_of(c->in.scene, i, -1, -1).text);
 }

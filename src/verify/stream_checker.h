@@ -2,12 +2,13 @@
  *
  *   stream_check.c  keeps the state: who holds which buffer, what lies in it and until when it is used
  *   stream_rules.c  judges instructions against it
- *   stream_time.c   judges when commands start, how long they take and what they say they waited for */
+ *   stream_command.c  judges a command as a whole, with time.c */
 #ifndef TW_VERIFY_STREAM_CHECKER_H
 #define TW_VERIFY_STREAM_CHECKER_H
 #include "verify/checker.h"
 #include "verify/follow.h"
 #include "verify/parts.h"
+#include "verify/time.h"
 
 typedef struct tw_slot { /* a buffer */
     bool held, full;
@@ -37,8 +38,8 @@ typedef struct tw_stream_check {
     tw_parts *parts;                                 /* of the output: by buffer, and beside the tensor      */
     tw_ring *ring[TW_MAX_MEMORIES][TW_MAX_OPERANDS]; /* NULL: its buffers hold tiles                */
     int outside;                                     /* the place beside the tensor                          */
-    int64_t *unit_free[TW_MAX_ENGINES];              /* per unit: when its last command lets it go           */
-    tw_follow *follow;                               /* NULL: there is no mapping to follow */
+    tw_units units;
+    tw_follow *follow; /* NULL: there is no mapping to follow */
     int64_t n_commands;
     bool no_memory;
 } tw_stream_check;
@@ -49,9 +50,10 @@ typedef struct tw_commanded {
     tw_checker *c;
     tw_stream_check *k;
     const tw_event *event;
-    int64_t data, credit; /* when all that it reads was there, and all that it takes was free */
-    int64_t late;         /* when what it takes at its end was free, -1: it takes nothing so     */
-    int awaited;          /* the buffer whose credit was free last, -1: it takes none            */
+    tw_moments
+        moments;  /* so far: when its unit was free, all that it reads was there, all that it takes was free */
+    int64_t late; /* when what it takes at its end was free, -1: it takes nothing so     */
+    int awaited;  /* the buffer whose credit was free last, -1: it takes none            */
 } tw_commanded;
 
 /* Where partial sums of a region are found. */
@@ -77,9 +79,8 @@ bool tw_stream_find_sums(const tw_commanded *s, int buffer, const tw_region *reg
 
 /* false and a fault: the instruction at hand must not run here. Adds to s->data and s->credit. */
 bool tw_stream_rules(tw_commanded *s);
-/* The same for the command as a whole: before its instructions are looked at, and after. */
-bool tw_stream_command(const tw_commanded *s);
-bool tw_stream_start(const tw_commanded *s);
+/* The same for the command as a whole, before its instructions are looked at. */
+bool tw_stream_command(tw_commanded *s);
 
 /* For check.c: NULL when out of memory; a command; the end. */
 tw_stream_check *tw_stream_check_new(tw_checker *c);

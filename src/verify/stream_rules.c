@@ -4,25 +4,17 @@
  * and the latest of them is noted: a command has no reason to start later. */
 #include "verify/cost.h"
 #include "verify/room.h"
+#include "verify/rule.h"
 #include "verify/shape.h"
 #include "verify/stream_checker.h"
 
 static const tw_operand *operand_of(const tw_commanded *s, int operand) { return &s->at.in->op->operand[operand]; }
 static int output_of(const tw_commanded *s) { return tw_op_output(s->at.in->op); }
-static tw_buffer_name name_of(const tw_commanded *s, int buffer)
-{
-    return tw_buffer_name_of(s->at.in, buffer, s->at.instr->operand, -1);
-}
+static tw_buffer_name name_of(const tw_commanded *s, int buffer) { return tw_rule_name(&s->at, buffer); }
 static const char *memory_name(const tw_commanded *s, int memory) { return s->at.in->machine->memory[memory].name; }
 static int memory_of(const tw_commanded *s, int buffer)
 {
     return buffer < 0 ? 0 : s->at.in->layout->buffer[buffer].memory;
-}
-
-static bool check_work(const tw_commanded *s, int64_t work)
-{
-    if (s->at.instr->work == work) return true;
-    return tw_fault_at(&s->at, "claims work %" PRId64 ", does %" PRId64, s->at.instr->work, work);
 }
 
 /* An array has only loops over it that it may have. */
@@ -43,41 +35,21 @@ static bool check_array(const tw_commanded *s)
 
 static bool check_passes(const tw_commanded *s)
 {
-    if (s->at.instr->op == TW_EXEC && !check_array(s)) return false;
-    int64_t passes = tw_verify_shape(s->at.in, s->at.instr);
-    if (s->at.instr->op == TW_EXEC && s->at.instr->contended != tw_verify_contended(s->at.in, s->at.instr))
-        return tw_fault_at(&s->at, "claims %" PRId64 " under pressure, makes %" PRId64, s->at.instr->contended,
-                           tw_verify_contended(s->at.in, s->at.instr));
-    if (s->at.instr->passes == passes) return true;
-    return tw_fault_at(&s->at, "claims %" PRId64 " passes, makes %" PRId64, s->at.instr->passes, passes);
+    const tw_engine *engine = &s->at.in->machine->engine[s->at.instr->engine];
+    return (s->at.instr->op != TW_EXEC || check_array(s)) &&
+           tw_cost_claims(&s->at, engine, tw_verify_shape(s->at.in, engine, s->at.instr));
 }
 
 /* ---- buffers and engines ---- */
 
-/* A buffer that exists and is meant for this operand. */
-static bool check_buffer_use(const tw_commanded *s, int buffer, int operand)
-{
-    if (buffer < 0 || buffer >= s->at.in->layout->n_buffers)
-        return tw_fault_at(&s->at, "names buffer %d, there is none", buffer);
-    if (s->at.in->layout->buffer[buffer].operands >> operand & 1) return true;
-    return tw_fault_at(&s->at, "uses buffer %s for operand '%s'", name_of(s, buffer).text,
-                       operand_of(s, operand)->name);
-}
-
 /* A transfer's engine is a mover that carries this operand this way between exactly the two memories. */
-static bool check_mover(const tw_commanded *s, int inner, int outer, unsigned way)
+static bool check_mover(const tw_commanded *s, int inner, int outer, bool inward)
 {
     int engine = s->at.instr->engine, operand = s->at.instr->operand;
-    const tw_engine *e = &s->at.in->machine->engine[engine];
-    if (e->kind != TW_MOVES) return tw_fault_at(&s->at, "is not on a mover");
-    if (e->outer != outer || e->memory != inner)
-        return tw_fault_at(&s->at, "on '%s' does not run between memories '%s' and '%s'", e->name,
-                           memory_name(s, outer), memory_name(s, inner));
-    if (!(e->carries & way))
-        return tw_fault_at(&s->at, "on '%s', which does not carry %s", e->name,
-                           way == TW_INWARDS ? "inwards" : "outwards");
-    if (tw_verify_carries(s->at.in, engine, operand, way)) return true;
-    return tw_fault_at(&s->at, "on '%s', which does not carry '%s'", e->name, operand_of(s, operand)->name);
+    if (!tw_rule_mover(&s->at, inner, outer, inward)) return false;
+    if (tw_verify_carries(s->at.in, engine, operand, inward ? TW_INWARDS : TW_OUTWARDS)) return true;
+    return tw_fault_at(&s->at, "on '%s', which does not carry '%s'", s->at.in->machine->engine[engine].name,
+                       operand_of(s, operand)->name);
 }
 
 /* The two ends of a transfer follow each other on the path of the operand. */
@@ -113,7 +85,7 @@ static bool check_source(tw_commanded *s, int buffer, int operand)
     if (start < slot->there)
         return tw_fault_at(&s->at, "starts at %" PRId64 ", buffer %s is written until %" PRId64, start,
                            name_of(s, buffer).text, slot->there);
-    s->data = tw_max(s->data, slot->there);
+    s->moments.data = tw_max(s->moments.data, slot->there);
     return true;
 }
 
@@ -166,7 +138,7 @@ static bool check_sums(tw_commanded *s, int buffer, const tw_region *region, tw_
     if (s->event->start_cycle < there)
         return tw_fault_at(&s->at, "starts at %" PRId64 ", its sums are stored in '%s' until %" PRId64,
                            s->event->start_cycle, memory_name(s, 0), there);
-    s->data = tw_max(s->data, there);
+    s->moments.data = tw_max(s->moments.data, there);
     return true;
 }
 
@@ -262,8 +234,8 @@ static bool check_unused(tw_commanded *s, int buffer)
                                                       : "read",
                            until);
     if (s->late >= 0) return true;
-    if (s->at.instr->takes && (s->awaited < 0 || until > s->credit)) s->awaited = buffer;
-    int64_t *latest = s->at.instr->takes ? &s->credit : &s->data;
+    if (s->at.instr->takes && (s->awaited < 0 || until > s->moments.credit)) s->awaited = buffer;
+    int64_t *latest = s->at.instr->takes ? &s->moments.credit : &s->moments.data;
     *latest = tw_max(*latest, until);
     return true;
 }
@@ -279,11 +251,8 @@ static bool check_target(tw_commanded *s, int buffer, int operand, const tw_regi
         return tw_fault_at(&s->at, "leaves partial sums in buffer %s, which is made for finished elements",
                            name_of(s, buffer).text);
     if (!s->at.instr->takes) elems = again ? slot->elems : slot->elems + elems;
-    int64_t need = tw_verify_slot_units(s->at.in, s->at.in->layout->buffer[buffer].memory, operand, elems),
-            size = s->at.in->layout->buffer[buffer].size;
-    if (need <= size) return true;
-    return tw_fault_at(&s->at, "puts %" PRId64 " units into buffer %s of %" PRId64, need, name_of(s, buffer).text,
-                       size);
+    int memory = s->at.in->layout->buffer[buffer].memory;
+    return tw_rule_fits(&s->at, buffer, tw_verify_slot_units(s->at.in, memory, operand, elems));
 }
 
 /* ---- transfers ---- */
@@ -297,17 +266,15 @@ static int64_t units_of(const tw_commanded *s, const tw_instr *i)
 static bool check_transfer(const tw_commanded *s)
 {
     const tw_instr *i = s->at.instr;
-    if (i->n_src != 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_sources(&s->at, 1)) return false;
     if (i->accumulates) return tw_fault_at(&s->at, "adds to what its target holds");
-    if (i->src[0] != -1 && !check_buffer_use(s, i->src[0], i->operand)) return false;
-    if (i->dst != -1 && !check_buffer_use(s, i->dst, i->operand)) return false;
+    if (i->src[0] != -1 && !tw_rule_buffer(&s->at, i->src[0], i->operand)) return false;
+    if (i->dst != -1 && !tw_rule_buffer(&s->at, i->dst, i->operand)) return false;
     int from = memory_of(s, i->src[0]), to = memory_of(s, i->dst);
     bool inwards = i->op == TW_LOAD;
     if (!check_path(s, inwards ? to : from, inwards ? from : to, i->operand)) return false;
-    if (!check_mover(s, inwards ? to : from, inwards ? from : to, inwards ? TW_INWARDS : TW_OUTWARDS)) return false;
-    if (!tw_verify_region_is_sound(operand_of(s, i->operand), &i->region))
-        return tw_fault_at(&s->at, "region leaves tensor '%s'", operand_of(s, i->operand)->name);
-    return check_work(s, units_of(s, i)) && check_passes(s);
+    if (!check_mover(s, inwards ? to : from, inwards ? from : to, inwards)) return false;
+    return tw_rule_region(&s->at) && tw_rule_work(&s->at, units_of(s, i)) && check_passes(s);
 }
 
 /* The compute engine has ended whatever stands before this. */
@@ -315,11 +282,11 @@ static bool check_drained(tw_commanded *s)
 {
     const tw_machine *m = s->at.in->machine;
     for (int u = 0; u < m->engine[m->compute].count; u++) {
-        int64_t until = s->k->unit_free[m->compute][u];
+        int64_t until = s->k->units.free[m->compute][u];
         if (s->event->start_cycle < until)
             return tw_fault_at(&s->at, "starts at %" PRId64 ", '%s' has work until %" PRId64, s->event->start_cycle,
                                m->engine[m->compute].name, until);
-        s->data = tw_max(s->data, until);
+        s->moments.data = tw_max(s->moments.data, until);
     }
     return true;
 }
@@ -386,30 +353,16 @@ static bool check_store(tw_commanded *s)
 
 /* ---- executions ---- */
 
-static bool check_compute_engine(const tw_commanded *s)
-{
-    const tw_machine *m = s->at.in->machine;
-    const tw_engine *e = &m->engine[m->compute];
-    if (s->at.instr->engine != m->compute) return tw_fault_at(&s->at, "is not on the compute engine '%s'", e->name);
-    if (!(e->computes >> s->at.in->op->compute & 1))
-        return tw_fault_at(&s->at, "asks '%s' for what it cannot do", e->name);
-    if (s->at.instr->accumulates && !(e->accumulate >> TW_FUSED & 1))
-        return tw_fault_at(&s->at, "accumulates, '%s' cannot", e->name);
-    return true;
-}
-
 /* Input `operand` of an EXEC: its buffer must hold every position that the box touches. */
 static bool check_exec_input(tw_commanded *s, int operand)
 {
     const tw_instr *i = s->at.instr;
     const tw_operand *o = operand_of(s, operand);
     tw_region need = {0};
-    bool any = true;
-    for (int a = 0; a < o->n_axes && any; a++)
-        any = tw_cover_touch(s->c->cover, operand, a, &i->box, &need.axis[a]);
+    bool any = tw_cover_reach(s->c->cover, operand, &i->box, &need);
     int buffer = i->src[operand];
     if (buffer == -1) return any ? tw_fault_at(&s->at, "has no buffer for '%s', which it reads", o->name) : true;
-    if (!check_buffer_use(s, buffer, operand)) return false;
+    if (!tw_rule_buffer(&s->at, buffer, operand)) return false;
     if (memory_of(s, buffer) != innermost(s, operand))
         return tw_fault_at(&s->at, "reads buffer %s, which the compute engine does not reach",
                            name_of(s, buffer).text);
@@ -421,7 +374,7 @@ static bool check_exec_target(tw_commanded *s)
     const tw_instr *i = s->at.instr;
     tw_region made = tw_verify_output_region(s->at.in->op, &i->box);
     tw_found_sums found;
-    if (!check_buffer_use(s, i->dst, output_of(s))) return false;
+    if (!tw_rule_buffer(&s->at, i->dst, output_of(s))) return false;
     if (memory_of(s, i->dst) != innermost(s, output_of(s)))
         return tw_fault_at(&s->at, "writes buffer %s, which the compute engine does not reach",
                            name_of(s, i->dst).text);
@@ -439,31 +392,21 @@ static bool check_exec(tw_commanded *s)
     const tw_instr *i = s->at.instr;
     const tw_verify_input *in = s->at.in;
     if (i->nested) return tw_fault_at(&s->at, "nests a program");
-    if (!check_compute_engine(s)) return false;
+    const tw_machine *m = in->machine;
+    if (!tw_rule_computer(&s->at, m->compute, &m->engine[m->compute])) return false;
     if (in->machine->arranged && !tw_verify_only_moves(in))
         return tw_fault_at(&s->at, "computes something, and is left to the movers");
-    if (!tw_verify_box_is_sound(in->op, &i->box)) return tw_fault_at(&s->at, "box leaves the loops");
-    if (i->n_src != in->op->n_operands - 1) return tw_fault_at(&s->at, "has %d sources", i->n_src);
+    if (!tw_rule_box(&s->at)) return false;
+    if (!tw_rule_sources(&s->at, in->op->n_operands - 1)) return false;
     for (int o = 0; o < i->n_src; o++)
         if (!check_exec_input(s, o)) return false;
     if (in->map && !tw_room_exec(&s->at)) return false;
-    return check_exec_target(s) && check_work(s, tw_verify_points(in->op, &i->box)) && check_passes(s);
-}
-
-static bool check_gives(const tw_commanded *s)
-{
-    const tw_instr *i = s->at.instr;
-    if (i->n_gives < 0 || i->n_gives > TW_MAX_GIVES)
-        return tw_fault_at(&s->at, "gives %d buffers back", i->n_gives);
-    for (int k = 0; k < i->n_gives; k++)
-        if (i->gives[k] < 0 || i->gives[k] >= s->at.in->layout->n_buffers)
-            return tw_fault_at(&s->at, "names buffer %d, there is none", i->gives[k]);
-    return true;
+    return check_exec_target(s) && tw_rule_work(&s->at, tw_verify_points(in->op, &i->box)) && check_passes(s);
 }
 
 bool tw_stream_rules(tw_commanded *s)
 {
-    if (!check_gives(s)) return false;
+    if (!tw_rule_gives(&s->at)) return false;
     switch (s->at.instr->op) {
     case TW_LOAD: return check_load(s);
     case TW_STORE: return check_store(s);

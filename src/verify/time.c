@@ -1,105 +1,106 @@
-/* src/verify/time.c - how long instructions and rows may take.
- *
- * A row ends with its slowest engine. Transfers into and out of memories that are passed through hide behind the
- * level's own work and, in a row that has none, behind the innermost of themselves. All that is asked of a hidden
- * transfer is that it starts in its row, takes its time, and shares its channel with no other transfer of the row. */
-#include "verify/checker.h"
+/* src/verify/time.c - see time.h. */
+#include "verify/time.h"
 #include "verify/cost.h"
 
-/* Transfers into and out of memories that are passed through hide behind the level's own work. */
-static bool is_passing(const tw_checked *s, const tw_instr *i)
+static const tw_engine *engine_of(const tw_scene *scene, int engine) { return &scene->platform->engine[engine].is; }
+
+int64_t tw_units_count(const tw_scene *scene, int engine)
 {
-    return (i->op == TW_LOAD || i->op == TW_STORE) &&
-           s->at.in->is_pass[s->at.in->machine->engine[i->engine].memory];
+    return tw_clamp(engine_of(scene, engine)->count, 1, INT16_MAX);
 }
 
-static int64_t cost_of(const tw_checked *s, const tw_event *e)
+bool tw_units_init(tw_units *units, const tw_scene *scene, int64_t launch, tw_arena *arena)
 {
-    if (e->instr.op == TW_EXEC && e->instr.nested)
-        return s->c->level[s->at.row->level + 1].clock - s->at.row->start_cycle;
-    const tw_engine *engine = &s->at.in->machine->engine[e->instr.engine];
-    bool array = e->instr.op == TW_EXEC && engine->cost.kind == TW_COST_ARRAY;
-    int64_t work = array ? tw_verify_passes(s->at.in, &engine->cost.array, &e->instr.box) : e->instr.work;
-    return tw_verify_cycles(engine, work);
-}
-
-static bool check_event_time(const tw_checked *s, const tw_event *e, bool hides)
-{
-    int64_t cost = cost_of(s, e);
-    if (cost < 0) return tw_fault_at(&s->at, "takes longer than can be counted");
-    if (e->end_cycle - e->start_cycle != cost)
-        return tw_fault_at(&s->at, "takes %" PRId64 " cycles, should take %" PRId64, e->end_cycle - e->start_cycle,
-                           cost);
-    if (e->start_cycle < s->at.row->start_cycle || (!hides && e->end_cycle > s->at.row->end_cycle))
-        return tw_fault_at(&s->at, "runs in %" PRId64 "..%" PRId64 ", outside its row %" PRId64 "..%" PRId64,
-                           e->start_cycle, e->end_cycle, s->at.row->start_cycle, s->at.row->end_cycle);
-    if (e->instr.nested && e->start_cycle != s->at.row->start_cycle)
-        return tw_fault_at(&s->at, "does not start with its row");
-    return true;
-}
-
-/* Transfers of a mover with one channel take turns. */
-static bool check_channel(const tw_checked *s, int i)
-{
-    const tw_event *e = &s->at.row->event[i];
-    bool moves = e->instr.op == TW_LOAD || e->instr.op == TW_STORE;
-    if (!moves || !s->at.in->machine->engine[e->instr.engine].one_channel) return true;
-    for (int j = 0; j < i; j++) {
-        const tw_event *f = &s->at.row->event[j];
-        if (f->instr.engine == e->instr.engine && f->start_cycle < e->end_cycle && e->start_cycle < f->end_cycle)
-            return tw_fault_at(&s->at, "runs while '%s' is busy", s->at.in->machine->engine[e->instr.engine].name);
+    int n_engines = scene->platform->n_engines;
+    units->free = TW_NEW(arena, int64_t *, n_engines + 1);
+    for (int e = 0; e < n_engines && units->free; e++) {
+        int64_t n = tw_units_count(scene, e);
+        if (!(units->free[e] = TW_NEW(arena, int64_t, n))) return false;
+        for (int64_t u = 0; u < n; u++) units->free[e][u] = launch / TW_MILLI + (launch % TW_MILLI > 0);
     }
-    return true;
+    return units->free;
 }
 
-/* The memory whose engines set the length of the row: the level's own, or, where only transfers that pass through
- * run, the innermost that they fill. */
-static int leading_memory(const tw_checked *s)
+bool tw_units_disturb(const tw_units *units, const tw_scene *scene, int memory, int64_t at)
 {
-    int leading = 0;
-    for (int i = 0; i < s->at.row->n_events; i++) {
-        const tw_instr *instr = &s->at.row->event[i].instr;
-        int memory = is_passing(s, instr) ? s->at.in->machine->engine[instr->engine].memory : TW_MAX_MEMORIES;
-        leading = memory > leading ? memory : leading;
+    for (int e = 0; e < scene->platform->n_engines; e++) {
+        const tw_engine *engine = engine_of(scene, e);
+        if (engine->kind != TW_MOVES || engine->memory != memory) continue;
+        for (int64_t u = 0, n = tw_units_count(scene, e); u < n; u++)
+            if (units->free[e][u] > at) return true;
     }
-    return leading;
+    return false;
 }
 
-static bool leads(const tw_checked *s, const tw_instr *instr, int leading)
+tw_length tw_time_length(const tw_engine *engine, int64_t work, int64_t at_ports)
 {
-    return !is_passing(s, instr) || s->at.in->machine->engine[instr->engine].memory == leading;
+    tw_length t = {.all = work < 0 ? -1 : tw_verify_cycles(engine, work)};
+    t.busy = tw_max(tw_verify_busy(engine, t.all), at_ports);
+    if (t.all >= 0) t.all = tw_max(t.all, at_ports);
+    return t;
 }
 
-/* Cycles of the slowest engine among those that set the length. */
-static int64_t slowest(const tw_checked *s, int leading)
+bool tw_time_engine(const tw_site *s, const tw_instr *instr)
 {
-    int64_t busy[TW_MAX_ENGINES + 1] = {0}, longest = 0;
-    for (int i = 0; i < s->at.row->n_events; i++) {
-        const tw_event *e = &s->at.row->event[i];
-        if (!leads(s, &e->instr, leading)) continue;
-        bool moves = e->instr.op == TW_LOAD || e->instr.op == TW_STORE;
-        bool in_turn = moves && s->at.in->machine->engine[e->instr.engine].one_channel;
-        int64_t *mine = &busy[e->instr.nested ? TW_MAX_ENGINES : e->instr.engine], cost = cost_of(s, e);
-        if (!in_turn)
-            *mine = tw_max(*mine, cost);
-        else if (!tw_ckd_add(*mine, cost, mine))
-            *mine = INT64_MAX;
-        longest = tw_max(longest, *mine);
+    const tw_scene *scene = s->in->scene;
+    int e = instr->engine;
+    if (e < 0 || e >= scene->platform->n_engines) return tw_fault_at(s, "is on engine %d, there is none", e);
+    int64_t n = tw_units_count(scene, e);
+    if (instr->unit >= 0 && instr->unit < n) return true;
+    return tw_fault_at(s, "is on unit %d of '%s', which has %" PRId64, instr->unit, scene->platform->engine[e].name,
+                       n);
+}
+
+bool tw_time_takes(const tw_site *s, const tw_event *e, tw_length t, int64_t until)
+{
+    int64_t took = e->end_cycle - e->start_cycle, kept = e->busy_end - e->start_cycle;
+    if (t.all < 0) return tw_fault_at(s, "takes longer than can be counted");
+    if (e->start_cycle < 0 || took < 0 || kept < 0) return tw_fault_at(s, "runs backwards in time");
+    if (until > e->start_cycle + t.all) t.all = t.busy = until - e->start_cycle;
+    if (took != t.all) return tw_fault_at(s, "takes %" PRId64 " cycles, should take %" PRId64, took, t.all);
+    if (kept == t.busy) return true;
+    return tw_fault_at(s, "keeps its engine busy for %" PRId64 " cycles, should for %" PRId64, kept, t.busy);
+}
+
+bool tw_time_unit(const tw_site *s, const tw_event *e, int64_t unit)
+{
+    if (e->start_cycle >= unit) return true;
+    return tw_fault_at(s, "starts at %" PRId64 ", unit %d of '%s' is busy until %" PRId64, e->start_cycle,
+                       e->instr.unit, s->in->scene->platform->engine[e->instr.engine].name, unit);
+}
+
+static const char *reason_name(tw_wait wait)
+{
+    switch (wait) {
+    case TW_WAIT_NONE: return "nothing";
+    case TW_WAIT_ENGINE: return "its engine";
+    case TW_WAIT_DATA: return "data";
+    case TW_WAIT_CREDIT: return "a credit";
+    case TW_WAIT_PORT: return "a port";
     }
-    return longest;
+    return "an unknown reason";
 }
 
-bool tw_rules_time(const tw_checked *row)
+/* What it waited for last: where several came last, the first of these. */
+static tw_wait reason_of(const tw_moments *m, int64_t start)
 {
-    int leading = leading_memory(row);
-    for (int i = 0; i < row->at.row->n_events; i++) {
-        tw_checked s = *row;
-        const tw_event *e = &row->at.row->event[i];
-        s.at.instr = &e->instr;
-        if (!check_event_time(&s, e, !leads(row, &e->instr, leading)) || !check_channel(&s, i)) return false;
-    }
-    int64_t length = slowest(row, leading);
-    if (row->at.row->end_cycle - row->at.row->start_cycle == length) return true;
-    return tw_fault_at(&row->at, "lasts %" PRId64 " cycles, its slowest engine %" PRId64,
-                       row->at.row->end_cycle - row->at.row->start_cycle, length);
+    int64_t ready = tw_moments_last(m);
+    if (start > ready) return TW_WAIT_PORT;
+    if (ready == m->unit) return ready == 0 ? TW_WAIT_NONE : TW_WAIT_ENGINE;
+    return ready == m->data ? TW_WAIT_DATA : TW_WAIT_CREDIT;
+}
+
+bool tw_time_start(const tw_site *s, const tw_event *e, const tw_moments *m, int64_t earliest)
+{
+    int64_t start = e->start_cycle, ready = tw_moments_last(m);
+    tw_wait wait = reason_of(m, start);
+    if (start < ready)
+        return tw_fault_at(s, "starts at %" PRId64 ", what it waits for comes at %" PRId64, start, ready);
+    if (start != earliest)
+        return tw_fault_at(s, "starts at %" PRId64 ", nothing keeps it after %" PRId64, start, earliest);
+    if (e->wait != wait)
+        return tw_fault_at(s, "says that it waited for %s, it was %s", reason_name(e->wait), reason_name(wait));
+    if (e->waited == start - m->unit) return true;
+    return tw_fault_at(s, "says that its unit stood idle for %" PRId64 " cycles, it was %" PRId64, e->waited,
+                       start - m->unit);
 }

@@ -25,14 +25,20 @@ typedef struct tw_resident {
     tw_region region;
 } tw_resident;
 
-/* What is reported of a run. All of it is compared with what the rows say; NULL: nothing is. */
+/* What is reported of a run. All of it is compared with what the rows say; what is NULL is not. */
 typedef struct tw_claims {
     tw_summary sum;
-    const tw_engine_use *engine;                /* per engine                      */
-    const tw_memory_use *memory;                /* per memory                      */
-    const tw_link_use (*link)[TW_MAX_OPERANDS]; /* into memory m, from 1 on        */
-    const tw_pool_use (*pool)[TW_MAX_OPERANDS]; /* async: in memory m              */
-    const tw_search_result *search;             /* NULL: the mapping was given     */
+    const tw_engine_use *engine; /* per engine                                                       */
+    const tw_memory_use *memory; /* per memory                                                       */
+    const tw_pool_use *pool;     /* of commands: per pool; of one operator TW_MAX_OPERANDS per memory, of
+                                                     groups by the number that buffers name                         */
+    const tw_link_use (
+        *link)[TW_MAX_OPERANDS];    /* of one operator: into memory m, from 1 on                        */
+    const tw_search_result *search; /* of one operator; NULL: the mapping was given                     */
+    const tw_summary
+        *op; /* of groups, per operator of the model: cycles (the end of its last execution), execs, macs */
+    const int64_t *port_busy,
+        *port_passed; /* of groups, per port: cycles of all its ways, transfers                  */
 } tw_claims;
 
 /* A circular buffer in which a window of an input slides. */
@@ -40,6 +46,8 @@ typedef struct tw_verify_slide {
     int64_t rows; /* position x of the axis lies at x modulo so many; 0: the operand does not slide there */
     int axis;
 } tw_verify_slide;
+
+typedef struct tw_scene tw_scene;
 
 /* What a judge needs to know about the run. */
 typedef struct tw_verify_input {
@@ -67,6 +75,9 @@ typedef struct tw_verify_input {
     const tw_claims *claims;
     const tw_deadline *deadline; /* that may end it; NULL: none. A judgement made after that is worth nothing   */
     int8_t over[TW_MAX_LOOPS];   /* async: dimension of the array that the loop lies over + 1, 0: none      */
+    int64_t parts[TW_MAX_LOOPS]; /* of groups: lanes that share a loop over a dimension with private memories, */
+    unsigned dims;               /* and these dimensions, as bits                                           */
+    const tw_scene *scene;       /* set by the judge itself, see scene.h                                    */
 } tw_verify_input;
 
 typedef struct tw_checker tw_checker;

@@ -128,6 +128,11 @@ group pool '{at: rf, sizes: {oy: 1, ky: 1}, order: [oy, ky]}' 'unroll: {pool: {r
 expect 0 eval pool:4x4x4,kernel=3,pad=1,dtype=i8 -m lanes.yaml --mapping=map.yaml; says out.txt "executed, equal to"
 group matmul '{at: l1, sizes: {m: 2}, buffers: {ifm: 2}}' # a result that is needed at the end takes its buffer then
 expect 0 eval matmul:8x8x8,dtype=i8 -m late.yaml --mapping=map.yaml; says out.txt "executed, equal to"
+machine '[{name: dram, size: unlimited}, {name: l2, size: 64 KiB, holds: [w]}, {name: l1, size: 16 KiB}]' \
+    '{name: n, between: [dram, l2], cost: {latency: 2, per_cycle: 8}}' '{name: m, between: [l2, l1], cost: {latency: 2, per_cycle: 8}}' \
+    '{name: d, between: [dram, l1], cost: {latency: 2, per_cycle: 8}}' '{name: pe, computes: multiply-add, memory: l1, cost: {array: [4, 4]}}' >named.yaml
+group matmul '{at: l2, sizes: {m: 4}}, {at: l1, sizes: {n: 4}}' # a memory that holds an operand by its name
+expect 0 eval matmul:8x8x8,dtype=i8 -m named.yaml --mapping=map.yaml; says out.txt "executed, equal to"
 cat >three.yaml <<'YAML'
 workload: three
 ops:

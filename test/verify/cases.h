@@ -123,6 +123,7 @@ static inline tw_machine case_machine(uint64_t *r)
         if (i == 0) continue;
         m.engine[m.n_engines++] = (tw_engine){.name = mover[i],
                                               .kind = TW_MOVES,
+                                              .carries = TW_BOTH_WAYS,
                                               .outer = i - 1,
                                               .memory = i,
                                               .one_channel = one_channel,

@@ -563,8 +563,9 @@ static inline void case_claim(naive *v)
 {
     memset(v->use, 0, sizeof v->use);
     memset(v->memory_use, 0, sizeof v->memory_use);
-    v->claims = (tw_joint_claims){.engine = v->use, .memory = v->memory_use};
+    v->claims = (tw_claims){.engine = v->use, .memory = v->memory_use};
     v->claims.sum.instructions = v->n;
+    for (int e = 0; e < v->platform.n_engines; e++) v->use[e].count = v->engine[e].is.count;
     for (int c = 0; c < v->n; c++) {
         const tw_event *e = &v->event[c];
         const tw_engine *engine = &v->engine[e->instr.engine].is;

@@ -46,7 +46,7 @@ typedef struct joint_hand {
     tw_group_level level;
     tw_hold hold[2];
     tw_buffer buffer[HAND_BUFFERS];
-    tw_joint_claims claims;
+    tw_claims claims;
     tw_engine_use use[HAND_ENGINES];
     tw_memory_use memory_use[2];
     tw_pool_use pool[3];
@@ -219,6 +219,7 @@ static inline void hand_claims(joint_hand *h)
                                        .wait_data = 12,
                                        .critical_cycles = 20};
     h->use[HAND_MAC] = (tw_engine_use){.ops = 2, .busy_cycles = 12, .wait_data = 16, .critical_cycles = 12};
+    for (int e = 0; e < HAND_ENGINES; e++) h->use[e].count = h->engine[e].is.count;
     h->memory_use[1].static_units = 24;
     h->memory_use[1].peak_live = 20;
     h->pool[0] = (tw_pool_use){.slots = 1, .slot_units = 8, .needed = 1, .peak = 1};
@@ -227,12 +228,12 @@ static inline void hand_claims(joint_hand *h)
     h->op_sum = (tw_summary){.cycles = 28, .execs = 2, .macs = 16};
     h->port_busy = 20;
     h->port_passed = 5;
-    h->claims = (tw_joint_claims){.engine = h->use,
-                                  .memory = h->memory_use,
-                                  .pool = h->pool,
-                                  .op = &h->op_sum,
-                                  .port_busy = &h->port_busy,
-                                  .port_passed = &h->port_passed};
+    h->claims = (tw_claims){.engine = h->use,
+                            .memory = h->memory_use,
+                            .pool = h->pool,
+                            .op = &h->op_sum,
+                            .port_busy = &h->port_busy,
+                            .port_passed = &h->port_passed};
     /* 16 points at 5; 16 units in at 20 and 1, 16 out at 1 and 10 */
     h->claims.sum =
         (tw_summary){.cycles = 32, .execs = 2, .macs = 16, .instructions = 7, .energy_fj = 80 + 16 * 21 + 16 * 11};

@@ -57,7 +57,7 @@ typedef struct naive {
     tw_buffer buffer[NAIVE_BUFFERS];
     tw_joint_input in;
     tw_port port;
-    tw_joint_claims claims;
+    tw_claims claims;
     tw_engine_use use[8];
     tw_memory_use memory_use[5];
     int n;

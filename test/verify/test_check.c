@@ -41,6 +41,7 @@ static const tw_machine machine = {
                 .min_tile = 1},
                {.name = "move",
                 .kind = TW_MOVES,
+                .carries = TW_BOTH_WAYS,
                 .outer = 0,
                 .memory = 1,
                 .cost = {TW_COST_CONSTANT, .constant = {1, 0}},

@@ -151,7 +151,7 @@ TEST(tiles_and_buffers_that_the_machine_does_not_take_are_faults)
     CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", buffers: dual-inputs"), mapping),
               "layout: 'w' has 3 buffers in 'l1', which does not take so many of it");
     CHECK_STR(fault_on(TAKES("", ""), TAKES("", ", align: 16"), mapping),
-              "layout: buffer l1.ifm1 starts at 15, not a multiple of 16");
+              "layout: buffer l1.ifm1 lies at 15, 'l1' is aligned to 16");
 }
 
 TEST(buffers_are_those_of_the_mapping)
@@ -210,7 +210,7 @@ static void expect_claims(const char *machine, const char *mapping)
     memcpy(pool, j->claims.pool, sizeof pool);
     j->claims.engine = engine, j->claims.memory = memory;
     j->claims.link = (const tw_link_use(*)[TW_MAX_OPERANDS])link;
-    j->claims.pool = (const tw_pool_use(*)[TW_MAX_OPERANDS])pool;
+    j->claims.pool = pool[0];
     CHECK_STR(judge(j, true), "");
     expect_claim(j, &j->claims.sum.ticks, "the report says ticks");
     expect_claim(j, &j->claims.sum.cycles, "the report says cycles");
@@ -221,17 +221,17 @@ static void expect_claims(const char *machine, const char *mapping)
     expect_claim(j, &engine[1].load_units, "the report says units loaded of feed");
     expect_claim(j, &engine[0].store_units, "the report says units stored of dma");
     expect_claim(j, &engine[2].busy_cycles, "the report says busy cycles of mac");
-    expect_claim(j, &engine[1].wait_credit, "cycles of waiting for credits of feed");
+    expect_claim(j, &engine[1].wait_credit, "cycles without a credit of feed");
     expect_claim(j, &engine[2].critical_cycles, "the critical path");
     expect_claim(j, &link[1][0].units, "the report says units of ifm into 'l2'");
     expect_claim(j, &link[2][2].elems, "the report says elements of ofm into 'l1'");
     expect_claim(j, &link[1][1].least_units, "the report says least units of w into 'l2'");
     expect_claim(j, &link[2][1].held_units, "the report says units held of w into 'l1'");
-    expect_claim(j, &memory[1].peak_live, "the report says most units alive of l2");
+    expect_claim(j, &memory[1].peak_live, "the report says units in use at once of l2");
     if (j->machine.timing == TW_ASYNC) {
-        expect_claim(j, &pool[1][0].needed, "the report says buffers needed of ifm in 'l2'");
-        expect_claim(j, &pool[2][1].peak, "the report says most buffers in use of w in 'l1'");
-        expect_claim(j, &pool[2][2].wait_cycles, "the report says cycles of waiting of ofm in 'l1'");
+        expect_claim(j, &pool[1][0].needed, "the report says slots needed of l2.ifm0");
+        expect_claim(j, &pool[2][1].peak, "the report says slots held at once of l1.w0");
+        expect_claim(j, &pool[2][2].wait_cycles, "the report says cycles without a credit of l1.ofm0");
     }
     double value = (double)j->claims.sum.cycles;
     tw_search_result found = {

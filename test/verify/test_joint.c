@@ -267,6 +267,7 @@ static void energy_is_wrong(joint_hand *h) { h->claims.sum.energy_fj--; }
 static void loads_are_wrong(joint_hand *h) { h->use[HAND_DMA].loads = 4; }
 static void load_units_are_wrong(joint_hand *h) { h->use[HAND_DMA].load_units = 4; }
 static void stores_are_wrong(joint_hand *h) { h->use[HAND_DMA].stores = 1; }
+static void units_are_wrong(joint_hand *h) { h->use[HAND_DMA].count = 2; }
 static void busy_cycles_are_wrong(joint_hand *h) { h->use[HAND_MAC].busy_cycles = 6; }
 static void static_units_are_wrong(joint_hand *h) { h->memory_use[1].static_units = 20; }
 static void wait_for_data_is_wrong(joint_hand *h) { h->use[HAND_MAC].wait_data = 8; }
@@ -337,7 +338,7 @@ TEST(every_damage_is_named)
          "command 0 (dma): LOAD 'a' of 'matmul' on 'dma' of core 'little', 'matmul' runs on 'mac'"},
         {mover_is_for_others, "command 3 (spare): STORE 'c' of 'matmul' on 'spare', it should be on 'dma'"},
         {unit_is_out_of_turn, "command 1 (dma): LOAD 'b' of 'matmul' is on unit 0, it is the turn of unit 1"},
-        {execution_on_a_mover, "command 2 (dma): EXEC 'c' of 'matmul' is not on 'mac', where the mapping has it"},
+        {execution_on_a_mover, "command 2 (dma): EXEC 'c' of 'matmul' is not on the compute engine 'mac'"},
         {engine_cannot_compute, "command 2 (mac): EXEC 'c' of 'matmul' asks 'mac' for what it cannot do"},
         {load_is_missing,
          "command 1 (mac): EXEC 'c' of 'matmul' reads 'a' in 'l1' after 0 of 1 commands that make it"},
@@ -404,6 +405,7 @@ TEST(every_damage_is_named)
         {loads_are_wrong, "the report says loads of dma: 4, it is 3"},
         {load_units_are_wrong, "the report says units loaded of dma: 4, it is 16"},
         {stores_are_wrong, "the report says stores of dma: 1, it is 2"},
+        {units_are_wrong, "the report says units of dma: 2, it is 1"},
         {busy_cycles_are_wrong, "the report says busy cycles of mac: 6, it is 12"},
         {static_units_are_wrong, "the report says units of buffers of l1: 20, it is 24"},
         {starts_later_than_it_could, "command 2 (mac): EXEC 'c' of 'matmul' starts at 9, nothing keeps it after 8"},
@@ -497,10 +499,13 @@ TEST(kernels_cost_what_their_nest_costs)
     h.engine[HAND_MAC].is.cost =
         (tw_cost){.kind = TW_COST_KERNEL, .kernel = {.start = 1000, .per_point = 1000, .cores = 1, .depth = 1}};
     hand_take(&h, (int64_t[]){4, 4, 9, 4, 4, 9, 4}); /* two rows of four points */
-    at(&h, 2)->passes = at(&h, 5)->passes = 9000;
+    at(&h, 2)->passes = at(&h, 5)->passes = at(&h, 2)->contended = at(&h, 5)->contended = 9000;
     judged_right(&h);
     at(&h, 5)->passes = 8000;
     check(&h, "command 5 (mac): EXEC 'c' of 'matmul' claims 8000 passes, makes 9000");
+    at(&h, 5)->passes = 9000;
+    at(&h, 5)->contended = 8000;
+    check(&h, "command 5 (mac): EXEC 'c' of 'matmul' claims 8000 under pressure, makes 9000");
 }
 
 TEST(an_engine_that_writes_at_its_end_waits_there)

@@ -201,8 +201,8 @@ TEST(damaged_instructions_are_named_even_when_the_time_is_right)
         {last_store_is_dropped, "buffer l2.ofm1 is still held at the end"},
         {a_row_is_never_made, "the stores do not write every element of 'ofm' once"},
         {slots_are_small, "command 7 (lift): STORE puts 8 units into buffer l2.ofm0 of 7"},
-        {buffers_overlap, "layout: buffers l2.ifm0 and l2.ifm1 overlap at 2"},
-        {memory_is_too_small, "layout: buffer l2.ofm1 ends at 32, memory 'l2' has 31"},
+        {buffers_overlap, "layout: buffer l2.ifm1 lies at 2, buffer l2.ifm0 before it ends at 4"},
+        {memory_is_too_small, "layout: buffer l2.ofm1 ends at 32, 'l2' has 31"},
     };
     check_all(all, TW_COUNT(all), false);
 }
