@@ -1,6 +1,7 @@
 /* src/search/branch.c - see branch.h. */
 #include "search/branch.h"
 
+#include "search/blocks.h"
 #include "search/descend.h"
 #include "search/first.h"
 #include "search/heap.h"
@@ -934,6 +935,36 @@ static tw_status run_shortlist(branch *b)
     return status;
 }
 
+/* The k-th block of a frame, if its bound is below the best. */
+static tw_status run_block(branch *b, int frame, int k)
+{
+    tw_part *part, *whole = NULL;
+    tw_least least;
+    TW_TRY(tw_blocks_part(b->space, frame, k, &part));
+    if (!part) return TW_OK;
+    tw_part_least(b->space, part, &least);
+    tw_part_bound(b->space, b->goals, &least, part);
+    spend(b, node_work(b, part));
+    bool wanted = least.feasible && tw_front_wants(&b->out->front, &part->bound);
+    tw_status status = wanted ? tw_blocks_complete(b->space, k, part, &whole) : TW_OK;
+    if (status == TW_OK && whole) status = try_first(b, whole);
+    free(whole);
+    free(part);
+    return status;
+}
+
+/* Mappings whose blocks of sums suit an array. */
+static tw_status run_blocks(branch *b)
+{
+    if (!has_shortlist(b) || b->goals->goal[0].measure != TW_CYCLES) return TW_OK;
+    for (int i = 0; i < b->space->n_frames; i++)
+        for (int k = 0; tw_blocks_have(b->space, i, k); k++) {
+            if (is_over(b) || is_near(b) || b->budget <= 0) return TW_OK;
+            TW_TRY(run_block(b, i, k));
+        }
+    return TW_OK;
+}
+
 /* One tiled level, few loops: the tiles that move least for every order. */
 static tw_status run_tile_seeds(branch *b, int frame)
 {
@@ -1037,6 +1068,7 @@ static tw_status run_rounds(branch *b)
     if (!known && !b->space->reductions) TW_TRY(run_first(b, true));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_descents(b));
     if (!known && !is_over(b) && b->budget > 0) TW_TRY(run_shortlist(b));
+    if (!known && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_blocks(b));
     bool others = !known && !b->space->reductions && !tw_shortlist_suits(b->space, b->goals);
     if (others && !is_over(b) && !is_near(b) && b->budget > 0) TW_TRY(run_first(b, false));
     if (atomic_load(&b->stop) != 0 && b->out->front.n == 0) {
