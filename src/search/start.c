@@ -10,6 +10,7 @@ typedef struct start {
     int64_t best;                /* least of the blocks that were weighed                     */
     int memory;                  /* innermost one of the output                               */
     int64_t room;                /* in it, for sums                                           */
+    bool one_buffer;             /* two tiles have no room in it                              */
     int64_t points[TW_MAX_DIMS]; /* over each dimension                                       */
     int64_t beside;              /* product of the parallel loops that lie over none          */
     int64_t beside_block;        /* the same of the block, at most                            */
@@ -240,7 +241,7 @@ static void weigh(start *b)
     int64_t rest = tw_sat_mul(b->reduced, tw_max(0, all - block));
     int64_t moving, cycles = tw_sat_add(reading(b, &moving),
                                         tw_sat_add(b->ends->exec, rest > 0 ? tw_busy_of(b->mac, 1, rest) : 0));
-    bool alone = b->single && !b->mac->late && units > b->room / 2;
+    bool alone = !b->mac->late && (b->one_buffer || (b->single && units > b->room / 2));
     cycles = tw_sat_add(cycles, alone ? leaving(b) : b->ends->stretched);
     if (b->outermost) cycles = tw_sat_add(cycles, waiting(b, block));
     cycles = tw_max(cycles, tw_sat_add(moving, b->ends->exec + b->ends->stretched));
@@ -388,6 +389,17 @@ static bool look_at_tiles(start *b)
     return true;
 }
 
+/* Whether two of the innermost tiles have no room for their sums. */
+static bool has_one_buffer(const start *b)
+{
+    const tw_space *s = b->v->s;
+    int output = tw_op_output(s->op), last = b->v->f->n_tiled - 1;
+    int64_t units = tw_min(s->partial_units, s->elem_units[output]);
+    for (int l = 0; l < s->op->n_loops; l++)
+        if (tw_space_depends(s, output, l)) units = tw_sat_mul(units, b->tile_lo[last][l]);
+    return units > b->room / 2;
+}
+
 int64_t tw_start_least(const tw_view *v, const tw_ends *ends, int64_t known)
 {
     const tw_space *s = v->s;
@@ -402,6 +414,7 @@ int64_t tw_start_least(const tw_view *v, const tw_ends *ends, int64_t known)
     look_at_loops(&b);
     b.best = with_more_passes(&b);
     if (b.best <= known || !look_at_tiles(&b)) return b.best;
+    b.one_buffer = has_one_buffer(&b);
     b.best = tw_min(b.best, with_leaving_sums(&b));
     if (b.best > known) choose_blocks(&b);
     return b.best;
